@@ -1,0 +1,59 @@
+# The verbs of the project; `make help` lists them. What is built is cached by content under build/cache, so every verb
+# may be called at any time and does only what is missing.
+
+JOBS ?= 2
+PYTEST_ARGS ?=
+
+VENV := $(CURDIR)/.venv/bin
+export PATH := $(VENV):$(PATH)
+export OBJCACHE ?= ccache
+unexport VERILATOR_ROOT
+
+# Tests that share a file share its builds, so a file stays in one worker.
+PYTEST = $(VENV)/python -m pytest --verbose --numprocesses $(JOBS) --dist loadfile --durations 15 $(PYTEST_ARGS)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-unit test-hw test-system test-kernel docs lint lock clean distclean
+
+help: ## list the verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+setup: ## install what is missing: Debian packages (as root or with sudo), the Python environment in .venv
+	@setup/setup.sh
+
+run: setup ## the main job: experiment pic-latency in its default size, at most 10 minutes on two cores
+	@./interlock run pic-latency --jobs $(JOBS)
+
+test: setup ## every test (PYTEST_ARGS='-k name' narrows, JOBS=1 runs them one after the other)
+	$(PYTEST) tests
+
+test-unit: setup ## only the Python tests, seconds
+	$(PYTEST) tests/unit
+
+test-hw: setup ## only the cocotb tests of the cores
+	$(PYTEST) tests/hw
+
+test-kernel: setup ## only the kernel's tests in simulation
+	$(PYTEST) tests/kernel
+
+test-system: setup ## only the tests of the whole path: cluster, simulator, command line
+	$(PYTEST) tests/system
+
+docs: setup ## write the generated register reference to build/docs
+	$(VENV)/python -m soc.docs
+
+lint: setup ## check the Python sources
+	$(VENV)/ruff check .
+
+lock: setup ## renew setup/requirements.lock from setup/requirements.in
+	$(VENV)/python -m venv build/lock
+	build/lock/bin/pip install --quiet pip-tools==7.6.2
+	build/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-header \
+		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options \
+		--output-file setup/requirements.lock setup/requirements.in
+
+clean: ## remove what was built, results too
+	rm -rf build
+
+distclean: clean ## remove the Python environment as well
+	rm -rf .venv
