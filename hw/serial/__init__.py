@@ -1,0 +1,1 @@
+"""16550-class serial port."""
