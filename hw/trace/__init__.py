@@ -1,0 +1,1 @@
+"""Trace port: one store logs a record."""

@@ -1,0 +1,64 @@
+/* RISC-V control and status registers used in machine mode (privileged specification 1.12). */
+#ifndef ARCH_CSR_H
+#define ARCH_CSR_H
+
+#define MSTATUS_MIE (1u << 3)  /* the on-chip interrupt mask: "cli" clears it, "sti" sets it */
+#define MSTATUS_MPIE (1u << 7) /* MIE as it was before the trap, and as mret restores it */
+#define MSTATUS_MPP (3u << 11)
+
+#define MIE_MSIE (1u << 3)
+#define MIE_MTIE (1u << 7)
+#define MIE_MEIE (1u << 11)
+
+#define CAUSE_INTERRUPT (1u << 31)
+#define CAUSE_SOFTWARE (CAUSE_INTERRUPT | 3u)
+#define CAUSE_EXTERNAL (CAUSE_INTERRUPT | 11u)
+
+#ifndef __ASSEMBLER__
+#include <stdint.h>
+
+#define csr_read(csr)                                          \
+    ({                                                         \
+        uint32_t v_;                                           \
+        __asm__ volatile("csrr %0, " #csr : "=r"(v_)::"memory"); \
+        v_;                                                    \
+    })
+#define csr_write(csr, v) __asm__ volatile("csrw " #csr ", %0" ::"rK"((uint32_t)(v)) : "memory")
+#define csr_set(csr, v) __asm__ volatile("csrs " #csr ", %0" ::"rK"((uint32_t)(v)) : "memory")
+#define csr_clear(csr, v) __asm__ volatile("csrc " #csr ", %0" ::"rK"((uint32_t)(v)) : "memory")
+#define csr_read_clear(csr, v)                                                                   \
+    ({                                                                                           \
+        uint32_t v_;                                                                             \
+        __asm__ volatile("csrrc %0, " #csr ", %1" : "=r"(v_) : "rK"((uint32_t)(v)) : "memory"); \
+        v_;                                                                                      \
+    })
+
+/* Cycles since reset; the same on every hart. */
+static inline uint32_t cycles32(void)
+{
+    return csr_read(mcycle);
+}
+
+static inline uint64_t cycles64(void)
+{
+    uint32_t hi, lo, again;
+    do {
+        hi = csr_read(mcycleh);
+        lo = csr_read(mcycle);
+        again = csr_read(mcycleh);
+    } while (hi != again);
+    return (uint64_t)hi << 32 | lo;
+}
+
+/* The on-chip mask, for the synchronisation schemes and the trap path only: all else uses sync/sync.h. */
+static inline void intr_disable(void)
+{
+    csr_clear(mstatus, MSTATUS_MIE);
+}
+
+static inline void intr_enable(void)
+{
+    csr_set(mstatus, MSTATUS_MIE);
+}
+#endif
+#endif

@@ -1,0 +1,47 @@
+/*
+ * What each hart keeps for itself. `tp` points to it at all times in the kernel, so a field of the hart that
+ * runs is one load or store: a thread that is moved to another hart between two of them finds the new hart's.
+ *
+ * Locking: only the hart itself writes its own block, from thread level and from its interrupts. Fields marked
+ * (i) are written with interrupts disabled on chip or by one store; `resched` is also set by other harts.
+ */
+#ifndef ARCH_HART_H
+#define ARCH_HART_H
+
+#define MAX_HARTS 8
+#define HART_STACK_SIZE 8192
+
+#ifndef __ASSEMBLER__
+#include <stdbool.h>
+#include <stdint.h>
+
+struct thread;
+
+struct hart {
+    uint32_t tls[4];          /* the C library's errno: thread-local storage starts at tp */
+    volatile uint32_t level;  /* logical interrupt level now (sync/sync.h) */
+    volatile uint32_t pending; /* (i) bit n: something waits at level n: a queued interrupt or a soft interrupt */
+    uint32_t hw_level;        /* (i) level last written to the PIC, where a scheme keeps the two apart */
+    uint32_t queued[16];      /* (i) by level: bit s set: interrupt of source s claimed, not yet handled */
+    uint32_t intr_depth;      /* (i) interrupt handlers active on this hart's stack */
+    uint32_t in_softint;      /* (i) a soft interrupt runs (cli schemes, which keep no logical level for it) */
+    volatile uint32_t resched; /* the running thread is to be preempted at the next chance */
+    struct thread *thread;    /* the thread that runs */
+    struct thread *idle;      /* the thread that runs when no other can */
+    uint32_t id;
+    uint32_t ticks;           /* clock interrupts taken */
+    uint32_t interrupts;      /* interrupts handled */
+    uint32_t spurious;        /* claims that found nothing */
+    uint32_t deferred;        /* interrupts queued by an optimistic scheme */
+    uint32_t switches;        /* thread switches */
+    volatile uint32_t online;
+};
+
+extern struct hart harts[MAX_HARTS];
+extern unsigned hart_count;
+
+register struct hart *curhart __asm__("tp");
+
+#define barrier() __asm__ volatile("" ::: "memory")
+#endif
+#endif

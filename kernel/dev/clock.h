@@ -1,0 +1,12 @@
+/*
+ * The clock: each hart's CLINT timer, brought to the PIC as that hart's source, at SPL_CLOCK. It drives time slices on
+ * every hart and timeouts on hart 0. Harts tick evenly spread over a period, so that they do not queue for the link.
+ */
+#ifndef DEV_CLOCK_H
+#define DEV_CLOCK_H
+
+#include <stdint.h>
+
+void clock_start_hart(uint32_t hz); /* 0: this hart gets no ticks */
+uint32_t clock_hz(void);
+#endif

@@ -1,0 +1,32 @@
+/*
+ * Interrupt dispatch: which handler belongs to which PIC source. A handler runs with the source claimed; its
+ * service ends (EOI) when it returns, so a level-triggered device must have been made to drop its wire by then.
+ *
+ * Locking: the table is written by intr_establish before the source is enabled, and only read afterwards.
+ */
+#ifndef INTR_INTR_H
+#define INTR_INTR_H
+
+#include <stdint.h>
+
+typedef void intr_fn(void *arg);
+
+#define INTR_EDGE 1
+#define INTR_LEVEL 0
+
+/* Route `source` to `hart` (or PIC_ANY_HART) at `level` (4..15) and enable it there. Panics on a bad argument. */
+void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, intr_fn *fn, void *arg, const char *name);
+void intr_disestablish(unsigned source);
+
+/* For the schemes: run the handler and end the service, with the on-chip mask as it is. */
+void intr_handle(unsigned source);
+
+/* The same, but with interrupts on, on chip, while the handler runs; they are off before and after. */
+void intr_handle_nested(unsigned source);
+
+/* The outermost handler is done, the hart is about to return to base level, interrupts are off on chip. */
+void intr_return_to_base(void);
+
+uint32_t intr_count(unsigned source);
+void intr_init_hart(void);
+#endif

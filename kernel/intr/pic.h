@@ -1,0 +1,78 @@
+/*
+ * Driver of the off-chip interrupt controller (hw/pic). Every access crosses the link and stalls this hart for the
+ * link's latency; the link's own settings and counters are on the chip. The SELF block of registers is always the
+ * context of the hart that makes the access.
+ */
+#ifndef INTR_PIC_H
+#define INTR_PIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "generated/pic_regs.h"
+
+#define PIC_WINDOW 0xe0000000u
+#define PIC_COUNTERS_WINDOW 0xf0030000u
+
+#define PIC_SOURCES 32
+#define PIC_SOURCE_TIMER(hart) (hart)
+#define PIC_SOURCE_IPI(hart) (8 + (hart))
+#define PIC_SOURCE_UART0 16
+#define PIC_SOURCE_UART1 17
+#define PIC_SOURCE_FREE 18 /* first source without a device */
+#define PIC_ANY_HART 0xffu
+
+struct claim {
+    unsigned source, priority;
+    bool none;
+};
+
+struct pic_counters {
+    uint32_t rises, deliveries, merged, max_wait;
+    uint64_t total_wait;
+};
+
+static inline void pic_write(unsigned offset, uint32_t value)
+{
+    *(volatile uint32_t *)(PIC_WINDOW + offset) = value;
+}
+
+static inline uint32_t pic_read(unsigned offset)
+{
+    return *(volatile uint32_t *)(PIC_WINDOW + offset);
+}
+
+static inline void pic_set_level(unsigned level)
+{
+    pic_write(PIC_LEVEL, level);
+}
+
+static inline struct claim pic_claim(void)
+{
+    uint32_t v = pic_read(PIC_CLAIM);
+    return (struct claim){
+        .source = v & 0x1f, .priority = (v & PIC_CLAIM_PRIORITY_MASK) >> PIC_CLAIM_PRIORITY_SHIFT, .none = v >> 31};
+}
+
+static inline void pic_eoi(unsigned source)
+{
+    pic_write(PIC_EOI, source);
+}
+
+/* Harts in `mask` get an inter-processor interrupt. */
+static inline void pic_ipi(uint32_t mask)
+{
+    pic_write(PIC_IPI, mask);
+}
+
+/* Sources in `mask` become pending as if an edge had arrived. */
+static inline void pic_raise(uint32_t mask)
+{
+    pic_write(PIC_RAISE, mask);
+}
+
+/* Route `source` to `hart` (or PIC_ANY_HART) at `priority`. */
+void pic_configure(unsigned source, unsigned priority, bool edge, unsigned hart);
+void pic_set_latency(unsigned read, unsigned write, unsigned delivery, unsigned jitter, uint32_t seed);
+struct pic_counters pic_counters(unsigned source);
+#endif

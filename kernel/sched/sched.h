@@ -1,0 +1,71 @@
+/*
+ * Threads of the kernel: priorities with preemption, time slices, sleep and wakeup.
+ *
+ * Locking: one lock, sched_lock (level SPL_SCHED), guards the run queue, the sleep queues and every thread's state. It
+ * is held across a thread switch: taken by the thread that gives up the hart, released by the one that gets it.
+ */
+#ifndef SCHED_SCHED_H
+#define SCHED_SCHED_H
+
+#include "sync/simple_lock.h"
+#include "sync/sync.h"
+
+#define MAX_THREADS 64
+#define THREAD_STACK_SIZE 8192
+#define PRIORITIES 32 /* 0 is the most urgent */
+#define PRI_INTERRUPT 4
+#define PRI_NORMAL 16
+#define PRI_IDLE (PRIORITIES - 1)
+#define ANY_HART (-1)
+
+enum thread_state { THREAD_FREE, THREAD_RUNNABLE, THREAD_RUNNING, THREAD_SLEEPING, THREAD_DEAD };
+
+struct context {
+    uint32_t ra, sp, s[12];
+};
+
+typedef void thread_fn(void *arg);
+
+struct thread {
+    struct context context;
+    struct thread *next; /* in the run queue or a sleep queue */
+    const void *channel; /* what it sleeps on */
+    const char *name;
+    thread_fn *fn;
+    void *arg;
+    enum thread_state state;
+    unsigned priority, id;
+    int bound; /* the hart it must run on, or ANY_HART */
+    int hart;  /* the hart it runs or last ran on */
+    uint32_t slice; /* clock ticks left */
+};
+
+extern struct simple_lock sched_lock;
+
+/* A new runnable thread; panics if there are MAX_THREADS. `bound` is a hart or ANY_HART. */
+struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bound, const char *name);
+_Noreturn void thread_exit(void);
+void thread_join(struct thread *t);
+void thread_yield(void);
+
+/*
+ * Sleep until thread_wakeup(channel). Called inside the section of `interlock`, holding it; it is released while the
+ * thread sleeps and held again on return, so a wakeup under the same lock is never missed.
+ */
+void thread_sleep(const void *channel, struct simple_lock *interlock);
+void thread_wakeup(const void *channel);     /* all sleepers; allowed at interrupt level up to SPL_SCHED */
+void thread_wakeup_one(const void *channel); /* the first that went to sleep */
+
+/* Sleep for at least `ticks` clock ticks. */
+void thread_delay(uint32_t ticks);
+
+/* For the trap path and the schemes (sync/schemes.c). */
+void sched_preempt_from_interrupt(void);
+void sched_preempt_at_base(crit_t saved);
+void sched_tick(void);
+void sched_start_hart(void);
+_Noreturn void sched_idle(void);
+
+/* Prints every hart's thread and every sleeper: for panic. */
+void sched_dump(void);
+#endif

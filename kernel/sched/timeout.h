@@ -1,0 +1,30 @@
+/*
+ * Timeouts: a function called once after a number of clock ticks, from the soft clock interrupt (SPL_SOFTCLOCK) of
+ * hart 0. Ticks are those of hart 0's clock; a timeout of n fires between n-1 and n ticks' time after it is set,
+ * plus the delay of the soft interrupt.
+ *
+ * Locking: timeout_lock (level SPL_CLOCK) guards the list, which is sorted by due time.
+ */
+#ifndef SCHED_TIMEOUT_H
+#define SCHED_TIMEOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef void timeout_fn(void *arg);
+
+struct timeout {
+    struct timeout *next;
+    timeout_fn *fn;
+    void *arg;
+    uint32_t due;
+    volatile bool pending, running;
+};
+
+void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg);
+bool timeout_cancel(struct timeout *t); /* whether it was still pending */
+void timeout_drain(struct timeout *t);  /* returns when fn does not run any more; not from a handler */
+void timeout_tick(void);                /* hart 0's clock interrupt */
+void timeout_init(void);
+uint32_t clock_ticks(void);
+#endif

@@ -1,0 +1,113 @@
+/*
+ * cli-optim (paper `sync`, section 3.4): a section sets a flag; an interrupt that arrives while it is set is queued, and
+ * the on-chip mask keeps the others out until the section ends.
+ *
+ *   crit_sec_enter()         crit_sec_leave()                 interrupt_handler(intr_level)
+ *     in_crit_sec = true       if (any queued interrupts)       if (in_crit_sec)
+ *                                handle queued interrupts         queue interrupt
+ *                              in_crit_sec = false              else
+ *                                                                 disable_all_interrupts()
+ *                                                                 handle interrupt
+ *                                                                 enable_all_interrupts()
+ *
+ * in_crit_sec is the hart's `level` (0 or 1). To queue is to claim without ending the service and to return from the trap
+ * with interrupts off. That state belongs to the hart: a thread that switches inside its section leaves it behind for the next
+ * one, whose section replays the queue and turns interrupts on again. The flag is cleared before the queue is looked
+ * at, so that an interrupt between the two is handled and not stranded.
+ */
+#define CRIT_BASE 0
+#define CRIT_SWITCH_MIE 1
+#define SOFTINT_NEEDS_KICK 0
+#define crit_is_base(saved) ((saved) == 0)
+#define crit_level(saved) SPL_NONE
+
+static inline crit_t crit_sec_enter(unsigned level)
+{
+    (void)level;
+    PROBE(CRIT_ENTER);
+    crit_t saved = curhart->level;
+    curhart->level = 1;
+    PROBE(CRIT_ENTERED);
+    barrier();
+    return saved;
+}
+
+static inline unsigned flag_restore(crit_t saved)
+{
+    barrier();
+    PROBE(CRIT_LEAVE);
+    curhart->level = saved;
+    unsigned waiting = saved ? 0 : curhart->pending;
+    PROBE(CRIT_LEFT);
+    return waiting;
+}
+
+static inline void crit_sec_leave(crit_t saved)
+{
+    if (unlikely(flag_restore(saved)))
+        crit_sec_leave_slow(saved);
+}
+
+static inline void crit_sec_leave_masked(crit_t saved)
+{
+    intr_disable();
+    if (flag_restore(saved))
+        crit_sec_replay(SPL_NONE);
+}
+
+#ifdef SYNC_IMPLEMENTATION
+static void queue_interrupt(struct claim c, struct frame *frame)
+{
+    PROBE(CRIT_QUEUED);
+    curhart->queued[c.priority] |= 1u << c.source;
+    __atomic_fetch_or(&curhart->pending, 1u << c.priority, __ATOMIC_RELAXED);
+    curhart->deferred++;
+    frame->mstatus &= ~MSTATUS_MPIE; /* the trap returns with all interrupts disabled */
+}
+
+/* Interrupts are off; the flag keeps sections inside the handler from replaying or enabling anything. */
+static void handle_with_flag(unsigned source)
+{
+    curhart->level = 1;
+    intr_handle(source);
+    curhart->level = 0;
+}
+
+void crit_sec_replay(unsigned level)
+{
+    intr_disable();
+    if (curhart->in_softint)
+        level = SPL_SOFT_MAX; /* a section inside a soft interrupt: the queue is handled, other soft interrupts wait */
+    for (;;) {
+        unsigned waiting = curhart->pending >> (level + 1);
+        if (!waiting)
+            break;
+        unsigned next = level + 32 - __builtin_clz(waiting);
+        if (next <= SPL_SOFT_MAX) {
+            softint_dispatch();
+            continue;
+        }
+        unsigned source = __builtin_ctz(curhart->queued[next]);
+        curhart->queued[next] &= curhart->queued[next] - 1;
+        if (!curhart->queued[next])
+            __atomic_fetch_and(&curhart->pending, ~(1u << next), __ATOMIC_RELAXED);
+        handle_with_flag(source);
+    }
+}
+
+void interrupt_handler(struct frame *frame)
+{
+    struct claim c = pic_claim();
+    if (c.none) {
+        curhart->spurious++;
+        return;
+    }
+    if (curhart->level) {
+        queue_interrupt(c, frame);
+        return;
+    }
+    handle_with_flag(c.source);
+    if (!curhart->in_softint)
+        intr_return_to_base();
+}
+#endif

@@ -1,0 +1,20 @@
+/* The out-of-line half of the scheme that this image is built with, and what all schemes share. */
+#define SYNC_IMPLEMENTATION
+#include "sync/sync.h"
+
+#include "sched/sched.h"
+
+void crit_sec_leave_slow(crit_t saved)
+{
+    crit_sec_replay(crit_level(saved));
+    intr_enable();
+    sched_preempt_at_base(saved);
+}
+
+void intr_return_to_base(void)
+{
+    if (curhart->pending)
+        crit_sec_replay(SPL_NONE);
+    if (curhart->resched)
+        sched_preempt_from_interrupt();
+}

@@ -1,0 +1,130 @@
+/*
+ * spl-optim (paper `sync`, section 3.2): a section sets a variable; only an interrupt that does arrive goes off-chip.
+ *
+ *   crit_sec_enter()         crit_sec_leave()                 interrupt_handler(intr_level)
+ *     in_crit_sec = true       if (any queued interrupts)       if (in_crit_sec || intr_level < cur_level)
+ *                                handle queued interrupts         queue interrupt
+ *                              in_crit_sec = false              else
+ *                                                                 saved_mask = cur_mask
+ *                                                                 PIC_mask(intr <= intr_level)
+ *                                                                 handle interrupt
+ *                                                                 PIC_mask(saved_mask)
+ *                                                                 handle queued interrupts
+ *
+ * The variable is the hart's `level`: an interrupt is masked when its level is not greater. To queue one is to claim it
+ * without ending its service, note it in `queued`, and write the logical level to the PIC (the pessimistic fall-back:
+ * no further interrupt of that level disturbs this section). Leaving stores the old level first and looks at `pending`
+ * afterwards: an interrupt between the two is not masked any more and runs at once, so none is stranded. `pending` has
+ * the bit of every level with something queued, and of the level last written to the PIC, so that one shift decides both.
+ */
+#define CRIT_BASE SPL_NONE
+#define CRIT_SWITCH_MIE 1
+#define SOFTINT_NEEDS_KICK 0
+#define crit_is_base(saved) ((saved) == SPL_NONE)
+#define crit_level(saved) (saved)
+
+static inline crit_t crit_sec_enter(unsigned level)
+{
+    PROBE(CRIT_ENTER);
+    crit_t saved = curhart->level;
+    if (level > saved)
+        curhart->level = level;
+    PROBE(CRIT_ENTERED);
+    barrier();
+    return saved;
+}
+
+static inline unsigned spl_restore(crit_t saved)
+{
+    barrier();
+    PROBE(CRIT_LEAVE);
+    curhart->level = saved;
+    unsigned waiting = curhart->pending >> (saved + 1);
+    PROBE(CRIT_LEFT);
+    return waiting;
+}
+
+static inline void crit_sec_leave(crit_t saved)
+{
+    if (unlikely(spl_restore(saved)))
+        crit_sec_leave_slow(saved);
+}
+
+static inline void crit_sec_leave_masked(crit_t saved)
+{
+    intr_disable();
+    if (spl_restore(saved))
+        crit_sec_replay(saved);
+}
+
+#ifdef SYNC_IMPLEMENTATION
+static void queue_interrupt(struct claim c)
+{
+    PROBE(CRIT_QUEUED);
+    curhart->queued[c.priority] |= 1u << c.source;
+    curhart->hw_level = curhart->level;
+    pic_set_level(curhart->hw_level);
+    /* atomic, because the thread below may be in the middle of posting a soft interrupt */
+    __atomic_fetch_or(&curhart->pending, 1u << c.priority | 1u << curhart->hw_level, __ATOMIC_RELAXED);
+    curhart->deferred++;
+}
+
+void crit_sec_replay(unsigned level)
+{
+    intr_disable();
+    for (;;) {
+        unsigned waiting = curhart->pending >> (level + 1);
+        if (!waiting)
+            break;
+        unsigned next = level + 32 - __builtin_clz(waiting);
+        if (next <= SPL_SOFT_MAX) {
+            softint_dispatch_above(level);
+            continue;
+        }
+        if (!curhart->queued[next]) { /* only the mark of what the PIC was told; nothing is left at this level */
+            __atomic_fetch_and(&curhart->pending, ~(1u << next), __ATOMIC_RELAXED);
+            continue;
+        }
+        unsigned source = __builtin_ctz(curhart->queued[next]);
+        curhart->queued[next] &= curhart->queued[next] - 1;
+        curhart->level = next;
+        if (curhart->hw_level > next) { /* what the PIC kept back and outranks this one goes first */
+            curhart->hw_level = next;
+            pic_set_level(next);
+        }
+        intr_handle_nested(source);
+        curhart->level = level;
+    }
+    if (curhart->hw_level) { /* optimistic again */
+        curhart->hw_level = SPL_NONE;
+        pic_set_level(SPL_NONE);
+    }
+}
+
+void interrupt_handler(struct frame *frame)
+{
+    (void)frame;
+    struct claim c = pic_claim();
+    if (c.none) {
+        curhart->spurious++;
+        return;
+    }
+    unsigned saved = curhart->level;
+    if (c.priority <= saved) {
+        queue_interrupt(c);
+        return;
+    }
+    unsigned saved_hw = curhart->hw_level;
+    curhart->level = c.priority;
+    curhart->hw_level = c.priority;
+    pic_set_level(c.priority);
+    intr_handle_nested(c.source);
+    curhart->level = saved;
+    curhart->hw_level = saved_hw;
+    pic_set_level(saved_hw);
+    if (curhart->pending >> (saved + 1))
+        crit_sec_replay(saved);
+    if (saved == SPL_NONE)
+        intr_return_to_base();
+}
+#endif

@@ -1,0 +1,79 @@
+/*
+ * spl-pessim (paper `sync`, section 3.1): every section tells the off-chip controller.
+ *
+ *   crit_sec_enter()            crit_sec_leave()         interrupt_handler(intr_level)
+ *     saved_mask = cur_mask       PIC_mask(saved_mask)     saved_mask = cur_mask
+ *     PIC_mask(all)                                        PIC_mask(intr <= intr_level)
+ *                                                          handle interrupt
+ *                                                          PIC_mask(saved_mask)
+ *
+ * cur_mask is the hart's `level`; a mask is one write of the PIC's LEVEL register, which stalls the hart. `level` is always
+ * set before the PIC is: an interrupt that comes between the two finds the level this thread wants, raises the PIC no
+ * lower than that, and leaves the PIC at it, so that our own write that follows is merely redundant.
+ */
+#define CRIT_BASE SPL_NONE
+#define CRIT_SWITCH_MIE 1
+#define SOFTINT_NEEDS_KICK 0
+#define crit_is_base(saved) ((saved) == SPL_NONE)
+#define crit_level(saved) (saved)
+
+static inline crit_t crit_sec_enter(unsigned level)
+{
+    PROBE(CRIT_ENTER);
+    crit_t saved = curhart->level;
+    unsigned new = saved > level ? saved : level;
+    curhart->level = new;
+    pic_set_level(new);
+    PROBE(CRIT_ENTERED);
+    return saved;
+}
+
+static inline unsigned spl_restore(crit_t saved)
+{
+    PROBE(CRIT_LEAVE);
+    curhart->level = saved;
+    pic_set_level(saved);
+    unsigned waiting = curhart->pending >> (saved + 1); /* soft interrupts */
+    PROBE(CRIT_LEFT);
+    return waiting;
+}
+
+static inline void crit_sec_leave(crit_t saved)
+{
+    if (unlikely(spl_restore(saved)))
+        crit_sec_leave_slow(saved);
+}
+
+static inline void crit_sec_leave_masked(crit_t saved)
+{
+    intr_disable();
+    if (spl_restore(saved))
+        crit_sec_replay(saved);
+}
+
+#ifdef SYNC_IMPLEMENTATION
+void crit_sec_replay(unsigned level)
+{
+    intr_disable();
+    softint_dispatch_above(level); /* soft levels lie below all of the PIC's: the logical level is enough */
+}
+
+void interrupt_handler(struct frame *frame)
+{
+    (void)frame;
+    struct claim c = pic_claim();
+    if (c.none) {
+        curhart->spurious++;
+        return;
+    }
+    unsigned saved = curhart->level;
+    unsigned new = saved > c.priority ? saved : c.priority;
+    curhart->level = new;
+    pic_set_level(new);
+    intr_handle_nested(c.source);
+    curhart->level = saved;
+    pic_set_level(saved);
+    if (saved == SPL_NONE)
+        intr_return_to_base();
+}
+#endif

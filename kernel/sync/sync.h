@@ -1,0 +1,51 @@
+/*
+ * The one way the kernel protects a critical section from interrupts: the interface that each of the five schemes of
+ * paper `sync` (sections 3 and 7) implements, one file each:
+ *
+ *   spl_pessim.h  spl_optim.h  cli_pessim.h  cli_optim.h  cli_spl_pessim.h
+ *
+ * One scheme is compiled into an image (make SYNC=...), so that a primitive costs what it costs.
+ *
+ *   crit_t crit_sec_enter(level)      from here on no interrupt handler and no soft interrupt of `level` or lower runs on
+ *                                     this hart, and the thread stays on it. Sections nest; the level never falls.
+ *   void crit_sec_leave(saved)        restores what the matching enter found; what arrived meanwhile runs now.
+ *   void crit_sec_leave_masked(saved) the same from the trap path, which must end with interrupts off on chip.
+ *   void interrupt_handler(frame)     the interrupt path: called by the trap with interrupts off on chip.
+ *   CRIT_BASE                         the `saved` of a section entered at base level (a new thread leaves with it)
+ *   CRIT_SWITCH_MIE                   whether interrupts are on, on chip, while a thread switch is under way
+ *   crit_is_base(saved)               whether leaving with `saved` returns to base level
+ *   SOFTINT_NEEDS_KICK                whether a soft interrupt posted in a thread's section needs the CLINT to start it
+ *
+ * On several harts a scheme masks the hart it runs on, nothing else: what harts share is guarded by a simple lock
+ * taken inside the section (sync/simple_lock.h). A lock has one level, at least that of every handler that takes it.
+ */
+#ifndef SYNC_SYNC_H
+#define SYNC_SYNC_H
+
+#include <stdint.h>
+
+#include "arch/csr.h"
+#include "arch/frame.h"
+#include "arch/hart.h"
+#include "intr/intr.h"
+#include "intr/pic.h"
+#include "intr/softint.h"
+#include "sync/probe.h"
+#include "sync/spl.h"
+
+typedef uint32_t crit_t;
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Runs what waits above `level` on this hart, highest first; ends with interrupts off on chip. */
+void crit_sec_replay(unsigned level);
+
+/* The rare half of leaving a section: something waits. Replays it, and lets a thread that it woke run. */
+void crit_sec_leave_slow(crit_t saved);
+
+void interrupt_handler(struct frame *frame);
+
+#include SYNC_SCHEME_FILE
+
+#endif
