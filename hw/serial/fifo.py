@@ -27,10 +27,10 @@ class CharacterFifo(LiteXModule):
         # # #
 
         # A memory of one word has no address bits: depth one uses one of two.
-        self.memory = memory = Memory(width, max(depth, 2))
+        memory = Memory(width, max(depth, 2))  # not an attribute: LiteX would put it on the CSR bus
         write_port = memory.get_port(write_capable=True)
         read_port  = memory.get_port(async_read=True)
-        self.specials += write_port, read_port
+        self.specials += memory, write_port, read_port
 
         produce = Signal.like(write_port.adr)
         consume = Signal.like(read_port.adr)
