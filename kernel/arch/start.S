@@ -2,6 +2,7 @@
  * Where every hart enters the image, in machine mode, interrupts off, a0 = hart number. The first words are the
  * image header that boot ROM and loaders read (README, "Image").
  */
+#include "arch/boot.h"
 #include "arch/hart.h"
 
     .section .text.start, "ax"

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define CLINT_BASE 0xf0010000u
+#include "dev/map.h"
 
 static inline void clint_set_software(unsigned hart)
 {

@@ -30,10 +30,14 @@ static void tick(void *arg)
     sched_tick();
 }
 
+void clock_init_hart(void)
+{
+    clint_set_timer(curhart->id, UINT64_MAX); /* it is not reset by hardware */
+}
+
 void clock_start_hart(uint32_t hz)
 {
     unsigned hart = curhart->id;
-    clint_set_timer(hart, UINT64_MAX); /* it is not reset by hardware */
     if (!hz)
         return;
     rate = hz;

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+void clock_init_hart(void); /* before the hart takes interrupts */
 void clock_start_hart(uint32_t hz); /* 0: this hart gets no ticks */
 uint32_t clock_hz(void);
 #endif

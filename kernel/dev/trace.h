@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define TRACE_WINDOW 0xe1000000u
+#include "dev/map.h"
 
 #define TRACE_THREAD_SWITCH 1 /* argument: the thread that runs from now on */
 #define TRACE_SERIAL_GO 1023  /* the program is ready: whoever feeds the data port may begin */

@@ -7,6 +7,7 @@
 #include "dev/clint.h"
 #include "intr/pic.h"
 #include "lib/panic.h"
+#include "sched/sched.h"
 #include "sync/sync.h"
 
 static struct {
@@ -32,7 +33,7 @@ static void set_enabled(unsigned source, unsigned hart, bool on)
 
 void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, intr_fn *fn, void *arg, const char *name)
 {
-    if (source >= PIC_SOURCES || level <= SPL_SOFT_MAX || level > SPL_HIGH)
+    if (source >= PIC_SOURCES || level <= SPL_SOFT_MAX || level > SPL_HIGH || (hart != PIC_ANY_HART && hart >= hart_count))
         panic("intr_establish: source %u at level %u", source, level);
     if (table[source].fn)
         panic("intr_establish: source %u belongs to %s already", source, table[source].name);
@@ -103,7 +104,14 @@ void interrupt(uint32_t cause, struct frame *frame)
 
 static void ipi(void *arg)
 {
-    (void)arg; /* whoever sent it has set `resched`, which is looked at on the way out */
+    (void)arg;
+    if (panicking()) {
+        intr_disable();
+        for (;;)
+            __asm__ volatile("wfi");
+    }
+    if (curhart->resched)
+        sched_request();
 }
 
 void intr_init_hart(void)

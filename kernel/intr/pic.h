@@ -9,10 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "generated/pic_regs.h"
+#include <generated/pic_regs.h>
 
-#define PIC_WINDOW 0xe0000000u
-#define PIC_COUNTERS_WINDOW 0xf0030000u
+#include "dev/map.h"
 
 #define PIC_SOURCES 32
 #define PIC_SOURCE_TIMER(hart) (hart)

@@ -22,12 +22,17 @@ void softint_establish(unsigned level, softint_fn *fn, void *arg)
     table[level].fn = fn;
 }
 
-void softint_schedule(unsigned level)
+void softint_post(unsigned level)
 {
-    crit_t s = crit_sec_enter(SPL_HIGH);
     __atomic_fetch_or(&curhart->pending, 1u << level, __ATOMIC_RELAXED);
     if (SOFTINT_NEEDS_KICK && !curhart->intr_depth && !curhart->in_softint)
         clint_set_software(curhart->id);
+}
+
+void softint_schedule(unsigned level)
+{
+    crit_t s = crit_sec_enter(SPL_HIGH);
+    softint_post(level);
     crit_sec_leave(s);
 }
 
@@ -44,6 +49,8 @@ static unsigned take(unsigned level)
 
 static void call(unsigned level)
 {
+    if (level == SPL_SOFTPREEMPT)
+        return; /* whoever dispatches looks at `resched` next */
     if (!table[level].fn)
         panic("soft interrupt at level %u, which has no handler", level);
     intr_enable();

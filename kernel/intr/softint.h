@@ -1,6 +1,6 @@
 /*
  * Soft interrupts: work that a handler puts off until no hardware interrupt is being handled on its hart (levels
- * SPL_SOFTCLOCK..SPL_SOFT_MAX). A posted one runs on the hart that posted it, with hardware interrupts on, once the
+ * up to SPL_SOFT_MAX). A posted one runs on the hart that posted it, with hardware interrupts on, once the
  * hart's level falls below it; posting twice before it runs runs it once. It must not sleep.
  */
 #ifndef INTR_SOFTINT_H
@@ -12,6 +12,7 @@ typedef void softint_fn(void *arg);
 
 void softint_establish(unsigned level, softint_fn *fn, void *arg);
 void softint_schedule(unsigned level);
+void softint_post(unsigned level); /* the same, from inside a section or a handler */
 
 /*
  * For the schemes, interrupts off on chip before and after: run what is posted above `level`, highest first, the

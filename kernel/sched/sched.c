@@ -67,6 +67,13 @@ static struct thread *take_runnable(unsigned than)
     return 0;
 }
 
+/* Preempt the thread that runs here as soon as this hart is back at base level. */
+void sched_request(void)
+{
+    curhart->resched = 1;
+    softint_post(SPL_SOFTPREEMPT);
+}
+
 /* Find a hart that should run `t` now, mark it, and interrupt it if it is another one. */
 static void place(struct thread *t)
 {
@@ -86,9 +93,12 @@ static void place(struct thread *t)
     }
     if (!worst)
         return;
-    worst->resched = 1;
-    if (worst != curhart)
+    if (worst == curhart) {
+        sched_request();
+    } else {
+        worst->resched = 1;
         pic_ipi(1u << worst->id);
+    }
 }
 
 static void make_runnable(struct thread *t)
@@ -162,7 +172,7 @@ void sched_tick(void)
     struct thread *t = curhart->thread;
     if (t != curhart->idle && --t->slice == 0) {
         t->slice = SLICE_TICKS;
-        curhart->resched = 1;
+        sched_request();
     }
 }
 
@@ -197,7 +207,6 @@ static void wakeup(const void *channel, unsigned most)
         most--;
     }
     lock_leave(&sched_lock, s);
-    sched_preempt_at_base(s);
 }
 
 void thread_wakeup(const void *channel)
@@ -244,7 +253,6 @@ struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bo
     struct thread *t = allocate(fn, arg, priority, bound, name);
     make_runnable(t);
     lock_leave(&sched_lock, s);
-    sched_preempt_at_base(s);
     return t;
 }
 

@@ -62,6 +62,7 @@ void thread_delay(uint32_t ticks);
 /* For the trap path and the schemes (sync/schemes.c). */
 void sched_preempt_from_interrupt(void);
 void sched_preempt_at_base(crit_t saved);
+void sched_request(void);
 void sched_tick(void);
 void sched_start_hart(void);
 _Noreturn void sched_idle(void);

@@ -1,17 +1,18 @@
 /*
- * Interrupt priority levels, as the kernel's code names them. Levels 4..15 are also the PIC's priorities: a source
- * interrupts when its priority is greater than the level. Levels 1..3 belong to soft interrupts, which have no wire.
+ * Interrupt priority levels, as the kernel's code names them. Levels above SPL_SOFT_MAX are also the PIC's priorities:
+ * a source interrupts when its priority is greater than the level. Soft interrupts, which have no wire, lie below.
  */
 #ifndef SYNC_SPL_H
 #define SYNC_SPL_H
 
 #define SPL_NONE 0
-#define SPL_SOFTCLOCK 1
-#define SPL_SOFTTTY 2
-#define SPL_SOFTNET 3
-#define SPL_SOFT_MAX 3
-#define SPL_BIO 5
-#define SPL_NET 6
+#define SPL_SOFTPREEMPT 1 /* nothing to call: the thread that runs is to be preempted (sched/sched.h) */
+#define SPL_SOFTCLOCK 2
+#define SPL_SOFTTTY 3
+#define SPL_SOFTNET 4
+#define SPL_SOFT_MAX 4
+#define SPL_BIO 6
+#define SPL_NET 7
 #define SPL_TTY 8
 #define SPL_CLOCK 10
 #define SPL_SCHED 12 /* run and sleep queues */

@@ -1,0 +1,65 @@
+/*
+ * run=table5: paper `sync`, Table 5, the cost of the synchronisation primitives: the off-chip, on-chip and flag pairs,
+ * `iterations` times (100,000 in the paper), the cost of the empty loop taken off. Prints for each scheme's pair
+ *
+ *   @table5 primitive=... scheme=... cycles_per_pair=... loop_cycles=... iterations=...
+ *
+ * Interrupts stay out: the paper's pairs are measured uninterrupted.
+ */
+#include "arch/csr.h"
+#include "init/run.h"
+#include "lib/bootargs.h"
+#include "lib/printf.h"
+#include "sync/sync.h"
+
+#define SCHEMES(X)                           \
+    X("off-chip", "spl-pessim", spl_pessim)  \
+    X("flag", "spl-optim", spl_optim)        \
+    X("on-chip", "cli-pessim", cli_pessim)   \
+    X("flag", "cli-optim", cli_optim)        \
+    X("on-chip", "cli-spl-pessim", cli_spl_pessim)
+
+#define DECLARE(primitive, scheme, id) uint64_t table5_##id(uint32_t iterations);
+SCHEMES(DECLARE)
+
+static uint64_t __attribute__((noinline, aligned(64))) empty_loop(uint32_t iterations)
+{
+    uint64_t begin = cycles64();
+    for (uint32_t i = iterations; i; i--)
+        barrier();
+    return cycles64() - begin;
+}
+
+/* Hundredths of cycles per iteration. */
+static uint32_t measure(uint64_t (*loop)(uint32_t), uint32_t iterations)
+{
+    uint32_t enabled = csr_read_clear(mie, ~0u);
+    loop(16); /* the code is in the cache now */
+    uint64_t cycles = loop(iterations);
+    csr_write(mie, enabled);
+    return (uint32_t)((cycles * 100 + iterations / 2) / iterations);
+}
+
+static int table5(void)
+{
+    static const struct {
+        const char *primitive, *scheme;
+        uint64_t (*loop)(uint32_t);
+    } pairs[] = {
+#define ENTRY(primitive, scheme, id) {primitive, scheme, table5_##id},
+        SCHEMES(ENTRY)
+    };
+    uint32_t iterations = bootargs_number("iterations", 100000, 1000000);
+    if (!iterations)
+        return 2;
+    uint32_t empty = measure(empty_loop, iterations);
+    for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        uint32_t pair = measure(pairs[i].loop, iterations) - empty;
+        kprintf("@table5 primitive=%s scheme=%s cycles_per_pair=%lu.%02lu loop_cycles=%lu.%02lu iterations=%lu\n",
+                pairs[i].primitive, pairs[i].scheme, (unsigned long)pair / 100, (unsigned long)pair % 100,
+                (unsigned long)empty / 100, (unsigned long)empty % 100, (unsigned long)iterations);
+    }
+    return 0;
+}
+
+RUN("table5", "cost of the synchronisation primitives (paper sync, Table 5)", table5);

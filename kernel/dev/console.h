@@ -1,0 +1,13 @@
+/*
+ * The console: the first serial port. Written from any level; interrupts send it, except before console_start and in a
+ * panic, when it is polled. Every line feed is sent as carriage return and line feed.
+ */
+#ifndef DEV_CONSOLE_H
+#define DEV_CONSOLE_H
+
+void console_init(void);  /* bit rate from the boot argument console.baud */
+void console_start(void); /* interrupts are ready */
+void console_polled(void);
+void console_flush(void);
+void console_write(const char *text, unsigned n);
+#endif

@@ -1,0 +1,169 @@
+/* 16550-class serial ports (serial.h). */
+#include "dev/serial.h"
+
+#include <generated/serial_regs.h>
+#include <generated/soc.h>
+
+#include "dev/map.h"
+#include "intr/intr.h"
+#include "intr/pic.h"
+#include "intr/softint.h"
+#include "lib/panic.h"
+
+#define REG(port, name) ((port)->regs[SERIAL_##name / 4])
+#define IIR_ID(iir) ((iir) & SERIAL_IIR_ID_MASK)
+
+struct serial serial_console = SERIAL(UART0_WINDOW, PIC_SOURCE_UART0, "console port", SPL_HIGH);
+struct serial serial_data = SERIAL(UART1_WINDOW, PIC_SOURCE_UART1, "data port", SPL_TTY);
+
+static struct serial *const ports[] = {&serial_console, &serial_data};
+
+void serial_configure(struct serial *p, uint32_t baud)
+{
+    uint32_t bit_cycles = baud ? (CONFIG_CLOCK_FREQUENCY + baud / 2) / baud : 0;
+    if (bit_cycles < 4 || bit_cycles >= 1u << 20)
+        panic("%s: a clock of %lu Hz cannot make %lu bit/s", p->name, (unsigned long)CONFIG_CLOCK_FREQUENCY,
+              (unsigned long)baud);
+    REG(p, IER) = 0;
+    REG(p, LCR) = SERIAL_LCR_DLAB_MASK;
+    REG(p, DLL) = bit_cycles >> 4 & 0xff;
+    REG(p, DLM) = bit_cycles >> 12;
+    REG(p, LCR) = SERIAL_LCR_WORD_8 << SERIAL_LCR_WORD_SHIFT;
+    REG(p, DLF) = bit_cycles & 0xf;
+    REG(p, FCR) = SERIAL_FCR_ENABLE_MASK | SERIAL_FCR_RX_RESET_MASK | SERIAL_FCR_TX_RESET_MASK |
+                  SERIAL_FCR_TRIGGER_HALF << SERIAL_FCR_TRIGGER_SHIFT;
+}
+
+/* Move what fits from the ring to the FIFO, which is empty when THRE is set. */
+static void transmit(struct serial *p)
+{
+    if (!(REG(p, LSR) & SERIAL_LSR_THRE_MASK))
+        return;
+    for (unsigned room = REG(p, DEPTH); room && p->tx_tail != p->tx_head; room--)
+        REG(p, THR) = p->tx[p->tx_tail++ % SERIAL_TX_RING];
+}
+
+/* The interrupt enable register follows what there is to do; it is written only when it changes. */
+static void enable(struct serial *p)
+{
+    uint32_t ier = p->input ? SERIAL_IER_RX_MASK : 0;
+    if (p->tx_tail != p->tx_head)
+        ier |= SERIAL_IER_TX_MASK;
+    if (ier != p->ier)
+        REG(p, IER) = p->ier = ier;
+}
+
+static void receive(struct serial *p)
+{
+    while (REG(p, LSR) & SERIAL_LSR_DR_MASK) {
+        uint8_t c = REG(p, RBR);
+        if (p->rx_head - p->rx_tail == SERIAL_RX_RING)
+            p->dropped++;
+        else
+            p->rx[p->rx_head++ % SERIAL_RX_RING] = c;
+    }
+}
+
+static void interrupt_of(void *arg)
+{
+    struct serial *p = arg;
+    bool received = false;
+    crit_t s = lock_enter(&p->lock);
+    p->interrupts++;
+    for (uint32_t id; (id = IIR_ID(REG(p, IIR))) != SERIAL_IIR_ID_NONE;) {
+        if (id == SERIAL_IIR_ID_THRE) {
+            transmit(p);
+            enable(p);
+        } else {
+            receive(p);
+            received = true;
+        }
+    }
+    lock_leave(&p->lock, s);
+    if (received)
+        softint_schedule(SPL_SOFTTTY);
+}
+
+/* The next received character, or -1. */
+static int next_character(struct serial *p)
+{
+    crit_t s = lock_enter(&p->lock);
+    int c = p->rx_tail == p->rx_head ? -1 : p->rx[p->rx_tail++ % SERIAL_RX_RING];
+    lock_leave(&p->lock, s);
+    return c;
+}
+
+static void softtty(void *arg)
+{
+    (void)arg;
+    for (unsigned i = 0; i < sizeof ports / sizeof *ports; i++)
+        if (ports[i]->input)
+            for (int c; (c = next_character(ports[i])) >= 0;)
+                ports[i]->input(ports[i]->arg, c);
+}
+
+void serial_init(void)
+{
+    softint_establish(SPL_SOFTTTY, softtty, 0);
+}
+
+void serial_start(struct serial *p, unsigned hart, void (*input)(void *arg, int c), void *arg)
+{
+    p->input = input;
+    p->arg = arg;
+    intr_establish(p->source, SPL_TTY, INTR_LEVEL, hart, interrupt_of, p, p->name);
+    crit_t s = lock_enter(&p->lock);
+    p->started = true;
+    enable(p);
+    lock_leave(&p->lock, s);
+}
+
+void serial_stop(struct serial *p)
+{
+    p->started = false;
+    REG(p, IER) = 0;
+}
+
+/* Empty the ring into the port without interrupts. */
+static void drain(struct serial *p)
+{
+    while (p->tx_tail != p->tx_head)
+        transmit(p);
+}
+
+void serial_write(struct serial *p, const char *text, unsigned n)
+{
+    bool shared = p->started;
+    crit_t s = 0;
+    if (shared)
+        s = lock_enter(&p->lock);
+    while (n--) {
+        if (p->tx_head - p->tx_tail == SERIAL_TX_RING)
+            drain(p);
+        p->tx[p->tx_head++ % SERIAL_TX_RING] = *text++;
+    }
+    if (shared) {
+        transmit(p);
+        enable(p);
+        lock_leave(&p->lock, s);
+    } else {
+        drain(p);
+    }
+}
+
+void serial_flush(struct serial *p)
+{
+    crit_t s = 0;
+    if (p->started)
+        s = lock_enter(&p->lock);
+    drain(p);
+    while (!(REG(p, LSR) & SERIAL_LSR_TEMT_MASK))
+        ;
+    if (p->started)
+        lock_leave(&p->lock, s);
+}
+
+uint32_t serial_overruns(struct serial *p)
+{
+    return REG(p, OVERRUNS);
+}

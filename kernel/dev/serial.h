@@ -1,0 +1,62 @@
+/*
+ * Driver of a 16550-class serial port (hw/serial). Received characters go, at interrupt level, from the port's FIFO
+ * into a ring, and from there, one at a time in the soft interrupt SPL_SOFTTTY, to the port's line discipline, as in
+ * 4.4BSD's com(4). Characters to send wait in a ring that the interrupt empties into the FIFO.
+ *
+ * Locking: the port's lock guards registers and rings. Its level is SPL_TTY, or higher for a port that is written at
+ * higher levels (the console).
+ */
+#ifndef DEV_SERIAL_H
+#define DEV_SERIAL_H
+
+#include <stdint.h>
+
+#include "sync/simple_lock.h"
+
+#define SERIAL_RX_RING 256 /* powers of two */
+#define SERIAL_TX_RING 2048
+
+struct serial {
+    volatile uint32_t *regs;
+    unsigned source;
+    const char *name;
+    struct simple_lock lock;
+    void (*input)(void *arg, int c); /* the line discipline: called at SPL_SOFTTTY, without the lock */
+    void *arg;
+    bool started; /* interrupts drive it; else output is polled */
+    uint32_t ier;
+    uint32_t rx_head, rx_tail, tx_head, tx_tail; /* run freely; the difference is the fill */
+    uint32_t dropped;                            /* characters that found the receive ring full */
+    uint32_t interrupts;
+    uint8_t rx[SERIAL_RX_RING];
+    uint8_t tx[SERIAL_TX_RING];
+};
+
+#define SERIAL(base, port_source, port_name, level)                               \
+    {                                                                             \
+        .regs = (volatile uint32_t *)(base), .source = (port_source), .name = (port_name), \
+        .lock = SIMPLE_LOCK(port_name, level)                                     \
+    }
+
+extern struct serial serial_console, serial_data;
+
+/* Eight data bits, no parity, FIFOs on, polled. Panics when the clock cannot make `baud` bit/s. */
+void serial_configure(struct serial *port, uint32_t baud);
+
+/* From now on interrupts drive the port, on `hart`; `input` may be 0 for a port that is only written. */
+void serial_start(struct serial *port, unsigned hart, void (*input)(void *arg, int c), void *arg);
+
+/* Back to polled operation, for panic: takes no lock and no interrupt any more. */
+void serial_stop(struct serial *port);
+
+/* Queue `n` characters; waits, polling, when the ring is full. */
+void serial_write(struct serial *port, const char *text, unsigned n);
+
+/* Wait until all that was written has left the chip. */
+void serial_flush(struct serial *port);
+
+/* Characters lost in hardware since reset. */
+uint32_t serial_overruns(struct serial *port);
+
+void serial_init(void);
+#endif

@@ -1,0 +1,74 @@
+/* The terminal line discipline (tty.h). */
+#include "dev/tty.h"
+
+#include "sched/sched.h"
+
+static void ttyinput(void *arg, int c)
+{
+    struct tty *tp = arg;
+    crit_t s = lock_enter(&tp->lock);
+    if (tp->head - tp->tail == TTY_QUEUE)
+        tp->dropped++;
+    else
+        tp->queue[tp->head++ % TTY_QUEUE] = (uint8_t)c;
+    bool wake = tp->waiting;
+    tp->waiting = false;
+    lock_leave(&tp->lock, s);
+    if (wake)
+        thread_wakeup(tp);
+}
+
+static void waited_too_long(void *arg)
+{
+    struct tty *tp = arg;
+    crit_t s = lock_enter(&tp->lock);
+    tp->expired = true;
+    lock_leave(&tp->lock, s);
+    thread_wakeup(tp);
+}
+
+/* Sleep until a character or the end of `ticks`. The caller holds the lock, in its section. */
+static void wait_for_input(struct tty *tp, uint32_t ticks)
+{
+    tp->expired = false;
+    if (ticks)
+        timeout_set(&tp->limit, ticks, waited_too_long, tp);
+    while (tp->head == tp->tail && !tp->expired) {
+        tp->waiting = true;
+        thread_sleep(tp, &tp->lock);
+    }
+    if (ticks)
+        timeout_cancel(&tp->limit);
+}
+
+/* The next character, or -1 when none came in time. */
+static int tty_getc(struct tty *tp, uint32_t ticks)
+{
+    crit_t s = lock_enter(&tp->lock);
+    bool empty = tp->head == tp->tail;
+    if (empty)
+        wait_for_input(tp, ticks);
+    int c = tp->head == tp->tail ? -1 : tp->queue[tp->tail++ % TTY_QUEUE];
+    lock_leave(&tp->lock, s);
+    if (empty && ticks)
+        timeout_drain(&tp->limit);
+    return c;
+}
+
+uint32_t ttread(struct tty *tp, uint8_t *to, uint32_t n, uint32_t ticks)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        int c = tty_getc(tp, ticks);
+        if (c < 0)
+            return i;
+        to[i] = (uint8_t)c;
+    }
+    return n;
+}
+
+void tty_open(struct tty *tp, struct serial *port, uint32_t baud, unsigned hart)
+{
+    *tp = (struct tty){.lock = SIMPLE_LOCK("tty", SPL_TTY), .port = port};
+    serial_configure(port, baud);
+    serial_start(port, hart, ttyinput, tp);
+}

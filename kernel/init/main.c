@@ -1,0 +1,109 @@
+/*
+ * Start of the kernel: hart 0 sets the machine up as the boot arguments say, lets the other harts in and makes the
+ * thread that carries out run=NAME. The code that booted a hart becomes its idle thread.
+ *
+ * Boot arguments (all optional): run, seed, hz (clock ticks a second), console.baud, pic.read, pic.write, pic.delivery,
+ * pic.jitter, ram.latency, ram.jitter (cycles); and those of the run.
+ */
+#include <generated/csr.h>
+#include <generated/soc.h>
+#include <string.h>
+
+#include "arch/hart.h"
+#include "dev/clock.h"
+#include "dev/console.h"
+#include "dev/host.h"
+#include "dev/serial.h"
+#include "init/run.h"
+#include "intr/intr.h"
+#include "intr/pic.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "sched/sched.h"
+#include "sched/timeout.h"
+
+#define DEFAULT_HZ 100
+#define MOST_LATENCY 65535
+#define USAGE_EXIT_CODE 2
+
+struct hart harts[MAX_HARTS];
+unsigned hart_count;
+uint32_t run_seed, pic_worst_access, pic_worst_delivery;
+
+extern volatile uint32_t harts_may_start;
+extern const struct run _runs[], _runs_end[];
+
+static void set_latencies(void)
+{
+    uint32_t read = bootargs_number("pic.read", 0, MOST_LATENCY), write = bootargs_number("pic.write", 0, MOST_LATENCY);
+    uint32_t delivery = bootargs_number("pic.delivery", 0, MOST_LATENCY);
+    uint32_t jitter = bootargs_number("pic.jitter", 0, MOST_LATENCY);
+    pic_worst_access = (read > write ? read : write) + jitter;
+    pic_worst_delivery = delivery + jitter;
+    pic_set_latency(read, write, delivery, jitter, run_seed * 2 + 1);
+    ram_read_latency_write(bootargs_number("ram.latency", ram_read_latency_read(), 255));
+    ram_seed_write(run_seed * 2 + 1);
+    ram_jitter_write(bootargs_number("ram.jitter", 0, 255));
+}
+
+static int run_named(const char *name)
+{
+    for (const struct run *r = _runs; r < _runs_end; r++)
+        if (!strcmp(name, r->name))
+            return r->fn();
+    kprintf("run=%s: there is no such run; this image has\n", name);
+    for (const struct run *r = _runs; r < _runs_end; r++)
+        kprintf("  run=%-14s %s\n", r->name, r->what);
+    return USAGE_EXIT_CODE;
+}
+
+static void main_thread(void *arg)
+{
+    (void)arg;
+    char name[24];
+    kprintf("Interlock kernel, " SYNC_NAME ", harts %u, clock %lu Hz, build %08lx%08lx\n", hart_count,
+            (unsigned long)CONFIG_CLOCK_FREQUENCY, (unsigned long)(identity_fingerprint_read() >> 32),
+            (unsigned long)identity_fingerprint_read());
+    int code = run_named(bootargs_string("run", name, sizeof name, "hello"));
+    console_flush();
+    host_exit((uint32_t)code);
+}
+
+static void start_hart(void)
+{
+    uint32_t hz = bootargs_number("hz", DEFAULT_HZ, 100000);
+    clock_init_hart();
+    intr_init_hart();
+    sched_start_hart();
+    clock_start_hart(hz);
+    intr_enable(); /* this hart is at base level from here on */
+}
+
+void hart_main(uint32_t id)
+{
+    curhart = &harts[id];
+    curhart->id = id;
+    if (id < hart_count)
+        start_hart();
+    sched_idle();
+}
+
+void kernel_main(void)
+{
+    curhart = &harts[0];
+    hart_count = identity_harts_read();
+    run_seed = bootargs_number("seed", 0, 0x7fffffff);
+    console_init();
+    set_latencies();
+    timeout_init();
+    serial_init();
+    start_hart();
+    console_start();
+    __atomic_store_n(&harts_may_start, 1, __ATOMIC_RELEASE);
+    for (unsigned h = 1; h < hart_count; h++)
+        while (!harts[h].online)
+            ;
+    thread_create(main_thread, 0, PRI_NORMAL, ANY_HART, "main");
+    sched_idle();
+}

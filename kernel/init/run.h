@@ -1,0 +1,24 @@
+/*
+ * What a kernel image can run: benches and tests, each chosen by the boot argument run=NAME. A run is called in the
+ * first thread; it returns the exit code, 0 for success, and fails by panic.
+ */
+#ifndef INIT_RUN_H
+#define INIT_RUN_H
+
+#include <stdint.h>
+
+struct run {
+    const char *name, *what;
+    int (*fn)(void);
+};
+
+#define RUN(run_name, run_what, run_fn)                              \
+    static const struct run run_of_##run_fn                          \
+        __attribute__((used, section(".runs"))) = {run_name, run_what, run_fn}
+
+/* The boot argument seed=, which perturbs memory, PIC link and tests alike. */
+extern uint32_t run_seed;
+
+/* What the boot arguments set: cycles of a PIC access, the worst case, and of a delivery. */
+extern uint32_t pic_worst_access, pic_worst_delivery;
+#endif

@@ -1,0 +1,39 @@
+/* Boot arguments (bootargs.h). */
+#include "lib/bootargs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/panic.h"
+
+extern char bootargs[];
+
+const char *bootargs_string(const char *key, char *value, unsigned size, const char *otherwise)
+{
+    unsigned length = strlen(key);
+    for (const char *word = bootargs; *word;) {
+        unsigned n = strcspn(word, " ");
+        if (n > length && word[length] == '=' && !strncmp(word, key, length)) {
+            unsigned copied = n - length - 1 < size ? n - length - 1 : size - 1;
+            memcpy(value, word + length + 1, copied);
+            value[copied] = 0;
+            return value;
+        }
+        word += n;
+        word += strspn(word, " ");
+    }
+    return otherwise;
+}
+
+uint32_t bootargs_number(const char *key, uint32_t otherwise, uint32_t most)
+{
+    char text[24], *end;
+    if (!bootargs_string(key, text, sizeof text, 0))
+        return otherwise;
+    errno = 0;
+    unsigned long v = strtoul(text, &end, 0);
+    if (errno || end == text || *end || text[0] == '-' || v > most)
+        panic("boot argument %s=%s: give a number from 0 to %lu", key, text, (unsigned long)most);
+    return v;
+}

@@ -1,0 +1,15 @@
+/*
+ * The boot arguments: words `key=value` separated by spaces, written into the image by whoever starts it
+ * (BOOTARGS_SIZE bytes with the final 0).
+ */
+#ifndef LIB_BOOTARGS_H
+#define LIB_BOOTARGS_H
+
+#include <stdint.h>
+
+/* The value of `key`, copied to `value` (cut to `size` - 1 characters), or `otherwise` if the key is not there. */
+const char *bootargs_string(const char *key, char *value, unsigned size, const char *otherwise);
+
+/* The number of `key`, decimal or 0x, or `otherwise`. Panics if it is not a number up to `most`. */
+uint32_t bootargs_number(const char *key, uint32_t otherwise, uint32_t most);
+#endif

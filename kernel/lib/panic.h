@@ -1,0 +1,20 @@
+/*
+ * The end of a kernel that cannot go on: stops the other harts, prints the message, a backtrace with the names of the
+ * functions, every hart and every thread, and ends the run with PANIC_EXIT_CODE.
+ */
+#ifndef LIB_PANIC_H
+#define LIB_PANIC_H
+
+#define PANIC_EXIT_CODE 0xdead
+
+_Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Whether a hart has panicked; the others stop at their next inter-processor interrupt. */
+int panicking(void);
+
+#define assert(what)                                                  \
+    do {                                                              \
+        if (__builtin_expect(!(what), 0))                             \
+            panic("%s:%d: not so: %s", __FILE__, __LINE__, #what);    \
+    } while (0)
+#endif

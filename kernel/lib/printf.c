@@ -1,0 +1,17 @@
+/* Formatted output (printf.h): formatted first, so that the console's lock is held for the copying only. */
+#include "lib/printf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "dev/console.h"
+
+void kprintf(const char *format, ...)
+{
+    char text[KPRINTF_MAX];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    console_write(text, n < KPRINTF_MAX ? (unsigned)n : KPRINTF_MAX - 1);
+}

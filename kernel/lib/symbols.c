@@ -1,0 +1,22 @@
+/* Look-up of function names (symbols.h). */
+#include "lib/symbols.h"
+
+extern const char _start[], _etext[];
+
+const char *symbol_of(uint32_t pc, uint32_t *offset)
+{
+    if (pc < (uint32_t)_start || pc >= (uint32_t)_etext)
+        return 0;
+    uint32_t low = 0, high = ksyms_count; /* the last entry at or below pc is in [low - 1, high) */
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (ksyms[middle].address <= pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low)
+        return 0;
+    *offset = pc - ksyms[low - 1].address;
+    return ksyms[low - 1].name;
+}

@@ -1,0 +1,70 @@
+"""Build kernel images, one for each synchronisation scheme (paper `sync`, section 3) and SoC configuration."""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from hw.common.cache import REPO, cached
+from soc.build import generate_soc
+from soc.config import SoCConfig
+
+SCHEMES = ("spl-pessim", "spl-optim", "cli-pessim", "cli-optim", "cli-spl-pessim")
+WRONG_SCHEMES = tuple(sorted(path.stem for path in (REPO / "kernel/test/wrong").glob("*.h")))
+CROSS = os.environ.get("CROSS", "riscv64-unknown-elf-")
+PICOLIBC = Path("/usr/lib/picolibc/riscv64-unknown-elf/lib/rv32im/ilp32/libc.a")
+
+
+class KernelError(RuntimeError):
+    """A kernel image could not be built; the message is one line that names the mend."""
+
+
+def _compiler_version() -> str:
+    compiler = shutil.which(f"{CROSS}gcc")
+    if not compiler:
+        raise KernelError(f"{CROSS}gcc is not installed: run `make setup`, or set CROSS to another RISC-V GCC's prefix")
+    if not PICOLIBC.exists():
+        raise KernelError("picolibc for RISC-V is not installed: run `make setup`")
+    return subprocess.run([compiler, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
+
+
+def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "") -> Path:
+    """The ELF image of the kernel with scheme `sync` for the SoC `config`, built if it is not in the cache.
+
+    ValueError if there is no such scheme, KernelError if a tool is missing or the build fails.
+    """
+    if sync not in SCHEMES + WRONG_SCHEMES:
+        raise ValueError(f"there is no scheme {sync!r}: use one of {', '.join(SCHEMES)}")
+    version = _compiler_version()
+    include = generate_soc(config).include
+
+    def build(out: Path):
+        command = ["make", "--no-print-directory", "-C", str(REPO / "kernel"), f"SYNC={sync}", f"INCLUDE={include}",
+                   f"OUT={out}", f"CROSS={CROSS}", f"PYTHON={sys.executable}", f"EXTRA_CFLAGS={extra_cflags}", "-j2"]
+        environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        if done.returncode:
+            raise KernelError(f"the kernel with {sync} does not build:\n{done.stderr.strip()}")
+        for path in out.iterdir():
+            if path.name != "kernel.elf":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    inputs = {"sync": sync, "cflags": extra_cflags, "compiler": version, "kernel": REPO / "kernel", "include": include}
+    return cached(f"kernel-{sync}", inputs, build) / "kernel.elf"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Build a kernel image and print where it is.")
+    parser.add_argument("--harts", type=int, default=1, help="harts of the SoC (1 to 8)")
+    parser.add_argument("--sync", default=SCHEMES[0], help=f"one of {', '.join(SCHEMES)}")
+    options = parser.parse_args()
+    try:
+        print(build_kernel(SoCConfig(harts=options.harts), options.sync))
+    except (ValueError, KernelError) as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()
