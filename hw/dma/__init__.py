@@ -1,0 +1,1 @@
+"""A copy engine on the coherent bus."""

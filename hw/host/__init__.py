@@ -1,0 +1,1 @@
+"""Between the target and whoever runs it."""

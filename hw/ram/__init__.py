@@ -1,0 +1,1 @@
+"""Main RAM with a latency that software sets, for the simulator."""

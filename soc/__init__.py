@@ -1,0 +1,1 @@
+"""The LiteX SoC: memory map, parts, targets."""

@@ -1,0 +1,73 @@
+"""What a SoC is built from: its parameters, checked, and the fingerprint of what they and the sources make."""
+
+import dataclasses
+import hashlib
+from dataclasses import dataclass
+from importlib import metadata
+
+from hw.common.cache import REPO
+
+MAX_HARTS = 8            # PIC sources 0..7 and 8..15 are theirs
+FIXED_SOURCES = 18       # timers, IPIs and the two serial ports
+MAX_SOURCES = 32         # a mask of sources is one register
+GENERATORS = ("litedram", "litex", "migen", "pythondata-cpu-vexriscv")
+SOURCE_FOLDERS = ("firmware", "hw", "soc")
+
+
+def source_files():
+    """The files that decide what a SoC is, in order: all of `SOURCE_FOLDERS` but prose and what Python leaves."""
+    for folder in SOURCE_FOLDERS:
+        for path in sorted((REPO / folder).rglob("*")):
+            if path.is_file() and path.suffix != ".md" and "__pycache__" not in path.parts:
+                yield path
+
+
+@dataclass(frozen=True)
+class SoCConfig:
+    """Parameters of a SoC. ValueError, in one line that says what to write instead, when one cannot be built."""
+
+    harts: int = 1
+    clock_hz: int = 60_000_000     # what software is told and serial bit times are made from
+    ram_mib: int = 32              # main RAM, MiB
+    serial_fifo: int = 16          # characters in each FIFO of both serial ports; 1 builds 16450s
+    pic_sources: int = 32
+    trace_depth: int = 1024        # records that the trace buffer keeps
+    icache_bytes: int = 4096       # of each hart
+    dcache_bytes: int = 4096       # of each hart
+    ram_read_latency: int = 8      # reset value of the CSR, cycles
+
+    def __post_init__(self):
+        def powers(low, high):
+            return [1 << n for n in range(low.bit_length() - 1, high.bit_length())]
+
+        for name, low, high, why in (
+            ("harts", 1, MAX_HARTS, "the interrupt controller has contexts for 8"),
+            ("clock_hz", 1_000_000, 500_000_000, "serial bit times and timers are made for that"),
+            ("pic_sources", FIXED_SOURCES, MAX_SOURCES, "18 are wired, and a mask has 32 bits"),
+            ("ram_read_latency", 0, 65_535, "the register has 16 bits"),
+        ):
+            value = getattr(self, name)
+            if type(value) is not int or not low <= value <= high:
+                raise ValueError(f"{name}={value}: give a whole number from {low} to {high} ({why})")
+        for name, low, high in (
+            ("ram_mib", 1, 1024),
+            ("serial_fifo", 1, 256),
+            ("trace_depth", 2, 4096),
+            ("icache_bytes", 1024, 4096),
+            ("dcache_bytes", 1024, 4096),
+        ):
+            value = getattr(self, name)
+            if type(value) is not int or value not in powers(low, high):
+                raise ValueError(f"{name}={value}: give a power of two from {low} to {high}")
+
+    def fingerprint(self) -> int:
+        """64 bits that tell this SoC from every other: over the parameters, the sources, and the versions of the
+        packages that generate it. Software reads it from the CSR `identity_fingerprint`."""
+        total = hashlib.sha256(repr(sorted(dataclasses.asdict(self).items())).encode())
+        for package in GENERATORS:
+            total.update(f"{package} {metadata.version(package)}\n".encode())
+        for path in source_files():
+            content = path.read_bytes()
+            total.update(f"{path.relative_to(REPO).as_posix()} {len(content)}\n".encode())
+            total.update(content)
+        return int.from_bytes(total.digest()[:8], "little")

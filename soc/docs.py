@@ -1,0 +1,32 @@
+"""Writes the register reference: `python -m soc.docs` makes build/docs/registers.md."""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from hw.common.cache import build_root
+from soc.build import add_options, config_of, generate_soc
+from soc.config import SoCConfig
+
+
+def write_reference(config: SoCConfig) -> Path:
+    """Write the reference of the SoC of `config`; the file's path."""
+    target = build_root() / "docs" / "registers.md"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(generate_soc(config).reference, target)
+    return target
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m soc.docs", description="Write the register reference.")
+    add_options(parser)
+    try:
+        config = config_of(parser.parse_args())
+    except ValueError as error:
+        parser.error(str(error))
+    print(write_reference(config))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

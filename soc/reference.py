@@ -1,0 +1,90 @@
+"""The register reference: memory map, CSRs and the cores' registers, from the declarations the hardware is made of."""
+
+from litex.soc.integration.soc import SoCCSRRegion
+from litex.soc.interconnect.csr import CSRStorage
+
+from hw.common.regmap import Register, RegisterMap
+from hw.pic.registers import COUNTERS as PIC_COUNTERS
+from hw.pic.registers import REGISTERS as PIC
+from hw.serial.registers import REGISTERS as SERIAL
+from hw.trace.registers import PORT as TRACE
+from hw.trace.registers import buffer_map
+from soc.config import SoCConfig
+
+PATHS = {
+    "memory": "the cluster's ports to main RAM",
+    "bus": "the Wishbone bus that all harts share",
+    "hart": "a private port of each hart",
+}
+
+INTRODUCTION = """\
+# Register reference
+
+Generated from the declarations the hardware is made of (`python -m soc.docs`), for the SoC with {parameters}.
+
+Registers have 32 bits and are read and written whole. Addresses with bit 31 set are I/O: not cached, and a hart waits for
+each load and store it makes there, except for stores to the trace port. C finds the names below in `generated/csr.h`
+(`<csr>_read()`, `<csr>_write()`), `pic_regs.h`, `serial_regs.h`, `trace_regs.h` and `mem.h`.
+"""
+
+
+def clint_map(harts: int) -> RegisterMap:
+    """The cluster's CLINT, in the layout of SiFive's."""
+    return RegisterMap("CLINT", 0x1_0000, "Time, timers and software interrupts.", (
+        Register("MSIP", 0x0000, "rw", "Bit 0 is the software interrupt of hart i (`mip.MSIP`).", count=harts),
+        Register("MTIMECMP_LOW", 0x4000, "rw", "Low half of the time at which the timer of hart i rises. Not reset.",
+                 count=harts, stride=8),
+        Register("MTIMECMP_HIGH", 0x4004, "rw", "High half of it.", count=harts, stride=8),
+        Register("MTIME_LOW", 0xbff8, "ro", "Low half of the time in cycles since reset, the same for all harts."),
+        Register("MTIME_HIGH", 0xbffc, "ro", "High half of it."),
+    ))
+
+
+def memory_table(soc) -> str:
+    lines = ["| address | size | name | access | path | what it is |", "|---|---|---|---|---|---|"]
+    for name, region in soc.map.items():
+        size = f"{region.size >> 20} MiB" if region.size >= 1 << 20 else f"{region.size >> 10} KiB"
+        cached = "cached" if region.cached else "I/O"
+        lines += [f"| `0x{region.origin:08x}` | {size} | `{name}` | {region.mode}, {cached} | {PATHS[region.path]} "
+                  f"| {region.what} |"]
+    return "\n".join(lines) + "\n"
+
+
+def csr_table(name: str, region: SoCCSRRegion) -> str:
+    """The CSRs of one core. Those of more than 32 bits take several words, the most significant first."""
+    lines = ["| address | CSR | bits | access | reset | description |", "|---|---|---|---|---|---|"]
+    address = region.origin
+    for csr in region.obj:
+        access = "rw" if isinstance(csr, CSRStorage) else "ro"
+        state = csr.storage if isinstance(csr, CSRStorage) else csr.status
+        lines += [f"| `0x{address:08x}` | **`{name}_{csr.name}`** | {csr.size - 1}:0 | {access} "
+                  f"| `0x{state.reset.value:x}` | {' '.join((csr.description or '').split())} |"]
+        for field in getattr(getattr(csr, "fields", None), "fields", []):
+            bits = f"{field.offset + field.size - 1}:{field.offset}" if field.size > 1 else f"{field.offset}"
+            values = "".join(f" {value[0]}: {value[-1]}." for value in field.values or [])
+            lines += [f"| | `{field.name}` | {bits} | | `0x{field.reset.value:x}` | {field.description}{values} |"]
+        address += 4 * -(-csr.size // 32)
+    return "\n".join(lines) + "\n"
+
+
+def reference(soc, config: SoCConfig) -> str:
+    """The whole reference as Markdown, of a finalised SoC."""
+    parameters = f"{config.harts} hart{'s' if config.harts > 1 else ''} and {config.ram_mib} MiB of main RAM"
+    parts = [INTRODUCTION.format(parameters=parameters), "## Memory map\n", memory_table(soc), "## CSRs\n"]
+    for name, region in soc.csr.regions.items():
+        parts += [f"### `{name}`\n", csr_table(name, region)]
+
+    def places(*names):
+        return ", ".join(f"`0x{soc.map[name].origin:08x}`" for name in names)
+
+    for registers, where in (
+        (PIC, "pic_window"),
+        (PIC_COUNTERS, "pic_counters"),
+        (clint_map(config.harts), "clint"),
+        (SERIAL, ("uart0", "uart1")),
+        (TRACE, "trace_window"),
+        (buffer_map(config.trace_depth), "trace_buffer"),
+    ):
+        names = where if isinstance(where, tuple) else (where,)
+        parts += [f"## {registers.name}\n", f"At {places(*names)}. {registers.description}\n", registers.markdown()]
+    return "\n".join(parts)

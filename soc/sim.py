@@ -1,0 +1,52 @@
+"""The SoC as the simulator sees it: module `interlock`, whose ports are the chip's wires and what only a simulator can
+watch."""
+
+from migen import ClockDomain
+
+from litex.build.generic_platform import GenericPlatform, Pins
+
+from hw.host.core import HOST_OUTPUTS
+from soc.config import SoCConfig
+from soc.soc import InterlockSoC
+
+TOP = "interlock"
+TRACE_OUTPUTS = [("valid", 1), ("hart", 4), ("event", 10), ("argument", 32), ("cycle", 64)]
+PROBE_OUTPUTS = [("valid", 1), ("pc", 32), ("privilege", 2), ("trap", 1), ("cause", 32), ("trap_pc", 32), ("wfi", 1)]
+
+
+def ports(config: SoCConfig) -> dict[str, tuple[str, int]]:
+    """Every port of the top module: its direction ("input" or "output") and width in bits."""
+    inputs = ["sys_clk", "sys_rst", "uart0_rx", "uart1_rx"]
+    outputs = [("uart0_tx", 1), ("uart1_tx", 1)]
+    outputs += [("host_" + name, width) for name, width in HOST_OUTPUTS]
+    outputs += [("trace_" + name, width) for name, width in TRACE_OUTPUTS]
+    outputs += [("pic_irq", config.harts), ("pic_sources", 32)]
+    outputs += [(f"probe{hart}_{name}", width) for hart in range(config.harts) for name, width in PROBE_OUTPUTS]
+    return {name: ("input", 1) for name in inputs} | {name: ("output", width) for name, width in outputs}
+
+
+class SimPlatform(GenericPlatform):
+    """A platform whose pins are the simulator's ports."""
+    def __init__(self, config: SoCConfig):
+        io = [(name, 0, Pins(width)) for name, (_, width) in ports(config).items()]
+        super().__init__("verilator", io, name="sim")
+
+
+class SimSoC(InterlockSoC):
+    """The SoC with its simulator's ports joined."""
+    def __init__(self, config: SoCConfig):
+        platform = SimPlatform(config)
+        super().__init__(platform, config)
+        pin = {name: platform.request(name) for name in ports(config)}
+
+        # The clock and reset are the ports themselves: no net between them and the registers.
+        self.cd_sys = cd_sys = ClockDomain("sys")
+        cd_sys.clk, cd_sys.rst = pin["sys_clk"], pin["sys_rst"]
+
+        for name, uart in (("uart0", self.uart0), ("uart1", self.uart1)):
+            self.comb += [uart.pads.rx.eq(pin[name + "_rx"]), pin[name + "_tx"].eq(uart.pads.tx)]
+        self.comb += [pin["host_" + name].eq(getattr(self.host.outputs, name)) for name, _ in HOST_OUTPUTS]
+        self.comb += [pin["trace_" + name].eq(getattr(self.trace.record, name)) for name, _ in TRACE_OUTPUTS]
+        self.comb += [pin["pic_irq"].eq(self.cpu.external_interrupt), pin["pic_sources"].eq(self.sources)]
+        for hart, probe in enumerate(self.cpu.probe):
+            self.comb += [pin[f"probe{hart}_{name}"].eq(getattr(probe, name)) for name, _ in PROBE_OUTPUTS]

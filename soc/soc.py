@@ -1,0 +1,116 @@
+"""The SoC: the CPU cluster, main RAM, the interrupt controller behind its link, serial ports, trace port.
+
+It is a LiteX SoC: LiteX's bus, CSRs, memory regions and exports; none of its BIOS, timer or UART.
+"""
+
+from migen import Signal
+
+from litex.soc.cores import cpu
+from litex.soc.integration.soc import SoCRegion
+from litex.soc.integration.soc_core import SoCCore
+
+from hw.cpu.core import InterlockCluster
+from hw.dma.core import CopyEngine
+from hw.host.core import HostPort, Identity
+from hw.pic.core import PIC
+from hw.ram.core import MainRAM
+from hw.serial.core import Serial16550
+from hw.trace.core import TracePort
+from soc.config import MAX_SOURCES, SoCConfig
+from soc.memory_map import memory_map
+from soc.splitter import HartIOSplitter
+
+SOURCE_TIMER = 0     # + hart
+SOURCE_UART0 = 16
+SOURCE_UART1 = 17
+BUS_TIMEOUT = 1024   # cycles until an access of the shared bus that nobody answers reads as all ones
+
+
+class InterlockSoC(SoCCore):
+    """All that is in the chip; a target adds clock, reset and pins."""
+
+    # Fixed, so that a program built for one SoC finds its CSRs in another.
+    csr_map = {"ctrl": 0, "host": 1, "identity": 2, "ram": 3, "link": 4, "trace": 5, "dma": 6}
+
+    def __init__(self, platform, config: SoCConfig):
+        self.map = regions = memory_map(config)
+        self.mem_map = {name: region.origin for name, region in regions.items()}
+        InterlockCluster.harts = config.harts
+        cpu.CPUS["interlock"] = InterlockCluster
+        super().__init__(platform, config.clock_hz,
+            cpu_type             = "interlock",
+            bus_timeout          = BUS_TIMEOUT,
+            integrated_rom_size  = regions["rom"].size,
+            integrated_sram_size = regions["sram"].size,
+            with_uart            = False,
+            with_timer           = False,
+            with_ctrl            = False)
+        self.add_config("HARTS", config.harts)
+        self.add_controller("ctrl", with_reset=False, with_scratch=False)
+
+        self.host     = HostPort()
+        self.identity = Identity(config.fingerprint(), config.harts, config.clock_hz)
+
+        # Memory ---------------------------------------------------------------------------------------------------------
+
+        self.ram = MainRAM(regions["main_ram"].size, read_latency=config.ram_read_latency)
+        self.comb += [
+            self.cpu.ibus.connect(self.ram.ports[0]),
+            self.cpu.dbus.connect(self.ram.ports[1]),
+        ]
+        self.add_window("main_ram")
+
+        self.dma = CopyEngine(data_width=self.cpu.dma_bus.data_width)
+        self.dma_bus.add_master("dma_reader", self.dma.reader_bus)
+        self.dma_bus.add_master("dma_writer", self.dma.writer_bus)
+
+        # Devices on the shared bus --------------------------------------------------------------------------------------
+
+        self.uart0 = Serial16550(config.clock_hz, config.serial_fifo)
+        self.uart1 = Serial16550(config.clock_hz, config.serial_fifo)
+        self.trace = TracePort(config.harts, config.trace_depth)
+        self.pic   = PIC(config.harts, config.pic_sources)
+        for name, bus in (
+            ("clint", self.cpu.clint_bus),
+            ("uart0", self.uart0.bus),
+            ("uart1", self.uart1.bus),
+            ("pic_counters", self.pic.counters),
+            ("trace_buffer", self.trace.bus),
+        ):
+            self.add_window(name, bus)
+
+        # Devices on the harts' own ports --------------------------------------------------------------------------------
+
+        for hart, port in enumerate(self.cpu.hart_io):
+            self.add_module(f"hart_io{hart}", HartIOSplitter(port, [
+                (regions["pic_window"].origin, regions["pic_window"].size, self.pic.ports[hart]),
+                (regions["trace_window"].origin, regions["trace_window"].size, self.trace.ports[hart]),
+            ]))
+        self.add_window("pic_window")
+        self.add_window("trace_window")
+
+        # Interrupts -----------------------------------------------------------------------------------------------------
+
+        self.sources = Signal(MAX_SOURCES)
+        self.comb += [
+            self.sources[SOURCE_TIMER:SOURCE_TIMER + config.harts].eq(self.cpu.timer_interrupt),
+            self.sources[SOURCE_UART0].eq(self.uart0.irq),
+            self.sources[SOURCE_UART1].eq(self.uart1.irq),
+            self.pic.sources.eq(self.sources),
+            self.cpu.external_interrupt.eq(self.pic.irq),
+        ]
+
+        # Time: cycles since reset, as every hart's mcycle ---------------------------------------------------------------
+
+        cycle = Signal(64)
+        self.sync += cycle.eq(cycle + 1)
+        self.comb += self.trace.cycle.eq(cycle)
+
+    def add_window(self, name, bus=None):
+        """Enter the region `name` of the memory map, with `bus` as its slave on the shared bus, if it is there."""
+        region = self.map[name]
+        litex_region = SoCRegion(region.origin, region.size, mode=region.mode, cached=region.cached)
+        if bus is None:
+            self.bus.add_region(name, litex_region)
+        else:
+            self.bus.add_slave(name, bus, litex_region)
