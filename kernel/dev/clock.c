@@ -1,9 +1,6 @@
 /* The clock interrupt (clock.h). Locking: each hart writes its own `next` only. */
 #include "dev/clock.h"
 
-#include <generated/csr.h>
-#include <generated/soc.h>
-
 #include "arch/hart.h"
 #include "dev/clint.h"
 #include "intr/intr.h"
@@ -41,7 +38,7 @@ void clock_start_hart(uint32_t hz)
     if (!hz)
         return;
     rate = hz;
-    period = CONFIG_CLOCK_FREQUENCY / hz;
+    period = CLOCK_HZ / hz;
     next[hart] = clint_time64() + period + (uint64_t)period * hart / hart_count;
     clint_set_timer(hart, next[hart]);
     intr_establish(PIC_SOURCE_TIMER(hart), SPL_CLOCK, INTR_LEVEL, hart, tick, 0, "clock");

@@ -5,9 +5,12 @@
 #ifndef DEV_CLOCK_H
 #define DEV_CLOCK_H
 
+#include <generated/soc.h>
 #include <stdint.h>
+
+#define CLOCK_HZ CONFIG_CLOCK_FREQUENCY /* cycles a second */
 
 void clock_init_hart(void); /* before the hart takes interrupts */
 void clock_start_hart(uint32_t hz); /* 0: this hart gets no ticks */
-uint32_t clock_hz(void);
+uint32_t clock_hz(void); /* ticks a second; 0: there are none */
 #endif

@@ -42,9 +42,9 @@ static void set_latencies(void)
     pic_worst_access = (read > write ? read : write) + jitter;
     pic_worst_delivery = delivery + jitter;
     pic_set_latency(read, write, delivery, jitter, run_seed * 2 + 1);
-    ram_read_latency_write(bootargs_number("ram.latency", ram_read_latency_read(), 255));
+    ram_read_latency_write(bootargs_number("ram.latency", ram_read_latency_read(), MOST_LATENCY));
     ram_seed_write(run_seed * 2 + 1);
-    ram_jitter_write(bootargs_number("ram.jitter", 0, 255));
+    ram_jitter_write(bootargs_number("ram.jitter", 0, MOST_LATENCY));
 }
 
 static int run_named(const char *name)

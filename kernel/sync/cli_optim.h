@@ -18,6 +18,9 @@
 #define CRIT_BASE 0
 #define CRIT_SWITCH_MIE 1
 #define SOFTINT_NEEDS_KICK 0
+#define CRIT_MASKS_ALL 1
+#define HANDLERS_NEST 0
+#define QUEUE_GOES_FIRST 1
 #define crit_is_base(saved) ((saved) == 0)
 #define crit_level(saved) SPL_NONE
 

@@ -13,6 +13,9 @@
 #define CRIT_BASE MSTATUS_MIE
 #define CRIT_SWITCH_MIE 0
 #define SOFTINT_NEEDS_KICK 1
+#define CRIT_MASKS_ALL 1
+#define HANDLERS_NEST 1
+#define QUEUE_GOES_FIRST 0
 #define crit_level(saved) SPL_NONE
 #define crit_is_base(saved) (((saved) & MSTATUS_MIE) != 0)
 

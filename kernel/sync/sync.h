@@ -14,6 +14,9 @@
  *   CRIT_BASE                         the `saved` of a section entered at base level (a new thread leaves with it)
  *   CRIT_SWITCH_MIE                   whether interrupts are on, on chip, while a thread switch is under way
  *   crit_is_base(saved)               whether leaving with `saved` returns to base level
+ *   CRIT_MASKS_ALL                    whether a section keeps out all interrupts, whatever its level
+ *   HANDLERS_NEST                     whether a handler is interrupted by one of a higher level
+ *   QUEUE_GOES_FIRST                  whether a queued interrupt is handled before a higher one that came later
  *   SOFTINT_NEEDS_KICK                whether a soft interrupt posted in a thread's section needs the CLINT to start it
  *
  * On several harts a scheme masks the hart it runs on, nothing else: what harts share is guarded by a simple lock

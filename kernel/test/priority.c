@@ -1,0 +1,121 @@
+/*
+ * run=test-priority: priorities are honoured: what waits is handled highest first, a handler is interrupted by a higher level
+ * and by no other, where handlers nest at all. What each scheme promises is said in sync/sync.h
+ * (CRIT_MASKS_ALL, HANDLERS_NEST).
+ */
+#include <string.h>
+
+#include "test/test.h"
+
+static char log[16];
+static volatile unsigned logged;
+static unsigned raise_in_handler[TEST_SOURCES]; /* sources, as a mask, that the handler raises before it ends */
+
+static void note(char c)
+{
+    assert(logged < sizeof log - 1);
+    log[logged++] = c;
+}
+
+/* Handler n writes "l", "m" or "h" when it begins, and in capitals when it ends. */
+static void handler(void *arg)
+{
+    unsigned n = ((uintptr_t)arg - PIC_SOURCE_FREE) % TEST_SOURCES;
+    note("lmh"[n]);
+    if (raise_in_handler[n]) {
+        pic_raise(raise_in_handler[n]);
+        test_spin(test_settle_cycles(2));
+    }
+    note("LMH"[n]);
+}
+
+static void expect(const char *what, const char *wanted)
+{
+    log[logged] = 0;
+    if (strcmp(log, wanted))
+        panic("%s: handlers ran as %s, they should have as %s", what, log, wanted);
+    logged = 0;
+}
+
+static void begin(void)
+{
+    logged = 0;
+    memset(log, 0, sizeof log);
+    memset(raise_in_handler, 0, sizeof raise_in_handler);
+}
+
+static void on_hart(void *arg)
+{
+    unsigned h = (uintptr_t)arg;
+    unsigned low = 1u << test_source(h, 0), middle = 1u << test_source(h, 1), high = 1u << test_source(h, 2);
+    uint32_t settle = test_settle_cycles(4);
+
+    begin(); /* all at once, masked: highest first */
+    crit_t s = crit_sec_enter(SPL_HIGH);
+    pic_raise(low | middle | high);
+    test_spin(settle);
+    expect("in a section at the highest level", "");
+    crit_sec_leave(s);
+    test_spin(settle);
+    expect("after it", "hHmMlL");
+
+    s = crit_sec_enter(SPL_TTY); /* a section masks its level and below */
+    pic_raise(low | middle | high);
+    test_spin(settle);
+    expect("in a section at the middle level", CRIT_MASKS_ALL ? "" : "hH");
+    crit_sec_leave(s);
+    test_spin(settle);
+    expect("after it", CRIT_MASKS_ALL ? "hHmMlL" : "mMlL");
+
+    s = crit_sec_enter(SPL_TTY); /* sections nest: leaving the inner one lets in what the outer does not mask */
+    crit_t inner = crit_sec_enter(SPL_HIGH);
+    pic_raise(low | high);
+    test_spin(settle);
+    expect("in the inner section", "");
+    crit_sec_leave(inner);
+    test_spin(settle);
+    expect("in the outer section", CRIT_MASKS_ALL ? "" : "hH");
+    crit_sec_leave(s);
+    test_spin(settle);
+    expect("after both", CRIT_MASKS_ALL ? "hHlL" : "lL");
+
+    raise_in_handler[0] = high; /* a handler gives way to a higher level ... */
+    pic_raise(low);
+    test_spin(settle * 2);
+    expect("high raised in low", HANDLERS_NEST ? "lhHL" : "lLhH");
+
+    begin(); /* ... and to no lower one */
+    raise_in_handler[2] = low;
+    pic_raise(high);
+    test_spin(settle * 2);
+    expect("low raised in high", "hHlL");
+
+    begin(); /* three deep */
+    raise_in_handler[0] = middle;
+    raise_in_handler[1] = high;
+    pic_raise(low);
+    test_spin(settle * 3);
+    expect("three deep", HANDLERS_NEST ? "lmhHML" : "lLmMhH");
+
+    begin(); /* what arrives first in a section does not keep what is more urgent waiting, but for cli-optim's queue */
+    s = crit_sec_enter(SPL_HIGH);
+    pic_raise(low);
+    test_spin(settle);
+    pic_raise(high);
+    test_spin(settle);
+    crit_sec_leave(s);
+    test_spin(settle);
+    expect("low queued before high", QUEUE_GOES_FIRST ? "lLhH" : "hHlL");
+    test_assert_base();
+}
+
+static int priority(void)
+{
+    test_establish(handler);
+    for (unsigned h = 0; h < test_harts(); h++)
+        thread_join(thread_create(on_hart, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "test"));
+    kprintf("@test name=priority harts=%u\n", test_harts());
+    return 0;
+}
+
+RUN("test-priority", "test: priorities and nesting are honoured", priority);

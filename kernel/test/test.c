@@ -1,0 +1,59 @@
+/* What the kernel's tests share (test.h). */
+#include "test/test.h"
+
+const unsigned test_level[TEST_SOURCES] = {SPL_BIO, SPL_TTY, SPL_HIGH - 1};
+
+unsigned test_harts(void)
+{
+    return hart_count < TEST_MAX_HARTS ? hart_count : TEST_MAX_HARTS;
+}
+
+void test_establish(intr_fn *fn)
+{
+    for (unsigned h = 0; h < test_harts(); h++)
+        for (unsigned n = 0; n < TEST_SOURCES; n++) {
+            unsigned source = test_source(h, n);
+            intr_establish(source, test_level[n], INTR_EDGE, h, fn, (void *)(uintptr_t)source, "test");
+        }
+}
+
+uint32_t test_settle_cycles(unsigned handlers)
+{
+    /* a handler makes at most six accesses; other harts may each have the link first */
+    return pic_worst_delivery + handlers * (1500 + 6 * hart_count * (pic_worst_access + 16));
+}
+
+void test_spin(uint32_t cycles)
+{
+    for (uint32_t begin = cycles32(); cycles32() - begin < cycles;)
+        ;
+}
+
+void test_assert_base(void)
+{
+    crit_t s = crit_sec_enter(SPL_HIGH); /* stay on this hart while looking */
+    assert(curhart->intr_depth == 0);
+    assert(curhart->in_softint == 0);
+    crit_sec_leave(s);
+    assert(csr_read(mstatus) & MSTATUS_MIE);
+    assert(s == CRIT_BASE);
+    assert(pic_read(PIC_LEVEL) == SPL_NONE);
+}
+
+static thread_fn *everywhere;
+
+static void call(void *hart)
+{
+    assert(curhart->id == (uintptr_t)hart);
+    everywhere(hart);
+}
+
+void test_on_every_hart(thread_fn *fn)
+{
+    struct thread *t[MAX_HARTS];
+    everywhere = fn;
+    for (unsigned h = 0; h < test_harts(); h++)
+        t[h] = thread_create(call, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "test");
+    for (unsigned h = 0; h < test_harts(); h++)
+        thread_join(t[h]);
+}

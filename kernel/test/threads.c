@@ -1,0 +1,168 @@
+/*
+ * run=test-threads: priorities, preemption from a section and by time slices, sleep and wakeup, timeouts, soft interrupts.
+ */
+#include "dev/clock.h"
+#include "intr/softint.h"
+#include "sched/timeout.h"
+#include "test/test.h"
+
+static struct simple_lock lock = SIMPLE_LOCK("test threads", SPL_TTY);
+static volatile unsigned turn, rounds_done;
+static volatile bool stop;
+
+/* Two threads hand a turn to each other through sleep and wakeup. */
+static void ping_pong(void *arg)
+{
+    unsigned me = (uintptr_t)arg;
+    for (unsigned i = 0; i < 50; i++) {
+        crit_t s = lock_enter(&lock);
+        while (turn % 2 != me)
+            thread_sleep((void *)&turn, &lock);
+        turn++;
+        lock_leave(&lock, s);
+        thread_wakeup((void *)&turn);
+    }
+}
+
+static void test_sleep_wakeup(void)
+{
+    struct thread *a = thread_create(ping_pong, (void *)0, PRI_NORMAL, ANY_HART, "ping");
+    struct thread *b = thread_create(ping_pong, (void *)1, PRI_NORMAL, ANY_HART, "pong");
+    thread_join(a);
+    thread_join(b);
+    assert(turn == 100);
+}
+
+static volatile unsigned order;
+
+static void set_order(void *arg)
+{
+    order = order * 10 + (uintptr_t)arg;
+}
+
+/* On one hart an urgent thread runs at once, also when it was made inside a section, as soon as that ends. */
+static void preemption(void *arg)
+{
+    int h = (int)curhart->id;
+    (void)arg;
+    order = 0;
+    struct thread *low = thread_create(set_order, (void *)3, PRI_NORMAL + 1, h, "low");
+    struct thread *high = thread_create(set_order, (void *)1, PRI_NORMAL - 1, h, "high");
+    assert(order == 1);
+    crit_t s = crit_sec_enter(SPL_TTY);
+    struct thread *higher = thread_create(set_order, (void *)2, PRI_NORMAL - 2, h, "higher");
+    assert(order == 1);
+    crit_sec_leave(s);
+    assert(order == 12);
+    thread_join(high);
+    thread_join(higher);
+    thread_join(low);
+    assert(order == 123);
+}
+
+static void spin_until_stopped(void *arg)
+{
+    while (!stop)
+        ;
+    __atomic_fetch_add((unsigned *)arg, 1, __ATOMIC_RELAXED);
+}
+
+static void stop_them(void *arg)
+{
+    (void)arg;
+    stop = true;
+}
+
+/* Equal threads share a hart by time slices: the last of three gets its turn though the first two never yield. */
+static void test_slices(void)
+{
+    static unsigned stopped;
+    struct thread *t[3];
+    stop = false;
+    t[0] = thread_create(spin_until_stopped, &stopped, PRI_NORMAL, 0, "spin");
+    t[1] = thread_create(spin_until_stopped, &stopped, PRI_NORMAL, 0, "spin");
+    t[2] = thread_create(stop_them, 0, PRI_NORMAL, 0, "stop");
+    for (unsigned i = 0; i < 3; i++)
+        thread_join(t[i]);
+    assert(stopped == 2);
+}
+
+static void test_delay(void)
+{
+    for (uint32_t ticks = 1; ticks <= 3; ticks++) {
+        uint32_t period = CLOCK_HZ / clock_hz();
+        uint64_t begin = cycles64();
+        thread_delay(ticks);
+        uint64_t took = cycles64() - begin;
+        if (took < (uint64_t)(ticks - 1) * period || took > (uint64_t)(ticks + 2) * period)
+            panic("a delay of %lu ticks took %lu cycles, a tick is %lu", (unsigned long)ticks, (unsigned long)took,
+                  (unsigned long)period);
+    }
+}
+
+static volatile unsigned fired;
+
+static void fire(void *arg)
+{
+    fired = fired * 10 + (uintptr_t)arg;
+}
+
+/* Timeouts fire in order of time, not of setting; a cancelled one does not. */
+static void test_timeouts(void)
+{
+    struct timeout t[3] = {0};
+    timeout_set(&t[0], 3, fire, (void *)2);
+    timeout_set(&t[1], 1, fire, (void *)1);
+    timeout_set(&t[2], 2, fire, (void *)9);
+    assert(timeout_cancel(&t[2]));
+    assert(!timeout_cancel(&t[2]));
+    thread_delay(5);
+    assert(fired == 12);
+    assert(!timeout_cancel(&t[0]));
+}
+
+static volatile unsigned soft_runs, soft_masked_run;
+
+static void soft(void *arg)
+{
+    (void)arg;
+    soft_runs++;
+}
+
+/* A soft interrupt waits for the section to end, runs once however often posted, and on the hart that posted it. */
+static void softints(void *arg)
+{
+    (void)arg;
+    unsigned before = soft_runs;
+    crit_t s = crit_sec_enter(SPL_SOFTNET);
+    softint_schedule(SPL_SOFTNET);
+    softint_schedule(SPL_SOFTNET);
+    test_spin(500);
+    assert(soft_runs == before);
+    crit_sec_leave(s);
+    test_spin(2000);
+    assert(soft_runs == before + 1);
+    softint_schedule(SPL_SOFTNET);
+    test_spin(2000);
+    assert(soft_runs == before + 2);
+    test_assert_base();
+}
+
+static int threads_test(void)
+{
+    test_sleep_wakeup();
+    softint_establish(SPL_SOFTNET, soft, 0);
+    for (unsigned h = 0; h < hart_count; h++) {
+        thread_join(thread_create(preemption, 0, PRI_NORMAL, (int)h, "test"));
+        thread_join(thread_create(softints, 0, PRI_NORMAL, (int)h, "test"));
+    }
+    test_slices();
+    test_delay();
+    test_timeouts();
+    for (unsigned h = 0; h < hart_count; h++)
+        assert(harts[h].switches > 4);
+    kprintf("@test name=threads softints=%u\n", soft_runs);
+    return 0;
+}
+
+RUN("test-threads", "test: threads, sleep, timeouts, soft interrupts", threads_test);

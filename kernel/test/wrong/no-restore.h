@@ -1,0 +1,13 @@
+/*
+ * A scheme that is wrong on purpose, to test the tests: spl-pessim whose leave forgets to restore the PIC's level.
+ */
+#define crit_sec_leave right_crit_sec_leave
+#include "sync/spl_pessim.h"
+#undef crit_sec_leave
+
+static inline void crit_sec_leave(crit_t saved)
+{
+    curhart->level = saved;
+    if (unlikely(curhart->pending >> (saved + 1)))
+        crit_sec_leave_slow(saved);
+}
