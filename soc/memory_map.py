@@ -35,9 +35,9 @@ def memory_map(config: SoCConfig) -> dict[str, Region]:
         "pic_window":   Region(WINDOW_BASE, 0x1_0000, "hart", "rw", "Interrupt controller, behind its link."),
         "trace_window": Region(POSTED_BASE, 0x1000, "hart", "rw", "Trace port: a store logs. Stores are posted."),
         "csr":          Region(0xf000_0000, 0x1_0000, "bus", "rw", "Control and status registers (CSRs)."),
-        "clint":        Region(0xf001_0000, 0x1_0000, "bus", "rw", "Time, timers and software interrupts of the harts."),
+        "clint":        Region(0xf001_0000, 0x1_0000, "bus", "rw", "Time; timers and software interrupts of harts."),
         "uart0":        Region(0xf002_0000, 0x1000, "bus", "rw", "Serial port 0: the console."),
         "uart1":        Region(0xf002_1000, 0x1000, "bus", "rw", "Serial port 1: data."),
-        "pic_counters": Region(0xf003_0000, 0x1000, "bus", "r", "Counters of each interrupt source; not behind the link."),
+        "pic_counters": Region(0xf003_0000, 0x1000, "bus", "r", "Counters of interrupt sources, not behind the link."),
         "trace_buffer": Region(0xf004_0000, trace_bytes, "bus", "r", "Records that the trace port has kept."),
     }

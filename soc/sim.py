@@ -1,9 +1,8 @@
 """The SoC as the simulator sees it: module `interlock`, whose ports are the chip's wires and what only a simulator can
 watch."""
 
-from migen import ClockDomain
-
 from litex.build.generic_platform import GenericPlatform, Pins
+from migen import ClockDomain
 
 from hw.host.core import HOST_OUTPUTS
 from soc.config import SoCConfig

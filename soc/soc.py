@@ -3,16 +3,15 @@
 It is a LiteX SoC: LiteX's bus, CSRs, memory regions and exports; none of its BIOS, timer or UART.
 """
 
-from migen import Signal
-
+from hw.cpu.core import InterlockCluster
+from hw.pic.core import PIC
 from litex.soc.cores import cpu
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.integration.soc_core import SoCCore
+from migen import Signal
 
-from hw.cpu.core import InterlockCluster
 from hw.dma.core import CopyEngine
 from hw.host.core import HostPort, Identity
-from hw.pic.core import PIC
 from hw.ram.core import MainRAM
 from hw.serial.core import Serial16550
 from hw.trace.core import TracePort
@@ -51,7 +50,7 @@ class InterlockSoC(SoCCore):
         self.host     = HostPort()
         self.identity = Identity(config.fingerprint(), config.harts, config.clock_hz)
 
-        # Memory ---------------------------------------------------------------------------------------------------------
+        # Memory -------------------------------------------------------------------------------------------------------
 
         self.ram = MainRAM(regions["main_ram"].size, read_latency=config.ram_read_latency)
         self.comb += [
@@ -64,7 +63,7 @@ class InterlockSoC(SoCCore):
         self.dma_bus.add_master("dma_reader", self.dma.reader_bus)
         self.dma_bus.add_master("dma_writer", self.dma.writer_bus)
 
-        # Devices on the shared bus --------------------------------------------------------------------------------------
+        # Devices on the shared bus ------------------------------------------------------------------------------------
 
         self.uart0 = Serial16550(config.clock_hz, config.serial_fifo)
         self.uart1 = Serial16550(config.clock_hz, config.serial_fifo)
@@ -79,7 +78,7 @@ class InterlockSoC(SoCCore):
         ):
             self.add_window(name, bus)
 
-        # Devices on the harts' own ports --------------------------------------------------------------------------------
+        # Devices on the harts' own ports ------------------------------------------------------------------------------
 
         for hart, port in enumerate(self.cpu.hart_io):
             self.add_module(f"hart_io{hart}", HartIOSplitter(port, [
@@ -89,7 +88,7 @@ class InterlockSoC(SoCCore):
         self.add_window("pic_window")
         self.add_window("trace_window")
 
-        # Interrupts -----------------------------------------------------------------------------------------------------
+        # Interrupts ---------------------------------------------------------------------------------------------------
 
         self.sources = Signal(MAX_SOURCES)
         self.comb += [
@@ -100,7 +99,7 @@ class InterlockSoC(SoCCore):
             self.cpu.external_interrupt.eq(self.pic.irq),
         ]
 
-        # Time: cycles since reset, as every hart's mcycle ---------------------------------------------------------------
+        # Time: cycles since reset, as every hart's mcycle -------------------------------------------------------------
 
         cycle = Signal(64)
         self.sync += cycle.eq(cycle + 1)

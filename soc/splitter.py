@@ -3,9 +3,8 @@
 from functools import reduce
 from operator import and_
 
-from migen import If, Signal
-
 from litex.gen import LiteXModule
+from migen import If, Signal
 
 from hw.common.hart_io import WINDOW_BASE
 
@@ -22,7 +21,7 @@ class HartIOSplitter(LiteXModule):
             chosen = Signal()
             offset = origin - WINDOW_BASE
             if size & (size - 1) or offset % size:
-                raise ValueError(f"region at 0x{origin:x}: 0x{size:x} bytes is not a power of two, or not aligned to it")
+                raise ValueError(f"region at 0x{origin:x}: 0x{size:x} bytes is no power of two or not aligned to it")
             low = size.bit_length() - 1
             missed.append(~chosen)
             self.comb += [

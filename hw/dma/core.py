@@ -1,11 +1,10 @@
-"""Copies memory past the harts, coherently: LiteX's Wishbone DMA reader feeding its writer (README.md is the manual)."""
-
-from migen import If, Signal
+"""Copies memory past the harts, coherently: LiteX's Wishbone DMA reader feeding its writer (manual: README.md)."""
 
 from litex.gen import LiteXModule
 from litex.soc.cores.dma import WishboneDMAReader, WishboneDMAWriter
 from litex.soc.interconnect import wishbone
 from litex.soc.interconnect.csr import CSRStatus, CSRStorage
+from migen import If, Signal
 
 FIFO_WORDS = 16  # words read before the first of them has to be written
 

@@ -1,9 +1,8 @@
 """What the target tells whoever runs it, and what it can learn of itself (README.md is the manual)."""
 
-from migen import If, Record
-
 from litex.gen import LiteXModule
 from litex.soc.interconnect.csr import CSRStatus, CSRStorage
+from migen import If, Record
 
 HOST_OUTPUTS = [
     ("exit", 1),           # the target has ended; stays up until reset

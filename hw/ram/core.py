@@ -4,12 +4,10 @@ An access takes effect in the cycle that takes its command, so all ports see one
 is held back. On an FPGA, LiteDRAM is in its place.
 """
 
-from migen import Cat, If, Memory, READ_FIRST, Signal
-
 from litedram.common import LiteDRAMNativePort
-
 from litex.gen import LiteXModule
 from litex.soc.interconnect.csr import CSRStorage
+from migen import READ_FIRST, If, Memory, Signal
 
 from hw.ram.jitter import Jitter
 
@@ -17,16 +15,16 @@ DATA_WIDTH = 64
 OUTSTANDING = 32         # reads that a port can have under way
 READ_CYCLES = 2          # from command to data when latency and jitter are 0
 DELAY_WIDTH = 16
-# The clock that read data is held back by wraps around; a read waits at most for the longest latency and jitter, and for
-# the reads before it.
+# The clock that read data is held back by wraps around; a read waits at most for the longest latency and jitter, and
+# for the reads before it.
 NOW_WIDTH = DELAY_WIDTH + 3
 
 
 class MainRAM(LiteXModule):
     """`n_ports` native ports of 64 bits into one memory of `size` bytes (a power of two).
 
-    `ports` are slaves; `cmd.addr` counts words of 64 bits, and only as many of its bits count as the memory has. As with
-    LiteDRAM, `rdata.ready` is not looked at: a master asks only for what it has room for.
+    `ports` are slaves; `cmd.addr` counts words of 64 bits, and only as many of its bits count as the memory has. As
+    with LiteDRAM, `rdata.ready` is not looked at: a master asks only for what it has room for.
     """
     def __init__(self, size, read_latency=8, n_ports=2):
         if size < DATA_WIDTH // 8 * 2 or size & (size - 1):

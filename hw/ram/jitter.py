@@ -3,9 +3,8 @@
 from functools import reduce
 from operator import xor
 
-from migen import Cat, If, Signal
-
 from litex.gen import LiteXModule
+from migen import Cat, If, Signal
 
 TAPS = (31, 21, 1, 0)    # x^32 + x^22 + x^2 + x + 1: period 2^32 - 1
 STEPS = 16               # bits of the register that are new in each delay: all that it is made from

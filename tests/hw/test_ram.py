@@ -1,0 +1,288 @@
+"""Main RAM (hw/ram) on Verilator: what it holds, when it answers, and that jitter is in order and can be repeated."""
+
+import random
+
+import cocotb
+import pytest
+from litex.gen import LiteXModule
+
+from hw.ram import jitter
+from hw.ram.core import OUTSTANDING, READ_CYCLES, MainRAM
+from tests.hw import bench
+
+SIZE = 2048
+WORDS = SIZE // 8
+LATENCY = 8
+
+
+def make():
+    top = LiteXModule()
+    top.ram = ram = MainRAM(SIZE, read_latency=LATENCY)
+    top.bank = bench.CsrBank(ram)
+    ios = {"csr": top.bank.bus}
+    for i, port in enumerate(ram.ports):
+        ios |= {f"p{i}_cmd": port.cmd, f"p{i}_wdata": port.wdata, f"p{i}_rdata": port.rdata}
+    return top, ios
+
+
+class Port:
+    """Master of a native port. `reads` has (cycle the command was taken, cycle of the data, data) of each read."""
+    def __init__(self, dut, index, clock):
+        self.clock = clock
+        for name in "cmd_valid cmd_ready wdata_valid wdata_ready rdata_valid".split():
+            setattr(self, name, getattr(dut, f"p{index}_{name}"))
+        for name in "cmd_we cmd_addr wdata_data wdata_we rdata_data".split():
+            channel, signal = name.split("_")
+            setattr(self, name, getattr(dut, f"p{index}_{channel}_payload_{signal}"))
+        self.cmd_valid.value = self.wdata_valid.value = 0
+        self.reads, self.waiting = [], []
+        cocotb.start_soon(self.watch())
+
+    async def watch(self):
+        """Pair every answer with the oldest read that has none."""
+        while True:
+            await self.clock.tick()
+            if self.rdata_valid.value:
+                self.clock.check(self.waiting, "data without a read")
+                self.reads.append((self.waiting.pop(0), self.clock.cycle, int(self.rdata_data.value)))
+            if self.cmd_valid.value and self.cmd_ready.value and not self.cmd_we.value:
+                self.waiting.append(self.clock.cycle)
+
+    async def taken(self):
+        """Wait for the cycle that takes the command on offer, and withdraw the offer after it."""
+        await self.clock.tick()
+        while not self.cmd_ready.value:
+            await self.clock.tick()
+        self.cmd_valid.value = self.wdata_valid.value = 0
+
+    async def write(self, address, data, mask=0xff):
+        """Store a word; `mask` has a bit for each byte."""
+        self.cmd_addr.value, self.cmd_we.value, self.cmd_valid.value = address, 1, 1
+        self.wdata_data.value, self.wdata_we.value, self.wdata_valid.value = data, mask, 1
+        await self.taken()
+
+    async def ask(self, address):
+        """Have a read taken."""
+        self.cmd_addr.value, self.cmd_we.value, self.cmd_valid.value = address, 0, 1
+        await self.taken()
+
+    async def answers(self):
+        """All reads so far, when they are answered; forgets them."""
+        await self.clock.tick()
+        while self.waiting:
+            await self.clock.tick()
+        reads, self.reads = self.reads, []
+        return reads
+
+    async def read(self, address):
+        """The word at `address`."""
+        await self.ask(address)
+        return (await self.answers())[-1][2]
+
+
+async def start(dut):
+    """Reset the RAM; returns its clock, its CSRs and its ports."""
+    clock = await bench.start(dut)
+    top, _ = make()
+    return clock, bench.CsrBus(dut, clock, bench.csr_layout(top.ram)), [Port(dut, i, clock) for i in range(2)]
+
+
+def pattern(address):
+    return (address + 1) * 0x0101_0203_0507_0b0d & (1 << 64) - 1
+
+
+async def fill(port):
+    for address in range(WORDS):
+        await port.write(address, pattern(address))
+
+
+@cocotb.test()
+async def holds_what_is_written(dut):
+    clock, _, ports = await start(dut)
+    await fill(ports[0])
+    for address in (0, 1, WORDS // 2, WORDS - 1):
+        for port in ports:
+            clock.equal(f"word {address}", await port.read(address), pattern(address))
+    await ports[0].write(3, 0)
+    for byte in range(8):
+        await ports[byte % 2].write(3, 0x1122_3344_5566_7788, 1 << byte)
+        expected = 0x1122_3344_5566_7788 & (1 << 8 * byte + 8) - 1
+        clock.equal(f"bytes up to {byte}", await ports[0].read(3), expected)
+    clock.equal("the word beyond the last", await ports[1].read(WORDS), pattern(0))
+
+
+@cocotb.test()
+async def a_write_is_seen_from_the_cycle_after_it(dut):
+    clock, _, (first, second) = await start(dut)
+    await first.write(5, 1)
+    await first.write(5, 2)
+    await second.ask(5)
+    await first.write(5, 3)
+    await first.write(5, 4)
+    clock.equal("data", (await second.answers())[0][2], 2)
+
+
+@cocotb.test()
+async def a_write_waits_for_its_data(dut):
+    clock, _, (port, _) = await start(dut)
+    port.cmd_addr.value, port.cmd_we.value, port.cmd_valid.value = 7, 1, 1
+    await clock.tick(5)
+    clock.equal("ready without data", port.cmd_ready, 0)
+    await port.write(7, 0x77)
+    clock.equal("word", await port.read(7), 0x77)
+
+
+@cocotb.test()
+async def a_read_takes_the_cycles_asked_for(dut):
+    clock, csrs, ports = await start(dut)
+    clock.equal("read_latency at reset", await csrs.read("read_latency"), LATENCY)
+    await fill(ports[0])
+    for latency in (LATENCY, 0, 1, 2, 31, 600, 65535):
+        await csrs.write("read_latency", latency)
+        for port in ports:
+            await port.ask(latency % WORDS)
+            (asked, answered, data), = await port.answers()
+            clock.equal(f"cycles at latency {latency}", answered - asked, READ_CYCLES + latency)
+            clock.equal("data", data, pattern(latency % WORDS))
+
+
+@cocotb.test()
+async def reads_overlap(dut):
+    clock, csrs, (port, _) = await start(dut)
+    await fill(port)
+    for latency in (0, LATENCY, OUTSTANDING - READ_CYCLES - 1):
+        await csrs.write("read_latency", latency)
+        for address in range(3 * OUTSTANDING):
+            await port.ask(address)
+        reads = await port.answers()
+        for i, (asked, answered, data) in enumerate(reads):
+            clock.equal(f"read {i} asked", asked, reads[0][0] + i)
+            clock.equal(f"read {i} cycles", answered - asked, READ_CYCLES + latency)
+            clock.equal(f"read {i} data", data, pattern(i))
+
+
+@cocotb.test()
+async def reads_under_way_are_bounded(dut):
+    clock, csrs, (port, _) = await start(dut)
+    await fill(port)
+    await csrs.write("read_latency", 100)
+    for address in range(2 * OUTSTANDING):
+        await port.ask(address)
+    reads = await port.answers()
+    for i, (asked, answered, data) in enumerate(reads):
+        clock.equal(f"read {i} cycles", answered - asked, READ_CYCLES + 100)
+        clock.equal(f"read {i} data", data, pattern(i))
+        if i >= OUTSTANDING:
+            clock.equal(f"read {i} asked", asked, reads[i - OUTSTANDING][1] + 1)
+
+
+@cocotb.test()
+async def a_shorter_latency_does_not_overtake(dut):
+    clock, csrs, (port, _) = await start(dut)
+    await fill(port)
+    await csrs.write("read_latency", 50)
+    await port.ask(1)
+    await csrs.write("read_latency", 0)
+    await port.ask(2)
+    (asked, first, data), (_, second, next_data) = await port.answers()
+    clock.equal("first", first - asked, READ_CYCLES + 50)
+    clock.equal("second", second, first + 1)
+    clock.equal("data", (data, next_data), (pattern(1), pattern(2)))
+
+
+def expected_answers(asked, seed, salt, latency, limit):
+    """Cycles of the answers to reads taken in the cycles `asked`."""
+    state, answers, last = jitter.start_state(seed, salt), [], 0
+    for cycle in asked:
+        last = max(cycle + READ_CYCLES + latency + jitter.delay(state, limit), last + 1)
+        answers.append(last)
+        state = jitter.next_state(state)
+    return answers
+
+
+@cocotb.test()
+async def jitter_is_in_order_and_repeats(dut):
+    clock, csrs, ports = await start(dut)
+    await fill(ports[0])
+    random.seed(4)
+    for seed, latency, limit in ((1, 8, 5), (2, 0, 100), (0xffff_ffff, 8, 65535), (0, 3, 7), (1, 8, 5)):
+        await csrs.write("read_latency", latency)
+        await csrs.write("jitter", limit)
+        await csrs.write("seed", seed)
+        for salt, port in enumerate(ports):
+            addresses = [random.randrange(WORDS) for _ in range(60)]
+            for address in addresses:
+                await port.ask(address)
+                await clock.tick(random.choice((0, 0, 0, 3)))
+            reads = await port.answers()
+            what = f"seed {seed}, port {salt}"
+            expected = expected_answers([asked for asked, _, _ in reads], seed, salt, latency, limit)
+            clock.equal(f"{what}: answers", [answered for _, answered, _ in reads], expected)
+            clock.equal(f"{what}: data", [data for _, _, data in reads], [pattern(a) for a in addresses])
+
+
+@cocotb.test()
+async def two_ports_share_one_memory(dut):
+    """Random traffic on both ports against a model in which every command acts in the cycle that takes it."""
+    clock, csrs, ports = await start(dut)
+    await fill(ports[0])
+    await csrs.write("jitter", 20)
+    model = [pattern(address) for address in range(WORDS)]
+    expected = [[], []]
+
+    async def record():
+        while True:
+            await clock.tick()
+            writes = []
+            for port, reads in zip(ports, expected, strict=True):
+                if port.cmd_valid.value and port.cmd_ready.value:
+                    address = int(port.cmd_addr.value)
+                    if port.cmd_we.value:
+                        writes.append((address, int(port.wdata_data.value), int(port.wdata_we.value)))
+                    else:
+                        reads.append(model[address])
+            for address, data, mask in writes:
+                bits = sum(0xff << 8 * byte for byte in range(8) if mask >> byte & 1)
+                model[address] = model[address] & ~bits | data & bits
+
+    async def drive(port, seed, own):
+        """Words of which bit 3 is `own` are written by this port; the same ones are read by both."""
+        choose = random.Random(seed)
+        for _ in range(1500):
+            address = choose.randrange(16)
+            if choose.random() < 0.4:
+                await port.write(address & ~8 | own << 3, choose.getrandbits(64), choose.getrandbits(8))
+            else:
+                await port.ask(address)
+            await clock.tick(choose.choice((0, 0, 0, 1, 7)))
+
+    cocotb.start_soon(record())
+    drivers = [cocotb.start_soon(drive(port, 10 + i, i)) for i, port in enumerate(ports)]
+    for driver in drivers:
+        await driver
+    for port, reads in zip(ports, expected, strict=True):
+        clock.equal("data", [data for _, _, data in await port.answers()], reads)
+
+
+def test_ram():
+    bench.simulate(make)
+
+
+@pytest.mark.parametrize("size", [0, 8, 1000, SIZE + 8])
+def test_a_size_that_is_no_power_of_two_is_refused(size):
+    with pytest.raises(ValueError, match="power of two"):
+        MainRAM(size)
+
+
+def test_jitter_is_uniform():
+    """Every delay is as frequent as the next, and no user of a seed has the sequence of another."""
+    for limit in (0, 1, 4, 9):
+        counts = [0] * (limit + 1)
+        state = jitter.start_state(1, 0)
+        for _ in range(20_000):
+            counts[jitter.delay(state, limit)] += 1
+            state = jitter.next_state(state)
+        mean = 20_000 / (limit + 1)
+        assert all(abs(count - mean) < 6 * mean ** 0.5 for count in counts), counts
+    assert jitter.start_state(5, 0) != jitter.start_state(5, 1)
+    assert jitter.start_state(jitter.STIR, 1) == jitter.START
