@@ -1,0 +1,363 @@
+"""The command `./interlock`. Only what a command needs is imported, when it is needed: LiteX takes seconds."""
+
+import contextlib
+import os
+import shlex
+import signal
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+                  help="Interlock measures what locks and interrupts cost, and what they lose.")
+
+DEFAULT_SYNC = "cli-spl-pessim"
+PLAIN_PROGRESS_S = 10.0
+PLAIN_WIDTH = 132       # of tables that do not go to a terminal
+
+Harts = Annotated[int, typer.Option(help="harts of the machine, 1 to 8")]
+Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="may be given several times")]
+
+
+class Failed(Exception):
+    """Ends the command with one line and an exit status."""
+
+    def __init__(self, text, status=1):
+        super().__init__(text)
+        self.status = status
+
+
+@app.callback(invoke_without_command=True)
+def top(context: typer.Context):
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command("list")
+def list_command():
+    """List the experiments, each with its keys for --set.
+
+    Example:  ./interlock list
+    """
+    from sim.experiments import definition
+    for name in definition.names():
+        experiment = definition.load(name)
+        print(f"{name}: {experiment.description}")
+        for key in experiment.keys.values():
+            print(f"  {key.name}={key.default_text()}")
+            print(f"      {key.help}; {key.domain()}")
+
+
+@app.command()
+def build(
+    harts: Harts = 1,
+    sync: Annotated[str | None, typer.Option(help="one scheme; without it all of them")] = None,
+    waves: Annotated[bool, typer.Option("--waves", help="a simulator that can write waves (slower)")] = False,
+):
+    """Build a simulator and kernel images, and print where they lie.
+
+    Example:  ./interlock build --harts 2 --sync spl-optim
+    """
+    from sim.experiments.paper_sync import SCHEMES
+    config = soc_config(harts)
+    schemes = [checked_scheme(sync)] if sync else SCHEMES
+    check_tools()
+    with building():
+        from sim.build import build_simulator
+        from sim.kernel import build_kernel
+        made = [build_simulator(config, waves=waves), *(build_kernel(config, scheme) for scheme in schemes)]
+    for path in made:
+        print(path)
+
+
+@app.command()
+def run(
+    experiment: Annotated[str, typer.Argument(help="one of those that `list` shows")],
+    settings: Settings = None,
+    out: Annotated[Path | None, typer.Option(help="new directory for the records")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="simulators at a time; without it one per core")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print the summary as JSON on stdout, nothing else")] = False,
+):
+    """Run an experiment, show its tables and leave its records.
+
+    Example:  ./interlock run pic-latency --set harts=1,2 --set latencies=0,75,152 --set size=512
+    """
+    from sim import record, report
+    from sim.experiments import definition
+    from sim.runner import Interrupted, Runner, build_targets
+    chosen = definition.load(experiment)
+    values = chosen.settings(settings or [])
+    clock_hz = soc_config(1).clock_hz
+    directory = results_directory(chosen.name, out)
+    runner = Runner(chosen, values, directory, jobs or len(os.sched_getaffinity(0)), clock_hz)
+    tools = check_tools()
+
+    with building(), Display() as display:
+        from sim.build import build_simulator
+        from sim.kernel import build_kernel
+        targets = build_targets(runner.pairs(), soc_config, build_simulator, build_kernel, display.build)
+    runner.prepare(tools, {str(n): describe_soc(n) for n in sorted({n for n, _ in targets})})
+    interrupted = False
+    with Display() as display:
+        try:
+            runner.execute(targets, display.runs)
+        except Interrupted:
+            interrupted = True
+        except (record.RecordError, OSError) as error:
+            if not isinstance(error, record.RecordError) and not record.disk_is_full(error):
+                raise
+            reason = error if isinstance(error, record.RecordError) else f"the disk is full: {error.filename}"
+            raise Failed(f"{reason}; {len(runner.records)} finished records are in {shown(directory)}") from error
+    summary, tables = report.write(directory)
+    for failure in runner.failures:
+        show_failure(failure)
+    if as_json:
+        import json
+        print(json.dumps(summary, indent=1, sort_keys=True))
+    else:
+        show_tables(tables)
+        print(f"record: {shown(directory)} (report.md, summary.json, records.jsonl, runs/)")
+    if interrupted:
+        raise Failed(f"interrupted: {summary['finished']} of {summary['asked']} runs are finished, "
+                     f"their records are in {shown(directory)}", 130)
+    if runner.failures:
+        raise Failed(f"{len(runner.failures)} of {summary['asked']} runs failed, see above and {shown(directory)}")
+
+
+@app.command("report")
+def report_command(directory: Annotated[Path, typer.Argument(help="a results directory")]):
+    """Make the report of a results directory again, from its records.
+
+    Example:  ./interlock report build/results/pic-latency/2026-01-31T12-00-00
+    """
+    from sim import report
+    _, tables = report.write(directory)
+    show_tables(tables)
+
+
+@app.command()
+def sim(
+    harts: Harts = 1,
+    sync: Annotated[str, typer.Option(help="the kernel's synchronisation scheme")] = DEFAULT_SYNC,
+    settings: Settings = None,
+    image: Annotated[Path | None, typer.Option(help="boot this ELF file instead of the kernel")] = None,
+    send: Annotated[Path | None, typer.Option(help="a file for the data line")] = None,
+    baud: Annotated[int, typer.Option(help="bit rate of the data line, bit/s")] = 115200,
+    seed: Annotated[int, typer.Option(min=0, help="perturbs latencies where the boot arguments ask for it")] = 1,
+    out: Annotated[Path | None, typer.Option(help="directory for run.json, the trace and what is received")] = None,
+    max_cycles: Annotated[int | None, typer.Option(min=1, help="stop after so many cycles")] = None,
+    wave: Annotated[Path | None, typer.Option(help="write FST waves to this file")] = None,
+    wave_begin: Annotated[int, typer.Option(min=0, help="first cycle of the waves")] = 0,
+    wave_end: Annotated[int | None, typer.Option(min=1, help="first cycle after the waves")] = None,
+):
+    """Run one simulation with its console on the terminal. --set gives the kernel's boot arguments.
+
+    Example:  ./interlock sim --harts 2 --sync spl-optim --set run=hello
+    """
+    config = soc_config(harts)
+    checked_scheme(sync)
+    for setting in settings or []:
+        name, separator, value = setting.partition("=")
+        if not name or not separator or any(character.isspace() for character in setting):
+            raise Failed(f"--set {setting!r}: give it as key=value without spaces", 2)
+    for path in (image, send):
+        if path and not path.is_file():
+            raise Failed(f"{path}: there is no such file", 2)
+    check_tools()
+    with building():
+        from sim.build import build_simulator
+        from sim.kernel import build_kernel
+        simulator = build_simulator(config, waves=wave is not None)
+        booted = image or build_kernel(config, sync)
+    command = [str(simulator), "--image", str(booted), "--bootargs", " ".join(settings or []), "--console", "tty",
+               "--seed", str(seed), "--uart1-baud", str(baud)]
+    for option, value in (("--uart1-in", send), ("--out", out), ("--max-cycles", max_cycles), ("--wave", wave),
+                          ("--wave-begin", wave_begin if wave else None), ("--wave-end", wave_end if wave else None)):
+        if value is not None:
+            command += [option, str(value)]
+    sys.stdout.flush()
+    os.execv(simulator, command)
+
+
+def soc_config(harts):
+    """The machine that experiments run on."""
+    from soc.config import SoCConfig
+    try:
+        return SoCConfig(harts=harts)
+    except ValueError as error:
+        raise Failed(str(error), 2) from error
+
+
+def describe_soc(harts):
+    import dataclasses
+    config = soc_config(harts)
+    return dataclasses.asdict(config) | {"fingerprint": f"{config.fingerprint():016x}"}
+
+
+def checked_scheme(name):
+    from sim.experiments.definition import unknown
+    from sim.experiments.paper_sync import SCHEMES
+    if name not in SCHEMES:
+        raise unknown("scheme", name, SCHEMES)
+    return name
+
+
+def check_tools():
+    from sim import tools
+    try:
+        return tools.check()
+    except tools.ToolError as error:
+        raise Failed(str(error)) from error
+
+
+def results_directory(name, out):
+    """Where the records go: `out`, which must be new or empty, or a directory named by the time."""
+    from hw.common.cache import build_root
+    if out:
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise Failed(f"--out {out} is there already: give a new directory", 2)
+        return out
+    stamp = datetime.now().strftime("%Y-%m-%dT%H-%M-%S")
+    parent = build_root() / "results" / name
+    candidates = (parent / (stamp + suffix) for suffix in ("", *(f"-{n}" for n in range(2, 100))))
+    return next(path for path in candidates if not path.exists())
+
+
+def shown(path):
+    """A path as short as it can be written from here."""
+    path = Path(path).resolve()
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+@contextlib.contextmanager
+def building():
+    """Around builds: what they print goes to stderr, and what goes wrong becomes one line below their output."""
+    import subprocess
+
+    from sim.record import disk_is_full
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    except subprocess.CalledProcessError as error:
+        for output in (error.stdout, error.stderr):
+            if output:
+                text = output if isinstance(output, str) else output.decode(errors="replace")
+                print("\n".join(text.rstrip().splitlines()[-30:]), file=sys.stderr)
+        program = error.cmd if isinstance(error.cmd, str) else shlex.join(map(str, error.cmd[:2]))
+        raise Failed(f"the build failed: {program} ... ended with status {error.returncode}") from error
+    except FileNotFoundError as error:
+        raise Failed(f"the build failed: {error.filename} is missing; run 'make setup'") from error
+    except OSError as error:
+        if disk_is_full(error):
+            raise
+        raise Failed(f"the build failed: {error}") from error
+    except (RuntimeError, ValueError) as error:
+        first, *rest = str(error).splitlines() or [type(error).__name__]
+        if rest:
+            print("\n".join(rest[-30:]), file=sys.stderr)
+        raise Failed(f"the build failed: {first}") from error
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+class Display:
+    """Shows how far things are on stderr: a bar on a terminal, else a line now and then."""
+
+    def __enter__(self):
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+        self.bar = None
+        self.said = -PLAIN_PROGRESS_S
+        if sys.stderr.isatty():
+            self.bar = Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"),
+                                console=Console(stderr=True), transient=True)
+            self.bar.start()
+            self.task = self.bar.add_task("", total=1, text="")
+        return self
+
+    def __exit__(self, *_):
+        if self.bar:
+            self.bar.stop()
+
+    def build(self, text, done, total):
+        self._show("building", done, total, f"{done}/{total} {text}")
+
+    def runs(self, progress):
+        left = "" if progress.left_s is None else f", {minutes(progress.left_s)} left"
+        failed = f", {progress.failed} failed" if progress.failed else ""
+        self._show("running", progress.done, progress.total,
+                   f"{progress.done}/{progress.total} runs{failed}, {progress.cycles / 1e6:.1f} M cycles, "
+                   f"{progress.speed / 1e6:.2f} M cycles/s, {minutes(progress.elapsed_s)} gone{left}")
+
+    def _show(self, what, done, total, text):
+        if self.bar:
+            self.bar.update(self.task, description=what, completed=done, total=total, text=text)
+        elif time.monotonic() - self.said >= PLAIN_PROGRESS_S or done == total:
+            self.said = time.monotonic()
+            print(f"{what}: {text}", file=sys.stderr, flush=True)
+
+
+def minutes(seconds):
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def show_tables(tables):
+    from rich.console import Console
+    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
+    for table in tables:
+        if table.main:
+            console.print(table.rich())
+
+
+def show_failure(failure):
+    print(f"FAILED {failure.id}: {failure.reason}", file=sys.stderr)
+    for line in failure.console:
+        print(f"    {line}", file=sys.stderr)
+    print(f"  to repeat it: {failure.command}", file=sys.stderr)
+
+
+def terminated(*_):
+    raise KeyboardInterrupt
+
+
+def main():
+    from sim.experiments.definition import SettingError
+    from sim.record import RecordError, disk_is_full
+    from sim.runner import RunnerError
+    signal.signal(signal.SIGTERM, terminated)
+    status = 0
+    try:
+        status = app(prog_name="interlock", standalone_mode=False) or 0
+    except typer.Abort:
+        text, status = "interrupted", 130
+    except typer.Exit as error:
+        sys.exit(error.exit_code)
+    except typer.TyperException as error:
+        text, status = error.format_message(), 2
+    except SettingError as error:
+        text, status = str(error), 2
+    except Failed as error:
+        text, status = str(error), error.status
+    except (RecordError, RunnerError) as error:
+        text, status = str(error), 1
+    except KeyboardInterrupt:
+        text, status = "interrupted", 130
+    except OSError as error:
+        if not disk_is_full(error):
+            raise
+        text, status = f"the disk is full{f': {error.filename}' if error.filename else ''}", 1
+    if status:
+        print(f"interlock: {text}", file=sys.stderr)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Paper `sync`: its published figures, and the model of its Table 2 that turns costs and rates into an overhead."""
+
+CLOCK_HZ = 120_000_000      # section 4.2
+
+SCHEMES = ("spl-pessim", "spl-optim", "cli-pessim", "cli-optim", "cli-spl-pessim")
+
+# Table 2: what a section costs in each scheme, and what it costs more when it is interrupted. Section 7.1: in this
+# model cli-spl-pessim is cli-pessim, because what its handlers pay is left out, as it is for every scheme.
+PRIMITIVE = {"spl-pessim": "off-chip", "spl-optim": "flag", "cli-pessim": "on-chip", "cli-optim": "flag",
+             "cli-spl-pessim": "on-chip"}
+FALL_BACK = {"spl-optim": "off-chip", "cli-optim": "on-chip"}
+
+# Table 5: cycles, and microseconds as printed.
+PAIR_CYCLES = {"off-chip": 304, "on-chip": 21, "flag": 6}
+PAIR_US = {"off-chip": 2.5, "on-chip": 0.18, "flag": 0.05}
+
+LOADS = ("Andrew local", "Andrew NFS", "WebStone", "Serial 115.2")
+
+# Table 3 (measured with cli-pessim): sections entered per second, and their mean duration in microseconds.
+PESSIMISTIC_ENTERED = dict(zip(LOADS, (36048, 25867, 34468, 47762), strict=True))
+SECTION_US = dict(zip(LOADS, (3.1, 4.6, 3.3, 0.6), strict=True))
+
+# Table 4 (measured with spl-optim): sections entered, and sections interrupted, per second.
+OPTIMISTIC_ENTERED = dict(zip(LOADS, (31904, 25172, 33890, 45269), strict=True))
+OPTIMISTIC_INTERRUPTED = dict(zip(LOADS, (15, 50, 300, 140), strict=True))
+
+# Table 6: per cent of the time, as printed.
+OVERHEAD = {
+    "spl-pessim": dict(zip(LOADS, (9.0, 6.5, 8.6, 11.9), strict=True)),
+    "spl-optim": dict(zip(LOADS, (0.2, 0.1, 0.3, 0.3), strict=True)),
+    "cli-pessim": dict(zip(LOADS, (0.7, 0.5, 0.6, 0.9), strict=True)),
+    "cli-optim": dict(zip(LOADS, (0.2, 0.1, 0.2, 0.2), strict=True)),
+}
+
+
+def overhead_percent(scheme, entered_per_s, interrupted_per_s, pair_us):
+    """Table 2: per cent of one hart's time that `scheme` spends in its primitives.
+
+    `pair_us` gives the microseconds that an off-chip, on-chip and flag pair costs. Over 100 means that no hart could
+    do it.
+    """
+    busy_us = entered_per_s * pair_us[PRIMITIVE[scheme]]
+    if scheme in FALL_BACK:
+        busy_us += interrupted_per_s * pair_us[FALL_BACK[scheme]]
+    return 100 * busy_us / 1e6
+
+
+def fit_line(points):
+    """Least squares through (x, y) points: intercept, slope, and the greatest distance of a point from the line."""
+    n = len(points)
+    if len({x for x, _ in points}) < 2:
+        raise ValueError("a line needs points at two places at least")
+    mean_x = sum(x for x, _ in points) / n
+    mean_y = sum(y for _, y in points) / n
+    spread = sum((x - mean_x) ** 2 for x, _ in points)
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+    intercept = mean_y - slope * mean_x
+    return intercept, slope, max(abs(intercept + slope * x - y) for x, y in points)

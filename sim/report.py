@@ -1,0 +1,87 @@
+"""Reports, made from records only: a summary of figures, and tables for the terminal and for report.md.
+
+What is particular to an experiment is in the module that its `report` names: `summarise(experiment, records)` gives
+figures that are plain JSON, `tables(summary)` lays them out. Both depend on their arguments alone, so a report of the
+same records is the same to the byte.
+"""
+
+import importlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sim import record
+
+
+@dataclass
+class Table:
+    """A table and the remarks below it. Cells are strings; `main` tables are those the terminal shows."""
+
+    title: str
+    columns: list
+    rows: list
+    notes: list = field(default_factory=list)
+    main: bool = True
+
+    def markdown(self):
+        def line(cells):
+            return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+        rule = "|" + "|".join([" --- "] + [" ---: "] * (len(self.columns) - 1)) + "|"
+        lines = [f"## {self.title}", "", line(self.columns), rule, *map(line, self.rows)]
+        for note in self.notes:
+            lines += ["", note]
+        return "\n".join(lines)
+
+    def rich(self):
+        """The table for a Rich console."""
+        from rich import box
+        from rich.table import Table as RichTable
+        drawn = RichTable(title=self.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD,
+                          caption="\n".join(self.notes), caption_justify="left", caption_style="")
+        for index, column in enumerate(self.columns):
+            drawn.add_column(column, justify="right" if index else "left", no_wrap=True)
+        for row in self.rows:
+            drawn.add_row(*map(str, row))
+        return drawn
+
+
+def number(value, digits=3):
+    """A figure with so many significant digits, thousands apart; a dash for none."""
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0"
+    decimals = digits
+    while decimals and abs(value) >= 10 ** (digits - decimals):
+        decimals -= 1
+    text = f"{value:,.{decimals}f}"
+    return text
+
+
+def load(directory):
+    """The summary of a results directory and its tables; RecordError if there is nothing to report from."""
+    experiment, records = record.collect(directory)
+    module = importlib.import_module(f"sim.experiments.{experiment['report']}")
+    summary = module.summarise(experiment, records)
+    return summary, module.tables(summary)
+
+
+def write(directory):
+    """Writes summary.json and report.md into a results directory, and gives what `load` gives."""
+    directory = Path(directory)
+    summary, tables = load(directory)
+    record.write_json(directory / "summary.json", summary)
+    record.write_text(directory / "report.md", markdown(summary, tables))
+    return summary, tables
+
+
+def markdown(summary, tables):
+    settings = ", ".join(f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
+                         for name, value in summary["settings"].items())
+    lines = [f"# {summary['experiment']}", "", f"Settings: {settings}.",
+             f"Runs: {summary['finished']} of {summary['asked']}, {len(summary['failures'])} failed.", ""]
+    for table in tables:
+        lines += [table.markdown(), ""]
+    if summary["failures"]:
+        lines += ["## Failed runs", "", *(f"- {failure['id']}: {failure['reason']}" for failure in summary["failures"]),
+                  ""]
+    return "\n".join(lines)

