@@ -19,8 +19,8 @@ class Receiver(LiteXModule):
     A falling line starts a character; it is looked at again half a bit later and forgotten when it has risen (a
     glitch). From there every bit is sampled in its middle. `valid` pulses in the cycle that samples the first stop bit.
 
-    A low stop bit is a framing error and, as the 16550 does, is taken for the next start bit, unless the whole
-    character was low: that is a break, reported once, and the line has to rise before the next character.
+    A low stop bit is a framing error, and if the whole character was low a break. Either is reported once: the line has
+    to rise before the next character.
     """
     def __init__(self, lcr):
         self.rx         = Signal(reset=1)           # i: the line, synchronised
@@ -111,15 +111,12 @@ class Receiver(LiteXModule):
                 self.valid.eq(1),
                 If(self.rx,
                     NextState("IDLE")
-                ).Elif(seen_high,
-                    half.eq(1),
-                    NextState("START")
                 ).Else(
-                    NextState("BREAK")
+                    NextState("LOW")
                 )
             )
         )
-        fsm.act("BREAK",
+        fsm.act("LOW",
             If(self.rx,
                 NextState("IDLE")
             )
