@@ -1,0 +1,149 @@
+#include "arguments.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+
+#include "failure.h"
+
+namespace {
+
+const char HELP[] =
+    R"(usage: interlock-sim --image FILE [option...]
+  --image FILE          the program, a linked ELF32 file
+  --bootargs TEXT       its boot arguments, key=value with spaces between
+  --seed N              adds seed=N to the boot arguments, unless they have a seed
+  --out DIR             write run.json, console.txt, trace.csv, uart1.out and blob-KIND.bin there
+  --console KIND        tty, pty, file or none (default: file with --out, else tty)
+  --uart0-baud N        bit rate of the console line (115200)
+  --uart1-baud N        bit rate of the data line (115200)
+  --uart1-in FILE       bytes for the data line, back to back, from trace event 1023 on ...
+  --uart1-start CYCLE   ... or from this cycle on
+  --uart1-out FILE      what the target sends on the data line (DIR/uart1.out)
+  --max-cycles N        stop after N cycles (exit status 3)
+  --max-seconds S       stop after S seconds of this machine's time (exit status 3)
+  --hang-cycles N       report a hang after about N cycles without a sign of life (100000000; 0: never; exit status 4)
+  --wave FILE           write FST waves (needs the waves build); rising edge of cycle c at time 10*c
+  --wave-begin CYCLE    first cycle in it
+  --wave-end CYCLE      first cycle not in it
+  --progress SECONDS    time between progress lines (5; 0: none)
+  --quiet               no progress, no notes on stderr
+  --probe-log FILE      every probe point, trap, arrival and thread switch as CSV
+exit status: 0 the target ended with code 0, 1 with another, 2 bad usage or input, 3 limit, 4 hang, 130 interrupted
+)";
+
+uint64_t whole(const std::string &option, const std::string &text)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = std::strtoull(text.c_str(), &end, 0);
+    if (text.empty() || text[0] == '-' || text[0] == '+' || *end || errno)
+        throw Failure(format("%s: '%s' is not a whole number", option.c_str(), text.c_str()));
+    return value;
+}
+
+double seconds(const std::string &option, const std::string &text)
+{
+    char *end;
+    double value = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end || !std::isfinite(value) || value < 0)
+        throw Failure(format("%s: '%s' is not a number of seconds", option.c_str(), text.c_str()));
+    return value;
+}
+
+} // namespace
+
+bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
+{
+    auto text = [](std::string &to) { return [&to](const std::string &, const std::string &v) { to = v; }; };
+    auto number = [](uint64_t &to) {
+        return [&to](const std::string &o, const std::string &v) { to = whole(o, v); };
+    };
+    auto time = [](double &to) { return [&to](const std::string &o, const std::string &v) { to = seconds(o, v); }; };
+    auto baud = [clock_hz](uint64_t &to) {
+        return [&to, clock_hz](const std::string &o, const std::string &v) {
+            to = whole(o, v);
+            if (to < 50 || to > clock_hz / 4)
+                throw Failure(format("%s: %s is out of range, 50 to %llu bit/s", o.c_str(), v.c_str(),
+                                     (unsigned long long)(clock_hz / 4)));
+        };
+    };
+    const std::map<std::string, std::function<void(const std::string &, const std::string &)>> options = {
+        {"--image", text(a.image)},
+        {"--bootargs", text(a.bootargs)},
+        {"--out", text(a.out)},
+        {"--console", text(a.console_name)},
+        {"--uart0-baud", baud(a.uart0_baud)},
+        {"--uart1-baud", baud(a.uart1_baud)},
+        {"--uart1-in", text(a.uart1_in)},
+        {"--uart1-start", number(a.uart1_start)},
+        {"--uart1-out", text(a.uart1_out)},
+        {"--max-cycles", number(a.max_cycles)},
+        {"--max-seconds", time(a.max_seconds)},
+        {"--hang-cycles", number(a.hang_cycles)},
+        {"--wave", text(a.wave)},
+        {"--wave-begin", number(a.wave_begin)},
+        {"--wave-end", number(a.wave_end)},
+        {"--progress", time(a.progress)},
+        {"--probe-log", text(a.probe_log)},
+        {"--seed",
+         [&a](const std::string &o, const std::string &v) {
+             a.seed = whole(o, v);
+             a.has_seed = true;
+         }},
+    };
+
+    for (int i = 0; i < argc; i++)
+        a.command += (i ? " " : "") + std::string(argv[i]);
+    for (int i = 1; i < argc; i++) {
+        std::string name = argv[i], value;
+        if (name == "--help" || name == "-h") {
+            std::fputs(HELP, stdout);
+            return false;
+        }
+        if (name == "--quiet") {
+            a.quiet = true;
+            continue;
+        }
+        size_t equals = name.find('=');
+        bool joined = equals != std::string::npos;
+        if (joined) {
+            value = name.substr(equals + 1);
+            name.erase(equals);
+        }
+        auto option = options.find(name);
+        if (option == options.end())
+            throw Failure(format("unknown option %s; see --help", name.c_str()));
+        if (!joined) {
+            if (++i == argc)
+                throw Failure(format("%s needs a value", name.c_str()));
+            value = argv[i];
+        }
+        option->second(name, value);
+    }
+
+    if (a.image.empty())
+        throw Failure("--image FILE is missing; see --help");
+    if (a.console_name.empty())
+        a.console_name = a.out.empty() ? "tty" : "file";
+    static const std::map<std::string, Arguments::Console> consoles = {{"tty", Arguments::Console::TTY},
+                                                                       {"pty", Arguments::Console::PTY},
+                                                                       {"file", Arguments::Console::FILE},
+                                                                       {"none", Arguments::Console::NONE}};
+    auto console = consoles.find(a.console_name);
+    if (console == consoles.end())
+        throw Failure(format("--console: '%s' is not one of tty, pty, file, none", a.console_name.c_str()));
+    a.console = console->second;
+    if (a.console == Arguments::Console::FILE && a.out.empty())
+        throw Failure("--console file needs --out DIR");
+    if (a.wave_begin >= a.wave_end)
+        throw Failure("--wave-begin must be before --wave-end");
+    if (a.hang_cycles && a.hang_cycles < 8)
+        throw Failure("--hang-cycles: at least 8, or 0 for never");
+    if (a.has_seed && (" " + a.bootargs).find(" seed=") == std::string::npos)
+        a.bootargs += (a.bootargs.empty() ? "seed=" : " seed=") + std::to_string(a.seed);
+    return true;
+}

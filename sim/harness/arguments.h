@@ -1,0 +1,23 @@
+// The command line (README, "Options").
+#pragma once
+#include <cstdint>
+#include <string>
+
+struct Arguments {
+    enum class Console { TTY, PTY, FILE, NONE };
+
+    std::string image, bootargs, out, uart1_in, uart1_out, wave, probe_log;
+    Console console = Console::TTY;
+    std::string console_name; // as given; empty: file with --out, else tty
+    uint64_t uart0_baud = 115200, uart1_baud = 115200;
+    uint64_t uart1_start = UINT64_MAX; // UINT64_MAX: when the target says so
+    uint64_t max_cycles = UINT64_MAX, hang_cycles = 100'000'000;
+    uint64_t wave_begin = 0, wave_end = UINT64_MAX;
+    uint64_t seed = 0;
+    bool has_seed = false, quiet = false;
+    double max_seconds = 0, progress = 5; // 0: none
+    std::string command;                  // as typed
+};
+
+// Throws Failure with one line; returns false when the help was asked for and printed.
+bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &arguments);

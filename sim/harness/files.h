@@ -1,0 +1,31 @@
+// Files in and out. Every write is checked: a full disk ends the run with one line, and what was written stays.
+#pragma once
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+std::vector<uint8_t> read_file(const std::string &path, const char *what); // `what` names the file in the error
+
+void make_directory(const std::string &path); // with its parents
+
+class OutFile {
+  public:
+    OutFile() = default;
+    OutFile(const OutFile &) = delete;
+    OutFile &operator=(const OutFile &) = delete;
+    ~OutFile();
+
+    void open(const std::string &path, bool append = false);
+    bool is_open() const { return file != nullptr; }
+    void write(const void *data, size_t length);
+    void write(const std::string &text) { write(text.data(), text.size()); }
+    void flush();
+    void close(); // after a failed write it only closes: the failure was reported
+
+  private:
+    [[noreturn]] void fail();
+
+    std::FILE *file = nullptr;
+    std::string path;
+};

@@ -1,0 +1,32 @@
+// The program: an ELF32 file whose segments go straight into main RAM (README, "Image").
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+constexpr uint32_t RAM_BASE = 0x40000000;
+constexpr uint32_t IMAGE_MAGIC = 0x314b4c49; // "ILK1", at RAM_BASE + 4
+
+struct Function {
+    uint32_t address;
+    std::string name;
+};
+
+struct ProbePoint {
+    uint32_t pc, kind;
+};
+
+struct Image {
+    std::string sha256;
+    size_t file_bytes = 0;
+    uint32_t code_begin = 0, code_end = 0; // spans all executable segments
+    std::vector<Function> functions;       // by address; one reaches to the next
+    std::vector<ProbePoint> probes;        // in the order of section .interlock.probes
+
+    int function_at(uint32_t pc) const;         // index into functions, or -1
+    std::string describe(uint32_t pc) const;    // "name+0x1c", or "?" outside the image's code
+};
+
+// Loads `path` into RAM and writes `bootargs` where the image's header wants them. Throws Failure with one clear line.
+Image load_image(const std::string &path, const std::string &bootargs, uint8_t *ram, size_t ram_bytes);

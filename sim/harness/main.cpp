@@ -1,0 +1,29 @@
+// Runs one program on the simulated SoC: see README.md.
+#include <csignal>
+#include <cstdio>
+
+#include "arguments.h"
+#include "failure.h"
+#include "simulation.h"
+
+static void interrupt(int signal)
+{
+    interrupted_by = signal;
+    std::signal(signal, SIG_DFL); // a second one ends the simulator at once
+}
+
+int main(int argc, char **argv)
+{
+    try {
+        Arguments arguments;
+        if (!parse_arguments(argc, argv, CLOCK_HZ, arguments))
+            return 0;
+        std::signal(SIGINT, interrupt);
+        std::signal(SIGTERM, interrupt);
+        std::signal(SIGPIPE, SIG_IGN);
+        return Simulation(arguments).run();
+    } catch (const Failure &failure) {
+        std::fprintf(stderr, "error: %s\n", failure.what());
+        return 2;
+    }
+}

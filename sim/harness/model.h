@@ -1,0 +1,45 @@
+// The verilated SoC behind the few calls that the harness needs. `ports.h` is made by sim/build.py from the top module's
+// ports: HARTS, CLOCK_HZ, HARNESS_FINGERPRINT and hart_pins().
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "Vinterlock.h"
+#include "ports.h"
+
+class VerilatedFstC;
+
+class Model {
+  public:
+    Model();
+    ~Model();
+
+    // One clock cycle: rising edge, then the outputs hold what the cycle shows. Inputs set before are seen by the edge.
+    void cycle()
+    {
+        if (dumping)
+            return cycle_dumped();
+        top->sys_clk = 0;
+        top->eval();
+        top->sys_clk = 1;
+        top->eval();
+    }
+
+    // From now on, until it is told otherwise. Throws Failure if the file cannot be written, or in a build without waves.
+    void waves_to(const std::string &path);
+    void waves(bool on, uint64_t cycle);
+
+    uint8_t *ram();
+    size_t ram_bytes() const;
+    Vinterlock &pins() { return *top; }
+
+  private:
+    void cycle_dumped();
+
+    std::unique_ptr<VerilatedContext> context;
+    std::unique_ptr<Vinterlock> top;
+    std::unique_ptr<VerilatedFstC> fst;
+    bool dumping = false;
+    uint64_t dump_cycle = 0;
+};

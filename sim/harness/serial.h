@@ -1,0 +1,57 @@
+// Serial lines at their real bit rate, 8N1. Both ends keep the cycle of their next event, so that a quiet line costs one
+// comparison per cycle. Bit edges are computed from the start of a burst (or of a byte), so no rounding error builds up.
+#pragma once
+#include <cstdint>
+#include <string>
+
+constexpr uint64_t NEVER = UINT64_MAX;
+
+struct BitRate {
+    uint64_t clock_hz, baud;
+
+    // The cycle, counted from the first edge, nearest to `halves` half bit times.
+    uint64_t half_bits(uint64_t halves) const { return (halves * clock_hz + baud) / (2 * baud); }
+    uint64_t bits(uint64_t count) const { return half_bits(2 * count); }
+};
+
+// Drives the target's receive pin with bytes back to back, as long as there are any.
+class LineDriver {
+  public:
+    explicit LineDriver(BitRate rate) : rate(rate) {}
+
+    void send(const void *data, size_t length, uint64_t cycle); // begins at `cycle` if the line is idle
+    void advance(uint64_t cycle);                                // to be called when cycle >= next
+
+    uint64_t next = NEVER;
+    bool level = true;
+    uint64_t sent = 0;          // whole bytes, stop bit included
+    uint64_t finished = NEVER;  // the cycle at which the line last became idle
+
+  private:
+    BitRate rate;
+    std::string queue;
+    size_t taken = 0;
+    uint64_t burst = 0, bit = 0; // first cycle of the burst, bits since
+    uint8_t shift = 0;
+};
+
+// Samples the target's transmit pin in the middle of each bit.
+class LineReceiver {
+  public:
+    explicit LineReceiver(BitRate rate) : rate(rate) {}
+
+    bool due(bool level, uint64_t cycle) const { return busy ? cycle >= next : !level; }
+    bool advance(bool level, uint64_t cycle); // to be called when due; true: `byte` has been received
+    bool idle() const { return !busy; }
+
+    uint8_t byte = 0;
+    uint64_t received = 0;
+    uint64_t framing_errors = 0; // a low stop bit: the byte is dropped (a wrong bit rate, or a break)
+
+  private:
+    BitRate rate;
+    bool busy = false, stuck = false;
+    uint64_t began = 0, next = 0;
+    unsigned bit = 0;
+    uint8_t shift = 0;
+};

@@ -1,0 +1,361 @@
+#include "simulation.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "failure.h"
+
+volatile int interrupted_by = 0;
+
+namespace {
+
+constexpr uint64_t POLL_CYCLES = 16384;   // between looks at the world outside
+constexpr unsigned TRACE_THREAD_SWITCH = 1; // events that mean something to the harness
+constexpr unsigned TRACE_SERIAL_GO = 1023;
+
+std::string grouped(uint64_t value) // 1,234,567
+{
+    std::string text = std::to_string(value);
+    for (size_t at = text.size(); at > 3;)
+        text.insert(at -= 3, ",");
+    return text;
+}
+
+} // namespace
+
+Simulation::Simulation(const Arguments &a)
+    : arguments(a), pins(hart_pins(model.pins())),
+      image((std::memset(model.ram(), 0, model.ram_bytes()),
+             load_image(a.image, a.bootargs, model.ram(), model.ram_bytes()))),
+      watch(HARTS, image, model.ram()), hang(watch, a.hang_cycles), terminal(a.console),
+      uart0_in({CLOCK_HZ, a.uart0_baud}), uart1_in({CLOCK_HZ, a.uart1_baud}), uart0_out({CLOCK_HZ, a.uart0_baud}),
+      uart1_out({CLOCK_HZ, a.uart1_baud})
+{
+    if (!a.uart1_in.empty()) {
+        feed = read_file(a.uart1_in, "serial file");
+        feed_sha256 = sha256(feed.data(), feed.size());
+        if (feed.empty())
+            throw Failure(format("the serial file %s is empty", a.uart1_in.c_str()));
+    }
+    if (!a.wave.empty())
+        model.waves_to(a.wave);
+    open_outputs();
+    if (!terminal.pty_name.empty())
+        std::fprintf(stderr, "console on %s\n", terminal.pty_name.c_str());
+}
+
+void Simulation::open_outputs()
+{
+    const std::string &out = arguments.out;
+    if (!out.empty()) {
+        make_directory(out);
+        if (arguments.console != Arguments::Console::NONE)
+            console_file.open(out + "/console.txt");
+        trace_file.open(out + "/trace.csv");
+        trace_file.write("cycle,hart,event,argument\n");
+    }
+    std::string uart1 = arguments.uart1_out.empty() && !out.empty() ? out + "/uart1.out" : arguments.uart1_out;
+    if (!uart1.empty())
+        uart1_file.open(uart1);
+    if (!arguments.probe_log.empty())
+        watch.log_to(arguments.probe_log);
+}
+
+int Simulation::run()
+{
+    started = shown = Clock::now();
+    progress_on_terminal = isatty(STDERR_FILENO);
+    try {
+        loop();
+    } catch (const Failure &failure) {
+        stop(End::FAILURE, failure.what());
+    }
+    finish();
+    return status();
+}
+
+void Simulation::loop()
+{
+    uint64_t poll = POLL_CYCLES;
+    bool waves = !arguments.wave.empty();
+    while (end == End::NONE) {
+        uint64_t until = std::min({poll, arguments.max_cycles, hang.due()});
+        if (waves)
+            until = std::min({until, cycle < arguments.wave_begin ? arguments.wave_begin : UINT64_MAX,
+                              cycle < arguments.wave_end ? arguments.wave_end : UINT64_MAX});
+        if (waves && cycle == arguments.wave_begin)
+            model.waves(true, cycle);
+        if (waves && cycle == arguments.wave_end)
+            model.waves(false, cycle);
+        while (cycle < until && end == End::NONE)
+            step();
+        if (end != End::NONE)
+            break;
+        if (cycle == hang.due() && hang.check(cycle))
+            stop(End::HANG, "no sign of life for " + grouped(arguments.hang_cycles) + " cycles");
+        else if (cycle == arguments.max_cycles)
+            stop(End::MAX_CYCLES, "the limit of " + grouped(arguments.max_cycles) + " cycles was reached");
+        if (cycle == poll) {
+            poll += POLL_CYCLES;
+            poll_host();
+        }
+    }
+    if (end == End::TARGET)
+        drain();
+}
+
+void Simulation::step()
+{
+    uint64_t now = cycle;
+    if (now >= uart0_in.next || now >= uart1_in.next)
+        serial_step(now);
+    if (now == arguments.uart1_start)
+        start_feed(now);
+    model.cycle();
+    Vinterlock &top = model.pins();
+    for (unsigned i = 0; i < HARTS; i++) {
+        const HartPins::value_type &hart = pins[i];
+        watch.state(i, uint8_t(hart.wfi << 2 | hart.privilege), now);
+        if (hart.valid)
+            watch.retired(i, hart.pc, now);
+        if (hart.trap)
+            watch.trapped(i, hart.cause, hart.trap_pc, now);
+    }
+    if (top.pic_irq != wires) {
+        watch.interrupt_wires(wires, top.pic_irq, now);
+        wires = top.pic_irq;
+    }
+    if (top.pic_sources != source_wires) {
+        watch.sources(source_wires, top.pic_sources, now);
+        source_wires = top.pic_sources;
+    }
+    if (uart0_out.due(top.uart0_tx, now) && uart0_out.advance(top.uart0_tx, now))
+        console_byte(uart0_out.byte);
+    if (uart1_out.due(top.uart1_tx, now) && uart1_out.advance(top.uart1_tx, now)) {
+        uart1_mix.add(uart1_out.byte);
+        uart1_file.write(&uart1_out.byte, 1);
+        watch.active = true;
+    }
+    if (top.trace_valid | top.host_blob | top.host_exit)
+        host_step(now);
+    cycle++;
+}
+
+// What the lines do to the target's pins before the clock edge of cycle `edge`.
+void Simulation::serial_step(uint64_t edge)
+{
+    while (edge >= uart0_in.next)
+        uart0_in.advance(edge);
+    while (edge >= uart1_in.next)
+        uart1_in.advance(edge);
+    model.pins().uart0_rx = uart0_in.level;
+    model.pins().uart1_rx = uart1_in.level;
+    watch.active = true;
+}
+
+void Simulation::start_feed(uint64_t edge)
+{
+    if (fed_at != NEVER || feed.empty())
+        return;
+    fed_at = edge;
+    uart1_in.send(feed.data(), feed.size(), edge);
+}
+
+void Simulation::host_step(uint64_t now)
+{
+    Vinterlock &top = model.pins();
+    if (top.trace_valid)
+        trace_record(now);
+    if (top.host_blob)
+        copy_blob(now);
+    if (top.host_exit) {
+        exit_code = top.host_exit_code;
+        stop(End::TARGET, exit_code ? "the target ended with code " + std::to_string(exit_code) : "");
+    }
+}
+
+void Simulation::trace_record(uint64_t now)
+{
+    Vinterlock &top = model.pins();
+    trace_records++;
+    trace_mix.add(top.trace_cycle);
+    trace_mix.add(uint64_t(top.trace_hart) << 42 | uint64_t(top.trace_event) << 32 | top.trace_argument);
+    if (trace_file.is_open())
+        trace_file.write(format("%llu,%u,%u,%u\n", (unsigned long long)top.trace_cycle, top.trace_hart,
+                                top.trace_event, top.trace_argument));
+    watch.active = true;
+    if (top.trace_event == TRACE_THREAD_SWITCH && top.trace_hart < HARTS)
+        watch.announce_switch(top.trace_hart, top.trace_argument, now);
+    else if (top.trace_event == TRACE_SERIAL_GO && arguments.uart1_start == NEVER)
+        start_feed(now + 1);
+}
+
+void Simulation::copy_blob(uint64_t now)
+{
+    Vinterlock &top = model.pins();
+    Blob blob{top.host_blob_kind, top.host_blob_address, top.host_blob_length, now};
+    uint64_t offset = uint64_t(blob.address) - RAM_BASE;
+    if (blob.address < RAM_BASE || offset + blob.length > model.ram_bytes())
+        throw Failure(format("the target gave a blob outside main RAM: kind %u, %u bytes at 0x%08x", blob.kind,
+                             blob.length, blob.address));
+    blobs.push_back(blob);
+    watch.active = true;
+    if (arguments.out.empty())
+        return;
+    OutFile file;
+    file.open(arguments.out + "/blob-" + std::to_string(blob.kind) + ".bin", blob_kinds[blob.kind]);
+    blob_kinds[blob.kind] = true;
+    file.write(model.ram() + offset, blob.length);
+    file.close();
+}
+
+void Simulation::console_byte(uint8_t byte)
+{
+    console_text += char(byte);
+    console_file.write(&byte, 1);
+    terminal.write(byte);
+    watch.active = true;
+}
+
+// Everything that is not the target's own time: the terminal, signals, the wall clock.
+void Simulation::poll_host()
+{
+    terminal.flush();
+    std::string typed = terminal.read();
+    uart0_in.send(typed.data(), typed.size(), cycle);
+    if (interrupted_by)
+        stop(End::INTERRUPTED, "interrupted");
+    Clock::time_point now = Clock::now();
+    if (arguments.max_seconds > 0 && std::chrono::duration<double>(now - started).count() >= arguments.max_seconds)
+        stop(End::MAX_SECONDS, format("the limit of %g s was reached", arguments.max_seconds));
+    if (arguments.progress > 0 && std::chrono::duration<double>(now - shown).count() >= arguments.progress)
+        show_progress(now);
+}
+
+void Simulation::show_progress(Clock::time_point now)
+{
+    console_file.flush();
+    trace_file.flush();
+    uart1_file.flush();
+    double speed = double(cycle - shown_cycle) / std::chrono::duration<double>(now - shown).count();
+    shown = now;
+    shown_cycle = cycle;
+    if (arguments.quiet)
+        return;
+    std::string line = format("%.3f ms simulated, cycles %s, %.2f Mcycles/s", 1e3 * double(cycle) / CLOCK_HZ,
+                              grouped(cycle).c_str(), speed / 1e6);
+    if (arguments.max_cycles != UINT64_MAX)
+        line += format(", %.0f%% of the limit, at most %.0f s left", 100.0 * double(cycle) / double(arguments.max_cycles),
+                       double(arguments.max_cycles - cycle) / speed);
+    std::fprintf(stderr, progress_on_terminal ? "\r\033[K%s" : "%s\n", line.c_str());
+    progress_open = progress_on_terminal;
+}
+
+// The target has ended, but its last characters are still in the serial ports: let both lines run dry.
+void Simulation::drain()
+{
+    Vinterlock &top = model.pins();
+    BitRate slower{CLOCK_HZ, std::min(arguments.uart0_baud, arguments.uart1_baud)};
+    uint64_t quiet = slower.bits(12), last = cycle;
+    for (uint64_t limit = cycle + slower.bits(10 * 300); cycle < limit && cycle - last < quiet; cycle++) {
+        model.cycle();
+        if (uart0_out.due(top.uart0_tx, cycle) && uart0_out.advance(top.uart0_tx, cycle))
+            console_byte(uart0_out.byte);
+        if (uart1_out.due(top.uart1_tx, cycle) && uart1_out.advance(top.uart1_tx, cycle)) {
+            uart1_mix.add(uart1_out.byte);
+            uart1_file.write(&uart1_out.byte, 1);
+        }
+        if (!uart0_out.idle() || !uart1_out.idle())
+            last = cycle;
+    }
+}
+
+void Simulation::stop(End how, const std::string &why)
+{
+    if (end == End::NONE) {
+        end = how;
+        ended = how == End::TARGET ? cycle + 1 : cycle; // the cycle that showed the exit code counts
+        reason = why;
+    }
+    if (how == End::FAILURE) {
+        failed = true;
+        reason = why;
+        std::fprintf(stderr, "%serror: %s\n", progress_open ? "\n" : "", why.c_str());
+        progress_open = false;
+    }
+}
+
+// Keeps all there is. Each output may fail by itself, and the others are still written.
+void Simulation::finish()
+{
+    auto attempt = [this](auto &&action) {
+        try {
+            action();
+        } catch (const Failure &failure) {
+            if (!failed)
+                stop(End::FAILURE, failure.what());
+        }
+    };
+    attempt([this] { watch.finish(ended); });
+    attempt([this] { terminal.flush(); });
+    attempt([this] { console_file.close(); });
+    attempt([this] { trace_file.close(); });
+    attempt([this] { uart1_file.close(); });
+    if (progress_open)
+        std::fputc('\n', stderr);
+    bool wrong = end == End::MAX_CYCLES || end == End::MAX_SECONDS || end == End::HANG ||
+                 (end == End::TARGET && exit_code);
+    if (wrong && !failed)
+        std::fprintf(stderr, "%s: %s\n", end == End::HANG ? "hang" : "ended", reason.c_str());
+    if (wrong)
+        report_harts();
+    if (!arguments.out.empty())
+        attempt([this] { write_record(); });
+    if (!arguments.quiet)
+        std::fprintf(stderr, "ended after cycles %s, %.3f ms simulated in %.1f s, %.2f Mcycles/s, digest %016llx\n",
+                     grouped(ended).c_str(), 1e3 * double(ended) / CLOCK_HZ, host_seconds(),
+                     double(ended) / host_seconds() / 1e6, (unsigned long long)digest());
+}
+
+void Simulation::report_harts() const
+{
+    for (unsigned i = 0; i < HARTS; i++)
+        std::fprintf(stderr, "hart %u: %s\n", i, watch.describe(watch.harts[i]).c_str());
+}
+
+int Simulation::status() const
+{
+    if (failed)
+        return 2;
+    switch (end) {
+    case End::TARGET:
+        return exit_code ? 1 : 0;
+    case End::MAX_CYCLES:
+    case End::MAX_SECONDS:
+        return 3;
+    case End::HANG:
+        return 4;
+    case End::INTERRUPTED:
+        return 128 + interrupted_by;
+    default:
+        return 2;
+    }
+}
+
+uint64_t Simulation::digest()
+{
+    Mix mix;
+    mix.add(ended);
+    mix.add(exit_code);
+    for (const Hart &hart : watch.harts) {
+        mix.add(hart.retired);
+        mix.add(hart.stream);
+    }
+    mix.add(console_text.data(), console_text.size());
+    mix.add(uart1_mix.value);
+    mix.add(trace_mix.value);
+    mix.add(model.ram(), model.ram_bytes());
+    return mix.value;
+}

@@ -1,0 +1,46 @@
+// What is measured from outside, per hart: see "Statistics" in the README for what each figure means.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+
+#include "json.h"
+
+struct Spread {
+    uint64_t count = 0, total = 0, least = UINT64_MAX, most = 0;
+    std::array<uint64_t, 64> log2{}; // [i]: values of 2^i up to 2^(i+1)-1; 0 counts with 1
+
+    void add(uint64_t value)
+    {
+        count++;
+        total += value;
+        least = value < least ? value : least;
+        most = value > most ? value : most;
+        log2[value ? 63 - __builtin_clzll(value) : 0]++;
+    }
+    void write(Json &json, const char *key) const;
+};
+
+struct Statistics {
+    uint64_t instructions = 0;
+    uint64_t wfi_cycles = 0;
+    std::array<uint64_t, 4> privilege_cycles{}; // U, S, -, M
+    uint64_t traps = 0;                         // exceptions and interrupts
+    std::map<uint32_t, uint64_t> interrupts;    // by cause, without its top bit
+    uint64_t thread_switches = 0;
+
+    uint64_t entered = 0;   // sections, nested ones too
+    uint64_t outermost = 0;
+    Spread body;            // cycles of outermost sections, everything that happened meanwhile included
+    Spread body_net;        // ... without the traps taken inside
+    Spread enter, leave;    // cycles in the primitives, without the traps taken inside
+    uint64_t interrupts_in_section = 0, interrupts_in_primitive = 0;
+    uint64_t arrivals = 0, arrivals_in_section = 0, arrivals_in_primitive = 0;
+    uint64_t sections_interrupted = 0; // outermost sections with at least one arrival
+    std::array<uint64_t, 32> source_rises_in_section{};
+    uint64_t queued = 0;
+    uint64_t unmatched = 0; // probe points without their counterpart
+    std::map<uint32_t, uint64_t> other_probes;
+
+    void write(Json &json) const;
+};

@@ -1,0 +1,27 @@
+// The console's far end: standard input and output, a pseudo-terminal, or nothing. Never blocks the simulation.
+#pragma once
+#include <termios.h>
+
+#include <string>
+
+#include "arguments.h"
+
+class Terminal {
+  public:
+    explicit Terminal(Arguments::Console kind);
+    Terminal(const Terminal &) = delete;
+    Terminal &operator=(const Terminal &) = delete;
+    ~Terminal(); // gives the terminal back as it was
+
+    void write(uint8_t byte);
+    void flush();       // throws Failure if standard output cannot take it
+    std::string read(); // what has been typed since the last call
+
+    std::string pty_name; // where a program can attach; empty unless PTY
+
+  private:
+    int in = -1, out = -1;
+    bool is_pty = false, restore = false;
+    termios saved{};
+    std::string pending;
+};

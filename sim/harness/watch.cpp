@@ -1,0 +1,375 @@
+#include "watch.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "failure.h"
+
+namespace {
+
+constexpr uint32_t MRET = 0x30200073, SRET = 0x10200073;
+constexpr uint32_t UNNAMED = UINT32_MAX; // the thread of a hart that has not switched yet
+
+const char *const PROBE_NAME[] = {"",             "crit_enter", "crit_entered", "crit_leave",   "crit_left",
+                                  "window_begin", "window_end", "crit_queued",  "thread_switch"};
+
+uint32_t word_at(const uint8_t *ram, uint32_t address)
+{
+    uint32_t word;
+    std::memcpy(&word, ram + (address - RAM_BASE), 4);
+    return word;
+}
+
+} // namespace
+
+Watch::Watch(unsigned hart_count, const Image &image, const uint8_t *ram)
+    : harts(hart_count), image(image), ram(ram), code_begin(image.code_begin & ~3u)
+{
+    code.resize((image.code_end - code_begin + 3) / 4);
+    for (size_t i = 0; i < code.size(); i++) {
+        uint32_t pc = code_begin + uint32_t(4 * i);
+        code[i] = uint16_t(std::min(image.function_at(pc) + 1, int(Hart::NOWHERE) - 1));
+        uint32_t instruction = word_at(ram, pc);
+        if (instruction == MRET || instruction == SRET)
+            marks[pc].push_back(TRAP_RETURN);
+    }
+    for (const ProbePoint &probe : image.probes) {
+        marks[probe.pc].push_back(probe.kind);
+        has_window |= probe.kind == WINDOW_BEGIN;
+        switch_probe |= probe.kind == THREAD_SWITCH;
+    }
+    for (const auto &[pc, kinds] : marks)
+        code[(pc - code_begin) / 4] |= MARKED;
+    for (Hart &hart : harts) {
+        unnamed.push_back(std::make_unique<Thread>(Thread{UNNAMED, 0, std::vector<Level>(1)}));
+        hart.thread = unnamed.back().get();
+    }
+    if (!has_window)
+        open_window(0);
+}
+
+void Watch::log_to(const std::string &path)
+{
+    log.open(path);
+    log.write("cycle,hart,event,value,pc,thread,depth,traps\n");
+}
+
+void Watch::write_log(const char *event, unsigned hart, uint64_t value, uint32_t pc, uint64_t cycle)
+{
+    const Thread &thread = *harts[hart].thread;
+    std::string id = thread.id == UNNAMED ? "" : std::to_string(thread.id);
+    log.write(format("%llu,%u,%s,%llu,0x%08x,%s,%u,%zu\n", (unsigned long long)cycle, hart, event,
+                     (unsigned long long)value, pc, id.c_str(), thread.depth, thread.levels.size() - 1));
+}
+
+// The instruction is in another function than the last one, or is marked, or a sample is being taken.
+void Watch::passed(unsigned hart, uint32_t pc, uint16_t mark, uint64_t cycle)
+{
+    Hart &h = harts[hart];
+    uint16_t function = mark & ~MARKED;
+    if (function != h.function)
+        enter_function(h, function, cycle);
+    h.where = function;
+    if (h.sample) {
+        constexpr uint32_t STORE = 0x23, OPCODE = 0x7f;
+        if (function == h.candidate && function && (word_at(ram, pc) & OPCODE) == STORE)
+            h.sampled_store = true;
+        if (--h.sample)
+            h.where = Hart::NOWHERE;
+    }
+    if (!(mark & MARKED))
+        return;
+    for (uint32_t kind : marks.find(pc)->second)
+        kind == TRAP_RETURN ? trap_return(hart, pc, cycle) : probe(hart, kind, pc, cycle);
+}
+
+void Watch::enter_function(Hart &h, uint16_t function, uint64_t cycle)
+{
+    uint64_t stay = cycle - h.function_since;
+    if (h.function == h.candidate)
+        h.candidate_cycles += stay;
+    if (stay > h.longest_stay) {
+        h.longest_stay = stay;
+        h.longest = h.function;
+    }
+    h.function = function;
+    h.function_since = cycle;
+    h.history[h.history_at++ % Hart::HISTORY] = function;
+}
+
+void Watch::account_state(Hart &h, uint8_t state, uint64_t cycle)
+{
+    uint64_t cycles = cycle - h.state_since;
+    bool wfi = h.state >> 2;
+    if (wfi)
+        h.wfi_cycles += cycles;
+    if (window) {
+        h.statistics.privilege_cycles[h.state & 3] += cycles;
+        h.statistics.wfi_cycles += wfi ? cycles : 0;
+    }
+    h.state = state;
+    h.state_since = cycle;
+}
+
+void Watch::settle(uint64_t cycle)
+{
+    for (Hart &h : harts) {
+        account_state(h, h.state, cycle);
+        if (window) {
+            h.statistics.instructions += h.retired - h.window_retired;
+            h.window_retired = h.retired;
+        }
+    }
+}
+
+void Watch::probe(unsigned hart, uint32_t kind, uint32_t pc, uint64_t cycle)
+{
+    Hart &h = harts[hart];
+    Thread &thread = *h.thread;
+    Level &level = thread.levels.back();
+    Statistics &s = h.statistics;
+    if (thread.levels.size() == 1)
+        active = true;
+    switch (kind) {
+    case CRIT_ENTER:
+        s.entered += window;
+        level.primitive = Level::ENTERING;
+        level.primitive_began = cycle;
+        level.primitive_traps = 0;
+        break;
+    case CRIT_ENTERED:
+        if (level.primitive == Level::ENTERING) {
+            if (window && level.primitive_began >= window_began)
+                s.enter.add(cycle - level.primitive_began - level.primitive_traps);
+        } else {
+            s.unmatched += window;
+        }
+        level.primitive = Level::NONE;
+        if (thread.depth++ == 0) {
+            s.outermost += window;
+            open_section(h, cycle);
+        }
+        break;
+    case CRIT_LEAVE:
+        if (thread.depth == 0)
+            s.unmatched += window;
+        else if (--thread.depth == 0)
+            close_section(h, cycle);
+        level.primitive = Level::LEAVING;
+        level.primitive_began = cycle;
+        level.primitive_traps = 0;
+        break;
+    case CRIT_LEFT:
+        if (level.primitive == Level::LEAVING) {
+            if (window && level.primitive_began >= window_began)
+                s.leave.add(cycle - level.primitive_began - level.primitive_traps);
+        } else {
+            s.unmatched += window;
+        }
+        level.primitive = Level::NONE;
+        break;
+    case WINDOW_BEGIN:
+        if (!window)
+            open_window(cycle);
+        break;
+    case WINDOW_END:
+        if (window)
+            close_window(cycle);
+        break;
+    case CRIT_QUEUED:
+        s.queued += window;
+        break;
+    case THREAD_SWITCH:
+        if (h.switch_announced)
+            apply_switch(hart, cycle);
+        else
+            h.switch_reached = true;
+        break;
+    default:
+        if (window)
+            s.other_probes[kind]++;
+    }
+    if (log.is_open()) {
+        std::string other = kind > THREAD_SWITCH || kind == 0 ? "probe_" + std::to_string(kind) : "";
+        write_log(other.empty() ? PROBE_NAME[kind] : other.c_str(), hart, 0, pc, cycle);
+    }
+}
+
+void Watch::open_section(Hart &h, uint64_t cycle)
+{
+    h.in_section = true;
+    h.section_hit = false;
+    h.section_began = cycle;
+    h.section_traps = 0;
+    h.section_level = h.thread->levels.size();
+}
+
+void Watch::close_section(Hart &h, uint64_t cycle)
+{
+    if (h.in_section && window && h.section_began >= window_began) {
+        uint64_t gross = cycle - h.section_began;
+        h.statistics.body.add(gross);
+        h.statistics.body_net.add(gross - h.section_traps);
+    }
+    h.in_section = false;
+}
+
+void Watch::trapped(unsigned hart, uint32_t cause, uint32_t pc, uint64_t cycle)
+{
+    Hart &h = harts[hart];
+    Statistics &s = h.statistics;
+    bool in_primitive = h.thread->levels.back().primitive != Level::NONE;
+    if (window) {
+        s.traps++;
+        if (cause & INTERRUPT) {
+            s.interrupts[cause & ~INTERRUPT]++;
+            s.interrupts_in_section += h.thread->depth > 0;
+            s.interrupts_in_primitive += in_primitive;
+        }
+    }
+    if (log.is_open())
+        write_log("trap", hart, cause, pc, cycle);
+    Level level;
+    level.trap_began = cycle;
+    h.thread->levels.push_back(level);
+}
+
+void Watch::trap_return(unsigned hart, uint32_t pc, uint64_t cycle)
+{
+    Hart &h = harts[hart];
+    std::vector<Level> &levels = h.thread->levels;
+    if (log.is_open())
+        write_log("trap_return", hart, 0, pc, cycle);
+    if (levels.size() == 1)
+        return; // not from a trap: how a program enters a lower privilege
+    uint64_t cycles = cycle - levels.back().trap_began;
+    levels.pop_back();
+    levels.back().primitive_traps += cycles;
+    if (h.in_section && levels.size() == h.section_level)
+        h.section_traps += cycles;
+}
+
+void Watch::interrupt_wires(uint32_t before, uint32_t now, uint64_t cycle)
+{
+    for (uint32_t rises = now & ~before; rises; rises &= rises - 1) {
+        unsigned hart = unsigned(__builtin_ctz(rises));
+        Hart &h = harts[hart];
+        if (window) {
+            h.statistics.arrivals++;
+            h.statistics.arrivals_in_section += h.thread->depth > 0;
+            h.statistics.arrivals_in_primitive += h.thread->levels.back().primitive != Level::NONE;
+            if (h.in_section && !h.section_hit) {
+                h.section_hit = true;
+                h.statistics.sections_interrupted++;
+            }
+        }
+        if (log.is_open())
+            write_log("arrival", hart, 0, h.pc, cycle);
+    }
+}
+
+void Watch::sources(uint32_t before, uint32_t now, uint64_t cycle)
+{
+    for (uint32_t rises = now & ~before; rises; rises &= rises - 1) {
+        unsigned source = unsigned(__builtin_ctz(rises));
+        for (unsigned hart = 0; hart < harts.size(); hart++) {
+            if (window && harts[hart].thread->depth > 0)
+                harts[hart].statistics.source_rises_in_section[source]++;
+        }
+        if (log.is_open())
+            log.write(format("%llu,,source,%u,,,,\n", (unsigned long long)cycle, source));
+    }
+}
+
+void Watch::announce_switch(unsigned hart, uint32_t thread, uint64_t cycle)
+{
+    Hart &h = harts[hart];
+    h.announced = thread;
+    h.switch_announced = true;
+    if (!switch_probe || h.switch_reached)
+        apply_switch(hart, cycle);
+}
+
+// The old thread keeps its nesting. A section that holds the hart is continued by the new thread, if it is in one too.
+void Watch::apply_switch(unsigned hart, uint64_t cycle)
+{
+    Hart &h = harts[hart];
+    h.switch_announced = h.switch_reached = false;
+    h.statistics.thread_switches += window;
+    std::unique_ptr<Thread> &thread = threads[h.announced];
+    if (!thread)
+        thread = std::make_unique<Thread>(Thread{h.announced, 1, std::vector<Level>(1)});
+    h.thread = thread.get();
+    if (!h.thread->depth)
+        close_section(h, cycle);
+    else if (!h.in_section)
+        open_section(h, cycle);
+    h.section_level = h.thread->levels.size();
+    if (log.is_open())
+        write_log("thread", hart, h.announced, h.pc, cycle);
+}
+
+void Watch::open_window(uint64_t cycle)
+{
+    settle(cycle);
+    window = true;
+    window_count++;
+    window_began = cycle;
+    for (Hart &h : harts)
+        h.window_retired = h.retired;
+}
+
+void Watch::close_window(uint64_t cycle)
+{
+    settle(cycle);
+    window = false;
+    window_ended = cycle;
+    window_cycles += cycle - window_began;
+}
+
+void Watch::finish(uint64_t cycle)
+{
+    if (window)
+        close_window(cycle);
+    else
+        settle(cycle);
+    log.close();
+}
+
+const char *Watch::function_name(uint16_t function) const
+{
+    return function ? image.functions[function - 1].name.c_str() : "?";
+}
+
+std::string Watch::describe(const Hart &h) const
+{
+    static const char *const PRIVILEGE[] = {"user", "supervisor", "reserved", "machine"};
+    std::string text = format("pc 0x%08x %s, %s mode, %s", h.pc, image.describe(h.pc).c_str(), PRIVILEGE[h.state & 3],
+                              h.state >> 2 ? "waiting for an interrupt" : "running");
+    if (h.thread->id != UNNAMED)
+        text += format(", thread %u", h.thread->id);
+    if (h.thread->depth)
+        text += format(", %u section%s deep", h.thread->depth, h.thread->depth == 1 ? "" : "s");
+    if (h.thread->levels.size() > 1)
+        text += format(", %zu trap%s deep", h.thread->levels.size() - 1, h.thread->levels.size() == 2 ? "" : "s");
+    text += "; came through";
+    unsigned kept = std::min(h.history_at, Hart::HISTORY);
+    for (unsigned i = h.history_at - kept; i < h.history_at; i++)
+        text += std::string(" ") + function_name(h.history[i % Hart::HISTORY]);
+    return text;
+}
+
+void Watch::write_hart(Json &json, const Hart &h) const
+{
+    json.number("retired", h.retired).string("stream", format("%016llx", (unsigned long long)h.stream));
+    json.object("at_end").string("pc", format("0x%08x", h.pc)).string("function", image.describe(h.pc));
+    json.number("privilege", h.state & 3).boolean("wfi", h.state >> 2);
+    if (h.thread->id == UNNAMED)
+        json.null("thread");
+    else
+        json.number("thread", h.thread->id);
+    json.number("section_depth", h.thread->depth).number("trap_depth", h.thread->levels.size() - 1);
+    json.end_object().object("statistics");
+    h.statistics.write(json);
+    json.end_object();
+}

@@ -1,0 +1,148 @@
+// Watches the harts from outside: every retired instruction, trap, interrupt wire and thread switch, at no cost to the
+// target. An instruction costs one table look-up, unless it enters another function or carries a probe point.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "files.h"
+#include "hash.h"
+#include "image.h"
+#include "statistics.h"
+
+enum ProbeKind : uint32_t {
+    CRIT_ENTER = 1,    // about to mask
+    CRIT_ENTERED = 2,  // masked: the body begins
+    CRIT_LEAVE = 3,    // the body has ended
+    CRIT_LEFT = 4,     // the former level is restored
+    WINDOW_BEGIN = 5,
+    WINDOW_END = 6,
+    CRIT_QUEUED = 7,
+    THREAD_SWITCH = 8, // the switch last announced by trace event 1 takes effect here
+};
+
+constexpr uint32_t INTERRUPT = 0x80000000; // in a trap's cause
+
+// One interrupt or exception, or (the lowest level) the thread itself: the primitive that is under way in it.
+struct Level {
+    enum Primitive { NONE, ENTERING, LEAVING } primitive = NONE;
+    uint64_t primitive_began = 0, primitive_traps = 0; // cycle; cycles of traps inside
+    uint64_t trap_began = 0;
+};
+
+// What a thread takes along when its hart switches: its nesting of sections, and of traps on its stack.
+struct Thread {
+    uint32_t id;
+    unsigned depth;
+    std::vector<Level> levels;
+};
+
+struct Hart {
+    static constexpr unsigned HISTORY = 16;
+    static constexpr uint16_t NOWHERE = 0x7fff; // differs from every function, so the next instruction is looked at
+
+    uint64_t retired = 0;
+    uint64_t stream = 0; // running hash of (pc, cycle)
+    uint32_t pc = 0;
+    uint16_t where = NOWHERE;
+
+    uint16_t function = 0;
+    uint64_t function_since = 0;
+    std::array<uint16_t, HISTORY> history{}; // functions, a ring
+    unsigned history_at = 0;
+
+    uint8_t state = 3; // wfi << 2 | privilege
+    uint64_t state_since = 0;
+
+    Thread *thread = nullptr;
+    uint32_t announced = 0; // the thread of a switch that was announced and has not taken effect
+    bool switch_announced = false, switch_reached = false;
+
+    // The section that holds this hart. It survives a thread switch: the next thread continues it.
+    bool in_section = false, section_hit = false;
+    uint64_t section_began = 0, section_traps = 0;
+    size_t section_level = 0;
+
+    uint64_t window_retired = 0;
+    Statistics statistics;
+
+    // For the hang detector, reset by it.
+    uint64_t wfi_cycles = 0;
+    uint16_t candidate = 0;  // the function that the hart is suspected to spin in
+    uint64_t candidate_cycles = 0, longest_stay = 0;
+    uint16_t longest = 0;
+    unsigned sample = 0;     // instructions still to be looked at ...
+    bool sampled_store = false; // ... whether one in the candidate function was a store
+};
+
+class Watch {
+  public:
+    Watch(unsigned harts, const Image &image, const uint8_t *ram);
+
+    void log_to(const std::string &path);
+
+    void retired(unsigned hart, uint32_t pc, uint64_t cycle)
+    {
+        Hart &h = harts[hart];
+        h.retired++;
+        h.pc = pc;
+        h.stream = (h.stream ^ pc ^ cycle << 24) * 0x9e3779b97f4a7c15u;
+        uint32_t index = (pc - code_begin) >> 2;
+        uint16_t mark = index < code.size() ? code[index] : 0;
+        if (mark != h.where)
+            passed(hart, pc, mark, cycle);
+    }
+    void state(unsigned hart, uint8_t state, uint64_t cycle)
+    {
+        if (state != harts[hart].state)
+            account_state(harts[hart], state, cycle);
+    }
+    void trapped(unsigned hart, uint32_t cause, uint32_t pc, uint64_t cycle);
+    void interrupt_wires(uint32_t before, uint32_t now, uint64_t cycle);
+    void sources(uint32_t before, uint32_t now, uint64_t cycle);
+    void announce_switch(unsigned hart, uint32_t thread, uint64_t cycle);
+    void finish(uint64_t cycle); // the run has ended: closes what is open
+
+    bool in_window() const { return window; }
+    std::string describe(const Hart &hart) const; // one line: where it is and where it came from
+    void write_hart(Json &json, const Hart &hart) const;
+
+    std::vector<Hart> harts;
+    bool has_window = false;
+    uint64_t window_count = 0, window_began = 0, window_ended = 0, window_cycles = 0;
+    bool active = false; // something happened that is no idling: set here and by the main loop, cleared by Hang
+    OutFile log;
+
+    void settle(uint64_t cycle); // bring all cycle counts up to `cycle`
+
+  private:
+    void passed(unsigned hart, uint32_t pc, uint16_t mark, uint64_t cycle);
+    void probe(unsigned hart, uint32_t kind, uint32_t pc, uint64_t cycle);
+    void trap_return(unsigned hart, uint32_t pc, uint64_t cycle);
+    void enter_function(Hart &hart, uint16_t function, uint64_t cycle);
+    void account_state(Hart &hart, uint8_t state, uint64_t cycle);
+    void open_section(Hart &hart, uint64_t cycle);
+    void close_section(Hart &hart, uint64_t cycle);
+    void apply_switch(unsigned hart, uint64_t cycle);
+    void open_window(uint64_t cycle);
+    void close_window(uint64_t cycle);
+    void write_log(const char *event, unsigned hart, uint64_t value, uint32_t pc, uint64_t cycle);
+    const char *function_name(uint16_t function) const;
+
+    const Image &image;
+    const uint8_t *ram;
+    bool window = false;
+    bool switch_probe = false; // the image marks where a thread switch takes effect
+
+    // Per instruction of the code: function + 1 (0: none), with MARKED if something is to be done when it retires.
+    static constexpr uint16_t MARKED = 0x8000;
+    uint32_t code_begin;
+    std::vector<uint16_t> code;
+    std::unordered_map<uint32_t, std::vector<uint32_t>> marks; // pc -> probe kinds, in order
+    static constexpr uint32_t TRAP_RETURN = UINT32_MAX;        // a mark of our own: mret or sret
+
+    std::unordered_map<uint32_t, std::unique_ptr<Thread>> threads;
+    std::vector<std::unique_ptr<Thread>> unnamed; // what each hart runs before its first switch
+};
