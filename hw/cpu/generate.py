@@ -1,0 +1,228 @@
+"""Generates the netlist of the CPU cluster: `python -m hw.cpu.generate --harts 2` prints where it lies.
+
+The VexRiscv sources come from the package pythondata-cpu-vexriscv, rewritten where REWRITES says; the cluster around
+them is in hw/cpu/scala. Both are compiled once by Maven; each netlist is then one run of the compiled generator.
+"""
+
+import argparse
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from hw.common.cache import REPO, build_root, cached
+
+SCALA = Path(__file__).parent / "scala"
+NETLIST = "InterlockCluster.v"
+MAX_HARTS = 8
+
+
+class ToolError(RuntimeError):
+    """A tool that the generator needs is missing, too old or failed; the message is one line that names the mend."""
+
+
+@dataclass(frozen=True)
+class ClusterParameters:
+    """What a cluster is built with. ValueError, one line, for what cannot be built."""
+
+    harts: int = 1
+    reset_vector: int = 0
+    icache_bytes: int = 4096
+    icache_ways: int = 1
+    dcache_bytes: int = 4096
+    dcache_ways: int = 1
+    itlb_entries: int = 4
+    dtlb_entries: int = 4
+    prediction: str = "static"
+
+    def __post_init__(self):
+        if not 1 <= self.harts <= MAX_HARTS:
+            raise ValueError(f"a cluster has 1 to {MAX_HARTS} harts, not {self.harts}")
+        if self.reset_vector % 4 or not 0 <= self.reset_vector < 1 << 32:
+            raise ValueError(f"reset_vector must be a 32-bit multiple of 4, not {self.reset_vector:#x}")
+        for cache in ("icache", "dcache"):
+            size, ways = getattr(self, cache + "_bytes"), getattr(self, cache + "_ways")
+            if ways not in (1, 2, 4) or size % ways or size // ways not in (512, 1024, 2048, 4096):
+                raise ValueError(f"{cache}: 1, 2 or 4 ways of 512 to 4096 bytes (a power of two) each, "
+                                 f"not {ways} in {size} bytes")
+        for tlb in ("itlb_entries", "dtlb_entries"):
+            if getattr(self, tlb) not in (2, 4, 8, 16):
+                raise ValueError(f"{tlb} must be 2, 4, 8 or 16, not {getattr(self, tlb)}")
+        if self.prediction not in ("none", "static", "dynamic"):
+            raise ValueError(f"prediction must be none, static or dynamic, not {self.prediction}")
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """One change to a VexRiscv source: `old` must be there exactly `count` times."""
+
+    path: str
+    old: str
+    new: str
+    count: int = 1
+
+
+# The README says why, in the same order.
+REWRITES = (
+    # Compile with SpinalHDL 1.14.
+    Rewrite("Stage.scala", ".getDrivingReg.init(", ".getDrivingReg().init("),
+    Rewrite("plugin/Fetcher.scala", ".getDrivingReg\n", ".getDrivingReg()\n"),
+    Rewrite("plugin/DBusCachedPlugin.scala", ".getDrivingReg", ".getDrivingReg()", 3),
+    Rewrite("ip/fpu/FpuCore.scala", ".getDrivingReg", ".getDrivingReg()", 2),
+    Rewrite("ip/DataCache.scala", "def clearAll()", "def clearFlags()"),
+    Rewrite("plugin/DBusCachedPlugin.scala", "fence.clearAll()", "fence.clearFlags()"),
+    # I/O stores wait for their response, except in the trace window, and report an error of theirs.
+    Rewrite("ip/DataCache.scala", "val waitResponse = !request.wr\n",
+            "val waitResponse = !request.wr || ioStoreWaits\n"),
+    Rewrite("ip/DataCache.scala", "    val bypassCache = mmuRsp.isIoAccess || isExternalLsrc || isExternalAmo\n",
+            "    val bypassCache = mmuRsp.isIoAccess || isExternalLsrc || isExternalAmo\n"
+            "    val ioStoreWaits = mmuRsp.isIoAccess && !interlock.HartIo.isPosted(mmuRsp.physicalAddress)\n"),
+    Rewrite("ip/DataCache.scala", "io.cpu.writeBack.accessError := !request.wr && isLast &&",
+            "io.cpu.writeBack.accessError := (!request.wr && isLast || ioStoreWaits && !isExternalAmo && rspSync) &&"),
+    # FENCE.I empties the instruction cache from execute, where FenceIPlugin holds it.
+    Rewrite("plugin/IBusCachedPlugin.scala", "val flushStage = decode\n", "val flushStage = execute\n"),
+    # MPRV accesses are checked with the privilege they are made for.
+    Rewrite("plugin/MmuPlugin.scala",
+            "        val requireMmuLockup = toRsp(requireMmuLockupCalc, requireMmuLockupCmd)\n",
+            "        val requireMmuLockup = toRsp(requireMmuLockupCalc, requireMmuLockupCmd)\n"
+            "        val asMpp = Bool(port.priority == MmuPort.PRIORITY_DATA) && csr.status.mprv && "
+            "privilegeService.isMachine()\n"
+            "        val asSupervisor = privilegeService.isSupervisor() || asMpp && pipeline(MPP) === 1\n"
+            "        val asUser = privilegeService.isUser() || asMpp && pipeline(MPP) === 0\n"),
+    Rewrite("plugin/MmuPlugin.scala", "cacheLine.allowUser && privilegeService.isSupervisor() && !csr.status.sum || "
+            "!cacheLine.allowUser && privilegeService.isUser())",
+            "cacheLine.allowUser && asSupervisor && !csr.status.sum || !cacheLine.allowUser && asUser)"),
+    # The probe sees traps.
+    Rewrite("plugin/CsrPlugin.scala", "  var utime : UInt = null\n",
+            "  var utime : UInt = null\n"
+            "  var trapTaken, trapIsInterrupt : Bool = null\n"
+            "  var trapCode, trapPc : UInt = null\n"),
+    Rewrite("plugin/CsrPlugin.scala", "      contextSwitching := jumpInterface.valid\n",
+            "      contextSwitching := jumpInterface.valid\n"
+            "      trapTaken = hadException || interruptJump\n"
+            "      trapIsInterrupt = !hadException\n"
+            "      trapCode = trapCause\n"
+            "      trapPc = mepcCaptureStage.input(PC)\n"),
+)
+
+
+def vexriscv_sources() -> dict[str, Path]:
+    """The VexRiscv sources that a cluster is made of, by their path in the package `vexriscv`."""
+    spec = importlib.util.find_spec("pythondata_cpu_vexriscv")
+    if spec is None or spec.origin is None:
+        raise ToolError("the Python package pythondata-cpu-vexriscv is missing: run 'make setup'")
+    root = Path(spec.origin).parent / "verilog/ext/VexRiscv/src/main/scala/vexriscv"
+    paths = [path for folder in (".", "plugin", "ip", "ip/fpu") for path in sorted((root / folder).glob("*.scala"))]
+    paths += [root / "demo/GenFull.scala", root / "demo/smp/Misc.scala"]
+    sources = {path.relative_to(root).as_posix(): path for path in paths if path.name != "TestsWorkspace.scala"}
+    for rewrite in REWRITES:
+        if rewrite.path not in sources:
+            raise ToolError(f"pythondata-cpu-vexriscv has no {rewrite.path}: install the version of requirements.lock "
+                            "with 'make setup'")
+    return sources
+
+
+def rewritten(path: str, text: str) -> str:
+    """The text of VexRiscv source `path` with its rewrites; ToolError if one does not fit."""
+    for rewrite in REWRITES:
+        if rewrite.path == path:
+            found = text.count(rewrite.old)
+            if found != rewrite.count:
+                raise ToolError(f"{path} in pythondata-cpu-vexriscv has {rewrite.old.strip()!r} {found} times instead "
+                                f"of {rewrite.count}: install the version of requirements.lock with 'make setup'")
+            text = text.replace(rewrite.old, rewrite.new)
+    return text
+
+
+def _run(command: list[str], log: Path, what: str, cwd: Path = REPO) -> None:
+    """Run `command` with its output in `log`; ToolError with the first line that tells of an error if it fails."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "w") as output:
+        status = subprocess.run(command, cwd=cwd, stdout=output, stderr=subprocess.STDOUT).returncode
+    if status:
+        text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(errors="replace"))
+        told = next((line.strip() for line in text.splitlines() if re.search(r"\[ERROR\]|Exception|error:", line)),
+                    f"status {status}")
+        raise ToolError(f"{what} failed: {told[:200]} (all of it in {log})")
+
+
+def check_tools(run: Callable = subprocess.run) -> None:
+    """ToolError if java (11 or newer) or mvn is missing or does not run."""
+    mend = "install them with 'make setup' or 'apt-get install default-jdk-headless maven'"
+    for tool in ("java", "mvn"):
+        if shutil.which(tool) is None:
+            raise ToolError(f"the CPU cluster's generator needs java and mvn, and {tool} is missing: {mend}")
+        answer = run([tool, "-version"], capture_output=True, text=True)
+        if answer.returncode:
+            raise ToolError(f"the CPU cluster's generator needs java and mvn, and '{tool} -version' fails: {mend}")
+        if tool == "java":
+            version = re.search(r'version "(\d+)(?:\.(\d+))?', answer.stderr + answer.stdout)
+            major = int(version[2] or 1) if version and version[1] == "1" else int(version[1]) if version else 0
+            if major < 11:
+                raise ToolError(f"the CPU cluster's generator needs java 11 or newer, and this is {major}: {mend}")
+
+
+def compile_generator() -> Path:
+    """The compiled generator: a folder with `classes` and the jars it needs in `jars`. Made once for all clusters."""
+    sources = vexriscv_sources()
+    texts = {path: rewritten(path, file.read_text()) for path, file in sources.items()}
+
+    def build(folder: Path) -> None:
+        check_tools()
+        project = folder / "project"
+        shutil.copytree(SCALA, project / "src/main/scala/interlock", ignore=shutil.ignore_patterns("pom.xml"))
+        shutil.copy(SCALA / "pom.xml", project)
+        for path, text in texts.items():
+            target = project / "src/main/scala/vexriscv" / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text)
+        _run(["mvn", "--batch-mode", "--file", str(project), "compile"], build_root() / "log/cluster-compile.log",
+             "compiling the CPU cluster's generator with Maven")
+        (project / "target/classes").rename(folder / "classes")
+        (project / "target/jars").rename(folder / "jars")
+        shutil.rmtree(project)
+
+    return cached("cluster-generator", {**texts, "interlock": SCALA}, build)
+
+
+def generate_cluster(harts: int = 1, **params) -> Path:
+    """The Verilog file of a cluster (module InterlockCluster) of `harts` harts; `params` as in ClusterParameters.
+
+    ValueError for parameters that cannot be built, ToolError if a tool is missing or fails."""
+    parameters = ClusterParameters(harts=harts, **params)
+    arguments = [f"{key}={value}" for key, value in asdict(parameters).items()]
+    generator = compile_generator()
+
+    def build(folder: Path) -> None:
+        check_tools()
+        classpath = f"{generator / 'classes'}:{generator / 'jars'}/*"
+        _run(["java", "-Xmx2g", "-cp", classpath, "interlock.Generate", str(folder), *arguments],
+             build_root() / "log/cluster-generate.log", "generating the CPU cluster", cwd=folder)
+        for other in folder.iterdir():
+            if other.name != NETLIST:
+                other.unlink()
+
+    return cached("cluster", {"generator": generator.name, "parameters": " ".join(arguments)}, build) / NETLIST
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m hw.cpu.generate", description=__doc__.splitlines()[0])
+    for field in fields(ClusterParameters):
+        kind = str if field.type is str else lambda text: int(text, 0)
+        parser.add_argument("--" + field.name.replace("_", "-"), type=kind, default=field.default, metavar="VALUE",
+                            help=f"default {field.default}")
+    arguments = parser.parse_args()
+    try:
+        print(generate_cluster(**vars(arguments)))
+    except (ToolError, ValueError) as error:
+        print(f"hw.cpu.generate: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
