@@ -8,8 +8,7 @@ from importlib import metadata
 from hw.common.cache import REPO
 
 MAX_HARTS = 8            # PIC sources 0..7 and 8..15 are theirs
-FIXED_SOURCES = 18       # timers, IPIs and the two serial ports
-MAX_SOURCES = 32         # a mask of sources is one register
+MAX_LATENCY = 65_535
 GENERATORS = ("litedram", "litex", "migen", "pythondata-cpu-vexriscv")
 SOURCE_FOLDERS = ("firmware", "hw", "soc")
 
@@ -30,11 +29,14 @@ class SoCConfig:
     clock_hz: int = 60_000_000     # what software is told and serial bit times are made from
     ram_mib: int = 32              # main RAM, MiB
     serial_fifo: int = 16          # characters in each FIFO of both serial ports; 1 builds 16450s
-    pic_sources: int = 32
     trace_depth: int = 1024        # records that the trace buffer keeps
     icache_bytes: int = 4096       # of each hart
     dcache_bytes: int = 4096       # of each hart
-    ram_read_latency: int = 8      # reset value of the CSR, cycles
+    # Reset values of the CSRs of the same names, in cycles.
+    ram_read_latency: int = 8
+    link_read_latency: int = 0
+    link_write_latency: int = 0
+    link_delivery_delay: int = 0
 
     def __post_init__(self):
         def powers(low, high):
@@ -43,8 +45,8 @@ class SoCConfig:
         for name, low, high, why in (
             ("harts", 1, MAX_HARTS, "the interrupt controller has contexts for 8"),
             ("clock_hz", 1_000_000, 500_000_000, "serial bit times and timers are made for that"),
-            ("pic_sources", FIXED_SOURCES, MAX_SOURCES, "18 are wired, and a mask has 32 bits"),
-            ("ram_read_latency", 0, 65_535, "the register has 16 bits"),
+            *((name, 0, MAX_LATENCY, "the register has 16 bits") for name in
+              ("ram_read_latency", "link_read_latency", "link_write_latency", "link_delivery_delay")),
         ):
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:

@@ -11,9 +11,8 @@ from litex.soc.integration import export
 
 from firmware.build import build_rom, rom_words
 from hw.common.cache import REPO
-from hw.cpu.generate import generate_cluster
-from hw.pic.registers import COUNTERS as PIC_COUNTERS
-from hw.pic.registers import REGISTERS as PIC
+from hw.pic import COUNTERS as PIC_COUNTERS
+from hw.pic import REGISTERS as PIC
 from hw.serial.registers import REGISTERS as SERIAL
 from hw.trace.registers import PORT as TRACE
 from hw.trace.registers import buffer_map
@@ -92,7 +91,8 @@ def generate(config: SoCConfig, folder: Path):
     text = verilog(soc)
     check_ports(text, config)
     (folder / f"{TOP}.v").write_text(text)
-    shutil.copy(generate_cluster(config.harts), folder / "cluster.v")
+    (cluster, *_), = soc.platform.sources
+    shutil.copy(cluster, folder / "cluster.v")
     (folder / f"{TOP}.vlt").write_text(vlt())
     (folder / "registers.md").write_text(reference(soc, config))
 

@@ -4,8 +4,8 @@ from litex.soc.integration.soc import SoCCSRRegion
 from litex.soc.interconnect.csr import CSRStorage
 
 from hw.common.regmap import Register, RegisterMap
-from hw.pic.registers import COUNTERS as PIC_COUNTERS
-from hw.pic.registers import REGISTERS as PIC
+from hw.pic import COUNTERS as PIC_COUNTERS
+from hw.pic import REGISTERS as PIC
 from hw.serial.registers import REGISTERS as SERIAL
 from hw.trace.registers import PORT as TRACE
 from hw.trace.registers import buffer_map

@@ -3,19 +3,19 @@
 It is a LiteX SoC: LiteX's bus, CSRs, memory regions and exports; none of its BIOS, timer or UART.
 """
 
-from hw.cpu.core import InterlockCluster
-from hw.pic.core import PIC
-from litex.soc.cores import cpu
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.integration.soc_core import SoCCore
 from migen import Signal
 
+from hw.cpu.core import register
+from hw.cpu.generate import ClusterParameters
 from hw.dma.core import CopyEngine
 from hw.host.core import HostPort, Identity
+from hw.pic import Link, OffChipPIC
 from hw.ram.core import MainRAM
 from hw.serial.core import Serial16550
 from hw.trace.core import TracePort
-from soc.config import MAX_SOURCES, SoCConfig
+from soc.config import SoCConfig
 from soc.memory_map import memory_map
 from soc.splitter import HartIOSplitter
 
@@ -29,13 +29,16 @@ class InterlockSoC(SoCCore):
     """All that is in the chip; a target adds clock, reset and pins."""
 
     # Fixed, so that a program built for one SoC finds its CSRs in another.
-    csr_map = {"ctrl": 0, "host": 1, "identity": 2, "ram": 3, "link": 4, "trace": 5, "dma": 6}
+    csr_map = {"ctrl": 0, "host": 1, "identity": 2, "ram": 3, "link": 4, "trace": 5, "dma": 6, "pic": 7}
 
     def __init__(self, platform, config: SoCConfig):
         self.map = regions = memory_map(config)
         self.mem_map = {name: region.origin for name, region in regions.items()}
-        InterlockCluster.harts = config.harts
-        cpu.CPUS["interlock"] = InterlockCluster
+        register(ClusterParameters(
+            harts        = config.harts,
+            reset_vector = regions["rom"].origin,
+            icache_bytes = config.icache_bytes,
+            dcache_bytes = config.dcache_bytes))
         super().__init__(platform, config.clock_hz,
             cpu_type             = "interlock",
             bus_timeout          = BUS_TIMEOUT,
@@ -68,12 +71,13 @@ class InterlockSoC(SoCCore):
         self.uart0 = Serial16550(config.clock_hz, config.serial_fifo)
         self.uart1 = Serial16550(config.clock_hz, config.serial_fifo)
         self.trace = TracePort(config.harts, config.trace_depth)
-        self.pic   = PIC(config.harts, config.pic_sources)
+        self.link  = Link(config.harts, config.link_read_latency, config.link_write_latency, config.link_delivery_delay)
+        self.pic   = OffChipPIC(self.link)
         for name, bus in (
             ("clint", self.cpu.clint_bus),
             ("uart0", self.uart0.bus),
             ("uart1", self.uart1.bus),
-            ("pic_counters", self.pic.counters),
+            ("pic_counters", self.pic.counters_bus),
             ("trace_buffer", self.trace.bus),
         ):
             self.add_window(name, bus)
@@ -82,7 +86,7 @@ class InterlockSoC(SoCCore):
 
         for hart, port in enumerate(self.cpu.hart_io):
             self.add_module(f"hart_io{hart}", HartIOSplitter(port, [
-                (regions["pic_window"].origin, regions["pic_window"].size, self.pic.ports[hart]),
+                (regions["pic_window"].origin, regions["pic_window"].size, self.link.ports[hart]),
                 (regions["trace_window"].origin, regions["trace_window"].size, self.trace.ports[hart]),
             ]))
         self.add_window("pic_window")
@@ -90,13 +94,12 @@ class InterlockSoC(SoCCore):
 
         # Interrupts ---------------------------------------------------------------------------------------------------
 
-        self.sources = Signal(MAX_SOURCES)
+        self.sources = self.pic.sources
         self.comb += [
             self.sources[SOURCE_TIMER:SOURCE_TIMER + config.harts].eq(self.cpu.timer_interrupt),
             self.sources[SOURCE_UART0].eq(self.uart0.irq),
             self.sources[SOURCE_UART1].eq(self.uart1.irq),
-            self.pic.sources.eq(self.sources),
-            self.cpu.external_interrupt.eq(self.pic.irq),
+            self.cpu.external_interrupt.eq(self.link.irq),
         ]
 
         # Time: cycles since reset, as every hart's mcycle -------------------------------------------------------------
