@@ -265,19 +265,19 @@ class WishboneBus:
 
 
 class CsrBank(LiteXModule):
-    """Puts the CSRs of a LiteX module behind a CSR bus of 32 bits; `bus` is to be a port, prefix `csr`.
+    """Puts the CSRs of LiteX modules behind a CSR bus of 32 bits; `bus` is to be a port, prefix `csr`.
 
-    The module itself has to be a submodule of the one that is built, too.
+    The modules themselves have to be submodules of the one that is built, too.
     """
-    def __init__(self, module):
+    def __init__(self, *modules):
         self.bus = csr_bus.Interface(data_width=32)
-        self.bank = csr_bus.CSRBank(module.get_csrs(sort=True), bus=self.bus)
+        self.bank = csr_bus.CSRBank([csr for module in modules for csr in module.get_csrs(sort=True)], bus=self.bus)
 
 
-def csr_layout(module):
-    """Place of each CSR of a module behind CsrBank: {name: (first word, words)}, first word = most significant."""
+def csr_layout(*modules):
+    """Place of each CSR of the modules behind CsrBank: {name: (first word, words)}, first word = most significant."""
     layout, word = {}, 0
-    for csr in module.get_csrs(sort=True):
+    for csr in [csr for module in modules for csr in module.get_csrs(sort=True)]:
         words = (csr.size + 31) // 32
         layout[csr.name] = (word, words)
         word += words

@@ -1,0 +1,233 @@
+"""The interrupt controller at the far end of the link (README.md is its manual)."""
+
+from functools import reduce
+from operator import or_
+
+from migen import Array, Cat, If, Mux, Replicate, Signal
+
+from litex.gen import LiteXModule
+
+from hw.pic.counters import Accounting
+from hw.pic.registers import CONTEXT_STRIDE, IPI_SOURCE, MAX_HARTS, REGISTERS, SOURCES, VERSION, source_reset
+
+NUMBER_BITS   = (SOURCES - 1).bit_length()
+CONTEXT_BITS  = (CONTEXT_STRIDE - 1).bit_length()  # of an offset within a context
+CONTEXTS_BITS = (MAX_HARTS - 1).bit_length()       # of a context's number
+
+
+def highest(priorities):
+    """Expressions (priority, number) of the greatest of a list of priorities, the first one of several that are equal.
+
+    A tree of comparisons, as deep as the length has bits.
+    """
+    entries = [(priority, number) for number, priority in enumerate(priorities)]
+    while len(entries) > 1:
+        entries = [(Mux(right[0] > left[0], right[0], left[0]), Mux(right[0] > left[0], right[1], left[1]))
+            for left, right in zip(entries[::2], entries[1::2], strict=True)]
+    return entries[0]
+
+
+class OffChipPIC(LiteXModule):
+    """Interrupt controller with a context for each hart of `link`, which stands between it and the harts.
+
+    In a LiteX SoC, with the names that give the CSRs `link_read_latency`, `link_stall_cycles`, `pic_accounting_lost`:
+
+        self.link = Link(n_harts, read_latency=152, write_latency=152)
+        self.pic  = OffChipPIC(self.link)
+        cluster.hart_io[h].connect(self.link.ports[h])          # for each hart h; offsets in a window of 64 KiB
+        self.comb += cluster.external_interrupt.eq(self.link.irq)
+        self.comb += self.pic.sources[16].eq(self.uart.irq)     # wires of this clock domain; unused ones stay 0
+        self.bus.add_slave("pic_counters", self.pic.counters_bus, SoCRegion(origin=..., size=0x1000, cached=False))
+
+    burst_bits: see counters.Accounting.
+    """
+    def __init__(self, link, burst_bits=NUMBER_BITS):
+        harts = range(len(link.ports))
+        self.sources = Signal(SOURCES)  # i: the interrupt wires of the sources
+        self.ports   = link.ports
+        self.irq     = link.irq
+        self.accounting   = accounting = Accounting(burst_bits)
+        self.counters_bus = accounting.bus
+
+        # # #
+
+        # Sources ------------------------------------------------------------------------------------------------------
+
+        fields   = REGISTERS["SOURCE"]
+        reset    = [source_reset(s) for s in range(SOURCES)]
+        priority = [Signal(4, name=f"priority{s}") for s in range(SOURCES)]
+        edge     = [Signal(reset=fields["EDGE"].get(reset[s]), name=f"edge{s}") for s in range(SOURCES)]
+        route    = [Signal(4, reset=fields["ROUTE"].get(reset[s]), name=f"route{s}") for s in range(SOURCES)]
+        to_any   = [Signal(name=f"any{s}") for s in range(SOURCES)]
+
+        wire    = Signal(SOURCES)  # the sources a cycle ago
+        rises   = Signal(SOURCES)
+        raises  = Signal(SOURCES)  # latches set by software in this cycle
+        dropped = Signal(SOURCES)  # latches cleared by a claim or by software in this cycle
+        latch   = Signal(SOURCES)
+        high    = Signal(SOURCES)  # level sources that are up
+        pending = Signal(SOURCES)
+        self.comb += [
+            rises.eq(self.sources & ~wire),
+            high.eq(wire & ~Cat(*edge)),
+            pending.eq(latch | high),
+        ]
+        self.sync += [
+            wire.eq(self.sources),
+            latch.eq((latch & ~dropped) | (rises & Cat(*edge)) | raises),
+        ]
+
+        # Contexts -----------------------------------------------------------------------------------------------------
+
+        level       = [Signal(4, name=f"level{h}") for h in harts]
+        enable      = [Signal(SOURCES, name=f"enable{h}") for h in harts]
+        in_service  = [Signal(SOURCES, name=f"in_service{h}") for h in harts]
+        deliverable = [Signal(SOURCES, name=f"deliverable{h}") for h in harts]
+
+        serviced = Signal(SOURCES)  # by any hart
+        waiting  = Signal(SOURCES)
+        self.comb += [
+            serviced.eq(reduce(or_, in_service)),
+            waiting.eq(pending & (Cat(*edge) | ~serviced)),
+        ]
+        for h in harts:
+            self.comb += [
+                deliverable[h].eq(waiting & enable[h] & Cat(*[
+                    (to_any[s] | (route[s] == h)) & (priority[s] > level[h]) for s in range(SOURCES)])),
+                link.wires[h].eq(deliverable[h] != 0),
+            ]
+
+        # Access: decoded, and the candidates for a claim taken, in the cycle of `select`; done in that of `effect` -------
+
+        contexts   = REGISTERS.aliases[0]
+        word       = link.address[2:]
+        bank       = link.address[CONTEXT_BITS:]  # of the size of a context's
+        in_context = Signal()
+        context    = Signal.like(link.hart)
+        self.comb += If(bank == 0,
+            in_context.eq(1),
+            context.eq(link.hart)
+        ).Else(
+            in_context.eq((bank[CONTEXTS_BITS:] == contexts.base >> CONTEXT_BITS + CONTEXTS_BITS)
+                & (bank[:CONTEXTS_BITS] < len(harts))),
+            context.eq(bank)
+        )
+
+        def addressed(name):
+            """Is it the register of this name, of any context, that is accessed?"""
+            if name in contexts.registers:
+                return in_context & (word[:CONTEXT_BITS - 2] == REGISTERS[name].offset // 4)
+            return word == REGISTERS[name].offset // 4
+
+        candidates = Signal(SOURCES)
+        self.sync += If(link.select, candidates.eq(Array(deliverable)[context]))
+
+        # Claim --------------------------------------------------------------------------------------------------------
+
+        best_priority = Signal(4)
+        best          = Signal(NUMBER_BITS)
+        claim         = Signal()
+        claimed       = Signal()
+        winner_priority, winner = highest([Mux(candidates[s], priority[s], 0) for s in range(SOURCES)])
+        self.comb += [
+            best_priority.eq(winner_priority),
+            best.eq(winner),
+            claim.eq(link.effect & ~link.write & addressed("CLAIM")),
+            claimed.eq(claim & (best_priority != 0)),
+            link.nothing.eq(claim & (best_priority == 0)),
+        ]
+
+        # Reads --------------------------------------------------------------------------------------------------------
+
+        def fields_of(name, **values):
+            """A register's value, made of those of its fields, which are signals as wide as their fields."""
+            value = 0
+            for field_name, field_value in values.items():
+                value = value | (field_value << REGISTERS[name][field_name].lsb)
+            return value
+
+        source = word[:NUMBER_BITS]
+        in_sources = word[NUMBER_BITS:] == REGISTERS["SOURCE"].offset // 4 >> NUMBER_BITS
+        values = {
+            "LEVEL":       Array(level)[context],
+            "CLAIM":       Mux(best_priority == 0, REGISTERS["CLAIM"]["NONE"].mask,
+                               fields_of("CLAIM", SOURCE=best, PRIORITY=best_priority)),
+            "ENABLE":      Array(enable)[context],
+            "DELIVERABLE": candidates,
+            "INSERVICE":   Array(in_service)[context],
+            "PENDING":     pending,
+            "ID":          REGISTERS["ID"]["SOURCES"].put(SOURCES) | REGISTERS["ID"]["HARTS"].put(len(harts))
+                           | REGISTERS["ID"]["VERSION"].put(VERSION),
+        }
+        self.comb += If(in_sources,
+            link.read_data.eq(fields_of("SOURCE", PRIORITY=Array(priority)[source], EDGE=Array(edge)[source],
+                ROUTE=Array(route)[source], ANY=Array(to_any)[source]))
+        )
+        for name, value in values.items():
+            self.comb += If(addressed(name), link.read_data.eq(value))
+
+        # Writes: a byte that is not stored counts as 0 in a mask or number, and leaves a register's bits ----------------
+
+        stored = Cat(*[Replicate(link.mask[i], 8) for i in range(4)])
+        data   = Signal(32)
+        write  = Signal()
+        single = Signal(SOURCES)  # the source whose number is written
+        self.comb += [
+            data.eq(link.data & stored),
+            write.eq(link.effect & link.write),
+            If(link.mask[0] & (data[NUMBER_BITS] == 0),
+                single.eq(1 << data[:NUMBER_BITS])
+            ),
+            If(claimed,
+                dropped.eq(1 << best)
+            ),
+            If(write & addressed("CLEAR"),
+                dropped.eq(data)
+            ),
+            If(write & addressed("RAISE"),
+                raises.eq(data)
+            ),
+            If(write & addressed("IPI"),
+                raises.eq(data[:len(harts)] << IPI_SOURCE)
+            ),
+        ]
+        for h in harts:
+            self.sync += If(context == h,
+                If(claimed,
+                    in_service[h].eq(in_service[h] | dropped)
+                ),
+                If(write & addressed("LEVEL") & link.mask[0],
+                    level[h].eq(data)
+                ),
+                If(write & addressed("EOI"),
+                    in_service[h].eq(in_service[h] & ~single)
+                ),
+                If(write & addressed("ENABLE"),
+                    enable[h].eq((enable[h] & ~stored) | data)
+                ),
+                If(write & addressed("MASK"),
+                    enable[h].eq(enable[h] & ~single)
+                ),
+                If(write & addressed("UNMASK"),
+                    enable[h].eq(enable[h] | single)
+                )
+            )
+        for s in range(SOURCES):
+            self.sync += If(write & in_sources & (source == s), *[
+                If(link.mask[fields[name].lsb // 8], register.eq(data[fields[name].bits]))
+                for name, register in (
+                    ("PRIORITY", priority[s]), ("EDGE", edge[s]), ("ROUTE", route[s]), ("ANY", to_any[s]))
+            ])
+
+        # Accounting ---------------------------------------------------------------------------------------------------
+
+        self.comb += [
+            link.ready.eq(accounting.ready),
+            accounting.rises.eq(rises),
+            accounting.raises.eq(raises),
+            accounting.pending.eq((latch & ~dropped) | high),
+            accounting.waiting.eq(waiting),
+            accounting.dropped.eq(dropped & Cat(*edge)),
+            accounting.claim.eq(claimed),
+            accounting.claimed.eq(best),
+        ]

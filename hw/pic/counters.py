@@ -1,0 +1,193 @@
+"""The PIC's accounting: what arrived, what was delivered, what merged, and how long it waited, counted exactly.
+
+The counters lie in memories, so that 32 sources do not cost 32 wide adders. A round of 32 cycles visits the sources in
+turn, one a cycle; what happens to a source between two visits is kept in a few flip-flops beside it: how many arrivals,
+how many of them merged, and in which cycle of the round it began to wait. Claims are rare (the link carries one access
+at a time) and are counted as they come.
+"""
+
+from migen import Array, Case, Cat, If, Memory, Mux, Signal
+
+from litex.gen import LiteXModule
+from litex.soc.interconnect import wishbone
+from litex.soc.interconnect.csr import CSRStatus
+
+from hw.pic.registers import COUNTERS, SOURCES
+
+ROUND_BITS = (SOURCES - 1).bit_length()
+TIME_BITS = 48           # of the time that waits are taken from: 54 days at 60 MHz
+WAIT_MAX = (1 << 32) - 1
+
+
+class Accounting(LiteXModule):
+    """Counts for 32 sources, read through `bus` (registers.COUNTERS). A counter shows an event at most 34 cycles late.
+
+    burst_bits: width of the numbers kept between two visits. 5 is enough for all that can happen in a round (16 rises
+    of the wire, 11 accesses); a narrower build loses arrivals in dense bursts, and counts those that it lost in `lost`.
+    """
+    def __init__(self, burst_bits=ROUND_BITS):
+        self.bus     = wishbone.Interface(data_width=32)  # the counters; decodes the low 12 address bits
+        self.ready   = Signal()         # o: the memories are cleared, events may come
+        self.rises   = Signal(SOURCES)  # i: wires that rise in this cycle
+        self.raises  = Signal(SOURCES)  # i: interrupts that software raises in this cycle
+        self.pending = Signal(SOURCES)  # i: sources that an arrival of this cycle finds pending
+        self.waiting = Signal(SOURCES)  # i: sources that wait for a claim
+        self.dropped = Signal(SOURCES)  # i: latches cleared in this cycle: what waits in the next one is another arrival
+        self.claim   = Signal()         # i: pulse: a source is claimed; at most every third cycle
+        self.claimed = Signal(ROUND_BITS)  # i: its number
+        self.lost    = CSRStatus(64, description="Arrivals that the counters of the PIC could not count. "
+            "0 unless the core was built to keep less than can happen.")
+
+        # # #
+
+        now  = Signal(TIME_BITS)
+        slot = now[:ROUND_BITS]
+        self.sync += [
+            now.eq(now + 1),
+            If(slot == SOURCES - 1,
+                self.ready.eq(1)
+            )
+        ]
+
+        # Between two visits -------------------------------------------------------------------------------------------
+
+        starts      = Signal(SOURCES)
+        was_waiting = Signal(SOURCES)
+        was_dropped = Signal(SOURCES)
+        self.comb += starts.eq(self.waiting & (~was_waiting | was_dropped))
+        self.sync += [
+            was_waiting.eq(self.waiting),
+            was_dropped.eq(self.dropped),
+        ]
+
+        arrived = [Signal(burst_bits, name=f"arrived{s}") for s in range(SOURCES)]  # since the last visit
+        merged  = [Signal(burst_bits, name=f"merged{s}") for s in range(SOURCES)]   # of them
+        phase   = [Signal(ROUND_BITS, name=f"phase{s}") for s in range(SOURCES)]    # slot in which the wait began
+        recent  = Signal(SOURCES)                                                   # it began since the last visit
+        overflow = []
+        for s in range(SOURCES):
+            number = Signal(2, name=f"number{s}")
+            joined = Signal(2, name=f"joined{s}")
+            more   = Signal(burst_bits + 1, name=f"more{s}")
+            visit  = Signal(name=f"visit{s}")
+            self.comb += [
+                number.eq(self.rises[s] + self.raises[s]),
+                joined.eq((self.pending[s] & (number != 0)) + (self.rises[s] & self.raises[s])),
+                more.eq(Mux(visit, 0, arrived[s]) + number),
+                visit.eq(slot == s),
+            ]
+            self.sync += [
+                If(~more[burst_bits],
+                    arrived[s].eq(more[:burst_bits]),
+                    merged[s].eq(Mux(visit, 0, merged[s]) + joined)
+                ),
+                If(starts[s],
+                    phase[s].eq(slot),
+                    recent[s].eq(1)
+                ).Elif(visit,
+                    recent[s].eq(0)
+                )
+            ]
+            overflow.append(Mux(more[burst_bits], number, 0))
+        if burst_bits < ROUND_BITS:
+            self.sync += self.lost.status.eq(self.lost.status + sum(overflow))
+
+        # The visit: arrivals go to their counters, the beginning of a wait to a memory of full times -------------------
+
+        arrivals   = Memory(64, SOURCES)  # rises, merged
+        beginnings = Memory(TIME_BITS, SOURCES)
+        taken      = Memory(128, SOURCES)  # deliveries, greatest wait, sum of waits
+        self.specials += arrivals, beginnings, taken
+
+        def port(memory, write=False):
+            port = memory.get_port(write_capable=write, async_read=True)
+            self.specials += port
+            return port
+
+        visited = port(arrivals, write=True)
+        began   = port(beginnings, write=True)
+        rises, merges = visited.dat_r[:32], visited.dat_r[32:]
+        visited_phase   = Signal(ROUND_BITS)
+        visited_arrived = Signal(burst_bits)
+        visited_merged  = Signal(burst_bits)
+        began_round = Signal(TIME_BITS - ROUND_BITS)
+        new_rises  = Signal(32)
+        new_merges = Signal(32)
+        self.comb += [
+            visited_arrived.eq(Array(arrived)[slot]),
+            visited_merged.eq(Array(merged)[slot]),
+            new_rises.eq(rises + visited_arrived),
+            new_merges.eq(merges + visited_merged),
+            visited.adr.eq(slot),
+            visited.we.eq(1),
+            If(self.ready,
+                visited.dat_w.eq(Cat(new_rises, new_merges))
+            ),
+            # The wait began 1 to 32 cycles ago.
+            visited_phase.eq(Array(phase)[slot]),
+            began.adr.eq(slot),
+            began.we.eq(Array(recent)[slot]),
+            began.dat_w.eq(Cat(visited_phase, began_round)),
+            began_round.eq(now[ROUND_BITS:] - (visited_phase >= slot)),
+        ]
+
+        # A claim: in the next cycle its wait is known, in the one after that it is counted ------------------------------
+
+        first  = Signal()
+        source = Signal(ROUND_BITS)
+        short  = Signal()                  # the wait began since the last visit,
+        age    = Signal(ROUND_BITS)        # this long ago less one
+        second = Signal()
+        wait   = Signal(TIME_BITS)
+        begin  = port(beginnings)
+        count  = port(taken, write=True)
+        self.comb += begin.adr.eq(source)
+        self.sync += [
+            first.eq(self.claim),
+            If(self.claim,
+                source.eq(self.claimed),
+                short.eq(Array(recent)[self.claimed]),
+                age.eq(slot - Array(phase)[self.claimed] - 1)
+            ),
+            second.eq(first),
+            wait.eq(Mux(short, age + 1, now - begin.dat_r - 1)),
+        ]
+        deliveries, longest, total = count.dat_r[:32], count.dat_r[32:64], count.dat_r[64:]
+        bounded        = Signal(32)
+        new_deliveries = Signal(32)
+        new_total      = Signal(64)
+        self.comb += [
+            new_deliveries.eq(deliveries + 1),
+            new_total.eq(total + wait),
+            bounded.eq(Mux(wait > WAIT_MAX, WAIT_MAX, wait)),
+            count.adr.eq(Mux(self.ready, source, slot)),
+            count.we.eq(~self.ready | second),
+            If(self.ready,
+                count.dat_w.eq(Cat(new_deliveries, Mux(bounded > longest, bounded, longest), new_total))
+            ),
+        ]
+
+        # Read-out -----------------------------------------------------------------------------------------------------
+
+        shown_arrivals = port(arrivals)
+        shown_taken    = port(taken)
+        words = {name: COUNTERS[name].offset // 4 for name in (register.name for register in COUNTERS.registers)}
+        word_bits = (COUNTERS.registers[0].stride // 4 - 1).bit_length()
+        access = Signal()
+        self.comb += [
+            access.eq(self.bus.cyc & self.bus.stb & ~self.bus.ack),
+            shown_arrivals.adr.eq(self.bus.adr[word_bits:]),
+            shown_taken.adr.eq(self.bus.adr[word_bits:]),
+        ]
+        self.sync += [
+            self.bus.ack.eq(access),
+            Case(self.bus.adr[:word_bits], {
+                words["RISES"]:           self.bus.dat_r.eq(shown_arrivals.dat_r[:32]),
+                words["MERGED"]:          self.bus.dat_r.eq(shown_arrivals.dat_r[32:]),
+                words["DELIVERIES"]:      self.bus.dat_r.eq(shown_taken.dat_r[:32]),
+                words["MAX_WAIT"]:        self.bus.dat_r.eq(shown_taken.dat_r[32:64]),
+                words["TOTAL_WAIT_LOW"]:  self.bus.dat_r.eq(shown_taken.dat_r[64:96]),
+                words["TOTAL_WAIT_HIGH"]: self.bus.dat_r.eq(shown_taken.dat_r[96:]),
+                "default":                self.bus.dat_r.eq(0),
+            })
+        ]
