@@ -63,8 +63,7 @@ class InterlockSoC(SoCCore):
         self.add_window("main_ram")
 
         self.dma = CopyEngine(data_width=self.cpu.dma_bus.data_width)
-        self.dma_bus.add_master("dma_reader", self.dma.reader_bus)
-        self.dma_bus.add_master("dma_writer", self.dma.writer_bus)
+        self.dma_bus.add_master("dma", self.dma.bus)
 
         # Devices on the shared bus ------------------------------------------------------------------------------------
 

@@ -10,11 +10,10 @@ FIFO_WORDS = 16  # words read before the first of them has to be written
 
 
 class CopyEngine(LiteXModule):
-    """Copies whole words of `data_width` bits from `reader_bus` to `writer_bus`, both masters of the coherent bus."""
+    """Copies whole words of `data_width` bits; `bus` is a master of the coherent bus."""
     def __init__(self, data_width=64):
         word = data_width // 8
-        self.reader_bus = wishbone.Interface(data_width=data_width, address_width=32, addressing="word")
-        self.writer_bus = wishbone.Interface(data_width=data_width, address_width=32, addressing="word")
+        self.bus = wishbone.Interface(data_width=data_width, address_width=32, addressing="word")
 
         whole = f"The low {word.bit_length() - 1} bits are taken as 0."
         self.source = CSRStorage(32, description=f"Physical address to copy from. {whole}")
@@ -25,8 +24,10 @@ class CopyEngine(LiteXModule):
 
         # # #
 
-        self.reader = reader = WishboneDMAReader(self.reader_bus, fifo_depth=FIFO_WORDS)
-        self.writer = writer = WishboneDMAWriter(self.writer_bus)
+        buses = [wishbone.Interface(data_width=data_width, address_width=32, addressing="word") for _ in range(2)]
+        self.reader  = reader = WishboneDMAReader(buses[0], fifo_depth=FIFO_WORDS)
+        self.writer  = writer = WishboneDMAWriter(buses[1])
+        self.arbiter = wishbone.Arbiter(buses, self.bus)
         reader.add_ctrl()
         writer.add_ctrl(ready_on_idle=0)
 

@@ -24,14 +24,12 @@ def make():
         bank = bench.CsrBank(part)
         top.add_module(name + "_bank", bank)
         ios[name] = bank.bus
-    # A memory of 64 bits, whose two masters take turns as they do on the cluster's port.
-    bus = wishbone.Interface(data_width=64, address_width=32, addressing="word")
-    top.arbiter = wishbone.Arbiter([top.dma.reader_bus, top.dma.writer_bus], bus)
     memory = Memory(64, MEMORY_WORDS)
-    top.sram = wishbone.SRAM(memory, bus=bus)
+    top.sram = wishbone.SRAM(memory, bus=top.dma.bus)
     port = memory.get_port(write_capable=True, async_read=True)
     top.specials += port
-    return top, ios | {"outputs": top.host.outputs, "look": port.adr, "seen": port.dat_r, "put": port.dat_w, "set": port.we}
+    ios |= {"look": port.adr, "seen": port.dat_r, "put": port.dat_w, "set": port.we}
+    return top, ios | {"outputs": top.host.outputs}
 
 
 def word(i):
