@@ -4,11 +4,10 @@ Sources: National Semiconductor PC16550D data sheet (registers, FIFO operation, 
 `DLF` counts as in the Synopsys DesignWare APB UART.
 """
 
-from migen import Case, Cat, If, Mux, Record, Signal
-from migen.genlib.cdc import MultiReg
-
 from litex.gen import LiteXModule
 from litex.soc.interconnect import wishbone
+from migen import Case, Cat, If, Mux, Record, Signal
+from migen.genlib.cdc import MultiReg
 
 from hw.serial.fifo import CharacterFifo
 from hw.serial.line import BIT_CYCLES_WIDTH, MIN_BIT_CYCLES, Receiver, Transmitter
@@ -104,7 +103,7 @@ class Serial16550(LiteXModule):
             tx_fifo.data.eq(self.bus.dat_w),
         ]
 
-        # Bus: an access takes effect in its first cycle and is acknowledged in the second ------------------------------
+        # Bus: an access takes effect in its first cycle and is acknowledged in the second -----------------------------
 
         access = Signal()
         reads, writes = {}, {}
@@ -181,7 +180,7 @@ class Serial16550(LiteXModule):
             tx_fifo.push.eq(writes["THR"]),
         ]
 
-        # Line status: errors show when their character comes to the head, and stay until the register is read ----------
+        # Line status: errors show when their character comes to the head, and stay until the register is read ---------
 
         overrun = Signal()
         shown   = Signal(3)
@@ -259,7 +258,7 @@ class Serial16550(LiteXModule):
                 timeout.eq(0)
             )
 
-        # Transmit empty: late by a character less its last stop bit unless the FIFO has held two since it was last ------
+        # Transmit empty: late by a character less its last stop bit unless the FIFO has held two since it was last ----
         # empty, so that a driver that sends one character an interrupt does not get two interrupts at once.
 
         empty      = Signal()
@@ -290,7 +289,7 @@ class Serial16550(LiteXModule):
             )
         ]
 
-        # Modem: without pins the far end is always ready; in loop-back our outputs are our inputs -----------------------
+        # Modem: without pins the far end is always ready; in loop-back our outputs are our inputs ---------------------
 
         modem_reset = REGISTERS["MSR"].reset >> REGISTERS["MSR"]["CTS"].lsb
         modem = Cat(msr.cts, msr.dsr, msr.ri, msr.dcd)
@@ -310,7 +309,7 @@ class Serial16550(LiteXModule):
             )
         ]
 
-        # Interrupt: the pending cause of the highest priority ------------------------------------------------------------
+        # Interrupt: the pending cause of the highest priority ---------------------------------------------------------
 
         identities = REGISTERS["IIR"]["ID"].values
         self.comb += [

@@ -1,8 +1,7 @@
 """The character FIFO of both directions, and at depth one the holding register of a 16450."""
 
-from migen import If, Memory, Mux, Signal
-
 from litex.gen import LiteXModule
+from migen import If, Memory, Mux, Signal
 
 
 class CharacterFifo(LiteXModule):

@@ -4,10 +4,9 @@ Both count system clock cycles: `bit_cycles` is the length of one bit. A new val
 boundary. `lcr` is the line control register, a record of its fields, and gives both the format of a character.
 """
 
+from litex.gen import LiteXModule
 from migen import Cat, If, Mux, Signal
 from migen.genlib.fsm import FSM, NextState, NextValue
-
-from litex.gen import LiteXModule
 
 BIT_CYCLES_WIDTH = 20  # 16 bits of divisor latch and 4 of its fraction
 MIN_BIT_CYCLES = 4     # below that a sample cannot be kept off the edges of its bit

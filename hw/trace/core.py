@@ -3,11 +3,10 @@
 from functools import reduce
 from operator import or_
 
-from migen import Cat, If, Memory, Mux, READ_FIRST, Record, Replicate, Signal
-
 from litex.gen import LiteXModule
 from litex.soc.interconnect import wishbone
-from litex.soc.interconnect.csr import CSRField, CSRStatus, CSRStorage
+from litex.soc.interconnect.csr import CSRStatus, CSRStorage
+from migen import READ_FIRST, Cat, If, Memory, Mux, Record, Replicate, Signal
 
 from hw.common.hart_io import HartIO
 from hw.trace.registers import EVENTS, MAX_HARTS, PORT, RECORD_BYTES, buffer_map
@@ -35,18 +34,16 @@ class TracePort(LiteXModule):
         self.bus    = wishbone.Interface(data_width=32)              # the buffer; decodes the low address bits
 
         self.enable = CSRStorage(reset=1, description="Log. While 0, stores are answered and forgotten.")
-        self.mode   = CSRStorage(fields=[CSRField("full", size=1, values=[
-            ("0b0", "RING", "keep the newest records: each new one replaces the oldest"),
-            ("0b1", "STOP", "keep the oldest records: new ones are lost")],
-            description="What happens to a record that finds the buffer full.")])
+        self.mode   = CSRStorage(description="What happens to a record that finds the buffer full. 0 (`RING`): it "
+            "replaces the oldest. 1 (`STOP`): it is left out.")
         self.clear  = CSRStorage(description="A write, of whatever value, empties the buffer and zeroes `lost`.")
         self.count  = CSRStatus(depth.bit_length(), description="Records in the buffer.")
         self.lost   = CSRStatus(32, description="Records replaced or left out since the last clear, modulo 2^32. "
-            "`count` + `lost` is the number of stores logged since.")
+            "`count` + `lost` is the number of records since.")
 
         # # #
 
-        # Ports: a store is taken at once into its hart's slot, with its cycle, and waits there for its turn -------------
+        # Ports: a store is taken at once into its hart's slot, with its cycle, and waits there for its turn -----------
 
         full     = [Signal(name=f"full{i}") for i in range(n_harts)]
         accepted = [Signal(name=f"accepted{i}") for i in range(n_harts)]
@@ -93,10 +90,10 @@ class TracePort(LiteXModule):
         self.comb += [granted[i].eq(full[i] & ~blocked[i]) for i in range(n_harts)]
         self.comb += self.record.valid.eq(reduce(or_, full))
 
-        # Buffer: the newest record is before `produce`, and `count` of them are kept -----------------------------------
+        # Buffer: the newest record is before `produce`, and `count` of them are kept ----------------------------------
 
-        entry   = Cat(self.record.cycle, self.record.event, self.record.hart, self.record.argument)
-        memory  = Memory(len(entry), depth)  # not an attribute: LiteX would put it on the CSR bus
+        entry  = Cat(self.record.cycle, self.record.event, self.record.hart, self.record.argument)
+        memory = Memory(len(entry), depth)  # not an attribute: LiteX would put it on the CSR bus
         write_port = memory.get_port(write_capable=True, mode=READ_FIRST)
         read_port  = memory.get_port(mode=READ_FIRST)
         self.specials += memory, write_port, read_port
@@ -108,7 +105,7 @@ class TracePort(LiteXModule):
             is_full.eq((count == depth) & ~clear),
             write_port.adr.eq(produce),
             write_port.dat_w.eq(entry),
-            write_port.we.eq(self.record.valid & ~(is_full & self.mode.fields.full)),
+            write_port.we.eq(self.record.valid & ~(is_full & self.mode.storage)),
         ]
         self.sync += [
             If(clear,
@@ -124,7 +121,7 @@ class TracePort(LiteXModule):
             )
         ]
 
-        # Read-out: a word in the cycle after its address ---------------------------------------------------------------
+        # Read-out: a word in the cycle after its address --------------------------------------------------------------
 
         index = self.bus.adr[2:2 + len(produce)]
         inside = Signal()

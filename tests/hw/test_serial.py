@@ -6,6 +6,7 @@ line's peer has a clock of its own. Times are in cycles of the port's clock.
 
 import random
 import re
+import subprocess
 from collections import namedtuple
 from fractions import Fraction
 from pathlib import Path
@@ -52,6 +53,7 @@ RX, TX, LINE, MODEM = (bits("IER", **{name: 1}) for name in ("RX", "TX", "LINE",
 DR, OE, PE, FE, BI, THRE, TEMT, FIFO_ERROR = (
     bits("LSR", **{name: 1}) for name in ("DR", "OE", "PE", "FE", "BI", "THRE", "TEMT", "FIFO_ERROR"))
 IDLE = THRE | TEMT
+MSR = REGISTERS["MSR"]
 MODEM_ON = bits("MSR", CTS=1, DSR=1, DCD=1)
 FIFOS = bits("FCR", ENABLE=1)
 
@@ -88,6 +90,7 @@ class Format(namedtuple("Format", "word parity stop", defaults=(8, None, 0))):
         return wave + ([(0, 1), (1, 1)] if errors & FE else [(1, self.stop_bits)])
 
 
+EIGHT_BITS = Format()
 FORMATS = [Format(word, parity, stop) for word in range(5, 9) for parity in Format.PARITY for stop in (0, 1)]
 
 
@@ -108,7 +111,7 @@ class Port:
             setattr(self, name, getattr(dut, f"{prefix}_bus_{name}"))
         self.tx, self.rx = getattr(dut, f"{prefix}_pads_tx"), getattr(dut, f"{prefix}_pads_rx")
         self.clk, self.irq_wire = dut.sys_clk, getattr(dut, f"{prefix}_irq")
-        self.bit, self.format = None, Format()
+        self.bit, self.format = None, EIGHT_BITS
         self.edges = []  # (cycle, level) of the transmit line
 
     @classmethod
@@ -154,7 +157,7 @@ class Port:
         await self.write("DLF", fraction)
         await self.write("LCR", self.format.lcr)
 
-    async def configure(self, bit=16, format=Format(), fcr=FIFOS, ier=0):
+    async def configure(self, bit=16, format=EIGHT_BITS, fcr=FIFOS, ier=0):
         """`bit` cycles a bit, and the FIFOs on unless `fcr` says otherwise."""
         self.bit, self.format = bit, format
         await self.divide(*divmod(bit, 16))
@@ -648,7 +651,7 @@ async def receive_interrupt_without_fifo(dut):
 async def timeout_interrupt(dut):
     """Four character times after the last character (sampled in the middle of its stop bit) or the last read."""
     port = await Port.start(dut)
-    for format in (Format(), Format(5, None, 1), Format(7, "even", 1)):
+    for format in (EIGHT_BITS, Format(5, None, 1), Format(7, "even", 1)):
         for bit in (7, 16):
             await port.configure(bit, format, bits("FCR", ENABLE=1, RX_RESET=1, TRIGGER=2), RX)
             four = 4 * format.length * bit
@@ -797,23 +800,20 @@ async def modem_loop_back(dut):
     await port.write("IER", MODEM)
     pins = {"RTS": ("CTS", "DCTS"), "DTR": ("DSR", "DDSR"), "OUT1": ("RI", "TERI"), "OUT2": ("DCD", "DDCD")}
 
-    def state(outputs):
-        return {"CTS": outputs & 2, "DSR": outputs & 1, "RI": outputs & 4, "DCD": outputs & 8}
-
-    before = {"CTS": 1, "DSR": 1, "RI": 0, "DCD": 1}
+    before = MODEM_ON
     rng = random.Random(6)
     for outputs in [*range(16), *rng.choices(range(16), k=40)]:
         await port.write("MCR", outputs | bits("MCR", LOOP=1))
-        after = state(outputs)
-        fields = {name: bool(level) for name, level in after.items()}
-        for name, delta in pins.values():
-            fields[delta] = before[name] and not after[name] if name == "RI" else bool(before[name]) != bool(after[name])
-        value = bits("MSR", **{name: int(bool(level)) for name, level in fields.items()})
+        fields = {}
+        for output, (status, delta) in pins.items():
+            was, fields[status] = MSR[status].get(before), REGISTERS["MCR"][output].get(outputs)
+            fields[delta] = int(was > fields[status] if status == "RI" else was != fields[status])
+        value = bits("MSR", **fields)
         assert port.irq == bool(value & 0xf)
         await port.expect(MSR=value)
         await port.expect(MSR=value & 0xf0)
         assert not port.irq
-        before = after
+        before = value
 
 
 # Depth 1 --------------------------------------------------------------------------------------------------------------
@@ -1001,3 +1001,31 @@ async def random_against_model_depth_one(dut, seed):
 def test_core():
     bench.simulate(make)
 
+
+@pytest.mark.parametrize("clock_hz, depth, words", [(CLOCK_HZ, 0, "depth 0 "), (CLOCK_HZ, 24, "depth 24 "),
+                                                    (CLOCK_HZ, 512, "depth 512 "), (400_000, 16, "clock of 400000 Hz"),
+                                                    (200_000_000_000, 16, "clock of 200000000000 Hz")])
+def test_parameters_are_checked(clock_hz, depth, words):
+    with pytest.raises(ValueError, match=words):
+        Serial16550(clock_hz, depth)
+
+
+def test_readme_register_table():
+    assert REGISTERS.markdown() in README.read_text(), f"the declarations say\n{REGISTERS.markdown()}"
+
+
+def test_readme_test_plan():
+    """The test plan names every test of this file and no other."""
+    plan = README.read_text().split("## Test plan")[1]
+    named = set(re.findall(r"`(\w+)`", plan))
+    written = set(re.findall(r"^(?:@cocotb\.\w+\(.*\)\n)+async def (\w+)", Path(__file__).read_text(), re.M))
+    assert named == written | {name for name in globals() if name.startswith("test_")} - {"test_core"}
+
+
+def test_readme_example_compiles(tmp_path):
+    (tmp_path / "generated").mkdir()
+    (tmp_path / "generated" / "serial_regs.h").write_text(REGISTERS.c_header("SERIAL"))
+    example, = re.findall(r"```c\n(.*?)```", README.read_text(), re.S)
+    (tmp_path / "example.c").write_text(example)
+    subprocess.run(["riscv64-unknown-elf-gcc", "-march=rv32ima_zicsr", "-mabi=ilp32", "-ffreestanding", "-Wall",
+                    "-Wextra", "-Werror", "-Wno-unused-function", "-I.", "-c", "example.c"], cwd=tmp_path, check=True)

@@ -1,4 +1,4 @@
-"""The trace port (hw/trace) on Verilator: records, order, the buffer's two modes, costs; and its README against the code.
+"""The trace port (hw/trace) on Verilator: records, order, the buffer's two modes, costs; its README against the code.
 
 Every action of the bench happens on a falling clock edge, half a cycle away from those on which the port acts. The
 bench's cycle counter is the port's `cycle` input, begun shortly before its low half overflows.
@@ -6,6 +6,7 @@ bench's cycle counter is the port's `cycle` input, begun shortly before its low 
 
 import random
 import re
+import subprocess
 from collections import namedtuple
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from litex.gen import LiteXModule
 from migen import Signal
 
 from hw.trace import TracePort
-from hw.trace.registers import EVENTS, PORT, buffer_map, event_offset
+from hw.trace.registers import EVENTS, PORT, buffer_map, csr_table, event_offset
 from tests.hw import bench
 
 HARTS = 4
@@ -421,3 +422,29 @@ def test_parameters_are_checked(harts, depth, words):
 def test_event_offset_is_checked(event):
     with pytest.raises(ValueError, match=f"event {event} "):
         event_offset(event)
+
+
+def test_readme_register_tables():
+    for table in (PORT.markdown(), buffer_map(1024).markdown(), csr_table(TracePort(1, 1024))):
+        assert table in README.read_text(), f"the declarations say\n{table}"
+
+
+def test_readme_test_plan():
+    """The test plan names every test of this file and no other."""
+    plan = README.read_text().split("## Test plan")[1]
+    named = set(re.findall(r"`(\w+)`", plan))
+    written = set(re.findall(r"^(?:@cocotb\.\w+\(.*\)\n)+async def (\w+)", Path(__file__).read_text(), re.M))
+    assert named == written | {name for name in globals() if name.startswith("test_")} - {"test_core"}
+
+
+def test_readme_example_compiles(tmp_path):
+    (tmp_path / "generated").mkdir()
+    (tmp_path / "generated" / "trace_regs.h").write_text(buffer_map(1024).c_header("TRACE_RECORDS"))
+    (tmp_path / "generated" / "csr.h").write_text("".join(  # as LiteX makes them
+        f"static inline uint32_t trace_{csr.name}_read(void) {{ return 0; }}\n"
+        f"static inline void trace_{csr.name}_write(uint32_t value) {{ (void)value; }}\n"
+        for csr in TracePort(1, 1024).get_csrs()))
+    example, = re.findall(r"```c\n(.*?)```", README.read_text(), re.S)
+    (tmp_path / "example.c").write_text(example)
+    subprocess.run(["riscv64-unknown-elf-gcc", "-march=rv32ima_zicsr", "-mabi=ilp32", "-ffreestanding", "-Wall",
+                    "-Wextra", "-Werror", "-Wno-unused-function", "-I.", "-c", "example.c"], cwd=tmp_path, check=True)
