@@ -1,0 +1,78 @@
+"""The report of pic-latency: its figures from known records, and its tables."""
+
+import pytest
+
+from sim import report
+from sim.report import Table, number
+
+
+@pytest.fixture
+def made(bench):
+    runner = bench.run("harts=1,2", "latencies=0,75,147", "size=16", "iterations=1000")
+    return report.write(runner.out)
+
+
+def test_figures_of_a_run(made):
+    summary, _ = made
+    row = next(row for row in summary["serial"] if row["id"] == "serial-h1-spl-optim-l75")
+    # The stub: 60,000 cycles (1 ms at 60 MHz), 12 sections, 3 of them queued an interrupt, 600 cycles in 10 bodies.
+    assert (row["sections_per_s"], row["interrupted_per_s"]) == (12000, 3000)
+    assert row["section_us"] == 1.0
+    assert row["longest_us"] == 1.5
+    # flag pair 9 cycles, off-chip pair 160 cycles at 75
+    assert row["predicted_percent"] == pytest.approx(100 * (12 * 9 + 3 * 160) / 60000, abs=1e-3)
+    assert row["measured_percent"] == pytest.approx(100 * 12 * (18 + 150) / 60000, abs=1e-3)
+
+
+def test_pessimistic_schemes_count_arrivals_and_pay_no_fall_back(made):
+    summary, _ = made
+    row = next(row for row in summary["serial"] if row["id"] == "serial-h2-cli-pessim-l75")
+    assert row["interrupted"] == 2
+    assert row["predicted_percent"] == pytest.approx(100 * 12 * 6 / 60000, abs=1e-3)
+
+
+def test_the_line_and_the_match(made):
+    summary, tables = made
+    assert summary["off_chip_line"] == {"at_0": 10.0, "per_cycle": 2.0, "greatest_distance": 0.0}
+    assert summary["match"]["latency"] == 147
+    table = tables[0]
+    assert table.rows[0] == ["off-chip (spl-pessim)", "304.0", "5.07", 304, 2.5]
+    assert "latency 147 cycles" in table.notes[0]
+
+
+def test_a_table_for_each_number_of_harts(made):
+    _, tables = made
+    shown = [table.title for table in tables if table.main]
+    assert sum("on 1 hart," in title for title in shown) == 1
+    assert sum("on 2 harts," in title for title in shown) == 1
+    overhead = next(table for table in tables if "on 2 harts" in table.title)
+    assert overhead.columns == ["scheme", "0", "75", "147"]
+    assert [row[0] for row in overhead.rows] == ["spl-pessim", "spl-optim", "cli-pessim", "cli-optim", "cli-spl-pessim"]
+
+
+def test_the_paper_is_compared_where_the_pair_takes_its_time(made):
+    _, tables = made
+    table = next(table for table in tables if "beside the paper" in table.title)
+    assert "PIC latency 75 " in table.title     # 160 cycles at 60 MHz are 2.67 us, the paper's pair takes 2.5
+    assert table.rows[0][2] == "47,762" and table.rows[0][-1] == 11.9
+
+
+def test_markdown(made):
+    summary, tables = made
+    text = report.markdown(summary, tables)
+    assert text.startswith("# pic-latency\n")
+    assert "harts=1,2" in text
+    for table in tables:
+        assert f"## {table.title}\n" in text
+    widths = [line.count("|") for line in tables[0].markdown().splitlines() if line.startswith("|")]
+    assert len(set(widths)) == 1
+
+
+def test_bars_in_cells_do_not_break_a_table():
+    assert "a\\|b" in Table("t", ["x"], [["a|b"]]).markdown()
+
+
+@pytest.mark.parametrize("value, text", [
+    (None, "-"), (0, "0"), (11.94, "11.9"), (0.2613, "0.261"), (0.0041, "0.004"), (47762, "47,762"), (304.0, "304")])
+def test_numbers(value, text):
+    assert number(value) == text

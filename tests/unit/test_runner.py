@@ -1,0 +1,145 @@
+"""The runner over a stub simulator: order, failures, interruption, the run whose latency is solved from others."""
+
+import json
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from sim import record, report
+from sim.experiments.definition import input_file
+from sim.runner import Interrupted, RunnerError, solve_value
+
+SMALL = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "iterations=1000")
+
+
+def failures(runner):
+    return {failure.id: failure.reason for failure in runner.failures}
+
+
+def test_records_of_a_whole_experiment(bench):
+    runner = bench.run(*SMALL)
+    assert not runner.failures
+    context, records = record.collect(runner.out)
+    assert [made["id"] for made in records] == context["runs"] == [
+        "table5-l0", "table5-l100", "serial-h1-spl-pessim-l0", "serial-h1-spl-pessim-l100", "serial-h1-cli-optim-l0",
+        "serial-h1-cli-optim-l100", "match-l147"]
+    made = records[2]
+    assert made["image_sha256"] == record.file_digest(bench.image)
+    assert made["received"] == {"sent": 16, "received": 16, "identical": True, "first_difference": None}
+    assert made["parameters"]["latency"] == 0 and made["soc"] == {"harts": 1} and made["tools"] == {"g++": "12"}
+    assert len((runner.out / "records.jsonl").read_text().splitlines()) == 7
+    assert (runner.out / "serial-16.bin").read_bytes() == input_file(1, 16)
+
+
+def test_the_longest_run_first(bench):
+    bench.run("harts=1,4", "latencies=0,1200", "schemes=spl-pessim", "size=16", "iterations=1000", jobs=1)
+    order = bench.order()
+    assert order[0] == "table5-l1200"
+    assert order.index("serial-h4-spl-pessim-l0") < order.index("serial-h1-spl-pessim-l0")
+
+
+def test_the_match_is_where_the_papers_cost_is(bench):
+    runner = bench.run(*SMALL)
+    match = next(made for made in record.read(runner.out)[1] if made["kind"] == "match")
+    assert match["parameters"]["latency"] == 147     # 10 + 2 x 147 = 304
+
+
+def test_one_latency_gives_no_match_and_says_so(bench):
+    runner = bench.run("harts=1", "latencies=75", "schemes=spl-pessim", "size=16")
+    context, records = record.read(runner.out)
+    assert [made["kind"] for made in records] == ["table5", "serial"]
+    assert "two places" in context["notes"][0]
+
+
+def test_no_latency_can_make_a_slow_pair_cheap():
+    made = [{"parameters": {"latency": x},
+             "run": {"results": {"table5": [{"primitive": "off-chip", "cycles_per_pair": 400 + x}]}}} for x in (0, 9)]
+    solve = {"result": "table5", "primitive": "off-chip", "value": "cycles_per_pair", "equals": 304, "for": "latency"}
+    with pytest.raises(ValueError, match="no latency gives 304"):
+        solve_value(solve, made)
+
+
+def test_same_inputs_same_records(bench):
+    first, second = (bench.run(*SMALL, out=name, jobs=jobs) for name, jobs in (("a", 1), ("b", 2)))
+    assert ([record.stable(made) for made in record.read(first.out)[1]]
+            == [record.stable(made) for made in record.read(second.out)[1]])
+    assert (report.write(first.out)[0]) == report.write(second.out)[0]
+    assert (first.out / "report.md").read_bytes() == (second.out / "report.md").read_bytes()
+
+
+@pytest.mark.parametrize("plan, said", [
+    ({"status": 1, "reason": "the target ended with code 7"}, "with an error: the target ended with code 7"),
+    ({"status": 2, "reason": "no room"}, "the simulator refused its input: no room"),
+    ({"status": 3, "reason": "the limit of 5 cycles was reached"}, "of time was reached: the limit of 5 cycles"),
+    ({"status": 4, "reason": "no sign of life"}, "the target hangs: no sign of life"),
+    ({"kill": True}, "the simulator died with signal 9"),
+    ({"truncate": True}, "is not whole"),
+    ({"mute": True}, "the target printed no @serial line"),
+    ({"damage": True}, "16 of 16 bytes received, the first difference at byte 0, and no loss counted"),
+    ({"received": 12}, "12 of 16 bytes received, the first difference at byte 12, and no loss counted"),
+])
+def test_a_failed_run_is_named_and_the_others_go_on(bench, plan, said):
+    failing = "serial-h1-cli-optim-l100"
+    bench.plan = {failing: plan | {"console": "panic: nothing works\n"}}
+    runner = bench.run(*SMALL)
+    assert list(failures(runner)) == [failing]
+    assert said in failures(runner)[failing]
+    assert len(record.read(runner.out)[1]) == 7
+    failure = runner.failures[0]
+    assert failure.console[-1] == "panic: nothing works"
+    assert "--console tty" in failure.command and "pic.read=100" in failure.command
+    summary, _ = report.write(runner.out)
+    assert [row["id"] for row in summary["failures"]] == [failing]
+    assert failing not in {row["id"] for row in summary["serial"]}
+
+
+def test_counted_loss_is_a_result(bench):
+    lossy = "serial-h1-spl-pessim-l100"
+    bench.plan = {lossy: {"received": 12, "overruns": 4, "status": 1, "reason": "the target ended with code 1"}}
+    runner = bench.run(*SMALL)
+    assert not runner.failures
+    summary, tables = report.write(runner.out)
+    row = next(row for row in summary["serial"] if row["id"] == lossy)
+    assert (row["received"], row["sent"], row["identical"], row["overruns"]) == (12, 16, False, 4)
+    overhead = next(table for table in tables if "predicted" in table.title)
+    assert [cell.endswith("!") for cell in overhead.rows[0]] == [False, False, True]
+
+
+def test_ctrl_c_keeps_what_is_finished(bench):
+    bench.plan = {"serial-h1-cli-optim-l100": {"sleep": 60}}
+    runner = bench.runner(*SMALL)
+    seen = []
+
+    def watch(progress):
+        seen.append(progress)
+        if progress.done == 6 and not threads:
+            threads.append(threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)))
+            threads[0].start()
+
+    threads = []
+    begin = time.monotonic()
+    with pytest.raises(Interrupted):
+        runner.execute(bench.targets(runner), watch)
+    assert time.monotonic() - begin < 20
+    _, records = record.read(runner.out)
+    assert len(records) == 6 and "serial-h1-cli-optim-l100" not in {made["id"] for made in records}
+    interrupted = json.loads((runner.out / "runs/serial-h1-cli-optim-l100/run.json").read_text())
+    assert interrupted["reason"] == "interrupted"   # it was asked to end, not killed
+    summary, _ = report.write(runner.out)
+    assert (summary["finished"], summary["asked"]) == (6, 7)
+
+
+def test_progress_reaches_the_end(bench):
+    seen = []
+    bench.run(*SMALL, report=seen.append)
+    assert (seen[-1].done, seen[-1].total, seen[-1].cycles) == (7, 7, 7 * 70000)
+    assert seen[-1].left_s == pytest.approx(0)
+
+
+def test_a_directory_that_cannot_be_made_gets_one_line(bench):
+    (bench.folder / "out").write_text("in the way")
+    with pytest.raises(RunnerError, match="out cannot be made"):
+        bench.runner(*SMALL)

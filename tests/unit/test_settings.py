@@ -1,0 +1,115 @@
+"""Settings of an experiment: what --set takes, and what it says to what it does not take."""
+
+import pytest
+
+from sim.experiments import definition
+from sim.experiments.definition import SettingError
+
+CLOCK_HZ = 60_000_000
+
+
+@pytest.fixture
+def experiment():
+    return definition.load("pic-latency")
+
+
+def test_defaults(experiment):
+    values = experiment.settings([])
+    assert values["schemes"] == ["spl-pessim", "spl-optim", "cli-pessim", "cli-optim", "cli-spl-pessim"]
+    assert values["latencies"] == [0, 10, 30, 75, 152, 304, 600, 1200]
+    assert values["harts"] == [1, 2, 4]
+    assert (values["baud"], values["iterations"]) == (115200, 100000)
+
+
+@pytest.mark.parametrize("text, key, value", [
+    ("size=full", "size", 65536),
+    ("size=default", "size", 256),
+    ("size=0x40", "size", 64),
+    ("harts=2", "harts", [2]),
+    ("harts=4, 1,4", "harts", [4, 1]),
+    ("latencies=65535,0", "latencies", [65535, 0]),
+    ("schemes=cli-optim", "schemes", ["cli-optim"]),
+    (" seed = 7 ", "seed", 7),
+])
+def test_values(experiment, text, key, value):
+    assert experiment.settings([text])[key] == value
+
+
+def test_the_last_of_a_repeated_key_counts(experiment):
+    assert experiment.settings(["seed=1", "seed=2"])["seed"] == 2
+
+
+@pytest.mark.parametrize("text, said", [
+    ("latency=5", ["unknown key", "'latency'", "did you mean 'latencies'", "schemes, latencies, harts"]),
+    ("schemes=spl-optm", ["'spl-optm'", "did you mean 'spl-optim'", "cli-spl-pessim"]),
+    ("latencies=65536", ["65536 is out of range", "0 to 65535"]),
+    ("latencies=-1", ["-1 is out of range", "0 to 65535"]),
+    ("latencies=fast", ["'fast'", "0 to 65535"]),
+    ("harts=0", ["0 is out of range", "1 to 8"]),
+    ("harts=1,9", ["9 is out of range", "1 to 8"]),
+    ("harts=", ["empty", "1 to 8"]),
+    ("size=65537", ["65537 is out of range", "'full' (65536)"]),
+    ("size=ful", ["'ful'", "'full' (65536)"]),
+    ("size=1,2", ["'1,2'"]),
+    ("iterations=1e5", ["'1e5'"]),
+    ("seed", ["key=value"]),
+])
+def test_bad_settings_get_one_line(experiment, text, said):
+    with pytest.raises(SettingError) as caught:
+        experiment.settings([text])
+    line = str(caught.value)
+    assert "\n" not in line
+    for part in said:
+        assert part in line
+
+
+def test_unknown_experiment_gets_a_close_match():
+    with pytest.raises(SettingError, match="'pic-latncy', did you mean 'pic-latency'"):
+        definition.load("pic-latncy")
+
+
+def test_every_combination_is_run_once(experiment):
+    runs = experiment.runs(experiment.settings([]), CLOCK_HZ)
+    assert len({run.id for run in runs}) == len(runs) == 8 + 5 * 8 * 3
+    serial = [run for run in runs if run.kind == "serial"]
+    assert len({(run.harts, run.sync, run.parameters["latency"]) for run in serial}) == 120
+
+
+def test_boot_arguments(experiment):
+    settings = experiment.settings(["size=64", "latencies=75", "harts=2", "schemes=spl-optim"])
+    table5, serial = experiment.runs(settings, CLOCK_HZ)
+    assert table5.bootargs == "run=table5 iterations=100000 pic.read=75 pic.write=75"
+    assert (table5.harts, table5.input_bytes) == (1, None)
+    assert serial.bootargs.startswith("run=serial bytes=64 baud=115200 pic.read=75 pic.write=75 crc=")
+    assert len(serial.bootargs.rpartition("=")[2]) == 8
+    assert (serial.harts, serial.sync, serial.input_bytes) == (2, "spl-optim", 64)
+
+
+def test_estimates_follow_size_and_latency(experiment):
+    def serial_cycles(*overrides):
+        return experiment.runs(experiment.settings(overrides), CLOCK_HZ)[-1].cycles
+    # 10 bits at 115,200 bit/s are 5,208 cycles at 60 MHz
+    assert serial_cycles("size=257") - serial_cycles("size=256") == pytest.approx(5208, abs=1)
+    slow, fast = (experiment.runs(experiment.settings([f"latencies={n}"]), CLOCK_HZ)[0].cycles for n in (1200, 0))
+    assert slow - fast == 100_000 * 2 * 1200
+
+
+def test_file_holds_every_value_and_follows_the_seed():
+    file = definition.input_file(1, 65536)
+    assert len(file) == 65536
+    assert all(sorted(file[at:at + 256]) == list(range(256)) for at in range(0, 65536, 256))
+    assert file[:1000] == definition.input_file(1, 1000)
+    assert file[:256] != file[256:512]
+    assert file[:1000] != definition.input_file(2, 1000)
+    # The same on every machine and Python: results are compared between them.
+    assert definition.input_file(1, 4).hex() == "dae2d932"
+
+
+def test_arithmetic_takes_no_more_than_it_says():
+    names = {"size": 2, "clock_hz": 60, "baud": 4}
+    assert definition.arithmetic("500_000 + size * 10 * clock_hz / baud", names) == 500300
+    for text in ("size ** 2", "open('x')", "'a'", "size.real"):
+        with pytest.raises(ValueError):
+            definition.arithmetic(text, {"size": 2})
+    with pytest.raises(KeyError):
+        definition.arithmetic("sise", {"size": 2})

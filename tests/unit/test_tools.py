@@ -1,0 +1,68 @@
+"""What is said when a program that a build calls is missing, broken or too old."""
+
+import pytest
+
+from sim import tools
+
+GOOD = {
+    "make": "GNU Make 4.3", "perl": "v5.36.0", "g++": "g++ (Debian 12.2.0-14+deb12u1) 12.2.0",
+    "ccache": "ccache version 4.7.5",
+    "riscv64-unknown-elf-gcc": "riscv64-unknown-elf-gcc (12.2.0-14+deb12u1+11+b2) 12.2.0",
+    "java": 'openjdk version "17.0.15" 2025-04-15', "mvn": "Apache Maven 3.8.7",
+    "verilator": "Verilator 5.052 2026-09-05 rev v5.052",
+}
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """Puts stubs on an otherwise empty PATH: say(name, text, status) sets one, None removes it."""
+    def say(name, text, status=0):
+        path = tmp_path / name
+        path.unlink(missing_ok=True)
+        if text is not None:
+            path.write_text(f"#!/bin/sh\necho '{text}' >&{2 if name == 'java' else 1}\nexit {status}\n")
+            path.chmod(0o755)
+    for name, text in GOOD.items():
+        say(name, text)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return say
+
+
+def complaint():
+    with pytest.raises(tools.ToolError) as caught:
+        tools.check()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_versions_are_found_in_what_programs_print(programs):
+    versions = tools.check()
+    assert (versions["g++"], versions["java"], versions["verilator"]) == ("12.2.0", "17.0.15", "5.052")
+    assert versions["litex"] == "2024.12"
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_missing_program(programs, name):
+    programs(name, None)
+    assert complaint() == f"missing tools: {name} ({tools.PROGRAMS[name][2]}); run 'make setup'"
+
+
+def test_all_missing_programs_at_once(programs):
+    programs("java", None)
+    programs("g++", None)
+    assert "g++ (Debian package g++), java (Debian package default-jdk-headless)" in complaint()
+
+
+@pytest.mark.parametrize("name, text, said", [
+    ("verilator", "Verilator 5.006 2023-01-22", "is version 5.006, 5.52 or newer is needed"),
+    ("java", 'openjdk version "11.0.2"', "is version 11.0.2, 17 or newer is needed"),
+    ("mvn", "Apache Maven 3.5.4", "is version 3.5.4, 3.6 or newer is needed"),
+])
+def test_an_old_program(programs, name, text, said):
+    programs(name, text)
+    assert said in complaint() and f"/{name} " in complaint()
+
+
+def test_a_broken_program(programs):
+    programs("g++", "", status=1)
+    assert "g++ does not run" in complaint()
