@@ -323,6 +323,7 @@ void sched_start_hart(void)
     curhart->idle = curhart->thread = t;
     curhart->online = 1;
     curhart->resched = 1; /* threads may be waiting already */
+    trace(TRACE_THREAD_SWITCH, t->id);
     lock_leave(&sched_lock, s);
 }
 
