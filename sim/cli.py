@@ -261,7 +261,7 @@ def building():
         first, *rest = str(error).splitlines() or [type(error).__name__]
         if rest:
             print("\n".join(rest[-30:]), file=sys.stderr)
-        raise Failed(f"the build failed: {first}") from error
+        raise Failed(f"the build failed: {first.rstrip(':')}{', see above' if rest else ''}") from error
     finally:
         sys.stdout.flush()
         os.dup2(kept, 1)

@@ -89,7 +89,7 @@ def build_targets(pairs, config_for, build_simulator, build_kernel, report):
 def simulator_command(target, run, folder, input_path):
     """The command line of one run."""
     command = [str(target.simulator), "--image", str(target.image), "--bootargs", run.bootargs, "--out", str(folder),
-               "--console", "file", "--seed", str(run.seed),
+               "--console", "file", "--uart0-baud", str(run.console_baud), "--seed", str(run.seed),
                "--max-cycles", str(LIMIT_FACTOR * run.cycles + 20_000_000), "--progress", "1"]
     if input_path:
         baud = str(run.parameters["baud"])

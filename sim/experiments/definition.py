@@ -1,7 +1,7 @@
 """Reads an experiment's TOML file, checks the settings a user gives, and lays out the runs they ask for.
 
-An experiment file has a `description`, the `report` that renders its records, its `[keys.*]` (what `--set` may change)
-and its `[[runs]]`: kinds of runs, each `vary`-ing over list keys. `{name}` in `bootargs` and names in `cycles` (the
+An experiment file has a `description`, the `report` that renders its records, the bit rate of the console, its `[keys.*]`
+(what `--set` may change) and its `[[runs]]`: kinds of runs, each `vary`-ing over list keys. `{name}` in `bootargs` and names in `cycles` (the
 estimate that orders runs and bounds them) stand for the run's parameters and all single-valued keys.
 """
 
@@ -96,6 +96,7 @@ class Run:
     bootargs: str
     cycles: int             # estimate
     result: str             # the kind of result line that the target must print
+    console_baud: int
     input_bytes: int | None = None
 
     @property
@@ -108,6 +109,7 @@ class Experiment:
     name: str
     description: str
     report: str
+    console_baud: int
     keys: dict
     kinds: tuple            # the [[runs]] tables
 
@@ -156,7 +158,8 @@ class Experiment:
             harts=varied.get("harts", kind.get("harts")),
             sync=varied.get("sync", kind.get("sync")),
             parameters=parameters,
-            bootargs=kind["bootargs"].format_map(names),
+            bootargs=f"{kind['bootargs'].format_map(names)} console.baud={self.console_baud}",
+            console_baud=self.console_baud,
             cycles=int(arithmetic(kind["cycles"], names)),
             result=kind["result"],
             input_bytes=input_bytes,
@@ -181,7 +184,7 @@ def load(name):
     for key, entry in table["keys"].items():
         keys[key] = Key(key, entry["help"], entry["default"], tuple(entry.get("choices", ())),
                         tuple(entry.get("range", ())), entry.get("names", {}))
-    return Experiment(name, table["description"], table["report"], keys, tuple(table["runs"]))
+    return Experiment(name, table["description"], table["report"], table["console_baud"], keys, tuple(table["runs"]))
 
 
 @functools.lru_cache(maxsize=4)
