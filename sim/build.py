@@ -19,7 +19,7 @@ TOP = "interlock"
 BINARY = "interlock-sim"
 NEEDED = ("make", "perl", "g++", "verilator")
 JOBS = 2
-VERILATOR_FLAGS = ("--cc", "--exe", "--build", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert",
+VERILATOR_FLAGS = ("--cc", "--exe", "--build", "-O3", "--flatten", "--x-assign", "fast", "--x-initial", "fast", "--noassert",
                    "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--output-split", "20000")
 COMPILER_FLAGS = ("-std=c++17", "-O3", "-fno-semantic-interposition", "-Wall", "-Wextra")
 MAKE_FLAGS = ("OPT_FAST=-O3", "OPT_SLOW=-O1", "OPT_GLOBAL=-O2")
