@@ -55,7 +55,7 @@ class InterlockSoC(SoCCore):
 
         # Memory -------------------------------------------------------------------------------------------------------
 
-        self.ram = MainRAM(regions["main_ram"].size, read_latency=config.ram_read_latency)
+        self.ram = MainRAM(regions["main_ram"].size, config.ram_read_latency, modes=("read", "both"))
         self.comb += [
             self.cpu.ibus.connect(self.ram.ports[0]),
             self.cpu.dbus.connect(self.ram.ports[1]),

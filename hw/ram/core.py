@@ -21,15 +21,16 @@ NOW_WIDTH = DELAY_WIDTH + 3
 
 
 class MainRAM(LiteXModule):
-    """`n_ports` native ports of 64 bits into one memory of `size` bytes (a power of two).
+    """Native ports of 64 bits into one memory of `size` bytes (a power of two).
 
-    `ports` are slaves; `cmd.addr` counts words of 64 bits, and only as many of its bits count as the memory has. As
-    with LiteDRAM, `rdata.ready` is not looked at: a master asks only for what it has room for.
+    `ports` are slaves; `modes` has the mode of each, "both" or "read": one that only reads never takes a write.
+    `cmd.addr` counts words of 64 bits, and only as many of its bits count as the memory has. As with LiteDRAM,
+    `rdata.ready` is not looked at: a master asks only for what it has room for.
     """
-    def __init__(self, size, read_latency=8, n_ports=2):
+    def __init__(self, size, read_latency=8, modes=("both", "both")):
         if size < DATA_WIDTH // 8 * 2 or size & (size - 1):
             raise ValueError(f"main RAM of {size} bytes: give a power of two, at least {DATA_WIDTH // 8 * 2}")
-        self.ports = [LiteDRAMNativePort("both", address_width=32, data_width=DATA_WIDTH) for _ in range(n_ports)]
+        self.ports = [LiteDRAMNativePort(mode, address_width=32, data_width=DATA_WIDTH) for mode in modes]
 
         self.read_latency = CSRStorage(DELAY_WIDTH, reset=read_latency, description="Cycles that the data of a read is "
             f"held back, beyond the {READ_CYCLES} that the memory takes. For reads from now on.")
@@ -67,19 +68,23 @@ class MainRAM(LiteXModule):
         # Commands: a write is taken together with its data.
         self.comb += [
             read.eq(port.cmd.valid & ~port.cmd.we & (count != OUTSTANDING)),
-            write.eq(port.cmd.valid & port.cmd.we & port.wdata.valid),
             port.cmd.ready.eq(read | write),
             port.wdata.ready.eq(write),
             jitter.step.eq(read),
         ]
-        access = memory.get_port(write_capable=True, we_granularity=8, has_re=True, mode=READ_FIRST)
+        writes = port.mode == "both"
+        access = memory.get_port(write_capable=writes, we_granularity=8 if writes else 0, has_re=True, mode=READ_FIRST)
         self.specials += access
         self.comb += [
             access.adr.eq(port.cmd.addr),
             access.re.eq(read),
-            access.dat_w.eq(port.wdata.data),
-            If(write, access.we.eq(port.wdata.we)),
         ]
+        if writes:
+            self.comb += [
+                write.eq(port.cmd.valid & port.cmd.we & port.wdata.valid),
+                access.dat_w.eq(port.wdata.data),
+                If(write, access.we.eq(port.wdata.we)),
+            ]
 
         # Answers: the word lies in the queue from the cycle after next, and leaves when its time has come.
         queue = Memory(DATA_WIDTH, OUTSTANDING)

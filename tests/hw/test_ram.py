@@ -20,7 +20,8 @@ def make():
     top.ram = ram = MainRAM(SIZE, read_latency=LATENCY)
     top.bank = bench.CsrBank(ram)
     ios = {"csr": top.bank.bus}
-    for i, port in enumerate(ram.ports):
+    top.reader = reader = MainRAM(SIZE, modes=("read",))
+    for i, port in enumerate(ram.ports + reader.ports):
         ios |= {f"p{i}_cmd": port.cmd, f"p{i}_wdata": port.wdata, f"p{i}_rdata": port.rdata}
     return top, ios
 
@@ -81,10 +82,10 @@ class Port:
 
 
 async def start(dut):
-    """Reset the RAM; returns its clock, its CSRs and its ports."""
+    """Reset the RAMs; returns their clock, the CSRs of the first, its two ports and the read-only port of the other."""
     clock = await bench.start(dut)
     top, _ = make()
-    return clock, bench.CsrBus(dut, clock, bench.csr_layout(top.ram)), [Port(dut, i, clock) for i in range(2)]
+    return clock, bench.CsrBus(dut, clock, bench.csr_layout(top.ram)), [Port(dut, i, clock) for i in range(3)]
 
 
 def pattern(address):
@@ -101,7 +102,7 @@ async def holds_what_is_written(dut):
     clock, _, ports = await start(dut)
     await fill(ports[0])
     for address in (0, 1, WORDS // 2, WORDS - 1):
-        for port in ports:
+        for port in ports[:2]:
             clock.equal(f"word {address}", await port.read(address), pattern(address))
     await ports[0].write(3, 0)
     for byte in range(8):
@@ -113,7 +114,7 @@ async def holds_what_is_written(dut):
 
 @cocotb.test()
 async def a_write_is_seen_from_the_cycle_after_it(dut):
-    clock, _, (first, second) = await start(dut)
+    clock, _, (first, second, _) = await start(dut)
     await first.write(5, 1)
     await first.write(5, 2)
     await second.ask(5)
@@ -124,12 +125,26 @@ async def a_write_is_seen_from_the_cycle_after_it(dut):
 
 @cocotb.test()
 async def a_write_waits_for_its_data(dut):
-    clock, _, (port, _) = await start(dut)
+    clock, _, (port, *_) = await start(dut)
     port.cmd_addr.value, port.cmd_we.value, port.cmd_valid.value = 7, 1, 1
     await clock.tick(5)
     clock.equal("ready without data", port.cmd_ready, 0)
     await port.write(7, 0x77)
     clock.equal("word", await port.read(7), 0x77)
+
+
+@cocotb.test()
+async def a_read_only_port_takes_no_write(dut):
+    clock, _, (*_, port) = await start(dut)
+    await port.ask(9)
+    (_, _, before), = await port.answers()
+    port.cmd_addr.value, port.cmd_we.value, port.cmd_valid.value = 9, 1, 1
+    port.wdata_data.value, port.wdata_we.value, port.wdata_valid.value = before + 1, 0xff, 1
+    for _ in range(20):
+        await clock.tick()
+        clock.equal("ready", port.cmd_ready, 0)
+    port.cmd_valid.value = port.wdata_valid.value = 0
+    clock.equal("word", await port.read(9), before)
 
 
 @cocotb.test()
@@ -139,7 +154,7 @@ async def a_read_takes_the_cycles_asked_for(dut):
     await fill(ports[0])
     for latency in (LATENCY, 0, 1, 2, 31, 600, 65535):
         await csrs.write("read_latency", latency)
-        for port in ports:
+        for port in ports[:2]:
             await port.ask(latency % WORDS)
             (asked, answered, data), = await port.answers()
             clock.equal(f"cycles at latency {latency}", answered - asked, READ_CYCLES + latency)
@@ -148,7 +163,7 @@ async def a_read_takes_the_cycles_asked_for(dut):
 
 @cocotb.test()
 async def reads_overlap(dut):
-    clock, csrs, (port, _) = await start(dut)
+    clock, csrs, (port, *_) = await start(dut)
     await fill(port)
     for latency in (0, LATENCY, OUTSTANDING - READ_CYCLES - 1):
         await csrs.write("read_latency", latency)
@@ -163,7 +178,7 @@ async def reads_overlap(dut):
 
 @cocotb.test()
 async def reads_under_way_are_bounded(dut):
-    clock, csrs, (port, _) = await start(dut)
+    clock, csrs, (port, *_) = await start(dut)
     await fill(port)
     await csrs.write("read_latency", 100)
     for address in range(2 * OUTSTANDING):
@@ -178,7 +193,7 @@ async def reads_under_way_are_bounded(dut):
 
 @cocotb.test()
 async def a_shorter_latency_does_not_overtake(dut):
-    clock, csrs, (port, _) = await start(dut)
+    clock, csrs, (port, *_) = await start(dut)
     await fill(port)
     await csrs.write("read_latency", 50)
     await port.ask(1)
@@ -209,7 +224,7 @@ async def jitter_is_in_order_and_repeats(dut):
         await csrs.write("read_latency", latency)
         await csrs.write("jitter", limit)
         await csrs.write("seed", seed)
-        for salt, port in enumerate(ports):
+        for salt, port in enumerate(ports[:2]):
             addresses = [random.randrange(WORDS) for _ in range(60)]
             for address in addresses:
                 await port.ask(address)
@@ -224,7 +239,7 @@ async def jitter_is_in_order_and_repeats(dut):
 @cocotb.test()
 async def two_ports_share_one_memory(dut):
     """Random traffic on both ports against a model in which every command acts in the cycle that takes it."""
-    clock, csrs, ports = await start(dut)
+    clock, csrs, (*ports, _) = await start(dut)
     await fill(ports[0])
     await csrs.write("jitter", 20)
     model = [pattern(address) for address in range(WORDS)]
