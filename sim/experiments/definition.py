@@ -1,8 +1,9 @@
 """Reads an experiment's TOML file, checks the settings a user gives, and lays out the runs they ask for.
 
-An experiment file has a `description`, the `report` that renders its records, the bit rate of the console, its `[keys.*]`
-(what `--set` may change) and its `[[runs]]`: kinds of runs, each `vary`-ing over list keys. `{name}` in `bootargs` and names in `cycles` (the
-estimate that orders runs and bounds them) stand for the run's parameters and all single-valued keys.
+An experiment file has a `description`, the `report` that renders its records, the bit rate of the console, its
+`[keys.*]` (what `--set` may change) and its `[[runs]]`: kinds of runs, each `vary`-ing over list keys. `{name}` in
+`bootargs` and names in `cycles` (the estimate that orders runs and bounds them) stand for the run's parameters and all
+single-valued keys.
 """
 
 import ast

@@ -4,10 +4,12 @@ import pytest
 
 from sim import report
 from sim.report import Table, number
+from tests.unit.stub import Bench
 
 
-@pytest.fixture
-def made(bench):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    bench = Bench(tmp_path_factory.mktemp("report"))
     runner = bench.run("harts=1,2", "latencies=0,75,147", "size=16", "iterations=1000")
     return report.write(runner.out)
 

@@ -1,0 +1,91 @@
+"""A simulator that is none: it leaves a record at once, or fails the way the boot arguments ask."""
+
+import json
+import sys
+
+from sim.experiments import definition
+from sim.runner import Runner, Target
+
+STUB = '''#!{python}
+import json, pathlib, signal, sys, time
+options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+words = dict(word.split("=") for word in options["--bootargs"].split())
+out = pathlib.Path(options["--out"])
+plan = json.loads(pathlib.Path({plan!r}).read_text()).get(out.name, {{}})
+with open({log!r}, "a") as log:
+    log.write(out.name + "\\n")
+latency = int(words["pic.read"])
+status, reason = plan.get("status", 0), plan.get("reason")
+(out / "console.txt").write_text("booting\\n" + plan.get("console", ""))
+if plan.get("sleep"):
+    def interrupted(*_):
+        global status, reason
+        status, reason = 130, "interrupted"
+        raise KeyboardInterrupt
+    signal.signal(signal.SIGINT, interrupted)
+    try:
+        print("cycles 1,000", flush=True)
+        time.sleep(plan["sleep"])
+    except KeyboardInterrupt:
+        pass
+if plan.get("kill"):
+    signal.raise_signal(signal.SIGKILL)
+spread = {{"count": 10, "total": 600, "min": 50, "max": 90}}
+hart = {{"entered": 12, "outermost": 10, "queued": 3, "sections_interrupted": 2, "body_cycles": spread,
+        "body_net_cycles": spread, "enter_cycles": {{"total": 12 * (10 + latency)}},
+        "leave_cycles": {{"total": 12 * (8 + latency)}}}}
+if words["run"] == "table5":
+    costs = {{"spl-pessim": 10 + 2 * latency, "spl-optim": 9, "cli-pessim": 6, "cli-optim": 8, "cli-spl-pessim": 6}}
+    results = {{"table5": [{{"primitive": "off-chip" if scheme == "spl-pessim" else "x", "scheme": scheme,
+                           "cycles_per_pair": cost, "loop_cycles": 2, "iterations": int(words["iterations"])}}
+                          for scheme, cost in costs.items()]}}
+else:
+    sent = pathlib.Path(options["--uart1-in"]).read_bytes()
+    got = sent[:plan.get("received", len(sent))]
+    if "damage" in plan:
+        got = bytes([got[0] ^ 1]) + got[1:]
+    (out / "blob-1.bin").write_bytes(got)
+    results = {{"serial": [{{"bytes": len(got), "overruns": plan.get("overruns", 0), "dropped": 0, "interrupts": 7,
+                           "cycles": 60000}}]}}
+if plan.get("mute"):
+    results = {{}}
+record = {{"cycles": 70000, "window": {{"cycles": 60000}}, "harts": [hart], "results": results, "reason": reason,
+          "digest": "0123456789abcdef", "host": {{"seconds": time.time()}}}}
+text = json.dumps(record)
+(out / "run.json").write_text(text[:len(text) // 2] if plan.get("truncate") else text)
+sys.exit(status)
+'''
+
+
+class Bench:
+    """Makes runners of pic-latency over the stub; `plan[id]` says what becomes of a run."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.plan = {}
+        self.simulator = folder / "simulator"
+        self.image = folder / "kernel.elf"
+        self.image.write_bytes(b"image")
+        self.log = folder / "order.txt"
+        plan = folder / "plan.json"
+        self.simulator.write_text(STUB.format(python=sys.executable, plan=str(plan), log=str(self.log)))
+        self.simulator.chmod(0o755)
+
+    def runner(self, *overrides, out="out", jobs=2):
+        (self.folder / "plan.json").write_text(json.dumps(self.plan))
+        experiment = definition.load("pic-latency")
+        runner = Runner(experiment, experiment.settings(overrides), self.folder / out, jobs, 60_000_000)
+        runner.prepare({"g++": "12"}, {str(n): {"harts": n} for n in range(1, 9)})
+        return runner
+
+    def targets(self, runner):
+        return {pair: Target(self.simulator, self.image) for pair in runner.pairs()}
+
+    def run(self, *overrides, report=lambda _: None, **options):
+        runner = self.runner(*overrides, **options)
+        runner.execute(self.targets(runner), report)
+        return runner
+
+    def order(self):
+        """Identities of the runs in the order they were started."""
+        return self.log.read_text().split()
