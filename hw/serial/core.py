@@ -243,7 +243,7 @@ class Serial16550(LiteXModule):
             bits_left = Signal(6)
             stop_bits = Signal(4)  # of four characters
             self.comb += stop_bits.eq(Mux(lcr.stop, Mux(lcr.word == 0, 6, 8), 4))
-            self.sync += If(~fifo_on | ~has_data | receiver.valid | rx_fifo.pop,
+            self.sync += If(~has_data | receiver.valid | rx_fifo.pop,
                 timer.eq(bit_cycles - 1),
                 bits_left.eq(((lcr.word + lcr.parity + 6) << 2) + stop_bits - 1)
             ).Elif(timer != 0,

@@ -452,6 +452,25 @@ async def errors_stay_until_read(dut):
 
 
 @cocotb.test()
+async def errors_shown_once(dut):
+    """In whatever cycle a read of LSR meets the arrival of a character, exactly one read shows its error."""
+    port = await Port.start(dut)
+    await port.configure(8)
+    shown = set()
+    for delay in range(12):
+        sending = cocotb.start_soon(port.send((0x47, FE)))
+        await cycles(9.5 * port.bit + delay - 4)
+        reads = [await port.read("LSR") for _ in range(10)]
+        await sending
+        before = reads.index(IDLE | DR | FE | FIFO_ERROR)
+        assert reads == [IDLE] * before + [IDLE | DR | FE | FIFO_ERROR] + [IDLE | DR] * (9 - before)
+        shown.add(before)
+        await port.expect(RBR=0x47)
+        await port.expect(LSR=IDLE)
+    assert len(shown) > 3
+
+
+@cocotb.test()
 async def parity_errors(dut):
     """The wrong parity bit is found in every format that has one."""
     port = await Port.start(dut)
