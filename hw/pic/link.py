@@ -43,8 +43,12 @@ class Jitter(LiteXModule):
         first  = Signal(32)
         second = Signal(32)
         seeded = Signal(32)
+        range_ = Signal(LATENCY_WIDTH + 1)
+        scaled = Signal(16 + LATENCY_WIDTH + 1)  # Verilog makes a product as wide as where it goes
         self.comb += [
-            self.value.eq((state[16:] * (self.bound + 1)) >> 16),
+            range_.eq(self.bound + 1),
+            scaled.eq(state[16:] * range_),
+            self.value.eq(scaled[16:]),
             first.eq(state ^ (state << 13)),
             second.eq(first ^ (first >> 17)),
             seeded.eq(self.seed ^ salt),
@@ -141,7 +145,7 @@ class Link(LiteXModule):
         self.comb += [
             requests.eq(Cat(*[port.cmd_valid for port in self.ports])),
             Case(self.hart, {h: first_after(h) for h in range(n_harts)}),
-            accept.eq(idle & self.ready & ~reseed & (requests != 0)),
+            accept.eq(idle & self.ready & (requests != 0)),
             access_jitter.take.eq(accept),
             self.select.eq(~idle & ~self.effect & (remaining == 0)),
         ]

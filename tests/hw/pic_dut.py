@@ -3,6 +3,7 @@
 from litex.gen import LiteXModule
 
 from hw.pic import COUNTERS, REGISTERS, Link, OffChipPIC
+from hw.pic.model import Counts
 from hw.pic.registers import CONTEXT
 from tests.hw import bench
 
@@ -74,9 +75,13 @@ class Pic:
         """The interrupt wires of all harts in the cycle just ended, a mask."""
         return int(self.dut.irq.value)
 
-    async def counters(self, source):
-        """What the accounting says of a source: {name: value}, once all is counted."""
-        await self.clock.tick(35)
+    async def read_counters(self, source):
+        """What the accounting shows of a source now: its model.Counts."""
         value = {register.name: await self.bus.read(register.at(source)) for register in COUNTERS.registers}
-        value["TOTAL_WAIT"] = value.pop("TOTAL_WAIT_HIGH") << 32 | value.pop("TOTAL_WAIT_LOW")
-        return value
+        return Counts(value["RISES"], value["DELIVERIES"], value["MERGED"], value["MAX_WAIT"],
+                      value["TOTAL_WAIT_HIGH"] << 32 | value["TOTAL_WAIT_LOW"])
+
+    async def counters(self, source):
+        """What the accounting says of a source, once all is counted: its model.Counts."""
+        await self.clock.tick(35)
+        return await self.read_counters(source)
