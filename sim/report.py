@@ -57,6 +57,33 @@ def number(value, digits=3):
     return text
 
 
+def fit_line(points):
+    """Least squares through (x, y) points: intercept, slope, and the greatest distance of a point from the line."""
+    n = len(points)
+    if len({x for x, _ in points}) < 2:
+        raise ValueError("a line needs points at two places at least")
+    mean_x = sum(x for x, _ in points) / n
+    mean_y = sum(y for _, y in points) / n
+    spread = sum((x - mean_x) ** 2 for x, _ in points)
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+    intercept = mean_y - slope * mean_x
+    return intercept, slope, max(abs(intercept + slope * x - y) for x, y in points)
+
+
+def solve_line(points, y):
+    """The x at which the line through the two points whose y lie nearest to `y` reaches it; ValueError if none does.
+
+    Neighbours and not all points: a cost need not be linear down to the smallest x.
+    """
+    below = sorted((point for point in points if point[1] <= y), key=lambda point: point[1])
+    above = sorted((point for point in points if point[1] > y), key=lambda point: point[1])
+    pair = below[-1:] + above[:1] if below and above else below[-2:] or above[:2]
+    intercept, slope, _ = fit_line(pair)
+    if slope <= 0 or intercept > y:
+        raise ValueError(f"nothing gives {y}")
+    return (y - intercept) / slope
+
+
 def load(directory):
     """The summary of a results directory and its tables; RecordError if there is nothing to report from."""
     experiment, records = record.collect(directory)

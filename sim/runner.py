@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sim import record
 from sim.experiments.definition import input_file
-from sim.experiments.paper_sync import fit_line
+from sim.report import solve_line
 
 # What the simulator's exit status means (sim/harness).
 OUTCOMES = {
@@ -117,7 +117,7 @@ def wrong_result(run, simulated, received):
 
 
 def solve_value(solve, records):
-    """The whole value of `solve["for"]` at which a line through the results of `records` gives `solve["equals"]`.
+    """The whole value of `solve["for"]` at which the results of `records` say that `solve["equals"]` comes out.
 
     ValueError when there is no such value.
     """
@@ -126,10 +126,7 @@ def solve_value(solve, records):
         for result in made["run"].get("results", {}).get(solve["result"], ()):
             if result["primitive"] == solve["primitive"]:
                 points.append((made["parameters"][solve["for"]], result[solve["value"]]))
-    intercept, slope, _ = fit_line(points)
-    if slope <= 0 or intercept > solve["equals"]:
-        raise ValueError(f"no {solve['for']} gives {solve['equals']}")
-    return round((solve["equals"] - intercept) / slope)
+    return round(solve_line(points, solve["equals"]))
 
 
 class Job:

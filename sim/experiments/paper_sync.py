@@ -43,16 +43,3 @@ def overhead_percent(scheme, entered_per_s, interrupted_per_s, pair_us):
     if scheme in FALL_BACK:
         busy_us += interrupted_per_s * pair_us[FALL_BACK[scheme]]
     return 100 * busy_us / 1e6
-
-
-def fit_line(points):
-    """Least squares through (x, y) points: intercept, slope, and the greatest distance of a point from the line."""
-    n = len(points)
-    if len({x for x, _ in points}) < 2:
-        raise ValueError("a line needs points at two places at least")
-    mean_x = sum(x for x, _ in points) / n
-    mean_y = sum(y for _, y in points) / n
-    spread = sum((x - mean_x) ** 2 for x, _ in points)
-    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
-    intercept = mean_y - slope * mean_x
-    return intercept, slope, max(abs(intercept + slope * x - y) for x, y in points)

@@ -1,7 +1,7 @@
 """The report of `pic-latency`: paper `sync`'s tables 3 to 6 beside what the records of our machine say."""
 
 from sim.experiments import paper_sync as paper
-from sim.report import Table, number
+from sim.report import Table, fit_line, number
 
 LOAD = "Serial 115.2"
 LABELS = {"off-chip": "off-chip (spl-pessim)", "on-chip": "on-chip (cli-pessim)", "flag": "set flag (spl-optim)"}
@@ -27,9 +27,9 @@ def summarise(experiment, records):
         "serial": [serial_figures(made, pairs, clock_hz) for made in good if made["kind"] == "serial"],
     }
     if len(pairs) > 1:
-        intercept, slope, distance = paper.fit_line([(latency, pair["spl-pessim"]) for latency, pair in pairs.items()])
-        summary["off_chip_line"] = {"at_0": round(intercept, 3), "per_cycle": round(slope, 5),
-                                    "greatest_distance": round(distance, 3)}
+        line = fit_line([(latency, pair["spl-pessim"]) for latency, pair in pairs.items()])
+        names = ("at_0", "per_cycle", "greatest_distance")
+        summary["off_chip_line"] = {name: round(value, 3) for name, value in zip(names, line, strict=True)}
     if matches:
         summary["match"] = {"latency": matches[0]["parameters"]["latency"], "pair_cycles": pair_cycles(matches[0])}
     return summary
@@ -40,16 +40,17 @@ def pair_cycles(made):
     return {line["scheme"]: line["cycles_per_pair"] for line in made["run"]["results"]["table5"]}
 
 
-def costs_us(pair, clock_hz):
-    """The costs that the model of Table 2 wants, in microseconds, from the pairs measured at one latency."""
-    return {"off-chip": 1e6 * pair["spl-pessim"] / clock_hz, "on-chip": 1e6 * pair["cli-pessim"] / clock_hz,
-            "flag": 1e6 * pair["spl-optim"] / clock_hz}
+def costs_us(scheme, pair, clock_hz):
+    """The costs that the model of Table 2 wants, in microseconds, from the pairs measured at one latency: the pair that
+    is the scheme's own, and those it may fall back on."""
+    cycles = {"off-chip": pair["spl-pessim"], "on-chip": pair["cli-pessim"]} | {paper.PRIMITIVE[scheme]: pair[scheme]}
+    return {primitive: 1e6 * cost / clock_hz for primitive, cost in cycles.items()}
 
 
 def serial_figures(made, pairs, clock_hz):
     """What one run under the serial load gives. Rates are per second of simulated time, over all harts."""
     run = made["run"]
-    harts = run["harts"]
+    harts = [hart["statistics"] for hart in run["harts"]]
     line = run["results"]["serial"][0]
     latency = made["parameters"]["latency"]
     cycles = run["window"]["cycles"]
@@ -65,7 +66,7 @@ def serial_figures(made, pairs, clock_hz):
     predicted = None
     if latency in pairs:
         predicted = paper.overhead_percent(made["sync"], total("entered") / seconds, interrupted / seconds,
-                                           costs_us(pairs[latency], clock_hz))
+                                           costs_us(made["sync"], pairs[latency], clock_hz))
     return {
         "id": made["id"],
         "harts": made["harts"],

@@ -49,8 +49,8 @@ else:
                            "cycles": 60000}}]}}
 if plan.get("mute"):
     results = {{}}
-record = {{"cycles": 70000, "window": {{"cycles": 60000}}, "harts": [hart], "results": results, "reason": reason,
-          "digest": "0123456789abcdef", "host": {{"seconds": time.time()}}}}
+record = {{"cycles": 70000, "window": {{"cycles": 60000}}, "harts": [{{"statistics": hart}}], "results": results,
+          "reason": reason, "digest": "0123456789abcdef", "host": {{"seconds": time.time()}}}}
 text = json.dumps(record)
 (out / "run.json").write_text(text[:len(text) // 2] if plan.get("truncate") else text)
 sys.exit(status)

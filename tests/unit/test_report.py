@@ -3,7 +3,7 @@
 import pytest
 
 from sim import report
-from sim.report import Table, number
+from sim.report import Table, fit_line, number, solve_line
 from tests.unit.stub import Bench
 
 
@@ -21,7 +21,7 @@ def test_figures_of_a_run(made):
     assert (row["sections_per_s"], row["interrupted_per_s"]) == (12000, 3000)
     assert row["section_us"] == 1.0
     assert row["longest_us"] == 1.5
-    # flag pair 9 cycles, off-chip pair 160 cycles at 75
+    # its flag pair 9 cycles, off-chip pair 160 cycles at 75
     assert row["predicted_percent"] == pytest.approx(100 * (12 * 9 + 3 * 160) / 60000, abs=1e-3)
     assert row["measured_percent"] == pytest.approx(100 * 12 * (18 + 150) / 60000, abs=1e-3)
 
@@ -78,3 +78,32 @@ def test_bars_in_cells_do_not_break_a_table():
     (None, "-"), (0, "0"), (11.94, "11.9"), (0.2613, "0.261"), (0.0041, "0.004"), (47762, "47,762"), (304.0, "304")])
 def test_numbers(value, text):
     assert number(value) == text
+
+
+def test_line_through_points_on_it():
+    intercept, slope, distance = fit_line([(0, 12), (10, 32), (1200, 2412)])
+    assert (intercept, slope, distance) == pytest.approx((12, 2, 0), abs=1e-6)
+
+
+def test_line_says_how_far_points_are_off():
+    _, _, distance = fit_line([(0, 0), (1, 2), (2, 2)])
+    assert distance == pytest.approx(2 / 3)
+
+
+def test_line_needs_two_places():
+    with pytest.raises(ValueError, match="two places"):
+        fit_line([(75, 160), (75, 161)])
+
+
+@pytest.mark.parametrize("points, x", [
+    ([(0, 35), (75, 177), (142, 311), (600, 1227)], 138.5),     # between neighbours, whatever happens at 0
+    ([(0, 10), (50, 110)], 147),                                # beyond the last two
+    ([(200, 410), (300, 610)], 147),                            # before the first two
+])
+def test_where_a_cost_is_reached(points, x):
+    assert solve_line(points, 304) == pytest.approx(x)
+
+
+def test_a_slow_pair_cannot_be_made_cheap():
+    with pytest.raises(ValueError, match="nothing gives 304"):
+        solve_line([(0, 400), (9, 409)], 304)
