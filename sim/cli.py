@@ -314,7 +314,12 @@ def show_tables(tables):
     console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
     for table in tables:
         if table.main:
+            console.print(table.title, style="bold", soft_wrap=True, highlight=False, markup=False)
             console.print(table.rich())
+            for note in table.notes:
+                console.print(note, soft_wrap=True, highlight=False, markup=False)
+            if table.notes:
+                console.print()
 
 
 def show_failure(failure):

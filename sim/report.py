@@ -32,11 +32,10 @@ class Table:
         return "\n".join(lines)
 
     def rich(self):
-        """The table for a Rich console."""
+        """The table for a Rich console, without title and notes."""
         from rich import box
         from rich.table import Table as RichTable
-        drawn = RichTable(title=self.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD,
-                          caption="\n".join(self.notes), caption_justify="left", caption_style="")
+        drawn = RichTable(box=box.SIMPLE_HEAD)
         for index, column in enumerate(self.columns):
             drawn.add_column(column, justify="right" if index else "left", no_wrap=True)
         for row in self.rows:

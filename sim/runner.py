@@ -8,6 +8,7 @@ ones and keeps every finished record.
 import dataclasses
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import time
@@ -31,6 +32,7 @@ BASE_SPEED = 1.4e6      # simulated cycles per second of one hart; N harts take 
 POLL_S = 0.02
 REPORT_S = 0.2
 GRACE_S = 10.0          # how long an interrupted simulator may take to write what it has
+LEAST_FREE_BYTES = 16384
 LIMIT_FACTOR = 4        # a run that takes so much longer than its estimate is ended
 
 
@@ -300,8 +302,14 @@ class Runner:
         record.write_json(job.folder / "record.json", made)
         self.records[job.run.id] = made
         if reason:
+            self._check_room()
             self.failures.append(Failure(job.run.id, reason, job.tail(), job.repeat()))
         return simulated.get("cycles", 0)
+
+    def _check_room(self):
+        """A full disk makes every run fail: it is said once instead."""
+        if shutil.disk_usage(self.out).free < LEAST_FREE_BYTES:
+            raise record.RecordError(f"the disk is full: no room left in {self.out}")
 
     def _solve(self):
         """The runs that follow from results, as soon as all of those are there."""

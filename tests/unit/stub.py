@@ -50,6 +50,7 @@ else:
 if plan.get("mute"):
     results = {{}}
 record = {{"cycles": 70000, "window": {{"cycles": 60000}}, "harts": [{{"statistics": hart}}], "results": results,
+          "serial": {{"uart1": {{"feed_began": 0, "feed_ended": plan.get("feed_ended", 60000)}}}},
           "reason": reason, "digest": "0123456789abcdef", "host": {{"seconds": time.time()}}}}
 text = json.dumps(record)
 (out / "run.json").write_text(text[:len(text) // 2] if plan.get("truncate") else text)

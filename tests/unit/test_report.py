@@ -10,7 +10,7 @@ from tests.unit.stub import Bench
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     bench = Bench(tmp_path_factory.mktemp("report"))
-    runner = bench.run("harts=1,2", "latencies=0,75,147", "size=16", "iterations=1000")
+    runner = bench.run("harts=1,2", "latencies=0,75,147", "size=16", "sweep=1000")
     return report.write(runner.out)
 
 
@@ -38,15 +38,15 @@ def test_the_line_and_the_match(made):
     assert summary["off_chip_line"] == {"at_0": 10.0, "per_cycle": 2.0, "greatest_distance": 0.0}
     assert summary["match"]["latency"] == 147
     table = tables[0]
-    assert table.rows[0] == ["off-chip (spl-pessim)", "304.0", "5.07", 304, 2.5]
+    assert table.rows[0] == ["off-chip (spl-pessim)", "304.00", "5.07", 304, 2.5]
     assert "latency 147 cycles" in table.notes[0]
 
 
 def test_a_table_for_each_number_of_harts(made):
     _, tables = made
     shown = [table.title for table in tables if table.main]
-    assert sum("on 1 hart," in title for title in shown) == 1
-    assert sum("on 2 harts," in title for title in shown) == 1
+    assert sum("on 1 hart " in title for title in shown) == 1
+    assert sum("on 2 harts " in title for title in shown) == 1
     overhead = next(table for table in tables if "on 2 harts" in table.title)
     assert overhead.columns == ["scheme", "0", "75", "147"]
     assert [row[0] for row in overhead.rows] == ["spl-pessim", "spl-optim", "cli-pessim", "cli-optim", "cli-spl-pessim"]

@@ -12,7 +12,7 @@ from sim import record, report
 from sim.experiments.definition import input_file
 from sim.runner import Interrupted, RunnerError
 
-SMALL = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "iterations=1000")
+SMALL = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
 
 
 def failures(runner):
@@ -35,7 +35,7 @@ def test_records_of_a_whole_experiment(bench):
 
 
 def test_the_longest_run_first(bench):
-    bench.run("harts=1,4", "latencies=0,1200", "schemes=spl-pessim", "size=16", "iterations=1000", jobs=1)
+    bench.run("harts=1,4", "latencies=0,1200", "schemes=spl-pessim", "size=16", "sweep=1000", jobs=1)
     order = bench.order()
     assert order[0] == "table5-l1200"
     assert order.index("serial-h4-spl-pessim-l0") < order.index("serial-h1-spl-pessim-l0")
@@ -96,8 +96,18 @@ def test_counted_loss_is_a_result(bench):
     summary, tables = report.write(runner.out)
     row = next(row for row in summary["serial"] if row["id"] == lossy)
     assert (row["received"], row["sent"], row["identical"], row["overruns"]) == (12, 16, False, 4)
-    overhead = next(table for table in tables if "predicted" in table.title)
+    overhead = next(table for table in tables if "by the model" in table.title)
     assert [cell.endswith("!") for cell in overhead.rows[0]] == [False, False, True]
+
+
+def test_a_receiver_that_does_not_keep_up_is_marked(bench):
+    # A character is 5,208 cycles, and 16 of them fit the FIFO.
+    bench.plan = {"serial-h1-spl-pessim-l0": {"feed_ended": 60_000 - 16 * 5208},
+                  "serial-h1-spl-pessim-l100": {"feed_ended": 60_000 - 17 * 5208}}
+    _, tables = report.write(bench.run(*SMALL).out)
+    overhead = next(table for table in tables if "by the model" in table.title)
+    assert [cell.endswith("~") for cell in overhead.rows[0]] == [False, False, True]
+    assert any("keep up" in note for note in overhead.notes)
 
 
 def test_ctrl_c_keeps_what_is_finished(bench):

