@@ -52,10 +52,18 @@ static void print_place(uint32_t pc)
         kprintf("  %08lx\n", (unsigned long)pc);
 }
 
-static bool is_text(uint32_t address)
+static const char *function_at(uint32_t pc)
 {
     uint32_t offset;
-    return symbol_of(address, &offset) != 0;
+    return symbol_of(pc, &offset);
+}
+
+/* A return address may lie just past the end of its function, when the call was that of one that does not return. */
+static void print_return(uint32_t address)
+{
+    uint32_t offset = 0;
+    const char *name = symbol_of(address - 1, &offset);
+    kprintf("  %08lx %s+0x%lx\n", (unsigned long)address, name ? name : "?", (unsigned long)offset + 1);
 }
 
 static bool is_frame(uint32_t fp)
@@ -63,30 +71,29 @@ static bool is_frame(uint32_t fp)
     return (fp & 3) == 0 && fp >= 0x40000008 && fp <= 0x48000000;
 }
 
-/*
- * Follows the frame pointers: below each lie the return address and the caller's frame pointer. A function that calls
- * nothing has only the latter, and its return address, `ra`, is still in its register.
- */
-static void backtrace(uint32_t fp, uint32_t ra)
+/* Follows the frame pointers: below where each points lie the return address and the caller's frame pointer. */
+static void backtrace(uint32_t fp)
 {
     for (unsigned n = 0; n < MAX_FRAMES && is_frame(fp); n++) {
-        uint32_t *top = (uint32_t *)fp;
-        uint32_t caller, next;
-        if (is_text(top[-1])) {
-            caller = top[-1];
-            next = top[-2];
-        } else {
-            caller = ra;
-            next = top[-1];
-        }
-        if (!is_text(caller))
+        const uint32_t *top = (const uint32_t *)fp;
+        if (!function_at(top[-1]) || top[-2] <= fp) /* the first frame of a thread has none above it */
             return;
-        print_place(caller);
-        if (next <= fp && !is_text(top[-1]))
-            return;
-        fp = next;
-        ra = 0;
+        print_return(top[-1]);
+        fp = top[-2];
     }
+}
+
+/*
+ * The same from where an exception struck. A function that calls no other keeps its return address in `ra`, and only its
+ * caller's frame pointer on the stack, if at all; in another function `ra` is what its last call left there.
+ */
+static void backtrace_from(const struct frame *frame)
+{
+    const uint32_t *top = (const uint32_t *)frame->s0;
+    print_place(frame->mepc);
+    if (function_at(frame->ra) && function_at(frame->ra) != function_at(frame->mepc))
+        print_return(frame->ra);
+    backtrace(is_frame(frame->s0) && !function_at(top[-1]) ? top[-1] : frame->s0);
 }
 
 static _Noreturn void report_and_end(void)
@@ -110,7 +117,7 @@ void panic(const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     kprintf("\npanic: hart %u: %s\n", (unsigned)curhart->id, text);
-    backtrace((uint32_t)__builtin_frame_address(0), 0);
+    backtrace((uint32_t)__builtin_frame_address(0));
     report_and_end();
 }
 
@@ -132,7 +139,6 @@ _Noreturn void exception_panic(uint32_t cause, struct frame *frame)
     for (unsigned i = 0; i < 8; i += 4)
         kprintf("  a%u %08lx  a%u %08lx  a%u %08lx  a%u %08lx\n", i, (unsigned long)r[i], i + 1,
                 (unsigned long)r[i + 1], i + 2, (unsigned long)r[i + 2], i + 3, (unsigned long)r[i + 3]);
-    print_place(frame->mepc);
-    backtrace(frame->s0, frame->ra);
+    backtrace_from(frame);
     report_and_end();
 }

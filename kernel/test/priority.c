@@ -7,9 +7,9 @@
 
 #include "test/test.h"
 
-static char log[16];
+static volatile char log[16];
 static volatile unsigned logged;
-static unsigned raise_in_handler[TEST_SOURCES]; /* sources, as a mask, that the handler raises before it ends */
+static volatile unsigned raise_in_handler[TEST_SOURCES]; /* sources, as a mask, that the handler raises before it ends */
 
 static void note(char c)
 {
@@ -32,16 +32,16 @@ static void handler(void *arg)
 static void expect(const char *what, const char *wanted)
 {
     log[logged] = 0;
-    if (strcmp(log, wanted))
-        panic("%s: handlers ran as %s, they should have as %s", what, log, wanted);
+    if (strcmp((const char *)log, wanted))
+        panic("%s: handlers ran as %s, they should have as %s", what, (const char *)log, wanted);
     logged = 0;
 }
 
 static void begin(void)
 {
     logged = 0;
-    memset(log, 0, sizeof log);
-    memset(raise_in_handler, 0, sizeof raise_in_handler);
+    for (unsigned n = 0; n < TEST_SOURCES; n++)
+        raise_in_handler[n] = 0;
 }
 
 static void on_hart(void *arg)

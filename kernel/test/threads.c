@@ -33,6 +33,8 @@ static void test_sleep_wakeup(void)
     assert(turn == 100);
 }
 
+/* The cli schemes preempt by a software interrupt, which takes some cycles to arrive. */
+#define AT_ONCE 2000
 static volatile unsigned order;
 
 static void set_order(void *arg)
@@ -48,11 +50,13 @@ static void preemption(void *arg)
     order = 0;
     struct thread *low = thread_create(set_order, (void *)3, PRI_NORMAL + 1, h, "low");
     struct thread *high = thread_create(set_order, (void *)1, PRI_NORMAL - 1, h, "high");
+    test_spin(AT_ONCE);
     assert(order == 1);
     crit_t s = crit_sec_enter(SPL_TTY);
     struct thread *higher = thread_create(set_order, (void *)2, PRI_NORMAL - 2, h, "higher");
     assert(order == 1);
     crit_sec_leave(s);
+    test_spin(AT_ONCE);
     assert(order == 12);
     thread_join(high);
     thread_join(higher);
