@@ -179,13 +179,13 @@ class Cycles:
         """AssertionError unless a handle or number `value` is `expected`."""
         value = int(value.value) if hasattr(value, "value") else value
         if value != expected:
-            numbers = f"{value} (0x{value:x}), not {expected} (0x{expected:x})" if isinstance(value, int) \
+            numbers = f"{value} (0x{value:x}), not {expected} (0x{expected:x})" if type(value) is type(expected) is int \
                 else f"{value!r}, not {expected!r}"
             raise AssertionError(f"cycle {self.cycle}: {what} is {numbers}")
 
 
 async def start(dut, **inputs):
-    """Start the clock, set the inputs given by name (the others begin as 0) and reset the module. Returns its Cycles."""
+    """Start the clock, set the inputs given by name (others keep what they have) and reset the module. Returns its Cycles."""
     for handle in dut:
         if handle._name in inputs:
             handle.value = inputs[handle._name]

@@ -33,7 +33,7 @@ class Pic:
         """Reset; then set the link's CSRs given by name."""
         self = cls()
         self.dut = dut
-        self.clock = await bench.start(dut)
+        self.clock = await bench.start(dut, sources=0)
         self.ports = [bench.HartPort(dut, f"port{h}", self.clock) for h in range(harts)]
         link = Link(harts)
         self.csr = bench.CsrBus(dut, self.clock, bench.csr_layout(link, OffChipPIC(link)))

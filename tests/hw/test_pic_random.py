@@ -19,7 +19,7 @@ PHASES = (
     {"read_latency": 0, "write_latency": 0, "delivery_delay": 0, "jitter": 0, "wires": 0.1, "accesses": 0.5, "levels": 8},
     {"read_latency": 3, "write_latency": 7, "delivery_delay": 20, "jitter": 0, "wires": 0.02, "accesses": 0.2, "levels": 8},
     {"read_latency": 1, "write_latency": 0, "delivery_delay": 3, "jitter": 9, "wires": 0.5, "accesses": 1.0, "levels": 8},
-    {"read_latency": 0, "write_latency": 2, "delivery_delay": 9, "jitter": 2, "wires": 0.3, "accesses": 0.9, "levels": 90},
+    {"read_latency": 0, "write_latency": 2, "delivery_delay": 40, "jitter": 2, "wires": 0.3, "accesses": 0.9, "levels": 90},
 )
 TIMES = ("read_latency", "write_latency", "delivery_delay", "jitter")
 
@@ -34,7 +34,13 @@ class Stimulus:
         self.levels = 0     # weight of setting the level among all accesses
 
     def sources(self, chance):
-        """The wires in the next cycle: some toggle, some together."""
+        """The wires in the next cycle: some toggle, some together, and one likes to rise while it is being claimed."""
+        access = self.model.access
+        if access and access.effect == self.model.cycle and not access.command.write and self.rng.random() < 0.3:
+            name, _ = self.model.decode(access.hart, access.command.address)
+            best = self.model.best(self.model.candidates)
+            if name == "CLAIM" and best is not None:
+                self.wires |= 1 << best
         if self.rng.random() < chance:
             for _ in range(self.rng.choice((1, 1, 1, 2, 8))):
                 self.wires ^= 1 << self.rng.randrange(SOURCES)

@@ -1,0 +1,351 @@
+"""The link: what every access costs against the README's table, jitter, harts in turn, delivery, totals."""
+
+import itertools
+import re
+from pathlib import Path
+
+import cocotb
+import pytest
+from cocotb.triggers import Combine, ValueChange
+
+from hw.common.cache import REPO
+from hw.pic.link import ACCESS_SALT, DELIVERY_SALT, MAX_LATENCY, Link
+from hw.pic.model import Xorshift
+from hw.pic.registers import CONTEXT, REGISTERS, SOURCES
+from tests.hw import bench
+from tests.hw.pic_dut import Pic, build, offset
+
+HARTS = 4
+README = Path(REPO / "hw/pic/README.md")
+HIGHEST = 0xffff_ffff
+
+
+def make(harts):
+    return build(harts)
+
+
+async def start(dut, **csrs):
+    return await Pic.start(dut, bench.arguments()[0], **csrs)
+
+
+def stall_table():
+    """{what: function of the link's times by name} from the README's table of stall cycles."""
+    section = README.read_text().split("## Stall cycles")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| ([^|]+?) +\| `([^`]+)` \|$", section, re.MULTILINE)
+    names = dict.fromkeys(("read_latency", "write_latency", "delivery_delay", "jitter"), 0)
+
+    def cycles(expression):
+        return lambda **times: eval(expression, {"__builtins__": {}}, {**names, **times})
+
+    return {what: cycles(expression) for what, expression in rows}
+
+
+def accesses():
+    """Every kind of access: (row of the table, what it is, write, address, data, mask)."""
+    for address, name in REGISTERS.places():
+        register = REGISTERS[name.split(".")[-1].split("[")[0]]
+        kind = "`CLAIM` that finds nothing" if register.name == "CLAIM" else "a register"
+        yield f"load of {kind}", name, False, address, 0, 0xf
+        if register.access == "ro":
+            yield "store to a read-only register", name, True, address, HIGHEST, 0xf
+        elif register.name != "SOURCE":  # they are many, and stores to them are all alike
+            yield "store to a register", name, True, address, 0, 0xf
+            yield "store of a byte or half word", name, True, address, 0, 0x1
+    for address in (0x480, 0x614, 0xfffc):
+        yield "load where there is no register", hex(address), False, address, 0, 0xf
+        yield "store where there is no register", hex(address), True, address, HIGHEST, 0xf
+    yield "store to a register", "SOURCE", True, offset("SOURCE", index=31), 0, 0xf
+    yield "store of a byte or half word", "SOURCE", True, offset("SOURCE", index=31), 0, 0xc
+
+
+@cocotb.test()
+async def every_access_stalls_as_the_table_says(dut):
+    pic = await start(dut)
+    table = stall_table()
+    for read_latency, write_latency in ((0, 0), (1, 0), (0, 1), (10, 31), (152, 75)):
+        await pic.csr.write("read_latency", read_latency)
+        await pic.csr.write("write_latency", write_latency)
+        for row, name, write, address, data, mask in accesses():
+            _, stall = await pic.ports[0].access(write, address, data, mask)
+            pic.clock.equal(f"stall of the {row} ({name}) at {read_latency}/{write_latency}", stall,
+                            table[row](read_latency=read_latency, write_latency=write_latency))
+
+
+@cocotb.test()
+async def a_claim_that_finds_a_source_stalls_as_the_table_says(dut):
+    pic = await start(dut)
+    await pic.configure(20, priority=5, edge=True)
+    await pic.write("UNMASK", 20)
+    for read_latency in (0, 1, 30, 600):
+        await pic.csr.write("read_latency", read_latency)
+        await pic.pulse(20)
+        value, stall = await pic.ports[0].access(False, offset("CLAIM"))
+        pic.clock.equal("claimed", value, 0x514)
+        pic.clock.equal("stall", stall, stall_table()["load of `CLAIM` that finds a source"](read_latency=read_latency))
+
+
+@cocotb.test()
+async def the_greatest_latency_stalls_as_the_table_says(dut):
+    pic = await start(dut, read_latency=MAX_LATENCY, write_latency=MAX_LATENCY - 1)
+    table = stall_table()
+    _, stall = await pic.ports[0].access(False, offset("ID"))
+    pic.clock.equal("stall", stall, table["load of a register"](read_latency=MAX_LATENCY))
+    _, stall = await pic.ports[0].access(True, offset("LEVEL"), 7)
+    pic.clock.equal("stall", stall, table["store to a register"](write_latency=MAX_LATENCY - 1))
+    # Jitter comes on top, beyond 16 bits.
+    await pic.csr.write("jitter", MAX_LATENCY)
+    await pic.csr.write("seed", 3)
+    await pic.clock.tick(2)
+    extra = Xorshift(3, ACCESS_SALT).next(MAX_LATENCY)
+    assert extra > 1
+    _, stall = await pic.ports[0].access(False, offset("ID"))
+    pic.clock.equal("stall", stall, table["load of a register"](read_latency=MAX_LATENCY, jitter=extra))
+
+
+@cocotb.test()
+async def a_latency_changed_on_the_way_counts_from_the_next_access(dut):
+    pic = await start(dut, read_latency=50)
+    access = cocotb.start_soon(pic.ports[0].access(False, offset("ID")))
+    await pic.clock.tick(10)
+    await pic.csr.write("read_latency", 5)
+    _, stall = await access
+    pic.clock.equal("stall", stall, 53)
+    _, stall = await pic.ports[0].access(False, offset("ID"))
+    pic.clock.equal("stall", stall, 8)
+
+
+async def jittered(pic, seed, number, write=False):
+    """Stalls of accesses one after the other, from a given seed."""
+    await pic.csr.write("seed", seed)
+    await pic.clock.tick(2)
+    return [(await pic.ports[0].access(write, offset("LEVEL")))[1] for _ in range(number)]
+
+
+@cocotb.test()
+async def jitter_is_uniform_within_its_bound_and_repeats_by_seed(dut):
+    pic = await start(dut, read_latency=4, write_latency=9, jitter=7)
+    first = await jittered(pic, 1, 400)
+    pic.clock.equal("range of loads", (min(first), max(first)), (4 + 3, 4 + 7 + 3))
+    for value in range(7, 15):
+        pic.clock.check(25 <= first.count(value) <= 80, f"{first.count(value)} of 400 stalls are {value}")
+    stores = await jittered(pic, 1, 50, write=True)
+    pic.clock.equal("stores, same seed", stores, [stall + 5 for stall in first[:50]])
+    pic.clock.check(await jittered(pic, 2, 50) != first[:50], "seed 2 gives what seed 1 gave")
+    random = Xorshift(0xdead_beef, ACCESS_SALT)
+    pic.clock.equal("stalls", await jittered(pic, 0xdead_beef, 50), [4 + 3 + random.next(7) for _ in range(50)])
+    # The seed that would stop the generator.
+    pic.clock.check(len(set(await jittered(pic, ACCESS_SALT, 50))) > 4, "the generator stands still")
+    # Time does not matter, and neither do deliveries.
+    await pic.csr.write("seed", 1)
+    await pic.clock.tick(1000)
+    pic.clock.equal("later", [(await pic.ports[0].access(False, offset("LEVEL")))[1] for _ in range(20)], first[:20])
+    await pic.csr.write("jitter", 0)
+    pic.clock.equal("without jitter", await jittered(pic, 1, 20), [7] * 20)
+
+
+@cocotb.test()
+async def harts_take_turns(dut):
+    pic = await start(dut, read_latency=6, write_latency=2)
+    served = []
+
+    async def hart(h, write, number):
+        for _ in range(number):
+            _, stall = await pic.ports[h].access(write, offset("LEVEL"))
+            served.append((h, stall))
+
+    before = await pic.csr.read("stall_cycles")
+    tasks = [cocotb.start_soon(hart(h, h == 3, 10)) for h in range(HARTS)]
+    await Combine(*tasks)
+    order = [h for h, _ in served]
+    # Nobody is served twice while another one waits: from the first turn on, all in the same order.
+    pic.clock.equal("order", order, order[:HARTS] * 10)
+    pic.clock.equal("first turn", sorted(order[:HARTS]), list(range(HARTS)))
+    table = stall_table()
+    load, store = table["load of a register"](read_latency=6), table["store to a register"](write_latency=2)
+    others = {h: 3 * load if h == 3 else 2 * load + store for h in range(HARTS)}
+    for h, stall in served[HARTS:-HARTS]:
+        # The others' accesses, one of each, and its own, less the one cycle that it took to ask again.
+        pic.clock.equal(f"stall of hart {h}", stall, others[h] + (store if h == 3 else load) - 1)
+    pic.clock.equal("stall_cycles", await pic.csr.read("stall_cycles") - before, sum(stall for _, stall in served))
+
+
+@cocotb.test()
+async def a_greedy_hart_delays_another_by_one_access(dut):
+    pic = await start(dut, read_latency=10, write_latency=10)
+    greedy = cocotb.start_soon(hammer(pic, 0, 40))
+    for gap in (3, 1, 14, 7, 20):
+        await pic.clock.tick(gap)
+        _, stall = await pic.ports[2].access(False, offset("ID"))
+        pic.clock.check(13 <= stall <= 26, f"hart 2 stalls {stall} cycles")
+    await greedy
+
+
+async def hammer(pic, h, number):
+    for _ in range(number):
+        await pic.ports[h].access(False, offset("ID"))
+
+
+@cocotb.test()
+async def every_order_of_asking_is_served_round_robin(dut):
+    pic = await start(dut)
+    for harts in itertools.permutations(range(HARTS), 3):
+        # Whoever is asked for last was served last; then two others ask in the same cycle.
+        last, *two = harts
+        await pic.read("ID", last)
+        done = []
+
+        async def ask(h, done=done):
+            await pic.read("ID", h)
+            done.append(h)
+
+        await Combine(*[cocotb.start_soon(ask(h)) for h in two])
+        pic.clock.equal(f"order after {last}", done, sorted(two, key=lambda h: (h - last - 1) % HARTS))
+
+
+@cocotb.test()
+async def totals_count_every_access(dut):
+    pic = await start(dut, read_latency=3, write_latency=8)
+    stalls = 0
+    for h, write, name in [(0, False, "ID"), (1, True, "LEVEL"), (1, False, "CLAIM"), (3, False, "CLAIM"),
+                           (2, True, "EOI"), (2, True, "IPI"), (0, False, "PENDING")]:
+        _, stall = await pic.ports[h].access(write, offset(name))
+        stalls += stall
+    await pic.clock.tick(2)
+    pic.clock.equal("reads", await pic.csr.read("reads"), 4)
+    pic.clock.equal("writes", await pic.csr.read("writes"), 3)
+    pic.clock.equal("stall_cycles", await pic.csr.read("stall_cycles"), stalls)
+    pic.clock.equal("spurious", await pic.csr.read("spurious"), 2)
+
+
+async def cycles_to_irq(pic, up, h=0):
+    """Cycles from the one that has just begun to the one in which the hart's interrupt wire has become `up`."""
+    begin = pic.clock.cycle + 1
+    for _ in range(3 * MAX_LATENCY):
+        await pic.clock.tick()
+        if (pic.irq() >> h & 1) == up:
+            return pic.clock.cycle - begin
+    raise AssertionError(f"cycle {pic.clock.cycle}: the wire of hart {h} does not become {up}")
+
+
+@cocotb.test()
+async def delivery_takes_what_the_table_says(dut):
+    pic = await start(dut)
+    table = stall_table()
+    await pic.configure(16, priority=1)                 # level
+    await pic.configure(17, priority=1, edge=True)
+    await pic.write("ENABLE", 3 << 16)
+    for delay in (0, 1, 2, 100, 1500):
+        await pic.csr.write("delivery_delay", delay)
+        dut.sources.value = 1 << 16
+        pic.clock.equal("rise", await cycles_to_irq(pic, 1),
+                        table["rise of a source's wire to the rise of the hart's"](delivery_delay=delay))
+        dut.sources.value = 0
+        pic.clock.equal("fall", await cycles_to_irq(pic, 0),
+                        table["fall of a level source's wire to the fall of the hart's"]())
+        dut.sources.value = 1 << 17
+        pic.clock.equal("edge", await cycles_to_irq(pic, 1),
+                        table["rise of a source's wire to the rise of the hart's"](delivery_delay=delay))
+        dut.sources.value = 0
+        await pic.write("LEVEL", 15)
+        pic.clock.equal("wire in the cycle of the response", pic.irq(),
+                        int(table["response to what takes the reason away to the fall of the hart's wire"]() > 0))
+        await pic.write("LEVEL", 0)
+        # The response's cycle is over when the access returns.
+        pic.clock.equal("lowered", await cycles_to_irq(pic, 1) + 1,
+                        table["response to what gives a reason to the rise of the hart's wire"](delivery_delay=delay))
+        pic.clock.equal("claimed", await pic.claim(), 17)
+        pic.clock.equal("wire in the cycle of the response", pic.irq(), 0)
+        await pic.write("EOI", 17)
+        await pic.write("RAISE", 1 << 17)
+        pic.clock.equal("raised", await cycles_to_irq(pic, 1) + 1,
+                        table["response to what gives a reason to the rise of the hart's wire"](delivery_delay=delay))
+        await pic.write("CLEAR", 1 << 17)
+        pic.clock.equal("wire in the cycle of the response", pic.irq(), 0)
+
+
+@cocotb.test()
+async def the_greatest_delay_delivers(dut):
+    pic = await start(dut, delivery_delay=MAX_LATENCY)
+    await pic.configure(16, priority=1)
+    await pic.write("ENABLE", 1 << 16)
+    dut.sources.value = 1 << 16
+    begin = pic.clock.cycle + 1
+    await ValueChange(dut.irq)
+    await pic.clock.tick()
+    pic.clock.equal("delivery", pic.clock.cycle - begin,
+                    stall_table()["rise of a source's wire to the rise of the hart's"](delivery_delay=MAX_LATENCY))
+
+
+@cocotb.test()
+async def a_fall_cancels_a_delivery(dut):
+    pic = await start(dut, delivery_delay=20)
+    await pic.configure(16, priority=1)
+    await pic.write("ENABLE", 1 << 16)
+    dut.sources.value = 1 << 16
+    await pic.clock.tick(15)
+    dut.sources.value = 0
+    await pic.clock.tick(3)
+    dut.sources.value = 1 << 16
+    pic.clock.equal("delivery of the second rise", await cycles_to_irq(pic, 1), 22)
+    # A wire that stays up for another reason does not begin anew.
+    await pic.configure(17, priority=2)
+    await pic.write("ENABLE", 3 << 16)
+    dut.sources.value = 3 << 16
+    await pic.clock.tick(5)
+    dut.sources.value = 2 << 16
+    for _ in range(10):
+        await pic.clock.tick()
+        pic.clock.equal("irq", pic.irq(), 1)
+
+
+@cocotb.test()
+async def deliveries_jitter_by_their_own_numbers(dut):
+    pic = await start(dut, delivery_delay=5, jitter=12, seed=9)
+    await pic.configure(16, priority=1)
+    await pic.write("ENABLE", 1 << 16)
+    await pic.csr.write("seed", 9)
+    await pic.clock.tick(2)
+    random = Xorshift(9, DELIVERY_SALT)
+    for _ in range(30):
+        dut.sources.value = 1 << 16
+        pic.clock.equal("delivery", await cycles_to_irq(pic, 1), 5 + random.next(12) + 2)
+        dut.sources.value = 0
+        await pic.read("ID")
+        await pic.clock.tick(2)
+
+
+@cocotb.test()
+async def counters_answer_without_the_link(dut):
+    pic = await start(dut, read_latency=1000)
+    access = cocotb.start_soon(pic.ports[0].access(False, offset("ID")))
+    await pic.clock.tick(5)
+    begin = pic.clock.cycle
+    await pic.bus.read(0)
+    pic.clock.equal("wait of the main bus", pic.clock.cycle - begin - 1, stall_table()["load of a counter (main bus)"]())
+    await access
+
+
+def test_link():
+    bench.simulate(make, HARTS)
+
+
+@pytest.mark.parametrize("name", ["read_latency", "write_latency", "delivery_delay", "jitter"])
+def test_times_are_checked_and_become_reset_values(name):
+    for value in (-1, MAX_LATENCY + 1):
+        with pytest.raises(ValueError, match=f"PIC .* of {value} cycles is not in 0 to 65535"):
+            Link(1, **{name: value})
+    assert getattr(Link(1, **{name: MAX_LATENCY}), name).storage.reset.value == MAX_LATENCY
+
+
+@pytest.mark.parametrize("harts", [0, 9])
+def test_number_of_harts_is_checked(harts):
+    with pytest.raises(ValueError, match=f"PIC for {harts} harts cannot be built: 1 to 8"):
+        Link(harts)
+
+
+def test_every_row_of_the_stall_table_is_measured():
+    used = {row for row, *_ in accesses()} | set(re.findall(r'table(?:\(\))?\["([^"]+)"\]', Path(__file__).read_text()))
+    assert set(stall_table()) == used
+    assert {name.split(".")[-1].split("[")[0] for _, name, *_ in accesses()} >= {r.name for r in REGISTERS.registers}
+    assert len([name for row, name, *_ in accesses() if row.startswith("load") and "SOURCE[" in name]) == SOURCES
+    assert all(any(name == f"CONTEXT[7].{register}" for _, name, *_ in accesses()) for register in CONTEXT)
