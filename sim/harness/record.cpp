@@ -114,11 +114,8 @@ void Simulation::write_record()
     reason.empty() ? json.null("reason") : json.string("reason", reason);
     json.number("cycles", ended).real("simulated_seconds", double(ended) / CLOCK_HZ);
 
-    json.object("window").boolean("from_probes", watch.has_window).number("count", watch.window_count);
-    if (watch.window_count)
-        json.number("begin", watch.window_began).number("end", watch.window_ended);
-    else
-        json.null("begin").null("end");
+    json.object("window").boolean("from_probes", watch.window_by_target).number("count", watch.window_count);
+    json.number("begin", watch.window_began).number("end", watch.window_ended);
     json.number("cycles", watch.window_cycles).end_object();
 
     json.array("harts");

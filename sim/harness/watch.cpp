@@ -35,7 +35,6 @@ Watch::Watch(unsigned hart_count, const Image &image, const uint8_t *ram)
     }
     for (const ProbePoint &probe : image.probes) {
         marks[probe.pc].push_back(probe.kind);
-        has_window |= probe.kind == WINDOW_BEGIN;
         switch_probe |= probe.kind == THREAD_SWITCH;
     }
     for (const auto &[pc, kinds] : marks)
@@ -44,8 +43,7 @@ Watch::Watch(unsigned hart_count, const Image &image, const uint8_t *ram)
         unnamed.push_back(std::make_unique<Thread>(Thread{UNNAMED, 0, std::vector<Level>(1)}));
         hart.thread = unnamed.back().get();
     }
-    if (!has_window)
-        open_window(0);
+    open_window(0);
 }
 
 void Watch::log_to(const std::string &path)
@@ -169,11 +167,18 @@ void Watch::probe(unsigned hart, uint32_t kind, uint32_t pc, uint64_t cycle)
         level.primitive = Level::NONE;
         break;
     case WINDOW_BEGIN:
+        if (!window_by_target) { // until here the whole run was the window
+            window_by_target = true;
+            window = false;
+            window_count = 0;
+            for (Hart &each : harts)
+                each.statistics = Statistics();
+        }
         if (!window)
             open_window(cycle);
         break;
     case WINDOW_END:
-        if (window)
+        if (window && window_by_target)
             close_window(cycle);
         break;
     case CRIT_QUEUED:

@@ -110,7 +110,7 @@ class Watch {
     void write_hart(Json &json, const Hart &hart) const;
 
     std::vector<Hart> harts;
-    bool has_window = false;
+    bool window_by_target = false; // a window probe was passed; else the whole run is the window
     uint64_t window_count = 0, window_began = 0, window_ended = 0, window_cycles = 0;
     bool active = false; // something happened that is no idling: set here and by the main loop, cleared by Hang
     OutFile log;

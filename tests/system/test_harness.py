@@ -521,6 +521,28 @@ def test_whole_run_is_the_window_without_probes(play):
     assert record["window"] == {"from_probes": False, "count": 1, "begin": 0, "end": end + 1, "cycles": end + 1}
 
 
+def test_whole_run_is_the_window_while_none_began(play):
+    script = marked(window=True)
+    at(script, 5, "p6")
+    script.trap(2)
+    end = script.exit()
+    run = play(script)
+    assert run.record["window"] == {"from_probes": False, "count": 1, "begin": 0, "end": end + 1, "cycles": end + 1}
+    assert run.statistics()["traps"] == 1
+
+
+def test_windows_add_up(play):
+    script = marked(window=True)
+    for begin, end in ((10, 20), (30, 37)):
+        at(script, begin, "p5")
+        script.trap(2)
+        at(script, end, "p6")
+    script.exit()
+    run = play(script)
+    assert run.record["window"] == {"from_probes": True, "count": 2, "begin": 30, "end": 37, "cycles": 17}
+    assert run.statistics()["traps"] == 2
+
+
 def test_probes_that_share_an_address_come_in_order(play):
     s = Script()
     s.mark("p0", ENTER, ENTERED, LEAVE, LEFT, LEAVE)
