@@ -83,6 +83,20 @@ REWRITES = (
             "    val ioStoreWaits = mmuRsp.isIoAccess && !interlock.HartIo.isPosted(mmuRsp.physicalAddress)\n"),
     Rewrite("ip/DataCache.scala", "io.cpu.writeBack.accessError := !request.wr && isLast &&",
             "io.cpu.writeBack.accessError := (!request.wr && isLast || ioStoreWaits && !isExternalAmo && rspSync) &&"),
+    # A load whose line is invalidated again and again gets its word from memory instead.
+    Rewrite("ip/DataCache.scala", "    io.cpu.writeBack.keepMemRspData := False\n",
+            "    val refilled = RegInit(False)\n"
+            "    refilled clearWhen(io.cpu.writeBack.isValid && (waysHit || io.cpu.writeBack.isFiring))\n"
+            "    val loadPastCache = refilled && !request.wr && !waysHit\n"
+            "    bypassCache setWhen(loadPastCache)\n"
+            "    io.cpu.writeBack.keepMemRspData := False\n"),
+    Rewrite("ip/DataCache.scala", "} elsewhen(mmuRsp.isIoAccess || isExternalLsrc) {",
+            "} elsewhen(mmuRsp.isIoAccess || isExternalLsrc || loadPastCache) {"),
+    Rewrite("ip/DataCache.scala", "    when(done){\n      valid := False\n",
+            "    when(done){\n      valid := False\n      stageB.refilled := True\n"),
+    # An error in the last beat of a line does not spoil the next line.
+    Rewrite("ip/InstructionCache.scala", "hadError.setWhen(io.mem.rsp.error)\n",
+            "hadError.setWhen(io.mem.rsp.error && wordIndex =/= wordIndex.maxValue)\n"),
     # FENCE.I empties the instruction cache from execute, where FenceIPlugin holds it.
     Rewrite("plugin/IBusCachedPlugin.scala", "val flushStage = decode\n", "val flushStage = execute\n"),
     # MPRV accesses are checked with the privilege they are made for.

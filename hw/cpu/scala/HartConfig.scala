@@ -86,6 +86,7 @@ object HartConfig {
     new CsrPlugin(csr(hartId)),
     new BranchPlugin(earlyBranch = true, catchAddressMisaligned = true),
     new FenceIPlugin,
+    new AcquirePlugin,
     new ProbePlugin
   ))
 

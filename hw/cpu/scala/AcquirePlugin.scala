@@ -1,0 +1,34 @@
+package interlock
+
+import spinal.core._
+import spinal.lib._
+import vexriscv._
+import vexriscv.plugin._
+
+/** Makes LR, SC and AMO with the aq bit order the loads behind them.
+  *
+  * These go past the cache to memory, while the load behind them waits one stage back with what it has read from the
+  * cache already: for as long as the atomic took, invalidations could not reach it, and it would go on with an old value.
+  * Here what follows an acquire is fetched again. An invalidation that memory ordered before the atomic's response is on
+  * its way to the cache before that response, takes 4 cycles there, and is done before the load can read again.
+  */
+class AcquirePlugin extends Plugin[VexRiscv] {
+  private var refetch : Flow[UInt] = null
+
+  override def setup(pipeline : VexRiscv) : Unit = {
+    refetch = pipeline.service(classOf[JumpService]).createJumpInterface(pipeline.writeBack, -30)
+  }
+
+  override def build(pipeline : VexRiscv) : Unit = {
+    import pipeline.config._
+    import pipeline.writeBack._
+
+    val dBus = pipeline.service(classOf[DBusCachedPlugin])
+    val atomic = input(dBus.MEMORY_LRSC) || input(dBus.MEMORY_AMO)
+    refetch.valid := arbitration.isFiring && input(dBus.MEMORY_ENABLE) && atomic && input(INSTRUCTION)(26)
+    refetch.payload := input(PC) + 4
+    when(refetch.valid) {
+      arbitration.flushNext := True
+    }
+  }
+}

@@ -1,0 +1,100 @@
+"""Bare-metal proofs on the bare cluster: each program checks itself and says where it failed."""
+
+import pytest
+
+from tests.system.cpu.cluster_bench import passes, run
+
+HARTS = [1, 2, 4]
+
+
+@pytest.mark.parametrize("harts", HARTS)
+def test_all_harts_boot(harts):
+    assert passes("boot", harts)["hart"] in range(harts)
+
+
+@pytest.mark.parametrize("harts", HARTS)
+@pytest.mark.parametrize("jitter", [0, 9])
+def test_atomics_are_exact_under_contention(harts, jitter):
+    passes("atomics", harts, jitter=jitter, seed=harts)
+
+
+@pytest.mark.parametrize("harts, jitter", [(2, 0), (2, 13), (4, 7)])
+def test_memory_order(harts, jitter):
+    passes("litmus", harts, jitter=jitter, seed=jitter + 1)
+
+
+@pytest.mark.parametrize("harts, latency, jitter", [(1, 0, 0), (1, 150, 0), (2, 8, 9), (4, 8, 0)])
+def test_fence_i_holds_for_the_next_instruction(harts, latency, jitter):
+    passes("fencei", harts, latency=latency, jitter=jitter)
+
+
+@pytest.mark.parametrize("harts", HARTS)
+def test_cycle_and_instruction_counters(harts):
+    passes("counters", harts)
+
+
+@pytest.mark.parametrize("harts", HARTS)
+def test_wfi_waits(harts):
+    passes("wfi", harts)
+
+
+@pytest.mark.parametrize("harts", HARTS)
+def test_each_interrupt_is_taken_once(harts):
+    assert passes("interrupts", harts)["traps"] == 60
+
+
+@pytest.mark.parametrize("harts", HARTS)
+def test_clint_registers(harts):
+    passes("clint", harts)
+
+
+@pytest.mark.parametrize("harts", HARTS)
+def test_faults_from_user_mode_reach_machine_mode(harts):
+    passes("sv32", harts)
+
+
+@pytest.mark.parametrize("harts", [1, 2])
+def test_mprv_takes_the_privilege_in_mpp(harts):
+    passes("mprv", harts)
+
+
+@pytest.mark.parametrize("harts", [1, 2])
+def test_supervisor_mode_and_delegation(harts):
+    passes("supervisor", harts)
+
+
+@pytest.mark.parametrize("harts", [1, 2])
+def test_bus_errors_trap_precisely(harts):
+    passes("errors", harts)
+
+
+@pytest.mark.parametrize("harts", HARTS)
+def test_private_io_port(harts):
+    passes("hart_io", harts)
+
+
+@pytest.mark.parametrize("harts", [2, 4])
+def test_a_stalled_hart_stalls_only_itself(harts):
+    passes("waiting", harts)
+
+
+@pytest.mark.parametrize("harts, seed", [(1, 1), (2, 2), (2, 3), (4, 4), (4, 5)])
+def test_random_mix_of_accesses(harts, seed):
+    passes("mixed", harts, jitter=11, seed=seed, SEED=seed)
+
+
+@pytest.mark.parametrize("harts", HARTS)
+def test_dma_is_coherent(harts):
+    passes("dma", harts, jitter=5)
+
+
+def test_a_failed_check_fails_the_run():
+    result = run("broken", 1)
+    assert result.status == 1
+    assert "broken.c:6 got 2 wanted 3" in result.text
+
+
+def test_a_hang_is_told():
+    result = run("broken", 1, max_cycles=20_000, HANG=1)
+    assert result.status == 124
+    assert "no end after 20000 cycles" in result.text
