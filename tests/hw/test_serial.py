@@ -453,6 +453,20 @@ async def errors_stay_until_read(dut):
 
 
 @in_simulator
+async def framing_error_is_no_break(dut):
+    """One high bit anywhere, that of parity too, makes it a framing error only."""
+    port = await Port.start(dut)
+    await port.configure(8, Format(8, "odd"))
+    for character in (0, 1, 0x80):
+        for errors in (FE, FE | PE):
+            wave = port.format.wave(character, errors)[:-1]
+            nothing_high = not any(level for level, _ in wave)
+            assert nothing_high == (character == 0 and errors == FE | PE)
+            await port.send((character, errors))
+            await port.expect(LSR=IDLE | DR | errors | FIFO_ERROR | (BI if nothing_high else 0), RBR=character)
+
+
+@in_simulator
 async def errors_shown_once(dut):
     """In whatever cycle a read of LSR meets the arrival of a character, exactly one read shows its error."""
     port = await Port.start(dut)
@@ -563,6 +577,29 @@ async def overrun_without_fifo(dut):
     await port.send(2, 3)
     await port.expect(RXCOUNT=1, OVERRUNS=2, LSR=IDLE | DR | OE, RBR=3)
     await port.expect(LSR=IDLE, RXCOUNT=0)
+
+
+@in_simulator
+async def overrun_meets_read(dut):
+    """In whatever cycle a read makes room for a character: it is received, or its loss is counted."""
+    port = await Port.start(dut)
+    for fcr, depth in ((FIFOS, DEPTH), (0, 1)):
+        await port.configure(4, fcr=fcr)
+        lost = set()
+        for delay in range(12):
+            before = await port.read("OVERRUNS")
+            await port.send(*range(depth))
+            sending = cocotb.start_soon(port.send(0x5b))
+            await cycles(9.5 * port.bit + delay - 4)
+            got = [await port.read("RBR")]
+            await sending
+            while await port.read("LSR") & DR:
+                got.append(await port.read("RBR"))
+            overruns = await port.read("OVERRUNS") - before
+            assert len(got) + overruns == depth + 1
+            assert got == list(range(depth)) + [0x5b] * (not overruns) or depth == overruns == 1 and got == [0x5b]
+            lost.add(overruns)
+        assert lost == {0, 1}
 
 
 @in_simulator
@@ -951,12 +988,12 @@ async def random_traffic(dut, prefix, depth, seed):
     async def receive():
         for _ in range(rng.randrange(1, 8)):
             errors = rng.choice([0, 0, 0, FE, BI | FE, PE if port.format.parity else 0])
-            character = 0 if errors & BI else rng.getrandbits(port.format.word)
+            character = 0 if errors & BI else rng.choice([0, rng.getrandbits(port.format.word)])
             if errors & BI and port.format.parity in ("odd", "mark"):
                 errors |= PE
-            if not character and errors & FE and (errors & PE or port.format.parity not in ("odd", "mark")):
-                errors |= BI  # nothing but low: that is what a break is
             await port.send((character, errors))
+            if errors & FE and not any(level for level, _ in port.format.wave(character, errors)[:-1]):
+                errors |= BI  # nothing but low: that is what a break is
             if not model.mcr & loop:
                 model.receive(character, errors)
 
