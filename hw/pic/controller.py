@@ -166,7 +166,7 @@ class OffChipPIC(LiteXModule):
         for name, value in values.items():
             self.comb += If(addressed(name), link.read_data.eq(value))
 
-        # Writes: a byte that is not stored counts as 0 in a mask or number, and leaves a register's bits ----------------
+        # Writes: a byte that is not stored counts as 0 in a mask or number, and leaves a register's bits --------------
 
         stored = Cat(*[Replicate(link.mask[i], 8) for i in range(4)])
         data   = Signal(32)

@@ -35,16 +35,19 @@ class Accounting(LiteXModule):
         self.dropped = Signal(SOURCES)  # i: latches cleared in this cycle: what waits in the next one is another arrival
         self.claim   = Signal()         # i: pulse: a source is claimed; at most every third cycle
         self.claimed = Signal(ROUND_BITS)  # i: its number
+        self.now     = Signal(TIME_BITS)   # o: cycles since reset
         self.lost    = CSRStatus(64, description="Arrivals that the counters of the PIC could not count. "
             "0 unless the core was built to keep less than can happen.")
 
         # # #
 
-        now  = Signal(TIME_BITS)
-        slot = now[:ROUND_BITS]
+        now  = self.now
+        slot = now[:ROUND_BITS]       # the source that is visited,
+        visited = Signal(ROUND_BITS)  # and the one before
         self.sync += [
             now.eq(now + 1),
-            If(slot == SOURCES - 1,
+            visited.eq(slot),
+            If(visited == SOURCES - 1,
                 self.ready.eq(1)
             )
         ]
@@ -92,7 +95,7 @@ class Accounting(LiteXModule):
         if burst_bits < ROUND_BITS:
             self.sync += self.lost.status.eq(self.lost.status + sum(overflow))
 
-        # The visit: arrivals go to their counters, the beginning of a wait to a memory of full times -------------------
+        # The cycle after the visit: arrivals go to their counters, the beginning of a wait to a memory of full times ----
 
         arrivals   = Memory(64, SOURCES)  # rises, merged
         beginnings = Memory(TIME_BITS, SOURCES)
@@ -104,34 +107,39 @@ class Accounting(LiteXModule):
             self.specials += port
             return port
 
-        visited = port(arrivals, write=True)
-        began   = port(beginnings, write=True)
-        rises, merges = visited.dat_r[:32], visited.dat_r[32:]
-        visited_phase   = Signal(ROUND_BITS)
         visited_arrived = Signal(burst_bits)
         visited_merged  = Signal(burst_bits)
-        began_round = Signal(TIME_BITS - ROUND_BITS)
-        new_rises  = Signal(32)
-        new_merges = Signal(32)
-        self.comb += [
+        visited_recent  = Signal()
+        visited_phase   = Signal(ROUND_BITS)
+        visited_round   = Signal(TIME_BITS - ROUND_BITS)
+        self.sync += [
             visited_arrived.eq(Array(arrived)[slot]),
             visited_merged.eq(Array(merged)[slot]),
-            new_rises.eq(rises + visited_arrived),
-            new_merges.eq(merges + visited_merged),
-            visited.adr.eq(slot),
-            visited.we.eq(1),
-            If(self.ready,
-                visited.dat_w.eq(Cat(new_rises, new_merges))
-            ),
-            # The wait began 1 to 32 cycles ago.
+            visited_recent.eq(Array(recent)[slot]),
             visited_phase.eq(Array(phase)[slot]),
-            began.adr.eq(slot),
-            began.we.eq(Array(recent)[slot]),
-            began.dat_w.eq(Cat(visited_phase, began_round)),
-            began_round.eq(now[ROUND_BITS:] - (visited_phase >= slot)),
+            visited_round.eq(now[ROUND_BITS:]),
+        ]
+        arrival   = port(arrivals, write=True)
+        beginning = port(beginnings, write=True)
+        new_rises   = Signal(32)
+        new_merges  = Signal(32)
+        began_round = Signal(TIME_BITS - ROUND_BITS)
+        self.comb += [
+            new_rises.eq(arrival.dat_r[:32] + visited_arrived),
+            new_merges.eq(arrival.dat_r[32:] + visited_merged),
+            arrival.adr.eq(visited),
+            arrival.we.eq(1),
+            If(self.ready,
+                arrival.dat_w.eq(Cat(new_rises, new_merges))
+            ),
+            # The wait began 1 to 32 cycles before the visit.
+            began_round.eq(visited_round - (visited_phase >= visited)),
+            beginning.adr.eq(visited),
+            beginning.we.eq(visited_recent),
+            beginning.dat_w.eq(Cat(visited_phase, began_round)),
         ]
 
-        # A claim: in the next cycle its wait is known, in the one after that it is counted ------------------------------
+        # A claim: in the next cycle its wait is known, in the one after that it is counted ----------------------------
 
         first  = Signal()
         source = Signal(ROUND_BITS)

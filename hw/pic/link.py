@@ -10,6 +10,7 @@ from litex.gen import LiteXModule
 from litex.soc.interconnect.csr import CSRStatus, CSRStorage
 
 from hw.common.hart_io import HartIO
+from hw.common.jitter import Jitter
 from hw.pic.registers import MAX_HARTS
 
 LATENCY_WIDTH = 16
@@ -21,43 +22,6 @@ ADDRESS_WIDTH = 16
 # What the seed is combined with, so that the two generators differ and a small seed does not begin with small numbers.
 ACCESS_SALT = 0x9e37_79b9
 DELIVERY_SALT = 0x7f4a_7c15
-
-
-class Jitter(LiteXModule):
-    """Uniform random numbers from 0 to `bound`, the high half of a 32-bit xorshift register scaled by a multiplier.
-
-    The register is Marsaglia's generator (Xorshift RNGs, J. Stat. Software 8(14), 2003; shifts 13, 17, 5), which is a
-    linear feedback shift register that moves 32 places at once. It advances only when a number is taken, so the n-th
-    number depends on the seed alone.
-    """
-    def __init__(self, salt):
-        self.seed  = Signal(32)             # i: loaded combined with `salt`
-        self.load  = Signal()               # i: pulse: begin anew from `seed`
-        self.bound = Signal(LATENCY_WIDTH)  # i: the greatest number wanted
-        self.take  = Signal()               # i: pulse: `value` is used in this cycle
-        self.value = Signal(LATENCY_WIDTH)  # o: the next number
-
-        # # #
-
-        state  = Signal(32, reset=salt)
-        first  = Signal(32)
-        second = Signal(32)
-        seeded = Signal(32)
-        range_ = Signal(LATENCY_WIDTH + 1)
-        scaled = Signal(16 + LATENCY_WIDTH + 1)  # Verilog makes a product as wide as where it goes
-        self.comb += [
-            range_.eq(self.bound + 1),
-            scaled.eq(state[16:] * range_),
-            self.value.eq(scaled[16:]),
-            first.eq(state ^ (state << 13)),
-            second.eq(first ^ (first >> 17)),
-            seeded.eq(self.seed ^ salt),
-        ]
-        self.sync += If(self.load,
-            state.eq(Mux(seeded == 0, salt, seeded))
-        ).Elif(self.take,
-            state.eq(second ^ (second << 5))
-        )
 
 
 class Link(LiteXModule):

@@ -111,7 +111,7 @@ class Model:
         self.access_random = Xorshift(seed, ACCESS_SALT)
         self.delivery_random = Xorshift(seed, DELIVERY_SALT)
 
-    # What follows from the state ---------------------------------------------------------------------------------------
+    # What follows from the state --------------------------------------------------------------------------------------
 
     def get(self, source, name):
         """A field of a source's register."""
@@ -149,7 +149,7 @@ class Model:
         """The source to claim among a mask of candidates, or None."""
         return max(bits(candidates), key=lambda s: (self.get(s, "PRIORITY"), -s), default=None)
 
-    # Registers ---------------------------------------------------------------------------------------------------------
+    # Registers --------------------------------------------------------------------------------------------------------
 
     def decode(self, hart, address):
         """(register name, its context or index) of an address; (None, None) where there is no register."""
@@ -222,7 +222,7 @@ class Model:
         """End of interrupt."""
         self.in_service[context] &= ~mask
 
-    # Accounting --------------------------------------------------------------------------------------------------------
+    # Accounting -------------------------------------------------------------------------------------------------------
 
     def count_claim(self, source):
         """A claim in this cycle."""
@@ -239,7 +239,7 @@ class Model:
             self.counts[s].rises += number
             self.counts[s].merged += number - 1 + (pending >> s & 1)
 
-    # One cycle ---------------------------------------------------------------------------------------------------------
+    # One cycle --------------------------------------------------------------------------------------------------------
 
     def next_hart(self, requests):
         """Whom the link takes next of a set of harts."""

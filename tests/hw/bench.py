@@ -52,7 +52,7 @@ PERIOD_NS = 2
 BUILD_ARGS = ["-Wno-fatal", "-Wno-lint", "-Wno-style", "-O3", "-CFLAGS", "-O1"]
 
 
-# Building and running, in pytest's process -----------------------------------------------------------------------------
+# Building and running, in pytest's process ----------------------------------------------------------------------------
 
 def verilog(module, ios):
     """The module as Verilog text named `top`, with the signals and records of `ios` as ports of their names there."""
@@ -146,7 +146,7 @@ def failed_tests(results, log):
     return failures and [*failures, log[-6000:]]
 
 
-# In the simulator's process --------------------------------------------------------------------------------------------
+# In the simulator's process -------------------------------------------------------------------------------------------
 
 def arguments():
     """The arguments that simulate() passed to make(), as a list."""

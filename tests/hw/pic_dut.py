@@ -38,7 +38,7 @@ class Pic:
         link = Link(harts)
         self.csr = bench.CsrBus(dut, self.clock, bench.csr_layout(link, OffChipPIC(link)))
         self.bus = bench.WishboneBus(dut, "counters", self.clock)
-        await self.clock.tick(32)
+        await self.clock.tick(33)
         for name, value in csrs.items():
             await self.csr.write(name, value)
         return self

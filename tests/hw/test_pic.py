@@ -26,7 +26,7 @@ async def start(dut, **csrs):
     return await Pic.start(dut, harts(), **csrs)
 
 
-# Registers --------------------------------------------------------------------------------------------------------------
+# Registers ------------------------------------------------------------------------------------------------------------
 
 def register_at(name):
     """(register, context by number or None, index) of a name that REGISTERS.places() gives."""
@@ -171,7 +171,7 @@ async def mask_and_unmask_are_one_store_each(dut):
     pic.clock.equal("enable", await pic.read("ENABLE"), enabled & ~(1 << 7))
 
 
-# Sources ----------------------------------------------------------------------------------------------------------------
+# Sources --------------------------------------------------------------------------------------------------------------
 
 async def irq_is(pic, mask):
     """Check the wires of all harts, once all is through."""
@@ -311,7 +311,7 @@ async def raise_works_for_every_source(dut):
             pic.clock.equal("not again", await pic.claim(), None)
 
 
-# Priorities and nesting -------------------------------------------------------------------------------------------------
+# Priorities and nesting -----------------------------------------------------------------------------------------------
 
 @cocotb.test()
 async def only_a_greater_priority_is_delivered(dut):
@@ -392,7 +392,7 @@ async def disabled_sources_wait(dut):
     pic.clock.equal("claimed", await pic.claim(), 21)
 
 
-# Several harts ----------------------------------------------------------------------------------------------------------
+# Several harts --------------------------------------------------------------------------------------------------------
 
 @cocotb.test()
 async def a_source_goes_to_the_hart_it_is_routed_to(dut):
@@ -492,7 +492,7 @@ async def ipis_reach_the_harts_in_the_mask(dut):
     pic.clock.equal("merged", counts.merged, 1)
 
 
-# Accounting -------------------------------------------------------------------------------------------------------------
+# Accounting -----------------------------------------------------------------------------------------------------------
 
 @cocotb.test()
 async def waits_are_counted_to_the_cycle(dut):
@@ -577,7 +577,7 @@ async def no_access_before_the_counters_are_cleared(dut):
     clock = await bench.start(dut, sources=0)
     port = bench.HartPort(dut, "port0", clock)
     _, stall = await port.access(False, offset("ID"))
-    clock.check(3 <= stall <= 3 + 32, f"the first access after reset stalls {stall} cycles")
+    clock.check(3 < stall <= 3 + 33, f"the first access after reset stalls {stall} cycles")
 
 
 @pytest.mark.parametrize("harts", [1, 2, 4])

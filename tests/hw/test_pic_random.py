@@ -8,8 +8,9 @@ import random
 import cocotb
 import pytest
 
+from hw.pic.controller import highest
 from hw.pic.model import Command, Model, bits
-from hw.pic.registers import CONTEXT, REGISTERS, SOURCES
+from hw.pic.registers import CONTEXT, IPI_SOURCE, REGISTERS, SOURCES
 from tests.hw import bench
 from tests.hw.pic_dut import Pic, build, offset
 
@@ -125,7 +126,7 @@ async def compare(pic, rng, model, mutants):
             try:
                 found = not matches(mutant.step(sources, offered))
             except (KeyError, IndexError, TypeError):
-                found = True  # it has gone so far astray that the stimulus makes no sense to it
+                found = True  # it went so far astray that the accesses make no sense to it
             if found:
                 alive.remove(mutant)
         for h in harts:
@@ -179,7 +180,7 @@ async def compare(pic, rng, model, mutants):
     return alive
 
 
-# Planted faults: each is a model that is wrong in one way ---------------------------------------------------------------
+# Planted faults: each is a model that is wrong in one way -------------------------------------------------------------
 
 class TieGoesToTheLast(Model):
     def best(self, candidates):
@@ -323,7 +324,19 @@ FAULTS = [fault for fault in list(globals().values())
           if isinstance(fault, type) and issubclass(fault, Model) and fault is not Model]
 
 
-# Runs -------------------------------------------------------------------------------------------------------------------
+# Runs -----------------------------------------------------------------------------------------------------------------
+
+def last_of_equals(priorities):
+    """controller.highest, but wrong: of several that are equal, the last one."""
+    priority, place = highest(priorities[::-1])
+    return priority, len(priorities) - 1 - place
+
+
+RTL_FAULTS = {  # what is replaced in the RTL's source, and by what
+    "hw.pic.controller.highest": last_of_equals,
+    "hw.pic.controller.IPI_SOURCE": IPI_SOURCE + 1,
+}
+
 
 def make(harts, seed, faults):
     return build(harts)
@@ -347,3 +360,10 @@ def test_random_traffic_matches_the_model(harts, seed):
 @pytest.mark.parametrize("seed", [4, 5])
 def test_every_planted_fault_is_found(seed):
     bench.simulate(make, 2, seed, True)
+
+
+@pytest.mark.parametrize("part", RTL_FAULTS)
+def test_a_planted_fault_of_the_rtl_is_found(part, monkeypatch):
+    monkeypatch.setattr(part, RTL_FAULTS[part])
+    with pytest.raises(pytest.fail.Exception, match="matches_the_model: cycle .* is expected, but"):
+        bench.simulate(make, 2, 6, False)
