@@ -4,10 +4,9 @@ Every hart has a port; the link carries one access at a time and takes the harts
 software can move the controller further away between two measurements. README.md has the table of stall cycles.
 """
 
-from migen import Array, Case, Cat, If, Mux, Signal
-
 from litex.gen import LiteXModule
 from litex.soc.interconnect.csr import CSRStatus, CSRStorage
+from migen import Array, Case, Cat, If, Mux, Signal
 
 from hw.common.hart_io import HartIO
 from hw.common.jitter import Jitter

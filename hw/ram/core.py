@@ -9,12 +9,13 @@ from litex.gen import LiteXModule
 from litex.soc.interconnect.csr import CSRStorage
 from migen import READ_FIRST, If, Memory, Signal
 
-from hw.ram.jitter import Jitter
+from hw.common.jitter import Jitter
 
 DATA_WIDTH = 64
 OUTSTANDING = 32         # reads that a port can have under way
 READ_CYCLES = 2          # from command to data when latency and jitter are 0
 DELAY_WIDTH = 16
+SALTS = (0x2545_f491, 0x9068_ffff, 0x6c07_8965, 0x1b87_3593)  # of the ports' random sequences
 # The clock that read data is held back by wraps around; a read waits at most for the longest latency and jitter, and
 # for the reads before it.
 NOW_WIDTH = DELAY_WIDTH + 3
@@ -30,13 +31,15 @@ class MainRAM(LiteXModule):
     def __init__(self, size, read_latency=8, modes=("both", "both")):
         if size < DATA_WIDTH // 8 * 2 or size & (size - 1):
             raise ValueError(f"main RAM of {size} bytes: give a power of two, at least {DATA_WIDTH // 8 * 2}")
+        if len(modes) > len(SALTS):
+            raise ValueError(f"main RAM with {len(modes)} ports: it has at most {len(SALTS)}")
         self.ports = [LiteDRAMNativePort(mode, address_width=32, data_width=DATA_WIDTH) for mode in modes]
 
         self.read_latency = CSRStorage(DELAY_WIDTH, reset=read_latency, description="Cycles that the data of a read is "
             f"held back, beyond the {READ_CYCLES} that the memory takes. For reads from now on.")
         self.jitter = CSRStorage(DELAY_WIDTH, description="Most cycles by which a read is late at random, on top of "
             "`read_latency`; 0 for none. Reads of a port never overtake each other.")
-        self.seed = CSRStorage(32, reset=1, description="A write starts each port's random sequence again from this "
+        self.seed = CSRStorage(32, description="A write starts each port's random sequence again from this "
             "number (and the port's), so that a run with jitter can be repeated.")
 
         # # #
@@ -45,10 +48,10 @@ class MainRAM(LiteXModule):
         memory = Memory(DATA_WIDTH, size // (DATA_WIDTH // 8), name="main_ram_storage")
         self.specials += memory
         for i, port in enumerate(self.ports):
-            jitter = Jitter(salt=i)
+            jitter = Jitter(SALTS[i])
             self.add_module(f"jitter{i}", jitter)
             self.comb += [
-                jitter.limit.eq(self.jitter.storage),
+                jitter.bound.eq(self.jitter.storage),
                 jitter.seed.eq(self.seed.storage),
                 jitter.load.eq(self.seed.re),
             ]
@@ -70,7 +73,7 @@ class MainRAM(LiteXModule):
             read.eq(port.cmd.valid & ~port.cmd.we & (count != OUTSTANDING)),
             port.cmd.ready.eq(read | write),
             port.wdata.ready.eq(write),
-            jitter.step.eq(read),
+            jitter.take.eq(read),
         ]
         writes = port.mode == "both"
         access = memory.get_port(write_capable=writes, we_granularity=8 if writes else 0, has_re=True, mode=READ_FIRST)

@@ -224,7 +224,7 @@ def simulate(folder, config, image, baud=CONSOLE_BAUD):
                            "--uart0-baud", str(baud), "--max-cycles", "20000000"], capture_output=True, text=True)
     assert done.returncode in (0, 1), done.stderr
     record = json.loads((folder / "out" / "run.json").read_text())
-    return record["exit"]["code"], (folder / "out" / "console.txt").read_text()
+    return record["exit"]["code"], (folder / "out" / "console.txt").read_bytes().decode()
 
 
 @pytest.mark.parametrize("harts", HARTS)
