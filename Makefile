@@ -13,7 +13,7 @@ unexport VERILATOR_ROOT
 PYTEST = $(VENV)/python -m pytest --verbose --numprocesses $(JOBS) --dist loadfile --durations 15 $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-unit test-hw test-system test-kernel docs lint lock clean distclean
+.PHONY: help setup run test test-unit test-hw test-kernel test-system docs lint lock clean distclean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,7 @@ lock: setup ## renew setup/requirements.lock from setup/requirements.in
 	build/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-header \
 		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options \
 		--output-file setup/requirements.lock setup/requirements.in
+	sed -i '1i # Made by `make lock` from setup/requirements.in; do not edit.' setup/requirements.lock
 
 clean: ## remove what was built, results too
 	rm -rf build
