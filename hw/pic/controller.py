@@ -3,9 +3,8 @@
 from functools import reduce
 from operator import or_
 
-from migen import Array, Cat, If, Mux, Replicate, Signal
-
 from litex.gen import LiteXModule
+from migen import Array, Cat, If, Mux, Replicate, Signal
 
 from hw.pic.counters import Accounting
 from hw.pic.registers import CONTEXT_STRIDE, IPI_SOURCE, MAX_HARTS, REGISTERS, SOURCES, VERSION, source_reset
@@ -97,7 +96,7 @@ class OffChipPIC(LiteXModule):
                 link.wires[h].eq(deliverable[h] != 0),
             ]
 
-        # Access: decoded, and the candidates for a claim taken, in the cycle of `select`; done in that of `effect` -------
+        # Access: decoded, and the candidates of a claim taken, in the cycle of `select`; done in that of `effect` -----
 
         contexts   = REGISTERS.aliases[0]
         word       = link.address[2:]

@@ -6,11 +6,10 @@ how many of them merged, and in which cycle of the round it began to wait. Claim
 at a time) and are counted as they come.
 """
 
-from migen import Array, Case, Cat, If, Memory, Mux, Signal
-
 from litex.gen import LiteXModule
 from litex.soc.interconnect import wishbone
 from litex.soc.interconnect.csr import CSRStatus
+from migen import Array, Case, Cat, If, Memory, Mux, Signal
 
 from hw.pic.registers import COUNTERS, SOURCES
 
@@ -32,7 +31,7 @@ class Accounting(LiteXModule):
         self.raises  = Signal(SOURCES)  # i: interrupts that software raises in this cycle
         self.pending = Signal(SOURCES)  # i: sources that an arrival of this cycle finds pending
         self.waiting = Signal(SOURCES)  # i: sources that wait for a claim
-        self.dropped = Signal(SOURCES)  # i: latches cleared in this cycle: what waits in the next one is another arrival
+        self.dropped = Signal(SOURCES)  # i: latches cleared in this cycle: what waits in the next is another arrival
         self.claim   = Signal()         # i: pulse: a source is claimed; at most every third cycle
         self.claimed = Signal(ROUND_BITS)  # i: its number
         self.now     = Signal(TIME_BITS)   # o: cycles since reset
@@ -95,7 +94,7 @@ class Accounting(LiteXModule):
         if burst_bits < ROUND_BITS:
             self.sync += self.lost.status.eq(self.lost.status + sum(overflow))
 
-        # The cycle after the visit: arrivals go to their counters, the beginning of a wait to a memory of full times ----
+        # The cycle after the visit: arrivals go to their counters, the beginning of a wait to a memory of full times --
 
         arrivals   = Memory(64, SOURCES)  # rises, merged
         beginnings = Memory(TIME_BITS, SOURCES)

@@ -11,10 +11,11 @@ README = Path(__file__).with_name("README.md")
 def with_tables(text):
     """The README's text with the tables that the declarations give now."""
     for name, registers in (("registers", REGISTERS), ("counters", COUNTERS)):
-        text, found = re.subn(rf"(?s)(<!-- {name}: [^\n]*-->\n).*?(<!-- end of {name} -->)",
-                              lambda match, table=registers.markdown(): match[1] + table + match[2], text)
-        if found != 1:
-            raise ValueError(f"{README.name} has {found} places for the table of {name}, not one")
+        parts = re.split(rf"(?s)(<!-- {name}: [^\n]*-->\n).*?(<!-- end of {name} -->)", text)
+        if len(parts) != 4:
+            raise ValueError(f"{README.name} has {len(parts) // 3} places for the table of {name}, not one")
+        before, begin, end, after = parts
+        text = before + begin + registers.markdown() + end + after
     return text
 
 

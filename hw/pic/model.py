@@ -6,8 +6,7 @@ It is written from the manual (README.md), not from the RTL: no memories, rounds
 from dataclasses import dataclass, field
 
 from hw.pic.link import ACCESS_CYCLES, ACCESS_SALT, DELIVERY_SALT
-from hw.pic.registers import (CONTEXT, CONTEXT_STRIDE, IPI_SOURCE, MAX_HARTS, REGISTERS, SOURCES, VERSION,
-                              source_reset)
+from hw.pic.registers import CONTEXT, CONTEXT_STRIDE, IPI_SOURCE, MAX_HARTS, REGISTERS, SOURCES, VERSION, source_reset
 
 WORD = (1 << 32) - 1
 

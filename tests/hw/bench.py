@@ -6,7 +6,7 @@ A test file holds the module under test, the coroutines and the pytest function,
         dut = Counter(width)
         return dut, {"enable": dut.enable, "value": dut.value, "bus": dut.bus}
 
-    @cocotb.test()                                    # do not begin the name with test_, pytest would take it for its own
+    @cocotb.test()                                    # without test_ in its name, which is pytest's
     async def counts_when_enabled(dut):
         clock = await bench.start(dut)                # clock running, reset done
         dut.enable.value = 1
@@ -179,13 +179,12 @@ class Cycles:
         """AssertionError unless a handle or number `value` is `expected`."""
         value = int(value.value) if hasattr(value, "value") else value
         if value != expected:
-            numbers = f"{value} (0x{value:x}), not {expected} (0x{expected:x})" if type(value) is type(expected) is int \
-                else f"{value!r}, not {expected!r}"
-            raise AssertionError(f"cycle {self.cycle}: {what} is {numbers}")
+            shown = [f"{number} (0x{number:x})" if type(number) is int else str(number) for number in (value, expected)]
+            raise AssertionError(f"cycle {self.cycle}: {what} is {shown[0]}, not {shown[1]}")
 
 
 async def start(dut, **inputs):
-    """Start the clock, set the inputs given by name (others keep what they have) and reset the module. Returns its Cycles."""
+    """Start the clock, set the inputs given by name (others keep what they have), reset the module; returns Cycles."""
     for handle in dut:
         if handle._name in inputs:
             handle.value = inputs[handle._name]

@@ -321,7 +321,8 @@ async def counters_answer_without_the_link(dut):
     await pic.clock.tick(5)
     begin = pic.clock.cycle
     await pic.bus.read(0)
-    pic.clock.equal("wait of the main bus", pic.clock.cycle - begin - 1, stall_table()["load of a counter (main bus)"]())
+    pic.clock.equal("wait of the main bus", pic.clock.cycle - begin - 1,
+                    stall_table()["load of a counter (main bus)"]())
     await access
 
 

@@ -15,14 +15,14 @@ from tests.hw import bench
 from tests.hw.pic_dut import Pic, build, offset
 
 CYCLES = 1500   # of a phase
-# Times of the link; how busy wires and harts are (chance per cycle of a change, of an access); weight of LEVEL accesses.
-PHASES = (
-    {"read_latency": 0, "write_latency": 0, "delivery_delay": 0, "jitter": 0, "wires": 0.1, "accesses": 0.5, "levels": 8},
-    {"read_latency": 3, "write_latency": 7, "delivery_delay": 20, "jitter": 0, "wires": 0.02, "accesses": 0.2, "levels": 8},
-    {"read_latency": 1, "write_latency": 0, "delivery_delay": 3, "jitter": 9, "wires": 0.5, "accesses": 1.0, "levels": 8},
-    {"read_latency": 0, "write_latency": 2, "delivery_delay": 40, "jitter": 2, "wires": 0.3, "accesses": 0.9, "levels": 90},
-)
 TIMES = ("read_latency", "write_latency", "delivery_delay", "jitter")
+# Per phase: the link's times; chance per cycle of a change of wires, and of an access; weight of LEVEL among accesses.
+PHASES = (
+    ((0, 0, 0, 0), 0.1, 0.5, 8),
+    ((3, 7, 20, 0), 0.02, 0.2, 8),
+    ((1, 0, 3, 9), 0.5, 1.0, 8),
+    ((0, 2, 40, 2), 0.3, 0.9, 90),
+)
 
 
 class Stimulus:
@@ -72,10 +72,11 @@ class Stimulus:
         source = (fields["PRIORITY"].put(rng.choice((0, 1, 2, 3, 7, 14, 15))) | fields["EDGE"].put(rng.getrandbits(1))
                   | fields["ROUTE"].put(rng.randrange(len(self.model.harts) + 1))
                   | fields["ANY"].put(rng.random() < 0.3))
+        level = rng.choice((0, 0, 0, 15, 15, 1, 2, 3, 6, 14))
         choices = (
             (30, lambda: load("CLAIM")),
             (25, lambda: store("EOI", rng.choice(served) if served and rng.random() < 0.9 else number)),
-            (self.levels, lambda: store("LEVEL", rng.choice((0, 0, 0, 15, 15, 1, 2, 3, 6, 14)) | rng.getrandbits(32) & ~0xf)),
+            (self.levels, lambda: store("LEVEL", level | rng.getrandbits(32) & ~0xf)),
             (10, lambda: store("SOURCE", source | rng.getrandbits(32) & ~fields.mask, rng.randrange(SOURCES))),
             (3, lambda: store("ENABLE", self.mask())),
             (4, lambda: store("MASK", number)),
@@ -144,20 +145,19 @@ async def compare(pic, rng, model, mutants):
                 each.step(stimulus.wires, [None] * len(harts))
 
     origin = pic.clock.cycle
-    for phase in PHASES:
+    for times, wires, accesses, stimulus.levels in PHASES:
         seed = rng.getrandbits(32)
-        for name in TIMES:
-            await pic.csr.write(name, phase[name])
+        for name, time in zip(TIMES, times, strict=True):
+            await pic.csr.write(name, time)
         await pic.csr.write("seed", seed)
         await pic.clock.tick(2)
         catch_up()
         for each in [model, *alive]:
-            for name in TIMES:
-                setattr(each, name, phase[name])
+            for name, time in zip(TIMES, times, strict=True):
+                setattr(each, name, time)
             each.seed(seed)
-        stimulus.levels = phase["levels"]
         for _ in range(CYCLES):
-            await cycle(phase["wires"], phase["accesses"])
+            await cycle(wires, accesses)
         while any(offered) or any(waiting):
             await cycle(0, 0)
         for _ in range(50):  # until the accounting shows all of it, and all deliveries are through
