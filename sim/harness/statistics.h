@@ -39,7 +39,7 @@ struct Statistics {
     uint64_t sections_interrupted = 0; // outermost sections with at least one arrival
     std::array<uint64_t, 32> source_rises_in_section{};
     uint64_t queued = 0;
-    uint64_t unmatched = 0; // probe points without their counterpart
+    uint64_t unmatched = 0; // ENTERED without ENTER, LEAVE outside a section
     std::map<uint32_t, uint64_t> other_probes;
 
     void write(Json &json) const;

@@ -158,12 +158,9 @@ void Watch::probe(unsigned hart, uint32_t kind, uint32_t pc, uint64_t cycle)
         level.primitive_traps = 0;
         break;
     case CRIT_LEFT:
-        if (level.primitive == Level::LEAVING) {
-            if (window && level.primitive_began >= window_began)
-                s.leave.add(cycle - level.primitive_began - level.primitive_traps);
-        } else {
-            s.unmatched += window;
-        }
+        // Compiled code may pass the mark twice, where two copies of a primitive's end meet: the first one counts.
+        if (level.primitive == Level::LEAVING && window && level.primitive_began >= window_began)
+            s.leave.add(cycle - level.primitive_began - level.primitive_traps);
         level.primitive = Level::NONE;
         break;
     case WINDOW_BEGIN:

@@ -141,5 +141,6 @@ def simulator(waves=False) -> Path:
 def run(binary, image, out, *options, stdin="", timeout=60) -> Run:
     """One run to its end, quiet; its files go to `out`."""
     command = [binary, "--image", image, "--out", out, "--quiet", *options]
-    done = subprocess.run(list(map(str, command)), input=stdin, capture_output=True, text=True, timeout=timeout)
+    done = subprocess.run(list(map(str, command)), input=stdin, capture_output=True, text=True, timeout=timeout,
+                          errors="replace")
     return Run(done.returncode, done.stdout, done.stderr, Path(out))
