@@ -4,9 +4,12 @@
 #include <string.h>
 
 #include "dev/serial.h"
+#include "dev/tty.h"
 #include "lib/bootargs.h"
 
 #define CONSOLE_BAUD 115200
+
+static struct tty console_tty;
 
 void console_init(void)
 {
@@ -15,7 +18,7 @@ void console_init(void)
 
 void console_start(void)
 {
-    serial_start(&serial_console, 0, 0, 0);
+    tty_attach(&console_tty, &serial_console, 0);
 }
 
 void console_polled(void)
@@ -40,4 +43,24 @@ void console_write(const char *text, unsigned n)
         text = end + 1;
         n -= line + 1;
     }
+}
+
+void console_read_line(char *line, unsigned size)
+{
+    unsigned n = 0;
+    for (;;) {
+        uint8_t c;
+        ttread(&console_tty, &c, 1, 0);
+        if (c == '\r' || c == '\n')
+            break;
+        if ((c == '\b' || c == 0x7f) && n) {
+            n--;
+            console_write("\b \b", 3);
+        } else if (c >= ' ' && c < 0x7f && n < size - 1) {
+            line[n++] = (char)c;
+            console_write((const char *)&c, 1);
+        }
+    }
+    line[n] = 0;
+    console_write("\n", 1);
 }

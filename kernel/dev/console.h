@@ -10,4 +10,7 @@ void console_start(void); /* interrupts are ready */
 void console_polled(void);
 void console_flush(void);
 void console_write(const char *text, unsigned n);
+
+/* Wait for a line, echoed and edited with backspace; without its end, cut to `size` - 1 characters. From a thread. */
+void console_read_line(char *line, unsigned size);
 #endif

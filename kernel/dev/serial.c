@@ -97,7 +97,7 @@ static void softtty(void *arg)
 {
     (void)arg;
     for (unsigned i = 0; i < sizeof ports / sizeof *ports; i++)
-        if (ports[i]->input)
+        if (ports[i]->input && ports[i]->rx_tail != ports[i]->rx_head)
             for (int c; (c = next_character(ports[i])) >= 0;)
                 ports[i]->input(ports[i]->arg, c);
 }

@@ -66,9 +66,14 @@ uint32_t ttread(struct tty *tp, uint8_t *to, uint32_t n, uint32_t ticks)
     return n;
 }
 
-void tty_open(struct tty *tp, struct serial *port, uint32_t baud, unsigned hart)
+void tty_attach(struct tty *tp, struct serial *port, unsigned hart)
 {
     *tp = (struct tty){.lock = SIMPLE_LOCK("tty", SPL_TTY), .port = port};
-    serial_configure(port, baud);
     serial_start(port, hart, ttyinput, tp);
+}
+
+void tty_open(struct tty *tp, struct serial *port, uint32_t baud, unsigned hart)
+{
+    serial_configure(port, baud);
+    tty_attach(tp, port, hart);
 }

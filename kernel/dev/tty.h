@@ -27,6 +27,10 @@ struct tty {
     uint8_t queue[TTY_QUEUE];
 };
 
+/* Take what `port` receives, by interrupts on `hart`; the port is configured already. */
+void tty_attach(struct tty *tp, struct serial *port, unsigned hart);
+
+/* Configure the port for `baud` bit/s and attach the tty. */
 void tty_open(struct tty *tp, struct serial *port, uint32_t baud, unsigned hart);
 
 /*

@@ -47,7 +47,7 @@ static void set_latencies(void)
     ram_jitter_write(bootargs_number("ram.jitter", 0, MOST_LATENCY));
 }
 
-static int run_named(const char *name)
+int run_named(const char *name)
 {
     for (const struct run *r = _runs; r < _runs_end; r++)
         if (!strcmp(name, r->name))

@@ -16,6 +16,9 @@ struct run {
     static const struct run run_of_##run_fn                          \
         __attribute__((used, section(".runs"))) = {run_name, run_what, run_fn}
 
+/* Carry out the run of this name; an unknown name prints what there is and gives 2. */
+int run_named(const char *name);
+
 /* The boot argument seed=, which perturbs memory, PIC link and tests alike. */
 extern uint32_t run_seed;
 

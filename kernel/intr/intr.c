@@ -80,6 +80,11 @@ void intr_handle_nested(unsigned source)
     pic_eoi(source);
 }
 
+const char *intr_name(unsigned source)
+{
+    return table[source].fn ? table[source].name : 0;
+}
+
 uint32_t intr_count(unsigned source)
 {
     uint32_t n = 0;

@@ -27,6 +27,7 @@ void intr_handle_nested(unsigned source);
 /* The outermost handler is done, the hart is about to return to base level, interrupts are off on chip. */
 void intr_return_to_base(void);
 
-uint32_t intr_count(unsigned source);
+uint32_t intr_count(unsigned source);    /* handled, on all harts */
+const char *intr_name(unsigned source); /* 0: it has no handler */
 void intr_init_hart(void);
 #endif

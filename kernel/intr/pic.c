@@ -10,10 +10,15 @@ void pic_configure(unsigned source, unsigned priority, bool edge, unsigned hart)
     pic_write(PIC_SOURCE + 4 * source, v);
 }
 
-void pic_set_latency(unsigned read, unsigned write, unsigned delivery, unsigned jitter, uint32_t seed)
+void pic_set_access_latency(unsigned read, unsigned write)
 {
     link_read_latency_write(read);
     link_write_latency_write(write);
+}
+
+void pic_set_latency(unsigned read, unsigned write, unsigned delivery, unsigned jitter, uint32_t seed)
+{
+    pic_set_access_latency(read, write);
     link_delivery_delay_write(delivery);
     link_jitter_write(jitter);
     link_seed_write(seed);

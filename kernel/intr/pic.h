@@ -72,6 +72,8 @@ static inline void pic_raise(uint32_t mask)
 
 /* Route `source` to `hart` (or PIC_ANY_HART) at `priority`. */
 void pic_configure(unsigned source, unsigned priority, bool edge, unsigned hart);
+/* Cycles of a read and of a write, of a delivery, and the most that jitter adds to each. */
+void pic_set_access_latency(unsigned read, unsigned write);
 void pic_set_latency(unsigned read, unsigned write, unsigned delivery, unsigned jitter, uint32_t seed);
 struct pic_counters pic_counters(unsigned source);
 #endif

@@ -34,16 +34,17 @@ class Boot:
         return f"status {self.status}, {self.record.get('cycles')} cycles\n{self.console}\n{self.messages}"
 
 
-def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, max_cycles=MAX_CYCLES):
-    """Run the kernel with scheme `sync` on `harts` harts in the directory `folder`."""
+def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, typed=None, max_cycles=MAX_CYCLES):
+    """Run the kernel with scheme `sync` on `harts` harts in the directory `folder`; `typed` is what the console hears."""
     config = SoCConfig(harts=harts)
-    command = [build_simulator(config), "--image", build_kernel(config, sync), "--out", folder, "--console", "file",
+    command = [build_simulator(config), "--image", build_kernel(config, sync), "--out", folder,
+               "--console", "file" if typed is None else "tty",
                "--uart0-baud", CONSOLE_BAUD, "--bootargs", f"{bootargs} console.baud={CONSOLE_BAUD}", "--seed", seed,
                "--max-cycles", max_cycles, "--hang-cycles", HANG_CYCLES, "--quiet"]
     if serial_in:
         command += ["--uart1-in", serial_in]
     folder.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, input=typed or "")
     run = folder / "run.json"
     return Boot(done.returncode, json.loads(run.read_text()) if run.exists() else {},
                 (folder / "console.txt").read_text(errors="replace") if run.exists() else "",

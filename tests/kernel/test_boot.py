@@ -44,6 +44,15 @@ def test_sleep_in_handler_is_caught(tmp_path):
     assert run.status == 1 and "sleep at interrupt level" in run.console, run.report()
 
 
+def test_monitor(tmp_path):
+    typed = "harts\nthreads\ninterrupts\nlatency 100 200\nlatency 70000\nrun hellp\b\bo\nrun hello\nnonsense\nexit\n"
+    run = boot(tmp_path, 2, "spl-optim", "run=monitor", typed=typed)
+    assert run.status == 0, run.report()
+    for line in ("hart  thread", "thread 0 idle: running", "console port", "0 to 65535", "run=hello", "hello from hart 1",
+                 "exit code 0", "harts | threads"):
+        assert line in run.console, run.report()
+
+
 def test_unknown_run_lists_what_there_is(tmp_path):
     run = boot(tmp_path, 1, "spl-optim", "run=nonsense")
     assert run.status == 1 and run.record["exit"]["code"] == 2, run.report()

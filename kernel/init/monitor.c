@@ -1,0 +1,83 @@
+/* run=monitor: commands typed on the console, to look around in a running system. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/hart.h"
+#include "dev/clock.h"
+#include "dev/console.h"
+#include "init/run.h"
+#include "intr/intr.h"
+#include "intr/pic.h"
+#include "lib/printf.h"
+#include "sched/sched.h"
+
+#define LINE 80
+#define WORDS 4
+
+static void show_harts(void)
+{
+    kprintf("hart  thread            level  ticks  interrupts  spurious  queued  switches\n");
+    for (unsigned h = 0; h < hart_count; h++)
+        kprintf("%4u  %-16s  %5lu  %5lu  %10lu  %8lu  %6lu  %8lu\n", h, harts[h].thread->name,
+                (unsigned long)harts[h].level, (unsigned long)harts[h].ticks, (unsigned long)harts[h].interrupts,
+                (unsigned long)harts[h].spurious, (unsigned long)harts[h].deferred, (unsigned long)harts[h].switches);
+}
+
+static void show_interrupts(void)
+{
+    kprintf("source  name           handled  rises  merged  most cycles to claim\n");
+    for (unsigned s = 0; s < PIC_SOURCES; s++) {
+        struct pic_counters c = pic_counters(s);
+        if (intr_name(s) || c.rises)
+            kprintf("%6u  %-13s  %7lu  %5lu  %6lu  %20lu\n", s, intr_name(s) ? intr_name(s) : "-",
+                    (unsigned long)intr_count(s), (unsigned long)c.rises, (unsigned long)c.merged,
+                    (unsigned long)c.max_wait);
+    }
+}
+
+static void set_latency(unsigned words, char **word)
+{
+    unsigned long read = words > 1 ? strtoul(word[1], 0, 0) : 65536, write = words > 2 ? strtoul(word[2], 0, 0) : read;
+    if (read > 65535 || write > 65535)
+        kprintf("latency READ [WRITE]: cycles that a PIC access stalls its hart, 0 to 65535\n");
+    else
+        pic_set_access_latency(read, write);
+}
+
+/* Carries out a command; false when it is the last. */
+static bool command(unsigned words, char **word)
+{
+    if (!words)
+        return true;
+    if (!strcmp(word[0], "exit"))
+        return false;
+    if (!strcmp(word[0], "harts"))
+        show_harts();
+    else if (!strcmp(word[0], "threads"))
+        sched_dump();
+    else if (!strcmp(word[0], "interrupts"))
+        show_interrupts();
+    else if (!strcmp(word[0], "latency"))
+        set_latency(words, word);
+    else if (!strcmp(word[0], "run") && words > 1)
+        kprintf("exit code %d\n", run_named(word[1]));
+    else
+        kprintf("harts | threads | interrupts | latency READ [WRITE] | run NAME | exit\n");
+    return true;
+}
+
+static int monitor(void)
+{
+    char line[LINE], *word[WORDS];
+    do {
+        kprintf("> ");
+        console_read_line(line, sizeof line);
+        unsigned words = 0;
+        for (char *rest = line; words < WORDS && (word[words] = strtok_r(rest, " ", &rest)); words++)
+            ;
+        if (!command(words, word))
+            return 0;
+    } while (true);
+}
+
+RUN("monitor", "commands typed on the console", monitor);
