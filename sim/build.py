@@ -19,8 +19,8 @@ TOP = "interlock"
 BINARY = "interlock-sim"
 NEEDED = ("make", "perl", "g++", "verilator")
 JOBS = 2
-VERILATOR_FLAGS = ("--cc", "--exe", "--build", "-O3", "--flatten", "--x-assign", "fast", "--x-initial", "fast", "--noassert",
-                   "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--output-split", "20000")
+VERILATOR_FLAGS = ("--cc", "--exe", "--build", "-O3", "--flatten", "--x-assign", "fast", "--x-initial", "fast",
+                   "--noassert", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--output-split", "20000")
 COMPILER_FLAGS = ("-std=c++17", "-O2", "-Wall", "-Wextra")
 MAKE_FLAGS = ("OPT_FAST=-O2", "OPT_SLOW=-O1", "OPT_GLOBAL=-O2")
 PROBE_PINS = (("CData", "valid"), ("IData", "pc"), ("CData", "privilege"), ("CData", "trap"), ("IData", "cause"),

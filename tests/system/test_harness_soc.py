@@ -101,7 +101,7 @@ def test_hang_report_names_functions(run):
     assert ended.status == 4
     lines = ended.stderr.splitlines()
     assert lines[0].startswith("hang: no sign of life for 100,000 cycles")
-    assert lines[1].startswith("hart 0: pc 0x40000") and "stand_still" in lines[1] 
+    assert lines[1].startswith("hart 0: pc 0x40000") and "stand_still" in lines[1]
     assert "machine mode, running" in lines[1]
     assert "through" in lines[1] and "start program stand_still" in lines[1]
     assert " program" in lines[2] and "waiting for an interrupt" in lines[2]
