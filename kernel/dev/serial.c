@@ -131,23 +131,34 @@ static void drain(struct serial *p)
         transmit(p);
 }
 
+/* Puts what fits of `n` characters into the ring and starts sending it; returns how many fitted. */
+static unsigned queue(struct serial *p, const char *text, unsigned n)
+{
+    unsigned i = 0;
+    for (; i < n && p->tx_head - p->tx_tail < SERIAL_TX_RING; i++)
+        p->tx[p->tx_head++ % SERIAL_TX_RING] = text[i];
+    transmit(p);
+    return i;
+}
+
 void serial_write(struct serial *p, const char *text, unsigned n)
 {
-    bool shared = p->started;
-    crit_t s = 0;
-    if (shared)
-        s = lock_enter(&p->lock);
-    while (n--) {
-        if (p->tx_head - p->tx_tail == SERIAL_TX_RING)
+    if (!p->started) {
+        while (n) {
+            unsigned queued = queue(p, text, n);
+            text += queued;
+            n -= queued;
             drain(p);
-        p->tx[p->tx_head++ % SERIAL_TX_RING] = *text++;
+        }
+        return;
     }
-    if (shared) {
-        transmit(p);
+    while (n) { /* while the ring is full the lock is free, so that receiving goes on */
+        crit_t s = lock_enter(&p->lock);
+        unsigned queued = queue(p, text, n);
         enable(p);
         lock_leave(&p->lock, s);
-    } else {
-        drain(p);
+        text += queued;
+        n -= queued;
     }
 }
 

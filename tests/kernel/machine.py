@@ -10,8 +10,10 @@ from sim.kernel import build_kernel
 from soc.config import SoCConfig
 
 CONSOLE_BAUD = 6_000_000     # ten cycles a bit, so that printing costs little time
+TYPING_BAUD = 1_000_000      # as fast as the kernel can listen while it does something else
 MAX_CYCLES = 30_000_000
 HANG_CYCLES = 3_000_000
+PROMPT = b"> "
 
 
 @dataclass(frozen=True)
@@ -34,18 +36,44 @@ class Boot:
         return f"status {self.status}, {self.record.get('cycles')} cycles\n{self.console}\n{self.messages}"
 
 
-def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, typed=None, max_cycles=MAX_CYCLES):
-    """Run the kernel with scheme `sync` on `harts` harts in the directory `folder`; `typed` is what the console hears."""
+def command(folder, harts, sync, bootargs, console, baud, seed=0, max_cycles=MAX_CYCLES):
     config = SoCConfig(harts=harts)
-    command = [build_simulator(config), "--image", build_kernel(config, sync), "--out", folder,
-               "--console", "file" if typed is None else "tty",
-               "--uart0-baud", CONSOLE_BAUD, "--bootargs", f"{bootargs} console.baud={CONSOLE_BAUD}", "--seed", seed,
-               "--max-cycles", max_cycles, "--hang-cycles", HANG_CYCLES, "--quiet"]
-    if serial_in:
-        command += ["--uart1-in", serial_in]
     folder.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, input=typed or "")
+    return list(map(str, [
+        build_simulator(config), "--image", build_kernel(config, sync), "--out", folder, "--console", console,
+        "--uart0-baud", baud, "--bootargs", f"{bootargs} console.baud={baud}", "--seed", seed,
+        "--max-cycles", max_cycles, "--hang-cycles", HANG_CYCLES, "--quiet"]))
+
+
+def ended(folder, status, messages):
     run = folder / "run.json"
-    return Boot(done.returncode, json.loads(run.read_text()) if run.exists() else {},
-                (folder / "console.txt").read_text(errors="replace") if run.exists() else "",
-                done.stdout + done.stderr, folder)
+    if not run.exists():
+        return Boot(status, {}, "", messages, folder)
+    return Boot(status, json.loads(run.read_text()), (folder / "console.txt").read_text(errors="replace"), messages,
+                folder)
+
+
+def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, max_cycles=MAX_CYCLES):
+    """Run the kernel with scheme `sync` on `harts` harts in the directory `folder`."""
+    arguments = command(folder, harts, sync, bootargs, "file", CONSOLE_BAUD, seed, max_cycles)
+    if serial_in:
+        arguments += ["--uart1-in", str(serial_in)]
+    done = subprocess.run(arguments, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return ended(folder, done.returncode, done.stdout + done.stderr)
+
+
+def converse(folder, harts, sync, bootargs, lines):
+    """The same with the console on pipes: each of `lines` is typed when the kernel has printed its prompt."""
+    process = subprocess.Popen(command(folder, harts, sync, bootargs, "tty", TYPING_BAUD), stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0)
+    shown = b""
+    for line in lines:
+        while not shown.endswith(PROMPT):
+            more = process.stdout.read(1)
+            if not more:
+                break
+            shown += more
+        process.stdin.write(line.encode() + b"\n")
+        shown += b"\n"
+    rest, _ = process.communicate()
+    return ended(folder, process.returncode, (shown + rest).decode(errors="replace"))

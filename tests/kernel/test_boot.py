@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from sim.kernel import SCHEMES
-from tests.kernel.machine import boot
+from tests.kernel.machine import boot, converse
 
 
 @pytest.mark.parametrize("harts", (1, 2, 4))
@@ -45,10 +45,10 @@ def test_sleep_in_handler_is_caught(tmp_path):
 
 
 def test_monitor(tmp_path):
-    typed = "harts\nthreads\ninterrupts\nlatency 100 200\nlatency 70000\nrun hellp\b\bo\nrun hello\nnonsense\nexit\n"
-    run = boot(tmp_path, 2, "spl-optim", "run=monitor", typed=typed)
+    run = converse(tmp_path, 2, "spl-optim", "run=monitor", [
+        "harts", "threads", "interrupts", "latency 100 200", "latency 70000", "run hellp\bo", "nonsense", "exit"])
     assert run.status == 0, run.report()
-    for line in ("hart  thread", "thread 0 idle: running", "console port", "0 to 65535", "run=hello", "hello from hart 1",
+    for line in ("hart  thread", "thread 0 idle: running", "console port", "0 to 65535", "hello from hart 1",
                  "exit code 0", "harts | threads"):
         assert line in run.console, run.report()
 
@@ -61,7 +61,8 @@ def test_unknown_run_lists_what_there_is(tmp_path):
 
 def test_bad_number_is_named(tmp_path):
     run = boot(tmp_path, 1, "spl-optim", "run=hello pic.read=65536")
-    assert run.status == 1 and "boot argument pic.read=65536: give a number from 0 to 65535" in run.console, run.report()
+    assert run.status == 1, run.report()
+    assert "boot argument pic.read=65536: give a number from 0 to 65535" in run.console
 
 
 @pytest.mark.parametrize("sync", SCHEMES)

@@ -1,5 +1,5 @@
-"""Every scheme of paper `sync` (sections 3 and 7) keeps its promises, on 1, 2 and 4 harts, over seeds that perturb memory
-and PIC latency. The tests themselves are kernel code: kernel/test/."""
+"""Every scheme of paper `sync` (sections 3 and 7) keeps its promises, on 1, 2 and 4 harts, over seeds that perturb
+memory and PIC latency. The tests themselves are kernel code: kernel/test/."""
 
 import pytest
 
