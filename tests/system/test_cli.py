@@ -207,8 +207,10 @@ def test_ctrl_c_keeps_what_is_finished(tiny, tmp_path):
     # The last run, at the latency that the others give, is far too long to end by itself.
     command = [REPO / "interlock", "run", "pic-latency", *TINY, "--set", "harts=1", "--set", "iterations=1000000",
                "--jobs", "1", "--out", out]
+    # A shell's background job, such as these tests may be, ignores Ctrl-C and hands that on.
     process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               start_new_session=True)
+                               start_new_session=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     try:
         deadline = time.monotonic() + 600
         while not list(out.glob("runs/match-*")):
