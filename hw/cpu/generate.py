@@ -94,6 +94,9 @@ REWRITES = (
             "} elsewhen(mmuRsp.isIoAccess || isExternalLsrc || loadPastCache) {"),
     Rewrite("ip/DataCache.scala", "    when(done){\n      valid := False\n",
             "    when(done){\n      valid := False\n      stageB.refilled := True\n"),
+    # The load of an AMO selects no byte, so that the exclusive monitor knows it.
+    Rewrite("ip/DataCache.scala", "          is(LR_CMD){\n            io.mem.cmd.valid := True\n",
+            "          is(LR_CMD){\n            io.mem.cmd.valid := True\n            io.mem.cmd.mask := 0\n"),
     # An error in the last beat of a line does not spoil the next line.
     Rewrite("ip/InstructionCache.scala", "hadError.setWhen(io.mem.rsp.error)\n",
             "hadError.setWhen(io.mem.rsp.error && wordIndex =/= wordIndex.maxValue)\n"),
@@ -203,24 +206,26 @@ def compile_generator() -> Path:
     return cached("cluster-generator", {**texts, "interlock": SCALA}, build)
 
 
+def write_netlist(parameters: ClusterParameters, folder: Path) -> Path:
+    """Run the generator: the Verilog file of a cluster in `folder`, the same to the byte for the same parameters."""
+    generator = compile_generator()
+    check_tools()
+    arguments = [f"{key}={value}" for key, value in asdict(parameters).items()]
+    _run(["java", "-Xmx2g", "-cp", f"{generator / 'classes'}:{generator / 'jars'}/*", "interlock.Generate", str(folder),
+          *arguments], build_root() / "log/cluster-generate.log", "generating the CPU cluster", cwd=folder)
+    for other in folder.iterdir():
+        if other.name != NETLIST:
+            other.unlink()
+    return folder / NETLIST
+
+
 def generate_cluster(harts: int = 1, **params) -> Path:
     """The Verilog file of a cluster (module InterlockCluster) of `harts` harts; `params` as in ClusterParameters.
 
     ValueError for parameters that cannot be built, ToolError if a tool is missing or fails."""
     parameters = ClusterParameters(harts=harts, **params)
-    arguments = [f"{key}={value}" for key, value in asdict(parameters).items()]
-    generator = compile_generator()
-
-    def build(folder: Path) -> None:
-        check_tools()
-        classpath = f"{generator / 'classes'}:{generator / 'jars'}/*"
-        _run(["java", "-Xmx2g", "-cp", classpath, "interlock.Generate", str(folder), *arguments],
-             build_root() / "log/cluster-generate.log", "generating the CPU cluster", cwd=folder)
-        for other in folder.iterdir():
-            if other.name != NETLIST:
-                other.unlink()
-
-    return cached("cluster", {"generator": generator.name, "parameters": " ".join(arguments)}, build) / NETLIST
+    inputs = {"generator": compile_generator().name, "parameters": repr(parameters)}
+    return cached("cluster", inputs, lambda folder: write_netlist(parameters, folder)) / NETLIST
 
 
 def main() -> int:

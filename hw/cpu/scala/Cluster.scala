@@ -66,7 +66,7 @@ class Cluster(p : ClusterParameter) extends Component {
   dBridge.liteDramParameter.load(liteDram)
   val peripherals = BmbToWishboneGenerator(DefaultMapping)
 
-  val exclusiveMonitor = BmbExclusiveMonitorGenerator()
+  val exclusiveMonitor = ExclusiveMonitorGenerator()
   val invalidateMonitor = BmbInvalidateMonitorGenerator()
   interconnect.addConnection(dCoherent.bmb, exclusiveMonitor.input)
   interconnect.addConnection(exclusiveMonitor.output, invalidateMonitor.input)

@@ -68,6 +68,7 @@ case class HartIoSplitter(p : BmbParameter) extends Component {
     io.port.cmd.address := bus.address(27 downto 2) @@ U"00"
     io.port.cmd.data    := bus.data.subdivideIn(32 bits).read(bus.address(2, 1 bits))
     io.port.cmd.mask    := bus.mask.subdivideIn(4 bits).read(bus.address(2, 1 bits))
+    when(bus.isRead && bus.exclusive) { io.port.cmd.mask := 0xF }   // an AMO's load comes with no byte selected
 
     bus.ready := go && (isPrivate ? io.port.cmd.ready | io.shared.cmd.ready)
 

@@ -21,9 +21,9 @@ static uint32_t work(int hart) {
 #define TIMED(name, access)                                                                                            \
     static __attribute__((noinline)) uint32_t name(volatile uint32_t *where) {                                         \
         uint32_t begin, end;                                                                                           \
-        __asm__ volatile("fence\n .align 6\n li t0, 3\n"                                                              \
-                         "1: csrr %0, mcycle\n" access "\n csrr %1, mcycle\n addi t0, t0, -1\n bnez t0, 1b"           \
-                         : "=&r"(begin), "=&r"(end) : "r"(where) : "t0", "memory");                                    \
+        __asm__ volatile("fence\n .align 6\n li t0, 2\n 1: li t1, 600\n 2: addi t1, t1, -1\n bnez t1, 2b\n"           \
+                         "csrr %0, mcycle\n" access "\n csrr %1, mcycle\n addi t0, t0, -1\n bnez t0, 1b"              \
+                         : "=&r"(begin), "=&r"(end) : "r"(where) : "t0", "t1", "memory");                              \
         return end - begin;                                                                                            \
     }
 TIMED(timed_store, "sw x0, 0(%2)")
@@ -50,6 +50,7 @@ void hart_main(int hart) {
         CHECK_EQUAL(timed_store(&SLOW) - store, STALL);
         SLOW_DELAY = 0;
     }
+    barrier();
 
     // Hart 0 is kept waiting again and again; the others work as fast as when it sleeps.
     static volatile uint32_t done;

@@ -1,4 +1,6 @@
-"""Bare-metal proofs on the bare cluster: each program checks itself and says where it failed."""
+"""Bare-metal proofs on the bare cluster: what harts do, alone and together.
+
+Each program in programs/ checks itself and says where it failed."""
 
 import pytest
 
@@ -61,31 +63,6 @@ def test_mprv_takes_the_privilege_in_mpp(harts):
 @pytest.mark.parametrize("harts", [1, 2])
 def test_supervisor_mode_and_delegation(harts):
     passes("supervisor", harts)
-
-
-@pytest.mark.parametrize("harts", [1, 2])
-def test_bus_errors_trap_precisely(harts):
-    passes("errors", harts)
-
-
-@pytest.mark.parametrize("harts", HARTS)
-def test_private_io_port(harts):
-    passes("hart_io", harts)
-
-
-@pytest.mark.parametrize("harts", [2, 4])
-def test_a_stalled_hart_stalls_only_itself(harts):
-    passes("waiting", harts)
-
-
-@pytest.mark.parametrize("harts, seed", [(1, 1), (2, 2), (2, 3), (4, 4), (4, 5)])
-def test_random_mix_of_accesses(harts, seed):
-    passes("mixed", harts, jitter=11, seed=seed, SEED=seed)
-
-
-@pytest.mark.parametrize("harts", HARTS)
-def test_dma_is_coherent(harts):
-    passes("dma", harts, jitter=5)
 
 
 def test_a_failed_check_fails_the_run():

@@ -1,0 +1,50 @@
+"""Bare-metal proofs on the bare cluster: private I/O, the bus, DMA, and what accesses cost.
+
+Each program in programs/ checks itself and says where it failed."""
+
+import re
+
+import pytest
+
+from hw.common.cache import REPO
+from tests.system.cpu.cluster_bench import passes
+
+HARTS = [1, 2, 4]
+
+
+@pytest.mark.parametrize("harts", [1, 2])
+def test_bus_errors_trap_precisely(harts):
+    passes("errors", harts)
+
+
+@pytest.mark.parametrize("harts", HARTS)
+def test_private_io_port(harts):
+    passes("hart_io", harts)
+
+
+@pytest.mark.parametrize("harts", [2, 4])
+def test_a_stalled_hart_stalls_only_itself(harts):
+    passes("waiting", harts)
+
+
+@pytest.mark.parametrize("harts, seed", [(1, 1), (2, 2), (2, 3), (4, 4), (4, 5)])
+def test_random_mix_of_accesses(harts, seed):
+    passes("mixed", harts, jitter=11, seed=seed, SEED=seed)
+
+
+@pytest.mark.parametrize("harts", HARTS)
+def test_dma_is_coherent(harts):
+    passes("dma", harts, jitter=5)
+
+
+def readme_stalls():
+    """The README's table of cycles: what the last column's key names, in RAM latency 8 and 20."""
+    rows = re.findall(r"^\|[^|]*\|\s*(\d+)\s*\|\s*(\d+)\s*\|\s*`(\w+)`\s*\|$",
+                      (REPO / "hw/cpu/README.md").read_text(), re.MULTILINE)
+    return {key: (int(short), int(long)) for short, long, key in rows}
+
+
+@pytest.mark.parametrize("column, latency", [(0, 8), (1, 20)])
+def test_accesses_cost_what_the_readme_says(column, latency):
+    documented = {key: cycles[column] for key, cycles in readme_stalls().items()}
+    assert passes("stalls", 1, latency=latency) == documented
