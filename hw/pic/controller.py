@@ -96,7 +96,9 @@ class OffChipPIC(LiteXModule):
                 link.wires[h].eq(deliverable[h] != 0),
             ]
 
-        # Access: decoded, and the candidates of a claim taken, in the cycle of `select`; done in that of `effect` -----
+        # Access -------------------------------------------------------------------------------------------------------
+        # In the cycle of `select` the candidates for a claim are taken, in the next one the best of them is found, in
+        # that of `effect` the access is done.
 
         contexts   = REGISTERS.aliases[0]
         word       = link.address[2:]
@@ -128,9 +130,11 @@ class OffChipPIC(LiteXModule):
         claim         = Signal()
         claimed       = Signal()
         winner_priority, winner = highest([Mux(candidates[s], priority[s], 0) for s in range(SOURCES)])
-        self.comb += [
+        self.sync += [
             best_priority.eq(winner_priority),
             best.eq(winner),
+        ]
+        self.comb += [
             claim.eq(link.effect & ~link.write & addressed("CLAIM")),
             claimed.eq(claim & (best_priority != 0)),
             link.nothing.eq(claim & (best_priority == 0)),

@@ -22,7 +22,7 @@ class Accounting(LiteXModule):
     """Counts for 32 sources, read through `bus` (registers.COUNTERS). A counter shows an event at most 34 cycles late.
 
     burst_bits: width of the numbers kept between two visits. 5 is enough for all that can happen in a round (16 rises
-    of the wire, 11 accesses); a narrower build loses arrivals in dense bursts, and counts those that it lost in `lost`.
+    of the wire, 8 accesses); a narrower build loses arrivals in dense bursts, and counts those that it lost in `lost`.
     """
     def __init__(self, burst_bits=ROUND_BITS):
         self.bus     = wishbone.Interface(data_width=32)  # the counters; decodes the low 12 address bits
@@ -32,7 +32,7 @@ class Accounting(LiteXModule):
         self.pending = Signal(SOURCES)  # i: sources that an arrival of this cycle finds pending
         self.waiting = Signal(SOURCES)  # i: sources that wait for a claim
         self.dropped = Signal(SOURCES)  # i: latches cleared in this cycle: what waits in the next is another arrival
-        self.claim   = Signal()         # i: pulse: a source is claimed; at most every third cycle
+        self.claim   = Signal()         # i: pulse: a source is claimed; at most every fourth cycle
         self.claimed = Signal(ROUND_BITS)  # i: its number
         self.now     = Signal(TIME_BITS)   # o: cycles since reset
         self.lost    = CSRStatus(64, description="Arrivals that the counters of the PIC could not count. "

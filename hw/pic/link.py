@@ -14,7 +14,7 @@ from hw.pic.registers import MAX_HARTS
 
 LATENCY_WIDTH = 16
 MAX_LATENCY = (1 << LATENCY_WIDTH) - 1
-ACCESS_CYCLES = 3        # of an access at latency 0: accepted, selected, done
+ACCESS_CYCLES = 4        # of an access at latency 0: accepted, selected, decided, done
 DELIVERY_CYCLES = 1      # from a wire's rise to the hart's, at delay 0
 ADDRESS_WIDTH = 16
 
@@ -30,7 +30,7 @@ class Link(LiteXModule):
     or for other than 1 to 8 harts.
 
     Timing: an access that is accepted in cycle c with latency L (jitter included) is selected in cycle c + L + 1, takes
-    effect in c + L + 2 and is answered in c + L + 3, when the link accepts the next one. `ready` holds back the first.
+    effect in c + L + 3 and is answered in c + L + 4, when the link accepts the next one. `ready` holds back the first.
     """
     def __init__(self, n_harts, read_latency=0, write_latency=0, delivery_delay=0, jitter=0, seed=1):
         if not 1 <= n_harts <= MAX_HARTS:
@@ -45,7 +45,7 @@ class Link(LiteXModule):
 
         # The far end.
         self.ready     = Signal(reset=1)        # i: the controller takes accesses
-        self.select    = Signal()               # o: pulse: the access below takes effect in the next cycle
+        self.select    = Signal()               # o: pulse: the access below takes effect two cycles later
         self.effect    = Signal()               # o: pulse: it takes effect in this cycle
         self.hart      = Signal(max=max(n_harts, 2))  # o: who makes it
         self.write     = Signal()               # o: store, not load
@@ -90,6 +90,7 @@ class Link(LiteXModule):
         # Accesses: the next hart after the last one that wants the link gets it ---------------------------------------
 
         idle      = Signal(reset=1)
+        decide    = Signal()
         answer    = Signal()
         remaining = Signal(LATENCY_WIDTH + 1)
         requests  = Signal(n_harts)
@@ -110,7 +111,7 @@ class Link(LiteXModule):
             Case(self.hart, {h: first_after(h) for h in range(n_harts)}),
             accept.eq(idle & self.ready & (requests != 0)),
             access_jitter.take.eq(accept),
-            self.select.eq(~idle & ~self.effect & (remaining == 0)),
+            self.select.eq(~idle & ~decide & ~self.effect & (remaining == 0)),
         ]
         for h, port in enumerate(self.ports):
             self.comb += [
@@ -119,7 +120,8 @@ class Link(LiteXModule):
             ]
             self.sync += If(self.effect & (self.hart == h), port.rsp_data.eq(self.read_data))
         self.sync += [
-            self.effect.eq(self.select),
+            decide.eq(self.select),
+            self.effect.eq(decide),
             answer.eq(self.effect),
             If(accept,
                 idle.eq(0),

@@ -285,12 +285,12 @@ class Model:
             self.last = hart
             outputs.ready = 1 << hart
 
-        # The access: a claim decides on what was deliverable in the cycle before.
+        # The access: a claim decides on what was deliverable two cycles before.
         dropped = raises = 0
         edges = self.edge
         high = self.wire & ~edges
         rises = sources & ~self.wire
-        if self.access and self.cycle == self.access.effect - 1:
+        if self.access and self.cycle == self.access.effect - 2:
             _, context = self.decode(self.access.hart, self.access.command.address)
             self.candidates = self.deliverable(context) if context in self.harts else 0
             self.candidates_since = list(self.waiting_since)

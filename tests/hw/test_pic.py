@@ -283,7 +283,7 @@ async def an_edge_in_any_cycle_of_a_claim_is_not_lost(dut):
         counts = await pic.counters(17)
         pic.clock.equal(f"rises with a second edge {gap} cycles on", counts.rises, rises)
         pic.clock.equal("each edge is delivered or merged", counts.deliveries + counts.merged, rises)
-        pic.clock.equal("second claim", again, 17 if gap >= 1 else None)  # the first one takes effect at gap 1
+        pic.clock.equal("second claim", again, 17 if gap >= 2 else None)  # the first one takes effect at gap 2
 
 
 @cocotb.test()
@@ -577,9 +577,15 @@ async def no_access_before_the_counters_are_cleared(dut):
     clock = await bench.start(dut, sources=0)
     port = bench.HartPort(dut, "port0", clock)
     _, stall = await port.access(False, offset("ID"))
-    clock.check(3 < stall <= 3 + 33, f"the first access after reset stalls {stall} cycles")
+    clock.check(4 < stall <= 4 + 33, f"the first access after reset stalls {stall} cycles")
 
 
 @pytest.mark.parametrize("harts", [1, 2, 4])
 def test_pic(harts):
     bench.simulate(make, harts)
+
+
+def test_eight_harts_can_be_built():
+    source = bench.verilog(*build(8))["top.v"]
+    assert "port7_cmd_valid" in source
+    assert "port8" not in source

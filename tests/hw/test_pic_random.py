@@ -365,5 +365,5 @@ def test_every_planted_fault_is_found(seed):
 @pytest.mark.parametrize("part", RTL_FAULTS)
 def test_a_planted_fault_of_the_rtl_is_found(part, monkeypatch):
     monkeypatch.setattr(part, RTL_FAULTS[part])
-    with pytest.raises(pytest.fail.Exception, match="matches_the_model: cycle .* is expected, but"):
+    with pytest.raises(pytest.fail.Exception, match=r"matches_the_model: cycle \d+: "):
         bench.simulate(make, 2, 6, False)
