@@ -119,8 +119,9 @@ def test_sim_has_the_console_on_the_terminal():
     assert "hello from hart 0" in result.stdout
 
 
-def test_sim_gives_the_status_of_the_target():
-    assert interlock("sim", "--sync", "cli-optim", "--set", "run=nothing").returncode == 1
+def test_sim_gives_the_simulators_status():
+    result = interlock("sim", "--sync", "cli-optim", "--max-cycles", 1000)
+    assert result.returncode == 3 and "limit of 1,000 cycles" in result.stderr
 
 
 def test_a_truncated_image_gets_one_line(tmp_path):
