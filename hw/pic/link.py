@@ -158,24 +158,26 @@ class Link(LiteXModule):
 
         # Delivery: a rise is late, a fall is not ----------------------------------------------------------------------
 
-        seen   = Signal(n_harts)
-        rising = Signal(n_harts)
-        delay  = Signal(LATENCY_WIDTH + 1)
+        seen    = Signal(n_harts)
+        rising  = Signal(n_harts)
+        delay   = Signal(LATENCY_WIDTH + 1)
+        at_once = Signal()
         self.comb += [
             rising.eq(self.wires & ~seen),
             delay.eq(self.delivery_delay.storage + delivery_jitter.value),
+            at_once.eq((self.delivery_delay.storage == 0) & (delivery_jitter.value == 0)),  # delay == 0, but sooner
             delivery_jitter.take.eq(rising != 0),
         ]
         self.sync += seen.eq(self.wires)
         for h in range(n_harts):
-            left = Signal(LATENCY_WIDTH + 1, name=f"left{h}")
-            arrived   = Signal(name=f"arrived{h}")
+            left    = Signal(LATENCY_WIDTH + 1, name=f"left{h}")
+            arrived = Signal(name=f"arrived{h}")
             self.comb += self.irq[h].eq(self.wires[h] & arrived)
             self.sync += If(~self.wires[h],
                 arrived.eq(0)
             ).Elif(rising[h],
                 left.eq(delay),
-                arrived.eq(delay == 0)
+                arrived.eq(at_once)
             ).Elif(~arrived,
                 left.eq(left - 1),
                 arrived.eq(left == 1)
