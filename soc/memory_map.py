@@ -36,7 +36,7 @@ def memory_map(config: SoCConfig) -> dict[str, Region]:
         "rom":          Region(0x0000_0000, 0x1_0000, "bus", "rx", "Boot ROM; every hart starts here.", 3, None, 46),
         "sram":         Region(0x1000_0000, 0x2000, "bus", "rwx", "On-chip RAM; the boot ROM's stacks.", 3, 1, 46),
         "main_ram":     Region(0x4000_0000, ram_bytes, "memory", "rwx", "Main RAM; images go here.", 3, 2, 31),
-        "pic_window":   Region(WINDOW_BASE, 0x1_0000, "hart", "rw", "Interrupt controller, behind its link.", 9, 7),
+        "pic_window":   Region(WINDOW_BASE, 0x1_0000, "hart", "rw", "Interrupt controller, behind its link.", 10, 8),
         "trace_window": Region(POSTED_BASE, 0x1000, "hart", "rw", "Trace port: a store logs. Stores are posted.", 7, 2),
         "csr":          Region(0xf000_0000, 0x1_0000, "bus", "rw", "Control and status registers (CSRs).", 16, 14),
         "clint":        Region(0xf001_0000, 0x1_0000, "bus", "rw", "Timers, software interrupts, time.", 16, 14),
