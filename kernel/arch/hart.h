@@ -43,5 +43,8 @@ extern unsigned hart_count;
 register struct hart *curhart __asm__("tp");
 
 #define barrier() __asm__ volatile("" ::: "memory")
+
+/* What this hart has stored is in memory before its next I/O store takes effect: an I/O access does not wait for it. */
+#define io_fence() __asm__ volatile("fence w, o" ::: "memory")
 #endif
 #endif

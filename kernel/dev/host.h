@@ -4,6 +4,8 @@
 
 #include <generated/csr.h>
 
+#include "arch/hart.h"
+
 #define HOST_BLOB_RECEIVED 1 /* bytes received from the data port */
 
 _Noreturn static inline void host_exit(uint32_t code)
@@ -15,6 +17,7 @@ _Noreturn static inline void host_exit(uint32_t code)
 
 static inline void host_blob(uint32_t kind, const void *address, uint32_t length)
 {
+    io_fence();
     host_blob_kind_write(kind);
     host_blob_address_write((uint32_t)address);
     host_blob_length_write(length);

@@ -11,6 +11,7 @@
 
 #include <generated/pic_regs.h>
 
+#include "arch/hart.h"
 #include "dev/map.h"
 
 #define PIC_SOURCES 32
@@ -61,12 +62,14 @@ static inline void pic_eoi(unsigned source)
 /* Harts in `mask` get an inter-processor interrupt. */
 static inline void pic_ipi(uint32_t mask)
 {
+    io_fence(); /* they must find what they are called for */
     pic_write(PIC_IPI, mask);
 }
 
 /* Sources in `mask` become pending as if an edge had arrived. */
 static inline void pic_raise(uint32_t mask)
 {
+    io_fence();
     pic_write(PIC_RAISE, mask);
 }
 
