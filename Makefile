@@ -9,8 +9,8 @@ export PATH := $(VENV):$(PATH)
 export OBJCACHE ?= ccache
 unexport VERILATOR_ROOT
 
-# Tests that share a file share its builds, so a file stays in one worker.
-PYTEST = $(VENV)/python -m pytest --verbose --numprocesses $(JOBS) --dist loadfile --durations 15 $(PYTEST_ARGS)
+# Builds are cached under a lock, so tests may go to any worker; those of a file mostly stay together.
+PYTEST = $(VENV)/python -m pytest --verbose --numprocesses $(JOBS) --dist worksteal --durations 15 $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test test-unit test-hw test-kernel test-system docs lint lock clean distclean
