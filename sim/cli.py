@@ -129,14 +129,22 @@ def run(
 
 
 @app.command("report")
-def report_command(directory: Annotated[Path, typer.Argument(help="a results directory")]):
+def report_command(
+    directory: Annotated[Path, typer.Argument(help="a results directory")],
+    into: Annotated[list[Path] | None, typer.Option(help="put tables between the marks of this document")] = None,
+):
     """Make the report of a results directory again, from its records.
 
-    Example:  ./interlock report build/results/pic-latency/2026-01-31T12-00-00
+    Example:  ./interlock report build/results/pic-latency/2026-01-31T12-00-00 --into docs/results.md
     """
-    from sim import report
-    _, tables = report.write(directory)
+    from sim import record, report
+    summary, tables = report.write(directory)
     show_tables(tables)
+    for document in into or []:
+        try:
+            record.write_text(document, report.insert(document.read_text(), summary, tables))
+        except (OSError, ValueError) as error:
+            raise Failed(f"{document}: {getattr(error, 'strerror', None) or error}") from error
 
 
 @app.command()

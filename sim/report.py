@@ -6,6 +6,7 @@ same records is the same to the byte.
 """
 
 import importlib
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -111,3 +112,24 @@ def markdown(summary, tables):
         lines += ["## Failed runs", "", *(f"- {failure['id']}: {failure['reason']}" for failure in summary["failures"]),
                   ""]
     return "\n".join(lines)
+
+
+def insert(text, summary, tables):
+    """A document with this report's tables put between its marks; ValueError if it has none.
+
+    Between `<!-- begin NAME: part, part -->` and `<!-- end NAME -->` come the tables of experiment NAME whose titles begin
+    with one of the parts, in the order of the parts.
+    """
+    name = summary["experiment"]
+
+    def replaced(mark):
+        parts = [part.strip() for part in mark["parts"].split(",")]
+        chosen = [table.markdown().replace("## ", "### ", 1) for part in parts for table in tables
+                  if table.title.startswith(part)]
+        return "\n\n".join([mark["begin"], *chosen, mark["end"]])
+
+    pattern = rf"(?P<begin><!-- begin {name}: (?P<parts>[^>]*?) -->).*?(?P<end><!-- end {name} -->)"
+    text, count = re.subn(pattern, replaced, text, flags=re.DOTALL)
+    if not count:
+        raise ValueError(f"no '<!-- begin {name}: ... -->' and '<!-- end {name} -->' in it")
+    return text

@@ -70,6 +70,18 @@ def test_markdown(made):
     assert len(set(widths)) == 1
 
 
+def test_tables_go_between_the_marks_of_a_document(made):
+    summary, tables = made
+    document = "before\n<!-- begin pic-latency: Overhead in % on 2, Table 5 -->\nold\n<!-- end pic-latency -->\nafter\n"
+    text = report.insert(document, summary, tables)
+    assert "old" not in text and text.startswith("before\n<!-- begin") and text.endswith("-->\nafter\n")
+    titles = [line for line in text.splitlines() if line.startswith("### ")]
+    assert len(titles) == 3 and titles[0].startswith("### Overhead in % on 2 harts") and "Table 5" in titles[2]
+    assert report.insert(text, summary, tables) == text
+    with pytest.raises(ValueError, match="no '<!-- begin"):
+        report.insert("nothing", summary, tables)
+
+
 def test_bars_in_cells_do_not_break_a_table():
     assert "a\\|b" in Table("t", ["x"], [["a|b"]]).markdown()
 
