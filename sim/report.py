@@ -117,13 +117,13 @@ def markdown(summary, tables):
 def insert(text, summary, tables):
     """A document with this report's tables put between its marks; ValueError if it has none.
 
-    Between `<!-- begin NAME: part, part -->` and `<!-- end NAME -->` come the tables of experiment NAME whose titles begin
+    Between `<!-- begin NAME: part; part -->` and `<!-- end NAME -->` come the tables of experiment NAME whose titles begin
     with one of the parts, in the order of the parts.
     """
     name = summary["experiment"]
 
     def replaced(mark):
-        parts = [part.strip() for part in mark["parts"].split(",")]
+        parts = [part.strip() for part in mark["parts"].split(";")]
         chosen = [table.markdown().replace("## ", "### ", 1) for part in parts for table in tables
                   if table.title.startswith(part)]
         return "\n\n".join([mark["begin"], *chosen, mark["end"]])

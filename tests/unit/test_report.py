@@ -72,7 +72,7 @@ def test_markdown(made):
 
 def test_tables_go_between_the_marks_of_a_document(made):
     summary, tables = made
-    document = "before\n<!-- begin pic-latency: Overhead in % on 2, Table 5 -->\nold\n<!-- end pic-latency -->\nafter\n"
+    document = "before\n<!-- begin pic-latency: Overhead in % on 2; Table 5 -->\nold\n<!-- end pic-latency -->\nafter\n"
     text = report.insert(document, summary, tables)
     assert "old" not in text and text.startswith("before\n<!-- begin") and text.endswith("-->\nafter\n")
     titles = [line for line in text.splitlines() if line.startswith("### ")]
