@@ -1,7 +1,7 @@
 # The verbs of the project; `make help` lists them. What is built is cached by content under build/cache, so every verb
 # may be called at any time and does only what is missing.
 
-JOBS ?= 2
+JOBS ?= $(shell nproc)
 PYTEST_ARGS ?=
 
 VENV := $(CURDIR)/.venv/bin

@@ -117,8 +117,8 @@ def markdown(summary, tables):
 def insert(text, summary, tables):
     """A document with this report's tables put between its marks; ValueError if it has none.
 
-    Between `<!-- begin NAME: part; part -->` and `<!-- end NAME -->` come the tables of experiment NAME whose titles begin
-    with one of the parts, in the order of the parts.
+    Between `<!-- begin NAME: part; part -->` and `<!-- end NAME -->` come the tables of experiment NAME whose titles
+    begin with one of the parts, in the order of the parts.
     """
     name = summary["experiment"]
 

@@ -1,6 +1,7 @@
 """The programs that building and running call by name: whether they are there, and whether they are new enough."""
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -30,7 +31,7 @@ def check():
     if missing:
         sources = ", ".join(f"{name} ({PROGRAMS[name][2]})" for name in missing)
         raise ToolError(f"missing tools: {sources}; run 'make setup'")
-    versions = {}
+    versions = {"python": platform.python_version()}
     for name, (arguments, oldest, source) in PROGRAMS.items():
         version = program_version(name, arguments)
         if version is None:
