@@ -12,6 +12,8 @@ from tests.hw import bench
 FINGERPRINT = 0x0123_4567_89ab_cdef
 MEMORY_WORDS = 256
 
+in_simulator = cocotb.test(timeout_time=2, timeout_unit="ms")  # simulated time: a test that hangs fails
+
 
 def parts():
     return {"host": HostPort(), "identity": Identity(FINGERPRINT, 3, 60_000_000), "dma": CopyEngine()}
@@ -41,7 +43,7 @@ async def start(dut):
     return clock, *[bench.CsrBus(dut, clock, bench.csr_layout(part), prefix=name) for name, part in parts().items()]
 
 
-@cocotb.test()
+@in_simulator
 async def the_first_exit_counts(dut):
     clock, host, _, _ = await start(dut)
     clock.equal("exit", dut.outputs_exit, 0)
@@ -55,7 +57,7 @@ async def the_first_exit_counts(dut):
     clock.equal("code", dut.outputs_exit_code, 0xb007)
 
 
-@cocotb.test()
+@in_simulator
 async def exit_code_zero_ends_too(dut):
     clock, host, _, _ = await start(dut)
     await host.write("exit", 0)
@@ -64,7 +66,7 @@ async def exit_code_zero_ends_too(dut):
     clock.equal("code", dut.outputs_exit_code, 0)
 
 
-@cocotb.test()
+@in_simulator
 async def a_length_copies_out_once(dut):
     clock, host, _, _ = await start(dut)
     blobs = []
@@ -89,7 +91,7 @@ async def a_length_copies_out_once(dut):
     clock.equal("exit", dut.outputs_exit, 0)
 
 
-@cocotb.test()
+@in_simulator
 async def identity_is_what_was_built(dut):
     clock, _, identity, _ = await start(dut)
     clock.equal("fingerprint", await identity.read("fingerprint"), FINGERPRINT)
@@ -125,7 +127,7 @@ async def memory_is(dut, clock, model):
         clock.equal(f"word {i}", dut.seen, expected)
 
 
-@cocotb.test()
+@in_simulator
 async def copies_words(dut):
     clock, _, _, dma = await start(dut)
     model = await fill(dut, clock)
@@ -137,7 +139,7 @@ async def copies_words(dut):
     await memory_is(dut, clock, model)
 
 
-@cocotb.test()
+@in_simulator
 async def a_copy_under_way_is_left_alone(dut):
     clock, _, _, dma = await start(dut)
     model = await fill(dut, clock)

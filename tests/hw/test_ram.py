@@ -14,6 +14,8 @@ SIZE = 2048
 WORDS = SIZE // 8
 LATENCY = 8
 
+in_simulator = cocotb.test(timeout_time=2, timeout_unit="ms")  # simulated time: a test that hangs fails
+
 
 def make():
     top = LiteXModule()
@@ -97,7 +99,7 @@ async def fill(port):
         await port.write(address, pattern(address))
 
 
-@cocotb.test()
+@in_simulator
 async def holds_what_is_written(dut):
     clock, _, ports = await start(dut)
     await fill(ports[0])
@@ -112,7 +114,7 @@ async def holds_what_is_written(dut):
     clock.equal("the word beyond the last", await ports[1].read(WORDS), pattern(0))
 
 
-@cocotb.test()
+@in_simulator
 async def a_write_is_seen_from_the_cycle_after_it(dut):
     clock, _, (first, second, _) = await start(dut)
     await first.write(5, 1)
@@ -123,7 +125,7 @@ async def a_write_is_seen_from_the_cycle_after_it(dut):
     clock.equal("data", (await second.answers())[0][2], 2)
 
 
-@cocotb.test()
+@in_simulator
 async def a_write_waits_for_its_data(dut):
     clock, _, (port, *_) = await start(dut)
     port.cmd_addr.value, port.cmd_we.value, port.cmd_valid.value = 7, 1, 1
@@ -133,7 +135,7 @@ async def a_write_waits_for_its_data(dut):
     clock.equal("word", await port.read(7), 0x77)
 
 
-@cocotb.test()
+@in_simulator
 async def a_read_only_port_takes_no_write(dut):
     clock, _, (*_, port) = await start(dut)
     await port.ask(9)
@@ -147,7 +149,7 @@ async def a_read_only_port_takes_no_write(dut):
     clock.equal("word", await port.read(9), before)
 
 
-@cocotb.test()
+@in_simulator
 async def a_read_takes_the_cycles_asked_for(dut):
     clock, csrs, ports = await start(dut)
     clock.equal("read_latency at reset", await csrs.read("read_latency"), LATENCY)
@@ -161,7 +163,7 @@ async def a_read_takes_the_cycles_asked_for(dut):
             clock.equal("data", data, pattern(latency % WORDS))
 
 
-@cocotb.test()
+@in_simulator
 async def reads_overlap(dut):
     clock, csrs, (port, *_) = await start(dut)
     await fill(port)
@@ -176,7 +178,7 @@ async def reads_overlap(dut):
             clock.equal(f"read {i} data", data, pattern(i))
 
 
-@cocotb.test()
+@in_simulator
 async def reads_under_way_are_bounded(dut):
     clock, csrs, (port, *_) = await start(dut)
     await fill(port)
@@ -191,7 +193,7 @@ async def reads_under_way_are_bounded(dut):
             clock.equal(f"read {i} asked", asked, reads[i - OUTSTANDING][1] + 1)
 
 
-@cocotb.test()
+@in_simulator
 async def a_shorter_latency_does_not_overtake(dut):
     clock, csrs, (port, *_) = await start(dut)
     await fill(port)
@@ -214,7 +216,7 @@ def expected_answers(asked, random, latency, limit):
     return answers
 
 
-@cocotb.test()
+@in_simulator
 async def jitter_is_in_order_and_repeats(dut):
     clock, csrs, ports = await start(dut)
     await fill(ports[0])
@@ -237,7 +239,7 @@ async def jitter_is_in_order_and_repeats(dut):
             clock.equal(f"{what}: data", [data for _, _, data in reads], [pattern(a) for a in addresses])
 
 
-@cocotb.test()
+@in_simulator
 async def two_ports_share_one_memory(dut):
     """Random traffic on both ports against a model in which every command acts in the cycle that takes it."""
     clock, csrs, (*ports, _) = await start(dut)
