@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 #define MOST_BYTES 65536
-#define PATIENCE_MS 100 /* without a character; then the rest is taken for lost */
+#define PATIENCE 200 /* character times without a character; then the rest is taken for lost */
 
 static uint8_t received[MOST_BYTES] __attribute__((section(".noinit")));
 static struct tty tty;
@@ -63,7 +63,7 @@ static int serial(void)
     trace(TRACE_SERIAL_GO, n);
     PROBE(WINDOW_BEGIN);
     uint64_t begin = cycles64();
-    uint32_t got = ttread(&tty, received, n, PATIENCE_MS * clock / 1000 + 1);
+    uint32_t got = ttread(&tty, received, n, PATIENCE * 10 * clock / baud + 2);
     uint64_t cycles = cycles64() - begin;
     PROBE(WINDOW_END);
 

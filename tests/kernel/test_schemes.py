@@ -12,8 +12,8 @@ CONDITIONS = (
     "pic.read=20 pic.write=10 pic.delivery=40 pic.jitter=30 ram.jitter=7",
     "pic.read=152 pic.write=152 pic.delivery=5 pic.jitter=90 ram.jitter=31 ram.latency=20",
 )
-SEEDS = range(1, 1 + 2 * len(CONDITIONS))
 HARTS = (1, 2, 4)
+SEEDS = {1: range(1, 7), 2: range(1, 5), 4: range(1, 4)}     # simulating more harts takes longer
 TESTS = ("exclusion", "lost", "priority", "replay")
 
 
@@ -25,7 +25,7 @@ def bootargs(test, seed):
 @pytest.mark.parametrize("harts", HARTS)
 @pytest.mark.parametrize("test", TESTS)
 def test_scheme(tmp_path, test, harts, sync):
-    for seed in SEEDS:
+    for seed in SEEDS[harts]:
         run = boot(tmp_path / str(seed), harts, sync, bootargs(test, seed), seed)
         assert run.status == 0, f"seed {seed}: {run.report()}"
         result = run.result("test")
