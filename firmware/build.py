@@ -19,6 +19,11 @@ def run(*command: str | Path) -> str:
     return subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
 
 
+def compiler_version() -> str:
+    """What the cross compiler says it is. FileNotFoundError if it is not installed."""
+    return run(TOOLS + "gcc", "--version").splitlines()[0]
+
+
 def build_rom(include: Path, regions: dict[str, tuple[int, int]]) -> Path:
     """Build the boot ROM against the generated headers below `include`; the directory with rom.elf and rom.bin.
 
@@ -31,7 +36,7 @@ def build_rom(include: Path, regions: dict[str, tuple[int, int]]) -> Path:
             *(FOLDER / source for source in SOURCES), "-o", folder / "rom.elf")
         run(TOOLS + "objcopy", "-O", "binary", folder / "rom.elf", folder / "rom.bin")
 
-    inputs = {"flags": " ".join(FLAGS + tuple(places)), "headers": include, "compiler": run(TOOLS + "gcc", "--version")}
+    inputs = {"flags": " ".join(FLAGS + tuple(places)), "headers": include, "compiler": compiler_version()}
     inputs |= {path.name: path for path in FOLDER.iterdir() if path.suffix in (".S", ".c", ".h", ".ld")}
     return cached("rom", inputs, build)
 

@@ -5,10 +5,13 @@ import dataclasses
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from firmware.build import compiler_version
 from hw.common.cache import REPO, cached
+from hw.cpu.generate import ToolError, generate_cluster
 from soc.config import SoCConfig
 
 
@@ -57,35 +60,48 @@ def config_of(options: argparse.Namespace) -> SoCConfig:
 
 
 def generate_soc(config: SoCConfig) -> SoCArtifacts:
-    """The SoC of `config`; takes half a minute when it has to be generated, and minutes when its CPU cluster has to be.
+    """The SoC of `config`: seconds when it has to be generated, minutes when its CPU cluster has to be.
 
-    subprocess.CalledProcessError, after the generator's last words on stderr, if it cannot be generated."""
+    hw.cpu.generate.ToolError or FileNotFoundError if a tool is missing, subprocess.CalledProcessError with the log as
+    its output if the generator fails."""
     parameters = dataclasses.asdict(config)
 
     def build(folder: Path):
+        generate_cluster(**vars(config.cluster()))  # here, where its progress and its errors are seen
         command = [sys.executable, "-m", "soc.generate", str(folder)]
         command += [f"--{name.replace('_', '-')}={value}" for name, value in parameters.items()]
         # LiteX goes through sets: a fixed hash seed keeps their order.
         environment = os.environ | {"PYTHONHASHSEED": "0"}
-        done = subprocess.run(command, cwd=REPO, env=environment, text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)
-        if done.returncode:
-            print("".join(done.stdout.splitlines(keepends=True)[-20:]), file=sys.stderr, end="")
-            raise subprocess.CalledProcessError(done.returncode, command, done.stdout)
+        subprocess.run(command, cwd=REPO, env=environment, text=True, check=True, stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT)
 
-    return SoCArtifacts(cached("soc", {"parameters": repr(parameters), "fingerprint": f"{config.fingerprint():016x}"},
-                               build))
+    inputs = {"parameters": repr(parameters), "fingerprint": f"{config.fingerprint():016x}",
+              "compiler": compiler_version()}
+    return SoCArtifacts(cached("soc", inputs, build))
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="python -m soc.build", description="Generate a SoC and print its folder.")
+def command_line(parser: argparse.ArgumentParser, action: Callable[[SoCConfig], object]):
+    """A program that prints what `action` makes of the SoC that the options ask for; what goes wrong is one line."""
     add_options(parser)
     try:
         config = config_of(parser.parse_args())
     except ValueError as error:
         parser.error(str(error))
-    print(generate_soc(config).dir)
+    try:
+        print(action(config))
+    except subprocess.CalledProcessError as error:
+        print("".join(error.output.splitlines(keepends=True)[-20:]), file=sys.stderr)
+        sys.exit("error: the SoC could not be generated, see above")
+    except FileNotFoundError as error:
+        sys.exit(f"error: {error.filename} is missing: run 'make setup'")
+    except ToolError as error:
+        sys.exit(f"error: {error}")
+
+
+def main():
+    command_line(argparse.ArgumentParser(prog="python -m soc.build", description="Generate a SoC, print its folder."),
+                 lambda config: generate_soc(config).dir)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

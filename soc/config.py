@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from hw.common.cache import REPO
+from hw.cpu.generate import ClusterParameters
 
 MAX_HARTS = 8            # PIC sources 0..7 and 8..15 are theirs
 MAX_LATENCY = 65_535
@@ -61,6 +62,10 @@ class SoCConfig:
             value = getattr(self, name)
             if type(value) is not int or value not in powers(low, high):
                 raise ValueError(f"{name}={value}: give a power of two from {low} to {high}")
+
+    def cluster(self) -> ClusterParameters:
+        """Parameters of the CPU cluster, which starts in the boot ROM at 0."""
+        return ClusterParameters(harts=self.harts, icache_bytes=self.icache_bytes, dcache_bytes=self.dcache_bytes)
 
     def fingerprint(self) -> int:
         """64 bits that tell this SoC from every other: over the parameters, the sources, and the versions of the

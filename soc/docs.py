@@ -2,11 +2,10 @@
 
 import argparse
 import shutil
-import sys
 from pathlib import Path
 
 from hw.common.cache import build_root
-from soc.build import add_options, config_of, generate_soc
+from soc.build import command_line, generate_soc
 from soc.config import SoCConfig
 
 
@@ -19,14 +18,9 @@ def write_reference(config: SoCConfig) -> Path:
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m soc.docs", description="Write the register reference.")
-    add_options(parser)
-    try:
-        config = config_of(parser.parse_args())
-    except ValueError as error:
-        parser.error(str(error))
-    print(write_reference(config))
+    command_line(argparse.ArgumentParser(prog="python -m soc.docs", description="Write the register reference."),
+                 write_reference)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -4,7 +4,6 @@ its own, because LiteX keeps state in its modules and logs to the terminal."""
 import argparse
 import re
 import shutil
-import sys
 from pathlib import Path
 
 from litex.soc.integration import export
@@ -114,4 +113,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

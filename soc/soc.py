@@ -8,7 +8,6 @@ from litex.soc.integration.soc_core import SoCCore
 from migen import Signal
 
 from hw.cpu.core import register
-from hw.cpu.generate import ClusterParameters
 from hw.dma.core import CopyEngine
 from hw.host.core import HostPort, Identity
 from hw.pic import Link, OffChipPIC
@@ -34,11 +33,7 @@ class InterlockSoC(SoCCore):
     def __init__(self, platform, config: SoCConfig):
         self.map = regions = memory_map(config)
         self.mem_map = {name: region.origin for name, region in regions.items()}
-        register(ClusterParameters(
-            harts        = config.harts,
-            reset_vector = regions["rom"].origin,
-            icache_bytes = config.icache_bytes,
-            dcache_bytes = config.dcache_bytes))
+        register(config.cluster())
         super().__init__(platform, config.clock_hz,
             cpu_type             = "interlock",
             bus_timeout          = BUS_TIMEOUT,

@@ -64,6 +64,12 @@ def test_the_command_refuses_in_one_line():
                                                  "has contexts for 8)")
 
 
+def test_a_missing_compiler_is_named_in_one_line(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "soc.build"], cwd=REPO, env=os.environ | {"PATH": str(tmp_path)},
+                          capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "error: riscv64-unknown-elf-gcc is missing: run 'make setup'\n")
+
+
 def test_the_configuration_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         SoCConfig().harts = 2
