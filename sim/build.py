@@ -19,10 +19,10 @@ TOP = "interlock"
 BINARY = "interlock-sim"
 NEEDED = ("make", "perl", "g++", "verilator")
 JOBS = 2
-VERILATOR_FLAGS = ("--cc", "--exe", "--build", "-O3", "--flatten", "--x-assign", "fast", "--x-initial", "fast",
-                   "--noassert", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--output-split", "20000")
+VERILATOR_FLAGS = ("--cc", "--exe", "--build", "-O3", "--flatten", "--x-assign", "fast", "--x-initial", "0",
+                   "--noassert", "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--output-split", "0")
 COMPILER_FLAGS = ("-std=c++17", "-O2", "-Wall", "-Wextra")
-MAKE_FLAGS = ("OPT_FAST=-O2", "OPT_SLOW=-O1", "OPT_GLOBAL=-O2")
+MAKE_FLAGS = ("OPT_FAST=-O2", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2")
 PROBE_PINS = (("CData", "valid"), ("IData", "pc"), ("CData", "privilege"), ("CData", "trap"), ("IData", "cause"),
               ("IData", "trap_pc"), ("CData", "wfi"))
 
@@ -151,6 +151,8 @@ def main():
         print(build_simulator(config, options.waves))
     except (ToolError, BuildError) as error:
         sys.exit(f"error: {error}")
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"error: the SoC could not be generated: {error}")
 
 
 if __name__ == "__main__":

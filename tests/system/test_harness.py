@@ -292,6 +292,24 @@ def test_console_and_results(play):
     }
 
 
+def test_pseudo_terminal(binary, tmp_path):
+    process = subprocess.Popen([binary, "--image", looping("alpha").image(tmp_path), "--console", "pty", "--quiet"],
+                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    try:
+        line = process.stderr.readline()
+        assert line.startswith("console on /dev/")
+        with open(line.split()[-1], "r+b", buffering=0) as console:
+            console.write(b"hi\r\n\x00")
+            got = b""
+            while len(got) < 5:
+                got += console.read(5)
+        assert got == b"hi\r\n\x00"
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+        process.stderr.close()
+
+
 def test_last_characters_arrive_after_the_end(play, tmp_path):
     """What is still in the port when the target ends is not lost, and does not count as the target's time."""
     script = ending(at=40_000 + bits(5))
