@@ -3,6 +3,8 @@
  * Saves what C keeps across calls and continues `to`. The on-chip mask belongs to the hart, not the thread: every
  * thread switches in the same state of it (sync/sync.h, CRIT_SWITCH_MIE).
  */
+#include "sync/probe.h"
+
     .section .text
     .globl context_switch
 context_switch:
@@ -34,4 +36,7 @@ context_switch:
     lw s9, 44(a1)
     lw s10, 48(a1)
     lw s11, 52(a1)
-    ret
+1:  ret
+    .pushsection .interlock.probes, "", @progbits
+    .word 1b, PROBE_THREAD_SWITCH
+    .popsection

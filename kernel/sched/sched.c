@@ -325,6 +325,7 @@ void sched_start_hart(void)
     curhart->resched = 1; /* threads may be waiting already */
     trace(TRACE_THREAD_SWITCH, t->id);
     lock_leave(&sched_lock, s);
+    PROBE(THREAD_SWITCH);
 }
 
 _Noreturn void sched_idle(void)

@@ -12,10 +12,13 @@
 #define PROBE_CRIT_LEFT 4    /* the former level is restored */
 #define PROBE_WINDOW_BEGIN 5 /* the measured part of a run */
 #define PROBE_WINDOW_END 6
-#define PROBE_CRIT_QUEUED 7 /* an optimistic scheme queues an interrupt */
+#define PROBE_CRIT_QUEUED 7   /* an optimistic scheme queues an interrupt */
+#define PROBE_THREAD_SWITCH 8 /* from here on the hart runs the thread that it announced on the trace port */
 
+#ifndef __ASSEMBLER__
 #define PROBE(kind)                                                                       \
     __asm__ volatile("1: .pushsection .interlock.probes,\"\",@progbits\n .word 1b, %0\n " \
                      ".popsection" ::"i"(PROBE_##kind)                                    \
                      : "memory")
+#endif
 #endif
