@@ -324,8 +324,9 @@ void sched_start_hart(void)
     curhart->online = 1;
     curhart->resched = 1; /* threads may be waiting already */
     trace(TRACE_THREAD_SWITCH, t->id);
-    lock_leave(&sched_lock, s);
-    PROBE(THREAD_SWITCH);
+    simple_unlock(&sched_lock);
+    PROBE(THREAD_SWITCH); /* inside the section, as every thread switches */
+    crit_sec_leave(s);
 }
 
 _Noreturn void sched_idle(void)
