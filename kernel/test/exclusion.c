@@ -67,6 +67,8 @@ static void worker(void *arg)
         crit_t s = crit_sec_enter(level);
         hart[h].body_level = level;
         if (random_below(r, 2))
+            update_both(random_below(r, 50)); /* a section in the section */
+        if (random_below(r, 2))
             pic_raise(1u << test_source(h, random_below(r, TEST_SOURCES)));
         test_spin(random_below(r, 200));
         hart[h].body_level = 0;
