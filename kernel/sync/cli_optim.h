@@ -40,7 +40,7 @@ static inline unsigned flag_restore(crit_t saved)
     barrier();
     PROBE(CRIT_LEAVE);
     curhart->level = saved;
-    unsigned waiting = saved ? 0 : curhart->pending;
+    unsigned waiting = curhart->pending & (saved - 1); /* nothing while an outer section goes on (saved is 1) */
     PROBE(CRIT_LEFT);
     return waiting;
 }

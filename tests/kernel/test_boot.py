@@ -9,7 +9,7 @@ from sim.kernel import SCHEMES
 from tests.kernel.machine import boot, converse
 
 
-@pytest.mark.parametrize("harts", (1, 2, 4))
+@pytest.mark.parametrize("harts", (1, 2, 4, 8))
 def test_every_hart_says_hello(tmp_path, harts):
     run = boot(tmp_path, harts, "spl-optim", "run=hello")
     assert run.status == 0, run.report()
