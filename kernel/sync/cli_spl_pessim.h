@@ -8,46 +8,14 @@
  *                                                                       handle_interrupt
  *                                                                       PIC_mask(prev_level)
  *
- * cur_interrupt_level is the hart's `level`. It changes with interrupts off, so sections need not look at it.
+ * The sections are in cli.h. cur_interrupt_level is the hart's `level`. It changes with interrupts off, so sections need
+ * not look at it.
  */
-#define CRIT_BASE MSTATUS_MIE
-#define CRIT_SWITCH_MIE 0
-#define SOFTINT_NEEDS_KICK 1
-#define CRIT_MASKS_ALL 1
+#include "sync/cli.h"
+
 #define HANDLERS_NEST 1
-#define QUEUE_GOES_FIRST 0
-#define crit_level(saved) SPL_NONE
-#define crit_is_base(saved) (((saved) & MSTATUS_MIE) != 0)
-
-static inline crit_t crit_sec_enter(unsigned level)
-{
-    (void)level;
-    PROBE(CRIT_ENTER);
-    crit_t saved = csr_read_clear(mstatus, MSTATUS_MIE);
-    PROBE(CRIT_ENTERED);
-    return saved;
-}
-
-static inline void crit_sec_leave(crit_t saved)
-{
-    PROBE(CRIT_LEAVE);
-    csr_set(mstatus, saved & MSTATUS_MIE);
-    PROBE(CRIT_LEFT);
-}
-
-static inline void crit_sec_leave_masked(crit_t saved)
-{
-    crit_sec_leave(saved); /* a section entered from the trap path was entered with interrupts off */
-}
 
 #ifdef SYNC_IMPLEMENTATION
-void crit_sec_replay(unsigned level)
-{
-    (void)level; /* nothing but soft interrupts is ever left waiting in software */
-    intr_disable();
-    softint_dispatch();
-}
-
 void interrupt_handler(struct frame *frame)
 {
     (void)frame;
