@@ -41,20 +41,25 @@ static inline unsigned flag_restore(crit_t saved)
     PROBE(CRIT_LEAVE);
     curhart->level = saved;
     unsigned waiting = curhart->pending & (saved - 1); /* nothing while an outer section goes on (saved is 1) */
-    PROBE(CRIT_LEFT);
     return waiting;
 }
 
 static inline void crit_sec_leave(crit_t saved)
 {
-    if (unlikely(flag_restore(saved)))
+    if (unlikely(flag_restore(saved))) {
+        PROBE(CRIT_LEFT);
         crit_sec_leave_slow(saved);
+    } else {
+        PROBE(CRIT_LEFT); /* after the look at what waits: that belongs to the cost */
+    }
 }
 
 static inline void crit_sec_leave_masked(crit_t saved)
 {
     intr_disable();
-    if (flag_restore(saved))
+    unsigned waiting = flag_restore(saved);
+    PROBE(CRIT_LEFT);
+    if (waiting)
         crit_sec_replay(SPL_NONE);
 }
 

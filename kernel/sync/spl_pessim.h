@@ -37,20 +37,25 @@ static inline unsigned spl_restore(crit_t saved)
     curhart->level = saved;
     pic_set_level(saved);
     unsigned waiting = curhart->pending >> (saved + 1); /* soft interrupts */
-    PROBE(CRIT_LEFT);
     return waiting;
 }
 
 static inline void crit_sec_leave(crit_t saved)
 {
-    if (unlikely(spl_restore(saved)))
+    if (unlikely(spl_restore(saved))) {
+        PROBE(CRIT_LEFT);
         crit_sec_leave_slow(saved);
+    } else {
+        PROBE(CRIT_LEFT); /* after the look at what waits: that belongs to the cost */
+    }
 }
 
 static inline void crit_sec_leave_masked(crit_t saved)
 {
     intr_disable();
-    if (spl_restore(saved))
+    unsigned waiting = spl_restore(saved);
+    PROBE(CRIT_LEFT);
+    if (waiting)
         crit_sec_replay(saved);
 }
 

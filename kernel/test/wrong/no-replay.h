@@ -8,4 +8,5 @@
 static inline void crit_sec_leave(crit_t saved)
 {
     spl_restore(saved);
+    PROBE(CRIT_LEFT);
 }
