@@ -165,7 +165,7 @@ def test_the_figures_make_sense(tiny):
     for row in rows.values():       # no section is open while its hart waits for the next bytes, hundreds of us
         assert row["section_us"] < 20
     # The model of the paper against what was seen from outside. A pair of a few cycles is paid with cache misses in the
-    # kernel and without in the loop (the paper says so in section 5.3): it may differ by more, but not by much of the time.
+    # kernel and without in the loop (the paper says so in section 5.3): it may differ by more, but by little of the time.
     for row in rows.values():
         assert row["predicted_percent"] == pytest.approx(row["measured_percent"], rel=0.35, abs=1.2)
 
