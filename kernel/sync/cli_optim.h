@@ -35,7 +35,7 @@ static inline crit_t crit_sec_enter(unsigned level)
     return saved;
 }
 
-static inline unsigned flag_restore(crit_t saved)
+static inline unsigned crit_restore(crit_t saved)
 {
     barrier();
     PROBE(CRIT_LEAVE);
@@ -44,24 +44,7 @@ static inline unsigned flag_restore(crit_t saved)
     return waiting;
 }
 
-static inline void crit_sec_leave(crit_t saved)
-{
-    if (unlikely(flag_restore(saved))) {
-        PROBE(CRIT_LEFT);
-        crit_sec_leave_slow(saved);
-    } else {
-        PROBE(CRIT_LEFT); /* after the look at what waits: that belongs to the cost */
-    }
-}
-
-static inline void crit_sec_leave_masked(crit_t saved)
-{
-    intr_disable();
-    unsigned waiting = flag_restore(saved);
-    PROBE(CRIT_LEFT);
-    if (waiting)
-        crit_sec_replay(SPL_NONE);
-}
+#include "sync/leave.h"
 
 #ifdef SYNC_IMPLEMENTATION
 static void queue_interrupt(struct claim c, struct frame *frame)

@@ -31,7 +31,7 @@ static inline crit_t crit_sec_enter(unsigned level)
     return saved;
 }
 
-static inline unsigned spl_restore(crit_t saved)
+static inline unsigned crit_restore(crit_t saved)
 {
     PROBE(CRIT_LEAVE);
     curhart->level = saved;
@@ -40,24 +40,7 @@ static inline unsigned spl_restore(crit_t saved)
     return waiting;
 }
 
-static inline void crit_sec_leave(crit_t saved)
-{
-    if (unlikely(spl_restore(saved))) {
-        PROBE(CRIT_LEFT);
-        crit_sec_leave_slow(saved);
-    } else {
-        PROBE(CRIT_LEFT); /* after the look at what waits: that belongs to the cost */
-    }
-}
-
-static inline void crit_sec_leave_masked(crit_t saved)
-{
-    intr_disable();
-    unsigned waiting = spl_restore(saved);
-    PROBE(CRIT_LEFT);
-    if (waiting)
-        crit_sec_replay(saved);
-}
+#include "sync/leave.h"
 
 #ifdef SYNC_IMPLEMENTATION
 void crit_sec_replay(unsigned level)

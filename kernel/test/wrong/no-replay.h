@@ -7,6 +7,6 @@
 
 static inline void crit_sec_leave(crit_t saved)
 {
-    spl_restore(saved);
+    crit_restore(saved);
     PROBE(CRIT_LEFT);
 }
