@@ -164,10 +164,14 @@ def test_the_figures_make_sense(tiny):
         assert far == pytest.approx(near, rel=0.2)
     for row in rows.values():       # no section is open while its hart waits for the next bytes, hundreds of us
         assert row["section_us"] < 20
-    # The model of the paper against what was seen from outside. A pair of a few cycles is paid with cache misses in the
-    # kernel and without in the loop (the paper says so in section 5.3): it may differ by more, but by little of the time.
+    # The model of the paper against what was seen from outside. The flag is a few cycles, which the loop pays without
+    # and the kernel with cache misses (the paper says so in section 5.3): there it may cost up to three times the model.
     for row in rows.values():
-        assert row["predicted_percent"] == pytest.approx(row["measured_percent"], rel=0.35, abs=1.2)
+        predicted, measured = row["predicted_percent"], row["measured_percent"]
+        if "optim" in row["sync"]:
+            assert predicted / 1.35 < measured < 3 * predicted
+        else:
+            assert predicted == pytest.approx(measured, rel=0.35)
 
 
 def test_the_record_is_whole(tiny):
