@@ -165,7 +165,7 @@ def test_the_figures_make_sense(tiny):
     for row in rows.values():       # no section is open while its hart waits for the next bytes, hundreds of us
         assert row["section_us"] < 20
     # The model of the paper against what was seen from outside. The flag is a few cycles, which the loop pays without
-    # and the kernel with cache misses (the paper says so in section 5.3): there it may cost up to three times the model.
+    # and the kernel with cache misses (the paper says so in section 5.3): there it costs up to three times the model.
     for row in rows.values():
         predicted, measured = row["predicted_percent"], row["measured_percent"]
         if "optim" in row["sync"]:
