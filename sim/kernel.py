@@ -13,6 +13,14 @@ from soc.config import SoCConfig
 
 SCHEMES = ("spl-pessim", "spl-optim", "cli-pessim", "cli-optim", "cli-spl-pessim")
 WRONG_SCHEMES = tuple(sorted(path.stem for path in (REPO / "kernel/test/wrong").glob("*.h")))
+# Build options of an image: what each may be, its default first. kernel/Makefile has the same list.
+OPTIONS = {
+    "spinlock": ("ttas", "tas", "ticket", "mcs", "clh"),
+    "runqueue": ("global", "per-hart"),
+    "lock_debug": ("0", "1"),
+    "lock_stats": ("0", "1"),
+    "accounting": ("0", "1"),
+}
 CROSS = os.environ.get("CROSS", "riscv64-unknown-elf-")
 PICOLIBC = Path("/usr/lib/picolibc/riscv64-unknown-elf/lib/rv32im/ilp32/libc.a")
 
@@ -30,19 +38,32 @@ def _compiler_version() -> str:
     return subprocess.run([compiler, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
 
 
-def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "") -> Path:
+def checked_options(options: dict) -> dict:
+    """All build options with their values, those of `options` and else the defaults; ValueError in one line."""
+    for name, value in options.items():
+        if name not in OPTIONS:
+            raise ValueError(f"there is no build option {name!r}: use one of {', '.join(OPTIONS)}")
+        if value not in OPTIONS[name]:
+            raise ValueError(f"build option {name}={value}: give one of {', '.join(OPTIONS[name])}")
+    return {name: options.get(name, values[0]) for name, values in OPTIONS.items()}
+
+
+def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "", options: dict | None = None) -> Path:
     """The ELF image of the kernel with scheme `sync` for the SoC `config`, built if it is not in the cache.
 
-    ValueError if there is no such scheme, KernelError if a tool is missing or the build fails.
+    `options` gives those of OPTIONS that are not to have their default. ValueError if there is no such scheme or
+    option, KernelError if a tool is missing or the build fails.
     """
     if sync not in SCHEMES + WRONG_SCHEMES:
         raise ValueError(f"there is no scheme {sync!r}: use one of {', '.join(SCHEMES)}")
+    chosen = checked_options(options or {})
     version = _compiler_version()
     include = generate_soc(config).include
 
     def build(out: Path):
         command = ["make", "--no-print-directory", "-C", str(REPO / "kernel"), f"SYNC={sync}", f"INCLUDE={include}",
-                   f"OUT={out}", f"CROSS={CROSS}", f"PYTHON={sys.executable}", f"EXTRA_CFLAGS={extra_cflags}", "-j2"]
+                   f"OUT={out}", f"CROSS={CROSS}", f"PYTHON={sys.executable}", f"EXTRA_CFLAGS={extra_cflags}", "-j2",
+                   *(f"{name.upper()}={value}" for name, value in chosen.items())]
         environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         if done.returncode:
@@ -51,7 +72,8 @@ def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "") -> Path:
             if path.name != "kernel.elf":
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    inputs = {"sync": sync, "cflags": extra_cflags, "compiler": version, "kernel": REPO / "kernel", "include": include}
+    inputs = {"sync": sync, "cflags": extra_cflags, "compiler": version, "kernel": REPO / "kernel", "include": include,
+              "options": " ".join(f"{name}={value}" for name, value in chosen.items())}
     return cached(f"kernel-{sync}", inputs, build) / "kernel.elf"
 
 
@@ -59,9 +81,12 @@ def main():
     parser = argparse.ArgumentParser(description="Build a kernel image and print where it is.")
     parser.add_argument("--harts", type=int, default=1, help="harts of the SoC (1 to 8)")
     parser.add_argument("--sync", default=SCHEMES[0], help=f"one of {', '.join(SCHEMES)}")
-    options = parser.parse_args()
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
+                        help="; ".join(f"{name}={'|'.join(values)}" for name, values in OPTIONS.items()))
+    arguments = parser.parse_args()
+    options = dict(option.partition("=")[::2] for option in arguments.option)
     try:
-        print(build_kernel(SoCConfig(harts=options.harts), options.sync))
+        print(build_kernel(SoCConfig(harts=arguments.harts), arguments.sync, options=options))
     except (ValueError, KernelError) as error:
         sys.exit(f"error: {error}")
 

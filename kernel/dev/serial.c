@@ -13,8 +13,10 @@
 #define REG(port, name) ((port)->regs[SERIAL_##name / 4])
 #define IIR_ID(iir) ((iir) & SERIAL_IIR_ID_MASK)
 
-struct serial serial_console = SERIAL(UART0_WINDOW, PIC_SOURCE_UART0, "console port", SPL_HIGH);
-struct serial serial_data = SERIAL(UART1_WINDOW, PIC_SOURCE_UART1, "data port", SPL_TTY);
+static SIMPLE_LOCK_CLASS(console_port_class, "console port", SPL_HIGH);
+static SIMPLE_LOCK_CLASS(data_port_class, "data port", SPL_TTY);
+struct serial serial_console = SERIAL(UART0_WINDOW, PIC_SOURCE_UART0, "console port", console_port_class);
+struct serial serial_data = SERIAL(UART1_WINDOW, PIC_SOURCE_UART1, "data port", data_port_class);
 
 static struct serial *const ports[] = {&serial_console, &serial_data};
 

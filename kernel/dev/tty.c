@@ -66,9 +66,11 @@ uint32_t ttread(struct tty *tp, uint8_t *to, uint32_t n, uint32_t ticks)
     return n;
 }
 
+static SIMPLE_LOCK_CLASS(tty_class, "tty", SPL_TTY);
+
 void tty_attach(struct tty *tp, struct serial *port, unsigned hart)
 {
-    *tp = (struct tty){.lock = SIMPLE_LOCK("tty", SPL_TTY), .port = port};
+    *tp = (struct tty){.lock = SIMPLE_LOCK("tty", tty_class), .port = port};
     serial_start(port, hart, ttyinput, tp);
 }
 

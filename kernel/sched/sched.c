@@ -16,7 +16,8 @@ struct queue {
 
 void context_switch(struct context *from, struct context *to);
 
-struct simple_lock sched_lock = SIMPLE_LOCK("sched", SPL_SCHED);
+static SIMPLE_LOCK_CLASS(sched_class, "sched", SPL_SCHED);
+struct simple_lock sched_lock = SIMPLE_LOCK("sched", sched_class);
 
 static struct thread threads[MAX_THREADS];
 static uint8_t stacks[MAX_THREADS][THREAD_STACK_SIZE] __attribute__((aligned(16), section(".noinit")));
@@ -291,7 +292,7 @@ void thread_join(struct thread *t)
     lock_leave(&sched_lock, s);
 }
 
-static struct simple_lock delay_lock = SIMPLE_LOCK("delay", SPL_CLOCK);
+DEFINE_SIMPLE_LOCK(delay_lock, "delay", SPL_CLOCK);
 
 static void delay_over(void *arg)
 {

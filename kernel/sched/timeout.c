@@ -5,7 +5,7 @@
 #include "sched/sched.h"
 #include "sync/simple_lock.h"
 
-static struct simple_lock timeout_lock = SIMPLE_LOCK("timeout", SPL_CLOCK);
+DEFINE_SIMPLE_LOCK(timeout_lock, "timeout", SPL_CLOCK);
 static struct timeout *first;
 static volatile uint32_t now;
 

@@ -6,14 +6,15 @@
 void simple_lock_contended(struct simple_lock *l)
 {
     if (simple_lock_held(l))
-        panic("simple lock %s: hart %u takes it again", l->name, (unsigned)curhart->id);
+        panic("simple lock %s: hart %u takes it again", l->object.name, (unsigned)curhart->id);
+    LOCK_HOOK_MISS(&l->object);
     do {
         while (l->owner)
             ;
-    } while (!simple_lock_try(l));
+    } while (!simple_lock_take(l));
 }
 
 _Noreturn void simple_lock_not_held(struct simple_lock *l)
 {
-    panic("simple lock %s: released by hart %u, owner is %d", l->name, (unsigned)curhart->id, (int)l->owner - 1);
+    panic("simple lock %s: released by hart %u, owner is %d", l->object.name, (unsigned)curhart->id, (int)l->owner - 1);
 }

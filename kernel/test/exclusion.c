@@ -18,7 +18,7 @@ static struct {
 } hart[MAX_HARTS];
 
 static struct halves common;
-static struct simple_lock common_lock = SIMPLE_LOCK("test common", SPL_HIGH);
+DEFINE_SIMPLE_LOCK(common_lock, "test common", SPL_HIGH);
 
 static void update(struct halves *h, uint32_t wait)
 {

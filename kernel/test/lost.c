@@ -9,7 +9,7 @@
 static struct {
     volatile uint32_t raised, handled;
 } count[PIC_SOURCES];
-static struct simple_lock raise_lock = SIMPLE_LOCK("test raise", SPL_HIGH);
+DEFINE_SIMPLE_LOCK(raise_lock, "test raise", SPL_HIGH);
 
 static void handler(void *arg)
 {

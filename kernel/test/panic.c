@@ -33,7 +33,7 @@ static int exception_test(void)
 
 static int relock_test(void)
 {
-    static struct simple_lock lock = SIMPLE_LOCK("taken twice", SPL_TTY);
+    DEFINE_SIMPLE_LOCK(lock, "taken twice", SPL_TTY);
     lock_enter(&lock);
     lock_enter(&lock);
     return 0;
@@ -41,7 +41,7 @@ static int relock_test(void)
 
 static void sleeps(void *arg)
 {
-    static struct simple_lock lock = SIMPLE_LOCK("slept on", SPL_HIGH);
+    DEFINE_SIMPLE_LOCK(lock, "slept on", SPL_HIGH);
     lock_enter(&lock);
     thread_sleep(arg, &lock);
 }

@@ -6,7 +6,7 @@
 #include "sched/timeout.h"
 #include "test/test.h"
 
-static struct simple_lock lock = SIMPLE_LOCK("test threads", SPL_TTY);
+DEFINE_SIMPLE_LOCK(lock, "test threads", SPL_TTY);
 static volatile unsigned turn, rounds_done;
 static volatile bool stop;
 

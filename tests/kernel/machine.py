@@ -36,12 +36,12 @@ class Boot:
         return f"status {self.status}, {self.record.get('cycles')} cycles\n{self.console}\n{self.messages}"
 
 
-def command(folder, harts, sync, bootargs, console, baud, seed=0, max_cycles=MAX_CYCLES):
+def command(folder, harts, sync, bootargs, console, baud, seed=0, max_cycles=MAX_CYCLES, options=None):
     config = SoCConfig(harts=harts)
     folder.mkdir(parents=True, exist_ok=True)
     return list(map(str, [
-        build_simulator(config), "--image", build_kernel(config, sync), "--out", folder, "--console", console,
-        "--uart0-baud", baud, "--bootargs", f"{bootargs} console.baud={baud}", "--seed", seed,
+        build_simulator(config), "--image", build_kernel(config, sync, options=options), "--out", folder,
+        "--console", console, "--uart0-baud", baud, "--bootargs", f"{bootargs} console.baud={baud}", "--seed", seed,
         "--max-cycles", max_cycles, "--hang-cycles", HANG_CYCLES, "--quiet"]))
 
 
@@ -53,19 +53,20 @@ def ended(folder, status, messages):
                 folder)
 
 
-def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, max_cycles=MAX_CYCLES):
-    """Run the kernel with scheme `sync` on `harts` harts in the directory `folder`."""
-    arguments = command(folder, harts, sync, bootargs, "file", CONSOLE_BAUD, seed, max_cycles)
+def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, max_cycles=MAX_CYCLES, options=None):
+    """Run the kernel with scheme `sync` and build `options` on `harts` harts in the directory `folder`."""
+    arguments = command(folder, harts, sync, bootargs, "file", CONSOLE_BAUD, seed, max_cycles, options)
     if serial_in:
         arguments += ["--uart1-in", str(serial_in)]
     done = subprocess.run(arguments, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     return ended(folder, done.returncode, done.stdout + done.stderr)
 
 
-def converse(folder, harts, sync, bootargs, lines):
+def converse(folder, harts, sync, bootargs, lines, options=None):
     """The same with the console on pipes: each of `lines` is typed when the kernel has printed its prompt."""
-    process = subprocess.Popen(command(folder, harts, sync, bootargs, "tty", TYPING_BAUD), stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0)
+    arguments = command(folder, harts, sync, bootargs, "tty", TYPING_BAUD, options=options)
+    process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               bufsize=0)
     shown = b""
     for line in lines:
         while not shown.endswith(PROMPT):
