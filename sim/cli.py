@@ -20,6 +20,8 @@ PLAIN_PROGRESS_S = 10.0
 PLAIN_WIDTH = 132       # of tables that do not go to a terminal
 
 Harts = Annotated[int, typer.Option(help="harts of the machine, 1 to 8")]
+Options = Annotated[list[str] | None,
+                    typer.Option("--option", metavar="NAME=VALUE", help="a build option of the kernel, as lock_debug=1")]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="may be given several times")]
 
 
@@ -56,6 +58,7 @@ def list_command():
 def build(
     harts: Harts = 1,
     sync: Annotated[str | None, typer.Option(help="one scheme; without it all of them")] = None,
+    options: Options = None,
     waves: Annotated[bool, typer.Option("--waves", help="a simulator that can write waves (slower)")] = False,
 ):
     """Build a simulator and kernel images, and print where they lie.
@@ -65,11 +68,13 @@ def build(
     from sim.experiments.paper_sync import SCHEMES
     config = soc_config(harts)
     schemes = [checked_scheme(sync)] if sync else SCHEMES
+    chosen = kernel_options(options)
     check_tools()
     with building():
         from sim.build import build_simulator
         from sim.kernel import build_kernel
-        made = [build_simulator(config, waves=waves), *(build_kernel(config, scheme) for scheme in schemes)]
+        made = [build_simulator(config, waves=waves),
+                *(build_kernel(config, scheme, options=chosen) for scheme in schemes)]
     for path in made:
         print(path)
 
@@ -99,8 +104,8 @@ def run(
     with building(), Display() as display:
         from sim.build import build_simulator
         from sim.kernel import build_kernel
-        targets = build_targets(runner.pairs(), soc_config, build_simulator, build_kernel, display.build)
-    runner.prepare(tools, {str(n): describe_soc(n) for n in sorted({n for n, _ in targets})})
+        targets = build_targets(runner.targets(), soc_config, build_simulator, build_kernel, display.build)
+    runner.prepare(tools, {str(n): describe_soc(n) for n in sorted({n for n, _, _ in targets})})
     interrupted = False
     with Display() as display:
         try:
@@ -152,6 +157,7 @@ def sim(
     harts: Harts = 1,
     sync: Annotated[str, typer.Option(help="the kernel's synchronisation scheme")] = DEFAULT_SYNC,
     settings: Settings = None,
+    options: Options = None,
     image: Annotated[Path | None, typer.Option(help="boot this ELF file instead of the kernel")] = None,
     send: Annotated[Path | None, typer.Option(help="a file for the data line")] = None,
     baud: Annotated[int, typer.Option(help="bit rate of the data line, bit/s")] = 115200,
@@ -168,6 +174,7 @@ def sim(
     """
     config = soc_config(harts)
     checked_scheme(sync)
+    chosen = kernel_options(options)
     for setting in settings or []:
         name, separator, value = setting.partition("=")
         if not name or not separator or any(character.isspace() for character in setting):
@@ -180,7 +187,7 @@ def sim(
         from sim.build import build_simulator
         from sim.kernel import build_kernel
         simulator = build_simulator(config, waves=wave is not None)
-        booted = image or build_kernel(config, sync)
+        booted = image or build_kernel(config, sync, options=chosen)
     command = [str(simulator), "--image", str(booted), "--bootargs", " ".join(settings or []), "--console", "tty",
                "--seed", str(seed), "--uart1-baud", str(baud)]
     for option, value in (("--uart1-in", send), ("--out", out), ("--max-cycles", max_cycles), ("--wave", wave),
@@ -212,6 +219,22 @@ def checked_scheme(name):
     if name not in SCHEMES:
         raise unknown("scheme", name, SCHEMES)
     return name
+
+
+def kernel_options(texts):
+    """The build options that `--option` gave; an unknown one is a usage error."""
+    from sim.kernel import OPTIONS, checked_options
+    options = {}
+    for text in texts or []:
+        name, separator, value = text.partition("=")
+        if not separator:
+            raise Failed(f"--option {text!r}: give it as name=value (names: {', '.join(OPTIONS)})", 2)
+        options[name] = value
+    try:
+        checked_options(options)
+    except ValueError as error:
+        raise Failed(str(error), 2) from error
+    return options
 
 
 def check_tools():

@@ -27,11 +27,16 @@ def disk_is_full(error):
 
 
 def write_text(path, text):
+    """Writes a text file as `write_bytes` does."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path, content):
     """Writes a file whole or not at all; a full disk is a RecordError."""
     aside = path.with_name(f".{path.name}.tmp")
     try:
-        with open(aside, "w") as file:
-            file.write(text)
+        with open(aside, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         aside.replace(path)
@@ -77,6 +82,7 @@ def make(run, experiment, settings, image, simulated, received, failure, started
         "kind": run.kind,
         "harts": run.harts,
         "sync": run.sync,
+        "options": dict(run.options),
         "parameters": run.parameters,
         "bootargs": run.bootargs,
         "image_sha256": image,

@@ -1,8 +1,8 @@
 """Reports, made from records only: a summary of figures, and tables for the terminal and for report.md.
 
 What is particular to an experiment is in the module that its `report` names: `summarise(experiment, records)` gives
-figures that are plain JSON, `tables(summary)` lays them out. Both depend on their arguments alone, so a report of the
-same records is the same to the byte.
+figures that are plain JSON, `tables(summary)` lays them out, and `plots(summary)`, where there is one, draws them
+(sim/plot.py). All depend on their arguments alone, so a report of the same records is the same to the byte.
 """
 
 import importlib
@@ -85,29 +85,34 @@ def solve_line(points, y):
 
 
 def load(directory):
-    """The summary of a results directory and its tables; RecordError if there is nothing to report from."""
+    """The summary of a results directory, its tables and plots; RecordError if there is nothing to report from."""
     experiment, records = record.collect(directory)
     module = importlib.import_module(f"sim.experiments.{experiment['report']}")
     summary = module.summarise(experiment, records)
-    return summary, module.tables(summary)
+    plots = module.plots(summary) if hasattr(module, "plots") else []
+    return summary, module.tables(summary), plots
 
 
 def write(directory):
-    """Writes summary.json and report.md into a results directory, and gives what `load` gives."""
+    """Writes summary.json, report.md and the plots into a results directory, and gives summary and tables."""
     directory = Path(directory)
-    summary, tables = load(directory)
+    summary, tables, plots = load(directory)
     record.write_json(directory / "summary.json", summary)
-    record.write_text(directory / "report.md", markdown(summary, tables))
+    record.write_text(directory / "report.md", markdown(summary, tables, plots))
+    for plot in plots:
+        plot.write(directory)
     return summary, tables
 
 
-def markdown(summary, tables):
+def markdown(summary, tables, plots=()):
     settings = ", ".join(f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
                          for name, value in summary["settings"].items())
     lines = [f"# {summary['experiment']}", "", f"Settings: {settings}.",
              f"Runs: {summary['finished']} of {summary['asked']}, {len(summary['failures'])} failed.", ""]
     for table in tables:
         lines += [table.markdown(), ""]
+    for plot in plots:
+        lines += [f"## {plot.title}", "", f"![{plot.title}]({plot.name}.svg)", ""]
     if summary["failures"]:
         lines += ["## Failed runs", "", *(f"- {failure['id']}: {failure['reason']}" for failure in summary["failures"]),
                   ""]

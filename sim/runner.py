@@ -70,19 +70,20 @@ def cost(run):
     return run.cycles * run.harts / BASE_SPEED
 
 
-def build_targets(pairs, config_for, build_simulator, build_kernel, report):
-    """Builds the simulator and the image of each (harts, scheme); `report(text, done, total)` says how far it is."""
-    harts = sorted({n for n, _ in pairs})
-    total = len(harts) + len(pairs)
+def build_targets(wanted, config_for, build_simulator, build_kernel, report):
+    """Builds the simulator and the image of each `Run.target`; `report(text, done, total)` says how far it is."""
+    harts = sorted({n for n, _, _ in wanted})
+    total = len(harts) + len(wanted)
     done = 0
     simulators, targets = {}, {}
     for n in harts:
         report(f"simulator, {n} hart{'s' * (n > 1)}", done, total)
         simulators[n] = build_simulator(config_for(n))
         done += 1
-    for n, sync in sorted(pairs):
-        report(f"kernel, {n} hart{'s' * (n > 1)}, {sync}", done, total)
-        targets[n, sync] = Target(simulators[n], build_kernel(config_for(n), sync))
+    for n, sync, options in sorted(wanted):
+        text = " ".join([sync, *(f"{name}={value}" for name, value in options)])
+        report(f"kernel, {n} hart{'s' * (n > 1)}, {text}", done, total)
+        targets[n, sync, options] = Target(simulators[n], build_kernel(config_for(n), sync, options=dict(options)))
         done += 1
     report("built", done, total)
     return targets
@@ -213,10 +214,9 @@ class Runner:
         self.records = {}
         self.notes = []
 
-    def pairs(self):
-        """All (harts, scheme) that runs need."""
-        solver_pairs = {(kind["harts"], kind["sync"]) for kind in self.solvers}
-        return {(run.harts, run.sync) for run in self.runs} | solver_pairs
+    def targets(self):
+        """The targets of all runs, those too that are still to be solved."""
+        return {run.target for run in self.runs} | {self.experiment.solver_target(kind) for kind in self.solvers}
 
     def prepare(self, tools, soc):
         """Makes the results directory and notes there what is asked for."""
@@ -252,7 +252,7 @@ class Runner:
             while waiting or active:
                 while waiting and len(active) < self.jobs:
                     run = waiting.pop()
-                    active.append(Job(run, targets[run.harts, run.sync], self.out))
+                    active.append(Job(run, targets[run.target], self.out))
                 for job in [job for job in active if job.process.poll() is not None]:
                     active.remove(job)
                     finished_cycles += self._finish(job, digests)

@@ -2,8 +2,8 @@
 
 An experiment file has a `description`, the `report` that renders its records, the bit rate of the console, its
 `[keys.*]` (what `--set` may change) and its `[[runs]]`: kinds of runs, each `vary`-ing over list keys. `{name}` in
-`bootargs` and names in `cycles` (the estimate that orders runs and bounds them) stand for the run's parameters and all
-single-valued keys.
+`bootargs`, in the values of `build` (the kernel's build options, sim/kernel.py), and names in `cycles` (the estimate
+that orders runs and bounds them) stand for the run's parameters and all single-valued keys.
 """
 
 import ast
@@ -99,10 +99,16 @@ class Run:
     result: str             # the kind of result line that the target must print
     console_baud: int
     input_bytes: int | None = None
+    options: tuple = ()     # the kernel's build options, (name, value) in order of name
 
     @property
     def seed(self):
         return self.parameters["seed"]
+
+    @property
+    def target(self):
+        """What it needs built: harts, scheme, build options."""
+        return self.harts, self.sync, self.options
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,11 @@ class Experiment:
         """The kinds of runs whose varied value has to be solved from other runs' results."""
         return [kind for kind in self.kinds if "solve" in kind]
 
+    @staticmethod
+    def solver_target(kind):
+        """`Run.target` of a solver, which is not known to the last parameter yet."""
+        return kind["harts"], kind["sync"], tuple(sorted(kind.get("build", {}).items()))
+
     def solved(self, kind, value, settings, clock_hz):
         """The run of a solver `kind`, now that its `value` is known."""
         fixed = dict(settings) | {kind["solve"]["for"]: value}
@@ -164,6 +175,7 @@ class Experiment:
             cycles=int(arithmetic(kind["cycles"], names)),
             result=kind["result"],
             input_bytes=input_bytes,
+            options=tuple(sorted((name, value.format_map(names)) for name, value in kind.get("build", {}).items())),
         )
 
 

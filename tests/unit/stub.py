@@ -80,7 +80,7 @@ class Bench:
         return runner
 
     def targets(self, runner):
-        return {pair: Target(self.simulator, self.image) for pair in runner.pairs()}
+        return {target: Target(self.simulator, self.image) for target in runner.targets()}
 
     def run(self, *overrides, report=lambda _: None, **options):
         runner = self.runner(*overrides, **options)
