@@ -21,7 +21,7 @@ PLAIN_WIDTH = 132       # of tables that do not go to a terminal
 
 Harts = Annotated[int, typer.Option(help="harts of the machine, 1 to 8")]
 Options = Annotated[list[str] | None,
-                    typer.Option("--option", metavar="NAME=VALUE", help="a build option of the kernel, as lock_debug=1")]
+                    typer.Option("--option", metavar="NAME=VALUE", help="a build option of the kernel: lock_debug=1")]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="may be given several times")]
 
 
