@@ -20,12 +20,14 @@ const char HELP[] =
   --console KIND        tty, pty, file or none (default: file with --out, else tty)
   --uart0-baud N        bit rate of the console line (115200)
   --uart1-baud N        bit rate of the data line (115200)
+  --uart1 KIND          the data line: file (the options below) or pty: a pseudo-terminal, for a debugger
   --uart1-in FILE       bytes for the data line, back to back, from trace event 1023 on ...
   --uart1-start CYCLE   ... or from this cycle on
   --uart1-out FILE      what the target sends on the data line (DIR/uart1.out)
   --max-cycles N        stop after N cycles (exit status 3)
   --max-seconds S       stop after S seconds of this machine's time (exit status 3)
-  --hang-cycles N       report a hang after about N cycles without a sign of life (100000000; 0: never; exit status 4)
+  --hang-cycles N       report a hang after about N cycles without a sign of life (100000000, with --uart1 pty
+                        never; 0: never; exit status 4)
   --wave FILE           write FST waves (needs the waves build); rising edge of cycle c at time 10*c
   --wave-begin CYCLE    first cycle in it
   --wave-end CYCLE      first cycle not in it
@@ -34,6 +36,8 @@ const char HELP[] =
   --probe-log FILE      every probe point, trap, arrival and thread switch as CSV
 exit status: 0 the target ended with code 0, 1 with another, 2 bad usage or input, 3 limit, 4 hang, 130 interrupted
 )";
+
+constexpr uint64_t HANG_CYCLES = 100'000'000;
 
 uint64_t whole(const std::string &option, const std::string &text)
 {
@@ -78,6 +82,7 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
         {"--console", text(a.console_name)},
         {"--uart0-baud", baud(a.uart0_baud)},
         {"--uart1-baud", baud(a.uart1_baud)},
+        {"--uart1", text(a.uart1_name)},
         {"--uart1-in", text(a.uart1_in)},
         {"--uart1-start", number(a.uart1_start)},
         {"--uart1-out", text(a.uart1_out)},
@@ -139,6 +144,13 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
     a.console = console->second;
     if (a.console == Arguments::Console::FILE && a.out.empty())
         throw Failure("--console file needs --out DIR");
+    if (a.uart1_name != "file" && a.uart1_name != "pty")
+        throw Failure(format("--uart1: '%s' is not one of file, pty", a.uart1_name.c_str()));
+    a.uart1_pty = a.uart1_name == "pty";
+    if (a.uart1_pty && !a.uart1_in.empty())
+        throw Failure("--uart1 pty and --uart1-in: the data line has one far end, give one of the two");
+    if (a.hang_cycles == UINT64_MAX)
+        a.hang_cycles = a.uart1_pty ? 0 : HANG_CYCLES;
     if (a.wave_begin >= a.wave_end)
         throw Failure("--wave-begin must be before --wave-end");
     if (a.hang_cycles && a.hang_cycles < 8)

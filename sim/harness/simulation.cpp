@@ -12,6 +12,7 @@ volatile int interrupted_by = 0;
 namespace {
 
 constexpr uint64_t POLL_CYCLES = 16384;   // between looks at the world outside
+constexpr uint64_t DATA_POLL_CYCLES = 1024; // and at who is attached to the data line: a debugger waits for each answer
 constexpr unsigned TRACE_THREAD_SWITCH = 1; // events that mean something to the harness
 constexpr unsigned TRACE_SERIAL_GO = 1023;
 
@@ -30,6 +31,7 @@ Simulation::Simulation(const Arguments &a)
       image((std::memset(model.ram(), 0, model.ram_bytes()),
              load_image(a.image, a.bootargs, model.ram(), model.ram_bytes()))),
       watch(HARTS, image, model.ram()), hang(watch, a.hang_cycles), terminal(a.console),
+      data_terminal(a.uart1_pty ? Arguments::Console::PTY : Arguments::Console::NONE),
       uart0_in({CLOCK_HZ, a.uart0_baud}), uart1_in({CLOCK_HZ, a.uart1_baud}), uart0_out({CLOCK_HZ, a.uart0_baud}),
       uart1_out({CLOCK_HZ, a.uart1_baud})
 {
@@ -44,6 +46,8 @@ Simulation::Simulation(const Arguments &a)
     open_outputs();
     if (!terminal.pty_name.empty())
         std::fprintf(stderr, "console on %s\n", terminal.pty_name.c_str());
+    if (a.uart1_pty)
+        std::fprintf(stderr, "data line on %s\n", data_terminal.pty_name.c_str());
 }
 
 void Simulation::open_outputs()
@@ -78,10 +82,10 @@ int Simulation::run()
 
 void Simulation::loop()
 {
-    uint64_t poll = POLL_CYCLES;
+    uint64_t poll = POLL_CYCLES, data_poll = arguments.uart1_pty ? DATA_POLL_CYCLES : NEVER;
     bool waves = !arguments.wave.empty();
     while (end == End::NONE) {
-        uint64_t until = std::min({poll, arguments.max_cycles, hang.due()});
+        uint64_t until = std::min({poll, data_poll, arguments.max_cycles, hang.due()});
         if (waves)
             until = std::min({until, cycle < arguments.wave_begin ? arguments.wave_begin : UINT64_MAX,
                               cycle < arguments.wave_end ? arguments.wave_end : UINT64_MAX});
@@ -100,6 +104,10 @@ void Simulation::loop()
         if (cycle == poll) {
             poll += POLL_CYCLES;
             poll_host();
+        }
+        if (cycle == data_poll) {
+            data_poll += DATA_POLL_CYCLES;
+            poll_data_line();
         }
     }
     if (end == End::TARGET)
@@ -133,11 +141,8 @@ void Simulation::step()
     }
     if (uart0_out.due(top.uart0_tx, now) && uart0_out.advance(top.uart0_tx, now))
         console_byte(uart0_out.byte);
-    if (uart1_out.due(top.uart1_tx, now) && uart1_out.advance(top.uart1_tx, now)) {
-        uart1_mix.add(uart1_out.byte);
-        uart1_file.write(&uart1_out.byte, 1);
-        watch.active = true;
-    }
+    if (uart1_out.due(top.uart1_tx, now) && uart1_out.advance(top.uart1_tx, now))
+        data_byte(uart1_out.byte);
     if (top.trace_valid | top.host_blob | top.host_exit)
         host_step(now);
     cycle++;
@@ -219,6 +224,21 @@ void Simulation::console_byte(uint8_t byte)
     watch.active = true;
 }
 
+void Simulation::data_byte(uint8_t byte)
+{
+    uart1_mix.add(byte);
+    uart1_file.write(&byte, 1);
+    data_terminal.write(byte);
+    watch.active = true;
+}
+
+void Simulation::poll_data_line()
+{
+    data_terminal.flush();
+    std::string typed = data_terminal.read();
+    uart1_in.send(typed.data(), typed.size(), cycle);
+}
+
 // Everything that is not the target's own time: the terminal, signals, the wall clock.
 void Simulation::poll_host()
 {
@@ -263,10 +283,8 @@ void Simulation::drain()
         model.cycle();
         if (uart0_out.due(top.uart0_tx, cycle) && uart0_out.advance(top.uart0_tx, cycle))
             console_byte(uart0_out.byte);
-        if (uart1_out.due(top.uart1_tx, cycle) && uart1_out.advance(top.uart1_tx, cycle)) {
-            uart1_mix.add(uart1_out.byte);
-            uart1_file.write(&uart1_out.byte, 1);
-        }
+        if (uart1_out.due(top.uart1_tx, cycle) && uart1_out.advance(top.uart1_tx, cycle))
+            data_byte(uart1_out.byte);
         if (!uart0_out.idle() || !uart1_out.idle())
             last = cycle;
     }
@@ -300,6 +318,7 @@ void Simulation::finish()
     };
     attempt([this] { watch.finish(ended); });
     attempt([this] { terminal.flush(); });
+    attempt([this] { data_terminal.flush(); });
     attempt([this] { console_file.close(); });
     attempt([this] { trace_file.close(); });
     attempt([this] { uart1_file.close(); });

@@ -38,6 +38,8 @@ class Simulation {
     void copy_blob(uint64_t now);
     void start_feed(uint64_t edge);
     void console_byte(uint8_t byte);
+    void data_byte(uint8_t byte);
+    void poll_data_line();
     void poll_host();
     void drain();
     void stop(End end, const std::string &reason);
@@ -58,7 +60,7 @@ class Simulation {
     std::string feed_sha256;
     Watch watch;
     Hang hang;
-    Terminal terminal;
+    Terminal terminal, data_terminal;
     LineDriver uart0_in, uart1_in;
     LineReceiver uart0_out, uart1_out;
 

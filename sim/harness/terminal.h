@@ -1,4 +1,4 @@
-// The console's far end: standard input and output, a pseudo-terminal, or nothing. Never blocks the simulation.
+// The far end of a line: standard input and output, a pseudo-terminal, or nothing. Never blocks the simulation.
 #pragma once
 #include <termios.h>
 

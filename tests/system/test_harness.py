@@ -226,6 +226,8 @@ def test_wrong_images(binary, play, tmp_path):
     (["--console", "screen"], ["--console", "tty, pty, file, none"]),
     (["--uart1-in", "nowhere.bin"], ["serial file nowhere.bin"]),
     (["--uart1-in", "/dev/null"], ["serial file /dev/null is empty"]),
+    (["--uart1", "tty"], ["--uart1", "file, pty"]),
+    (["--uart1", "pty", "--uart1-in", "/dev/null"], ["--uart1 pty and --uart1-in"]),
     (["--wave", "w.fst"], ["built without waves"]),
     (["--wave", "w.fst", "--wave-begin", "9", "--wave-end", "9"], ["--wave-begin"]),
     (["--probe-log", "/nowhere/log"], ["/nowhere/log"]),
@@ -292,12 +294,16 @@ def test_console_and_results(play):
     }
 
 
-def test_pseudo_terminal(binary, tmp_path):
-    process = subprocess.Popen([binary, "--image", looping("alpha").image(tmp_path), "--console", "pty", "--quiet"],
+@pytest.mark.parametrize(("options", "name"), [
+    (["--console", "pty"], "console"),
+    (["--console", "none", "--uart1", "pty"], "data line"),
+])
+def test_pseudo_terminal(binary, tmp_path, options, name):
+    process = subprocess.Popen([binary, "--image", looping("alpha").image(tmp_path), *options, "--quiet"],
                                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
     try:
         line = process.stderr.readline()
-        assert line.startswith("console on /dev/")
+        assert line.startswith(f"{name} on /dev/")
         with open(line.split()[-1], "r+b", buffering=0) as console:
             console.write(b"hi\r\n\x00")
             got = b""
@@ -308,6 +314,12 @@ def test_pseudo_terminal(binary, tmp_path):
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 130
         process.stderr.close()
+
+
+def test_a_debugger_on_the_data_line_may_think(play):
+    assert play(ending(), "--uart1", "pty").record["arguments"]["hang_cycles"] == 0
+    assert play(ending(), "--uart1", "pty", "--hang-cycles", 80).record["arguments"]["hang_cycles"] == 80
+    assert play(ending()).record["arguments"]["hang_cycles"] == 100_000_000
 
 
 def test_last_characters_arrive_after_the_end(play, tmp_path):
