@@ -1,20 +1,28 @@
-/* Simple locks, contended: test, then test-and-set, so that waiting harts spin in their own caches. */
+/* The out-of-line half of simple locks and of the algorithm that this image is built with. */
+#define SPIN_IMPLEMENTATION
 #include "sync/simple_lock.h"
 
 #include "lib/panic.h"
 
-void simple_lock_contended(struct simple_lock *l)
+void simple_lock_contended(struct simple_lock *l, spin_place_t place)
 {
     if (simple_lock_held(l))
         panic("simple lock %s: hart %u takes it again", l->object.name, (unsigned)curhart->id);
     LOCK_HOOK_MISS(&l->object);
-    do {
-        while (l->owner)
-            ;
-    } while (!simple_lock_take(l));
+    spin_wait(&l->spin, place);
 }
 
 _Noreturn void simple_lock_not_held(struct simple_lock *l)
 {
-    panic("simple lock %s: released by hart %u, owner is %d", l->object.name, (unsigned)curhart->id, (int)l->owner - 1);
+    struct hart *owner = spin_owner(&l->spin);
+    panic("simple lock %s: released by hart %u, owner is %d", l->object.name, (unsigned)curhart->id,
+          owner ? (int)owner->id : -1);
+}
+
+void simple_lock_destroy(struct simple_lock *l)
+{
+    struct hart *owner = spin_owner(&l->spin);
+    if (owner)
+        panic("simple lock %s: destroyed while hart %u holds it", l->object.name, (unsigned)owner->id);
+    spin_destroy(&l->spin);
 }

@@ -2,9 +2,12 @@
  * Simple locks: a hart that finds one taken spins. They are what makes a critical section hold between harts: a scheme
  * masks only the hart it runs on (sync/sync.h). A lock is declared with its name and a class, whose level is the highest
  * at which any handler takes it, and is held only inside a section of at least that level, so that no interrupt
- * on the same hart can want it. The owner is recorded always (its hart + 1; 0: free).
+ * on the same hart can want it. How harts wait is the image's algorithm (sync/spin/spin.h); the owner, a hart, is recorded
+ * always.
  *
  *   crit_t s = lock_enter(&lock); ... lock_leave(&lock, s);     section and lock together
+ *
+ * A lock is free when all of it but the object is 0. One that lies in memory that is reused ends with simple_lock_destroy.
  *
  * Errors: taking a lock that this hart holds, or releasing one that it does not, panics with the lock's name.
  */
@@ -13,11 +16,12 @@
 
 #include "sync/lock_class.h"
 #include "sync/lock_hooks.h"
+#include "sync/spin/spin.h"
 #include "sync/sync.h"
 
 struct simple_lock {
     struct lock_object object;
-    volatile uint32_t owner;
+    struct spin spin;
 };
 
 #define SIMPLE_LOCK_CLASS(id, class_name, level) LOCK_CLASS(id, class_name, LOCK_SIMPLE, level)
@@ -28,25 +32,19 @@ struct simple_lock {
     static SIMPLE_LOCK_CLASS(id##_class, lock_name, level); \
     static struct simple_lock id = SIMPLE_LOCK(lock_name, id##_class)
 
-void simple_lock_contended(struct simple_lock *l);
+void simple_lock_contended(struct simple_lock *l, spin_place_t place);
 _Noreturn void simple_lock_not_held(struct simple_lock *l);
 
 static inline bool simple_lock_held(const struct simple_lock *l)
 {
-    return l->owner == curhart->id + 1;
-}
-
-static inline bool simple_lock_take(struct simple_lock *l)
-{
-    uint32_t expected = 0;
-    return __atomic_compare_exchange_n(&l->owner, &expected, curhart->id + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+    return spin_owner(&l->spin) == curhart;
 }
 
 /* Whether the lock could be taken at once. */
 static inline bool simple_lock_try(struct simple_lock *l)
 {
     LOCK_HOOK_ATTEMPT(&l->object);
-    bool taken = simple_lock_take(l);
+    bool taken = spin_try(&l->spin);
     if (taken)
         LOCK_HOOK_ACQUIRED(&l->object);
     else
@@ -56,9 +54,10 @@ static inline bool simple_lock_try(struct simple_lock *l)
 
 static inline void simple_lock(struct simple_lock *l)
 {
+    spin_place_t place;
     LOCK_HOOK_ATTEMPT(&l->object);
-    if (unlikely(!simple_lock_take(l)))
-        simple_lock_contended(l);
+    if (unlikely(!spin_take(&l->spin, &place)))
+        simple_lock_contended(l, place);
     LOCK_HOOK_ACQUIRED(&l->object);
 }
 
@@ -67,8 +66,10 @@ static inline void simple_unlock(struct simple_lock *l)
     if (unlikely(!simple_lock_held(l)))
         simple_lock_not_held(l);
     LOCK_HOOK_RELEASED(&l->object);
-    __atomic_store_n(&l->owner, 0, __ATOMIC_RELEASE);
+    spin_release(&l->spin);
 }
+
+void simple_lock_destroy(struct simple_lock *l);
 
 static inline crit_t lock_enter(struct simple_lock *l)
 {

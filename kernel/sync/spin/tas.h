@@ -1,0 +1,52 @@
+/*
+ * Test-and-set: every attempt is an atomic operation on the word, also while another hart has it. Waiting harts keep the
+ * memory busy and the owner from the line; it is here to be compared with.
+ *
+ * Bit 0 says that it is taken; AMOs set it, which take turns on this core. The owner's address stands above it.
+ */
+#define SPIN_FIFO 0
+#define TAKEN 1u
+
+struct spin {
+    volatile uint32_t word; /* a struct hart * | TAKEN; 0: free */
+};
+
+typedef struct {
+} spin_place_t;
+
+static inline struct hart *spin_owner(const struct spin *s)
+{
+    return (struct hart *)(s->word & ~TAKEN);
+}
+
+static inline bool spin_try(struct spin *s)
+{
+    if (atomic_or_acquire(&s->word, TAKEN))
+        return false;
+    s->word = (uint32_t)curhart | TAKEN;
+    return true;
+}
+
+static inline bool spin_take(struct spin *s, spin_place_t *place)
+{
+    (void)place;
+    return spin_try(s);
+}
+
+static inline void spin_wait(struct spin *s, spin_place_t place)
+{
+    (void)place;
+    while (!spin_try(s))
+        spin_pause();
+}
+
+static inline void spin_release(struct spin *s)
+{
+    fence_release();
+    s->word = 0;
+}
+
+static inline void spin_destroy(struct spin *s)
+{
+    (void)s;
+}

@@ -1,0 +1,57 @@
+/*
+ * Test-and-test-and-set with back-off: a waiting hart reads the word in its own cache until it is 0, and only then tries
+ * to set it. A hart that tries and loses stays away for a time that doubles with each loss, up to a bound, so that of
+ * many that see the lock free few disturb the one that got it (Anderson 1990, section III).
+ *
+ * The word is the owner, which takes compare-and-swap (LR, SC) instead of an AMO: no second store records it.
+ */
+#define SPIN_FIFO 0
+#define BACKOFF_LEAST 8 /* turns of a loop of 2 instructions */
+#define BACKOFF_MOST 128
+
+struct spin {
+    volatile uint32_t owner; /* a struct hart *; 0: free */
+};
+
+typedef struct {
+} spin_place_t;
+
+static inline struct hart *spin_owner(const struct spin *s)
+{
+    return (struct hart *)s->owner;
+}
+
+static inline bool spin_try(struct spin *s)
+{
+    return atomic_cas_acquire(&s->owner, 0, (uint32_t)curhart);
+}
+
+static inline bool spin_take(struct spin *s, spin_place_t *place)
+{
+    (void)place;
+    return spin_try(s);
+}
+
+static inline void spin_wait(struct spin *s, spin_place_t place)
+{
+    (void)place;
+    for (uint32_t delay = BACKOFF_LEAST;; delay = delay < BACKOFF_MOST ? 2 * delay : delay) {
+        while (s->owner)
+            spin_pause();
+        if (spin_try(s))
+            return;
+        for (uint32_t turns = delay; turns; turns--)
+            spin_pause();
+    }
+}
+
+static inline void spin_release(struct spin *s)
+{
+    fence_release();
+    s->owner = 0;
+}
+
+static inline void spin_destroy(struct spin *s)
+{
+    (void)s;
+}
