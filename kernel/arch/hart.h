@@ -40,7 +40,11 @@ struct hart {
 extern struct hart harts[MAX_HARTS];
 extern unsigned hart_count;
 
+#ifdef __riscv
 register struct hart *curhart __asm__("tp");
+#else
+extern struct hart *curhart; /* units on the host: test/host/host.h */
+#endif
 
 #define barrier() __asm__ volatile("" ::: "memory")
 

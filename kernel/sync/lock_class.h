@@ -24,8 +24,9 @@ struct lock_object {
     const char *name;
 };
 
-_Static_assert(offsetof(struct lock_object, class) == 0 && offsetof(struct lock_object, name) == 4 &&
-               offsetof(struct lock_class, name) == 0 && offsetof(struct lock_class, kind) == 4, "lock_class.h");
+_Static_assert(offsetof(struct lock_object, class) == 0 && offsetof(struct lock_object, name) == sizeof(void *) &&
+               offsetof(struct lock_class, name) == 0 && offsetof(struct lock_class, kind) == sizeof(void *),
+               "the simulator relies on it");
 
 extern struct lock_class lock_classes[], lock_classes_end[];
 

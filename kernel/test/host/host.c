@@ -1,0 +1,126 @@
+/* Runs the tests of one program (host.h), and what the kernel's sources find beside them on the host. */
+#include "test/host/host.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "arch/hart.h"
+#include "dev/console.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+
+struct hart harts[MAX_HARTS];
+unsigned hart_count = 1;
+struct hart *curhart = &harts[0];
+
+jmp_buf *host_panic_to;
+
+static struct host_test *first, **last = &first;
+static char panic_message[512];
+static char output[65536];
+static size_t output_used;
+
+void host_register(struct host_test *test)
+{
+    *last = test;
+    last = &test->next;
+}
+
+_Noreturn void host_failed(const char *file, int line, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    printf("%s:%d: ", file, line);
+    vprintf(format, args);
+    putchar('\n');
+    va_end(args);
+    fflush(stdout);
+    _exit(1);
+}
+
+void host_check_text(const char *file, int line, const char *what, const char *is, const char *should)
+{
+    if (!is || strcmp(is, should))
+        host_failed(file, line, "%s is \"%s\", not \"%s\"", what, is ? is : "(null)", should);
+}
+
+void host_check_equal(const char *file, int line, const char *what, long long is, long long should)
+{
+    if (is != should)
+        host_failed(file, line, "%s is %lld (0x%llx), not %lld (0x%llx)", what, is, is, should, should);
+}
+
+void host_check_panic(const char *file, int line, bool panicked, const char *part)
+{
+    if (!panicked)
+        host_failed(file, line, "no panic; one with \"%s\" was expected", part);
+    if (!strstr(panic_message, part))
+        host_failed(file, line, "the panic says \"%s\", not \"%s\"", panic_message, part);
+}
+
+_Noreturn void panic(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(panic_message, sizeof panic_message, format, args);
+    va_end(args);
+    if (host_panic_to)
+        longjmp(*host_panic_to, 1);
+    host_failed("panic", 0, "%s", panic_message);
+}
+
+int panicking(void)
+{
+    return 0;
+}
+
+void console_write(const char *text, unsigned n)
+{
+    if (n >= sizeof output - output_used)
+        host_failed(__FILE__, __LINE__, "more than %zu characters of output: clear it", sizeof output - 1);
+    memcpy(output + output_used, text, n);
+    output_used += n;
+    output[output_used] = 0;
+}
+
+const char *host_output(void)
+{
+    return output;
+}
+
+void host_output_clear(void)
+{
+    output_used = 0;
+    output[0] = 0;
+}
+
+static bool passes(const struct host_test *test)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child < 0)
+        host_failed(__FILE__, __LINE__, "no process for the test %s", test->name);
+    if (!child) {
+        test->fn();
+        exit(0); /* and not _exit: memory that was lost is looked for now */
+    }
+    int status;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+int main(void)
+{
+    unsigned run = 0, failed = 0;
+    for (const struct host_test *test = first; test; test = test->next, run++)
+        if (!passes(test)) {
+            printf("FAILED %s\n", test->name);
+            failed++;
+        }
+    printf("%u tests, %u failed\n", run, failed);
+    return failed || !run;
+}

@@ -1,0 +1,155 @@
+/* The list of timeouts. Sources: sched/timeout.c sync/simple_lock.c */
+#include "sched/timeout.h"
+
+#include "lib/random.h"
+#include "sched/sched.h"
+#include "test/host/host.h"
+
+static softint_fn *softclock;
+static bool posted;
+static unsigned yields;
+
+void softint_establish(unsigned level, softint_fn *fn, void *arg)
+{
+    (void)arg;
+    CHECK_EQUAL(level, SPL_SOFTCLOCK);
+    softclock = fn;
+}
+
+void softint_schedule(unsigned level)
+{
+    CHECK_EQUAL(level, SPL_SOFTCLOCK);
+    posted = true;
+}
+
+#define TIMERS 24
+static struct timeout timer[TIMERS];
+static uint32_t due[TIMERS]; /* the model: when each is to be called; */
+static bool set[TIMERS];     /* whether it is set; */
+static uint32_t calls[TIMERS], called_at[TIMERS];
+
+static void called(void *arg)
+{
+    unsigned i = (unsigned)(uintptr_t)arg;
+    CHECK_EQUAL(curhart->level, SPL_NONE); /* the list is not locked */
+    CHECK(timer[i].running && !timer[i].pending);
+    calls[i]++;
+    called_at[i] = clock_ticks();
+    set[i] = false;
+}
+
+static void tick(void)
+{
+    timeout_tick();
+    if (posted) {
+        posted = false;
+        softclock(0);
+    }
+}
+
+static void set_timer(unsigned i, uint32_t ticks)
+{
+    timeout_set(&timer[i], ticks, called, (void *)(uintptr_t)i);
+    due[i] = clock_ticks() + (ticks ? ticks : 1);
+    set[i] = true;
+}
+
+/* While a function of a timeout runs on another hart, whoever drains it yields. */
+void thread_yield(void)
+{
+    if (++yields == 3)
+        timer[0].running = false;
+}
+
+HOST_TEST(called_once_when_due)
+{
+    timeout_init();
+    set_timer(0, 3);
+    set_timer(1, 0);
+    for (unsigned i = 0; i < 10; i++)
+        tick();
+    CHECK_EQUAL(calls[0], 1);
+    CHECK_EQUAL(called_at[0], 3);
+    CHECK_EQUAL(calls[1], 1);
+    CHECK_EQUAL(called_at[1], 1);
+}
+
+HOST_TEST(the_soft_interrupt_is_posted_only_when_something_is_due)
+{
+    timeout_init();
+    set_timer(0, 2);
+    timeout_tick();
+    CHECK(!posted);
+    timeout_tick();
+    CHECK(posted);
+}
+
+HOST_TEST(a_late_soft_interrupt_calls_all_that_is_due_in_order)
+{
+    timeout_init();
+    set_timer(0, 3);
+    set_timer(1, 2);
+    set_timer(2, 9);
+    for (unsigned i = 0; i < 5; i++)
+        timeout_tick();
+    softclock(0);
+    CHECK_EQUAL(calls[0] + calls[1], 2);
+    CHECK_EQUAL(calls[2], 0);
+}
+
+HOST_TEST(cancelled_is_not_called)
+{
+    timeout_init();
+    set_timer(0, 2);
+    CHECK(timeout_cancel(&timer[0]));
+    CHECK(!timeout_cancel(&timer[0]));
+    for (unsigned i = 0; i < 5; i++)
+        tick();
+    CHECK_EQUAL(calls[0], 0);
+}
+
+HOST_TEST(set_twice_panics)
+{
+    timeout_init();
+    set_timer(0, 2);
+    CHECK_PANICS("timeout set twice", set_timer(0, 3));
+}
+
+HOST_TEST(drain_waits_until_the_function_has_returned)
+{
+    timer[0].running = true;
+    timeout_drain(&timer[0]);
+    CHECK_EQUAL(yields, 3);
+}
+
+/* Against the model, across the place where the count of ticks wraps around. */
+HOST_TEST(any_order_of_calls)
+{
+    struct random r = random_from(1, 0);
+    timeout_init();
+    for (unsigned turn = 0; turn < 50000; turn++) {
+        unsigned i = random_below(&r, TIMERS);
+        switch (random_below(&r, 4)) {
+        case 0:
+            if (!set[i])
+                set_timer(i, random_below(&r, 20));
+            break;
+        case 1:
+            CHECK_EQUAL(timeout_cancel(&timer[i]), set[i]);
+            set[i] = false;
+            break;
+        default: {
+            bool expected[TIMERS];
+            uint32_t before[TIMERS];
+            for (unsigned j = 0; j < TIMERS; j++) {
+                expected[j] = set[j] && due[j] == clock_ticks() + 1;
+                before[j] = calls[j];
+            }
+            tick();
+            for (unsigned j = 0; j < TIMERS; j++)
+                CHECK_EQUAL(calls[j] - before[j], expected[j]);
+        }
+        }
+        CHECK_EQUAL(curhart->level, SPL_NONE);
+    }
+}

@@ -1,0 +1,65 @@
+"""Kernel units that need no hardware, on the host under sanitizers; kernel/test/host/host.h says how to write one."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+KERNEL = Path(__file__).parents[2] / "kernel"
+HOST = KERNEL / "test/host"
+PROGRAMS = sorted(path for path in HOST.glob("*.c") if path.name != "host.c")
+# Of the host's compiler. The dialect and what it may assume are those of kernel/Makefile; CHECK_PANICS uses setjmp.
+FLAGS = ["-std=gnu11", "-O1", "-g", "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-fno-common",
+         "-Wall", "-Wextra", "-Werror", "-Wno-clobbered", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+         f"-I{HOST / 'include'}", f"-I{KERNEL}"]
+MACROS = {"SYNC_NAME": '"host"', "SYNC_SCHEME_FILE": '"test/host/scheme.h"',
+          "SPINLOCK_NAME": '"host"', "SPINLOCK_FILE": '"test/host/spin.h"',
+          "RUNQUEUE_NAME": '"global"', "RUNQUEUE_PER_HART": "0", "LOCK_DEBUG": "0", "LOCK_STATS": "0",
+          "ACCOUNTING": "0"}
+
+
+def named(program: Path, what: str) -> list[str]:
+    """The words behind `what:` in the first comment of a test file, up to a full stop or the comment's end."""
+    comment = re.match(r"/\*(.*?)\*/", program.read_text(), re.DOTALL)
+    words = re.search(rf"\b{what}:([\s*\w./=-]*?)(\.\s|\.?\s*$)", comment.group(1)) if comment else None
+    return words.group(1).replace("*", " ").split() if words else []
+
+
+def build(program: Path, folder: Path) -> Path:
+    binary = folder / program.stem
+    sources = [KERNEL / name for name in named(program, "Sources")]
+    assert sources, f"{program.name}: its first comment names no sources (kernel/test/host/host.h)"
+    macros = MACROS | dict(option.split("=") for option in named(program, "Options"))
+    done = subprocess.run(["gcc", *FLAGS, *(f"-D{name}={value}" for name, value in macros.items()), program,
+                           HOST / "host.c", *sources, "-o", binary], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return binary
+
+
+def run(binary: Path) -> subprocess.CompletedProcess:
+    options = {"ASAN_OPTIONS": "detect_stack_use_after_return=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    return subprocess.run([binary], env=os.environ | options, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, timeout=60)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_unit(tmp_path, program):
+    done = run(build(program, tmp_path))
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_frame_notices_what_is_wrong(tmp_path):
+    """Every test of wrong/frame.c but one fails, each for its own reason, and none keeps the next from running."""
+    done = run(build(HOST / "wrong/frame.c", tmp_path))
+    assert done.returncode == 1, done.stdout
+    for test, reason in (("a_check_that_fails", "1 + 1 is 2 (0x2), not 3"),
+                         ("text_that_differs", 'is "is", not "should"'),
+                         ("a_panic_nobody_expects", "panic:0: boot argument n=bad"),
+                         ("a_panic_that_does_not_come", "no panic"),
+                         ("a_panic_that_says_something_else", 'the panic says "boot argument n=bad'),
+                         ("a_read_outside", "global-buffer-overflow"),
+                         ("an_overflow", "signed integer overflow")):
+        assert reason in done.stdout and f"FAILED {test}\n" in done.stdout, done.stdout
+    assert done.stdout.endswith("8 tests, 7 failed\n"), done.stdout
