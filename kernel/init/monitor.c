@@ -7,6 +7,7 @@
 #include "dev/console.h"
 #include "init/run.h"
 #include "intr/intr.h"
+#include "intr/ithread.h"
 #include "intr/pic.h"
 #include "lib/printf.h"
 #include "sched/sched.h"
@@ -57,12 +58,14 @@ static bool command(unsigned words, char **word)
         sched_dump();
     else if (!strcmp(word[0], "interrupts"))
         show_interrupts();
+    else if (!strcmp(word[0], "ithreads"))
+        ithread_dump();
     else if (!strcmp(word[0], "latency"))
         set_latency(words, word);
     else if (!strcmp(word[0], "run") && words > 1)
         kprintf("exit code %d\n", run_named(word[1]));
     else
-        kprintf("harts | threads | interrupts | latency READ [WRITE] | run NAME | exit\n");
+        kprintf("harts | threads | interrupts | ithreads | latency READ [WRITE] | run NAME | exit\n");
     return true;
 }
 

@@ -18,9 +18,15 @@ static struct {
     uint32_t count[MAX_HARTS];
 } table[PIC_SOURCES];
 
-static void stray(void *arg)
+static void call(unsigned source)
 {
-    panic("interrupt of source %u, which has no handler", (unsigned)(uintptr_t)arg);
+    intr_fn *fn = table[source].fn;
+    void *arg = table[source].arg;
+    if (!fn)
+        panic("interrupt of source %u, which has no handler", source);
+    PROBE_VALUE(INTR_HANDLER, source);
+    fn(arg);
+    PROBE_VALUE(INTR_DONE, source);
 }
 
 /* Every context's ENABLE bit of a source, on one hart or on all. */
@@ -57,10 +63,7 @@ void intr_handle(unsigned source)
     curhart->interrupts++;
     curhart->intr_depth++;
     table[source].count[curhart->id]++;
-    if (table[source].fn)
-        table[source].fn(table[source].arg);
-    else
-        stray((void *)(uintptr_t)source);
+    call(source);
     curhart->intr_depth--;
     pic_eoi(source);
 }
@@ -71,10 +74,7 @@ void intr_handle_nested(unsigned source)
     curhart->intr_depth++;
     table[source].count[curhart->id]++;
     intr_enable();
-    if (table[source].fn)
-        table[source].fn(table[source].arg);
-    else
-        stray((void *)(uintptr_t)source);
+    call(source);
     intr_disable();
     curhart->intr_depth--;
     pic_eoi(source);

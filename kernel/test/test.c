@@ -8,13 +8,24 @@ unsigned test_harts(void)
     return hart_count < TEST_MAX_HARTS ? hart_count : TEST_MAX_HARTS;
 }
 
-void test_establish(intr_fn *fn)
+static void establish(intr_fn *fn, const unsigned *level)
 {
     for (unsigned h = 0; h < test_harts(); h++)
         for (unsigned n = 0; n < TEST_SOURCES; n++) {
             unsigned source = test_source(h, n);
-            intr_establish(source, test_level[n], INTR_EDGE, h, fn, (void *)(uintptr_t)source, "test");
+            intr_establish(source, level[n], INTR_EDGE, h, fn, (void *)(uintptr_t)source, "test");
         }
+}
+
+void test_establish(intr_fn *fn)
+{
+    establish(fn, test_level);
+}
+
+void test_establish_waking(intr_fn *fn)
+{
+    static const unsigned level[TEST_SOURCES] = {SPL_BIO, SPL_TTY, SPL_SCHED};
+    establish(fn, level);
 }
 
 uint32_t test_settle_cycles(unsigned handlers)

@@ -35,6 +35,9 @@ unsigned test_harts(void);
 /* Route the three sources of every hart to it, edge-triggered, handled by `fn` with the source as argument. */
 void test_establish(intr_fn *fn);
 
+/* The same with the highest level no higher than SPL_SCHED, up to which a handler may wake threads. */
+void test_establish_waking(intr_fn *fn);
+
 /* Cycles in which an interrupt raised now has certainly been delivered and `handlers` handlers have run. */
 uint32_t test_settle_cycles(unsigned handlers);
 void test_spin(uint32_t cycles);

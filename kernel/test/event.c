@@ -1,0 +1,148 @@
+/*
+ * run=test-event: events. What is posted before the wait is not lost, every waiter is woken, of several takers one gets each
+ * posting; and under a rain of interrupts, threads on every hart wait for events on their own stacks that
+ * handlers, most on other harts, post. Each event's memory is used for something else as soon as the wait is over: a poster that
+ * still touched it would be seen.
+ */
+#include <string.h>
+
+#include "sync/event.h"
+#include "test/test.h"
+
+#define WAITERS 5
+#define CANARY 0xa5
+
+static SIMPLE_LOCK_CLASS(event_class, "test event", SPL_SCHED);
+static struct event shared = EVENT("shared", event_class), turn = EVENT("turn", event_class);
+static unsigned woken, taken;
+static volatile bool stop;
+
+static void waiter(void *arg)
+{
+    (void)arg;
+    event_wait(&shared);
+    __atomic_fetch_add(&woken, 1, __ATOMIC_RELAXED);
+}
+
+static void taker(void *arg)
+{
+    (void)arg;
+    event_take(&turn);
+    if (!stop)
+        __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
+    else
+        event_post(&turn); /* let the next one see the end too */
+}
+
+/* Give threads of our own urgency the time to do all they can. */
+static void let_others_run(void)
+{
+    for (uint32_t begin = cycles32(); cycles32() - begin < test_settle_cycles(4);)
+        thread_yield();
+}
+
+static void start(struct thread **t, thread_fn *fn)
+{
+    for (unsigned i = 0; i < WAITERS; i++)
+        t[i] = thread_create(fn, 0, PRI_NORMAL, ANY_HART, "test");
+}
+
+static void test_waiters(void)
+{
+    struct thread *t[WAITERS];
+    event_post(&shared);
+    event_wait(&shared);
+    assert(event_posted(&shared));
+    event_clear(&shared);
+    assert(!event_posted(&shared));
+    start(t, waiter);
+    let_others_run();
+    assert(woken == 0);
+    event_post(&shared);
+    for (unsigned i = 0; i < WAITERS; i++)
+        thread_join(t[i]);
+    assert(woken == WAITERS && event_posted(&shared));
+}
+
+static void test_takers(void)
+{
+    struct thread *t[WAITERS];
+    start(t, taker);
+    for (unsigned i = 0; i < WAITERS - 2; i++) {
+        let_others_run();
+        assert(taken == i && !event_posted(&turn));
+        event_post(&turn);
+    }
+    let_others_run();
+    assert(taken == WAITERS - 2 && !event_posted(&turn));
+    stop = true;
+    event_post(&turn);
+    for (unsigned i = 0; i < WAITERS; i++)
+        thread_join(t[i]);
+    assert(taken == WAITERS - 2);
+}
+
+/* What the handler of each source is to post; it is done with it when this is 0 again. */
+static struct event *volatile wanted[PIC_SOURCES];
+static volatile bool news[PIC_SOURCES];
+static uint32_t posts[PIC_SOURCES];
+
+static void handler(void *arg)
+{
+    unsigned source = (uintptr_t)arg;
+    struct event *e = wanted[source];
+    assert(e);
+    wanted[source] = 0;
+    news[source] = true;
+    posts[source]++;
+    event_post(e);
+}
+
+static uint32_t waits[MAX_HARTS];
+
+/* Waits once for source number n of any hart; the sources are divided among the harts, so none merges. */
+static void wait_once(struct random *r, unsigned source)
+{
+    struct event e = EVENT("on the stack", event_class);
+    uint8_t *bytes = (uint8_t *)&e;
+    news[source] = false;
+    wanted[source] = &e;
+    pic_raise(1u << source);
+    test_spin(random_below(r, 3) * random_below(r, 400)); /* often it is posted before we wait, often not */
+    event_wait(&e);
+    assert(news[source]);
+    memset(bytes, CANARY, sizeof e);
+    test_spin(random_below(r, 300));
+    for (unsigned i = 0; i < sizeof e; i++)
+        assert(((volatile uint8_t *)bytes)[i] == CANARY);
+}
+
+static void worker(void *arg)
+{
+    unsigned h = (uintptr_t)arg;
+    struct random r = random_from(run_seed, 300 + h);
+    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+        unsigned level = random_below(&r, TEST_SOURCES), to = (h + level) % test_harts();
+        wait_once(&r, test_source(to, level));
+        waits[h]++;
+    }
+}
+
+static int event(void)
+{
+    uint32_t waited = 0, posted = 0;
+    test_waiters();
+    test_takers();
+    test_establish_waking(handler);
+    test_on_every_hart(worker);
+    test_assert_base();
+    for (unsigned h = 0; h < test_harts(); h++)
+        waited += waits[h];
+    for (unsigned i = 0; i < PIC_SOURCES; i++)
+        posted += posts[i];
+    assert(waited == posted && posted >= 10);
+    kprintf("@test name=event posted=%lu\n", (unsigned long)posted);
+    return 0;
+}
+
+RUN("test-event", "test: events posted from interrupt level", event);
