@@ -101,7 +101,7 @@ static inline void spin_wait(struct spin *s, spin_place_t place)
 static inline __attribute__((always_inline)) bool clh_replace_clear_tail(struct spin *s, struct clh_slot *slot)
 {
     struct clh_node *before;
-    __asm__ goto("1: lr.w.aq %0, (%1)\n beqz %0, 2f\n lw t0, (%0)\n bnez t0, %l[taken]\n"
+    __asm__ goto("1: lr.w %0, (%1)\n beqz %0, 2f\n lw t0, (%0)\n bnez t0, %l[taken]\n"
                  "2: sc.w.rl t0, %2, (%1)\n bnez t0, 1b"
                  : "=&r"(before)
                  : "r"(&s->tail), "r"(slot->node)
@@ -122,6 +122,7 @@ static inline bool spin_try(struct spin *s)
     struct clh_slot *slot = clh_claim();
     struct clh_node *own = slot->node;
     bool taken = clh_replace_clear_tail(s, slot);
+    fence_acquire();
     if (taken)
         s->holder = own;
     clh_unclaim(slot);
@@ -158,8 +159,9 @@ struct clh_slot clh_slots[MAX_HARTS][CLH_SLOTS];
 static crit_t pool_enter(void)
 {
     crit_t saved = crit_sec_enter(SPL_HIGH);
-    while (atomic_or_acquire(&pool_taken, 1))
+    while (atomic_or(&pool_taken, 1))
         spin_pause();
+    fence_acquire();
     return saved;
 }
 

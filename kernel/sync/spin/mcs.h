@@ -70,10 +70,11 @@ static inline bool spin_try(struct spin *s)
     if (s->tail)
         return false;
     struct mcs_node *n = mcs_claim();
-    if (!atomic_cas_acquire_release(&s->tail, 0, (uint32_t)n)) {
+    if (!atomic_cas_release(&s->tail, 0, (uint32_t)n)) {
         n->hart = 0;
         return false;
     }
+    fence_acquire();
     s->holder = n;
     return true;
 }

@@ -21,8 +21,9 @@ static inline struct hart *spin_owner(const struct spin *s)
 
 static inline bool spin_try(struct spin *s)
 {
-    if (atomic_or_acquire(&s->word, TAKEN))
+    if (atomic_or(&s->word, TAKEN))
         return false;
+    fence_acquire();
     s->word = (uint32_t)curhart | TAKEN;
     return true;
 }

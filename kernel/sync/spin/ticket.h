@@ -27,10 +27,11 @@ static inline struct hart *spin_owner(const struct spin *s)
 
 static inline bool spin_take(struct spin *s, spin_place_t *place)
 {
-    uint32_t drawn = atomic_add_acquire(&s->word, TICKET_ONE);
+    uint32_t drawn = atomic_add(&s->word, TICKET_ONE);
     *place = drawn >> 16;
     if (*place != (uint16_t)drawn)
         return false;
+    fence_acquire();
     s->owner = (uint32_t)curhart;
     return true;
 }
@@ -46,8 +47,9 @@ static inline void spin_wait(struct spin *s, spin_place_t place)
 static inline bool spin_try(struct spin *s)
 {
     uint32_t seen = s->word;
-    if (seen >> 16 != (uint16_t)seen || !atomic_cas_acquire(&s->word, seen, seen + TICKET_ONE))
+    if (seen >> 16 != (uint16_t)seen || !atomic_cas(&s->word, seen, seen + TICKET_ONE))
         return false;
+    fence_acquire();
     s->owner = (uint32_t)curhart;
     return true;
 }

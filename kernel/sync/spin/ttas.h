@@ -23,7 +23,10 @@ static inline struct hart *spin_owner(const struct spin *s)
 
 static inline bool spin_try(struct spin *s)
 {
-    return atomic_cas_acquire(&s->owner, 0, (uint32_t)curhart);
+    if (!atomic_cas(&s->owner, 0, (uint32_t)curhart))
+        return false;
+    fence_acquire();
+    return true;
 }
 
 static inline bool spin_take(struct spin *s, spin_place_t *place)

@@ -1,0 +1,123 @@
+/*
+ * run=lock-floor: what an uncontended simple lock costs, beside the floor: the fewest instructions that make a correct
+ * lock by RISC-V's memory model, for which there are several candidates (unprivileged specification, A.6). Each pair,
+ * acquire and release, is timed in a loop, the empty loop taken off, with the section between empty, and with one
+ * store in it: a release waits until what the section stored is seen by all, so an empty section flatters every lock.
+ *
+ *   @lock_pair pair=... section=empty|store cycles=... iterations=...       cycles per pair
+ *   @lock_floor algorithm=... section=... floor=... cycles=... ratio=...    simple_lock + simple_unlock, and the cheapest candidate
+ *
+ * Interrupts stay out. Boot argument: iterations (1000).
+ */
+#include "arch/csr.h"
+#include "init/run.h"
+#include "lib/bootargs.h"
+#include "lib/printf.h"
+#include "sync/simple_lock.h"
+
+static struct {
+    volatile uint32_t word __attribute__((aligned(64)));
+    volatile uint32_t datum __attribute__((aligned(64)));
+} bare;
+
+DEFINE_SIMPLE_LOCK(measured, "measured", SPL_HIGH);
+
+#define BARE_ACQUIRE_AMO                                                           \
+    ({                                                                             \
+        uint32_t taken_;                                                           \
+        __asm__ volatile("1: amoswap.w.aq %0, %2, %1\n bnez %0, 1b"                \
+                         : "=&r"(taken_), "+A"(bare.word) : "r"(1) : "memory");     \
+    })
+#define BARE_ACQUIRE_AMO_FENCE                                                     \
+    ({                                                                             \
+        uint32_t taken_;                                                           \
+        __asm__ volatile("1: amoswap.w %0, %2, %1\n bnez %0, 1b\n fence r, rw"    \
+                         : "=&r"(taken_), "+A"(bare.word) : "r"(1) : "memory");     \
+    })
+#define BARE_ACQUIRE_LR_SC                                                         \
+    ({                                                                             \
+        uint32_t t_;                                                               \
+        __asm__ volatile("1: lr.w.aq %0, %1\n bnez %0, 1b\n sc.w %0, %2, %1\n bnez %0, 1b" \
+                         : "=&r"(t_), "+A"(bare.word) : "r"(1) : "memory");         \
+    })
+#define BARE_RELEASE_STORE __asm__ volatile("fence rw, w\n sw zero, %0" : "=m"(bare.word)::"memory")
+#define BARE_RELEASE_AMO __asm__ volatile("amoswap.w.rl zero, zero, %0" : "+A"(bare.word)::"memory")
+
+#define LOOP(name, acquire, section, release)                                             \
+    static uint64_t __attribute__((noinline, aligned(64))) name(uint32_t iterations)      \
+    {                                                                                     \
+        uint64_t begin = cycles64();                                                      \
+        for (uint32_t i = iterations; i; i--) {                                           \
+            barrier();                                                                    \
+            acquire;                                                                      \
+            section;                                                                      \
+            release;                                                                      \
+        }                                                                                 \
+        return cycles64() - begin;                                                        \
+    }
+#define LOOPS(name, acquire, release)            \
+    LOOP(name##_empty, acquire, , release)       \
+    LOOP(name##_store, acquire, bare.datum = i, release)
+
+LOOP(no_empty, , , )
+LOOP(no_store, , bare.datum = i, )
+LOOPS(amo_store, BARE_ACQUIRE_AMO, BARE_RELEASE_STORE)
+LOOPS(amo_fence_store, BARE_ACQUIRE_AMO_FENCE, BARE_RELEASE_STORE)
+LOOPS(lr_sc_store, BARE_ACQUIRE_LR_SC, BARE_RELEASE_STORE)
+LOOPS(amo_amo, BARE_ACQUIRE_AMO, BARE_RELEASE_AMO)
+LOOPS(simple, simple_lock(&measured), simple_unlock(&measured))
+LOOPS(section, crit_t s = lock_enter(&measured), lock_leave(&measured, s))
+
+typedef uint64_t loop_fn(uint32_t iterations);
+
+static const struct {
+    const char *name;
+    loop_fn *loop[2];
+    bool bare;
+} pairs[] = {
+    {"amoswap.aq,fence+store", {amo_store_empty, amo_store_store}, true},
+    {"amoswap+fence,fence+store", {amo_fence_store_empty, amo_fence_store_store}, true},
+    {"lr.aq+sc,fence+store", {lr_sc_store_empty, lr_sc_store_store}, true},
+    {"amoswap.aq,amoswap.rl", {amo_amo_empty, amo_amo_store}, true},
+    {"simple_lock,simple_unlock", {simple_empty, simple_store}, false},
+    {"lock_enter,lock_leave", {section_empty, section_store}, false},
+};
+#define PAIRS (sizeof pairs / sizeof *pairs)
+#define SIMPLE_PAIR 4
+
+/* Hundredths of cycles per iteration. */
+static uint32_t measure(loop_fn *loop, uint32_t iterations)
+{
+    uint32_t enabled = csr_read_clear(mie, ~0u);
+    loop(4); /* the code is in the cache now */
+    uint64_t cycles = loop(iterations);
+    csr_write(mie, enabled);
+    return (uint32_t)((cycles * 100 + iterations / 2) / iterations);
+}
+
+static int lock_floor(void)
+{
+    static const char *const section[] = {"empty", "store"};
+    static loop_fn *const nothing[] = {no_empty, no_store};
+    uint32_t iterations = bootargs_number("iterations", 1000, 1000000);
+    if (!iterations)
+        return 2;
+    for (unsigned s = 0; s < 2; s++) {
+        uint32_t around = measure(nothing[s], iterations), cycles[PAIRS], least = ~0u;
+        for (unsigned i = 0; i < PAIRS; i++) {
+            cycles[i] = measure(pairs[i].loop[s], iterations) - around;
+            if (pairs[i].bare && cycles[i] < least)
+                least = cycles[i];
+            kprintf("@lock_pair pair=%s section=%s cycles=%lu.%02lu iterations=%lu\n", pairs[i].name, section[s],
+                    (unsigned long)cycles[i] / 100, (unsigned long)cycles[i] % 100, (unsigned long)iterations);
+        }
+        uint32_t ratio = (cycles[SIMPLE_PAIR] * 100 + least / 2) / least;
+        kprintf("@lock_floor algorithm=" SPINLOCK_NAME " section=%s floor=%lu.%02lu cycles=%lu.%02lu ratio=%lu.%02lu\n",
+                section[s], (unsigned long)least / 100, (unsigned long)least % 100,
+                (unsigned long)cycles[SIMPLE_PAIR] / 100, (unsigned long)cycles[SIMPLE_PAIR] % 100,
+                (unsigned long)ratio / 100, (unsigned long)ratio % 100);
+    }
+    return 0;
+}
+
+RUN("lock-floor", "cost of an uncontended simple lock beside the bare instructions'", lock_floor);
