@@ -5,8 +5,8 @@
  */
 #include "arch/frame.h"
 
-    .section .text
-    .balign 4
+    .section .text.trap, "ax"
+    .balign 64
     .globl trap_entry
 trap_entry:
     addi sp, sp, -FRAME_SIZE
@@ -35,7 +35,7 @@ trap_entry:
     csrr a0, mcause
     mv a1, sp
     bgez a0, exception
-    call interrupt
+    jal interrupt /* near: in the same section */
 
     .globl trap_return
 trap_return:

@@ -1,32 +1,26 @@
-/* Interrupt dispatch (intr.h) and the trap's entry into it. */
+/* Which handler belongs to which source (intr.h), and the interrupts that do not come from the PIC. */
 #include "intr/intr.h"
 
 #include "arch/csr.h"
-#include "arch/frame.h"
 #include "arch/hart.h"
 #include "dev/clint.h"
+#include "intr/dispatch.h"
 #include "intr/pic.h"
 #include "lib/panic.h"
 #include "sched/sched.h"
 #include "sync/sync.h"
 
-static struct {
-    intr_fn *fn;
-    void *arg;
-    const char *name;
-    unsigned hart;
-    uint32_t count[MAX_HARTS];
-} table[PIC_SOURCES];
+struct intr_vector intr_vector[PIC_SOURCES];
+uint32_t intr_counts[MAX_HARTS][PIC_SOURCES];
 
-static void call(unsigned source)
+static struct {
+    const char *name; /* 0: it has no handler */
+    unsigned hart;
+} owner[PIC_SOURCES];
+
+static void stray(void *arg)
 {
-    intr_fn *fn = table[source].fn;
-    void *arg = table[source].arg;
-    if (!fn)
-        panic("interrupt of source %u, which has no handler", source);
-    PROBE_VALUE(INTR_HANDLER, source);
-    fn(arg);
-    PROBE_VALUE(INTR_DONE, source);
+    panic("interrupt of source %u, which has no handler", (unsigned)(uintptr_t)arg);
 }
 
 /* Every context's ENABLE bit of a source, on one hart or on all. */
@@ -41,12 +35,11 @@ void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, in
 {
     if (source >= PIC_SOURCES || level <= SPL_SOFT_MAX || level > SPL_HIGH || (hart != PIC_ANY_HART && hart >= hart_count))
         panic("intr_establish: source %u at level %u", source, level);
-    if (table[source].fn)
-        panic("intr_establish: source %u belongs to %s already", source, table[source].name);
-    table[source].arg = arg;
-    table[source].name = name;
-    table[source].hart = hart;
-    table[source].fn = fn;
+    if (owner[source].name)
+        panic("intr_establish: source %u belongs to %s already", source, owner[source].name);
+    owner[source].name = name;
+    owner[source].hart = hart;
+    intr_vector[source] = (struct intr_vector){fn, arg};
     barrier();
     pic_configure(source, level, edge, hart);
     set_enabled(source, hart, true);
@@ -54,51 +47,27 @@ void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, in
 
 void intr_disestablish(unsigned source)
 {
-    set_enabled(source, table[source].hart, false);
-    table[source].fn = 0;
-}
-
-void intr_handle(unsigned source)
-{
-    curhart->interrupts++;
-    curhart->intr_depth++;
-    table[source].count[curhart->id]++;
-    call(source);
-    curhart->intr_depth--;
-    pic_eoi(source);
-}
-
-void intr_handle_nested(unsigned source)
-{
-    curhart->interrupts++;
-    curhart->intr_depth++;
-    table[source].count[curhart->id]++;
-    intr_enable();
-    call(source);
-    intr_disable();
-    curhart->intr_depth--;
-    pic_eoi(source);
+    set_enabled(source, owner[source].hart, false);
+    intr_vector[source] = (struct intr_vector){stray, (void *)(uintptr_t)source};
+    owner[source].name = 0;
 }
 
 const char *intr_name(unsigned source)
 {
-    return table[source].fn ? table[source].name : 0;
+    return owner[source].name;
 }
 
 uint32_t intr_count(unsigned source)
 {
     uint32_t n = 0;
     for (unsigned h = 0; h < hart_count; h++)
-        n += table[source].count[h];
+        n += intr_counts[h][source];
     return n;
 }
 
-/* Called by trap.S, interrupts off on chip. */
-void interrupt(uint32_t cause, struct frame *frame)
+void interrupt_other(uint32_t cause)
 {
-    if (cause == CAUSE_EXTERNAL) {
-        interrupt_handler(frame);
-    } else if (cause == CAUSE_SOFTWARE && SOFTINT_NEEDS_KICK) {
+    if (cause == CAUSE_SOFTWARE && SOFTINT_NEEDS_KICK) {
         clint_clear_software(curhart->id);
         if (!curhart->intr_depth && !curhart->in_softint)
             intr_return_to_base();
@@ -117,6 +86,12 @@ static void ipi(void *arg)
     }
     if (curhart->resched)
         sched_request();
+}
+
+void intr_init(void)
+{
+    for (unsigned source = 0; source < PIC_SOURCES; source++)
+        intr_vector[source] = (struct intr_vector){stray, (void *)(uintptr_t)source};
 }
 
 void intr_init_hart(void)

@@ -2,7 +2,8 @@
  * Interrupt dispatch: which handler belongs to which PIC source. A handler runs with the source claimed; its
  * service ends (EOI) when it returns, so a level-triggered device must have been made to drop its wire by then.
  *
- * Locking: the table is written by intr_establish before the source is enabled, and only read afterwards.
+ * Locking: a source's entries are written by intr_establish before it is enabled, and only read afterwards. The way
+ * from the trap to the handler, which the schemes share, is in dispatch.h.
  */
 #ifndef INTR_INTR_H
 #define INTR_INTR_H
@@ -18,16 +19,14 @@ typedef void intr_fn(void *arg);
 void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, intr_fn *fn, void *arg, const char *name);
 void intr_disestablish(unsigned source);
 
-/* For the schemes: run the handler and end the service, with the on-chip mask as it is. */
-void intr_handle(unsigned source);
-
-/* The same, but with interrupts on, on chip, while the handler runs; they are off before and after. */
-void intr_handle_nested(unsigned source);
+/* The software interrupt of the CLINT, and what is not expected: called by the trap path, interrupts off on chip. */
+void interrupt_other(uint32_t cause);
 
 /* The outermost handler is done, the hart is about to return to base level, interrupts are off on chip. */
 void intr_return_to_base(void);
 
 uint32_t intr_count(unsigned source);    /* handled, on all harts */
 const char *intr_name(unsigned source); /* 0: it has no handler */
+void intr_init(void); /* hart 0, before any other is here */
 void intr_init_hart(void);
 #endif

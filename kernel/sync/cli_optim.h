@@ -60,7 +60,7 @@ static void queue_interrupt(struct claim c, struct frame *frame)
 static void handle_with_flag(unsigned source)
 {
     curhart->level = 1;
-    intr_handle(source);
+    intr_handle(intr_begin(source));
     curhart->level = 0;
 }
 
@@ -86,10 +86,10 @@ void crit_sec_replay(unsigned level)
     }
 }
 
-void interrupt_handler(struct frame *frame)
+static inline void interrupt_handler(struct frame *frame)
 {
     struct claim c = pic_claim();
-    if (c.none) {
+    if (unlikely(c.none)) {
         curhart->spurious++;
         return;
     }

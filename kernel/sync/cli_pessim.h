@@ -14,15 +14,15 @@
 #define HANDLERS_NEST 0
 
 #ifdef SYNC_IMPLEMENTATION
-void interrupt_handler(struct frame *frame)
+static inline void interrupt_handler(struct frame *frame)
 {
     (void)frame;
     struct claim c = pic_claim();
-    if (c.none) {
+    if (unlikely(c.none)) {
         curhart->spurious++;
         return;
     }
-    intr_handle(c.source);
+    intr_handle(intr_begin(c.source));
     if (!curhart->in_softint)
         intr_return_to_base();
 }

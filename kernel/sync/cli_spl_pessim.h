@@ -16,18 +16,19 @@
 #define HANDLERS_NEST 1
 
 #ifdef SYNC_IMPLEMENTATION
-void interrupt_handler(struct frame *frame)
+static inline void interrupt_handler(struct frame *frame)
 {
     (void)frame;
     struct claim c = pic_claim();
-    if (c.none) {
+    if (unlikely(c.none)) {
         curhart->spurious++;
         return;
     }
+    struct intr intr = intr_begin(c.source);
     unsigned prev_level = curhart->level;
     curhart->level = c.priority;
     pic_set_level(c.priority);
-    intr_handle_nested(c.source);
+    intr_handle_nested(intr);
     curhart->level = prev_level;
     pic_set_level(prev_level);
     if (prev_level == SPL_NONE && !curhart->in_softint)

@@ -1,8 +1,18 @@
 /* The out-of-line half of the scheme that this image is built with, and what all schemes share. */
 #define SYNC_IMPLEMENTATION
+#include "intr/dispatch.h"
 #include "sync/sync.h"
 
 #include "sched/sched.h"
+
+/* Called by trap.S for every interrupt, interrupts off on chip. */
+void INTR_PATH interrupt(uint32_t cause, struct frame *frame)
+{
+    if (likely(cause == CAUSE_EXTERNAL))
+        interrupt_handler(frame);
+    else
+        interrupt_other(cause);
+}
 
 void crit_sec_leave_slow(crit_t saved)
 {

@@ -83,7 +83,7 @@ void crit_sec_replay(unsigned level)
             curhart->hw_level = next;
             pic_set_level(next);
         }
-        intr_handle_nested(source);
+        intr_handle_nested(intr_begin(source));
         curhart->level = level;
     }
     if (curhart->hw_level) { /* optimistic again */
@@ -92,24 +92,25 @@ void crit_sec_replay(unsigned level)
     }
 }
 
-void interrupt_handler(struct frame *frame)
+static inline void interrupt_handler(struct frame *frame)
 {
     (void)frame;
+    unsigned saved = curhart->level;
     struct claim c = pic_claim();
-    if (c.none) {
+    if (unlikely(c.none)) {
         curhart->spurious++;
         return;
     }
-    unsigned saved = curhart->level;
     if (c.priority <= saved) {
         queue_interrupt(c);
         return;
     }
+    struct intr intr = intr_begin(c.source);
     unsigned saved_hw = curhart->hw_level;
     curhart->level = c.priority;
     curhart->hw_level = c.priority;
     pic_set_level(c.priority);
-    intr_handle_nested(c.source);
+    intr_handle_nested(intr);
     curhart->level = saved;
     curhart->hw_level = saved_hw;
     pic_set_level(saved_hw);

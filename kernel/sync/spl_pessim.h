@@ -49,19 +49,24 @@ void crit_sec_replay(unsigned level)
     softint_dispatch_above(level); /* soft levels lie below all of the PIC's: the logical level is enough */
 }
 
-void interrupt_handler(struct frame *frame)
+static inline void interrupt_handler(struct frame *frame)
 {
     (void)frame;
     struct claim c = pic_claim();
-    if (c.none) {
+    if (unlikely(c.none)) {
         curhart->spurious++;
         return;
     }
+    struct intr intr = intr_begin(c.source);
     unsigned saved = curhart->level;
-    unsigned new = saved > c.priority ? saved : c.priority;
+    unsigned new = c.priority;
+    if (unlikely(new < saved)) {
+        barrier(); /* or the compiler makes the other case the one that jumps */
+        new = saved;
+    }
     curhart->level = new;
     pic_set_level(new);
-    intr_handle_nested(c.source);
+    intr_handle_nested(intr);
     curhart->level = saved;
     pic_set_level(saved);
     if (saved == SPL_NONE)

@@ -47,7 +47,9 @@ void crit_sec_replay(unsigned level);
 /* The rare half of leaving a section: something waits. Replays it, and lets a thread that it woke run. */
 void crit_sec_leave_slow(crit_t saved);
 
-void interrupt_handler(struct frame *frame);
+#ifdef SYNC_IMPLEMENTATION
+static inline __attribute__((always_inline)) void interrupt_handler(struct frame *frame);
+#endif
 
 #include SYNC_SCHEME_FILE
 
