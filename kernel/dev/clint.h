@@ -41,4 +41,17 @@ static inline void clint_set_timer(unsigned hart, uint64_t when)
     cmp[0] = (uint32_t)when;
     cmp[1] = (uint32_t)(when >> 32);
 }
+
+/* When the wire rises next. */
+static inline uint64_t clint_timer(unsigned hart)
+{
+    volatile uint32_t *cmp = (volatile uint32_t *)(CLINT_BASE + 0x4000 + 8 * hart);
+    return (uint64_t)cmp[1] << 32 | cmp[0];
+}
+
+/* The wire falls, and rises no more before it is set again. */
+static inline void clint_stop_timer(unsigned hart)
+{
+    *(volatile uint32_t *)(CLINT_BASE + 0x4004 + 8 * hart) = 0xffffffff;
+}
 #endif

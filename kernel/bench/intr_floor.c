@@ -1,0 +1,118 @@
+/*
+ * run=intr-floor: how far the kernel's way from an interrupt to the first instruction of the driver's handler is above the
+ * bare trap (bare_trap.S), with everything in the caches and nothing masked. The CLINT's timer is the wire: the cycle
+ * in which it rises is known. Needs hz=0, because it takes the timer of the hart. Prints
+ *
+ *   @intr_floor samples=... trap=... bare=... kernel=... ratio=... ratio_in_software=... bare_return=... kernel_return=...
+ *
+ * in cycles, medians. From the wire's rise: trap to the first instruction of the trap vector, which is what the hardware
+ * takes; bare and kernel to the driver's first instruction; ratio = kernel / bare, and the same without what the hardware
+ * takes. The last two: from the driver's end to the interrupted loop.
+ */
+#include "arch/csr.h"
+#include "bench/quantile.h"
+#include "bench/stamp.h"
+#include "dev/clint.h"
+#include "dev/clock.h"
+#include "init/run.h"
+#include "intr/intr.h"
+#include "intr/pic.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "sched/sched.h"
+
+#define MOST_SAMPLES 200
+#define WARM_UP 4
+
+void bare_trap(void);
+void bare_trap_stamped(void);
+
+struct {
+    void (*fn)(void *arg);
+    void *arg;
+} bare_table[PIC_SOURCES];
+
+static uint32_t first_instruction, last_instruction; /* of the driver: the cycles */
+
+static void driver(struct stamp *stamp, uint32_t cycle)
+{
+    (void)stamp;
+    clint_stop_timer(curhart->id);
+    first_instruction = cycle;
+    last_instruction = cycles32();
+}
+
+static struct stamp stamp = {driver};
+
+struct ways {
+    uint32_t trap, in, back;
+};
+
+/* An interrupt at cycle `when`, through whatever mtvec points to, in a loop that gives up t6 and two others. */
+static struct ways take_interrupt(uint32_t when)
+{
+    uint32_t vector_cycle, back;
+    first_instruction = 0;
+    clint_set_timer(curhart->id, cycles64() + when);
+    uint32_t wire = (uint32_t)clint_timer(curhart->id);
+    __asm__ volatile("1: csrr %1, mcycle\n lw t5, (%2)\n beqz t5, 1b\n mv %0, t6"
+                     : "=r"(vector_cycle), "=&r"(back)
+                     : "r"(&first_instruction)
+                     : "t5", "t6", "memory");
+    return (struct ways){vector_cycle - wire, first_instruction - wire, back - last_instruction};
+}
+
+static uint32_t trapped[MOST_SAMPLES], in[MOST_SAMPLES], back[MOST_SAMPLES];
+
+/* `samples` interrupts through `vector`, each a cycle later in the loop than the last. */
+static struct ways measure(void (*vector)(void), uint32_t samples)
+{
+    uint32_t old = csr_read(mtvec);
+    if (vector)
+        csr_write(mtvec, vector);
+    for (uint32_t i = 0; i < samples + WARM_UP; i++) {
+        struct ways w = take_interrupt(400 + i);
+        if (i < WARM_UP)
+            continue;
+        trapped[i - WARM_UP] = w.trap;
+        in[i - WARM_UP] = w.in;
+        back[i - WARM_UP] = w.back;
+    }
+    csr_write(mtvec, old);
+    return (struct ways){quantile(trapped, samples, 50), quantile(in, samples, 50), quantile(back, samples, 50)};
+}
+
+static unsigned long hundredths(uint32_t a, uint32_t b)
+{
+    return (100 * a + b / 2) / b;
+}
+
+static void floor_thread(void *result)
+{
+    unsigned source = PIC_SOURCE_TIMER(curhart->id);
+    uint32_t samples = bootargs_number("samples", 50, MOST_SAMPLES);
+    if (!samples || clock_hz())
+        panic("run=intr-floor needs hz=0, the timer is what it measures with, and samples=1 to %u", MOST_SAMPLES);
+    bare_table[source].fn = stamp_handler;
+    bare_table[source].arg = &stamp;
+    intr_establish(source, SPL_CLOCK, INTR_LEVEL, curhart->id, stamp_handler, &stamp, "floor");
+    uint32_t trap = measure(bare_trap_stamped, samples).trap;
+    struct ways bare = measure(bare_trap, samples), kernel = measure(0, samples);
+    intr_disestablish(source);
+    unsigned long ratio = hundredths(kernel.in, bare.in), in_software = hundredths(kernel.in - trap, bare.in - trap);
+    kprintf("@intr_floor samples=%lu trap=%lu bare=%lu kernel=%lu ratio=%lu.%02lu ratio_in_software=%lu.%02lu "
+            "bare_return=%lu kernel_return=%lu\n",
+            (unsigned long)samples, (unsigned long)trap, (unsigned long)bare.in, (unsigned long)kernel.in, ratio / 100,
+            ratio % 100, in_software / 100, in_software % 100, (unsigned long)bare.back, (unsigned long)kernel.back);
+    *(int *)result = 0;
+}
+
+static int intr_floor(void)
+{
+    int result = 1;
+    thread_join(thread_create(floor_thread, &result, PRI_NORMAL, 0, "floor"));
+    return result;
+}
+
+RUN("intr-floor", "interrupt entry beside the bare trap", intr_floor);
