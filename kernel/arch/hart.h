@@ -24,7 +24,7 @@ struct hart {
     uint32_t hw_level;        /* (i) level last written to the PIC, where a scheme keeps the two apart */
     uint32_t queued[16];      /* (i) by level: bit s set: interrupt of source s claimed, not yet handled */
     uint32_t intr_depth;      /* (i) interrupt handlers active on this hart's stack */
-    uint32_t in_softint;      /* (i) a soft interrupt runs (cli schemes, which keep no logical level for it) */
+    uint32_t in_softint;      /* (i) soft interrupts active on this hart's stack */
     volatile uint32_t resched; /* the running thread is to be preempted at the next chance */
     struct thread *thread;    /* the thread that runs */
     struct thread *idle;      /* the thread that runs when no other can */

@@ -22,6 +22,7 @@
 #include "lib/printf.h"
 #include "sched/sched.h"
 #include "sched/timeout.h"
+#include "sync/lock_stats.h"
 
 #define DEFAULT_HZ 100
 #define MOST_LATENCY 65535
@@ -66,6 +67,10 @@ static void main_thread(void *arg)
             (unsigned long)CONFIG_CLOCK_FREQUENCY, (unsigned long)(identity_fingerprint_read() >> 32),
             (unsigned long)identity_fingerprint_read());
     int code = run_named(bootargs_string("run", name, sizeof name, "hello"));
+#if LOCK_STATS
+    lock_stats_snapshot();
+    lock_stats_print_results();
+#endif
     console_flush();
     host_exit((uint32_t)code);
 }

@@ -11,6 +11,8 @@
 #include "intr/pic.h"
 #include "lib/printf.h"
 #include "sched/sched.h"
+#include "sync/lock_held.h"
+#include "sync/lock_stats.h"
 
 #define LINE 80
 #define WORDS 4
@@ -45,6 +47,39 @@ static void set_latency(unsigned words, char **word)
         pic_set_access_latency(read, write);
 }
 
+static void lockstat(unsigned words, char **word)
+{
+#if LOCK_STATS
+    bool sites = words > 1 && !strcmp(word[1], "sites");
+    if (words > 1 && !strcmp(word[1], "clear")) {
+        lock_stats_clear();
+        return;
+    }
+    if (words > 1 && !sites) {
+        kprintf("lockstat [sites | clear]: what locks cost since the last clear, by class or by call site\n");
+        return;
+    }
+    lock_stats_snapshot();
+    if (sites)
+        lock_stats_print_sites();
+    else
+        lock_stats_print_classes();
+#else
+    (void)words;
+    (void)word;
+    kprintf("lockstat: this image counts no locks, build it with LOCK_STATS=1\n");
+#endif
+}
+
+static void locks(void)
+{
+#if LOCK_HOOKS
+    lock_dump_held();
+#else
+    kprintf("locks: this image keeps no lists of them, build it with LOCK_DEBUG=1 or LOCK_STATS=1\n");
+#endif
+}
+
 /* Carries out a command; false when it is the last. */
 static bool command(unsigned words, char **word)
 {
@@ -62,10 +97,14 @@ static bool command(unsigned words, char **word)
         ithread_dump();
     else if (!strcmp(word[0], "latency"))
         set_latency(words, word);
+    else if (!strcmp(word[0], "lockstat"))
+        lockstat(words, word);
+    else if (!strcmp(word[0], "locks"))
+        locks();
     else if (!strcmp(word[0], "run") && words > 1)
         kprintf("exit code %d\n", run_named(word[1]));
     else
-        kprintf("harts | threads | interrupts | ithreads | latency READ [WRITE] | run NAME | exit\n");
+        kprintf("harts | threads | interrupts | ithreads | latency READ [WRITE] | lockstat [sites | clear] | locks | run NAME | exit\n");
     return true;
 }
 

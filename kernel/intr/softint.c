@@ -60,11 +60,13 @@ static void call(unsigned level)
 
 void softint_dispatch_above(unsigned level)
 {
+    curhart->in_softint++;
     for (unsigned next; (next = take(level));) {
         curhart->level = next;
         call(next);
         curhart->level = level;
     }
+    curhart->in_softint--;
 }
 
 void softint_dispatch(void)

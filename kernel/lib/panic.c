@@ -11,11 +11,11 @@
 #include "dev/console.h"
 #include "dev/host.h"
 #include "intr/pic.h"
+#include "lib/backtrace.h"
 #include "lib/printf.h"
 #include "lib/symbols.h"
 #include "sched/sched.h"
-
-#define MAX_FRAMES 24
+#include "sync/lock_held.h"
 
 static volatile uint32_t panicked_hart; /* number + 1 */
 
@@ -42,45 +42,16 @@ static void stop_the_others(void)
             pic_ipi(1u << h);
 }
 
-static void print_place(uint32_t pc)
-{
-    uint32_t offset = 0;
-    const char *name = symbol_of(pc, &offset);
-    if (name)
-        kprintf("  %08lx %s+0x%lx\n", (unsigned long)pc, name, (unsigned long)offset);
-    else
-        kprintf("  %08lx\n", (unsigned long)pc);
-}
-
 static const char *function_at(uint32_t pc)
 {
     uint32_t offset;
     return symbol_of(pc, &offset);
 }
 
-/* A return address may lie just past the end of its function, when the call was that of one that does not return. */
-static void print_return(uint32_t address)
-{
-    uint32_t offset = 0;
-    const char *name = symbol_of(address - 1, &offset);
-    kprintf("  %08lx %s+0x%lx\n", (unsigned long)address, name ? name : "?", (unsigned long)offset + 1);
-}
-
-static bool is_frame(uint32_t fp)
-{
-    return (fp & 3) == 0 && fp >= 0x40000008 && fp <= 0x48000000;
-}
-
-/* Follows the frame pointers: below where each points lie the return address and the caller's frame pointer. */
 static void backtrace(uint32_t fp)
 {
-    for (unsigned n = 0; n < MAX_FRAMES && is_frame(fp); n++) {
-        const uint32_t *top = (const uint32_t *)fp;
-        if (!function_at(top[-1]) || top[-2] <= fp) /* the first frame of a thread has none above it */
-            return;
-        print_return(top[-1]);
-        fp = top[-2];
-    }
+    uint32_t pc[BACKTRACE_MOST];
+    backtrace_print(pc, backtrace_collect(fp, pc, BACKTRACE_MOST));
 }
 
 /*
@@ -90,10 +61,10 @@ static void backtrace(uint32_t fp)
 static void backtrace_from(const struct frame *frame)
 {
     const uint32_t *top = (const uint32_t *)frame->s0;
-    print_place(frame->mepc);
+    backtrace_print_place(frame->mepc);
     if (function_at(frame->ra) && function_at(frame->ra) != function_at(frame->mepc))
-        print_return(frame->ra);
-    backtrace(is_frame(frame->s0) && !function_at(top[-1]) ? top[-1] : frame->s0);
+        backtrace_print(&frame->ra, 1);
+    backtrace(backtrace_is_frame(frame->s0) && !function_at(top[-1]) ? top[-1] : frame->s0);
 }
 
 static _Noreturn void report_and_end(void)
@@ -105,19 +76,33 @@ static _Noreturn void report_and_end(void)
                     (unsigned)at->level, (unsigned)at->intr_depth, (unsigned long)at->pending);
     }
     sched_dump();
+    lock_dump_held();
     host_exit(PANIC_EXIT_CODE);
+}
+
+static void print_message(const char *format, va_list args, uint32_t fp)
+{
+    char text[KPRINTF_MAX / 2];
+    stop_the_others();
+    vsnprintf(text, sizeof text, format, args);
+    kprintf("\npanic: hart %u: %s\n", (unsigned)curhart->id, text);
+    backtrace(fp);
 }
 
 void panic(const char *format, ...)
 {
-    char text[KPRINTF_MAX / 2];
-    stop_the_others();
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    kprintf("\npanic: hart %u: %s\n", (unsigned)curhart->id, text);
-    backtrace((uint32_t)__builtin_frame_address(0));
+    print_message(format, args, (uint32_t)__builtin_frame_address(0));
+    report_and_end();
+}
+
+void panic_explained(void (*explain)(const void *), const void *what, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_message(format, args, (uint32_t)__builtin_frame_address(0));
+    explain(what);
     report_and_end();
 }
 

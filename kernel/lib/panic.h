@@ -9,6 +9,10 @@
 
 _Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same; explain(what) prints more behind the backtrace. */
+_Noreturn void panic_explained(void (*explain)(const void *), const void *what, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Whether a hart has panicked; the others stop at their next inter-processor interrupt. */
 int panicking(void);
 

@@ -6,6 +6,7 @@
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "sched/timeout.h"
+#include "sync/lock_debug.h"
 
 #define SLICE_TICKS 2
 #define SLEEP_QUEUES 16
@@ -113,6 +114,7 @@ static void make_runnable(struct thread *t)
 static void switch_thread(void)
 {
     assert_locked();
+    lock_check_switch(&sched_class);
     struct thread *from = curhart->thread;
     struct thread *to = take_runnable(PRIORITIES);
     curhart->resched = 0;
@@ -259,6 +261,7 @@ struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bo
 
 _Noreturn void thread_exit(void)
 {
+    lock_check_exit();
     crit_sec_enter(SPL_SCHED);
     simple_lock(&sched_lock);
     struct thread *self = curhart->thread;

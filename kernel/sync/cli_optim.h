@@ -23,6 +23,7 @@
 #define QUEUE_GOES_FIRST 1
 #define crit_is_base(saved) ((saved) == 0)
 #define crit_level(saved) SPL_NONE
+#define crit_level_masks(of) (curhart->level != 0)
 
 static inline crit_t crit_sec_enter(unsigned level)
 {

@@ -22,6 +22,9 @@ struct lock_class {
 struct lock_object {
     struct lock_class *class;
     const char *name;
+#if LOCK_DEBUG
+    uintptr_t locked_at, unlocked_at; /* pc of the last acquisition that went through, and of the last release; 0: none */
+#endif
 };
 
 _Static_assert(offsetof(struct lock_object, class) == 0 && offsetof(struct lock_object, name) == sizeof(void *) &&

@@ -3,20 +3,22 @@
 #include "sync/simple_lock.h"
 
 #include "lib/panic.h"
+#include "sync/lock_debug.h"
 
-void simple_lock_contended(struct simple_lock *l, spin_place_t place)
+void simple_lock_contended(struct simple_lock *l, spin_place_t place, struct lock_attempt *attempt)
 {
     if (simple_lock_held(l))
-        panic("simple lock %s: hart %u takes it again", l->object.name, (unsigned)curhart->id);
-    LOCK_HOOK_MISS(&l->object);
+        panic("simple lock %s: hart %u takes it again%s", l->object.name, (unsigned)curhart->id,
+              lock_places(&l->object));
+    LOCK_HOOK_MISS(&l->object, attempt);
     spin_wait(&l->spin, place);
 }
 
 _Noreturn void simple_lock_not_held(struct simple_lock *l)
 {
     struct hart *owner = spin_owner(&l->spin);
-    panic("simple lock %s: released by hart %u, owner is %d", l->object.name, (unsigned)curhart->id,
-          owner ? (int)owner->id : -1);
+    panic("simple lock %s: released by hart %u, owner is %d%s", l->object.name, (unsigned)curhart->id,
+          owner ? (int)owner->id : -1, lock_places(&l->object));
 }
 
 void simple_lock_destroy(struct simple_lock *l)

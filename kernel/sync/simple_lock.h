@@ -32,7 +32,7 @@ struct simple_lock {
     static SIMPLE_LOCK_CLASS(id##_class, lock_name, level); \
     static struct simple_lock id = SIMPLE_LOCK(lock_name, id##_class)
 
-void simple_lock_contended(struct simple_lock *l, spin_place_t place);
+void simple_lock_contended(struct simple_lock *l, spin_place_t place, struct lock_attempt *attempt);
 _Noreturn void simple_lock_not_held(struct simple_lock *l);
 
 static inline bool simple_lock_held(const struct simple_lock *l)
@@ -43,29 +43,29 @@ static inline bool simple_lock_held(const struct simple_lock *l)
 /* Whether the lock could be taken at once. */
 static inline bool simple_lock_try(struct simple_lock *l)
 {
-    LOCK_HOOK_ATTEMPT(&l->object);
+    struct lock_attempt attempt = LOCK_HOOK_ATTEMPT(&l->object, LOCK_CONDITIONAL);
     bool taken = spin_try(&l->spin);
     if (taken)
-        LOCK_HOOK_ACQUIRED(&l->object);
+        LOCK_HOOK_ACQUIRED(&l->object, &attempt);
     else
-        LOCK_HOOK_FAILED(&l->object);
+        LOCK_HOOK_FAILED(&l->object, &attempt);
     return taken;
 }
 
 static inline void simple_lock(struct simple_lock *l)
 {
     spin_place_t place;
-    LOCK_HOOK_ATTEMPT(&l->object);
+    struct lock_attempt attempt = LOCK_HOOK_ATTEMPT(&l->object, 0);
     if (unlikely(!spin_take(&l->spin, &place)))
-        simple_lock_contended(l, place);
-    LOCK_HOOK_ACQUIRED(&l->object);
+        simple_lock_contended(l, place, &attempt);
+    LOCK_HOOK_ACQUIRED(&l->object, &attempt);
 }
 
 static inline void simple_unlock(struct simple_lock *l)
 {
     if (unlikely(!simple_lock_held(l)))
         simple_lock_not_held(l);
-    LOCK_HOOK_RELEASED(&l->object);
+    LOCK_HOOK_RELEASED(&l->object, LOCK_HERE());
     spin_release(&l->spin);
 }
 

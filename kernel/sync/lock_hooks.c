@@ -1,0 +1,102 @@
+/* The steps of an acquisition in images that check or count (lock_hooks.h). */
+#include "sync/lock_hooks.h"
+
+#if LOCK_HOOKS
+#include "arch/csr.h"
+#include "arch/hart.h"
+#include "sync/lock_debug.h"
+#include "sync/lock_held.h"
+#include "sync/lock_stats.h"
+
+/* Lists and counters belong to a hart: no interrupt and no thread switch comes between. */
+static inline uint32_t mask(void)
+{
+    return csr_read_clear(mstatus, MSTATUS_MIE) & MSTATUS_MIE;
+}
+
+static inline void unmask(uint32_t saved)
+{
+    csr_set(mstatus, saved);
+}
+
+/* A mutex is taken alone, whatever its user asks for. */
+static unsigned effective(const struct lock_object *o, unsigned how)
+{
+    return o->class->kind == LOCK_RW ? how : how & ~LOCK_SHARED;
+}
+
+struct lock_attempt lock_hook_attempt(struct lock_object *o, uintptr_t site, unsigned how)
+{
+    uint32_t saved = mask();
+    struct lock_attempt a = {.site = site, .how = effective(o, how)};
+#if LOCK_DEBUG
+    lock_check_attempt(o, a.how, !saved);
+#endif
+    lock_count_attempt(o, site);
+    unmask(saved);
+    return a;
+}
+
+void lock_hook_miss(struct lock_object *o, struct lock_attempt *a)
+{
+    uint32_t saved = mask();
+    lock_count_miss(o, a->site);
+    a->missed = true;
+    a->missed_at = cycles32();
+    unmask(saved);
+}
+
+void lock_hook_block(struct lock_object *o, struct lock_attempt *a)
+{
+    uint32_t saved = mask();
+    lock_count_block(o, a->site);
+    unmask(saved);
+}
+
+void lock_hook_acquired(struct lock_object *o, struct lock_attempt *a)
+{
+    uint32_t saved = mask(), now = cycles32();
+    if (a->missed)
+        lock_count_wait(o, a->site, now - a->missed_at);
+#if LOCK_DEBUG
+    o->locked_at = a->site;
+#endif
+    struct lock_held held = {.object = o, .site = a->site, .how = a->how & LOCK_SHARED, .since = now};
+    lock_held_add(lock_held_list_for(o), held);
+    unmask(saved);
+}
+
+void lock_hook_failed(struct lock_object *o, struct lock_attempt *a)
+{
+    uint32_t saved = mask();
+    lock_count_fail(o, a->site);
+    unmask(saved);
+}
+
+void lock_hook_released(struct lock_object *o, uintptr_t site)
+{
+    uint32_t saved = mask(), now = cycles32();
+    struct lock_held_list *list = lock_held_list_for(o);
+    struct lock_held *held = lock_held_find(list, o);
+#if LOCK_DEBUG
+    lock_check_held(o, held, "let go");
+    o->unlocked_at = site;
+#else
+    (void)site;
+#endif
+    if (held) {
+        lock_count_hold(o, held->site, now - held->since);
+        lock_held_remove(list, held);
+    }
+    unmask(saved);
+}
+
+void lock_hook_downgraded(struct lock_object *o)
+{
+    uint32_t saved = mask();
+    struct lock_held *held = lock_held_find(lock_held_list_for(o), o);
+    if (held)
+        held->how = LOCK_SHARED;
+    unmask(saved);
+}
+#endif
