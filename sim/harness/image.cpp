@@ -114,12 +114,18 @@ void read_probes(const Elf &elf, Image &image)
     for (const Elf32_Shdr &section : elf.sections) {
         if (elf.text(elf.sections[elf.header.e_shstrndx], section.sh_name) != ".interlock.probes")
             continue;
-        if (section.sh_size % sizeof(ProbePoint))
+        constexpr unsigned ENTRY = 8, KIND = 0xff, REGISTER_SHIFT = 8; // kernel/sync/probe.h
+        if (section.sh_size % ENTRY)
             throw Failure(format("the image %s has a malformed section .interlock.probes: %u bytes are no whole number "
                                  "of entries",
                                  elf.path.c_str(), section.sh_size));
-        for (uint32_t i = 0; i < section.sh_size; i += sizeof(ProbePoint)) {
-            auto probe = elf.at<ProbePoint>(section.sh_offset + i, "section .interlock.probes");
+        for (uint32_t i = 0; i < section.sh_size; i += ENTRY) {
+            auto [pc, word] = elf.at<std::pair<uint32_t, uint32_t>>(section.sh_offset + i, "section .interlock.probes");
+            uint32_t named = word >> REGISTER_SHIFT; // 0: none, else the register's number and 1
+            ProbePoint probe{pc, word & KIND, named ? named - 1 : ProbePoint::NO_VALUE};
+            if (named > ProbePoint::NO_VALUE)
+                throw Failure(format("the image %s has a probe point at 0x%08x with its value in register %u",
+                                     elf.path.c_str(), pc, named - 1));
             if (probe.pc < image.code_begin || probe.pc >= image.code_end || probe.pc % 4)
                 throw Failure(format("the image %s has a probe point outside its code: 0x%08x", elf.path.c_str(),
                                      probe.pc));

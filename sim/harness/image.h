@@ -14,7 +14,9 @@ struct Function {
 };
 
 struct ProbePoint {
+    static constexpr unsigned NO_VALUE = 32;
     uint32_t pc, kind;
+    unsigned value; // the register that holds the mark's value, or NO_VALUE
 };
 
 struct Image {

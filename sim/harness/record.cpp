@@ -125,6 +125,7 @@ void Simulation::write_record()
         json.end_object();
     }
     json.end_array();
+    watch.write_shared(json);
     write_results(json);
 
     auto line = [&](const char *key, const LineDriver &in, const LineReceiver &out) {

@@ -24,13 +24,21 @@ std::string grouped(uint64_t value) // 1,234,567
     return text;
 }
 
+std::vector<const uint32_t *> register_files(const HartPins &pins)
+{
+    std::vector<const uint32_t *> files;
+    for (const HartPins::value_type &hart : pins)
+        files.push_back(hart.registers);
+    return files;
+}
+
 } // namespace
 
 Simulation::Simulation(const Arguments &a)
     : arguments(a), pins(hart_pins(model.pins())),
       image((std::memset(model.ram(), 0, model.ram_bytes()),
              load_image(a.image, a.bootargs, model.ram(), model.ram_bytes()))),
-      watch(HARTS, image, model.ram()), hang(watch, a.hang_cycles), terminal(a.console),
+      watch(register_files(pins), image, model.ram(), model.ram_bytes()), hang(watch, a.hang_cycles), terminal(a.console),
       data_terminal(a.uart1_pty ? Arguments::Console::PTY : Arguments::Console::NONE),
       uart0_in({CLOCK_HZ, a.uart0_baud}), uart1_in({CLOCK_HZ, a.uart1_baud}), uart0_out({CLOCK_HZ, a.uart0_baud}),
       uart1_out({CLOCK_HZ, a.uart1_baud})

@@ -21,6 +21,12 @@ void Statistics::write(Json &json) const
     json.number("user", privilege_cycles[0]).number("supervisor", privilege_cycles[1]);
     json.number("machine", privilege_cycles[3]).end_object();
 
+    static const char *const ACTIVITY[] = {"user", "system", "interrupt", "spinning", "idle"};
+    json.object("accounting");
+    for (size_t i = 0; i < accounting.size(); i++)
+        json.number(ACTIVITY[i], accounting[i]);
+    json.end_object();
+
     uint64_t interrupts_taken = 0;
     for (auto [cause, count] : interrupts)
         interrupts_taken += count;
@@ -28,6 +34,7 @@ void Statistics::write(Json &json) const
     for (auto [cause, count] : interrupts)
         json.number(std::to_string(cause).c_str(), count);
     json.end_object().number("thread_switches", thread_switches);
+    switch_cycles.write(json, "switch_cycles");
 
     json.number("entered", entered).number("outermost", outermost);
     body.write(json, "body_cycles");

@@ -21,13 +21,18 @@ struct Spread {
     void write(Json &json, const char *key) const;
 };
 
+// What a hart does with its time; at each moment one of these.
+enum class Activity { USER, SYSTEM, INTERRUPT, SPINNING, IDLE, COUNT };
+
 struct Statistics {
     uint64_t instructions = 0;
     uint64_t wfi_cycles = 0;
     std::array<uint64_t, 4> privilege_cycles{}; // U, S, -, M
     uint64_t traps = 0;                         // exceptions and interrupts
     std::map<uint32_t, uint64_t> interrupts;    // by cause, without its top bit
+    std::array<uint64_t, size_t(Activity::COUNT)> accounting{};
     uint64_t thread_switches = 0;
+    Spread switch_cycles;   // from before the first register is saved to the new thread
 
     uint64_t entered = 0;   // sections, nested ones too
     uint64_t outermost = 0;

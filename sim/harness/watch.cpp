@@ -10,8 +10,11 @@ namespace {
 constexpr uint32_t MRET = 0x30200073, SRET = 0x10200073;
 constexpr uint32_t UNNAMED = UINT32_MAX; // the thread of a hart that has not switched yet
 
-const char *const PROBE_NAME[] = {"",             "crit_enter", "crit_entered", "crit_leave",   "crit_left",
-                                  "window_begin", "window_end", "crit_queued",  "thread_switch"};
+const char *const PROBE_NAME[] = {"",            "crit_enter",   "crit_entered",  "crit_leave",   "crit_left",
+                                  "window_begin", "window_end",   "crit_queued",   "thread_switch", "lock_attempt",
+                                  "lock_miss",    "lock_block",   "lock_acquired", "lock_released", "lock_failed",
+                                  "intr_handler", "intr_done",    "ithread_runs",  "idle_begin",    "idle_end",
+                                  "switch_begin"};
 
 uint32_t word_at(const uint8_t *ram, uint32_t address)
 {
@@ -22,8 +25,9 @@ uint32_t word_at(const uint8_t *ram, uint32_t address)
 
 } // namespace
 
-Watch::Watch(unsigned hart_count, const Image &image, const uint8_t *ram)
-    : harts(hart_count), image(image), ram(ram), code_begin(image.code_begin & ~3u)
+Watch::Watch(std::vector<const uint32_t *> registers, const Image &image, const uint8_t *ram, size_t ram_bytes)
+    : harts(registers.size()), image(image), ram(ram), registers(std::move(registers)), locks(image, ram, ram_bytes),
+      code_begin(image.code_begin & ~3u)
 {
     code.resize((image.code_end - code_begin + 3) / 4);
     for (size_t i = 0; i < code.size(); i++) {
@@ -31,13 +35,13 @@ Watch::Watch(unsigned hart_count, const Image &image, const uint8_t *ram)
         code[i] = uint16_t(std::min(image.function_at(pc) + 1, int(Hart::NOWHERE) - 1));
         uint32_t instruction = word_at(ram, pc);
         if (instruction == MRET || instruction == SRET)
-            marks[pc].push_back(TRAP_RETURN);
+            marks[pc].push_back({pc, TRAP_RETURN, ProbePoint::NO_VALUE});
     }
     for (const ProbePoint &probe : image.probes) {
-        marks[probe.pc].push_back(probe.kind);
+        marks[probe.pc].push_back(probe);
         switch_probe |= probe.kind == THREAD_SWITCH;
     }
-    for (const auto &[pc, kinds] : marks)
+    for (const auto &[pc, points] : marks)
         code[(pc - code_begin) / 4] |= MARKED;
     for (Hart &hart : harts) {
         unnamed.push_back(std::make_unique<Thread>(Thread{UNNAMED, 0, std::vector<Level>(1)}));
@@ -77,8 +81,11 @@ void Watch::passed(unsigned hart, uint32_t pc, uint16_t mark, uint64_t cycle)
     }
     if (!(mark & MARKED))
         return;
-    for (uint32_t kind : marks.find(pc)->second)
-        kind == TRAP_RETURN ? trap_return(hart, pc, cycle) : probe(hart, kind, pc, cycle);
+    for (const ProbePoint &point : marks.find(pc)->second)
+        if (point.kind == TRAP_RETURN)
+            trap_return(hart, pc, cycle);
+        else // the instruction that retires has not written its own result yet: the value is as at the mark
+            probe(hart, point.kind, point.value == ProbePoint::NO_VALUE ? 0 : registers[hart][point.value], pc, cycle);
 }
 
 void Watch::enter_function(Hart &h, uint16_t function, uint64_t cycle)
@@ -107,6 +114,25 @@ void Watch::account_state(Hart &h, uint8_t state, uint64_t cycle)
     }
     h.state = state;
     h.state_since = cycle;
+    account_activity(h, cycle);
+}
+
+// Called where what a hart does may change: counts what it has done until now.
+void Watch::account_activity(Hart &h, uint64_t cycle)
+{
+    if (window)
+        h.statistics.accounting[size_t(h.activity)] += cycle - h.activity_since;
+    h.activity_since = cycle;
+    const Level &level = h.thread->levels.back();
+    constexpr uint8_t PRIVILEGE = 3, USER = 0;
+    if ((h.state & PRIVILEGE) == USER)
+        h.activity = Activity::USER;
+    else if (level.spinning)
+        h.activity = Activity::SPINNING;
+    else if (level.interrupt)
+        h.activity = Activity::INTERRUPT;
+    else
+        h.activity = h.thread->idle ? Activity::IDLE : Activity::SYSTEM;
 }
 
 void Watch::settle(uint64_t cycle)
@@ -120,13 +146,14 @@ void Watch::settle(uint64_t cycle)
     }
 }
 
-void Watch::probe(unsigned hart, uint32_t kind, uint32_t pc, uint64_t cycle)
+void Watch::probe(unsigned hart, uint32_t kind, uint32_t value, uint32_t pc, uint64_t cycle)
 {
     Hart &h = harts[hart];
     Thread &thread = *h.thread;
     Level &level = thread.levels.back();
     Statistics &s = h.statistics;
-    if (thread.levels.size() == 1)
+    thread.idle_loop |= kind == IDLE_BEGIN;
+    if (thread.levels.size() == 1 && !thread.idle_loop)
         active = true;
     switch (kind) {
     case CRIT_ENTER:
@@ -170,6 +197,8 @@ void Watch::probe(unsigned hart, uint32_t kind, uint32_t pc, uint64_t cycle)
             window_count = 0;
             for (Hart &each : harts)
                 each.statistics = Statistics();
+            locks.forget();
+            latency.forget();
         }
         if (!window)
             open_window(cycle);
@@ -182,18 +211,72 @@ void Watch::probe(unsigned hart, uint32_t kind, uint32_t pc, uint64_t cycle)
         s.queued += window;
         break;
     case THREAD_SWITCH:
+        if (h.switch_began && window && h.switch_began >= window_began)
+            s.switch_cycles.add(cycle - h.switch_began);
+        h.switch_began = 0;
         if (h.switch_announced)
             apply_switch(hart, cycle);
         else
             h.switch_reached = true;
+        break;
+    case LOCK_ATTEMPT:
+    case LOCK_MISS:
+    case LOCK_BLOCK:
+    case LOCK_ACQUIRED:
+    case LOCK_RELEASED:
+    case LOCK_FAILED:
+        lock_probe(h, kind, value, pc, cycle);
+        break;
+    case INTR_HANDLER:
+        latency.handler(value, cycle);
+        break;
+    case ITHREAD_RUNS:
+        latency.thread(value, cycle);
+        break;
+    case IDLE_BEGIN:
+    case IDLE_END:
+        thread.idle = kind == IDLE_BEGIN;
+        account_activity(h, cycle);
+        break;
+    case SWITCH_BEGIN:
+        h.switch_began = cycle;
         break;
     default:
         if (window)
             s.other_probes[kind]++;
     }
     if (log.is_open()) {
-        std::string other = kind > THREAD_SWITCH || kind == 0 ? "probe_" + std::to_string(kind) : "";
-        write_log(other.empty() ? PROBE_NAME[kind] : other.c_str(), hart, 0, pc, cycle);
+        std::string other = kind >= std::size(PROBE_NAME) || kind == 0 ? "probe_" + std::to_string(kind) : "";
+        write_log(other.empty() ? PROBE_NAME[kind] : other.c_str(), hart, value, pc, cycle);
+    }
+}
+
+void Watch::lock_probe(Hart &h, uint32_t kind, uint32_t lock, uint32_t pc, uint64_t cycle)
+{
+    Level &level = h.thread->levels.back();
+    bool spinning = level.spinning;
+    switch (kind) {
+    case LOCK_ATTEMPT:
+        locks.attempt(level.attempts, lock, pc);
+        break;
+    case LOCK_MISS:
+        spinning |= locks.miss(level.attempts, lock, cycle);
+        break;
+    case LOCK_BLOCK:
+        locks.block(level.attempts, lock);
+        break;
+    case LOCK_ACQUIRED:
+        spinning &= !locks.acquired(level.attempts, lock, h.thread, cycle);
+        break;
+    case LOCK_FAILED:
+        spinning &= !locks.failed(level.attempts, lock);
+        break;
+    case LOCK_RELEASED:
+        locks.released(lock, h.thread, cycle);
+    }
+    if (spinning != level.spinning) {
+        level.spinning = spinning;
+        account_activity(h, cycle);
     }
 }
 
@@ -233,7 +316,9 @@ void Watch::trapped(unsigned hart, uint32_t cause, uint32_t pc, uint64_t cycle)
         write_log("trap", hart, cause, pc, cycle);
     Level level;
     level.trap_began = cycle;
+    level.interrupt = cause & INTERRUPT || h.thread->levels.back().interrupt;
     h.thread->levels.push_back(level);
+    account_activity(h, cycle);
 }
 
 void Watch::trap_return(unsigned hart, uint32_t pc, uint64_t cycle)
@@ -247,6 +332,7 @@ void Watch::trap_return(unsigned hart, uint32_t pc, uint64_t cycle)
     uint64_t cycles = cycle - levels.back().trap_began;
     levels.pop_back();
     levels.back().primitive_traps += cycles;
+    account_activity(h, cycle);
     if (h.in_section && levels.size() == h.section_level)
         h.section_traps += cycles;
 }
@@ -274,6 +360,7 @@ void Watch::sources(uint32_t before, uint32_t now, uint64_t cycle)
 {
     for (uint32_t rises = now & ~before; rises; rises &= rises - 1) {
         unsigned source = unsigned(__builtin_ctz(rises));
+        latency.rise(source, cycle);
         for (unsigned hart = 0; hart < harts.size(); hart++) {
             if (window && harts[hart].thread->depth > 0)
                 harts[hart].statistics.source_rises_in_section[source]++;
@@ -307,6 +394,7 @@ void Watch::apply_switch(unsigned hart, uint64_t cycle)
     else if (!h.in_section)
         open_section(h, cycle);
     h.section_level = h.thread->levels.size();
+    account_activity(h, cycle);
     if (log.is_open())
         write_log("thread", hart, h.announced, h.pc, cycle);
 }
@@ -317,6 +405,8 @@ void Watch::open_window(uint64_t cycle)
     window = true;
     window_count++;
     window_began = cycle;
+    locks.open_window(cycle);
+    latency.open_window(cycle);
     for (Hart &h : harts)
         h.window_retired = h.retired;
 }
@@ -324,6 +414,8 @@ void Watch::open_window(uint64_t cycle)
 void Watch::close_window(uint64_t cycle)
 {
     settle(cycle);
+    locks.close_window();
+    latency.close_window();
     window = false;
     window_ended = cycle;
     window_cycles += cycle - window_began;
@@ -335,6 +427,12 @@ void Watch::finish(uint64_t cycle)
         close_window(cycle);
     else
         settle(cycle);
+    for (const auto &[id, thread] : threads)
+        for (const Level &level : thread->levels)
+            locks.abandoned(level.attempts);
+    for (const std::unique_ptr<Thread> &thread : unnamed)
+        for (const Level &level : thread->levels)
+            locks.abandoned(level.attempts);
     log.close();
 }
 
@@ -374,4 +472,10 @@ void Watch::write_hart(Json &json, const Hart &h) const
     json.end_object().object("statistics");
     h.statistics.write(json);
     json.end_object();
+}
+
+void Watch::write_shared(Json &json) const
+{
+    locks.write(json);
+    latency.write(json);
 }

@@ -10,6 +10,8 @@
 #include "files.h"
 #include "hash.h"
 #include "image.h"
+#include "latency.h"
+#include "locks.h"
 #include "statistics.h"
 
 enum ProbeKind : uint32_t {
@@ -21,6 +23,18 @@ enum ProbeKind : uint32_t {
     WINDOW_END = 6,
     CRIT_QUEUED = 7,
     THREAD_SWITCH = 8, // the switch last announced by trace event 1 takes effect here
+    LOCK_ATTEMPT = 9,  // 9 to 14: the value is the address of the lock
+    LOCK_MISS = 10,
+    LOCK_BLOCK = 11,
+    LOCK_ACQUIRED = 12,
+    LOCK_RELEASED = 13,
+    LOCK_FAILED = 14,
+    INTR_HANDLER = 15, // 15 to 17: the value is the PIC's source
+    INTR_DONE = 16,
+    ITHREAD_RUNS = 17,
+    IDLE_BEGIN = 18,
+    IDLE_END = 19,
+    SWITCH_BEGIN = 20,
 };
 
 constexpr uint32_t INTERRUPT = 0x80000000; // in a trap's cause
@@ -30,6 +44,9 @@ struct Level {
     enum Primitive { NONE, ENTERING, LEAVING } primitive = NONE;
     uint64_t primitive_began = 0, primitive_traps = 0; // cycle; cycles of traps inside
     uint64_t trap_began = 0;
+    bool interrupt = false;         // it, or one below it, is an interrupt
+    bool spinning = false;          // waits for a simple lock
+    LockWatch::Attempts attempts{}; // that it has begun
 };
 
 // What a thread takes along when its hart switches: its nesting of sections, and of traps on its stack.
@@ -37,6 +54,8 @@ struct Thread {
     uint32_t id;
     unsigned depth;
     std::vector<Level> levels;
+    bool idle = false;      // between the marks of the idle loop
+    bool idle_loop = false; // has passed such a mark: what it does is no sign of life
 };
 
 struct Hart {
@@ -55,6 +74,9 @@ struct Hart {
 
     uint8_t state = 3; // wfi << 2 | privilege
     uint64_t state_since = 0;
+    Activity activity = Activity::SYSTEM;
+    uint64_t activity_since = 0;
+    uint64_t switch_began = 0; // 0: none under way
 
     Thread *thread = nullptr;
     uint32_t announced = 0; // the thread of a switch that was announced and has not taken effect
@@ -79,7 +101,8 @@ struct Hart {
 
 class Watch {
   public:
-    Watch(unsigned harts, const Image &image, const uint8_t *ram);
+    // `registers` are the harts' register files, in which the values of marks are found.
+    Watch(std::vector<const uint32_t *> registers, const Image &image, const uint8_t *ram, size_t ram_bytes);
 
     void log_to(const std::string &path);
 
@@ -108,6 +131,7 @@ class Watch {
     bool in_window() const { return window; }
     std::string describe(const Hart &hart) const; // one line: where it is and where it came from
     void write_hart(Json &json, const Hart &hart) const;
+    void write_shared(Json &json) const; // what belongs to no hart
 
     std::vector<Hart> harts;
     bool window_by_target = false; // a window probe was passed; else the whole run is the window
@@ -119,10 +143,12 @@ class Watch {
 
   private:
     void passed(unsigned hart, uint32_t pc, uint16_t mark, uint64_t cycle);
-    void probe(unsigned hart, uint32_t kind, uint32_t pc, uint64_t cycle);
+    void probe(unsigned hart, uint32_t kind, uint32_t value, uint32_t pc, uint64_t cycle);
+    void lock_probe(Hart &hart, uint32_t kind, uint32_t lock, uint32_t pc, uint64_t cycle);
     void trap_return(unsigned hart, uint32_t pc, uint64_t cycle);
     void enter_function(Hart &hart, uint16_t function, uint64_t cycle);
     void account_state(Hart &hart, uint8_t state, uint64_t cycle);
+    void account_activity(Hart &hart, uint64_t cycle);
     void open_section(Hart &hart, uint64_t cycle);
     void close_section(Hart &hart, uint64_t cycle);
     void apply_switch(unsigned hart, uint64_t cycle);
@@ -133,6 +159,9 @@ class Watch {
 
     const Image &image;
     const uint8_t *ram;
+    std::vector<const uint32_t *> registers;
+    LockWatch locks;
+    LatencyWatch latency;
     bool window = false;
     bool switch_probe = false; // the image marks where a thread switch takes effect
 
@@ -140,8 +169,8 @@ class Watch {
     static constexpr uint16_t MARKED = 0x8000;
     uint32_t code_begin;
     std::vector<uint16_t> code;
-    std::unordered_map<uint32_t, std::vector<uint32_t>> marks; // pc -> probe kinds, in order
-    static constexpr uint32_t TRAP_RETURN = UINT32_MAX;        // a mark of our own: mret or sret
+    std::unordered_map<uint32_t, std::vector<ProbePoint>> marks; // pc -> probe points, in order
+    static constexpr uint32_t TRAP_RETURN = UINT32_MAX;          // a kind of our own: mret or sret
 
     std::unordered_map<uint32_t, std::unique_ptr<Thread>> threads;
     std::vector<std::unique_ptr<Thread>> unnamed; // what each hart runs before its first switch

@@ -26,6 +26,18 @@ storing: sw a0, 0(a0)
     j storing
 handler: nop
 back: mret
+first_lock: .word simple_class, first_name
+second_lock: .word simple_class, second_name
+mutex: .word mutex_class, first_name
+simple_class: .word red, 0
+mutex_class: .word green, 1
+strange_class: .word 0x90000000, 77
+strange_lock: .word strange_class, 0
+red: .asciz "red"
+green: .asciz "green"
+first_name: .asciz "first"
+second_name: .asciz "second"
+    .balign 4
     .section .script, "a"
 {script}
     .section .interlock.probes, "", @progbits
@@ -48,7 +60,7 @@ class Script:
 
     words: list = field(default_factory=list)
     cycle: int = 0
-    probes: list = field(default_factory=list)     # (label, kind), in the order of the section
+    probes: list = field(default_factory=list)     # (label, kind and register), in the order of the section
 
     def _step(self, op, data, hart=0, extra=None, cycles=1):
         self.words.append((data, op << 24 | hart << 16))
@@ -97,9 +109,14 @@ class Script:
     def jump(self, word):
         return self._step(11, word)
 
-    def mark(self, label, *kinds):
-        """Probe points at a label p0 .. p15."""
-        self.probes += [(label, kind) for kind in kinds]
+    def register(self, number, value, hart=0):
+        """A register of a hart gets `value`, a number or a label."""
+        return self._step(12, value, hart, (number, 0))
+
+    def mark(self, label, *kinds, register=None):
+        """Probe points at a label p0 .. p15, with their value in `register`."""
+        value = 0 if register is None else register + 1 << 8
+        self.probes += [(label, kind | value) for kind in kinds]
 
     def image(self, folder: Path, magic=0x314B4C49) -> Path:
         """Links the script into an image."""
@@ -113,6 +130,20 @@ class Script:
         subprocess.run(["riscv64-unknown-elf-gcc", "-march=rv32ima_zicsr", "-mabi=ilp32", "-nostdlib", "-static",
                         "-Wl,--no-warn-rwx-segments", "-T", link, "-o", image, source], check=True)
         return image
+
+
+def at(script, cycle, label, hart=0):
+    script.wait_until(cycle)
+    script.retire(label, hart)
+
+
+def spread(*values):
+    """What a Spread of `values` looks like."""
+    histogram = [0] * (max(values, default=0).bit_length() or 1)
+    for value in values:
+        histogram[max(value.bit_length() - 1, 0)] += 1
+    return {"count": len(values), "total": sum(values), "min": min(values, default=0), "max": max(values, default=0),
+            "log2": histogram if values else []}
 
 
 @dataclass(frozen=True)

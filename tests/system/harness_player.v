@@ -5,6 +5,7 @@
 //   4 IRQ wires=data                   5 SOURCES=data                     6 TRACE argument=data, next word: event
 //   7 EXIT code=data                   8 BLOB kind=data, next word {length, address}
 //   9 WFI hart on/off=data[0]         10 PRIVILEGE=data                  11 JUMP to word data
+//  12 REGISTER hart data, next word: its number
 // Both serial ports are loops of wire.
 module interlock (
     input sys_clk, sys_rst, uart0_rx, uart1_rx,
@@ -51,6 +52,16 @@ module interlock (
     assign probe1_trap_pc = trap_pc;
     assign probe1_wfi = wfi[1];
 
+    // The harts' register files, under the names that they have in the SoC.
+    if (1) begin : InterlockCluster
+        if (1) begin : harts_0_logic_cpu
+            reg [31:0] RegFilePlugin_regFile[0:31] /* verilator public */;
+        end
+        if (1) begin : harts_1_logic_cpu
+            reg [31:0] RegFilePlugin_regFile[0:31] /* verilator public */;
+        end
+    end
+
     always @(posedge sys_clk) begin
         valid <= 0;
         trap <= 0;
@@ -79,6 +90,11 @@ module interlock (
                 9: wfi[hart] <= word[0];
                 10: privilege[2 * hart +: 2] <= word[1:0];
                 11: at <= word[31:0];
+                12: begin
+                    if (hart) InterlockCluster.harts_1_logic_cpu.RegFilePlugin_regFile[extra[4:0]] <= word[31:0];
+                    else InterlockCluster.harts_0_logic_cpu.RegFilePlugin_regFile[extra[4:0]] <= word[31:0];
+                    at <= at + 2;
+                end
                 default: at <= at;
             endcase
         end

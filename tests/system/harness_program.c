@@ -119,6 +119,19 @@ __attribute__((noinline)) static void clock(void)
     end(0);
 }
 
+/* Marks whose value the instruction before has written, by calculating and by loading, and the one at the mark spoils. */
+__attribute__((noinline)) static void value(void)
+{
+    register uint32_t a __asm__("a5") = 0x1000, s __asm__("s7") = (uint32_t)bootargs;
+    __asm__ volatile("addi %0, %0, 0x234" : "+r"(a));
+    PROBE_VALUE(INTR_DONE, a);
+    __asm__ volatile("li %0, 0" : "=r"(a));
+    __asm__ volatile("lw %0, 0(%0)" : "+r"(s));
+    PROBE_VALUE(INTR_DONE, s);
+    __asm__ volatile("li %0, 0" : "=r"(s));
+    end(0);
+}
+
 __attribute__((used)) void program(unsigned hart)
 {
     if (hart)
@@ -139,6 +152,8 @@ __attribute__((used)) void program(unsigned hart)
         section();
     case 'c':
         clock();
+    case 'v':
+        value();
     }
     end(99);
 }

@@ -179,3 +179,12 @@ def test_command_refuses_other_numbers_of_harts(harts):
                           text=True)
     assert done.returncode != 0
     assert "1 to 8" in done.stderr
+
+
+def test_value_of_a_mark_is_as_before_its_instruction(run, tmp_path):
+    log = tmp_path / "probes.csv"
+    ended = run("vabc", "--probe-log", log)
+    assert ended.status == 0, ended.stderr
+    with open(log) as file:
+        values = [int(row["value"]) for row in csv.DictReader(file) if row["event"] == "intr_done"]
+    assert values == [0x1234, int.from_bytes(b"vabc", "little")]
