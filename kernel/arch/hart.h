@@ -29,6 +29,7 @@ struct hart {
     struct thread *thread;    /* the thread that runs */
     struct thread *idle;      /* the thread that runs when no other can */
     uint32_t id;
+    uint32_t mark;            /* id + 1: names this hart in a word where 0 is nobody */
     uint32_t ticks;           /* clock interrupts taken */
     uint32_t interrupts;      /* interrupts handled */
     uint32_t spurious;        /* claims that found nothing */

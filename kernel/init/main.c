@@ -89,6 +89,7 @@ void hart_main(uint32_t id)
 {
     curhart = &harts[id];
     curhart->id = id;
+    curhart->mark = id + 1;
     if (id < hart_count)
         start_hart();
     sched_idle();
@@ -97,6 +98,7 @@ void hart_main(uint32_t id)
 void kernel_main(void)
 {
     curhart = &harts[0];
+    curhart->mark = 1;
     hart_count = identity_harts_read();
     run_seed = bootargs_number("seed", 0, 0x7fffffff);
     console_init();

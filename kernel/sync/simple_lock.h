@@ -37,7 +37,7 @@ _Noreturn void simple_lock_not_held(struct simple_lock *l);
 
 static inline bool simple_lock_held(const struct simple_lock *l)
 {
-    return spin_owner(&l->spin) == curhart;
+    return spin_is_held(&l->spin);
 }
 
 /* Whether the lock could be taken at once. */
@@ -63,10 +63,9 @@ static inline void simple_lock(struct simple_lock *l)
 
 static inline void simple_unlock(struct simple_lock *l)
 {
-    if (unlikely(!simple_lock_held(l)))
-        simple_lock_not_held(l);
     LOCK_HOOK_RELEASED(&l->object, LOCK_HERE());
-    spin_release(&l->spin);
+    if (unlikely(!spin_release(&l->spin)))
+        simple_lock_not_held(l);
 }
 
 void simple_lock_destroy(struct simple_lock *l);

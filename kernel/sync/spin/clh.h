@@ -48,6 +48,11 @@ static inline struct hart *spin_owner(const struct spin *s)
     return n ? n->hart : 0;
 }
 
+static inline bool spin_is_held(const struct spin *s)
+{
+    return spin_owner(s) == curhart;
+}
+
 /* A slot with a node that this hart is about to queue. */
 static inline struct clh_slot *clh_claim(void)
 {
@@ -129,12 +134,15 @@ static inline bool spin_try(struct spin *s)
     return taken;
 }
 
-static inline void spin_release(struct spin *s)
+static inline bool spin_release(struct spin *s)
 {
     struct clh_node *own = s->holder;
+    if (unlikely(!own || own->hart != curhart))
+        return false;
     s->holder = 0;
     fence_release();
     own->waits = 0;
+    return true;
 }
 
 static inline void spin_destroy(struct spin *s)
@@ -145,8 +153,6 @@ static inline void spin_destroy(struct spin *s)
 }
 
 #ifdef SPIN_IMPLEMENTATION
-#include "sync/sync.h"
-
 #define CLH_NODES 512
 
 static struct clh_node nodes[CLH_NODES] __attribute__((section(".noinit")));

@@ -32,6 +32,11 @@ static inline struct hart *spin_owner(const struct spin *s)
     return n ? n->hart : 0;
 }
 
+static inline bool spin_is_held(const struct spin *s)
+{
+    return spin_owner(s) == curhart;
+}
+
 static inline struct mcs_node *mcs_claim(void)
 {
     struct mcs_node *n = mcs_nodes[curhart->id], *end = n + MCS_NODES;
@@ -79,9 +84,11 @@ static inline bool spin_try(struct spin *s)
     return true;
 }
 
-static inline void spin_release(struct spin *s)
+static inline bool spin_release(struct spin *s)
 {
     struct mcs_node *n = s->holder;
+    if (unlikely(!n || n->hart != curhart))
+        return false;
     s->holder = 0;
     if (n->next || !atomic_cas_release(&s->tail, (uint32_t)n, 0)) {
         while (!n->next) /* somebody has put itself behind us, but not yet told us */
@@ -90,6 +97,7 @@ static inline void spin_release(struct spin *s)
         n->next->waits = 0;
     }
     n->hart = 0;
+    return true;
 }
 
 static inline void spin_destroy(struct spin *s)

@@ -7,9 +7,10 @@
  *   bool spin_take(s, &place)         takes it if it is free at once; else the hart stands at `place` and must wait
  *   void spin_wait(s, place)          until this hart has it
  *   bool spin_try(s)                  takes it if it is free at once; else leaves no trace
- *   void spin_release(s)              by the hart that has it
+ *   bool spin_release(s)              lets it go, if this hart has it
  *   struct hart *spin_owner(s)        the hart that has it, 0: none, or one that is about to note that it has
  *   void spin_destroy(s)              gives back what a free lock keeps, before its memory goes
+ *   bool spin_is_held(s)              by this hart
  *   SPIN_FIFO                         whether harts get it in the order in which they asked
  *
  * A hart holds several at a time and lets them go in any order; a thread may take one and another thread, to which the
@@ -31,6 +32,7 @@
 
 #include "arch/atomic.h"
 #include "arch/hart.h"
+#include "sync/sync.h"
 
 /* Every turn of a waiting loop. */
 static inline void spin_pause(void)

@@ -19,6 +19,11 @@ static inline struct hart *spin_owner(const struct spin *s)
     return (struct hart *)(s->word & ~TAKEN);
 }
 
+static inline bool spin_is_held(const struct spin *s)
+{
+    return spin_owner(s) == curhart;
+}
+
 static inline bool spin_try(struct spin *s)
 {
     if (atomic_or(&s->word, TAKEN))
@@ -41,10 +46,13 @@ static inline void spin_wait(struct spin *s, spin_place_t place)
         spin_pause();
 }
 
-static inline void spin_release(struct spin *s)
+static inline bool spin_release(struct spin *s)
 {
+    if (unlikely(s->word != ((uint32_t)curhart | TAKEN)))
+        return false;
     fence_release();
     s->word = 0;
+    return true;
 }
 
 static inline void spin_destroy(struct spin *s)

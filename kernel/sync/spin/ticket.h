@@ -2,63 +2,76 @@
  * Ticket lock: whoever comes draws a number, and waits until it is served. First come, first served; all that wait
  * read the same word, so each release reaches all of them (Mellor-Crummey and Scott 1991, algorithm 2.2).
  *
- * Both numbers lie in one word, so that drawing also tells whether the lock is free. `next` is its upper half: it wraps
- * without touching the other.
+ * One word holds all, in steps of TICKET_ONE: the number drawn next in its upper half, the number served in its lower,
+ * and in the low bits of that the owner (its hart + 1). The two halves are equal only when the lock is free. So taking
+ * a free lock is one compare-and-swap, which also records the owner, and letting go is one store of the lower half.
+ * A hart that finds it taken draws with an AMO: those take turns on this core, LR and SC do not.
  */
 #define SPIN_FIFO 1
-#define TICKET_ONE 0x10000u
+#define TICKET_OWNER 0xfu /* mask */
+#define TICKET_ONE 0x10u
+#define TICKET_DRAW (TICKET_ONE << 16)
+_Static_assert(MAX_HARTS <= TICKET_OWNER, "ticket.h: owner");
 
 struct spin {
     union {
         volatile uint32_t word;
         struct {
-            volatile uint16_t serving, next;
+            volatile uint16_t served, next;
         };
     };
-    volatile uint32_t owner; /* a struct hart *; 0: none */
 };
 
 typedef uint16_t spin_place_t;
 
 static inline struct hart *spin_owner(const struct spin *s)
 {
-    return (struct hart *)s->owner;
+    unsigned owner = s->served & TICKET_OWNER;
+    return owner ? &harts[owner - 1] : 0;
+}
+
+static inline bool spin_is_held(const struct spin *s)
+{
+    return (s->served & TICKET_OWNER) == curhart->mark;
+}
+
+static inline __attribute__((always_inline)) bool spin_try(struct spin *s)
+{
+    __asm__ goto("1: lr.w t0, (%0)\n slli t1, t0, 16\n xor t1, t1, t0\n srli t1, t1, 16\n bnez t1, %l[taken]\n"
+                 "add t0, t0, %1\n add t0, t0, %2\n sc.w t0, t0, (%0)\n bnez t0, 1b"
+                 ::"r"(&s->word), "r"(TICKET_DRAW), "r"(curhart->mark)
+                 : "t0", "t1", "memory"
+                 : taken);
+    fence_acquire();
+    return true;
+taken:
+    return false;
 }
 
 static inline bool spin_take(struct spin *s, spin_place_t *place)
 {
-    uint32_t drawn = atomic_add(&s->word, TICKET_ONE);
-    *place = drawn >> 16;
-    if (*place != (uint16_t)drawn)
-        return false;
-    fence_acquire();
-    s->owner = (uint32_t)curhart;
-    return true;
+    if (spin_try(s))
+        return true;
+    *place = atomic_add(&s->word, TICKET_DRAW) >> 16;
+    return false;
 }
 
 static inline void spin_wait(struct spin *s, spin_place_t place)
 {
-    while (s->serving != place)
+    while (s->served != place)
         spin_pause();
     fence_acquire();
-    s->owner = (uint32_t)curhart;
+    s->served = place + curhart->mark;
 }
 
-static inline bool spin_try(struct spin *s)
+static inline bool spin_release(struct spin *s)
 {
-    uint32_t seen = s->word;
-    if (seen >> 16 != (uint16_t)seen || !atomic_cas(&s->word, seen, seen + TICKET_ONE))
+    uint32_t seen = s->word, mine = seen - curhart->mark;
+    if (unlikely(mine & TICKET_OWNER))
         return false;
-    fence_acquire();
-    s->owner = (uint32_t)curhart;
-    return true;
-}
-
-static inline void spin_release(struct spin *s)
-{
-    s->owner = 0;
     fence_release();
-    s->serving++;
+    __atomic_store_n(&s->served, mine + TICKET_ONE, __ATOMIC_RELAXED);
+    return true;
 }
 
 static inline void spin_destroy(struct spin *s)

@@ -21,6 +21,11 @@ static inline struct hart *spin_owner(const struct spin *s)
     return (struct hart *)s->owner;
 }
 
+static inline bool spin_is_held(const struct spin *s)
+{
+    return spin_owner(s) == curhart;
+}
+
 static inline bool spin_try(struct spin *s)
 {
     if (!atomic_cas(&s->owner, 0, (uint32_t)curhart))
@@ -48,10 +53,13 @@ static inline void spin_wait(struct spin *s, spin_place_t place)
     }
 }
 
-static inline void spin_release(struct spin *s)
+static inline bool spin_release(struct spin *s)
 {
+    if (unlikely(s->owner != (uint32_t)curhart))
+        return false;
     fence_release();
     s->owner = 0;
+    return true;
 }
 
 static inline void spin_destroy(struct spin *s)

@@ -1,0 +1,129 @@
+/*
+ * run=spinlocks: harts that all want one simple lock. Each takes it, works in it for `section` cycles, lets it go and stays
+ * away for `pause` cycles (more or less by half, at random), again and again for `window` cycles. For each length of the list
+ * `section`:
+ *
+ *   @spinlocks algorithm=... harts=... section=... pause=... window=... acquisitions=... least=... most=... jain=...
+ *       handovers=... handover=... handover_min=... handover_max=... wait=... wait_max=...
+ *
+ * least, most   acquisitions of the hart that got fewest and most
+ * jain          fairness, (sum x)^2 / (n sum x^2) over the harts' acquisitions x: 1 is equal, 1/n one hart has all
+ *               (Jain, Chiu and Hawe, DEC-TR-301, 1984)
+ * handovers     releases at which the next owner, another hart, was waiting already
+ * handover      cycles from just before the release to just behind the acquisition there: mean, min, max
+ * wait          cycles from asking to having: mean, and the longest of all: how badly a hart may starve
+ *
+ * Interrupts stay out of the window. What the harts note goes to memory outside the section; the section itself
+ * stores one word, a counter, which also proves that harts exclude each other.
+ *
+ * Boot arguments: section (0,100,400), pause (100), window (40000), seed.
+ */
+#include <stdlib.h>
+
+#include "bench/pace.h"
+#include "init/run.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "lib/random.h"
+#include "sync/simple_lock.h"
+
+#define LOG_ENTRIES 8192
+#define LEAST_CYCLES 40 /* that an acquisition takes: no window overflows the log */
+#define MOST_WINDOW (LOG_ENTRIES * LEAST_CYCLES)
+
+struct acquisition {
+    uint32_t hart, asked, got, released; /* cycles */
+};
+
+static struct acquisition log[LOG_ENTRIES] __attribute__((section(".noinit")));
+static SIMPLE_LOCK_CLASS(contended_class, "contended", SPL_HIGH);
+static struct {
+    struct simple_lock lock __attribute__((aligned(64)));
+    volatile uint32_t acquisitions __attribute__((aligned(64)));
+} contended = {.lock = SIMPLE_LOCK("contended", contended_class)};
+
+static uint32_t section, pause, window;
+
+static void worker(unsigned h)
+{
+    struct random r = random_from(run_seed, h);
+    crit_t s = crit_sec_enter(SPL_HIGH);
+    uint32_t begin = cycles32(), asked;
+    while ((asked = cycles32()) - begin < window) {
+        simple_lock(&contended.lock);
+        uint32_t got = cycles32();
+        uint32_t n = contended.acquisitions++;
+        pace(section);
+        uint32_t released = cycles32();
+        simple_unlock(&contended.lock);
+        log[n] = (struct acquisition){h, asked, got, released};
+        pace(pause / 2 + random_below(&r, pause + 1));
+    }
+    crit_sec_leave(s);
+}
+
+/* "1.234" of thousandths. */
+#define THOUSANDTHS "%lu.%03lu"
+#define SPLIT(x) (unsigned long)((x) / 1000), (unsigned long)((x) % 1000)
+
+static void report(void)
+{
+    uint32_t of[MAX_HARTS] = {0}, total = contended.acquisitions, least = ~0u, most = 0;
+    uint32_t handovers = 0, handover_min = ~0u, handover_max = 0, wait_max = 0;
+    uint64_t handover_sum = 0, wait_sum = 0, squares = 0;
+    for (uint32_t n = 0; n < total; n++) {
+        const struct acquisition *a = &log[n], *before = n ? a - 1 : 0;
+        uint32_t wait = a->got - a->asked;
+        of[a->hart]++;
+        wait_sum += wait;
+        wait_max = wait > wait_max ? wait : wait_max;
+        if (!before)
+            continue;
+        if ((int32_t)(a->got - before->released) < 0)
+            panic("acquisition %u began before the one before it ended", (unsigned)n);
+        if (before->hart == a->hart || (int32_t)(a->asked - before->released) >= 0)
+            continue;
+        uint32_t handover = a->got - before->released;
+        handovers++;
+        handover_sum += handover;
+        handover_min = handover < handover_min ? handover : handover_min;
+        handover_max = handover > handover_max ? handover : handover_max;
+    }
+    for (unsigned h = 0; h < hart_count; h++) {
+        squares += (uint64_t)of[h] * of[h];
+        least = of[h] < least ? of[h] : least;
+        most = of[h] > most ? of[h] : most;
+    }
+    uint32_t jain = (uint32_t)((uint64_t)total * total * 1000 / (hart_count * squares));
+    uint32_t handover = handovers ? (uint32_t)(handover_sum * 1000 / handovers) : 0;
+    uint32_t wait = (uint32_t)(wait_sum * 1000 / total);
+    kprintf("@spinlocks algorithm=" SPINLOCK_NAME " harts=%u section=%lu pause=%lu window=%lu acquisitions=%lu least=%lu "
+            "most=%lu jain=" THOUSANDTHS, hart_count, (unsigned long)section, (unsigned long)pause, (unsigned long)window,
+            (unsigned long)total, (unsigned long)least, (unsigned long)most, SPLIT(jain));
+    kprintf(" handovers=%lu handover=" THOUSANDTHS " handover_min=%lu handover_max=%lu wait=" THOUSANDTHS " wait_max=%lu\n",
+            (unsigned long)handovers, SPLIT(handover), (unsigned long)(handovers ? handover_min : 0),
+            (unsigned long)handover_max, SPLIT(wait), (unsigned long)wait_max);
+}
+
+static int spinlocks(void)
+{
+    char list[64];
+    pause = bootargs_number("pause", 100, 1000000);
+    window = bootargs_number("window", 40000, MOST_WINDOW);
+    pace_calibrate();
+    for (const char *at = bootargs_string("section", list, sizeof list, "0,100,400"); *at;) {
+        char *end;
+        section = strtoul(at, &end, 10);
+        if (end == at || (*end && *end != ',') || section > window)
+            panic("boot argument section=%s: give numbers up to the window's %lu, with commas between", list,
+                  (unsigned long)window);
+        at = *end ? end + 1 : end;
+        contended.acquisitions = 0;
+        pace_on_harts(hart_count, worker);
+        report();
+    }
+    return 0;
+}
+
+RUN("spinlocks", "throughput, fairness and hand-over of a contended simple lock", spinlocks);
