@@ -13,9 +13,10 @@ from soc.config import SoCConfig
 
 SCHEMES = ("spl-pessim", "spl-optim", "cli-pessim", "cli-optim", "cli-spl-pessim")
 WRONG_SCHEMES = tuple(sorted(path.stem for path in (REPO / "kernel/test/wrong").glob("*.h")))
+WRONG_SPINLOCKS = tuple(sorted(path.stem for path in (REPO / "kernel/test/wrong-spin").glob("*.h")))
 # Build options of an image: what each may be, its default first. kernel/Makefile has the same list.
 OPTIONS = {
-    "spinlock": ("ttas", "tas", "ticket", "mcs", "clh"),
+    "spinlock": ("ticket", "ttas", "tas", "mcs", "clh"),
     "runqueue": ("global", "per-hart"),
     "lock_debug": ("0", "1"),
     "lock_stats": ("0", "1"),
@@ -43,7 +44,7 @@ def checked_options(options: dict) -> dict:
     for name, value in options.items():
         if name not in OPTIONS:
             raise ValueError(f"there is no build option {name!r}: use one of {', '.join(OPTIONS)}")
-        if value not in OPTIONS[name]:
+        if value not in OPTIONS[name] and not (name == "spinlock" and value in WRONG_SPINLOCKS):
             raise ValueError(f"build option {name}={value}: give one of {', '.join(OPTIONS[name])}")
     return {name: options.get(name, values[0]) for name, values in OPTIONS.items()}
 

@@ -1,0 +1,198 @@
+/*
+ * run=test-spinlocks: the algorithm below simple locks under stress. Threads on every hart and handlers at three levels, one
+ * inside the other, take one to three locks each, in one order, and let them go in any; they try locks that may be taken;
+ * threads yield, and so pass a lock on across a switch (sched_lock); locks on a stack come and go. Checked:
+ *
+ * - harts exclude each other: what a lock guards has two halves, which an owner finds and leaves equal (as in exclusion.c);
+ * - the owner is recorded while a lock is held, and no trace of it is left after;
+ * - a try takes a free lock, and does not wait for one that is held: it fails, and takes nothing;
+ * - where the algorithm is first come, first served, nobody is passed by more often than there are other harts.
+ */
+#include "test/test.h"
+
+#define LOCKS TEST_SOURCES   /* one for each level at which a handler runs, in the order in which they are taken */
+#define OVERTAKERS_ASKING 2  /* who may come between the look at the count and the place in the queue */
+#define STACK_LOCKS_A_ROUND 10
+
+static SIMPLE_LOCK_CLASS(low_class, "test low", SPL_BIO);
+static SIMPLE_LOCK_CLASS(middle_class, "test middle", SPL_TTY);
+static SIMPLE_LOCK_CLASS(high_class, "test high", SPL_HIGH - 1);
+static SIMPLE_LOCK_CLASS(stack_class, "test stack", SPL_HIGH);
+
+static struct {
+    struct simple_lock lock;
+    volatile uint32_t first, second, updates;
+} guarded[LOCKS] = {
+    {.lock = SIMPLE_LOCK("test low", low_class)},
+    {.lock = SIMPLE_LOCK("test middle", middle_class)},
+    {.lock = SIMPLE_LOCK("test high", high_class)},
+};
+
+static struct {
+    uint32_t updates[LOCKS], tries, failed, passed_by;
+    struct random random, in_handler[LOCKS];
+} hart[MAX_HARTS];
+
+static void update(unsigned n, uint32_t wait)
+{
+    assert(simple_lock_held(&guarded[n].lock));
+    uint32_t v = guarded[n].first;
+    assert(guarded[n].second == v);
+    guarded[n].first = v + 1;
+    test_spin(wait);
+    assert(guarded[n].second == v);
+    guarded[n].second = v + 1;
+    guarded[n].updates = v + 1;
+    hart[curhart->id].updates[n]++;
+}
+
+static void release(unsigned n)
+{
+    simple_unlock(&guarded[n].lock);
+    assert(!simple_lock_held(&guarded[n].lock));
+}
+
+/* Take lock n; a thread counts at the highest, where nothing interrupts, how many others got it meanwhile. */
+static crit_t take(unsigned n)
+{
+    crit_t s = crit_sec_enter(guarded[n].lock.object.class->level);
+    uint32_t before = guarded[n].updates;
+    simple_lock(&guarded[n].lock);
+    uint32_t passed_by = guarded[n].updates - before;
+    if (n == LOCKS - 1 && passed_by > hart[curhart->id].passed_by)
+        hart[curhart->id].passed_by = passed_by;
+    return s;
+}
+
+/* Take the locks from `lowest` on, as many as chance wills, and let them go in one of two orders. */
+static void take_several(struct random *r, unsigned lowest)
+{
+    crit_t saved[LOCKS];
+    unsigned end = lowest + 1 + random_below(r, LOCKS - lowest);
+    bool same_order = random_below(r, 2);
+    for (unsigned n = lowest; n < end; n++) {
+        saved[n] = take(n);
+        update(n, random_below(r, 30));
+    }
+    if (same_order) {
+        for (unsigned n = lowest; n < end; n++)
+            release(n);
+        crit_sec_leave(saved[lowest]);
+    } else {
+        for (unsigned n = end; n-- > lowest;) {
+            release(n);
+            crit_sec_leave(saved[n]);
+        }
+    }
+}
+
+static void try_one(struct random *r, unsigned n)
+{
+    crit_t s = crit_sec_enter(guarded[n].lock.object.class->level);
+    hart[curhart->id].tries++;
+    if (simple_lock_try(&guarded[n].lock)) {
+        update(n, random_below(r, 60));
+        release(n);
+    } else {
+        hart[curhart->id].failed++;
+        assert(!simple_lock_held(&guarded[n].lock));
+    }
+    crit_sec_leave(s);
+}
+
+/* At its level a handler may take the locks of that level and above. */
+static void handler(void *arg)
+{
+    unsigned n = ((uintptr_t)arg - PIC_SOURCE_FREE) % TEST_SOURCES;
+    take_several(&hart[curhart->id].in_handler[n], n);
+}
+
+static void stack_locks(void)
+{
+    for (unsigned i = 0; i < STACK_LOCKS_A_ROUND; i++) {
+        struct simple_lock lock = SIMPLE_LOCK("test stack", stack_class);
+        crit_t s = lock_enter(&lock);
+        assert(simple_lock_held(&lock));
+        lock_leave(&lock, s);
+        simple_lock_destroy(&lock);
+    }
+}
+
+static void worker(void *arg)
+{
+    unsigned h = (uintptr_t)arg;
+    struct random *r = &hart[h].random;
+    *r = random_from(run_seed, h);
+    for (unsigned n = 0; n < LOCKS; n++)
+        hart[h].in_handler[n] = random_from(run_seed, MAX_HARTS * (n + 1) + h);
+    for (uint32_t round = bootargs_number("rounds", 60, 1000000); round; round--) {
+        pic_raise(1u << test_source(random_below(r, test_harts()), random_below(r, TEST_SOURCES)));
+        take_several(r, random_below(r, LOCKS));
+        try_one(r, random_below(r, LOCKS));
+        pic_raise(1u << test_source(h, random_below(r, TEST_SOURCES)));
+        take_several(r, 0);
+        if (random_below(r, 4) == 0)
+            thread_yield();
+        stack_locks();
+    }
+    test_spin(test_settle_cycles(TEST_SOURCES));
+}
+
+/* A lock that another hart holds for long: a try fails at once, and the lock is whole afterwards. */
+static volatile unsigned phase;
+
+static void holder_and_trier(void *arg)
+{
+    unsigned h = (uintptr_t)arg;
+    if (h == 0) {
+        crit_t s = lock_enter(&guarded[0].lock);
+        phase = 1;
+        while (phase == 1)
+            ;
+        lock_leave(&guarded[0].lock, s);
+        phase = 3;
+    } else if (h == 1) {
+        while (phase != 1)
+            ;
+        crit_t s = crit_sec_enter(SPL_HIGH);
+        for (unsigned i = 0; i < 50; i++)
+            assert(!simple_lock_try(&guarded[0].lock));
+        phase = 2;
+        while (phase != 3)
+            ;
+        assert(simple_lock_try(&guarded[0].lock));
+        simple_unlock(&guarded[0].lock);
+        crit_sec_leave(s);
+    }
+}
+
+static int spinlocks(void)
+{
+    uint32_t updates = 0, tries = 0, failed = 0, passed_by = 0;
+    test_establish(handler);
+    test_on_every_hart(worker);
+    test_spin(test_settle_cycles(TEST_SOURCES * hart_count));
+    test_assert_base();
+    for (unsigned n = 0; n < LOCKS; n++) {
+        uint32_t sum = 0;
+        for (unsigned h = 0; h < test_harts(); h++)
+            sum += hart[h].updates[n];
+        assert(guarded[n].first == sum && guarded[n].second == sum);
+        assert(!spin_owner(&guarded[n].lock.spin));
+        updates += sum;
+    }
+    for (unsigned h = 0; h < test_harts(); h++) {
+        tries += hart[h].tries;
+        failed += hart[h].failed;
+        passed_by = hart[h].passed_by > passed_by ? hart[h].passed_by : passed_by;
+    }
+    if (SPIN_FIFO && passed_by > hart_count - 1 + OVERTAKERS_ASKING)
+        panic("first come is not first served: %lu others came first", (unsigned long)passed_by);
+    if (hart_count > 1)
+        test_on_every_hart(holder_and_trier);
+    kprintf("@test name=spinlocks algorithm=" SPINLOCK_NAME " updates=%lu tries=%lu failed=%lu passed_by=%lu\n",
+            (unsigned long)updates, (unsigned long)tries, (unsigned long)failed, (unsigned long)passed_by);
+    return 0;
+}
+
+RUN("test-spinlocks", "test: the algorithm below simple locks under stress", spinlocks);

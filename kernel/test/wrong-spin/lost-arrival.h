@@ -1,0 +1,15 @@
+/*
+ * An algorithm that is wrong on purpose, to test the tests: MCS whose release, when it sees nobody behind it, clears the
+ * tail without looking whether somebody has come.
+ */
+#define atomic_cas_release careless_cas
+
+static inline bool careless_cas(volatile uint32_t *word, uint32_t expected, uint32_t v)
+{
+    if (expected)
+        *word = v;
+    return expected || atomic_cas(word, expected, v);
+}
+
+#include "sync/spin/mcs.h"
+#undef atomic_cas_release

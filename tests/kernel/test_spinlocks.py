@@ -1,0 +1,68 @@
+"""The five algorithms below simple locks: on 1, 2 and 4 harts, over seeds that perturb memory, they exclude, keep their
+order and record owners; the default one costs little more than the bare instructions (kernel/test/spinlocks.c)."""
+
+import pytest
+
+from sim.kernel import OPTIONS
+from tests.kernel.machine import MAX_CYCLES, boot
+
+ALGORITHMS = OPTIONS["spinlock"]
+ROUNDS = {1: 12, 2: 12, 4: 10}
+SEEDS = {1: (1,), 2: (1, 2), 4: (1, 2)}     # simulating more harts takes longer
+SCHEMES = ("spl-optim", "cli-pessim", "spl-pessim", "cli-optim", "cli-spl-pessim")
+
+
+def stress(folder, harts, seed, spinlock, sync="spl-optim", rounds=None, max_cycles=MAX_CYCLES):
+    """Odd seeds have even memory, and even seeds uneven."""
+    jitter = "" if seed % 2 else " ram.jitter=13"
+    return boot(folder, harts, sync, f"run=test-spinlocks hz=1000 rounds={rounds or ROUNDS[harts]}{jitter}", seed,
+                max_cycles=max_cycles, options={"spinlock": spinlock})
+
+
+@pytest.mark.parametrize("spinlock", ALGORITHMS)
+@pytest.mark.parametrize("harts", (1, 2, 4))
+def test_algorithm_under_stress(tmp_path, harts, spinlock):
+    for seed in SEEDS[harts]:
+        run = stress(tmp_path / str(seed), harts, seed, spinlock, SCHEMES[ALGORITHMS.index(spinlock)])
+        assert run.status == 0, f"seed {seed}: {run.report()}"
+        result = run.result("test")
+        assert result["algorithm"] == spinlock and result["updates"] > 10 * harts
+        if harts > 1:
+            assert result["failed"] > 0, "no try found the lock taken"
+
+
+@pytest.mark.parametrize("wrong, harts", (("torn", 2), ("torn-draw", 4), ("lost-arrival", 2), ("own-node", 1)))
+def test_wrong_algorithm_is_caught(tmp_path, wrong, harts):
+    run = stress(tmp_path, harts, 2, wrong, rounds=30, max_cycles=1_200_000)    # the right ones take half as long
+    assert run.status == 3 or run.status == 1 and "panic" in run.console, f"{wrong} passes: {run.report()}"
+
+
+@pytest.mark.parametrize("spinlock", ALGORITHMS)
+def test_misuse_is_caught(tmp_path, spinlock):
+    """The owner is known whatever the algorithm, so that taking a lock twice ends in a message, not in a hang."""
+    run = boot(tmp_path, 1, "spl-pessim", "run=test-relock", options={"spinlock": spinlock})
+    assert run.status == 1 and "simple lock taken twice: hart 0 takes it again" in run.console, run.report()
+
+
+def test_uncontended_cost_beside_the_floor(tmp_path):
+    """Acquire and release together within 1.5 times the fewest instructions that make a correct lock."""
+    run = boot(tmp_path, 1, "spl-optim", "run=lock-floor iterations=300")
+    assert run.status == 0, run.report()
+    figures = {line["section"]: line for line in run.record["results"]["lock_floor"]}
+    assert set(figures) == {"empty", "store"}
+    for figure in figures.values():
+        assert figure["algorithm"] == ALGORITHMS[0]
+        assert 30 < figure["floor"] <= figure["cycles"] <= 1.5 * figure["floor"], run.report()
+
+
+def test_hand_over_and_fairness(tmp_path):
+    """A queue lock is fair; no hand-over is faster than one transfer of a line."""
+    floor = boot(tmp_path / "floor", 2, "spl-optim", "run=line-transfer hz=0 rounds=50")
+    assert floor.status == 0, floor.report()
+    transfer = floor.result("line_transfer")["cycles"]
+    run = boot(tmp_path / "mcs", 2, "spl-optim", "run=spinlocks hz=0 section=100 window=20000",
+               options={"spinlock": "mcs"})
+    assert run.status == 0, run.report()
+    result = run.result("spinlocks")
+    assert result["handovers"] > 20 and result["handover_min"] >= transfer > 30
+    assert result["most"] - result["least"] <= 1 and result["jain"] > 0.99
