@@ -2,17 +2,20 @@
 #ifndef ARCH_CSR_H
 #define ARCH_CSR_H
 
-#define MSTATUS_MIE (1u << 3)  /* the on-chip interrupt mask: "cli" clears it, "sti" sets it */
-#define MSTATUS_MPIE (1u << 7) /* MIE as it was before the trap, and as mret restores it */
-#define MSTATUS_MPP (3u << 11)
+#define MSTATUS_MIE (1 << 3)  /* the on-chip interrupt mask: "cli" clears it, "sti" sets it */
+#define MSTATUS_MPIE (1 << 7) /* MIE as it was before the trap, and as mret restores it */
+#define MSTATUS_MPP (3 << 11) /* the mode before the trap, and that mret goes to: 0 user, 3 machine */
 
 #define MIE_MSIE (1u << 3)
 #define MIE_MTIE (1u << 7)
 #define MIE_MEIE (1u << 11)
 
-#define CAUSE_INTERRUPT (1u << 31)
-#define CAUSE_SOFTWARE (CAUSE_INTERRUPT | 3u)
-#define CAUSE_EXTERNAL (CAUSE_INTERRUPT | 11u)
+/* mcause */
+#define CAUSE_INTERRUPT 0x80000000
+#define CAUSE_SOFTWARE 0x80000003
+#define CAUSE_EXTERNAL 0x8000000b
+#define CAUSE_BREAKPOINT 3
+#define CAUSE_USER_ECALL 8
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>

@@ -1,15 +1,14 @@
 /*
- * The one trap vector. Interrupts and exceptions arrive on the stack in use; the hart has cleared mstatus.MIE.
- * An interrupt saves the registers that C may change and calls interrupt(cause, frame); the scheme it was built
- * with decides there what stays masked (sync/). An exception in the kernel saves all and does not come back.
+ * The trap vector. Traps arrive on the stack in use; the hart has cleared mstatus.MIE.
+ *
+ * An interrupt of the PIC saves the registers that C may change and calls interrupt(frame); the scheme of the image
+ * decides there what stays masked (sync/). All else saves a full frame and calls trap(cause, frame), which may
+ * change it, and returns through it.
  */
+#include "arch/csr.h"
 #include "arch/frame.h"
 
-    .section .text.trap, "ax"
-    .balign 64
-    .globl trap_entry
-trap_entry:
-    addi sp, sp, -FRAME_SIZE
+    .macro save_caller_saved
     sw ra, FRAME_RA(sp)
     sw t0, FRAME_T0(sp)
     sw t1, FRAME_T0+4(sp)
@@ -32,14 +31,9 @@ trap_entry:
     sw t1, FRAME_MSTATUS(sp)
     sw s0, FRAME_S0(sp)
     addi s0, sp, FRAME_SIZE
-    csrr a0, mcause
-    mv a1, sp
-    bgez a0, exception
-    jal interrupt /* near: in the same section */
+    .endm
 
-    .globl trap_return
-trap_return:
-    csrci mstatus, 8 /* a thread switch below may have left interrupts on; mepc must not be overwritten now */
+    .macro restore_caller_saved
     lw t0, FRAME_MEPC(sp)
     lw t1, FRAME_MSTATUS(sp)
     csrw mepc, t0
@@ -61,10 +55,9 @@ trap_return:
     lw a6, FRAME_A0+24(sp)
     lw a7, FRAME_A0+28(sp)
     lw s0, FRAME_S0(sp)
-    addi sp, sp, FRAME_SIZE
-    mret
+    .endm
 
-exception:
+    .macro save_callee_saved
     sw s1, FRAME_S1(sp)
     sw s2, FRAME_S1+4(sp)
     sw s3, FRAME_S1+8(sp)
@@ -76,4 +69,49 @@ exception:
     sw s9, FRAME_S1+32(sp)
     sw s10, FRAME_S1+36(sp)
     sw s11, FRAME_S1+40(sp)
-    call exception_panic /* does not return */
+    .endm
+
+    .macro restore_callee_saved
+    lw s1, FRAME_S1(sp)
+    lw s2, FRAME_S1+4(sp)
+    lw s3, FRAME_S1+8(sp)
+    lw s4, FRAME_S1+12(sp)
+    lw s5, FRAME_S1+16(sp)
+    lw s6, FRAME_S1+20(sp)
+    lw s7, FRAME_S1+24(sp)
+    lw s8, FRAME_S1+28(sp)
+    lw s9, FRAME_S1+32(sp)
+    lw s10, FRAME_S1+36(sp)
+    lw s11, FRAME_S1+40(sp)
+    .endm
+
+    .section .text.trap, "ax"
+    .balign 64
+    .globl trap_entry
+trap_entry:
+    addi sp, sp, -FRAME_SIZE
+    save_caller_saved
+    csrr t0, mcause
+    li t1, CAUSE_EXTERNAL
+    mv a0, sp
+    bne t0, t1, full_trap
+    jal interrupt /* near: in the same section */
+
+    .globl trap_return
+trap_return:
+    csrci mstatus, MSTATUS_MIE /* a thread switch below may have left interrupts on; mepc must not be overwritten now */
+    restore_caller_saved
+    addi sp, sp, FRAME_SIZE
+    mret
+
+full_trap:
+    save_callee_saved
+    sw s0, FRAME_SP(sp)
+    sw gp, FRAME_GP(sp)
+    sw tp, FRAME_TP(sp)
+    mv a0, t0
+    mv a1, sp
+    call trap
+    csrci mstatus, MSTATUS_MIE
+    restore_callee_saved
+    j trap_return

@@ -106,8 +106,7 @@ void panic_explained(void (*explain)(const void *), const void *what, const char
     report_and_end();
 }
 
-/* An exception in kernel code, from trap.S: there is none that the kernel expects. */
-_Noreturn void exception_panic(uint32_t cause, struct frame *frame)
+void exception_panic(uint32_t cause, struct frame *frame)
 {
     static const char *const name[] = {
         "instruction address misaligned", "instruction access fault", "illegal instruction", "breakpoint",

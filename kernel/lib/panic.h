@@ -5,6 +5,10 @@
 #ifndef LIB_PANIC_H
 #define LIB_PANIC_H
 
+#include <stdint.h>
+
+struct frame;
+
 #define PANIC_EXIT_CODE 0xdead
 
 _Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -12,6 +16,9 @@ _Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2
 /* The same; explain(what) prints more behind the backtrace. */
 _Noreturn void panic_explained(void (*explain)(const void *), const void *what, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same for an exception in kernel code that nobody expects: names its cause and place. */
+_Noreturn void exception_panic(uint32_t cause, struct frame *frame);
 
 /* Whether a hart has panicked; the others stop at their next inter-processor interrupt. */
 int panicking(void);

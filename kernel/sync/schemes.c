@@ -5,13 +5,10 @@
 
 #include "sched/sched.h"
 
-/* Called by trap.S for every interrupt, interrupts off on chip. */
-void INTR_PATH interrupt(uint32_t cause, struct frame *frame)
+/* Called by trap.S for every interrupt of the PIC, interrupts off on chip. */
+void INTR_PATH interrupt(struct frame *frame)
 {
-    if (likely(cause == CAUSE_EXTERNAL))
-        interrupt_handler(frame);
-    else
-        interrupt_other(cause);
+    interrupt_handler(frame);
 }
 
 void crit_sec_leave_slow(crit_t saved)
