@@ -10,7 +10,7 @@
 #define WINDOW 0xe0000000
 #define SAVED 80
 
-    .section .text
+    .section .text.trap, "ax"
     .balign 64
     .globl bare_trap_stamped
 bare_trap_stamped: /* the same, but the cycle of the first instruction goes to t6, which the interrupted loop gives up */

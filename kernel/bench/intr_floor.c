@@ -15,6 +15,7 @@
 #include "dev/clint.h"
 #include "dev/clock.h"
 #include "init/run.h"
+#include "intr/dispatch.h"
 #include "intr/intr.h"
 #include "intr/pic.h"
 #include "lib/bootargs.h"
@@ -24,18 +25,19 @@
 
 #define MOST_SAMPLES 200
 #define WARM_UP 4
+#define LONGEST_TURN 40 /* cycles of the interrupted loop: an interrupt takes more */
 
 void bare_trap(void);
 void bare_trap_stamped(void);
 
-struct {
-    void (*fn)(void *arg);
-    void *arg;
-} bare_table[PIC_SOURCES];
+INTR_PATH_DATA struct intr_vector bare_table[PIC_SOURCES];
+
+/* The code that runs from one interrupt to the next must evict nothing of the way that it measures. */
+#define BETWEEN_INTERRUPTS INTR_PATH __attribute__((noinline))
 
 static uint32_t first_instruction, last_instruction; /* of the driver: the cycles */
 
-static void driver(struct stamp *stamp, uint32_t cycle)
+static BETWEEN_INTERRUPTS void driver(struct stamp *stamp, uint32_t cycle)
 {
     (void)stamp;
     clint_stop_timer(curhart->id);
@@ -49,24 +51,28 @@ struct ways {
     uint32_t trap, in, back;
 };
 
-/* An interrupt at cycle `when`, through whatever mtvec points to, in a loop that gives up t6 and two others. */
-static struct ways take_interrupt(uint32_t when)
+/*
+ * An interrupt after `delay` cycles, through whatever mtvec points to, in a loop that reads the cycle counter and nothing
+ * else, until a jump of it says that there was one. The loop gives up t6 to the trap.
+ */
+static BETWEEN_INTERRUPTS struct ways take_interrupt(uint32_t delay)
 {
-    uint32_t vector_cycle, back;
-    first_instruction = 0;
-    clint_set_timer(curhart->id, cycles64() + when);
-    uint32_t wire = (uint32_t)clint_timer(curhart->id);
-    __asm__ volatile("1: csrr %1, mcycle\n lw t5, (%2)\n beqz t5, 1b\n mv %0, t6"
-                     : "=r"(vector_cycle), "=&r"(back)
-                     : "r"(&first_instruction)
-                     : "t5", "t6", "memory");
-    return (struct ways){vector_cycle - wire, first_instruction - wire, back - last_instruction};
+    uint32_t trap, back;
+    uint64_t wire = cycles64() + delay;
+    clint_set_timer(curhart->id, wire);
+    __asm__ volatile("csrr t4, mcycle\n"
+                     "1: mv t5, t4\n csrr t4, mcycle\n sub t5, t4, t5\n sltiu t5, t5, %2\n bnez t5, 1b\n"
+                     "mv %0, t6\n mv %1, t4"
+                     : "=&r"(trap), "=&r"(back)
+                     : "i"(LONGEST_TURN)
+                     : "t4", "t5", "t6", "memory");
+    return (struct ways){trap - (uint32_t)wire, first_instruction - (uint32_t)wire, back - last_instruction};
 }
 
 static uint32_t trapped[MOST_SAMPLES], in[MOST_SAMPLES], back[MOST_SAMPLES];
 
 /* `samples` interrupts through `vector`, each a cycle later in the loop than the last. */
-static struct ways measure(void (*vector)(void), uint32_t samples)
+static BETWEEN_INTERRUPTS struct ways measure(void (*vector)(void), uint32_t samples)
 {
     uint32_t old = csr_read(mtvec);
     if (vector)

@@ -21,7 +21,9 @@ struct intr_vector {
 extern struct intr_vector intr_vector[PIC_SOURCES];
 extern uint32_t intr_counts[MAX_HARTS][PIC_SOURCES]; /* handled; each hart counts its own */
 
+/* What the way to the driver is made of (arch/kernel.ld). */
 #define INTR_PATH __attribute__((section(".text.trap")))
+#define INTR_PATH_DATA __attribute__((section(".bss.trap")))
 
 /* An interrupt whose service has begun. */
 struct intr {

@@ -10,7 +10,7 @@
 #include "sched/sched.h"
 #include "sync/sync.h"
 
-struct intr_vector intr_vector[PIC_SOURCES];
+INTR_PATH_DATA struct intr_vector intr_vector[PIC_SOURCES];
 uint32_t intr_counts[MAX_HARTS][PIC_SOURCES];
 
 static struct {

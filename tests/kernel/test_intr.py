@@ -18,3 +18,24 @@ def test_under_each_scheme(tmp_path, test, harts, sync):
     run = boot(tmp_path, harts, sync, f"run=test-{test} hz=1000 rounds=30 {CONDITIONS[seed % len(CONDITIONS)]}", seed)
     assert run.status == 0, run.report()
     assert run.result("test")["name"] == test
+
+
+@pytest.mark.parametrize("harts, sync", [(1, sync) for sync in SCHEMES] + [(2, "spl-optim"), (4, "cli-pessim")])
+def test_entry_takes_at_most_twice_the_bare_trap(tmp_path, harts, sync):
+    run = boot(tmp_path, harts, sync, "run=intr-floor hz=0 samples=20")
+    assert run.status == 0, run.report()
+    result = run.result("intr_floor")
+    assert result["trap"] < result["bare"] < result["kernel"]
+    assert result["ratio"] == pytest.approx(result["kernel"] / result["bare"], abs=0.01)
+    assert result["ratio"] <= 2, run.report()
+
+
+def test_entry_grows_by_the_accesses_it_makes(tmp_path):
+    """A distant PIC: the bare trap makes one access on the way in, a scheme that sets the level makes two."""
+    cost = {}
+    for latency in (0, 100):
+        run = boot(tmp_path / str(latency), 1, "spl-pessim",
+                   f"run=intr-floor hz=0 samples=10 pic.read={latency} pic.write={latency}")
+        cost[latency] = run.result("intr_floor")
+    assert cost[100]["bare"] - cost[0]["bare"] == pytest.approx(100, abs=4)
+    assert cost[100]["kernel"] - cost[0]["kernel"] == pytest.approx(200, abs=8)
