@@ -16,6 +16,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
                   help="Interlock measures what locks and interrupts cost, and what they lose.")
 
 DEFAULT_SYNC = "cli-spl-pessim"
+GDB_BAUD = 1_000_000
 PLAIN_PROGRESS_S = 10.0
 PLAIN_WIDTH = 132       # of tables that do not go to a terminal
 
@@ -160,7 +161,8 @@ def sim(
     options: Options = None,
     image: Annotated[Path | None, typer.Option(help="boot this ELF file instead of the kernel")] = None,
     send: Annotated[Path | None, typer.Option(help="a file for the data line")] = None,
-    baud: Annotated[int, typer.Option(help="bit rate of the data line, bit/s")] = 115200,
+    baud: Annotated[int | None, typer.Option(help="bit rate of the data line (115200; with --gdb 1000000)")] = None,
+    gdb: Annotated[bool, typer.Option("--gdb", help="wait for a debugger on the data line, a pseudo-terminal")] = False,
     seed: Annotated[int, typer.Option(min=0, help="perturbs latencies where the boot arguments ask for it")] = 1,
     out: Annotated[Path | None, typer.Option(help="directory for run.json, the trace and what is received")] = None,
     max_cycles: Annotated[int | None, typer.Option(min=1, help="stop after so many cycles")] = None,
@@ -179,6 +181,10 @@ def sim(
         name, separator, value = setting.partition("=")
         if not name or not separator or any(character.isspace() for character in setting):
             raise Failed(f"--set {setting!r}: give it as key=value without spaces", 2)
+    if gdb and send:
+        raise Failed("--gdb and --send both want the data line: give one of them", 2)
+    line_baud = baud or (GDB_BAUD if gdb else 115200)
+    bootargs = " ".join([*(settings or []), *([f"gdb=wait gdb.baud={line_baud}"] if gdb else [])])
     for path in (image, send):
         if path and not path.is_file():
             raise Failed(f"{path}: there is no such file", 2)
@@ -188,8 +194,11 @@ def sim(
         from sim.kernel import build_kernel
         simulator = build_simulator(config, waves=wave is not None)
         booted = image or build_kernel(config, sync, options=chosen)
-    command = [str(simulator), "--image", str(booted), "--bootargs", " ".join(settings or []), "--console", "tty",
-               "--seed", str(seed), "--uart1-baud", str(baud)]
+    command = [str(simulator), "--image", str(booted), "--bootargs", bootargs, "--console", "tty",
+               "--seed", str(seed), "--uart1-baud", str(line_baud), *(["--uart1", "pty"] if gdb else [])]
+    if gdb:
+        print(f"debug with: gdb-multiarch {shlex.quote(str(shown(booted)))} -ex 'target remote DEVICE', "
+              "DEVICE as the simulator names it", file=sys.stderr)
     for option, value in (("--uart1-in", send), ("--out", out), ("--max-cycles", max_cycles), ("--wave", wave),
                           ("--wave-begin", wave_begin if wave else None), ("--wave-end", wave_end if wave else None)):
         if value is not None:
