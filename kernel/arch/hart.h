@@ -36,6 +36,10 @@ struct hart {
     uint32_t deferred;        /* interrupts queued by an optimistic scheme */
     uint32_t switches;        /* thread switches */
     volatile uint32_t online;
+    /* scheduler */
+    volatile uint32_t priority; /* of the thread that runs: other harts look whether theirs is more urgent */
+    struct thread *leaving;     /* a thread that goes to another hart, until its registers are saved */
+    uint32_t stolen;            /* threads taken from another hart's run queue */
 };
 
 extern struct hart harts[MAX_HARTS];

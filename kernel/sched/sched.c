@@ -1,73 +1,13 @@
-/* Threads, the run queue and the sleep queues. Locking: sched.h. */
+/* Which thread a hart runs: switching, preemption, migration. Locking: sched.h. */
 #include "sched/sched.h"
 
-#include "dev/clock.h"
 #include "dev/trace.h"
 #include "lib/panic.h"
-#include "lib/printf.h"
-#include "sched/timeout.h"
+#include "sched/runqueue.h"
+#include "sched/switch.h"
 #include "sync/lock_debug.h"
 
 #define SLICE_TICKS 2
-#define SLEEP_QUEUES 16
-
-struct queue {
-    struct thread *first, *last;
-};
-
-void context_switch(struct context *from, struct context *to);
-
-static SIMPLE_LOCK_CLASS(sched_class, "sched", SPL_SCHED);
-struct simple_lock sched_lock = SIMPLE_LOCK("sched", sched_class);
-
-static struct thread threads[MAX_THREADS];
-static uint8_t stacks[MAX_THREADS][THREAD_STACK_SIZE] __attribute__((aligned(16), section(".noinit")));
-static struct queue run_queue[PRIORITIES];
-static struct queue sleep_queue[SLEEP_QUEUES];
-
-static void append(struct queue *q, struct thread *t)
-{
-    t->next = 0;
-    if (q->first)
-        q->last->next = t;
-    else
-        q->first = t;
-    q->last = t;
-}
-
-static void unlink_after(struct queue *q, struct thread *before, struct thread *t)
-{
-    if (before)
-        before->next = t->next;
-    else
-        q->first = t->next;
-    if (q->last == t)
-        q->last = before;
-}
-
-static struct queue *queue_of(const void *channel)
-{
-    uintptr_t a = (uintptr_t)channel;
-    return &sleep_queue[(a >> 3 ^ a >> 8) % SLEEP_QUEUES];
-}
-
-static void assert_locked(void)
-{
-    if (unlikely(!simple_lock_held(&sched_lock)))
-        panic("sched_lock is not held by hart %u", (unsigned)curhart->id);
-}
-
-/* The most urgent thread that may run on this hart, taken off the queue, or 0. Only one better than `than`. */
-static struct thread *take_runnable(unsigned than)
-{
-    for (unsigned p = 0; p < than; p++)
-        for (struct thread *t = run_queue[p].first, *before = 0; t; before = t, t = t->next)
-            if (t->bound == ANY_HART || t->bound == (int)curhart->id) {
-                unlink_after(&run_queue[p], before, t);
-                return t;
-            }
-    return 0;
-}
 
 /* Preempt the thread that runs here as soon as this hart is back at base level. */
 void sched_request(void)
@@ -76,84 +16,127 @@ void sched_request(void)
     softint_post(SPL_SOFTPREEMPT);
 }
 
-/* Find a hart that should run `t` now, mark it, and interrupt it if it is another one. */
-static void place(struct thread *t)
+/* The hart that should run `t` now instead of what it runs, or 0: the one with the least urgent thread, best the last one. */
+static struct hart *hart_for(const struct thread *t)
 {
     struct hart *worst = 0;
     for (unsigned h = 0; h < hart_count; h++) {
         struct hart *candidate = &harts[h];
         if (!candidate->online || (t->bound != ANY_HART && t->bound != (int)h))
             continue;
-        if (candidate->thread->priority <= t->priority)
-            continue;
-        if (candidate->resched && candidate->thread == candidate->idle)
-            continue; /* it is on its way to another thread */
-        bool better = !worst || candidate->thread->priority > worst->thread->priority ||
-                      (candidate->thread->priority == worst->thread->priority && (int)h == t->hart);
-        if (better)
+        uint32_t priority = candidate->priority;
+        if (priority <= t->priority || (candidate->resched && priority == PRI_IDLE))
+            continue; /* an idle hart that was asked already is on its way to another thread */
+        if (!worst || priority > worst->priority || (priority == worst->priority && (int)h == t->hart))
             worst = candidate;
     }
-    if (!worst)
-        return;
-    if (worst == curhart) {
+    return worst;
+}
+
+/* Ask for `t`, which has just been queued, to be run. Gives the hart to be interrupted, as a bit; 0: none. */
+static uint32_t place(const struct thread *t)
+{
+    if (RUN_QUEUES > 1)
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* run_queue_better_elsewhere */
+    struct hart *h = hart_for(t);
+    if (!h)
+        return 0;
+    if (h == curhart) {
         sched_request();
-    } else {
-        worst->resched = 1;
-        pic_ipi(1u << worst->id);
+        return 0;
     }
+    h->resched = 1;
+    return 1u << h->id;
 }
 
-static void make_runnable(struct thread *t)
+uint32_t sched_make_runnable(struct thread *t)
 {
+    struct simple_lock *l = run_queue_lock((unsigned)t->hart);
+    simple_lock(l);
     t->state = THREAD_RUNNABLE;
-    append(&run_queue[t->priority], t);
-    place(t);
+    t->slice = SLICE_TICKS;
+    run_queue_append(t);
+    uint32_t harts_to_tell = place(t);
+    simple_unlock(l);
+    return harts_to_tell;
 }
 
-/* Give the hart to the next thread. The caller holds sched_lock in its section and has queued itself if it should. */
-static void switch_thread(void)
+void sched_tell(uint32_t harts_to_tell)
 {
-    assert_locked();
-    lock_check_switch(&sched_class);
+    if (harts_to_tell)
+        pic_ipi(harts_to_tell);
+}
+
+void sched_lock_hart(void)
+{
+    simple_lock(run_queue_lock(curhart->id));
+}
+
+/* Called by whichever thread has got the hart: lets the thread that left for another hart arrive there. */
+void sched_switched(void)
+{
+    struct thread *leaving = curhart->leaving;
+    curhart->leaving = 0;
+    simple_unlock(run_queue_lock(curhart->id));
+    if (leaving)
+        sched_tell(sched_make_runnable(leaving));
+}
+
+void sched_switch(void)
+{
     struct thread *from = curhart->thread;
-    struct thread *to = take_runnable(PRIORITIES);
+    lock_check_switch(&run_queue_class);
     curhart->resched = 0;
+    struct thread *to = run_queue_take();
     if (!to)
         to = curhart->idle;
     to->state = THREAD_RUNNING;
-    to->hart = (int)curhart->id;
-    to->slice = SLICE_TICKS;
+    curhart->priority = to->priority;
+    if (run_queue_better_elsewhere())
+        sched_request();
     if (to == from)
         return;
-    curhart->thread = to;
-    curhart->switches++;
-    trace(TRACE_THREAD_SWITCH, to->id);
-    context_switch(&from->context, &to->context);
+    if (from->state == THREAD_RUNNABLE && from != curhart->leaving)
+        sched_tell(place(from)); /* it was pushed aside here: a hart may be idle elsewhere */
+    thread_switch(from, to);
 }
 
-/* The running thread steps back behind its equals. Idle threads are in no queue. */
-static void requeue_current(void)
+/* The running thread gives way to one more urgent, or, if its turn is over, to its equals. */
+static void reschedule(void)
 {
     struct thread *t = curhart->thread;
-    if (t == curhart->idle)
-        return;
-    t->state = THREAD_RUNNABLE;
-    append(&run_queue[t->priority], t);
+    if (t != curhart->idle) {
+        t->state = THREAD_RUNNABLE;
+        if (t->slice) {
+            run_queue_prepend(t);
+        } else {
+            t->slice = SLICE_TICKS;
+            run_queue_append(t);
+        }
+    }
+    sched_switch();
+}
+
+static void give_way(void)
+{
+    crit_t s = crit_sec_enter(SPL_SCHED);
+    sched_lock_hart();
+    reschedule();
+    sched_switched();
+    crit_sec_leave(s);
 }
 
 void thread_yield(void)
 {
-    crit_t s = lock_enter(&sched_lock);
-    requeue_current();
-    switch_thread();
-    lock_leave(&sched_lock, s);
+    curhart->thread->slice = 0;
+    give_way();
 }
 
 /* Preemption, by the section's own rules: at base level, from thread code ... */
 void sched_preempt_at_base(crit_t saved)
 {
     if (curhart->resched && crit_is_base(saved) && !curhart->intr_depth && !curhart->in_softint)
-        thread_yield();
+        give_way();
 }
 
 /* ... or on the way out of the outermost interrupt, where interrupts are off on chip and must be off again. */
@@ -162,10 +145,9 @@ void sched_preempt_from_interrupt(void)
     crit_t s = crit_sec_enter(SPL_SCHED);
     if (CRIT_SWITCH_MIE)
         intr_enable();
-    simple_lock(&sched_lock);
-    requeue_current();
-    switch_thread();
-    simple_unlock(&sched_lock);
+    sched_lock_hart();
+    reschedule();
+    sched_switched();
     crit_sec_leave_masked(s);
 }
 
@@ -173,162 +155,61 @@ void sched_preempt_from_interrupt(void)
 void sched_tick(void)
 {
     struct thread *t = curhart->thread;
-    if (t != curhart->idle && --t->slice == 0) {
-        t->slice = SLICE_TICKS;
+    if (t != curhart->idle && t->slice && --t->slice == 0)
         sched_request();
-    }
 }
 
-void thread_sleep(const void *channel, struct simple_lock *interlock)
+/* To `hart`, at once. The thread is queued there when its registers are saved, by the thread that gets this hart. */
+static void migrate(int hart)
 {
     struct thread *self = curhart->thread;
+    sched_lock_hart();
+    self->state = THREAD_RUNNABLE;
+    self->hart = hart;
+    curhart->leaving = self;
+    sched_switch();
+    sched_switched();
+}
+
+int thread_bind(int hart)
+{
+    if (hart != ANY_HART && (hart < 0 || hart >= (int)hart_count))
+        panic("thread_bind: hart %d", hart);
+    crit_t s = crit_sec_enter(SPL_SCHED);
+    struct thread *self = curhart->thread;
+    int was = self->bound;
     if (curhart->intr_depth || curhart->in_softint || self == curhart->idle)
-        panic("sleep at interrupt level");
-    crit_t s = lock_enter(&sched_lock);
-    self->state = THREAD_SLEEPING;
-    self->channel = channel;
-    append(queue_of(channel), self);
-    simple_unlock(interlock);
-    switch_thread();
-    lock_leave(&sched_lock, s);
-    simple_lock(interlock);
+        panic("thread_bind at interrupt level");
+    self->bound = hart;
+    if (hart != ANY_HART && hart != (int)curhart->id)
+        migrate(hart);
+    crit_sec_leave(s);
+    return was;
 }
 
-static void wakeup(const void *channel, unsigned most)
+void thread_move(unsigned hart)
 {
-    crit_t s = lock_enter(&sched_lock);
-    struct queue *q = queue_of(channel);
-    for (struct thread *t = q->first, *before = 0, *next; t && most; t = next) {
-        next = t->next;
-        if (t->channel != channel) {
-            before = t;
-            continue;
-        }
-        unlink_after(q, before, t);
-        t->channel = 0;
-        make_runnable(t);
-        most--;
-    }
-    lock_leave(&sched_lock, s);
-}
-
-void thread_wakeup(const void *channel)
-{
-    wakeup(channel, MAX_THREADS);
-}
-
-void thread_wakeup_one(const void *channel)
-{
-    wakeup(channel, 1);
-}
-
-/* Where a new thread begins: as if it had just been switched to in thread_yield. */
-static void thread_begin(void)
-{
-    struct thread *self = curhart->thread;
-    simple_unlock(&sched_lock);
-    crit_sec_leave(CRIT_BASE);
-    self->fn(self->arg);
-    thread_exit();
-}
-
-static struct thread *allocate(thread_fn *fn, void *arg, unsigned priority, int bound, const char *name)
-{
-    assert_locked();
-    if (priority >= PRIORITIES)
-        panic("thread %s: priority %u", name, priority);
-    for (unsigned i = 0; i < MAX_THREADS; i++) {
-        struct thread *t = &threads[i];
-        if (t->state != THREAD_FREE)
-            continue;
-        *t = (struct thread){.id = i, .name = name, .fn = fn, .arg = arg, .priority = priority, .bound = bound};
-        t->hart = bound;
-        t->context.ra = (uint32_t)thread_begin;
-        t->context.sp = (uint32_t)(stacks[i] + THREAD_STACK_SIZE);
-        return t;
-    }
-    panic("thread %s: all %u threads are in use", name, MAX_THREADS);
-}
-
-struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bound, const char *name)
-{
-    crit_t s = lock_enter(&sched_lock);
-    struct thread *t = allocate(fn, arg, priority, bound, name);
-    make_runnable(t);
-    lock_leave(&sched_lock, s);
-    return t;
-}
-
-_Noreturn void thread_exit(void)
-{
-    lock_check_exit();
-    crit_sec_enter(SPL_SCHED);
-    simple_lock(&sched_lock);
-    struct thread *self = curhart->thread;
-    self->state = THREAD_DEAD;
-    struct queue *q = queue_of(self);
-    for (struct thread *t = q->first, *before = 0, *next; t; t = next) { /* joiners: wakeup() would take the lock again */
-        next = t->next;
-        if (t->channel == self) {
-            unlink_after(q, before, t);
-            t->channel = 0;
-            make_runnable(t);
-        } else {
-            before = t;
-        }
-    }
-    switch_thread();
-    panic("a dead thread runs");
-}
-
-void thread_join(struct thread *t)
-{
-    crit_t s = lock_enter(&sched_lock);
-    struct thread *self = curhart->thread;
-    while (t->state != THREAD_DEAD) {
-        self->state = THREAD_SLEEPING;
-        self->channel = t;
-        append(queue_of(t), self);
-        switch_thread();
-    }
-    t->state = THREAD_FREE;
-    lock_leave(&sched_lock, s);
-}
-
-DEFINE_SIMPLE_LOCK(delay_lock, "delay", SPL_CLOCK);
-
-static void delay_over(void *arg)
-{
-    crit_t s = lock_enter(&delay_lock);
-    *(bool *)arg = true;
-    lock_leave(&delay_lock, s);
-    thread_wakeup(arg);
-}
-
-void thread_delay(uint32_t ticks)
-{
-    bool over = false;
-    struct timeout t = {0};
-    timeout_set(&t, ticks, delay_over, &over);
-    crit_t s = lock_enter(&delay_lock);
-    while (!over)
-        thread_sleep(&over, &delay_lock);
-    lock_leave(&delay_lock, s);
-    timeout_drain(&t);
+    if (hart >= hart_count)
+        panic("thread_move: hart %u", hart);
+    crit_t s = crit_sec_enter(SPL_SCHED);
+    if (curhart->thread->bound != ANY_HART)
+        panic("thread_move: thread %s is bound", curhart->thread->name);
+    if (hart != curhart->id)
+        migrate((int)hart);
+    crit_sec_leave(s);
 }
 
 /* The code that booted this hart becomes its idle thread. */
 void sched_start_hart(void)
 {
-    crit_t s = lock_enter(&sched_lock);
-    struct thread *t = allocate(0, 0, PRI_IDLE, (int)curhart->id, "idle");
+    crit_t s = crit_sec_enter(SPL_SCHED);
+    struct thread *t = thread_allocate(0, 0, PRI_IDLE, (int)curhart->id, "idle");
     t->state = THREAD_RUNNING;
-    t->hart = (int)curhart->id;
     curhart->idle = curhart->thread = t;
+    curhart->priority = PRI_IDLE;
     curhart->online = 1;
     curhart->resched = 1; /* threads may be waiting already */
     trace(TRACE_THREAD_SWITCH, t->id);
-    simple_unlock(&sched_lock);
     PROBE(THREAD_SWITCH); /* inside the section, as every thread switches */
     crit_sec_leave(s);
 }
@@ -343,13 +224,4 @@ _Noreturn void sched_idle(void)
             __asm__ volatile("wfi" ::: "memory");
         intr_enable();
     }
-}
-
-void sched_dump(void)
-{
-    static const char *const state[] = {"free", "runnable", "running", "sleeping", "dead"};
-    for (unsigned i = 0; i < MAX_THREADS; i++)
-        if (threads[i].state != THREAD_FREE)
-            kprintf("  thread %u %s: %s, priority %u, hart %d, channel %p\n", i, threads[i].name,
-                    state[threads[i].state], threads[i].priority, threads[i].hart, threads[i].channel);
 }

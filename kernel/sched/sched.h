@@ -1,8 +1,12 @@
 /*
- * Threads of the kernel: priorities with preemption, time slices, sleep and wakeup.
+ * Threads of the kernel: priorities with preemption, time slices, sleep and wakeup, binding to a hart.
  *
- * Locking: one lock, sched_lock (level SPL_SCHED), guards the run queue, the sleep queues and every thread's state. It
- * is held across a thread switch: taken by the thread that gives up the hart, released by the one that gets it.
+ * A thread that is preempted before its slice is over stays the first of its equals. One that waits runs where it last
+ * did, unless a hart that runs something less urgent, or nothing, takes it sooner; run queues: runqueue.h.
+ *
+ * Locking: none is needed by callers. A thread's state belongs to the queue it stands in: to a run queue's lock
+ * (runqueue.h) while it runs or could run, to a sleep queue's (sleep.h) while it sleeps. They are taken in this order: the
+ * caller's interlock, a sleep queue's, a run queue's. A hart's run queue lock is held across a thread switch (switch.h).
  */
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
@@ -37,16 +41,25 @@ struct thread {
     unsigned priority, id;
     int bound; /* the hart it must run on, or ANY_HART */
     int hart;  /* the hart it runs or last ran on */
-    uint32_t slice; /* clock ticks left */
+    uint32_t slice; /* clock ticks left; 0: it is over */
+    uint32_t queued_at; /* cycles32() when it was appended to a run queue */
 };
-
-extern struct simple_lock sched_lock;
 
 /* A new runnable thread; panics if there are MAX_THREADS. `bound` is a hart or ANY_HART. */
 struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bound, const char *name);
 _Noreturn void thread_exit(void);
 void thread_join(struct thread *t);
 void thread_yield(void);
+
+/*
+ * From here on the calling thread runs on `hart` only, or anywhere (ANY_HART); gives what was so before. It is there when
+ * this returns. At base level, or inside a section that no handler's data is guarded by: it ends on this hart and goes
+ * on on the other. Panics on a hart that there is not, and at interrupt level.
+ */
+int thread_bind(int hart);
+
+/* The calling thread, which is not bound, goes on on `hart`, if no other hart is quicker to take it. */
+void thread_move(unsigned hart);
 
 /*
  * Sleep until thread_wakeup(channel). Called inside the section of `interlock`, holding it; it is released while the

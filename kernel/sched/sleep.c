@@ -1,0 +1,124 @@
+/* Sleep and wakeup (sched.h, sleep.h). */
+#include "sched/sleep.h"
+
+#include "lib/panic.h"
+#include "sched/sched.h"
+#include "sched/switch.h"
+#include "sched/timeout.h"
+
+#define SLEEP_QUEUES 16
+
+struct sleep_queue {
+    struct simple_lock lock;
+    struct thread *first, *last; /* in the order in which they went to sleep */
+};
+
+static SIMPLE_LOCK_CLASS(sleep_queue_class, "sleep queue", SPL_SCHED);
+static struct sleep_queue sleep_queue[SLEEP_QUEUES] = {
+    [0 ... SLEEP_QUEUES - 1] = {.lock = SIMPLE_LOCK("sleep queue", sleep_queue_class)}};
+
+struct sleep_queue *sleep_queue_lock(const void *channel)
+{
+    uintptr_t a = (uintptr_t)channel;
+    struct sleep_queue *q = &sleep_queue[(a >> 3 ^ a >> 8) % SLEEP_QUEUES];
+    simple_lock(&q->lock);
+    return q;
+}
+
+void sleep_queue_unlock(struct sleep_queue *q)
+{
+    simple_unlock(&q->lock);
+}
+
+void sleep_queue_sleep(struct sleep_queue *q, const void *channel)
+{
+    struct thread *self = curhart->thread;
+    if (curhart->intr_depth || curhart->in_softint || self == curhart->idle)
+        panic("sleep at interrupt level");
+    self->state = THREAD_SLEEPING;
+    self->channel = channel;
+    self->next = 0;
+    if (q->first)
+        q->last->next = self;
+    else
+        q->first = self;
+    q->last = self;
+    sched_lock_hart();
+    sleep_queue_unlock(q);
+    sched_switch();
+    sched_switched();
+}
+
+uint32_t sleep_queue_wake(struct sleep_queue *q, const void *channel, unsigned most)
+{
+    uint32_t harts_to_tell = 0;
+    for (struct thread *t = q->first, *before = 0, *next; t && most; t = next) {
+        next = t->next;
+        if (t->channel != channel) {
+            before = t;
+            continue;
+        }
+        if (before)
+            before->next = next;
+        else
+            q->first = next;
+        if (q->last == t)
+            q->last = before;
+        t->channel = 0;
+        harts_to_tell |= sched_make_runnable(t);
+        most--;
+    }
+    return harts_to_tell;
+}
+
+void thread_sleep(const void *channel, struct simple_lock *interlock)
+{
+    crit_t s = crit_sec_enter(SPL_SCHED);
+    struct sleep_queue *q = sleep_queue_lock(channel);
+    simple_unlock(interlock);
+    sleep_queue_sleep(q, channel);
+    crit_sec_leave(s);
+    simple_lock(interlock);
+}
+
+static void wakeup(const void *channel, unsigned most)
+{
+    crit_t s = crit_sec_enter(SPL_SCHED);
+    struct sleep_queue *q = sleep_queue_lock(channel);
+    uint32_t harts_to_tell = sleep_queue_wake(q, channel, most);
+    sleep_queue_unlock(q);
+    sched_tell(harts_to_tell);
+    crit_sec_leave(s);
+}
+
+void thread_wakeup(const void *channel)
+{
+    wakeup(channel, MAX_THREADS);
+}
+
+void thread_wakeup_one(const void *channel)
+{
+    wakeup(channel, 1);
+}
+
+DEFINE_SIMPLE_LOCK(delay_lock, "delay", SPL_CLOCK);
+
+static void delay_over(void *arg)
+{
+    crit_t s = lock_enter(&delay_lock);
+    *(bool *)arg = true;
+    lock_leave(&delay_lock, s);
+    thread_wakeup(arg);
+}
+
+void thread_delay(uint32_t ticks)
+{
+    bool over = false;
+    struct timeout t = {0};
+    timeout_set(&t, ticks, delay_over, &over);
+    crit_t s = lock_enter(&delay_lock);
+    while (!over)
+        thread_sleep(&over, &delay_lock);
+    lock_leave(&delay_lock, s);
+    timeout_drain(&t);
+}

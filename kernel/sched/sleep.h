@@ -1,0 +1,23 @@
+/*
+ * Sleep queues: the threads that sleep, found by their channel's address. For the files of sched/; all others use
+ * thread_sleep and thread_wakeup (sched.h). All of it is called in a section at SPL_SCHED.
+ *
+ * Locking: each queue's own lock (level SPL_SCHED), taken before a run queue's. A thread that goes to sleep holds it until it
+ * has its hart's run queue lock, which it keeps until its registers are saved.
+ */
+#ifndef SCHED_SLEEP_H
+#define SCHED_SLEEP_H
+
+#include <stdint.h>
+
+struct sleep_queue;
+
+struct sleep_queue *sleep_queue_lock(const void *channel);
+void sleep_queue_unlock(struct sleep_queue *q);
+
+/* The running thread sleeps on `channel`. Called with the queue's lock, which it lets go; returns without it. */
+void sleep_queue_sleep(struct sleep_queue *q, const void *channel);
+
+/* Wake at most `most` of those that sleep on `channel`, with the queue's lock held: harts for sched_tell. */
+uint32_t sleep_queue_wake(struct sleep_queue *q, const void *channel, unsigned most);
+#endif

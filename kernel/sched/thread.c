@@ -1,0 +1,96 @@
+/*
+ * The table of threads: their beginning and their end. Locking: table_lock (level SPL_SCHED) guards which entries are
+ * free; a thread that ends says so under its sleep queue's lock (sleep.c), where those wait that join it.
+ */
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "sched/runqueue.h"
+#include "sched/sched.h"
+#include "sched/sleep.h"
+#include "sched/switch.h"
+#include "sync/lock_debug.h"
+
+static struct thread threads[MAX_THREADS];
+static uint8_t stacks[MAX_THREADS][THREAD_STACK_SIZE] __attribute__((aligned(16), section(".noinit")));
+DEFINE_SIMPLE_LOCK(table_lock, "threads", SPL_SCHED);
+
+/* Where a new thread begins: as if it had just been switched to in thread_yield. */
+static void thread_begin(void)
+{
+    struct thread *self = curhart->thread;
+    sched_switched();
+    crit_sec_leave(CRIT_BASE);
+    self->fn(self->arg);
+    thread_exit();
+}
+
+struct thread *thread_allocate(thread_fn *fn, void *arg, unsigned priority, int bound, const char *name)
+{
+    if (priority >= PRIORITIES || bound < ANY_HART || bound >= (int)hart_count)
+        panic("thread %s: priority %u, hart %d", name, priority, bound);
+    simple_lock(&table_lock);
+    unsigned i = 0;
+    while (i < MAX_THREADS && threads[i].state != THREAD_FREE)
+        i++;
+    if (i == MAX_THREADS)
+        panic("thread %s: all %u threads are in use", name, MAX_THREADS);
+    struct thread *t = &threads[i];
+    *t = (struct thread){.id = i, .name = name, .fn = fn, .arg = arg, .priority = priority, .bound = bound};
+    t->state = THREAD_SLEEPING; /* not free, and in no queue yet */
+    t->hart = bound == ANY_HART ? (int)curhart->id : bound;
+    t->context.ra = (uint32_t)thread_begin;
+    t->context.sp = (uint32_t)(stacks[i] + THREAD_STACK_SIZE);
+    simple_unlock(&table_lock);
+    return t;
+}
+
+struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bound, const char *name)
+{
+    crit_t s = crit_sec_enter(SPL_SCHED);
+    struct thread *t = thread_allocate(fn, arg, priority, bound, name);
+    sched_tell(sched_make_runnable(t));
+    crit_sec_leave(s);
+    return t;
+}
+
+_Noreturn void thread_exit(void)
+{
+    lock_check_exit();
+    crit_sec_enter(SPL_SCHED);
+    struct thread *self = curhart->thread;
+    struct sleep_queue *q = sleep_queue_lock(self);
+    self->state = THREAD_DEAD;
+    sched_tell(sleep_queue_wake(q, self, MAX_THREADS));
+    sched_lock_hart();
+    sleep_queue_unlock(q);
+    sched_switch();
+    panic("a dead thread runs");
+}
+
+void thread_join(struct thread *t)
+{
+    crit_t s = crit_sec_enter(SPL_SCHED);
+    struct sleep_queue *q = sleep_queue_lock(t);
+    while (t->state != THREAD_DEAD) {
+        sleep_queue_sleep(q, t);
+        q = sleep_queue_lock(t);
+    }
+    sleep_queue_unlock(q);
+    struct simple_lock *its_hart = run_queue_lock((unsigned)t->hart);
+    simple_lock(its_hart); /* until then it may still be on its stack */
+    simple_unlock(its_hart);
+    simple_lock(&table_lock);
+    t->state = THREAD_FREE;
+    simple_unlock(&table_lock);
+    crit_sec_leave(s);
+}
+
+void sched_dump(void)
+{
+    static const char *const state[] = {"free", "runnable", "running", "sleeping", "dead"};
+    for (unsigned i = 0; i < MAX_THREADS; i++)
+        if (threads[i].state != THREAD_FREE)
+            kprintf("  thread %u %s: %s, priority %u, hart %d%s, channel %p\n", i, threads[i].name,
+                    state[threads[i].state], threads[i].priority, threads[i].hart,
+                    threads[i].bound == ANY_HART ? "" : " bound", threads[i].channel);
+}
