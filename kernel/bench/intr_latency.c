@@ -1,0 +1,154 @@
+/*
+ * run=intr-latency: cycles from an interrupt's wire to whoever has to do with it, with the harts idle and loaded. The
+ * wire is the CLINT's timer of hart 0, whose rise is known to the cycle; needs hz=0. Ways (paper `mach`, section 2.2):
+ *
+ *   handler  to the first instruction of the driver's handler
+ *   thread   to the interrupt thread that the handler wakes, on the same hart (biodone_thread)
+ *   relayed  through that thread on to the thread that waits for the event which it posts
+ *   event    straight from the handler to the thread that waits for the event: the fast path
+ *   remote   to an interrupt thread on another hart, the last one, if there is one
+ *
+ * Loaded means that on every hart a thread spends half its time in sections under one lock that all share, `section` cycles
+ * long at most. Prints for each load and way, in cycles,
+ *
+ *   @intr_latency load=idle|loaded to=handler|... samples=... min=... p50=... p90=... max=... mean=...
+ */
+#include "bench/quantile.h"
+#include "bench/stamp.h"
+#include "dev/clint.h"
+#include "dev/clock.h"
+#include "init/run.h"
+#include "intr/ithread.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "lib/random.h"
+#include "sched/sched.h"
+#include "sync/event.h"
+
+#define MOST_SAMPLES 1000
+#define TO_SLEEP 3000 /* cycles in which the waiting thread is asleep and its hart idle ... */
+#define ACCESSES_TO_SLEEP 24 /* ... and as many accesses of the PIC */
+
+static struct random pace;
+static uint32_t samples, longest_section;
+static uint32_t handler_cycle, thread_cycle;
+static volatile bool direct, load_ends;
+
+DEFINE_EVENT(done, "latency done", SPL_CLOCK);
+DEFINE_ITHREAD(worker, "latency", SPL_CLOCK);
+DEFINE_SIMPLE_LOCK(load_lock, "latency load", SPL_HIGH);
+
+static void handler(struct stamp *stamp, uint32_t cycle)
+{
+    (void)stamp;
+    clint_stop_timer(0);
+    handler_cycle = cycle;
+    if (direct)
+        event_post(&done);
+    else
+        ithread_wake(&worker, cycle);
+}
+
+static void work(void *arg, uint32_t saved)
+{
+    thread_cycle = cycles32();
+    (void)arg;
+    (void)saved;
+    event_post(&done);
+}
+
+static void spin(uint32_t most)
+{
+    uint32_t wait = random_below(&pace, most + 1);
+    for (uint32_t begin = cycles32(); cycles32() - begin < wait;)
+        ;
+}
+
+static void load(void *arg)
+{
+    (void)arg;
+    while (!load_ends) {
+        crit_t s = lock_enter(&load_lock);
+        spin(longest_section);
+        lock_leave(&load_lock, s);
+        spin(longest_section);
+    }
+}
+
+static void print(const char *load_name, const char *way, uint32_t *cycles)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < samples; i++)
+        sum += cycles[i];
+    kprintf("@intr_latency load=%s to=%s samples=%lu min=%lu p50=%lu p90=%lu max=%lu mean=%lu\n", load_name, way,
+            (unsigned long)samples, (unsigned long)quantile(cycles, samples, 0),
+            (unsigned long)quantile(cycles, samples, 50), (unsigned long)quantile(cycles, samples, 90),
+            (unsigned long)quantile(cycles, samples, 100), (unsigned long)(sum / samples));
+}
+
+static uint32_t to_handler[MOST_SAMPLES], to_thread[MOST_SAMPLES], to_waiter[MOST_SAMPLES];
+
+/* Interrupts that wake this thread: directly, or through an interrupt thread on hart `hart`. */
+static void measure(bool directly, unsigned hart)
+{
+    direct = directly;
+    if (!direct)
+        ithread_start(&worker, PIC_SOURCE_TIMER(0), work, 0, PRI_INTERRUPT, 1, (int)hart);
+    for (uint32_t i = 0; i < samples + 1; i++) { /* the first fills the caches */
+        uint32_t delay = TO_SLEEP + ACCESSES_TO_SLEEP * pic_worst_access + random_below(&pace, TO_SLEEP / 2);
+        uint64_t wire = cycles64() + delay;
+        clint_set_timer(0, wire);
+        event_take(&done);
+        uint32_t now = cycles32(), at = i ? i - 1 : 0;
+        to_handler[at] = handler_cycle - (uint32_t)wire;
+        to_thread[at] = thread_cycle - (uint32_t)wire;
+        to_waiter[at] = now - (uint32_t)wire;
+    }
+    if (!direct)
+        ithread_stop(&worker);
+}
+
+static void measure_all(const char *load_name)
+{
+    measure(true, 0);
+    print(load_name, "handler", to_handler);
+    print(load_name, "event", to_waiter);
+    measure(false, 0);
+    print(load_name, "thread", to_thread);
+    print(load_name, "relayed", to_waiter);
+    if (hart_count > 1) {
+        measure(false, hart_count - 1);
+        print(load_name, "remote", to_thread);
+    }
+}
+
+static void waiter(void *arg)
+{
+    struct thread *t[MAX_HARTS];
+    (void)arg;
+    measure_all("idle");
+    for (unsigned h = 0; h < hart_count; h++)
+        t[h] = thread_create(load, 0, PRI_NORMAL, (int)h, "load");
+    measure_all("loaded");
+    load_ends = true;
+    for (unsigned h = 0; h < hart_count; h++)
+        thread_join(t[h]);
+}
+
+static int intr_latency(void)
+{
+    static struct stamp stamp = {handler};
+    samples = bootargs_number("samples", 50, MOST_SAMPLES);
+    longest_section = bootargs_number("section", 200, 100000);
+    if (!samples || clock_hz())
+        panic("run=intr-latency needs hz=0, the timer is what it measures with, and samples=1 to %u", MOST_SAMPLES);
+    pace = random_from(run_seed, 500);
+    load_ends = false;
+    intr_establish(PIC_SOURCE_TIMER(0), SPL_CLOCK, INTR_LEVEL, 0, stamp_handler, &stamp, "latency");
+    thread_join(thread_create(waiter, 0, PRI_INTERRUPT, 0, "waiter"));
+    intr_disestablish(PIC_SOURCE_TIMER(0));
+    return 0;
+}
+
+RUN("intr-latency", "cycles from an interrupt's wire to its handler and its thread (paper mach, section 2)", intr_latency);
