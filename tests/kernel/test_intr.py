@@ -39,3 +39,26 @@ def test_entry_grows_by_the_accesses_it_makes(tmp_path):
         cost[latency] = run.result("intr_floor")
     assert cost[100]["bare"] - cost[0]["bare"] == pytest.approx(100, abs=4)
     assert cost[100]["kernel"] - cost[0]["kernel"] == pytest.approx(200, abs=8)
+
+
+@pytest.mark.parametrize("harts, sync", [(1, "spl-pessim"), (2, "cli-optim")])
+def test_latency_seen_from_inside_and_outside(tmp_path, harts, sync):
+    """The target, which knows when the wire rises, and the simulator, which sees it, agree on every interrupt."""
+    latency = 50
+    run = boot(tmp_path, harts, sync, f"run=intr-latency hz=0 samples=8 pic.read={latency} pic.write={latency}", 3)
+    assert run.status == 0, run.report()
+    lines = {(line["load"], line["to"]): line for line in run.record["results"]["intr_latency"]}
+    seen = run.record["interrupts"]["0"]
+    for way, least, most in (("handler", -1, 10), ("thread", 10, 40)):      # the thread's mark stands before its call
+        target = [line for (_, to), line in lines.items() if to == way]
+        samples = sum(line["samples"] for line in target)
+        outside = seen[f"wire_to_{way}"]
+        assert outside["count"] == samples, run.report()
+        assert least <= (sum(line["total"] for line in target) - outside["total"]) / samples <= most, run.report()
+    for load in ("idle", "loaded"):
+        ways = {way: lines[load, way] for way in ("handler", "thread", "relayed", "event")}
+        assert latency < ways["handler"]["min"] < ways["event"]["min"] < ways["relayed"]["min"]
+        assert ways["handler"]["min"] < ways["thread"]["min"] < ways["relayed"]["min"]
+        assert ways["event"]["p50"] < ways["relayed"]["p50"]     # what the fast path is for
+    assert ((("idle", "remote") in lines) == (harts > 1))
+    assert lines["loaded", "handler"]["max"] > lines["idle", "handler"]["max"]
