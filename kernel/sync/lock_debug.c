@@ -75,11 +75,11 @@ static void explain_cycle(const void *what)
     }
 }
 
-static void add_to_order(const struct lock_held *held, const struct lock_object *o)
+static void add_to_order(const struct lock_held *held, const struct lock_object *o, uint32_t fp)
 {
     struct lock_order_edge e = {.from = (uint8_t)class_number(held->object->class),
                                 .to = (uint8_t)class_number(o->class), .held_site = held->site};
-    e.frames = (uint8_t)backtrace_collect((uint32_t)__builtin_frame_address(0), e.path, LOCK_ORDER_FRAMES);
+    e.frames = (uint8_t)backtrace_collect(fp, e.path, LOCK_ORDER_FRAMES);
     struct cycle c = {.held = held};
     spin_place_t place;
     if (!spin_take(&order_lock, &place))
@@ -95,7 +95,7 @@ static void add_to_order(const struct lock_held *held, const struct lock_object 
         panic("lock order: more than %u pairs of classes (LOCK_ORDER_EDGES)", LOCK_ORDER_EDGES);
 }
 
-static void check_order(const struct lock_held *held, const struct lock_object *o)
+static void check_order(const struct lock_held *held, const struct lock_object *o, uint32_t fp)
 {
     if (held->object == o) /* an upgrade */
         return;
@@ -106,7 +106,7 @@ static void check_order(const struct lock_held *held, const struct lock_object *
         return;
     }
     if (!lock_order_knows(&order, class_number(held->object->class), class_number(o->class)))
-        add_to_order(held, o);
+        add_to_order(held, o, fp);
 }
 
 static void check_blocking(const struct lock_object *o, unsigned how)
@@ -127,7 +127,7 @@ static void check_again(const struct lock_object *o, const struct lock_held *hel
     }
 }
 
-void lock_check_attempt(const struct lock_object *o, unsigned how, bool masked)
+void lock_check_attempt(const struct lock_object *o, unsigned how, bool masked, uint32_t fp)
 {
     if (panicking())
         return;
@@ -143,7 +143,7 @@ void lock_check_attempt(const struct lock_object *o, unsigned how, bool masked)
     check_again(o, lock_held_find(list, o), how);
     if (!(how & LOCK_CONDITIONAL))
         for (unsigned i = 0; i < list->count; i++)
-            check_order(&list->entry[i], o);
+            check_order(&list->entry[i], o, fp);
 }
 
 void lock_check_held(const struct lock_object *o, const struct lock_held *held, const char *what)

@@ -27,8 +27,8 @@
 #if LOCK_DEBUG
 struct lock_held;
 
-/* `masked`: interrupts were off on chip. */
-void lock_check_attempt(const struct lock_object *o, unsigned how, bool masked);
+/* `masked`: interrupts were off on chip. `fp`: the frame from which a backtrace begins with whoever wants the lock. */
+void lock_check_attempt(const struct lock_object *o, unsigned how, bool masked, uint32_t fp);
 void lock_check_held(const struct lock_object *o, const struct lock_held *held, const char *what);
 void lock_assert_object(const struct lock_object *o, bool held, bool alone);
 

@@ -30,7 +30,7 @@ struct lock_attempt lock_hook_attempt(struct lock_object *o, uintptr_t site, uns
     uint32_t saved = mask();
     struct lock_attempt a = {.site = site, .how = effective(o, how)};
 #if LOCK_DEBUG
-    lock_check_attempt(o, a.how, !saved);
+    lock_check_attempt(o, a.how, !saved, (uint32_t)__builtin_frame_address(0));
 #endif
     lock_count_attempt(o, site);
     unmask(saved);

@@ -1,0 +1,368 @@
+/*
+ * run=test-locks: every kind of lock under stress. On each hart `threads` threads and handlers at three levels do random
+ * operations on a few locks, spin, yield and sleep while they hold them, and check what each lock promises:
+ *
+ *   simple, mutex, write   nobody else is in: two halves that are equal stay so while one waits between them
+ *   read                   no writer is in; what was read does not change
+ *   upgrade                what was read before it still holds after it; one that fails has let go
+ *   downgrade              what was written is what is read
+ *   pair                   what goes from one to the other is lost nowhere
+ *   reference count        an object is in use as long as anybody has counted himself
+ *
+ * run=test-locks-fair: nobody is passed over while he waits. Every thread may get a lock once before one that waits, so
+ * readers cannot starve a writer, nor writers a reader.
+ */
+#include "sync/lock.h"
+#include "sync/lock_debug.h"
+#include "sync/lock_pair.h"
+#include "sync/refcount.h"
+#include "test/test.h"
+
+#define THREADS_PER_HART 3
+#define SIMPLE_LOCKS 2
+#define ACCOUNTS 3
+#define RW_LOCKS 2
+#define OBJECTS 2
+#define OPENING_BALANCE 1000
+
+struct guarded {
+    volatile uint32_t first, second;
+    volatile uint32_t readers;
+};
+
+static SIMPLE_LOCK_CLASS(simple_class, "test simple", SPL_HIGH);
+static MUTEX_CLASS(account_class, "test account");
+static RW_LOCK_CLASS(rw_class, "test rw");
+DEFINE_MUTEX(list_lock, "test list");
+
+static struct {
+    struct simple_lock lock;
+    struct guarded data;
+} simple[SIMPLE_LOCKS];
+
+static struct {
+    struct lock lock;
+    struct guarded data;
+    volatile uint32_t balance;
+} account[ACCOUNTS];
+
+static struct {
+    struct lock lock;
+    struct guarded data;
+} rw[RW_LOCKS];
+
+static struct {
+    struct refcount references;
+    volatile bool listed, freed;
+} object[OBJECTS];
+
+/* What was done, by all threads. */
+static struct {
+    uint32_t simple, refused, mutex, read, write, upgraded, lost, downgraded, pairs, freed, most_readers;
+} done;
+
+static void count(uint32_t *what)
+{
+    __atomic_fetch_add(what, 1, __ATOMIC_RELAXED);
+}
+
+/* Let others get in the way. */
+static void dawdle(struct random *r)
+{
+    uint32_t how = random_below(r, 64);
+    if (how == 0 && clock_hz())
+        thread_delay(1);
+    else if (how < 16)
+        thread_yield();
+    else
+        test_spin(random_below(r, 80));
+}
+
+static void update_alone(struct guarded *g, struct random *r)
+{
+    uint32_t v = g->first;
+    assert(g->second == v);
+    assert(g->readers == 0);
+    g->first = v + 1;
+    if (r)
+        dawdle(r);
+    assert(g->first == v + 1 && g->second == v && g->readers == 0);
+    g->second = v + 1;
+}
+
+static uint32_t look(struct guarded *g, struct random *r)
+{
+    uint32_t readers = __atomic_add_fetch(&g->readers, 1, __ATOMIC_RELAXED), v = g->first;
+    if (readers > done.most_readers)
+        done.most_readers = readers; /* a lower one may overwrite a higher: it is a sign, not a figure */
+    assert(g->second == v);
+    dawdle(r);
+    assert(g->first == v && g->second == v);
+    __atomic_fetch_sub(&g->readers, 1, __ATOMIC_RELAXED);
+    return v;
+}
+
+static void do_simple(struct random *r)
+{
+    unsigned i = random_below(r, SIMPLE_LOCKS);
+    if (random_below(r, 4) == 0) {
+        crit_t s = crit_sec_enter(SPL_HIGH);
+        if (simple_lock_try(&simple[i].lock)) {
+            update_alone(&simple[i].data, 0);
+            count(&done.simple);
+            simple_unlock(&simple[i].lock);
+        } else {
+            count(&done.refused);
+        }
+        crit_sec_leave(s);
+        return;
+    }
+    unsigned j = random_below(r, SIMPLE_LOCKS);
+    crit_t s = simple_lock_pair_enter(&simple[i].lock, &simple[j].lock);
+    update_alone(&simple[i].data, 0);
+    test_spin(random_below(r, 30));
+    count(&done.simple);
+    simple_lock_pair_leave(&simple[i].lock, &simple[j].lock, s);
+}
+
+static void handler(void *arg)
+{
+    (void)arg;
+    unsigned i = cycles32() % SIMPLE_LOCKS;
+    crit_t s = lock_enter(&simple[i].lock);
+    update_alone(&simple[i].data, 0);
+    count(&done.simple);
+    lock_leave(&simple[i].lock, s);
+}
+
+static void do_mutex(struct random *r)
+{
+    unsigned i = random_below(r, ACCOUNTS);
+    if (random_below(r, 3) == 0) {
+        if (!mutex_try(&account[i].lock)) {
+            count(&done.refused);
+            return;
+        }
+    } else {
+        mutex_lock(&account[i].lock);
+    }
+    lock_assert_write_held(&account[i].lock);
+    update_alone(&account[i].data, r);
+    count(&done.mutex);
+    mutex_unlock(&account[i].lock);
+}
+
+/* A mutex answers to the operations of a read/write lock. */
+static void do_mutex_as_rw(struct random *r)
+{
+    unsigned i = random_below(r, ACCOUNTS);
+    lock_read(&account[i].lock);
+    update_alone(&account[i].data, r);
+    if (!lock_read_to_write(&account[i].lock))
+        panic("a mutex was not upgraded");
+    lock_write_to_read(&account[i].lock);
+    update_alone(&account[i].data, r);
+    count(&done.mutex);
+    count(&done.mutex);
+    lock_done(&account[i].lock);
+}
+
+static void do_pair(struct random *r)
+{
+    unsigned from = random_below(r, ACCOUNTS), to = random_below(r, ACCOUNTS);
+    lock_pair(&account[from].lock, &account[to].lock);
+    uint32_t sum = account[from].balance + account[to].balance, amount = random_below(r, 10);
+    account[from].balance -= amount;
+    dawdle(r);
+    account[to].balance += amount;
+    assert(account[from].balance + account[to].balance == sum);
+    count(&done.pairs);
+    lock_pair_done(&account[from].lock, &account[to].lock);
+}
+
+static void do_read(struct random *r)
+{
+    unsigned i = random_below(r, RW_LOCKS);
+    if (random_below(r, 4)) {
+        lock_read(&rw[i].lock);
+    } else if (!lock_try_read(&rw[i].lock)) {
+        count(&done.refused);
+        return;
+    }
+    lock_assert_held(&rw[i].lock);
+    look(&rw[i].data, r);
+    count(&done.read);
+    lock_done(&rw[i].lock);
+}
+
+static void do_write(struct random *r)
+{
+    unsigned i = random_below(r, RW_LOCKS);
+    if (random_below(r, 4)) {
+        lock_write(&rw[i].lock);
+    } else if (!lock_try_write(&rw[i].lock)) {
+        count(&done.refused);
+        return;
+    }
+    update_alone(&rw[i].data, r);
+    count(&done.write);
+    if (random_below(r, 2)) {
+        uint32_t written = rw[i].data.first;
+        lock_write_to_read(&rw[i].lock);
+        assert(look(&rw[i].data, r) == written);
+        count(&done.downgraded);
+    }
+    lock_done(&rw[i].lock);
+}
+
+static void do_upgrade(struct random *r)
+{
+    unsigned i = random_below(r, RW_LOCKS);
+    lock_read(&rw[i].lock);
+    uint32_t before = look(&rw[i].data, r);
+    if (random_below(r, 4) == 0) {
+        if (!lock_try_read_to_write(&rw[i].lock)) { /* goes on as a reader */
+            assert(look(&rw[i].data, r) == before);
+            count(&done.refused);
+            lock_done(&rw[i].lock);
+            return;
+        }
+    } else if (!lock_read_to_write(&rw[i].lock)) {
+        lock_assert_not_held(&rw[i].lock);
+        count(&done.lost);
+        return;
+    }
+    assert(rw[i].data.first == before);
+    update_alone(&rw[i].data, r);
+    count(&done.write);
+    count(&done.upgraded);
+    lock_done(&rw[i].lock);
+}
+
+/* Find an object, count oneself, use it without the lock; whoever is last takes it away, and the next makes it anew. */
+static void do_reference(struct random *r)
+{
+    unsigned i = random_below(r, OBJECTS);
+    mutex_lock(&list_lock);
+    if (!object[i].listed) {
+        assert(object[i].references.n == 0);
+        object[i].freed = false;
+        object[i].listed = true;
+    }
+    refcount_take(&object[i].references, &list_lock.object);
+    mutex_unlock(&list_lock);
+    assert(!object[i].freed);
+    dawdle(r);
+    assert(!object[i].freed);
+    mutex_lock(&list_lock);
+    if (refcount_drop(&object[i].references, &list_lock.object)) {
+        object[i].listed = false;
+        object[i].freed = true;
+        count(&done.freed);
+    }
+    mutex_unlock(&list_lock);
+}
+
+static void worker(void *arg)
+{
+    static void (*const operation[])(struct random *) = {
+        do_simple, do_mutex, do_mutex_as_rw, do_pair, do_read, do_read, do_write, do_upgrade, do_upgrade, do_reference,
+    };
+    struct random r = random_from(run_seed, (uintptr_t)arg);
+    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+        operation[random_below(&r, sizeof operation / sizeof *operation)](&r);
+        if (random_below(&r, 4) == 0)
+            pic_raise(1u << test_source(random_below(&r, test_harts()), random_below(&r, TEST_SOURCES)));
+        dawdle(&r);
+    }
+}
+
+static void run_threads(thread_fn *fn, unsigned n)
+{
+    struct thread *t[MAX_HARTS * THREADS_PER_HART + 2];
+    for (unsigned i = 0; i < n; i++)
+        t[i] = thread_create(fn, (void *)(uintptr_t)i, PRI_NORMAL, ANY_HART, "test");
+    for (unsigned i = 0; i < n; i++)
+        thread_join(t[i]);
+}
+
+static void check_and_destroy(void)
+{
+    uint32_t sum = 0, mutex = 0, written = 0, simply = 0;
+    for (unsigned i = 0; i < SIMPLE_LOCKS; i++) {
+        simply += simple[i].data.first;
+        simple_lock_destroy(&simple[i].lock);
+    }
+    for (unsigned i = 0; i < ACCOUNTS; i++) {
+        sum += account[i].balance;
+        mutex += account[i].data.first;
+        lock_destroy(&account[i].lock);
+    }
+    for (unsigned i = 0; i < RW_LOCKS; i++) {
+        written += rw[i].data.first;
+        lock_destroy(&rw[i].lock);
+    }
+    assert(sum == ACCOUNTS * OPENING_BALANCE);
+    assert(mutex == done.mutex && written == done.write && simply == done.simple);
+}
+
+static int locks(void)
+{
+    for (unsigned i = 0; i < SIMPLE_LOCKS; i++)
+        simple[i].lock = (struct simple_lock)SIMPLE_LOCK("test simple", simple_class);
+    for (unsigned i = 0; i < ACCOUNTS; i++) {
+        lock_init(&account[i].lock, &account_class, "test account");
+        account[i].balance = OPENING_BALANCE;
+    }
+    for (unsigned i = 0; i < RW_LOCKS; i++)
+        lock_init(&rw[i].lock, &rw_class, "test rw");
+    test_establish(handler);
+    run_threads(worker, hart_count * THREADS_PER_HART);
+    test_spin(test_settle_cycles(TEST_SOURCES * hart_count));
+    check_and_destroy();
+    kprintf("@test name=locks simple=%lu mutex=%lu read=%lu write=%lu upgraded=%lu lost=%lu downgraded=%lu pairs=%lu "
+            "refused=%lu freed=%lu most_readers=%lu\n",
+            (unsigned long)done.simple, (unsigned long)done.mutex, (unsigned long)done.read, (unsigned long)done.write,
+            (unsigned long)done.upgraded, (unsigned long)done.lost, (unsigned long)done.downgraded,
+            (unsigned long)done.pairs, (unsigned long)done.refused, (unsigned long)done.freed,
+            (unsigned long)done.most_readers);
+    return 0;
+}
+
+DEFINE_RW_LOCK(fair_lock, "test fair");
+static volatile uint32_t taken;
+static uint32_t most_passed;
+
+static void asks_in_turn(void *arg)
+{
+    bool reads = (uintptr_t)arg % 4 != 0;
+    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+        uint32_t before = taken;
+        if (reads)
+            lock_read(&fair_lock);
+        else
+            lock_write(&fair_lock);
+        uint32_t passed = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED) - before;
+        thread_yield();
+        if (passed > most_passed)
+            most_passed = passed;
+        lock_done(&fair_lock);
+    }
+}
+
+/*
+ * While one waits each other thread gets the lock at most once. It may do so once more between our look at `taken` and our place
+ * in the queue, and those that get it together with us may be counted first. Run it with hz=0: a thread that is preempted
+ * before it has its place is not waiting yet.
+ */
+static int locks_fair(void)
+{
+    unsigned threads = hart_count * THREADS_PER_HART + 2;
+    run_threads(asks_in_turn, threads);
+    kprintf("@test name=locks-fair threads=%u most_passed=%lu\n", threads, (unsigned long)most_passed);
+    assert(most_passed <= 2 * threads);
+    return 0;
+}
+
+RUN("test-locks", "test: every kind of lock under stress", locks);
+RUN("test-locks-fair", "test: nobody is passed over while he waits for a lock", locks_fair);

@@ -1,0 +1,122 @@
+"""Locks of every kind: under stress over seeds, and each rule of their use proved by a program that breaks it. The
+programs are kernel code: kernel/test/locks.c and kernel/test/wrong_locks.c."""
+
+import re
+
+import pytest
+
+from sim.kernel import SCHEMES
+from tests.kernel.machine import boot, converse
+
+DEBUG = {"lock_debug": "1"}
+
+# What a seed perturbs with it: memory and the link to the PIC, even and uneven.
+CONDITIONS = (
+    "ram.jitter=7",
+    "pic.read=20 pic.write=10 pic.delivery=40 pic.jitter=30 ram.jitter=31",
+    "ram.latency=20 ram.jitter=63 pic.jitter=90",
+)
+# By harts: seeds, rounds of each thread. Simulating more harts takes longer.
+STRESS = {1: ((1, 2, 3), 40), 2: ((1, 2, 3), 40), 4: ((1, 2), 25), 8: ((1,), 12)}
+
+
+def stress(folder, harts, seed, rounds, sync, options):
+    run = boot(folder, harts, sync, f"run=test-locks hz=1000 rounds={rounds} {CONDITIONS[seed % len(CONDITIONS)]}", seed,
+               options=options)
+    assert run.status == 0, f"seed {seed}: {run.report()}"
+    return run.result("test")
+
+
+@pytest.mark.parametrize("harts", STRESS)
+def test_stress(tmp_path, harts):
+    """Over the seeds all that can happen did: readers shared, upgrades went through and were lost, attempts failed."""
+    seeds, rounds = STRESS[harts]
+    results = [stress(tmp_path / str(seed), harts, seed, rounds, SCHEMES[seed % len(SCHEMES)], DEBUG) for seed in seeds]
+    for what in ("simple", "mutex", "read", "write", "upgraded", "downgraded", "pairs", "refused", "freed", "lost"):
+        assert sum(result[what] for result in results) > 0, f"{what}: {results}"
+    assert max(result["most_readers"] for result in results) > 1
+
+
+@pytest.mark.parametrize("harts", (1, 4))
+def test_nobody_is_passed_over(tmp_path, harts):
+    run = boot(tmp_path, harts, "spl-optim", "run=test-locks-fair hz=0 rounds=10 ram.jitter=7", 1)
+    assert run.status == 0, run.report()
+    result = run.result("test")
+    assert 0 < result["most_passed"] <= 2 * result["threads"]
+
+
+# A rule that is broken, and what the panic says. These are caught in any image ...
+ALWAYS = {
+    "simple-again": "simple lock simple A: hart 0 takes it again",
+    "simple-not-held": "simple lock simple A: released by hart 0, owner is -1",
+    "simple-destroyed": "simple lock simple A: destroyed while hart 0 holds it",
+    "mutex-again": "mutex mutex A: thread main takes it again",
+    "mutex-of-another": "mutex mutex A: thread main lets go of it, but the owner is other",
+    "done-by-nobody": "rw lock rw A: thread main lets go of it, but the owner is nobody",
+    "upgrade-unheld": "rw lock rw A: thread main upgrades it, but the owner is nobody",
+    "downgrade-unheld": "rw lock rw A: thread main downgrades it, but the owner is readers",
+    "destroyed": "rw lock rw A: destroyed while readers has it",
+    "in-handler": "mutex mutex A: used at interrupt level",
+    "in-soft-interrupt": "mutex mutex A: used at interrupt level",
+    "refcount-below-zero": "reference count falls below 0 under lock mutex A",
+}
+# ... and these in one that is built with LOCK_DEBUG. What stands in brackets is a place, with the function's name.
+CHECKED = {
+    "simple-again": "lock simple A: the hart takes it again (last locked at simple_again+",
+    "mutex-again": "lock mutex A: the thread takes it again (last locked at mutex_again+",
+    "read-again": "lock rw A: the thread takes it again (last locked at read_again+",
+    "done-by-another-reader": "lock rw A: let go by a thread that has it not (last locked at done_by_another_reader+",
+    "upgrade-by-another": "lock rw A: upgraded by a thread that has it not (last locked at upgrade_by_another+",
+    "simple-outside-section": "simple lock simple A: taken outside a section of level 15",
+    "mutex-under-simple": "lock mutex A may block, but the hart holds simple lock simple A (last locked at mutex_under_",
+    "yield-under-simple": "thread main gives up the hart, which holds simple lock simple A (last locked at yield_under_",
+    "sleep-under-simple": "thread main gives up the hart, which holds simple lock simple A (last locked at sleep_under_",
+    "exit-with-lock": "thread other ends, but holds lock mutex A (last locked at locks_a+",
+    "order-of-two": "mutex A (class mutex A) is wanted while mutex B (class mutex B) is held, against the order",
+    "order-of-three": "mutex A (class mutex A) is wanted while mutex C (class mutex C) is held, against the order",
+    "order-of-simple": "simple A (class simple A) is wanted while simple B (class simple B) is held, against the order",
+    "order-in-handler": "simple B (class simple B) is wanted while simple low (class simple low) is held, against the",
+    "order-of-upgrade": "rw A (class rw A) is wanted while mutex A (class mutex A) is held, against the order",
+    "pair-against-addresses": "lower is wanted while higher is held, both of class pair, against the order of their add",
+    "assert-held": "lock mutex A: assertion that it is held",
+    "assert-not-held": "lock rw A: assertion that it is not held (last locked at assert_not_held+",
+    "assert-write-held": "lock rw A: assertion that it is held alone (last locked at assert_write_held+",
+    "assert-simple-held": "lock simple A: assertion that it is held (last locked at assert_simple_held+",
+    "refcount-unguarded": "lock mutex A: assertion that it is held",
+}
+# The functions of the call path that goes against the order, and of those that were there before.
+PATHS = {
+    "order-of-two": (["b_then_a"], ["a_then_b", "order_of_two"]),
+    "order-of-three": (["c_then_a"], ["a_then_b", "order_of_three", "b_then_c", "order_of_three"]),
+    "order-of-simple": (["simple_b_then_a"], ["order_of_simple"]),
+    "order-in-handler": (["takes_simple_b"], ["order_in_handler"]),
+    "order-of-upgrade": (["order_of_upgrade"], ["order_of_upgrade"]),
+}
+
+
+def break_rule(folder, rule, sync="spl-optim", options=None):
+    run = boot(folder, 1, sync, f"run=wrong-lock hz=0 rule={rule}", options=options)
+    assert run.status == 1 and run.record["exit"]["code"] == 0xdead, run.report()
+    return run.console
+
+
+@pytest.mark.parametrize("rule", ALWAYS)
+def test_broken_rule_is_caught_in_any_image(tmp_path, rule):
+    assert ALWAYS[rule] in break_rule(tmp_path, rule)
+
+
+@pytest.mark.parametrize("rule", CHECKED)
+def test_broken_rule_is_caught_with_lock_debug(tmp_path, rule):
+    console = break_rule(tmp_path, rule, options=DEBUG)
+    assert CHECKED[rule] in console
+    if rule in PATHS:
+        now, before = re.split("above: the call path", console.partition("panic:")[2])
+        for part, names in zip((now, before), PATHS[rule], strict=True):
+            places = [line.split()[-1].partition("+")[0] for line in part.splitlines() if re.search(r"\+0x\w+$", line)]
+            rest = iter(places)
+            assert all(name in rest for name in names), f"{names} not in this order among {places}"
+
+
+@pytest.mark.parametrize("sync", SCHEMES)
+def test_section_of_a_simple_lock_is_checked_under_each_scheme(tmp_path, sync):
+    assert CHECKED["simple-outside-section"] in break_rule(tmp_path, "simple-outside-section", sync, DEBUG)
