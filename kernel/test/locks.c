@@ -66,13 +66,13 @@ static void count(uint32_t *what)
     __atomic_fetch_add(what, 1, __ATOMIC_RELAXED);
 }
 
-/* Let others get in the way. */
+/* Let others get in the way; on one hart only those to whom it is given up. */
 static void dawdle(struct random *r)
 {
     uint32_t how = random_below(r, 64);
     if (how == 0 && clock_hz())
         thread_delay(1);
-    else if (how < 16)
+    else if (how < (hart_count == 1 ? 40 : 16))
         thread_yield();
     else
         test_spin(random_below(r, 80));

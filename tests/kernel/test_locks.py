@@ -17,7 +17,7 @@ CONDITIONS = (
     "ram.latency=20 ram.jitter=63 pic.jitter=90",
 )
 # By harts: seeds, rounds of each thread. Simulating more harts takes longer.
-STRESS = {1: ((1, 2, 3), 40), 2: ((1, 2, 3), 40), 4: ((1, 2), 25), 8: ((1,), 12)}
+STRESS = {1: ((1, 2, 3), 40), 2: ((1, 2, 3), 25), 4: ((1, 2), 12), 8: ((1,), 6)}
 
 
 def stress(folder, harts, seed, rounds, sync, options):
