@@ -104,7 +104,8 @@ static bool command(unsigned words, char **word)
     else if (!strcmp(word[0], "run") && words > 1)
         kprintf("exit code %d\n", run_named(word[1]));
     else
-        kprintf("harts | threads | interrupts | ithreads | latency READ [WRITE] | lockstat [sites | clear] | locks | run NAME | exit\n");
+        kprintf("harts | threads | interrupts | ithreads | latency READ [WRITE] | lockstat [sites | clear] | locks | "
+                "run NAME | exit\n");
     return true;
 }
 

@@ -100,7 +100,8 @@ void lock_acquire(struct lock *l, unsigned how, struct lock_attempt attempt)
     if (!take(l, shared)) {
         struct lock_waiter w = {.thread = curhart->thread, .shared = shared};
         if (l->owner == w.thread)
-            panic("%s %s: thread %s takes it again%s", kind(l), l->object.name, w.thread->name, lock_places(&l->object));
+            panic("%s %s: thread %s takes it again%s", kind(l), l->object.name, w.thread->name,
+                  lock_places(&l->object));
         if (l->first)
             l->last->next = &w;
         else

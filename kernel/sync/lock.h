@@ -1,21 +1,21 @@
 /*
- * Blocking locks: a thread that finds one taken sleeps until it has it. They are for thread context only and may be held
- * while the thread sleeps for something else, across an I/O for example. Paper `mach`, sections 1, 3 and 5: mutual exclusion
- * locks are read/write locks, and a lock's class alone says which it is, so a definition can begin as a mutex, which is
- * easier to debug, and become a read/write lock without a change to the code that uses it:
+ * Blocking locks: a thread that finds one taken sleeps until it has it. They are for thread context only and may be
+ * held while the thread sleeps for something else, across an I/O for example. Paper `mach`, sections 1, 3 and 5:
+ * mutual exclusion locks are read/write locks, and a lock's class alone says which it is, so a definition can begin as
+ * a mutex, which is easier to debug, and become a read/write lock without a change to the code that uses it:
  *
  *   DEFINE_MUTEX(mount_table_lock, "mount table");      or DEFINE_RW_LOCK(...)
  *   lock_read(&mount_table_lock); ... lock_done(&mount_table_lock);     a mutex is taken alone here
  *
- * Order: whoever waits gets the lock in the order in which he asked, and is handed it by the one that lets go. Readers that
- * stand next to each other get it together; a reader does not pass a writer that waits, so neither starves. Only a
- * reader that wants the lock alone passes all who wait: they wait for him.
+ * Order: whoever waits gets the lock in the order in which he asked, and is handed it by the one that lets go. Readers
+ * that stand next to each other get it together; a reader does not pass a writer that waits, so neither starves. Only
+ * a reader that wants the lock alone passes all who wait: they wait for him.
  *
- * Locking: the interlock, a simple lock, guards all that follows it; it is held for a few instructions at a time, never by a
- * thread that waits. It is taken below every simple lock but the scheduler's.
+ * Locking: the interlock, a simple lock, guards all that follows it; it is held for a few instructions at a time,
+ * never by a thread that waits. It is taken below every simple lock but the scheduler's.
  *
- * Errors, always caught, by panic: use at interrupt level; taking again what the thread has for itself; letting go of what
- * is not held. An image with LOCK_DEBUG catches more (sync/lock_debug.h).
+ * Errors, always caught, by panic: use at interrupt level; taking again what the thread has for itself; letting go of
+ * what is not held. An image with LOCK_DEBUG catches more (sync/lock_debug.h).
  */
 #ifndef SYNC_LOCK_H
 #define SYNC_LOCK_H
@@ -83,8 +83,8 @@ static inline bool lock_try_write(struct lock *l)
 }
 
 /*
- * A reader wants the lock alone. False: another reader had asked for the same; this one has let go of the lock, as each would
- * wait for the other, and what it read may have changed. (In Mach the same, with true for false.)
+ * A reader wants the lock alone. False: another reader had asked for the same; this one has let go of the lock, as
+ * each would wait for the other, and what it read may have changed. (In Mach the same, with true for false.)
  */
 static inline bool lock_read_to_write(struct lock *l)
 {

@@ -23,7 +23,7 @@ struct lock_object {
     struct lock_class *class;
     const char *name;
 #if LOCK_DEBUG
-    uintptr_t locked_at, unlocked_at; /* pc of the last acquisition that went through, and of the last release; 0: none */
+    uintptr_t locked_at, unlocked_at; /* pc of the last acquisition and of the last release; 0: none */
 #endif
 };
 

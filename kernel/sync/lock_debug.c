@@ -149,7 +149,8 @@ void lock_check_attempt(const struct lock_object *o, unsigned how, bool masked, 
 void lock_check_held(const struct lock_object *o, const struct lock_held *held, const char *what)
 {
     if (!held && !panicking())
-        panic("lock %s: %s by %s that has it not%s", o->name, what, is_simple(o) ? "a hart" : "a thread", lock_places(o));
+        panic("lock %s: %s by %s that has it not%s", o->name, what, is_simple(o) ? "a hart" : "a thread",
+              lock_places(o));
 }
 
 void lock_assert_object(const struct lock_object *o, bool held, bool alone)

@@ -1,7 +1,7 @@
 /*
- * Checks of how locks are used, in images with LOCK_DEBUG (paper `mach`, section 5: one option of the build says whether the
- * lock routines check). Each breach panics, with the places where the lock was locked and unlocked last, a backtrace, and
- * all locks that are held. Caught at the attempt, so before anything deadlocks:
+ * Checks of how locks are used, in images with LOCK_DEBUG (paper `mach`, section 5: one option of the build says
+ * whether the lock routines check). Each breach panics, with the places where the lock was locked and unlocked last, a
+ * backtrace, and all locks that are held. Caught at the attempt, so before anything deadlocks:
  *
  *   - taking again what the hart or thread has, for reading too
  *   - letting go of, upgrading or downgrading what it has not
@@ -32,7 +32,7 @@ void lock_check_attempt(const struct lock_object *o, unsigned how, bool masked, 
 void lock_check_held(const struct lock_object *o, const struct lock_held *held, const char *what);
 void lock_assert_object(const struct lock_object *o, bool held, bool alone);
 
-/* The hart is about to run another thread: it holds locks of the scheduler's class alone. The thread ends: it holds none. */
+/* The hart gives up its thread, and holds locks of the scheduler's class alone; the thread ends, and holds none. */
 void lock_check_switch(const struct lock_class *scheduler);
 void lock_check_exit(void);
 

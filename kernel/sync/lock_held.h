@@ -2,8 +2,8 @@
  * What each hart (simple locks) and each thread (blocking locks) holds, since when and taken where: kept in images with
  * LOCK_DEBUG, which check by it, or LOCK_STATS, which take the times from it.
  *
- * Locking: a hart's list is changed by that hart alone with interrupts off on chip; a thread's list by that thread alone.
- * Others look at them in a panic, and in the monitor, where what they see may be out of date.
+ * Locking: a hart's list is changed by that hart alone with interrupts off on chip; a thread's list by that thread
+ * alone. Others look at them in a panic, and in the monitor, where what they see may be out of date.
  */
 #ifndef SYNC_LOCK_HELD_H
 #define SYNC_LOCK_HELD_H

@@ -1,7 +1,8 @@
 /*
- * What locks of every kind do at each step of an acquisition. Always a probe mark, at no cost, with the lock's address, so
- * that the simulator counts and times from outside; in an image with LOCK_DEBUG or LOCK_STATS also a call, with interrupts
- * off on chip for as long as it takes, to what is checked (sync/lock_debug.h) and counted (sync/lock_stats.h).
+ * What locks of every kind do at each step of an acquisition. Always a probe mark, at no cost, with the lock's
+ * address, so that the simulator counts and times from outside; in an image with LOCK_DEBUG or LOCK_STATS also a call,
+ * with interrupts off on chip for as long as it takes, to what is checked (sync/lock_debug.h) and counted
+ * (sync/lock_stats.h).
  *
  *   ATTEMPT      somebody wants it; its place is the call site of the acquisition, which both ways of counting report
  *   MISS         it has to wait

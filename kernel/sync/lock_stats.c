@@ -169,7 +169,8 @@ static uint32_t mean(const struct duration *d)
 
 static void print_heading(const char *what)
 {
-    kprintf("%-36s attempts  misses  blocks   fails      wait min     mean      max      hold min     mean      max\n", what);
+    kprintf("%-36s attempts  misses  blocks   fails      wait min     mean      max      hold min     mean      max\n",
+            what);
 }
 
 static void print_row(const char *what, const struct counts *c)
@@ -183,7 +184,8 @@ static void print_row(const char *what, const struct counts *c)
 static void print_lost(void)
 {
     if (snapshot.lost)
-        kprintf("%lu events are missing: more than %u call sites (LOCK_SITES)\n", (unsigned long)snapshot.lost, LOCK_SITES);
+        kprintf("%lu events are missing: more than %u call sites (LOCK_SITES)\n", (unsigned long)snapshot.lost,
+                LOCK_SITES);
 }
 
 void lock_stats_print_classes(void)

@@ -1,19 +1,21 @@
 /*
- * Lock statistics, in images with LOCK_STATS: how often locks are wanted, found taken, slept for and refused, how long is
- * waited and how long they are held, for each call site and class (paper `mach`, section 5). A call site is the address of the
- * acquisition's ATTEMPT mark (sync/lock_hooks.h). The simulator counts the same from outside, at no cost to the target.
+ * Lock statistics, in images with LOCK_STATS: how often locks are wanted, found taken, slept for and refused, how long
+ * is waited and how long they are held, for each call site and class (paper `mach`, section 5). A call site is the
+ * address of the acquisition's ATTEMPT mark (sync/lock_hooks.h). The simulator counts the same from outside, at no
+ * cost to the target.
  *
  * Each hart counts for itself, so counting does not contend. To clear starts a new epoch; a hart clears a counter when
  * it next counts there, so nobody writes another hart's counters.
  *
- * Times are in cycles. A wait lasts from the MISS mark to the ACQUIRED mark of attempts that missed, a hold from ACQUIRED to
- * RELEASED (to the second RELEASED where a reader upgrades: two holds); one that is going on counts when it ends, at the site
- * where the lock was taken.
+ * Times are in cycles. A wait lasts from the MISS mark to the ACQUIRED mark of attempts that missed, a hold from
+ * ACQUIRED to RELEASED (to the second RELEASED where a reader upgrades: two holds); one that is going on counts when
+ * it ends, at the site where the lock was taken.
  *
- * As results, for the simulator's record, one line a class and one a site ("_" for blanks in names, 0 for a minimum of none):
+ * As results, for the simulator's record, one line a class and one a site ("_" for blanks in names, 0 for a minimum of
+ * none):
  *
- *   @lockstat class=C kind=simple|mutex|rw attempts=N misses=N blocks=N fails=N waits=N wait_min=N wait_max=N wait_total=N
- *             holds=N hold_min=N hold_max=N hold_total=N
+ *   @lockstat class=C kind=simple|mutex|rw attempts=N misses=N blocks=N fails=N waits=N wait_min=N wait_max=N
+ *             wait_total=N holds=N hold_min=N hold_max=N hold_total=N
  *   @lockstat_site class=C kind=K site=FUNCTION+0xOFFSET pc=0xADDRESS attempts=N ... as above
  *
  * blocks: forced reschedules. fails: conditional attempts that were refused, upgrades that had to let go.

@@ -15,7 +15,7 @@
  *   CRIT_SWITCH_MIE                   whether interrupts are on, on chip, while a thread switch is under way
  *   crit_is_base(saved)               whether leaving with `saved` returns to base level
  *   CRIT_MASKS_ALL                    whether a section keeps out all interrupts, whatever its level
- *   crit_level_masks(of)              whether the hart's level or flag, as it is now, keeps out what is of level `of` or lower
+ *   crit_level_masks(of)              whether the hart's level or flag, as it is, keeps out level `of`
  *   HANDLERS_NEST                     whether a handler is interrupted by one of a higher level
  *   QUEUE_GOES_FIRST                  whether a queued interrupt is handled before a higher one that came later
  *   SOFTINT_NEEDS_KICK                whether a soft interrupt posted in a thread's section needs the CLINT to start it

@@ -1,6 +1,6 @@
 /*
- * run=test-locks: every kind of lock under stress. On each hart `threads` threads and handlers at three levels do random
- * operations on a few locks, spin, yield and sleep while they hold them, and check what each lock promises:
+ * run=test-locks: every kind of lock under stress. On each hart `threads` threads and handlers at three levels do
+ * random operations on a few locks, spin, yield and sleep while they hold them, and check what each lock promises:
  *
  *   simple, mutex, write   nobody else is in: two halves that are equal stay so while one waits between them
  *   read                   no writer is in; what was read does not change
@@ -351,9 +351,9 @@ static void asks_in_turn(void *arg)
 }
 
 /*
- * While one waits each other thread gets the lock at most once. It may do so once more between our look at `taken` and our place
- * in the queue, and those that get it together with us may be counted first. Run it with hz=0: a thread that is preempted
- * before it has its place is not waiting yet.
+ * While one waits each other thread gets the lock at most once. It may do so once more between our look at `taken` and
+ * our place in the queue, and those that get it together with us may be counted first. Run it with hz=0: a thread that
+ * is preempted before it has its place is not waiting yet.
  */
 static int locks_fair(void)
 {

@@ -1,7 +1,7 @@
 /*
- * run=wrong-lock rule=NAME: programs that break a rule of locks, each of which must end in a panic that says so; the first
- * group in any image, the second in one with LOCK_DEBUG. A wrong name prints the list. Nothing here deadlocks: what would,
- * one day, must be caught long before.
+ * run=wrong-lock rule=NAME: programs that break a rule of locks, each of which must end in a panic that says so; the
+ * first group in any image, the second in one with LOCK_DEBUG. A wrong name prints the list. Nothing here deadlocks:
+ * what would, one day, must be caught long before.
  */
 #include <string.h>
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from sim.kernel import SCHEMES
-from tests.kernel.machine import boot, converse
+from tests.kernel.machine import boot
 
 DEBUG = {"lock_debug": "1"}
 
@@ -21,8 +21,8 @@ STRESS = {1: ((1, 2, 3), 40), 2: ((1, 2, 3), 25), 4: ((1, 2), 12), 8: ((1,), 6)}
 
 
 def stress(folder, harts, seed, rounds, sync, options):
-    run = boot(folder, harts, sync, f"run=test-locks hz=1000 rounds={rounds} {CONDITIONS[seed % len(CONDITIONS)]}", seed,
-               options=options)
+    bootargs = f"run=test-locks hz=1000 rounds={rounds} {CONDITIONS[seed % len(CONDITIONS)]}"
+    run = boot(folder, harts, sync, bootargs, seed, options=options)
     assert run.status == 0, f"seed {seed}: {run.report()}"
     return run.result("test")
 
