@@ -10,6 +10,7 @@
 
 #define MAX_HARTS 8
 #define HART_STACK_SIZE 8192
+#define HART_SPIN_SPACE 1024 /* bytes */
 
 #ifndef __ASSEMBLER__
 #include <stdbool.h>
@@ -40,6 +41,8 @@ struct hart {
     volatile uint32_t priority; /* of the thread that runs: other harts look whether theirs is more urgent */
     struct thread *leaving;     /* a thread that goes to another hart, until its registers are saved */
     uint32_t stolen;            /* threads taken from another hart's run queue */
+    /* spin locks: the algorithm's nodes, next to what else a hart uses, so that neither evicts the other */
+    uint8_t spin_space[HART_SPIN_SPACE] __attribute__((aligned(64)));
 };
 
 extern struct hart harts[MAX_HARTS];

@@ -1,15 +1,16 @@
 /*
- * run=line-transfer: the floor of every hand-over, one coherent transfer of a line: from a store by one hart to the load of
- * another that sees it. Two harts answer each other `rounds` times, each through a line of its own that the other reads
- * until it changes; half a round trip is a transfer. For each hart beside hart 0:
+ * run=line-transfer: the floor of every hand-over, one coherent transfer of a line: from a store by one hart to the
+ * load of another that sees it. Two harts answer each other, each through a line of its own that the other reads until
+ * it changes; half a round trip is a transfer. For each hart beside hart 0:
  *
- *   @line_transfer to=... cycles=... rounds=...
+ *   @line_transfer to=... cycles=... transfers=...
  *
- * Boot argument: rounds (200).
+ * Boot argument: transfers (400).
  */
 #include "bench/pace.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
+#include "lib/panic.h"
 #include "lib/printf.h"
 #include "sync/sync.h"
 
@@ -17,7 +18,7 @@ static struct {
     volatile uint32_t round __attribute__((aligned(64)));
 } line[2];
 
-static uint32_t rounds, cycles;
+static uint32_t rounds, cycles; /* a round is two transfers */
 static unsigned partner;
 
 static void wait_for(volatile uint32_t *word, uint32_t value)
@@ -45,15 +46,15 @@ static void player(unsigned h)
 
 static int line_transfer(void)
 {
-    rounds = bootargs_number("rounds", 200, 1000000);
+    rounds = bootargs_number("transfers", 400, 1000000) / 2;
     if (!rounds)
-        return 2;
+        panic("boot argument transfers: give 2 at least");
     for (partner = 1; partner < hart_count; partner++) {
         line[0].round = line[1].round = 0;
         pace_on_harts(partner + 1, player);
         uint32_t half = (uint32_t)((uint64_t)cycles * 100 / (2 * rounds));
-        kprintf("@line_transfer to=%u cycles=%lu.%02lu rounds=%lu\n", partner, (unsigned long)half / 100,
-                (unsigned long)half % 100, (unsigned long)rounds);
+        kprintf("@line_transfer to=%u cycles=%lu.%02lu transfers=%lu\n", partner, (unsigned long)half / 100,
+                (unsigned long)half % 100, 2 * (unsigned long)rounds);
     }
     return 0;
 }

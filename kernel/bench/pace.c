@@ -1,34 +1,26 @@
 /* Delays of a known length, and a common start (pace.h). */
 #include "bench/pace.h"
 
+#include "arch/csr.h"
 #include "sched/sched.h"
 
 #define START_DELAY 20000 /* cycles, in which every thread has come to wait */
 #define CALIBRATION_TURNS 1000
 
-static uint32_t cycles_per_16_turns = 16;
+uint32_t pace_cycles_of_16_turns = 16;
 static void (*everywhere)(unsigned hart);
 static volatile uint32_t start;
 
-static void __attribute__((noinline, aligned(64))) turn(uint32_t turns)
+void __attribute__((aligned(64))) pace_calibrate(void)
 {
-    for (; turns; turns--)
-        barrier();
-}
-
-void pace_calibrate(void)
-{
-    uint32_t enabled = csr_read_clear(mie, ~0u);
-    turn(4); /* the code is in the cache now */
-    uint32_t begin = cycles32();
-    turn(CALIBRATION_TURNS);
-    cycles_per_16_turns = (cycles32() - begin) * 16 / CALIBRATION_TURNS;
+    uint32_t enabled = csr_read_clear(mie, ~0u), cycles = 0;
+    for (unsigned i = 0; i < 2; i++) { /* the first time, the code comes to the cache */
+        uint32_t begin = cycles32();
+        pace_turns(CALIBRATION_TURNS);
+        cycles = cycles32() - begin;
+    }
+    pace_cycles_of_16_turns = cycles * 16 / CALIBRATION_TURNS;
     csr_write(mie, enabled);
-}
-
-void pace(uint32_t cycles)
-{
-    turn(cycles * 16 / cycles_per_16_turns);
 }
 
 static void call(void *hart)

@@ -2,12 +2,12 @@
  * Simple locks: a hart that finds one taken spins. They are what makes a critical section hold between harts: a scheme
  * masks only the hart it runs on (sync/sync.h). A lock is declared with its name and a class, whose level is the highest
  * at which any handler takes it, and is held only inside a section of at least that level, so that no interrupt
- * on the same hart can want it. How harts wait is the image's algorithm (sync/spin/spin.h); the owner, a hart, is recorded
- * always.
+ * on the same hart can want it. How harts wait is the image's algorithm (sync/spin/spin.h); the owner, a hart, is
+ * recorded always.
  *
  *   crit_t s = lock_enter(&lock); ... lock_leave(&lock, s);     section and lock together
  *
- * A lock is free when all of it but the object is 0. One that lies in memory that is reused ends with simple_lock_destroy.
+ * A lock is free when all of it but the object is 0. One in memory that will be reused ends with simple_lock_destroy.
  *
  * Errors: taking a lock that this hart holds, or releasing one that it does not, panics with the lock's name.
  */

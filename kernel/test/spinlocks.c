@@ -1,9 +1,9 @@
 /*
- * run=test-spinlocks: the algorithm below simple locks under stress. Threads on every hart and handlers at three levels, one
- * inside the other, take one to three locks each, in one order, and let them go in any; they try locks that may be taken;
- * threads yield, and so pass a lock on across a switch (sched_lock); locks on a stack come and go. Checked:
+ * run=test-spinlocks: the algorithm below simple locks under stress. Threads on every hart and handlers at three
+ * levels, one inside the other, take one to three locks each, in one order, and let them go in any; they try locks that
+ * may be taken; threads yield, and so pass a lock on across a switch (sched/sched.c); locks on a stack come and go.
  *
- * - harts exclude each other: what a lock guards has two halves, which an owner finds and leaves equal (as in exclusion.c);
+ * - harts exclude each other: what a lock guards has two halves, which an owner finds and leaves equal (exclusion.c);
  * - the owner is recorded while a lock is held, and no trace of it is left after;
  * - a try takes a free lock, and does not wait for one that is held: it fails, and takes nothing;
  * - where the algorithm is first come, first served, nobody is passed by more often than there are other harts.

@@ -3,7 +3,7 @@
 An experiment file has a `description`, the `report` that renders its records, the bit rate of the console, its
 `[keys.*]` (what `--set` may change) and its `[[runs]]`: kinds of runs, each `vary`-ing over list keys. `{name}` in
 `bootargs`, in the values of `build` (the kernel's build options, sim/kernel.py), and names in `cycles` (the estimate
-that orders runs and bounds them) stand for the run's parameters and all single-valued keys.
+that orders runs and bounds them) stand for the run's parameters and all keys, a list's values with commas between.
 """
 
 import ast
@@ -159,7 +159,8 @@ class Experiment:
     def _make(self, kind, varied, settings, clock_hz):
         single = {name: value for name, value in settings.items() if name in self.keys and not self.keys[name].is_list}
         parameters = single | varied
-        names = parameters | {"clock_hz": clock_hz}
+        lists = {name: ",".join(map(str, values)) for name, values in settings.items() if isinstance(values, list)}
+        names = lists | parameters | {"clock_hz": clock_hz}
         input_bytes = parameters[kind["input"]] if "input" in kind else None
         if input_bytes is not None:
             names["crc"] = f"{zlib.crc32(input_file(parameters['seed'], input_bytes)):08x}"

@@ -57,7 +57,7 @@ def test_uncontended_cost_beside_the_floor(tmp_path):
 
 def test_hand_over_and_fairness(tmp_path):
     """A queue lock is fair; no hand-over is faster than one transfer of a line."""
-    floor = boot(tmp_path / "floor", 2, "spl-optim", "run=line-transfer hz=0 rounds=50")
+    floor = boot(tmp_path / "floor", 2, "spl-optim", "run=line-transfer hz=0 transfers=100")
     assert floor.status == 0, floor.report()
     transfer = floor.result("line_transfer")["cycles"]
     run = boot(tmp_path / "mcs", 2, "spl-optim", "run=spinlocks hz=0 section=100 window=20000",

@@ -1,11 +1,11 @@
 /*
  * CLH lock: harts that wait form a queue; each puts a node at its tail and spins on the node before it. Who releases
  * clears its own node with one store, whether or not anybody waits, and leaves it to its successor: nodes wander.
- * First come, first served (Craig 1993; Magnusson, Landin and Hagersten 1994; here with the holder's node in the lock, so
- * that a caller need not keep it, Scott 2013, section 4.3.2).
+ * First come, first served (Craig 1993; Magnusson, Landin and Hagersten 1994; here with the holder's node in the lock,
+ * so that a caller need not keep it: Scott, Shared-Memory Synchronization, 2013).
  *
- * A lock that was used once keeps a node, its tail; the first user leaves the one it came with. A hart has a few nodes at
- * hand, in slots, one for each lock that it waits for: having got one, it puts the predecessor's node into the slot.
+ * A lock that was used once keeps a node, its tail: the first user leaves the one it came with. A hart has a few nodes
+ * at hand, in slots, one for each lock that it waits for: having got one, it puts the predecessor's node into the slot.
  * A slot is claimed before its node is looked at: a handler between two instructions here may exchange the nodes of
  * slots that are free.
  */
@@ -37,7 +37,7 @@ typedef struct {
     struct clh_node *own;
 } spin_place_t;
 
-extern struct clh_slot clh_slots[MAX_HARTS][CLH_SLOTS];
+_Static_assert(CLH_SLOTS * sizeof(struct clh_slot) <= HART_SPIN_SPACE, "clh.h: slots");
 
 struct clh_node *clh_fresh(void); /* a node that no one uses; panics if there is none */
 void clh_give_back(struct clh_node *n);
@@ -56,7 +56,7 @@ static inline bool spin_is_held(const struct spin *s)
 /* A slot with a node that this hart is about to queue. */
 static inline struct clh_slot *clh_claim(void)
 {
-    struct clh_slot *slot = clh_slots[curhart->id], *end = slot + CLH_SLOTS;
+    struct clh_slot *slot = (struct clh_slot *)curhart->spin_space, *end = slot + CLH_SLOTS;
     while (slot->busy)
         if (++slot == end)
             panic("CLH: hart %u awaits %u locks", (unsigned)curhart->id, CLH_SLOTS);
@@ -159,8 +159,6 @@ static struct clh_node nodes[CLH_NODES] __attribute__((section(".noinit")));
 static volatile uint32_t pool_taken; /* guards the two below; in a section, as handlers come here too */
 static struct clh_node *returned;
 static unsigned given_out;
-
-struct clh_slot clh_slots[MAX_HARTS][CLH_SLOTS];
 
 static crit_t pool_enter(void)
 {

@@ -2,9 +2,9 @@
  * MCS lock: harts that wait form a list, and each spins on a node of its own, which its predecessor clears. First come,
  * first served; a release reaches one hart (Mellor-Crummey and Scott 1991, algorithm 2.4).
  *
- * A hart has a few nodes, one for each lock that it holds or waits for; a node is in use while it names its hart. Only the
- * hart itself looks for a free one. A handler between the look and the claim gives back what it took, so the node that was
- * seen free still is.
+ * A hart has a few nodes, one for each lock that it holds or waits for; a node is in use while it names its hart. Only
+ * the hart itself looks for a free one. A handler between the look and the claim gives back what it took, so the node
+ * that was seen free still is.
  */
 #include "lib/panic.h"
 
@@ -24,7 +24,7 @@ struct spin {
 
 typedef struct mcs_node *spin_place_t;
 
-extern struct mcs_node mcs_nodes[MAX_HARTS][MCS_NODES];
+_Static_assert(MCS_NODES * sizeof(struct mcs_node) <= HART_SPIN_SPACE, "mcs.h: nodes");
 
 static inline struct hart *spin_owner(const struct spin *s)
 {
@@ -39,7 +39,7 @@ static inline bool spin_is_held(const struct spin *s)
 
 static inline struct mcs_node *mcs_claim(void)
 {
-    struct mcs_node *n = mcs_nodes[curhart->id], *end = n + MCS_NODES;
+    struct mcs_node *n = (struct mcs_node *)curhart->spin_space, *end = n + MCS_NODES;
     while (n->hart)
         if (++n == end)
             panic("MCS: hart %u holds or awaits %u locks", (unsigned)curhart->id, MCS_NODES);
@@ -104,7 +104,3 @@ static inline void spin_destroy(struct spin *s)
 {
     (void)s;
 }
-
-#ifdef SPIN_IMPLEMENTATION
-struct mcs_node mcs_nodes[MAX_HARTS][MCS_NODES];
-#endif

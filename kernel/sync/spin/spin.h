@@ -20,9 +20,9 @@
  * Memory order: take and wait acquire, release releases. A section's accesses to I/O are ordered by the hart
  * itself, which waits for each (hw/cpu/README.md, "I/O").
  *
- * Papers: Anderson, The Performance of Spin Lock Alternatives for Shared-Memory Multiprocessors (1990): tas, ttas, ticket;
- * Mellor-Crummey and Scott, Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors (1991): ticket, MCS;
- * Craig (1993), Magnusson, Landin and Hagersten (1994): CLH.
+ * Papers: Anderson, The Performance of Spin Lock Alternatives for Shared-Memory Multiprocessors (1990): tas, ttas;
+ * Mellor-Crummey and Scott, Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors (1991): ticket,
+ * mcs; Craig (1993), Magnusson, Landin and Hagersten (1994): clh.
  */
 #ifndef SYNC_SPIN_SPIN_H
 #define SYNC_SPIN_SPIN_H

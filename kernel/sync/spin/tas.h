@@ -1,6 +1,6 @@
 /*
- * Test-and-set: every attempt is an atomic operation on the word, also while another hart has it. Waiting harts keep the
- * memory busy and the owner from the line; it is here to be compared with.
+ * Test-and-set: every attempt is an atomic operation on the word, also while another hart has it, so that harts that
+ * wait keep memory busy for all others.
  *
  * Bit 0 says that it is taken; AMOs set it, which take turns on this core. The owner's address stands above it.
  */

@@ -1,7 +1,7 @@
 /*
- * Test-and-test-and-set with back-off: a waiting hart reads the word in its own cache until it is 0, and only then tries
- * to set it. A hart that tries and loses stays away for a time that doubles with each loss, up to a bound, so that of
- * many that see the lock free few disturb the one that got it (Anderson 1990, section III).
+ * Test-and-test-and-set with back-off: a waiting hart reads the word in its own cache until it is 0, and only then
+ * tries to set it. A hart that tries and loses stays away for a time that doubles with each loss, up to a bound, so
+ * that of many that see the lock free few disturb the one that got it (Anderson 1990).
  *
  * The word is the owner, which takes compare-and-swap (LR, SC) instead of an AMO: no second store records it.
  */

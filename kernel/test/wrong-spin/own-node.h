@@ -1,6 +1,6 @@
 /*
- * An algorithm that is wrong on purpose, to test the tests: CLH whose hart keeps the node that it has left in the queue,
- * and not the one before it.
+ * An algorithm that is wrong on purpose, to test the tests: CLH whose hart keeps the node that it has left in the
+ * queue, and not the one before it.
  */
 #define spin_take right_spin_take
 #include "sync/spin/clh.h"
