@@ -7,6 +7,17 @@
 
 bool (*exception_hook)(uint32_t cause, struct frame *frame);
 
+const char *exception_name(uint32_t cause)
+{
+    static const char *const name[] = {
+        "instruction address misaligned", "instruction access fault", "illegal instruction", "breakpoint",
+        "load address misaligned", "load access fault", "store address misaligned", "store access fault",
+        "call from user mode", "call from supervisor mode", "reserved", "call from machine mode",
+        "instruction page fault", "load page fault", "reserved", "store page fault",
+    };
+    return cause < sizeof name / sizeof *name ? name[cause] : "unknown exception";
+}
+
 /* Called by trap.S, interrupts off on chip. */
 void trap(uint32_t cause, struct frame *frame)
 {

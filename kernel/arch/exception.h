@@ -14,4 +14,10 @@
  * as the frame, all of whose registers but sp may be changed, then says. Set once, by hart 0 while it starts the kernel.
  */
 extern bool (*exception_hook)(uint32_t cause, struct frame *frame);
+
+const char *exception_name(uint32_t cause);
+
+/* What trap.S calls: interrupts of the PIC (sync/schemes.c), and all else with a full frame. */
+void interrupt(struct frame *frame);
+void trap(uint32_t cause, struct frame *frame);
 #endif

@@ -1,9 +1,17 @@
 /*
- * The trap vector. Traps arrive on the stack in use; the hart has cleared mstatus.MIE.
+ * The trap vectors: one for traps of the kernel itself, one for traps of user mode. Which of them mtvec names follows the
+ * mode, so that an interrupt of the kernel does not pay for finding out. The hart has cleared mstatus.MIE.
  *
- * An interrupt of the PIC saves the registers that C may change and calls interrupt(frame); the scheme of the image
- * decides there what stays masked (sync/). All else saves a full frame and calls trap(cause, frame), which may
- * change it, and returns through it.
+ *   trap_entry       arrives on the stack in use. An interrupt of the PIC saves the registers that C may change and
+ *                    calls interrupt(frame); the scheme of the image decides there what stays masked (sync/).
+ *                    All else saves a full frame and calls trap(cause, frame), which may change it, and returns through it.
+ *   user_trap_entry  mscratch holds the end of the thread's kernel stack, where its frame lies. A PIC interrupt or a
+ *                    system call saves what C may change, all else a full frame; user_trap(cause, frame) does the
+ *                    rest, and returns with interrupts off on chip when the thread may go back.
+ *   user_enter       takes a thread to user mode for the first time.
+ *
+ * A reservation that an interrupted LR holds needs no ending here: it stands only until this hart's next AMO
+ * (hw/cpu, ExclusiveMonitor), and every thread switch takes a lock with one.
  */
 #include "arch/csr.h"
 #include "arch/frame.h"
@@ -115,3 +123,52 @@ full_trap:
     csrci mstatus, MSTATUS_MIE
     restore_callee_saved
     j trap_return
+
+    .balign 64
+    .globl user_trap_entry
+user_trap_entry:
+    csrrw sp, mscratch, sp
+    addi sp, sp, -FRAME_SIZE
+    save_caller_saved
+    csrr t0, mscratch
+    la t1, trap_entry
+    csrw mtvec, t1 /* a trap from here on is the kernel's own */
+    sw t0, FRAME_SP(sp)
+    sw gp, FRAME_GP(sp)
+    sw tp, FRAME_TP(sp)
+    lw tp, FRAME_HART(sp)
+    csrr a0, mcause
+    mv a1, sp
+    li t0, CAUSE_EXTERNAL
+    beq a0, t0, 1f
+    li t0, CAUSE_USER_ECALL
+    bne a0, t0, full_user_trap
+1:  call user_trap
+    j return_to_user
+
+full_user_trap:
+    save_callee_saved
+    call user_trap
+user_return_full:
+    restore_callee_saved
+
+return_to_user:
+    sw tp, FRAME_HART(sp)
+    la t0, user_trap_entry
+    csrw mtvec, t0
+    addi t1, sp, FRAME_SIZE
+    csrw mscratch, t1
+    restore_caller_saved
+    lw gp, FRAME_GP(sp)
+    lw tp, FRAME_TP(sp)
+    lw sp, FRAME_SP(sp)
+    mret
+
+/*
+ * void user_enter(struct frame *frame): the first time that a thread goes to user mode. The frame ends where its kernel stack
+ * does; what else the thread has on its stack is given up. Interrupts are off on chip.
+ */
+    .globl user_enter
+user_enter:
+    mv sp, a0
+    j user_return_full

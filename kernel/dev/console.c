@@ -8,6 +8,7 @@
 #include "lib/bootargs.h"
 
 #define CONSOLE_BAUD 115200
+#define LOOK_TICKS 10 /* how often a reader looks whether it is to give up */
 
 static struct tty console_tty;
 
@@ -45,12 +46,14 @@ void console_write(const char *text, unsigned n)
     }
 }
 
-void console_read_line(char *line, unsigned size)
+bool console_read_line_unless(char *line, unsigned size, bool (*gives_up)(void *arg), void *arg)
 {
     unsigned n = 0;
     for (;;) {
         uint8_t c;
-        ttread(&console_tty, &c, 1, 0);
+        while (!ttread(&console_tty, &c, 1, gives_up ? LOOK_TICKS : 0))
+            if (gives_up(arg))
+                return false;
         if (c == '\r' || c == '\n')
             break;
         if ((c == '\b' || c == 0x7f) && n) {
@@ -63,4 +66,10 @@ void console_read_line(char *line, unsigned size)
     }
     line[n] = 0;
     console_write("\n", 1);
+    return true;
+}
+
+void console_read_line(char *line, unsigned size)
+{
+    console_read_line_unless(line, size, 0, 0);
 }

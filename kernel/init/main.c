@@ -23,6 +23,7 @@
 #include "lib/printf.h"
 #include "sched/sched.h"
 #include "sched/timeout.h"
+#include "user/process.h"
 #include "sync/lock_stats.h"
 
 #define DEFAULT_HZ 100
@@ -107,6 +108,7 @@ void kernel_main(void)
     intr_init();
     timeout_init();
     serial_init();
+    user_init();
     start_hart();
     console_start();
     __atomic_store_n(&harts_may_start, 1, __ATOMIC_RELEASE);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "arch/csr.h"
+#include "arch/exception.h"
 #include "arch/frame.h"
 #include "arch/hart.h"
 #include "dev/console.h"
@@ -108,16 +109,10 @@ void panic_explained(void (*explain)(const void *), const void *what, const char
 
 void exception_panic(uint32_t cause, struct frame *frame)
 {
-    static const char *const name[] = {
-        "instruction address misaligned", "instruction access fault", "illegal instruction", "breakpoint",
-        "load address misaligned", "load access fault", "store address misaligned", "store access fault",
-        "call from user mode", "call from supervisor mode", "reserved", "call from machine mode",
-        "instruction page fault", "load page fault", "reserved", "store page fault",
-    };
     uint32_t value = csr_read(mtval);
     stop_the_others();
     kprintf("\npanic: hart %u: %s, mcause %lu, mtval %#lx, mepc %#lx\n", (unsigned)curhart->id,
-            cause < 16 ? name[cause] : "unknown exception", (unsigned long)cause, (unsigned long)value,
+            exception_name(cause), (unsigned long)cause, (unsigned long)value,
             (unsigned long)frame->mepc);
     const uint32_t *r = frame->a;
     for (unsigned i = 0; i < 8; i += 4)

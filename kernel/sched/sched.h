@@ -43,6 +43,7 @@ struct thread {
     int hart;  /* the hart it runs or last ran on */
     uint32_t slice; /* clock ticks left; 0: it is over */
     uint32_t queued_at; /* cycles32() when it was appended to a run queue */
+    struct user_thread *user; /* what it is in a process (user/process.h), or 0; switches leave satp alone (vm/mmu.h) */
 };
 
 /* A new runnable thread; panics if there are MAX_THREADS. `bound` is a hart or ANY_HART. */

@@ -1,0 +1,78 @@
+/* The loader of programs (elf.h). Hardware-free: the host's tests run it. */
+#include "user/elf.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define IDENTIFICATION "\177ELF\1\1\1" /* 32 bits, little-endian, version 1 */
+#define TYPE_EXECUTABLE 2
+#define MACHINE_RISCV 243
+#define SEGMENT_LOAD 1
+#define SEGMENT_EXECUTE 1u
+#define SEGMENT_WRITE 2u
+#define SEGMENT_READ 4u
+
+struct header {
+    uint8_t identification[16];
+    uint16_t type, machine;
+    uint32_t version, entry, segments_at, sections_at, flags;
+    uint16_t size, segment_size, segments, section_size, sections, section_names;
+};
+
+struct segment {
+    uint32_t type, at, address, physical, in_file, in_memory, flags, align;
+};
+
+static bool is_program(const struct header *h, uint32_t size)
+{
+    return !memcmp(h->identification, IDENTIFICATION, sizeof IDENTIFICATION - 1) && h->type == TYPE_EXECUTABLE &&
+           h->machine == MACHINE_RISCV && h->segment_size == sizeof(struct segment) && h->segments_at <= size &&
+           h->segments <= (size - h->segments_at) / sizeof(struct segment);
+}
+
+static bool is_sound(const struct segment *s, uint32_t size)
+{
+    return s->at <= size && s->in_file <= size - s->at && s->in_file <= s->in_memory && s->address >= SPACE_BEGIN &&
+           s->address <= SPACE_END && s->in_memory <= SPACE_END - s->address && s->flags & SEGMENT_READ &&
+           (s->flags & (SEGMENT_WRITE | SEGMENT_EXECUTE)) != (SEGMENT_WRITE | SEGMENT_EXECUTE);
+}
+
+static unsigned rights_of(const struct segment *s)
+{
+    return PAGE_READ | (s->flags & SEGMENT_WRITE ? PAGE_WRITE : 0) | (s->flags & SEGMENT_EXECUTE ? PAGE_EXECUTE : 0);
+}
+
+static int load_segment(struct space *space, const uint8_t *file, uint32_t size, const struct segment *s)
+{
+    if (!is_sound(s, size))
+        return ENOEXEC;
+    int error = space_grow(space, s->address, s->address + s->in_memory, rights_of(s));
+    if (error)
+        return error == EEXIST ? ENOEXEC : error;
+    return space_fill(space, s->address, file + s->at, s->in_file);
+}
+
+int elf_load(struct space *space, const void *file, uint32_t size, struct elf_program *program)
+{
+    struct header h;
+    if (size < sizeof h)
+        return ENOEXEC;
+    memcpy(&h, file, sizeof h);
+    if (!is_program(&h, size))
+        return ENOEXEC;
+    *program = (struct elf_program){.entry = h.entry};
+    for (unsigned i = 0; i < h.segments; i++) {
+        struct segment s;
+        memcpy(&s, (const uint8_t *)file + h.segments_at + i * sizeof s, sizeof s);
+        if (s.type != SEGMENT_LOAD || !s.in_memory)
+            continue;
+        int error = load_segment(space, file, size, &s);
+        if (error)
+            return error;
+        uint32_t end = (s.address + s.in_memory + PAGE_MASK) & ~PAGE_MASK;
+        if (end > program->end)
+            program->end = end;
+    }
+    return space_lookup(space, h.entry, PAGE_EXECUTE) ? 0 : ENOEXEC;
+}

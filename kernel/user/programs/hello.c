@@ -1,0 +1,21 @@
+/* Says hello, with its arguments, through the C library: formatted output and memory from the heap. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/lib/system.h"
+
+int main(int argc, char **argv)
+{
+    char *text = malloc(256);
+    if (!text)
+        return 1;
+    *text = 0;
+    for (int i = 1; i < argc; i++) {
+        strlcat(text, " ", 256);
+        strlcat(text, argv[i], 256);
+    }
+    printf("hello from %s, process %d%s\n", argv[0], (int)getpid(), text);
+    free(text);
+    return 0;
+}

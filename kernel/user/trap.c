@@ -1,0 +1,65 @@
+/* Traps from user mode: interrupts, system calls, and what ends a program. */
+#include "arch/csr.h"
+#include "arch/exception.h"
+#include "lib/printf.h"
+#include "sync/sync.h"
+#include "user/process.h"
+#include "user/syscall.h"
+#include "vm/mmu.h"
+
+static int signal_of(uint32_t cause)
+{
+    switch (cause) {
+    case CAUSE_ILLEGAL:
+        return USER_SIGILL;
+    case CAUSE_BREAKPOINT:
+        return USER_SIGTRAP;
+    case CAUSE_FETCH_PAGE_FAULT:
+    case CAUSE_LOAD_PAGE_FAULT:
+    case CAUSE_STORE_PAGE_FAULT:
+        return USER_SIGSEGV;
+    default:
+        return USER_SIGBUS;
+    }
+}
+
+/* Whether the page table allows what a page fault was about: the hart then had an older state of it. */
+static bool is_mapped_by_now(const struct process *p, uint32_t cause, uint32_t address)
+{
+    unsigned rights = cause == CAUSE_FETCH_PAGE_FAULT   ? PAGE_EXECUTE
+                      : cause == CAUSE_LOAD_PAGE_FAULT  ? PAGE_READ
+                      : cause == CAUSE_STORE_PAGE_FAULT ? PAGE_WRITE
+                                                        : 0;
+    return rights && space_lookup(&p->space, address, rights);
+}
+
+static void user_exception(uint32_t cause, const struct frame *frame)
+{
+    struct process *p = user_self()->process;
+    uint32_t value = csr_read(mtval);
+    if (is_mapped_by_now(p, cause, value)) {
+        mmu_flush();
+        return;
+    }
+    intr_enable();
+    kprintf("%s, process %d: %s at pc %#lx, address %#lx; it is ended\n", p->name, p->id, exception_name(cause),
+            (unsigned long)frame->mepc, (unsigned long)value);
+    process_end(p, signal_of(cause));
+}
+
+/* Called by trap.S, interrupts off on chip, as they are again on return. */
+void user_trap(uint32_t cause, struct frame *frame)
+{
+    if (cause == CAUSE_USER_ECALL) {
+        intr_enable();
+        frame->mepc += 4;
+        system_call(frame);
+    } else if (cause == CAUSE_EXTERNAL) {
+        interrupt(frame);
+    } else if (cause & CAUSE_INTERRUPT) {
+        trap(cause, frame);
+    } else {
+        user_exception(cause, frame);
+    }
+    user_leave_kernel();
+}
