@@ -37,25 +37,26 @@ struct lock_attempt lock_hook_attempt(struct lock_object *o, uintptr_t site, uns
     return a;
 }
 
-void lock_hook_miss(struct lock_object *o, struct lock_attempt *a)
+void lock_hook_miss(struct lock_object *o, struct lock_attempt *a, uint32_t now)
 {
     uint32_t saved = mask();
     lock_count_miss(o, a->site);
     a->missed = true;
-    a->missed_at = cycles32();
+    a->missed_at = now;
     unmask(saved);
 }
 
-void lock_hook_block(struct lock_object *o, struct lock_attempt *a)
+void lock_hook_block(struct lock_object *o, struct lock_attempt *a, uint32_t now)
 {
+    (void)now;
     uint32_t saved = mask();
     lock_count_block(o, a->site);
     unmask(saved);
 }
 
-void lock_hook_acquired(struct lock_object *o, struct lock_attempt *a)
+void lock_hook_acquired(struct lock_object *o, struct lock_attempt *a, uint32_t now)
 {
-    uint32_t saved = mask(), now = cycles32();
+    uint32_t saved = mask();
     if (a->missed)
         lock_count_wait(o, a->site, now - a->missed_at);
 #if LOCK_DEBUG
@@ -66,16 +67,17 @@ void lock_hook_acquired(struct lock_object *o, struct lock_attempt *a)
     unmask(saved);
 }
 
-void lock_hook_failed(struct lock_object *o, struct lock_attempt *a)
+void lock_hook_failed(struct lock_object *o, struct lock_attempt *a, uint32_t now)
 {
+    (void)now;
     uint32_t saved = mask();
     lock_count_fail(o, a->site);
     unmask(saved);
 }
 
-void lock_hook_released(struct lock_object *o, uintptr_t site)
+void lock_hook_released(struct lock_object *o, uintptr_t site, uint32_t now)
 {
-    uint32_t saved = mask(), now = cycles32();
+    uint32_t saved = mask();
     struct lock_held_list *list = lock_held_list_for(o);
     struct lock_held *held = lock_held_find(list, o);
 #if LOCK_DEBUG

@@ -1,8 +1,8 @@
 /*
  * What locks of every kind do at each step of an acquisition. Always a probe mark, at no cost, with the lock's
  * address, so that the simulator counts and times from outside; in an image with LOCK_DEBUG or LOCK_STATS also a call,
- * with interrupts off on chip for as long as it takes, to what is checked (sync/lock_debug.h) and counted
- * (sync/lock_stats.h).
+ * with the cycle of the mark, and with interrupts off on chip for as long as it takes, to what is checked
+ * (sync/lock_debug.h) and counted (sync/lock_stats.h).
  *
  *   ATTEMPT      somebody wants it; its place is the call site of the acquisition, which both ways of counting report
  *   MISS         it has to wait
@@ -38,19 +38,21 @@ struct lock_attempt {
 };
 
 #if LOCK_HOOKS
+#include "arch/csr.h"
+
 struct lock_attempt lock_hook_attempt(struct lock_object *o, uintptr_t site, unsigned how);
-void lock_hook_miss(struct lock_object *o, struct lock_attempt *a);
-void lock_hook_block(struct lock_object *o, struct lock_attempt *a);
-void lock_hook_acquired(struct lock_object *o, struct lock_attempt *a);
-void lock_hook_failed(struct lock_object *o, struct lock_attempt *a);
-void lock_hook_released(struct lock_object *o, uintptr_t site);
+void lock_hook_miss(struct lock_object *o, struct lock_attempt *a, uint32_t now);
+void lock_hook_block(struct lock_object *o, struct lock_attempt *a, uint32_t now);
+void lock_hook_acquired(struct lock_object *o, struct lock_attempt *a, uint32_t now);
+void lock_hook_failed(struct lock_object *o, struct lock_attempt *a, uint32_t now);
+void lock_hook_released(struct lock_object *o, uintptr_t site, uint32_t now);
 void lock_hook_downgraded(struct lock_object *o);
 
 #define LOCK_HOOK_ATTEMPT(object, how) lock_hook_attempt(object, PROBE_VALUE_HERE(LOCK_ATTEMPT, object), how)
 #define LOCK_HOOK(kind, object, function, argument) \
     do {                                            \
         PROBE_VALUE(LOCK_##kind, object);           \
-        function(object, argument);                 \
+        function(object, argument, cycles32());     \
     } while (0)
 #define LOCK_HOOK_DOWNGRADED(object) lock_hook_downgraded(object)
 #else
