@@ -15,6 +15,11 @@ static inline struct hart *spin_owner(const struct spin *s)
     return s->owner;
 }
 
+static inline bool spin_is_held(const struct spin *s)
+{
+    return s->owner == curhart;
+}
+
 static inline bool spin_try(struct spin *s)
 {
     if (s->owner)
@@ -35,9 +40,12 @@ static inline void spin_wait(struct spin *s, spin_place_t place)
     panic("hart %u waits for a lock of hart %u for ever", (unsigned)curhart->id, (unsigned)s->owner->id);
 }
 
-static inline void spin_release(struct spin *s)
+static inline bool spin_release(struct spin *s)
 {
-    s->owner = 0;
+    bool held = spin_is_held(s);
+    if (held)
+        s->owner = 0;
+    return held;
 }
 
 static inline void spin_destroy(struct spin *s)
