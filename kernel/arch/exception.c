@@ -1,11 +1,12 @@
-/* Traps with a full frame (exception.h). */
+/* Traps with a full frame (exception.h). The debugger sees each first. */
 #include "arch/exception.h"
 
 #include "arch/csr.h"
+#include "arch/hart.h"
+#include "debug/debug.h"
+#include "dev/clint.h"
 #include "intr/intr.h"
 #include "lib/panic.h"
-
-bool (*exception_hook)(uint32_t cause, struct frame *frame);
 
 const char *exception_name(uint32_t cause)
 {
@@ -18,11 +19,15 @@ const char *exception_name(uint32_t cause)
     return cause < sizeof name / sizeof *name ? name[cause] : "unknown exception";
 }
 
-/* Called by trap.S, interrupts off on chip. */
-void trap(uint32_t cause, struct frame *frame)
+/* Called by trap.S, interrupts off on chip. A breakpoint here would come back here for ever (kernel.ld). */
+__attribute__((section(".unbreakable"))) void trap(uint32_t cause, struct frame *frame)
 {
+    if (cause == CAUSE_SOFTWARE)
+        clint_clear_software(curhart->id); /* before anybody looks at what it was for */
+    if (debug_trap(cause, frame))
+        return;
     if (cause & CAUSE_INTERRUPT)
         interrupt_other(cause);
-    else if (!exception_hook || !exception_hook(cause, frame))
+    else
         exception_panic(cause, frame);
 }

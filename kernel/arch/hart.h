@@ -41,6 +41,9 @@ struct hart {
     volatile uint32_t priority; /* of the thread that runs: other harts look whether theirs is more urgent */
     struct thread *leaving;     /* a thread that goes to another hart, until its registers are saved */
     uint32_t stolen;            /* threads taken from another hart's run queue */
+    /* debugger */
+    uint32_t debug_polls;         /* there is a debugger: a loop that waits for another hart calls debug_poll */
+    volatile uint32_t debug_stop; /* the debugger stops all harts */
     /* spin locks: the algorithm's nodes, next to what else a hart uses, so that neither evicts the other */
     uint8_t spin_space[HART_SPIN_SPACE] __attribute__((aligned(64)));
     /* user mode */

@@ -93,11 +93,34 @@
     lw s11, FRAME_S1+40(sp)
     .endm
 
+/* For a debugger's backtrace: what lies in the frame, and that the interrupted code goes on at mepc. */
+#define CFI_MEPC 4096 + 0x341
+    .cfi_sections .debug_frame
+    .macro cfi_frame
+    .cfi_def_cfa_offset FRAME_SIZE
+    .cfi_offset ra, FRAME_RA - FRAME_SIZE
+    .cfi_offset t0, FRAME_T0 - FRAME_SIZE
+    .cfi_offset t1, FRAME_T0 + 4 - FRAME_SIZE
+    .cfi_offset t2, FRAME_T0 + 8 - FRAME_SIZE
+    .cfi_offset s0, FRAME_S0 - FRAME_SIZE
+    .cfi_offset CFI_MEPC, FRAME_MEPC - FRAME_SIZE
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7
+    .cfi_offset a\n, FRAME_A0 + 4 * \n - FRAME_SIZE
+    .endr
+    .irp n, 3, 4, 5, 6
+    .cfi_offset t\n, FRAME_T0 + 4 * \n - FRAME_SIZE
+    .endr
+    .endm
+
     .section .text.trap, "ax"
     .balign 64
-    .globl trap_entry
+    .globl trap_entry, trap_entry_end
 trap_entry:
+    .cfi_startproc
+    .cfi_signal_frame
+    .cfi_return_column CFI_MEPC
     addi sp, sp, -FRAME_SIZE
+    cfi_frame
     save_caller_saved
     csrr t0, mcause
     li t1, CAUSE_EXTERNAL
@@ -123,10 +146,13 @@ full_trap:
     csrci mstatus, MSTATUS_MIE
     restore_callee_saved
     j trap_return
+    .cfi_endproc
 
     .balign 64
     .globl user_trap_entry
 user_trap_entry:
+    .cfi_startproc
+    .cfi_undefined ra /* a backtrace ends with the kernel */
     csrrw sp, mscratch, sp
     addi sp, sp, -FRAME_SIZE
     save_caller_saved
@@ -172,3 +198,5 @@ return_to_user:
 user_enter:
     mv sp, a0
     j user_return_full
+    .cfi_endproc
+trap_entry_end:

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "arch/hart.h"
+#include "debug/debug.h"
 #include "dev/clock.h"
 #include "dev/console.h"
 #include "dev/host.h"
@@ -65,15 +66,21 @@ static void main_thread(void *arg)
 {
     (void)arg;
     char name[24];
+    bool wait = debug_init();
     kprintf("Interlock kernel, " SYNC_NAME ", harts %u, clock %lu Hz, build %08lx%08lx\n", hart_count,
             (unsigned long)CONFIG_CLOCK_FREQUENCY, (unsigned long)(identity_fingerprint_read() >> 32),
             (unsigned long)identity_fingerprint_read());
+    if (wait) {
+        console_flush();
+        debug_break();
+    }
     int code = run_named(bootargs_string("run", name, sizeof name, "hello"));
 #if LOCK_STATS
     lock_stats_snapshot();
     lock_stats_print_results();
 #endif
     console_flush();
+    debug_exit((uint32_t)code);
     host_exit((uint32_t)code);
 }
 

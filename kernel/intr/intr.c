@@ -3,7 +3,6 @@
 
 #include "arch/csr.h"
 #include "arch/hart.h"
-#include "dev/clint.h"
 #include "intr/dispatch.h"
 #include "intr/pic.h"
 #include "lib/panic.h"
@@ -67,13 +66,10 @@ uint32_t intr_count(unsigned source)
 
 void interrupt_other(uint32_t cause)
 {
-    if (cause == CAUSE_SOFTWARE && SOFTINT_NEEDS_KICK) {
-        clint_clear_software(curhart->id);
-        if (!curhart->intr_depth && !curhart->in_softint)
-            intr_return_to_base();
-    } else {
+    if (cause != CAUSE_SOFTWARE)
         panic("unexpected interrupt, mcause %#x", (unsigned)cause);
-    }
+    if (SOFTINT_NEEDS_KICK && !curhart->intr_depth && !curhart->in_softint)
+        intr_return_to_base();
 }
 
 static void ipi(void *arg)
@@ -98,5 +94,5 @@ void intr_init_hart(void)
 {
     pic_set_level(SPL_NONE);
     intr_establish(PIC_SOURCE_IPI(curhart->id), SPL_IPI, INTR_EDGE, curhart->id, ipi, 0, "ipi");
-    csr_write(mie, MIE_MEIE | (SOFTINT_NEEDS_KICK ? MIE_MSIE : 0));
+    csr_write(mie, MIE_MEIE | MIE_MSIE);
 }

@@ -9,6 +9,7 @@
 #include "arch/exception.h"
 #include "arch/frame.h"
 #include "arch/hart.h"
+#include "debug/debug.h"
 #include "dev/console.h"
 #include "dev/host.h"
 #include "intr/pic.h"
@@ -78,14 +79,16 @@ static _Noreturn void report_and_end(void)
     }
     sched_dump();
     lock_dump_held();
+    debug_exit(PANIC_EXIT_CODE);
     host_exit(PANIC_EXIT_CODE);
 }
 
 static void print_message(const char *format, va_list args, uint32_t fp)
 {
     char text[KPRINTF_MAX / 2];
-    stop_the_others();
     vsnprintf(text, sizeof text, format, args);
+    debug_panic(text);
+    stop_the_others();
     kprintf("\npanic: hart %u: %s\n", (unsigned)curhart->id, text);
     backtrace(fp);
 }

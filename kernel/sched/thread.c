@@ -18,6 +18,7 @@ DEFINE_SIMPLE_LOCK(table_lock, "threads", SPL_SCHED);
 static void thread_begin(void)
 {
     struct thread *self = curhart->thread;
+    __asm__ volatile(".cfi_undefined ra"); /* a debugger's backtrace ends here */
     sched_switched();
     crit_sec_leave(CRIT_BASE);
     self->fn(self->arg);

@@ -1,6 +1,7 @@
 /* Traps from user mode: interrupts, system calls, and what ends a program. */
 #include "arch/csr.h"
 #include "arch/exception.h"
+#include "debug/debug.h"
 #include "lib/printf.h"
 #include "sync/sync.h"
 #include "user/process.h"
@@ -58,7 +59,7 @@ void user_trap(uint32_t cause, struct frame *frame)
         interrupt(frame);
     } else if (cause & CAUSE_INTERRUPT) {
         trap(cause, frame);
-    } else {
+    } else if (!debug_trap(cause, frame)) {
         user_exception(cause, frame);
     }
     user_leave_kernel();

@@ -13,7 +13,7 @@ struct Arguments {
     uint64_t uart0_baud = 115200, uart1_baud = 115200;
     uint64_t uart1_start = UINT64_MAX; // UINT64_MAX: when the target says so
     uint64_t max_cycles = UINT64_MAX;
-    uint64_t hang_cycles = UINT64_MAX; // not given: HANG_CYCLES, or with a pseudo-terminal never: someone may be thinking
+    uint64_t hang_cycles = UINT64_MAX; // not given: HANG_CYCLES; with a pseudo-terminal never, someone may be thinking
     uint64_t wave_begin = 0, wave_end = UINT64_MAX;
     uint64_t seed = 0;
     bool has_seed = false, quiet = false;

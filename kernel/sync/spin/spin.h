@@ -32,12 +32,15 @@
 
 #include "arch/atomic.h"
 #include "arch/hart.h"
+#include "debug/debug.h"
 #include "sync/sync.h"
 
 /* Every turn of a waiting loop. */
 static inline void spin_pause(void)
 {
     barrier();
+    if (__builtin_expect(curhart->debug_polls, 0) && debug_poll())
+        __asm__ volatile("ebreak" ::: "memory"); /* the debugger stops all harts */
 }
 
 #include SPINLOCK_FILE

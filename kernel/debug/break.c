@@ -1,0 +1,102 @@
+/* Breakpoints (break.h). Uses no library. */
+#include "debug/break.h"
+
+#include "arch/hart.h"
+#include "debug/step.h"
+
+#define BREAKPOINTS 64
+
+static struct {
+    uint32_t address;
+    uint32_t instruction; /* that stands there, while `inserted` */
+    bool used, once, inserted;
+} table[BREAKPOINTS];
+
+extern const char trap_entry[], trap_entry_end[], unbreakable[], _etext[];
+
+static bool within(uint32_t address, const char *begin, const char *end)
+{
+    return address - (uint32_t)begin < (uint32_t)(end - begin);
+}
+
+static int find(uint32_t address, bool once)
+{
+    for (int i = 0; i < BREAKPOINTS; i++)
+        if (table[i].used && table[i].address == address && table[i].once == once)
+            return i;
+    return -1;
+}
+
+static bool set(uint32_t address, bool once)
+{
+    if (within(address, trap_entry, trap_entry_end) || within(address, unbreakable, _etext))
+        return false;
+    if (find(address, once) >= 0)
+        return true;
+    for (unsigned i = 0; i < BREAKPOINTS; i++)
+        if (!table[i].used) {
+            table[i].address = address;
+            table[i].once = once;
+            table[i].used = true;
+            return true;
+        }
+    return false;
+}
+
+bool break_set(uint32_t address)
+{
+    return set(address, false);
+}
+
+bool break_set_once(uint32_t address)
+{
+    return set(address, true);
+}
+
+bool break_clear(uint32_t address)
+{
+    int i = find(address, false);
+    if (i >= 0)
+        table[i].used = false;
+    return true;
+}
+
+bool break_is_set(uint32_t address)
+{
+    return find(address, false) >= 0;
+}
+
+void break_clear_all(void)
+{
+    for (unsigned i = 0; i < BREAKPOINTS; i++)
+        table[i].used = false;
+}
+
+void break_clear_once(void)
+{
+    for (unsigned i = 0; i < BREAKPOINTS; i++)
+        if (table[i].once)
+            table[i].used = false;
+}
+
+void break_insert(void)
+{
+    for (unsigned i = 0; i < BREAKPOINTS; i++)
+        if (table[i].used) {
+            volatile uint32_t *at = (volatile uint32_t *)table[i].address;
+            table[i].instruction = *at;
+            table[i].inserted = true;
+            *at = EBREAK;
+        }
+}
+
+/* In the other order: of two at a place the first has seen the code. */
+void break_remove(void)
+{
+    for (unsigned i = BREAKPOINTS; i--;)
+        if (table[i].inserted) {
+            *(volatile uint32_t *)table[i].address = table[i].instruction;
+            table[i].inserted = false;
+        }
+    break_clear_once();
+}

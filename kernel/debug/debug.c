@@ -1,0 +1,210 @@
+/* How a hart comes into the debugging module and leaves it (debug.h). */
+#include "debug/debug.h"
+
+#include <string.h>
+
+#include "arch/atomic.h"
+#include "arch/csr.h"
+#include "arch/frame.h"
+#include "debug/break.h"
+#include "debug/harts.h"
+#include "debug/line.h"
+#include "debug/memory.h"
+#include "debug/rsp.h"
+#include "debug/server.h"
+#include "dev/clint.h"
+#include "dev/serial.h"
+#include "intr/intr.h"
+#include "intr/pic.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "sync/spl.h"
+
+#define DEFAULT_BAUD 115200
+#define MOST_BAUD 10000000 /* 60 cycles a byte; line_fill takes 20 */
+#define POLL_TURNS 64 /* of a loop, between looks at the line */
+
+struct debug_hart debug_harts[MAX_HARTS];
+
+static bool active;
+
+static struct debug_hart *here(void)
+{
+    return &debug_harts[curhart->id];
+}
+
+bool debug_active(void)
+{
+    return active && !here()->stopped;
+}
+
+static void note_csrs(struct debug_hart *me)
+{
+    uint32_t *csr = me->csr;
+#define NOTE(name) csr[DEBUG_CSR_##name] = csr_read(name);
+    DEBUG_CSRS(NOTE)
+#undef NOTE
+    /* as it was before this trap, which has moved MIE to MPIE */
+    uint32_t then = me->frame->mstatus;
+    csr[DEBUG_CSR_mstatus] = (then & ~MSTATUS_MIE) | (then & MSTATUS_MPIE ? MSTATUS_MIE : 0);
+}
+
+/* Wait here until GDB lets this hart go. `signal`: what GDB is to be told; 0: nothing. */
+static void stop(struct debug_hart *me, struct frame *frame, unsigned signal)
+{
+    curhart->debug_stop = 0;
+    me->frame = frame;
+    note_csrs(me);
+    me->masked = false;
+    me->signal = (uint8_t)signal;
+    me->go = false;
+    fence_release();
+    me->stopped = true;
+    while (!me->go)
+        if (server_try()) {
+            if (!me->go)
+                server_serve(curhart->id);
+            server_release();
+        }
+    fence_acquire();
+    if (me->masked) {
+        me->mie = csr_read(mie);
+        csr_write(mie, 0);
+    }
+    __asm__ volatile("fence.i" ::: "memory"); /* breakpoints have come and gone */
+}
+
+/* Whatever trap ends a step: the interrupts that were kept from it come again. Whether there was one. */
+static bool end_step(struct debug_hart *me)
+{
+    bool was = me->stepping;
+    if (was && me->masked)
+        csr_write(mie, me->mie);
+    me->stepping = false;
+    return was;
+}
+
+static bool breakpoint(struct debug_hart *me, struct frame *frame, bool stepping)
+{
+    uint32_t physical;
+    bool ours;
+    if (me->invited) {
+        me->invited = false;
+        frame->mepc += 4;
+        if (curhart->debug_stop)
+            stop(me, frame, 0);
+        return true;
+    }
+    me->frame = frame;
+    ours = memory_code(me, frame->mepc, &physical) && break_is_set(physical);
+    if (debug_in_user(me) && !ours && !stepping)
+        return false; /* a program's own: its end */
+    me->breakpoint = ours;
+    me->at_ebreak = !stepping;
+    me->stepped = stepping;
+    stop(me, frame, stepping ? 0 : me->message ? RSP_SIGABRT : RSP_SIGTRAP);
+    me->at_ebreak = false;
+    return true;
+}
+
+static unsigned signal_of(uint32_t cause)
+{
+    switch (cause) {
+    case CAUSE_MISALIGNED_FETCH:
+    case CAUSE_MISALIGNED_LOAD:
+    case CAUSE_MISALIGNED_STORE:
+        return RSP_SIGBUS;
+    case CAUSE_ILLEGAL:
+        return RSP_SIGILL;
+    default:
+        return RSP_SIGSEGV;
+    }
+}
+
+bool debug_trap(uint32_t cause, struct frame *frame)
+{
+    struct debug_hart *me = here();
+    if (!debug_active()) /* or an exception in the module: the kernel shall panic */
+        return false;
+    bool stepping = end_step(me);
+    if (cause == CAUSE_BREAKPOINT)
+        return breakpoint(me, frame, stepping);
+    uint32_t pc = frame->mepc;
+    if (cause & CAUSE_INTERRUPT) {
+        if (cause == CAUSE_SOFTWARE && curhart->debug_stop)
+            stop(me, frame, 0);
+        return false;
+    }
+    me->frame = frame;
+    if (debug_in_user(me) && !stepping)
+        return false; /* it ends the program only */
+    me->breakpoint = me->at_ebreak = false;
+    stop(me, frame, signal_of(cause));
+    return frame->mepc != pc; /* GDB has mended it */
+}
+
+/* The port's handler. The hart stops when it has returned to what was interrupted. */
+static void heard(void *arg)
+{
+    (void)arg;
+    intr_disable(); /* a hart that holds the server lock must not be stopped */
+    if (server_try()) {
+        server_listen();
+        server_release();
+    }
+    if (server_wants_stop()) {
+        curhart->debug_stop = 1;
+        clint_set_software(curhart->id);
+    }
+}
+
+bool debug_poll(void)
+{
+    static uint32_t turns[MAX_HARTS];
+    uint32_t mie = csr_read_clear(mstatus, MSTATUS_MIE);
+    if (turns[curhart->id]++ % POLL_TURNS == 0 && server_try()) {
+        server_listen();
+        server_release();
+    }
+    if (server_wants_stop())
+        curhart->debug_stop = 1;
+    here()->invited = curhart->debug_stop;
+    csr_set(mstatus, mie & MSTATUS_MIE);
+    return curhart->debug_stop;
+}
+
+bool debug_note_panic(const char *message)
+{
+    if (!debug_active())
+        return false;
+    here()->message = message;
+    return true;
+}
+
+void debug_exit(uint32_t code)
+{
+    if (!debug_active())
+        return;
+    for (intr_disable(); !server_try(); intr_disable())
+        intr_enable(); /* the hart that has it may want this one to stop */
+    server_exit(code);
+    server_release();
+}
+
+bool debug_init(void)
+{
+    char value[8];
+    const char *gdb = bootargs_string("gdb", value, sizeof value, "0");
+    bool wait = !strcmp(gdb, "wait");
+    if (!strcmp(gdb, "0"))
+        return false;
+    if (!wait && strcmp(gdb, "1"))
+        panic("boot argument gdb=%s: give 0, 1 or wait", gdb);
+    line_open(bootargs_number("gdb.baud", DEFAULT_BAUD, MOST_BAUD));
+    server_init(hart_count);
+    for (unsigned h = 0; h < hart_count; h++)
+        harts[h].debug_polls = 1;
+    active = true;
+    intr_establish(serial_data.source, SPL_HIGH, INTR_LEVEL, PIC_ANY_HART, heard, 0, "gdb");
+    return wait;
+}

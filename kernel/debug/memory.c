@@ -1,0 +1,130 @@
+/* Memory for GDB (memory.h). Uses no library. */
+#include "debug/memory.h"
+
+#include "debug/harts.h"
+
+#include <generated/mem.h>
+
+#define PTE_V 1u
+#define PTE_LEAF 0xeu /* R, W or X */
+#define SATP_MODE (1u << 31)
+
+static const struct {
+    uint32_t base, size;
+    bool writable;
+} regions[] = {
+    {ROM_BASE, ROM_SIZE, false},
+    {SRAM_BASE, SRAM_SIZE, true},
+    {MAIN_RAM_BASE, MAIN_RAM_SIZE, true},
+    {PIC_WINDOW_BASE, PIC_WINDOW_SIZE, true},
+    {TRACE_WINDOW_BASE, TRACE_WINDOW_SIZE, true},
+    {CSR_BASE, CSR_SIZE, true},
+    {CLINT_BASE, CLINT_SIZE, true},
+    {UART0_BASE, UART0_SIZE, true},
+    {UART1_BASE, UART1_SIZE, true},
+    {PIC_COUNTERS_BASE, PIC_COUNTERS_SIZE, false},
+    {TRACE_BUFFER_BASE, TRACE_BUFFER_SIZE, false},
+};
+
+static bool is_there(uint32_t address, bool to_write)
+{
+    for (unsigned i = 0; i < sizeof regions / sizeof *regions; i++)
+        if (address - regions[i].base < regions[i].size)
+            return regions[i].writable || !to_write;
+    return false;
+}
+
+static bool is_ram(uint32_t address)
+{
+    return address - MAIN_RAM_BASE < MAIN_RAM_SIZE;
+}
+
+/* Through the two levels of Sv32's tables (privileged specification 4.3.2); they lie in main RAM. */
+static bool mapped(uint32_t satp, uint32_t address, uint32_t *physical)
+{
+    uint32_t table = satp << 12;
+    for (unsigned shift = 22; satp & SATP_MODE && is_ram(table); shift -= 10) {
+        uint32_t entry = *(volatile uint32_t *)(table + (address >> shift & 0x3ff) * 4);
+        uint32_t low = (1u << shift) - 1;
+        if (!(entry & PTE_V))
+            return false;
+        if (entry & PTE_LEAF) {
+            *physical = (entry >> 10 << 12 & ~low) | (address & low);
+            return true;
+        }
+        if (shift == 12)
+            return false;
+        table = entry >> 10 << 12;
+    }
+    return false;
+}
+
+static bool machine_address(const struct debug_hart *h, uint32_t address, uint32_t *physical)
+{
+    if (h->stopped && debug_in_user(h)) {
+        if (mapped(h->csr[DEBUG_CSR_satp], address, physical))
+            return true;
+        if (address < MAIN_RAM_BASE)
+            return false;
+    }
+    *physical = address;
+    return true;
+}
+
+/* The greatest aligned access at `address` of at most n bytes. */
+static uint32_t width(uint32_t address, uint32_t n)
+{
+    return !(address & 3) && n >= 4 ? 4 : !(address & 1) && n >= 2 ? 2 : 1;
+}
+
+static void load(uint32_t address, uint8_t *to, uint32_t n)
+{
+    uint32_t value = n == 4   ? *(volatile uint32_t *)address
+                     : n == 2 ? *(volatile uint16_t *)address
+                              : *(volatile uint8_t *)address;
+    for (uint32_t i = 0; i < n; i++)
+        to[i] = (uint8_t)(value >> 8 * i);
+}
+
+static void store(uint32_t address, const uint8_t *from, uint32_t n)
+{
+    uint32_t value = 0;
+    for (uint32_t i = 0; i < n; i++)
+        value |= (uint32_t)from[i] << 8 * i;
+    if (n == 4)
+        *(volatile uint32_t *)address = value;
+    else if (n == 2)
+        *(volatile uint16_t *)address = (uint16_t)value;
+    else
+        *(volatile uint8_t *)address = (uint8_t)value;
+}
+
+bool memory_read(const struct debug_hart *h, uint32_t address, uint8_t *to, uint32_t n)
+{
+    for (uint32_t part, physical; n; address += part, to += part, n -= part) {
+        part = width(address, n);
+        if (!machine_address(h, address, &physical) || !is_there(physical, false))
+            return false;
+        load(physical, to, part);
+    }
+    return true;
+}
+
+bool memory_write(const struct debug_hart *h, uint32_t address, const uint8_t *from, uint32_t n)
+{
+    uint32_t physical;
+    for (uint32_t i = 0; i < n; i++)
+        if (!machine_address(h, address + i, &physical) || !is_there(physical, true))
+            return false;
+    for (uint32_t part; n; address += part, from += part, n -= part) {
+        part = width(address, n);
+        machine_address(h, address, &physical);
+        store(physical, from, part);
+    }
+    return true;
+}
+
+bool memory_code(const struct debug_hart *h, uint32_t address, uint32_t *physical)
+{
+    return machine_address(h, address, physical) && is_ram(*physical);
+}
