@@ -76,8 +76,7 @@ static void main_thread(void *arg)
     }
     int code = run_named(bootargs_string("run", name, sizeof name, "hello"));
 #if LOCK_STATS
-    lock_stats_snapshot();
-    lock_stats_print_results();
+    lock_stats_report();
 #endif
     console_flush();
     debug_exit((uint32_t)code);

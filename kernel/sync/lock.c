@@ -12,6 +12,8 @@ struct lock_waiter {
     bool shared, granted;
 };
 
+#define LOCK_SPIN_CYCLES 2000 /* about two thread switches with a wake-up on another hart */
+
 /* SPL_SCHED, because whoever grants the lock wakes threads, and no handler should come between. */
 SIMPLE_LOCK_CLASS(lock_interlock_class, "interlock", SPL_SCHED);
 
@@ -50,9 +52,33 @@ static bool take(struct lock *l, bool shared)
     return true;
 }
 
+static bool runs(const struct thread *owner)
+{
+    return owner && *(volatile enum thread_state *)&owner->state == THREAD_RUNNING;
+}
+
+/*
+ * An owner that runs, on another hart, will probably let go before two thread switches are over, so it is cheaper to
+ * stay awake for a while if nobody waits in the queue (in Mach, lock_wait_time). Whether the thread has the lock then.
+ */
+static bool spin_and_take(struct lock *l, bool shared, crit_t *s)
+{
+    uint32_t begin = cycles32();
+    bool taken = false, late = false;
+    while (!taken && !late && !l->first && runs(l->owner)) {
+        const struct thread *owner = l->owner;
+        lock_leave(&l->interlock, *s);
+        do
+            late = cycles32() - begin >= LOCK_SPIN_CYCLES;
+        while (!late && *(struct thread *volatile *)&l->owner == owner && runs(owner));
+        *s = lock_enter(&l->interlock);
+        taken = take(l, shared);
+    }
+    return taken;
+}
+
 static void sleep_until_granted(struct lock *l, struct lock_waiter *w, struct lock_attempt *attempt)
 {
-    LOCK_HOOK_MISS(&l->object, attempt);
     LOCK_HOOK_BLOCK(&l->object, attempt);
     while (!w->granted)
         thread_sleep(w, &l->interlock);
@@ -62,6 +88,17 @@ static void grant(struct lock_waiter *w)
 {
     w->granted = true;
     thread_wakeup_one(w);
+}
+
+static void queue_and_sleep(struct lock *l, bool shared, struct lock_attempt *attempt)
+{
+    struct lock_waiter w = {.thread = curhart->thread, .shared = shared};
+    if (l->first)
+        l->last->next = &w;
+    else
+        l->first = &w;
+    l->last = &w;
+    sleep_until_granted(l, &w, attempt);
 }
 
 /* Hands the lock, which has become freer, to those who may have it now. */
@@ -98,16 +135,12 @@ void lock_acquire(struct lock *l, unsigned how, struct lock_attempt attempt)
     bool shared = is_shared(l, how);
     crit_t s = lock_enter(&l->interlock);
     if (!take(l, shared)) {
-        struct lock_waiter w = {.thread = curhart->thread, .shared = shared};
-        if (l->owner == w.thread)
-            panic("%s %s: thread %s takes it again%s", kind(l), l->object.name, w.thread->name,
+        if (lock_write_held(l))
+            panic("%s %s: thread %s takes it again%s", kind(l), l->object.name, l->owner->name,
                   lock_places(&l->object));
-        if (l->first)
-            l->last->next = &w;
-        else
-            l->first = &w;
-        l->last = &w;
-        sleep_until_granted(l, &w, &attempt);
+        LOCK_HOOK_MISS(&l->object, &attempt);
+        if (!spin_and_take(l, shared, &s))
+            queue_and_sleep(l, shared, &attempt);
     }
     lock_leave(&l->interlock, s);
     LOCK_HOOK_ACQUIRED(&l->object, &attempt);
@@ -168,6 +201,7 @@ bool lock_upgrade(struct lock *l, unsigned how, struct lock_attempt attempt)
             give_way(l, &attempt, (uintptr_t)__builtin_return_address(0));
         } else {
             l->upgrader = &w;
+            LOCK_HOOK_MISS(&l->object, &attempt);
             sleep_until_granted(l, &w, &attempt);
         }
     }

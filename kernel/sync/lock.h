@@ -7,9 +7,10 @@
  *   DEFINE_MUTEX(mount_table_lock, "mount table");      or DEFINE_RW_LOCK(...)
  *   lock_read(&mount_table_lock); ... lock_done(&mount_table_lock);     a mutex is taken alone here
  *
- * Order: whoever waits gets the lock in the order in which he asked, and is handed it by the one that lets go. Readers
- * that stand next to each other get it together; a reader does not pass a writer that waits, so neither starves. Only
- * a reader that wants the lock alone passes all who wait: they wait for him.
+ * Order: whoever waits gets the lock in the order in which he asked, and is handed it by the one that lets go (who
+ * finds the owner running on another hart stays awake for LOCK_SPIN_CYCLES first, and has no place in the queue
+ * until then). Readers that stand next to each other get it together; a reader does not pass a writer that waits, so
+ * neither starves. Only a reader that wants the lock alone passes all who wait: they wait for him.
  *
  * Locking: the interlock, a simple lock, guards all that follows it; it is held for a few instructions at a time,
  * never by a thread that waits. It is taken below every simple lock but the scheduler's.

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "arch/hart.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
 #include "lib/printf.h"
 #include "lib/symbols.h"
 
@@ -234,14 +236,14 @@ static void print_result(const struct lock_class *class, const char *kind, const
             (unsigned long)c->hold.min, (unsigned long)c->hold.max, (unsigned long long)c->hold.total);
 }
 
-void lock_stats_print_results(void)
+void lock_stats_print_results(bool sites)
 {
     for (const struct lock_class *class = lock_classes; class < lock_classes_end; class++) {
         struct counts c = class_counts(class);
         if (c.attempts || c.hold.count)
             print_result(class, "lockstat", "", &c);
     }
-    for (unsigned i = 0; i < LOCK_SITES; i++) {
+    for (unsigned i = 0; i < LOCK_SITES && sites; i++) {
         const struct site *s = &snapshot.site[i];
         char where[40], words[80];
         if (!s->pc)
@@ -251,5 +253,18 @@ void lock_stats_print_results(void)
         print_result(s->class, "lockstat_site", words, &s->counts);
     }
     print_lost();
+}
+
+void lock_stats_report(void)
+{
+    char text[12];
+    const char *what = bootargs_string("lockstat", text, sizeof text, "classes");
+    bool sites = !strcmp(what, "sites");
+    if (!strcmp(what, "none"))
+        return;
+    if (!sites && strcmp(what, "classes"))
+        panic("boot argument lockstat=%s: give classes, sites or none", what);
+    lock_stats_snapshot();
+    lock_stats_print_results(sites);
 }
 #endif

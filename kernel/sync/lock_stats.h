@@ -23,6 +23,8 @@
 #ifndef SYNC_LOCK_STATS_H
 #define SYNC_LOCK_STATS_H
 
+#include <stdbool.h>
+
 #include "sync/lock_class.h"
 
 #define LOCK_SITES 256 /* pairs of site and class that a hart can count; what is beyond is counted as lost */
@@ -42,7 +44,10 @@ void lock_stats_clear(void);
 void lock_stats_snapshot(void);
 void lock_stats_print_classes(void); /* tables, for people */
 void lock_stats_print_sites(void);
-void lock_stats_print_results(void); /* @lockstat and @lockstat_site lines */
+void lock_stats_print_results(bool sites); /* @lockstat lines, and those of the sites */
+
+/* At the end of a run: results as the boot argument lockstat=classes|sites|none says; classes if it is not there. */
+void lock_stats_report(void);
 #else
 #define LOCK_COUNTS_NOTHING(event)                                                            \
     static inline void lock_count_##event(const struct lock_object *o, uintptr_t site)       \
