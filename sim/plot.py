@@ -11,6 +11,7 @@ from sim import record
 
 SIZE_INCHES = (7.2, 4.5)
 DPI = 120
+MOST_TICKS = 8          # as many different x, such as numbers of harts, are each given a tick
 
 
 @dataclass
@@ -56,6 +57,8 @@ class Plot:
             axes.set(title=self.title, xlabel=self.x, ylabel=self.y)
             if self.log_x:
                 axes.set_xscale("symlog", linthresh=1)
+            elif len(xs := sorted({x for points in self.series.values() for x, _ in points})) <= MOST_TICKS:
+                axes.set_xticks(xs)
             if self.log_y:
                 axes.set_yscale("log")
             else:

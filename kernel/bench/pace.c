@@ -4,7 +4,7 @@
 #include "arch/csr.h"
 #include "sched/sched.h"
 
-#define START_DELAY 20000 /* cycles, in which every thread has come to wait */
+#define START_DELAY 8000 /* cycles, in which every thread has come to wait */
 #define CALIBRATION_TURNS 1000
 
 uint32_t pace_cycles_of_16_turns = 16;

@@ -13,12 +13,17 @@
  * handover      cycles from just before the release to just behind the acquisition there: mean, least, most
  * wait          cycles from asking to having: mean, and the longest of all: how badly a hart may starve
  *
+ * Last, on several harts, what those who wait cost the one who works: a section that reads `lines` lines of memory that are
+ * not in its cache, in cycles, when nobody else wants the lock and when all do:
+ *
+ *   @spinlocks_memory algorithm=... harts=... lines=... alone=... held=...
+ *
  * Interrupts stay out of the window. What the harts note goes to memory outside the section; the section itself
  * stores one word, a counter, which also proves that harts exclude each other. The caches are direct-mapped: code that
  * counts lies in one function, and the window is divided among several places of the lock, so that no place decides
  * that shares its line of the cache with something else.
  *
- * Boot arguments: section (0,100,400), pause (100), window (40000), seed.
+ * Boot arguments: section (0,100,400), pause (100), window (40000), lines (10), seed.
  */
 #include <stdlib.h>
 
@@ -35,6 +40,7 @@
 #define MOST_WINDOW (LOG_ENTRIES * LEAST_CYCLES)
 #define PLACES 4
 #define LINES_APART 17
+#define MEMORY_LINES 128
 
 struct acquisition {
     uint32_t hart, asked, got, released; /* cycles */
@@ -46,15 +52,27 @@ static struct line {
 } __attribute__((aligned(64))) lines[PLACES][LINES_APART];
 static volatile uint32_t acquisitions __attribute__((aligned(64)));
 
-static uint32_t section, pause, window;
+static struct {
+    volatile uint32_t word;
+} __attribute__((aligned(64))) memory[MAX_HARTS][MEMORY_LINES];
+
+static uint32_t next_line[MAX_HARTS];
+static uint32_t section, pause, window, lines_read;
 static unsigned place;
+
+/* Reads the next lines of the hart's memory, which is twice as large as its cache. */
+static inline void read_lines(unsigned h, uint32_t *at)
+{
+    for (uint32_t n = lines_read; n; n--)
+        (void)memory[h][++*at % MEMORY_LINES].word;
+}
 
 static void __attribute__((noinline, aligned(64))) worker(unsigned h)
 {
     struct random r = random_from(run_seed, h + MAX_HARTS * place);
     struct spin *s = &lines[place][0].spin;
     crit_t saved = crit_sec_enter(SPL_HIGH);
-    uint32_t begin = cycles32(), asked;
+    uint32_t begin = cycles32(), asked, line = next_line[h];
     while ((asked = cycles32()) - begin < window / PLACES) {
         spin_place_t queue;
         if (!spin_take(s, &queue))
@@ -62,11 +80,13 @@ static void __attribute__((noinline, aligned(64))) worker(unsigned h)
         uint32_t got = cycles32();
         uint32_t n = acquisitions++;
         pace(section);
+        read_lines(h, &line);
         uint32_t released = cycles32();
         spin_release(s);
         log[n] = (struct acquisition){h, asked, got, released};
         pace(pause / 2 + random_below(&r, pause + 1));
     }
+    next_line[h] = line;
     crit_sec_leave(saved);
 }
 
@@ -114,6 +134,23 @@ static void report(void)
             (unsigned long)wait_max);
 }
 
+static void compete(unsigned count)
+{
+    acquisitions = 0;
+    for (place = 0; place < PLACES; place++)
+        pace_on_harts(count, worker);
+}
+
+/* Thousandths of cycles that a section took on the mean. */
+static uint32_t mean_held(unsigned count)
+{
+    uint64_t sum = 0;
+    compete(count);
+    for (uint32_t n = 0; n < acquisitions; n++)
+        sum += log[n].released - log[n].got;
+    return (uint32_t)(sum * 1000 / acquisitions);
+}
+
 static int spinlocks(void)
 {
     char list[64];
@@ -129,10 +166,16 @@ static int spinlocks(void)
             panic("boot argument section=%s: give numbers up to the window's %lu, with commas between", list,
                   (unsigned long)window);
         at = *end ? end + 1 : end;
-        acquisitions = 0;
-        for (place = 0; place < PLACES; place++)
-            pace_on_harts(hart_count, worker);
+        compete(hart_count);
         report();
+    }
+    if (hart_count > 1) {
+        section = 0;
+        lines_read = bootargs_number("lines", 10, MEMORY_LINES);
+        uint32_t alone = mean_held(1), held = mean_held(hart_count);
+        kprintf("@spinlocks_memory algorithm=" SPINLOCK_NAME " harts=%u lines=%lu alone=" THOUSANDTHS " held=" THOUSANDTHS
+                "\n", hart_count, (unsigned long)lines_read, SPLIT(alone), SPLIT(held));
+        lines_read = 0;
     }
     return 0;
 }

@@ -25,6 +25,8 @@ def summarise(experiment, records):
         "contended": [{"algorithm": line["algorithm"], "harts": line["harts"], "section": line["section"],
                        "window": line["window"], **{name: line[name] for name in FIGURES}}
                       for made in contended for line in made["run"]["results"]["spinlocks"]],
+        "disturbed": [{name: line[name] for name in ("algorithm", "harts", "lines", "alone", "held")}
+                      for made in contended for line in made["run"]["results"].get("spinlocks_memory", [])],
     }
 
 
@@ -73,7 +75,7 @@ def sections(summary):
 def tables(summary):
     """The report's tables, in order."""
     made = [uncontended_table(summary), throughput_table(summary), handover_table(summary)]
-    made += [fairness_table(summary), detail_table(summary)]
+    made += [fairness_table(summary), disturbed_table(summary), detail_table(summary)]
     return [table for table in made if table and table.rows]
 
 
@@ -134,6 +136,15 @@ def fairness_table(summary):
                  ["algorithm", "section", "Jain's index", "least", "most", "longest wait"], rows,
                  ["Jain's index is 1 where all harts get the lock equally often; least, most: acquisitions of the hart "
                   "that gets fewest and most; waits in cycles."])
+
+
+def disturbed_table(summary):
+    """What those who wait cost the one who works, where its section needs memory."""
+    rows = [[row["algorithm"], row["harts"], f"{row['alone']:.1f}", f"{row['held']:.1f}",
+             f"{100 * (row['held'] / row['alone'] - 1):.1f}"] for row in summary["disturbed"]]
+    lines = summary["disturbed"][0]["lines"] if summary["disturbed"] else 0
+    return Table(f"Disturbance: cycles of a section that reads {lines} lines of memory",
+                 ["algorithm", "harts", "nobody waits", "all others wait", "longer by %"], rows)
 
 
 def detail_table(summary):

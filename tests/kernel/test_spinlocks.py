@@ -9,7 +9,7 @@ from tests.kernel.machine import MAX_CYCLES, boot
 ALGORITHMS = OPTIONS["spinlock"]
 ROUNDS = {1: 12, 2: 12, 4: 10}
 SEEDS = {1: (1,), 2: (1, 2), 4: (1, 2)}     # simulating more harts takes longer
-SCHEMES = ("spl-optim", "cli-pessim", "spl-pessim", "cli-optim", "cli-spl-pessim")
+SYNC = dict(zip(ALGORITHMS, ("spl-optim", "cli-pessim", "spl-pessim", "cli-optim", "cli-spl-pessim"), strict=True))
 
 
 def stress(folder, harts, seed, spinlock, sync="spl-optim", rounds=None, max_cycles=MAX_CYCLES):
@@ -23,7 +23,7 @@ def stress(folder, harts, seed, spinlock, sync="spl-optim", rounds=None, max_cyc
 @pytest.mark.parametrize("harts", (1, 2, 4))
 def test_algorithm_under_stress(tmp_path, harts, spinlock):
     for seed in SEEDS[harts]:
-        run = stress(tmp_path / str(seed), harts, seed, spinlock, SCHEMES[ALGORITHMS.index(spinlock)])
+        run = stress(tmp_path / str(seed), harts, seed, spinlock, SYNC[spinlock])
         assert run.status == 0, f"seed {seed}: {run.report()}"
         result = run.result("test")
         assert result["algorithm"] == spinlock and result["updates"] > 10 * harts
@@ -40,7 +40,7 @@ def test_wrong_algorithm_is_caught(tmp_path, wrong, harts):
 @pytest.mark.parametrize("spinlock", ALGORITHMS)
 def test_misuse_is_caught(tmp_path, spinlock):
     """The owner is known whatever the algorithm, so that taking a lock twice ends in a message, not in a hang."""
-    run = boot(tmp_path, 1, "spl-pessim", "run=test-relock", options={"spinlock": spinlock})
+    run = boot(tmp_path, 1, SYNC[spinlock], "run=test-relock", options={"spinlock": spinlock})
     assert run.status == 1 and "simple lock taken twice: hart 0 takes it again" in run.console, run.report()
 
 
@@ -57,12 +57,10 @@ def test_uncontended_cost_beside_the_floor(tmp_path):
 
 def test_hand_over_and_fairness(tmp_path):
     """A queue lock is fair; no hand-over is faster than one transfer of a line."""
-    floor = boot(tmp_path / "floor", 2, "spl-optim", "run=line-transfer hz=0 transfers=100")
-    assert floor.status == 0, floor.report()
-    transfer = floor.result("line_transfer")["cycles"]
-    run = boot(tmp_path / "mcs", 2, "spl-optim", "run=spinlocks hz=0 section=100 window=20000",
+    run = boot(tmp_path, 2, SYNC["mcs"], "run=spinlocks hz=0 section=100 window=20000 transfers=100",
                options={"spinlock": "mcs"})
     assert run.status == 0, run.report()
+    transfer = run.result("line_transfer")["cycles"]
     result = run.result("spinlocks")
     assert result["handovers"] > 20 and result["handover_min"] >= transfer > 30
     assert result["most"] - result["least"] <= 1 and result["jain"] > 0.99

@@ -13,7 +13,8 @@ def contended(algorithm, harts, scale):
               "handover": scale * harts, "handover_min": 80, "handover_max": 200, "wait": 300.5, "wait_max": 900}
              for section in (0, 100)]
     transfers = [{"to": to + 1, "cycles": cycles} for to, cycles in enumerate(TRANSFER.get(harts, ()))]
-    results = {"spinlocks": lines} | ({"line_transfer": transfers} if transfers else {})
+    memory = {"algorithm": algorithm, "harts": harts, "lines": 10, "alone": 400.0, "held": 400.0 + 10 * harts}
+    results = {"spinlocks": lines} | ({"line_transfer": transfers, "spinlocks_memory": [memory]} if transfers else {})
     return {"kind": "contended", "harts": harts, "failure": None, "parameters": {"algorithm": algorithm},
             "run": {"results": results}}
 
@@ -59,6 +60,7 @@ def test_tables(summary):
     assert made["Hand-over"].rows[0] == ["floor: one transfer", "70.0", "71.0", "70.0", "71.0"]
     assert made["Hand-over"].rows[1] == ["ticket", "80.0", "160", "80.0", "160"]
     assert made["Throughput"].rows[0][1] == "5.00"
+    assert made["Disturbance"].rows[1] == ["ticket", 4, "400.0", "440.0", "10.0"]
     assert made["Fairness on 4 harts"].rows[0] == ["ticket", 0, "0.990", 9, 11, 900]
 
 
