@@ -11,7 +11,7 @@ MACHINES = [(harts, sync) for harts in (1, 2) for sync in SCHEMES] + [(4, "spl-o
 
 
 @pytest.mark.parametrize("harts, sync", MACHINES)
-@pytest.mark.parametrize("test", ("event", "ithread"))
+@pytest.mark.parametrize("test", ("event", "ithread", "designated"))
 def test_under_each_scheme(tmp_path, test, harts, sync):
     """Another condition and another seed for each, so that all together cover what one run each cannot."""
     seed = 1 + SCHEMES.index(sync) + harts
