@@ -16,6 +16,7 @@ def summarise(experiment, records):
     return {
         "experiment": experiment["experiment"],
         "settings": experiment["settings"],
+        "notes": experiment["notes"],
         "clock_hz": experiment["clock_hz"],
         "asked": len(experiment["runs"]),
         "finished": len(records),
