@@ -16,7 +16,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define HART_SOURCES 32 /* of the PIC */
+
 struct thread;
+
+/* What a source calls; one that has no handler calls a function that panics. */
+struct intr_vector {
+    void (*fn)(void *arg);
+    void *arg;
+};
 
 struct hart {
     uint32_t tls[4];          /* the C library's errno: thread-local storage starts at tp */
@@ -44,6 +52,9 @@ struct hart {
     /* debugger */
     uint32_t debug_polls;         /* there is a debugger: a loop that waits for another hart calls debug_poll */
     volatile uint32_t debug_stop; /* the debugger stops all harts */
+    /* interrupts: the same on every hart, written by intr_establish before the source is enabled; here, because nothing of
+     * the way to a handler may evict what the way needs next */
+    struct intr_vector vector[HART_SOURCES];
     /* spin locks: the algorithm's nodes, next to what else a hart uses, so that neither evicts the other */
     uint8_t spin_space[HART_SPIN_SPACE] __attribute__((aligned(64)));
     /* user mode */

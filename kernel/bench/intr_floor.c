@@ -24,13 +24,14 @@
 #include "sched/sched.h"
 
 #define MOST_SAMPLES 200
-#define WARM_UP 4
+#define CACHE_LINE 64
+#define CACHE_LINES 64
 #define LONGEST_TURN 40 /* cycles of the interrupted loop: an interrupt takes more */
 
 void bare_trap(void);
 void bare_trap_stamped(void);
 
-INTR_PATH_DATA struct intr_vector bare_table[PIC_SOURCES];
+struct intr_vector bare_table[PIC_SOURCES];
 
 /* The code that runs from one interrupt to the next must evict nothing of the way that it measures. */
 #define BETWEEN_INTERRUPTS INTR_PATH __attribute__((noinline))
@@ -71,19 +72,26 @@ static BETWEEN_INTERRUPTS struct ways take_interrupt(uint32_t delay)
 
 static uint32_t trapped[MOST_SAMPLES], in[MOST_SAMPLES], back[MOST_SAMPLES];
 
+/* Where the stack lies decides what of it shares a line of the cache with what: so it is moved, over a whole cache. */
+static BETWEEN_INTERRUPTS struct ways take_with_stack_lower(uint32_t lines, uint32_t delay)
+{
+    uint8_t room[lines * CACHE_LINE + 1];
+    __asm__ volatile("" ::"r"(room)); /* it is there, though nobody uses it */
+    take_interrupt(delay); /* fills the caches */
+    return take_interrupt(delay);
+}
+
 /* `samples` interrupts through `vector`, each a cycle later in the loop than the last. */
 static BETWEEN_INTERRUPTS struct ways measure(void (*vector)(void), uint32_t samples)
 {
     uint32_t old = csr_read(mtvec);
     if (vector)
         csr_write(mtvec, vector);
-    for (uint32_t i = 0; i < samples + WARM_UP; i++) {
-        struct ways w = take_interrupt(400 + i);
-        if (i < WARM_UP)
-            continue;
-        trapped[i - WARM_UP] = w.trap;
-        in[i - WARM_UP] = w.in;
-        back[i - WARM_UP] = w.back;
+    for (uint32_t i = 0; i < samples; i++) {
+        struct ways w = take_with_stack_lower(i % CACHE_LINES, 400 + i);
+        trapped[i] = w.trap;
+        in[i] = w.in;
+        back[i] = w.back;
     }
     csr_write(mtvec, old);
     return (struct ways){quantile(trapped, samples, 50), quantile(in, samples, 50), quantile(back, samples, 50)};
@@ -97,7 +105,7 @@ static unsigned long hundredths(uint32_t a, uint32_t b)
 static void floor_thread(void *result)
 {
     unsigned source = PIC_SOURCE_TIMER(curhart->id);
-    uint32_t samples = bootargs_number("samples", 50, MOST_SAMPLES);
+    uint32_t samples = bootargs_number("samples", CACHE_LINES, MOST_SAMPLES);
     if (!samples || clock_hz())
         panic("run=intr-floor needs hz=0, the timer is what it measures with, and samples=1 to %u", MOST_SAMPLES);
     bare_table[source].fn = stamp_handler;

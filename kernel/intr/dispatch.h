@@ -12,18 +12,10 @@
 #include "intr/pic.h"
 #include "sync/probe.h"
 
-/* What a source calls; one that has no handler calls a function that panics. */
-struct intr_vector {
-    intr_fn *fn;
-    void *arg;
-};
-
-extern struct intr_vector intr_vector[PIC_SOURCES];
 extern uint32_t intr_counts[MAX_HARTS][PIC_SOURCES]; /* handled; each hart counts its own */
 
-/* What the way to the driver is made of (arch/kernel.ld). */
+/* The code of the way to the driver lies together (arch/kernel.ld). */
 #define INTR_PATH __attribute__((section(".text.trap")))
-#define INTR_PATH_DATA __attribute__((section(".bss.trap")))
 
 /* An interrupt whose service has begun. */
 struct intr {
@@ -36,7 +28,8 @@ struct intr {
 static inline struct intr intr_begin(unsigned source)
 {
     curhart->intr_depth++;
-    return (struct intr){intr_vector[source].fn, intr_vector[source].arg, source};
+    const struct intr_vector *v = &curhart->vector[source];
+    return (struct intr){v->fn, v->arg, source};
 }
 
 static inline void intr_call(struct intr i)

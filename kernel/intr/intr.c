@@ -9,13 +9,20 @@
 #include "sched/sched.h"
 #include "sync/sync.h"
 
-INTR_PATH_DATA struct intr_vector intr_vector[PIC_SOURCES];
 uint32_t intr_counts[MAX_HARTS][PIC_SOURCES];
 
 static struct {
     const char *name; /* 0: it has no handler */
     unsigned hart;
 } owner[PIC_SOURCES];
+
+_Static_assert(HART_SOURCES == PIC_SOURCES, "hart.h");
+
+static void set_vector(unsigned source, intr_fn *fn, void *arg)
+{
+    for (unsigned h = 0; h < MAX_HARTS; h++)
+        harts[h].vector[source] = (struct intr_vector){fn, arg};
+}
 
 static void stray(void *arg)
 {
@@ -38,7 +45,7 @@ void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, in
         panic("intr_establish: source %u belongs to %s already", source, owner[source].name);
     owner[source].name = name;
     owner[source].hart = hart;
-    intr_vector[source] = (struct intr_vector){fn, arg};
+    set_vector(source, fn, arg);
     barrier();
     pic_configure(source, level, edge, hart);
     set_enabled(source, hart, true);
@@ -47,7 +54,7 @@ void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, in
 void intr_disestablish(unsigned source)
 {
     set_enabled(source, owner[source].hart, false);
-    intr_vector[source] = (struct intr_vector){stray, (void *)(uintptr_t)source};
+    set_vector(source, stray, (void *)(uintptr_t)source);
     owner[source].name = 0;
 }
 
@@ -87,7 +94,7 @@ static void ipi(void *arg)
 void intr_init(void)
 {
     for (unsigned source = 0; source < PIC_SOURCES; source++)
-        intr_vector[source] = (struct intr_vector){stray, (void *)(uintptr_t)source};
+        set_vector(source, stray, (void *)(uintptr_t)source);
 }
 
 void intr_init_hart(void)

@@ -58,7 +58,7 @@ static void queue_interrupt(struct claim c, struct frame *frame)
 }
 
 /* Interrupts are off; the flag keeps sections inside the handler from replaying or enabling anything. */
-static void handle_with_flag(unsigned source)
+static inline void handle_with_flag(unsigned source)
 {
     curhart->level = 1;
     intr_handle(intr_begin(source));

@@ -97,12 +97,11 @@ static inline void interrupt_handler(struct frame *frame)
     (void)frame;
     unsigned saved = curhart->level;
     struct claim c = pic_claim();
-    if (unlikely(c.none)) {
-        curhart->spurious++;
-        return;
-    }
-    if (c.priority <= saved) {
-        queue_interrupt(c);
+    if (unlikely(c.priority <= saved)) { /* so it is too when there is nothing: that has priority 0 */
+        if (c.none)
+            curhart->spurious++;
+        else
+            queue_interrupt(c);
         return;
     }
     struct intr intr = intr_begin(c.source);

@@ -52,18 +52,17 @@ void crit_sec_replay(unsigned level)
 static inline void interrupt_handler(struct frame *frame)
 {
     (void)frame;
-    struct claim c = pic_claim();
-    if (unlikely(c.none)) {
-        curhart->spurious++;
-        return;
-    }
-    struct intr intr = intr_begin(c.source);
     unsigned saved = curhart->level;
+    struct claim c = pic_claim();
     unsigned new = c.priority;
-    if (unlikely(new < saved)) {
-        barrier(); /* or the compiler makes the other case the one that jumps */
+    if (unlikely(new <= saved)) { /* so it is too when there is nothing: that has priority 0 */
+        if (c.none) {
+            curhart->spurious++;
+            return;
+        }
         new = saved;
     }
+    struct intr intr = intr_begin(c.source);
     curhart->level = new;
     pic_set_level(new);
     intr_handle_nested(intr);

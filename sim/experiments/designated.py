@@ -46,11 +46,12 @@ def tables(summary):
              row["designated"]["woken"]] for row in ordered(summary)]
     notes = ["An operation is `parallel` cycles of its own and an update of `lines` cache lines that all share. "
              "ops: operations in a million cycles; gain: how much sooner all are done than under the lock; "
-             "caller: cycles for which the update keeps whoever wants it from going on, median (longest). Every hart has a client, the "
+             "caller: cycles for which the update keeps whoever wants it from going on, median (longest). "
+             "Every hart has a client, the "
              "designated one too: there each packet costs two thread switches unless the hart is busy with packets."]
     return [Table("Packets for a designated hart beside one global lock",
-                  ["scheme", "lines", "parallel", "harts", "ops, lock", "ops, desig.", "gain", "caller, lock", "caller, desig.",
-                   "woken"], rows, notes)]
+                  ["scheme", "lines", "parallel", "harts", "ops, lock", "ops, desig.", "gain", "caller, lock",
+                   "caller, desig.", "woken"], rows, notes)]
 
 
 def plots(summary):

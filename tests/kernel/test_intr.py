@@ -22,7 +22,7 @@ def test_under_each_scheme(tmp_path, test, harts, sync):
 
 @pytest.mark.parametrize("harts, sync", [(1, sync) for sync in SCHEMES] + [(2, "spl-optim"), (4, "cli-pessim")])
 def test_entry_takes_at_most_twice_the_bare_trap(tmp_path, harts, sync):
-    run = boot(tmp_path, harts, sync, "run=intr-floor hz=0 samples=20")
+    run = boot(tmp_path, harts, sync, "run=intr-floor hz=0 samples=64")
     assert run.status == 0, run.report()
     result = run.result("intr_floor")
     assert result["trap"] < result["bare"] < result["kernel"]
@@ -35,7 +35,7 @@ def test_entry_grows_by_the_accesses_it_makes(tmp_path):
     cost = {}
     for latency in (0, 100):
         run = boot(tmp_path / str(latency), 1, "spl-pessim",
-                   f"run=intr-floor hz=0 samples=10 pic.read={latency} pic.write={latency}")
+                   f"run=intr-floor hz=0 samples=20 pic.read={latency} pic.write={latency}")
         cost[latency] = run.result("intr_floor")
     assert cost[100]["bare"] - cost[0]["bare"] == pytest.approx(100, abs=4)
     assert cost[100]["kernel"] - cost[0]["kernel"] == pytest.approx(200, abs=8)
