@@ -58,6 +58,7 @@ struct hart {
     /* spin locks: the algorithm's nodes, next to what else a hart uses, so that neither evicts the other */
     uint8_t spin_space[HART_SPIN_SPACE] __attribute__((aligned(64)));
     /* user mode */
+    uint32_t system_calls;    /* made by threads of processes */
     uint32_t space;           /* (i) serial number of the address space in satp (vm/mmu.h) */
 };
 

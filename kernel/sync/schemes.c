@@ -18,13 +18,10 @@ void crit_sec_leave_slow(crit_t saved)
     sched_preempt_at_base(saved);
 }
 
-/* Again from the start after a preemption: whoever had the hart may have left something queued, and that woken somebody. */
 void intr_return_to_base(void)
 {
-    while (curhart->pending || curhart->resched) {
-        if (curhart->pending)
-            crit_sec_replay(SPL_NONE);
-        if (curhart->resched)
-            sched_preempt_from_interrupt();
-    }
+    if (curhart->pending)
+        crit_sec_replay(SPL_NONE);
+    if (curhart->resched)
+        sched_preempt_from_interrupt();
 }

@@ -4,7 +4,6 @@
 #include "dev/clock.h"
 #include "intr/softint.h"
 #include "sched/timeout.h"
-#include "sync/event.h"
 #include "test/test.h"
 
 DEFINE_SIMPLE_LOCK(lock, "test threads", SPL_TTY);
@@ -76,62 +75,6 @@ static void stop_them(void *arg)
 {
     (void)arg;
     stop = true;
-}
-
-/*
- * A thread that an interrupt preempted gets the hart back from one that went to sleep in a section, with an interrupt held
- * back there: that interrupt's handler runs on the way out of the preemption, and the thread it wakes runs at once.
- */
-DEFINE_EVENT(late_news, "test late news", SPL_TTY);
-DEFINE_SIMPLE_LOCK(sleeper_lock, "test sleeper", SPL_TTY);
-static volatile bool sleeper_done;
-static volatile uint32_t slept_at, woken_at;
-
-static void post_late_news(void *arg)
-{
-    (void)arg;
-    event_post(&late_news);
-}
-
-static void wait_for_late_news(void *arg)
-{
-    (void)arg;
-    event_take(&late_news);
-    woken_at = cycles32();
-    crit_t s = lock_enter(&sleeper_lock);
-    sleeper_done = stop = true;
-    lock_leave(&sleeper_lock, s);
-    thread_wakeup((void *)&sleeper_done);
-}
-
-static void sleep_on_an_interrupt(void *arg)
-{
-    (void)arg;
-    thread_delay(2); /* the spinning thread gets the hart, and is preempted when this is over */
-    crit_t s = lock_enter(&sleeper_lock);
-    pic_raise(1u << test_source(curhart->id, 1));
-    test_spin(test_settle_cycles(1));
-    slept_at = cycles32();
-    while (!sleeper_done)
-        thread_sleep((void *)&sleeper_done, &sleeper_lock);
-    lock_leave(&sleeper_lock, s);
-}
-
-static void late_preemption(void *arg)
-{
-    static unsigned stopped;
-    int h = (int)curhart->id;
-    (void)arg;
-    stop = sleeper_done = false;
-    struct thread *t[3] = {thread_create(wait_for_late_news, 0, PRI_NORMAL - 2, h, "urgent"),
-                           thread_create(sleep_on_an_interrupt, 0, PRI_NORMAL - 1, h, "sleeper"),
-                           thread_create(spin_until_stopped, &stopped, PRI_NORMAL + 1, h, "spin")};
-    for (unsigned i = 0; i < 3; i++)
-        thread_join(t[i]);
-    uint32_t took = woken_at - slept_at, most = CLOCK_HZ / clock_hz() * 2 / 5; /* the next tick would wake it too */
-    if (took > most)
-        panic("hart %d: the thread woken late ran after %lu cycles, at most %lu are due", h, (unsigned long)took,
-              (unsigned long)most);
 }
 
 /* Equal threads share a hart by time slices: the last of three gets its turn though the first two never yield. */
@@ -213,12 +156,9 @@ static int threads_test(void)
 {
     test_sleep_wakeup();
     softint_establish(SPL_SOFTNET, soft, 0);
-    test_establish(post_late_news);
     for (unsigned h = 0; h < hart_count; h++) {
         thread_join(thread_create(preemption, 0, PRI_NORMAL, (int)h, "test"));
         thread_join(thread_create(softints, 0, PRI_NORMAL, (int)h, "test"));
-        if (h < test_harts())
-            thread_join(thread_create(late_preemption, 0, PRI_NORMAL, (int)h, "test"));
     }
     test_slices();
     test_delay();

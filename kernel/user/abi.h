@@ -46,7 +46,7 @@
 
 /* A process starts with sp on argc, behind which are argv's pointers and a 0; a0 = argc, a1 = argv. */
 #define USER_STACK_TOP 0x3ffff000
-#define USER_STACK_SIZE 16384
+#define USER_STACK_SIZE 8192
 #define USER_ARGUMENTS_MOST 1024 /* bytes of argv's strings together, with their final 0s */
 #define USER_ARGUMENT_COUNT 16
 #define USER_NAME_SIZE 32 /* of a program, with the final 0 */

@@ -15,6 +15,7 @@ void pages_init(uint32_t from, uint32_t to)
 {
     next = (from + PAGE_MASK) & ~PAGE_MASK;
     end = to & ~PAGE_MASK;
+    first = count = 0;
 }
 
 static uint32_t take(void)

@@ -11,7 +11,7 @@
 #define PAGE_SIZE 4096u
 #define PAGE_MASK (PAGE_SIZE - 1)
 
-/* Hand out the whole pages of [begin, end). Once, by hart 0. */
+/* Hand out the whole pages of [begin, end), and no other. By hart 0, before anybody takes one. */
 void pages_init(uint32_t begin, uint32_t end);
 
 uint32_t page_alloc(void); /* a page filled with 0, or 0 when none is left */

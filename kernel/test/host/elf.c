@@ -1,0 +1,135 @@
+/* The loader of programs, with files that are damaged in every byte. Sources: user/elf.c vm/space.c vm/page.c sync/simple_lock.c. */
+#include "user/elf.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/random.h"
+#include "test/host/host.h"
+
+#define PAGES 64
+#define BASE 0x40000000u
+#define TEXT 0x00010000u
+#define DATA 0x00012000u
+
+static uint8_t memory[PAGES * PAGE_SIZE] __attribute__((aligned(4096)));
+
+void *page_pointer(uint32_t address)
+{
+    CHECK(address >= BASE && address < BASE + sizeof memory);
+    return memory + (address - BASE);
+}
+
+struct segment {
+    uint32_t type, at, address, physical, in_file, in_memory, flags, align;
+};
+
+/* A program with a page of text and data that is longer in memory than in the file. */
+static struct file {
+    uint8_t identification[16];
+    uint16_t type, machine;
+    uint32_t version, entry, segments_at, sections_at, flags;
+    uint16_t size, segment_size, segments, section_size, sections, section_names;
+    struct segment segment[2];
+    char text[8], data[8];
+} sound = {
+    "\177ELF\1\1\1", 2, 243, 1, TEXT + 4, offsetof(struct file, segment), 0, 0, 52, sizeof(struct segment), 2, 0, 0, 0,
+    {{1, offsetof(struct file, text), TEXT, TEXT, 8, 8, 5, 4096},
+     {1, offsetof(struct file, data), DATA, DATA, 8, PAGE_SIZE + 1, 6, 4096}},
+    "text...", "data...",
+};
+
+static struct space space;
+static struct elf_program program;
+
+static int load(const void *file, uint32_t size)
+{
+    pages_init(BASE, BASE + sizeof memory);
+    CHECK(space_init(&space));
+    return elf_load(&space, file, size, &program);
+}
+
+HOST_TEST(a_sound_program_is_loaded)
+{
+    char text[8];
+    CHECK_EQUAL(load(&sound, sizeof sound), 0);
+    CHECK_EQUAL(program.entry, TEXT + 4);
+    CHECK_EQUAL(program.end, DATA + 2 * PAGE_SIZE);
+    CHECK_EQUAL(space_copy_in(&space, text, TEXT, 8), 0);
+    CHECK_TEXT(text, "text...");
+    CHECK_EQUAL(space_copy_in(&space, text, DATA, 8), 0);
+    CHECK_TEXT(text, "data...");
+    CHECK_EQUAL(space_copy_in(&space, text, DATA + PAGE_SIZE, 1), 0);
+    CHECK_EQUAL(text[0], 0);
+    CHECK(space_lookup(&space, TEXT, PAGE_EXECUTE) && !space_lookup(&space, TEXT, PAGE_WRITE));
+    CHECK(space_lookup(&space, DATA, PAGE_WRITE) && !space_lookup(&space, DATA, PAGE_EXECUTE));
+}
+
+/* What is wrong in each, and nothing else is. */
+static const struct {
+    const char *what;
+    uint16_t at, size;
+    uint32_t value;
+} wrong[] = {
+    {"magic", 0, 1, 0x7e},
+    {"64 bits", 4, 1, 2},
+    {"big-endian", 5, 1, 2},
+    {"a library", offsetof(struct file, type), 2, 3},
+    {"another machine", offsetof(struct file, machine), 2, 3},
+    {"segments outside", offsetof(struct file, segments_at), 4, 0xfffffff0},
+    {"segments' size", offsetof(struct file, segment_size), 2, 31},
+    {"too many segments", offsetof(struct file, segments), 2, 0xffff},
+    {"an entry that is no code", offsetof(struct file, entry), 4, DATA},
+    {"an entry that is nowhere", offsetof(struct file, entry), 4, 0},
+    {"file outside", offsetof(struct file, segment[0].at), 4, 0xfffffffc},
+    {"file too long", offsetof(struct file, segment[1].in_file), 4, 9},
+    {"more in the file than in memory", offsetof(struct file, segment[0].in_memory), 4, 7},
+    {"memory beyond user mode's", offsetof(struct file, segment[1].in_memory), 4, SPACE_END},
+    {"memory around the end", offsetof(struct file, segment[1].in_memory), 4, 0xffffffff},
+    {"the null page", offsetof(struct file, segment[1].address), 4, 0},
+    {"the kernel", offsetof(struct file, segment[1].address), 4, BASE},
+    {"a page twice", offsetof(struct file, segment[1].address), 4, TEXT + 64},
+    {"code that can be written", offsetof(struct file, segment[0].flags), 4, 7},
+    {"code that cannot be read", offsetof(struct file, segment[0].flags), 4, 1},
+};
+
+HOST_TEST(a_wrong_program_is_refused)
+{
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct file file = sound;
+        memcpy((char *)&file + wrong[i].at, &wrong[i].value, wrong[i].size);
+        int error = load(&file, sizeof file);
+        if (error != ENOEXEC)
+            host_failed(__FILE__, __LINE__, "%s gives %d", wrong[i].what, error);
+    }
+}
+
+/* In memory of just its size, so that the sanitizer sees a byte too far. */
+HOST_TEST(a_program_that_is_cut_short_is_refused)
+{
+    for (uint32_t size = 0; size < sizeof sound - 1; size++) {
+        void *file = memcpy(malloc(size + !size), &sound, size);
+        CHECK(load(file, size));
+        free(file);
+    }
+}
+
+HOST_TEST(damage_does_no_harm)
+{
+    struct random random = random_from(1, 0);
+    unsigned loaded = 0;
+    for (unsigned round = 0; round < 20000; round++) {
+        struct file *file = malloc(sizeof *file);
+        *file = sound;
+        for (unsigned i = 1 + random_below(&random, 3); i; i--)
+            ((uint8_t *)file)[random_below(&random, sizeof *file)] = (uint8_t)random_next(&random);
+        loaded += !load(file, sizeof *file);
+        uint32_t before = pages_free();
+        space_destroy(&space);
+        CHECK(pages_free() > before && pages_free() == PAGES);
+        free(file);
+    }
+    CHECK(loaded > 1000 && loaded < 19000);
+}

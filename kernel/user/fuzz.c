@@ -1,0 +1,51 @@
+/*
+ * run=test-user-fuzz: processes that make random system calls (user/programs/fuzz.c), `rounds` of them for each seed, several at
+ * a time. None takes the kernel down; all end, and leave no process, thread or page behind. user.pages= makes memory run out.
+ */
+#include <stdio.h>
+
+#include "init/run.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "user/run.h"
+
+#define AT_A_TIME 4
+#define CALLS "250"
+#define MILLISECONDS "40" /* after which a process ends, if it hangs */
+
+static int start(uint32_t seed)
+{
+    char number[12];
+    struct arguments arguments = {0};
+    snprintf(number, sizeof number, "%lu", (unsigned long)seed);
+    arguments_add(&arguments, "fuzz");
+    arguments_add(&arguments, number);
+    arguments_add(&arguments, CALLS);
+    arguments_add(&arguments, MILLISECONDS);
+    return process_spawn(0, "fuzz", &arguments, ANY_HART);
+}
+
+static uint32_t system_calls(void)
+{
+    uint32_t n = 0;
+    for (unsigned h = 0; h < hart_count; h++)
+        n += harts[h].system_calls;
+    return n;
+}
+
+static int fuzz(void)
+{
+    uint32_t rounds = bootargs_number("rounds", 1, 10000), pages = pages_free(), started = 0;
+    for (uint32_t round = 0; round < rounds; round++) {
+        for (uint32_t i = 0; i < AT_A_TIME; i++)
+            started += start(run_seed * 10000 + round * AT_A_TIME + i) > 0;
+        user_wait_for_all(0);
+        assert(process_none_left());
+        assert(pages_free() == pages);
+    }
+    kprintf("\n@test name=user-fuzz processes=%lu calls=%lu\n", (unsigned long)started, (unsigned long)system_calls());
+    return started != rounds * AT_A_TIME;
+}
+
+RUN("test-user-fuzz", "test: random system calls from processes", fuzz);

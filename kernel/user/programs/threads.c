@@ -1,0 +1,98 @@
+/*
+ * threads: threads of one process. A lock of theirs on a futex keeps their sums exact; a thread that never gives up the hart
+ * does not keep the others from running; one thread's exit ends those that spin and those that sleep.
+ * Prints @threads count=... waits=... ; the exit status is 0 if all is as it should be.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "user/lib/system.h"
+
+#define THREADS 4
+#define ROUNDS 60
+#define STACK 2048
+
+static volatile uint32_t lock; /* 0 free, 1 taken, 2 taken and somebody may sleep (Drepper, Futexes Are Tricky) */
+static volatile uint32_t count, waits, done, spins, stop;
+static uint8_t stack[THREADS + 2][STACK];
+
+static void take(void)
+{
+    uint32_t was = 0;
+    if (__atomic_compare_exchange_n(&lock, &was, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return;
+    while (__atomic_exchange_n(&lock, 2, __ATOMIC_ACQUIRE)) {
+        futex_wait(&lock, 2, 0);
+        __atomic_fetch_add(&waits, 1, __ATOMIC_RELAXED);
+    }
+}
+
+static void release(void)
+{
+    if (__atomic_exchange_n(&lock, 0, __ATOMIC_RELEASE) == 2)
+        futex_wake(&lock, 1);
+}
+
+static void counts(void *arg)
+{
+    (void)arg;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        take();
+        uint32_t seen = count;
+        if (i % 8 == 0)
+            yield(); /* the others come and find the lock taken */
+        count = seen + 1;
+        release();
+    }
+    __atomic_fetch_add(&done, 1, __ATOMIC_RELEASE);
+    futex_wake(&done, 1);
+}
+
+static void spin_until_stopped(void *arg)
+{
+    (void)arg;
+    while (!stop)
+        spins++;
+    __atomic_fetch_add(&done, 1, __ATOMIC_RELEASE);
+    futex_wake(&done, 1);
+}
+
+static void spin_for_ever(void *arg)
+{
+    (void)arg;
+    for (;;)
+        ;
+}
+
+static void sleep_for_ever(void *arg)
+{
+    (void)arg;
+    static volatile uint32_t never;
+    for (;;)
+        futex_wait(&never, 0, 0);
+}
+
+static void wait_until_done(uint32_t most)
+{
+    for (uint32_t n; (n = done) < most;)
+        futex_wait(&done, n, 0);
+}
+
+int main(void)
+{
+    for (unsigned i = 0; i < THREADS; i++)
+        if (thread_start(counts, 0, stack[i], STACK) < 0)
+            return 1;
+    wait_until_done(THREADS);
+    if (thread_start(spin_until_stopped, 0, stack[0], STACK) < 0)
+        return 2;
+    sleep_for(0, 3000000); /* longer than a time slice at 1000 Hz */
+    stop = 1;
+    wait_until_done(THREADS + 1);
+    printf("@threads count=%lu waits=%lu spins=%lu\n", (unsigned long)count, (unsigned long)waits, (unsigned long)spins);
+    if (thread_start(spin_for_ever, 0, stack[THREADS], STACK) < 0 ||
+        thread_start(sleep_for_ever, 0, stack[THREADS + 1], STACK) < 0)
+        return 3;
+    sleep_for(0, 1000000);
+    return count == THREADS * ROUNDS && waits && spins ? 0 : 4;
+}

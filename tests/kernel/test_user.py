@@ -1,0 +1,89 @@
+"""User mode: programs in address spaces of their own, system calls, and what happens to a program that misbehaves. The
+programs check themselves (kernel/user/programs/); under each scheme, as user mode is entered and left through it."""
+
+import pytest
+
+from sim.kernel import SCHEMES
+from tests.kernel.machine import boot, converse
+
+SCHEME_ON = dict(zip((1, 2, 4), ("spl-optim", "cli-optim", "spl-pessim"), strict=True))
+
+
+def run_program(folder, harts, sync, program, args="", more="", options=None):
+    run = boot(folder, harts, sync, f"run=user program={program} args={args} hz=1000 {more}", options=options)
+    assert "panic" not in run.console, run.report()
+    return run
+
+
+@pytest.mark.parametrize("harts", (1, 2, 4))
+def test_program_has_its_arguments_and_the_c_library(tmp_path, harts):
+    run = run_program(tmp_path, harts, SCHEME_ON[harts], "hello", "first,second")
+    assert run.status == 0, run.report()
+    assert "hello from hello, process 1 first second" in run.console
+
+
+def test_status_of_the_program_is_that_of_the_run(tmp_path):
+    run = run_program(tmp_path / "exit", 1, "spl-optim", "status", "7")
+    assert run.record["exit"]["code"] == 7, run.report()
+    run = run_program(tmp_path / "signal", 1, "spl-optim", "crash", "store-null")
+    assert run.record["exit"]["code"] == 128 + 11, run.report()
+    assert "crash, process 1: store page fault at pc " in run.console
+
+
+def test_unknown_program_lists_what_there_is(tmp_path):
+    run = run_program(tmp_path, 1, "spl-optim", "nonsense")
+    assert run.record["exit"]["code"] == 2, run.report()
+    assert "program=nonsense: there is no such program" in run.console and "program=hello" in run.console
+
+
+def test_system_calls_do_what_they_say(tmp_path):
+    run = run_program(tmp_path, 2, "cli-optim", "calls")
+    assert run.status == 0 and run.result("calls")["checks"] >= 86, run.report()
+
+
+def test_a_wild_access_ends_the_program_only(tmp_path):
+    run = run_program(tmp_path, 1, "cli-optim", "crashes")
+    assert run.status == 0 and run.result("crashes") == {"ways": 21, "wrong": 0}, run.report()
+
+
+@pytest.mark.parametrize("harts,sync", [(2, sync) for sync in SCHEMES] + [(1, "cli-pessim"), (4, "spl-optim")])
+def test_threads_of_a_process(tmp_path, harts, sync):
+    """Preemption in user mode, a lock on a futex, and an exit that ends threads in user mode on other harts."""
+    run = run_program(tmp_path, harts, sync, "threads")
+    assert run.status == 0, run.report()
+    assert run.result("threads")["count"] == 240
+
+
+def test_a_program_reads_the_console(tmp_path):
+    run = converse(tmp_path, 1, "spl-optim", "run=user program=echo hz=1000", ["tyy\bped"])
+    assert run.status == 0 and "read 6: typed\n" in run.console.replace("\r", ""), run.report()
+
+
+def test_a_process_ends_while_it_reads(tmp_path):
+    run = run_program(tmp_path, 2, "spl-optim", "echo", "leave")
+    assert run.record["exit"]["code"] == 3, run.report()
+
+
+def test_memory_that_runs_out_is_an_error(tmp_path):
+    run = run_program(tmp_path, 1, "spl-optim", "hog", more="user.pages=60")
+    assert run.status == 0, run.report()
+    result = run.result("hog")
+    assert 20 < result["pages"] < 60 and result["spawn"] == -12
+
+
+@pytest.mark.parametrize("sync,harts,seeds", (("spl-optim", 1, 2), ("cli-optim", 2, 1), ("cli-pessim", 2, 1),
+                                              ("spl-pessim", 4, 1), ("cli-spl-pessim", 1, 1)))
+def test_random_system_calls_do_no_harm(tmp_path, sync, harts, seeds):
+    for seed in range(1, seeds + 1):
+        run = boot(tmp_path / str(seed), harts, sync, "run=test-user-fuzz hz=8000 user.pages=150 ram.jitter=9", seed,
+                   options={"lock_debug": "1"} if seed == 1 else None)
+        assert run.status == 0, f"seed {seed}: {run.report()}"
+        assert run.result("test")["calls"] > 100
+
+
+@pytest.mark.parametrize("harts", (1, 2, 4))
+def test_system_call_costs(tmp_path, harts):
+    run = boot(tmp_path, harts, "spl-optim", "run=syscall-cost hz=0")
+    assert run.status == 0, run.report()
+    cost = run.result("syscall_cost")
+    assert 50 < cost["null"] < cost["yield"] < cost["thread_switch"] < cost["process_switch"] < cost["spawn"]
