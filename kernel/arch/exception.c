@@ -7,6 +7,7 @@
 #include "dev/clint.h"
 #include "intr/intr.h"
 #include "lib/panic.h"
+#include "sched/accounting.h"
 
 const char *exception_name(uint32_t cause)
 {
@@ -26,8 +27,11 @@ __attribute__((section(".unbreakable"))) void trap(uint32_t cause, struct frame 
         clint_clear_software(curhart->id); /* before anybody looks at what it was for */
     if (debug_trap(cause, frame))
         return;
-    if (cause & CAUSE_INTERRUPT)
+    if (cause & CAUSE_INTERRUPT) {
+        enum account was = account_switch(ACCOUNT_INTERRUPT);
         interrupt_other(cause);
-    else
+        account_switch(was);
+    } else {
         exception_panic(cause, frame);
+    }
 }

@@ -21,6 +21,7 @@
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
+#include "sched/accounting.h"
 #include "sched/sched.h"
 #include "sched/timeout.h"
 #include "user/process.h"
@@ -76,6 +77,9 @@ static void main_thread(void *arg)
     int code = run_named(bootargs_string("run", name, sizeof name, "hello"));
 #if LOCK_STATS
     lock_stats_report();
+#endif
+#if ACCOUNTING
+    accounting_print_results();
 #endif
     console_flush();
     debug_exit((uint32_t)code);

@@ -10,6 +10,7 @@
 #include "intr/ithread.h"
 #include "intr/pic.h"
 #include "lib/printf.h"
+#include "sched/accounting.h"
 #include "sched/sched.h"
 #include "sync/lock_held.h"
 #include "sync/lock_stats.h"
@@ -80,6 +81,15 @@ static void locks(void)
 #endif
 }
 
+static void accounting(void)
+{
+#if ACCOUNTING
+    accounting_show();
+#else
+    kprintf("accounting: this image keeps no account of its harts' time, build it with ACCOUNTING=1\n");
+#endif
+}
+
 /* Carries out a command; false when it is the last. */
 static bool command(unsigned words, char **word)
 {
@@ -101,11 +111,13 @@ static bool command(unsigned words, char **word)
         lockstat(words, word);
     else if (!strcmp(word[0], "locks"))
         locks();
+    else if (!strcmp(word[0], "accounting"))
+        accounting();
     else if (!strcmp(word[0], "run") && words > 1)
         kprintf("exit code %d\n", run_named(word[1]));
     else
         kprintf("harts | threads | interrupts | ithreads | latency READ [WRITE] | lockstat [sites | clear] | locks | "
-                "run NAME | exit\n");
+                "accounting | run NAME | exit\n");
     return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include "dev/trace.h"
 #include "lib/panic.h"
+#include "sched/accounting.h"
 #include "sched/runqueue.h"
 #include "sched/switch.h"
 #include "sync/lock_debug.h"
@@ -142,12 +143,14 @@ void sched_preempt_at_base(crit_t saved)
 /* ... or on the way out of the outermost interrupt, where interrupts are off on chip and must be off again. */
 void sched_preempt_from_interrupt(void)
 {
+    enum account was = account_switch(ACCOUNT_SYSTEM);
     crit_t s = crit_sec_enter(SPL_SCHED);
     if (CRIT_SWITCH_MIE)
         intr_enable();
     sched_lock_hart();
     reschedule();
     sched_switched();
+    account_switch(was);
     crit_sec_leave_masked(s);
 }
 
@@ -209,6 +212,7 @@ void sched_start_hart(void)
     curhart->priority = PRI_IDLE;
     curhart->online = 1;
     curhart->resched = 1; /* threads may be waiting already */
+    accounting_start_hart();
     trace(TRACE_THREAD_SWITCH, t->id);
     PROBE(THREAD_SWITCH); /* inside the section, as every thread switches */
     crit_sec_leave(s);
@@ -220,8 +224,12 @@ _Noreturn void sched_idle(void)
         sched_preempt_at_base(CRIT_BASE);
         /* WFI wakes for a pending interrupt though it is off, so one that comes before WFI is not slept through. */
         intr_disable();
+        enum account was = account_switch(ACCOUNT_IDLE);
+        PROBE(IDLE_BEGIN);
         if (!curhart->resched)
             __asm__ volatile("wfi" ::: "memory");
+        PROBE(IDLE_END);
+        account_switch(was);
         intr_enable();
     }
 }

@@ -3,17 +3,22 @@
 #include "intr/dispatch.h"
 #include "sync/sync.h"
 
+#include "sched/accounting.h"
 #include "sched/sched.h"
 
 /* Called by trap.S for every interrupt of the PIC, interrupts off on chip. */
 void INTR_PATH interrupt(struct frame *frame)
 {
+    enum account was = account_switch(ACCOUNT_INTERRUPT);
     interrupt_handler(frame);
+    account_switch(was);
 }
 
 void crit_sec_leave_slow(crit_t saved)
 {
+    enum account was = account_switch(ACCOUNT_INTERRUPT);
     crit_sec_replay(crit_level(saved));
+    account_switch(was);
     intr_enable();
     sched_preempt_at_base(saved);
 }

@@ -3,6 +3,7 @@
 #include "sync/simple_lock.h"
 
 #include "lib/panic.h"
+#include "sched/accounting.h"
 #include "sync/lock_debug.h"
 
 void simple_lock_contended(struct simple_lock *l, spin_place_t place, struct lock_attempt *attempt)
@@ -11,7 +12,9 @@ void simple_lock_contended(struct simple_lock *l, spin_place_t place, struct loc
         panic("simple lock %s: hart %u takes it again%s", l->object.name, (unsigned)curhart->id,
               lock_places(&l->object));
     LOCK_HOOK_MISS(&l->object, attempt);
+    enum account was = account_switch(ACCOUNT_SPINNING);
     spin_wait(&l->spin, place);
+    account_switch(was);
 }
 
 _Noreturn void simple_lock_not_held(struct simple_lock *l)
