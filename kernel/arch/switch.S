@@ -8,6 +8,9 @@
     .section .text
     .globl context_switch
 context_switch:
+    .pushsection .interlock.probes, "", @progbits
+    .word context_switch, PROBE_SWITCH_BEGIN
+    .popsection
     sw ra, 0(a0)
     sw sp, 4(a0)
     sw s0, 8(a0)

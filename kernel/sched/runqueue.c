@@ -38,10 +38,18 @@ static struct ready *ready_of(const struct thread *t)
     return t->bound == ANY_HART ? &queue_of((unsigned)t->hart)->any : &bound[t->bound];
 }
 
+/* The place of the lowest bit by a multiplication (Leiserson, Prokop and Randall 1998): the core has no such instruction. */
+static unsigned lowest_bit(uint32_t word)
+{
+    static const uint8_t place[32] = {0,  1,  28, 2,  29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4,  8,
+                                      31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6,  11, 5,  10, 9};
+    return place[(word & -word) * 0x077cb531u >> 27];
+}
+
 static unsigned first_level(const struct ready *r)
 {
     uint32_t levels = r->levels;
-    return levels ? (unsigned)__builtin_ctz(levels) : PRIORITIES;
+    return levels ? lowest_bit(levels) : PRIORITIES;
 }
 
 static void note_more(struct ready *r, unsigned level)
@@ -82,6 +90,7 @@ static struct thread *take_first(struct ready *r, unsigned level)
     if (!t->next)
         r->levels &= ~(1u << level);
     r->count--;
+    t->hart = (int)curhart->id;
     return t;
 }
 
@@ -115,7 +124,6 @@ static struct thread *steal(unsigned than, unsigned waiting)
     struct thread *t = 0;
     if (level < than || (level == than && level < PRIORITIES && q->any.count > waiting)) {
         t = take_first(&q->any, level);
-        t->hart = (int)curhart->id;
         curhart->stolen++;
     }
     simple_unlock(&q->lock);
@@ -126,7 +134,7 @@ struct thread *run_queue_take(void)
 {
     struct ready *any = &queue_of(curhart->id)->any, *mine = &bound[curhart->id];
     unsigned a = first_level(any), m = first_level(mine);
-    if (RUN_QUEUES > 1) {
+    if (RUN_QUEUES > 1 && hart_count > 1) {
         struct thread *t = steal(a < m ? a : m, any->count + mine->count);
         if (t)
             return t;
@@ -140,6 +148,8 @@ struct thread *run_queue_take(void)
 
 bool run_queue_better_elsewhere(void)
 {
+    if (RUN_QUEUES == 1 || hart_count == 1)
+        return false;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    return RUN_QUEUES > 1 && victim(curhart->priority, MAX_THREADS);
+    return victim(curhart->priority, MAX_THREADS);
 }

@@ -99,6 +99,7 @@ void sched_switch(void)
         return;
     if (from->state == THREAD_RUNNABLE && from != curhart->leaving)
         sched_tell(place(from)); /* it was pushed aside here: a hart may be idle elsewhere */
+    curhart->switches++;
     thread_switch(from, to);
 }
 

@@ -15,7 +15,7 @@
 #include "sync/sync.h"
 
 #define MAX_THREADS 64
-#define THREAD_STACK_SIZE 8192
+#define THREAD_STACK_SIZE (8192 + 256) /* bytes; no multiple of the cache: stacks in use do not evict each other */
 #define PRIORITIES 32 /* 0 is the most urgent */
 #define PRI_INTERRUPT 4
 #define PRI_NORMAL 16
@@ -41,6 +41,8 @@ struct thread {
     unsigned priority, id;
     int bound; /* the hart it must run on, or ANY_HART */
     int hart;  /* the hart it runs or last ran on */
+    unsigned master_depth; /* of unix_master (master.h) */
+    int master_home, master_bound; /* the hart it was on, and `bound`, before */
     uint32_t slice; /* clock ticks left; 0: it is over */
     uint32_t queued_at; /* cycles32() when it was appended to a run queue */
     struct user_thread *user; /* what it is in a process (user/process.h), or 0; switches leave satp alone (vm/mmu.h) */

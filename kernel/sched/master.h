@@ -1,0 +1,27 @@
+/*
+ * The master restriction (paper `mach`, section 1): code between unix_master and unix_release runs on hart 0 only, so that
+ * code written for one processor keeps its own ways of mutual exclusion. It is the baseline against which the paper
+ * parallelises. The boot argument intr.master=1 confines device interrupts to the master as well (section 2); clocks and
+ * inter-processor interrupts stay with their harts.
+ *
+ *   unix_master();             the thread goes on on hart 0, at once
+ *   unix_release();            it goes back to the hart it came from, or to one that is quicker to take it
+ *
+ * They nest: only the outermost pair moves the thread. A thread that is bound to a hart is moved too, and back to it. The
+ * master is not a lock: a thread in it may be preempted, and when it sleeps, others get in.
+ *
+ * Locking: a thread changes its own fields only. Errors: both panic at interrupt level, unix_release without unix_master.
+ */
+#ifndef SCHED_MASTER_H
+#define SCHED_MASTER_H
+
+#include <stdbool.h>
+
+#define MASTER_HART 0
+
+void unix_master(void);
+void unix_release(void);
+
+/* For assertions at the beginning of functions that expect it. */
+bool unix_is_master(void);
+#endif
