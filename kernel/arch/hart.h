@@ -60,7 +60,7 @@ struct hart {
     /* user mode */
     uint32_t system_calls;    /* made by threads of processes */
     uint32_t space;           /* (i) serial number of the address space in satp (vm/mmu.h) */
-};
+} __attribute__((aligned(64))); /* no line of one is written by another */
 
 extern struct hart harts[MAX_HARTS];
 extern unsigned hart_count;

@@ -5,7 +5,9 @@
 #include "arch/hart.h"
 #include "intr/dispatch.h"
 #include "intr/pic.h"
+#include "lib/bootargs.h"
 #include "lib/panic.h"
+#include "sched/master.h"
 #include "sched/sched.h"
 #include "sync/sync.h"
 
@@ -24,6 +26,8 @@ static void set_vector(unsigned source, intr_fn *fn, void *arg)
         harts[h].vector[source] = (struct intr_vector){fn, arg};
 }
 
+static bool confined; /* device interrupts are the master's (sched/master.h) */
+
 static void stray(void *arg)
 {
     panic("interrupt of source %u, which has no handler", (unsigned)(uintptr_t)arg);
@@ -41,6 +45,8 @@ void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, in
 {
     if (source >= PIC_SOURCES || level <= SPL_SOFT_MAX || level > SPL_HIGH || (hart != PIC_ANY_HART && hart >= hart_count))
         panic("intr_establish: source %u at level %u", source, level);
+    if (confined && source >= PIC_SOURCE_UART0)
+        hart = MASTER_HART;
     if (owner[source].name)
         panic("intr_establish: source %u belongs to %s already", source, owner[source].name);
     owner[source].name = name;
@@ -93,6 +99,7 @@ static void ipi(void *arg)
 
 void intr_init(void)
 {
+    confined = bootargs_number("intr.master", 0, 1);
     for (unsigned source = 0; source < PIC_SOURCES; source++)
         set_vector(source, stray, (void *)(uintptr_t)source);
 }

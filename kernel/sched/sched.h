@@ -31,22 +31,22 @@ struct context {
 typedef void thread_fn(void *arg);
 
 struct thread {
-    struct context context;
-    struct thread *next; /* in the run queue or a sleep queue */
-    const void *channel; /* what it sleeps on */
-    const char *name;
-    thread_fn *fn;
-    void *arg;
+    struct context context; /* with the next two, one line of the cache; what scheduling needs besides, another */
+    struct thread *next;    /* in the run queue or a sleep queue */
     enum thread_state state;
     unsigned priority, id;
     int bound; /* the hart it must run on, or ANY_HART */
     int hart;  /* the hart it runs or last ran on */
+    uint32_t slice;     /* clock ticks left; 0: it is over */
+    uint32_t queued_at; /* cycles32() when it was appended to a run queue */
+    const void *channel; /* what it sleeps on */
+    const char *name;
+    thread_fn *fn;
+    void *arg;
     unsigned master_depth; /* of unix_master (master.h) */
     int master_home, master_bound; /* the hart it was on, and `bound`, before */
-    uint32_t slice; /* clock ticks left; 0: it is over */
-    uint32_t queued_at; /* cycles32() when it was appended to a run queue */
     struct user_thread *user; /* what it is in a process (user/process.h), or 0; switches leave satp alone (vm/mmu.h) */
-};
+} __attribute__((aligned(64)));
 
 /* A new runnable thread; panics if there are MAX_THREADS. `bound` is a hart or ANY_HART. */
 struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bound, const char *name);

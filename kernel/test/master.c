@@ -1,0 +1,78 @@
+/*
+ * run=test-master: unix_master nests, moves a thread to hart 0 and back, holds over sleep and preemption; with the boot
+ * argument intr.master=1 device interrupts that any hart may take are handled on hart 0.
+ */
+#include "sched/master.h"
+#include "test/test.h"
+
+static volatile unsigned handled, handled_elsewhere;
+
+static void count(void *arg)
+{
+    (void)arg;
+    if (curhart->id != MASTER_HART)
+        __atomic_fetch_add(&handled_elsewhere, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
+}
+
+/* Two sections at random depth, with everything in them that may give up the hart. */
+static void at_random(void *arg)
+{
+    int bound = (int)(uintptr_t)arg - 1;
+    struct random r = random_from(run_seed, (uintptr_t)arg);
+    uint32_t rounds = bootargs_number("rounds", 20, 100000);
+    for (uint32_t i = 0; i < rounds; i++) {
+        unsigned depth = 1 + random_below(&r, 3);
+        for (unsigned d = 0; d < depth; d++) {
+            assert(unix_is_master() == (d > 0));
+            unix_master();
+            assert(curhart->id == MASTER_HART);
+        }
+        if (random_below(&r, 2))
+            thread_yield();
+        if (!random_below(&r, 8))
+            thread_delay(1);
+        for (unsigned d = 0; d < depth; d++) {
+            assert(unix_is_master() && curhart->id == MASTER_HART);
+            unix_release();
+        }
+        assert(!unix_is_master() && curhart->thread->bound == bound);
+        assert(bound == ANY_HART || curhart->id == (unsigned)bound);
+        test_assert_base();
+    }
+}
+
+static int master_test(void)
+{
+    struct thread *t[2 * MAX_HARTS];
+    unsigned threads = hart_count + 2; /* one bound to each hart, two that are not */
+    for (unsigned i = 0; i < threads; i++) {
+        int bound = i < hart_count ? (int)i : ANY_HART;
+        t[i] = thread_create(at_random, (void *)(uintptr_t)(bound + 1), PRI_NORMAL, bound, "master");
+    }
+    for (unsigned i = 0; i < threads; i++)
+        thread_join(t[i]);
+    intr_establish(PIC_SOURCE_FREE, SPL_BIO, INTR_EDGE, PIC_ANY_HART, count, 0, "test");
+    for (unsigned h = 0; h < hart_count; h++) {
+        thread_bind((int)h);
+        pic_raise(1u << PIC_SOURCE_FREE);
+        test_spin(test_settle_cycles(2));
+        assert(handled == h + 1);
+    }
+    thread_bind(ANY_HART);
+    intr_disestablish(PIC_SOURCE_FREE);
+    assert(!handled_elsewhere || !bootargs_number("intr.master", 0, 1));
+    kprintf("@test name=master handled=%u elsewhere=%u\n", handled, handled_elsewhere);
+    return 0;
+}
+
+static int release_test(void)
+{
+    unix_master();
+    unix_release();
+    unix_release();
+    return 0;
+}
+
+RUN("test-master", "test: the master restriction", master_test);
+RUN("test-release", "test: unix_release without unix_master", release_test);
