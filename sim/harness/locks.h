@@ -1,5 +1,5 @@
-// Lock statistics from outside: what the marks at each step of an acquisition (kernel/sync/lock_hooks.h) tell, per class of
-// locks and per call site. README, "Locks", says what each figure means.
+// Lock statistics from outside: what the marks at each step of an acquisition (kernel/sync/lock_hooks.h) tell, per
+// class of locks and per call site. README, "Locks", says what each figure means.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -10,8 +10,8 @@
 #include "image.h"
 #include "statistics.h"
 
-// An acquisition that has begun; it belongs to the thread or the handler that makes it, and a few may be open at once: a
-// blocking lock takes a simple one inside.
+// An acquisition that has begun; it belongs to the thread or the handler that makes it, and a few may be open at once:
+// a blocking lock takes a simple one inside.
 struct LockAttempt {
     uint32_t lock, site; // address of the lock's object, of the mark that began the attempt
     uint64_t missed_at;  // with `missed`
@@ -23,7 +23,10 @@ class LockWatch {
   public:
     using Attempts = std::vector<LockAttempt>;
 
-    LockWatch(const Image &image, const uint8_t *ram, size_t ram_bytes) : image(image), ram(ram), ram_bytes(ram_bytes) {}
+    LockWatch(const Image &image, const uint8_t *ram, size_t ram_bytes)
+        : image(image), ram(ram), ram_bytes(ram_bytes)
+    {
+    }
 
     void attempt(Attempts &open, uint32_t lock, uint32_t site);
     bool miss(Attempts &open, uint32_t lock, uint64_t cycle); // whether the hart spins from now on

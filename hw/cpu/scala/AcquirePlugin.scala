@@ -5,11 +5,12 @@ import spinal.lib._
 import vexriscv._
 import vexriscv.plugin._
 
-/** Makes LR, SC and AMO with the aq bit order the loads behind them.
+/** Makes LR, SC and AMO with the aq bit order the loads behind them, and LR without it those of the same address.
   *
   * These go past the cache to memory, while the load behind them waits one stage back with what it has read from the
   * cache already: for as long as the atomic took, invalidations could not reach it, and it would go on with an old value.
-  * Here what follows an acquire is fetched again. An invalidation that memory ordered before the atomic's response is on
+  * Here what follows an acquire is fetched again, and what follows any LR: a load of the same address must not see less
+  * than the LR did. (Behind an AMO it cannot: the AMO stored there.) An invalidation that memory ordered before the atomic's response is on
   * its way to the cache before that response, takes 4 cycles there, and is done before the load can read again.
   */
 class AcquirePlugin extends Plugin[VexRiscv] {
@@ -25,7 +26,9 @@ class AcquirePlugin extends Plugin[VexRiscv] {
 
     val dBus = pipeline.service(classOf[DBusCachedPlugin])
     val atomic = input(dBus.MEMORY_LRSC) || input(dBus.MEMORY_AMO)
-    refetch.valid := arbitration.isFiring && input(dBus.MEMORY_ENABLE) && atomic && input(INSTRUCTION)(26)
+    val acquires = atomic && input(INSTRUCTION)(26)
+    val isLr = input(dBus.MEMORY_LRSC) && !input(dBus.MEMORY_WR)
+    refetch.valid := arbitration.isFiring && input(dBus.MEMORY_ENABLE) && (acquires || isLr)
     refetch.payload := input(PC) + 4
     when(refetch.valid) {
       arbitration.flushNext := True
