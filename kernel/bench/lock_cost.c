@@ -1,7 +1,8 @@
 /*
  * run=lock-cost: what acquiring and releasing each kind of lock costs in the image at hand, to compare images with and
- * without LOCK_DEBUG and LOCK_STATS. Uncontended, on one hart, the empty loop taken off; and contended, where every hart
- * holds the lock for `section` cycles and stays away for `pause`, `rounds` times, as time per passage of all together.
+ * without LOCK_DEBUG and LOCK_STATS. Uncontended, on one hart, the empty loop taken off; and contended, where every
+ * hart holds the lock for `section` cycles and stays away for `pause`, `rounds` times, as time per passage of all
+ * together.
  *
  *   @lock_cost debug=0|1 stats=0|1 kind=... cycles=... iterations=...
  *   @lock_contended debug=0|1 stats=0|1 kind=simple|mutex|read harts=... section=... pause=... cycles=...

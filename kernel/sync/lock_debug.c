@@ -16,6 +16,13 @@
 static struct lock_order order;
 static struct spin order_lock; /* lets one hart at a time add to it; no lock that is itself checked */
 
+/* What a panic does to print is not judged. */
+#define BREACH(...)             \
+    do {                        \
+        if (!panicking())       \
+            panic(__VA_ARGS__); \
+    } while (0)
+
 static bool is_simple(const struct lock_object *o)
 {
     return o->class->kind == LOCK_SIMPLE;
@@ -87,12 +94,12 @@ static void add_to_order(const struct lock_held *held, const struct lock_object 
     enum lock_order_result result = lock_order_knows(&order, e.from, e.to)
                                         ? LOCK_ORDER_ADDED : lock_order_add(&order, &e, c.edge, &c.length);
     spin_release(&order_lock);
-    if (result == LOCK_ORDER_CYCLE)
+    if (result == LOCK_ORDER_CYCLE && !panicking())
         panic_explained(explain_cycle, &c, "lock order: %s (class %s) is wanted while %s (class %s) is held, "
                         "against the order seen before", o->name, o->class->name, held->object->name,
                         held->object->class->name);
     if (result == LOCK_ORDER_FULL)
-        panic("lock order: more than %u pairs of classes (LOCK_ORDER_EDGES)", LOCK_ORDER_EDGES);
+        BREACH("lock order: more than %u pairs of classes (LOCK_ORDER_EDGES)", LOCK_ORDER_EDGES);
 }
 
 static void check_order(const struct lock_held *held, const struct lock_object *o, uint32_t fp)
@@ -101,8 +108,8 @@ static void check_order(const struct lock_held *held, const struct lock_object *
         return;
     if (held->object->class == o->class) {
         if (held->object > o)
-            panic("lock order: %s is wanted while %s is held, both of class %s, against the order of their addresses%s",
-                  o->name, held->object->name, o->class->name, lock_places(held->object));
+            BREACH("lock order: %s is wanted while %s is held, both of class %s, against the order of their "
+                   "addresses%s", o->name, held->object->name, o->class->name, lock_places(held->object));
         return;
     }
     if (!lock_order_knows(&order, class_number(held->object->class), class_number(o->class)))
@@ -113,7 +120,7 @@ static void check_blocking(const struct lock_object *o, unsigned how)
 {
     const struct lock_held_list *simple = lock_held_by_hart();
     if (simple->count && !(how & LOCK_CONDITIONAL))
-        panic("lock %s may block, but the hart holds simple lock %s%s", o->name, simple->entry[0].object->name,
+        BREACH("lock %s may block, but the hart holds simple lock %s%s", o->name, simple->entry[0].object->name,
               lock_places(simple->entry[0].object));
 }
 
@@ -121,19 +128,17 @@ static void check_again(const struct lock_object *o, const struct lock_held *hel
 {
     if (how & LOCK_UPGRADE) {
         if (!held)
-            panic("lock %s: upgraded by a thread that has it not%s", o->name, lock_places(o));
+            BREACH("lock %s: upgraded by a thread that has it not%s", o->name, lock_places(o));
     } else if (held && !(how & LOCK_CONDITIONAL)) {
-        panic("lock %s: %s takes it again%s", o->name, is_simple(o) ? "the hart" : "the thread", lock_places(o));
+        BREACH("lock %s: %s takes it again%s", o->name, is_simple(o) ? "the hart" : "the thread", lock_places(o));
     }
 }
 
 void lock_check_attempt(const struct lock_object *o, unsigned how, bool masked, uint32_t fp)
 {
-    if (panicking())
-        return;
     if (is_simple(o)) {
         if (!masked && !crit_level_masks(o->class->level))
-            panic("simple lock %s: taken outside a section of level %u", o->name, o->class->level);
+            BREACH("simple lock %s: taken outside a section of level %u", o->name, o->class->level);
     } else {
         if (at_interrupt_level() || !curhart->thread)
             return; /* lock.c panics in any image */
@@ -148,8 +153,8 @@ void lock_check_attempt(const struct lock_object *o, unsigned how, bool masked, 
 
 void lock_check_held(const struct lock_object *o, const struct lock_held *held, const char *what)
 {
-    if (!held && !panicking())
-        panic("lock %s: %s by %s that has it not%s", o->name, what, is_simple(o) ? "a hart" : "a thread",
+    if (!held)
+        BREACH("lock %s: %s by %s that has it not%s", o->name, what, is_simple(o) ? "a hart" : "a thread",
               lock_places(o));
 }
 
@@ -158,9 +163,9 @@ void lock_assert_object(const struct lock_object *o, bool held, bool alone)
     uint32_t masked = csr_read_clear(mstatus, MSTATUS_MIE) & MSTATUS_MIE; /* stay on the hart whose list it is */
     const struct lock_held *h = lock_held_find(lock_held_list_for(o), o);
     if (held != (h != 0))
-        panic("lock %s: assertion that it is%s held%s", o->name, held ? "" : " not", lock_places(o));
-    if (alone && (h->how & LOCK_SHARED))
-        panic("lock %s: assertion that it is held alone%s", o->name, lock_places(o));
+        BREACH("lock %s: assertion that it is%s held%s", o->name, held ? "" : " not", lock_places(o));
+    if (alone && h && (h->how & LOCK_SHARED))
+        BREACH("lock %s: assertion that it is held alone%s", o->name, lock_places(o));
     csr_set(mstatus, masked);
 }
 
@@ -169,7 +174,7 @@ void lock_check_switch(const struct lock_class *scheduler)
     const struct lock_held_list *list = lock_held_by_hart();
     for (unsigned i = 0; i < list->count; i++)
         if (list->entry[i].object->class != scheduler)
-            panic("thread %s gives up the hart, which holds simple lock %s%s", curhart->thread->name,
+            BREACH("thread %s gives up the hart, which holds simple lock %s%s", curhart->thread->name,
                   list->entry[i].object->name, lock_places(list->entry[i].object));
 }
 
@@ -177,7 +182,7 @@ void lock_check_exit(void)
 {
     const struct lock_held_list *list = lock_held_by_thread();
     if (list->count)
-        panic("thread %s ends, but holds lock %s%s", curhart->thread->name, list->entry[0].object->name,
+        BREACH("thread %s ends, but holds lock %s%s", curhart->thread->name, list->entry[0].object->name,
               lock_places(list->entry[0].object));
 }
 #endif

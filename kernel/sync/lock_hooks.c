@@ -4,9 +4,20 @@
 #if LOCK_HOOKS
 #include "arch/csr.h"
 #include "arch/hart.h"
+#include "sync/lock_counts.h"
 #include "sync/lock_debug.h"
 #include "sync/lock_held.h"
-#include "sync/lock_stats.h"
+
+#if LOCK_STATS
+/* COUNT(acquisition, object, statement about `counts`): the acquisition under way, or that of a lock that is held. */
+#define COUNT(acquisition, object, statement)                                                                   \
+    do {                                                                                                        \
+        struct lock_counts *counts = lock_counts_here(&(acquisition)->counted, object, (acquisition)->site); \
+        statement;                                                                                              \
+    } while (0)
+#else
+#define COUNT(acquisition, object, statement) ((void)(acquisition), (void)(object))
+#endif
 
 /* Lists and counters belong to a hart: no interrupt and no thread switch comes between. */
 static inline uint32_t mask(void)
@@ -32,7 +43,7 @@ struct lock_attempt lock_hook_attempt(struct lock_object *o, uintptr_t site, uns
 #if LOCK_DEBUG
     lock_check_attempt(o, a.how, !saved, (uint32_t)__builtin_frame_address(0));
 #endif
-    lock_count_attempt(o, site);
+    COUNT(&a, o, counts->attempts++);
     unmask(saved);
     return a;
 }
@@ -40,7 +51,7 @@ struct lock_attempt lock_hook_attempt(struct lock_object *o, uintptr_t site, uns
 void lock_hook_miss(struct lock_object *o, struct lock_attempt *a, uint32_t now)
 {
     uint32_t saved = mask();
-    lock_count_miss(o, a->site);
+    COUNT(a, o, counts->misses++);
     a->missed = true;
     a->missed_at = now;
     unmask(saved);
@@ -50,7 +61,7 @@ void lock_hook_block(struct lock_object *o, struct lock_attempt *a, uint32_t now
 {
     (void)now;
     uint32_t saved = mask();
-    lock_count_block(o, a->site);
+    COUNT(a, o, counts->blocks++);
     unmask(saved);
 }
 
@@ -58,12 +69,17 @@ void lock_hook_acquired(struct lock_object *o, struct lock_attempt *a, uint32_t 
 {
     uint32_t saved = mask();
     if (a->missed)
-        lock_count_wait(o, a->site, now - a->missed_at);
+        COUNT(a, o, lock_duration_add(&counts->wait, now - a->missed_at));
 #if LOCK_DEBUG
     o->locked_at = a->site;
 #endif
-    struct lock_held held = {.object = o, .site = a->site, .how = a->how & LOCK_SHARED, .since = now};
-    lock_held_add(lock_held_list_for(o), held);
+    struct lock_held *held = lock_held_add(lock_held_list_for(o), o);
+    held->site = a->site;
+    held->how = a->how & LOCK_SHARED;
+    held->since = now;
+#if LOCK_STATS
+    held->counted = a->counted;
+#endif
     unmask(saved);
 }
 
@@ -71,7 +87,7 @@ void lock_hook_failed(struct lock_object *o, struct lock_attempt *a, uint32_t no
 {
     (void)now;
     uint32_t saved = mask();
-    lock_count_fail(o, a->site);
+    COUNT(a, o, counts->fails++);
     unmask(saved);
 }
 
@@ -83,11 +99,11 @@ void lock_hook_released(struct lock_object *o, uintptr_t site, uint32_t now)
 #if LOCK_DEBUG
     lock_check_held(o, held, "let go");
     o->unlocked_at = site;
-#else
-    (void)site;
 #endif
+    (void)site;
+    (void)now;
     if (held) {
-        lock_count_hold(o, held->site, now - held->since);
+        COUNT(held, o, lock_duration_add(&counts->hold, now - held->since));
         lock_held_remove(list, held);
     }
     unmask(saved);

@@ -35,6 +35,9 @@ struct lock_attempt {
     bool missed;
     uint32_t missed_at; /* cycles32() */
 #endif
+#if LOCK_STATS
+    struct lock_site *counted; /* where its hart counts (sync/lock_counts.h) */
+#endif
 };
 
 #if LOCK_HOOKS

@@ -5,113 +5,25 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arch/hart.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lib/symbols.h"
+#include "sync/lock_counts.h"
 
-struct duration {
-    uint32_t count, min, max;
-    uint64_t total;
-};
-
-struct counts {
-    uint32_t attempts, misses, blocks, fails;
-    struct duration wait, hold;
-};
-
-struct site {
-    uintptr_t pc; /* 0: free */
-    const struct lock_class *class;
-    uint32_t epoch; /* in which `counts` were counted */
-    struct counts counts;
-};
-
-struct table {
-    uint32_t lost; /* events that found no room */
-    struct site site[LOCK_SITES];
-};
-
-static struct table by_hart[MAX_HARTS], snapshot;
-static volatile uint32_t epoch;
-
-/* The place of this pair, made if it is not there; 0: the table is full. */
-static struct site *place(struct table *t, uintptr_t pc, const struct lock_class *class)
-{
-    uint32_t hash = ((uint32_t)pc ^ (uint32_t)(uintptr_t)class << 7) * 2654435761u >> 24;
-    for (unsigned i = 0; i < LOCK_SITES; i++) {
-        struct site *s = &t->site[(hash + i) % LOCK_SITES];
-        if (s->pc == pc && s->class == class)
-            return s;
-        if (!s->pc) {
-            s->class = class;
-            s->pc = pc;
-            return s;
-        }
-    }
-    t->lost++;
-    return 0;
-}
-
-/* Where this hart counts what happens at `pc` now; 0: nowhere. */
-static struct counts *counts_of(const struct lock_object *o, uintptr_t pc)
-{
-    struct site *s = place(&by_hart[curhart->id], pc, o->class);
-    if (!s)
-        return 0;
-    if (s->epoch != epoch) {
-        s->counts = (struct counts){0};
-        s->epoch = epoch;
-    }
-    return &s->counts;
-}
-
-static void add(struct duration *d, struct duration more)
-{
-    if (!more.count)
-        return;
-    d->min = d->count && d->min < more.min ? d->min : more.min;
-    d->max = d->max > more.max ? d->max : more.max;
-    d->count += more.count;
-    d->total += more.total;
-}
-
-#define COUNT(event)                                                     \
-    void lock_count_##event(const struct lock_object *o, uintptr_t site) \
-    {                                                                    \
-        struct counts *c = counts_of(o, site);                           \
-        if (c)                                                           \
-            c->COUNTER_##event++;                                        \
-    }
-#define COUNTER_attempt attempts
-#define COUNTER_miss misses
-#define COUNTER_block blocks
-#define COUNTER_fail fails
-COUNT(attempt)
-COUNT(miss)
-COUNT(block)
-COUNT(fail)
-
-#define TIME(event)                                                                       \
-    void lock_count_##event(const struct lock_object *o, uintptr_t site, uint32_t cycles) \
-    {                                                                                     \
-        struct counts *c = counts_of(o, site);                                            \
-        if (c)                                                                            \
-            add(&c->event, (struct duration){1, cycles, cycles, cycles});                 \
-    }
-TIME(wait)
-TIME(hold)
+struct lock_site_table lock_sites[MAX_HARTS];
+volatile uint32_t lock_stats_epoch;
+static struct lock_site_table snapshot;
 
 void lock_stats_clear(void)
 {
-    __atomic_fetch_add(&epoch, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&lock_stats_epoch, 1, __ATOMIC_RELAXED);
 }
 
 /* Its hart may be counting: two copies that are alike hold no half-written sum. */
-static struct counts steady(const struct site *s)
+static struct lock_counts steady(const struct lock_site *s)
 {
-    struct counts once, again;
+    struct lock_counts once, again;
     do {
         memcpy(&once, &s->counts, sizeof once);
         barrier();
@@ -121,36 +33,42 @@ static struct counts steady(const struct site *s)
     return once;
 }
 
-static void merge(struct counts *into, const struct counts *c)
+static void merge_duration(struct lock_duration *into, const struct lock_duration *d)
+{
+    if (!d->count)
+        return;
+    into->min = into->count && into->min < d->min ? into->min : d->min;
+    into->max = into->max > d->max ? into->max : d->max;
+    into->count += d->count;
+    into->total += d->total;
+}
+
+static void merge(struct lock_counts *into, const struct lock_counts *c)
 {
     into->attempts += c->attempts;
     into->misses += c->misses;
     into->blocks += c->blocks;
     into->fails += c->fails;
-    add(&into->wait, c->wait);
-    add(&into->hold, c->hold);
+    merge_duration(&into->wait, &c->wait);
+    merge_duration(&into->hold, &c->hold);
 }
 
 void lock_stats_snapshot(void)
 {
     memset(&snapshot, 0, sizeof snapshot);
-    for (unsigned h = 0; h < hart_count; h++) {
-        snapshot.lost += by_hart[h].lost;
-        for (unsigned i = 0; i < LOCK_SITES; i++) {
-            const struct site *s = &by_hart[h].site[i];
-            if (!s->pc || s->epoch != epoch)
+    for (unsigned h = 0; h < hart_count; h++)
+        for (unsigned i = 0; i <= LOCK_SITES; i++) {
+            const struct lock_site *s = &lock_sites[h].site[i];
+            if (s->epoch != lock_stats_epoch || !(s->pc || i == LOCK_SITES))
                 continue;
-            struct counts c = steady(s);
-            struct site *sum = place(&snapshot, s->pc, s->class);
-            if (sum)
-                merge(&sum->counts, &c);
+            struct lock_counts c = steady(s);
+            merge(s->pc ? &lock_site_find(&snapshot, s->pc, s->class)->counts : &snapshot.site[i].counts, &c);
         }
-    }
 }
 
-static struct counts class_counts(const struct lock_class *class)
+static struct lock_counts class_counts(const struct lock_class *class)
 {
-    struct counts sum = {0};
+    struct lock_counts sum = {0};
     for (unsigned i = 0; i < LOCK_SITES; i++)
         if (snapshot.site[i].pc && snapshot.site[i].class == class)
             merge(&sum, &snapshot.site[i].counts);
@@ -164,7 +82,7 @@ static void name_site(char *text, unsigned size, uintptr_t pc)
     snprintf(text, size, "%s+0x%lx", name ? name : "?", (unsigned long)offset);
 }
 
-static uint32_t mean(const struct duration *d)
+static uint32_t mean(const struct lock_duration *d)
 {
     return d->count ? (uint32_t)(d->total / d->count) : 0;
 }
@@ -175,7 +93,7 @@ static void print_heading(const char *what)
             what);
 }
 
-static void print_row(const char *what, const struct counts *c)
+static void print_row(const char *what, const struct lock_counts *c)
 {
     kprintf("%-36s %8lu %7lu %7lu %7lu      %8lu %8lu %8lu      %8lu %8lu %8lu\n", what, (unsigned long)c->attempts,
             (unsigned long)c->misses, (unsigned long)c->blocks, (unsigned long)c->fails, (unsigned long)c->wait.min,
@@ -185,8 +103,9 @@ static void print_row(const char *what, const struct counts *c)
 
 static void print_lost(void)
 {
-    if (snapshot.lost)
-        kprintf("%lu events are missing: more than %u call sites (LOCK_SITES)\n", (unsigned long)snapshot.lost,
+    const struct lock_counts *lost = &snapshot.site[LOCK_SITES].counts;
+    if (lost->attempts || lost->hold.count)
+        kprintf("%lu attempts are missing: more than %u call sites (LOCK_SITES)\n", (unsigned long)lost->attempts,
                 LOCK_SITES);
 }
 
@@ -194,7 +113,7 @@ void lock_stats_print_classes(void)
 {
     print_heading("class");
     for (const struct lock_class *class = lock_classes; class < lock_classes_end; class++) {
-        struct counts c = class_counts(class);
+        struct lock_counts c = class_counts(class);
         if (c.attempts || c.hold.count)
             print_row(class->name, &c);
     }
@@ -207,7 +126,7 @@ void lock_stats_print_sites(void)
     for (const struct lock_class *class = lock_classes; class < lock_classes_end; class++) {
         bool first = true;
         for (unsigned i = 0; i < LOCK_SITES; i++) {
-            const struct site *s = &snapshot.site[i];
+            const struct lock_site *s = &snapshot.site[i];
             if (!s->pc || s->class != class)
                 continue;
             if (first)
@@ -220,7 +139,8 @@ void lock_stats_print_sites(void)
     print_lost();
 }
 
-static void print_result(const struct lock_class *class, const char *kind, const char *site, const struct counts *c)
+static void print_result(const struct lock_class *class, const char *kind, const char *site,
+                         const struct lock_counts *c)
 {
     static const char *const kinds[] = {"simple", "mutex", "rw"};
     char name[40];
@@ -239,12 +159,12 @@ static void print_result(const struct lock_class *class, const char *kind, const
 void lock_stats_print_results(bool sites)
 {
     for (const struct lock_class *class = lock_classes; class < lock_classes_end; class++) {
-        struct counts c = class_counts(class);
+        struct lock_counts c = class_counts(class);
         if (c.attempts || c.hold.count)
             print_result(class, "lockstat", "", &c);
     }
     for (unsigned i = 0; i < LOCK_SITES && sites; i++) {
-        const struct site *s = &snapshot.site[i];
+        const struct lock_site *s = &snapshot.site[i];
         char where[40], words[80];
         if (!s->pc)
             continue;

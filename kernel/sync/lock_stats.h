@@ -30,14 +30,6 @@
 #define LOCK_SITES 256 /* pairs of site and class that a hart can count; what is beyond is counted as lost */
 
 #if LOCK_STATS
-/* For the hooks, with interrupts off on chip. */
-void lock_count_attempt(const struct lock_object *o, uintptr_t site);
-void lock_count_miss(const struct lock_object *o, uintptr_t site);
-void lock_count_block(const struct lock_object *o, uintptr_t site);
-void lock_count_fail(const struct lock_object *o, uintptr_t site);
-void lock_count_wait(const struct lock_object *o, uintptr_t site, uint32_t cycles);
-void lock_count_hold(const struct lock_object *o, uintptr_t site, uint32_t cycles);
-
 void lock_stats_clear(void);
 
 /* Note what all harts have counted so far, for the printing that follows; one thread at a time. */
@@ -48,25 +40,5 @@ void lock_stats_print_results(bool sites); /* @lockstat lines, and those of the 
 
 /* At the end of a run: results as the boot argument lockstat=classes|sites|none says; classes if it is not there. */
 void lock_stats_report(void);
-#else
-#define LOCK_COUNTS_NOTHING(event)                                                            \
-    static inline void lock_count_##event(const struct lock_object *o, uintptr_t site)       \
-    {                                                                                         \
-        (void)o;                                                                              \
-        (void)site;                                                                           \
-    }
-#define LOCK_TIMES_NOTHING(event)                                                                         \
-    static inline void lock_count_##event(const struct lock_object *o, uintptr_t site, uint32_t cycles) \
-    {                                                                                                     \
-        (void)o;                                                                                          \
-        (void)site;                                                                                       \
-        (void)cycles;                                                                                     \
-    }
-LOCK_COUNTS_NOTHING(attempt)
-LOCK_COUNTS_NOTHING(miss)
-LOCK_COUNTS_NOTHING(block)
-LOCK_COUNTS_NOTHING(fail)
-LOCK_TIMES_NOTHING(wait)
-LOCK_TIMES_NOTHING(hold)
 #endif
 #endif

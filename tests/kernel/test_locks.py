@@ -6,7 +6,7 @@ import re
 import pytest
 
 from sim.kernel import SCHEMES
-from tests.kernel.machine import boot
+from tests.kernel.machine import boot, converse
 
 DEBUG = {"lock_debug": "1"}
 
@@ -120,3 +120,40 @@ def test_broken_rule_is_caught_with_lock_debug(tmp_path, rule):
 @pytest.mark.parametrize("sync", SCHEMES)
 def test_section_of_a_simple_lock_is_checked_under_each_scheme(tmp_path, sync):
     assert CHECKED["simple-outside-section"] in break_rule(tmp_path, "simple-outside-section", sync, DEBUG)
+
+
+def test_lockstat_shows_and_clears_in_a_running_system(tmp_path):
+    run = converse(tmp_path, 1, "spl-optim", "run=monitor rounds=4", [
+        "run test-locks-fair", "lockstat", "lockstat sites", "lockstat clear", "lockstat", "lockstat nonsense", "locks",
+        "exit"], options={"lock_stats": "1"})
+    assert run.status == 0, run.report()
+    shown = run.console.split("> lockstat")
+    assert re.search(r"^test fair +[1-9]\d* ", shown[1], re.MULTILINE), run.report()
+    assert re.search(r"^asks_in_turn\+0x\w+ +[1-9]\d* ", shown[2], re.MULTILINE), run.report()
+    assert re.search(r"^class +attempts", shown[4], re.MULTILINE) and "test fair" not in shown[4], run.report()
+    assert "lockstat [sites | clear]" in shown[5]
+
+
+def test_runner_collects_lock_statistics(tmp_path):
+    run = boot(tmp_path, 2, "cli-optim", "run=test-locks hz=1000 rounds=6 ram.jitter=7 lockstat=sites", 1,
+               options={"lock_stats": "1", "lock_debug": "1"})
+    assert run.status == 0, run.report()
+    of = {line["class"]: line for line in run.record["results"]["lockstat"]}
+    rw, simple = of["test_rw"], of["test_simple"]
+    assert (rw["kind"], of["test_account"]["kind"], simple["kind"]) == ("rw", "mutex", "simple")
+    assert simple["blocks"] == 0 and rw["blocks"] > 0
+    for line in of.values():
+        assert line["attempts"] >= line["misses"] >= line["blocks"]
+        assert line["wait_min"] * line["waits"] <= line["wait_total"] <= line["wait_max"] * line["waits"]
+        assert line["hold_min"] * line["holds"] <= line["hold_total"] <= line["hold_max"] * line["holds"]
+    for line in (rw, simple):
+        assert line["holds"] == line["attempts"] - line["fails"]
+        sites = [site for site in run.record["results"]["lockstat_site"] if site["class"] == line["class"]]
+        for what in ("attempts", "misses", "blocks", "fails", "wait_total", "hold_total"):
+            assert sum(site[what] for site in sites) == line[what]
+    assert {site["site"].partition("+")[0] for site in run.record["results"]["lockstat_site"]} > {"do_read", "do_simple"}
+
+
+def test_bad_lockstat_argument_is_named(tmp_path):
+    run = boot(tmp_path, 1, "spl-optim", "run=hello lockstat=all", options={"lock_stats": "1"})
+    assert run.status == 1 and "boot argument lockstat=all: give classes, sites or none" in run.console, run.report()
