@@ -14,7 +14,7 @@
 #include "user/lib/system.h"
 
 #define SAMPLES 101
-#define SPAWNS 5
+#define SPAWNS 3
 #define YIELDS "500" /* of the other side: more than are measured */
 
 static uint32_t sample[SAMPLES];

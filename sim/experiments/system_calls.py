@@ -1,0 +1,46 @@
+"""The report of `system-calls`: what user mode costs."""
+
+from sim.report import Table
+
+COSTS = {
+    "null": "null call",
+    "clock": "clock_gettime",
+    "yield": "sched_yield, alone",
+    "thread_switch": "switch, same process",
+    "process_switch": "switch, other process",
+    "spawn": "spawn and wait",
+}
+
+
+def summarise(experiment, records):
+    """All figures of the report, from the records alone."""
+    good = [made for made in records if made["failure"] is None]
+    return {
+        "experiment": experiment["experiment"],
+        "settings": experiment["settings"],
+        "notes": experiment["notes"],
+        "clock_hz": experiment["clock_hz"],
+        "asked": len(experiment["runs"]),
+        "finished": len(records),
+        "failures": [{"id": made["id"], "reason": made["failure"]} for made in records if made["failure"]],
+        "runs": [figures(made) for made in good],
+    }
+
+
+def figures(made):
+    """The costs of one machine under one scheme, in cycles."""
+    line = made["run"]["results"]["syscall_cost"][0]
+    return {"harts": made["harts"], "sync": made["sync"]} | {cost: line[cost] for cost in COSTS}
+
+
+def tables(summary):
+    """The report's tables, in order."""
+    if not summary["runs"]:
+        return []
+    order = summary["settings"]["schemes"]
+    rows = [[row["sync"], row["harts"], *(row[cost] for cost in COSTS)]
+            for row in sorted(summary["runs"], key=lambda row: (order.index(row["sync"]), row["harts"]))]
+    notes = ["Cycles, medians, from user mode to user mode, seen by the program `cost` on the last hart, without clock "
+             "interrupts. A switch is from one thread's sched_yield to the other's return from its own. Between "
+             "processes it also changes satp and fills the TLB again. The program spawned exits at once."]
+    return [Table("System calls and switches", ["scheme", "harts", *COSTS.values()], rows, notes)]
