@@ -1,15 +1,17 @@
 /* Delays of a known length, and a common start (pace.h). */
 #include "bench/pace.h"
 
+#include "arch/atomic.h"
 #include "arch/csr.h"
 #include "sched/sched.h"
 
-#define START_DELAY 8000 /* cycles, in which every thread has come to wait */
+#define START_DELAY 500 /* cycles, in which all harts see that the last has come */
 #define CALIBRATION_TURNS 1000
 
 uint32_t pace_cycles_of_16_turns = 16;
 static void (*everywhere)(unsigned hart);
-static volatile uint32_t start;
+static unsigned expected;
+static volatile uint32_t arrived, go, start; /* go: `start`, a cycle, is set */
 
 void __attribute__((aligned(64))) pace_calibrate(void)
 {
@@ -25,6 +27,14 @@ void __attribute__((aligned(64))) pace_calibrate(void)
 
 static void call(void *hart)
 {
+    if (atomic_add(&arrived, 1) + 1 == expected) {
+        start = cycles32() + START_DELAY;
+        fence_release();
+        go = 1;
+    }
+    while (!go)
+        ;
+    fence_acquire();
     while ((int32_t)(cycles32() - start) < 0)
         ;
     everywhere((uintptr_t)hart);
@@ -34,7 +44,8 @@ void pace_on_harts(unsigned count, void (*fn)(unsigned hart))
 {
     struct thread *t[MAX_HARTS];
     everywhere = fn;
-    start = cycles32() + START_DELAY;
+    expected = count;
+    arrived = go = 0;
     for (unsigned h = 0; h < count; h++)
         t[h] = thread_create(call, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "bench");
     for (unsigned h = 0; h < count; h++)

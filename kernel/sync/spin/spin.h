@@ -1,6 +1,6 @@
 /*
  * How harts wait for each other: the raw algorithm below simple locks (sync/simple_lock.h), chosen when the image is
- * built (make SPINLOCK=ttas|tas|ticket|mcs|clh), one file each with the same interface, readable side by side:
+ * built (make SPINLOCK=ticket|ttas|tas|mcs|clh), one file each with the same interface, readable side by side:
  *
  *   struct spin                       the lock's own words; all 0: free
  *   spin_place_t                      where a hart stands in the queue, if there is one
@@ -8,9 +8,9 @@
  *   void spin_wait(s, place)          until this hart has it
  *   bool spin_try(s)                  takes it if it is free at once; else leaves no trace
  *   bool spin_release(s)              lets it go, if this hart has it
+ *   bool spin_is_held(s)              by this hart
  *   struct hart *spin_owner(s)        the hart that has it, 0: none, or one that is about to note that it has
  *   void spin_destroy(s)              gives back what a free lock keeps, before its memory goes
- *   bool spin_is_held(s)              by this hart
  *   SPIN_FIFO                         whether harts get it in the order in which they asked
  *
  * A hart holds several at a time and lets them go in any order; a thread may take one and another thread, to which the
