@@ -8,6 +8,7 @@
 #include "intr/pic.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
+#include "sched/accounting.h"
 #include "user/archive.h"
 #include "user/elf.h"
 #include "vm/mmu.h"
@@ -320,4 +321,5 @@ void user_leave_kernel(void)
         user_thread_end();
     }
     mmu_use(&p->space);
+    account_switch(ACCOUNT_USER);
 }

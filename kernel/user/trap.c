@@ -3,6 +3,7 @@
 #include "arch/exception.h"
 #include "debug/debug.h"
 #include "lib/printf.h"
+#include "sched/accounting.h"
 #include "sync/sync.h"
 #include "user/process.h"
 #include "user/syscall.h"
@@ -51,6 +52,7 @@ static void user_exception(uint32_t cause, const struct frame *frame)
 /* Called by trap.S, interrupts off on chip, as they are again on return. */
 void user_trap(uint32_t cause, struct frame *frame)
 {
+    account_switch(ACCOUNT_SYSTEM);
     if (cause == CAUSE_USER_ECALL) {
         intr_enable();
         frame->mepc += 4;
