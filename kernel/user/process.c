@@ -8,6 +8,7 @@
 #include "intr/pic.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
+#include "intr/dispatch.h"
 #include "sched/accounting.h"
 #include "user/archive.h"
 #include "user/elf.h"
@@ -312,7 +313,7 @@ void user_wake_all(struct process *p)
             thread_wakeup(t);
 }
 
-void user_leave_kernel(void)
+INTR_PATH void user_leave_kernel(void)
 {
     struct process *p = user_self()->process;
     intr_disable();

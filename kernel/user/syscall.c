@@ -6,6 +6,7 @@
 
 #include "dev/clock.h"
 #include "dev/console.h"
+#include "intr/dispatch.h"
 #include "user/console.h"
 #include "user/futex.h"
 #include "user/process.h"
@@ -187,7 +188,7 @@ static system_call_fn *const calls[SYS_CALLS] = {
     [SYS_THREAD_EXIT] = sys_thread_exit,
 };
 
-void system_call(struct frame *frame)
+INTR_PATH void system_call(struct frame *frame)
 {
     uint32_t number = frame->a[7];
     curhart->system_calls++; /* roughly: a thread may be moved to another hart while it counts */

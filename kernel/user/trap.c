@@ -3,6 +3,7 @@
 #include "arch/exception.h"
 #include "debug/debug.h"
 #include "lib/printf.h"
+#include "intr/dispatch.h"
 #include "sched/accounting.h"
 #include "sync/sync.h"
 #include "user/process.h"
@@ -49,8 +50,8 @@ static void user_exception(uint32_t cause, const struct frame *frame)
     process_end(p, signal_of(cause));
 }
 
-/* Called by trap.S, interrupts off on chip, as they are again on return. */
-void user_trap(uint32_t cause, struct frame *frame)
+/* Called by trap.S, interrupts off on chip, as they are again on return. It lies beside trap.S in the instruction cache. */
+INTR_PATH void user_trap(uint32_t cause, struct frame *frame)
 {
     account_switch(ACCOUNT_SYSTEM);
     if (cause == CAUSE_USER_ECALL) {

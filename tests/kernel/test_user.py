@@ -49,7 +49,7 @@ def test_a_wild_access_ends_the_program_only(tmp_path):
 @pytest.mark.parametrize("harts,sync", [(2, sync) for sync in SCHEMES] + [(1, "cli-pessim"), (4, "spl-optim")])
 def test_threads_of_a_process(tmp_path, harts, sync):
     """Preemption in user mode, a lock on a futex, and an exit that ends threads in user mode on other harts."""
-    run = run_program(tmp_path, harts, sync, "threads")
+    run = run_program(tmp_path, harts, sync, "threads", options={"runqueue": "per-hart"} if harts == 4 else None)
     assert run.status == 0, run.report()
     assert run.result("threads")["count"] == 240
 
