@@ -1,14 +1,15 @@
 /*
- * run=designated: what the designated hart (intr/designated.h, paper `krp`) costs and saves against doing the same work
- * under one global lock. A thread on every hart takes one after another of `operations` operations: `parallel` cycles that
- * are nobody else's, and then an update of a database of `lines` cache lines, under the global lock, or in a packet for the designated hart,
- * the last one. The owner of a packet waits only if all of its packets are still under way. The database is
- * counted through in the end: every update is there, which nothing but lock or designated hart could have seen to. Prints
+ * run=designated: what the designated hart (intr/designated.h, paper `krp`) costs and saves against doing the same
+ * work under one global lock. A thread on every hart takes one after another of `operations` operations: `parallel`
+ * cycles that are nobody else's, and then an update of a database of `lines` cache lines, under the global lock, or
+ * in a packet for the designated hart, the last one. The owner of a packet waits only if all of its packets are still
+ * under way. The database is counted through in the end: every update is there, which nothing but lock or designated
+ * hart could have seen to. Prints
  *
  *   @designated how=global|designated operations=... cycles=... caller_p50=... caller_max=... woken=...
  *
- * cycles: from the start of the first operation to the end of the last; caller: for how many cycles an update keeps the thread
- * that wants it from going on; woken: how often the designated hart had to be.
+ * cycles: from the start of the first operation to the end of the last; caller: for how many cycles an update keeps
+ * the thread that wants it from going on; woken: how often the designated hart had to be.
  */
 #include "bench/quantile.h"
 #include "init/run.h"

@@ -1,13 +1,14 @@
 /*
- * run=intr-floor: how far the kernel's way from an interrupt to the first instruction of the driver's handler is above the
- * bare trap (bare_trap.S), with everything in the caches and nothing masked. The CLINT's timer is the wire: the cycle
- * in which it rises is known. Needs hz=0, because it takes the timer of the hart. Prints
+ * run=intr-floor: how far the kernel's way from an interrupt to the first instruction of the driver's handler is
+ * above the bare trap (bare_trap.S), with everything in the caches and nothing masked. The CLINT's timer is the wire:
+ * the cycle in which it rises is known. Needs hz=0, because it takes the timer of the hart. Prints
  *
- *   @intr_floor samples=... trap=... bare=... kernel=... ratio=... ratio_in_software=... bare_return=... kernel_return=...
+ *   @intr_floor samples=... trap=... bare=... kernel=... ratio=... ratio_in_software=...
+ *               bare_return=... kernel_return=...
  *
- * in cycles, medians. From the wire's rise: trap to the first instruction of the trap vector, which is what the hardware
- * takes; bare and kernel to the driver's first instruction; ratio = kernel / bare, and the same without what the hardware
- * takes. The last two: from the driver's end to the interrupted loop.
+ * in cycles, medians. From the wire's rise: trap to the first instruction of the trap vector, which is what the
+ * hardware takes; bare and kernel to the driver's first instruction; ratio = kernel / bare, and the same without what
+ * the hardware takes. The last two: from the driver's end to the interrupted loop.
  */
 #include "arch/csr.h"
 #include "bench/quantile.h"
@@ -53,8 +54,8 @@ struct ways {
 };
 
 /*
- * An interrupt after `delay` cycles, through whatever mtvec points to, in a loop that reads the cycle counter and nothing
- * else, until a jump of it says that there was one. The loop gives up t6 to the trap.
+ * An interrupt after `delay` cycles, through whatever mtvec points to, in a loop that reads the cycle counter and
+ * nothing else, until a jump of it says that there was one. The loop gives up t6 to the trap.
  */
 static BETWEEN_INTERRUPTS struct ways take_interrupt(uint32_t delay)
 {

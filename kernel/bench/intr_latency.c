@@ -8,12 +8,13 @@
  *   event    straight from the handler to the thread that waits for the event: the fast path
  *   remote   to an interrupt thread on another hart, the last one, if there is one
  *
- * Loaded means that on every hart a thread spends half its time in sections under one lock that all share, `section` cycles
- * long at most. Prints for each load and way, in cycles,
+ * Loaded means that on every hart a thread spends half its time in sections under one lock that all share, `section`
+ * cycles long at most. Prints for each load and way, in cycles,
  *
  *   @intr_latency load=idle|loaded to=handler|... samples=... min=... p50=... p90=... max=... total=...
  *
- * The simulator's window is open while handler and thread are measured, so it measures the same interrupts from outside.
+ * The simulator's window is open while handler and thread are measured, so it measures the same interrupts from
+ * outside.
  */
 #include "bench/quantile.h"
 #include "bench/stamp.h"
@@ -160,4 +161,4 @@ static int intr_latency(void)
     return 0;
 }
 
-RUN("intr-latency", "cycles from an interrupt's wire to its handler and its thread (paper mach, section 2)", intr_latency);
+RUN("intr-latency", "cycles from an interrupt's wire to handler and thread (paper mach, section 2)", intr_latency);

@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
-/* The value below which `percent` of the `n` values lie (nearest rank, n > 0); sorts them. 0: the least, 100: the greatest. */
+/*
+ * The value below which `percent` of the `n` values lie (nearest rank, n > 0); sorts them. 0: the least, 100: the
+ * greatest.
+ */
 uint32_t quantile(uint32_t *values, uint32_t n, unsigned percent);
 #endif

@@ -1,11 +1,14 @@
-/* An interrupt handler whose first instruction reads the cycle counter: what an interrupt's way to its driver is measured by. */
+/*
+ * An interrupt handler whose first instruction reads the cycle counter: what an interrupt's way to its driver is
+ * measured by.
+ */
 #ifndef BENCH_STAMP_H
 #define BENCH_STAMP_H
 
 #include <stdint.h>
 
 struct stamp {
-    void (*fn)(struct stamp *stamp, uint32_t cycle); /* the rest of the handler; `cycle` is that of its first instruction */
+    void (*fn)(struct stamp *stamp, uint32_t cycle); /* the rest; `cycle` is that of the first instruction */
 };
 
 /* Established with a struct stamp as its argument. */

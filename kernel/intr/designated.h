@@ -1,18 +1,19 @@
 /*
- * The designated hart (paper `krp`, "Introducing Parallelism into the TCP/IP Kernel"): work on data that one lock would guard
- * is not done where it arises, by harts that spin for the lock. Whoever has such work describes it in a kernel
- * request packet (the paper's TCPIP_KRP), queues it and goes on. One hart works the packets off, at high priority, first
- * come, first served, one at a time: what only they touch needs no other lock, and stays in that hart's cache.
+ * The designated hart (paper `krp`, "Introducing Parallelism into the TCP/IP Kernel"): work on data that one lock
+ * would guard is not done where it arises, by harts that spin for the lock. Whoever has such work describes it in a
+ * kernel request packet (the paper's TCPIP_KRP), queues it and goes on. One hart works the packets off, at high
+ * priority, first come, first served, one at a time: what only they touch needs no other lock, and stays in that
+ * hart's cache.
  *
  *   DEFINE_DESIGNATED(net, "net", SPL_NET);
  *   designated_start(&net, 0, PRI_DESIGNATED);
  *   static struct krp k = {.action = append_to_socket}; k.parameter[0] = ...; krp_queue(&net, &k);
  *
- * Where the paper forks a thread at IPL 8 when the queue was empty, a thread that is bound to the hart is woken then; it
- * may take blocking locks. A second designated hart for other data is a second struct designated.
+ * Where the paper forks a thread at IPL 8 when the queue was empty, a thread that is bound to the hart is woken then;
+ * it may take blocking locks. A second designated hart for other data is a second struct designated.
  *
- * Locking: the queue's own lock, held for a few instructions by those who queue and by the thread, guards the queue. Its
- * level is at most SPL_SCHED, because queueing wakes a thread.
+ * Locking: the queue's own lock, held for a few instructions by those who queue and by the thread, guards the queue.
+ * Its level is at most SPL_SCHED, because queueing wakes a thread.
  */
 #ifndef INTR_DESIGNATED_H
 #define INTR_DESIGNATED_H

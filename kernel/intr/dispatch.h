@@ -1,7 +1,7 @@
 /*
  * Calling the handler of a source: inlined into the interrupt path of each scheme (sync/schemes.c), because what lies
- * between the trap and the driver's first instruction delays every interrupt (run=intr-floor measures it). What can wait
- * until the driver has run, such as counting, does.
+ * between the trap and the driver's first instruction delays every interrupt (run=intr-floor measures it). What can
+ * wait until the driver has run, such as counting, does.
  */
 #ifndef INTR_DISPATCH_H
 #define INTR_DISPATCH_H

@@ -43,7 +43,8 @@ static void set_enabled(unsigned source, unsigned hart, bool on)
 
 void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, intr_fn *fn, void *arg, const char *name)
 {
-    if (source >= PIC_SOURCES || level <= SPL_SOFT_MAX || level > SPL_HIGH || (hart != PIC_ANY_HART && hart >= hart_count))
+    if (source >= PIC_SOURCES || level <= SPL_SOFT_MAX || level > SPL_HIGH ||
+        (hart != PIC_ANY_HART && hart >= hart_count))
         panic("intr_establish: source %u at level %u", source, level);
     if (confined && source >= PIC_SOURCE_UART0)
         hart = MASTER_HART;

@@ -15,7 +15,10 @@ typedef void intr_fn(void *arg);
 #define INTR_EDGE 1
 #define INTR_LEVEL 0
 
-/* Route `source` to `hart` (or PIC_ANY_HART) at `level` (above SPL_SOFT_MAX) and enable it there. Panics on a bad argument. */
+/*
+ * Route `source` to `hart` (or PIC_ANY_HART) at `level` (above SPL_SOFT_MAX) and enable it there. Panics on a bad
+ * argument.
+ */
 void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, intr_fn *fn, void *arg, const char *name);
 void intr_disestablish(unsigned source);
 

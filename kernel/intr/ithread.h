@@ -1,9 +1,9 @@
 /*
- * Interrupt threads: the part of an interrupt's work that is done in a thread, where blocking locks can be taken (paper
- * `mach`, section 2: slcintr_thread, biodone_thread, netisr_thread). The handler saves what it must, drops the
- * device's wire and calls ithread_wake with one word that says what is to be done, such as a unit's number or the address of
- * what it saved. The words wait in a queue that one or several threads work off, oldest first; with several,
- * words are handled in parallel and may overtake each other.
+ * Interrupt threads: the part of an interrupt's work that is done in a thread, where blocking locks can be taken
+ * (paper `mach`, section 2: slcintr_thread, biodone_thread, netisr_thread). The handler saves what it must, drops the
+ * device's wire and calls ithread_wake with one word that says what is to be done, such as a unit's number or the
+ * address of what it saved. The words wait in a queue that one or several threads work off, oldest first; with
+ * several, words are handled in parallel and may overtake each other.
  *
  * Locking: the interrupt thread's own simple lock guards queue and counters. Its class has at least the level of
  * every handler that wakes it, and at most SPL_SCHED, because it wakes threads.

@@ -1,14 +1,15 @@
 /*
- * Events: news that is posted from any level up to that of the event's class, also by an interrupt handler, and waited for
- * by threads. A posted event stays so until it is cleared; whoever waits meanwhile does not sleep. Paper `mach`, section 2.2:
- * the completion of a synchronous I/O is posted straight from interrupt level to the thread that waits for it.
+ * Events: news that is posted from any level up to that of the event's class, also by an interrupt handler, and
+ * waited for by threads. A posted event stays so until it is cleared; whoever waits meanwhile does not sleep. Paper
+ * `mach`, section 2.2: the completion of a synchronous I/O is posted straight from interrupt level to the thread that
+ * waits for it.
  *
  *   DEFINE_EVENT(done, "disk done", SPL_BIO);
  *   event_clear(&done); start_the_disk(); event_wait(&done);          the handler calls event_post(&done)
  *
- * Locking: the event's own simple lock, of the event's class, guards it. Its level is at most SPL_SCHED, because posting wakes
- * threads. It may lie on the stack of the thread that waits:
- * once event_wait has returned, no poster touches it any more.
+ * Locking: the event's own simple lock, of the event's class, guards it. Its level is at most SPL_SCHED, because
+ * posting wakes threads. It may lie on the stack of the thread that waits: once event_wait has returned, no poster
+ * touches it any more.
  *
  * Errors: waiting at interrupt level panics.
  */

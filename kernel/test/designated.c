@@ -1,7 +1,8 @@
 /*
- * run=test-designated: the designated hart. Threads on every hart and handlers at three levels queue packets; each is worked
- * off once, in the order of its queueing, on the designated hart and with no other meanwhile, without any lock; an
- * action may queue its packet again; a packet queued on the designated hart itself goes before the thread that queued it.
+ * run=test-designated: the designated hart. Threads on every hart and handlers at three levels queue packets; each is
+ * worked off once, in the order of its queueing, on the designated hart and with no other meanwhile, without any
+ * lock; an action may queue its packet again; a packet queued on the designated hart itself goes before the thread
+ * that queued it.
  */
 #include "intr/designated.h"
 #include "test/test.h"

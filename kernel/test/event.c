@@ -1,8 +1,8 @@
 /*
- * run=test-event: events. What is posted before the wait is not lost, every waiter is woken, of several takers one gets each
- * posting; and under a rain of interrupts, threads on every hart wait for events on their own stacks that
- * handlers, most on other harts, post. Each event's memory is used for something else as soon as the wait is over: a poster that
- * still touched it would be seen.
+ * run=test-event: events. What is posted before the wait is not lost, every waiter is woken, of several takers one
+ * gets each posting; and under a rain of interrupts, threads on every hart wait for events on their own stacks that
+ * handlers, most on other harts, post. Each event's memory is used for something else as soon as the wait is over: a
+ * poster that still touched it would be seen.
  */
 #include <string.h>
 

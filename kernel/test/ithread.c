@@ -1,8 +1,8 @@
 /*
- * run=test-ithread: interrupt threads. Under a rain of interrupts on all harts every word that a handler saves is handled
- * once, in order where one thread serves, by several at a time where several do; a more urgent interrupt thread goes first
- * and interrupts a less urgent one; what finds the queue full is refused and counted; a thread that sleeps in its work
- * keeps nobody but itself.
+ * run=test-ithread: interrupt threads. Under a rain of interrupts on all harts every word that a handler saves is
+ * handled once, in order where one thread serves, by several at a time where several do; a more urgent interrupt
+ * thread goes first and interrupts a less urgent one; what finds the queue full is refused and counted; a thread that
+ * sleeps in its work keeps nobody but itself.
  */
 #include "intr/ithread.h"
 #include "sync/event.h"
@@ -55,7 +55,8 @@ static void count_active(void *arg, uint32_t word)
     (void)arg;
     unsigned source = word >> SEQUENCE_BITS, now = __atomic_add_fetch(&active, 1, __ATOMIC_RELAXED);
     unsigned most = most_active;
-    while (now > most && !__atomic_compare_exchange_n(&most_active, &most, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    while (now > most && !__atomic_compare_exchange_n(&most_active, &most, now, false, __ATOMIC_RELAXED,
+                                                      __ATOMIC_RELAXED))
         ;
     __atomic_fetch_add(&count[source].handled, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&count[source].sum, word & ((1u << SEQUENCE_BITS) - 1), __ATOMIC_RELAXED);

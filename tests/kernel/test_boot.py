@@ -46,9 +46,11 @@ def test_sleep_in_handler_is_caught(tmp_path):
 
 def test_monitor(tmp_path):
     run = converse(tmp_path, 2, "spl-optim", "run=monitor", [
-        "harts", "threads", "interrupts", "latency 100 200", "latency 70000", "run hellp\bo", "nonsense", "exit"])
+        "harts", "threads", "interrupts", "ithreads", "latency 100 200", "latency 70000", "run hellp\bo", "nonsense",
+        "exit"])
     assert run.status == 0, run.report()
-    for line in ("hart  thread", "thread 0 idle: running", "console port", "0 to 65535", "hello from hart 1",
+    for line in ("hart  thread", "thread 0 idle: running", "console port", "interrupt thread  source", "0 to 65535",
+                 "hello from hart 1",
                  "exit code 0", "harts | threads"):
         assert line in run.console, run.report()
 

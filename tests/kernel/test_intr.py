@@ -15,7 +15,9 @@ MACHINES = [(harts, sync) for harts in (1, 2) for sync in SCHEMES] + [(4, "spl-o
 def test_under_each_scheme(tmp_path, test, harts, sync):
     """Another condition and another seed for each, so that all together cover what one run each cannot."""
     seed = 1 + SCHEMES.index(sync) + harts
-    run = boot(tmp_path, harts, sync, f"run=test-{test} hz=1000 rounds=30 {CONDITIONS[seed % len(CONDITIONS)]}", seed)
+    rounds = 12 if test == "event" else 20
+    run = boot(tmp_path, harts, sync,
+               f"run=test-{test} hz=1000 rounds={rounds} {CONDITIONS[seed % len(CONDITIONS)]}", seed)
     assert run.status == 0, run.report()
     assert run.result("test")["name"] == test
 
