@@ -1,0 +1,63 @@
+"""The scheduler, its accounting, and the master restriction. The tests themselves are kernel code: kernel/test/."""
+
+import pytest
+
+from tests.kernel.machine import boot
+from tests.kernel.test_schemes import CONDITIONS
+
+# harts, scheme, run queues, lock debugging
+MACHINES = [
+    (1, "spl-pessim", "per-hart", "0"), (2, "cli-pessim", "global", "1"), (2, "spl-optim", "per-hart", "1"),
+    (4, "cli-optim", "per-hart", "0"),
+]
+ACTIVITIES = ("user", "system", "interrupt", "spinning", "idle")
+
+
+@pytest.mark.parametrize("harts, sync, queue, debug", MACHINES)
+def test_scheduler(tmp_path, harts, sync, queue, debug):
+    seed = MACHINES.index((harts, sync, queue, debug)) + 1
+    run = boot(tmp_path, harts, sync, f"run=test-scheduler hz=1000 rounds=10 {CONDITIONS[seed % len(CONDITIONS)]}", seed,
+               options={"runqueue": queue, "lock_debug": debug})
+    assert run.status == 0, run.report()
+    result = run.result("test")
+    assert (result["name"], result["runqueue"]) == ("scheduler", queue)
+    assert (result["stolen"] > 0) == (queue == "per-hart" and harts > 1)
+
+
+@pytest.mark.parametrize("harts, sync, queue", [(1, "cli-optim", "global"), (2, "spl-pessim", "per-hart"),
+                                                (4, "cli-pessim", "global")])
+def test_master(tmp_path, harts, sync, queue):
+    run = boot(tmp_path, harts, sync, "run=test-master hz=1000 rounds=8 intr.master=1", harts,
+               options={"runqueue": queue})
+    assert run.status == 0, run.report()
+    assert run.result("test") == {"name": "master", "handled": harts, "elsewhere": 0}
+
+
+def test_release_without_master_panics(tmp_path):
+    run = boot(tmp_path, 1, "spl-optim", "run=test-release")
+    assert run.status == 1 and "unix_release without unix_master" in run.console, run.report()
+
+
+@pytest.mark.parametrize("harts, sync", [(1, "spl-pessim"), (2, "cli-pessim")])
+def test_accounts_sum_to_what_elapsed(tmp_path, harts, sync):
+    """To the cycle; and the simulator, which counts from outside, agrees up to the trap's own instructions."""
+    run = boot(tmp_path, harts, sync, "run=test-threads hz=1000", 3, options={"accounting": "1"})
+    assert run.status == 0, run.report()
+    accounts = run.record["results"]["accounting"]
+    assert [account["hart"] for account in accounts] == list(range(harts))
+    for account, hart in zip(accounts, run.record["harts"], strict=True):
+        assert sum(account[activity] for activity in ACTIVITIES) == account["elapsed"]
+        assert account["user"] == 0 and account["idle"] > 0 and account["interrupt"] > 0 and account["system"] > 0
+        outside = hart["statistics"]["accounting"]
+        assert sum(outside.values()) == run.record["cycles"]
+        late = run.record["cycles"] - account["elapsed"]      # before the scheduler starts, and printing the account
+        assert account["idle"] == pytest.approx(outside["idle"], abs=late)
+        assert account["spinning"] == pytest.approx(outside["spinning"], rel=0.2, abs=late)
+    assert harts == 1 or all(account["spinning"] > 0 for account in accounts)
+
+
+@pytest.mark.parametrize("queue", ("global", "per-hart"))
+def test_thread_switch_is_near_its_floor(tmp_path, queue):
+    run = boot(tmp_path, 1, "spl-optim", "run=switch-floor hz=0 iterations=100", options={"runqueue": queue})
+    assert run.status == 0, run.report()
+    assert run.result("switch_floor")["ratio"] <= 1.5
