@@ -47,7 +47,8 @@ def tables(summary):
                   [f"An operation is the section, which the master restriction keeps on hart 0, and "
                    f"{summary['settings']['pause']} cycles besides."]),
             Table("To the master and back, cycles, mean",
-                  ["scheme", "run queues", "harts", "from hart", "unix_master", "unix_release", "a nested pair"], moves)]
+                  ["scheme", "run queues", "harts", "from hart", "unix_master", "unix_release", "a nested pair"],
+                  moves)]
 
 
 def plots(summary):

@@ -52,8 +52,8 @@ def tables(summary):
                  f"{row['ratio']:.2f}", number(row["yield"], 4)] for row in summary["floors"]]
         made.append(Table("A thread switch beside saving and restoring the registers, cycles, 1 hart",
                           ["scheme", "run queues", "floor", "switch", "ratio", "whole yield"], rows,
-                          ["The floor is 14 stores and 14 loads in a row, in the caches. The whole yield has the section, "
-                           "the run queue's lock and the choice besides."]))
+                          ["The floor is 14 stores and 14 loads in a row, in the caches. The whole yield has the "
+                           "section, the run queue's lock and the choice besides."]))
     return made
 
 

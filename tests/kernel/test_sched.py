@@ -16,8 +16,8 @@ ACTIVITIES = ("user", "system", "interrupt", "spinning", "idle")
 @pytest.mark.parametrize("harts, sync, queue, debug", MACHINES)
 def test_scheduler(tmp_path, harts, sync, queue, debug):
     seed = MACHINES.index((harts, sync, queue, debug)) + 1
-    run = boot(tmp_path, harts, sync, f"run=test-scheduler hz=1000 rounds=10 {CONDITIONS[seed % len(CONDITIONS)]}", seed,
-               options={"runqueue": queue, "lock_debug": debug})
+    bootargs = f"run=test-scheduler hz=1000 rounds=10 {CONDITIONS[seed % len(CONDITIONS)]}"
+    run = boot(tmp_path, harts, sync, bootargs, seed, options={"runqueue": queue, "lock_debug": debug})
     assert run.status == 0, run.report()
     result = run.result("test")
     assert (result["name"], result["runqueue"]) == ("scheduler", queue)
