@@ -123,7 +123,7 @@ def test_section_of_a_simple_lock_is_checked_under_each_scheme(tmp_path, sync):
 
 
 def test_lockstat_shows_and_clears_in_a_running_system(tmp_path):
-    run = converse(tmp_path, 1, "spl-optim", "run=monitor rounds=4", [
+    run = converse(tmp_path, 1, "spl-optim", "run=monitor rounds=4 lockstat=none", [
         "run test-locks-fair", "lockstat", "lockstat sites", "lockstat clear", "lockstat", "lockstat nonsense", "locks",
         "exit"], options={"lock_stats": "1"})
     assert run.status == 0, run.report()
@@ -135,7 +135,7 @@ def test_lockstat_shows_and_clears_in_a_running_system(tmp_path):
 
 
 def test_runner_collects_lock_statistics(tmp_path):
-    run = boot(tmp_path, 2, "cli-optim", "run=test-locks hz=1000 rounds=6 ram.jitter=7 lockstat=sites", 1,
+    run = boot(tmp_path, 1, "cli-optim", "run=test-locks hz=1000 rounds=6 ram.jitter=7 lockstat=sites", 1,
                options={"lock_stats": "1", "lock_debug": "1"})
     assert run.status == 0, run.report()
     of = {line["class"]: line for line in run.record["results"]["lockstat"]}
