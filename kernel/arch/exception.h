@@ -1,5 +1,6 @@
 /*
- * Traps other than interrupts of the PIC, which trap.S hands straight to interrupt(): exceptions, and what the CLINT sends.
+ * Traps other than interrupts of the PIC, which trap.S hands straight to interrupt(): exceptions, and what the CLINT
+ * sends.
  */
 #ifndef ARCH_EXCEPTION_H
 #define ARCH_EXCEPTION_H

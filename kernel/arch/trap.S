@@ -1,10 +1,10 @@
 /*
- * The trap vectors: one for traps of the kernel itself, one for traps of user mode. Which of them mtvec names follows the
- * mode, so that an interrupt of the kernel does not pay for finding out. The hart has cleared mstatus.MIE.
+ * The trap vectors: one for traps of the kernel itself, one for traps of user mode. Which of them mtvec names follows
+ * the mode, so that an interrupt of the kernel does not pay for finding out. The hart has cleared mstatus.MIE.
  *
  *   trap_entry       arrives on the stack in use. An interrupt of the PIC saves the registers that C may change and
  *                    calls interrupt(frame); the scheme of the image decides there what stays masked (sync/).
- *                    All else saves a full frame and calls trap(cause, frame), which may change it, and returns through it.
+ *                    All else saves a full frame, calls trap(cause, frame), which may change it, and returns through it.
  *   user_trap_entry  mscratch holds the end of the thread's kernel stack, where its frame lies. A PIC interrupt or a
  *                    system call saves what C may change, all else a full frame; user_trap(cause, frame) does the
  *                    rest, and returns with interrupts off on chip when the thread may go back.
@@ -191,8 +191,8 @@ return_to_user:
     mret
 
 /*
- * void user_enter(struct frame *frame): the first time that a thread goes to user mode. The frame ends where its kernel stack
- * does; what else the thread has on its stack is given up. Interrupts are off on chip.
+ * void user_enter(struct frame *frame): the first time that a thread goes to user mode. The frame ends where its kernel
+ * stack does; what else the thread has on its stack is given up. Interrupts are off on chip.
  */
     .globl user_enter
 user_enter:

@@ -11,9 +11,9 @@
  *   sched_yield()
  *   nanosleep(how_long)                    at least so long, in whole clock ticks; EINVAL if the clock does not tick
  *   clock_gettime(clock, now)              either clock of those below: the time since reset
- *   futex_wait(word, value, limit)         sleeps while *word is `value`, until woken; EAGAIN if it is another; ETIMEDOUT
- *                                          after `limit` (0: never)
- *   futex_wake(word, most)                 wakes up to `most` sleepers, in the order in which they came; gives their number
+ *   futex_wait(word, value, limit)         sleeps while *word is `value`, until woken; EAGAIN if it is another;
+ *                                          ETIMEDOUT after `limit` (0: never)
+ *   futex_wake(word, most)                 wakes up to `most` sleepers, oldest first; gives their number
  *   thread_spawn(entry, argument, stack)   a thread of this process that starts at entry(argument) with sp = stack
  *   thread_exit()                          ends this thread; with the last one the process, with status 0
  *

@@ -1,6 +1,6 @@
 /*
- * run=syscall-cost: the program `cost` (user/programs/cost.c) on the last hart, which it has for itself but for interrupts; with
- * hz=0 there are none.
+ * run=syscall-cost: the program `cost` (user/programs/cost.c) on the last hart, which it has for itself but for
+ * interrupts; with hz=0 there are none.
  */
 #include "arch/hart.h"
 #include "init/run.h"

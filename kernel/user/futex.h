@@ -1,9 +1,9 @@
 /*
- * Sleeping threads of processes: on a word of their memory (after futex(2) of Linux), or for a time alone. All end early
- * when the process is ending.
+ * Sleeping threads of processes: on a word of their memory (after futex(2) of Linux), or for a time alone. All end
+ * early when the process is ending.
  *
- * Locking: user_lock guards the list of those that wait. A word is compared under it, so a thread that changes the word and
- * then wakes never misses one that is about to sleep.
+ * Locking: user_lock guards the list of those that wait. A word is compared under it, so a thread that changes the
+ * word and then wakes never misses one that is about to sleep.
  */
 #ifndef USER_FUTEX_H
 #define USER_FUTEX_H

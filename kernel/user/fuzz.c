@@ -1,6 +1,7 @@
 /*
- * run=test-user-fuzz: processes that make random system calls (user/programs/fuzz.c), `rounds` of them for each seed, several at
- * a time. None takes the kernel down; all end, and leave no process, thread or page behind. user.pages= makes memory run out.
+ * run=test-user-fuzz: processes that make random system calls (user/programs/fuzz.c), `rounds` of them for each
+ * seed, several at a time. None takes the kernel down; all end, and leave no process, thread or page behind.
+ * user.pages= makes memory run out.
  */
 #include <stdio.h>
 

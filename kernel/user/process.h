@@ -2,12 +2,12 @@
  * Processes: a program of the image in an address space of its own, with one or more threads. Each is a thread of the
  * kernel (sched/sched.h) that spends most of its life in user mode and comes back through user_trap (arch/trap.S).
  *
- * A process ends when it exits, a trap ends it, or its last thread ends. Then all its threads end, each on its own way
- * back to user mode or out of a sleep; the last gives the memory back, and whoever waits for the process gets its status. The
- * children of a process that has ended are the kernel's: runs wait for them (user_run).
+ * A process ends when it exits, a trap ends it, or its last thread ends. Then all its threads end, each on its own
+ * way back to user mode or out of a sleep; the last gives the memory back, and whoever waits for the process gets
+ * its status. The children of a process that has ended are the kernel's: runs wait for them (user_run).
  *
- * Locking: user_lock guards the tables of processes and threads, and what waits (user/futex.c). It is a simple lock at
- * SPL_SOFTCLOCK, because timeouts take it. `memory` of a process, a mutex, guards its break.
+ * Locking: user_lock guards the tables of processes and threads, and what waits (user/futex.c). It is a simple lock
+ * at SPL_SOFTCLOCK, because timeouts take it. `memory` of a process, a mutex, guards its break.
  */
 #ifndef USER_PROCESS_H
 #define USER_PROCESS_H
@@ -64,8 +64,8 @@ static inline struct user_thread *user_self(void)
 }
 
 /*
- * Start the program `name` as a child of `parent` (0: of the kernel). Gives its id, or minus ENOENT: the image has no such
- * program; ENOEXEC; ENOMEM; EAGAIN: the tables are full.
+ * Start the program `name` as a child of `parent` (0: of the kernel). Gives its id, or minus ENOENT: the image has
+ * no such program; ENOEXEC; ENOMEM; EAGAIN: the tables are full.
  */
 int process_spawn(struct process *parent, const char *name, const struct arguments *arguments, int bound);
 
@@ -93,7 +93,10 @@ bool process_none_left(void);
 /* trap.S: the first time that a thread goes to user mode; interrupts are off on chip. */
 _Noreturn void user_enter(struct frame *frame);
 
-/* Before a thread goes (back) to user mode: ends with interrupts off on chip, or does not return if the process is ending. */
+/*
+ * Before a thread goes (back) to user mode: ends with interrupts off on chip, or does not return if the process is
+ * ending.
+ */
 void user_leave_kernel(void);
 
 void user_init(void); /* hart 0 */

@@ -1,6 +1,7 @@
 /*
- * run=user: starts the program of the boot argument program=NAME, with the words of args=A,B,C behind its name, and waits for it
- * and for what it leaves behind. The exit code is the program's; 128 + signal if a trap ended it, as shells have it.
+ * run=user: starts the program of the boot argument program=NAME, with the words of args=A,B,C behind its name, and
+ * waits for it and for what it leaves behind. The exit code is the program's; 128 + signal if a trap ended it, as
+ * shells have it.
  */
 #include "user/run.h"
 

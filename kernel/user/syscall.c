@@ -1,4 +1,7 @@
-/* System calls (syscall.h): what each does with its arguments. Whatever they are, the worst is an error for the caller. */
+/*
+ * System calls (syscall.h): what each does with its arguments. Whatever they are, the worst is an error for the
+ * caller.
+ */
 #include "user/syscall.h"
 
 #include <errno.h>

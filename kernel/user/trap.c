@@ -50,7 +50,10 @@ static void user_exception(uint32_t cause, const struct frame *frame)
     process_end(p, signal_of(cause));
 }
 
-/* Called by trap.S, interrupts off on chip, as they are again on return. It lies beside trap.S in the instruction cache. */
+/*
+ * Called by trap.S, interrupts off on chip, as they are again on return. It lies beside trap.S in the instruction
+ * cache.
+ */
 INTR_PATH void user_trap(uint32_t cause, struct frame *frame)
 {
     account_switch(ACCOUNT_SYSTEM);

@@ -1,7 +1,7 @@
 /*
- * What a hart translates user addresses with. Machine mode does not translate, so the space of a process may stay in satp
- * while kernel threads run, even past its end: a hart compares its `space` with the serial number of the space that the
- * thread needs each time it is about to enter user mode, and changes satp if they differ.
+ * What a hart translates user addresses with. Machine mode does not translate, so the space of a process may stay in
+ * satp while kernel threads run, even past its end: a hart compares its `space` with the serial number of the space
+ * that the thread needs each time it is about to enter user mode, and changes satp if they differ.
  */
 #ifndef VM_MMU_H
 #define VM_MMU_H

@@ -1,5 +1,6 @@
 /*
- * Main RAM behind the kernel, by the page. An address here is physical; the kernel, in machine mode, uses it as it is.
+ * Main RAM behind the kernel, by the page. An address here is physical; the kernel, in machine mode, uses it as it
+ * is.
  *
  * Locking: pages_lock, of a level that keeps the thread on its hart; no handler takes pages.
  */

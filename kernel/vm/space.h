@@ -1,10 +1,11 @@
 /*
- * Sv32 address spaces (RISC-V privileged specification 1.12, section 4.3), of user mode alone: the kernel runs in machine
- * mode with physical addresses and is in none of them. What a system call is given the address of is copied through
- * the page table by software, so a bad address is a result and not a trap.
+ * Sv32 address spaces (RISC-V privileged specification 1.12, section 4.3), of user mode alone: the kernel runs in
+ * machine mode with physical addresses and is in none of them. What a system call is given the address of is copied
+ * through the page table by software, so a bad address is a result and not a trap.
  *
- * A space only grows until it is destroyed: a page that is mapped stays where it is, with the same rights. So no hart can
- * hold a translation that has ended, and none needs to be called to drop one; destroying waits until no thread is left.
+ * A space only grows until it is destroyed: a page that is mapped stays where it is, with the same rights. So no
+ * hart can hold a translation that has ended, and none needs to be called to drop one; destroying waits until no
+ * thread is left.
  *
  * Locking: whoever maps pages keeps others from doing so; looking addresses up needs no lock.
  */
@@ -21,7 +22,10 @@
 #define PAGE_WRITE (1u << 2)
 #define PAGE_EXECUTE (1u << 3)
 
-/* Where user mode's pages may lie: above page 0, so that a null pointer faults, and below the kernel's own addresses. */
+/*
+ * Where user mode's pages may lie: above page 0, so that a null pointer faults, and below the kernel's own
+ * addresses.
+ */
 #define SPACE_BEGIN 0x00001000u
 #define SPACE_END 0x40000000u
 
@@ -35,8 +39,8 @@ bool space_init(struct space *space); /* false: there is no page left */
 void space_destroy(struct space *space); /* gives all its pages back */
 
 /*
- * Map new pages of 0 at [begin, end), which lies within [SPACE_BEGIN, SPACE_END). 0, ENOMEM if none is left, EEXIST if a page is
- * mapped already; pages mapped until then stay.
+ * Map new pages of 0 at [begin, end), which lies within [SPACE_BEGIN, SPACE_END). 0, ENOMEM if none is left, EEXIST
+ * if a page is mapped already; pages mapped until then stay.
  */
 int space_grow(struct space *space, uint32_t begin, uint32_t end, unsigned rights);
 

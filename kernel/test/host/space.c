@@ -59,7 +59,8 @@ HOST_TEST(copies_cross_pages_that_do_not_lie_together)
 {
     struct space space = made(PAGES);
     uint8_t out[3 * PAGE_SIZE], in[3 * PAGE_SIZE];
-    space_grow(&space, AT + PAGE_SIZE, AT + 2 * PAGE_SIZE, PAGE_READ | PAGE_WRITE); /* so that the pages are not in order */
+    /* The pages are not in order. */
+    space_grow(&space, AT + PAGE_SIZE, AT + 2 * PAGE_SIZE, PAGE_READ | PAGE_WRITE);
     space_grow(&space, AT, AT + PAGE_SIZE, PAGE_READ | PAGE_WRITE);
     space_grow(&space, AT + 2 * PAGE_SIZE, AT + 4 * PAGE_SIZE, PAGE_READ | PAGE_WRITE);
     for (unsigned i = 0; i < sizeof out; i++)

@@ -1,6 +1,6 @@
 /*
- * System calls for programs (user/abi.h says what each does). Those that the C library names are as it declares them: they
- * give -1 and set errno. The rest give the result, or minus an error number.
+ * System calls for programs (user/abi.h says what each does). Those that the C library names are as it declares
+ * them: they give -1 and set errno. The rest give the result, or minus an error number.
  */
 #ifndef USER_LIB_SYSTEM_H
 #define USER_LIB_SYSTEM_H

@@ -1,6 +1,6 @@
 /*
- * calls: every system call does what user/abi.h says, and a bad pointer in any gives EFAULT. Prints @calls checks=... ; the
- * exit status is 0 if all hold.
+ * calls: every system call does what user/abi.h says, and a bad pointer in any gives EFAULT. Prints @calls
+ * checks=... ; the exit status is 0 if all hold.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -115,7 +115,8 @@ static void processes(void)
     char where[12];
     snprintf(where, sizeof where, "%lu", (unsigned long)&mine);
     CHECK(spawn_and_wait("store", where) == 0 && mine == 1);
-    int a = spawn("status", (const char *[]){"status", "1", 0}), b = spawn("status", (const char *[]){"status", "2", 0});
+    int a = spawn("status", (const char *[]){"status", "1", 0});
+    int b = spawn("status", (const char *[]){"status", "2", 0});
     int status[2], ended[2];
     for (int i = 0; i < 2; i++)
         ended[i] = wait_child(&status[i]);

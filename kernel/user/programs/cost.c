@@ -3,9 +3,9 @@
  *
  *   @syscall_cost null=... clock=... yield=... thread_switch=... process_switch=... spawn=...
  *
- * null: getpid. clock: clock_gettime, which copies a result out. yield: sched_yield with no other thread to run. thread_switch
- * and process_switch: from one thread's sched_yield to the next one's return from it, in one address space and between
- * two. spawn: spawn of a program that exits at once, and wait.
+ * null: getpid. clock: clock_gettime, which copies a result out. yield: sched_yield with no other thread to run.
+ * thread_switch and process_switch: from one thread's sched_yield to the next one's return from it, in one address
+ * space and between two. spawn: spawn of a program that exits at once, and wait.
  */
 #include <stdio.h>
 #include <stdlib.h>

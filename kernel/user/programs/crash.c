@@ -1,4 +1,7 @@
-/* crash HOW: does one thing that user mode must not do, and is to be ended for it. If it is not, its exit status is 0. */
+/*
+ * crash HOW: does one thing that user mode must not do, and is to be ended for it. If it is not, its exit status is
+ * 0.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * echo: asks for a line on the console and shows what it got. echo leave: a second thread exits with 3 while the first waits
- * for a line that does not come.
+ * echo: asks for a line on the console and shows what it got. echo leave: a second thread exits with 3 while the
+ * first waits for a line that does not come.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /*
- * fuzz SEED CALLS MILLISECONDS: a thread makes random system calls with random arguments, good and bad ones, while the first
- * thread waits for so long and then ends the process with whatever it may be in. Most arguments are likely to get past the first
- * check. Its exit status is 0, unless a thread that it started somewhere was ended by a trap.
+ * fuzz SEED CALLS MILLISECONDS: a thread makes random system calls with random arguments, good and bad ones, while
+ * the first thread waits for so long and then ends the process with whatever it may be in. Most arguments are likely
+ * to get past the first check. Its exit status is 0, unless a thread that it started somewhere was ended by a trap.
  */
 #include <stdlib.h>
 
@@ -120,7 +120,7 @@ static void call(void)
         system_call(SYS_CALLS + below(4) * number(), number(), number(), number());
         return;
     default:
-        system_call(SYS_CLOCK_GETTIME + below(2) * (SYS_FUTEX_WAKE - SYS_CLOCK_GETTIME), below(2) ? pointer() : number(),
+        system_call(below(2) ? SYS_CLOCK_GETTIME : SYS_FUTEX_WAKE, below(2) ? pointer() : number(),
                     below(2) ? pointer() : number(), pointer());
     }
 }

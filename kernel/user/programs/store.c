@@ -1,4 +1,7 @@
-/* store ADDRESS: stores there, on a page that it maps first if nothing is there; exits with 0 if the store is to be seen. */
+/*
+ * store ADDRESS: stores there, on a page that it maps first if nothing is there; exits with 0 if the store is to be
+ * seen.
+ */
 #include <stdlib.h>
 
 #include "user/lib/system.h"

@@ -1,6 +1,6 @@
 /*
- * threads: threads of one process. A lock of theirs on a futex keeps their sums exact; a thread that never gives up the hart
- * does not keep the others from running; one thread's exit ends those that spin and those that sleep.
+ * threads: threads of one process. A lock of theirs on a futex keeps their sums exact; a thread that never gives up
+ * the hart does not keep the others from running; one thread's exit ends those that spin and those that sleep.
  * Prints @threads count=... waits=... ; the exit status is 0 if all is as it should be.
  */
 #include <errno.h>
@@ -89,7 +89,8 @@ int main(void)
     sleep_for(0, 3000000); /* longer than a time slice at 1000 Hz */
     stop = 1;
     wait_until_done(THREADS + 1);
-    printf("@threads count=%lu waits=%lu spins=%lu\n", (unsigned long)count, (unsigned long)waits, (unsigned long)spins);
+    printf("@threads count=%lu waits=%lu spins=%lu\n", (unsigned long)count, (unsigned long)waits,
+           (unsigned long)spins);
     if (thread_start(spin_for_ever, 0, stack[THREADS], STACK) < 0 ||
         thread_start(sleep_for_ever, 0, stack[THREADS + 1], STACK) < 0)
         return 3;
