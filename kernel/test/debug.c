@@ -1,0 +1,102 @@
+/*
+ * run=test-debug, test-debug-deadlock, test-debug-deaf: something for a debugger to look at (tests/kernel/test_gdb.py). The
+ * first and the last end when the debugger sets debug_test.done; a deadlock does not.
+ */
+#include "arch/atomic.h"
+#include "test/test.h"
+
+struct {
+    volatile bool done;
+    volatile uint32_t count[MAX_HARTS]; /* turns of each hart's thread */
+    volatile uint32_t result;           /* the last one of debug_test_walk */
+} debug_test;
+
+/* Something of all that a step has to follow: a branch, a loop, an LR and SC, a call, a return. */
+static uint32_t __attribute__((noinline)) twice(uint32_t n)
+{
+    return 2 * n;
+}
+
+static uint32_t __attribute__((noinline)) debug_test_walk(uint32_t n)
+{
+    static volatile uint32_t word;
+    uint32_t sum = n & 1 ? 5 : 0;
+    for (unsigned i = 0; i < 2; i++)
+        sum += twice(n);
+    word = n;
+    while (!atomic_cas(&word, n, sum))
+        ;
+    return word;
+}
+
+static void counts(void *hart)
+{
+    while (!debug_test.done)
+        debug_test.count[(uintptr_t)hart]++;
+}
+
+static int debug(void)
+{
+    struct thread *t[MAX_HARTS];
+    for (unsigned h = 0; h < hart_count; h++)
+        t[h] = thread_create(counts, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "counts");
+    for (uint32_t n = 0; !debug_test.done; n++)
+        debug_test.result = debug_test_walk(n);
+    for (unsigned h = 0; h < hart_count; h++)
+        thread_join(t[h]);
+    kprintf("@test name=debug result=%lu\n", (unsigned long)debug_test.result);
+    return 0;
+}
+
+DEFINE_SIMPLE_LOCK(lock_a, "first", SPL_TTY);
+DEFINE_SIMPLE_LOCK(lock_b, "second", SPL_TTY);
+static volatile uint32_t locked;
+
+static void locks_both(struct simple_lock *mine, struct simple_lock *other)
+{
+    crit_t outer = lock_enter(mine);
+    atomic_add(&locked, 1);
+    while (locked < 2)
+        ;
+    crit_t inner = lock_enter(other);
+    lock_leave(other, inner);
+    lock_leave(mine, outer);
+}
+
+static void a_then_b(void *arg)
+{
+    (void)arg;
+    locks_both(&lock_a, &lock_b);
+}
+
+static void b_then_a(void *arg)
+{
+    (void)arg;
+    locks_both(&lock_b, &lock_a);
+}
+
+static int deadlock(void)
+{
+    thread_create(a_then_b, 0, PRI_NORMAL, 0, "a then b");
+    thread_join(thread_create(b_then_a, 0, PRI_NORMAL, 1, "b then a"));
+    return 0;
+}
+
+static void turns_deaf(void *arg)
+{
+    (void)arg;
+    intr_disable();
+    while (!debug_test.done)
+        debug_test.count[curhart->id]++;
+    intr_enable();
+}
+
+static int deaf(void)
+{
+    thread_join(thread_create(turns_deaf, 0, PRI_NORMAL, 1, "deaf"));
+    return 0;
+}
+
+RUN("test-debug", "test: threads for a debugger to look at", debug);
+RUN("test-debug-deadlock", "test: two harts that wait for each other's simple lock", deadlock);
+RUN("test-debug-deaf", "test: a hart that runs with interrupts off", deaf);
