@@ -201,7 +201,7 @@ bool debug_init(void)
     if (!wait && strcmp(gdb, "1"))
         panic("boot argument gdb=%s: give 0, 1 or wait", gdb);
     line_open(bootargs_number("gdb.baud", DEFAULT_BAUD, MOST_BAUD));
-    server_init(hart_count);
+    server_init(hart_count, wait);
     for (unsigned h = 0; h < hart_count; h++)
         harts[h].debug_polls = 1;
     active = true;

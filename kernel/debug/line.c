@@ -15,7 +15,7 @@ static uint32_t head, tail; /* run freely */
 void line_open(uint32_t baud)
 {
     serial_configure(&serial_data, baud);
-    line_interrupts(true);
+    line_interrupts(false);
 }
 
 void line_interrupts(bool on)

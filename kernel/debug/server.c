@@ -29,6 +29,7 @@ static volatile uint32_t lock;
 
 static struct {
     enum { RUNS, STOPPED } state;
+    bool deaf; /* until it has stopped for the first time */
     enum { FREE, SHARE, STEP } way;
     volatile enum rsp_verdict request; /* GDB's, while the machine runs */
     unsigned stepper;                  /* a hart */
@@ -107,6 +108,7 @@ static void stop_all(void)
         line_fill();
     fence_acquire();
     server.state = STOPPED;
+    server.deaf = false;
     break_remove();
 }
 
@@ -128,6 +130,12 @@ static bool at_breakpoint(unsigned hart)
     return memory_code(&debug_harts[hart], pc_of(hart), &physical) && break_is_set(physical);
 }
 
+/* What GDB may have said before anybody listened. */
+static void ask_again(void)
+{
+    line_put('-');
+}
+
 /* Where somebody will see it. */
 static void say(const char *text)
 {
@@ -146,8 +154,10 @@ static void report(unsigned hart, enum rsp_signal signal, bool breakpoint)
         say("\n");
         h->message = 0;
     }
-    if (!server.rsp.waiting && !server_wants_stop())
+    if (!server.rsp.waiting && !server_wants_stop()) {
         say("\nstopped: GDB is awaited on the data port\n");
+        ask_again();
+    }
     h->signal = 0;
     rsp_stopped(&server.rsp, hart + 1, signal, breakpoint);
 }
@@ -296,7 +306,7 @@ static void converse(void)
 /* A packet stays in the protocol's buffer until the machine has stopped. */
 void server_listen(void)
 {
-    for (int c; server.state == RUNS && server.request == RSP_NOTHING && (c = line_get()) >= 0;)
+    for (int c; server.state == RUNS && !server.deaf && server.request == RSP_NOTHING && (c = line_get()) >= 0;)
         server.request = rsp_receive(&server.rsp, (uint8_t)c);
     if (server.request != RSP_NOTHING)
         line_interrupts(false); /* what comes next would keep this hart from being stopped */
@@ -325,8 +335,12 @@ void server_serve(unsigned hart)
     converse();
 }
 
-void server_init(unsigned count)
+void server_init(unsigned count, bool wait)
 {
+    server.deaf = wait;
+    line_interrupts(!wait);
+    if (!wait)
+        ask_again();
     debug_target.threads = count;
     rsp_init(&server.rsp, &debug_target);
 }

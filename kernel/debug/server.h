@@ -12,7 +12,8 @@
 bool server_try(void);
 void server_release(void);
 
-void server_init(unsigned harts);
+/* With `wait` GDB is not listened to before the machine stops for the first time. */
+void server_init(unsigned harts, bool wait);
 
 /* While the machine runs: what has come from GDB. */
 void server_listen(void);

@@ -41,7 +41,7 @@ class Session:
     def __enter__(self):
         self.gdb = subprocess.Popen([GDB, "-nx", "-q", "--interpreter=mi2", str(self.image)], stdin=subprocess.PIPE,
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0, cwd=self.folder)
-        for setting in ("confirm off", "width 0", "remotetimeout 120", "trust-readonly-sections on", "mi-async on",
+        for setting in ("confirm off", "width 0", "remotetimeout 30", "trust-readonly-sections on", "mi-async on",
                         "print thread-events off"):
             self.say(f"set {setting}")
         self.simulator = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -96,7 +96,7 @@ class Session:
             if line.startswith("*stopped"):
                 return Stopped.of(line)
 
-    def run(self, text="continue"):
+    def run(self, text="-exec-continue"):
         """A command that lets the target run; gives how it stops."""
         self.say(text)
         return self.wait()

@@ -1,5 +1,5 @@
-"""Remote debugging with a real gdb-multiarch, as in paper `mach`, section 5: it stops and continues all harts, sees each
-as a thread, sets breakpoints, steps, and reads and writes memory and registers while the machine stands still."""
+"""Remote debugging with a real gdb-multiarch, as in paper `mach`, section 5: it stops and continues all harts, sees
+each as a thread, sets breakpoints, steps, and reads and writes memory and registers while the machine stands still."""
 
 import re
 import time
@@ -38,12 +38,17 @@ def test_gdb_controls_all_harts(tmp_path, harts, sync):
         gdb.say("set scheduler-locking off")
 
         # All run, all stop.
-        gdb.say("continue")
-        time.sleep(0.2)
-        stop = gdb.interrupt()
-        assert stop["signal-name"] == "SIGINT", stop
-        now = counts(gdb, harts)
-        assert all(b > a for a, b in zip(before, now, strict=True)), (before, now)
+        now = before
+        for _ in range(40):
+            gdb.say("-exec-continue")
+            time.sleep(0.2)
+            stop = gdb.interrupt()
+            assert stop["signal-name"] == "SIGINT", stop
+            now = counts(gdb, harts)
+            if all(b > a for a, b in zip(before, now, strict=True)):
+                break
+        else:
+            pytest.fail(f"not every hart went on: {before}, {now}")
         cycle = gdb.value("$mcycle")
         time.sleep(0.2)
         assert counts(gdb, harts) == now and gdb.value("$mcycle") == cycle
@@ -62,11 +67,76 @@ def test_gdb_controls_all_harts(tmp_path, harts, sync):
         assert gdb.value("$a0") == 2000
         assert "Cannot access memory" in gdb.say("x/xw 0x30000000", error=True)
         assert "Cannot access memory" in gdb.say("set var *(int *)0 = 1", error=True)
-        gdb.say("break trap_entry")
-        assert "Cannot insert breakpoint" in gdb.say("stepi", error=True)
-        gdb.say("delete")
+        for function, answer in (("trap_entry", "E01"), ("trap", "E01"), ("interrupt", "OK")):
+            packet = f"0,{gdb.value(f'(unsigned)&{function}'):x},4"
+            assert f'received: "{answer}"' in gdb.say(f"maint packet Z{packet}")
+            gdb.say(f"maint packet z{packet}")
 
         gdb.say("set var debug_test.done = 1")
         assert gdb.run()["reason"] == "exited-normally"
         end = gdb.end()
         assert end.status == 0 and end.result("test")["name"] == "debug", end.report()
+
+
+def test_a_running_kernel_is_attached_to_and_left(tmp_path):
+    with Session(tmp_path, 2, "spl-optim", "run=test-debug gdb=1 hz=1000") as gdb:
+        time.sleep(1)
+        gdb.attach()
+        assert set(gdb.threads()) == {0, 1}
+        before = counts(gdb, 2)
+        gdb.say("detach")
+        time.sleep(0.5)
+        gdb.attach()
+        assert sum(counts(gdb, 2)) > sum(before)
+        gdb.say("set var debug_test.done = 1")
+        gdb.say("detach")
+        assert gdb.end().status == 0
+
+
+def test_deadlock_is_looked_into(tmp_path):
+    """Both harts spin with interrupts off on chip."""
+    with Session(tmp_path, 2, "cli-optim", "run=test-debug-deadlock gdb=wait hz=1000") as gdb:
+        gdb.attach()
+        gdb.say("-exec-continue")
+        time.sleep(1)
+        gdb.interrupt()
+        for h, (mine, other) in enumerate((("lock_a", "lock_b"), ("lock_b", "lock_a"))):
+            gdb.say(f"thread {h + 1}")
+            places = gdb.say("backtrace")
+            assert re.search(rf"simple_lock_contended \(l=.*<{other}>", places), places
+            assert re.search(rf"locks_both \(mine=.*<{mine}>", places), places
+
+
+def test_a_hart_that_does_not_answer_is_named(tmp_path):
+    with Session(tmp_path, 2, "cli-pessim", "run=test-debug-deaf gdb=wait hz=1000") as gdb:
+        gdb.attach()
+        gdb.say("-exec-continue")
+        time.sleep(1)
+        gdb.interrupt()
+        threads = gdb.threads()
+        assert "does not answer" in threads[1][0] and "thread idle" in threads[0][0], threads
+        gdb.say("set var debug_test.done = 1")
+        assert gdb.run()["reason"] == "exited-normally"
+        assert gdb.end().status == 0
+
+
+def test_panic_comes_into_the_debugger(tmp_path):
+    with Session(tmp_path, 1, "cli-spl-pessim", "run=test-panic gdb=wait") as gdb:
+        gdb.attach()
+        stop = gdb.run()
+        assert stop["signal-name"] == "SIGABRT", stop
+        assert any("on purpose, 2" in line for line in gdb.log), gdb.log
+        assert "panics_inside (n=2)" in gdb.say("backtrace")
+        assert gdb.run()["reason"] == "exited"
+        end = gdb.end()
+        assert end.record["exit"]["code"] == 0xdead and "panic: hart 0: on purpose, 2" in end.console
+
+
+def test_exception_comes_into_the_debugger(tmp_path):
+    with Session(tmp_path, 1, "spl-pessim", "run=test-exception gdb=wait") as gdb:
+        gdb.attach()
+        stop = gdb.run()
+        assert stop["signal-name"] == "SIGBUS" and stop["func"] == "loads_from", stop
+        gdb.say("set var $pc = $pc + 4")
+        assert gdb.run()["reason"] == "exited"      # mended, and the sum is the exit code
+        assert gdb.end().record["exit"]["kind"] == "target"
