@@ -55,6 +55,7 @@ struct hart {
     /* interrupts: the same on every hart, written by intr_establish before the source is enabled; here, because nothing of
      * the way to a handler may evict what the way needs next */
     struct intr_vector vector[HART_SOURCES];
+    uint32_t handled[HART_SOURCES]; /* interrupts, by source */
     /* spin locks: the algorithm's nodes, next to what else a hart uses, so that neither evicts the other */
     uint8_t spin_space[HART_SPIN_SPACE] __attribute__((aligned(64)));
     /* user mode */

@@ -32,12 +32,13 @@
 void bare_trap(void);
 void bare_trap_stamped(void);
 
-struct intr_vector bare_table[PIC_SOURCES];
+INTR_PATH_DATA struct intr_vector bare_table[PIC_SOURCES];
 
-/* The code that runs from one interrupt to the next must evict nothing of the way that it measures. */
+/* Code and data from one interrupt to the next must evict nothing of the way that is measured: all lie beside it. */
 #define BETWEEN_INTERRUPTS INTR_PATH __attribute__((noinline))
 
-static uint32_t first_instruction, last_instruction; /* of the driver: the cycles */
+static INTR_PATH_DATA uint32_t first_instruction, last_instruction; /* of the driver: the cycles */
+static INTR_PATH_DATA struct stamp stamp;
 
 static BETWEEN_INTERRUPTS void driver(struct stamp *stamp, uint32_t cycle)
 {
@@ -46,8 +47,6 @@ static BETWEEN_INTERRUPTS void driver(struct stamp *stamp, uint32_t cycle)
     first_instruction = cycle;
     last_instruction = cycles32();
 }
-
-static struct stamp stamp = {driver};
 
 struct ways {
     uint32_t trap, in, back;
@@ -109,6 +108,7 @@ static void floor_thread(void *result)
     uint32_t samples = bootargs_number("samples", CACHE_LINES, MOST_SAMPLES);
     if (!samples || clock_hz())
         panic("run=intr-floor needs hz=0, the timer is what it measures with, and samples=1 to %u", MOST_SAMPLES);
+    stamp.fn = driver;
     bare_table[source].fn = stamp_handler;
     bare_table[source].arg = &stamp;
     intr_establish(source, SPL_CLOCK, INTR_LEVEL, curhart->id, stamp_handler, &stamp, "floor");

@@ -16,6 +16,7 @@
 #include "dev/host.h"
 #include "dev/serial.h"
 #include "init/run.h"
+#include "intr/dispatch.h"
 #include "intr/intr.h"
 #include "intr/pic.h"
 #include "lib/bootargs.h"
@@ -31,7 +32,7 @@
 #define MOST_LATENCY 65535
 #define USAGE_EXIT_CODE 2
 
-struct hart harts[MAX_HARTS];
+INTR_PATH_DATA struct hart harts[MAX_HARTS];
 unsigned hart_count;
 uint32_t run_seed, pic_worst_access, pic_worst_delivery;
 

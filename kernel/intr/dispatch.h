@@ -12,10 +12,9 @@
 #include "intr/pic.h"
 #include "sync/probe.h"
 
-extern uint32_t intr_counts[MAX_HARTS][PIC_SOURCES]; /* handled; each hart counts its own */
-
-/* The code of the way to the driver lies together (arch/kernel.ld). */
+/* The code of the way to the driver lies together, and so does the data (arch/kernel.ld). */
 #define INTR_PATH __attribute__((section(".text.trap")))
+#define INTR_PATH_DATA __attribute__((section(".bss.trap")))
 
 /* An interrupt whose service has begun. */
 struct intr {
@@ -43,7 +42,7 @@ static inline void intr_end(struct intr i)
 {
     curhart->intr_depth--;
     curhart->interrupts++;
-    intr_counts[curhart->id][i.source]++;
+    curhart->handled[i.source]++;
     pic_eoi(i.source);
 }
 

@@ -11,7 +11,6 @@
 #include "sched/sched.h"
 #include "sync/sync.h"
 
-uint32_t intr_counts[MAX_HARTS][PIC_SOURCES];
 
 static struct {
     const char *name; /* 0: it has no handler */
@@ -74,7 +73,7 @@ uint32_t intr_count(unsigned source)
 {
     uint32_t n = 0;
     for (unsigned h = 0; h < hart_count; h++)
-        n += intr_counts[h][source];
+        n += harts[h].handled[source];
     return n;
 }
 
