@@ -33,7 +33,7 @@ struct simple_lock {
     static struct simple_lock id = SIMPLE_LOCK(lock_name, id##_class)
 
 void simple_lock_contended(struct simple_lock *l, spin_place_t place, struct lock_attempt *attempt);
-_Noreturn void simple_lock_not_held(struct simple_lock *l);
+_Noreturn __attribute__((cold)) void simple_lock_not_held(struct simple_lock *l);
 
 static inline bool simple_lock_held(const struct simple_lock *l)
 {

@@ -66,10 +66,11 @@ static inline void spin_wait(struct spin *s, spin_place_t place)
 
 static inline bool spin_release(struct spin *s)
 {
-    uint32_t seen = s->word, mine = seen - curhart->mark;
+    uint32_t mark = curhart->mark, seen = s->word;
+    fence_release(); /* while the load is under way */
+    uint32_t mine = seen - mark;
     if (unlikely(mine & TICKET_OWNER))
         return false;
-    fence_release();
     __atomic_store_n(&s->served, mine + TICKET_ONE, __ATOMIC_RELAXED);
     return true;
 }
