@@ -1,0 +1,64 @@
+"""The kernel's lock statistics and the simulator's, of one stretch of one run, agree by class and by call site.
+
+Counts are equal. Times differ by what lies between a mark, which the simulator sees retire, and the instruction beside
+it with which the kernel reads its counter: three cycles, or where a cache line ends between them a miss."""
+
+import pytest
+
+from tests.kernel.machine import boot
+
+TEST_CLASSES = {"test_spin", "test_spin_pair", "test_mutex", "test_rw"}
+COUNTS = (("attempts", "attempts"), ("misses", "misses"), ("blocks", "blocks"), ("failures", "fails"))
+PER_EVENT = 60      # cycles
+
+
+def assert_agree(what, outside, inside):
+    assert [outside[here] for here, _ in COUNTS] == [inside[there] for _, there in COUNTS], what
+    for duration in ("wait", "hold"):
+        seen = outside[f"{duration}_cycles"]
+        assert seen["count"] == inside[f"{duration}s"], f"{what}: {duration}"
+        for end in ("min", "max"):
+            assert abs(seen[end] - inside[f"{duration}_{end}"]) <= PER_EVENT, f"{what}: {duration} {end}"
+        total = abs(seen["total"] - inside[f"{duration}_total"])
+        assert total <= PER_EVENT * seen["count"], f"{what}: {duration}"
+
+
+@pytest.mark.parametrize("harts, spinlock", [(1, "ticket"), (2, "ttas"), (4, "ticket")])
+def test_inside_and_outside_agree(tmp_path, harts, spinlock):
+    run = boot(tmp_path, harts, "cli-optim", "run=test-lockstat hz=4000 rounds=6 ram.jitter=7 lockstat=sites",
+               seed=harts, options={"lock_stats": "1", "spinlock": spinlock})
+    assert run.status == 0, run.report()
+    assert "events are missing" not in run.console, run.report()
+    results, locks = run.record["results"], run.record["locks"]
+    assert locks["stray_marks"] == 0
+    outside = {entry["class"].replace(" ", "_"): entry for entry in locks["classes"]}
+    inside = {line["class"]: line for line in results["lockstat"]}
+    for line in results["lockcount"]:       # what the test itself says it did
+        assert line["attempts"] == outside[line["class"]]["attempts"]
+    assert {line["class"] for line in results["lockcount"]} == TEST_CLASSES
+    for name in TEST_CLASSES | {"interlock"}:
+        assert outside[name]["kind"] == inside[name]["kind"]
+        assert_agree(name, outside[name], inside[name])
+
+    sites = {(entry["class"].replace(" ", "_"), int(entry["site"], 16)): entry for entry in locks["sites"]}
+    for line in results["lockstat_site"]:
+        if line["class"] in TEST_CLASSES:
+            seen = sites.pop((line["class"], line["pc"]))
+            assert seen["function"] == line["site"]
+            assert_agree(line["site"], seen, line)
+    assert not [key for key in sites if key[0] in TEST_CLASSES]
+
+    if harts > 1:       # and there was something to count
+        for counter in ("misses", "blocks", "failures"):
+            assert sum(outside[name][counter] for name in TEST_CLASSES) > 0, counter
+        assert outside["test_spin"]["misses"] > 0
+
+
+def test_counting_outside_costs_the_target_nothing(tmp_path):
+    """An image that counts nothing itself runs the same test with marks alone; the simulator sees every attempt."""
+    run = boot(tmp_path, 2, "cli-optim", "run=test-exclusion hz=1000 rounds=20", seed=1)
+    assert run.status == 0, run.report()
+    common, = (entry for entry in run.record["locks"]["classes"] if entry["class"] == "test common")
+    assert common["attempts"] == run.result("test")["updates"]
+    assert common["hold_cycles"]["count"] == common["attempts"]
+    assert common["wait_cycles"]["count"] == common["misses"] > 0
