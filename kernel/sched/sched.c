@@ -145,12 +145,14 @@ void sched_preempt_at_base(crit_t saved)
 void sched_preempt_from_interrupt(void)
 {
     enum account was = account_switch(ACCOUNT_SYSTEM);
+    PROBE(PREEMPT_BEGIN);
     crit_t s = crit_sec_enter(SPL_SCHED);
     if (CRIT_SWITCH_MIE)
         intr_enable();
     sched_lock_hart();
     reschedule();
     sched_switched();
+    PROBE(PREEMPT_END);
     account_switch(was);
     crit_sec_leave_masked(s);
 }

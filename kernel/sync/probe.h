@@ -34,6 +34,14 @@
 #define PROBE_IDLE_END 19
 #define PROBE_SWITCH_BEGIN 20 /* a thread switch is about to save the first register; THREAD_SWITCH ends it */
 
+/* Thread code handles what its section held back: interrupt time, though no trap was taken for it. */
+#define PROBE_REPLAY_BEGIN 21
+#define PROBE_REPLAY_END 22
+
+/* Between the last interrupt and its return the hart may change threads: system time, though inside a trap. */
+#define PROBE_PREEMPT_BEGIN 23
+#define PROBE_PREEMPT_END 24
+
 /* An entry of the section: address, kind | (register + 1) << 8; no register where there is no value. */
 #define PROBE_ENTRY_VALUE_SHIFT 8
 

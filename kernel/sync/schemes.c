@@ -17,7 +17,9 @@ void INTR_PATH interrupt(struct frame *frame)
 void crit_sec_leave_slow(crit_t saved)
 {
     enum account was = account_switch(ACCOUNT_INTERRUPT);
+    PROBE(REPLAY_BEGIN);
     crit_sec_replay(crit_level(saved));
+    PROBE(REPLAY_END);
     account_switch(was);
     intr_enable();
     sched_preempt_at_base(saved);

@@ -14,7 +14,8 @@ const char *const PROBE_NAME[] = {"",            "crit_enter",   "crit_entered",
                                   "window_begin", "window_end",   "crit_queued",   "thread_switch", "lock_attempt",
                                   "lock_miss",    "lock_block",   "lock_acquired", "lock_released", "lock_failed",
                                   "intr_handler", "intr_done",    "ithread_runs",  "idle_begin",    "idle_end",
-                                  "switch_begin"};
+                                  "switch_begin", "replay_begin",  "replay_end",
+                                  "preempt_begin", "preempt_end"};
 
 uint32_t word_at(const uint8_t *ram, uint32_t address)
 {
@@ -129,7 +130,7 @@ void Watch::account_activity(Hart &h, uint64_t cycle)
         h.activity = Activity::USER;
     else if (level.spinning)
         h.activity = Activity::SPINNING;
-    else if (level.interrupt)
+    else if ((level.interrupt && !level.preempting) || level.replays)
         h.activity = Activity::INTERRUPT;
     else
         h.activity = h.thread->idle ? Activity::IDLE : Activity::SYSTEM;
@@ -236,6 +237,19 @@ void Watch::probe(unsigned hart, uint32_t kind, uint32_t value, uint32_t pc, uin
     case IDLE_BEGIN:
     case IDLE_END:
         thread.idle = kind == IDLE_BEGIN;
+        account_activity(h, cycle);
+        break;
+    case REPLAY_BEGIN:
+        level.replays++;
+        account_activity(h, cycle);
+        break;
+    case REPLAY_END:
+        level.replays -= level.replays > 0;
+        account_activity(h, cycle);
+        break;
+    case PREEMPT_BEGIN:
+    case PREEMPT_END:
+        level.preempting = kind == PREEMPT_BEGIN;
         account_activity(h, cycle);
         break;
     case SWITCH_BEGIN:

@@ -35,6 +35,10 @@ enum ProbeKind : uint32_t {
     IDLE_BEGIN = 18,
     IDLE_END = 19,
     SWITCH_BEGIN = 20,
+    REPLAY_BEGIN = 21,
+    REPLAY_END = 22,
+    PREEMPT_BEGIN = 23,
+    PREEMPT_END = 24,
 };
 
 constexpr uint32_t INTERRUPT = 0x80000000; // in a trap's cause
@@ -46,6 +50,8 @@ struct Level {
     uint64_t trap_began = 0;
     bool interrupt = false;         // it, or one below it, is an interrupt
     bool spinning = false;          // waits for a simple lock
+    bool preempting = false;        // the interrupt is done, and another thread may get the hart before it returns
+    unsigned replays = 0;           // handling what its sections held back, one inside another
     LockWatch::Attempts attempts{}; // that it has begun
 };
 

@@ -45,7 +45,7 @@ second_name: .asciz "second"
     .section .bss
 _end:
 """
-LABELS = 16
+LABELS = 20
 LINK = f"""SECTIONS {{
     . = 0x40000000; .text : {{ *(.text) }}
     . = {BOOTARGS:#x}; .args : {{ LONG(0) }}
@@ -114,7 +114,7 @@ class Script:
         return self._step(12, value, hart, (number, 0))
 
     def mark(self, label, *kinds, register=None):
-        """Probe points at a label p0 .. p15, with their value in `register`."""
+        """Probe points at a label p0 .. p19, with their value in `register`."""
         value = 0 if register is None else register + 1 << 8
         self.probes += [(label, kind | value) for kind in kinds]
 

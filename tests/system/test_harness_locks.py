@@ -7,6 +7,7 @@ from tests.system.harness_player import Script, at, spread
 
 ATTEMPT, MISS, BLOCK, ACQUIRED, RELEASED, FAILED, HANDLER, DONE, ITHREAD, IDLE_BEGIN, IDLE_END, SWITCH_BEGIN = \
     range(9, 21)
+REPLAY_BEGIN, REPLAY_END, PREEMPT_BEGIN, PREEMPT_END = range(21, 25)
 WINDOW_BEGIN, WINDOW_END, THREAD_SWITCH = 5, 6, 8
 LABEL = {ATTEMPT: "p1", MISS: "p2", BLOCK: "p3", ACQUIRED: "p4", RELEASED: "p5", FAILED: "p6"}
 OTHER_SITE = "p7"
@@ -36,6 +37,10 @@ class Locks(Script):
         self.mark("p13", IDLE_END)
         self.mark("p14", HANDLER, register=A0)
         self.mark("p15", ITHREAD, register=A0)
+        self.mark("p16", REPLAY_BEGIN)
+        self.mark("p17", REPLAY_END)
+        self.mark("p18", PREEMPT_BEGIN)
+        self.mark("p19", PREEMPT_END)
 
     def step(self, cycle, kind, lock="first_lock", hart=0):
         self.wait_until(cycle - 1)
@@ -291,6 +296,32 @@ def test_accounting_follows_the_thread(play):
     s.end(79)
     assert accounting(play(s)) == {"user": 0, "spinning": 0, "idle": 10 + 80 - 65, "interrupt": 10 + 5,
                                    "system": 10 + 30}
+
+
+def test_replay_is_interrupt_time(play):
+    """Also where a handler's own section replays inside it."""
+    s = Locks()
+    at(s, 10, "p16")
+    at(s, 20, "p16")
+    at(s, 24, "p17")
+    at(s, 40, "p17")
+    s.end(99)
+    assert accounting(play(s)) == {"user": 0, "system": 70, "interrupt": 30, "spinning": 0, "idle": 0}
+
+
+def test_preemption_is_system_time(play):
+    """Inside the trap, and again when the preempted thread gets the hart back."""
+    s = Locks()
+    s.switch(5, 1)
+    s.wait_until(10)
+    s.trap(INTERRUPT)
+    at(s, 20, "p18")
+    s.switch(30, 2)
+    s.switch(60, 1)
+    at(s, 70, "p19")
+    at(s, 75, "back")
+    s.end(99)
+    assert accounting(play(s)) == {"user": 0, "system": 85, "interrupt": 10 + 5, "spinning": 0, "idle": 0}
 
 
 def test_accounting_of_a_window(play):

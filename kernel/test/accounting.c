@@ -1,0 +1,67 @@
+/*
+ * run=test-accounting, in images with ACCOUNTING: on every hart a thread computes, contends for a simple lock, raises
+ * interrupts and sleeps, between two looks at the harts' accounts. The simulator accounts for the same stretch from
+ * outside (a measured window), and tests/kernel/test_accounting.py compares.
+ *
+ *   @accounted hart=<n> user=<cycles> system= interrupt= spinning= idle= elapsed=      what the stretch added
+ *
+ * Boot arguments: rounds of each hart. They sleep for clock ticks: hz must not be 0.
+ */
+#include "sched/accounting.h"
+
+#if ACCOUNTING
+#include "test/test.h"
+
+DEFINE_SIMPLE_LOCK(shared_lock, "test shared", SPL_HIGH);
+static volatile uint32_t handled[MAX_HARTS];
+
+static void handler(void *source)
+{
+    (void)source;
+    test_spin(100);
+    handled[curhart->id]++;
+}
+
+static void worker(void *arg)
+{
+    unsigned hart = (unsigned)(uintptr_t)arg;
+    struct random r = random_from(run_seed, hart);
+    for (uint32_t n = bootargs_number("rounds", 8, 1000000); n; n--) {
+        for (unsigned turn = 0; turn < 6; turn++) {
+            crit_t s = lock_enter(&shared_lock);
+            test_spin(random_below(&r, 1000));
+            lock_leave(&shared_lock, s);
+        }
+        pic_raise(1u << test_source(hart, random_below(&r, TEST_SOURCES)));
+        test_spin(random_below(&r, 5000));
+        thread_delay(1);
+    }
+}
+
+static int accounting(void)
+{
+    struct accounting before[MAX_HARTS], after[MAX_HARTS];
+    test_establish(handler);
+    for (unsigned h = 0; h < hart_count; h++)
+        before[h] = accounting_read(h);
+    PROBE(WINDOW_BEGIN);
+    test_on_every_hart(worker);
+    PROBE(WINDOW_END);
+    for (unsigned h = 0; h < hart_count; h++)
+        after[h] = accounting_read(h);
+    for (unsigned h = 0; h < hart_count; h++) {
+        uint32_t spent[ACCOUNTS], sum = 0, elapsed = (uint32_t)(after[h].elapsed - before[h].elapsed);
+        for (unsigned i = 0; i < ACCOUNTS; i++)
+            sum += spent[i] = (uint32_t)(after[h].cycles[i] - before[h].cycles[i]);
+        assert(sum == elapsed);
+        assert(handled[h] > 0);
+        kprintf("@accounted hart=%u user=%lu system=%lu interrupt=%lu spinning=%lu idle=%lu elapsed=%lu\n", h,
+                (unsigned long)spent[ACCOUNT_USER], (unsigned long)spent[ACCOUNT_SYSTEM],
+                (unsigned long)spent[ACCOUNT_INTERRUPT], (unsigned long)spent[ACCOUNT_SPINNING],
+                (unsigned long)spent[ACCOUNT_IDLE], (unsigned long)elapsed);
+    }
+    return 0;
+}
+
+RUN("test-accounting", "test: what harts do with their time, for comparison with the simulator's", accounting);
+#endif

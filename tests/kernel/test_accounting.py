@@ -1,0 +1,41 @@
+"""The kernel's account of each hart's time and the simulator's agree: user, system, interrupt, spinning, idle.
+
+Both sum to the elapsed cycles, exactly. They differ by the way from what the simulator sees, such as the trap, to the
+instruction with which the kernel reads its counter: saving registers, and the kernel's own accounting."""
+
+import pytest
+
+from tests.kernel.machine import boot
+
+PER_INTERRUPT = 600     # cycles, both ways together
+PER_MISS = 400
+PER_SWITCH = 300
+
+
+@pytest.mark.parametrize("harts, sync", [(1, "spl-pessim"), (2, "cli-optim"), (4, "spl-optim")])
+def test_inside_and_outside_agree(tmp_path, harts, sync):
+    run = boot(tmp_path, harts, sync, "run=test-accounting hz=1000 rounds=4", seed=1, options={"accounting": "1"})
+    assert run.status == 0, run.report()
+    window = run.record["window"]["cycles"]
+    misses = sum(entry["misses"] for entry in run.record["locks"]["classes"])
+    lines = run.record["results"]["accounted"]
+    assert [line["hart"] for line in lines] == list(range(harts))
+    for line, hart in zip(lines, run.record["harts"], strict=True):
+        statistics = hart["statistics"]
+        outside = statistics["accounting"]
+        assert sum(outside.values()) == window
+        assert sum(line[account] for account in outside) == line["elapsed"]
+        assert abs(line["elapsed"] - window) < 2000     # the kernel looks at one hart after the other
+        assert line["user"] == outside["user"] == 0
+        assert 0 <= outside["interrupt"] - line["interrupt"] <= PER_INTERRUPT * statistics["interrupts"]
+        assert 0 <= outside["spinning"] - line["spinning"] <= PER_MISS * misses
+        assert abs(outside["idle"] - line["idle"]) <= PER_SWITCH * statistics["thread_switches"]
+        assert min(outside["interrupt"], outside["idle"], outside["system"]) > 1000, "there was nothing to account for"
+    assert harts == 1 or misses > 0
+
+
+def test_accounts_of_a_whole_run_are_printed(tmp_path):
+    run = boot(tmp_path, 2, "cli-optim", "run=hello", options={"accounting": "1"})
+    assert run.status == 0, run.report()
+    for line in run.record["results"]["accounting"]:
+        assert sum(line[account] for account in ("user", "system", "interrupt", "spinning", "idle")) == line["elapsed"]
