@@ -16,7 +16,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
                   help="Interlock measures what locks and interrupts cost, and what they lose.")
 
 DEFAULT_SYNC = "cli-spl-pessim"
-GDB_BAUD = 1_000_000
+GDB_BAUD = 6_000_000
 PLAIN_PROGRESS_S = 10.0
 PLAIN_WIDTH = 132       # of tables that do not go to a terminal
 
@@ -161,7 +161,7 @@ def sim(
     options: Options = None,
     image: Annotated[Path | None, typer.Option(help="boot this ELF file instead of the kernel")] = None,
     send: Annotated[Path | None, typer.Option(help="a file for the data line")] = None,
-    baud: Annotated[int | None, typer.Option(help="bit rate of the data line (115200; with --gdb 1000000)")] = None,
+    baud: Annotated[int | None, typer.Option(help="bit rate of the data line (115200; with --gdb 6000000)")] = None,
     gdb: Annotated[bool, typer.Option("--gdb", help="wait for a debugger on the data line, a pseudo-terminal")] = False,
     seed: Annotated[int, typer.Option(min=0, help="perturbs latencies where the boot arguments ask for it")] = 1,
     out: Annotated[Path | None, typer.Option(help="directory for run.json, the trace and what is received")] = None,

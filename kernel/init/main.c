@@ -3,7 +3,7 @@
  * thread that carries out run=NAME. The code that booted a hart becomes its idle thread.
  *
  * Boot arguments (all optional): run, seed, hz (clock ticks a second), console.baud, pic.read, pic.write, pic.delivery,
- * pic.jitter, ram.latency, ram.jitter (cycles); and those of the run.
+ * pic.jitter, ram.latency, ram.jitter (cycles), gdb, gdb.baud; and those of the run.
  */
 #include <generated/csr.h>
 #include <generated/soc.h>
