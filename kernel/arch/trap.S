@@ -4,7 +4,7 @@
  *
  *   trap_entry       arrives on the stack in use. An interrupt of the PIC saves the registers that C may change and
  *                    calls interrupt(frame); the scheme of the image decides there what stays masked (sync/).
- *                    All else saves a full frame, calls trap(cause, frame), which may change it, and returns through it.
+ *                    All else saves a full frame, calls trap(cause, frame), which may change it, returns through it.
  *   user_trap_entry  mscratch holds the end of the thread's kernel stack, where its frame lies. A PIC interrupt or a
  *                    system call saves what C may change, all else a full frame; user_trap(cause, frame) does the
  *                    rest, and returns with interrupts off on chip when the thread may go back.
