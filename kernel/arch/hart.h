@@ -14,6 +14,7 @@
 
 #ifndef __ASSEMBLER__
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define HART_SOURCES 32 /* of the PIC */
@@ -68,6 +69,16 @@ extern unsigned hart_count;
 
 #ifdef __riscv
 register struct hart *curhart __asm__("tp");
+
+/*
+ * Set the level of the hart that runs, by one store through tp. The compiler might copy tp to another register first, and
+ * a thread that is moved between the copy and the store would set the level of the hart that it has left. The test
+ * test_schemes.py::test_no_copy_of_tp_outlives_a_move finds such copies.
+ */
+static inline void hart_set_level(uint32_t level)
+{
+    __asm__ volatile("sw %0, %1(tp)" ::"r"(level), "i"(offsetof(struct hart, level)) : "memory");
+}
 #else
 extern struct hart *curhart; /* units on the host: test/host/host.h */
 #endif

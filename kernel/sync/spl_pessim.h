@@ -25,7 +25,7 @@ static inline crit_t crit_sec_enter(unsigned level)
     PROBE(CRIT_ENTER);
     crit_t saved = curhart->level;
     unsigned new = saved > level ? saved : level;
-    curhart->level = new;
+    hart_set_level(new);
     pic_set_level(new);
     PROBE(CRIT_ENTERED);
     return saved;

@@ -1,9 +1,13 @@
 """Every scheme of paper `sync` (sections 3 and 7) keeps its promises, on 1, 2 and 4 harts, over seeds that perturb
 memory and PIC latency. The tests themselves are kernel code: kernel/test/."""
 
+import re
+import subprocess
+
 import pytest
 
-from sim.kernel import SCHEMES
+from sim.kernel import CROSS, SCHEMES, build_kernel
+from soc.config import SoCConfig
 from tests.kernel.machine import boot
 
 # What a seed perturbs with it: PIC latency near, as in the paper, and uneven; memory with and without jitter.
@@ -68,3 +72,22 @@ def test_same_seed_same_cycles(tmp_path):
     first, second, other = ({k: v for k, v in run.record.items() if k not in ("host", "arguments")} for run in runs)
     assert first == second
     assert first["digest"] != other["digest"]
+
+
+# What runs with interrupts off, inside a section, or before there is another hart.
+KEEPS_ITS_HART = {"interrupt", "crit_sec_replay", "softint_dispatch_above", "run_queue_take", "kernel_main"}
+
+
+@pytest.mark.parametrize("sync", SCHEMES)
+def test_no_copy_of_tp_outlives_a_move(sync):
+    """Where a thread may be moved to another hart, tp is used as it is: a copy of it would still name the old hart."""
+    image = build_kernel(SoCConfig(harts=1), sync)
+    listing = subprocess.run([f"{CROSS}objdump", "-d", image], check=True, capture_output=True, text=True).stdout
+    copies, function = set(), None
+    for line in listing.splitlines():
+        if label := re.match(r"[0-9a-f]+ <(.*)>:", line):
+            function = label[1]
+        elif re.search(r"\tmv\t\w+,tp$", line):
+            copies.add(function)
+    assert "kernel_main" in copies, "kernel_main's copy, which is known to be there, is not found any more"
+    assert not {name for name in copies if name.split(".")[0] not in KEEPS_ITS_HART}
