@@ -60,14 +60,17 @@ static uint32_t tenths(uint32_t (*loop)(uint32_t), uint32_t iterations)
     return (uint32_t)(((uint64_t)loop(iterations) * 10 + iterations / 2) / iterations);
 }
 
-#define PASSAGES(name, ...)                  \
-    static void name(unsigned hart)          \
-    {                                        \
-        (void)hart;                          \
-        for (uint32_t n = rounds; n; n--) {  \
-            __VA_ARGS__;                     \
-            pace(pause);                     \
-        }                                    \
+static uint32_t began[MAX_HARTS], ended[MAX_HARTS];
+
+#define PASSAGES(name, ...)                 \
+    static void name(unsigned hart)         \
+    {                                       \
+        began[hart] = cycles32();           \
+        for (uint32_t n = rounds; n; n--) { \
+            __VA_ARGS__;                    \
+            pace(pause);                    \
+        }                                   \
+        ended[hart] = cycles32();           \
     }
 
 PASSAGES(pass_simple, crit_t s = lock_enter(&simple); pace(section); lock_leave(&simple, s))
@@ -95,9 +98,13 @@ static int lock_cost(void)
                 uncontended[i].name, (unsigned long)cost / 10, (unsigned long)cost % 10, (unsigned long)iterations);
     }
     for (unsigned i = 0; i < sizeof contended / sizeof *contended; i++) {
-        uint32_t begin = cycles32();
         pace_on_harts(hart_count, contended[i].passages);
-        uint32_t each = (cycles32() - begin) / (rounds * hart_count);
+        uint32_t begin = began[0], end = ended[0];
+        for (unsigned h = 1; h < hart_count; h++) {
+            begin = (int32_t)(began[h] - begin) < 0 ? began[h] : begin;
+            end = (int32_t)(ended[h] - end) > 0 ? ended[h] : end;
+        }
+        uint32_t each = (end - begin) / (rounds * hart_count);
         kprintf("@lock_contended debug=%d stats=%d kind=%s harts=%u section=%lu pause=%lu cycles=%lu\n", LOCK_DEBUG,
                 LOCK_STATS, contended[i].name, hart_count, (unsigned long)section, (unsigned long)pause,
                 (unsigned long)each);
