@@ -79,6 +79,12 @@ static inline void hart_set_level(uint32_t level)
 {
     __asm__ volatile("sw %0, %1(tp)" ::"r"(level), "i"(offsetof(struct hart, level)) : "memory");
 }
+
+/* The thread may have been moved to another hart until now: a copy of tp from before is not to be used any more. */
+static inline void hart_may_have_changed(void)
+{
+    __asm__ volatile("" : "+r"(curhart) : : "memory");
+}
 #else
 extern struct hart *curhart; /* units on the host: test/host/host.h */
 #endif

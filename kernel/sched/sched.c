@@ -210,13 +210,13 @@ void sched_start_hart(void)
 {
     crit_t s = crit_sec_enter(SPL_SCHED);
     struct thread *t = thread_allocate(0, 0, PRI_IDLE, (int)curhart->id, "idle");
+    trace(TRACE_THREAD_SWITCH, t->id); /* some cycles ahead of the mark, as it takes a few to arrive */
     t->state = THREAD_RUNNING;
     curhart->idle = curhart->thread = t;
     curhart->priority = PRI_IDLE;
     curhart->online = 1;
     curhart->resched = 1; /* threads may be waiting already */
     accounting_start_hart();
-    trace(TRACE_THREAD_SWITCH, t->id);
     PROBE(THREAD_SWITCH); /* inside the section, as every thread switches */
     crit_sec_leave(s);
 }

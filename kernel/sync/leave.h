@@ -10,6 +10,7 @@ static inline void crit_sec_leave(crit_t saved)
     } else {
         PROBE(CRIT_LEFT); /* after the look at what waits: that belongs to the cost */
     }
+    hart_may_have_changed();
 }
 
 static inline void crit_sec_leave_masked(crit_t saved)

@@ -33,7 +33,7 @@ static inline crit_t crit_sec_enter(unsigned level)
     if (level > saved)
         curhart->level = level;
     PROBE(CRIT_ENTERED);
-    barrier();
+    hart_may_have_changed();
     return saved;
 }
 
@@ -42,6 +42,7 @@ static inline unsigned crit_restore(crit_t saved)
     barrier();
     PROBE(CRIT_LEAVE);
     curhart->level = saved;
+    hart_may_have_changed();
     unsigned waiting = curhart->pending >> (saved + 1);
     return waiting;
 }

@@ -28,6 +28,7 @@ static inline crit_t crit_sec_enter(unsigned level)
     hart_set_level(new);
     pic_set_level(new);
     PROBE(CRIT_ENTERED);
+    hart_may_have_changed();
     return saved;
 }
 
@@ -36,6 +37,7 @@ static inline unsigned crit_restore(crit_t saved)
     PROBE(CRIT_LEAVE);
     curhart->level = saved;
     pic_set_level(saved);
+    hart_may_have_changed();
     unsigned waiting = curhart->pending >> (saved + 1); /* soft interrupts */
     return waiting;
 }

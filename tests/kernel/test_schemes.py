@@ -74,20 +74,48 @@ def test_same_seed_same_cycles(tmp_path):
     assert first["digest"] != other["digest"]
 
 
+def instructions(sync, options=None):
+    """(function, instruction) of an image, in order."""
+    image = build_kernel(SoCConfig(harts=1), sync, options=options)
+    listing = subprocess.run([f"{CROSS}objdump", "-d", image], check=True, capture_output=True, text=True).stdout
+    function = None
+    for line in listing.splitlines():
+        if label := re.match(r"[0-9a-f]+ <(.*)>:", line):
+            function = label[1]
+        elif line.count("\t") > 1:
+            yield function, line.split("\t", 2)[2]
+
+
+def copies_tp(instruction):
+    return re.match(r"(mv|addi)\t\w+,tp", instruction)
+
+
 # What runs with interrupts off, inside a section, or before there is another hart.
 KEEPS_ITS_HART = {"interrupt", "crit_sec_replay", "softint_dispatch_above", "run_queue_take", "kernel_main"}
 
 
-@pytest.mark.parametrize("sync", SCHEMES)
-def test_no_copy_of_tp_outlives_a_move(sync):
+@pytest.mark.parametrize("sync, options", [
+    *((sync, {}) for sync in SCHEMES), ("spl-pessim", {"runqueue": "per-hart", "lock_debug": "1", "lock_stats": "1"})])
+def test_no_copy_of_tp_outlives_a_move(sync, options):
     """Where a thread may be moved to another hart, tp is used as it is: a copy of it would still name the old hart."""
-    image = build_kernel(SoCConfig(harts=1), sync)
-    listing = subprocess.run([f"{CROSS}objdump", "-d", image], check=True, capture_output=True, text=True).stdout
-    copies, function = set(), None
-    for line in listing.splitlines():
-        if label := re.match(r"[0-9a-f]+ <(.*)>:", line):
-            function = label[1]
-        elif re.search(r"\tmv\t\w+,tp$", line):
-            copies.add(function)
+    copies = {function for function, instruction in instructions(sync, options) if copies_tp(instruction)}
     assert "kernel_main" in copies, "kernel_main's copy, which is known to be there, is not found any more"
     assert not {name for name in copies if name.split(".")[0] not in KEEPS_ITS_HART}
+
+
+@pytest.mark.parametrize("spinlock", ("mcs", "clh"))
+def test_no_copy_of_tp_enters_a_section(spinlock):
+    """Queue locks copy tp to find their nodes; not before the section has begun that keeps the thread on its hart."""
+    early, masked, copied = set(), False, 0
+    last = None
+    for function, instruction in instructions("cli-pessim", {"spinlock": spinlock}):
+        if function != last:
+            last, masked, pending = function, False, False
+        if re.match(r"csrr?ci?\t(\w+,)?mstatus", instruction):
+            if pending and not masked:
+                early.add(function)
+            masked = True
+        elif copies_tp(instruction):
+            copied += 1
+            pending = True
+    assert copied > 20 and not early

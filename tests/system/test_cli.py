@@ -65,7 +65,8 @@ def test_a_directory_without_records_gets_one_line(tmp_path):
 def test_list_shows_experiments_and_keys():
     result = interlock("list")
     assert result.returncode == 0
-    assert result.stdout.startswith("pic-latency: ")
+    names = [line.split(":")[0] for line in result.stdout.splitlines() if not line.startswith(" ")]
+    assert names == sorted(path.stem for path in (REPO / "sim/experiments").glob("*.toml"))
     assert "latencies=0,10,30,75,152,304,600,1200" in result.stdout
 
 
