@@ -1,8 +1,9 @@
 """Reports, made from records only: a summary of figures, and tables for the terminal and for report.md.
 
 What is particular to an experiment is in the module that its `report` names: `summarise(experiment, records)` gives
-figures that are plain JSON, `tables(summary)` lays them out, and `plots(summary)`, where there is one, draws them
-(sim/plot.py). All depend on their arguments alone, so a report of the same records is the same to the byte.
+figures that are plain JSON, beside those of `frame`, which all experiments have; `tables(summary)` lays them out, and
+`plots(summary)`, where there is one, draws them (sim/plot.py). All depend on their arguments alone, so a report of the
+same records is the same to the byte.
 """
 
 import importlib
@@ -84,11 +85,29 @@ def solve_line(points, y):
     return (y - intercept) / slope
 
 
+def frame(experiment, records):
+    """What every summary begins with: what was asked for, what came of it."""
+    return {
+        "experiment": experiment["experiment"],
+        "settings": experiment["settings"],
+        "notes": experiment["notes"],
+        "clock_hz": experiment["clock_hz"],
+        "asked": len(experiment["runs"]),
+        "finished": len(records),
+        "failures": [{"id": made["id"], "reason": made["failure"]} for made in records if made["failure"]],
+    }
+
+
+def summarise(module, experiment, records):
+    """All figures of an experiment whose report is in `module`."""
+    return frame(experiment, records) | module.summarise(experiment, records)
+
+
 def load(directory):
     """The summary of a results directory, its tables and plots; RecordError if there is nothing to report from."""
     experiment, records = record.collect(directory)
     module = importlib.import_module(f"sim.experiments.{experiment['report']}")
-    summary = module.summarise(experiment, records)
+    summary = summarise(module, experiment, records)
     plots = module.plots(summary) if hasattr(module, "plots") else []
     return summary, module.tables(summary), plots
 

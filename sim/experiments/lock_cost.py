@@ -10,13 +10,6 @@ def summarise(experiment, records):
     """All figures of the report, from the records alone."""
     good = [made for made in records if made["failure"] is None]
     return {
-        "experiment": experiment["experiment"],
-        "settings": experiment["settings"],
-        "notes": experiment["notes"],
-        "clock_hz": experiment["clock_hz"],
-        "asked": len(experiment["runs"]),
-        "finished": len(records),
-        "failures": [{"id": made["id"], "reason": made["failure"]} for made in records if made["failure"]],
         "uncontended": [figures(line, harts=made["harts"])
                         for made in good for line in made["run"]["results"]["lock_cost"]],
         "contended": [figures(line, harts=line["harts"])

@@ -15,13 +15,6 @@ def summarise(experiment, records):
     pairs = {made["parameters"]["latency"]: pair_cycles(made) for made in good if made["kind"] == "table5"}
     matches = [made for made in good if made["kind"] == "match"]
     summary = {
-        "experiment": experiment["experiment"],
-        "settings": experiment["settings"],
-        "notes": experiment["notes"],
-        "clock_hz": clock_hz,
-        "asked": len(experiment["runs"]),
-        "finished": len(records),
-        "failures": [{"id": made["id"], "reason": made["failure"]} for made in records if made["failure"]],
         "pair_cycles": {str(latency): pairs[latency] for latency in sorted(pairs)},
         "off_chip_line": None,
         "match": None,

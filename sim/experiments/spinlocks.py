@@ -12,13 +12,6 @@ def summarise(experiment, records):
     good = [made for made in records if made["failure"] is None]
     contended = [made for made in good if made["kind"] == "contended"]
     return {
-        "experiment": experiment["experiment"],
-        "settings": experiment["settings"],
-        "notes": experiment["notes"],
-        "clock_hz": experiment["clock_hz"],
-        "asked": len(experiment["runs"]),
-        "finished": len(records),
-        "failures": [{"id": made["id"], "reason": made["failure"]} for made in records if made["failure"]],
         "uncontended": {made["parameters"]["algorithm"]: uncontended_figures(made)
                         for made in good if made["kind"] == "uncontended"},
         "transfer": transfer_cycles(contended),

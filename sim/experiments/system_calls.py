@@ -16,13 +16,6 @@ def summarise(experiment, records):
     """All figures of the report, from the records alone."""
     good = [made for made in records if made["failure"] is None]
     return {
-        "experiment": experiment["experiment"],
-        "settings": experiment["settings"],
-        "notes": experiment["notes"],
-        "clock_hz": experiment["clock_hz"],
-        "asked": len(experiment["runs"]),
-        "finished": len(records),
-        "failures": [{"id": made["id"], "reason": made["failure"]} for made in records if made["failure"]],
         "runs": [figures(made) for made in good],
     }
 

@@ -1,5 +1,6 @@
 """The reports of interrupt-latency and designated: their figures from known records, their tables and plots."""
 
+from sim import report
 from sim.experiments import designated, interrupt_latency
 
 EXPERIMENT = {"clock_hz": 60_000_000, "notes": [], "runs": ["a", "b"]}
@@ -28,7 +29,7 @@ def latency_records():
 
 def test_latency_report():
     experiment = EXPERIMENT | {"experiment": "interrupt-latency", "settings": {}}
-    summary = interrupt_latency.summarise(experiment, latency_records())
+    summary = report.summarise(interrupt_latency, experiment, latency_records())
     row = next(row for row in summary["latency"] if (row["to"], row["load"]) == ("handler", "loaded"))
     assert (row["latency"], row["p50"], row["max"], row["mean"]) == (152, 300, 320, 300.5)
     assert summary["outside"][0]["handler"] == {"count": 8, "mean": 248.0, "target_count": 8, "target_mean": 250.5}
@@ -44,7 +45,7 @@ def test_a_failed_run_leaves_its_cells_out():
     records = latency_records()
     records[0] |= {"failure": "the target hangs"}
     experiment = EXPERIMENT | {"experiment": "interrupt-latency", "settings": {}}
-    summary = interrupt_latency.summarise(experiment, records)
+    summary = report.summarise(interrupt_latency, experiment, records)
     assert summary["failures"] == [{"id": "latency-1-spl-optim", "reason": "the target hangs"}]
     assert [table.title for table in interrupt_latency.tables(summary)] == [
         "Interrupt entry beside the bare trap, cycles from the wire"]
@@ -59,11 +60,11 @@ def test_designated_report():
     records = [made("designated", harts, "spl-optim", {"lines": 64, "parallel": 3000}, {"designated": lines})
                for harts in (4, 2)]
     experiment = EXPERIMENT | {"experiment": "designated", "settings": {"schemes": ["spl-optim"]}}
-    summary = designated.summarise(experiment, records)
+    summary = report.summarise(designated, experiment, records)
     assert summary["runs"][0]["gain"] == 2.0
     assert summary["runs"][0]["designated"]["per_million_cycles"] == 1000.0
     table = designated.tables(summary)[0].markdown()
     assert "| spl-optim | 64 | 3000 | 4 | 500.0 | 1,000 | 2.00 | 8,000 (8,100) | 300 (2,700) | 1 |" in table
     plot = next(plot for plot in designated.plots(summary) if plot.name == "per-million-cycles-3000")
     assert plot.series["designated hart, 64 lines"] == [(2, 1000.0), (4, 1000.0)]
-    assert designated.tables(designated.summarise(experiment, [])) == []
+    assert designated.tables(report.summarise(designated, experiment, [])) == []

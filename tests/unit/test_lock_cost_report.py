@@ -1,5 +1,6 @@
 """The report of `lock-cost` on records made up here."""
 
+from sim import report
 from sim.experiments import definition, lock_cost
 
 
@@ -14,7 +15,7 @@ def record(harts, debug, stats, factor):
 
 def summary(records):
     experiment = definition.load("lock-cost")
-    return lock_cost.summarise({"experiment": "lock-cost", "settings": experiment.settings([]), "notes": [],
+    return report.summarise(lock_cost, {"experiment": "lock-cost", "settings": experiment.settings([]), "notes": [],
                                 "clock_hz": 60_000_000, "runs": [made["id"] for made in records]}, records)
 
 

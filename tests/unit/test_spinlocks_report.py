@@ -2,6 +2,7 @@
 
 import pytest
 
+from sim import report
 from sim.experiments import definition, spinlocks
 
 TRANSFER = {2: (70.0,), 4: (70.0, 72.0, 71.0)}
@@ -37,8 +38,8 @@ def summary():
     records += [contended(algorithm, harts, scale) for algorithm, scale in (("ticket", 40), ("mcs", 50))
                 for harts in (1, 2, 4)]
     assert len(runs) == len(records)
-    return spinlocks.summarise({"experiment": "spinlocks", "settings": settings, "notes": [], "clock_hz": 60_000_000,
-                                "runs": runs}, records)
+    asked = {"experiment": "spinlocks", "settings": settings, "notes": [], "clock_hz": 60_000_000, "runs": runs}
+    return report.summarise(spinlocks, asked, records)
 
 
 def test_lists_reach_the_boot_arguments():
@@ -76,7 +77,7 @@ def test_plots_have_the_floor_drawn_in(summary):
 def test_one_hart_alone_has_no_hand_over():
     experiment = {"experiment": "spinlocks", "notes": [], "clock_hz": 1, "runs": ["a"],
                   "settings": {"algorithms": ["ticket"]}}
-    summary = spinlocks.summarise(experiment, [contended("ticket", 1, 40)])
+    summary = report.summarise(spinlocks, experiment, [contended("ticket", 1, 40)])
     titles = [table.title.partition(":")[0] for table in spinlocks.tables(summary)]
     assert titles == ["Throughput", "All contended runs"]
     assert [plot.name for plot in spinlocks.plots(summary)] == ["throughput"]
