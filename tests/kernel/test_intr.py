@@ -51,7 +51,8 @@ def test_latency_seen_from_inside_and_outside(tmp_path, harts, sync):
     assert run.status == 0, run.report()
     lines = {(line["load"], line["to"]): line for line in run.record["results"]["intr_latency"]}
     seen = run.record["interrupts"]["0"]
-    for way, least, most in (("handler", -1, 10), ("thread", 10, 40)):      # the thread's mark stands before its call
+    # The thread's mark stands before the call of its function, whose first lines may have to come from memory.
+    for way, least, most in (("handler", -1, 10), ("thread", 10, 110)):
         target = [line for (_, to), line in lines.items() if to == way]
         samples = sum(line["samples"] for line in target)
         outside = seen[f"wire_to_{way}"]
