@@ -41,8 +41,9 @@ class Session:
     def __enter__(self):
         self.gdb = subprocess.Popen([GDB, "-nx", "-q", "--interpreter=mi2", str(self.image)], stdin=subprocess.PIPE,
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0, cwd=self.folder)
-        for setting in ("confirm off", "width 0", "remotetimeout 30", "trust-readonly-sections on", "mi-async on",
-                        "print thread-events off"):
+        # To stop all harts may take DEBUG_STOP_CYCLES (kernel/debug/debug.h), which take long on a busy machine.
+        for setting in ("confirm off", "width 0", f"remotetimeout {PATIENCE_S // 2}", "trust-readonly-sections on",
+                        "mi-async on", "print thread-events off"):
             self.say(f"set {setting}")
         self.simulator = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                           stderr=subprocess.PIPE, text=True)
