@@ -146,13 +146,13 @@ def test_repeats_exactly(run):
 
 @pytest.mark.parametrize(("program", "words"), [
     ("verilator", ["verilator", "5.006", "5.52", "make setup"]),
-    ("g++", ["g++", "make setup"]),
+    ("clang++-19", ["clang++-19", "make setup"]),
 ])
 def test_wrong_tool(tmp_path, monkeypatch, program, words):
     fake = tmp_path / program
     fake.write_text("#!/bin/sh\necho 'Verilator 5.006 2023-01-22'\n")
     fake.chmod(0o755)
-    monkeypatch.setattr("sim.build._find", lambda name: str(fake) if name == program else f"/usr/bin/{name}")
+    monkeypatch.setattr("sim.toolchain.find", lambda name: str(fake) if name == program else f"/usr/bin/{name}")
     with pytest.raises(ToolError) as error:
         build_simulator(CONFIG)
     assert "\n" not in str(error.value)
@@ -161,8 +161,8 @@ def test_wrong_tool(tmp_path, monkeypatch, program, words):
 
 
 def test_missing_tool(monkeypatch):
-    monkeypatch.setattr("sim.build._find", lambda name: None)
-    with pytest.raises(ToolError, match="make is missing .*: run 'make setup'"):
+    monkeypatch.setattr("sim.toolchain.find", lambda name: None)
+    with pytest.raises(ToolError, match="perl is missing .*: run 'make setup'"):
         build_simulator(CONFIG)
 
 

@@ -1,0 +1,87 @@
+"""The programs that building a simulator calls, and compiling C++ with them."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from sim.tools import PROGRAMS, ToolError, program_version
+
+JOBS = 2
+COMPILER, LINKER, ARCHIVER = "clang++-19", "ld.lld-19", "llvm-ar-19"
+NEEDED = ("perl", COMPILER, LINKER, ARCHIVER, "verilator")
+LANGUAGE = "-std=c++17"
+
+
+class BuildError(RuntimeError):
+    """A simulator could not be built; the text begins with one line that says why."""
+
+
+def find(name: str) -> str | None:
+    """The program beside the running Python, else on the path: an activated environment is not required."""
+    beside = Path(sys.executable).parent / name
+    return str(beside) if os.access(beside, os.X_OK) else shutil.which(name)
+
+
+def tool_versions() -> dict[str, str]:
+    """Versions of the programs that a build calls. ToolError, one line with the mend, if one cannot be used."""
+    versions = {}
+    for name in NEEDED:
+        arguments, oldest, source = PROGRAMS[name]
+        path = find(name)
+        if not path:
+            raise ToolError(f"{name} is missing ({source}): run 'make setup'")
+        version = program_version(path, arguments)
+        if version is None:
+            raise ToolError(f"{path} does not run: reinstall it ({source}), or run 'make setup'")
+        if tuple(int(part) for part in version.split(".")) < oldest:
+            wanted = ".".join(str(part) for part in oldest)
+            raise ToolError(f"{path} is version {version}, {wanted} or newer is needed ({source}): run 'make setup'")
+        versions[name] = version
+    return versions
+
+
+def run(command: Sequence[str | Path], folder: Path, environment: Mapping[str, str] | None = None) -> str:
+    """What a program printed, called in `folder`. BuildError with its errors, or its last lines, if it fails."""
+    done = subprocess.run(list(map(str, command)), cwd=folder, env=environment, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+    if done.returncode:
+        log = done.stdout.splitlines()
+        errors = [line for line in log if "error" in line.lower()]
+        raise BuildError("\n".join(["the simulator does not build:", *(errors[:20] or log[-20:])]))
+    return done.stdout
+
+
+def compile_objects(folder: Path, sources: Mapping[Path, Sequence[str]]) -> list[Path]:
+    """Objects, in `folder`, of C++ sources with flags of their own; ccache finds again what did not change.
+
+    Sources that lie in `folder` are named relative to it, so that another folder's compilation is found again too."""
+    compiler = [find(COMPILER), LANGUAGE]
+    environment = dict(os.environ)
+    if shutil.which("ccache"):
+        compiler.insert(0, "ccache")
+        environment |= {"CCACHE_NOHASHDIR": "1"}
+
+    def one(source: Path, flags: Sequence[str]) -> Path:
+        made = folder / (source.stem + ".o")
+        name = source.relative_to(folder) if source.is_relative_to(folder) else source
+        run([*compiler, *flags, "-c", name, "-o", made.name], folder, environment)
+        return made
+
+    with ThreadPoolExecutor(JOBS) as pool:  # the largest first, so that no long one is left to the end
+        order = sorted(sources, key=lambda source: -source.stat().st_size)
+        made = dict(zip(order, pool.map(lambda source: one(source, sources[source]), order), strict=True))
+    return [made[source] for source in sources]
+
+
+def archive(folder: Path, out: Path, objects: Sequence[Path]):
+    """A library of objects."""
+    run([find(ARCHIVER), "rcs", out, *objects], folder)
+
+
+def link(folder: Path, out: Path, objects: Sequence[Path], flags: Sequence[str] = ()):
+    """A program of objects and libraries."""
+    run([find(COMPILER), f"--ld-path={find(LINKER)}", "-o", out, *objects, *flags], folder)

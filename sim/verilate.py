@@ -1,0 +1,88 @@
+"""Verilog to a library of C++ that simulates it, made once for each content: what the harness links with."""
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hw.common.cache import cached
+from sim.toolchain import archive, compile_objects, find, run
+
+TOP = "interlock"
+VERILATOR_FLAGS = ("--cc", "-O3", "--flatten", "--savable", "--x-assign", "fast", "--x-initial", "0", "--noassert",
+                   "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--output-split", "0", "--make", "json")
+# Verilator's code compares and shifts in ways that are right and look wrong.
+COMPILER_FLAGS = ("-O3", "-w")
+SLOW_FLAGS = ("-O1", "-w")  # what runs once: set-up, saving, restoring
+
+
+@dataclass(frozen=True)
+class Library:
+    """A verilated module `interlock`: headers and an archive in one folder."""
+
+    dir: Path
+
+    @property
+    def archive(self) -> Path:
+        return self.dir / "model.a"
+
+    @property
+    def compile_flags(self) -> list[str]:
+        """What C++ that includes the headers is compiled with."""
+        return ["-I" + str(self.dir / "include"), *self._options("compile")]
+
+    @property
+    def link_flags(self) -> list[str]:
+        return self._options("link")
+
+    def _options(self, name: str) -> list[str]:
+        return json.loads((self.dir / "options.json").read_text())[name]
+
+
+def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = False) -> Library:
+    """The library of Verilog and Verilator settings (.vlt) whose top module is `interlock`.
+
+    With `waves` it can write FST waves, and is slower. BuildError if Verilator or the compiler fails."""
+    inputs = {f"source {i} {path.name}": path for i, path in enumerate(sources)}
+    inputs |= {"tools": repr(sorted(versions.items())), "waves": str(waves),
+               "flags": repr((VERILATOR_FLAGS, COMPILER_FLAGS, SLOW_FLAGS))}
+    return Library(cached("model-waves" if waves else "model", inputs,
+                          lambda out: _build(Library(out), sources, waves)))
+
+
+def _build(library: Library, sources: Sequence[Path], waves: bool):
+    work = library.dir / "work"
+    work.mkdir()
+    # An empty VERILATOR_ROOT is an error, and another one is another Verilator's.
+    environment = {name: value for name, value in os.environ.items() if name != "VERILATOR_ROOT"}
+    run([find("verilator"), *VERILATOR_FLAGS, "--top-module", TOP, "--prefix", f"V{TOP}", "--Mdir", work,
+         *(["--trace-fst"] if waves else []), *sources], work, environment)
+    made = json.loads((work / f"V{TOP}.json").read_text())
+    include = library.dir / "include"
+    include.mkdir()
+    for header in work.glob("*.h"):
+        shutil.copy(header, include)
+    # As verilated.mk does: -llz4 for the waves is not in what Verilator tells.
+    link_flags = [*made["options"].get("ldflags", []), *(["-llz4"] if waves else []), "-pthread"]
+    options = {"compile": _defines(made), "link": link_flags}
+    (library.dir / "options.json").write_text(json.dumps(options, indent=1))
+
+    flags = [*options["compile"], "-I."]
+    slow = {kind for kind in made["sources"] if kind.endswith("_slow")}
+    objects = compile_objects(work, {
+        Path(path): [*(SLOW_FLAGS if kind in slow else COMPILER_FLAGS), *flags]
+        for kind, paths in made["sources"].items() if kind != "deps" for path in paths})
+    archive(work, library.archive, objects)
+    shutil.rmtree(work)
+
+
+def _defines(made: dict) -> list[str]:
+    """The flags that Verilator's own makefile (verilated.mk) gives to everything that includes its headers."""
+    root, options = made["system"]["verilator_root"], made["options"]
+    defines = {"VERILATOR": 1, "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0, "VM_VPI": 0,
+               **{f"VM_{name.upper()}": int(options[name]) for name in
+                  ("trace", "trace_fst", "trace_vcd", "trace_saif")}}
+    return [f"-isystem{root}/include", f"-isystem{root}/include/vltstd",
+            *(f"-D{name}={value}" for name, value in defines.items())]
