@@ -38,6 +38,7 @@ static void counts(void *hart)
 static int debug(void)
 {
     struct thread *t[MAX_HARTS];
+    thread_bind((int)curhart->id); /* GDB's `finish` waits on the hart where it was said */
     for (unsigned h = 0; h < hart_count; h++)
         t[h] = thread_create(counts, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "counts");
     for (uint32_t n = 0; !debug_test.done; n++)

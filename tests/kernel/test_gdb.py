@@ -62,8 +62,9 @@ def test_gdb_controls_all_harts(tmp_path, harts, sync):
         assert gdb.run()["func"] == "twice"
         gdb.say("delete")
         gdb.say("set var $a0 = 1000")
-        gdb.say("maintenance flush register-cache")
-        assert gdb.value("$a0") == 1000
+        stop = gdb.run("finish")
+        assert stop["reason"] == "function-finished", stop
+        assert gdb.value("$a0") == 2000
         assert "Cannot access memory" in gdb.say("x/xw 0x30000000", error=True)
         assert "Cannot access memory" in gdb.say("set var *(int *)0 = 1", error=True)
         for function, answer in (("trap_entry", "E01"), ("trap", "E01"), ("interrupt", "OK")):
