@@ -84,6 +84,7 @@ def build(
 def run(
     experiment: Annotated[str, typer.Argument(help="one of those that `list` shows")],
     settings: Settings = None,
+    quick: Annotated[bool, typer.Option("--quick", help="few short runs, some seconds: to see that all works")] = False,
     out: Annotated[Path | None, typer.Option(help="new directory for the records")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="simulators at a time; without it one per core")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print the summary as JSON on stdout, nothing else")] = False,
@@ -96,7 +97,7 @@ def run(
     from sim.experiments import definition
     from sim.runner import Interrupted, Runner, build_targets
     chosen = definition.load(experiment)
-    values = chosen.settings(settings or [])
+    values = chosen.settings(settings or [], quick)
     clock_hz = soc_config(1).clock_hz
     directory = results_directory(chosen.name, out)
     runner = Runner(chosen, values, directory, jobs or len(os.sched_getaffinity(0)), clock_hz)

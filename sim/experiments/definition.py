@@ -4,6 +4,7 @@ An experiment file has a `description`, the `report` that renders its records, t
 `[keys.*]` (what `--set` may change) and its `[[runs]]`: kinds of runs, each `vary`-ing over list keys. `{name}` in
 `bootargs`, in the values of `build` (the kernel's build options, sim/kernel.py), and names in `cycles` (the estimate
 that orders runs and bounds them) stand for the run's parameters and all keys, a list's values with commas between.
+Its `[quick]` table has values of keys with which all of it, every kind of run once at least, takes some seconds.
 """
 
 import ast
@@ -119,10 +120,14 @@ class Experiment:
     console_baud: int
     keys: dict
     kinds: tuple            # the [[runs]] tables
+    quick: dict             # values of keys that make it short
 
-    def settings(self, overrides):
-        """All keys with their values, from their defaults and `overrides` ("key=value"); SettingError."""
-        values = {name: key.default for name, key in self.keys.items()}
+    def settings(self, overrides, quick=False):
+        """All keys with their values: defaults, the `quick` ones over them, then `overrides` ("key=value").
+
+        SettingError if there is no such key or value.
+        """
+        values = {name: key.default for name, key in self.keys.items()} | (self.quick if quick else {})
         for override in overrides:
             name, separator, text = override.partition("=")
             name = name.strip()
@@ -198,7 +203,8 @@ def load(name):
     for key, entry in table["keys"].items():
         keys[key] = Key(key, entry["help"], entry["default"], tuple(entry.get("choices", ())),
                         tuple(entry.get("range", ())), entry.get("names", {}))
-    return Experiment(name, table["description"], table["report"], table["console_baud"], keys, tuple(table["runs"]))
+    return Experiment(name, table["description"], table["report"], table["console_baud"], keys, tuple(table["runs"]),
+                      table["quick"])
 
 
 @functools.lru_cache(maxsize=4)

@@ -75,6 +75,23 @@ def test_every_combination_is_run_once(experiment):
     assert len({(run.harts, run.sync, run.parameters["latency"]) for run in serial}) == 120
 
 
+@pytest.mark.parametrize("name", definition.names())
+def test_quick_settings_are_possible_short_and_leave_out_no_kind(name):
+    experiment = definition.load(name)
+    for key, value in experiment.quick.items():
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        assert experiment.keys[key].parse(text) == value
+    runs = experiment.runs(experiment.settings([], quick=True), CLOCK_HZ)
+    assert {run.kind for run in runs} | {kind["name"] for kind in experiment.solvers()} == {
+        kind["name"] for kind in experiment.kinds}
+    assert sum(run.cycles * run.harts for run in runs) < 4_000_000
+
+
+def test_settings_that_are_given_go_before_quick_ones(experiment):
+    values = experiment.settings(["latencies=30"], quick=True)
+    assert values["latencies"] == [30] and values["harts"] == experiment.quick["harts"]
+
+
 def test_boot_arguments(experiment):
     settings = experiment.settings(["size=64", "latencies=75", "harts=2", "schemes=spl-optim"])
     table5, serial = experiment.runs(settings, CLOCK_HZ)
