@@ -1,0 +1,195 @@
+"""What commands share: their errors, options, builds and the display of how far things are.
+
+A command is a function in a module beside this one, registered in sim/cli.py. Only what it needs is imported, when it
+is needed: LiteX takes seconds.
+"""
+
+import contextlib
+import os
+import shlex
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DEFAULT_SYNC = "cli-spl-pessim"
+PLAIN_PROGRESS_S = 10.0
+PLAIN_WIDTH = 132       # of tables that do not go to a terminal
+
+Harts = Annotated[int, typer.Option(help="harts of the machine, 1 to 8")]
+Options = Annotated[list[str] | None,
+                    typer.Option("--option", metavar="NAME=VALUE", help="a build option of the kernel: lock_debug=1")]
+Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="may be given several times")]
+
+
+class Failed(Exception):
+    """Ends the command with one line and an exit status."""
+
+    def __init__(self, text, status=1):
+        super().__init__(text)
+        self.status = status
+
+
+def soc_config(harts):
+    """The machine that experiments run on."""
+    from soc.config import SoCConfig
+    try:
+        return SoCConfig(harts=harts)
+    except ValueError as error:
+        raise Failed(str(error), 2) from error
+
+
+def describe_soc(harts):
+    import dataclasses
+    config = soc_config(harts)
+    return dataclasses.asdict(config) | {"fingerprint": f"{config.fingerprint():016x}"}
+
+
+def checked_scheme(name):
+    from sim.experiments.definition import unknown
+    from sim.experiments.paper_sync import SCHEMES
+    if name not in SCHEMES:
+        raise unknown("scheme", name, SCHEMES)
+    return name
+
+
+def kernel_options(texts):
+    """The build options that `--option` gave; an unknown one is a usage error."""
+    from sim.kernel import OPTIONS, checked_options
+    options = {}
+    for text in texts or []:
+        name, separator, value = text.partition("=")
+        if not separator:
+            raise Failed(f"--option {text!r}: give it as name=value (names: {', '.join(OPTIONS)})", 2)
+        options[name] = value
+    try:
+        checked_options(options)
+    except ValueError as error:
+        raise Failed(str(error), 2) from error
+    return options
+
+
+def check_tools():
+    from sim import tools
+    try:
+        return tools.check()
+    except tools.ToolError as error:
+        raise Failed(str(error)) from error
+
+
+def results_directory(name, out):
+    """Where the records go: `out`, which must be new or empty, or a directory named by the time."""
+    from hw.common.cache import build_root
+    if out:
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise Failed(f"--out {out} is there already: give a new directory", 2)
+        return out
+    stamp = datetime.now().strftime("%Y-%m-%dT%H-%M-%S")
+    parent = build_root() / "results" / name
+    candidates = (parent / (stamp + suffix) for suffix in ("", *(f"-{n}" for n in range(2, 100))))
+    return next(path for path in candidates if not path.exists())
+
+
+def shown(path):
+    """A path as short as it can be written from here."""
+    path = Path(path).resolve()
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+@contextlib.contextmanager
+def building():
+    """Around builds: what they print goes to stderr, and what goes wrong becomes one line below their output."""
+    import subprocess
+
+    from sim.record import disk_is_full
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    except subprocess.CalledProcessError as error:
+        for output in (error.stdout, error.stderr):
+            if output:
+                text = output if isinstance(output, str) else output.decode(errors="replace")
+                print("\n".join(text.rstrip().splitlines()[-30:]), file=sys.stderr)
+        program = error.cmd if isinstance(error.cmd, str) else shlex.join(map(str, error.cmd[:2]))
+        raise Failed(f"the build failed: {program} ... ended with status {error.returncode}") from error
+    except FileNotFoundError as error:
+        raise Failed(f"the build failed: {error.filename} is missing; run 'make setup'") from error
+    except OSError as error:
+        if disk_is_full(error):
+            raise
+        raise Failed(f"the build failed: {error}") from error
+    except (RuntimeError, ValueError) as error:
+        first, *rest = str(error).splitlines() or [type(error).__name__]
+        if rest:
+            print("\n".join(rest[-30:]), file=sys.stderr)
+        raise Failed(f"the build failed: {first.rstrip(':')}{', see above' if rest else ''}") from error
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+class Display:
+    """Shows how far things are on stderr: a bar on a terminal, else a line now and then."""
+
+    def __enter__(self):
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+        self.bar = None
+        self.said = -PLAIN_PROGRESS_S
+        if sys.stderr.isatty():
+            self.bar = Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"),
+                                console=Console(stderr=True), transient=True)
+            self.bar.start()
+            self.task = self.bar.add_task("", total=1, text="")
+        return self
+
+    def __exit__(self, *_):
+        if self.bar:
+            self.bar.stop()
+
+    def build(self, text, done, total):
+        self._show("building", done, total, f"{done}/{total} {text}")
+
+    def runs(self, progress):
+        left = "" if progress.left_s is None else f", {minutes(progress.left_s)} left"
+        failed = f", {progress.failed} failed" if progress.failed else ""
+        self._show("running", progress.done, progress.total,
+                   f"{progress.done}/{progress.total} runs{failed}, {progress.cycles / 1e6:.1f} M cycles, "
+                   f"{progress.speed / 1e6:.2f} M cycles/s, {minutes(progress.elapsed_s)} gone{left}")
+
+    def _show(self, what, done, total, text):
+        if self.bar:
+            self.bar.update(self.task, description=what, completed=done, total=total, text=text)
+        elif time.monotonic() - self.said >= PLAIN_PROGRESS_S or done == total:
+            self.said = time.monotonic()
+            print(f"{what}: {text}", file=sys.stderr, flush=True)
+
+
+def minutes(seconds):
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def show_tables(tables):
+    from rich.console import Console
+    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
+    for table in tables:
+        if table.main:
+            console.print(table.title, style="bold", soft_wrap=True, highlight=False, markup=False)
+            console.print(table.rich())
+            for note in table.notes:
+                console.print(note, soft_wrap=True, highlight=False, markup=False)
+            if table.notes:
+                console.print()
+
+
+def show_failure(failure):
+    print(f"FAILED {failure.id}: {failure.reason}", file=sys.stderr)
+    for line in failure.console:
+        print(f"    {line}", file=sys.stderr)
+    print(f"  to repeat it: {failure.command}", file=sys.stderr)
