@@ -29,7 +29,7 @@ class SoCConfig:
     harts: int = 1
     clock_hz: int = 60_000_000     # what software is told and serial bit times are made from
     ram_mib: int = 32              # main RAM, MiB
-    serial_fifo: int = 16          # characters in each FIFO of both serial ports; 1 builds 16450s
+    serial_fifo: int = 128         # characters there is room for in each FIFO of both serial ports; 1 builds 16450s
     trace_depth: int = 1024        # records that the trace buffer keeps
     icache_bytes: int = 4096       # of each hart
     dcache_bytes: int = 4096       # of each hart

@@ -7,6 +7,7 @@ from litex.soc.integration.soc import SoCRegion
 from litex.soc.integration.soc_core import SoCCore
 from migen import Signal
 
+from hw.arrivals.core import WIRES, ArrivalPlayer
 from hw.cpu.core import register
 from hw.dma.core import CopyEngine
 from hw.host.core import HostPort, Identity
@@ -21,6 +22,7 @@ from soc.splitter import HartIOSplitter
 SOURCE_TIMER = 0     # + hart
 SOURCE_UART0 = 16
 SOURCE_UART1 = 17
+SOURCE_ARRIVALS = 18  # + wire
 BUS_TIMEOUT = 1024   # cycles until an access of the shared bus that nobody answers reads as all ones
 
 
@@ -28,7 +30,8 @@ class InterlockSoC(SoCCore):
     """All that is in the chip; a target adds clock, reset and pins."""
 
     # Fixed, so that a program built for one SoC finds its CSRs in another.
-    csr_map = {"ctrl": 0, "host": 1, "identity": 2, "ram": 3, "link": 4, "trace": 5, "dma": 6, "pic": 7}
+    csr_map = {"ctrl": 0, "host": 1, "identity": 2, "ram": 3, "link": 4, "trace": 5, "dma": 6, "pic": 7,
+               "arrivals": 8}
 
     def __init__(self, platform, config: SoCConfig):
         self.map = regions = memory_map(config)
@@ -67,6 +70,7 @@ class InterlockSoC(SoCCore):
         self.trace = TracePort(config.harts, config.trace_depth)
         self.link  = Link(config.harts, config.link_read_latency, config.link_write_latency, config.link_delivery_delay)
         self.pic   = OffChipPIC(self.link)
+        self.arrivals = ArrivalPlayer()
         for name, bus in (
             ("clint", self.cpu.clint_bus),
             ("uart0", self.uart0.bus),
@@ -93,6 +97,7 @@ class InterlockSoC(SoCCore):
             self.sources[SOURCE_TIMER:SOURCE_TIMER + config.harts].eq(self.cpu.timer_interrupt),
             self.sources[SOURCE_UART0].eq(self.uart0.irq),
             self.sources[SOURCE_UART1].eq(self.uart1.irq),
+            self.sources[SOURCE_ARRIVALS:SOURCE_ARRIVALS + WIRES].eq(self.arrivals.irq),
             self.cpu.external_interrupt.eq(self.link.irq),
         ]
 

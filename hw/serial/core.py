@@ -14,12 +14,14 @@ from hw.serial.line import BIT_CYCLES_WIDTH, MIN_BIT_CYCLES, Receiver, Transmitt
 from hw.serial.registers import REGISTERS
 
 RESET_BIT_RATE = 115_200
+RESET_DEPTH = 16         # a 16550's, of whatever is built
 MAX_DEPTH = 256
 
 
 def trigger_levels(depth):
-    """Characters at which received data is available, by `FCR.TRIGGER`: 1, 4, 8, 14 at the 16550's depth of 16."""
-    return [1, max(1, depth // 4), max(1, depth // 2), max(1, depth * 7 // 8)]
+    """Characters at which received data is available, by `FCR.TRIGGER`: 1, 4, 8, 14 at the 16550's depth of 16. Where
+    it is 0, one character is needed all the same. `depth` is a number or a signal."""
+    return [1, depth >> 2, depth >> 1, depth - (depth >> 3)]
 
 
 def fields_of(register):
@@ -34,7 +36,8 @@ class Serial16550(LiteXModule):
     """16550-class serial port.
 
     clock_hz: the system clock, from which the divisor's reset value (115,200 bit/s) is made.
-    fifo_depth: characters of each FIFO, a power of two up to 256. 1 builds a 16450: no FIFO, no time-out interrupt.
+    fifo_depth: characters there is room for in each FIFO, a power of two up to 256; `DEPTH` says how many are used. 1
+        builds a 16450: no FIFO, no time-out interrupt.
     ValueError when one of them cannot be built.
     """
     def __init__(self, clock_hz, fifo_depth=16):
@@ -63,6 +66,7 @@ class Serial16550(LiteXModule):
         fifo_on   = Signal()
         trigger   = Signal(2)
         overruns  = Signal(32)
+        depth     = Signal(max=fifo_depth + 1, reset=min(fifo_depth, RESET_DEPTH))
         cause     = Signal(4)
 
         # Data path ----------------------------------------------------------------------------------------------------
@@ -90,6 +94,7 @@ class Serial16550(LiteXModule):
             receiver.bit_cycles.eq(bit_cycles),
             receiver.rx.eq(Mux(mcr.loop, line, rx)),
             rx_fifo.single.eq(~fifo_on),
+            rx_fifo.limit.eq(depth),
             rx_fifo.push.eq(receiver.valid),
             rx_fifo.data.eq(Cat(receiver.data, receiver.parity_error, receiver.framing_error,
                 receiver.break_detected)),
@@ -99,6 +104,7 @@ class Serial16550(LiteXModule):
             transmitter.valid.eq(tx_fifo.count != 0),
             transmitter.data.eq(tx_fifo.head),
             tx_fifo.single.eq(~fifo_on),
+            tx_fifo.limit.eq(depth),
             tx_fifo.pop.eq(transmitter.ready),
             tx_fifo.data.eq(self.bus.dat_w),
         ]
@@ -142,8 +148,9 @@ class Serial16550(LiteXModule):
                 **value("SCR", scratch),
                 **value("DLF", fraction),
                 **value("OVERRUNS", overruns),
-                **value("DEPTH", fifo_depth),
+                **value("DEPTH", depth),
                 **value("RXCOUNT", rx_fifo.count),
+                **value("BUILT", fifo_depth),
                 "default": self.bus.dat_r.eq(0),
             })
         )
@@ -160,12 +167,14 @@ class Serial16550(LiteXModule):
 
         # FIFO control -------------------------------------------------------------------------------------------------
 
+        resized  = Signal()
         switched = Signal()
         if fifo_depth > 1:
             fcr = REGISTERS["FCR"]
             enable = dat_w[fcr["ENABLE"].lsb]
             self.comb += [
-                switched.eq(writes["FCR"] & (enable != fifo_on)),
+                resized.eq(writes["DEPTH"] & (dat_w[:16] != 0) & (dat_w[:16] <= fifo_depth)),
+                switched.eq(resized | (writes["FCR"] & (enable != fifo_on))),
                 rx_fifo.clear.eq(switched | (writes["FCR"] & enable & dat_w[fcr["RX_RESET"].lsb])),
                 tx_fifo.clear.eq(switched | (writes["FCR"] & enable & dat_w[fcr["TX_RESET"].lsb])),
             ]
@@ -174,6 +183,9 @@ class Serial16550(LiteXModule):
                 If(enable,
                     trigger.eq(dat_w[fcr["TRIGGER"].bits])
                 )
+            )
+            self.sync += If(resized,
+                depth.eq(dat_w)
             )
         self.comb += [
             rx_fifo.pop.eq(reads["RBR"]),
@@ -233,8 +245,8 @@ class Serial16550(LiteXModule):
         available = Signal()
         level     = Signal.like(rx_fifo.count)
         self.comb += [
-            Case(trigger, {n: level.eq(at) for n, at in enumerate(trigger_levels(fifo_depth))}),
-            available.eq(Mux(fifo_on, rx_fifo.count >= level, has_data)),
+            Case(trigger, {n: level.eq(at) for n, at in enumerate(trigger_levels(depth))}),
+            available.eq(has_data & (~fifo_on | (rx_fifo.count >= level))),
         ]
 
         timeout = Signal()

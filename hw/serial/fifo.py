@@ -10,9 +10,10 @@ class CharacterFifo(LiteXModule):
     Full, it drops what is pushed and keeps what it holds. With `single` set it holds one character, and a push replaces
     that. Either way `lost` pulses, and a push that comes with a pop loses nothing.
 
-    width: bits of an entry. depth: entries, a power of two.
+    width: bits of an entry. depth: entries there is room for, a power of two; `limit` may make it hold fewer.
     """
     def __init__(self, width, depth):
+        self.limit  = Signal(max=depth + 1, reset=depth)  # i: entries it holds; change it only together with `clear`
         self.single = Signal()       # i: be a holding register; change it only together with `clear`
         self.clear  = Signal()       # i: forget everything; stronger than push and pop
         self.push   = Signal()       # i: pulse: enter `data`
@@ -39,7 +40,7 @@ class CharacterFifo(LiteXModule):
         replacing = Signal()
 
         self.comb += [
-            full.eq(Mux(self.single, self.count != 0, self.count == depth)),
+            full.eq(Mux(self.single, self.count != 0, self.count == self.limit)),
             popping.eq(self.pop & (self.count != 0)),
             self.lost.eq(self.push & full & ~popping & ~self.clear),
             adding.eq(self.push & (~full | popping)),

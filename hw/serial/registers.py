@@ -84,8 +84,11 @@ REGISTERS = SharedOffsets("Serial port (16550-class)", 0x1000, "A 16550A with 32
     Register("DLF", 0x20, "rw", "Divisor latch fraction, whatever `DLAB`.", (
         Field("FRACTION", 0, 4, "Sixteenths of the divisor: cycles added to one bit.", 0x9),)),
     Register("OVERRUNS", 0x24, "ro", "Characters lost to overrun since reset, modulo 2^32."),
-    Register("DEPTH", 0x28, "ro", "Characters a FIFO of this build holds; 1 is a 16450.", (
-        Field("DEPTH", 0, 16, "The depth. Its reset value is that of the default build.", 16),)),
+    Register("DEPTH", 0x28, "rw", "Characters each FIFO holds. A write of 1 to `BUILT` empties both FIFOs; other "
+             "numbers are ignored, as is every write by a build of depth 1. Trigger levels follow the depth.", (
+                 Field("DEPTH", 0, 16, "The depth. Resets to 16, or to what is built if that is less.", 16),)),
     Register("RXCOUNT", 0x2c, "ro", "Characters received and not yet read.", (
         Field("COUNT", 0, 16, "0 to `DEPTH`."),)),
+    Register("BUILT", 0x30, "ro", "Characters there is room for in each FIFO of this build; 1 is a 16450.", (
+        Field("DEPTH", 0, 16, "The greatest depth. Its reset value is that of the default build.", 16),)),
 ))

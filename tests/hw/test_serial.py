@@ -222,7 +222,7 @@ async def access_any(port, register, value=None):
 
 
 def writable():
-    return [register for register in REGISTERS.registers if register.access == "rw"]
+    return [register for register in REGISTERS.registers if register.access == "rw" and register.name != "DEPTH"]
 
 
 @in_simulator
@@ -267,7 +267,7 @@ async def registers_read_only(dut):
         if register.access == "ro" and register.name not in ("RBR", "IIR"):
             await port.access(register.offset, 0xffffffff)
             assert (await port.access(register.offset))[0] == register.reset, register.name
-    for offset in range(0x30, REGISTERS.size, 4):
+    for offset in range(0x34, REGISTERS.size, 4):
         assert (await port.access(offset))[0] == 0, hex(offset)
 
 
@@ -873,7 +873,7 @@ async def modem_loop_back(dut):
         before = value
 
 
-# Depth 1 --------------------------------------------------------------------------------------------------------------
+# Depths ---------------------------------------------------------------------------------------------------------------
 
 @in_simulator
 async def depth_one(dut):
@@ -896,13 +896,57 @@ async def depth_one(dut):
     port.expect_line(1, 3)
 
 
+@in_simulator
+async def depth_is_settable(dut):
+    """Any depth up to what is built: overruns, trigger levels and the way out follow; other numbers are ignored."""
+    port = await Port.start(dut)
+    for depth in (1, 2, 5, 8, DEPTH):
+        await port.configure(16)
+        await port.write("DEPTH", depth)
+        for wrong in (0, DEPTH + 1, 0xffff, 1 << 16):
+            await port.write("DEPTH", wrong)
+        await port.expect(DEPTH=depth, BUILT=DEPTH, RXCOUNT=0)
+        before = await port.read("OVERRUNS")
+        await port.send(*range(depth + 2))
+        await port.expect(RXCOUNT=depth, OVERRUNS=before + 2)
+        for n in range(depth):
+            await port.expect(RBR=n)
+        text = list(range(0x40, 0x40 + depth + 1))
+        for character in text + [0xee]:
+            await port.write("THR", character)
+        await port.sent()
+        port.expect_line(*text)
+        for trigger, level in enumerate(trigger_levels(depth)):
+            await port.configure(4, fcr=bits("FCR", ENABLE=1, RX_RESET=1, TRIGGER=trigger), ier=RX)
+            for n in range(max(level, 1)):
+                assert not port.irq
+                await port.send(n)
+            assert port.irq
+            await port.expect(IIR=FIFO_ON | IDENTITY["RX"])
+
+
+@in_simulator
+async def depth_write_empties(dut):
+    port = await Port.start(dut)
+    await port.configure(16)
+    await port.send(0x71)
+    for character in (0x61, 0x62, 0x63):
+        await port.write("THR", character)
+    await port.write("DEPTH", DEPTH + 1)     # ignored
+    await port.expect(RXCOUNT=1)
+    await port.write("DEPTH", 4)
+    await port.expect(RXCOUNT=0, LSR=THRE)   # the character on the line goes on
+    await port.sent()
+    port.expect_line(0x61)
+
+
 # Random traffic against a model ---------------------------------------------------------------------------------------
 
 class Model:
     """What software sees of a port whose line has been silent for more than four character times."""
 
     def __init__(self, depth):
-        self.depth, self.fifo, self.level, self.ier, self.mcr = depth, False, 1, 0, 0
+        self.built, self.depth, self.fifo, self.trigger, self.ier, self.mcr = depth, depth, False, 0, 0, 0
         self.characters = []  # [character, its errors, whether a read of LSR has shown them]
         self.shown = self.overruns = 0
         self.empty_event = False
@@ -922,13 +966,18 @@ class Model:
     def write_fcr(self, value):
         fcr = REGISTERS["FCR"]
         enable = bool(fcr["ENABLE"].get(value))
-        if self.depth == 1:
+        if self.built == 1:
             return
         if enable != self.fifo or enable and fcr["RX_RESET"].get(value):
             self.characters.clear()
         self.fifo = enable
         if enable:
-            self.level = trigger_levels(self.depth)[fcr["TRIGGER"].get(value)]
+            self.trigger = fcr["TRIGGER"].get(value)
+
+    def write_depth(self, value):
+        if self.built > 1 and 0 < value <= self.built:
+            self.depth = value
+            self.characters.clear()
 
     def write_ier(self, value):
         self.empty_event |= bool(value & TX and not self.ier & TX)
@@ -965,7 +1014,8 @@ class Model:
 
     def identity(self):
         count = len(self.characters)
-        for mask, condition, name in ((LINE, self.shown, "LINE"), (RX, count >= (self.level if self.fifo else 1), "RX"),
+        level = trigger_levels(self.depth)[self.trigger] if self.fifo else 1
+        for mask, condition, name in ((LINE, self.shown, "LINE"), (RX, count and count >= level, "RX"),
                                       (RX, self.fifo and count, "TIMEOUT"), (TX, self.empty_event, "THRE"),
                                       (MODEM, self.msr & 0xf, "MODEM")):
             if self.ier & mask and condition:
@@ -998,7 +1048,8 @@ async def random_traffic(dut, prefix, depth, seed):
                 model.receive(character, errors)
 
     async def transmit():
-        text = [rng.getrandbits(port.format.word) for _ in range(rng.randrange(1, 8 if model.fifo else 2))]
+        most = min(7, model.depth) if model.fifo else 1
+        text = [rng.getrandbits(port.format.word) for _ in range(rng.randint(1, most))]
         for character in text:
             await port.write("THR", character)
         await cycles((len(text) * port.format.length + 2) * port.bit)
@@ -1031,7 +1082,8 @@ async def random_traffic(dut, prefix, depth, seed):
         return action
 
     actions = [receive, receive, receive, transmit, format, read_some, write("IER", 4, model.write_ier),
-               write("FCR", 8, model.write_fcr), write("MCR", 5, model.write_mcr), read("IIR", model.read_iir),
+               write("FCR", 8, model.write_fcr), write("DEPTH", 5, model.write_depth),
+               write("MCR", 5, model.write_mcr), read("IIR", model.read_iir),
                read("LSR", model.read_lsr), read("MSR", model.read_msr)]
     for _ in range(400):
         await rng.choice(actions)()

@@ -138,6 +138,9 @@ void use(void)
     link_read_latency_write(1); link_write_latency_write(2); link_delivery_delay_write(3); link_jitter_write(4);
     link_seed_write(5); trace_enable_write(1); trace_mode_write(0); trace_clear_write(1);
     dma_source_write(0); dma_destination_write(0); dma_length_write(8);
+    arrivals_index_write(0); arrivals_entry_write(1); arrivals_entries_write(2); arrivals_run_write(1);
+    arrivals_acknowledge_write(arrivals_pending_read());
+    dma_length_write(arrivals_arrivals_read() + arrivals_lost_read());
     uint64_t wide = link_reads_read() + link_writes_read() + link_stall_cycles_read() + link_spurious_read();
     wide += identity_fingerprint_read();
     uint32_t word = identity_harts_read() + identity_clock_hz_read() + trace_count_read() + trace_lost_read();

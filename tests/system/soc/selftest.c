@@ -176,6 +176,24 @@ static void timer_down(unsigned hart)
 SERIAL_IRQ(UART0)
 SERIAL_IRQ(UART1)
 
+#define ARRIVAL(wire)                                                                 \
+    static void arrival##wire##_up(unsigned hart)                                     \
+    {                                                                                 \
+        (void)hart;                                                                   \
+        arrivals_index_write(0);                                                      \
+        arrivals_entry_write((wire) << 28 | 10);                                      \
+        arrivals_entry_write(1 << 27);                                                \
+        arrivals_run_write(1);                                                        \
+    }                                                                                 \
+    static void arrival##wire##_down(unsigned hart)                                   \
+    {                                                                                 \
+        (void)hart;                                                                   \
+        CHECK(arrivals_pending_read() == 1u << (wire));                               \
+        arrivals_acknowledge_write(1 << (wire));                                      \
+    }
+ARRIVAL(0)
+ARRIVAL(7)
+
 static void trace(unsigned hart)
 {
     uint32_t count = trace_count_read();
@@ -283,6 +301,8 @@ void hart_main(unsigned hart)
         identity();
         source(16, hart, UART0_up, UART0_down);
         source(17, hart, UART1_up, UART1_down);
+        source(18, hart, arrival0_up, arrival0_down);
+        source(25, hart, arrival7_up, arrival7_down);
     }
     barrier(0);
     for (unsigned turn = 0; turn < CONFIG_HARTS; turn++) {

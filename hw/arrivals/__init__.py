@@ -1,0 +1,1 @@
+"""Interrupts at intervals that are given."""
