@@ -2,8 +2,8 @@
 
 What is particular to an experiment is in the module that its `report` names: `summarise(experiment, records)` gives
 figures that are plain JSON, beside those of `frame`, which all experiments have; `tables(summary)` lays them out, and
-`plots(summary)`, where there is one, draws them (sim/plot.py). All depend on their arguments alone, so a report of the
-same records is the same to the byte.
+where they are, `comparisons(summary)` puts them beside a paper's (sim/comparison.py) and `plots(summary)` draws them
+(sim/plot). All depend on their arguments alone, so a report of the same records is the same to the byte.
 """
 
 import importlib
@@ -103,24 +103,43 @@ def summarise(module, experiment, records):
     return frame(experiment, records) | module.summarise(experiment, records)
 
 
+@dataclass
+class Report:
+    """All that is shown of a results directory. `tables` are the module's own, without the comparisons."""
+
+    experiment: dict        # experiment.json
+    records: list
+    summary: dict
+    comparisons: list
+    tables: list
+    plots: list
+
+    def all_tables(self):
+        """What the terminal and report.md show, in order: the paper beside ours first."""
+        return [*(comparison.table() for comparison in self.comparisons), *self.tables]
+
+
 def load(directory):
-    """The summary of a results directory, its tables and plots; RecordError if there is nothing to report from."""
+    """The report of a results directory; RecordError if there is nothing to report from."""
     experiment, records = record.collect(directory)
     module = importlib.import_module(f"sim.experiments.{experiment['report']}")
     summary = summarise(module, experiment, records)
-    plots = module.plots(summary) if hasattr(module, "plots") else []
-    return summary, module.tables(summary), plots
+
+    def optional(name):
+        return getattr(module, name)(summary) if hasattr(module, name) else []
+    return Report(experiment, records, summary, optional("comparisons"), module.tables(summary), optional("plots"))
 
 
 def write(directory):
     """Writes summary.json, report.md and the plots into a results directory, and gives summary and tables."""
     directory = Path(directory)
-    summary, tables, plots = load(directory)
-    record.write_json(directory / "summary.json", summary)
-    record.write_text(directory / "report.md", markdown(summary, tables, plots))
-    for plot in plots:
+    made = load(directory)
+    tables = made.all_tables()
+    record.write_json(directory / "summary.json", made.summary)
+    record.write_text(directory / "report.md", markdown(made.summary, tables, made.plots))
+    for plot in made.plots:
         plot.write(directory)
-    return summary, tables
+    return made.summary, tables
 
 
 def markdown(summary, tables, plots=()):
