@@ -21,9 +21,16 @@ from soc.config import SoCConfig
 HARNESS = REPO / "sim" / "harness"
 BINARY = "interlock-sim"
 COMPILER_FLAGS = ("-O2", "-Wall", "-Wextra", "-I.", "-Iharness")
+LINK_FLAGS = ("-llz4",)     # of checkpoints
 PROBE_PINS = (("CData", "valid"), ("IData", "pc"), ("CData", "privilege"), ("CData", "trap"), ("IData", "cause"),
               ("IData", "trap_pc"), ("CData", "wfi"))
 # No pin: VexRiscv declares its register file public, so Verilator keeps it in one piece; to look at it costs nothing.
+# What `--poke` can write, by the boot argument that the kernel sets it from: its CSR in the Verilog, with a strobe if
+# it acts on being written.
+POKES = {"pic.read": ("link_read_latency", False), "pic.write": ("link_write_latency", False),
+         "pic.delivery": ("link_delivery_delay", False), "pic.jitter": ("link_jitter", False),
+         "pic.seed": ("link_seed", True), "ram.latency": ("ram_read_latency", False),
+         "ram.jitter": ("ram_jitter", False), "ram.seed": ("ram_seed", True)}
 REGISTERS = "{top}__DOT__InterlockCluster__DOT__harts_{hart}_logic_cpu__DOT__RegFilePlugin_regFile"
 
 
@@ -49,11 +56,11 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
     inputs |= {
         "model": library.dir.name,
         "tools": repr(sorted(versions.items())),
-        "flags": repr(COMPILER_FLAGS),
+        "flags": repr((COMPILER_FLAGS, LINK_FLAGS)),
         "clock": str(clock_hz),
         "waves": str(waves),
     }
-    ports = _ports(_harts(sources), clock_hz)
+    ports = _ports(_harts(sources), clock_hz, _pokes(sources))
 
     def build(out: Path):
         _compile(out, library, ports, digest(inputs)[:16], waves)
@@ -74,18 +81,34 @@ def _harts(sources: Sequence[Path]) -> int:
     raise BuildError(f"no module {TOP} in {', '.join(path.name for path in sources)}")
 
 
-def _ports(harts: int, clock_hz: int) -> str:
+def _pokes(sources: Sequence[Path]) -> list[str]:
+    """What can be poked, as C++: name, width, what writes it. Only what this Verilog has."""
+    pokes = []
+    text = "".join(path.read_text() for path in sources)
+    for name, (csr, strobe) in POKES.items():
+        storage = re.search(rf"^reg +\[(\d+):0\] +{csr}_storage\b", text, re.MULTILINE)
+        if storage:
+            write = f"root->{TOP}__DOT__{csr}_storage = value;" + f" root->{TOP}__DOT__{csr}_re = 1;" * strobe
+            pokes.append(f'{{"{name}", {int(storage.group(1)) + 1}, [root](uint32_t value) {{ {write} }}}}')
+    return pokes
+
+
+def _ports(harts: int, clock_hz: int, pokes: Sequence[str]) -> str:
     """ports.h: what the harness knows of this build at compile time."""
     members = "".join(f"    const {kind} &{name};\n" for kind, name in PROBE_PINS) + "    const IData *registers;\n"
     pins = ",\n".join(
         "        {" + "".join(f"top.probe{hart}_{name}, " for _, name in PROBE_PINS)
         + f"&top.rootp->{REGISTERS.format(top=TOP, hart=hart)}[0]}}" for hart in range(harts))
-    return (f'#pragma once\n#include <array>\n\n#include "V{TOP}.h"\n#include "V{TOP}___024root.h"\n\n'
+    pokable = "".join(f"        {poke},\n" for poke in pokes)
+    return (f'#pragma once\n#include <array>\n#include <vector>\n\n#include "V{TOP}.h"\n'
+            f'#include "V{TOP}___024root.h"\n#include "harness/poke.h"\n\n'
             f"constexpr unsigned HARTS = {harts};\n"
             f"constexpr unsigned long CLOCK_HZ = {clock_hz};\n"
             f"extern const char *const HARNESS_FINGERPRINT;\n\n"
             f"struct HartPin {{\n{members}}};\nusing HartPins = std::array<HartPin, HARTS>;\n\n"
-            f"inline HartPins hart_pins(V{TOP} &top)\n{{\n    return {{{{\n{pins},\n    }}}};\n}}\n")
+            f"inline HartPins hart_pins(V{TOP} &top)\n{{\n    return {{{{\n{pins},\n    }}}};\n}}\n\n"
+            f"inline std::vector<Pokable> pokables(V{TOP} &top)\n{{\n    [[maybe_unused]] auto *root = top.rootp;\n"
+            f"    return {{\n{pokable}    }};\n}}\n")
 
 
 def _compile(out: Path, library: Library, ports: str, fingerprint: str, waves: bool):
@@ -97,7 +120,7 @@ def _compile(out: Path, library: Library, ports: str, fingerprint: str, waves: b
         f'#include "ports.h"\n\nconst char *const HARNESS_FINGERPRINT = "{fingerprint}";\n')
     flags = [*COMPILER_FLAGS, *library.compile_flags, *(["-DWAVES"] if waves else [])]
     objects = compile_objects(work, {path: flags for path in sorted((work / "harness").glob("*.cpp"))})
-    link(work, out / BINARY, [*objects, library.archive], library.link_flags)
+    link(work, out / BINARY, [*objects, library.archive], [*library.link_flags, *LINK_FLAGS])
     shutil.rmtree(work)
 
 

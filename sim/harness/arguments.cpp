@@ -1,6 +1,5 @@
 #include "arguments.h"
 
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +7,7 @@
 #include <map>
 
 #include "failure.h"
+#include "number.h"
 
 namespace {
 
@@ -33,21 +33,17 @@ const char HELP[] =
   --wave-end CYCLE      first cycle not in it
   --progress SECONDS    time between progress lines (5; 0: none)
   --quiet               no progress, no notes on stderr
+  --checkpoint FILE     write the whole state of the run to FILE ...
+  --checkpoint-at WHEN  ... once: cycle:N (before it), pc:SYMBOL[+OFFSET] or pc:0xADDRESS (a hart retires it),
+                        event:ID[:ARGUMENT] (on the trace port)
+  --checkpoint-stop     and end there (exit status 0)
+  --restore FILE        go on from a checkpoint; image, boot arguments, seed and bit rates are its own
+  --poke NAME=VALUE[@CYCLE]  write a register of the machine before a cycle (the first one simulated); may be repeated
   --probe-log FILE      every probe point, trap, arrival and thread switch as CSV
 exit status: 0 the target ended with code 0, 1 with another, 2 bad usage or input, 3 limit, 4 hang, 130 interrupted
 )";
 
 constexpr uint64_t HANG_CYCLES = 100'000'000;
-
-uint64_t whole(const std::string &option, const std::string &text)
-{
-    char *end;
-    errno = 0;
-    unsigned long long value = std::strtoull(text.c_str(), &end, 0);
-    if (text.empty() || text[0] == '-' || text[0] == '+' || *end || errno)
-        throw Failure(format("%s: '%s' is not a whole number", option.c_str(), text.c_str()));
-    return value;
-}
 
 double seconds(const std::string &option, const std::string &text)
 {
@@ -60,16 +56,22 @@ double seconds(const std::string &option, const std::string &text)
 
 } // namespace
 
+void Arguments::add_seed()
+{
+    if (has_seed && (" " + bootargs).find(" seed=") == std::string::npos)
+        bootargs += (bootargs.empty() ? "seed=" : " seed=") + std::to_string(seed);
+}
+
 bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
 {
     auto text = [](std::string &to) { return [&to](const std::string &, const std::string &v) { to = v; }; };
     auto number = [](uint64_t &to) {
-        return [&to](const std::string &o, const std::string &v) { to = whole(o, v); };
+        return [&to](const std::string &o, const std::string &v) { to = whole_number(o, v); };
     };
     auto time = [](double &to) { return [&to](const std::string &o, const std::string &v) { to = seconds(o, v); }; };
     auto baud = [clock_hz](uint64_t &to) {
         return [&to, clock_hz](const std::string &o, const std::string &v) {
-            to = whole(o, v);
+            to = whole_number(o, v);
             if (to < 50 || to > clock_hz / 4)
                 throw Failure(format("%s: %s is out of range, 50 to %llu bit/s", o.c_str(), v.c_str(),
                                      (unsigned long long)(clock_hz / 4)));
@@ -94,9 +96,14 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
         {"--wave-end", number(a.wave_end)},
         {"--progress", time(a.progress)},
         {"--probe-log", text(a.probe_log)},
+        {"--checkpoint", text(a.checkpoint)},
+        {"--checkpoint-at",
+         [&a](const std::string &o, const std::string &v) { a.checkpoint_at = parse_moment(o, v); }},
+        {"--restore", text(a.restore)},
+        {"--poke", [&a](const std::string &o, const std::string &v) { a.pokes.push_back(parse_poke(o, v)); }},
         {"--seed",
          [&a](const std::string &o, const std::string &v) {
-             a.seed = whole(o, v);
+             a.seed = whole_number(o, v);
              a.has_seed = true;
          }},
     };
@@ -109,8 +116,8 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
             std::fputs(HELP, stdout);
             return false;
         }
-        if (name == "--quiet") {
-            a.quiet = true;
+        if (name == "--quiet" || name == "--checkpoint-stop") {
+            (name == "--quiet" ? a.quiet : a.checkpoint_stop) = true;
             continue;
         }
         size_t equals = name.find('=');
@@ -128,10 +135,15 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
             value = argv[i];
         }
         option->second(name, value);
+        a.given.insert(name);
     }
 
-    if (a.image.empty())
+    if (a.image.empty() && a.restore.empty())
         throw Failure("--image FILE is missing; see --help");
+    if (a.checkpoint.empty() != (a.checkpoint_at.kind == Moment::Kind::NONE))
+        throw Failure("--checkpoint FILE and --checkpoint-at WHEN belong together: give both");
+    if (a.checkpoint_stop && a.checkpoint.empty())
+        throw Failure("--checkpoint-stop needs --checkpoint FILE and --checkpoint-at WHEN");
     if (a.console_name.empty())
         a.console_name = a.out.empty() ? "tty" : "file";
     static const std::map<std::string, Arguments::Console> consoles = {{"tty", Arguments::Console::TTY},
@@ -155,7 +167,6 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
         throw Failure("--wave-begin must be before --wave-end");
     if (a.hang_cycles && a.hang_cycles < 8)
         throw Failure("--hang-cycles: at least 8, or 0 for never");
-    if (a.has_seed && (" " + a.bootargs).find(" seed=") == std::string::npos)
-        a.bootargs += (a.bootargs.empty() ? "seed=" : " seed=") + std::to_string(a.seed);
+    a.add_seed();
     return true;
 }

@@ -1,7 +1,12 @@
 // The command line (README, "Options").
 #pragma once
 #include <cstdint>
+#include <set>
 #include <string>
+#include <vector>
+
+#include "moment.h"
+#include "poke.h"
 
 struct Arguments {
     enum class Console { TTY, PTY, FILE, NONE };
@@ -18,7 +23,14 @@ struct Arguments {
     uint64_t seed = 0;
     bool has_seed = false, quiet = false;
     double max_seconds = 0, progress = 5; // 0: none
-    std::string command;                  // as typed
+    std::string checkpoint, restore;      // files
+    Moment checkpoint_at;
+    bool checkpoint_stop = false; // the run ends there
+    std::vector<Poke> pokes;
+    std::string command;         // as typed
+    std::set<std::string> given; // the options in it
+
+    void add_seed(); // to the boot arguments, unless they have one
 };
 
 // Throws Failure with one line; returns false when the help was asked for and printed.

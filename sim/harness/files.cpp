@@ -58,8 +58,16 @@ void OutFile::open(const std::string &name, bool append)
         throw Failure(format("cannot write %s: %s", path.c_str(), std::strerror(errno)));
 }
 
+void OutFile::forget()
+{
+    keeping = false;
+    content = {};
+}
+
 void OutFile::write(const void *data, size_t length)
 {
+    if (keeping)
+        content.append(static_cast<const char *>(data), length);
     if (file && std::fwrite(data, 1, length, file) != length)
         fail();
 }

@@ -17,7 +17,10 @@ class OutFile {
     ~OutFile();
 
     void open(const std::string &path, bool append = false);
-    bool is_open() const { return file != nullptr; }
+    void keep() { keeping = true; } // holds from now on what is written, also without a file: for a checkpoint
+    void forget();                  // ends that
+    const std::string &kept() const { return content; }
+    bool wanted() const { return file || keeping; } // else a write does nothing
     void write(const void *data, size_t length);
     void write(const std::string &text) { write(text.data(), text.size()); }
     void flush();
@@ -28,4 +31,6 @@ class OutFile {
 
     std::FILE *file = nullptr;
     std::string path;
+    bool keeping = false;
+    std::string content;
 };

@@ -12,6 +12,18 @@ class Hang {
     uint64_t due() const { return next; } // the cycle at which check wants to be called; UINT64_MAX: never
     bool check(uint64_t cycle);           // true: the target hangs
 
+    // A run may be restored with another `cycles` than it was saved with: then the first slice begins there.
+    template <class Archive> void save(Archive &archive) const { archive(slice, next, dead); }
+    template <class Archive> void load(Archive &archive, uint64_t cycle)
+    {
+        uint64_t saved_slice, saved_next;
+        unsigned saved_dead;
+        archive(saved_slice, saved_next, saved_dead);
+        bool same = saved_slice == slice;
+        next = same ? saved_next : slice ? cycle + slice : UINT64_MAX;
+        dead = same ? saved_dead : 0;
+    }
+
   private:
     static constexpr unsigned SLICES = 8, SAMPLE = 256;
     bool idles(Hart &hart, uint64_t cycle);

@@ -11,6 +11,8 @@ std::string sha256(const void *data, size_t length); // lower-case hexadecimal
 struct Mix {
     uint64_t value = 0xcbf29ce484222325u;
 
+    template <class Archive> void serialize(Archive &archive) { archive(value); }
+
     void add(uint64_t word)
     {
         value = (value ^ word) * 0x9e3779b97f4a7c15u;

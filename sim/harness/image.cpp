@@ -3,17 +3,18 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 
 #include "failure.h"
-#include "files.h"
 #include "hash.h"
+#include "number.h"
 
 namespace {
 
 class Elf {
   public:
-    Elf(const std::string &path, std::vector<uint8_t> content) : path(path), bytes(std::move(content))
+    Elf(const std::string &path, const std::vector<uint8_t> &content) : path(path), bytes(content)
     {
         header = at<Elf32_Ehdr>(0, "its header");
         if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
@@ -52,8 +53,8 @@ class Elf {
         return std::string(start, strnlen(start, strings.sh_size - offset));
     }
 
-    std::string path;
-    std::vector<uint8_t> bytes;
+    const std::string &path;
+    const std::vector<uint8_t> &bytes;
     Elf32_Ehdr header;
     std::vector<Elf32_Phdr> segments;
     std::vector<Elf32_Shdr> sections;
@@ -172,9 +173,24 @@ std::string Image::describe(uint32_t pc) const
     return pc == function.address ? function.name : function.name + format("+0x%x", pc - function.address);
 }
 
-Image load_image(const std::string &path, const std::string &bootargs, uint8_t *ram, size_t ram_bytes)
+uint32_t Image::address_of(const std::string &option, const std::string &place) const
 {
-    Elf elf(path, read_file(path, "image"));
+    constexpr uint64_t LAST = UINT32_MAX;
+    if (std::isdigit(uint8_t(place[0])))
+        return uint32_t(whole_number(option, place, LAST));
+    size_t plus = place.find('+');
+    std::string name = place.substr(0, plus);
+    auto found = std::find_if(functions.begin(), functions.end(), [&](const Function &f) { return f.name == name; });
+    if (found == functions.end())
+        throw Failure(format("%s: the image has no function '%s'", option.c_str(), name.c_str()));
+    uint64_t offset = plus == std::string::npos ? 0 : whole_number(option, place.substr(plus + 1), LAST);
+    return uint32_t(found->address + offset);
+}
+
+Image load_image(const std::string &path, const std::vector<uint8_t> &content, const std::string &bootargs, uint8_t *ram,
+                 size_t ram_bytes)
+{
+    Elf elf(path, content);
     Image image;
     image.sha256 = sha256(elf.bytes.data(), elf.bytes.size());
     image.file_bytes = elf.bytes.size();

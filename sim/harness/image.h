@@ -28,7 +28,12 @@ struct Image {
 
     int function_at(uint32_t pc) const;         // index into functions, or -1
     std::string describe(uint32_t pc) const;    // "name+0x1c", or "?" outside the image's code
+
+    // What SYMBOL, SYMBOL+OFFSET or 0xADDRESS stands for. Throws Failure with one line that names `option`.
+    uint32_t address_of(const std::string &option, const std::string &place) const;
 };
 
-// Loads `path` into RAM and writes `bootargs` where the image's header wants them. Throws Failure with one clear line.
-Image load_image(const std::string &path, const std::string &bootargs, uint8_t *ram, size_t ram_bytes);
+// Loads `content`, the file `path`, into RAM and writes `bootargs` where the image's header wants them. Throws Failure
+// with one clear line.
+Image load_image(const std::string &path, const std::vector<uint8_t> &content, const std::string &bootargs, uint8_t *ram,
+                 size_t ram_bytes);

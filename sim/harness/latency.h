@@ -21,15 +21,21 @@ class LatencyWatch {
     void forget() { sources = {}; }
     void write(Json &json) const;
 
+    template <class Archive> void serialize(Archive &archive) { archive(sources, window, window_began); }
+
   private:
     struct Way { // from the wire to one of the two places
         bool under_way = false;
         uint64_t since = 0; // the rise
         Spread cycles = {};
+
+        template <class Archive> void serialize(Archive &archive) { archive(under_way, since, cycles); }
     };
     struct Source {
         uint64_t rises = 0;
         Way handler, thread;
+
+        template <class Archive> void serialize(Archive &archive) { archive(rises, handler, thread); }
     };
     void arrive(Way &way, uint64_t cycle);
 

@@ -35,10 +35,15 @@ LockWatch::Class LockWatch::read_class(uint32_t address) const
             (kind & 0xff) == 0};
 }
 
-const LockWatch::Class &LockWatch::class_of(uint32_t lock)
+uint32_t LockWatch::class_address(uint32_t lock) const
 {
     uint32_t address = 0;
     word(lock + OBJECT_CLASS, address);
+    return address;
+}
+
+const LockWatch::Class &LockWatch::class_at(uint32_t address)
+{
     auto found = classes_at.find(address);
     if (found == classes_at.end())
         found = classes_at.emplace(address, read_class(address)).first;
@@ -95,18 +100,19 @@ void LockWatch::block(Attempts &open, uint32_t lock)
 }
 
 // Only now is the lock's class looked up: the atomic access that took it went to memory behind the stores that made it.
-bool LockWatch::acquired(Attempts &open, uint32_t lock, const void *thread, uint64_t cycle)
+bool LockWatch::acquired(Attempts &open, uint32_t lock, uint64_t thread, uint64_t cycle)
 {
     LockAttempt *found = find(open, lock);
     if (!found)
         return false;
     LockAttempt attempt = *found;
     open.erase(open.begin() + (found - open.data()));
-    const Class &lock_class = class_of(lock);
+    uint32_t address = class_address(lock);
+    const Class &lock_class = class_at(address);
     count(attempt, lock_class, false);
     if (attempt.missed && window && attempt.missed_at >= window_began)
         for_both(lock_class, attempt.site, [&](Figures &figures) { figures.wait.add(cycle - attempt.missed_at); });
-    held[lock].push_back({thread, cycle, attempt.site, &lock_class});
+    held[lock].push_back({thread, cycle, attempt.site, address});
     return true;
 }
 
@@ -121,7 +127,7 @@ bool LockWatch::failed(Attempts &open, uint32_t lock)
 }
 
 // A thread lets its own hold go; if it has none, it took the lock over from the thread that the hart ran before.
-void LockWatch::released(uint32_t lock, const void *thread, uint64_t cycle)
+void LockWatch::released(uint32_t lock, uint64_t thread, uint64_t cycle)
 {
     std::vector<Hold> &holds = held[lock];
     auto own = std::find_if(holds.begin(), holds.end(), [&](const Hold &hold) { return hold.thread == thread; });
@@ -132,7 +138,7 @@ void LockWatch::released(uint32_t lock, const void *thread, uint64_t cycle)
         return;
     }
     if (window && own->since >= window_began)
-        for_both(*own->lock_class, own->site, [&](Figures &figures) { figures.hold.add(cycle - own->since); });
+        for_both(class_at(own->class_address), own->site, [&](Figures &figures) { figures.hold.add(cycle - own->since); });
     holds.erase(own);
 }
 

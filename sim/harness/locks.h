@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +18,11 @@ struct LockAttempt {
     uint64_t missed_at;  // with `missed`
     unsigned blocks, counts; // the count of the statistics that it belongs to, 0: begun outside a window
     bool missed;
+
+    template <class Archive> void serialize(Archive &archive)
+    {
+        archive(lock, site, missed_at, blocks, counts, missed);
+    }
 };
 
 class LockWatch {
@@ -31,9 +37,9 @@ class LockWatch {
     void attempt(Attempts &open, uint32_t lock, uint32_t site);
     bool miss(Attempts &open, uint32_t lock, uint64_t cycle); // whether the hart spins from now on
     void block(Attempts &open, uint32_t lock);
-    bool acquired(Attempts &open, uint32_t lock, const void *thread, uint64_t cycle); // both: whether an attempt ended
+    bool acquired(Attempts &open, uint32_t lock, uint64_t thread, uint64_t cycle); // both: whether an attempt ended
     bool failed(Attempts &open, uint32_t lock);
-    void released(uint32_t lock, const void *thread, uint64_t cycle);
+    void released(uint32_t lock, uint64_t thread, uint64_t cycle);
 
     // Statistics are kept in windows; what was seen before the first one of the target's own is forgotten.
     void open_window(uint64_t cycle)
@@ -53,29 +59,41 @@ class LockWatch {
     void abandoned(const Attempts &open); // at the end of the run: counts what never ended
     void write(Json &json) const;
 
+    template <class Archive> void serialize(Archive &archive)
+    {
+        archive(window, window_began, stray, counts, classes_at, held, classes, sites);
+    }
+
   private:
     struct Figures {
         uint64_t attempts = 0, misses = 0, blocks = 0, failures = 0;
         Spread wait, hold;
 
+        template <class Archive> void serialize(Archive &archive)
+        {
+            archive(attempts, misses, blocks, failures, wait, hold);
+        }
         void write(Json &json) const;
     };
     struct Class {
-        std::string name;
-        const char *kind;
+        std::string name, kind;
         bool spins;
 
-        bool operator<(const Class &other) const { return std::pair(name, kind) < std::pair(other.name, other.kind); }
+        template <class Archive> void serialize(Archive &archive) { archive(name, kind, spins); }
+        bool operator<(const Class &other) const { return std::tie(name, kind) < std::tie(other.name, other.kind); }
     };
     struct Hold {
-        const void *thread;
+        uint64_t thread;
         uint64_t since;
-        uint32_t site;
-        const Class *lock_class;
+        uint32_t site, class_address;
+
+        template <class Archive> void serialize(Archive &archive) { archive(thread, since, site, class_address); }
     };
 
     LockAttempt *find(Attempts &open, uint32_t lock);
-    const Class &class_of(uint32_t lock);
+    uint32_t class_address(uint32_t lock) const;
+    const Class &class_at(uint32_t address);
+    const Class &class_of(uint32_t lock) { return class_at(class_address(lock)); }
     Class read_class(uint32_t address) const;
     bool word(uint32_t address, uint32_t &value) const;
     void count(const LockAttempt &attempt, const Class &lock_class, bool failure);

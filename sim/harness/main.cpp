@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "arguments.h"
+#include "checkpoint.h"
 #include "failure.h"
 #include "simulation.h"
 
@@ -21,7 +22,13 @@ int main(int argc, char **argv)
         std::signal(SIGINT, interrupt);
         std::signal(SIGTERM, interrupt);
         std::signal(SIGPIPE, SIG_IGN);
-        return Simulation(arguments).run();
+        if (arguments.restore.empty())
+            return Simulation(arguments, read_inputs(arguments)).run();
+        Checkpoint checkpoint = read_checkpoint(arguments.restore);
+        Inputs inputs = merge_inputs(checkpoint, arguments);
+        Simulation simulation(arguments, std::move(inputs));
+        simulation.restore(checkpoint);
+        return simulation.run();
     } catch (const Failure &failure) {
         std::fprintf(stderr, "error: %s\n", failure.what());
         return 2;

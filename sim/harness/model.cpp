@@ -1,8 +1,12 @@
 #include "model.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "Vinterlock___024root.h"
 #include "failure.h"
 #include "verilated.h"
+#include "verilated_save.h"
 #ifdef WAVES
 #include "verilated_fst_c.h"
 #else
@@ -42,6 +46,84 @@ uint8_t *Model::ram()
 size_t Model::ram_bytes() const
 {
     return sizeof top->rootp->interlock__DOT__main_ram_storage;
+}
+
+namespace {
+
+class StateWriter final : public VerilatedSerialize {
+  public:
+    explicit StateWriter(std::string &to) : to(to) {}
+    void flush() override
+    {
+        to.append(reinterpret_cast<char *>(m_bufp), size_t(m_cp - m_bufp));
+        m_cp = m_bufp;
+    }
+
+  private:
+    std::string &to;
+};
+
+class StateReader final : public VerilatedDeserialize {
+  public:
+    explicit StateReader(const std::string &from) : from(from) { m_endp = m_bufp; }
+    void fill() override // keeps what is not read yet, as VerilatedRestore does
+    {
+        size_t kept = size_t(m_endp - m_cp);
+        std::memmove(m_bufp, m_cp, kept);
+        size_t more = std::min(bufferSize() - kept, from.size() - at);
+        std::memcpy(m_bufp + kept, from.data() + at, more);
+        at += more;
+        m_cp = m_bufp;
+        m_endp = m_bufp + kept + more;
+    }
+
+  private:
+    const std::string &from;
+    size_t at = 0;
+};
+
+} // namespace
+
+std::string Model::save()
+{
+    std::string state;
+    StateWriter writer(state);
+    writer << *top;
+    writer.flush();
+    return state;
+}
+
+void Model::restore(const std::string &state)
+{
+    StateReader reader(state);
+    reader >> *top;
+}
+
+// Verilator's own: computes all combinational logic anew, as before the first cycle.
+bool Vinterlock___024root___eval_stl(Vinterlock___024root *root, CData first);
+
+Pokable Model::pokable(const Poke &poke)
+{
+    std::string names;
+    for (const Pokable &pokable : pokables(*top)) {
+        if (poke.name == pokable.name) {
+            uint64_t most = (uint64_t(1) << pokable.bits) - 1;
+            if (poke.value > most)
+                throw Failure(format("--poke %s: %u is out of range, 0 to %llu", pokable.name, poke.value,
+                                     (unsigned long long)most));
+            return pokable;
+        }
+        names += (names.empty() ? "" : ", ") + std::string(pokable.name);
+    }
+    throw Failure(format("--poke: there is no register '%s' (valid: %s)", poke.name.c_str(), names.c_str()));
+}
+
+void Model::poke(const Poke &poke)
+{
+    pokable(poke).write(poke.value);
+    bool first = true;
+    while (Vinterlock___024root___eval_stl(top->rootp, first))
+        first = false;
 }
 
 #ifdef WAVES

@@ -1,11 +1,12 @@
 // The verilated SoC behind the few calls that the harness needs. `ports.h` is made by sim/build.py from the top module's
-// ports: HARTS, CLOCK_HZ, HARNESS_FINGERPRINT and hart_pins().
+// ports and registers: HARTS, CLOCK_HZ, HARNESS_FINGERPRINT, hart_pins() and pokables().
 #pragma once
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "Vinterlock.h"
+#include "poke.h"
 #include "ports.h"
 
 class VerilatedFstC;
@@ -29,6 +30,15 @@ class Model {
     // From now on, until it is told otherwise. Throws Failure if the file cannot be written, or in a build without waves.
     void waves_to(const std::string &path);
     void waves(bool on, uint64_t cycle);
+
+    // The whole state of the SoC, main RAM included; restore only what the same simulator saved.
+    std::string save();
+    void restore(const std::string &state);
+
+    // A register gets its value between two cycles, as if it had been stored there. `pokable` throws Failure if there
+    // is none of that name, or if it is too narrow.
+    Pokable pokable(const Poke &poke);
+    void poke(const Poke &poke);
 
     uint8_t *ram();
     size_t ram_bytes() const;

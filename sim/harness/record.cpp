@@ -84,7 +84,8 @@ void Simulation::write_results(Json &json) const
 
 void Simulation::write_record()
 {
-    static const char *const END[] = {"none", "target", "max-cycles", "max-seconds", "hang", "interrupted", "error"};
+    static const char *const END[] = {"none", "target", "max-cycles", "max-seconds", "hang", "interrupted",
+                                      "checkpoint", "error"};
     const Arguments &a = arguments;
     auto limit = [](Json &json, const char *key, uint64_t value) {
         value == UINT64_MAX ? json.null(key) : json.number(key, value);
@@ -98,13 +99,16 @@ void Simulation::write_record()
     limit(json, "uart1_start", a.uart1_start);
     limit(json, "max_cycles", a.max_cycles);
     a.max_seconds > 0 ? json.real("max_seconds", a.max_seconds) : json.null("max_seconds");
-    json.number("hang_cycles", a.hang_cycles).end_object();
+    json.number("hang_cycles", a.hang_cycles).array("pokes");
+    for (const Poke &poke : pokes)
+        json.object().string("register", poke.name).number("value", poke.value).number("cycle", poke.cycle).end_object();
+    json.end_array().end_object();
 
     json.object("image").string("sha256", image.sha256).number("bytes", image.file_bytes).end_object();
-    if (feed.empty())
+    if (inputs.feed.empty())
         json.null("uart1_in");
     else
-        json.object("uart1_in").string("sha256", feed_sha256).number("bytes", feed.size()).end_object();
+        json.object("uart1_in").string("sha256", feed_sha256).number("bytes", inputs.feed.size()).end_object();
     json.object("harness").string("fingerprint", HARNESS_FINGERPRINT).number("harts", HARTS);
     json.number("clock_hz", CLOCK_HZ).number("ram_bytes", model.ram_bytes()).end_object();
 
@@ -148,7 +152,8 @@ void Simulation::write_record()
     json.end_array().string("digest", format("%016llx", (unsigned long long)digest()));
 
     double seconds = host_seconds();
-    json.object("host").real("seconds", seconds).real("cycles_per_second", double(ended) / seconds);
+    json.object("host").real("seconds", seconds).real("cycles_per_second", double(ended - began) / seconds);
+    arguments.restore.empty() ? json.null("restored_at") : json.number("restored_at", began);
     json.string("command", a.command).end_object().end_object();
 
     OutFile file;

@@ -27,6 +27,11 @@ class LineDriver {
     uint64_t sent = 0;          // whole bytes, stop bit included
     uint64_t finished = NEVER;  // the cycle at which the line last became idle
 
+    template <class Archive> void serialize(Archive &archive)
+    {
+        archive(next, level, sent, finished, queue, taken, burst, bit, shift);
+    }
+
   private:
     BitRate rate;
     std::string queue;
@@ -47,6 +52,11 @@ class LineReceiver {
     uint8_t byte = 0;
     uint64_t received = 0;
     uint64_t framing_errors = 0; // a low stop bit: the byte is dropped (a wrong bit rate, or a break)
+
+    template <class Archive> void serialize(Archive &archive)
+    {
+        archive(byte, received, framing_errors, busy, stuck, began, next, bit, shift);
+    }
 
   private:
     BitRate rate;

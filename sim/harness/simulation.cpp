@@ -34,21 +34,21 @@ std::vector<const uint32_t *> register_files(const HartPins &pins)
 
 } // namespace
 
-Simulation::Simulation(const Arguments &a)
-    : arguments(a), pins(hart_pins(model.pins())),
+Simulation::Simulation(const Arguments &a, Inputs given)
+    : arguments(a), pins(hart_pins(model.pins())), inputs(std::move(given)),
       image((std::memset(model.ram(), 0, model.ram_bytes()),
-             load_image(a.image, a.bootargs, model.ram(), model.ram_bytes()))),
+             load_image(inputs.image_name, inputs.image, a.bootargs, model.ram(), model.ram_bytes()))),
       watch(register_files(pins), image, model.ram(), model.ram_bytes()), hang(watch, a.hang_cycles), terminal(a.console),
       data_terminal(a.uart1_pty ? Arguments::Console::PTY : Arguments::Console::NONE),
       uart0_in({CLOCK_HZ, a.uart0_baud}), uart1_in({CLOCK_HZ, a.uart1_baud}), uart0_out({CLOCK_HZ, a.uart0_baud}),
       uart1_out({CLOCK_HZ, a.uart1_baud})
 {
-    if (!a.uart1_in.empty()) {
-        feed = read_file(a.uart1_in, "serial file");
-        feed_sha256 = sha256(feed.data(), feed.size());
-        if (feed.empty())
-            throw Failure(format("the serial file %s is empty", a.uart1_in.c_str()));
-    }
+    if (!inputs.feed.empty())
+        feed_sha256 = sha256(inputs.feed.data(), inputs.feed.size());
+    for (const Poke &poke : a.pokes)
+        model.pokable(poke);
+    if (a.checkpoint_at.kind == Moment::Kind::PC)
+        watch.at(image.address_of("--checkpoint-at", a.checkpoint_at.place), [this] { at_moment(cycle); });
     if (!a.wave.empty())
         model.waves_to(a.wave);
     open_outputs();
@@ -73,6 +73,30 @@ void Simulation::open_outputs()
         uart1_file.open(uart1);
     if (!arguments.probe_log.empty())
         watch.log_to(arguments.probe_log);
+    if (!arguments.checkpoint.empty()) {
+        trace_file.keep();
+        uart1_file.keep();
+    }
+}
+
+// What the command line wants at certain cycles, now that the first one is known.
+void Simulation::schedule()
+{
+    began = shown_cycle = cycle;
+    auto check = [this](const char *option, uint64_t at) {
+        if (at < cycle)
+            throw Failure(format("%s: cycle %llu is past, the checkpoint is of cycle %llu", option,
+                                 (unsigned long long)at, (unsigned long long)cycle));
+    };
+    if (arguments.checkpoint_at.kind == Moment::Kind::CYCLE)
+        check("--checkpoint-at", arguments.checkpoint_at.cycle);
+    check("--max-cycles", arguments.max_cycles);
+    for (Poke poke : arguments.pokes) {
+        poke.cycle = poke.cycle == Poke::AT_START ? cycle : poke.cycle;
+        check("--poke", poke.cycle);
+        pokes.push_back(poke);
+    }
+    std::stable_sort(pokes.begin(), pokes.end(), [](const Poke &a, const Poke &b) { return a.cycle < b.cycle; });
 }
 
 int Simulation::run()
@@ -80,6 +104,7 @@ int Simulation::run()
     started = shown = Clock::now();
     progress_on_terminal = isatty(STDERR_FILENO);
     try {
+        schedule();
         loop();
     } catch (const Failure &failure) {
         stop(End::FAILURE, failure.what());
@@ -90,14 +115,23 @@ int Simulation::run()
 
 void Simulation::loop()
 {
-    uint64_t poll = POLL_CYCLES, data_poll = arguments.uart1_pty ? DATA_POLL_CYCLES : NEVER;
+    auto next = [this](uint64_t period) { return (cycle / period + 1) * period; };
+    uint64_t poll = next(POLL_CYCLES), data_poll = arguments.uart1_pty ? next(DATA_POLL_CYCLES) : NEVER;
     bool waves = !arguments.wave.empty();
+    uint64_t wave_begin = std::max(arguments.wave_begin, cycle);
     while (end == End::NONE) {
-        uint64_t until = std::min({poll, data_poll, arguments.max_cycles, hang.due()});
+        if (!checkpoint_written && (moment_reached || cycle == arguments.checkpoint_at.cycle))
+            save_checkpoint();
+        apply_pokes();
+        until = std::min({poll, data_poll, arguments.max_cycles, hang.due()});
         if (waves)
-            until = std::min({until, cycle < arguments.wave_begin ? arguments.wave_begin : UINT64_MAX,
+            until = std::min({until, cycle < wave_begin ? wave_begin : UINT64_MAX,
                               cycle < arguments.wave_end ? arguments.wave_end : UINT64_MAX});
-        if (waves && cycle == arguments.wave_begin)
+        if (poked < pokes.size())
+            until = std::min(until, pokes[poked].cycle);
+        if (cycle < arguments.checkpoint_at.cycle)
+            until = std::min(until, arguments.checkpoint_at.cycle);
+        if (waves && cycle == wave_begin)
             model.waves(true, cycle);
         if (waves && cycle == arguments.wave_end)
             model.waves(false, cycle);
@@ -170,10 +204,11 @@ void Simulation::serial_step(uint64_t edge)
 
 void Simulation::start_feed(uint64_t edge)
 {
-    if (fed_at != NEVER || feed.empty())
+    feed_due = true;
+    if (fed_at != NEVER || inputs.feed.empty())
         return;
     fed_at = edge;
-    uart1_in.send(feed.data(), feed.size(), edge);
+    uart1_in.send(inputs.feed.data(), inputs.feed.size(), edge);
 }
 
 void Simulation::host_step(uint64_t now)
@@ -195,7 +230,7 @@ void Simulation::trace_record(uint64_t now)
     trace_records++;
     trace_mix.add(top.trace_cycle);
     trace_mix.add(uint64_t(top.trace_hart) << 42 | uint64_t(top.trace_event) << 32 | top.trace_argument);
-    if (trace_file.is_open())
+    if (trace_file.wanted())
         trace_file.write(format("%llu,%u,%u,%u\n", (unsigned long long)top.trace_cycle, top.trace_hart,
                                 top.trace_event, top.trace_argument));
     watch.active = true;
@@ -203,24 +238,33 @@ void Simulation::trace_record(uint64_t now)
         watch.announce_switch(top.trace_hart, top.trace_argument, now);
     else if (top.trace_event == TRACE_SERIAL_GO && arguments.uart1_start == NEVER)
         start_feed(now + 1);
+    if (arguments.checkpoint_at.is_event(top.trace_event, top.trace_argument))
+        at_moment(now);
 }
 
 void Simulation::copy_blob(uint64_t now)
 {
     Vinterlock &top = model.pins();
-    Blob blob{top.host_blob_kind, top.host_blob_address, top.host_blob_length, now};
+    Blob blob{top.host_blob_kind, top.host_blob_address, top.host_blob_length, now, ""};
     uint64_t offset = uint64_t(blob.address) - RAM_BASE;
     if (blob.address < RAM_BASE || offset + blob.length > model.ram_bytes())
         throw Failure(format("the target gave a blob outside main RAM: kind %u, %u bytes at 0x%08x", blob.kind,
                              blob.length, blob.address));
+    if (!arguments.checkpoint.empty() && !checkpoint_written)
+        blob.content.assign(reinterpret_cast<const char *>(model.ram() + offset), blob.length);
     blobs.push_back(blob);
     watch.active = true;
+    write_blob(blob.kind, model.ram() + offset, blob.length);
+}
+
+void Simulation::write_blob(uint32_t kind, const void *content, size_t length)
+{
     if (arguments.out.empty())
         return;
     OutFile file;
-    file.open(arguments.out + "/blob-" + std::to_string(blob.kind) + ".bin", blob_kinds[blob.kind]);
-    blob_kinds[blob.kind] = true;
-    file.write(model.ram() + offset, blob.length);
+    file.open(arguments.out + "/blob-" + std::to_string(kind) + ".bin", blob_kinds[kind]);
+    blob_kinds[kind] = true;
+    file.write(content, length);
     file.close();
 }
 
@@ -332,6 +376,8 @@ void Simulation::finish()
     attempt([this] { uart1_file.close(); });
     if (progress_open)
         std::fputc('\n', stderr);
+    if (!arguments.checkpoint.empty() && !checkpoint_written && !failed && end != End::INTERRUPTED)
+        stop(End::FAILURE, "the run ended before " + arguments.checkpoint_at.text + ": there is no checkpoint");
     bool wrong = end == End::MAX_CYCLES || end == End::MAX_SECONDS || end == End::HANG ||
                  (end == End::TARGET && exit_code);
     if (wrong && !failed)
@@ -343,7 +389,7 @@ void Simulation::finish()
     if (!arguments.quiet)
         std::fprintf(stderr, "ended after cycles %s, %.3f ms simulated in %.1f s, %.2f Mcycles/s, digest %016llx\n",
                      grouped(ended).c_str(), 1e3 * double(ended) / CLOCK_HZ, host_seconds(),
-                     double(ended) / host_seconds() / 1e6, (unsigned long long)digest());
+                     double(ended - began) / host_seconds() / 1e6, (unsigned long long)digest());
 }
 
 void Simulation::report_harts() const
@@ -359,6 +405,8 @@ int Simulation::status() const
     switch (end) {
     case End::TARGET:
         return exit_code ? 1 : 0;
+    case End::CHECKPOINT:
+        return 0;
     case End::MAX_CYCLES:
     case End::MAX_SECONDS:
         return 3;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "checkpoint.h"
 #include "files.h"
 #include "hang.h"
 #include "hash.h"
@@ -17,28 +18,39 @@
 
 class Simulation {
   public:
-    explicit Simulation(const Arguments &arguments); // throws Failure on bad input
+    Simulation(const Arguments &arguments, Inputs inputs); // throws Failure on bad input
 
+    // Goes on where the checkpoint was taken; before `run`. Throws Failure if the options do not go with it.
+    void restore(const Checkpoint &checkpoint);
     int run(); // the exit status; throws nothing: a Failure is reported, and what there is is kept
 
   private:
     using Clock = std::chrono::steady_clock;
-    enum class End { NONE, TARGET, MAX_CYCLES, MAX_SECONDS, HANG, INTERRUPTED, FAILURE };
+    enum class End { NONE, TARGET, MAX_CYCLES, MAX_SECONDS, HANG, INTERRUPTED, CHECKPOINT, FAILURE };
     struct Blob {
         uint32_t kind, address, length;
         uint64_t cycle;
+        std::string content; // only for a checkpoint
+
+        template <class Archive> void serialize(Archive &archive) { archive(kind, address, length, cycle, content); }
     };
 
     void open_outputs();
+    void schedule();
+    void at_moment(uint64_t now);
     void loop();
     void step();
     void serial_step(uint64_t edge);
     void host_step(uint64_t now);
     void trace_record(uint64_t now);
     void copy_blob(uint64_t now);
+    void write_blob(uint32_t kind, const void *content, size_t length);
     void start_feed(uint64_t edge);
     void console_byte(uint8_t byte);
     void data_byte(uint8_t byte);
+    void apply_pokes();
+    void save_checkpoint();
+    template <class Archive> void state(Archive &archive);
     void poll_data_line();
     void poll_host();
     void drain();
@@ -55,8 +67,8 @@ class Simulation {
     const Arguments &arguments;
     Model model;
     HartPins pins;
+    Inputs inputs;
     Image image;
-    std::vector<uint8_t> feed; // for the data line
     std::string feed_sha256;
     Watch watch;
     Hang hang;
@@ -72,13 +84,20 @@ class Simulation {
     std::map<uint32_t, bool> blob_kinds; // written in this run: the next one of the kind is appended
 
     uint64_t cycle = 0; // the next cycle to simulate
+    uint64_t began = 0; // the first one simulated here: not 0 if the run was restored
+    uint64_t until = 0; // where the loop looks up next
     uint64_t ended = 0; // the cycle at which the run ended, before the lines were drained
     uint64_t fed_at = NEVER;
+    bool feed_due = false; // its moment has come, whether or not there was anything to feed
     uint32_t wires = 0, source_wires = 0;
     End end = End::NONE;
     std::string reason; // one line; empty if the target ended with code 0
     bool failed = false; // a Failure was reported
     uint32_t exit_code = 0;
+
+    std::vector<Poke> pokes; // by cycle
+    size_t poked = 0;        // of them
+    bool moment_reached = false, checkpoint_written = false;
 
     Clock::time_point started, shown;
     uint64_t shown_cycle = 0;

@@ -18,6 +18,7 @@ struct Spread {
         most = value > most ? value : most;
         log2[value ? 63 - __builtin_clzll(value) : 0]++;
     }
+    template <class Archive> void serialize(Archive &archive) { archive(count, total, least, most, log2); }
     void write(Json &json, const char *key) const;
 };
 
@@ -47,5 +48,12 @@ struct Statistics {
     uint64_t unmatched = 0; // ENTERED without ENTER, LEAVE outside a section
     std::map<uint32_t, uint64_t> other_probes;
 
+    template <class Archive> void serialize(Archive &archive)
+    {
+        archive(instructions, wfi_cycles, privilege_cycles, traps, interrupts, accounting, thread_switches,
+                switch_cycles, entered, outermost, body, body_net, enter, leave, interrupts_in_section,
+                interrupts_in_primitive, arrivals, arrivals_in_section, arrivals_in_primitive, sections_interrupted,
+                source_rises_in_section, queued, unmatched, other_probes);
+    }
     void write(Json &json) const;
 };

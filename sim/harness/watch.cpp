@@ -8,7 +8,6 @@
 namespace {
 
 constexpr uint32_t MRET = 0x30200073, SRET = 0x10200073;
-constexpr uint32_t UNNAMED = UINT32_MAX; // the thread of a hart that has not switched yet
 
 const char *const PROBE_NAME[] = {"",            "crit_enter",   "crit_entered",  "crit_leave",   "crit_left",
                                   "window_begin", "window_end",   "crit_queued",   "thread_switch", "lock_attempt",
@@ -45,7 +44,8 @@ Watch::Watch(std::vector<const uint32_t *> registers, const Image &image, const 
     for (const auto &[pc, points] : marks)
         code[(pc - code_begin) / 4] |= MARKED;
     for (Hart &hart : harts) {
-        unnamed.push_back(std::make_unique<Thread>(Thread{UNNAMED, 0, std::vector<Level>(1)}));
+        uint64_t id = Thread::UNNAMED + unnamed.size();
+        unnamed.push_back(std::make_unique<Thread>(Thread{id, 0, std::vector<Level>(1)}));
         hart.thread = unnamed.back().get();
     }
     open_window(0);
@@ -57,10 +57,21 @@ void Watch::log_to(const std::string &path)
     log.write("cycle,hart,event,value,pc,thread,depth,traps\n");
 }
 
+void Watch::at(uint32_t pc, std::function<void()> action)
+{
+    size_t index = (pc - code_begin) / 4;
+    if (pc < code_begin || pc % 4 || index >= code.size())
+        throw Failure(format("0x%08x is no address of an instruction of the image", pc));
+    if (actions[pc].empty())
+        marks[pc].push_back({pc, ACTION, ProbePoint::NO_VALUE});
+    code[index] |= MARKED;
+    actions[pc].push_back(std::move(action));
+}
+
 void Watch::write_log(const char *event, unsigned hart, uint64_t value, uint32_t pc, uint64_t cycle)
 {
     const Thread &thread = *harts[hart].thread;
-    std::string id = thread.id == UNNAMED ? "" : std::to_string(thread.id);
+    std::string id = thread.named() ? std::to_string(thread.id) : "";
     log.write(format("%llu,%u,%s,%llu,0x%08x,%s,%u,%zu\n", (unsigned long long)cycle, hart, event,
                      (unsigned long long)value, pc, id.c_str(), thread.depth, thread.levels.size() - 1));
 }
@@ -85,6 +96,9 @@ void Watch::passed(unsigned hart, uint32_t pc, uint16_t mark, uint64_t cycle)
     for (const ProbePoint &point : marks.find(pc)->second)
         if (point.kind == TRAP_RETURN)
             trap_return(hart, pc, cycle);
+        else if (point.kind == ACTION)
+            for (const std::function<void()> &action : actions[pc])
+                action();
         else // the instruction that retires has not written its own result yet: the value is as at the mark
             probe(hart, point.kind, point.value == ProbePoint::NO_VALUE ? 0 : registers[hart][point.value], pc, cycle);
 }
@@ -259,7 +273,7 @@ void Watch::probe(unsigned hart, uint32_t kind, uint32_t value, uint32_t pc, uin
         if (window)
             s.other_probes[kind]++;
     }
-    if (log.is_open()) {
+    if (log.wanted()) {
         std::string other = kind >= std::size(PROBE_NAME) || kind == 0 ? "probe_" + std::to_string(kind) : "";
         write_log(other.empty() ? PROBE_NAME[kind] : other.c_str(), hart, value, pc, cycle);
     }
@@ -280,13 +294,13 @@ void Watch::lock_probe(Hart &h, uint32_t kind, uint32_t lock, uint32_t pc, uint6
         locks.block(level.attempts, lock);
         break;
     case LOCK_ACQUIRED:
-        spinning &= !locks.acquired(level.attempts, lock, h.thread, cycle);
+        spinning &= !locks.acquired(level.attempts, lock, h.thread->id, cycle);
         break;
     case LOCK_FAILED:
         spinning &= !locks.failed(level.attempts, lock);
         break;
     case LOCK_RELEASED:
-        locks.released(lock, h.thread, cycle);
+        locks.released(lock, h.thread->id, cycle);
     }
     if (spinning != level.spinning) {
         level.spinning = spinning;
@@ -326,7 +340,7 @@ void Watch::trapped(unsigned hart, uint32_t cause, uint32_t pc, uint64_t cycle)
             s.interrupts_in_primitive += in_primitive;
         }
     }
-    if (log.is_open())
+    if (log.wanted())
         write_log("trap", hart, cause, pc, cycle);
     Level level;
     level.trap_began = cycle;
@@ -339,7 +353,7 @@ void Watch::trap_return(unsigned hart, uint32_t pc, uint64_t cycle)
 {
     Hart &h = harts[hart];
     std::vector<Level> &levels = h.thread->levels;
-    if (log.is_open())
+    if (log.wanted())
         write_log("trap_return", hart, 0, pc, cycle);
     if (levels.size() == 1)
         return; // not from a trap: how a program enters a lower privilege
@@ -365,7 +379,7 @@ void Watch::interrupt_wires(uint32_t before, uint32_t now, uint64_t cycle)
                 h.statistics.sections_interrupted++;
             }
         }
-        if (log.is_open())
+        if (log.wanted())
             write_log("arrival", hart, 0, h.pc, cycle);
     }
 }
@@ -379,7 +393,7 @@ void Watch::sources(uint32_t before, uint32_t now, uint64_t cycle)
             if (window && harts[hart].thread->depth > 0)
                 harts[hart].statistics.source_rises_in_section[source]++;
         }
-        if (log.is_open())
+        if (log.wanted())
             log.write(format("%llu,,source,%u,,,,\n", (unsigned long long)cycle, source));
     }
 }
@@ -409,7 +423,7 @@ void Watch::apply_switch(unsigned hart, uint64_t cycle)
         open_section(h, cycle);
     h.section_level = h.thread->levels.size();
     account_activity(h, cycle);
-    if (log.is_open())
+    if (log.wanted())
         write_log("thread", hart, h.announced, h.pc, cycle);
 }
 
@@ -460,8 +474,8 @@ std::string Watch::describe(const Hart &h) const
     static const char *const PRIVILEGE[] = {"user", "supervisor", "reserved", "machine"};
     std::string text = format("pc 0x%08x %s, %s mode, %s", h.pc, image.describe(h.pc).c_str(), PRIVILEGE[h.state & 3],
                               h.state >> 2 ? "waiting for an interrupt" : "running");
-    if (h.thread->id != UNNAMED)
-        text += format(", thread %u", h.thread->id);
+    if (h.thread->named())
+        text += ", thread " + std::to_string(h.thread->id);
     if (h.thread->depth)
         text += format(", %u section%s deep", h.thread->depth, h.thread->depth == 1 ? "" : "s");
     if (h.thread->levels.size() > 1)
@@ -478,10 +492,7 @@ void Watch::write_hart(Json &json, const Hart &h) const
     json.number("retired", h.retired).string("stream", format("%016llx", (unsigned long long)h.stream));
     json.object("at_end").string("pc", format("0x%08x", h.pc)).string("function", image.describe(h.pc));
     json.number("privilege", h.state & 3).boolean("wfi", h.state >> 2);
-    if (h.thread->id == UNNAMED)
-        json.null("thread");
-    else
-        json.number("thread", h.thread->id);
+    h.thread->named() ? json.number("thread", h.thread->id) : json.null("thread");
     json.number("section_depth", h.thread->depth).number("trap_depth", h.thread->levels.size() - 1);
     json.end_object().object("statistics");
     h.statistics.write(json);

@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -53,15 +54,26 @@ struct Level {
     bool preempting = false;        // the interrupt is done, and another thread may get the hart before it returns
     unsigned replays = 0;           // handling what its sections held back, one inside another
     LockWatch::Attempts attempts{}; // that it has begun
+
+    template <class Archive> void serialize(Archive &archive)
+    {
+        archive(primitive, primitive_began, primitive_traps, trap_began, interrupt, spinning, preempting, replays,
+                attempts);
+    }
 };
 
 // What a thread takes along when its hart switches: its nesting of sections, and of traps on its stack.
 struct Thread {
-    uint32_t id;
+    static constexpr uint64_t UNNAMED = 1ull << 32; // and up: what a hart runs until it first switches
+
+    uint64_t id;
     unsigned depth;
     std::vector<Level> levels;
     bool idle = false;      // between the marks of the idle loop
     bool idle_loop = false; // has passed such a mark: what it does is no sign of life
+
+    bool named() const { return id < UNNAMED; }
+    template <class Archive> void serialize(Archive &archive) { archive(id, depth, levels, idle, idle_loop); }
 };
 
 struct Hart {
@@ -103,6 +115,15 @@ struct Hart {
     uint16_t longest = 0;
     unsigned sample = 0;     // instructions still to be looked at ...
     bool sampled_store = false; // ... whether one in the candidate function was a store
+
+    // All but the thread, which Watch finds again.
+    template <class Archive> void serialize(Archive &archive)
+    {
+        archive(retired, stream, pc, where, function, function_since, history, history_at, state, state_since, activity,
+                activity_since, switch_began, announced, switch_announced, switch_reached, in_section, section_hit,
+                section_began, section_traps, section_level, window_retired, statistics, wfi_cycles, candidate,
+                candidate_cycles, longest_stay, longest, sample, sampled_store);
+    }
 };
 
 class Watch {
@@ -111,6 +132,28 @@ class Watch {
     Watch(std::vector<const uint32_t *> registers, const Image &image, const uint8_t *ram, size_t ram_bytes);
 
     void log_to(const std::string &path);
+
+    // From now on calls `action` in each cycle in which a hart retires the instruction at `pc`. Throws Failure if there
+    // is none.
+    void at(uint32_t pc, std::function<void()> action);
+
+    template <class Archive> void save(Archive &archive) const
+    {
+        archive(harts, threads, unnamed, locks, latency, window, window_by_target, window_count, window_began,
+                window_ended, window_cycles, active);
+        for (const Hart &hart : harts)
+            archive(hart.thread->id);
+    }
+    template <class Archive> void load(Archive &archive)
+    {
+        archive(harts, threads, unnamed, locks, latency, window, window_by_target, window_count, window_began,
+                window_ended, window_cycles, active);
+        for (Hart &hart : harts) {
+            uint64_t id;
+            archive(id);
+            hart.thread = id < Thread::UNNAMED ? threads.at(uint32_t(id)).get() : unnamed.at(id - Thread::UNNAMED).get();
+        }
+    }
 
     void retired(unsigned hart, uint32_t pc, uint64_t cycle)
     {
@@ -176,8 +219,10 @@ class Watch {
     uint32_t code_begin;
     std::vector<uint16_t> code;
     std::unordered_map<uint32_t, std::vector<ProbePoint>> marks; // pc -> probe points, in order
-    static constexpr uint32_t TRAP_RETURN = UINT32_MAX;          // a kind of our own: mret or sret
+    static constexpr uint32_t TRAP_RETURN = UINT32_MAX;          // kinds of our own: mret or sret,
+    static constexpr uint32_t ACTION = UINT32_MAX - 1;           // an action of `at`
+    std::unordered_map<uint32_t, std::vector<std::function<void()>>> actions; // by pc
 
     std::unordered_map<uint32_t, std::unique_ptr<Thread>> threads;
-    std::vector<std::unique_ptr<Thread>> unnamed; // what each hart runs before its first switch
+    std::vector<std::unique_ptr<Thread>> unnamed; // by hart
 };
