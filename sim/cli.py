@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from sim.commands import explore
 from sim.commands.common import (
     DEFAULT_SYNC,
     Display,
@@ -19,6 +20,7 @@ from sim.commands.common import (
     building,
     check_tools,
     checked_scheme,
+    checked_settings,
     describe_soc,
     kernel_options,
     results_directory,
@@ -32,6 +34,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
                   help="Interlock measures what locks and interrupts cost, and what they lose.")
 
 GDB_BAUD = 6_000_000
+
+app.command()(explore.explore)
 
 
 @app.callback(invoke_without_command=True)
@@ -167,6 +171,7 @@ def sim(
     seed: Annotated[int, typer.Option(min=0, help="perturbs latencies where the boot arguments ask for it")] = 1,
     out: Annotated[Path | None, typer.Option(help="directory for run.json, the trace and what is received")] = None,
     max_cycles: Annotated[int | None, typer.Option(min=1, help="stop after so many cycles")] = None,
+    hang_cycles: Annotated[int | None, typer.Option(min=0, help="so many without a sign of life are a hang")] = None,
     wave: Annotated[Path | None, typer.Option(help="write FST waves to this file")] = None,
     wave_begin: Annotated[int, typer.Option(min=0, help="first cycle of the waves")] = 0,
     wave_end: Annotated[int | None, typer.Option(min=1, help="first cycle after the waves")] = None,
@@ -178,14 +183,11 @@ def sim(
     config = soc_config(harts)
     checked_scheme(sync)
     chosen = kernel_options(options)
-    for setting in settings or []:
-        name, separator, value = setting.partition("=")
-        if not name or not separator or any(character.isspace() for character in setting):
-            raise Failed(f"--set {setting!r}: give it as key=value without spaces", 2)
+    words = checked_settings(settings)
     if gdb and send:
         raise Failed("--gdb and --send both want the data line: give one of them", 2)
     line_baud = baud or (GDB_BAUD if gdb else 115200)
-    bootargs = " ".join([*(settings or []), *([f"gdb=wait gdb.baud={line_baud}"] if gdb else [])])
+    bootargs = " ".join([*words, *([f"gdb=wait gdb.baud={line_baud}"] if gdb else [])])
     for path in (image, send):
         if path and not path.is_file():
             raise Failed(f"{path}: there is no such file", 2)
@@ -200,7 +202,9 @@ def sim(
     if gdb:
         print(f"debug with: gdb-multiarch {shlex.quote(str(shown(booted)))} -ex 'target remote DEVICE', "
               "DEVICE as the simulator names it", file=sys.stderr)
+    console_baud = next((word.partition("=")[2] for word in words if word.startswith("console.baud=")), None)
     for option, value in (("--uart1-in", send), ("--out", out), ("--max-cycles", max_cycles), ("--wave", wave),
+                          ("--hang-cycles", hang_cycles), ("--uart0-baud", console_baud),
                           ("--wave-begin", wave_begin if wave else None), ("--wave-end", wave_end if wave else None)):
         if value is not None:
             command += [option, str(value)]

@@ -1,7 +1,9 @@
 """Build kernel images, one for each synchronisation scheme (paper `sync`, section 3) and SoC configuration."""
 
 import argparse
+import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -47,6 +49,15 @@ def checked_options(options: dict) -> dict:
         if value not in OPTIONS[name] and not (name == "spinlock" and value in WRONG_SPINLOCKS):
             raise ValueError(f"build option {name}={value}: give one of {', '.join(OPTIONS[name])}")
     return {name: options.get(name, values[0]) for name, values in OPTIONS.items()}
+
+
+@functools.cache
+def runs() -> dict[str, str]:
+    """What an image can run (`run=NAME`), by name in order, and what it is: the kernel's RUN() lines (init/run.h)."""
+    found = {}
+    for path in (REPO / "kernel").glob("*/*.c"):
+        found |= re.findall(r'^RUN\("([^"]+)",\s*"([^"]+)"', path.read_text(), re.MULTILINE)
+    return dict(sorted(found.items()))
 
 
 def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "", options: dict | None = None) -> Path:

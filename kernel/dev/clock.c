@@ -1,16 +1,27 @@
-/* The clock interrupt (clock.h). Locking: each hart writes its own `next` only. */
+/* The clock interrupt (clock.h). Locking: each hart writes its own `next` and `lateness` only. */
 #include "dev/clock.h"
 
 #include "arch/hart.h"
 #include "dev/clint.h"
+#include "init/run.h"
 #include "intr/intr.h"
 #include "intr/pic.h"
+#include "lib/random.h"
 #include "sched/sched.h"
 #include "sched/timeout.h"
 #include "sync/spl.h"
 
-static uint64_t next[MAX_HARTS];
-static uint32_t period, rate;
+#define RANDOM_STREAM 1000 /* of hart 0's lateness; tests have the streams below */
+
+static uint64_t next[MAX_HARTS]; /* when the tick is due */
+static struct random lateness[MAX_HARTS];
+static uint32_t period, rate, most_late;
+
+/* Lateness is not carried on to the next tick: on the average the clock keeps its rate. */
+static void set_timer(unsigned hart)
+{
+    clint_set_timer(hart, next[hart] + (most_late ? random_below(&lateness[hart], most_late + 1) : 0));
+}
 
 static void tick(void *arg)
 {
@@ -20,7 +31,7 @@ static void tick(void *arg)
     do
         next[hart] += period;
     while (next[hart] <= now);
-    clint_set_timer(hart, next[hart]);
+    set_timer(hart);
     curhart->ticks++;
     if (hart == 0)
         timeout_tick();
@@ -32,15 +43,17 @@ void clock_init_hart(void)
     clint_set_timer(curhart->id, UINT64_MAX); /* it is not reset by hardware */
 }
 
-void clock_start_hart(uint32_t hz)
+void clock_start_hart(uint32_t hz, uint32_t jitter)
 {
     unsigned hart = curhart->id;
     if (!hz)
         return;
     rate = hz;
     period = CLOCK_HZ / hz;
+    most_late = jitter;
+    lateness[hart] = random_from(run_seed, RANDOM_STREAM + hart);
     next[hart] = clint_time64() + period + (uint64_t)period * hart / hart_count;
-    clint_set_timer(hart, next[hart]);
+    set_timer(hart);
     intr_establish(PIC_SOURCE_TIMER(hart), SPL_CLOCK, INTR_LEVEL, hart, tick, 0, "clock");
 }
 

@@ -11,6 +11,8 @@
 #define CLOCK_HZ CONFIG_CLOCK_FREQUENCY /* cycles a second */
 
 void clock_init_hart(void); /* before the hart takes interrupts */
-void clock_start_hart(uint32_t hz); /* 0: this hart gets no ticks */
+
+/* This hart gets `hz` ticks a second, each up to `jitter` cycles late, at random by the run's seed. 0: it gets none. */
+void clock_start_hart(uint32_t hz, uint32_t jitter);
 uint32_t clock_hz(void); /* ticks a second; 0: there are none */
 #endif

@@ -2,8 +2,8 @@
  * Start of the kernel: hart 0 sets the machine up as the boot arguments say, lets the other harts in and makes the
  * thread that carries out run=NAME. The code that booted a hart becomes its idle thread.
  *
- * Boot arguments (all optional): run, seed, hz (clock ticks a second), console.baud, pic.read, pic.write, pic.delivery,
- * pic.jitter, ram.latency, ram.jitter (cycles), gdb, gdb.baud; and those of the run.
+ * Boot arguments (all optional): run, seed, hz (clock ticks a second), hz.jitter, console.baud, pic.read, pic.write,
+ * pic.delivery, pic.jitter, ram.latency, ram.jitter (cycles), gdb, gdb.baud; and those of the run.
  */
 #include <generated/csr.h>
 #include <generated/soc.h>
@@ -93,7 +93,7 @@ static void start_hart(void)
     clock_init_hart();
     intr_init_hart();
     sched_start_hart();
-    clock_start_hart(hz);
+    clock_start_hart(hz, bootargs_number("hz.jitter", 0, hz ? CLOCK_HZ / hz : 0));
     intr_enable(); /* this hart is at base level from here on */
 }
 

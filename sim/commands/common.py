@@ -72,6 +72,15 @@ def kernel_options(texts):
     return options
 
 
+def checked_settings(texts):
+    """The boot arguments that `--set` gave; one that is not key=value is a usage error."""
+    for text in texts or []:
+        name, separator, _ = text.partition("=")
+        if not name or not separator or any(character.isspace() for character in text):
+            raise Failed(f"--set {text!r}: give it as key=value without spaces", 2)
+    return tuple(texts or ())
+
+
 def check_tools():
     from sim import tools
     try:

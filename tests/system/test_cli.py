@@ -70,7 +70,7 @@ def test_list_shows_experiments_and_keys():
     assert "latencies=0,10,30,75,152,304,600,1200" in result.stdout
 
 
-@pytest.mark.parametrize("command", ["list", "build", "run", "sim", "report"])
+@pytest.mark.parametrize("command", ["list", "build", "run", "sim", "report", "explore"])
 def test_help_has_an_example(command):
     result = interlock(command, "--help")
     assert result.returncode == 0 and f"Example:  ./interlock {command}" in result.stdout

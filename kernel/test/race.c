@@ -1,0 +1,99 @@
+/*
+ * run=test-race: drivers that count, and races planted in them for schedule exploration to find (./interlock explore).
+ * On every hart a thread starts requests of a device of that hart and counts them; the device's handler counts the answers.
+ * A count takes a few instructions, the device answers at once, and each hart has its turn: where nothing perturbs them,
+ * the planted races do not show. They do when answers come late, or late enough to meet the next hart's.
+ *
+ *   plant=none    the driver is right
+ *   plant=level   the thread's section has a level below the handler's: a race where levels keep interrupts out, in
+ *                 spl-pessim and spl-optim. The other schemes keep out everything, whatever the level.
+ *   plant=lock    what all harts count lacks its lock: a race on two harts and more, under every scheme
+ *
+ * Boot arguments: plant, rounds (40).
+ */
+#include <string.h>
+
+#include "test/test.h"
+
+#define PERIOD 4096         /* cycles, a power of 2, in which each hart has one turn */
+#define BEFORE_COUNTING 150 /* cycles: an answer that nothing delays has been handled by then */
+
+static struct {
+    volatile int under_way;      /* requests not answered; the thread's and the handler's */
+    volatile uint32_t answered;  /* the handler's alone */
+} driver[MAX_HARTS];
+
+static volatile uint32_t all;    /* requests of all harts */
+DEFINE_SIMPLE_LOCK(all_lock, "test race", SPL_TTY);
+static unsigned section_level;
+static bool locks;
+
+static void answer(void *arg)
+{
+    (void)arg;
+    driver[curhart->id].under_way--;
+    driver[curhart->id].answered++;
+}
+
+static void wait_for_turn(unsigned h)
+{
+    test_spin((PERIOD / MAX_HARTS * h - cycles32()) & (PERIOD - 1));
+}
+
+static void count_of_all(void)
+{
+    crit_t s = crit_sec_enter(SPL_TTY);
+    if (locks)
+        simple_lock(&all_lock);
+    all++;
+    if (locks)
+        simple_unlock(&all_lock);
+    crit_sec_leave(s);
+}
+
+static void start_requests(void *arg)
+{
+    unsigned h = (uintptr_t)arg;
+    for (uint32_t n = bootargs_number("rounds", 40, 100000), i = 1; i <= n; i++) {
+        wait_for_turn(h);
+        pic_raise(1u << test_source(h, 1));
+        test_spin(BEFORE_COUNTING);
+        crit_t s = crit_sec_enter(section_level);
+        driver[h].under_way++;
+        crit_sec_leave(s);
+        while (driver[h].answered != i)
+            ;
+        count_of_all();
+    }
+}
+
+static int race(void)
+{
+    char plant[8];
+    bootargs_string("plant", plant, sizeof plant, "none");
+    bool low = !strcmp(plant, "level");
+    locks = strcmp(plant, "lock");
+    section_level = low ? SPL_BIO : SPL_TTY;
+    if (!low && locks && strcmp(plant, "none")) {
+        kprintf("plant=%s: give none, level or lock\n", plant);
+        return 2;
+    }
+    for (unsigned h = 0; h < test_harts(); h++)
+        intr_establish(test_source(h, 1), SPL_TTY, INTR_EDGE, h, answer, 0, "test race");
+    test_on_every_hart(start_requests);
+    uint32_t answered = 0;
+    for (unsigned h = 0; h < test_harts(); h++) {
+        if (driver[h].under_way)
+            panic("all %lu requests of hart %u are answered, but it counts %d under way: an update was lost",
+                  (unsigned long)driver[h].answered, h, driver[h].under_way);
+        answered += driver[h].answered;
+    }
+    if (all != answered)
+        panic("%lu requests of all harts were answered, but %lu were counted: an update was lost",
+              (unsigned long)answered, (unsigned long)all);
+    test_assert_base();
+    kprintf("@test name=race plant=%s requests=%lu\n", plant, (unsigned long)answered);
+    return 0;
+}
+
+RUN("test-race", "test: drivers that count; plant=level and plant=lock are races for ./interlock explore", race);

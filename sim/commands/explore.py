@@ -1,0 +1,93 @@
+"""`./interlock explore`: a kernel test over seeds that perturb its schedule, up to the first that fails."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sim.commands.common import (
+    DEFAULT_SYNC,
+    Display,
+    Failed,
+    Harts,
+    Options,
+    Settings,
+    building,
+    check_tools,
+    checked_scheme,
+    checked_settings,
+    kernel_options,
+    minutes,
+    results_directory,
+    shown,
+    soc_config,
+)
+
+
+def explore(
+    test: Annotated[str, typer.Argument(help="what the kernel is to run; a wrong name lists the right ones")],
+    seeds: Annotated[int, typer.Option(min=1, help="how many seeds; 0 perturbs nothing, the others all they can")] = 20,
+    first: Annotated[int, typer.Option(min=0, help="the first seed, to go on where another exploration ended")] = 0,
+    harts: Harts = 1,
+    sync: Annotated[str, typer.Option(help="the kernel's synchronisation scheme")] = DEFAULT_SYNC,
+    settings: Settings = None,
+    options: Options = None,
+    max_cycles: Annotated[int, typer.Option(min=1, help="a run that takes longer has failed")] = 30_000_000,
+    jobs: Annotated[int | None, typer.Option(min=1, help="simulators at a time; without it one per core")] = None,
+    out: Annotated[Path | None, typer.Option(help="new directory for what is left of a failure")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print explore.json on stdout, nothing else")] = False,
+):
+    """Run a kernel test over seeds that perturb memory latency, PIC latency and interrupt times, to the first failure.
+
+    What --set gives is left as it is. The first failure is that of the least seed, whatever ends first; it comes with
+    the one command that repeats it exactly. Exit status: 0 all seeds pass, 1 one fails.
+
+    Example:  ./interlock explore test-race --sync spl-optim --set plant=level --seeds 20
+    """
+    from sim.explore import ExploreError, Explorer, Subject
+    from sim.kernel import runs
+    if test not in runs():
+        from sim.experiments.definition import unknown
+        raise unknown("test", test, runs())
+    subject = Subject(test, harts, checked_scheme(sync), checked_settings(settings),
+                      tuple(f"{name}={value}" for name, value in sorted(kernel_options(options).items())), max_cycles)
+    config = soc_config(harts)
+    directory = results_directory(f"explore-{test}", out)
+    check_tools()
+    with building():
+        from sim.build import build_simulator
+        from sim.kernel import build_kernel
+        from sim.runner import Target
+        target = Target(build_simulator(config), build_kernel(config, sync, options=kernel_options(options)))
+    explorer = Explorer(subject, target, range(first, first + seeds), jobs or len(os.sched_getaffinity(0)), directory)
+    with Display() as display:
+        try:
+            explorer.execute(display.runs)
+        except ExploreError as error:
+            raise Failed(str(error)) from error
+    if as_json:
+        print((directory / "explore.json").read_text(), end="")
+    else:
+        show(explorer, subject)
+    if explorer.failed:
+        raise Failed(f"seed {explorer.failed.seed} fails; its files are in {shown(directory)}")
+
+
+def show(explorer, subject):
+    """What came out, in words."""
+    from sim.explore import describe
+    what = f"{subject.name}, {subject.sync}, {subject.harts} hart{'s' * (subject.harts > 1)}"
+    failed = explorer.failed
+    if not failed:
+        print(f"{what}: seeds {explorer.seeds[0]} to {explorer.seeds[-1]} pass, "
+              f"{sum(trial.cycles for trial in explorer.trials) / 1e6:.1f} M cycles in {minutes(explorer.elapsed_s)}")
+        return
+    passed = sum(trial.seed < failed.seed for trial in explorer.trials)
+    print(f"{what}: seed {failed.seed} fails after {passed} that pass: {failed.reason}")
+    for line in explorer.console(failed.seed):
+        print(f"    {line}")
+    print(f"  perturbed by seed {failed.seed}")
+    for line in describe(failed.seed, failed.perturbed):
+        print(f"    {line}")
+    print(f"  to repeat it: {explorer.test.repeat(failed.seed, failed.status)}")
