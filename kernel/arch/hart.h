@@ -59,6 +59,13 @@ struct hart {
     uint32_t handled[HART_SOURCES]; /* interrupts, by source */
     /* spin locks: the algorithm's nodes, next to what else a hart uses, so that neither evicts the other */
     uint8_t spin_space[HART_SPIN_SPACE] __attribute__((aligned(64)));
+#if CRIT_TIMING
+    struct crit_timing {      /* sync/crit_timing.h */
+        uint32_t depth, since; /* sections that are open; when the outermost of them began */
+        uint32_t sections, longest;
+        uint64_t cycles;
+    } crit_timing;
+#endif
     /* user mode */
     uint32_t system_calls;    /* made by threads of processes */
     uint32_t space;           /* (i) serial number of the address space in satp (vm/mmu.h) */

@@ -1,10 +1,19 @@
 /*
  * run=serial: paper `sync`, section 5.1, test Serial 115.2: a file of `bytes` bytes arrives on the data port at `baud`
  * bit/s and is read by a thread through the terminal line discipline. The bytes received go back to whoever runs the
- * target, and are checked against `crc` (CRC-32, hexadecimal) where it is given. Prints
+ * target, and are checked against `crc` (CRC-32, hexadecimal) where it is given. `fifo` is the depth of the port's
+ * FIFOs, `patience` how many character times without a character mean that the rest is lost, `poll` after how many bytes
+ * the time in critical sections is polled (bench/polls.h).
+ *
+ * With `busy` another device interrupts every `busy.interval` cycles at a lower priority, and its handler works for `busy`
+ * cycles: the disk with programmed input of section 6, beside which a fast line may lose characters. Prints
  *
  *   @serial bytes=... crc=... overruns=... dropped=... cycles=... interrupts=... queued=... spurious=... switches=...
+ *   @busy interrupts=... lost=...
  */
+#include "bench/pace.h"
+#include "bench/polls.h"
+#include "dev/arrivals.h"
 #include "dev/host.h"
 #include "dev/serial.h"
 #include "dev/trace.h"
@@ -20,10 +29,12 @@
 #include <stdlib.h>
 
 #define MOST_BYTES 65536
-#define PATIENCE 200 /* character times without a character; then the rest is taken for lost */
+#define BUSY_WIRE 0
+#define BUSY_LEVEL SPL_BIO /* below SPL_TTY: where levels count, characters are received meanwhile */
 
 static uint8_t received[MOST_BYTES] __attribute__((section(".noinit")));
 static struct tty tty;
+static uint32_t busy_turns;
 
 /* CRC-32 of ISO 3309, as zip has it. */
 static uint32_t crc32(const uint8_t *bytes, uint32_t n)
@@ -49,23 +60,72 @@ static uint32_t deferred(const struct hart *h) { return h->deferred; }
 static uint32_t spurious(const struct hart *h) { return h->spurious; }
 static uint32_t switches(const struct hart *h) { return h->switches; }
 
+static void busy(void *arg)
+{
+    (void)arg;
+    arrivals_acknowledge(BUSY_WIRE);
+    pace_turns(busy_turns);
+}
+
+static void start_busy_device(uint32_t cycles, uint32_t interval)
+{
+    pace_calibrate();
+    busy_turns = (uint32_t)((uint64_t)cycles * 16 / pace_cycles_of_16_turns);
+    intr_establish(PIC_SOURCE_ARRIVAL(BUSY_WIRE), BUSY_LEVEL, INTR_LEVEL, 0, busy, 0, "busy");
+    arrivals_begin();
+    arrivals_enter(interval, BUSY_WIRE);
+    arrivals_play(1);
+}
+
+static void stop_busy_device(void)
+{
+    arrivals_stop();
+    intr_disestablish(PIC_SOURCE_ARRIVAL(BUSY_WIRE));
+    kprintf("@busy interrupts=%lu lost=%lu\n", (unsigned long)intr_count(PIC_SOURCE_ARRIVAL(BUSY_WIRE)),
+            (unsigned long)arrivals_lost_read());
+}
+
+/* Up to `n` bytes, with a poll after each `every` of them. */
+static uint32_t receive(uint32_t n, uint32_t every, uint32_t ticks)
+{
+    uint32_t got = 0;
+    while (got < n) {
+        uint32_t part = n - got < every ? n - got : every, came = ttread(&tty, received + got, part, ticks);
+        got += came;
+        if (came < part)
+            break;
+        polls_take();
+    }
+    return got;
+}
+
 static int serial(void)
 {
     uint32_t n = bootargs_number("bytes", 512, MOST_BYTES);
     uint32_t baud = bootargs_number("baud", 115200, 15000000);
+    uint32_t patience = bootargs_number("patience", 200, 1000000), poll = bootargs_number("poll", 0, MOST_BYTES);
+    uint32_t busy_cycles = bootargs_number("busy", 0, 10000000);
+    uint32_t busy_interval = bootargs_number("busy.interval", 187000, ARRIVALS_LONGEST);
     char crc_text[12];
     uint32_t clock = clock_hz();
     if (!clock)
         panic("run=serial needs the clock: leave out hz=0");
 
+    serial_set_depth(&serial_data, bootargs_number("fifo", serial_depth(&serial_data), MOST_BYTES));
     tty_open(&tty, &serial_data, baud, 0);
     uint32_t was_deferred = sum_of(deferred), was_spurious = sum_of(spurious), was_switches = sum_of(switches);
+    if (busy_cycles)
+        start_busy_device(busy_cycles, busy_interval);
     trace(TRACE_SERIAL_GO, n);
+    polls_begin();
     PROBE(WINDOW_BEGIN);
     uint64_t begin = cycles64();
-    uint32_t got = ttread(&tty, received, n, PATIENCE * 10 * clock / baud + 2);
+    uint32_t got = receive(n, poll ? poll : n, (uint32_t)((uint64_t)patience * 10 * clock / baud) + 2);
     uint64_t cycles = cycles64() - begin;
     PROBE(WINDOW_END);
+    polls_end();
+    if (busy_cycles)
+        stop_busy_device();
 
     uint32_t crc = crc32(received, got);
     host_blob(HOST_BLOB_RECEIVED, received, got);
@@ -75,6 +135,7 @@ static int serial(void)
             (unsigned long)(serial_data.dropped + tty.dropped), (unsigned long long)cycles,
             (unsigned long)serial_data.interrupts, (unsigned long)(sum_of(deferred) - was_deferred),
             (unsigned long)(sum_of(spurious) - was_spurious), (unsigned long)(sum_of(switches) - was_switches));
+    polls_print();
     if (got != n) {
         kprintf("%lu of %lu bytes came\n", (unsigned long)got, (unsigned long)n);
         return 1;

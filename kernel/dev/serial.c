@@ -176,6 +176,19 @@ void serial_flush(struct serial *p)
         lock_leave(&p->lock, s);
 }
 
+uint32_t serial_depth(struct serial *p)
+{
+    return REG(p, DEPTH);
+}
+
+void serial_set_depth(struct serial *p, uint32_t depth)
+{
+    if (!depth || depth > REG(p, BUILT))
+        panic("%s: the FIFOs have room for 1 to %lu characters, not %lu", p->name, (unsigned long)REG(p, BUILT),
+              (unsigned long)depth);
+    REG(p, DEPTH) = depth;
+}
+
 uint32_t serial_overruns(struct serial *p)
 {
     return REG(p, OVERRUNS);

@@ -43,6 +43,10 @@ extern struct serial serial_console, serial_data;
 /* Eight data bits, no parity, FIFOs on, polled. Panics when the clock cannot make `baud` bit/s. */
 void serial_configure(struct serial *port, uint32_t baud);
 
+/* The characters that the port's FIFOs hold, and to change that, before it is configured; panics if it was built with less. */
+uint32_t serial_depth(struct serial *port);
+void serial_set_depth(struct serial *port, uint32_t depth);
+
 /* From now on interrupts drive the port, on `hart`; `input` may be 0 for a port that is only written. */
 void serial_start(struct serial *port, unsigned hart, void (*input)(void *arg, int c), void *arg);
 

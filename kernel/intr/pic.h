@@ -19,7 +19,8 @@
 #define PIC_SOURCE_IPI(hart) (8 + (hart))
 #define PIC_SOURCE_UART0 16
 #define PIC_SOURCE_UART1 17
-#define PIC_SOURCE_FREE 18 /* first source without a device */
+#define PIC_SOURCE_ARRIVAL(wire) (18 + (wire)) /* dev/arrivals.h */
+#define PIC_SOURCE_FREE 18 /* first source that nothing raises unless it is asked to */
 #define PIC_ANY_HART 0xffu
 
 struct claim {

@@ -45,6 +45,9 @@ struct thread {
     void *arg;
     unsigned master_depth; /* of unix_master (master.h) */
     int master_home, master_bound; /* the hart it was on, and `bound`, before */
+#if CRIT_TIMING
+    uint32_t crit_depth; /* sections that it is in, while it does not run (sync/crit_timing.h) */
+#endif
     struct user_thread *user; /* what it is in a process (user/process.h), or 0; switches leave satp alone (vm/mmu.h) */
 } __attribute__((aligned(64)));
 

@@ -29,6 +29,7 @@ static inline void thread_switch(struct thread *from, struct thread *to)
 {
     trace(TRACE_THREAD_SWITCH, to->id);
     curhart->thread = to;
+    crit_timing_switch(from, to);
     context_switch(&from->context, &to->context);
 }
 

@@ -40,6 +40,7 @@ struct thread *thread_allocate(thread_fn *fn, void *arg, unsigned priority, int 
     t->state = THREAD_SLEEPING; /* not free, and in no queue yet */
     t->hart = bound == ANY_HART ? (int)curhart->id : bound;
     t->context.ra = (uint32_t)thread_begin;
+    crit_timing_new_thread(t);
     t->context.sp = (uint32_t)(stacks[i] + THREAD_STACK_SIZE);
     simple_unlock(&table_lock);
     return t;

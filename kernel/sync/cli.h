@@ -17,6 +17,7 @@ static inline crit_t crit_sec_enter(unsigned level)
     PROBE(CRIT_ENTER);
     crit_t saved = csr_read_clear(mstatus, MSTATUS_MIE);
     PROBE(CRIT_ENTERED);
+    crit_timing_entered();
     hart_may_have_changed();
     return saved;
 }
@@ -24,6 +25,7 @@ static inline crit_t crit_sec_enter(unsigned level)
 static inline void crit_sec_leave(crit_t saved)
 {
     PROBE(CRIT_LEAVE);
+    crit_timing_left();
     csr_set(mstatus, saved & MSTATUS_MIE);
     PROBE(CRIT_LEFT);
     hart_may_have_changed();

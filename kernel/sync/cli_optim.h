@@ -32,6 +32,7 @@ static inline crit_t crit_sec_enter(unsigned level)
     crit_t saved = curhart->level;
     curhart->level = 1;
     PROBE(CRIT_ENTERED);
+    crit_timing_entered();
     hart_may_have_changed();
     return saved;
 }
@@ -40,6 +41,7 @@ static inline unsigned crit_restore(crit_t saved)
 {
     barrier();
     PROBE(CRIT_LEAVE);
+    crit_timing_left();
     curhart->level = saved;
     hart_may_have_changed();
     unsigned waiting = curhart->pending & (saved - 1); /* nothing while an outer section goes on (saved is 1) */

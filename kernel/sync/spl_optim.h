@@ -33,6 +33,7 @@ static inline crit_t crit_sec_enter(unsigned level)
     if (level > saved)
         curhart->level = level;
     PROBE(CRIT_ENTERED);
+    crit_timing_entered();
     hart_may_have_changed();
     return saved;
 }
@@ -41,6 +42,7 @@ static inline unsigned crit_restore(crit_t saved)
 {
     barrier();
     PROBE(CRIT_LEAVE);
+    crit_timing_left();
     curhart->level = saved;
     hart_may_have_changed();
     unsigned waiting = curhart->pending >> (saved + 1);

@@ -28,6 +28,7 @@ static inline crit_t crit_sec_enter(unsigned level)
     hart_set_level(new);
     pic_set_level(new);
     PROBE(CRIT_ENTERED);
+    crit_timing_entered();
     hart_may_have_changed();
     return saved;
 }
@@ -35,6 +36,7 @@ static inline crit_t crit_sec_enter(unsigned level)
 static inline unsigned crit_restore(crit_t saved)
 {
     PROBE(CRIT_LEAVE);
+    crit_timing_left();
     curhart->level = saved;
     pic_set_level(saved);
     hart_may_have_changed();

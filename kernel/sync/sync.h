@@ -34,6 +34,7 @@
 #include "intr/intr.h"
 #include "intr/pic.h"
 #include "intr/softint.h"
+#include "sync/crit_timing.h"
 #include "sync/probe.h"
 #include "sync/spl.h"
 

@@ -17,7 +17,7 @@ FLAGS = ["-std=gnu11", "-O1", "-g", "-fno-strict-aliasing", "-fno-omit-frame-poi
 MACROS = {"SYNC_NAME": '"host"', "SYNC_SCHEME_FILE": '"test/host/scheme.h"',
           "SPINLOCK_NAME": '"host"', "SPINLOCK_FILE": '"test/host/spin.h"',
           "RUNQUEUE_NAME": '"global"', "RUNQUEUE_PER_HART": "0", "LOCK_DEBUG": "0", "LOCK_STATS": "0",
-          "ACCOUNTING": "0"}
+          "ACCOUNTING": "0", "CRIT_TIMING": "0"}
 
 
 def named(program: Path, what: str) -> list[str]:
@@ -33,7 +33,7 @@ def build(program: Path, folder: Path) -> Path:
     assert sources, f"{program.name}: its first comment names no sources (kernel/test/host/host.h)"
     macros = MACROS | dict(option.split("=") for option in named(program, "Options"))
     done = subprocess.run(["gcc", *FLAGS, *(f"-D{name}={value}" for name, value in macros.items()), program,
-                           HOST / "host.c", *sources, "-o", binary], capture_output=True, text=True)
+                           HOST / "host.c", *sources, "-lm", "-o", binary], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return binary
 

@@ -1,0 +1,178 @@
+/*
+ * run=synthetic: the load of paper `sync`, section 5.1, without a disk or a network. On every hart a thread alternates
+ * between critical sections and work outside them, both of exponentially distributed length (the paper's Figure 1 has that
+ * shape), while interrupts arrive as a Poisson process of the hart's own. Boot arguments, in cycles:
+ *
+ *   section, gap   mean length of a section's body, and of the work between two
+ *   interval       mean time between the interrupts of a hart; 0: none
+ *   handler        how long an interrupt's handler works
+ *   sections       how many sections each hart goes through
+ *   lock           none: a section masks, no more; own: with a simple lock of the hart; shared: with one lock for all
+ *   mask           0: the same work with no masking at all, beside which the schemes' cost is what they add
+ *   poll           time between two polls (bench/polls.h); 0: none
+ *
+ * All draws are made beforehand from `seed`, so every scheme gets the same work and the same arrivals. Prints
+ *
+ *   @synthetic hart=... sections=... cycles=... interrupts=... section_draws=... gap_draws=...      for each hart
+ *   @arrivals arrivals=... lost=...
+ *
+ * cycles: from the common start until the hart was through, with which its interrupts end, too; draws: what was asked for.
+ */
+#include "bench/pace.h"
+#include "bench/polls.h"
+#include "dev/arrivals.h"
+#include "init/run.h"
+#include "intr/intr.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "sched/sched.h"
+#include "sync/simple_lock.h"
+
+#include <string.h>
+
+#define DRAWS 512 /* of each length, for a hart: then they come again */
+#define MOST_MEAN 8000
+#define INTERRUPT_LEVEL SPL_BIO
+
+enum lock_use { NO_LOCK, OWN_LOCK, SHARED_LOCK };
+
+static struct work {
+    struct {
+        uint16_t section, gap; /* turns of pace_turns */
+    } draw[DRAWS];
+    struct simple_lock own;
+    uint32_t cycles, section_draws, gap_draws;
+} work[MAX_HARTS] __attribute__((aligned(64)));
+
+static SIMPLE_LOCK_CLASS(own_class, "own", SPL_HIGH);
+DEFINE_SIMPLE_LOCK(shared, "shared", SPL_HIGH);
+
+static uint32_t sections, poll_every, handler_turns;
+static enum lock_use lock_use;
+static bool mask;
+
+static void handler(void *wire)
+{
+    arrivals_acknowledge((uintptr_t)wire);
+    pace_turns(handler_turns);
+}
+
+static uint32_t turns_of(uint32_t cycles)
+{
+    uint32_t turns = cycles * 16 / pace_cycles_of_16_turns;
+    return turns < 0xffff ? turns : 0xffff;
+}
+
+static void draw(struct work *w, unsigned hart, uint32_t section, uint32_t gap)
+{
+    struct random r = random_from(run_seed, hart);
+    w->own = (struct simple_lock)SIMPLE_LOCK("own", own_class);
+    w->section_draws = w->gap_draws = 0;
+    for (unsigned i = 0; i < DRAWS; i++) {
+        uint32_t s = exponential(&r, section), g = exponential(&r, gap);
+        w->draw[i].section = (uint16_t)turns_of(s);
+        w->draw[i].gap = (uint16_t)turns_of(g);
+        for (uint32_t n = i; n < sections; n += DRAWS) {
+            w->section_draws += s;
+            w->gap_draws += g;
+        }
+    }
+}
+
+/* The loop, once for each way, so that a section costs what it costs. */
+#define LOOP(enter, leave)                                                          \
+    do {                                                                            \
+        for (uint32_t i = 0; i < sections; i++) {                                   \
+            uint32_t body = w->draw[i % DRAWS].section, gap = w->draw[i % DRAWS].gap; \
+            enter;                                                                  \
+            pace_turns(body);                                                       \
+            leave;                                                                  \
+            pace_turns(gap);                                                        \
+            if (unlikely(cycles32() - polled >= poll_every)) {                      \
+                polled += poll_every;                                               \
+                if (hart == 0)                                                      \
+                    polls_take();                                                   \
+            }                                                                       \
+        }                                                                           \
+    } while (0)
+
+static void work_of(unsigned hart)
+{
+    struct work *w = &work[hart];
+    uint32_t begin = cycles32(), polled = begin;
+    crit_t s;
+    if (hart == 0) {
+        polls_begin();
+        PROBE(WINDOW_BEGIN);
+    }
+    if (!mask)
+        LOOP(barrier(), barrier());
+    else if (lock_use == NO_LOCK)
+        LOOP(s = crit_sec_enter(SPL_HIGH), crit_sec_leave(s));
+    else if (lock_use == OWN_LOCK)
+        LOOP(s = lock_enter(&w->own), lock_leave(&w->own, s));
+    else
+        LOOP(s = lock_enter(&shared), lock_leave(&shared, s));
+    w->cycles = cycles32() - begin;
+    pic_write(PIC_MASK, PIC_SOURCE_ARRIVAL(hart));
+}
+
+static enum lock_use named_lock_use(void)
+{
+    static const char *const name[] = {"none", "own", "shared"};
+    char text[16];
+    const char *use = bootargs_string("lock", text, sizeof text, "none");
+    for (unsigned i = 0; i < sizeof name / sizeof *name; i++)
+        if (!strcmp(use, name[i]))
+            return (enum lock_use)i;
+    panic("boot argument lock=%s: give none, own or shared", use);
+}
+
+static int synthetic(void)
+{
+    uint32_t section = bootargs_number("section", 276, MOST_MEAN), gap = bootargs_number("gap", 1389, MOST_MEAN);
+    uint32_t interval = bootargs_number("interval", 6000, 1u << 27);
+    uint32_t handler_cycles = bootargs_number("handler", 200, 1000000);
+    sections = bootargs_number("sections", 600, 1000000);
+    poll_every = bootargs_number("poll", 0, 1u << 30);
+    mask = bootargs_number("mask", 1, 1);
+    lock_use = named_lock_use();
+    if (!sections)
+        panic("run=synthetic: give sections=1 at least");
+    if (!mask && lock_use != NO_LOCK)
+        panic("run=synthetic: a lock is taken inside a section, so mask=0 goes with lock=none only");
+    if (!poll_every)
+        poll_every = UINT32_MAX;
+
+    pace_calibrate();
+    handler_turns = handler_cycles * 16 / pace_cycles_of_16_turns;
+    for (unsigned h = 0; h < hart_count; h++) {
+        draw(&work[h], h, section, gap);
+        intr_establish(PIC_SOURCE_ARRIVAL(h), INTERRUPT_LEVEL, INTR_LEVEL, h, handler, (void *)(uintptr_t)h, "synthetic");
+    }
+    struct random r = random_from(run_seed, MAX_HARTS);
+    arrivals_begin();
+    if (interval) {
+        arrivals_enter_poisson(&r, interval, hart_count);
+        arrivals_play(ARRIVALS_ENTRIES);
+    }
+    pace_on_harts(hart_count, work_of);
+    PROBE(WINDOW_END);
+    polls_end();
+    arrivals_stop();
+    for (unsigned h = 0; h < hart_count; h++)
+        intr_disestablish(PIC_SOURCE_ARRIVAL(h));
+
+    for (unsigned h = 0; h < hart_count; h++)
+        kprintf("@synthetic hart=%u sections=%lu cycles=%lu interrupts=%lu section_draws=%lu gap_draws=%lu\n", h,
+                (unsigned long)sections, (unsigned long)work[h].cycles,
+                (unsigned long)harts[h].handled[PIC_SOURCE_ARRIVAL(h)], (unsigned long)work[h].section_draws,
+                (unsigned long)work[h].gap_draws);
+    kprintf("@arrivals arrivals=%lu lost=%lu\n", (unsigned long)arrivals_arrivals_read(),
+            (unsigned long)arrivals_lost_read());
+    polls_print();
+    return 0;
+}
+
+RUN("synthetic", "sections and interrupts of exponential lengths and times (paper sync, section 5.1)", synthetic);

@@ -1,0 +1,56 @@
+/*
+ * Driver of the arrival player (hw/arrivals): interrupts at intervals that are given beforehand, played round and round
+ * by hardware. Wire n is the PIC's source PIC_SOURCE_ARRIVAL(n), a level.
+ *
+ * Locking: none. One thread enters the list and plays it; any handler acknowledges its own wire.
+ */
+#ifndef DEV_ARRIVALS_H
+#define DEV_ARRIVALS_H
+
+#include <generated/csr.h>
+
+#include "intr/pic.h"
+#include "lib/exponential.h"
+
+#define ARRIVALS_WIRES 8
+#define ARRIVALS_ENTRIES 1024
+#define ARRIVALS_LONGEST ((1u << 28) - 1) /* interval, cycles */
+
+/* Stop, take all wires down, and begin a new list. */
+static inline void arrivals_begin(void)
+{
+    arrivals_run_write(0);
+    arrivals_acknowledge_write(0xff);
+    arrivals_index_write(0);
+}
+
+/* The next of up to ARRIVALS_ENTRIES entries: `interval` cycles after the one before, `wire` rises. */
+static inline void arrivals_enter(uint32_t interval, unsigned wire)
+{
+    arrivals_entry_write((interval < ARRIVALS_LONGEST ? interval : ARRIVALS_LONGEST) | wire << 28);
+}
+
+/* Play the first `entries` of the list until arrivals_stop. */
+static inline void arrivals_play(unsigned entries)
+{
+    arrivals_entries_write(entries);
+    arrivals_run_write(1);
+}
+
+static inline void arrivals_stop(void)
+{
+    arrivals_run_write(0);
+}
+
+/* For the handler, before it looks at what it is called for: what arrives from here on is a new interrupt. */
+static inline void arrivals_acknowledge(unsigned wire)
+{
+    arrivals_acknowledge_write(1u << wire);
+}
+
+/*
+ * Enter a Poisson process of mean interval `mean` cycles for each of the wires 0 to `wires` - 1: one process of so many
+ * times the rate, whose arrivals fall to the wires at random. Fills the whole list.
+ */
+void arrivals_enter_poisson(struct random *r, uint32_t mean, unsigned wires);
+#endif
