@@ -29,9 +29,16 @@ from sim.commands.common import (
     shown,
     soc_config,
 )
+from sim.commands.list import list_experiments
+from sim.commands.new import new
+from sim.commands.query import query
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
                   help="Interlock measures what locks and interrupts cost, and what they lose.")
+
+app.command("list")(list_experiments)
+app.command()(new)
+app.command()(query)
 
 GDB_BAUD = 6_000_000
 
@@ -42,21 +49,6 @@ app.command()(explore.explore)
 def top(context: typer.Context):
     if context.invoked_subcommand is None:
         print(context.get_help())
-
-
-@app.command("list")
-def list_command():
-    """List the experiments, each with its keys for --set.
-
-    Example:  ./interlock list
-    """
-    from sim.experiments import definition
-    for name in definition.names():
-        experiment = definition.load(name)
-        print(f"{name}: {experiment.description}")
-        for key in experiment.keys.values():
-            print(f"  {key.name}={key.default_text()}")
-            print(f"      {key.help}; {key.domain()}")
 
 
 @app.command()

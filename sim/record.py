@@ -4,6 +4,7 @@
     <out>/runs/<id>/            the simulator's own files of one run: run.json, console.txt, received bytes, ...
     <out>/runs/<id>/record.json the record of that run
     <out>/records.jsonl         all records, one a line, in the order of experiment.json
+    <out>/tables/*.parquet      the same as tables for SQL (sim/tables.py)
     <out>/summary.json          the figures of the report
     <out>/report.md             the report
 
@@ -49,6 +50,16 @@ def write_bytes(path, content):
 
 def write_json(path, value):
     write_text(path, json.dumps(value, indent=1, sort_keys=True) + "\n")
+
+
+def make_directory(path):
+    """Makes a directory and those above it; RecordError in one line if it cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        if disk_is_full(error):
+            raise RecordError(f"the disk is full: {path} could not be made") from error
+        raise RecordError(f"{path} cannot be made: {error.strerror}") from error
 
 
 def read_json(path):
@@ -118,8 +129,10 @@ def read(directory):
 
 
 def collect(directory):
-    """Writes records.jsonl from the single records, and gives what `read` gives."""
+    """Writes records.jsonl and the tables (sim/tables.py) from the single records, and gives what `read` gives."""
+    from sim import tables
     experiment, records = read(directory)
+    tables.write(directory, records)
     write_text(Path(directory) / "records.jsonl",
                "".join(json.dumps(record, sort_keys=True) + "\n" for record in records))
     return experiment, records

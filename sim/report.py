@@ -6,12 +6,12 @@ where they are, `comparisons(summary)` puts them beside a paper's (sim/compariso
 (sim/plot). All depend on their arguments alone, so a report of the same records is the same to the byte.
 """
 
-import importlib
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sim import record
+from sim.experiments.modules import report_of
 
 
 @dataclass
@@ -122,7 +122,7 @@ class Report:
 def load(directory):
     """The report of a results directory; RecordError if there is nothing to report from."""
     experiment, records = record.collect(directory)
-    module = importlib.import_module(f"sim.experiments.{experiment['report']}")
+    module = report_of(experiment)
     summary = summarise(module, experiment, records)
 
     def optional(name):

@@ -227,6 +227,7 @@ class Runner:
         self.context = {
             "experiment": self.experiment.name,
             "report": self.experiment.report,
+            "collect": list(self.experiment.collect),
             "settings": self.settings,
             "clock_hz": self.clock_hz,
             "tools": tools,

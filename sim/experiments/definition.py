@@ -1,36 +1,30 @@
 """Reads an experiment's TOML file, checks the settings a user gives, and lays out the runs they ask for.
 
-An experiment file has a `description`, the `report` that renders its records, the bit rate of the console, its
-`[keys.*]` (what `--set` may change) and its `[[runs]]`: kinds of runs, each `vary`-ing over list keys. `{name}` in
+An experiment file has a `description`, the bit rate of the console, its `[keys.*]` (what `--set` may change) and its
+`[[runs]]`: kinds of runs, each `vary`-ing over list keys. Its report is made by its `[[collect]]` queries, or by the
+module beside the file that `report` names. schema.py has every entry. `{name}` in
 `bootargs`, in the values of `build` (the kernel's build options, sim/kernel.py), and names in `cycles` (the estimate
 that orders runs and bounds them) stand for the run's parameters and all keys, a list's values with commas between.
 Its `[quick]` table has values of keys with which all of it, every kind of run once at least, takes some seconds.
 """
 
 import ast
-import difflib
 import functools
 import hashlib
 import itertools
 import operator
+import re
+import string
 import tomllib
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sim.experiments.paper_sync import SCHEMES
+from sim.experiments.schema import SettingError, check, unknown
+
 FOLDER = Path(__file__).parent
 FILE_BYTES = 65536      # the file that paper `sync` sends down its serial line
-
-
-class SettingError(ValueError):
-    """A name or a value that the user gave is not possible; the text is one line that says what is."""
-
-
-def unknown(what, name, valid):
-    """The error for a `name` that is not among `valid`, with a close match if there is one."""
-    close = difflib.get_close_matches(str(name), [str(v) for v in valid], n=1)
-    hint = f", did you mean '{close[0]}'?" if close else ""
-    return SettingError(f"unknown {what} '{name}'{hint} (valid: {', '.join(str(v) for v in valid)})")
 
 
 @dataclass(frozen=True)
@@ -115,12 +109,14 @@ class Run:
 @dataclass(frozen=True)
 class Experiment:
     name: str
+    file: Path
     description: str
-    report: str
+    report: str | None      # a module of sim.experiments, or the path of one beside a file elsewhere
     console_baud: int
     keys: dict
     kinds: tuple            # the [[runs]] tables
     quick: dict             # values of keys that make it short
+    collect: tuple          # the [[collect]] tables
 
     def settings(self, overrides, quick=False):
         """All keys with their values: defaults, the `quick` ones over them, then `overrides` ("key=value").
@@ -195,16 +191,95 @@ def names():
 
 
 def load(name):
-    """The experiment `name`; SettingError if there is none."""
+    """The experiment `name`, or the one in the file `name` (anywhere, ends in `.toml`); SettingError in one line."""
+    if str(name).endswith(".toml"):
+        return read(Path(name).resolve())
     if name not in names():
         raise unknown("experiment", name, names())
-    table = tomllib.loads((FOLDER / f"{name}.toml").read_text())
-    keys = {}
-    for key, entry in table["keys"].items():
-        keys[key] = Key(key, entry["help"], entry["default"], tuple(entry.get("choices", ())),
-                        tuple(entry.get("range", ())), entry.get("names", {}))
-    return Experiment(name, table["description"], table["report"], table["console_baud"], keys, tuple(table["runs"]),
-                      table["quick"])
+    return read(FOLDER / f"{name}.toml")
+
+
+def read(path):
+    """The experiment in the file `path`; SettingError names what is wrong in it."""
+    try:
+        table = tomllib.loads(path.read_text())
+        check(table)
+        keys = {name: _key(name, entry) for name, entry in table["keys"].items()}
+        experiment = Experiment(path.stem, path, table["description"], _report(path, table), table["console_baud"],
+                                keys, tuple(table["runs"]), table["quick"], tuple(table.get("collect", ())))
+        _check_values(experiment)
+        for kind in experiment.kinds:
+            _check_kind(experiment, kind)
+    except OSError as error:
+        raise SettingError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise SettingError(f"{path}: {error}") from error
+    return experiment
+
+
+def _key(name, entry):
+    key = Key(name, entry["help"], entry["default"], tuple(entry.get("choices", ())), tuple(entry.get("range", ())),
+              entry.get("names", {}))
+    if bool(key.choices) == bool(key.range):
+        raise SettingError(f"keys {name}: give either a range or choices")
+    return key
+
+
+def _report(path, table):
+    name = table.get("report")
+    if bool(name) == bool(table.get("collect")):
+        raise SettingError("report: give either [[collect]] tables or the name of a module that makes the report")
+    if not name:
+        return None
+    module = path.with_name(f"{name}.py")
+    if not module.is_file():
+        raise SettingError(f"report: there is no {module}")
+    return name if path.parent == FOLDER else str(module)
+
+
+def _check_values(experiment):
+    """Every default and quick value is one that `--set` would take."""
+    if "seed" not in experiment.keys or experiment.keys["seed"].is_list:
+        raise SettingError("keys: there must be a 'seed', one number")
+    for name, value in [*((key.name, key.default) for key in experiment.keys.values()), *experiment.quick.items()]:
+        if name not in experiment.keys:
+            raise unknown("key in quick", name, experiment.keys)
+        experiment.keys[name].parse(",".join(map(str, value)) if isinstance(value, list) else str(value))
+
+
+def _check_kind(experiment, kind):
+    """What a kind of runs refers to is there: keys, schemes, build options, other kinds."""
+    from sim.kernel import OPTIONS
+    where, keys, vary = f"runs {kind['name']}", experiment.keys, kind.get("vary", {})
+    if [other["name"] for other in experiment.kinds].count(kind["name"]) > 1:
+        raise SettingError(f"{where}: two kinds of runs have this name")
+    lists = [key.name for key in keys.values() if key.is_list]
+    for key in vary.values():
+        if key not in lists:
+            raise unknown(f"list key in {where} vary", key, lists)
+    for need in ("harts", "sync"):
+        if (need in vary) == (need in kind):
+            raise SettingError(f"{where}: give '{need}' either for all its runs or in vary")
+    if kind.get("sync", SCHEMES[0]) not in SCHEMES:
+        raise unknown(f"scheme in {where}", kind["sync"], SCHEMES)
+    for option in kind.get("build", {}):
+        if option not in OPTIONS:
+            raise unknown(f"build option in {where}", option, OPTIONS)
+    if "input" in kind and (kind["input"] not in keys or "baud" not in keys):
+        raise SettingError(f"{where}: 'input' names a key, the number of bytes, and needs a key 'baud'")
+    solve = kind.get("solve")
+    if solve and not any(other["name"] == solve["run"] and solve["for"] in other.get("vary", {})
+                         for other in experiment.kinds):
+        raise SettingError(f"{where} solve: no kind of runs '{solve['run']}' varies '{solve['for']}'")
+    known = [*keys, *vary, "clock_hz", *(["crc"] if "input" in kind else []), *([solve["for"]] if solve else [])]
+    for text in (kind["bootargs"], *kind.get("build", {}).values()):
+        for _, name, _, _ in string.Formatter().parse(text):
+            if name is not None and name not in known:
+                raise unknown(f"name in {where}", name, known)
+    for name in re.findall(r"[a-z]\w*", kind["cycles"]):
+        if name not in known:
+            raise unknown(f"name in {where} cycles", name, known)
+    arithmetic(kind["cycles"], dict.fromkeys(known, 1))
 
 
 @functools.lru_cache(maxsize=4)
@@ -235,4 +310,7 @@ def arithmetic(expression, names):
         if isinstance(node, ast.Name):
             return names[node.id]
         raise ValueError(f"'{expression}' is not simple arithmetic")
-    return value(ast.parse(expression, mode="eval").body)
+    try:
+        return value(ast.parse(expression, mode="eval").body)
+    except SyntaxError:
+        raise ValueError(f"'{expression}' is not simple arithmetic") from None

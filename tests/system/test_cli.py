@@ -8,9 +8,11 @@ import subprocess
 import time
 
 import pytest
+import typer
 
 from hw.common.cache import REPO
 from sim import record
+from sim.cli import app
 from sim.tools import PROGRAMS
 
 TINY = ("--set", "harts=1,2", "--set", "latencies=0,75", "--set", "schemes=spl-pessim,cli-optim", "--set", "size=32",
@@ -50,6 +52,9 @@ def said(result, status):
     (["sim", "--send", "no-such.txt"], ["no-such.txt"]),
     (["sim", "--set", "run"], ["key=value"]),
     (["simm"], ["simm"]),
+    (["new", "My Sweep"], ["'My Sweep'", "a-z"]),
+    (["run", "none/such.toml"], ["none/such.toml", "No such file"]),
+    (["list", "none/such.toml"], ["none/such.toml", "No such file"]),
     (["run", "--sett", "a=b"], ["--sett"]),
 ])
 def test_wrong_input_gets_one_line(arguments, parts):
@@ -68,9 +73,26 @@ def test_list_shows_experiments_and_keys():
     names = [line.split(":")[0] for line in result.stdout.splitlines() if not line.startswith(" ")]
     assert names == sorted(path.stem for path in (REPO / "sim/experiments").glob("*.toml"))
     assert "latencies=0,10,30,75,152,304,600,1200" in result.stdout
+    for clause in ("build    {harts}, {sync}", "boot     run=serial bytes={size}", "feed     {size} bytes at {baud}",
+                   "vary     harts, sync over schemes, latency over latencies", "collect  lines @serial"):
+        assert clause in result.stdout
 
 
-@pytest.mark.parametrize("command", ["list", "build", "run", "sim", "report", "explore"])
+def test_a_new_experiment_runs_as_it_is_outside_the_repository(tmp_path):
+    made = interlock("new", "mine", "--in", tmp_path / "own")
+    path = tmp_path / "own/mine.toml"
+    assert made.returncode == 0 and f"./interlock run {path}" in made.stdout
+    result = interlock("run", path, "--quick", "--out", tmp_path / "out", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "Cycles per pair of each primitive" in result.stdout
+    assert (tmp_path / "out/cycles-per-pair-of-each-primitive.svg").exists()
+    rows = json.loads(interlock("query", "select id, cycles from runs order by id", "--directory", tmp_path / "out",
+                                "--format", "json").stdout)
+    assert rows == [{"id": made["id"], "cycles": made["run"]["cycles"]} for made in record.read(tmp_path / "out")[1]]
+    assert "is there already" in said(interlock("new", "mine", "--in", tmp_path / "own"), 2)
+
+
+@pytest.mark.parametrize("command", typer.main.get_command(app).commands)
 def test_help_has_an_example(command):
     result = interlock(command, "--help")
     assert result.returncode == 0 and f"Example:  ./interlock {command}" in result.stdout

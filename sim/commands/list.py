@@ -1,0 +1,58 @@
+"""The command `list`: what experiments there are, what each builds, boots, feeds in, varies and collects."""
+
+from typing import Annotated
+
+import typer
+
+CLOCK_HZ = 60_000_000       # only for the estimates that `Experiment.runs` makes: no number of them is shown
+
+
+def list_experiments(
+    experiments: Annotated[list[str] | None, typer.Argument(help="names or files; without one all of them")] = None,
+):
+    """List the experiments: what each builds, boots, feeds in, varies and collects, and its keys for --set.
+
+    Example:  ./interlock list pic-latency
+    """
+    from sim.experiments import definition
+    for name in experiments or definition.names():
+        describe(definition.load(name))
+
+
+def describe(experiment):
+    print(f"{experiment.name}: {experiment.description}")
+    made = experiment.runs(experiment.settings([]), CLOCK_HZ)
+    for kind in experiment.kinds:
+        count = sum(run.kind == kind["name"] for run in made)
+        print(f"  runs {kind['name']}{f' ({count})' if count else ''}")
+        for label, text in clauses(kind):
+            print(f"      {label:<8} {text}")
+    if experiment.report:
+        print(f"  report by {experiment.report}")
+    for collect in experiment.collect:
+        print(f"  report '{collect['title']}'{', with a plot' if 'plot' in collect else ''}")
+    print("  keys")
+    for key in experiment.keys.values():
+        print(f"    {key.name}={key.default_text()}")
+        print(f"        {key.help}; {key.domain()}")
+    print("  quick")
+    for name, value in experiment.quick.items():
+        print(f"    {name}={','.join(map(str, value)) if isinstance(value, list) else value}")
+
+
+def clauses(kind):
+    """What a kind of runs does, as (label, text)."""
+    vary = kind.get("vary", {})
+    built = [f"{kind['harts']} hart{'s' * (kind['harts'] > 1)}" if "harts" in kind else "{harts}",
+             kind.get("sync", "{sync}"), *(f"{name}={value}" for name, value in kind.get("build", {}).items())]
+    yield "build", ", ".join(built)
+    yield "boot", kind["bootargs"]
+    if "input" in kind:
+        yield "feed", f"{{{kind['input']}}} bytes at {{baud}} bit/s down the data line"
+    if vary:
+        yield "vary", ", ".join(name if name == key else f"{name} over {key}" for name, key in vary.items())
+    if "solve" in kind:
+        solve = kind["solve"]
+        yield "solve", (f"{solve['for']}, where {solve['value']} of {solve['primitive']} in the runs {solve['run']} "
+                        f"is {solve['equals']}")
+    yield "collect", f"lines @{kind['result']}, and all figures of the simulator"

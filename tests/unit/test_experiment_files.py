@@ -1,0 +1,80 @@
+"""Experiment files: each wrong entry gets one line that names it, and a file of one's own is as good as ours."""
+
+import tomllib
+
+import pytest
+
+from sim.experiments import definition
+from sim.experiments.schema import SettingError
+
+TEMPLATE = (definition.FOLDER.parent / "commands/template.toml").read_text()
+
+
+def load(folder, *changes):
+    """The template with some of its text replaced."""
+    text = TEMPLATE
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    path = folder / "mine.toml"
+    path.write_text(text)
+    return definition.load(str(path))
+
+
+def test_the_template_is_an_experiment_anywhere(tmp_path):
+    experiment = load(tmp_path)
+    assert (experiment.name, experiment.report) == ("mine", None)
+    runs = experiment.runs(experiment.settings([]), 60_000_000)
+    assert [run.id for run in runs] == ["pair-l0", "pair-l75", "pair-l152", "pair-l304"]
+
+
+@pytest.mark.parametrize("before, after, said", [
+    ("description =", "describe =", ["unknown entry 'describe'", "'description'"]),
+    ("[[runs]]", "[[run]]", ["unknown entry 'run'", "did you mean 'runs'"]),
+    ("bootargs =", "bootarg =", ["unknown entry in runs 1 'bootarg'", "did you mean 'bootargs'"]),
+    ("range = [0, 65535]", "rang = [0, 65535]", ["unknown entry in keys latencies 'rang'", "did you mean 'range'"]),
+    ("range = [0, 65535]", "", ["keys latencies", "a range or choices"]),
+    ("range = [0, 65535]", "range = [0]", ["keys latencies range", "at least 2"]),
+    ("result = \"table5\"  ", "result = 5  ", ["runs 1 result", "valid string"]),
+    ("cycles = \"300_000", "#", ["runs 1 cycles", "required"]),
+    ("default = [0, 75, 152, 304]", "default = [0, 70000]", ["latencies: 70000 is out of range"]),
+    ("latencies = [0, 75]", "latencies = [0, 70000]", ["latencies: 70000 is out of range"]),
+    ("latencies = [0, 75]", "latency = [0, 75]", ["unknown key in quick 'latency'", "did you mean 'latencies'"]),
+    ("{ latency = \"latencies\" }", "{ latency = \"latences\" }", ["list key in runs pair vary 'latences'"]),
+    ("{ latency = \"latencies\" }", "{ latency = \"iterations\" }", ["list key in runs pair vary 'iterations'"]),
+    ("harts = 1 ", "#", ["runs pair", "'harts'"]),
+    ("sync = \"cli-optim\"", "sync = \"cli-optm\"", ["scheme in runs pair 'cli-optm'", "did you mean 'cli-optim'"]),
+    ("lock_debug = \"0\"", "lock_debg = \"0\"", ["build option in runs pair 'lock_debg'", "did you mean 'lock_debug'"]),
+    ("pic.write={latency}", "pic.write={latensy}", ["name in runs pair 'latensy'", "did you mean 'latency'"]),
+    ("2 * latency", "2 * latensy", ["name in runs pair cycles 'latensy'"]),
+    ("2 * latency", "2 ** latency", ["not simple arithmetic"]),
+    ("2 * latency", "2 * (latency", ["not simple arithmetic"]),
+    ("# input = \"size\"", "input = \"iterations\" #", ["'input'", "'baud'"]),
+    ("[keys.seed]", "[keys.sead]", ["'seed'"]),
+    ("title =", "titel =", ["unknown entry in collect 1 'titel'", "did you mean 'title'"]),
+    ("x = \"latency\"", "z = \"latency\"", ["collect 1 plot", "'z'"]),
+    ("console_baud = 6000000", "console_baud = 6000000\nreport = \"mine\"", ["either [[collect]]"]),
+    ("[quick]", "[quick", ["line"]),
+])
+def test_a_wrong_entry_gets_one_line(tmp_path, before, after, said):
+    with pytest.raises(SettingError) as caught:
+        load(tmp_path, (before, after))
+    text = str(caught.value)
+    assert "\n" not in text and text.startswith(f"{tmp_path}/mine.toml: ")
+    for part in said:
+        assert part in text
+
+
+def test_a_report_module_beside_the_file_is_found_and_a_missing_one_named(tmp_path):
+    collect = TEMPLATE[TEMPLATE.index("# A table of the report"):]
+    change = [(collect, ""), ("console_baud =", "report = \"my_report\"\nconsole_baud =")]
+    with pytest.raises(SettingError, match=r"report: there is no .*my_report\.py"):
+        load(tmp_path, *change)
+    (tmp_path / "my_report.py").write_text("")
+    assert load(tmp_path, *change).report == str(tmp_path / "my_report.py")
+
+
+def test_every_file_of_ours_has_a_quick_table_and_loads():
+    for name in definition.names():
+        assert tomllib.loads((definition.FOLDER / f"{name}.toml").read_text())["quick"]
+        assert definition.load(name).name == name
