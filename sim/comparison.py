@@ -12,9 +12,9 @@ UNEXPLAINED = "no reason given"
 class Comparison:
     """Figures of one table of a paper. `rows`: list of (label, paper, ours, reason).
 
-    Figures are in `unit`, None where there is none; a reason is one sentence, "" where the figures agree within
-    `tolerance`. A difference that is greater and has none is shown as unexplained. `source` says where the paper
-    prints them: "sync, Table 6".
+    Figures are in `unit`, None where there is none. A reason is one sentence without its stop; it is left out where the
+    figures agree within `tolerance`, and a greater difference without one is shown as unexplained. `source` is the
+    paper's name.
     """
 
     title: str
@@ -31,15 +31,17 @@ class Comparison:
                 for label, paper, ours, reason in self.rows]
 
     def reason(self, paper, ours, reason):
-        """The reason to show: the one given, or that one is wanted."""
-        return reason or (UNEXPLAINED if self.differs(paper, ours) else "")
+        """The reason to show: none where the figures agree, else the one given, or that one is wanted."""
+        if self.differs(paper, ours):
+            return reason or UNEXPLAINED
+        return reason if paper is None or ours is None else ""
 
     def differs(self, paper, ours):
         """Whether the figures are further apart than the tolerance."""
         return paper is not None and ours is not None and abs(ours - paper) > self.tolerance * abs(paper)
 
     def heading(self):
-        return self.title + (f" ({self.source})" if self.source else "")
+        return self.title + (f" (paper {self.source})" if self.source else "")
 
     def table(self):
         """The same as a table for the terminal and for Markdown: reasons stand below it, each once."""
@@ -47,7 +49,7 @@ class Comparison:
         for label, _, _, _, reason in self.entries():
             if reason:
                 reasons.setdefault(reason, []).append(label)
-        notes = [f"{', '.join(labels)}: {reason}" for reason, labels in reasons.items()]
+        notes = [f"{', '.join(labels)}: {reason}." for reason, labels in reasons.items()]
         return Table(self.heading(), ["", f"paper, {self.unit}", f"ours, {self.unit}", "difference"],
                      [list(entry[:4]) for entry in self.entries()], [*self.notes, *notes], self.main)
 

@@ -7,6 +7,7 @@
     <out>/tables/*.parquet      the same as tables for SQL (sim/tables.py)
     <out>/summary.json          the figures of the report
     <out>/report.md             the report
+    <out>/report.html           the same as a page, with plots to click on
 
 Everything in a record but its `host` entry is the same whenever the same run is repeated.
 """

@@ -131,7 +131,8 @@ def load(directory):
 
 
 def write(directory):
-    """Writes summary.json, report.md and the plots into a results directory, and gives summary and tables."""
+    """Writes summary.json, report.md, report.html and the plots into a results directory; gives summary and tables."""
+    from sim.page import experiment, render
     directory = Path(directory)
     made = load(directory)
     tables = made.all_tables()
@@ -139,6 +140,7 @@ def write(directory):
     record.write_text(directory / "report.md", markdown(made.summary, tables, made.plots))
     for plot in made.plots:
         plot.write(directory)
+    record.write_text(directory / "report.html", render.render(experiment.page(made)))
     return made.summary, tables
 
 

@@ -1,11 +1,12 @@
-"""The report of `pic-latency`: paper `sync`'s tables 3 to 6 beside what the records of our machine say."""
+"""The report of `pic-latency`: what a pair costs over the PIC's latency, and what that costs a serial load."""
 
 from sim.experiments import paper_sync as paper
+from sim.experiments.pic_latency_paper import comparisons as comparisons
+from sim.experiments.pic_latency_paper import nearest_latency
+from sim.plot import Plot
 from sim.report import Table, fit_line, number
 
-LOAD = "Serial 115.2"
 BEHIND_CHARACTERS = 16      # a receiver that ends so much later than the line has not kept up: its FIFO's depth
-LABELS = {"off-chip": "off-chip (spl-pessim)", "on-chip": "on-chip (cli-pessim)", "flag": "set flag (spl-optim)"}
 
 
 def summarise(experiment, records):
@@ -94,36 +95,15 @@ def lookup(value, path):
 
 def tables(summary):
     """The report's tables, in order."""
-    made = [pair_table(summary), latency_table(summary)]
+    made = [latency_table(summary)]
     for harts in sorted({row["harts"] for row in summary["serial"]}):
         made.append(overhead_table(summary, harts, "predicted_percent",
                                    "by the model of Table 2 from the pairs above", True))
         made.append(overhead_table(summary, harts, "measured_percent",
                                    "measured from outside", False))
     if summary["serial"]:
-        made += [paper_table(summary), detail_table(summary)]
+        made += [scheme_table(summary), detail_table(summary)]
     return [table for table in made if table]
-
-
-def pair_table(summary):
-    """Table 5, at the latency where our off-chip pair costs what the paper's did."""
-    match, clock_hz = summary["match"], summary["clock_hz"]
-    if not match:
-        return None
-    rows = []
-    for primitive, label in LABELS.items():
-        scheme = next(s for s, p in paper.PRIMITIVE.items() if p == primitive)
-        cycles = match["pair_cycles"][scheme]
-        rows.append([label, f"{cycles:.2f}", number(1e6 * cycles / clock_hz),
-                     paper.PAIR_CYCLES[primitive], paper.PAIR_US[primitive]])
-    line = summary["off_chip_line"]
-    notes = [f"PIC access latency {match['latency']} cycles: there our off-chip pair costs what the paper's did."]
-    if line:
-        notes.append(f"Our off-chip pair costs {number(line['at_0'])} + {number(line['per_cycle'], 4)} x latency "
-                     f"cycles (no point further off than {number(line['greatest_distance'])}).")
-    notes.append(f"Clocks: ours {clock_hz / 1e6:g} MHz, the paper's {paper.CLOCK_HZ / 1e6:g} MHz.")
-    return Table("Table 5: cost of one pair of each primitive",
-                 ["primitive", "ours, cycles", "ours, us", "paper, cycles", "paper, us"], rows, notes)
 
 
 def latency_table(summary):
@@ -155,33 +135,17 @@ def overhead_table(summary, harts, figure, how, main):
     return table
 
 
-def paper_table(summary):
-    """Tables 3, 4 and 6 for the serial load, at the latency whose off-chip pair takes the paper's time."""
-    clock_hz = summary["clock_hz"]
-    latencies = {row["latency"] for row in summary["serial"] if str(row["latency"]) in summary["pair_cycles"]}
-    if not latencies:
+def scheme_table(summary):
+    """All schemes under the serial load, at the latency whose off-chip pair takes the paper's time."""
+    latency = nearest_latency(summary)
+    if latency is None:
         return None
-
-    def pair_us(latency):
-        return 1e6 * summary["pair_cycles"][str(latency)]["spl-pessim"] / clock_hz
-
-    latency = min(sorted(latencies), key=lambda value: abs(pair_us(value) - paper.PAIR_US["off-chip"]))
     harts = min(row["harts"] for row in summary["serial"])
-    rows = []
-    for row in summary["serial"]:
-        if row["latency"] == latency and row["harts"] == harts:
-            optimistic = row["sync"] in paper.FALL_BACK
-            entered = (paper.OPTIMISTIC_ENTERED if optimistic else paper.PESSIMISTIC_ENTERED)[LOAD]
-            interrupted = paper.OPTIMISTIC_INTERRUPTED[LOAD] if optimistic else None
-            rows.append([row["sync"], number(row["sections_per_s"], 5), number(entered, 5),
-                         number(row["interrupted_per_s"]), number(interrupted), number(row["section_us"]),
-                         number(paper.SECTION_US[LOAD], 1) if not optimistic else "-",
-                         number(row["predicted_percent"]), number(row["measured_percent"]),
-                         paper.OVERHEAD.get(row["sync"], {}).get(LOAD, "-")])
-    return Table(f"{LOAD} beside the paper: {harts} hart{'s' * (harts > 1)}, PIC latency {latency} "
-                 f"(our off-chip pair takes {pair_us(latency):.2f} us, the paper's {paper.PAIR_US['off-chip']} us)",
-                 ["scheme", "sections/s", "paper", "interrupted/s", "paper", "section, us", "paper",
-                  "predicted %", "measured %", "paper %"], rows)
+    rows = [[row["sync"], number(row["sections_per_s"], 5), number(row["interrupted_per_s"]), number(row["section_us"]),
+             number(row["predicted_percent"]), number(row["measured_percent"])]
+            for row in summary["serial"] if (row["latency"], row["harts"]) == (latency, harts)]
+    return Table(f"Serial 115.2 by scheme: {harts} hart{'s' * (harts > 1)}, PIC latency {latency}",
+                 ["scheme", "sections/s", "interrupted/s", "section, us", "predicted %", "measured %"], rows)
 
 
 def detail_table(summary):
@@ -192,3 +156,23 @@ def detail_table(summary):
     return Table("All runs under the serial load",
                  ["harts", "scheme", "latency", "sections/s", "interrupted/s", "section, us", "longest, us",
                   "predicted %", "measured %", "interrupts", "bytes", "overruns"], rows, main=False)
+
+
+def plots(summary):
+    """Pairs and overheads over the PIC's latency, a line a scheme."""
+    drawn = []
+    if len(summary["pair_cycles"]) > 1:
+        drawn.append(Plot("pairs", "Cost of a pair over the PIC's access latency", "PIC access latency, cycles",
+                          "cycles per pair",
+                          {scheme: [(int(latency), pair[scheme]) for latency, pair in summary["pair_cycles"].items()]
+                           for scheme in paper.SCHEMES}, log_x=True, log_y=True))
+    for harts in sorted({row["harts"] for row in summary["serial"]}):
+        rows = sorted((row for row in summary["serial"] if row["harts"] == harts), key=lambda row: row["latency"])
+        if len({row["latency"] for row in rows}) > 1:
+            lines = {}
+            for row in sorted(rows, key=lambda row: paper.SCHEMES.index(row["sync"])):
+                lines.setdefault(row["sync"], []).append((row["latency"], row["measured_percent"]))
+            drawn.append(Plot(f"overhead-{harts}", f"Overhead on {harts} hart{'s' * (harts > 1)}, measured from "
+                              "outside", "PIC access latency, cycles", "% of one hart's time", lines, log_x=True,
+                              log_y=True))
+    return drawn

@@ -13,9 +13,10 @@ def test_difference(paper, ours, text):
 
 
 def test_a_great_difference_wants_a_reason():
-    made = Comparison("Table 5", "cycles", [("off-chip", 304, 305, ""), ("on-chip", 21, 6, "no pipeline to drain"),
-                                            ("flag", 6, 11, ""), ("none", None, 6, "")], "sync, Table 5")
-    assert [entry[4] for entry in made.entries()] == ["", "no pipeline to drain", UNEXPLAINED, ""]
+    made = Comparison("Table 5", "cycles", [("off-chip", 304, 305, "chance"),
+                                            ("on-chip", 21, 6, "no pipeline to drain"), ("flag", 6, 11, ""),
+                                            ("none", None, 6, "not in it")], "sync")
+    assert [entry[4] for entry in made.entries()] == ["", "no pipeline to drain", UNEXPLAINED, "not in it"]
 
 
 def test_as_a_table_each_reason_stands_once():
@@ -24,4 +25,4 @@ def test_as_a_table_each_reason_stands_once():
     table = made.table()
     assert table.columns == ["", "paper, %", "ours, %", "difference"]
     assert table.rows[0] == ["a", "10.0", "20.0", "+100.0 %"]
-    assert table.notes == ["on 1 hart", "a, b: slower"]
+    assert table.notes == ["on 1 hart", "a, b: slower."]
