@@ -123,7 +123,7 @@ def run(
         print(json.dumps(summary, indent=1, sort_keys=True))
     else:
         show_tables(tables)
-        print(f"record: {shown(directory)} (report.md, summary.json, records.jsonl, runs/)")
+        print(f"record: {shown(directory)} (report.html, report.md, summary.json, records.jsonl, runs/)")
     if interrupted:
         raise Failed(f"interrupted: {summary['finished']} of {summary['asked']} runs are finished, "
                      f"their records are in {shown(directory)}", 130)
