@@ -33,7 +33,7 @@ def explore(
     sync: Annotated[str, typer.Option(help="the kernel's synchronisation scheme")] = DEFAULT_SYNC,
     settings: Settings = None,
     options: Options = None,
-    max_cycles: Annotated[int, typer.Option(min=1, help="a run that takes longer has failed")] = 30_000_000,
+    max_cycles: Annotated[int, typer.Option(min=1, help="a run that takes longer has failed")] = 100_000_000,
     jobs: Annotated[int | None, typer.Option(min=1, help="simulators at a time; without it one per core")] = None,
     out: Annotated[Path | None, typer.Option(help="new directory for what is left of a failure")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print explore.json on stdout, nothing else")] = False,
