@@ -150,8 +150,14 @@ def report_command(
             raise Failed(f"{document}: {getattr(error, 'strerror', None) or error}") from error
 
 
+# What a checkpoint has booted with; a run that goes on from one cannot change it.
+BOOTED = {"harts": "--harts", "sync": "--sync", "settings": "--set", "options": "--option", "image": "--image",
+          "baud": "--baud", "gdb": "--gdb", "seed": "--seed"}
+
+
 @app.command()
 def sim(
+    context: typer.Context,
     harts: Harts = 1,
     sync: Annotated[str, typer.Option(help="the kernel's synchronisation scheme")] = DEFAULT_SYNC,
     settings: Settings = None,
@@ -167,11 +173,28 @@ def sim(
     wave: Annotated[Path | None, typer.Option(help="write FST waves to this file")] = None,
     wave_begin: Annotated[int, typer.Option(min=0, help="first cycle of the waves")] = 0,
     wave_end: Annotated[int | None, typer.Option(min=1, help="first cycle after the waves")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="write the state of the run to this file")] = None,
+    checkpoint_at: Annotated[str | None, typer.Option(
+        metavar="WHEN", help="when: cycle:N, pc:SYMBOL[+OFFSET] or event:ID[:ARGUMENT]")] = None,
+    checkpoint_stop: Annotated[bool, typer.Option("--checkpoint-stop", help="and end there")] = False,
+    restore: Annotated[Path | None, typer.Option(help="go on from a checkpoint; nothing is booted")] = None,
+    pokes: Annotated[list[str] | None, typer.Option(
+        "--poke", metavar="NAME=VALUE[@CYCLE]", help="write a register of the machine: pic.read=75")] = None,
 ):
     """Run one simulation with its console on the terminal. --set gives the kernel's boot arguments.
 
     Example:  ./interlock sim --harts 2 --sync spl-optim --set run=hello
     """
+    if restore:
+        from sim.checkpoint import CheckpointError, harts_of
+        given = [option for name, option in BOOTED.items() if context.get_parameter_source(name).name != "DEFAULT"]
+        if given:
+            raise Failed(f"{given[0]} and --restore: the checkpoint has booted already, give only what comes after "
+                         "(--poke writes registers)", 2)
+        try:
+            harts = harts_of(restore)
+        except CheckpointError as error:
+            raise Failed(str(error), 2) from error
     config = soc_config(harts)
     checked_scheme(sync)
     chosen = kernel_options(options)
@@ -188,16 +211,22 @@ def sim(
         from sim.build import build_simulator
         from sim.kernel import build_kernel
         simulator = build_simulator(config, waves=wave is not None)
-        booted = image or build_kernel(config, sync, options=chosen)
-    command = [str(simulator), "--image", str(booted), "--bootargs", bootargs, "--console", "tty",
-               "--seed", str(seed), "--uart1-baud", str(line_baud), *(["--uart1", "pty"] if gdb else [])]
+        booted = image or (None if restore else build_kernel(config, sync, options=chosen))
+    command = [str(simulator), "--console", "tty", *(["--uart1", "pty"] if gdb else [])]
+    if restore:
+        command += ["--restore", str(restore)]
+    else:
+        command += ["--image", str(booted), "--bootargs", bootargs, "--seed", str(seed), "--uart1-baud", str(line_baud)]
+    command += [word for poke in pokes or [] for word in ("--poke", poke)]
+    command += ["--checkpoint-stop"] if checkpoint_stop else []
     if gdb:
         print(f"debug with: gdb-multiarch {shlex.quote(str(shown(booted)))} -ex 'target remote DEVICE', "
               "DEVICE as the simulator names it", file=sys.stderr)
     console_baud = next((word.partition("=")[2] for word in words if word.startswith("console.baud=")), None)
     for option, value in (("--uart1-in", send), ("--out", out), ("--max-cycles", max_cycles), ("--wave", wave),
                           ("--hang-cycles", hang_cycles), ("--uart0-baud", console_baud),
-                          ("--wave-begin", wave_begin if wave else None), ("--wave-end", wave_end if wave else None)):
+                          ("--wave-begin", wave_begin if wave else None), ("--wave-end", wave_end if wave else None),
+                          ("--checkpoint", checkpoint), ("--checkpoint-at", checkpoint_at)):
         if value is not None:
             command += [option, str(value)]
     sys.stdout.flush()

@@ -1,5 +1,7 @@
 #include "files.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -34,6 +36,13 @@ void make_directory(const std::string &path)
     if (error || !std::filesystem::is_directory(path, error))
         throw Failure(format("cannot make the directory %s: %s", path.c_str(),
                              error ? error.message().c_str() : "a file is in the way"));
+}
+
+void check_directory_of(const std::string &path, const char *what)
+{
+    std::string directory = std::filesystem::path(path).parent_path().string();
+    if (access(directory.empty() ? "." : directory.c_str(), W_OK))
+        throw Failure(format("cannot write the %s %s: %s", what, path.c_str(), std::strerror(errno)));
 }
 
 OutFile::~OutFile()

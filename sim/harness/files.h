@@ -8,6 +8,8 @@
 std::vector<uint8_t> read_file(const std::string &path, const char *what); // `what` names the file in the error
 
 void make_directory(const std::string &path); // with its parents
+// Throws Failure if `path`, a file that is still to be written, has no directory in which files can be made.
+void check_directory_of(const std::string &path, const char *what);
 
 class OutFile {
   public:

@@ -23,12 +23,9 @@ int main(int argc, char **argv)
         std::signal(SIGTERM, interrupt);
         std::signal(SIGPIPE, SIG_IGN);
         if (arguments.restore.empty())
-            return Simulation(arguments, read_inputs(arguments)).run();
+            return Simulation(arguments, read_inputs(arguments), nullptr).run();
         Checkpoint checkpoint = read_checkpoint(arguments.restore);
-        Inputs inputs = merge_inputs(checkpoint, arguments);
-        Simulation simulation(arguments, std::move(inputs));
-        simulation.restore(checkpoint);
-        return simulation.run();
+        return Simulation(arguments, merge_inputs(checkpoint, arguments), &checkpoint).run();
     } catch (const Failure &failure) {
         std::fprintf(stderr, "error: %s\n", failure.what());
         return 2;

@@ -34,7 +34,7 @@ std::vector<const uint32_t *> register_files(const HartPins &pins)
 
 } // namespace
 
-Simulation::Simulation(const Arguments &a, Inputs given)
+Simulation::Simulation(const Arguments &a, Inputs given, const Checkpoint *checkpoint)
     : arguments(a), pins(hart_pins(model.pins())), inputs(std::move(given)),
       image((std::memset(model.ram(), 0, model.ram_bytes()),
              load_image(inputs.image_name, inputs.image, a.bootargs, model.ram(), model.ram_bytes()))),
@@ -51,7 +51,12 @@ Simulation::Simulation(const Arguments &a, Inputs given)
         watch.at(image.address_of("--checkpoint-at", a.checkpoint_at.place), [this] { at_moment(cycle); });
     if (!a.wave.empty())
         model.waves_to(a.wave);
+    if (checkpoint)
+        restore(*checkpoint);
+    schedule();
     open_outputs();
+    if (checkpoint)
+        write_again();
     if (!terminal.pty_name.empty())
         std::fprintf(stderr, "console on %s\n", terminal.pty_name.c_str());
     if (a.uart1_pty)
@@ -88,6 +93,8 @@ void Simulation::schedule()
             throw Failure(format("%s: cycle %llu is past, the checkpoint is of cycle %llu", option,
                                  (unsigned long long)at, (unsigned long long)cycle));
     };
+    if (!arguments.checkpoint.empty())
+        check_directory_of(arguments.checkpoint, "checkpoint");
     if (arguments.checkpoint_at.kind == Moment::Kind::CYCLE)
         check("--checkpoint-at", arguments.checkpoint_at.cycle);
     check("--max-cycles", arguments.max_cycles);
@@ -104,7 +111,6 @@ int Simulation::run()
     started = shown = Clock::now();
     progress_on_terminal = isatty(STDERR_FILENO);
     try {
-        schedule();
         loop();
     } catch (const Failure &failure) {
         stop(End::FAILURE, failure.what());

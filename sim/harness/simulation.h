@@ -18,10 +18,9 @@
 
 class Simulation {
   public:
-    Simulation(const Arguments &arguments, Inputs inputs); // throws Failure on bad input
+    // Goes on where the checkpoint was taken, if there is one. Throws Failure on bad input.
+    Simulation(const Arguments &arguments, Inputs inputs, const Checkpoint *checkpoint);
 
-    // Goes on where the checkpoint was taken; before `run`. Throws Failure if the options do not go with it.
-    void restore(const Checkpoint &checkpoint);
     int run(); // the exit status; throws nothing: a Failure is reported, and what there is is kept
 
   private:
@@ -35,8 +34,8 @@ class Simulation {
         template <class Archive> void serialize(Archive &archive) { archive(kind, address, length, cycle, content); }
     };
 
-    void open_outputs();
     void schedule();
+    void open_outputs();
     void at_moment(uint64_t now);
     void loop();
     void step();
@@ -50,6 +49,8 @@ class Simulation {
     void data_byte(uint8_t byte);
     void apply_pokes();
     void save_checkpoint();
+    void restore(const Checkpoint &checkpoint);
+    void write_again();
     template <class Archive> void state(Archive &archive);
     void poll_data_line();
     void poll_host();
@@ -98,6 +99,7 @@ class Simulation {
     std::vector<Poke> pokes; // by cycle
     size_t poked = 0;        // of them
     bool moment_reached = false, checkpoint_written = false;
+    std::string trace_before, uart1_before; // what the outputs held at the checkpoint that was restored
 
     Clock::time_point started, shown;
     uint64_t shown_cycle = 0;

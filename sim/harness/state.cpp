@@ -58,15 +58,19 @@ void Simulation::restore(const Checkpoint &checkpoint)
     cereal::BinaryInputArchive archive(stream);
     state(archive);
     hang.load(archive, cycle);
-    std::string trace, uart1;
-    archive(trace, uart1);
+    archive(trace_before, uart1_before);
     if (inputs.other_feed && feed_due)
         throw Failure(format("--uart1-in, --uart1-start: at cycle %llu, of the checkpoint %s, the data line has begun "
                              "already: leave them out, or boot anew",
                              (unsigned long long)cycle, arguments.restore.c_str()));
+}
+
+// The outputs of the run, from its first cycle on.
+void Simulation::write_again()
+{
     console_file.write(console_text);
-    trace_file.write(trace);
-    uart1_file.write(uart1);
+    trace_file.write(trace_before);
+    uart1_file.write(uart1_before);
     for (Blob &blob : blobs) {
         write_blob(blob.kind, blob.content.data(), blob.content.size());
         if (arguments.checkpoint.empty())

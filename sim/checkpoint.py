@@ -1,0 +1,30 @@
+"""Checkpoints of runs (sim/harness/README.md), as far as others than the simulator look into them."""
+
+from pathlib import Path
+
+MAGIC = b"interlock-checkpoint 1 "
+HEADER_BYTES = 4096     # at most
+
+
+class CheckpointError(ValueError):
+    """A file is no checkpoint; the text is one line."""
+
+
+def header(path):
+    """What a checkpoint says of itself: its simulator's `fingerprint`, `harts`, `cycle` (the next one to simulate), and
+    the SHA-256 of its `image`. CheckpointError if the file is none, OSError if it cannot be read."""
+    with open(path, "rb") as file:
+        line = file.readline(HEADER_BYTES)
+    if not line.startswith(MAGIC) or not line.endswith(b"\n"):
+        raise CheckpointError(f"{path} is not a checkpoint of this version of the simulator")
+    words = dict(word.split("=", 1) for word in line[len(MAGIC):].decode().split())
+    return {"fingerprint": words["fingerprint"], "harts": int(words["harts"]), "cycle": int(words["cycle"]),
+            "image": words["image"]}
+
+
+def harts_of(path):
+    """The number of harts of a checkpoint's machine. CheckpointError, one line, if there is none."""
+    try:
+        return header(Path(path))["harts"]
+    except OSError as error:
+        raise CheckpointError(f"{path}: {error.strerror}") from error

@@ -1,0 +1,141 @@
+"""Checkpoints of the machine: one run is cut in the middle of bytes, sections, interrupts and lock waits, each piece a
+process of its own that goes on from the last one's checkpoint, and leaves what the uncut run leaves."""
+
+import csv
+import json
+import subprocess
+
+import pytest
+
+from sim.build import build_simulator
+from sim.kernel import build_kernel
+from soc.config import SoCConfig
+
+CONSOLE_BAUD = 6_000_000
+BAUD = 921_600
+BYTES = bytes(range(32))
+LIMITS = ["--max-cycles", "30000000", "--hang-cycles", "3000000", "--quiet"]
+
+
+class Machine:
+    """A kernel image on a machine, and what its uninterrupted run left."""
+
+    def __init__(self, folder, harts, run, options=None):
+        config = SoCConfig(harts=harts)
+        self.folder = folder
+        self.simulator = build_simulator(config)
+        feed = folder / "feed"
+        feed.write_bytes(BYTES)
+        bootargs = f"run={run} console.baud={CONSOLE_BAUD} pic.read=30 pic.write=30 pic.jitter=20 ram.jitter=3"
+        self.boot = ["--image", build_kernel(config, "spl-optim", options=options), "--bootargs", bootargs, "--seed", 5,
+                     "--uart0-baud", CONSOLE_BAUD, "--uart1-baud", BAUD, "--uart1-in", feed]
+        self.log = folder / "probes.csv"
+        self.plain = self.run("plain", *self.boot, "--probe-log", self.log)
+
+    def run(self, name, *options):
+        """The directory that a run has left."""
+        out = self.folder / name
+        command = [self.simulator, "--out", out, "--console", "file", *options, *LIMITS]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        assert (done.returncode, done.stderr) == (0, "")
+        return out
+
+    def events(self):
+        """The uninterrupted run's probe log: cycle, hart, event."""
+        with open(self.log, newline="") as file:
+            for row in csv.DictReader(file):
+                yield int(row["cycle"]), row["hart"], row["event"]
+
+    def inside(self, begin, end, last=False):
+        """A cycle in which a hart is between two events and nothing else happens to it: the first or the last one in
+        the measured window."""
+        latest, found = {}, []
+        window = record(self.plain)["window"]
+        for cycle, hart, event in self.events():
+            since, before = latest.get(hart, (0, None))
+            if before == begin and event == end and window["begin"] <= since < cycle - 1 and cycle <= window["end"]:
+                found.append((since + cycle) // 2)
+            latest[hart] = cycle, event
+        assert found, f"the run goes nowhere from {begin} straight to {end}"
+        return found[-1 if last else 0]
+
+    def cut(self, *cycles):
+        """The run in pieces, cut before each of `cycles`: what the last piece left."""
+        given = self.boot
+        for i, cycle in enumerate(sorted(cycles)):
+            checkpoint = self.folder / f"{i}.checkpoint"
+            self.run(f"piece-{i}", *given, "--checkpoint", checkpoint, "--checkpoint-at", f"cycle:{cycle}",
+                     "--checkpoint-stop")
+            given = ["--restore", checkpoint]
+        return self.run("pieces", *given)
+
+    def same(self, out):
+        """A run left the same record, but for `host`, and the same files as the uninterrupted one."""
+        assert record(out) == record(self.plain)
+        names = sorted(path.name for path in self.plain.iterdir())
+        assert sorted(path.name for path in out.iterdir()) == names
+        for name in names:
+            if name != "run.json":
+                assert (out / name).read_bytes() == (self.plain / name).read_bytes(), name
+
+
+def record(out):
+    made = json.loads((out / "run.json").read_text())
+    del made["host"]
+    return made
+
+
+@pytest.mark.parametrize("harts", [1, 2, 4])
+def test_cut_while_bytes_arrive(tmp_path, harts):
+    machine = Machine(tmp_path, harts, f"serial bytes={len(BYTES)} baud={BAUD}")
+    made = record(machine.plain)
+    assert made["results"]["serial"][0]["bytes"] == len(BYTES)
+    second_byte = made["serial"]["uart1"]["feed_began"] + 145 * 60_000_000 // BAUD // 10     # its fifth bit
+    machine.same(machine.cut(second_byte, machine.inside("trap", "intr_handler"),
+                             machine.inside("crit_enter", "crit_entered"),
+                             machine.inside("crit_entered", "crit_leave", last=True)))
+
+
+@pytest.mark.parametrize("harts", [2, 4])
+def test_cut_while_locks_are_waited_for(tmp_path, harts):
+    machine = Machine(tmp_path, harts, "test-lockstat rounds=10", {"lock_stats": "1"})
+    assert any(lock["misses"] for lock in record(machine.plain)["locks"]["classes"] if lock["kind"] == "simple")
+    waits = machine.inside("lock_miss", "lock_acquired"), machine.inside("lock_miss", "lock_acquired", last=True)
+    machine.same(machine.cut(*waits, machine.inside("lock_miss", "lock_block"), machine.inside("trap", "intr_handler")))
+
+
+def test_a_poke_is_the_same_restored_or_not(tmp_path):
+    machine = Machine(tmp_path, 1, f"serial bytes={len(BYTES)} baud={BAUD}")
+    checkpoint = tmp_path / "checkpoint"
+    machine.run("boot", *machine.boot, "--checkpoint", checkpoint, "--checkpoint-at", "event:1023", "--checkpoint-stop")
+    cycle = record(tmp_path / "boot")["cycles"]
+    pokes = ("pic.read=200", "pic.write=100", "pic.jitter=9", "pic.seed=77", "ram.latency=12", "ram.seed=78")
+    restored = machine.run("restored", "--restore", checkpoint, *(w for poke in pokes for w in ("--poke", poke)))
+    machine.plain = machine.run("poked", *machine.boot, *(w for p in pokes for w in ("--poke", f"{p}@{cycle}")))
+    machine.same(restored)
+    assert [poke["value"] for poke in record(restored)["arguments"]["pokes"]] == [200, 100, 9, 77, 12, 78]
+    again = record(machine.run("unpoked", "--restore", checkpoint))
+    slower = record(restored)["harts"][0]["statistics"]["enter_cycles"]["total"]
+    assert again["harts"][0]["statistics"]["enter_cycles"]["total"] != slower
+
+
+def test_pokes_do_what_the_boot_arguments_do(tmp_path):
+    """A pair of the off-chip scheme, timed after a poke, costs what it costs when the kernel has set the latency."""
+    config = SoCConfig(harts=1)
+    simulator, image = build_simulator(config), build_kernel(config, "spl-pessim")
+
+    def cost(name, *options):
+        out = tmp_path / name
+        subprocess.run(list(map(str, [simulator, "--out", out, *options, *LIMITS])), check=True)
+        return {line["primitive"]: line["cycles_per_pair"] for line in record(out)["results"].get("table5", [])}
+
+    def bootargs(latency):
+        arguments = f"run=table5 iterations=50 console.baud={CONSOLE_BAUD} pic.read={latency} pic.write={latency}"
+        return ["--image", image, "--bootargs", arguments, "--uart0-baud", CONSOLE_BAUD]
+
+    checkpoint = tmp_path / "checkpoint"
+    cost("boot", *bootargs(0), "--checkpoint", checkpoint, "--checkpoint-at", "event:1", "--checkpoint-stop")
+    for latency in (0, 75):
+        poked = cost(f"poked{latency}", "--restore", checkpoint, "--poke", f"pic.read={latency}", "--poke",
+                     f"pic.write={latency}")
+        assert poked and poked == cost(f"booted{latency}", *bootargs(latency))
