@@ -4,14 +4,16 @@ Two steps, cached one by one: the Verilog becomes a library (sim/verilate.py), a
 and linked with it, seconds. A change in the harness does the second only."""
 
 import argparse
+import json
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hw.common.cache import REPO, cached, digest
+from sim.idle import idle_table
 from sim.toolchain import BuildError, compile_objects, link, tool_versions
 from sim.tools import ToolError
 from sim.verilate import TOP, Library, verilate
@@ -42,13 +44,15 @@ def build_simulator(config: SoCConfig, waves: bool = False) -> Path:
     """
     versions = tool_versions()
     soc = generate_soc(config)
-    return build_model([*soc.verilog, soc.vlt], config.clock_hz, waves, versions)
+    return build_model([*soc.verilog, soc.vlt], config.clock_hz, waves, versions, soc.idle)
 
 
-def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, versions: dict | None = None) -> Path:
+def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, versions: dict | None = None,
+                idle: Path | None = None) -> Path:
     """The harness around any Verilog whose top module `interlock` has the simulator's ports (soc/sim.py).
 
-    `sources` are Verilog and Verilator settings (.vlt); `clock_hz` is what serial bit times are made from.
+    `sources` are Verilog and Verilator settings (.vlt); `clock_hz` is what serial bit times are made from; `idle` says
+    what goes on in idle cycles (soc/idle.py): without it none are skipped but of a model that stands still altogether.
     """
     versions = versions or tool_versions()
     library = verilate(sources, versions, waves)
@@ -60,12 +64,15 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
         "clock": str(clock_hz),
         "waves": str(waves),
     }
-    ports = _ports(_harts(sources), clock_hz, _pokes(sources))
+    header = library.dir / "include" / f"V{TOP}___024root.h"
+    declared = json.loads(idle.read_text()) if idle else []
+    made = {"ports.h": _ports(_harts(sources), clock_hz, _pokes(sources)),
+            "harness/idle_table.cpp": idle_table(header, [s for s in sources if s.suffix == ".v"], declared, TOP)}
 
     def build(out: Path):
-        _compile(out, library, ports, digest(inputs)[:16], waves)
+        _compile(out, library, made, digest(inputs)[:16], waves)
 
-    return cached("simulator-waves" if waves else "simulator", inputs | {"ports": ports}, build) / BINARY
+    return cached("simulator-waves" if waves else "simulator", inputs | made, build) / BINARY
 
 
 def _harness(pattern: str) -> list[Path]:
@@ -111,13 +118,14 @@ def _ports(harts: int, clock_hz: int, pokes: Sequence[str]) -> str:
             f"    return {{\n{pokable}    }};\n}}\n")
 
 
-def _compile(out: Path, library: Library, ports: str, fingerprint: str, waves: bool):
+def _compile(out: Path, library: Library, made: Mapping[str, str], fingerprint: str, waves: bool):
     work = out / "work"
     shutil.copytree(HARNESS, work / "harness", ignore=shutil.ignore_patterns("*.md"))
-    (work / "ports.h").write_text(ports)
     # In a file of its own: it changes with every other one, and must not have them all compiled again.
-    (work / "harness" / "fingerprint.cpp").write_text(
-        f'#include "ports.h"\n\nconst char *const HARNESS_FINGERPRINT = "{fingerprint}";\n')
+    made = {**made, "harness/fingerprint.cpp":
+            f'#include "ports.h"\n\nconst char *const HARNESS_FINGERPRINT = "{fingerprint}";\n'}
+    for name, text in made.items():
+        (work / name).write_text(text)
     flags = [*COMPILER_FLAGS, *library.compile_flags, *(["-DWAVES"] if waves else [])]
     objects = compile_objects(work, {path: flags for path in sorted((work / "harness").glob("*.cpp"))})
     link(work, out / BINARY, [*objects, library.archive], [*library.link_flags, *LINK_FLAGS])

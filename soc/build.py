@@ -37,6 +37,11 @@ class SoCArtifacts:
         return self.dir / "interlock.vlt"
 
     @property
+    def idle(self) -> Path:
+        """What goes on in idle cycles (soc/idle.py), JSON: from which the simulator knows how to skip them."""
+        return self.dir / "idle.json"
+
+    @property
     def rom(self) -> Path:
         """The boot ROM, ELF with symbols."""
         return self.dir / "rom.elf"

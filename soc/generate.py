@@ -2,6 +2,7 @@
 its own, because LiteX keeps state in its modules and logs to the terminal."""
 
 import argparse
+import json
 import re
 import shutil
 from pathlib import Path
@@ -17,6 +18,7 @@ from hw.trace.registers import PORT as TRACE
 from hw.trace.registers import buffer_map
 from soc.build import add_options, config_of
 from soc.config import SoCConfig
+from soc.idle import idle_of
 from soc.reference import reference
 from soc.sim import TOP, SimSoC, ports
 
@@ -45,8 +47,9 @@ def write_headers(soc: SimSoC, config: SoCConfig, include: Path):
         (generated / name).write_text(undated(text))
 
 
-def verilog(soc: SimSoC) -> str:
-    """The SoC in Verilog, with the contents of its memories inside: a simulator may run in any folder."""
+def verilog(soc: SimSoC) -> tuple[str, list[dict]]:
+    """The SoC in Verilog, with the contents of its memories inside: a simulator may run in any folder. And what its
+    cores say of their idle cycles, by the names in the Verilog."""
     output = soc.platform.get_verilog(soc.get_fragment(), name=TOP)
     text = undated(output.main_source)
     for filename, content in output.data_files.items():
@@ -56,7 +59,7 @@ def verilog(soc: SimSoC) -> str:
             raise RuntimeError(f"{filename} is loaded {len(found)} times in the Verilog that LiteX made, not once")
         words = "".join(f"\t{found[0]}[{i}] = 'h{word};\n" for i, word in enumerate(content.split()))
         text = load.sub(lambda _, words=words: words, text)
-    return text
+    return text, idle_of(soc, output.ns.get_name)
 
 
 def check_ports(text: str, config: SoCConfig):
@@ -95,12 +98,13 @@ def generate(config: SoCConfig, folder: Path):
     shutil.copy(rom / "rom.elf", folder)
     soc.init_rom("rom", rom_words(rom))
 
-    text = verilog(soc)
+    text, idle = verilog(soc)
     check_ports(text, config)
     (folder / f"{TOP}.v").write_text(text)
     (cluster, *_), = soc.platform.sources
     shutil.copy(cluster, folder / "cluster.v")
     (folder / f"{TOP}.vlt").write_text(vlt())
+    (folder / "idle.json").write_text(json.dumps(idle, indent=1))
     (folder / "registers.md").write_text(reference(soc, config))
 
 

@@ -8,6 +8,7 @@ from litex.soc.integration.soc_core import SoCCore
 from migen import Signal
 
 from hw.arrivals.core import WIRES, ArrivalPlayer
+from hw.common.idle import Clock
 from hw.cpu.core import register
 from hw.dma.core import CopyEngine
 from hw.host.core import HostPort, Identity
@@ -104,6 +105,7 @@ class InterlockSoC(SoCCore):
         # Time: cycles since reset, as every hart's mcycle -------------------------------------------------------------
 
         cycle = Signal(64)
+        self.while_idle = [Clock(cycle)]
         self.sync += cycle.eq(cycle + 1)
         self.comb += self.trace.cycle.eq(cycle)
 

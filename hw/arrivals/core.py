@@ -4,6 +4,8 @@ from litex.gen import LiteXModule
 from litex.soc.interconnect.csr import CSRStatus, CSRStorage
 from migen import Array, If, Memory, Mux, Signal
 
+from hw.common.idle import Countdown
+
 WIRES = 8
 ENTRIES = 1024
 INTERVAL_BITS = 28
@@ -61,6 +63,7 @@ class ArrivalPlayer(LiteXModule):
         arrival  = Signal()
         raised   = Signal(WIRES)
         cleared  = Signal(WIRES)
+        self.while_idle = [Countdown(left)]
         self.comb += [
             read_port.adr.eq(position),
             interval.eq(read_port.dat_r[:INTERVAL_BITS]),

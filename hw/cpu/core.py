@@ -7,6 +7,7 @@ from migen import ClockSignal, Instance, ResetSignal, Signal
 from migen.genlib.record import Record
 
 from hw.common.hart_io import HartIO
+from hw.common.idle import Clock
 from hw.cpu.generate import ClusterParameters, generate_cluster
 
 probe_layout = [
@@ -64,6 +65,9 @@ class InterlockCluster(litex_cpu.CPU):
         self.dbus = LiteDRAMNativePort(mode="both", address_width=32, data_width=64)
         self.hart_io = [HartIO(f"hart_io{h}") for h in range(harts)]
         self.probe = [Record(probe_layout, name=f"probe{h}") for h in range(harts)]
+        self.while_idle = [Clock("InterlockCluster.clint_1.time_1",
+                           tuple(f"InterlockCluster.clint_1.mtimecmp_{h}" for h in range(harts)))]
+        self.while_idle += [Clock(f"InterlockCluster.harts_{h}_logic_cpu.CsrPlugin_mcycle") for h in range(harts)]
         self.periph_buses = [self.pbus]
         self.memory_buses = [self.ibus, self.dbus]
 

@@ -11,6 +11,7 @@ from litex.soc.interconnect import wishbone
 from litex.soc.interconnect.csr import CSRStatus
 from migen import Array, Case, Cat, If, Memory, Mux, Signal
 
+from hw.common.idle import Clock, Follows, Still
 from hw.pic.registers import COUNTERS, SOURCES
 
 ROUND_BITS = (SOURCES - 1).bit_length()
@@ -172,6 +173,12 @@ class Accounting(LiteXModule):
             If(self.ready,
                 count.dat_w.eq(Cat(new_deliveries, Mux(bounded > longest, bounded, longest), new_total))
             ),
+        ]
+
+        self.while_idle = [
+            Clock(now),
+            Still((*arrived, recent)),
+            Follows((visited, visited_phase, visited_round, wait)),
         ]
 
         # Read-out -----------------------------------------------------------------------------------------------------

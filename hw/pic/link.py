@@ -9,6 +9,7 @@ from litex.soc.interconnect.csr import CSRStatus, CSRStorage
 from migen import Array, Case, Cat, If, Mux, Signal
 
 from hw.common.hart_io import HartIO
+from hw.common.idle import Clock, Countdown
 from hw.common.jitter import Jitter
 from hw.pic.registers import MAX_HARTS
 
@@ -73,6 +74,8 @@ class Link(LiteXModule):
         self.spurious       = CSRStatus(64, description="Claims that found nothing to deliver.")
 
         # # #
+
+        self.while_idle = []
 
         # Jitter: one sequence for accesses and one for deliveries, so that neither disturbs the other -----------------
 
@@ -144,6 +147,7 @@ class Link(LiteXModule):
 
         stalled = Signal(n_harts)
         count   = Signal(max=n_harts + 1)
+        self.while_idle += [Countdown(remaining), Clock(self.stall_cycles.status)]
         self.comb += stalled.eq(requests | Mux(idle, 0, 1 << self.hart))
         self.sync += [
             count.eq(sum(stalled[h] for h in range(n_harts))),
@@ -172,6 +176,7 @@ class Link(LiteXModule):
         for h in range(n_harts):
             left    = Signal(LATENCY_WIDTH + 1, name=f"left{h}")
             arrived = Signal(name=f"arrived{h}")
+            self.while_idle.append(Countdown(left, end=1))
             self.comb += self.irq[h].eq(self.wires[h] & arrived)
             self.sync += If(~self.wires[h],
                 arrived.eq(0)

@@ -9,6 +9,7 @@ from litex.gen import LiteXModule
 from litex.soc.interconnect.csr import CSRStorage
 from migen import READ_FIRST, If, Memory, Signal
 
+from hw.common.idle import Still
 from hw.common.jitter import Jitter
 
 DATA_WIDTH = 64
@@ -46,6 +47,7 @@ class MainRAM(LiteXModule):
 
         # The name is the simulator's: it loads programs there, past the ports.
         memory = Memory(DATA_WIDTH, size // (DATA_WIDTH // 8), name="main_ram_storage")
+        self.while_idle = []
         self.specials += memory
         for i, port in enumerate(self.ports):
             jitter = Jitter(SALTS[i])
@@ -67,6 +69,7 @@ class MainRAM(LiteXModule):
         write   = Signal()
         filled  = Signal()
         respond = Signal()
+        self.while_idle.append(Still((count,)))
 
         # Commands: a write is taken together with its data.
         self.comb += [

@@ -9,6 +9,7 @@ from litex.soc.interconnect import wishbone
 from migen import Case, Cat, If, Mux, Record, Signal
 from migen.genlib.cdc import MultiReg
 
+from hw.common.idle import BitTimer, Countdown
 from hw.serial.fifo import CharacterFifo
 from hw.serial.line import BIT_CYCLES_WIDTH, MIN_BIT_CYCLES, Receiver, Transmitter
 from hw.serial.registers import REGISTERS
@@ -77,6 +78,10 @@ class Serial16550(LiteXModule):
         self.tx_fifo     = tx_fifo     = CharacterFifo(8, fifo_depth)
 
         bit_cycles = Signal(BIT_CYCLES_WIDTH, reset=reset_bit_cycles)
+        self.while_idle = [
+            BitTimer(receiver.timer, bit_cycles, receiver.fsm, "IDLE"),
+            BitTimer(transmitter.timer, bit_cycles, transmitter.fsm, "IDLE"),
+        ]
         self.sync += bit_cycles.eq(Mux(divisor | fraction[2:], Cat(fraction, divisor), MIN_BIT_CYCLES))
 
         rx   = Signal()
@@ -253,6 +258,7 @@ class Serial16550(LiteXModule):
         if fifo_depth > 1:
             timer     = Signal(BIT_CYCLES_WIDTH)
             bits_left = Signal(6)
+            self.while_idle.append(Countdown(timer))
             stop_bits = Signal(4)  # of four characters
             self.comb += stop_bits.eq(Mux(lcr.stop, Mux(lcr.word == 0, 6, 8), 4))
             self.sync += If(~has_data | receiver.valid | rx_fifo.pop,

@@ -32,7 +32,7 @@ class Receiver(LiteXModule):
 
         # # #
 
-        timer     = Signal(BIT_CYCLES_WIDTH)
+        self.timer = timer = Signal(BIT_CYCLES_WIDTH)
         tick      = Signal()
         half      = Signal()
         bits_left = Signal(3)
@@ -135,7 +135,7 @@ class Transmitter(LiteXModule):
 
         # # #
 
-        timer     = Signal(BIT_CYCLES_WIDTH + 1)  # one and a half bits fit
+        self.timer = timer = Signal(BIT_CYCLES_WIDTH + 1)  # one and a half bits fit
         tick      = Signal()
         start     = Signal()
         long_stop = Signal()

@@ -9,6 +9,7 @@ from litex.soc.interconnect.csr import CSRStatus, CSRStorage
 from migen import READ_FIRST, Cat, If, Memory, Mux, Record, Replicate, Signal
 
 from hw.common.hart_io import HartIO
+from hw.common.idle import Follows
 from hw.trace.registers import EVENTS, MAX_HARTS, PORT, RECORD_BYTES, buffer_map
 
 EVENT_WIDTH = (EVENTS - 1).bit_length()
@@ -74,6 +75,8 @@ class TracePort(LiteXModule):
                     full[i].eq(0)
                 )
             ]
+
+        self.while_idle = [Follows(tuple(port.rsp_data for port in self.ports))]
 
         # Arbiter: the oldest record goes first, of those of one cycle that of the lowest hart. So the log is in order,
         # and a record waits for at most one of each other hart.

@@ -33,6 +33,8 @@ const char HELP[] =
   --wave-end CYCLE      first cycle not in it
   --progress SECONDS    time between progress lines (5; 0: none)
   --quiet               no progress, no notes on stderr
+  --no-skip             simulate also the cycles in which nothing can happen; the result is the same
+  --check-skip          simulate each stretch of them after all, and compare every register (exit status 2)
   --checkpoint FILE     write the whole state of the run to FILE ...
   --checkpoint-at WHEN  ... once: cycle:N (before it), pc:SYMBOL[+OFFSET] or pc:0xADDRESS (a hart retires it),
                         event:ID[:ARGUMENT] (on the trace port)
@@ -108,6 +110,10 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
          }},
     };
 
+    const std::map<std::string, std::pair<bool &, bool>> flags = {{"--quiet", {a.quiet, true}},
+                                                                  {"--checkpoint-stop", {a.checkpoint_stop, true}},
+                                                                  {"--no-skip", {a.skip, false}},
+                                                                  {"--check-skip", {a.check_skip, true}}};
     for (int i = 0; i < argc; i++)
         a.command += (i ? " " : "") + std::string(argv[i]);
     for (int i = 1; i < argc; i++) {
@@ -116,8 +122,8 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
             std::fputs(HELP, stdout);
             return false;
         }
-        if (name == "--quiet" || name == "--checkpoint-stop") {
-            (name == "--quiet" ? a.quiet : a.checkpoint_stop) = true;
+        if (auto flag = flags.find(name); flag != flags.end()) {
+            flag->second.first = flag->second.second;
             continue;
         }
         size_t equals = name.find('=');

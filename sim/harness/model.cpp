@@ -121,6 +121,11 @@ Pokable Model::pokable(const Poke &poke)
 void Model::poke(const Poke &poke)
 {
     pokable(poke).write(poke.value);
+    settle();
+}
+
+void Model::settle()
+{
     bool first = true;
     while (Vinterlock___024root___eval_stl(top->rootp, first))
         first = false;

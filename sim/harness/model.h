@@ -43,6 +43,11 @@ class Model {
     uint8_t *ram();
     size_t ram_bytes() const;
     Vinterlock &pins() { return *top; }
+    Vinterlock___024root &root() { return *top->rootp; }
+
+    // Computes anew what follows from registers that were written from outside.
+    void settle();
+    bool dumps_waves() const { return dumping; }
 
   private:
     void cycle_dumped();

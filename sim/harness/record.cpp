@@ -153,6 +153,7 @@ void Simulation::write_record()
 
     double seconds = host_seconds();
     json.object("host").real("seconds", seconds).real("cycles_per_second", double(ended - began) / seconds);
+    json.number("skipped_cycles", skip.skipped);
     arguments.restore.empty() ? json.null("restored_at") : json.number("restored_at", began);
     json.string("command", a.command).end_object().end_object();
 

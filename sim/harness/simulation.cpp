@@ -38,7 +38,8 @@ Simulation::Simulation(const Arguments &a, Inputs given, const Checkpoint *check
     : arguments(a), pins(hart_pins(model.pins())), inputs(std::move(given)),
       image((std::memset(model.ram(), 0, model.ram_bytes()),
              load_image(inputs.image_name, inputs.image, a.bootargs, model.ram(), model.ram_bytes()))),
-      watch(register_files(pins), image, model.ram(), model.ram_bytes()), hang(watch, a.hang_cycles), terminal(a.console),
+      watch(register_files(pins), image, model.ram(), model.ram_bytes()), hang(watch, a.hang_cycles),
+      skip(model, !a.skip ? Skip::Mode::OFF : a.check_skip ? Skip::Mode::CHECK : Skip::Mode::ON), terminal(a.console),
       data_terminal(a.uart1_pty ? Arguments::Console::PTY : Arguments::Console::NONE),
       uart0_in({CLOCK_HZ, a.uart0_baud}), uart1_in({CLOCK_HZ, a.uart1_baud}), uart0_out({CLOCK_HZ, a.uart0_baud}),
       uart1_out({CLOCK_HZ, a.uart1_baud})
@@ -141,8 +142,12 @@ void Simulation::loop()
             model.waves(true, cycle);
         if (waves && cycle == arguments.wave_end)
             model.waves(false, cycle);
-        while (cycle < until && end == End::NONE)
+        bool skipping = !model.dumps_waves();
+        while (cycle < until && end == End::NONE) {
             step();
+            if (still >= Skip::PATIENCE && skipping)
+                skip.look(cycle, next_from_outside(), [this] { return step(); });
+        }
         if (end != End::NONE)
             break;
         if (cycle == hang.due() && hang.check(cycle))
@@ -162,7 +167,15 @@ void Simulation::loop()
         drain();
 }
 
-void Simulation::step()
+// The first cycle at which the world outside the chip may do something, if the chip does nothing.
+uint64_t Simulation::next_from_outside() const
+{
+    uint64_t next = std::min({until, uart0_in.next, uart1_in.next, uart0_out.wants(), uart1_out.wants()});
+    return arguments.uart1_start >= cycle ? std::min(next, arguments.uart1_start) : next;
+}
+
+// A cycle. False: a hart did something in it, or the trace or host port did.
+bool Simulation::step()
 {
     uint64_t now = cycle;
     if (now >= uart0_in.next || now >= uart1_in.next)
@@ -171,8 +184,10 @@ void Simulation::step()
         start_feed(now);
     model.cycle();
     Vinterlock &top = model.pins();
+    unsigned stirred = top.trace_valid | top.host_blob | top.host_exit;
     for (unsigned i = 0; i < HARTS; i++) {
         const HartPins::value_type &hart = pins[i];
+        stirred |= hart.valid | hart.trap;
         watch.state(i, uint8_t(hart.wfi << 2 | hart.privilege), now);
         if (hart.valid)
             watch.retired(i, hart.pc, now);
@@ -194,6 +209,14 @@ void Simulation::step()
     if (top.trace_valid | top.host_blob | top.host_exit)
         host_step(now);
     cycle++;
+    if (stirred) {
+        if (still >= Skip::PATIENCE)
+            skip.stir();
+        still = 0;
+    } else {
+        still++;
+    }
+    return !stirred;
 }
 
 // What the lines do to the target's pins before the clock edge of cycle `edge`.

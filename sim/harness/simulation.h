@@ -13,6 +13,7 @@
 #include "image.h"
 #include "model.h"
 #include "serial.h"
+#include "skip.h"
 #include "terminal.h"
 #include "watch.h"
 
@@ -38,7 +39,8 @@ class Simulation {
     void open_outputs();
     void at_moment(uint64_t now);
     void loop();
-    void step();
+    bool step();
+    uint64_t next_from_outside() const;
     void serial_step(uint64_t edge);
     void host_step(uint64_t now);
     void trace_record(uint64_t now);
@@ -73,6 +75,7 @@ class Simulation {
     std::string feed_sha256;
     Watch watch;
     Hang hang;
+    Skip skip;
     Terminal terminal, data_terminal;
     LineDriver uart0_in, uart1_in;
     LineReceiver uart0_out, uart1_out;
@@ -87,6 +90,7 @@ class Simulation {
     uint64_t cycle = 0; // the next cycle to simulate
     uint64_t began = 0; // the first one simulated here: not 0 if the run was restored
     uint64_t until = 0; // where the loop looks up next
+    unsigned still = 0; // cycles in which no hart did anything, up to now
     uint64_t ended = 0; // the cycle at which the run ended, before the lines were drained
     uint64_t fed_at = NEVER;
     bool feed_due = false; // its moment has come, whether or not there was anything to feed
