@@ -29,6 +29,7 @@ from sim.commands.common import (
     shown,
     soc_config,
 )
+from sim.commands.compare import compare
 from sim.commands.list import list_experiments
 from sim.commands.new import new
 from sim.commands.query import query
@@ -39,6 +40,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 app.command("list")(list_experiments)
 app.command()(new)
 app.command()(query)
+app.command()(compare)
 
 GDB_BAUD = 6_000_000
 

@@ -37,11 +37,12 @@ class Table:
         """The table for a Rich console, without title and notes."""
         from rich import box
         from rich.table import Table as RichTable
+        from rich.text import Text
         drawn = RichTable(box=box.SIMPLE_HEAD)
         for index, column in enumerate(self.columns):
-            drawn.add_column(column, justify="right" if index else "left", no_wrap=True)
+            drawn.add_column(Text(str(column)), justify="right" if index else "left", no_wrap=True)
         for row in self.rows:
-            drawn.add_row(*map(str, row))
+            drawn.add_row(*(Text(str(cell)) for cell in row))   # as they are: "[...]" is no mark-up
         return drawn
 
 

@@ -1,0 +1,57 @@
+"""The figures of a record, by name; the names are those of the tables and columns of `./interlock query`.
+
+    runs.cycles                             of the run
+    harts.entered                           all harts together: counts and totals added
+    harts.body_cycles_mean, ..._max         of a spread, over all harts
+    results[table5 spl-optim].cycles_per_pair   of a line that the target printed; its words tell lines apart
+    locks[run queue].attempts, interrupts[16].wire_to_handler_mean
+"""
+
+from sim import tables
+
+LEFT_OUT = ("host_", "soc_", "option_", "log2", "window_begin", "window_end", "exit_", "serial_uart",
+            "received_first_difference")
+SPREAD = ("count", "total", "min", "max")
+
+
+def figures(made):
+    """Name -> number, of one record; nothing of the machine that simulated."""
+    content = tables.rows([made])
+    taken = set(made["parameters"]) | {"harts"}
+    found = {f"runs.{name}": value for name, value in numbers(content["runs"][0]) if name not in taken}
+    found |= {f"harts.{name}": value for name, value in combined(content["harts"]).items()}
+    for table, by in (("locks", "class"), ("interrupts", "source")):
+        for row in content[table]:
+            found |= {f"{table}[{row[by]}].{name}": value for name, value in combined([row]).items() if name != by}
+    seen = {}
+    for row in content["results"]:
+        words = " ".join([row["result"], *(value for name, value in row.items()
+                                           if isinstance(value, str) and name not in ("id", "result"))])
+        seen[words] = seen.get(words, 0) + 1
+        label = words if seen[words] == 1 else f"{words} #{seen[words]}"
+        found |= {f"results[{label}].{name}": value for name, value in numbers(row) if name != "line"}
+    return found
+
+
+def numbers(row):
+    return [(name, value) for name, value in row.items()
+            if isinstance(value, int | float) and not isinstance(value, bool) and not name.startswith(LEFT_OUT)]
+
+
+def combined(rows):
+    """The numbers of several rows as one: added; of spreads (NAME_count, _total, _min, _max) count, mean and max."""
+    columns = {}
+    for row in rows:
+        for name, value in numbers(row):
+            columns.setdefault(name, []).append(value)
+    spreads = [name.removesuffix("_total") for name in columns
+               if name.endswith("_total") and f"{name.removesuffix('_total')}_count" in columns]
+    inside = {f"{spread}_{part}" for spread in spreads for part in SPREAD}
+    made = {name: sum(values) for name, values in columns.items() if name not in inside and name != "hart"}
+    for spread in spreads:
+        count = sum(columns[f"{spread}_count"])
+        made[f"{spread}_count"] = count
+        if count:
+            made[f"{spread}_mean"] = sum(columns[f"{spread}_total"]) / count
+            made[f"{spread}_max"] = max(columns[f"{spread}_max"])
+    return made
