@@ -4,7 +4,7 @@ from functools import reduce
 from operator import or_
 
 from litex.gen import LiteXModule
-from migen import Array, Cat, If, Mux, Replicate, Signal
+from migen import Case, Cat, If, Mux, Replicate, Signal
 
 from hw.pic.counters import Accounting
 from hw.pic.registers import CONTEXT_STRIDE, IPI_SOURCE, MAX_HARTS, REGISTERS, SOURCES, VERSION, source_reset
@@ -55,7 +55,7 @@ class OffChipPIC(LiteXModule):
         fields   = REGISTERS["SOURCE"]
         reset    = [source_reset(s) for s in range(SOURCES)]
         priority = [Signal(4, name=f"priority{s}") for s in range(SOURCES)]
-        edge     = [Signal(reset=fields["EDGE"].get(reset[s]), name=f"edge{s}") for s in range(SOURCES)]
+        edge     = Signal(SOURCES, reset=sum(fields["EDGE"].get(reset[s]) << s for s in range(SOURCES)))
         route    = [Signal(4, reset=fields["ROUTE"].get(reset[s]), name=f"route{s}") for s in range(SOURCES)]
         to_any   = [Signal(name=f"any{s}") for s in range(SOURCES)]
 
@@ -68,18 +68,19 @@ class OffChipPIC(LiteXModule):
         pending = Signal(SOURCES)
         self.comb += [
             rises.eq(self.sources & ~wire),
-            high.eq(wire & ~Cat(*edge)),
+            high.eq(wire & ~edge),
             pending.eq(latch | high),
         ]
         self.sync += [
             wire.eq(self.sources),
-            latch.eq((latch & ~dropped) | (rises & Cat(*edge)) | raises),
+            latch.eq((latch & ~dropped) | (rises & edge) | raises),
         ]
 
         # Contexts -----------------------------------------------------------------------------------------------------
 
         level       = [Signal(4, name=f"level{h}") for h in harts]
         enable      = [Signal(SOURCES, name=f"enable{h}") for h in harts]
+        eligible    = [Signal(SOURCES, name=f"eligible{h}") for h in harts]  # routed to it, and above its level
         in_service  = [Signal(SOURCES, name=f"in_service{h}") for h in harts]
         deliverable = [Signal(SOURCES, name=f"deliverable{h}") for h in harts]
 
@@ -87,12 +88,11 @@ class OffChipPIC(LiteXModule):
         waiting  = Signal(SOURCES)
         self.comb += [
             serviced.eq(reduce(or_, in_service)),
-            waiting.eq(pending & (Cat(*edge) | ~serviced)),
+            waiting.eq(pending & (edge | ~serviced)),
         ]
         for h in harts:
             self.comb += [
-                deliverable[h].eq(waiting & enable[h] & Cat(*[
-                    (to_any[s] | (route[s] == h)) & (priority[s] > level[h]) for s in range(SOURCES)])),
+                deliverable[h].eq(waiting & enable[h] & eligible[h]),
                 link.wires[h].eq(deliverable[h] != 0),
             ]
 
@@ -120,8 +120,16 @@ class OffChipPIC(LiteXModule):
                 return in_context & (word[:CONTEXT_BITS - 2] == REGISTERS[name].offset // 4)
             return word == REGISTERS[name].offset // 4
 
+        def of_context(statement):
+            """The statement made for the hart whose context is accessed."""
+            return Case(context, {h: statement(h) for h in harts})
+
         candidates = Signal(SOURCES)
-        self.sync += If(link.select, candidates.eq(Array(deliverable)[context]))
+        decide     = Signal()
+        self.sync += [
+            decide.eq(link.select),
+            If(link.select, of_context(lambda h: candidates.eq(deliverable[h]))),
+        ]
 
         # Claim --------------------------------------------------------------------------------------------------------
 
@@ -130,10 +138,10 @@ class OffChipPIC(LiteXModule):
         claim         = Signal()
         claimed       = Signal()
         winner_priority, winner = highest([Mux(candidates[s], priority[s], 0) for s in range(SOURCES)])
-        self.sync += [
+        self.sync += If(decide,
             best_priority.eq(winner_priority),
-            best.eq(winner),
-        ]
+            best.eq(winner)
+        )
         self.comb += [
             claim.eq(link.effect & ~link.write & addressed("CLAIM")),
             claimed.eq(claim & (best_priority != 0)),
@@ -151,23 +159,28 @@ class OffChipPIC(LiteXModule):
 
         source = word[:NUMBER_BITS]
         in_sources = word[NUMBER_BITS:] == REGISTERS["SOURCE"].offset // 4 >> NUMBER_BITS
-        values = {
-            "LEVEL":       Array(level)[context],
-            "CLAIM":       Mux(best_priority == 0, REGISTERS["CLAIM"]["NONE"].mask,
-                               fields_of("CLAIM", SOURCE=best, PRIORITY=best_priority)),
-            "ENABLE":      Array(enable)[context],
-            "DELIVERABLE": candidates,
-            "INSERVICE":   Array(in_service)[context],
-            "PENDING":     pending,
-            "ID":          REGISTERS["ID"]["SOURCES"].put(SOURCES) | REGISTERS["ID"]["HARTS"].put(len(harts))
-                           | REGISTERS["ID"]["VERSION"].put(VERSION),
+        def gives(value):
+            return link.read_data.eq(value)
+
+        reads = {
+            "LEVEL":       of_context(lambda h: gives(level[h])),
+            "CLAIM":       gives(Mux(best_priority == 0, REGISTERS["CLAIM"]["NONE"].mask,
+                               fields_of("CLAIM", SOURCE=best, PRIORITY=best_priority))),
+            "ENABLE":      of_context(lambda h: gives(enable[h])),
+            "DELIVERABLE": gives(candidates),
+            "INSERVICE":   of_context(lambda h: gives(in_service[h])),
+            "PENDING":     gives(pending),
+            "ID":          gives(REGISTERS["ID"]["SOURCES"].put(SOURCES) | REGISTERS["ID"]["HARTS"].put(len(harts))
+                               | REGISTERS["ID"]["VERSION"].put(VERSION)),
         }
-        self.comb += If(in_sources,
-            link.read_data.eq(fields_of("SOURCE", PRIORITY=Array(priority)[source], EDGE=Array(edge)[source],
-                ROUTE=Array(route)[source], ANY=Array(to_any)[source]))
+        self.sync += If(link.effect & ~link.write,
+            gives(0),
+            If(in_sources,
+                Case(source, {s: gives(fields_of("SOURCE", PRIORITY=priority[s], EDGE=edge[s], ROUTE=route[s],
+                    ANY=to_any[s])) for s in range(SOURCES)})
+            ),
+            *[If(addressed(name), read) for name, read in reads.items()]
         )
-        for name, value in values.items():
-            self.comb += If(addressed(name), link.read_data.eq(value))
 
         # Writes: a byte that is not stored counts as 0 in a mask or number, and leaves a register's bits --------------
 
@@ -194,13 +207,20 @@ class OffChipPIC(LiteXModule):
                 raises.eq(data[:len(harts)] << IPI_SOURCE)
             ),
         ]
-        for h in harts:
-            self.sync += If(context == h,
+        # What a hart may be given is a register, kept up by the writes that can change it: to compare 32 priorities in
+        # every cycle would be the longest path, and in a simulator the most work.
+        def above(h, priority, route, to_any, level):
+            return (to_any | (route == h)) & (priority > level)
+
+        def hart_access(h):
+            return [
                 If(claimed,
                     in_service[h].eq(in_service[h] | dropped)
                 ),
                 If(write & addressed("LEVEL") & link.mask[0],
-                    level[h].eq(data)
+                    level[h].eq(data),
+                    eligible[h].eq(Cat(*[above(h, priority[s], route[s], to_any[s], data[:4])
+                        for s in range(SOURCES)]))
                 ),
                 If(write & addressed("EOI"),
                     in_service[h].eq(in_service[h] & ~single)
@@ -213,14 +233,24 @@ class OffChipPIC(LiteXModule):
                 ),
                 If(write & addressed("UNMASK"),
                     enable[h].eq(enable[h] | single)
-                )
+                ),
+            ]
+
+        def source_write(s):
+            after = {}
+            registers = {"PRIORITY": priority[s], "EDGE": edge[s], "ROUTE": route[s], "ANY": to_any[s]}
+            for name, register in registers.items():
+                after[name] = Mux(link.mask[fields[name].lsb // 8], data[fields[name].bits], register)
+                yield register.eq(after[name])
+            for h in harts:
+                yield eligible[h][s].eq(above(h, after["PRIORITY"], after["ROUTE"], after["ANY"], level[h]))
+
+        self.sync += If(link.effect,
+            of_context(hart_access),
+            If(write & in_sources,
+                Case(source, {s: list(source_write(s)) for s in range(SOURCES)})
             )
-        for s in range(SOURCES):
-            self.sync += If(write & in_sources & (source == s), *[
-                If(link.mask[fields[name].lsb // 8], register.eq(data[fields[name].bits]))
-                for name, register in (
-                    ("PRIORITY", priority[s]), ("EDGE", edge[s]), ("ROUTE", route[s]), ("ANY", to_any[s]))
-            ])
+        )
 
         # Accounting ---------------------------------------------------------------------------------------------------
 
@@ -230,7 +260,7 @@ class OffChipPIC(LiteXModule):
             accounting.raises.eq(raises),
             accounting.pending.eq((latch & ~dropped) | high),
             accounting.waiting.eq(waiting),
-            accounting.dropped.eq(dropped & Cat(*edge)),
+            accounting.dropped.eq(dropped & edge),
             accounting.claim.eq(claimed),
             accounting.claimed.eq(best),
         ]

@@ -9,7 +9,7 @@ at a time) and are counted as they come.
 from litex.gen import LiteXModule
 from litex.soc.interconnect import wishbone
 from litex.soc.interconnect.csr import CSRStatus
-from migen import Array, Case, Cat, If, Memory, Mux, Signal
+from migen import Case, Cat, If, Memory, Mux, Signal
 
 from hw.common.idle import Clock, Follows, Still
 from hw.pic.registers import COUNTERS, SOURCES
@@ -67,33 +67,37 @@ class Accounting(LiteXModule):
         merged  = [Signal(burst_bits, name=f"merged{s}") for s in range(SOURCES)]   # of them
         phase   = [Signal(ROUND_BITS, name=f"phase{s}") for s in range(SOURCES)]    # slot in which the wait began
         recent  = Signal(SOURCES)                                                   # it began since the last visit
-        overflow = []
+
+        # The visit, overridden by what happens in its cycle. Where nothing happens to any source, nothing is computed.
+        self.sync += Case(slot, {s: [arrived[s].eq(0), merged[s].eq(0)] for s in range(SOURCES)})
+        lost = []
+        updates = []
         for s in range(SOURCES):
-            number = Signal(2, name=f"number{s}")
-            joined = Signal(2, name=f"joined{s}")
-            more   = Signal(burst_bits + 1, name=f"more{s}")
-            visit  = Signal(name=f"visit{s}")
-            self.comb += [
-                number.eq(self.rises[s] + self.raises[s]),
-                joined.eq((self.pending[s] & (number != 0)) + (self.rises[s] & self.raises[s])),
-                more.eq(Mux(visit, 0, arrived[s]) + number),
-                visit.eq(slot == s),
-            ]
-            self.sync += [
-                If(~more[burst_bits],
-                    arrived[s].eq(more[:burst_bits]),
-                    merged[s].eq(Mux(visit, 0, merged[s]) + joined)
-                ),
-                If(starts[s],
-                    phase[s].eq(slot),
-                    recent[s].eq(1)
-                ).Elif(visit,
-                    recent[s].eq(0)
+            number = self.rises[s] + self.raises[s]
+            joined = (self.pending[s] & (self.rises[s] | self.raises[s])) + (self.rises[s] & self.raises[s])
+            more   = Mux(slot == s, 0, arrived[s]) + number
+            fits   = more < 1 << burst_bits
+            updates.append(
+                If(fits,
+                    arrived[s].eq(more),
+                    merged[s].eq(Mux(slot == s, 0, merged[s]) + joined)
+                ).Else(
+                    arrived[s].eq(arrived[s]),
+                    merged[s].eq(merged[s])
                 )
-            ]
-            overflow.append(Mux(more[burst_bits], number, 0))
+            )
+            lost.append(Mux(fits, 0, number))
         if burst_bits < ROUND_BITS:
-            self.sync += self.lost.status.eq(self.lost.status + sum(overflow))
+            updates.append(self.lost.status.eq(self.lost.status + sum(lost)))
+        self.sync += [
+            If((self.rises | self.raises) != 0,
+                *updates
+            ),
+            If(starts != 0,
+                *[If(starts[s], phase[s].eq(slot)) for s in range(SOURCES)]
+            ),
+            recent.eq((recent & ~(1 << slot)) | starts)
+        ]
 
         # The cycle after the visit: arrivals go to their counters, the beginning of a wait to a memory of full times --
 
@@ -113,10 +117,9 @@ class Accounting(LiteXModule):
         visited_phase   = Signal(ROUND_BITS)
         visited_round   = Signal(TIME_BITS - ROUND_BITS)
         self.sync += [
-            visited_arrived.eq(Array(arrived)[slot]),
-            visited_merged.eq(Array(merged)[slot]),
-            visited_recent.eq(Array(recent)[slot]),
-            visited_phase.eq(Array(phase)[slot]),
+            Case(slot, {s: [visited_arrived.eq(arrived[s]), visited_merged.eq(merged[s]), visited_phase.eq(phase[s])]
+                for s in range(SOURCES)}),
+            visited_recent.eq(recent >> slot),
             visited_round.eq(now[ROUND_BITS:]),
         ]
         arrival   = port(arrivals, write=True)
@@ -154,11 +157,13 @@ class Accounting(LiteXModule):
             first.eq(self.claim),
             If(self.claim,
                 source.eq(self.claimed),
-                short.eq(Array(recent)[self.claimed]),
-                age.eq(slot - Array(phase)[self.claimed] - 1)
+                short.eq(recent >> self.claimed),
+                Case(self.claimed, {s: age.eq(slot - phase[s] - 1) for s in range(SOURCES)})
             ),
             second.eq(first),
-            wait.eq(Mux(short, age + 1, now - begin.dat_r - 1)),
+            If(first,
+                wait.eq(Mux(short, age + 1, now - begin.dat_r - 1))
+            ),
         ]
         deliveries, longest, total = count.dat_r[:32], count.dat_r[32:64], count.dat_r[64:]
         bounded        = Signal(32)

@@ -53,7 +53,7 @@ class Link(LiteXModule):
         self.address   = Signal(ADDRESS_WIDTH)  # o: byte offset in the controller's window
         self.data      = Signal(32)             # o: to store
         self.mask      = Signal(4)              # o: bytes to store
-        self.read_data = Signal(32)             # i: in the cycle of `effect`: what is loaded
+        self.read_data = Signal(32)             # i: in the cycle after `effect`: what is loaded
         self.nothing   = Signal()               # i: in the cycle of `effect`: this is a claim that found nothing
         self.wires     = Signal(n_harts)        # i: interrupt wires, at the controller
 
@@ -120,8 +120,8 @@ class Link(LiteXModule):
             self.comb += [
                 port.cmd_ready.eq(accept & (chosen == h)),
                 port.rsp_valid.eq(answer & (self.hart == h)),
+                port.rsp_data.eq(self.read_data),
             ]
-            self.sync += If(self.effect & (self.hart == h), port.rsp_data.eq(self.read_data))
         self.sync += [
             decide.eq(self.select),
             self.effect.eq(decide),
