@@ -160,15 +160,15 @@ class Serial16550(LiteXModule):
             })
         )
         dat_w = self.bus.dat_w
-        self.sync += [
+        self.sync += If(access,  # so that a simulator looks at one signal in the cycles without
             If(writes["DLL"], divisor[:8].eq(dat_w)),
             If(writes["DLM"], divisor[8:].eq(dat_w)),
             If(writes["DLF"], fraction.eq(dat_w)),
             If(writes["IER"], ier.raw_bits().eq(dat_w)),
             If(writes["LCR"], lcr.raw_bits().eq(dat_w)),
             If(writes["MCR"], mcr.raw_bits().eq(dat_w)),
-            If(writes["SCR"], scratch.eq(dat_w)),
-        ]
+            If(writes["SCR"], scratch.eq(dat_w))
+        )
 
         # FIFO control -------------------------------------------------------------------------------------------------
 
