@@ -12,7 +12,6 @@ import typer
 from sim.commands import explore
 from sim.commands.common import (
     DEFAULT_SYNC,
-    Display,
     Failed,
     Harts,
     Options,
@@ -21,10 +20,7 @@ from sim.commands.common import (
     check_tools,
     checked_scheme,
     checked_settings,
-    describe_soc,
     kernel_options,
-    results_directory,
-    show_failure,
     show_tables,
     shown,
     soc_config,
@@ -33,6 +29,7 @@ from sim.commands.compare import compare
 from sim.commands.list import list_experiments
 from sim.commands.new import new
 from sim.commands.query import query
+from sim.commands.run import resume, run
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
                   help="Interlock measures what locks and interrupts cost, and what they lose.")
@@ -41,6 +38,8 @@ app.command("list")(list_experiments)
 app.command()(new)
 app.command()(query)
 app.command()(compare)
+app.command()(run)
+app.command()(resume)
 
 GDB_BAUD = 6_000_000
 
@@ -76,61 +75,6 @@ def build(
                 *(build_kernel(config, scheme, options=chosen) for scheme in schemes)]
     for path in made:
         print(path)
-
-
-@app.command()
-def run(
-    experiment: Annotated[str, typer.Argument(help="one of those that `list` shows")],
-    settings: Settings = None,
-    quick: Annotated[bool, typer.Option("--quick", help="few short runs, some seconds: to see that all works")] = False,
-    out: Annotated[Path | None, typer.Option(help="new directory for the records")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="simulators at a time; without it one per core")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print the summary as JSON on stdout, nothing else")] = False,
-):
-    """Run an experiment, show its tables and leave its records.
-
-    Example:  ./interlock run pic-latency --set harts=1,2 --set latencies=0,75,152 --set size=512
-    """
-    from sim import record, report
-    from sim.experiments import definition
-    from sim.runner import Interrupted, Runner, build_targets
-    chosen = definition.load(experiment)
-    values = chosen.settings(settings or [], quick)
-    clock_hz = soc_config(1).clock_hz
-    directory = results_directory(chosen.name, out)
-    runner = Runner(chosen, values, directory, jobs or len(os.sched_getaffinity(0)), clock_hz)
-    tools = check_tools()
-
-    with building(), Display() as display:
-        from sim.build import build_simulator
-        from sim.kernel import build_kernel
-        targets = build_targets(runner.targets(), soc_config, build_simulator, build_kernel, display.build)
-    runner.prepare(tools, {str(n): describe_soc(n) for n in sorted({n for n, _, _ in targets})})
-    interrupted = False
-    with Display() as display:
-        try:
-            runner.execute(targets, display.runs)
-        except Interrupted:
-            interrupted = True
-        except (record.RecordError, OSError) as error:
-            if not isinstance(error, record.RecordError) and not record.disk_is_full(error):
-                raise
-            reason = error if isinstance(error, record.RecordError) else f"the disk is full: {error.filename}"
-            raise Failed(f"{reason}; {len(runner.records)} finished records are in {shown(directory)}") from error
-    summary, tables = report.write(directory)
-    for failure in runner.failures:
-        show_failure(failure)
-    if as_json:
-        import json
-        print(json.dumps(summary, indent=1, sort_keys=True))
-    else:
-        show_tables(tables)
-        print(f"record: {shown(directory)} (report.html, report.md, summary.json, records.jsonl, runs/)")
-    if interrupted:
-        raise Failed(f"interrupted: {summary['finished']} of {summary['asked']} runs are finished, "
-                     f"their records are in {shown(directory)}", 130)
-    if runner.failures:
-        raise Failed(f"{len(runner.failures)} of {summary['asked']} runs failed, see above and {shown(directory)}")
 
 
 @app.command("report")
@@ -242,7 +186,6 @@ def terminated(*_):
 def main():
     from sim.experiments.definition import SettingError
     from sim.record import RecordError, disk_is_full
-    from sim.runner import RunnerError
     signal.signal(signal.SIGTERM, terminated)
     status = 0
     try:
@@ -257,7 +200,7 @@ def main():
         text, status = str(error), 2
     except Failed as error:
         text, status = str(error), error.status
-    except (RecordError, RunnerError) as error:
+    except RecordError as error:
         text, status = str(error), 1
     except KeyboardInterrupt:
         text, status = "interrupted", 130

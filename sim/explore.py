@@ -16,7 +16,9 @@ from pathlib import Path
 
 from hw.common.cache import REPO
 from sim import record
-from sim.runner import GRACE_S, OUTCOMES, POLL_S, REPORT_S, Progress
+from sim.local import POLL_S
+from sim.runner import OUTCOMES, REPORT_S, Progress
+from sim.worker import GRACE_S, digest_of, start
 
 CONSOLE_BAUD = 6_000_000    # ten cycles a bit: printing costs little time
 HANG_CYCLES = 3_000_000
@@ -183,10 +185,7 @@ class Explorer:
     def _start(self, seed):
         folder = self.folder(seed)
         folder.mkdir()
-        with open(folder / "messages.txt", "wb") as messages:
-            # A session of its own: Ctrl-C on the terminal reaches us alone, and we end the simulators.
-            return subprocess.Popen(self.test.command(self.target, seed, folder), stdin=subprocess.DEVNULL,
-                                    stdout=messages, stderr=messages, start_new_session=True)
+        return start(self.test.command(self.target, seed, folder), folder)
 
     def _finish(self, seed, status):
         folder = self.folder(seed)
@@ -221,7 +220,7 @@ class Explorer:
         """explore.json: what was explored, and how each seed ended."""
         trials = sorted(self.trials, key=lambda trial: trial.seed)
         record.write_json(self.out / "explore.json", {
-            "test": dataclasses.asdict(self.test), "image_sha256": record.file_digest(self.target.image),
+            "test": dataclasses.asdict(self.test), "image_sha256": digest_of(self.target.image),
             "trials": [dataclasses.asdict(trial) for trial in trials], "failed": self.failed and self.failed.seed,
             "repeat": self.failed and self.test.repeat(self.failed.seed, self.failed.status)})
 

@@ -13,7 +13,6 @@ Everything in a record but its `host` entry is the same whenever the same run is
 """
 
 import errno
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -73,21 +72,16 @@ def read_json(path):
         raise RecordError(f"{path} is not whole: {error}") from error
 
 
-def file_digest(path):
-    """SHA-256 of a file, hexadecimal."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def stable(record):
     """A record without what depends on the machine and moment it was made."""
     return {name: value for name, value in record.items() if name != "host"}
 
 
-def make(run, experiment, settings, image, simulated, received, failure, started):
-    """The record of a run. `simulated` is the simulator's run.json ({} if it left none), `failure` None or one line."""
+def make(run, experiment, settings, image, simulated, received, failure, host):
+    """The record of a run. `simulated` is the simulator's run.json ({} if it left none), `failure` None or one line;
+    `host` is what to note of how it was carried out."""
     target = dict(simulated)
-    host = target.pop("host", {})
+    simulated_on = target.pop("host", {})
     return {
         "experiment": experiment,
         "id": run.id,
@@ -103,7 +97,7 @@ def make(run, experiment, settings, image, simulated, received, failure, started
         "received": received,
         "failure": failure,
         "run": target,
-        "host": dict(host, started=started),
+        "host": simulated_on | host,
     }
 
 

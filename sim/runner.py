@@ -1,23 +1,22 @@
 """Carries out an experiment: builds what it needs, runs the simulators side by side, and leaves a record of each run.
 
-One simulator is one process with one thread; as many as there are jobs run at a time, the longest first, so that the
-last ones end together. A run that fails is recorded and named at the end, the others go on. Ctrl-C ends the running
-ones and keeps every finished record.
+One simulator is one process with one thread; they run in a pool, on this machine (sim/local.py) or on a cluster
+(sim/cluster.py), the longest first, so that the last ones end together. A run that was carried out before from the same
+inputs is taken from the store (sim/store.py). A run that fails is recorded and named at the end, the others go on.
+Ctrl-C ends the running ones and keeps every finished record.
 """
 
 import dataclasses
-import re
 import shlex
 import shutil
-import signal
-import subprocess
 import time
 from datetime import datetime
 from pathlib import Path
 
-from sim import record
-from sim.experiments.definition import input_file
+from sim import record, worker
+from sim.experiments.definition import Run, input_file
 from sim.report import solve_line
+from sim.store import key_of
 
 # What the simulator's exit status means (sim/harness).
 OUTCOMES = {
@@ -29,15 +28,9 @@ OUTCOMES = {
     130: "interrupted",
 }
 BASE_SPEED = 1.4e6      # simulated cycles per second of one hart; N harts take about N times as long
-POLL_S = 0.02
 REPORT_S = 0.2
-GRACE_S = 10.0          # how long an interrupted simulator may take to write what it has
 LEAST_FREE_BYTES = 16384
 LIMIT_FACTOR = 4        # a run that takes so much longer than its estimate is ended
-
-
-class RunnerError(Exception):
-    """The experiment cannot be carried out; the text is one line."""
 
 
 @dataclasses.dataclass
@@ -50,6 +43,8 @@ class Progress:
     cycles: int = 0             # simulated in all, also by runs under way
     elapsed_s: float = 0.0
     left_s: float | None = None
+    reused: int = 0             # taken from runs before
+    state: str = ""             # of where they are carried out, if there is something to say
 
     @property
     def speed(self):
@@ -89,15 +84,14 @@ def build_targets(wanted, config_for, build_simulator, build_kernel, report):
     return targets
 
 
-def simulator_command(target, run, folder, input_path):
-    """The command line of one run."""
-    command = [str(target.simulator), "--image", str(target.image), "--bootargs", run.bootargs, "--out", str(folder),
-               "--console", "file", "--uart0-baud", str(run.console_baud), "--seed", str(run.seed),
-               "--max-cycles", str(LIMIT_FACTOR * run.cycles + 20_000_000), "--progress", "1"]
-    if input_path:
-        baud = str(run.parameters["baud"])
-        command += ["--uart1-baud", baud, "--uart1-in", str(input_path)]
-    return command
+def task_of(run, files):
+    """What is to be carried out for `run` with `files` (name -> worker.File): simulator, image, perhaps input."""
+    arguments = ["{simulator}", "--image", "{image}", "--bootargs", run.bootargs, "--console", "file",
+                 "--uart0-baud", str(run.console_baud), "--seed", str(run.seed),
+                 "--max-cycles", str(LIMIT_FACTOR * run.cycles + 20_000_000)]
+    if "input" in files:
+        arguments += ["--uart1-baud", str(run.parameters["baud"]), "--uart1-in", "{input}"]
+    return worker.Task(tuple(arguments), ("--out", "{out}", "--progress", "1"), files)
 
 
 def counted_loss(run, simulated):
@@ -132,56 +126,30 @@ def solve_value(solve, records):
     return round(solve_line(points, solve["equals"]))
 
 
+@dataclasses.dataclass(eq=False)
 class Job:
-    """A simulator at work."""
+    """A run under way."""
 
-    def __init__(self, run, target, out):
-        self.run = run
-        self.target = target
-        self.folder = out / "runs" / run.id
-        self.folder.mkdir(parents=True)
-        input_path = None
-        if run.input_bytes is not None:
-            input_path = out / f"serial-{run.input_bytes}.bin"
-            if not input_path.exists():
-                input_path.write_bytes(input_file(run.seed, run.input_bytes))
-        self.command = simulator_command(target, run, self.folder, input_path)
-        self.started = datetime.now().astimezone().isoformat(timespec="seconds")
-        self.messages = self.folder / "messages.txt"
-        with open(self.messages, "wb") as messages:
-            # A session of its own: Ctrl-C on the terminal must reach the runner alone, which then ends the simulators.
-            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages,
-                                            start_new_session=True)
-
-    def cycles(self):
-        """Cycles simulated so far, as the simulator last said."""
-        try:
-            said = re.findall(r"\bcycles?[= ]([\d,]+)", self._tail(self.messages, 4096))
-        except OSError:
-            return 0
-        return int(said[-1].replace(",", "")) if said else 0
-
-    @staticmethod
-    def _tail(path, count):
-        with open(path, "rb") as file:
-            file.seek(0, 2)
-            file.seek(max(0, file.tell() - count))
-            return file.read().decode(errors="replace")
+    run: Run
+    task: worker.Task
+    key: str                # sim/store.py
+    folder: Path
+    started: str
+    cost: float = 0.0       # seconds that it is expected to take
 
     def tail(self, lines=8):
         """The last lines of the console, or of the simulator's messages if the console is empty."""
-        for path in (self.folder / "console.txt", self.messages):
+        for path in (self.folder / "console.txt", self.folder / worker.MESSAGES):
             if path.is_file():
-                text = self._tail(path, 8192).rstrip()
+                text = worker.tail(path, 8192).rstrip()
                 if text:
                     return text.splitlines()[-lines:]
         return []
 
     def repeat(self):
         """The one command that repeats this run with its console on the terminal."""
-        command = list(self.command)
+        command = self.task.command(self.task.local_paths(), f"{self.folder}-again")
         command[command.index("--console") + 1] = "tty"
-        command[command.index("--out") + 1] += "-again"
         return shlex.join(command)
 
 
@@ -200,19 +168,26 @@ class Interrupted(Exception):
 
 
 class Runner:
-    """Runs all that `settings` ask of an experiment into the directory `out`."""
+    """Runs all that `settings` ask of an experiment into the directory `out`, on the `pool`.
 
-    def __init__(self, experiment, settings, out, jobs, clock_hz):
+    What `store` (None: nothing) has is not run again, unless it shall be done `fresh`: then it must come out the same.
+    """
+
+    def __init__(self, experiment, settings, out, pool, clock_hz, store=None, fresh=False):
         self.experiment = experiment
         self.settings = settings
         self.out = out
-        self.jobs = jobs
+        self.pool = pool
         self.clock_hz = clock_hz
+        self.store = store
+        self.fresh = fresh
         self.runs = experiment.runs(settings, clock_hz)
         self.solvers = list(experiment.solvers())
         self.failures = []
         self.records = {}
         self.notes = []
+        self.reused = 0
+        self.digests = {}       # path -> SHA-256
 
     def targets(self):
         """The targets of all runs, those too that are still to be solved."""
@@ -220,12 +195,10 @@ class Runner:
 
     def prepare(self, tools, soc):
         """Makes the results directory and notes there what is asked for."""
-        try:
-            (self.out / "runs").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise RunnerError(f"{self.out} cannot be made: {error.strerror}") from error
+        record.make_directory(self.out / "runs")
         self.context = {
             "experiment": self.experiment.name,
+            "file": str(self.experiment.file),
             "report": self.experiment.report,
             "collect": list(self.experiment.collect),
             "settings": self.settings,
@@ -241,7 +214,6 @@ class Runner:
 
     def execute(self, targets, report):
         """Carries out all runs; `report(Progress)` is called several times a second. Interrupted on Ctrl-C."""
-        digests = {target.image: record.file_digest(target.image) for target in targets.values()}
         waiting = sorted(self.runs, key=cost)       # taken from the end: the longest first
         active = []
         begin = time.monotonic()
@@ -251,55 +223,96 @@ class Runner:
         done_cost = 0.0
         try:
             while waiting or active:
-                while waiting and len(active) < self.jobs:
-                    run = waiting.pop()
-                    active.append(Job(run, targets[run.target], self.out))
-                for job in [job for job in active if job.process.poll() is not None]:
+                while waiting and self.pool.free():
+                    job = self._job(waiting.pop(), targets)
+                    if self._had_before(job):
+                        total_cost -= cost(job.run)
+                    else:
+                        self.pool.start(job, cost(job.run))
+                        active.append(job)
+                for job, status, host in self.pool.ended():
                     active.remove(job)
-                    finished_cycles += self._finish(job, digests)
+                    finished_cycles += self._finish(job, status, {"worker": host} if host else {})
                     done_cost += cost(job.run)
-                    for solved in self._solve():
-                        waiting.append(solved)
-                        total_cost += cost(solved)
+                for solved in self._solve():
+                    waiting.append(solved)
+                    total_cost += cost(solved)
                 if time.monotonic() - reported > REPORT_S or not (waiting or active):
                     reported = time.monotonic()
                     self._report(report, active, reported - begin, total_cost, done_cost, finished_cycles)
-                if active:
-                    time.sleep(POLL_S)
         except KeyboardInterrupt:
             raise Interrupted from None
         finally:
-            self._end(active)
+            self.pool.stop()
 
     def _report(self, report, active, elapsed, total_cost, done_cost, finished_cycles):
-        current = {job: job.cycles() for job in active}
+        current = {job: self.pool.cycles(job) for job in active}
         worked = done_cost + sum(cost(job.run) * min(1.0, cycles / job.run.cycles) for job, cycles in current.items())
         left = elapsed * (total_cost - worked) / worked if worked > 0.01 * total_cost else None
         report(Progress(len(self.runs), len(self.records), len(self.failures),
-                        finished_cycles + sum(current.values()), elapsed, left))
+                        finished_cycles + sum(current.values()), elapsed, left, self.reused, self.pool.state()))
 
-    def _finish(self, job, digests):
-        """Records an ended run; gives its cycles."""
+    def _job(self, run, targets):
+        """What is to be done for `run`, its files in place."""
+        target = targets[run.target]
+        paths = {"simulator": target.simulator, "image": target.image}
+        if run.input_bytes is not None:
+            paths["input"] = self.out / f"serial-{run.input_bytes}.bin"
+            if not paths["input"].exists():
+                record.write_bytes(paths["input"], input_file(run.seed, run.input_bytes))
+        for path in paths.values():
+            if path not in self.digests:
+                self.digests[path] = worker.digest_of(path)
+        task = task_of(run, {name: worker.File(str(path.resolve()), self.digests[path])
+                             for name, path in paths.items()})
+        return Job(run, task, key_of(task), self.out / "runs" / run.id,
+                   datetime.now().astimezone().isoformat(timespec="seconds"))
+
+    def _had_before(self, job):
+        """Whether the run needs not be carried out: this directory has it already, or the store."""
+        try:
+            made = record.read_json(job.folder / "record.json")
+        except record.RecordError:
+            made = {"failure": "none"}
+        if not self.fresh and made["failure"] is None and made["host"].get("key") == job.key:
+            self.records[job.run.id] = made
+            self.reused += 1
+            return True
+        shutil.rmtree(job.folder, ignore_errors=True)
+        record.make_directory(job.folder)
+        started = self.store.take(job.key, job.folder) if self.store and not self.fresh else None
+        if started:
+            job.started = started
+            self._finish(job, 0, {"reused": True})
+            self.reused += 1
+        return bool(started)
+
+    def _finish(self, job, status, host):
+        """Records an ended run; gives its cycles. `status` is the simulator's, or says why there is none."""
         simulated, unreadable = {}, None
         try:
             simulated = record.read_json(job.folder / "run.json")
         except record.RecordError as error:
             unreadable = str(error)
-        status = job.process.returncode
-        if status == 1 and counted_loss(job.run, simulated):
-            status = 0      # the kernel ends with 1 when bytes are missing; the report shows how many
-        reason = OUTCOMES.get(status, f"the simulator died with signal {-status}" if status < 0
-                              else f"the simulator ended with status {status}")
-        if reason and simulated.get("reason"):
-            reason = f"{reason}: {simulated['reason']}"
-        elif status == 2:
-            reason = f"{reason}: {' '.join(job.tail(1))}"
+        if isinstance(status, str):
+            reason = status
+        else:
+            if counted_loss(job.run, simulated) and status == 1:
+                status = 0      # the kernel ends with 1 when bytes are missing; the report shows how many
+            reason = OUTCOMES.get(status, f"the simulator died with signal {-status}" if status < 0
+                                  else f"the simulator ended with status {status}")
+            if reason and simulated.get("reason"):
+                reason = f"{reason}: {simulated['reason']}"
+            elif status == 2:
+                reason = f"{reason}: {' '.join(job.tail(1))}"
         received = None
         if job.run.input_bytes is not None:
             received = record.compare_received(input_file(job.run.seed, job.run.input_bytes), job.folder)
         reason = reason or unreadable or wrong_result(job.run, simulated, received)
-        made = record.make(job.run, self.experiment.name, self.context, digests[job.target.image], simulated, received,
-                           reason, job.started)
+        if self.store and not reason and not host.get("reused"):
+            reason = self.store.keep(job.key, job.folder, job.started)
+        made = record.make(job.run, self.experiment.name, self.context, job.task.files["image"].sha256, simulated,
+                           received, reason, {"started": job.started, "key": job.key} | host)
         record.write_json(job.folder / "record.json", made)
         self.records[job.run.id] = made
         if reason:
@@ -331,16 +344,3 @@ class Runner:
                 ready.append(run)
             self._write_context()
         return ready
-
-    @staticmethod
-    def _end(active):
-        """Ends simulators under way, giving each time to write what it has."""
-        for job in active:
-            job.process.send_signal(signal.SIGINT)
-        deadline = time.monotonic() + GRACE_S
-        for job in active:
-            try:
-                job.process.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                job.process.kill()
-                job.process.wait()

@@ -50,7 +50,7 @@ def run_row(made):
     more = {name: run[name] for name in ("cycles", "simulated_seconds", "trace_records", "digest", "reason")
             if name in run} | {name: (made if name == "received" else run).get(name) or {} for name in whole}
     more["soc"] = made["soc"]
-    more["host"] = {name: value for name, value in made["host"].items() if name != "command"}
+    more["host"] = {name: value for name, value in made["host"].items() if name not in ("command", "key")}
     return row | apart(flat(more), row)
 
 

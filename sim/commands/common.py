@@ -94,7 +94,8 @@ def results_directory(name, out):
     from hw.common.cache import build_root
     if out:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise Failed(f"--out {out} is there already: give a new directory", 2)
+            raise Failed(f"--out {out} is there already: give a new directory, or go on with: "
+                         f"./interlock resume {out}", 2)
         return out
     stamp = datetime.now().strftime("%Y-%m-%dT%H-%M-%S")
     parent = build_root() / "results" / name
@@ -168,8 +169,11 @@ class Display:
     def runs(self, progress):
         left = "" if progress.left_s is None else f", {minutes(progress.left_s)} left"
         failed = f", {progress.failed} failed" if progress.failed else ""
+        reused = f", {progress.reused} from before" if progress.reused else ""
+        state = f", {progress.state}" if progress.state else ""
         self._show("running", progress.done, progress.total,
-                   f"{progress.done}/{progress.total} runs{failed}, {progress.cycles / 1e6:.1f} M cycles, "
+                   f"{progress.done}/{progress.total} runs{reused}{failed}{state}, "
+                   f"{progress.cycles / 1e6:.1f} M cycles, "
                    f"{progress.speed / 1e6:.2f} M cycles/s, {minutes(progress.elapsed_s)} gone{left}")
 
     def _show(self, what, done, total, text):

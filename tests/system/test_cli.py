@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 import typer
@@ -227,7 +228,7 @@ def test_the_report_comes_from_the_records_alone(tiny, tmp_path):
 
 def test_the_same_run_again_gives_the_same_records(tiny, tmp_path):
     out, _ = tiny
-    result = interlock("run", "pic-latency", *TINY, "--out", tmp_path / "again", "--jobs", 1)
+    result = interlock("run", "pic-latency", *TINY, "--out", tmp_path / "again", "--jobs", 1, "--fresh")
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines()[-1].startswith("record: ")
     first, second = (list(map(record.stable, record.read(path)[1])) for path in (out, tmp_path / "again"))
@@ -255,12 +256,49 @@ def test_ctrl_c_keeps_what_is_finished(tiny, tmp_path):
             process.kill()
             process.communicate()
     assert process.returncode == 130, messages
-    assert "interrupted: " in messages.splitlines()[-1] and str(out) in messages.splitlines()[-1]
+    assert "interrupted: " in messages.splitlines()[-1] and f"resume {out}" in messages.splitlines()[-1]
     context, records = record.read(out)
     assert (len(records), len(context["runs"])) == (6, 7)
     assert all(made["failure"] is None for made in records)
     assert len((out / "records.jsonl").read_text().splitlines()) == len(records)
     assert (out / "report.md").exists()
+
+
+def test_simulators_die_with_a_killed_runner_and_the_rest_is_resumed(tiny, tmp_path):
+    out = tmp_path / "out"
+    changed = [*TINY, "--set", "harts=1", "--set", "schemes=cli-optim", "--set", "iterations=1000000"]
+    process = subprocess.Popen([REPO / "interlock", "run", "pic-latency", *changed, "--out", out],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 600
+        while not list(out.glob("runs/match-*/messages.txt")):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.1)
+        folder = str(next(out.glob("runs/match-*")))
+        assert running(folder)
+    finally:
+        process.kill()
+        process.wait()
+    deadline = time.monotonic() + 10
+    while running(folder):
+        assert time.monotonic() < deadline, "the simulator outlives its runner"
+        time.sleep(0.05)
+    context = record.read_json(out / "experiment.json")
+    record.write_json(out / "experiment.json", context | {"settings": context["settings"] | {"iterations": 500}})
+    result = interlock("resume", out, "--json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["match"]["pair_cycles"]
+    assert sum(made["host"].get("reused", False) for made in record.read(out)[1]) >= 4
+
+
+def running(folder):
+    """Whether a process works that was told to write into `folder`."""
+    def words(path):
+        try:
+            return path.read_bytes().split(b"\0")
+        except OSError:         # it has just ended
+            return []
+    return any(folder.encode() in words(path) for path in Path("/proc").glob("[0-9]*/cmdline"))
 
 
 def test_a_full_disk_gets_one_line(tiny, tmp_path):

@@ -4,6 +4,7 @@ import json
 import sys
 
 from sim.experiments import definition
+from sim.local import LocalPool
 from sim.runner import Runner, Target
 
 STUB = '''#!{python}
@@ -51,7 +52,7 @@ if plan.get("mute"):
     results = {{}}
 record = {{"cycles": 70000, "window": {{"cycles": 60000}}, "harts": [{{"statistics": hart}}], "results": results,
           "serial": {{"uart1": {{"feed_began": 0, "feed_ended": plan.get("feed_ended", 60000)}}}},
-          "reason": reason, "digest": "0123456789abcdef", "host": {{"seconds": time.time()}}}}
+          "reason": reason, "digest": plan.get("digest", "0123456789abcdef"), "host": {{"seconds": time.time()}}}}
 text = json.dumps(record)
 (out / "run.json").write_text(text[:len(text) // 2] if plan.get("truncate") else text)
 sys.exit(status)
@@ -65,22 +66,28 @@ class Bench:
         self.folder = folder
         self.plan = {}
         self.simulator = folder / "simulator"
-        self.image = folder / "kernel.elf"
-        self.image.write_bytes(b"image")
+        self.image = b"image"
         self.log = folder / "order.txt"
         plan = folder / "plan.json"
         self.simulator.write_text(STUB.format(python=sys.executable, plan=str(plan), log=str(self.log)))
         self.simulator.chmod(0o755)
 
-    def runner(self, *overrides, out="out", jobs=2):
+    def runner(self, *overrides, out="out", jobs=2, **options):
         (self.folder / "plan.json").write_text(json.dumps(self.plan))
         experiment = definition.load("pic-latency")
-        runner = Runner(experiment, experiment.settings(overrides), self.folder / out, jobs, 60_000_000)
+        runner = Runner(experiment, experiment.settings(overrides), self.folder / out, LocalPool(jobs), 60_000_000,
+                        **options)
         runner.prepare({"g++": "12"}, {str(n): {"harts": n} for n in range(1, 9)})
         return runner
 
     def targets(self, runner):
-        return {target: Target(self.simulator, self.image) for target in runner.targets()}
+        return {target: Target(self.simulator, self.image_of(target)) for target in runner.targets()}
+
+    def image_of(self, target):
+        """An image of its own for each target, as content tells runs apart."""
+        path = self.folder / ("-".join(map(str, target[:2])) + ".elf")
+        path.write_bytes(self.image + repr(target).encode())
+        return path
 
     def run(self, *overrides, report=lambda _: None, **options):
         runner = self.runner(*overrides, **options)

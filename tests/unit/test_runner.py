@@ -10,7 +10,9 @@ import pytest
 
 from sim import record, report
 from sim.experiments.definition import input_file
-from sim.runner import Interrupted, RunnerError
+from sim.runner import Interrupted
+from sim.store import Store
+from sim.worker import digest_of
 
 SMALL = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
 
@@ -27,7 +29,7 @@ def test_records_of_a_whole_experiment(bench):
         "table5-l0", "table5-l100", "serial-h1-spl-pessim-l0", "serial-h1-spl-pessim-l100", "serial-h1-cli-optim-l0",
         "serial-h1-cli-optim-l100", "match-l147"]
     made = records[2]
-    assert made["image_sha256"] == record.file_digest(bench.image)
+    assert made["image_sha256"] == digest_of(bench.image_of((1, "spl-pessim", ())))
     assert made["received"] == {"sent": 16, "received": 16, "identical": True, "first_difference": None}
     assert made["parameters"]["latency"] == 0 and made["soc"] == {"harts": 1} and made["tools"] == {"g++": "12"}
     assert len((runner.out / "records.jsonl").read_text().splitlines()) == 7
@@ -142,6 +144,70 @@ def test_ctrl_c_keeps_what_is_finished(bench, ctrl_c):
     assert (summary["finished"], summary["asked"]) == (6, 7)
 
 
+def test_what_ran_before_is_not_run_again(bench):
+    first = bench.run(*SMALL, out="a", store=Store(bench.folder / "kept"))
+    assert len(bench.order()) == 7 and first.reused == 0
+    more = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim,cli-pessim", "size=16", "sweep=1000")
+    second = bench.run(*more, out="b", store=Store(bench.folder / "kept"))
+    assert (len(bench.order()), second.reused) == (9, 7)
+    before, now = (dict((made["id"], made) for made in record.read(runner.out)[1]) for runner in (first, second))
+    for name, made in before.items():
+        assert record.stable(now[name]) == record.stable(made)
+        assert now[name]["host"] == made["host"] | {"reused": True}
+        for file in (first.out / "runs" / name).iterdir():
+            if file.name != "record.json":
+                assert (second.out / "runs" / name / file.name).read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize("change", ["simulator", "image", "seed", "size"])
+def test_another_input_is_another_run(bench, change):
+    bench.run(*SMALL, out="a", store=Store(bench.folder / "kept"))
+    if change == "simulator":
+        with open(bench.simulator, "a") as file:
+            file.write("# another\n")
+    elif change == "image":
+        bench.image = b"another"
+    runner = bench.run(*SMALL, *{"seed": ["seed=2"], "size": ["size=17"]}.get(change, ()), out="b",
+                       store=Store(bench.folder / "kept"))
+    # The seed is an argument of every run, the size one of the serial runs.
+    assert runner.reused == (3 if change == "size" else 0)
+
+
+def test_a_damaged_kept_run_is_run_again(bench):
+    bench.run(*SMALL, out="a", store=Store(bench.folder / "kept"))
+    damaged, cut = sorted((bench.folder / "kept").glob("*/*/run.json"))[:2]
+    damaged.write_text(damaged.read_text().replace("70000", "70001"))
+    (cut.parent / "kept.json").write_text("{")
+    assert bench.run(*SMALL, out="b", store=Store(bench.folder / "kept")).reused == 5
+    assert bench.run(*SMALL, out="c", store=Store(bench.folder / "kept")).reused == 7
+
+
+def test_a_failed_run_is_run_again(bench):
+    failing = "serial-h1-cli-optim-l100"
+    bench.plan = {failing: {"status": 4}}
+    bench.run(*SMALL, out="a", store=Store(bench.folder / "kept"))
+    bench.plan = {}
+    assert bench.run(*SMALL, out="b", store=Store(bench.folder / "kept")).reused == 6
+    assert bench.order().count(failing) == 2
+
+
+def test_a_fresh_run_must_repeat(bench):
+    bench.run(*SMALL, out="a", store=Store(bench.folder / "kept"))
+    bench.plan = {"table5-l0": {"digest": "fedcba9876543210"}}
+    runner = bench.run(*SMALL, out="b", store=Store(bench.folder / "kept"), fresh=True)
+    assert runner.reused == 0
+    assert list(failures(runner)) == ["table5-l0"]
+    assert "digest 0123456789abcdef before, fedcba9876543210 now" in failures(runner)["table5-l0"]
+
+
+def test_a_stopped_experiment_goes_on_where_it_was(bench):
+    bench.run(*SMALL)
+    for lost in ("serial-h1-cli-optim-l100", "match-l147"):
+        (bench.folder / "out/runs" / lost / "record.json").unlink()
+    runner = bench.run(*SMALL)          # without a store: from its own directory
+    assert (runner.reused, len(bench.order()), len(record.read(runner.out)[1])) == (5, 9, 7)
+
+
 def test_progress_reaches_the_end(bench):
     seen = []
     bench.run(*SMALL, report=seen.append)
@@ -151,5 +217,5 @@ def test_progress_reaches_the_end(bench):
 
 def test_a_directory_that_cannot_be_made_gets_one_line(bench):
     (bench.folder / "out").write_text("in the way")
-    with pytest.raises(RunnerError, match="out cannot be made"):
+    with pytest.raises(record.RecordError, match="out/runs cannot be made"):
         bench.runner(*SMALL)
