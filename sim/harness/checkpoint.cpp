@@ -63,6 +63,11 @@ std::string decompressed(const uint8_t *frame, size_t length)
     return state;
 }
 
+std::string file_name(const std::string &path)
+{
+    return std::filesystem::path(path).filename().string();
+}
+
 std::string with_seed(const Arguments &a, uint64_t seed)
 {
     Arguments composed = a;
@@ -77,10 +82,10 @@ std::string with_seed(const Arguments &a, uint64_t seed)
 Inputs read_inputs(const Arguments &a)
 {
     Inputs inputs;
-    inputs.image_name = a.image;
+    inputs.image_name = file_name(a.image); // without its place: checkpoints of two machines are the same
     inputs.image = read_file(a.image, "image");
     if (!a.uart1_in.empty()) {
-        inputs.feed_name = a.uart1_in;
+        inputs.feed_name = file_name(a.uart1_in);
         inputs.feed = read_file(a.uart1_in, "serial file");
         if (inputs.feed.empty())
             throw Failure(format("the serial file %s is empty", a.uart1_in.c_str()));
@@ -110,7 +115,7 @@ Inputs merge_inputs(const Checkpoint &checkpoint, Arguments &a)
     fixed("--uart0-baud", a.uart0_baud == inputs.uart0_baud, std::to_string(inputs.uart0_baud));
     fixed("--uart1-baud", a.uart1_baud == inputs.uart1_baud, std::to_string(inputs.uart1_baud));
     if (a.given.count("--uart1-in")) {
-        inputs.feed_name = a.uart1_in;
+        inputs.feed_name = file_name(a.uart1_in);
         std::vector<uint8_t> feed = read_file(a.uart1_in, "serial file");
         inputs.other_feed = feed != inputs.feed;
         inputs.feed = std::move(feed);
