@@ -2,6 +2,8 @@
  * The table of threads: their beginning and their end. Locking: table_lock (level SPL_SCHED) guards which entries are
  * free; a thread that ends says so under its sleep queue's lock (sleep.c), where those wait that join it.
  */
+#include <stddef.h>
+
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "sched/runqueue.h"
@@ -13,6 +15,16 @@
 static struct thread threads[MAX_THREADS];
 static uint8_t stacks[MAX_THREADS][THREAD_STACK_SIZE] __attribute__((aligned(16), section(".noinit")));
 DEFINE_SIMPLE_LOCK(table_lock, "threads", SPL_SCHED);
+
+/* For the simulator, which names threads and finds where those that wait go on; never loaded (sim/harness/image.h). */
+__attribute__((section(".interlock.threads"), used)) static const uintptr_t thread_table[] = {
+    (uintptr_t)threads,
+    sizeof threads[0],
+    MAX_THREADS,
+    offsetof(struct thread, name),
+    offsetof(struct thread, context.ra),
+    offsetof(struct thread, context.s[0]),
+};
 
 /* Where a new thread begins: as if it had just been switched to in thread_yield. */
 static void thread_begin(void)

@@ -41,6 +41,7 @@ const char HELP[] =
   --checkpoint-stop     and end there (exit status 0)
   --restore FILE        go on from a checkpoint; image, boot arguments, seed and bit rates are its own
   --poke NAME=VALUE[@CYCLE]  write a register of the machine before a cycle (the first one simulated); may be repeated
+  --timeline FILE       what each hart does over time, for https://ui.perfetto.dev
   --probe-log FILE      every probe point, trap, arrival and thread switch as CSV
 exit status: 0 the target ended with code 0, 1 with another, 2 bad usage or input, 3 limit, 4 hang, 130 interrupted
 )";
@@ -98,6 +99,7 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
         {"--wave-end", number(a.wave_end)},
         {"--progress", time(a.progress)},
         {"--probe-log", text(a.probe_log)},
+        {"--timeline", text(a.timeline)},
         {"--checkpoint", text(a.checkpoint)},
         {"--checkpoint-at",
          [&a](const std::string &o, const std::string &v) { a.checkpoint_at = parse_moment(o, v); }},

@@ -11,7 +11,7 @@
 struct Arguments {
     enum class Console { TTY, PTY, FILE, NONE };
 
-    std::string image, bootargs, out, uart1_in, uart1_out, uart1_name = "file", wave, probe_log;
+    std::string image, bootargs, out, uart1_in, uart1_out, uart1_name = "file", wave, probe_log, timeline;
     Console console = Console::TTY;
     std::string console_name; // as given; empty: file with --out, else tty
     bool uart1_pty = false; // the data line is a pseudo-terminal, else files

@@ -135,6 +135,20 @@ void read_probes(const Elf &elf, Image &image)
     }
 }
 
+void read_threads(const Elf &elf, Image &image)
+{
+    if (elf.header.e_shstrndx >= elf.sections.size())
+        return;
+    for (const Elf32_Shdr &section : elf.sections) {
+        if (elf.text(elf.sections[elf.header.e_shstrndx], section.sh_name) != ".interlock.threads")
+            continue;
+        if (section.sh_size != sizeof image.threads)
+            throw Failure(format("the image %s has a malformed section .interlock.threads: %u bytes, not %zu",
+                                 elf.path.c_str(), section.sh_size, sizeof image.threads));
+        image.threads = elf.at<ThreadTable>(section.sh_offset, "section .interlock.threads");
+    }
+}
+
 void write_bootargs(const std::string &path, const std::string &bootargs, uint8_t *ram, size_t ram_bytes)
 {
     uint32_t header[5];
@@ -198,5 +212,6 @@ Image load_image(const std::string &path, const std::vector<uint8_t> &content, c
     write_bootargs(path, bootargs, ram, ram_bytes);
     read_functions(elf, image);
     read_probes(elf, image);
+    read_threads(elf, image);
     return image;
 }

@@ -19,12 +19,19 @@ struct ProbePoint {
     unsigned value; // the register that holds the mark's value, or NO_VALUE
 };
 
+// Where the program keeps its threads (kernel/sched/thread.c, section .interlock.threads).
+struct ThreadTable {
+    uint32_t address = 0, stride = 0, count = 0; // an entry a thread, by id; 0: the program has none
+    uint32_t name = 0, pc = 0, frame = 0;        // in an entry: address of the name; of a waiting one, where it goes on
+};
+
 struct Image {
     std::string sha256;
     size_t file_bytes = 0;
     uint32_t code_begin = 0, code_end = 0; // spans all executable segments
     std::vector<Function> functions;       // by address; one reaches to the next
     std::vector<ProbePoint> probes;        // in the order of section .interlock.probes
+    ThreadTable threads;
 
     int function_at(uint32_t pc) const;         // index into functions, or -1
     std::string describe(uint32_t pc) const;    // "name+0x1c", or "?" outside the image's code

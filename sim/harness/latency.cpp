@@ -14,29 +14,31 @@ void LatencyWatch::rise(unsigned source, uint64_t cycle)
 }
 
 // The handler wakes the thread: one that has not begun since an earlier interrupt has waited since that one's rise.
-void LatencyWatch::handler(uint32_t source, uint64_t cycle)
+LatencyWatch::Passed LatencyWatch::handler(uint32_t source, uint64_t cycle)
 {
     if (source >= sources.size() || !sources[source].handler.under_way)
-        return; // raised by software: there is no wire to count from
+        return {}; // raised by software: there is no wire to count from
     Source &s = sources[source];
     if (!s.thread.under_way) {
         s.thread.under_way = true;
         s.thread.since = s.handler.since;
     }
-    arrive(s.handler, cycle);
+    return arrive(s.handler, cycle);
 }
 
-void LatencyWatch::thread(uint32_t source, uint64_t cycle)
+LatencyWatch::Passed LatencyWatch::thread(uint32_t source, uint64_t cycle)
 {
-    if (source < sources.size() && sources[source].thread.under_way)
-        arrive(sources[source].thread, cycle);
+    if (source >= sources.size() || !sources[source].thread.under_way)
+        return {};
+    return arrive(sources[source].thread, cycle);
 }
 
-void LatencyWatch::arrive(Way &way, uint64_t cycle)
+LatencyWatch::Passed LatencyWatch::arrive(Way &way, uint64_t cycle)
 {
     way.under_way = false;
     if (window && way.since >= window_began)
         way.cycles.add(cycle - way.since);
+    return {true, way.since};
 }
 
 void LatencyWatch::write(Json &json) const

@@ -9,8 +9,15 @@
 class LatencyWatch {
   public:
     void rise(unsigned source, uint64_t cycle);
-    void handler(uint32_t source, uint64_t cycle);
-    void thread(uint32_t source, uint64_t cycle);
+    // What an interrupt has just passed: false if there was no wire to count from, else since when.
+    struct Passed {
+        bool any = false;
+        uint64_t rise = 0;
+
+        explicit operator bool() const { return any; }
+    };
+    Passed handler(uint32_t source, uint64_t cycle);
+    Passed thread(uint32_t source, uint64_t cycle);
 
     void open_window(uint64_t cycle)
     {
@@ -37,7 +44,7 @@ class LatencyWatch {
 
         template <class Archive> void serialize(Archive &archive) { archive(rises, handler, thread); }
     };
-    void arrive(Way &way, uint64_t cycle);
+    Passed arrive(Way &way, uint64_t cycle);
 
     std::array<Source, 32> sources{};
     bool window = false;

@@ -8,37 +8,33 @@
 namespace {
 
 // kernel/sync/lock_class.h: where a lock's object and its class keep what is read here.
-constexpr uint32_t OBJECT_CLASS = 0, CLASS_NAME = 0, CLASS_KIND = 4;
+constexpr uint32_t OBJECT_CLASS = 0, OBJECT_NAME = 4, CLASS_NAME = 0, CLASS_KIND = 4;
 constexpr const char *KINDS[] = {"simple", "mutex", "rw"};
-constexpr size_t NAME_MOST = 64;
 
 } // namespace
 
-bool LockWatch::word(uint32_t address, uint32_t &value) const
-{
-    uint64_t offset = uint64_t(address) - RAM_BASE;
-    if (address < RAM_BASE || address % 4 || offset + 4 > ram_bytes)
-        return false;
-    std::memcpy(&value, ram + offset, 4);
-    return true;
-}
-
 LockWatch::Class LockWatch::read_class(uint32_t address) const
 {
-    Class unknown{"?", "?", false};
-    uint32_t name, kind;
-    if (!word(address + CLASS_NAME, name) || !word(address + CLASS_KIND, kind) || name < RAM_BASE ||
-        name - RAM_BASE >= ram_bytes || (kind & 0xff) >= std::size(KINDS))
-        return unknown;
-    const char *text = reinterpret_cast<const char *>(ram + (name - RAM_BASE));
-    return {std::string(text, strnlen(text, std::min(NAME_MOST, ram_bytes - (name - RAM_BASE)))), KINDS[kind & 0xff],
-            (kind & 0xff) == 0};
+    uint32_t name, kind, any;
+    if (!memory.word(address + CLASS_NAME, name) || !memory.word(address + CLASS_KIND, kind) ||
+        !memory.word(name & ~3u, any) || (kind & 0xff) >= std::size(KINDS))
+        return {"?", "?", false};
+    return {memory.text(name), KINDS[kind & 0xff], (kind & 0xff) == 0};
+}
+
+std::string LockWatch::describe(uint32_t lock) const
+{
+    uint32_t name;
+    std::string text = memory.word(lock + OBJECT_NAME, name) ? memory.text(name) : "";
+    Class its = read_class(class_address(lock));
+    return format("%s (%s lock, class %s)", text.empty() ? format("0x%08x", lock).c_str() : text.c_str(),
+                  its.kind.c_str(), its.name.c_str());
 }
 
 uint32_t LockWatch::class_address(uint32_t lock) const
 {
     uint32_t address = 0;
-    word(lock + OBJECT_CLASS, address);
+    memory.word(lock + OBJECT_CLASS, address);
     return address;
 }
 

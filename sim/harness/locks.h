@@ -10,6 +10,7 @@
 
 #include "image.h"
 #include "statistics.h"
+#include "target_memory.h"
 
 // An acquisition that has begun; it belongs to the thread or the handler that makes it, and a few may be open at once:
 // a blocking lock takes a simple one inside.
@@ -29,10 +30,7 @@ class LockWatch {
   public:
     using Attempts = std::vector<LockAttempt>;
 
-    LockWatch(const Image &image, const uint8_t *ram, size_t ram_bytes)
-        : image(image), ram(ram), ram_bytes(ram_bytes)
-    {
-    }
+    LockWatch(const Image &image, TargetMemory memory) : image(image), memory(memory) {}
 
     void attempt(Attempts &open, uint32_t lock, uint32_t site);
     bool miss(Attempts &open, uint32_t lock, uint64_t cycle); // whether the hart spins from now on
@@ -55,6 +53,17 @@ class LockWatch {
         stray = 0;
         counts++;
     }
+
+    struct Hold {
+        uint64_t thread;
+        uint64_t since;
+        uint32_t site, class_address;
+
+        template <class Archive> void serialize(Archive &archive) { archive(thread, since, site, class_address); }
+    };
+    // By lock, with one hold, or those of the readers who share it; a lock that nobody holds may be in it.
+    const std::unordered_map<uint32_t, std::vector<Hold>> &holds() const { return held; }
+    std::string describe(uint32_t lock) const; // its name, kind and class
 
     void abandoned(const Attempts &open); // at the end of the run: counts what never ended
     void write(Json &json) const;
@@ -82,26 +91,16 @@ class LockWatch {
         template <class Archive> void serialize(Archive &archive) { archive(name, kind, spins); }
         bool operator<(const Class &other) const { return std::tie(name, kind) < std::tie(other.name, other.kind); }
     };
-    struct Hold {
-        uint64_t thread;
-        uint64_t since;
-        uint32_t site, class_address;
-
-        template <class Archive> void serialize(Archive &archive) { archive(thread, since, site, class_address); }
-    };
-
     LockAttempt *find(Attempts &open, uint32_t lock);
     uint32_t class_address(uint32_t lock) const;
     const Class &class_at(uint32_t address);
     const Class &class_of(uint32_t lock) { return class_at(class_address(lock)); }
     Class read_class(uint32_t address) const;
-    bool word(uint32_t address, uint32_t &value) const;
     void count(const LockAttempt &attempt, const Class &lock_class, bool failure);
     template <typename Action> void for_both(const Class &lock_class, uint32_t site, Action action);
 
     const Image &image;
-    const uint8_t *ram;
-    size_t ram_bytes;
+    TargetMemory memory;
     bool window = false;
     uint64_t window_began = 0;
     uint64_t stray = 0;

@@ -6,6 +6,9 @@
 #include <cstring>
 
 #include "failure.h"
+#include "hang_report.h"
+#include "probe_log.h"
+#include "timeline.h"
 
 volatile int interrupted_by = 0;
 
@@ -38,7 +41,8 @@ Simulation::Simulation(const Arguments &a, Inputs given, const Checkpoint *check
     : arguments(a), pins(hart_pins(model.pins())), inputs(std::move(given)),
       image((std::memset(model.ram(), 0, model.ram_bytes()),
              load_image(inputs.image_name, inputs.image, a.bootargs, model.ram(), model.ram_bytes()))),
-      watch(register_files(pins), image, model.ram(), model.ram_bytes()), hang(watch, a.hang_cycles),
+      watch(register_files(pins), image, model.ram(), model.ram_bytes()),
+      inspector(image, TargetMemory(model.ram(), model.ram_bytes())), hang(watch, a.hang_cycles),
       skip(model, !a.skip ? Skip::Mode::OFF : a.check_skip ? Skip::Mode::CHECK : Skip::Mode::ON), terminal(a.console),
       data_terminal(a.uart1_pty ? Arguments::Console::PTY : Arguments::Console::NONE),
       uart0_in({CLOCK_HZ, a.uart0_baud}), uart1_in({CLOCK_HZ, a.uart1_baud}), uart0_out({CLOCK_HZ, a.uart0_baud}),
@@ -58,6 +62,7 @@ Simulation::Simulation(const Arguments &a, Inputs given, const Checkpoint *check
     open_outputs();
     if (checkpoint)
         write_again();
+    attach_observers();
     if (!terminal.pty_name.empty())
         std::fprintf(stderr, "console on %s\n", terminal.pty_name.c_str());
     if (a.uart1_pty)
@@ -77,12 +82,20 @@ void Simulation::open_outputs()
     std::string uart1 = arguments.uart1_out.empty() && !out.empty() ? out + "/uart1.out" : arguments.uart1_out;
     if (!uart1.empty())
         uart1_file.open(uart1);
-    if (!arguments.probe_log.empty())
-        watch.log_to(arguments.probe_log);
     if (!arguments.checkpoint.empty()) {
         trace_file.keep();
         uart1_file.keep();
     }
+}
+
+void Simulation::attach_observers()
+{
+    if (!arguments.probe_log.empty())
+        observers.push_back(std::make_unique<ProbeLog>(watch, arguments.probe_log));
+    if (!arguments.timeline.empty())
+        observers.push_back(std::make_unique<Timeline>(watch, inspector, arguments.timeline, CLOCK_HZ));
+    for (const std::unique_ptr<Observer> &observer : observers)
+        watch.attach(*observer);
 }
 
 // What the command line wants at certain cycles, now that the first one is known.
@@ -112,6 +125,7 @@ int Simulation::run()
     started = shown = Clock::now();
     progress_on_terminal = isatty(STDERR_FILENO);
     try {
+        watch.begin(cycle);
         loop();
     } catch (const Failure &failure) {
         stop(End::FAILURE, failure.what());
@@ -412,7 +426,7 @@ void Simulation::finish()
     if (wrong && !failed)
         std::fprintf(stderr, "%s: %s\n", end == End::HANG ? "hang" : "ended", reason.c_str());
     if (wrong)
-        report_harts();
+        show_harts();
     if (!arguments.out.empty())
         attempt([this] { write_record(); });
     if (!arguments.quiet)
@@ -421,10 +435,10 @@ void Simulation::finish()
                      double(ended - began) / host_seconds() / 1e6, (unsigned long long)digest());
 }
 
-void Simulation::report_harts() const
+void Simulation::show_harts() const
 {
-    for (unsigned i = 0; i < HARTS; i++)
-        std::fprintf(stderr, "hart %u: %s\n", i, watch.describe(watch.harts[i]).c_str());
+    for (const std::string &line : report_harts(watch, inspector, register_files(pins)))
+        std::fprintf(stderr, "%s\n", line.c_str());
 }
 
 int Simulation::status() const

@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,9 @@
 #include "hang.h"
 #include "hash.h"
 #include "image.h"
+#include "inspect.h"
 #include "model.h"
+#include "observer.h"
 #include "serial.h"
 #include "skip.h"
 #include "terminal.h"
@@ -37,6 +40,7 @@ class Simulation {
 
     void schedule();
     void open_outputs();
+    void attach_observers();
     void at_moment(uint64_t now);
     void loop();
     bool step();
@@ -59,7 +63,7 @@ class Simulation {
     void drain();
     void stop(End end, const std::string &reason);
     void finish();
-    void report_harts() const;
+    void show_harts() const;
     void show_progress(Clock::time_point now);
     void write_record();
     void write_results(class Json &json) const;
@@ -74,6 +78,8 @@ class Simulation {
     Image image;
     std::string feed_sha256;
     Watch watch;
+    Inspector inspector;
+    std::vector<std::unique_ptr<Observer>> observers;
     Hang hang;
     Skip skip;
     Terminal terminal, data_terminal;

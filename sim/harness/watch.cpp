@@ -9,13 +9,6 @@ namespace {
 
 constexpr uint32_t MRET = 0x30200073, SRET = 0x10200073;
 
-const char *const PROBE_NAME[] = {"",            "crit_enter",   "crit_entered",  "crit_leave",   "crit_left",
-                                  "window_begin", "window_end",   "crit_queued",   "thread_switch", "lock_attempt",
-                                  "lock_miss",    "lock_block",   "lock_acquired", "lock_released", "lock_failed",
-                                  "intr_handler", "intr_done",    "ithread_runs",  "idle_begin",    "idle_end",
-                                  "switch_begin", "replay_begin",  "replay_end",
-                                  "preempt_begin", "preempt_end"};
-
 uint32_t word_at(const uint8_t *ram, uint32_t address)
 {
     uint32_t word;
@@ -23,11 +16,32 @@ uint32_t word_at(const uint8_t *ram, uint32_t address)
     return word;
 }
 
+// The calling convention's: a call leaves the return address in ra (or t0), a return goes there.
+Transfer transfer_of(uint32_t instruction)
+{
+    constexpr uint32_t JAL = 0x6f, JALR = 0x67, OPCODE = 0x7f, ZERO = 0, RA = 1, T0 = 5;
+    uint32_t opcode = instruction & OPCODE, to = instruction >> 7 & 31, from = instruction >> 15 & 31;
+    if (opcode != JAL && opcode != JALR)
+        return Transfer::NONE;
+    if (to != ZERO)
+        return to == RA || to == T0 ? Transfer::CALL : Transfer::JUMP;
+    if (opcode == JALR)
+        return from == RA || from == T0 ? Transfer::RETURN : Transfer::JUMP;
+    return Transfer::DIRECT_JUMP;
+}
+
+uint32_t jump_target(uint32_t pc, uint32_t instruction) // of a JAL
+{
+    uint32_t sign = uint32_t(int32_t(instruction) >> 31);
+    return pc + ((sign & 0xfff00000) | (instruction & 0xff000) | (instruction >> 9 & 0x800) |
+                 (instruction >> 20 & 0x7fe));
+}
+
 } // namespace
 
 Watch::Watch(std::vector<const uint32_t *> registers, const Image &image, const uint8_t *ram, size_t ram_bytes)
-    : harts(registers.size()), image(image), ram(ram), registers(std::move(registers)), locks(image, ram, ram_bytes),
-      code_begin(image.code_begin & ~3u)
+    : harts(registers.size()), image(image), ram(ram), registers(std::move(registers)),
+      locks(image, TargetMemory(ram, ram_bytes)), code_begin(image.code_begin & ~3u)
 {
     code.resize((image.code_end - code_begin + 3) / 4);
     for (size_t i = 0; i < code.size(); i++) {
@@ -51,10 +65,20 @@ Watch::Watch(std::vector<const uint32_t *> registers, const Image &image, const 
     open_window(0);
 }
 
-void Watch::log_to(const std::string &path)
+void Watch::follow(Observer &observer)
 {
-    log.open(path);
-    log.write("cycle,hart,event,value,pc,thread,depth,traps\n");
+    attach(observer);
+    follower = &observer;
+    for (size_t i = 0; i < code.size(); i++) {
+        uint32_t pc = code_begin + uint32_t(4 * i);
+        Transfer transfer = transfer_of(word_at(ram, pc));
+        bool inside = transfer == Transfer::DIRECT_JUMP &&
+                      image.function_at(jump_target(pc, word_at(ram, pc))) == image.function_at(pc);
+        if (transfer == Transfer::NONE || inside)
+            continue;
+        marks[pc].push_back({pc, TRANSFER, unsigned(transfer)}); // behind a thread switch, which happens before a return
+        code[i] |= MARKED;
+    }
 }
 
 void Watch::at(uint32_t pc, std::function<void()> action)
@@ -68,14 +92,6 @@ void Watch::at(uint32_t pc, std::function<void()> action)
     actions[pc].push_back(std::move(action));
 }
 
-void Watch::write_log(const char *event, unsigned hart, uint64_t value, uint32_t pc, uint64_t cycle)
-{
-    const Thread &thread = *harts[hart].thread;
-    std::string id = thread.named() ? std::to_string(thread.id) : "";
-    log.write(format("%llu,%u,%s,%llu,0x%08x,%s,%u,%zu\n", (unsigned long long)cycle, hart, event,
-                     (unsigned long long)value, pc, id.c_str(), thread.depth, thread.levels.size() - 1));
-}
-
 // The instruction is in another function than the last one, or is marked, or a sample is being taken.
 void Watch::passed(unsigned hart, uint32_t pc, uint16_t mark, uint64_t cycle)
 {
@@ -83,6 +99,8 @@ void Watch::passed(unsigned hart, uint32_t pc, uint16_t mark, uint64_t cycle)
     uint16_t function = mark & ~MARKED;
     if (function != h.function)
         enter_function(h, function, cycle);
+    if (follower)
+        follower->function(hart, function, pc, cycle);
     h.where = function;
     if (h.sample) {
         constexpr uint32_t STORE = 0x23, OPCODE = 0x7f;
@@ -99,7 +117,10 @@ void Watch::passed(unsigned hart, uint32_t pc, uint16_t mark, uint64_t cycle)
         else if (point.kind == ACTION)
             for (const std::function<void()> &action : actions[pc])
                 action();
-        else // the instruction that retires has not written its own result yet: the value is as at the mark
+        else if (point.kind == TRANSFER) {
+            follower->transfer(hart, Transfer(point.value), pc, cycle);
+            h.where = Hart::NOWHERE;
+        } else // the instruction that retires has not written its own result yet: the value is as at the mark
             probe(hart, point.kind, point.value == ProbePoint::NO_VALUE ? 0 : registers[hart][point.value], pc, cycle);
 }
 
@@ -243,10 +264,12 @@ void Watch::probe(unsigned hart, uint32_t kind, uint32_t value, uint32_t pc, uin
         lock_probe(h, kind, value, pc, cycle);
         break;
     case INTR_HANDLER:
-        latency.handler(value, cycle);
+        if (LatencyWatch::Passed passed = latency.handler(value, cycle))
+            tell([&](Observer &o) { o.latency(value, false, hart, passed.rise, cycle); });
         break;
     case ITHREAD_RUNS:
-        latency.thread(value, cycle);
+        if (LatencyWatch::Passed passed = latency.thread(value, cycle))
+            tell([&](Observer &o) { o.latency(value, true, hart, passed.rise, cycle); });
         break;
     case IDLE_BEGIN:
     case IDLE_END:
@@ -273,10 +296,10 @@ void Watch::probe(unsigned hart, uint32_t kind, uint32_t value, uint32_t pc, uin
         if (window)
             s.other_probes[kind]++;
     }
-    if (log.wanted()) {
-        std::string other = kind >= std::size(PROBE_NAME) || kind == 0 ? "probe_" + std::to_string(kind) : "";
-        write_log(other.empty() ? PROBE_NAME[kind] : other.c_str(), hart, value, pc, cycle);
-    }
+    tell([=](Observer &o) {
+        o.probe(hart, kind, value, pc, cycle);
+        o.changed(hart, cycle);
+    });
 }
 
 void Watch::lock_probe(Hart &h, uint32_t kind, uint32_t lock, uint32_t pc, uint64_t cycle)
@@ -340,21 +363,21 @@ void Watch::trapped(unsigned hart, uint32_t cause, uint32_t pc, uint64_t cycle)
             s.interrupts_in_primitive += in_primitive;
         }
     }
-    if (log.wanted())
-        write_log("trap", hart, cause, pc, cycle);
+    tell([=](Observer &o) { o.trap(hart, cause, pc, cycle); });
     Level level;
+    level.cause = cause;
     level.trap_began = cycle;
     level.interrupt = cause & INTERRUPT || h.thread->levels.back().interrupt;
     h.thread->levels.push_back(level);
     account_activity(h, cycle);
+    tell([=](Observer &o) { o.changed(hart, cycle); });
 }
 
 void Watch::trap_return(unsigned hart, uint32_t pc, uint64_t cycle)
 {
     Hart &h = harts[hart];
     std::vector<Level> &levels = h.thread->levels;
-    if (log.wanted())
-        write_log("trap_return", hart, 0, pc, cycle);
+    tell([=](Observer &o) { o.trap_return(hart, pc, cycle); });
     if (levels.size() == 1)
         return; // not from a trap: how a program enters a lower privilege
     uint64_t cycles = cycle - levels.back().trap_began;
@@ -363,6 +386,7 @@ void Watch::trap_return(unsigned hart, uint32_t pc, uint64_t cycle)
     account_activity(h, cycle);
     if (h.in_section && levels.size() == h.section_level)
         h.section_traps += cycles;
+    tell([=](Observer &o) { o.changed(hart, cycle); });
 }
 
 void Watch::interrupt_wires(uint32_t before, uint32_t now, uint64_t cycle)
@@ -379,9 +403,8 @@ void Watch::interrupt_wires(uint32_t before, uint32_t now, uint64_t cycle)
                 h.statistics.sections_interrupted++;
             }
         }
-        if (log.wanted())
-            write_log("arrival", hart, 0, h.pc, cycle);
     }
+    tell([=](Observer &o) { o.arrivals(before, now, cycle); });
 }
 
 void Watch::sources(uint32_t before, uint32_t now, uint64_t cycle)
@@ -393,9 +416,8 @@ void Watch::sources(uint32_t before, uint32_t now, uint64_t cycle)
             if (window && harts[hart].thread->depth > 0)
                 harts[hart].statistics.source_rises_in_section[source]++;
         }
-        if (log.wanted())
-            log.write(format("%llu,,source,%u,,,,\n", (unsigned long long)cycle, source));
     }
+    tell([=](Observer &o) { o.sources(before, now, cycle); });
 }
 
 void Watch::announce_switch(unsigned hart, uint32_t thread, uint64_t cycle)
@@ -423,8 +445,10 @@ void Watch::apply_switch(unsigned hart, uint64_t cycle)
         open_section(h, cycle);
     h.section_level = h.thread->levels.size();
     account_activity(h, cycle);
-    if (log.wanted())
-        write_log("thread", hart, h.announced, h.pc, cycle);
+    tell([=](Observer &o) {
+        o.thread(hart, cycle);
+        o.changed(hart, cycle);
+    });
 }
 
 void Watch::open_window(uint64_t cycle)
@@ -449,6 +473,11 @@ void Watch::close_window(uint64_t cycle)
     window_cycles += cycle - window_began;
 }
 
+void Watch::begin(uint64_t cycle)
+{
+    tell([=](Observer &o) { o.begin(cycle); });
+}
+
 void Watch::finish(uint64_t cycle)
 {
     if (window)
@@ -461,30 +490,12 @@ void Watch::finish(uint64_t cycle)
     for (const std::unique_ptr<Thread> &thread : unnamed)
         for (const Level &level : thread->levels)
             locks.abandoned(level.attempts);
-    log.close();
+    tell([=](Observer &o) { o.finish(cycle); });
 }
 
 const char *Watch::function_name(uint16_t function) const
 {
     return function ? image.functions[function - 1].name.c_str() : "?";
-}
-
-std::string Watch::describe(const Hart &h) const
-{
-    static const char *const PRIVILEGE[] = {"user", "supervisor", "reserved", "machine"};
-    std::string text = format("pc 0x%08x %s, %s mode, %s", h.pc, image.describe(h.pc).c_str(), PRIVILEGE[h.state & 3],
-                              h.state >> 2 ? "waiting for an interrupt" : "running");
-    if (h.thread->named())
-        text += ", thread " + std::to_string(h.thread->id);
-    if (h.thread->depth)
-        text += format(", %u section%s deep", h.thread->depth, h.thread->depth == 1 ? "" : "s");
-    if (h.thread->levels.size() > 1)
-        text += format(", %zu trap%s deep", h.thread->levels.size() - 1, h.thread->levels.size() == 2 ? "" : "s");
-    text += "; came through";
-    unsigned kept = std::min(h.history_at, Hart::HISTORY);
-    for (unsigned i = h.history_at - kept; i < h.history_at; i++)
-        text += std::string(" ") + function_name(h.history[i % Hart::HISTORY]);
-    return text;
 }
 
 void Watch::write_hart(Json &json, const Hart &h) const

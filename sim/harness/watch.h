@@ -8,12 +8,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "files.h"
 #include "hash.h"
 #include "image.h"
 #include "latency.h"
 #include "locks.h"
+#include "observer.h"
 #include "statistics.h"
+#include "target_memory.h"
 
 enum ProbeKind : uint32_t {
     CRIT_ENTER = 1,    // about to mask
@@ -49,6 +50,7 @@ struct Level {
     enum Primitive { NONE, ENTERING, LEAVING } primitive = NONE;
     uint64_t primitive_began = 0, primitive_traps = 0; // cycle; cycles of traps inside
     uint64_t trap_began = 0;
+    uint32_t cause = 0; // of the trap
     bool interrupt = false;         // it, or one below it, is an interrupt
     bool spinning = false;          // waits for a simple lock
     bool preempting = false;        // the interrupt is done, and another thread may get the hart before it returns
@@ -57,7 +59,7 @@ struct Level {
 
     template <class Archive> void serialize(Archive &archive)
     {
-        archive(primitive, primitive_began, primitive_traps, trap_began, interrupt, spinning, preempting, replays,
+        archive(primitive, primitive_began, primitive_traps, trap_began, cause, interrupt, spinning, preempting, replays,
                 attempts);
     }
 };
@@ -131,7 +133,10 @@ class Watch {
     // `registers` are the harts' register files, in which the values of marks are found.
     Watch(std::vector<const uint32_t *> registers, const Image &image, const uint8_t *ram, size_t ram_bytes);
 
-    void log_to(const std::string &path);
+    // Tells it all from now on.
+    void attach(Observer &observer) { observers.push_back(&observer); }
+    // And where it calls, jumps to and returns from functions; one observer can have that.
+    void follow(Observer &observer);
 
     // From now on calls `action` in each cycle in which a hart retires the instruction at `pc`. Throws Failure if there
     // is none.
@@ -168,26 +173,35 @@ class Watch {
     }
     void state(unsigned hart, uint8_t state, uint64_t cycle)
     {
-        if (state != harts[hart].state)
+        if (state != harts[hart].state) {
             account_state(harts[hart], state, cycle);
+            tell([=](Observer &o) { o.changed(hart, cycle); });
+        }
     }
     void trapped(unsigned hart, uint32_t cause, uint32_t pc, uint64_t cycle);
     void interrupt_wires(uint32_t before, uint32_t now, uint64_t cycle);
     void sources(uint32_t before, uint32_t now, uint64_t cycle);
     void announce_switch(unsigned hart, uint32_t thread, uint64_t cycle);
+    void begin(uint64_t cycle);  // the run begins, or goes on from a checkpoint
     void finish(uint64_t cycle); // the run has ended: closes what is open
 
+    const LockWatch &lock_watch() const { return locks; }
+    const Thread &thread(uint64_t id) const // one that was seen
+    {
+        return id < Thread::UNNAMED ? *threads.at(uint32_t(id)) : *unnamed.at(id - Thread::UNNAMED);
+    }
+    std::string image_describe(uint32_t pc) const { return image.describe(pc); }
     bool in_window() const { return window; }
-    std::string describe(const Hart &hart) const; // one line: where it is and where it came from
+    const char *function_name(uint16_t function) const; // as Observer counts them; 0: outside the image
     void write_hart(Json &json, const Hart &hart) const;
     void write_shared(Json &json) const; // what belongs to no hart
 
     std::vector<Hart> harts;
+    std::unordered_map<uint32_t, std::unique_ptr<Thread>> threads; // by id
+    std::vector<std::unique_ptr<Thread>> unnamed;                  // by hart
     bool window_by_target = false; // a window probe was passed; else the whole run is the window
     uint64_t window_count = 0, window_began = 0, window_ended = 0, window_cycles = 0;
     bool active = false; // something happened that is no idling: set here and by the main loop, cleared by Hang
-    OutFile log;
-
     void settle(uint64_t cycle); // bring all cycle counts up to `cycle`
 
   private:
@@ -198,13 +212,16 @@ class Watch {
     void enter_function(Hart &hart, uint16_t function, uint64_t cycle);
     void account_state(Hart &hart, uint8_t state, uint64_t cycle);
     void account_activity(Hart &hart, uint64_t cycle);
+    template <typename Action> void tell(Action action)
+    {
+        for (Observer *observer : observers)
+            action(*observer);
+    }
     void open_section(Hart &hart, uint64_t cycle);
     void close_section(Hart &hart, uint64_t cycle);
     void apply_switch(unsigned hart, uint64_t cycle);
     void open_window(uint64_t cycle);
     void close_window(uint64_t cycle);
-    void write_log(const char *event, unsigned hart, uint64_t value, uint32_t pc, uint64_t cycle);
-    const char *function_name(uint16_t function) const;
 
     const Image &image;
     const uint8_t *ram;
@@ -220,9 +237,10 @@ class Watch {
     std::vector<uint16_t> code;
     std::unordered_map<uint32_t, std::vector<ProbePoint>> marks; // pc -> probe points, in order
     static constexpr uint32_t TRAP_RETURN = UINT32_MAX;          // kinds of our own: mret or sret,
-    static constexpr uint32_t ACTION = UINT32_MAX - 1;           // an action of `at`
+    static constexpr uint32_t ACTION = UINT32_MAX - 1;           // an action of `at`,
+    static constexpr uint32_t TRANSFER = UINT32_MAX - 2;         // a call, jump or return
     std::unordered_map<uint32_t, std::vector<std::function<void()>>> actions; // by pc
 
-    std::unordered_map<uint32_t, std::unique_ptr<Thread>> threads;
-    std::vector<std::unique_ptr<Thread>> unnamed; // by hart
+    std::vector<Observer *> observers;
+    Observer *follower = nullptr;
 };

@@ -1,0 +1,33 @@
+// Whoever looks on while a program runs. Watch tells each event in the cycle in which it happens, and in that order.
+// Nobody who looks on changes anything: the record is the same without them.
+#pragma once
+#include <cstdint>
+
+enum class Transfer { NONE, CALL, JUMP, DIRECT_JUMP, RETURN };
+
+class Observer {
+  public:
+    virtual ~Observer() = default;
+
+    virtual void begin(uint64_t) {} // the first cycle; a restored run has a past, which Watch knows
+
+    // For one that follows: an instruction retires that may leave its function; and the first one behind it, or one in
+    // another function than the last. Functions are counted from 1; 0 is outside the image.
+    virtual void transfer(unsigned /*hart*/, Transfer, uint32_t /*pc*/, uint64_t /*cycle*/) {}
+    virtual void function(unsigned /*hart*/, uint16_t /*function*/, uint32_t /*pc*/, uint64_t /*cycle*/) {}
+
+    virtual void probe(unsigned /*hart*/, uint32_t /*kind*/, uint32_t /*value*/, uint32_t /*pc*/, uint64_t /*cycle*/) {}
+    virtual void trap(unsigned /*hart*/, uint32_t /*cause*/, uint32_t /*pc*/, uint64_t /*cycle*/) {}
+    virtual void trap_return(unsigned /*hart*/, uint32_t /*pc*/, uint64_t /*cycle*/) {}
+    virtual void thread(unsigned /*hart*/, uint64_t /*cycle*/) {} // it runs another one from now on
+
+    // Behind each of these four, and where the mode or waiting changes: what Watch holds of the hart is new.
+    virtual void changed(unsigned /*hart*/, uint64_t /*cycle*/) {}
+
+    virtual void arrivals(uint32_t /*before*/, uint32_t /*now*/, uint64_t /*cycle*/) {} // wires from the PIC, a bit a hart
+    virtual void sources(uint32_t /*before*/, uint32_t /*now*/, uint64_t /*cycle*/) {}  // wires into the PIC
+    virtual void latency(unsigned /*source*/, bool /*of its thread*/, unsigned /*hart*/, uint64_t /*rise*/,
+                         uint64_t /*cycle*/) {}
+
+    virtual void finish(uint64_t) {} // the run has ended before this cycle; throws Failure if a file cannot be written
+};

@@ -1,0 +1,132 @@
+"""What looks into a run from outside: it shows what happened, to the cycle, and changes nothing."""
+
+from collections import defaultdict
+
+import pytest
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
+
+from tests.system import harness_player as player
+from tests.system.harness_player import CLOCK_HZ
+from tests.system.test_harness_locks import ACQUIRED, ATTEMPT, BLOCK, INTERRUPT, MISS, RELEASED, Locks
+
+
+@pytest.fixture
+def play(tmp_path):
+    binary = player.simulator()
+    return lambda script, *options, out="out": player.run(binary, script.image(tmp_path), tmp_path / out, *options)
+
+
+def slices(path):
+    """By "group/track", the slices of a Perfetto trace: (begin, end, name, depth), in cycles, by their begin."""
+    trace = Trace()
+    trace.ParseFromString(path.read_bytes())
+    tracks, names, found, open_slices = {}, {}, defaultdict(list), defaultdict(list)
+    for packet in trace.packet:
+        names |= {entry.iid: entry.name for entry in packet.interned_data.event_names}
+        if packet.HasField("track_descriptor"):
+            track = packet.track_descriptor
+            above = tracks[track.parent_uuid] + "/" if track.parent_uuid else ""
+            tracks[track.uuid] = above + track.name
+        if not packet.HasField("track_event"):
+            continue
+        event = packet.track_event
+        cycle = round(packet.timestamp * CLOCK_HZ / 1e9)
+        if event.name_iid:
+            assert event.debug_annotations[0].uint_value == cycle
+        stack = open_slices[event.track_uuid]
+        if event.type == TrackEvent.TYPE_SLICE_BEGIN:
+            stack.append((cycle, names[event.name_iid]))
+        elif event.type == TrackEvent.TYPE_SLICE_END:
+            begin, name = stack.pop()
+            found[tracks[event.track_uuid]].append((begin, cycle, name, len(stack)))
+        elif event.type == TrackEvent.TYPE_INSTANT:
+            found[tracks[event.track_uuid]].append((cycle, cycle, names[event.name_iid], len(stack)))
+    assert not any(open_slices.values())
+    return {track: sorted(its, key=lambda s: (s[0], s[3])) for track, its in found.items()}
+
+
+def contended():
+    """Thread 7 of hart 0 holds a lock that thread 8 of hart 1 waits for, and is interrupted meanwhile."""
+    s = Locks()
+    s.switch(5, 7)
+    s.switch(8, 8, hart=1)
+    s.step(10, ATTEMPT)
+    s.step(15, ACQUIRED)
+    s.step(20, ATTEMPT, hart=1)
+    s.step(23, MISS, hart=1)
+    s.wait_until(25)
+    s.sources(1 << 9)
+    s.wires(1)
+    s.trap(INTERRUPT)
+    s.wait_until(30)
+    s.sources(0)
+    s.wires(0)
+    s.wait_until(34)
+    s.trap_return()
+    s.step(40, RELEASED)
+    s.step(52, ACQUIRED, hart=1)
+    s.step(60, RELEASED, hart=1)
+    s.end(99)
+    return s
+
+
+def test_timeline(play, tmp_path):
+    run = play(contended(), "--timeline", tmp_path / "t.pftrace")
+    assert run.status == 0, run.stderr
+    shown = slices(tmp_path / "t.pftrace")
+    waits = "waits for first (simple lock, class red)"
+    assert shown["hart 0/runs"] == [(0, 5, "boot of hart 0", 0), (5, 100, "thread 7", 0),
+                                    (27, 34, "external interrupt", 1)]
+    assert shown["hart 1/runs"] == [(0, 8, "boot of hart 1", 0), (8, 100, "thread 8", 0), (23, 52, waits, 1)]
+    assert shown["hart 0/does"] == [(0, 27, "system", 0), (27, 34, "interrupt", 0), (34, 100, "system", 0)]
+    assert shown["hart 1/does"] == [(0, 23, "system", 0), (23, 52, "spinning", 0), (52, 100, "system", 0)]
+    assert shown["hart 0/interrupt wire"] == [(26, 31, "raised", 0)]
+    assert shown["PIC sources/source 9"] == [(25, 30, "raised", 0)]
+    assert shown["locks/first (simple lock, class red)"] == [(15, 40, "held by thread 7", 0),
+                                                             (52, 60, "held by thread 8", 0)]
+
+
+def test_whoever_looks_on_changes_nothing(tmp_path):
+    image = contended().image(tmp_path)
+    plain = player.run(player.simulator(), image, tmp_path / "plain")
+    seen = player.run(player.simulator(), image, tmp_path / "seen", "--timeline", tmp_path / "t.pftrace",
+                      "--probe-log", tmp_path / "p.csv")
+    first, second = plain.record, seen.record
+    assert first.pop("host") != second.pop("host")
+    assert first == second
+
+
+def test_hang_report_of_locks(play):
+    """Two threads each wait for the other's lock; a third one sleeps for one of them, on no hart."""
+    s = Locks()
+    for hart, (own, other) in enumerate((("first_lock", "second_lock"), ("second_lock", "first_lock"))):
+        s.switch(s.cycle + 5, 7 + hart, hart)
+        s.step(s.cycle + 5, ATTEMPT, own, hart)
+        s.step(s.cycle + 5, ACQUIRED, own, hart)
+        s.step(s.cycle + 5, ATTEMPT, other, hart)
+        s.step(s.cycle + 5, MISS, other, hart)
+        if hart == 0:
+            s.switch(s.cycle + 5, 9)
+            s.step(s.cycle + 5, ATTEMPT, "mutex")
+            s.step(s.cycle + 5, ACQUIRED, "mutex")
+            s.step(s.cycle + 5, ATTEMPT, "first_lock")
+            s.step(s.cycle + 5, MISS, "first_lock")
+            s.step(s.cycle + 5, BLOCK, "first_lock")
+            s.switch(s.cycle + 5, 7)
+    s.wait_until(s.cycle + 5)
+    s.retire("spin")
+    s.retire("spin", hart=1)
+    s.wait_until(10_000)
+    s.jump(len(s.words) - 2)
+    run = play(s, "--hang-cycles", 80_000)
+    assert run.status == 4
+    first, second = "first (simple lock, class red)", "second (simple lock, class red)"
+    lines = run.stderr.splitlines()
+    hart = {line[:6]: i for i, line in enumerate(lines) if line.startswith("hart ")}
+    assert "thread 7" in lines[hart["hart 0"]]
+    of_hart_0 = lines[hart["hart 0"] + 1:hart["hart 1"]]
+    assert any(line.startswith(f"    holds {first} since cycle ") for line in of_hart_0)
+    assert any(line.startswith(f"    waits for {second} since cycle ") and
+               line.endswith("held by thread 8 (on hart 1)") for line in of_hart_0)
+    assert "thread 9, on no hart" in lines
+    assert lines[-1] == (f"deadlock: thread 7 waits for {second} held by thread 8 waits for {first} held by thread 7")
