@@ -16,18 +16,20 @@ from sim.experiments.modules import report_of
 
 @dataclass
 class Table:
-    """A table and the remarks below it. Cells are strings; `main` tables are those the terminal shows."""
+    """A table and the remarks below it. Cells are strings; `main` tables are those the terminal shows; the first
+    `texts` columns are words, the others figures."""
 
     title: str
     columns: list
     rows: list
     notes: list = field(default_factory=list)
     main: bool = True
+    texts: int = 1
 
     def markdown(self):
         def line(cells):
             return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
-        rule = "|" + "|".join([" --- "] + [" ---: "] * (len(self.columns) - 1)) + "|"
+        rule = "|" + "|".join([" --- "] * self.texts + [" ---: "] * (len(self.columns) - self.texts)) + "|"
         lines = [f"## {self.title}", "", line(self.columns), rule, *map(line, self.rows)]
         for note in self.notes:
             lines += ["", note]
@@ -40,7 +42,8 @@ class Table:
         from rich.text import Text
         drawn = RichTable(box=box.SIMPLE_HEAD)
         for index, column in enumerate(self.columns):
-            drawn.add_column(Text(str(column)), justify="right" if index else "left", no_wrap=True)
+            words = index < self.texts      # may be wrapped; figures stay whole
+            drawn.add_column(Text(str(column)), justify="left" if words else "right", no_wrap=not words)
         for row in self.rows:
             drawn.add_row(*(Text(str(cell)) for cell in row))   # as they are: "[...]" is no mark-up
         return drawn

@@ -14,8 +14,12 @@ LEFT_OUT = ("host_", "soc_", "option_", "log2", "window_begin", "window_end", "e
 SPREAD = ("count", "total", "min", "max")
 
 
-def figures(made):
-    """Name -> number, of one record; nothing of the machine that simulated."""
+def figures(made, hidden=()):
+    """Name -> number, of one record; nothing of the machine that simulated.
+
+    `hidden`: values of parameters that need not match; a word that all lines of a kind share is left out of their names
+    if it is one of them, so that the same lines under another scheme, say, have the same names.
+    """
     content = tables.rows([made])
     taken = set(made["parameters"]) | {"harts"}
     found = {f"runs.{name}": value for name, value in numbers(content["runs"][0]) if name not in taken}
@@ -23,14 +27,25 @@ def figures(made):
     for table, by in (("locks", "class"), ("interrupts", "source")):
         for row in content[table]:
             found |= {f"{table}[{row[by]}].{name}": value for name, value in combined([row]).items() if name != by}
-    seen = {}
-    for row in content["results"]:
-        words = " ".join([row["result"], *(value for name, value in row.items()
-                                           if isinstance(value, str) and name not in ("id", "result"))])
-        seen[words] = seen.get(words, 0) + 1
-        label = words if seen[words] == 1 else f"{words} #{seen[words]}"
-        found |= {f"results[{label}].{name}": value for name, value in numbers(row) if name != "line"}
+    for kind, rows in grouped(content["results"]).items():
+        lines = [[value for name, value in row.items() if isinstance(value, str) and name not in ("id", "result")]
+                 for row in rows]
+        shared = {word for word in hidden if all(word in words for words in lines)}
+        seen = {}
+        for row, words in zip(rows, lines, strict=True):
+            label = " ".join([kind, *(word for word in words if word not in shared)])
+            seen[label] = seen.get(label, 0) + 1
+            numbered = label if seen[label] == 1 else f"{label} #{seen[label]}"
+            found |= {f"results[{numbered}].{name}": value for name, value in numbers(row) if name != "line"}
     return found
+
+
+def grouped(rows):
+    """The lines that a target printed, by kind."""
+    kinds = {}
+    for row in rows:
+        kinds.setdefault(row["result"], []).append(row)
+    return kinds
 
 
 def numbers(row):

@@ -40,8 +40,8 @@ class Shown:
     def lead(self):
         count = {verdict: sum(one.verdict == verdict for one in self.all)
                  for verdict in (SAME, DIFFERS, EXACT, ONE_SEED, NOISE)}
-        said = ", ".join(f"{value:,} {verdict}" for verdict, value in count.items() if value)
-        return f"{len(self.matching.pairs)} pairs of runs with the same parameters; {len(self.all):,} figures: {said}."
+        said = ", ".join(f"{verdict}: {value:,}" for verdict, value in count.items() if value)
+        return f"{len(self.matching.pairs)} pairs of runs with the same parameters; {len(self.all):,} figures. {said}."
 
     def warnings(self):
         made = []
@@ -85,12 +85,10 @@ class Shown:
         groups = {}
         for one in self.all:
             groups.setdefault(one.figure, []).append(one)
-        rows = []
-        for figure, ones in groups.items():
-            if any(one.differs for one in ones):
-                rows.append([figure, len(ones), sum(one.differs for one in ones), number(ratio(ones), 4),
-                             *(percent(one.percent(one.change)) for one in extremes(ones))])
-        rows.sort(key=lambda row: ORDER.index(row[0].partition(".")[0].partition("[")[0]))
+        differing = {figure: ones for figure, ones in groups.items() if any(one.differs for one in ones)}
+        rows = [[figure, len(ones), sum(one.differs for one in ones), number(ratio(ones), 4),
+                 *(percent(one.percent(one.change)) or "-" for one in extremes(ones))]
+                for figure, ones in sorted(differing.items(), key=lambda entry: min(map(urgency, entry[1])))]
         return ["figure", "pairs", "that differ", "B / A, geometric mean", "least", "greatest"], rows
 
     def differences(self):
@@ -108,8 +106,13 @@ class Shown:
         """For the terminal: what differs, the most telling first."""
         columns, rows = self.by_figure()
         made = [Table("By figure", columns, rows[:TERMINAL_ROWS], more(rows))]
-        columns, rows = self.differences()
-        made.append(Table("Differences", columns, rows[:TERMINAL_ROWS], [*more(rows), ABOUT]))
+        rows = []
+        for one in self.chosen:
+            figure, *place, mean_a, mean_b, change, low, high, _, verdict = self.row(one)
+            where = " ".join(dict.fromkeys(map(str, place)))
+            rows.append([figure, where, mean_a, mean_b, change, "-" if low == "-" else f"{low} to {high}", verdict])
+        columns = ["figure", "runs", "A", "B", "difference", f"{CONFIDENCE:.0%} interval", "verdict"]
+        made.append(Table("Differences", columns, rows[:TERMINAL_ROWS], [*more(rows), ABOUT], texts=2))
         return [table for table in made if table.rows]
 
     def plots(self):

@@ -63,7 +63,8 @@ def grouped(chosen, left_out):
         if (parameters(before), before["run"].get("digest")) != (parameters(made), made["run"].get("digest")):
             raise RecordError(f"{chosen.name} has {words(key)} with seed {seed} twice, and not the same: in "
                               f"{chosen.sources[id(before)]} and {chosen.sources[id(made)]}; choose one of them")
-        groups.setdefault(key, {})[seed] = figures(before)
+        hidden = {value for name, value in parameters(made).items() if name in left_out}
+        groups.setdefault(key, {})[seed] = figures(before, hidden)
     return groups
 
 

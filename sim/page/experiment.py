@@ -36,7 +36,7 @@ def page(report):
 
 
 def grid(table, shown):
-    return Grid(table.title, table.columns, table.rows, table.notes, shown)
+    return Grid(table.title, table.columns, table.rows, table.notes, shown, tuple(range(table.texts)))
 
 
 def comparison_grid(comparison):

@@ -42,6 +42,7 @@ async function draw(element) {
   await (loaded ??= loadPlotly());
   const place = element.querySelector(".drawn");
   place.replaceChildren();
+  place.style.minHeight = 0;
   await Plotly.newPlot(place, data, dressed(layout), { responsive: true, displaylogo: false,
     toImageButtonOptions: { filename: element.id } });
   const axis = layout.yaxis;

@@ -104,7 +104,7 @@ class HeatMap(Drawing):
                               "ticktext": [short(place) for place in places]}}
         layout = {"coloraxis": scale, "annotations": annotations, "height": 110 + rows * max(
             200, round(CELL_INCHES * DPI * len(self._axis(1)) / 2) + 90)}
-        gap_x, gap_y = 0.05, 0.28 / rows
+        gap_x, gap_y = 0.03, 0.24 / rows
         wide, high = (1 - gap_x * (columns - 1)) / columns, (1 - gap_y * (rows - 1)) / rows
         for index, (label, cells) in enumerate(self.panels.items()):
             row, column = divmod(index, columns)
@@ -122,7 +122,8 @@ class HeatMap(Drawing):
             })
             last = index + columns >= len(self.panels)
             layout[f"xaxis{suffix}"] = {"type": "category", "domain": [left, left + wide], "anchor": f"y{suffix}",
-                                        "title": {"text": self.x if last else ""}, "showgrid": False}
+                                        "title": {"text": self.x if last else "", "standoff": 6},
+                                        "showticklabels": last, "showgrid": False, "automargin": True}
             layout[f"yaxis{suffix}"] = {"type": "category", "domain": [max(0.0, top - high), top],
                                         "anchor": f"x{suffix}", "title": {"text": "" if column else self.y},
                                         "showticklabels": not column, "showgrid": False, "automargin": True}

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from sim.plot.drawing import GREY, Drawing, axis, colour
 
+LETTER_INCHES = 0.075       # of a label
+
 
 @dataclass
 class Intervals(Drawing):
@@ -17,7 +19,8 @@ class Intervals(Drawing):
         return [["", "low", self.x, "high"], *map(list, self.points)]
 
     def size(self):
-        return (7.2, 1.2 + 0.28 * len(self.points))
+        longest = max((len(label) for label, *_ in self.points), default=0)
+        return (5 + LETTER_INCHES * longest, 1.2 + 0.28 * len(self.points))
 
     def draw(self, figure):
         axes = figure.add_subplot()

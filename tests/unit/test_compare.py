@@ -61,6 +61,9 @@ def test_lines_that_a_target_printed_are_told_apart():
              "run": {"results": {"pair": [{"scheme": "a", "cycles": 1}, {"scheme": "b", "cycles": 2},
                                           {"scheme": "b", "cycles": 3}]}}}
     assert figures(entry) == {"results[pair a].cycles": 1, "results[pair b].cycles": 2, "results[pair b #2].cycles": 3}
+    assert figures(entry, {"a"}) == figures(entry)      # not a word of all lines
+    entry["run"]["results"]["pair"].pop(0)
+    assert figures(entry, {"b"}) == {"results[pair].cycles": 2, "results[pair #2].cycles": 3}
 
 
 def test_the_interval_is_welchs():
