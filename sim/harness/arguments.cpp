@@ -42,6 +42,10 @@ const char HELP[] =
   --restore FILE        go on from a checkpoint; image, boot arguments, seed and bit rates are its own
   --poke NAME=VALUE[@CYCLE]  write a register of the machine before a cycle (the first one simulated); may be repeated
   --timeline FILE       what each hart does over time, for https://ui.perfetto.dev
+  --flame FILE          cycles by call stack, folded: for flame graphs
+  --latencies FILE      every interrupt, from its wire to its handler and to its thread, as CSV
+  --samples FILE        counters of every hart over time, as CSV, ...
+  --sample-cycles N     ... each of so many cycles (10000); with --timeline some of them there, too
   --probe-log FILE      every probe point, trap, arrival and thread switch as CSV
 exit status: 0 the target ended with code 0, 1 with another, 2 bad usage or input, 3 limit, 4 hang, 130 interrupted
 )";
@@ -100,6 +104,10 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
         {"--progress", time(a.progress)},
         {"--probe-log", text(a.probe_log)},
         {"--timeline", text(a.timeline)},
+        {"--flame", text(a.flame)},
+        {"--latencies", text(a.latencies)},
+        {"--samples", text(a.samples)},
+        {"--sample-cycles", number(a.sample_cycles)},
         {"--checkpoint", text(a.checkpoint)},
         {"--checkpoint-at",
          [&a](const std::string &o, const std::string &v) { a.checkpoint_at = parse_moment(o, v); }},
@@ -173,6 +181,10 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
         a.hang_cycles = a.uart1_pty ? 0 : HANG_CYCLES;
     if (a.wave_begin >= a.wave_end)
         throw Failure("--wave-begin must be before --wave-end");
+    if (!a.sample_cycles)
+        throw Failure("--sample-cycles: at least 1");
+    if (a.given.count("--sample-cycles") && a.samples.empty())
+        throw Failure("--sample-cycles needs --samples FILE");
     if (a.hang_cycles && a.hang_cycles < 8)
         throw Failure("--hang-cycles: at least 8, or 0 for never");
     a.add_seed();

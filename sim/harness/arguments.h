@@ -11,13 +11,14 @@
 struct Arguments {
     enum class Console { TTY, PTY, FILE, NONE };
 
-    std::string image, bootargs, out, uart1_in, uart1_out, uart1_name = "file", wave, probe_log, timeline;
+    std::string image, bootargs, out, uart1_in, uart1_out, uart1_name = "file", wave, probe_log, timeline, flame, latencies, samples;
     Console console = Console::TTY;
     std::string console_name; // as given; empty: file with --out, else tty
     bool uart1_pty = false; // the data line is a pseudo-terminal, else files
     uint64_t uart0_baud = 115200, uart1_baud = 115200;
     uint64_t uart1_start = UINT64_MAX; // UINT64_MAX: when the target says so
     uint64_t max_cycles = UINT64_MAX;
+    uint64_t sample_cycles = 10'000;
     uint64_t hang_cycles = UINT64_MAX; // not given: HANG_CYCLES; with a pseudo-terminal never, someone may be thinking
     uint64_t wave_begin = 0, wave_end = UINT64_MAX;
     uint64_t seed = 0;

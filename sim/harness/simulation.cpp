@@ -6,7 +6,9 @@
 #include <cstring>
 
 #include "failure.h"
+#include "flame.h"
 #include "hang_report.h"
+#include "latency_log.h"
 #include "probe_log.h"
 #include "timeline.h"
 
@@ -88,14 +90,32 @@ void Simulation::open_outputs()
     }
 }
 
+// An observer that writes a file, if that is wanted.
+template <class Kind, class... Rest> Kind *Simulation::observe(const std::string &path, Rest &&...rest)
+{
+    if (path.empty())
+        return nullptr;
+    auto observer = std::make_unique<Kind>(watch, std::forward<Rest>(rest)...);
+    Kind *kept = observer.get();
+    observers.push_back(std::move(observer));
+    return kept;
+}
+
 void Simulation::attach_observers()
 {
-    if (!arguments.probe_log.empty())
-        observers.push_back(std::make_unique<ProbeLog>(watch, arguments.probe_log));
-    if (!arguments.timeline.empty())
-        observers.push_back(std::make_unique<Timeline>(watch, inspector, arguments.timeline, CLOCK_HZ));
-    for (const std::unique_ptr<Observer> &observer : observers)
-        watch.attach(*observer);
+    const Arguments &a = arguments;
+    auto attach = [this](Observer *observer) {
+        if (observer)
+            watch.attach(*observer);
+    };
+    attach(observe<ProbeLog>(a.probe_log, a.probe_log));
+    attach(observe<LatencyLog>(a.latencies, a.latencies));
+    // Samples write their last counters into the timeline when the run ends, before it is closed.
+    Timeline *timeline = observe<Timeline>(a.timeline, inspector, a.timeline, CLOCK_HZ);
+    attach(samples = observe<Samples>(a.samples, a.samples, a.sample_cycles, timeline));
+    attach(timeline);
+    if (Flame *flame = observe<Flame>(a.flame, inspector, a.flame))
+        watch.follow(*flame);
 }
 
 // What the command line wants at certain cycles, now that the first one is known.
@@ -156,6 +176,8 @@ void Simulation::loop()
             model.waves(true, cycle);
         if (waves && cycle == arguments.wave_end)
             model.waves(false, cycle);
+        if (samples)
+            until = std::min(until, samples->due());
         bool skipping = !model.dumps_waves();
         while (cycle < until && end == End::NONE) {
             step();
@@ -168,6 +190,8 @@ void Simulation::loop()
             stop(End::HANG, "no sign of life for " + grouped(arguments.hang_cycles) + " cycles");
         else if (cycle == arguments.max_cycles)
             stop(End::MAX_CYCLES, "the limit of " + grouped(arguments.max_cycles) + " cycles was reached");
+        if (samples && cycle == samples->due())
+            samples->sample(cycle);
         if (cycle == poll) {
             poll += POLL_CYCLES;
             poll_host();

@@ -15,6 +15,7 @@
 #include "inspect.h"
 #include "model.h"
 #include "observer.h"
+#include "samples.h"
 #include "serial.h"
 #include "skip.h"
 #include "terminal.h"
@@ -41,6 +42,7 @@ class Simulation {
     void schedule();
     void open_outputs();
     void attach_observers();
+    template <class Kind, class... Rest> Kind *observe(const std::string &path, Rest &&...rest);
     void at_moment(uint64_t now);
     void loop();
     bool step();
@@ -80,6 +82,7 @@ class Simulation {
     Watch watch;
     Inspector inspector;
     std::vector<std::unique_ptr<Observer>> observers;
+    Samples *samples = nullptr; // one of them
     Hang hang;
     Skip skip;
     Terminal terminal, data_terminal;

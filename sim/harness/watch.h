@@ -191,6 +191,7 @@ class Watch {
         return id < Thread::UNNAMED ? *threads.at(uint32_t(id)) : *unnamed.at(id - Thread::UNNAMED);
     }
     std::string image_describe(uint32_t pc) const { return image.describe(pc); }
+    int function_at(uint32_t pc) const { return image.function_at(pc); } // -1: outside the image
     bool in_window() const { return window; }
     const char *function_name(uint16_t function) const; // as Observer counts them; 0: outside the image
     void write_hart(Json &json, const Hart &hart) const;

@@ -1,13 +1,18 @@
 """What looks into a run from outside: it shows what happened, to the cycle, and changes nothing."""
 
+import csv
+import json
+import subprocess
 from collections import defaultdict
 
 import pytest
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
+from tests.kernel import machine
+from tests.kernel.machine import boot
 from tests.system import harness_player as player
-from tests.system.harness_player import CLOCK_HZ
-from tests.system.test_harness_locks import ACQUIRED, ATTEMPT, BLOCK, INTERRUPT, MISS, RELEASED, Locks
+from tests.system.harness_player import CLOCK_HZ, at
+from tests.system.test_harness_locks import A0, ACQUIRED, ATTEMPT, BLOCK, INTERRUPT, MISS, RELEASED, Locks
 
 
 @pytest.fixture
@@ -130,3 +135,73 @@ def test_hang_report_of_locks(play):
                line.endswith("held by thread 8 (on hart 1)") for line in of_hart_0)
     assert "thread 9, on no hart" in lines
     assert lines[-1] == (f"deadlock: thread 7 waits for {second} held by thread 8 waits for {first} held by thread 7")
+
+
+def test_samples(play, tmp_path):
+    """Lines of 30 cycles, the last one shorter; together they are the run."""
+    run = play(contended(), "--samples", tmp_path / "s.csv", "--sample-cycles", 30)
+    assert run.status == 0, run.stderr
+    with open(tmp_path / "s.csv") as file:
+        lines = [{key: int(value) for key, value in line.items()} for line in csv.DictReader(file)]
+    assert [(line["begin"], line["end"], line["hart"]) for line in lines] == [
+        (begin, min(begin + 30, 100), hart) for begin in range(0, 100, 30) for hart in range(2)]
+    first, second = ([line for line in lines if line["hart"] == hart] for hart in range(2))
+    assert [line["interrupt"] for line in first] == [3, 4, 0, 0]
+    assert [line["spinning"] for line in second] == [7, 22, 0, 0]
+    assert all(sum(line[key] for key in ("user", "system", "interrupt", "spinning", "idle")) ==
+               line["end"] - line["begin"] for line in lines)
+    assert [line["arrivals"] for line in first] == [1, 0, 0, 0]
+    assert [line["lock_misses"] for line in second] == [1, 0, 0, 0]
+    for hart, of_hart in enumerate((first, second)):
+        assert sum(line["instructions"] for line in of_hart) == run.record["harts"][hart]["retired"]
+
+
+def test_latencies(play, tmp_path):
+    """A second rise before the handler is the same interrupt; each has its way to the handler, and to the thread."""
+    s = Locks()
+    at(s, 5, "p10")
+    s.wait_until(10)
+    s.sources(1 << 9)
+    s.sources(0)
+    s.sources(1 << 9)
+    s.register(A0, 9)
+    at(s, 20, "p14")
+    s.register(A0, 9, 1)
+    at(s, 32, "p15", 1)
+    s.end(99)
+    play(s, "--latencies", tmp_path / "l.csv")
+    assert (tmp_path / "l.csv").read_text().splitlines() == [
+        "source,to,hart,rise,arrival,cycles,in_window", "9,handler,0,10,20,10,1", "9,thread,1,10,32,22,1"]
+
+
+def test_flame_of_the_kernel(tmp_path):
+    """On the machine itself: all cycles of all harts are in it, interrupts stand on what they interrupted."""
+    plain = boot(tmp_path / "plain", 2, "spl-optim", "run=hello")
+    files = {name: tmp_path / name for name in ("flame", "samples", "timeline", "latencies")}
+    options = [text for name, path in files.items() for text in (f"--{name}", str(path))]
+    command = machine.command(tmp_path / "seen", 2, "spl-optim", "run=hello", "file", machine.CONSOLE_BAUD)
+    subprocess.run([*command, *options], check=True, capture_output=True)
+    seen = json.loads((tmp_path / "seen" / "run.json").read_text())
+    assert seen.pop("host") and plain.record.pop("host")
+    assert seen == plain.record
+    stacks = {}
+    for line in files["flame"].read_text().splitlines():
+        stack, _, cycles = line.rpartition(" ")
+        stacks[tuple(stack.split(";"))] = int(cycles)
+    for hart in range(2):
+        assert sum(cycles for stack, cycles in stacks.items() if stack[0] == f"hart {hart}") == seen["cycles"]
+        shown = slices(files["timeline"])
+        idle = sum(end - begin for begin, end, name, _ in shown[f"hart {hart}/does"] if name == "idle")
+        assert idle == seen["harts"][hart]["statistics"]["accounting"]["idle"]
+    above = {(stack[i - 1], stack[i + 1]) for stack in stacks for i in range(1, len(stack) - 1)
+             if stack[i] == "[external interrupt]"}
+    assert ("sched_idle", "trap_entry") in above
+    assert {handler for _, handler in above} == {"trap_entry", "trap_return"}
+    hello = [stack for stack in stacks if stack[1] == "thread 3 hello0"]
+    assert any(stack[2] == "thread_begin" and "kprintf" in stack for stack in hello)
+    assert not any(stack.count("context_switch") > 1 for stack in stacks)
+    with open(files["latencies"]) as file:
+        ways = list(csv.DictReader(file))
+    for source, its in seen["interrupts"].items():
+        count = sum(way["source"] == source and way["to"] == "handler" for way in ways)
+        assert count == its["wire_to_handler"]["count"]
