@@ -89,5 +89,5 @@ def serial(summary):
         Comparison(f"Tables 3 and 4: critical sections, {LOAD}", "per second", [*entered, *interrupted], "sync",
                    [place]),
         Comparison(f"Table 3: duration of a critical section, {LOAD}", "us", durations, "sync", [place]),
-        Comparison(f"Table 6: overhead by the model of Table 2, {LOAD}", "%", overheads, "sync", [place]),
+        Comparison(f"Table 6: overhead that the model of Table 2 predicts, {LOAD}", "%", overheads, "sync", [place]),
     ]

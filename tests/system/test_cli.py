@@ -222,7 +222,7 @@ def test_the_report_comes_from_the_records_alone(tiny, tmp_path):
     result = interlock("report", copy)
     assert result.returncode == 0, result.stderr
     assert "Table 5" in result.stdout and "on 2 harts" in result.stdout
-    for name in ("summary.json", "report.md", "records.jsonl"):
+    for name in ("summary.json", "report.md", "report.html", "records.jsonl"):
         assert (copy / name).read_bytes() == (out / name).read_bytes()
 
 
