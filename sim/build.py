@@ -66,7 +66,7 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
     }
     header = library.dir / "include" / f"V{TOP}___024root.h"
     declared = json.loads(idle.read_text()) if idle else []
-    made = {"ports.h": _ports(_harts(sources), clock_hz, _pokes(sources)),
+    made = {"ports.h": _ports(_harts(sources), clock_hz, _pokes(sources), library.edge),
             "harness/idle_table.cpp": idle_table(header, [s for s in sources if s.suffix == ".v"], declared, TOP)}
 
     def build(out: Path):
@@ -100,20 +100,25 @@ def _pokes(sources: Sequence[Path]) -> list[str]:
     return pokes
 
 
-def _ports(harts: int, clock_hz: int, pokes: Sequence[str]) -> str:
+def _ports(harts: int, clock_hz: int, pokes: Sequence[str], edge: Sequence[str]) -> str:
     """ports.h: what the harness knows of this build at compile time."""
     members = "".join(f"    const {kind} &{name};\n" for kind, name in PROBE_PINS) + "    const IData *registers;\n"
     pins = ",\n".join(
         "        {" + "".join(f"top.probe{hart}_{name}, " for _, name in PROBE_PINS)
         + f"&top.rootp->{REGISTERS.format(top=TOP, hart=hart)}[0]}}" for hart in range(harts))
     pokable = "".join(f"        {poke},\n" for poke in pokes)
+    root = f"V{TOP}___024root"
     return (f'#pragma once\n#include <array>\n#include <vector>\n\n#include "V{TOP}.h"\n'
             f'#include "V{TOP}___024root.h"\n#include "harness/poke.h"\n\n'
             f"constexpr unsigned HARTS = {harts};\n"
             f"constexpr unsigned long CLOCK_HZ = {clock_hz};\n"
+            f"constexpr bool EDGE_ALONE = {str(bool(edge)).lower()}; // rising_edge() is all there is to do\n"
             f"extern const char *const HARNESS_FINGERPRINT;\n\n"
             f"struct HartPin {{\n{members}}};\nusing HartPins = std::array<HartPin, HARTS>;\n\n"
-            f"inline HartPins hart_pins(V{TOP} &top)\n{{\n    return {{{{\n{pins},\n    }}}};\n}}\n\n"
+            + "".join(f"void {name}({root} *);\n" for name in edge)
+            + f"inline void rising_edge([[maybe_unused]] {root} *root)\n{{\n"
+            + "".join(f"    {name}(root);\n" for name in edge) + "}\n\n"
+            f"inline HartPins hart_pins(const V{TOP} &top)\n{{\n    return {{{{\n{pins},\n    }}}};\n}}\n\n"
             f"inline std::vector<Pokable> pokables(V{TOP} &top)\n{{\n    [[maybe_unused]] auto *root = top.rootp;\n"
             f"    return {{\n{pokable}    }};\n}}\n")
 

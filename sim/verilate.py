@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,6 +38,13 @@ class Library:
     def link_flags(self) -> list[str]:
         return self._options("link")
 
+    @property
+    def edge(self) -> list[str]:
+        """The functions that are all there is to compute at a rising edge of `sys_clk` while no other input changes.
+
+        Empty if Verilator divided the work in another way, and with waves, which need to know what changed."""
+        return self._options("edge")
+
     def _options(self, name: str) -> list[str]:
         return json.loads((self.dir / "options.json").read_text())[name]
 
@@ -46,7 +54,7 @@ def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = Fa
 
     With `waves` it can write FST waves, and is slower. BuildError if Verilator or the compiler fails."""
     inputs = {f"source {i} {path.name}": path for i, path in enumerate(sources)}
-    inputs |= {"tools": repr(sorted(versions.items())), "waves": str(waves),
+    inputs |= {"tools": repr(sorted(versions.items())), "waves": str(waves), "how": Path(__file__),
                "flags": repr((VERILATOR_FLAGS, COMPILER_FLAGS, SLOW_FLAGS))}
     return Library(cached("model-waves" if waves else "model", inputs,
                           lambda out: _build(Library(out), sources, waves)))
@@ -66,7 +74,7 @@ def _build(library: Library, sources: Sequence[Path], waves: bool):
         shutil.copy(header, include)
     # As verilated.mk does: -llz4 for the waves is not in what Verilator tells.
     link_flags = [*made["options"].get("ldflags", []), *(["-llz4"] if waves else []), "-pthread"]
-    options = {"compile": _defines(made), "link": link_flags}
+    options = {"compile": _defines(made), "link": link_flags, "edge": [] if waves else _edge(made)}
     (library.dir / "options.json").write_text(json.dumps(options, indent=1))
 
     flags = [*options["compile"], "-I."]
@@ -76,6 +84,25 @@ def _build(library: Library, sources: Sequence[Path], waves: bool):
         for kind, paths in made["sources"].items() if kind != "deps" for path in paths})
     archive(work, library.archive, objects)
     shutil.rmtree(work)
+
+
+def _edge(made: dict) -> list[str]:
+    """What Verilator's `eval_nba` calls, if it is that of a design with one clock: nothing but calls under one trigger.
+
+    `eval()` itself looks at every input and every trigger twice a cycle, and computes what follows from the inputs."""
+    text = "".join(Path(path).read_text() for path in made["sources"]["classes_fast"])
+
+    def body(function: str) -> str:
+        found = re.search(rf"^bool V{TOP}___024root___{function}\([^;]*?\) \{{.*?^}}", text, re.DOTALL | re.MULTILINE)
+        return found.group() if found else ""
+
+    work = body("eval_nba")
+    clocks = re.findall(r"__Vtrigprevexpr___TOP__(\w+?)__\d+\)", body("eval_act"))
+    calls = re.findall(r"if \(\(1ULL & vlSelfRef\.__VnbaTriggered\[0U\]\)\) \{\s*((?:\w+\(vlSelf\);\s*)+)\}", work)
+    mentioned = work.count("__VnbaTriggered")  # is any trigger set, is the clock's, clear them all
+    if clocks != ["sys_clk"] or len(calls) != 1 or mentioned != 3:
+        return []
+    return re.findall(r"\w+(?=\(vlSelf\))", calls[0])
 
 
 def _defines(made: dict) -> list[str]:

@@ -33,6 +33,7 @@ const char HELP[] =
   --wave-end CYCLE      first cycle not in it
   --progress SECONDS    time between progress lines (5; 0: none)
   --quiet               no progress, no notes on stderr
+  --evaluate-twice      compute each cycle as Verilator's eval() does, at both edges; slower, the result is the same
   --no-skip             simulate also the cycles in which nothing can happen; the result is the same
   --check-skip          simulate each stretch of them after all, and compare every register (exit status 2)
   --checkpoint FILE     write the whole state of the run to FILE ...
@@ -122,6 +123,7 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
 
     const std::map<std::string, std::pair<bool &, bool>> flags = {{"--quiet", {a.quiet, true}},
                                                                   {"--checkpoint-stop", {a.checkpoint_stop, true}},
+                                                                  {"--evaluate-twice", {a.evaluate_twice, true}},
                                                                   {"--no-skip", {a.skip, false}},
                                                                   {"--check-skip", {a.check_skip, true}}};
     for (int i = 0; i < argc; i++)

@@ -23,6 +23,7 @@ struct Arguments {
     uint64_t wave_begin = 0, wave_end = UINT64_MAX;
     uint64_t seed = 0;
     bool has_seed = false, quiet = false;
+    bool evaluate_twice = false;          // as Verilator has it, see Model::cycle
     bool skip = true, check_skip = false; // leave out idle cycles; simulate them after all, and compare
     double max_seconds = 0, progress = 5; // 0: none
     std::string checkpoint, restore;      // files

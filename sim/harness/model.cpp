@@ -27,6 +27,7 @@ Model::Model() : context(std::make_unique<VerilatedContext>())
     for (int i = 0; i < RESET_CYCLES; i++)
         cycle();
     top->sys_rst = 0;
+    inputs_changed = true;
 }
 
 Model::~Model()
@@ -36,6 +37,17 @@ Model::~Model()
         fst->close();
 #endif
     top->final();
+}
+
+void Model::cycle_whole()
+{
+    if (dumping)
+        return cycle_dumped();
+    inputs_changed = twice;
+    top->sys_clk = 0;
+    top->eval();
+    top->sys_clk = 1;
+    top->eval();
 }
 
 uint8_t *Model::ram()
@@ -97,6 +109,7 @@ void Model::restore(const std::string &state)
 {
     StateReader reader(state);
     reader >> *top;
+    inputs_changed = true;
 }
 
 // Verilator's own: computes all combinational logic anew, as before the first cycle.

@@ -52,6 +52,8 @@ Simulation::Simulation(const Arguments &a, Inputs given, const Checkpoint *check
 {
     if (!inputs.feed.empty())
         feed_sha256 = sha256(inputs.feed.data(), inputs.feed.size());
+    if (a.evaluate_twice)
+        model.evaluate_twice();
     for (const Poke &poke : a.pokes)
         model.pokable(poke);
     if (a.checkpoint_at.kind == Moment::Kind::PC)
@@ -221,7 +223,7 @@ bool Simulation::step()
     if (now == arguments.uart1_start)
         start_feed(now);
     model.cycle();
-    Vinterlock &top = model.pins();
+    const Vinterlock &top = model.pins();
     unsigned stirred = top.trace_valid | top.host_blob | top.host_exit;
     for (unsigned i = 0; i < HARTS; i++) {
         const HartPins::value_type &hart = pins[i];
@@ -264,8 +266,7 @@ void Simulation::serial_step(uint64_t edge)
         uart0_in.advance(edge);
     while (edge >= uart1_in.next)
         uart1_in.advance(edge);
-    model.pins().uart0_rx = uart0_in.level;
-    model.pins().uart1_rx = uart1_in.level;
+    model.set_lines(uart0_in.level, uart1_in.level);
     watch.active = true;
 }
 
@@ -280,7 +281,7 @@ void Simulation::start_feed(uint64_t edge)
 
 void Simulation::host_step(uint64_t now)
 {
-    Vinterlock &top = model.pins();
+    const Vinterlock &top = model.pins();
     if (top.trace_valid)
         trace_record(now);
     if (top.host_blob)
@@ -293,7 +294,7 @@ void Simulation::host_step(uint64_t now)
 
 void Simulation::trace_record(uint64_t now)
 {
-    Vinterlock &top = model.pins();
+    const Vinterlock &top = model.pins();
     trace_records++;
     trace_mix.add(top.trace_cycle);
     trace_mix.add(uint64_t(top.trace_hart) << 42 | uint64_t(top.trace_event) << 32 | top.trace_argument);
@@ -311,7 +312,7 @@ void Simulation::trace_record(uint64_t now)
 
 void Simulation::copy_blob(uint64_t now)
 {
-    Vinterlock &top = model.pins();
+    const Vinterlock &top = model.pins();
     Blob blob{top.host_blob_kind, top.host_blob_address, top.host_blob_length, now, ""};
     uint64_t offset = uint64_t(blob.address) - RAM_BASE;
     if (blob.address < RAM_BASE || offset + blob.length > model.ram_bytes())
@@ -395,7 +396,7 @@ void Simulation::show_progress(Clock::time_point now)
 // The target has ended, but its last characters are still in the serial ports: let both lines run dry.
 void Simulation::drain()
 {
-    Vinterlock &top = model.pins();
+    const Vinterlock &top = model.pins();
     BitRate slower{CLOCK_HZ, std::min(arguments.uart0_baud, arguments.uart1_baud)};
     uint64_t quiet = slower.bits(12), last = cycle;
     for (uint64_t limit = cycle + slower.bits(10 * 300); cycle < limit && cycle - last < quiet; cycle++) {
