@@ -13,7 +13,7 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-from sim import record, worker
+from sim import boot, record, worker
 from sim.experiments.definition import Run, input_file
 from sim.report import solve_line
 from sim.store import key_of
@@ -91,6 +91,7 @@ def task_of(run, files):
                  "--max-cycles", str(LIMIT_FACTOR * run.cycles + 20_000_000)]
     if "input" in files:
         arguments += ["--uart1-baud", str(run.parameters["baud"]), "--uart1-in", "{input}"]
+    arguments += boot.arguments(run)
     return worker.Task(tuple(arguments), ("--out", "{out}", "--progress", "1"), files)
 
 
@@ -136,6 +137,8 @@ class Job:
     folder: Path
     started: str
     cost: float = 0.0       # seconds that it is expected to take
+    boot: "Job | None" = None   # what leaves the checkpoint that it goes on from (sim/boot.py)
+    failure: str | None = None  # one line, when it has ended and not well
 
     def tail(self, lines=8):
         """The last lines of the console, or of the simulator's messages if the console is empty."""
@@ -188,6 +191,7 @@ class Runner:
         self.notes = []
         self.reused = 0
         self.digests = {}       # path -> SHA-256
+        self.boots = boot.Boots()
 
     def targets(self):
         """The targets of all runs, those too that are still to be solved."""
@@ -227,13 +231,23 @@ class Runner:
                     job = self._job(waiting.pop(), targets)
                     if self._had_before(job):
                         total_cost -= cost(job.run)
+                    elif not self.boots.made(job.run):
+                        first = self.boots.wait(job.run)
+                        waiting += [first] if first else []
+                        total_cost += cost(first) if first else 0
+                        continue
+                    elif failure := self.boots.failure(job.run):
+                        self._finish(job, f"its boot failed: {failure}", {})
                     else:
-                        self.pool.start(job, cost(job.run))
+                        self.pool.start(self._ready(job), cost(job.run))
                         active.append(job)
+                        continue
+                    waiting += self._after(job)
                 for job, status, host in self.pool.ended():
                     active.remove(job)
                     finished_cycles += self._finish(job, status, {"worker": host} if host else {})
                     done_cost += cost(job.run)
+                    waiting += self._after(job)
                 for solved in self._solve():
                     waiting.append(solved)
                     total_cost += cost(solved)
@@ -263,10 +277,26 @@ class Runner:
         for path in paths.values():
             if path not in self.digests:
                 self.digests[path] = worker.digest_of(path)
-        task = task_of(run, {name: worker.File(str(path.resolve()), self.digests[path])
-                             for name, path in paths.items()})
+        files = {name: worker.File(str(path.resolve()), self.digests[path]) for name, path in paths.items()}
+        first = self._job(boot.of(run), targets) if boot.goes_on(run) else None
+        if first:       # what the boot is made from stands for its checkpoint, which there need not be
+            files["checkpoint"] = worker.File(str((first.folder / boot.CHECKPOINT).resolve()), first.key)
+        task = task_of(run, files)
         return Job(run, task, key_of(task), self.out / "runs" / run.id,
-                   datetime.now().astimezone().isoformat(timespec="seconds"))
+                   datetime.now().astimezone().isoformat(timespec="seconds"), boot=first)
+
+    @staticmethod
+    def _ready(job):
+        """The job, that can be started now: the checkpoint that it goes on from is there."""
+        if job.boot:
+            path = job.task.files["checkpoint"].path
+            files = job.task.files | {"checkpoint": worker.File(path, worker.digest_of(path))}
+            job.task = dataclasses.replace(job.task, files=files)
+        return job
+
+    def _after(self, job):
+        """The runs that can be carried out now that one has ended: those that waited for their boot."""
+        return self.boots.ended(job.run, job.failure) if job.run.kind == boot.KIND else []
 
     def _had_before(self, job):
         """Whether the run needs not be carried out: this directory has it already, or the store."""
@@ -284,11 +314,47 @@ class Runner:
         if started:
             job.started = started
             self._finish(job, 0, {"reused": True})
-            self.reused += 1
+            self.reused += job.run.kind != boot.KIND
         return bool(started)
 
     def _finish(self, job, status, host):
         """Records an ended run; gives its cycles. `status` is the simulator's, or says why there is none."""
+        simulated, reason = self._outcome(job, status)
+        received = None
+        if job.run.kind != boot.KIND:
+            if job.run.input_bytes is not None:
+                received = record.compare_received(input_file(job.run.seed, job.run.input_bytes), job.folder)
+            reason = reason or wrong_result(job.run, simulated, received)
+        if self.store and not reason and not host.get("reused"):
+            reason = self.store.keep(job.key, job.folder, job.started)
+        job.failure = reason
+        if job.run.kind == boot.KIND:
+            return simulated.get("cycles", 0)
+        host = {"started": job.started, "key": job.key} | self._booted(job) | host
+        made = record.make(job.run, self.experiment.name, self.context, job.task.files["image"].sha256, simulated,
+                           received, reason, host)
+        record.write_json(job.folder / "record.json", made)
+        self.records[job.run.id] = made
+        if reason:
+            self._check_room()
+            shown = job.boot if self.boots.made(job.run) and self.boots.failure(job.run) else job
+            self.failures.append(Failure(job.run.id, reason, shown.tail(), shown.repeat()))
+        return simulated.get("cycles", 0)
+
+    @staticmethod
+    def _booted(job):
+        """What the host's part of a record says of the boot that this directory has carried out for the run."""
+        if not job.boot:
+            return {}
+        try:
+            seconds = record.read_json(job.boot.folder / "run.json")["host"]["seconds"]
+        except record.RecordError:
+            seconds = None
+        return {"boot": job.boot.run.id, "boot_seconds": seconds}
+
+    @staticmethod
+    def _outcome(job, status):
+        """What the simulator has left (its run.json), and why the run did not end well (None: it did)."""
         simulated, unreadable = {}, None
         try:
             simulated = record.read_json(job.folder / "run.json")
@@ -305,20 +371,7 @@ class Runner:
                 reason = f"{reason}: {simulated['reason']}"
             elif status == 2:
                 reason = f"{reason}: {' '.join(job.tail(1))}"
-        received = None
-        if job.run.input_bytes is not None:
-            received = record.compare_received(input_file(job.run.seed, job.run.input_bytes), job.folder)
-        reason = reason or unreadable or wrong_result(job.run, simulated, received)
-        if self.store and not reason and not host.get("reused"):
-            reason = self.store.keep(job.key, job.folder, job.started)
-        made = record.make(job.run, self.experiment.name, self.context, job.task.files["image"].sha256, simulated,
-                           received, reason, {"started": job.started, "key": job.key} | host)
-        record.write_json(job.folder / "record.json", made)
-        self.records[job.run.id] = made
-        if reason:
-            self._check_room()
-            self.failures.append(Failure(job.run.id, reason, job.tail(), job.repeat()))
-        return simulated.get("cycles", 0)
+        return simulated, reason or unreadable
 
     def _check_room(self):
         """A full disk makes every run fail: it is said once instead."""

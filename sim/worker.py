@@ -25,7 +25,8 @@ class File:
 
 @dataclass(frozen=True)
 class Task:
-    """A command line. `{simulator}`, `{image}`, ... stand for `files`, `{out}` for the directory of what is left."""
+    """A command line. `{simulator}`, `{image}`, ... stand for `files`, `{out}` for the directory of what is left, alone
+    or before a slash."""
 
     arguments: tuple        # what determines the result
     manner: tuple           # what does not, such as how often progress is said
@@ -34,7 +35,11 @@ class Task:
     def command(self, paths, out):
         """The command line with the files at `paths` (name -> path)."""
         known = {f"{{{name}}}": str(path) for name, path in (paths | {"out": out}).items()}
-        return [known.get(argument, argument) for argument in self.arguments + self.manner]
+
+        def filled(argument):
+            first, slash, rest = argument.partition("/")        # {out}/name
+            return known.get(first, first) + slash + rest
+        return [filled(argument) for argument in self.arguments + self.manner]
 
     def local_paths(self):
         return {name: file.path for name, file in self.files.items()}

@@ -49,6 +49,9 @@ def clauses(kind):
     yield "boot", kind["bootargs"]
     if "input" in kind:
         yield "feed", f"{{{kind['input']}}} bytes at {{baud}} bit/s down the data line"
+    if "checkpoint" in kind:
+        pokes = ", ".join(f"{name}={value}" for name, value in kind.get("poke", {}).items()) or "nothing"
+        yield "once", f"booted up to {kind['checkpoint']} for all that differ in no more than what is poked: {pokes}"
     if vary:
         yield "vary", ", ".join(name if name == key else f"{name} over {key}" for name, key in vary.items())
     if "solve" in kind:

@@ -95,6 +95,8 @@ class Run:
     console_baud: int
     input_bytes: int | None = None
     options: tuple = ()     # the kernel's build options, (name, value) in order of name
+    checkpoint: str = ""    # the moment up to which runs of the same boot share it (sim/boot.py); empty: boots itself
+    pokes: tuple = ()       # registers that it writes there, (name, value) in order of name
 
     @property
     def seed(self):
@@ -178,6 +180,8 @@ class Experiment:
             result=kind["result"],
             input_bytes=input_bytes,
             options=tuple(sorted((name, value.format_map(names)) for name, value in kind.get("build", {}).items())),
+            checkpoint=kind.get("checkpoint", ""),
+            pokes=tuple(sorted((name, value.format_map(names)) for name, value in kind.get("poke", {}).items())),
         )
 
 
@@ -272,7 +276,8 @@ def _check_kind(experiment, kind):
                          for other in experiment.kinds):
         raise SettingError(f"{where} solve: no kind of runs '{solve['run']}' varies '{solve['for']}'")
     known = [*keys, *vary, "clock_hz", *(["crc"] if "input" in kind else []), *([solve["for"]] if solve else [])]
-    for text in (kind["bootargs"], *kind.get("build", {}).values()):
+    _check_checkpoint(where, kind)
+    for text in (kind["bootargs"], *kind.get("build", {}).values(), *kind.get("poke", {}).values()):
         for _, name, _, _ in string.Formatter().parse(text):
             if name is not None and name not in known:
                 raise unknown(f"name in {where}", name, known)
@@ -280,6 +285,18 @@ def _check_kind(experiment, kind):
         if name not in known:
             raise unknown(f"name in {where} cycles", name, known)
     arithmetic(kind["cycles"], dict.fromkeys(known, 1))
+
+
+def _check_checkpoint(where, kind):
+    from sim.build import POKES
+    moment = kind.get("checkpoint")
+    if moment is not None and not re.fullmatch(r"(cycle|pc|event):\S+", moment):
+        raise SettingError(f"{where}: checkpoint '{moment}' is not cycle:N, pc:SYMBOL[+OFFSET] or event:ID[:ARGUMENT]")
+    for register in kind.get("poke", {}):
+        if register not in POKES:
+            raise unknown(f"register in {where} poke", register, POKES)
+        if moment is None:
+            raise SettingError(f"{where}: 'poke' needs a 'checkpoint', the moment at which the registers are written")
 
 
 @functools.lru_cache(maxsize=4)

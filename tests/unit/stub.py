@@ -9,13 +9,19 @@ from sim.runner import Runner, Target
 
 STUB = '''#!{python}
 import json, pathlib, signal, sys, time
-options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+given = [word for word in sys.argv[1:] if word != "--checkpoint-stop"]
+options = dict(zip(given[::2], given[1::2]))
+pokes = dict(value.split("=") for name, value in zip(given[::2], given[1::2]) if name == "--poke")
 words = dict(word.split("=") for word in options["--bootargs"].split())
 out = pathlib.Path(options["--out"])
 plan = json.loads(pathlib.Path({plan!r}).read_text()).get(out.name, {{}})
 with open({log!r}, "a") as log:
     log.write(out.name + "\\n")
-latency = int(words["pic.read"])
+latency = int((words | pokes).get("pic.read", 0))
+if "--restore" in options:
+    assert pathlib.Path(options["--restore"]).read_text() == options["--bootargs"]
+if "--checkpoint" in options and not plan.get("status"):
+    pathlib.Path(options["--checkpoint"]).write_text(options["--bootargs"])
 status, reason = plan.get("status", 0), plan.get("reason")
 (out / "console.txt").write_text("booting\\n" + plan.get("console", ""))
 if plan.get("sleep"):
@@ -60,7 +66,7 @@ sys.exit(status)
 
 
 class Bench:
-    """Makes runners of pic-latency over the stub; `plan[id]` says what becomes of a run."""
+    """Makes runners of an experiment over the stub; `plan[id]` says what becomes of a run."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -72,9 +78,9 @@ class Bench:
         self.simulator.write_text(STUB.format(python=sys.executable, plan=str(plan), log=str(self.log)))
         self.simulator.chmod(0o755)
 
-    def runner(self, *overrides, out="out", jobs=2, **options):
+    def runner(self, *overrides, out="out", jobs=2, experiment="pic-latency", **options):
         (self.folder / "plan.json").write_text(json.dumps(self.plan))
-        experiment = definition.load("pic-latency")
+        experiment = definition.load(experiment)
         runner = Runner(experiment, experiment.settings(overrides), self.folder / out, LocalPool(jobs), 60_000_000,
                         **options)
         runner.prepare({"g++": "12"}, {str(n): {"harts": n} for n in range(1, 9)})
