@@ -48,7 +48,7 @@ class LineReceiver {
     bool due(bool level, uint64_t cycle) const { return busy ? cycle >= next : !level; }
     bool advance(bool level, uint64_t cycle); // to be called when due; true: `byte` has been received
     bool idle() const { return !busy; }
-    uint64_t wants() const { return busy ? next : NEVER; } // the cycle of the next sample, if the line does not move
+    uint64_t wants() const { return busy && !stuck ? next : NEVER; } // the cycle of the next sample, if the line does not move
 
     uint8_t byte = 0;
     uint64_t received = 0;

@@ -43,7 +43,7 @@ class Skip {
             cycles -= Idle::SETTLE;
             skipped += cycles;
             mode == Mode::CHECK ? check(cycle, cycles, step) : leave_out(cycle, cycles);
-            next = cycle + Idle::SETTLE;
+            next = cycle + Idle::SETTLE + EVENT;
         } else {
             next = cycle + cycles + 1;
         }
@@ -60,7 +60,8 @@ class Skip {
 
   private:
     static constexpr uint64_t LEAST = 24; // fewer are sooner simulated than left out
-    static constexpr uint64_t PAUSE = 8, LONGEST_PAUSE = 256; // until the next close look
+    static constexpr uint64_t EVENT = 3;  // what ended a stretch has its effect in so many cycles, often
+    static constexpr uint64_t PAUSE = 4, LONGEST_PAUSE = 64; // until the next close look
 
     void give_up(uint64_t cycle)
     {
