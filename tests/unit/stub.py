@@ -24,7 +24,7 @@ if "--checkpoint" in options and not plan.get("status"):
     pathlib.Path(options["--checkpoint"]).write_text(options["--bootargs"])
 status, reason = plan.get("status", 0), plan.get("reason")
 (out / "console.txt").write_text("booting\\n" + plan.get("console", ""))
-if plan.get("sleep"):
+if plan.get("sleep") and not (plan.get("once") and pathlib.Path({log!r}).read_text().split().count(out.name) > 1):
     def interrupted(*_):
         global status, reason
         status, reason = 130, "interrupted"
@@ -71,18 +71,20 @@ class Bench:
     def __init__(self, folder):
         self.folder = folder
         self.plan = {}
-        self.simulator = folder / "simulator"
+        self.files = folder / "files"       # apart, so that a test can hide them from a worker
+        self.files.mkdir()
+        self.simulator = self.files / "simulator"
         self.image = b"image"
         self.log = folder / "order.txt"
         plan = folder / "plan.json"
         self.simulator.write_text(STUB.format(python=sys.executable, plan=str(plan), log=str(self.log)))
         self.simulator.chmod(0o755)
 
-    def runner(self, *overrides, out="out", jobs=2, experiment="pic-latency", **options):
+    def runner(self, *overrides, out="out", jobs=2, experiment="pic-latency", pool=None, **options):
         (self.folder / "plan.json").write_text(json.dumps(self.plan))
         experiment = definition.load(experiment)
-        runner = Runner(experiment, experiment.settings(overrides), self.folder / out, LocalPool(jobs), 60_000_000,
-                        **options)
+        runner = Runner(experiment, experiment.settings(overrides), self.folder / out, pool or LocalPool(jobs),
+                        60_000_000, **options)
         runner.prepare({"g++": "12"}, {str(n): {"harts": n} for n in range(1, 9)})
         return runner
 
@@ -91,7 +93,7 @@ class Bench:
 
     def image_of(self, target):
         """An image of its own for each target, as content tells runs apart."""
-        path = self.folder / ("-".join(map(str, target[:2])) + ".elf")
+        path = self.files / ("-".join(map(str, target[:2])) + ".elf")
         path.write_bytes(self.image + repr(target).encode())
         return path
 

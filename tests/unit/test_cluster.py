@@ -1,0 +1,178 @@
+"""Runs on a Dask cluster: real schedulers and workers, as processes that can be killed, over a stub simulator."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from hw.common.cache import REPO
+from sim import cluster, record
+from sim.cluster import Cluster
+
+SMALL = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
+FAILING = "serial-h1-cli-optim-l100"
+SLOW = "serial-h1-spl-pessim-l0"
+DASK = (sys.executable, "-m", "dask")
+
+
+class Machines:
+    """A scheduler and workers on this machine. They have no copy of this repository to import."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.processes = []
+        self.scheduler = self.start("scheduler", *DASK, "scheduler", "--host", "127.0.0.1", "--port", "0",
+                                    "--no-dashboard")
+        self.address = self.said("scheduler", r"(tcp://127\.0\.0\.1:\d+)")
+
+    def start(self, name, *command):
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        with open(self.folder / f"{name}.log", "wb") as log:
+            process = subprocess.Popen(command, cwd=self.folder, env=environment, stdout=log, stderr=log)
+        self.processes.append(process)
+        return process
+
+    def worker(self, name, before=()):
+        process = self.start(name, *before, *DASK, "worker", self.address, "--nthreads", "1", "--no-nanny", "--name",
+                             name, "--no-dashboard", "--local-directory", str(self.folder / f"{name}-files"))
+        self.said(name, r"Registered to")
+        return process
+
+    def said(self, name, pattern):
+        deadline = time.monotonic() + 60
+        while not (found := re.search(pattern, (self.folder / f"{name}.log").read_text())):
+            assert time.monotonic() < deadline, f"{name} does not start"
+            time.sleep(0.05)
+        return found[0]
+
+    def end(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def machines(tmp_path):
+    folder = tmp_path / "machines"
+    folder.mkdir()
+    made = Machines(folder)
+    yield made
+    made.end()
+
+
+def running(word):
+    """Whether a process works that has `word` in its command line."""
+    def words(path):
+        try:
+            return path.read_bytes()
+        except OSError:         # it has just ended
+            return b""
+    return any(word.encode() in words(path) for path in Path("/proc").glob("[0-9]*/cmdline"))
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def stable(runner):
+    return [record.stable(made) for made in record.read(runner.out)[1]]
+
+
+def test_a_killed_workers_run_is_run_again_and_the_records_are_those_of_one_machine(bench, machines):
+    bench.plan = {SLOW: {"sleep": 60, "once": True}, FAILING: {"status": 4, "reason": "no sign of life"}}
+    workers = {name: machines.worker(name) for name in ("one", "two")}
+
+    def kill_whoever_has_it():
+        def by():
+            return [name for name in workers if list(machines.folder.glob(f"{name}-files/**/{SLOW}/messages.txt"))]
+        wait_until(lambda: bench.log.exists() and SLOW in bench.order() and by(), "nobody runs it")
+        workers[by()[0]].kill()
+        killed.extend(by())
+
+    killed = []
+    thread = threading.Thread(target=kill_whoever_has_it)
+    thread.start()
+    runner = bench.run(*SMALL, pool=Cluster(machines.address))
+    thread.join()
+    assert bench.order().count(SLOW) == 2
+    hosts = {made["id"]: made["host"]["worker"] for made in record.read(runner.out)[1]}
+    assert {hosts[SLOW]} == set(workers) - set(killed)
+    assert [failure.id for failure in runner.failures] == [FAILING]
+    wait_until(lambda: not running(str(machines.folder / f"{killed[0]}-files")), "its simulator outlives it")
+    assert stable(runner) == stable(bench.run(*SMALL, out="local"))
+
+
+def test_a_worker_without_our_disk_is_sent_the_files(bench, machines):
+    hide = ["unshare", "--mount", *([] if os.getuid() == 0 else ["--map-root-user"]), "sh", "-c",
+            'mount -t tmpfs none "$1" && shift && exec "$@"', "sh", str(bench.files)]
+    if subprocess.run([*hide, "true"], capture_output=True).returncode:
+        pytest.skip("this machine lets nobody hide files from a process")
+    machines.worker("far", before=hide)
+    runner = bench.run(*SMALL, pool=Cluster(machines.address))
+    assert not runner.failures
+    assert {made["host"]["worker"] for made in record.read(runner.out)[1]} == {"far"}
+    # The simulator, an image of each scheme; no file twice.
+    assert len(list(machines.folder.glob("far-files/**/interlock/*"))) == 3
+    assert stable(runner) == stable(bench.run(*SMALL, out="local"))
+
+
+CLIENT = """
+import sys
+from types import SimpleNamespace
+from pathlib import Path
+from sim import worker
+from sim.cluster import Cluster
+from sim.runner import Job
+cluster = Cluster(sys.argv[1])
+task = worker.Task(("{sleep}", "987"), (), {"sleep": worker.File("/bin/sleep", worker.digest_of("/bin/sleep"))})
+cluster.start(Job(SimpleNamespace(id="long"), task, "", Path("."), ""), 1.0)
+try:
+    while True:
+        cluster.ended()
+except KeyboardInterrupt:
+    cluster.stop()
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_ends_when_nobody_waits_for_it(machines, how):
+    machines.worker("one")
+    client = subprocess.Popen([sys.executable, "-c", CLIENT, machines.address], cwd=REPO,
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    try:
+        wait_until(lambda: running("sleep\0987"), "it does not begin")
+        client.send_signal(how)
+        wait_until(lambda: not running("sleep\0987"), "it goes on")
+    finally:
+        client.kill()
+        client.wait()
+
+
+def test_a_scheduler_that_goes_gets_one_line_and_what_is_finished_is_kept(bench, machines):
+    bench.plan = {SLOW: {"sleep": 60}}
+    machines.worker("one")
+    runner = bench.runner(*SMALL, pool=Cluster(machines.address))
+
+    def watch(progress):
+        if progress.done >= 3:
+            machines.scheduler.kill()
+    with pytest.raises(record.RecordError, match=f"^the Dask scheduler at {machines.address} has gone$"):
+        runner.execute(bench.targets(runner), watch)
+    assert len(record.read(runner.out)[1]) >= 3
+
+
+def test_no_scheduler_gets_one_line(monkeypatch):
+    monkeypatch.setattr(cluster, "CONNECT_S", 1)
+    with pytest.raises(record.RecordError, match="no Dask scheduler answers at tcp://127.0.0.1:1: start one with"):
+        Cluster("tcp://127.0.0.1:1")
+    with pytest.raises(record.RecordError, match="no Dask scheduler answers at nowhere:"):
+        Cluster("nowhere:8786")
