@@ -3,6 +3,7 @@
 Each view has a column `directory` beside those of its table: which results the row is of.
 """
 
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -58,7 +59,12 @@ def ask(connection, sql, where=""):
     """Column names and rows of a query; RecordError in one line, which begins with `where`, if it is wrong."""
     try:
         answer = connection.execute(sql)
-        return [column[0] for column in answer.description], answer.fetchall()
+        return [column[0] for column in answer.description], [tuple(map(plain, row)) for row in answer.fetchall()]
     except duckdb.Error as error:
         said = str(error).split("\nLINE ")[0].replace("\n", " ").strip()
         raise record.RecordError(f"{where}the query is wrong: {' '.join(said.split())}") from error
+
+
+def plain(value):
+    """A value as Python and JSON know it: SQL's literals such as 0.5 make decimals."""
+    return float(value) if isinstance(value, Decimal) else value

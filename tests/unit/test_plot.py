@@ -87,3 +87,11 @@ def test_zero_has_a_place_on_a_logarithmic_axis():
     line = Plot("l", "L", "latency", "cycles", {"a": [(0, 1), (100, 3)]}, log_x=True).figure()
     assert line["data"][0]["x"] == [0, 3] and line["data"][0]["customdata"] == [0, 100]
     assert line["layout"]["xaxis"]["ticktext"] == ["0", "100"]
+
+
+def test_names_on_an_axis_stay_in_their_order():
+    plot = Plot("l", "L", "scheme", "cycles", {"a": [("spl-pessim", 5), ("cli-optim", 3)], "b": [("cli-optim", 4)]})
+    data, xaxis = plot.figure()["data"], plot.figure()["layout"]["xaxis"]
+    assert [trace["x"] for trace in data] == [[0, 1], [1]] and xaxis["ticktext"] == ["spl-pessim", "cli-optim"]
+    drawn = list(ElementTree.fromstring(plot.files()["svg"]).itertext())
+    assert drawn.index("spl-pessim") < drawn.index("cli-optim")

@@ -80,3 +80,8 @@ def test_no_results_get_one_line(tmp_path, monkeypatch):
 def test_figures_by_number_are_maps_and_mixed_columns_text():
     made = tables.arrow([{"id": "a", "by": {"11": 3}, "n": 1, "m": 1}, {"id": "b", "by": {}, "n": 2.5, "m": "x"}])
     assert made.to_pydict() == {"id": ["a", "b"], "by": [[(11, 3)], []], "n": [1.0, 2.5], "m": ["1", "x"]}
+
+
+def test_decimals_are_numbers_that_json_knows(results):
+    (row,) = ask(results, "select 0.5 * 3, sum(2), 'x'")[1]
+    assert row == (1.5, 2, "x") and [type(value) for value in row] == [float, int, str]
