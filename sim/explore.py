@@ -31,31 +31,37 @@ CONSOLE_LINES = 14          # shown of a failure
 
 @dataclasses.dataclass(frozen=True)
 class Knob:
-    """A boot argument that a seed perturbs: from `least` to `most` cycles (`hz`: a second), each magnitude as often."""
+    """A boot argument that a seed perturbs: from `least` to `most` cycles (`hz`: a second).
+
+    Each magnitude comes as often as any other; where it is `even`, each value.
+    """
 
     name: str
     least: int
     most: int
     group: str
     text: str
+    even: bool = False
 
     def value(self, seed):
         """What `seed` makes of it, whatever other knobs there are; None: it is left alone."""
         dice = random.Random(f"{self.name} {seed}")
         if dice.random() < LEFT_ALONE:
             return None
+        if self.even:
+            return self.least + int(dice.random() * (self.most - self.least + 1))
         return round(self.least * math.exp(dice.random() * math.log(self.most / self.least)))
 
 
 KNOBS = (
     Knob("ram.latency", 1, 60, "memory", "a read takes {} cycles more than it must"),
-    Knob("ram.jitter", 1, 63, "memory", "a read takes up to {} cycles more at random"),
-    Knob("pic.read", 1, 300, "PIC", "a read takes {} cycles"),
-    Knob("pic.write", 1, 300, "PIC", "a write takes {} cycles"),
-    Knob("pic.delivery", 1, 1500, "PIC", "an interrupt comes {} cycles after its source"),
-    Knob("pic.jitter", 1, 400, "PIC", "each of these takes up to {} cycles more at random"),
+    Knob("ram.jitter", 1, 63, "memory", "a read takes up to {} cycles more at random", even=True),
+    Knob("pic.read", 4, 300, "PIC", "a read takes {} cycles"),
+    Knob("pic.write", 4, 300, "PIC", "a write takes {} cycles"),
+    Knob("pic.delivery", 10, 1500, "PIC", "an interrupt comes {} cycles after its source"),
+    Knob("pic.jitter", 1, 800, "PIC", "each of these takes up to {} cycles more at random", even=True),
     Knob("hz", 200, 4000, "clock", "{} ticks a second on each hart"),
-    Knob("hz.jitter", 1, 15000, "clock", "a tick comes up to {} cycles late at random"),
+    Knob("hz.jitter", 1, 15000, "clock", "a tick comes up to {} cycles late at random", even=True),
 )
 
 

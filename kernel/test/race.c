@@ -9,14 +9,16 @@
  *                 spl-pessim and spl-optim. The other schemes keep out everything, whatever the level.
  *   plant=lock    what all harts count lacks its lock: a race on two harts and more, under every scheme
  *
- * Boot arguments: plant, rounds (40).
+ * Boot arguments: plant, rounds (60).
  */
 #include <string.h>
 
 #include "test/test.h"
 
-#define PERIOD 4096         /* cycles, a power of 2, in which each hart has one turn */
+#define PERIOD 2048         /* cycles, a power of 2, in which each hart has one turn ... */
+#define TURN 256            /* ... so long after the hart before it */
 #define BEFORE_COUNTING 150 /* cycles: an answer that nothing delays has been handled by then */
+#define COUNTING 60         /* cycles between the look at what all harts count and the update */
 
 static struct {
     volatile int under_way;      /* requests not answered; the thread's and the handler's */
@@ -37,7 +39,7 @@ static void answer(void *arg)
 
 static void wait_for_turn(unsigned h)
 {
-    test_spin((PERIOD / MAX_HARTS * h - cycles32()) & (PERIOD - 1));
+    test_spin((TURN * h - cycles32()) & (PERIOD - 1));
 }
 
 static void count_of_all(void)
@@ -45,7 +47,9 @@ static void count_of_all(void)
     crit_t s = crit_sec_enter(SPL_TTY);
     if (locks)
         simple_lock(&all_lock);
-    all++;
+    uint32_t before = all;
+    test_spin(COUNTING);
+    all = before + 1;
     if (locks)
         simple_unlock(&all_lock);
     crit_sec_leave(s);
@@ -54,7 +58,7 @@ static void count_of_all(void)
 static void start_requests(void *arg)
 {
     unsigned h = (uintptr_t)arg;
-    for (uint32_t n = bootargs_number("rounds", 40, 100000), i = 1; i <= n; i++) {
+    for (uint32_t n = bootargs_number("rounds", 60, 100000), i = 1; i <= n; i++) {
         wait_for_turn(h);
         pic_raise(1u << test_source(h, 1));
         test_spin(BEFORE_COUNTING);

@@ -51,7 +51,7 @@ def test_seeds_reach_every_knob_and_leave_every_knob_alone():
         values = [perturbed[knob.name] for perturbed in seen if knob.name in perturbed]
         assert len(seen) / 2 < len(values) < len(seen)
         assert knob.least <= min(values) and max(values) <= knob.most
-        middle = (knob.least * knob.most) ** 0.5        # of the magnitudes: as many below as above
+        middle = (knob.least + knob.most) / 2 if knob.even else (knob.least * knob.most) ** 0.5
         assert 0.3 < sum(value < middle for value in values) / len(values) < 0.7
 
 
