@@ -15,6 +15,7 @@ from hw.common.cache import REPO
 from sim import record
 from sim.cli import app
 from sim.tools import PROGRAMS
+from tests.system.chromium import cells, chromium, drawn, grid, heads, opened
 
 TINY = ("--set", "harts=1,2", "--set", "latencies=0,75", "--set", "schemes=spl-pessim,cli-optim", "--set", "size=32",
         "--set", "iterations=500", "--set", "sweep=500")
@@ -224,6 +225,24 @@ def test_the_report_comes_from_the_records_alone(tiny, tmp_path):
     assert "Table 5" in result.stdout and "on 2 harts" in result.stdout
     for name in ("summary.json", "report.md", "report.html", "records.jsonl"):
         assert (copy / name).read_bytes() == (out / name).read_bytes()
+
+
+def test_the_page_shows_the_runs_in_a_browser(tiny):
+    out, _ = tiny
+    records = {made["id"]: made for made in record.read(out)[1]}
+    with chromium() as browser:
+        page = opened(browser, out / "report.html")
+        table = grid(page, "Every run")
+        at = {name: heads(table).index(name) for name in ("cycles", "digest", "outcome")}
+        shown = {row[0]: [row[at[name]] for name in at] for row in cells(table)}
+        traces = drawn(page, "plot-pairs").evaluate("plot => plot.data.map(t => [t.name, t.customdata, t.y])")
+        assert not page.complaints and len(page.asked) == 1
+    assert shown == {identity: [f"{made['run']['cycles']:,}", made["run"]["digest"], "ok"]
+                     for identity, made in records.items()}
+    for scheme, latencies, costs in traces:
+        for latency, cost in zip(latencies, costs, strict=True):
+            lines = records[f"table5-l{latency}"]["run"]["results"]["table5"]
+            assert [line["cycles_per_pair"] for line in lines if line["scheme"] == scheme] == [cost]
 
 
 def test_the_same_run_again_gives_the_same_records(tiny, tmp_path):
