@@ -1,6 +1,6 @@
 /*
- * Paper `sync`, section 5.1: somebody polls the kernel once per interval for the number of critical sections and the time
- * spent in them. In images with CRIT_TIMING; in others there is nothing to poll, and nothing happens. Prints
+ * Paper `sync`, section 5.1: somebody polls the kernel once per interval for the number of critical sections and the
+ * time spent in them. In images with CRIT_TIMING; in others there is nothing to poll, and nothing happens. Prints
  *
  *   @crit_timing hart=... sections=... cycles=... longest=...            what each hart counted between begin and end
  *   @crit_poll cycles=... sections=... section_cycles=...                all harts, since the poll before

@@ -1,12 +1,13 @@
 /*
- * run=serial: paper `sync`, section 5.1, test Serial 115.2: a file of `bytes` bytes arrives on the data port at `baud`
- * bit/s and is read by a thread through the terminal line discipline. The bytes received go back to whoever runs the
- * target, and are checked against `crc` (CRC-32, hexadecimal) where it is given. `fifo` is the depth of the port's
- * FIFOs, `patience` how many character times without a character mean that the rest is lost, `poll` after how many bytes
- * the time in critical sections is polled (bench/polls.h).
+ * run=serial: paper `sync`, section 5.1, test Serial 115.2: a file of `bytes` bytes arrives on the data port at
+ * `baud` bit/s and is read by a thread through the terminal line discipline. The bytes received go back to whoever
+ * runs the target, and are checked against `crc` (CRC-32, hexadecimal) where it is given. `fifo` is the depth of the
+ * port's FIFOs, `patience` how many character times without a character mean that the rest is lost, `poll` after how
+ * many bytes the time in critical sections is polled (bench/polls.h).
  *
- * With `busy` another device interrupts every `busy.interval` cycles at a lower priority, and its handler works for `busy`
- * cycles: the disk with programmed input of section 6, beside which a fast line may lose characters. Prints
+ * With `busy.us` another device interrupts `busy.rate` times a second at a lower priority, and its handler works for
+ * so many microseconds: the disk with programmed input of section 6, beside which a fast line may lose characters.
+ * Prints
  *
  *   @serial bytes=... crc=... overruns=... dropped=... cycles=... interrupts=... queued=... spurious=... switches=...
  *   @busy interrupts=... lost=...
@@ -67,13 +68,15 @@ static void busy(void *arg)
     pace_turns(busy_turns);
 }
 
-static void start_busy_device(uint32_t cycles, uint32_t interval)
+static void start_busy_device(uint32_t us, uint32_t rate)
 {
+    if (!rate)
+        panic("boot argument busy.rate=0: give interrupts a second");
     pace_calibrate();
-    busy_turns = (uint32_t)((uint64_t)cycles * 16 / pace_cycles_of_16_turns);
+    busy_turns = (uint32_t)((uint64_t)us * CLOCK_HZ / 1000000 * 16 / pace_cycles_of_16_turns);
     intr_establish(PIC_SOURCE_ARRIVAL(BUSY_WIRE), BUSY_LEVEL, INTR_LEVEL, 0, busy, 0, "busy");
     arrivals_begin();
-    arrivals_enter(interval, BUSY_WIRE);
+    arrivals_enter(CLOCK_HZ / rate, BUSY_WIRE);
     arrivals_play(1);
 }
 
@@ -104,8 +107,7 @@ static int serial(void)
     uint32_t n = bootargs_number("bytes", 512, MOST_BYTES);
     uint32_t baud = bootargs_number("baud", 115200, 15000000);
     uint32_t patience = bootargs_number("patience", 200, 1000000), poll = bootargs_number("poll", 0, MOST_BYTES);
-    uint32_t busy_cycles = bootargs_number("busy", 0, 10000000);
-    uint32_t busy_interval = bootargs_number("busy.interval", 187000, ARRIVALS_LONGEST);
+    uint32_t busy_us = bootargs_number("busy.us", 0, 100000), busy_rate = bootargs_number("busy.rate", 321, 10000);
     char crc_text[12];
     uint32_t clock = clock_hz();
     if (!clock)
@@ -114,8 +116,8 @@ static int serial(void)
     serial_set_depth(&serial_data, bootargs_number("fifo", serial_depth(&serial_data), MOST_BYTES));
     tty_open(&tty, &serial_data, baud, 0);
     uint32_t was_deferred = sum_of(deferred), was_spurious = sum_of(spurious), was_switches = sum_of(switches);
-    if (busy_cycles)
-        start_busy_device(busy_cycles, busy_interval);
+    if (busy_us)
+        start_busy_device(busy_us, busy_rate);
     trace(TRACE_SERIAL_GO, n);
     polls_begin();
     PROBE(WINDOW_BEGIN);
@@ -124,7 +126,7 @@ static int serial(void)
     uint64_t cycles = cycles64() - begin;
     PROBE(WINDOW_END);
     polls_end();
-    if (busy_cycles)
+    if (busy_us)
         stop_busy_device();
 
     uint32_t crc = crc32(received, got);

@@ -1,7 +1,8 @@
 /*
- * run=synthetic: the load of paper `sync`, section 5.1, without a disk or a network. On every hart a thread alternates
- * between critical sections and work outside them, both of exponentially distributed length (the paper's Figure 1 has that
- * shape), while interrupts arrive as a Poisson process of the hart's own. Boot arguments, in cycles:
+ * run=synthetic: the load of paper `sync`, section 5.1, without a disk or a network. On every hart a thread
+ * alternates between critical sections and work outside them, both of exponentially distributed length (the paper's
+ * Figure 1 has that shape), while interrupts arrive as a Poisson process of the hart's own. Boot arguments, in
+ * cycles:
  *
  *   section, gap   mean length of a section's body, and of the work between two
  *   interval       mean time between the interrupts of a hart; 0: none
@@ -16,7 +17,7 @@
  *   @synthetic hart=... sections=... cycles=... interrupts=... section_draws=... gap_draws=...      for each hart
  *   @arrivals arrivals=... lost=...
  *
- * cycles: from the common start until the hart was through, with which its interrupts end, too; draws: what was asked for.
+ * cycles: from the common start until the hart was through, when its interrupts end, too; draws: what was asked for.
  */
 #include "bench/pace.h"
 #include "bench/polls.h"
@@ -32,8 +33,10 @@
 #include <string.h>
 
 #define DRAWS 512 /* of each length, for a hart: then they come again */
+#define MOST_SECTIONS 100000
 #define MOST_MEAN 8000
 #define INTERRUPT_LEVEL SPL_BIO
+#define INSTRUCTION_CACHE 4096 /* bytes */
 
 enum lock_use { NO_LOCK, OWN_LOCK, SHARED_LOCK };
 
@@ -41,7 +44,7 @@ static struct work {
     struct {
         uint16_t section, gap; /* turns of pace_turns */
     } draw[DRAWS];
-    struct simple_lock own;
+    struct simple_lock own, *lock;
     uint32_t cycles, section_draws, gap_draws;
 } work[MAX_HARTS] __attribute__((aligned(64)));
 
@@ -69,7 +72,7 @@ static void draw(struct work *w, unsigned hart, uint32_t section, uint32_t gap)
     struct random r = random_from(run_seed, hart);
     w->own = (struct simple_lock)SIMPLE_LOCK("own", own_class);
     w->section_draws = w->gap_draws = 0;
-    for (unsigned i = 0; i < DRAWS; i++) {
+    for (unsigned i = 0; i < DRAWS && i < sections; i++) {
         uint32_t s = exponential(&r, section), g = exponential(&r, gap);
         w->draw[i].section = (uint16_t)turns_of(s);
         w->draw[i].gap = (uint16_t)turns_of(g);
@@ -80,42 +83,50 @@ static void draw(struct work *w, unsigned hart, uint32_t section, uint32_t gap)
     }
 }
 
-/* The loop, once for each way, so that a section costs what it costs. */
-#define LOOP(enter, leave)                                                          \
-    do {                                                                            \
-        for (uint32_t i = 0; i < sections; i++) {                                   \
-            uint32_t body = w->draw[i % DRAWS].section, gap = w->draw[i % DRAWS].gap; \
-            enter;                                                                  \
-            pace_turns(body);                                                       \
-            leave;                                                                  \
-            pace_turns(gap);                                                        \
-            if (unlikely(cycles32() - polled >= poll_every)) {                      \
-                polled += poll_every;                                               \
-                if (hart == 0)                                                      \
-                    polls_take();                                                   \
-            }                                                                       \
-        }                                                                           \
-    } while (0)
+/*
+ * A loop for each way, so that a section costs what it costs. They lie a multiple of the instruction cache's size apart: in
+ * all of them the loop loses the same lines to interrupts, and what differs between two runs is entering and leaving.
+ */
+#define LOOP(name, enter, leave)                                                                 \
+    static void __attribute__((noinline, aligned(INSTRUCTION_CACHE))) name(struct work *w, bool polling) \
+    {                                                                                            \
+        uint32_t polled = cycles32();                                                            \
+        for (uint32_t i = 0; i < sections; i++) {                                                \
+            uint32_t body = w->draw[i % DRAWS].section, gap = w->draw[i % DRAWS].gap;            \
+            enter;                                                                               \
+            pace_turns(body);                                                                    \
+            leave;                                                                               \
+            pace_turns(gap);                                                                     \
+            if (unlikely(cycles32() - polled >= poll_every)) {                                   \
+                polled += poll_every;                                                            \
+                if (polling)                                                                     \
+                    polls_take();                                                                \
+            }                                                                                    \
+        }                                                                                        \
+    }
+LOOP(bare_loop, barrier(), barrier())
+LOOP(masked_loop, crit_t s = crit_sec_enter(SPL_HIGH), crit_sec_leave(s))
+LOOP(locked_loop, crit_t s = lock_enter(w->lock), lock_leave(w->lock, s))
 
 static void work_of(unsigned hart)
 {
     struct work *w = &work[hart];
-    uint32_t begin = cycles32(), polled = begin;
-    crit_t s;
+    w->lock = lock_use == SHARED_LOCK ? &shared : &w->own;
+    uint32_t begin = cycles32();
     if (hart == 0) {
         polls_begin();
         PROBE(WINDOW_BEGIN);
     }
-    if (!mask)
-        LOOP(barrier(), barrier());
-    else if (lock_use == NO_LOCK)
-        LOOP(s = crit_sec_enter(SPL_HIGH), crit_sec_leave(s));
-    else if (lock_use == OWN_LOCK)
-        LOOP(s = lock_enter(&w->own), lock_leave(&w->own, s));
-    else
-        LOOP(s = lock_enter(&shared), lock_leave(&shared, s));
+    (!mask ? bare_loop : lock_use == NO_LOCK ? masked_loop : locked_loop)(w, hart == 0);
     w->cycles = cycles32() - begin;
     pic_write(PIC_MASK, PIC_SOURCE_ARRIVAL(hart));
+}
+
+/* As many as come in twice the time that the work takes at least; then they come again. */
+static unsigned arrivals_needed(uint32_t interval, uint32_t section, uint32_t gap)
+{
+    uint64_t n = (uint64_t)2 * sections * (section + gap) * hart_count / interval + hart_count;
+    return n < ARRIVALS_ENTRIES ? (unsigned)n : ARRIVALS_ENTRIES;
 }
 
 static enum lock_use named_lock_use(void)
@@ -134,7 +145,7 @@ static int synthetic(void)
     uint32_t section = bootargs_number("section", 276, MOST_MEAN), gap = bootargs_number("gap", 1389, MOST_MEAN);
     uint32_t interval = bootargs_number("interval", 6000, 1u << 27);
     uint32_t handler_cycles = bootargs_number("handler", 200, 1000000);
-    sections = bootargs_number("sections", 600, 1000000);
+    sections = bootargs_number("sections", 600, MOST_SECTIONS);
     poll_every = bootargs_number("poll", 0, 1u << 30);
     mask = bootargs_number("mask", 1, 1);
     lock_use = named_lock_use();
@@ -149,13 +160,15 @@ static int synthetic(void)
     handler_turns = handler_cycles * 16 / pace_cycles_of_16_turns;
     for (unsigned h = 0; h < hart_count; h++) {
         draw(&work[h], h, section, gap);
-        intr_establish(PIC_SOURCE_ARRIVAL(h), INTERRUPT_LEVEL, INTR_LEVEL, h, handler, (void *)(uintptr_t)h, "synthetic");
+        intr_establish(PIC_SOURCE_ARRIVAL(h), INTERRUPT_LEVEL, INTR_LEVEL, h, handler, (void *)(uintptr_t)h,
+                       "synthetic");
     }
     struct random r = random_from(run_seed, MAX_HARTS);
     arrivals_begin();
     if (interval) {
-        arrivals_enter_poisson(&r, interval, hart_count);
-        arrivals_play(ARRIVALS_ENTRIES);
+        unsigned entries = arrivals_needed(interval, section, gap);
+        arrivals_enter_poisson(&r, entries, interval, hart_count);
+        arrivals_play(entries);
     }
     pace_on_harts(hart_count, work_of);
     PROBE(WINDOW_END);

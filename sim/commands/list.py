@@ -48,7 +48,7 @@ def clauses(kind):
     yield "build", ", ".join(built)
     yield "boot", kind["bootargs"]
     if "input" in kind:
-        yield "feed", f"{{{kind['input']}}} bytes at {{baud}} bit/s down the data line"
+        yield "feed", f"{kind['input']} bytes at {{baud}} bit/s down the data line"
     if "checkpoint" in kind:
         pokes = ", ".join(f"{name}={value}" for name, value in kind.get("poke", {}).items()) or "nothing"
         yield "once", f"booted up to {kind['checkpoint']} for all that differ in no more than what is poked: {pokes}"

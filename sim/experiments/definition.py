@@ -2,9 +2,10 @@
 
 An experiment file has a `description`, the bit rate of the console, its `[keys.*]` (what `--set` may change) and its
 `[[runs]]`: kinds of runs, each `vary`-ing over list keys. Its report is made by its `[[collect]]` queries, or by the
-module beside the file that `report` names. schema.py has every entry. `{name}` in
-`bootargs`, in the values of `build` (the kernel's build options, sim/kernel.py), and names in `cycles` (the estimate
-that orders runs and bounds them) stand for the run's parameters and all keys, a list's values with commas between.
+module beside the file that `report` names. schema.py has every entry. `{name}` in `bootargs`, in the values of
+`build` (the kernel's build options, sim/kernel.py), and names in `cycles` (the estimate that orders runs and bounds
+them) and in `input` (how many bytes go down the data line) stand for the run's parameters and all keys, a list's
+values with commas between.
 Its `[quick]` table has values of keys with which all of it, every kind of run once at least, takes some seconds.
 """
 
@@ -164,8 +165,12 @@ class Experiment:
         parameters = single | varied
         lists = {name: ",".join(map(str, values)) for name, values in settings.items() if isinstance(values, list)}
         names = lists | parameters | {"clock_hz": clock_hz}
-        input_bytes = parameters[kind["input"]] if "input" in kind else None
-        if input_bytes is not None:
+        input_bytes = None
+        if "input" in kind:
+            names["input_bytes"] = input_bytes = int(arithmetic(kind["input"], names))
+            if not 0 < input_bytes <= FILE_BYTES:
+                raise SettingError(f"runs {kind['name']}: the file for the data line has 1 to {FILE_BYTES} bytes, not "
+                                   f"{input_bytes}")
             names["crc"] = f"{zlib.crc32(input_file(parameters['seed'], input_bytes)):08x}"
         suffix = "".join(f"-{SHORT.get(name, name)}{value}" for name, value in varied.items())
         return Run(
@@ -269,22 +274,24 @@ def _check_kind(experiment, kind):
     for option in kind.get("build", {}):
         if option not in OPTIONS:
             raise unknown(f"build option in {where}", option, OPTIONS)
-    if "input" in kind and (kind["input"] not in keys or "baud" not in keys):
-        raise SettingError(f"{where}: 'input' names a key, the number of bytes, and needs a key 'baud'")
+    if "input" in kind and "baud" not in [*keys, *vary]:
+        raise SettingError(f"{where}: 'input' needs a key 'baud', or one that varies under that name")
     solve = kind.get("solve")
     if solve and not any(other["name"] == solve["run"] and solve["for"] in other.get("vary", {})
                          for other in experiment.kinds):
         raise SettingError(f"{where} solve: no kind of runs '{solve['run']}' varies '{solve['for']}'")
-    known = [*keys, *vary, "clock_hz", *(["crc"] if "input" in kind else []), *([solve["for"]] if solve else [])]
+    known = [*keys, *vary, "clock_hz", *(["crc", "input_bytes"] if "input" in kind else []),
+             *([solve["for"]] if solve else [])]
     _check_checkpoint(where, kind)
     for text in (kind["bootargs"], *kind.get("build", {}).values(), *kind.get("poke", {}).values()):
         for _, name, _, _ in string.Formatter().parse(text):
             if name is not None and name not in known:
                 raise unknown(f"name in {where}", name, known)
-    for name in re.findall(r"[a-z]\w*", kind["cycles"]):
-        if name not in known:
-            raise unknown(f"name in {where} cycles", name, known)
-    arithmetic(kind["cycles"], dict.fromkeys(known, 1))
+    for entry in ("cycles", "input"):
+        for name in re.findall(r"[a-z]\w*", kind.get(entry, "")):
+            if name not in known:
+                raise unknown(f"name in {where} {entry}", name, known)
+        arithmetic(kind.get(entry, "0"), dict.fromkeys(known, 1))
 
 
 def _check_checkpoint(where, kind):

@@ -14,6 +14,17 @@ void Spread::write(Json &json, const char *key) const
     json.end_array().end_object();
 }
 
+void Lengths::write(Json &json, const char *key) const
+{
+    size_t used = counts.size();
+    while (used && !counts[used - 1])
+        used--;
+    std::string list; // on one line: there are many
+    for (size_t i = 0; i < used; i++)
+        list += (i ? ", " : "") + std::to_string(counts[i]);
+    json.object(key).number("step", STEP).raw("counts", "[" + list + "]").number("beyond", beyond).end_object();
+}
+
 void Statistics::write(Json &json) const
 {
     json.number("instructions", instructions).number("wfi_cycles", wfi_cycles);
@@ -39,6 +50,7 @@ void Statistics::write(Json &json) const
     json.number("entered", entered).number("outermost", outermost);
     body.write(json, "body_cycles");
     body_net.write(json, "body_net_cycles");
+    lengths.write(json, "body_net_lengths");
     enter.write(json, "enter_cycles");
     leave.write(json, "leave_cycles");
     json.number("interrupts_in_section", interrupts_in_section);

@@ -22,6 +22,17 @@ struct Spread {
     void write(Json &json, const char *key) const;
 };
 
+// How often each length came, in steps of a few cycles: the shape that powers of two hide.
+struct Lengths {
+    static constexpr uint64_t STEP = 4; // cycles
+    std::array<uint64_t, 512> counts{}; // [i]: lengths of i * STEP up to, not with, (i + 1) * STEP
+    uint64_t beyond = 0;                // longer than all of them
+
+    void add(uint64_t value) { (value / STEP < counts.size() ? counts[value / STEP] : beyond)++; }
+    template <class Archive> void serialize(Archive &archive) { archive(counts, beyond); }
+    void write(Json &json, const char *key) const;
+};
+
 // What a hart does with its time; at each moment one of these.
 enum class Activity { USER, SYSTEM, INTERRUPT, SPINNING, IDLE, COUNT };
 
@@ -39,6 +50,7 @@ struct Statistics {
     uint64_t outermost = 0;
     Spread body;            // cycles of outermost sections, everything that happened meanwhile included
     Spread body_net;        // ... without the traps taken inside
+    Lengths lengths;        // the same as body_net
     Spread enter, leave;    // cycles in the primitives, without the traps taken inside
     uint64_t interrupts_in_section = 0, interrupts_in_primitive = 0;
     uint64_t arrivals = 0, arrivals_in_section = 0, arrivals_in_primitive = 0;
@@ -51,7 +63,7 @@ struct Statistics {
     template <class Archive> void serialize(Archive &archive)
     {
         archive(instructions, wfi_cycles, privilege_cycles, traps, interrupts, accounting, thread_switches,
-                switch_cycles, entered, outermost, body, body_net, enter, leave, interrupts_in_section,
+                switch_cycles, entered, outermost, body, body_net, lengths, enter, leave, interrupts_in_section,
                 interrupts_in_primitive, arrivals, arrivals_in_section, arrivals_in_primitive, sections_interrupted,
                 source_rises_in_section, queued, unmatched, other_probes);
     }

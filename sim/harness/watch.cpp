@@ -346,6 +346,7 @@ void Watch::close_section(Hart &h, uint64_t cycle)
         uint64_t gross = cycle - h.section_began;
         h.statistics.body.add(gross);
         h.statistics.body_net.add(gross - h.section_traps);
+        h.statistics.lengths.add(gross - h.section_traps);
     }
     h.in_section = false;
 }

@@ -53,11 +53,11 @@ def ended(folder, status, messages):
                 folder)
 
 
-def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, max_cycles=MAX_CYCLES, options=None):
+def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, max_cycles=MAX_CYCLES, options=None, line_baud=115200):
     """Run the kernel with scheme `sync` and build `options` on `harts` harts in the directory `folder`."""
     arguments = command(folder, harts, sync, bootargs, "file", CONSOLE_BAUD, seed, max_cycles, options)
     if serial_in:
-        arguments += ["--uart1-in", str(serial_in)]
+        arguments += ["--uart1-in", str(serial_in), "--uart1-baud", str(line_baud)]
     done = subprocess.run(arguments, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     return ended(folder, done.returncode, done.stdout + done.stderr)
 

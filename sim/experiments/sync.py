@@ -1,0 +1,253 @@
+"""The report of `sync`: tables 2 to 6 and figure 1 of the paper, for the serial load and a synthetic one."""
+
+import math
+
+from sim.comparison import Comparison
+from sim.experiments import paper_sync as paper
+from sim.experiments.sync_load import difference_percent, figures, lock_figures, pair_cycles, timed_figures
+from sim.plot import Histogram
+from sim.report import Table, number
+
+# The paper's load that each of ours is put beside.
+BESIDE = {"serial": "Serial 115.2", "synthetic": "Andrew NFS"}
+AGREE = 0.10
+MODEL = {
+    "spl-pessim": "entered x off-chip",
+    "spl-optim": "entered x flag + interrupted x off-chip",
+    "cli-pessim": "entered x on-chip",
+    "cli-optim": "entered x flag + interrupted x on-chip",
+    "cli-spl-pessim": "entered x on-chip (section 7.1)",
+}
+
+
+def summarise(experiment, records):
+    """All figures of the report, from the records alone."""
+    clock_hz = experiment["clock_hz"]
+    good = {made["id"]: made for made in records if made["failure"] is None}
+    of = {}
+    for made in good.values():
+        of.setdefault(made["kind"], []).append(made)
+    pairs = pair_cycles(of["table5"][0]) if "table5" in of else None
+    summary = {"pairs": pairs, "latency": of["table5"][0]["parameters"]["latency"] if pairs else None,
+               "serial": [], "synthetic": [], "locks": [], "timed": [], "lengths": []}
+    if not pairs:
+        return summary
+    for kind in ("serial", "synthetic"):
+        for made in of.get(kind, ()):
+            row = figures(made, pairs, clock_hz)
+            bare = good.get(made["id"].replace("synthetic", "bare", 1))
+            row["difference_percent"] = difference_percent(made, bare) if kind == "synthetic" and bare else None
+            summary[kind].append(row | {"reason": reason(row)})
+    summary["locks"] = [lock_figures(made) for made in of.get("shared", ())]
+    timed = of.get("timed-synthetic", []) + of.get("timed-serial", [])
+    summary["timed"] = [timed_figures(made, clock_hz) for made in timed]
+    for kind in ("synthetic", "serial"):
+        summary["lengths"] += [lengths(made) for made in of.get(kind, ())[:1]]
+    return summary
+
+
+def lengths(made):
+    """How often sections of each length came, in one run, over all harts: what Figure 1 shows."""
+    found = [hart["statistics"]["body_net_lengths"] for hart in made["run"]["harts"]]
+    spreads = [hart["statistics"]["body_net_cycles"] for hart in made["run"]["harts"]]
+    most = max(len(each["counts"]) for each in found)
+    return {"harts": made["harts"], "sync": made["sync"], "interval": None, "kind": made["kind"], "step": found[0]["step"],
+            "counts": [sum(each["counts"][i] if i < len(each["counts"]) else 0 for each in found) for i in range(most)],
+            "mean": sum(each["total"] for each in spreads) / sum(each["count"] for each in spreads),
+            "least": min(each["min"] for each in spreads)}
+
+
+def apart(model, figure):
+    """Whether a figure is further from the model's than the two may be."""
+    return model is not None and figure is not None and abs(figure - model) > AGREE * abs(model)
+
+
+def reason(row):
+    """Why the model and what was measured are more than a tenth apart: "" where they are not."""
+    parts = []
+    if apart(row["model_percent"], row["measured_percent"]):
+        if apart(row["pair"], row["least"]):
+            parts.append(f"a pair that finds all in the cache takes {row['least']} cycles where it stands and "
+                         f"{row['pair']:g} in Table 5's loop, being compiled with what is around it")
+        if row["mean"] > row["least"] * (1 + AGREE):
+            waiting = "for the link, which other harts use too" if row["pair"] > 100 and row["harts"] > 1 \
+                else "for lines that the cache has lost"
+            parts.append(f"on average it waits {row['mean'] - row['least']:.1f} cycles {waiting}")
+        if row["sync"] in paper.FALL_BACK and row["interrupted"]:
+            parts.append("what an interrupted section falls back on stands in the trap and behind the section, not "
+                         "between the marks")
+    difference = row.get("difference_percent")
+    if apart(row["model_percent"], difference):
+        if row["sync"] in paper.FALL_BACK and row["interrupted"]:
+            parts.append(f"the difference holds all that an interrupted section costs, {fall_back(row):,.0f} cycles: a "
+                         "trap of its own to queue the interrupt, and the replay")
+        else:
+            left = (difference - row["measured_percent"]) / 100 * row["share_cycles"] / row["entered"]
+            parts.append(f"the difference holds {left:+.1f} cycles a section outside the marks: what masking and the "
+                         "interrupts that came at other moments did to the caches")
+    return "; ".join(parts)
+
+
+def fall_back(row):
+    """Cycles that an interrupted section cost more than another, from the difference to the run without masking."""
+    outside = (row["difference_percent"] - row["measured_percent"]) / 100 * row["share_cycles"]
+    return outside / row["interrupted"]
+
+
+def label(row, with_interval):
+    interval = f", {row['interval']:,} cycles" if with_interval and row["interval"] is not None else ""
+    return f"{row['sync']}, {row['harts']} hart{'s' * (row['harts'] > 1)}{interval}"
+
+
+def several_intervals(summary):
+    return len({row["interval"] for row in summary["synthetic"]}) > 1
+
+
+def tables(summary):
+    """The report's tables, in order."""
+    if not summary["pairs"]:
+        return []
+    made = [Table("Table 2: the model, costs a second", ["scheme", "overhead"],
+                  [[scheme, MODEL[scheme]] for scheme in paper.SCHEMES], main=False)]
+    made += [rate_table(summary, 3, "cli-pessim"), rate_table(summary, 4, "spl-optim"), timing_table(summary)]
+    for kind in ("serial", "synthetic"):
+        made.append(overhead_table(summary, kind))
+    made.append(lock_table(summary))
+    return [table for table in made if table]
+
+
+def rate_table(summary, which, scheme):
+    """Tables 3 and 4: sections per second and their duration, by the paper's own method, in its own scheme."""
+    rows = []
+    for row in summary["timed"]:
+        if row["sync"] == scheme:
+            load = BESIDE[row["load"]]
+            cells = [f"{row['load']}, {row['harts']} hart{'s' * (row['harts'] > 1)}", number(row["entered_per_s"], 5),
+                     number(row["deviation_percent"], 2)]
+            if which == 3:
+                cells += [number(row["most_per_s"], 5), number(row["section_us"])]
+                theirs = [f"{paper.PESSIMISTIC_ENTERED[load]:,} ({paper.PESSIMISTIC_DEVIATION[load]:g} %)",
+                          f"{paper.PESSIMISTIC_MOST[load]:,}", f"{paper.SECTION_US[load]:g}"]
+            else:
+                share = row["interrupted_per_s"] / row["entered_per_s"] if row["entered_per_s"] else 0
+                cells += [number(row["interrupted_per_s"]), number(100 * share, 2)]
+                theirs = [f"{paper.OPTIMISTIC_ENTERED[load]:,}", f"{paper.OPTIMISTIC_INTERRUPTED[load]:,}",
+                          f"{100 * paper.OPTIMISTIC_INTERRUPTED[load] / paper.OPTIMISTIC_ENTERED[load]:.2g}"]
+            rows.append([*cells, load, *theirs])
+    if not rows:
+        return None
+    if which == 3:
+        columns = ["load", "sections/s", "deviation, %", "most/s", "duration, us", "paper's", "sections/s (deviation)",
+                   "most/s", "duration, us"]
+        title = "Table 3: sections entered, and their duration, timed in the kernel (cli-pessim)"
+    else:
+        columns = ["load", "sections/s", "deviation, %", "interrupted/s", "interrupted, %", "paper's", "sections/s",
+                   "interrupted/s", "interrupted, %"]
+        title = "Table 4: sections that are interrupted (spl-optim)"
+    notes = ["Outermost sections, of all harts together; deviation and most are of the polls, 1 ms (synthetic) or 8 "
+             "bytes (serial) apart."]
+    return Table(title, columns, rows, notes)
+
+
+def timing_table(summary):
+    """The two ways to time a section, and what the one in the kernel disturbs."""
+    rows = []
+    for row in summary["timed"]:
+        plain = next((other for other in summary[row["load"]] if (other["harts"], other["sync"], other["interval"])
+                      == (row["harts"], row["sync"], row["interval"])), None)
+        rows.append([f"{row['load']}, {label(row, several_intervals(summary))}", row["inside"]["sections"],
+                     row["outside"]["sections"], number(row["section_us"], 4), number(row["outside_us"], 4),
+                     f"{100 * (row['section_us'] / row['outside_us'] - 1):+.2f}",
+                     number(plain and plain["section_us"], 4)])
+    if not rows:
+        return None
+    return Table("Sections timed in the kernel and from outside, in the same run",
+                 ["load", "sections, kernel", "outside", "us, kernel", "outside", "difference, %", "us, untimed image"],
+                 rows, ["The last column is net of traps, from outside, in an image that does not time: what "
+                        "timing adds is the rest."])
+
+
+def overhead_table(summary, kind):
+    """Table 6: the model's overhead beside what was measured, with the reason where they are not close."""
+    rows, notes = [], []
+    with_interval = several_intervals(summary)
+    for row in summary[kind]:
+        rows.append([label(row, with_interval), number(row["entered_per_s"], 5), number(row["interrupted_per_s"]),
+                     number(row["section_us"]), number(row["model_percent"]), number(row["measured_percent"]),
+                     *([number(row["difference_percent"])] if kind == "synthetic" else []),
+                     f"{100 * (row['measured_percent'] / row['model_percent'] - 1):+.0f}",
+                     number(paper.OVERHEAD.get(row["sync"], {}).get(BESIDE[kind]), 1)])
+        if row["reason"]:
+            notes.append(f"{label(row, with_interval)}: {row['reason']}.")
+    if not rows:
+        return None
+    of = "every hart's" if kind == "synthetic" else "one hart's"
+    return Table(f"Table 6, {kind} load: overhead in % of {of} time", [
+        "scheme", "sections/s", "interrupted/s", "section, us", "by the model", "measured",
+        *(["by difference"] if kind == "synthetic" else []), "measured to model, %", f"paper, {BESIDE[kind]}"],
+        rows, notes)
+
+
+def lock_table(summary):
+    """What one lock for all harts adds, apart from masking."""
+    rows = [[label(row, several_intervals(summary)), number(row["masking_percent"]), number(row["wait_percent"]),
+             row["attempts"], row["misses"]] for row in summary["locks"]]
+    if not rows:
+        return None
+    return Table("One lock for all harts, synthetic load: masking and waiting apart, in % of every hart's time",
+                 ["scheme", "masking", "waiting for the lock", "attempts", "misses"], rows)
+
+
+def comparisons(summary):
+    """Table 5 beside the paper's; Table 6 of one hart beside it."""
+    if not summary["pairs"]:
+        return []
+    clock_hz = summary["clock_hz"]
+    shown = {"off-chip": "spl-pessim", "on-chip": "cli-pessim", "flag": "spl-optim"}
+    why = {"off-chip": "",
+           "on-chip": "VexRiscv clears and sets mstatus.MIE in 1 and 4 cycles; cli and sti took the Pentium ten each",
+           "flag": "ours stores the level and on leaving looks for what was queued, which the paper's pair leaves out"}
+    made = [Comparison("Table 5: cost of a pair", "cycles", [
+        (f"{primitive} ({scheme})", paper.PAIR_CYCLES[primitive], summary["pairs"][scheme],
+         why[primitive]) for primitive, scheme in shown.items()], "sync, Table 5",
+        [f"PIC latency {summary['latency']} cycles. Clocks: {clock_hz / 1e6:g} MHz, the paper's "
+         f"{paper.CLOCK_HZ / 1e6:g} MHz."])]
+    for kind, load in BESIDE.items():
+        rows = [row for row in summary[kind] if row["harts"] == min(other["harts"] for other in summary[kind])]
+        rows = [row for row in rows if row["interval"] == rows[0]["interval"] and row["sync"] in paper.OVERHEAD]
+        if rows:
+            made.append(Comparison(
+                f"Table 6: overhead by the model, {kind} load on {rows[0]['harts']} hart{'s' * (rows[0]['harts'] > 1)}",
+                "%", [(row["sync"], paper.OVERHEAD[row["sync"]][load], row["model_percent"],
+                       difference_to_paper(row, load, clock_hz)) for row in rows], f"sync, Table 6, {load}"))
+    return made
+
+
+def difference_to_paper(row, load, clock_hz):
+    """Why the model's overhead is not the paper's: its factors, each beside theirs."""
+    scheme = row["sync"]
+    theirs = (paper.OPTIMISTIC_ENTERED if scheme in paper.FALL_BACK else paper.PESSIMISTIC_ENTERED)[load]
+    pair_us = 1e6 * row["pair"] / clock_hz
+    text = (f"{row['entered_per_s']:,.0f} sections a second against {theirs:,}, and a pair takes {pair_us:.2f} us "
+            f"against {paper.PAIR_US[paper.PRIMITIVE[scheme]]}")
+    if scheme in paper.FALL_BACK:
+        text += (f", and {row['interrupted_per_s']:,.0f} sections a second are interrupted against "
+                 f"{paper.OPTIMISTIC_INTERRUPTED[load]}")
+    return text
+
+
+def plots(summary):
+    """Figure 1: how often sections of each length come, with the exponential distribution of the same mean."""
+    made = []
+    for each in summary["lengths"]:
+        step = each["step"]
+        wide = max(1, round(each["mean"] / 8 / step))    # bars of about an eighth of the mean
+        groups = [sum(each["counts"][i:i + wide]) for i in range(0, len(each["counts"]), wide)]
+        count = sum(each["counts"])
+        bars = [(i * wide * step, (i + 1) * wide * step, 100 * n / count) for i, n in enumerate(groups)]
+        mean = max(each["mean"] - each["least"], 1)      # a section has a least length, which is no draw
+        curve = [(middle, 100 * wide * step / mean * math.exp(-(middle - each["least"]) / mean))
+                 for middle in ((low + high) / 2 for low, high, _ in bars) if middle >= each["least"]]
+        made.append(Histogram(f"figure1-{each['kind']}", f"Figure 1: length of sections, {each['kind']} load "
+                              f"({label(each, False)})", "length, cycles", "% of sections", {"sections": bars}, {"exponential": curve}))
+    return made

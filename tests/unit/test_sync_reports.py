@@ -1,0 +1,133 @@
+"""The reports of sync and serial-loss: their figures from known records, what they say where two figures differ."""
+
+import pytest
+
+from sim import report
+from sim.experiments import serial_loss, sync
+
+CLOCK_HZ = 60_000_000
+PAIRS = {"spl-pessim": 305, "spl-optim": 11, "cli-pessim": 6, "cli-optim": 9, "cli-spl-pessim": 6}
+
+
+def made(id, kind, count, sync, parameters, results, **run):
+    return {"id": id, "kind": kind, "harts": count, "sync": sync, "parameters": parameters, "failure": None,
+            "run": {"results": results, "window": {"cycles": 600_000}, "locks": {"classes": []}, **run}}
+
+
+def spread(count, each):
+    return {"count": count, "total": count * each, "min": each, "max": each, "log2": []}
+
+
+def statistics(sections, enter, leave, body=300, queued=0, interrupt=0):
+    return {"statistics": {
+        "entered": sections, "outermost": sections, "sections_interrupted": queued, "queued": queued,
+        "body_cycles": spread(sections, body), "body_net_cycles": spread(sections, body),
+        "body_net_lengths": {"step": 4, "counts": [0] * (body // 4) + [sections], "beyond": 0},
+        "enter_cycles": spread(sections, enter), "leave_cycles": spread(sections, leave),
+        "accounting": {"interrupt": interrupt}}}
+
+
+def synthetic(cycles, interrupts=0):
+    return [{"hart": hart, "sections": 100, "cycles": each, "interrupts": interrupts}
+            for hart, each in enumerate(cycles)]
+
+
+def records(scheme="cli-pessim", enter=2, leave=4, queued=0, masked=200_600):
+    parameters = {"interval": 6000, "latency": 138}
+    pair = {"table5": [{"scheme": name, "cycles_per_pair": cycles} for name, cycles in PAIRS.items()]}
+    return [
+        made("table5", "table5", 1, "spl-pessim", {"latency": 138}, pair, harts=[]),
+        made(f"synthetic-h1-{scheme}-interval6000", "synthetic", 1, scheme, parameters,
+             {"synthetic": synthetic([masked], 12)}, harts=[statistics(100, enter, leave, queued=queued)]),
+        made(f"bare-h1-{scheme}-interval6000", "bare", 1, scheme, parameters,
+             {"synthetic": synthetic([200_000], 10)}, harts=[statistics(0, 0, 0, interrupt=10_000)]),
+    ]
+
+
+def summary_of(made_records, **settings):
+    experiment = {"experiment": "sync", "clock_hz": CLOCK_HZ, "notes": [], "runs": [], "settings": {
+        "schemes": ["cli-pessim"], **settings}}
+    return report.summarise(sync, experiment, made_records)
+
+
+def test_overhead_by_model_between_marks_and_by_difference():
+    row, = summary_of(records())["synthetic"]
+    assert row["entered_per_s"] == pytest.approx(100 * CLOCK_HZ / 200_600)
+    assert row["model_percent"] == pytest.approx(100 * 600 / 200_600)
+    assert row["measured_percent"] == pytest.approx(100 * 600 / 200_600)
+    # 12 interrupts at the 1000 cycles that each costs without masking, where 10 of them took 10,000.
+    assert row["difference_percent"] == pytest.approx(100 * (200_600 - 12_000 - 190_000) / 200_600)
+    assert row["section_us"] == pytest.approx(5)
+
+
+def test_figures_that_agree_need_no_reason_and_others_have_one():
+    assert summary_of(records(masked=202_600))["synthetic"][0]["reason"] == ""
+    row, = summary_of(records(enter=6, leave=9, masked=203_500))["synthetic"]
+    assert "takes 15 cycles where it stands and 6 in Table 5's loop" in row["reason"]
+    row, = summary_of(records("spl-optim", 5, 6, queued=5, masked=206_100))["synthetic"]
+    assert row["model_percent"] == pytest.approx(100 * (11 * 100 + 305 * 5) / 206_100)
+    assert "an interrupted section costs, 600 cycles" in row["reason"]
+    tables = {table.title: table for table in sync.tables(summary_of(records(enter=6, leave=9)))}
+    notes = tables["Table 6, synthetic load: overhead in % of every hart's time"].notes
+    assert notes[0].startswith("cli-pessim, 1 hart: a pair")
+
+
+def test_table_5_and_6_stand_beside_the_papers():
+    table5, table6 = sync.comparisons(summary_of(records()))
+    assert table5.rows[0][:3] == ("off-chip (spl-pessim)", 304, 305)
+    assert table6.rows[0][:2] == ("cli-pessim", 0.5)
+    assert all(entry[4] != "no reason given" for comparison in (table5, table6) for entry in comparison.entries())
+
+
+def test_in_kernel_timing_beside_the_outside():
+    timed = made("timed-synthetic-h1-cli-pessim-interval6000", "timed-synthetic", 1, "cli-pessim", {"interval": 6000},
+                 {"synthetic": synthetic([60_000]), "crit_timing": [{"hart": 0, "sections": 100, "cycles": 30_300}],
+                  "crit_poll": [{"cycles": 30_000, "sections": n, "section_cycles": 1} for n in (40, 60)]},
+                 harts=[statistics(100, 2, 4)])
+    row, = summary_of([*records(), timed])["timed"]
+    assert (row["section_us"], row["outside_us"]) == (pytest.approx(5.05), pytest.approx(5))
+    assert (row["entered_per_s"], row["deviation_percent"], row["most_per_s"]) == (100_000, pytest.approx(20), 120_000)
+    titles = [table.title for table in sync.tables(summary_of([*records(), timed]))]
+    assert any(title.startswith("Table 3") for title in titles)
+
+
+def test_lock_wait_is_apart_from_masking():
+    shared = made("shared", "shared", 1, "cli-pessim", {"interval": 6000}, {"synthetic": synthetic([100_000])},
+                  harts=[statistics(100, 2, 4)])
+    shared["run"]["locks"] = {"classes": [{"class": "shared", "attempts": 100, "misses": 7,
+                                           "wait_cycles": spread(7, 500)}]}
+    row, = summary_of([*records(), shared])["locks"]
+    assert (row["masking_percent"], row["wait_percent"]) == (pytest.approx(0.6), pytest.approx(3.5))
+
+
+def test_figure_1_has_all_sections_and_the_exponential_of_their_mean():
+    plot, = sync.plots(summary_of(records()))
+    bars = plot.series["sections"]
+    assert sum(height for _, _, height in bars) == pytest.approx(100)
+    assert bars[-1][0] <= 300 < bars[-1][1]
+
+
+def test_without_table_5_there_is_no_report_but_no_error():
+    summary = summary_of(records()[1:])
+    assert sync.tables(summary) == sync.comparisons(summary) == sync.plots(summary) == []
+
+
+def loss_record(scheme, baud, depth, overruns):
+    record = made(f"loss-{scheme}-{baud}-{depth}", "loss", 1, scheme, {"baud": baud, "depth": depth},
+                  {"serial": [{"overruns": overruns, "dropped": 0}], "busy": [{"interrupts": 2, "lost": 0}]})
+    return record | {"received": {"sent": 200, "received": 200 - overruns, "identical": not overruns}}
+
+
+def test_losses_by_scheme_rate_and_depth():
+    found = [loss_record("cli-pessim", 115_200, 4, 30), loss_record("cli-pessim", 115_200, 16, 0),
+             loss_record("cli-pessim", 460_800, 16, 100), loss_record("cli-spl-pessim", 115_200, 4, 0),
+             loss_record("cli-spl-pessim", 115_200, 16, 0), loss_record("cli-spl-pessim", 460_800, 16, 1)]
+    experiment = {"experiment": "serial-loss", "clock_hz": CLOCK_HZ, "notes": [], "runs": [],
+                  "settings": {"handler": 1500, "rate": 321}}
+    summary = report.summarise(serial_loss, experiment, found)
+    claim, arithmetic, *_ = serial_loss.tables(summary)
+    assert claim.rows == [["cli-pessim", "2 of 3", 130, 0, "0 of 2"], ["cli-spl-pessim", "1 of 3", 1, 0, "1 of 2"]]
+    assert arithmetic.rows[0] == ["115,200", "86.8", "17.3", "over 17", 16, 4]
+    assert arithmetic.rows[1][-2:] == ["over 16", "over 16"]
+    heat, = serial_loss.plots(summary)
+    assert heat.panels["cli-pessim"] == [(115_200, 4, 15.0), (115_200, 16, 0.0), (460_800, 16, 50.0)]
