@@ -51,7 +51,7 @@ def lengths(made):
     found = [hart["statistics"]["body_net_lengths"] for hart in made["run"]["harts"]]
     spreads = [hart["statistics"]["body_net_cycles"] for hart in made["run"]["harts"]]
     most = max(len(each["counts"]) for each in found)
-    return {"harts": made["harts"], "sync": made["sync"], "interval": None, "kind": made["kind"], "step": found[0]["step"],
+    return {"harts": made["harts"], "sync": made["sync"], "kind": made["kind"], "step": found[0]["step"],
             "counts": [sum(each["counts"][i] if i < len(each["counts"]) else 0 for each in found) for i in range(most)],
             "mean": sum(each["total"] for each in spreads) / sum(each["count"] for each in spreads),
             "least": min(each["min"] for each in spreads)}
@@ -248,6 +248,7 @@ def plots(summary):
         mean = max(each["mean"] - each["least"], 1)      # a section has a least length, which is no draw
         curve = [(middle, 100 * wide * step / mean * math.exp(-(middle - each["least"]) / mean))
                  for middle in ((low + high) / 2 for low, high, _ in bars) if middle >= each["least"]]
-        made.append(Histogram(f"figure1-{each['kind']}", f"Figure 1: length of sections, {each['kind']} load "
-                              f"({label(each, False)})", "length, cycles", "% of sections", {"sections": bars}, {"exponential": curve}))
+        title = f"Figure 1: length of sections, {each['kind']} load ({label(each, False)})"
+        made.append(Histogram(f"figure1-{each['kind']}", title, "length, cycles", "% of sections", {"sections": bars},
+                              {"exponential": curve}))
     return made
