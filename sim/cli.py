@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from sim.commands import explore
+from sim.commands.cluster import cluster
 from sim.commands.common import (
     DEFAULT_SYNC,
     Failed,
@@ -34,6 +35,7 @@ from sim.commands.run import resume, run
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
                   help="Interlock measures what locks and interrupts cost, and what they lose.")
 
+app.command()(cluster)
 app.command("list")(list_experiments)
 app.command()(new)
 app.command()(query)

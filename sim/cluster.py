@@ -8,6 +8,7 @@ import contextlib
 import time
 import uuid
 import warnings
+from pathlib import Path
 
 import cloudpickle
 from distributed import Client
@@ -29,10 +30,11 @@ class Cluster:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")     # of versions that differ a little: what matters fails
-                self.client = Client(address, timeout=CONNECT_S, set_as_default=False)
+                at = {"scheduler_file": address} if Path(address).is_file() else {"address": address}
+                self.client = Client(**at, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as error:
             raise RecordError(f"no Dask scheduler answers at {address}: start one with 'dask scheduler', "
-                              "or give its address as it prints it, such as tcp://host:8786") from error
+                              "or give its address as it prints it, such as tcp://host:8786, or its file") from error
         self.address = address
         self.topic = f"interlock-{uuid.uuid4().hex}"
         self.client.subscribe_topic(self.topic, self._heard)

@@ -262,7 +262,8 @@ class Runner:
     def _report(self, report, active, elapsed, total_cost, done_cost, finished_cycles):
         current = {job: self.pool.cycles(job) for job in active}
         worked = done_cost + sum(cost(job.run) * min(1.0, cycles / job.run.cycles) for job, cycles in current.items())
-        left = elapsed * (total_cost - worked) / worked if worked > 0.01 * total_cost else None
+        # What was taken from before leaves a rounding error of the total, which may be negative.
+        left = elapsed * (total_cost - worked) / worked if worked > max(0.0, 0.01 * total_cost) else None
         report(Progress(len(self.runs), len(self.records), len(self.failures),
                         finished_cycles + sum(current.values()), elapsed, left, self.reused, self.pool.state()))
 
