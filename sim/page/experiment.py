@@ -52,25 +52,24 @@ def runs_grid(report):
     """Every run that was asked for, with the parameters that are not the same in all."""
     records = {made["id"]: made for made in report.records}
     varied = varied_parameters(report.records)
-    columns = ["run", "kind", "harts", "scheme", *varied, "cycles", "simulated s", "host s", "digest", "outcome"]
+    columns = ["run", "outcome", "kind", "harts", "scheme", *varied, "cycles", "simulated s", "host s", "digest"]
     rows, marks, details = [], {}, {}
     for index, run_id in enumerate(report.experiment["runs"]):
         made = records.get(run_id)
         if made is None:
-            rows.append([run_id, *["-"] * (len(columns) - 2), GONE])
+            rows.append([run_id, GONE, *["-"] * (len(columns) - 2)])
             marks[index] = "failed"
             continue
         run, host = made["run"], made["host"]
-        rows.append([run_id, made["kind"], made["harts"], made["sync"],
+        rows.append([run_id, made["failure"] or "ok", made["kind"], made["harts"], made["sync"],
                      *(made["parameters"].get(name, made["options"].get(name, "-")) for name in varied),
                      number(run.get("cycles"), 0), number(run.get("simulated_seconds"), 4),
-                     number(host.get("seconds"), 2), run.get("digest", "-"), made["failure"] or "ok"])
+                     number(host.get("seconds"), 2), run.get("digest", "-")])
         if made["failure"]:
             marks[index] = "failed"
         details[index] = run_details(made)
-    last = len(columns) - 1
     return Grid("Every run", columns, rows, ["A click on a run shows what it was started with and what it said."],
-                wide=(0, 1, 3, last - 1, last), marks=marks, details=details)
+                wide=(0, 1, 2, 4, len(columns) - 1), marks=marks, details=details)
 
 
 def varied_parameters(records):

@@ -31,6 +31,7 @@ def _template():
     import jinja2
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, trim_blocks=True,
                                      lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": False}
     environment.filters |= {"data_uri": data_uri, "json_inside": json_inside}
     environment.globals["file"] = lambda name: (FOLDER / name).read_text()
     return environment.get_template("page.html")
