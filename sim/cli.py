@@ -128,6 +128,8 @@ def sim(
     restore: Annotated[Path | None, typer.Option(help="go on from a checkpoint; nothing is booted")] = None,
     pokes: Annotated[list[str] | None, typer.Option(
         "--poke", metavar="NAME=VALUE[@CYCLE]", help="write a register of the machine: pic.read=75")] = None,
+    no_skip: Annotated[bool, typer.Option("--no-skip", help="simulate idle cycles too: same result")] = False,
+    check_skip: Annotated[bool, typer.Option("--check-skip", help="prove it: compare every register")] = False,
 ):
     """Run one simulation with its console on the terminal. --set gives the kernel's boot arguments.
 
@@ -166,7 +168,8 @@ def sim(
     else:
         command += ["--image", str(booted), "--bootargs", bootargs, "--seed", str(seed), "--uart1-baud", str(line_baud)]
     command += [word for poke in pokes or [] for word in ("--poke", poke)]
-    command += ["--checkpoint-stop"] if checkpoint_stop else []
+    for option, given in (("--checkpoint-stop", checkpoint_stop), ("--no-skip", no_skip), ("--check-skip", check_skip)):
+        command += [option] if given else []
     if gdb:
         print(f"debug with: gdb-multiarch {shlex.quote(str(shown(booted)))} -ex 'target remote DEVICE', "
               "DEVICE as the simulator names it", file=sys.stderr)

@@ -162,6 +162,8 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
         throw Failure("--checkpoint FILE and --checkpoint-at WHEN belong together: give both");
     if (a.checkpoint_stop && a.checkpoint.empty())
         throw Failure("--checkpoint-stop needs --checkpoint FILE and --checkpoint-at WHEN");
+    if (!a.skip && a.check_skip)
+        throw Failure("--no-skip and --check-skip: what is not skipped cannot be checked, give one of the two");
     if (a.console_name.empty())
         a.console_name = a.out.empty() ? "tty" : "file";
     static const std::map<std::string, Arguments::Console> consoles = {{"tty", Arguments::Console::TTY},

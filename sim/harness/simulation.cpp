@@ -399,7 +399,7 @@ void Simulation::drain()
     const Vinterlock &top = model.pins();
     BitRate slower{CLOCK_HZ, std::min(arguments.uart0_baud, arguments.uart1_baud)};
     uint64_t quiet = slower.bits(12), last = cycle;
-    for (uint64_t limit = cycle + slower.bits(10 * 300); cycle < limit && cycle - last < quiet; cycle++) {
+    auto step = [&] {
         model.cycle();
         if (uart0_out.due(top.uart0_tx, cycle) && uart0_out.advance(top.uart0_tx, cycle))
             console_byte(uart0_out.byte);
@@ -407,6 +407,17 @@ void Simulation::drain()
             data_byte(uart1_out.byte);
         if (!uart0_out.idle() || !uart1_out.idle())
             last = cycle;
+        cycle++;
+        return true;
+    };
+    skip.stir();
+    for (uint64_t limit = cycle + slower.bits(10 * 300); cycle < limit && cycle - last < quiet;) {
+        step();
+        if (model.dumps_waves())
+            continue;
+        skip.look(cycle, std::min({limit, last + quiet, uart0_out.wants(), uart1_out.wants()}), step);
+        if (!uart0_out.idle() || !uart1_out.idle())
+            last = cycle - 1;
     }
 }
 

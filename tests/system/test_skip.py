@@ -1,0 +1,109 @@
+"""Idle cycles that are skipped are not missed: with and without skipping a run leaves the same, for every experiment in
+the tree; a check in the simulator itself compares all registers, and finds a core that forgets to say what it does."""
+
+import json
+import subprocess
+
+import pytest
+
+from sim.build import build_model, build_simulator
+from sim.experiments import definition
+from sim.kernel import build_kernel
+from soc.build import generate_soc
+from soc.config import SoCConfig
+
+CONSOLE_BAUD = 6_000_000
+OUTPUTS = ("console.txt", "trace.csv", "uart1.out")
+
+
+def simulate(folder, simulator, *options, status=0):
+    """The record of a run in `folder`, which has to end with `status`; and what the simulator said."""
+    command = [simulator, "--out", folder, "--console", "file", "--quiet", *options]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == status, done.stderr
+    return json.loads((folder / "run.json").read_text()), done.stderr
+
+
+def both(folder, simulator, *options, status=0):
+    """The record of a run without its `host`, the same with and without skipping; and how many cycles are skipped."""
+    left, hosts = [], []
+    for name, mode in (("all", ["--no-skip"]), ("skipping", [])):
+        record, _ = simulate(folder / name, simulator, *options, *mode, status=status)
+        hosts.append(record.pop("host"))
+        left.append((record, {output: (folder / name / output).read_bytes() for output in OUTPUTS}))
+    assert hosts[0]["skipped_cycles"] == 0
+    assert left[0] == left[1]
+    return left[1][0], hosts[1]["skipped_cycles"]
+
+
+def options_of(run, folder):
+    """The simulator's options for a run of an experiment."""
+    options = ["--bootargs", run.bootargs, "--uart0-baud", run.console_baud, "--seed", run.seed,
+               "--max-cycles", 4 * run.cycles + 20_000_000]
+    if run.input_bytes is not None:
+        feed = folder / "feed"
+        feed.write_bytes(definition.input_file(run.seed, run.input_bytes))
+        options += ["--uart1-baud", run.parameters["baud"], "--uart1-in", feed]
+    return options + [word for name, value in run.pokes for word in ("--poke", f"{name}={value}")]
+
+
+@pytest.mark.parametrize("name", definition.names())
+def test_an_experiment_comes_out_the_same(name, tmp_path):
+    experiment = definition.load(name)
+    settings = experiment.settings([], quick=True)
+    runs = {run.kind: run for run in experiment.runs(settings, SoCConfig().clock_hz)}    # the last one of each kind
+    for kind, run in runs.items():
+        folder = tmp_path / kind
+        folder.mkdir()
+        config = SoCConfig(harts=run.harts)
+        image = build_kernel(config, run.sync, options=dict(run.options))
+        record, _ = both(folder, build_simulator(config), "--image", image, *options_of(run, folder))
+        assert record["results"][run.result]
+
+
+def kernel(harts, sync, text, **options):
+    config = SoCConfig(harts=harts)
+    return (build_simulator(config), "--image", build_kernel(config, sync, options=options),
+            "--bootargs", f"{text} console.baud={CONSOLE_BAUD}", "--uart0-baud", CONSOLE_BAUD,
+            "--max-cycles", 20_000_000)
+
+
+def test_a_waiting_machine_is_skipped(tmp_path):
+    """Nearly all that a hart waits, be it for a character or for the PIC at the far end of a slow link."""
+    feed = tmp_path / "feed"
+    feed.write_bytes(b"interlock!")
+    run = kernel(1, "spl-pessim", f"run=serial bytes={feed.stat().st_size} pic.read=600 pic.write=600")
+    record, skipped = both(tmp_path, *run, "--uart1-in", feed)
+    waited = record["harts"][0]["statistics"]["wfi_cycles"]
+    assert skipped > 0.9 * waited
+    assert skipped > 0.5 * record["window"]["cycles"]
+
+
+def test_a_hang_is_found_at_the_same_cycle(tmp_path):
+    record, skipped = both(tmp_path, *kernel(1, "cli-optim", "run=monitor hz=0"), "--hang-cycles", 400_000,
+                           status=4)
+    assert record["exit"]["kind"] == "hang" and skipped > 300_000
+
+
+@pytest.mark.parametrize("harts, sync, text", [
+    (1, "cli-spl-pessim", "run=serial bytes=2 pic.read=700 pic.write=90 pic.delivery=300 pic.jitter=50 hz=5000"),
+    (2, "spl-optim", "run=synthetic sections=6 interval=3000 gap=2500 hz=0 pic.read=200 pic.write=200 ram.jitter=4"),
+    (4, "cli-pessim", "run=serial bytes=2 pic.delivery=1000 hz=2000"),
+])
+def test_every_register_is_as_if_the_cycles_had_been_simulated(harts, sync, text, tmp_path):
+    feed = tmp_path / "feed"
+    feed.write_bytes(b"ok")
+    record, _ = simulate(tmp_path / "run", *kernel(harts, sync, text), "--uart1-in", feed, "--check-skip")
+    assert record["host"]["skipped_cycles"] > 2000
+
+
+def test_the_check_finds_a_core_that_forgets_its_alarms(tmp_path):
+    soc = generate_soc(SoCConfig())
+    declared = [entry | ({"alarms": []} if entry["kind"] == "clock" else {})
+                for entry in json.loads(soc.idle.read_text())]
+    wrong = tmp_path / "idle.json"
+    wrong.write_text(json.dumps(declared))
+    simulator = build_model([*soc.verilog, soc.vlt], SoCConfig().clock_hz, idle=wrong)
+    run = kernel(1, "cli-optim", "run=serial bytes=4 hz=2000")
+    _, said = simulate(tmp_path / "run", simulator, *run[1:], "--check-skip", status=2)
+    assert "skipping is not exact" in said and said.count("\n") == 1
