@@ -29,8 +29,12 @@ const char HELP[] =
   --hang-cycles N       report a hang after about N cycles without a sign of life (100000000, with --uart1 pty
                         never; 0: never; exit status 4)
   --wave FILE           write FST waves (needs the waves build); rising edge of cycle c at time 10*c
-  --wave-begin CYCLE    first cycle in it
-  --wave-end CYCLE      first cycle not in it
+  --wave-begin WHEN     first cycle in it: a number or cycle:N, or behind pc:SYMBOL[+OFFSET], pc:0xADDRESS or
+                        event:ID[:ARGUMENT] (the first cycle of the run)
+  --wave-end WHEN       first cycle not in it, the same way (the end of the run)
+  --wave-cycles N       instead of --wave-end: so many cycles
+  --stall-seconds S     report that the simulator itself stands still after S seconds (10; 0: never) ...
+  --max-stall S         ... and end it after S (exit status 5; 0: never)
   --progress SECONDS    time between progress lines (5; 0: none)
   --quiet               no progress, no notes on stderr
   --evaluate-twice      compute each cycle as Verilator's eval() does, at both edges; slower, the result is the same
@@ -48,7 +52,8 @@ const char HELP[] =
   --samples FILE        counters of every hart over time, as CSV, ...
   --sample-cycles N     ... each of so many cycles (10000); with --timeline some of them there, too
   --probe-log FILE      every probe point, trap, arrival and thread switch as CSV
-exit status: 0 the target ended with code 0, 1 with another, 2 bad usage or input, 3 limit, 4 hang, 130 interrupted
+exit status: 0 the target ended with code 0, 1 with another, 2 bad usage or input, 3 limit, 4 hang, 5 stall,
+130 interrupted
 )";
 
 constexpr uint64_t HANG_CYCLES = 100'000'000;
@@ -76,6 +81,12 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
     auto number = [](uint64_t &to) {
         return [&to](const std::string &o, const std::string &v) { to = whole_number(o, v); };
     };
+    auto moment = [](Moment &to) {
+        return [&to](const std::string &o, const std::string &v) {
+            bool plain = !v.empty() && v.find_first_not_of("0123456789") == std::string::npos;
+            to = parse_moment(o, plain ? "cycle:" + v : v);
+        };
+    };
     auto time = [](double &to) { return [&to](const std::string &o, const std::string &v) { to = seconds(o, v); }; };
     auto baud = [clock_hz](uint64_t &to) {
         return [&to, clock_hz](const std::string &o, const std::string &v) {
@@ -100,8 +111,11 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
         {"--max-seconds", time(a.max_seconds)},
         {"--hang-cycles", number(a.hang_cycles)},
         {"--wave", text(a.wave)},
-        {"--wave-begin", number(a.wave_begin)},
-        {"--wave-end", number(a.wave_end)},
+        {"--wave-begin", moment(a.wave_begin)},
+        {"--wave-end", moment(a.wave_end)},
+        {"--wave-cycles", number(a.wave_cycles)},
+        {"--stall-seconds", number(a.stall_seconds)},
+        {"--max-stall", number(a.max_stall)},
         {"--progress", time(a.progress)},
         {"--probe-log", text(a.probe_log)},
         {"--timeline", text(a.timeline)},
@@ -183,8 +197,14 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
         throw Failure("--uart1 pty and --uart1-in: the data line has one far end, give one of the two");
     if (a.hang_cycles == UINT64_MAX)
         a.hang_cycles = a.uart1_pty ? 0 : HANG_CYCLES;
-    if (a.wave_begin >= a.wave_end)
+    uint64_t first_wave = a.wave_begin.kind == Moment::Kind::CYCLE ? a.wave_begin.cycle : 0;
+    if (a.wave_end.kind == Moment::Kind::CYCLE && a.wave_end.cycle <= first_wave)
         throw Failure("--wave-begin must be before --wave-end");
+    if (a.wave_end.kind != Moment::Kind::NONE && a.wave_cycles != UINT64_MAX)
+        throw Failure("--wave-end and --wave-cycles: give one of them");
+    for (const char *option : {"--wave-begin", "--wave-end", "--wave-cycles"})
+        if (a.given.count(option) && a.wave.empty())
+            throw Failure(format("%s needs --wave FILE", option));
     if (!a.sample_cycles)
         throw Failure("--sample-cycles: at least 1");
     if (a.given.count("--sample-cycles") && a.samples.empty())

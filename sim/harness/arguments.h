@@ -11,7 +11,8 @@
 struct Arguments {
     enum class Console { TTY, PTY, FILE, NONE };
 
-    std::string image, bootargs, out, uart1_in, uart1_out, uart1_name = "file", wave, probe_log, timeline, flame, latencies, samples;
+    std::string image, bootargs, out, uart1_in, uart1_out, uart1_name = "file";
+    std::string wave, probe_log, timeline, flame, latencies, samples; // files of those who look on
     Console console = Console::TTY;
     std::string console_name; // as given; empty: file with --out, else tty
     bool uart1_pty = false; // the data line is a pseudo-terminal, else files
@@ -20,12 +21,14 @@ struct Arguments {
     uint64_t max_cycles = UINT64_MAX;
     uint64_t sample_cycles = 10'000;
     uint64_t hang_cycles = UINT64_MAX; // not given: HANG_CYCLES; with a pseudo-terminal never, someone may be thinking
-    uint64_t wave_begin = 0, wave_end = UINT64_MAX;
+    Moment wave_begin, wave_end;
+    uint64_t wave_cycles = UINT64_MAX;
     uint64_t seed = 0;
     bool has_seed = false, quiet = false;
     bool evaluate_twice = false;          // as Verilator has it, see Model::cycle
     bool skip = true, check_skip = false; // leave out idle cycles; simulate them after all, and compare
     double max_seconds = 0, progress = 5; // 0: none
+    uint64_t stall_seconds = 10, max_stall = 0; // of standing still: to report it, to end; 0: never
     std::string checkpoint, restore;      // files
     Moment checkpoint_at;
     bool checkpoint_stop = false; // the run ends there

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "failure.h"
+#include "watchdog.h"
 
 std::vector<uint8_t> read_file(const std::string &path, const char *what)
 {
@@ -77,12 +78,14 @@ void OutFile::write(const void *data, size_t length)
 {
     if (keeping)
         content.append(static_cast<const char *>(data), length);
+    Doing doing("writing a file");
     if (file && std::fwrite(data, 1, length, file) != length)
         fail();
 }
 
 void OutFile::flush()
 {
+    Doing doing("writing a file");
     if (file && std::fflush(file) != 0)
         fail();
 }

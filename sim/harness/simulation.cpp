@@ -45,6 +45,7 @@ Simulation::Simulation(const Arguments &a, Inputs given, const Checkpoint *check
              load_image(inputs.image_name, inputs.image, a.bootargs, model.ram(), model.ram_bytes()))),
       watch(register_files(pins), image, model.ram(), model.ram_bytes()),
       inspector(image, TargetMemory(model.ram(), model.ram_bytes())), hang(watch, a.hang_cycles),
+      wave_window(a.wave_begin, a.wave_end, a.wave_cycles), watchdog(unsigned(a.stall_seconds), unsigned(a.max_stall)),
       skip(model, !a.skip ? Skip::Mode::OFF : a.check_skip ? Skip::Mode::CHECK : Skip::Mode::ON), terminal(a.console),
       data_terminal(a.uart1_pty ? Arguments::Console::PTY : Arguments::Console::NONE),
       uart0_in({CLOCK_HZ, a.uart0_baud}), uart1_in({CLOCK_HZ, a.uart1_baud}), uart0_out({CLOCK_HZ, a.uart0_baud}),
@@ -58,8 +59,13 @@ Simulation::Simulation(const Arguments &a, Inputs given, const Checkpoint *check
         model.pokable(poke);
     if (a.checkpoint_at.kind == Moment::Kind::PC)
         watch.at(image.address_of("--checkpoint-at", a.checkpoint_at.place), [this] { at_moment(cycle); });
-    if (!a.wave.empty())
+    if (!a.wave.empty()) {
         model.waves_to(a.wave);
+        for (const Moment *moment : {&wave_window.begin_at, &wave_window.end_at})
+            if (moment->kind == Moment::Kind::PC)
+                watch.at(image.address_of(moment == &wave_window.begin_at ? "--wave-begin" : "--wave-end",
+                                          moment->place), [this, moment] { wave_moment(*moment, cycle); });
+    }
     if (checkpoint)
         restore(*checkpoint);
     schedule();
@@ -112,7 +118,7 @@ void Simulation::attach_observers()
     };
     attach(observe<ProbeLog>(a.probe_log, a.probe_log));
     attach(observe<LatencyLog>(a.latencies, a.latencies));
-    // Samples write their last counters into the timeline when the run ends, before it is closed.
+    // Samples are made behind the timeline: they finish first, and write their last counters into it.
     Timeline *timeline = observe<Timeline>(a.timeline, inspector, a.timeline, CLOCK_HZ);
     attach(samples = observe<Samples>(a.samples, a.samples, a.sample_cycles, timeline));
     attach(timeline);
@@ -161,23 +167,22 @@ void Simulation::loop()
     auto next = [this](uint64_t period) { return (cycle / period + 1) * period; };
     uint64_t poll = next(POLL_CYCLES), data_poll = arguments.uart1_pty ? next(DATA_POLL_CYCLES) : NEVER;
     bool waves = !arguments.wave.empty();
-    uint64_t wave_begin = std::max(arguments.wave_begin, cycle);
+    if (waves)
+        wave_window.start(cycle);
     while (end == End::NONE) {
         if (!checkpoint_written && (moment_reached || cycle == arguments.checkpoint_at.cycle))
             save_checkpoint();
         apply_pokes();
         until = std::min({poll, data_poll, arguments.max_cycles, hang.due()});
-        if (waves)
-            until = std::min({until, cycle < wave_begin ? wave_begin : UINT64_MAX,
-                              cycle < arguments.wave_end ? arguments.wave_end : UINT64_MAX});
+        if (waves) {
+            until = std::min(until, wave_window.next_change(cycle));
+            if (wave_window.holds(cycle) != model.dumps_waves())
+                model.waves(!model.dumps_waves(), cycle);
+        }
         if (poked < pokes.size())
             until = std::min(until, pokes[poked].cycle);
         if (cycle < arguments.checkpoint_at.cycle)
             until = std::min(until, arguments.checkpoint_at.cycle);
-        if (waves && cycle == wave_begin)
-            model.waves(true, cycle);
-        if (waves && cycle == arguments.wave_end)
-            model.waves(false, cycle);
         if (samples)
             until = std::min(until, samples->due());
         bool skipping = !model.dumps_waves();
@@ -196,6 +201,7 @@ void Simulation::loop()
             samples->sample(cycle);
         if (cycle == poll) {
             poll += POLL_CYCLES;
+            watchdog.alive(cycle);
             poll_host();
         }
         if (cycle == data_poll) {
@@ -308,6 +314,9 @@ void Simulation::trace_record(uint64_t now)
         start_feed(now + 1);
     if (arguments.checkpoint_at.is_event(top.trace_event, top.trace_argument))
         at_moment(now);
+    for (const Moment *moment : {&wave_window.begin_at, &wave_window.end_at})
+        if (moment->is_event(top.trace_event, top.trace_argument))
+            wave_moment(*moment, now);
 }
 
 void Simulation::copy_blob(uint64_t now)
@@ -393,6 +402,16 @@ void Simulation::show_progress(Clock::time_point now)
     progress_open = progress_on_terminal;
 }
 
+void Simulation::wave_moment(const Moment &moment, uint64_t now)
+{
+    if (arguments.wave.empty() || !wave_window.reached(moment, now))
+        return;
+    until = now + 1;
+    if (!arguments.quiet)
+        std::fprintf(stderr, "waves %s at cycle %llu: %s\n", &moment == &wave_window.begin_at ? "begin" : "end",
+                     (unsigned long long)(now + 1), moment.text.c_str());
+}
+
 // The target has ended, but its last characters are still in the serial ports: let both lines run dry.
 void Simulation::drain()
 {
@@ -401,6 +420,7 @@ void Simulation::drain()
     uint64_t quiet = slower.bits(12), last = cycle;
     auto step = [&] {
         model.cycle();
+        watchdog.alive(cycle);
         if (uart0_out.due(top.uart0_tx, cycle) && uart0_out.advance(top.uart0_tx, cycle))
             console_byte(uart0_out.byte);
         if (uart1_out.due(top.uart1_tx, cycle) && uart1_out.advance(top.uart1_tx, cycle))
@@ -448,6 +468,8 @@ void Simulation::finish()
         }
     };
     attempt([this] { watch.finish(ended); });
+    for (auto observer = observers.rbegin(); observer != observers.rend(); observer++) // the last made first
+        attempt([this, &observer] { (*observer)->finish(ended); });
     attempt([this] { terminal.flush(); });
     attempt([this] { data_terminal.flush(); });
     attempt([this] { console_file.close(); });

@@ -20,6 +20,8 @@
 #include "skip.h"
 #include "terminal.h"
 #include "watch.h"
+#include "watchdog.h"
+#include "wave_window.h"
 
 class Simulation {
   public:
@@ -44,6 +46,7 @@ class Simulation {
     void attach_observers();
     template <class Kind, class... Rest> Kind *observe(const std::string &path, Rest &&...rest);
     void at_moment(uint64_t now);
+    void wave_moment(const Moment &moment, uint64_t now);
     void loop();
     bool step();
     uint64_t next_from_outside() const;
@@ -84,6 +87,8 @@ class Simulation {
     std::vector<std::unique_ptr<Observer>> observers;
     Samples *samples = nullptr; // one of them
     Hang hang;
+    WaveWindow wave_window;
+    Watchdog watchdog;
     Skip skip;
     Terminal terminal, data_terminal;
     LineDriver uart0_in, uart1_in;

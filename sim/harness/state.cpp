@@ -31,6 +31,7 @@ void Simulation::at_moment(uint64_t now)
 
 void Simulation::save_checkpoint()
 {
+    Doing doing("writing a checkpoint");
     Checkpoint checkpoint{cycle, inputs, model.save(), ""};
     std::ostringstream stream;
     cereal::BinaryOutputArchive archive(stream);

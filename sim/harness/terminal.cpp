@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "failure.h"
+#include "watchdog.h"
 
 Terminal::Terminal(Arguments::Console kind)
 {
@@ -49,6 +50,7 @@ void Terminal::write(uint8_t byte)
 
 void Terminal::flush()
 {
+    Doing doing("writing the console");
     while (!pending.empty()) {
         ssize_t done = ::write(out, pending.data(), pending.size());
         if (done > 0) {

@@ -491,7 +491,6 @@ void Watch::finish(uint64_t cycle)
     for (const std::unique_ptr<Thread> &thread : unnamed)
         for (const Level &level : thread->levels)
             locks.abandoned(level.attempts);
-    tell([=](Observer &o) { o.finish(cycle); });
 }
 
 const char *Watch::function_name(uint16_t function) const

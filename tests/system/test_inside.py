@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import struct
 import subprocess
 from collections import defaultdict
 
@@ -198,10 +200,80 @@ def test_flame_of_the_kernel(tmp_path):
     assert ("sched_idle", "trap_entry") in above
     assert {handler for _, handler in above} == {"trap_entry", "trap_return"}
     hello = [stack for stack in stacks if stack[1] == "thread 3 hello0"]
-    assert any(stack[2] == "thread_begin" and "kprintf" in stack for stack in hello)
+    assert any(stack[2:3] == ("thread_begin",) and "kprintf" in stack for stack in hello)
     assert not any(stack.count("context_switch") > 1 for stack in stacks)
     with open(files["latencies"]) as file:
         ways = list(csv.DictReader(file))
     for source, its in seen["interrupts"].items():
         count = sum(way["source"] == source and way["to"] == "handler" for way in ways)
         assert count == its["wire_to_handler"]["count"]
+
+
+def dumped(path):
+    """The first and the last time of an FST file: cycle c has its edges at 10 c - 5 and 10 c."""
+    kind, _, begin, end = struct.unpack(">BQQQ", path.read_bytes()[:25])
+    assert kind == 0
+    return begin, end
+
+
+@pytest.mark.parametrize(("options", "first", "last"), [
+    (["--wave-begin", "pc:alpha+4", "--wave-cycles", 50], 221, 270),
+    (["--wave-begin", "event:9:7", "--wave-end", "pc:spin"], 351, 400),
+    (["--wave-begin", "cycle:100", "--wave-end", "event:9"], 100, 150),
+])
+def test_waves_from_and_to_moments(tmp_path, options, first, last):
+    """From behind the cycle of the first of its kind; an end counts only behind the beginning."""
+    s = Locks()
+    at(s, 50, "spin")
+    s.wait_until(150)
+    s.trace(9, 6)
+    at(s, 220, "alpha + 4")
+    at(s, 230, "alpha + 4")
+    s.wait_until(350)
+    s.trace(9, 7)
+    at(s, 400, "spin")
+    s.end(1000)
+    run = player.run(player.simulator(waves=True), s.image(tmp_path), tmp_path / "out", "--wave", tmp_path / "w.fst",
+                     *options)
+    assert run.status == 0, run.stderr
+    assert dumped(tmp_path / "w.fst") == (10 * first - 5, 10 * last)
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    (["--wave-begin", "9"], ["--wave-begin needs --wave"]),
+    (["--wave", "w", "--wave-begin", "tuesday"], ["--wave-begin", "cycle:N"]),
+    (["--wave", "w", "--wave-end", "9", "--wave-cycles", "9"], ["--wave-end and --wave-cycles"]),
+    (["--samples", "s", "--sample-cycles", "0"], ["--sample-cycles"]),
+    (["--sample-cycles", "100"], ["--sample-cycles needs --samples"]),
+    (["--timeline", "/nowhere/t"], ["/nowhere/t"]),
+    (["--flame", "/nowhere/f"], ["/nowhere/f"]),
+])
+def test_wrong_options_are_one_line(play, options, words):
+    run = play(contended(), *options)
+    assert run.status == 2 and run.stderr.count("\n") == 1, run.stderr
+    assert all(word in run.stderr for word in words)
+
+
+def test_a_stall_of_the_simulator_is_no_hang_of_the_target(tmp_path):
+    """A pipe that nobody reads: the simulator says where it stands, goes on when it can, or ends if it was told to."""
+    s = Locks()
+    at(s, 10, "p12")
+    at(s, 11, "p13")
+    s.jump(0)
+    image, pipe = s.image(tmp_path), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [str(player.simulator()), "--image", str(image), "--probe-log", str(pipe), "--max-cycles", "300000",
+               "--stall-seconds", "1", "--console", "none", "--hang-cycles", "0", "--progress", "0"]
+    for more, status in ((["--max-stall", "3"], 5), ([], 3)):
+        process = subprocess.Popen([*command, *more], stderr=subprocess.PIPE, text=True)
+        with open(pipe) as reader:
+            said = process.stderr.readline()
+            assert said.startswith("stall: the simulator has stood still for 1 s at cycle ")
+            assert "while writing a file; it waits" in said and "The target does not hang." in said
+            if status == 5:
+                assert process.wait(10) == 5
+                assert "It is ended." in process.stderr.read()
+                continue
+            reader.read()
+        assert process.wait(60) == status
+        assert "the simulator goes on" in process.stderr.read()

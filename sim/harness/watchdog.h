@@ -1,0 +1,48 @@
+// Tells a simulator that stands still from a target that hangs. The main loop says every few milliseconds that it goes
+// on; if it has not for some seconds, a thread of its own reports where it stands, and ends the process if so asked.
+// Only seconds in which this process could run count: being stopped, or the machine asleep, is no stall.
+#pragma once
+#include <pthread.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+// What the main thread does while the object lives, other than simulating: something that may block.
+class Doing {
+  public:
+    explicit Doing(const char *what) : before(now.exchange(what, std::memory_order_relaxed)) {}
+    ~Doing() { now.store(before, std::memory_order_relaxed); }
+    Doing(const Doing &) = delete;
+    Doing &operator=(const Doing &) = delete;
+
+    static std::atomic<const char *> now; // null: it simulates
+
+  private:
+    const char *before;
+};
+
+class Watchdog {
+  public:
+    static constexpr int STALLED = 5; // the exit status
+
+    // Watches the thread that calls this. `report_after` and `end_after` are seconds; 0: never.
+    Watchdog(unsigned report_after, unsigned end_after);
+    ~Watchdog();
+
+    void alive(uint64_t at) { cycle.store(at, std::memory_order_relaxed); } // each time a later cycle
+
+  private:
+    void watch();
+    double main_thread_seconds() const;
+
+    unsigned report_after, end_after;
+    std::atomic<uint64_t> cycle{0};
+    clockid_t main_clock;
+    std::mutex mutex;
+    std::condition_variable wake;
+    bool over = false;
+    std::thread thread; // last: it uses the others
+};
