@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 from sim.commands import explore
+from sim.commands import flame as flame_command
+from sim.commands import latency as latency_command
 from sim.commands.cluster import cluster
 from sim.commands.common import (
     DEFAULT_SYNC,
@@ -40,6 +42,8 @@ app.command("list")(list_experiments)
 app.command()(new)
 app.command()(query)
 app.command()(compare)
+app.command("flame")(flame_command.flame)
+app.command("latency")(latency_command.latency)
 app.command()(run)
 app.command()(resume)
 
@@ -119,8 +123,15 @@ def sim(
     max_cycles: Annotated[int | None, typer.Option(min=1, help="stop after so many cycles")] = None,
     hang_cycles: Annotated[int | None, typer.Option(min=0, help="so many without a sign of life are a hang")] = None,
     wave: Annotated[Path | None, typer.Option(help="write FST waves to this file")] = None,
-    wave_begin: Annotated[int, typer.Option(min=0, help="first cycle of the waves")] = 0,
-    wave_end: Annotated[int | None, typer.Option(min=1, help="first cycle after the waves")] = None,
+    wave_begin: Annotated[str | None, typer.Option(
+        metavar="WHEN", help="their first cycle: N, or behind pc:SYMBOL[+OFFSET] or event:ID[:ARGUMENT]")] = None,
+    wave_end: Annotated[str | None, typer.Option(metavar="WHEN", help="the first cycle after them")] = None,
+    wave_cycles: Annotated[int | None, typer.Option(min=1, help="instead of --wave-end: so many cycles")] = None,
+    timeline: Annotated[Path | None, typer.Option(help="what each hart does, for https://ui.perfetto.dev")] = None,
+    flame: Annotated[Path | None, typer.Option(help="cycles by call stack, for './interlock flame'")] = None,
+    latencies: Annotated[Path | None, typer.Option(help="every interrupt's, for './interlock latency'")] = None,
+    samples: Annotated[Path | None, typer.Option(help="counters over time, as CSV")] = None,
+    sample_cycles: Annotated[int | None, typer.Option(min=1, help="cycles between them (10000)")] = None,
     checkpoint: Annotated[Path | None, typer.Option(help="write the state of the run to this file")] = None,
     checkpoint_at: Annotated[str | None, typer.Option(
         metavar="WHEN", help="when: cycle:N, pc:SYMBOL[+OFFSET] or event:ID[:ARGUMENT]")] = None,
@@ -176,7 +187,9 @@ def sim(
     console_baud = next((word.partition("=")[2] for word in words if word.startswith("console.baud=")), None)
     for option, value in (("--uart1-in", send), ("--out", out), ("--max-cycles", max_cycles), ("--wave", wave),
                           ("--hang-cycles", hang_cycles), ("--uart0-baud", console_baud),
-                          ("--wave-begin", wave_begin if wave else None), ("--wave-end", wave_end if wave else None),
+                          ("--wave-begin", wave_begin), ("--wave-end", wave_end), ("--wave-cycles", wave_cycles),
+                          ("--timeline", timeline), ("--flame", flame), ("--latencies", latencies),
+                          ("--samples", samples), ("--sample-cycles", sample_cycles),
                           ("--checkpoint", checkpoint), ("--checkpoint-at", checkpoint_at)):
         if value is not None:
             command += [option, str(value)]

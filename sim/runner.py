@@ -25,11 +25,13 @@ OUTCOMES = {
     2: "the simulator refused its input",
     3: "the limit of cycles or of time was reached",
     4: "the target hangs",
+    5: "the simulator itself stood still",
     130: "interrupted",
 }
 BASE_SPEED = 1.4e6      # simulated cycles per second of one hart; N harts take about N times as long
 REPORT_S = 0.2
 LEAST_FREE_BYTES = 16384
+STALL_S = 300           # a simulator that stands still for so long is ended: the target's hangs are found before
 LIMIT_FACTOR = 4        # a run that takes so much longer than its estimate is ended
 
 
@@ -92,7 +94,7 @@ def task_of(run, files):
     if "input" in files:
         arguments += ["--uart1-baud", str(run.parameters["baud"]), "--uart1-in", "{input}"]
     arguments += boot.arguments(run)
-    return worker.Task(tuple(arguments), ("--out", "{out}", "--progress", "1"), files)
+    return worker.Task(tuple(arguments), ("--out", "{out}", "--progress", "1", "--max-stall", str(STALL_S)), files)
 
 
 def counted_loss(run, simulated):

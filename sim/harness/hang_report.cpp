@@ -92,7 +92,7 @@ class Report {
         std::string line;
         for (const std::string &text : texts)
             line += (line.empty() ? "    in " : " < ") + text;
-        if (!line.empty())
+        if (texts.size() > 1)
             lines.push_back(line);
     }
 

@@ -38,11 +38,14 @@ void Watchdog::watch()
     uint64_t seen = UINT64_MAX;
     unsigned still = 0; // seconds
     double used = 0;
+    auto went_on = [&] {
+        if (report_after && still >= report_after)
+            std::fprintf(stderr, "the simulator goes on, it had stood still for %u s\n", still);
+    };
     while (!wake.wait_for(hold, std::chrono::seconds(1), [this] { return over; })) {
         uint64_t at = cycle.load(std::memory_order_relaxed);
         if (at != seen) {
-            if (report_after && still >= report_after)
-                std::fprintf(stderr, "the simulator goes on, it had stood still for %u s\n", still);
+            went_on();
             seen = at;
             still = 0;
             used = main_thread_seconds();
@@ -61,4 +64,5 @@ void Watchdog::watch()
         if (ends)
             _exit(STALLED); // the main thread cannot be asked to stop
     }
+    went_on();
 }

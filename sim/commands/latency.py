@@ -1,0 +1,37 @@
+"""The command `latency`: how long interrupts took, of what `sim --latencies` wrote."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sim.commands.common import show_tables, shown, soc_config
+
+
+def latency(
+    file: Annotated[Path, typer.Argument(help="what './interlock sim --latencies' wrote")],
+    out: Annotated[Path | None, typer.Option(help="where the files go; without it beside the given one")] = None,
+):
+    """Show how long interrupts took from the wire to their handler and thread, as figures and histograms.
+
+    Example:  ./interlock latency hello.csv
+    """
+    from sim import latencies, record
+    from sim.page.experiment import grid
+    from sim.page.parts import Page, Picture, Section
+    from sim.page.render import render
+    ways = latencies.read(file)
+    directory = out or file.parent
+    record.make_directory(directory)
+    table = latencies.table(ways, soc_config(1).clock_hz)
+    plots = [plot for to in ("handler", "thread") if (plot := latencies.histogram(ways, to))]
+    for plot in plots:
+        plot.name = f"{file.stem}-{plot.name}"
+        plot.write(directory)
+    name = f"{file.stem}-latency"
+    page = Page(f"Interrupt latency, {file.name}", f"{sum(map(len, ways.values()))} ways of interrupts.",
+                [Section("Figures", [grid(table, True)]), Section("Histograms", [Picture(plot) for plot in plots])])
+    record.write_text(directory / f"{name}.html", render(page))
+    show_tables([table])
+    print(f"page: {shown(directory / name)}.html; plots: "
+          + ", ".join(f"{shown(directory / plot.name)}.{{svg,png,csv}}" for plot in plots))
