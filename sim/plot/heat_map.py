@@ -92,7 +92,8 @@ class HeatMap(Drawing):
         most = max((value for cells in self.panels.values() for _, _, value in cells), default=0)
         if self.log:
             return [0, *(10 ** power for power in range(0, 19) if 10 ** power <= most)]
-        return [most * step / 4 for step in range(5)]
+        from matplotlib.ticker import MaxNLocator
+        return [float(place) for place in MaxNLocator(5).tick_values(0, most or 1) if place <= (most or 1)]
 
     def figure(self):
         rows, columns = self._layout()

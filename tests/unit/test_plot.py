@@ -68,6 +68,12 @@ def test_a_heat_map_is_in_order_and_leaves_gaps():
     assert first["customdata"] == [[0, 900], [0, 40]]
     assert second["customdata"] == [[0, 0], [None, None]] and second["z"][1] == [None, None]
     assert first["z"][0][0] == 0        # 0 has a colour on a scale by decades
+    assert HEAT.figure()["layout"]["coloraxis"]["colorbar"]["ticktext"] == ["0", "1", "10", "100"]
+
+
+def test_a_scale_that_is_not_by_decades_has_round_marks():
+    plot = HeatMap("h", "H", "x", "y", "lost, %", {"a": [(1, 1, 21.18)]})
+    assert plot.figure()["layout"]["coloraxis"]["colorbar"]["ticktext"] == ["0", "5", "10", "15", "20"]
 
 
 def test_the_steps_of_a_histogram_go_down_over_gaps():
