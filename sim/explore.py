@@ -10,7 +10,6 @@ import math
 import random
 import shlex
 import shutil
-import subprocess
 import time
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from hw.common.cache import REPO
 from sim import record
 from sim.local import POLL_S
 from sim.runner import OUTCOMES, REPORT_S, Progress
-from sim.worker import GRACE_S, digest_of, start
+from sim.worker import MESSAGES, digest_of, end, start
 
 CONSOLE_BAUD = 6_000_000    # ten cycles a bit: printing costs little time
 HANG_CYCLES = 3_000_000
@@ -196,7 +195,7 @@ class Explorer:
     def _finish(self, seed, status):
         folder = self.folder(seed)
         if status == 2:
-            raise ExploreError(f"the simulator refused its input: {(folder / 'messages.txt').read_text().strip()}")
+            raise ExploreError(f"the simulator refused its input: {(folder / MESSAGES).read_text().strip()}")
         ran = record.read_json(folder / "run.json") if (folder / "run.json").is_file() else {}
         if ran.get("exit", {}).get("code") == USAGE_EXIT_CODE:
             raise ExploreError(f"the kernel refused its boot arguments: {' '.join(self.console(seed)[1:2])}")
@@ -232,13 +231,6 @@ class Explorer:
 
     def _end(self, active):
         """Ends simulators under way, whose runs are not wanted any more."""
-        for process in active.values():
-            process.terminate()
-        for process in active.values():
-            try:
-                process.wait(GRACE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        end(active.values())
         for seed in active:
             shutil.rmtree(self.folder(seed))
