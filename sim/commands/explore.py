@@ -86,7 +86,8 @@ def show(explorer, subject):
     passed = sum(trial.seed < failed.seed for trial in explorer.trials)
     print(f"{what}: seed {failed.seed} fails after {passed} that pass: {failed.reason}")
     for line in explorer.console(failed.seed):
-        print(f"    {line}")
+        if line != failed.reason:
+            print(f"    {line}")
     print(f"  perturbed by seed {failed.seed}")
     for line in describe(failed.seed, failed.perturbed):
         print(f"    {line}")

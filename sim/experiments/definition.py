@@ -248,8 +248,8 @@ def _report(path, table):
 
 def _check_values(experiment):
     """Every default and quick value is one that `--set` would take."""
-    if "seed" not in experiment.keys or experiment.keys["seed"].is_list:
-        raise SettingError("keys: there must be a 'seed', one number")
+    if "seed" not in experiment.keys:
+        raise SettingError("keys: there must be a 'seed'")
     for name, value in [*((key.name, key.default) for key in experiment.keys.values()), *experiment.quick.items()]:
         if name not in experiment.keys:
             raise unknown("key in quick", name, experiment.keys)
@@ -266,6 +266,8 @@ def _check_kind(experiment, kind):
     for key in vary.values():
         if key not in lists:
             raise unknown(f"list key in {where} vary", key, lists)
+    if keys["seed"].is_list and "seed" not in vary:
+        raise SettingError(f"{where}: there are several seeds, give seed = 'seed' in vary")
     for need in ("harts", "sync"):
         if (need in vary) == (need in kind):
             raise SettingError(f"{where}: give '{need}' either for all its runs or in vary")

@@ -28,6 +28,13 @@ def test_the_template_is_an_experiment_anywhere(tmp_path):
     assert [run.id for run in runs] == ["pair-l0", "pair-l75", "pair-l152", "pair-l304"]
 
 
+def test_runs_may_vary_over_seeds(tmp_path):
+    experiment = load(tmp_path, ("default = 1\n", "default = [1, 2]\n"),
+                      ("{ latency = \"latencies\" }", "{ latency = \"latencies\", seed = \"seed\" }"))
+    runs = experiment.runs(experiment.settings(["latencies=75"]), 60_000_000)
+    assert [(run.id, run.seed) for run in runs] == [("pair-l75-seed1", 1), ("pair-l75-seed2", 2)]
+
+
 @pytest.mark.parametrize("before, after, said", [
     ("description =", "describe =", ["unknown entry 'describe'", "'description'"]),
     ("[[runs]]", "[[run]]", ["unknown entry 'run'", "did you mean 'runs'"]),
@@ -51,6 +58,7 @@ def test_the_template_is_an_experiment_anywhere(tmp_path):
     ("2 * latency", "2 * (latency", ["not simple arithmetic"]),
     ("# input = \"size\"", "input = \"iterations\" #", ["'input'", "'baud'"]),
     ("[keys.seed]", "[keys.sead]", ["'seed'"]),
+    ("default = 1\n", "default = [1, 2]\n", ["several seeds", "vary"]),
     ("title =", "titel =", ["unknown entry in collect 1 'titel'", "did you mean 'title'"]),
     ("x = \"latency\"", "z = \"latency\"", ["collect 1 plot", "'z'"]),
     ("console_baud = 6000000", "console_baud = 6000000\nreport = \"mine\"", ["either [[collect]]"]),
