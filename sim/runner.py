@@ -333,7 +333,7 @@ class Runner:
         job.failure = reason
         if job.run.kind == boot.KIND:
             return simulated.get("cycles", 0)
-        host = {"started": job.started, "key": job.key} | self._booted(job) | host
+        host = {"started": job.started, "key": job.key, "reused": False} | self._booted(job) | host
         made = record.make(job.run, self.experiment.name, self.context, job.task.files["image"].sha256, simulated,
                            received, reason, host)
         record.write_json(job.folder / "record.json", made)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -243,6 +244,18 @@ def test_the_page_shows_the_runs_in_a_browser(tiny):
         for latency, cost in zip(latencies, costs, strict=True):
             lines = records[f"table5-l{latency}"]["run"]["results"]["table5"]
             assert [line["cycles_per_pair"] for line in lines if line["scheme"] == scheme] == [cost]
+
+
+def test_the_queries_of_the_guide(tiny):
+    out, _ = tiny
+    lines = [line for line in (REPO / "docs/laboratory.md").read_text().splitlines()
+             if line.startswith('./interlock query "')]
+    assert len(lines) == 5
+    for line in lines:
+        _, *arguments = shlex.split(line)
+        result = interlock(*arguments, "--directory", out)
+        assert result.returncode == 0, f"{line}: {result.stderr}"
+        assert len(result.stdout.splitlines()) > 1 or "lock_sites" in line      # nobody may have waited for a lock
 
 
 def test_the_same_run_again_gives_the_same_records(tiny, tmp_path):
