@@ -73,25 +73,15 @@ def reason(row):
             waiting = "for the link, which other harts use too" if row["pair"] > 100 and row["harts"] > 1 \
                 else "for lines that the cache has lost"
             parts.append(f"on average it waits {row['mean'] - row['least']:.1f} cycles {waiting}")
-        if row["sync"] in paper.FALL_BACK and row["interrupted"]:
-            parts.append("what an interrupted section falls back on stands in the trap and behind the section, not "
-                         "between the marks")
+        if row["fall_back"] is not None:
+            parts.append(f"an interrupted section costs {row['fall_back']:,.0f} cycles more, not one pair: a trap that "
+                         "queues the interrupt, and the replay")
     difference = row.get("difference_percent")
-    if apart(row["model_percent"], difference):
-        if row["sync"] in paper.FALL_BACK and row["interrupted"]:
-            parts.append(f"the difference holds all that an interrupted section costs, {fall_back(row):,.0f} cycles: a "
-                         "trap of its own to queue the interrupt, and the replay")
-        else:
-            left = (difference - row["measured_percent"]) / 100 * row["share_cycles"] / row["entered"]
-            parts.append(f"the difference holds {left:+.1f} cycles a section outside the marks: what masking and the "
-                         "interrupts that came at other moments did to the caches")
+    if apart(row["measured_percent"], difference):
+        left = (difference - row["measured_percent"]) / 100 * row["share_cycles"] / row["entered"]
+        parts.append(f"the difference of the two runs is {left:+.1f} cycles a section from what was measured: their "
+                     "interrupts come at other moments and find other lines in the caches")
     return "; ".join(parts)
-
-
-def fall_back(row):
-    """Cycles that an interrupted section cost more than another, from the difference to the run without masking."""
-    outside = (row["difference_percent"] - row["measured_percent"]) / 100 * row["share_cycles"]
-    return outside / row["interrupted"]
 
 
 def label(row, with_interval):

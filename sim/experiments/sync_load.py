@@ -1,5 +1,5 @@
 """What a run under a load of paper `sync` gives: how often sections are entered and interrupted, how long they are, and
-what masking costs, by the model of Table 2, between the marks, and as the difference to the same work unmasked."""
+what masking costs, by the model of Table 2, seen from outside, and as the difference to the same work unmasked."""
 
 import statistics
 
@@ -40,6 +40,7 @@ def figures(made, pairs, clock_hz):
     interrupted = "queued" if scheme in paper.FALL_BACK else "sections_interrupted"
     count = total("body_net_cycles", "count")
     primitive = total("enter_cycles", "total") + total("leave_cycles", "total")
+    fall_back = fall_back_cycles(harts)
     model = pairs[scheme] * entered
     if scheme in paper.FALL_BACK:
         model += pairs[FALL_BACK_SCHEME[paper.FALL_BACK[scheme]]] * total("queued")
@@ -54,8 +55,23 @@ def figures(made, pairs, clock_hz):
         + min(hart["leave_cycles"]["min"] for hart in harts if hart["leave_cycles"]["count"]),
         "mean": primitive / entered,
         "model_percent": 100 * model / share,
-        "measured_percent": 100 * primitive / share,
+        "marks_percent": 100 * primitive / share,
+        "fall_back": fall_back,
+        "measured_percent": 100 * (primitive + total("queued") * (fall_back or 0)) / share,
     }
+
+
+def fall_back_cycles(harts):
+    """Cycles that a queued interrupt takes more than one that is handled at once: the trap that queues it and the
+    replay, less a trap that handles. None where none was queued."""
+    def all_harts(name):
+        spreads = [hart[name] for hart in harts]
+        return sum(each["count"] for each in spreads), sum(each["total"] for each in spreads)
+    (queueing, queueing_cycles), (_, replay_cycles) = all_harts("queueing_trap_cycles"), all_harts("replay_cycles")
+    handling, handling_cycles = all_harts("handling_trap_cycles")
+    if not queueing or not handling:
+        return None
+    return (queueing_cycles + replay_cycles) / queueing - handling_cycles / handling
 
 
 # The scheme whose pair is the primitive that an interrupted section falls back on.

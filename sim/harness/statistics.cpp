@@ -61,7 +61,11 @@ void Statistics::write(Json &json) const
     for (size_t s = 0; s < source_rises_in_section.size(); s++)
         if (source_rises_in_section[s])
             json.number(std::to_string(s).c_str(), source_rises_in_section[s]);
-    json.end_object().number("queued", queued).number("unmatched_probes", unmatched).object("other_probes");
+    json.end_object().number("queued", queued);
+    queueing_traps.write(json, "queueing_trap_cycles");
+    handling_traps.write(json, "handling_trap_cycles");
+    replays.write(json, "replay_cycles");
+    json.number("unmatched_probes", unmatched).object("other_probes");
     for (auto [kind, count] : other_probes)
         json.number(std::to_string(kind).c_str(), count);
     json.end_object();

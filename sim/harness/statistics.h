@@ -57,6 +57,9 @@ struct Statistics {
     uint64_t sections_interrupted = 0; // outermost sections with at least one arrival
     std::array<uint64_t, 32> source_rises_in_section{};
     uint64_t queued = 0;
+    Spread queueing_traps; // traps that queued their interrupt: from trap to mret
+    Spread handling_traps; // traps that handled one, and did not change threads
+    Spread replays;        // what thread code handled of the queue, when its section had ended
     uint64_t unmatched = 0; // ENTERED without ENTER, LEAVE outside a section
     std::map<uint32_t, uint64_t> other_probes;
 
@@ -65,7 +68,7 @@ struct Statistics {
         archive(instructions, wfi_cycles, privilege_cycles, traps, interrupts, accounting, thread_switches,
                 switch_cycles, entered, outermost, body, body_net, lengths, enter, leave, interrupts_in_section,
                 interrupts_in_primitive, arrivals, arrivals_in_section, arrivals_in_primitive, sections_interrupted,
-                source_rises_in_section, queued, unmatched, other_probes);
+                source_rises_in_section, queued, queueing_traps, handling_traps, replays, unmatched, other_probes);
     }
     void write(Json &json) const;
 };

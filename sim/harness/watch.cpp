@@ -245,6 +245,8 @@ void Watch::probe(unsigned hart, uint32_t kind, uint32_t value, uint32_t pc, uin
         break;
     case CRIT_QUEUED:
         s.queued += window;
+        h.held_back = true;
+        level.served = std::max(level.served, Level::QUEUED);
         break;
     case THREAD_SWITCH:
         if (h.switch_began && window && h.switch_began >= window_began)
@@ -264,6 +266,7 @@ void Watch::probe(unsigned hart, uint32_t kind, uint32_t value, uint32_t pc, uin
         lock_probe(h, kind, value, pc, cycle);
         break;
     case INTR_HANDLER:
+        level.served = std::max(level.served, Level::HANDLED);
         if (LatencyWatch::Passed passed = latency.handler(value, cycle))
             tell([&](Observer &o) { o.latency(value, false, hart, passed.rise, cycle); });
         break;
@@ -278,15 +281,22 @@ void Watch::probe(unsigned hart, uint32_t kind, uint32_t value, uint32_t pc, uin
         break;
     case REPLAY_BEGIN:
         level.replays++;
+        if (h.held_back)
+            level.replay_began = cycle;
+        h.held_back = false;
         account_activity(h, cycle);
         break;
     case REPLAY_END:
         level.replays -= level.replays > 0;
+        if (level.replay_began && window && level.replay_began >= window_began)
+            s.replays.add(cycle - level.replay_began);
+        level.replay_began = 0;
         account_activity(h, cycle);
         break;
     case PREEMPT_BEGIN:
     case PREEMPT_END:
         level.preempting = kind == PREEMPT_BEGIN;
+        level.served = Level::GAVE_WAY;
         account_activity(h, cycle);
         break;
     case SWITCH_BEGIN:
@@ -382,6 +392,12 @@ void Watch::trap_return(unsigned hart, uint32_t pc, uint64_t cycle)
     if (levels.size() == 1)
         return; // not from a trap: how a program enters a lower privilege
     uint64_t cycles = cycle - levels.back().trap_began;
+    if (window && levels.back().trap_began >= window_began) {
+        if (levels.back().served == Level::QUEUED)
+            h.statistics.queueing_traps.add(cycles);
+        else if (levels.back().served == Level::HANDLED)
+            h.statistics.handling_traps.add(cycles);
+    }
     levels.pop_back();
     levels.back().primitive_traps += cycles;
     account_activity(h, cycle);

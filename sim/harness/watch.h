@@ -55,12 +55,14 @@ struct Level {
     bool spinning = false;          // waits for a simple lock
     bool preempting = false;        // the interrupt is done, and another thread may get the hart before it returns
     unsigned replays = 0;           // handling what its sections held back, one inside another
+    uint64_t replay_began = 0;      // of one that an interrupt was queued for; 0: none under way
+    enum Served { NOTHING, HANDLED, QUEUED, GAVE_WAY } served = NOTHING; // what the trap did: the greatest of them
     LockWatch::Attempts attempts{}; // that it has begun
 
     template <class Archive> void serialize(Archive &archive)
     {
         archive(primitive, primitive_began, primitive_traps, trap_began, cause, interrupt, spinning, preempting, replays,
-                attempts);
+                replay_began, served, attempts);
     }
 };
 
@@ -106,6 +108,7 @@ struct Hart {
     bool in_section = false, section_hit = false;
     uint64_t section_began = 0, section_traps = 0;
     size_t section_level = 0;
+    bool held_back = false; // an interrupt was queued, and its replay has not begun
 
     uint64_t window_retired = 0;
     Statistics statistics;
@@ -123,7 +126,7 @@ struct Hart {
     {
         archive(retired, stream, pc, where, function, function_since, history, history_at, state, state_since, activity,
                 activity_since, switch_began, announced, switch_announced, switch_reached, in_section, section_hit,
-                section_began, section_traps, section_level, window_retired, statistics, wfi_cycles, candidate,
+                section_began, section_traps, section_level, held_back, window_retired, statistics, wfi_cycles, candidate,
                 candidate_cycles, longest_stay, longest, sample, sampled_store);
     }
 };
