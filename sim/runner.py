@@ -204,7 +204,7 @@ class Runner:
         record.make_directory(self.out / "runs")
         self.context = {
             "experiment": self.experiment.name,
-            "file": str(self.experiment.file),
+            "source": self.experiment.source,
             "report": self.experiment.report,
             "collect": list(self.experiment.collect),
             "settings": self.settings,

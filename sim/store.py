@@ -45,7 +45,7 @@ class Store:
             shutil.rmtree(entry, ignore_errors=True)        # nothing, or a damaged one: it is made again
             return None
         for name in kept["files"]:
-            record.write_bytes(into / name, (entry / name).read_bytes())
+            shutil.copyfile(entry / name, into / name)
         return kept["started"]
 
     def keep(self, key, folder, started):

@@ -60,10 +60,11 @@ def resume(
     from sim import record
     from sim.experiments import definition
     begun = record.read_json(directory / "experiment.json")
-    chosen = definition.load(begun["file"])
+    source = begun.get("source", begun["experiment"])
+    chosen = definition.load(source)
     strange = sorted(set(begun["settings"]) ^ set(chosen.keys))
     if strange:
-        raise Failed(f"{begun['file']} has changed its keys since ({', '.join(strange)}): run it anew", 2)
+        raise Failed(f"{source} has changed its keys since ({', '.join(strange)}): run it anew", 2)
     carry_out(chosen, begun["settings"], directory, jobs, scheduler, False, as_json)
 
 

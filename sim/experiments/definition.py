@@ -112,7 +112,7 @@ class Run:
 @dataclass(frozen=True)
 class Experiment:
     name: str
-    file: Path
+    source: str             # what `load` takes: the name of one of ours, or a file's path
     description: str
     report: str | None      # a module of sim.experiments, or the path of one beside a file elsewhere
     console_baud: int
@@ -214,7 +214,8 @@ def read(path):
         table = tomllib.loads(path.read_text())
         check(table)
         keys = {name: _key(name, entry) for name, entry in table["keys"].items()}
-        experiment = Experiment(path.stem, path, table["description"], _report(path, table), table["console_baud"],
+        source = path.stem if path.parent == FOLDER else str(path)
+        experiment = Experiment(path.stem, source, table["description"], _report(path, table), table["console_baud"],
                                 keys, tuple(table["runs"]), table["quick"], tuple(table.get("collect", ())))
         _check_values(experiment)
         for kind in experiment.kinds:

@@ -67,7 +67,14 @@ def test_wrong_input_gets_one_line(arguments, parts):
 
 
 def test_a_directory_without_records_gets_one_line(tmp_path):
-    assert "experiment.json cannot be read" in said(interlock("report", tmp_path, timeout=NO_BUILD_S), 1)
+    for command in ("report", "resume"):
+        assert "experiment.json cannot be read" in said(interlock(command, tmp_path, timeout=NO_BUILD_S), 1)
+
+
+def test_an_experiment_whose_keys_have_changed_is_not_resumed(tmp_path):
+    record.write_json(tmp_path / "experiment.json", {"experiment": "master", "settings": {"seed": 1, "old": 2}})
+    line = said(interlock("resume", tmp_path, timeout=NO_BUILD_S), 2)
+    assert "master has changed its keys" in line and "old" in line and "operations" in line
 
 
 def test_list_shows_experiments_and_keys():

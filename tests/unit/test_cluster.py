@@ -111,18 +111,22 @@ def test_a_killed_workers_run_is_run_again_and_the_records_are_those_of_one_mach
     assert stable(runner) == stable(bench.run(*SMALL, out="local"))
 
 
-def test_a_worker_without_our_disk_is_sent_the_files(bench, machines):
+@pytest.mark.parametrize("experiment, settings, sent", [
+    ("pic-latency", SMALL, 3),                  # the simulator, an image of each scheme; no file twice
+    ("boot-once", ("latencies=0,100",), 3),     # simulator, image, the checkpoint that a run left
+])
+def test_a_worker_without_our_disk_is_sent_the_files(bench, machines, experiment, settings, sent):
     hide = ["unshare", "--mount", *([] if os.getuid() == 0 else ["--map-root-user"]), "sh", "-c",
             'mount -t tmpfs none "$1" && shift && exec "$@"', "sh", str(bench.files)]
     if subprocess.run([*hide, "true"], capture_output=True).returncode:
         pytest.skip("this machine lets nobody hide files from a process")
     machines.worker("far", before=hide)
-    runner = bench.run(*SMALL, pool=Cluster(machines.address))
+    runner = bench.run(*settings, experiment=experiment, pool=Cluster(machines.address), out="files/out")
     assert not runner.failures
     assert {made["host"]["worker"] for made in record.read(runner.out)[1]} == {"far"}
-    # The simulator, an image of each scheme; no file twice.
-    assert len(list(machines.folder.glob("far-files/**/interlock/*"))) == 3
-    assert stable(runner) == stable(bench.run(*SMALL, out="local"))
+    files = list(machines.folder.glob("far-files/**/interlock/*"))
+    assert len([path for path in files if path.stat().st_size != 16]) == sent       # 16 bytes: the serial line's input
+    assert stable(runner) == stable(bench.run(*settings, experiment=experiment, out="local"))
 
 
 CLIENT = """
