@@ -7,11 +7,14 @@ where they are, `comparisons(summary)` puts them beside a paper's (sim/compariso
 """
 
 import re
+import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sim import record
 from sim.experiments.modules import report_of
+
+HEADING_WIDTH = 14      # characters of a heading on the terminal before it is broken, where figures are narrower
 
 
 @dataclass
@@ -43,7 +46,10 @@ class Table:
         drawn = RichTable(box=box.SIMPLE_HEAD)
         for index, column in enumerate(self.columns):
             words = index < self.texts      # may be wrapped; figures stay whole
-            drawn.add_column(Text(str(column)), justify="left" if words else "right", no_wrap=not words)
+            widest = max((len(str(row[index])) for row in self.rows), default=0)
+            heading = "\n".join(textwrap.wrap(str(column), max(widest, HEADING_WIDTH))) or str(column)
+            drawn.add_column(Text(heading), justify="left" if words else "right", no_wrap=not words,
+                             min_width=min(widest, HEADING_WIDTH))
         for row in self.rows:
             drawn.add_row(*(Text(str(cell)) for cell in row))   # as they are: "[...]" is no mark-up
         return drawn

@@ -1,5 +1,7 @@
 """The report of pic-latency: its figures from known records, and its tables."""
 
+import io
+
 import pytest
 
 from sim import report
@@ -120,3 +122,12 @@ def test_where_a_cost_is_reached(points, x):
 def test_a_slow_pair_cannot_be_made_cheap():
     with pytest.raises(ValueError, match="nothing gives 304"):
         solve_line([(0, 400), (9, 409)], 304)
+
+
+def test_a_wide_table_keeps_every_figure_on_the_terminal():
+    from rich.console import Console
+    console = Console(width=120, record=True, file=io.StringIO())
+    columns = ["scheme", *(f"a long heading of figure {index}" for index in range(6))]
+    console.print(Table("t", columns, [["spl-optim, 1 hart", *(f"{index}23,456.78" for index in range(6))]]).rich())
+    text = console.export_text()
+    assert "…" not in text and "spl-optim" in text and all(f"{index}23,456.78" in text for index in range(6))
