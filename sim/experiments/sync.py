@@ -76,6 +76,9 @@ def reason(row):
         if row["fall_back"] is not None:
             parts.append(f"an interrupted section costs {row['fall_back']:,.0f} cycles more, not one pair: a trap that "
                          "queues the interrupt, and the replay")
+        if not parts:
+            parts.append(f"unexplained: a pair takes {row['mean']:.1f} cycles where it stands, {row['pair']:g} in "
+                         "Table 5's loop")
     difference = row.get("difference_percent")
     if apart(row["measured_percent"], difference):
         left = (difference - row["measured_percent"]) / 100 * row["share_cycles"] / row["entered"]
@@ -159,7 +162,9 @@ def timing_table(summary):
 
 def overhead_table(summary, kind):
     """Table 6: the model's overhead beside what was measured, with the reason where they are not close."""
-    rows, notes = [], []
+    rows = []
+    notes = ["Interrupted are sections in which an interrupt was queued (optimistic schemes) or the hart's wire rose "
+             "(the others; with spl-pessim the controller holds it back)."]
     with_interval = several_intervals(summary)
     for row in summary[kind]:
         rows.append([label(row, with_interval), number(row["entered_per_s"], 5), number(row["interrupted_per_s"]),
