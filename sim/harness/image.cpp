@@ -187,6 +187,12 @@ std::string Image::describe(uint32_t pc) const
     return pc == function.address ? function.name : function.name + format("+0x%x", pc - function.address);
 }
 
+std::string Image::describe_return(uint32_t address) const
+{
+    int index = function_at(address - 4);
+    return index < 0 ? "?" : functions[index].name + format("+0x%x", address - functions[index].address);
+}
+
 uint32_t Image::address_of(const std::string &option, const std::string &place) const
 {
     constexpr uint64_t LAST = UINT32_MAX;

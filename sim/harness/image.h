@@ -35,6 +35,8 @@ struct Image {
 
     int function_at(uint32_t pc) const;         // index into functions, or -1
     std::string describe(uint32_t pc) const;    // "name+0x1c", or "?" outside the image's code
+    // The same of a return address, which lies behind its function's end if that ends with the call.
+    std::string describe_return(uint32_t address) const;
 
     // What SYMBOL, SYMBOL+OFFSET or 0xADDRESS stands for. Throws Failure with one line that names `option`.
     uint32_t address_of(const std::string &option, const std::string &place) const;

@@ -27,10 +27,8 @@ void Inspector::walk(uint32_t frame, std::vector<uint32_t> &calls) const
 {
     uint32_t to, above;
     while (calls.size() < MOST_CALLS && memory.word(frame - 4, to) && memory.word(frame - 8, above) &&
-           image.function_at(to) >= 0) {
+           image.function_at(to) >= 0 && above > frame) { // the first frame of a thread has none above it
         calls.push_back(to);
-        if (above <= frame)
-            break; // the first frame of a thread
         frame = above;
     }
 }
@@ -63,6 +61,6 @@ std::vector<std::string> Inspector::describe(const std::vector<uint32_t> &calls)
 {
     std::vector<std::string> texts;
     for (uint32_t call : calls)
-        texts.push_back(image.describe(call));
+        texts.push_back(texts.empty() ? image.describe(call) : image.describe_return(call));
     return texts;
 }

@@ -277,3 +277,28 @@ def test_a_stall_of_the_simulator_is_no_hang_of_the_target(tmp_path):
             reader.read()
         assert process.wait(60) == status
         assert "the simulator goes on" in process.stderr.read()
+
+
+@pytest.mark.parametrize("kind", ["simple", "mutex"])
+def test_hang_report_of_the_kernel(tmp_path, kind):
+    """A deadlock on the machine itself: both threads with their calls, what they hold and wait for, and the circle."""
+    command = machine.command(tmp_path / "run", 2, "spl-optim", f"run=test-hang lock={kind}", "file",
+                              machine.CONSOLE_BAUD)
+    if kind == "simple":    # who sleeps is skipped, who spins is simulated
+        command[command.index("--hang-cycles") + 1] = "400000"
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert ended.returncode == 4, ended.stderr
+    lines = ended.stderr.splitlines()
+    a, b = (next(i for i, line in enumerate(lines) if f" {name}, " in line and line.startswith(("hart", "thread")))
+            for name in "ab")
+    own, other = (f"{kind} of {name} ({kind} lock, class {kind} of {name})" for name in "ab")
+    for at_line, held, wanted in ((a, own, other), (b, other, own)):
+        block = lines[at_line:at_line + 4]
+        assert f" < {'spins' if kind == 'simple' else 'sleeps'}+0x" in block[1] and "thread_begin+0x" in block[1]
+        assert any(line.startswith(f"    holds {held} since cycle ") for line in block)
+        assert any(line.startswith(f"    waits for {wanted} since cycle ") for line in block)
+    assert lines[-1].startswith("deadlock: thread ") and own in lines[-1] and other in lines[-1]
+    if kind == "simple":
+        assert lines[a].startswith("hart 0: ") and lines[b].startswith("hart 1: ")
+    else:
+        assert lines[a].endswith("on no hart") and lines[b].endswith("on no hart")
