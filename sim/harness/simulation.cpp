@@ -185,10 +185,9 @@ void Simulation::loop()
             until = std::min(until, arguments.checkpoint_at.cycle);
         if (samples)
             until = std::min(until, samples->due());
-        bool skipping = !model.dumps_waves();
         while (cycle < until && end == End::NONE) {
             step();
-            if (still >= Skip::PATIENCE && skipping)
+            if (still >= Skip::PATIENCE)
                 skip.look(cycle, next_from_outside(), [this] { return step(); });
         }
         if (end != End::NONE)
@@ -433,8 +432,6 @@ void Simulation::drain()
     skip.stir();
     for (uint64_t limit = cycle + slower.bits(10 * 300); cycle < limit && cycle - last < quiet;) {
         step();
-        if (model.dumps_waves())
-            continue;
         skip.look(cycle, std::min({limit, last + quiet, uart0_out.wants(), uart1_out.wants()}), step);
         if (!uart0_out.idle() || !uart1_out.idle())
             last = cycle - 1;

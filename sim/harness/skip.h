@@ -22,7 +22,7 @@ class Skip {
     {
         if (cycle < next)
             return;
-        if (mode == Mode::OFF || limit < cycle + LEAST) {
+        if (mode == Mode::OFF || limit < cycle + LEAST || model.dumps_waves()) {
             next = limit;
             return;
         }
