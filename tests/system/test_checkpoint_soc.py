@@ -7,7 +7,9 @@ import subprocess
 
 import pytest
 
+from hw.common.cache import REPO
 from sim.build import build_simulator
+from sim.checkpoint import header
 from sim.kernel import build_kernel
 from soc.config import SoCConfig
 
@@ -146,3 +148,28 @@ def test_pokes_do_what_the_boot_arguments_do(tmp_path):
         poked = cost(f"poked{latency}", "--restore", checkpoint, "--poke", f"pic.read={latency}", "--poke",
                      f"pic.write={latency}")
         assert poked and poked == cost(f"booted{latency}", *bootargs(latency))
+
+
+def interlock(*options):
+    command = [str(REPO / "interlock"), "sim", *map(str, options)]
+    return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+
+def test_the_command_line_saves_and_restores(tmp_path):
+    checkpoint = tmp_path / "checkpoint"
+    saved = interlock("--set", "run=hello", "--checkpoint", checkpoint, "--checkpoint-at", "event:1",
+                      "--checkpoint-stop")
+    assert saved.returncode == 0 and "hello from" not in saved.stdout
+    restored = interlock("--restore", checkpoint, "--poke", "pic.read=5", "--out", tmp_path / "out")
+    assert restored.returncode == 0 and "hello from hart 0" in restored.stdout
+    assert record(tmp_path / "out")["arguments"]["pokes"] == [
+        {"register": "pic.read", "value": 5, "cycle": header(checkpoint)["cycle"]}]
+
+    for options, words in ((("--set", "run=x"), "--set and --restore"), (("--harts", "1"), "--harts and --restore"),
+                           (("--poke", "pic.raed=5"), "no register 'pic.raed'")):
+        refused = interlock("--restore", checkpoint, *options)
+        assert refused.returncode == 2 and refused.stderr.count("\n") == 1 and words in refused.stderr
+    (tmp_path / "other").write_text("something else\n")
+    for other, words in (("other", "is not a checkpoint"), ("missing", "No such file")):
+        refused = interlock("--restore", tmp_path / other)
+        assert refused.returncode == 2 and refused.stderr.count("\n") == 1 and words in refused.stderr
