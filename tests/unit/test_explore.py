@@ -29,7 +29,7 @@ sys.exit(plan.get("status", 0))
 PANIC = {"status": 1, "reason": "the target ended with code 57005", "console": "panic: hart 0: lost\n  race+0x4\n"}
 
 
-def explore(folder, plan, seeds=range(6), jobs=2, settings=(), options=()):
+def explore(folder, plan, seeds=range(6), jobs=2, settings=(), options=(), report=lambda progress: None):
     simulator, image = folder / "simulator", folder / "kernel.elf"
     simulator.write_text(STUB.format(python=sys.executable))
     simulator.chmod(0o755)
@@ -37,7 +37,7 @@ def explore(folder, plan, seeds=range(6), jobs=2, settings=(), options=()):
     (folder / "plan.json").write_text(json.dumps(plan))
     subject = Subject("test-race", 2, "spl-optim", tuple(settings), tuple(options), 5000)
     explorer = Explorer(subject, Target(simulator, image), seeds, jobs, folder / "out")
-    explorer.execute(lambda progress: None)
+    explorer.execute(report)
     return explorer
 
 
@@ -122,6 +122,18 @@ def test_a_failure_has_a_reason_and_one_command(tmp_path, plan, reason, extra):
 def test_wrong_input_is_no_failure_of_the_test(tmp_path, plan, said):
     with pytest.raises(ExploreError, match=said):
         explore(tmp_path, {"0": plan})
+
+
+def test_an_exploration_that_is_stopped_leaves_what_it_knows(tmp_path):
+    def stop(progress):
+        if progress.done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        explore(tmp_path, {"2": {"sleep": 60}, "3": {"sleep": 60}}, report=stop)
+    left = record.read_json(tmp_path / "out" / "explore.json")
+    assert [trial["seed"] for trial in left["trials"]] == [0, 1] and left["failed"] is None
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["explore.json"]
 
 
 def test_what_the_kernel_can_run_is_found_in_its_sources():
