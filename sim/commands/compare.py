@@ -35,7 +35,7 @@ def compare(
     record.write_text(directory / "comparison.html", render(made.page()))
     record.write_text(directory / "comparison.csv", made.csv())
     print(made.lead())
-    for name, (of_a, of_b) in matched.differ.items():
+    for name, of_a, of_b in matched.differ:
         print(f"{name}: A {of_a}, B {of_b}")
     for warning in made.warnings():
         print(warning)

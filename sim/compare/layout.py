@@ -16,9 +16,10 @@ TERMINAL_ROWS = 25
 PLOTTED = 25
 PAGE_ROWS = 4000        # more make a browser slow; the CSV file has all
 ABOUT = (f"B - A, in per cent of A's mean; the interval is of the difference of the means over seeds "
-         f"({CONFIDENCE:.0%}, Welch). Verdicts: '{DIFFERS}', '{NOISE}': by the same test, corrected for the number of "
-         f"figures (Benjamini, Hochberg); '{EXACT}': constant over the seeds of A and of B; '{ONE_SEED}': not the "
-         f"same, but a side has one seed only, so how much a seed changes is not known.")
+         f"({CONFIDENCE:.0%}; seed by seed where both sides have the same, else Welch). Verdicts: '{DIFFERS}', "
+         f"'{NOISE}': by the same test, corrected for the number of figures (Benjamini, Hochberg); '{EXACT}': by as "
+         f"much whatever the seed; '{ONE_SEED}': not the same, but a side has one seed only, so how much a seed "
+         f"changes is not known.")
 
 
 class Shown:
@@ -62,7 +63,7 @@ class Shown:
             seeds = sorted({made["parameters"].get("seed", 0) for made in chosen.records})
             pairs.append((chosen.name, f"{chosen.asked}\n{len(chosen.records)} runs, seeds "
                                        f"{', '.join(map(str, seeds))}\n{', '.join(chosen.directories)}"))
-        pairs += [(name, f"A: {of_a}, B: {of_b}") for name, (of_a, of_b) in self.matching.differ.items()]
+        pairs += [(name, f"A: {of_a}, B: {of_b}") for name, of_a, of_b in self.matching.differ]
         pairs += [("kernel images", self._others("image_sha256")), ("machine", self._others("soc")),
                   ("tools", self._others("tools"))]
         return pairs

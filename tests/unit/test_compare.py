@@ -84,6 +84,20 @@ def test_verdicts(a, b, verdict):
     assert (one.low is None) == (verdict in (SAME, ONE_SEED))
 
 
+@pytest.mark.parametrize("a, b, verdict, interval", [
+    ([5, 9, 7], [5, 9, 7], SAME, (None, None)),
+    ([5, 9, 7], [6, 10, 8], EXACT, (1, 1)),
+    # Differences 3, 2, 4: mean 3, standard error 1/sqrt(3), and 4.302653 of them at two degrees of freedom.
+    ([6, 70, 600], [9, 72, 604], DIFFERS, (3 - 4.302653 / 3 ** 0.5, 3 + 4.302653 / 3 ** 0.5)),
+    ([6, 70, 600], [9, 69, 600], NOISE, None)])
+def test_the_same_seeds_are_compared_one_by_one(a, b, verdict, interval):
+    one = Difference((), "results", a, b, paired=True)
+    statistics.judge([one])
+    assert one.verdict == verdict
+    if interval:
+        assert (one.low, one.high) == pytest.approx(interval, abs=1e-5)
+
+
 def test_chance_alone_makes_no_difference_among_many_figures():
     """Of 200 figures without a difference, Welch alone takes some ten for one."""
     import random
@@ -124,8 +138,17 @@ def test_one_seed_is_said(made, tmp_path):
 
 def test_what_is_one_thing_in_a_and_another_in_b_is_what_is_compared(made, tmp_path):
     shown = compared(made, derived(made, tmp_path / "b", size=32))
-    assert shown.matching.differ == {"size": (16, 32)} and len(shown.matching.pairs) == 7
+    assert shown.matching.differ == [("size", 16, 32)] and len(shown.matching.pairs) == 7
     assert ("size", "A: 16, B: 32") in shown.identity()
+
+
+def test_what_is_compared_need_not_differ_in_other_kinds_of_runs(made, tmp_path):
+    """The costs are those of one scheme in both, the load's scheme is what is compared."""
+    a = only(made, tmp_path / "a", "table5*", "serial-h1-cli-pessim-*")
+    b = only(made, tmp_path / "b", "table5*", "serial-h1-spl-optim-*")
+    shown = compared(a, b)
+    assert shown.matching.differ == [("scheme", "cli-pessim", "spl-optim")]
+    assert len(shown.matching.pairs) == 2 + 2 and not shown.matching.alone
 
 
 def test_runs_without_a_partner_are_named(made, tmp_path):
