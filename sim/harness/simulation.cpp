@@ -185,9 +185,11 @@ void Simulation::loop()
             until = std::min(until, arguments.checkpoint_at.cycle);
         if (samples)
             until = std::min(until, samples->due());
+        // Who types does so in his own time: the target's must not run away from him.
+        bool skipping = arguments.check_skip || !(terminal.listens() || data_terminal.listens());
         while (cycle < until && end == End::NONE) {
             step();
-            if (still >= Skip::PATIENCE)
+            if (still >= Skip::PATIENCE && skipping)
                 skip.look(cycle, next_from_outside(), [this] { return step(); });
         }
         if (end != End::NONE)

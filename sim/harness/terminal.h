@@ -16,6 +16,7 @@ class Terminal {
     void write(uint8_t byte);
     void flush();       // throws Failure if standard output cannot take it
     std::string read(); // what has been typed since the last call
+    bool listens() const { return in >= 0; } // something may still be typed
 
     std::string pty_name; // where a program can attach; empty unless PTY
 

@@ -107,3 +107,15 @@ def test_the_check_finds_a_core_that_forgets_its_alarms(tmp_path):
     run = kernel(1, "cli-optim", "run=serial bytes=4 hz=2000")
     _, said = simulate(tmp_path / "run", simulator, *run[1:], "--check-skip", status=2)
     assert "skipping is not exact" in said and said.count("\n") == 1
+
+
+def test_time_does_not_run_away_from_who_types(tmp_path):
+    command = list(map(str, [*kernel(1, "cli-optim", "run=monitor hz=0"), "--console", "tty", "--quiet",
+                             "--max-cycles", 700_000, "--out"]))
+    skipped = {}
+    for name, stdin in (("open", subprocess.PIPE), ("at its end", subprocess.DEVNULL)):
+        process = subprocess.Popen([*command, str(tmp_path / name)], stdin=stdin, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        assert process.wait(60) == 3
+        skipped[name] = json.loads((tmp_path / name / "run.json").read_text())["host"]["skipped_cycles"]
+    assert skipped["open"] == 0 and skipped["at its end"] > 100_000
