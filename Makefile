@@ -13,7 +13,7 @@ unexport VERILATOR_ROOT
 PYTEST = $(VENV)/python -m pytest --verbose --numprocesses $(JOBS) --dist worksteal --durations 15 $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-unit test-hw test-kernel test-system docs lint lock clean distclean
+.PHONY: help setup run bench-sim test test-unit test-hw test-kernel test-system docs lint lock clean distclean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,9 @@ test-system: setup ## only the tests of the whole path: cluster, simulator, comm
 
 docs: setup ## write the generated register reference to build/docs
 	$(VENV)/python -m soc.docs
+
+bench-sim: setup ## the simulator's speed beside LiteX's own, about ten minutes the first time (BENCH_ARGS='--harts 1')
+	$(VENV)/python -m sim.bench $(BENCH_ARGS)
 
 lint: setup ## check the Python sources
 	$(VENV)/ruff check .

@@ -1,6 +1,7 @@
 """The programs that building a simulator calls, and compiling C++ with them."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,10 @@ JOBS = 2
 COMPILER, LINKER, ARCHIVER = "clang++-19", "ld.lld-19", "llvm-ar-19"
 NEEDED = ("perl", COMPILER, LINKER, ARCHIVER, "verilator")
 LANGUAGE = "-std=c++17"
+
+
+# The instructions that x86-64-v3 adds and the model gains by: shifts and masks without the flags register.
+LEVEL, LEVEL_FEATURES = "x86-64-v3", {"avx2", "bmi1", "bmi2", "fma", "movbe"}
 
 
 class BuildError(RuntimeError):
@@ -42,6 +47,15 @@ def tool_versions() -> dict[str, str]:
             raise ToolError(f"{path} is version {version}, {wanted} or newer is needed ({source}): run 'make setup'")
         versions[name] = version
     return versions
+
+
+def processor_level() -> str | None:
+    """The level of processors that the model is compiled for: x86-64-v3 if this one has it, else what all have."""
+    try:
+        features = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return LEVEL if features and LEVEL_FEATURES <= set(features.group(1).split()) else None
 
 
 def run(command: Sequence[str | Path], folder: Path, environment: Mapping[str, str] | None = None) -> str:

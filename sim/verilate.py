@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hw.common.cache import cached
-from sim.toolchain import archive, compile_objects, find, run
+from sim.toolchain import archive, compile_objects, find, processor_level, run
 
 TOP = "interlock"
 VERILATOR_FLAGS = ("--cc", "-O3", "--flatten", "--savable", "--x-assign", "fast", "--x-initial", "0", "--noassert",
                    "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--output-split", "0", "--make", "json")
 # Verilator's code compares and shifts in ways that are right and look wrong.
 COMPILER_FLAGS = ("-O3", "-w")
+LEVEL = processor_level()
+FAST_FLAGS = (*COMPILER_FLAGS, *([f"-march={LEVEL}"] if LEVEL else []))  # of what each cycle runs
 SLOW_FLAGS = ("-O1", "-w")  # what runs once: set-up, saving, restoring
 
 
@@ -55,7 +57,7 @@ def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = Fa
     With `waves` it can write FST waves, and is slower. BuildError if Verilator or the compiler fails."""
     inputs = {f"source {i} {path.name}": path for i, path in enumerate(sources)}
     inputs |= {"tools": repr(sorted(versions.items())), "waves": str(waves), "how": Path(__file__),
-               "flags": repr((VERILATOR_FLAGS, COMPILER_FLAGS, SLOW_FLAGS))}
+               "flags": repr((VERILATOR_FLAGS, COMPILER_FLAGS, FAST_FLAGS, SLOW_FLAGS))}
     return Library(cached("model-waves" if waves else "model", inputs,
                           lambda out: _build(Library(out), sources, waves)))
 
@@ -78,9 +80,9 @@ def _build(library: Library, sources: Sequence[Path], waves: bool):
     (library.dir / "options.json").write_text(json.dumps(options, indent=1))
 
     flags = [*options["compile"], "-I."]
-    slow = {kind for kind in made["sources"] if kind.endswith("_slow")}
+    of_kind = {"classes_fast": FAST_FLAGS, "classes_slow": SLOW_FLAGS, "support_slow": SLOW_FLAGS}
     objects = compile_objects(work, {
-        Path(path): [*(SLOW_FLAGS if kind in slow else COMPILER_FLAGS), *flags]
+        Path(path): [*of_kind.get(kind, COMPILER_FLAGS), *flags]
         for kind, paths in made["sources"].items() if kind != "deps" for path in paths})
     archive(work, library.archive, objects)
     shutil.rmtree(work)
@@ -111,5 +113,7 @@ def _defines(made: dict) -> list[str]:
     defines = {"VERILATOR": 1, "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0, "VM_VPI": 0,
                **{f"VM_{name.upper()}": int(options[name]) for name in
                   ("trace", "trace_fst", "trace_vcd", "trace_saif")}}
+    if LEVEL:
+        defines["MODEL_LEVEL"] = f'"{LEVEL}"'
     return [f"-isystem{root}/include", f"-isystem{root}/include/vltstd",
             *(f"-D{name}={value}" for name, value in defines.items())]

@@ -19,6 +19,11 @@ int main(int argc, char **argv)
         Arguments arguments;
         if (!parse_arguments(argc, argv, CLOCK_HZ, arguments))
             return 0;
+#ifdef MODEL_LEVEL
+        if (!__builtin_cpu_supports(MODEL_LEVEL))
+            throw Failure("this simulator was built for processors of level " MODEL_LEVEL ", and this one is older: "
+                          "build it on this machine, with a build folder of its own (INTERLOCK_BUILD)");
+#endif
         std::signal(SIGINT, interrupt);
         std::signal(SIGTERM, interrupt);
         std::signal(SIGPIPE, SIG_IGN);

@@ -1,0 +1,150 @@
+"""How fast the simulator is, beside LiteX's own of the same SoC: `make bench-sim`, or `python -m sim.bench`.
+
+Both are built with the same compiler and run the same kernel, all harts busy, for the same number of cycles, in turn
+and in several rounds: a slow moment of the machine meets both. What is compared is processor time, of the whole
+process. What both printed has to agree.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from hw.common.cache import build_root
+from sim.bench import litex_sim
+from sim.bench.image import main_ram
+from sim.build import build_simulator
+from sim.kernel import KernelError, build_kernel
+from sim.toolchain import BuildError, tool_versions
+from sim.tools import ToolError
+from soc.config import SoCConfig
+
+# Harts that fight for a lock and work while they have it: nobody sleeps. The longest windows that there are.
+BUSY = f"run=spinlocks hz=0 console.baud={litex_sim.CONSOLE_BAUD} section=0,100,400 pause=100 window=300000"
+# A file on the data line at 115,200 bit/s: most of the time passes in waiting for the next character.
+WAITING = f"run=serial console.baud={litex_sim.CONSOLE_BAUD} bytes=512 baud=115200"
+SYNC = "cli-spl-pessim"
+COMPARED = 40     # characters of the console that have to have come from both
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run."""
+
+    nanoseconds: float   # processor time of a simulated cycle
+    mib: float           # most memory that it had
+    console: str
+
+
+def measure(command: list, folder: Path, cycles: int) -> Measured:
+    """Runs a simulator to its end. Its standard input stays open: LiteX's console wants one."""
+    with open(folder / "stdout", "w+b") as out:
+        process = subprocess.Popen(list(map(str, command)), cwd=folder, stdin=subprocess.PIPE, stdout=out,
+                                   stderr=subprocess.STDOUT)
+        _, _, used = os.wait4(process.pid, 0)
+        process.stdin.close()
+        process.returncode = 0   # waited for above
+        out.seek(0)
+        text = out.read().decode(errors="replace")
+    return Measured((used.ru_utime + used.ru_stime) * 1e9 / cycles, used.ru_maxrss / 1024, text)
+
+
+def ours(simulator: Path, image: Path, bootargs: str, cycles: int, *options: str) -> list:
+    """The command line of a run of our simulator, its console on standard output."""
+    return [simulator, "--image", image, "--bootargs", bootargs, "--max-cycles", cycles, "--console", "tty",
+            "--uart0-baud", litex_sim.CONSOLE_BAUD, "--quiet", *options]
+
+
+def agree(first: str, second: str) -> bool:
+    """Whether one is the beginning of the other, but for what the simulators print themselves."""
+    begins = [text[text.find("Interlock"):].replace("\r", "") for text in (first, second) if "Interlock" in text]
+    return len(begins) == 2 and begins[0][:COMPARED] == begins[1][:COMPARED] and len(begins[0]) >= COMPARED
+
+
+def versus_litex(harts: int, rounds: int, cycles: int) -> dict:
+    """Both simulators of a SoC in turn. SystemExit with one line if they do not print the same."""
+    config = SoCConfig(harts=harts)
+    image = build_kernel(config, SYNC)
+    litex = litex_sim.build(config, cycles, tool_versions())
+    simulator = build_simulator(config)
+    runs: dict[str, list[Measured]] = {"litex": [], "ours": []}
+    with tempfile.TemporaryDirectory() as scratch:
+        command = litex_sim.prepare(litex, Path(scratch) / "litex", main_ram(image, BUSY))
+        for _ in range(rounds):
+            runs["litex"].append(measure(command, Path(scratch) / "litex", cycles))
+            runs["ours"].append(measure(ours(simulator, image, BUSY, cycles), Path(scratch), cycles))
+    if not agree(runs["litex"][0].console, runs["ours"][0].console):
+        sys.exit(f"error: with {harts} harts the two simulators do not print the same: no comparison")
+    ratios = [a.nanoseconds / b.nanoseconds for a, b in zip(*runs.values(), strict=True)]
+    return {"harts": harts, "cycles": cycles, "ratio": statistics.median(ratios), "ratios": ratios,
+            **{f"{who}_mcycles_per_second": 1e3 / statistics.median(run.nanoseconds for run in measured)
+               for who, measured in runs.items()},
+            "mib": max(run.mib for run in runs["ours"])}
+
+
+def skipping(harts: int, rounds: int, cycles: int) -> dict:
+    """The serial workload with and without the cycles in which nothing happens."""
+    config = SoCConfig(harts=harts)
+    image, simulator = build_kernel(config, SYNC), build_simulator(config)
+    with tempfile.TemporaryDirectory() as scratch:
+        feed = Path(scratch) / "feed"
+        feed.write_bytes(bytes(32 + i % 95 for i in range(512)))
+        command = ours(simulator, image, WAITING, cycles, "--uart1-in", feed, "--uart1-baud", "115200")
+        pairs = [(measure([*command, "--no-skip"], Path(scratch), cycles), measure(command, Path(scratch), cycles))
+                 for _ in range(rounds)]
+    gains = [slow.nanoseconds / fast.nanoseconds for slow, fast in pairs]
+    return {"harts": harts, "cycles": cycles, "gain": statistics.median(gains), "gains": gains,
+            "mcycles_per_second": 1e3 / statistics.median(fast.nanoseconds for _, fast in pairs)}
+
+
+def show(results: dict, console: Console):
+    """Both tables."""
+    busy = Table(title="All harts busy: million cycles per second of processor time, medians")
+    for name in ("harts", "LiteX", "ours", "ratio", "least to greatest", "memory, MiB"):
+        busy.add_column(name, justify="right")
+    for r in results["busy"]:
+        busy.add_row(str(r["harts"]), f"{r['litex_mcycles_per_second']:.2f}", f"{r['ours_mcycles_per_second']:.2f}",
+                     f"{r['ratio']:.2f}", f"{min(r['ratios']):.2f} to {max(r['ratios']):.2f}", f"{r['mib']:.0f}")
+    console.print(busy)
+    waiting = Table(title="Serial workload: idle cycles skipped, beside --no-skip")
+    for name in ("harts", "million cycles/s", "gain", "least to greatest"):
+        waiting.add_column(name, justify="right")
+    for r in results["waiting"]:
+        waiting.add_row(str(r["harts"]), f"{r['mcycles_per_second']:.2f}", f"{r['gain']:.2f}",
+                        f"{min(r['gains']):.2f} to {max(r['gains']):.2f}")
+    console.print(waiting)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m sim.bench", description=__doc__.split(":")[0])
+    parser.add_argument("--harts", default="1,2,4", help="machines, with commas between (1,2,4)")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each simulator, in turn (3)")
+    parser.add_argument("--cycles", type=int, default=1_200_000, help="length of a run (1200000)")
+    options = parser.parse_args()
+    try:
+        harts = [SoCConfig(harts=int(n)).harts for n in options.harts.split(",")]
+    except ValueError as error:
+        parser.error(str(error))
+    if options.rounds < 1 or options.cycles < 500_000:
+        parser.error("at least 1 round of 500000 cycles: before that the harts are not all busy")
+    try:
+        results = {"busy": [versus_litex(n, options.rounds, options.cycles) for n in harts],
+                   "waiting": [skipping(n, options.rounds, options.cycles) for n in harts]}
+    except (ToolError, BuildError, KernelError) as error:
+        sys.exit(f"error: {error}")
+    out = build_root() / "bench-sim.json"
+    out.write_text(json.dumps(results, indent=1) + "\n")
+    show(results, Console())
+    print(f"record: {os.path.relpath(out)}")
+
+
+if __name__ == "__main__":
+    main()
