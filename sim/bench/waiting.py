@@ -61,7 +61,7 @@ def measure(harts: int, rounds: int, size: int, sync: str, baud: int, latency: i
                    "--console", "none", "--quiet"]
         for _ in range(rounds):
             for mode, options in MODES.items():
-                seconds = _cpu_seconds([*map(str, command), *options])
+                seconds = cpu_seconds([*map(str, command), *options])
                 times[mode].append(seconds)
                 record = json.loads((folder / "run" / "run.json").read_text())
                 results.add((record["cycles"], record["digest"]))
@@ -71,7 +71,7 @@ def measure(harts: int, rounds: int, size: int, sync: str, baud: int, latency: i
     return Gain(harts, times["all"], times["skipping"], cycles, skipped)
 
 
-def _cpu_seconds(command: list[str]) -> float:
+def cpu_seconds(command: list[str]) -> float:
     """What a process used of a processor. RuntimeError if it fails."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
