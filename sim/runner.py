@@ -274,7 +274,7 @@ class Runner:
         target = targets[run.target]
         paths = {"simulator": target.simulator, "image": target.image}
         if run.input_bytes is not None:
-            paths["input"] = self.out / f"serial-{run.input_bytes}.bin"
+            paths["input"] = self.out / f"serial-{run.input_bytes}-seed{run.seed}.bin"
             if not paths["input"].exists():
                 record.write_bytes(paths["input"], input_file(run.seed, run.input_bytes))
         for path in paths.values():

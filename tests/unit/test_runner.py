@@ -33,7 +33,7 @@ def test_records_of_a_whole_experiment(bench):
     assert made["received"] == {"sent": 16, "received": 16, "identical": True, "first_difference": None}
     assert made["parameters"]["latency"] == 0 and made["soc"] == {"harts": 1} and made["tools"] == {"g++": "12"}
     assert len((runner.out / "records.jsonl").read_text().splitlines()) == 7
-    assert (runner.out / "serial-16.bin").read_bytes() == input_file(1, 16)
+    assert (runner.out / "serial-16-seed1.bin").read_bytes() == input_file(1, 16)
 
 
 def test_the_longest_run_first(bench):
@@ -171,6 +171,12 @@ def test_another_input_is_another_run(bench, change):
                        store=Store(bench.folder / "kept"))
     # The seed is an argument of every run, the size one of the serial runs.
     assert runner.reused == (3 if change == "size" else 0)
+
+
+def test_each_seed_has_a_file_of_its_own_for_the_line(bench):
+    bench.run(*SMALL)
+    assert not bench.run(*SMALL, "seed=2").failures         # into the same directory
+    assert (bench.folder / "out/serial-16-seed2.bin").read_bytes() == input_file(2, 16)
 
 
 def test_a_damaged_kept_run_is_run_again(bench):
