@@ -10,9 +10,12 @@ CHARACTER_BITS = 10     # 8N1
 
 def summarise(experiment, records):
     """What every run lost, from the records alone."""
-    rows = []
+    rows, alone = [], []
     for made in records:
-        if made["failure"] is None:
+        if made["failure"] is None and made["kind"] == "alone":
+            alone.append({"baud": made["parameters"]["baud"], "depth": made["parameters"]["depth"],
+                          "overruns": made["run"]["results"]["serial"][0]["overruns"]})
+        elif made["failure"] is None:
             line, busy = made["run"]["results"]["serial"][0], made["run"]["results"]["busy"][0]
             rows.append({
                 "id": made["id"], "sync": made["sync"], "baud": made["parameters"]["baud"],
@@ -21,7 +24,7 @@ def summarise(experiment, records):
                 "handlers": busy["interrupts"], "handlers_lost": busy["lost"],
             })
     settings = experiment["settings"]
-    return {"rows": rows, "handler_us": settings["handler"], "rate": settings["rate"]}
+    return {"rows": rows, "alone": alone, "handler_us": settings["handler"], "rate": settings["rate"]}
 
 
 def characters(us, baud):
@@ -47,9 +50,11 @@ def tables(summary):
 
 
 def claim_table(summary):
-    """How much each scheme lost, and where cli-pessim lost and it did not."""
+    """How much each scheme lost, and where cli-pessim lost and it did not: but for what the line loses by itself."""
     rows = summary["rows"]
+    alone = sorted((row["baud"], row["depth"]) for row in summary["alone"] if row["overruns"])
     lossy = {(row["baud"], row["depth"]) for row in rows if row["sync"] == "cli-pessim" and row["overruns"]}
+    lossy -= set(alone)
     cells = []
     for scheme in schemes_of(rows):
         own = [row for row in rows if row["sync"] == scheme]
@@ -57,10 +62,15 @@ def claim_table(summary):
         cells.append([scheme, f"{sum(row['overruns'] > 0 for row in own)} of {len(own)}",
                       sum(row["overruns"] for row in own), sum(row["dropped"] for row in own),
                       f"{sum(row['overruns'] == 0 for row in there)} of {len(there)}" if lossy else "-"])
+    notes = ["A setting is a bit rate and a FIFO depth. Overruns are counted by the port (hw/serial)."]
+    if alone:
+        settings = "; ".join(f"{baud:,} bit/s, FIFO of {depth}" for baud, depth in alone)
+        notes.append("The last column leaves out what loses characters without that device, too, as the way from the "
+                     f"wire to the driver takes longer than the characters that the FIFO holds: {settings}.")
     return Table(f"Characters lost beside a handler of {summary['handler_us']} us, {summary['rate']} times a second",
                  ["scheme", "settings with loss", "overruns", "dropped by the driver",
                   "without loss where cli-pessim loses"], cells,
-                 ["A setting is a bit rate and a FIFO depth. Overruns are counted by the port (hw/serial)."])
+                 notes)
 
 
 def arithmetic_table(summary):

@@ -139,11 +139,14 @@ def test_losses_by_scheme_rate_and_depth():
     found = [loss_record("cli-pessim", 115_200, 4, 30), loss_record("cli-pessim", 115_200, 16, 0),
              loss_record("cli-pessim", 460_800, 16, 100), loss_record("cli-spl-pessim", 115_200, 4, 0),
              loss_record("cli-spl-pessim", 115_200, 16, 0), loss_record("cli-spl-pessim", 460_800, 16, 1)]
+    alone = loss_record("cli-spl-pessim", 460_800, 16, 1) | {"id": "alone", "kind": "alone"}
     experiment = {"experiment": "serial-loss", "clock_hz": CLOCK_HZ, "notes": [], "runs": [],
                   "settings": {"handler": 1500, "rate": 321}}
     summary = report.summarise(serial_loss, experiment, found)
     claim, arithmetic, *_ = serial_loss.tables(summary)
     assert claim.rows == [["cli-pessim", "2 of 3", 130, 0, "0 of 2"], ["cli-spl-pessim", "1 of 3", 1, 0, "1 of 2"]]
+    claim, *_ = serial_loss.tables(report.summarise(serial_loss, experiment, [*found, alone]))
+    assert [row[-1] for row in claim.rows] == ["0 of 1", "1 of 1"] and "460,800 bit/s, FIFO of 16" in claim.notes[1]
     assert arithmetic.rows[0] == ["115,200", "86.8", "17.3", "over 17", 16, 4]
     assert arithmetic.rows[1][-2:] == ["over 16", "over 16"]
     heat, = serial_loss.plots(summary)
