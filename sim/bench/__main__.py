@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hw.common.cache import build_root
-from sim.bench import litex_sim
+from sim.bench import litex_sim, waiting
 from sim.bench.image import main_ram
 from sim.build import build_simulator
 from sim.kernel import KernelError, build_kernel
@@ -29,8 +29,6 @@ from soc.config import SoCConfig
 
 # Harts that fight for a lock and work while they have it: nobody sleeps. The longest windows that there are.
 BUSY = f"run=spinlocks hz=0 console.baud={litex_sim.CONSOLE_BAUD} section=0,100,400 pause=100 window=300000"
-# A file on the data line at 115,200 bit/s: most of the time passes in waiting for the next character.
-WAITING = f"run=serial console.baud={litex_sim.CONSOLE_BAUD} bytes=512 baud=115200"
 SYNC = "cli-spl-pessim"
 COMPARED = 40     # characters of the console that have to have come from both
 
@@ -90,21 +88,6 @@ def versus_litex(harts: int, rounds: int, cycles: int) -> dict:
             "mib": max(run.mib for run in runs["ours"])}
 
 
-def skipping(harts: int, rounds: int, cycles: int) -> dict:
-    """The serial workload with and without the cycles in which nothing happens."""
-    config = SoCConfig(harts=harts)
-    image, simulator = build_kernel(config, SYNC), build_simulator(config)
-    with tempfile.TemporaryDirectory() as scratch:
-        feed = Path(scratch) / "feed"
-        feed.write_bytes(bytes(32 + i % 95 for i in range(512)))
-        command = ours(simulator, image, WAITING, cycles, "--uart1-in", feed, "--uart1-baud", "115200")
-        pairs = [(measure([*command, "--no-skip"], Path(scratch), cycles), measure(command, Path(scratch), cycles))
-                 for _ in range(rounds)]
-    gains = [slow.nanoseconds / fast.nanoseconds for slow, fast in pairs]
-    return {"harts": harts, "cycles": cycles, "gain": statistics.median(gains), "gains": gains,
-            "mcycles_per_second": 1e3 / statistics.median(fast.nanoseconds for _, fast in pairs)}
-
-
 def show(results: dict, console: Console):
     """Both tables."""
     busy = Table(title="All harts busy: million cycles per second of processor time, medians")
@@ -114,13 +97,13 @@ def show(results: dict, console: Console):
         busy.add_row(str(r["harts"]), f"{r['litex_mcycles_per_second']:.2f}", f"{r['ours_mcycles_per_second']:.2f}",
                      f"{r['ratio']:.2f}", f"{min(r['ratios']):.2f} to {max(r['ratios']):.2f}", f"{r['mib']:.0f}")
     console.print(busy)
-    waiting = Table(title="Serial workload: idle cycles skipped, beside --no-skip")
-    for name in ("harts", "million cycles/s", "gain", "least to greatest"):
-        waiting.add_column(name, justify="right")
+    idle = Table(title="Serial workload: idle cycles skipped, beside --no-skip")
+    for name in ("harts", "million cycles/s", "gain", "least to greatest", "skipped"):
+        idle.add_column(name, justify="right")
     for r in results["waiting"]:
-        waiting.add_row(str(r["harts"]), f"{r['mcycles_per_second']:.2f}", f"{r['gain']:.2f}",
-                        f"{min(r['gains']):.2f} to {max(r['gains']):.2f}")
-    console.print(waiting)
+        idle.add_row(str(r["harts"]), f"{r['mcycles_per_second']:.2f}", f"{r['gain']:.2f}",
+                        f"{min(r['gains']):.2f} to {max(r['gains']):.2f}", f"{r['skipped'] / r['cycles']:.0%}")
+    console.print(idle)
 
 
 def main():
@@ -137,8 +120,8 @@ def main():
         parser.error("at least 1 round of 500000 cycles: before that the harts are not all busy")
     try:
         results = {"busy": [versus_litex(n, options.rounds, options.cycles) for n in harts],
-                   "waiting": [skipping(n, options.rounds, options.cycles) for n in harts]}
-    except (ToolError, BuildError, KernelError) as error:
+                   "waiting": [waiting.measure(n, options.rounds).record() for n in harts]}
+    except (ToolError, BuildError, KernelError, waiting.NotTheSame) as error:
         sys.exit(f"error: {error}")
     out = build_root() / "bench-sim.json"
     out.write_text(json.dumps(results, indent=1) + "\n")

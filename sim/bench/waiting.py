@@ -6,6 +6,7 @@ import json
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,11 @@ from soc.config import SoCConfig
 
 CONSOLE_BAUD = 6_000_000
 MODES = {"all": ["--no-skip"], "skipping": []}
+SIZE, BAUD, LATENCY, SYNC = 256, 115200, 152, "spl-pessim"
+
+
+class NotTheSame(RuntimeError):
+    """Runs that have to come out the same did not, or did not end well."""
 
 
 @dataclass(frozen=True)
@@ -34,19 +40,28 @@ class Gain:
         """How many times as fast each round was with skipping."""
         return [slow / fast for slow, fast in zip(self.all_s, self.skipping_s, strict=True)]
 
+    def record(self) -> dict:
+        return {"harts": self.harts, "cycles": self.cycles, "skipped": self.skipped,
+                "gain": statistics.median(self.ratios), "gains": self.ratios,
+                "mcycles_per_second": self._speed(self.skipping_s)}
+
+    def _speed(self, times: list[float]) -> float:
+        return self.cycles / statistics.median(times) / 1e6
+
     def line(self) -> str:
         low, high = min(self.ratios), max(self.ratios)
         share = self.skipped / self.cycles
-        speed = [self.cycles / statistics.median(times) / 1e6 for times in (self.all_s, self.skipping_s)]
+        speed = self._speed(self.all_s), self._speed(self.skipping_s)
         return (f"{self.harts} hart{'s' * (self.harts > 1)}: {statistics.median(self.ratios):.2f} times as fast "
                 f"({low:.2f} to {high:.2f}), {speed[0]:.2f} -> {speed[1]:.2f} Mcycles/s, {share:.0%} of "
                 f"{self.cycles:,} cycles skipped")
 
 
-def measure(harts: int, rounds: int, size: int, sync: str, baud: int, latency: int) -> Gain:
+def measure(harts: int, rounds: int, size: int = SIZE, sync: str = SYNC, baud: int = BAUD,
+            latency: int = LATENCY) -> Gain:
     """The gain for a file of `size` bytes at `baud` bit/s, the PIC `latency` cycles away.
 
-    RuntimeError if a run fails, or if its result is not that of the others."""
+    NotTheSame if a run fails, or if its result is not that of the others."""
     config = SoCConfig(harts=harts)
     bootargs = (f"run=serial bytes={size} baud={baud} pic.read={latency} pic.write={latency} "
                 f"console.baud={CONSOLE_BAUD}")
@@ -67,17 +82,17 @@ def measure(harts: int, rounds: int, size: int, sync: str, baud: int, latency: i
                 results.add((record["cycles"], record["digest"]))
                 cycles, skipped = record["cycles"], record["host"]["skipped_cycles"]
     if len(results) != 1:
-        raise RuntimeError(f"skipping is not exact: results {sorted(results)}")
+        raise NotTheSame(f"skipping is not exact: results {sorted(results)}")
     return Gain(harts, times["all"], times["skipping"], cycles, skipped)
 
 
 def cpu_seconds(command: list[str]) -> float:
-    """What a process used of a processor. RuntimeError if it fails."""
+    """What a process used of a processor. NotTheSame if it fails."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise RuntimeError(f"the simulator ended with status {process.returncode}: {' '.join(command)}")
+        raise NotTheSame(f"the simulator ended with status {process.returncode}: {' '.join(command)}")
     return usage.ru_utime + usage.ru_stime
 
 
@@ -85,15 +100,19 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m sim.bench.waiting", description=__doc__.partition(":")[0])
     parser.add_argument("--harts", type=int, nargs="+", default=[1, 2, 4], metavar="N")
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
-    parser.add_argument("--size", type=int, default=256, metavar="BYTES", help="of the file")
-    parser.add_argument("--baud", type=int, default=115200, metavar="RATE")
-    parser.add_argument("--latency", type=int, default=152, metavar="CYCLES", help="of an access of the PIC")
-    parser.add_argument("--sync", default="spl-pessim", help="the kernel's synchronisation scheme")
+    parser.add_argument("--size", type=int, default=SIZE, metavar="BYTES", help="of the file")
+    parser.add_argument("--baud", type=int, default=BAUD, metavar="RATE")
+    parser.add_argument("--latency", type=int, default=LATENCY, metavar="CYCLES", help="of an access of the PIC")
+    parser.add_argument("--sync", default=SYNC, help="the kernel's synchronisation scheme")
     options = parser.parse_args()
     print(f"serial workload, {options.size} bytes at {options.baud} bit/s, {options.sync}, PIC latency "
           f"{options.latency}: CPU time of whole runs, {options.rounds} rounds in turn")
     for harts in options.harts:
-        print(measure(harts, options.rounds, options.size, options.sync, options.baud, options.latency).line())
+        try:
+            gain = measure(harts, options.rounds, options.size, options.sync, options.baud, options.latency)
+        except NotTheSame as error:
+            sys.exit(f"error: {error}")
+        print(gain.line())
 
 
 if __name__ == "__main__":
