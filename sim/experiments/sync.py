@@ -161,13 +161,15 @@ def timing_table(summary):
         rows.append([f"{row['load']}, {label(row, several_intervals(summary))}", row["inside"]["sections"],
                      row["outside"]["sections"], number(row["section_us"], 4), number(row["outside_us"], 4),
                      f"{100 * (row['section_us'] / row['outside_us'] - 1):+.2f}",
-                     number(plain and plain["section_us"], 4)])
+                     number(row["net_us"], 4), number(plain and plain["section_us"], 4), number(row["mean"]),
+                     number(plain and plain["mean"])])
     if not rows:
         return None
     return Table("Sections timed in the kernel and from outside, in the same run",
-                 ["load", "sections, kernel", "outside", "us, kernel", "outside", "difference, %", "us, untimed image"],
-                 rows, ["The last column is net of traps, from outside, in an image that does not time: what "
-                        "timing adds is the rest."])
+                 ["load", "sections, kernel", "outside", "us, kernel", "outside", "difference, %",
+                  "net of traps, us", "untimed", "pair, cycles", "untimed"],
+                 rows, ["What timing disturbs: beside the length of a section and the cycles of its pair stand those "
+                        "of an image that does not time."])
 
 
 def overhead_table(summary, kind):

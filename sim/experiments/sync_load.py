@@ -110,6 +110,10 @@ def timed_figures(made, clock_hz):
         "harts": made["harts"], "sync": made["sync"], "interval": made["parameters"].get("interval"),
         "inside": inside, "outside": outside,
         "section_us": 1e6 * inside["cycles"] / inside["sections"] / clock_hz,
+        "net_us": 1e6 * sum(hart["body_net_cycles"]["total"] for hart in harts) / clock_hz
+        / sum(hart["body_net_cycles"]["count"] for hart in harts),
+        "mean": sum(hart[name]["total"] for hart in harts for name in ("enter_cycles", "leave_cycles"))
+        / sum(hart["entered"] for hart in harts),
         "outside_us": 1e6 * outside["cycles"] / outside["sections"] / clock_hz,
         "polls": len(rates),
         "entered_per_s": statistics.fmean(rates) if rates else None,
