@@ -63,6 +63,12 @@ def claim_table(summary):
                       sum(row["overruns"] for row in own), sum(row["dropped"] for row in own),
                       f"{sum(row['overruns'] == 0 for row in there)} of {len(there)}" if lossy else "-"])
     notes = ["A setting is a bit rate and a FIFO depth. Overruns are counted by the port (hw/serial)."]
+    if any(row["dropped"] for row in rows):
+        settings = "; ".join(f"{baud:,} bit/s, FIFO of {depth}" for baud, depth in sorted(
+            {(row["baud"], row["depth"]) for row in rows if row["dropped"]}))
+        notes.append("Dropped were characters that came out of the port in time and found the driver's ring full: "
+                     "beside the handler too little of the hart's time was left for the line discipline. That is so "
+                     f"with {settings}.")
     if alone:
         settings = "; ".join(f"{baud:,} bit/s, FIFO of {depth}" for baud, depth in alone)
         notes.append("The last column leaves out what loses characters without that device, too, as the way from the "
