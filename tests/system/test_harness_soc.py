@@ -106,7 +106,9 @@ def test_hang_report_names_functions(run):
     assert lines[1].startswith("hart 0: pc 0x40000") and "stand_still" in lines[1]
     assert "machine mode, running" in lines[1]
     assert "through" in lines[1] and "start program stand_still" in lines[1]
-    assert " program" in lines[2] and "waiting for an interrupt" in lines[2]
+    assert lines[2].startswith("    in stand_still < program"), lines[2]
+    other = next(line for line in lines if line.startswith("hart 1: "))
+    assert " program" in other and "waiting for an interrupt" in other
 
 
 def test_software_interrupt_inside_a_section(run):
