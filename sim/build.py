@@ -22,7 +22,7 @@ from soc.config import SoCConfig
 
 HARNESS = REPO / "sim" / "harness"
 BINARY = "interlock-sim"
-COMPILER_FLAGS = ("-O2", "-Wall", "-Wextra", "-I.", "-Iharness")
+COMPILER_FLAGS = ("-O2", "-Wall", "-Wextra", "-I.", "-Iharness", "-Imodel")
 LINK_FLAGS = ("-llz4",)     # of checkpoints
 PROBE_PINS = (("CData", "valid"), ("IData", "pc"), ("CData", "privilege"), ("CData", "trap"), ("IData", "cause"),
               ("IData", "trap_pc"), ("CData", "wfi"))
@@ -126,6 +126,8 @@ def _ports(harts: int, clock_hz: int, pokes: Sequence[str], edge: Sequence[str])
 def _compile(out: Path, library: Library, made: Mapping[str, str], fingerprint: str, waves: bool):
     work = out / "work"
     shutil.copytree(HARNESS, work / "harness", ignore=shutil.ignore_patterns("*.md"))
+    # A copy: from a folder named by its content, ccache would find nothing again.
+    shutil.copytree(library.dir / "include", work / "model")
     # In a file of its own: it changes with every other one, and must not have them all compiled again.
     made = {**made, "harness/fingerprint.cpp":
             f'#include "ports.h"\n\nconst char *const HARNESS_FINGERPRINT = "{fingerprint}";\n'}

@@ -33,8 +33,8 @@ class Library:
 
     @property
     def compile_flags(self) -> list[str]:
-        """What C++ that includes the headers is compiled with."""
-        return ["-I" + str(self.dir / "include"), *self._options("compile")]
+        """What C++ that includes the headers is compiled with, beside where they are."""
+        return self._options("compile")
 
     @property
     def link_flags(self) -> list[str]:
