@@ -16,7 +16,7 @@ from hw.common.cache import REPO, cached, digest
 from sim.idle import idle_table
 from sim.toolchain import BuildError, compile_objects, link, tool_versions
 from sim.tools import ToolError
-from sim.verilate import TOP, Library, verilate
+from sim.verilate import DEFAULT, TOP, Library, Recipe, verilate
 from soc.build import add_options, config_of, generate_soc
 from soc.config import SoCConfig
 
@@ -48,14 +48,14 @@ def build_simulator(config: SoCConfig, waves: bool = False) -> Path:
 
 
 def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, versions: dict | None = None,
-                idle: Path | None = None) -> Path:
+                idle: Path | None = None, recipe: Recipe = DEFAULT) -> Path:
     """The harness around any Verilog whose top module `interlock` has the simulator's ports (soc/sim.py).
 
     `sources` are Verilog and Verilator settings (.vlt); `clock_hz` is what serial bit times are made from; `idle` says
     what goes on in idle cycles (soc/idle.py): without it none are skipped but of a model that stands still altogether.
     """
     versions = versions or tool_versions()
-    library = verilate(sources, versions, waves)
+    library = verilate(sources, versions, waves, recipe)
     inputs = {f"harness {path.name}": path for path in _harness("*.cpp") + _harness("*.h")}
     inputs |= {
         "model": library.dir.name,

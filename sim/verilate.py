@@ -51,23 +51,35 @@ class Library:
         return json.loads((self.dir / "options.json").read_text())[name]
 
 
-def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = False) -> Library:
+@dataclass(frozen=True)
+class Recipe:
+    """How a model is made. Others than the default are for measuring what it gains (sim/bench/measures.py)."""
+
+    verilator: tuple[str, ...] = VERILATOR_FLAGS
+    fast: tuple[str, ...] = FAST_FLAGS
+
+
+DEFAULT = Recipe()
+
+
+def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = False,
+             recipe: Recipe = DEFAULT) -> Library:
     """The library of Verilog and Verilator settings (.vlt) whose top module is `interlock`.
 
     With `waves` it can write FST waves, and is slower. BuildError if Verilator or the compiler fails."""
     inputs = {f"source {i} {path.name}": path for i, path in enumerate(sources)}
     inputs |= {"tools": repr(sorted(versions.items())), "waves": str(waves), "how": Path(__file__),
-               "flags": repr((VERILATOR_FLAGS, COMPILER_FLAGS, FAST_FLAGS, SLOW_FLAGS))}
+               "flags": repr((recipe, COMPILER_FLAGS, SLOW_FLAGS))}
     return Library(cached("model-waves" if waves else "model", inputs,
-                          lambda out: _build(Library(out), sources, waves)))
+                          lambda out: _build(Library(out), sources, waves, recipe)))
 
 
-def _build(library: Library, sources: Sequence[Path], waves: bool):
+def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recipe):
     work = library.dir / "work"
     work.mkdir()
     # An empty VERILATOR_ROOT is an error, and another one is another Verilator's.
     environment = {name: value for name, value in os.environ.items() if name != "VERILATOR_ROOT"}
-    run([find("verilator"), *VERILATOR_FLAGS, "--top-module", TOP, "--prefix", f"V{TOP}", "--Mdir", work,
+    run([find("verilator"), *recipe.verilator, "--top-module", TOP, "--prefix", f"V{TOP}", "--Mdir", work,
          *(["--trace-fst"] if waves else []), *sources], work, environment)
     made = json.loads((work / f"V{TOP}.json").read_text())
     include = library.dir / "include"
@@ -80,7 +92,7 @@ def _build(library: Library, sources: Sequence[Path], waves: bool):
     (library.dir / "options.json").write_text(json.dumps(options, indent=1))
 
     flags = [*options["compile"], "-I."]
-    of_kind = {"classes_fast": FAST_FLAGS, "classes_slow": SLOW_FLAGS, "support_slow": SLOW_FLAGS}
+    of_kind = {"classes_fast": recipe.fast, "classes_slow": SLOW_FLAGS, "support_slow": SLOW_FLAGS}
     objects = compile_objects(work, {
         Path(path): [*of_kind.get(kind, COMPILER_FLAGS), *flags]
         for kind, paths in made["sources"].items() if kind != "deps" for path in paths})
