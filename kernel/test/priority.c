@@ -5,16 +5,18 @@
  */
 #include <string.h>
 
+#include "arch/atomic.h"
 #include "test/test.h"
 
 static volatile char log[16];
-static volatile unsigned logged;
+static volatile uint32_t logged;
 static volatile unsigned raise_in_handler[TEST_SOURCES]; /* sources, as a mask, that the handler raises before it ends */
 
 static void note(char c)
 {
-    assert(logged < sizeof log - 1);
-    log[logged++] = c;
+    uint32_t at = atomic_add(&logged, 1); /* a handler may come in between */
+    assert(at < sizeof log - 1);
+    log[at] = c;
 }
 
 /* Handler n writes "l", "m" or "h" when it begins, and in capitals when it ends. */
@@ -29,12 +31,17 @@ static void handler(void *arg)
     note("LMH"[n]);
 }
 
-static void expect(const char *what, const char *wanted)
+static void expect_either(const char *what, const char *wanted, const char *or)
 {
     log[logged] = 0;
-    if (strcmp((const char *)log, wanted))
+    if (strcmp((const char *)log, wanted) && strcmp((const char *)log, or))
         panic("%s: handlers ran as %s, they should have as %s", what, (const char *)log, wanted);
     logged = 0;
+}
+
+static void expect(const char *what, const char *wanted)
+{
+    expect_either(what, wanted, wanted);
 }
 
 static void begin(void)
@@ -99,13 +106,17 @@ static void on_hart(void *arg)
 
     begin(); /* what arrives first in a section does not keep what is more urgent waiting, but for cli-optim's queue */
     s = crit_sec_enter(SPL_HIGH);
+    uint32_t deferred = curhart->deferred;
     pic_raise(low);
     test_spin(settle);
     pic_raise(high);
     test_spin(settle);
+    bool queued = curhart->deferred != deferred;
     crit_sec_leave(s);
     test_spin(settle);
-    expect("low queued before high", QUEUE_GOES_FIRST ? "lLhH" : "hHlL");
+    /* What is queued begins while the PIC's wire is on its way, which may take longer, and is interrupted then. */
+    expect_either("low queued before high", QUEUE_GOES_FIRST ? "lLhH" : "hHlL",
+                  QUEUE_GOES_FIRST ? "lLhH" : queued && HANDLERS_NEST ? "lhHL" : "hHlL");
     test_assert_base();
 }
 
