@@ -9,9 +9,6 @@ from typing import Annotated
 
 import typer
 
-from sim.commands import explore
-from sim.commands import flame as flame_command
-from sim.commands import latency as latency_command
 from sim.commands.cluster import cluster
 from sim.commands.common import (
     DEFAULT_SYNC,
@@ -29,6 +26,9 @@ from sim.commands.common import (
     soc_config,
 )
 from sim.commands.compare import compare
+from sim.commands.explore import explore
+from sim.commands.flame import flame
+from sim.commands.latency import latency
 from sim.commands.list import list_experiments
 from sim.commands.new import new
 from sim.commands.query import query
@@ -42,14 +42,13 @@ app.command("list")(list_experiments)
 app.command()(new)
 app.command()(query)
 app.command()(compare)
-app.command("flame")(flame_command.flame)
-app.command("latency")(latency_command.latency)
+app.command()(flame)
+app.command()(latency)
 app.command()(run)
 app.command()(resume)
+app.command()(explore)
 
 GDB_BAUD = 6_000_000
-
-app.command()(explore.explore)
 
 
 @app.callback(invoke_without_command=True)

@@ -7,6 +7,7 @@ import csv
 import functools
 import io
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from sim import record
@@ -26,7 +27,7 @@ def colour(index):
 
 
 @dataclass
-class Drawing:
+class Drawing(ABC):
     """A plot of any kind. `name` is the files' name without suffix; `title` may say more than the axes do."""
 
     name: str
@@ -49,17 +50,17 @@ class Drawing:
         csv.writer(text, lineterminator="\n").writerows(self.rows())
         return text.getvalue()
 
+    @abstractmethod
     def rows(self):
         """The rows of the CSV file, the heading first."""
-        raise NotImplementedError
 
+    @abstractmethod
     def figure(self):
         """The interactive plot: `data` and `layout` as plotly.js takes them, without colours of text and ground."""
-        raise NotImplementedError
 
+    @abstractmethod
     def draw(self, figure):
         """Draws onto a matplotlib figure."""
-        raise NotImplementedError
 
     def size(self):
         """Inches of the drawn files: width, height."""
