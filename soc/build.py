@@ -47,6 +47,11 @@ class SoCArtifacts:
         return self.dir / "rom.elf"
 
     @property
+    def fingerprint(self) -> int:
+        """What the CSR `identity_fingerprint` says: soc/fingerprint.py."""
+        return int((self.dir / "fingerprint").read_text(), 16)
+
+    @property
     def reference(self) -> Path:
         """The register reference, Markdown."""
         return self.dir / "registers.md"
@@ -80,8 +85,7 @@ def generate_soc(config: SoCConfig) -> SoCArtifacts:
         subprocess.run(command, cwd=REPO, env=environment, text=True, check=True, stdout=subprocess.PIPE,
                        stderr=subprocess.STDOUT)
 
-    inputs = {"parameters": repr(parameters), "fingerprint": f"{config.fingerprint():016x}",
-              "compiler": compiler_version()}
+    inputs = {"parameters": repr(parameters), "origin": config.origin(), "compiler": compiler_version()}
     return SoCArtifacts(cached("soc", inputs, build))
 
 

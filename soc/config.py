@@ -1,4 +1,4 @@
-"""What a SoC is built from: its parameters, checked, and the fingerprint of what they and the sources make."""
+"""What a SoC is built from: its parameters, checked, and the sources and packages that make it."""
 
 import dataclasses
 import hashlib
@@ -67,9 +67,9 @@ class SoCConfig:
         """Parameters of the CPU cluster, which starts in the boot ROM at 0."""
         return ClusterParameters(harts=self.harts, icache_bytes=self.icache_bytes, dcache_bytes=self.dcache_bytes)
 
-    def fingerprint(self) -> int:
-        """64 bits that tell this SoC from every other: over the parameters, the sources, and the versions of the
-        packages that generate it. Software reads it from the CSR `identity_fingerprint`."""
+    def origin(self) -> str:
+        """A hash (16 hex digits) of all that can change what is generated: the parameters, the sources and the versions
+        of the packages that generate it."""
         total = hashlib.sha256(repr(sorted(dataclasses.asdict(self).items())).encode())
         for package in GENERATORS:
             total.update(f"{package} {metadata.version(package)}\n".encode())
@@ -77,4 +77,4 @@ class SoCConfig:
             content = path.read_bytes()
             total.update(f"{path.relative_to(REPO).as_posix()} {len(content)}\n".encode())
             total.update(content)
-        return int.from_bytes(total.digest()[:8], "little")
+        return total.hexdigest()[:16]

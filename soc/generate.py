@@ -18,6 +18,7 @@ from hw.trace.registers import PORT as TRACE
 from hw.trace.registers import buffer_map
 from soc.build import add_options, config_of
 from soc.config import SoCConfig
+from soc.fingerprint import signed
 from soc.idle import idle_of
 from soc.reference import reference
 from soc.sim import TOP, SimSoC, ports
@@ -100,9 +101,11 @@ def generate(config: SoCConfig, folder: Path):
 
     text, idle = verilog(soc)
     check_ports(text, config)
-    (folder / f"{TOP}.v").write_text(text)
     (cluster, *_), = soc.platform.sources
     shutil.copy(cluster, folder / "cluster.v")
+    text, fingerprint = signed(text, (folder / "cluster.v").read_bytes())
+    (folder / f"{TOP}.v").write_text(text)
+    (folder / "fingerprint").write_text(f"{fingerprint:016x}\n")
     (folder / f"{TOP}.vlt").write_text(vlt())
     (folder / "idle.json").write_text(json.dumps(idle, indent=1))
     (folder / "registers.md").write_text(reference(soc, config))

@@ -17,6 +17,7 @@ from hw.ram.core import MainRAM
 from hw.serial.core import Serial16550
 from hw.trace.core import TracePort
 from soc.config import SoCConfig
+from soc.fingerprint import UNSIGNED
 from soc.memory_map import memory_map
 from soc.splitter import HartIOSplitter
 
@@ -50,15 +51,11 @@ class InterlockSoC(SoCCore):
         self.add_controller("ctrl", with_reset=False, with_scratch=False)
 
         self.host     = HostPort()
-        self.identity = Identity(config.fingerprint(), config.harts, config.clock_hz)
+        self.identity = Identity(UNSIGNED, config.harts, config.clock_hz)
 
         # Memory -------------------------------------------------------------------------------------------------------
 
-        self.ram = MainRAM(regions["main_ram"].size, config.ram_read_latency, modes=("read", "both"))
-        self.comb += [
-            self.cpu.ibus.connect(self.ram.ports[0]),
-            self.cpu.dbus.connect(self.ram.ports[1]),
-        ]
+        self.add_main_ram(config)
         self.add_window("main_ram")
 
         self.dma = CopyEngine(data_width=self.cpu.dma_bus.data_width)
@@ -69,8 +66,7 @@ class InterlockSoC(SoCCore):
         self.uart0 = Serial16550(config.clock_hz, config.serial_fifo)
         self.uart1 = Serial16550(config.clock_hz, config.serial_fifo)
         self.trace = TracePort(config.harts, config.trace_depth)
-        self.link  = Link(config.harts, config.link_read_latency, config.link_write_latency, config.link_delivery_delay)
-        self.pic   = OffChipPIC(self.link)
+        self.add_pic(config)
         self.arrivals = ArrivalPlayer()
         for name, bus in (
             ("clint", self.cpu.clint_bus),
@@ -93,7 +89,6 @@ class InterlockSoC(SoCCore):
 
         # Interrupts ---------------------------------------------------------------------------------------------------
 
-        self.sources = self.pic.sources
         self.comb += [
             self.sources[SOURCE_TIMER:SOURCE_TIMER + config.harts].eq(self.cpu.timer_interrupt),
             self.sources[SOURCE_UART0].eq(self.uart0.irq),
@@ -108,6 +103,21 @@ class InterlockSoC(SoCCore):
         self.while_idle = [Clock(cycle)]
         self.sync += cycle.eq(cycle + 1)
         self.comb += self.trace.cycle.eq(cycle)
+
+    def add_main_ram(self, config):
+        """What answers the cluster's ports for instructions and data: `self.ram`, with the CSRs of hw/ram."""
+        self.ram = MainRAM(self.map["main_ram"].size, config.ram_read_latency, modes=("read", "both"))
+        self.comb += [
+            self.cpu.ibus.connect(self.ram.ports[0]),
+            self.cpu.dbus.connect(self.ram.ports[1]),
+        ]
+
+    def add_pic(self, config):
+        """The interrupt controller: `self.link` with a port and an interrupt wire a hart, `self.pic` with the counters'
+        bus, and its `self.sources`."""
+        self.link = Link(config.harts, config.link_read_latency, config.link_write_latency, config.link_delivery_delay)
+        self.pic  = OffChipPIC(self.link)
+        self.sources = self.pic.sources
 
     def add_window(self, name, bus=None):
         """Enter the region `name` of the memory map, with `bus` as its slave on the shared bus, if it is there."""

@@ -45,6 +45,6 @@ class Identity(LiteXModule):
     """What was built: constants that software reads."""
     def __init__(self, fingerprint, harts, clock_hz):
         self.fingerprint = CSRStatus(64, reset=fingerprint, description="Tells this build from every other: a hash of "
-            "its parameters, its sources, and the versions of the packages that generated it.")
+            "its Verilog.")
         self.harts = CSRStatus(32, reset=harts, description="Number of harts.")
         self.clock_hz = CSRStatus(32, reset=clock_hz, description="System clock, Hz.")

@@ -122,7 +122,7 @@ def build(config: SoCConfig, cycles: int, versions: dict[str, str]) -> Path:
         if done.returncode:
             raise BuildError("LiteX's simulator does not build:\n" + "\n".join(done.stdout.splitlines()[-20:]))
 
-    inputs = {"fingerprint": f"{config.fingerprint():016x}", "cycles": str(cycles), "how": Path(__file__),
+    inputs = {"origin": config.origin(), "cycles": str(cycles), "how": Path(__file__),
               "tools": repr(sorted(versions.items()))}
     return cached("litex-sim", inputs, fill)
 

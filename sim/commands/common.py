@@ -44,8 +44,10 @@ def soc_config(harts):
 
 def describe_soc(harts):
     import dataclasses
+
+    from soc.build import generate_soc
     config = soc_config(harts)
-    return dataclasses.asdict(config) | {"fingerprint": f"{config.fingerprint():016x}"}
+    return dataclasses.asdict(config) | {"fingerprint": f"{generate_soc(config).fingerprint:016x}"}
 
 
 def checked_scheme(name):

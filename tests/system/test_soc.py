@@ -20,6 +20,7 @@ from soc import config as soc_config
 from soc.build import generate_soc
 from soc.config import SoCConfig
 from soc.docs import write_reference
+from soc.fingerprint import UNSIGNED, signed
 from soc.memory_map import memory_map
 
 HERE = Path(__file__).parent / "soc"
@@ -75,16 +76,15 @@ def test_the_configuration_is_frozen():
         SoCConfig().harts = 2
 
 
-def test_the_fingerprint_tells_builds_apart(tmp_path, monkeypatch):
-    assert SoCConfig().fingerprint() == SoCConfig().fingerprint()
+def test_the_origin_tells_what_would_be_generated(tmp_path, monkeypatch):
+    assert SoCConfig().origin() == SoCConfig().origin()
     changed = {field.name: field.default * 2 for field in dataclasses.fields(SoCConfig)
                if field.name not in ("icache_bytes", "dcache_bytes", "link_read_latency", "link_write_latency",
                                      "link_delivery_delay")}
     changed |= {"icache_bytes": 2048, "dcache_bytes": 2048, "link_read_latency": 1, "link_write_latency": 1,
                 "link_delivery_delay": 1}
-    prints = [SoCConfig().fingerprint()] + [SoCConfig(**{name: value}).fingerprint() for name, value in changed.items()]
-    assert len(set(prints)) == len(prints)
-    assert all(0 <= number < 1 << 64 for number in prints)
+    origins = [SoCConfig().origin()] + [SoCConfig(**{name: value}).origin() for name, value in changed.items()]
+    assert len(set(origins)) == len(origins)
 
     # Sources count, prose does not.
     for folder in soc_config.SOURCE_FOLDERS:
@@ -92,11 +92,24 @@ def test_the_fingerprint_tells_builds_apart(tmp_path, monkeypatch):
     source = tmp_path / "hw" / "core.py"
     source.write_text("a = 1\n")
     monkeypatch.setattr(soc_config, "REPO", tmp_path)
-    before = SoCConfig().fingerprint()
+    before = SoCConfig().origin()
     (tmp_path / "hw" / "README.md").write_text("prose\n")
-    assert SoCConfig().fingerprint() == before
+    assert SoCConfig().origin() == before
     source.write_text("a = 2\n")
-    assert SoCConfig().fingerprint() != before
+    assert SoCConfig().origin() != before
+
+
+def test_the_fingerprint_tells_hardware_apart():
+    verilog = f"reg [63:0] fingerprint_status = 64'd{UNSIGNED};\n"
+    text, fingerprint = signed(verilog, b"cluster")
+    assert text == f"reg [63:0] fingerprint_status = 64'd{fingerprint};\n"
+    assert signed(verilog, b"cluster") == (text, fingerprint)
+    others = [signed(*changed)[1] for changed in ((verilog, b"another"), (verilog, b"clus", b"ter"),
+                                                  (verilog + "\n", b"cluster"))]
+    assert len({fingerprint, *others}) == 4
+    for wrong in "", verilog * 2:
+        with pytest.raises(RuntimeError, match=f"has {len(wrong) and 2} places"):
+            signed(wrong)
 
 
 # Memory map and headers -----------------------------------------------------------------------------------------------
@@ -240,7 +253,7 @@ def simulate(folder, config, image, baud=CONSOLE_BAUD):
 def test_every_hart_finds_every_part(harts, tmp_path):
     config = SoCConfig(harts=harts)
     image = compile_image(tmp_path, config, HERE / "start.S", HERE / "selftest.c",
-                          flags=[f"-DFINGERPRINT=0x{config.fingerprint():016x}ull"])
+                          flags=[f"-DFINGERPRINT=0x{generate_soc(config).fingerprint:016x}ull"])
     code, text = simulate(tmp_path, config, image)
     assert (code, re.findall(r"@failed .*", text)) == (0, [])
     assert f"@done harts={harts}" in text
