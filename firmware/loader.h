@@ -1,0 +1,26 @@
+/*
+ * The loader: answers the host's requests (protocol.h) on the console line, on one hart, until it lets all of them into
+ * an image. And what it asks of the rest of a board's boot ROM.
+ */
+#ifndef LOADER_H
+#define LOADER_H
+
+#include <stdint.h>
+
+struct service_end;
+
+/* `end`: how an image has ended its run, or 0 out of reset. Interrupts are off. */
+_Noreturn void loader(const struct service_end *end);
+
+/* Carries out the self-test `which` (LINK_TEST_SHORT, LINK_TEST_LONG), which says on the console what it does. */
+void self_test(unsigned which);
+
+/* The report of the last self-test: lines "name ok", "name failed: what" or "name absent"; and how many failed. */
+const char *self_test_report(unsigned *failures);
+
+/* Lets all harts, this one too, into the image at `entry`, each with fresh instructions and a0 = its number. */
+_Noreturn void enter_image(uint32_t entry);
+
+/* As the board's reset button. */
+_Noreturn void reset_machine(void);
+#endif

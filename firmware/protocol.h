@@ -1,0 +1,56 @@
+/*
+ * What a board and its host say to each other on the console line (README.md, "The link"). The line also carries text:
+ * the marks of a frame are bytes that no UTF-8 text holds.
+ *
+ *   BEGIN, then type, sequence, payload and CRC-32 with every mark escaped, then END
+ *
+ * The CRC-32 is that of IEEE 802.3 (zlib's), least significant byte first, over type, sequence and payload. Numbers in
+ * payloads are 32 bits, least significant byte first. The host asks, the boot ROM answers with type | REPLY, the same
+ * sequence number and a status in front; what came damaged is not answered. Every request but RUN and RESET may be
+ * repeated without harm.
+ */
+#ifndef PROTOCOL_H
+#define PROTOCOL_H
+
+#define PROTOCOL_VERSION 1
+
+#define FRAME_BEGIN 0xc0
+#define FRAME_END 0xc1
+#define FRAME_ESCAPE 0xf5      /* the byte behind it has FRAME_ESCAPED_BY added by exclusive or */
+#define FRAME_ESCAPED_BY 0x20
+#define FRAME_HEADER 2         /* bytes: type, sequence */
+#define FRAME_CRC 4            /* bytes */
+#define FRAME_DATA 1024        /* most bytes of memory in one frame */
+#define FRAME_PAYLOAD (FRAME_DATA + 8)
+
+/* Requests: what follows the colon is the payload, then that of the reply behind its status. */
+#define LINK_HELLO 1  /* : -- version, state, fingerprint low, high, harts, clock in Hz, address and bytes of main RAM,
+                         characters its receiver has room for, then the board's name */
+#define LINK_WRITE 2  /* address, bytes : -- nothing. Into main RAM only */
+#define LINK_READ 3   /* address, count : -- the bytes. Of main RAM, or whole words of I/O */
+#define LINK_CRC 4    /* address, count : -- CRC-32 of that part of main RAM */
+#define LINK_BAUD 5   /* bit/s : -- bit/s as made; taken back unless a frame comes at that rate within 2 s */
+#define LINK_RUN 6    /* entry : -- nothing. All harts enter the image */
+#define LINK_ENDED 7  /* : -- exit code, number of blobs, then kind, address and count of each. How the run ended */
+#define LINK_TEST 8   /* which (LINK_TEST_...) : -- failures, then the report as text */
+#define LINK_RESET 9  /* : -- nothing. Then the machine is reset, and its boot ROM begins anew at 115,200 bit/s */
+
+#define LINK_REPLY 0x80
+#define LINK_NOTE_ENDED 0x40 /* unasked, once a second until a request comes: the run has ended. Payload: exit code */
+
+#define LINK_TEST_LAST 0  /* the report of the last self-test, without doing it again */
+#define LINK_TEST_SHORT 1
+#define LINK_TEST_LONG 2
+
+/* State in the answer to HELLO. */
+#define LINK_STATE_IDLE 0  /* out of reset: no run yet */
+#define LINK_STATE_ENDED 1 /* an image has ended; main RAM is as it left it */
+
+/* Status: first number of every reply. */
+#define LINK_OK 0
+#define LINK_UNKNOWN 1     /* no such request */
+#define LINK_BAD_LENGTH 2  /* the payload has not the length the request wants */
+#define LINK_BAD_ADDRESS 3 /* not within main RAM, nor whole words of I/O where those may be */
+#define LINK_BAD_VALUE 4   /* a bit rate that cannot be made, a self-test that does not exist */
+#define LINK_NO_IMAGE 5    /* RUN without an image in main RAM, or in state ENDED: reset first */
+#endif
