@@ -16,7 +16,7 @@ from pathlib import Path
 from hw.common.cache import REPO
 from sim import record
 from sim.local import POLL_S
-from sim.runner import OUTCOMES, REPORT_S, Progress
+from sim.runner import REPORT_S, Progress, why_failed
 from sim.worker import MESSAGES, digest_of, end, start
 
 CONSOLE_BAUD = 6_000_000    # ten cycles a bit: printing costs little time
@@ -211,9 +211,7 @@ class Explorer:
         """Why a run that ended with `status` has failed; None if it has not."""
         if status == 1 and (panic := [line for line in self.console(seed) if line.startswith(PANIC)]):
             return panic[0]
-        reason = OUTCOMES.get(status, f"the simulator died with signal {-status}" if status < 0
-                              else f"the simulator ended with status {status}")
-        return f"{reason}: {ran['reason']}" if reason and ran.get("reason") else reason
+        return why_failed(status, ran)
 
     def _progress(self):
         done = len(self.trials)

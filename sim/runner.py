@@ -97,6 +97,14 @@ def task_of(run, files):
     return worker.Task(tuple(arguments), ("--out", "{out}", "--progress", "1", "--max-stall", str(STALL_S)), files)
 
 
+def why_failed(status, simulated):
+    """What is wrong with a run whose simulator ended with `status` and left `simulated` (its run.json); None if nothing
+    is."""
+    reason = OUTCOMES.get(status, f"the simulator died with signal {-status}" if status < 0
+                          else f"the simulator ended with status {status}")
+    return f"{reason}: {simulated['reason']}" if reason and simulated.get("reason") else reason
+
+
 def counted_loss(run, simulated):
     """Whether the target says that it received less because bytes were lost, and counted them."""
     results = simulated.get("results", {}).get(run.result) or [{}]
@@ -368,11 +376,8 @@ class Runner:
         else:
             if counted_loss(job.run, simulated) and status == 1:
                 status = 0      # the kernel ends with 1 when bytes are missing; the report shows how many
-            reason = OUTCOMES.get(status, f"the simulator died with signal {-status}" if status < 0
-                                  else f"the simulator ended with status {status}")
-            if reason and simulated.get("reason"):
-                reason = f"{reason}: {simulated['reason']}"
-            elif status == 2:
+            reason = why_failed(status, simulated)
+            if status == 2 and not simulated.get("reason"):
                 reason = f"{reason}: {' '.join(job.tail(1))}"
         return simulated, reason or unreadable
 

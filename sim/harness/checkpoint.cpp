@@ -90,12 +90,7 @@ Inputs read_inputs(const Arguments &a)
         if (inputs.feed.empty())
             throw Failure(format("the serial file %s is empty", a.uart1_in.c_str()));
     }
-    inputs.bootargs = a.bootargs;
-    inputs.seed = a.seed;
-    inputs.has_seed = a.has_seed;
-    inputs.uart0_baud = a.uart0_baud;
-    inputs.uart1_baud = a.uart1_baud;
-    inputs.uart1_start = a.uart1_start;
+    static_cast<Shape &>(inputs) = a;
     return inputs;
 }
 
@@ -126,12 +121,7 @@ Inputs merge_inputs(const Checkpoint &checkpoint, Arguments &a)
     }
     a.image = inputs.image_name;
     a.uart1_in = inputs.feed_name;
-    a.bootargs = inputs.bootargs;
-    a.seed = inputs.seed;
-    a.has_seed = inputs.has_seed;
-    a.uart0_baud = inputs.uart0_baud;
-    a.uart1_baud = inputs.uart1_baud;
-    a.uart1_start = inputs.uart1_start;
+    static_cast<Shape &>(a) = inputs;
     return inputs;
 }
 

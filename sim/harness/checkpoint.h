@@ -8,16 +8,15 @@
 #include "arguments.h"
 
 // What a run is made from: the content of its files, and what of the command line has shaped its past.
-struct Inputs {
+struct Inputs : Shape {
     std::string image_name, feed_name;
     std::vector<uint8_t> image, feed; // the program; bytes for the data line
-    std::string bootargs;
-    uint64_t seed = 0, uart0_baud = 0, uart1_baud = 0, uart1_start = 0;
-    bool has_seed = false, other_feed = false; // other_feed: it is not the checkpoint's
+    bool other_feed = false; // other_feed: it is not the checkpoint's
 
     template <class Archive> void serialize(Archive &archive)
     {
-        archive(image_name, feed_name, image, feed, bootargs, seed, uart0_baud, uart1_baud, uart1_start, has_seed);
+        archive(image_name, feed_name, image, feed);
+        Shape::serialize(archive);
     }
 };
 

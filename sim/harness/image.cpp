@@ -53,6 +53,16 @@ class Elf {
         return std::string(start, strnlen(start, strings.sh_size - offset));
     }
 
+    std::vector<Elf32_Shdr> named(const std::string &name) const
+    {
+        std::vector<Elf32_Shdr> found;
+        if (header.e_shstrndx < sections.size())
+            for (const Elf32_Shdr &section : sections)
+                if (text(sections[header.e_shstrndx], section.sh_name) == name)
+                    found.push_back(section);
+        return found;
+    }
+
     const std::string &path;
     const std::vector<uint8_t> &bytes;
     Elf32_Ehdr header;
@@ -110,12 +120,8 @@ void read_functions(const Elf &elf, Image &image)
 
 void read_probes(const Elf &elf, Image &image)
 {
-    if (elf.header.e_shstrndx >= elf.sections.size())
-        return;
-    for (const Elf32_Shdr &section : elf.sections) {
-        if (elf.text(elf.sections[elf.header.e_shstrndx], section.sh_name) != ".interlock.probes")
-            continue;
-        constexpr unsigned ENTRY = 8, KIND = 0xff, REGISTER_SHIFT = 8; // kernel/sync/probe.h
+    constexpr unsigned ENTRY = 8, KIND = 0xff, REGISTER_SHIFT = 8; // kernel/sync/probe.h
+    for (const Elf32_Shdr &section : elf.named(".interlock.probes")) {
         if (section.sh_size % ENTRY)
             throw Failure(format("the image %s has a malformed section .interlock.probes: %u bytes are no whole number "
                                  "of entries",
@@ -137,11 +143,7 @@ void read_probes(const Elf &elf, Image &image)
 
 void read_threads(const Elf &elf, Image &image)
 {
-    if (elf.header.e_shstrndx >= elf.sections.size())
-        return;
-    for (const Elf32_Shdr &section : elf.sections) {
-        if (elf.text(elf.sections[elf.header.e_shstrndx], section.sh_name) != ".interlock.threads")
-            continue;
+    for (const Elf32_Shdr &section : elf.named(".interlock.threads")) {
         if (section.sh_size != sizeof image.threads)
             throw Failure(format("the image %s has a malformed section .interlock.threads: %u bytes, not %zu",
                                  elf.path.c_str(), section.sh_size, sizeof image.threads));

@@ -231,7 +231,8 @@ bool Simulation::step()
         start_feed(now);
     model.cycle();
     const Vinterlock &top = model.pins();
-    unsigned stirred = top.trace_valid | top.host_blob | top.host_exit;
+    const unsigned told = top.trace_valid | top.host_blob | top.host_exit; // something of the trace or host port
+    unsigned stirred = told;
     for (unsigned i = 0; i < HARTS; i++) {
         const HartPins::value_type &hart = pins[i];
         stirred |= hart.valid | hart.trap;
@@ -253,7 +254,7 @@ bool Simulation::step()
         console_byte(uart0_out.byte);
     if (uart1_out.due(top.uart1_tx, now) && uart1_out.advance(top.uart1_tx, now))
         data_byte(uart1_out.byte);
-    if (top.trace_valid | top.host_blob | top.host_exit)
+    if (told)
         host_step(now);
     cycle++;
     if (stirred) {
