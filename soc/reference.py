@@ -1,7 +1,7 @@
 """The register reference: memory map, CSRs and the cores' registers, from the declarations the hardware is made of."""
 
 from litex.soc.integration.soc import SoCCSRRegion
-from litex.soc.interconnect.csr import CSRStorage
+from litex.soc.interconnect.csr import CSRStatus
 
 from hw.common.regmap import Register, RegisterMap
 from hw.pic import COUNTERS as PIC_COUNTERS
@@ -59,10 +59,13 @@ def csr_table(name: str, region: SoCCSRRegion) -> str:
     lines = ["| address | CSR | bits | access | reset | description |", "|---|---|---|---|---|---|"]
     address = region.origin
     for csr in region.obj:
-        access = "rw" if isinstance(csr, CSRStorage) else "ro"
-        state = csr.storage if isinstance(csr, CSRStorage) else csr.status
+        access = "ro" if isinstance(csr, CSRStatus) else "rw"
+        # A bare CSR has no state of its own: a write is a command, a read what the core says.
+        state = getattr(csr, "storage", getattr(csr, "status", None))
+        reset = f"`0x{state.reset.value:x}`" if state is not None else ""
+        description = " ".join((getattr(csr, "description", "") or "").split())
         lines += [f"| `0x{address:08x}` | **`{name}_{csr.name}`** | {csr.size - 1}:0 | {access} "
-                  f"| `0x{state.reset.value:x}` | {' '.join((csr.description or '').split())} |"]
+                  f"| {reset} | {description} |"]
         for field in getattr(getattr(csr, "fields", None), "fields", []):
             bits = f"{field.offset + field.size - 1}:{field.offset}" if field.size > 1 else f"{field.offset}"
             values = "".join(f" {value[0]}: {value[-1]}." for value in field.values or [])

@@ -1,0 +1,1 @@
+"""The boards: what each has, and the SoC on it."""

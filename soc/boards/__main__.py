@@ -1,0 +1,19 @@
+"""Lists the boards: `python -m soc.boards`."""
+
+from soc.boards.catalog import BOARDS
+
+
+def listing() -> str:
+    """A line for each FPGA of each board, as text."""
+    rows = [("board", "FPGA", "harts", "MHz", "RAM, MiB", "SD", "Ethernet", "LEDs", "console")]
+    for board in BOARDS.values():
+        for size, device in board.devices.items():
+            rows.append((board.name, size, str(device.harts), f"{device.clock_hz / 1e6:g}", str(board.ram_mib),
+                         "yes" if board.sd else "-", board.ethernet or "-", str(board.leds), board.serial))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+                     for row in rows)
+
+
+if __name__ == "__main__":
+    print(listing())

@@ -1,0 +1,32 @@
+"""What there is to know of a board without building anything for it."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Device:
+    """One of the FPGAs that a board is sold with, and what is built for it unless one asks for something else."""
+
+    harts: int              # that fit, with the board's clock met (docs/boards-resources.md)
+    clock_hz: int           # system clock
+    icache_bytes: int = 4096
+    dcache_bytes: int = 4096
+    trace_depth: int = 1024
+
+
+@dataclass(frozen=True)
+class Board:
+    """A board; `soc.boards.<name>` has its class `Target`."""
+
+    name: str
+    title: str
+    devices: dict[str, Device]      # by the FPGA's size, such as "85F"; the first one is built unless one asks
+    ram_mib: int
+    memory: str                     # the chip
+    leds: int                       # that software can set
+    sd: bool = False
+    ethernet: str = ""              # the port, "" without one
+    serial: str = ""                # how the console reaches the host
+    flash: tuple[str, ...] = ()     # the program that loads a bitstream, with its options but the file
+    baud: int = 115_200             # of the console after reset, bit/s
+    parameters: dict[str, int] = field(default_factory=dict)  # others of soc.config.SoCConfig

@@ -1,0 +1,98 @@
+"""Generates the SoC of a board, or finds the one generated before: `python -m soc.boards.build ulx3s --harts 2`."""
+
+import argparse
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from firmware.build import compiler_version
+from hw.common.cache import REPO, cached
+from hw.cpu.generate import ToolError, generate_cluster
+from soc.boards.config import BoardConfig, board_config
+from soc.build import SoCArtifacts
+from soc.config import SoCConfig
+
+GENERATORS = ("litedram", "liteeth", "litesdcard", "litex-boards")  # beside those of every SoC
+
+
+class BoardArtifacts(SoCArtifacts):
+    """A board's SoC; `include` has sdram_phy.h too. Of a board that is simulated there are `vlt` and `idle`, of others
+    `constraints`."""
+
+    @property
+    def constraints(self) -> Path:
+        """Pins and clocks, for nextpnr (.lpf)."""
+        return self.dir / "interlock.lpf"
+
+    @property
+    def rom_image(self) -> Path:
+        """The boot ROM's bytes."""
+        return self.dir / "rom.bin"
+
+    @property
+    def description(self) -> dict:
+        """What it is: `name`, `device` (the FPGA's full name), `package`, `speed`, `clock_hz`, `harts`, `baud`,
+        `fingerprint` (16 hex digits), `csr_banks`."""
+        return json.loads((self.dir / "board.json").read_text())
+
+
+def generate_config(config: BoardConfig) -> BoardArtifacts:
+    """The SoC of `config`. Raises what `soc.build.generate_soc` does."""
+    def build(folder: Path):
+        generate_cluster(**vars(config.cluster()))  # here, where its progress and its errors are seen
+        command = [sys.executable, "-m", "soc.boards.generate", str(folder), json.dumps(dataclasses.asdict(config))]
+        # LiteX goes through sets: a fixed hash seed keeps their order.
+        environment = os.environ | {"PYTHONHASHSEED": "0"}
+        subprocess.run(command, cwd=REPO, env=environment, text=True, check=True, stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT)
+
+    inputs = {"origin": config.origin(), "compiler": compiler_version()}
+    inputs |= {package: metadata.version(package) for package in GENERATORS}
+    return BoardArtifacts(cached("board", inputs, build))
+
+
+def generate_board(name: str, device: str | None = None, **overrides: int) -> BoardArtifacts:
+    """The SoC of the board `name`, generated if it is not in the cache: seconds, or minutes with its CPU cluster.
+
+    `device` and `overrides` as of `board_config`. ValueError as of that, and what `soc.build.generate_soc` raises."""
+    return generate_config(board_config(name, device, **overrides))
+
+
+def add_options(parser: argparse.ArgumentParser):
+    """`board`, `--device`, and an option for each parameter of a SoC, which stays as in the catalog if not given."""
+    parser.add_argument("board", help="see `python -m soc.boards`")
+    parser.add_argument("--device", help="the FPGA's size, such as 45F (default: the catalog's first)")
+    for field in dataclasses.fields(SoCConfig):
+        parser.add_argument("--" + field.name.replace("_", "-"), type=int, metavar="N")
+
+
+def config_of(options: argparse.Namespace) -> BoardConfig:
+    """The configuration that options added by `add_options` ask for. ValueError as of `board_config`."""
+    overrides = {field.name: getattr(options, field.name) for field in dataclasses.fields(SoCConfig)}
+    return board_config(options.board, options.device,
+                        **{name: value for name, value in overrides.items() if value is not None})
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m soc.boards.build",
+                                     description="Generate a board's SoC, print its folder.")
+    add_options(parser)
+    try:
+        print(generate_config(config_of(parser.parse_args())).dir)
+    except ValueError as error:
+        parser.error(str(error))
+    except subprocess.CalledProcessError as error:
+        print("".join(error.output.splitlines(keepends=True)[-20:]), file=sys.stderr)
+        sys.exit("error: the SoC could not be generated, see above")
+    except FileNotFoundError as error:
+        sys.exit(f"error: {error.filename} is missing: run 'make setup'")
+    except ToolError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

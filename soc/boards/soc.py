@@ -1,0 +1,90 @@
+"""The SoC on a board: LiteDRAM as main RAM, and what the board has of SD card, Ethernet and LEDs."""
+
+import contextlib
+from pathlib import Path
+
+from litex.soc.cores.gpio import GPIOOut
+from migen import Signal
+
+from hw.ram.dram import DRAMPorts
+from soc.boards.board import Board
+from soc.boards.catalog import BOARDS
+from soc.boards.config import BoardConfig
+from soc.sim import TOP
+from soc.soc import InterlockSoC
+
+SOURCE_SD = 26
+SOURCE_ETHERNET = 27
+
+
+class BoardSoC(InterlockSoC):
+    """A target derives from this, and says what is on its board in the methods that raise here."""
+
+    csr_map = InterlockSoC.csr_map | {
+        "sdram": 16, "ddrphy": 17, "leds": 18, "sdcard_phy": 19, "sdcard_core": 20, "sdcard_block2mem": 21,
+        "sdcard_mem2block": 22, "sdcard_irq": 23, "ethphy": 24, "ethmac": 25}
+
+    def __init__(self, config: BoardConfig):
+        self.board: Board = BOARDS[config.board]
+        super().__init__(self.make_platform(config), config)
+        self.add_config("BOARD", config.board)
+        self.add_config("BOOT_LOADER")  # the boot ROM gets its program over the console
+
+        self.crg = self.make_clocks(config)
+        self.leds = GPIOOut(self.led_pads())
+        console = self.console_pads()
+        self.comb += [
+            self.uart0.pads.rx.eq(console.rx),
+            console.tx.eq(self.uart0.pads.tx),
+            self.crg.restart.line.eq(console.rx),
+            self.crg.restart.request.eq(self.host.outputs.exit),
+            self.uart1.pads.rx.eq(1),
+        ]
+        if self.board.sd:
+            self.add_sdcard()
+            self.comb += self.sources[SOURCE_SD].eq(self.sdcard_irq.irq)
+
+    def add_main_ram(self, config):
+        phy, module = self.make_dram(config)
+        self.add_sdram("sdram", phy=phy, module=module, with_soc_interconnect=False)
+        self.ram = DRAMPorts(self.sdram.crossbar, config.ram_read_latency, modes=("read", "both"))
+        self.comb += [
+            self.cpu.ibus.connect(self.ram.ports[0]),
+            self.cpu.dbus.connect(self.ram.ports[1]),
+        ]
+
+    def make_platform(self, config):
+        """LiteX's platform of the board with the FPGA `config.device`."""
+        raise NotImplementedError
+
+    def make_clocks(self, config):
+        """A module that makes the clock domains, with a Restart as `restart`."""
+        raise NotImplementedError
+
+    def make_dram(self, config):
+        """LiteDRAM's PHY, which is a module of this SoC already, and its description of the chip."""
+        raise NotImplementedError
+
+    def console_pads(self):
+        """The pins `tx` and `rx` of the console."""
+        return self.platform.request("serial")
+
+    def led_pads(self) -> Signal:
+        """`self.board.leds` LEDs, 1 for light."""
+        return self.platform.request_all("user_led")
+
+    def describe_device(self) -> dict:
+        """The FPGA: `device` (its full name), and `size`, `speed` and `package` as nextpnr wants to know them."""
+        toolchain = self.platform.toolchain
+        _, _, speed, package = toolchain.nextpnr_ecp5_parse_device(self.platform.device)
+        size = toolchain.nextpnr_ecp5_architectures["-".join(self.platform.device.lower().split("-")[:2])]
+        return {"device": self.platform.device, "size": size, "speed": speed, "package": package}
+
+    def write_target(self, names, folder: Path):
+        """Write to `folder` what goes with the Verilog, whose names `names` knows: where the pins are, and how fast the
+        clocks that come in, as nextpnr wants it."""
+        toolchain = self.platform.toolchain
+        toolchain.named_sc, toolchain.named_pc = self.platform.resolve_signals(names)
+        toolchain._build_name = TOP
+        with contextlib.chdir(folder):
+            toolchain.build_io_constraints()
