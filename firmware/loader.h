@@ -9,8 +9,8 @@
 
 struct service_end;
 
-/* `end`: how an image has ended its run, or 0 out of reset. Interrupts are off. */
-_Noreturn void loader(const struct service_end *end);
+/* `how` an image has ended its run, or 0 out of reset. Interrupts are off. */
+_Noreturn void loader(const struct service_end *how);
 
 /* Carries out the self-test `which` (LINK_TEST_SHORT, LINK_TEST_LONG), which says on the console what it does. */
 void self_test(unsigned which);

@@ -52,5 +52,7 @@
 #define LINK_BAD_LENGTH 2  /* the payload has not the length the request wants */
 #define LINK_BAD_ADDRESS 3 /* not within main RAM, nor whole words of I/O where those may be */
 #define LINK_BAD_VALUE 4   /* a bit rate that cannot be made, a self-test that does not exist */
-#define LINK_NO_IMAGE 5    /* RUN without an image in main RAM, or in state ENDED: reset first */
+#define LINK_NO_IMAGE 5    /* RUN, and no image's header is at the entry */
+#define LINK_NOT_NOW 6     /* RUN or a self-test in state ENDED, as other harts may still be in the image: reset first;
+                              ENDED before a run */
 #endif

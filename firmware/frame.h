@@ -1,0 +1,52 @@
+/* Frames on the console line (protocol.h). */
+#ifndef FRAME_H
+#define FRAME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "protocol.h"
+
+/* The CRC-32 of `length` more bytes; `crc` is 0 to begin with, or that of the bytes before. */
+uint32_t crc32(uint32_t crc, const volatile void *bytes, uint32_t length);
+
+/* What is being received. */
+struct frame {
+    uint8_t bytes[FRAME_HEADER + FRAME_PAYLOAD + FRAME_CRC];
+    unsigned length; /* of a whole one: of its header and payload */
+    uint32_t crc;
+    enum { FRAME_OUTSIDE, FRAME_INSIDE, FRAME_ESCAPED } state;
+};
+
+/* Takes a character from the line. True: it ended a frame that is whole and right. */
+bool frame_take(struct frame *f, uint8_t c);
+
+static inline uint8_t frame_type(const struct frame *f)
+{
+    return f->bytes[0];
+}
+
+static inline uint8_t frame_sequence(const struct frame *f)
+{
+    return f->bytes[1];
+}
+
+static inline const uint8_t *frame_payload(const struct frame *f)
+{
+    return f->bytes + FRAME_HEADER;
+}
+
+static inline unsigned frame_payload_length(const struct frame *f)
+{
+    return f->length - FRAME_HEADER;
+}
+
+/* The number at `offset` of the payload. */
+uint32_t frame_number(const struct frame *f, unsigned offset);
+
+/* Sends a frame, piece by piece; its payload is at most FRAME_PAYLOAD bytes. */
+void frame_begin(uint8_t type, uint8_t sequence);
+void frame_put(uint8_t byte);
+void frame_put_number(uint32_t number);
+void frame_end(void);
+#endif

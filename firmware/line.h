@@ -1,0 +1,32 @@
+/* The console line, polled: uart0 with its FIFOs on, 8N1. */
+#ifndef LINE_H
+#define LINE_H
+
+#include <stdint.h>
+
+#define LINE_RESET_BAUD 115200
+
+/* Takes the port as it is, at whatever bit rate, once all is sent that was still in it. */
+void line_open(void);
+
+/* The next character received, or -1. */
+int line_take(void);
+
+/* Sends a character, and waits while there is no room for it. */
+void line_put(uint8_t c);
+
+/* Waits until the last character has left. */
+void line_flush(void);
+
+/* What a bit rate comes out as, in bit/s; 0 if the clock cannot make it, or it is too fast for the loader. */
+uint32_t line_made_baud(uint32_t baud);
+
+/* Sets a bit rate that can be made. */
+void line_set_baud(uint32_t baud);
+
+/* Characters that the receiver has room for. */
+uint32_t line_room(void);
+
+/* Cycles since reset, modulo 2^32. */
+uint32_t line_cycles(void);
+#endif
