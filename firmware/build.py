@@ -1,17 +1,29 @@
 """Builds the boot ROM with the cross compiler."""
 
+import re
 import struct
 import subprocess
+from collections.abc import Iterable
+from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 from hw.common.cache import REPO, cached
 
 FOLDER = REPO / "firmware"
+BOARD = FOLDER / "board"
 TOOLS = "riscv64-unknown-elf-"
-SOURCES = ("start.S", "report.c")
-FLAGS = ("-march=rv32ima_zicsr_zifencei", "-mabi=ilp32", "-mcmodel=medany", "-Os", "-Wall", "-Wextra", "-Werror",
-         "-ffreestanding", "-nostdlib", "-fno-builtin", "-fno-common", "-msmall-data-limit=0",
-         "-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,--fatal-warnings")
+SIMULATOR_SOURCES = (FOLDER / "start.S", FOLDER / "report.c")
+LINK_SOURCES = (FOLDER / "frame.c", FOLDER / "line.c", FOLDER / "loader.c")
+MACHINE = ("-march=rv32ima_zicsr_zifencei", "-mabi=ilp32", "-mcmodel=medany", "-Os", "-ffreestanding", "-nostdlib",
+           "-fno-builtin", "-fno-common", "-msmall-data-limit=0")
+FLAGS = ("-Wall", "-Wextra", "-Werror")
+LINK_FLAGS = ("-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,--fatal-warnings")
+# Of a board's ROM: what is not called is left out.
+BOARD_FLAGS = ("-ffunction-sections", "-fdata-sections")
+# LiteDRAM's initialisation, as LiteX's BIOS does it but for the memory test, which is our self-test's. Not our style.
+LITEX_SOURCES = ("liblitedram/sdram.c", "liblitedram/accessors.c")
+LITEX_FLAGS = ("-w", "-DSDRAM_TEST_DISABLE")
 
 
 def run(*command: str | Path) -> str:
@@ -24,21 +36,56 @@ def compiler_version() -> str:
     return run(TOOLS + "gcc", "--version").splitlines()[0]
 
 
+def has_loader(include: Path) -> bool:
+    """Whether the SoC of these generated headers wants a board's ROM (CONFIG_BOOT_LOADER) or the simulator's."""
+    return bool(re.search(r"^#define CONFIG_BOOT_LOADER\b", (include / "generated" / "soc.h").read_text(), re.M))
+
+
 def build_rom(include: Path, regions: dict[str, tuple[int, int]]) -> Path:
     """Build the boot ROM against the generated headers below `include`; the directory with rom.elf and rom.bin.
 
     regions: origin and size in bytes of the memories `rom` and `sram`. CalledProcessError if it does not build."""
     places = [f"-Wl,--defsym={name.upper()}_{what}={value:#x}"
               for name in ("rom", "sram") for what, value in zip(("BASE", "SIZE"), regions[name], strict=True)]
+    board = has_loader(include)
+    if board:
+        sources = [*sorted(BOARD.glob("*.[cS]")), *LINK_SOURCES]
+        script = BOARD / "board.ld"
+    else:
+        sources, script = SIMULATOR_SOURCES, FOLDER / "rom.ld"
 
-    def build(folder):
-        run(TOOLS + "gcc", *FLAGS, *places, "-I", include, "-I", FOLDER, "-T", FOLDER / "rom.ld",
-            *(FOLDER / source for source in SOURCES), "-o", folder / "rom.elf")
+    def build(folder: Path):
+        flags, objects = [*MACHINE, *FLAGS, "-I", include, "-I", FOLDER], []
+        if board:
+            flags += [*BOARD_FLAGS, "-I", BOARD]
+            objects = _litex_objects(folder, include)
+        run(TOOLS + "gcc", *flags, *LINK_FLAGS, *places, "-T", script, *sources, *objects, "-o",
+            folder / "rom.elf")
         run(TOOLS + "objcopy", "-O", "binary", folder / "rom.elf", folder / "rom.bin")
+        for path in objects:
+            path.unlink()
 
-    inputs = {"flags": " ".join(FLAGS + tuple(places)), "headers": include, "compiler": compiler_version()}
-    inputs |= {path.name: path for path in FOLDER.iterdir() if path.suffix in (".S", ".c", ".h", ".ld")}
+    inputs = {"flags": repr((MACHINE, FLAGS, BOARD_FLAGS, LITEX_FLAGS, LINK_FLAGS, places)), "headers": include,
+              "compiler": compiler_version(), "litex": metadata.version("litex"), **_named(sources),
+              "script": script, **_named(FOLDER.rglob("*.h"))}
     return cached("rom", inputs, build)
+
+
+def _named(paths: Iterable[Path]) -> dict[str, Path]:
+    return {path.relative_to(FOLDER).as_posix(): path for path in paths}
+
+
+def _litex_objects(folder: Path, include: Path) -> list[Path]:
+    """LiteX's own sources, compiled with its own headers, if the SoC has a LiteDRAM to be initialised."""
+    if not (include / "generated" / "sdram_phy.h").exists():
+        return []
+    software = Path(find_spec("litex").origin).parent / "soc" / "software"
+    objects = []
+    for source in LITEX_SOURCES:
+        objects.append(folder / (Path(source).stem + ".o"))
+        run(TOOLS + "gcc", *MACHINE, *BOARD_FLAGS, *LITEX_FLAGS, "-I", BOARD / "litex", "-I", software / "include",
+            "-I", software, "-I", include, "-c", software / source, "-o", objects[-1])
+    return objects
 
 
 def rom_words(rom: Path) -> list[int]:

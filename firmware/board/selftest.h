@@ -1,0 +1,24 @@
+/* The parts of the self-test, and how they say what they found. */
+#ifndef SELFTEST_H
+#define SELFTEST_H
+
+/*
+ * To be called by a test, once or more often: the first failure stays, then the first absence. `passed` says what was
+ * found, and counts if nothing else was said. One line each, without its end.
+ */
+void passed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void absent(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Whether a test of that name has failed, in this self-test: what it found broken cannot serve another. */
+int has_failed(const char *name);
+
+/* `whole`: all of it, which takes seconds, instead of what fits into a tenth of one. */
+void test_harts(int whole);
+void test_memory(int whole);
+void test_caches(int whole);
+void test_pic(int whole);
+void test_serial(int whole);
+void test_sd(int whole);
+void test_ethernet(int whole);
+#endif

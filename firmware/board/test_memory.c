@@ -1,0 +1,141 @@
+/*
+ * Main RAM: data lines, address lines, then the cells by March C- (van de Goor), each hart its share of them. What was
+ * written is read from memory, not from a cache: the cache is emptied in between, by reading elsewhere.
+ */
+#include <generated/mem.h>
+#include <generated/soc.h>
+#include <stdint.h>
+
+#include "hart.h"
+#include "harts.h"
+#include "selftest.h"
+
+#define LONGEST_CACHE 0x1000   /* bytes of the largest data cache that can be built */
+#define SHORT_BYTES 0x1000     /* of each piece that the short test tries */
+#define WORD 4
+
+/* Reads as much of the ROM as any data cache holds: what was cached of the main RAM is dropped. */
+static void empty_cache(void)
+{
+    for (uint32_t address = ROM_BASE; address < ROM_BASE + LONGEST_CACHE; address += CONFIG_CPU_CACHE_LINE_BYTES)
+        (void)*word_at(address);
+}
+
+/* What a hart has found wrong first. */
+static struct fault {
+    uint32_t address, wanted, found; /* wanted == found: nothing */
+} faults[CONFIG_HARTS];
+
+static void compare(struct fault *fault, uint32_t address, uint32_t wanted)
+{
+    uint32_t found = *word_at(address);
+    if (found != wanted && fault->wanted == fault->found)
+        *fault = (struct fault){address, wanted, found};
+}
+
+/* Two words for each bit of a 64-bit bus: it alone 1, then it alone 0. */
+static void data_lines(struct fault *fault)
+{
+    for (uint32_t invert = 0; invert != 2; invert++) {
+        for (uint32_t bit = 0; bit < 64; bit++) {
+            *word_at(MAIN_RAM_BASE + 8 * bit) = (bit < 32 ? 1u << bit : 0) ^ -invert;
+            *word_at(MAIN_RAM_BASE + 8 * bit + 4) = (bit < 32 ? 0 : 1u << (bit - 32)) ^ -invert;
+        }
+        empty_cache();
+        for (uint32_t bit = 0; bit < 64; bit++) {
+            compare(fault, MAIN_RAM_BASE + 8 * bit, (bit < 32 ? 1u << bit : 0) ^ -invert);
+            compare(fault, MAIN_RAM_BASE + 8 * bit + 4, (bit < 32 ? 0 : 1u << (bit - 32)) ^ -invert);
+        }
+    }
+}
+
+/* Words whose addresses differ in one bit from the first or from the last are words of their own. */
+static void address_lines(struct fault *fault)
+{
+    uint32_t bits = MAIN_RAM_SIZE - WORD;
+    for (uint32_t from = 0;; from = bits) {
+        *word_at(MAIN_RAM_BASE + from) = ~from;
+        for (uint32_t bit = WORD; bit < MAIN_RAM_SIZE; bit <<= 1)
+            *word_at(MAIN_RAM_BASE + (from ^ bit)) = from ^ bit;
+        empty_cache();
+        compare(fault, MAIN_RAM_BASE + from, ~from);
+        for (uint32_t bit = WORD; bit < MAIN_RAM_SIZE; bit <<= 1)
+            compare(fault, MAIN_RAM_BASE + (from ^ bit), from ^ bit);
+        if (from)
+            return;
+    }
+}
+
+#define UNTOUCHED 1
+
+/* One element of a march: at each word, up or down, see that it holds `wanted` and write `next`. */
+static void element(struct fault *fault, uint32_t start, uint32_t bytes, int down, uint32_t wanted, uint32_t next)
+{
+    empty_cache();
+    for (uint32_t offset = 0; offset < bytes; offset += WORD) {
+        uint32_t address = start + (down ? bytes - WORD - offset : offset);
+        if (wanted != UNTOUCHED)
+            compare(fault, address, wanted);
+        if (next != UNTOUCHED)
+            *word_at(address) = next;
+    }
+}
+
+static void march(struct fault *fault, uint32_t start, uint32_t bytes)
+{
+    static const uint32_t backgrounds[] = {0, 0x55555555};
+    for (unsigned i = 0; i < sizeof backgrounds / sizeof *backgrounds; i++) {
+        uint32_t zero = backgrounds[i], one = ~zero;
+        element(fault, start, bytes, 0, UNTOUCHED, zero);
+        element(fault, start, bytes, 0, zero, one);
+        element(fault, start, bytes, 0, one, zero);
+        element(fault, start, bytes, 1, zero, one);
+        element(fault, start, bytes, 1, one, zero);
+        element(fault, start, bytes, 0, zero, UNTOUCHED);
+    }
+}
+
+static int march_whole;
+
+/* A hart's share: of the whole memory, or of a piece at its beginning, in its middle and at its end. */
+static void march_share(unsigned hart)
+{
+    uint32_t size = march_whole ? MAIN_RAM_SIZE : SHORT_BYTES;
+    uint32_t share = size / CONFIG_HARTS / WORD * WORD, start = MAIN_RAM_BASE + hart * share;
+    if (hart == CONFIG_HARTS - 1)
+        share = size - hart * share;
+    march(&faults[hart], start, share);
+    if (!march_whole) {
+        march(&faults[hart], start + MAIN_RAM_SIZE / 2, share);
+        march(&faults[hart], start + MAIN_RAM_SIZE - SHORT_BYTES, share);
+    }
+}
+
+static int tell(const char *what, const struct fault *fault)
+{
+    if (fault->wanted == fault->found)
+        return 0;
+    failed("%s: 0x%08lx at 0x%08lx, not 0x%08lx", what, fault->found, fault->address, fault->wanted);
+    return 1;
+}
+
+void test_memory(int whole)
+{
+    for (unsigned hart = 0; hart < CONFIG_HARTS; hart++)
+        faults[hart] = (struct fault){0};
+    data_lines(&faults[0]);
+    if (tell("data lines", &faults[0]))
+        return;
+    address_lines(&faults[0]);
+    if (tell("address lines", &faults[0]))
+        return;
+    march_whole = whole;
+    /* Shares are alike, so the others need about as long as hart 0. */
+    uint32_t missing = harts_call(march_share, (whole ? 30000 : 10) * CYCLES_PER_MS);
+    for (unsigned hart = 0; hart < CONFIG_HARTS; hart++)
+        if (tell("cells", &faults[hart]))
+            return;
+    if (missing)
+        failed("harts 0x%lx tried none of it", missing);
+    passed("%d KiB of %d MiB", (whole ? MAIN_RAM_SIZE : 3 * SHORT_BYTES) >> 10, MAIN_RAM_SIZE >> 20);
+}
