@@ -45,7 +45,13 @@ class SimSoC(InterlockSoC):
         for name, uart in (("uart0", self.uart0), ("uart1", self.uart1)):
             self.comb += [uart.pads.rx.eq(pin[name + "_rx"]), pin[name + "_tx"].eq(uart.pads.tx)]
         self.comb += [pin["host_" + name].eq(getattr(self.host.outputs, name)) for name, _ in HOST_OUTPUTS]
-        self.comb += [pin["trace_" + name].eq(getattr(self.trace.record, name)) for name, _ in TRACE_OUTPUTS]
-        self.comb += [pin["pic_irq"].eq(self.cpu.external_interrupt), pin["pic_sources"].eq(self.sources)]
-        for hart, probe in enumerate(self.cpu.probe):
-            self.comb += [pin[f"probe{hart}_{name}"].eq(getattr(probe, name)) for name, _ in PROBE_OUTPUTS]
+        self.comb += join_observers(self, pin)
+
+
+def join_observers(soc: InterlockSoC, pin: dict) -> list:
+    """Statements that lead to the ports `pin` what only a simulator can watch of `soc`."""
+    statements = [pin["trace_" + name].eq(getattr(soc.trace.record, name)) for name, _ in TRACE_OUTPUTS]
+    statements += [pin["pic_irq"].eq(soc.cpu.external_interrupt), pin["pic_sources"].eq(soc.sources)]
+    for hart, probe in enumerate(soc.cpu.probe):
+        statements += [pin[f"probe{hart}_{name}"].eq(getattr(probe, name)) for name, _ in PROBE_OUTPUTS]
+    return statements

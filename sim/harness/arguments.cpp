@@ -15,6 +15,7 @@ const char HELP[] =
     R"(usage: interlock-sim --image FILE [option...]
   --image FILE          the program, a linked ELF32 file
   --bootargs TEXT       its boot arguments, key=value with spaces between
+  --empty-ram           the program is there for its symbols only: main RAM begins as zeroes, a boot loader fills it
   --seed N              adds seed=N to the boot arguments, unless they have a seed
   --out DIR             write run.json, console.txt, trace.csv, uart1.out and blob-KIND.bin there
   --console KIND        tty, pty, file or none (default: file with --out, else tty)
@@ -136,6 +137,7 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
     };
 
     const std::map<std::string, std::pair<bool &, bool>> flags = {{"--quiet", {a.quiet, true}},
+                                                                  {"--empty-ram", {a.empty_ram, true}},
                                                                   {"--checkpoint-stop", {a.checkpoint_stop, true}},
                                                                   {"--evaluate-twice", {a.evaluate_twice, true}},
                                                                   {"--no-skip", {a.skip, false}},

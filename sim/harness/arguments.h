@@ -36,6 +36,7 @@ struct Arguments : Shape {
     Moment wave_begin, wave_end;
     uint64_t wave_cycles = UINT64_MAX;
     bool quiet = false;
+    bool empty_ram = false; // the image is not put there
     bool evaluate_twice = false;          // as Verilator has it, see Model::cycle
     bool skip = true, check_skip = false; // leave out idle cycles; simulate them after all, and compare
     double max_seconds = 0, progress = 5; // 0: none

@@ -51,6 +51,8 @@ Simulation::Simulation(const Arguments &a, Inputs given, const Checkpoint *check
       uart0_in({CLOCK_HZ, a.uart0_baud}), uart1_in({CLOCK_HZ, a.uart1_baud}), uart0_out({CLOCK_HZ, a.uart0_baud}),
       uart1_out({CLOCK_HZ, a.uart1_baud})
 {
+    if (a.empty_ram)
+        std::memset(model.ram(), 0, model.ram_bytes());
     if (!inputs.feed.empty())
         feed_sha256 = sha256(inputs.feed.data(), inputs.feed.size());
     if (a.evaluate_twice)

@@ -18,4 +18,13 @@ BOARDS = {board.name: board for board in (
         serial="USB socket US1 (FTDI FT231X)",
         flash=("openFPGALoader", "--board", "ulx3s"),
     ),
+    Board(
+        name="sim",
+        title="Simulated board (no FPGA)",
+        devices={"verilator": Device(harts=1, clock_hz=60_000_000)},
+        ram_mib=32,
+        memory="LiteDRAM's model of the ULX3S's SDRAM",
+        leds=8,
+        serial="a pseudo-terminal",
+    ),
 )}

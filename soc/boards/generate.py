@@ -19,7 +19,8 @@ from soc.sim import TOP
 
 def generate(config: BoardConfig, folder: Path):
     """Fill `folder` with all that BoardArtifacts names."""
-    soc = importlib.import_module(f"soc.boards.{config.board}").Target(config)
+    target = importlib.import_module(f"soc.boards.{config.board}").Target
+    soc = target(config)
     soc.finalize()
     include = folder / "include"
     write_headers(soc, config, include)

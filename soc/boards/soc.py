@@ -25,6 +25,7 @@ class BoardSoC(InterlockSoC):
         "sdcard_mem2block": 22, "sdcard_irq": 23, "ethphy": 24, "ethmac": 25}
 
     def __init__(self, config: BoardConfig):
+        self.parameters = config
         self.board: Board = BOARDS[config.board]
         super().__init__(self.make_platform(config), config)
         self.add_config("BOARD", config.board)
@@ -38,8 +39,8 @@ class BoardSoC(InterlockSoC):
             console.tx.eq(self.uart0.pads.tx),
             self.crg.restart.line.eq(console.rx),
             self.crg.restart.request.eq(self.host.outputs.exit),
-            self.uart1.pads.rx.eq(1),
         ]
+        self.join_data_line()
         if self.board.sd:
             self.add_sdcard()
             self.comb += self.sources[SOURCE_SD].eq(self.sdcard_irq.irq)
@@ -68,6 +69,10 @@ class BoardSoC(InterlockSoC):
     def console_pads(self):
         """The pins `tx` and `rx` of the console."""
         return self.platform.request("serial")
+
+    def join_data_line(self):
+        """Wire uart1: to nothing, unless the board says where."""
+        self.comb += self.uart1.pads.rx.eq(1)
 
     def led_pads(self) -> Signal:
         """`self.board.leds` LEDs, 1 for light."""

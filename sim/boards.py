@@ -1,0 +1,45 @@
+"""Builds the simulator of the simulated board, or finds the one built before: `python -m sim.boards --harts 2`."""
+
+import argparse
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+from sim.build import build_model
+from sim.toolchain import BuildError, tool_versions
+from sim.tools import ToolError
+from soc.boards.build import generate_board
+from soc.config import SoCConfig
+
+BOARD = "sim"
+
+
+def build_board(waves: bool = False, **overrides: int) -> Path:
+    """The simulator of the board `sim`, an executable file, built if it is not in the cache.
+
+    `overrides` as of soc.boards.build.generate_board. ValueError as of that, otherwise as sim.build.build_simulator."""
+    versions = tool_versions()
+    board = generate_board(BOARD, **overrides)
+    return build_model([*board.verilog, board.vlt], board.description["clock_hz"], waves, versions, board.idle)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m sim.boards",
+                                     description="Build the simulator of the simulated board and print its path.")
+    for field in dataclasses.fields(SoCConfig):
+        parser.add_argument("--" + field.name.replace("_", "-"), type=int, metavar="N", dest=field.name)
+    parser.add_argument("--waves", action="store_true", help="can write FST waves; slower")
+    options = {name: value for name, value in vars(parser.parse_args()).items() if value is not None}
+    try:
+        print(build_board(**options))
+    except ValueError as error:
+        parser.error(str(error))
+    except (ToolError, BuildError) as error:
+        sys.exit(f"error: {error}")
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"error: the SoC could not be generated: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""A board that is simulated: the SoC of the boards with LiteDRAM's model of an SDRAM, and the simulator's ports."""
+
+import json
+from pathlib import Path
+
+from litedram.modules import MT48LC16M16
+from litex.gen import LiteXModule
+from migen import ClockDomain, Record, Signal
+
+from hw.host.core import HOST_OUTPUTS
+from soc.boards.dram_model import DRAMModel
+from soc.boards.restart import Restart
+from soc.boards.soc import BoardSoC
+from soc.generate import check_ports, vlt
+from soc.idle import idle_of
+from soc.sim import TOP, SimPlatform, join_observers, ports
+
+
+class SimulatedClocks(LiteXModule):
+    """One clock for all, from the simulator's port; its reset is up, or Restart holds it, while the SoC is reset."""
+    def __init__(self, clock, reset, clock_hz):
+        self.cd_por  = ClockDomain(reset_less=True)
+        self.cd_sys  = ClockDomain()
+        self.restart = Restart("por", clock_hz)
+
+        # # #
+
+        self.cd_por.clk = self.cd_sys.clk = clock
+        self.comb += self.cd_sys.rst.eq(reset | self.restart.hold)
+
+
+class Target(BoardSoC):
+    def make_platform(self, config):
+        platform = SimPlatform(config)
+        self.pin = {name: platform.request(name) for name in ports(config)}
+        return platform
+
+    def make_clocks(self, config):
+        return SimulatedClocks(self.pin["sys_clk"], self.pin["sys_rst"], config.clock_hz)
+
+    def make_dram(self, config):
+        chip = MT48LC16M16(config.clock_hz, "1:1")
+        self.sdrphy = DRAMModel(chip, data_width=16, clock_hz=config.clock_hz)
+        return self.sdrphy, chip
+
+    def console_pads(self):
+        console = Record([("tx", 1), ("rx", 1)])
+        self.comb += [
+            console.rx.eq(self.pin["uart0_rx"]),
+            self.pin["uart0_tx"].eq(console.tx),
+            *join_observers(self, self.pin),
+            # As on a board, an exit is a new start and no end of the run; blobs can be watched.
+            *(self.pin["host_" + name].eq(0 if name.startswith("exit") else getattr(self.host.outputs, name))
+              for name, _ in HOST_OUTPUTS),
+        ]
+        return console
+
+    def join_data_line(self):
+        self.comb += [self.uart1.pads.rx.eq(self.pin["uart1_rx"]), self.pin["uart1_tx"].eq(self.uart1.pads.tx)]
+
+    def led_pads(self):
+        return Signal(self.board.leds)
+
+    def describe_device(self):
+        return {}
+
+    def write_target(self, names, folder: Path):
+        check_ports((folder / f"{TOP}.v").read_text(), self.parameters)
+        (folder / f"{TOP}.vlt").write_text(vlt())
+        (folder / "idle.json").write_text(json.dumps(idle_of(self, names.get_name), indent=1))
