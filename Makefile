@@ -13,7 +13,8 @@ unexport VERILATOR_ROOT
 PYTEST = $(VENV)/python -m pytest --verbose --numprocesses $(JOBS) --dist worksteal --durations 15 $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run bench-sim test test-unit test-hw test-kernel test-system docs lint lock clean distclean
+.PHONY: help setup run bench-sim test test-unit test-hw test-kernel test-system test-boards bitstream docs lint lock \
+	clean distclean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +39,14 @@ test-kernel: setup ## only the kernel's tests in simulation
 
 test-system: setup ## only the tests of the whole path: cluster, simulator, command line
 	$(PYTEST) tests/system
+
+test-boards: setup ## the boards' long tests: each board's bitstream, and whole boards simulated (an hour or more)
+	$(PYTEST) tests -m board_long
+
+bitstream: setup ## a board's bitstream, in build/boards (BOARD=ulx3s [DEVICE=45F] [HARTS=2] [CLOCK=60, MHz] [SEEDS=3])
+	@$(VENV)/python -m soc.boards.bitstream $(or $(BOARD),$(error say which: make bitstream BOARD=ulx3s; 'make boards' \
+		lists them)) $(if $(DEVICE),--device $(DEVICE)) $(if $(HARTS),--harts $(HARTS)) $(if $(CLOCK),--clock $(CLOCK)) \
+		$(if $(SEEDS),--seeds $(SEEDS)) $(BITSTREAM_ARGS)
 
 docs: setup ## write the generated register reference to build/docs
 	$(VENV)/python -m soc.docs

@@ -29,6 +29,11 @@ class BoardArtifacts(SoCArtifacts):
         return self.dir / "interlock.lpf"
 
     @property
+    def cores(self) -> dict[str, str]:
+        """Which core each signal and memory of the Verilog belongs to (soc/fpga/cores.py)."""
+        return json.loads((self.dir / "cores.json").read_text())
+
+    @property
     def rom_image(self) -> Path:
         """The boot ROM's bytes."""
         return self.dir / "rom.bin"

@@ -12,6 +12,7 @@ from litedram.init import get_sdram_phy_c_header
 from firmware.build import build_rom, rom_words
 from soc.boards.config import BoardConfig
 from soc.fingerprint import signed
+from soc.fpga.cores import cores_of
 from soc.generate import undated, verilog, write_headers
 from soc.reference import reference
 from soc.sim import TOP
@@ -44,6 +45,7 @@ def generate(config: BoardConfig, folder: Path):
                    "baud": soc.board.baud, "fingerprint": f"{fingerprint:016x}", **soc.describe_device()}
     (folder / "board.json").write_text(json.dumps(description, indent=1) + "\n")
     (folder / "registers.md").write_text(reference(soc, config))
+    (folder / "cores.json").write_text(json.dumps(cores_of(soc, names.get_name), indent=0, sort_keys=True) + "\n")
     soc.write_target(names, folder)
 
 

@@ -1,0 +1,24 @@
+"""What is to become a bitstream: a module in Verilog, the pins it is joined to, and the chip it is for."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Design:
+    """`verilog` with the module `top`, and `lpf`, which places its ports and gives the rates of clocks that come in.
+
+    `device` is the chip's full name; `size`, `package` and `speed` are what nextpnr calls it. `clock_hz` is the rate of
+    the system clock, and the least that any clock has to reach for which neither `lpf` nor a PLL says another. `cores`
+    gives the core of a signal or a memory by its name in the Verilog (soc/fpga/cores.py)."""
+
+    name: str
+    top: str
+    verilog: tuple[Path, ...]
+    lpf: Path
+    device: str
+    size: str
+    package: str
+    speed: str
+    clock_hz: int
+    cores: dict[str, str] = field(default_factory=dict)

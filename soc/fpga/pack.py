@@ -1,0 +1,26 @@
+"""From a routed chip to the file that is flashed, by ecppack."""
+
+from pathlib import Path
+
+from hw.common.cache import cached
+from soc.fpga.design import Design
+from soc.fpga.placement import TimingError
+from soc.fpga.tools import ToolError, run, version
+
+BITSTREAM = "chip.bit"
+
+
+def pack(design: Design, placement: Path) -> Path:
+    """The bitstream, compressed, of a placement that meets its clocks. TimingError for one that does not."""
+    config = placement / "chip.config"
+    if not config.exists():
+        raise TimingError(f"{design.name} misses a clock: there is nothing to make a bitstream of")
+
+    def build(folder: Path):
+        (folder / config.name).write_bytes(config.read_bytes())
+        _, error = run("ecppack", ["--compress", config.name, BITSTREAM], folder, f"{design.name}-ecppack.log")
+        if error:
+            raise ToolError(error)
+        (folder / config.name).unlink()
+
+    return cached("fpga-bitstream", {"config": config, "tool": version("ecppack")}, build) / BITSTREAM

@@ -1,0 +1,76 @@
+"""Place and route by nextpnr, and the timing gate: what misses a clock leaves nothing that could be flashed."""
+
+import json
+import re
+import shutil
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from hw.common.cache import cached
+from soc.fpga.design import Design
+from soc.fpga.tools import ToolError, run, version
+
+SYSTEM_CLOCK_SLACK = 0.01   # by how much a PLL's rate may differ from the one wanted
+STAGES = (
+    (re.compile(r"Packing"), "packing"),
+    (re.compile(r"Creating initial analytic placement"), "placing"),
+    (re.compile(r"Running simulated annealing"), "refining the placement"),
+    (re.compile(r"Setting up routing queue"), "routing"),
+    (re.compile(r"Routing globals"), "routing clocks"),
+)
+
+
+class TimingError(RuntimeError):
+    """A clock is missed; the text is one line that says which, by how much, and where."""
+
+
+@dataclass(frozen=True)
+class PlacementOptions:
+    """What nextpnr begins with. Each seed gives another placement, and the same one always."""
+
+    seed: int = 1
+    arguments: tuple[str, ...] = field(default=())   # further options of nextpnr
+
+
+def stage(line: str) -> str | None:
+    """The part of its work that nextpnr begins in this line of its log."""
+    return next((text for pattern, text in STAGES if pattern.search(line)), None)
+
+
+def missed(report: dict, clock_hz: int) -> list[str]:
+    """The clocks that a report of nextpnr says are missed, each in words. ToolError if the gate would check nothing:
+    if no clock was held to the system clock's rate."""
+    clocks = report["fmax"]
+    wanted = clock_hz / 1e6
+    if not any(abs(clock["constraint"] - wanted) <= wanted * SYSTEM_CLOCK_SLACK for clock in clocks.values()):
+        raise ToolError(f"no clock of the design is held to {wanted:g} MHz: its .lpf has to give the rate of the "
+                        "oscillator that the PLL starts from")
+    return [f"{name.removeprefix('$glbnet$')} reaches {clock['achieved']:.1f} MHz of {clock['constraint']:.1f}"
+            for name, clock in clocks.items() if clock["achieved"] < clock["constraint"]]
+
+
+def place(design: Design, netlist: Path, options: PlacementOptions = PlacementOptions()) -> Path:
+    """A folder with nextpnr's `report.json`, its cost `placement.json`, and, if every clock is met, the routed chip
+    `chip.config`; minutes when it has to be made. A miss is a result too, and found again.
+
+    ToolError if nextpnr is missing, fails, or finds no room."""
+    arguments = [f"--{design.size}", "--package", design.package, "--speed", design.speed, "--seed", str(options.seed),
+                 "--freq", f"{design.clock_hz / 1e6:g}", *options.arguments]
+
+    def build(folder: Path):
+        shutil.copy(netlist / "netlist.json", folder / "netlist.json")
+        shutil.copy(design.lpf, folder / "pins.lpf")
+        files = ["--json", "netlist.json", "--lpf", "pins.lpf", "--textcfg", "chip.config", "--report", "report.json"]
+        cost, error = run("nextpnr-ecp5", [*files, *arguments], folder, f"{design.name}-nextpnr.log", stage)
+        report, config = folder / "report.json", folder / "chip.config"
+        misses = missed(json.loads(report.read_text()), design.clock_hz) if report.exists() else []
+        if error and not misses:
+            raise ToolError(error)
+        if misses:
+            config.unlink(missing_ok=True)   # nextpnr writes it all the same
+        (folder / "netlist.json").unlink()
+        (folder / "placement.json").write_text(json.dumps({"tool": version("nextpnr-ecp5"), **asdict(cost)}))
+
+    inputs = {"netlist": netlist / "netlist.json", "lpf": design.lpf, "arguments": repr(arguments),
+              "tool": version("nextpnr-ecp5")}
+    return cached("fpga-placement", inputs, build)

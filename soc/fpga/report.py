@@ -1,0 +1,82 @@
+"""What a build came to, in figures: area by core, each clock's rate and its longest path. A record is plain JSON."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from soc.fpga.cores import core_of
+from soc.fpga.design import Design
+
+# Look-up tables that nextpnr makes of each of yosys's cells, and the columns that others count in.
+LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4}
+COLUMNS = {"TRELLIS_FF": "ff", "DP16KD": "ebr", "MULT18X18D": "mult"}
+CHIP = {"lut": "TRELLIS_COMB", "ff": "TRELLIS_FF", "ebr": "DP16KD", "mult": "MULT18X18D"}
+
+
+def by_core(design: Design, netlist: Path) -> dict[str, dict[str, int]]:
+    """Look-up tables (`lut`), registers (`ff`), block RAMs (`ebr`) and multipliers (`mult`) of each core, the largest
+    core first."""
+    cells = json.loads((netlist / "netlist.json").read_text())["modules"][design.top]["cells"]
+    total: dict[str, Counter] = {}
+    for name, cell in cells.items():
+        counts = total.setdefault(core_of(name, design.cores), Counter())
+        counts["lut"] += LUTS.get(cell["type"], 0)
+        if cell["type"] in COLUMNS:
+            counts[COLUMNS[cell["type"]]] += 1
+    rows = {core: {column: counts[column] for column in CHIP} for core, counts in total.items() if counts.total()}
+    return dict(sorted(rows.items(), key=lambda row: (-row[1]["lut"], row[0])))
+
+
+def plain(name: str) -> str:
+    """A clock's or signal's name without what nextpnr puts round it."""
+    return name.removeprefix("$glbnet$").removesuffix("$TRELLIS_IO_IN")
+
+
+def longest_path(design: Design, path: list[dict]) -> dict:
+    """A critical path of nextpnr's report: from which core and cell to which, its nanoseconds, those of them on wires,
+    and how many cells of logic it goes through."""
+    def end(cell: str) -> dict:
+        return {"core": core_of(cell, design.cores), "cell": cell}
+
+    return {"from": end(path[0]["from"]["cell"]), "to": end(path[-1]["to"]["cell"]),
+            "ns": round(sum(step["delay"] for step in path), 2),
+            "wires_ns": round(sum(step["delay"] for step in path if step["type"] == "routing"), 2),
+            "logic": sum(step["type"] == "logic" for step in path)}
+
+
+def clocks(design: Design, report: dict) -> dict[str, dict]:
+    """Each clock: its rate in MHz as reached and as it has to be, and its longest path."""
+    paths = {(path["from"], path["to"]): path["path"] for path in report["critical_paths"]}
+    return {plain(name): {"mhz": round(rate["achieved"], 2), "wanted_mhz": round(rate["constraint"], 2),
+                          "path": longest_path(design, paths[f"posedge {name}", f"posedge {name}"])}
+            for name, rate in report["fmax"].items()}
+
+
+def figures(design: Design, netlist: Path, placement: Path) -> dict:
+    """The record of a build: its chip's use and that of each core, its clocks, what the tools took, whether every clock
+    is met (`met`), and the least ratio of a clock's rate to the one wanted (`margin`)."""
+    report = json.loads((placement / "report.json").read_text())
+    rates = clocks(design, report)
+    return {
+        "name": design.name, "device": design.device, "clock_hz": design.clock_hz,
+        "met": all(clock["mhz"] >= clock["wanted_mhz"] for clock in rates.values()),
+        "margin": min(clock["mhz"] / clock["wanted_mhz"] for clock in rates.values()),
+        "use": {column: report["utilization"][cell] for column, cell in CHIP.items()},
+        "cores": by_core(design, netlist),
+        "clocks": rates,
+        "synthesis": json.loads((netlist / "synthesis.json").read_text()),
+        "placement": json.loads((placement / "placement.json").read_text()),
+    }
+
+
+def summary(record: dict) -> str:
+    """The clocks of a record in one line: those missed, each with its longest path, else all of them."""
+    def told(name: str, clock: dict) -> str:
+        text = f"{name} {clock['mhz']:.1f} MHz of {clock['wanted_mhz']:.4g}"
+        path = clock["path"]
+        if clock["mhz"] >= clock["wanted_mhz"]:
+            return text
+        return f"{text}, from {path['from']['core']} to {path['to']['core']} ({path['ns']:.1f} ns)"
+
+    missed = {name: clock for name, clock in record["clocks"].items() if clock["mhz"] < clock["wanted_mhz"]}
+    return "; ".join(told(name, clock) for name, clock in (missed or record["clocks"]).items())

@@ -1,0 +1,87 @@
+"""The programs that make a bitstream: native ones where they are installed, else those of the Python registry."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from hw.common.cache import build_root
+
+REGISTRY = "yowasp-"      # what the registry's programs are called by: the same ones, compiled to WebAssembly
+TALK_SECONDS = 20         # between two lines of progress
+
+
+class ToolError(RuntimeError):
+    """A program is missing or failed; the text is one line that names the mend, or the log to read."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a program's run took: processor seconds (user and system), wall seconds, and peak memory in MiB."""
+
+    processor: float
+    wall: float
+    memory: int
+
+
+@cache
+def find(name: str) -> str:
+    """The path of the program `name`; ToolError if it is neither installed nor there in the registry's form."""
+    beside = Path(sys.executable).parent / (REGISTRY + name)   # an activated environment is not required
+    found = shutil.which(name) or (str(beside) if os.access(beside, os.X_OK) else shutil.which(REGISTRY + name))
+    if not found:
+        raise ToolError(f"{name} is missing: run 'make setup', or install {name} on the path")
+    return found
+
+
+@cache
+def version(name: str, option: str = "--version") -> str:
+    """The program's name, version, and whether it is native or the registry's: part of what a result is made from."""
+    answer = subprocess.run([find(name), option], capture_output=True, text=True)
+    found = re.search(r"(?:Version|Yosys) (?:nextpnr-)?(\d[\w.+-]*)", answer.stdout + answer.stderr)
+    if not found:
+        raise ToolError(f"'{find(name)} {option}' tells no version: reinstall it, or run 'make setup'")
+    kind = "registry" if Path(find(name)).name.startswith(REGISTRY) else "native"
+    return f"{name} {found.group(1)} ({kind})"
+
+
+def say(text: str):
+    """A line of progress, or of what was found."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def run(name: str, arguments: Sequence[str], folder: Path, log: str,
+        stage: Callable[[str], str | None] = lambda line: None) -> tuple[Cost, str | None]:
+    """Run a program in `folder`: its cost, and its first error in one line if it failed, else None. All that it prints
+    goes to build/log/`log`.
+
+    `stage` gives what a line of the program means to a person who waits, or None. Arguments name files relative to the
+    folder: the registry's programs do not see every other."""
+    path = build_root() / "log" / log
+    path.parent.mkdir(parents=True, exist_ok=True)
+    start = told = time.monotonic()
+    doing, error = "at work", None
+    with open(path, "w") as file:
+        process = subprocess.Popen([find(name), *arguments], cwd=folder, text=True, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, errors="replace")
+        for line in process.stdout:
+            file.write(line)
+            if error is None and "ERROR:" in line:
+                error = line.strip()
+            doing = stage(line) or doing
+            if time.monotonic() - told >= TALK_SECONDS:
+                told = time.monotonic()
+                say(f"{name}: {doing}, {told - start:.0f} s")
+        _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    cost = Cost(round(usage.ru_utime + usage.ru_stime, 1), round(time.monotonic() - start, 1),
+                round(usage.ru_maxrss / 1024))
+    if not process.returncode:
+        return cost, None
+    return cost, f"{name}: {(error or f'exit status {process.returncode}')[:200]} (all of it in {path})"

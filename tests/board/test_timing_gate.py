@@ -1,0 +1,88 @@
+"""A build that misses its clock fails and leaves nothing to flash. On a design of a few cells, with the real tools."""
+
+import json
+
+import pytest
+
+from soc.fpga.design import Design
+from soc.fpga.pack import pack
+from soc.fpga.placement import TimingError, place
+from soc.fpga.report import figures, summary
+from soc.fpga.synthesis import synthesise
+from soc.fpga.tools import ToolError
+
+VERILOG = """
+module squares (input clk, output reg led);
+    reg [31:0] core_a_count = 1, core_b_product = 0;
+    always @(posedge clk) begin
+        core_a_count <= core_a_count + 3;
+        core_b_product <= core_a_count * core_b_product + 1;
+        led <= ^core_b_product;
+    end
+endmodule
+"""
+PINS = 'LOCATE COMP "clk" SITE "G2";\nLOCATE COMP "led" SITE "B2";\n'
+CORES = {"core_a_count": "a", "core_b_product": "b"}
+EASY, HARD = 25_000_000, 300_000_000   # its multiplier reaches some 75 MHz
+
+
+@pytest.fixture
+def design(tmp_path, monkeypatch):
+    """Makes the design for a clock rate in Hz; what is built lies in a cache of its own."""
+    monkeypatch.setenv("INTERLOCK_BUILD", str(tmp_path / "build"))
+    (tmp_path / "squares.v").write_text(VERILOG)
+
+    def make(clock_hz, constraint=True):
+        lpf = tmp_path / "squares.lpf"
+        lpf.write_text(PINS + (f'FREQUENCY PORT "clk" {clock_hz / 1e6} MHz;\n' if constraint else ""))
+        return Design("squares", "squares", (tmp_path / "squares.v",), lpf, "LFE5U-25F-6BG381C", "25k", "CABGA381",
+                      "6", clock_hz, CORES)
+    return make
+
+
+def test_a_met_clock_gives_a_bitstream_and_its_figures(design):
+    easy = design(EASY)
+    netlist = synthesise(easy)
+    placement = place(easy, netlist)
+    assert pack(easy, placement).stat().st_size > 10_000
+    record = figures(easy, netlist, placement)
+    assert record["met"] and record["margin"] > 1
+    (clock,) = record["clocks"].values()
+    assert clock["wanted_mhz"] == pytest.approx(25, rel=1e-3) and clock["mhz"] > 25
+    assert clock["path"]["to"]["core"] == "b" and 0 < clock["path"]["wires_ns"] < clock["path"]["ns"]
+    assert record["cores"]["a"]["ff"] == 32 and record["cores"]["b"]["mult"] > 0
+    assert record["use"]["ff"]["used"] == sum(core["ff"] for core in record["cores"].values()) == 65
+    assert record["placement"]["memory"] > 0 and record["synthesis"]["processor"] > 0
+
+
+def test_a_missed_clock_leaves_nothing_to_flash(design, tmp_path):
+    hard = design(HARD)
+    netlist = synthesise(hard)
+    for _ in range(2):   # built, and found again
+        placement = place(hard, netlist)
+        record = figures(hard, netlist, placement)
+        assert not record["met"] and "of 300, from b to b" in summary(record)
+        with pytest.raises(TimingError, match="nothing to make a bitstream of"):
+            pack(hard, placement)
+    assert not [*(tmp_path / "build").rglob("*.config"), *(tmp_path / "build").rglob("*.bit")]
+
+
+def test_a_design_whose_clock_is_not_held_to_its_rate_does_not_pass_the_gate(design, tmp_path):
+    """The constraint is for another rate than the one that software is told."""
+    slow = design(EASY)
+    claimed = Design(**{**vars(slow), "clock_hz": HARD})
+    with pytest.raises(ToolError, match="no clock of the design is held to 300 MHz"):
+        place(claimed, synthesise(claimed))
+    assert not [*(tmp_path / "build").rglob("*.config")]
+
+
+def test_a_tool_that_fails_says_why_in_one_line(design, tmp_path):
+    wrong = design(EASY)
+    wrong.verilog[0].write_text(VERILOG.replace("endmodule", ""))
+    with pytest.raises(ToolError, match=r"^yosys: .*ERROR: syntax error.*\(all of it in .*squares-yosys.log\)$"):
+        synthesise(wrong)
+    wrong.verilog[0].write_text(VERILOG)
+    wrong.lpf.write_text(PINS.replace("B2", "B999"))
+    with pytest.raises(ToolError, match=r"^nextpnr-ecp5: ERROR: .*B999"):
+        place(wrong, synthesise(wrong))
+    assert json.loads((synthesise(wrong) / "synthesis.json").read_text())["tool"].startswith("yosys ")
