@@ -8,6 +8,7 @@ from migen import Signal
 
 from hw.ram.dram import DRAMPorts
 from soc.boards.board import Board
+from soc.boards.bus import BusRegister
 from soc.boards.catalog import BOARDS
 from soc.boards.config import BoardConfig
 from soc.sim import TOP
@@ -30,6 +31,10 @@ class BoardSoC(InterlockSoC):
         super().__init__(self.make_platform(config), config)
         self.add_config("BOARD", config.board)
         self.add_config("BOOT_LOADER")  # the boot ROM gets its program over the console
+
+        (master,) = self.bus.masters    # the cluster's
+        self.bus_register = BusRegister(self.bus.masters[master])
+        self.bus.masters[master] = self.bus_register.bus
 
         self.crg = self.make_clocks(config)
         self.leds = GPIOOut(self.led_pads())

@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hw.common.cache import cached
@@ -29,7 +29,7 @@ class PlacementOptions:
     """What nextpnr begins with. Each seed gives another placement, and the same one always."""
 
     seed: int = 1
-    arguments: tuple[str, ...] = field(default=())   # further options of nextpnr
+    router: str = "router2"    # or router1
 
 
 def stage(line: str) -> str | None:
@@ -55,7 +55,7 @@ def place(design: Design, netlist: Path, options: PlacementOptions = PlacementOp
 
     ToolError if nextpnr is missing, fails, or finds no room."""
     arguments = [f"--{design.size}", "--package", design.package, "--speed", design.speed, "--seed", str(options.seed),
-                 "--freq", f"{design.clock_hz / 1e6:g}", *options.arguments]
+                 "--router", options.router, "--freq", f"{design.clock_hz / 1e6:g}"]
 
     def build(folder: Path):
         shutil.copy(netlist / "netlist.json", folder / "netlist.json")

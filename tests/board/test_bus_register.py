@@ -1,0 +1,94 @@
+"""The register between harts and bus changes when an access is done, and nothing else."""
+
+import random
+
+import pytest
+from litex.gen import LiteXModule
+from litex.gen.sim import run_simulation
+from litex.soc.interconnect import wishbone
+
+from soc.boards.bus import BusRegister
+
+WRONG, NOBODY = 1 << 20, 1 << 21    # addresses
+
+
+class Bench(LiteXModule):
+    """A memory, a slave that answers with errors, and places that nobody answers for; behind the register or not."""
+    def __init__(self, registered):
+        self.master = wishbone.Interface(data_width=32, address_width=32, addressing="word")
+        bus = self.master
+        if registered:
+            self.register = BusRegister(self.master)
+            bus = self.register.bus
+        self.memory = wishbone.SRAM(1024)
+        wrong = wishbone.Interface(data_width=32, address_width=32, addressing="word")
+        self.comb += wrong.err.eq(wrong.cyc & wrong.stb)
+        self.interconnect = wishbone.InterconnectShared([bus], [
+            (lambda address: address[20:22] == 0, self.memory.bus),
+            (lambda address: address[20:22] == WRONG >> 20, wrong),
+        ], register=True, timeout_cycles=16)
+
+
+def accesses(count=200):
+    """Loads and stores of some bytes of a word, some together and some apart; the last of places where nobody is."""
+    choose = random.Random(3)
+    for _ in range(count):
+        write = choose.random() < .5
+        yield write, choose.randrange(16), choose.getrandbits(32), choose.getrandbits(4), choose.randrange(3)
+    for address in (NOBODY, WRONG, 3):
+        yield False, address, 0, 15, 0
+
+
+def play(registered):
+    """The answers (data of loads, and whether it was an error), and the cycles of each access."""
+    bench, answers, cycles = Bench(registered), [], []
+
+    def master():
+        bus = bench.master
+        for write, address, data, select, rest in accesses():
+            for signal, value in ((bus.cyc, 1), (bus.stb, 1), (bus.we, write), (bus.adr, address), (bus.dat_w, data),
+                                  (bus.sel, select)):
+                yield signal.eq(value)
+            yield
+            taken = 1
+            while not ((yield bus.ack) or (yield bus.err)):
+                yield
+                taken += 1
+                assert taken < 100, "the bus hangs"
+            answers.append((None if write else (yield bus.dat_r), (yield bus.err)))
+            cycles.append(taken)
+            if rest:
+                yield bus.cyc.eq(0)
+                yield bus.stb.eq(0)
+                for _ in range(rest):
+                    yield
+                    assert not (yield bus.ack) and not (yield bus.err)
+    run_simulation(bench, master())
+    return answers, cycles
+
+
+def test_the_register_gives_the_same_answers_two_cycles_later():
+    direct, cycles = play(False)
+    registered, later = play(True)
+    assert registered == direct
+    assert direct[-3] == (0xffff_ffff, 0) and [error for _, error in direct[-2:]] == [1, 0]
+    assert {b - a for a, b in zip(cycles, later, strict=True)} == {2}
+
+
+@pytest.mark.parametrize("registered", [False, True])
+def test_an_access_is_performed_once(registered):
+    """As many acknowledgements on the memory's bus as accesses of it."""
+    bench, seen = Bench(registered), 0
+
+    def master():
+        yield from bench.master.write(5, 1)
+        yield from bench.master.write(5, 2)
+        assert (yield from bench.master.read(5)) == 2
+
+    def watch():
+        nonlocal seen
+        for _ in range(40):
+            seen += yield bench.memory.bus.ack
+            yield
+    run_simulation(bench, [master(), watch()])
+    assert seen == 3
