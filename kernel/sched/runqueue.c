@@ -119,7 +119,7 @@ static struct thread *steal(unsigned than, unsigned waiting)
 {
     struct run_queue *q = victim(than, waiting);
     if (!q || !simple_lock_try(&q->lock))
-        return 0; /* whoever holds it makes it shorter or sees to its threads; else run_queue_better_elsewhere tells */
+        return 0; /* whoever holds it makes it shorter or sees to its threads; else run_queue_most_urgent tells */
     unsigned level = first_level(&q->any);
     struct thread *t = 0;
     if (level < than || (level == than && level < PRIORITIES && q->any.count > waiting)) {
@@ -146,10 +146,15 @@ struct thread *run_queue_take(void)
     return take_first(mine, m);
 }
 
-bool run_queue_better_elsewhere(void)
+struct waiting run_queue_most_urgent(void)
 {
-    if (RUN_QUEUES == 1 || hart_count == 1)
-        return false;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    return victim(curhart->priority, MAX_THREADS);
+    struct waiting w = {PRIORITIES, 0};
+    if (RUN_QUEUES > 1)
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (unsigned i = 0; i < RUN_QUEUES && i < hart_count; i++) {
+        unsigned level = first_level(&run_queue[i].any);
+        if (level < w.priority)
+            w = (struct waiting){level, (int)i};
+    }
+    return w;
 }

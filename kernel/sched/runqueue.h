@@ -8,7 +8,7 @@
  *
  * Locking: each queue has its lock (level SPL_SCHED). A hart that holds its own only tries another's: two that steal from
  * each other never wait for each other. `levels` and `count` are also read without the lock, as a hint, which
- * run_queue_better_elsewhere makes safe. A thread is queued under the lock of the queue of `hart`, its last one, and that
+ * run_queue_most_urgent makes safe. A thread is queued under the lock of the queue of `hart`, its last one, and that
  * hart keeps this lock until the thread's registers are saved: so who takes it from the queue finds them.
  */
 #ifndef SCHED_RUNQUEUE_H
@@ -30,10 +30,15 @@ void run_queue_prepend(struct thread *t); /* before them: its turn is not over *
 /* The thread that this hart is to run next, taken off its queue or stolen; 0: none. */
 struct thread *run_queue_take(void);
 
+/* A thread that waits and is not bound: its priority (PRIORITIES: there is none) and the hart in whose queue it stands. */
+struct waiting {
+    unsigned priority;
+    int hart;
+};
+
 /*
- * Whether this hart should look again, because another queue has what is more urgent than the thread it runs now. Called
- * after curhart->priority has said to all what that is: who queues a thread and looks at the priorities later sees
- * it, or else this hart sees the thread.
+ * The most urgent of them in all queues, as a hint. Called after curhart->priority has said to all what this hart runs
+ * now: who queues a thread and looks at the priorities later sees it, or else this hart sees the thread.
  */
-bool run_queue_better_elsewhere(void);
+struct waiting run_queue_most_urgent(void);
 #endif

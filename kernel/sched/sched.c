@@ -17,29 +17,30 @@ void sched_request(void)
     softint_post(SPL_SOFTPREEMPT);
 }
 
-/* The hart that should run `t` now instead of what it runs, or 0: the one with the least urgent thread, best the last one. */
-static struct hart *hart_for(const struct thread *t)
+/*
+ * The hart that should run a thread of `priority` now instead of what it runs, or 0: the one with the least urgent thread, best
+ * the last one it ran on, `last`.
+ */
+static struct hart *hart_for(unsigned priority, int bound, int last)
 {
     struct hart *worst = 0;
     for (unsigned h = 0; h < hart_count; h++) {
         struct hart *candidate = &harts[h];
-        if (!candidate->online || (t->bound != ANY_HART && t->bound != (int)h))
+        if (!candidate->online || (bound != ANY_HART && bound != (int)h))
             continue;
-        uint32_t priority = candidate->priority;
-        if (priority <= t->priority || (candidate->resched && priority == PRI_IDLE))
+        uint32_t runs = candidate->priority;
+        if (runs <= priority || (candidate->resched && runs == PRI_IDLE))
             continue; /* an idle hart that was asked already is on its way to another thread */
-        if (!worst || priority > worst->priority || (priority == worst->priority && (int)h == t->hart))
+        if (!worst || runs > worst->priority || (runs == worst->priority && (int)h == last))
             worst = candidate;
     }
     return worst;
 }
 
-/* Ask for `t`, which has just been queued, to be run. Gives the hart to be interrupted, as a bit; 0: none. */
-static uint32_t place(const struct thread *t)
+/* Ask for a thread that waits to be run. Gives the hart to be interrupted, as a bit; 0: none. */
+static uint32_t ask(unsigned priority, int bound, int last)
 {
-    if (RUN_QUEUES > 1)
-        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* run_queue_better_elsewhere */
-    struct hart *h = hart_for(t);
+    struct hart *h = hart_for(priority, bound, last);
     if (!h)
         return 0;
     if (h == curhart) {
@@ -48,6 +49,14 @@ static uint32_t place(const struct thread *t)
     }
     h->resched = 1;
     return 1u << h->id;
+}
+
+/* The same for `t`, which has just been queued. */
+static uint32_t place(const struct thread *t)
+{
+    if (RUN_QUEUES > 1)
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* run_queue_most_urgent */
+    return ask(t->priority, t->bound, t->hart);
 }
 
 uint32_t sched_make_runnable(struct thread *t)
@@ -83,22 +92,36 @@ void sched_switched(void)
         sched_tell(sched_make_runnable(leaving));
 }
 
+/*
+ * After this hart has said what it runs now. A thread in another queue may be more urgent. And if it was asked for a thread,
+ * maybe it was for more than the one that it took, and by who saw it as it was before: nobody else was told of those, so
+ * this hart asks another for the first of them, and whichever takes that one goes on so.
+ */
+static void look_again(bool was_asked)
+{
+    if (hart_count > 1 && (RUN_QUEUES > 1 || was_asked)) {
+        struct waiting w = run_queue_most_urgent();
+        if (w.priority < curhart->priority)
+            sched_request();
+        else if (was_asked && w.priority < PRIORITIES)
+            sched_tell(ask(w.priority, ANY_HART, w.hart));
+    }
+}
+
 void sched_switch(void)
 {
     struct thread *from = curhart->thread;
     lock_check_switch(&run_queue_class);
-    curhart->resched = 0;
+    bool was_asked = curhart->resched;
+    curhart->resched = 0; /* one set in between is not lost: this hart takes that thread, or one as urgent */
     struct thread *to = run_queue_take();
     if (!to)
         to = curhart->idle;
     to->state = THREAD_RUNNING;
     curhart->priority = to->priority;
-    if (run_queue_better_elsewhere())
-        sched_request();
+    look_again(was_asked || to->priority < from->priority);
     if (to == from)
         return;
-    if (from->state == THREAD_RUNNABLE && from != curhart->leaving)
-        sched_tell(place(from)); /* it was pushed aside here: a hart may be idle elsewhere */
     curhart->switches++;
     thread_switch(from, to);
 }

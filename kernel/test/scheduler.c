@@ -26,15 +26,23 @@ static void meet(void *arg)
         panic("%u of %u threads run at once", met, hart_count);
 }
 
-/* As many threads as harts, all made on one hart: none waits while a hart is idle. */
+/*
+ * As many threads as harts, all made on one hart: none waits while a hart is idle. They are made at random times, so that some
+ * find a hart just as it decides what to run.
+ */
 static void test_idle_harts_take_threads(void)
 {
+    struct random r = random_from(run_seed, RANDOM_THREADS);
     struct thread *t[MAX_HARTS];
-    met = 0;
-    for (unsigned i = 0; i < hart_count; i++)
-        t[i] = thread_create(meet, 0, PRI_NORMAL + 1, ANY_HART, "meets");
-    for (unsigned i = 0; i < hart_count; i++)
-        thread_join(t[i]);
+    for (uint32_t n = bootargs_number("rounds", 60, 100000); n; n--) {
+        met = 0;
+        for (unsigned i = 0; i < hart_count; i++) {
+            t[i] = thread_create(meet, 0, PRI_NORMAL + 1, ANY_HART, "meets");
+            test_spin(random_below(&r, 500));
+        }
+        for (unsigned i = 0; i < hart_count; i++)
+            thread_join(t[i]);
+    }
 }
 
 static volatile bool stop;
@@ -53,6 +61,27 @@ static void note_hart(void *arg)
     (void)arg;
     hart_of_urgent = (int)curhart->id;
     __atomic_fetch_add(&met, 1, __ATOMIC_RELAXED);
+}
+
+/* Every hart is busy; urgent threads made one right behind the other each take one, all at once. */
+static void test_each_less_urgent_gives_way(void *arg)
+{
+    unsigned self = curhart->id, others = hart_count - 1;
+    struct thread *busy[MAX_HARTS], *urgent[MAX_HARTS];
+    (void)arg;
+    met = 0;
+    stop = false;
+    for (unsigned i = 0; i < others; i++)
+        busy[i] = thread_create(occupy, 0, PRI_NORMAL + i % 2, (int)((self + 1 + i) % hart_count), "busy");
+    assert(wait_until_met(others));
+    for (unsigned i = 0; i < others; i++)
+        urgent[i] = thread_create(occupy, 0, PRI_NORMAL - 4, ANY_HART, "urgent");
+    assert(wait_until_met(2 * others));
+    stop = true;
+    for (unsigned i = 0; i < others; i++) {
+        thread_join(urgent[i]);
+        thread_join(busy[i]);
+    }
 }
 
 /* Every hart is busy; an urgent thread takes the one that runs the least urgent of them, and at once. */
@@ -208,6 +237,7 @@ static int scheduler_test(void)
     test_idle_harts_take_threads();
     for (unsigned h = 0; h < hart_count; h++) {
         thread_join(thread_create(test_least_urgent_gives_way, 0, PRI_NORMAL - 1, (int)h, "test"));
+        thread_join(thread_create(test_each_less_urgent_gives_way, 0, PRI_NORMAL - 5, (int)h, "test"));
         thread_join(thread_create(test_turns, 0, PRI_NORMAL, (int)h, "test"));
     }
     test_binding();
