@@ -1,9 +1,10 @@
 /*
  * run=litmus: the memory orderings that locks rely on (test/litmus_shapes.h), on the harts there are. Each shape is
  * played BATCH times in each of `rounds` rounds. A round picks, out of the seed, which hart plays which thread, where
- * x and y lie (in lines of their own, in one line, in one 64-bit word, whose stores the cache may join), which of
- * them are in a hart's cache before, and how far the harts are apart; harts without a part disturb the memory
- * meanwhile.
+ * x and y lie (in lines of their own, in one line, in one 64-bit word, whose stores the cache may join), and how far the
+ * harts are apart at most; a play, how far they are, and which of x and y is in a hart's cache before. Harts without a
+ * part disturb the memory meanwhile. A play begins by the cycle counter that all harts share: so they meet, wherever
+ * the code lies and however long each took to get there.
  *
  *   @litmus name=<shape> weak=<plays whose outcome shows a reordering> allowed=0|1 plays=<n> outcomes=<outcome>:<n>,...
  *
@@ -25,7 +26,7 @@
 #define OUTCOMES 243 /* five digits from 0 to 2 */
 #define LINE_WORDS 16
 #define BATCH 4
-#define APART 32 /* turns of a loop by which harts begin apart, at most */
+#define PLAY_CYCLES 500 /* from the beginning of a play to that of the next: longer than almost any takes */
 
 struct cell {
     volatile uint32_t word[2 * LINE_WORDS];
@@ -40,15 +41,17 @@ static struct {
 static uint32_t rounds;
 static uint32_t count[SHAPES][OUTCOMES];
 
-/* Every hart meets every other here; memory is in order across it. */
-static void meet(void)
+/* Every hart meets every other here; memory is in order across it. Gives a cycle to which all can still come in time. */
+static uint32_t meet(void)
 {
+    static volatile uint32_t all_there;
     static uint32_t arrived __attribute__((aligned(4 * LINE_WORDS)));
     static volatile uint32_t turn __attribute__((aligned(4 * LINE_WORDS)));
     uint32_t this_turn = turn;
     __asm__ volatile("fence rw, rw" ::: "memory");
     if (atomic_add(&arrived, 1) == hart_count - 1) {
         arrived = 0;
+        all_there = cycles32() + PLAY_CYCLES;
         __asm__ volatile("fence rw, rw" ::: "memory");
         turn = this_turn + 1;
     } else {
@@ -56,6 +59,7 @@ static void meet(void)
             barrier();
     }
     __asm__ volatile("fence rw, rw" ::: "memory");
+    return all_there;
 }
 
 static unsigned threads_of(const struct litmus_shape *shape)
@@ -73,10 +77,10 @@ static bool runs_here(const struct litmus_shape *shape)
     return threads_of(shape) <= hart_count && !strncmp(shape->name, beginning, strlen(beginning));
 }
 
-static void wait_turns(uint32_t turns)
+static void wait_for_cycle(uint32_t when)
 {
-    while (turns--)
-        barrier();
+    while ((int32_t)(cycles32() - when) < 0)
+        ;
 }
 
 static void disturb(struct random *r, unsigned hart)
@@ -104,26 +108,26 @@ static unsigned outcome(const struct litmus_shape *shape, unsigned n, uint32_t x
     return number;
 }
 
-/* One hart's part of a batch; y lies `distance` words behind x. */
-static void play(litmus_thread *thread, unsigned part, unsigned distance, struct random *own)
+static void touch(const volatile uint32_t *x, unsigned distance, struct random *own)
 {
-    for (unsigned n = 0; n < BATCH; n++) {
+    unsigned which = random_below(own, 4);
+    if (which & 1)
+        (void)x[0];
+    if (which & 2)
+        (void)x[distance];
+}
+
+/* One hart's part of a batch; the first play begins up to `apart` cycles after `begin`. y lies `distance` words behind x. */
+static void play(litmus_thread *thread, unsigned part, unsigned distance, uint32_t begin, uint32_t apart,
+                 struct random *own)
+{
+    for (unsigned n = 0; n < BATCH; n++, begin += PLAY_CYCLES) {
         volatile uint32_t *x = &cells[n].word[0];
-        wait_turns(random_below(own, APART));
+        touch(x, distance, own);
+        wait_for_cycle(begin + random_below(own, apart));
         uint64_t r = thread(x, x + distance);
         result[part].r[n][0] = (uint32_t)r;
         result[part].r[n][1] = (uint32_t)(r >> 32);
-    }
-}
-
-static void touch(unsigned distance, struct random *own)
-{
-    uint32_t which = random_next(own);
-    for (unsigned n = 0; n < BATCH; n++, which >>= 2) {
-        if (which & 1)
-            (void)cells[n].word[0];
-        if (which & 2)
-            (void)cells[n].word[distance];
     }
 }
 
@@ -138,15 +142,14 @@ static void count_and_clear(const struct litmus_shape *shape, unsigned distance,
 
 static void play_rounds(const struct litmus_shape *shape, uint32_t *counts, struct random *own, unsigned hart)
 {
-    static const unsigned distances[] = {LINE_WORDS, 2, 1};
+    static const unsigned distances[] = {LINE_WORDS, 2, 1}, aparts[] = {1, 16, 64};
     struct random common = random_from(run_seed, (uint32_t)(shape - litmus_shapes)); /* the same on all harts */
     for (uint32_t n = 0; n < rounds; n++) {
-        unsigned distance = distances[random_below(&common, 3)];
+        unsigned distance = distances[random_below(&common, 3)], apart = aparts[random_below(&common, 3)];
         unsigned part = (hart + random_below(&common, hart_count)) % hart_count;
-        touch(distance, own);
-        meet();
+        uint32_t begin = meet();
         if (part < threads_of(shape))
-            play(shape->thread[part], part, distance, own);
+            play(shape->thread[part], part, distance, begin, apart, own);
         else
             disturb(own, hart);
         meet();

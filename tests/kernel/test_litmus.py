@@ -19,7 +19,6 @@ def play(folder, harts, seed, words=""):
 
 @pytest.mark.parametrize("harts, seeds", [(2, 3), (4, 2)])
 def test_no_forbidden_outcome(tmp_path, harts, seeds):
-    reordered = 0       # where it is allowed
     for seed in range(1, 1 + int(os.environ.get("LITMUS_SEEDS", seeds))):
         run, shapes = play(tmp_path / str(seed), harts, seed)
         forbidden = [line for line in shapes.values() if line["weak"] and not line["allowed"]]
@@ -29,8 +28,8 @@ def test_no_forbidden_outcome(tmp_path, harts, seeds):
         assert ("IRIW+fence.r.r" in shapes) == ("WRC+data+addr" in shapes) == (harts == 4)
         for line in shapes.values():
             assert sum(int(part.split(":")[1]) for part in line["outcomes"].split(",")) == line["plays"]
-        reordered += sum(line["weak"] for line in shapes.values() if line["allowed"])
-    assert reordered, "nothing was ever reordered: the harts did not meet"
+        seen = shapes["SB"]     # where each stores, then loads what the other stores, a reordering is allowed
+        assert seen["allowed"] and seen["weak"] > seen["plays"] / 8, f"seed {seed}: the harts did not meet: {seen}"
 
 
 def test_a_forbidden_outcome_would_be_seen(tmp_path):
