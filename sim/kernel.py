@@ -24,6 +24,7 @@ OPTIONS = {
     "lock_stats": ("0", "1"),
     "accounting": ("0", "1"),
     "crit_timing": ("0", "1"),
+    "pad": tuple(map(str, range(16))),
 }
 CROSS = os.environ.get("CROSS", "riscv64-unknown-elf-")
 PICOLIBC = Path("/usr/lib/picolibc/riscv64-unknown-elf/lib/rv32im/ilp32/libc.a")
