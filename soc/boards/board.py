@@ -16,9 +16,10 @@ class Device:
 
 @dataclass(frozen=True)
 class Board:
-    """A board; `soc.boards.<name>` has its class `Target`."""
+    """A board; `soc.boards.<module>` has its class `Target`."""
 
     name: str
+    module: str
     title: str
     devices: dict[str, Device]      # by the FPGA's size, such as "85F"; the first one is built unless one asks
     ram_mib: int

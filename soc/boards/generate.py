@@ -10,6 +10,7 @@ from pathlib import Path
 from litedram.init import get_sdram_phy_c_header
 
 from firmware.build import build_rom, rom_words
+from soc.boards.catalog import BOARDS
 from soc.boards.config import BoardConfig
 from soc.fingerprint import signed
 from soc.fpga.cores import cores_of
@@ -20,7 +21,7 @@ from soc.sim import TOP
 
 def generate(config: BoardConfig, folder: Path):
     """Fill `folder` with all that BoardArtifacts names."""
-    target = importlib.import_module(f"soc.boards.{config.board}").Target
+    target = importlib.import_module(f"soc.boards.{BOARDS[config.board].module}").Target
     soc = target(config)
     soc.finalize()
     include = folder / "include"

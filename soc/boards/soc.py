@@ -11,11 +11,13 @@ from soc.boards.board import Board
 from soc.boards.bus import BusRegister
 from soc.boards.catalog import BOARDS
 from soc.boards.config import BoardConfig
+from soc.memory_map import Region
 from soc.sim import TOP
 from soc.soc import InterlockSoC
 
 SOURCE_SD = 26
 SOURCE_ETHERNET = 27
+ETHERNET_BUFFERS = Region(0xf005_0000, 0x2000, "bus", "rw", "Ethernet's buffers: two to receive, two to send.", 18, 16)
 
 
 class BoardSoC(InterlockSoC):
@@ -49,6 +51,8 @@ class BoardSoC(InterlockSoC):
         if self.board.sd:
             self.add_sdcard()
             self.comb += self.sources[SOURCE_SD].eq(self.sdcard_irq.irq)
+        if self.board.ethernet:
+            self.add_mac(config)
 
     def add_main_ram(self, config):
         phy, module = self.make_dram(config)
@@ -58,6 +62,19 @@ class BoardSoC(InterlockSoC):
             self.cpu.ibus.connect(self.ram.ports[0]),
             self.cpu.dbus.connect(self.ram.ports[1]),
         ]
+
+    def add_mac(self, config):
+        """Ethernet: LiteEth's MAC, its buffers in the region `ethmac`: first those of what came, then those to send."""
+        self.map["ethmac"] = ETHERNET_BUFFERS
+        self.mem_map["ethmac"] = ETHERNET_BUFFERS.origin
+        self.ethphy = self.make_ethernet_phy(config)
+        # 32 bits: all but the PHY itself is clocked by the system's clock. The platform knows how fast the PHY's is.
+        self.add_ethernet(phy=self.ethphy, data_width=32, with_timing_constraints=False)
+        self.comb += self.sources[SOURCE_ETHERNET].eq(self.ethmac.ev.irq)
+
+    def make_ethernet_phy(self, config):
+        """LiteEth's PHY, on a board that has one."""
+        raise NotImplementedError
 
     def make_platform(self, config):
         """LiteX's platform of the board with the FPGA `config.device`."""
@@ -82,6 +99,12 @@ class BoardSoC(InterlockSoC):
     def led_pads(self) -> Signal:
         """`self.board.leds` LEDs, 1 for light."""
         return self.platform.request_all("user_led")
+
+    def inverted(self, pads: list[Signal]) -> Signal:
+        """What drives `pads` with the opposite level."""
+        leds = Signal(len(pads))
+        self.comb += [pad.eq(~leds[i]) for i, pad in enumerate(pads)]
+        return leds
 
     def describe_device(self) -> dict:
         """The FPGA: `device` (its full name), and `size`, `speed` and `package` as nextpnr wants to know them."""
