@@ -21,6 +21,7 @@ static bool heard;             /* a request has come since */
 static uint32_t noted;         /* when the host was last told of the end, in cycles */
 static bool trial;             /* of a new bit rate */
 static uint32_t trial_began;   /* in cycles */
+static uint32_t tested;        /* number of the last self-test, 0: that of the start */
 
 static void reply(uint32_t status)
 {
@@ -62,7 +63,7 @@ static void hello(void)
     frame_put_number(MAIN_RAM_BASE);
     frame_put_number(MAIN_RAM_SIZE);
     frame_put_number(line_room());
-    for (const char *c = CONFIG_PLATFORM_NAME; *c; c++)
+    for (const char *c = CONFIG_BOARD; *c; c++)
         frame_put((uint8_t)*c);
     frame_end();
 }
@@ -162,25 +163,31 @@ static void how_it_ended(void)
     frame_end();
 }
 
+/* A request that comes a second time, because its answer was lost, starts no second test. */
 static void test(void)
 {
-    uint32_t which = frame_number(&in, 0);
-    if (which > LINK_TEST_LONG) {
+    uint32_t which = frame_number(&in, 0), number = frame_number(&in, 4);
+    if (which != LINK_TEST_SHORT && which != LINK_TEST_LONG) {
         refuse(LINK_BAD_VALUE);
-        return;
-    }
-    if (which != LINK_TEST_LAST && ended) {
+    } else if (ended) {
         refuse(LINK_NOT_NOW);
-        return;
+    } else {
+        accept();
+        if (number != tested)
+            self_test(which);
+        tested = number;
     }
-    if (which != LINK_TEST_LAST)
-        self_test(which);
+}
+
+static void report(void)
+{
     unsigned failures;
-    const char *report = self_test_report(&failures);
+    const char *text = self_test_report(&failures);
     reply(LINK_OK);
+    frame_put_number(tested);
     frame_put_number(failures);
-    for (unsigned i = 0; report[i] && i < FRAME_DATA; i++)
-        frame_put((uint8_t)report[i]);
+    for (unsigned i = 0; text[i] && i < FRAME_DATA - 8; i++)
+        frame_put((uint8_t)text[i]);
     frame_end();
 }
 
@@ -198,8 +205,8 @@ static const struct {
     [LINK_HELLO] = {hello, 0, 0},       [LINK_WRITE] = {write_memory, 4, 4 + FRAME_DATA},
     [LINK_READ] = {read_memory, 8, 8},  [LINK_CRC] = {check_memory, 8, 8},
     [LINK_BAUD] = {set_baud, 4, 4},     [LINK_RUN] = {run, 4, 4},
-    [LINK_ENDED] = {how_it_ended, 0, 0}, [LINK_TEST] = {test, 4, 4},
-    [LINK_RESET] = {reset, 0, 0},
+    [LINK_ENDED] = {how_it_ended, 0, 0}, [LINK_TEST] = {test, 8, 8},
+    [LINK_REPORT] = {report, 0, 0},     [LINK_RESET] = {reset, 0, 0},
 };
 
 static void answer(void)
@@ -249,6 +256,7 @@ _Noreturn void loader(const struct service_end *how)
         keep(how);
     noted = line_cycles() - 2 * SECOND; /* so that the first note comes at once */
     heard = trial = false;
+    tested = 0;
     in.state = FRAME_OUTSIDE;
     line_open();
     for (;;) {

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "protocol.h"
+
 struct service_end;
 
 /* `how` an image has ended its run, or 0 out of reset. Interrupts are off. */

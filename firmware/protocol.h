@@ -32,13 +32,13 @@
 #define LINK_BAUD 5   /* bit/s : -- bit/s as made; taken back unless a frame comes at that rate within 2 s */
 #define LINK_RUN 6    /* entry : -- nothing. All harts enter the image */
 #define LINK_ENDED 7  /* : -- exit code, number of blobs, then kind, address and count of each. How the run ended */
-#define LINK_TEST 8   /* which (LINK_TEST_...) : -- failures, then the report as text */
-#define LINK_RESET 9  /* : -- nothing. Then the machine is reset, and its boot ROM begins anew at 115,200 bit/s */
+#define LINK_TEST 8   /* which (LINK_TEST_...), number : -- nothing. Then the test, if the number is a new one */
+#define LINK_REPORT 9 /* : -- number of the last self-test (0: that of the start), failures, its report as text */
+#define LINK_RESET 10 /* : -- nothing. Then the machine is reset, and its boot ROM begins anew at 115,200 bit/s */
 
 #define LINK_REPLY 0x80
 #define LINK_NOTE_ENDED 0x40 /* unasked, once a second until a request comes: the run has ended. Payload: exit code */
 
-#define LINK_TEST_LAST 0  /* the report of the last self-test, without doing it again */
 #define LINK_TEST_SHORT 1
 #define LINK_TEST_LONG 2
 

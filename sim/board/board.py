@@ -1,0 +1,338 @@
+"""A board at the other end of a serial port: found, asked, loaded, run and read."""
+
+import random
+import time
+import zlib
+from dataclasses import dataclass
+
+from sim.board.image import BASE
+from sim.board.link import BITS, Link, LinkError, Lost, Refused
+from sim.board.port import Port, PortError
+from sim.board.protocol import DATA, NOTE_ENDED, VERSION, Request, State, Test, numbers, words
+
+RESET_BAUD = 115_200
+BAUDS = (3_000_000, 1_000_000, 460_800)     # in the order in which they are tried
+BAUD_TOLERANCE = 0.015      # by which both ends' bit rates may differ
+WRITES = 16                 # under way at a time: enough for a USB adaptor's delay
+REQUEST_BYTES = 32          # of a short request on the line, at most
+BATCH = 32                  # chunks of DATA bytes between looks at how the line does
+GROUP = 16                  # chunks that are compared at a time
+LEAST_FRAME = 64            # bytes written at a time on the worst of lines
+ROUNDS = 5                  # of writing what is not there yet
+BREAK_S = 0.5
+TRIAL_S = 2.0               # after which the loader takes an unused bit rate back, at its clock
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a board says that it is."""
+
+    name: str
+    fingerprint: int
+    harts: int
+    clock_hz: int
+    ram_base: int
+    ram_bytes: int
+    room: int           # characters that its receiver keeps
+    state: State
+
+    def __str__(self):
+        return (f"{self.name}, {self.harts} hart{'s' * (self.harts > 1)}, {self.clock_hz / 1e6:g} MHz, "
+                f"{self.ram_bytes >> 20} MiB, build {self.fingerprint:016x}")
+
+
+@dataclass(frozen=True)
+class Blob:
+    """A piece of memory that a run wanted to be copied out."""
+
+    kind: int
+    address: int
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Upload:
+    """What an upload came to, in bytes."""
+
+    total: int
+    there: int      # of it, was in the board's memory already
+
+
+class Board:
+    """A board whose loader answers. LinkError or PortError, in one line, where it does not.
+
+    `patience`: seconds of silence after which it counts as lost; a simulated board needs more than a real one.
+    """
+
+    def __init__(self, device, patience=5.0, say=lambda text: None):
+        self.device = device
+        self.patience = patience
+        self.say = say
+        self.text = bytearray()     # what came as text since it was last looked at
+        self.ended = None           # exit code that a run's end was announced with
+        self.port = Port(device, RESET_BAUD)
+        self.link = Link(self.port, patience, self.text.extend, self._note)
+        self.identity = None
+        self.fast = RESET_BAUD      # the bit rate that was agreed on last
+        self.frame = DATA           # bytes that are written at a time
+
+    def close(self):
+        self.port.close()
+
+    def _note(self, frame):
+        if frame.type == NOTE_ENDED:
+            self.ended, = frame.numbers(1)
+
+    # Finding it -------------------------------------------------------------------------------------------------------
+
+    def connect(self):
+        """Finds the loader at whatever bit rate it is, after a reset if nothing else helps; its Identity."""
+        for attempt in range(2):
+            for baud in dict.fromkeys((self.fast, RESET_BAUD, *BAUDS[:1])):
+                if self._answers(baud, min(1.0, self.patience / 4)):
+                    return self._identified()
+            if not attempt and not self._reset_by_break():
+                break
+        if self._answers(RESET_BAUD, self.patience):
+            return self._identified()
+        raise Lost(f"no board answers on {self.device}: see that it is powered, that its bitstream is loaded "
+                   "(make flash BOARD=...) and that this is its console")
+
+    def _identified(self):
+        if self.identity.ram_base != BASE:
+            raise LinkError(f"main RAM of {self.identity.name} lies at {self.identity.ram_base:#x}, not at {BASE:#x}, "
+                            "which images are linked to")
+        return self.identity
+
+    def _answers(self, baud, patience):
+        self.port.set_baud(baud)
+        self.port.discard()
+        self.link.restart()
+        try:
+            self.identity = self._hello(patience)
+        except Lost:
+            return False
+        return True
+
+    def _hello(self, patience=None):
+        payload = self.link.ask(Request.HELLO, patience=patience)
+        version, state, low, high, harts, clock_hz, base, size, room = numbers(payload, 9)
+        if version != VERSION:
+            raise LinkError(f"the boot ROM of the board speaks version {version} of the link, this tree has {VERSION}: "
+                            "build and flash its bitstream anew")
+        return Identity(payload[36:].decode(errors="replace"), high << 32 | low, harts, clock_hz, base, size, room,
+                        State(state))
+
+    def _reset_by_break(self):
+        """Resets the board by a long break, which works whatever it does; False if the port cannot send one."""
+        self.port.set_baud(RESET_BAUD)
+        return self.port.send_break(BREAK_S)
+
+    def hurry(self, most=BAUDS[0]):
+        """Goes to the fastest bit rate up to `most` that both ends make and that works; gives it."""
+        for baud in [rate for rate in dict.fromkeys((most, *BAUDS)) if self.port.baud < rate <= most]:
+            try:
+                made, = numbers(self.link.ask(Request.BAUD, words(baud)), 1)
+            except Refused:
+                continue        # its clock cannot make it
+            if abs(made - baud) <= BAUD_TOLERANCE * baud and self._tried(baud):
+                break
+            self._slow_again()
+        self.fast = self.port.baud
+        return self.fast
+
+    def _tried(self, baud):
+        try:
+            return self._answers(baud, self.patience / 2)
+        except PortError:
+            return False
+
+    def _slow_again(self):
+        """Waits until the loader is back at the bit rate it has after a reset."""
+        time.sleep(TRIAL_S)
+        if not self._answers(RESET_BAUD, 2 * self.patience):
+            raise Lost(f"the board on {self.device} is lost since a change of the bit rate: give a lower --baud")
+
+    def _found_again(self):
+        """After it was lost or its cable was out: the board as it is now, at the bit rate that was agreed on."""
+        before, baud = self.identity, self.fast
+        self.port.open_again(self.patience)
+        self.connect()
+        if (self.identity.fingerprint, self.identity.harts) != (before.fingerprint, before.harts):
+            raise LinkError(f"another board answers on {self.device} now: {self.identity}")
+        if self.port.baud != baud:
+            self.hurry(baud)
+
+    def _carried(self, work):
+        """Does `work`, and once more from where it was if the board was lost meanwhile and is found again."""
+        try:
+            return work()
+        except (Lost, PortError) as error:
+            self.say(f"{error}; looking for it")
+            self._found_again()
+            self.say(f"found {self.identity.name} again, going on")
+            return work()
+
+    # Memory -----------------------------------------------------------------------------------------------------------
+
+    def _short(self):
+        """How many short requests may be under way: the board's receiver keeps them while it answers."""
+        return max(1, self.identity.room // REQUEST_BYTES)
+
+    def upload(self, pieces, progress=lambda done, total: None):
+        """Writes pairs of address and bytes to main RAM, without those that are there already; an Upload."""
+        chunks = [(address + at, content[at:at + DATA]) for address, content in pieces
+                  for at in range(0, len(content), DATA)]
+        total = sum(len(content) for _, content in chunks)
+        found = []
+
+        def work():
+            left = self._different(chunks)
+            found.append(total - sum(len(content) for _, content in left))
+            for _ in range(ROUNDS):
+                if not left:
+                    return
+                before = total - sum(len(content) for _, content in left)
+                self._by_frames([(address, len(content), content) for address, content in left], Request.WRITE, WRITES,
+                                lambda done, before=before: progress(before + done, total))
+                left = self._different(left)
+            raise LinkError(f"main RAM of the board does not keep what is written to {left[0][0]:#x}: run its "
+                            f"self-test: ./interlock board test --port {self.device}")
+        self._carried(work)
+        progress(total, total)
+        return Upload(total, found[0])
+
+    def _different(self, chunks):
+        """Those of the `chunks` that main RAM does not hold. Those that lie together are asked for together first."""
+        groups = []
+        for address, content in chunks:
+            last = groups[-1] if groups else []
+            if last and len(last) < GROUP and last[-1][0] + len(last[-1][1]) == address:
+                last.append((address, content))
+            else:
+                groups.append([(address, content)])
+        wrong = self._wrong([(group[0][0], b"".join(content for _, content in group)) for group in groups])
+        suspects = [chunk for group, bad in zip(groups, wrong, strict=True) if bad for chunk in group]
+        return [chunk for chunk, bad in zip(suspects, self._wrong(suspects), strict=True) if bad]
+
+    def _wrong(self, pieces):
+        """For each of the `pieces`, whether main RAM holds something else."""
+        answers = self.link.exchange([(Request.CRC, words(address, len(content))) for address, content in pieces],
+                                     self._short())
+        return [numbers(answer, 1)[0] != zlib.crc32(content)
+                for answer, (_, content) in zip(answers, pieces, strict=True)]
+
+    def read(self, address, count):
+        """`count` bytes of main RAM, or whole words of I/O."""
+        pieces = [(address + at, min(DATA, count - at), b"") for at in range(0, count, DATA)]
+        return self._carried(lambda: b"".join(self._by_frames(pieces, Request.READ, self._short())))
+
+    def _by_frames(self, pieces, request, window, done=lambda count: None):
+        """Writes or reads pieces of memory (address, count, content); the answers. `done(count)` gets bytes so far.
+
+        A line that lets no long frames through gets short ones.
+        """
+        answers, carried = [], 0
+        for first in range(0, len(pieces), BATCH):
+            batch = pieces[first:first + BATCH]
+            while (got := self._try_frames(batch, request, window)) is None:
+                self.frame //= 4
+            answers += got
+            carried += sum(count for _, count, _ in batch)
+            done(carried)
+        return answers
+
+    def _try_frames(self, batch, request, window):
+        """The answers, in frames of the length in use, or None if the line lets shorter ones only through."""
+        parts = [(address + at, min(self.frame, count - at), content[at:at + self.frame])
+                 for address, count, content in batch for at in range(0, count, self.frame)]
+        repeated = self.link.repeated
+        try:
+            answers = self.link.exchange([(request, words(address) + content if content else words(address, count))
+                                          for address, count, content in parts], window)
+        except Lost:
+            if self.frame == LEAST_FRAME:
+                raise
+            self._hello()
+            return None
+        if self.link.repeated - repeated > len(parts) and self.frame > LEAST_FRAME:
+            self.frame //= 4
+        return answers
+
+    # Running ----------------------------------------------------------------------------------------------------------
+
+    def run(self, entry=BASE):
+        """Lets the board into the image. What it prints from now on is its console (`listen`)."""
+        self.text.clear()
+        self.ended = None
+        for _ in range(ROUNDS):
+            try:
+                self.link.ask(Request.RUN, words(entry), self.patience / 4)
+                return
+            except Lost:
+                if self.text:       # the answer was lost: it runs
+                    return
+                try:
+                    self._hello()   # the request was lost: it does not
+                except Lost:
+                    return          # neither loader nor console: it runs and is silent
+        raise Lost(f"RUN does not get through to {self.device}")
+
+    def listen(self, timeout):
+        """What the image has printed within `timeout` seconds; `ended` is its exit code once it has ended."""
+        for frame in self.link.listen(timeout):
+            self._note(frame)
+        text = bytes(self.text)
+        self.text.clear()
+        return text
+
+    def blobs(self):
+        """The memory that the run that has ended wanted to be copied out."""
+        payload = self._carried(lambda: self.link.ask(Request.ENDED))
+        _, count = numbers(payload, 2)
+        entries = [numbers(payload, 3, 8 + 12 * index) for index in range(count)]
+        return [Blob(kind, address, self.read(address, length) if length else b"") for kind, address, length in entries]
+
+    def reset(self):
+        """Resets the board through its loader, or by a break where that does not answer."""
+        try:
+            self.link.ask(Request.RESET, patience=self.patience / 2)
+        except Lost:
+            if not self._reset_by_break():
+                raise
+        self.port.set_baud(RESET_BAUD)
+        self.link.restart()
+
+    # Self-test --------------------------------------------------------------------------------------------------------
+
+    def self_test(self, which=Test.TEST_SHORT, seconds=60.0, show=lambda text: None):
+        """Has the board test itself; how many tests failed, and the report as text.
+
+        What it says as it goes is given to `show`; LinkError after `seconds` without a word.
+        """
+        if self.identity.state == State.STATE_ENDED:
+            self.reset()
+            self.identity = self._hello()
+        self.text.clear()
+        number = random.getrandbits(31) + 1
+        self.link.ask(Request.TEST, words(which, number))
+        spoke = time.monotonic()
+        while time.monotonic() - spoke < seconds:
+            text = self.listen(self.patience / 4)
+            if text:
+                show(text)
+                spoke = time.monotonic()
+                continue
+            try:
+                payload = self.link.ask(Request.REPORT, patience=self.patience / 4)
+            except Lost:
+                continue        # it is still at it
+            done, failures = numbers(payload, 2)
+            if done == number:
+                return failures, payload[8:].decode(errors="replace")
+        raise Lost(f"the self-test of the board on {self.device} has said nothing for {seconds:.0f} s")
+
+
+def seconds_for(count, baud):
+    """How long so many bytes take on a line."""
+    return BITS * count / baud

@@ -1,0 +1,61 @@
+"""An image as a loader wants it: the pieces of main RAM that it consists of, and where its boot arguments go."""
+
+import struct
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+
+BASE = 0x4000_0000          # firmware/README.md, "Image header"
+MAGIC = 0x314B_4C49
+HEADER = struct.Struct("<4x4I")     # magic, end, boot arguments: address, size
+
+
+class ImageError(Exception):
+    """The image cannot be loaded; the text is one line that names the mend."""
+
+
+def pieces(path, bootargs, ram_bytes):
+    """What is to lie in main RAM: pairs of address and bytes, the boot arguments among them. ImageError.
+
+    What the file only reserves (.bss) is not there: an image clears it itself.
+    """
+    try:
+        with open(path, "rb") as file:
+            elf = ELFFile(file)
+            if elf["e_machine"] != "EM_RISCV" or elf.elfclass != 32 or elf["e_type"] != "ET_EXEC":
+                raise ImageError(f"the image {path} is not a linked 32-bit RISC-V program")
+            segments = [(segment["p_paddr"], segment.data(), segment["p_memsz"]) for segment in elf.iter_segments()
+                        if segment["p_type"] == "PT_LOAD" and segment["p_memsz"]]
+    except OSError as error:
+        raise ImageError(f"the image {path} cannot be read: {error.strerror}") from error
+    except (ELFError, struct.error) as error:
+        raise ImageError(f"the image {path} is not a whole ELF file: {error}") from error
+    for address, content, size in segments:
+        if address < BASE or address + max(size, len(content)) > BASE + ram_bytes:
+            raise ImageError(f"the image {path} does not fit main RAM: a segment wants {address:#x} to "
+                             f"{address + size:#x}, RAM is {BASE:#x} to {BASE + ram_bytes:#x}")
+    where, size = _buffer(path, segments)
+    text = bootargs.encode()
+    if len(text) >= size:
+        raise ImageError(f"the boot arguments have {len(text)} bytes, the image's buffer takes {size - 1}: give fewer")
+    found = [(address, content) for address, content, _ in segments if content]
+    return _overlaid(found, where, text.ljust(len(text) // 4 * 4 + 4, b"\0")[:size])
+
+
+def _buffer(path, segments):
+    """Address and size of the buffer for boot arguments."""
+    for address, content, _ in segments:
+        if address == BASE and len(content) >= HEADER.size:
+            magic, end, where, size = HEADER.unpack_from(content)
+            if magic == MAGIC and BASE <= where and where + size <= end:
+                return where, size
+    raise ImageError(f"the image {path} has no header at {BASE:#x} (firmware/README.md): link it as the kernel is")
+
+
+def _overlaid(found, where, text):
+    """The pieces with `text` at the address `where`, in the piece that has it or as one of its own."""
+    for index, (address, content) in enumerate(found):
+        if address <= where and where + len(text) <= address + len(content):
+            at = where - address
+            return [*found[:index], (address, content[:at] + text + content[at + len(text):]), *found[index + 1:]]
+    return [*found, (where, text)]

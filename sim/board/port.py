@@ -1,0 +1,96 @@
+"""The serial port to a board: opened, read, opened again when its cable was out; trouble is a PortError in one line."""
+
+import time
+
+import serial
+
+LOOK_S = 0.2    # between looks whether a port that vanished is there again
+
+
+class PortError(Exception):
+    """The port cannot be used; the text is one line that names it and the mend."""
+
+
+def _reason(error):
+    text = getattr(error, "strerror", None) or str(error)
+    return text.splitlines()[0] if text else type(error).__name__
+
+
+class Port:
+    """A serial device at 8N1 without flow control."""
+
+    def __init__(self, device, baud):
+        self.device = device
+        self.baud = baud
+        self._serial = None
+        self._open()
+
+    def _open(self):
+        try:
+            self._serial = serial.Serial(self.device, self.baud, timeout=0, write_timeout=5, exclusive=True)
+        except (OSError, ValueError) as error:
+            raise PortError(f"{self.device} cannot be opened: {_reason(error)}; see which ports there are with: "
+                            "python -m serial.tools.list_ports") from error
+
+    def set_baud(self, baud):
+        """Sets the bit rate. PortError if the adaptor cannot have it."""
+        self.baud = baud
+        try:
+            self._serial.baudrate = baud
+        except (OSError, ValueError) as error:
+            raise PortError(f"{self.device} cannot have {baud} bit/s: {_reason(error)}") from error
+
+    def read(self, timeout):
+        """What has come, waiting up to `timeout` seconds for something; PortError if the port is gone."""
+        try:
+            self._serial.timeout = max(0.0, timeout)
+            first = self._serial.read(1)
+            return first + self._serial.read(self._serial.in_waiting) if first else b""
+        except (OSError, TypeError) as error:       # pyserial: TypeError if it is closed while read
+            raise PortError(f"{self.device} is gone: {_reason(error)}") from error
+
+    def write(self, content):
+        """Hands bytes to the adaptor; PortError if it does not take them."""
+        try:
+            self._serial.write(content)
+        except OSError as error:
+            raise PortError(f"{self.device} takes nothing: {_reason(error)}") from error
+
+    def send_break(self, seconds):
+        """Holds the line low. False if the port cannot do that: a pseudo-terminal has no line."""
+        try:
+            self._serial.break_condition = True
+            time.sleep(seconds)
+            self._serial.break_condition = False
+        except OSError:
+            return False
+        return True
+
+    def discard(self):
+        """Forgets what has come and what waits to be sent."""
+        try:
+            self._serial.reset_input_buffer()
+            self._serial.reset_output_buffer()
+        except OSError as error:
+            raise PortError(f"{self.device} is gone: {_reason(error)}") from error
+
+    def open_again(self, seconds):
+        """Opens the port anew once it is there again, as after its cable was out. PortError after `seconds`."""
+        self.close()
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                self._open()
+                return
+            except PortError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(LOOK_S)
+
+    def close(self):
+        """Gives the port back."""
+        if self._serial:
+            try:
+                self._serial.close()
+            except OSError:     # its cable is out
+                pass

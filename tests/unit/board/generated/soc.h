@@ -1,0 +1,2 @@
+#define CONFIG_CLOCK_FREQUENCY 60000000
+#define CONFIG_BOARD "far end"
