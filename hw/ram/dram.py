@@ -14,6 +14,7 @@ from hw.common.jitter import Jitter
 from hw.ram.core import DATA_WIDTH, DELAY_WIDTH, OUTSTANDING, SALTS
 
 NOW_WIDTH = DELAY_WIDTH + 2     # a word is released at most the longest latency and jitter after it came
+PAIR_CYCLES = 3                 # between the reads of two halves of a wide word
 
 
 class DRAMPorts(LiteXModule):
@@ -106,9 +107,10 @@ class ReadDelay(LiteXModule):
 class PairPort(LiteXModule):
     """Accesses of `narrow` (a slave, 64 bits) as accesses of `wide` (a master, LiteDRAM's, 128 bits).
 
-    A read of an odd word right behind that of the even word beside it is answered from the same wide word: so is a
-    cache line, which is read in order. Nothing is gathered of writes: LiteDRAM's own converter would say that a write
-    is done before the DRAM has it."""
+    A read of an odd word at most PAIR_CYCLES behind that of the even word beside it is answered from the same wide
+    word: so a cache line is, which is read in order. No write that LiteDRAM takes after the first read can be done
+    before the second is asked for: it takes longer than that to its bank and through it. Nothing is gathered of
+    writes: LiteDRAM's own converter would say that a write is done before the DRAM has it."""
     def __init__(self, narrow, wide):
         reads = stream.SyncFIFO([("odd", 1), ("again", 1)], OUTSTANDING)    # reads asked for, in order
         words = stream.SyncFIFO([("data", wide.data_width)], OUTSTANDING)   # what came for them
@@ -118,14 +120,14 @@ class PairPort(LiteXModule):
 
         pair   = Signal(len(narrow.cmd.addr) - 1)
         odd    = Signal()
-        opened = Signal()       # the command before was a read of the even word of `pair`
+        opened = Signal(max=PAIR_CYCLES + 1)    # cycles left since a read of the even word of the pair `last`
         again  = Signal()
         taken  = Signal()
         last   = Signal.like(pair)
         self.comb += [
             odd.eq(narrow.cmd.addr[0]),
             pair.eq(narrow.cmd.addr[1:]),
-            again.eq(opened & odd & (pair == last) & ~narrow.cmd.we),
+            again.eq((opened != 0) & odd & (pair == last) & ~narrow.cmd.we),
             wide.cmd.addr.eq(pair),
             wide.cmd.we.eq(narrow.cmd.we),
             reads.sink.odd.eq(odd),
@@ -134,8 +136,14 @@ class PairPort(LiteXModule):
             reads.sink.valid.eq(taken & ~narrow.cmd.we),
         ]
         self.sync += If(taken,
-            opened.eq(~narrow.cmd.we & ~odd),
-            last.eq(pair)
+            last.eq(pair),
+            If(narrow.cmd.we | odd,
+                opened.eq(0)
+            ).Else(
+                opened.eq(PAIR_CYCLES)
+            )
+        ).Elif(opened != 0,
+            opened.eq(opened - 1)
         )
 
         # Reads: ReadDelay asks for no more than there is room for.
