@@ -1,14 +1,15 @@
 """Makes a board's bitstream: `python -m soc.boards.bitstream ulx3s --harts 2`. What misses its clock leaves none."""
 
 import argparse
-import dataclasses
 import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
-from hw.common.cache import build_root
+from hw.common.cache import build_root, digest
 from hw.cpu.generate import ToolError as ClusterError
 from soc.boards.build import BoardArtifacts, add_options, config_of, generate_config
 from soc.boards.config import BoardConfig
@@ -42,41 +43,49 @@ def design_of(artifacts: BoardArtifacts, config: BoardConfig) -> Design:
     return Design(name, TOP, tuple(artifacts.verilog), artifacts.constraints, cores=artifacts.cores, **chip)
 
 
-def make_bitstream(config: BoardConfig, synthesis: SynthesisOptions, seeds: tuple[int, ...]) -> Path:
+def make_bitstream(config: BoardConfig, synthesis: SynthesisOptions, placements: Sequence[PlacementOptions]) -> Path:
     """The bitstream of a board's SoC: `build/boards/<board>/<board>.bit`. Minutes, unless it is in the cache.
 
-    The placements of `seeds` are tried in order until one meets every clock. TimingError if none does: then there is no
-    bitstream of this board, not even an older one. Raises ToolError, and what `generate_config` does."""
+    The placements are tried in order until one meets every clock. TimingError if none does: then there is no bitstream
+    of this board, not even an older one. Raises ToolError, and what `generate_config` does."""
     folder = board_folder(config.board)
     bitstream = folder / f"{config.board}.bit"
     folder.mkdir(parents=True, exist_ok=True)
-    bitstream.unlink(missing_ok=True)
+    for older in (bitstream, folder / "board.json"):
+        older.unlink(missing_ok=True)
 
     artifacts = generate_config(config)
     design = design_of(artifacts, config)
     netlist = synthesise(design, synthesis)
     best = None
-    for seed in seeds:
-        placement = place(design, netlist, PlacementOptions(seed))
-        record = {"board": config.board, "harts": config.harts, "parameters": dataclasses.asdict(config),
-                  "fingerprint": artifacts.description["fingerprint"], "seed": seed,
-                  "options": dataclasses.asdict(synthesis), **figures(design, netlist, placement)}
-        say(f"seed {seed}: {summary(record)}")
+    for options in placements:
+        placement = place(design, netlist, options)
+        record = {"board": config.board, "harts": config.harts, "parameters": asdict(config),
+                  "fingerprint": artifacts.description["fingerprint"], "options": asdict(synthesis) | asdict(options),
+                  **figures(design, netlist, placement)}
+        say(f"seed {options.seed}: {summary(record)}")
         if best is None or record["margin"] > best["margin"]:
             best = record
         if record["met"]:
             break
-    for path in (folder / "record.json", records_folder() / f"{design.name}.json"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(best, indent=1) + "\n")
+    write_record(best, folder)
     if not best["met"]:
-        raise TimingError(f"{design.name} misses timing: {summary(best)}; give --clock a lower rate, --harts fewer, or "
-                          f"--seeds more placements to try")
+        raise TimingError(f"{design.name} misses timing: {summary(best)}; give a lower CLOCK, fewer HARTS, or more "
+                          "SEEDS to try")
     packed = pack(design, placement)
     shutil.copy(artifacts.dir / "board.json", folder)
     shutil.copy(packed, bitstream.with_suffix(".part"))
     bitstream.with_suffix(".part").rename(bitstream)
     return bitstream
+
+
+def write_record(record: dict, folder: Path):
+    """The figures of a build, beside its bitstream and among the records, in place of an older one of the same."""
+    options = {name: value for name, value in record["options"].items() if name != "seed"}
+    key = digest({"parameters": repr(record["parameters"]), "options": repr(options)})[:8]
+    for path in (folder / "record.json", records_folder() / f"{record['name']}-{key}.json"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(record, indent=1) + "\n")
 
 
 def seeds_of(text: str) -> tuple[int, ...]:
@@ -93,6 +102,7 @@ def main():
     parser.add_argument("--clock", type=float, metavar="MHZ", help="system clock (default: the catalog's)")
     parser.add_argument("--seeds", type=seeds_of, default=(1,), metavar="N",
                         help="placements to try until one meets every clock (default 1)")
+    parser.add_argument("--router", choices=("router1", "router2"), default=PlacementOptions.router, help="nextpnr's")
     parser.add_argument("--no-abc9", action="store_true", help="map logic with ABC instead of ABC9")
     parser.add_argument("--retime", action="store_true", help="let yosys move registers")
     options = parser.parse_args()
@@ -100,7 +110,8 @@ def main():
         options.clock_hz = round(options.clock * 1e6)
     try:
         synthesis = SynthesisOptions(not options.no_abc9, options.retime)
-        print(make_bitstream(config_of(options), synthesis, options.seeds))
+        placements = [PlacementOptions(seed, options.router) for seed in options.seeds]
+        print(make_bitstream(config_of(options), synthesis, placements))
     except subprocess.CalledProcessError as error:
         print("".join(error.output.splitlines(keepends=True)[-20:]), file=sys.stderr)
         sys.exit("error: the SoC could not be generated, see above")

@@ -10,7 +10,15 @@ from soc.fpga.design import Design
 # Look-up tables that nextpnr makes of each of yosys's cells, and the columns that others count in.
 LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4}
 COLUMNS = {"TRELLIS_FF": "ff", "DP16KD": "ebr", "MULT18X18D": "mult"}
+# A core's parts, as LiteX names them, are counted as one.
+PARTS = (("sdcard", "sdcard"), ("sdram", "dram"), ("sdrphy", "dram"), ("ddrphy", "dram"), ("ram", "dram"),
+         ("eth", "ethernet"), ("csr", "csr"), ("dma", "dma"), ("bus", "bus"), ("hart_io", "bus"))
 CHIP = {"lut": "TRELLIS_COMB", "ff": "TRELLIS_FF", "ebr": "DP16KD", "mult": "MULT18X18D"}
+
+
+def whole(core: str) -> str:
+    """The core that `core` is a part of, or itself."""
+    return next((name for start, name in PARTS if core.startswith(start)), core)
 
 
 def by_core(design: Design, netlist: Path) -> dict[str, dict[str, int]]:
@@ -19,7 +27,7 @@ def by_core(design: Design, netlist: Path) -> dict[str, dict[str, int]]:
     cells = json.loads((netlist / "netlist.json").read_text())["modules"][design.top]["cells"]
     total: dict[str, Counter] = {}
     for name, cell in cells.items():
-        counts = total.setdefault(core_of(name, design.cores), Counter())
+        counts = total.setdefault(whole(core_of(name, design.cores)), Counter())
         counts["lut"] += LUTS.get(cell["type"], 0)
         if cell["type"] in COLUMNS:
             counts[COLUMNS[cell["type"]]] += 1
@@ -36,7 +44,7 @@ def longest_path(design: Design, path: list[dict]) -> dict:
     """A critical path of nextpnr's report: from which core and cell to which, its nanoseconds, those of them on wires,
     and how many cells of logic it goes through."""
     def end(cell: str) -> dict:
-        return {"core": core_of(cell, design.cores), "cell": cell}
+        return {"core": whole(core_of(cell, design.cores)), "cell": cell}
 
     return {"from": end(path[0]["from"]["cell"]), "to": end(path[-1]["to"]["cell"]),
             "ns": round(sum(step["delay"] for step in path), 2),

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -65,20 +66,26 @@ def run(name: str, arguments: Sequence[str], folder: Path, log: str,
     folder: the registry's programs do not see every other."""
     path = build_root() / "log" / log
     path.parent.mkdir(parents=True, exist_ok=True)
-    start = told = time.monotonic()
-    doing, error = "at work", None
+    start, error, doing = time.monotonic(), None, "begins"
+    done = threading.Event()
+
+    def talk():
+        while not done.wait(TALK_SECONDS):   # some of the work takes minutes without a line
+            say(f"{name}: {doing}, {time.monotonic() - start:.0f} s")
+
     with open(path, "w") as file:
         process = subprocess.Popen([find(name), *arguments], cwd=folder, text=True, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, errors="replace")
-        for line in process.stdout:
-            file.write(line)
-            if error is None and "ERROR:" in line:
-                error = line.strip()
-            doing = stage(line) or doing
-            if time.monotonic() - told >= TALK_SECONDS:
-                told = time.monotonic()
-                say(f"{name}: {doing}, {told - start:.0f} s")
-        _, status, usage = os.wait4(process.pid, 0)
+        threading.Thread(target=talk, daemon=True).start()
+        try:
+            for line in process.stdout:
+                file.write(line)
+                if error is None and "ERROR:" in line:
+                    error = line.strip()
+                doing = stage(line) or doing
+            _, status, usage = os.wait4(process.pid, 0)
+        finally:
+            done.set()
     process.returncode = os.waitstatus_to_exitcode(status)
     cost = Cost(round(usage.ru_utime + usage.ru_stime, 1), round(time.monotonic() - start, 1),
                 round(usage.ru_maxrss / 1024))

@@ -1,0 +1,111 @@
+"""Writes docs/boards-resources.md from the records of builds: `python -m soc.boards.resources`."""
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from hw.common.cache import REPO
+from soc.boards.bitstream import records_folder
+from soc.boards.catalog import BOARDS
+from soc.boards.config import board_config
+from soc.fpga.placement import PlacementOptions
+from soc.fpga.synthesis import SynthesisOptions
+
+PAGE = REPO / "docs" / "boards-resources.md"
+INTRODUCTION = """# What the boards' bitstreams take
+
+Made by `python -m soc.boards.resources` from the records of builds that `make bitstream` leaves in
+`build/boards/records`; do not edit. [soc/README.md](../soc/README.md) says how a bitstream is made.
+
+LUT, FF, EBR and MULT are the chip's look-up tables, registers, block RAMs (18 Kbit) and multipliers. *Reached* is what
+nextpnr says that the worst clock can do, in MHz of what it has to; a build that misses a clock has no bitstream. Times
+are processor seconds of yosys and nextpnr, memory is the more of the two's peaks."""
+COLUMNS = {"lut": "LUT", "ff": "FF", "ebr": "EBR", "mult": "MULT"}
+
+
+def table(heading: list[str], rows: list[list[str]], words: int = 1) -> str:
+    """A table in Markdown; the first `words` columns are text, the others figures."""
+    def line(cells: list[str]) -> str:
+        return "| " + " | ".join(cells) + " |"
+    return "\n".join([line(heading), "|" + "|".join([" --- "] * words + [" ---: "] * (len(heading) - words)) + "|",
+                      *map(line, rows)])
+
+
+def differences(record: dict) -> str:
+    """What was built other than the catalog says, harts and clock apart; "" if nothing."""
+    usual = asdict(board_config(record["board"], record["parameters"]["device"]))
+    usual |= asdict(SynthesisOptions()) | asdict(PlacementOptions())
+    built = record["parameters"] | record["options"]
+    return ", ".join(f"{name}={value}" for name, value in sorted(built.items())
+                     if name not in ("harts", "clock_hz", "seed") and value != usual.get(name))
+
+
+def worst(record: dict) -> tuple[str, dict]:
+    """The clock that is the furthest from what it has to reach."""
+    return min(record["clocks"].items(), key=lambda clock: clock[1]["mhz"] / clock[1]["wanted_mhz"])
+
+
+def build_row(record: dict) -> list[str]:
+    """A build in the table of builds."""
+    _, clock = worst(record)
+    use, steps = record["use"], (record["synthesis"], record["placement"])
+    return [record["board"], record["parameters"]["device"], differences(record) or "-", str(record["harts"]),
+            f"{clock['mhz']:.1f} / {clock['wanted_mhz']:.4g}", "yes" if record["met"] else "**missed**",
+            f"{use['lut']['used']} ({use['lut']['used'] / use['lut']['available']:.0%})",
+            *(str(use[column]["used"]) for column in ("ff", "ebr", "mult")),
+            " + ".join(f"{step['processor']:.0f}" for step in steps), str(max(step["memory"] for step in steps))]
+
+
+def page(records: list[dict]) -> str:
+    """The page, from records in any order. The same records give the same page."""
+    place = {name: index for index, name in enumerate(BOARDS)}
+    records = sorted(records, key=lambda record: (place[record["board"]], record["parameters"]["device"],
+                                                  differences(record), record["harts"], record["clock_hz"]))
+    builds = table(["board", "FPGA", "other than in the catalog", "harts", "reached, MHz", "met", *COLUMNS.values(),
+                    "time, s", "memory, MiB"], [build_row(record) for record in records], words=3)
+    paths = table(["build", "clock", "from", "to", "ns", "on wires"], [path_row(record) for record in records], words=4)
+    parts = [INTRODUCTION, "## Builds", builds, "## Longest paths", "Of each build's worst clock, in nanoseconds; *on "
+             "wires* is the part of them that routing takes, the rest is logic.", paths]
+    for record in records:
+        if record["met"] and not differences(record):
+            parts += [f"## By core: {title(record)}", table(
+                ["core", *COLUMNS.values()],
+                [[core, *(str(counts[column]) for column in COLUMNS)] for core, counts in record["cores"].items()])]
+    parts += ["## Made with", "\n".join(f"- {tool}" for tool in sorted(
+        {record[step]["tool"] for record in records for step in ("synthesis", "placement")}))]
+    return "\n\n".join(parts) + "\n"
+
+
+def title(record: dict) -> str:
+    """A build in few words."""
+    harts = record["harts"]
+    return f"{record['board']} {record['parameters']['device']}, {harts} hart{'s' if harts > 1 else ''}"
+
+
+def path_row(record: dict) -> list[str]:
+    """The longest path of a build's worst clock."""
+    name, clock = worst(record)
+    path = clock["path"]
+    what = title(record) + (f", {differences(record)}" if differences(record) else "")
+    return [what, name, path["from"]["core"], path["to"]["core"], f"{path['ns']:.1f}", f"{path['wires_ns']:.1f}"]
+
+
+def read(folder: Path) -> list[dict]:
+    """The records in `folder`. SystemExit, one line, if there is none."""
+    records = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    if not records:
+        raise SystemExit(f"error: no records of builds in {folder}: 'make bitstream BOARD=ulx3s' makes one")
+    return records
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m soc.boards.resources", description=__doc__.split(":")[0])
+    parser.add_argument("--out", type=Path, default=PAGE, help="the page to write (default: docs/boards-resources.md)")
+    options = parser.parse_args()
+    options.out.write_text(page(read(records_folder())))
+    print(options.out)
+
+
+if __name__ == "__main__":
+    main()
