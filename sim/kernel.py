@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 from hw.common.cache import REPO, cached
+from soc.boards.build import generate_config
+from soc.boards.config import BoardConfig
 from soc.build import generate_soc
 from soc.config import SoCConfig
 
@@ -63,7 +65,8 @@ def runs() -> dict[str, str]:
 
 
 def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "", options: dict | None = None) -> Path:
-    """The ELF image of the kernel with scheme `sync` for the SoC `config`, built if it is not in the cache.
+    """The ELF image of the kernel with scheme `sync` for the SoC `config`, a board's if that is a BoardConfig. It is
+    built if it is not in the cache.
 
     `options` gives those of OPTIONS that are not to have their default. ValueError if there is no such scheme or
     option, KernelError if a tool is missing or the build fails.
@@ -72,7 +75,7 @@ def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "", options: 
         raise ValueError(f"there is no scheme {sync!r}: use one of {', '.join(SCHEMES)}")
     chosen = checked_options(options or {})
     version = _compiler_version()
-    include = generate_soc(config).include
+    include = (generate_config(config) if isinstance(config, BoardConfig) else generate_soc(config)).include
 
     def build(out: Path):
         command = ["make", "--no-print-directory", "-C", str(REPO / "kernel"), f"SYNC={sync}", f"INCLUDE={include}",
@@ -86,7 +89,8 @@ def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "", options: 
             if path.name != "kernel.elf":
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    inputs = {"sync": sync, "cflags": extra_cflags, "compiler": version, "kernel": REPO / "kernel", "include": include,
+    inputs = {"sync": sync, "cflags": extra_cflags, "compiler": version, "kernel": REPO / "kernel",
+              "service": REPO / "firmware/service.h", "include": include,
               "options": " ".join(f"{name}={value}" for name, value in chosen.items())}
     return cached(f"kernel-{sync}", inputs, build) / "kernel.elf"
 

@@ -1,25 +1,17 @@
-/* The host port (hw/host): tells whoever runs the target that it has ended, and which memory to copy out. */
+/*
+ * Whoever runs the target is told that it has ended, and which memory to copy out: in the simulator through the host
+ * port (hw/host), on a board by going back into its boot ROM, which the host asks (firmware/service.h).
+ */
 #ifndef DEV_HOST_H
 #define DEV_HOST_H
 
-#include <generated/csr.h>
-
-#include "arch/hart.h"
+#include <stdint.h>
 
 #define HOST_BLOB_RECEIVED 1 /* bytes received from the data port */
 
-_Noreturn static inline void host_exit(uint32_t code)
-{
-    host_exit_write(code);
-    for (;;)
-        __asm__ volatile("wfi");
-}
+/* The run has ended; whatever was printed has been sent. */
+_Noreturn void host_exit(uint32_t code);
 
-static inline void host_blob(uint32_t kind, const void *address, uint32_t length)
-{
-    io_fence();
-    host_blob_kind_write(kind);
-    host_blob_address_write((uint32_t)address);
-    host_blob_length_write(length);
-}
+/* Memory to be copied out: it must stay as it is until the end of the run. One thread at a time; a board keeps 16. */
+void host_blob(uint32_t kind, const void *address, uint32_t length);
 #endif

@@ -1,0 +1,35 @@
+/* How a run ends (host.h). */
+#include "dev/host.h"
+
+#include <generated/csr.h>
+#include <generated/mem.h>
+
+#include "../firmware/service.h"
+#include "arch/csr.h"
+#include "arch/hart.h"
+#include "dev/console.h"
+
+static struct service_end end;
+
+void host_blob(uint32_t kind, const void *address, uint32_t length)
+{
+    io_fence();
+    host_blob_kind_write(kind);
+    host_blob_address_write((uint32_t)address);
+    host_blob_length_write(length);
+    if (end.blobs < SERVICE_MOST_BLOBS)
+        end.blob[end.blobs++] = (struct service_blob){kind, (uint32_t)address, length};
+}
+
+void host_exit(uint32_t code)
+{
+    intr_disable();
+    if (service_present(ROM_BASE)) {
+        console_polled(); /* what the host sends from here on is the boot ROM's */
+        end.code = code;
+        service_enter(ROM_BASE, &end);
+    }
+    host_exit_write(code);
+    for (;;)
+        __asm__ volatile("wfi");
+}
