@@ -15,15 +15,20 @@ static const struct {
 } tests[] = {
     {"harts", test_harts},
     {"memory", test_memory},
+    {"caches", test_caches},
+    {"pic", test_pic},
+    {"serial", test_serial},
+    {"sd", test_sd},
+    {"ethernet", test_ethernet},
 };
 #define TESTS (sizeof tests / sizeof *tests)
 
 enum outcome { OK, ABSENT, FAILED };
 
-static char report[80 * TESTS];
+static char report[100 * TESTS];
 static unsigned failures;
 static enum outcome outcome;
-static char detail[60];
+static char detail[80];
 
 static void say(enum outcome what, const char *format, va_list arguments)
 {

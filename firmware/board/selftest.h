@@ -10,8 +10,8 @@ void passed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void absent(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Whether a test of that name has failed, in this self-test: what it found broken cannot serve another. */
-int has_failed(const char *name);
+/* Whether the memory test found main RAM to hold what is written to it. */
+int main_ram_works(void);
 
 /* `whole`: all of it, which takes seconds, instead of what fits into a tenth of one. */
 void test_harts(int whole);
