@@ -13,7 +13,7 @@ unexport VERILATOR_ROOT
 PYTEST = $(VENV)/python -m pytest --verbose --numprocesses $(JOBS) --dist worksteal --durations 15 $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run bench-sim test test-unit test-hw test-kernel test-system test-boards bitstream docs lint lock \
+.PHONY: help setup run bench-sim test test-unit test-hw test-kernel test-system test-boards bitstream docs boards lint lock \
 	clean distclean
 
 help: ## list the verbs
@@ -53,6 +53,9 @@ docs: setup ## write the generated register reference to build/docs
 
 bench-sim: setup ## the simulator's speed beside LiteX's own, about ten minutes the first time (BENCH_ARGS='--harts 1')
 	$(VENV)/python -m sim.bench $(BENCH_ARGS)
+
+boards: setup ## list the boards there are targets for
+	@$(VENV)/python -m soc.boards
 
 lint: setup ## check the Python sources
 	$(VENV)/ruff check .

@@ -22,8 +22,10 @@ class Board:
     module: str
     title: str
     devices: dict[str, Device]      # by the FPGA's size, such as "85F"; the first one is built unless one asks
+    oscillator_hz: int              # what all clocks are made from; 0: nothing, the board is simulated
     ram_mib: int
     memory: str                     # the chip
+    memory_clocks: int              # of the memory in one of the system's
     leds: int                       # that software can set
     sd: bool = False
     ethernet: str = ""              # the port, "" without one

@@ -9,6 +9,8 @@ from migen.genlib.resetsync import AsyncResetSynchronizer
 
 from soc.boards.restart import Restart
 
+EXACT = 1e-6    # soc/boards/config.py lets only frequencies through that the PLL makes; LiteX computes in floats
+
 
 class SDRClocks(LiteXModule):
     """Clock domains `sys` and, for the SDRAM's pin `sdram_clock`, the same `phase` degrees later; from the oscillator
@@ -25,8 +27,8 @@ class SDRClocks(LiteXModule):
         self.comb += self.cd_por.clk.eq(clock)
         self.pll = pll = ECP5PLL()
         pll.register_clkin(clock, pin_hz)
-        pll.create_clkout(self.cd_sys, sys_hz, with_reset=False, margin=0)
-        pll.create_clkout(self.cd_sys_ps, sys_hz, phase=phase, with_reset=False, margin=0)
+        pll.create_clkout(self.cd_sys, sys_hz, with_reset=False, margin=EXACT)
+        pll.create_clkout(self.cd_sys_ps, sys_hz, phase=phase, with_reset=False, margin=EXACT)
         self.specials += [
             AsyncResetSynchronizer(self.cd_sys, ~pll.locked | self.restart.hold),
             DDROutput(1, 0, platform.request("sdram_clock"), ClockSignal("sys_ps")),
@@ -54,8 +56,8 @@ class DDRClocks(LiteXModule):
         self.comb += self.cd_por.clk.eq(clock)
         self.pll = pll = ECP5PLL()
         pll.register_clkin(clock, pin_hz)
-        pll.create_clkout(self.cd_fast, 2 * sys_hz, with_reset=False, margin=0)
-        pll.create_clkout(self.cd_init, init_hz)
+        pll.create_clkout(self.cd_fast, 2 * sys_hz, with_reset=False, margin=EXACT)
+        pll.create_clkout(self.cd_init, init_hz, margin=0.05)   # it counts steps of the PHY's start, no more
         fast = self.cd_fast.clk
         if bridge:
             fast = Signal()

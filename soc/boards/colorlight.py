@@ -9,7 +9,6 @@ from litex_boards.platforms import colorlight_i5
 from soc.boards.clocks import SDRClocks
 from soc.boards.soc import BoardSoC
 
-OSCILLATOR_HZ = 25_000_000
 SDRAM_PHASE = 180   # degrees: as in litex_boards' target of these boards
 REVISIONS = {"i5": "7.0", "i9": "7.2"}
 
@@ -22,7 +21,7 @@ class Target(BoardSoC):
         return platform
 
     def make_clocks(self, config):
-        clocks = SDRClocks(self.platform, "clk25", OSCILLATOR_HZ, config.clock_hz, SDRAM_PHASE)
+        clocks = SDRClocks(self.platform, "clk25", self.board.oscillator_hz, config.clock_hz, SDRAM_PHASE)
         self.comb += clocks.restart.button.eq(~self.platform.request("cpu_reset_n"))
         return clocks
 

@@ -2,10 +2,15 @@
 
 import dataclasses
 from dataclasses import dataclass
+from fractions import Fraction
 
 from soc.boards.board import Board
 from soc.boards.catalog import BOARDS
 from soc.config import SoCConfig
+
+VCO_HZ = (400_000_000, 800_000_000)     # of the ECP5's PLL, as LiteX knows it (litex/soc/cores/clock/lattice_ecp5.py)
+PFD_HZ = 10_000_000
+DIVIDERS = range(1, 129)
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,28 @@ def board_config(name: str, device: str | None = None, **overrides: int) -> Boar
         raise ValueError(f"board {name} has no FPGA '{device}' (valid: {', '.join(board.devices)})")
     parameters = {"ram_mib": board.ram_mib, **dataclasses.asdict(board.devices[device]), **board.parameters}
     config = BoardConfig(board=name, device=device, **{**parameters, **overrides})
+    if board.oscillator_hz:
+        check_clock(config.clock_hz, board.oscillator_hz, board.memory_clocks)
     if config.ram_mib > board.ram_mib:
         raise ValueError(f"ram_mib={config.ram_mib}: board {name} has {board.ram_mib}")
     return config
+
+
+def check_clock(clock_hz: int, oscillator_hz: int, multiple: int):
+    """ValueError, with the nearest that will do, unless the PLL makes `multiple` times `clock_hz` exactly."""
+    made = {Fraction(vco, multiple * divider) for vco in _vcos(oscillator_hz) for divider in DIVIDERS}
+    if clock_hz not in made:
+        nearest = min((hz for hz in made if hz.denominator == 1), key=lambda hz: (abs(hz - clock_hz), hz))
+        raise ValueError(f"clock_hz={clock_hz}: the board's PLL cannot make that from {oscillator_hz / 1e6:g} MHz: "
+                         f"give {nearest}")
+
+
+def _vcos(oscillator_hz: int):
+    """Frequencies of the PLL's oscillator, Hz."""
+    for divider in DIVIDERS:
+        if oscillator_hz < PFD_HZ * divider:
+            return
+        for factor in DIVIDERS:
+            vco = Fraction(oscillator_hz * factor, divider)
+            if VCO_HZ[0] <= vco <= VCO_HZ[1]:
+                yield vco

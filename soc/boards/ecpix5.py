@@ -8,7 +8,6 @@ from litex_boards.platforms import lambdaconcept_ecpix5
 from soc.boards.clocks import DDRClocks
 from soc.boards.soc import BoardSoC
 
-OSCILLATOR_HZ = 100_000_000
 INIT_HZ = 25_000_000
 
 
@@ -17,7 +16,7 @@ class Target(BoardSoC):
         return lambdaconcept_ecpix5.Platform(device=config.device, toolchain="trellis")
 
     def make_clocks(self, config):
-        clocks = DDRClocks(self.platform, "clk100", OSCILLATOR_HZ, config.clock_hz, INIT_HZ)
+        clocks = DDRClocks(self.platform, "clk100", self.board.oscillator_hz, config.clock_hz, INIT_HZ)
         clocks.join(self.ddrphy)
         self.comb += clocks.restart.button.eq(~self.platform.request("rst_n"))
         return clocks

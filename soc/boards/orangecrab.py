@@ -9,7 +9,6 @@ from migen import ClockDomainsRenamer
 from soc.boards.clocks import DDRClocks
 from soc.boards.soc import BoardSoC
 
-OSCILLATOR_HZ = 48_000_000
 INIT_HZ = 24_000_000
 
 
@@ -20,11 +19,11 @@ class Target(BoardSoC):
         return platform
 
     def make_clocks(self, config):
-        clocks = DDRClocks(self.platform, "clk48", OSCILLATOR_HZ, config.clock_hz, INIT_HZ, bridge=True)
+        clocks = DDRClocks(self.platform, "clk48", self.board.oscillator_hz, config.clock_hz, INIT_HZ, bridge=True)
         clocks.join(self.ddrphy)
         button = ~self.platform.request("usr_btn")
         # Held for a second, the button leads to the board's own bootloader, which takes the next bitstream.
-        self.to_bootloader = ClockDomainsRenamer("por")(WaitTimer(OSCILLATOR_HZ))
+        self.to_bootloader = ClockDomainsRenamer("por")(WaitTimer(self.board.oscillator_hz))
         self.comb += [
             clocks.restart.button.eq(button),
             self.to_bootloader.wait.eq(button),

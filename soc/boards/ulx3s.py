@@ -7,7 +7,6 @@ from litex_boards.platforms import radiona_ulx3s
 from soc.boards.clocks import SDRClocks
 from soc.boards.soc import BoardSoC
 
-OSCILLATOR_HZ = 25_000_000
 SDRAM_PHASE = 90    # degrees: as in litex_boards' target of this board
 
 
@@ -16,7 +15,7 @@ class Target(BoardSoC):
         return radiona_ulx3s.Platform(device=f"LFE5U-{config.device}", revision="2.0", toolchain="trellis")
 
     def make_clocks(self, config):
-        clocks = SDRClocks(self.platform, "clk25", OSCILLATOR_HZ, config.clock_hz, SDRAM_PHASE)
+        clocks = SDRClocks(self.platform, "clk25", self.board.oscillator_hz, config.clock_hz, SDRAM_PHASE)
         self.comb += [
             clocks.restart.button.eq(self.platform.request("rst")),
             self.platform.request("wifi_gpio0").eq(1),  # low, it would have the ESP32 take the board over
