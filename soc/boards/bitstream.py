@@ -36,8 +36,10 @@ def records_folder() -> Path:
 
 
 def design_of(artifacts: BoardArtifacts, config: BoardConfig) -> Design:
-    """A board's SoC, as what a bitstream is made from."""
+    """A board's SoC, as what a bitstream is made from. ValueError for a board that is simulated."""
     what = artifacts.description
+    if not what.get("package"):
+        raise ValueError(f"board {config.board} has no FPGA to make a bitstream for: 'make boards' lists those that do")
     chip = {key: what[key] for key in ("device", "size", "package", "speed", "clock_hz")}
     name = f"{config.board}-{config.device}-{config.harts}-{config.clock_hz / 1e6:g}"
     return Design(name, TOP, tuple(artifacts.verilog), artifacts.constraints, cores=artifacts.cores, **chip)

@@ -63,6 +63,12 @@ class BoardSoC(InterlockSoC):
             self.cpu.dbus.connect(self.ram.ports[1]),
         ]
 
+    def add_pic(self, config):
+        super().add_pic(config)
+        # Through a register, for clock rate: interrupts come a cycle later than in the simulator.
+        self.sources = Signal(len(self.pic.sources))
+        self.sync += self.pic.sources.eq(self.sources)
+
     def add_mac(self, config):
         """Ethernet: LiteEth's MAC, its buffers in the region `ethmac`: first those of what came, then those to send."""
         self.map["ethmac"] = ETHERNET_BUFFERS
