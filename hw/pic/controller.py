@@ -41,10 +41,8 @@ class OffChipPIC(LiteXModule):
     burst_bits: see counters.Accounting.
     """
     def __init__(self, link, burst_bits=NUMBER_BITS):
-        harts = range(len(link.ports))
+        harts = range(link.n_harts)
         self.sources = Signal(SOURCES)  # i: the interrupt wires of the sources
-        self.ports   = link.ports
-        self.irq     = link.irq
         self.accounting   = accounting = Accounting(burst_bits)
         self.counters_bus = accounting.bus
 

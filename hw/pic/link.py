@@ -41,6 +41,7 @@ class Link(LiteXModule):
             if not 0 <= value <= MAX_LATENCY:
                 raise ValueError(f"PIC {name} of {value} cycles is not in 0 to {MAX_LATENCY}")
 
+        self.n_harts = n_harts
         self.ports = [HartIO(name=f"link_port{h}") for h in range(n_harts)]  # slaves, one a hart; window offsets
         self.irq   = Signal(n_harts)        # o: interrupt wires, at the harts
 
@@ -114,7 +115,7 @@ class Link(LiteXModule):
             Case(self.hart, {h: first_after(h) for h in range(n_harts)}),
             accept.eq(idle & self.ready & (requests != 0)),
             access_jitter.take.eq(accept),
-            self.select.eq(~idle & ~decide & ~self.effect & (remaining == 0)),
+            self.select.eq(self.selected(~idle & ~decide & ~self.effect & (remaining == 0))),
         ]
         for h, port in enumerate(self.ports):
             self.comb += [
@@ -187,3 +188,7 @@ class Link(LiteXModule):
                 left.eq(left - 1),
                 arrived.eq(left == 1)
             )
+
+    def selected(self, due):
+        """When an access is put to the controller, of which `due` says that its latency is over. Here: at once."""
+        return due

@@ -71,6 +71,10 @@ class Pic:
         self.dut.sources.value = int(self.dut.sources.value) & ~up
         await self.clock.tick()
 
+    async def settle(self):
+        """Wait until what happened to sources has reached the harts' interrupt wires."""
+        await self.clock.tick(3)
+
     def irq(self):
         """The interrupt wires of all harts in the cycle just ended, a mask."""
         return int(self.dut.irq.value)

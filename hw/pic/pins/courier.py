@@ -1,0 +1,141 @@
+"""Carries messages between two chips over wires that may lose or change them: each exactly once, and in order.
+
+It is the alternating bit protocol (Bartlett, Scantlebury, Wilkinson, CACM 12(5), 1969) in both directions at once: a
+message waits for its acknowledgement before the next one is sent, and is sent again until it comes. Acknowledgements
+ride on whatever goes the other way.
+"""
+
+from litex.gen import LiteXModule
+from litex.soc.interconnect.csr import CSRStatus
+from migen import Cat, If, Mux, Signal
+
+from hw.common.idle import Countdown
+from hw.pic.pins.frames import BODY_BITS, KIND_BITS, NUMBERS, body_bits
+from hw.pic.pins.wires import MAX_CLOCK_RATIO, SYMBOL_CYCLES, Receiver, Sender, frame_cycles
+
+ACK_CYCLES = 16      # that an acknowledgement waits for something to ride on
+WORK_CYCLES = 40     # until a message is answered, at the most, and to be synchronised twice
+ATTEMPTS = 16        # to send a message
+
+
+def patience(lanes, symbol_cycles=SYMBOL_CYCLES):
+    """Cycles after which a message without acknowledgement is sent again. What may come before the answer: the message,
+    what the other chip is sending already, and the answer."""
+    longest = max(frame_cycles(body_bits(kind), lanes, symbol_cycles) for kind in ("SOURCES", "WRITE"))
+    answers = 2 * frame_cycles(body_bits("ANSWER"), lanes, symbol_cycles)
+    return longest + int(MAX_CLOCK_RATIO * (answers + ACK_CYCLES + WORK_CYCLES))
+
+
+class Courier(LiteXModule):
+    """One end. What is received is valid in the cycle of `received` only.
+
+    JOIN and JOINED are outside of the order, and sent once: they are there to begin it."""
+    def __init__(self, pads, symbol_cycles=SYMBOL_CYCLES):
+        self.valid    = Signal()           # i: there is a message,
+        self.kind     = Signal(KIND_BITS)  # i: of this kind (frames.NUMBERS),
+        self.body     = Signal(BODY_BITS)  # i: from frames.body()
+        self.ready    = Signal()           # o: it is taken in this cycle
+        self.received      = Signal()           # o: pulse: a message,
+        self.received_kind = Signal(KIND_BITS)  # o: of this kind,
+        self.received_body = Signal(BODY_BITS)  # o: for frames.field()
+        self.restart  = Signal()           # i: forget all messages, number them anew
+        self.gave_up  = Signal()           # o: pulse: a message has been sent `ATTEMPTS` times in vain
+
+        self.resent = CSRStatus(32, description="Frames sent again because they were not acknowledged in time.")
+        self.wrong  = CSRStatus(32, description="Frames received and dropped: changed or cut short on their way.")
+
+        # # #
+
+        self.sender   = sender   = Sender(pads, symbol_cycles)
+        self.receiver = receiver = Receiver(pads, symbol_cycles)
+
+        lanes = len(pads.tx_data)
+        self.sender   = sender   = Sender(pads, symbol_cycles)
+        self.receiver = receiver = Receiver(pads, symbol_cycles)
+
+        waiting  = Signal()     # for the acknowledgement of the message below
+        to_send  = Signal()     # it is to be sent, or sent again
+        kind     = Signal(KIND_BITS)
+        body     = Signal(BODY_BITS)
+        sequence = Signal()     # its number, of two
+        expected = Signal()     # that of the next message from there
+        owed     = Signal()     # an acknowledgement,
+        ack_left = Signal(max=ACK_CYCLES + 1)  # in so many cycles
+        left     = Signal(max=patience(lanes, symbol_cycles) + 1)
+        attempt  = Signal(max=ATTEMPTS)
+
+        def in_order(kind):
+            return (kind != NUMBERS["JOIN"]) & (kind != NUMBERS["JOINED"])
+
+        # Sending ------------------------------------------------------------------------------------------------------
+
+        late = Signal()
+        self.comb += [
+            self.ready.eq(~waiting & ~to_send),
+            late.eq(waiting & ~to_send & (left == 0)),
+            self.gave_up.eq(late & (attempt == ATTEMPTS - 1)),
+            sender.valid.eq(to_send | (owed & (ack_left == 0))),
+            sender.header.eq(Cat(~expected, sequence, Mux(to_send, kind, NUMBERS["ACK"]))),
+            sender.body.eq(body),
+        ]
+        self.sync += [
+            If(ack_left != 0,
+                ack_left.eq(ack_left - 1)
+            ),
+            If(left != 0,
+                left.eq(left - 1)
+            ),
+            If(late,
+                to_send.eq(1),
+                attempt.eq(attempt + 1),
+                self.resent.status.eq(self.resent.status + 1)
+            ),
+            If(sender.valid & sender.ready,
+                to_send.eq(0),
+                owed.eq(0),
+                If(to_send,
+                    left.eq(patience(lanes, symbol_cycles))
+                )
+            ),
+            If(self.valid & self.ready,
+                kind.eq(self.kind),
+                body.eq(self.body),
+                to_send.eq(1),
+                waiting.eq(in_order(self.kind)),
+                attempt.eq(0)
+            ),
+        ]
+
+        # Receiving: what comes a second time is acknowledged a second time --------------------------------------------
+
+        acknowledged, its_sequence, its_kind = receiver.header[0], receiver.header[1], receiver.header[2:]
+        ordered = Signal()
+        self.comb += [
+            ordered.eq(in_order(its_kind) & (its_kind != NUMBERS["ACK"])),
+            self.received.eq(receiver.received & (~in_order(its_kind) | (ordered & (its_sequence == expected)))),
+            self.received_kind.eq(its_kind),
+            self.received_body.eq(receiver.body),
+        ]
+        self.sync += [
+            If(receiver.received & waiting & (acknowledged == sequence),
+                waiting.eq(0),
+                to_send.eq(0),
+                sequence.eq(~sequence)
+            ),
+            If(receiver.received & ordered,
+                expected.eq(~its_sequence),
+                owed.eq(1),
+                ack_left.eq(Mux(its_sequence == expected, ACK_CYCLES, 0))
+            ),
+            If(receiver.wrong,
+                self.wrong.status.eq(self.wrong.status + 1)
+            ),
+            If(self.restart,
+                waiting.eq(0),
+                to_send.eq(0),
+                sequence.eq(0),
+                expected.eq(0),
+                owed.eq(0)
+            ),
+        ]
+        self.while_idle = [Countdown(left), Countdown(ack_left)]
