@@ -15,12 +15,13 @@ from soc.config import SoCConfig
 BOARD = "sim"
 
 
-def build_board(waves: bool = False, **overrides: int) -> Path:
+def build_board(waves: bool = False, device: str | None = None, **overrides: int) -> Path:
     """The simulator of the board `sim`, an executable file, built if it is not in the cache.
 
-    `overrides` as of soc.boards.build.generate_board. ValueError as of that, otherwise as sim.build.build_simulator."""
+    `device` (the kind of memory) and `overrides` as of soc.boards.build.generate_board. ValueError as of that,
+    otherwise as sim.build.build_simulator."""
     versions = tool_versions()
-    board = generate_board(BOARD, **overrides)
+    board = generate_board(BOARD, device, **overrides)
     return build_model([*board.verilog, board.vlt], board.description["clock_hz"], waves, versions, board.idle)
 
 
@@ -29,6 +30,7 @@ def main():
                                      description="Build the simulator of the simulated board and print its path.")
     for field in dataclasses.fields(SoCConfig):
         parser.add_argument("--" + field.name.replace("_", "-"), type=int, metavar="N", dest=field.name)
+    parser.add_argument("--device", help="the kind of memory: sdr (default) or ddr3")
     parser.add_argument("--waves", action="store_true", help="can write FST waves; slower")
     options = {name: value for name, value in vars(parser.parse_args()).items() if value is not None}
     try:

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from litedram.modules import MT48LC16M16
+from litedram.modules import MT41K64M16, MT48LC16M16
 from litex.gen import LiteXModule
 from migen import ClockDomain, Record, Signal
 
@@ -14,6 +14,14 @@ from soc.boards.soc import BoardSoC
 from soc.generate import check_ports, vlt
 from soc.idle import idle_of
 from soc.sim import TOP, SimPlatform, join_observers, ports
+
+
+class _DDR3(MT41K64M16):
+    nrows = 2048    # a quarter of the chip is as much as there is of SDRAM
+
+
+# LiteDRAM's model of DDR3 has the words of ECP5DDRPHY, 128 bits, in four phases.
+CHIPS = {"sdr": lambda clock_hz: MT48LC16M16(clock_hz, "1:1"), "ddr3": lambda clock_hz: _DDR3(clock_hz, "1:4")}
 
 
 class SimulatedClocks(LiteXModule):
@@ -39,7 +47,7 @@ class Target(BoardSoC):
         return SimulatedClocks(self.pin["sys_clk"], self.pin["sys_rst"], config.clock_hz)
 
     def make_dram(self, config):
-        chip = MT48LC16M16(config.clock_hz, "1:1")
+        chip = CHIPS[config.device](config.clock_hz)
         self.sdrphy = DRAMModel(chip, data_width=16, clock_hz=config.clock_hz)
         return self.sdrphy, chip
 
@@ -62,7 +70,7 @@ class Target(BoardSoC):
         return Signal(self.board.leds)
 
     def describe_device(self):
-        return {}
+        return {"device": self.parameters.device}
 
     def write_target(self, names, folder: Path):
         check_ports((folder / f"{TOP}.v").read_text(), self.parameters)

@@ -17,7 +17,7 @@ from soc.boards.config import board_config
 from soc.build import generate_soc
 from soc.config import SoCConfig
 
-FPGA = [name for name, board in BOARDS.items() if "verilator" not in board.devices]
+FPGA = [name for name, board in BOARDS.items() if board.oscillator_hz]
 
 
 @pytest.fixture(scope="module", params=FPGA)
