@@ -9,6 +9,8 @@ constexpr uint64_t NEVER = UINT64_MAX;
 struct BitRate {
     uint64_t clock_hz, baud;
 
+    template <class Archive> void serialize(Archive &archive) { archive(clock_hz, baud); }
+
     // The cycle, counted from the first edge, nearest to `halves` half bit times.
     uint64_t half_bits(uint64_t halves) const { return (halves * clock_hz + baud) / (2 * baud); }
     uint64_t bits(uint64_t count) const { return half_bits(2 * count); }
@@ -21,6 +23,8 @@ class LineDriver {
 
     void send(const void *data, size_t length, uint64_t cycle); // begins at `cycle` if the line is idle
     void advance(uint64_t cycle);                                // to be called when cycle >= next
+    bool idle() const { return next == NEVER; }
+    void set_baud(uint64_t baud) { rate.baud = baud; } // while it is idle
 
     uint64_t next = NEVER;
     bool level = true;
@@ -29,7 +33,7 @@ class LineDriver {
 
     template <class Archive> void serialize(Archive &archive)
     {
-        archive(next, level, sent, finished, queue, taken, burst, bit, shift);
+        archive(rate, next, level, sent, finished, queue, taken, burst, bit, shift);
     }
 
   private:
@@ -48,6 +52,8 @@ class LineReceiver {
     bool due(bool level, uint64_t cycle) const { return busy ? cycle >= next : !level; }
     bool advance(bool level, uint64_t cycle); // to be called when due; true: `byte` has been received
     bool idle() const { return !busy; }
+    void set_baud(uint64_t baud) { rate.baud = baud; } // while it is idle
+    uint64_t baud() const { return rate.baud; }
     uint64_t wants() const { return busy && !stuck ? next : NEVER; } // the cycle of the next sample, if the line does not move
 
     uint8_t byte = 0;
@@ -56,7 +62,7 @@ class LineReceiver {
 
     template <class Archive> void serialize(Archive &archive)
     {
-        archive(byte, received, framing_errors, busy, stuck, began, next, bit, shift);
+        archive(rate, byte, received, framing_errors, busy, stuck, began, next, bit, shift);
     }
 
   private:

@@ -17,7 +17,7 @@ volatile int interrupted_by = 0;
 namespace {
 
 constexpr uint64_t POLL_CYCLES = 16384;   // between looks at the world outside
-constexpr uint64_t DATA_POLL_CYCLES = 1024; // and at who is attached to the data line: a debugger waits for each answer
+constexpr uint64_t PTY_POLL_CYCLES = 1024; // and at who is attached to a line: a program waits for each answer
 constexpr unsigned TRACE_THREAD_SWITCH = 1; // events that mean something to the harness
 constexpr unsigned TRACE_SERIAL_GO = 1023;
 
@@ -70,6 +70,7 @@ Simulation::Simulation(const Arguments &a, Inputs given, const Checkpoint *check
     }
     if (checkpoint)
         restore(*checkpoint);
+    terminal.set_baud(uart0_out.baud());
     schedule();
     open_outputs();
     if (checkpoint)
@@ -167,7 +168,8 @@ int Simulation::run()
 void Simulation::loop()
 {
     auto next = [this](uint64_t period) { return (cycle / period + 1) * period; };
-    uint64_t poll = next(POLL_CYCLES), data_poll = arguments.uart1_pty ? next(DATA_POLL_CYCLES) : NEVER;
+    bool attached = arguments.uart1_pty || arguments.console == Arguments::Console::PTY;
+    uint64_t poll = next(POLL_CYCLES), pty_poll = attached ? next(PTY_POLL_CYCLES) : NEVER;
     bool waves = !arguments.wave.empty();
     if (waves)
         wave_window.start(cycle);
@@ -175,7 +177,7 @@ void Simulation::loop()
         if (!checkpoint_written && (moment_reached || cycle == arguments.checkpoint_at.cycle))
             save_checkpoint();
         apply_pokes();
-        until = std::min({poll, data_poll, arguments.max_cycles, hang.due()});
+        until = std::min({poll, pty_poll, arguments.max_cycles, hang.due()});
         if (waves) {
             until = std::min(until, wave_window.next_change(cycle));
             if (wave_window.holds(cycle) != model.dumps_waves())
@@ -207,8 +209,9 @@ void Simulation::loop()
             watchdog.alive(cycle);
             poll_host();
         }
-        if (cycle == data_poll) {
-            data_poll += DATA_POLL_CYCLES;
+        if (cycle == pty_poll) {
+            pty_poll += PTY_POLL_CYCLES;
+            poll_console();
             poll_data_line();
         }
     }
@@ -372,12 +375,25 @@ void Simulation::poll_data_line()
     uart1_in.send(typed.data(), typed.size(), cycle);
 }
 
+// The far end's bit rate is the line's; one that is new waits until the last character at the old one is over.
+void Simulation::poll_console()
+{
+    terminal.flush();
+    uint64_t baud = terminal.baud();
+    if (baud && baud <= CLOCK_HZ / 4 && baud != uart0_out.baud()) {
+        if (!uart0_in.idle() || !uart0_out.idle())
+            return;
+        uart0_in.set_baud(baud);
+        uart0_out.set_baud(baud);
+    }
+    std::string typed = terminal.read();
+    uart0_in.send(typed.data(), typed.size(), cycle);
+}
+
 // Everything that is not the target's own time: the terminal, signals, the wall clock.
 void Simulation::poll_host()
 {
-    terminal.flush();
-    std::string typed = terminal.read();
-    uart0_in.send(typed.data(), typed.size(), cycle);
+    poll_console();
     if (interrupted_by)
         stop(End::INTERRUPTED, "interrupted");
     Clock::time_point now = Clock::now();
@@ -420,7 +436,7 @@ void Simulation::wave_moment(const Moment &moment, uint64_t now)
 void Simulation::drain()
 {
     const Vinterlock &top = model.pins();
-    BitRate slower{CLOCK_HZ, std::min(arguments.uart0_baud, arguments.uart1_baud)};
+    BitRate slower{CLOCK_HZ, std::min(uart0_out.baud(), arguments.uart1_baud)};
     uint64_t quiet = slower.bits(12), last = cycle;
     auto step = [&] {
         model.cycle();

@@ -65,6 +65,7 @@ class Simulation {
     template <class Archive> void state(Archive &archive);
     void poll_data_line();
     void poll_host();
+    void poll_console();
     void drain();
     void stop(End end, const std::string &reason);
     void finish();

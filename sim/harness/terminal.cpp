@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "failure.h"
+#include "line_speed.h"
 #include "watchdog.h"
 
 Terminal::Terminal(Arguments::Console kind)
@@ -40,6 +41,17 @@ Terminal::~Terminal()
 {
     if (restore)
         tcsetattr(in, TCSANOW, &saved);
+}
+
+uint64_t Terminal::baud() const
+{
+    return is_pty ? line_speed(in) : 0;
+}
+
+void Terminal::set_baud(uint64_t baud)
+{
+    if (is_pty)
+        set_line_speed(in, baud);
 }
 
 void Terminal::write(uint8_t byte)

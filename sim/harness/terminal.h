@@ -18,6 +18,10 @@ class Terminal {
     std::string read(); // what has been typed since the last call
     bool listens() const { return in >= 0; } // something may still be typed
 
+    // The bit rate that whoever is attached to the pseudo-terminal has set last, as on a serial port; 0: it is none.
+    uint64_t baud() const;
+    void set_baud(uint64_t baud);
+
     std::string pty_name; // where a program can attach; empty unless PTY
 
   private:
