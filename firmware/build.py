@@ -14,7 +14,7 @@ FOLDER = REPO / "firmware"
 BOARD = FOLDER / "board"
 TOOLS = "riscv64-unknown-elf-"
 SIMULATOR_SOURCES = (FOLDER / "start.S", FOLDER / "report.c")
-LINK_SOURCES = (FOLDER / "frame.c", FOLDER / "line.c", FOLDER / "loader.c")
+LINK_SOURCES = (FOLDER / "frame.c", FOLDER / "line.c", FOLDER / "loader.c", FOLDER / "unpack.c")
 MACHINE = ("-march=rv32ima_zicsr_zifencei", "-mabi=ilp32", "-mcmodel=medany", "-Os", "-ffreestanding", "-nostdlib",
            "-fno-builtin", "-fno-common", "-msmall-data-limit=0")
 FLAGS = ("-Wall", "-Wextra", "-Werror")

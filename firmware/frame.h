@@ -7,8 +7,8 @@
 
 #include "protocol.h"
 
-/* The CRC-32 of `length` more bytes; `crc` is 0 to begin with, or that of the bytes before. */
-uint32_t crc32(uint32_t crc, const volatile void *bytes, uint32_t length);
+/* The CRC-32 of `length` bytes. */
+uint32_t crc32(const volatile uint8_t *bytes, uint32_t length);
 
 /* What is being received. */
 struct frame {

@@ -5,12 +5,16 @@
 #include <generated/serial_regs.h>
 #include <generated/soc.h>
 
-#define LEAST_BIT_CYCLES 16 /* of a bit: the loader takes up to 100 cycles for each character it receives */
+#define LEAST_BIT_CYCLES 8 /* of a bit: the loader takes some 70 cycles for each character it receives */
 #define MOST_BIT_CYCLES 0xfffff
 
 #define REG(name) (*(volatile uint32_t *)(UART0_BASE + SERIAL_##name))
 
-static uint32_t room; /* characters that the transmit FIFO still takes */
+#define KEPT 512
+
+static uint32_t room;              /* characters that the transmit FIFO still takes */
+static uint8_t kept[KEPT];
+static uint32_t kept_in, kept_out; /* how many ever */
 
 void line_open(void)
 {
@@ -21,18 +25,27 @@ void line_open(void)
     REG(DEPTH) = REG(BUILT);
     REG(FCR) = SERIAL_FCR_ENABLE_MASK | SERIAL_FCR_RX_RESET_MASK | SERIAL_FCR_TX_RESET_MASK;
     room = 0;
+    kept_in = kept_out = 0;
+}
+
+void line_poll(void)
+{
+    for (uint32_t count = REG(RXCOUNT); count && kept_in - kept_out < KEPT; count--)
+        kept[kept_in++ % KEPT] = (uint8_t)REG(RBR);
 }
 
 int line_take(void)
 {
-    return REG(LSR) & SERIAL_LSR_DR_MASK ? (int)REG(RBR) : -1;
+    if (kept_in == kept_out)
+        line_poll();
+    return kept_in == kept_out ? -1 : kept[kept_out++ % KEPT];
 }
 
 void line_put(uint8_t c)
 {
     if (!room) {
         while (!(REG(LSR) & SERIAL_LSR_THRE_MASK))
-            ;
+            line_poll();
         room = REG(DEPTH);
     }
     room--;
@@ -68,7 +81,7 @@ void line_set_baud(uint32_t baud)
 
 uint32_t line_room(void)
 {
-    return REG(BUILT);
+    return KEPT;
 }
 
 uint32_t line_cycles(void)

@@ -1,4 +1,4 @@
-/* The console line, polled: uart0 with its FIFOs on, 8N1. */
+/* The console line, polled: uart0 with its FIFOs on, 8N1. What comes while there is other work waits in a buffer. */
 #ifndef LINE_H
 #define LINE_H
 
@@ -12,6 +12,9 @@ void line_open(void);
 /* The next character received, or -1. */
 int line_take(void);
 
+/* Puts what has come aside. Work that takes long calls it every few thousand cycles, or characters are lost. */
+void line_poll(void);
+
 /* Sends a character, and waits while there is no room for it. */
 void line_put(uint8_t c);
 
@@ -24,7 +27,7 @@ uint32_t line_made_baud(uint32_t baud);
 /* Sets a bit rate that can be made. */
 void line_set_baud(uint32_t baud);
 
-/* Characters that the receiver has room for. */
+/* Characters that are kept while nobody takes them. */
 uint32_t line_room(void);
 
 /* Cycles since reset, modulo 2^32. */

@@ -10,6 +10,7 @@
 #include "image.h"
 #include "line.h"
 #include "service.h"
+#include "unpack.h"
 
 #define IO_BASE 0x80000000
 #define SECOND CONFIG_CLOCK_FREQUENCY
@@ -82,6 +83,18 @@ static void write_memory(void)
     accept();
 }
 
+static void write_packed(void)
+{
+    uint32_t address = frame_number(&in, 0);
+    if (!in_main_ram(address, 0))
+        refuse(LINK_BAD_ADDRESS);
+    else if (!unpack(frame_payload(&in) + 4, frame_payload_length(&in) - 4, (uint8_t *)(uintptr_t)address,
+                     MAIN_RAM_BASE + MAIN_RAM_SIZE - address))
+        refuse(LINK_BAD_VALUE);
+    else
+        accept();
+}
+
 static void read_memory(void)
 {
     uint32_t address = frame_number(&in, 0), count = frame_number(&in, 4);
@@ -109,7 +122,7 @@ static void check_memory(void)
         refuse(LINK_BAD_ADDRESS);
         return;
     }
-    uint32_t crc = crc32(0, (const volatile void *)(uintptr_t)address, count);
+    uint32_t crc = crc32((const volatile uint8_t *)(uintptr_t)address, count);
     reply(LINK_OK);
     frame_put_number(crc);
     frame_end();
@@ -207,6 +220,7 @@ static const struct {
     [LINK_BAUD] = {set_baud, 4, 4},     [LINK_RUN] = {run, 4, 4},
     [LINK_ENDED] = {how_it_ended, 0, 0}, [LINK_TEST] = {test, 8, 8},
     [LINK_REPORT] = {report, 0, 0},     [LINK_RESET] = {reset, 0, 0},
+    [LINK_PACKED] = {write_packed, 5, 4 + FRAME_DATA},
 };
 
 static void answer(void)

@@ -34,7 +34,8 @@
 #define LINK_ENDED 7  /* : -- exit code, number of blobs, then kind, address and count of each. How the run ended */
 #define LINK_TEST 8   /* which (LINK_TEST_...), number : -- nothing. Then the test, if the number is a new one */
 #define LINK_REPORT 9 /* : -- number of the last self-test (0: that of the start), failures, its report as text */
-#define LINK_RESET 10 /* : -- nothing. Then the machine is reset, and its boot ROM begins anew at 115,200 bit/s */
+#define LINK_PACKED 10 /* address, LZ4 block : -- nothing. As WRITE, of what the block unpacks to */
+#define LINK_RESET 11 /* : -- nothing. Then the machine is reset, and its boot ROM begins anew at 115,200 bit/s */
 
 #define LINK_REPLY 0x80
 #define LINK_NOTE_ENDED 0x40 /* unasked, once a second until a request comes: the run has ended. Payload: exit code */
@@ -51,7 +52,7 @@
 #define LINK_UNKNOWN 1     /* no such request */
 #define LINK_BAD_LENGTH 2  /* the payload has not the length the request wants */
 #define LINK_BAD_ADDRESS 3 /* not within main RAM, nor whole words of I/O where those may be */
-#define LINK_BAD_VALUE 4   /* a bit rate that cannot be made, a self-test that does not exist */
+#define LINK_BAD_VALUE 4   /* a bit rate that cannot be made, a self-test that does not exist, a block that is none */
 #define LINK_NO_IMAGE 5    /* RUN, and no image's header is at the entry */
 #define LINK_NOT_NOW 6     /* RUN or a self-test in state ENDED, as other harts may still be in the image: reset first;
                               ENDED before a run */

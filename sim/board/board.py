@@ -2,23 +2,18 @@
 
 import random
 import time
-import zlib
 from dataclasses import dataclass
 
 from sim.board.image import BASE
 from sim.board.link import BITS, Link, LinkError, Lost, Refused
+from sim.board.memory import Memory
 from sim.board.port import Port, PortError
-from sim.board.protocol import DATA, NOTE_ENDED, VERSION, Request, State, Test, numbers, words
+from sim.board.protocol import NOTE_ENDED, VERSION, Request, State, Test, numbers, words
 
 RESET_BAUD = 115_200
 BAUDS = (3_000_000, 1_000_000, 460_800)     # in the order in which they are tried
 BAUD_TOLERANCE = 0.015      # by which both ends' bit rates may differ
-WRITES = 16                 # under way at a time: enough for a USB adaptor's delay
-REQUEST_BYTES = 32          # of a short request on the line, at most
-BATCH = 32                  # chunks of DATA bytes between looks at how the line does
-GROUP = 16                  # chunks that are compared at a time
-LEAST_FRAME = 64            # bytes written at a time on the worst of lines
-ROUNDS = 5                  # of writing what is not there yet
+ROUNDS = 5                  # of saying RUN
 BREAK_S = 0.5
 TRIAL_S = 2.0               # after which the loader takes an unused bit rate back, at its clock
 
@@ -50,14 +45,6 @@ class Blob:
     content: bytes
 
 
-@dataclass(frozen=True)
-class Upload:
-    """What an upload came to, in bytes."""
-
-    total: int
-    there: int      # of it, was in the board's memory already
-
-
 class Board:
     """A board whose loader answers. LinkError or PortError, in one line, where it does not.
 
@@ -74,7 +61,7 @@ class Board:
         self.link = Link(self.port, patience, self.text.extend, self._note)
         self.identity = None
         self.fast = RESET_BAUD      # the bit rate that was agreed on last
-        self.frame = DATA           # bytes that are written at a time
+        self.memory = None
 
     def close(self):
         self.port.close()
@@ -112,6 +99,7 @@ class Board:
             self.identity = self._hello(patience)
         except Lost:
             return False
+        self.memory = Memory(self.link, self.identity.room)
         return True
 
     def _hello(self, patience=None):
@@ -175,89 +163,13 @@ class Board:
 
     # Memory -----------------------------------------------------------------------------------------------------------
 
-    def _short(self):
-        """How many short requests may be under way: the board's receiver keeps them while it answers."""
-        return max(1, self.identity.room // REQUEST_BYTES)
-
     def upload(self, pieces, progress=lambda done, total: None):
-        """Writes pairs of address and bytes to main RAM, without those that are there already; an Upload."""
-        chunks = [(address + at, content[at:at + DATA]) for address, content in pieces
-                  for at in range(0, len(content), DATA)]
-        total = sum(len(content) for _, content in chunks)
-        found = []
-
-        def work():
-            left = self._different(chunks)
-            found.append(total - sum(len(content) for _, content in left))
-            for _ in range(ROUNDS):
-                if not left:
-                    return
-                before = total - sum(len(content) for _, content in left)
-                self._by_frames([(address, len(content), content) for address, content in left], Request.WRITE, WRITES,
-                                lambda done, before=before: progress(before + done, total))
-                left = self._different(left)
-            raise LinkError(f"main RAM of the board does not keep what is written to {left[0][0]:#x}: run its "
-                            f"self-test: ./interlock board test --port {self.device}")
-        self._carried(work)
-        progress(total, total)
-        return Upload(total, found[0])
-
-    def _different(self, chunks):
-        """Those of the `chunks` that main RAM does not hold. Those that lie together are asked for together first."""
-        groups = []
-        for address, content in chunks:
-            last = groups[-1] if groups else []
-            if last and len(last) < GROUP and last[-1][0] + len(last[-1][1]) == address:
-                last.append((address, content))
-            else:
-                groups.append([(address, content)])
-        wrong = self._wrong([(group[0][0], b"".join(content for _, content in group)) for group in groups])
-        suspects = [chunk for group, bad in zip(groups, wrong, strict=True) if bad for chunk in group]
-        return [chunk for chunk, bad in zip(suspects, self._wrong(suspects), strict=True) if bad]
-
-    def _wrong(self, pieces):
-        """For each of the `pieces`, whether main RAM holds something else."""
-        answers = self.link.exchange([(Request.CRC, words(address, len(content))) for address, content in pieces],
-                                     self._short())
-        return [numbers(answer, 1)[0] != zlib.crc32(content)
-                for answer, (_, content) in zip(answers, pieces, strict=True)]
+        """As of Memory; when the board is lost and found again, it goes on with what is not there yet."""
+        return self._carried(lambda: self.memory.upload(pieces, progress))
 
     def read(self, address, count):
-        """`count` bytes of main RAM, or whole words of I/O."""
-        pieces = [(address + at, min(DATA, count - at), b"") for at in range(0, count, DATA)]
-        return self._carried(lambda: b"".join(self._by_frames(pieces, Request.READ, self._short())))
-
-    def _by_frames(self, pieces, request, window, done=lambda count: None):
-        """Writes or reads pieces of memory (address, count, content); the answers. `done(count)` gets bytes so far.
-
-        A line that lets no long frames through gets short ones.
-        """
-        answers, carried = [], 0
-        for first in range(0, len(pieces), BATCH):
-            batch = pieces[first:first + BATCH]
-            while (got := self._try_frames(batch, request, window)) is None:
-                self.frame //= 4
-            answers += got
-            carried += sum(count for _, count, _ in batch)
-            done(carried)
-        return answers
-
-    def _try_frames(self, batch, request, window):
-        """The answers, in frames of the length in use, or None if the line lets shorter ones only through."""
-        parts = [(address + at, min(self.frame, count - at), content[at:at + self.frame])
-                 for address, count, content in batch for at in range(0, count, self.frame)]
-        repeated = self.link.repeated
-        try:
-            answers = self.link.exchange([(request, words(address) + content if content else words(address, count))
-                                          for address, count, content in parts], window)
-        except Lost:
-            if self.frame == LEAST_FRAME:
-                raise
-            self._hello()
-            return None
-        if self.link.repeated - repeated > len(parts) and self.frame > LEAST_FRAME:
-            self.frame //= 4
-        return answers
+        """As of Memory."""
+        return self._carried(lambda: self.memory.read(address, count))
 
     # Running ----------------------------------------------------------------------------------------------------------
 

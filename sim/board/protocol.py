@@ -23,7 +23,7 @@ def _group(name, members):
     return IntEnum(name, {member: _NUMBERS[f"LINK_{member}"] for member in members.split()})
 
 
-Request = _group("Request", "HELLO WRITE READ CRC BAUD RUN ENDED TEST REPORT RESET")
+Request = _group("Request", "HELLO WRITE READ CRC BAUD RUN ENDED TEST REPORT PACKED RESET")
 Status = _group("Status", "OK UNKNOWN BAD_LENGTH BAD_ADDRESS BAD_VALUE NO_IMAGE NOT_NOW")
 State = _group("State", "STATE_IDLE STATE_ENDED")
 Test = _group("Test", "TEST_SHORT TEST_LONG")

@@ -55,6 +55,10 @@ int line_take(void)
     return taken[at++];
 }
 
+void line_poll(void)
+{
+}
+
 void line_put(uint8_t c)
 {
     if (write(1, &c, 1) != 1)

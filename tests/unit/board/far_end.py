@@ -25,7 +25,7 @@ FLAGS = ["-std=gnu11", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-common", "-
 def far_end():
     """The program, built once a process."""
     folder = Path(tempfile.mkdtemp(prefix="far_end-"))
-    sources = [HERE / "far_end.c", FIRMWARE / "loader.c", FIRMWARE / "frame.c"]
+    sources = [HERE / "far_end.c", *(FIRMWARE / f"{name}.c" for name in ("loader", "frame", "unpack"))]
     subprocess.run(["gcc", *FLAGS, *sources, "-o", folder / "far_end"], check=True)
     return folder / "far_end"
 

@@ -1,0 +1,126 @@
+"""A board's memory over its link: compared, written where it differs, read."""
+
+import zlib
+from dataclasses import dataclass
+
+from sim.board.link import LinkError, Lost
+from sim.board.pack import packed
+from sim.board.protocol import DATA, Request, numbers, words
+
+WINDOW = 16                 # requests under way at a time: enough for a USB adaptor's delay
+REQUEST_BYTES = 32          # of a short request on the line, at most
+BATCH = 64                  # chunks of DATA bytes between looks at how the line does
+GROUP = 16                  # chunks that are compared at a time
+LEAST_FRAME = 64            # bytes in a frame on the worst of lines
+ROUNDS = 5                  # of writing what is not there yet
+
+
+@dataclass(frozen=True)
+class Upload:
+    """What an upload came to, in bytes."""
+
+    total: int
+    there: int      # of it, was in the board's memory already
+
+
+class Memory:
+    """The memory of the board at the other end of `link`, whose receiver keeps `room` characters while it works."""
+
+    def __init__(self, link, room):
+        self.link = link
+        self.window = max(1, min(WINDOW, room // REQUEST_BYTES))    # of short requests
+        self.frame = DATA       # bytes that go into a frame
+
+    def upload(self, pieces, progress=lambda done, total: None):
+        """Writes pairs of address and bytes to main RAM, without those that are there already; an Upload.
+
+        `progress(done, total)` is told bytes. LinkError if the memory does not keep what is written.
+        """
+        chunks = [(address + at, content[at:at + DATA]) for address, content in pieces
+                  for at in range(0, len(content), DATA)]
+        total = size(chunks)
+        left = self._different(chunks)
+        there = total - size(left)
+        for _ in range(ROUNDS):
+            if not left:
+                progress(total, total)
+                return Upload(total, there)
+            done = total - size(left)
+            for first in range(0, len(left), BATCH):
+                batch = left[first:first + BATCH]
+                progress(done, total)
+                self._carry(lambda batch=batch: [(Request.PACKED, words(address) + block)
+                                                 for at, content in joined(batch)
+                                                 for address, block in packed(at, content, self.frame)], WINDOW)
+                done += size(batch)
+            left = self._different(left)
+        raise LinkError(f"main RAM of the board does not keep what is written to {left[0][0]:#x}: run its self-test: "
+                        f"./interlock board test --port {self.link.port.device}")
+
+    def read(self, address, count):
+        """`count` bytes of main RAM, or whole words of I/O."""
+        content = b""
+        while len(content) < count:
+            batch = min(count - len(content), BATCH * DATA)
+            start = address + len(content)
+            content += b"".join(self._carry(lambda start=start, batch=batch: [
+                (Request.READ, words(start + at, min(self.frame, batch - at)))
+                for at in range(0, batch, self.frame)], self.window))
+        return content
+
+    def _different(self, chunks):
+        """Those of the `chunks` that main RAM does not hold. Those that lie together are asked for together first."""
+        groups = [group for first in range(0, len(chunks), GROUP) for group in runs(chunks[first:first + GROUP])]
+        wrong = self._wrong([(group[0][0], b"".join(content for _, content in group)) for group in groups])
+        if all(wrong):      # nothing was there, or hardly
+            return chunks
+        suspects = [chunk for group, bad in zip(groups, wrong, strict=True) if bad for chunk in group]
+        return [chunk for chunk, bad in zip(suspects, self._wrong(suspects), strict=True) if bad]
+
+    def _wrong(self, pieces):
+        """For each of the `pieces`, whether main RAM holds something else."""
+        answers = self.link.exchange([(Request.CRC, words(address, len(content))) for address, content in pieces],
+                                     self.window)
+        return [numbers(answer, 1)[0] != zlib.crc32(content)
+                for answer, (_, content) in zip(answers, pieces, strict=True)]
+
+    def _carry(self, requests, window):
+        """The answers to what `requests` makes for the length of frames in use.
+
+        A line that lets no long frames through gets short ones.
+        """
+        while True:
+            made = requests()
+            repeated = self.link.repeated
+            try:
+                answers = self.link.exchange(made, window)
+            except Lost:
+                if self.frame == LEAST_FRAME:
+                    raise
+                self.link.ask(Request.HELLO)        # Lost if not even that comes through
+                self.frame //= 4
+                continue
+            if self.link.repeated - repeated > len(made) and self.frame > LEAST_FRAME:
+                self.frame //= 4
+            return answers
+
+
+def size(chunks):
+    """Bytes of pairs of address and bytes."""
+    return sum(len(content) for _, content in chunks)
+
+
+def runs(chunks):
+    """The `chunks`, in lists of those that lie one behind the other."""
+    found = []
+    for chunk in chunks:
+        if found and found[-1][-1][0] + len(found[-1][-1][1]) == chunk[0]:
+            found[-1].append(chunk)
+        else:
+            found.append([chunk])
+    return found
+
+
+def joined(chunks):
+    """The `chunks`, with those that lie one behind the other made one."""
+    return [(run[0][0], b"".join(content for _, content in run)) for run in runs(chunks)]
