@@ -5,6 +5,8 @@
  * port's FIFOs, `patience` how many character times without a character mean that the rest is lost, `poll` after how
  * many bytes the time in critical sections is polled (bench/polls.h).
  *
+ * On a board, `player=1` has the bytes played that the host has put into `serial_input`, instead of a line from outside.
+ *
  * With `busy.us` another device interrupts `busy.rate` times a second at a lower priority, and its handler works for
  * so many microseconds: the disk with programmed input of section 6, beside which a fast line may lose characters.
  * Prints
@@ -16,6 +18,7 @@
 #include "bench/polls.h"
 #include "dev/arrivals.h"
 #include "dev/host.h"
+#include "dev/player.h"
 #include "dev/serial.h"
 #include "dev/trace.h"
 #include "dev/tty.h"
@@ -34,6 +37,9 @@
 #define BUSY_LEVEL SPL_BIO /* below SPL_TTY: where levels count, characters are received meanwhile */
 
 static uint8_t received[MOST_BYTES] __attribute__((section(".noinit")));
+#ifdef CSR_PLAYER_BASE
+uint8_t serial_input[MOST_BYTES] __attribute__((aligned(8), section(".noinit"))); /* the host finds it by its name */
+#endif
 static struct tty tty;
 static uint32_t busy_turns;
 
@@ -118,6 +124,10 @@ static int serial(void)
     uint32_t was_deferred = sum_of(deferred), was_spurious = sum_of(spurious), was_switches = sum_of(switches);
     if (busy_us)
         start_busy_device(busy_us, busy_rate);
+#ifdef CSR_PLAYER_BASE
+    if (n && bootargs_number("player", 0, 1))
+        player_arm(serial_input, n, baud);
+#endif
     trace(TRACE_SERIAL_GO, n);
     polls_begin();
     PROBE(WINDOW_BEGIN);

@@ -64,7 +64,7 @@ class Target(BoardSoC):
         return console
 
     def join_data_line(self):
-        self.comb += [self.uart1.pads.rx.eq(self.pin["uart1_rx"]), self.pin["uart1_tx"].eq(self.uart1.pads.tx)]
+        self.comb += [self.data_line.eq(self.pin["uart1_rx"]), self.pin["uart1_tx"].eq(self.uart1.pads.tx)]
 
     def led_pads(self):
         return Signal(self.board.leds)

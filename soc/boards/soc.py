@@ -6,6 +6,7 @@ from pathlib import Path
 from litex.soc.cores.gpio import GPIOOut
 from migen import Signal
 
+from hw.player.core import LinePlayer
 from hw.ram.dram import DRAMPorts
 from soc.boards.board import Board
 from soc.boards.bus import BusRegister
@@ -17,6 +18,7 @@ from soc.soc import InterlockSoC
 
 SOURCE_SD = 26
 SOURCE_ETHERNET = 27
+TRACE_SERIAL_GO = 1023  # the event at which the line player begins, as the simulator's harness does
 ETHERNET_BUFFERS = Region(0xf005_0000, 0x2000, "bus", "rw", "Ethernet's buffers: two to receive, two to send.", 18, 16)
 
 
@@ -25,7 +27,7 @@ class BoardSoC(InterlockSoC):
 
     csr_map = InterlockSoC.csr_map | {
         "sdram": 16, "ddrphy": 17, "leds": 18, "sdcard_phy": 19, "sdcard_core": 20, "sdcard_block2mem": 21,
-        "sdcard_mem2block": 22, "sdcard_irq": 23, "ethphy": 24, "ethmac": 25}
+        "sdcard_mem2block": 22, "sdcard_irq": 23, "ethphy": 24, "ethmac": 25, "player": 26}
 
     def __init__(self, config: BoardConfig):
         self.parameters = config
@@ -47,7 +49,14 @@ class BoardSoC(InterlockSoC):
             self.crg.restart.line.eq(console.rx),
             self.crg.restart.request.eq(self.host.outputs.exit),
         ]
+        self.data_line = Signal(reset=1)    # what comes in from outside, to uart1
         self.join_data_line()
+        self.player = LinePlayer(config.clock_hz, self.cpu.dma_bus.data_width)
+        self.dma_bus.add_master("player", self.player.bus)
+        self.comb += [
+            self.player.go.eq(self.trace.record.valid & (self.trace.record.event == TRACE_SERIAL_GO)),
+            self.uart1.pads.rx.eq(self.data_line & self.player.line),
+        ]
         if self.board.sd:
             self.add_sdcard()
             self.comb += self.sources[SOURCE_SD].eq(self.sdcard_irq.irq)
@@ -99,8 +108,7 @@ class BoardSoC(InterlockSoC):
         return self.platform.request("serial")
 
     def join_data_line(self):
-        """Wire uart1: to nothing, unless the board says where."""
-        self.comb += self.uart1.pads.rx.eq(1)
+        """Wire `data_line` and uart1's transmit pin: to nothing, unless the board says where."""
 
     def led_pads(self) -> Signal:
         """`self.board.leds` LEDs, 1 for light."""

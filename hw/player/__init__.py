@@ -1,0 +1,1 @@
+"""The line player: the far end of a serial line, on the chip."""
