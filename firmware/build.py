@@ -37,6 +37,11 @@ def compiler_version() -> str:
     return run(TOOLS + "gcc", "--version").splitlines()[0]
 
 
+def constant(include: Path, name: str) -> str:
+    """The constant CONFIG_`name` of the SoC of these generated headers."""
+    return re.search(rf"^#define CONFIG_{name} (\S+)", (include / "generated" / "soc.h").read_text(), re.M)[1]
+
+
 def has_loader(include: Path) -> bool:
     """Whether the SoC of these generated headers wants a board's ROM (CONFIG_BOOT_LOADER) or the simulator's."""
     return bool(re.search(r"^#define CONFIG_BOOT_LOADER\b", (include / "generated" / "soc.h").read_text(), re.M))
@@ -49,6 +54,7 @@ def build_rom(include: Path, regions: dict[str, tuple[int, int]]) -> Path:
     places = [f"-Wl,--defsym={name.upper()}_{what}={value:#x}"
               for name in ("rom", "sram") for what, value in zip(("BASE", "SIZE"), regions[name], strict=True)]
     board = has_loader(include)
+    places.append(f"-Wl,--defsym=HARTS={constant(include, 'HARTS')}")
     if board:
         sources = [*sorted(BOARD.glob("*.[cS]")), *LINK_SOURCES]
         script = BOARD / "board.ld"

@@ -10,7 +10,7 @@
 
 #define REG(name) (*(volatile uint32_t *)(UART0_BASE + SERIAL_##name))
 
-#define KEPT 512
+#define KEPT 256
 
 static uint32_t room;              /* characters that the transmit FIFO still takes */
 static uint8_t kept[KEPT];
