@@ -68,13 +68,19 @@ def page(records: list[dict]) -> str:
     parts = [INTRODUCTION, "## Builds", builds, "## Longest paths", "Of each build's worst clock, in nanoseconds; *on "
              "wires* is the part of them that routing takes, the rest is logic.", paths]
     for record in records:
-        if record["met"] and not differences(record):
+        if not differences(record):
             parts += [f"## By core: {title(record)}", table(
-                ["core", *COLUMNS.values()],
-                [[core, *(str(counts[column]) for column in COLUMNS)] for core, counts in record["cores"].items()])]
+                ["core", *COLUMNS.values(), "longest path, ns"],
+                [[core, *(str(counts[column]) for column in COLUMNS), longest(record, core)]
+                 for core, counts in record["cores"].items()])]
     parts += ["## Made with", "\n".join(f"- {tool}" for tool in sorted(
         {record[step]["tool"] for record in records for step in ("synthesis", "placement")}))]
     return "\n\n".join(parts) + "\n"
+
+
+def longest(record: dict, core: str) -> str:
+    """The longest path that ends in a core; "-" if none does."""
+    return f"{record['longest_ns'][core]:.1f}" if core in record["longest_ns"] else "-"
 
 
 def title(record: dict) -> str:

@@ -37,21 +37,34 @@ def stage(line: str) -> str | None:
     return next((text for pattern, text in STAGES if pattern.search(line)), None)
 
 
-def missed(report: dict, clock_hz: int) -> list[str]:
-    """The clocks that a report of nextpnr says are missed, each in words. ToolError if the gate would check nothing:
-    if no clock was held to the system clock's rate."""
-    clocks = report["fmax"]
+def missed(report: dict) -> bool:
+    """Does a report of nextpnr have a clock that is missed?"""
+    return any(clock["achieved"] < clock["constraint"] for clock in report["fmax"].values())
+
+
+def check_constraints(report: dict, clock_hz: int):
+    """ToolError if the gate checks nothing: if no clock of a report is held to the system clock's rate."""
     wanted = clock_hz / 1e6
-    if not any(abs(clock["constraint"] - wanted) <= wanted * SYSTEM_CLOCK_SLACK for clock in clocks.values()):
+    if not any(abs(clock["constraint"] - wanted) <= wanted * SYSTEM_CLOCK_SLACK for clock in report["fmax"].values()):
         raise ToolError(f"no clock of the design is held to {wanted:g} MHz: its .lpf has to give the rate of the "
                         "oscillator that the PLL starts from")
-    return [f"{name.removeprefix('$glbnet$')} reaches {clock['achieved']:.1f} MHz of {clock['constraint']:.1f}"
-            for name, clock in clocks.items() if clock["achieved"] < clock["constraint"]]
+
+
+def ends(timings: list[dict]) -> dict[str, dict[str, float]]:
+    """The longest path to each cell within each clock, in nanoseconds, of nextpnr's timings of nets."""
+    longest: dict[str, dict[str, float]] = {}
+    for net in timings:
+        for end in net["endpoints"]:
+            if end["event"] == net["event"]:
+                cells = longest.setdefault(end["event"].removeprefix("posedge "), {})
+                cells[end["cell"]] = max(cells.get(end["cell"], 0), round(end["delay"][1], 2))
+    return longest
 
 
 def place(design: Design, netlist: Path, options: PlacementOptions = PlacementOptions()) -> Path:
-    """A folder with nextpnr's `report.json`, its cost `placement.json`, and, if every clock is met, the routed chip
-    `chip.config`; minutes when it has to be made. A miss is a result too, and found again.
+    """A folder with nextpnr's `report.json`, the longest path to each cell, `ends.json` (nanoseconds by clock and
+    cell), its cost `placement.json`, and, if every clock is met, the routed chip `chip.config`; minutes when it has to
+    be made. A miss is a result too, and found again.
 
     ToolError if nextpnr is missing, fails, or finds no room."""
     arguments = [f"--{design.size}", "--package", design.package, "--speed", design.speed, "--seed", str(options.seed),
@@ -60,14 +73,19 @@ def place(design: Design, netlist: Path, options: PlacementOptions = PlacementOp
     def build(folder: Path):
         shutil.copy(netlist / "netlist.json", folder / "netlist.json")
         shutil.copy(design.lpf, folder / "pins.lpf")
-        files = ["--json", "netlist.json", "--lpf", "pins.lpf", "--textcfg", "chip.config", "--report", "report.json"]
+        files = ["--json", "netlist.json", "--lpf", "pins.lpf", "--textcfg", "chip.config", "--report", "report.json",
+                 "--detailed-timing-report"]
         cost, error = run("nextpnr-ecp5", [*files, *arguments], folder, f"{design.name}-nextpnr.log", stage)
-        report, config = folder / "report.json", folder / "chip.config"
-        misses = missed(json.loads(report.read_text()), design.clock_hz) if report.exists() else []
+        path = folder / "report.json"
+        report = json.loads(path.read_text()) if path.exists() else {"fmax": {}}
+        misses = missed(report)
         if error and not misses:
             raise ToolError(error)
+        check_constraints(report, design.clock_hz)
         if misses:
-            config.unlink(missing_ok=True)   # nextpnr writes it all the same
+            (folder / "chip.config").unlink(missing_ok=True)   # nextpnr writes it all the same
+        (folder / "ends.json").write_text(json.dumps(ends(report.pop("detailed_net_timings"))))
+        path.write_text(json.dumps(report))
         (folder / "netlist.json").unlink()
         (folder / "placement.json").write_text(json.dumps({"tool": version("nextpnr-ecp5"), **asdict(cost)}))
 

@@ -60,10 +60,20 @@ def clocks(design: Design, report: dict) -> dict[str, dict]:
             for name, rate in report["fmax"].items()}
 
 
+def longest_by_core(design: Design, ends: dict[str, dict[str, float]]) -> dict[str, float]:
+    """The longest path that ends in each core, in nanoseconds, whatever its clock."""
+    longest: dict[str, float] = {}
+    for cells in ends.values():
+        for cell, ns in cells.items():
+            core = whole(core_of(cell, design.cores))
+            longest[core] = max(longest.get(core, 0), ns)
+    return longest
+
+
 def figures(design: Design, netlist: Path, placement: Path) -> dict:
     """The record of a build: its chip's use and that of each core, its clocks, what the tools took, whether every clock
     is met (`met`), and the least ratio of a clock's rate to the one wanted (`margin`)."""
-    report = json.loads((placement / "report.json").read_text())
+    report, ends = (json.loads((placement / name).read_text()) for name in ("report.json", "ends.json"))
     rates = clocks(design, report)
     return {
         "name": design.name, "device": design.device, "clock_hz": design.clock_hz,
@@ -72,6 +82,7 @@ def figures(design: Design, netlist: Path, placement: Path) -> dict:
         "use": {column: report["utilization"][cell] for column, cell in CHIP.items()},
         "cores": by_core(design, netlist),
         "clocks": rates,
+        "longest_ns": longest_by_core(design, ends),
         "synthesis": json.loads((netlist / "synthesis.json").read_text()),
         "placement": json.loads((placement / "placement.json").read_text()),
     }

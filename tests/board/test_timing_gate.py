@@ -55,6 +55,8 @@ def test_a_met_clock_gives_a_bitstream_and_its_figures(design):
     assert clock["path"]["to"]["core"] == "b" and 0 < clock["path"]["wires_ns"] < clock["path"]["ns"]
     assert record["cores"]["a"]["ff"] == 32 and record["cores"]["b"]["mult"] > 0
     assert record["use"]["ff"]["used"] == sum(core["ff"] for core in record["cores"].values()) == 65
+    assert record["longest_ns"]["b"] == pytest.approx(clock["path"]["ns"], abs=.05)
+    assert 0 < record["longest_ns"]["a"] < record["longest_ns"]["b"]
     assert record["placement"]["memory"] > 0 and record["synthesis"]["processor"] > 0
 
 
@@ -113,4 +115,4 @@ def test_make_bitstream_that_misses_removes_the_older_bitstream(design, tmp_path
     assert {path.name for path in folder.iterdir()} == {"record.json"}
     assert not json.loads((folder / "record.json").read_text())["met"]
     page = resources.page(resources.read(bitstream.records_folder()))
-    assert "| **missed** |" in page and "## By core" not in page
+    assert "| **missed** |" in page and "## By core: ulx3s 85F, 4 harts" in page
