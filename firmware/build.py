@@ -29,7 +29,11 @@ LITEX_FLAGS = ("-w", "-DSDRAM_TEST_DISABLE")
 
 def run(*command: str | Path) -> str:
     """What a tool of the tool chain prints. CalledProcessError, with its output, if it fails."""
-    return subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
+    try:
+        return subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
+    except subprocess.CalledProcessError as error:
+        error.add_note(error.stderr)  # else a traceback shows the command, and not what is wrong with it
+        raise
 
 
 def compiler_version() -> str:

@@ -108,7 +108,7 @@ static int read_first_block(uint8_t background, uint32_t *crc)
     int read = command(READ_SINGLE_BLOCK, 0, READS_DATA | SHORT_RESPONSE) &&
                done(sdcard_core_data_event_read, READING_MS) && done(sdcard_block2mem_dma_done_read, READING_MS);
     sdcard_block2mem_dma_enable_write(0);
-    *crc = crc32(0, buffer, BLOCK);
+    *crc = crc32(buffer, BLOCK);
     return read;
 }
 
