@@ -275,9 +275,11 @@ _Noreturn void loader(const struct service_end *how)
     line_open();
     for (;;) {
         int c = line_take();
-        if (c < 0)
+        if (c < 0) {
             tick();
-        else if (frame_take(&in, (uint8_t)c))
+            host_is_silent();
+        } else if (frame_take(&in, (uint8_t)c)) {
             answer();
+        }
     }
 }

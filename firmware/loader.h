@@ -23,6 +23,9 @@ const char *self_test_report(unsigned *failures);
 /* Lets all harts, this one too, into the image at `entry`, each with fresh instructions and a0 = its number. */
 _Noreturn void enter_image(uint32_t entry);
 
+/* Called again and again while the host is silent. Takes no more than some ten cycles. */
+void host_is_silent(void);
+
 /* As the board's reset button. */
 _Noreturn void reset_machine(void);
 #endif
