@@ -1,0 +1,47 @@
+"""The boards' pages say what is so: every board has one, with its commands; tests, verbs and links are there."""
+
+import re
+
+import pytest
+
+from hw.common.cache import REPO
+from soc.boards.catalog import BOARDS
+from soc.boards.restart import BREAK_SECONDS, HOLD_CYCLES
+
+DOCS = REPO / "docs"
+INDEX = DOCS / "boards.md"
+BOUGHT = [board for board in BOARDS.values() if board.oscillator_hz]
+
+
+@pytest.mark.parametrize("board", BOUGHT, ids=lambda board: board.name)
+def test_every_board_has_its_page(board):
+    text = (DOCS / "boards" / f"{board.name}.md").read_text()
+    for part in ("**Buy**", "**Connect**", "**LEDs**", "**Reset**", "## If it does not answer", "--port /dev/tty",
+                 f"make bitstream BOARD={board.name}\n", f"make flash BOARD={board.name}\n"):
+        assert part in re.sub(r" +#.*", "", text) + text, part      # with and without remarks behind commands
+    for device in list(board.devices)[1:]:
+        assert f"DEVICE={device}" in text
+
+
+def test_the_index_has_what_the_catalog_has():
+    rows = {cells[0]: cells for line in INDEX.read_text().splitlines() if line.startswith("| [")
+            for cells in [[cell.strip() for cell in line.strip("|").split("|")]]}
+    assert len(rows) == len(BOUGHT)
+    for board in BOUGHT:
+        cells, = [cells for name, cells in rows.items() if f"(boards/{board.name}.md)" in name]
+        assert all(device in cells[1] for device in board.devices)
+        assert re.findall(r"\d+", cells[2]) == [str(device.harts) for device in board.devices.values()]
+        assert cells[3].startswith(f"{board.ram_mib} MiB ")
+        assert (cells[4] != "", cells[5]) == (board.sd, board.ethernet)
+
+
+def test_the_self_tests_have_their_numbers():
+    source = (REPO / "firmware" / "board" / "selftest.c").read_text()
+    table = re.findall(r'^    \{"(\w+)", test_\w+\},', source, re.MULTILINE)
+    assert re.findall(r"^\| (\d) \| `(\w+)`:", INDEX.read_text(), re.MULTILINE) == [
+        (str(number), name) for number, name in enumerate(table, 1)]
+
+
+def test_the_numbers_of_a_reset_are_those_of_the_hardware():
+    text = (REPO / "soc" / "README.md").read_text()
+    assert f"for {HOLD_CYCLES:,} cycles" in text and f"low for {BREAK_SECONDS} s" in text
