@@ -15,7 +15,7 @@ STAGES = (
     (re.compile(r"Packing"), "packing"),
     (re.compile(r"Creating initial analytic placement"), "placing"),
     (re.compile(r"Running simulated annealing"), "refining the placement"),
-    (re.compile(r"Setting up routing queue"), "routing"),
+    (re.compile(r"Setting up routing queue|Running router2"), "routing"),
     (re.compile(r"Routing globals"), "routing clocks"),
 )
 

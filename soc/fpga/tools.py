@@ -73,7 +73,7 @@ def run(name: str, arguments: Sequence[str], folder: Path, log: str,
         while not done.wait(TALK_SECONDS):   # some of the work takes minutes without a line
             say(f"{name}: {doing}, {time.monotonic() - start:.0f} s")
 
-    with open(path, "w") as file:
+    with open(path, "w", buffering=1) as file:   # so that a person may follow it
         process = subprocess.Popen([find(name), *arguments], cwd=folder, text=True, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, errors="replace")
         threading.Thread(target=talk, daemon=True).start()
