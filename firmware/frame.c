@@ -65,37 +65,37 @@ static bool is_mark(uint8_t c)
     return c == FRAME_BEGIN || c == FRAME_END || c == FRAME_ESCAPE;
 }
 
-/* The CRC goes along with the characters: at the end of a long frame there would be no time for it. */
-bool frame_take(struct frame *f, uint8_t c)
+/*
+ * The CRC goes along with the characters: at the end of a long frame there would be no time for it. What changes with
+ * each of them is kept in registers.
+ */
+bool frame_receive(struct frame *f)
 {
-    if (c == FRAME_BEGIN) {
-        f->state = FRAME_INSIDE;
-        f->length = 0;
-        f->crc = NO_CRC;
-        return false;
+    struct frame_state now = f->now;
+    bool whole = false;
+    for (uint32_t count = line_waiting(); count && !whole; count--) {
+        uint8_t c = line_take();
+        if (c == FRAME_BEGIN) {
+            now = (struct frame_state){0, NO_CRC, FRAME_INSIDE};
+        } else if (now.where == FRAME_OUTSIDE) {
+            continue;
+        } else if (c == FRAME_END) {
+            whole = now.where == FRAME_INSIDE && now.length >= FRAME_HEADER + FRAME_CRC && now.crc == RIGHT_CRC;
+            now.where = FRAME_OUTSIDE;
+        } else if (c == FRAME_ESCAPE && now.where == FRAME_INSIDE) {
+            now.where = FRAME_ESCAPED;
+        } else if (now.length == sizeof f->bytes) {
+            now.where = FRAME_OUTSIDE; /* too long to be one of ours: an end was lost */
+        } else {
+            if (now.where == FRAME_ESCAPED)
+                c ^= FRAME_ESCAPED_BY;
+            now.where = FRAME_INSIDE;
+            f->bytes[now.length++] = c;
+            now.crc = crc32_byte(now.crc, c);
+        }
     }
-    if (f->state == FRAME_OUTSIDE)
-        return false;
-    if (c == FRAME_END) {
-        bool whole = f->state == FRAME_INSIDE && f->length >= FRAME_HEADER + FRAME_CRC && f->crc == RIGHT_CRC;
-        f->state = FRAME_OUTSIDE;
-        f->length -= whole ? FRAME_CRC : 0;
-        return whole;
-    }
-    if (c == FRAME_ESCAPE && f->state == FRAME_INSIDE) {
-        f->state = FRAME_ESCAPED;
-        return false;
-    }
-    if (f->state == FRAME_ESCAPED)
-        c ^= FRAME_ESCAPED_BY;
-    f->state = FRAME_INSIDE;
-    if (f->length == sizeof f->bytes) {
-        f->state = FRAME_OUTSIDE; /* too long to be one of ours: an end was lost */
-        return false;
-    }
-    f->bytes[f->length++] = c;
-    f->crc = crc32_byte(f->crc, c);
-    return false;
+    f->now = now;
+    return whole;
 }
 
 uint32_t frame_number(const struct frame *f, unsigned offset)

@@ -13,13 +13,14 @@ uint32_t crc32(const volatile uint8_t *bytes, uint32_t length);
 /* What is being received. */
 struct frame {
     uint8_t bytes[FRAME_HEADER + FRAME_PAYLOAD + FRAME_CRC];
-    unsigned length; /* of a whole one: of its header and payload */
-    uint32_t crc;
-    enum { FRAME_OUTSIDE, FRAME_INSIDE, FRAME_ESCAPED } state;
+    struct frame_state {
+        uint32_t length, crc; /* of what has come */
+        enum { FRAME_OUTSIDE, FRAME_INSIDE, FRAME_ESCAPED } where;
+    } now;
 };
 
-/* Takes a character from the line. True: it ended a frame that is whole and right. */
-bool frame_take(struct frame *f, uint8_t c);
+/* Takes what has come on the line. True: a frame that is whole and right has ended; the rest waits. */
+bool frame_receive(struct frame *f);
 
 static inline uint8_t frame_type(const struct frame *f)
 {
@@ -38,7 +39,7 @@ static inline const uint8_t *frame_payload(const struct frame *f)
 
 static inline unsigned frame_payload_length(const struct frame *f)
 {
-    return f->length - FRAME_HEADER;
+    return f->now.length - FRAME_HEADER - FRAME_CRC;
 }
 
 /* The number at `offset` of the payload. */

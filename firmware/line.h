@@ -9,8 +9,9 @@
 /* Takes the port as it is, at whatever bit rate, once all is sent that was still in it. */
 void line_open(void);
 
-/* The next character received, or -1. */
-int line_take(void);
+/* How many characters there are to be taken, and the next of them: to be called so often at most. */
+uint32_t line_waiting(void);
+uint8_t line_take(void);
 
 /* Puts what has come aside. Work that takes long calls it every few thousand cycles, or characters are lost. */
 void line_poll(void);

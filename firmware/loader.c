@@ -271,15 +271,14 @@ _Noreturn void loader(const struct service_end *how)
     noted = line_cycles() - 2 * SECOND; /* so that the first note comes at once */
     heard = trial = false;
     tested = 0;
-    in.state = FRAME_OUTSIDE;
+    in.now.where = FRAME_OUTSIDE;
     line_open();
     for (;;) {
-        int c = line_take();
-        if (c < 0) {
+        if (frame_receive(&in)) {
+            answer();
+        } else {
             tick();
             host_is_silent();
-        } else if (frame_take(&in, (uint8_t)c)) {
-            answer();
         }
     }
 }

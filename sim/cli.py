@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from sim.commands.board import board
 from sim.commands.cluster import cluster
 from sim.commands.common import (
     DEFAULT_SYNC,
@@ -37,6 +38,7 @@ from sim.commands.run import resume, run
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
                   help="Interlock measures what locks and interrupts cost, and what they lose.")
 
+app.add_typer(board, name="board")
 app.command()(cluster)
 app.command("list")(list_experiments)
 app.command()(new)

@@ -7,6 +7,7 @@ from elftools.elf.elffile import ELFFile
 
 BASE = 0x4000_0000          # firmware/README.md, "Image header"
 MAGIC = 0x314B_4C49
+FEED = "serial_input"
 HEADER = struct.Struct("<4x4I")     # magic, end, boot arguments: address, size
 
 
@@ -14,10 +15,11 @@ class ImageError(Exception):
     """The image cannot be loaded; the text is one line that names the mend."""
 
 
-def pieces(path, bootargs, ram_bytes):
+def pieces(path, bootargs, ram_bytes, feed=b""):
     """What is to lie in main RAM: pairs of address and bytes, the boot arguments among them. ImageError.
 
-    What the file only reserves (.bss) is not there: an image clears it itself.
+    What the file only reserves (.bss) is not there: an image clears it itself. `feed`: bytes that the board's line
+    player brings to the data line; they go where the image's symbol FEED is.
     """
     try:
         with open(path, "rb") as file:
@@ -26,6 +28,7 @@ def pieces(path, bootargs, ram_bytes):
                 raise ImageError(f"the image {path} is not a linked 32-bit RISC-V program")
             segments = [(segment["p_paddr"], segment.data(), segment["p_memsz"]) for segment in elf.iter_segments()
                         if segment["p_type"] == "PT_LOAD" and segment["p_memsz"]]
+            feeds = [(_feed_address(path, elf, len(feed)), feed)] if feed else []
     except OSError as error:
         raise ImageError(f"the image {path} cannot be read: {error.strerror}") from error
     except (ELFError, struct.error) as error:
@@ -39,7 +42,17 @@ def pieces(path, bootargs, ram_bytes):
     if len(text) >= size:
         raise ImageError(f"the boot arguments have {len(text)} bytes, the image's buffer takes {size - 1}: give fewer")
     found = [(address, content) for address, content, _ in segments if content]
-    return _overlaid(found, where, text.ljust(len(text) // 4 * 4 + 4, b"\0")[:size])
+    return _overlaid(found, where, text.ljust(len(text) // 4 * 4 + 4, b"\0")[:size]) + feeds
+
+
+def _feed_address(path, elf, size):
+    """Where the image keeps bytes for the data line."""
+    table = elf.get_section_by_name(".symtab")
+    for symbol in (table.get_symbol_by_name(FEED) if table else None) or []:
+        if symbol["st_size"] >= size:
+            return symbol["st_value"]
+        raise ImageError(f"{size} bytes are too many for the data line: the image {path} keeps {symbol['st_size']}")
+    raise ImageError(f"the image {path} has no {FEED}: it receives nothing on the data line of a board")
 
 
 def _buffer(path, segments):

@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from hw.pic.registers import COUNTERS
 from hw.serial.registers import REGISTERS as SERIAL
 from hw.trace.registers import RECORD_BYTES, buffer_map
+from soc.config import SoCConfig
+from soc.memory_map import memory_map
 
 SCHEMA = 1
+PART = 4096             # bytes of the trace buffer read at a time: the least that its window has
+NOBODY = 0xffff_ffff    # what a read gives that no device answers
 WHOLE = re.compile(r"-?\d+|0x[0-9a-f]+", re.IGNORECASE)
 REAL = re.compile(r"-?\d+\.?\d*(e[+-]?\d+)?", re.IGNORECASE)
 
@@ -54,8 +58,8 @@ def trace_of(content):
     source = buffer_map(2)["SOURCE"]
     records = []
     for low, high, where, argument in zip(*(words[i::RECORD_BYTES // 4] for i in range(4)), strict=True):
-        if not low | high | where | argument:
-            break       # the buffer ends here
+        if not low | high | where | argument or where == NOBODY:
+            break       # behind the last record; behind the buffer
         records.append(Trace(high << 32 | low, source["HART"].get(where), source["EVENT"].get(where), argument))
     return records
 
@@ -76,10 +80,16 @@ def interrupts_of(content):
     return found
 
 
-def machine_figures(board, regions):
+def machine_figures(board):
     """What is read of the machine after a run: the PIC's counters, the serial ports' overruns, the trace buffer."""
+    regions = memory_map(SoCConfig())
     counters = board.read(regions["pic_counters"].origin, COUNTERS.size)
     overruns = {name: int.from_bytes(board.read(regions[name].origin + SERIAL["OVERRUNS"].offset, 4), "little")
                 for name in ("uart0", "uart1")}
-    trace = trace_of(board.read(regions["trace_buffer"].origin, regions["trace_buffer"].size))
+    trace = []
+    for at in range(0, regions["trace_buffer"].size, PART):
+        part = trace_of(board.read(regions["trace_buffer"].origin + at, PART))
+        trace += part
+        if len(part) < PART // RECORD_BYTES:
+            break
     return interrupts_of(counters), overruns, trace
