@@ -40,8 +40,8 @@ class BoardArtifacts(SoCArtifacts):
 
     @property
     def description(self) -> dict:
-        """What it is: `name`, `device` (the FPGA's full name), `package`, `speed`, `clock_hz`, `harts`, `baud`,
-        `fingerprint` (16 hex digits), `csr_banks`."""
+        """What it is: `name`, `clock_hz`, `harts`, `ram_mib`, `baud`, `fingerprint` (16 hex digits), `device`; and of
+        an FPGA `size`, `speed` and `package` as nextpnr wants to know them."""
         return json.loads((self.dir / "board.json").read_text())
 
 

@@ -10,6 +10,7 @@ from litedram.core import LiteDRAMCore
 from litedram.core.controller import ControllerSettings
 from litex.gen import LiteXModule
 
+from hw.common.cache import REPO
 from hw.pic.model import Xorshift
 from hw.ram.core import OUTSTANDING, SALTS
 from hw.ram.dram import DRAMPorts
@@ -18,6 +19,7 @@ from tests.hw import bench
 
 CLOCK_HZ = 60_000_000
 ALL = (1 << 64) - 1
+README = REPO / "hw" / "ram" / "README.md"
 
 in_simulator = cocotb.test(timeout_time=2, timeout_unit="ms")  # simulated time: a test that hangs fails
 
@@ -257,8 +259,33 @@ async def reads_under_way_are_bounded(dut):
     clock.equal("most under way", reader.most, OUTSTANDING)
 
 
+@in_simulator
+async def costs_what_the_readme_says(dut):
+    """The fewest cycles of several: refresh and an open row of another place get in the way of some."""
+    clock, _, reader, port = await start(dut)
+    kind, width, _ = bench.arguments()
+    await port.write(0, 0)
+    await port.quiet()
+    words, lines, writes = [], [], []
+    for _ in range(12):
+        await reader.command(0, 0)
+        (asked, answered, _), = await reader.quiet()
+        words.append(answered - asked)
+        for place in range(8):
+            await reader.command(place, 0)
+        reads = await reader.quiet()
+        lines.append(reads[-1][1] - reads[0][0])
+        await port.write(0, 1)
+        taken = clock.cycle
+        while port.data:
+            await clock.tick()
+        writes.append(clock.cycle - taken)
+    measured = f"| {kind}, {width} bits | {min(words)} | {min(lines)} | {min(writes)} |"
+    clock.check(f"\n{measured}\n" in README.read_text(), f"the README has no row {measured}")
+
+
 HOLDS = ("holds_what_is_written", "a_line_is_read_in_order", "no_read_misses_a_write_that_is_done",
-         "reads_under_way_are_bounded")
+         "reads_under_way_are_bounded", "costs_what_the_readme_says")
 
 
 @pytest.mark.parametrize("kind, width", [("SDR", 16), ("DDR3", 16)])

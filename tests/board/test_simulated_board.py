@@ -1,0 +1,41 @@
+"""The simulated board starts on both kinds of memory: the boot ROM brings the DRAM up, its self-test passes, and it
+waits for the host; nothing of an image is in main RAM."""
+
+import re
+import subprocess
+
+import pytest
+
+from sim.boards import build_board
+
+CYCLES = 6_000_000      # the self-test takes 2 to 4 million
+KERNEL = """
+    .globl _start
+_start: j _start
+    .word 0x314b4c49, end, bootargs, 4
+bootargs: .word 0
+end:
+"""
+
+
+def image(folder):
+    """A program that would be entered if it were in main RAM."""
+    (folder / "image.S").write_text(KERNEL)
+    subprocess.run(["riscv64-unknown-elf-gcc", "-march=rv32ima", "-mabi=ilp32", "-nostdlib", "-Wl,-n,-Ttext=0x40000000",
+                    "-Wl,--no-warn-rwx-segments", folder / "image.S", "-o", folder / "image.elf"], check=True)
+    return folder / "image.elf"
+
+
+@pytest.mark.board_long
+@pytest.mark.parametrize("device, harts", [("sdr", 2), ("ddr3", 1)])
+def test_the_boot_rom_finds_all_well(device, harts, tmp_path):
+    done = subprocess.run([build_board(device=device, harts=harts), "--image", image(tmp_path), "--empty-ram",
+                           "--out", tmp_path / "out", "--console", "file", "--max-cycles", str(CYCLES), "--quiet",
+                           "--hang-cycles", "0"], capture_output=True, text=True)
+    assert done.returncode == 3, done.stderr    # it goes on waiting
+    console = (tmp_path / "out" / "console.txt").read_text()
+    greeting, = re.findall(r"Interlock boot ROM: (\d) harts? at 60.000 MHz", console)   # once: nothing resets it
+    assert int(greeting) == harts
+    assert re.findall(r"^(\w+) (ok|absent|failed)", console, re.MULTILINE) == [
+        *((name, "ok") for name in ("harts", "memory", "caches", "pic", "serial")), ("sd", "absent"),
+        ("ethernet", "absent")]
