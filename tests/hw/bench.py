@@ -47,9 +47,14 @@ from litex.soc.interconnect import csr_bus
 from migen import ClockDomain, Record, Signal
 
 from hw.common.cache import REPO, cached
+from soc.fpga import netlist
+from soc.fpga.design import Design
+from soc.fpga.synthesis import synthesise
 
 PERIOD_NS = 2
 BUILD_ARGS = ["-Wno-fatal", "-Wno-lint", "-Wno-style", "-O3", "-CFLAGS", "-O1"]
+# A netlist is much code, of which little is run; and all its names public, as cocotb asks for, would be 500 MB of it.
+NETLIST_ARGS = [*BUILD_ARGS[:-1], "-O0", "--no-public-flat-rw"]
 
 
 # Building and running, in pytest's process ----------------------------------------------------------------------------
@@ -79,7 +84,21 @@ def record_signals(record, name):
             yield value, f"{name}_{field}"
 
 
-def compile_simulator(files, waves):
+def netlist_of(files, name):
+    """The files of what synthesis for ECP5 makes of those of a module: a netlist of cells, with their models."""
+    def write(folder):
+        for file, text in files.items():
+            (folder / file).write_text(text)
+
+    sources = cached("cocotb-sources", files, write)
+    design = Design(name, "top", (sources / "top.v",), lpf=sources, device="", size="", package="", speed="",
+                    clock_hz=0)
+    text = netlist.verilog(synthesise(design), name)
+    ports = "".join(f'public_flat_rw -module "top" -var "{port}"\n' for port in netlist.port_names(text, "top"))
+    return {"top.v": text, "ports.vlt": "`verilator_config\n" + ports, **netlist.models()}
+
+
+def compile_simulator(files, waves, build_args):
     """Folder with the simulator made of `files`, a dictionary of text by name, whose top module is `top`."""
     def compile_in(folder):
         for name, text in files.items():
@@ -87,21 +106,23 @@ def compile_simulator(files, waves):
         os.environ.setdefault("OBJCACHE", shutil.which("ccache") and "ccache" or "")
         runner = get_runner("verilator")
         try:
-            runner.build(sources=[folder / "top.v"], hdl_toplevel="top", build_dir=folder, build_args=BUILD_ARGS,
-                         waves=waves, log_file=folder / "build.log")
+            runner.build(sources=[folder / name for name in files if name.endswith((".v", ".vlt"))],
+                         hdl_toplevel="top", build_dir=folder, build_args=build_args, waves=waves,
+                         log_file=folder / "build.log")
         except (SystemExit, Exception) as error:
             log = folder / "build.log"
             text = log.read_text()[-3000:] if log.exists() else ""
             raise RuntimeError(f"Verilator could not build the module ({error})\n{text}") from None
 
-    inputs = {**files, "options": json.dumps([BUILD_ARGS, waves, cocotb.__version__, sys.version])}
+    inputs = {**files, "options": json.dumps([build_args, waves, cocotb.__version__, sys.version])}
     return cached("cocotb", inputs, compile_in)
 
 
-def simulate(make, *args, tests=(), seed=1):
+def simulate(make, *args, tests=(), seed=1, level="rtl"):
     """Build what `make(*args)` returns and run the cocotb tests of make's file on it.
 
     `make` returns the module and a dictionary of its ports. `tests` names coroutines; empty means all of the file.
+    `level` is "rtl", or "netlist" for what synthesis for ECP5 makes of the module: its ports only, no names inside.
     Fails the pytest test with every failed coroutine's message; a run in which no coroutine ran fails, too.
     """
     __tracebackhide__ = True
@@ -109,7 +130,11 @@ def simulate(make, *args, tests=(), seed=1):
     path = os.environ.get("PATH", "")
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{path}"  # the Verilator of this environment
     waves = os.environ.get("WAVES", "0") not in ("", "0")
-    folder = compile_simulator(verilog(*make(*args)), waves)
+    files = verilog(*make(*args))
+    if level == "netlist":
+        folder = compile_simulator(netlist_of(files, file.stem), waves, NETLIST_ARGS)
+    else:
+        folder = compile_simulator(files, waves, BUILD_ARGS)
     run = Path(tempfile.mkdtemp(prefix=f"{file.stem}-"))
     names = "|".join(tests)
     try:

@@ -581,9 +581,9 @@ async def no_access_before_the_counters_are_cleared(dut):
     clock.check(4 < stall <= 4 + 33, f"the first access after reset stalls {stall} cycles")
 
 
-@pytest.mark.parametrize("harts", [1, 2, 4])
-def test_pic(harts):
-    bench.simulate(make, harts)
+@pytest.mark.parametrize("level, harts", [("rtl", 1), ("rtl", 2), ("rtl", 4), ("netlist", 2)])
+def test_pic(level, harts):
+    bench.simulate(make, harts, level=level)
 
 
 # A matter of cycles, which a controller on another chip sees later and on its own clock; the last two take long.

