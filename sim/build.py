@@ -32,18 +32,20 @@ PROBE_PINS = (("CData", "valid"), ("IData", "pc"), ("CData", "privilege"), ("CDa
 POKES = {"pic.read": ("link_read_latency", False), "pic.write": ("link_write_latency", False),
          "pic.delivery": ("link_delivery_delay", False), "pic.jitter": ("link_jitter", False),
          "pic.seed": ("link_seed", True), "ram.latency": ("ram_read_latency", False),
-         "ram.jitter": ("ram_jitter", False), "ram.seed": ("ram_seed", True)}
+         "ram.jitter": ("ram_jitter", False), "ram.seed": ("ram_seed", True),
+         "cable.cut": ("cable_cut", False), "cable.noise": ("cable_noise", False)}
 REGISTERS = "{top}__DOT__InterlockCluster__DOT__harts_{hart}_logic_cpu__DOT__RegFilePlugin_regFile"
 
 
-def build_simulator(config: SoCConfig, waves: bool = False) -> Path:
+def build_simulator(config: SoCConfig, waves: bool = False, two_chips: bool = False) -> Path:
     """The simulator of the SoC `config`, an executable file (sim/harness/README.md), built if it is not in the cache.
 
-    With `waves` it can write FST waves, and is slower. ToolError if a program is missing or too old, BuildError if
-    Verilator or the compiler fails; what `soc.build.generate_soc` raises.
+    With `waves` it can write FST waves, and is slower. With `two_chips` the interrupt controller is on a chip of its
+    own (soc/pins.py). ToolError if a program is missing or too old, BuildError if Verilator or the compiler fails; what
+    `soc.build.generate_soc` raises.
     """
     versions = tool_versions()
-    soc = generate_soc(config)
+    soc = generate_soc(config, two_chips)
     return build_model([*soc.verilog, soc.vlt], config.clock_hz, waves, versions, soc.idle)
 
 

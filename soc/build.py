@@ -69,8 +69,9 @@ def config_of(options: argparse.Namespace) -> SoCConfig:
     return SoCConfig(**{field.name: getattr(options, field.name) for field in dataclasses.fields(SoCConfig)})
 
 
-def generate_soc(config: SoCConfig) -> SoCArtifacts:
-    """The SoC of `config`: seconds when it has to be generated, minutes when its CPU cluster has to be.
+def generate_soc(config: SoCConfig, two_chips: bool = False) -> SoCArtifacts:
+    """The SoC of `config`: seconds when it has to be generated, minutes when its CPU cluster has to be. With
+    `two_chips` its interrupt controller is on a chip of its own (soc/pins.py).
 
     hw.cpu.generate.ToolError or FileNotFoundError if a tool is missing, subprocess.CalledProcessError with the log as
     its output if the generator fails."""
@@ -80,13 +81,14 @@ def generate_soc(config: SoCConfig) -> SoCArtifacts:
         generate_cluster(**vars(config.cluster()))  # here, where its progress and its errors are seen
         command = [sys.executable, "-m", "soc.generate", str(folder)]
         command += [f"--{name.replace('_', '-')}={value}" for name, value in parameters.items()]
+        command += ["--two-chips"] * two_chips
         # LiteX goes through sets: a fixed hash seed keeps their order.
         environment = os.environ | {"PYTHONHASHSEED": "0"}
         subprocess.run(command, cwd=REPO, env=environment, text=True, check=True, stdout=subprocess.PIPE,
                        stderr=subprocess.STDOUT)
 
     inputs = {"parameters": repr(parameters), "origin": config.origin(), "compiler": compiler_version()}
-    return SoCArtifacts(cached("soc", inputs, build))
+    return SoCArtifacts(cached("soc-two-chips" if two_chips else "soc", inputs, build))
 
 
 def command_line(parser: argparse.ArgumentParser, action: Callable[[SoCConfig], object]):

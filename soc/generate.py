@@ -21,6 +21,7 @@ from soc.build import add_options, config_of
 from soc.config import SoCConfig
 from soc.fingerprint import signed
 from soc.idle import idle_of
+from soc.pins import TwoChipSoC
 from soc.reference import reference
 from soc.sim import TOP, SimSoC, ports
 from soc.soc import InterlockSoC
@@ -91,9 +92,9 @@ def vlt() -> str:
     return "\n".join(lines) + "\n"
 
 
-def generate(config: SoCConfig, folder: Path):
-    """Fill `folder` with all that `SoCArtifacts` names."""
-    soc = SimSoC(config)
+def generate(config: SoCConfig, folder: Path, two_chips: bool = False):
+    """Fill `folder` with all that `SoCArtifacts` names. Two chips share no idle cycles: nothing is said of them."""
+    soc = (TwoChipSoC if two_chips else SimSoC)(config)
     soc.finalize()
     include = folder / "include"
     write_headers(soc, config, include)
@@ -111,16 +112,17 @@ def generate(config: SoCConfig, folder: Path):
     (folder / f"{TOP}.v").write_text(text)
     (folder / "fingerprint").write_text(f"{fingerprint:016x}\n")
     (folder / f"{TOP}.vlt").write_text(vlt())
-    (folder / "idle.json").write_text(json.dumps(idle_of(soc, names.get_name), indent=1))
+    (folder / "idle.json").write_text(json.dumps([] if two_chips else idle_of(soc, names.get_name), indent=1))
     (folder / "registers.md").write_text(reference(soc, config))
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m soc.generate", description=__doc__.split(":")[0])
     parser.add_argument("folder", type=Path, help="an empty folder")
+    parser.add_argument("--two-chips", action="store_true", help="the interrupt controller is on a chip of its own")
     add_options(parser)
     options = parser.parse_args()
-    generate(config_of(options), options.folder)
+    generate(config_of(options), options.folder, options.two_chips)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ static bool confined; /* device interrupts are the master's (sched/master.h) */
 
 static void stray(void *arg)
 {
+    if (pic_read(PIC_ID) == PIC_GONE)
+        panic("the interrupt controller does not answer: look at its cable, then reset");
     panic("interrupt of source %u, which has no handler", (unsigned)(uintptr_t)arg);
 }
 

@@ -6,7 +6,6 @@ ride on whatever goes the other way.
 """
 
 from litex.gen import LiteXModule
-from litex.soc.interconnect.csr import CSRStatus
 from migen import Cat, If, Mux, Signal
 
 from hw.common.idle import Countdown
@@ -40,9 +39,8 @@ class Courier(LiteXModule):
         self.received_body = Signal(BODY_BITS)  # o: for frames.field()
         self.restart  = Signal()           # i: forget all messages, number them anew
         self.gave_up  = Signal()           # o: pulse: a message has been sent `ATTEMPTS` times in vain
-
-        self.resent = CSRStatus(32, description="Frames sent again because they were not acknowledged in time.")
-        self.wrong  = CSRStatus(32, description="Frames received and dropped: changed or cut short on their way.")
+        self.resent   = Signal()           # o: pulse: a message is sent again
+        self.wrong    = Signal()           # o: pulse: a frame was changed or cut short on its way, and is dropped
 
         # # #
 
@@ -73,6 +71,7 @@ class Courier(LiteXModule):
         self.comb += [
             self.ready.eq(~waiting & ~to_send),
             late.eq(waiting & ~to_send & (left == 0)),
+            self.resent.eq(late),
             self.gave_up.eq(late & (attempt == ATTEMPTS - 1)),
             sender.valid.eq(to_send | (owed & (ack_left == 0))),
             sender.header.eq(Cat(~expected, sequence, Mux(to_send, kind, NUMBERS["ACK"]))),
@@ -87,8 +86,7 @@ class Courier(LiteXModule):
             ),
             If(late,
                 to_send.eq(1),
-                attempt.eq(attempt + 1),
-                self.resent.status.eq(self.resent.status + 1)
+                attempt.eq(attempt + 1)
             ),
             If(sender.valid & sender.ready,
                 to_send.eq(0),
@@ -115,6 +113,7 @@ class Courier(LiteXModule):
             self.received.eq(receiver.received & (~in_order(its_kind) | (ordered & (its_sequence == expected)))),
             self.received_kind.eq(its_kind),
             self.received_body.eq(receiver.body),
+            self.wrong.eq(receiver.wrong),
         ]
         self.sync += [
             If(receiver.received & waiting & (acknowledged == sequence),
@@ -126,9 +125,6 @@ class Courier(LiteXModule):
                 expected.eq(~its_sequence),
                 owed.eq(1),
                 ack_left.eq(Mux(its_sequence == expected, ACK_CYCLES, 0))
-            ),
-            If(receiver.wrong,
-                self.wrong.status.eq(self.wrong.status + 1)
             ),
             If(self.restart,
                 waiting.eq(0),

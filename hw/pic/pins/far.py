@@ -200,3 +200,7 @@ class PICChip(LiteXModule):
                 told.eq(0)
             ),
         ]
+
+    def get_csrs(self, sort=False):
+        """None: the controller's own would be on the bus of whatever SoC is simulated with it."""
+        return []

@@ -54,6 +54,9 @@ class RemotePIC(LiteXModule):
         self.longest      = CSRStatus(TIME_WIDTH, description="The greatest of these since `clear`.")
         self.clear        = CSRStorage(1, description="Writing it, whatever the value, begins `shortest` and `longest` "
             "anew.")
+        self.resent       = CSRStatus(32, description="Messages sent again because they were not acknowledged in time.")
+        self.dropped      = CSRStatus(32, description="Frames from the controller that were changed or cut short on "
+            "their way.")
         self.merged_rises = CSRStatus(32, description="Rises of sources' wires that came before an earlier one of the "
             "same source had been taken to the controller: there they are one.")
 
@@ -66,6 +69,15 @@ class RemotePIC(LiteXModule):
 
         def received(kind, name):
             return field(kind, name, courier.received_body)
+
+        self.sync += [
+            If(courier.resent,
+                self.resent.status.eq(self.resent.status + 1)
+            ),
+            If(courier.wrong,
+                self.dropped.status.eq(self.dropped.status + 1)
+            ),
+        ]
 
         # Joining: the controller is reset with the SoC ----------------------------------------------------------------
 
@@ -153,12 +165,13 @@ class RemotePIC(LiteXModule):
         data     = Signal(32)
         nothing  = Signal()
         irq      = Signal(link.n_harts)
+        alarm    = Signal(link.n_harts)  # harts that have not looked since the link is down
         ask      = Signal()          # pulse: it is taken
         self.comb += [
             link.answered.eq(answered | down),
             link.read_data.eq(data),
             link.nothing.eq(nothing & ~link.write),
-            link.wires.eq(Mux(down, (1 << link.n_harts) - 1, irq)),
+            link.wires.eq(Mux(down, alarm, irq)),
         ]
         elapsed = Signal(TIME_WIDTH)
         self.comb += overdue.eq(elapsed == ATTEMPTS * patience(len(pads.tx_data), symbol_cycles))
@@ -167,6 +180,11 @@ class RemotePIC(LiteXModule):
                 elapsed.eq(elapsed + 1)
             ).Else(
                 elapsed.eq(0)
+            ),
+            If(~down,
+                alarm.eq((1 << link.n_harts) - 1)
+            ).Elif(link.effect & ~link.write,
+                alarm.eq(alarm & ~(1 << link.hart))
             ),
             If(ask,
                 asked.eq(1)

@@ -1,0 +1,90 @@
+"""A SoC whose interrupt controller is on a chip of its own, and both chips in one simulation."""
+
+from litex.gen import LiteXModule
+from litex.soc.interconnect.csr import CSRStorage
+from migen import Array, Cat, ClockDomain, ClockDomainsRenamer, ClockSignal, If, ResetSignal, Signal
+
+from hw.pic.pins import Pads, PICChip, PinLink, RemotePIC
+from soc.sim import SimSoC
+
+LANES = 3                  # data wires in each direction: with the strobes one Pmod
+CHIP_CLOCK = (47, 60)      # of the controller's chip in simulation, as a part of the SoC's
+PHASE_BITS = 16
+
+
+class PinnedPIC:
+    """Mix-in, in front of a SoC: `pic_pads` says where the wires to the controller's chip are."""
+
+    def add_pic(self, config):
+        self.link = PinLink(config.harts, config.link_read_latency, config.link_write_latency,
+                            config.link_delivery_delay)
+        pads = self.pic_pads(config)
+        self.pic  = RemotePIC(self.link, pads)
+        self.sources = self.pic.sources
+
+    def pic_pads(self, config):
+        """A record of hw.pic.pins.wires.pads_layout."""
+        raise NotImplementedError
+
+
+class OtherClock(LiteXModule):
+    """Clock domain `pic`, whose rising edges lie between those of `sys`, at a rate that has no phase to it.
+
+    To logic without delays a clock is nothing but the order of its edges among the other's, so this is any slower clock
+    of that rate."""
+    def __init__(self):
+        self.cd_fall = ClockDomain(reset_less=True)
+        self.cd_pic  = ClockDomain()
+
+        # # #
+
+        phase = Signal(PHASE_BITS)
+        rise  = Signal()
+        self.comb += [
+            self.cd_fall.clk.eq(~ClockSignal("sys")),
+            self.cd_pic.clk.eq(rise & ~ClockSignal("sys")),
+            self.cd_pic.rst.eq(ResetSignal("sys")),
+        ]
+        part, whole = CHIP_CLOCK
+        self.sync.fall += Cat(phase, rise).eq(phase + (part << PHASE_BITS) // whole)
+
+
+class Cable(LiteXModule):
+    """The wires between two chips, which a simulator's `--poke` can cut and disturb."""
+    def __init__(self, near, far):
+        ends = Cat(near.tx_strobe, near.tx_data, far.tx_strobe, far.tx_data)
+        self.cut   = CSRStorage(len(ends), description="Wires that are cut, a mask: the SoC's strobe and data, then "
+            "those of the controller's chip.")
+        self.noise = CSRStorage(16, description="A wire is wrong for a cycle, `noise` times in 65,536 cycles on "
+            "average.")
+
+        # # #
+
+        # Marsaglia's xorshift, as in hw/common/jitter.py, but in every cycle.
+        state  = Signal(32, reset=1)
+        first  = Signal(32)
+        second = Signal(32)
+        wrong  = Signal(len(ends))
+        self.comb += [
+            first.eq(state ^ (state << 13)),
+            second.eq(first ^ (first >> 17)),
+            If(state[16:] < self.noise.storage,
+                wrong.eq(Array([1 << wire for wire in range(len(ends))])[state[:3]])
+            ),
+            Cat(far.rx_strobe, far.rx_data, near.rx_strobe, near.rx_data).eq((ends ^ wrong) & ~self.cut.storage),
+        ]
+        self.sync += If(self.noise.storage != 0, state.eq(second ^ (second << 5)))
+
+
+class TwoChipSoC(PinnedPIC, SimSoC):
+    """The simulator's SoC and, on a clock of its own, the controller's chip."""
+
+    def pic_pads(self, config):
+        near, far = Pads(LANES, "near"), Pads(LANES, "far")
+        self.cable = cable = Cable(near, far)
+        for register in cable.cut, cable.noise:     # the names that sim/build.py looks for
+            register.storage.name_override = f"cable_{register.name}_storage"
+        self.other_clock = OtherClock()
+        part, whole = CHIP_CLOCK
+        self.chip = ClockDomainsRenamer("pic")(PICChip(config.harts, far, config.clock_hz * part // whole))
+        return near
