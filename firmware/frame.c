@@ -49,13 +49,14 @@ static uint32_t crc32_byte(uint32_t crc, uint8_t byte)
     return crc >> 8 ^ table[(crc ^ byte) & 0xff];
 }
 
-uint32_t crc32(const volatile uint8_t *bytes, uint32_t length)
+uint32_t crc32(const uint8_t *bytes, uint32_t length)
 {
     uint32_t crc = NO_CRC;
-    for (uint32_t i = 0; i < length; i++) {
-        if (i % POLL_BYTES == 0)
-            line_poll();
-        crc = crc32_byte(crc, bytes[i]);
+    for (const uint8_t *end = bytes + length; bytes < end;) {
+        const uint8_t *part = end - bytes < POLL_BYTES ? end : bytes + POLL_BYTES;
+        line_poll();
+        while (bytes < part)
+            crc = crc32_byte(crc, *bytes++);
     }
     return ~crc;
 }

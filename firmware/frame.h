@@ -8,7 +8,7 @@
 #include "protocol.h"
 
 /* The CRC-32 of `length` bytes. */
-uint32_t crc32(const volatile uint8_t *bytes, uint32_t length);
+uint32_t crc32(const uint8_t *bytes, uint32_t length);
 
 /* What is being received. */
 struct frame {

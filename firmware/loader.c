@@ -122,7 +122,7 @@ static void check_memory(void)
         refuse(LINK_BAD_ADDRESS);
         return;
     }
-    uint32_t crc = crc32((const volatile uint8_t *)(uintptr_t)address, count);
+    uint32_t crc = crc32((const uint8_t *)(uintptr_t)address, count);
     reply(LINK_OK);
     frame_put_number(crc);
     frame_end();

@@ -76,7 +76,7 @@ class Board:
         """Finds the loader at whatever bit rate it is, after a reset if nothing else helps; its Identity."""
         for attempt in range(2):
             for baud in dict.fromkeys((self.fast, RESET_BAUD, *BAUDS[:1])):
-                if self._answers(baud, min(1.0, self.patience / 4)):
+                if self._answers(baud, self.patience / 5):
                     return self._identified()
             if not attempt and not self._reset_by_break():
                 break

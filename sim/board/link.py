@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from sim.board.protocol import REPLY, Decoder, Frame, Request, Status, encode, numbers, words
 
-FIRST_WAIT_S = 0.5
-LEAST_WAIT_S = 0.1
-MOST_WAIT_S = 8.0
-LEAST_TRIES = 4         # of a request before the board counts as silent
+FIRST_WAIT = 0.1        # for an answer, and the bounds of that time, as parts of the link's patience
+LEAST_WAIT = 0.02
+MOST_WAIT = 1.6
+LEAST_TRIES = 2         # of a request before the board counts as silent
 MOST_TRIES = 40         # of one request while others are answered
 BITS = 10               # of a character on the line
 
@@ -65,14 +65,15 @@ class Link:
         self._busy_until = 0.0          # when all that was sent has left, as the bit rate has it
         self._mean = None
         self._spread = 0.0
-        self._wait = FIRST_WAIT_S
+        self._wait = FIRST_WAIT * patience
+        self._heard = 0.0               # when the last answer came, wanted or not
 
     def restart(self):
         """Forgets what was learnt of the line: its bit rate or far end is another now."""
         self.decoder = Decoder()
         self._busy_until = 0.0
         self._mean = None
-        self._wait = FIRST_WAIT_S
+        self._wait = FIRST_WAIT * self.patience
 
     def listen(self, timeout):
         """Takes in what comes within `timeout` seconds, at least a little; gives the frames among it."""
@@ -97,7 +98,7 @@ class Link:
         answers = [None] * len(requests)
         waiting = {}
         first, answered = 0, 0
-        heard = time.monotonic()
+        self._heard = time.monotonic()
         while answered < len(requests):
             while first < len(requests) and len(waiting) < window:
                 type_, payload = requests[first]
@@ -107,11 +108,12 @@ class Link:
                 first += 1
             due = min(entry.deadline for entry in waiting.values())
             for frame in self.listen(max(0.0, min(due - time.monotonic(), 0.2))):
+                if frame.type & REPLY:
+                    self._heard = time.monotonic()
                 entry = waiting.get(frame.sequence)
                 if entry is None or frame.type != entry.type | REPLY:
                     self._unexpected(frame)
                     continue
-                heard = time.monotonic()
                 del waiting[frame.sequence]
                 answers[entry.index] = self._accept(entry, frame)
                 answered += 1
@@ -119,22 +121,23 @@ class Link:
                     done(answered)
                 for earlier in [other for other in waiting.values() if other.order < entry.order]:
                     self._send(earlier)
-            self._repeat_late(waiting, heard, patience)
+            self._repeat_late(waiting, patience)
         return answers
 
-    def _repeat_late(self, waiting, heard, patience):
+    def _repeat_late(self, waiting, patience):
         now = time.monotonic()
         late = [entry for entry in waiting.values() if now >= entry.deadline]
         if not late:
             return
-        if now - heard > patience and all(entry.tries >= LEAST_TRIES for entry in late):
-            raise Lost(f"the board on {self.port.device} does not answer any more, for {now - heard:.0f} s")
+        silent = now - self._heard
+        if silent > patience and all(entry.tries >= LEAST_TRIES for entry in late):
+            raise Lost(f"the board on {self.port.device} does not answer any more, for {silent:.0f} s")
         for entry in late:
             self._send(entry)
 
     def _unexpected(self, frame):
         if frame.type & REPLY:      # a second answer: the request was repeated too early
-            self._wait = min(2 * self._wait, MOST_WAIT_S)
+            self._wait = min(2 * self._wait, MOST_WAIT * self.patience)
         else:
             self.on_note(frame)
 
@@ -146,7 +149,8 @@ class Link:
         self._busy_until = max(now, self._busy_until) + BITS * len(entry.content) / self.port.baud
         self._order += 1
         entry.order, entry.sent, entry.line_s = self._order, now, self._busy_until - now
-        entry.deadline = self._busy_until + min(self._wait * 2 ** min(entry.tries, 3), MOST_WAIT_S)
+        wait = min(self._wait * 2 ** min(entry.tries, 3), MOST_WAIT * self.patience)
+        entry.deadline = self._busy_until + wait
         self.sent_bytes += len(entry.content)
         self.repeated += entry.tries > 0
         entry.tries += 1
@@ -169,7 +173,8 @@ class Link:
         else:
             self._spread += (abs(seconds - self._mean) - self._spread) / 4
             self._mean += (seconds - self._mean) / 8
-        self._wait = min(max(self._mean + 4 * self._spread, LEAST_WAIT_S), MOST_WAIT_S)
+        least, most = LEAST_WAIT * self.patience, MOST_WAIT * self.patience
+        self._wait = min(max(self._mean + 4 * self._spread, least), most)
 
     def tell(self, request, *values):
         """Sends a request once, without waiting for its answer."""
