@@ -13,7 +13,7 @@ unexport VERILATOR_ROOT
 PYTEST = $(VENV)/python -m pytest --verbose --numprocesses $(JOBS) --dist worksteal --durations 15 $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run bench-sim test test-unit test-hw test-kernel test-system test-boards bitstream docs boards lint lock \
+.PHONY: help setup run bench-sim test test-unit test-hw test-kernel test-system test-boards bitstream flash docs boards lint lock \
 	clean distclean
 
 help: ## list the verbs
@@ -47,6 +47,9 @@ bitstream: setup ## a board's bitstream, in build/boards (BOARD=ulx3s [DEVICE=45
 	@$(VENV)/python -m soc.boards.bitstream $(or $(BOARD),$(error say which: make bitstream BOARD=ulx3s; 'make boards' \
 		lists them)) $(if $(DEVICE),--device $(DEVICE)) $(if $(HARTS),--harts $(HARTS)) $(if $(CLOCK),--clock $(CLOCK)) \
 		$(if $(SEEDS),--seeds $(SEEDS)) $(BITSTREAM_ARGS)
+
+flash: setup ## load a board's bitstream into its FPGA (BOARD=ulx3s)
+	@$(VENV)/python -m sim.board.flash $(or $(BOARD),$(error say which: make flash BOARD=ulx3s; 'make boards' lists them))
 
 docs: setup ## write the generated register reference to build/docs
 	$(VENV)/python -m soc.docs

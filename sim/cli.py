@@ -206,7 +206,7 @@ def main():
     from sim.experiments.definition import SettingError
     from sim.record import RecordError, disk_is_full
     signal.signal(signal.SIGTERM, terminated)
-    status = 0
+    text, status = "", 0
     try:
         status = app(prog_name="interlock", standalone_mode=False) or 0
     except typer.Abort:
@@ -227,7 +227,7 @@ def main():
         if not disk_is_full(error):
             raise
         text, status = f"the disk is full{f': {error.filename}' if error.filename else ''}", 1
-    if status:
+    if text:
         print(f"interlock: {text}", file=sys.stderr)
     sys.exit(status)
 

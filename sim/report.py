@@ -3,7 +3,8 @@
 What is particular to an experiment is in the module that its `report` names: `summarise(experiment, records)` gives
 figures that are plain JSON, beside those of `frame`, which all experiments have; `tables(summary)` lays them out, and
 where they are, `comparisons(summary)` puts them beside a paper's (sim/comparison.py) and `plots(summary)` draws them
-(sim/plot). All depend on their arguments alone, so a report of the same records is the same to the byte.
+(sim/plot). All depend on their arguments alone, so a report of the same records is the same to the byte. `OBSERVED`
+names the kinds of runs whose figures need an outside observer: those that a board has carried out are left out.
 """
 
 import re
@@ -108,9 +109,35 @@ def frame(experiment, records):
     }
 
 
+def on_board(made):
+    """The board that a record's run was carried out on, as it names itself; None in the simulator."""
+    return made["run"].get("board")
+
+
 def summarise(module, experiment, records):
     """All figures of an experiment whose report is in `module`."""
-    return frame(experiment, records) | module.summarise(experiment, records)
+    unseen = [made["id"] for made in records if on_board(made) and made["kind"] in getattr(module, "OBSERVED", ())]
+    boards = {"boards": boards_of(records), "unseen": unseen} if boards_of(records) else {}
+    return frame(experiment, records) | boards | module.summarise(
+        experiment, [made for made in records if made["id"] not in unseen])
+
+
+def boards_of(records):
+    """A line for each board that runs were carried out on."""
+    found = [on_board(made) for made in records if on_board(made)]
+    return sorted({f"{board['name']}, {board['harts']} harts, {board['clock_hz'] / 1e6:g} MHz, build "
+                   f"{board['fingerprint']}" for board in found})
+
+
+def board_table(summary):
+    """What a report of runs on a board says of that; None if there are none."""
+    if not summary.get("boards"):
+        return None
+    notes = ["Nobody watches a board from outside. What only the simulator can see is missing: sections and primitives "
+             "as they retire, wires to handlers, a run's exact length, the digest."]
+    if summary["unseen"]:
+        notes.append("Without figures for that reason, their records are there: " + ", ".join(summary["unseen"]) + ".")
+    return Table("Carried out on a board", ["board"], [[board] for board in summary["boards"]], notes)
 
 
 @dataclass
@@ -137,7 +164,9 @@ def load(directory):
 
     def optional(name):
         return getattr(module, name)(summary) if hasattr(module, name) else []
-    return Report(experiment, records, summary, optional("comparisons"), module.tables(summary), optional("plots"))
+    board = board_table(summary)
+    tables = [*([board] if board else []), *module.tables(summary)]
+    return Report(experiment, records, summary, optional("comparisons"), tables, optional("plots"))
 
 
 def write(directory):

@@ -26,6 +26,7 @@ OUTCOMES = {
     3: "the limit of cycles or of time was reached",
     4: "the target hangs",
     5: "the simulator itself stood still",
+    6: "the board could not be worked with",
     130: "interrupted",
 }
 BASE_SPEED = 1.4e6      # simulated cycles per second of one hart; N harts take about N times as long
@@ -186,7 +187,7 @@ class Runner:
     What `store` (None: nothing) has is not run again, unless it shall be done `fresh`: then it must come out the same.
     """
 
-    def __init__(self, experiment, settings, out, pool, clock_hz, store=None, fresh=False):
+    def __init__(self, experiment, settings, out, pool, clock_hz, store=None, fresh=False, task_of=task_of):
         self.experiment = experiment
         self.settings = settings
         self.out = out
@@ -194,6 +195,7 @@ class Runner:
         self.clock_hz = clock_hz
         self.store = store
         self.fresh = fresh
+        self.task_of = task_of      # what carries a run out: the simulator, unless it is another
         self.runs = experiment.runs(settings, clock_hz)
         self.solvers = list(experiment.solvers())
         self.failures = []
@@ -292,7 +294,7 @@ class Runner:
         first = self._job(boot.of(run), targets) if boot.goes_on(run) else None
         if first:       # what the boot is made from stands for its checkpoint, which there need not be
             files["checkpoint"] = worker.File(str((first.folder / boot.CHECKPOINT).resolve()), first.key)
-        task = task_of(run, files)
+        task = self.task_of(run, files)
         return Job(run, task, key_of(task), self.out / "runs" / run.id,
                    datetime.now().astimezone().isoformat(timespec="seconds"), boot=first)
 
@@ -377,7 +379,7 @@ class Runner:
             if counted_loss(job.run, simulated) and status == 1:
                 status = 0      # the kernel ends with 1 when bytes are missing; the report shows how many
             reason = why_failed(status, simulated)
-            if status == 2 and not simulated.get("reason"):
+            if status in (2, 6) and not simulated.get("reason"):
                 reason = f"{reason}: {' '.join(job.tail(1))}"
         return simulated, reason or unreadable
 

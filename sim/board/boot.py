@@ -20,7 +20,7 @@ from sim.board.results import SCHEMA, machine_figures, results
 
 LISTEN_S = 0.05
 PROGRESS_S = 1.0
-DONE, WRONG, REFUSED, LIMIT, INTERRUPTED = 0, 1, 2, 3, 130      # exit status, as the simulator's
+DONE, WRONG, REFUSED, LIMIT, LOST, INTERRUPTED = 0, 1, 2, 3, 6, 130     # exit status, as the simulator's, and LOST
 PLAYER = " player=1"    # boot argument: the data line's bytes come from the board's line player
 
 
@@ -107,7 +107,10 @@ def carry_out(asked):
         if asked.out:
             record.make_directory(asked.out)
         return _run(asked)
-    except (LinkError, PortError, ImageError, record.RecordError) as error:
+    except (LinkError, PortError) as error:
+        say(f"error: {error}")
+        return LOST
+    except (ImageError, record.RecordError) as error:
         say(f"error: {error}")
         return REFUSED
     except OSError as error:

@@ -56,7 +56,7 @@ class Memory:
                 done += size(batch)
             left = self._different(left)
         raise LinkError(f"main RAM of the board does not keep what is written to {left[0][0]:#x}: run its self-test: "
-                        f"./interlock board test --port {self.link.port.device}")
+                        f"./interlock board self-test --port {self.link.port.device}")
 
     def read(self, address, count):
         """`count` bytes of main RAM, or whole words of I/O."""

@@ -1,5 +1,6 @@
 """The serial port to a board: opened, read, opened again when its cable was out; trouble is a PortError in one line."""
 
+import os
 import time
 
 import serial
@@ -12,8 +13,8 @@ class PortError(Exception):
 
 
 def _reason(error):
-    text = getattr(error, "strerror", None) or str(error)
-    return text.splitlines()[0] if text else type(error).__name__
+    number = getattr(error, "errno", None)
+    return os.strerror(number) if number else str(error) or type(error).__name__
 
 
 class Port:

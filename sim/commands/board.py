@@ -1,11 +1,11 @@
-"""The commands `board hello`, `board test` and `board boot`: what is said to a board at a serial port."""
+"""The commands `board hello`, `board self-test` and `board boot`: what is said to a board at a serial port."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sim.commands.common import Failed
+from sim.commands.common import Failed, building
 
 Port = Annotated[str, typer.Option(metavar="DEVICE", help="the board's serial port, such as /dev/ttyUSB0")]
 Baud = Annotated[int, typer.Option(min=9600, help="bit rate to go to, if both ends can")]
@@ -29,24 +29,32 @@ def connected(port, slowdown, baud=MOST_BAUD):
 
 @board.command()
 def hello(port: Port, slowdown: Slowdown = 1, baud: Baud = MOST_BAUD):
-    """Say which board answers, and how fast its link is.
+    """Say which board answers, how fast its link is, and whether this tree makes the same; exit status 1 if not.
 
     Example:  ./interlock board hello --port /dev/ttyUSB0
     """
+    from sim.board.link import LinkError
+    from sim.board.machine import config_of
     found = connected(port, slowdown, baud)
-    print(f"{found.identity}; link at {found.fast} bit/s")
     found.close()
+    print(f"{found.identity}; link at {found.fast} bit/s")
+    with building():
+        try:
+            config = config_of(found.identity)
+        except LinkError as error:
+            raise Failed(str(error)) from error
+    print(f"as this tree makes it for {config.board} with {config.device}")
 
 
-@board.command()
-def test(
+@board.command("self-test")
+def self_test(
     port: Port,
     long: Annotated[bool, typer.Option("--long", help="all of main RAM, for minutes")] = False,
     slowdown: Slowdown = 1,
 ):
     """Have the board's boot ROM test the board; exit status 1 if a test fails.
 
-    Example:  ./interlock board test --port /dev/ttyUSB0 --long
+    Example:  ./interlock board self-test --port /dev/ttyUSB0 --long
     """
     import sys
 

@@ -23,6 +23,11 @@ from sim.commands.common import (
 
 Jobs = Annotated[int | None, typer.Option(min=1, help="simulators at a time; without it one per core")]
 Scheduler = Annotated[str | None, typer.Option(metavar="ADDRESS", help="run on the workers of this Dask scheduler")]
+OnTarget = Annotated[str, typer.Option("--target", help="simulator, or board: the one at --port")]
+Port = Annotated[str | None, typer.Option(metavar="DEVICE", help="the board's serial port, such as /dev/ttyUSB0")]
+Slowdown = Annotated[float, typer.Option(min=1, help="a simulated board: how many times slower than its clock it is")]
+Baud = Annotated[int, typer.Option(min=9600, help="most bit/s of a board's link")]
+MOST_BAUD = 3_000_000
 AsJson = Annotated[bool, typer.Option("--json", help="print the summary as JSON on stdout, nothing else")]
 
 
@@ -35,16 +40,29 @@ def run(
     scheduler: Scheduler = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="run again what was run before: it must repeat")] = False,
     as_json: AsJson = False,
+    target: OnTarget = "simulator",
+    port: Port = None,
+    slowdown: Slowdown = 1,
+    baud: Baud = MOST_BAUD,
 ):
     """Run an experiment, show its tables and leave its records. What ran before from the same inputs is not run again.
+    On a board the runs are carried out one after the other, always.
 
     Example:  ./interlock run pic-latency --set harts=1,2 --set latencies=0,75,152 --set size=512
     """
     from sim.experiments import definition
     chosen = definition.load(experiment)
     values = chosen.settings(settings or [], quick)
-    soc_config(1)
-    carry_out(chosen, values, results_directory(chosen.name, out), jobs, scheduler, fresh, as_json)
+    if target not in ("simulator", "board"):
+        raise Failed(f"--target {target}: give simulator or board", 2)
+    if (target == "board") != bool(port):
+        raise Failed("--target board and --port DEVICE belong together: give both", 2)
+    if port:
+        if jobs or scheduler:
+            raise Failed("--jobs and --scheduler are the simulator's: a board carries out one run at a time", 2)
+        carry_out_on_board(chosen, values, results_directory(chosen.name, out), port, slowdown, baud, as_json)
+    else:
+        carry_out(chosen, values, results_directory(chosen.name, out), jobs, scheduler, fresh, as_json)
 
 
 def resume(
@@ -52,6 +70,9 @@ def resume(
     jobs: Jobs = None,
     scheduler: Scheduler = None,
     as_json: AsJson = False,
+    port: Port = None,
+    slowdown: Slowdown = 1,
+    baud: Baud = MOST_BAUD,
 ):
     """Go on with an experiment that was stopped, or failed in part, with the settings it was begun with.
 
@@ -65,13 +86,19 @@ def resume(
     strange = sorted(set(begun["settings"]) ^ set(chosen.keys))
     if strange:
         raise Failed(f"{source} has changed its keys since ({', '.join(strange)}): run it anew", 2)
-    carry_out(chosen, begun["settings"], directory, jobs, scheduler, False, as_json)
+    on_board = any("board" in soc for soc in begun.get("soc", {}).values())
+    if on_board != bool(port):
+        raise Failed(f"{shown(directory)} was begun on a board: give its --port DEVICE" if on_board else
+                     f"{shown(directory)} was begun in the simulator: leave out --port", 2)
+    if port:
+        carry_out_on_board(chosen, begun["settings"], directory, port, slowdown, baud, as_json)
+    else:
+        carry_out(chosen, begun["settings"], directory, jobs, scheduler, False, as_json)
 
 
 def carry_out(experiment, values, directory, jobs, scheduler, fresh, as_json):
     """Runs all that `values` ask of `experiment` into `directory`, and shows what came of it."""
-    from sim import record, report
-    from sim.runner import Interrupted, Runner, build_targets
+    from sim.runner import Runner, build_targets
     from sim.store import Store
     tools = check_tools()
     pool = make_pool(jobs, scheduler)
@@ -81,6 +108,38 @@ def carry_out(experiment, values, directory, jobs, scheduler, fresh, as_json):
         from sim.kernel import build_kernel
         targets = build_targets(runner.targets(), soc_config, build_simulator, build_kernel, display.build)
     runner.prepare(tools, {str(n): describe_soc(n) for n in sorted({n for n, _, _ in targets})})
+    execute(runner, targets, directory, as_json)
+
+
+def carry_out_on_board(experiment, values, directory, port, slowdown, baud, as_json):
+    """The same on the board at a serial port."""
+    from sim.board.link import LinkError
+    from sim.board.machine import BoardMachine, unfit
+    from sim.commands.board import connected
+    from sim.kernel import build_kernel
+    from sim.local import LocalPool
+    from sim.runner import Runner
+    tools = check_tools()
+    board = connected(port, slowdown, baud)
+    board.close()       # each run opens the port for itself
+    why_not = unfit(experiment, experiment.runs(values, board.identity.clock_hz), board.identity.harts)
+    if why_not:
+        raise Failed(why_not, 2)
+    with building(), Display() as display:
+        try:
+            machine = BoardMachine(port, board.identity, slowdown, baud)
+        except LinkError as error:
+            raise Failed(str(error)) from error
+        runner = Runner(experiment, values, directory, LocalPool(1), board.identity.clock_hz, task_of=machine.task_of)
+        targets = machine.targets(runner.targets(), build_kernel, display.build)
+    runner.prepare(tools, {str(board.identity.harts): machine.describe()})
+    execute(runner, targets, directory, as_json)
+
+
+def execute(runner, targets, directory, as_json):
+    """Lets the runner do its work, and shows what came of it."""
+    from sim import record, report
+    from sim.runner import Interrupted
     interrupted = False
     with Display() as display:
         try:

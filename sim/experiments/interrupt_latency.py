@@ -16,7 +16,7 @@ def summarise(experiment, records):
     return {
         "latency": [figures(made, line) for made in good if made["kind"] == "latency"
                     for line in made["run"]["results"]["intr_latency"]],
-        "outside": [outside(made) for made in good if made["kind"] == "latency"],
+        "outside": [outside(made) for made in good if made["kind"] == "latency" and "board" not in made["run"]],
         "floor": [{"sync": made["sync"], "latency": made["parameters"]["latency"]}
                   | made["run"]["results"]["intr_floor"][0] for made in good if made["kind"] == "floor"],
     }

@@ -6,6 +6,7 @@ from sim.experiments.pic_latency_paper import nearest_latency
 from sim.plot import Plot
 from sim.report import Table, fit_line, number
 
+OBSERVED = ("serial",)      # kinds of runs whose figures need an outside observer
 BEHIND_CHARACTERS = 16      # a receiver that ends so much later than the line has not kept up: its FIFO's depth
 
 

@@ -9,6 +9,8 @@ from sim.experiments.sync_load import difference_cycles, figures, lock_figures, 
 from sim.plot import Histogram
 from sim.report import Table, number
 
+# Kinds of runs whose figures need an outside observer.
+OBSERVED = ("serial", "synthetic", "quiet", "bare", "shared", "timed-synthetic", "timed-serial")
 # The paper's load that each of ours is put beside.
 BESIDE = {"serial": "Serial 115.2", "synthetic": "Andrew NFS"}
 AGREE = 0.10
