@@ -11,7 +11,6 @@ WINDOW = 16                 # requests under way at a time: enough for a USB ada
 REQUEST_BYTES = 32          # of a short request on the line, at most
 BATCH = 64                  # chunks of DATA bytes between looks at how the line does
 GROUP = 16                  # chunks that are compared at a time
-PROBE = 4                   # groups in which something is looked for that is there already
 LEAST_FRAME = 64            # bytes in a frame on the worst of lines
 ROUNDS = 5                  # of writing what is not there yet
 
@@ -71,12 +70,10 @@ class Memory:
 
     def _different(self, chunks):
         """Those of the `chunks` that main RAM does not hold. Those that lie together are asked for together first."""
-        groups = [group for first in range(0, len(chunks), GROUP) for group in runs(chunks[first:first + GROUP])]
-        # Uploads go upwards: where nothing of the beginning is there, nothing is.
-        wrong = self._wrong(joined_groups(groups[:PROBE]))
-        if all(wrong):
+        if all(self._wrong(chunks[:1])):    # uploads go upwards: where not even the beginning is there, nothing is
             return chunks
-        wrong += self._wrong(joined_groups(groups[PROBE:]))
+        groups = [group for first in range(0, len(chunks), GROUP) for group in runs(chunks[first:first + GROUP])]
+        wrong = self._wrong([joined(group)[0] for group in groups])
         suspects = [chunk for group, bad in zip(groups, wrong, strict=True) if bad for chunk in group]
         return [chunk for chunk, bad in zip(suspects, self._wrong(suspects), strict=True) if bad]
 
@@ -122,11 +119,6 @@ def runs(chunks):
         else:
             found.append([chunk])
     return found
-
-
-def joined_groups(groups):
-    """Each of the `groups`, whose chunks lie one behind the other, as one piece."""
-    return [joined(group)[0] for group in groups]
 
 
 def joined(chunks):

@@ -91,7 +91,7 @@ class BadLine(threading.Thread):
         while not self.ending:
             master = self.master
             ends = [fd for fd in (master, source, self.bauds) if fd is not None]
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError, termios.error):     # it is being cut
                 for ready in select.select(ends, [], [], 0.002)[0]:
                     taken = os.read(ready, 4096)
                     if ready == self.bauds:
