@@ -77,7 +77,8 @@ def csr_table(name: str, region: SoCCSRRegion) -> str:
 def reference(soc, config: SoCConfig) -> str:
     """The whole reference as Markdown, of a finalised SoC."""
     parameters = f"{config.harts} hart{'s' if config.harts > 1 else ''} and {config.ram_mib} MiB of main RAM"
-    parts = [INTRODUCTION.format(parameters=parameters), "## Memory map\n", memory_table(soc), "## CSRs\n"]
+    parts = [INTRODUCTION.format(parameters=parameters), "## Memory map\n", memory_table(soc), *soc.cost_notes,
+             "## CSRs\n"]
     for name, region in soc.csr.regions.items():
         parts += [f"### `{name}`\n", csr_table(name, region)]
 

@@ -30,6 +30,9 @@ class BoardSoC(InterlockSoC):
         "sdram": 16, "ddrphy": 17, "leds": 18, "sdcard_phy": 19, "sdcard_core": 20, "sdcard_block2mem": 21,
         "sdcard_mem2block": 22, "sdcard_irq": 23, "ethphy": 24, "ethmac": 25, "player": 26}
 
+    cost_notes = ("On a board an access of the bus takes 2 cycles more than that, and main RAM what its DRAM takes "
+                  "(hw/ram/README.md).\n",)
+
     def __init__(self, config: BoardConfig):
         self.parameters = config
         self.board: Board = BOARDS[config.board]
