@@ -25,5 +25,6 @@ def make_image(folder, name="image", magic=0x314b4c49, base=0x4000_0000, filler=
     (folder / f"{name}.ld").write_text(SCRIPT.format(base=base))
     path = folder / f"{name}.elf"
     subprocess.run(["riscv64-unknown-elf-gcc", "-march=rv32ima_zicsr_zifencei", "-mabi=ilp32", "-nostdlib", "-Wl,-n",
-                    "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments", "-T", folder / f"{name}.ld", folder / f"{name}.S", "-o", path], check=True)
+                    "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments", "-T", folder / f"{name}.ld",
+                    folder / f"{name}.S", "-o", path], check=True)
     return path
