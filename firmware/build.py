@@ -21,9 +21,9 @@ FLAGS = ("-Wall", "-Wextra", "-Werror")
 LINK_FLAGS = ("-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,--fatal-warnings")
 # Of a board's ROM: what is not called is left out.
 BOARD_FLAGS = ("-ffunction-sections", "-fdata-sections")
-# LiteDRAM's initialisation, as LiteX's BIOS has it but for the memory test, which is our self-test's; and an Ethernet
-# PHY's management bus. Empty for a SoC that has no such core. Not written to pass our warnings.
-LITEX_SOURCES = ("liblitedram/sdram.c", "liblitedram/accessors.c", "libliteeth/mdio.c")
+# LiteDRAM's initialisation, as LiteX's BIOS has it but for the memory test, which is our self-test's. Empty for a SoC
+# without LiteDRAM. Not written to pass our warnings.
+LITEX_SOURCES = ("liblitedram/sdram.c", "liblitedram/accessors.c")
 LITEX_FLAGS = ("-w", "-DSDRAM_TEST_DISABLE")
 
 

@@ -195,7 +195,7 @@ static void interrupts(void)
         uint32_t before = PIC(PIC_SOURCE_AT(SOURCE_IPI(target)));
         PIC(PIC_SOURCE_AT(SOURCE_IPI(target))) = before | HIGHEST << PIC_SOURCE_PRIORITY_SHIFT;
         ready = taken = 0;
-        if (harts_call(take_interrupt, 10 * CYCLES_PER_MS))
+        if (harts_call(take_interrupt, 10 * CYCLES_PER_MS) >> target & 1)
             failed("hart %d is lost in its interrupt", target);
         PIC(PIC_CLEAR) = 1u << SOURCE_IPI(target);
         PIC(PIC_SOURCE_AT(SOURCE_IPI(target))) = before;

@@ -46,9 +46,11 @@
 #define OCR_BLOCKS 0x40000000        /* high capacity: addresses are blocks, not bytes */
 #define FOUR_LINES 2
 
+static uint32_t divider; /* of the system clock: cycles of one of the card's */
+
 static void set_clock(uint32_t hz)
 {
-    uint32_t divider = 2;
+    divider = 2;
     while (divider < 256 && CONFIG_CLOCK_FREQUENCY / divider > hz)
         divider *= 2;
     sdcard_phy_clocker_divider_write(divider);
@@ -62,9 +64,14 @@ static int done(uint32_t (*event)(void), uint32_t ms)
     return !(event() & EVENT_ERROR);
 }
 
-/* True if the card has answered, where the command has an answer. */
+/*
+ * True if the card has answered, where the command has an answer. Behind an answer LiteSDCard gives the card eight more
+ * clocks, in which it would not keep the next command apart from them.
+ */
 static int command(unsigned number, uint32_t argument, unsigned kind)
 {
+    for (uint32_t start = cycles(); !elapsed(start, 16 * divider);)
+        ;
     sdcard_core_cmd_argument_write(argument);
     sdcard_core_cmd_command_write(number << 8 | kind);
     sdcard_core_cmd_send_write(1);
@@ -124,7 +131,7 @@ void test_sd(int whole)
     sdcard_phy_init_initialize_write(1); /* 80 clocks */
     delay_ms(1);
     command(GO_IDLE, 0, NO_RESPONSE);
-    if (sdcard_phy_card_detect_read() || !command(SEND_IF_COND, IF_COND, SHORT_RESPONSE)) {
+    if (!command(SEND_IF_COND, IF_COND, SHORT_RESPONSE)) {
         absent("no card answers");
         return;
     }

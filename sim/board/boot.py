@@ -170,11 +170,8 @@ def _converse(board, console, asked, begun):
     typed = asked.on_terminal
     said = begun
     board.run()
-    while True:
-        ended = board.ended is not None     # then what it printed is there already: the line keeps the order
-        console.take(board.listen(0 if ended else LISTEN_S))
-        if ended:
-            return False
+    while board.ended is None:
+        console.take(board.listen(LISTEN_S))
         now = time.monotonic()
         if deadline and now > deadline:
             return True
@@ -186,6 +183,7 @@ def _converse(board, console, asked, begun):
             said = now
             cycles = (now - begun) * board.identity.clock_hz / asked.slowdown
             say(f"running for {now - begun:.0f} s, cycles {int(cycles)}")
+    return False
 
 
 def _finish(board, console, limited):

@@ -23,9 +23,9 @@ from soc.sim import TOP
 HIERARCHY = re.compile(r"^[│└].*\n", re.MULTILINE)
 
 
-def generate(config: BoardConfig, folder: Path):
-    """Fill `folder` with all that BoardArtifacts names."""
-    target = importlib.import_module(f"soc.boards.{BOARDS[config.board].module}").Target
+def generate(config: BoardConfig, folder: Path, target: type | None = None):
+    """Fill `folder` with all that BoardArtifacts names; `target` in place of the board's own class."""
+    target = target or importlib.import_module(f"soc.boards.{BOARDS[config.board].module}").Target
     soc = target(config)
     soc.finalize()
     include = folder / "include"

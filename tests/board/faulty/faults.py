@@ -1,0 +1,20 @@
+"""What can be broken in the faulty board: bits of what `--poke fault=N` of the simulator takes."""
+
+from enum import IntFlag
+
+
+class Fault(IntFlag):
+    NONE         = 0
+    DATA_LINE    = 1 << 0   # bit 37 of main RAM's 64 reads as 0
+    ADDRESS_LINE = 1 << 1   # address bit 14 of main RAM is 0
+    CELL         = 1 << 2   # bit 33 of one word in the middle of main RAM is 1
+    DEAD_HART    = 1 << 3   # hart 1 gets no software interrupt: it never wakes
+    STALE_LINE   = 1 << 4   # no cache drops a line that someone else has written
+    PIC_REGISTER = 1 << 5   # bit 2 of all that hart 0 reads in the interrupt controller is 0
+    HART_WIRE    = 1 << 6   # hart 1's wire from the interrupt controller stays down
+    SOURCE_WIRE  = 1 << 7   # uart1's wire to the interrupt controller stays down
+    SERIAL       = 1 << 8   # bit 3 of all that is read in uart1 is 0
+    NO_CARD      = 1 << 9   # the SD card does not answer
+    CARD_DATA    = 1 << 10  # the SD card's first block has one bit that changes from read to read
+    NO_PHY       = 1 << 11  # the Ethernet PHY does not answer
+    NO_LINK      = 1 << 12  # it answers, and has no link

@@ -1,0 +1,102 @@
+"""The boot ROM's self-test on the simulated board: a sound one passes, and each fault that is planted is found, by the
+part that is there for it and in words that name it."""
+
+import re
+import zlib
+
+import pytest
+
+from soc.boards.build import generate_board
+from soc.boards.catalog import BOARDS
+from tests.board.faulty import build as faulty
+from tests.board.faulty.faults import Fault
+from tests.board.faulty.phy import IDENTIFIER
+from tests.board.faulty.sd_card import BLOCK
+
+PARTS = ("harts", "memory", "caches", "pic", "serial", "sd", "ethernet")
+SHORT = 900_000             # cycles from reset to the end of the short form of a sound board ...
+LONGEST = 1_400_000         # ... and of one that has to be waited for
+BLINK = faulty.CONFIG.clock_hz // 5     # cycles that LED 0 is on, and off
+ROM_BYTES = 24 << 10        # that a board's boot ROM may take of its block memory
+SOUND = {
+    "harts": "ok: 2",
+    "memory": "ok: 3 KiB of 1 MiB",
+    "caches": "ok: 2 harts",
+    "pic": r"ok: interrupts in \d+ to \d+ cycles",
+    "serial": "ok: uart0 and uart1, looped back inside",
+    "sd": f"ok: high capacity, CRC-32 of block 0 is 0x{zlib.crc32(BLOCK):08x}",
+    "ethernet": f"ok: link; PHY {IDENTIFIER:08x} at 1",
+}
+
+
+@pytest.fixture(scope="module")
+def board():
+    return faulty.build()
+
+
+def report(console: str) -> dict[str, str]:
+    """What the console says of each part."""
+    found = re.findall(rf"^({'|'.join(PARTS)}) (.*?)\r?$", console, re.MULTILINE)
+    assert tuple(name for name, _ in found) == PARTS
+    return dict(found)
+
+
+def test_a_sound_board_passes(board, tmp_path):
+    console, leds = board.run(Fault.NONE, tmp_path, SHORT)
+    assert "Interlock boot ROM: 2 harts at 16.000 MHz, build " in console
+    for part, line in report(console).items():
+        assert re.fullmatch(SOUND[part], line), part
+    running = [number << 1 for number in range(1, len(PARTS) + 1)]
+    assert leds == [*running, 1]
+
+
+NO_LINK = f"absent: no link; PHY {IDENTIFIER:08x} at 1 answers"
+NO_RAM = {"caches": "absent: needs main RAM", "sd": "absent: needs main RAM"}
+
+
+@pytest.mark.parametrize(("faults", "found"), [
+    (Fault.DATA_LINE | Fault.SOURCE_WIRE | Fault.NO_LINK, NO_RAM | {
+        "memory": "failed: data lines: 0x00000000 at 0x4000012c, not 0x00000020",
+        "pic": "failed: uart 1: wire does not rise",
+        "ethernet": NO_LINK}),
+    (Fault.ADDRESS_LINE | Fault.PIC_REGISTER | Fault.SERIAL, NO_RAM | {
+        "memory": r"failed: address lines: 0x00004000 at 0x40000000, not 0xffffffff",
+        "pic": "failed: level of hart 0 holds 0x1, not 0x5",
+        "serial": "failed: uart1: 0x8 comes back as 0x0"}),
+    (Fault.CELL | Fault.HART_WIRE | Fault.NO_PHY, NO_RAM | {
+        "memory": "failed: cells: 0x00000002 at 0x40080044, not 0x00000000",
+        "pic": "failed: hart 1 takes no interrupt",
+        "ethernet": "failed: no PHY answers"}),
+    (Fault.DEAD_HART | Fault.NO_CARD, {
+        "harts": "failed: hart 1 does not answer",
+        "memory": "failed: harts 0x2 have not tried their share",
+        "caches": "ok: 1 hart",
+        "sd": "absent: no card answers"}),
+    # Hart 0 does not even see that hart 1 has answered; of itself it is told by the copy engine.
+    (Fault.STALE_LINE, {
+        "harts": "failed: hart 1 does not answer",
+        "memory": "failed: harts 0x2 have not tried their share",
+        "caches": r"failed: hart 0, a line that the copy engine rewrote: 0x\w+, not 0x\w+",
+        "sd": r"failed: block 0 comes with CRC-32 0x\w{8}, then 0x\w{8}"}),
+    (Fault.CARD_DATA, {"sd": r"failed: block 0 comes with CRC-32 0x\w{8}, then 0x\w{8}"}),
+], ids=lambda value: str(value).replace("Fault.", "") if isinstance(value, Fault) else "")
+def test_a_fault_is_found_and_nothing_else(board, tmp_path, faults, found):
+    console, leds = board.run(faults, tmp_path, LONGEST)
+    for part, line in report(console).items():
+        assert re.fullmatch({**SOUND, **found}[part], line), part
+    failed = [number for number, part in enumerate(PARTS, 1) if found.get(part, "").startswith("failed")]
+    assert leds[-1] == failed[0] << 1 | 1
+
+
+@pytest.mark.board_long
+def test_the_number_of_the_first_failure_blinks(board, tmp_path):
+    """Twice around: n blinks, and a pause of five blinks' length, while the loader waits for the host."""
+    failed = 1 + PARTS.index("harts")
+    _, leds = board.run(Fault.DEAD_HART, tmp_path, LONGEST + 15 * BLINK)
+    on, off = failed << 1 | 1, failed << 1
+    assert leds[leds.index(on):] == [on, off] * 3   # in slots of a blink: 0, 1, 7, 8, 14, 15
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_the_rom_takes_little_block_memory(name):
+    assert generate_board(name).rom_image.stat().st_size <= ROM_BYTES
