@@ -15,7 +15,7 @@ from soc.boards.build import BoardArtifacts, add_options, config_of, generate_co
 from soc.boards.config import BoardConfig
 from soc.fpga.design import Design
 from soc.fpga.pack import pack
-from soc.fpga.placement import PlacementOptions, TimingError, place
+from soc.fpga.placement import GateError, PlacementOptions, place
 from soc.fpga.report import figures, summary
 from soc.fpga.synthesis import SynthesisOptions, synthesise
 from soc.fpga.tools import ToolError, say
@@ -48,8 +48,9 @@ def design_of(artifacts: BoardArtifacts, config: BoardConfig) -> Design:
 def make_bitstream(config: BoardConfig, synthesis: SynthesisOptions, placements: Sequence[PlacementOptions]) -> Path:
     """The bitstream of a board's SoC: `build/boards/<board>/<board>.bit`. Minutes, unless it is in the cache.
 
-    The placements are tried in order until one meets every clock. TimingError if none does: then there is no bitstream
-    of this board, not even an older one. Raises ToolError, and what `generate_config` does."""
+    The placements are tried in order until one meets every clock. GateError if none does, or if the chip has no room:
+    then there is no bitstream of this board, not even an older one. Raises ToolError, and what `generate_config` does.
+    """
     folder = board_folder(config.board)
     bitstream = folder / f"{config.board}.bit"
     folder.mkdir(parents=True, exist_ok=True)
@@ -68,11 +69,14 @@ def make_bitstream(config: BoardConfig, synthesis: SynthesisOptions, placements:
         say(f"seed {options.seed}: {summary(record)}")
         if best is None or record["margin"] > best["margin"]:
             best = record
-        if record["met"]:
+        if record["met"] or not record["fits"]:
             break
     write_record(best, folder)
+    if not best["fits"]:
+        raise GateError(f"{design.name} does not fit {design.device}: {summary(best)}; give fewer HARTS or a larger "
+                          "DEVICE")
     if not best["met"]:
-        raise TimingError(f"{design.name} misses timing: {summary(best)}; give a lower CLOCK, fewer HARTS, or more "
+        raise GateError(f"{design.name} misses timing: {summary(best)}; give a lower CLOCK, fewer HARTS, or more "
                           "SEEDS to try")
     packed = pack(design, placement)
     shutil.copy(artifacts.dir / "board.json", folder)
@@ -119,7 +123,7 @@ def main():
         sys.exit("error: the SoC could not be generated, see above")
     except FileNotFoundError as error:
         sys.exit(f"error: {error.filename} is missing: run 'make setup'")
-    except (ToolError, ClusterError, TimingError, ValueError) as error:
+    except (ToolError, ClusterError, GateError, ValueError) as error:
         sys.exit(f"error: {error}")
 
 

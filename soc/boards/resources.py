@@ -48,10 +48,14 @@ def worst(record: dict) -> tuple[str, dict]:
 
 def build_row(record: dict) -> list[str]:
     """A build in the table of builds."""
-    _, clock = worst(record)
+    reached, verdict = "-", "**no room**"
+    if record["fits"]:
+        _, clock = worst(record)
+        reached = f"{clock['mhz']:.1f} / {clock['wanted_mhz']:.4g}"
+        verdict = "yes" if record["met"] else "**missed**"
     use, steps = record["use"], (record["synthesis"], record["placement"])
     return [record["board"], record["parameters"]["device"], differences(record) or "-", str(record["harts"]),
-            f"{clock['mhz']:.1f} / {clock['wanted_mhz']:.4g}", "yes" if record["met"] else "**missed**",
+            reached, verdict,
             f"{use['lut']['used']} ({use['lut']['used'] / use['lut']['available']:.0%})",
             *(str(use[column]["used"]) for column in ("ff", "ebr", "mult")),
             " + ".join(f"{step['processor']:.0f}" for step in steps), str(max(step["memory"] for step in steps))]
@@ -64,7 +68,8 @@ def page(records: list[dict]) -> str:
                                                   differences(record), record["harts"], record["clock_hz"]))
     builds = table(["board", "FPGA", "other than in the catalog", "harts", "reached, MHz", "met", *COLUMNS.values(),
                     "time, s", "memory, MiB"], [build_row(record) for record in records], words=3)
-    paths = table(["build", "clock", "from", "to", "ns", "on wires"], [path_row(record) for record in records], words=4)
+    paths = table(["build", "clock", "from", "to", "ns", "on wires"],
+                  [path_row(record) for record in records if record["fits"]], words=4)
     parts = [INTRODUCTION, "## Builds", builds, "## Longest paths", "Of each build's worst clock, in nanoseconds; *on "
              "wires* is the part of them that routing takes, the rest is logic.", paths]
     for record in records:

@@ -4,17 +4,17 @@ from pathlib import Path
 
 from hw.common.cache import cached
 from soc.fpga.design import Design
-from soc.fpga.placement import TimingError
+from soc.fpga.placement import GateError
 from soc.fpga.tools import ToolError, run, version
 
 BITSTREAM = "chip.bit"
 
 
 def pack(design: Design, placement: Path) -> Path:
-    """The bitstream, compressed, of a placement that meets its clocks. TimingError for one that does not."""
+    """The bitstream, compressed, of a placement that meets its clocks. GateError for one that does not."""
     config = placement / "chip.config"
     if not config.exists():
-        raise TimingError(f"{design.name} misses a clock: there is nothing to make a bitstream of")
+        raise GateError(f"{design.name} misses a clock: there is nothing to make a bitstream of")
 
     def build(folder: Path):
         (folder / config.name).write_bytes(config.read_bytes())

@@ -11,6 +11,7 @@ from soc.fpga.design import Design
 from soc.fpga.tools import ToolError, run, version
 
 SYSTEM_CLOCK_SLACK = 0.01   # by how much a PLL's rate may differ from the one wanted
+USE = re.compile(r"Info:\s+(\w+):\s+(\d+)/\s*(\d+)\s+\d+%")
 STAGES = (
     (re.compile(r"Packing"), "packing"),
     (re.compile(r"Creating initial analytic placement"), "placing"),
@@ -20,8 +21,8 @@ STAGES = (
 )
 
 
-class TimingError(RuntimeError):
-    """A clock is missed; the text is one line that says which, by how much, and where."""
+class GateError(RuntimeError):
+    """A clock is missed, or the chip has no room; the text is one line that says by how much."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,24 @@ class PlacementOptions:
     router: str = "router2"    # or router1
 
 
-def stage(line: str) -> str | None:
-    """The part of its work that nextpnr begins in this line of its log."""
-    return next((text for pattern, text in STAGES if pattern.search(line)), None)
+class Watch:
+    """What nextpnr's log says as it comes: the part of its work that begins, and how much of the chip is used. What
+    does not fit is not tried."""
+    def __init__(self):
+        self.use = {}
+
+    def __call__(self, line: str) -> str | None:
+        found = USE.match(line)
+        if found:
+            self.use[found[1]] = {"used": int(found[2]), "available": int(found[3])}
+        elif not fits(self.use):
+            raise StopIteration
+        return next((text for pattern, text in STAGES if pattern.search(line)), None)
+
+
+def fits(use: dict[str, dict[str, int]]) -> bool:
+    """Has the chip as many cells of each kind as are used?"""
+    return all(count["used"] <= count["available"] for count in use.values())
 
 
 def missed(report: dict) -> bool:
@@ -64,9 +80,10 @@ def ends(timings: list[dict]) -> dict[str, dict[str, float]]:
 def place(design: Design, netlist: Path, options: PlacementOptions = PlacementOptions()) -> Path:
     """A folder with nextpnr's `report.json`, the longest path to each cell, `ends.json` (nanoseconds by clock and
     cell), its cost `placement.json`, and, if every clock is met, the routed chip `chip.config`; minutes when it has to
-    be made. A miss is a result too, and found again.
+    be made. A miss is a result too, and found again, and so is a design for which the chip has no room: its report has
+    no clocks.
 
-    ToolError if nextpnr is missing, fails, or finds no room."""
+    ToolError if nextpnr is missing or fails."""
     arguments = [f"--{design.size}", "--package", design.package, "--speed", design.speed, "--seed", str(options.seed),
                  "--router", options.router, "--freq", f"{design.clock_hz / 1e6:g}"]
 
@@ -75,15 +92,18 @@ def place(design: Design, netlist: Path, options: PlacementOptions = PlacementOp
         shutil.copy(design.lpf, folder / "pins.lpf")
         files = ["--json", "netlist.json", "--lpf", "pins.lpf", "--textcfg", "chip.config", "--report", "report.json",
                  "--detailed-timing-report"]
-        cost, error = run("nextpnr-ecp5", [*files, *arguments], folder, f"{design.name}-nextpnr.log", stage)
+        watch = Watch()
+        cost, error = run("nextpnr-ecp5", [*files, *arguments], folder, f"{design.name}-nextpnr.log", watch)
         path = folder / "report.json"
-        report = json.loads(path.read_text()) if path.exists() else {"fmax": {}}
-        misses = missed(report)
-        if error and not misses:
-            raise ToolError(error)
-        check_constraints(report, design.clock_hz)
-        if misses:
-            (folder / "chip.config").unlink(missing_ok=True)   # nextpnr writes it all the same
+        if fits(watch.use):
+            report = json.loads(path.read_text()) if path.exists() else {"fmax": {}}
+            if error and not missed(report):
+                raise ToolError(error)
+            check_constraints(report, design.clock_hz)
+        else:
+            report = {"fmax": {}, "critical_paths": [], "detailed_net_timings": [], "utilization": watch.use}
+        if error:
+            (folder / "chip.config").unlink(missing_ok=True)   # nextpnr writes it though it misses a clock
         (folder / "ends.json").write_text(json.dumps(ends(report.pop("detailed_net_timings"))))
         path.write_text(json.dumps(report))
         (folder / "netlist.json").unlink()

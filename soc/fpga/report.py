@@ -71,14 +71,16 @@ def longest_by_core(design: Design, ends: dict[str, dict[str, float]]) -> dict[s
 
 
 def figures(design: Design, netlist: Path, placement: Path) -> dict:
-    """The record of a build: its chip's use and that of each core, its clocks, what the tools took, whether every clock
-    is met (`met`), and the least ratio of a clock's rate to the one wanted (`margin`)."""
+    """The record of a build: its chip's use and that of each core, its clocks, what the tools took, whether the chip
+    has room for it (`fits`), whether every clock is met (`met`), and the least ratio of a clock's rate to the one
+    wanted (`margin`)."""
     report, ends = (json.loads((placement / name).read_text()) for name in ("report.json", "ends.json"))
     rates = clocks(design, report)
     return {
         "name": design.name, "device": design.device, "clock_hz": design.clock_hz,
-        "met": all(clock["mhz"] >= clock["wanted_mhz"] for clock in rates.values()),
-        "margin": min(clock["mhz"] / clock["wanted_mhz"] for clock in rates.values()),
+        "fits": bool(rates),
+        "met": bool(rates) and all(clock["mhz"] >= clock["wanted_mhz"] for clock in rates.values()),
+        "margin": min((clock["mhz"] / clock["wanted_mhz"] for clock in rates.values()), default=0),
         "use": {column: report["utilization"][cell] for column, cell in CHIP.items()},
         "cores": by_core(design, netlist),
         "clocks": rates,
@@ -89,7 +91,12 @@ def figures(design: Design, netlist: Path, placement: Path) -> dict:
 
 
 def summary(record: dict) -> str:
-    """The clocks of a record in one line: those missed, each with its longest path, else all of them."""
+    """The clocks of a record in one line: those missed, each with its longest path, else all of them. Or what the chip
+    has not enough of."""
+    if not record["fits"]:
+        return ", ".join(f"{count['used']} {column.upper()} of {count['available']}"
+                         for column, count in record["use"].items() if count["used"] > count["available"])
+
     def told(name: str, clock: dict) -> str:
         text = f"{name} {clock['mhz']:.1f} MHz of {clock['wanted_mhz']:.4g}"
         path = clock["path"]

@@ -62,8 +62,8 @@ def run(name: str, arguments: Sequence[str], folder: Path, log: str,
     """Run a program in `folder`: its cost, and its first error in one line if it failed, else None. All that it prints
     goes to build/log/`log`.
 
-    `stage` gives what a line of the program means to a person who waits, or None. Arguments name files relative to the
-    folder: the registry's programs do not see every other."""
+    `stage` gives what a line of the program means to a person who waits, or None; StopIteration ends the program there.
+    Arguments name files relative to the folder: the registry's programs do not see every other."""
     path = build_root() / "log" / log
     path.parent.mkdir(parents=True, exist_ok=True)
     start, error, doing = time.monotonic(), None, "begins"
@@ -82,7 +82,11 @@ def run(name: str, arguments: Sequence[str], folder: Path, log: str,
                 file.write(line)
                 if error is None and "ERROR:" in line:
                     error = line.strip()
-                doing = stage(line) or doing
+                try:
+                    doing = stage(line) or doing
+                except StopIteration:
+                    process.kill()
+                    break
             _, status, usage = os.wait4(process.pid, 0)
         finally:
             done.set()

@@ -9,7 +9,7 @@ import pytest
 from soc.boards import bitstream, resources
 from soc.fpga.design import Design
 from soc.fpga.pack import pack
-from soc.fpga.placement import TimingError, place
+from soc.fpga.placement import GateError, place
 from soc.fpga.report import figures, summary
 from soc.fpga.synthesis import synthesise
 from soc.fpga.tools import ToolError
@@ -67,7 +67,7 @@ def test_a_missed_clock_leaves_nothing_to_flash(design, tmp_path):
         placement = place(hard, netlist)
         record = figures(hard, netlist, placement)
         assert not record["met"] and re.search("MHz of 300, from [ab] to b ", summary(record))
-        with pytest.raises(TimingError, match="nothing to make a bitstream of"):
+        with pytest.raises(GateError, match="nothing to make a bitstream of"):
             pack(hard, placement)
     assert not [*(tmp_path / "build").rglob("*.config"), *(tmp_path / "build").rglob("*.bit")]
 
@@ -79,6 +79,23 @@ def test_a_design_whose_clock_is_not_held_to_its_rate_does_not_pass_the_gate(des
     with pytest.raises(ToolError, match="no clock of the design is held to 300 MHz"):
         place(claimed, synthesise(claimed))
     assert not [*(tmp_path / "build").rglob("*.config")]
+
+
+def test_a_design_that_does_not_fit_is_told_before_it_is_placed(design, tmp_path):
+    large = design(EASY)
+    products = "".join(f"reg [31:0] p{i} = {i}; always @(posedge clk) p{i} <= p{i} * (core_a_count + {i});\n"
+                       for i in range(16))
+    large.verilog[0].write_text(VERILOG.replace("always", products + "always", 1).replace(
+        "^core_b_product", "^{core_b_product" + "".join(f", p{i}" for i in range(16)) + "}"))
+    netlist = synthesise(large)
+    placement = place(large, netlist)
+    record = figures(large, netlist, placement)
+    assert not record["fits"] and not record["met"] and record["clocks"] == {}
+    assert record["use"]["mult"]["used"] > record["use"]["mult"]["available"] == 28
+    assert summary(record) == f"{record['use']['mult']['used']} MULT of 28"
+    assert "analytic placement" not in (tmp_path / "build/log/squares-nextpnr.log").read_text()
+    with pytest.raises(GateError):
+        pack(large, placement)
 
 
 def test_a_tool_that_fails_says_why_in_one_line(design, tmp_path):
