@@ -22,6 +22,23 @@ BOARDS = {board.name: board for board in (
         flash=("openFPGALoader", "--board", "ulx3s"),
     ),
     Board(
+        name="ulx3s_pins",
+        module="ulx3s_pins",
+        title="Radiona ULX3S, its interrupt controller on a second board",
+        devices={
+            "85F": Device(harts=4, clock_hz=60_000_000),
+            "45F": Device(harts=2, clock_hz=60_000_000),
+        },
+        oscillator_hz=25_000_000,
+        ram_mib=32,
+        memory="SDR SDRAM, 16 bits (MT48LC16M16 and its like)",
+        memory_clocks=1,
+        leds=8,
+        sd=True,
+        serial="USB socket US1 (FTDI FT231X)",
+        flash=("openFPGALoader", "--board", "ulx3s"),
+    ),
+    Board(
         name="ecpix5",
         module="ecpix5",
         title="LambdaConcept ECPIX-5",

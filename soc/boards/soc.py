@@ -1,6 +1,5 @@
 """The SoC on a board: LiteDRAM as main RAM, and what the board has of SD card, Ethernet and LEDs."""
 
-import contextlib
 from pathlib import Path
 
 from litex.soc.cores.gpio import GPIOOut
@@ -13,6 +12,7 @@ from soc.boards.board import Board
 from soc.boards.bus import BusRegister
 from soc.boards.catalog import BOARDS
 from soc.boards.config import BoardConfig
+from soc.boards.lattice import describe_device, write_constraints
 from soc.memory_map import Region
 from soc.sim import TOP
 from soc.soc import InterlockSoC
@@ -129,17 +129,9 @@ class BoardSoC(InterlockSoC):
         return leds
 
     def describe_device(self) -> dict:
-        """The FPGA: `device` (its full name), and `size`, `speed` and `package` as nextpnr wants to know them."""
-        toolchain = self.platform.toolchain
-        _, _, speed, package = toolchain.nextpnr_ecp5_parse_device(self.platform.device)
-        size = toolchain.nextpnr_ecp5_architectures["-".join(self.platform.device.lower().split("-")[:2])]
-        return {"device": self.platform.device, "size": size, "speed": speed, "package": package}
+        """What nextpnr wants to know of the FPGA (soc/boards/lattice.py)."""
+        return describe_device(self.platform)
 
     def write_target(self, names, folder: Path):
-        """Write to `folder` what goes with the Verilog, whose names `names` knows: where the pins are, and how fast the
-        clocks that come in, as nextpnr wants it."""
-        toolchain = self.platform.toolchain
-        toolchain.named_sc, toolchain.named_pc = self.platform.resolve_signals(names)
-        toolchain._build_name = TOP
-        with contextlib.chdir(folder):
-            toolchain.build_io_constraints()
+        """Write to `folder` what goes with the Verilog, whose names `names` knows."""
+        write_constraints(self.platform, names, folder, TOP)

@@ -6,6 +6,7 @@ import cocotb
 import pytest
 from cocotb.triggers import Combine
 
+from hw.common.cache import REPO
 from hw.pic.pins.courier import ATTEMPTS, patience
 from hw.pic.pins.near import GONE
 from hw.pic.pins.wires import Pads, Receiver, Sender
@@ -15,16 +16,18 @@ from tests.hw.pic_dut import offset
 from tests.hw.pins_dut import CLOCK_HZ, NEAR_PS, PinPic, build
 
 HARTS = 2
+README = REPO / "hw/pic/pins/README.md"
 # Periods of the controller's chip beside the SoC's, in thousandths; phases in quarters of the SoC's period.
 CLOCKS = ((1000, 0), (1000, 1), (1000, 2), (1000, 3), (1003, 1), (997, 1), (1500, 1), (667, 1), (1237, 3))
 
 
-def make(harts, far_harts=None):
-    return build(harts, far_harts=far_harts)
+def make(harts, lanes=3, far_harts=None):
+    return build(harts, lanes, far_harts=far_harts)
 
 
 async def start(dut, **options):
-    return await PinPic.start(dut, HARTS, **options)
+    lanes = bench.arguments()[1] if len(bench.arguments()) > 1 else 3
+    return await PinPic.start(dut, HARTS, lanes=lanes, **options)
 
 
 async def pulses_are_counted(pic, source, number):
@@ -77,6 +80,45 @@ async def round_trips_are_measured_and_latencies_come_on_top(dut):
     pic.clock.check(max(trips) - min(trips) <= 8, f"equal accesses take from {min(trips)} to {max(trips)} cycles")
     await pic.csr.write("clear", 0)
     pic.clock.equal("longest", await pic.csr.read("longest"), 0)
+
+
+def cost_table():
+    """{(what, far clock as a part of the near one's): cycles} from the README's table of costs."""
+    section = README.read_text().split("## Cost")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines()
+            if line.startswith("|")]
+    return {(row[0], clock): int(cell) for row in rows[2:]
+            for clock, cell in zip(rows[0][1:], row[1:], strict=True)}
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def costs_are_those_of_the_table(dut):
+    measured = {}
+    for clock, period_ps in (("the same clock", NEAR_PS), ("5/6 of it", NEAR_PS * 6 // 5)):
+        pic = await start(dut, period_ps=period_ps)
+        await pic.configure(20, priority=5)
+        await pic.write("UNMASK", 20)
+
+        async def quiet(pic=pic):
+            await pic.settle()
+
+        for what, write in (("load of a register", False), ("store to a register", True)):
+            await quiet()
+            await pic.ports[0].access(write, offset("ENABLE"), 1 << 20)
+            measured[what, clock] = await pic.csr.read("round_trip")
+        for what, value, wires in (("rise of a source's wire to the rise of the hart's", 1 << 20, 1),
+                                   ("fall of a level source's wire to the fall of the hart's", 0, 0)):
+            await quiet()
+            dut.sources.value = value
+            first = pic.clock.cycle + 1
+            while pic.irq() != wires:
+                await pic.clock.tick()
+            measured[what, clock] = pic.clock.cycle - first
+        await quiet()
+        first = pic.clock.cycle
+        await pic.bus.read(COUNTERS["RISES"].at(20))
+        measured["load of a counter", clock] = pic.clock.cycle - first
+    pic.clock.equal("table", cost_table(), measured)
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
@@ -261,11 +303,6 @@ async def a_bus_that_gave_up_gets_no_old_value(dut):
         pic.clock.equal("rises of another source", await pic.bus.read(COUNTERS["RISES"].at(21)), 0)
 
 
-def test_two_chips():
-    bench.simulate(make, HARTS, tests=[name for name, value in globals().items()
-        if isinstance(value, type(a_reset_begins_anew)) and name != "a_chip_for_fewer_harts_is_refused"])
-
-
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def a_chip_for_fewer_harts_is_refused(dut):
     pic = await start(dut)
@@ -273,8 +310,23 @@ async def a_chip_for_fewer_harts_is_refused(dut):
     pic.clock.equal("state", await pic.state(), (0, 1, 1))
 
 
+def test_two_chips():
+    tests = {name for name, value in globals().items() if isinstance(value, type(harts_take_turns))}
+    bench.simulate(make, HARTS, tests=sorted(tests - {"a_chip_for_fewer_harts_is_refused"}))
+
+
+@pytest.mark.board_long
 def test_a_chip_for_fewer_harts_is_refused():
-    bench.simulate(make, HARTS, HARTS - 1, tests=["a_chip_for_fewer_harts_is_refused"])
+    bench.simulate(make, HARTS, 3, HARTS - 1, tests=["a_chip_for_fewer_harts_is_refused"])
+
+
+@pytest.mark.board_long
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_fewer_wires(lanes):
+    """And a controller for more harts than the SoC has."""
+    bench.simulate(make, HARTS, lanes, 2 * HARTS, tests=[
+        "clocks_need_not_be_related", "round_trips_are_measured_and_latencies_come_on_top",
+        "errors_change_nothing_but_the_time", "rises_that_are_too_fast_are_merged_and_counted"])
 
 
 @pytest.mark.parametrize("lanes, symbol_cycles, word", [

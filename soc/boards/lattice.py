@@ -1,0 +1,22 @@
+"""What nextpnr wants to know of a platform of LiteX's: the chip, where the pins are, and how fast clocks come in."""
+
+import contextlib
+from pathlib import Path
+
+
+def describe_device(platform) -> dict:
+    """The FPGA: `device` (its full name), and `size`, `speed` and `package` as nextpnr wants to know them."""
+    toolchain = platform.toolchain
+    _, _, speed, package = toolchain.nextpnr_ecp5_parse_device(platform.device)
+    size = toolchain.nextpnr_ecp5_architectures["-".join(platform.device.lower().split("-")[:2])]
+    return {"device": platform.device, "size": size, "speed": speed, "package": package}
+
+
+def write_constraints(platform, names, folder: Path, top: str):
+    """Write `<top>.lpf` to `folder`: where the pins of the Verilog are, whose names `names` knows, and how fast the
+    clocks that come in."""
+    toolchain = platform.toolchain
+    toolchain.named_sc, toolchain.named_pc = platform.resolve_signals(names)
+    toolchain._build_name = top
+    with contextlib.chdir(folder):
+        toolchain.build_io_constraints()
