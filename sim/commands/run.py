@@ -152,9 +152,9 @@ def execute(runner, targets, directory, as_json):
             reason = error if isinstance(error, record.RecordError) else f"the disk is full: {error.filename}"
             raise Failed(f"{reason}; {len(runner.records)} finished records are in {shown(directory)}, go on with: "
                          f"./interlock resume {shown(directory)}") from error
-    summary, tables = report.write(directory)
-    for failure in runner.failures:
+    for failure in runner.failures:     # first: where all failed, a report's queries may find nothing to ask
         show_failure(failure)
+    summary, tables = report.write(directory)
     if as_json:
         print(json.dumps(summary, indent=1, sort_keys=True))
     else:
