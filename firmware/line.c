@@ -5,7 +5,7 @@
 #include <generated/serial_regs.h>
 #include <generated/soc.h>
 
-#define LEAST_BIT_CYCLES 8 /* of a bit: the loader takes some 70 cycles for each character it receives */
+#define LEAST_BIT_CYCLES 16 /* of a bit: the loader takes up to 150 cycles for each character, unpacking included */
 #define MOST_BIT_CYCLES 0xfffff
 
 #define REG(name) (*(volatile uint32_t *)(UART0_BASE + SERIAL_##name))

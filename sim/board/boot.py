@@ -170,8 +170,11 @@ def _converse(board, console, asked, begun):
     typed = asked.on_terminal
     said = begun
     board.run()
-    while board.ended is None:
-        console.take(board.listen(LISTEN_S))
+    while True:
+        ended = board.ended is not None     # then what it printed is there already: the line keeps the order
+        console.take(board.listen(0 if ended else LISTEN_S))
+        if ended:
+            return False
         now = time.monotonic()
         if deadline and now > deadline:
             return True
@@ -183,7 +186,6 @@ def _converse(board, console, asked, begun):
             said = now
             cycles = (now - begun) * board.identity.clock_hz / asked.slowdown
             say(f"running for {now - begun:.0f} s, cycles {int(cycles)}")
-    return False
 
 
 def _finish(board, console, limited):

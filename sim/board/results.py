@@ -83,7 +83,8 @@ def interrupts_of(content):
 def machine_figures(board):
     """What is read of the machine after a run: the PIC's counters, the serial ports' overruns, the trace buffer."""
     regions = memory_map(SoCConfig())
-    counters = board.read(regions["pic_counters"].origin, COUNTERS.size)
+    rises = COUNTERS["RISES"]
+    counters = board.read(regions["pic_counters"].origin, rises.count * rises.stride)
     overruns = {name: int.from_bytes(board.read(regions[name].origin + SERIAL["OVERRUNS"].offset, 4), "little")
                 for name in ("uart0", "uart1")}
     trace = []

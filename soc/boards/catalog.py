@@ -100,7 +100,7 @@ BOARDS = {board.name: board for board in (
         leds=3,
         sd=True,
         serial="pins 0 (in) and 1 (out), with a 3.3 V USB adapter",
-        flash=("dfu-util", "--alt", "0", "--download"),
+        flash=("dfu-util", "--device", "1209:5af0", "--alt", "0", "--reset", "--download"),
     ),
     Board(
         name="sim",

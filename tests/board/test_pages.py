@@ -5,12 +5,20 @@ import re
 import pytest
 
 from hw.common.cache import REPO
+from sim.commands.board import board as board_commands
 from soc.boards.catalog import BOARDS
 from soc.boards.restart import BREAK_SECONDS, HOLD_CYCLES
 
 DOCS = REPO / "docs"
 INDEX = DOCS / "boards.md"
 BOUGHT = [board for board in BOARDS.values() if board.oscillator_hz]
+PAGES = [INDEX, *(DOCS / "boards" / f"{board.name}.md" for board in BOUGHT)]
+
+
+def anchors(text):
+    """What headings are called in links, as GitHub makes it."""
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in
+            re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
 
 
 @pytest.mark.parametrize("board", BOUGHT, ids=lambda board: board.name)
@@ -45,3 +53,20 @@ def test_the_self_tests_have_their_numbers():
 def test_the_numbers_of_a_reset_are_those_of_the_hardware():
     text = (REPO / "soc" / "README.md").read_text()
     assert f"for {HOLD_CYCLES:,} cycles" in text and f"low for {BREAK_SECONDS} s" in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_and_verbs_are_there(page):
+    text = page.read_text()
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        if not target.startswith("https://"):
+            path, _, anchor = target.partition("#")
+            file = (page.parent / path).resolve() if path else page
+            assert file.exists(), target
+            assert not anchor or anchor in anchors(file.read_text()), target
+    verbs = re.findall(r"^([a-z-]+):", (REPO / "Makefile").read_text(), re.MULTILINE)
+    for verb in re.findall(r"\bmake ([a-z-]+) BOARD|`make ([a-z-]+)", text):
+        assert "".join(verb) in verbs, verb
+    commands = [command.name or command.callback.__name__ for command in board_commands.registered_commands]
+    for command in re.findall(r"interlock board ([\w-]+)", text):
+        assert command in commands, command

@@ -128,6 +128,18 @@ void host_is_silent(void)
 {
 }
 
+/* Source 16 of the PIC has risen three times, uart1 has lost five characters, and the trace has one record. */
+uint32_t io_word(uint32_t address)
+{
+    static const uint32_t words[][2] = {{0xf0030000 + 16 * 0x20, 3}, {0xf0030000 + 16 * 0x20 + 12, 99},
+                                        {0xf0021024, 5}, {0xf0040000, 0x1234}, {0xf0040004, 1},
+                                        {0xf0040008, 1 << 16 | 7}, {0xf004000c, 42}};
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i][0] == address)
+            return words[i][1];
+    return 0;
+}
+
 static const uint32_t *header(uint32_t entry)
 {
     return (const uint32_t *)(uintptr_t)entry;

@@ -18,7 +18,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 FIRMWARE = HERE.parents[2] / "firmware"
 FLAGS = ["-std=gnu11", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-common", "-Wall", "-Wextra", "-Werror",
-         "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{HERE}", f"-I{FIRMWARE}"]
+         "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{HERE}", f"-I{FIRMWARE}",
+         "-include", f"{HERE}/io.h"]
 
 
 @functools.cache
