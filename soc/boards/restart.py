@@ -20,17 +20,17 @@ class _Restart(Module):
             MultiReg(request, request_here),
             MultiReg(button, button_here),
         ]
-        self.comb += hold.eq(left != 0)
         self.sync += [
+            hold.eq(left != 0),     # a register: a glitch would be a reset, or an end to one
             # Once a break: the counter stops where it triggered until the line is high again.
             If(line_here,
                 low.eq(0)
             ).Elif(low != break_cycles,
                 low.eq(low + 1)
             ),
-            If(request_here | button_here | (low == break_cycles - 1),
+            If(request_here | button_here | (~line_here & (low == break_cycles - 1)),
                 left.eq(HOLD_CYCLES)
-            ).Elif(hold,
+            ).Elif(left != 0,
                 left.eq(left - 1)
             ),
         ]
@@ -42,7 +42,7 @@ class Restart(LiteXModule):
         self.line    = Signal(reset=1)  # i: the console's receive line
         self.request = Signal()         # i: the SoC wants to start anew; any clock
         self.button  = Signal()         # i: pressed
-        self.hold    = Signal()         # o: reset all other clock domains
+        self.hold    = Signal(reset=1)  # o: reset all other clock domains
 
         # # #
 
