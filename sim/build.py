@@ -148,13 +148,14 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m sim.build", description="Build a simulator and print its path.")
     add_options(parser)
     parser.add_argument("--waves", action="store_true", help="can write FST waves; slower")
+    parser.add_argument("--two-chips", action="store_true", help="the interrupt controller is on a chip of its own")
     options = parser.parse_args()
     try:
         config = config_of(options)
     except ValueError as error:
         parser.error(str(error))
     try:
-        print(build_simulator(config, options.waves))
+        print(build_simulator(config, options.waves, options.two_chips))
     except (ToolError, BuildError) as error:
         sys.exit(f"error: {error}")
     except subprocess.CalledProcessError as error:

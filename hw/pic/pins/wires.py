@@ -184,6 +184,8 @@ class Receiver(LiteXModule):
                 for kind, (number, _) in KINDS.items()}),
         ]
 
+        good = Signal()
+        self.sync += self.received.eq(good)   # through a register, for clock rate
         self.fsm = fsm = FSM(reset_state="SKIP")   # it may start in the middle of one
         dropped = If(silence == 0,
             self.wrong.eq(1),
@@ -236,7 +238,7 @@ class Receiver(LiteXModule):
                     NextValue(left, header_symbols - 1),
                     NextState("HEADER"),
                     If(crc.crc == 0,
-                        self.received.eq(1)
+                        good.eq(1)
                     ).Else(
                         self.wrong.eq(1),
                         NextState("SKIP")
