@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from sim.edge.layout import FRONT
 from sim.toolchain import BuildError
 
 RAM = "main_ram_storage"  # not compared: it changes only if a register that leads there does
@@ -81,7 +82,7 @@ def _members(root: Path) -> dict[str, int]:
             members[scalar["name"]] = int(scalar["high"]) - int(scalar["low"]) + 1
         elif other := OTHER.match(line):
             members[other[1] or other[2]] = 0
-        elif line.strip() not in ("", "struct {", "};") and not line.strip().startswith("//"):
+        elif line.strip() not in ("", "struct {", "};", FRONT) and not line.strip().startswith("//"):
             raise BuildError(f"{root.name}: nobody knows what {line.strip()!r} is, so idle cycles cannot be told: "
                              "sim/idle.py was made for another Verilator")
     return members

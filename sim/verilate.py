@@ -4,11 +4,13 @@ import json
 import os
 import re
 import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hw.common.cache import cached
+from sim.edge import EDGE, SOURCE, NotUnderstood, write_edge
 from sim.toolchain import archive, compile_objects, find, processor_level, run
 
 TOP = "interlock"
@@ -57,6 +59,7 @@ class Recipe:
 
     verilator: tuple[str, ...] = VERILATOR_FLAGS
     fast: tuple[str, ...] = FAST_FLAGS
+    rewritten: bool = True   # the rising edge is ours (sim/edge), not Verilator's
 
 
 DEFAULT = Recipe()
@@ -69,6 +72,7 @@ def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = Fa
     With `waves` it can write FST waves, and is slower. BuildError if Verilator or the compiler fails."""
     inputs = {f"source {i} {path.name}": path for i, path in enumerate(sources)}
     inputs |= {"tools": repr(sorted(versions.items())), "waves": str(waves), "how": Path(__file__),
+               "edge": Path(__file__).parent / "edge",
                "flags": repr((recipe, COMPILER_FLAGS, SLOW_FLAGS))}
     return Library(cached("model-waves" if waves else "model", inputs,
                           lambda out: _build(Library(out), sources, waves, recipe)))
@@ -82,22 +86,42 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
     run([find("verilator"), *recipe.verilator, "--top-module", TOP, "--prefix", f"V{TOP}", "--Mdir", work,
          *(["--trace-fst"] if waves else []), *sources], work, environment)
     made = json.loads((work / f"V{TOP}.json").read_text())
+    edge = [] if waves else _edge(made)
+    # Verilator's own then is for the few cycles in which an input changes.
+    whole = SLOW_FLAGS if recipe.rewritten and edge and _rewrite(work, made, edge) else recipe.fast
     include = library.dir / "include"
     include.mkdir()
     for header in work.glob("*.h"):
         shutil.copy(header, include)
     # As verilated.mk does: -llz4 for the waves is not in what Verilator tells.
     link_flags = [*made["options"].get("ldflags", []), *(["-llz4"] if waves else []), "-pthread"]
-    options = {"compile": _defines(made), "link": link_flags, "edge": [] if waves else _edge(made)}
+    options = {"compile": _defines(made), "link": link_flags, "edge": edge}
     (library.dir / "options.json").write_text(json.dumps(options, indent=1))
 
     flags = [*options["compile"], "-I."]
-    of_kind = {"classes_fast": recipe.fast, "classes_slow": SLOW_FLAGS, "support_slow": SLOW_FLAGS}
+    of_kind = {"edge": recipe.fast, "classes_fast": whole, "classes_slow": SLOW_FLAGS, "support_slow": SLOW_FLAGS}
     objects = compile_objects(work, {
         Path(path): [*of_kind.get(kind, COMPILER_FLAGS), *flags]
         for kind, paths in made["sources"].items() if kind != "deps" for path in paths})
     archive(work, library.archive, objects)
     shutil.rmtree(work)
+
+
+def _rewrite(work: Path, made: dict, edge: list[str]) -> bool:
+    """Whether EDGE now does what the functions of `edge` did: that is in `edge` and among the sources of `made`."""
+    header = work / f"V{TOP}___024root.h"
+    source = "".join(Path(path).read_text() for path in made["sources"]["classes_fast"])
+    try:
+        function, = edge
+        code, members = write_edge(f"V{TOP}___024root", source, header.read_text(), function, "sys_rst")
+    except (NotUnderstood, ValueError) as error:
+        print(f"the simulator will be slower, as its code cannot be rewritten: {error}", file=sys.stderr)
+        return False
+    header.write_text(members)
+    (work / SOURCE).write_text(code)
+    made["sources"]["edge"] = [str(work / SOURCE)]
+    edge[:] = [EDGE]
+    return True
 
 
 def _edge(made: dict) -> list[str]:

@@ -27,6 +27,7 @@ def fast(optimisation: str) -> Recipe:
 
 # What is done without or in another way: its recipe, options of the simulator.
 OTHERS = {
+    "the rising edge as Verilator writes it": (Recipe(rewritten=False), []),
     "both edges of the clock evaluated": (Recipe(), ["--evaluate-twice"]),
     "compiled for any x86-64": (Recipe(fast=COMPILER_FLAGS), []),
     "compiled with -O2": (fast("-O2"), []),

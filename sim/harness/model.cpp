@@ -25,7 +25,7 @@ Model::Model() : context(std::make_unique<VerilatedContext>())
     top->uart0_rx = top->uart1_rx = 1;
     top->sys_rst = 1;
     for (int i = 0; i < RESET_CYCLES; i++)
-        cycle();
+        cycle_whole(); // rising_edge() knows no reset
     top->sys_rst = 0;
     inputs_changed = true;
 }

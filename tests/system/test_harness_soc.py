@@ -11,6 +11,7 @@ import pytest
 
 from hw.common.cache import REPO
 from sim.build import build_simulator
+from sim.edge import EDGE
 from sim.toolchain import tool_versions
 from sim.tools import ToolError
 from sim.verilate import verilate
@@ -161,7 +162,7 @@ def test_the_edge_alone_is_as_good_as_both(run, tmp_path):
 
 def test_the_socs_edge_is_all_there_is_to_compute():
     soc = generate_soc(CONFIG)
-    assert verilate([*soc.verilog, soc.vlt], tool_versions()).edge
+    assert verilate([*soc.verilog, soc.vlt], tool_versions()).edge == [EDGE]
 
 
 @pytest.mark.parametrize(("program", "words"), [

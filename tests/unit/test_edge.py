@@ -1,0 +1,162 @@
+"""A rising edge written anew (sim/edge) does what the function that Verilator wrote does, and shares what harts do."""
+
+import re
+
+import pytest
+
+from sim.edge import EDGE, NotUnderstood, write_edge
+from sim.edge.harts import find_shared
+from sim.edge.layout import FRONT, arrange, member_types
+from sim.edge.order import components, dependencies
+from sim.edge.statements import Body
+from sim.toolchain import compile_objects, link, run
+
+ROOT, FUNCTION, HARTS = "Vx___024root", "Vx___024root___nba_sequent__TOP__0", 3
+OF_HART = {"pc": "IData/*31:0*/", "stuck": "CData/*0:0*/", "count": "QData/*63:0*/", "flag": "CData/*0:0*/",
+           "regs": "VlUnpacked<IData/*31:0*/, 4>", "one": "CData/*7:0*/", "other": "CData/*7:0*/"}
+COMMON = {"total": "IData/*31:0*/", "grant": "CData/*1:0*/", "chain0": "IData/*31:0*/", "chain1": "IData/*31:0*/",
+          "chain2": "IData/*31:0*/", "chain3": "IData/*31:0*/", "wide": "VlWide<3>/*95:0*/"}
+
+
+def body(hart: int) -> str:
+    """Of one hart: a register that is written behind who reads it, branches, a memory, values from before the edge."""
+    h = f"vlSelfRef.harts_{hart}_"
+    number = 7 * hart + 3   # of Verilator's own variables: they do not tell the hart
+    return f"""
+    __Vdly__harts_{hart}_count = {h}count;
+    __Vtemp_{number} = ((IData)({h}one) + (0xfU & (IData)(vlSelfRef.grant)));
+    if (vlSelfRef.sys_rst) {{
+        __Vdly__harts_{hart}_count = 0ULL;
+        {h}flag = 1U;
+    }} else {{
+        if ({h}stuck) {{ {h}other = {h}one; {h}regs[(3U & {h}pc)] = (IData)({h}count); }}
+        else {{ {h}other = (CData)(__Vtemp_{number}); {h}flag = (1U & (~ (IData)({h}one))); }}
+        __Vdly__harts_{hart}_count = (1ULL + {h}count);
+    }}
+    {h}pc = ({h}pc + ({"5U" if hart == 1 else "4U"} & {h}regs[(3U & ({h}pc >> 2U))]));
+    vlSelfRef.chain{hart + 1} = (vlSelfRef.chain{hart} ^ {h}pc);
+    {h}stuck = (1U & vlSelfRef.chain{hart + 1});
+    {h}count = __Vdly__harts_{hart}_count;
+    {h}one = (0xffU & ((IData)({h}other) + (IData)({h}flag) + (IData)({h}count)));"""
+
+
+def source() -> str:
+    local = "".join(f"    QData/*63:0*/ __Vdly__harts_{h}_count;\n    __Vdly__harts_{h}_count = 0;\n"
+                    f"    IData/*31:0*/ __Vtemp_{7 * h + 3};\n" for h in range(HARTS))
+    return (f"void {FUNCTION}({ROOT}* vlSelf) {{\n    auto &vlSelfRef = std::ref(*vlSelf).get();\n{local}"
+            f"    vlSelfRef.grant = (3U & ((IData)(vlSelfRef.grant) + 1U));{''.join(map(body, range(HARTS)))}\n"
+            "    vlSelfRef.wide[1U] = (vlSelfRef.total ^ vlSelfRef.wide[2U]);\n"
+            "    vlSelfRef.total = (vlSelfRef.total + (vlSelfRef.harts_0_pc ^ vlSelfRef.harts_2_pc));\n}\n")
+
+
+def header() -> str:
+    # As Verilator has them: by size, not by hart.
+    members = "".join(f"    {kind} harts_{hart}_{name};\n" for name, kind in sorted(OF_HART.items(), key=lambda m: m[1])
+                      for hart in range(HARTS))
+    members += "".join(f"    {kind} {name};\n" for name, kind in COMMON.items())
+    return (f'#pragma once\n#include "base.h"\nclass {ROOT} {{\n  public:\n    // DESIGN SPECIFIC STATE\n'
+            f"    VL_IN8(sys_rst,0,0);\n{members}\n    // INTERNAL VARIABLES\n    void *vlSymsp;\n}};\n")
+
+
+BASE = """#include <cstdint>
+#include <functional>
+using CData = uint8_t; using SData = uint16_t; using IData = uint32_t; using QData = uint64_t;
+template <class T, int N> struct VlUnpacked { T at[N]; T &operator[](size_t i) { return at[i]; } };
+template <int N> struct VlWide { uint32_t at[N]; uint32_t &operator[](size_t i) { return at[i]; } };
+#define VL_IN8(name, msb, lsb) CData name
+"""
+# Both functions from the same random states, many times one after the other; how many members differ.
+MAIN = """#include "Vx__pch.h"
+#include <cstdio>
+#include <cstring>
+#include <random>
+%s
+void %s(%s *);
+int main()
+{
+    std::mt19937 random(1);
+    unsigned differ = 0;
+    for (int state = 0; state < 50; state++) {
+        %s first{};
+        auto bytes = reinterpret_cast<unsigned char *>(&first);
+        for (size_t i = 0; i < sizeof first; i++)
+            bytes[i] = (unsigned char)random();
+        first.sys_rst = 0;
+        auto second = first;
+        for (int edge = 0; edge < 20; edge++) {
+            %s(&first);
+            %s(&second);
+%s
+        }
+    }
+    std::printf("%%u\\n", differ);
+}
+"""
+
+
+def test_it_computes_the_same(tmp_path):
+    code, members = write_edge(ROOT, source(), header(), FUNCTION, "sys_rst")
+    names = [f"harts_{hart}_{name}" for hart in range(HARTS) for name in OF_HART] + list(COMMON)
+    compared = "".join(f"            differ += std::memcmp(&first.{name}, &second.{name}, sizeof first.{name}) != 0;\n"
+                       for name in names)
+    (tmp_path / "base.h").write_text(BASE)
+    (tmp_path / "Vx__pch.h").write_text(members)
+    (tmp_path / "edge.cpp").write_text(code)
+    (tmp_path / "main.cpp").write_text(MAIN % (source(), EDGE, ROOT, ROOT, FUNCTION, EDGE, compared))
+    objects = compile_objects(tmp_path, {tmp_path / name: ["-O2", "-w", "-I."] for name in ("edge.cpp", "main.cpp")})
+    link(tmp_path, tmp_path / "test", objects)
+    assert run([tmp_path / "test"], tmp_path).split() == ["0"]
+    assert code.count("Hart &__restrict m)") >= 1, "nothing is shared"
+    assert "sys_rst" not in code
+
+
+def shared_of(text: str, types: dict[str, str]):
+    statements = Body(text).statements
+    nodes, after = dependencies(statements)
+    return find_shared(nodes, after, types)
+
+
+def test_what_differs_is_not_shared():
+    types = {f".harts_{hart}_{name}": "IData" for hart in (0, 1) for name in "ab"}
+    same = "".join(f"vlSelfRef.harts_{h}_a = (vlSelfRef.harts_{h}_b + 1U);" for h in (0, 1))
+    assert len(shared_of(same, types).families) == 1
+    assert not shared_of(same.replace("+ 1U", "+ 2U", 1), types).families
+    crossed = "".join(f"vlSelfRef.harts_{h}_a = vlSelfRef.harts_{h}_b;" for h in (0, 1))
+    assert not shared_of(crossed.replace("harts_1_b", "harts_0_b"), types).families
+
+
+def test_harts_that_wait_for_each_other_are_not_shared():
+    types = {f".harts_{hart}_a": "IData" for hart in (0, 1)} | {".x": "IData"}
+    text = ("vlSelfRef.harts_0_a = (1U & vlSelfRef.harts_0_a); vlSelfRef.x = vlSelfRef.harts_0_a;"
+            "if (vlSelfRef.x) { vlSelfRef.harts_1_a = 0U; } vlSelfRef.harts_1_a = (1U & vlSelfRef.harts_1_a);")
+    assert not shared_of(text, types).families
+
+
+def test_order_is_kept():
+    statements = Body("vlSelfRef.b = vlSelfRef.a; vlSelfRef.a = vlSelfRef.c; vlSelfRef.d = vlSelfRef.a;"
+                      "vlSelfRef.c = vlSelfRef.d; if (vlSelfRef.e) { vlSelfRef.b = 1U; }").statements
+    nodes, after = dependencies(statements)
+    assert [len(node.statements) for node in nodes] == [2, 1, 1, 1]   # the two that write b
+    assert after == [{1}, {2, 3}, {3}, set()]
+
+
+def test_components_come_last_to_first():
+    assert [sorted(group) for group in components({1: {2}, 2: {3}, 3: {2, 4}, 4: set()})] == [[4], [2, 3], [1]]
+
+
+@pytest.mark.parametrize("text", ["for (;;) { }", "vlSelfRef.a = f(vlSelfRef.b);", "VL_SOMETHING_W(3, vlSelfRef.a);",
+                                  "x = 1U;", "const IData x = 1U;", "vlSelfRef.a = unknown;"])
+def test_what_is_not_known_is_refused(text):
+    with pytest.raises(NotUnderstood):
+        Body(text)
+
+
+def test_a_hart_s_members_lie_together():
+    twins = {f".harts_{hart}_{name}": (f".harts_0_{name}", hart) for hart in range(HARTS) for name in OF_HART}
+    text, blocks = arrange(header(), twins, HARTS)
+    assert member_types(text) == member_types(header())
+    assert text.count(FRONT) == HARTS
+    of = re.findall(r"harts_(\d)_(\w+);", text)
+    assert [hart for hart, _ in of] == sorted(hart for hart, _ in of)
+    assert len({tuple(name for h, name in of if h == hart) for hart, _ in of}) == 1
+    assert len(blocks) == HARTS
