@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 
 from sim.board.image import BASE
-from sim.board.link import BITS, Link, LinkError, Lost, Refused
+from sim.board.link import Link, LinkError, Lost, Refused
 from sim.board.memory import Memory
 from sim.board.port import Port, PortError
 from sim.board.protocol import NOTE_ENDED, VERSION, Request, State, Test, numbers, words
@@ -49,16 +49,17 @@ class Board:
     """A board whose loader answers. LinkError or PortError, in one line, where it does not.
 
     `patience`: seconds of silence after which it counts as lost; a simulated board needs more than a real one.
+    `slowdown`: how many times slower than its clock it is.
     """
 
-    def __init__(self, device, patience=5.0, say=lambda text: None):
+    def __init__(self, device, patience=5.0, say=lambda text: None, slowdown=1.0):
         self.device = device
         self.patience = patience
         self.say = say
         self.text = bytearray()     # what came as text since it was last looked at
         self.ended = None           # exit code that a run's end was announced with
         self.port = Port(device, RESET_BAUD)
-        self.link = Link(self.port, patience, self.text.extend, self._note)
+        self.link = Link(self.port, patience, self.text.extend, self._note, slowdown)
         self.identity = None
         self.fast = RESET_BAUD      # the bit rate that was agreed on last
         self.memory = None
@@ -243,8 +244,3 @@ class Board:
             if done == number:
                 return failures, payload[8:].decode(errors="replace")
         raise Lost(f"the self-test of the board on {self.device} has said nothing for {seconds:.0f} s")
-
-
-def seconds_for(count, baud):
-    """How long so many bytes take on a line."""
-    return BITS * count / baud

@@ -52,7 +52,7 @@ def say(text):
 
 def prepared(port, slowdown=1.0, baud=BAUDS[0]):
     """A board that is out of reset, its link as fast as it goes. LinkError, PortError."""
-    board = Board(port, patience(slowdown), say)
+    board = Board(port, patience(slowdown), say, slowdown)
     with closed_on_error(board):
         if board.connect().state == State.STATE_ENDED:
             board.reset()

@@ -50,10 +50,14 @@ class Waiting:
 
 
 class Link:
-    """The host's end. Text from the board goes to `on_text` (bytes), frames that answer nothing to `on_note`."""
+    """The host's end. Text from the board goes to `on_text` (bytes), frames that answer nothing to `on_note`.
 
-    def __init__(self, port, patience=5.0, on_text=None, on_note=None):
+    `slowdown`: how many times longer than its bit rate says the line takes, if the board is simulated.
+    """
+
+    def __init__(self, port, patience=5.0, on_text=None, on_note=None, slowdown=1.0):
         self.port = port
+        self.slowdown = slowdown
         self.patience = patience        # seconds of silence after which a board is lost
         self.on_text = on_text or (lambda text: None)
         self.on_note = on_note or (lambda frame: None)
@@ -146,7 +150,7 @@ class Link:
             raise Lost(f"{Request(entry.type).name} does not get through to {self.port.device} in {MOST_TRIES} tries")
         now = time.monotonic()
         self.port.write(entry.content)
-        self._busy_until = max(now, self._busy_until) + BITS * len(entry.content) / self.port.baud
+        self._busy_until = max(now, self._busy_until) + self._seconds_for(len(entry.content))
         self._order += 1
         entry.order, entry.sent, entry.line_s = self._order, now, self._busy_until - now
         wait = min(self._wait * 2 ** min(entry.tries, 3), MOST_WAIT * self.patience)
@@ -154,6 +158,10 @@ class Link:
         self.sent_bytes += len(entry.content)
         self.repeated += entry.tries > 0
         entry.tries += 1
+
+    def _seconds_for(self, count):
+        """How long so many bytes take on the line."""
+        return self.slowdown * BITS * count / self.port.baud
 
     def _accept(self, entry, frame):
         if entry.tries == 1:        # of one sent twice nobody knows which was answered

@@ -12,7 +12,7 @@ from sim.boards import build_board
 from sim.kernel import build_kernel
 from soc.boards.config import board_config
 
-SLOWDOWN = 400      # of the simulated board, where two processors do other work, too
+SLOWDOWN = 1500     # of the simulated board, at the worst: where many processes share the processors
 
 
 @contextlib.contextmanager
