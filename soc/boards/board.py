@@ -1,17 +1,22 @@
 """What there is to know of a board without building anything for it."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 
 @dataclass(frozen=True)
 class Device:
     """One of the FPGAs that a board is sold with, and what is built for it unless one asks for something else."""
 
-    harts: int              # that fit, with the board's clock met (docs/boards-resources.md)
+    harts: int              # that are built unless one asks for others
     clock_hz: int           # system clock
     icache_bytes: int = 4096
     dcache_bytes: int = 4096
     trace_depth: int = 1024
+    fits: bool = True       # else the FPGA is too small even so (docs/boards.md says by how much)
+
+    def parameters(self) -> dict[str, int]:
+        """Those of soc.config.SoCConfig."""
+        return {name: value for name, value in asdict(self).items() if name != "fits"}
 
 
 @dataclass(frozen=True)

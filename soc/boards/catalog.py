@@ -10,7 +10,7 @@ BOARDS = {board.name: board for board in (
         devices={
             "85F": Device(harts=4, clock_hz=60_000_000),
             "45F": Device(harts=2, clock_hz=60_000_000),
-            "25F": Device(harts=1, clock_hz=60_000_000),
+            "25F": Device(harts=1, clock_hz=60_000_000, fits=False),
         },
         oscillator_hz=25_000_000,
         ram_mib=32,
@@ -60,7 +60,7 @@ BOARDS = {board.name: board for board in (
         name="colorlight_i5",
         module="colorlight",
         title="Colorlight i5 v7.0 on its extension board",
-        devices={"25F": Device(harts=1, clock_hz=60_000_000, trace_depth=256)},
+        devices={"25F": Device(harts=1, clock_hz=60_000_000, trace_depth=256, fits=False)},
         oscillator_hz=25_000_000,
         ram_mib=8,
         memory="SDR SDRAM, 32 bits (M12L64322A and its like)",
@@ -90,8 +90,8 @@ BOARDS = {board.name: board for board in (
         module="orangecrab",
         title="OrangeCrab r0.2",
         devices={
-            "25F": Device(harts=1, clock_hz=48_000_000, trace_depth=256),
             "85F": Device(harts=4, clock_hz=48_000_000),
+            "25F": Device(harts=1, clock_hz=48_000_000, trace_depth=256, fits=False),
         },
         oscillator_hz=48_000_000,
         ram_mib=128,

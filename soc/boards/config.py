@@ -1,6 +1,5 @@
 """What a board's SoC is built from: the parameters of a SoC, the board and its FPGA."""
 
-import dataclasses
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -31,7 +30,7 @@ def board_config(name: str, device: str | None = None, **overrides: int) -> Boar
     device = device or next(iter(board.devices))
     if device not in board.devices:
         raise ValueError(f"board {name} has no FPGA '{device}' (valid: {', '.join(board.devices)})")
-    parameters = {"ram_mib": board.ram_mib, **dataclasses.asdict(board.devices[device]), **board.parameters}
+    parameters = {"ram_mib": board.ram_mib, **board.devices[device].parameters(), **board.parameters}
     config = BoardConfig(board=name, device=device, **{**parameters, **overrides})
     if board.oscillator_hz:
         check_clock(config.clock_hz, board.oscillator_hz, board.memory_clocks)
