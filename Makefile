@@ -48,6 +48,10 @@ bitstream: setup ## a board's bitstream, in build/boards (BOARD=ulx3s [DEVICE=45
 		lists them)) $(if $(DEVICE),--device $(DEVICE)) $(if $(HARTS),--harts $(HARTS)) $(if $(CLOCK),--clock $(CLOCK)) \
 		$(if $(SEEDS),--seeds $(SEEDS)) $(BITSTREAM_ARGS)
 
+bitstream-pic: setup ## the interrupt controller's own board, for BOARD=ulx3s_pins (BOARD=colorlight_i5 [DEVICE=25F])
+	@$(VENV)/python -m soc.boards.picchip $(or $(BOARD),$(error say which: make bitstream-pic BOARD=colorlight_i5)) \
+		$(if $(DEVICE),--device $(DEVICE))
+
 flash: setup ## load a board's bitstream into its FPGA (BOARD=ulx3s)
 	@$(VENV)/python -m sim.board.flash $(or $(BOARD),$(error say which: make flash BOARD=ulx3s; 'make boards' lists them))
 

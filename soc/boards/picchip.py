@@ -31,7 +31,7 @@ from soc.config import SoCConfig
 from soc.fpga.cores import cores_of
 from soc.fpga.design import Design
 from soc.fpga.pack import pack
-from soc.fpga.placement import PlacementOptions, TimingError, place
+from soc.fpga.placement import GateError, PlacementOptions, place
 from soc.fpga.report import figures, summary
 from soc.fpga.synthesis import SynthesisOptions, synthesise
 from soc.fpga.tools import ToolError, say
@@ -142,8 +142,8 @@ def arguments(config: ChipConfig) -> list[str]:
 
 
 def make_bitstream(config: ChipConfig, seed: int = 1) -> Path:
-    """The bitstream `build/boards/<board>_pic/<board>_pic.bit`. TimingError, and no bitstream, if a clock is missed;
-    ToolError as of soc.fpga; what `generate_chip` raises."""
+    """The bitstream `build/boards/<board>_pic/<board>_pic.bit`. GateError, and no bitstream, if a clock is missed
+    or there is no room; ToolError as of soc.fpga; what `generate_chip` raises."""
     folder = board_folder(config.name)
     bitstream = folder / f"{config.name}.bit"
     folder.mkdir(parents=True, exist_ok=True)
@@ -159,7 +159,8 @@ def make_bitstream(config: ChipConfig, seed: int = 1) -> Path:
     say(summary(record))
     (folder / "record.json").write_text(json.dumps(record, indent=1) + "\n")
     if not record["met"]:
-        raise TimingError(f"{design.name} misses timing: {summary(record)}; give a lower --clock-hz, or another --seed")
+        raise GateError(f"{design.name} cannot be built: {summary(record)}; give a lower --clock-hz, fewer --harts, or "
+                        "another --seed")
     shutil.copy(pack(design, placement), bitstream)
     return bitstream
 
@@ -185,7 +186,7 @@ def main():
         sys.exit("error: the chip could not be generated, see above")
     except ValueError as error:
         parser.error(str(error))
-    except (ToolError, TimingError) as error:
+    except (ToolError, GateError) as error:
         sys.exit(f"error: {error}")
 
 

@@ -12,7 +12,7 @@ from hw.pic.pins.wires import MAX_CLOCK_RATIO
 from soc.boards.build import generate_board
 from soc.boards.catalog import BOARDS
 from soc.boards.pic_wires import FROM_SOC, TO_SOC
-from soc.boards.picchip import ChipConfig, generate_chip
+from soc.boards.picchip import ChipConfig, generate_chip, make_bitstream
 
 
 def wires(constraints):
@@ -66,3 +66,11 @@ def test_what_cannot_be_built_is_refused_in_one_line(arguments, message):
                           text=True)
     assert done.returncode == 2 and done.stdout == ""
     assert message in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.board_long
+def test_its_bitstream_meets_its_clock():
+    bitstream = make_bitstream(ChipConfig("colorlight_i5"))
+    record = json.loads((bitstream.parent / "record.json").read_text())
+    assert bitstream.stat().st_size > 0 and record["met"]
+    assert record["clocks"]["crg_clkout"]["wanted_mhz"] == 50
