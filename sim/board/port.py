@@ -1,5 +1,6 @@
 """The serial port to a board: opened, read, opened again when its cable was out; trouble is a PortError in one line."""
 
+import errno
 import os
 import time
 
@@ -14,6 +15,8 @@ class PortError(Exception):
 
 def _reason(error):
     number = getattr(error, "errno", None)
+    if number in (errno.EAGAIN, errno.EBUSY):
+        return "another program has it open"
     return os.strerror(number) if number else str(error) or type(error).__name__
 
 
