@@ -109,13 +109,13 @@ def main():
     parser.add_argument("--seeds", type=seeds_of, default=(1,), metavar="N",
                         help="placements to try until one meets every clock (default 1)")
     parser.add_argument("--router", choices=("router1", "router2"), default=PlacementOptions.router, help="nextpnr's")
-    parser.add_argument("--no-abc9", action="store_true", help="map logic with ABC instead of ABC9")
-    parser.add_argument("--retime", action="store_true", help="let yosys move registers")
+    parser.add_argument("--dff", action="store_true", help="let yosys' ABC9 see across registers")
+    parser.add_argument("--nowidelut", action="store_true", help="let yosys join no look-up tables by multiplexers")
     options = parser.parse_args()
     if options.clock is not None:
         options.clock_hz = round(options.clock * 1e6)
     try:
-        synthesis = SynthesisOptions(not options.no_abc9, options.retime)
+        synthesis = SynthesisOptions(options.dff, options.nowidelut)
         placements = [PlacementOptions(seed, options.router) for seed in options.seeds]
         print(make_bitstream(config_of(options), synthesis, placements))
     except subprocess.CalledProcessError as error:

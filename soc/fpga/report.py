@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from soc.fpga.cores import core_of
+from soc.fpga.cores import CLUSTER, core_of
 from soc.fpga.design import Design
 
 # Look-up tables that nextpnr makes of each of yosys's cells, and the columns that others count in.
@@ -36,8 +36,10 @@ def by_core(design: Design, netlist: Path) -> dict[str, dict[str, int]]:
 
 
 def plain(name: str) -> str:
-    """A clock's or signal's name without what nextpnr puts round it."""
-    return name.removeprefix("$glbnet$").removesuffix("$TRELLIS_IO_IN")
+    """A clock's name without what nextpnr puts round it. `sys` is the clock of the CPU cluster, which the tools call by
+    one of the cluster's own names for it."""
+    name = name.removeprefix("$glbnet$").removesuffix("$TRELLIS_IO_IN")
+    return "sys" if CLUSTER.match(name) else name
 
 
 def longest_path(design: Design, path: list[dict]) -> dict:

@@ -17,8 +17,8 @@ PASS = re.compile(r"^(\d+(?:\.\d+)*)\. Executing (\w+)")
 class SynthesisOptions:
     """How yosys maps logic. Each changes area and clock rate, none what the circuit does."""
 
-    abc9: bool = True      # look-up tables by ABC9, which knows the delays of the chip's cells
-    retime: bool = False   # let ABC move registers
+    dff: bool = False          # let ABC9 see across registers
+    nowidelut: bool = False    # no look-up tables joined by the chip's multiplexers
 
     def arguments(self) -> str:
         return " ".join(f"-{name}" for name, wanted in asdict(self).items() if wanted)
