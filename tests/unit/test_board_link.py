@@ -189,3 +189,11 @@ def test_a_self_test_is_done_once_whatever_is_lost(tmp_path):
         failures, report = board.self_test(seconds=20)
         assert (failures, report) == (1, "memory ok\ntimes failed: 1\n")
         board.close()
+
+
+def test_a_port_that_is_in_use_is_told(tmp_path):
+    with bad_line(tmp_path) as line:
+        board = opened(line)
+        with pytest.raises(PortError, match="cannot be opened: another program has it open"):
+            Board(str(line.device))
+        board.close()
