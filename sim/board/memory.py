@@ -70,8 +70,10 @@ class Memory:
 
     def _different(self, chunks):
         """Those of the `chunks` that main RAM does not hold. Those that lie together are asked for together first."""
-        # Uploads go upwards, and the self-test uses the first words: a few chunks show whether anything is there.
-        if all(self._wrong([chunks[2 ** n - 1] for n in range(len(chunks).bit_length())])):
+        # Uploads go upwards, and the self-test uses the first words: a few chunks show whether anything is there. Those
+        # of zeroes do not: memory may begin as such.
+        probes = [chunks[2 ** n - 1] for n in range(len(chunks).bit_length())]
+        if all(self._wrong([chunk for chunk in probes if any(chunk[1])])):
             return chunks
         groups = [group for first in range(0, len(chunks), GROUP) for group in runs(chunks[first:first + GROUP])]
         wrong = self._wrong([joined(group)[0] for group in groups])
