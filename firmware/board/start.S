@@ -22,7 +22,7 @@ service: /* a0: how an image has ended. On any hart; that of the image is not ou
     la t0, trap
     csrw mtvec, t0
     csrw mie, zero
-    la sp, _stacks_end - (CONFIG_HARTS - 1 << STACK_SHIFT)
+    la sp, _stacks_end - ((CONFIG_HARTS - 1) << STACK_SHIFT) /* to the assembler << binds closer than - */
     call loader
 
 reset:
