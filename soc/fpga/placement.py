@@ -30,7 +30,7 @@ class PlacementOptions:
     """What nextpnr begins with. Each seed gives another placement, and the same one always."""
 
     seed: int = 1
-    router: str = "router1"    # whose circuits are faster; or router2
+    router: str = "router2"    # router1 may make a faster circuit, and may take hours over a SoC
 
 
 class Watch:

@@ -68,8 +68,9 @@ def test_what_cannot_be_built_is_refused_in_one_line(arguments, message):
     assert message in done.stderr.splitlines()[-1]
 
 
-@pytest.mark.board_long
 def test_its_bitstream_meets_its_clock():
+    """The small target that goes through synthesis, place and route and its timing gate in `make test`; those with a
+    CPU cluster take longer (test_bitstream.py)."""
     bitstream = make_bitstream(ChipConfig("colorlight_i5"))
     record = json.loads((bitstream.parent / "record.json").read_text())
     assert bitstream.stat().st_size > 0 and record["met"]
