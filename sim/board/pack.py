@@ -3,7 +3,11 @@
 import ctypes
 import functools
 
-MOST = 4096     # bytes that one block unpacks to: while the loader is at it, what comes from the line has to wait
+# While the loader unpacks a block, what comes from the line has to wait: a block is not much work for the time that it
+# takes on the line.
+MOST = 4096     # bytes that it unpacks to,
+RATIO = 4       # and those for each byte of it,
+ALWAYS = 256    # or as many as that
 
 
 @functools.cache
@@ -19,13 +23,21 @@ def packed(address, content, size):
 
     OSError if the library (Debian's liblz4-1) is not installed.
     """
-    room = ctypes.create_string_buffer(size)
     at = 0
     while at < len(content):
-        piece = content[at:at + MOST]
-        taken = ctypes.c_int(len(piece))
-        made = _library().LZ4_compress_destSize(piece, room, ctypes.byref(taken), size)
-        if made <= 0 or taken.value <= 0:
-            raise ValueError(f"LZ4 packs nothing into {size} bytes")
-        yield address + at, room.raw[:made]
-        at += taken.value
+        block, taken = _block(content[at:at + MOST], size)
+        work = max(ALWAYS, RATIO * len(block))
+        if taken > work:
+            block, taken = _block(content[at:at + work], size)
+        yield address + at, block
+        at += taken
+
+
+def _block(content, size):
+    """A block of at most `size` bytes, and how much of the beginning of `content` it holds."""
+    room = ctypes.create_string_buffer(size)
+    taken = ctypes.c_int(len(content))
+    made = _library().LZ4_compress_destSize(content, room, ctypes.byref(taken), size)
+    if made <= 0 or taken.value <= 0:
+        raise ValueError(f"LZ4 packs nothing into {size} bytes")
+    return room.raw[:made], taken.value
