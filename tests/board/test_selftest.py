@@ -16,7 +16,6 @@ from tests.board.faulty.sd_card import BLOCK
 PARTS = ("harts", "memory", "caches", "pic", "serial", "sd", "ethernet")
 SHORT = 900_000             # cycles from reset to the end of the short form of a sound board ...
 LONGEST = 1_400_000         # ... and of one that has to be waited for
-BLINK = faulty.CONFIG.clock_hz // 5     # cycles that LED 0 is on, and off
 ROM_BYTES = 24 << 10        # that a board's boot ROM may take of its block memory
 SOUND = {
     "harts": "ok: 2",
@@ -86,15 +85,6 @@ def test_a_fault_is_found_and_nothing_else(board, tmp_path, faults, found):
         assert re.fullmatch({**SOUND, **found}[part], line), part
     failed = [number for number, part in enumerate(PARTS, 1) if found.get(part, "").startswith("failed")]
     assert leds[-1] == failed[0] << 1 | 1
-
-
-@pytest.mark.board_long
-def test_the_number_of_the_first_failure_blinks(board, tmp_path):
-    """Twice around: n blinks, and a pause of five blinks' length, while the loader waits for the host."""
-    failed = 1 + PARTS.index("harts")
-    _, leds = board.run(Fault.DEAD_HART, tmp_path, LONGEST + 15 * BLINK)
-    on, off = failed << 1 | 1, failed << 1
-    assert leds[leds.index(on):] == [on, off] * 3   # in slots of a blink: 0, 1, 7, 8, 14, 15
 
 
 @pytest.mark.parametrize("name", BOARDS)
