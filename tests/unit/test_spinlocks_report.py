@@ -16,8 +16,8 @@ def contended(algorithm, harts, scale):
     transfers = [{"to": to + 1, "cycles": cycles} for to, cycles in enumerate(TRANSFER.get(harts, ()))]
     memory = {"algorithm": algorithm, "harts": harts, "lines": 10, "alone": 400.0, "held": 400.0 + 10 * harts}
     results = {"spinlocks": lines} | ({"line_transfer": transfers, "spinlocks_memory": [memory]} if transfers else {})
-    return {"kind": "contended", "harts": harts, "failure": None, "parameters": {"algorithm": algorithm},
-            "run": {"results": results}}
+    return {"id": f"contended-{algorithm}-{harts}", "kind": "contended", "harts": harts, "failure": None,
+            "parameters": {"algorithm": algorithm}, "run": {"results": results}}
 
 
 def uncontended(algorithm, cycles):
@@ -25,8 +25,8 @@ def uncontended(algorithm, cycles):
               for section, floor in (("empty", 43.0), ("store", 73.0))]
     pairs = [{"section": section, "pair": name, "cycles": cost + extra}
              for section, extra in (("empty", 0), ("store", 30)) for name, cost in (("amo", 45.0), ("amo+fence", 43.0))]
-    return {"kind": "uncontended", "harts": 1, "failure": None, "parameters": {"algorithm": algorithm},
-            "run": {"results": {"lock_floor": floors, "lock_pair": pairs}}}
+    return {"id": f"uncontended-{algorithm}", "kind": "uncontended", "harts": 1, "failure": None,
+            "parameters": {"algorithm": algorithm}, "run": {"results": {"lock_floor": floors, "lock_pair": pairs}}}
 
 
 @pytest.fixture
