@@ -13,7 +13,12 @@ Slowdown = Annotated[float, typer.Option(min=1, help="a simulated board: how man
 MOST_BAUD = 3_000_000
 QUIET_S = 120.0     # of a long self-test
 
-board = typer.Typer(help="Talk to a board over its serial port.", no_args_is_help=True)
+HELP = """Talk to a board over its serial port.
+
+Example:  ./interlock board hello --port /dev/ttyUSB0
+"""
+
+board = typer.Typer(help=HELP, no_args_is_help=True)
 
 
 def connected(port, slowdown, baud=MOST_BAUD):

@@ -105,8 +105,8 @@ def test_cut_while_bytes_arrive(tmp_path, harts):
 
 @pytest.mark.parametrize("harts", [2, 4])
 def test_cut_while_locks_are_waited_for(tmp_path, harts):
-    # It ends in the middle: what follows prints what was counted, a million cycles long.
-    machine = Machine(tmp_path, harts, "test-lockstat rounds=3", {"lock_stats": "1"}, limit=850_000)
+    # It ends in the middle: so many rounds are played so that threads of two harts, too, block on a lock in time.
+    machine = Machine(tmp_path, harts, "test-lockstat rounds=20", {"lock_stats": "1"}, limit=1_000_000)
     assert "hart 1: " in machine.messages[machine.plain]
     assert any(lock["misses"] for lock in record(machine.plain)["locks"]["classes"] if lock["kind"] == "simple")
     waits = machine.inside("lock_miss", "lock_acquired"), machine.inside("lock_miss", "lock_acquired", last=True)
