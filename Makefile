@@ -13,8 +13,8 @@ unexport VERILATOR_ROOT
 PYTEST = $(VENV)/python -m pytest --verbose --numprocesses $(JOBS) --dist worksteal --durations 15 $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run bench-sim test test-unit test-hw test-kernel test-system test-boards bitstream flash docs boards lint lock \
-	clean distclean
+.PHONY: help setup run bench-sim test test-unit test-hw test-kernel test-system test-boards bitstream bitstream-pic flash \
+	docs boards lint lock clean distclean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
