@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,6 +92,21 @@ def generate_soc(config: SoCConfig, two_chips: bool = False) -> SoCArtifacts:
     return SoCArtifacts(cached("soc-two-chips" if two_chips else "soc", inputs, build))
 
 
+@contextmanager
+def told_in_a_line(what: str = "SoC", *others: type[Exception]):
+    """Ends the program with one line for what goes wrong when a `what` is made: what `generate_soc` raises, and
+    `others`, whose text is such a line."""
+    try:
+        yield
+    except subprocess.CalledProcessError as error:
+        print("".join(error.output.splitlines(keepends=True)[-20:]), file=sys.stderr)
+        sys.exit(f"error: the {what} could not be generated, see above")
+    except FileNotFoundError as error:
+        sys.exit(f"error: {error.filename} is missing: run 'make setup'")
+    except (ToolError, *others) as error:
+        sys.exit(f"error: {error}")
+
+
 def command_line(parser: argparse.ArgumentParser, action: Callable[[SoCConfig], object]):
     """A program that prints what `action` makes of the SoC that the options ask for; what goes wrong is one line."""
     add_options(parser)
@@ -98,15 +114,8 @@ def command_line(parser: argparse.ArgumentParser, action: Callable[[SoCConfig], 
         config = config_of(parser.parse_args())
     except ValueError as error:
         parser.error(str(error))
-    try:
+    with told_in_a_line():
         print(action(config))
-    except subprocess.CalledProcessError as error:
-        print("".join(error.output.splitlines(keepends=True)[-20:]), file=sys.stderr)
-        sys.exit("error: the SoC could not be generated, see above")
-    except FileNotFoundError as error:
-        sys.exit(f"error: {error.filename} is missing: run 'make setup'")
-    except ToolError as error:
-        sys.exit(f"error: {error}")
 
 
 def main():

@@ -1,5 +1,7 @@
 """A SoC whose interrupt controller is on a chip of its own, and both chips in one simulation."""
 
+from abc import ABC, abstractmethod
+
 from litex.gen import LiteXModule
 from litex.soc.interconnect.csr import CSRStorage
 from migen import Array, Cat, ClockDomain, ClockDomainsRenamer, ClockSignal, If, ResetSignal, Signal
@@ -12,7 +14,7 @@ CHIP_CLOCK = (47, 60)      # of the controller's chip in simulation, as a part o
 PHASE_BITS = 16
 
 
-class PinnedPIC:
+class PinnedPIC(ABC):
     """Mix-in, in front of a SoC: `pic_pads` says where the wires to the controller's chip are."""
 
     def add_pic(self, config):
@@ -22,9 +24,9 @@ class PinnedPIC:
         self.pic  = RemotePIC(self.link, pads)
         self.sources = self.pic.sources
 
+    @abstractmethod
     def pic_pads(self, config):
         """A record of hw.pic.pins.wires.pads_layout."""
-        raise NotImplementedError
 
 
 class OtherClock(LiteXModule):

@@ -3,16 +3,14 @@
 import argparse
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from hw.common.cache import build_root, digest
-from hw.cpu.generate import ToolError as ClusterError
 from soc.boards.build import BoardArtifacts, add_options, config_of, generate_config
 from soc.boards.config import BoardConfig
+from soc.build import told_in_a_line
 from soc.fpga.design import Design
 from soc.fpga.pack import pack
 from soc.fpga.placement import GateError, PlacementOptions, place
@@ -114,17 +112,10 @@ def main():
     options = parser.parse_args()
     if options.clock is not None:
         options.clock_hz = round(options.clock * 1e6)
-    try:
-        synthesis = SynthesisOptions(options.dff, options.nowidelut)
-        placements = [PlacementOptions(seed, options.router) for seed in options.seeds]
+    synthesis = SynthesisOptions(options.dff, options.nowidelut)
+    placements = [PlacementOptions(seed, options.router) for seed in options.seeds]
+    with told_in_a_line("SoC", ToolError, GateError, ValueError):
         print(make_bitstream(config_of(options), synthesis, placements))
-    except subprocess.CalledProcessError as error:
-        print("".join(error.output.splitlines(keepends=True)[-20:]), file=sys.stderr)
-        sys.exit("error: the SoC could not be generated, see above")
-    except FileNotFoundError as error:
-        sys.exit(f"error: {error.filename} is missing: run 'make setup'")
-    except (ToolError, ClusterError, GateError, ValueError) as error:
-        sys.exit(f"error: {error}")
 
 
 if __name__ == "__main__":

@@ -12,10 +12,11 @@ class Device:
     icache_bytes: int = 4096
     dcache_bytes: int = 4096
     trace_depth: int = 1024
+    sd: bool = True         # the board's socket for SD cards is served, if it has one
     fits: bool = True       # else the FPGA is too small even so (docs/boards.md says by how much)
 
     def parameters(self) -> dict[str, int]:
-        """Those of soc.config.SoCConfig."""
+        """Those of soc.boards.config.BoardConfig."""
         return {name: value for name, value in asdict(self).items() if name != "fits"}
 
 

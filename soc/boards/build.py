@@ -11,9 +11,9 @@ from pathlib import Path
 
 from firmware.build import compiler_version
 from hw.common.cache import REPO, cached
-from hw.cpu.generate import ToolError, generate_cluster
+from hw.cpu.generate import generate_cluster
 from soc.boards.config import BoardConfig, board_config
-from soc.build import SoCArtifacts
+from soc.build import SoCArtifacts, told_in_a_line
 from soc.config import SoCConfig
 
 GENERATORS = ("litedram", "liteeth", "litesdcard", "litex-boards")  # beside those of every SoC
@@ -87,16 +87,11 @@ def main():
                                      description="Generate a board's SoC, print its folder.")
     add_options(parser)
     try:
-        print(generate_config(config_of(parser.parse_args())).dir)
+        config = config_of(parser.parse_args())
     except ValueError as error:
         parser.error(str(error))
-    except subprocess.CalledProcessError as error:
-        print("".join(error.output.splitlines(keepends=True)[-20:]), file=sys.stderr)
-        sys.exit("error: the SoC could not be generated, see above")
-    except FileNotFoundError as error:
-        sys.exit(f"error: {error.filename} is missing: run 'make setup'")
-    except ToolError as error:
-        sys.exit(f"error: {error}")
+    with told_in_a_line():
+        print(generate_config(config).dir)
 
 
 if __name__ == "__main__":

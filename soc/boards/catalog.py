@@ -1,42 +1,36 @@
 """The boards there are targets for."""
 
+from dataclasses import replace
+
 from soc.boards.board import Board, Device
 
+ULX3S = Board(
+    name="ulx3s",
+    module="ulx3s",
+    title="Radiona ULX3S",
+    devices={
+        "85F": Device(harts=4, clock_hz=40_000_000),
+        "45F": Device(harts=2, clock_hz=40_000_000),
+        "25F": Device(harts=1, clock_hz=40_000_000, fits=False),
+    },
+    oscillator_hz=25_000_000,
+    ram_mib=32,
+    memory="SDR SDRAM, 16 bits (MT48LC16M16 and its like)",
+    memory_clocks=1,
+    leds=8,
+    sd=True,
+    serial="USB socket US1 (FTDI FT231X)",
+    flash=("openFPGALoader", "--board", "ulx3s"),
+)
+
 BOARDS = {board.name: board for board in (
-    Board(
-        name="ulx3s",
-        module="ulx3s",
-        title="Radiona ULX3S",
-        devices={
-            "85F": Device(harts=4, clock_hz=40_000_000),
-            "45F": Device(harts=2, clock_hz=40_000_000),
-            "25F": Device(harts=1, clock_hz=40_000_000, fits=False),
-        },
-        oscillator_hz=25_000_000,
-        ram_mib=32,
-        memory="SDR SDRAM, 16 bits (MT48LC16M16 and its like)",
-        memory_clocks=1,
-        leds=8,
-        sd=True,
-        serial="USB socket US1 (FTDI FT231X)",
-        flash=("openFPGALoader", "--board", "ulx3s"),
-    ),
-    Board(
+    ULX3S,
+    replace(
+        ULX3S,
         name="ulx3s_pins",
         module="ulx3s_pins",
         title="Radiona ULX3S, its interrupt controller on a second board",
-        devices={
-            "85F": Device(harts=4, clock_hz=40_000_000),
-            "45F": Device(harts=2, clock_hz=40_000_000),
-        },
-        oscillator_hz=25_000_000,
-        ram_mib=32,
-        memory="SDR SDRAM, 16 bits (MT48LC16M16 and its like)",
-        memory_clocks=1,
-        leds=8,
-        sd=True,
-        serial="USB socket US1 (FTDI FT231X)",
-        flash=("openFPGALoader", "--board", "ulx3s"),
+        devices=ULX3S.devices | {"25F": Device(harts=1, clock_hz=40_000_000, sd=False)},
     ),
     Board(
         name="ecpix5",

@@ -19,6 +19,7 @@ class BoardConfig(SoCConfig):
     ram_read_latency: int = 0   # beyond LiteDRAM's own
     board: str = ""
     device: str = ""
+    sd: bool = True             # serve the board's socket for SD cards, if it has one
 
 
 def board_config(name: str, device: str | None = None, **overrides: int) -> BoardConfig:

@@ -27,6 +27,7 @@ from soc.boards.clocks import EXACT
 from soc.boards.config import check_clock
 from soc.boards.lattice import describe_device, write_constraints
 from soc.boards.pic_wires import FROM_SOC, request_wires
+from soc.build import told_in_a_line
 from soc.config import SoCConfig
 from soc.fpga.cores import cores_of
 from soc.fpga.design import Design
@@ -177,17 +178,13 @@ def main():
     options = parser.parse_args()
     try:
         config = ChipConfig(options.board, options.device, options.harts, options.clock_hz)
-        if options.into:
-            generate(config, options.into)
-        else:
-            print(make_bitstream(config, options.seed))
-    except subprocess.CalledProcessError as error:
-        print("".join(error.output.splitlines(keepends=True)[-20:]), file=sys.stderr)
-        sys.exit("error: the chip could not be generated, see above")
     except ValueError as error:
         parser.error(str(error))
-    except (ToolError, GateError) as error:
-        sys.exit(f"error: {error}")
+    if options.into:
+        generate(config, options.into)
+        return
+    with told_in_a_line("chip", ToolError, GateError):
+        print(make_bitstream(config, options.seed))
 
 
 if __name__ == "__main__":

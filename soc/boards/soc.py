@@ -1,5 +1,6 @@
 """The SoC on a board: LiteDRAM as main RAM, and what the board has of SD card, Ethernet and LEDs."""
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 
 from litex.soc.cores.gpio import GPIOOut
@@ -23,8 +24,8 @@ TRACE_SERIAL_GO = 1023  # the event at which the line player begins, as the simu
 ETHERNET_BUFFERS = Region(0xf005_0000, 0x2000, "bus", "rw", "Ethernet's buffers: two to receive, two to send.", 18, 16)
 
 
-class BoardSoC(InterlockSoC):
-    """A target derives from this, and says what is on its board in the methods that raise here."""
+class BoardSoC(InterlockSoC, ABC):
+    """A target derives from this, and says what is on its board in the abstract methods."""
 
     csr_map = InterlockSoC.csr_map | {
         "sdram": 16, "ddrphy": 17, "leds": 18, "sdcard_phy": 19, "sdcard_core": 20, "sdcard_block2mem": 21,
@@ -65,7 +66,7 @@ class BoardSoC(InterlockSoC):
             self.player.go.eq(self.trace.record.valid & (self.trace.record.event == TRACE_SERIAL_GO)),
             self.uart1.pads.rx.eq(self.data_line & self.player.line),
         ]
-        if self.board.sd:
+        if self.board.sd and config.sd:
             self.add_sdcard()
             self.comb += self.sources[SOURCE_SD].eq(self.sdcard_irq.irq)
         if self.board.ethernet:
@@ -96,20 +97,20 @@ class BoardSoC(InterlockSoC):
         self.comb += self.sources[SOURCE_ETHERNET].eq(self.ethmac.ev.irq)
 
     def make_ethernet_phy(self, config):
-        """LiteEth's PHY, on a board that has one."""
+        """LiteEth's PHY; a board with Ethernet has to say."""
         raise NotImplementedError
 
+    @abstractmethod
     def make_platform(self, config):
         """LiteX's platform of the board with the FPGA `config.device`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def make_clocks(self, config):
         """A module that makes the clock domains, with a Restart as `restart`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def make_dram(self, config):
         """LiteDRAM's PHY, which is a module of this SoC already, and its description of the chip."""
-        raise NotImplementedError
 
     def console_pads(self):
         """The pins `tx` and `rx` of the console."""
