@@ -81,7 +81,7 @@ class InterlockSoC(SoCCore):
         # Devices on the harts' own ports ------------------------------------------------------------------------------
 
         for hart, port in enumerate(self.cpu.hart_io):
-            self.add_module(f"hart_io{hart}", HartIOSplitter(port, [
+            self.add_module(f"hart_io{hart}", HartIOSplitter(self.hart_port(config, hart, port), [
                 (regions["pic_window"].origin, regions["pic_window"].size, self.link.ports[hart]),
                 (regions["trace_window"].origin, regions["trace_window"].size, self.trace.ports[hart]),
             ]))
@@ -104,6 +104,10 @@ class InterlockSoC(SoCCore):
         self.while_idle = [Clock(cycle)]
         self.sync += cycle.eq(cycle + 1)
         self.comb += self.trace.cycle.eq(cycle)
+
+    def hart_port(self, config, hart, port):
+        """The port of a hart on which its devices are."""
+        return port
 
     def add_main_ram(self, config):
         """What answers the cluster's ports for instructions and data: `self.ram`, with the CSRs of hw/ram."""

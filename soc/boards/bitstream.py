@@ -20,6 +20,7 @@ from soc.fpga.tools import ToolError, say
 from soc.sim import TOP
 
 MOST_SEEDS = 100
+CLUSTER = "InterlockCluster"      # the module of the harts and what is between them
 
 
 def board_folder(board: str) -> Path:
@@ -40,7 +41,8 @@ def design_of(artifacts: BoardArtifacts, config: BoardConfig) -> Design:
         raise ValueError(f"board {config.board} has no FPGA to make a bitstream for: 'make boards' lists those that do")
     chip = {key: what[key] for key in ("device", "size", "package", "speed", "clock_hz")}
     name = f"{config.board}-{config.device}-{config.harts}-{config.clock_hz / 1e6:g}"
-    return Design(name, TOP, tuple(artifacts.verilog), artifacts.constraints, cores=artifacts.cores, **chip)
+    return Design(name, TOP, tuple(artifacts.verilog), artifacts.constraints, cores=artifacts.cores, apart=(CLUSTER,),
+                  **chip)
 
 
 def make_bitstream(config: BoardConfig, synthesis: SynthesisOptions, placements: Sequence[PlacementOptions]) -> Path:
@@ -108,11 +110,12 @@ def main():
                         help="placements to try until one meets every clock (default 1)")
     parser.add_argument("--router", choices=("router1", "router2"), default=PlacementOptions.router, help="nextpnr's")
     parser.add_argument("--dff", action="store_true", help="let yosys' ABC9 see across registers")
+    parser.add_argument("--together", action="store_true", help="let yosys map the CPU cluster together with the rest")
     parser.add_argument("--nowidelut", action="store_true", help="let yosys join no look-up tables by multiplexers")
     options = parser.parse_args()
     if options.clock is not None:
         options.clock_hz = round(options.clock * 1e6)
-    synthesis = SynthesisOptions(options.dff, options.nowidelut)
+    synthesis = SynthesisOptions(options.dff, options.nowidelut, not options.together)
     placements = [PlacementOptions(seed, options.router) for seed in options.seeds]
     with told_in_a_line("SoC", ToolError, GateError, ValueError):
         print(make_bitstream(config_of(options), synthesis, placements))

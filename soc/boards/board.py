@@ -39,3 +39,7 @@ class Board:
     flash: tuple[str, ...] = ()     # the program that loads a bitstream, with its options but the file
     baud: int = 115_200             # of the console after reset, bit/s
     parameters: dict[str, int] = field(default_factory=dict)  # others of soc.config.SoCConfig
+
+    def serves_sd(self, device: str) -> bool:
+        """Is there a socket for SD cards, and what serves it, with the FPGA `device`?"""
+        return self.sd and self.devices[device].sd

@@ -14,8 +14,8 @@ from hw.common.cache import REPO, cached
 from hw.cpu.generate import generate_cluster
 from soc.boards.config import BoardConfig, board_config
 from soc.build import SoCArtifacts, told_in_a_line
-from soc.config import SoCConfig
 
+PARAMETERS = [field for field in dataclasses.fields(BoardConfig) if field.type is not str]
 GENERATORS = ("litedram", "liteeth", "litesdcard", "litex-boards")  # beside those of every SoC
 
 
@@ -68,16 +68,18 @@ def generate_board(name: str, device: str | None = None, **overrides: int) -> Bo
 
 
 def add_options(parser: argparse.ArgumentParser):
-    """`board`, `--device`, and an option for each parameter of a SoC, which stays as in the catalog if not given."""
+    """`board`, `--device`, and an option for each parameter of a board's SoC, which stays as in the catalog if not
+    given."""
     parser.add_argument("board", help="see `python -m soc.boards`")
     parser.add_argument("--device", help="the FPGA's size, such as 45F (default: the catalog's first)")
-    for field in dataclasses.fields(SoCConfig):
-        parser.add_argument("--" + field.name.replace("_", "-"), type=int, metavar="N")
+    for field in PARAMETERS:
+        kind = {"action": argparse.BooleanOptionalAction} if field.type is bool else {"type": int, "metavar": "N"}
+        parser.add_argument("--" + field.name.replace("_", "-"), **kind)
 
 
 def config_of(options: argparse.Namespace) -> BoardConfig:
     """The configuration that options added by `add_options` ask for. ValueError as of `board_config`."""
-    overrides = {field.name: getattr(options, field.name) for field in dataclasses.fields(SoCConfig)}
+    overrides = {field.name: getattr(options, field.name) for field in PARAMETERS}
     return board_config(options.board, options.device,
                         **{name: value for name, value in overrides.items() if value is not None})
 

@@ -1,8 +1,10 @@
-"""A register each way between the harts and the bus they share, for clock rate."""
+"""Registers between the harts and what they reach, for clock rate."""
 
 from litex.gen import LiteXModule
 from litex.soc.interconnect import wishbone
 from migen import If, Signal
+
+from hw.common.hart_io import HartIO
 
 
 class BusRegister(LiteXModule):
@@ -38,3 +40,27 @@ class BusRegister(LiteXModule):
                 bus.dat_w.eq(master.dat_w)
             ),
         ]
+
+
+class HartIORegister(LiteXModule):
+    """What `master` (a hart's private port) is asked goes out on `port` a cycle later. So no path leads from a hart's
+    data cache through its devices and back; nothing else can be asked until the answer has come anyway."""
+    def __init__(self, master):
+        self.port = port = HartIO()
+
+        # # #
+
+        self.comb += [
+            master.cmd_ready.eq(~port.cmd_valid),
+            master.rsp_valid.eq(port.rsp_valid),
+            master.rsp_data.eq(port.rsp_data),
+        ]
+        self.sync += If(port.cmd_valid,
+            port.cmd_valid.eq(~port.cmd_ready)
+        ).Elif(master.cmd_valid,
+            port.cmd_valid.eq(1),
+            port.cmd_write.eq(master.cmd_write),
+            port.cmd_address.eq(master.cmd_address),
+            port.cmd_data.eq(master.cmd_data),
+            port.cmd_mask.eq(master.cmd_mask)
+        )

@@ -5,12 +5,13 @@ from pathlib import Path
 
 from litex.soc.cores.gpio import GPIOOut
 from litex.soc.integration.soc import SoCRegion
+from litex.soc.interconnect import wishbone
 from migen import Signal
 
 from hw.player.core import LinePlayer
 from hw.ram.dram import DRAMPorts
 from soc.boards.board import Board
-from soc.boards.bus import BusRegister
+from soc.boards.bus import BusRegister, HartIORegister
 from soc.boards.catalog import BOARDS
 from soc.boards.config import BoardConfig
 from soc.boards.lattice import describe_device, write_constraints
@@ -31,8 +32,9 @@ class BoardSoC(InterlockSoC, ABC):
         "sdram": 16, "ddrphy": 17, "leds": 18, "sdcard_phy": 19, "sdcard_core": 20, "sdcard_block2mem": 21,
         "sdcard_mem2block": 22, "sdcard_irq": 23, "ethphy": 24, "ethmac": 25, "player": 26}
 
-    cost_notes = ("On a board an access of the bus takes 2 cycles more than that, and main RAM what its DRAM takes "
-                  "(hw/ram/README.md).\n",)
+    cost_notes = ("On a board an access of the bus takes 2 cycles more than that and one of `clint`, `uart0`, `uart1`, "
+                  "`pic_counters` and `trace_buffer` 4, one of a hart's own window 1 cycle, and main RAM what its DRAM "
+                  "takes (hw/ram/README.md).\n",)
 
     def __init__(self, config: BoardConfig):
         self.parameters = config
@@ -80,6 +82,23 @@ class BoardSoC(InterlockSoC, ABC):
             self.cpu.ibus.connect(self.ram.ports[0]),
             self.cpu.dbus.connect(self.ram.ports[1]),
         ]
+
+    def add_window(self, name, bus=None):
+        if bus is not None and self.parameters.port_registers:
+            master = wishbone.Interface(data_width=bus.data_width, address_width=bus.address_width,
+                                        addressing=bus.addressing)
+            register = BusRegister(master)
+            self.add_module(f"bus_register_{name}", register)
+            self.comb += register.bus.connect(bus)
+            bus = master
+        super().add_window(name, bus)
+
+    def hart_port(self, config, hart, port):
+        if not config.port_registers:
+            return port
+        register = HartIORegister(port)
+        self.add_module(f"hart_io_register{hart}", register)
+        return register.port
 
     def add_pic(self, config):
         super().add_pic(config)

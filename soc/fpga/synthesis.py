@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -19,9 +20,27 @@ class SynthesisOptions:
 
     dff: bool = False          # let ABC9 see across registers
     nowidelut: bool = False    # no look-up tables joined by the chip's multiplexers
+    # Map the design's modules `apart` by themselves: ABC9 saves area until each path of what it maps at once is as slow
+    # as the slowest one there, and that need not lie in the CPU.
+    apart: bool = True
 
-    def arguments(self) -> str:
-        return " ".join(f"-{name}" for name, wanted in asdict(self).items() if wanted)
+    def script(self, design: Design, files: Sequence[str]) -> str:
+        """What yosys has to do to make `netlist.json` of the Verilog in `files`."""
+        arguments = " ".join(f"-{name}" for name in ("dff", "nowidelut") if getattr(self, name))
+        synthesis = f"synth_ecp5 -top {design.top} {arguments}"
+        if not (self.apart and design.apart):
+            return "\n".join([f"read_verilog {' '.join(files)}", f"{synthesis} -json netlist.json", ""])
+        modules = " ".join(design.apart)
+        return "\n".join([
+            f"read_verilog {' '.join(files)}",
+            f"setattr -mod -set keep_hierarchy 1 {modules}",
+            synthesis,
+            f"setattr -mod -unset keep_hierarchy {modules}",
+            "flatten",
+            "opt_clean",
+            "write_json netlist.json",
+            "",
+        ])
 
 
 def stage(line: str) -> str | None:
@@ -35,8 +54,7 @@ def synthesise(design: Design, options: SynthesisOptions = SynthesisOptions()) -
 
     soc.fpga.tools.ToolError if yosys is missing or fails."""
     names = [f"{i}-{path.name}" for i, path in enumerate(design.verilog)]
-    script = "\n".join([f"read_verilog {' '.join(names)}",
-                        f"synth_ecp5 -top {design.top} {options.arguments()} -json netlist.json", ""])
+    script = options.script(design, names)
 
     def build(folder: Path):
         for name, path in zip(names, design.verilog, strict=True):

@@ -20,10 +20,19 @@ from soc.config import SoCConfig
 FPGA = [name for name, board in BOARDS.items() if board.oscillator_hz]
 
 
-@pytest.fixture(scope="module", params=FPGA)
+def kinds():
+    """The boards with their first FPGA, and with each that leaves something of the board out."""
+    for name in FPGA:
+        first, *others = BOARDS[name].devices
+        yield name, first
+        yield from ((name, device) for device in others if BOARDS[name].sd and not BOARDS[name].serves_sd(device))
+
+
+@pytest.fixture(scope="module", params=kinds(), ids="-".join)
 def generated(request):
-    """A board, and its SoC with one hart: what elaborates with one does with more."""
-    return BOARDS[request.param], generate_board(request.param, harts=1)
+    """A board, the FPGA, and its SoC with one hart: what elaborates with one does with more."""
+    name, device = request.param
+    return BOARDS[name], device, generate_board(name, device, harts=1)
 
 
 def csrs(include):
@@ -39,7 +48,7 @@ def top_ports(verilog):
 
 
 def test_every_pin_has_its_place(generated):
-    _, soc = generated
+    *_, soc = generated
     constraints = soc.constraints.read_text()
     places = re.findall(r'LOCATE COMP "([^"]+)" SITE "(\w+)";', constraints)
     pins = [f"{name}[{i}]" if width > 1 else name for name, width in top_ports(soc.verilog[0]).items()
@@ -51,7 +60,7 @@ def test_every_pin_has_its_place(generated):
 
 
 def test_what_comes_in_as_a_clock_has_its_frequency(generated):
-    board, soc = generated
+    board, _, soc = generated
     clocks = dict(re.findall(r'FREQUENCY PORT "(\w+)" ([\d.]+) MHz;', soc.constraints.read_text()))
     ports = top_ports(soc.verilog[0])
     assert clocks and clocks.keys() <= ports.keys()
@@ -61,7 +70,7 @@ def test_what_comes_in_as_a_clock_has_its_frequency(generated):
 
 def test_the_system_clock_is_what_software_is_told(generated):
     """From the PLL's parameters: input / CLKI_DIV * CLKFB_DIV * (divider of the output fed back) / divider."""
-    board, soc = generated
+    board, _, soc = generated
     text = soc.verilog[0].read_text()
     pll, = re.findall(r"EHXPLLL #\((.*?)\) EHXPLLL", text, re.DOTALL)
     parameters = {name: value.strip('"') for name, value in re.findall(r"\.(\w+)\s*\(\s*([^)]*?)\s*\)", pll)}
@@ -72,9 +81,10 @@ def test_the_system_clock_is_what_software_is_told(generated):
 
 
 def test_the_devices_are_those_of_the_catalog(generated):
-    board, soc = generated
+    board, device, soc = generated
     banks = csrs(soc.include)
-    assert ("SDCARD_CORE" in banks, "ETHMAC" in banks, "LEDS" in banks) == (board.sd, bool(board.ethernet), True)
+    assert ("SDCARD_CORE" in banks, "ETHMAC" in banks, "LEDS" in banks) == (
+        board.serves_sd(device), bool(board.ethernet), True)
     assert ("DDRPHY" in banks) == ("DDR3" in board.memory)
     header = (soc.include / "generated" / "soc.h").read_text()
     assert f'#define CONFIG_BOARD "{board.name}"' in header and "#define CONFIG_BOOT_LOADER\n" in header
@@ -84,23 +94,23 @@ def test_the_devices_are_those_of_the_catalog(generated):
 
 def test_the_kernel_finds_its_registers_where_they_were(generated):
     """What both have is at the same place on boards and in the simulator."""
-    _, soc = generated
+    *_, soc = generated
     simulated, board = csrs(generate_soc(SoCConfig()).include), csrs(soc.include)
     assert simulated.items() <= board.items()
     assert len(set(board.values())) == len(board)
 
 
 def test_the_reference_has_the_boards_registers_and_costs(generated):
-    board, soc = generated
+    board, device, soc = generated
     text = soc.reference.read_text()
     assert "On a board an access of the bus takes 2 cycles more" in text
-    for name in ["leds_out", *(["sdcard_core_cmd_send"] if board.sd else []),
+    for name in ["leds_out", *(["sdcard_core_cmd_send"] if board.serves_sd(device) else []),
                  *(["ethmac_sram_writer_slot"] if board.ethernet else [])]:
         assert f"**`{name}`**" in text
 
 
 def test_the_boot_rom_is_in_the_verilog(generated):
-    _, soc = generated
+    *_, soc = generated
     words = rom_words(soc.dir)
     assert re.search(rf"\[0\] = 'h0*{words[0]:x};", soc.verilog[0].read_text())
     assert f"64'd{soc.fingerprint}" in soc.verilog[0].read_text()
