@@ -21,6 +21,7 @@ from soc.sim import TOP
 
 MOST_SEEDS = 100
 CLUSTER = "InterlockCluster"      # the module of the harts and what is between them
+HARTS = "VexRiscv*"
 
 
 def board_folder(board: str) -> Path:
@@ -41,8 +42,9 @@ def design_of(artifacts: BoardArtifacts, config: BoardConfig) -> Design:
         raise ValueError(f"board {config.board} has no FPGA to make a bitstream for: 'make boards' lists those that do")
     chip = {key: what[key] for key in ("device", "size", "package", "speed", "clock_hz")}
     name = f"{config.board}-{config.device}-{config.harts}-{config.clock_hz / 1e6:g}"
-    return Design(name, TOP, tuple(artifacts.verilog), artifacts.constraints, cores=artifacts.cores, apart=(CLUSTER,),
-                  **chip)
+    # Between several harts there are longer paths than in each of them.
+    apart = (CLUSTER, HARTS) if config.harts > 1 else (CLUSTER,)
+    return Design(name, TOP, tuple(artifacts.verilog), artifacts.constraints, cores=artifacts.cores, apart=apart, **chip)
 
 
 def make_bitstream(config: BoardConfig, synthesis: SynthesisOptions, placements: Sequence[PlacementOptions]) -> Path:
