@@ -44,7 +44,8 @@ def design_of(artifacts: BoardArtifacts, config: BoardConfig) -> Design:
     name = f"{config.board}-{config.device}-{config.harts}-{config.clock_hz / 1e6:g}"
     # Between several harts there are longer paths than in each of them.
     apart = (CLUSTER, HARTS) if config.harts > 1 else (CLUSTER,)
-    return Design(name, TOP, tuple(artifacts.verilog), artifacts.constraints, cores=artifacts.cores, apart=apart, **chip)
+    return Design(name, TOP, tuple(artifacts.verilog), artifacts.constraints, cores=artifacts.cores, apart=apart,
+                  **chip)
 
 
 def make_bitstream(config: BoardConfig, synthesis: SynthesisOptions, placements: Sequence[PlacementOptions]) -> Path:

@@ -14,10 +14,11 @@ class Device:
     trace_depth: int = 1024
     sd: bool = True         # the board's socket for SD cards is served, if it has one
     fits: bool = True       # else the FPGA is too small even so (docs/boards.md says by how much)
+    estimate: bool = False  # that it fits, or does not, and the clock: no build has shown it
 
     def parameters(self) -> dict[str, int]:
         """Those of soc.boards.config.BoardConfig."""
-        return {name: value for name, value in asdict(self).items() if name != "fits"}
+        return {name: value for name, value in asdict(self).items() if name not in ("fits", "estimate")}
 
 
 @dataclass(frozen=True)

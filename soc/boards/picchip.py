@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from migen.genlib.resetsync import AsyncResetSynchronizer
 from hw.common.cache import REPO, cached
 from hw.pic.pins import PICChip
 from hw.pic.registers import MAX_HARTS
-from soc.boards.bitstream import board_folder
+from soc.boards.bitstream import board_folder, write_record
 from soc.boards.build import GENERATORS
 from soc.boards.catalog import BOARDS
 from soc.boards.clocks import EXACT
@@ -156,9 +156,11 @@ def make_bitstream(config: ChipConfig, seed: int = 1) -> Path:
                     **{key: what[key] for key in ("device", "size", "package", "speed", "clock_hz")})
     netlist = synthesise(design, SynthesisOptions())
     placement = place(design, netlist, PlacementOptions(seed))
-    record = {"board": config.name, "harts": config.harts, **figures(design, netlist, placement)}
+    record = {"board": config.name, "harts": config.harts, "parameters": asdict(config),
+              "options": asdict(SynthesisOptions()) | asdict(PlacementOptions(seed)),
+              **figures(design, netlist, placement)}
     say(summary(record))
-    (folder / "record.json").write_text(json.dumps(record, indent=1) + "\n")
+    write_record(record, folder)
     if not record["met"]:
         raise GateError(f"{design.name} cannot be built: {summary(record)}; give a lower --clock-hz, fewer --harts, or "
                         "another --seed")

@@ -21,6 +21,10 @@ Made by `python -m soc.boards.resources` from the records of builds that `make b
 LUT, FF, EBR and MULT are the chip's look-up tables, registers, block RAMs (18 Kbit) and multipliers. *Reached* is what
 nextpnr says that the worst clock can do, in MHz of what it has to; a build that misses a clock has no bitstream. Times
 are processor seconds of yosys and nextpnr, memory is the more of the two's peaks."""
+MEASURES = """The catalog's build, and the same without one thing or with another.
+`apart=False`: yosys maps the CPU cluster together with all else, and then saves area until the paths in the harts are
+as long as the longest elsewhere. `port_registers=False`: no registers before the devices. Another placement seed alone
+changes the rate by some percent."""
 COLUMNS = {"lut": "LUT", "ff": "FF", "ebr": "EBR", "mult": "MULT"}
 
 
@@ -33,9 +37,12 @@ def table(heading: list[str], rows: list[list[str]], words: int = 1) -> str:
 
 
 def differences(record: dict) -> str:
-    """What was built other than the catalog says, harts and clock apart; "" if nothing."""
-    usual = asdict(board_config(record["board"], record["parameters"]["device"]))
-    usual |= asdict(SynthesisOptions()) | asdict(PlacementOptions())
+    """What was built other than the catalog says, harts and clock apart; "" if nothing. Of the controller's own board,
+    which the catalog does not have, other than usual."""
+    usual = record["parameters"]
+    if record["board"] in BOARDS:
+        usual = asdict(board_config(record["board"], usual["device"]))
+    usual = usual | asdict(SynthesisOptions()) | asdict(PlacementOptions())
     built = record["parameters"] | record["options"]
     return ", ".join(f"{name}={value}" for name, value in sorted(built.items())
                      if name not in ("harts", "clock_hz", "seed") and value != usual.get(name))
@@ -64,14 +71,20 @@ def build_row(record: dict) -> list[str]:
 def page(records: list[dict]) -> str:
     """The page, from records in any order. The same records give the same page."""
     place = {name: index for index, name in enumerate(BOARDS)}
-    records = sorted(records, key=lambda record: (place[record["board"]], record["parameters"]["device"],
-                                                  differences(record), record["harts"], record["clock_hz"]))
+    records = sorted(records, key=lambda record: (
+        place.get(record["board"], len(place)), record["board"], record["parameters"]["device"], differences(record),
+        record["harts"], record["clock_hz"]))
     builds = table(["board", "FPGA", "other than in the catalog", "harts", "reached, MHz", "met", *COLUMNS.values(),
                     "time, s", "memory, MiB"], [build_row(record) for record in records], words=3)
     paths = table(["build", "clock", "from", "to", "ns", "on wires"],
                   [path_row(record) for record in records if record["fits"]], words=4)
     parts = [INTRODUCTION, "## Builds", builds, "## Longest paths", "Of each build's worst clock, in nanoseconds; *on "
              "wires* is the part of them that routing takes, the rest is logic.", paths]
+    compared = tunings(records)
+    if compared:
+        parts += ["## What each measure gives", MEASURES, table(
+            ["build", "other than in the catalog", "reached, MHz", "slower by", "LUT", "fewer LUT by"], compared,
+            words=2)]
     for record in records:
         if not differences(record):
             parts += [f"## By core: {title(record)}", table(
@@ -81,6 +94,22 @@ def page(records: list[dict]) -> str:
     parts += ["## Made with", "\n".join(f"- {tool}" for tool in sorted(
         {record[step]["tool"] for record in records for step in ("synthesis", "placement")}))]
     return "\n\n".join(parts) + "\n"
+
+
+def tunings(records: list[dict]) -> list[list[str]]:
+    """Builds that differ from the catalog's in what is measured here alone, each with those of the catalog."""
+    rows = []
+    for usual in (record for record in records if record["fits"] and not differences(record)):
+        others = [record for record in records if record["fits"] and record["board"] == usual["board"]
+                  and record["harts"] == usual["harts"] and record["clock_hz"] == usual["clock_hz"]
+                  and record["parameters"]["device"] == usual["parameters"]["device"] and differences(record)]
+        if others:
+            rate, luts = worst(usual)[1]["mhz"], usual["use"]["lut"]["used"]
+            rows.append([title(usual), "-", f"{rate:.1f}", "", str(luts), ""])
+            rows += [[title(usual), differences(record), f"{(mhz := worst(record)[1]['mhz']):.1f}",
+                      f"{1 - mhz / rate:.0%}", str(used := record["use"]["lut"]["used"]), f"{1 - used / luts:.1%}"]
+                     for record in others]
+    return rows
 
 
 def longest(record: dict, core: str) -> str:

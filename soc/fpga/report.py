@@ -21,12 +21,11 @@ def whole(core: str) -> str:
     return next((name for start, name in PARTS if core.startswith(start)), core)
 
 
-def by_core(design: Design, netlist: Path) -> dict[str, dict[str, int]]:
-    """Look-up tables (`lut`), registers (`ff`), block RAMs (`ebr`) and multipliers (`mult`) of each core, the largest
-    core first."""
-    cells = json.loads((netlist / "netlist.json").read_text())["modules"][design.top]["cells"]
+def by_core(design: Design, module: dict) -> dict[str, dict[str, int]]:
+    """Look-up tables (`lut`), registers (`ff`), block RAMs (`ebr`) and multipliers (`mult`) of each core of a netlist's
+    module, the largest core first."""
     total: dict[str, Counter] = {}
-    for name, cell in cells.items():
+    for name, cell in module["cells"].items():
         counts = total.setdefault(whole(core_of(name, design.cores)), Counter())
         counts["lut"] += LUTS.get(cell["type"], 0)
         if cell["type"] in COLUMNS:
@@ -35,11 +34,18 @@ def by_core(design: Design, netlist: Path) -> dict[str, dict[str, int]]:
     return dict(sorted(rows.items(), key=lambda row: (-row[1]["lut"], row[0])))
 
 
-def plain(name: str) -> str:
-    """A clock's name without what nextpnr puts round it. `sys` is the clock of the CPU cluster, which the tools call by
-    one of the cluster's own names for it."""
+def cluster_clock(module: dict) -> set[str]:
+    """What the net is called that clocks the CPU cluster in a netlist's module, if there is one."""
+    clocks = (cell["connections"]["CLK"] for name, cell in module["cells"].items()
+              if cell["type"] == "TRELLIS_FF" and CLUSTER.match(name))
+    net = next(clocks, None)
+    return {name for name, signal in module["netnames"].items() if signal["bits"] == net}
+
+
+def plain(name: str, system: set[str]) -> str:
+    """A clock's name without what nextpnr puts round it. `sys` is any of `system`."""
     name = name.removeprefix("$glbnet$").removesuffix("$TRELLIS_IO_IN")
-    return "sys" if CLUSTER.match(name) else name
+    return "sys" if name in system else name
 
 
 def longest_path(design: Design, path: list[dict]) -> dict:
@@ -54,10 +60,10 @@ def longest_path(design: Design, path: list[dict]) -> dict:
             "logic": sum(step["type"] == "logic" for step in path)}
 
 
-def clocks(design: Design, report: dict) -> dict[str, dict]:
-    """Each clock: its rate in MHz as reached and as it has to be, and its longest path."""
+def clocks(design: Design, report: dict, system: set[str]) -> dict[str, dict]:
+    """Each clock: its rate in MHz as reached and as it has to be, and its longest path. Names as of `plain`."""
     paths = {(path["from"], path["to"]): path["path"] for path in report["critical_paths"]}
-    return {plain(name): {"mhz": round(rate["achieved"], 2), "wanted_mhz": round(rate["constraint"], 2),
+    return {plain(name, system): {"mhz": round(rate["achieved"], 2), "wanted_mhz": round(rate["constraint"], 2),
                           "path": longest_path(design, paths[f"posedge {name}", f"posedge {name}"])}
             for name, rate in report["fmax"].items()}
 
@@ -77,14 +83,15 @@ def figures(design: Design, netlist: Path, placement: Path) -> dict:
     has room for it (`fits`), whether every clock is met (`met`), and the least ratio of a clock's rate to the one
     wanted (`margin`)."""
     report, ends = (json.loads((placement / name).read_text()) for name in ("report.json", "ends.json"))
-    rates = clocks(design, report)
+    module = json.loads((netlist / "netlist.json").read_text())["modules"][design.top]
+    rates = clocks(design, report, cluster_clock(module))
     return {
         "name": design.name, "device": design.device, "clock_hz": design.clock_hz,
         "fits": bool(rates),
         "met": bool(rates) and all(clock["mhz"] >= clock["wanted_mhz"] for clock in rates.values()),
         "margin": min((clock["mhz"] / clock["wanted_mhz"] for clock in rates.values()), default=0),
         "use": {column: report["utilization"][cell] for column, cell in CHIP.items()},
-        "cores": by_core(design, netlist),
+        "cores": by_core(design, module),
         "clocks": rates,
         "longest_ns": longest_by_core(design, ends),
         "synthesis": json.loads((netlist / "synthesis.json").read_text()),

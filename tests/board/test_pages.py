@@ -45,6 +45,19 @@ def test_the_index_has_what_the_catalog_has():
         assert (cells[4] != "", cells[5]) == (board.sd, board.ethernet)
 
 
+def test_what_is_no_estimate_has_been_built():
+    """A row of the page of builds, which are the catalog's in all, for each FPGA that the catalog is sure of."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in
+            (DOCS / "boards-resources.md").read_text().splitlines() if line.startswith("| ")]
+    for board in BOUGHT:
+        for size, device in board.devices.items():
+            verdict = "yes" if device.fits else "**no room**"
+            reached = rf"[\d.]+ / {device.clock_hz / 1e6:.4g}" if device.fits else "-"
+            built = [row for row in rows if row[:4] == [board.name, size, "-", str(device.harts)] and row[5] == verdict
+                     and re.fullmatch(reached, row[4])]
+            assert len(built) == (not device.estimate), f"{board.name} {size}"
+
+
 def test_the_self_tests_have_their_numbers():
     source = (REPO / "firmware" / "board" / "selftest.c").read_text()
     table = re.findall(r'^    \{"(\w+)", test_\w+\},', source, re.MULTILINE)
