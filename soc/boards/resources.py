@@ -80,11 +80,9 @@ def page(records: list[dict]) -> str:
                   [path_row(record) for record in records if record["fits"]], words=4)
     parts = [INTRODUCTION, "## Builds", builds, "## Longest paths", "Of each build's worst clock, in nanoseconds; *on "
              "wires* is the part of them that routing takes, the rest is logic.", paths]
-    compared = tunings(records)
-    if compared:
-        parts += ["## What each measure gives", MEASURES, table(
-            ["build", "other than in the catalog", "reached, MHz", "slower by", "LUT", "fewer LUT by"], compared,
-            words=2)]
+    parts += ["## What each measure gives", MEASURES, table(
+        ["build", "other than in the catalog", "reached, MHz", "slower by", "LUT", "fewer LUT by"], tunings(records),
+        words=2)]
     for record in records:
         if not differences(record):
             parts += [f"## By core: {title(record)}", table(
