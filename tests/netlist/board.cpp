@@ -3,6 +3,7 @@
 //     Vinterlock CYCLES
 //
 // Prints the console's characters with the cycle in which each began, and a digest of all pins every 2^16 cycles.
+// CLOCK_HZ is the rate of the system's clock.
 #include "Vinterlock.h"
 #include <array>
 #include <cstdint>
@@ -88,7 +89,7 @@ public:
     }
 
 private:
-    static constexpr uint64_t BIT_CYCLES = 521;
+    static constexpr uint64_t BIT_CYCLES = (CLOCK_HZ + 115'200 / 2) / 115'200;
     uint64_t begin = 0, next = 0;
     unsigned left = 0, bits = 0;
 };
@@ -106,9 +107,11 @@ int main(int argc, char **argv)
     chip.sdcard_data = 0xf;
 
     // In 120ths of a cycle of the system clock: its edges, those of the SDRAM's clock, and of the 25 MHz oscillator.
-    uint64_t digest = 0xcbf29ce484222325, oscillator = 144, now = 0;
+    constexpr uint64_t HALF_PERIOD = 120ull * CLOCK_HZ / 50'000'000;
+    static_assert(HALF_PERIOD * 50'000'000 == 120ull * CLOCK_HZ, "the oscillator has its edges between these ticks");
+    uint64_t digest = 0xcbf29ce484222325, oscillator = HALF_PERIOD, now = 0;
     auto until = [&](uint64_t time) {
-        for (now = time; oscillator <= now; oscillator += 144) {
+        for (now = time; oscillator <= now; oscillator += HALF_PERIOD) {
             chip.clk25 = !chip.clk25;
             chip.eval();
         }

