@@ -6,7 +6,7 @@
 #define NO_CRC 0xffffffff
 #define RIGHT_CRC 0xdebb20e3 /* what is left of any bytes with their CRC behind them */
 
-#define POLL_BYTES 256 /* between looks at the line */
+#define POLL_BYTES 64 /* between looks at the line */
 
 /* What a byte makes of the CRC; in the ROM, because the SRAM has little room. */
 static const uint32_t table[256] = {

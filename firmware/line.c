@@ -5,12 +5,13 @@
 #include <generated/serial_regs.h>
 #include <generated/soc.h>
 
-#define LEAST_BIT_CYCLES 16 /* of a bit: the loader takes up to 150 cycles for each character, unpacking included */
+#define LEAST_BIT_CYCLES 16 /* of a bit: a character comes in more cycles than the loader takes for one */
 #define MOST_BIT_CYCLES 0xfffff
 
 #define REG(name) (*(volatile uint32_t *)(UART0_BASE + SERIAL_##name))
 
 #define KEPT 256
+#define BATCH 32 /* of these are taken between looks at the port: fewer come in that time than the least FIFO holds */
 
 static uint32_t room;              /* characters that the transmit FIFO still takes */
 static uint8_t kept[KEPT];
@@ -38,7 +39,10 @@ void line_poll(void)
 uint32_t line_waiting(void)
 {
     uint32_t count = kept_in - kept_out;
-    return count ? count : REG(RXCOUNT);
+    if (!count)
+        return REG(RXCOUNT);
+    line_poll();
+    return count < BATCH ? count : BATCH;
 }
 
 uint8_t line_take(void)

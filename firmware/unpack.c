@@ -5,14 +5,18 @@
 
 #define LONG 15       /* a length that goes on in the bytes behind */
 #define LEAST_COPY 4
-#define POLL_BYTES 256 /* between looks at the line */
+#define POLL_BYTES 64 /* between looks at the line */
+
+/* Calls would put registers into the SRAM, a store to which costs more than what they do. */
+#define INLINE static inline __attribute__((always_inline))
 
 struct block {
     const uint8_t *next, *end;
+    const uint8_t *look; /* when the output has come here, it is time for a look at the line */
 };
 
 /* A length from its four bits in the token. False if the block ends within it. */
-static bool take_length(struct block *b, uint32_t *length)
+INLINE bool take_length(struct block *b, uint32_t *length)
 {
     if (*length != LONG)
         return true;
@@ -25,25 +29,31 @@ static bool take_length(struct block *b, uint32_t *length)
     return false;
 }
 
-static void copy(uint8_t *to, const uint8_t *from, uint32_t length)
+/* Upwards, byte by byte: a copy may overlap what it makes. */
+INLINE void copy(struct block *b, uint8_t *to, const uint8_t *from, uint32_t length)
 {
-    for (uint32_t i = 0; i < length; i++) { /* upwards, byte by byte: a copy may overlap what it makes */
-        if (i % POLL_BYTES == 0)
+    for (uint8_t *end = to + length; to < end;) {
+        if (to >= b->look) {
             line_poll();
-        to[i] = from[i];
+            b->look = to + POLL_BYTES;
+        }
+        const uint8_t *part = end < b->look ? end : b->look;
+        do
+            *to++ = *from++;
+        while (to < part);
     }
 }
 
 bool unpack(const uint8_t *block, uint32_t length, uint8_t *to, uint32_t room)
 {
-    struct block b = {block, block + length};
+    struct block b = {block, block + length, to};
     uint32_t made = 0;
     while (b.next < b.end) {
         uint8_t token = *b.next++;
         uint32_t count = token >> 4;
         if (!take_length(&b, &count) || count > (uint32_t)(b.end - b.next) || count > room - made)
             return false;
-        copy(to + made, b.next, count);
+        copy(&b, to + made, b.next, count);
         b.next += count;
         made += count;
         if (b.next == b.end)
@@ -58,7 +68,7 @@ bool unpack(const uint8_t *block, uint32_t length, uint8_t *to, uint32_t room)
         count += LEAST_COPY;
         if (!back || back > made || count > room - made)
             return false;
-        copy(to + made, to + made - back, count);
+        copy(&b, to + made, to + made - back, count);
         made += count;
     }
     return false;

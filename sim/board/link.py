@@ -1,9 +1,10 @@
 """Requests to a board's loader and its answers, over a line that may lose, change and delay what goes over it.
 
-Several requests are under way at a time. The line keeps the order, so an answer to a later request says that an
-earlier one, or its answer, was lost: that is sent again at once. What else goes unanswered is sent again after a time
-that follows the answers' measured delay (as TCP's, RFC 6298), and grows with each try and when an answer comes twice:
-so slow lines and simulated boards work, too.
+Several requests are under way at a time, as many as the far end keeps while it works on the first of them, so that it
+loses nothing however long that takes. The line keeps the order, so an answer to a later request says that an
+earlier one, or its answer, was lost: that is sent again at once. Else the oldest is sent again when nothing came for a
+time that follows the answers' measured delay (as TCP's, RFC 6298), and grows with each try and when an answer comes
+twice: so slow lines and simulated boards work, too.
 """
 
 import time
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from sim.board.protocol import REPLY, Decoder, Frame, Request, Status, encode, numbers, words
 
-FIRST_WAIT = 0.1        # for an answer, and the bounds of that time, as parts of the link's patience
+FIRST_WAIT = 0.04       # for an answer, and the bounds of that time, as parts of the link's patience
 LEAST_WAIT = 0.02
 MOST_WAIT = 1.6
 LEAST_TRIES = 2         # of a request before the board counts as silent
@@ -42,10 +43,11 @@ class Waiting:
     index: int
     type: int
     content: bytes
+    most_tries: int
+    answer_s: float     # that the line takes for what a READ brings
     order: int = 0      # of its last sending, among all
-    sent: float = 0.0
-    line_s: float = 0.0     # that the line takes for what is before it and for itself
-    deadline: float = 0.0
+    arrives: float = 0.0    # when the line is done with what is before it and with itself
+    wait: float = 0.0       # for the answer from then on, or from that of the one before it
     tries: int = 0
 
 
@@ -71,6 +73,7 @@ class Link:
         self._spread = 0.0
         self._wait = FIRST_WAIT * patience
         self._heard = 0.0               # when the last answer came, wanted or not
+        self._again = 0.0               # when the line is done with what was late and sent again last
 
     def restart(self):
         """Forgets what was learnt of the line: its bit rate or far end is another now."""
@@ -91,12 +94,12 @@ class Link:
 
     def ask(self, request, payload=b"", patience=None):
         """The answer to one request: its payload behind the status. Lost, Refused, PortError."""
-        return self.exchange([(request, payload)], 1, patience)[0]
+        return self.exchange([(request, payload)], patience=patience)[0]
 
-    def exchange(self, requests, window, patience=None, done=None):
-        """The answers to many, in order, `window` of them under way at a time; `done(answered)` is told how many.
+    def exchange(self, requests, room=0, patience=None, most_tries=MOST_TRIES):
+        """The answers to many, in order; under way at a time is one, or as many as have `room` characters.
 
-        Lost after `patience` seconds without an answer, Refused, PortError.
+        Lost after `patience` seconds without an answer or `most_tries` of one request, Refused, PortError.
         """
         patience = self.patience if patience is None else patience
         answers = [None] * len(requests)
@@ -104,14 +107,20 @@ class Link:
         first, answered = 0, 0
         self._heard = time.monotonic()
         while answered < len(requests):
-            while first < len(requests) and len(waiting) < window:
+            while first < len(requests):
                 type_, payload = requests[first]
-                self._sequence = (self._sequence + 1) % 256
-                waiting[self._sequence] = Waiting(first, type_, encode(type_, self._sequence, payload))
-                self._send(waiting[self._sequence])
+                sequence = (self._sequence + 1) % 256
+                content = encode(type_, sequence, payload)
+                if waiting and sum(len(entry.content) for entry in waiting.values()) + len(content) > room:
+                    break
+                self._sequence = sequence
+                brings = numbers(payload, 2)[1] if type_ == Request.READ else 0
+                waiting[sequence] = Waiting(first, type_, content, most_tries, self._seconds_for(brings))
+                self._send(waiting[sequence])
                 first += 1
-            due = min(entry.deadline for entry in waiting.values())
-            for frame in self.listen(max(0.0, min(due - time.monotonic(), 0.2))):
+            oldest = min(waiting.values(), key=lambda entry: entry.order)
+            for frame in self.listen(max(0.0, min(self._due(oldest) - time.monotonic(), 0.2))):
+                before = self._heard
                 if frame.type & REPLY:
                     self._heard = time.monotonic()
                 entry = waiting.get(frame.sequence)
@@ -119,25 +128,29 @@ class Link:
                     self._unexpected(frame)
                     continue
                 del waiting[frame.sequence]
+                if entry.tries == 1:    # of one sent twice nobody knows which was answered
+                    self._measure(self._heard - max(entry.arrives, before) - entry.answer_s)
                 answers[entry.index] = self._accept(entry, frame)
                 answered += 1
-                if done:
-                    done(answered)
                 for earlier in [other for other in waiting.values() if other.order < entry.order]:
                     self._send(earlier)
-            self._repeat_late(waiting, patience)
+            if waiting:
+                self._repeat_late(min(waiting.values(), key=lambda entry: entry.order), patience)
         return answers
 
-    def _repeat_late(self, waiting, patience):
+    def _due(self, entry):
+        """When the answer should be there, if it is the next one to come."""
+        return max(entry.arrives, self._heard, self._again) + entry.answer_s + entry.wait
+
+    def _repeat_late(self, oldest, patience):
         now = time.monotonic()
-        late = [entry for entry in waiting.values() if now >= entry.deadline]
-        if not late:
+        if now < self._due(oldest):
             return
         silent = now - self._heard
-        if silent > patience and all(entry.tries >= LEAST_TRIES for entry in late):
+        if silent > patience and oldest.tries >= LEAST_TRIES:
             raise Lost(f"the board on {self.port.device} does not answer any more, for {silent:.0f} s")
-        for entry in late:
-            self._send(entry)
+        self._send(oldest)
+        self._again = self._busy_until      # what this one's answer does not bring is not late before that
 
     def _unexpected(self, frame):
         if frame.type & REPLY:      # a second answer: the request was repeated too early
@@ -146,15 +159,14 @@ class Link:
             self.on_note(frame)
 
     def _send(self, entry):
-        if entry.tries == MOST_TRIES:
-            raise Lost(f"{Request(entry.type).name} does not get through to {self.port.device} in {MOST_TRIES} tries")
+        if entry.tries == entry.most_tries:
+            raise Lost(f"{Request(entry.type).name} does not get through to {self.port.device} in {entry.tries} tries")
         now = time.monotonic()
         self.port.write(entry.content)
         self._busy_until = max(now, self._busy_until) + self._seconds_for(len(entry.content))
         self._order += 1
-        entry.order, entry.sent, entry.line_s = self._order, now, self._busy_until - now
-        wait = min(self._wait * 2 ** min(entry.tries, 3), MOST_WAIT * self.patience)
-        entry.deadline = self._busy_until + wait
+        entry.order, entry.arrives = self._order, self._busy_until
+        entry.wait = min(self._wait * 2 ** min(entry.tries, 3), MOST_WAIT * self.patience)
         self.sent_bytes += len(entry.content)
         self.repeated += entry.tries > 0
         entry.tries += 1
@@ -164,8 +176,6 @@ class Link:
         return self.slowdown * BITS * count / self.port.baud
 
     def _accept(self, entry, frame):
-        if entry.tries == 1:        # of one sent twice nobody knows which was answered
-            self._measure(time.monotonic() - entry.sent - entry.line_s)
         try:
             status, = numbers(frame.payload, 1)
         except ValueError as error:

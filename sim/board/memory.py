@@ -3,15 +3,14 @@
 import zlib
 from dataclasses import dataclass
 
-from sim.board.link import LinkError, Lost
+from sim.board.link import MOST_TRIES, LinkError, Lost
 from sim.board.pack import packed
 from sim.board.protocol import DATA, Request, numbers, words
 
-WINDOW = 16                 # requests under way at a time: enough for a USB adaptor's delay
-REQUEST_BYTES = 32          # of a short request on the line, at most
 BATCH = 64                  # chunks of DATA bytes between looks at how the line does
-GROUP = 16                  # chunks that are compared at a time
+GROUP = 4                   # chunks that are compared at a time
 LEAST_FRAME = 64            # bytes in a frame on the worst of lines
+FEW_TRIES = 8               # of a frame that could be shorter
 ROUNDS = 5                  # of writing what is not there yet
 
 
@@ -28,7 +27,7 @@ class Memory:
 
     def __init__(self, link, room):
         self.link = link
-        self.window = max(1, min(WINDOW, room // REQUEST_BYTES))    # of short requests
+        self.room = room
         self.frame = DATA       # bytes that go into a frame
 
     def upload(self, pieces, progress=lambda done, total: None):
@@ -51,7 +50,7 @@ class Memory:
                 progress(done, total)
                 self._carry(lambda batch=batch: [(Request.PACKED, words(address) + block)
                                                  for at, content in joined(batch)
-                                                 for address, block in packed(at, content, self.frame)], WINDOW)
+                                                 for address, block in packed(at, content, self.frame)])
                 done += size(batch)
             left = self._different(left)
         raise LinkError(f"main RAM of the board does not keep what is written to {left[0][0]:#x}: run its self-test: "
@@ -65,7 +64,7 @@ class Memory:
             start = address + len(content)
             content += b"".join(self._carry(lambda start=start, batch=batch: [
                 (Request.READ, words(start + at, min(self.frame, batch - at)))
-                for at in range(0, batch, self.frame)], self.window))
+                for at in range(0, batch, self.frame)]))
         return content
 
     def _different(self, chunks):
@@ -83,11 +82,11 @@ class Memory:
     def _wrong(self, pieces):
         """For each of the `pieces`, whether main RAM holds something else."""
         answers = self.link.exchange([(Request.CRC, words(address, len(content))) for address, content in pieces],
-                                     self.window)
+                                     self.room)
         return [numbers(answer, 1)[0] != zlib.crc32(content)
                 for answer, (_, content) in zip(answers, pieces, strict=True)]
 
-    def _carry(self, requests, window):
+    def _carry(self, requests):
         """The answers to what `requests` makes for the length of frames in use.
 
         A line that lets no long frames through gets short ones.
@@ -96,7 +95,8 @@ class Memory:
             made = requests()
             repeated = self.link.repeated
             try:
-                answers = self.link.exchange(made, window)
+                answers = self.link.exchange(made, self.room,
+                                             most_tries=MOST_TRIES if self.frame == LEAST_FRAME else FEW_TRIES)
             except Lost:
                 if self.frame == LEAST_FRAME:
                     raise

@@ -3,11 +3,7 @@
 import ctypes
 import functools
 
-# While the loader unpacks a block, what comes from the line has to wait: a block is not much work for the time that it
-# takes on the line.
-MOST = 4096     # bytes that it unpacks to,
-RATIO = 4       # and those for each byte of it,
-ALWAYS = 256    # or as many as that
+MOST = 4096     # bytes that a block unpacks to: the answer to one is not much later than that to another
 
 
 @functools.cache
@@ -26,9 +22,6 @@ def packed(address, content, size):
     at = 0
     while at < len(content):
         block, taken = _block(content[at:at + MOST], size)
-        work = max(ALWAYS, RATIO * len(block))
-        if taken > work:
-            block, taken = _block(content[at:at + work], size)
         yield address + at, block
         at += taken
 

@@ -1,5 +1,6 @@
 """The serial port to a board: opened, read, opened again when its cable was out; trouble is a PortError in one line."""
 
+import contextlib
 import errno
 import os
 import time
@@ -35,6 +36,9 @@ class Port:
         except (OSError, ValueError) as error:
             raise PortError(f"{self.device} cannot be opened: {_reason(error)}; see which ports there are with: "
                             "python -m serial.tools.list_ports") from error
+        # FTDI's adaptors hold an answer back for 16 ms otherwise. Not every driver knows it.
+        with contextlib.suppress(ValueError):
+            self._serial.set_low_latency_mode(True)
 
     def set_baud(self, baud):
         """Sets the bit rate. PortError if the adaptor cannot have it."""

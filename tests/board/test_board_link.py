@@ -12,14 +12,16 @@ from sim.boards import build_board
 from sim.kernel import build_kernel
 from soc.boards.config import board_config
 
-SLOWDOWN = 1500     # of the simulated board, at the worst: where many processes share the processors
+SLOWDOWN = 600      # of the simulated board, at the worst: where many processes share a processor
+SCHEME = "cli-spl-pessim"
 
 
 @contextlib.contextmanager
-def simulated(harts, image, folder):
-    """A simulated board that runs; the name of its console."""
-    process = subprocess.Popen([build_board(harts=harts), "--image", image, "--empty-ram", "--console", "pty",
-                                "--hang-cycles", "0", "--progress", "0", "--out", folder / "board"],
+def simulated(harts, image, folder, *, empty):
+    """A simulated board that runs; the name of its console. Unless `empty`, main RAM begins with the image in it, as
+    that of a board does that was reset: all that the self-test has not used."""
+    process = subprocess.Popen([build_board(harts=harts), "--image", image, *["--empty-ram"] * empty, "--console",
+                                "pty", "--hang-cycles", "0", "--progress", "0", "--out", folder / "board"],
                                stderr=subprocess.PIPE, text=True)
     try:
         yield process.stderr.readline().split()[-1]
@@ -29,32 +31,71 @@ def simulated(harts, image, folder):
 
 
 def interlock(*arguments):
-    return subprocess.run([REPO / "interlock", *map(str, arguments), "--slowdown", str(SLOWDOWN)], capture_output=True,
-                          text=True)
+    return subprocess.run([REPO / "interlock", *map(str, arguments)], capture_output=True, text=True)
+
+
+def boot(port, image, out):
+    """The record of a boot of the kernel, which has to say hello and lose nothing on the line."""
+    done = interlock("board", "boot", "--port", port, "--image", image, "--bootargs", "run=hello", "--seed", 3, "--out",
+                     out, "--console", "file", "--slowdown", SLOWDOWN)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((out / "run.json").read_text())
+    assert record["exit"]["code"] == 0
+    assert record["overruns"] == {"uart0": 0, "uart1": 0}
+    harts = record["board"]["harts"]
+    console = (out / "console.txt").read_text()
+    assert f"Interlock kernel, spl-optim, harts {harts}, " in console
+    assert all(f"hello from hart {hart}, " in console for hart in range(harts))
+    return record
+
+
+def test_the_kernel_boots_through_the_boot_rom(tmp_path):
+    image = build_kernel(board_config("sim", harts=1), "spl-optim")
+    with simulated(1, image, tmp_path, empty=False) as port:
+        record = boot(port, image, tmp_path / "out")
+    assert record["board"]["harts"] == 1
+    assert 4_096 < record["host"]["loaded_bytes"] < 65_536
 
 
 @pytest.mark.board_long
 @pytest.mark.parametrize("harts", [1, 2])
-def test_the_kernel_boots_through_the_boot_rom(harts, tmp_path):
+def test_a_kernel_is_loaded_over_the_line_and_found_there_again(harts, tmp_path):
     image = build_kernel(board_config("sim", harts=harts), "spl-optim")
-    with simulated(harts, image, tmp_path) as port:
-        for run, there in (("first", False), ("again", True)):     # the second finds most of the kernel in memory
-            out = tmp_path / run
-            done = interlock("board", "boot", "--port", port, "--image", image, "--bootargs", "run=hello", "--seed", 3,
-                             "--out", out, "--console", "file")
-            assert done.returncode == 0, done.stderr
-            record = json.loads((out / "run.json").read_text())
-            assert record["board"]["harts"] == harts and record["exit"]["code"] == 0
-            assert f"Interlock kernel, spl-optim, harts {harts}, " in (out / "console.txt").read_text()
-            assert (record["host"]["loaded_bytes"] < image.stat().st_size // 8) == there
+    with simulated(harts, image, tmp_path, empty=True) as port:
+        first, again = (boot(port, image, tmp_path / name) for name in ("first", "again"))
+    assert first["board"]["harts"] == again["board"]["harts"] == harts
+    assert first["host"]["loaded_bytes"] > 8 * again["host"]["loaded_bytes"]
+
+
+def run_on(port, experiment, settings, out):
+    """The experiment's records by run, and what it shows."""
+    target = ["--target", "board", "--port", port, "--slowdown", SLOWDOWN] if port else []
+    done = interlock("run", experiment, "--quick", *(word for setting in settings for word in ("--set", setting)),
+                     "--out", out, *target)
+    assert done.returncode == 0, done.stderr
+    records = [json.loads(path.read_text()) for path in out.glob("runs/*/record.json")]
+    return {record["id"]: record for record in records}, done.stdout
 
 
 @pytest.mark.board_long
 def test_an_experiment_runs_on_the_simulated_board(tmp_path):
     image = build_kernel(board_config("sim", harts=1), "spl-optim")
-    with simulated(1, image, tmp_path) as port:
-        done = interlock("run", "system-calls", "--quick", "--set", "harts=1", "--set", "schemes=spl-optim", "--target",
-                         "board", "--port", port, "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    assert "Carried out on a board" in done.stdout and "sim, 1 harts, 60 MHz" in done.stdout
-    assert "System calls and switches" in done.stdout
+    with simulated(1, image, tmp_path, empty=False) as port:
+        records, shown = run_on(port, "system-calls", ["harts=1", "schemes=spl-optim"], tmp_path / "out")
+    assert records
+    assert "Carried out on a board" in shown and "sim, 1 harts, 60 MHz" in shown
+    assert "System calls and switches" in shown
+
+
+@pytest.mark.board_long
+def test_an_experiment_with_input_receives_on_the_board_what_it_receives_in_the_simulator(tmp_path):
+    image = build_kernel(board_config("sim", harts=1), SCHEME)
+    with simulated(1, image, tmp_path, empty=False) as port:
+        ours, shown = run_on(port, "serial-loss", [f"schemes={SCHEME}"], tmp_path / "out")
+    theirs, _ = run_on(None, "serial-loss", [f"schemes={SCHEME}"], tmp_path / "simulator")
+    assert "Carried out on a board" in shown
+    assert {record["kind"] for record in ours.values()} == {"loss", "alone"}
+    assert ours.keys() == theirs.keys()
+    for name, record in ours.items():
+        print(name, record["received"], theirs[name]["received"], record["run"]["results"])
+        print(theirs[name]["run"]["results"])
