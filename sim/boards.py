@@ -2,13 +2,10 @@
 
 import argparse
 import dataclasses
-import subprocess
-import sys
 from pathlib import Path
 
-from sim.build import build_model
-from sim.toolchain import BuildError, tool_versions
-from sim.tools import ToolError
+from sim.build import build_model, print_built
+from sim.toolchain import tool_versions
 from soc.boards.build import generate_board
 from soc.config import SoCConfig
 
@@ -33,14 +30,7 @@ def main():
     parser.add_argument("--device", help="the kind of memory: sdr (default) or ddr3")
     parser.add_argument("--waves", action="store_true", help="can write FST waves; slower")
     options = {name: value for name, value in vars(parser.parse_args()).items() if value is not None}
-    try:
-        print(build_board(**options))
-    except ValueError as error:
-        parser.error(str(error))
-    except (ToolError, BuildError) as error:
-        sys.exit(f"error: {error}")
-    except subprocess.CalledProcessError as error:
-        sys.exit(f"error: the SoC could not be generated: {error}")
+    print_built(parser, lambda: build_board(**options))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from hw.common.cache import REPO, cached, digest
@@ -22,6 +22,7 @@ from soc.config import SoCConfig
 
 HARNESS = REPO / "sim" / "harness"
 BINARY = "interlock-sim"
+GENERATORS_LAST_LINES = 20
 COMPILER_FLAGS = ("-O2", "-Wall", "-Wextra", "-I.", "-Iharness", "-Imodel")
 LINK_FLAGS = ("-llz4",)     # of checkpoints
 PROBE_PINS = (("CData", "valid"), ("IData", "pc"), ("CData", "privilege"), ("CData", "trap"), ("IData", "cause"),
@@ -144,22 +145,26 @@ def _compile(out: Path, library: Library, made: Mapping[str, str], fingerprint: 
     shutil.rmtree(work)
 
 
+def print_built(parser: argparse.ArgumentParser, build: Callable[[], Path]):
+    """Print the path that `build` gives. What goes wrong is one line, behind the last ones of what a generator said."""
+    try:
+        print(build())
+    except ValueError as error:
+        parser.error(str(error))
+    except (ToolError, BuildError) as error:
+        sys.exit(f"error: {error}")
+    except subprocess.CalledProcessError as error:
+        print("".join((error.output or "").splitlines(keepends=True)[-GENERATORS_LAST_LINES:]), file=sys.stderr)
+        sys.exit(f"error: the SoC could not be generated{', see above' if error.output else f': {error}'}")
+
+
 def main():
     parser = argparse.ArgumentParser(prog="python -m sim.build", description="Build a simulator and print its path.")
     add_options(parser)
     parser.add_argument("--waves", action="store_true", help="can write FST waves; slower")
     parser.add_argument("--two-chips", action="store_true", help="the interrupt controller is on a chip of its own")
     options = parser.parse_args()
-    try:
-        config = config_of(options)
-    except ValueError as error:
-        parser.error(str(error))
-    try:
-        print(build_simulator(config, options.waves, options.two_chips))
-    except (ToolError, BuildError) as error:
-        sys.exit(f"error: {error}")
-    except subprocess.CalledProcessError as error:
-        sys.exit(f"error: the SoC could not be generated: {error}")
+    print_built(parser, lambda: build_simulator(config_of(options), options.waves, options.two_chips))
 
 
 if __name__ == "__main__":
