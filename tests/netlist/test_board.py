@@ -13,8 +13,9 @@ CYCLES = 32 << 16       # digests come each 2^16; the self-test has said its las
 @pytest.mark.board_long
 def test_netlist_passes_the_self_test_as_the_rtl_does():
     config = board_config("ulx3s", "25F")
-    console, pins = run(simulator(config, "netlist"), CYCLES)
-    expected_console, expected_pins = run(simulator(config, "rtl"), CYCLES)
+    netlist, rtl = (simulator(config, level) for level in ("netlist", "rtl"))     # both of the same sources
+    expected_console, expected_pins = run(rtl, CYCLES)
+    console, pins = run(netlist, CYCLES)
     text = "".join(character for _, character in console)
     assert text == "".join(character for _, character in expected_console)
     differ = [ours[0] for ours, theirs in zip(pins, expected_pins, strict=True) if ours != theirs]
