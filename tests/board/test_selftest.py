@@ -8,6 +8,7 @@ import pytest
 
 from soc.boards.build import generate_board
 from soc.boards.catalog import BOARDS
+from soc.config import MAX_HARTS
 from tests.board.faulty import build as faulty
 from tests.board.faulty.faults import Fault
 from tests.board.faulty.phy import IDENTIFIER
@@ -77,6 +78,9 @@ NO_RAM = {"caches": "absent: needs main RAM", "sd": "absent: needs main RAM"}
         "memory": "failed: harts 0x2 have not tried their share",
         "caches": r"failed: hart 0, a line that the copy engine rewrote: 0x\w+, not 0x\w+",
         "sd": r"failed: block 0 comes with CRC-32 0x\w{8}, then 0x\w{8}"}),
+    (Fault.STALE_RAM, {
+        "caches": r"failed: hart \d, additions under a lock: 0x\w+, not 0x40",
+        "sd": r"failed: block 0 comes with CRC-32 0x\w{8}, then 0x\w{8}"}),
     (Fault.CARD_DATA, {"sd": r"failed: block 0 comes with CRC-32 0x\w{8}, then 0x\w{8}"}),
 ], ids=lambda value: str(value).replace("Fault.", "") if isinstance(value, Fault) else "")
 def test_a_fault_is_found_and_nothing_else(board, tmp_path, faults, found):
@@ -85,6 +89,10 @@ def test_a_fault_is_found_and_nothing_else(board, tmp_path, faults, found):
         assert re.fullmatch({**SOUND, **found}[part], line), part
     failed = [number for number, part in enumerate(PARTS, 1) if found.get(part, "").startswith("failed")]
     assert leds[-1] == failed[0] << 1 | 1
+
+
+def test_the_rom_has_room_for_all_harts_there_can_be():
+    assert generate_board("sim", harts=MAX_HARTS).rom_image.stat().st_size <= ROM_BYTES
 
 
 @pytest.mark.parametrize("name", BOARDS)

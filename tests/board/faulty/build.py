@@ -24,6 +24,7 @@ ROM = "rom.init"
 PLANTED_AT = 20_000     # cycle: behind the reset, before any test has begun
 # In the data caches, which are one module: what has been written by others is seen, and not dropped.
 HIT = "assign invalidate_s1_wayHits = "
+OF_MAIN_RAM = "invalidate_s1_input_payload_fragment_address[30]"
 IMAGE = """    .word 0x0000006f, 0x314b4c49, end, arguments, 64
 arguments: .skip 64
 end:
@@ -48,8 +49,9 @@ def _generate(folder: Path):
     fingerprint = int((folder / "fingerprint").read_text(), 16)
     verilog.write_text(_once(rf"\b64'd{fingerprint}\b", f"64'd{UNSIGNED}", text))
     cluster = folder / "cluster.v"
-    planted = f"{TOP}.planted_fault_storage[{Fault.STALE_LINE.bit_length() - 1}]"
-    cluster.write_text(_once(re.escape(HIT), f"{HIT}!{planted} && ", cluster.read_text()))
+    line, ram = (f"{TOP}.planted_fault_storage[{fault.bit_length() - 1}]"
+                 for fault in (Fault.STALE_LINE, Fault.STALE_RAM))
+    cluster.write_text(_once(re.escape(HIT), f"{HIT}!({line} | {ram} & {OF_MAIN_RAM}) && ", cluster.read_text()))
 
 
 @dataclass(frozen=True)

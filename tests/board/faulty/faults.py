@@ -18,3 +18,4 @@ class Fault(IntFlag):
     CARD_DATA    = 1 << 10  # the SD card's first block has one bit that changes from read to read
     NO_PHY       = 1 << 11  # the Ethernet PHY does not answer
     NO_LINK      = 1 << 12  # it answers, and has no link
+    STALE_RAM    = 1 << 13  # STALE_LINE in main RAM alone: the harts see each other's words in the SRAM, and answer
