@@ -13,7 +13,7 @@ from soc.boards.config import BoardConfig
 from soc.build import told_in_a_line
 from soc.fpga.design import Design
 from soc.fpga.pack import pack
-from soc.fpga.placement import GateError, PlacementOptions, place
+from soc.fpga.placement import GateError, PlacementOptions, count, place
 from soc.fpga.report import figures, summary
 from soc.fpga.synthesis import SynthesisOptions, synthesise
 from soc.fpga.tools import ToolError, say
@@ -66,9 +66,7 @@ def make_bitstream(config: BoardConfig, synthesis: SynthesisOptions, placements:
     best = None
     for options in placements:
         placement = place(design, netlist, options)
-        record = {"board": config.board, "harts": config.harts, "parameters": asdict(config),
-                  "fingerprint": artifacts.description["fingerprint"], "options": asdict(synthesis) | asdict(options),
-                  **figures(design, netlist, placement)}
+        record = record_of(config, artifacts, asdict(synthesis) | asdict(options), figures(design, netlist, placement))
         say(f"seed {options.seed}: {summary(record)}")
         if best is None or record["margin"] > best["margin"]:
             best = record
@@ -88,13 +86,44 @@ def make_bitstream(config: BoardConfig, synthesis: SynthesisOptions, placements:
     return bitstream
 
 
-def write_record(record: dict, folder: Path):
-    """The figures of a build, beside its bitstream and among the records, in place of an older one of the same."""
+def count_use(config: BoardConfig, synthesis: SynthesisOptions) -> str:
+    """How much of the chip a board's SoC uses, in one line, from synthesis and packing alone; a record, too, where
+    there is none of a whole build. GateError if the chip has no room; ToolError, and what `generate_config` raises."""
+    artifacts = generate_config(config)
+    design = design_of(artifacts, config)
+    netlist = synthesise(design, synthesis)
+    record = record_of(config, artifacts, asdict(synthesis) | asdict(PlacementOptions()),
+                       figures(design, netlist, count(design, netlist)))
+    path = record_path(record)
+    if not (path.exists() and json.loads(path.read_text())["routed"]):
+        save(record, path)
+    if not record["fits"]:
+        raise GateError(f"{design.name} does not fit {design.device}: {summary(record)}")
+    return ", ".join(f"{use['used']} {column.upper()} of {use['available']}" for column, use in record["use"].items())
+
+
+def record_of(config: BoardConfig, artifacts: BoardArtifacts, options: dict, found: dict) -> dict:
+    """The record of a build: what was built, how, and the figures `found`."""
+    return {"board": config.board, "harts": config.harts, "parameters": asdict(config),
+            "fingerprint": artifacts.description["fingerprint"], "options": options, **found}
+
+
+def record_path(record: dict) -> Path:
+    """Where the records have that of the same configuration and options, whatever the seed."""
     options = {name: value for name, value in record["options"].items() if name != "seed"}
     key = digest({"parameters": repr(record["parameters"]), "options": repr(options)})[:8]
-    for path in (folder / "record.json", records_folder() / f"{record['name']}-{key}.json"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(record, indent=1) + "\n")
+    return records_folder() / f"{record['name']}-{key}.json"
+
+
+def save(record: dict, path: Path):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(record, indent=1) + "\n")
+
+
+def write_record(record: dict, folder: Path):
+    """The figures of a build, beside its bitstream and among the records, in place of an older one of the same."""
+    for path in folder / "record.json", record_path(record):
+        save(record, path)
 
 
 def seeds_of(text: str) -> tuple[int, ...]:
@@ -109,6 +138,8 @@ def main():
                                      description="Make a board's bitstream, print where it lies.")
     add_options(parser)
     parser.add_argument("--clock", type=float, metavar="MHZ", help="system clock (default: the catalog's)")
+    parser.add_argument("--count", action="store_true",
+                        help="make none, only tell how much of the chip it would use")
     parser.add_argument("--seeds", type=seeds_of, default=(1,), metavar="N",
                         help="placements to try until one meets every clock (default 1)")
     parser.add_argument("--router", choices=("router1", "router2"), default=PlacementOptions.router, help="nextpnr's")
@@ -121,7 +152,8 @@ def main():
     synthesis = SynthesisOptions(options.dff, options.nowidelut, not options.together)
     placements = [PlacementOptions(seed, options.router) for seed in options.seeds]
     with told_in_a_line("SoC", ToolError, GateError, ValueError):
-        print(make_bitstream(config_of(options), synthesis, placements))
+        config = config_of(options)
+        print(count_use(config, synthesis) if options.count else make_bitstream(config, synthesis, placements))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ Made by `python -m soc.boards.resources` from the records of builds that `make b
 `build/boards/records`; do not edit. [soc/README.md](../soc/README.md) says how a bitstream is made.
 
 LUT, FF, EBR and MULT are the chip's look-up tables, registers, block RAMs (18 Kbit) and multipliers. *Reached* is what
-nextpnr says that the worst clock can do, in MHz of what it has to; a build that misses a clock has no bitstream. Times
+nextpnr says that the worst clock can do, in MHz of what it has to; a build that misses a clock has no bitstream. *Room*
+is said of what has been packed, not placed and routed: its cells fit, its wires and clocks have not been tried. Times
 are processor seconds of yosys and nextpnr, memory is the more of the two's peaks."""
 MEASURES = """The catalog's build, and the same without one thing or with another.
 `apart=False`: yosys maps the CPU cluster together with all else, and then saves area until the paths in the harts are
@@ -56,7 +57,9 @@ def worst(record: dict) -> tuple[str, dict]:
 def build_row(record: dict) -> list[str]:
     """A build in the table of builds."""
     reached, verdict = "-", "**no room**"
-    if record["fits"]:
+    if record["fits"] and not record["routed"]:
+        verdict = "room"
+    if record["routed"]:
         _, clock = worst(record)
         reached = f"{clock['mhz']:.1f} / {clock['wanted_mhz']:.4g}"
         verdict = "yes" if record["met"] else "**missed**"
@@ -77,7 +80,7 @@ def page(records: list[dict]) -> str:
     builds = table(["board", "FPGA", "other than in the catalog", "harts", "reached, MHz", "met", *COLUMNS.values(),
                     "time, s", "memory, MiB"], [build_row(record) for record in records], words=3)
     paths = table(["build", "clock", "from", "to", "ns", "on wires"],
-                  [path_row(record) for record in records if record["fits"]], words=4)
+                  [path_row(record) for record in records if record["routed"]], words=4)
     parts = [INTRODUCTION, "## Builds", builds, "## Longest paths", "Of each build's worst clock, in nanoseconds; *on "
              "wires* is the part of them that routing takes, the rest is logic.", paths]
     parts += ["## What each measure gives", MEASURES, table(
@@ -97,8 +100,8 @@ def page(records: list[dict]) -> str:
 def tunings(records: list[dict]) -> list[list[str]]:
     """Builds that differ from the catalog's in what is measured here alone, each with those of the catalog."""
     rows = []
-    for usual in (record for record in records if record["fits"] and not differences(record)):
-        others = [record for record in records if record["fits"] and record["board"] == usual["board"]
+    for usual in (record for record in records if record["routed"] and not differences(record)):
+        others = [record for record in records if record["routed"] and record["board"] == usual["board"]
                   and record["harts"] == usual["harts"] and record["clock_hz"] == usual["clock_hz"]
                   and record["parameters"]["device"] == usual["parameters"]["device"] and differences(record)]
         if others:

@@ -112,3 +112,27 @@ def place(design: Design, netlist: Path, options: PlacementOptions = PlacementOp
     inputs = {"netlist": netlist / "netlist.json", "lpf": design.lpf, "arguments": repr(arguments),
               "tool": version("nextpnr-ecp5")}
     return cached("fpga-placement", inputs, build)
+
+
+def count(design: Design, netlist: Path) -> Path:
+    """A folder as of `place`, of a design that is only packed, in seconds: its report says how much of the chip it
+    uses, and has no clocks. ToolError as of `place`."""
+    arguments = [f"--{design.size}", "--package", design.package, "--speed", design.speed, "--pack-only"]
+
+    def build(folder: Path):
+        shutil.copy(netlist / "netlist.json", folder / "netlist.json")
+        shutil.copy(design.lpf, folder / "pins.lpf")
+        watch = Watch()
+        cost, error = run("nextpnr-ecp5", ["--json", "netlist.json", "--lpf", "pins.lpf", *arguments], folder,
+                          f"{design.name}-nextpnr-pack.log", watch)
+        if error and fits(watch.use):
+            raise ToolError(error)
+        report = {"fmax": {}, "critical_paths": [], "utilization": watch.use}
+        (folder / "report.json").write_text(json.dumps(report))
+        (folder / "ends.json").write_text("{}")
+        (folder / "netlist.json").unlink()
+        (folder / "placement.json").write_text(json.dumps({"tool": version("nextpnr-ecp5"), **asdict(cost)}))
+
+    inputs = {"netlist": netlist / "netlist.json", "lpf": design.lpf, "arguments": repr(arguments),
+              "tool": version("nextpnr-ecp5")}
+    return cached("fpga-count", inputs, build)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from soc.fpga.cores import CLUSTER, core_of
 from soc.fpga.design import Design
+from soc.fpga.placement import fits
 
 # Look-up tables that nextpnr makes of each of yosys's cells, and the columns that others count in.
 LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4}
@@ -80,14 +81,15 @@ def longest_by_core(design: Design, ends: dict[str, dict[str, float]]) -> dict[s
 
 def figures(design: Design, netlist: Path, placement: Path) -> dict:
     """The record of a build: its chip's use and that of each core, its clocks, what the tools took, whether the chip
-    has room for it (`fits`), whether every clock is met (`met`), and the least ratio of a clock's rate to the one
-    wanted (`margin`)."""
+    has room for it (`fits`), whether it has been routed, whether every clock is met (`met`), and the least ratio of a
+    clock's rate to the one wanted (`margin`)."""
     report, ends = (json.loads((placement / name).read_text()) for name in ("report.json", "ends.json"))
     module = json.loads((netlist / "netlist.json").read_text())["modules"][design.top]
     rates = clocks(design, report, cluster_clock(module))
     return {
         "name": design.name, "device": design.device, "clock_hz": design.clock_hz,
-        "fits": bool(rates),
+        "fits": fits(report["utilization"]),
+        "routed": bool(rates),
         "met": bool(rates) and all(clock["mhz"] >= clock["wanted_mhz"] for clock in rates.values()),
         "margin": min((clock["mhz"] / clock["wanted_mhz"] for clock in rates.values()), default=0),
         "use": {column: report["utilization"][cell] for column, cell in CHIP.items()},
