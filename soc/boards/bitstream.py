@@ -116,7 +116,7 @@ def record_path(record: dict) -> Path:
 
 
 def save(record: dict, path: Path):
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(record, indent=1) + "\n")
 
 

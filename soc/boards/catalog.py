@@ -11,7 +11,7 @@ ULX3S = Board(
     devices={
         "85F": Device(harts=4, clock_hz=40_000_000, estimate=True),
         "45F": Device(harts=2, clock_hz=40_000_000, estimate=True),
-        "25F": Device(harts=1, clock_hz=40_000_000, fits=False, estimate=True),
+        "25F": Device(harts=1, clock_hz=40_000_000, fits=False),
     },
     oscillator_hz=25_000_000,
     ram_mib=32,
@@ -38,7 +38,7 @@ BOARDS = {board.name: board for board in (
         title="LambdaConcept ECPIX-5",
         devices={
             "85F": Device(harts=4, clock_hz=50_000_000, estimate=True),
-            "45F": Device(harts=2, clock_hz=50_000_000, estimate=True),
+            "45F": Device(harts=1, clock_hz=50_000_000, estimate=True),
         },
         oscillator_hz=100_000_000,
         ram_mib=512,

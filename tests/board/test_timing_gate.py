@@ -7,11 +7,12 @@ from types import SimpleNamespace
 import pytest
 
 from soc.boards import bitstream, resources
+from soc.boards.config import board_config
 from soc.fpga.design import Design
 from soc.fpga.pack import pack
-from soc.fpga.placement import GateError, place
+from soc.fpga.placement import GateError, count, place
 from soc.fpga.report import figures, summary
-from soc.fpga.synthesis import synthesise
+from soc.fpga.synthesis import SynthesisOptions, synthesise
 from soc.fpga.tools import ToolError
 
 VERILOG = """
@@ -98,6 +99,16 @@ def test_a_design_that_does_not_fit_is_told_before_it_is_placed(design, tmp_path
         pack(large, placement)
 
 
+def test_what_is_only_counted_uses_the_same_and_has_no_clocks(design, tmp_path):
+    easy = design(EASY)
+    netlist = synthesise(easy)
+    counted = figures(easy, netlist, count(easy, netlist))
+    whole = figures(easy, netlist, place(easy, netlist))
+    assert counted["use"] == whole["use"] and counted["cores"] == whole["cores"]
+    assert (counted["fits"], counted["routed"], counted["met"], counted["clocks"]) == (True, False, False, {})
+    assert whole["routed"]
+
+
 def test_a_tool_that_fails_says_why_in_one_line(design, tmp_path):
     wrong = design(EASY)
     wrong.verilog[0].write_text(VERILOG.replace("endmodule", ""))
@@ -112,15 +123,21 @@ def test_a_tool_that_fails_says_why_in_one_line(design, tmp_path):
 
 def test_make_bitstream_that_misses_removes_the_older_bitstream(design, tmp_path, monkeypatch, capsys):
     """`python -m soc.boards.bitstream`, of a board whose SoC is this design."""
-    def build(clock_hz):
+    def build(clock_hz, arguments=("--seeds", "2")):
         made = SimpleNamespace(dir=tmp_path, description={"fingerprint": "0123456789abcdef"})
         monkeypatch.setattr(bitstream, "generate_config", lambda config: made)
         monkeypatch.setattr(bitstream, "design_of", lambda artifacts, config: design(clock_hz))
-        monkeypatch.setattr("sys.argv", ["bitstream", "ulx3s", "--seeds", "2"])
+        monkeypatch.setattr("sys.argv", ["bitstream", "ulx3s", *arguments])
         bitstream.main()
 
     (tmp_path / "board.json").write_text("{}")
+    build(EASY, ["--count"])
+    assert re.fullmatch(r"\d+ LUT of 24288, 65 FF of 24288, 0 EBR of 56, \d+ MULT of 28\n", capsys.readouterr().out)
+    (counted,) = resources.read(bitstream.records_folder())
+    assert "| room |" in resources.page([counted]) and not counted["routed"]
     build(EASY)
+    assert bitstream.count_use(board_config("ulx3s"), SynthesisOptions())      # and leaves what the whole build said
+    assert [record["routed"] for record in resources.read(bitstream.records_folder())] == [True]
     folder = bitstream.board_folder("ulx3s")
     assert capsys.readouterr().out == f"{folder / 'ulx3s.bit'}\n"
     assert {path.name for path in folder.iterdir()} == {"ulx3s.bit", "board.json", "record.json"}
