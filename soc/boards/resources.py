@@ -24,8 +24,7 @@ is said of what has been packed, not placed and routed: its cells fit, its wires
 are processor seconds of yosys and nextpnr, memory is the more of the two's peaks."""
 MEASURES = """The catalog's build, and the same without one thing or with another.
 `apart=False`: yosys maps the CPU cluster together with all else, and then saves area until the paths in the harts are
-as long as the longest elsewhere. `port_registers=False`: no registers before the devices. Another placement seed alone
-changes the rate by some percent."""
+as long as the longest elsewhere. `port_registers=False`: no registers before the devices."""
 COLUMNS = {"lut": "LUT", "ff": "FF", "ebr": "EBR", "mult": "MULT"}
 
 
