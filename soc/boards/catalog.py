@@ -85,7 +85,7 @@ BOARDS = {board.name: board for board in (
         title="OrangeCrab r0.2",
         devices={
             "85F": Device(harts=2, clock_hz=48_000_000, estimate=True),
-            "25F": Device(harts=1, clock_hz=48_000_000, trace_depth=256, fits=False, estimate=True),
+            "25F": Device(harts=1, clock_hz=48_000_000, trace_depth=256, fits=False),
         },
         oscillator_hz=48_000_000,
         ram_mib=128,
