@@ -1,43 +1,20 @@
 """The boards' SoC boots the kernel through its boot ROM, driven by the host's tools over a pseudo-terminal."""
 
-import contextlib
 import json
-import signal
-import subprocess
 
 import pytest
 
-from hw.common.cache import REPO
-from sim.boards import build_board
 from sim.kernel import build_kernel
 from soc.boards.config import board_config
+from tests.board.simulated import interlock, on_board, simulated
 
-SLOWDOWN = 600      # of the simulated board, at the worst: where many processes share a processor
 SCHEME = "cli-spl-pessim"
-
-
-@contextlib.contextmanager
-def simulated(harts, image, folder, *, empty):
-    """A simulated board that runs; the name of its console. Unless `empty`, main RAM begins with the image in it, as
-    that of a board does that was reset: all that the self-test has not used."""
-    process = subprocess.Popen([build_board(harts=harts), "--image", image, *["--empty-ram"] * empty, "--console",
-                                "pty", "--hang-cycles", "0", "--progress", "0", "--out", folder / "board"],
-                               stderr=subprocess.PIPE, text=True)
-    try:
-        yield process.stderr.readline().split()[-1]
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.communicate()
-
-
-def interlock(*arguments):
-    return subprocess.run([REPO / "interlock", *map(str, arguments)], capture_output=True, text=True)
 
 
 def boot(port, image, out):
     """The record of a boot of the kernel, which has to say hello and lose nothing on the line."""
-    done = interlock("board", "boot", "--port", port, "--image", image, "--bootargs", "run=hello", "--seed", 3, "--out",
-                     out, "--console", "file", "--slowdown", SLOWDOWN)
+    done = interlock("board", "boot", *on_board(port), "--image", image, "--bootargs", "run=hello", "--seed", 3,
+                     "--out", out, "--console", "file")
     assert done.returncode == 0, done.stderr
     record = json.loads((out / "run.json").read_text())
     assert record["exit"]["code"] == 0
@@ -51,7 +28,7 @@ def boot(port, image, out):
 
 def test_the_kernel_boots_through_the_boot_rom(tmp_path):
     image = build_kernel(board_config("sim", harts=1), "spl-optim")
-    with simulated(1, image, tmp_path, empty=False) as port:
+    with simulated(image, tmp_path, empty=False) as port:
         record = boot(port, image, tmp_path / "out")
     assert record["board"]["harts"] == 1
     assert 4_096 < record["host"]["loaded_bytes"] < 65_536
@@ -61,7 +38,7 @@ def test_the_kernel_boots_through_the_boot_rom(tmp_path):
 @pytest.mark.parametrize("harts", [1, 2])
 def test_a_kernel_is_loaded_over_the_line_and_found_there_again(harts, tmp_path):
     image = build_kernel(board_config("sim", harts=harts), "spl-optim")
-    with simulated(harts, image, tmp_path, empty=True) as port:
+    with simulated(image, tmp_path, harts=harts) as port:
         first, again = (boot(port, image, tmp_path / name) for name in ("first", "again"))
     assert first["board"]["harts"] == again["board"]["harts"] == harts
     assert first["host"]["loaded_bytes"] > 8 * again["host"]["loaded_bytes"]
@@ -69,7 +46,7 @@ def test_a_kernel_is_loaded_over_the_line_and_found_there_again(harts, tmp_path)
 
 def run_on(port, experiment, settings, out):
     """The experiment's records by run, and what it shows."""
-    target = ["--target", "board", "--port", port, "--slowdown", SLOWDOWN] if port else []
+    target = ["--target", "board", *on_board(port)] if port else []
     done = interlock("run", experiment, "--quick", *(word for setting in settings for word in ("--set", setting)),
                      "--out", out, *target)
     assert done.returncode == 0, done.stderr
@@ -80,22 +57,28 @@ def run_on(port, experiment, settings, out):
 @pytest.mark.board_long
 def test_an_experiment_runs_on_the_simulated_board(tmp_path):
     image = build_kernel(board_config("sim", harts=1), "spl-optim")
-    with simulated(1, image, tmp_path, empty=False) as port:
+    with simulated(image, tmp_path, empty=False) as port:
         records, shown = run_on(port, "system-calls", ["harts=1", "schemes=spl-optim"], tmp_path / "out")
     assert records
     assert "Carried out on a board" in shown and "sim, 1 harts, 60 MHz" in shown
     assert "System calls and switches" in shown
 
 
+def counted(record):
+    """What a run of serial-loss has received and lost."""
+    results = record["run"]["results"]
+    return [results["serial"][0][key] for key in ("bytes", "crc", "overruns", "dropped")], results.get("busy")
+
+
 @pytest.mark.board_long
 def test_an_experiment_with_input_receives_on_the_board_what_it_receives_in_the_simulator(tmp_path):
     image = build_kernel(board_config("sim", harts=1), SCHEME)
-    with simulated(1, image, tmp_path, empty=False) as port:
+    with simulated(image, tmp_path, empty=False) as port:
         ours, shown = run_on(port, "serial-loss", [f"schemes={SCHEME}"], tmp_path / "out")
     theirs, _ = run_on(None, "serial-loss", [f"schemes={SCHEME}"], tmp_path / "simulator")
     assert "Carried out on a board" in shown
     assert {record["kind"] for record in ours.values()} == {"loss", "alone"}
     assert ours.keys() == theirs.keys()
     for name, record in ours.items():
-        print(name, record["received"], theirs[name]["received"], record["run"]["results"])
-        print(theirs[name]["run"]["results"])
+        assert record["received"] == theirs[name]["received"] and record["received"]["identical"]
+        assert counted(record) == counted(theirs[name])

@@ -1,0 +1,36 @@
+"""A simulated board that runs, its console a pseudo-terminal, and the host's commands to work with it."""
+
+import contextlib
+import signal
+import subprocess
+
+from hw.common.cache import REPO
+from sim.boards import build_board
+
+SLOWDOWN = 600      # of the simulated board, at the worst: where many processes share a processor
+
+
+@contextlib.contextmanager
+def simulated(image, folder, *, empty=True, **parameters):
+    """A board of these `parameters` (sim.boards.build_board) that runs; the name of its console.
+
+    Unless main RAM is `empty` it begins with `image` in it, as that of a board does that was reset: all that the
+    self-test has not used."""
+    process = subprocess.Popen([build_board(**parameters), "--image", image, *["--empty-ram"] * empty, "--console",
+                                "pty", "--hang-cycles", "0", "--progress", "0", "--out", folder / "board"],
+                               stderr=subprocess.PIPE, text=True)
+    try:
+        yield process.stderr.readline().split()[-1]
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+
+
+def interlock(*arguments):
+    """What the command line leaves: a subprocess.CompletedProcess."""
+    return subprocess.run([REPO / "interlock", *map(str, arguments)], capture_output=True, text=True)
+
+
+def on_board(port):
+    """The options for the board at `port`."""
+    return ["--port", port, "--slowdown", SLOWDOWN]
