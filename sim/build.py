@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from hw.common.cache import REPO, cached, digest
+from sim.edge import ANEW, EDGE
 from sim.idle import idle_table
 from sim.toolchain import BuildError, compile_objects, link, tool_versions
 from sim.tools import ToolError
@@ -122,6 +123,9 @@ def _ports(harts: int, clock_hz: int, pokes: Sequence[str], edge: Sequence[str])
             + "".join(f"void {name}({root} *);\n" for name in edge)
             + f"inline void rising_edge([[maybe_unused]] {root} *root)\n{{\n"
             + "".join(f"    {name}(root);\n" for name in edge) + "}\n\n"
+            # What rising_edge() remembers of the cycle before does not hold where something else writes to the model.
+            + (f"void {ANEW}();\ninline void forget_last_edge() {{ {ANEW}(); }}\n\n" if EDGE in edge
+               else "inline void forget_last_edge() {}\n\n") +
             f"inline HartPins hart_pins(const V{TOP} &top)\n{{\n    return {{{{\n{pins},\n    }}}};\n}}\n\n"
             f"inline std::vector<Pokable> pokables(V{TOP} &top)\n{{\n    [[maybe_unused]] auto *root = top.rootp;\n"
             f"    return {{\n{pokable}    }};\n}}\n")

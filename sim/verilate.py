@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hw.common.cache import cached
-from sim.edge import EDGE, SOURCE, NotUnderstood, write_edge
+from sim.edge import EDGE, SOURCE, Gates, NotUnderstood, write_edge
 from sim.toolchain import archive, compile_objects, find, processor_level, run
 
 TOP = "interlock"
@@ -60,6 +60,7 @@ class Recipe:
     verilator: tuple[str, ...] = VERILATOR_FLAGS
     fast: tuple[str, ...] = FAST_FLAGS
     rewritten: bool = True   # the rising edge is ours (sim/edge), not Verilator's
+    gates: Gates = Gates.GROUPS   # which of its statements are left out where they would change nothing
 
 
 DEFAULT = Recipe()
@@ -88,7 +89,7 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
     made = json.loads((work / f"V{TOP}.json").read_text())
     edge = [] if waves else _edge(made)
     # Verilator's own then is for the few cycles in which an input changes.
-    whole = SLOW_FLAGS if recipe.rewritten and edge and _rewrite(work, made, edge) else recipe.fast
+    whole = SLOW_FLAGS if recipe.rewritten and edge and _rewrite(work, made, edge, recipe.gates) else recipe.fast
     include = library.dir / "include"
     include.mkdir()
     for header in work.glob("*.h"):
@@ -107,13 +108,13 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
     shutil.rmtree(work)
 
 
-def _rewrite(work: Path, made: dict, edge: list[str]) -> bool:
+def _rewrite(work: Path, made: dict, edge: list[str], gates: Gates) -> bool:
     """Whether EDGE now does what the functions of `edge` did: that is in `edge` and among the sources of `made`."""
     header = work / f"V{TOP}___024root.h"
     source = "".join(Path(path).read_text() for path in made["sources"]["classes_fast"])
     try:
         function, = edge
-        code, members = write_edge(f"V{TOP}___024root", source, header.read_text(), function, "sys_rst")
+        code, members = write_edge(f"V{TOP}___024root", source, header.read_text(), function, "sys_rst", gates)
     except (NotUnderstood, ValueError) as error:
         print(f"the simulator will be slower, as its code cannot be rewritten: {error}", file=sys.stderr)
         return False

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from sim.bench.__main__ import BUSY, SYNC, measure, ours
 from sim.build import build_model
+from sim.edge import Gates
 from sim.kernel import build_kernel
 from sim.verilate import COMPILER_FLAGS, FAST_FLAGS, VERILATOR_FLAGS, Recipe
 from soc.build import generate_soc
@@ -28,6 +29,7 @@ def fast(optimisation: str) -> Recipe:
 # What is done without or in another way: its recipe, options of the simulator.
 OTHERS = {
     "the rising edge as Verilator writes it": (Recipe(rewritten=False), []),
+    "without gates": (Recipe(gates=Gates.NONE), []),
     "both edges of the clock evaluated": (Recipe(), ["--evaluate-twice"]),
     "compiled for any x86-64": (Recipe(fast=COMPILER_FLAGS), []),
     "compiled with -O2": (fast("-O2"), []),

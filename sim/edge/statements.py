@@ -43,6 +43,7 @@ class Statement:
     tokens: tuple[str, ...]
     names: Names
     whole: str = ""   # the variable that it gives a new value, all of it and whatever happens
+    equals: int = 0   # where an assignment has its =
 
 
 @dataclass(frozen=True)
@@ -84,15 +85,17 @@ def branch(condition: Tokens, then: Sequence[Any], other: Sequence[Any], local: 
     return If(tuple(condition), tuple(then), tuple(other), names)
 
 
-def write_out(one: Any, rename: Callable[[Tokens], str], indent: int = 1) -> str:
-    """The C++ of a statement, its variables named by `rename`."""
+def write_out(one: Any, rename: Callable[[Tokens], str], indent: int, of: Callable[[Statement], str]) -> str:
+    """The C++ of a statement: its conditions with their variables named by `rename`, the rest as `of` has it."""
     space = "    " * indent
     if isinstance(one, Statement):
-        return f"{space}{rename(one.tokens)};\n"
-    text = f"{space}if ({rename(one.condition)}) {{\n" + "".join(write_out(s, rename, indent + 1) for s in one.then)
-    if one.other:
-        text += f"{space}}} else {{\n" + "".join(write_out(s, rename, indent + 1) for s in one.other)
-    return text + space + "}\n"
+        return f"{space}{of(one)};\n"
+
+    def side(statements: Sequence[Any]) -> str:
+        return "".join(write_out(s, rename, indent + 1, of) for s in statements)
+
+    text = f"{space}if ({rename(one.condition)}) {{\n{side(one.then)}"
+    return text + (f"{space}}} else {{\n{side(one.other)}" if one.other else "") + space + "}\n"
 
 
 def all_tokens(one: Any) -> list[str]:
@@ -194,4 +197,4 @@ class Body:
             raise NotUnderstood(f"an assignment to {' '.join(text[:at])!r}")
         (_, end, target), = found
         reads = read(text[end:at], self.local) | read(text[at + 1:], self.local)
-        return Statement(tuple(text), Names(reads, frozenset({target})), target if end == at else "")
+        return Statement(tuple(text), Names(reads, frozenset({target})), target if end == at else "", at)

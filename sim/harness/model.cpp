@@ -48,6 +48,7 @@ void Model::cycle_whole()
     top->eval();
     top->sys_clk = 1;
     top->eval();
+    forget_last_edge();
 }
 
 uint8_t *Model::ram()
@@ -109,7 +110,7 @@ void Model::restore(const std::string &state)
 {
     StateReader reader(state);
     reader >> *top;
-    inputs_changed = true;
+    inputs_changed = true; // so the next cycle is whole
 }
 
 // Verilator's own: computes all combinational logic anew, as before the first cycle.
@@ -142,6 +143,7 @@ void Model::settle()
     bool first = true;
     while (Vinterlock___024root___eval_stl(top->rootp, first))
         first = false;
+    forget_last_edge();
 }
 
 #ifdef WAVES

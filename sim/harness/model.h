@@ -56,6 +56,8 @@ class Model {
 
     // Computes anew what follows from registers that were written from outside.
     void settle();
+    // All of its variables were written from outside, and fit each other.
+    void replaced() { forget_last_edge(); }
     bool dumps_waves() const { return dumping; }
 
   private:

@@ -25,6 +25,7 @@ void Skip::put_back(const std::vector<char> &state)
         std::memcpy(root + member.offset, from, member.bytes);
         from += member.bytes;
     }
+    model.replaced();
 }
 
 void Skip::compare(bool nothing, uint64_t began, uint64_t cycles) const

@@ -4,7 +4,9 @@ import re
 
 import pytest
 
-from sim.edge import EDGE, NotUnderstood, write_edge
+from sim.edge import ANEW, EDGE, Gates, NotUnderstood, write, write_edge
+from sim.edge.cut import COMPARISON, behind_gates
+from sim.edge.gates import looked_at
 from sim.edge.harts import find_shared
 from sim.edge.layout import FRONT, arrange, member_types
 from sim.edge.order import components, dependencies
@@ -15,7 +17,19 @@ ROOT, FUNCTION, HARTS = "Vx___024root", "Vx___024root___nba_sequent__TOP__0", 3
 OF_HART = {"pc": "IData/*31:0*/", "stuck": "CData/*0:0*/", "count": "QData/*63:0*/", "flag": "CData/*0:0*/",
            "regs": "VlUnpacked<IData/*31:0*/, 4>", "one": "CData/*7:0*/", "other": "CData/*7:0*/"}
 COMMON = {"total": "IData/*31:0*/", "grant": "CData/*1:0*/", "chain0": "IData/*31:0*/", "chain1": "IData/*31:0*/",
-          "chain2": "IData/*31:0*/", "chain3": "IData/*31:0*/", "wide": "VlWide<3>/*95:0*/"}
+          "chain2": "IData/*31:0*/", "chain3": "IData/*31:0*/", "wide": "VlWide<3>/*95:0*/", "ticks": "CData/*7:0*/",
+          "due": "CData/*0:0*/", "alarms": "IData/*31:0*/", "log": "VlUnpacked<IData/*31:0*/, 4>",
+          "last": "IData/*31:0*/", "seen": "IData/*31:0*/"}
+# A device that is quiet most of the time: a counter, what it does at its end, a memory that is written then.
+DEVICE = """
+    vlSelfRef.last = (vlSelfRef.log[(3U & vlSelfRef.alarms)] + vlSelfRef.wide[0U]);
+    if (vlSelfRef.due) { vlSelfRef.log[(3U & vlSelfRef.alarms)] = vlSelfRef.total; }
+    vlSelfRef.alarms = (vlSelfRef.alarms + (IData)(vlSelfRef.due));
+    vlSelfRef.ticks = (0xffU & ((IData)(vlSelfRef.ticks) + 0x25U));
+    vlSelfRef.due = (0xe0U < (IData)(vlSelfRef.ticks));
+    vlSelfRef.wide[0U] = (vlSelfRef.alarms >> 1U);
+    vlSelfRef.seen = (0x5aU ^ vlSelfRef.alarms);
+"""
 
 
 def body(hart: int) -> str:
@@ -44,7 +58,7 @@ def source() -> str:
     local = "".join(f"    QData/*63:0*/ __Vdly__harts_{h}_count;\n    __Vdly__harts_{h}_count = 0;\n"
                     f"    IData/*31:0*/ __Vtemp_{7 * h + 3};\n" for h in range(HARTS))
     return (f"void {FUNCTION}({ROOT}* vlSelf) {{\n    auto &vlSelfRef = std::ref(*vlSelf).get();\n{local}"
-            f"    vlSelfRef.grant = (3U & ((IData)(vlSelfRef.grant) + 1U));{''.join(map(body, range(HARTS)))}\n"
+            f"    vlSelfRef.grant = (3U & ((IData)(vlSelfRef.grant) + 1U));{DEVICE}{''.join(map(body, range(HARTS)))}\n"
             "    vlSelfRef.wide[1U] = (vlSelfRef.total ^ vlSelfRef.wide[2U]);\n"
             "    vlSelfRef.total = (vlSelfRef.total + (vlSelfRef.harts_0_pc ^ vlSelfRef.harts_2_pc));\n}\n")
 
@@ -72,6 +86,7 @@ MAIN = """#include "Vx__pch.h"
 #include <random>
 %s
 void %s(%s *);
+void %s();
 int main()
 {
     std::mt19937 random(1);
@@ -83,6 +98,7 @@ int main()
             bytes[i] = (unsigned char)random();
         first.sys_rst = 0;
         auto second = first;
+        %s();
         for (int edge = 0; edge < 20; edge++) {
             %s(&first);
             %s(&second);
@@ -94,20 +110,73 @@ int main()
 """
 
 
-def test_it_computes_the_same(tmp_path):
-    code, members = write_edge(ROOT, source(), header(), FUNCTION, "sys_rst")
+def differing(folder, code: str, members: str) -> int:
+    """How often a variable was not as Verilator's function left it."""
     names = [f"harts_{hart}_{name}" for hart in range(HARTS) for name in OF_HART] + list(COMMON)
     compared = "".join(f"            differ += std::memcmp(&first.{name}, &second.{name}, sizeof first.{name}) != 0;\n"
                        for name in names)
-    (tmp_path / "base.h").write_text(BASE)
-    (tmp_path / "Vx__pch.h").write_text(members)
-    (tmp_path / "edge.cpp").write_text(code)
-    (tmp_path / "main.cpp").write_text(MAIN % (source(), EDGE, ROOT, ROOT, FUNCTION, EDGE, compared))
-    objects = compile_objects(tmp_path, {tmp_path / name: ["-O2", "-w", "-I."] for name in ("edge.cpp", "main.cpp")})
-    link(tmp_path, tmp_path / "test", objects)
-    assert run([tmp_path / "test"], tmp_path).split() == ["0"]
+    (folder / "base.h").write_text(BASE)
+    (folder / "Vx__pch.h").write_text(members)
+    (folder / "edge.cpp").write_text(code)
+    (folder / "main.cpp").write_text(MAIN % (source(), EDGE, ROOT, ANEW, ROOT, ANEW, FUNCTION, EDGE, compared))
+    objects = compile_objects(folder, {folder / name: ["-O0", "-w", "-I."] for name in ("edge.cpp", "main.cpp")})
+    link(folder, folder / "test", objects)
+    return int(run([folder / "test"], folder))
+
+
+@pytest.mark.parametrize("gates", [Gates.NONE, Gates.GROUPS])
+def test_it_computes_the_same(tmp_path, gates):
+    code, members = write_edge(ROOT, source(), header(), FUNCTION, "sys_rst", gates)
+    assert differing(tmp_path, code, members) == 0
     assert code.count("Hart &__restrict m)") >= 1, "nothing is shared"
     assert "sys_rst" not in code
+
+
+def each_behind_its_own(monkeypatch):
+    """As many gates as there can be."""
+    monkeypatch.setattr(write, "kinds", lambda *_: lambda unit: (unit,))
+
+
+def test_it_computes_the_same_with_a_gate_for_each(tmp_path, monkeypatch):
+    each_behind_its_own(monkeypatch)
+    code, members = write_edge(ROOT, source(), header(), FUNCTION, "sys_rst")
+    assert code.count(".open[0] & ") > 20
+    assert differing(tmp_path, code, members) == 0
+
+
+@pytest.mark.parametrize("name", [".due", ".alarms", ".total", ".grant", ".harts_0_regs", ".chain2"])
+def test_a_gate_that_is_not_opened_is_found(tmp_path, monkeypatch, name):
+    each_behind_its_own(monkeypatch)
+    forgotten = {name.replace("harts_0", f"harts_{hart}") for hart in range(HARTS)}
+    woken = write.woken
+    monkeypatch.setattr(write, "woken", lambda *given: {variable: gates for variable, gates in woken(*given).items()
+                                                        if variable not in forgotten})
+    code, members = write_edge(ROOT, source(), header(), FUNCTION, "sys_rst")
+    assert differing(tmp_path, code, members) > 0
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("vlSelfRef.a = vlSelfRef.b;", {".b"}),
+    ("vlSelfRef.a = (vlSelfRef.a + 1U);", {".a"}),
+    ("vlSelfRef.a = vlSelfRef.b; vlSelfRef.c = vlSelfRef.a;", {".b"}),
+    ("vlSelfRef.c = vlSelfRef.a; vlSelfRef.a = vlSelfRef.b;", {".a", ".b"}),
+    ("if (vlSelfRef.b) { vlSelfRef.a = 1U; } vlSelfRef.c = vlSelfRef.a;", {".b"}),   # it keeps what it has
+    ("if (vlSelfRef.a) { vlSelfRef.a = 0U; }", {".a"}),
+    ("vlSelfRef.c = vlSelfRef.a; if (vlSelfRef.b) { vlSelfRef.a = 1U; }", {".a", ".b"}),
+])
+def test_what_is_looked_at(text, expected):
+    assert looked_at(Body(text).statements) == expected
+
+
+def test_what_stands_behind_gates_is_cheapest():
+    def chosen(cost: int) -> set[int]:   # 1 looks at what 0, which is busy, writes; 2 at what 1 writes
+        return behind_gates({0: 1, 1: cost, 2: 10 * COMPARISON}, {0}, {0: {"a"}, 1: {"b"}, 2: {"c"}},
+                            {0: {"c"}, 1: {"a"}, 2: {"b"}}, ())
+
+    assert chosen(2 * COMPARISON) == {1, 2}
+    # To carry out 1 costs as much as to compare, either way: its cost, not the comparison, decides.
+    assert behind_gates({0: 1, 1: COMPARISON // 2}, {0}, {0: {"a"}, 1: set()}, {0: set(), 1: {"a"}}, ()) == set()
+    assert behind_gates({0: 1, 1: COMPARISON // 2}, {0}, {0: {"a"}, 1: set()}, {0: set(), 1: {"a"}}, {"a"}) == {1}
 
 
 def shared_of(text: str, types: dict[str, str]):
