@@ -12,6 +12,8 @@ from soc.fpga.tools import ToolError, run, version
 
 SYSTEM_CLOCK_SLACK = 0.01   # by how much a PLL's rate may differ from the one wanted
 USE = re.compile(r"Info:\s+(\w+):\s+(\d+)/\s*(\d+)\s+\d+%")
+ROUND = re.compile(r"iter=\d+ wires=\d+ overused=(\d+)")
+PATIENCE, FEW = 8, 1000    # rounds; wires, of which so many may take many rounds and still come right
 STAGES = (
     (re.compile(r"Packing"), "packing"),
     (re.compile(r"Creating initial analytic placement"), "placing"),
@@ -34,17 +36,29 @@ class PlacementOptions:
 
 
 class Watch:
-    """What nextpnr's log says as it comes: the part of its work that begins, and how much of the chip is used. What
-    does not fit is not tried."""
+    """What nextpnr's log says as it comes: the part of its work that begins, how much of the chip is used, and the
+    wires in conflict after each round of router2. What does not fit is not tried, routing that gets nowhere is ended.
+    """
     def __init__(self):
         self.use = {}
+        self.conflicts = []
+
+    @property
+    def stuck(self) -> bool:
+        """Are there many wires in conflict, and no fewer than some rounds before?"""
+        return (len(self.conflicts) > PATIENCE and self.conflicts[-1] > FEW
+                and self.conflicts[-1] >= self.conflicts[-1 - PATIENCE])
 
     def __call__(self, line: str) -> str | None:
-        found = USE.match(line)
+        found, routed = USE.match(line), ROUND.search(line)
         if found:
             self.use[found[1]] = {"used": int(found[2]), "available": int(found[3])}
         elif not fits(self.use):
             raise StopIteration
+        if routed:
+            self.conflicts.append(int(routed[1]))
+            if self.stuck:
+                raise StopIteration
         return next((text for pattern, text in STAGES if pattern.search(line)), None)
 
 
@@ -95,6 +109,9 @@ def place(design: Design, netlist: Path, options: PlacementOptions = PlacementOp
         watch = Watch()
         cost, error = run("nextpnr-ecp5", [*files, *arguments], folder, f"{design.name}-nextpnr.log", watch)
         path = folder / "report.json"
+        if watch.stuck:
+            raise GateError(f"{design.name} cannot be routed: {watch.conflicts[-1]} wires in conflict, no fewer than "
+                            f"{PATIENCE} rounds before; give fewer HARTS or a larger DEVICE")
         if fits(watch.use):
             report = json.loads(path.read_text()) if path.exists() else {"fmax": {}}
             if error and not missed(report):

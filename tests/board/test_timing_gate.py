@@ -10,7 +10,7 @@ from soc.boards import bitstream, resources
 from soc.boards.config import board_config
 from soc.fpga.design import Design
 from soc.fpga.pack import pack
-from soc.fpga.placement import GateError, count, place
+from soc.fpga.placement import GateError, Watch, count, place
 from soc.fpga.report import figures, summary
 from soc.fpga.synthesis import SynthesisOptions, synthesise
 from soc.fpga.tools import ToolError
@@ -97,6 +97,23 @@ def test_a_design_that_does_not_fit_is_told_before_it_is_placed(design, tmp_path
     assert "analytic placement" not in (tmp_path / "build/log/squares-nextpnr.log").read_text()
     with pytest.raises(GateError):
         pack(large, placement)
+
+
+@pytest.mark.parametrize("conflicts, ended", [
+    ([9000, 6000, 4000, 3000, 2500, 2400, 2380, 2370, 2400, 2450, 2500, 2560, 2600], 13),   # a chip that is too full
+    ([9000 - 20 * i for i in range(300)], None),    # slowly, but it gets on
+    ([9000, 800, 90, *[8] * 60, 0], None),          # the last ones take their time
+])
+def test_routing_that_gets_nowhere_is_ended(conflicts, ended):
+    watch, rounds = Watch(), 0
+    try:
+        for wires in conflicts:
+            rounds += 1
+            watch(f"Info:     iter={rounds} wires=415275 overused={wires} overuse={wires} archfail=NA")
+    except StopIteration:
+        assert rounds == ended and watch.stuck
+    else:
+        assert ended is None and not watch.stuck
 
 
 def test_what_is_only_counted_uses_the_same_and_has_no_clocks(design, tmp_path):
