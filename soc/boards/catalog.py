@@ -9,7 +9,7 @@ ULX3S = Board(
     module="ulx3s",
     title="Radiona ULX3S",
     devices={
-        "85F": Device(harts=2, clock_hz=40_000_000, estimate=True),
+        "85F": Device(harts=2, clock_hz=40_000_000),
         "45F": Device(harts=1, clock_hz=40_000_000, estimate=True),
         "25F": Device(harts=1, clock_hz=40_000_000, fits=False),
     },
@@ -30,7 +30,11 @@ BOARDS = {board.name: board for board in (
         name="ulx3s_pins",
         module="ulx3s_pins",
         title="Radiona ULX3S, its interrupt controller on a second board",
-        devices=ULX3S.devices | {"25F": Device(harts=1, clock_hz=40_000_000, sd=False, estimate=True)},
+        devices={
+            "85F": Device(harts=2, clock_hz=40_000_000, estimate=True),
+            "45F": Device(harts=1, clock_hz=40_000_000, estimate=True),
+            "25F": Device(harts=1, clock_hz=40_000_000, sd=False, estimate=True),
+        },
     ),
     Board(
         name="ecpix5",
