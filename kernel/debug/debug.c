@@ -91,8 +91,8 @@ static bool breakpoint(struct debug_hart *me, struct frame *frame, bool stepping
     if (me->invited) {
         me->invited = false;
         frame->mepc += 4;
-        if (curhart->debug_stop)
-            stop(me, frame, 0);
+        frame->mstatus |= me->mpie;
+        stop(me, frame, 0);
         return true;
     }
     me->frame = frame;
@@ -161,16 +161,21 @@ static void heard(void *arg)
 bool debug_poll(void)
 {
     static uint32_t turns[MAX_HARTS];
-    uint32_t mie = csr_read_clear(mstatus, MSTATUS_MIE);
+    uint32_t mie = csr_read_clear(mstatus, MSTATUS_MIE) & MSTATUS_MIE;
     if (turns[curhart->id]++ % POLL_TURNS == 0 && server_try()) {
         server_listen();
         server_release();
     }
-    if (server_wants_stop())
-        curhart->debug_stop = 1;
-    here()->invited = curhart->debug_stop;
-    csr_set(mstatus, mie & MSTATUS_MIE);
-    return curhart->debug_stop;
+    if (!curhart->debug_stop && !server_wants_stop()) {
+        csr_set(mstatus, mie);
+        return false;
+    }
+    /* Interrupts stay off until the EBREAK: one of them would take the thread away from this hart, or answer first. */
+    struct debug_hart *me = here();
+    curhart->debug_stop = 1;
+    me->invited = true;
+    me->mpie = (uint8_t)(mie * (MSTATUS_MPIE / MSTATUS_MIE));
+    return true;
 }
 
 bool debug_note_panic(const char *message)

@@ -28,7 +28,8 @@ struct debug_hart {
     bool stepping;   /* it makes a step, with interrupts kept from it if `masked`; `mie` is what it was */
     bool masked;
     volatile bool stepped; /* the step has come to its end */
-    bool invited;    /* by debug_poll: the next EBREAK is only to stop */
+    bool invited;    /* by debug_poll: the next EBREAK is only to stop ... */
+    uint8_t mpie;    /* ... and sets this in mstatus again */
     uint32_t mie;
     struct frame *frame;
     const char *message; /* of its panic, until GDB has been told */
