@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from sim.boards import build_board
+from tests.board.simulated import interlock, on_board, simulated
 
 CYCLES = 6_000_000      # the self-test takes 2 to 4 million
 KERNEL = """
@@ -24,6 +25,14 @@ def image(folder):
     subprocess.run(["riscv64-unknown-elf-gcc", "-march=rv32ima", "-mabi=ilp32", "-nostdlib", "-Wl,-n,-Ttext=0x40000000",
                     "-Wl,--no-warn-rwx-segments", folder / "image.S", "-o", folder / "image.elf"], check=True)
     return folder / "image.elf"
+
+
+@pytest.mark.board_long
+def test_the_long_form_of_the_self_test_tries_all_of_main_ram(tmp_path):
+    with simulated(image(tmp_path), tmp_path, harts=2, ram_mib=1) as port:
+        done = interlock("board", "self-test", "--long", *on_board(port))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "memory ok: 1024 KiB of 1 MiB" in done.stdout
 
 
 @pytest.mark.board_long
