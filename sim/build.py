@@ -7,8 +7,6 @@ import argparse
 import json
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -18,12 +16,11 @@ from sim.idle import idle_table
 from sim.toolchain import BuildError, compile_objects, link, tool_versions
 from sim.tools import ToolError
 from sim.verilate import DEFAULT, TOP, Library, Recipe, verilate
-from soc.build import add_options, config_of, generate_soc
+from soc.build import add_options, config_of, generate_soc, told_in_a_line
 from soc.config import SoCConfig
 
 HARNESS = REPO / "sim" / "harness"
 BINARY = "interlock-sim"
-GENERATORS_LAST_LINES = 20
 COMPILER_FLAGS = ("-O2", "-Wall", "-Wextra", "-I.", "-Iharness", "-Imodel")
 LINK_FLAGS = ("-llz4",)     # of checkpoints
 PROBE_PINS = (("CData", "valid"), ("IData", "pc"), ("CData", "privilege"), ("CData", "trap"), ("IData", "cause"),
@@ -152,14 +149,10 @@ def _compile(out: Path, library: Library, made: Mapping[str, str], fingerprint: 
 def print_built(parser: argparse.ArgumentParser, build: Callable[[], Path]):
     """Print the path that `build` gives. What goes wrong is one line, behind the last ones of what a generator said."""
     try:
-        print(build())
+        with told_in_a_line("SoC", ToolError, BuildError):
+            print(build())
     except ValueError as error:
         parser.error(str(error))
-    except (ToolError, BuildError) as error:
-        sys.exit(f"error: {error}")
-    except subprocess.CalledProcessError as error:
-        print("".join((error.output or "").splitlines(keepends=True)[-GENERATORS_LAST_LINES:]), file=sys.stderr)
-        sys.exit(f"error: the SoC could not be generated{', see above' if error.output else f': {error}'}")
 
 
 def main():

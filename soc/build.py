@@ -15,6 +15,8 @@ from hw.common.cache import REPO, cached
 from hw.cpu.generate import ToolError, generate_cluster
 from soc.config import SoCConfig
 
+GENERATORS_LAST_LINES = 20     # are shown when one fails
+
 
 @dataclass(frozen=True)
 class SoCArtifacts:
@@ -99,8 +101,8 @@ def told_in_a_line(what: str = "SoC", *others: type[Exception]):
     try:
         yield
     except subprocess.CalledProcessError as error:
-        print("".join(error.output.splitlines(keepends=True)[-20:]), file=sys.stderr)
-        sys.exit(f"error: the {what} could not be generated, see above")
+        print("".join((error.output or "").splitlines(keepends=True)[-GENERATORS_LAST_LINES:]), file=sys.stderr)
+        sys.exit(f"error: the {what} could not be generated{', see above' if error.output else f': {error}'}")
     except FileNotFoundError as error:
         sys.exit(f"error: {error.filename} is missing: run 'make setup'")
     except (ToolError, *others) as error:
