@@ -16,6 +16,7 @@ from hw.ram.core import OUTSTANDING, SALTS
 from hw.ram.dram import DRAMPorts
 from soc.boards.dram_model import DRAMModel
 from tests.hw import bench
+from tests.hw.native_port import NativePort
 
 CLOCK_HZ = 60_000_000
 ALL = (1 << 64) - 1
@@ -46,69 +47,35 @@ def make(kind, width, refresh):
     return top, ios
 
 
-class Port:
-    """Master of a native port, as the cluster is one: data goes along with its command, and may be taken later.
+class Port(NativePort):
+    """A port as the cluster uses it: data goes along with its command, and may be taken later. `done` is called for
+    each write whose data was taken."""
 
-    `reads` has (cycle the command was taken, cycle of the data, data) of each read; `done` is called for each write
-    whose data was taken."""
     def __init__(self, dut, index, clock, done=lambda: None):
-        self.clock, self.done = clock, done
-        for name in "cmd_valid cmd_ready wdata_valid wdata_ready rdata_valid".split():
-            setattr(self, name, getattr(dut, f"p{index}_{name}"))
-        for name in "cmd_we cmd_addr wdata_data wdata_we rdata_data".split():
-            channel, signal = name.split("_")
-            setattr(self, name, getattr(dut, f"p{index}_{channel}_payload_{signal}"))
-        self.cmd_valid.value = self.wdata_valid.value = 0
-        self.reads, self.waiting, self.data = [], [], []
-        self.most = 0
-        cocotb.start_soon(self.watch())
+        self.done = done
+        self.data = []
+        super().__init__(dut, index, clock)
 
-    async def watch(self):
-        """Pair every answer with the oldest read that has none, and hand out the data of writes."""
-        while True:
-            await self.clock.tick()
-            if self.rdata_valid.value:
-                self.clock.check(self.waiting, "data without a read")
-                self.reads.append((self.waiting.pop(0), self.clock.cycle, int(self.rdata_data.value)))
-            if self.cmd_valid.value and self.cmd_ready.value and not self.cmd_we.value:
-                self.waiting.append(self.clock.cycle)
-                self.most = max(self.most, len(self.waiting))
-            if self.wdata_ready.value:      # LiteDRAM takes what is there, valid or not
-                self.clock.check(self.wdata_valid.value, "data of a write is taken before it is there")
-                self.data.pop(0)
-                self.done()
-            self.offer()
+    def move_data(self):
+        if self.wdata_ready.value:      # LiteDRAM takes what is there, valid or not
+            self.clock.check(self.wdata_valid.value, "data of a write is taken before it is there")
+            self.data.pop(0)
+            self.done()
+        self.offer()
 
     def offer(self):
         self.wdata_valid.value = bool(self.data)
         if self.data:
             self.wdata_data.value, self.wdata_we.value = self.data[0]
 
-    async def command(self, address, we):
-        self.cmd_addr.value, self.cmd_we.value, self.cmd_valid.value = address, we, 1
-        await self.clock.tick()
-        while not self.cmd_ready.value:
-            await self.clock.tick()
-        self.cmd_valid.value = 0
+    def busy(self):
+        return bool(self.waiting or self.data)
 
     async def write(self, address, data, mask=0xff):
         """Have a write taken; `mask` has a bit for each byte."""
         self.data.append((data, mask))
         self.offer()
         await self.command(address, 1)
-
-    async def quiet(self):
-        """Wait until all is done; all reads so far, which are forgotten."""
-        await self.clock.tick()
-        while self.waiting or self.data:
-            await self.clock.tick()
-        reads, self.reads = self.reads, []
-        return reads
-
-    async def read(self, address):
-        """The word at `address`."""
-        await self.command(address, 0)
-        return (await self.quiet())[-1][2]
 
 
 async def start(dut, done=lambda: None):
@@ -126,7 +93,7 @@ async def holds_what_is_written(dut):
     places = [0, 1, 2, 3, 7, 8, 255, 256, 4096, 70_000, last // 2, last - 2, last - 1]
     for place in places:
         await port.write(place, (place + 1) * 0x0123_4567_89ab_cdef & ALL)
-    await port.quiet()
+    await port.answers()
     for place in places + places[::-1]:
         for each in (port, reader):
             clock.equal(f"word {place}", await each.read(place), (place + 1) * 0x0123_4567_89ab_cdef & ALL)
@@ -134,7 +101,7 @@ async def holds_what_is_written(dut):
         await port.write(place, 0)
         for byte in range(8):
             await port.write(place, 0x1122_3344_5566_7788, 1 << byte)
-            await port.quiet()
+            await port.answers()
             expected = 0x1122_3344_5566_7788 & (1 << 8 * byte + 8) - 1
             clock.equal(f"bytes up to {byte} of word {place}", await reader.read(place), expected)
 
@@ -145,14 +112,14 @@ async def a_line_is_read_in_order(dut):
     clock, _, reader, port = await start(dut)
     for place in range(64):
         await port.write(place, place * 0x1_0001_0001)
-    await port.quiet()
+    await port.answers()
     chosen = random.Random(1)
     for each in (port, reader):
         places = [*range(64), *range(63, -1, -1), *(chosen.randrange(64) for _ in range(200)), 5, 5, 4, 5, 4, 4, 5]
         for place in places:
-            await each.command(place, 0)
+            await each.ask(place)
             await clock.tick(chosen.choice((0, 0, 0, 0, 1, 40)))
-        clock.equal("words", [data for *_, data in await each.quiet()], [place * 0x1_0001_0001 for place in places])
+        clock.equal("words", [data for *_, data in await each.answers()], [place * 0x1_0001_0001 for place in places])
 
 
 @in_simulator
@@ -169,7 +136,7 @@ async def no_read_misses_a_write_that_is_done(dut):
     for place in range(64):
         under_way.append((place, 0))
         await port.write(place, 0)
-    await port.quiet()
+    await port.answers()
     spread = 2048   # so that some share a row, some a bank, and some nothing
 
     def address(place):
@@ -178,8 +145,8 @@ async def no_read_misses_a_write_that_is_done(dut):
     for place in range(64):
         under_way.append((place, 0))
         await port.write(address(place), 0)
-    await port.quiet()
-    await reader.quiet()
+    await port.answers()
+    await reader.answers()
     stale = []
 
     async def drive(each, known, seed, writes):
@@ -193,10 +160,10 @@ async def no_read_misses_a_write_that_is_done(dut):
                 await each.write(address(place), commanded[place])
             else:
                 least = known[place]
-                await each.command(address(place), 0)
+                await each.ask(address(place))
                 asked.append((place, least))
             await clock.tick(chosen.choice((0, 0, 0, 1, 9)))
-        for (place, least), (*_, data) in zip(asked, await each.quiet(), strict=True):
+        for (place, least), (*_, data) in zip(asked, await each.answers(), strict=True):
             if not least <= data <= commanded[place]:
                 stale.append(f"word {place} is {data}, not {least} to {commanded[place]}")
 
@@ -240,8 +207,8 @@ async def cycles(each, count):
     """From the command of each of `count` reads to its data."""
     taken = []
     for _ in range(count):
-        await each.command(0, 0)
-        (asked, answered, _), = await each.quiet()
+        await each.ask(0)
+        (asked, answered, _), = await each.answers()
         taken.append(answered - asked)
     return taken
 
@@ -251,11 +218,11 @@ async def reads_under_way_are_bounded(dut):
     clock, csrs, reader, port = await start(dut)
     for place in range(2 * OUTSTANDING):
         await port.write(place, place)
-    await port.quiet()
+    await port.answers()
     await csrs.write("read_latency", 2000)
     for place in range(2 * OUTSTANDING):
-        await reader.command(place, 0)
-    clock.equal("words", [data for *_, data in await reader.quiet()], list(range(2 * OUTSTANDING)))
+        await reader.ask(place)
+    clock.equal("words", [data for *_, data in await reader.answers()], list(range(2 * OUTSTANDING)))
     clock.equal("most under way", reader.most, OUTSTANDING)
 
 
@@ -265,15 +232,15 @@ async def costs_what_the_readme_says(dut):
     clock, _, reader, port = await start(dut)
     kind, width, _ = bench.arguments()
     await port.write(0, 0)
-    await port.quiet()
+    await port.answers()
     words, lines, writes = [], [], []
     for _ in range(12):
-        await reader.command(0, 0)
-        (asked, answered, _), = await reader.quiet()
+        await reader.ask(0)
+        (asked, answered, _), = await reader.answers()
         words.append(answered - asked)
         for place in range(8):
-            await reader.command(place, 0)
-        reads = await reader.quiet()
+            await reader.ask(place)
+        reads = await reader.answers()
         lines.append(reads[-1][1] - reads[0][0])
         await port.write(0, 1)
         taken = clock.cycle

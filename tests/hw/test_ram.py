@@ -9,6 +9,7 @@ from litex.gen import LiteXModule
 from hw.pic.model import Xorshift
 from hw.ram.core import OUTSTANDING, READ_CYCLES, SALTS, MainRAM
 from tests.hw import bench
+from tests.hw.native_port import NativePort
 
 SIZE = 2048
 WORDS = SIZE // 8
@@ -28,59 +29,14 @@ def make():
     return top, ios
 
 
-class Port:
-    """Master of a native port. `reads` has (cycle the command was taken, cycle of the data, data) of each read."""
-    def __init__(self, dut, index, clock):
-        self.clock = clock
-        for name in "cmd_valid cmd_ready wdata_valid wdata_ready rdata_valid".split():
-            setattr(self, name, getattr(dut, f"p{index}_{name}"))
-        for name in "cmd_we cmd_addr wdata_data wdata_we rdata_data".split():
-            channel, signal = name.split("_")
-            setattr(self, name, getattr(dut, f"p{index}_{channel}_payload_{signal}"))
-        self.cmd_valid.value = self.wdata_valid.value = 0
-        self.reads, self.waiting = [], []
-        cocotb.start_soon(self.watch())
-
-    async def watch(self):
-        """Pair every answer with the oldest read that has none."""
-        while True:
-            await self.clock.tick()
-            if self.rdata_valid.value:
-                self.clock.check(self.waiting, "data without a read")
-                self.reads.append((self.waiting.pop(0), self.clock.cycle, int(self.rdata_data.value)))
-            if self.cmd_valid.value and self.cmd_ready.value and not self.cmd_we.value:
-                self.waiting.append(self.clock.cycle)
-
-    async def taken(self):
-        """Wait for the cycle that takes the command on offer, and withdraw the offer after it."""
-        await self.clock.tick()
-        while not self.cmd_ready.value:
-            await self.clock.tick()
-        self.cmd_valid.value = self.wdata_valid.value = 0
+class Port(NativePort):
+    """A port that takes the data of a write with its command."""
 
     async def write(self, address, data, mask=0xff):
         """Store a word; `mask` has a bit for each byte."""
-        self.cmd_addr.value, self.cmd_we.value, self.cmd_valid.value = address, 1, 1
         self.wdata_data.value, self.wdata_we.value, self.wdata_valid.value = data, mask, 1
-        await self.taken()
-
-    async def ask(self, address):
-        """Have a read taken."""
-        self.cmd_addr.value, self.cmd_we.value, self.cmd_valid.value = address, 0, 1
-        await self.taken()
-
-    async def answers(self):
-        """All reads so far, when they are answered; forgets them."""
-        await self.clock.tick()
-        while self.waiting:
-            await self.clock.tick()
-        reads, self.reads = self.reads, []
-        return reads
-
-    async def read(self, address):
-        """The word at `address`."""
-        await self.ask(address)
-        return (await self.answers())[-1][2]
+        await self.command(address, 1)
+        self.wdata_valid.value = 0
 
 
 async def start(dut):
