@@ -121,8 +121,12 @@ class InterlockSoC(SoCCore):
         """The interrupt controller: `self.link` with a port and an interrupt wire a hart, `self.pic` with the counters'
         bus, and its `self.sources`."""
         self.link = Link(config.harts, config.link_read_latency, config.link_write_latency, config.link_delivery_delay)
-        self.pic  = OffChipPIC(self.link)
+        self.pic  = self.make_controller(self.link)
         self.sources = self.pic.sources
+
+    def make_controller(self, link):
+        """The controller at the far end of `link`."""
+        return OffChipPIC(link)
 
     def add_window(self, name, bus=None):
         """Enter the region `name` of the memory map, with `bus` as its slave on the shared bus, if it is there."""

@@ -39,8 +39,9 @@ class OffChipPIC(LiteXModule):
         self.bus.add_slave("pic_counters", self.pic.counters_bus, SoCRegion(origin=..., size=0x1000, cached=False))
 
     burst_bits: see counters.Accounting.
+    late_accounting: count what happens a cycle later, for clock rate; the counts are the same.
     """
-    def __init__(self, link, burst_bits=NUMBER_BITS):
+    def __init__(self, link, burst_bits=NUMBER_BITS, late_accounting=False):
         harts = range(link.n_harts)
         self.sources = Signal(SOURCES)  # i: the interrupt wires of the sources
         self.accounting   = accounting = Accounting(burst_bits)
@@ -252,8 +253,8 @@ class OffChipPIC(LiteXModule):
 
         # Accounting ---------------------------------------------------------------------------------------------------
 
-        self.comb += [
-            link.ready.eq(accounting.ready),
+        self.comb += link.ready.eq(accounting.ready)
+        happens = [
             accounting.rises.eq(rises),
             accounting.raises.eq(raises),
             accounting.pending.eq((latch & ~dropped) | high),
@@ -262,3 +263,7 @@ class OffChipPIC(LiteXModule):
             accounting.claim.eq(claimed),
             accounting.claimed.eq(best),
         ]
+        if late_accounting:
+            self.sync += happens
+        else:
+            self.comb += happens

@@ -142,6 +142,7 @@ def main():
                         help="make none, only tell how much of the chip it would use")
     parser.add_argument("--seeds", type=seeds_of, default=(1,), metavar="N",
                         help="placements to try until one meets every clock (default 1)")
+    parser.add_argument("--placer", choices=("heap", "static"), default=PlacementOptions.placer, help="nextpnr's")
     parser.add_argument("--router", choices=("router1", "router2"), default=PlacementOptions.router, help="nextpnr's")
     parser.add_argument("--dff", action="store_true", help="let yosys' ABC9 see across registers")
     parser.add_argument("--together", action="store_true", help="let yosys map the CPU cluster together with the rest")
@@ -150,7 +151,7 @@ def main():
     if options.clock is not None:
         options.clock_hz = round(options.clock * 1e6)
     synthesis = SynthesisOptions(options.dff, options.nowidelut, not options.together)
-    placements = [PlacementOptions(seed, options.router) for seed in options.seeds]
+    placements = [PlacementOptions(seed, options.placer, options.router) for seed in options.seeds]
     with told_in_a_line("SoC", ToolError, GateError, ValueError):
         config = config_of(options)
         print(count_use(config, synthesis) if options.count else make_bitstream(config, synthesis, placements))

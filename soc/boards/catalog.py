@@ -41,8 +41,8 @@ BOARDS = {board.name: board for board in (
         module="ecpix5",
         title="LambdaConcept ECPIX-5",
         devices={
-            "85F": Device(harts=2, clock_hz=50_000_000, estimate=True),
-            "45F": Device(harts=1, clock_hz=50_000_000, estimate=True),
+            "85F": Device(harts=2, clock_hz=60_000_000, estimate=True),
+            "45F": Device(harts=1, clock_hz=60_000_000, estimate=True),
         },
         oscillator_hz=100_000_000,
         ram_mib=512,
@@ -88,8 +88,8 @@ BOARDS = {board.name: board for board in (
         module="orangecrab",
         title="OrangeCrab r0.2",
         devices={
-            "85F": Device(harts=2, clock_hz=48_000_000, estimate=True),
-            "25F": Device(harts=1, clock_hz=48_000_000, trace_depth=256, fits=False),
+            "85F": Device(harts=2, clock_hz=60_000_000, estimate=True),
+            "25F": Device(harts=1, clock_hz=60_000_000, trace_depth=256, fits=False),
         },
         oscillator_hz=48_000_000,
         ram_mib=128,

@@ -20,7 +20,7 @@ class BoardConfig(SoCConfig):
     board: str = ""
     device: str = ""
     sd: bool = True             # serve the board's socket for SD cards, if it has one
-    port_registers: bool = True     # before the devices, beside the one that all of the bus has, for clock rate
+    port_registers: bool = True     # before devices, engines and accounting, beside that of the bus, for clock rate
 
 
 def board_config(name: str, device: str | None = None, **overrides: int) -> BoardConfig:

@@ -24,7 +24,8 @@ is said of what has been packed, not placed and routed: its cells fit, its wires
 are processor seconds of yosys and nextpnr, memory is the more of the two's peaks."""
 MEASURES = """The catalog's build, and the same without one thing or with another.
 `apart=False`: yosys maps the CPU cluster together with all else, and then saves area until the paths in the harts are
-as long as the longest elsewhere. `port_registers=False`: no registers before the devices."""
+as long as the longest elsewhere. `port_registers=False`: no registers before the devices, the engines' way to RAM and
+the PIC's accounting. `placer=heap`: nextpnr's own choice of a placer."""
 COLUMNS = {"lut": "LUT", "ff": "FF", "ebr": "EBR", "mult": "MULT"}
 
 

@@ -8,6 +8,7 @@ from litex.soc.integration.soc import SoCRegion
 from litex.soc.interconnect import wishbone
 from migen import Signal
 
+from hw.pic import OffChipPIC
 from hw.player.core import LinePlayer
 from hw.ram.dram import DRAMPorts
 from soc.boards.board import Board
@@ -33,8 +34,8 @@ class BoardSoC(InterlockSoC, ABC):
         "sdcard_mem2block": 22, "sdcard_irq": 23, "ethphy": 24, "ethmac": 25, "player": 26}
 
     cost_notes = ("On a board an access of the bus takes 2 cycles more than that and one of `clint`, `uart0`, `uart1`, "
-                  "`pic_counters` and `trace_buffer` 4, one of a hart's own window 1 cycle, and main RAM what its DRAM "
-                  "takes (hw/ram/README.md).\n",)
+                  "`pic_counters` and `trace_buffer` 4, one of a hart's own window 1 cycle, an engine's of RAM 2, and "
+                  "main RAM takes what its DRAM does (hw/ram/README.md).\n",)
 
     def __init__(self, config: BoardConfig):
         self.parameters = config
@@ -46,6 +47,7 @@ class BoardSoC(InterlockSoC, ABC):
         # Memory alone, in place of all addresses: with several masters LiteX decodes, and Verilog's `always @(*)` never
         # runs for the constant that all of them would be: simulated, such a bus is dead.
         self.dma_bus.regions["dma"] = SoCRegion(origin=0, size=1 << 31)
+        self.dma_bus.slaves["dma"] = self.registered("dma", self.dma_bus.slaves["dma"])
 
         (master,) = self.bus.masters    # the cluster's
         self.bus_register = BusRegister(self.bus.masters[master])
@@ -84,14 +86,18 @@ class BoardSoC(InterlockSoC, ABC):
         ]
 
     def add_window(self, name, bus=None):
-        if bus is not None and self.parameters.port_registers:
-            master = wishbone.Interface(data_width=bus.data_width, address_width=bus.address_width,
-                                        addressing=bus.addressing)
-            register = BusRegister(master)
-            self.add_module(f"bus_register_{name}", register)
-            self.comb += register.bus.connect(bus)
-            bus = master
-        super().add_window(name, bus)
+        super().add_window(name, None if bus is None else self.registered(name, bus))
+
+    def registered(self, name, bus):
+        """The slave `bus` behind a register, if the configuration has such."""
+        if not self.parameters.port_registers:
+            return bus
+        master = wishbone.Interface(data_width=bus.data_width, address_width=bus.address_width,
+                                    addressing=bus.addressing)
+        register = BusRegister(master)
+        self.add_module(f"bus_register_{name}", register)
+        self.comb += register.bus.connect(bus)
+        return master
 
     def hart_port(self, config, hart, port):
         if not config.port_registers:
@@ -105,6 +111,9 @@ class BoardSoC(InterlockSoC, ABC):
         # Through a register, for clock rate: interrupts come a cycle later than in the simulator.
         self.sources = Signal(len(self.pic.sources))
         self.sync += self.pic.sources.eq(self.sources)
+
+    def make_controller(self, link):
+        return OffChipPIC(link, late_accounting=self.parameters.port_registers)
 
     def add_mac(self, config):
         """Ethernet: LiteEth's MAC, its buffers in the region `ethmac`: first those of what came, then those to send."""

@@ -16,7 +16,7 @@ ROUND = re.compile(r"iter=\d+ wires=\d+ overused=(\d+)")
 PATIENCE, FEW = 8, 1000    # rounds; wires, of which so many may take many rounds and still come right
 STAGES = (
     (re.compile(r"Packing"), "packing"),
-    (re.compile(r"Creating initial analytic placement"), "placing"),
+    (re.compile(r"Creating initial analytic placement|Running Static placer"), "placing"),
     (re.compile(r"Running simulated annealing"), "refining the placement"),
     (re.compile(r"Setting up routing queue|Running router2"), "routing"),
     (re.compile(r"Routing globals"), "routing clocks"),
@@ -32,6 +32,7 @@ class PlacementOptions:
     """What nextpnr begins with. Each seed gives another placement, and the same one always."""
 
     seed: int = 1
+    placer: str = "static"     # puts what belongs together nearer to each other than "heap", nextpnr's own default
     router: str = "router2"    # router1 may make a faster circuit, and may take hours over a SoC
 
 
@@ -99,7 +100,7 @@ def place(design: Design, netlist: Path, options: PlacementOptions = PlacementOp
 
     ToolError if nextpnr is missing or fails."""
     arguments = [f"--{design.size}", "--package", design.package, "--speed", design.speed, "--seed", str(options.seed),
-                 "--router", options.router, "--freq", f"{design.clock_hz / 1e6:g}"]
+                 "--placer", options.placer, "--router", options.router, "--freq", f"{design.clock_hz / 1e6:g}"]
 
     def build(folder: Path):
         shutil.copy(netlist / "netlist.json", folder / "netlist.json")

@@ -8,11 +8,11 @@ from hw.pic.registers import CONTEXT
 from tests.hw import bench
 
 
-def build(harts, **parameters):
+def build(harts, late_accounting=False, **parameters):
     """The module and its ports: port<h>, sources, irq, counters, csr."""
     top = LiteXModule()
     top.link = link = Link(harts, **parameters)
-    top.pic = pic = OffChipPIC(link)
+    top.pic = pic = OffChipPIC(link, late_accounting=late_accounting)
     top.bank = bench.CsrBank(link, pic)
     return top, {"sources": pic.sources, "irq": link.irq, "counters": pic.counters_bus, "csr": top.bank.bus,
                  **{f"port{h}": port for h, port in enumerate(link.ports)}}

@@ -338,13 +338,13 @@ RTL_FAULTS = {  # what is replaced in the RTL's source, and by what
 }
 
 
-def make(harts, seed, faults):
-    return build(harts)
+def make(harts, seed, faults, late_accounting=False):
+    return build(harts, late_accounting)
 
 
 @cocotb.test()
 async def matches_the_model(dut):
-    harts, seed, faults = bench.arguments()
+    harts, seed, faults, *_ = bench.arguments()
     pic = await Pic.start(dut, harts)
     mutants = [fault(harts) for fault in FAULTS] if faults else []
     alive = await compare(pic, random.Random(seed), Model(harts), mutants)
@@ -355,6 +355,11 @@ async def matches_the_model(dut):
                                                 ("netlist", 2, 1)])
 def test_random_traffic_matches_the_model(level, harts, seed):
     bench.simulate(make, harts, seed, False, level=level)
+
+
+@pytest.mark.parametrize("harts, seed", [(1, 1), (4, 2)])
+def test_counting_a_cycle_late_counts_the_same(harts, seed):
+    bench.simulate(make, harts, seed, False, True)
 
 
 @pytest.mark.parametrize("seed", [4, 5])

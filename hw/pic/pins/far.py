@@ -40,7 +40,7 @@ class PICChip(LiteXModule):
 
         self.courier = courier = Courier(pads, symbol_cycles)
         self.end     = end     = FarEnd(n_harts)
-        self.pic     = pic     = ResetInserter()(OffChipPIC(end))
+        self.pic     = pic     = ResetInserter()(OffChipPIC(end, late_accounting=True))
 
         def comes(kind):
             return courier.received & (courier.received_kind == NUMBERS[kind])
