@@ -9,7 +9,7 @@ ULX3S = Board(
     module="ulx3s",
     title="Radiona ULX3S",
     devices={
-        "85F": Device(harts=2, clock_hz=40_000_000),
+        "85F": Device(harts=4, clock_hz=40_000_000),
         "45F": Device(harts=1, clock_hz=40_000_000, estimate=True),
         "25F": Device(harts=1, clock_hz=40_000_000, fits=False),
     },
@@ -31,7 +31,7 @@ BOARDS = {board.name: board for board in (
         module="ulx3s_pins",
         title="Radiona ULX3S, its interrupt controller on a second board",
         devices={
-            "85F": Device(harts=2, clock_hz=40_000_000, estimate=True),
+            "85F": Device(harts=2, clock_hz=40_000_000),
             "45F": Device(harts=1, clock_hz=40_000_000, estimate=True),
             "25F": Device(harts=1, clock_hz=40_000_000, sd=False, estimate=True),
         },
@@ -41,7 +41,7 @@ BOARDS = {board.name: board for board in (
         module="ecpix5",
         title="LambdaConcept ECPIX-5",
         devices={
-            "85F": Device(harts=2, clock_hz=60_000_000, estimate=True),
+            "85F": Device(harts=2, clock_hz=60_000_000),
             "45F": Device(harts=1, clock_hz=60_000_000, estimate=True),
         },
         oscillator_hz=100_000_000,
@@ -88,7 +88,7 @@ BOARDS = {board.name: board for board in (
         module="orangecrab",
         title="OrangeCrab r0.2",
         devices={
-            "85F": Device(harts=2, clock_hz=60_000_000, estimate=True),
+            "85F": Device(harts=2, clock_hz=60_000_000),
             "25F": Device(harts=1, clock_hz=60_000_000, trace_depth=256, fits=False),
         },
         oscillator_hz=48_000_000,
