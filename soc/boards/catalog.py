@@ -10,7 +10,7 @@ ULX3S = Board(
     title="Radiona ULX3S",
     devices={
         "85F": Device(harts=4, clock_hz=40_000_000),
-        "45F": Device(harts=1, clock_hz=40_000_000, estimate=True),
+        "45F": Device(harts=1, clock_hz=40_000_000),
         "25F": Device(harts=1, clock_hz=40_000_000, fits=False),
     },
     oscillator_hz=25_000_000,
