@@ -76,6 +76,9 @@ def make_bitstream(config: BoardConfig, synthesis: SynthesisOptions, placements:
     if not best["fits"]:
         raise GateError(f"{design.name} does not fit {design.device}: {summary(best)}; give fewer HARTS or a larger "
                           "DEVICE")
+    if not best["routed"]:
+        raise GateError(f"{design.name} cannot be routed: {summary(best)}; give fewer HARTS, a larger DEVICE, or more "
+                          "SEEDS to try")
     if not best["met"]:
         raise GateError(f"{design.name} misses timing: {summary(best)}; give a lower CLOCK, fewer HARTS, or more "
                           "SEEDS to try")
@@ -95,11 +98,16 @@ def count_use(config: BoardConfig, synthesis: SynthesisOptions) -> str:
     record = record_of(config, artifacts, asdict(synthesis) | asdict(PlacementOptions()),
                        figures(design, netlist, count(design, netlist)))
     path = record_path(record)
-    if not (path.exists() and json.loads(path.read_text())["routed"]):
+    if not (path.exists() and tried(json.loads(path.read_text()))):
         save(record, path)
     if not record["fits"]:
         raise GateError(f"{design.name} does not fit {design.device}: {summary(record)}")
     return ", ".join(f"{use['used']} {column.upper()} of {use['available']}" for column, use in record["use"].items())
+
+
+def tried(record: dict) -> bool:
+    """Is a record of a whole build, and not of counting alone?"""
+    return record["routed"] or bool(record["conflicts"])
 
 
 def record_of(config: BoardConfig, artifacts: BoardArtifacts, options: dict, found: dict) -> dict:

@@ -20,8 +20,9 @@ Made by `python -m soc.boards.resources` from the records of builds that `make b
 
 LUT, FF, EBR and MULT are the chip's look-up tables, registers, block RAMs (18 Kbit) and multipliers. *Reached* is what
 nextpnr says that the worst clock can do, in MHz of what it has to; a build that misses a clock has no bitstream. *Room*
-is said of what has been packed, not placed and routed: its cells fit, its wires and clocks have not been tried. Times
-are processor seconds of yosys and nextpnr, memory is the more of the two's peaks."""
+is said of what has been packed, not placed and routed: its cells fit, its wires and clocks have not been tried. *Not
+routed* is where nextpnr was stopped, as wires stayed in conflict. Times are processor seconds of yosys and nextpnr,
+memory is the more of the two's peaks."""
 MEASURES = """The catalog's build, and the same without one thing or with another.
 `apart=False`: yosys maps the CPU cluster together with all else, and then saves area until the paths in the harts are
 as long as the longest elsewhere. `port_registers=False`: no registers before the devices, the engines' way to RAM and
@@ -58,7 +59,7 @@ def build_row(record: dict) -> list[str]:
     """A build in the table of builds."""
     reached, verdict = "-", "**no room**"
     if record["fits"] and not record["routed"]:
-        verdict = "room"
+        verdict = "**not routed**" if record["conflicts"] else "room"
     if record["routed"]:
         _, clock = worst(record)
         reached = f"{clock['mhz']:.1f} / {clock['wanted_mhz']:.4g}"

@@ -95,8 +95,8 @@ def ends(timings: list[dict]) -> dict[str, dict[str, float]]:
 def place(design: Design, netlist: Path, options: PlacementOptions = PlacementOptions()) -> Path:
     """A folder with nextpnr's `report.json`, the longest path to each cell, `ends.json` (nanoseconds by clock and
     cell), its cost `placement.json`, and, if every clock is met, the routed chip `chip.config`; minutes when it has to
-    be made. A miss is a result too, and found again, and so is a design for which the chip has no room: its report has
-    no clocks.
+    be made. A miss is a result too, and found again, and so is a design for which the chip has no room, or that cannot
+    be routed: its report has no clocks, and of the latter the wires still in conflict, `conflicts`.
 
     ToolError if nextpnr is missing or fails."""
     arguments = [f"--{design.size}", "--package", design.package, "--speed", design.speed, "--seed", str(options.seed),
@@ -110,16 +110,14 @@ def place(design: Design, netlist: Path, options: PlacementOptions = PlacementOp
         watch = Watch()
         cost, error = run("nextpnr-ecp5", [*files, *arguments], folder, f"{design.name}-nextpnr.log", watch)
         path = folder / "report.json"
-        if watch.stuck:
-            raise GateError(f"{design.name} cannot be routed: {watch.conflicts[-1]} wires in conflict, no fewer than "
-                            f"{PATIENCE} rounds before; give fewer HARTS or a larger DEVICE")
-        if fits(watch.use):
+        if fits(watch.use) and not watch.stuck:
             report = json.loads(path.read_text()) if path.exists() else {"fmax": {}}
             if error and not missed(report):
                 raise ToolError(error)
             check_constraints(report, design.clock_hz)
         else:
-            report = {"fmax": {}, "critical_paths": [], "detailed_net_timings": [], "utilization": watch.use}
+            report = {"fmax": {}, "critical_paths": [], "detailed_net_timings": [], "utilization": watch.use,
+                      "conflicts": watch.conflicts[-1] if watch.stuck else 0}
         if error:
             (folder / "chip.config").unlink(missing_ok=True)   # nextpnr writes it though it misses a clock
         (folder / "ends.json").write_text(json.dumps(ends(report.pop("detailed_net_timings"))))

@@ -82,8 +82,8 @@ def longest_by_core(design: Design, ends: dict[str, dict[str, float]]) -> dict[s
 
 def figures(design: Design, netlist: Path, placement: Path) -> dict:
     """The record of a build: its chip's use and that of each core, its clocks, what the tools took, whether the chip
-    has room for it (`fits`), whether it has been routed, whether every clock is met (`met`), and the least ratio of a
-    clock's rate to the one wanted (`margin`)."""
+    has room for it (`fits`), whether it has been routed, the wires in conflict if that got nowhere, whether every clock
+    is met (`met`), and the least ratio of a clock's rate to the one wanted (`margin`)."""
     report, ends = (json.loads((placement / name).read_text()) for name in ("report.json", "ends.json"))
     module = json.loads((netlist / "netlist.json").read_text())["modules"][design.top]
     rates = clocks(design, report, cluster_clock(module))
@@ -91,6 +91,7 @@ def figures(design: Design, netlist: Path, placement: Path) -> dict:
         "name": design.name, "device": design.device, "clock_hz": design.clock_hz,
         "fits": fits(report["utilization"]),
         "routed": bool(rates),
+        "conflicts": report.get("conflicts", 0),
         "met": bool(rates) and all(clock["mhz"] >= clock["wanted_mhz"] for clock in rates.values()),
         "margin": min((clock["mhz"] / clock["wanted_mhz"] for clock in rates.values()), default=0),
         "use": {column: report["utilization"][cell] for column, cell in CHIP.items()},
@@ -104,10 +105,12 @@ def figures(design: Design, netlist: Path, placement: Path) -> dict:
 
 def summary(record: dict) -> str:
     """The clocks of a record in one line: those missed, each with its longest path, else all of them. Or what the chip
-    has not enough of."""
+    has not enough of, or that it could not be routed."""
     if not record["fits"]:
         return ", ".join(f"{count['used']} {column.upper()} of {count['available']}"
                          for column, count in record["use"].items() if count["used"] > count["available"])
+    if record["conflicts"]:
+        return f"{record['conflicts']} wires stay in conflict"
 
     def told(name: str, clock: dict) -> str:
         text = f"{name} {clock['mhz']:.1f} MHz of {clock['wanted_mhz']:.4g}"

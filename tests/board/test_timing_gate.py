@@ -8,9 +8,10 @@ import pytest
 
 from soc.boards import bitstream, resources
 from soc.boards.config import board_config
+from soc.fpga import placement
 from soc.fpga.design import Design
 from soc.fpga.pack import pack
-from soc.fpga.placement import GateError, Watch, count, place
+from soc.fpga.placement import GateError, PlacementOptions, Watch, count, place
 from soc.fpga.report import figures, summary
 from soc.fpga.synthesis import SynthesisOptions, synthesise
 from soc.fpga.tools import ToolError
@@ -47,9 +48,9 @@ def design(tmp_path, monkeypatch):
 def test_a_met_clock_gives_a_bitstream_and_its_figures(design):
     easy = design(EASY)
     netlist = synthesise(easy)
-    placement = place(easy, netlist)
-    assert pack(easy, placement).stat().st_size > 10_000
-    record = figures(easy, netlist, placement)
+    placed = place(easy, netlist)
+    assert pack(easy, placed).stat().st_size > 10_000
+    record = figures(easy, netlist, placed)
     assert record["met"] and record["margin"] > 1
     (clock,) = record["clocks"].values()
     assert clock["wanted_mhz"] == pytest.approx(25, rel=1e-3) and clock["mhz"] > 25
@@ -65,11 +66,11 @@ def test_a_missed_clock_leaves_nothing_to_flash(design, tmp_path):
     hard = design(HARD)
     netlist = synthesise(hard)
     for _ in range(2):   # built, and found again
-        placement = place(hard, netlist)
-        record = figures(hard, netlist, placement)
+        placed = place(hard, netlist)
+        record = figures(hard, netlist, placed)
         assert not record["met"] and re.search("MHz of 300, from [ab] to b ", summary(record))
         with pytest.raises(GateError, match="nothing to make a bitstream of"):
-            pack(hard, placement)
+            pack(hard, placed)
     assert not [*(tmp_path / "build").rglob("*.config"), *(tmp_path / "build").rglob("*.bit")]
 
 
@@ -89,14 +90,14 @@ def test_a_design_that_does_not_fit_is_told_before_it_is_placed(design, tmp_path
     large.verilog[0].write_text(VERILOG.replace("always", products + "always", 1).replace(
         "^core_b_product", "^{core_b_product" + "".join(f", p{i}" for i in range(16)) + "}"))
     netlist = synthesise(large)
-    placement = place(large, netlist)
-    record = figures(large, netlist, placement)
+    placed = place(large, netlist)
+    record = figures(large, netlist, placed)
     assert not record["fits"] and not record["met"] and record["clocks"] == {}
     assert record["use"]["mult"]["used"] > record["use"]["mult"]["available"] == 28
     assert summary(record) == f"{record['use']['mult']['used']} MULT of 28"
     assert "analytic placement" not in (tmp_path / "build/log/squares-nextpnr.log").read_text()
     with pytest.raises(GateError):
-        pack(large, placement)
+        pack(large, placed)
 
 
 @pytest.mark.parametrize("conflicts, ended", [
@@ -114,6 +115,26 @@ def test_routing_that_gets_nowhere_is_ended(conflicts, ended):
         assert rounds == ended and watch.stuck
     else:
         assert ended is None and not watch.stuck
+
+
+def test_what_cannot_be_routed_is_told_and_leaves_nothing_to_flash(design, tmp_path, monkeypatch):
+    """Of a design of which the first round of routing is taken for one of many that got nowhere."""
+    monkeypatch.setattr(placement, "PATIENCE", 0)
+    monkeypatch.setattr(placement, "FEW", -1)
+    easy = design(EASY)
+    netlist = synthesise(easy)
+    for _ in range(2):   # tried, and found again
+        record = figures(easy, netlist, place(easy, netlist))
+        assert record["fits"] and not record["routed"] and not record["met"] and record["conflicts"] > 0
+        assert summary(record) == f"{record['conflicts']} wires stay in conflict"
+    monkeypatch.setattr(bitstream, "generate_config", lambda config: SimpleNamespace(
+        dir=tmp_path, description={"fingerprint": "0123456789abcdef"}))
+    monkeypatch.setattr(bitstream, "design_of", lambda artifacts, config: easy)
+    with pytest.raises(GateError, match=r"^squares cannot be routed: \d+ wires stay in conflict; give fewer HARTS, "):
+        bitstream.make_bitstream(board_config("ulx3s"), SynthesisOptions(), [PlacementOptions()])
+    bitstream.count_use(board_config("ulx3s"), SynthesisOptions())      # and does not say that there is room
+    assert "| **not routed** |" in resources.page(resources.read(bitstream.records_folder()))
+    assert not [*(tmp_path / "build").rglob("*.config"), *(tmp_path / "build").rglob("*.bit")]
 
 
 def test_what_is_only_counted_uses_the_same_and_has_no_clocks(design, tmp_path):
@@ -166,4 +187,4 @@ def test_make_bitstream_that_misses_removes_the_older_bitstream(design, tmp_path
     assert {path.name for path in folder.iterdir()} == {"record.json"}
     assert not json.loads((folder / "record.json").read_text())["met"]
     page = resources.page(resources.read(bitstream.records_folder()))
-    assert "| **missed** |" in page and "## By core: ulx3s 85F, 2 harts" in page
+    assert "| **missed** |" in page and f"## By core: ulx3s 85F, {board_config('ulx3s').harts} harts" in page
