@@ -12,6 +12,7 @@ from litex.soc.interconnect.csr import CSRStatus
 from migen import Case, Cat, If, Memory, Mux, Signal
 
 from hw.common.idle import Clock, Follows, Still
+from hw.common.memory import block_ram
 from hw.pic.registers import COUNTERS, SOURCES
 
 ROUND_BITS = (SOURCES - 1).bit_length()
@@ -101,9 +102,9 @@ class Accounting(LiteXModule):
 
         # The cycle after the visit: arrivals go to their counters, the beginning of a wait to a memory of full times --
 
-        arrivals   = Memory(64, SOURCES)  # rises, merged
+        arrivals   = block_ram(Memory(64, SOURCES))  # rises, merged
         beginnings = Memory(TIME_BITS, SOURCES)
-        taken      = Memory(128, SOURCES)  # deliveries, greatest wait, sum of waits
+        taken      = block_ram(Memory(128, SOURCES))  # deliveries, greatest wait, sum of waits
         self.specials += arrivals, beginnings, taken
 
         def port(memory, write=False):
@@ -122,18 +123,22 @@ class Accounting(LiteXModule):
             visited_recent.eq(recent >> slot),
             visited_round.eq(now[ROUND_BITS:]),
         ]
-        arrival   = port(arrivals, write=True)
+        arrival   = port(arrivals)
+        counted   = port(arrivals, write=True)
         beginning = port(beginnings, write=True)
+        so_far      = Signal(64)
         new_rises   = Signal(32)
         new_merges  = Signal(32)
         began_round = Signal(TIME_BITS - ROUND_BITS)
+        self.sync += so_far.eq(arrival.dat_r)
         self.comb += [
-            new_rises.eq(arrival.dat_r[:32] + visited_arrived),
-            new_merges.eq(arrival.dat_r[32:] + visited_merged),
-            arrival.adr.eq(visited),
-            arrival.we.eq(1),
+            arrival.adr.eq(slot),
+            new_rises.eq(so_far[:32] + visited_arrived),
+            new_merges.eq(so_far[32:] + visited_merged),
+            counted.adr.eq(visited),
+            counted.we.eq(1),
             If(self.ready,
-                arrival.dat_w.eq(Cat(new_rises, new_merges))
+                counted.dat_w.eq(Cat(new_rises, new_merges))
             ),
             # The wait began 1 to 32 cycles before the visit.
             began_round.eq(visited_round - (visited_phase >= visited)),
@@ -152,6 +157,7 @@ class Accounting(LiteXModule):
         wait   = Signal(TIME_BITS)
         begin  = port(beginnings)
         count  = port(taken, write=True)
+        before = Signal(128)               # what was counted before
         self.comb += begin.adr.eq(source)
         self.sync += [
             first.eq(self.claim),
@@ -162,10 +168,11 @@ class Accounting(LiteXModule):
             ),
             second.eq(first),
             If(first,
-                wait.eq(Mux(short, age + 1, now - begin.dat_r - 1))
+                wait.eq(Mux(short, age + 1, now - begin.dat_r - 1)),
+                before.eq(count.dat_r)
             ),
         ]
-        deliveries, longest, total = count.dat_r[:32], count.dat_r[32:64], count.dat_r[64:]
+        deliveries, longest, total = before[:32], before[32:64], before[64:]
         bounded        = Signal(32)
         new_deliveries = Signal(32)
         new_total      = Signal(64)
@@ -183,30 +190,38 @@ class Accounting(LiteXModule):
         self.while_idle = [
             Clock(now),
             Still((*arrived, recent)),
-            Follows((visited, visited_phase, visited_round, wait)),
+            Follows((visited, visited_phase, visited_round, so_far, wait)),
         ]
 
         # Read-out -----------------------------------------------------------------------------------------------------
 
-        shown_arrivals = port(arrivals)
-        shown_taken    = port(taken)
+        arrivals_port = port(arrivals)
+        taken_port    = port(taken)
+        shown_arrivals = Signal(64)
+        shown_taken    = Signal(128)
         words = {name: COUNTERS[name].offset // 4 for name in (register.name for register in COUNTERS.registers)}
         word_bits = (COUNTERS.registers[0].stride // 4 - 1).bit_length()
         access = Signal()
+        word   = Signal(word_bits)
         self.comb += [
             access.eq(self.bus.cyc & self.bus.stb & ~self.bus.ack),
-            shown_arrivals.adr.eq(self.bus.adr[word_bits:]),
-            shown_taken.adr.eq(self.bus.adr[word_bits:]),
+            arrivals_port.adr.eq(self.bus.adr[word_bits:]),
+            taken_port.adr.eq(self.bus.adr[word_bits:]),
+            Case(word, {
+                words["RISES"]:           self.bus.dat_r.eq(shown_arrivals[:32]),
+                words["MERGED"]:          self.bus.dat_r.eq(shown_arrivals[32:]),
+                words["DELIVERIES"]:      self.bus.dat_r.eq(shown_taken[:32]),
+                words["MAX_WAIT"]:        self.bus.dat_r.eq(shown_taken[32:64]),
+                words["TOTAL_WAIT_LOW"]:  self.bus.dat_r.eq(shown_taken[64:96]),
+                words["TOTAL_WAIT_HIGH"]: self.bus.dat_r.eq(shown_taken[96:]),
+                "default":                self.bus.dat_r.eq(0),
+            }),
         ]
         self.sync += [
             self.bus.ack.eq(access),
-            Case(self.bus.adr[:word_bits], {
-                words["RISES"]:           self.bus.dat_r.eq(shown_arrivals.dat_r[:32]),
-                words["MERGED"]:          self.bus.dat_r.eq(shown_arrivals.dat_r[32:]),
-                words["DELIVERIES"]:      self.bus.dat_r.eq(shown_taken.dat_r[:32]),
-                words["MAX_WAIT"]:        self.bus.dat_r.eq(shown_taken.dat_r[32:64]),
-                words["TOTAL_WAIT_LOW"]:  self.bus.dat_r.eq(shown_taken.dat_r[64:96]),
-                words["TOTAL_WAIT_HIGH"]: self.bus.dat_r.eq(shown_taken.dat_r[96:]),
-                "default":                self.bus.dat_r.eq(0),
-            })
+            If(access,
+                word.eq(self.bus.adr),
+                shown_arrivals.eq(arrivals_port.dat_r),
+                shown_taken.eq(taken_port.dat_r)
+            ),
         ]

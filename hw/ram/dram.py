@@ -10,6 +10,7 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import CSRStorage
 from migen import Cat, If, Mux, Signal
 
+from hw.common.fifo import BlockFIFO
 from hw.common.jitter import Jitter
 from hw.ram.core import DATA_WIDTH, DELAY_WIDTH, OUTSTANDING, SALTS
 
@@ -78,7 +79,7 @@ class ReadDelay(LiteXModule):
             under_way.eq(under_way - 1)
         )
 
-        self.queue = queue = stream.SyncFIFO([("data", port.data_width), ("due", NOW_WIDTH)], OUTSTANDING)
+        self.queue = queue = BlockFIFO([("data", port.data_width), ("due", NOW_WIDTH)], OUTSTANDING)
         now     = Signal(NOW_WIDTH)
         overdue = Signal(NOW_WIDTH)
         at_once = Signal()
@@ -113,7 +114,7 @@ class PairPort(LiteXModule):
     writes: LiteDRAM's own converter would say that a write is done before the DRAM has it."""
     def __init__(self, narrow, wide):
         reads = stream.SyncFIFO([("odd", 1), ("again", 1)], OUTSTANDING)    # reads asked for, in order
-        words = stream.SyncFIFO([("data", wide.data_width)], OUTSTANDING)   # what came for them
+        words = BlockFIFO([("data", wide.data_width)], OUTSTANDING)   # what came for them
         self.reads, self.words = reads, words
 
         # # #

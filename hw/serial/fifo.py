@@ -3,6 +3,8 @@
 from litex.gen import LiteXModule
 from migen import If, Memory, Mux, Signal
 
+from hw.common.memory import block_ram
+
 
 class CharacterFifo(LiteXModule):
     """FIFO whose head can be read in the same cycle, with the 16550's two ways to overrun.
@@ -27,13 +29,14 @@ class CharacterFifo(LiteXModule):
         # # #
 
         # A memory of one word has no address bits: depth one uses one of two.
-        memory = Memory(width, max(depth, 2))  # not an attribute: LiteX would put it on the CSR bus
+        memory = block_ram(Memory(width, max(depth, 2)))  # not an attribute: LiteX would put it on the CSR bus
         write_port = memory.get_port(write_capable=True)
-        read_port  = memory.get_port(async_read=True)
+        read_port  = memory.get_port()  # reads the head to come, and what is written to it just now
         self.specials += memory, write_port, read_port
 
         produce = Signal.like(write_port.adr)
         consume = Signal.like(read_port.adr)
+        ahead   = Signal.like(consume)  # `consume` a cycle on, but after `clear`
         full    = Signal()
         popping = Signal()
         adding  = Signal()
@@ -49,7 +52,8 @@ class CharacterFifo(LiteXModule):
             write_port.adr.eq(Mux(replacing, consume, produce)),
             write_port.dat_w.eq(self.data),
             write_port.we.eq(adding | replacing),
-            read_port.adr.eq(consume),
+            ahead.eq(consume + popping),
+            read_port.adr.eq(ahead),
             self.head.eq(read_port.dat_r),
         ]
         self.sync += [
@@ -57,9 +61,7 @@ class CharacterFifo(LiteXModule):
             If(adding,
                 produce.eq(produce + 1)
             ),
-            If(popping,
-                consume.eq(consume + 1)
-            ),
+            consume.eq(ahead),
             If(adding & ~popping,
                 self.count.eq(self.count + 1)
             ).Elif(popping & ~adding,

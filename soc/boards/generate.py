@@ -11,6 +11,7 @@ from pathlib import Path
 from litedram.init import get_sdram_phy_c_header
 
 from firmware.build import build_rom, rom_words
+from hw.common.memory import block_rams, with_block_rams
 from soc.boards.catalog import BOARDS
 from soc.boards.config import BoardConfig
 from soc.fingerprint import signed
@@ -41,7 +42,7 @@ def generate(config: BoardConfig, folder: Path, target: type | None = None):
     soc.init_rom("rom", rom_words(rom))
 
     text, names = verilog(soc)
-    text = HIERARCHY.sub("", text)
+    text = with_block_rams(HIERARCHY.sub("", text), block_rams(soc, names.get_name))
     cluster = next(Path(path) for path, *_ in soc.platform.sources if Path(path).name == "InterlockCluster.v")
     shutil.copy(cluster, folder / "cluster.v")
     text, fingerprint = signed(text, cluster.read_bytes())

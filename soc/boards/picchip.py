@@ -18,6 +18,7 @@ from migen import Cat, ClockDomain, If, Signal
 from migen.genlib.resetsync import AsyncResetSynchronizer
 
 from hw.common.cache import REPO, cached
+from hw.common.memory import block_rams, with_block_rams
 from hw.pic.pins import PICChip
 from hw.pic.registers import MAX_HARTS
 from soc.boards.bitstream import board_folder, write_record
@@ -118,7 +119,8 @@ def generate(config: ChipConfig, folder: Path):
     fragment = top.get_fragment()
     top.platform.finalize(fragment)
     output = top.platform.get_verilog(fragment, name=TOP)
-    (folder / f"{TOP}.v").write_text(undated(output.main_source))
+    text = with_block_rams(undated(output.main_source), block_rams(top.chip, output.ns.get_name))
+    (folder / f"{TOP}.v").write_text(text)
     write_constraints(top.platform, output.ns, folder, TOP)
     (folder / "board.json").write_text(json.dumps({
         "name": config.name, "harts": config.harts, "clock_hz": config.clock_hz, **describe_device(top.platform)}))
