@@ -22,6 +22,7 @@ from soc.sim import TOP
 MOST_SEEDS = 100
 CLUSTER = "InterlockCluster"      # the module of the harts and what is between them
 HARTS = "VexRiscv*"
+TAGS = "*/m:ways_*_tags"          # of the harts' caches
 
 
 def board_folder(board: str) -> Path:
@@ -45,7 +46,7 @@ def design_of(artifacts: BoardArtifacts, config: BoardConfig) -> Design:
     # Between several harts there are longer paths than in each of them.
     apart = (CLUSTER, HARTS) if config.harts > 1 else (CLUSTER,)
     return Design(name, TOP, tuple(artifacts.verilog), artifacts.constraints, cores=artifacts.cores, apart=apart,
-                  **chip)
+                  small=config.small, in_block_ram=(TAGS,), **chip)
 
 
 def make_bitstream(config: BoardConfig, synthesis: SynthesisOptions, placements: Sequence[PlacementOptions]) -> Path:

@@ -13,6 +13,7 @@ class Device:
     dcache_bytes: int = 4096
     trace_depth: int = 1024
     sd: bool = True         # the board's socket for SD cards is served, if it has one
+    small: bool = False     # area comes before clock rate: the SoC hardly has room
     fits: bool = True       # else the FPGA is too small even so (docs/boards.md says by how much)
     estimate: bool = False  # that it fits, or does not, and the clock: no build has shown it
 

@@ -21,6 +21,7 @@ class BoardConfig(SoCConfig):
     device: str = ""
     sd: bool = True             # serve the board's socket for SD cards, if it has one
     port_registers: bool = True     # before devices, engines and accounting, beside that of the bus, for clock rate
+    small: bool = False         # mapped to as little of the FPGA as can be, at the cost of clock rate
 
 
 def board_config(name: str, device: str | None = None, **overrides: int) -> BoardConfig:

@@ -11,7 +11,8 @@ class Design:
     `device` is the chip's full name; `size`, `package` and `speed` are what nextpnr calls it. `clock_hz` is the rate of
     the system clock, and the least that any clock has to reach for which neither `lpf` nor a PLL says another. `cores`
     gives the core of a signal or a memory by its name in the Verilog (soc/fpga/cores.py). `apart` are the modules that
-    are mapped by themselves, as patterns of yosys."""
+    are mapped by themselves, as patterns of yosys. `small` has area come before clock rate; then `in_block_ram` are
+    the memories that are to lie in block RAM, as patterns of yosys."""
 
     name: str
     top: str
@@ -24,3 +25,5 @@ class Design:
     clock_hz: int
     cores: dict[str, str] = field(default_factory=dict)
     apart: tuple[str, ...] = ()
+    small: bool = False
+    in_block_ram: tuple[str, ...] = ()

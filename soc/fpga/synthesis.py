@@ -11,6 +11,7 @@ from hw.common.cache import cached
 from soc.fpga.design import Design
 from soc.fpga.tools import ToolError, run, version
 
+SLOWEST_PS = 8000      # of a path, as ABC9 estimates it, that it leaves as slow as it is to save area
 PASS = re.compile(r"^(\d+(?:\.\d+)*)\. Executing (\w+)")
 
 
@@ -26,13 +27,19 @@ class SynthesisOptions:
 
     def script(self, design: Design, files: Sequence[str]) -> str:
         """What yosys has to do to make `netlist.json` of the Verilog in `files`."""
-        arguments = " ".join(f"-{name}" for name in ("dff", "nowidelut") if getattr(self, name))
-        synthesis = f"synth_ecp5 -top {design.top} {arguments}"
+        arguments = [f"-{name}" for name in ("dff", "nowidelut") if getattr(self, name)]
+        read = [f"read_verilog {' '.join(files)}"]
+        if design.small:
+            # Multiplexers join tables that then have to lie side by side: nothing for a chip that is nearly full.
+            arguments += {"-cmp2softlogic", "-nowidelut"} - {*arguments}
+            read += [f"scratchpad -set abc9.D {SLOWEST_PS}",
+                     *(f'setattr -set ram_style "block" {memories}' for memories in design.in_block_ram)]
+        synthesis = f"synth_ecp5 -top {design.top} {' '.join(sorted(arguments))}"
         if not (self.apart and design.apart):
-            return "\n".join([f"read_verilog {' '.join(files)}", f"{synthesis} -json netlist.json", ""])
+            return "\n".join([*read, f"{synthesis} -json netlist.json", ""])
         modules = " ".join(design.apart)
         return "\n".join([
-            f"read_verilog {' '.join(files)}",
+            *read,
             f"setattr -mod -set keep_hierarchy 1 {modules}",
             synthesis,
             f"setattr -mod -unset keep_hierarchy {modules}",
