@@ -26,7 +26,7 @@ memory is the more of the two's peaks."""
 MEASURES = """The catalog's build, and the same without one thing or with another.
 `apart=False`: yosys maps the CPU cluster together with all else, and then saves area until the paths in the harts are
 as long as the longest elsewhere. `port_registers=False`: no registers before the devices, the engines' way to RAM and
-the PIC's accounting. `placer=heap`: nextpnr's own choice of a placer."""
+the PIC's accounting. `placer=heap`: nextpnr's own choice of a placer. `small=True`: area comes before clock rate."""
 COLUMNS = {"lut": "LUT", "ff": "FF", "ebr": "EBR", "mult": "MULT"}
 
 
