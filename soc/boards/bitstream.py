@@ -108,7 +108,7 @@ def count_use(config: BoardConfig, synthesis: SynthesisOptions) -> str:
 
 def tried(record: dict) -> bool:
     """Is a record of a whole build, and not of counting alone?"""
-    return record["routed"] or bool(record["conflicts"])
+    return record["routed"] or bool(record.get("conflicts"))
 
 
 def record_of(config: BoardConfig, artifacts: BoardArtifacts, options: dict, found: dict) -> dict:

@@ -59,7 +59,7 @@ def build_row(record: dict) -> list[str]:
     """A build in the table of builds."""
     reached, verdict = "-", "**no room**"
     if record["fits"] and not record["routed"]:
-        verdict = "**not routed**" if record["conflicts"] else "room"
+        verdict = "**not routed**" if record.get("conflicts") else "room"
     if record["routed"]:
         _, clock = worst(record)
         reached = f"{clock['mhz']:.1f} / {clock['wanted_mhz']:.4g}"
