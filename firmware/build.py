@@ -19,7 +19,7 @@ MACHINE = ("-march=rv32ima_zicsr_zifencei", "-mabi=ilp32", "-mcmodel=medany", "-
            "-fno-builtin", "-fno-common", "-msmall-data-limit=0")
 FLAGS = ("-Wall", "-Wextra", "-Werror")
 LINK_FLAGS = ("-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,--fatal-warnings")
-# Of a board's ROM: what is not called is left out, and functions are made one where that is shorter.
+# Of a board's ROM: what is not called is left out, and it is linked as one piece, which is shorter.
 BOARD_FLAGS = ("-flto", "-ffunction-sections", "-fdata-sections")
 # LiteDRAM's initialisation, as LiteX's BIOS has it but for the memory test, which is our self-test's. Empty for a SoC
 # without LiteDRAM. Not written to pass our warnings.

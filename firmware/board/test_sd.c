@@ -106,6 +106,7 @@ static int read_first_block(uint8_t background, uint32_t *crc)
     for (unsigned i = 0; i < BLOCK; i++)
         buffer[i] = background;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    (void)crc32(buffer, BLOCK); /* into the cache, which has to see the card's data go past it */
     sdcard_block2mem_dma_enable_write(0);
     sdcard_block2mem_dma_base_write((uint32_t)buffer);
     sdcard_block2mem_dma_length_write(BLOCK);
