@@ -22,11 +22,12 @@ LUT, FF, EBR and MULT are the chip's look-up tables, registers, block RAMs (18 K
 nextpnr says that the worst clock can do, in MHz of what it has to; a build that misses a clock has no bitstream. *Room*
 is said of what has been packed, not placed and routed: its cells fit, its wires and clocks have not been tried. *Not
 routed* is where nextpnr was stopped, as wires stayed in conflict. Times are processor seconds of yosys and nextpnr,
-memory is the more of the two's peaks."""
+memory is the more of the two's peaks. A row is of the SoC as it was when that was built: building it again makes it
+new."""
 MEASURES = """The catalog's build, and the same without one thing or with another.
 `apart=False`: yosys maps the CPU cluster together with all else, and then saves area until the paths in the harts are
 as long as the longest elsewhere. `port_registers=False`: no registers before the devices, the engines' way to RAM and
-the PIC's accounting. `placer=heap`: nextpnr's own choice of a placer. `small=True`: area comes before clock rate."""
+the PIC's accounting. `placer=heap`: nextpnr's own choice of a placer. `small`: area comes before clock rate."""
 COLUMNS = {"lut": "LUT", "ff": "FF", "ebr": "EBR", "mult": "MULT"}
 
 
