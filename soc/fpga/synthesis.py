@@ -11,7 +11,7 @@ from hw.common.cache import cached
 from soc.fpga.design import Design
 from soc.fpga.tools import ToolError, run, version
 
-SLOWEST_PS = 7000      # paths as long, as ABC9 estimates it, may save area: some 22 ns when placed and routed
+SLOWEST_PS = 7000      # of a path, by ABC9's estimate, that may save area; two harts on a 45F took 24 ns
 PASS = re.compile(r"^(\d+(?:\.\d+)*)\. Executing (\w+)")
 
 
@@ -27,11 +27,11 @@ class SynthesisOptions:
 
     def script(self, design: Design, files: Sequence[str]) -> str:
         """What yosys has to do to make `netlist.json` of the Verilog in `files`."""
-        arguments = [f"-{name}" for name in ("dff", "nowidelut") if getattr(self, name)]
+        arguments = {f"-{name}" for name in ("dff", "nowidelut") if getattr(self, name)}
         read = [f"read_verilog {' '.join(files)}"]
         if design.small:
             # Multiplexers join tables that then have to lie side by side: nothing for a chip that is nearly full.
-            arguments += {"-cmp2softlogic", "-nowidelut"} - {*arguments}
+            arguments |= {"-cmp2softlogic", "-nowidelut"}
             read += [f"scratchpad -set abc9.D {SLOWEST_PS}",
                      *(f'setattr -set ram_style "block" {memories}' for memories in design.in_block_ram)]
         synthesis = f"synth_ecp5 -top {design.top} {' '.join(sorted(arguments))}"
