@@ -1,5 +1,6 @@
 """The programs that make a bitstream: native ones where they are installed, else those of the Python registry."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -7,10 +8,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+import platformdirs
 
 from hw.common.cache import build_root
 
@@ -44,12 +48,27 @@ def find(name: str) -> str:
 @cache
 def version(name: str, option: str = "--version") -> str:
     """The program's name, version, and whether it is native or the registry's: part of what a result is made from."""
-    answer = subprocess.run([find(name), option], capture_output=True, text=True)
+    with _alone() if _of_the_registry(name) else nullcontext():
+        answer = subprocess.run([find(name), option], capture_output=True, text=True)
     found = re.search(r"(?:Version|Yosys) (?:nextpnr-)?(\d[\w.+-]*)", answer.stdout + answer.stderr)
     if not found:
         raise ToolError(f"'{find(name)} {option}' tells no version: reinstall it, or run 'make setup'")
-    kind = "registry" if Path(find(name)).name.startswith(REGISTRY) else "native"
-    return f"{name} {found.group(1)} ({kind})"
+    return f"{name} {found.group(1)} ({'registry' if _of_the_registry(name) else 'native'})"
+
+
+def _of_the_registry(name: str) -> bool:
+    return Path(find(name)).name.startswith(REGISTRY)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Keeps the registry's programs of this user from being started for the first time side by side. That is when they
+    are compiled, into a file that all then map: whoever has mapped it dies (SIGBUS) when another writes it anew."""
+    folder = Path(os.environ.get("YOWASP_CACHE_DIR") or platformdirs.user_cache_dir("YoWASP", appauthor=False))
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "first-run.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def say(text: str):
@@ -64,6 +83,7 @@ def run(name: str, arguments: Sequence[str], folder: Path, log: str,
 
     `stage` gives what a line of the program means to a person who waits, or None; StopIteration ends the program there.
     Arguments name files relative to the folder: the registry's programs do not see every other."""
+    version(name)    # it has run once, then, and is compiled
     path = build_root() / "log" / log
     path.parent.mkdir(parents=True, exist_ok=True)
     start, error, doing = time.monotonic(), None, "begins"
