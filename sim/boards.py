@@ -26,7 +26,8 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m sim.boards",
                                      description="Build the simulator of the simulated board and print its path.")
     for field in dataclasses.fields(SoCConfig):
-        parser.add_argument("--" + field.name.replace("_", "-"), type=int, metavar="N", dest=field.name)
+        parser.add_argument("--" + field.name.replace("_", "-"), type=field.type, dest=field.name,
+                            metavar="N" if field.type is int else "WORD")
     parser.add_argument("--device", help="the kind of memory: sdr (default) or ddr3")
     parser.add_argument("--waves", action="store_true", help="can write FST waves; slower")
     options = {name: value for name, value in vars(parser.parse_args()).items() if value is not None}

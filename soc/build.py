@@ -63,8 +63,8 @@ class SoCArtifacts:
 def add_options(parser: argparse.ArgumentParser):
     """An option for each parameter of a SoC: `ram_mib` is `--ram-mib N`."""
     for field in dataclasses.fields(SoCConfig):
-        parser.add_argument("--" + field.name.replace("_", "-"), type=int, default=field.default, metavar="N",
-                            help=f"default {field.default}")
+        parser.add_argument("--" + field.name.replace("_", "-"), type=field.type, default=field.default,
+                            metavar="N" if field.type is int else "WORD", help=f"default {field.default}")
 
 
 def config_of(options: argparse.Namespace) -> SoCConfig:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from hw.common.cache import REPO
-from hw.cpu.generate import ClusterParameters
+from hw.cpu.generate import PREDICTIONS, ClusterParameters
 
 MAX_HARTS = 8            # PIC sources 0..7 and 8..15 are theirs
 MAX_LATENCY = 65_535
@@ -33,6 +33,8 @@ class SoCConfig:
     trace_depth: int = 1024        # records that the trace buffer keeps
     icache_bytes: int = 4096       # of each hart
     dcache_bytes: int = 4096       # of each hart
+    tlb_entries: int = 4           # of each hart's TLB for instructions, and of that for data
+    prediction: str = "static"     # of branches: none, static or dynamic
     # Reset values of the CSRs of the same names, in cycles.
     ram_read_latency: int = 8
     link_read_latency: int = 0
@@ -58,14 +60,19 @@ class SoCConfig:
             ("trace_depth", 2, 4096),
             ("icache_bytes", 1024, 4096),
             ("dcache_bytes", 1024, 4096),
+            ("tlb_entries", 2, 16),
         ):
             value = getattr(self, name)
             if type(value) is not int or value not in powers(low, high):
                 raise ValueError(f"{name}={value}: give a power of two from {low} to {high}")
+        if self.prediction not in PREDICTIONS:
+            raise ValueError(f"prediction={self.prediction}: give {', '.join(PREDICTIONS[:-1])} or {PREDICTIONS[-1]}")
 
     def cluster(self) -> ClusterParameters:
         """Parameters of the CPU cluster, which starts in the boot ROM at 0."""
-        return ClusterParameters(harts=self.harts, icache_bytes=self.icache_bytes, dcache_bytes=self.dcache_bytes)
+        return ClusterParameters(harts=self.harts, icache_bytes=self.icache_bytes, dcache_bytes=self.dcache_bytes,
+                                 itlb_entries=self.tlb_entries, dtlb_entries=self.tlb_entries,
+                                 prediction=self.prediction)
 
     def origin(self) -> str:
         """A hash (16 hex digits) of all that can change what is generated: the parameters, the sources and the versions

@@ -19,6 +19,7 @@ from hw.common.cache import REPO, build_root, cached
 SCALA = Path(__file__).parent / "scala"
 NETLIST = "InterlockCluster.v"
 MAX_HARTS = 8
+PREDICTIONS = ("none", "static", "dynamic")
 
 
 class ToolError(RuntimeError):
@@ -52,7 +53,7 @@ class ClusterParameters:
         for tlb in ("itlb_entries", "dtlb_entries"):
             if getattr(self, tlb) not in (2, 4, 8, 16):
                 raise ValueError(f"{tlb} must be 2, 4, 8 or 16, not {getattr(self, tlb)}")
-        if self.prediction not in ("none", "static", "dynamic"):
+        if self.prediction not in PREDICTIONS:
             raise ValueError(f"prediction must be none, static or dynamic, not {self.prediction}")
 
 

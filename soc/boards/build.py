@@ -15,7 +15,7 @@ from hw.cpu.generate import generate_cluster
 from soc.boards.config import BoardConfig, board_config
 from soc.build import SoCArtifacts, told_in_a_line
 
-PARAMETERS = [field for field in dataclasses.fields(BoardConfig) if field.type is not str]
+PARAMETERS = [field for field in dataclasses.fields(BoardConfig) if field.name not in ("board", "device")]
 GENERATORS = ("litedram", "liteeth", "litesdcard", "litex-boards")  # beside those of every SoC
 
 
@@ -73,7 +73,8 @@ def add_options(parser: argparse.ArgumentParser):
     parser.add_argument("board", help="see `python -m soc.boards`")
     parser.add_argument("--device", help="the FPGA's size, such as 45F (default: the catalog's first)")
     for field in PARAMETERS:
-        kind = {"action": argparse.BooleanOptionalAction} if field.type is bool else {"type": int, "metavar": "N"}
+        kind = {bool: {"action": argparse.BooleanOptionalAction}, int: {"type": int, "metavar": "N"},
+                str: {"metavar": "WORD"}}[field.type]
         parser.add_argument("--" + field.name.replace("_", "-"), **kind)
 
 

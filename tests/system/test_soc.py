@@ -37,6 +37,7 @@ HARTS = (1, 2, 4)
 @pytest.mark.parametrize("parameters", [
     {}, {"harts": 8}, {"clock_hz": 1_000_000}, {"ram_mib": 1}, {"ram_mib": 1024}, {"serial_fifo": 1},
     {"trace_depth": 4096}, {"icache_bytes": 1024, "dcache_bytes": 2048}, {"link_read_latency": 65_535},
+    {"tlb_entries": 2, "prediction": "none"}, {"tlb_entries": 16, "prediction": "dynamic"},
 ])
 def test_what_can_be_built_is_accepted(parameters):
     config = SoCConfig(**parameters)
@@ -49,7 +50,8 @@ def test_what_can_be_built_is_accepted(parameters):
     ("serial_fifo", 0), ("serial_fifo", 12), ("serial_fifo", 512), ("trace_depth", 1), ("trace_depth", 1000),
     ("trace_depth", 8192), ("icache_bytes", 8192), ("dcache_bytes", 1000), ("ram_read_latency", -1),
     ("ram_read_latency", 65_536), ("link_read_latency", 65_536), ("link_write_latency", -1),
-    ("link_delivery_delay", 65_536),
+    ("link_delivery_delay", 65_536), ("tlb_entries", 1), ("tlb_entries", 32), ("prediction", "gshare"),
+    ("prediction", 1),
 ])
 def test_what_cannot_be_built_is_refused(name, value):
     with pytest.raises(ValueError) as error:
@@ -80,9 +82,9 @@ def test_the_origin_tells_what_would_be_generated(tmp_path, monkeypatch):
     assert SoCConfig().origin() == SoCConfig().origin()
     changed = {field.name: field.default * 2 for field in dataclasses.fields(SoCConfig)
                if field.name not in ("icache_bytes", "dcache_bytes", "link_read_latency", "link_write_latency",
-                                     "link_delivery_delay")}
+                                     "link_delivery_delay", "prediction")}
     changed |= {"icache_bytes": 2048, "dcache_bytes": 2048, "link_read_latency": 1, "link_write_latency": 1,
-                "link_delivery_delay": 1}
+                "link_delivery_delay": 1, "prediction": "none"}
     origins = [SoCConfig().origin()] + [SoCConfig(**{name: value}).origin() for name, value in changed.items()]
     assert len(set(origins)) == len(origins)
 
