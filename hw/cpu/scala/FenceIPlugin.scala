@@ -30,9 +30,11 @@ class FenceIPlugin extends Plugin[VexRiscv] {
 
     val dBus = pipeline.service(classOf[DBusCachedPlugin]).dBus
     val stores = pipeline plug new Area {
+      // Counted a cycle late, for clock rate: that a command goes is known at the very end of a cycle.
+      val sent = RegNext(dBus.cmd.fire && dBus.cmd.wr) init(False)
       val count = Reg(UInt(8 bits)) init(0)   // stores on their way; the cache itself allows 64
-      count := count + U(dBus.cmd.fire && dBus.cmd.wr) - (dBus.sync.fire ? (dBus.sync.aggregated +^ 1) | U(0))
-      val pending = count =/= 0 || dBus.cmd.valid
+      count := count + U(sent) - (dBus.sync.fire ? (dBus.sync.aggregated +^ 1) | U(0))
+      val pending = count =/= 0 || sent || dBus.cmd.valid
     }
 
     execute plug new Area {

@@ -77,8 +77,10 @@ case class HartIoSplitter(p : BmbParameter) extends Component {
   }
 
   val rsp = new Area {
+    // Counted a cycle late, for clock rate: that a command goes is known at the very end of a cycle.
+    val sharedSent = RegNext(io.shared.cmd.fire) init(False)
     val sharedPending = Reg(UInt(8 bits)) init(0)
-    sharedPending := sharedPending + U(io.shared.cmd.fire) - U(io.shared.rsp.fire && io.shared.rsp.last)
+    sharedPending := sharedPending + U(sharedSent) - U(io.shared.rsp.fire && io.shared.rsp.last)
 
     val answered = RegInit(False) setWhen(io.port.rsp.valid)
     val data     = RegNextWhen(io.port.rsp.payload, io.port.rsp.valid)
@@ -87,7 +89,7 @@ case class HartIoSplitter(p : BmbParameter) extends Component {
     val context  = RegNextWhen(cmd.bus.context, io.port.cmd.fire)
     val source   = RegNextWhen(cmd.bus.source, io.port.cmd.fire)
 
-    val deliver = answered && (posted || sharedPending === 0)
+    val deliver = answered && (posted || sharedPending === 0 && !sharedSent)
     when(io.port.cmd.fire) { busy := True }
 
     io.hart.rsp.valid   := io.shared.rsp.valid || deliver
