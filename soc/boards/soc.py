@@ -2,7 +2,9 @@
 
 from abc import ABC, abstractmethod
 from pathlib import Path
+from unittest.mock import patch
 
+from litesdcard import phy as sd_phy
 from litex.soc.cores.gpio import GPIOOut
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.interconnect import wishbone
@@ -16,6 +18,7 @@ from soc.boards.bus import BusRegister, HartIORegister
 from soc.boards.catalog import BOARDS
 from soc.boards.config import BoardConfig
 from soc.boards.lattice import describe_device, write_constraints
+from soc.boards.sdcard import registered
 from soc.memory_map import Region
 from soc.sim import TOP
 from soc.soc import InterlockSoC
@@ -71,7 +74,10 @@ class BoardSoC(InterlockSoC, ABC):
             self.uart1.pads.rx.eq(self.data_line & self.player.line),
         ]
         if self.board.sd and config.sd:
-            self.add_sdcard()
+            pads = sd_phy.SDPHYIOGen
+            # LiteX makes the PHY, and that its pads, by itself.
+            with patch.object(sd_phy, "SDPHYIOGen", registered(pads) if config.port_registers else pads):
+                self.add_sdcard()
             self.comb += self.sources[SOURCE_SD].eq(self.sdcard_irq.irq)
         if self.board.ethernet:
             self.add_mac(config)

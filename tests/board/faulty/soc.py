@@ -10,6 +10,7 @@ from litex.soc.interconnect.csr import CSRStorage
 from migen import Display, If, Mux, Signal
 
 from hw.serial.core import Serial16550
+from soc.boards.sdcard import registered
 from soc.boards.sim import Target as SimulatedTarget
 from tests.board.faulty.faults import Fault
 from tests.board.faulty.phy import ManagedPHY
@@ -45,7 +46,8 @@ class Target(SimulatedTarget):
         card = SDCard()
         # LiteSDCard's own card is not in its package, and its pads call a method that has been renamed.
         sd_phy.SDPHYIOEmulator.data_i_ce = sd_phy.SDPHYIO.add_data_i_ce
-        with patch("litesdcard.emulator.SDEmulator", lambda platform: card):
+        with (patch("litesdcard.emulator.SDEmulator", lambda platform: card),
+              patch.object(sd_phy, "SDPHYIOEmulator", registered(sd_phy.SDPHYIOEmulator))):    # as on boards
             self.add_sdcard(use_emulator=True)
         self.ethphy = LiteXModule()
         self.ethphy.mdio = phy = ManagedPHY()
