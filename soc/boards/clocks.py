@@ -12,6 +12,15 @@ from soc.boards.restart import Restart
 EXACT = 1e-6    # soc/boards/config.py lets only frequencies through that the PLL makes; LiteX computes in floats
 
 
+def reset_tree(domain: ClockDomain, request) -> tuple[AsyncResetSynchronizer, Instance]:
+    """What resets `domain` from `request` on until a cycle after it, over one of the FPGA's clock trees: a reset goes
+    to thousands of registers everywhere, and would take the wires that the rest needs."""
+    synchronized = ClockDomain(domain.name)
+    synchronized.clk, synchronized.rst = domain.clk, Signal(name_override=f"{domain.name}_rst_synchronized")
+    return (AsyncResetSynchronizer(synchronized, request),
+            Instance("DCCA", i_CLKI=synchronized.rst, i_CE=1, o_CLKO=domain.rst))
+
+
 class SDRClocks(LiteXModule):
     """Clock domains `sys` and, for the SDRAM's pin `sdram_clock`, the same `phase` degrees later; from the oscillator
     `pin` of `pin_hz`. `restart` is clocked by the oscillator."""
@@ -30,7 +39,7 @@ class SDRClocks(LiteXModule):
         pll.create_clkout(self.cd_sys, sys_hz, with_reset=False, margin=EXACT)
         pll.create_clkout(self.cd_sys_ps, sys_hz, phase=phase, with_reset=False, margin=EXACT)
         self.specials += [
-            AsyncResetSynchronizer(self.cd_sys, ~pll.locked | self.restart.hold),
+            *reset_tree(self.cd_sys, ~pll.locked | self.restart.hold),
             DDROutput(1, 0, platform.request("sdram_clock"), ClockSignal("sys_ps")),
         ]
 
@@ -66,7 +75,7 @@ class DDRClocks(LiteXModule):
             Instance("ECLKSYNCB", i_ECLKI=fast, i_STOP=self.stop, o_ECLKO=self.cd_sys2x.clk),
             Instance("CLKDIVF", p_DIV="2.0", i_ALIGNWD=0, i_CLKI=self.cd_sys2x.clk, i_RST=self.reset,
                      o_CDIVX=self.cd_sys.clk),
-            AsyncResetSynchronizer(self.cd_sys, ~pll.locked | self.reset | self.restart.hold),
+            *reset_tree(self.cd_sys, ~pll.locked | self.reset | self.restart.hold),
         ]
 
     def join(self, phy):
