@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from hw.common.cache import REPO
-from soc.boards.bitstream import records_folder
+from soc.boards.bitstream import records_folder, usual_placement
 from soc.boards.catalog import BOARDS
 from soc.boards.config import board_config
 from soc.fpga.placement import PlacementOptions
@@ -27,7 +27,7 @@ new."""
 MEASURES = """The catalog's build, and the same without one thing or with another.
 `apart=False`: yosys maps the CPU cluster together with all else, and then saves area until the paths in the harts are
 as long as the longest elsewhere. `port_registers=False`: no registers before the devices, the engines' way to RAM and
-the PIC's accounting. `placer=heap`: nextpnr's own choice of a placer. `small`: area comes before clock rate."""
+the PIC's accounting. `placer=heap`, `router=router2`: nextpnr's own choices. `small`: area comes before clock rate."""
 COLUMNS = {"lut": "LUT", "ff": "FF", "ebr": "EBR", "mult": "MULT"}
 
 
@@ -42,10 +42,11 @@ def table(heading: list[str], rows: list[list[str]], words: int = 1) -> str:
 def differences(record: dict) -> str:
     """What was built other than the catalog says, harts and clock apart; "" if nothing. Of the controller's own board,
     which the catalog does not have, other than usual."""
-    usual = record["parameters"]
+    usual, placement = record["parameters"], PlacementOptions()
     if record["board"] in BOARDS:
         usual = asdict(board_config(record["board"], usual["device"]))
-    usual = usual | asdict(SynthesisOptions()) | asdict(PlacementOptions())
+        placement = usual_placement(record["harts"])
+    usual = usual | asdict(SynthesisOptions()) | asdict(placement)
     built = record["parameters"] | record["options"]
     return ", ".join(f"{name}={value}" for name, value in sorted(built.items())
                      if name not in ("harts", "clock_hz", "seed") and value != usual.get(name))

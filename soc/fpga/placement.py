@@ -12,8 +12,12 @@ from soc.fpga.tools import ToolError, run, version
 
 SYSTEM_CLOCK_SLACK = 0.01   # by how much a PLL's rate may differ from the one wanted
 USE = re.compile(r"Info:\s+(\w+):\s+(\d+)/\s*(\d+)\s+\d+%")
-ROUND = re.compile(r"iter=\d+ wires=\d+ overused=(\d+)")
-PATIENCE, FEW = 8, 1000    # rounds; wires, of which so many may take many rounds and still come right
+# What the routers tell of each round: wires in conflict, connections still to be made. And after how many rounds there
+# have to be fewer, while there are more than some few, which may take many rounds and still come right.
+ROUTERS = {
+    "router1": (re.compile(r"Info:\s+\d+ \|[^|]*\|[^|]*\|\s*(\d+)\|"), 100, 0),
+    "router2": (re.compile(r"iter=\d+ wires=\d+ overused=(\d+)"), 8, 1000),
+}
 STAGES = (
     (re.compile(r"Packing"), "packing"),
     (re.compile(r"Creating initial analytic placement|Running Static placer"), "placing"),
@@ -33,25 +37,25 @@ class PlacementOptions:
 
     seed: int = 1
     placer: str = "static"     # puts what belongs together nearer to each other than "heap", nextpnr's own default
-    router: str = "router2"    # router1 may make a faster circuit, and may take hours over a SoC
+    router: str = "router1"    # makes a faster circuit than router2, and finds ways where a chip is nearly full
 
 
 class Watch:
-    """What nextpnr's log says as it comes: the part of its work that begins, how much of the chip is used, and the
-    wires in conflict after each round of router2. What does not fit is not tried, routing that gets nowhere is ended.
-    """
-    def __init__(self):
+    """What nextpnr's log says as it comes: the part of its work that begins, how much of the chip is used, and what is
+    left to do after each round of the router. What does not fit is not tried, routing that gets nowhere is ended."""
+    def __init__(self, router: str):
         self.use = {}
         self.conflicts = []
+        self.round, self.patience, self.few = ROUTERS[router]
 
     @property
     def stuck(self) -> bool:
         """Are there many wires in conflict, and no fewer than some rounds before?"""
-        return (len(self.conflicts) > PATIENCE and self.conflicts[-1] > FEW
-                and self.conflicts[-1] >= self.conflicts[-1 - PATIENCE])
+        return (len(self.conflicts) > self.patience and self.conflicts[-1] > self.few
+                and self.conflicts[-1] >= self.conflicts[-1 - self.patience])
 
     def __call__(self, line: str) -> str | None:
-        found, routed = USE.match(line), ROUND.search(line)
+        found, routed = USE.match(line), self.round.search(line)
         if found:
             self.use[found[1]] = {"used": int(found[2]), "available": int(found[3])}
         elif not fits(self.use):
@@ -107,7 +111,7 @@ def place(design: Design, netlist: Path, options: PlacementOptions = PlacementOp
         shutil.copy(design.lpf, folder / "pins.lpf")
         files = ["--json", "netlist.json", "--lpf", "pins.lpf", "--textcfg", "chip.config", "--report", "report.json",
                  "--detailed-timing-report"]
-        watch = Watch()
+        watch = Watch(options.router)
         cost, error = run("nextpnr-ecp5", [*files, *arguments], folder, f"{design.name}-nextpnr.log", watch)
         path = folder / "report.json"
         if fits(watch.use) and not watch.stuck:
@@ -138,7 +142,7 @@ def count(design: Design, netlist: Path) -> Path:
     def build(folder: Path):
         shutil.copy(netlist / "netlist.json", folder / "netlist.json")
         shutil.copy(design.lpf, folder / "pins.lpf")
-        watch = Watch()
+        watch = Watch(PlacementOptions.router)
         cost, error = run("nextpnr-ecp5", ["--json", "netlist.json", "--lpf", "pins.lpf", *arguments], folder,
                           f"{design.name}-nextpnr-pack.log", watch)
         if error and fits(watch.use):

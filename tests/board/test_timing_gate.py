@@ -100,17 +100,27 @@ def test_a_design_that_does_not_fit_is_told_before_it_is_placed(design, tmp_path
         pack(large, placed)
 
 
-@pytest.mark.parametrize("conflicts, ended", [
-    ([9000, 6000, 4000, 3000, 2500, 2400, 2380, 2370, 2400, 2450, 2500, 2560, 2600], 13),   # a chip that is too full
-    ([9000 - 20 * i for i in range(300)], None),    # slowly, but it gets on
-    ([9000, 800, 90, *[8] * 60, 0], None),          # the last ones take their time
+ROUTER1 = "Info:     {0:6}000 |    28029     100395 |  539   461 | {1:9}|       1.31     124.63|"
+ROUTER2 = "Info:     iter={0} wires=415275 overused={1} overuse={1} archfail=NA"
+
+
+@pytest.mark.parametrize("router, line, conflicts, ended", [
+    # A chip that is too full.
+    ("router2", ROUTER2, [9000, 6000, 4000, 3000, 2500, 2400, 2380, 2370, 2400, 2450, 2500, 2560, 2600], 13),
+    ("router1", ROUTER1, [9000, 6000, *[4000 + i % 7 for i in range(300)]], 103),
+    # Slowly, but it gets on.
+    ("router2", ROUTER2, [9000 - 20 * i for i in range(300)], None),
+    ("router1", ROUTER1, [9000 - i // 10 for i in range(900)], None),
+    # The last ones take their time.
+    ("router2", ROUTER2, [9000, 800, 90, *[8] * 60, 0], None),
+    ("router1", ROUTER1, [9000, 800, 90, *[8] * 60, 0], None),
 ])
-def test_routing_that_gets_nowhere_is_ended(conflicts, ended):
-    watch, rounds = Watch(), 0
+def test_routing_that_gets_nowhere_is_ended(router, line, conflicts, ended):
+    watch, rounds = Watch(router), 0
     try:
         for wires in conflicts:
             rounds += 1
-            watch(f"Info:     iter={rounds} wires=415275 overused={wires} overuse={wires} archfail=NA")
+            watch(line.format(rounds, wires))
     except StopIteration:
         assert rounds == ended and watch.stuck
     else:
@@ -118,9 +128,8 @@ def test_routing_that_gets_nowhere_is_ended(conflicts, ended):
 
 
 def test_what_cannot_be_routed_is_told_and_leaves_nothing_to_flash(design, tmp_path, monkeypatch):
-    """Of a design of which the first round of routing is taken for one of many that got nowhere."""
-    monkeypatch.setattr(placement, "PATIENCE", 0)
-    monkeypatch.setattr(placement, "FEW", -1)
+    """Of a design whose routing is taken for one that got nowhere as soon as it has begun."""
+    monkeypatch.setitem(placement.ROUTERS, "router1", (re.compile(r"Info: Routing (\d+) arcs"), 0, 0))
     easy = design(EASY)
     netlist = synthesise(easy)
     for _ in range(2):   # tried, and found again
@@ -131,8 +140,8 @@ def test_what_cannot_be_routed_is_told_and_leaves_nothing_to_flash(design, tmp_p
         dir=tmp_path, description={"fingerprint": "0123456789abcdef"}))
     monkeypatch.setattr(bitstream, "design_of", lambda artifacts, config: easy)
     with pytest.raises(GateError, match=r"^squares cannot be routed: \d+ wires stay in conflict; give fewer HARTS, "):
-        bitstream.make_bitstream(board_config("ulx3s"), SynthesisOptions(), [PlacementOptions()])
-    bitstream.count_use(board_config("ulx3s"), SynthesisOptions())      # and does not say that there is room
+        bitstream.make_bitstream(board_config("ulx3s", harts=2), SynthesisOptions(), [PlacementOptions()])
+    bitstream.count_use(board_config("ulx3s", harts=2), SynthesisOptions())      # and does not say that there is room
     assert "| **not routed** |" in resources.page(resources.read(bitstream.records_folder()))
     assert not [*(tmp_path / "build").rglob("*.config"), *(tmp_path / "build").rglob("*.bit")]
 
