@@ -22,7 +22,6 @@ from soc.sim import TOP
 MOST_SEEDS = 100
 CLUSTER = "InterlockCluster"      # the module of the harts and what is between them
 HARTS = "VexRiscv*"
-MOST_OF_ROUTER1 = 2              # harts
 TAGS = "*/m:ways_*_tags"          # of the harts' caches
 
 
@@ -91,19 +90,13 @@ def make_bitstream(config: BoardConfig, synthesis: SynthesisOptions, placements:
     return bitstream
 
 
-def usual_placement(harts: int, **options: int) -> PlacementOptions:
-    """How a SoC is placed and routed unless one asks for something else, but for `options`. router1 makes the faster
-    circuit; over four harts it would take hours."""
-    return PlacementOptions(**{"router": PlacementOptions.router if harts <= MOST_OF_ROUTER1 else "router2"} | options)
-
-
 def count_use(config: BoardConfig, synthesis: SynthesisOptions) -> str:
     """How much of the chip a board's SoC uses, in one line, from synthesis and packing alone; a record, too, where
     there is none of a whole build. GateError if the chip has no room; ToolError, and what `generate_config` raises."""
     artifacts = generate_config(config)
     design = design_of(artifacts, config)
     netlist = synthesise(design, synthesis)
-    record = record_of(config, artifacts, asdict(synthesis) | asdict(usual_placement(config.harts)),
+    record = record_of(config, artifacts, asdict(synthesis) | asdict(PlacementOptions()),
                        figures(design, netlist, count(design, netlist)))
     path = record_path(record)
     if not (path.exists() and tried(json.loads(path.read_text()))):
@@ -159,7 +152,7 @@ def main():
     parser.add_argument("--seeds", type=seeds_of, default=(1,), metavar="N",
                         help="placements to try until one meets every clock (default 1)")
     parser.add_argument("--placer", choices=("heap", "static"), default=PlacementOptions.placer, help="nextpnr's")
-    parser.add_argument("--router", choices=ROUTERS, help="nextpnr's")
+    parser.add_argument("--router", choices=ROUTERS, default=PlacementOptions.router, help="nextpnr's")
     parser.add_argument("--dff", action="store_true", help="let yosys' ABC9 see across registers")
     parser.add_argument("--together", action="store_true", help="let yosys map the CPU cluster together with the rest")
     parser.add_argument("--nowidelut", action="store_true", help="let yosys join no look-up tables by multiplexers")
@@ -167,10 +160,9 @@ def main():
     if options.clock is not None:
         options.clock_hz = round(options.clock * 1e6)
     synthesis = SynthesisOptions(options.dff, options.nowidelut, not options.together)
-    asked = {"placer": options.placer} | ({"router": options.router} if options.router else {})
+    placements = [PlacementOptions(seed, options.placer, options.router) for seed in options.seeds]
     with told_in_a_line("SoC", ToolError, GateError, ValueError):
         config = config_of(options)
-        placements = [usual_placement(config.harts, seed=seed, **asked) for seed in options.seeds]
         print(count_use(config, synthesis) if options.count else make_bitstream(config, synthesis, placements))
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from hw.common.cache import REPO
-from soc.boards.bitstream import records_folder, usual_placement
+from soc.boards.bitstream import records_folder
 from soc.boards.catalog import BOARDS
 from soc.boards.config import board_config
 from soc.fpga.placement import PlacementOptions
@@ -42,11 +42,10 @@ def table(heading: list[str], rows: list[list[str]], words: int = 1) -> str:
 def differences(record: dict) -> str:
     """What was built other than the catalog says, harts and clock apart; "" if nothing. Of the controller's own board,
     which the catalog does not have, other than usual."""
-    usual, placement = record["parameters"], PlacementOptions()
+    usual = record["parameters"]
     if record["board"] in BOARDS:
         usual = asdict(board_config(record["board"], usual["device"]))
-        placement = usual_placement(record["harts"])
-    usual = usual | asdict(SynthesisOptions()) | asdict(placement)
+    usual = usual | asdict(SynthesisOptions()) | asdict(PlacementOptions())
     built = record["parameters"] | record["options"]
     return ", ".join(f"{name}={value}" for name, value in sorted(built.items())
                      if name not in ("harts", "clock_hz", "seed") and value != usual.get(name))

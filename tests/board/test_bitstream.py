@@ -8,7 +8,7 @@ import pytest
 from soc.boards import bitstream
 from soc.boards.catalog import BOARDS
 from soc.boards.config import board_config
-from soc.fpga.placement import GateError
+from soc.fpga.placement import GateError, PlacementOptions
 from soc.fpga.synthesis import SynthesisOptions
 
 SMALLEST = {"harts": 1, "clock_hz": 25_000_000, "serial_fifo": 1, "trace_depth": 2, "icache_bytes": 1024,
@@ -24,7 +24,7 @@ def build(tmp_path, monkeypatch):
     monkeypatch.setattr(bitstream, "board_folder", lambda board: tmp_path / board)
 
     def make(config, seeds):
-        placements = [bitstream.usual_placement(config.harts, seed=seed + 1) for seed in range(seeds)]
+        placements = [PlacementOptions(seed + 1) for seed in range(seeds)]
         made = bitstream.make_bitstream(config, SynthesisOptions(), placements)
         return made, json.loads((made.parent / "record.json").read_text())
     return make

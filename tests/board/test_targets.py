@@ -80,6 +80,12 @@ def test_the_system_clock_is_what_software_is_told(generated):
     assert vco / number["CLKOP_DIV"] == board.memory_clocks * soc.description["clock_hz"]
 
 
+def test_the_reset_goes_over_a_clock_tree(generated):
+    *_, soc = generated
+    assert re.search(r"DCCA DCCA\([^;]*\.CLKI\s*\(sys_rst_synchronized\)[^;]*\.CLKO\s*\(sys_rst\)",
+                     soc.verilog[0].read_text())
+
+
 def test_the_devices_are_those_of_the_catalog(generated):
     board, device, soc = generated
     banks = csrs(soc.include)

@@ -140,8 +140,8 @@ def test_what_cannot_be_routed_is_told_and_leaves_nothing_to_flash(design, tmp_p
         dir=tmp_path, description={"fingerprint": "0123456789abcdef"}))
     monkeypatch.setattr(bitstream, "design_of", lambda artifacts, config: easy)
     with pytest.raises(GateError, match=r"^squares cannot be routed: \d+ wires stay in conflict; give fewer HARTS, "):
-        bitstream.make_bitstream(board_config("ulx3s", harts=2), SynthesisOptions(), [PlacementOptions()])
-    bitstream.count_use(board_config("ulx3s", harts=2), SynthesisOptions())      # and does not say that there is room
+        bitstream.make_bitstream(board_config("ulx3s"), SynthesisOptions(), [PlacementOptions()])
+    bitstream.count_use(board_config("ulx3s"), SynthesisOptions())      # and does not say that there is room
     assert "| **not routed** |" in resources.page(resources.read(bitstream.records_folder()))
     assert not [*(tmp_path / "build").rglob("*.config"), *(tmp_path / "build").rglob("*.bit")]
 
