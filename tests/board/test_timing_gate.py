@@ -197,3 +197,9 @@ def test_make_bitstream_that_misses_removes_the_older_bitstream(design, tmp_path
     assert not json.loads((folder / "record.json").read_text())["met"]
     page = resources.page(resources.read(bitstream.records_folder()))
     assert "| **missed** |" in page and f"## By core: ulx3s 85F, {board_config('ulx3s').harts} harts" in page
+
+
+@pytest.mark.parametrize("network_mhz, told", [(130, "sys"), (120, "network")])
+def test_a_row_tells_of_the_systems_clock_unless_another_is_missed(network_mhz, told):
+    clocks = {"sys": {"mhz": 93, "wanted_mhz": 60}, "network": {"mhz": network_mhz, "wanted_mhz": 125}}
+    assert resources.told({"clocks": clocks, "clock_hz": 60_000_000, "met": network_mhz > 125}) == (told, clocks[told])
