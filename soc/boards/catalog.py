@@ -9,7 +9,7 @@ ULX3S = Board(
     module="ulx3s",
     title="Radiona ULX3S",
     devices={
-        "85F": Device(harts=4, clock_hz=40_000_000),
+        "85F": Device(harts=4, clock_hz=45_000_000),
         "45F": Device(harts=2, clock_hz=40_000_000, small=True),
         "25F": Device(harts=1, clock_hz=40_000_000, small=True, fits=False),
     },
@@ -31,9 +31,9 @@ BOARDS = {board.name: board for board in (
         module="ulx3s_pins",
         title="Radiona ULX3S, its interrupt controller on a second board",
         devices={
-            "85F": Device(harts=2, clock_hz=40_000_000),
-            "45F": Device(harts=1, clock_hz=40_000_000, estimate=True),
-            "25F": Device(harts=1, clock_hz=40_000_000, sd=False, small=True, estimate=True),
+            "85F": Device(harts=2, clock_hz=50_000_000),
+            "45F": Device(harts=2, clock_hz=40_000_000),
+            "25F": Device(harts=1, clock_hz=40_000_000, sd=False, small=True),
         },
     ),
     Board(
