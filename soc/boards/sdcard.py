@@ -11,6 +11,10 @@ def registered(io: type[SDPHYIO]) -> type[SDPHYIO]:
     and all that goes with it a cycle later, the PHY has the answer, with the strobe that goes with it, two cycles
     later; the PHY waits for the strobe, and so for any time.
 
+    Reading works at every rate. Who writes has to give the card's clock 4 cycles or more in
+    `sdcard_phy_clocker_divider`: with 2, the end of what was written comes back when the PHY already looks for the
+    card's answer to it.
+
     Without them there is a path from a pad through all of LiteSDCard to the pads again: the card that is no longer busy
     takes the next byte, and CRC and DMA with it."""
     class Registered(io):
