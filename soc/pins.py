@@ -17,12 +17,11 @@ PHASE_BITS = 16
 class PinnedPIC(ABC):
     """Mix-in, in front of a SoC: `pic_pads` says where the wires to the controller's chip are."""
 
-    def add_pic(self, config):
-        self.link = PinLink(config.harts, config.link_read_latency, config.link_write_latency,
-                            config.link_delivery_delay)
-        pads = self.pic_pads(config)
-        self.pic  = RemotePIC(self.link, pads)
-        self.sources = self.pic.sources
+    def make_link(self, *parameters):
+        return PinLink(*parameters)
+
+    def make_controller(self, config, link):
+        return RemotePIC(link, self.pic_pads(config))
 
     @abstractmethod
     def pic_pads(self, config):

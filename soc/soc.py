@@ -120,11 +120,16 @@ class InterlockSoC(SoCCore):
     def add_pic(self, config):
         """The interrupt controller: `self.link` with a port and an interrupt wire a hart, `self.pic` with the counters'
         bus, and its `self.sources`."""
-        self.link = Link(config.harts, config.link_read_latency, config.link_write_latency, config.link_delivery_delay)
-        self.pic  = self.make_controller(self.link)
+        self.link = self.make_link(config.harts, config.link_read_latency, config.link_write_latency,
+                                   config.link_delivery_delay)
+        self.pic  = self.make_controller(config, self.link)
         self.sources = self.pic.sources
 
-    def make_controller(self, link):
+    def make_link(self, *parameters):
+        """What is between the harts and the controller, from the parameters of hw.pic.link.Link."""
+        return Link(*parameters)
+
+    def make_controller(self, config, link):
         """The controller at the far end of `link`."""
         return OffChipPIC(link)
 

@@ -118,8 +118,8 @@ class BoardSoC(InterlockSoC, ABC):
         self.sources = Signal(len(self.pic.sources))
         self.sync += self.pic.sources.eq(self.sources)
 
-    def make_controller(self, link):
-        return OffChipPIC(link, late_accounting=self.parameters.port_registers)
+    def make_controller(self, config, link):
+        return OffChipPIC(link, late_accounting=config.port_registers)
 
     def add_mac(self, config):
         """Ethernet: LiteEth's MAC, its buffers in the region `ethmac`: first those of what came, then those to send."""

@@ -86,6 +86,12 @@ def test_the_reset_goes_over_a_clock_tree(generated):
                      soc.verilog[0].read_text())
 
 
+def test_interrupts_pass_a_register_before_the_controller(generated):
+    *_, soc = generated
+    clocked = re.findall(r"^always @\(posedge sys_clk\) begin$(.*?)^end$", soc.verilog[0].read_text(), re.M | re.S)
+    assert any(re.search(r"^ +\w+_pic_sources <= \w+_sources;$", block, re.M) for block in clocked)
+
+
 def test_the_devices_are_those_of_the_catalog(generated):
     board, device, soc = generated
     banks = csrs(soc.include)
