@@ -27,7 +27,8 @@ was built: building it again makes it new."""
 MEASURES = """The catalog's build, and the same without one thing or with another.
 `apart=False`: yosys maps the CPU cluster together with all else, and then saves area until the paths in the harts are
 as long as the longest elsewhere. `port_registers=False`: no registers before the devices, the engines' way to RAM and
-the PIC's accounting. `placer=heap`, `router=router2`: nextpnr's own choices. `small`: area comes before clock rate."""
+the PIC's accounting. `placer=heap`, `router=router2`: nextpnr's own choices. `small`: area comes before clock rate.
+`prediction=none`, `tlb_entries=2`: harts that do not predict branches, or have half the entries in their TLBs."""
 COLUMNS = {"lut": "LUT", "ff": "FF", "ebr": "EBR", "mult": "MULT"}
 
 
