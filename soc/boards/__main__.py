@@ -8,7 +8,7 @@ def listing() -> str:
     rows = [("board", "FPGA", "harts", "MHz", "RAM, MiB", "SD", "Ethernet", "LEDs", "console")]
     for board in BOARDS.values():
         for size, device in board.devices.items():
-            harts = (str(device.harts) if device.fits else "too small") + ", estimate" * device.estimate
+            harts = str(device.harts) if device.fits else "too small"
             rows.append((board.name, size, harts, f"{device.clock_hz / 1e6:g}", str(board.ram_mib),
                          "yes" if board.serves_sd(size) else "-", board.ethernet or "-", str(board.leds), board.serial))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

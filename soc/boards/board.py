@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass, field
 
 @dataclass(frozen=True)
 class Device:
-    """One of the FPGAs that a board is sold with, and what is built for it unless one asks for something else."""
+    """One of the FPGAs that a board is sold with, and what is built for it unless one asks for something else; a build
+    has shown that it fits and meets the clock, or that it does not fit (docs/boards-resources.md)."""
 
     harts: int              # that are built unless one asks for others
     clock_hz: int           # system clock
@@ -15,11 +16,10 @@ class Device:
     sd: bool = True         # the board's socket for SD cards is served, if it has one
     small: bool = False     # area comes before clock rate: the SoC hardly has room
     fits: bool = True       # else the FPGA is too small even so (docs/boards.md says by how much)
-    estimate: bool = False  # that it fits, or does not, and the clock: no build has shown it
 
     def parameters(self) -> dict[str, int]:
         """Those of soc.boards.config.BoardConfig."""
-        return {name: value for name, value in asdict(self).items() if name not in ("fits", "estimate")}
+        return {name: value for name, value in asdict(self).items() if name != "fits"}
 
 
 @dataclass(frozen=True)

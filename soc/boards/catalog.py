@@ -31,9 +31,9 @@ BOARDS = {board.name: board for board in (
         module="ulx3s_pins",
         title="Radiona ULX3S, its interrupt controller on a second board",
         devices={
-            "85F": Device(harts=2, clock_hz=50_000_000),
-            "45F": Device(harts=2, clock_hz=40_000_000),
-            "25F": Device(harts=1, clock_hz=40_000_000, sd=False, small=True),
+            "85F": Device(harts=2, clock_hz=55_000_000),
+            "45F": Device(harts=2, clock_hz=50_000_000),
+            "25F": Device(harts=1, clock_hz=50_000_000, sd=False, small=True),
         },
     ),
     Board(
@@ -42,7 +42,7 @@ BOARDS = {board.name: board for board in (
         title="LambdaConcept ECPIX-5",
         devices={
             "85F": Device(harts=2, clock_hz=60_000_000),
-            "45F": Device(harts=1, clock_hz=60_000_000, estimate=True),
+            "45F": Device(harts=1, clock_hz=60_000_000),
         },
         oscillator_hz=100_000_000,
         ram_mib=512,
@@ -72,7 +72,7 @@ BOARDS = {board.name: board for board in (
         name="colorlight_i9",
         module="colorlight",
         title="Colorlight i9 v7.2 on its extension board",
-        devices={"45F": Device(harts=1, clock_hz=40_000_000, estimate=True)},
+        devices={"45F": Device(harts=2, clock_hz=50_000_000, small=True)},
         oscillator_hz=25_000_000,
         ram_mib=8,
         memory="SDR SDRAM, 32 bits (M12L64322A and its like)",
