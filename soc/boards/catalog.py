@@ -41,8 +41,8 @@ BOARDS = {board.name: board for board in (
         module="ecpix5",
         title="LambdaConcept ECPIX-5",
         devices={
-            "85F": Device(harts=2, clock_hz=60_000_000),
-            "45F": Device(harts=1, clock_hz=60_000_000),
+            "85F": Device(harts=4, clock_hz=60_000_000),
+            "45F": Device(harts=2, clock_hz=60_000_000, small=True),
         },
         oscillator_hz=100_000_000,
         ram_mib=512,
@@ -88,7 +88,7 @@ BOARDS = {board.name: board for board in (
         module="orangecrab",
         title="OrangeCrab r0.2",
         devices={
-            "85F": Device(harts=2, clock_hz=60_000_000),
+            "85F": Device(harts=4, clock_hz=60_000_000),
             "25F": Device(harts=1, clock_hz=60_000_000, trace_depth=256, small=True, fits=False),
         },
         oscillator_hz=48_000_000,
