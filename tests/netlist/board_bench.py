@@ -22,6 +22,8 @@ from soc.sim import TOP
 HERE = Path(__file__).parent
 PADS = ("sdram_dq",)    # those that the chip drives, too; the pins of the SD card's are never driven: there is none
 WIDTHS = {"sdram_dq": 16}
+# A netlist is not written to please a linter.
+QUIET = ("-Wno-fatal", "-Wno-lint", "-Wno-style")
 CHARACTER = re.compile(r"^(\d+): ([0-9a-f]{2})$", re.M)
 PINS = re.compile(r"^(\d+) pins ([0-9a-f]{16})$", re.M)
 
@@ -65,7 +67,7 @@ def sources(config: BoardConfig, level: str) -> dict[str, str]:
 def simulator(config: BoardConfig, level: str) -> Path:
     """The bench with the SoC of `config`, an executable file. Minutes, unless it is in the cache."""
     files = {**sources(config, level), "board.cpp": (HERE / "board.cpp").read_text()}
-    arguments = ["--cc", "--exe", "--build", "-j", "0", "-O3", "-Wno-fatal", "-Wno-lint", "-Wno-style", "-CFLAGS",
+    arguments = ["--cc", "--exe", "--build", "-j", "0", "-O3", *QUIET, "-CFLAGS",
                  f"-O1 -DCLOCK_HZ={config.clock_hz}", "--top-module", TOP, "--Mdir", "."]
 
     def build(folder: Path):

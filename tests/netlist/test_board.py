@@ -8,7 +8,7 @@ import pytest
 from sim.toolchain import find
 from soc.boards.config import board_config
 from soc.sim import TOP
-from tests.netlist.board_bench import run, simulator, sources
+from tests.netlist.board_bench import QUIET, run, simulator, sources
 
 CYCLES = 32 << 16       # digests come each 2^16; the self-test has said its last at 40 MHz after 29 of them
 
@@ -23,8 +23,8 @@ def test_every_cell_that_the_board_asks_for_has_a_model(config, tmp_path):
     files = sources(config, "rtl")
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    result = subprocess.run([find("verilator"), "--lint-only", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--top-module",
-                             TOP, *files], cwd=tmp_path, capture_output=True, text=True)
+    result = subprocess.run([find("verilator"), "--lint-only", *QUIET, "--top-module", TOP, *files], cwd=tmp_path,
+                            capture_output=True, text=True)
     assert result.returncode == 0, [line for line in result.stderr.splitlines() if line.startswith("%Error")]
 
 
