@@ -4,10 +4,10 @@
 #include "arch/csr.h"
 #include "arch/hart.h"
 #include "debug/debug.h"
-#include "dev/clint.h"
+#include "arch/clint.h"
 #include "intr/intr.h"
 #include "lib/panic.h"
-#include "sched/accounting.h"
+#include "arch/accounting.h"
 
 const char *exception_name(uint32_t cause)
 {

@@ -3,7 +3,7 @@
  * Saves what C keeps across calls and continues `to`. The on-chip mask belongs to the hart, not the thread: every
  * thread switches in the same state of it (sync/sync.h, CRIT_SWITCH_MIE).
  */
-#include "sync/probe.h"
+#include "arch/probe.h"
 
     .section .text
     .globl context_switch

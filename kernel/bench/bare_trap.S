@@ -7,7 +7,6 @@
  */
 #include <generated/pic_regs.h>
 
-#define WINDOW 0xe0000000
 #define SAVED 80
 
     .section .text.trap, "ax"
@@ -36,7 +35,7 @@ bare_trap:
     sw a6, 56(sp)
     sw a7, 60(sp)
     sw s1, 64(sp)
-    li t0, WINDOW
+    li t0, PIC_WINDOW_BASE
     lw s1, PIC_CLAIM(t0)
     bltz s1, 1f
     la t1, bare_table
@@ -46,7 +45,7 @@ bare_trap:
     lw t0, 0(t1)
     lw a0, 4(t1)
     jalr t0
-    li t0, WINDOW
+    li t0, PIC_WINDOW_BASE
     sw s1, PIC_EOI(t0)
 1:  lw ra, 0(sp)
     lw t0, 4(sp)

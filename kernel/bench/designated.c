@@ -1,5 +1,5 @@
 /*
- * run=designated: what the designated hart (intr/designated.h, paper `krp`) costs and saves against doing the same
+ * run=designated: what the designated hart (sched/designated.h, paper `krp`) costs and saves against doing the same
  * work under one global lock. A thread on every hart takes one after another of `operations` operations: `parallel`
  * cycles that are nobody else's, and then an update of a database of `lines` cache lines, under the global lock, or
  * in a packet for the designated hart, the last one. The owner of a packet waits only if all of its packets are still
@@ -13,11 +13,11 @@
  */
 #include "bench/quantile.h"
 #include "init/run.h"
-#include "intr/designated.h"
+#include "sched/designated.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
-#include "sync/event.h"
+#include "lock/event.h"
 
 #define LINE_WORDS 16
 #define MOST_LINES 64
@@ -79,9 +79,9 @@ static void update_designated(struct client *c, unsigned slot)
 
 static void update_under_lock(void)
 {
-    crit_t s = lock_enter(&global_lock);
+    crit_t s = simple_lock_enter(&global_lock);
     update();
-    lock_leave(&global_lock, s);
+    simple_lock_leave(&global_lock, s);
 }
 
 static void work(void *arg)

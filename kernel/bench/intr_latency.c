@@ -18,16 +18,16 @@
  */
 #include "bench/quantile.h"
 #include "bench/stamp.h"
-#include "dev/clint.h"
+#include "arch/clint.h"
 #include "dev/clock.h"
 #include "init/run.h"
-#include "intr/ithread.h"
+#include "sched/ithread.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lib/random.h"
 #include "sched/sched.h"
-#include "sync/event.h"
+#include "lock/event.h"
 
 #define MOST_SAMPLES 1000
 #define IDLE_SAMPLES 3  /* nothing varies then */
@@ -73,9 +73,9 @@ static void load(void *arg)
 {
     (void)arg;
     while (!load_ends) {
-        crit_t s = lock_enter(&load_lock);
+        crit_t s = simple_lock_enter(&load_lock);
         spin(longest_section);
-        lock_leave(&load_lock, s);
+        simple_lock_leave(&load_lock, s);
         spin(longest_section);
     }
 }

@@ -17,7 +17,7 @@
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
-#include "sync/lock.h"
+#include "lock/lock.h"
 
 DEFINE_SIMPLE_LOCK(simple, "cost simple", SPL_HIGH);
 DEFINE_MUTEX(mutex, "cost mutex");
@@ -38,7 +38,7 @@ static uint32_t section, pause, rounds;
     }
 
 LOOP(time_nothing, )
-LOOP(time_simple, crit_t s = lock_enter(&simple); lock_leave(&simple, s))
+LOOP(time_simple, crit_t s = simple_lock_enter(&simple); simple_lock_leave(&simple, s))
 LOOP(time_mutex, mutex_lock(&mutex); mutex_unlock(&mutex))
 LOOP(time_read, lock_read(&rw); lock_done(&rw))
 LOOP(time_write, lock_write(&rw); lock_done(&rw))
@@ -73,7 +73,7 @@ static uint32_t began[MAX_HARTS], ended[MAX_HARTS];
         ended[hart] = cycles32();           \
     }
 
-PASSAGES(pass_simple, crit_t s = lock_enter(&simple); pace(section); lock_leave(&simple, s))
+PASSAGES(pass_simple, crit_t s = simple_lock_enter(&simple); pace(section); simple_lock_leave(&simple, s))
 PASSAGES(pass_mutex, mutex_lock(&mutex); pace(section); mutex_unlock(&mutex))
 PASSAGES(pass_read, lock_read(&rw); pace(section); lock_done(&rw))
 

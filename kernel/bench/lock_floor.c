@@ -18,7 +18,7 @@
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
-#include "sync/simple_lock.h"
+#include "lock/simple_lock.h"
 
 static struct {
     volatile uint32_t word __attribute__((aligned(64)));
@@ -80,7 +80,7 @@ LOOPS(amo_fence_store, BARE_ACQUIRE_AMO_FENCE, BARE_RELEASE_STORE)
 LOOPS(lr_sc_store, BARE_ACQUIRE_LR_SC, BARE_RELEASE_STORE)
 LOOPS(amo_amo, BARE_ACQUIRE_AMO, BARE_RELEASE_AMO)
 LOOPS(simple, simple_lock(l), simple_unlock(l))
-LOOPS(section, crit_t s = lock_enter(l), lock_leave(l, s))
+LOOPS(section, crit_t s = simple_lock_enter(l), simple_lock_leave(l, s))
 
 typedef uint64_t loop_fn(uint32_t iterations);
 
@@ -94,7 +94,7 @@ static const struct {
     {"lr.aq+sc,fence+store", {lr_sc_store_empty, lr_sc_store_store}, true},
     {"amoswap.aq,amoswap.rl", {amo_amo_empty, amo_amo_store}, true},
     {"simple_lock,simple_unlock", {simple_empty, simple_store}, false},
-    {"lock_enter,lock_leave", {section_empty, section_store}, false},
+    {"simple_lock_enter,simple_lock_leave", {section_empty, section_store}, false},
 };
 #define PAIRS (sizeof pairs / sizeof *pairs)
 #define SIMPLE_PAIR 4

@@ -17,7 +17,7 @@
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "sched/sched.h"
-#include "sync/event.h"
+#include "lock/event.h"
 
 #define MOST_SAMPLES 200
 
@@ -41,11 +41,11 @@ static void takes_turns(void *arg)
     struct pair *p = &pair[(uintptr_t)arg / 2];
     unsigned self = (uintptr_t)arg % 2;
     for (uint32_t i = 0; i < operations; i++) {
-        crit_t s = lock_enter(&p->lock);
+        crit_t s = simple_lock_enter(&p->lock);
         while (p->turn != self)
             thread_sleep(p, &p->lock);
         p->turn = !self;
-        lock_leave(&p->lock, s);
+        simple_lock_leave(&p->lock, s);
         thread_wakeup(p);
     }
 }

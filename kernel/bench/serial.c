@@ -20,7 +20,7 @@
 #include "dev/host.h"
 #include "dev/player.h"
 #include "dev/serial.h"
-#include "dev/trace.h"
+#include "arch/trace.h"
 #include "dev/tty.h"
 #include "dev/clock.h"
 #include "init/run.h"

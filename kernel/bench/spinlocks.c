@@ -33,7 +33,7 @@
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lib/random.h"
-#include "sync/spin/spin.h"
+#include "lock/spin/spin.h"
 
 #define LOG_ENTRIES 8192
 #define LEAST_CYCLES 40 /* that an acquisition takes: no window overflows the log */

@@ -28,7 +28,7 @@
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "sched/sched.h"
-#include "sync/simple_lock.h"
+#include "lock/simple_lock.h"
 
 #include <string.h>
 
@@ -106,7 +106,7 @@ static void draw(struct work *w, unsigned hart, uint32_t section, uint32_t gap)
     }
 LOOP(bare_loop, barrier(), barrier())
 LOOP(masked_loop, crit_t s = crit_sec_enter(SPL_HIGH), crit_sec_leave(s))
-LOOP(locked_loop, crit_t s = lock_enter(w->lock), lock_leave(w->lock, s))
+LOOP(locked_loop, crit_t s = simple_lock_enter(w->lock), simple_lock_leave(w->lock, s))
 
 static void work_of(unsigned hart)
 {

@@ -5,7 +5,7 @@
  *
  * Boot arguments: gdb=1: the module listens on the data port, at gdb.baud bit/s (115200); gdb=wait: and the run
  * begins when a debugger continues it. Without gdb= it does nothing, and costs a load and a branch in each turn of a
- * loop that waits for a simple lock (sync/spin/spin.h).
+ * loop that waits for a simple lock (lock/spin/spin.h).
  *
  * A hart is stopped by its software interrupt (CLINT), so the PIC's level does not matter; one that waits for a
  * simple lock, perhaps with interrupts off, looks for itself. One that does neither in DEBUG_STOP_CYCLES is shown as

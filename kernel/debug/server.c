@@ -19,7 +19,7 @@
 #include "debug/rsp.h"
 #include "debug/step.h"
 #include "debug/target.h"
-#include "dev/clint.h"
+#include "arch/clint.h"
 #include "dev/host.h"
 
 #define SHARE_CYCLES 2000

@@ -9,7 +9,7 @@
 
 #include <generated/csr.h>
 
-#include "intr/pic.h"
+#include "sync/pic.h"
 #include "lib/exponential.h"
 
 #define ARRIVALS_WIRES 8

@@ -2,10 +2,10 @@
 #include "dev/clock.h"
 
 #include "arch/hart.h"
-#include "dev/clint.h"
+#include "arch/clint.h"
 #include "init/run.h"
 #include "intr/intr.h"
-#include "intr/pic.h"
+#include "sync/pic.h"
 #include "lib/random.h"
 #include "sched/sched.h"
 #include "sched/timeout.h"

@@ -4,9 +4,9 @@
 #include <generated/serial_regs.h>
 #include <generated/soc.h>
 
-#include "dev/map.h"
+#include <generated/mem.h>
 #include "intr/intr.h"
-#include "intr/pic.h"
+#include "sync/pic.h"
 #include "intr/softint.h"
 #include "lib/panic.h"
 
@@ -15,8 +15,8 @@
 
 static SIMPLE_LOCK_CLASS(console_port_class, "console port", SPL_HIGH);
 static SIMPLE_LOCK_CLASS(data_port_class, "data port", SPL_TTY);
-struct serial serial_console = SERIAL(UART0_WINDOW, PIC_SOURCE_UART0, "console port", console_port_class);
-struct serial serial_data = SERIAL(UART1_WINDOW, PIC_SOURCE_UART1, "data port", data_port_class);
+struct serial serial_console = SERIAL(UART0_BASE, PIC_SOURCE_UART0, "console port", console_port_class);
+struct serial serial_data = SERIAL(UART1_BASE, PIC_SOURCE_UART1, "data port", data_port_class);
 
 static struct serial *const ports[] = {&serial_console, &serial_data};
 
@@ -70,7 +70,7 @@ static void interrupt_of(void *arg)
 {
     struct serial *p = arg;
     bool received = false;
-    crit_t s = lock_enter(&p->lock);
+    crit_t s = simple_lock_enter(&p->lock);
     p->interrupts++;
     for (uint32_t id; (id = IIR_ID(REG(p, IIR))) != SERIAL_IIR_ID_NONE;) {
         if (id == SERIAL_IIR_ID_THRE) {
@@ -81,7 +81,7 @@ static void interrupt_of(void *arg)
             received = true;
         }
     }
-    lock_leave(&p->lock, s);
+    simple_lock_leave(&p->lock, s);
     if (received)
         softint_schedule(SPL_SOFTTTY);
 }
@@ -89,9 +89,9 @@ static void interrupt_of(void *arg)
 /* The next received character, or -1. */
 static int next_character(struct serial *p)
 {
-    crit_t s = lock_enter(&p->lock);
+    crit_t s = simple_lock_enter(&p->lock);
     int c = p->rx_tail == p->rx_head ? -1 : p->rx[p->rx_tail++ % SERIAL_RX_RING];
-    lock_leave(&p->lock, s);
+    simple_lock_leave(&p->lock, s);
     return c;
 }
 
@@ -114,10 +114,10 @@ void serial_start(struct serial *p, unsigned hart, void (*input)(void *arg, int 
     p->input = input;
     p->arg = arg;
     intr_establish(p->source, SPL_TTY, INTR_LEVEL, hart, interrupt_of, p, p->name);
-    crit_t s = lock_enter(&p->lock);
+    crit_t s = simple_lock_enter(&p->lock);
     p->started = true;
     enable(p);
-    lock_leave(&p->lock, s);
+    simple_lock_leave(&p->lock, s);
 }
 
 void serial_stop(struct serial *p)
@@ -155,10 +155,10 @@ void serial_write(struct serial *p, const char *text, unsigned n)
         return;
     }
     while (n) { /* while the ring is full the lock is free, so that receiving goes on */
-        crit_t s = lock_enter(&p->lock);
+        crit_t s = simple_lock_enter(&p->lock);
         unsigned queued = queue(p, text, n);
         enable(p);
-        lock_leave(&p->lock, s);
+        simple_lock_leave(&p->lock, s);
         text += queued;
         n -= queued;
     }
@@ -168,12 +168,12 @@ void serial_flush(struct serial *p)
 {
     crit_t s = 0;
     if (p->started)
-        s = lock_enter(&p->lock);
+        s = simple_lock_enter(&p->lock);
     drain(p);
     while (!(REG(p, LSR) & SERIAL_LSR_TEMT_MASK))
         ;
     if (p->started)
-        lock_leave(&p->lock, s);
+        simple_lock_leave(&p->lock, s);
 }
 
 uint32_t serial_depth(struct serial *p)

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "sync/simple_lock.h"
+#include "lock/simple_lock.h"
 
 #define SERIAL_RX_RING 256 /* powers of two */
 #define SERIAL_TX_RING 2048

@@ -6,14 +6,14 @@
 static void ttyinput(void *arg, int c)
 {
     struct tty *tp = arg;
-    crit_t s = lock_enter(&tp->lock);
+    crit_t s = simple_lock_enter(&tp->lock);
     if (tp->head - tp->tail == TTY_QUEUE)
         tp->dropped++;
     else
         tp->queue[tp->head++ % TTY_QUEUE] = (uint8_t)c;
     bool wake = tp->waiting;
     tp->waiting = false;
-    lock_leave(&tp->lock, s);
+    simple_lock_leave(&tp->lock, s);
     if (wake)
         thread_wakeup(tp);
 }
@@ -21,9 +21,9 @@ static void ttyinput(void *arg, int c)
 static void waited_too_long(void *arg)
 {
     struct tty *tp = arg;
-    crit_t s = lock_enter(&tp->lock);
+    crit_t s = simple_lock_enter(&tp->lock);
     tp->expired = true;
-    lock_leave(&tp->lock, s);
+    simple_lock_leave(&tp->lock, s);
     thread_wakeup(tp);
 }
 
@@ -44,12 +44,12 @@ static void wait_for_input(struct tty *tp, uint32_t ticks)
 /* The next character, or -1 when none came in time. */
 static int tty_getc(struct tty *tp, uint32_t ticks)
 {
-    crit_t s = lock_enter(&tp->lock);
+    crit_t s = simple_lock_enter(&tp->lock);
     bool empty = tp->head == tp->tail;
     if (empty)
         wait_for_input(tp, ticks);
     int c = tp->head == tp->tail ? -1 : tp->queue[tp->tail++ % TTY_QUEUE];
-    lock_leave(&tp->lock, s);
+    simple_lock_leave(&tp->lock, s);
     if (empty && ticks)
         timeout_drain(&tp->limit);
     return c;

@@ -12,7 +12,7 @@
 
 #include "dev/serial.h"
 #include "sched/timeout.h"
-#include "sync/simple_lock.h"
+#include "lock/simple_lock.h"
 
 #define TTY_QUEUE 1024 /* a power of two */
 

@@ -16,17 +16,17 @@
 #include "dev/host.h"
 #include "dev/serial.h"
 #include "init/run.h"
-#include "intr/dispatch.h"
+#include "sync/dispatch.h"
 #include "intr/intr.h"
-#include "intr/pic.h"
+#include "sync/pic.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
-#include "sched/accounting.h"
+#include "arch/accounting.h"
 #include "sched/sched.h"
 #include "sched/timeout.h"
 #include "user/process.h"
-#include "sync/lock_stats.h"
+#include "lock/lock_stats.h"
 
 #define DEFAULT_HZ 100
 #define MOST_LATENCY 65535

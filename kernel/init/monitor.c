@@ -7,13 +7,13 @@
 #include "dev/console.h"
 #include "init/run.h"
 #include "intr/intr.h"
-#include "intr/ithread.h"
-#include "intr/pic.h"
+#include "sched/ithread.h"
+#include "sync/pic.h"
 #include "lib/printf.h"
-#include "sched/accounting.h"
+#include "arch/accounting.h"
 #include "sched/sched.h"
-#include "sync/lock_held.h"
-#include "sync/lock_stats.h"
+#include "lock/lock_held.h"
+#include "lock/lock_stats.h"
 
 #define LINE 80
 #define WORDS 4

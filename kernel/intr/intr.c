@@ -3,8 +3,8 @@
 
 #include "arch/csr.h"
 #include "arch/hart.h"
-#include "intr/dispatch.h"
-#include "intr/pic.h"
+#include "sync/dispatch.h"
+#include "sync/pic.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "sched/master.h"

@@ -3,7 +3,7 @@
 
 #include "arch/csr.h"
 #include "arch/hart.h"
-#include "dev/clint.h"
+#include "arch/clint.h"
 #include "lib/panic.h"
 #include "sync/sync.h"
 

@@ -1,15 +1,14 @@
 /* Backtraces (backtrace.h). */
 #include "lib/backtrace.h"
 
+#include <generated/mem.h>
+
 #include "lib/printf.h"
 #include "lib/symbols.h"
 
-#define RAM_BEGIN 0x40000000u
-#define RAM_END 0x48000000u
-
 bool backtrace_is_frame(uint32_t fp)
 {
-    return (fp & 3) == 0 && fp >= RAM_BEGIN + 8 && fp <= RAM_END;
+    return (fp & 3) == 0 && fp >= MAIN_RAM_BASE + 8 && fp - MAIN_RAM_BASE <= MAIN_RAM_SIZE;
 }
 
 /* Below where a frame pointer points lie the return address and the caller's frame pointer. */

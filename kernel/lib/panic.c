@@ -12,12 +12,12 @@
 #include "debug/debug.h"
 #include "dev/console.h"
 #include "dev/host.h"
-#include "intr/pic.h"
+#include "sync/pic.h"
 #include "lib/backtrace.h"
 #include "lib/printf.h"
 #include "lib/symbols.h"
 #include "sched/sched.h"
-#include "sync/lock_held.h"
+#include "lock/lock_held.h"
 
 static volatile uint32_t panicked_hart; /* number + 1 */
 

@@ -1,7 +1,7 @@
 /* Run queues (runqueue.h). */
 #include "sched/runqueue.h"
 
-#include "sync/lock_debug.h"
+#include "lock/lock_debug.h"
 
 /* Threads in order: a queue for each priority. */
 struct ready {

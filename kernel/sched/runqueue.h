@@ -15,7 +15,7 @@
 #define SCHED_RUNQUEUE_H
 
 #include "sched/sched.h"
-#include "sync/simple_lock.h"
+#include "lock/simple_lock.h"
 
 #define RUN_QUEUES (RUNQUEUE_PER_HART ? MAX_HARTS : 1)
 

@@ -1,12 +1,12 @@
 /* Which thread a hart runs: switching, preemption, migration. Locking: sched.h. */
 #include "sched/sched.h"
 
-#include "dev/trace.h"
+#include "arch/trace.h"
 #include "lib/panic.h"
-#include "sched/accounting.h"
+#include "arch/accounting.h"
 #include "sched/runqueue.h"
 #include "sched/switch.h"
-#include "sync/lock_debug.h"
+#include "lock/lock_debug.h"
 
 #define SLICE_TICKS 2
 

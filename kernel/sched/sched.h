@@ -11,7 +11,7 @@
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
 
-#include "sync/simple_lock.h"
+#include "lock/simple_lock.h"
 #include "sync/sync.h"
 
 #define MAX_THREADS 64

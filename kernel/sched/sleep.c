@@ -105,9 +105,9 @@ DEFINE_SIMPLE_LOCK(delay_lock, "delay", SPL_CLOCK);
 
 static void delay_over(void *arg)
 {
-    crit_t s = lock_enter(&delay_lock);
+    crit_t s = simple_lock_enter(&delay_lock);
     *(bool *)arg = true;
-    lock_leave(&delay_lock, s);
+    simple_lock_leave(&delay_lock, s);
     thread_wakeup(arg);
 }
 
@@ -116,9 +116,9 @@ void thread_delay(uint32_t ticks)
     bool over = false;
     struct timeout t = {0};
     timeout_set(&t, ticks, delay_over, &over);
-    crit_t s = lock_enter(&delay_lock);
+    crit_t s = simple_lock_enter(&delay_lock);
     while (!over)
         thread_sleep(&over, &delay_lock);
-    lock_leave(&delay_lock, s);
+    simple_lock_leave(&delay_lock, s);
     timeout_drain(&t);
 }

@@ -8,7 +8,7 @@
 #define SCHED_SWITCH_H
 
 #include "arch/hart.h"
-#include "dev/trace.h"
+#include "arch/trace.h"
 #include "sched/sched.h"
 
 /* What lies together with the scheduler's code, and so evicts none of it from the instruction cache (arch/kernel.ld). */

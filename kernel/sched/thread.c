@@ -10,7 +10,7 @@
 #include "sched/sched.h"
 #include "sched/sleep.h"
 #include "sched/switch.h"
-#include "sync/lock_debug.h"
+#include "lock/lock_debug.h"
 
 static struct thread threads[MAX_THREADS];
 static uint8_t stacks[MAX_THREADS][THREAD_STACK_SIZE] __attribute__((aligned(16), section(".noinit")));

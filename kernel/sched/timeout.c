@@ -3,7 +3,7 @@
 
 #include "lib/panic.h"
 #include "sched/sched.h"
-#include "sync/simple_lock.h"
+#include "lock/simple_lock.h"
 
 DEFINE_SIMPLE_LOCK(timeout_lock, "timeout", SPL_CLOCK);
 static struct timeout *first;
@@ -21,7 +21,7 @@ static bool is_due(const struct timeout *t)
 
 void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg)
 {
-    crit_t s = lock_enter(&timeout_lock);
+    crit_t s = simple_lock_enter(&timeout_lock);
     if (t->pending)
         panic("timeout set twice");
     t->fn = fn;
@@ -33,12 +33,12 @@ void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg)
         at = &(*at)->next;
     t->next = *at;
     *at = t;
-    lock_leave(&timeout_lock, s);
+    simple_lock_leave(&timeout_lock, s);
 }
 
 bool timeout_cancel(struct timeout *t)
 {
-    crit_t s = lock_enter(&timeout_lock);
+    crit_t s = simple_lock_enter(&timeout_lock);
     bool was = t->pending;
     for (struct timeout **at = &first; *at; at = &(*at)->next)
         if (*at == t) {
@@ -46,7 +46,7 @@ bool timeout_cancel(struct timeout *t)
             break;
         }
     t->pending = false;
-    lock_leave(&timeout_lock, s);
+    simple_lock_leave(&timeout_lock, s);
     return was;
 }
 
@@ -58,10 +58,10 @@ void timeout_drain(struct timeout *t)
 
 void timeout_tick(void)
 {
-    crit_t s = lock_enter(&timeout_lock);
+    crit_t s = simple_lock_enter(&timeout_lock);
     now++;
     bool due = first && is_due(first);
-    lock_leave(&timeout_lock, s);
+    simple_lock_leave(&timeout_lock, s);
     if (due)
         softint_schedule(SPL_SOFTCLOCK);
 }
@@ -70,16 +70,16 @@ static void softclock(void *arg)
 {
     (void)arg;
     for (;;) {
-        crit_t s = lock_enter(&timeout_lock);
+        crit_t s = simple_lock_enter(&timeout_lock);
         struct timeout *t = first;
         if (!t || !is_due(t)) {
-            lock_leave(&timeout_lock, s);
+            simple_lock_leave(&timeout_lock, s);
             return;
         }
         first = t->next;
         t->pending = false;
         t->running = true;
-        lock_leave(&timeout_lock, s);
+        simple_lock_leave(&timeout_lock, s);
         t->fn(t->arg);
         t->running = false;
     }

@@ -1,7 +1,7 @@
 /*
  * The method by which paper `sync` (section 5.1) measured its Table 3, in images with CRIT_TIMING: the hart's cycle
  * counter is read when a critical section has been entered and when it is left, and somebody polls the sums. What the
- * simulator sees from outside at no cost (sync/probe.h) must agree; docs/measuring.md says by how much this disturbs.
+ * simulator sees from outside at no cost (arch/probe.h) must agree; docs/measuring.md says by how much this disturbs.
  *
  * A section counts with its outermost one. Like the simulator's, nesting belongs to the thread, also in the interrupts that
  * it takes, and moves with it; the section that holds a hart goes on through a thread switch, until the next thread leaves.

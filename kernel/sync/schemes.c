@@ -1,9 +1,9 @@
 /* The out-of-line half of the scheme that this image is built with, and what all schemes share. */
 #define SYNC_IMPLEMENTATION
-#include "intr/dispatch.h"
+#include "sync/dispatch.h"
 #include "sync/sync.h"
 
-#include "sched/accounting.h"
+#include "arch/accounting.h"
 #include "sched/sched.h"
 
 /* Called by trap.S for every interrupt of the PIC, interrupts off on chip. */

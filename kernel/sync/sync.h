@@ -21,7 +21,7 @@
  *   SOFTINT_NEEDS_KICK                whether a soft interrupt posted in a thread's section needs the CLINT to start it
  *
  * On several harts a scheme masks the hart it runs on, nothing else: what harts share is guarded by a simple lock
- * taken inside the section (sync/simple_lock.h). A lock has one level, at least that of every handler that takes it.
+ * taken inside the section (lock/simple_lock.h). A lock has one level, at least that of every handler that takes it.
  */
 #ifndef SYNC_SYNC_H
 #define SYNC_SYNC_H
@@ -32,10 +32,10 @@
 #include "arch/frame.h"
 #include "arch/hart.h"
 #include "intr/intr.h"
-#include "intr/pic.h"
+#include "sync/pic.h"
 #include "intr/softint.h"
 #include "sync/crit_timing.h"
-#include "sync/probe.h"
+#include "arch/probe.h"
 #include "sync/spl.h"
 
 typedef uint32_t crit_t;

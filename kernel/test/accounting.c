@@ -7,7 +7,7 @@
  *
  * Boot arguments: rounds of each hart. They sleep for clock ticks: hz must not be 0.
  */
-#include "sched/accounting.h"
+#include "arch/accounting.h"
 
 #if ACCOUNTING
 #include "test/test.h"
@@ -28,9 +28,9 @@ static void worker(void *arg)
     struct random r = random_from(run_seed, hart);
     for (uint32_t n = bootargs_number("rounds", 8, 1000000); n; n--) {
         for (unsigned turn = 0; turn < 6; turn++) {
-            crit_t s = lock_enter(&shared_lock);
+            crit_t s = simple_lock_enter(&shared_lock);
             test_spin(random_below(&r, 1000));
-            lock_leave(&shared_lock, s);
+            simple_lock_leave(&shared_lock, s);
         }
         pic_raise(1u << test_source(hart, random_below(&r, TEST_SOURCES)));
         test_spin(random_below(&r, 5000));

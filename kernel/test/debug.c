@@ -55,13 +55,13 @@ static volatile uint32_t locked;
 
 static void locks_both(struct simple_lock *mine, struct simple_lock *other)
 {
-    crit_t outer = lock_enter(mine);
+    crit_t outer = simple_lock_enter(mine);
     atomic_add(&locked, 1);
     while (locked < 2)
         ;
-    crit_t inner = lock_enter(other);
-    lock_leave(other, inner);
-    lock_leave(mine, outer);
+    crit_t inner = simple_lock_enter(other);
+    simple_lock_leave(other, inner);
+    simple_lock_leave(mine, outer);
 }
 
 static void a_then_b(void *arg)

@@ -4,7 +4,7 @@
  * lock; an action may queue its packet again; a packet queued on the designated hart itself goes before the thread
  * that queued it.
  */
-#include "intr/designated.h"
+#include "sched/designated.h"
 #include "test/test.h"
 
 #define PACKETS 4 /* of each who queues */

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "sync/event.h"
+#include "lock/event.h"
 #include "test/test.h"
 
 #define WAITERS 5

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "sync/lock.h"
+#include "lock/lock.h"
 #include "test/test.h"
 
 #define MEET_CYCLES 20000 /* each has its first lock for certain */
@@ -26,11 +26,11 @@ static struct pair of_b = {{&hang_simple_b, &hang_simple_a}, {&hang_mutex_b, &ha
 static void spins(void *arg)
 {
     struct pair *own = arg;
-    crit_t s = lock_enter(own->simple[0]);
+    crit_t s = simple_lock_enter(own->simple[0]);
     test_spin(MEET_CYCLES);
     simple_lock(own->simple[1]);
     simple_unlock(own->simple[1]);
-    lock_leave(own->simple[0], s);
+    simple_lock_leave(own->simple[0], s);
 }
 
 static void sleeps(void *arg)

@@ -12,10 +12,10 @@
  * run=test-locks-fair: nobody is passed over while he waits. Every thread may get a lock once before one that waits, so
  * readers cannot starve a writer, nor writers a reader.
  */
-#include "sync/lock.h"
-#include "sync/lock_debug.h"
-#include "sync/lock_pair.h"
-#include "sync/refcount.h"
+#include "lock/lock.h"
+#include "lock/lock_debug.h"
+#include "lock/lock_pair.h"
+#include "lock/refcount.h"
 #include "test/test.h"
 
 #define THREADS_PER_HART 3
@@ -129,10 +129,10 @@ static void handler(void *arg)
 {
     (void)arg;
     unsigned i = cycles32() % SIMPLE_LOCKS;
-    crit_t s = lock_enter(&simple[i].lock);
+    crit_t s = simple_lock_enter(&simple[i].lock);
     update_alone(&simple[i].data, 0);
     count(&done.simple);
-    lock_leave(&simple[i].lock, s);
+    simple_lock_leave(&simple[i].lock, s);
 }
 
 static void do_mutex(struct random *r)

@@ -8,11 +8,11 @@
  *
  * Boot arguments: rounds of each hart.
  */
-#include "sync/lock_stats.h"
+#include "lock/lock_stats.h"
 
 #if LOCK_STATS
 #include "dev/console.h"
-#include "sync/lock.h"
+#include "lock/lock.h"
 #include "test/test.h"
 
 enum { SPIN, OTHER_SPIN, MUTEX, RW, CLASSES };
@@ -30,29 +30,29 @@ static uint32_t handled[MAX_HARTS];
 static void handler(void *source)
 {
     (void)source;
-    crit_t s = lock_enter(&spin_lock);
+    crit_t s = simple_lock_enter(&spin_lock);
     handled[curhart->id]++;
-    lock_leave(&spin_lock, s);
+    simple_lock_leave(&spin_lock, s);
 }
 
 static void spinning(struct random *r, uint32_t *made)
 {
     for (unsigned n = 0; n < 4; n++) {
-        crit_t s = lock_enter(&spin_lock);
+        crit_t s = simple_lock_enter(&spin_lock);
         test_spin(random_below(r, 400));
-        lock_leave(&spin_lock, s);
+        simple_lock_leave(&spin_lock, s);
         made[SPIN]++;
     }
-    crit_t s = lock_enter(&pair[0]);
+    crit_t s = simple_lock_enter(&pair[0]);
     if (simple_lock_try(&pair[1])) {
         test_spin(random_below(r, 400));
         simple_unlock(&pair[1]);
     }
-    lock_leave(&pair[0], s);
+    simple_lock_leave(&pair[0], s);
     if (random_below(r, 4) == 0) {
-        s = lock_enter(&pair[1]);
+        s = simple_lock_enter(&pair[1]);
         test_spin(random_below(r, 400));
-        lock_leave(&pair[1], s);
+        simple_lock_leave(&pair[1], s);
         made[OTHER_SPIN]++;
     }
     made[OTHER_SPIN] += 2;

@@ -19,13 +19,13 @@ static void handler(void *arg)
 /* Raise a source whose last interrupt has been handled; whether it could be. */
 static bool raise(unsigned source)
 {
-    crit_t s = lock_enter(&raise_lock);
+    crit_t s = simple_lock_enter(&raise_lock);
     bool free = count[source].raised == count[source].handled;
     if (free) {
         count[source].raised++;
         pic_raise(1u << source);
     }
-    lock_leave(&raise_lock, s);
+    simple_lock_leave(&raise_lock, s);
     return free;
 }
 

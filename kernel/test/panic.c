@@ -34,15 +34,15 @@ static int exception_test(void)
 static int relock_test(void)
 {
     DEFINE_SIMPLE_LOCK(lock, "taken twice", SPL_TTY);
-    lock_enter(&lock);
-    lock_enter(&lock);
+    simple_lock_enter(&lock);
+    simple_lock_enter(&lock);
     return 0;
 }
 
 static void sleeps(void *arg)
 {
     DEFINE_SIMPLE_LOCK(lock, "slept on", SPL_HIGH);
-    lock_enter(&lock);
+    simple_lock_enter(&lock);
     thread_sleep(arg, &lock);
 }
 

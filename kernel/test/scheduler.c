@@ -157,7 +157,7 @@ static uint32_t steps[RANDOM_THREADS];
 
 static void sleep_or_wake(unsigned c, bool may_sleep)
 {
-    crit_t s = lock_enter(&channel[c].lock);
+    crit_t s = simple_lock_enter(&channel[c].lock);
     if (may_sleep && channel[c].sleepers == 0) {
         uint32_t before = channel[c].wakeups;
         channel[c].sleepers++;
@@ -168,7 +168,7 @@ static void sleep_or_wake(unsigned c, bool may_sleep)
         channel[c].wakeups++;
         thread_wakeup(&channel[c]);
     }
-    lock_leave(&channel[c].lock, s);
+    simple_lock_leave(&channel[c].lock, s);
 }
 
 static void at_random(void *arg)

@@ -111,9 +111,9 @@ static void stack_locks(void)
 {
     for (unsigned i = 0; i < STACK_LOCKS_A_ROUND; i++) {
         struct simple_lock lock = SIMPLE_LOCK("test stack", stack_class);
-        crit_t s = lock_enter(&lock);
+        crit_t s = simple_lock_enter(&lock);
         assert(simple_lock_held(&lock));
-        lock_leave(&lock, s);
+        simple_lock_leave(&lock, s);
         simple_lock_destroy(&lock);
     }
 }
@@ -145,11 +145,11 @@ static void holder_and_trier(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     if (h == 0) {
-        crit_t s = lock_enter(&guarded[0].lock);
+        crit_t s = simple_lock_enter(&guarded[0].lock);
         phase = 1;
         while (phase == 1)
             ;
-        lock_leave(&guarded[0].lock, s);
+        simple_lock_leave(&guarded[0].lock, s);
         phase = 3;
     } else if (h == 1) {
         while (phase != 1)

@@ -15,11 +15,11 @@ static void ping_pong(void *arg)
 {
     unsigned me = (uintptr_t)arg;
     for (unsigned i = 0; i < 50; i++) {
-        crit_t s = lock_enter(&lock);
+        crit_t s = simple_lock_enter(&lock);
         while (turn % 2 != me)
             thread_sleep((void *)&turn, &lock);
         turn++;
-        lock_leave(&lock, s);
+        simple_lock_leave(&lock, s);
         thread_wakeup((void *)&turn);
     }
 }

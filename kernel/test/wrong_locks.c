@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "intr/softint.h"
-#include "sync/lock.h"
-#include "sync/lock_debug.h"
-#include "sync/lock_pair.h"
-#include "sync/refcount.h"
+#include "lock/lock.h"
+#include "lock/lock_debug.h"
+#include "lock/lock_pair.h"
+#include "lock/refcount.h"
 #include "test/test.h"
 
 DEFINE_SIMPLE_LOCK(simple_a, "simple A", SPL_HIGH);
@@ -50,19 +50,19 @@ static void locks_a(void)
 
 static void simple_again(void)
 {
-    lock_enter(&simple_a);
+    simple_lock_enter(&simple_a);
     simple_lock(&simple_a);
 }
 
 static void simple_not_held(void)
 {
     crit_t s = crit_sec_enter(SPL_HIGH);
-    lock_leave(&simple_a, s);
+    simple_lock_leave(&simple_a, s);
 }
 
 static void simple_destroyed(void)
 {
-    lock_enter(&simple_a);
+    simple_lock_enter(&simple_a);
     simple_lock_destroy(&simple_a);
 }
 
@@ -151,22 +151,22 @@ static void simple_outside_section(void)
 
 static void mutex_under_simple(void)
 {
-    lock_enter(&simple_a);
+    simple_lock_enter(&simple_a);
     mutex_lock(&mutex_a);
 }
 
 static void yield_under_simple(void)
 {
-    lock_enter(&simple_a);
+    simple_lock_enter(&simple_a);
     thread_yield();
 }
 
 static void sleep_under_simple(void)
 {
-    crit_t s = lock_enter(&simple_a);
-    lock_enter(&simple_b);
+    crit_t s = simple_lock_enter(&simple_a);
+    simple_lock_enter(&simple_b);
     thread_sleep(&simple_b, &simple_b);
-    lock_leave(&simple_a, s);
+    simple_lock_leave(&simple_a, s);
 }
 
 static void exit_with_lock(void)
@@ -222,17 +222,17 @@ static void order_of_three(void)
 
 NOINLINE simple_b_then_a(void)
 {
-    crit_t s = lock_enter(&simple_b);
+    crit_t s = simple_lock_enter(&simple_b);
     simple_lock(&simple_a);
     simple_unlock(&simple_a);
-    lock_leave(&simple_b, s);
+    simple_lock_leave(&simple_b, s);
 }
 
 static void takes_simple_b(void *arg)
 {
     (void)arg;
-    crit_t s = lock_enter(&simple_b);
-    lock_leave(&simple_b, s);
+    crit_t s = simple_lock_enter(&simple_b);
+    simple_lock_leave(&simple_b, s);
 }
 
 /* A handler wants B while the thread that it interrupts holds A, whose level lets the handler in. */
@@ -240,22 +240,22 @@ static void order_in_handler(void)
 {
     static SIMPLE_LOCK_CLASS(low_class, "simple low", SPL_SOFTTTY);
     static struct simple_lock low = SIMPLE_LOCK("simple low", low_class);
-    crit_t s = lock_enter(&simple_b);
+    crit_t s = simple_lock_enter(&simple_b);
     simple_lock(&low);
     simple_unlock(&low);
-    lock_leave(&simple_b, s);
-    s = lock_enter(&low);
+    simple_lock_leave(&simple_b, s);
+    s = simple_lock_enter(&low);
     interrupted_by(takes_simple_b);
-    lock_leave(&low, s);
+    simple_lock_leave(&low, s);
     test_spin(test_settle_cycles(4));
 }
 
 static void order_of_simple(void)
 {
-    crit_t s = lock_enter(&simple_a);
+    crit_t s = simple_lock_enter(&simple_a);
     simple_lock(&simple_b);
     simple_unlock(&simple_b);
-    lock_leave(&simple_a, s);
+    simple_lock_leave(&simple_a, s);
     simple_b_then_a();
 }
 
@@ -303,9 +303,9 @@ static void assert_write_held(void)
 
 static void assert_simple_held(void)
 {
-    crit_t s = lock_enter(&simple_a);
+    crit_t s = simple_lock_enter(&simple_a);
     simple_lock_assert_held(&simple_a);
-    lock_leave(&simple_a, s);
+    simple_lock_leave(&simple_a, s);
     simple_lock_assert_held(&simple_a);
 }
 

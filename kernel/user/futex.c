@@ -10,10 +10,10 @@ static struct user_thread *first, **end = &first;
 static void timed_out(void *arg)
 {
     struct user_thread *t = arg;
-    crit_t s = lock_enter(&user_lock);
+    crit_t s = simple_lock_enter(&user_lock);
     t->timed_out = true;
     thread_wakeup(t);
-    lock_leave(&user_lock, s);
+    simple_lock_leave(&user_lock, s);
 }
 
 static void append(struct user_thread *t)
@@ -64,11 +64,11 @@ int futex_wait(uint32_t word, uint32_t value, uint32_t ticks)
         return EINVAL;
     struct user_thread *self = user_self();
     uint32_t now;
-    crit_t s = lock_enter(&user_lock);
+    crit_t s = simple_lock_enter(&user_lock);
     int error = space_copy_in(&self->process->space, &now, word, sizeof now);
     if (!error)
         error = now == value ? wait(self, word, ticks) : EAGAIN;
-    lock_leave(&user_lock, s);
+    simple_lock_leave(&user_lock, s);
     end_limit(self, ticks);
     return error;
 }
@@ -79,7 +79,7 @@ int futex_wake(uint32_t word, uint32_t most)
         return -EINVAL;
     struct process *p = user_self()->process;
     uint32_t n = 0;
-    crit_t s = lock_enter(&user_lock);
+    crit_t s = simple_lock_enter(&user_lock);
     for (struct user_thread *t = first, *next; t && n < most; t = next) {
         next = t->next;
         if (t->process != p || t->word != word)
@@ -89,16 +89,16 @@ int futex_wake(uint32_t word, uint32_t most)
         thread_wakeup(t);
         n++;
     }
-    lock_leave(&user_lock, s);
+    simple_lock_leave(&user_lock, s);
     return (int)n;
 }
 
 int user_sleep(uint32_t ticks)
 {
     struct user_thread *self = user_self();
-    crit_t s = lock_enter(&user_lock);
+    crit_t s = simple_lock_enter(&user_lock);
     int error = wait(self, NO_WORD, ticks);
-    lock_leave(&user_lock, s);
+    simple_lock_leave(&user_lock, s);
     end_limit(self, ticks);
     return error == ETIMEDOUT ? 0 : error;
 }

@@ -5,11 +5,11 @@
 #include <generated/mem.h>
 #include <string.h>
 
-#include "intr/pic.h"
+#include "sync/pic.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
-#include "intr/dispatch.h"
-#include "sched/accounting.h"
+#include "sync/dispatch.h"
+#include "arch/accounting.h"
 #include "user/archive.h"
 #include "user/elf.h"
 #include "vm/mmu.h"
@@ -48,17 +48,17 @@ static int next_id(void)
 static void join_exited(struct process *p)
 {
     for (struct user_thread *t = threads; t < threads + USER_THREADS; t++) {
-        crit_t s = lock_enter(&user_lock);
+        crit_t s = simple_lock_enter(&user_lock);
         struct thread *exited = t->state == USER_EXITED && (!p || t->process == p) ? t->thread : 0;
         if (exited)
             t->thread = 0; /* nobody else joins it */
-        lock_leave(&user_lock, s);
+        simple_lock_leave(&user_lock, s);
         if (!exited)
             continue;
         thread_join(exited);
-        s = lock_enter(&user_lock);
+        s = simple_lock_enter(&user_lock);
         t->state = USER_FREE;
-        lock_leave(&user_lock, s);
+        simple_lock_leave(&user_lock, s);
     }
 }
 
@@ -86,17 +86,17 @@ static struct user_thread *allocate_thread(struct process *p)
 /* Let it run. The kernel's thread is known before it can end. */
 static void start_thread(struct user_thread *t)
 {
-    crit_t s = lock_enter(&user_lock);
+    crit_t s = simple_lock_enter(&user_lock);
     t->thread = thread_create(thread_begin, t, PRI_NORMAL, t->process->bound, t->process->name);
-    lock_leave(&user_lock, s);
+    simple_lock_leave(&user_lock, s);
 }
 
 int process_add_thread(struct process *p, uint32_t pc, uint32_t sp, uint32_t argument)
 {
     join_exited(0);
-    crit_t s = lock_enter(&user_lock);
+    crit_t s = simple_lock_enter(&user_lock);
     struct user_thread *t = allocate_thread(p);
-    lock_leave(&user_lock, s);
+    simple_lock_leave(&user_lock, s);
     if (!t)
         return -EAGAIN;
     int id = t->id;
@@ -111,16 +111,16 @@ int process_add_thread(struct process *p, uint32_t pc, uint32_t sp, uint32_t arg
 static struct process *allocate(struct process *parent, const char *name, int bound, struct user_thread **first)
 {
     join_exited(0);
-    crit_t s = lock_enter(&user_lock);
+    crit_t s = simple_lock_enter(&user_lock);
     struct process *p = processes;
     while (p < processes + USER_PROCESSES && p->state != PROCESS_FREE)
         p++;
     if (p == processes + USER_PROCESSES || !(*first = allocate_thread(p))) {
-        lock_leave(&user_lock, s);
+        simple_lock_leave(&user_lock, s);
         return 0;
     }
     *p = (struct process){.state = PROCESS_ALIVE, .id = (*first)->id, .parent = parent, .bound = bound, .threads = 1};
-    lock_leave(&user_lock, s);
+    simple_lock_leave(&user_lock, s);
     strlcpy(p->name, name, sizeof p->name);
     lock_init(&p->memory, &memory_class, p->name);
     return p;
@@ -132,10 +132,10 @@ static void discard(struct process *p, struct user_thread *first)
     if (p->space.root)
         space_destroy(&p->space);
     lock_destroy(&p->memory);
-    crit_t s = lock_enter(&user_lock);
+    crit_t s = simple_lock_enter(&user_lock);
     first->state = USER_FREE;
     p->state = PROCESS_FREE;
-    lock_leave(&user_lock, s);
+    simple_lock_leave(&user_lock, s);
 }
 
 /* argc, argv and its strings on the stack (abi.h). */
@@ -191,7 +191,7 @@ int process_spawn(struct process *parent, const char *name, const struct argumen
 
 void process_end(struct process *p, int status)
 {
-    crit_t s = lock_enter(&user_lock);
+    crit_t s = simple_lock_enter(&user_lock);
     bool others = p->threads > 1;
     if (!p->ending) {
         p->status = status;
@@ -199,7 +199,7 @@ void process_end(struct process *p, int status)
         user_wake_all(p);
         thread_wakeup(children_of(p));
     }
-    lock_leave(&user_lock, s);
+    simple_lock_leave(&user_lock, s);
     if (others)
         pic_ipi((1u << hart_count) - 1); /* those in user mode come and see that they shall end */
 }
@@ -219,21 +219,21 @@ _Noreturn void user_thread_end(void)
 {
     struct user_thread *self = user_self();
     struct process *p = self->process;
-    crit_t s = lock_enter(&user_lock);
+    crit_t s = simple_lock_enter(&user_lock);
     bool last = !--p->threads;
-    lock_leave(&user_lock, s);
+    simple_lock_leave(&user_lock, s);
     if (last) { /* no other thread can come into being */
         space_destroy(&p->space);
         lock_destroy(&p->memory);
     }
-    s = lock_enter(&user_lock);
+    s = simple_lock_enter(&user_lock);
     self->state = USER_EXITED;
     if (last) {
         p->state = PROCESS_ENDED;
         give_away_children(p);
         thread_wakeup(children_of(p->parent));
     }
-    lock_leave(&user_lock, s);
+    simple_lock_leave(&user_lock, s);
     thread_exit();
 }
 
@@ -257,7 +257,7 @@ static int take_ended(const struct process *parent, struct process **ended)
 int process_wait(struct process *parent, int *status)
 {
     struct process *ended = 0;
-    crit_t s = lock_enter(&user_lock);
+    crit_t s = simple_lock_enter(&user_lock);
     int id;
     while (!(id = take_ended(parent, &ended))) {
         if (parent && parent->ending) {
@@ -266,14 +266,14 @@ int process_wait(struct process *parent, int *status)
         }
         thread_sleep(children_of(parent), &user_lock);
     }
-    lock_leave(&user_lock, s);
+    simple_lock_leave(&user_lock, s);
     if (id < 0)
         return id;
     join_exited(ended);
     *status = ended->status;
-    s = lock_enter(&user_lock);
+    s = simple_lock_enter(&user_lock);
     ended->state = PROCESS_FREE;
-    lock_leave(&user_lock, s);
+    simple_lock_leave(&user_lock, s);
     return id;
 }
 
@@ -297,12 +297,12 @@ bool process_none_left(void)
 {
     join_exited(0);
     bool any = false;
-    crit_t s = lock_enter(&user_lock);
+    crit_t s = simple_lock_enter(&user_lock);
     for (struct process *p = processes; p < processes + USER_PROCESSES; p++)
         any |= p->state != PROCESS_FREE;
     for (struct user_thread *t = threads; t < threads + USER_THREADS; t++)
         any |= t->state != USER_FREE;
-    lock_leave(&user_lock, s);
+    simple_lock_leave(&user_lock, s);
     return !any;
 }
 

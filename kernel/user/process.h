@@ -17,8 +17,8 @@
 #include "arch/frame.h"
 #include "sched/sched.h"
 #include "sched/timeout.h"
-#include "sync/lock.h"
-#include "sync/simple_lock.h"
+#include "lock/lock.h"
+#include "lock/simple_lock.h"
 #include "user/abi.h"
 #include "vm/space.h"
 

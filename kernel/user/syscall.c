@@ -9,7 +9,7 @@
 
 #include "dev/clock.h"
 #include "dev/console.h"
-#include "intr/dispatch.h"
+#include "sync/dispatch.h"
 #include "user/console.h"
 #include "user/futex.h"
 #include "user/process.h"

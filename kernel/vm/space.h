@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "vm/page.h"
+#include "mem/page.h"
 
 /* What user mode may do with a page: the bits of a page table entry. */
 #define PAGE_READ (1u << 1)

@@ -120,7 +120,7 @@ void read_functions(const Elf &elf, Image &image)
 
 void read_probes(const Elf &elf, Image &image)
 {
-    constexpr unsigned ENTRY = 8, KIND = 0xff, REGISTER_SHIFT = 8; // kernel/sync/probe.h
+    constexpr unsigned ENTRY = 8, KIND = 0xff, REGISTER_SHIFT = 8; // kernel/arch/probe.h
     for (const Elf32_Shdr &section : elf.named(".interlock.probes")) {
         if (section.sh_size % ENTRY)
             throw Failure(format("the image %s has a malformed section .interlock.probes: %u bytes are no whole number "

@@ -7,7 +7,7 @@
 
 namespace {
 
-// kernel/sync/lock_class.h: where a lock's object and its class keep what is read here.
+// kernel/lock/lock_class.h: where a lock's object and its class keep what is read here.
 constexpr uint32_t OBJECT_CLASS = 0, OBJECT_NAME = 4, CLASS_NAME = 0, CLASS_KIND = 4;
 constexpr const char *KINDS[] = {"simple", "mutex", "rw"};
 

@@ -1,4 +1,4 @@
-// Lock statistics from outside: what the marks at each step of an acquisition (kernel/sync/lock_hooks.h) tell, per
+// Lock statistics from outside: what the marks at each step of an acquisition (kernel/lock/lock_hooks.h) tell, per
 // class of locks and per call site. README, "Locks", says what each figure means.
 #pragma once
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include <generated/serial_regs.h>
 #include <stdint.h>
 
-#include "sync/probe.h"
+#include "arch/probe.h"
 
 #define REGISTER(base, offset) (*(volatile uint32_t *)((base) + (offset)))
 #define TRACE(event) REGISTER(TRACE_WINDOW_BASE, 4 * (event))

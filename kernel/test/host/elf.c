@@ -1,6 +1,6 @@
 /*
- * The loader of programs, with files that are damaged in every byte. Sources: user/elf.c vm/space.c vm/page.c
- * sync/simple_lock.c.
+ * The loader of programs, with files that are damaged in every byte. Sources: user/elf.c vm/space.c mem/page.c
+ * lock/simple_lock.c.
  */
 #include "user/elf.h"
 

@@ -1,5 +1,5 @@
-/* The graph of lock order. Sources: sync/lock_order.c. Options: LOCK_DEBUG=1 */
-#include "sync/lock_order.h"
+/* The graph of lock order. Sources: lock/lock_order.c. Options: LOCK_DEBUG=1 */
+#include "lock/lock_order.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Address spaces. Sources: vm/space.c vm/page.c sync/simple_lock.c. */
+/* Address spaces. Sources: vm/space.c mem/page.c lock/simple_lock.c. */
 #include "vm/space.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The list of timeouts. Sources: sched/timeout.c sync/simple_lock.c */
+/* The list of timeouts. Sources: sched/timeout.c lock/simple_lock.c */
 #include "sched/timeout.h"
 
 #include "lib/random.h"

@@ -1,4 +1,4 @@
-/* The terminal line discipline, with its timeouts. Sources: dev/tty.c sched/timeout.c sync/simple_lock.c */
+/* The terminal line discipline, with its timeouts. Sources: dev/tty.c sched/timeout.c lock/simple_lock.c */
 #include "dev/tty.h"
 
 #include <string.h>

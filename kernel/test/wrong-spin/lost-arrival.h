@@ -11,5 +11,5 @@ static inline bool careless_cas(volatile uint32_t *word, uint32_t expected, uint
     return expected || atomic_cas(word, expected, v);
 }
 
-#include "sync/spin/mcs.h"
+#include "lock/spin/mcs.h"
 #undef atomic_cas_release

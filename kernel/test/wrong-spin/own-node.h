@@ -3,7 +3,7 @@
  * queue, and not the one before it.
  */
 #define spin_take right_spin_take
-#include "sync/spin/clh.h"
+#include "lock/spin/clh.h"
 #undef spin_take
 
 static inline bool spin_take(struct spin *s, spin_place_t *place)

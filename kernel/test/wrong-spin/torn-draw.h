@@ -10,5 +10,5 @@ static inline uint32_t torn_add(volatile uint32_t *word, uint32_t v)
     return old;
 }
 
-#include "sync/spin/ticket.h"
+#include "lock/spin/ticket.h"
 #undef atomic_add

@@ -11,5 +11,5 @@ static inline bool torn_cas(volatile uint32_t *word, uint32_t expected, uint32_t
     return true;
 }
 
-#include "sync/spin/ttas.h"
+#include "lock/spin/ttas.h"
 #undef atomic_cas

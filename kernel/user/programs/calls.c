@@ -2,6 +2,7 @@
  * calls: every system call does what user/abi.h says, and a bad pointer in any gives EFAULT. Prints @calls
  * checks=... ; the exit status is 0 if all hold.
  */
+#include <generated/mem.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 #define MILLISECOND 1000000u
 #define UNMAPPED 0x20000000u
-#define KERNEL 0x40000000u
+#define KERNEL MAIN_RAM_BASE
 
 static unsigned checks, failed;
 
@@ -33,7 +34,7 @@ static int spawn_and_wait(const char *name, const char *argument)
 
 static void bad_pointers(void)
 {
-    static const uint32_t bad[] = {0, UNMAPPED, KERNEL, 0xf0020000u, 0xfffffffcu, USER_STACK_TOP};
+    static const uint32_t bad[] = {0, UNMAPPED, KERNEL, UART0_BASE, 0xfffffffcu, USER_STACK_TOP};
     static uint32_t word;
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
         CHECK(system_call(SYS_WRITE, 1, bad[i], 4) == -EFAULT);

@@ -2,14 +2,15 @@
  * crash HOW: does one thing that user mode must not do, and is to be ended for it. If it is not, its exit status is
  * 0.
  */
+#include <generated/mem.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "user/lib/system.h"
 
-#define KERNEL 0x40000000u /* where the kernel lies, physically */
-#define CLINT 0xf0010000u
+#define KERNEL MAIN_RAM_BASE /* where the kernel lies, physically */
+#define CLINT CLINT_BASE
 
 static const uint32_t in_rodata = 0x00008067; /* ret */
 static uint32_t in_data = 0x00008067;

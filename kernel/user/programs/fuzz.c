@@ -3,6 +3,7 @@
  * the first thread waits for so long and then ends the process with whatever it may be in. Most arguments are likely
  * to get past the first check. Its exit status is 0, unless a thread that it started somewhere was ended by a trap.
  */
+#include <generated/mem.h>
 #include <stdlib.h>
 
 #include "user/lib/system.h"
@@ -38,7 +39,7 @@ static uint32_t pointer(void)
     case 0:
         return 0;
     case 1:
-        return 0x40000000 + below(0x40000);
+        return MAIN_RAM_BASE + below(0x40000);
     case 2:
         return next();
     case 3:

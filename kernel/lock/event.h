@@ -1,0 +1,42 @@
+/*
+ * Events: news that is posted from any level up to that of the event's class, also by an interrupt handler, and
+ * waited for by threads. A posted event stays so until it is cleared; whoever waits meanwhile does not sleep. Paper
+ * `mach`, section 2.2: the completion of a synchronous I/O is posted straight from interrupt level to the thread that
+ * waits for it.
+ *
+ *   DEFINE_EVENT(done, "disk done", SPL_BIO);
+ *   event_clear(&done); start_the_disk(); event_wait(&done);          the handler calls event_post(&done)
+ *
+ * Locking: the event's own simple lock, of the event's class, guards it. Its level is at most SPL_SCHED, because
+ * posting wakes threads. It may lie on the stack of the thread that waits: once event_wait has returned, no poster
+ * touches it any more.
+ *
+ * Errors: waiting at interrupt level panics.
+ */
+#ifndef LOCK_EVENT_H
+#define LOCK_EVENT_H
+
+#include <stdbool.h>
+
+#include "lock/simple_lock.h"
+
+struct event {
+    struct simple_lock lock;
+    bool posted;
+    bool waiting; /* threads sleep on it, none of them woken yet */
+};
+
+#define EVENT(event_name, class_id) {.lock = SIMPLE_LOCK(event_name, class_id)}
+
+/* An event that is the only one of its class, both static. */
+#define DEFINE_EVENT(id, event_name, level)                                                      \
+    _Static_assert((level) <= SPL_SCHED, "a handler above SPL_SCHED cannot wake a thread"); \
+    static SIMPLE_LOCK_CLASS(id##_class, event_name, level); \
+    static struct event id = EVENT(event_name, id##_class)
+
+void event_post(struct event *e);         /* wakes all that wait */
+void event_clear(struct event *e);
+void event_wait(struct event *e);         /* until it is posted; it stays posted */
+void event_take(struct event *e);         /* the same, and clears it: of several takers one gets each posting */
+bool event_posted(const struct event *e);
+#endif

@@ -1,0 +1,114 @@
+/*
+ * Blocking locks: a thread that finds one taken sleeps until it has it. They are for thread context only and may be
+ * held while the thread sleeps for something else, across an I/O for example. Paper `mach`, sections 1, 3 and 5:
+ * mutual exclusion locks are read/write locks, and a lock's class alone says which it is, so a definition can begin as
+ * a mutex, which is easier to debug, and become a read/write lock without a change to the code that uses it:
+ *
+ *   DEFINE_MUTEX(mount_table_lock, "mount table");      or DEFINE_RW_LOCK(...)
+ *   lock_read(&mount_table_lock); ... lock_done(&mount_table_lock);     a mutex is taken alone here
+ *
+ * Order: whoever waits gets the lock in the order in which he asked, and is handed it by the one that lets go (who
+ * finds the owner running on another hart stays awake for LOCK_SPIN_CYCLES first, and has no place in the queue
+ * until then). Readers that stand next to each other get it together; a reader does not pass a writer that waits, so
+ * neither starves. Only a reader that wants the lock alone passes all who wait: they wait for him.
+ *
+ * Locking: the interlock, a simple lock, guards all that follows it; it is held for a few instructions at a time,
+ * never by a thread that waits. It is taken below every simple lock but the scheduler's.
+ *
+ * Errors, always caught, by panic: use at interrupt level; taking again what the thread has for itself; letting go of
+ * what is not held. An image with LOCK_DEBUG catches more (lock/lock_debug.h).
+ */
+#ifndef LOCK_LOCK_H
+#define LOCK_LOCK_H
+
+#include <stdbool.h>
+
+#include "lock/lock_class.h"
+#include "lock/lock_hooks.h"
+#include "lock/simple_lock.h"
+
+struct thread;
+struct lock_waiter;
+
+struct lock {
+    struct lock_object object;
+    struct simple_lock interlock;
+    struct thread *owner;             /* who has it alone, or 0 */
+    uint32_t readers;                 /* how many have it for reading */
+    struct lock_waiter *upgrader;     /* the reader that waits for the others to leave, or 0 */
+    struct lock_waiter *first, *last; /* the others that wait, in the order in which they asked */
+};
+
+extern struct lock_class lock_interlock_class;
+
+#define MUTEX_CLASS(id, class_name) LOCK_CLASS(id, class_name, LOCK_MUTEX, SPL_NONE)
+#define RW_LOCK_CLASS(id, class_name) LOCK_CLASS(id, class_name, LOCK_RW, SPL_NONE)
+#define LOCK(lock_name, class_id) \
+    {.object = {.class = &(class_id), .name = (lock_name)}, .interlock = SIMPLE_LOCK(lock_name, lock_interlock_class)}
+
+/* A lock that is the only one of its class, both static. */
+#define DEFINE_MUTEX(id, lock_name)                  \
+    static MUTEX_CLASS(id##_class, lock_name); \
+    static struct lock id = LOCK(lock_name, id##_class)
+#define DEFINE_RW_LOCK(id, lock_name)                  \
+    static RW_LOCK_CLASS(id##_class, lock_name); \
+    static struct lock id = LOCK(lock_name, id##_class)
+
+void lock_init(struct lock *l, struct lock_class *class, const char *name);
+void lock_destroy(struct lock *l); /* before its memory goes; panics if anybody has it or waits */
+
+/* What the macros and inline functions below stand on. */
+void lock_acquire(struct lock *l, unsigned how, struct lock_attempt attempt);
+bool lock_acquire_if_free(struct lock *l, unsigned how, struct lock_attempt attempt);
+bool lock_upgrade(struct lock *l, unsigned how, struct lock_attempt attempt);
+
+static inline void lock_read(struct lock *l)
+{
+    lock_acquire(l, LOCK_SHARED, LOCK_HOOK_ATTEMPT(&l->object, LOCK_SHARED));
+}
+
+static inline void lock_write(struct lock *l)
+{
+    lock_acquire(l, 0, LOCK_HOOK_ATTEMPT(&l->object, 0));
+}
+
+/* Conditional acquisition: false where it would block (paper `mach`, section 3.2). */
+static inline bool lock_try_read(struct lock *l)
+{
+    return lock_acquire_if_free(l, LOCK_SHARED, LOCK_HOOK_ATTEMPT(&l->object, LOCK_SHARED | LOCK_CONDITIONAL));
+}
+
+static inline bool lock_try_write(struct lock *l)
+{
+    return lock_acquire_if_free(l, 0, LOCK_HOOK_ATTEMPT(&l->object, LOCK_CONDITIONAL));
+}
+
+/*
+ * A reader wants the lock alone. False: another reader had asked for the same; this one has let go of the lock, as
+ * each would wait for the other, and what it read may have changed. (In Mach the same, with true for false.)
+ */
+static inline bool lock_read_to_write(struct lock *l)
+{
+    return lock_upgrade(l, LOCK_UPGRADE, LOCK_HOOK_ATTEMPT(&l->object, LOCK_UPGRADE));
+}
+
+/* The same if it is the only reader; false: it goes on as a reader. */
+static inline bool lock_try_read_to_write(struct lock *l)
+{
+    return lock_upgrade(l, LOCK_UPGRADE | LOCK_CONDITIONAL,
+                        LOCK_HOOK_ATTEMPT(&l->object, LOCK_UPGRADE | LOCK_CONDITIONAL));
+}
+
+/* Who has it alone goes on as a reader; readers that wait next get in. */
+void lock_write_to_read(struct lock *l);
+
+/* Let go, whichever way it was taken. */
+void lock_done(struct lock *l);
+
+#define mutex_lock(l) lock_write(l)
+#define mutex_try(l) lock_try_write(l)
+#define mutex_unlock(l) lock_done(l)
+
+/* Whether this thread has the lock alone. */
+bool lock_write_held(const struct lock *l);
+#endif

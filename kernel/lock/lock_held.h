@@ -1,0 +1,87 @@
+/*
+ * What each hart (simple locks) and each thread (blocking locks) holds, since when and taken where: kept in images with
+ * LOCK_DEBUG, which check by it, or LOCK_STATS, which take the times from it.
+ *
+ * Locking: a hart's list is changed by that hart alone with interrupts off on chip; a thread's list by that thread
+ * alone. Others look at them in a panic, and in the monitor, where what they see may be out of date.
+ */
+#ifndef LOCK_LOCK_HELD_H
+#define LOCK_LOCK_HELD_H
+
+#include "lock/lock_hooks.h"
+
+#if LOCK_HOOKS
+#include "arch/hart.h"
+#include "sched/sched.h"
+
+#define LOCK_HELD_MOST 16 /* by one hart or thread; more panics */
+
+struct lock_held {
+    struct lock_object *object;
+    uintptr_t site;
+    uint32_t how;   /* LOCK_SHARED: for reading */
+    uint32_t since; /* cycles32() */
+#if LOCK_STATS
+    struct lock_site *counted; /* where the hart that took it counts */
+#endif
+};
+
+struct lock_held_list {
+    uint32_t count;
+    struct lock_held entry[LOCK_HELD_MOST];
+};
+
+extern struct lock_held_list lock_held_by_harts[MAX_HARTS], lock_held_by_threads[MAX_THREADS];
+
+/* That of this hart, for simple locks, and of the thread that runs, for blocking ones. */
+static inline struct lock_held_list *lock_held_by_hart(void)
+{
+    return &lock_held_by_harts[curhart->id];
+}
+
+static inline struct lock_held_list *lock_held_by_thread(void)
+{
+    return &lock_held_by_threads[curhart->thread->id];
+}
+
+static inline struct lock_held_list *lock_held_list_for(const struct lock_object *o)
+{
+    return o->class->kind == LOCK_SIMPLE ? lock_held_by_hart() : lock_held_by_thread();
+}
+
+/* 0: it is not there. The last taken is found first. */
+static inline struct lock_held *lock_held_find(struct lock_held_list *list, const struct lock_object *o)
+{
+    for (struct lock_held *h = list->entry + list->count; h-- != list->entry;)
+        if (h->object == o)
+            return h;
+    return 0;
+}
+
+_Noreturn void lock_held_too_many(const struct lock_object *o);
+
+/* A new entry, for the caller to fill. */
+static inline struct lock_held *lock_held_add(struct lock_held_list *list, struct lock_object *o)
+{
+    if (list->count == LOCK_HELD_MOST)
+        lock_held_too_many(o);
+    struct lock_held *h = &list->entry[list->count++];
+    h->object = o;
+    return h;
+}
+
+/* Locks need not go in the order in which they came. */
+static inline void lock_held_remove(struct lock_held_list *list, struct lock_held *held)
+{
+    struct lock_held *last = &list->entry[--list->count];
+    for (; held < last; held++)
+        held[0] = held[1];
+}
+
+void lock_dump_held(void); /* prints all lists */
+#else
+static inline void lock_dump_held(void)
+{
+}
+#endif
+#endif

@@ -1,0 +1,35 @@
+/*
+ * Reference counts: how many still use an object, so that it does not go while they do. A count has no lock of its
+ * own: it is taken and dropped under the lock that guards the way to the object (paper `mach`, section 4.4: the global
+ * lock of the list is held while an inpcb is looked up and its count raised). Whoever drops the last one takes the
+ * object off that way before he lets go of the lock, and frees it.
+ *
+ * Errors: panics when it overflows or falls below 0; with LOCK_DEBUG also when `guard` is not held.
+ */
+#ifndef LOCK_REFCOUNT_H
+#define LOCK_REFCOUNT_H
+
+#include "lib/panic.h"
+#include "lock/lock_debug.h"
+
+struct refcount {
+    uint32_t n;
+};
+
+/* `guard` is the address of a simple or a blocking lock's object. */
+static inline void refcount_take(struct refcount *r, const struct lock_object *guard)
+{
+    LOCK_ASSERT_OBJECT_HELD(guard);
+    if (!++r->n)
+        panic("reference count overflows under lock %s", guard->name);
+}
+
+/* Whether it was the last. */
+static inline bool refcount_drop(struct refcount *r, const struct lock_object *guard)
+{
+    LOCK_ASSERT_OBJECT_HELD(guard);
+    if (!r->n)
+        panic("reference count falls below 0 under lock %s", guard->name);
+    return !--r->n;
+}
+#endif

@@ -1,0 +1,48 @@
+/*
+ * How harts wait for each other: the raw algorithm below simple locks (lock/simple_lock.h), chosen when the image is
+ * built (make SPINLOCK=ticket|ttas|tas|mcs|clh), one file each with the same interface, readable side by side:
+ *
+ *   struct spin                       the lock's own words; all 0: free
+ *   spin_place_t                      where a hart stands in the queue, if there is one
+ *   bool spin_take(s, &place)         takes it if it is free at once; else the hart stands at `place` and must wait
+ *   void spin_wait(s, place)          until this hart has it
+ *   bool spin_try(s)                  takes it if it is free at once; else leaves no trace
+ *   bool spin_release(s)              lets it go, if this hart has it
+ *   bool spin_is_held(s)              by this hart
+ *   struct hart *spin_owner(s)        the hart that has it, 0: none, or one that is about to note that it has
+ *   void spin_destroy(s)              gives back what a free lock keeps, before its memory goes
+ *   SPIN_FIFO                         whether harts get it in the order in which they asked
+ *
+ * A hart holds several at a time and lets them go in any order; a thread may take one and another thread, to which the
+ * hart has switched, let it go. A handler that comes between any two instructions here uses other locks, and has let
+ * them go when it returns. Queue nodes belong to harts, so a lock needs no room for them and a thread none either.
+ *
+ * Memory order: take and wait acquire, release releases. A section's accesses to I/O are ordered by the hart
+ * itself, which waits for each (hw/cpu/README.md, "I/O").
+ *
+ * Papers: Anderson, The Performance of Spin Lock Alternatives for Shared-Memory Multiprocessors (1990): tas, ttas;
+ * Mellor-Crummey and Scott, Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors (1991): ticket,
+ * mcs; Craig (1993), Magnusson, Landin and Hagersten (1994): clh.
+ */
+#ifndef LOCK_SPIN_SPIN_H
+#define LOCK_SPIN_SPIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/atomic.h"
+#include "arch/hart.h"
+#include "debug/debug.h"
+#include "sync/sync.h"
+
+/* Every turn of a waiting loop. */
+static inline void spin_pause(void)
+{
+    barrier();
+    if (__builtin_expect(curhart->debug_polls, 0) && debug_poll())
+        __asm__ volatile("ebreak" ::: "memory"); /* the debugger stops all harts */
+}
+
+#include SPINLOCK_FILE
+
+#endif

@@ -1,0 +1,60 @@
+/* The designated hart (designated.h). */
+#include "sched/designated.h"
+
+/* All packets that wait, oldest first; none when the thread is to end. They are off the queue. */
+static struct krp *take_all(struct designated *d)
+{
+    crit_t s = simple_lock_enter(&d->lock);
+    while (!d->first && !d->stopping) {
+        d->idle = true;
+        thread_sleep(d, &d->lock);
+    }
+    struct krp *first = d->first;
+    d->first = 0;
+    simple_lock_leave(&d->lock, s);
+    return first;
+}
+
+static void serve(void *arg)
+{
+    struct designated *d = arg;
+    for (struct krp *krp; (krp = take_all(d));)
+        for (struct krp *next; krp; krp = next) {
+            next = krp->next; /* the packet is its owner's again when the action is called */
+            krp->action(krp);
+        }
+}
+
+void krp_queue(struct designated *d, struct krp *krp)
+{
+    krp->next = 0;
+    crit_t s = simple_lock_enter(&d->lock);
+    if (d->first)
+        d->last->next = krp;
+    else
+        d->first = krp;
+    d->last = krp;
+    d->queued++;
+    bool wake = d->idle;
+    d->idle = false;
+    d->woken += wake;
+    simple_lock_leave(&d->lock, s);
+    if (wake)
+        thread_wakeup_one(d);
+}
+
+void designated_start(struct designated *d, unsigned hart, unsigned priority)
+{
+    *d = (struct designated){.lock = d->lock};
+    d->thread = thread_create(serve, d, priority, (int)hart, d->lock.object.name);
+}
+
+void designated_stop(struct designated *d)
+{
+    crit_t s = simple_lock_enter(&d->lock);
+    d->stopping = true;
+    d->idle = false;
+    simple_lock_leave(&d->lock, s);
+    thread_wakeup_one(d);
+    thread_join(d->thread);
+}

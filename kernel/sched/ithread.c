@@ -1,0 +1,93 @@
+/* Interrupt threads (ithread.h). Locking: list_lock guards the list of those started. */
+#include "sched/ithread.h"
+
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "sched/sched.h"
+
+DEFINE_SIMPLE_LOCK(list_lock, "ithread list", SPL_HIGH);
+static struct ithread *first;
+
+/* The oldest word, when there is one; false when the thread is to end. */
+static bool next_word(struct ithread *it, uint32_t *word)
+{
+    crit_t s = simple_lock_enter(&it->lock);
+    while (it->head == it->tail && !it->stopping) {
+        it->asleep++;
+        thread_sleep(it, &it->lock);
+    }
+    bool found = it->head != it->tail;
+    if (found)
+        *word = it->queue[it->tail++ % ITHREAD_QUEUE];
+    simple_lock_leave(&it->lock, s);
+    return found;
+}
+
+static void serve(void *arg)
+{
+    struct ithread *it = arg;
+    uint32_t word = 0;
+    while (next_word(it, &word)) {
+        PROBE_VALUE(ITHREAD_RUNS, it->source);
+        it->fn(it->arg, word);
+    }
+}
+
+bool ithread_wake(struct ithread *it, uint32_t saved)
+{
+    crit_t s = simple_lock_enter(&it->lock);
+    bool room = it->head - it->tail < ITHREAD_QUEUE, wake = room && it->asleep;
+    if (room)
+        it->queue[it->head++ % ITHREAD_QUEUE] = saved;
+    else
+        it->dropped++;
+    if (wake) {
+        it->asleep--;
+        it->woken++;
+    }
+    simple_lock_leave(&it->lock, s);
+    if (wake)
+        thread_wakeup_one(it);
+    return room;
+}
+
+void ithread_start(struct ithread *it, unsigned source, ithread_fn *fn, void *arg, unsigned priority, unsigned threads,
+                   int bound)
+{
+    if (!threads || threads > ITHREAD_MOST)
+        panic("ithread_start: %s with %u threads: give 1 to %u", it->lock.object.name, threads, ITHREAD_MOST);
+    *it = (struct ithread){.lock = it->lock, .fn = fn, .arg = arg, .source = source, .threads = threads,
+                           .priority = priority};
+    crit_t s = simple_lock_enter(&list_lock);
+    it->next = first;
+    first = it;
+    simple_lock_leave(&list_lock, s);
+    for (unsigned i = 0; i < threads; i++)
+        it->thread[i] = thread_create(serve, it, priority, bound, it->lock.object.name);
+}
+
+void ithread_stop(struct ithread *it)
+{
+    crit_t s = simple_lock_enter(&it->lock);
+    it->stopping = true;
+    it->asleep = 0;
+    simple_lock_leave(&it->lock, s);
+    thread_wakeup(it);
+    for (unsigned i = 0; i < it->threads; i++)
+        thread_join(it->thread[i]);
+    s = simple_lock_enter(&list_lock);
+    struct ithread **at = &first;
+    while (*at != it)
+        at = &(*at)->next;
+    *at = it->next;
+    simple_lock_leave(&list_lock, s);
+}
+
+void ithread_dump(void)
+{
+    kprintf("interrupt thread  source  threads  priority    handled      woken  waiting  dropped\n");
+    for (struct ithread *it = first; it; it = it->next)
+        kprintf("%-16s  %6u  %7u  %8u  %9lu  %9lu  %7lu  %7lu\n", it->lock.object.name, it->source, it->threads,
+                it->priority, (unsigned long)it->tail, (unsigned long)it->woken,
+                (unsigned long)(it->head - it->tail), (unsigned long)it->dropped);
+}

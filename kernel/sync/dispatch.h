@@ -1,0 +1,64 @@
+/*
+ * Calling the handler of a source: inlined into the interrupt path of each scheme (sync/schemes.c), because what lies
+ * between the trap and the driver's first instruction delays every interrupt (run=intr-floor measures it). What can
+ * wait until the driver has run, such as counting, does.
+ */
+#ifndef SYNC_DISPATCH_H
+#define SYNC_DISPATCH_H
+
+#include "arch/csr.h"
+#include "arch/hart.h"
+#include "intr/intr.h"
+#include "sync/pic.h"
+#include "arch/probe.h"
+
+/* The code of the way to the driver lies together, and so does the data (arch/kernel.ld). */
+#define INTR_PATH __attribute__((section(".text.trap")))
+#define INTR_PATH_DATA __attribute__((section(".bss.trap")))
+
+/* An interrupt whose service has begun. */
+struct intr {
+    intr_fn *fn;
+    void *arg;
+    unsigned source;
+};
+
+/* Before a scheme changes what is masked, so that these loads are done when the handler is called. */
+static inline struct intr intr_begin(unsigned source)
+{
+    curhart->intr_depth++;
+    const struct intr_vector *v = &curhart->vector[source];
+    return (struct intr){v->fn, v->arg, source};
+}
+
+static inline void intr_call(struct intr i)
+{
+    PROBE_VALUE(INTR_HANDLER, i.source);
+    i.fn(i.arg);
+    PROBE_VALUE(INTR_DONE, i.source);
+}
+
+static inline void intr_end(struct intr i)
+{
+    curhart->intr_depth--;
+    curhart->interrupts++;
+    curhart->handled[i.source]++;
+    pic_eoi(i.source);
+}
+
+/* Run the handler and end the service, with the on-chip mask as it is. */
+static inline void intr_handle(struct intr i)
+{
+    intr_call(i);
+    intr_end(i);
+}
+
+/* The same, but with interrupts on, on chip, while the handler runs; they are off before and after. */
+static inline void intr_handle_nested(struct intr i)
+{
+    intr_enable();
+    intr_call(i);
+    intr_disable();
+    intr_end(i);
+}
+#endif

@@ -1,0 +1,35 @@
+/* Set-up of the off-chip interrupt controller and its link. */
+#include "sync/pic.h"
+
+#include <generated/csr.h>
+
+void pic_configure(unsigned source, unsigned priority, bool edge, unsigned hart)
+{
+    uint32_t v = priority << PIC_SOURCE_PRIORITY_SHIFT | (uint32_t)edge << PIC_SOURCE_EDGE_SHIFT;
+    v |= hart == PIC_ANY_HART ? PIC_SOURCE_ANY_MASK : hart << PIC_SOURCE_ROUTE_SHIFT;
+    pic_write(PIC_SOURCE + 4 * source, v);
+}
+
+void pic_set_access_latency(unsigned read, unsigned write)
+{
+    link_read_latency_write(read);
+    link_write_latency_write(write);
+}
+
+void pic_set_latency(unsigned read, unsigned write, unsigned delivery, unsigned jitter, uint32_t seed)
+{
+    pic_set_access_latency(read, write);
+    link_delivery_delay_write(delivery);
+    link_jitter_write(jitter);
+    link_seed_write(seed);
+}
+
+struct pic_counters pic_counters(unsigned source)
+{
+    volatile uint32_t *c = (volatile uint32_t *)(PIC_COUNTERS_BASE + 32 * source);
+    return (struct pic_counters){.rises = c[0],
+                                 .deliveries = c[1],
+                                 .merged = c[2],
+                                 .max_wait = c[3],
+                                 .total_wait = (uint64_t)c[5] << 32 | c[4]};
+}

@@ -1,1 +1,0 @@
-/* In the place of intr/pic.h on the host, which has no interrupt controller. */

@@ -1,8 +1,0 @@
-/* In the place of sync/probe.h on the host, where no simulator looks for marks. */
-#ifndef SYNC_PROBE_H
-#define SYNC_PROBE_H
-
-#define PROBE(kind) ((void)0)
-#define PROBE_VALUE(kind, value) ((void)(value))
-#define PROBE_VALUE_HERE(kind, value) ((void)(value), (uintptr_t)0)
-#endif
