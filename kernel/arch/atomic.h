@@ -20,7 +20,7 @@
     static inline uint32_t name(volatile uint32_t *word, uint32_t v)                                      \
     {                                                                                                     \
         uint32_t old;                                                                                     \
-        __asm__ volatile(instruction " %0, %2, %1" : "=r"(old), "+A"(*word) : "rJ"(v) : "memory");        \
+        __asm__ volatile(instruction " %0, %z2, %1" : "=r"(old), "+A"(*word) : "rJ"(v) : "memory");        \
         return old;                                                                                       \
     }
 

@@ -3,11 +3,11 @@
 
 #include "arch/csr.h"
 #include "arch/hart.h"
-#include "debug/debug.h"
-#include "arch/clint.h"
-#include "intr/intr.h"
-#include "lib/panic.h"
+#include "arch/panic.h"
+
+bool (*trap_hook)(uint32_t cause, struct frame *frame);
 #include "arch/accounting.h"
+#include "arch/clint.h"
 
 const char *exception_name(uint32_t cause)
 {
@@ -25,7 +25,7 @@ __attribute__((section(".unbreakable"))) void trap(uint32_t cause, struct frame 
 {
     if (cause == CAUSE_SOFTWARE)
         clint_clear_software(curhart->id); /* before anybody looks at what it was for */
-    if (debug_trap(cause, frame))
+    if (trap_hook && trap_hook(cause, frame))
         return;
     if (cause & CAUSE_INTERRUPT) {
         enum account was = account_switch(ACCOUNT_INTERRUPT);

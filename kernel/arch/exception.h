@@ -5,13 +5,23 @@
 #ifndef ARCH_EXCEPTION_H
 #define ARCH_EXCEPTION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "arch/frame.h"
 
 const char *exception_name(uint32_t cause);
 
-/* What trap.S calls: interrupts of the PIC (sync/schemes.c), and all else with a full frame. */
+/* The debugger, when there is one: sees each trap with a full frame first; true if it was its business alone. */
+extern bool (*trap_hook)(uint32_t cause, struct frame *frame);
+
+/*
+ * What a trap calls, defined above (interrupts off on chip before and after): interrupts of the PIC (sync/schemes.c); the
+ * CLINT's software interrupt, cleared already, and interrupts that nobody expects (intr/).
+ */
 void interrupt(struct frame *frame);
+void interrupt_other(uint32_t cause);
+
+/* What trap.S calls for all else, with a full frame. */
 void trap(uint32_t cause, struct frame *frame);
 #endif

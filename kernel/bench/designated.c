@@ -13,11 +13,11 @@
  */
 #include "bench/quantile.h"
 #include "init/run.h"
-#include "sched/designated.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lock/event.h"
+#include "sched/designated.h"
 
 #define LINE_WORDS 16
 #define MOST_LINES 64

@@ -10,19 +10,19 @@
  * hardware takes; bare and kernel to the driver's first instruction; ratio = kernel / bare, and the same without what
  * the hardware takes. The last two: from the driver's end to the interrupted loop.
  */
+#include "arch/clint.h"
 #include "arch/csr.h"
 #include "bench/quantile.h"
 #include "bench/stamp.h"
-#include "arch/clint.h"
 #include "dev/clock.h"
 #include "init/run.h"
-#include "sync/dispatch.h"
 #include "intr/intr.h"
-#include "sync/pic.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "sched/sched.h"
+#include "sync/dispatch.h"
+#include "sync/pic.h"
 
 #define MOST_SAMPLES 200
 #define CACHE_LINE 64

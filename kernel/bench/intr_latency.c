@@ -16,18 +16,19 @@
  * The simulator's window is open while handler and thread are measured, so it measures the same interrupts from
  * outside.
  */
+#include "arch/clint.h"
 #include "bench/quantile.h"
 #include "bench/stamp.h"
-#include "arch/clint.h"
 #include "dev/clock.h"
 #include "init/run.h"
-#include "sched/ithread.h"
+#include "intr/intr.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lib/random.h"
-#include "sched/sched.h"
 #include "lock/event.h"
+#include "sched/ithread.h"
+#include "sched/sched.h"
 
 #define MOST_SAMPLES 1000
 #define IDLE_SAMPLES 3  /* nothing varies then */

@@ -24,7 +24,7 @@ static uint32_t longest[MAX_HARTS];
 /* Another hart may be counting: its two halves of the cycles are read again until they belong together. */
 static struct sums sums_of(unsigned hart)
 {
-    volatile struct crit_timing *t = &harts[hart].crit_timing;
+    volatile struct crit_timing *t = &sync_hart_of(&harts[hart])->crit_timing;
     struct sums s;
     do {
         s.sections = t->sections;
@@ -48,7 +48,7 @@ void polls_begin(void)
 {
     for (unsigned h = 0; h < hart_count; h++) {
         at_begin[h] = sums_of(h);
-        harts[h].crit_timing.longest = 0;
+        sync_hart_of(&harts[h])->crit_timing.longest = 0;
     }
     polls = 0;
     take();
@@ -66,7 +66,7 @@ void polls_end(void)
 {
     for (unsigned h = 0; h < hart_count; h++) {
         at_end[h] = sums_of(h);
-        longest[h] = harts[h].crit_timing.longest;
+        longest[h] = sync_hart_of(&harts[h])->crit_timing.longest;
     }
 }
 

@@ -16,8 +16,8 @@
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
-#include "sched/sched.h"
 #include "lock/event.h"
+#include "sched/sched.h"
 
 #define MOST_SAMPLES 200
 
@@ -54,7 +54,7 @@ static uint32_t stolen(void)
 {
     uint32_t n = 0;
     for (unsigned h = 0; h < hart_count; h++)
-        n += harts[h].stolen;
+        n += sched_hart_of(&harts[h])->stolen;
     return n;
 }
 

@@ -14,16 +14,17 @@
  *   @serial bytes=... crc=... overruns=... dropped=... cycles=... interrupts=... queued=... spurious=... switches=...
  *   @busy interrupts=... lost=...
  */
+#include "arch/trace.h"
 #include "bench/pace.h"
 #include "bench/polls.h"
 #include "dev/arrivals.h"
+#include "dev/clock.h"
 #include "dev/host.h"
 #include "dev/player.h"
 #include "dev/serial.h"
-#include "arch/trace.h"
 #include "dev/tty.h"
-#include "dev/clock.h"
 #include "init/run.h"
+#include "intr/intr.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
@@ -55,7 +56,7 @@ static uint32_t crc32(const uint8_t *bytes, uint32_t n)
     return ~crc;
 }
 
-static uint32_t sum_of(uint32_t (*count)(const struct hart *))
+static uint32_t sum_of(uint32_t (*count)(struct hart *))
 {
     uint32_t n = 0;
     for (unsigned h = 0; h < hart_count; h++)
@@ -63,9 +64,9 @@ static uint32_t sum_of(uint32_t (*count)(const struct hart *))
     return n;
 }
 
-static uint32_t deferred(const struct hart *h) { return h->deferred; }
-static uint32_t spurious(const struct hart *h) { return h->spurious; }
-static uint32_t switches(const struct hart *h) { return h->switches; }
+static uint32_t deferred(struct hart *h) { return sync_hart_of(h)->deferred; }
+static uint32_t spurious(struct hart *h) { return sync_hart_of(h)->spurious; }
+static uint32_t switches(struct hart *h) { return sched_hart_of(h)->switches; }
 
 static void busy(void *arg)
 {

@@ -27,8 +27,8 @@
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
-#include "sched/sched.h"
 #include "lock/simple_lock.h"
+#include "sched/sched.h"
 
 #include <string.h>
 
@@ -180,7 +180,7 @@ static int synthetic(void)
     for (unsigned h = 0; h < hart_count; h++)
         kprintf("@synthetic hart=%u sections=%lu cycles=%lu interrupts=%lu section_draws=%lu gap_draws=%lu\n", h,
                 (unsigned long)sections, (unsigned long)work[h].cycles,
-                (unsigned long)harts[h].handled[PIC_SOURCE_ARRIVAL(h)], (unsigned long)work[h].section_draws,
+                (unsigned long)sync_hart_of(&harts[h])->handled[PIC_SOURCE_ARRIVAL(h)], (unsigned long)work[h].section_draws,
                 (unsigned long)work[h].gap_draws);
     kprintf("@arrivals arrivals=%lu lost=%lu\n", (unsigned long)arrivals_arrivals_read(),
             (unsigned long)arrivals_lost_read());

@@ -4,20 +4,23 @@
 #include <string.h>
 
 #include "arch/atomic.h"
+#include "arch/clint.h"
 #include "arch/csr.h"
+#include "arch/exception.h"
 #include "arch/frame.h"
+#include "arch/panic.h"
 #include "debug/break.h"
 #include "debug/harts.h"
 #include "debug/line.h"
 #include "debug/memory.h"
 #include "debug/rsp.h"
 #include "debug/server.h"
-#include "arch/clint.h"
 #include "dev/serial.h"
 #include "intr/intr.h"
-#include "sync/pic.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
+#include "lock/spin/spin.h"
+#include "sync/pic.h"
 #include "sync/spl.h"
 
 #define DEFAULT_BAUD 115200
@@ -52,7 +55,7 @@ static void note_csrs(struct debug_hart *me)
 /* Wait here until GDB lets this hart go. `signal`: what GDB is to be told; 0: nothing. */
 static void stop(struct debug_hart *me, struct frame *frame, unsigned signal)
 {
-    curhart->debug_stop = 0;
+    here()->stop = 0;
     me->frame = frame;
     note_csrs(me);
     me->masked = false;
@@ -121,7 +124,12 @@ static unsigned signal_of(uint32_t cause)
     }
 }
 
-bool debug_trap(uint32_t cause, struct frame *frame)
+/*
+ * From the trap path (arch/exception.h), with a full frame and interrupts off on chip: true if the trap was the debugger's
+ * business alone, and the hart goes on as the frame says. An exception that GDB has been told of and continues is the
+ * kernel's again. A software interrupt has been cleared before the call, and may have been for others too: false.
+ */
+static bool debug_trap(uint32_t cause, struct frame *frame)
 {
     struct debug_hart *me = here();
     if (!debug_active()) /* or an exception in the module: the kernel shall panic */
@@ -131,7 +139,7 @@ bool debug_trap(uint32_t cause, struct frame *frame)
         return breakpoint(me, frame, stepping);
     uint32_t pc = frame->mepc;
     if (cause & CAUSE_INTERRUPT) {
-        if (cause == CAUSE_SOFTWARE && curhart->debug_stop)
+        if (cause == CAUSE_SOFTWARE && here()->stop)
             stop(me, frame, 0);
         return false;
     }
@@ -153,12 +161,13 @@ static void heard(void *arg)
         server_release();
     }
     if (server_wants_stop()) {
-        curhart->debug_stop = 1;
+        here()->stop = 1;
         clint_set_software(curhart->id);
     }
 }
 
-bool debug_poll(void)
+/* A turn of a loop that waits for another hart (lock/spin/spin.h): whether to stop, by EBREAK. */
+static bool debug_poll(void)
 {
     static uint32_t turns[MAX_HARTS];
     uint32_t mie = csr_read_clear(mstatus, MSTATUS_MIE) & MSTATUS_MIE;
@@ -166,19 +175,20 @@ bool debug_poll(void)
         server_listen();
         server_release();
     }
-    if (!curhart->debug_stop && !server_wants_stop()) {
+    if (!here()->stop && !server_wants_stop()) {
         csr_set(mstatus, mie);
         return false;
     }
     /* Interrupts stay off until the EBREAK: one of them would take the thread away from this hart, or answer first. */
     struct debug_hart *me = here();
-    curhart->debug_stop = 1;
+    here()->stop = 1;
     me->invited = true;
     me->mpie = (uint8_t)(mie * (MSTATUS_MPIE / MSTATUS_MIE));
     return true;
 }
 
-bool debug_note_panic(const char *message)
+/* Notes why the next EBREAK comes; whether there is a debugger to report it to. */
+static bool debug_note_panic(const char *message)
 {
     if (!debug_active())
         return false;
@@ -208,7 +218,11 @@ bool debug_init(void)
     line_open(bootargs_number("gdb.baud", DEFAULT_BAUD, MOST_BAUD));
     server_init(hart_count, wait);
     for (unsigned h = 0; h < hart_count; h++)
-        harts[h].debug_polls = 1;
+        lock_hart_of(&harts[h])->polls = 1;
+    spin_poll = debug_poll;
+    trap_hook = debug_trap;
+    panic_hooks.note = debug_note_panic;
+    panic_hooks.ended = debug_exit;
     active = true;
     intr_establish(serial_data.source, SPL_HIGH, INTR_LEVEL, PIC_ANY_HART, heard, 0, "gdb");
     return wait;

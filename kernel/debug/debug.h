@@ -5,7 +5,7 @@
  *
  * Boot arguments: gdb=1: the module listens on the data port, at gdb.baud bit/s (115200); gdb=wait: and the run
  * begins when a debugger continues it. Without gdb= it does nothing, and costs a load and a branch in each turn of a
- * loop that waits for a simple lock (lock/spin/spin.h).
+ * loop that waits for a simple lock (lock/spin/spin.h: spin_poll).
  *
  * A hart is stopped by its software interrupt (CLINT), so the PIC's level does not matter; one that waits for a
  * simple lock, perhaps with interrupts off, looks for itself. One that does neither in DEBUG_STOP_CYCLES is shown as
@@ -38,19 +38,6 @@ bool debug_init(void);
 /* Whether there is a debugger to report to: gdb= was given, and this hart is not in the module already. */
 bool debug_active(void);
 
-/*
- * From the trap path, with a full frame and interrupts off on chip: true if the trap was the debugger's business
- * alone, and the hart goes on as the frame says. An exception that GDB has been told of and continues is the kernel's
- * again. A software interrupt has been cleared before the call, and may have been for others too: false.
- */
-bool debug_trap(uint32_t cause, struct frame *frame);
-
-/* A turn of a loop that waits for another hart, while curhart->debug_polls: whether to stop, by EBREAK. */
-bool debug_poll(void);
-
-/* Notes why the next EBREAK comes; whether there is a debugger to report it to. */
-bool debug_note_panic(const char *message);
-
 /* The run is about to end with this code. */
 void debug_exit(uint32_t code);
 
@@ -58,12 +45,6 @@ void debug_exit(uint32_t code);
 static inline __attribute__((always_inline)) void debug_break(void)
 {
     if (debug_active())
-        __asm__ volatile("ebreak" ::: "memory");
-}
-
-static inline __attribute__((always_inline)) void debug_panic(const char *message)
-{
-    if (debug_note_panic(message))
         __asm__ volatile("ebreak" ::: "memory");
 }
 #endif

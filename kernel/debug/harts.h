@@ -20,6 +20,7 @@ enum debug_csr {
 };
 
 struct debug_hart {
+    volatile bool stop;    /* it has been asked to */
     volatile bool stopped; /* the hart waits in the module, until ... */
     volatile bool go;
     uint8_t signal;  /* GDB's number of why it stopped; 0: others did, or GDB has been told */

@@ -10,6 +10,7 @@
 #include "debug/server.h"
 
 #include "arch/atomic.h"
+#include "arch/clint.h"
 #include "arch/csr.h"
 #include "debug/break.h"
 #include "debug/debug.h"
@@ -19,7 +20,6 @@
 #include "debug/rsp.h"
 #include "debug/step.h"
 #include "debug/target.h"
-#include "arch/clint.h"
 #include "dev/host.h"
 
 #define SHARE_CYCLES 2000
@@ -100,7 +100,7 @@ static void stop_all(void)
     line_interrupts(false);
     for (unsigned h = 0; h < hart_count; h++)
         if (!debug_harts[h].stopped) {
-            harts[h].debug_stop = 1;
+            debug_harts[h].stop = 1;
             io_fence();
             clint_set_software(h);
         }

@@ -121,7 +121,7 @@ static void add_number(struct text *t, unsigned n)
 
 static void describe(unsigned thread, char *name, unsigned name_size, char *text, unsigned text_size)
 {
-    const struct hart *h = &harts[thread - 1];
+    const struct sync_hart *h = sync_hart_of(&harts[thread - 1]);
     struct text n = {name, name + name_size - 1}, t = {text, text + text_size - 1};
     add(&n, "hart ");
     add_number(&n, thread - 1);
@@ -130,7 +130,7 @@ static void describe(unsigned thread, char *name, unsigned name_size, char *text
         return;
     }
     add(&t, "thread ");
-    add(&t, h->thread->name);
+    add(&t, harts[thread - 1].thread->name);
     add(&t, ", level ");
     add_number(&t, h->level);
     add(&t, ", handlers ");

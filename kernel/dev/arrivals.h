@@ -9,8 +9,8 @@
 
 #include <generated/csr.h>
 
-#include "sync/pic.h"
 #include "lib/exponential.h"
+#include "sync/pic.h"
 
 #define ARRIVALS_WIRES 8
 #define ARRIVALS_ENTRIES 1024

@@ -1,14 +1,14 @@
 /* The clock interrupt (clock.h). Locking: each hart writes its own `next` and `lateness` only. */
 #include "dev/clock.h"
 
-#include "arch/hart.h"
 #include "arch/clint.h"
-#include "init/run.h"
+#include "arch/hart.h"
 #include "intr/intr.h"
-#include "sync/pic.h"
+#include "lib/bootargs.h"
 #include "lib/random.h"
 #include "sched/sched.h"
 #include "sched/timeout.h"
+#include "sync/pic.h"
 #include "sync/spl.h"
 
 #define RANDOM_STREAM 1000 /* of hart 0's lateness; tests have the streams below */
@@ -32,7 +32,7 @@ static void tick(void *arg)
         next[hart] += period;
     while (next[hart] <= now);
     set_timer(hart);
-    curhart->ticks++;
+    dev_hart()->ticks++;
     if (hart == 0)
         timeout_tick();
     sched_tick();

@@ -8,6 +8,14 @@
 #include <generated/soc.h>
 #include <stdint.h>
 
+#include "arch/hart.h"
+
+struct dev_hart {
+    uint32_t ticks; /* clock interrupts taken */
+};
+
+HART_PART_OF(dev)
+
 #define CLOCK_HZ CONFIG_CLOCK_FREQUENCY /* cycles a second */
 
 void clock_init_hart(void); /* before the hart takes interrupts */

@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "arch/panic.h"
 #include "dev/serial.h"
 #include "dev/tty.h"
 #include "lib/bootargs.h"
+#include "lib/printf.h"
 
 #define CONSOLE_BAUD 115200
 #define LOOK_TICKS 10 /* how often a reader looks whether it is to give up */
@@ -14,6 +16,8 @@ static struct tty console_tty;
 
 void console_init(void)
 {
+    kprintf_sink = console_write;
+    panic_hooks.poll_console = console_polled;
     serial_configure(&serial_console, bootargs_number("console.baud", CONSOLE_BAUD, 60000000));
 }
 

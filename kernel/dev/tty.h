@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "dev/serial.h"
-#include "sched/timeout.h"
 #include "lock/simple_lock.h"
+#include "sched/timeout.h"
 
 #define TTY_QUEUE 1024 /* a power of two */
 

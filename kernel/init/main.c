@@ -9,24 +9,25 @@
 #include <generated/soc.h>
 #include <string.h>
 
+#include "arch/accounting.h"
 #include "arch/hart.h"
+#include "arch/panic.h"
 #include "debug/debug.h"
 #include "dev/clock.h"
 #include "dev/console.h"
 #include "dev/host.h"
 #include "dev/serial.h"
 #include "init/run.h"
-#include "sync/dispatch.h"
 #include "intr/intr.h"
-#include "sync/pic.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
-#include "arch/accounting.h"
+#include "lock/lock_stats.h"
 #include "sched/sched.h"
 #include "sched/timeout.h"
+#include "sync/dispatch.h"
+#include "sync/pic.h"
 #include "user/process.h"
-#include "lock/lock_stats.h"
 
 #define DEFAULT_HZ 100
 #define MOST_LATENCY 65535
@@ -34,7 +35,6 @@
 
 INTR_PATH_DATA struct hart harts[MAX_HARTS];
 unsigned hart_count;
-uint32_t run_seed, pic_worst_access, pic_worst_delivery;
 
 extern volatile uint32_t harts_may_start;
 extern const struct run _runs[], _runs_end[];
@@ -114,6 +114,7 @@ void kernel_main(void)
     hart_count = identity_harts_read();
     run_seed = bootargs_number("seed", 0, 0x7fffffff);
     console_init();
+    panic_hooks.exit = host_exit;
     set_latencies();
     intr_init();
     timeout_init();

@@ -2,18 +2,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/accounting.h"
 #include "arch/hart.h"
 #include "dev/clock.h"
 #include "dev/console.h"
 #include "init/run.h"
 #include "intr/intr.h"
-#include "sched/ithread.h"
-#include "sync/pic.h"
 #include "lib/printf.h"
-#include "arch/accounting.h"
-#include "sched/sched.h"
 #include "lock/lock_held.h"
 #include "lock/lock_stats.h"
+#include "sched/ithread.h"
+#include "sched/sched.h"
+#include "sync/pic.h"
 
 #define LINE 80
 #define WORDS 4
@@ -23,8 +23,8 @@ static void show_harts(void)
     kprintf("hart  thread            level  ticks  interrupts  spurious  queued  switches\n");
     for (unsigned h = 0; h < hart_count; h++)
         kprintf("%4u  %-16s  %5lu  %5lu  %10lu  %8lu  %6lu  %8lu\n", h, harts[h].thread->name,
-                (unsigned long)harts[h].level, (unsigned long)harts[h].ticks, (unsigned long)harts[h].interrupts,
-                (unsigned long)harts[h].spurious, (unsigned long)harts[h].deferred, (unsigned long)harts[h].switches);
+                (unsigned long)sync_hart_of(&harts[h])->level, (unsigned long)dev_hart_of(&harts[h])->ticks, (unsigned long)sync_hart_of(&harts[h])->interrupts,
+                (unsigned long)sync_hart_of(&harts[h])->spurious, (unsigned long)sync_hart_of(&harts[h])->deferred, (unsigned long)sched_hart_of(&harts[h])->switches);
 }
 
 static void show_interrupts(void)
@@ -75,7 +75,8 @@ static void lockstat(unsigned words, char **word)
 static void locks(void)
 {
 #if LOCK_HOOKS
-    lock_dump_held();
+    lock_held_print_harts();
+    sched_print_locks();
 #else
     kprintf("locks: this image keeps no lists of them, build it with LOCK_DEBUG=1 or LOCK_STATS=1\n");
 #endif

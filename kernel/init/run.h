@@ -18,10 +18,4 @@ struct run {
 
 /* Carry out the run of this name; an unknown name prints what there is and gives 2. */
 int run_named(const char *name);
-
-/* The boot argument seed=, which perturbs memory, PIC link and tests alike. */
-extern uint32_t run_seed;
-
-/* What the boot arguments set: cycles of a PIC access, the worst case, and of a delivery. */
-extern uint32_t pic_worst_access, pic_worst_delivery;
 #endif

@@ -2,15 +2,14 @@
 #include "intr/intr.h"
 
 #include "arch/csr.h"
+#include "arch/exception.h"
 #include "arch/hart.h"
-#include "sync/dispatch.h"
-#include "sync/pic.h"
+#include "intr/call.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
-#include "sched/master.h"
-#include "sched/sched.h"
+#include "sync/dispatch.h"
+#include "sync/pic.h"
 #include "sync/sync.h"
-
 
 static struct {
     const char *name; /* 0: it has no handler */
@@ -22,7 +21,7 @@ _Static_assert(HART_SOURCES == PIC_SOURCES, "hart.h");
 static void set_vector(unsigned source, intr_fn *fn, void *arg)
 {
     for (unsigned h = 0; h < MAX_HARTS; h++)
-        harts[h].vector[source] = (struct intr_vector){fn, arg};
+        sync_hart_of(&harts[h])->vector[source] = (struct intr_vector){fn, arg};
 }
 
 static bool confined; /* device interrupts are the master's (sched/master.h) */
@@ -75,7 +74,7 @@ uint32_t intr_count(unsigned source)
 {
     uint32_t n = 0;
     for (unsigned h = 0; h < hart_count; h++)
-        n += harts[h].handled[source];
+        n += sync_hart_of(&harts[h])->handled[source];
     return n;
 }
 
@@ -83,24 +82,14 @@ void interrupt_other(uint32_t cause)
 {
     if (cause != CAUSE_SOFTWARE)
         panic("unexpected interrupt, mcause %#x", (unsigned)cause);
-    if (SOFTINT_NEEDS_KICK && !curhart->intr_depth && !curhart->in_softint)
+    hart_calls_answer();
+    if (!sync_hart()->intr_depth && !sync_hart()->in_softint && !crit_level_masks(SPL_SOFTPREEMPT))
         intr_return_to_base();
-}
-
-static void ipi(void *arg)
-{
-    (void)arg;
-    if (panicking()) {
-        intr_disable();
-        for (;;)
-            __asm__ volatile("wfi");
-    }
-    if (curhart->resched)
-        sched_request();
 }
 
 void intr_init(void)
 {
+    hart_calls_init();
     confined = bootargs_number("intr.master", 0, 1);
     for (unsigned source = 0; source < PIC_SOURCES; source++)
         set_vector(source, stray, (void *)(uintptr_t)source);
@@ -109,6 +98,5 @@ void intr_init(void)
 void intr_init_hart(void)
 {
     pic_set_level(SPL_NONE);
-    intr_establish(PIC_SOURCE_IPI(curhart->id), SPL_IPI, INTR_EDGE, curhart->id, ipi, 0, "ipi");
     csr_write(mie, MIE_MEIE | MIE_MSIE);
 }

@@ -10,7 +10,9 @@
 
 #include <stdint.h>
 
-typedef void intr_fn(void *arg);
+#include "sync/dispatch.h"
+
+#define MASTER_HART 0 /* whose are the interrupts of devices with intr.master=1 */
 
 #define INTR_EDGE 1
 #define INTR_LEVEL 0
@@ -21,12 +23,6 @@ typedef void intr_fn(void *arg);
  */
 void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, intr_fn *fn, void *arg, const char *name);
 void intr_disestablish(unsigned source);
-
-/* The software interrupt of the CLINT, and what is not expected: called by the trap path, interrupts off on chip. */
-void interrupt_other(uint32_t cause);
-
-/* The outermost handler is done, the hart is about to return to base level, interrupts are off on chip. */
-void intr_return_to_base(void);
 
 uint32_t intr_count(unsigned source);    /* handled, on all harts */
 const char *intr_name(unsigned source); /* 0: it has no handler */

@@ -1,9 +1,9 @@
 /* Soft interrupts (softint.h). */
 #include "intr/softint.h"
 
+#include "arch/clint.h"
 #include "arch/csr.h"
 #include "arch/hart.h"
-#include "arch/clint.h"
 #include "lib/panic.h"
 #include "sync/sync.h"
 
@@ -22,10 +22,15 @@ void softint_establish(unsigned level, softint_fn *fn, void *arg)
     table[level].fn = fn;
 }
 
+void softint_mark(unsigned level)
+{
+    __atomic_fetch_or(&sync_hart()->pending, 1u << level, __ATOMIC_RELAXED);
+}
+
 void softint_post(unsigned level)
 {
-    __atomic_fetch_or(&curhart->pending, 1u << level, __ATOMIC_RELAXED);
-    if (SOFTINT_NEEDS_KICK && !curhart->intr_depth && !curhart->in_softint)
+    softint_mark(level);
+    if (SOFTINT_NEEDS_KICK && !sync_hart()->intr_depth && !sync_hart()->in_softint)
         clint_set_software(curhart->id);
 }
 
@@ -39,11 +44,11 @@ void softint_schedule(unsigned level)
 /* Takes the highest posted level above `level`; 0 if there is none. */
 static unsigned take(unsigned level)
 {
-    unsigned waiting = (curhart->pending & SOFT_MASK) >> (level + 1);
+    unsigned waiting = (sync_hart()->pending & SOFT_MASK) >> (level + 1);
     if (!waiting)
         return 0;
     unsigned next = level + 32 - __builtin_clz(waiting);
-    __atomic_fetch_and(&curhart->pending, ~(1u << next), __ATOMIC_RELAXED);
+    __atomic_fetch_and(&sync_hart()->pending, ~(1u << next), __ATOMIC_RELAXED);
     return next;
 }
 
@@ -60,21 +65,21 @@ static void call(unsigned level)
 
 void softint_dispatch_above(unsigned level)
 {
-    curhart->in_softint++;
+    sync_hart()->in_softint++;
     for (unsigned next; (next = take(level));) {
-        curhart->level = next;
+        sync_hart()->level = next;
         call(next);
-        curhart->level = level;
+        sync_hart()->level = level;
     }
-    curhart->in_softint--;
+    sync_hart()->in_softint--;
 }
 
 void softint_dispatch(void)
 {
-    if (curhart->in_softint)
+    if (sync_hart()->in_softint)
         return;
-    curhart->in_softint = 1;
+    sync_hart()->in_softint = 1;
     for (unsigned next; (next = take(SPL_NONE));)
         call(next);
-    curhart->in_softint = 0;
+    sync_hart()->in_softint = 0;
 }

@@ -13,11 +13,6 @@ typedef void softint_fn(void *arg);
 void softint_establish(unsigned level, softint_fn *fn, void *arg);
 void softint_schedule(unsigned level);
 void softint_post(unsigned level); /* the same, from inside a section or a handler */
+void softint_mark(unsigned level); /* the same, where the caller sees to it that what waits is looked for */
 
-/*
- * For the schemes, interrupts off on chip before and after: run what is posted above `level`, highest first, the
- * logical level raised meanwhile (spl schemes); or all that is posted, unless one runs already (cli schemes).
- */
-void softint_dispatch_above(unsigned level);
-void softint_dispatch(void);
 #endif

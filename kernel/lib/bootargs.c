@@ -9,6 +9,8 @@
 
 extern char bootargs[];
 
+uint32_t run_seed;
+
 const char *bootargs_string(const char *key, char *value, unsigned size, const char *otherwise)
 {
     unsigned length = strlen(key);

@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 
+/* The boot argument seed=, which perturbs memory, PIC link and tests alike. */
+extern uint32_t run_seed;
+
 /* The value of `key`, copied to `value` (cut to `size` - 1 characters), or `otherwise` if the key is not there. */
 const char *bootargs_string(const char *key, char *value, unsigned size, const char *otherwise);
 

@@ -1,10 +1,10 @@
-/* Formatted output (printf.h): formatted first, so that the console's lock is held for the copying only. */
+/* Formatted output (printf.h): formatted first, so that the sink's lock is held for the copying only. */
 #include "lib/printf.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "dev/console.h"
+void (*kprintf_sink)(const char *text, unsigned n);
 
 void kprintf(const char *format, ...)
 {
@@ -13,5 +13,6 @@ void kprintf(const char *format, ...)
     va_start(args, format);
     int n = vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    console_write(text, n < KPRINTF_MAX ? (unsigned)n : KPRINTF_MAX - 1);
+    if (kprintf_sink)
+        kprintf_sink(text, n < KPRINTF_MAX ? (unsigned)n : KPRINTF_MAX - 1);
 }

@@ -1,8 +1,13 @@
-/* Formatted output to the console, from any level (dev/console.h); picolibc does the formatting. */
+/*
+ * Formatted output, from any level; picolibc does the formatting. Where it goes is the sink, which the console sets at start
+ * (dev/console.h); what is printed before is lost.
+ */
 #ifndef LIB_PRINTF_H
 #define LIB_PRINTF_H
 
 #define KPRINTF_MAX 512 /* characters of one call; what is longer is cut */
+
+extern void (*kprintf_sink)(const char *text, unsigned n);
 
 void kprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #endif

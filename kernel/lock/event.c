@@ -1,7 +1,7 @@
 /* Events (event.h). */
 #include "lock/event.h"
 
-#include "sched/sched.h"
+#include "lock/threads.h"
 
 void event_post(struct event *e)
 {

@@ -2,8 +2,8 @@
 #include "lock/lock.h"
 
 #include "lib/panic.h"
-#include "sched/sched.h"
 #include "lock/lock_debug.h"
+#include "lock/threads.h"
 
 /* One that waits; it lies on the waiting thread's stack. */
 struct lock_waiter {
@@ -24,12 +24,12 @@ static const char *kind(const struct lock *l)
 
 static const char *owner_name(const struct lock *l)
 {
-    return l->owner ? l->owner->name : l->readers ? "readers" : "nobody";
+    return l->owner ? thread_name(l->owner) : l->readers ? "readers" : "nobody";
 }
 
 static void check_context(const struct lock *l)
 {
-    if (unlikely(curhart->intr_depth || curhart->in_softint))
+    if (unlikely(sync_hart()->intr_depth || sync_hart()->in_softint))
         panic("%s %s: used at interrupt level", kind(l), l->object.name);
 }
 
@@ -54,7 +54,7 @@ static bool take(struct lock *l, bool shared)
 
 static bool runs(const struct thread *owner)
 {
-    return owner && *(volatile enum thread_state *)&owner->state == THREAD_RUNNING;
+    return owner && thread_runs(owner);
 }
 
 /*
@@ -136,7 +136,7 @@ void lock_acquire(struct lock *l, unsigned how, struct lock_attempt attempt)
     crit_t s = simple_lock_enter(&l->interlock);
     if (!take(l, shared)) {
         if (lock_write_held(l))
-            panic("%s %s: thread %s takes it again%s", kind(l), l->object.name, l->owner->name,
+            panic("%s %s: thread %s takes it again%s", kind(l), l->object.name, thread_name(l->owner),
                   lock_places(&l->object));
         LOCK_HOOK_MISS(&l->object, &attempt);
         if (!spin_and_take(l, shared, &s))
@@ -161,7 +161,7 @@ bool lock_acquire_if_free(struct lock *l, unsigned how, struct lock_attempt atte
 
 static _Noreturn void not_held(const struct lock *l, const char *what)
 {
-    panic("%s %s: thread %s %s, but the owner is %s%s", kind(l), l->object.name, curhart->thread->name, what,
+    panic("%s %s: thread %s %s, but the owner is %s%s", kind(l), l->object.name, thread_name(curhart->thread), what,
           owner_name(l), lock_places(&l->object));
 }
 

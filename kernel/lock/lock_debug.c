@@ -8,10 +8,10 @@
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lib/symbols.h"
-#include "sched/sched.h"
 #include "lock/lock_held.h"
 #include "lock/lock_order.h"
 #include "lock/spin/spin.h"
+#include "lock/threads.h"
 
 static struct lock_order order;
 static struct spin order_lock; /* lets one hart at a time add to it; no lock that is itself checked */
@@ -30,7 +30,7 @@ static bool is_simple(const struct lock_object *o)
 
 static bool at_interrupt_level(void)
 {
-    return curhart->intr_depth || curhart->in_softint;
+    return sync_hart()->intr_depth || sync_hart()->in_softint;
 }
 
 /* "function+0x12"; a panic is under way, so one hart at a time writes `text`. */
@@ -174,15 +174,25 @@ void lock_check_switch(const struct lock_class *scheduler)
     const struct lock_held_list *list = lock_held_by_hart();
     for (unsigned i = 0; i < list->count; i++)
         if (list->entry[i].object->class != scheduler)
-            BREACH("thread %s gives up the hart, which holds simple lock %s%s", curhart->thread->name,
+            BREACH("thread %s gives up the hart, which holds simple lock %s%s", thread_name(curhart->thread),
                   list->entry[i].object->name, lock_places(list->entry[i].object));
+}
+
+void lock_check_waits_for_harts(void)
+{
+    uint32_t masked = csr_read_clear(mstatus, MSTATUS_MIE) & MSTATUS_MIE;
+    const struct lock_held_list *list = lock_held_by_hart();
+    if (list->count)
+        BREACH("a call waits for other harts, but the hart holds simple lock %s%s", list->entry[0].object->name,
+               lock_places(list->entry[0].object));
+    csr_set(mstatus, masked);
 }
 
 void lock_check_exit(void)
 {
     const struct lock_held_list *list = lock_held_by_thread();
     if (list->count)
-        BREACH("thread %s ends, but holds lock %s%s", curhart->thread->name, list->entry[0].object->name,
+        BREACH("thread %s ends, but holds lock %s%s", thread_name(curhart->thread), list->entry[0].object->name,
               lock_places(list->entry[0].object));
 }
 #endif

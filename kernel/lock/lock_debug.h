@@ -36,6 +36,9 @@ void lock_assert_object(const struct lock_object *o, bool held, bool alone);
 void lock_check_switch(const struct lock_class *scheduler);
 void lock_check_exit(void);
 
+/* The hart is about to wait for other harts, which may want what it holds: it holds no simple lock. */
+void lock_check_waits_for_harts(void);
+
 /* " (locked at ..., unlocked at ...)", for a panic's message. */
 const char *lock_places(const struct lock_object *o);
 
@@ -49,6 +52,10 @@ static inline void lock_check_switch(const struct lock_class *scheduler)
 }
 
 static inline void lock_check_exit(void)
+{
+}
+
+static inline void lock_check_waits_for_harts(void)
 {
 }
 

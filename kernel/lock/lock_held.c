@@ -2,18 +2,19 @@
 #include "lock/lock_held.h"
 
 #if LOCK_HOOKS
+#include "arch/panic.h"
 #include "lib/backtrace.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 
-struct lock_held_list lock_held_by_harts[MAX_HARTS], lock_held_by_threads[MAX_THREADS];
+struct lock_held_list lock_held_by_harts[MAX_HARTS];
 
 _Noreturn void lock_held_too_many(const struct lock_object *o)
 {
     panic("lock %s: more than %u locks are held at once (LOCK_HELD_MOST)", o->name, LOCK_HELD_MOST);
 }
 
-static void dump(const char *what, unsigned id, const struct lock_held_list *list)
+void lock_held_print(const char *what, unsigned id, const struct lock_held_list *list)
 {
     for (unsigned i = 0; i < list->count; i++) {
         const struct lock_held *h = &list->entry[i];
@@ -23,11 +24,11 @@ static void dump(const char *what, unsigned id, const struct lock_held_list *lis
     }
 }
 
-void lock_dump_held(void)
+void lock_held_print_harts(void)
 {
     for (unsigned h = 0; h < MAX_HARTS; h++)
-        dump("hart", h, &lock_held_by_harts[h]);
-    for (unsigned t = 0; t < MAX_THREADS; t++)
-        dump("thread", t, &lock_held_by_threads[t]);
+        lock_held_print("hart", h, &lock_held_by_harts[h]);
 }
+
+PANIC_REPORT(lock_held_print_harts);
 #endif

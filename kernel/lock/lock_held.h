@@ -12,7 +12,7 @@
 
 #if LOCK_HOOKS
 #include "arch/hart.h"
-#include "sched/sched.h"
+#include "lock/threads.h"
 
 #define LOCK_HELD_MOST 16 /* by one hart or thread; more panics */
 
@@ -31,7 +31,7 @@ struct lock_held_list {
     struct lock_held entry[LOCK_HELD_MOST];
 };
 
-extern struct lock_held_list lock_held_by_harts[MAX_HARTS], lock_held_by_threads[MAX_THREADS];
+extern struct lock_held_list lock_held_by_harts[MAX_HARTS];
 
 /* That of this hart, for simple locks, and of the thread that runs, for blocking ones. */
 static inline struct lock_held_list *lock_held_by_hart(void)
@@ -41,7 +41,7 @@ static inline struct lock_held_list *lock_held_by_hart(void)
 
 static inline struct lock_held_list *lock_held_by_thread(void)
 {
-    return &lock_held_by_threads[curhart->thread->id];
+    return thread_locks(curhart->thread);
 }
 
 static inline struct lock_held_list *lock_held_list_for(const struct lock_object *o)
@@ -78,9 +78,11 @@ static inline void lock_held_remove(struct lock_held_list *list, struct lock_hel
         held[0] = held[1];
 }
 
-void lock_dump_held(void); /* prints all lists */
+/* Print what is in a list: of the thread or hart of that number; of all harts. */
+void lock_held_print(const char *what, unsigned id, const struct lock_held_list *list);
+void lock_held_print_harts(void);
 #else
-static inline void lock_dump_held(void)
+static inline void lock_held_print_harts(void)
 {
 }
 #endif

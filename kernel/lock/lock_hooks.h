@@ -17,8 +17,8 @@
 
 #include <stdbool.h>
 
-#include "lock/lock_class.h"
 #include "arch/probe.h"
+#include "lock/lock_class.h"
 
 /* How a lock is wanted; 0: alone, and as long as it takes. */
 #define LOCK_SHARED 1      /* with other readers */

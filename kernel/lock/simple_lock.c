@@ -2,9 +2,11 @@
 #define SPIN_IMPLEMENTATION
 #include "lock/simple_lock.h"
 
-#include "lib/panic.h"
 #include "arch/accounting.h"
+#include "lib/panic.h"
 #include "lock/lock_debug.h"
+
+bool (*spin_poll)(void);
 
 void simple_lock_contended(struct simple_lock *l, spin_place_t place, struct lock_attempt *attempt)
 {

@@ -21,8 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sched/sched.h"
 #include "lock/simple_lock.h"
+#include "sched/sched.h"
 
 #define PRI_DESIGNATED (PRI_INTERRUPT - 1)
 #define KRP_PARAMETERS 4

@@ -17,7 +17,8 @@
 
 #include <stdbool.h>
 
-#define MASTER_HART 0
+#include "intr/intr.h"
+
 
 void unix_master(void);
 void unix_release(void);

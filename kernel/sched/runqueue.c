@@ -124,7 +124,7 @@ static struct thread *steal(unsigned than, unsigned waiting)
     struct thread *t = 0;
     if (level < than || (level == than && level < PRIORITIES && q->any.count > waiting)) {
         t = take_first(&q->any, level);
-        curhart->stolen++;
+        sched_hart()->stolen++;
     }
     simple_unlock(&q->lock);
     return t;

@@ -14,8 +14,8 @@
 #ifndef SCHED_RUNQUEUE_H
 #define SCHED_RUNQUEUE_H
 
-#include "sched/sched.h"
 #include "lock/simple_lock.h"
+#include "sched/sched.h"
 
 #define RUN_QUEUES (RUNQUEUE_PER_HART ? MAX_HARTS : 1)
 
@@ -37,7 +37,7 @@ struct waiting {
 };
 
 /*
- * The most urgent of them in all queues, as a hint. Called after curhart->priority has said to all what this hart runs
+ * The most urgent of them in all queues, as a hint. Called after sched_hart()->priority has said to all what this hart runs
  * now: who queues a thread and looks at the priorities later sees it, or else this hart sees the thread.
  */
 struct waiting run_queue_most_urgent(void);

@@ -1,20 +1,29 @@
 /* Which thread a hart runs: switching, preemption, migration. Locking: sched.h. */
 #include "sched/sched.h"
 
-#include "arch/trace.h"
-#include "lib/panic.h"
 #include "arch/accounting.h"
+#include "arch/trace.h"
+#include "intr/call.h"
+#include "intr/softint.h"
+#include "lib/panic.h"
+#include "lock/lock_debug.h"
 #include "sched/runqueue.h"
 #include "sched/switch.h"
-#include "lock/lock_debug.h"
 
 #define SLICE_TICKS 2
 
 /* Preempt the thread that runs here as soon as this hart is back at base level. */
 void sched_request(void)
 {
-    curhart->resched = 1;
+    sync_hart()->resched = 1;
     softint_post(SPL_SOFTPREEMPT);
+}
+
+/* Another hart has set `resched` here. The trap, or who answers calls in a loop, looks for what waits. */
+static void asked(void)
+{
+    if (sync_hart()->resched)
+        softint_mark(SPL_SOFTPREEMPT);
 }
 
 /*
@@ -28,10 +37,10 @@ static struct hart *hart_for(unsigned priority, int bound, int last)
         struct hart *candidate = &harts[h];
         if (!candidate->online || (bound != ANY_HART && bound != (int)h))
             continue;
-        uint32_t runs = candidate->priority;
-        if (runs <= priority || (candidate->resched && runs == PRI_IDLE))
+        uint32_t runs = sched_hart_of(candidate)->priority;
+        if (runs <= priority || (sync_hart_of(candidate)->resched && runs == PRI_IDLE))
             continue; /* an idle hart that was asked already is on its way to another thread */
-        if (!worst || runs > worst->priority || (runs == worst->priority && (int)h == last))
+        if (!worst || runs > sched_hart_of(worst)->priority || (runs == sched_hart_of(worst)->priority && (int)h == last))
             worst = candidate;
     }
     return worst;
@@ -47,7 +56,7 @@ static uint32_t ask(unsigned priority, int bound, int last)
         sched_request();
         return 0;
     }
-    h->resched = 1;
+    sync_hart_of(h)->resched = 1;
     return 1u << h->id;
 }
 
@@ -74,7 +83,7 @@ uint32_t sched_make_runnable(struct thread *t)
 void sched_tell(uint32_t harts_to_tell)
 {
     if (harts_to_tell)
-        pic_ipi(harts_to_tell);
+        hart_call(harts_to_tell, CALL_PREEMPT);
 }
 
 void sched_lock_hart(void)
@@ -85,8 +94,8 @@ void sched_lock_hart(void)
 /* Called by whichever thread has got the hart: lets the thread that left for another hart arrive there. */
 void sched_switched(void)
 {
-    struct thread *leaving = curhart->leaving;
-    curhart->leaving = 0;
+    struct thread *leaving = sched_hart()->leaving;
+    sched_hart()->leaving = 0;
     simple_unlock(run_queue_lock(curhart->id));
     if (leaving)
         sched_tell(sched_make_runnable(leaving));
@@ -101,7 +110,7 @@ static void look_again(bool was_asked)
 {
     if (hart_count > 1 && (RUN_QUEUES > 1 || was_asked)) {
         struct waiting w = run_queue_most_urgent();
-        if (w.priority < curhart->priority)
+        if (w.priority < sched_hart()->priority)
             sched_request();
         else if (was_asked && w.priority < PRIORITIES)
             sched_tell(ask(w.priority, ANY_HART, w.hart));
@@ -112,17 +121,17 @@ void sched_switch(void)
 {
     struct thread *from = curhart->thread;
     lock_check_switch(&run_queue_class);
-    bool was_asked = curhart->resched;
-    curhart->resched = 0; /* one set in between is not lost: this hart takes that thread, or one as urgent */
+    bool was_asked = sync_hart()->resched;
+    sync_hart()->resched = 0; /* one set in between is not lost: this hart takes that thread, or one as urgent */
     struct thread *to = run_queue_take();
     if (!to)
-        to = curhart->idle;
+        to = sched_hart()->idle;
     to->state = THREAD_RUNNING;
-    curhart->priority = to->priority;
+    sched_hart()->priority = to->priority;
     look_again(was_asked || to->priority < from->priority);
     if (to == from)
         return;
-    curhart->switches++;
+    sched_hart()->switches++;
     thread_switch(from, to);
 }
 
@@ -130,7 +139,7 @@ void sched_switch(void)
 static void reschedule(void)
 {
     struct thread *t = curhart->thread;
-    if (t != curhart->idle) {
+    if (t != sched_hart()->idle) {
         t->state = THREAD_RUNNABLE;
         if (t->slice) {
             run_queue_prepend(t);
@@ -160,7 +169,7 @@ void thread_yield(void)
 /* Preemption, by the section's own rules: at base level, from thread code ... */
 void sched_preempt_at_base(crit_t saved)
 {
-    if (curhart->resched && crit_is_base(saved) && !curhart->intr_depth && !curhart->in_softint)
+    if (sync_hart()->resched && crit_is_base(saved) && !sync_hart()->intr_depth && !sync_hart()->in_softint)
         give_way();
 }
 
@@ -184,7 +193,7 @@ void sched_preempt_from_interrupt(void)
 void sched_tick(void)
 {
     struct thread *t = curhart->thread;
-    if (t != curhart->idle && t->slice && --t->slice == 0)
+    if (t != sched_hart()->idle && t->slice && --t->slice == 0)
         sched_request();
 }
 
@@ -195,7 +204,7 @@ static void migrate(int hart)
     sched_lock_hart();
     self->state = THREAD_RUNNABLE;
     self->hart = hart;
-    curhart->leaving = self;
+    sched_hart()->leaving = self;
     sched_switch();
     sched_switched();
 }
@@ -207,7 +216,7 @@ int thread_bind(int hart)
     crit_t s = crit_sec_enter(SPL_SCHED);
     struct thread *self = curhart->thread;
     int was = self->bound;
-    if (curhart->intr_depth || curhart->in_softint || self == curhart->idle)
+    if (sync_hart()->intr_depth || sync_hart()->in_softint || self == sched_hart()->idle)
         panic("thread_bind at interrupt level");
     self->bound = hart;
     if (hart != ANY_HART && hart != (int)curhart->id)
@@ -231,14 +240,15 @@ void thread_move(unsigned hart)
 /* The code that booted this hart becomes its idle thread. */
 void sched_start_hart(void)
 {
+    hart_call_establish(CALL_PREEMPT, asked);
     crit_t s = crit_sec_enter(SPL_SCHED);
     struct thread *t = thread_allocate(0, 0, PRI_IDLE, (int)curhart->id, "idle");
     trace(TRACE_THREAD_SWITCH, t->id); /* some cycles ahead of the mark, as it takes a few to arrive */
     t->state = THREAD_RUNNING;
-    curhart->idle = curhart->thread = t;
-    curhart->priority = PRI_IDLE;
+    sched_hart()->idle = curhart->thread = t;
+    sched_hart()->priority = PRI_IDLE;
     curhart->online = 1;
-    curhart->resched = 1; /* threads may be waiting already */
+    sync_hart()->resched = 1; /* threads may be waiting already */
     accounting_start_hart();
     PROBE(THREAD_SWITCH); /* inside the section, as every thread switches */
     crit_sec_leave(s);
@@ -252,7 +262,7 @@ _Noreturn void sched_idle(void)
         intr_disable();
         enum account was = account_switch(ACCOUNT_IDLE);
         PROBE(IDLE_BEGIN);
-        if (!curhart->resched)
+        if (!sync_hart()->resched)
             __asm__ volatile("wfi" ::: "memory");
         PROBE(IDLE_END);
         account_switch(was);

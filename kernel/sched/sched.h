@@ -12,6 +12,8 @@
 #define SCHED_SCHED_H
 
 #include "lock/simple_lock.h"
+#include "lock/threads.h"
+#include "sched/hart_part.h"
 #include "sync/sync.h"
 
 #define MAX_THREADS 64
@@ -67,25 +69,18 @@ int thread_bind(int hart);
 /* The calling thread, which is not bound, goes on on `hart`, if no other hart is quicker to take it. */
 void thread_move(unsigned hart);
 
-/*
- * Sleep until thread_wakeup(channel). Called inside the section of `interlock`, holding it; it is released while the
- * thread sleeps and held again on return, so a wakeup under the same lock is never missed.
- */
-void thread_sleep(const void *channel, struct simple_lock *interlock);
-void thread_wakeup(const void *channel);     /* all sleepers; allowed at interrupt level up to SPL_SCHED */
-void thread_wakeup_one(const void *channel); /* the first that went to sleep */
+/* Sleep and wakeup: lock/threads.h. */
 
 /* Sleep for at least `ticks` clock ticks. */
 void thread_delay(uint32_t ticks);
 
-/* For the trap path and the schemes (sync/schemes.c). */
-void sched_preempt_from_interrupt(void);
-void sched_preempt_at_base(crit_t saved);
+/* The thread that runs here is to be preempted at the next chance; sync/sync.h has the chances. */
 void sched_request(void);
 void sched_tick(void);
 void sched_start_hart(void);
 _Noreturn void sched_idle(void);
 
-/* Prints every hart's thread and every sleeper: for panic. */
+/* Prints every thread, and what it waits for. */
 void sched_dump(void);
+void sched_print_locks(void); /* the blocking locks that threads hold, in images that keep lists of them */
 #endif

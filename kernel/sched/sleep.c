@@ -33,7 +33,7 @@ void sleep_queue_unlock(struct sleep_queue *q)
 void sleep_queue_sleep(struct sleep_queue *q, const void *channel)
 {
     struct thread *self = curhart->thread;
-    if (curhart->intr_depth || curhart->in_softint || self == curhart->idle)
+    if (sync_hart()->intr_depth || sync_hart()->in_softint || self == sched_hart()->idle)
         panic("sleep at interrupt level");
     self->state = THREAD_SLEEPING;
     self->channel = channel;

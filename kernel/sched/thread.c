@@ -4,13 +4,15 @@
  */
 #include <stddef.h>
 
+#include "arch/panic.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
+#include "lock/lock_debug.h"
+#include "lock/lock_held.h"
 #include "sched/runqueue.h"
 #include "sched/sched.h"
 #include "sched/sleep.h"
 #include "sched/switch.h"
-#include "lock/lock_debug.h"
 
 static struct thread threads[MAX_THREADS];
 static uint8_t stacks[MAX_THREADS][THREAD_STACK_SIZE] __attribute__((aligned(16), section(".noinit")));
@@ -99,6 +101,35 @@ void thread_join(struct thread *t)
     crit_sec_leave(s);
 }
 
+const char *thread_name(const struct thread *t)
+{
+    return t->name;
+}
+
+bool thread_runs(const struct thread *t)
+{
+    return *(volatile enum thread_state *)&t->state == THREAD_RUNNING;
+}
+
+#if LOCK_HOOKS
+static struct lock_held_list held[MAX_THREADS];
+
+struct lock_held_list *thread_locks(struct thread *t)
+{
+    return &held[t->id];
+}
+
+void sched_print_locks(void)
+{
+    for (unsigned i = 0; i < MAX_THREADS; i++)
+        lock_held_print("thread", i, &held[i]);
+}
+#else
+void sched_print_locks(void)
+{
+}
+#endif
+
 void sched_dump(void)
 {
     static const char *const state[] = {"free", "runnable", "running", "sleeping", "dead"};
@@ -108,3 +139,17 @@ void sched_dump(void)
                     state[threads[i].state], threads[i].priority, threads[i].hart,
                     threads[i].bound == ANY_HART ? "" : " bound", threads[i].channel);
 }
+
+static void report(void)
+{
+    for (unsigned h = 0; h < hart_count; h++) {
+        const struct sync_hart *at = sync_hart_of(&harts[h]);
+        if (harts[h].online)
+            kprintf("  hart %u: thread %s, level %u, %u handlers, pending %#lx\n", h, harts[h].thread->name,
+                    (unsigned)at->level, (unsigned)at->intr_depth, (unsigned long)at->pending);
+    }
+    sched_dump();
+    sched_print_locks();
+}
+
+PANIC_REPORT(report);

@@ -1,9 +1,10 @@
 /* Timeouts (timeout.h). */
 #include "sched/timeout.h"
 
+#include "intr/softint.h"
 #include "lib/panic.h"
-#include "sched/sched.h"
 #include "lock/simple_lock.h"
+#include "sched/sched.h"
 
 DEFINE_SIMPLE_LOCK(timeout_lock, "timeout", SPL_CLOCK);
 static struct timeout *first;

@@ -23,14 +23,14 @@
 #define QUEUE_GOES_FIRST 1
 #define crit_is_base(saved) ((saved) == 0)
 #define crit_level(saved) SPL_NONE
-#define crit_level_masks(of) (curhart->level != 0)
+#define crit_level_masks(of) (sync_hart()->level != 0)
 
 static inline crit_t crit_sec_enter(unsigned level)
 {
     (void)level;
     PROBE(CRIT_ENTER);
-    crit_t saved = curhart->level;
-    curhart->level = 1;
+    crit_t saved = sync_hart()->level;
+    sync_hart()->level = 1;
     PROBE(CRIT_ENTERED);
     crit_timing_entered();
     hart_may_have_changed();
@@ -42,9 +42,9 @@ static inline unsigned crit_restore(crit_t saved)
     barrier();
     PROBE(CRIT_LEAVE);
     crit_timing_left();
-    curhart->level = saved;
+    sync_hart()->level = saved;
     hart_may_have_changed();
-    unsigned waiting = curhart->pending & (saved - 1); /* nothing while an outer section goes on (saved is 1) */
+    unsigned waiting = sync_hart()->pending & (saved - 1); /* nothing while an outer section goes on (saved is 1) */
     return waiting;
 }
 
@@ -54,27 +54,27 @@ static inline unsigned crit_restore(crit_t saved)
 static void queue_interrupt(struct claim c, struct frame *frame)
 {
     PROBE(CRIT_QUEUED);
-    curhart->queued[c.priority] |= 1u << c.source;
-    __atomic_fetch_or(&curhart->pending, 1u << c.priority, __ATOMIC_RELAXED);
-    curhart->deferred++;
+    sync_hart()->queued[c.priority] |= 1u << c.source;
+    __atomic_fetch_or(&sync_hart()->pending, 1u << c.priority, __ATOMIC_RELAXED);
+    sync_hart()->deferred++;
     frame->mstatus &= ~MSTATUS_MPIE; /* the trap returns with all interrupts disabled */
 }
 
 /* Interrupts are off; the flag keeps sections inside the handler from replaying or enabling anything. */
 static inline void handle_with_flag(unsigned source)
 {
-    curhart->level = 1;
+    sync_hart()->level = 1;
     intr_handle(intr_begin(source));
-    curhart->level = 0;
+    sync_hart()->level = 0;
 }
 
 void crit_sec_replay(unsigned level)
 {
     intr_disable();
-    if (curhart->in_softint)
+    if (sync_hart()->in_softint)
         level = SPL_SOFT_MAX; /* a section inside a soft interrupt: the queue is handled, other soft interrupts wait */
     for (;;) {
-        unsigned waiting = curhart->pending >> (level + 1);
+        unsigned waiting = sync_hart()->pending >> (level + 1);
         if (!waiting)
             break;
         unsigned next = level + 32 - __builtin_clz(waiting);
@@ -82,10 +82,10 @@ void crit_sec_replay(unsigned level)
             softint_dispatch();
             continue;
         }
-        unsigned source = __builtin_ctz(curhart->queued[next]);
-        curhart->queued[next] &= curhart->queued[next] - 1;
-        if (!curhart->queued[next])
-            __atomic_fetch_and(&curhart->pending, ~(1u << next), __ATOMIC_RELAXED);
+        unsigned source = __builtin_ctz(sync_hart()->queued[next]);
+        sync_hart()->queued[next] &= sync_hart()->queued[next] - 1;
+        if (!sync_hart()->queued[next])
+            __atomic_fetch_and(&sync_hart()->pending, ~(1u << next), __ATOMIC_RELAXED);
         handle_with_flag(source);
     }
 }
@@ -94,15 +94,15 @@ static inline void interrupt_handler(struct frame *frame)
 {
     struct claim c = pic_claim();
     if (unlikely(c.none)) {
-        curhart->spurious++;
+        sync_hart()->spurious++;
         return;
     }
-    if (curhart->level) {
+    if (sync_hart()->level) {
         queue_interrupt(c, frame);
         return;
     }
     handle_with_flag(c.source);
-    if (!curhart->in_softint)
+    if (!sync_hart()->in_softint)
         intr_return_to_base();
 }
 #endif

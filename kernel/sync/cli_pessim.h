@@ -19,11 +19,11 @@ static inline void interrupt_handler(struct frame *frame)
     (void)frame;
     struct claim c = pic_claim();
     if (unlikely(c.none)) {
-        curhart->spurious++;
+        sync_hart()->spurious++;
         return;
     }
     intr_handle(intr_begin(c.source));
-    if (!curhart->in_softint)
+    if (!sync_hart()->in_softint)
         intr_return_to_base();
 }
 #endif

@@ -21,17 +21,17 @@ static inline void interrupt_handler(struct frame *frame)
     (void)frame;
     struct claim c = pic_claim();
     if (unlikely(c.none)) {
-        curhart->spurious++;
+        sync_hart()->spurious++;
         return;
     }
     struct intr intr = intr_begin(c.source);
-    unsigned prev_level = curhart->level;
-    curhart->level = c.priority;
+    unsigned prev_level = sync_hart()->level;
+    sync_hart()->level = c.priority;
     pic_set_level(c.priority);
     intr_handle_nested(intr);
-    curhart->level = prev_level;
+    sync_hart()->level = prev_level;
     pic_set_level(prev_level);
-    if (prev_level == SPL_NONE && !curhart->in_softint)
+    if (prev_level == SPL_NONE && !sync_hart()->in_softint)
         intr_return_to_base();
 }
 #endif

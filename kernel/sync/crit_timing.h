@@ -24,7 +24,7 @@
 static inline void crit_timing_entered(void)
 {
     uint32_t now = cycles32();
-    struct crit_timing *t = &curhart->crit_timing;
+    struct crit_timing *t = &sync_hart()->crit_timing;
     if (t->depth++ == 0)
         t->since = now;
 }
@@ -32,7 +32,7 @@ static inline void crit_timing_entered(void)
 static inline void crit_timing_left(void)
 {
     uint32_t now = cycles32();
-    struct crit_timing *t = &curhart->crit_timing;
+    struct crit_timing *t = &sync_hart()->crit_timing;
     if (t->depth == 1) {
         uint32_t cycles = now - t->since;
         t->sections++;
@@ -47,8 +47,8 @@ static inline void crit_timing_left(void)
 #define crit_timing_new_thread(t) ((t)->crit_depth = 1)
 
 #define crit_timing_switch(from, to)                         \
-    ((from)->crit_depth = curhart->crit_timing.depth,        \
-     curhart->crit_timing.depth = (to)->crit_depth)
+    ((from)->crit_depth = sync_hart()->crit_timing.depth,        \
+     sync_hart()->crit_timing.depth = (to)->crit_depth)
 #else
 static inline void crit_timing_entered(void)
 {

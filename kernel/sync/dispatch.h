@@ -8,13 +8,15 @@
 
 #include "arch/csr.h"
 #include "arch/hart.h"
-#include "intr/intr.h"
-#include "sync/pic.h"
 #include "arch/probe.h"
+#include "sync/hart_part.h"
+#include "sync/pic.h"
 
 /* The code of the way to the driver lies together, and so does the data (arch/kernel.ld). */
 #define INTR_PATH __attribute__((section(".text.trap")))
 #define INTR_PATH_DATA __attribute__((section(".bss.trap")))
+
+typedef void intr_fn(void *arg);
 
 /* An interrupt whose service has begun. */
 struct intr {
@@ -26,8 +28,8 @@ struct intr {
 /* Before a scheme changes what is masked, so that these loads are done when the handler is called. */
 static inline struct intr intr_begin(unsigned source)
 {
-    curhart->intr_depth++;
-    const struct intr_vector *v = &curhart->vector[source];
+    sync_hart()->intr_depth++;
+    const struct intr_vector *v = &sync_hart()->vector[source];
     return (struct intr){v->fn, v->arg, source};
 }
 
@@ -40,9 +42,9 @@ static inline void intr_call(struct intr i)
 
 static inline void intr_end(struct intr i)
 {
-    curhart->intr_depth--;
-    curhart->interrupts++;
-    curhart->handled[i.source]++;
+    sync_hart()->intr_depth--;
+    sync_hart()->interrupts++;
+    sync_hart()->handled[i.source]++;
     pic_eoi(i.source);
 }
 

@@ -3,6 +3,8 @@
 
 #include <generated/csr.h>
 
+uint32_t pic_worst_access, pic_worst_delivery;
+
 void pic_configure(unsigned source, unsigned priority, bool edge, unsigned hart)
 {
     uint32_t v = priority << PIC_SOURCE_PRIORITY_SHIFT | (uint32_t)edge << PIC_SOURCE_EDGE_SHIFT;

@@ -75,6 +75,9 @@ static inline void pic_raise(uint32_t mask)
     pic_write(PIC_RAISE, mask);
 }
 
+/* What the boot arguments set: cycles of an access, the worst case, and of a delivery. */
+extern uint32_t pic_worst_access, pic_worst_delivery;
+
 /* Route `source` to `hart` (or PIC_ANY_HART) at `priority`. */
 void pic_configure(unsigned source, unsigned priority, bool edge, unsigned hart);
 /* Cycles of a read and of a write, of a delivery, and the most that jitter adds to each. */

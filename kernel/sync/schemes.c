@@ -4,7 +4,6 @@
 #include "sync/sync.h"
 
 #include "arch/accounting.h"
-#include "sched/sched.h"
 
 /* Called by trap.S for every interrupt of the PIC, interrupts off on chip. */
 void INTR_PATH interrupt(struct frame *frame)
@@ -27,8 +26,8 @@ void crit_sec_leave_slow(crit_t saved)
 
 void intr_return_to_base(void)
 {
-    if (curhart->pending)
+    if (sync_hart()->pending)
         crit_sec_replay(SPL_NONE);
-    if (curhart->resched)
+    if (sync_hart()->resched)
         sched_preempt_from_interrupt();
 }

@@ -29,9 +29,9 @@
 static inline crit_t crit_sec_enter(unsigned level)
 {
     PROBE(CRIT_ENTER);
-    crit_t saved = curhart->level;
+    crit_t saved = sync_hart()->level;
     if (level > saved)
-        curhart->level = level;
+        sync_hart()->level = level;
     PROBE(CRIT_ENTERED);
     crit_timing_entered();
     hart_may_have_changed();
@@ -43,9 +43,9 @@ static inline unsigned crit_restore(crit_t saved)
     barrier();
     PROBE(CRIT_LEAVE);
     crit_timing_left();
-    curhart->level = saved;
+    sync_hart()->level = saved;
     hart_may_have_changed();
-    unsigned waiting = curhart->pending >> (saved + 1);
+    unsigned waiting = sync_hart()->pending >> (saved + 1);
     return waiting;
 }
 
@@ -55,19 +55,19 @@ static inline unsigned crit_restore(crit_t saved)
 static void queue_interrupt(struct claim c)
 {
     PROBE(CRIT_QUEUED);
-    curhart->queued[c.priority] |= 1u << c.source;
-    curhart->hw_level = curhart->level;
-    pic_set_level(curhart->hw_level);
+    sync_hart()->queued[c.priority] |= 1u << c.source;
+    sync_hart()->hw_level = sync_hart()->level;
+    pic_set_level(sync_hart()->hw_level);
     /* atomic, because the thread below may be in the middle of posting a soft interrupt */
-    __atomic_fetch_or(&curhart->pending, 1u << c.priority | 1u << curhart->hw_level, __ATOMIC_RELAXED);
-    curhart->deferred++;
+    __atomic_fetch_or(&sync_hart()->pending, 1u << c.priority | 1u << sync_hart()->hw_level, __ATOMIC_RELAXED);
+    sync_hart()->deferred++;
 }
 
 void crit_sec_replay(unsigned level)
 {
     intr_disable();
     for (;;) {
-        unsigned waiting = curhart->pending >> (level + 1);
+        unsigned waiting = sync_hart()->pending >> (level + 1);
         if (!waiting)
             break;
         unsigned next = level + 32 - __builtin_clz(waiting);
@@ -75,22 +75,22 @@ void crit_sec_replay(unsigned level)
             softint_dispatch_above(level);
             continue;
         }
-        if (!curhart->queued[next]) { /* only the mark of what the PIC was told; nothing is left at this level */
-            __atomic_fetch_and(&curhart->pending, ~(1u << next), __ATOMIC_RELAXED);
+        if (!sync_hart()->queued[next]) { /* only the mark of what the PIC was told; nothing is left at this level */
+            __atomic_fetch_and(&sync_hart()->pending, ~(1u << next), __ATOMIC_RELAXED);
             continue;
         }
-        unsigned source = __builtin_ctz(curhart->queued[next]);
-        curhart->queued[next] &= curhart->queued[next] - 1;
-        curhart->level = next;
-        if (curhart->hw_level > next) { /* what the PIC kept back and outranks this one goes first */
-            curhart->hw_level = next;
+        unsigned source = __builtin_ctz(sync_hart()->queued[next]);
+        sync_hart()->queued[next] &= sync_hart()->queued[next] - 1;
+        sync_hart()->level = next;
+        if (sync_hart()->hw_level > next) { /* what the PIC kept back and outranks this one goes first */
+            sync_hart()->hw_level = next;
             pic_set_level(next);
         }
         intr_handle_nested(intr_begin(source));
-        curhart->level = level;
+        sync_hart()->level = level;
     }
-    if (curhart->hw_level) { /* optimistic again */
-        curhart->hw_level = SPL_NONE;
+    if (sync_hart()->hw_level) { /* optimistic again */
+        sync_hart()->hw_level = SPL_NONE;
         pic_set_level(SPL_NONE);
     }
 }
@@ -98,25 +98,25 @@ void crit_sec_replay(unsigned level)
 static inline void interrupt_handler(struct frame *frame)
 {
     (void)frame;
-    unsigned saved = curhart->level;
+    unsigned saved = sync_hart()->level;
     struct claim c = pic_claim();
     if (unlikely(c.priority <= saved)) { /* so it is too when there is nothing: that has priority 0 */
         if (c.none)
-            curhart->spurious++;
+            sync_hart()->spurious++;
         else
             queue_interrupt(c);
         return;
     }
     struct intr intr = intr_begin(c.source);
-    unsigned saved_hw = curhart->hw_level;
-    curhart->level = c.priority;
-    curhart->hw_level = c.priority;
+    unsigned saved_hw = sync_hart()->hw_level;
+    sync_hart()->level = c.priority;
+    sync_hart()->hw_level = c.priority;
     pic_set_level(c.priority);
     intr_handle_nested(intr);
-    curhart->level = saved;
-    curhart->hw_level = saved_hw;
+    sync_hart()->level = saved;
+    sync_hart()->hw_level = saved_hw;
     pic_set_level(saved_hw);
-    if (curhart->pending >> (saved + 1))
+    if (sync_hart()->pending >> (saved + 1))
         crit_sec_replay(saved);
     if (saved == SPL_NONE)
         intr_return_to_base();

@@ -23,7 +23,7 @@
 static inline crit_t crit_sec_enter(unsigned level)
 {
     PROBE(CRIT_ENTER);
-    crit_t saved = curhart->level;
+    crit_t saved = sync_hart()->level;
     unsigned new = saved > level ? saved : level;
     hart_set_level(new);
     pic_set_level(new);
@@ -37,10 +37,10 @@ static inline unsigned crit_restore(crit_t saved)
 {
     PROBE(CRIT_LEAVE);
     crit_timing_left();
-    curhart->level = saved;
+    sync_hart()->level = saved;
     pic_set_level(saved);
     hart_may_have_changed();
-    unsigned waiting = curhart->pending >> (saved + 1); /* soft interrupts */
+    unsigned waiting = sync_hart()->pending >> (saved + 1); /* soft interrupts */
     return waiting;
 }
 
@@ -56,21 +56,21 @@ void crit_sec_replay(unsigned level)
 static inline void interrupt_handler(struct frame *frame)
 {
     (void)frame;
-    unsigned saved = curhart->level;
+    unsigned saved = sync_hart()->level;
     struct claim c = pic_claim();
     unsigned new = c.priority;
     if (unlikely(new <= saved)) { /* so it is too when there is nothing: that has priority 0 */
         if (c.none) {
-            curhart->spurious++;
+            sync_hart()->spurious++;
             return;
         }
         new = saved;
     }
     struct intr intr = intr_begin(c.source);
-    curhart->level = new;
+    sync_hart()->level = new;
     pic_set_level(new);
     intr_handle_nested(intr);
-    curhart->level = saved;
+    sync_hart()->level = saved;
     pic_set_level(saved);
     if (saved == SPL_NONE)
         intr_return_to_base();

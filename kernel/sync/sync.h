@@ -31,9 +31,8 @@
 #include "arch/csr.h"
 #include "arch/frame.h"
 #include "arch/hart.h"
-#include "intr/intr.h"
+#include "sync/hart_part.h"
 #include "sync/pic.h"
-#include "intr/softint.h"
 #include "sync/crit_timing.h"
 #include "arch/probe.h"
 #include "sync/spl.h"
@@ -43,11 +42,25 @@ typedef uint32_t crit_t;
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
+/*
+ * What lies above and is defined there. The preemption of the thread that runs, if it is asked for (sched/sched.c): from
+ * thread code that has just left a section, or, interrupts off on chip before and after, on the way out of the outermost
+ * interrupt. And the soft interrupts that are posted (intr/softint.c), interrupts off on chip before and after: those above
+ * `level`, highest first, the logical level raised meanwhile; or all, unless one runs already.
+ */
+void sched_preempt_at_base(crit_t saved);
+void sched_preempt_from_interrupt(void);
+void softint_dispatch_above(unsigned level);
+void softint_dispatch(void);
+
 /* Runs what waits above `level` on this hart, highest first; ends with interrupts off on chip. */
 void crit_sec_replay(unsigned level);
 
 /* The rare half of leaving a section: something waits. Replays it, and lets a thread that it woke run. */
 void crit_sec_leave_slow(crit_t saved);
+
+/* The outermost handler is done, the hart is about to return to base level, interrupts are off on chip. */
+void intr_return_to_base(void);
 
 #ifdef SYNC_IMPLEMENTATION
 static inline __attribute__((always_inline)) void interrupt_handler(struct frame *frame);
@@ -56,7 +69,7 @@ static inline __attribute__((always_inline)) void interrupt_handler(struct frame
 #include SYNC_SCHEME_FILE
 
 #ifndef crit_level_masks
-#define crit_level_masks(of) (curhart->level >= (of))
+#define crit_level_masks(of) (sync_hart()->level >= (of))
 #endif
 
 #endif

@@ -37,7 +37,7 @@ static void action(struct krp *krp)
 {
     unsigned who = krp->parameter[0];
     uint32_t number = krp->parameter[1];
-    assert(curhart->id == designated_hart && !curhart->intr_depth);
+    assert(curhart->id == designated_hart && !sync_hart()->intr_depth);
     assert(!seen || seen == curhart->thread);
     seen = curhart->thread;
     update(number % 64);

@@ -4,8 +4,8 @@
  * thread goes first and interrupts a less urgent one; what finds the queue full is refused and counted; a thread that
  * sleeps in its work keeps nobody but itself.
  */
-#include "sched/ithread.h"
 #include "lock/event.h"
+#include "sched/ithread.h"
 #include "test/test.h"
 
 #define SEQUENCE_BITS 24

@@ -106,12 +106,12 @@ static void on_hart(void *arg)
 
     begin(); /* what arrives first in a section does not keep what is more urgent waiting, but for cli-optim's queue */
     s = crit_sec_enter(SPL_HIGH);
-    uint32_t deferred = curhart->deferred;
+    uint32_t deferred = sync_hart()->deferred;
     pic_raise(low);
     test_spin(settle);
     pic_raise(high);
     test_spin(settle);
-    bool queued = curhart->deferred != deferred;
+    bool queued = sync_hart()->deferred != deferred;
     crit_sec_leave(s);
     test_spin(settle);
     /* What is queued begins while the PIC's wire is on its way, which may take longer, and is interrupted then. */

@@ -30,7 +30,7 @@ static void on_hart(void *arg)
     struct random r = random_from(run_seed, 200 + h);
     for (uint32_t steps = bootargs_number("rounds", 60, 1000000); steps || depth; steps -= steps > 0) {
         unsigned n = random_below(&r, TEST_SOURCES);
-        uint32_t deferred = curhart->deferred;
+        uint32_t deferred = sync_hart()->deferred;
         switch (steps ? random_below(&r, 3) : 2) {
         case 0:
             if (depth == MOST_DEPTH)
@@ -61,12 +61,12 @@ static void on_hart(void *arg)
                 panic("level %u, depth %u: source at level %u raised %lu times, handled %lu times", level[depth],
                       depth, test_level[n], (unsigned long)raised[n], (unsigned long)handled[test_source(h, n)]);
         }
-        assert(curhart->deferred - deferred <= 1);
+        assert(sync_hart()->deferred - deferred <= 1);
     }
     for (unsigned n = 0; n < TEST_SOURCES; n++)
         assert(raised[n] == handled[test_source(h, n)]);
     for (unsigned i = 0; i <= SPL_HIGH; i++)
-        assert(!curhart->queued[i]);
+        assert(!sync_hart()->queued[i]);
     assert(!(pic_read(PIC_INSERVICE) & 7u << test_source(h, 0)));
     assert(!(pic_read(PIC_PENDING) & 7u << test_source(h, 0)));
     test_assert_base();
@@ -78,7 +78,7 @@ static int replay(void)
     test_establish(handler);
     for (unsigned h = 0; h < test_harts(); h++) {
         thread_join(thread_create(on_hart, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "test"));
-        deferred += harts[h].deferred;
+        deferred += sync_hart_of(&harts[h])->deferred;
     }
     kprintf("@test name=replay queued=%lu\n", (unsigned long)deferred);
     return 0;

@@ -243,8 +243,8 @@ static int scheduler_test(void)
     test_binding();
     test_at_random();
     for (unsigned h = 0; h < hart_count; h++) {
-        stolen += harts[h].stolen;
-        switches += harts[h].switches;
+        stolen += sched_hart_of(&harts[h])->stolen;
+        switches += sched_hart_of(&harts[h])->switches;
     }
     kprintf("@test name=scheduler runqueue=" RUNQUEUE_NAME " stolen=%lu switches=%lu\n", (unsigned long)stolen,
             (unsigned long)switches);

@@ -43,8 +43,8 @@ void test_spin(uint32_t cycles)
 void test_assert_base(void)
 {
     crit_t s = crit_sec_enter(SPL_HIGH); /* stay on this hart while looking */
-    assert(curhart->intr_depth == 0);
-    assert(curhart->in_softint == 0);
+    assert(sync_hart()->intr_depth == 0);
+    assert(sync_hart()->in_softint == 0);
     crit_sec_leave(s);
     assert(csr_read(mstatus) & MSTATUS_MIE);
     assert(crit_is_base(s));

@@ -10,13 +10,13 @@
 #include "dev/clock.h"
 #include "init/run.h"
 #include "intr/intr.h"
-#include "sync/pic.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lib/random.h"
-#include "sched/sched.h"
 #include "lock/simple_lock.h"
+#include "sched/sched.h"
+#include "sync/pic.h"
 #include "sync/sync.h"
 
 #define TEST_SOURCES 3

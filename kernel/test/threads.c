@@ -164,7 +164,7 @@ static int threads_test(void)
     test_delay();
     test_timeouts();
     for (unsigned h = 0; h < hart_count; h++)
-        assert(harts[h].switches > 4);
+        assert(sched_hart_of(&harts[h])->switches > 4);
     kprintf("@test name=threads softints=%u\n", soft_runs);
     return 0;
 }

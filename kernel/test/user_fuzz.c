@@ -31,7 +31,7 @@ static uint32_t system_calls(void)
 {
     uint32_t n = 0;
     for (unsigned h = 0; h < hart_count; h++)
-        n += harts[h].system_calls;
+        n += user_hart_of(&harts[h])->system_calls;
     return n;
 }
 

@@ -5,11 +5,11 @@
 #include <generated/mem.h>
 #include <string.h>
 
-#include "sync/pic.h"
+#include "arch/accounting.h"
+#include "intr/call.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "sync/dispatch.h"
-#include "arch/accounting.h"
 #include "user/archive.h"
 #include "user/elf.h"
 #include "vm/mmu.h"
@@ -201,7 +201,7 @@ void process_end(struct process *p, int status)
     }
     simple_lock_leave(&user_lock, s);
     if (others)
-        pic_ipi((1u << hart_count) - 1); /* those in user mode come and see that they shall end */
+        hart_call(((1u << hart_count) - 1) & ~(1u << curhart->id), CALL_RETURN); /* those in user mode come and see that they shall end */
 }
 
 /* The children of one that is gone are the kernel's. The caller holds user_lock. */

@@ -15,10 +15,10 @@
 #include <stdbool.h>
 
 #include "arch/frame.h"
-#include "sched/sched.h"
-#include "sched/timeout.h"
 #include "lock/lock.h"
 #include "lock/simple_lock.h"
+#include "sched/sched.h"
+#include "sched/timeout.h"
 #include "user/abi.h"
 #include "vm/space.h"
 
@@ -48,6 +48,12 @@ struct user_thread {
     bool woken, timed_out;
     struct timeout limit;
 };
+
+struct user_hart {
+    uint32_t system_calls; /* made by threads of processes */
+};
+
+HART_PART_OF(user)
 
 /* The strings of argv, one behind the other, each with its final 0. */
 struct arguments {

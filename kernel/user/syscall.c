@@ -194,7 +194,7 @@ static system_call_fn *const calls[SYS_CALLS] = {
 INTR_PATH void system_call(struct frame *frame)
 {
     uint32_t number = frame->a[7];
-    curhart->system_calls++; /* roughly: a thread may be moved to another hart while it counts */
+    user_hart()->system_calls++; /* roughly: a thread may be moved to another hart while it counts */
     int result = number < SYS_CALLS ? calls[number](user_self()->process, frame->a) : -ENOSYS;
     frame->a[0] = (uint32_t)result;
 }

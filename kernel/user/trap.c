@@ -1,10 +1,9 @@
 /* Traps from user mode: interrupts, system calls, and what ends a program. */
+#include "arch/accounting.h"
 #include "arch/csr.h"
 #include "arch/exception.h"
-#include "debug/debug.h"
 #include "lib/printf.h"
 #include "sync/dispatch.h"
-#include "arch/accounting.h"
 #include "sync/sync.h"
 #include "user/process.h"
 #include "user/syscall.h"
@@ -65,7 +64,7 @@ INTR_PATH void user_trap(uint32_t cause, struct frame *frame)
         interrupt(frame);
     } else if (cause & CAUSE_INTERRUPT) {
         trap(cause, frame);
-    } else if (!debug_trap(cause, frame)) {
+    } else if (!(trap_hook && trap_hook(cause, frame))) {
         user_exception(cause, frame);
     }
     user_leave_kernel();

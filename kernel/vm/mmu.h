@@ -10,6 +10,12 @@
 #include "arch/hart.h"
 #include "vm/space.h"
 
+struct vm_hart {
+    uint32_t space; /* serial number of the address space in satp; written with interrupts off on chip */
+};
+
+HART_PART_OF(vm)
+
 #define SATP_SV32 (1u << 31)
 
 /* Drop this hart's cached translations: the core does not tell spaces apart by their ASID. */
@@ -21,9 +27,9 @@ static inline void mmu_flush(void)
 /* This hart is about to run user mode in `space`; interrupts are off on chip, so that it stays on this hart. */
 static inline void mmu_use(struct space *space)
 {
-    if (curhart->space == space->serial)
+    if (vm_hart()->space == space->serial)
         return;
-    curhart->space = space->serial;
+    vm_hart()->space = space->serial;
     csr_write(satp, SATP_SV32 | space->root >> 12);
     mmu_flush();
     if (!(space->fetched & 1u << curhart->id)) { /* instruction caches are not coherent, and pages are used again */

@@ -91,7 +91,8 @@ def copies_tp(instruction):
 
 
 # What runs with interrupts off, inside a section, or before there is another hart.
-KEEPS_ITS_HART = {"interrupt", "crit_sec_replay", "softint_dispatch_above", "run_queue_take", "kernel_main"}
+KEEPS_ITS_HART = {"interrupt", "crit_sec_replay", "softint_dispatch_above", "run_queue_take", "kernel_main",
+                  "turns_deaf"}
 
 
 @pytest.mark.parametrize("sync, options", [

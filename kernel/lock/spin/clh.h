@@ -56,7 +56,7 @@ static inline bool spin_is_held(const struct spin *s)
 /* A slot with a node that this hart is about to queue. */
 static inline struct clh_slot *clh_claim(void)
 {
-    struct clh_slot *slot = (struct clh_slot *)curhart->spin_space, *end = slot + CLH_SLOTS;
+    struct clh_slot *slot = (struct clh_slot *)lock_hart()->spin_space, *end = slot + CLH_SLOTS;
     while (slot->busy)
         if (++slot == end)
             panic("CLH: hart %u awaits %u locks", (unsigned)curhart->id, CLH_SLOTS);

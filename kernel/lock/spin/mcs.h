@@ -39,7 +39,7 @@ static inline bool spin_is_held(const struct spin *s)
 
 static inline struct mcs_node *mcs_claim(void)
 {
-    struct mcs_node *n = (struct mcs_node *)curhart->spin_space, *end = n + MCS_NODES;
+    struct mcs_node *n = (struct mcs_node *)lock_hart()->spin_space, *end = n + MCS_NODES;
     while (n->hart)
         if (++n == end)
             panic("MCS: hart %u holds or awaits %u locks", (unsigned)curhart->id, MCS_NODES);

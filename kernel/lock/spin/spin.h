@@ -32,14 +32,17 @@
 
 #include "arch/atomic.h"
 #include "arch/hart.h"
-#include "debug/debug.h"
+#include "lock/hart_part.h"
 #include "sync/sync.h"
+
+/* The debugger, when there is one, and lock_hart()->polls: whether the hart is to stop, by EBREAK. */
+extern bool (*spin_poll)(void);
 
 /* Every turn of a waiting loop. */
 static inline void spin_pause(void)
 {
     barrier();
-    if (__builtin_expect(curhart->debug_polls, 0) && debug_poll())
+    if (__builtin_expect(lock_hart()->polls, 0) && spin_poll())
         __asm__ volatile("ebreak" ::: "memory"); /* the debugger stops all harts */
 }
 

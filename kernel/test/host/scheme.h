@@ -1,6 +1,6 @@
 /*
  * The scheme of units on the host (sync/sync.h): there are no interrupts, so a section only notes its level, in
- * curhart->level, which a test may look at. Like the real ones, sections nest and the level never falls.
+ * sync_hart()->level, which a test may look at. Like the real ones, sections nest and the level never falls.
  */
 #define CRIT_BASE SPL_NONE
 #define CRIT_SWITCH_MIE 1
@@ -13,13 +13,13 @@
 
 static inline crit_t crit_sec_enter(unsigned level)
 {
-    crit_t saved = curhart->level;
+    crit_t saved = sync_hart()->level;
     if (level > saved)
-        curhart->level = level;
+        sync_hart()->level = level;
     return saved;
 }
 
 static inline void crit_sec_leave(crit_t saved)
 {
-    curhart->level = saved;
+    sync_hart()->level = saved;
 }

@@ -1,6 +1,7 @@
 /* The list of timeouts. Sources: sched/timeout.c lock/simple_lock.c */
 #include "sched/timeout.h"
 
+#include "intr/softint.h"
 #include "lib/random.h"
 #include "sched/sched.h"
 #include "test/host/host.h"
@@ -31,7 +32,7 @@ static uint32_t calls[TIMERS], called_at[TIMERS];
 static void called(void *arg)
 {
     unsigned i = (unsigned)(uintptr_t)arg;
-    CHECK_EQUAL(curhart->level, SPL_NONE); /* the list is not locked */
+    CHECK_EQUAL(sync_hart()->level, SPL_NONE); /* the list is not locked */
     CHECK(timer[i].running && !timer[i].pending);
     calls[i]++;
     called_at[i] = clock_ticks();
@@ -150,6 +151,6 @@ HOST_TEST(any_order_of_calls)
                 CHECK_EQUAL(calls[j] - before[j], expected[j]);
         }
         }
-        CHECK_EQUAL(curhart->level, SPL_NONE);
+        CHECK_EQUAL(sync_hart()->level, SPL_NONE);
     }
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "intr/softint.h"
 #include "lib/random.h"
 #include "sched/sched.h"
 #include "test/host/host.h"
@@ -80,7 +81,7 @@ static void check_read(const char *text, uint32_t ticks)
     uint8_t got[64];
     CHECK_EQUAL(ttread(&tty, got, (uint32_t)strlen(text), ticks), strlen(text));
     CHECK(!memcmp(got, text, strlen(text)));
-    CHECK_EQUAL(curhart->level, SPL_NONE);
+    CHECK_EQUAL(sync_hart()->level, SPL_NONE);
 }
 
 HOST_TEST(what_was_typed_is_read)

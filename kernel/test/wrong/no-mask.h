@@ -8,5 +8,5 @@
 static inline crit_t crit_sec_enter(unsigned level)
 {
     (void)level;
-    return curhart->level;
+    return sync_hart()->level;
 }

@@ -7,7 +7,7 @@
 
 static inline void crit_sec_leave(crit_t saved)
 {
-    curhart->level = saved;
-    if (unlikely(curhart->pending >> (saved + 1)))
+    sync_hart()->level = saved;
+    if (unlikely(sync_hart()->pending >> (saved + 1)))
         crit_sec_leave_slow(saved);
 }

@@ -1,5 +1,5 @@
-/* Panic, exceptions and backtraces (panic.h). */
-#include "lib/panic.h"
+/* Panic, exceptions and backtraces (panic.h, lib/panic.h). */
+#include "arch/panic.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -9,21 +9,29 @@
 #include "arch/exception.h"
 #include "arch/frame.h"
 #include "arch/hart.h"
-#include "debug/debug.h"
-#include "dev/console.h"
-#include "dev/host.h"
-#include "sync/pic.h"
 #include "lib/backtrace.h"
+#include "lib/panic.h"
 #include "lib/printf.h"
 #include "lib/symbols.h"
-#include "sched/sched.h"
-#include "lock/lock_held.h"
+
+struct panic_hooks panic_hooks;
+
+extern void (*const _panic_reports[])(void), (*const _panic_reports_end[])(void);
 
 static volatile uint32_t panicked_hart; /* number + 1 */
 
 int panicking(void)
 {
     return panicked_hart != 0;
+}
+
+static _Noreturn void end_run(void)
+{
+    intr_disable();
+    if (panic_hooks.exit)
+        panic_hooks.exit(PANIC_EXIT_CODE);
+    for (;;)
+        __asm__ volatile("wfi");
 }
 
 /* The first hart to get here goes on; a panic within the panic only ends the run. */
@@ -34,14 +42,14 @@ static void stop_the_others(void)
     if (!__atomic_compare_exchange_n(&panicked_hart, &nobody, curhart->id + 1, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST)) {
         if (nobody == curhart->id + 1)
-            host_exit(PANIC_EXIT_CODE);
+            end_run();
         for (;;)
             __asm__ volatile("wfi");
     }
-    console_polled();
-    for (unsigned h = 0; h < hart_count; h++)
-        if (h != curhart->id && harts[h].online)
-            pic_ipi(1u << h);
+    if (panic_hooks.poll_console)
+        panic_hooks.poll_console();
+    if (panic_hooks.stop_others)
+        panic_hooks.stop_others();
 }
 
 static const char *function_at(uint32_t pc)
@@ -71,23 +79,19 @@ static void backtrace_from(const struct frame *frame)
 
 static _Noreturn void report_and_end(void)
 {
-    for (unsigned h = 0; h < hart_count; h++) {
-        struct hart *at = &harts[h];
-        if (at->online)
-            kprintf("  hart %u: thread %s, level %u, %u handlers, pending %#lx\n", h, at->thread->name,
-                    (unsigned)at->level, (unsigned)at->intr_depth, (unsigned long)at->pending);
-    }
-    sched_dump();
-    lock_dump_held();
-    debug_exit(PANIC_EXIT_CODE);
-    host_exit(PANIC_EXIT_CODE);
+    for (void (*const *report)(void) = _panic_reports; report < _panic_reports_end; report++)
+        (*report)();
+    if (panic_hooks.ended)
+        panic_hooks.ended(PANIC_EXIT_CODE);
+    end_run();
 }
 
 static void print_message(const char *format, va_list args, uint32_t fp)
 {
     char text[KPRINTF_MAX / 2];
     vsnprintf(text, sizeof text, format, args);
-    debug_panic(text);
+    if (panic_hooks.note && panic_hooks.note(text))
+        __asm__ volatile("ebreak" ::: "memory");
     stop_the_others();
     kprintf("\npanic: hart %u: %s\n", (unsigned)curhart->id, text);
     backtrace(fp);

@@ -1,0 +1,48 @@
+/*
+ * run=user: starts the program of the boot argument program=NAME, with the words of args=A,B,C behind its name, and
+ * waits for it and for what it leaves behind. The exit code is the program's; 128 + signal if a trap ended it, as
+ * shells have it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "init/run.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "user/archive.h"
+#include "user/run.h"
+
+#define USAGE_EXIT_CODE 2
+#define SIGNAL_EXIT_CODE 128
+
+static int usage(const char *name)
+{
+    kprintf("program=%s: there is no such program; this image has\n", name);
+    const char *has;
+    for (unsigned n = 0; (has = archive_name(n)); n++)
+        kprintf("  program=%s\n", has);
+    return USAGE_EXIT_CODE;
+}
+
+static int user(void)
+{
+    char name[USER_NAME_SIZE], words[128];
+    struct arguments arguments = {0};
+    arguments_add(&arguments, bootargs_string("program", name, sizeof name, "hello"));
+    char *rest = (char *)bootargs_string("args", words, sizeof words, "");
+    for (char *word; (word = strtok_r(rest, ",", &rest));)
+        arguments_add(&arguments, word);
+    int id = process_spawn(0, name, &arguments, ANY_HART);
+    if (id == -ENOENT)
+        return usage(name);
+    if (id < 0) {
+        kprintf("program=%s: %s\n", name, strerror(-id));
+        return USAGE_EXIT_CODE;
+    }
+    int status = user_wait_for_all(id);
+    assert(process_none_left());
+    return status & 0xff ? SIGNAL_EXIT_CODE + status : status >> 8;
+}
+
+RUN("user", "a program of the image: program=NAME args=A,B", user);

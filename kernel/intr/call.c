@@ -1,0 +1,112 @@
+/* Calls between harts (call.h). */
+#include "intr/call.h"
+
+#include "arch/atomic.h"
+#include "arch/clint.h"
+#include "arch/csr.h"
+#include "arch/panic.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "lock/lock_debug.h"
+#include "sync/hart_part.h"
+
+#define HALT_CYCLES 1000000u /* that a panic waits for a hart which keeps everything off on chip */
+
+static hart_call_fn *call_fn[CALLS];
+
+/* What hart h wants others to run; it is theirs until they have taken their bits out of `harts`. */
+static struct request {
+    void (*fn)(void *arg);
+    void *arg;
+    volatile uint32_t harts;
+} __attribute__((aligned(64))) request[MAX_HARTS];
+
+void hart_call_establish(enum hart_call type, hart_call_fn *fn)
+{
+    call_fn[type] = fn;
+}
+
+void hart_call(uint32_t harts_to_call, enum hart_call type)
+{
+    for (unsigned h = 0; harts_to_call; h++, harts_to_call >>= 1)
+        if (harts_to_call & 1) {
+            fence_release();
+            atomic_or(&intr_hart_of(&harts[h])->calls, 1u << type);
+            io_fence();
+            clint_set_software(h);
+        }
+}
+
+void hart_calls_answer(void)
+{
+    uint32_t calls = atomic_swap_acquire_release(&intr_hart()->calls, 0);
+    for (unsigned type = 0; calls; type++, calls >>= 1)
+        if (calls & 1 && call_fn[type])
+            call_fn[type]();
+}
+
+static void run(void)
+{
+    uint32_t callers = atomic_swap_acquire_release(&intr_hart()->callers, 0);
+    for (unsigned h = 0; callers; h++, callers >>= 1)
+        if (callers & 1) {
+            request[h].fn(request[h].arg);
+            fence_release();
+            atomic_add(&request[h].harts, -(1u << curhart->id));
+        }
+}
+
+void hart_call_run(uint32_t harts_to_call, void (*fn)(void *arg), void *arg)
+{
+    lock_check_waits_for_harts();
+    uint32_t was = csr_read_clear(mstatus, MSTATUS_MIE);
+    struct request *r = &request[curhart->id];
+    uint32_t others = harts_to_call & ~(1u << curhart->id);
+    r->fn = fn;
+    r->arg = arg;
+    r->harts = others;
+    fence_release();
+    for (unsigned h = 0; h < hart_count; h++)
+        if (others >> h & 1)
+            atomic_or(&intr_hart_of(&harts[h])->callers, 1u << curhart->id);
+    hart_call(others, CALL_RUN);
+    if (harts_to_call & ~others)
+        fn(arg);
+    while (r->harts)
+        hart_calls_answer();
+    fence_acquire();
+    if (sync_hart()->pending)
+        clint_set_software(curhart->id); /* what was posted here meanwhile is looked for in the trap */
+    csr_set(mstatus, was & MSTATUS_MIE);
+}
+
+static void halt(void)
+{
+    intr_disable();
+    intr_hart()->halted = 1;
+    for (;;)
+        __asm__ volatile("wfi");
+}
+
+/* Those that do not answer are named: they may still run, and print nothing only because the console is ours. */
+static void halt_others(void)
+{
+    for (unsigned h = 0; h < hart_count; h++)
+        if (h != curhart->id && harts[h].online)
+            hart_call(1u << h, CALL_HALT);
+    uint32_t begin = cycles32();
+    for (unsigned h = 0; h < hart_count; h++) {
+        while (h != curhart->id && harts[h].online && !intr_hart_of(&harts[h])->halted &&
+               cycles32() - begin < HALT_CYCLES)
+            ;
+        if (h != curhart->id && harts[h].online && !intr_hart_of(&harts[h])->halted)
+            kprintf("\nhart %u does not stop: it keeps all interrupts off\n", h);
+    }
+}
+
+void hart_calls_init(void)
+{
+    hart_call_establish(CALL_RUN, run);
+    hart_call_establish(CALL_HALT, halt);
+    panic_hooks.stop_others = halt_others;
+}

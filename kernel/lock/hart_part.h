@@ -1,0 +1,16 @@
+/* What a hart needs to wait for simple locks (arch/hart.h). */
+#ifndef LOCK_HART_PART_H
+#define LOCK_HART_PART_H
+
+#include "arch/hart.h"
+
+#define HART_SPIN_SPACE 1024 /* bytes */
+
+struct lock_hart {
+    /* The algorithm's nodes, next to what else a hart uses, so that neither evicts the other. */
+    uint8_t spin_space[HART_SPIN_SPACE] __attribute__((aligned(64)));
+    uint32_t polls; /* somebody wants spin_poll to be called in each turn of a waiting loop (lock/spin/spin.h) */
+};
+
+HART_PART_OF(lock)
+#endif

@@ -1,0 +1,28 @@
+/*
+ * What locks need of threads, and all that lock/ knows of them: put this one to sleep, wake that one. sched/ defines it
+ * (sched/sleep.c, sched/thread.c).
+ */
+#ifndef LOCK_THREADS_H
+#define LOCK_THREADS_H
+
+#include <stdbool.h>
+
+#include "lock/simple_lock.h"
+
+struct thread;
+struct lock_held_list;
+
+const char *thread_name(const struct thread *t);
+bool thread_runs(const struct thread *t); /* on some hart now; a hint, if it is not the caller */
+
+/* The blocking locks that it holds, in images that keep lists (lock/lock_held.h). */
+struct lock_held_list *thread_locks(struct thread *t);
+
+/*
+ * Sleep until thread_wakeup(channel). Called inside the section of `interlock`, holding it; it is released while the
+ * thread sleeps and held again on return, so a wakeup under the same lock is never missed. Panics at interrupt level.
+ */
+void thread_sleep(const void *channel, struct simple_lock *interlock);
+void thread_wakeup(const void *channel);     /* all sleepers; allowed at interrupt level up to SPL_SCHED */
+void thread_wakeup_one(const void *channel); /* the first that went to sleep */
+#endif

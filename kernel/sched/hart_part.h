@@ -1,0 +1,16 @@
+/* What the scheduler keeps for each hart (arch/hart.h); `priority` is read by other harts. */
+#ifndef SCHED_HART_PART_H
+#define SCHED_HART_PART_H
+
+#include "arch/hart.h"
+
+struct sched_hart {
+    volatile uint32_t priority; /* of the thread that runs: other harts look whether theirs is more urgent */
+    struct thread *idle;        /* the thread that runs when no other can */
+    struct thread *leaving;     /* a thread that goes to another hart, until its registers are saved */
+    uint32_t switches;          /* thread switches */
+    uint32_t stolen;            /* threads taken from another hart's run queue */
+};
+
+HART_PART_OF(sched)
+#endif
