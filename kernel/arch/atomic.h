@@ -44,4 +44,11 @@ ATOMIC_AMO(atomic_swap_acquire_release, "amoswap.w.aqrl")
 
 ATOMIC_CAS(atomic_cas, "sc.w")
 ATOMIC_CAS(atomic_cas_release, "sc.w.rl")
+
+static inline __attribute__((always_inline)) bool atomic_cas_acquire(volatile uint32_t *word, uint32_t expected, uint32_t v)
+{
+    bool done = atomic_cas(word, expected, v);
+    fence_acquire();
+    return done;
+}
 #endif

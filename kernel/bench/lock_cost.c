@@ -7,7 +7,7 @@
  *   @lock_cost debug=0|1 stats=0|1 kind=... cycles=... iterations=...
  *   @lock_contended debug=0|1 stats=0|1 kind=simple|mutex|read harts=... section=... pause=... cycles=...
  *
- * kind: simple, its section included; mutex; read; write; convert: read, upgrade, downgrade, release; nested: a mutex
+ * kind: floor, one compare-and-swap each way with the ordering of a lock; simple, its section included; mutex; read; write; convert: read, upgrade, downgrade, release; nested: a mutex
  * inside another, which LOCK_DEBUG looks up in the order of locks.
  *
  * Boot arguments: iterations (200), rounds (50), section (100), pause (200). With hz=0 nothing comes between.
@@ -38,6 +38,9 @@ static uint32_t section, pause, rounds;
     }
 
 LOOP(time_nothing, )
+static uint32_t word;
+
+LOOP(time_floor, atomic_cas_acquire(&word, 0, 1); atomic_cas_release(&word, 1, 0))
 LOOP(time_simple, crit_t s = simple_lock_enter(&simple); simple_lock_leave(&simple, s))
 LOOP(time_mutex, mutex_lock(&mutex); mutex_unlock(&mutex))
 LOOP(time_read, lock_read(&rw); lock_done(&rw))
@@ -49,8 +52,8 @@ static const struct {
     const char *name;
     uint32_t (*loop)(uint32_t n);
 } uncontended[] = {
-    {"simple", time_simple}, {"mutex", time_mutex},     {"read", time_read},
-    {"write", time_write},   {"convert", time_convert}, {"nested", time_nested},
+    {"floor", time_floor}, {"simple", time_simple},   {"mutex", time_mutex},   {"read", time_read},
+    {"write", time_write}, {"convert", time_convert}, {"nested", time_nested},
 };
 
 /* Tenths of a cycle a turn; the turns before bring code and data into the caches. */

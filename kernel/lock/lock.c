@@ -1,4 +1,4 @@
-/* Blocking locks (lock.h). */
+/* Blocking locks (lock.h): what is done when somebody is in the way. */
 #include "lock/lock.h"
 
 #include "lib/panic.h"
@@ -24,57 +24,112 @@ static const char *kind(const struct lock *l)
 
 static const char *owner_name(const struct lock *l)
 {
-    return l->owner ? thread_name(l->owner) : l->readers ? "readers" : "nobody";
+    const struct thread *owner = lock_word_owner(l->word);
+    return owner ? thread_name(owner) : lock_word_readers(l->word) ? "readers" : "nobody";
 }
 
-static void check_context(const struct lock *l)
+void lock_at_interrupt_level(const struct lock *l)
 {
-    if (unlikely(sync_hart()->intr_depth || sync_hart()->in_softint))
-        panic("%s %s: used at interrupt level", kind(l), l->object.name);
+    panic("%s %s: used at interrupt level", kind(l), l->object.name);
 }
 
-static bool is_shared(const struct lock *l, unsigned how)
+/* From here on the word is the caller's: no compare-and-swap of another succeeds. */
+static crit_t interlock_enter(struct lock *l)
 {
-    return (how & LOCK_SHARED) && l->object.class->kind == LOCK_RW;
+    crit_t s = simple_lock_enter(&l->interlock);
+    atomic_or(&l->word, LOCK_WORD_QUEUED);
+    fence_acquire();
+    return s;
+}
+
+/* If nobody waits, it is everybody's again; it is so already if the lock was handed to this thread and nobody came since. */
+static void interlock_leave(struct lock *l, crit_t s)
+{
+    uint32_t word = l->word;
+    if (word & LOCK_WORD_QUEUED && !l->first && !l->upgrader) {
+        fence_release();
+        l->word = word & ~LOCK_WORD_QUEUED;
+    }
+    simple_lock_leave(&l->interlock, s);
+}
+
+/* The functions below, up to hand_on, are called with the word's QUEUED set by the caller, and keep it. */
+
+static void set_owner(struct lock *l, struct thread *owner)
+{
+    l->word = (uint32_t)(uintptr_t)owner | LOCK_WORD_QUEUED;
+}
+
+static void set_readers(struct lock *l, uint32_t n)
+{
+    l->word = n ? n * LOCK_WORD_READER | LOCK_WORD_SHARED | LOCK_WORD_QUEUED : LOCK_WORD_QUEUED;
 }
 
 /* Takes it if nobody is in the way, and nobody who asked before waits. */
 static bool take(struct lock *l, bool shared)
 {
-    if (l->owner || l->upgrader || l->first)
+    uint32_t readers = lock_word_readers(l->word);
+    if (lock_word_owner(l->word) || l->upgrader || l->first || (readers && !shared))
         return false;
     if (shared)
-        l->readers++;
-    else if (l->readers)
-        return false;
+        set_readers(l, readers + 1);
     else
-        l->owner = curhart->thread;
+        set_owner(l, curhart->thread);
     return true;
 }
 
-static bool runs(const struct thread *owner)
+static void grant(struct lock_waiter *w)
 {
-    return owner && thread_runs(owner);
+    w->granted = true;
+    thread_wakeup_one(w);
+}
+
+/* Hands the lock, which has become freer, to those who may have it now. */
+static void hand_on(struct lock *l)
+{
+    struct lock_waiter *w = l->upgrader;
+    if (lock_word_owner(l->word))
+        return;
+    if (w) {
+        if (lock_word_readers(l->word) == 1) {
+            l->upgrader = 0;
+            set_owner(l, w->thread);
+            grant(w);
+        }
+        return;
+    }
+    while ((w = l->first) && (w->shared || !lock_word_readers(l->word))) {
+        bool alone = !w->shared;
+        l->first = w->next;
+        if (alone)
+            set_owner(l, w->thread);
+        else
+            set_readers(l, lock_word_readers(l->word) + 1);
+        grant(w);
+        if (alone)
+            return;
+    }
 }
 
 /*
  * An owner that runs, on another hart, will probably let go before two thread switches are over, so it is cheaper to
  * stay awake for a while if nobody waits in the queue (in Mach, lock_wait_time). Whether the thread has the lock then.
  */
-static bool spin_and_take(struct lock *l, bool shared, crit_t *s)
+static bool spin_and_take(struct lock *l, unsigned how)
 {
-    uint32_t begin = cycles32();
-    bool taken = false, late = false;
-    while (!taken && !late && !l->first && runs(l->owner)) {
-        const struct thread *owner = l->owner;
-        simple_lock_leave(&l->interlock, *s);
-        do
-            late = cycles32() - begin >= LOCK_SPIN_CYCLES;
-        while (!late && *(struct thread *volatile *)&l->owner == owner && runs(owner));
-        *s = simple_lock_enter(&l->interlock);
-        taken = take(l, shared);
+    uint32_t begin = cycles32(), word;
+    while (cycles32() - begin < LOCK_SPIN_CYCLES && !((word = l->word) & LOCK_WORD_QUEUED)) {
+        const struct thread *owner = lock_word_owner(word);
+        if (!owner) {
+            if (lock_take(l, how))
+                return true;
+            if (lock_word_readers(word))
+                return false;
+        } else if (!thread_runs(owner)) {
+            return false;
+        }
     }
-    return taken;
+    return false;
 }
 
 static void sleep_until_granted(struct lock *l, struct lock_waiter *w, struct lock_attempt *attempt)
@@ -82,12 +137,6 @@ static void sleep_until_granted(struct lock *l, struct lock_waiter *w, struct lo
     LOCK_HOOK_BLOCK(&l->object, attempt);
     while (!w->granted)
         thread_sleep(w, &l->interlock);
-}
-
-static void grant(struct lock_waiter *w)
-{
-    w->granted = true;
-    thread_wakeup_one(w);
 }
 
 static void queue_and_sleep(struct lock *l, bool shared, struct lock_attempt *attempt)
@@ -101,57 +150,52 @@ static void queue_and_sleep(struct lock *l, bool shared, struct lock_attempt *at
     sleep_until_granted(l, &w, attempt);
 }
 
-/* Hands the lock, which has become freer, to those who may have it now. */
-static void hand_on(struct lock *l)
+static bool is_shared(const struct lock *l, unsigned how)
 {
-    struct lock_waiter *w = l->upgrader;
-    if (l->owner)
-        return;
-    if (w) {
-        if (l->readers == 1) {
-            l->upgrader = 0;
-            l->readers = 0;
-            l->owner = w->thread;
-            grant(w);
-        }
-        return;
-    }
-    while ((w = l->first) && (w->shared || !l->readers)) {
-        l->first = w->next;
-        if (w->shared)
-            l->readers++;
-        else
-            l->owner = w->thread;
-        bool alone = !w->shared;
-        grant(w);
-        if (alone)
-            return;
-    }
+    return (how & LOCK_SHARED) && l->object.class->kind == LOCK_RW;
 }
 
-void lock_acquire(struct lock *l, unsigned how, struct lock_attempt attempt)
+static void check_not_mine(const struct lock *l)
 {
-    check_context(l);
-    bool shared = is_shared(l, how);
-    crit_t s = simple_lock_enter(&l->interlock);
-    if (!take(l, shared)) {
-        if (lock_write_held(l))
-            panic("%s %s: thread %s takes it again%s", kind(l), l->object.name, thread_name(l->owner),
-                  lock_places(&l->object));
-        LOCK_HOOK_MISS(&l->object, &attempt);
-        if (!spin_and_take(l, shared, &s))
-            queue_and_sleep(l, shared, &attempt);
+    if (lock_write_held(l))
+        panic("%s %s: thread %s takes it again%s", kind(l), l->object.name, thread_name(curhart->thread),
+              lock_places(&l->object));
+}
+
+/* Waits for it, called and returns with the interlock; or stays awake and has it when that is let go. */
+static crit_t wait_for(struct lock *l, unsigned how, struct lock_attempt *attempt, crit_t s)
+{
+    check_not_mine(l);
+    LOCK_HOOK_MISS(&l->object, attempt);
+    if (!l->first && !l->upgrader) {
+        interlock_leave(l, s);
+        bool taken = spin_and_take(l, how);
+        s = interlock_enter(l);
+        if (taken || take(l, is_shared(l, how)))
+            return s;
     }
-    simple_lock_leave(&l->interlock, s);
+    queue_and_sleep(l, is_shared(l, how), attempt);
+    return s;
+}
+
+void lock_acquire_slow(struct lock *l, unsigned how, struct lock_attempt attempt)
+{
+    crit_t s = interlock_enter(l);
+    if (!take(l, is_shared(l, how)))
+        s = wait_for(l, how, &attempt, s);
+    interlock_leave(l, s);
     LOCK_HOOK_ACQUIRED(&l->object, &attempt);
 }
 
 bool lock_acquire_if_free(struct lock *l, unsigned how, struct lock_attempt attempt)
 {
-    check_context(l);
-    crit_t s = simple_lock_enter(&l->interlock);
-    bool taken = take(l, is_shared(l, how));
-    simple_lock_leave(&l->interlock, s);
+    lock_check_context(l);
+    bool taken = lock_take(l, how);
+    if (!taken) {
+        crit_t s = interlock_enter(l); /* who is in the way may be on the way out, or only look */
+        taken = take(l, is_shared(l, how));
+        interlock_leave(l, s);
+    }
     if (taken)
         LOCK_HOOK_ACQUIRED(&l->object, &attempt);
     else
@@ -177,35 +221,48 @@ static void give_way(struct lock *l, struct lock_attempt *attempt, uintptr_t sit
     LOCK_HOOK_FAILED(&l->object, attempt);
     LOCK_HOOK_RELEASED(&l->object, site);
     (void)site;
-    l->readers--;
+    set_readers(l, lock_word_readers(l->word) - 1);
     hand_on(l);
+}
+
+/* The only reader, and nobody waits. */
+static bool upgrade_at_once(struct lock *l)
+{
+    return l->word == (LOCK_WORD_READER | LOCK_WORD_SHARED) &&
+           atomic_cas_acquire(&l->word, LOCK_WORD_READER | LOCK_WORD_SHARED, (uint32_t)(uintptr_t)curhart->thread);
+}
+
+static bool upgrade(struct lock *l, unsigned how, struct lock_attempt *attempt, uintptr_t site)
+{
+    bool upgraded = true;
+    crit_t s = interlock_enter(l);
+    if (!upgraded_already(l)) {
+        uint32_t readers = lock_word_readers(l->word);
+        if (!readers)
+            not_held(l, "upgrades it");
+        struct lock_waiter w = {.thread = curhart->thread};
+        if (readers == 1) {
+            set_owner(l, w.thread);
+        } else if (how & LOCK_CONDITIONAL) {
+            upgraded = false;
+            LOCK_HOOK_FAILED(&l->object, attempt);
+        } else if (l->upgrader) {
+            upgraded = false;
+            give_way(l, attempt, site);
+        } else {
+            l->upgrader = &w;
+            LOCK_HOOK_MISS(&l->object, attempt);
+            sleep_until_granted(l, &w, attempt);
+        }
+    }
+    interlock_leave(l, s);
+    return upgraded;
 }
 
 bool lock_upgrade(struct lock *l, unsigned how, struct lock_attempt attempt)
 {
-    check_context(l);
-    bool upgraded = true;
-    crit_t s = simple_lock_enter(&l->interlock);
-    if (!upgraded_already(l)) {
-        if (l->owner || !l->readers)
-            not_held(l, "upgrades it");
-        struct lock_waiter w = {.thread = curhart->thread};
-        if (l->readers == 1) {
-            l->readers = 0;
-            l->owner = w.thread;
-        } else if (how & LOCK_CONDITIONAL) {
-            upgraded = false;
-            LOCK_HOOK_FAILED(&l->object, &attempt);
-        } else if (l->upgrader) {
-            upgraded = false;
-            give_way(l, &attempt, (uintptr_t)__builtin_return_address(0));
-        } else {
-            l->upgrader = &w;
-            LOCK_HOOK_MISS(&l->object, &attempt);
-            sleep_until_granted(l, &w, &attempt);
-        }
-    }
-    simple_lock_leave(&l->interlock, s);
+    lock_check_context(l);
+    bool upgraded = upgrade_at_once(l) || upgrade(l, how, &attempt, (uintptr_t)__builtin_return_address(0));
     if (upgraded) {
         LOCK_HOOK_RELEASED(&l->object, (uintptr_t)__builtin_return_address(0));
         LOCK_HOOK_ACQUIRED(&l->object, &attempt);
@@ -215,37 +272,34 @@ bool lock_upgrade(struct lock *l, unsigned how, struct lock_attempt attempt)
 
 void lock_write_to_read(struct lock *l)
 {
-    check_context(l);
+    lock_check_context(l);
     if (!lock_write_held(l))
         not_held(l, "downgrades it");
     if (l->object.class->kind == LOCK_MUTEX)
         return;
     LOCK_HOOK_DOWNGRADED(&l->object);
-    crit_t s = simple_lock_enter(&l->interlock);
-    l->owner = 0;
-    l->readers = 1;
+    if (atomic_cas_release(&l->word, (uint32_t)(uintptr_t)curhart->thread, LOCK_WORD_READER | LOCK_WORD_SHARED))
+        return;
+    crit_t s = interlock_enter(l);
+    set_readers(l, 1);
     hand_on(l);
-    simple_lock_leave(&l->interlock, s);
+    interlock_leave(l, s);
 }
 
-void lock_done(struct lock *l)
+void lock_done_slow(struct lock *l, bool released)
 {
-    check_context(l);
-    crit_t s = simple_lock_enter(&l->interlock);
-    if (!lock_write_held(l) && (l->owner || !l->readers))
+    crit_t s = interlock_enter(l);
+    uint32_t readers = lock_word_readers(l->word);
+    if (!lock_write_held(l) && !readers)
         not_held(l, "lets go of it");
-    LOCK_HOOK_RELEASED(&l->object, (uintptr_t)__builtin_return_address(0));
-    if (l->owner)
-        l->owner = 0;
+    if (!released)
+        LOCK_HOOK_RELEASED(&l->object, (uintptr_t)__builtin_return_address(0));
+    if (readers)
+        set_readers(l, readers - 1);
     else
-        l->readers--;
+        set_owner(l, 0);
     hand_on(l);
-    simple_lock_leave(&l->interlock, s);
-}
-
-bool lock_write_held(const struct lock *l)
-{
-    return l->owner && l->owner == curhart->thread;
+    interlock_leave(l, s);
 }
 
 void lock_init(struct lock *l, struct lock_class *class, const char *name)
@@ -255,7 +309,7 @@ void lock_init(struct lock *l, struct lock_class *class, const char *name)
 
 void lock_destroy(struct lock *l)
 {
-    if (l->owner || l->readers || l->first)
+    if (l->word || l->first)
         panic("%s %s: destroyed while %s has it", kind(l), l->object.name, owner_name(l));
     simple_lock_destroy(&l->interlock);
 }

@@ -12,8 +12,10 @@
  * until then). Readers that stand next to each other get it together; a reader does not pass a writer that waits, so
  * neither starves. Only a reader that wants the lock alone passes all who wait: they wait for him.
  *
- * Locking: the interlock, a simple lock, guards all that follows it; it is held for a few instructions at a time,
- * never by a thread that waits. It is taken below every simple lock but the scheduler's.
+ * Locking: a lock that is free, or that nobody waits for, is taken and let go by one compare-and-swap of its word
+ * (lock_word.h), in no section: under every scheme that costs the same. Else the interlock, a simple lock, guards all that
+ * follows it, and the word with it; it is held for a few instructions at a time, never by a thread that waits. It is taken
+ * below every simple lock but the scheduler's.
  *
  * Errors, always caught, by panic: use at interrupt level; taking again what the thread has for itself; letting go of
  * what is not held. An image with LOCK_DEBUG catches more (lock/lock_debug.h).
@@ -25,6 +27,7 @@
 
 #include "lock/lock_class.h"
 #include "lock/lock_hooks.h"
+#include "lock/lock_word.h"
 #include "lock/simple_lock.h"
 
 struct thread;
@@ -32,9 +35,8 @@ struct lock_waiter;
 
 struct lock {
     struct lock_object object;
+    volatile uint32_t word;           /* who has it (lock_word.h) */
     struct simple_lock interlock;
-    struct thread *owner;             /* who has it alone, or 0 */
-    uint32_t readers;                 /* how many have it for reading */
     struct lock_waiter *upgrader;     /* the reader that waits for the others to leave, or 0 */
     struct lock_waiter *first, *last; /* the others that wait, in the order in which they asked */
 };
@@ -57,10 +59,35 @@ extern struct lock_class lock_interlock_class;
 void lock_init(struct lock *l, struct lock_class *class, const char *name);
 void lock_destroy(struct lock *l); /* before its memory goes; panics if anybody has it or waits */
 
-/* What the macros and inline functions below stand on. */
-void lock_acquire(struct lock *l, unsigned how, struct lock_attempt attempt);
+/* The rare halves of the inline functions below. `released`: the hook RELEASED has been called. */
+void lock_acquire_slow(struct lock *l, unsigned how, struct lock_attempt attempt);
 bool lock_acquire_if_free(struct lock *l, unsigned how, struct lock_attempt attempt);
 bool lock_upgrade(struct lock *l, unsigned how, struct lock_attempt attempt);
+void lock_done_slow(struct lock *l, bool released);
+_Noreturn __attribute__((cold)) void lock_at_interrupt_level(const struct lock *l);
+
+static inline void lock_check_context(const struct lock *l)
+{
+    if (unlikely(sync_hart()->intr_depth | sync_hart()->in_softint))
+        lock_at_interrupt_level(l);
+}
+
+/* Whether it could be taken at once, by one compare-and-swap. */
+static inline __attribute__((always_inline)) bool lock_take(struct lock *l, unsigned how)
+{
+    if (how & LOCK_SHARED && l->object.class->kind == LOCK_RW)
+        return lock_word_add_reader(&l->word);
+    return atomic_cas_acquire(&l->word, 0, (uint32_t)(uintptr_t)curhart->thread);
+}
+
+static inline __attribute__((always_inline)) void lock_acquire(struct lock *l, unsigned how, struct lock_attempt attempt)
+{
+    lock_check_context(l);
+    if (likely(lock_take(l, how)))
+        LOCK_HOOK_ACQUIRED(&l->object, &attempt);
+    else
+        lock_acquire_slow(l, how, attempt);
+}
 
 static inline void lock_read(struct lock *l)
 {
@@ -103,12 +130,27 @@ static inline bool lock_try_read_to_write(struct lock *l)
 void lock_write_to_read(struct lock *l);
 
 /* Let go, whichever way it was taken. */
-void lock_done(struct lock *l);
+static inline void lock_done(struct lock *l)
+{
+    lock_check_context(l);
+    uint32_t word = l->word;
+    bool shared = word & LOCK_WORD_SHARED, mine = shared || word == (uint32_t)(uintptr_t)curhart->thread;
+    if (likely(mine)) {
+        LOCK_HOOK_RELEASED(&l->object, LOCK_HERE());
+        if (likely(shared ? lock_word_drop_reader(&l->word) : atomic_cas_release(&l->word, word, 0)))
+            return;
+    }
+    lock_done_slow(l, mine);
+}
 
 #define mutex_lock(l) lock_write(l)
 #define mutex_try(l) lock_try_write(l)
 #define mutex_unlock(l) lock_done(l)
 
 /* Whether this thread has the lock alone. */
-bool lock_write_held(const struct lock *l);
+static inline bool lock_write_held(const struct lock *l)
+{
+    struct thread *owner = lock_word_owner(l->word);
+    return owner && owner == curhart->thread;
+}
 #endif
