@@ -22,6 +22,7 @@ from sim.commands.common import (
     checked_scheme,
     checked_settings,
     kernel_options,
+    kernel_runs,
     show_tables,
     shown,
     soc_config,
@@ -164,6 +165,7 @@ def sim(
     if gdb and send:
         raise Failed("--gdb and --send both want the data line: give one of them", 2)
     line_baud = baud or (GDB_BAUD if gdb else 115200)
+    held = None if image or restore else kernel_runs(words)
     bootargs = " ".join([*words, *([f"gdb=wait gdb.baud={line_baud}"] if gdb else [])])
     for path in (image, send):
         if path and not path.is_file():
@@ -173,7 +175,7 @@ def sim(
         from sim.build import build_simulator
         from sim.kernel import build_kernel
         simulator = build_simulator(config, waves=wave is not None)
-        booted = image or (None if restore else build_kernel(config, sync, options=chosen))
+        booted = image or (None if restore else build_kernel(config, sync, options=chosen, runs=held))
     command = [str(simulator), "--console", "tty", *(["--uart1", "pty"] if gdb else [])]
     if restore:
         command += ["--restore", str(restore)]

@@ -7,9 +7,10 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from hw.common.cache import REPO, cached
+from hw.common.cache import REPO, cached, digest
 from soc.boards.build import generate_config
 from soc.boards.config import BoardConfig
 from soc.build import generate_soc
@@ -29,20 +30,31 @@ OPTIONS = {
     "pad": tuple(map(str, range(16))),
 }
 CROSS = os.environ.get("CROSS", "riscv64-unknown-elf-")
-PICOLIBC = Path("/usr/lib/picolibc/riscv64-unknown-elf/lib/rv32im/ilp32/libc.a")
+PICOLIBC = Path("/usr/lib/picolibc/riscv64-unknown-elf")
+LIBC = "lib/rv32im/ilp32/libc.a"
+LINK_OPTIONS = ("pad",)     # which change how an image is linked, not what is compiled for it
+RUN = re.compile(r'^RUN\("([^"]+)",\s*"([^"]+)"', re.MULTILINE)
+RUNS_FOLDERS = ("bench", "test")    # of the kernel: what an image holds only if it is built for it
 
 
 class KernelError(RuntimeError):
     """A kernel image could not be built; the message is one line that names the mend."""
 
 
-def _compiler_version() -> str:
-    compiler = shutil.which(f"{CROSS}gcc")
-    if not compiler:
-        raise KernelError(f"{CROSS}gcc is not installed: run `make setup`, or set CROSS to another RISC-V GCC's prefix")
-    if not PICOLIBC.exists():
+@functools.cache
+def _tools() -> dict[str, str | bytes]:
+    """What tells apart the tools that make an image: compiler, assembler, linker, and the content of the C library."""
+    inputs = {}
+    for tool in ("gcc", "as", "ld"):
+        path = shutil.which(f"{CROSS}{tool}")
+        if not path:
+            raise KernelError(f"{CROSS}{tool} is not installed: run `make setup`, or set CROSS to another RISC-V GCC's "
+                              "prefix")
+        version = subprocess.run([path, "--version"], check=True, capture_output=True, text=True).stdout
+        inputs[tool] = version.splitlines()[0]
+    if not (PICOLIBC / LIBC).exists():
         raise KernelError("picolibc for RISC-V is not installed: run `make setup`")
-    return subprocess.run([compiler, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
+    return inputs | {"libc": digest({"library": PICOLIBC / LIBC, "headers": PICOLIBC / "include"})}
 
 
 def checked_options(options: dict) -> dict:
@@ -60,39 +72,88 @@ def runs() -> dict[str, str]:
     """What an image can run (`run=NAME`), by name in order, and what it is: the kernel's RUN() lines (init/run.h)."""
     found = {}
     for path in (REPO / "kernel").glob("*/*.c"):
-        found |= re.findall(r'^RUN\("([^"]+)",\s*"([^"]+)"', path.read_text(), re.MULTILINE)
+        found |= RUN.findall(path.read_text())
     return dict(sorted(found.items()))
 
 
-def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "", options: dict | None = None) -> Path:
-    """The ELF image of the kernel with scheme `sync` for the SoC `config`, a board's if that is a BoardConfig. It is
-    built if it is not in the cache.
+@functools.cache
+def _always_there() -> frozenset[str]:
+    """Those of runs() that every image has."""
+    return frozenset(name for path in (REPO / "kernel").glob("*/*.c") if path.parent.name not in RUNS_FOLDERS
+                     for name, _ in RUN.findall(path.read_text()))
 
-    `options` gives those of OPTIONS that are not to have their default. ValueError if there is no such scheme or
-    option, KernelError if a tool is missing or the build fails.
+
+def runs_of(bootargs: str) -> tuple[str, ...]:
+    """What an image that is booted with these arguments has to hold, as `build_kernel` takes it: the run they name, and
+    if they name none the monitor, which stands for all as it can start any."""
+    named = [word.partition("=")[2] for word in bootargs.split() if word.startswith("run=")]
+    return tuple(named[:1] or ["monitor"])
+
+
+def checked_runs(names: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Those of `names` that an image has only if it is built for them, in order; None: all there are, as for None.
+
+    ValueError in one line if there is no such run."""
+    for name in names or ():
+        if name not in runs():
+            raise ValueError(f"run={name}: there is no such run; use one of {', '.join(runs())}")
+    if names is None or "monitor" in names:
+        return None
+    return tuple(sorted(set(names) - _always_there()))
+
+
+def _make(out: Path, sync: str, *arguments: str):
+    command = ["make", "--no-print-directory", "-C", str(REPO / "kernel"), f"SYNC={sync}", f"OUT={out}",
+               f"CROSS={CROSS}", f"PICOLIBC={PICOLIBC}", f"PYTHON={sys.executable}",
+               f"OBJCACHE={'ccache' if shutil.which('ccache') else ''}", "-j2", *arguments]
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise KernelError(f"the kernel with {sync} does not build:\n{done.stderr.strip()}")
+
+
+def _keep(out: Path, kept: Callable[[Path], bool]):
+    """Of what was made in the folder `out`, only the files that are `kept` stay."""
+    for path in sorted(out.rglob("*"), reverse=True):
+        if path.is_dir():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif not kept(path):
+            path.unlink()
+
+
+def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "", options: dict | None = None,
+                 runs: Iterable[str] | None = None) -> Path:
+    """The ELF image of the kernel with scheme `sync` for the SoC `config`, a board's if that is a BoardConfig. It is
+    built if it is not in the cache; images that differ in their runs alone share what is compiled.
+
+    `options` gives those of OPTIONS that are not to have their default; `runs` the benches and tests that the image is
+    to hold (`runs_of` tells them from boot arguments), None: all. ValueError if there is no such scheme, option or run,
+    KernelError if a tool is missing or the build fails.
     """
     if sync not in SCHEMES + WRONG_SCHEMES:
         raise ValueError(f"there is no scheme {sync!r}: use one of {', '.join(SCHEMES)}")
     chosen = checked_options(options or {})
-    version = _compiler_version()
-    include = (generate_config(config) if isinstance(config, BoardConfig) else generate_soc(config)).include
+    held = checked_runs(runs)
+    compiled, linked = ([f"{name.upper()}={value}" for name, value in chosen.items() if (name in LINK_OPTIONS) == link]
+                        for link in (False, True))
+    linked.append(f"RUNS={'all' if held is None else ' '.join(held)}")
+    inputs = {**_tools(), "sync": sync, "cflags": extra_cflags, "kernel": REPO / "kernel",
+              "service": REPO / "firmware/service.h", "options": " ".join(compiled),
+              "include": (generate_config(config) if isinstance(config, BoardConfig) else generate_soc(config)).include}
+    inputs["include"], include = digest({"": inputs["include"]}), inputs["include"]
+    arguments = [f"INCLUDE={include}", f"EXTRA_CFLAGS={extra_cflags}", *compiled]
 
-    def build(out: Path):
-        command = ["make", "--no-print-directory", "-C", str(REPO / "kernel"), f"SYNC={sync}", f"INCLUDE={include}",
-                   f"OUT={out}", f"CROSS={CROSS}", f"PYTHON={sys.executable}", f"EXTRA_CFLAGS={extra_cflags}", "-j2",
-                   *(f"{name.upper()}={value}" for name, value in chosen.items())]
-        environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
-        if done.returncode:
-            raise KernelError(f"the kernel with {sync} does not build:\n{done.stderr.strip()}")
-        for path in out.iterdir():
-            if path.name != "kernel.elf":
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    def objects(out: Path):
+        _make(out, sync, "objects", *arguments)
+        _keep(out, lambda path: path.name == "libruns.a" or path.suffix == ".o" and not (
+            path.parent.name in (*RUNS_FOLDERS, "libs") or path.name.startswith("table5-")))
 
-    inputs = {"sync": sync, "cflags": extra_cflags, "compiler": version, "kernel": REPO / "kernel",
-              "service": REPO / "firmware/service.h", "include": include,
-              "options": " ".join(f"{name}={value}" for name, value in chosen.items())}
-    return cached(f"kernel-{sync}", inputs, build) / "kernel.elf"
+    def link(out: Path):
+        _make(out, sync, f"OBJECTS={cached(f'kernel-objects-{sync}', inputs, objects)}", *arguments, *linked)
+        _keep(out, lambda path: path.name == "kernel.elf")
+
+    return cached(f"kernel-{sync}", inputs | {"link": " ".join(linked)}, link) / "kernel.elf"
 
 
 def main():
@@ -101,10 +162,11 @@ def main():
     parser.add_argument("--sync", default=SCHEMES[0], help=f"one of {', '.join(SCHEMES)}")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
                         help="; ".join(f"{name}={'|'.join(values)}" for name, values in OPTIONS.items()))
+    parser.add_argument("--runs", nargs="+", metavar="NAME", help="benches and tests that it holds (default: all)")
     arguments = parser.parse_args()
     options = dict(option.partition("=")[::2] for option in arguments.option)
     try:
-        print(build_kernel(SoCConfig(harts=arguments.harts), arguments.sync, options=options))
+        print(build_kernel(SoCConfig(harts=arguments.harts), arguments.sync, options=options, runs=arguments.runs))
     except (ValueError, KernelError) as error:
         sys.exit(f"error: {error}")
 

@@ -70,7 +70,7 @@ def cost(run):
 
 def build_targets(wanted, config_for, build_simulator, build_kernel, report):
     """Builds the simulator and the image of each `Run.target`; `report(text, done, total)` says how far it is."""
-    harts = sorted({n for n, _, _ in wanted})
+    harts = sorted({n for n, *_ in wanted})
     total = len(harts) + len(wanted)
     done = 0
     simulators, targets = {}, {}
@@ -78,10 +78,11 @@ def build_targets(wanted, config_for, build_simulator, build_kernel, report):
         report(f"simulator, {n} hart{'s' * (n > 1)}", done, total)
         simulators[n] = build_simulator(config_for(n))
         done += 1
-    for n, sync, options in sorted(wanted):
-        text = " ".join([sync, *(f"{name}={value}" for name, value in options)])
+    for n, sync, options, runs in sorted(wanted):
+        text = " ".join([sync, *(f"{name}={value}" for name, value in options), *runs])
         report(f"kernel, {n} hart{'s' * (n > 1)}, {text}", done, total)
-        targets[n, sync, options] = Target(simulators[n], build_kernel(config_for(n), sync, options=dict(options)))
+        image = build_kernel(config_for(n), sync, options=dict(options), runs=runs)
+        targets[n, sync, options, runs] = Target(simulators[n], image)
         done += 1
     report("built", done, total)
     return targets

@@ -32,15 +32,22 @@ start:
 
     bnez a0, secondary
     la t0, _bss_start
-    la t1, _end
-1:  bgeu t0, t1, 2f
-    sw zero, 0(t0)
-    addi t0, t0, 4
-    j 1b
-2:  call kernel_main
+    la t1, _bss_end
+    jal clear
+    la t0, _runs_bss
+    la t1, _runs_bss_end
+    jal clear
+    call kernel_main
 halt:
     wfi
     j halt
+
+clear: /* the words from t0 to t1 */
+    bgeu t0, t1, 1f
+    sw zero, 0(t0)
+    addi t0, t0, 4
+    j clear
+1:  ret
 
 secondary: /* wait until hart 0 has set the kernel up */
     la t0, harts_may_start

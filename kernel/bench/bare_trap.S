@@ -9,7 +9,7 @@
 
 #define SAVED 80
 
-    .section .text.trap, "ax"
+    .text
     .balign 64
     .globl bare_trap_stamped
 bare_trap_stamped: /* and the cycle of the first instruction in t6, which the interrupted loop gives up */

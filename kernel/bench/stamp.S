@@ -1,5 +1,5 @@
 /* stamp_handler (stamp.h): nothing may come before the first instruction, such as a C function's own. */
-    .section .text.trap, "ax"
+    .text
     .globl stamp_handler
 stamp_handler:
     csrr a1, mcycle

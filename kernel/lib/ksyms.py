@@ -1,29 +1,27 @@
-"""Print the assembler source of the kernel's table of function names (lib/symbols.h), made from a linked image.
+"""Print the assembler source of the kernel's table of function names (lib/symbols.h), made from what readelf prints
+of a linked image. Of nothing comes an empty table: that is for the first link, which fixes the addresses.
 
-Usage: ksyms.py [IMAGE]. Without an image the table is empty: that is for the first link, which fixes the addresses.
+Usage: readelf -sW IMAGE | ksyms.py
 """
 
 import sys
 
-from elftools.elf.elffile import ELFFile
 
-
-def functions(path):
-    """The (address, name) of every function of the ELF file, by address; one name each."""
-    with open(path, "rb") as file:
-        symbols = ELFFile(file).get_section_by_name(".symtab").iter_symbols()
-        found = {s["st_value"]: s.name for s in symbols if s["st_info"]["type"] == "STT_FUNC" and s.name}
+def functions(lines):
+    """The (address, name) of every function in `lines` of readelf, by address; one name each."""
+    fields = (line.split() for line in lines)
+    found = {int(f[1], 16): f[7] for f in fields if len(f) == 8 and f[3] == "FUNC"}
     return sorted(found.items())
 
 
 def main():
-    table = functions(sys.argv[1]) if len(sys.argv) > 1 else []
+    table = functions(sys.stdin)
     print('.section .ksyms, "a"\n.balign 4\n.globl ksyms_count, ksyms\nksyms_count: .word', len(table))
     print("ksyms:")
     for i, (address, _) in enumerate(table):
-        print(f"    .word 0x{address:x}, name{i}")
+        print(f"    .word 0x{address:x}, .Lname{i}")
     for i, (_, name) in enumerate(table):
-        print(f'name{i}: .asciz "{name}"')
+        print(f'.Lname{i}: .asciz "{name}"')
 
 
 if __name__ == "__main__":

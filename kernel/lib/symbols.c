@@ -1,11 +1,19 @@
 /* Look-up of function names (symbols.h). */
+#include <stdbool.h>
+
 #include "lib/symbols.h"
 
-extern const char _start[], _etext[];
+extern const char _start[], _etext[], _runs_text[], _runs_etext[]; /* arch/kernel.ld */
+
+static bool is_code(uint32_t pc)
+{
+    return (pc >= (uint32_t)_start && pc < (uint32_t)_etext) ||
+           (pc >= (uint32_t)_runs_text && pc < (uint32_t)_runs_etext);
+}
 
 const char *symbol_of(uint32_t pc, uint32_t *offset)
 {
-    if (pc < (uint32_t)_start || pc >= (uint32_t)_etext)
+    if (!is_code(pc))
         return 0;
     uint32_t low = 0, high = ksyms_count; /* the last entry at or below pc is in [low - 1, high) */
     while (low < high) {

@@ -3,7 +3,6 @@
 USER_PROGRAMS := $(patsubst user/programs/%.c,$(OUT)/user/programs/%.elf,$(sort $(wildcard user/programs/*.c)))
 USER_LIB := $(OUT)/user/lib/crt0.o $(OUT)/user/lib/system.o
 USER_HEADERS := user/abi.h $(wildcard user/lib/*.h)
-USER_ARCHIVE := $(OUT)/user/programs.o
 USER_CFLAGS := -std=gnu11 -O2 -march=rv32ima_zicsr -mabi=ilp32 -mcmodel=medany -mno-relax -ffunction-sections -fdata-sections \
 	-ffile-prefix-map=$(CURDIR)/=kernel/ -Wall -Wextra -Werror -I. -I$(INCLUDE) -isystem $(PICOLIBC)/include
 # Programs print no floating-point numbers, and are loaded in half the time without the code for them.

@@ -22,7 +22,7 @@ from hw.common.cache import build_root
 from sim.bench import litex_sim, waiting
 from sim.bench.image import main_ram
 from sim.build import build_simulator
-from sim.kernel import KernelError, build_kernel
+from sim.kernel import KernelError, build_kernel, runs_of
 from sim.toolchain import BuildError, tool_versions
 from sim.tools import ToolError
 from soc.config import SoCConfig
@@ -70,7 +70,7 @@ def agree(first: str, second: str) -> bool:
 def versus_litex(harts: int, rounds: int, cycles: int) -> dict:
     """Both simulators of a SoC in turn. SystemExit with one line if they do not print the same."""
     config = SoCConfig(harts=harts)
-    image = build_kernel(config, SYNC)
+    image = build_kernel(config, SYNC, runs=runs_of(BUSY))
     litex = litex_sim.build(config, cycles, tool_versions())
     simulator = build_simulator(config)
     runs: dict[str, list[Measured]] = {"litex": [], "ours": []}

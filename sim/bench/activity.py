@@ -15,7 +15,7 @@ from sim.build import build_model
 from sim.edge.activity import MEASURED
 from sim.edge.counted import FILE
 from sim.edge.gates import Gates
-from sim.kernel import build_kernel
+from sim.kernel import build_kernel, runs_of
 from sim.verilate import Recipe
 from soc.build import generate_soc
 from soc.config import SoCConfig
@@ -26,7 +26,7 @@ BOOTED = 600_000    # cycles, by when all harts are at work
 def measure(harts: int, cycles: int) -> dict[str, int]:
     """In how many of a thousand cycles there was something to do for who writes a variable, by its name."""
     config = SoCConfig(harts=harts)
-    soc, image = generate_soc(config), build_kernel(config, SYNC)
+    soc, image = generate_soc(config), build_kernel(config, SYNC, runs=runs_of(BUSY))
     simulator = build_model([*soc.verilog, soc.vlt], config.clock_hz, idle=soc.idle, recipe=Recipe(gates=Gates.COUNTED))
     rates: dict[str, int] = defaultdict(int)
     with tempfile.TemporaryDirectory() as scratch:

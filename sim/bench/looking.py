@@ -22,8 +22,9 @@ def measure(harts: int, rounds: int, sync: str, iterations: int) -> dict[str, li
     config = SoCConfig(harts=harts)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        command = [build_simulator(config), "--image", build_kernel(config, sync), "--out", folder / "run",
-                   "--bootargs", f"run=table5 iterations={iterations} console.baud={CONSOLE_BAUD}",
+        image = build_kernel(config, sync, runs=("table5",))
+        command = [build_simulator(config), "--image", image, "--out", folder / "run", "--bootargs",
+                   f"run=table5 iterations={iterations} console.baud={CONSOLE_BAUD}",
                    "--uart0-baud", CONSOLE_BAUD, "--console", "none", "--quiet"]
         option = {one: [f"--{one}", str(folder / one)] for one in OBSERVERS}
         modes = {"nothing": []} | option | {"all": [text for texts in option.values() for text in texts]}

@@ -15,7 +15,7 @@ from rich.table import Table
 from sim.bench.__main__ import BUSY, SYNC, measure, ours
 from sim.build import build_model
 from sim.edge import Gates
-from sim.kernel import build_kernel
+from sim.kernel import build_kernel, runs_of
 from sim.verilate import COMPILER_FLAGS, FAST_FLAGS, VERILATOR_FLAGS, Recipe
 from soc.build import generate_soc
 from soc.config import SoCConfig
@@ -50,7 +50,7 @@ def main():
         config = SoCConfig(harts=options.harts)
     except ValueError as error:
         parser.error(str(error))
-    soc, image = generate_soc(config), build_kernel(config, SYNC)
+    soc, image = generate_soc(config), build_kernel(config, SYNC, runs=runs_of(BUSY))
 
     def build(recipe: Recipe) -> Path:
         return build_model([*soc.verilog, soc.vlt], config.clock_hz, idle=soc.idle, recipe=recipe)

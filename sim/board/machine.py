@@ -58,11 +58,11 @@ class BoardMachine:
     def targets(self, wanted, build_kernel, report):
         """An image for each `Run.target`; `report(text, done, total)` says how far it is."""
         targets = {}
-        for done, (harts, sync, options) in enumerate(sorted(wanted)):
-            text = " ".join([sync, *(f"{name}={value}" for name, value in options)])
+        for done, (harts, sync, options, runs) in enumerate(sorted(wanted)):
+            text = " ".join([sync, *(f"{name}={value}" for name, value in options), *runs])
             report(f"kernel for {self.identity.name}, {text}", done, len(wanted))
-            image = build_kernel(self.config, sync, options=dict(options))
-            targets[harts, sync, options] = Target(REPO / "interlock", image)
+            image = build_kernel(self.config, sync, options=dict(options), runs=runs)
+            targets[harts, sync, options, runs] = Target(REPO / "interlock", image)
         report("built", len(wanted), len(wanted))
         return targets
 

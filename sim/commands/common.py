@@ -74,6 +74,17 @@ def kernel_options(texts):
     return options
 
 
+def kernel_runs(words):
+    """What the image is to hold for these boot arguments; a run that there is not is a usage error."""
+    from sim.kernel import checked_runs, runs_of
+    held = runs_of(" ".join(words))
+    try:
+        checked_runs(held)
+    except ValueError as error:
+        raise Failed(str(error), 2) from error
+    return held
+
+
 def checked_settings(texts):
     """The boot arguments that `--set` gave; one that is not key=value is a usage error."""
     for text in texts or []:

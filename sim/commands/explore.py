@@ -59,7 +59,8 @@ def explore(
         from sim.build import build_simulator
         from sim.kernel import build_kernel
         from sim.runner import Target
-        target = Target(build_simulator(config), build_kernel(config, sync, options=kernel_options(options)))
+        image = build_kernel(config, sync, options=kernel_options(options), runs=(test,))
+        target = Target(build_simulator(config), image)
     explorer = Explorer(subject, target, range(first, first + seeds), jobs or len(os.sched_getaffinity(0)), directory)
     with Display() as display:
         try:

@@ -107,7 +107,7 @@ def carry_out(experiment, values, directory, jobs, scheduler, fresh, as_json):
         from sim.build import build_simulator
         from sim.kernel import build_kernel
         targets = build_targets(runner.targets(), soc_config, build_simulator, build_kernel, display.build)
-    runner.prepare(tools, {str(n): describe_soc(n) for n in sorted({n for n, _, _ in targets})})
+    runner.prepare(tools, {str(n): describe_soc(n) for n in sorted({n for n, *_ in targets})})
     execute(runner, targets, directory, as_json)
 
 

@@ -105,8 +105,9 @@ class Run:
 
     @property
     def target(self):
-        """What it needs built: harts, scheme, build options."""
-        return self.harts, self.sync, self.options
+        """What it needs built: harts, scheme, build options, what the image holds."""
+        from sim.kernel import runs_of
+        return self.harts, self.sync, self.options, runs_of(self.bootargs)
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,8 @@ class Experiment:
     @staticmethod
     def solver_target(kind):
         """`Run.target` of a solver, which is not known to the last parameter yet."""
-        return kind["harts"], kind["sync"], tuple(sorted(kind.get("build", {}).items()))
+        from sim.kernel import runs_of
+        return kind["harts"], kind["sync"], tuple(sorted(kind.get("build", {}).items())), runs_of(kind["bootargs"])
 
     def solved(self, kind, value, settings, clock_hz):
         """The run of a solver `kind`, now that its `value` is known."""

@@ -27,7 +27,7 @@ def boot(port, image, out):
 
 
 def test_the_kernel_boots_through_the_boot_rom(tmp_path):
-    image = build_kernel(board_config("sim", harts=1), "spl-optim")
+    image = build_kernel(board_config("sim", harts=1), "spl-optim", runs=("hello",))
     with simulated(image, tmp_path, empty=False) as port:
         record = boot(port, image, tmp_path / "out")
     assert record["board"]["harts"] == 1
@@ -37,7 +37,7 @@ def test_the_kernel_boots_through_the_boot_rom(tmp_path):
 @pytest.mark.board_long
 @pytest.mark.parametrize("harts", [1, 2])
 def test_a_kernel_is_loaded_over_the_line_and_found_there_again(harts, tmp_path):
-    image = build_kernel(board_config("sim", harts=harts), "spl-optim")
+    image = build_kernel(board_config("sim", harts=harts), "spl-optim", runs=("hello",))
     with simulated(image, tmp_path, harts=harts) as port:
         first, again = (boot(port, image, tmp_path / name) for name in ("first", "again"))
     assert first["board"]["harts"] == again["board"]["harts"] == harts
@@ -56,7 +56,7 @@ def run_on(port, experiment, settings, out):
 
 @pytest.mark.board_long
 def test_an_experiment_runs_on_the_simulated_board(tmp_path):
-    image = build_kernel(board_config("sim", harts=1), "spl-optim")
+    image = build_kernel(board_config("sim", harts=1), "spl-optim", runs=("hello",))
     with simulated(image, tmp_path, empty=False) as port:
         records, shown = run_on(port, "system-calls", ["harts=1", "schemes=spl-optim"], tmp_path / "out")
     assert records

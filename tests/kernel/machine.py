@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sim.build import build_simulator
-from sim.kernel import build_kernel
+from sim.kernel import build_kernel, runs_of
 from soc.config import SoCConfig
 
 CONSOLE_BAUD = 6_000_000     # ten cycles a bit, so that printing costs little time
@@ -39,12 +39,14 @@ class Boot:
         return f"status {self.status}, {self.record.get('cycles')} cycles\n{self.console}\n{self.messages}"
 
 
-def command(folder, harts, sync, bootargs, console, baud, seed=0, max_cycles=MAX_CYCLES, options=None):
+def command(folder, harts, sync, bootargs, console, baud, seed=0, max_cycles=MAX_CYCLES, options=None, runs=None):
+    """The simulator's command line. The image holds `runs`, without which the run that `bootargs` name."""
     config = SoCConfig(harts=harts)
     options = {"pad": os.environ.get("KERNEL_PAD", "0")} | (options or {})
+    image = build_kernel(config, sync, options=options, runs=runs or runs_of(bootargs))
     folder.mkdir(parents=True, exist_ok=True)
     return list(map(str, [
-        build_simulator(config), "--image", build_kernel(config, sync, options=options), "--out", folder,
+        build_simulator(config), "--image", image, "--out", folder,
         "--console", console, "--uart0-baud", baud, "--bootargs", f"{bootargs} console.baud={baud}", "--seed", seed,
         "--max-cycles", max_cycles, "--hang-cycles", HANG_CYCLES, "--quiet"]))
 
@@ -57,9 +59,10 @@ def ended(folder, status, messages):
                 folder)
 
 
-def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, max_cycles=MAX_CYCLES, options=None, line_baud=115200):
+def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, max_cycles=MAX_CYCLES, options=None, line_baud=115200,
+         runs=None):
     """Run the kernel with scheme `sync` and build `options` on `harts` harts in the directory `folder`."""
-    arguments = command(folder, harts, sync, bootargs, "file", CONSOLE_BAUD, seed, max_cycles, options)
+    arguments = command(folder, harts, sync, bootargs, "file", CONSOLE_BAUD, seed, max_cycles, options, runs)
     if serial_in:
         arguments += ["--uart1-in", str(serial_in), "--uart1-baud", str(line_baud)]
     done = subprocess.run(arguments, capture_output=True, text=True, stdin=subprocess.DEVNULL)

@@ -1,6 +1,7 @@
 """The kernel boots, says what goes wrong, and receives a file."""
 
 import random
+import re
 import zlib
 
 import pytest
@@ -56,9 +57,10 @@ def test_monitor(tmp_path):
 
 
 def test_unknown_run_lists_what_there_is(tmp_path):
-    run = boot(tmp_path, 1, "spl-optim", "run=nonsense")
+    run = boot(tmp_path, 1, "spl-optim", "run=nonsense", runs=("test-debug",))
     assert run.status == 1 and run.record["exit"]["code"] == 2, run.report()
-    assert "run=nonsense: there is no such run" in run.console and "run=hello" in run.console
+    listed = set(re.findall(r"run=(\S+) ", run.console.partition("there is no such run")[2]))
+    assert {"hello", "test-debug", "test-debug-deaf"} <= listed and "table5" not in listed, run.report()
 
 
 def test_bad_number_is_named(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from hw.common.cache import REPO
 from sim.build import build_simulator
 from sim.checkpoint import header
-from sim.kernel import build_kernel
+from sim.kernel import build_kernel, runs_of
 from soc.config import SoCConfig
 
 CONSOLE_BAUD = 6_000_000
@@ -31,7 +31,8 @@ class Machine:
         feed = folder / "feed"
         feed.write_bytes(BYTES)
         bootargs = f"run={run} console.baud={CONSOLE_BAUD} pic.read=30 pic.write=30 pic.jitter=20 ram.jitter=3"
-        self.boot = ["--image", build_kernel(config, "spl-optim", options=options), "--bootargs", bootargs, "--seed", 5,
+        image = build_kernel(config, "spl-optim", options=options, runs=runs_of(bootargs))
+        self.boot = ["--image", image, "--bootargs", bootargs, "--seed", 5,
                      "--uart0-baud", CONSOLE_BAUD, "--uart1-baud", BAUD, "--uart1-in", feed]
         self.log = folder / "probes.csv"
         self.plain = self.run("plain", *self.boot, "--probe-log", self.log)
@@ -131,7 +132,7 @@ def test_a_poke_is_the_same_restored_or_not(tmp_path):
 def test_pokes_do_what_the_boot_arguments_do(tmp_path):
     """A pair of the off-chip scheme, timed after a poke, costs what it costs when the kernel has set the latency."""
     config = SoCConfig(harts=1)
-    simulator, image = build_simulator(config), build_kernel(config, "spl-pessim")
+    simulator, image = build_simulator(config), build_kernel(config, "spl-pessim", runs=("table5",))
 
     def cost(name, *options):
         out = tmp_path / name

@@ -8,7 +8,7 @@ import pytest
 
 from sim.build import build_model, build_simulator
 from sim.experiments import definition
-from sim.kernel import build_kernel
+from sim.kernel import build_kernel, runs_of
 from soc.build import generate_soc
 from soc.config import SoCConfig
 
@@ -56,14 +56,14 @@ def test_an_experiment_comes_out_the_same(name, tmp_path):
         folder = tmp_path / kind
         folder.mkdir()
         config = SoCConfig(harts=run.harts)
-        image = build_kernel(config, run.sync, options=dict(run.options))
+        image = build_kernel(config, run.sync, options=dict(run.options), runs=runs_of(run.bootargs))
         record, _ = both(folder, build_simulator(config), "--image", image, *options_of(run, folder))
         assert record["results"][run.result]
 
 
 def kernel(harts, sync, text, **options):
     config = SoCConfig(harts=harts)
-    return (build_simulator(config), "--image", build_kernel(config, sync, options=options),
+    return (build_simulator(config), "--image", build_kernel(config, sync, options=options, runs=runs_of(text)),
             "--bootargs", f"{text} console.baud={CONSOLE_BAUD}", "--uart0-baud", CONSOLE_BAUD,
             "--max-cycles", 20_000_000)
 

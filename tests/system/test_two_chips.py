@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from sim.build import build_simulator
-from sim.kernel import build_kernel
+from sim.kernel import build_kernel, runs_of
 from soc.config import SoCConfig
 from tests.kernel.machine import ended
 
@@ -21,7 +21,8 @@ def boot(folder, bootargs, *options, sync="spl-optim"):
     folder.mkdir()
     (folder / "in").write_bytes(BYTES)
     done = subprocess.run(list(map(str, [
-        build_simulator(CONFIG, two_chips=True), "--image", build_kernel(CONFIG, sync), "--out", folder / "out",
+        build_simulator(CONFIG, two_chips=True), "--image", build_kernel(CONFIG, sync, runs=runs_of(bootargs)),
+        "--out", folder / "out",
         "--console", "file", "--uart0-baud", BAUD, "--uart1-in", folder / "in", "--uart1-baud", 115200,
         "--bootargs", f"{bootargs} console.baud={BAUD}", "--max-cycles", 5_000_000, "--quiet", *options])),
         capture_output=True, text=True, stdin=subprocess.DEVNULL)
