@@ -72,7 +72,8 @@ def measure(harts: int, rounds: int, size: int = SIZE, sync: str = SYNC, baud: i
         feed = folder / "feed"
         feed.write_bytes(input_file(1, size))
         command = [build_simulator(config), "--image", build_kernel(config, sync, runs=("serial",)),
-                   "--bootargs", bootargs, "--uart0-baud", CONSOLE_BAUD, "--uart1-baud", baud, "--uart1-in", feed, "--out", folder / "run",
+                   "--bootargs", bootargs,
+                   "--uart0-baud", CONSOLE_BAUD, "--uart1-baud", baud, "--uart1-in", feed, "--out", folder / "run",
                    "--console", "none", "--quiet"]
         for _ in range(rounds):
             for mode, options in MODES.items():

@@ -1,0 +1,182 @@
+"""What an image holds, where it lies, and what tells one image from another in the cache."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from hw.common.cache import REPO
+from sim import kernel
+from sim.kernel import CROSS, build_kernel, checked_runs, runs, runs_of
+from soc.build import generate_soc
+from soc.config import SoCConfig
+
+SYNC = "spl-optim"
+NEW = """
+#include <stdlib.h>
+#include <string.h>
+
+#include "init/run.h"
+#include "lib/printf.h"
+#include "lock/simple_lock.h"
+
+static SIMPLE_LOCK_CLASS(new_class, "new", SPL_HIGH);
+static int order(const void *a, const void *b) { return strcasecmp(a, b); }
+static char table[5000], filled[300] = "x";
+
+static int fresh(void)
+{
+    qsort(table, 50, 100, order);
+    kprintf("%s %s %s\\n", table, filled, strstr(table, filled) ? new_class.name : "none");
+    return 0;
+}
+
+RUN("new", "a bench that was not there before", fresh);
+"""
+# The tables to which both parts of an image add, and the ends of what lies behind the kernel proper.
+SHARED = re.compile(
+    r"run=|_runs|panic_report|_panic_reports|lock_classes_end|ksyms|_GLOBAL_OFFSET_TABLE_|_end$|_ram_free$")
+
+
+def symbols(image):
+    """The (address, kind, name) of all that an image names."""
+    listing = subprocess.run([f"{CROSS}nm", image], check=True, capture_output=True, text=True).stdout
+    return {tuple(line.split(maxsplit=2)) for line in listing.splitlines()}
+
+
+def names(image):
+    return {name for _, _, name in symbols(image)}
+
+
+def proper(image):
+    return {symbol for symbol in symbols(image) if not SHARED.match(symbol[2])}
+
+
+@pytest.mark.parametrize("options", ({}, {"spinlock": "clh", "lock_debug": "1", "lock_stats": "1", "pad": "3"}))
+def test_the_kernel_proper_lies_where_it_lies_whatever_the_image_runs(options):
+    def image(*held):
+        return build_kernel(SoCConfig(harts=1), SYNC, options=options, runs=held)
+
+    bare = proper(image("hello"))
+    assert {"trap_entry", "hart_main", "monitor", "memcpy", "vfprintf"} <= {name for _, _, name in bare}
+    for held in (("test-lost",), ("intr-floor", "serial"), ("test-locks", "table5"), ("monitor",)):
+        assert not bare - symbols(image(*held)), held
+
+
+def test_an_image_holds_the_runs_it_is_built_for():
+    held = names(build_kernel(SoCConfig(harts=1), SYNC, runs=("test-lost", "table5")))
+    assert {name for name in held if name.startswith("run=")} == {
+        f"run={name}" for name in ("hello", "monitor", "user", "test-lost", "table5")}
+    assert "test_harts" in held and not {"bare_trap", "serial_input", "litmus"} & held
+    everything = names(build_kernel(SoCConfig(harts=1), SYNC))
+    missing = {f"run={name}" for name in runs()} - everything
+    assert missing == {"run=test-accounting", "run=test-lockstat"}, "those need build options, and only those"
+
+
+def test_a_new_bench_changes_no_image_but_those_that_run_it(tmp_path):
+    """Not even if it needs of the C library what nothing else does, and has data and a class of locks of its own."""
+    shutil.copytree(REPO / "kernel", tmp_path / "kernel")
+    (tmp_path / "firmware").symlink_to(REPO / "firmware")
+    (tmp_path / "kernel/bench/a_new_one.c").write_text(NEW)
+
+    def make(out, *arguments):
+        environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+        subprocess.run(["make", "-C", tmp_path / "kernel", "-j2", f"SYNC={SYNC}", f"CROSS={CROSS}",
+                        f"INCLUDE={generate_soc(SoCConfig(harts=1)).include}", f"OUT={tmp_path / out}",
+                        f"PYTHON={REPO / '.venv/bin/python'}", *arguments], check=True, capture_output=True,
+                       env=environment)
+        return tmp_path / out / "kernel.elf"
+
+    make("objects", "objects")
+    before = build_kernel(SoCConfig(harts=1), SYNC, runs=("test-lost",))
+    other = make("other", f"OBJECTS={tmp_path / 'objects'}", "RUNS=test-lost")
+    assert symbols(other) == symbols(before)
+    new = make("new", f"OBJECTS={tmp_path / 'objects'}", "RUNS=new")
+    assert {"fresh", "qsort", "new_class"} <= names(new) and not proper(before) - proper(new) - behind(before)
+
+
+def behind(image):
+    """The symbols of what an image has only to run it."""
+    return symbols(image) - symbols(build_kernel(SoCConfig(harts=1), SYNC, runs=("hello",)))
+
+
+def test_boot_arguments_tell_what_an_image_has_to_hold():
+    assert runs_of("hz=0 run=test-lost seed=3") == ("test-lost",)
+    assert runs_of("hz=0") == runs_of("run=monitor") == ("monitor",)
+    assert checked_runs(("monitor",)) is None and checked_runs(None) is None
+    assert checked_runs(("hello", "user")) == () and checked_runs(("table5", "serial")) == ("serial", "table5")
+
+
+def test_a_run_that_there_is_not_is_told_before_anything_is_built():
+    with pytest.raises(ValueError, match=r"run=test-lst: there is no such run; use one of .*, test-lost, ") as error:
+        build_kernel(SoCConfig(harts=1), SYNC, runs=("test-lst",))
+    assert "\n" not in str(error.value)
+
+
+@pytest.fixture
+def keys(monkeypatch):
+    """A function that gives the keys under which an image would be looked for, with nothing built."""
+    def of(**arguments):
+        seen = []
+
+        def note(kind, inputs, build):
+            seen.append((kind, kernel.digest(inputs)))
+            return REPO
+
+        monkeypatch.setattr(kernel, "cached", note)
+        kernel._tools.cache_clear()
+        build_kernel(SoCConfig(harts=1), SYNC, **arguments)
+        kernel._tools.cache_clear()
+        return seen
+
+    return of
+
+
+def fake_tools(folder, monkeypatch, changed=None):
+    folder.mkdir()
+    for tool in ("gcc", "as", "ld"):
+        path = folder / f"x-{tool}"
+        path.write_text(f"#!/bin/sh\necho {tool} {2 if tool == changed else 1}\n")
+        path.chmod(0o755)
+    library = folder / "picolibc" / kernel.LIBC
+    library.parent.mkdir(parents=True)
+    library.write_text(f"library {changed == 'libc.a'}")
+    (folder / "picolibc/include").mkdir()
+    (folder / "picolibc/include/stdio.h").write_text(f"header {changed == 'stdio.h'}")
+    monkeypatch.setattr(kernel, "CROSS", f"{folder}/x-")
+    monkeypatch.setattr(kernel, "PICOLIBC", folder / "picolibc")
+
+
+def test_what_an_image_is_made_with_is_in_its_key(tmp_path, monkeypatch, keys):
+    found = set()
+    changes = (None, "gcc", "as", "ld", "libc.a", "stdio.h")
+    for n, changed in enumerate(changes):
+        fake_tools(tmp_path / str(n), monkeypatch, changed)
+        found.add(tuple(keys(runs=("hello",))))
+    assert len(found) == len(changes)
+    fake_tools(tmp_path / "again", monkeypatch)
+    assert tuple(keys(runs=("hello",))) in found
+
+
+def test_the_order_of_runs_and_those_always_there_make_no_other_image(keys):
+    assert keys(runs=("serial", "table5")) == keys(runs=("table5", "serial", "hello")) != keys(runs=("serial",))
+    assert keys() == keys(runs=("monitor",)) != keys(runs=("hello",))
+
+
+def test_images_that_differ_in_the_link_share_what_is_compiled(monkeypatch, tmp_path):
+    compiled = []
+
+    def note(kind, inputs, build):
+        if "objects" in kind:
+            compiled.append(kernel.digest(inputs))
+        else:
+            build(tmp_path)
+        return tmp_path
+
+    monkeypatch.setattr(kernel, "cached", note)
+    monkeypatch.setattr(kernel, "_make", lambda *arguments: None)
+    for options, held in (({}, ("hello",)), ({"pad": "4"}, ("table5",)), ({}, None), ({"lock_debug": "1"}, None)):
+        build_kernel(SoCConfig(harts=1), SYNC, options=options, runs=held)
+    assert compiled[0] == compiled[1] == compiled[2] != compiled[3]
