@@ -122,6 +122,34 @@ def _keep(out: Path, kept: Callable[[Path], bool]):
             path.unlink()
 
 
+def _compiled(config: SoCConfig, sync: str, extra_cflags: str, compiled: list[str]):
+    """What is compiled for an image: its inputs, what `make` is told of them, and a function that gives its folder."""
+    if sync not in SCHEMES + WRONG_SCHEMES:
+        raise ValueError(f"there is no scheme {sync!r}: use one of {', '.join(SCHEMES)}")
+    tools = _tools()
+    include = (generate_config(config) if isinstance(config, BoardConfig) else generate_soc(config)).include
+    inputs = tools | {"sync": sync, "cflags": extra_cflags, "kernel": REPO / "kernel", "options": " ".join(compiled),
+                      "service": REPO / "firmware/service.h", "include": digest({"": include})}
+    arguments = [f"INCLUDE={include}", f"EXTRA_CFLAGS={extra_cflags}", *compiled]
+
+    def build(out: Path):
+        _make(out, sync, "objects", *arguments)
+        _keep(out, lambda path: path.name == "libruns.a" or path.suffix == ".o" and not (
+            path.parent.name in (*RUNS_FOLDERS, "libs") or path.name.startswith("table5-")))
+
+    return inputs, arguments, lambda: cached(f"kernel-objects-{sync}", inputs, build)
+
+
+def _arguments(chosen: dict, link: bool) -> list[str]:
+    return [f"{name.upper()}={value}" for name, value in chosen.items() if (name in LINK_OPTIONS) == link]
+
+
+def kernel_objects(config: SoCConfig, sync: str, options: dict | None = None) -> Path:
+    """The folder with the objects of the kernel proper, by its folders, and libruns.a, which has those of bench/ and
+    test/: what images are linked of. Errors as of `build_kernel`."""
+    return _compiled(config, sync, "", _arguments(checked_options(options or {}), link=False))[2]()
+
+
 def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "", options: dict | None = None,
                  runs: Iterable[str] | None = None) -> Path:
     """The ELF image of the kernel with scheme `sync` for the SoC `config`, a board's if that is a BoardConfig. It is
@@ -131,26 +159,13 @@ def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "", options: 
     to hold (`runs_of` tells them from boot arguments), None: all. ValueError if there is no such scheme, option or run,
     KernelError if a tool is missing or the build fails.
     """
-    if sync not in SCHEMES + WRONG_SCHEMES:
-        raise ValueError(f"there is no scheme {sync!r}: use one of {', '.join(SCHEMES)}")
     chosen = checked_options(options or {})
     held = checked_runs(runs)
-    compiled, linked = ([f"{name.upper()}={value}" for name, value in chosen.items() if (name in LINK_OPTIONS) == link]
-                        for link in (False, True))
-    linked.append(f"RUNS={'all' if held is None else ' '.join(held)}")
-    inputs = {**_tools(), "sync": sync, "cflags": extra_cflags, "kernel": REPO / "kernel",
-              "service": REPO / "firmware/service.h", "options": " ".join(compiled),
-              "include": (generate_config(config) if isinstance(config, BoardConfig) else generate_soc(config)).include}
-    inputs["include"], include = digest({"": inputs["include"]}), inputs["include"]
-    arguments = [f"INCLUDE={include}", f"EXTRA_CFLAGS={extra_cflags}", *compiled]
-
-    def objects(out: Path):
-        _make(out, sync, "objects", *arguments)
-        _keep(out, lambda path: path.name == "libruns.a" or path.suffix == ".o" and not (
-            path.parent.name in (*RUNS_FOLDERS, "libs") or path.name.startswith("table5-")))
+    linked = [*_arguments(chosen, link=True), f"RUNS={'all' if held is None else ' '.join(held)}"]
+    inputs, arguments, objects = _compiled(config, sync, extra_cflags, _arguments(chosen, link=False))
 
     def link(out: Path):
-        _make(out, sync, f"OBJECTS={cached(f'kernel-objects-{sync}', inputs, objects)}", *arguments, *linked)
+        _make(out, sync, f"OBJECTS={objects()}", *arguments, *linked)
         _keep(out, lambda path: path.name == "kernel.elf")
 
     return cached(f"kernel-{sync}", inputs | {"link": " ".join(linked)}, link) / "kernel.elf"
