@@ -9,14 +9,8 @@
 #include "lock/lock_held.h"
 
 #if LOCK_STATS
-/* COUNT(acquisition, object, statement about `counts`): the acquisition under way, or that of a lock that is held. */
-#define COUNT(acquisition, object, statement)                                                                   \
-    do {                                                                                                        \
-        struct lock_counts *counts = lock_counts_here(&(acquisition)->counted, object, (acquisition)->site); \
-        statement;                                                                                              \
-    } while (0)
-#else
-#define COUNT(acquisition, object, statement) ((void)(acquisition), (void)(object))
+/* Where the acquisition under way counts, or that of a lock that is held. */
+#define COUNTS(acquisition, object) lock_counts_here(&(acquisition)->counted, object, (acquisition)->site)
 #endif
 
 /* Lists and counters belong to a hart: no interrupt and no thread switch comes between. */
@@ -43,15 +37,20 @@ struct lock_attempt lock_hook_attempt(struct lock_object *o, uintptr_t site, uns
 #if LOCK_DEBUG
     lock_check_attempt(o, a.how, !saved, (uint32_t)__builtin_frame_address(0));
 #endif
-    COUNT(&a, o, counts->attempts++);
+#if LOCK_STATS
+    COUNTS(&a, o)->attempts++;
+#endif
     unmask(saved);
     return a;
 }
 
 void lock_hook_miss(struct lock_object *o, struct lock_attempt *a, uint32_t now)
 {
+    (void)o;
     uint32_t saved = mask();
-    COUNT(a, o, counts->misses++);
+#if LOCK_STATS
+    COUNTS(a, o)->misses++;
+#endif
     a->missed = true;
     a->missed_at = now;
     unmask(saved);
@@ -59,17 +58,23 @@ void lock_hook_miss(struct lock_object *o, struct lock_attempt *a, uint32_t now)
 
 void lock_hook_block(struct lock_object *o, struct lock_attempt *a, uint32_t now)
 {
+    (void)o;
+    (void)a;
     (void)now;
     uint32_t saved = mask();
-    COUNT(a, o, counts->blocks++);
+#if LOCK_STATS
+    COUNTS(a, o)->blocks++;
+#endif
     unmask(saved);
 }
 
 void lock_hook_acquired(struct lock_object *o, struct lock_attempt *a, uint32_t now)
 {
     uint32_t saved = mask();
+#if LOCK_STATS
     if (a->missed)
-        COUNT(a, o, lock_duration_add(&counts->wait, now - a->missed_at));
+        lock_duration_add(&COUNTS(a, o)->wait, now - a->missed_at);
+#endif
 #if LOCK_DEBUG
     o->locked_at = a->site;
 #endif
@@ -85,9 +90,13 @@ void lock_hook_acquired(struct lock_object *o, struct lock_attempt *a, uint32_t 
 
 void lock_hook_failed(struct lock_object *o, struct lock_attempt *a, uint32_t now)
 {
+    (void)o;
+    (void)a;
     (void)now;
     uint32_t saved = mask();
-    COUNT(a, o, counts->fails++);
+#if LOCK_STATS
+    COUNTS(a, o)->fails++;
+#endif
     unmask(saved);
 }
 
@@ -103,7 +112,9 @@ void lock_hook_released(struct lock_object *o, uintptr_t site, uint32_t now)
     (void)site;
     (void)now;
     if (held) {
-        COUNT(held, o, lock_duration_add(&counts->hold, now - held->since));
+#if LOCK_STATS
+        lock_duration_add(&COUNTS(held, o)->hold, now - held->since);
+#endif
         lock_held_remove(list, held);
     }
     unmask(saved);

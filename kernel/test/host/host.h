@@ -51,16 +51,16 @@ void host_check_equal(const char *file, int line, const char *what, long long is
 void host_check_text(const char *file, int line, const char *what, const char *is, const char *should);
 #define CHECK_TEXT(is, should) host_check_text(__FILE__, __LINE__, #is, is, should)
 
-/* `statement` panics, with a message that contains `part`. Locks and sections are as the panic left them. */
+/* To evaluate `expression` panics, with a message that contains `part`. Locks and sections are as the panic left them. */
 extern jmp_buf *host_panic_to;
 void host_check_panic(const char *file, int line, bool panicked, const char *part);
-#define CHECK_PANICS(part, statement)                                       \
+#define CHECK_PANICS(part, expression)                                      \
     do {                                                                    \
         jmp_buf here_;                                                      \
         volatile bool panicked_ = true;                                     \
         host_panic_to = &here_;                                             \
         if (!setjmp(here_)) {                                               \
-            statement;                                                      \
+            (void)(expression);                                             \
             panicked_ = false;                                              \
         }                                                                   \
         host_panic_to = 0;                                                  \
