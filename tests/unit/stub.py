@@ -93,7 +93,7 @@ class Bench:
 
     def image_of(self, target):
         """An image of its own for each target, as content tells runs apart."""
-        path = self.files / ("-".join(map(str, target[:2])) + ".elf")
+        path = self.files / ("-".join(map(str, (*target[:2], *target[3]))) + ".elf")
         path.write_bytes(self.image + repr(target).encode())
         return path
 
