@@ -111,9 +111,13 @@ static void floor_thread(void *result)
     stamp.fn = driver;
     bare_table[source].fn = stamp_handler;
     bare_table[source].arg = &stamp;
-    intr_establish(source, SPL_CLOCK, INTR_LEVEL, curhart->id, stamp_handler, &stamp, "floor");
+    pic_configure(source, SPL_CLOCK, false, curhart->id);
+    pic_write(PIC_UNMASK, source);
     uint32_t trap = measure(bare_trap_stamped, samples).trap;
-    struct ways bare = measure(bare_trap, samples), kernel = measure(0, samples);
+    struct ways bare = measure(bare_trap, samples);
+    pic_write(PIC_MASK, source);
+    intr_establish(source, SPL_CLOCK, INTR_LEVEL, curhart->id, stamp_handler, &stamp, "floor");
+    struct ways kernel = measure(0, samples);
     intr_disestablish(source);
     unsigned long ratio = hundredths(kernel.in, bare.in), in_software = hundredths(kernel.in - trap, bare.in - trap);
     kprintf("@intr_floor samples=%lu trap=%lu bare=%lu kernel=%lu ratio=%lu.%02lu ratio_in_software=%lu.%02lu "

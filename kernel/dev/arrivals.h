@@ -33,6 +33,7 @@ static inline void arrivals_enter(uint32_t interval, unsigned wire)
 /* Play the first `entries` of the list until arrivals_stop. */
 static inline void arrivals_play(unsigned entries)
 {
+    io_fence(); /* handlers on other harts find what they are to do */
     arrivals_entries_write(entries);
     arrivals_run_write(1);
 }

@@ -1,10 +1,11 @@
-/* The clock interrupt (clock.h). Locking: each hart writes its own `next` and `lateness` only. */
+/* The clock interrupt (clock.h). Locking: each hart writes its own `next`, `lateness` and `merged` only. */
 #include "dev/clock.h"
 
 #include "arch/clint.h"
 #include "arch/hart.h"
 #include "intr/intr.h"
 #include "lib/bootargs.h"
+#include "lib/printf.h"
 #include "lib/random.h"
 #include "sched/sched.h"
 #include "sched/timeout.h"
@@ -15,6 +16,7 @@
 
 static uint64_t next[MAX_HARTS]; /* when the tick is due */
 static struct random lateness[MAX_HARTS];
+static uint32_t merged[MAX_HARTS];
 static uint32_t period, rate, most_late;
 
 /* Lateness is not carried on to the next tick: on the average the clock keeps its rate. */
@@ -28,14 +30,17 @@ static void tick(void *arg)
     (void)arg;
     unsigned hart = curhart->id;
     uint64_t now = clint_time64();
-    do
+    uint32_t ticks = 0;
+    do {
         next[hart] += period;
-    while (next[hart] <= now);
+        ticks++;
+    } while (next[hart] <= now);
     set_timer(hart);
-    dev_hart()->ticks++;
+    dev_hart()->ticks += ticks;
+    merged[hart] += ticks - 1;
     if (hart == 0)
-        timeout_tick();
-    sched_tick();
+        timeout_tick(ticks);
+    sched_tick(ticks);
 }
 
 void clock_init_hart(void)
@@ -60,4 +65,16 @@ void clock_start_hart(uint32_t hz, uint32_t jitter)
 uint32_t clock_hz(void)
 {
     return rate;
+}
+
+uint32_t clock_merged(unsigned hart)
+{
+    return merged[hart];
+}
+
+void clock_print_results(void)
+{
+    for (unsigned h = 0; h < hart_count; h++)
+        if (merged[h])
+            kprintf("@clock hart=%u ticks=%lu merged=%lu\n", h, (unsigned long)dev_hart_of(&harts[h])->ticks, (unsigned long)merged[h]);
 }

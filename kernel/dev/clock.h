@@ -23,4 +23,13 @@ void clock_init_hart(void); /* before the hart takes interrupts */
 /* This hart gets `hz` ticks a second, each up to `jitter` cycles late, at random by the run's seed. 0: it gets none. */
 void clock_start_hart(uint32_t hz, uint32_t jitter);
 uint32_t clock_hz(void); /* ticks a second; 0: there are none */
+
+/*
+ * A tick that is due while the hart has not yet taken the last one, because a handler or a section is longer than a
+ * period, merges with it: one interrupt stands for both. It counts as elapsed all the same; this is how many did.
+ */
+uint32_t clock_merged(unsigned hart);
+
+/* `@clock hart=... ticks=... merged=...`, for harts on which ticks merged: at the end of a run. */
+void clock_print_results(void);
 #endif

@@ -76,6 +76,7 @@ static void main_thread(void *arg)
         debug_break();
     }
     int code = run_named(bootargs_string("run", name, sizeof name, "hello"));
+    clock_print_results();
 #if LOCK_STATS
     lock_stats_report();
 #endif

@@ -20,10 +20,11 @@
 
 static void show_harts(void)
 {
-    kprintf("hart  thread            level  ticks  interrupts  spurious  queued  switches\n");
+    kprintf("hart  thread            level  ticks  merged  interrupts  spurious  queued  switches\n");
     for (unsigned h = 0; h < hart_count; h++)
-        kprintf("%4u  %-16s  %5lu  %5lu  %10lu  %8lu  %6lu  %8lu\n", h, harts[h].thread->name,
-                (unsigned long)sync_hart_of(&harts[h])->level, (unsigned long)dev_hart_of(&harts[h])->ticks, (unsigned long)sync_hart_of(&harts[h])->interrupts,
+        kprintf("%4u  %-16s  %5lu  %5lu  %6lu  %10lu  %8lu  %6lu  %8lu\n", h, harts[h].thread->name,
+                (unsigned long)sync_hart_of(&harts[h])->level, (unsigned long)dev_hart_of(&harts[h])->ticks,
+                (unsigned long)clock_merged(h), (unsigned long)sync_hart_of(&harts[h])->interrupts,
                 (unsigned long)sync_hart_of(&harts[h])->spurious, (unsigned long)sync_hart_of(&harts[h])->deferred, (unsigned long)sched_hart_of(&harts[h])->switches);
 }
 

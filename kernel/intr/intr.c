@@ -7,6 +7,7 @@
 #include "intr/call.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
+#include "lock/spin/spin.h"
 #include "sync/dispatch.h"
 #include "sync/pic.h"
 #include "sync/sync.h"
@@ -14,6 +15,7 @@
 static struct {
     const char *name; /* 0: it has no handler */
     unsigned hart;
+    uint32_t elsewhere; /* claims that no handler of the kernel was called for: those of run=intr-floor */
 } owner[PIC_SOURCES];
 
 _Static_assert(HART_SOURCES == PIC_SOURCES, "hart.h");
@@ -52,15 +54,49 @@ void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, in
         panic("intr_establish: source %u belongs to %s already", source, owner[source].name);
     owner[source].name = name;
     owner[source].hart = hart;
+    owner[source].elsewhere = pic_deliveries(source) - intr_count(source);
     set_vector(source, fn, arg);
-    barrier();
+    io_fence(); /* another hart may take the interrupt before this one's stores are in memory */
     pic_configure(source, level, edge, hart);
     set_enabled(source, hart, true);
 }
 
+/* Whether a hart has claimed the source and not ended its service. */
+static bool in_service(unsigned source)
+{
+    for (unsigned h = 0; h < hart_count; h++)
+        if (pic_read(PIC_CONTEXT + PIC_CONTEXT_STRIDE * h + PIC_INSERVICE) & 1u << source)
+            return true;
+    return false;
+}
+
+static bool may_wait_for_handlers(void)
+{
+    crit_t s = crit_sec_enter(SPL_HIGH);
+    bool may = crit_is_base(s) && !sync_hart()->intr_depth && !sync_hart()->in_softint;
+    crit_sec_leave(s);
+    return may;
+}
+
+/*
+ * A masked source is not claimed any more, so the claims that the PIC has counted are all. A handler is counted when it has
+ * returned, whether it was called at once or queued: no handler is left when there are as many of these. Counting so costs
+ * the way to a handler nothing. A hart's stores reach memory in order (hw/cpu/README.md), so those of a handler that is
+ * counted are there.
+ */
 void intr_disestablish(unsigned source)
 {
+    if (source >= PIC_SOURCES || !owner[source].name)
+        panic("intr_disestablish: source %u has no handler", source);
+    if (!may_wait_for_handlers())
+        panic("intr_disestablish: source %u (%s), at interrupt level or in a section: its handler might be what is "
+              "waiting", source, owner[source].name);
     set_enabled(source, owner[source].hart, false);
+    uint32_t claims = pic_deliveries(source) - owner[source].elsewhere;
+    while (intr_count(source) != claims || in_service(source))
+        spin_pause();
+    fence_acquire();
+    pic_write(PIC_CLEAR, 1u << source);
     set_vector(source, stray, (void *)(uintptr_t)source);
     owner[source].name = 0;
 }
@@ -70,8 +106,14 @@ const char *intr_name(unsigned source)
     return owner[source].name;
 }
 
+unsigned intr_hart(unsigned source)
+{
+    return owner[source].hart;
+}
+
 uint32_t intr_count(unsigned source)
 {
+    barrier();
     uint32_t n = 0;
     for (unsigned h = 0; h < hart_count; h++)
         n += sync_hart_of(&harts[h])->handled[source];

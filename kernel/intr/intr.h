@@ -2,7 +2,8 @@
  * Interrupt dispatch: which handler belongs to which PIC source. A handler runs with the source claimed; its
  * service ends (EOI) when it returns, so a level-triggered device must have been made to drop its wire by then.
  *
- * Locking: a source's entries are written by intr_establish before it is enabled, and only read afterwards. The way
+ * Locking: a source's entries are written by intr_establish before it is enabled and by intr_disestablish when no hart
+ * reads them any more; who owns a source alone calls both. The way
  * from the trap to the handler, which the schemes share, is in dispatch.h.
  */
 #ifndef INTR_INTR_H
@@ -22,10 +23,17 @@
  * argument.
  */
 void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, intr_fn *fn, void *arg, const char *name);
+
+/*
+ * Take the handler from `source`: when this returns, no hart runs it, has it queued or calls it again, and what still waited
+ * at the PIC is dropped. Waits for those that have claimed the source already. From thread level, outside of sections;
+ * panics elsewhere, where this hart might itself be what keeps the handler from its end, and if there is no handler.
+ */
 void intr_disestablish(unsigned source);
 
 uint32_t intr_count(unsigned source);    /* handled, on all harts */
 const char *intr_name(unsigned source); /* 0: it has no handler */
+unsigned intr_hart(unsigned source);    /* where it is routed to, or PIC_ANY_HART */
 void intr_init(void); /* hart 0, before any other is here */
 void intr_init_hart(void);
 #endif

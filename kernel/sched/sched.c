@@ -190,10 +190,13 @@ void sched_preempt_from_interrupt(void)
 }
 
 /* A time slice ends: called by the clock interrupt of each hart. */
-void sched_tick(void)
+void sched_tick(uint32_t ticks)
 {
     struct thread *t = curhart->thread;
-    if (t != sched_hart()->idle && t->slice && --t->slice == 0)
+    if (t == sched_hart()->idle || !t->slice)
+        return;
+    t->slice = t->slice > ticks ? t->slice - ticks : 0;
+    if (!t->slice)
         sched_request();
 }
 

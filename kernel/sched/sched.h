@@ -76,7 +76,7 @@ void thread_delay(uint32_t ticks);
 
 /* The thread that runs here is to be preempted at the next chance; sync/sync.h has the chances. */
 void sched_request(void);
-void sched_tick(void);
+void sched_tick(uint32_t ticks); /* so many have gone by since the last one */
 void sched_start_hart(void);
 _Noreturn void sched_idle(void);
 

@@ -8,6 +8,7 @@
 
 DEFINE_SIMPLE_LOCK(timeout_lock, "timeout", SPL_CLOCK);
 static struct timeout *first;
+static struct timeout *calling; /* whose function runs; its memory is not touched any more: it may be gone */
 static volatile uint32_t now;
 
 uint32_t clock_ticks(void)
@@ -37,30 +38,50 @@ void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg)
     simple_lock_leave(&timeout_lock, s);
 }
 
-bool timeout_cancel(struct timeout *t)
+/* The caller holds the lock. */
+static bool take_off(struct timeout *t)
 {
-    crit_t s = simple_lock_enter(&timeout_lock);
     bool was = t->pending;
-    for (struct timeout **at = &first; *at; at = &(*at)->next)
+    for (struct timeout **at = &first; was && *at; at = &(*at)->next)
         if (*at == t) {
             *at = t->next;
             break;
         }
     t->pending = false;
+    return was;
+}
+
+bool timeout_cancel(struct timeout *t)
+{
+    crit_t s = simple_lock_enter(&timeout_lock);
+    bool was = take_off(t);
     simple_lock_leave(&timeout_lock, s);
     return was;
 }
 
+/* Its function may set it again while this waits: so it is taken off in the same section in which its function is seen
+ * not to run. */
+static bool drained(struct timeout *t)
+{
+    crit_t s = simple_lock_enter(&timeout_lock);
+    take_off(t);
+    bool runs = __atomic_load_n(&calling, __ATOMIC_ACQUIRE) == t;
+    simple_lock_leave(&timeout_lock, s);
+    return !runs;
+}
+
 void timeout_drain(struct timeout *t)
 {
-    while (t->running)
+    if (sync_hart()->intr_depth || sync_hart()->in_softint)
+        panic("timeout_drain at interrupt level: it might wait for its own caller");
+    while (!drained(t))
         thread_yield();
 }
 
-void timeout_tick(void)
+void timeout_tick(uint32_t ticks)
 {
     crit_t s = simple_lock_enter(&timeout_lock);
-    now++;
+    now += ticks;
     bool due = first && is_due(first);
     simple_lock_leave(&timeout_lock, s);
     if (due)
@@ -79,10 +100,12 @@ static void softclock(void *arg)
         }
         first = t->next;
         t->pending = false;
-        t->running = true;
+        calling = t;
+        timeout_fn *fn = t->fn;
+        void *arg = t->arg;
         simple_lock_leave(&timeout_lock, s);
-        t->fn(t->arg);
-        t->running = false;
+        fn(arg);
+        __atomic_store_n(&calling, 0, __ATOMIC_RELEASE); /* who drains it sees all that the function has done */
     }
 }
 

@@ -18,13 +18,18 @@ struct timeout {
     timeout_fn *fn;
     void *arg;
     uint32_t due;
-    volatile bool pending, running;
+    bool pending;
 };
 
 void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg);
 bool timeout_cancel(struct timeout *t); /* whether it was still pending */
-void timeout_drain(struct timeout *t);  /* returns when fn does not run any more; not from a handler */
-void timeout_tick(void);                /* hart 0's clock interrupt */
+
+/*
+ * Cancel it, also if its function sets it again, and wait until that does not run any more: the memory may then be used for
+ * something else. From a thread; panics at interrupt level. The function itself need not: its memory may go while it runs.
+ */
+void timeout_drain(struct timeout *t);
+void timeout_tick(uint32_t ticks); /* hart 0's clock interrupt: so many have gone by */
 void timeout_init(void);
 uint32_t clock_ticks(void);
 #endif

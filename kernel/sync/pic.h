@@ -84,4 +84,7 @@ void pic_configure(unsigned source, unsigned priority, bool edge, unsigned hart)
 void pic_set_access_latency(unsigned read, unsigned write);
 void pic_set_latency(unsigned read, unsigned write, unsigned delivery, unsigned jitter, uint32_t seed);
 struct pic_counters pic_counters(unsigned source);
+
+/* How often the source was claimed, up to now: waits until the PIC has counted it (hw/pic/README.md, "Accounting"). */
+uint32_t pic_deliveries(unsigned source);
 #endif
