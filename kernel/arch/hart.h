@@ -44,6 +44,7 @@ struct hart {
 
 extern struct hart harts[MAX_HARTS];
 extern unsigned hart_count;
+extern uint8_t boot_stacks[]; /* HART_STACK_SIZE bytes for each hart (start.S) */
 
 #ifdef __riscv
 register struct hart *curhart __asm__("tp");

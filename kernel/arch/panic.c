@@ -25,6 +25,21 @@ int panicking(void)
     return panicked_hart != 0;
 }
 
+static _Noreturn void stop_here(void)
+{
+    intr_disable();
+    if (panic_hooks.halt)
+        panic_hooks.halt();
+    for (;;)
+        __asm__ volatile("wfi");
+}
+
+void panic_stop_if_other(void)
+{
+    if (panicked_hart && panicked_hart != curhart->id + 1)
+        stop_here();
+}
+
 static _Noreturn void end_run(void)
 {
     intr_disable();
@@ -43,13 +58,12 @@ static void stop_the_others(void)
                                      __ATOMIC_SEQ_CST)) {
         if (nobody == curhart->id + 1)
             end_run();
-        for (;;)
-            __asm__ volatile("wfi");
+        stop_here();
     }
-    if (panic_hooks.poll_console)
-        panic_hooks.poll_console();
     if (panic_hooks.stop_others)
         panic_hooks.stop_others();
+    if (panic_hooks.poll_console)
+        panic_hooks.poll_console();
 }
 
 static const char *function_at(uint32_t pc)

@@ -8,6 +8,7 @@
 #include "dev/tty.h"
 #include "lib/bootargs.h"
 #include "lib/printf.h"
+#include "lib/panic.h"
 
 #define CONSOLE_BAUD 115200
 #define LOOK_TICKS 10 /* how often a reader looks whether it is to give up */
@@ -38,13 +39,15 @@ void console_flush(void)
 
 void console_write(const char *text, unsigned n)
 {
+    panic_stop_if_other();
     while (n) {
         const char *end = memchr(text, '\n', n);
         unsigned line = end ? (unsigned)(end - text) : n;
-        serial_write(&serial_console, text, line);
-        if (!end)
+        if (!end) {
+            serial_write(&serial_console, text, line);
             return;
-        serial_write(&serial_console, "\r\n", 2);
+        }
+        serial_write_line(&serial_console, text, line);
         text = end + 1;
         n -= line + 1;
     }

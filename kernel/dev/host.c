@@ -8,6 +8,7 @@
 #include "arch/csr.h"
 #include "arch/hart.h"
 #include "dev/console.h"
+#include "lib/panic.h"
 
 static struct service_end end;
 
@@ -24,6 +25,7 @@ void host_blob(uint32_t kind, const void *address, uint32_t length)
 void host_exit(uint32_t code)
 {
     intr_disable();
+    panic_stop_if_other();
     if (service_present(ROM_BASE)) {
         console_polled(); /* what the host sends from here on is the boot ROM's */
         end.code = code;

@@ -9,6 +9,7 @@
 #include "intr/softint.h"
 #include "lib/panic.h"
 #include "sync/pic.h"
+#include "sched/sched.h"
 
 #define REG(port, name) ((port)->regs[SERIAL_##name / 4])
 #define IIR_ID(iir) ((iir) & SERIAL_IIR_ID_MASK)
@@ -49,7 +50,7 @@ static void transmit(struct serial *p)
 static void enable(struct serial *p)
 {
     uint32_t ier = p->input ? SERIAL_IER_RX_MASK : 0;
-    if (p->tx_tail != p->tx_head)
+    if (p->tx_tail != p->tx_head || p->waiting)
         ier |= SERIAL_IER_TX_MASK;
     if (ier != p->ier)
         REG(p, IER) = p->ier = ier;
@@ -81,9 +82,16 @@ static void interrupt_of(void *arg)
             received = true;
         }
     }
+    bool wake = p->waiting && p->tx_head - p->tx_tail <= SERIAL_TX_RING / 2;
+    if (wake) {
+        p->waiting = false;
+        enable(p);
+    }
     simple_lock_leave(&p->lock, s);
     if (received)
         softint_schedule(SPL_SOFTTTY);
+    if (wake)
+        thread_wakeup(&p->waiting);
 }
 
 /* The next received character, or -1. */
@@ -95,11 +103,12 @@ static int next_character(struct serial *p)
     return c;
 }
 
+/* A port's characters are its hart's: two harts that took them by turns could hand them on in another order. */
 static void softtty(void *arg)
 {
     (void)arg;
     for (unsigned i = 0; i < sizeof ports / sizeof *ports; i++)
-        if (ports[i]->input && ports[i]->rx_tail != ports[i]->rx_head)
+        if (ports[i]->input && ports[i]->hart == curhart->id && ports[i]->rx_tail != ports[i]->rx_head)
             for (int c; (c = next_character(ports[i])) >= 0;)
                 ports[i]->input(ports[i]->arg, c);
 }
@@ -111,10 +120,13 @@ void serial_init(void)
 
 void serial_start(struct serial *p, unsigned hart, void (*input)(void *arg, int c), void *arg)
 {
+    if (hart == PIC_ANY_HART)
+        panic("%s: name the hart that is to take its interrupts", p->name);
     p->input = input;
     p->arg = arg;
     intr_establish(p->source, SPL_TTY, INTR_LEVEL, hart, interrupt_of, p, p->name);
     crit_t s = simple_lock_enter(&p->lock);
+    p->hart = intr_route(p->source); /* it may be confined to the master */
     p->started = true;
     enable(p);
     simple_lock_leave(&p->lock, s);
@@ -133,35 +145,73 @@ static void drain(struct serial *p)
         transmit(p);
 }
 
-/* Puts what fits of `n` characters into the ring and starts sending it; returns how many fitted. */
-static unsigned queue(struct serial *p, const char *text, unsigned n)
+#define MOST_AT_ONCE (SERIAL_TX_RING / 2 - 2) /* so that what wakes a writer has room for it */
+
+/* Puts `n` characters, and perhaps the end of a line, into the ring; false if they do not all fit. */
+static bool put(struct serial *p, const char *text, unsigned n, bool ends_line)
 {
-    unsigned i = 0;
-    for (; i < n && p->tx_head - p->tx_tail < SERIAL_TX_RING; i++)
-        p->tx[p->tx_head++ % SERIAL_TX_RING] = text[i];
+    if (SERIAL_TX_RING - (p->tx_head - p->tx_tail) < n + 2 * ends_line)
+        return false;
+    uint32_t head = p->tx_head;
+    for (unsigned i = 0; i < n; i++)
+        p->tx[head++ % SERIAL_TX_RING] = text[i];
+    if (ends_line) {
+        p->tx[head++ % SERIAL_TX_RING] = '\r';
+        p->tx[head++ % SERIAL_TX_RING] = '\n';
+    }
+    p->tx_head = head;
+    return true;
+}
+
+/*
+ * The ring is full: a thread sleeps until the transmitter's interrupt has emptied half of it; in a section or a handler the
+ * hart empties it itself, and lets go of the lock meanwhile, so that receiving goes on. The caller holds the lock.
+ */
+static crit_t make_room(struct serial *p, crit_t saved)
+{
+    if (thread_may_sleep(saved)) {
+        p->waiting = true;
+        enable(p);
+        thread_sleep(&p->waiting, &p->lock);
+        return saved;
+    }
     transmit(p);
-    return i;
+    simple_lock_leave(&p->lock, saved);
+    panic_stop_if_other();
+    return simple_lock_enter(&p->lock);
+}
+
+static void write_at_once(struct serial *p, const char *text, unsigned n, bool ends_line)
+{
+    if (!p->started) {
+        while (!put(p, text, n, ends_line))
+            transmit(p);
+        drain(p);
+        return;
+    }
+    crit_t s = simple_lock_enter(&p->lock);
+    while (!put(p, text, n, ends_line))
+        s = make_room(p, s);
+    transmit(p);
+    enable(p);
+    simple_lock_leave(&p->lock, s);
+}
+
+static void write(struct serial *p, const char *text, unsigned n, bool ends_line)
+{
+    for (; n > MOST_AT_ONCE; text += MOST_AT_ONCE, n -= MOST_AT_ONCE)
+        write_at_once(p, text, MOST_AT_ONCE, false);
+    write_at_once(p, text, n, ends_line);
 }
 
 void serial_write(struct serial *p, const char *text, unsigned n)
 {
-    if (!p->started) {
-        while (n) {
-            unsigned queued = queue(p, text, n);
-            text += queued;
-            n -= queued;
-            drain(p);
-        }
-        return;
-    }
-    while (n) { /* while the ring is full the lock is free, so that receiving goes on */
-        crit_t s = simple_lock_enter(&p->lock);
-        unsigned queued = queue(p, text, n);
-        enable(p);
-        simple_lock_leave(&p->lock, s);
-        text += queued;
-        n -= queued;
-    }
+    write(p, text, n, false);
+}
+
+void serial_write_line(struct serial *p, const char *text, unsigned n)
+{
+    write(p, text, n, true);
 }
 
 void serial_flush(struct serial *p)

@@ -24,6 +24,8 @@ struct serial {
     void (*input)(void *arg, int c); /* the line discipline: called at SPL_SOFTTTY, without the lock */
     void *arg;
     bool started; /* interrupts drive it; else output is polled */
+    bool waiting; /* threads sleep on this until there is room in the transmit ring */
+    unsigned hart; /* takes its interrupts, and runs the soft interrupt for it */
     uint32_t ier;
     uint32_t rx_head, rx_tail, tx_head, tx_tail; /* run freely; the difference is the fill */
     uint32_t dropped;                            /* characters that found the receive ring full */
@@ -47,14 +49,18 @@ void serial_configure(struct serial *port, uint32_t baud);
 uint32_t serial_depth(struct serial *port);
 void serial_set_depth(struct serial *port, uint32_t depth);
 
-/* From now on interrupts drive the port, on `hart`; `input` may be 0 for a port that is only written. */
+/* From now on interrupts drive the port, on `hart` (not PIC_ANY_HART); `input` may be 0 for a port that is only written. */
 void serial_start(struct serial *port, unsigned hart, void (*input)(void *arg, int c), void *arg);
 
 /* Back to polled operation, for panic: takes no lock and no interrupt any more. */
 void serial_stop(struct serial *port);
 
-/* Queue `n` characters; waits, polling, when the ring is full. */
+/*
+ * Queue `n` characters, or these and the end of a line. Nothing comes between up to 1000 characters of one call, and none
+ * overtakes an earlier one. While the ring is full, a thread outside of sections sleeps; else this polls.
+ */
 void serial_write(struct serial *port, const char *text, unsigned n);
+void serial_write_line(struct serial *port, const char *text, unsigned n);
 
 /* Wait until all that was written has left the chip. */
 void serial_flush(struct serial *port);

@@ -127,6 +127,7 @@ void kernel_main(void)
     for (unsigned h = 1; h < hart_count; h++)
         while (!harts[h].online)
             ;
-    thread_create(main_thread, 0, PRI_NORMAL, ANY_HART, "main");
+    if (!thread_create(main_thread, 0, PRI_NORMAL, ANY_HART, "main"))
+        panic("no thread is free for the first program of the kernel");
     sched_idle();
 }

@@ -8,6 +8,7 @@
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lock/lock_debug.h"
+#include "lock/spin/spin.h"
 #include "sync/hart_part.h"
 
 #define HALT_CYCLES 1000000u /* that a panic waits for a hart which keeps everything off on chip */
@@ -84,29 +85,52 @@ static void halt(void)
 {
     intr_disable();
     intr_hart()->halted = 1;
+    csr_write(mie, 0); /* nothing wakes it */
     for (;;)
         __asm__ volatile("wfi");
 }
 
-/* Those that do not answer are named: they may still run, and print nothing only because the console is ours. */
+static uint32_t deaf; /* harts that have not halted in time */
+
+/* A hart that waits for a simple lock with interrupts off looks for itself. */
+static bool poll_for_panic(void)
+{
+    panic_stop_if_other();
+    return false;
+}
+
+/* One that neither answers nor waits for a lock is named in the report, and halts when it wants to print or end the run. */
 static void halt_others(void)
 {
+    spin_poll = poll_for_panic;
     for (unsigned h = 0; h < hart_count; h++)
-        if (h != curhart->id && harts[h].online)
+        if (h != curhart->id && harts[h].online) {
+            lock_hart_of(&harts[h])->polls = 1;
             hart_call(1u << h, CALL_HALT);
+        }
     uint32_t begin = cycles32();
     for (unsigned h = 0; h < hart_count; h++) {
         while (h != curhart->id && harts[h].online && !intr_hart_of(&harts[h])->halted &&
                cycles32() - begin < HALT_CYCLES)
             ;
         if (h != curhart->id && harts[h].online && !intr_hart_of(&harts[h])->halted)
-            kprintf("\nhart %u does not stop: it keeps all interrupts off\n", h);
+            deaf |= 1u << h;
     }
 }
+
+static void report_deaf(void)
+{
+    for (unsigned h = 0; h < hart_count; h++)
+        if (deaf >> h & 1)
+            kprintf("  hart %u did not stop in %u cycles: it keeps all interrupts off\n", h, HALT_CYCLES);
+}
+
+PANIC_REPORT(report_deaf);
 
 void hart_calls_init(void)
 {
     hart_call_establish(CALL_RUN, run);
     hart_call_establish(CALL_HALT, halt);
     panic_hooks.stop_others = halt_others;
+    panic_hooks.halt = halt;
 }

@@ -106,7 +106,7 @@ const char *intr_name(unsigned source)
     return owner[source].name;
 }
 
-unsigned intr_hart(unsigned source)
+unsigned intr_route(unsigned source)
 {
     return owner[source].hart;
 }

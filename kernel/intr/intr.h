@@ -33,7 +33,7 @@ void intr_disestablish(unsigned source);
 
 uint32_t intr_count(unsigned source);    /* handled, on all harts */
 const char *intr_name(unsigned source); /* 0: it has no handler */
-unsigned intr_hart(unsigned source);    /* where it is routed to, or PIC_ANY_HART */
+unsigned intr_route(unsigned source);    /* where it is routed to, or PIC_ANY_HART */
 void intr_init(void); /* hart 0, before any other is here */
 void intr_init_hart(void);
 #endif

@@ -17,6 +17,9 @@ _Noreturn void panic_explained(void (*explain)(const void *), const void *what, 
 /* Whether a hart has panicked. */
 int panicking(void);
 
+/* Stops this hart, for ever, if another one has panicked: it has been called, or is about to do what others could see. */
+void panic_stop_if_other(void);
+
 #define assert(what)                                                  \
     do {                                                              \
         if (__builtin_expect(!(what), 0))                             \

@@ -47,3 +47,8 @@ bool event_posted(const struct event *e)
 {
     return __atomic_load_n(&e->posted, __ATOMIC_ACQUIRE);
 }
+
+void event_destroy(struct event *e)
+{
+    simple_lock_destroy(&e->lock);
+}

@@ -9,7 +9,7 @@
  *
  * Locking: the event's own simple lock, of the event's class, guards it. Its level is at most SPL_SCHED, because
  * posting wakes threads. It may lie on the stack of the thread that waits: once event_wait has returned, no poster
- * touches it any more.
+ * touches it any more, and event_destroy gives back what its lock keeps (a node of a queue lock).
  *
  * Errors: waiting at interrupt level panics.
  */
@@ -34,6 +34,7 @@ struct event {
     static SIMPLE_LOCK_CLASS(id##_class, event_name, level); \
     static struct event id = EVENT(event_name, id##_class)
 
+void event_destroy(struct event *e);      /* before its memory is used for something else; nobody waits or posts any more */
 void event_post(struct event *e);         /* wakes all that wait */
 void event_clear(struct event *e);
 void event_wait(struct event *e);         /* until it is posted; it stays posted */

@@ -1,6 +1,8 @@
 /* The designated hart (designated.h). */
 #include "sched/designated.h"
 
+#include "lib/panic.h"
+
 /* All packets that wait, oldest first; none when the thread is to end. They are off the queue. */
 static struct krp *take_all(struct designated *d)
 {
@@ -47,6 +49,8 @@ void designated_start(struct designated *d, unsigned hart, unsigned priority)
 {
     *d = (struct designated){.lock = d->lock};
     d->thread = thread_create(serve, d, priority, (int)hart, d->lock.object.name);
+    if (!d->thread)
+        panic("designated_start: all %u threads are in use, none is left for %s", MAX_THREADS, d->lock.object.name);
 }
 
 void designated_stop(struct designated *d)

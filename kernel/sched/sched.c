@@ -193,6 +193,7 @@ void sched_preempt_from_interrupt(void)
 void sched_tick(uint32_t ticks)
 {
     struct thread *t = curhart->thread;
+    stack_check(t);
     if (t == sched_hart()->idle || !t->slice)
         return;
     t->slice = t->slice > ticks ? t->slice - ticks : 0;
@@ -246,6 +247,10 @@ void sched_start_hart(void)
     hart_call_establish(CALL_PREEMPT, asked);
     crit_t s = crit_sec_enter(SPL_SCHED);
     struct thread *t = thread_allocate(0, 0, PRI_IDLE, (int)curhart->id, "idle");
+    if (!t)
+        panic("hart %u: no thread is free for it to idle in", (unsigned)curhart->id);
+    t->guard = (uint32_t *)(boot_stacks + HART_STACK_SIZE * curhart->id);
+    *t->guard = STACK_GUARD;
     trace(TRACE_THREAD_SWITCH, t->id); /* some cycles ahead of the mark, as it takes a few to arrive */
     t->state = THREAD_RUNNING;
     sched_hart()->idle = curhart->thread = t;

@@ -37,6 +37,7 @@ struct thread {
     struct thread *next;    /* in the run queue or a sleep queue */
     enum thread_state state;
     unsigned priority, id;
+    uint32_t *guard; /* the lowest word of its stack, which holds STACK_GUARD for as long as the stack suffices */
     int bound; /* the hart it must run on, or ANY_HART */
     int hart;  /* the hart it runs or last ran on */
     uint32_t slice;     /* clock ticks left; 0: it is over */
@@ -53,10 +54,26 @@ struct thread {
     struct user_thread *user; /* what it is in a process (user/process.h), or 0; switches leave satp alone (vm/mmu.h) */
 } __attribute__((aligned(64)));
 
-/* A new runnable thread; panics if there are MAX_THREADS. `bound` is a hart or ANY_HART. */
+/* A new runnable thread, or 0 if there are MAX_THREADS. `bound` is a hart or ANY_HART. */
 struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bound, const char *name);
 _Noreturn void thread_exit(void);
-void thread_join(struct thread *t);
+void thread_join(struct thread *t); /* panics if it is 0: for those who cannot do without what thread_create gives */
+
+/* Kernel stacks have no guard page (machine mode, no PMP): their lowest word is looked at instead, at each thread switch and
+ * clock tick. One that has overflowed panics, with the thread's name. */
+#define STACK_GUARD 0x57ac4e4du
+_Noreturn void stack_overflowed(struct thread *t);
+
+static inline __attribute__((always_inline)) bool stack_is_low(const struct thread *t)
+{
+    return (uintptr_t)__builtin_frame_address(0) <= (uintptr_t)t->guard;
+}
+
+static inline __attribute__((always_inline)) void stack_check(struct thread *t)
+{
+    if (unlikely(stack_is_low(t) || *t->guard != STACK_GUARD))
+        stack_overflowed(t);
+}
 void thread_yield(void);
 
 /*
@@ -70,6 +87,13 @@ int thread_bind(int hart);
 void thread_move(unsigned hart);
 
 /* Sleep and wakeup: lock/threads.h. */
+
+/* Whether the caller may sleep: a thread, and `saved`, what its outermost section found, is base level. */
+static inline bool thread_may_sleep(crit_t saved)
+{
+    return crit_is_base(saved) && !sync_hart()->intr_depth && !sync_hart()->in_softint &&
+           curhart->thread != sched_hart()->idle;
+}
 
 /* Sleep for at least `ticks` clock ticks. */
 void thread_delay(uint32_t ticks);

@@ -28,6 +28,7 @@ static inline void context_switch(struct context *from, struct context *to)
 static inline void thread_switch(struct thread *from, struct thread *to)
 {
     trace(TRACE_THREAD_SWITCH, to->id);
+    stack_check(from);
     curhart->thread = to;
     crit_timing_switch(from, to);
     context_switch(&from->context, &to->context);

@@ -4,7 +4,9 @@
  */
 #include <stddef.h>
 
+#include "arch/csr.h"
 #include "arch/panic.h"
+#include "lib/backtrace.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lock/lock_debug.h"
@@ -47,8 +49,10 @@ struct thread *thread_allocate(thread_fn *fn, void *arg, unsigned priority, int 
     unsigned i = 0;
     while (i < MAX_THREADS && threads[i].state != THREAD_FREE)
         i++;
-    if (i == MAX_THREADS)
-        panic("thread %s: all %u threads are in use", name, MAX_THREADS);
+    if (i == MAX_THREADS) {
+        simple_unlock(&table_lock);
+        return 0;
+    }
     struct thread *t = &threads[i];
     *t = (struct thread){.id = i, .name = name, .fn = fn, .arg = arg, .priority = priority, .bound = bound};
     t->state = THREAD_SLEEPING; /* not free, and in no queue yet */
@@ -56,6 +60,8 @@ struct thread *thread_allocate(thread_fn *fn, void *arg, unsigned priority, int 
     t->context.ra = (uint32_t)thread_begin;
     crit_timing_new_thread(t);
     t->context.sp = (uint32_t)(stacks[i] + THREAD_STACK_SIZE);
+    t->guard = (uint32_t *)stacks[i];
+    *t->guard = STACK_GUARD;
     simple_unlock(&table_lock);
     return t;
 }
@@ -64,7 +70,8 @@ struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bo
 {
     crit_t s = crit_sec_enter(SPL_SCHED);
     struct thread *t = thread_allocate(fn, arg, priority, bound, name);
-    sched_tell(sched_make_runnable(t));
+    if (t)
+        sched_tell(sched_make_runnable(t));
     crit_sec_leave(s);
     return t;
 }
@@ -85,6 +92,8 @@ _Noreturn void thread_exit(void)
 
 void thread_join(struct thread *t)
 {
+    if (!t)
+        panic("thread_join: thread_create gave no thread, all %u are in use", MAX_THREADS);
     crit_t s = crit_sec_enter(SPL_SCHED);
     struct sleep_queue *q = sleep_queue_lock(t);
     while (t->state != THREAD_DEAD) {
@@ -130,14 +139,38 @@ void sched_print_locks(void)
 }
 #endif
 
+static void explain_overflow(const void *fp)
+{
+    uint32_t pc[BACKTRACE_MOST];
+    backtrace_print(pc, backtrace_collect((uint32_t)fp, pc, BACKTRACE_MOST));
+}
+
+static _Noreturn __attribute__((used)) void report_overflow(struct thread *t, const void *fp)
+{
+    panic_explained(explain_overflow, fp, "thread %s: its kernel stack of %u bytes has overflowed", t->name,
+                    t == sched_hart()->idle ? HART_STACK_SIZE : THREAD_STACK_SIZE);
+}
+
+/* What lies below the stack is somebody else's: the report is made on the hart's boot stack, to which nobody returns. */
+_Noreturn void stack_overflowed(struct thread *t)
+{
+    intr_disable();
+    register struct thread *a0 __asm__("a0") = t;
+    register void *a1 __asm__("a1") = __builtin_frame_address(0);
+    uint8_t *top = boot_stacks + HART_STACK_SIZE * (curhart->id + 1);
+    __asm__ volatile("mv sp, %2\n li s0, 0\n j report_overflow" ::"r"(a0), "r"(a1), "r"(top) : "memory");
+    __builtin_unreachable();
+}
+
 void sched_dump(void)
 {
     static const char *const state[] = {"free", "runnable", "running", "sleeping", "dead"};
     for (unsigned i = 0; i < MAX_THREADS; i++)
         if (threads[i].state != THREAD_FREE)
-            kprintf("  thread %u %s: %s, priority %u, hart %d%s, channel %p\n", i, threads[i].name,
+            kprintf("  thread %u %s: %s, priority %u, hart %d%s, channel %p%s\n", i, threads[i].name,
                     state[threads[i].state], threads[i].priority, threads[i].hart,
-                    threads[i].bound == ANY_HART ? "" : " bound", threads[i].channel);
+                    threads[i].bound == ANY_HART ? "" : " bound", threads[i].channel,
+                    *threads[i].guard == STACK_GUARD ? "" : ", its stack has overflowed");
 }
 
 static void report(void)

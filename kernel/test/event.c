@@ -111,6 +111,7 @@ static void wait_once(struct random *r, unsigned source)
     test_spin(random_below(r, 3) * random_below(r, 400)); /* often it is posted before we wait, often not */
     event_wait(&e);
     assert(news[source]);
+    event_destroy(&e);
     memset(bytes, CANARY, sizeof e);
     test_spin(random_below(r, 300));
     for (unsigned i = 0; i < sizeof e; i++)

@@ -1,4 +1,9 @@
-/* run=test-panic, test-exception, test-relock, test-sleep-in-handler: errors that must end the run with a report. */
+/*
+ * run=test-panic, test-exception, test-relock, test-sleep-in-handler, test-panic-stop, test-overflow: errors that must end
+ * the run with a report.
+ */
+#include <string.h>
+
 #include "test/test.h"
 
 static volatile bool on_purpose = true;
@@ -54,7 +59,123 @@ static int sleep_test(void)
     return 0;
 }
 
+/* What the last hart does when hart 0 panics, and what it then must not do. */
+static volatile uint32_t alive;
+static volatile bool there;
+DEFINE_SIMPLE_LOCK(panics_lock, "held by the hart that panics", SPL_HIGH);
+
+static void lives(uint32_t cycles)
+{
+    there = true;
+    for (uint32_t begin = cycles32(); cycles32() - begin < cycles;)
+        alive++;
+}
+
+static void resists(void *how)
+{
+    if (!strcmp(how, "level")) {
+        crit_t s = crit_sec_enter(SPL_HIGH);
+        lives(200000);
+        crit_sec_leave(s);
+    } else if (!strcmp(how, "pic")) {
+        pic_set_level(SPL_HIGH);
+        lives(200000);
+    } else if (!strcmp(how, "lock")) {
+        intr_disable();
+        there = true;
+        simple_lock(&panics_lock);
+    } else if (!strcmp(how, "deaf")) {
+        intr_disable();
+        lives(1100000);
+    }
+    there = true;
+    for (;;) {
+        kprintf("the other hart goes on\n");
+        alive++;
+    }
+}
+
+static void look_at_the_other(const void *deaf)
+{
+    uint32_t before = alive, begin = cycles32();
+    while (cycles32() - begin < 20000)
+        ;
+    kprintf("the other hart %s\n", alive == before || deaf ? "stands" : "still lives");
+    while (deaf && cycles32() - begin < 300000) /* until it wants to print */
+        ;
+}
+
+static int panic_stop_test(void)
+{
+    static char how[8];
+    bootargs_string("how", how, sizeof how, "level");
+    bool deaf = !strcmp(how, "deaf");
+    thread_bind(0);
+    if (!strcmp(how, "lock"))
+        simple_lock_enter(&panics_lock);
+    thread_create(resists, how, PRI_NORMAL, (int)hart_count - 1, "resists");
+    while (!there)
+        ;
+    test_spin(2000);
+    panic_explained(look_at_the_other, deaf ? how : 0, "while hart %u does %s, at cycle %lu", hart_count - 1, how,
+                    (unsigned long)cycles32());
+}
+
+/* Recurses `left` levels of 256 bytes deep, and rests there. */
+static uint32_t __attribute__((noinline)) goes_deep(unsigned left, uint32_t rest)
+{
+    volatile uint32_t room[64];
+    for (unsigned i = 0; i < 64; i++)
+        room[i] = left;
+    if (left)
+        return goes_deep(left - 1, rest) + room[left % 64];
+    test_spin(rest);
+    return room[0];
+}
+
+#define TOO_DEEP (THREAD_STACK_SIZE / 256 + 1)
+
+static void overflows_in_handler(void *arg)
+{
+    (void)arg;
+    goes_deep(TOO_DEEP, 0);
+}
+
+/* In thread code that is interrupted there, in thread code that returns, and in a handler. */
+static void overflows(void *where)
+{
+    if (!strcmp(where, "deep")) {
+        pic_set_latency(0, 0, 10000, 0, 1);
+        pic_raise(1u << test_source(0, 0));
+        goes_deep(TOO_DEEP, 30000);
+    } else if (!strcmp(where, "handler")) {
+        pic_raise(1u << test_source(0, 0));
+        test_spin(test_settle_cycles(4));
+    } else {
+        goes_deep(TOO_DEEP, 0);
+    }
+    thread_yield();
+}
+
+static void does_nothing(void *arg)
+{
+    (void)arg;
+}
+
+static int overflow_test(void)
+{
+    static char where[8];
+    bootargs_string("where", where, sizeof where, "deep");
+    thread_bind((int)hart_count - 1);
+    test_establish(strcmp(where, "handler") ? does_nothing : overflows_in_handler);
+    thread_create(does_nothing, 0, PRI_NORMAL + 1, 0, "neighbour"); /* whose stack lies below: it has ended by then */
+    thread_join(thread_create(overflows, where, PRI_NORMAL - 1, 0, "culprit"));
+    return 0;
+}
+
 RUN("test-panic", "test: a panic three calls deep", panic_test);
 RUN("test-exception", "test: a load from a bad address", exception_test);
 RUN("test-relock", "test: a hart takes a simple lock twice", relock_test);
 RUN("test-sleep-in-handler", "test: a handler goes to sleep", sleep_test);
+RUN("test-panic-stop", "test: a panic while another hart keeps interrupts out", panic_stop_test);
+RUN("test-overflow", "test: a thread's stack overflows", overflow_test);

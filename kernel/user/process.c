@@ -83,11 +83,21 @@ static struct user_thread *allocate_thread(struct process *p)
     return 0;
 }
 
-/* Let it run. The kernel's thread is known before it can end. */
-static void start_thread(struct user_thread *t)
+/* Let it run; false if the kernel has no thread left for it. The kernel's thread is known before it can end. */
+static bool start_thread(struct user_thread *t)
 {
     crit_t s = simple_lock_enter(&user_lock);
     t->thread = thread_create(thread_begin, t, PRI_NORMAL, t->process->bound, t->process->name);
+    bool started = t->thread;
+    simple_lock_leave(&user_lock, s);
+    return started;
+}
+
+static void discard_thread(struct user_thread *t)
+{
+    crit_t s = simple_lock_enter(&user_lock);
+    t->process->threads--;
+    t->state = USER_FREE;
     simple_lock_leave(&user_lock, s);
 }
 
@@ -103,7 +113,10 @@ int process_add_thread(struct process *p, uint32_t pc, uint32_t sp, uint32_t arg
     t->pc = pc;
     t->sp = sp;
     t->a0 = argument;
-    start_thread(t);
+    if (!start_thread(t)) {
+        discard_thread(t);
+        return -EAGAIN;
+    }
     return id;
 }
 
@@ -181,11 +194,12 @@ int process_spawn(struct process *parent, const char *name, const struct argumen
     if (!p)
         return -EAGAIN;
     int id = p->id, error = load(p, name, arguments, first);
+    if (!error && !start_thread(first))
+        error = EAGAIN;
     if (error) {
         discard(p, first);
         return -error;
     }
-    start_thread(first);
     return id;
 }
 

@@ -1,6 +1,8 @@
 /* The list of timeouts. Sources: sched/timeout.c lock/simple_lock.c */
 #include "sched/timeout.h"
 
+#include <stdlib.h>
+
 #include "intr/softint.h"
 #include "lib/random.h"
 #include "sched/sched.h"
@@ -33,7 +35,7 @@ static void called(void *arg)
 {
     unsigned i = (unsigned)(uintptr_t)arg;
     CHECK_EQUAL(sync_hart()->level, SPL_NONE); /* the list is not locked */
-    CHECK(timer[i].running && !timer[i].pending);
+    CHECK(!timer[i].pending);
     calls[i]++;
     called_at[i] = clock_ticks();
     set[i] = false;
@@ -41,7 +43,7 @@ static void called(void *arg)
 
 static void tick(void)
 {
-    timeout_tick();
+    timeout_tick(1);
     if (posted) {
         posted = false;
         softclock(0);
@@ -55,11 +57,13 @@ static void set_timer(unsigned i, uint32_t ticks)
     set[i] = true;
 }
 
-/* While a function of a timeout runs on another hart, whoever drains it yields. */
+/* While a function of a timeout runs on another hart, whoever drains it yields; here that is the function itself. */
+static jmp_buf other_hart;
+
 void thread_yield(void)
 {
     if (++yields == 3)
-        timer[0].running = false;
+        longjmp(other_hart, 1);
 }
 
 HOST_TEST(called_once_when_due)
@@ -79,9 +83,9 @@ HOST_TEST(the_soft_interrupt_is_posted_only_when_something_is_due)
 {
     timeout_init();
     set_timer(0, 2);
-    timeout_tick();
+    timeout_tick(1);
     CHECK(!posted);
-    timeout_tick();
+    timeout_tick(1);
     CHECK(posted);
 }
 
@@ -92,7 +96,7 @@ HOST_TEST(a_late_soft_interrupt_calls_all_that_is_due_in_order)
     set_timer(1, 2);
     set_timer(2, 9);
     for (unsigned i = 0; i < 5; i++)
-        timeout_tick();
+        timeout_tick(1);
     softclock(0);
     CHECK_EQUAL(calls[0] + calls[1], 2);
     CHECK_EQUAL(calls[2], 0);
@@ -116,11 +120,69 @@ HOST_TEST(set_twice_panics)
     CHECK_PANICS("timeout set twice", set_timer(0, 3));
 }
 
-HOST_TEST(drain_waits_until_the_function_has_returned)
+static struct timeout own;
+static unsigned own_calls;
+
+static void sets_itself(void *arg)
 {
-    timer[0].running = true;
-    timeout_drain(&timer[0]);
+    own_calls++;
+    timeout_set(&own, 1, sets_itself, arg);
+    if (arg && !setjmp(other_hart))
+        timeout_drain(&own);
+}
+
+HOST_TEST(drain_waits_until_the_function_has_returned_and_takes_back_what_it_set)
+{
+    timeout_init();
+    timeout_set(&own, 1, sets_itself, &own);
+    tick();
     CHECK_EQUAL(yields, 3);
+    CHECK(!own.pending);
+    timeout_drain(&own);
+    for (unsigned i = 0; i < 5; i++)
+        tick();
+    CHECK_EQUAL(own_calls, 1);
+}
+
+HOST_TEST(one_that_sets_itself_goes_on_until_it_is_drained)
+{
+    timeout_init();
+    timeout_set(&own, 1, sets_itself, 0);
+    for (unsigned i = 0; i < 5; i++)
+        tick();
+    CHECK_EQUAL(own_calls, 5);
+    timeout_drain(&own);
+    for (unsigned i = 0; i < 5; i++)
+        tick();
+    CHECK_EQUAL(own_calls, 5);
+}
+
+static void frees(void *arg)
+{
+    free(arg);
+    own_calls++;
+}
+
+HOST_TEST(the_memory_of_one_may_go_while_its_function_runs)
+{
+    struct timeout *t = calloc(1, sizeof *t);
+    timeout_init();
+    timeout_set(t, 1, frees, t);
+    tick();
+    CHECK_EQUAL(own_calls, 1);
+}
+
+HOST_TEST(ticks_that_merged_call_all_that_has_become_due)
+{
+    timeout_init();
+    set_timer(0, 3);
+    set_timer(1, 2);
+    set_timer(2, 9);
+    timeout_tick(8);
+    softclock(0);
+    CHECK_EQUAL(calls[0] + calls[1], 2);
+    CHECK_EQUAL(calls[2], 0);
+    CHECK_EQUAL(clock_ticks(), 8);
 }
 
 /* Against the model, across the place where the count of ticks wraps around. */

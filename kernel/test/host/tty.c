@@ -56,7 +56,7 @@ void thread_sleep(const void *channel, struct simple_lock *interlock)
         if (coming && *coming) {
             input(&tty, (uint8_t)*coming++);
         } else {
-            timeout_tick();
+            timeout_tick(1);
             if (posted)
                 softclock(0);
             posted = false;

@@ -1,0 +1,82 @@
+/*
+ * run=test-clock: the time stays right when clock ticks merge. Sections and handlers on every hart last up to several
+ * periods; whenever a hart is at base level again, the ticks that its clock has counted are those that the CLINT's time makes,
+ * to one; a timeout is called no earlier than it is due, and no later than the sections last. Needs hz > 0.
+ */
+#include "dev/clock.h"
+#include "arch/clint.h"
+#include "sched/timeout.h"
+#include "test/test.h"
+
+static uint32_t period, longest;
+
+/* Ticks that have been due since `ticks` were counted at `since`. */
+static void check_ticks(uint32_t counted, uint64_t since)
+{
+    uint32_t due = (uint32_t)((clint_time64() - since) / period);
+    if (counted + 1 < due || counted > due + 1)
+        panic("hart %u: %lu ticks counted, %lu were due", (unsigned)curhart->id, (unsigned long)counted,
+              (unsigned long)due);
+}
+
+static void handler(void *arg)
+{
+    (void)arg;
+    test_spin(cycles32() % longest);
+}
+
+static volatile uint32_t fired_at;
+
+static void fires(void *arg)
+{
+    (void)arg;
+    fired_at = clock_ticks();
+}
+
+static void worker(void *arg)
+{
+    unsigned h = (uintptr_t)arg;
+    struct random r = random_from(run_seed, 800 + h);
+    test_spin(2 * period);
+    uint32_t ticks = dev_hart()->ticks;
+    uint64_t since = clint_time64();
+    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+        struct timeout t = {0};
+        uint32_t set_at = clock_ticks(), after = 1 + random_below(&r, 8);
+        if (h == 0)
+            timeout_set(&t, after, fires, 0);
+        crit_t s = crit_sec_enter(random_below(&r, SPL_HIGH + 1));
+        pic_raise(1u << test_source(h, random_below(&r, TEST_SOURCES)));
+        test_spin(random_below(&r, longest));
+        crit_sec_leave(s);
+        test_spin(test_settle_cycles(4));
+        check_ticks(dev_hart()->ticks - ticks, since);
+        if (h)
+            continue;
+        while (clock_ticks() - set_at < after + 1)
+            ;
+        test_spin(test_settle_cycles(4));
+        assert(fired_at - set_at >= after && !timeout_cancel(&t));
+    }
+}
+
+static int clock_test(void)
+{
+    uint32_t hz = clock_hz(), merged = 0;
+    if (!hz)
+        panic("run=test-clock needs a clock: give hz=1000 or more");
+    period = CLOCK_HZ / hz;
+    longest = 5 * period;
+    uint32_t ticks = clock_ticks();
+    uint64_t since = clint_time64();
+    test_establish(handler);
+    test_on_every_hart(worker);
+    check_ticks(clock_ticks() - ticks, since);
+    for (unsigned h = 0; h < test_harts(); h++)
+        merged += clock_merged(h);
+    assert(merged > 0);
+    kprintf("@test name=clock ticks=%lu merged=%lu\n", (unsigned long)(clock_ticks() - ticks), (unsigned long)merged);
+    return 0;
+}
+
+RUN("test-clock", "test: the time stays right when clock ticks merge", clock_test);

@@ -1,0 +1,69 @@
+/*
+ * run=test-console: long output does not keep the processor. A thread writes lines, far more than the transmit ring holds; a
+ * less urgent one on the same hart counts the turns of a loop meanwhile, and gets at least SHARE per cent of what it counts
+ * alone in as many cycles. A handler and a section print in between, and every line comes whole: the test outside looks
+ * at that (test_boot.py). `bytes`: how many are written.
+ */
+#include "dev/console.h"
+#include "test/test.h"
+
+#define SHARE 25
+#define LINE 64
+
+static volatile uint32_t turns;
+static volatile bool stop;
+
+static void counts(void *arg)
+{
+    (void)arg;
+    while (!stop)
+        turns++;
+}
+
+static void prints(void *arg)
+{
+    kprintf("handler of source %02lu says: %.30s\n", (unsigned long)(uintptr_t)arg, "abcdefghijklmnopqrstuvwxyzabcdef");
+}
+
+static uint32_t alone(uint32_t cycles)
+{
+    uint32_t before = turns;
+    for (uint32_t begin = cycles32(); cycles32() - begin < cycles;)
+        turns++;
+    return turns - before;
+}
+
+static void write_lines(uint32_t lines)
+{
+    for (uint32_t i = 0; i < lines; i++) {
+        if (i % 16 == 5)
+            pic_raise(1u << test_source(0, i / 16 % TEST_SOURCES));
+        if (i % 16 == 11) {
+            crit_t s = crit_sec_enter(SPL_HIGH);
+            kprintf("line %04lu %0*d|\n", (unsigned long)i, LINE - 12, (int)i);
+            crit_sec_leave(s);
+        } else {
+            kprintf("line %04lu %0*d|\n", (unsigned long)i, LINE - 12, (int)i);
+        }
+    }
+}
+
+static int console(void)
+{
+    uint32_t lines = bootargs_number("bytes", 6400, 1000000) / LINE;
+    thread_bind(0);
+    test_establish(prints);
+    struct thread *t = thread_create(counts, 0, PRI_NORMAL + 1, 0, "counts");
+    uint32_t begin = cycles32(), before = turns;
+    write_lines(lines);
+    uint32_t took = cycles32() - begin, meanwhile = turns - before;
+    stop = true;
+    thread_join(t);
+    uint32_t share = 100 * meanwhile / (alone(took / 8) * 8 + 1);
+    kprintf("@test name=console lines=%lu cycles=%lu share=%lu\n", (unsigned long)lines, (unsigned long)took,
+            (unsigned long)share);
+    assert(share >= SHARE);
+    return 0;
+}
+
+RUN("test-console", "test: long output leaves the processor to others, lines stay whole", console);
