@@ -1,8 +1,8 @@
 /*
  * run=test-console: long output does not keep the processor. A thread writes lines, far more than the transmit ring holds; a
  * less urgent one on the same hart counts the turns of a loop meanwhile, and gets at least SHARE per cent of what it counts
- * alone in as many cycles. A handler and a section print in between, and every line comes whole: the test outside looks
- * at that (test_boot.py). `bytes`: how many are written.
+ * alone in as many cycles; `console.baud` is to leave the processor that much (2,000,000). A handler and a section print in between, and every line comes whole: the test outside looks
+ * at that (test_robust.py). `bytes`: how many are written.
  */
 #include <string.h>
 

@@ -60,9 +60,9 @@ def ended(folder, status, messages):
 
 
 def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, max_cycles=MAX_CYCLES, options=None, line_baud=115200,
-         runs=None):
+         runs=None, console_baud=CONSOLE_BAUD):
     """Run the kernel with scheme `sync` and build `options` on `harts` harts in the directory `folder`."""
-    arguments = command(folder, harts, sync, bootargs, "file", CONSOLE_BAUD, seed, max_cycles, options, runs)
+    arguments = command(folder, harts, sync, bootargs, "file", console_baud, seed, max_cycles, options, runs)
     if serial_in:
         arguments += ["--uart1-in", str(serial_in), "--uart1-baud", str(line_baud)]
     done = subprocess.run(arguments, capture_output=True, text=True, stdin=subprocess.DEVNULL)

@@ -20,7 +20,7 @@ def test_handlers_are_taken_away_under_load(tmp_path, harts, sync):
         assert run.result("test")["handled"] > 0
 
 
-@pytest.mark.parametrize("misuse, sync", zip(("section", "handler", "softint"), ("spl-optim", "cli-optim", "cli-pessim")))
+@pytest.mark.parametrize("misuse, sync", (("section", "spl-optim"), ("handler", "cli-optim"), ("softint", "cli-pessim")))
 def test_disestablish_where_it_could_wait_for_itself(tmp_path, misuse, sync):
     run = boot(tmp_path, 1, sync, f"run=test-disestablish misuse={misuse} hz=0")
     assert run.status == 1 and "at interrupt level or in a section" in run.console, run.report()
@@ -55,7 +55,7 @@ def test_a_full_table_of_threads_is_an_error(tmp_path, harts, sync):
 @pytest.mark.parametrize("sync", SCHEMES)
 @pytest.mark.parametrize("harts", (1, 2))
 def test_long_output_leaves_the_processor_to_others(tmp_path, harts, sync):
-    run = boot(tmp_path, harts, sync, "run=test-console hz=0")
+    run = boot(tmp_path, harts, sync, "run=test-console bytes=6400 hz=0", console_baud=2_000_000)
     assert run.status == 0, run.report()
     lines = [line for line in run.console.splitlines() if line.startswith("line ")]
     assert lines == [f"line {i:04} {i:052}|" for i in range(run.result("test")["lines"])]
