@@ -20,14 +20,21 @@ void crit_sec_leave_slow(crit_t saved)
     crit_sec_replay(crit_level(saved));
     PROBE(REPLAY_END);
     account_switch(was);
+    if (crit_is_base(saved) && !sync_hart()->intr_depth && !sync_hart()->in_softint)
+        intr_return_to_base();
     intr_enable();
-    sched_preempt_at_base(saved);
 }
 
+/*
+ * A preemption ends with a section's end, whose replay may ask for another one; and by then this may be another hart, where
+ * the thread goes on that gave way here. So look until nothing is left, which with interrupts off on chip stays so.
+ */
 void intr_return_to_base(void)
 {
-    if (sync_hart()->pending)
-        crit_sec_replay(SPL_NONE);
-    if (sync_hart()->resched)
-        sched_preempt_from_interrupt();
+    while (sync_hart()->pending || sync_hart()->resched) {
+        if (sync_hart()->pending)
+            crit_sec_replay(SPL_NONE);
+        if (sync_hart()->resched)
+            sched_preempt_from_interrupt();
+    }
 }

