@@ -119,9 +119,13 @@ static void act(struct random *r, enum activity what)
 
 static void report(const char *what)
 {
+    kprintf("PIC: pending %#lx, in service %#lx, level %lu\n", (unsigned long)pic_read(PIC_PENDING),
+            (unsigned long)pic_read(PIC_INSERVICE), (unsigned long)pic_read(PIC_LEVEL));
     for (unsigned n = 0; n < WOKEN; n++)
-        kprintf("thread %u, %s %d: source %u, woken on hart %u, ran on %u, %lu cycles later\n", n, "hart",
-                woken[n].thread->bound, trial.source[n], woken[n].woken_on, woken[n].ran_on,
+        kprintf("thread %u, hart %d: source %u, handled %lu times, woken on hart %u, %lu cycles ago, posted %u, ran on %u, "
+                "%lu cycles later\n", n, woken[n].thread->bound, trial.source[n],
+                (unsigned long)(trial.source[n] < PIC_SOURCES ? intr_count(trial.source[n]) : 0), woken[n].woken_on,
+                (unsigned long)(cycles32() - woken[n].woken_at), woken[n].event.posted, woken[n].ran_on,
                 (unsigned long)woken[n].latency);
     panic("%s: trial %lu, delivery %lu, bound %lu", what, (unsigned long)trial.number, (unsigned long)trial.delivery,
           (unsigned long)bound);
@@ -137,8 +141,7 @@ static void live_through_trial(struct random *r)
     while (trial.to_run) {
         if (trial.with_sections)
             act(r, SECTIONS);
-        else
-            test_spin(20);
+        test_spin(trial.delivery + 50); /* a wire that falls before its rise has arrived is not seen: sections may hold it off */
         if (cycles32() - begin > FOREVER_PASSES * bound)
             report("an urgent thread waits for ever");
     }

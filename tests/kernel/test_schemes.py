@@ -48,6 +48,30 @@ def test_threads(tmp_path, harts, sync):
         assert run.status == 0, f"seed {seed}: {run.report()}"
 
 
+# harts, scheme, run queues, clock ticks a second
+@pytest.mark.parametrize("harts, sync, hz", [
+    (1, "spl-optim", 0), (2, "spl-optim", 1000), (4, "spl-optim", 0), (2, "spl-pessim", 0), (2, "cli-optim", 0),
+    (1, "cli-pessim", 1000), (2, "cli-spl-pessim", 0),
+])
+def test_what_is_claimed_is_handled(tmp_path, harts, sync, hz):
+    """Whatever is raised while its source is queued, in service or pending."""
+    run = boot(tmp_path, harts, sync, f"run=test-mask hz={hz} rounds={60 // harts} {CONDITIONS[harts % 3]}", harts)
+    assert run.status == 0, run.report()
+    assert run.result("test")["name"] == "mask"
+
+
+@pytest.mark.parametrize("harts, sync, queue", [
+    (1, "spl-optim", "global"), (2, "spl-optim", "per-hart"), (4, "spl-optim", "global"), (1, "spl-pessim", "per-hart"),
+    (2, "spl-pessim", "global"), (2, "cli-optim", "global"), (1, "cli-pessim", "global"), (2, "cli-spl-pessim", "per-hart"),
+])
+def test_woken_thread_runs_within_a_bound(tmp_path, harts, sync, queue):
+    """Without clock ticks, at every delivery delay from 0 to 1,599 cycles."""
+    run = boot(tmp_path, harts, sync, f"run=test-wakeup hz=0 delivery.step={20 * harts}", harts,
+               options={"runqueue": queue})
+    assert run.status == 0, run.report()
+    assert run.result("test")["name"] == "wakeup"
+
+
 # A scheme that is wrong on purpose, and what must notice it.
 @pytest.mark.parametrize("wrong, test, sign", [
     ("no-restore", "lost", "panic"),
