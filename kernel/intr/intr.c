@@ -56,6 +56,7 @@ void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, in
     owner[source].hart = hart;
     owner[source].elsewhere = pic_deliveries(source) - intr_count(source);
     set_vector(source, fn, arg);
+    source_level_is(source, level);
     io_fence(); /* another hart may take the interrupt before this one's stores are in memory */
     pic_configure(source, level, edge, hart);
     set_enabled(source, hart, true);

@@ -5,6 +5,7 @@
 #include "arch/csr.h"
 #include "arch/hart.h"
 #include "lib/panic.h"
+#include "sync/handler_level.h"
 #include "sync/sync.h"
 
 #define SOFT_MASK (((1u << SPL_SOFT_MAX) - 1) << 1)
@@ -58,9 +59,11 @@ static void call(unsigned level)
         return; /* whoever dispatches looks at `resched` next */
     if (!table[level].fn)
         panic("soft interrupt at level %u, which has no handler", level);
+    unsigned outer = handler_begins(level);
     intr_enable();
     table[level].fn(table[level].arg);
     intr_disable();
+    handler_ends(outer);
 }
 
 void softint_dispatch_above(unsigned level)

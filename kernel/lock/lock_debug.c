@@ -11,6 +11,7 @@
 #include "lock/lock_held.h"
 #include "lock/lock_order.h"
 #include "lock/spin/spin.h"
+#include "sync/handler_level.h"
 #include "lock/threads.h"
 
 static struct lock_order order;
@@ -134,9 +135,18 @@ static void check_again(const struct lock_object *o, const struct lock_held *hel
     }
 }
 
+/* Whoever holds it, in a section of the lock's level, can be interrupted by this one, which then waits for ever. */
+static void check_handler(const struct lock_object *o, unsigned how)
+{
+    unsigned level = handler_level[curhart->id];
+    if (level > o->class->level && !(how & LOCK_CONDITIONAL))
+        BREACH("handler of level %u takes simple lock %s of level %u", level, o->name, o->class->level);
+}
+
 void lock_check_attempt(const struct lock_object *o, unsigned how, bool masked, uint32_t fp)
 {
     if (is_simple(o)) {
+        check_handler(o, how);
         if (!masked && !crit_level_masks(o->class->level))
             BREACH("simple lock %s: taken outside a section of level %u", o->name, o->class->level);
     } else {

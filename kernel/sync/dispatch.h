@@ -9,6 +9,7 @@
 #include "arch/csr.h"
 #include "arch/hart.h"
 #include "arch/probe.h"
+#include "sync/handler_level.h"
 #include "sync/hart_part.h"
 #include "sync/pic.h"
 
@@ -36,7 +37,9 @@ static inline struct intr intr_begin(unsigned source)
 static inline void intr_call(struct intr i)
 {
     PROBE_VALUE(INTR_HANDLER, i.source);
+    unsigned outer = handler_begins(source_level[i.source]);
     i.fn(i.arg);
+    handler_ends(outer);
     PROBE_VALUE(INTR_DONE, i.source);
 }
 

@@ -5,6 +5,11 @@
 
 #include "arch/accounting.h"
 
+#if LOCK_DEBUG
+volatile uint8_t handler_level[MAX_HARTS];
+uint8_t source_level[HART_SOURCES];
+#endif
+
 /* Called by trap.S for every interrupt of the PIC, interrupts off on chip. */
 void INTR_PATH interrupt(struct frame *frame)
 {

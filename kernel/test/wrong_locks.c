@@ -250,6 +250,39 @@ static void order_in_handler(void)
     test_spin(test_settle_cycles(4));
 }
 
+DEFINE_SIMPLE_LOCK(simple_bio, "simple bio", SPL_BIO);
+DEFINE_SIMPLE_LOCK(simple_soft, "simple soft", SPL_SOFTCLOCK);
+
+static void takes_bio(void *arg)
+{
+    crit_t s = crit_sec_enter(SPL_HIGH); /* which does not help who holds it */
+    simple_lock(arg);
+    simple_unlock(arg);
+    crit_sec_leave(s);
+}
+
+static void takes_bio_in_tty(void *arg)
+{
+    if ((uintptr_t)arg == test_source(curhart->id, 1))
+        takes_bio(&simple_bio);
+}
+
+static void handler_above_lock(void)
+{
+    takes_bio(&simple_bio); /* as a thread may */
+    test_establish(takes_bio_in_tty);
+    pic_raise(1u << test_source(curhart->id, 1));
+    test_spin(test_settle_cycles(4));
+}
+
+static void soft_interrupt_above_lock(void)
+{
+    takes_bio(&simple_soft);
+    softint_establish(SPL_SOFTNET, takes_bio, &simple_soft);
+    softint_schedule(SPL_SOFTNET);
+    test_spin(test_settle_cycles(4));
+}
+
 static void order_of_simple(void)
 {
     crit_t s = simple_lock_enter(&simple_a);
@@ -344,6 +377,8 @@ static const struct {
     {"order-of-three", order_of_three},
     {"order-of-simple", order_of_simple},
     {"order-in-handler", order_in_handler},
+    {"handler-above-lock", handler_above_lock},
+    {"soft-interrupt-above-lock", soft_interrupt_above_lock},
     {"order-of-upgrade", order_of_upgrade},
     {"pair-against-addresses", pair_against_addresses},
     {"assert-held", assert_held},

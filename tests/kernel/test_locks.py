@@ -76,6 +76,8 @@ CHECKED = {
     "order-of-three": "mutex A (class mutex A) is wanted while mutex C (class mutex C) is held, against the order",
     "order-of-simple": "simple A (class simple A) is wanted while simple B (class simple B) is held, against the order",
     "order-in-handler": "simple B (class simple B) is wanted while simple low (class simple low) is held, against the",
+    "handler-above-lock": "handler of level 8 takes simple lock simple bio of level 6",
+    "soft-interrupt-above-lock": "handler of level 4 takes simple lock simple soft of level 2",
     "order-of-upgrade": "rw A (class rw A) is wanted while mutex A (class mutex A) is held, against the order",
     "pair-against-addresses": "lower is wanted while higher is held, both of class pair, against the order of their",
     "assert-held": "lock mutex A: assertion that it is held",
@@ -103,6 +105,12 @@ def break_rule(folder, rule, sync="spl-optim", options=None):
 @pytest.mark.parametrize("rule", ALWAYS)
 def test_broken_rule_is_caught_in_any_image(tmp_path, rule):
     assert ALWAYS[rule] in break_rule(tmp_path, rule)
+
+
+@pytest.mark.parametrize("sync", [sync for sync in SCHEMES if sync != "spl-optim"])
+@pytest.mark.parametrize("rule", ("handler-above-lock", "soft-interrupt-above-lock"))
+def test_lock_below_its_handler_is_caught_under_each_scheme(tmp_path, rule, sync):
+    assert CHECKED[rule] in break_rule(tmp_path, rule, sync, DEBUG)
 
 
 @pytest.mark.parametrize("rule", CHECKED)
