@@ -7,8 +7,9 @@
  *   unix_master();             the thread goes on on hart 0, at once
  *   unix_release();            it goes back to the hart it came from, or to one that is quicker to take it
  *
- * They nest: only the outermost pair moves the thread. A thread that is bound to a hart is moved too, and back to it. The
- * master is not a lock: a thread in it may be preempted, and when it sleeps, others get in.
+ * They nest: only the outermost pair moves the thread. A thread that is bound to a hart is moved too, and back to it.
+ * As in 4.3BSD, whose kernel is not preempted, one thread at a time is inside, until it releases or sleeps: then others get in,
+ * and it waits for its turn before it returns from the sleep. More urgent threads outside may preempt it.
  *
  * Locking: a thread changes its own fields only. Errors: both panic at interrupt level, unix_release without unix_master.
  */
@@ -22,6 +23,10 @@
 
 void unix_master(void);
 void unix_release(void);
+
+/* For sched/: without a change of hart. A thread that sleeps or ends inside gives the master up; one that wakes takes it again. */
+void master_take(void);
+void master_give_up(void);
 
 /* For assertions at the beginning of functions that expect it. */
 bool unix_is_master(void);

@@ -2,6 +2,7 @@
 #include "sched/sleep.h"
 
 #include "lib/panic.h"
+#include "sched/master.h"
 #include "sched/sched.h"
 #include "sched/switch.h"
 #include "sched/timeout.h"
@@ -72,6 +73,22 @@ uint32_t sleep_queue_wake(struct sleep_queue *q, const void *channel, unsigned m
 }
 
 void thread_sleep(const void *channel, struct simple_lock *interlock)
+{
+    if (!curhart->thread->master_depth) {
+        thread_sleep_in_master(channel, interlock);
+        return;
+    }
+    crit_t s = crit_sec_enter(SPL_SCHED);
+    master_give_up(); /* the interlock is held still: a wakeup is not missed */
+    struct sleep_queue *q = sleep_queue_lock(channel);
+    simple_unlock(interlock);
+    sleep_queue_sleep(q, channel);
+    crit_sec_leave(s);
+    master_take();
+    simple_lock(interlock);
+}
+
+void thread_sleep_in_master(const void *channel, struct simple_lock *interlock)
 {
     crit_t s = crit_sec_enter(SPL_SCHED);
     struct sleep_queue *q = sleep_queue_lock(channel);

@@ -10,7 +10,11 @@
 
 #include <stdint.h>
 
+struct simple_lock;
 struct sleep_queue;
+
+/* thread_sleep, but for who is inside the master and keeps it. */
+void thread_sleep_in_master(const void *channel, struct simple_lock *interlock);
 
 struct sleep_queue *sleep_queue_lock(const void *channel);
 void sleep_queue_unlock(struct sleep_queue *q);

@@ -11,6 +11,7 @@
 #include "lib/printf.h"
 #include "lock/lock_debug.h"
 #include "lock/lock_held.h"
+#include "sched/master.h"
 #include "sched/runqueue.h"
 #include "sched/sched.h"
 #include "sched/sleep.h"
@@ -79,6 +80,8 @@ struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bo
 _Noreturn void thread_exit(void)
 {
     lock_check_exit();
+    if (curhart->thread->master_depth)
+        master_give_up();
     crit_sec_enter(SPL_SCHED);
     struct thread *self = curhart->thread;
     struct sleep_queue *q = sleep_queue_lock(self);
@@ -94,6 +97,9 @@ void thread_join(struct thread *t)
 {
     if (!t)
         panic("thread_join: thread_create gave no thread, all %u are in use", MAX_THREADS);
+    bool in_master = curhart->thread->master_depth;
+    if (in_master)
+        master_give_up();
     crit_t s = crit_sec_enter(SPL_SCHED);
     struct sleep_queue *q = sleep_queue_lock(t);
     while (t->state != THREAD_DEAD) {
@@ -108,6 +114,8 @@ void thread_join(struct thread *t)
     t->state = THREAD_FREE;
     simple_unlock(&table_lock);
     crit_sec_leave(s);
+    if (in_master)
+        master_take();
 }
 
 const char *thread_name(const struct thread *t)

@@ -15,6 +15,33 @@ static void count(void *arg)
     __atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
 }
 
+/* One thread at a time is inside, but while it sleeps. */
+static struct thread *volatile inside;
+static volatile uint32_t passages;
+
+static void stay_inside(struct random *r)
+{
+    assert(!inside);
+    inside = curhart->thread;
+    uint32_t seen = passages;
+    test_spin(random_below(r, 3000));
+    if (random_below(r, 2))
+        thread_yield();
+    assert(inside == curhart->thread && passages == seen);
+    passages = seen + 1;
+    inside = 0;
+}
+
+static void in_and_out(void *arg)
+{
+    struct random r = random_from(run_seed, 700);
+    (void)arg;
+    unix_master();
+    stay_inside(&r);
+    if (passages & 1)
+        unix_release(); /* or ends inside, which gives it up */
+}
+
 /* Two sections at random depth, with everything in them that may give up the hart. */
 static void at_random(void *arg)
 {
@@ -28,10 +55,15 @@ static void at_random(void *arg)
             unix_master();
             assert(curhart->id == MASTER_HART);
         }
-        if (random_below(&r, 2))
-            thread_yield();
-        if (!random_below(&r, 8))
+        stay_inside(&r);
+        if (!random_below(&r, 8) && clock_hz()) {
             thread_delay(1);
+            stay_inside(&r);
+        }
+        if (!random_below(&r, 8)) {
+            thread_join(thread_create(in_and_out, 0, PRI_NORMAL, ANY_HART, "inner")); /* others get in meanwhile */
+            stay_inside(&r);
+        }
         for (unsigned d = 0; d < depth; d++) {
             assert(unix_is_master() && curhart->id == MASTER_HART);
             unix_release();

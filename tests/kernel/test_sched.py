@@ -24,10 +24,11 @@ def test_scheduler(tmp_path, harts, sync, queue, debug):
     assert (result["stolen"] > 0) == (queue == "per-hart" and harts > 1)
 
 
-@pytest.mark.parametrize("harts, sync, queue", [(1, "cli-optim", "global"), (2, "spl-pessim", "per-hart"),
-                                                (4, "cli-pessim", "global")])
-def test_master(tmp_path, harts, sync, queue):
-    run = boot(tmp_path, harts, sync, "run=test-master hz=1000 rounds=8 intr.master=1", harts,
+@pytest.mark.parametrize("harts, sync, queue, hz", [
+    (1, "cli-optim", "global", 1000), (2, "spl-pessim", "per-hart", 1000), (2, "spl-optim", "global", 0),
+    (4, "cli-pessim", "global", 1000)])
+def test_master(tmp_path, harts, sync, queue, hz):
+    run = boot(tmp_path, harts, sync, f"run=test-master hz={hz} rounds=8 intr.master=1", harts,
                options={"runqueue": queue})
     assert run.status == 0, run.report()
     assert run.result("test") == {"name": "master", "handled": harts, "elsewhere": 0}
