@@ -18,6 +18,7 @@
 
 #define MAX_HARTS 8
 #define HART_STACK_SIZE 8192
+#define HART_SIZE 4096 /* bytes: of a way of the data cache */
 
 #ifndef __ASSEMBLER__
 #include <stdbool.h>
@@ -33,14 +34,14 @@ struct hart {
     struct thread *thread;    /* the thread that runs (sched/sched.h) */
     volatile uint32_t online; /* it runs threads */
 #define HART_PART(subsystem, words) uintptr_t subsystem##_part[words]
-    HART_PART(sched, 8);  /* sched/hart_part.h */
+    HART_PART(sched, 12); /* sched/hart_part.h */
     HART_PART(vm, 2);     /* vm/mmu.h */
     HART_PART(user, 2);   /* user/process.h */
     HART_PART(dev, 4);    /* dev/clock.h */
     HART_PART(intr, 8);   /* intr/hart_part.h */
     HART_PART(sync, 136); /* sync/hart_part.h */
-    HART_PART(lock, 272) __attribute__((aligned(64))); /* lock/hart_part.h */
-} __attribute__((aligned(64))); /* no line of one is written by another */
+    HART_PART(lock, 272) __attribute__((aligned(64))); /* lock/hart_part.h; behind what is not for the short path */
+} __attribute__((aligned(HART_SIZE))); /* no line of one is written by another, and all lie in the same of their caches */
 
 extern struct hart harts[MAX_HARTS];
 extern unsigned hart_count;

@@ -5,7 +5,7 @@
  */
 #include "arch/probe.h"
 
-    .section .text
+    .section .text.path, "ax"
     .globl context_switch
 context_switch:
     .pushsection .interlock.probes, "", @progbits

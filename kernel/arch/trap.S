@@ -125,7 +125,7 @@ trap_entry:
     csrr t0, mcause
     li t1, CAUSE_EXTERNAL
     mv a0, sp
-    bne t0, t1, full_trap
+    bne t0, t1, 1f
     jal interrupt /* near: in the same section */
 
     .globl trap_return
@@ -134,7 +134,18 @@ trap_return:
     restore_caller_saved
     addi sp, sp, FRAME_SIZE
     mret
+1:  j full_trap
+    .cfi_endproc
+trap_entry_end:
 
+    .section .text.user_path, "ax"
+    .balign 64
+    .globl trap_rest, trap_rest_end
+trap_rest: /* what is not for every interrupt of the kernel */
+    .cfi_startproc
+    .cfi_signal_frame
+    .cfi_return_column CFI_MEPC
+    cfi_frame
 full_trap:
     save_callee_saved
     sw s0, FRAME_SP(sp)
@@ -199,4 +210,4 @@ user_enter:
     mv sp, a0
     j user_return_full
     .cfi_endproc
-trap_entry_end:
+trap_rest_end:

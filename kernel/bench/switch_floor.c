@@ -33,7 +33,7 @@ static uint32_t each(uint64_t cycles, uint32_t count)
 }
 
 /* The loop alone, which is taken off the others. */
-static SCHED_PATH uint32_t loop_cycles(uint32_t iterations)
+static __attribute__((noinline)) uint32_t loop_cycles(uint32_t iterations)
 {
     uint64_t begin = cycles64();
     for (uint32_t i = iterations; i; i--)
@@ -41,7 +41,7 @@ static SCHED_PATH uint32_t loop_cycles(uint32_t iterations)
     return each(cycles64() - begin, iterations);
 }
 
-static SCHED_PATH uint32_t floor_cycles(uint32_t iterations)
+static __attribute__((noinline)) uint32_t floor_cycles(uint32_t iterations)
 {
     static struct context saved __attribute__((aligned(64))), restored __attribute__((aligned(64)));
     __asm__ volatile(SAVE("%0") ::"r"(&restored) : "memory"); /* the same registers, so that restoring changes none */
@@ -54,20 +54,22 @@ static SCHED_PATH uint32_t floor_cycles(uint32_t iterations)
 static struct thread *volatile here, other; /* `other` is no thread of the scheduler's: these switch among themselves */
 static uint8_t other_stack[1024] __attribute__((aligned(16)));
 
-static SCHED_PATH void other_code(void)
+static __attribute__((noinline)) void other_code(void)
 {
     struct thread *back = here;
     for (;;)
         thread_switch(&other, back);
 }
 
-static SCHED_PATH uint32_t switch_cycles(uint32_t iterations)
+static __attribute__((noinline)) uint32_t switch_cycles(uint32_t iterations)
 {
     crit_t s = crit_sec_enter(SPL_HIGH);
     struct thread *self = here = curhart->thread;
     other = (struct thread){.name = "other", .id = self->id};
     other.context.ra = (uint32_t)other_code;
     other.context.sp = (uint32_t)(other_stack + sizeof other_stack);
+    other.guard = (uint32_t *)other_stack;
+    *other.guard = STACK_GUARD;
     thread_switch(self, &other); /* the code is in the cache now */
     uint64_t begin = cycles64();
     for (uint32_t i = iterations; i; i--)
@@ -77,7 +79,7 @@ static SCHED_PATH uint32_t switch_cycles(uint32_t iterations)
     return each(cycles, 2 * iterations);
 }
 
-static SCHED_PATH void yields(void *iterations)
+static __attribute__((noinline)) void yields(void *iterations)
 {
     for (uint32_t i = (uintptr_t)iterations; i; i--)
         thread_yield();

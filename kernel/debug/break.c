@@ -12,7 +12,7 @@ static struct {
     bool used, once, inserted;
 } table[BREAKPOINTS];
 
-extern const char trap_entry[], trap_entry_end[], unbreakable[], _etext[];
+extern const char trap_entry[], trap_entry_end[], trap_rest[], trap_rest_end[], unbreakable[], _etext[];
 
 static bool within(uint32_t address, const char *begin, const char *end)
 {
@@ -29,7 +29,7 @@ static int find(uint32_t address, bool once)
 
 static bool set(uint32_t address, bool once)
 {
-    if (within(address, trap_entry, trap_entry_end) || within(address, unbreakable, _etext))
+    if (within(address, trap_entry, trap_entry_end) || within(address, trap_rest, trap_rest_end) || within(address, unbreakable, _etext))
         return false;
     if (find(address, once) >= 0)
         return true;

@@ -7,8 +7,8 @@
 #include "dev/serial.h"
 #include "dev/tty.h"
 #include "lib/bootargs.h"
-#include "lib/printf.h"
 #include "lib/panic.h"
+#include "lib/printf.h"
 
 #define CONSOLE_BAUD 115200
 #define LOOK_TICKS 10 /* how often a reader looks whether it is to give up */

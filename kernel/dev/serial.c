@@ -8,8 +8,8 @@
 #include "intr/intr.h"
 #include "intr/softint.h"
 #include "lib/panic.h"
-#include "sync/pic.h"
 #include "sched/sched.h"
+#include "sync/pic.h"
 
 #define REG(port, name) ((port)->regs[SERIAL_##name / 4])
 #define IIR_ID(iir) ((iir) & SERIAL_IIR_ID_MASK)

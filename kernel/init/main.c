@@ -12,6 +12,7 @@
 #include "arch/accounting.h"
 #include "arch/hart.h"
 #include "arch/panic.h"
+#include "arch/path.h"
 #include "debug/debug.h"
 #include "dev/clock.h"
 #include "dev/console.h"
@@ -34,7 +35,7 @@
 #define USAGE_EXIT_CODE 2
 
 INTR_PATH_DATA struct hart harts[MAX_HARTS];
-unsigned hart_count;
+SHORT_PATH_DATA unsigned hart_count;
 
 extern volatile uint32_t harts_may_start;
 extern const struct run _runs[], _runs_end[];
@@ -118,6 +119,7 @@ void kernel_main(void)
     panic_hooks.exit = host_exit;
     set_latencies();
     intr_init();
+    threads_init();
     timeout_init();
     serial_init();
     user_init();

@@ -1,17 +1,54 @@
 /* Events (event.h). */
 #include "lock/event.h"
 
+#include "arch/path.h"
 #include "lock/threads.h"
 
-void event_post(struct event *e)
+/* One that waits; it lies on the waiting thread's stack. */
+struct event_waiter {
+    struct event_waiter *next;
+    struct thread *thread;
+    bool takes; /* and leaves the event cleared */
+};
+
+/* Those whom a posting wakes, in their order, taken off the list: all that only wait, and the first that takes it. */
+static OFF_PATH struct event_waiter *served(struct event *e)
+{
+    e->posted = true;
+    struct event_waiter *wake = 0, **end = &wake, **at = &e->waiting;
+    for (struct event_waiter *w; (w = *at);) {
+        if (w->takes && !e->posted) {
+            at = &w->next;
+            continue;
+        }
+        if (w->takes)
+            e->posted = false;
+        *at = w->next;
+        w->next = 0;
+        *end = w;
+        end = &w->next;
+    }
+    return wake;
+}
+
+SHORT_PATH_EVENT void event_post(struct event *e)
 {
     crit_t s = simple_lock_enter(&e->lock);
-    bool wake = e->waiting;
-    e->posted = true;
-    e->waiting = false;
-    simple_lock_leave(&e->lock, s);
-    if (wake)
-        thread_wakeup(e); /* only the address: the event itself may be gone by now */
+    struct event_waiter *wake = e->waiting;
+    if (!wake) {
+        e->posted = true;
+    } else if (!wake->next) {
+        e->posted = !wake->takes;
+        e->waiting = 0;
+    } else {
+        wake = served(e);
+    }
+    simple_unlock(&e->lock); /* the event itself may be gone as soon as one of them goes on */
+    for (struct event_waiter *next; wake; wake = next) {
+        next = wake->next;
+        thread_unblock(wake->thread);
+    }
+    crit_sec_leave(s);
 }
 
 void event_clear(struct event *e)
@@ -22,25 +59,29 @@ void event_clear(struct event *e)
 }
 
 /* The lock is taken even if the event is posted already: its poster has let go of it then. */
-static void wait_and_leave(struct event *e, bool posted_after)
+static inline __attribute__((always_inline)) void wait_or_take(struct event *e, bool takes)
 {
     crit_t s = simple_lock_enter(&e->lock);
-    while (!e->posted) {
-        e->waiting = true;
-        thread_sleep(e, &e->lock);
+    if (e->posted) {
+        e->posted = !takes;
+        simple_lock_leave(&e->lock, s);
+        return;
     }
-    e->posted = posted_after;
-    simple_lock_leave(&e->lock, s);
+    struct event_waiter w = {.thread = curhart->thread, .takes = takes}, **end = &e->waiting;
+    while (*end)
+        end = &(*end)->next;
+    *end = &w;
+    thread_block(&e->lock, s);
 }
 
 void event_wait(struct event *e)
 {
-    wait_and_leave(e, true);
+    wait_or_take(e, false);
 }
 
-void event_take(struct event *e)
+SHORT_PATH_EVENT void event_take(struct event *e)
 {
-    wait_and_leave(e, false);
+    wait_or_take(e, true);
 }
 
 bool event_posted(const struct event *e)

@@ -23,7 +23,7 @@
 struct event {
     struct simple_lock lock;
     bool posted;
-    bool waiting; /* threads sleep on it, none of them woken yet */
+    struct event_waiter *waiting; /* threads that sleep on it, in the order in which they came */
 };
 
 #define EVENT(event_name, class_id) {.lock = SIMPLE_LOCK(event_name, class_id)}

@@ -9,7 +9,7 @@
 struct lock_waiter {
     struct lock_waiter *next;
     struct thread *thread;
-    bool shared, granted;
+    bool shared;
 };
 
 #define LOCK_SPIN_CYCLES 2000 /* about two thread switches with a wake-up on another hart */
@@ -42,15 +42,31 @@ static crit_t interlock_enter(struct lock *l)
     return s;
 }
 
-/* If nobody waits, it is everybody's again; it is so already if the lock was handed to this thread and nobody came since. */
+/* If nobody waits, it is everybody's again. */
+static void settle(struct lock *l)
+{
+    if (!l->first && !l->upgrader) {
+        fence_release();
+        l->word &= ~LOCK_WORD_QUEUED;
+    }
+}
+
 static void interlock_leave(struct lock *l, crit_t s)
 {
-    uint32_t word = l->word;
-    if (word & LOCK_WORD_QUEUED && !l->first && !l->upgrader) {
-        fence_release();
-        l->word = word & ~LOCK_WORD_QUEUED;
-    }
+    settle(l);
     simple_lock_leave(&l->interlock, s);
+}
+
+/* The same, and wakes those that hand_on has given the lock: when they go on, nobody touches the lock for its last owner. */
+static void interlock_leave_and_wake(struct lock *l, crit_t s, struct lock_waiter *granted)
+{
+    settle(l);
+    simple_unlock(&l->interlock);
+    for (struct lock_waiter *next; granted; granted = next) {
+        next = granted->next;
+        thread_unblock(granted->thread);
+    }
+    crit_sec_leave(s);
 }
 
 /* The functions below, up to hand_on, are called with the word's QUEUED set by the caller, and keep it. */
@@ -78,37 +94,31 @@ static bool take(struct lock *l, bool shared)
     return true;
 }
 
-static void grant(struct lock_waiter *w)
+/* Hands the lock, which has become freer, to those who may have it now: gives them, in their order. */
+static struct lock_waiter *hand_on(struct lock *l)
 {
-    w->granted = true;
-    thread_wakeup_one(w);
-}
-
-/* Hands the lock, which has become freer, to those who may have it now. */
-static void hand_on(struct lock *l)
-{
-    struct lock_waiter *w = l->upgrader;
+    struct lock_waiter *w = l->upgrader, *granted = 0, **end = &granted;
     if (lock_word_owner(l->word))
-        return;
+        return 0;
     if (w) {
-        if (lock_word_readers(l->word) == 1) {
-            l->upgrader = 0;
-            set_owner(l, w->thread);
-            grant(w);
-        }
-        return;
+        if (lock_word_readers(l->word) != 1)
+            return 0;
+        l->upgrader = 0;
+        set_owner(l, w->thread);
+        w->next = 0;
+        return w;
     }
-    while ((w = l->first) && (w->shared || !lock_word_readers(l->word))) {
-        bool alone = !w->shared;
+    while ((w = l->first) && !lock_word_owner(l->word) && (w->shared || !lock_word_readers(l->word))) {
         l->first = w->next;
-        if (alone)
-            set_owner(l, w->thread);
-        else
+        if (w->shared)
             set_readers(l, lock_word_readers(l->word) + 1);
-        grant(w);
-        if (alone)
-            return;
+        else
+            set_owner(l, w->thread);
+        w->next = 0;
+        *end = w;
+        end = &w->next;
     }
+    return granted;
 }
 
 /*
@@ -132,14 +142,8 @@ static bool spin_and_take(struct lock *l, unsigned how)
     return false;
 }
 
-static void sleep_until_granted(struct lock *l, struct lock_waiter *w, struct lock_attempt *attempt)
-{
-    LOCK_HOOK_BLOCK(&l->object, attempt);
-    while (!w->granted)
-        thread_sleep(w, &l->interlock);
-}
-
-static void queue_and_sleep(struct lock *l, bool shared, struct lock_attempt *attempt)
+/* Called with the interlock, in its section; returns when the lock has been granted, without either. */
+static void queue_and_sleep(struct lock *l, bool shared, struct lock_attempt *attempt, crit_t s)
 {
     struct lock_waiter w = {.thread = curhart->thread, .shared = shared};
     if (l->first)
@@ -147,7 +151,8 @@ static void queue_and_sleep(struct lock *l, bool shared, struct lock_attempt *at
     else
         l->first = &w;
     l->last = &w;
-    sleep_until_granted(l, &w, attempt);
+    LOCK_HOOK_BLOCK(&l->object, attempt);
+    thread_block(&l->interlock, s);
 }
 
 static bool is_shared(const struct lock *l, unsigned how)
@@ -162,28 +167,27 @@ static void check_not_mine(const struct lock *l)
               lock_places(&l->object));
 }
 
-/* Waits for it, called and returns with the interlock; or stays awake and has it when that is let go. */
-static crit_t wait_for(struct lock *l, unsigned how, struct lock_attempt *attempt, crit_t s)
-{
-    check_not_mine(l);
-    LOCK_HOOK_MISS(&l->object, attempt);
-    if (!l->first && !l->upgrader) {
-        interlock_leave(l, s);
-        bool taken = spin_and_take(l, how);
-        s = interlock_enter(l);
-        if (taken || take(l, is_shared(l, how)))
-            return s;
-    }
-    queue_and_sleep(l, is_shared(l, how), attempt);
-    return s;
-}
-
 void lock_acquire_slow(struct lock *l, unsigned how, struct lock_attempt attempt)
 {
+    bool shared = is_shared(l, how);
     crit_t s = interlock_enter(l);
-    if (!take(l, is_shared(l, how)))
-        s = wait_for(l, how, &attempt, s);
-    interlock_leave(l, s);
+    bool taken = take(l, shared), awake = taken;
+    if (!taken) {
+        check_not_mine(l);
+        LOCK_HOOK_MISS(&l->object, &attempt);
+        if (!l->first && !l->upgrader) {
+            interlock_leave(l, s);
+            taken = spin_and_take(l, how);
+            if (!taken) {
+                s = interlock_enter(l);
+                taken = awake = take(l, shared);
+            }
+        }
+    }
+    if (awake)
+        interlock_leave(l, s);
+    else if (!taken)
+        queue_and_sleep(l, shared, &attempt, s);
     LOCK_HOOK_ACQUIRED(&l->object, &attempt);
 }
 
@@ -215,16 +219,6 @@ static bool upgraded_already(const struct lock *l)
     return l->object.class->kind == LOCK_MUTEX && lock_write_held(l);
 }
 
-/* Another reader waits for this one to leave, which is the one thing it can do. */
-static void give_way(struct lock *l, struct lock_attempt *attempt, uintptr_t site)
-{
-    LOCK_HOOK_FAILED(&l->object, attempt);
-    LOCK_HOOK_RELEASED(&l->object, site);
-    (void)site;
-    set_readers(l, lock_word_readers(l->word) - 1);
-    hand_on(l);
-}
-
 /* The only reader, and nobody waits. */
 static bool upgrade_at_once(struct lock *l)
 {
@@ -234,29 +228,34 @@ static bool upgrade_at_once(struct lock *l)
 
 static bool upgrade(struct lock *l, unsigned how, struct lock_attempt *attempt, uintptr_t site)
 {
-    bool upgraded = true;
+    if (upgraded_already(l))
+        return true;
     crit_t s = interlock_enter(l);
-    if (!upgraded_already(l)) {
-        uint32_t readers = lock_word_readers(l->word);
-        if (!readers)
-            not_held(l, "upgrades it");
-        struct lock_waiter w = {.thread = curhart->thread};
-        if (readers == 1) {
-            set_owner(l, w.thread);
-        } else if (how & LOCK_CONDITIONAL) {
-            upgraded = false;
-            LOCK_HOOK_FAILED(&l->object, attempt);
-        } else if (l->upgrader) {
-            upgraded = false;
-            give_way(l, attempt, site);
-        } else {
-            l->upgrader = &w;
-            LOCK_HOOK_MISS(&l->object, attempt);
-            sleep_until_granted(l, &w, attempt);
-        }
+    uint32_t readers = lock_word_readers(l->word);
+    if (!readers)
+        not_held(l, "upgrades it");
+    if (readers == 1) {
+        set_owner(l, curhart->thread);
+        interlock_leave(l, s);
+        return true;
     }
-    interlock_leave(l, s);
-    return upgraded;
+    if (how & LOCK_CONDITIONAL || l->upgrader) {
+        LOCK_HOOK_FAILED(&l->object, attempt);
+        struct lock_waiter *granted = 0;
+        if (!(how & LOCK_CONDITIONAL)) { /* the other waits for this one to leave, which is the one thing it can do */
+            LOCK_HOOK_RELEASED(&l->object, site);
+            set_readers(l, readers - 1);
+            granted = hand_on(l);
+        }
+        interlock_leave_and_wake(l, s, granted);
+        return false;
+    }
+    struct lock_waiter w = {.thread = curhart->thread};
+    l->upgrader = &w;
+    LOCK_HOOK_MISS(&l->object, attempt);
+    LOCK_HOOK_BLOCK(&l->object, attempt);
+    thread_block(&l->interlock, s);
+    return true;
 }
 
 bool lock_upgrade(struct lock *l, unsigned how, struct lock_attempt attempt)
@@ -282,8 +281,7 @@ void lock_write_to_read(struct lock *l)
         return;
     crit_t s = interlock_enter(l);
     set_readers(l, 1);
-    hand_on(l);
-    interlock_leave(l, s);
+    interlock_leave_and_wake(l, s, hand_on(l));
 }
 
 void lock_done_slow(struct lock *l, bool released)
@@ -298,8 +296,7 @@ void lock_done_slow(struct lock *l, bool released)
         set_readers(l, readers - 1);
     else
         set_owner(l, 0);
-    hand_on(l);
-    interlock_leave(l, s);
+    interlock_leave_and_wake(l, s, hand_on(l));
 }
 
 void lock_init(struct lock *l, struct lock_class *class, const char *name)

@@ -24,6 +24,8 @@
 
 #include "lock/lock_hooks.h"
 
+struct simple_lock;
+
 #if LOCK_DEBUG
 struct lock_held;
 
@@ -32,8 +34,8 @@ void lock_check_attempt(const struct lock_object *o, unsigned how, bool masked, 
 void lock_check_held(const struct lock_object *o, const struct lock_held *held, const char *what);
 void lock_assert_object(const struct lock_object *o, bool held, bool alone);
 
-/* The hart gives up its thread, and holds locks of the scheduler's class alone; the thread ends, and holds none. */
-void lock_check_switch(const struct lock_class *scheduler);
+/* The hart gives up its thread, and holds locks of the scheduler's class alone, and `held`; the thread ends, and holds none. */
+void lock_check_switch(const struct lock_class *scheduler, const struct simple_lock *held);
 void lock_check_exit(void);
 
 /* The hart is about to wait for other harts, which may want what it holds: it holds no simple lock. */
@@ -46,9 +48,9 @@ const char *lock_places(const struct lock_object *o);
 #define lock_assert_write_held(l) lock_assert_object(&(l)->object, true, true)
 #define lock_assert_not_held(l) lock_assert_object(&(l)->object, false, false)
 #else
-static inline void lock_check_switch(const struct lock_class *scheduler)
+static inline void lock_check_switch(const struct lock_class *scheduler, const struct simple_lock *held)
 {
-    (void)scheduler;
+    (void)scheduler, (void)held;
 }
 
 static inline void lock_check_exit(void)

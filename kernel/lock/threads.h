@@ -19,6 +19,16 @@ bool thread_runs(const struct thread *t); /* on some hart now; a hint, if it is 
 struct lock_held_list *thread_locks(struct thread *t);
 
 /*
+ * The thread that runs sleeps until thread_unblock names it. Called in the section that `saved` ends, holding `interlock`, which
+ * is released when nobody can miss it any more: so who finds under the interlock that a thread waits may unblock it. Returns
+ * with the section left, and without the interlock. Panics at interrupt level.
+ */
+void thread_block(struct simple_lock *interlock, crit_t saved);
+
+/* Once for each time it blocks; from any level up to SPL_SCHED, in a section, which goes on at SPL_SCHED. */
+void thread_unblock(struct thread *t);
+
+/*
  * Sleep until thread_wakeup(channel). Called inside the section of `interlock`, holding it; it is released while the
  * thread sleeps and held again on return, so a wakeup under the same lock is never missed. Panics at interrupt level.
  */

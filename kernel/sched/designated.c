@@ -9,7 +9,8 @@ static struct krp *take_all(struct designated *d)
     crit_t s = simple_lock_enter(&d->lock);
     while (!d->first && !d->stopping) {
         d->idle = true;
-        thread_sleep(d, &d->lock);
+        thread_block(&d->lock, s);
+        s = simple_lock_enter(&d->lock);
     }
     struct krp *first = d->first;
     d->first = 0;
@@ -40,9 +41,10 @@ void krp_queue(struct designated *d, struct krp *krp)
     bool wake = d->idle;
     d->idle = false;
     d->woken += wake;
-    simple_lock_leave(&d->lock, s);
+    simple_unlock(&d->lock);
     if (wake)
-        thread_wakeup_one(d);
+        thread_unblock(d->thread);
+    crit_sec_leave(s);
 }
 
 void designated_start(struct designated *d, unsigned hart, unsigned priority)
@@ -56,9 +58,12 @@ void designated_start(struct designated *d, unsigned hart, unsigned priority)
 void designated_stop(struct designated *d)
 {
     crit_t s = simple_lock_enter(&d->lock);
+    bool wake = d->idle;
     d->stopping = true;
     d->idle = false;
-    simple_lock_leave(&d->lock, s);
-    thread_wakeup_one(d);
+    simple_unlock(&d->lock);
+    if (wake)
+        thread_unblock(d->thread);
+    crit_sec_leave(s);
     thread_join(d->thread);
 }

@@ -1,6 +1,7 @@
 /* Interrupt threads (ithread.h). Locking: list_lock guards the list of those started. */
 #include "sched/ithread.h"
 
+#include "arch/path.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "sched/sched.h"
@@ -9,12 +10,14 @@ DEFINE_SIMPLE_LOCK(list_lock, "ithread list", SPL_HIGH);
 static struct ithread *first;
 
 /* The oldest word, when there is one; false when the thread is to end. */
-static bool next_word(struct ithread *it, uint32_t *word)
+SHORT_PATH_ITHREAD static bool next_word(struct ithread *it, uint32_t *word)
 {
     crit_t s = simple_lock_enter(&it->lock);
     while (it->head == it->tail && !it->stopping) {
-        it->asleep++;
-        thread_sleep(it, &it->lock);
+        curhart->thread->next = it->asleep;
+        it->asleep = curhart->thread;
+        thread_block(&it->lock, s);
+        s = simple_lock_enter(&it->lock);
     }
     bool found = it->head != it->tail;
     if (found)
@@ -23,7 +26,7 @@ static bool next_word(struct ithread *it, uint32_t *word)
     return found;
 }
 
-static void serve(void *arg)
+SHORT_PATH_ITHREAD static void serve(void *arg)
 {
     struct ithread *it = arg;
     uint32_t word = 0;
@@ -33,21 +36,23 @@ static void serve(void *arg)
     }
 }
 
-bool ithread_wake(struct ithread *it, uint32_t saved)
+SHORT_PATH_ITHREAD bool ithread_wake(struct ithread *it, uint32_t saved)
 {
     crit_t s = simple_lock_enter(&it->lock);
-    bool room = it->head - it->tail < ITHREAD_QUEUE, wake = room && it->asleep;
+    bool room = it->head - it->tail < ITHREAD_QUEUE;
+    struct thread *wake = room ? it->asleep : 0;
     if (room)
         it->queue[it->head++ % ITHREAD_QUEUE] = saved;
     else
         it->dropped++;
     if (wake) {
-        it->asleep--;
+        it->asleep = wake->next;
         it->woken++;
     }
-    simple_lock_leave(&it->lock, s);
+    simple_unlock(&it->lock);
     if (wake)
-        thread_wakeup_one(it);
+        thread_unblock(wake);
+    crit_sec_leave(s);
     return room;
 }
 
@@ -71,9 +76,14 @@ void ithread_stop(struct ithread *it)
 {
     crit_t s = simple_lock_enter(&it->lock);
     it->stopping = true;
+    struct thread *asleep = it->asleep;
     it->asleep = 0;
-    simple_lock_leave(&it->lock, s);
-    thread_wakeup(it);
+    simple_unlock(&it->lock);
+    for (struct thread *next; asleep; asleep = next) {
+        next = asleep->next;
+        thread_unblock(asleep);
+    }
+    crit_sec_leave(s);
     for (unsigned i = 0; i < it->threads; i++)
         thread_join(it->thread[i]);
     s = simple_lock_enter(&list_lock);

@@ -29,7 +29,7 @@ struct ithread {
     void *arg;
     unsigned source;   /* of the PIC: for the probe */
     unsigned threads, priority;
-    unsigned asleep;   /* threads that sleep and have not been woken yet */
+    struct thread *asleep; /* those that sleep and have not been woken yet */
     bool stopping;
     uint32_t head, tail; /* run freely; the difference is the fill */
     uint32_t woken;    /* wake-ups that had to wake a thread: the others found one at work */

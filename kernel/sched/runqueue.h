@@ -14,6 +14,8 @@
 #ifndef SCHED_RUNQUEUE_H
 #define SCHED_RUNQUEUE_H
 
+#include "arch/csr.h"
+#include "lock/lock_debug.h"
 #include "lock/simple_lock.h"
 #include "sched/sched.h"
 
@@ -21,14 +23,134 @@
 
 extern struct lock_class run_queue_class;
 
-/* The lock of this hart's queue, which the functions below need. */
-struct simple_lock *run_queue_lock(unsigned hart);
+/* Threads in order: a ring for each priority, by its last thread, whose `next` is the first. */
+struct ready {
+    volatile uint32_t levels; /* bit p: some thread of priority p */
+    volatile uint32_t count;  /* where there is a queue for each hart */
+    struct thread *last[PRIORITIES];
+};
 
-void run_queue_append(struct thread *t);  /* behind its equals */
-void run_queue_prepend(struct thread *t); /* before them: its turn is not over */
+struct run_queue {
+    struct simple_lock lock __attribute__((aligned(64))); /* not in a line that other harts read as a hint */
+    struct ready any __attribute__((aligned(64)));        /* any hart may take these */
+};
+
+extern struct run_queue run_queue[RUN_QUEUES];
+extern struct ready run_queue_bound[MAX_HARTS]; /* these wait for their hart; guarded by the lock of its queue */
+
+static inline struct run_queue *run_queue_of(unsigned hart)
+{
+    return &run_queue[RUN_QUEUES > 1 ? hart : 0];
+}
+
+/* The lock of this hart's queue, which the functions below need. */
+static inline struct simple_lock *run_queue_lock(unsigned hart)
+{
+    return &run_queue_of(hart)->lock;
+}
+
+/* The place of the lowest bit by a multiplication (Leiserson, Prokop and Randall 1998): the core has no such instruction. */
+static inline unsigned run_queue_lowest_bit(uint32_t word)
+{
+    extern uint8_t run_queue_place[32];
+    return run_queue_place[(word & -word) * 0x077cb531u >> 27];
+}
+
+/* Where `t` waits. */
+static inline struct ready *run_queue_for(const struct thread *t)
+{
+    return likely(t->bound == ANY_HART) ? &run_queue_of((unsigned)t->hart)->any : &run_queue_bound[t->bound];
+}
+
+/* Queue `t` there, behind its equals, or before them: its turn is not over. */
+static inline void run_queue_add(struct ready *r, struct thread *t, bool behind)
+{
+    simple_lock_assert_held(run_queue_lock((unsigned)t->hart));
+    unsigned p = t->priority;
+    struct thread *last = r->last[p];
+    if (behind)
+        t->queued_at = cycles32();
+    if (last) {
+        t->next = last->next;
+        last->next = t;
+    } else {
+        t->next = t;
+        r->levels |= 1u << p;
+    }
+    if (behind || !last)
+        r->last[p] = t;
+    if (RUN_QUEUES > 1)
+        r->count++;
+}
+
+/* The first of a level that is not empty, taken off. */
+static inline struct thread *run_queue_take_first(struct ready *r, unsigned level)
+{
+    struct thread *last = r->last[level], *t = last->next;
+    if (t == last) {
+        r->last[level] = 0;
+        r->levels &= ~(1u << level);
+    } else {
+        last->next = t->next;
+    }
+    if (RUN_QUEUES > 1)
+        r->count--;
+    t->hart = (int)curhart->id;
+    return t;
+}
+
+/* Of two sets of levels, whether the first has the more urgent one: by their lowest bits, and none is the least urgent. */
+static inline bool run_queue_more_urgent(uint32_t a, uint32_t b)
+{
+    return (a & -a) - 1 < (b & -b) - 1;
+}
+
+/* A thread of another hart's queue, if that has a more urgent one than these two of the own hart; 0: it has none. */
+struct thread *run_queue_steal(const struct ready *any, const struct ready *mine);
+
+/* Whether of two that are equally urgent the one that any hart may take was queued first. */
+bool run_queue_any_first(const struct ready *any, const struct ready *mine);
 
 /* The thread that this hart is to run next, taken off its queue or stolen; 0: none. */
-struct thread *run_queue_take(void);
+static inline struct thread *run_queue_take(void)
+{
+    struct ready *any = &sched_hart()->queue->any, *mine = sched_hart()->bound, *from = mine;
+    if (RUN_QUEUES > 1) {
+        struct thread *t = run_queue_steal(any, mine);
+        if (t)
+            return t;
+    }
+    uint32_t a = any->levels, m = mine->levels;
+    if (likely(!m) || run_queue_more_urgent(a, m)) {
+        if (!a)
+            return 0;
+        from = any;
+    } else if (a && !run_queue_more_urgent(m, a) && run_queue_any_first(any, mine)) {
+        from = any;
+    }
+    return run_queue_take_first(from, run_queue_lowest_bit(from->levels));
+}
+
+/*
+ * The running thread, which waits in `r`, lets the first of its equals there go before it, if nobody more urgent waits and no
+ * equal in `other`: gives that one, in whose place it is queued; else 0, and nothing is changed.
+ */
+static inline struct thread *run_queue_rotate(struct ready *r, const struct ready *other, struct thread *self)
+{
+    unsigned p = self->priority;
+    uint32_t as_urgent = (2u << p) - 1;
+    if (RUN_QUEUES > 1 || (r->levels & as_urgent) != 1u << p || other->levels & as_urgent)
+        return 0;
+    struct thread *last = r->last[p], *t = last->next;
+    self->queued_at = cycles32();
+    self->next = t->next;
+    last->next = self;
+    if (t == last)
+        self->next = self;
+    r->last[p] = self;
+    t->hart = (int)curhart->id;
+    return t;
+}
 
 /* A thread that waits and is not bound: its priority (PRIORITIES: there is none) and the hart in whose queue it stands. */
 struct waiting {

@@ -2,6 +2,7 @@
 #include "sched/sched.h"
 
 #include "arch/accounting.h"
+#include "arch/path.h"
 #include "arch/trace.h"
 #include "intr/call.h"
 #include "intr/softint.h"
@@ -13,7 +14,7 @@
 #define SLICE_TICKS 2
 
 /* Preempt the thread that runs here as soon as this hart is back at base level. */
-void sched_request(void)
+SHORT_PATH void sched_request(void)
 {
     sync_hart()->resched = 1;
     softint_post(SPL_SOFTPREEMPT);
@@ -27,37 +28,31 @@ static void asked(void)
 }
 
 /*
- * The hart that should run a thread of `priority` now instead of what it runs, or 0: the one with the least urgent thread, best
- * the last one it ran on, `last`.
+ * Ask for a thread that waits to be run instead of what a hart runs now: by the hart with the least urgent thread, best the last
+ * one it ran on. An idle hart that was asked already is on its way to another thread; one that is not there yet runs
+ * something of priority 0. Gives the hart to be called, as a bit; 0: none.
  */
-static struct hart *hart_for(unsigned priority, int bound, int last)
+SHORT_PATH static uint32_t ask(unsigned priority, int bound, int last)
 {
     struct hart *worst = 0;
-    for (unsigned h = 0; h < hart_count; h++) {
+    unsigned h = bound == ANY_HART ? 0 : (unsigned)bound, end = bound == ANY_HART ? hart_count : h + 1;
+    for (uint32_t least = priority + 1; h < end; h++) {
         struct hart *candidate = &harts[h];
-        if (!candidate->online || (bound != ANY_HART && bound != (int)h))
-            continue;
         uint32_t runs = sched_hart_of(candidate)->priority;
-        if (runs <= priority || (sync_hart_of(candidate)->resched && runs == PRI_IDLE))
-            continue; /* an idle hart that was asked already is on its way to another thread */
-        if (!worst || runs > sched_hart_of(worst)->priority || (runs == sched_hart_of(worst)->priority && (int)h == last))
-            worst = candidate;
+        if (runs < least || (runs == least && worst && (int)h != last) ||
+            (runs == PRI_IDLE && sync_hart_of(candidate)->resched))
+            continue;
+        worst = candidate;
+        least = runs;
     }
-    return worst;
-}
-
-/* Ask for a thread that waits to be run. Gives the hart to be interrupted, as a bit; 0: none. */
-static uint32_t ask(unsigned priority, int bound, int last)
-{
-    struct hart *h = hart_for(priority, bound, last);
-    if (!h)
+    if (!worst)
         return 0;
-    if (h == curhart) {
+    if (worst == curhart) {
         sched_request();
         return 0;
     }
-    sync_hart_of(h)->resched = 1;
-    return 1u << h->id;
+    sync_hart_of(worst)->resched = 1;
+    return 1u << worst->id;
 }
 
 /* The same for `t`, which has just been queued. */
@@ -68,16 +63,21 @@ static uint32_t place(const struct thread *t)
     return ask(t->priority, t->bound, t->hart);
 }
 
-uint32_t sched_make_runnable(struct thread *t)
+static inline __attribute__((always_inline)) uint32_t make_runnable(struct thread *t)
 {
     struct simple_lock *l = run_queue_lock((unsigned)t->hart);
     simple_lock(l);
     t->state = THREAD_RUNNABLE;
     t->slice = SLICE_TICKS;
-    run_queue_append(t);
+    run_queue_add(run_queue_for(t), t, true);
     uint32_t harts_to_tell = place(t);
     simple_unlock(l);
     return harts_to_tell;
+}
+
+uint32_t sched_make_runnable(struct thread *t)
+{
+    return make_runnable(t);
 }
 
 void sched_tell(uint32_t harts_to_tell)
@@ -86,19 +86,34 @@ void sched_tell(uint32_t harts_to_tell)
         hart_call(harts_to_tell, CALL_PREEMPT);
 }
 
-void sched_lock_hart(void)
+SHORT_PATH void thread_unblock(struct thread *t)
 {
-    simple_lock(run_queue_lock(curhart->id));
+    crit_sec_raise(SPL_SCHED);
+    uint32_t harts_to_tell = make_runnable(t);
+    if (unlikely(harts_to_tell))
+        sched_tell(harts_to_tell);
 }
 
-/* Called by whichever thread has got the hart: lets the thread that left for another hart arrive there. */
-void sched_switched(void)
+/* Its registers are saved: nothing of it is needed on this hart any more. */
+static OFF_PATH void arrive(struct thread *leaving)
+{
+    sched_hart()->leaving = 0;
+    leaving->hart = sched_hart()->leaving_to;
+    sched_tell(sched_make_runnable(leaving));
+}
+
+static inline __attribute__((always_inline)) void switched(void)
 {
     struct thread *leaving = sched_hart()->leaving;
-    sched_hart()->leaving = 0;
-    simple_unlock(run_queue_lock(curhart->id));
-    if (leaving)
-        sched_tell(sched_make_runnable(leaving));
+    simple_unlock(&sched_hart()->queue->lock);
+    if (unlikely(leaving))
+        arrive(leaving);
+}
+
+/* The first that a new thread does: it lets the thread that left for another hart arrive there. */
+void sched_switched(void)
+{
+    switched();
 }
 
 /*
@@ -106,84 +121,75 @@ void sched_switched(void)
  * maybe it was for more than the one that it took, and by who saw it as it was before: nobody else was told of those, so
  * this hart asks another for the first of them, and whichever takes that one goes on so.
  */
-static void look_again(bool was_asked)
+static OFF_PATH void look_again(bool was_asked)
 {
-    if (hart_count > 1 && (RUN_QUEUES > 1 || was_asked)) {
-        struct waiting w = run_queue_most_urgent();
-        if (w.priority < sched_hart()->priority)
-            sched_request();
-        else if (was_asked && w.priority < PRIORITIES)
-            sched_tell(ask(w.priority, ANY_HART, w.hart));
-    }
+    struct waiting w = run_queue_most_urgent();
+    if (w.priority < sched_hart()->priority)
+        sched_request();
+    else if (was_asked && w.priority < PRIORITIES)
+        sched_tell(ask(w.priority, ANY_HART, w.hart));
 }
 
-void sched_switch(void)
+/* `self` could go on: it is queued, if another one does not take its place. That one, or 0. */
+static inline __attribute__((always_inline)) struct thread *queue_self(struct thread *self)
 {
-    struct thread *from = curhart->thread;
-    lock_check_switch(&run_queue_class);
+    struct ready *any = &sched_hart()->queue->any, *mine = sched_hart()->bound;
+    bool is_bound = self->bound != ANY_HART, behind = !self->slice;
+    struct ready *r = is_bound ? mine : any;
+    self->state = THREAD_RUNNABLE;
+    if (behind) {
+        self->slice = SLICE_TICKS;
+        struct thread *t = run_queue_rotate(r, is_bound ? any : mine, self);
+        if (t)
+            return t;
+    }
+    run_queue_add(r, self, behind);
+    return 0;
+}
+
+SHORT_PATH void sched_give_up(struct simple_lock *held)
+{
+    struct thread *from = curhart->thread, *to = 0;
+    if (unlikely(stack_is_low(from)))
+        stack_overflowed(from);
+    simple_lock(&sched_hart()->queue->lock);
+    lock_check_switch(&run_queue_class, held);
     bool was_asked = sync_hart()->resched;
     sync_hart()->resched = 0; /* one set in between is not lost: this hart takes that thread, or one as urgent */
-    struct thread *to = run_queue_take();
-    if (!to)
+    if (held)
+        simple_unlock(held);
+    else if (from->state == THREAD_RUNNING && from != sched_hart()->idle)
+        to = queue_self(from);
+    if (!to && !(to = run_queue_take()))
         to = sched_hart()->idle;
     to->state = THREAD_RUNNING;
     sched_hart()->priority = to->priority;
-    look_again(was_asked || to->priority < from->priority);
-    if (to == from)
-        return;
-    sched_hart()->switches++;
-    thread_switch(from, to);
-}
-
-/* The running thread gives way to one more urgent, or, if its turn is over, to its equals. */
-static void reschedule(void)
-{
-    struct thread *t = curhart->thread;
-    if (t != sched_hart()->idle) {
-        t->state = THREAD_RUNNABLE;
-        if (t->slice) {
-            run_queue_prepend(t);
-        } else {
-            t->slice = SLICE_TICKS;
-            run_queue_append(t);
-        }
+    if ((RUN_QUEUES > 1 || was_asked || to->priority < from->priority) && hart_count > 1)
+        look_again(was_asked || to->priority < from->priority);
+    if (from != to) {
+        sched_hart()->switches++;
+        thread_switch(from, to);
     }
-    sched_switch();
+    switched();
 }
 
-static void give_way(void)
+SHORT_PATH void thread_yield(void)
 {
+    curhart->thread->slice = 0;
     crit_t s = crit_sec_enter(SPL_SCHED);
-    sched_lock_hart();
-    reschedule();
-    sched_switched();
+    sched_give_up(0);
     crit_sec_leave(s);
 }
 
-void thread_yield(void)
-{
-    curhart->thread->slice = 0;
-    give_way();
-}
-
-/* Preemption, by the section's own rules: at base level, from thread code ... */
-void sched_preempt_at_base(crit_t saved)
-{
-    if (sync_hart()->resched && crit_is_base(saved) && !sync_hart()->intr_depth && !sync_hart()->in_softint)
-        give_way();
-}
-
-/* ... or on the way out of the outermost interrupt, where interrupts are off on chip and must be off again. */
-void sched_preempt_from_interrupt(void)
+/* Preemption on the way back to base level, where interrupts are off on chip and must be off again. */
+SHORT_PATH void sched_preempt_from_interrupt(void)
 {
     enum account was = account_switch(ACCOUNT_SYSTEM);
     PROBE(PREEMPT_BEGIN);
     crit_t s = crit_sec_enter(SPL_SCHED);
     if (CRIT_SWITCH_MIE)
         intr_enable();
-    sched_lock_hart();
-    reschedule();
-    sched_switched();
+    sched_give_up(0);
     PROBE(PREEMPT_END);
     account_switch(was);
     crit_sec_leave_masked(s);
@@ -205,12 +211,10 @@ void sched_tick(uint32_t ticks)
 static void migrate(int hart)
 {
     struct thread *self = curhart->thread;
-    sched_lock_hart();
-    self->state = THREAD_RUNNABLE;
-    self->hart = hart;
+    self->state = THREAD_RUNNABLE; /* and in no queue */
     sched_hart()->leaving = self;
-    sched_switch();
-    sched_switched();
+    sched_hart()->leaving_to = hart;
+    sched_give_up(0);
 }
 
 int thread_bind(int hart)
@@ -254,6 +258,8 @@ void sched_start_hart(void)
     trace(TRACE_THREAD_SWITCH, t->id); /* some cycles ahead of the mark, as it takes a few to arrive */
     t->state = THREAD_RUNNING;
     sched_hart()->idle = curhart->thread = t;
+    sched_hart()->queue = run_queue_of(curhart->id);
+    sched_hart()->bound = &run_queue_bound[curhart->id];
     sched_hart()->priority = PRI_IDLE;
     curhart->online = 1;
     sync_hart()->resched = 1; /* threads may be waiting already */
@@ -262,12 +268,12 @@ void sched_start_hart(void)
     crit_sec_leave(s);
 }
 
-_Noreturn void sched_idle(void)
+SHORT_PATH _Noreturn void sched_idle(void)
 {
     for (;;) {
-        sched_preempt_at_base(CRIT_BASE);
         /* WFI wakes for a pending interrupt though it is off, so one that comes before WFI is not slept through. */
         intr_disable();
+        intr_return_to_base();
         enum account was = account_switch(ACCOUNT_IDLE);
         PROBE(IDLE_BEGIN);
         if (!sync_hart()->resched)

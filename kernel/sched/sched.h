@@ -17,7 +17,12 @@
 #include "sync/sync.h"
 
 #define MAX_THREADS 64
-#define THREAD_STACK_SIZE (8192 + 256) /* bytes; no multiple of the cache: stacks in use do not evict each other */
+/*
+ * Bytes of a thread and its stack. Of two pages and a rest, so that the beginnings of the stacks in use, with their threads,
+ * lie in different lines of a cache of 4 KB: nine of them.
+ */
+#define THREAD_AREA_SIZE (8192 + 448)
+#define THREAD_STACK_SIZE (THREAD_AREA_SIZE - sizeof(struct thread))
 #define PRIORITIES 32 /* 0 is the most urgent */
 #define PRI_INTERRUPT 4
 #define PRI_NORMAL 16
@@ -59,8 +64,11 @@ struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bo
 _Noreturn void thread_exit(void);
 void thread_join(struct thread *t); /* panics if it is 0: for those who cannot do without what thread_create gives */
 
-/* Kernel stacks have no guard page (machine mode, no PMP): their lowest word is looked at instead, at each thread switch and
- * clock tick. One that has overflowed panics, with the thread's name. */
+/*
+ * Kernel stacks have no guard page (machine mode, no PMP). Instead the stack pointer is looked at at each thread switch, and the
+ * stack's lowest word at each clock tick and when a thread ends (not at a switch: it is in no cache then). One that has
+ * overflowed panics, with the thread's name.
+ */
 #define STACK_GUARD 0x57ac4e4du
 _Noreturn void stack_overflowed(struct thread *t);
 
@@ -74,6 +82,7 @@ static inline __attribute__((always_inline)) void stack_check(struct thread *t)
     if (unlikely(stack_is_low(t) || *t->guard != STACK_GUARD))
         stack_overflowed(t);
 }
+
 void thread_yield(void);
 
 /*
@@ -101,6 +110,7 @@ void thread_delay(uint32_t ticks);
 /* The thread that runs here is to be preempted at the next chance; sync/sync.h has the chances. */
 void sched_request(void);
 void sched_tick(uint32_t ticks); /* so many have gone by since the last one */
+void threads_init(void); /* hart 0, before any other call here */
 void sched_start_hart(void);
 _Noreturn void sched_idle(void);
 

@@ -1,6 +1,7 @@
 /* Sleep and wakeup (sched.h, sleep.h). */
 #include "sched/sleep.h"
 
+#include "arch/path.h"
 #include "lib/panic.h"
 #include "sched/master.h"
 #include "sched/sched.h"
@@ -31,6 +32,11 @@ void sleep_queue_unlock(struct sleep_queue *q)
     simple_unlock(&q->lock);
 }
 
+struct simple_lock *sleep_queue_lock_of(struct sleep_queue *q)
+{
+    return &q->lock;
+}
+
 void sleep_queue_sleep(struct sleep_queue *q, const void *channel)
 {
     struct thread *self = curhart->thread;
@@ -44,10 +50,7 @@ void sleep_queue_sleep(struct sleep_queue *q, const void *channel)
     else
         q->first = self;
     q->last = self;
-    sched_lock_hart();
-    sleep_queue_unlock(q);
-    sched_switch();
-    sched_switched();
+    sched_give_up(&q->lock);
 }
 
 uint32_t sleep_queue_wake(struct sleep_queue *q, const void *channel, unsigned most)
@@ -70,6 +73,39 @@ uint32_t sleep_queue_wake(struct sleep_queue *q, const void *channel, unsigned m
         most--;
     }
     return harts_to_tell;
+}
+
+static OFF_PATH void not_here(void)
+{
+    panic("sleep at interrupt level");
+}
+
+/* The thread that sleeps gives up the master, and has it again before it goes on. */
+static OFF_PATH void block_in_master(struct simple_lock *interlock, crit_t saved)
+{
+    struct thread *self = curhart->thread;
+    unsigned depth = self->master_depth;
+    master_give_up(); /* the interlock is held still: nobody unblocks this thread yet */
+    self->master_depth = 0;
+    thread_block(interlock, saved);
+    master_take();
+    self->master_depth = depth;
+}
+
+SHORT_PATH void thread_block(struct simple_lock *interlock, crit_t saved)
+{
+    struct thread *self = curhart->thread;
+    if (unlikely(sync_hart()->intr_depth | sync_hart()->in_softint || self == sched_hart()->idle))
+        not_here();
+    if (unlikely(self->master_depth)) {
+        block_in_master(interlock, saved);
+        return;
+    }
+    crit_sec_raise(SPL_SCHED);
+    self->state = THREAD_SLEEPING;
+    self->channel = interlock;
+    sched_give_up(interlock);
+    crit_sec_leave(saved);
 }
 
 void thread_sleep(const void *channel, struct simple_lock *interlock)

@@ -18,6 +18,7 @@ void thread_sleep_in_master(const void *channel, struct simple_lock *interlock);
 
 struct sleep_queue *sleep_queue_lock(const void *channel);
 void sleep_queue_unlock(struct sleep_queue *q);
+struct simple_lock *sleep_queue_lock_of(struct sleep_queue *q);
 
 /* The running thread sleeps on `channel`. Called with the queue's lock, which it lets go; returns without it. */
 void sleep_queue_sleep(struct sleep_queue *q, const void *channel);

@@ -1,7 +1,7 @@
 /*
  * Giving a hart to another thread: for the files of sched/ only. All of it is called in a section at SPL_SCHED.
  *
- * The hart's run queue lock is held across the switch: taken by the thread that gives up the hart (sched_lock_hart),
+ * The hart's run queue lock is held across the switch: taken by the thread that gives up the hart (sched_give_up),
  * released by the one that gets it (sched_switched), both on that hart.
  */
 #ifndef SCHED_SWITCH_H
@@ -10,9 +10,6 @@
 #include "arch/hart.h"
 #include "arch/trace.h"
 #include "sched/sched.h"
-
-/* What lies together with the scheduler's code, and so evicts none of it from the instruction cache (arch/kernel.ld). */
-#define SCHED_PATH __attribute__((section(".text.sched"), noinline))
 
 /* arch/switch.S. A near jump: the core knows early where it leads, other than a call over any distance. */
 static inline void context_switch(struct context *from, struct context *to)
@@ -28,14 +25,17 @@ static inline void context_switch(struct context *from, struct context *to)
 static inline void thread_switch(struct thread *from, struct thread *to)
 {
     trace(TRACE_THREAD_SWITCH, to->id);
-    stack_check(from);
     curhart->thread = to;
     crit_timing_switch(from, to);
     context_switch(&from->context, &to->context);
 }
 
-void sched_lock_hart(void);
-void sched_switch(void);   /* to the next thread; the running one has been queued somewhere, or dies */
+/*
+ * The running thread gives up the hart: it is queued, if its state is still THREAD_RUNNING; else its state says where it is.
+ * `held`, if not 0, of a thread that sleeps or dies, is let go as soon as the hart's run queue lock is held: who takes it then finds the thread asleep. Returns
+ * when the thread has a hart again.
+ */
+void sched_give_up(struct simple_lock *held);
 void sched_switched(void); /* the first thing a thread does that was switched to */
 
 /* Queue `t`, which no hart runs, for its last hart, and choose who is to run it: harts for sched_tell, as bits. */

@@ -17,19 +17,37 @@
 #include "sched/sleep.h"
 #include "sched/switch.h"
 
-static struct thread threads[MAX_THREADS];
-static uint8_t stacks[MAX_THREADS][THREAD_STACK_SIZE] __attribute__((aligned(16), section(".noinit")));
+/* A thread lies on top of its stack, so that what a switch needs of it is together (THREAD_AREA_SIZE). */
+struct area {
+    uint8_t stack[THREAD_STACK_SIZE];
+    struct thread thread;
+};
+_Static_assert(sizeof(struct area) == THREAD_AREA_SIZE, "sched.h");
+
+/* Behind what the short path has in the data cache (arch/path.h). */
+static struct {
+    uint8_t short_path[1024];
+    struct area area[MAX_THREADS];
+} all __attribute__((section(".noinit"), aligned(4096)));
+
+#define areas all.area
 DEFINE_SIMPLE_LOCK(table_lock, "threads", SPL_SCHED);
 
 /* For the simulator, which names threads and finds where those that wait go on; never loaded (sim/harness/image.h). */
 __attribute__((section(".interlock.threads"), used)) static const uintptr_t thread_table[] = {
-    (uintptr_t)threads,
-    sizeof threads[0],
+    (uintptr_t)&areas[0].thread,
+    sizeof areas[0],
     MAX_THREADS,
     offsetof(struct thread, name),
     offsetof(struct thread, context.ra),
     offsetof(struct thread, context.s[0]),
 };
+
+void threads_init(void)
+{
+    for (unsigned i = 0; i < MAX_THREADS; i++)
+        areas[i].thread.state = THREAD_FREE;
+}
 
 /* Where a new thread begins: as if it had just been switched to in thread_yield. */
 static void thread_begin(void)
@@ -48,20 +66,20 @@ struct thread *thread_allocate(thread_fn *fn, void *arg, unsigned priority, int 
         panic("thread %s: priority %u, hart %d", name, priority, bound);
     simple_lock(&table_lock);
     unsigned i = 0;
-    while (i < MAX_THREADS && threads[i].state != THREAD_FREE)
+    while (i < MAX_THREADS && areas[i].thread.state != THREAD_FREE)
         i++;
     if (i == MAX_THREADS) {
         simple_unlock(&table_lock);
         return 0;
     }
-    struct thread *t = &threads[i];
+    struct thread *t = &areas[i].thread;
     *t = (struct thread){.id = i, .name = name, .fn = fn, .arg = arg, .priority = priority, .bound = bound};
     t->state = THREAD_SLEEPING; /* not free, and in no queue yet */
     t->hart = bound == ANY_HART ? (int)curhart->id : bound;
     t->context.ra = (uint32_t)thread_begin;
     crit_timing_new_thread(t);
-    t->context.sp = (uint32_t)(stacks[i] + THREAD_STACK_SIZE);
-    t->guard = (uint32_t *)stacks[i];
+    t->context.sp = (uint32_t)(areas[i].stack + THREAD_STACK_SIZE);
+    t->guard = (uint32_t *)areas[i].stack;
     *t->guard = STACK_GUARD;
     simple_unlock(&table_lock);
     return t;
@@ -79,6 +97,7 @@ struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bo
 
 _Noreturn void thread_exit(void)
 {
+    stack_check(curhart->thread);
     lock_check_exit();
     if (curhart->thread->master_depth)
         master_give_up();
@@ -87,9 +106,7 @@ _Noreturn void thread_exit(void)
     struct sleep_queue *q = sleep_queue_lock(self);
     self->state = THREAD_DEAD;
     sched_tell(sleep_queue_wake(q, self, MAX_THREADS));
-    sched_lock_hart();
-    sleep_queue_unlock(q);
-    sched_switch();
+    sched_give_up(sleep_queue_lock_of(q));
     panic("a dead thread runs");
 }
 
@@ -174,11 +191,11 @@ void sched_dump(void)
 {
     static const char *const state[] = {"free", "runnable", "running", "sleeping", "dead"};
     for (unsigned i = 0; i < MAX_THREADS; i++)
-        if (threads[i].state != THREAD_FREE)
-            kprintf("  thread %u %s: %s, priority %u, hart %d%s, channel %p%s\n", i, threads[i].name,
-                    state[threads[i].state], threads[i].priority, threads[i].hart,
-                    threads[i].bound == ANY_HART ? "" : " bound", threads[i].channel,
-                    *threads[i].guard == STACK_GUARD ? "" : ", its stack has overflowed");
+        if (areas[i].thread.state != THREAD_FREE)
+            kprintf("  thread %u %s: %s, priority %u, hart %d%s, channel %p%s\n", i, areas[i].thread.name,
+                    state[areas[i].thread.state], areas[i].thread.priority, areas[i].thread.hart,
+                    areas[i].thread.bound == ANY_HART ? "" : " bound", areas[i].thread.channel,
+                    *areas[i].thread.guard == STACK_GUARD ? "" : ", its stack has overflowed");
 }
 
 static void report(void)

@@ -37,6 +37,11 @@ static inline crit_t crit_sec_enter(unsigned level)
     return saved;
 }
 
+static inline void crit_sec_raise(unsigned level)
+{
+    (void)level;
+}
+
 static inline unsigned crit_restore(crit_t saved)
 {
     barrier();
@@ -51,7 +56,7 @@ static inline unsigned crit_restore(crit_t saved)
 #include "sync/leave.h"
 
 #ifdef SYNC_IMPLEMENTATION
-static void queue_interrupt(struct claim c, struct frame *frame)
+static OFF_PATH void queue_interrupt(struct claim c, struct frame *frame)
 {
     PROBE(CRIT_QUEUED);
     sync_hart()->queued[c.priority] |= 1u << c.source;

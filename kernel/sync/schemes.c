@@ -4,6 +4,7 @@
 #include "sync/sync.h"
 
 #include "arch/accounting.h"
+#include "arch/path.h"
 
 #if LOCK_DEBUG
 volatile uint8_t handler_level[MAX_HARTS];
@@ -32,12 +33,16 @@ void crit_sec_leave_slow(crit_t saved)
 
 /*
  * A preemption ends with a section's end, whose replay may ask for another one; and by then this may be another hart, where
- * the thread goes on that gave way here. So look until nothing is left, which with interrupts off on chip stays so.
+ * the thread goes on that gave way here. So look until nothing is left, which with interrupts off on chip stays so. Mostly
+ * all that waits is the preemption itself.
  */
-void intr_return_to_base(void)
+SHORT_PATH void intr_return_to_base(void)
 {
-    while (sync_hart()->pending || sync_hart()->resched) {
-        if (sync_hart()->pending)
+    uint32_t pending;
+    while ((pending = sync_hart()->pending) || sync_hart()->resched) {
+        if (pending == 1u << SPL_SOFTPREEMPT)
+            sync_hart()->pending = 0;
+        else if (pending)
             crit_sec_replay(SPL_NONE);
         if (sync_hart()->resched)
             sched_preempt_from_interrupt();

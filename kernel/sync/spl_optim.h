@@ -47,6 +47,13 @@ static inline crit_t crit_sec_enter(unsigned level)
     return saved;
 }
 
+static inline void crit_sec_raise(unsigned level)
+{
+    if (level > sync_hart()->level)
+        sync_hart()->level = level;
+    barrier();
+}
+
 static inline unsigned crit_restore(crit_t saved)
 {
     barrier();
@@ -61,7 +68,7 @@ static inline unsigned crit_restore(crit_t saved)
 #include "sync/leave.h"
 
 #ifdef SYNC_IMPLEMENTATION
-static void queue_interrupt(struct claim c)
+static OFF_PATH void queue_interrupt(struct claim c)
 {
     PROBE(CRIT_QUEUED);
     sync_hart()->queued[c.priority] |= 1u << c.source;
@@ -137,9 +144,9 @@ static inline void interrupt_handler(struct frame *frame)
     sync_hart()->level = saved;
     sync_hart()->hw_level = saved_hw;
     pic_set_level(saved_hw);
-    if (sync_hart()->pending >> (saved + 1))
-        crit_sec_replay(saved);
     if (saved == SPL_NONE)
         intr_return_to_base();
+    else if (sync_hart()->pending >> (saved + 1))
+        crit_sec_replay(saved);
 }
 #endif

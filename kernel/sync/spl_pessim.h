@@ -33,6 +33,14 @@ static inline crit_t crit_sec_enter(unsigned level)
     return saved;
 }
 
+static inline void crit_sec_raise(unsigned level)
+{
+    if (level > sync_hart()->level) {
+        hart_set_level(level);
+        pic_set_level(level);
+    }
+}
+
 static inline unsigned crit_restore(crit_t saved)
 {
     PROBE(CRIT_LEAVE);

@@ -8,6 +8,7 @@
  *
  *   crit_t crit_sec_enter(level)      from here on no interrupt handler and no soft interrupt of `level` or lower runs on
  *                                     this hart, and the thread stays on it. Sections nest; the level never falls.
+ *   void crit_sec_raise(level)        the section goes on at `level`, if that is higher; its leave goes back to where it began
  *   void crit_sec_leave(saved)        restores what the matching enter found; what arrived meanwhile runs now.
  *   void crit_sec_leave_masked(saved) the same from the trap path, which must end with interrupts off on chip.
  *   void interrupt_handler(frame)     the interrupt path: called by the trap with interrupts off on chip.
@@ -31,6 +32,7 @@
 #include "arch/csr.h"
 #include "arch/frame.h"
 #include "arch/hart.h"
+#include "arch/path.h"
 #include "sync/hart_part.h"
 #include "sync/pic.h"
 #include "sync/crit_timing.h"
@@ -43,12 +45,10 @@ typedef uint32_t crit_t;
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /*
- * What lies above and is defined there. The preemption of the thread that runs, if it is asked for (sched/sched.c): from
- * thread code that has just left a section, or, interrupts off on chip before and after, on the way out of the outermost
- * interrupt. And the soft interrupts that are posted (intr/softint.c), interrupts off on chip before and after: those above
+ * What lies above and is defined there. The preemption of the thread that runs, which is asked for (sched/sched.c), on the way
+ * back to base level, interrupts off on chip before and after. And the soft interrupts that are posted (intr/softint.c), interrupts off on chip before and after: those above
  * `level`, highest first, the logical level raised meanwhile; or all, unless one runs already.
  */
-void sched_preempt_at_base(crit_t saved);
 void sched_preempt_from_interrupt(void);
 void softint_dispatch_above(unsigned level);
 void softint_dispatch(void);

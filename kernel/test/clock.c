@@ -3,8 +3,8 @@
  * periods; whenever a hart is at base level again, the ticks that its clock has counted are those that the CLINT's time makes,
  * to one; a timeout is called no earlier than it is due, and no later than the sections last. Needs hz > 0.
  */
-#include "dev/clock.h"
 #include "arch/clint.h"
+#include "dev/clock.h"
 #include "sched/timeout.h"
 #include "test/test.h"
 

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "arch/accounting.h"
+#include "arch/path.h"
 #include "intr/call.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
-#include "sync/dispatch.h"
 #include "user/archive.h"
 #include "user/elf.h"
 #include "vm/mmu.h"
@@ -327,7 +327,7 @@ void user_wake_all(struct process *p)
             thread_wakeup(t);
 }
 
-INTR_PATH void user_leave_kernel(void)
+USER_PATH void user_leave_kernel(void)
 {
     struct process *p = user_self()->process;
     intr_disable();

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/path.h"
 #include "dev/clock.h"
 #include "dev/console.h"
-#include "sync/dispatch.h"
 #include "user/console.h"
 #include "user/futex.h"
 #include "user/process.h"
@@ -191,7 +191,7 @@ static system_call_fn *const calls[SYS_CALLS] = {
     [SYS_THREAD_EXIT] = sys_thread_exit,
 };
 
-INTR_PATH void system_call(struct frame *frame)
+USER_PATH void system_call(struct frame *frame)
 {
     uint32_t number = frame->a[7];
     user_hart()->system_calls++; /* roughly: a thread may be moved to another hart while it counts */

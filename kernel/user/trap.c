@@ -2,8 +2,8 @@
 #include "arch/accounting.h"
 #include "arch/csr.h"
 #include "arch/exception.h"
+#include "arch/path.h"
 #include "lib/printf.h"
-#include "sync/dispatch.h"
 #include "sync/sync.h"
 #include "user/process.h"
 #include "user/syscall.h"
@@ -53,7 +53,7 @@ static void user_exception(uint32_t cause, const struct frame *frame)
  * Called by trap.S, interrupts off on chip, as they are again on return. It lies beside trap.S in the instruction
  * cache.
  */
-INTR_PATH void user_trap(uint32_t cause, struct frame *frame)
+USER_PATH void user_trap(uint32_t cause, struct frame *frame)
 {
     account_switch(ACCOUNT_SYSTEM);
     if (cause == CAUSE_USER_ECALL) {

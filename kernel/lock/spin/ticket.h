@@ -22,7 +22,7 @@ struct spin {
     };
 };
 
-typedef uint16_t spin_place_t;
+typedef uint8_t spin_place_t; /* none before it waits: the number is drawn there, off the short path */
 
 static inline struct hart *spin_owner(const struct spin *s)
 {
@@ -50,18 +50,18 @@ taken:
 
 static inline bool spin_take(struct spin *s, spin_place_t *place)
 {
-    if (spin_try(s))
-        return true;
-    *place = atomic_add(&s->word, TICKET_DRAW) >> 16;
-    return false;
+    *place = 0;
+    return spin_try(s);
 }
 
 static inline void spin_wait(struct spin *s, spin_place_t place)
 {
-    while (s->served != place)
+    uint16_t number = atomic_add(&s->word, TICKET_DRAW) >> 16;
+    (void)place;
+    while (s->served != number)
         spin_pause();
     fence_acquire();
-    s->served = place + curhart->mark;
+    s->served = number + curhart->mark;
 }
 
 static inline bool spin_release(struct spin *s)

@@ -19,6 +19,11 @@ static inline crit_t crit_sec_enter(unsigned level)
     return saved;
 }
 
+static inline void crit_sec_raise(unsigned level)
+{
+    crit_sec_enter(level);
+}
+
 static inline void crit_sec_leave(crit_t saved)
 {
     sync_hart()->level = saved;

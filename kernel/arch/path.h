@@ -1,0 +1,26 @@
+/*
+ * The short path: from an interrupt's wire to the thread that waits for it, and from one thread to the next. Its functions lie
+ * together, so that none evicts another from the instruction cache (arch/kernel.ld); so what is not for most passages, is not
+ * in there. A function above a few hundred bytes earns no place in it.
+ */
+#ifndef ARCH_PATH_H
+#define ARCH_PATH_H
+
+#define SHORT_PATH __attribute__((section(".text.path")))
+
+/* Not all of it is for one passage: what only some need lies at its two ends. */
+#define SHORT_PATH_ITHREAD __attribute__((section(".text.path.ithread")))
+#define SHORT_PATH_EVENT __attribute__((section(".text.path.event")))
+
+/* The way of user mode into the kernel and back, behind it. */
+#define USER_PATH __attribute__((section(".text.user_path")))
+
+/* What such a function does rarely: not inlined there. */
+#define OFF_PATH __attribute__((noinline, cold))
+
+/*
+ * Its data, likewise: the first KB of the data cache is for it and the harts' blocks (arch/kernel.ld), the rest for threads
+ * with their stacks (sched/sched.h).
+ */
+#define SHORT_PATH_DATA __attribute__((section(".data.path")))
+#endif
