@@ -29,6 +29,7 @@ from sim.commands.common import (
 )
 from sim.commands.compare import compare
 from sim.commands.explore import explore
+from sim.commands.faults import faults
 from sim.commands.flame import flame
 from sim.commands.latency import latency
 from sim.commands.list import list_experiments
@@ -50,6 +51,7 @@ app.command()(latency)
 app.command()(run)
 app.command()(resume)
 app.command()(explore)
+app.command()(faults)
 
 GDB_BAUD = 6_000_000
 

@@ -9,8 +9,10 @@
  *   pair                   what goes from one to the other is lost nowhere
  *   reference count        an object is in use as long as anybody has counted himself
  *
- * run=test-locks-fair: nobody is passed over while he waits. Every thread may get a lock once before one that waits, so
- * readers cannot starve a writer, nor writers a reader.
+ * run=test-locks-fair: a lock is had in the order in which it was asked for. In each of `rounds` some threads ask one behind
+ * the other, at random to read or to write, while it is held in a way chosen at random; then each gets it in its turn, and
+ * readers that stand next to each other get it together. And under load, where nobody knows who asked first: every
+ * thread may get it once before one that waits, so readers cannot starve a writer, nor writers a reader.
  */
 #include "lock/lock.h"
 #include "lock/lock_debug.h"
@@ -330,6 +332,101 @@ static int locks(void)
 }
 
 DEFINE_RW_LOCK(fair_lock, "test fair");
+
+#define MOST_ASKERS 7
+#define TOGETHER 200000 /* cycles in which all readers of a group are in, whatever the latencies */
+
+enum how { READS, WRITES, UPGRADES };
+
+/* One that asks: he and the others of his group, readers or just himself, are in when `end` have got it, not before `begin`. */
+static struct asker {
+    enum how how;
+    unsigned begin, end;
+    uint32_t dawdles;
+} asker[MOST_ASKERS];
+static volatile unsigned got;
+
+static void draw_askers(struct random *r, unsigned n, bool held_to_read)
+{
+    for (unsigned i = 0; i < n; i++) {
+        asker[i].how = random_below(r, 3) ? READS : WRITES;
+        asker[i].dawdles = random_below(r, 300);
+    }
+    if (held_to_read) /* another reader would not wait */
+        asker[0].how = random_below(r, 2) ? WRITES : UPGRADES;
+    for (unsigned i = 0, begin = 0; i < n; i++) {
+        if (i == 0 || asker[i].how != READS || asker[i - 1].how != READS)
+            begin = i;
+        asker[i].begin = begin;
+        for (unsigned j = begin; j <= i; j++)
+            asker[j].end = i + 1;
+    }
+}
+
+static void wait_for_group(unsigned end)
+{
+    for (uint32_t since = cycles32(); got < end; thread_yield())
+        if (cycles32() - since > TOGETHER)
+            panic("%u have the lock, not %u, though they stand next to each other", got, end);
+}
+
+static void asks(void *arg)
+{
+    const struct asker *a = arg;
+    if (a->how != WRITES)
+        lock_read(&fair_lock);
+    else
+        lock_write(&fair_lock);
+    if (a->how == UPGRADES && !lock_read_to_write(&fair_lock))
+        panic("the only upgrade is lost");
+    unsigned place = __atomic_fetch_add(&got, 1, __ATOMIC_RELAXED);
+    if (place < a->begin || place >= a->end)
+        panic("the asker of place %u to %u is the one at %u to get the lock", a->begin, a->end - 1, place);
+    wait_for_group(a->end);
+    test_spin(a->dawdles);
+    thread_yield();
+    assert(got == a->end);
+    lock_done(&fair_lock);
+}
+
+/* Until asker `i` waits. He is more urgent, so on one hart he does already. */
+static void wait_until_asked(unsigned i, const struct lock_waiter *last)
+{
+    const volatile struct lock *l = &fair_lock;
+    while (asker[i].how == UPGRADES ? !l->upgrader : i == 0 || asker[i - 1].how == UPGRADES ? !l->first : l->last == last)
+        ;
+}
+
+static void order_round(struct random *r)
+{
+    struct thread *t[MOST_ASKERS];
+    unsigned n = 2 + random_below(r, MOST_ASKERS - 1);
+    bool reads = random_below(r, 2);
+    if (reads)
+        lock_read(&fair_lock);
+    else
+        lock_write(&fair_lock);
+    draw_askers(r, n, reads);
+    got = 0;
+    for (unsigned i = 0; i < n; i++) {
+        const struct lock_waiter *last = fair_lock.last;
+        t[i] = thread_create(asks, &asker[i], PRI_NORMAL - 1, ANY_HART, "asks");
+        wait_until_asked(i, last);
+    }
+    assert(got == 0);
+    if (!reads && asker[0].how == READS && random_below(r, 2)) {
+        lock_write_to_read(&fair_lock);
+        wait_for_group(asker[0].end);
+    }
+    lock_done(&fair_lock);
+    for (unsigned i = 0; i < n; i++)
+        thread_join(t[i]);
+    assert(got == n);
+    bool is_free = lock_try_write(&fair_lock);
+    assert(is_free);
+    lock_done(&fair_lock);
+}
+
 static volatile uint32_t taken;
 static uint32_t most_passed;
 
@@ -358,6 +455,9 @@ static void asks_in_turn(void *arg)
 static int locks_fair(void)
 {
     unsigned threads = hart_count * THREADS_PER_HART + 2;
+    struct random r = random_from(run_seed, threads);
+    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--)
+        order_round(&r);
     run_threads(asks_in_turn, threads);
     kprintf("@test name=locks-fair threads=%u most_passed=%lu\n", threads, (unsigned long)most_passed);
     assert(most_passed <= 2 * threads);

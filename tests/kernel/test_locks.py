@@ -37,9 +37,9 @@ def test_stress(tmp_path, harts):
     assert max(result["most_readers"] for result in results) > 1
 
 
-@pytest.mark.parametrize("harts", (1, 4))
-def test_nobody_is_passed_over(tmp_path, harts):
-    run = boot(tmp_path, harts, "spl-optim", "run=test-locks-fair hz=0 rounds=10 ram.jitter=7", 1)
+@pytest.mark.parametrize("harts, sync", [(1, "spl-optim"), (2, "cli-pessim"), (4, "spl-optim")])
+def test_strict_order_and_nobody_is_passed_over(tmp_path, harts, sync):
+    run = boot(tmp_path, harts, sync, "run=test-locks-fair hz=0 rounds=15 ram.jitter=7", harts)
     assert run.status == 0, run.report()
     result = run.result("test")
     assert 0 < result["most_passed"] <= 2 * result["threads"]
