@@ -17,7 +17,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,6 +122,7 @@ class Nursery:
 
     def __init__(self, workers: int, limit_s: float):
         self.folder = build_root() / "faults"
+        self.build = self.folder / "build"
         self.workers, self.limit_s = workers, limit_s
         self.running: set[subprocess.Popen] = set()
         self.guard = threading.Lock()
@@ -129,7 +130,7 @@ class Nursery:
 
     def __enter__(self):
         self.folder.parent.mkdir(parents=True, exist_ok=True)
-        self.lock = open(self.folder.with_suffix(".lock"), "w")  # noqa: SIM115: it is held to the end
+        self.lock = open(self.folder.with_suffix(".lock"), "w")
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -146,7 +147,7 @@ class Nursery:
             (tree / ".venv").symlink_to((REPO / ".venv").resolve())
         # What is there already is found again by its content; what is built of a fault stays in here.
         for kind in (build_root() / "cache").glob("*"):
-            ours = self.folder / "build/cache" / kind.name
+            ours = self.build / "cache" / kind.name
             ours.mkdir(parents=True)
             for entry in kind.iterdir():
                 if not entry.name.startswith("."):
@@ -168,9 +169,10 @@ class Nursery:
     def pytest(self, tree: Path, build: Path, tests: Sequence[str], started: Callable[[str], None],
                stop_at_first: bool = True) -> tuple[int | None, str]:
         """pytest's exit status, None if the time limit ended it, and its output. `started` is told of each test."""
-        environment = os.environ | {"INTERLOCK_BUILD": str(build), "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [tree / ".venv/bin/python", "-m", "pytest", "-v", "--tb=short", "-p", "no:cacheprovider", "--color=no",
-                   "--basetemp", tree / "build/tmp", *(["-x"] if stop_at_first else []), *tests]
+        environment = os.environ | {"INTERLOCK_BUILD": str(build), "PYTHONPATH": str(tree),
+                                    "PYTHONDONTWRITEBYTECODE": "1"}
+        options = ["-v", "--tb=short", "--color=no", "-p", "no:cacheprovider", "--basetemp", tree / "build/tmp"]
+        command = [tree / ".venv/bin/python", "-m", "pytest", *options, *(["-x"] if stop_at_first else []), *tests]
         (tree / "build").mkdir(exist_ok=True)
         with self.guard:
             if self.stopped:
@@ -204,14 +206,13 @@ class Nursery:
     def plant(self, fault: Fault, tree: Path, started: Callable[[str], None]) -> Trial:
         begin = time.monotonic()
         with fault.planted(tree):
-            status, output = self.pytest(tree, self.folder / "build", fault.tests, started)
+            status, output = self.pytest(tree, self.build, fault.tests, started)
         how, by = judge(status, output, self.limit_s)
         return Trial(fault, how, by, time.monotonic() - begin, output)
 
     def plant_all(self, faults: Sequence[Fault], began: Callable[[Fault], None], started: Callable[[Fault, str], None]
                   ) -> Iterator[Trial]:
         """Plant each, `workers` at a time, and yield what came of it, in any order."""
-        from concurrent.futures import as_completed
         free = list(self.trees)
 
         def one(fault):

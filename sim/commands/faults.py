@@ -12,7 +12,8 @@ from sim.commands.common import Failed, check_tools, minutes
 
 
 def faults(
-    only: Annotated[list[str] | None, typer.Option(metavar="AREA|ID", help="only these; may be given several times")] = None,
+    only: Annotated[list[str] | None,
+                    typer.Option(metavar="AREA|ID", help="only these; may be given several times")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="faults at a time; without it one per core")] = None,
     limit: Annotated[float, typer.Option(min=1, help="seconds that the tests of one fault may take")] = 900,
     listing: Annotated[bool, typer.Option("--list", help="print the list and plant nothing")] = False,
