@@ -1,7 +1,10 @@
 /*
  * run=test-threads: priorities, preemption from a section and by time slices, sleep and wakeup, timeouts, soft interrupts.
  */
+#include <string.h>
+
 #include "dev/clock.h"
+#include "dev/serial.h"
 #include "intr/softint.h"
 #include "sched/timeout.h"
 #include "test/test.h"
@@ -152,6 +155,62 @@ static void softints(void *arg)
     test_assert_base();
 }
 
+static char noted[16]; /* begins of soft interrupts, by level, each followed by its end */
+static unsigned notes;
+static unsigned posts_inside[SPL_SOFT_MAX + 1]; /* what a soft interrupt of that level posts while it runs */
+
+static void note(unsigned what)
+{
+    if (notes < sizeof noted - 1)
+        noted[notes++] = (char)what;
+}
+
+static void soft_of_level(void *arg)
+{
+    unsigned level = (uintptr_t)arg;
+    assert(csr_read(mstatus) & MSTATUS_MIE); /* hardware interrupts are on */
+    note('0' + level);
+    if (posts_inside[level])
+        softint_schedule(posts_inside[level]);
+    test_spin(1000);
+    note('.');
+}
+
+static void expect_softints(unsigned first, unsigned second, unsigned inside, const char *expected)
+{
+    notes = 0;
+    posts_inside[first] = inside;
+    crit_t s = crit_sec_enter(SPL_SOFTNET);
+    softint_schedule(first);
+    if (second)
+        softint_schedule(second);
+    crit_sec_leave(s);
+    test_spin(6000);
+    posts_inside[first] = 0;
+    noted[notes] = 0;
+    if (strcmp(noted, expected))
+        panic("soft interrupts %u, %u and inside %u: %s, not %s", first, second, inside, noted, expected);
+}
+
+/* Of those that wait, the highest first. One keeps out its own level and those below; by what a scheme is, also higher ones. */
+static void softints_by_level(void *arg)
+{
+    (void)arg;
+    expect_softints(SPL_SOFTTTY, SPL_SOFTNET, 0, "4.3.");
+    expect_softints(SPL_SOFTNET, 0, SPL_SOFTTTY, "4.3.");
+    expect_softints(SPL_SOFTTTY, 0, SPL_SOFTNET, CRIT_MASKS_ALL ? "3.4." : "34..");
+    test_assert_base();
+}
+
+static void test_softints_by_level(void)
+{
+    softint_establish(SPL_SOFTTTY, soft_of_level, (void *)SPL_SOFTTTY);
+    softint_establish(SPL_SOFTNET, soft_of_level, (void *)SPL_SOFTNET);
+    for (unsigned h = 0; h < hart_count; h++)
+        thread_join(thread_create(softints_by_level, 0, PRI_NORMAL, (int)h, "test"));
+    serial_init(); /* whose level that was */
+}
+
 static int threads_test(void)
 {
     test_sleep_wakeup();
@@ -160,6 +219,7 @@ static int threads_test(void)
         thread_join(thread_create(preemption, 0, PRI_NORMAL, (int)h, "test"));
         thread_join(thread_create(softints, 0, PRI_NORMAL, (int)h, "test"));
     }
+    test_softints_by_level();
     test_slices();
     test_delay();
     test_timeouts();

@@ -2,7 +2,7 @@
 
 Both sum to the elapsed cycles, exactly. They differ by the way from what the simulator sees, such as the trap, to the
 instruction with which the kernel reads its counter: saving registers, and the kernel's own accounting. That is less
-than a handler of the test takes, which counts its own cycles besides; so one that goes to another account is noticed."""
+than a handler of the test takes, which counts its own cycles besides: one that goes to another account is noticed."""
 
 import pytest
 
