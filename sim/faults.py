@@ -109,12 +109,14 @@ def _fault(area: str, group: dict, name: str, was: str, becomes: str, more: dict
 
 
 def chosen(faults: Sequence[Fault], only: Sequence[str]) -> list[Fault]:
-    """Those whose area or id is in `only`; all if that is empty. FaultError for a word that is neither."""
+    """Those of an area or with an id in `only`, in that order; all if it is empty. FaultError for any other word."""
     known = {fault.id for fault in faults} | {fault.area for fault in faults}
     for word in only:
         if word not in known:
             raise FaultError(f"there is no fault and no area {word!r}: see './interlock faults --list'")
-    return [fault for fault in faults if not only or fault.id in only or fault.area in only]
+    if not only:
+        return list(faults)
+    return list(dict.fromkeys(fault for word in only for fault in faults if word in (fault.id, fault.area)))
 
 
 class Nursery:

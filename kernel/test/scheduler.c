@@ -133,6 +133,20 @@ static void test_turns(void *arg)
     assert(order == 1234);
 }
 
+/* Bound or not, equal threads have their turn in the order in which they were made. */
+static void test_order_of_bound_and_unbound(void)
+{
+    struct thread *t[5];
+    if (hart_count > 1)
+        return; /* others would take those that are not bound */
+    order = 0;
+    for (unsigned i = 0; i < 5; i++)
+        t[i] = thread_create(note_order, (void *)(uintptr_t)(i + 1), PRI_NORMAL, i % 2 ? 0 : ANY_HART, "in order");
+    for (unsigned i = 0; i < 5; i++)
+        thread_join(t[i]);
+    assert(order == 12345);
+}
+
 static void test_binding(void)
 {
     for (unsigned round = 0; round < 2; round++)
@@ -240,6 +254,7 @@ static int scheduler_test(void)
         thread_join(thread_create(test_each_less_urgent_gives_way, 0, PRI_NORMAL - 5, (int)h, "test"));
         thread_join(thread_create(test_turns, 0, PRI_NORMAL, (int)h, "test"));
     }
+    test_order_of_bound_and_unbound();
     test_binding();
     test_at_random();
     for (unsigned h = 0; h < hart_count; h++) {

@@ -74,16 +74,25 @@ static void spin_until_stopped(void *arg)
     __atomic_fetch_add((unsigned *)arg, 1, __ATOMIC_RELAXED);
 }
 
+static uint32_t two_turns;
+
 static void stop_them(void *arg)
 {
     (void)arg;
+    uint32_t begin = cycles32();
+    thread_yield();
+    two_turns = cycles32() - begin;
     stop = true;
 }
 
-/* Equal threads share a hart by time slices: the last of three gets its turn though the first two never yield. */
+/*
+ * Equal threads share a hart by time slices of two ticks: the last of three gets its turn though the first two never yield,
+ * and once more, two slices later. The tick that is under way when the first of them begins counts with it.
+ */
 static void test_slices(void)
 {
     static unsigned stopped;
+    uint32_t period = CLOCK_HZ / clock_hz();
     struct thread *t[3];
     stop = false;
     t[0] = thread_create(spin_until_stopped, &stopped, PRI_NORMAL, 0, "spin");
@@ -92,6 +101,48 @@ static void test_slices(void)
     for (unsigned i = 0; i < 3; i++)
         thread_join(t[i]);
     assert(stopped == 2);
+    if (two_turns < 3 * period - period / 4 || two_turns > 4 * period + period / 4)
+        panic("two slices took %lu cycles, a tick is %lu", (unsigned long)two_turns, (unsigned long)period);
+}
+
+#define ONE_QUEUE 4096 /* channels that lie so far apart share a sleep queue (sched/sleep.c) */
+static uint8_t *channels;
+
+static void sleep_once(void *arg)
+{
+    unsigned n = (uintptr_t)arg;
+    crit_t s = simple_lock_enter(&lock);
+    thread_sleep(channels + (n == 9 ? ONE_QUEUE : 0), &lock);
+    order = order * 10 + n;
+    simple_lock_leave(&lock, s);
+}
+
+/* Sleepers are woken one by one in the order in which they went to sleep; those of other channels sleep on. */
+static void sleepers(void *arg)
+{
+    static const unsigned number[] = {1, 2, 9, 3, 4};
+    struct thread *t[5];
+    channels = arg;
+    order = 0;
+    for (unsigned i = 0; i < 5; i++) {
+        if (i == 3) { /* the last of the queue goes */
+            thread_wakeup(channels + ONE_QUEUE);
+            test_spin(AT_ONCE);
+            assert(order == 9);
+        }
+        t[i] = thread_create(sleep_once, (void *)(uintptr_t)number[i], PRI_NORMAL - 1, (int)curhart->id, "sleeps");
+        test_spin(AT_ONCE);
+    }
+    thread_wakeup_one(channels);
+    test_spin(AT_ONCE);
+    assert(order == 91);
+    thread_wakeup_one(channels);
+    test_spin(AT_ONCE);
+    assert(order == 912);
+    thread_wakeup(channels);
+    for (unsigned i = 0; i < 5; i++)
+        thread_join(t[i]);
+    assert(order == 91234);
 }
 
 static void test_delay(void)
@@ -218,6 +269,7 @@ static int threads_test(void)
     for (unsigned h = 0; h < hart_count; h++) {
         thread_join(thread_create(preemption, 0, PRI_NORMAL, (int)h, "test"));
         thread_join(thread_create(softints, 0, PRI_NORMAL, (int)h, "test"));
+        thread_join(thread_create(sleepers, &lock, PRI_NORMAL, (int)h, "test"));
     }
     test_softints_by_level();
     test_slices();
