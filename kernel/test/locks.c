@@ -418,7 +418,12 @@ static void order_round(struct random *r)
         lock_write_to_read(&fair_lock);
         wait_for_group(asker[0].end);
     }
-    lock_done(&fair_lock);
+    if (asker[0].how == UPGRADES && random_below(r, 2)) { /* a second one is lost, and lets go */
+        bool upgraded = lock_read_to_write(&fair_lock);
+        assert(!upgraded);
+    } else {
+        lock_done(&fair_lock);
+    }
     for (unsigned i = 0; i < n; i++)
         thread_join(t[i]);
     assert(got == n);

@@ -126,13 +126,42 @@ static void processes(void)
     CHECK(wait_child(0) == -ECHILD);
 }
 
-int main(void)
+static volatile uint32_t shared_address;
+
+/* Another process of this program waits at the same address of its own memory: it is not this one's to wake. */
+static void futex_of_another_process(void)
 {
+    int id = spawn("calls", (const char *[]){"calls", "waits", 0}), status;
+    CHECK(id > 0);
+    CHECK(sleep_for(0, 8 * MILLISECOND) == 0);
+    CHECK(futex_wake(&shared_address, 1) == 0);
+    CHECK(wait_child(&status) == id && status == 0);
+}
+
+/* Pages that others have used come back empty. */
+static void used_memory(void)
+{
+    enum { BYTES = 60000 };
+    const uint8_t *block = sbrk(BYTES);
+    CHECK(block != (void *)-1);
+    unsigned sum = 0;
+    for (unsigned i = 0; i < BYTES; i++)
+        sum += block[i];
+    CHECK(sum == 0);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    if (argc > 1)
+        return futex_wait(&shared_address, 0, 20 * MILLISECOND) != -ETIMEDOUT;
     bad_pointers();
     bad_arguments();
     memory();
     time_passes();
     processes();
+    futex_of_another_process();
+    used_memory();
     printf("@calls checks=%u failed=%u\n", checks, failed);
     return failed != 0;
 }
