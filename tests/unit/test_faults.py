@@ -6,7 +6,19 @@ import sys
 import pytest
 
 from hw.common.cache import REPO
-from sim.faults import NO_SUCH_TEST, NOT_A_FAULT, NOTICED, UNNOTICED, FaultError, chosen, judge, load
+from sim import faults
+from sim.faults import (
+    NO_SUCH_TEST,
+    NOT_A_FAULT,
+    NOTICED,
+    UNNOTICED,
+    Fault,
+    FaultError,
+    Nursery,
+    chosen,
+    judge,
+    load,
+)
 
 FAULTS = load()
 AREAS = {"scheduler", "locks", "schemes", "interrupts", "user", "pic", "link", "serial", "clint", "skipping"}
@@ -96,3 +108,46 @@ FAILED = "tests/unit/test_a.py::test_c[2-a b] FAILED [100%]\n"
 def test_what_a_run_of_the_tests_says(status, output, how, by):
     judged = judge(status, output, 9)
     assert judged[0] == how and by in judged[1]
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A tree with a module, its tests and a list of faults; its build folder."""
+    tree = tmp_path / "tree"
+    (tree / "tests").mkdir(parents=True)
+    (tree / "victim.py").write_text("def least(a, b):\n    return a if a < b else b\n")
+    (tree / "tests/test_victim.py").write_text(
+        "import time\nfrom pathlib import Path\n\nfrom victim import least\n\n\n"
+        "def test_least():\n    assert least(1, 2) == 1\n    (Path.cwd() / 'left').touch()\n\n\n"
+        "def test_end():\n    while least(0, 0) != 0:\n        time.sleep(0.1)\n")
+    (tree / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
+    (tree / ".venv").symlink_to(REPO / ".venv")
+    subprocess.run(["git", "init", "-q", tree], check=True)
+    monkeypatch.setattr(faults, "REPO", tree)
+    monkeypatch.setenv("INTERLOCK_BUILD", str(tmp_path / "build"))
+    (tmp_path / "build/cache/kind/entry").mkdir(parents=True)
+    return tree
+
+
+def fault_of(was, becomes, *tests):
+    return Fault(becomes, "toy", "victim.py", was, becomes, tests or ("tests/test_victim.py",), "")
+
+
+def test_faults_are_planted_in_a_copy_that_goes_again(toy):
+    before = {path: path.read_text() for path in toy.rglob("*.py")}
+    planted = [fault_of("a < b", "a > b"), fault_of("a < b", "a <= b"), fault_of("if a", "if if a"),
+               fault_of("a < b", "a << b", "tests/test_victim.py::test_nothing")]
+    with Nursery(2, 300) as nursery:
+        said = {trial.fault.becomes: trial for trial in
+                nursery.plant_all(planted, lambda fault: None, lambda fault, test: None)}
+        assert nursery.failing_without(["tests/test_victim.py::test_least"]) == []
+        with pytest.raises(FaultError, match="is in use"), Nursery(1, 300):
+            pass
+    with Nursery(1, 1) as nursery:
+        assert nursery.plant(fault_of("else b", "else b + 1"), nursery.trees[0], lambda test: None).how == "no end"
+    assert {name: trial.how for name, trial in said.items()} == {
+        "a > b": NOTICED, "a <= b": UNNOTICED, "a << b": NO_SUCH_TEST, "if if a": NOT_A_FAULT}
+    assert said["a > b"].by == "tests/test_victim.py::test_least"
+    assert {path: path.read_text() for path in toy.rglob("*.py")} == before
+    assert not (toy / "left").exists()
+    assert sorted(path.name for path in (toy.parent / "build").iterdir()) == ["cache", "faults.lock"]
