@@ -243,6 +243,29 @@ static void expect_softints(unsigned first, unsigned second, unsigned inside, co
         panic("soft interrupts %u, %u and inside %u: %s, not %s", first, second, inside, noted, expected);
 }
 
+static void hardware(void *source)
+{
+    (void)source;
+    note('H');
+}
+
+/* Of what an optimistic scheme has queued and what is posted, the hardware's goes first. The others queue nothing. */
+static void softint_behind_the_queue(void)
+{
+    uint32_t queued = sync_hart()->deferred;
+    notes = 0;
+    crit_t s = crit_sec_enter(SPL_HIGH);
+    pic_raise(1u << test_source(curhart->id, 0));
+    test_spin(pic_worst_delivery + 500);
+    softint_schedule(SPL_SOFTTTY);
+    queued = sync_hart()->deferred - queued;
+    crit_sec_leave(s);
+    test_spin(6000);
+    noted[notes] = 0;
+    if (queued && strcmp(noted, "H3."))
+        panic("a soft interrupt behind a queued one: %s, not H3.", noted);
+}
+
 /* Of those that wait, the highest first. One keeps out its own level and those below; by what a scheme is, also higher ones. */
 static void softints_by_level(void *arg)
 {
@@ -250,6 +273,7 @@ static void softints_by_level(void *arg)
     expect_softints(SPL_SOFTTTY, SPL_SOFTNET, 0, "4.3.");
     expect_softints(SPL_SOFTNET, 0, SPL_SOFTTTY, "4.3.");
     expect_softints(SPL_SOFTTTY, 0, SPL_SOFTNET, CRIT_MASKS_ALL ? "3.4." : "34..");
+    softint_behind_the_queue();
     test_assert_base();
 }
 
@@ -257,7 +281,8 @@ static void test_softints_by_level(void)
 {
     softint_establish(SPL_SOFTTTY, soft_of_level, (void *)SPL_SOFTTTY);
     softint_establish(SPL_SOFTNET, soft_of_level, (void *)SPL_SOFTNET);
-    for (unsigned h = 0; h < hart_count; h++)
+    test_establish_waking(hardware);
+    for (unsigned h = 0; h < test_harts(); h++)
         thread_join(thread_create(softints_by_level, 0, PRI_NORMAL, (int)h, "test"));
     serial_init(); /* whose level that was */
 }

@@ -72,6 +72,13 @@ def test_woken_thread_runs_within_a_bound(tmp_path, harts, sync, queue):
     assert run.result("test")["name"] == "wakeup"
 
 
+@pytest.mark.parametrize("sync", SCHEMES)
+def test_an_interrupt_at_each_cycle_of_a_section(tmp_path, sync):
+    run = boot(tmp_path, 1, sync, "run=test-sweep hz=0", 1)
+    assert run.status == 0, run.report()
+    assert run.result("test") == {"name": "sweep", "high": 320, "low": 320}
+
+
 # A scheme that is wrong on purpose, and what must notice it.
 @pytest.mark.parametrize("wrong, test, sign", [
     ("no-restore", "lost", "panic"),
