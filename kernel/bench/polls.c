@@ -5,6 +5,7 @@
 #include "arch/csr.h"
 #include "arch/hart.h"
 #include "lib/printf.h"
+#include "sync/hart_part.h"
 
 #define MOST_POLLS 200
 
