@@ -24,6 +24,7 @@
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lock/lock_stats.h"
+#include "mem/zone.h"
 #include "sched/sched.h"
 #include "sched/timeout.h"
 #include "sync/dispatch.h"
@@ -84,6 +85,8 @@ static void main_thread(void *arg)
 #if ACCOUNTING
     accounting_print_results();
 #endif
+    if (bootargs_number("zones", 0, 1))
+        zones_print_results();
     console_flush();
     debug_exit((uint32_t)code);
     host_exit((uint32_t)code);

@@ -11,6 +11,7 @@
 #include "lib/printf.h"
 #include "lock/lock_held.h"
 #include "lock/lock_stats.h"
+#include "mem/zone.h"
 #include "sched/ithread.h"
 #include "sched/sched.h"
 #include "sync/pic.h"
@@ -115,11 +116,13 @@ static bool command(unsigned words, char **word)
         locks();
     else if (!strcmp(word[0], "accounting"))
         accounting();
+    else if (!strcmp(word[0], "zones"))
+        zones_show();
     else if (!strcmp(word[0], "run") && words > 1)
         kprintf("exit code %d\n", run_named(word[1]));
     else
         kprintf("harts | threads | interrupts | ithreads | latency READ [WRITE] | lockstat [sites | clear] | locks | "
-                "accounting | run NAME | exit\n");
+                "accounting | zones | run NAME | exit\n");
     return true;
 }
 

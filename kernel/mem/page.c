@@ -6,14 +6,14 @@
 #include "lib/panic.h"
 #include "lock/simple_lock.h"
 
-DEFINE_SIMPLE_LOCK(pages_lock, "pages", SPL_SOFTPREEMPT);
+DEFINE_SIMPLE_LOCK(pages_lock, "pages", SPL_HIGH);
 
 static uint32_t first, count; /* of the list */
-static uint32_t next, end;    /* of the rest */
+static uint32_t begin, next, end; /* of all; of the rest */
 
 void pages_init(uint32_t from, uint32_t to)
 {
-    next = (from + PAGE_MASK) & ~PAGE_MASK;
+    begin = next = (from + PAGE_MASK) & ~PAGE_MASK;
     end = to & ~PAGE_MASK;
     first = count = 0;
 }
@@ -31,19 +31,30 @@ static uint32_t take(void)
     return page;
 }
 
-uint32_t page_alloc(void)
+uint32_t page_alloc_raw(void)
 {
     crit_t s = simple_lock_enter(&pages_lock);
     uint32_t page = take();
     simple_lock_leave(&pages_lock, s);
+    return page;
+}
+
+uint32_t page_alloc(void)
+{
+    uint32_t page = page_alloc_raw();
     if (page)
         memset(page_pointer(page), 0, PAGE_SIZE);
     return page;
 }
 
+bool page_is_ours(uintptr_t address)
+{
+    return address >= begin && address < next;
+}
+
 void page_free(uint32_t page)
 {
-    if (!page || page & PAGE_MASK || page >= next)
+    if (page & PAGE_MASK || !page_is_ours(page))
         panic("page_free: %#lx is no page", (unsigned long)page);
     crit_t s = simple_lock_enter(&pages_lock);
     *(uint32_t *)page_pointer(page) = first;

@@ -1,0 +1,403 @@
+/*
+ * Zones (zone.h): slabs, and what caches do with them. A slab's objects that are free have their bit set, so nothing is
+ * written into them, and one that is freed twice is seen.
+ */
+#include "mem/zone.h"
+
+#include <string.h>
+
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "lib/symbols.h"
+#include "mem/page.h"
+
+#define LEAST_STRIDE 16 /* so that a slab's bits are few */
+#define SLAB_WORDS (PAGE_SIZE / LEAST_STRIDE / 32)
+
+struct slab {
+    struct slab *next, *previous;
+    struct zone *zone;
+    uint32_t free;             /* objects */
+    uint32_t bit[SLAB_WORDS];  /* 1: free */
+};
+
+/* With LOCK_DEBUG, behind each object. */
+struct mark {
+    uint32_t state; /* ALLOCATED or FREE, with the object's address */
+    uint32_t site;  /* who allocated or freed it */
+};
+
+#define ALLOCATED 0xa110c8edu
+#define FREE 0xf4ee0b9eu
+#define FILLING 0xdbdbdbdbu
+#define MARK_SIZE (ZONE_DEBUG ? sizeof(struct mark) : 0)
+
+/* A level that lets any zone's first use happen inside. */
+DEFINE_SIMPLE_LOCK(zones_lock, "zones", SPL_HIGH);
+static struct zone *zones;
+
+static const char *name_of(const struct zone *z)
+{
+    return z->lock.object.name;
+}
+
+static uint32_t round_up(uint32_t n, uint32_t to)
+{
+    return (n + to - 1) & ~(to - 1);
+}
+
+/* The caller holds the zone's lock, or nobody else knows the zone. */
+static void set_up(struct zone *z)
+{
+    uint32_t least = sizeof(void *), align = z->align < least ? least : z->align;
+    if (!z->size || z->align & (z->align - 1) || align > PAGE_SIZE / 2 || z->size > PAGE_SIZE)
+        panic("zone %s: objects of %lu bytes, aligned to %lu", name_of(z), (unsigned long)z->size, (unsigned long)z->align);
+    if (z->level < SPL_SOFTPREEMPT)
+        panic("zone %s: a level of %lu does not keep a thread on its hart", name_of(z), (unsigned long)z->level);
+    uint32_t stride = round_up(round_up(z->size, 4) + MARK_SIZE, align);
+    z->stride = stride < LEAST_STRIDE ? LEAST_STRIDE : stride;
+    z->begin = round_up(sizeof(struct slab), align);
+    z->per_slab = z->begin < PAGE_SIZE ? (PAGE_SIZE - z->begin) / z->stride : 0;
+    if (!z->per_slab)
+        panic("zone %s: an object of %lu bytes does not fit a page", name_of(z), (unsigned long)z->size);
+    uint32_t most = z->per_slab < ZONE_CACHE ? z->per_slab : ZONE_CACHE;
+    crit_t s = simple_lock_enter(&zones_lock);
+    z->next = zones;
+    __atomic_store_n(&zones, z, __ATOMIC_RELEASE);
+    simple_lock_leave(&zones_lock, s);
+    __atomic_store_n(&z->cache_most, most < 2 ? 2 : most, __ATOMIC_RELEASE); /* others look without the lock */
+}
+
+static void push(struct slab **list, struct slab *slab)
+{
+    slab->previous = 0;
+    slab->next = *list;
+    if (slab->next)
+        slab->next->previous = slab;
+    *list = slab;
+}
+
+static void take_out(struct slab **list, struct slab *slab)
+{
+    if (slab->previous)
+        slab->previous->next = slab->next;
+    else
+        *list = slab->next;
+    if (slab->next)
+        slab->next->previous = slab->previous;
+}
+
+static struct slab *slab_of(const void *object)
+{
+    return (struct slab *)((uintptr_t)object & ~(uintptr_t)PAGE_MASK);
+}
+
+/* A page made a slab, all of it free and in no list; 0 when memory is out. */
+static struct slab *new_slab(struct zone *z)
+{
+    uint32_t page = page_alloc_raw();
+    if (!page)
+        return 0;
+    struct slab *slab = page_pointer(page);
+    *slab = (struct slab){.zone = z, .free = z->per_slab};
+    for (unsigned i = 0; i < z->per_slab; i++) {
+        slab->bit[i / 32] |= 1u << i % 32;
+        uint8_t *object = (uint8_t *)slab + z->begin + i * z->stride;
+#if ZONE_DEBUG
+        memset(object, FILLING & 0xff, z->size);
+        *(struct mark *)(object + round_up(z->size, 4)) = (struct mark){FREE ^ (uint32_t)(uintptr_t)object, 0};
+#endif
+        if (z->ctor && !ZONE_DEBUG)
+            z->ctor(object);
+    }
+    return slab;
+}
+
+/* A list of slabs, linked through `next`, goes back. No lock is held. */
+static void give_back(struct slab *slab)
+{
+    while (slab) {
+        struct slab *next = slab->next;
+        slab->zone = 0; /* whatever is freed into it now is seen */
+        page_free(page_address(slab));
+        slab = next;
+    }
+}
+
+/* An object from the slabs, or 0. The caller holds the zone's lock. */
+static void *take(struct zone *z)
+{
+    struct slab *slab = z->partial;
+    if (!slab) {
+        slab = z->empty;
+        if (!slab)
+            return 0;
+        take_out(&z->empty, slab);
+        z->empties--;
+        push(&z->partial, slab);
+    }
+    unsigned word = 0;
+    while (!slab->bit[word])
+        word++;
+    unsigned n = 32 * word + (unsigned)__builtin_ctz(slab->bit[word]);
+    slab->bit[word] &= slab->bit[word] - 1;
+    if (!--slab->free)
+        take_out(&z->partial, slab);
+    return (uint8_t *)slab + z->begin + n * z->stride;
+}
+
+static _Noreturn void foreign(const struct zone *z, const void *object)
+{
+    const struct zone *other = page_is_ours(page_address(object)) ? slab_of(object)->zone : 0, *known = zones;
+    while (known && known != other)
+        known = known->next;
+    if (known && known != z)
+        panic("zone %s: %p is freed, which is of zone %s", name_of(z), object, name_of(known));
+    panic("zone %s: %p is freed, which is no object of it", name_of(z), object);
+}
+
+/* Its number in its slab; panics if it has none. */
+static unsigned number_of(const struct zone *z, const void *object)
+{
+    uint32_t offset = (uint32_t)((uintptr_t)object & PAGE_MASK);
+    if (!page_is_ours(page_address(object)) || slab_of(object)->zone != z || offset < z->begin ||
+        (offset - z->begin) % z->stride || (offset - z->begin) / z->stride >= z->per_slab)
+        foreign(z, object);
+    return (offset - z->begin) / z->stride;
+}
+
+/* An object goes to its slab. A slab that shall go back is put before those of *back. The caller holds the zone's lock. */
+static void put(struct zone *z, void *object, struct slab **back)
+{
+    unsigned n = number_of(z, object);
+    struct slab *slab = slab_of(object);
+    if (slab->bit[n / 32] & 1u << n % 32)
+        panic("zone %s: %p is freed twice", name_of(z), object);
+    slab->bit[n / 32] |= 1u << n % 32;
+    if (!slab->free++)
+        push(&z->partial, slab);
+    if (slab->free < z->per_slab)
+        return;
+    take_out(&z->partial, slab);
+    if (z->empties < ZONE_EMPTY) {
+        push(&z->empty, slab);
+        z->empties++;
+    } else {
+        z->pages--;
+        slab->next = *back;
+        *back = slab;
+    }
+}
+
+/* Objects from the slabs into the cache, up to half of it. Gives how many there are then. */
+static uint32_t fill(struct zone *z, struct zone_cache *c)
+{
+    simple_lock(&z->lock);
+    if (!z->cache_most)
+        set_up(z);
+    void *object;
+    while (c->count < z->cache_most / 2 && (object = take(z))) {
+        c->object[c->count++] = object;
+        z->out++;
+    }
+    if (z->out > z->peak)
+        z->peak = z->out;
+    simple_unlock(&z->lock);
+    return c->count;
+}
+
+/* The oldest objects of the cache go to their slabs, until `rest` are left. */
+static void flush(struct zone *z, struct zone_cache *c, uint32_t rest)
+{
+    struct slab *back = 0;
+    uint32_t n = c->count - rest;
+    simple_lock(&z->lock);
+    for (uint32_t i = 0; i < n; i++)
+        put(z, c->object[i], &back);
+    z->out -= n;
+    simple_unlock(&z->lock);
+    memmove(c->object, c->object + n, rest * sizeof c->object[0]);
+    c->count = rest;
+    give_back(back);
+}
+
+static bool grow(struct zone *z)
+{
+    struct slab *slab = new_slab(z);
+    if (!slab)
+        return false;
+    simple_lock(&z->lock);
+    push(&z->partial, slab);
+    z->pages++;
+    simple_unlock(&z->lock);
+    return true;
+}
+
+/* Inside the zone's section: this hart's cache is empty. */
+void *zone_alloc_slow(struct zone *z, struct zone_cache *c)
+{
+    while (!fill(z, c)) /* another hart may have what this one has brought */
+        if (!grow(z)) {
+            c->failures++;
+            return 0;
+        }
+    c->refills++;
+    c->allocations++;
+    return c->object[--c->count];
+}
+
+/* Inside the zone's section: this hart's cache is full, or nothing has ever been allocated. */
+void zone_free_slow(struct zone *z, struct zone_cache *c, void *object)
+{
+    if (!z->cache_most)
+        foreign(z, object);
+    flush(z, c, z->cache_most / 2);
+    c->flushes++;
+    c->object[c->count++] = object;
+    c->frees++;
+}
+
+#if ZONE_DEBUG
+static struct mark *mark_of(const struct zone *z, void *object)
+{
+    return (struct mark *)((uint8_t *)object + round_up(z->size, 4));
+}
+
+static _Noreturn void breach(const struct zone *z, const void *object, const struct mark *m, const char *what)
+{
+    uint32_t offset = 0;
+    const char *name = symbol_of(m->site, &offset);
+    panic("zone %s: %p %s (last allocated or freed at %s+0x%lx)", name_of(z), object, what, name ? name : "nowhere",
+          (unsigned long)offset);
+}
+
+__attribute__((noinline)) void zone_check_allocated(struct zone *z, void *object)
+{
+    struct mark *m = mark_of(z, object);
+    const uint8_t *bytes = object;
+    for (uint32_t i = 0; i < z->size; i++)
+        if (bytes[i] != (FILLING & 0xff))
+            breach(z, object, m, "was written to while it was free");
+    if (m->state != (FREE ^ (uint32_t)(uintptr_t)object))
+        breach(z, object, m, "was written behind while it was free");
+    *m = (struct mark){ALLOCATED ^ (uint32_t)(uintptr_t)object, (uint32_t)(uintptr_t)__builtin_return_address(0)};
+    if (z->ctor)
+        z->ctor(object);
+}
+
+__attribute__((noinline)) void zone_check_freed(struct zone *z, void *object)
+{
+    number_of(z, object);
+    struct mark *m = mark_of(z, object);
+    if (m->state == (FREE ^ (uint32_t)(uintptr_t)object))
+        breach(z, object, m, "is freed twice");
+    if (m->state != (ALLOCATED ^ (uint32_t)(uintptr_t)object))
+        breach(z, object, m, "was written behind");
+    *m = (struct mark){FREE ^ (uint32_t)(uintptr_t)object, (uint32_t)(uintptr_t)__builtin_return_address(0)};
+    memset(object, FILLING & 0xff, z->size);
+}
+#endif
+
+/* All empty slabs, for give_back. The caller holds the zone's lock. */
+static struct slab *take_empty(struct zone *z)
+{
+    struct slab *empty = z->empty;
+    z->pages -= z->empties;
+    z->empties = 0;
+    z->empty = 0;
+    return empty;
+}
+
+void zone_reclaim(struct zone *z)
+{
+    crit_t s = crit_sec_enter(z->level);
+    flush(z, &z->cache[curhart->id], 0);
+    simple_lock(&z->lock);
+    struct slab *back = take_empty(z);
+    simple_unlock(&z->lock);
+    give_back(back);
+    crit_sec_leave(s);
+}
+
+void zones_reclaim(void)
+{
+    for (struct zone *z = zones; z; z = z->next)
+        zone_reclaim(z);
+}
+
+void zone_init(struct zone *z, const char *name, uint32_t size, uint32_t align, struct lock_class *class,
+               zone_ctor_fn *ctor)
+{
+    memset(z, 0, sizeof *z);
+    z->level = class->level;
+    z->lock.object.class = class;
+    z->lock.object.name = name;
+    z->size = size;
+    z->align = align;
+    z->ctor = ctor;
+    set_up(z);
+}
+
+static void leave_list(struct zone *z)
+{
+    crit_t s = simple_lock_enter(&zones_lock);
+    struct zone **at = &zones;
+    while (*at != z)
+        at = &(*at)->next;
+    *at = z->next;
+    simple_lock_leave(&zones_lock, s);
+}
+
+void zone_destroy(struct zone *z)
+{
+    crit_t s = crit_sec_enter(z->level);
+    for (unsigned h = 0; h < MAX_HARTS; h++)
+        flush(z, &z->cache[h], 0);
+    if (z->out)
+        panic("zone %s: destroyed with %lu objects in use", name_of(z), (unsigned long)z->out);
+    give_back(take_empty(z));
+    crit_sec_leave(s);
+    simple_lock_destroy(&z->lock);
+    leave_list(z);
+}
+
+struct zone_counts zone_counts(const struct zone *z)
+{
+    struct zone_counts n = {.peak = z->peak, .pages = z->pages};
+    for (const struct zone_cache *c = z->cache; c < z->cache + MAX_HARTS; c++) {
+        n.allocations += c->allocations;
+        n.frees += c->frees;
+        n.cached += c->count;
+        n.hits += c->allocations - c->refills;
+        n.refills += c->refills;
+        n.flushes += c->flushes;
+        n.failures += c->failures;
+    }
+    n.in_use = n.allocations - n.frees;
+    return n;
+}
+
+void zones_show(void)
+{
+    kprintf("zone              size  in use    peak  cached  pages  allocations       frees        hits  refills  flushes  "
+            "failures\n");
+    for (const struct zone *z = zones; z; z = z->next) {
+        struct zone_counts n = zone_counts(z);
+        kprintf("%-16s  %4lu  %6lu  %6lu  %6lu  %5lu  %11lu  %10lu  %10lu  %7lu  %7lu  %8lu\n", name_of(z),
+                (unsigned long)z->size, (unsigned long)n.in_use, (unsigned long)n.peak, (unsigned long)n.cached,
+                (unsigned long)n.pages, (unsigned long)n.allocations, (unsigned long)n.frees, (unsigned long)n.hits,
+                (unsigned long)n.refills, (unsigned long)n.flushes, (unsigned long)n.failures);
+    }
+}
+
+void zones_print_results(void)
+{
+    for (const struct zone *z = zones; z; z = z->next) {
+        struct zone_counts n = zone_counts(z);
+        kprintf("@zone name=%s size=%lu allocations=%lu frees=%lu in_use=%lu peak=%lu cached=%lu hits=%lu refills=%lu "
+                "flushes=%lu failures=%lu pages=%lu\n", name_of(z), (unsigned long)z->size,
+                (unsigned long)n.allocations, (unsigned long)n.frees, (unsigned long)n.in_use, (unsigned long)n.peak,
+                (unsigned long)n.cached, (unsigned long)n.hits, (unsigned long)n.refills, (unsigned long)n.flushes,
+                (unsigned long)n.failures, (unsigned long)n.pages);
+    }
+}
