@@ -198,6 +198,7 @@ static uint32_t fill(struct zone *z, struct zone_cache *c)
     void *object;
     while (c->count < z->cache_most / 2 && (object = take(z))) {
         c->object[c->count++] = object;
+        c->filled++;
         z->out++;
     }
     if (z->out > z->peak)
@@ -218,6 +219,7 @@ static void flush(struct zone *z, struct zone_cache *c, uint32_t rest)
     simple_unlock(&z->lock);
     memmove(c->object, c->object + n, rest * sizeof c->object[0]);
     c->count = rest;
+    c->flushed += n;
     give_back(back);
 }
 
@@ -242,7 +244,6 @@ void *zone_alloc_slow(struct zone *z, struct zone_cache *c)
             return 0;
         }
     c->refills++;
-    c->allocations++;
     return c->object[--c->count];
 }
 
@@ -365,14 +366,14 @@ struct zone_counts zone_counts(const struct zone *z)
 {
     struct zone_counts n = {.peak = z->peak, .pages = z->pages};
     for (const struct zone_cache *c = z->cache; c < z->cache + MAX_HARTS; c++) {
-        n.allocations += c->allocations;
+        n.allocations += c->filled - c->flushed + c->frees - c->count;
         n.frees += c->frees;
         n.cached += c->count;
-        n.hits += c->allocations - c->refills;
         n.refills += c->refills;
         n.flushes += c->flushes;
         n.failures += c->failures;
     }
+    n.hits = n.allocations - n.refills;
     n.in_use = n.allocations - n.frees;
     return n;
 }

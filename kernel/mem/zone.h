@@ -40,7 +40,9 @@ typedef void zone_ctor_fn(void *object);
 /* Of one hart, which alone writes it, inside a section at the zone's level. Counts are modulo 2^32. */
 struct zone_cache {
     uint32_t count; /* objects in it */
-    uint32_t allocations, frees, refills, flushes, failures;
+    uint32_t frees; /* what has been allocated follows from this and the next two */
+    uint32_t filled, flushed; /* objects from the slabs, and to them */
+    uint32_t refills, flushes, failures;
     void *object[ZONE_CACHE];
 } __attribute__((aligned(64)));
 
@@ -105,12 +107,10 @@ static inline void *zone_alloc(struct zone *z)
     crit_t s = crit_sec_enter(z->level);
     struct zone_cache *c = &z->cache[curhart->id];
     void *object;
-    if (likely(c->count)) {
+    if (likely(c->count))
         object = c->object[--c->count];
-        c->allocations++;
-    } else {
+    else
         object = zone_alloc_slow(z, c);
-    }
     crit_sec_leave(s);
 #if ZONE_DEBUG
     if (object)

@@ -1,0 +1,34 @@
+"""Zones (kernel/mem/zone.h): from all harts and levels, out of memory, checked with LOCK_DEBUG; and what they cost."""
+
+import pytest
+
+from sim.kernel import SCHEMES
+from tests.kernel.machine import boot, converse
+
+UNEVEN = "pic.read=20 pic.write=10 pic.delivery=40 pic.jitter=30 ram.jitter=7"
+
+
+@pytest.mark.parametrize("sync", SCHEMES)
+@pytest.mark.parametrize("harts", (1, 2, 4))
+def test_zones_from_everywhere(tmp_path, harts, sync):
+    """With the checks of LOCK_DEBUG, with ticks and without: each scheme in each way, on one number of harts or another."""
+    n = SCHEMES.index(sync) + (1, 2, 4).index(harts)
+    run = boot(tmp_path, harts, sync, f"run=test-zone user.pages=50 hz={(0, 1000)[n % 2]} {UNEVEN if n % 3 else ''}", n,
+               options={"lock_debug": "1"} if n % 4 < 2 else None)
+    assert run.status == 0, run.report()
+    assert run.result("test")["interrupts"] > 10
+    zones = {line["name"]: line for line in run.record["results"]["zone"]}
+    for name in ("test-handlers", "test-threads", "test-large"):
+        assert zones[name]["allocations"] == zones[name]["frees"] > 20 and zones[name]["in_use"] == 0
+
+
+def test_cost_beside_the_floor(tmp_path):
+    """To allocate and to free takes at most 1.75 times the sections and the bare loads and stores."""
+    run = boot(tmp_path, 1, "spl-optim", "run=zone-cost hz=0 iterations=300")
+    cost = run.result("zone_cost")
+    assert 20 < cost["sections"] < cost["floor"] < cost["cycles"] <= 1.75 * cost["floor"], run.report()
+
+
+def test_monitor_shows_zones(tmp_path):
+    run = converse(tmp_path, 1, "cli-optim", "run=monitor zones=1 user.pages=20", ["run test-zone", "zones", "exit"])
+    assert run.status == 0 and "\ntest-large" in run.console.replace("\r", ""), run.report()
