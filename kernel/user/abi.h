@@ -4,17 +4,20 @@
  *
  *   exit(status)                           ends the process, all its threads with it
  *   write(fd, from, n), read(fd, to, n)    1 and 2 are the console; 0 is a line typed there, with its end
- *   spawn(name, argv)                      starts a program of the image; argv ends with 0; gives the new process's id
+ *   spawn(name, argv)                      starts a program of the image; argv ends with 0; gives the new process's id;
+ *                                          ENOMEM if memory is out, EAGAIN if the kernel has no thread left
  *   wait(status)                           waits for any child to end; gives its id, or ECHILD if there is none
  *   getpid(), gettid()                     a process's first thread has the process's id
- *   sbrk(bytes)                            raises the break by 0 or more bytes; gives the old one. It cannot be lowered
+ *   sbrk(bytes)                            raises the break by 0 or more bytes; gives the old one. It cannot be lowered;
+ *                                          ENOMEM if memory is out, or a page below the stack is reached
  *   sched_yield()
  *   nanosleep(how_long)                    at least so long, in whole clock ticks; EINVAL if the clock does not tick
  *   clock_gettime(clock, now)              either clock of those below: the time since reset
  *   futex_wait(word, value, limit)         sleeps while *word is `value`, until woken; EAGAIN if it is another;
  *                                          ETIMEDOUT after `limit` (0: never)
  *   futex_wake(word, most)                 wakes up to `most` sleepers, oldest first; gives their number
- *   thread_spawn(entry, argument, stack)   a thread of this process that starts at entry(argument) with sp = stack
+ *   thread_spawn(entry, argument, stack)   a thread of this process that starts at entry(argument) with sp = stack; gives
+ *                                          its id; errors as spawn
  *   thread_exit()                          ends this thread; with the last one the process, with status 0
  *
  * Times are struct user_timespec. A program that is ended by a trap has as its status the number of a signal, as POSIX
@@ -50,9 +53,6 @@
 #define USER_ARGUMENTS_MOST 1024 /* bytes of argv's strings together, with their final 0s */
 #define USER_ARGUMENT_COUNT 16
 #define USER_NAME_SIZE 32 /* of a program, with the final 0 */
-
-#define USER_PROCESSES 16
-#define USER_THREADS 32 /* of all processes together */
 
 /* Signals, as Linux numbers them. */
 #define USER_SIGILL 4

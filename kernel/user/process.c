@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <generated/mem.h>
+#include <limits.h>
 #include <string.h>
 
 #include "arch/accounting.h"
@@ -10,8 +11,8 @@
 #include "intr/call.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
+#include "mem/zone.h"
 #include "user/archive.h"
-#include "user/elf.h"
 #include "vm/mmu.h"
 
 extern char _ram_free[];
@@ -20,14 +21,18 @@ static SIMPLE_LOCK_CLASS(user_class, "user", SPL_SOFTCLOCK);
 static MUTEX_CLASS(memory_class, "process memory");
 
 struct simple_lock user_lock = SIMPLE_LOCK("user", user_class);
-static struct process processes[USER_PROCESSES];
-static struct user_thread threads[USER_THREADS];
+DEFINE_ZONE(processes, "processes", sizeof(struct process), _Alignof(struct process), SPL_SOFTPREEMPT, 0);
+DEFINE_ZONE(threads, "user-threads", sizeof(struct user_thread), _Alignof(struct user_thread), SPL_SOFTPREEMPT, 0);
+
+static struct process *orphans;       /* children of the kernel */
+static struct user_thread *exited;    /* nobody has joined them yet */
+static unsigned process_count, thread_count;
 static int last_id;
 
-/* What those who wait for children of `parent` sleep on. */
-static const void *children_of(const struct process *parent)
+/* The children of `parent`, which is also what those who wait for them sleep on. */
+static struct process **children_of(struct process *parent)
 {
-    return parent ? (const void *)parent : processes;
+    return parent ? &parent->children : &orphans;
 }
 
 void user_init(void)
@@ -40,232 +45,219 @@ void user_init(void)
 
 static int next_id(void)
 {
-    last_id = last_id == INT32_MAX ? 1 : last_id + 1;
+    last_id = last_id == INT_MAX ? 1 : last_id + 1;
     return last_id;
 }
 
-/* A thread that has exited holds a thread of the kernel until it is joined; those of `p`, or of all. */
-static void join_exited(struct process *p)
+/* A thread that has ended holds a thread of the kernel until it is joined, which takes no longer than its last steps. */
+static void join_exited(void)
 {
-    for (struct user_thread *t = threads; t < threads + USER_THREADS; t++) {
-        crit_t s = simple_lock_enter(&user_lock);
-        struct thread *exited = t->state == USER_EXITED && (!p || t->process == p) ? t->thread : 0;
-        if (exited)
-            t->thread = 0; /* nobody else joins it */
+    crit_t s = simple_lock_enter(&user_lock);
+    while (exited) {
+        struct user_thread *t = exited;
+        exited = t->sibling; /* nobody else joins it */
         simple_lock_leave(&user_lock, s);
-        if (!exited)
-            continue;
-        thread_join(exited);
+        thread_join(t->thread);
         s = simple_lock_enter(&user_lock);
-        t->state = USER_FREE;
+        if (!--t->process->unjoined)
+            thread_wakeup(&t->process->unjoined);
+        thread_count--;
         simple_lock_leave(&user_lock, s);
+        zone_free(&threads, t);
+        s = simple_lock_enter(&user_lock);
     }
+    simple_lock_leave(&user_lock, s);
 }
 
 static void thread_begin(void *arg)
 {
     struct user_thread *self = arg;
-    struct frame frame = {.sp = self->sp, .a = {self->a0, self->a1}, .mepc = self->pc, .mstatus = MSTATUS_MPIE};
+    const struct user_start *start = &self->start;
+    struct frame frame = {.sp = start->sp, .a = {start->a0, start->a1}, .mepc = start->pc, .mstatus = MSTATUS_MPIE};
     curhart->thread->user = self;
     user_leave_kernel();
     user_enter(&frame);
 }
 
-/* A thread of `p`, not yet running, or 0 if there are too many. The caller holds user_lock. */
-static struct user_thread *allocate_thread(struct process *p)
+/* A thread of `p` that begins at `start`, with an id that is no other's. Gives that, or minus ENOMEM, EAGAIN. */
+static int add_thread(struct process *p, const struct user_start *start)
 {
-    for (struct user_thread *t = threads; t < threads + USER_THREADS; t++)
-        if (t->state == USER_FREE) {
-            *t = (struct user_thread){.state = USER_ALIVE, .process = p, .id = next_id()};
-            p->threads++;
-            return t;
-        }
-    return 0;
-}
-
-/* Let it run; false if the kernel has no thread left for it. The kernel's thread is known before it can end. */
-static bool start_thread(struct user_thread *t)
-{
+    struct user_thread *t = zone_alloc(&threads);
+    if (!t)
+        return -ENOMEM;
     crit_t s = simple_lock_enter(&user_lock);
-    t->thread = thread_create(thread_begin, t, PRI_NORMAL, t->process->bound, t->process->name);
-    bool started = t->thread;
+    int id = next_id();
+    *t = (struct user_thread){.process = p, .id = id, .start = *start, .sibling = p->threads};
+    t->thread = thread_create(thread_begin, t, PRI_NORMAL, p->bound, p->name); /* it cannot end before the lock is free */
+    if (t->thread) {
+        p->threads = t;
+        p->alive++;
+        p->unjoined++;
+        thread_count++;
+        if (!p->id)
+            p->id = id;
+    }
+    bool there = t->thread;
     simple_lock_leave(&user_lock, s);
-    return started;
-}
-
-static void discard_thread(struct user_thread *t)
-{
-    crit_t s = simple_lock_enter(&user_lock);
-    t->process->threads--;
-    t->state = USER_FREE;
-    simple_lock_leave(&user_lock, s);
+    if (there)
+        return id;
+    zone_free(&threads, t);
+    return -EAGAIN;
 }
 
 int process_add_thread(struct process *p, uint32_t pc, uint32_t sp, uint32_t argument)
 {
-    join_exited(0);
-    crit_t s = simple_lock_enter(&user_lock);
-    struct user_thread *t = allocate_thread(p);
-    simple_lock_leave(&user_lock, s);
-    if (!t)
-        return -EAGAIN;
-    int id = t->id;
-    t->pc = pc;
-    t->sp = sp;
-    t->a0 = argument;
-    if (!start_thread(t)) {
-        discard_thread(t);
-        return -EAGAIN;
-    }
-    return id;
+    join_exited();
+    return add_thread(p, &(struct user_start){.pc = pc, .sp = sp, .a0 = argument});
 }
 
-/* A process with its first thread, or 0. */
-static struct process *allocate(struct process *parent, const char *name, int bound, struct user_thread **first)
+static void adopt(struct process *p, struct process *parent)
 {
-    join_exited(0);
-    crit_t s = simple_lock_enter(&user_lock);
-    struct process *p = processes;
-    while (p < processes + USER_PROCESSES && p->state != PROCESS_FREE)
-        p++;
-    if (p == processes + USER_PROCESSES || !(*first = allocate_thread(p))) {
-        simple_lock_leave(&user_lock, s);
-        return 0;
-    }
-    *p = (struct process){.state = PROCESS_ALIVE, .id = (*first)->id, .parent = parent, .bound = bound, .threads = 1};
-    simple_lock_leave(&user_lock, s);
-    strlcpy(p->name, name, sizeof p->name);
-    lock_init(&p->memory, &memory_class, p->name);
-    return p;
+    p->parent = parent;
+    p->next = *children_of(parent);
+    *children_of(parent) = p;
 }
 
-/* The other way, for one that never ran. */
-static void discard(struct process *p, struct user_thread *first)
+static void disown(struct process *p)
+{
+    struct process **at = children_of(p->parent);
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+}
+
+static void give_memory_back(struct process *p)
 {
     if (p->space.root)
         space_destroy(&p->space);
     lock_destroy(&p->memory);
-    crit_t s = simple_lock_enter(&user_lock);
-    first->state = USER_FREE;
-    p->state = PROCESS_FREE;
-    simple_lock_leave(&user_lock, s);
 }
 
-/* argc, argv and its strings on the stack (abi.h). */
-static int push_arguments(struct space *space, const struct arguments *arguments, struct user_thread *first)
+/* It gets its id with its first thread. Until then nobody else knows it. */
+static int begin(struct process *p, const void *file, uint32_t size, const struct arguments *arguments)
 {
-    uint32_t text = (USER_STACK_TOP - arguments->size) & ~3u;
-    uint32_t vector[USER_ARGUMENT_COUNT + 2] = {arguments->count}; /* ends with a 0 */
-    const char *at = arguments->text;
-    for (unsigned i = 0; i < arguments->count; i++, at += strlen(at) + 1)
-        vector[1 + i] = text + (uint32_t)(at - arguments->text);
-    uint32_t size = (arguments->count + 2) * sizeof vector[0];
-    first->sp = (text - size) & ~15u;
-    first->a0 = arguments->count;
-    first->a1 = first->sp + 4;
-    int error = space_copy_out(space, text, arguments->text, arguments->size);
-    return error ? error : space_copy_out(space, first->sp, vector, size);
-}
-
-static int load(struct process *p, const char *name, const struct arguments *arguments, struct user_thread *first)
-{
-    uint32_t size;
-    struct elf_program program;
-    const void *file = archive_find(name, &size);
-    if (!file)
-        return ENOENT;
+    struct user_start start;
     if (!space_init(&p->space))
-        return ENOMEM;
-    int error = elf_load(&p->space, file, size, &program);
+        return -ENOMEM;
+    int error = program_load(&p->space, file, size, arguments, &start, &p->brk);
     if (error)
-        return error;
-    error = space_grow(&p->space, USER_STACK_TOP - USER_STACK_SIZE, USER_STACK_TOP, PAGE_READ | PAGE_WRITE);
-    if (error)
-        return error == EEXIST ? ENOEXEC : error;
-    p->break_begin = p->break_now = p->break_mapped = program.end;
-    first->pc = program.entry;
-    return push_arguments(&p->space, arguments, first);
+        return -error;
+    crit_t s = simple_lock_enter(&user_lock);
+    adopt(p, p->parent);
+    process_count++;
+    simple_lock_leave(&user_lock, s);
+    int id = add_thread(p, &start);
+    if (id < 0) {
+        s = simple_lock_enter(&user_lock);
+        disown(p);
+        process_count--;
+        thread_wakeup(children_of(p->parent)); /* who saw it waits for nobody now */
+        simple_lock_leave(&user_lock, s);
+    }
+    return id;
+}
+
+int process_start(struct process *parent, const char *name, const void *file, uint32_t size,
+                  const struct arguments *arguments, int bound)
+{
+    join_exited();
+    struct process *p = zone_alloc(&processes);
+    if (!p)
+        return -ENOMEM;
+    *p = (struct process){.parent = parent, .bound = bound};
+    strlcpy(p->name, name, sizeof p->name);
+    lock_init(&p->memory, &memory_class, p->name);
+    int id = begin(p, file, size, arguments);
+    if (id < 0) {
+        give_memory_back(p);
+        zone_free(&processes, p);
+    }
+    return id;
 }
 
 int process_spawn(struct process *parent, const char *name, const struct arguments *arguments, int bound)
 {
-    struct user_thread *first;
-    struct process *p = allocate(parent, name, bound, &first);
-    if (!p)
-        return -EAGAIN;
-    int id = p->id, error = load(p, name, arguments, first);
-    if (!error && !start_thread(first))
-        error = EAGAIN;
-    if (error) {
-        discard(p, first);
-        return -error;
-    }
-    return id;
+    uint32_t size;
+    const void *file = archive_find(name, &size);
+    return file ? process_start(parent, name, file, size, arguments, bound) : -ENOENT;
+}
+
+static void wake_all(const struct process *p)
+{
+    for (struct user_thread *t = p->threads; t; t = t->sibling)
+        thread_wakeup(t);
 }
 
 void process_end(struct process *p, int status)
 {
     crit_t s = simple_lock_enter(&user_lock);
-    bool others = p->threads > 1;
     if (!p->ending) {
         p->status = status;
         p->ending = true;
-        user_wake_all(p);
+        wake_all(p);
         thread_wakeup(children_of(p));
     }
+    if (p->alive > 1) /* those in user mode come and see that they shall end */
+        hart_call(((1u << hart_count) - 1) & ~(1u << curhart->id), CALL_RETURN);
     simple_lock_leave(&user_lock, s);
-    if (others)
-        hart_call(((1u << hart_count) - 1) & ~(1u << curhart->id), CALL_RETURN); /* those in user mode come and see that they shall end */
 }
 
 /* The children of one that is gone are the kernel's. The caller holds user_lock. */
 static void give_away_children(struct process *p)
 {
-    for (struct process *c = processes; c < processes + USER_PROCESSES; c++)
-        if (c->state != PROCESS_FREE && c->parent == p) {
-            c->parent = 0;
-            if (c->state == PROCESS_ENDED)
-                thread_wakeup(children_of(0));
-        }
+    for (struct process *c = p->children, *next; c; c = next) {
+        next = c->next;
+        adopt(c, 0);
+        if (c->ended)
+            thread_wakeup(children_of(0));
+    }
+    p->children = 0;
 }
 
+/* The thread is not one of its process any more. The caller holds user_lock. */
+static void retire(struct user_thread *self)
+{
+    struct user_thread **at = &self->process->threads;
+    while (*at != self)
+        at = &(*at)->sibling;
+    *at = self->sibling;
+    self->process->alive--;
+    self->sibling = exited;
+    exited = self;
+}
+
+/* To count the thread out and to say that it has ended is one step: who sees that none is alive finds all to be joined. */
 _Noreturn void user_thread_end(void)
 {
     struct user_thread *self = user_self();
     struct process *p = self->process;
     crit_t s = simple_lock_enter(&user_lock);
-    bool last = !--p->threads;
-    simple_lock_leave(&user_lock, s);
-    if (last) { /* no other thread can come into being */
-        space_destroy(&p->space);
-        lock_destroy(&p->memory);
-    }
-    s = simple_lock_enter(&user_lock);
-    self->state = USER_EXITED;
-    if (last) {
-        p->state = PROCESS_ENDED;
+    if (p->alive == 1) { /* nobody else is there who could start another */
+        simple_lock_leave(&user_lock, s);
+        give_memory_back(p);
+        s = simple_lock_enter(&user_lock);
+        p->ended = true;
         give_away_children(p);
         thread_wakeup(children_of(p->parent));
     }
+    retire(self);
     simple_lock_leave(&user_lock, s);
     thread_exit();
 }
 
-/* A child that has ended, taken from the table: its id; 0 if none has, minus ECHILD if there is none at all. */
-static int take_ended(const struct process *parent, struct process **ended)
+/* A child that has ended, which nobody else finds any more: its id; 0 if none has, minus ECHILD if there is none at all. */
+static int take_ended(struct process *parent, struct process **ended)
 {
-    int result = -ECHILD;
-    for (struct process *c = processes; c < processes + USER_PROCESSES; c++) {
-        if (c->state == PROCESS_FREE || c->parent != parent)
-            continue;
-        result = 0;
-        if (c->state == PROCESS_ENDED) {
-            c->parent = c; /* nobody else finds it */
-            *ended = c;
-            return c->id;
-        }
-    }
-    return result;
+    struct process *c = *children_of(parent);
+    if (!c)
+        return -ECHILD;
+    while (c && !c->ended)
+        c = c->next;
+    if (!c)
+        return 0;
+    disown(c);
+    *ended = c;
+    return c->id;
 }
 
 int process_wait(struct process *parent, int *status)
@@ -283,48 +275,32 @@ int process_wait(struct process *parent, int *status)
     simple_lock_leave(&user_lock, s);
     if (id < 0)
         return id;
-    join_exited(ended);
-    *status = ended->status;
+    join_exited();
     s = simple_lock_enter(&user_lock);
-    ended->state = PROCESS_FREE;
+    while (ended->unjoined) /* another hart is about to */
+        thread_sleep(&ended->unjoined, &user_lock);
+    process_count--;
     simple_lock_leave(&user_lock, s);
+    *status = ended->status;
+    zone_free(&processes, ended);
     return id;
 }
 
 int process_raise_break(struct process *p, int32_t bytes)
 {
     mutex_lock(&p->memory);
-    uint32_t old = p->break_now, limit = USER_STACK_TOP - USER_STACK_SIZE - PAGE_SIZE; /* a page between them faults */
-    int result = bytes < 0 ? -EINVAL : (uint32_t)bytes > limit - old ? -ENOMEM : 0;
-    while (!result && p->break_mapped < old + (uint32_t)bytes) {
-        result = -space_grow(&p->space, p->break_mapped, p->break_mapped + PAGE_SIZE, PAGE_READ | PAGE_WRITE);
-        if (!result)
-            p->break_mapped += PAGE_SIZE;
-    }
-    if (!result)
-        p->break_now = old + (uint32_t)bytes;
+    int result = program_raise_break(&p->space, &p->brk, bytes);
     mutex_unlock(&p->memory);
-    return result ? result : (int)old;
+    return result;
 }
 
 bool process_none_left(void)
 {
-    join_exited(0);
-    bool any = false;
+    join_exited();
     crit_t s = simple_lock_enter(&user_lock);
-    for (struct process *p = processes; p < processes + USER_PROCESSES; p++)
-        any |= p->state != PROCESS_FREE;
-    for (struct user_thread *t = threads; t < threads + USER_THREADS; t++)
-        any |= t->state != USER_FREE;
+    bool none = !process_count && !thread_count;
     simple_lock_leave(&user_lock, s);
-    return !any;
-}
-
-void user_wake_all(struct process *p)
-{
-    for (struct user_thread *t = threads; t < threads + USER_THREADS; t++)
-        if (t->state == USER_ALIVE && t->process == p)
-            thread_wakeup(t);
+    return none;
 }
 
 USER_PATH void user_leave_kernel(void)

@@ -6,8 +6,10 @@
  * way back to user mode or out of a sleep; the last gives the memory back, and whoever waits for the process gets
  * its status. The children of a process that has ended are the kernel's: runs wait for them (user_run).
  *
- * Locking: user_lock guards the tables of processes and threads, and what waits (user/futex.c). It is a simple lock
- * at SPL_SOFTCLOCK, because timeouts take it. `memory` of a process, a mutex, guards its break.
+ * Processes and threads come from zones (mem/zone.h); how many there are, memory and the kernel's own table of threads limit.
+ *
+ * Locking: user_lock guards who is whose thread and child, and what waits (user/futex.c). It is a simple lock at
+ * SPL_SOFTCLOCK, because timeouts take it. `memory` of a process, a mutex, guards its break.
  */
 #ifndef USER_PROCESS_H
 #define USER_PROCESS_H
@@ -19,29 +21,30 @@
 #include "lock/simple_lock.h"
 #include "sched/sched.h"
 #include "sched/timeout.h"
-#include "user/abi.h"
-#include "vm/space.h"
+#include "user/program.h"
 
 struct process {
-    enum { PROCESS_FREE, PROCESS_ALIVE, PROCESS_ENDED } state;
     int id;
     char name[USER_NAME_SIZE];
     struct process *parent; /* 0: the kernel */
+    struct process *children, *next; /* of its parent */
     int bound;              /* the hart its threads run on, or ANY_HART; children take it over */
     struct space space;
     struct lock memory;
-    uint32_t break_begin, break_now, break_mapped; /* pages up to break_mapped are there */
-    unsigned threads;       /* alive */
+    struct user_break brk;
+    struct user_thread *threads; /* alive */
+    unsigned alive, unjoined; /* threads that have not ended; those that are not joined yet */
     volatile bool ending;   /* its threads do not go back to user mode */
+    bool ended;             /* none is alive */
     int status;             /* as SYS_WAIT gives it */
 };
 
 struct user_thread {
-    enum { USER_FREE, USER_ALIVE, USER_EXITED } state;
     int id;
     struct process *process;
     struct thread *thread;
-    uint32_t pc, sp, a0, a1; /* where it starts */
+    struct user_start start;
+    struct user_thread *sibling; /* alive in its process; or of those that have ended and are not joined yet */
     /* waiting (user/futex.c) */
     struct user_thread *next;
     uint32_t word;           /* user address of the futex */
@@ -55,12 +58,6 @@ struct user_hart {
 
 HART_PART_OF(user)
 
-/* The strings of argv, one behind the other, each with its final 0. */
-struct arguments {
-    unsigned count, size;
-    char text[USER_ARGUMENTS_MOST];
-};
-
 extern struct simple_lock user_lock;
 
 /* The thread that runs, which is of a process. */
@@ -71,14 +68,18 @@ static inline struct user_thread *user_self(void)
 
 /*
  * Start the program `name` as a child of `parent` (0: of the kernel). Gives its id, or minus ENOENT: the image has
- * no such program; ENOEXEC; ENOMEM; EAGAIN: the tables are full.
+ * no such program; ENOEXEC; ENOMEM; EAGAIN: the kernel has no thread left.
  */
 int process_spawn(struct process *parent, const char *name, const struct arguments *arguments, int bound);
+
+/* The same with a file of `size` bytes at `file`. */
+int process_start(struct process *parent, const char *name, const void *file, uint32_t size,
+                  const struct arguments *arguments, int bound);
 
 /* Wait for a child of `parent` to end. Its id, or minus ECHILD, or EINTR if `parent` is ending. */
 int process_wait(struct process *parent, int *status);
 
-/* Another thread of the process; its id, or minus EAGAIN. */
+/* Another thread of the process; its id, or minus ENOMEM, EAGAIN. */
 int process_add_thread(struct process *p, uint32_t pc, uint32_t sp, uint32_t argument);
 
 /* The process shall end: the first status counts. The calling thread, if it is of it, ends on its way to user mode. */
@@ -86,9 +87,6 @@ void process_end(struct process *p, int status);
 
 /* The calling thread of a process ends here. */
 _Noreturn void user_thread_end(void);
-
-/* Wakes every thread that sleeps for `p`; the caller holds user_lock. In futex.c: */
-void user_wake_all(struct process *p);
 
 /* Raise the break. The old one, or minus EINVAL, ENOMEM. */
 int process_raise_break(struct process *p, int32_t bytes);
