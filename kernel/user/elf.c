@@ -8,6 +8,7 @@
 #define IDENTIFICATION "\177ELF\1\1\1" /* 32 bits, little-endian, version 1 */
 #define TYPE_EXECUTABLE 2
 #define MACHINE_RISCV 243
+#define INSTRUCTION 4 /* bytes: none is compressed */
 #define SEGMENT_LOAD 1
 #define SEGMENT_EXECUTE 1u
 #define SEGMENT_WRITE 2u
@@ -74,5 +75,5 @@ int elf_load(struct space *space, const void *file, uint32_t size, struct elf_pr
         if (end > program->end)
             program->end = end;
     }
-    return space_lookup(space, h.entry, PAGE_EXECUTE) ? 0 : ENOEXEC;
+    return h.entry % INSTRUCTION == 0 && space_lookup(space, h.entry, PAGE_EXECUTE) ? 0 : ENOEXEC;
 }

@@ -1,6 +1,6 @@
 /*
- * The loader of programs, with files that are damaged in every byte. Sources: user/elf.c vm/space.c mem/page.c
- * lock/simple_lock.c.
+ * The loader of programs, with files that are damaged in every byte, and the break. Sources: user/elf.c user/program.c
+ * vm/space.c mem/page.c lock/simple_lock.c.
  */
 #include "user/elf.h"
 
@@ -11,6 +11,7 @@
 
 #include "lib/random.h"
 #include "test/host/host.h"
+#include "user/program.h"
 
 #define PAGES 64
 #define BASE 0x40000000u
@@ -85,6 +86,7 @@ static const struct {
     {"segments' size", offsetof(struct file, segment_size), 2, 31},
     {"too many segments", offsetof(struct file, segments), 2, 0xffff},
     {"an entry that is no code", offsetof(struct file, entry), 4, DATA},
+    {"an entry within an instruction", offsetof(struct file, entry), 4, TEXT + 2},
     {"an entry that is nowhere", offsetof(struct file, entry), 4, 0},
     {"file outside", offsetof(struct file, segment[0].at), 4, 0xfffffffc},
     {"file too long", offsetof(struct file, segment[1].in_file), 4, 9},
@@ -135,4 +137,90 @@ HOST_TEST(damage_does_no_harm)
         free(file);
     }
     CHECK(loaded > 1000 && loaded < 19000);
+}
+
+/* At and near every edge that there is. */
+static uint32_t near_an_edge(struct random *random)
+{
+    static const uint32_t edge[] = {0, SPACE_BEGIN, TEXT, DATA, SPACE_END, USER_STACK_TOP, USER_STACK_TOP - USER_STACK_SIZE,
+                                    USER_BREAK_LIMIT, 0x80000000u, 0xfffff000u};
+    uint32_t to = edge[random_below(random, sizeof edge / sizeof *edge)];
+    return to + (random_below(random, 5) - 2) * PAGE_SIZE + (random_below(random, 3) ? 0 : random_below(random, 9) - 4);
+}
+
+static void raise_at_random(struct user_break *brk, struct random *random)
+{
+    for (unsigned i = 0; i < 12; i++) {
+        uint32_t old = brk->now, bytes = random_below(random, 3) ? random_below(random, 9000) : near_an_edge(random) - old;
+        int result = program_raise_break(&space, brk, (int32_t)bytes);
+        if (result < 0) {
+            CHECK_EQUAL(result, (int32_t)bytes < 0 ? -EINVAL : -ENOMEM);
+            CHECK_EQUAL(brk->now, old);
+            continue;
+        }
+        CHECK_EQUAL(result, old);
+        CHECK_EQUAL(brk->now, old + bytes);
+        if (bytes) {
+            CHECK(brk->now <= USER_BREAK_LIMIT && brk->now <= brk->mapped);
+            CHECK(space_lookup(&space, old, PAGE_WRITE) && space_lookup(&space, brk->now - 1, PAGE_WRITE));
+        }
+        CHECK(!space_lookup(&space, USER_BREAK_LIMIT, PAGE_READ) || old > USER_BREAK_LIMIT - PAGE_SIZE);
+    }
+}
+
+HOST_TEST(any_program_and_any_break_do_no_harm)
+{
+    struct random random = random_from(2, 0);
+    struct arguments arguments = {.count = 2, .size = 6, .text = "ab\0cd"};
+    unsigned loaded = 0, beyond = 0, refused = 0, no_memory = 0;
+    for (unsigned round = 0; round < 40000; round++) {
+        struct file *file = malloc(sizeof *file);
+        struct user_start start;
+        struct user_break brk;
+        *file = sound;
+        for (unsigned i = 0; i < 2; i++) {
+            struct segment *s = &file->segment[i];
+            if (random_below(&random, 2))
+                s->address = near_an_edge(&random);
+            if (random_below(&random, 3) == 0)
+                s->in_memory = random_below(&random, 2) ? near_an_edge(&random) - s->address : random_below(&random, 20000);
+            if (random_below(&random, 3) == 0)
+                s->in_file = random_below(&random, 9);
+        }
+        if (random_below(&random, 4))
+            file->entry = file->segment[0].address + 4 * random_below(&random, 4);
+        pages_init(BASE, BASE + sizeof memory);
+        CHECK(space_init(&space));
+        int error = program_load(&space, file, sizeof *file, &arguments, &start, &brk);
+        CHECK(!error || error == ENOEXEC || error == ENOMEM);
+        if (!error) {
+            uint32_t argc;
+            CHECK(space_lookup(&space, start.pc, PAGE_EXECUTE));
+            CHECK_EQUAL(space_copy_in(&space, &argc, start.sp, sizeof argc), 0);
+            CHECK_EQUAL(argc, 2);
+            raise_at_random(&brk, &random);
+        }
+        loaded += !error;
+        beyond += !error && brk.now > USER_BREAK_LIMIT;
+        refused += error == ENOEXEC;
+        no_memory += error == ENOMEM;
+        space_destroy(&space);
+        CHECK_EQUAL(pages_free(), PAGES);
+        free(file);
+    }
+    CHECK(loaded > 2000 && beyond > 200 && refused > 2000 && no_memory > 200);
+}
+
+HOST_TEST(a_break_at_the_end_of_user_mode_stays)
+{
+    struct user_break brk = {SPACE_END, SPACE_END};
+    pages_init(BASE, BASE + sizeof memory);
+    CHECK(space_init(&space));
+    CHECK_EQUAL(program_raise_break(&space, &brk, 0), SPACE_END);
+    CHECK_EQUAL(program_raise_break(&space, &brk, 1), -ENOMEM);
+    brk = (struct user_break){USER_BREAK_LIMIT + 1, USER_BREAK_LIMIT + PAGE_SIZE};
+    CHECK_EQUAL(program_raise_break(&space, &brk, 1), -ENOMEM);
+    brk = (struct user_break){USER_BREAK_LIMIT - 1, USER_BREAK_LIMIT};
+    CHECK_EQUAL(program_raise_break(&space, &brk, 2), -ENOMEM);
+    CHECK_EQUAL(program_raise_break(&space, &brk, INT32_MIN), -EINVAL);
 }
