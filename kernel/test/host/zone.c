@@ -100,7 +100,7 @@ static bool is_filled(const uint8_t *at, uint32_t size, uint8_t with)
 static void allocate(struct reference *r, struct random *random)
 {
     uint8_t *at = zone_alloc(r->zone);
-    CHECK_EQUAL(curhart->level, SPL_NONE);
+    CHECK_EQUAL(sync_hart()->level, SPL_NONE);
     if (!at) {
         CHECK_EQUAL(pages_free(), 0);
         r->failures++;

@@ -1,0 +1,26 @@
+"""Processes whose threads end at once, and programs made at random: nothing is lost, nothing does harm."""
+
+import pytest
+
+from sim.kernel import SCHEMES
+from tests.kernel.machine import boot
+
+
+@pytest.mark.parametrize("sync", SCHEMES)
+@pytest.mark.parametrize("harts", (2, 4))
+def test_threads_that_end_at_once(tmp_path, harts, sync):
+    """Without ticks and with many, by turns."""
+    n = SCHEMES.index(sync) + harts // 2
+    run = boot(tmp_path, harts, sync, f"run=test-user-ends rounds=8 hz={(0, 20000)[n % 2]} ram.jitter=9", n,
+               options={"lock_debug": "1"} if n % 3 == 0 else None)
+    assert run.status == 0, run.report()
+    assert run.result("test")["processes"] >= 2
+
+
+@pytest.mark.parametrize("sync,harts,hz", (("spl-optim", 1, 0), ("cli-pessim", 2, 1000)))
+def test_programs_made_at_random(tmp_path, sync, harts, hz):
+    """With segments at every edge, that of user mode's addresses among them, from which no break can be raised."""
+    run = boot(tmp_path, harts, sync, f"run=test-program-fuzz rounds=40 hz={hz} user.pages=120", harts)
+    assert run.status == 0, run.report()
+    result = run.result("test")
+    assert result["started"] > 4 and result["refused"] > 4
