@@ -1,8 +1,8 @@
 /*
- * run=zone-cost: what it costs to allocate an object of a zone and to free it again, both from the hart's cache, beside
- * the floor: the two sections, and in each the loads and stores that take an object from a stack and put it back. Interrupts
- * stay out, and all is in the hart's caches of instructions and data. Of zones in several places the least counts, as it
- * is luck what a place evicts. Cycles of one allocation and one free:
+ * run=zone-cost: what it costs to allocate an object of a zone and to free it again, both from the hart's cache,
+ * beside the floor: the two sections, and in each the loads and stores that take an object from a stack and put it
+ * back. Interrupts stay out, and all is in the hart's caches of instructions and data. Of zones in several places
+ * the least counts, as it is luck what a place evicts. Cycles of one allocation and one free:
  *
  *   @zone_cost sections=... floor=... cycles=... ratio=... iterations=...
  */

@@ -51,7 +51,8 @@ static void set_up(struct zone *z)
 {
     uint32_t least = sizeof(void *), align = z->align < least ? least : z->align;
     if (!z->size || z->align & (z->align - 1) || align > PAGE_SIZE / 2 || z->size > PAGE_SIZE)
-        panic("zone %s: objects of %lu bytes, aligned to %lu", name_of(z), (unsigned long)z->size, (unsigned long)z->align);
+        panic("zone %s: objects of %lu bytes, aligned to %lu", name_of(z), (unsigned long)z->size,
+              (unsigned long)z->align);
     if (z->level < SPL_SOFTPREEMPT)
         panic("zone %s: a level of %lu does not keep a thread on its hart", name_of(z), (unsigned long)z->level);
     uint32_t stride = round_up(round_up(z->size, 4) + MARK_SIZE, align);
@@ -166,7 +167,7 @@ static unsigned number_of(const struct zone *z, const void *object)
     return (offset - z->begin) / z->stride;
 }
 
-/* An object goes to its slab. A slab that shall go back is put before those of *back. The caller holds the zone's lock. */
+/* An object goes to its slab, and a slab that shall go back before those of *back. The caller holds the zone's lock. */
 static void put(struct zone *z, void *object, struct slab **back)
 {
     unsigned n = number_of(z, object);
@@ -380,8 +381,8 @@ struct zone_counts zone_counts(const struct zone *z)
 
 void zones_show(void)
 {
-    kprintf("zone              size  in use    peak  cached  pages  allocations       frees        hits  refills  flushes  "
-            "failures\n");
+    kprintf("zone              size  in use    peak  cached  pages  allocations       frees        hits  refills  "
+            "flushes  failures\n");
     for (const struct zone *z = zones; z; z = z->next) {
         struct zone_counts n = zone_counts(z);
         kprintf("%-16s  %4lu  %6lu  %6lu  %6lu  %5lu  %11lu  %10lu  %10lu  %7lu  %7lu  %8lu\n", name_of(z),

@@ -1,23 +1,23 @@
 /*
- * Zones: memory for objects of one kind, as in Mach and 4.4BSD, with slabs and a cache for each hart (Bonwick, *The Slab
- * Allocator*, USENIX 1994; Bonwick and Adams, *Magazines and Vmem*, USENIX 2001).
+ * Zones: memory for objects of one kind, as in Mach and 4.4BSD, with slabs and a cache for each hart (Bonwick, *The
+ * Slab Allocator*, USENIX 1994; Bonwick and Adams, *Magazines and Vmem*, USENIX 2001).
  *
- * A slab is a page (mem/page.h) of objects. Each hart keeps up to ZONE_CACHE free objects of a zone for itself: to allocate
- * and to free is then a few loads and stores inside a section at the zone's level, without a lock or an atomic operation.
- * Half a cache at a time goes to and from the slabs, under the zone's lock. A slab that is empty goes back to the pages,
- * but for ZONE_EMPTY of a zone.
+ * A slab is a page (mem/page.h) of objects. Each hart keeps up to ZONE_CACHE free objects of a zone for itself: to
+ * allocate and to free is then a few loads and stores inside a section at the zone's level, without a lock or an
+ * atomic operation. Half a cache at a time goes to and from the slabs, under the zone's lock. A slab that is empty
+ * goes back to the pages, but for ZONE_EMPTY of a zone.
  *
- * A zone has a level, that of its lock's class: the highest at which a handler allocates or frees; one of threads only
- * has SPL_SOFTPREEMPT at least, which keeps the thread on its hart. Nothing here sleeps.
+ * A zone has a level, that of its lock's class: the highest at which a handler allocates or frees; one of threads
+ * only has SPL_SOFTPREEMPT at least, which keeps the thread on its hart. Nothing here sleeps.
  *
- * An object comes as its last owner left it, or, if the zone has a constructor, is to be freed in the state that that
- * made. An object is freed on any hart. One of a slab that another hart's cache holds is not found by this one: memory
- * is out for a hart when there is no page and no free object in the slabs and its own cache; zone_reclaim on each hart
- * brings everything back.
+ * An object comes as its last owner left it, or, if the zone has a constructor, is to be freed in the state that
+ * that made. An object is freed on any hart. One of a slab that another hart's cache holds is not found by this one:
+ * memory is out for a hart when there is no page and no free object in the slabs and its own cache; zone_reclaim on
+ * each hart brings everything back.
  *
- * Errors: zone_alloc gives 0 when memory is out. What is freed twice, is of another zone or of none panics with the zone's
- * name: in any image when it goes back to its slab, with LOCK_DEBUG at once. LOCK_DEBUG also fills what is free, and panics
- * if it has changed when it is allocated, or if a word behind an object has when that is freed.
+ * Errors: zone_alloc gives 0 when memory is out. What is freed twice, is of another zone or of none panics with the
+ * zone's name: in any image when it goes back to its slab, with LOCK_DEBUG at once. LOCK_DEBUG also fills what is
+ * free, and panics if it has changed when it is allocated, or if a word behind an object has when that is freed.
  */
 #ifndef MEM_ZONE_H
 #define MEM_ZONE_H

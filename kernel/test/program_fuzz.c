@@ -57,8 +57,8 @@ _Static_assert(SYS_SBRK == 7 && SYS_EXIT == 0 && STEPS == 12, "steps_code");
 
 static uint32_t near_an_edge(struct random *r)
 {
-    static const uint32_t edge[] = {0, SPACE_BEGIN, SOME_CODE, SPACE_END, USER_STACK_TOP, USER_STACK_TOP - USER_STACK_SIZE,
-                                    USER_BREAK_LIMIT, 0x80000000u};
+    static const uint32_t edge[] = {0, SPACE_BEGIN, SOME_CODE, SPACE_END, USER_STACK_TOP,
+                                    USER_STACK_TOP - USER_STACK_SIZE, USER_BREAK_LIMIT, 0x80000000u};
     uint32_t a = edge[random_below(r, sizeof edge / sizeof *edge)];
     return a + (random_below(r, 5) - 2) * PAGE_SIZE + (random_below(r, 3) ? 0 : random_below(r, 9) - 4);
 }
@@ -72,15 +72,16 @@ static void make(struct random *r)
     for (unsigned i = 0; i < STEPS; i++)
         file.step[i] = (int32_t)(random_below(r, 3) ? random_below(r, 3 * PAGE_SIZE)
                                                     : near_an_edge(r) - (random_below(r, 2) ? SOME_CODE : 0));
-    file.segment[0] = (struct segment){1, offsetof(struct file, code), SOME_CODE, 0, sizeof file.code + sizeof file.step,
-                                       sizeof file.code + sizeof file.step, 5, PAGE_SIZE};
+    uint32_t loaded = sizeof file.code + sizeof file.step;
+    file.segment[0] = (struct segment){1, offsetof(struct file, code), SOME_CODE, 0, loaded, loaded, 5, PAGE_SIZE};
     if (!random_below(r, 4))
         file.segment[0].address = near_an_edge(r) & ~3u;
     file.entry = file.segment[0].address;
     if (!random_below(r, 8))
         file.segment[0].in_memory = near_an_edge(r);
     for (unsigned i = 1; i < SEGMENTS; i++) {
-        uint32_t begin = near_an_edge(r), size = random_below(r, 3) ? random_below(r, 2 * PAGE_SIZE) : near_an_edge(r) - begin;
+        uint32_t begin = near_an_edge(r);
+        uint32_t size = random_below(r, 3) ? random_below(r, 2 * PAGE_SIZE) : near_an_edge(r) - begin;
         file.segment[i] = (struct segment){1, 0, begin, 0, size < 50 ? size : random_below(r, 50), size, 6, 0};
     }
 }

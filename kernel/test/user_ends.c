@@ -1,17 +1,16 @@
 /*
- * run=test-user-ends: `processes` of them at a time start `rounds` children each, whose threads end nearly at once (user/
- * programs/ends.c). None is lost: each is waited for, and no process, thread or page is left behind.
+ * run=test-user-ends: `rounds` times, some processes whose threads end nearly at once (user/programs/ends.c). Each is
+ * waited for, each round leaves no process and no thread behind, and in the end all pages are back.
  */
 #include <stdio.h>
 
-#include "init/run.h"
-#include "lib/bootargs.h"
-#include "lib/panic.h"
-#include "lib/printf.h"
+#include "mem/page.h"
+#include "mem/zone.h"
+#include "test/test.h"
 #include "user/run.h"
 
-#define SEED 2
-#define ROUNDS 20
+#define AT_A_TIME 2
+#define EXIT (7 << 8)
 
 static int start(uint32_t seed)
 {
@@ -20,26 +19,34 @@ static int start(uint32_t seed)
     arguments_add(&arguments, "ends");
     snprintf(number, sizeof number, "%lu", (unsigned long)seed);
     arguments_add(&arguments, number);
-    snprintf(number, sizeof number, "%lu", (unsigned long)bootargs_number("rounds", ROUNDS, 1000));
-    arguments_add(&arguments, number);
     return process_spawn(0, "ends", &arguments, ANY_HART);
+}
+
+static void reclaim(void *arg)
+{
+    (void)arg;
+    zones_reclaim();
 }
 
 static int ends(void)
 {
-    uint32_t at_a_time = bootargs_number("processes", 2, 4), waited = 0;
-    int id = 0, status;
-    for (uint32_t i = 0; i < at_a_time; i++)
-        if ((id = start(run_seed * SEED + i)) < 0)
-            panic("the program ends does not start: error %d", -id);
-    while (process_wait(0, &status) > 0) {
-        waited++;
-        if (status)
-            panic("a process ended with status %#x", (unsigned)status);
+    uint32_t rounds = bootargs_number("rounds", 20, 100000), waited = 0;
+    test_on_every_hart(reclaim);
+    uint32_t pages = pages_free();
+    for (uint32_t round = 0; round < rounds; round++) {
+        int id, status;
+        for (uint32_t i = 0; i < AT_A_TIME; i++)
+            if ((id = start(run_seed * 100000 + round * AT_A_TIME + i)) < 0)
+                panic("the program ends does not start: error %d", -id);
+        for (; process_wait(0, &status) > 0; waited++)
+            if (status && status != EXIT)
+                panic("a process ended with status %#x", (unsigned)status);
+        assert(process_none_left());
     }
-    assert(process_none_left());
+    test_on_every_hart(reclaim);
+    assert(pages_free() == pages);
     kprintf("@test name=user-ends processes=%lu\n", (unsigned long)waited);
-    return 0;
+    return waited < rounds * AT_A_TIME;
 }
 
 RUN("test-user-ends", "test: threads of processes that end at once", ends);

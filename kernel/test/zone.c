@@ -1,8 +1,9 @@
 /*
- * run=test-zone: zones under use from everywhere. On every hart a thread, and handlers at three levels, allocate objects of
- * several zones, fill them, put them into slots that all harts share, take others' out, check what is in them and free them:
- * so most are freed on another hart than they were allocated on, or at another level. Then memory runs out on all harts at
- * once, and each frees what another had. At the end everything is back: no object in use, no page in a zone.
+ * run=test-zone: zones under use from everywhere. On every hart a thread, and handlers at three levels, allocate
+ * objects of several zones, fill them, put them into slots that all harts share, take others' out, check what is in
+ * them and free them: so most are freed on another hart than they were allocated on, or at another level. Then
+ * memory runs out on all harts at once, and each frees what another had. At the end everything is back: no object in
+ * use, no page in a zone.
  */
 #include <string.h>
 
@@ -37,7 +38,8 @@ static void check(const uint32_t *object, uint32_t size)
 {
     for (uint32_t i = 1; i < size / 4; i++)
         if (object[i] != object[0] + i)
-            panic("an object of %u bytes has %#lx at word %lu", (unsigned)size, (unsigned long)object[i], (unsigned long)i);
+            panic("an object of %lu bytes has %#lx at word %lu", (unsigned long)size, (unsigned long)object[i],
+                  (unsigned long)i);
 }
 
 /* One turn: something new, or nothing, into a slot; what was there is freed. */

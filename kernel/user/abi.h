@@ -8,7 +8,7 @@
  *                                          ENOMEM if memory is out, EAGAIN if the kernel has no thread left
  *   wait(status)                           waits for any child to end; gives its id, or ECHILD if there is none
  *   getpid(), gettid()                     a process's first thread has the process's id
- *   sbrk(bytes)                            raises the break by 0 or more bytes; gives the old one. It cannot be lowered;
+ *   sbrk(bytes)                            raises the break by 0 or more bytes; gives the old one; it cannot be lowered.
  *                                          ENOMEM if memory is out, or a page below the stack is reached
  *   sched_yield()
  *   nanosleep(how_long)                    at least so long, in whole clock ticks; EINVAL if the clock does not tick
@@ -16,8 +16,8 @@
  *   futex_wait(word, value, limit)         sleeps while *word is `value`, until woken; EAGAIN if it is another;
  *                                          ETIMEDOUT after `limit` (0: never)
  *   futex_wake(word, most)                 wakes up to `most` sleepers, oldest first; gives their number
- *   thread_spawn(entry, argument, stack)   a thread of this process that starts at entry(argument) with sp = stack; gives
- *                                          its id; errors as spawn
+ *   thread_spawn(entry, argument, stack)   a thread of this process that starts at entry(argument) with sp = stack;
+ *                                          gives its id; errors as spawn
  *   thread_exit()                          ends this thread; with the last one the process, with status 0
  *
  * Times are struct user_timespec. A program that is ended by a trap has as its status the number of a signal, as POSIX

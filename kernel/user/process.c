@@ -49,7 +49,7 @@ static int next_id(void)
     return last_id;
 }
 
-/* A thread that has ended holds a thread of the kernel until it is joined, which takes no longer than its last steps. */
+/* A thread that has ended holds a thread of the kernel until it is joined, which waits for its last steps alone. */
 static void join_exited(void)
 {
     crit_t s = simple_lock_enter(&user_lock);
@@ -88,7 +88,8 @@ static int add_thread(struct process *p, const struct user_start *start)
     crit_t s = simple_lock_enter(&user_lock);
     int id = next_id();
     *t = (struct user_thread){.process = p, .id = id, .start = *start, .sibling = p->threads};
-    t->thread = thread_create(thread_begin, t, PRI_NORMAL, p->bound, p->name); /* it cannot end before the lock is free */
+    /* it cannot end before the lock is free */
+    t->thread = thread_create(thread_begin, t, PRI_NORMAL, p->bound, p->name);
     if (t->thread) {
         p->threads = t;
         p->alive++;
@@ -226,7 +227,7 @@ static void retire(struct user_thread *self)
     exited = self;
 }
 
-/* To count the thread out and to say that it has ended is one step: who sees that none is alive finds all to be joined. */
+/* To count the thread out and to say that it has ended is one step: who sees none alive finds all to be joined. */
 _Noreturn void user_thread_end(void)
 {
     struct user_thread *self = user_self();
@@ -245,7 +246,7 @@ _Noreturn void user_thread_end(void)
     thread_exit();
 }
 
-/* A child that has ended, which nobody else finds any more: its id; 0 if none has, minus ECHILD if there is none at all. */
+/* A child that has ended, which nobody else finds any more: its id; 0 if none has, minus ECHILD if there is none. */
 static int take_ended(struct process *parent, struct process **ended)
 {
     struct process *c = *children_of(parent);

@@ -1,12 +1,14 @@
 /*
- * Processes: a program of the image in an address space of its own, with one or more threads. Each is a thread of the
- * kernel (sched/sched.h) that spends most of its life in user mode and comes back through user_trap (arch/trap.S).
+ * Processes: a program of the image in an address space of its own, with one or more threads. Each is a thread of
+ * the kernel (sched/sched.h) that spends most of its life in user mode and comes back through user_trap
+ * (arch/trap.S).
  *
  * A process ends when it exits, a trap ends it, or its last thread ends. Then all its threads end, each on its own
  * way back to user mode or out of a sleep; the last gives the memory back, and whoever waits for the process gets
  * its status. The children of a process that has ended are the kernel's: runs wait for them (user_run).
  *
- * Processes and threads come from zones (mem/zone.h); how many there are, memory and the kernel's own table of threads limit.
+ * Processes and threads come from zones (mem/zone.h); how many there are, memory and the kernel's own table of
+ * threads limit.
  *
  * Locking: user_lock guards who is whose thread and child, and what waits (user/futex.c). It is a simple lock at
  * SPL_SOFTCLOCK, because timeouts take it. `memory` of a process, a mutex, guards its break.

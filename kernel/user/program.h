@@ -1,6 +1,6 @@
 /*
- * What a program has in its address space when it starts: the segments of its file (elf.h), its stack with its arguments, and
- * the break behind the highest segment, which it may raise. Hardware-free: the host's tests run it.
+ * What a program has in its address space when it starts: the segments of its file (elf.h), its stack with its
+ * arguments, and the break behind the highest segment, which it may raise. Hardware-free: the host's tests run it.
  *
  * Locking: whoever loads, or raises the break, keeps others from it.
  */

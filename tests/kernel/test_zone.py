@@ -11,7 +11,7 @@ UNEVEN = "pic.read=20 pic.write=10 pic.delivery=40 pic.jitter=30 ram.jitter=7"
 @pytest.mark.parametrize("sync", SCHEMES)
 @pytest.mark.parametrize("harts", (1, 2, 4))
 def test_zones_from_everywhere(tmp_path, harts, sync):
-    """With the checks of LOCK_DEBUG, with ticks and without: each scheme in each way, on one number of harts or another."""
+    """With the checks of LOCK_DEBUG and without, with ticks and without, by turns."""
     n = SCHEMES.index(sync) + (1, 2, 4).index(harts)
     run = boot(tmp_path, harts, sync, f"run=test-zone user.pages=50 hz={(0, 1000)[n % 2]} {UNEVEN if n % 3 else ''}", n,
                options={"lock_debug": "1"} if n % 4 < 2 else None)

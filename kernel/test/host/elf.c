@@ -142,8 +142,8 @@ HOST_TEST(damage_does_no_harm)
 /* At and near every edge that there is. */
 static uint32_t near_an_edge(struct random *random)
 {
-    static const uint32_t edge[] = {0, SPACE_BEGIN, TEXT, DATA, SPACE_END, USER_STACK_TOP, USER_STACK_TOP - USER_STACK_SIZE,
-                                    USER_BREAK_LIMIT, 0x80000000u, 0xfffff000u};
+    static const uint32_t edge[] = {0, SPACE_BEGIN, TEXT, DATA, SPACE_END, USER_STACK_TOP,
+                                    USER_STACK_TOP - USER_STACK_SIZE, USER_BREAK_LIMIT, 0x80000000u, 0xfffff000u};
     uint32_t to = edge[random_below(random, sizeof edge / sizeof *edge)];
     return to + (random_below(random, 5) - 2) * PAGE_SIZE + (random_below(random, 3) ? 0 : random_below(random, 9) - 4);
 }
@@ -151,7 +151,8 @@ static uint32_t near_an_edge(struct random *random)
 static void raise_at_random(struct user_break *brk, struct random *random)
 {
     for (unsigned i = 0; i < 12; i++) {
-        uint32_t old = brk->now, bytes = random_below(random, 3) ? random_below(random, 9000) : near_an_edge(random) - old;
+        uint32_t old = brk->now;
+        uint32_t bytes = random_below(random, 3) ? random_below(random, 9000) : near_an_edge(random) - old;
         int result = program_raise_break(&space, brk, (int32_t)bytes);
         if (result < 0) {
             CHECK_EQUAL(result, (int32_t)bytes < 0 ? -EINVAL : -ENOMEM);
@@ -183,7 +184,8 @@ HOST_TEST(any_program_and_any_break_do_no_harm)
             if (random_below(&random, 2))
                 s->address = near_an_edge(&random);
             if (random_below(&random, 3) == 0)
-                s->in_memory = random_below(&random, 2) ? near_an_edge(&random) - s->address : random_below(&random, 20000);
+                s->in_memory = random_below(&random, 2) ? near_an_edge(&random) - s->address
+                                                        : random_below(&random, 20000);
             if (random_below(&random, 3) == 0)
                 s->in_file = random_below(&random, 9);
         }
