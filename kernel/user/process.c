@@ -20,8 +20,6 @@ extern char _ram_free[];
 static SIMPLE_LOCK_CLASS(user_class, "user", SPL_SOFTCLOCK);
 static MUTEX_CLASS(memory_class, "process memory");
 
-#define MOST_THREADS (MAX_THREADS / 2) /* of all processes: thread_create panics when the kernel has none left */
-
 struct simple_lock user_lock = SIMPLE_LOCK("user", user_class);
 DEFINE_ZONE(processes, "processes", sizeof(struct process), _Alignof(struct process), SPL_SOFTPREEMPT, 0);
 DEFINE_ZONE(threads, "user-threads", sizeof(struct user_thread), _Alignof(struct user_thread), SPL_SOFTPREEMPT, 0);
@@ -91,8 +89,7 @@ static int add_thread(struct process *p, const struct user_start *start)
     int id = next_id();
     *t = (struct user_thread){.process = p, .id = id, .start = *start, .sibling = p->threads};
     /* it cannot end before the lock is free */
-    if (thread_count < MOST_THREADS)
-        t->thread = thread_create(thread_begin, t, PRI_NORMAL, p->bound, p->name);
+    t->thread = thread_create(thread_begin, t, PRI_NORMAL, p->bound, p->name);
     if (t->thread) {
         p->threads = t;
         p->alive++;
