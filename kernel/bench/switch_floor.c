@@ -3,17 +3,20 @@
  * (ra, sp, s0 to s11), 14 stores and 14 loads in a row. Each is done many times in a row, with all of it in the caches and
  * interrupts kept out, the loop taken off, so that what the stores cost behind the last instruction counts too. Prints
  *
- *   @switch_floor iterations=... floor=... switch=... ratio=... yield=... yield_ratio=...
+ *   @switch_floor iterations=... floor=... switch=... ratio=... yield=... yield_ratio=... pair=... yield_floor=... wake_floor=...
  *
  * in cycles each. switch: from the decision which thread is next to that thread's first instruction (sched/switch.h).
  * yield: from calling thread_yield in one thread to its return in another, with the run queue's lock, the choice, and the section
- * around it, under the scheme of the image. Boot argument: iterations (200).
+ * around it, under the scheme of the image. pair: a simple lock taken and let go in a section of its own, uncontended.
+ * yield_floor: one pair and the floor, which is what a yield cannot do without. wake_floor: the same of the way from a driver's
+ * handler to the thread that it wakes: two pairs (who waits; the run queue) and the floor. Boot argument: iterations (200).
  */
 #include "arch/csr.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
+#include "lock/simple_lock.h"
 #include "sched/sched.h"
 #include "sched/switch.h"
 
@@ -32,6 +35,14 @@ static uint32_t each(uint64_t cycles, uint32_t count)
     return (uint32_t)((cycles * 100 + count / 2) / count);
 }
 
+#define PLACES 4 /* in the data cache: one of them is beside all that a section needs */
+
+static SIMPLE_LOCK_CLASS(pair_class, "pair", SPL_SCHED);
+static struct {
+    struct simple_lock lock;
+    uint8_t apart[1088 - sizeof(struct simple_lock)];
+} place[PLACES] __attribute__((aligned(64))) = {[0 ... PLACES - 1] = {.lock = SIMPLE_LOCK("pair", pair_class)}};
+
 /* The loop alone, which is taken off the others. */
 static __attribute__((noinline)) uint32_t loop_cycles(uint32_t iterations)
 {
@@ -49,6 +60,21 @@ static __attribute__((noinline)) uint32_t floor_cycles(uint32_t iterations)
     for (uint32_t i = iterations; i; i--)
         __asm__ volatile(SAVE("%0") RESTORE("%1") ::"r"(&saved), "r"(&restored) : "memory");
     return each(cycles64() - begin, iterations);
+}
+
+static __attribute__((noinline)) uint32_t pair_cycles(uint32_t iterations)
+{
+    uint32_t least = UINT32_MAX;
+    for (unsigned p = 0; p < PLACES; p++) {
+        struct simple_lock *l = &place[p].lock;
+        simple_lock_leave(l, simple_lock_enter(l));
+        uint64_t begin = cycles64();
+        for (uint32_t i = iterations; i; i--)
+            simple_lock_leave(l, simple_lock_enter(l));
+        uint32_t cycles = each(cycles64() - begin, iterations);
+        least = cycles < least ? cycles : least;
+    }
+    return least;
 }
 
 static struct thread *volatile here, other; /* `other` is no thread of the scheduler's: these switch among themselves */
@@ -111,13 +137,18 @@ static int switch_floor(void)
     uint32_t enabled = csr_read_clear(mie, ~0u);
     uint32_t loop = loop_cycles(iterations);
     uint32_t least = floor_cycles(iterations) - loop, switched = switch_cycles(iterations) - loop;
+    uint32_t pair = pair_cycles(iterations) - loop;
     csr_write(mie, enabled);
     uint32_t yielded = yield_cycles(iterations) - loop;
     unsigned long ratio = hundredths(switched, least), yield_ratio = hundredths(yielded, least);
-    kprintf("@switch_floor iterations=%lu floor=%lu.%02lu switch=%lu.%02lu ratio=%lu.%02lu yield=%lu.%02lu yield_ratio=%lu.%02lu\n",
+    kprintf("@switch_floor iterations=%lu floor=%lu.%02lu switch=%lu.%02lu ratio=%lu.%02lu yield=%lu.%02lu yield_ratio=%lu.%02lu "
+            "pair=%lu.%02lu yield_floor=%lu.%02lu wake_floor=%lu.%02lu\n",
             (unsigned long)iterations, (unsigned long)least / 100, (unsigned long)least % 100,
             (unsigned long)switched / 100, (unsigned long)switched % 100, ratio / 100, ratio % 100,
-            (unsigned long)yielded / 100, (unsigned long)yielded % 100, yield_ratio / 100, yield_ratio % 100);
+            (unsigned long)yielded / 100, (unsigned long)yielded % 100, yield_ratio / 100, yield_ratio % 100,
+            (unsigned long)pair / 100, (unsigned long)pair % 100, (unsigned long)(pair + least) / 100,
+            (unsigned long)(pair + least) % 100, (unsigned long)(2 * pair + least) / 100,
+            (unsigned long)(2 * pair + least) % 100);
     return 0;
 }
 
