@@ -17,9 +17,11 @@ extern bool (*trap_hook)(uint32_t cause, struct frame *frame);
 
 /*
  * What a trap calls, defined above (interrupts off on chip before and after): interrupts of the PIC (sync/schemes.c); the
- * CLINT's software interrupt, cleared already, and interrupts that nobody expects (intr/).
+ * CLINT's software interrupt, cleared already, and interrupts that nobody expects (intr/); whatever comes from user mode
+ * (user/trap.c).
  */
 void interrupt(struct frame *frame);
+void user_trap(uint32_t cause, struct frame *frame);
 void interrupt_other(uint32_t cause);
 
 /* What trap.S calls for all else, with a full frame. */

@@ -7,8 +7,6 @@
 
 #include "lib/panic.h"
 
-extern char bootargs[];
-
 uint32_t run_seed;
 
 const char *bootargs_string(const char *key, char *value, unsigned size, const char *otherwise)

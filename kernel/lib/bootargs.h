@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 
+/* The buffer, in the image (arch/start.S), whose header says where. */
+extern char bootargs[];
+
 /* The boot argument seed=, which perturbs memory, PIC link and tests alike. */
 extern uint32_t run_seed;
 

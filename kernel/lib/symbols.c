@@ -3,11 +3,11 @@
 
 #include "lib/symbols.h"
 
-extern const char _start[], _etext[], _runs_text[], _runs_etext[]; /* arch/kernel.ld */
+extern const char _text[], _etext[], _runs_text[], _runs_etext[]; /* arch/kernel.ld */
 
 static bool is_code(uint32_t pc)
 {
-    return (pc >= (uint32_t)_start && pc < (uint32_t)_etext) ||
+    return (pc >= (uint32_t)_text && pc < (uint32_t)_etext) ||
            (pc >= (uint32_t)_runs_text && pc < (uint32_t)_runs_etext);
 }
 

@@ -21,6 +21,8 @@ UPCALLS = {
     "panic": "a unit that finds itself wrong cannot go on; what to stop and to print is known above (arch/panic.c)",
     "interrupt": "from the trap to the scheme, by a jump without a look-up",
     "interrupt_other": "the same for the CLINT's interrupts",
+    "user_trap": "from a trap in user mode to the process, by a jump without a look-up",
+    "bootargs": "whoever starts the image writes into it where its header says, which arch/start.S holds",
     "softint_dispatch": "leaving a section runs what was put off, by a jump without a look-up",
     "softint_dispatch_above": "the same, above a level",
     "sched_preempt_at_base": "leaving the last section switches threads, by a jump without a look-up",
