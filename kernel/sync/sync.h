@@ -45,9 +45,9 @@ typedef uint32_t crit_t;
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /*
- * What lies above and is defined there. The preemption of the thread that runs, which is asked for (sched/sched.c), on the way
- * back to base level, interrupts off on chip before and after. And the soft interrupts that are posted (intr/softint.c), interrupts off on chip before and after: those above
- * `level`, highest first, the logical level raised meanwhile; or all, unless one runs already.
+ * What lies above and is defined there, interrupts off on chip before and after. The preemption of the thread that runs
+ * (sched/sched.c), on the way back to base level. And the soft interrupts that are posted (intr/softint.c): those above `level`,
+ * highest first, the logical level raised meanwhile; or all, unless one runs already.
  */
 void sched_preempt_from_interrupt(void);
 void softint_dispatch_above(unsigned level);
