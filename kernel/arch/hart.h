@@ -55,8 +55,21 @@ static inline void hart_may_have_changed(void)
 {
     __asm__ volatile("" : "+r"(curhart) : : "memory");
 }
+
+/* The thread that runs this, by one load: also where it can be moved to another hart. */
+static inline __attribute__((always_inline)) struct thread *hart_thread(void)
+{
+    struct thread *t;
+    __asm__ volatile("lw %0, %1(tp)" : "=r"(t) : "i"(offsetof(struct hart, thread)));
+    return t;
+}
 #else
 extern struct hart *curhart; /* units on the host: test/host/host.h */
+
+static inline struct thread *hart_thread(void)
+{
+    return curhart->thread;
+}
 #endif
 
 /*

@@ -10,8 +10,8 @@
  *                    rest, and returns with interrupts off on chip when the thread may go back.
  *   user_enter       takes a thread to user mode for the first time.
  *
- * A reservation that an interrupted LR holds needs no ending here: it stands only until this hart's next AMO
- * (hw/cpu, ExclusiveMonitor), and every thread switch takes a lock with one.
+ * A reservation that an interrupted LR holds needs no ending here: it stands only until this hart's next LR, SC or AMO
+ * (hw/cpu, ExclusiveMonitor), and every thread switch takes a lock with an AMO or with an SC that succeeds.
  */
 #include "arch/csr.h"
 #include "arch/frame.h"

@@ -77,7 +77,7 @@ static inline __attribute__((always_inline)) bool lock_take(struct lock *l, unsi
 {
     if (how & LOCK_SHARED && l->object.class->kind == LOCK_RW)
         return lock_word_add_reader(&l->word);
-    return atomic_cas_acquire(&l->word, 0, (uint32_t)(uintptr_t)curhart->thread);
+    return atomic_cas_acquire(&l->word, 0, (uint32_t)(uintptr_t)hart_thread());
 }
 
 static inline __attribute__((always_inline)) void lock_acquire(struct lock *l, unsigned how, struct lock_attempt attempt)
@@ -134,7 +134,7 @@ static inline void lock_done(struct lock *l)
 {
     lock_check_context(l);
     uint32_t word = l->word;
-    bool shared = word & LOCK_WORD_SHARED, mine = shared || word == (uint32_t)(uintptr_t)curhart->thread;
+    bool shared = word & LOCK_WORD_SHARED, mine = shared || word == (uint32_t)(uintptr_t)hart_thread();
     if (likely(mine)) {
         LOCK_HOOK_RELEASED(&l->object, LOCK_HERE());
         if (likely(shared ? lock_word_drop_reader(&l->word) : atomic_cas_release(&l->word, word, 0)))
@@ -151,6 +151,6 @@ static inline void lock_done(struct lock *l)
 static inline bool lock_write_held(const struct lock *l)
 {
     struct thread *owner = lock_word_owner(l->word);
-    return owner && owner == curhart->thread;
+    return owner && owner == hart_thread();
 }
 #endif
