@@ -223,7 +223,7 @@ static bool upgraded_already(const struct lock *l)
 static bool upgrade_at_once(struct lock *l)
 {
     return l->word == (LOCK_WORD_READER | LOCK_WORD_SHARED) &&
-           atomic_cas_acquire(&l->word, LOCK_WORD_READER | LOCK_WORD_SHARED, (uint32_t)(uintptr_t)curhart->thread);
+           atomic_cas_acquire(&l->word, LOCK_WORD_READER | LOCK_WORD_SHARED, (uint32_t)(uintptr_t)hart_thread());
 }
 
 static bool upgrade(struct lock *l, unsigned how, struct lock_attempt *attempt, uintptr_t site)
@@ -277,7 +277,7 @@ void lock_write_to_read(struct lock *l)
     if (l->object.class->kind == LOCK_MUTEX)
         return;
     LOCK_HOOK_DOWNGRADED(&l->object);
-    if (atomic_cas_release(&l->word, (uint32_t)(uintptr_t)curhart->thread, LOCK_WORD_READER | LOCK_WORD_SHARED))
+    if (atomic_cas_release(&l->word, (uint32_t)(uintptr_t)hart_thread(), LOCK_WORD_READER | LOCK_WORD_SHARED))
         return;
     crit_t s = interlock_enter(l);
     set_readers(l, 1);
@@ -304,9 +304,12 @@ void lock_init(struct lock *l, struct lock_class *class, const char *name)
     *l = (struct lock)LOCK(name, *class);
 }
 
+/* Who let go of it before may still be on the way out of the interlock: the word is free a few instructions earlier. */
 void lock_destroy(struct lock *l)
 {
+    crit_t s = simple_lock_enter(&l->interlock);
     if (l->word || l->first)
         panic("%s %s: destroyed while %s has it", kind(l), l->object.name, owner_name(l));
+    simple_lock_leave(&l->interlock, s);
     simple_lock_destroy(&l->interlock);
 }

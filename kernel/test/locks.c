@@ -13,6 +13,9 @@
  * the other, at random to read or to write, while it is held in a way chosen at random; then each gets it in its turn, and
  * readers that stand next to each other get it together. And under load, where nobody knows who asked first: every
  * thread may get it once before one that waits, so readers cannot starve a writer, nor writers a reader.
+ *
+ * run=test-locks-destroy: a lock that counts the users of its own object is destroyed by the last of them, as soon as he has let
+ * go of it, and its memory is overwritten. Whoever let go before him must have done with it.
  */
 #include "lock/lock.h"
 #include "lock/lock_debug.h"
@@ -469,5 +472,70 @@ static int locks_fair(void)
     return 0;
 }
 
+static struct {
+    struct lock lock;
+    uint32_t users;
+} mortal;
+static volatile uint32_t generation;
+
+static void linger(void *arg)
+{
+    (void)arg;
+    test_spin(1500);
+}
+
+static void be_born(void)
+{
+    lock_init(&mortal.lock, &rw_class, "test mortal");
+    mortal.users = test_harts();
+    __atomic_store_n(&generation, generation + 1, __ATOMIC_RELEASE);
+}
+
+/* Attempts in vain are in the way of who lets go. Whether this was the last user. */
+static bool use_once(struct random *r)
+{
+    if (random_below(r, 8))
+        while (!lock_try_write(&mortal.lock))
+            test_spin(random_below(r, 400));
+    else
+        lock_write(&mortal.lock);
+    bool last = !--mortal.users;
+    if (!last)
+        pic_raise(1u << test_source(curhart->id, TEST_SOURCES - 1));
+    test_spin(last ? 0 : random_below(r, 350));
+    lock_done(&mortal.lock);
+    return last;
+}
+
+static void live_and_die(void *arg)
+{
+    struct random r = random_from(run_seed, 800 + (uintptr_t)arg);
+    for (uint32_t n = bootargs_number("rounds", 60, 1000000), g = 1; n; n--, g++) {
+        while (__atomic_load_n(&generation, __ATOMIC_ACQUIRE) != g)
+            thread_yield();
+        if (!use_once(&r))
+            continue;
+        lock_destroy(&mortal.lock);
+        for (unsigned i = 0; i < sizeof mortal; i++)
+            ((volatile uint8_t *)&mortal)[i] = 0xa5;
+        test_spin(500);
+        for (unsigned i = 0; i < sizeof mortal; i++)
+            assert(((volatile uint8_t *)&mortal)[i] == 0xa5);
+        be_born();
+    }
+}
+
+/* Interrupts come while a user lets go. */
+static int locks_destroy(void)
+{
+    test_establish(linger);
+    pic_set_latency(0, 0, 300, 0, run_seed);
+    be_born();
+    test_on_every_hart(live_and_die);
+    kprintf("@test name=locks-destroy generations=%lu\n", (unsigned long)generation);
+    return 0;
+}
+
 RUN("test-locks", "test: every kind of lock under stress", locks);
 RUN("test-locks-fair", "test: nobody is passed over while he waits for a lock", locks_fair);
+RUN("test-locks-destroy", "test: a lock is destroyed by the last who uses it", locks_destroy);

@@ -45,6 +45,14 @@ def test_strict_order_and_nobody_is_passed_over(tmp_path, harts, sync):
     assert 0 < result["most_passed"] <= 2 * result["threads"]
 
 
+@pytest.mark.parametrize("harts, sync", [(2, "spl-optim"), (4, "cli-pessim")])
+def test_last_user_destroys_the_lock(tmp_path, harts, sync):
+    """As soon as he has it no more, whatever those who let go before him still do."""
+    run = boot(tmp_path, harts, sync, f"run=test-locks-destroy hz=0 rounds={160 // harts}", 1)
+    assert run.status == 0, run.report()
+    assert run.result("test")["generations"] == 160 // harts + 1
+
+
 # A rule that is broken, and what the panic says. These are caught in any image ...
 ALWAYS = {
     "simple-again": "simple lock simple A: hart 0 takes it again",

@@ -36,7 +36,7 @@ def test_inside_and_outside_agree(tmp_path, harts, spinlock):
     for line in results["lockcount"]:       # what the test itself says it did
         assert line["attempts"] == outside[line["class"]]["attempts"]
     assert {line["class"] for line in results["lockcount"]} == TEST_CLASSES
-    for name in TEST_CLASSES | {"interlock"}:
+    for name in TEST_CLASSES | ({"interlock"} & outside.keys()):     # locks that nobody waits for do without it
         assert outside[name]["kind"] == inside[name]["kind"]
         assert_agree(name, outside[name], inside[name])
 
