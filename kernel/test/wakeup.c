@@ -217,7 +217,7 @@ static int wakeup(void)
 {
     struct thread *loads[MAX_HARTS];
     struct random r = random_from(run_seed, 599);
-    uint32_t last = bootargs_number("delivery.last", 1580, 65535), step = bootargs_number("delivery.step", 20, 65535);
+    uint32_t last = bootargs_number("delivery.last", 6000, 65535), step = bootargs_number("delivery.step", 75, 65535);
     uint32_t rounds = bootargs_number("rounds", 1, 1000000), trials = 0;
     uint32_t read = bootargs_number("pic.read", 0, 65535), write = bootargs_number("pic.write", 0, 65535);
     if (clock_hz() || !step)
