@@ -48,6 +48,7 @@ void hart_calls_answer(void)
 
 static void run(void)
 {
+    intr_hart()->runs = 1;
     uint32_t callers = atomic_swap_acquire_release(&intr_hart()->callers, 0);
     for (unsigned h = 0; callers; h++, callers >>= 1)
         if (callers & 1) {
@@ -55,12 +56,15 @@ static void run(void)
             fence_release();
             atomic_add(&request[h].harts, -(1u << curhart->id));
         }
+    intr_hart()->runs = 0;
 }
 
 void hart_call_run(uint32_t harts_to_call, void (*fn)(void *arg), void *arg)
 {
     lock_check_waits_for_harts();
     uint32_t was = csr_read_clear(mstatus, MSTATUS_MIE);
+    if (intr_hart()->runs)
+        panic("hart_call_run in a function that it calls: hart %u would wait twice at once", (unsigned)curhart->id);
     struct request *r = &request[curhart->id];
     uint32_t others = harts_to_call & ~(1u << curhart->id);
     r->fn = fn;
@@ -73,8 +77,10 @@ void hart_call_run(uint32_t harts_to_call, void (*fn)(void *arg), void *arg)
     hart_call(others, CALL_RUN);
     if (harts_to_call & ~others)
         fn(arg);
-    while (r->harts)
+    while (r->harts) {
         hart_calls_answer();
+        spin_pause(); /* a debugger stops this hart here, too, and a panic does */
+    }
     fence_acquire();
     if (sync_hart()->pending)
         clint_set_software(curhart->id); /* what was posted here meanwhile is looked for in the trap */

@@ -35,6 +35,7 @@ struct intr_hart {
     volatile uint32_t calls;   /* bit c: call c is posted */
     volatile uint32_t callers; /* bit h: hart h has a function to run here */
     volatile uint32_t halted;  /* it stands still */
+    uint32_t runs;             /* whether functions of other harts run here */
 };
 
 HART_PART_OF(intr)
@@ -47,7 +48,7 @@ void hart_call_establish(enum hart_call type, hart_call_fn *fn);
 /* `harts`: bit h for hart h; not the one that calls. */
 void hart_call(uint32_t harts, enum hart_call type);
 
-/* From thread level, on a hart that the caller stays on; `harts` may name it, too. */
+/* From thread level, on a hart that the caller stays on; `harts` may name it, too. Panics in a function that it calls. */
 void hart_call_run(uint32_t harts, void (*fn)(void *arg), void *arg);
 
 /* Answers what is posted here: the trap, and whoever waits with interrupts off on chip. */

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "intr/call.h"
 #include "test/test.h"
 
 static volatile bool on_purpose = true;
@@ -61,7 +62,7 @@ static int sleep_test(void)
 
 /* What the last hart does when hart 0 panics, and what it then must not do. */
 static volatile uint32_t alive;
-static volatile bool there;
+static volatile bool there, hears_nothing;
 DEFINE_SIMPLE_LOCK(panics_lock, "held by the hart that panics", SPL_HIGH);
 
 static void lives(uint32_t cycles)
@@ -69,6 +70,26 @@ static void lives(uint32_t cycles)
     there = true;
     for (uint32_t begin = cycles32(); cycles32() - begin < cycles;)
         alive++;
+}
+
+static void look_at_the_other(const void *deaf)
+{
+    uint32_t before = alive, begin = cycles32();
+    while (cycles32() - begin < 20000)
+        ;
+    kprintf("the other hart %s\n", alive == before || deaf ? "stands" : "still lives");
+    while (deaf && cycles32() - begin < 300000) /* until it wants to print */
+        ;
+}
+
+static void nothing(void *arg)
+{
+    (void)arg;
+}
+
+static void panics_in_call(void *how)
+{
+    panic_explained(look_at_the_other, 0, "while hart %u does %s", hart_count - 1, (const char *)how);
 }
 
 static void resists(void *how)
@@ -87,22 +108,19 @@ static void resists(void *how)
     } else if (!strcmp(how, "deaf")) {
         intr_disable();
         lives(1100000);
+    } else if (!strcmp(how, "call")) {
+        there = true;
+        while (!hears_nothing)
+            ;
+        hart_call_run(1, nothing, 0);
+    } else if (!strcmp(how, "called")) {
+        hart_call_run(1, panics_in_call, how);
     }
     there = true;
     for (;;) {
         kprintf("the other hart goes on\n");
         alive++;
     }
-}
-
-static void look_at_the_other(const void *deaf)
-{
-    uint32_t before = alive, begin = cycles32();
-    while (cycles32() - begin < 20000)
-        ;
-    kprintf("the other hart %s\n", alive == before || deaf ? "stands" : "still lives");
-    while (deaf && cycles32() - begin < 300000) /* until it wants to print */
-        ;
 }
 
 static int panic_stop_test(void)
@@ -116,6 +134,10 @@ static int panic_stop_test(void)
     thread_create(resists, how, PRI_NORMAL, (int)hart_count - 1, "resists");
     while (!there)
         ;
+    if (!strcmp(how, "call")) {
+        intr_disable();
+        hears_nothing = true;
+    }
     test_spin(2000);
     panic_explained(look_at_the_other, deaf ? how : 0, "while hart %u does %s, at cycle %lu", hart_count - 1, how,
                     (unsigned long)cycles32());

@@ -65,6 +65,14 @@ def test_long_output_leaves_the_processor_to_others(tmp_path, harts, sync):
 
 
 @pytest.mark.parametrize("sync", SCHEMES)
+def test_characters_come_in_order_on_the_hart_of_their_port(tmp_path, sync):
+    (tmp_path / "in").write_bytes(bytes((7 * i + i // 256) & 255 for i in range(300)))
+    run = boot(tmp_path / "out", 2, sync, "run=test-serial baud=460800 hz=0", serial_in=tmp_path / "in",
+               line_baud=460800)
+    assert run.status == 0, run.report()
+
+
+@pytest.mark.parametrize("sync", SCHEMES)
 @pytest.mark.parametrize("harts", (1, 2))
 def test_time_stays_right_when_ticks_merge(tmp_path, harts, sync):
     run = boot(tmp_path, harts, sync, "run=test-clock hz=5000 rounds=12")

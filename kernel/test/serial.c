@@ -1,0 +1,72 @@
+/*
+ * run=test-serial: what a port receives comes to its line discipline in order, on the port's hart, one character at a time. The
+ * data port belongs to `hart`, the console to hart 0; `bytes` arrive on the data port while handlers on all harts post
+ * the soft interrupt of both, at random, and threads on all keep sections and yield. Character i is the low byte of
+ * 7 i + i / 256.
+ */
+#include "arch/trace.h"
+#include "dev/serial.h"
+#include "intr/softint.h"
+#include "test/test.h"
+
+#define SILENCE 100000 /* cycles after which the rest is taken for lost */
+
+static volatile uint32_t got, last_at;
+static volatile bool inside, done;
+static unsigned port_hart;
+
+static void input(void *arg, int c)
+{
+    (void)arg;
+    if (curhart->id != port_hart || inside)
+        panic("character %lu is handed on by hart %u, the port is hart %u's", (unsigned long)got, (unsigned)curhart->id,
+              port_hart);
+    inside = true;
+    if (c != (int)((7 * got + got / 256) & 0xff))
+        panic("character %lu is %#x", (unsigned long)got, (unsigned)c);
+    test_spin(cycles32() % 200); /* others have time to take the next one */
+    got++;
+    last_at = cycles32();
+    inside = false;
+}
+
+static void posts(void *arg)
+{
+    (void)arg;
+    softint_schedule(SPL_SOFTTTY);
+}
+
+static void worker(void *arg)
+{
+    unsigned h = (uintptr_t)arg;
+    struct random r = random_from(run_seed, 950 + h);
+    while (!done) {
+        crit_t s = crit_sec_enter(random_below(&r, SPL_TTY));
+        pic_raise(1u << test_source(random_below(&r, test_harts()), random_below(&r, TEST_SOURCES)));
+        test_spin(random_below(&r, 300));
+        crit_sec_leave(s);
+        thread_yield();
+        uint32_t last = last_at;
+        if (h == 0 && cycles32() - last > SILENCE)
+            done = true;
+    }
+}
+
+static int serial_test(void)
+{
+    uint32_t bytes = bootargs_number("bytes", 300, 100000);
+    port_hart = bootargs_number("hart", hart_count - 1, hart_count - 1);
+    serial_configure(&serial_data, bootargs_number("baud", 115200, 15000000));
+    test_establish(posts);
+    last_at = cycles32();
+    serial_start(&serial_data, port_hart, input, 0);
+    trace(TRACE_SERIAL_GO, bytes); /* the far end begins */
+    test_on_every_hart(worker);
+    assert(!serial_overruns(&serial_data) && !serial_data.dropped);
+    if (got != bytes)
+        panic("%lu characters came, %lu were sent", (unsigned long)got, (unsigned long)bytes);
+    kprintf("@test name=serial bytes=%lu\n", (unsigned long)got);
+    return 0;
+}
+
+RUN("test-serial", "test: what a port receives comes in order, on its hart", serial_test);
