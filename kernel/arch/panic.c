@@ -131,6 +131,8 @@ void panic_explained(void (*explain)(const void *), const void *what, const char
 void exception_panic(uint32_t cause, struct frame *frame)
 {
     uint32_t value = csr_read(mtval);
+    if (panic_hooks.suspect_stack)
+        panic_hooks.suspect_stack(frame + 1);
     stop_the_others();
     kprintf("\npanic: hart %u: %s, mcause %lu, mtval %#lx, mepc %#lx\n", (unsigned)curhart->id,
             exception_name(cause), (unsigned long)cause, (unsigned long)value,

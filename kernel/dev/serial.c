@@ -214,16 +214,41 @@ void serial_write_line(struct serial *p, const char *text, unsigned n)
     write(p, text, n, true);
 }
 
+static bool all_sent(struct serial *p)
+{
+    return REG(p, LSR) & SERIAL_LSR_TEMT_MASK;
+}
+
+/* Whether the ring's characters up to `end` have left the chip; those of others may follow without a pause. */
+static bool has_left(struct serial *p, uint32_t end)
+{
+    uint32_t beyond = p->tx_tail - end;
+    return (int32_t)beyond >= 0 && (beyond > REG(p, DEPTH) || all_sent(p));
+}
+
+/* The lock is let go again and again: nothing is kept waiting for as long as sending takes. */
 void serial_flush(struct serial *p)
 {
-    crit_t s = 0;
-    if (p->started)
-        s = simple_lock_enter(&p->lock);
-    drain(p);
-    while (!(REG(p, LSR) & SERIAL_LSR_TEMT_MASK))
-        ;
-    if (p->started)
+    if (!p->started) {
+        drain(p);
+        while (!all_sent(p))
+            ;
+        return;
+    }
+    crit_t s = simple_lock_enter(&p->lock);
+    uint32_t end = p->tx_head;
+    for (;;) {
+        transmit(p);
+        if (has_left(p, end))
+            break;
+        bool may_yield = thread_may_sleep(s);
         simple_lock_leave(&p->lock, s);
+        panic_stop_if_other();
+        if (may_yield)
+            thread_yield();
+        s = simple_lock_enter(&p->lock);
+    }
+    simple_lock_leave(&p->lock, s);
 }
 
 uint32_t serial_depth(struct serial *p)

@@ -70,6 +70,8 @@ static SIMPLE_LOCK_CLASS(tty_class, "tty", SPL_TTY);
 
 void tty_attach(struct tty *tp, struct serial *port, unsigned hart)
 {
+    if (tp->port)
+        simple_lock_destroy(&tp->lock); /* attached before: what the lock keeps goes back */
     *tp = (struct tty){.lock = SIMPLE_LOCK("tty", tty_class), .port = port};
     serial_start(port, hart, ttyinput, tp);
 }

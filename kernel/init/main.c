@@ -24,6 +24,7 @@
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lock/lock_stats.h"
+#include "lock/spin/spin.h"
 #include "mem/zone.h"
 #include "sched/sched.h"
 #include "sched/timeout.h"
@@ -79,6 +80,9 @@ static void main_thread(void *arg)
     }
     int code = run_named(bootargs_string("run", name, sizeof name, "hello"));
     clock_print_results();
+#if SPIN_COUNTS_NODES
+    kprintf("@spin nodes=%u\n", spin_nodes_in_use());
+#endif
 #if LOCK_STATS
     lock_stats_report();
 #endif
@@ -120,6 +124,7 @@ void kernel_main(void)
     run_seed = bootargs_number("seed", 0, 0x7fffffff);
     console_init();
     panic_hooks.exit = host_exit;
+    panic_hooks.suspect_stack = stack_suspect;
     set_latencies();
     intr_init();
     threads_init();

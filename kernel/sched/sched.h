@@ -71,6 +71,7 @@ void thread_join(struct thread *t); /* panics if it is 0: for those who cannot d
  */
 #define STACK_GUARD 0x57ac4e4du
 _Noreturn void stack_overflowed(struct thread *t);
+void stack_suspect(const void *fp); /* an exception in the thread that runs: panics so, if its stack is why */
 
 static inline __attribute__((always_inline)) bool stack_is_low(const struct thread *t)
 {

@@ -168,7 +168,7 @@ void thread_delay(uint32_t ticks)
 {
     bool over = false;
     struct timeout t = {0};
-    timeout_set(&t, ticks, delay_over, &over);
+    timeout_set(&t, ticks + 1, delay_over, &over); /* the tick that is under way does not count: at least `ticks` */
     crit_t s = simple_lock_enter(&delay_lock);
     while (!over)
         thread_sleep(&over, &delay_lock);

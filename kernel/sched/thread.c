@@ -177,14 +177,29 @@ static _Noreturn __attribute__((used)) void report_overflow(struct thread *t, co
 }
 
 /* What lies below the stack is somebody else's: the report is made on the hart's boot stack, to which nobody returns. */
-_Noreturn void stack_overflowed(struct thread *t)
+static _Noreturn __attribute__((used)) void overflowed(struct thread *t, const void *fp)
 {
     intr_disable();
     register struct thread *a0 __asm__("a0") = t;
-    register void *a1 __asm__("a1") = __builtin_frame_address(0);
+    register const void *a1 __asm__("a1") = fp;
     uint8_t *top = boot_stacks + HART_STACK_SIZE * (curhart->id + 1);
     __asm__ volatile("mv sp, %2\n li s0, 0\n j report_overflow" ::"r"(a0), "r"(a1), "r"(top) : "memory");
     __builtin_unreachable();
+}
+
+/* With a frame for the backtrace: the compiler gives none to a function that does not return. */
+__attribute__((naked)) void stack_overflowed(struct thread *t)
+{
+    (void)t;
+    __asm__ volatile("addi sp, sp, -16\n sw ra, 12(sp)\n sw s0, 8(sp)\n addi s0, sp, 16\n mv a1, s0\n j overflowed");
+}
+
+void stack_suspect(const void *fp)
+{
+    struct thread *t = curhart->thread;
+    bool reports = (uintptr_t)fp - (uintptr_t)boot_stacks < HART_STACK_SIZE * MAX_HARTS; /* one already */
+    if (t && (t == sched_hart()->idle || !reports) && ((uintptr_t)fp <= (uintptr_t)t->guard || *t->guard != STACK_GUARD))
+        overflowed(t, fp);
 }
 
 void sched_dump(void)

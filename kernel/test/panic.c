@@ -143,6 +143,8 @@ static int panic_stop_test(void)
                     (unsigned long)cycles32());
 }
 
+static volatile int *faults_at;
+
 /* Recurses `left` levels of 256 bytes deep, and rests there. */
 static uint32_t __attribute__((noinline)) goes_deep(unsigned left, uint32_t rest)
 {
@@ -151,6 +153,8 @@ static uint32_t __attribute__((noinline)) goes_deep(unsigned left, uint32_t rest
         room[i] = left;
     if (left)
         return goes_deep(left - 1, rest) + room[left % 64];
+    if (faults_at)
+        loads_from(faults_at);
     test_spin(rest);
     return room[0];
 }
@@ -163,7 +167,7 @@ static void overflows_in_handler(void *arg)
     goes_deep(TOO_DEEP, 0);
 }
 
-/* In thread code that is interrupted there, in thread code that returns, and in a handler. */
+/* In thread code that is interrupted there, that has an exception there, or that returns, and in a handler. */
 static void overflows(void *where)
 {
     if (!strcmp(where, "deep")) {
@@ -173,6 +177,10 @@ static void overflows(void *where)
     } else if (!strcmp(where, "handler")) {
         pic_raise(1u << test_source(0, 0));
         test_spin(test_settle_cycles(4));
+    } else if (!strcmp(where, "fault")) {
+        volatile uintptr_t odd = (uintptr_t)&on_purpose | 1;
+        faults_at = (volatile int *)odd;
+        goes_deep(TOO_DEEP, 0);
     } else {
         goes_deep(TOO_DEEP, 0);
     }

@@ -248,6 +248,8 @@ static void test_at_random(void)
 static int scheduler_test(void)
 {
     uint32_t stolen = 0, switches = 0;
+    if (!clock_hz())
+        panic("run=test-scheduler needs a clock: leave out hz=0");
     test_idle_harts_take_threads();
     for (unsigned h = 0; h < hart_count; h++) {
         thread_join(thread_create(test_least_urgent_gives_way, 0, PRI_NORMAL - 1, (int)h, "test"));

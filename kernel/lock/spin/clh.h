@@ -42,6 +42,9 @@ _Static_assert(CLH_SLOTS * sizeof(struct clh_slot) <= HART_SPIN_SPACE, "clh.h: s
 struct clh_node *clh_fresh(void); /* a node that no one uses; panics if there is none */
 void clh_give_back(struct clh_node *n);
 
+#define SPIN_COUNTS_NODES 1
+unsigned spin_nodes_in_use(void); /* of locks and of harts: a test looks that it does not grow (init/main.c) */
+
 static inline struct hart *spin_owner(const struct spin *s)
 {
     struct clh_node *n = s->holder;
@@ -158,7 +161,7 @@ static inline void spin_destroy(struct spin *s)
 static struct clh_node nodes[CLH_NODES] __attribute__((section(".noinit")));
 static volatile uint32_t pool_taken; /* guards the two below; in a section, as handlers come here too */
 static struct clh_node *returned;
-static unsigned given_out;
+static unsigned given_out, in_use;
 
 static crit_t pool_enter(void)
 {
@@ -184,6 +187,7 @@ struct clh_node *clh_fresh(void)
         returned = n->next_returned;
     else if (given_out < CLH_NODES)
         n = &nodes[given_out++];
+    in_use += n != 0;
     pool_leave(saved);
     if (!n)
         panic("CLH: all %u nodes are in use: destroy locks that are used no more", CLH_NODES);
@@ -195,6 +199,12 @@ void clh_give_back(struct clh_node *n)
     crit_t saved = pool_enter();
     n->next_returned = returned;
     returned = n;
+    in_use--;
     pool_leave(saved);
+}
+
+unsigned spin_nodes_in_use(void)
+{
+    return in_use;
 }
 #endif
