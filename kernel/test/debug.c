@@ -3,6 +3,7 @@
  * first and the last end when the debugger sets debug_test.done; a deadlock does not.
  */
 #include "arch/atomic.h"
+#include "intr/call.h"
 #include "test/test.h"
 
 struct {
@@ -29,10 +30,20 @@ static uint32_t __attribute__((noinline)) debug_test_walk(uint32_t n)
     return word;
 }
 
+static void nothing(void *arg)
+{
+    (void)arg;
+}
+
+/* With the boot argument calls=1 the harts call each other meanwhile, and so wait for each other. */
 static void counts(void *hart)
 {
-    while (!debug_test.done)
+    bool calls = bootargs_number("calls", 0, 1);
+    while (!debug_test.done) {
         debug_test.count[(uintptr_t)hart]++;
+        if (calls)
+            hart_call_run((1u << hart_count) - 1, nothing, 0);
+    }
 }
 
 static int debug(void)

@@ -1,12 +1,18 @@
 /*
  * run=test-full: the table of threads is full. thread_create then says so, on every hart at once, and nothing else happens;
- * what ended comes back, to the last entry, again and again.
+ * what ended comes back, to the last entry, again and again. A program is not started then, nor, with hz > 0, are threads
+ * and programs of a program (user/programs/full.c) beyond the last entries: all get EAGAIN.
  */
+#include <errno.h>
+
 #include "test/test.h"
+#include "user/run.h"
+
+#define LEFT 8 /* entries that the program has */
 
 static volatile bool go;
-static struct thread *made[MAX_HARTS][MAX_THREADS];
-static unsigned count[MAX_HARTS];
+static struct thread *made[MAX_HARTS + 1][MAX_THREADS]; /* by each hart's thread, and the first one */
+static unsigned count[MAX_HARTS + 1];
 
 static void waits(void *arg)
 {
@@ -24,29 +30,64 @@ static void fill(void *arg)
     count[h] = n;
 }
 
-static unsigned fill_and_empty(void)
+static int start_program(void)
+{
+    struct arguments arguments = {0};
+    arguments_add(&arguments, "full");
+    return process_spawn(0, "full", &arguments, ANY_HART);
+}
+
+static unsigned empty(void)
 {
     unsigned all = 0;
-    go = false;
-    test_on_every_hart(fill);
     go = true;
-    for (unsigned h = 0; h < test_harts(); h++) {
+    for (unsigned h = 0; h <= MAX_HARTS; h++) {
         all += count[h];
         for (unsigned i = 0; i < count[h]; i++)
             thread_join(made[h][i]);
+        count[h] = 0;
     }
     return all;
 }
 
+static unsigned fill_and_empty(void)
+{
+    go = false;
+    test_on_every_hart(fill);
+    unsigned pages = pages_free();
+    fill((void *)MAX_HARTS); /* what the threads above have left */
+    assert(start_program() == -EAGAIN && pages_free() == pages && process_none_left());
+    return empty();
+}
+
+static void sleeps(void *arg)
+{
+    (void)arg;
+    while (!go)
+        thread_delay(1);
+}
+
+static void program_in_a_full_table(unsigned entries)
+{
+    go = false;
+    while (count[0] + LEFT < entries)
+        made[0][count[0]++] = thread_create(sleeps, 0, PRI_NORMAL, ANY_HART, "fills");
+    int id = start_program();
+    assert(id > 0 && user_wait_for_all(id) == 0 && process_none_left());
+    empty();
+}
+
 static int full(void)
 {
-    unsigned expected = MAX_THREADS - hart_count - 1; /* idle threads, and this one */
-    for (unsigned turn = 0; turn < 3; turn++) {
+    unsigned entries = MAX_THREADS - hart_count - 1; /* idle threads, and this one */
+    for (uint32_t turn = bootargs_number("turns", 3, 1000); turn; turn--) {
         unsigned n = fill_and_empty();
-        if (n + test_harts() < expected || n > expected)
-            panic("%u threads could be made, of %u", n, expected);
+        if (n != entries)
+            panic("%u threads could be made, of %u", n, entries);
     }
-    kprintf("@test name=full threads=%u\n", expected);
+    if (clock_hz())
+        program_in_a_full_table(entries);
+    kprintf("@test name=full threads=%u\n", entries);
     return 0;
 }
 

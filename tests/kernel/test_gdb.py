@@ -120,6 +120,22 @@ def test_a_hart_that_does_not_answer_is_named(tmp_path):
         assert gdb.end().status == 0
 
 
+@pytest.mark.parametrize(("harts", "sync"), [(2, "cli-pessim"), (4, "spl-optim")])
+def test_harts_that_wait_for_each_others_calls_stop(tmp_path, harts, sync):
+    with Session(tmp_path, harts, sync, "run=test-debug calls=1 gdb=wait hz=0") as gdb:
+        gdb.attach()
+        before = counts(gdb, harts)
+        for _ in range(5):
+            gdb.say("-exec-continue")
+            time.sleep(0.3)
+            gdb.interrupt()
+            assert not any("does not answer" in text for text, _ in gdb.threads().values()), gdb.threads()
+        assert all(b > a for a, b in zip(before, counts(gdb, harts), strict=True))
+        gdb.say("set var debug_test.done = 1")
+        assert gdb.run()["reason"] == "exited-normally"
+        assert gdb.end().status == 0
+
+
 def test_panic_comes_into_the_debugger(tmp_path):
     with Session(tmp_path, 1, "cli-spl-pessim", "run=test-panic gdb=wait") as gdb:
         gdb.attach()
