@@ -105,7 +105,7 @@ static inline bool thread_may_sleep(crit_t saved)
            curhart->thread != sched_hart()->idle;
 }
 
-/* Sleep for at least `ticks` clock ticks. */
+/* Sleep for at least `ticks` clock ticks, and less than one more but for what is more urgent. */
 void thread_delay(uint32_t ticks);
 
 /* The thread that runs here is to be preempted at the next chance; sync/sync.h has the chances. */

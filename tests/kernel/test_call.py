@@ -1,4 +1,4 @@
-"""Calls between harts: under every scheme, on 1 to 8 harts, also without clock ticks. CALL_SEEDS=20 tries more of each."""
+"""Calls between harts: under every scheme, on 1 to 8 harts, also without ticks. CALL_SEEDS=20 tries more of each."""
 
 import os
 
