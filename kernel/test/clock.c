@@ -1,7 +1,8 @@
 /*
  * run=test-clock: the time stays right when clock ticks merge. Sections and handlers on every hart last up to several
  * periods; whenever a hart is at base level again, the ticks that its clock has counted are those that the CLINT's time makes,
- * to one; a timeout is called no earlier than it is due, and no later than the sections last. Needs hz > 0.
+ * to one; a timeout is called no earlier than it is due, and no later than the sections last; a slice is over, and an equal
+ * thread of the hart runs, when as many ticks have merged as it had. Needs hz > 0.
  */
 #include "arch/clint.h"
 #include "dev/clock.h"
@@ -33,10 +34,39 @@ static void fires(void *arg)
     fired_at = clock_ticks();
 }
 
+static volatile uint32_t turns[MAX_HARTS];
+static volatile bool done[MAX_HARTS];
+
+static void equal(void *hart)
+{
+    while (!done[(uintptr_t)hart]) {
+        turns[(uintptr_t)hart]++;
+        thread_yield();
+    }
+}
+
+/* All ticks of a new slice, and one, merge in one section. */
+static void check_slice(unsigned h)
+{
+    thread_yield();
+    crit_t s = crit_sec_enter(SPL_HIGH);
+    uint32_t before = turns[h];
+    test_spin(4 * period);
+    crit_sec_leave(s);
+    test_spin(test_settle_cycles(1));
+    if (turns[h] == before)
+        panic("hart %u: a slice goes on though its ticks have gone by", h);
+}
+
 static void worker(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     struct random r = random_from(run_seed, 800 + h);
+    struct thread *t = thread_create(equal, arg, PRI_NORMAL, (int)h, "equal");
+    for (unsigned i = 0; i < 6; i++)
+        check_slice(h);
+    done[h] = true;
+    thread_join(t);
     test_spin(2 * period);
     uint32_t ticks = dev_hart()->ticks;
     uint64_t since = clint_time64();

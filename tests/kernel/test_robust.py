@@ -117,13 +117,11 @@ def test_time_stays_right_when_ticks_merge(tmp_path, harts, sync):
 
 
 # The tests with random rounds: with CLH locks, three times the rounds need no more nodes; with MCS locks a hart has 16.
-@pytest.mark.parametrize("spinlock", ("clh", "mcs"))
-@pytest.mark.parametrize("test, rounds, sync", (
-    ("event", 50, "spl-optim"), ("ithread", 40, "cli-optim"), ("lost", 30, "cli-pessim"),
-    ("locks", 20, "spl-pessim"), ("call", 20, "cli-spl-pessim")))
+@pytest.mark.parametrize("sync, spinlock", cases(SCHEMES, ("clh", "mcs"), [("cli-optim", "clh"), ("spl-optim", "mcs")]))
+@pytest.mark.parametrize("test, rounds", (("event", 40), ("ithread", 20), ("lost", 20), ("locks", 8), ("call", 20)))
 def test_nodes_of_queue_locks_come_back(tmp_path, test, rounds, sync, spinlock):
     nodes = []
-    for times in (1, 3) if spinlock == "clh" else (30 if ALL else 2,):
+    for times in (1, 15 if ALL else 3) if spinlock == "clh" else (30 if ALL else 2,):
         run = boot(tmp_path / str(times), 2, sync, f"run=test-{test} rounds={rounds * times} hz=0",
                    options={"spinlock": spinlock}, max_cycles=90_000_000)
         assert run.status == 0, run.report()
