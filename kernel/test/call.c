@@ -6,6 +6,7 @@
  * - a function has run once on each hart that was named, and on no other, when hart_call_run returns; with interrupts off;
  * - what was stored before a call is seen by who answers it, and what that stores by the caller;
  * - a posted call is answered in a bounded time, and no more often than it was posted;
+ * - so is a soft interrupt that the function posts, on the caller's own hart too;
  * - a preemption that is asked for while a hart waits in a call comes in a bounded time;
  * - under the spl schemes a hart answers in a section and in a handler, whatever its level.
  *
@@ -41,6 +42,7 @@ static struct urgent {
 static SIMPLE_LOCK_CLASS(urgent_class, "urgent", SPL_SCHED);
 
 static volatile uint32_t answers[MAX_HARTS], arrived, finished;
+static volatile bool wanted[MAX_HARTS]; /* a soft interrupt */
 DEFINE_SIMPLE_LOCK(shared_lock, "test call", SPL_HIGH);
 
 static void called(void *arg)
@@ -50,6 +52,21 @@ static void called(void *arg)
     assert(!(csr_read(mstatus) & MSTATUS_MIE));
     c->on[h].ran++;
     c->on[h].seen = c->value;
+    wanted[h] = true;
+    softint_post(SPL_SOFTNET);
+}
+
+static uint32_t patience(void)
+{
+    return SOONEST_PATIENCE + hart_count * test_settle_cycles(TEST_SOURCES);
+}
+
+/* At base level. */
+static void await_soft_interrupt(unsigned h)
+{
+    for (uint32_t begin = cycles32(); wanted[h];)
+        if (cycles32() - begin > patience())
+            panic("hart %u: a soft interrupt that a called function has posted does not come", h);
 }
 
 static void run_on(struct caller *c, uint32_t harts_to_call)
@@ -73,11 +90,6 @@ static void answer(void)
     answers[me]++;
     for (unsigned h = 0; h < hart_count; h++)
         caller[h].answered[me] = caller[h].posted;
-}
-
-static uint32_t patience(void)
-{
-    return SOONEST_PATIENCE + hart_count * test_settle_cycles(TEST_SOURCES);
 }
 
 static void post_to(struct caller *c, unsigned to)
@@ -123,6 +135,7 @@ static void handler(void *arg)
 static void soft(void *arg)
 {
     (void)arg;
+    wanted[curhart->id] = false;
     test_spin(cycles32() % 300);
 }
 
@@ -159,7 +172,10 @@ static void do_something(struct caller *c, struct random *r)
     case 3: post_to(c, other); break;
     case 4: disturb(r); break;
     case 5: thread_yield(); break;
-    case 6: run_on(c, all); break;
+    case 6:
+        run_on(c, r->state & 256 ? all : 1u << c->id);
+        await_soft_interrupt(c->id);
+        break;
     default: run_on(c, random_next(r) & all); break;
     }
 }
