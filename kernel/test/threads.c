@@ -148,11 +148,12 @@ static void sleepers(void *arg)
 static void test_delay(void)
 {
     for (uint32_t ticks = 1; ticks <= 3; ticks++) {
-        uint32_t period = CLOCK_HZ / clock_hz();
+        uint32_t period = CLOCK_HZ / clock_hz(), late = bootargs_number("hz.jitter", 0, period);
+        test_spin(ticks * period / 4); /* from anywhere in a tick */
         uint64_t begin = cycles64();
         thread_delay(ticks);
         uint64_t took = cycles64() - begin;
-        if (took < (uint64_t)(ticks - 1) * period || took > (uint64_t)(ticks + 2) * period)
+        if (took + late < (uint64_t)ticks * period || took > (uint64_t)(ticks + 2) * period)
             panic("a delay of %lu ticks took %lu cycles, a tick is %lu", (unsigned long)ticks, (unsigned long)took,
                   (unsigned long)period);
     }
