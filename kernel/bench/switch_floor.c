@@ -35,13 +35,7 @@ static uint32_t each(uint64_t cycles, uint32_t count)
     return (uint32_t)((cycles * 100 + count / 2) / count);
 }
 
-#define PLACES 4 /* in the data cache: one of them is beside all that a section needs */
-
-static SIMPLE_LOCK_CLASS(pair_class, "pair", SPL_SCHED);
-static struct {
-    struct simple_lock lock;
-    uint8_t apart[1088 - sizeof(struct simple_lock)];
-} place[PLACES] __attribute__((aligned(64))) = {[0 ... PLACES - 1] = {.lock = SIMPLE_LOCK("pair", pair_class)}};
+DEFINE_SIMPLE_LOCK(pair_lock, "pair", SPL_SCHED);
 
 /* The loop alone, which is taken off the others. */
 static __attribute__((noinline)) uint32_t loop_cycles(uint32_t iterations)
@@ -64,17 +58,11 @@ static __attribute__((noinline)) uint32_t floor_cycles(uint32_t iterations)
 
 static __attribute__((noinline)) uint32_t pair_cycles(uint32_t iterations)
 {
-    uint32_t least = UINT32_MAX;
-    for (unsigned p = 0; p < PLACES; p++) {
-        struct simple_lock *l = &place[p].lock;
-        simple_lock_leave(l, simple_lock_enter(l));
-        uint64_t begin = cycles64();
-        for (uint32_t i = iterations; i; i--)
-            simple_lock_leave(l, simple_lock_enter(l));
-        uint32_t cycles = each(cycles64() - begin, iterations);
-        least = cycles < least ? cycles : least;
-    }
-    return least;
+    simple_lock_leave(&pair_lock, simple_lock_enter(&pair_lock));
+    uint64_t begin = cycles64();
+    for (uint32_t i = iterations; i; i--)
+        simple_lock_leave(&pair_lock, simple_lock_enter(&pair_lock));
+    return each(cycles64() - begin, iterations);
 }
 
 static struct thread *volatile here, other; /* `other` is no thread of the scheduler's: these switch among themselves */

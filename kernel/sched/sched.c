@@ -162,12 +162,13 @@ SHORT_PATH void sched_give_up(struct simple_lock *held)
         to = queue_self(from);
     if (!to && !(to = run_queue_take()))
         to = sched_hart()->idle;
+    uint32_t switches = sched_hart()->switches, priority = to->priority; /* loads apart from their uses */
     to->state = THREAD_RUNNING;
-    sched_hart()->priority = to->priority;
-    if ((RUN_QUEUES > 1 || was_asked || to->priority < from->priority) && hart_count > 1)
-        look_again(was_asked || to->priority < from->priority);
+    sched_hart()->priority = priority;
+    if ((RUN_QUEUES > 1 || was_asked || priority < from->priority) && hart_count > 1)
+        look_again(was_asked || priority < from->priority);
     if (from != to) {
-        sched_hart()->switches++;
+        sched_hart()->switches = switches + 1;
         thread_switch(from, to);
     }
     switched();

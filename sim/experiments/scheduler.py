@@ -48,10 +48,9 @@ def tables(summary):
                           ["scheme", "run queues", "floor", "switch", "ratio", "whole yield", "its floor",
                            "floor of waking a thread from a handler"], rows,
                           ["The floor is 14 stores and 14 loads in a row, in the caches. The whole yield has the "
-                           "section, the run queue's lock and the choice besides; its floor is one simple lock taken and let "
-                           "go in a section, and the floor of the switch. To wake a thread from a handler takes two such "
-                           "pairs (who waits, and the run queue) and the switch: beside it stand the ways from the handler "
-                           "to the thread above."]))
+                           "section, the run queue's lock and the choice besides; its floor is one simple lock taken "
+                           "and let go in a section, and the floor of the switch. To wake a thread from a handler takes "
+                           "two such pairs (who waits, and the run queue) and the switch."]))
     return made
 
 

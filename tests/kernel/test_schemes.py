@@ -50,7 +50,8 @@ def test_threads(tmp_path, harts, sync):
 
 # harts, scheme, run queues, clock ticks a second
 @pytest.mark.parametrize("harts, sync, hz", [
-    (4, "spl-optim", 0), (2, "spl-pessim", 0), (2, "cli-optim", 1000), (1, "cli-pessim", 0), (1, "cli-spl-pessim", 1000),
+    (4, "spl-optim", 0), (2, "spl-pessim", 0), (2, "cli-optim", 1000), (1, "cli-pessim", 0),
+    (1, "cli-spl-pessim", 1000),
 ])
 def test_what_is_claimed_is_handled(tmp_path, harts, sync, hz):
     """Whatever is raised while its source is queued, in service or pending."""
@@ -64,9 +65,11 @@ def test_what_is_claimed_is_handled(tmp_path, harts, sync, hz):
     (2, "cli-spl-pessim", "per-hart"),
 ])
 def test_woken_thread_runs_within_a_bound(tmp_path, harts, sync, queue):
-    """Without clock ticks, at delivery delays from 0 to 6,000 cycles: a second interrupt comes until the first one's thread is
-    through. The long form: `./interlock explore test-wakeup --set hz=0 --set delivery.step=20 --harts N --sync SCHEME`."""
-    run = boot(tmp_path, harts, sync, f"run=test-wakeup hz=0 delivery.step={75 * harts}", 1, options={"runqueue": queue})
+    """Without clock ticks, at delivery delays from 0 to 6,000 cycles: a second interrupt comes until the first one's
+    thread is through. The long form:
+    `./interlock explore test-wakeup --set hz=0 --set delivery.step=20 --harts N --sync SCHEME`."""
+    run = boot(tmp_path, harts, sync, f"run=test-wakeup hz=0 delivery.step={75 * harts}", 1,
+               options={"runqueue": queue})
     assert run.status == 0, run.report()
     assert run.result("test")["name"] == "wakeup"
 
