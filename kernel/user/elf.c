@@ -47,10 +47,10 @@ static unsigned rights_of(const struct segment *s)
 static int load_segment(struct space *space, const uint8_t *file, uint32_t size, const struct segment *s)
 {
     if (!is_sound(s, size))
-        return ENOEXEC;
+        return -ENOEXEC;
     int error = space_grow(space, s->address, s->address + s->in_memory, rights_of(s));
     if (error)
-        return error == EEXIST ? ENOEXEC : error;
+        return error == -EEXIST ? -ENOEXEC : error;
     return space_fill(space, s->address, file + s->at, s->in_file);
 }
 
@@ -58,10 +58,10 @@ int elf_load(struct space *space, const void *file, uint32_t size, struct elf_pr
 {
     struct header h;
     if (size < sizeof h)
-        return ENOEXEC;
+        return -ENOEXEC;
     memcpy(&h, file, sizeof h);
     if (!is_program(&h, size))
-        return ENOEXEC;
+        return -ENOEXEC;
     *program = (struct elf_program){.entry = h.entry};
     for (unsigned i = 0; i < h.segments; i++) {
         struct segment s;
@@ -75,5 +75,5 @@ int elf_load(struct space *space, const void *file, uint32_t size, struct elf_pr
         if (end > program->end)
             program->end = end;
     }
-    return h.entry % INSTRUCTION == 0 && space_lookup(space, h.entry, PAGE_EXECUTE) ? 0 : ENOEXEC;
+    return h.entry % INSTRUCTION == 0 && space_lookup(space, h.entry, PAGE_EXECUTE) ? 0 : -ENOEXEC;
 }

@@ -15,8 +15,8 @@ struct elf_program {
 };
 
 /*
- * Map the segments of the file of `size` bytes at `file`. 0; ENOEXEC if it is no such file, lies outside of user
- * mode's addresses or wants a page twice or to write what it executes; ENOMEM. What is mapped already stays mapped.
+ * Map the segments of the file of `size` bytes at `file`. 0; -ENOEXEC if it is no such file, lies outside of user
+ * mode's addresses or wants a page twice or to write what it executes; -ENOMEM. What is mapped already stays mapped.
  */
 int elf_load(struct space *space, const void *file, uint32_t size, struct elf_program *program);
 #endif

@@ -46,7 +46,7 @@ static int wait(struct user_thread *self, uint32_t word, uint32_t ticks)
     while (!self->woken && !self->timed_out && !self->process->ending)
         thread_sleep(self, &user_lock);
     take_out(self);
-    return self->woken ? 0 : self->timed_out ? ETIMEDOUT : EINTR;
+    return self->woken ? 0 : self->timed_out ? -ETIMEDOUT : -EINTR;
 }
 
 /* The timeout is a member of the thread, so it must be over before the thread goes on. */
@@ -61,13 +61,13 @@ static void end_limit(struct user_thread *self, uint32_t ticks)
 int futex_wait(uint32_t word, uint32_t value, uint32_t ticks)
 {
     if (word % sizeof(uint32_t))
-        return EINVAL;
+        return -EINVAL;
     struct user_thread *self = user_self();
     uint32_t now;
     crit_t s = simple_lock_enter(&user_lock);
     int error = space_copy_in(&self->process->space, &now, word, sizeof now);
     if (!error)
-        error = now == value ? wait(self, word, ticks) : EAGAIN;
+        error = now == value ? wait(self, word, ticks) : -EAGAIN;
     simple_lock_leave(&user_lock, s);
     end_limit(self, ticks);
     return error;
@@ -100,5 +100,5 @@ int user_sleep(uint32_t ticks)
     int error = wait(self, NO_WORD, ticks);
     simple_lock_leave(&user_lock, s);
     end_limit(self, ticks);
-    return error == ETIMEDOUT ? 0 : error;
+    return error == -ETIMEDOUT ? 0 : error;
 }

@@ -12,12 +12,15 @@
 
 #define FUTEX_NO_LIMIT 0 /* ticks */
 
-/* The calling thread sleeps while the word at `word` is `value`. 0, or EAGAIN, EFAULT, EINVAL, ETIMEDOUT, EINTR. */
+/*
+ * The calling thread sleeps while the word at `word` is `value`. 0, or -EAGAIN: it has another, -EFAULT, -EINVAL,
+ * -ETIMEDOUT, -EINTR.
+ */
 int futex_wait(uint32_t word, uint32_t value, uint32_t ticks);
 
-/* Wake up to `most` threads of the calling one's process, oldest first. Gives how many, or minus EINVAL. */
+/* Wake up to `most` threads of the calling one's process, oldest first. Gives how many, or -EINVAL. */
 int futex_wake(uint32_t word, uint32_t most);
 
-/* The calling thread sleeps for `ticks` clock ticks, at least 1. 0 or EINTR. */
+/* The calling thread sleeps for `ticks` clock ticks, at least 1. 0 or -EINTR. */
 int user_sleep(uint32_t ticks);
 #endif

@@ -79,7 +79,7 @@ static void thread_begin(void *arg)
     user_enter(&frame);
 }
 
-/* A thread of `p` that begins at `start`, with an id that is no other's. Gives that, or minus ENOMEM, EAGAIN. */
+/* A thread of `p` that begins at `start`, with an id that is no other's. Gives that, or -ENOMEM, -EAGAIN. */
 static int add_thread(struct process *p, const struct user_start *start)
 {
     struct user_thread *t = zone_alloc(&threads);
@@ -142,7 +142,7 @@ static int begin(struct process *p, const void *file, uint32_t size, const struc
         return -ENOMEM;
     int error = program_load(&p->space, file, size, arguments, &start, &p->brk);
     if (error)
-        return -error;
+        return error;
     crit_t s = simple_lock_enter(&user_lock);
     adopt(p, p->parent);
     process_count++;
@@ -246,7 +246,7 @@ _Noreturn void user_thread_end(void)
     thread_exit();
 }
 
-/* A child that has ended, which nobody else finds any more: its id; 0 if none has, minus ECHILD if there is none. */
+/* A child that has ended, which nobody else finds any more: its id; 0 if none has, -ECHILD if there is none. */
 static int take_ended(struct process *parent, struct process **ended)
 {
     struct process *c = *children_of(parent);

@@ -7,6 +7,8 @@
  * way back to user mode or out of a sleep; the last gives the memory back, and whoever waits for the process gets
  * its status. The children of a process that has ended are the kernel's: runs wait for them (user_run).
  *
+ * Errors are minus a number of <errno.h>, as everywhere in the kernel; an id is positive.
+ *
  * Processes and threads come from zones (mem/zone.h); how many there are, memory and the kernel's own table of
  * threads limit.
  *
@@ -69,8 +71,8 @@ static inline struct user_thread *user_self(void)
 }
 
 /*
- * Start the program `name` as a child of `parent` (0: of the kernel). Gives its id, or minus ENOENT: the image has
- * no such program; ENOEXEC; ENOMEM; EAGAIN: the kernel has no thread left.
+ * Start the program `name` as a child of `parent` (0: of the kernel). Gives its id, or -ENOENT: the image has
+ * no such program; -ENOEXEC; -ENOMEM; -EAGAIN: the kernel has no thread left.
  */
 int process_spawn(struct process *parent, const char *name, const struct arguments *arguments, int bound);
 
@@ -78,10 +80,10 @@ int process_spawn(struct process *parent, const char *name, const struct argumen
 int process_start(struct process *parent, const char *name, const void *file, uint32_t size,
                   const struct arguments *arguments, int bound);
 
-/* Wait for a child of `parent` to end. Its id, or minus ECHILD, or EINTR if `parent` is ending. */
+/* Wait for a child of `parent` to end. Its id, or -ECHILD, or -EINTR if `parent` is ending. */
 int process_wait(struct process *parent, int *status);
 
-/* Another thread of the process; its id, or minus ENOMEM, EAGAIN. */
+/* Another thread of the process; its id, or -ENOMEM, -EAGAIN. */
 int process_add_thread(struct process *p, uint32_t pc, uint32_t sp, uint32_t argument);
 
 /* The process shall end: the first status counts. The calling thread, if it is of it, ends on its way to user mode. */
@@ -90,7 +92,7 @@ void process_end(struct process *p, int status);
 /* The calling thread of a process ends here. */
 _Noreturn void user_thread_end(void);
 
-/* Raise the break. The old one, or minus EINVAL, ENOMEM. */
+/* Raise the break. The old one, or -EINVAL, -ENOMEM. */
 int process_raise_break(struct process *p, int32_t bytes);
 
 /* Whether no process and no thread of one is left: what runs check when they are done. */

@@ -31,7 +31,7 @@ int program_load(struct space *space, const void *file, uint32_t size, const str
         return error;
     error = space_grow(space, USER_STACK_TOP - USER_STACK_SIZE, USER_STACK_TOP, PAGE_READ | PAGE_WRITE);
     if (error)
-        return error == EEXIST ? ENOEXEC : error;
+        return error == -EEXIST ? -ENOEXEC : error;
     *brk = (struct user_break){program.end, program.end};
     start->pc = program.entry;
     return push_arguments(space, arguments, start);
@@ -49,7 +49,7 @@ int program_raise_break(struct space *space, struct user_break *brk, int32_t byt
     while (brk->mapped < old + (uint32_t)bytes) {
         int error = space_grow(space, brk->mapped, brk->mapped + PAGE_SIZE, PAGE_READ | PAGE_WRITE);
         if (error)
-            return -error;
+            return error;
         brk->mapped += PAGE_SIZE;
     }
     brk->now = old + (uint32_t)bytes;

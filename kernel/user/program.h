@@ -30,10 +30,10 @@ struct user_break {
 
 #define USER_BREAK_LIMIT (USER_STACK_TOP - USER_STACK_SIZE - PAGE_SIZE) /* a page between break and stack faults */
 
-/* Into an empty space. 0; ENOEXEC: a file that is no program, or wants the stack's pages; ENOMEM. */
+/* Into an empty space. 0; -ENOEXEC: a file that is no program, or wants the stack's pages; -ENOMEM. */
 int program_load(struct space *space, const void *file, uint32_t size, const struct arguments *arguments,
                  struct user_start *start, struct user_break *brk);
 
-/* The old break, or minus EINVAL: `bytes` is negative; ENOMEM: no page is left, or it would pass its limit. */
+/* The old break, or -EINVAL: `bytes` is negative; -ENOMEM: no page is left, or it would pass its limit. */
 int program_raise_break(struct space *space, struct user_break *brk, int32_t bytes);
 #endif

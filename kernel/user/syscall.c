@@ -49,17 +49,17 @@ static int sys_read(struct process *p, const uint32_t *a)
     return user_console_read(p, a[1], a[2]);
 }
 
-/* The strings that the vector at user address `vector` points to. 0, EFAULT or E2BIG. */
+/* The strings that the vector at user address `vector` points to. 0, -EFAULT or -E2BIG. */
 static int copy_in_arguments(struct process *p, uint32_t vector, struct arguments *to)
 {
     for (to->count = to->size = 0;; to->count++) {
         uint32_t string;
         if (space_copy_in(&p->space, &string, vector + 4 * to->count, sizeof string))
-            return EFAULT;
+            return -EFAULT;
         if (!string)
             return 0;
         if (to->count == USER_ARGUMENT_COUNT)
-            return E2BIG;
+            return -E2BIG;
         char *at = to->text + to->size;
         int error = space_copy_in_string(&p->space, at, string, sizeof to->text - to->size);
         if (error)
@@ -74,9 +74,9 @@ static int sys_spawn(struct process *p, const uint32_t *a)
     struct arguments arguments;
     int error = space_copy_in_string(&p->space, name, a[0], sizeof name);
     if (error)
-        return error == E2BIG ? -ENOENT : -error;
+        return error == -E2BIG ? -ENOENT : error;
     error = copy_in_arguments(p, a[1], &arguments);
-    return error ? -error : process_spawn(p, name, &arguments, p->bound);
+    return error ? error : process_spawn(p, name, &arguments, p->bound);
 }
 
 static int sys_wait(struct process *p, const uint32_t *a)
@@ -114,14 +114,14 @@ static int sys_sched_yield(struct process *p, const uint32_t *a)
     return 0;
 }
 
-/* The clock ticks that last at least as long as the time at user address `from`. 0, EFAULT or EINVAL. */
+/* The clock ticks that last at least as long as the time at user address `from`. 0, -EFAULT or -EINVAL. */
 static int copy_in_ticks(struct process *p, uint32_t from, uint32_t *ticks)
 {
     struct user_timespec t;
     if (space_copy_in(&p->space, &t, from, sizeof t))
-        return EFAULT;
+        return -EFAULT;
     if (t.seconds < 0 || t.nanoseconds < 0 || t.nanoseconds >= NANOSECONDS || !clock_hz())
-        return EINVAL;
+        return -EINVAL;
     uint64_t hz = clock_hz();
     if ((uint64_t)t.seconds >= MOST_TICKS / hz)
         *ticks = MOST_TICKS;
@@ -134,7 +134,7 @@ static int sys_nanosleep(struct process *p, const uint32_t *a)
 {
     uint32_t ticks;
     int error = copy_in_ticks(p, a[0], &ticks);
-    return -(error ? error : user_sleep(ticks));
+    return error ? error : user_sleep(ticks);
 }
 
 static int sys_clock_gettime(struct process *p, const uint32_t *a)
@@ -146,14 +146,14 @@ static int sys_clock_gettime(struct process *p, const uint32_t *a)
         .seconds = (int64_t)(now / CLOCK_HZ),
         .nanoseconds = (int32_t)(now % CLOCK_HZ * NANOSECONDS / CLOCK_HZ),
     };
-    return -space_copy_out(&p->space, a[1], &t, sizeof t);
+    return space_copy_out(&p->space, a[1], &t, sizeof t);
 }
 
 static int sys_futex_wait(struct process *p, const uint32_t *a)
 {
     uint32_t ticks = FUTEX_NO_LIMIT;
     int error = a[2] ? copy_in_ticks(p, a[2], &ticks) : 0;
-    return -(error ? error : futex_wait(a[0], a[1], ticks));
+    return error ? error : futex_wait(a[0], a[1], ticks);
 }
 
 static int sys_futex_wake(struct process *p, const uint32_t *a)

@@ -72,15 +72,15 @@ static int map_page(struct space *space, uint32_t address, unsigned rights)
     if (!(*upper & ENTRY_VALID)) {
         uint32_t table = page_alloc();
         if (!table)
-            return ENOMEM;
+            return -ENOMEM;
         entry_set(upper, entry_for(table, 0));
     }
     entry_t *lower = entry_at(entry_page(*upper), address, 0);
     if (*lower & ENTRY_VALID)
-        return EEXIST;
+        return -EEXIST;
     uint32_t page = page_alloc();
     if (!page)
-        return ENOMEM;
+        return -ENOMEM;
     entry_set(lower, entry_for(page, rights | ENTRY_USER | ENTRY_ACCESSED | (rights & PAGE_WRITE ? ENTRY_DIRTY : 0)));
     return 0;
 }
@@ -123,7 +123,7 @@ int space_copy_in(const struct space *space, void *to, uint32_t from, uint32_t n
         void *piece;
         uint32_t now = first_piece(space, from, n, PAGE_READ, &piece);
         if (!now)
-            return EFAULT;
+            return -EFAULT;
         memcpy(to, piece, now);
         to = (char *)to + now;
         from += now;
@@ -138,7 +138,7 @@ static int copy_to(const struct space *space, uint32_t to, const void *from, uin
         void *piece;
         uint32_t now = first_piece(space, to, n, rights, &piece);
         if (!now)
-            return EFAULT;
+            return -EFAULT;
         memcpy(piece, from, now);
         from = (const char *)from + now;
         to += now;
@@ -163,7 +163,7 @@ int space_copy_in_string(const struct space *space, char *to, uint32_t from, uin
         void *piece;
         uint32_t now = first_piece(space, from, size, PAGE_READ, &piece);
         if (!now)
-            return EFAULT;
+            return -EFAULT;
         const char *end = memchr(piece, 0, now);
         memcpy(to, piece, end ? (uint32_t)(end - (const char *)piece) + 1 : now);
         if (end)
@@ -172,5 +172,5 @@ int space_copy_in_string(const struct space *space, char *to, uint32_t from, uin
         from += now;
         size -= now;
     }
-    return E2BIG;
+    return -E2BIG;
 }

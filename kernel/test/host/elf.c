@@ -106,7 +106,7 @@ HOST_TEST(a_wrong_program_is_refused)
         struct file file = sound;
         memcpy((char *)&file + wrong[i].at, &wrong[i].value, wrong[i].size);
         int error = load(&file, sizeof file);
-        if (error != ENOEXEC)
+        if (error != -ENOEXEC)
             host_failed(__FILE__, __LINE__, "%s gives %d", wrong[i].what, error);
     }
 }
@@ -194,7 +194,7 @@ HOST_TEST(any_program_and_any_break_do_no_harm)
         pages_init(BASE, BASE + sizeof memory);
         CHECK(space_init(&space));
         int error = program_load(&space, file, sizeof *file, &arguments, &start, &brk);
-        CHECK(!error || error == ENOEXEC || error == ENOMEM);
+        CHECK(!error || error == -ENOEXEC || error == -ENOMEM);
         if (!error) {
             uint32_t argc;
             CHECK(space_lookup(&space, start.pc, PAGE_EXECUTE));
@@ -204,8 +204,8 @@ HOST_TEST(any_program_and_any_break_do_no_harm)
         }
         loaded += !error;
         beyond += !error && brk.now > USER_BREAK_LIMIT;
-        refused += error == ENOEXEC;
-        no_memory += error == ENOMEM;
+        refused += error == -ENOEXEC;
+        no_memory += error == -ENOMEM;
         space_destroy(&space);
         CHECK_EQUAL(pages_free(), PAGES);
         free(file);

@@ -78,13 +78,13 @@ HOST_TEST(what_user_mode_may_not_do_is_a_fault)
     struct space space = made(PAGES);
     char text[16] = "text";
     space_grow(&space, AT, AT + PAGE_SIZE, PAGE_READ);
-    CHECK_EQUAL(space_copy_out(&space, AT, text, 4), EFAULT);
+    CHECK_EQUAL(space_copy_out(&space, AT, text, 4), -EFAULT);
     CHECK_EQUAL(space_fill(&space, AT + PAGE_SIZE - 4, text, 4), 0);
-    CHECK_EQUAL(space_fill(&space, AT + PAGE_SIZE - 4, text, 5), EFAULT);
+    CHECK_EQUAL(space_fill(&space, AT + PAGE_SIZE - 4, text, 5), -EFAULT);
     CHECK_EQUAL(space_copy_in(&space, text, AT + PAGE_SIZE - 8, 8), 0);
-    CHECK_EQUAL(space_copy_in(&space, text, AT + PAGE_SIZE - 8, 9), EFAULT);
-    CHECK_EQUAL(space_copy_in(&space, text, 0, 1), EFAULT);
-    CHECK_EQUAL(space_copy_in(&space, text, 0xffffffff, 2), EFAULT);
+    CHECK_EQUAL(space_copy_in(&space, text, AT + PAGE_SIZE - 8, 9), -EFAULT);
+    CHECK_EQUAL(space_copy_in(&space, text, 0, 1), -EFAULT);
+    CHECK_EQUAL(space_copy_in(&space, text, 0xffffffff, 2), -EFAULT);
     CHECK_EQUAL(space_copy_in(&space, text, 0, 0), 0);
 }
 
@@ -97,9 +97,9 @@ HOST_TEST(strings_end_in_time_or_are_refused)
     CHECK_EQUAL(space_copy_in_string(&space, text, AT + PAGE_SIZE - 3, sizeof text), 0);
     CHECK_TEXT(text, "across");
     CHECK_EQUAL(space_copy_in_string(&space, text, AT + PAGE_SIZE - 3, 7), 0);
-    CHECK_EQUAL(space_copy_in_string(&space, text, AT + PAGE_SIZE - 3, 6), E2BIG);
+    CHECK_EQUAL(space_copy_in_string(&space, text, AT + PAGE_SIZE - 3, 6), -E2BIG);
     space_copy_out(&space, AT + 2 * PAGE_SIZE - 3, "end", 3);
-    CHECK_EQUAL(space_copy_in_string(&space, text, AT + 2 * PAGE_SIZE - 3, sizeof text), EFAULT);
+    CHECK_EQUAL(space_copy_in_string(&space, text, AT + 2 * PAGE_SIZE - 3, sizeof text), -EFAULT);
 }
 
 HOST_TEST(a_page_is_mapped_once)
@@ -107,7 +107,7 @@ HOST_TEST(a_page_is_mapped_once)
     struct space space = made(PAGES);
     CHECK_EQUAL(space_grow(&space, AT, AT + PAGE_SIZE, PAGE_READ), 0);
     uint32_t page = space_lookup(&space, AT, PAGE_READ);
-    CHECK_EQUAL(space_grow(&space, AT, AT + 2 * PAGE_SIZE, PAGE_READ | PAGE_WRITE), EEXIST);
+    CHECK_EQUAL(space_grow(&space, AT, AT + 2 * PAGE_SIZE, PAGE_READ | PAGE_WRITE), -EEXIST);
     CHECK_EQUAL(space_lookup(&space, AT, PAGE_READ), page);
     CHECK_EQUAL(space_lookup(&space, AT, PAGE_WRITE), 0);
 }
@@ -117,7 +117,7 @@ HOST_TEST(all_pages_come_back_however_far_it_got)
     for (unsigned pages = 1; pages < 12; pages++) {
         struct space space = made(pages);
         int error = space_grow(&space, AT, AT + 9 * PAGE_SIZE, PAGE_READ);
-        CHECK_EQUAL(error, pages < 11 ? ENOMEM : 0); /* two of them are tables */
+        CHECK_EQUAL(error, pages < 11 ? -ENOMEM : 0); /* two of them are tables */
         CHECK_EQUAL(pages_free(), 0);
         space_destroy(&space);
         CHECK_EQUAL(pages_free(), pages);
