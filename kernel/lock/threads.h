@@ -27,12 +27,4 @@ void thread_block(struct simple_lock *interlock, crit_t saved);
 
 /* Once for each time it blocks; from any level up to SPL_SCHED, in a section, which goes on at SPL_SCHED. */
 void thread_unblock(struct thread *t);
-
-/*
- * Sleep until thread_wakeup(channel). Called inside the section of `interlock`, holding it; it is released while the
- * thread sleeps and held again on return, so a wakeup under the same lock is never missed. Panics at interrupt level.
- */
-void thread_sleep(const void *channel, struct simple_lock *interlock);
-void thread_wakeup(const void *channel);     /* all sleepers; allowed at interrupt level up to SPL_SCHED */
-void thread_wakeup_one(const void *channel); /* the first that went to sleep */
 #endif

@@ -96,7 +96,13 @@ int thread_bind(int hart);
 /* The calling thread, which is not bound, goes on on `hart`, if no other hart is quicker to take it. */
 void thread_move(unsigned hart);
 
-/* Sleep and wakeup: lock/threads.h. */
+/*
+ * Sleep until thread_wakeup(channel). Called inside the section of `interlock`, holding it; it is released while the
+ * thread sleeps and held again on return, so a wakeup under the same lock is never missed. Panics at interrupt level.
+ */
+void thread_sleep(const void *channel, struct simple_lock *interlock);
+void thread_wakeup(const void *channel);     /* all sleepers; allowed at interrupt level up to SPL_SCHED */
+void thread_wakeup_one(const void *channel); /* the first that went to sleep */
 
 /* Whether the caller may sleep: a thread, and `saved`, what its outermost section found, is base level. */
 static inline bool thread_may_sleep(crit_t saved)
