@@ -7,6 +7,8 @@
  *
  * Boot argument: transfers (400).
  */
+#include "bench/line_transfer.h"
+
 #include "bench/pace.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
@@ -44,7 +46,7 @@ static void player(unsigned h)
     crit_sec_leave(s);
 }
 
-static int line_transfer(void)
+int line_transfer(void)
 {
     rounds = bootargs_number("transfers", 400, 1000000) / 2;
     if (!rounds)

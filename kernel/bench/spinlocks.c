@@ -27,6 +27,7 @@
  */
 #include <stdlib.h>
 
+#include "bench/line_transfer.h"
 #include "bench/pace.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
@@ -157,7 +158,7 @@ static int spinlocks(void)
     pause = bootargs_number("pause", 100, 1000000);
     window = bootargs_number("window", 40000, MOST_WINDOW);
     pace_calibrate();
-    if (hart_count > 1 && run_named("line-transfer"))
+    if (hart_count > 1 && line_transfer())
         return 2;
     for (const char *at = bootargs_string("section", list, sizeof list, "0,100,400"); *at;) {
         char *end;
