@@ -1,5 +1,7 @@
-/* The clock interrupt (clock.h). Locking: each hart writes its own `next`, `lateness` and `merged` only. */
+/* The clock interrupt (clock.h), and the system call that tells the time. Locking: each hart writes its own `next`, `lateness` and `merged` only. */
 #include "dev/clock.h"
+
+#include <errno.h>
 
 #include "arch/clint.h"
 #include "arch/hart.h"
@@ -7,11 +9,17 @@
 #include "lib/bootargs.h"
 #include "lib/printf.h"
 #include "lib/random.h"
+#include "lib/syscall.h"
 #include "sched/sched.h"
 #include "sched/timeout.h"
 #include "sync/pic.h"
 #include "sync/spl.h"
+#include "user/abi.h"
+#include "vm/space.h"
 
+#define DEFAULT_HZ 100
+#define MOST_HZ 100000
+#define NANOSECONDS 1000000000
 #define RANDOM_STREAM 1000 /* of hart 0's lateness; tests have the streams below */
 
 static uint64_t next[MAX_HARTS]; /* when the tick is due */
@@ -43,19 +51,23 @@ static void tick(void *arg)
     sched_tick(ticks);
 }
 
+void clock_init(void)
+{
+    rate = bootargs_number("hz", DEFAULT_HZ, MOST_HZ);
+    period = rate ? CLOCK_HZ / rate : 0;
+    most_late = bootargs_number("hz.jitter", 0, period);
+}
+
 void clock_init_hart(void)
 {
     clint_set_timer(curhart->id, UINT64_MAX); /* it is not reset by hardware */
 }
 
-void clock_start_hart(uint32_t hz, uint32_t jitter)
+void clock_start_hart(void)
 {
     unsigned hart = curhart->id;
-    if (!hz)
+    if (!rate)
         return;
-    rate = hz;
-    period = CLOCK_HZ / hz;
-    most_late = jitter;
     lateness[hart] = random_from(run_seed, RANDOM_STREAM + hart);
     next[hart] = clint_time64() + period + (uint64_t)period * hart / hart_count;
     set_timer(hart);
@@ -66,6 +78,20 @@ uint32_t clock_hz(void)
 {
     return rate;
 }
+
+static int sys_clock_gettime(struct process *p, struct space *space, const uint32_t *a)
+{
+    (void)p;
+    if (a[0] != USER_CLOCK_REALTIME && a[0] != USER_CLOCK_MONOTONIC)
+        return -EINVAL;
+    uint64_t now = cycles64();
+    struct user_timespec t = {
+        .seconds = (int64_t)(now / CLOCK_HZ),
+        .nanoseconds = (int32_t)(now % CLOCK_HZ * NANOSECONDS / CLOCK_HZ),
+    };
+    return space_copy_out(space, a[1], &t, sizeof t);
+}
+SYSCALL(SYS_CLOCK_GETTIME, sys_clock_gettime);
 
 uint32_t clock_merged(unsigned hart)
 {

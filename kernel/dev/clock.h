@@ -18,10 +18,11 @@ HART_PART_OF(dev)
 
 #define CLOCK_HZ CONFIG_CLOCK_FREQUENCY /* cycles a second */
 
+void clock_init(void); /* boot arguments hz and hz.jitter: hart 0 */
 void clock_init_hart(void); /* before the hart takes interrupts */
 
-/* This hart gets `hz` ticks a second, each up to `jitter` cycles late, at random by the run's seed. 0: it gets none. */
-void clock_start_hart(uint32_t hz, uint32_t jitter);
+/* This hart gets `hz` ticks a second, each up to `hz.jitter` cycles late, at random by the run's seed. 0: it gets none. */
+void clock_start_hart(void);
 uint32_t clock_hz(void); /* ticks a second; 0: there are none */
 
 /*

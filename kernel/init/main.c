@@ -1,9 +1,7 @@
 /*
  * Start of the kernel: hart 0 sets the machine up as the boot arguments say, lets the other harts in and makes the
  * thread that carries out run=NAME. The code that booted a hart becomes its idle thread.
- *
- * Boot arguments (all optional): run, seed, hz (clock ticks a second), hz.jitter, console.baud, pic.read, pic.write,
- * pic.delivery, pic.jitter, ram.latency, ram.jitter (cycles), gdb, gdb.baud; and those of the run.
+ * Each subsystem reads its own boot arguments (kernel/README.md has them all); here, `run` and `zones`.
  */
 #include <generated/csr.h>
 #include <generated/soc.h>
@@ -17,6 +15,7 @@
 #include "dev/clock.h"
 #include "dev/console.h"
 #include "dev/host.h"
+#include "dev/ram.h"
 #include "dev/serial.h"
 #include "init/run.h"
 #include "intr/intr.h"
@@ -32,8 +31,6 @@
 #include "sync/pic.h"
 #include "user/process.h"
 
-#define DEFAULT_HZ 100
-#define MOST_LATENCY 65535
 #define USAGE_EXIT_CODE 2
 
 INTR_PATH_DATA struct hart harts[MAX_HARTS];
@@ -41,19 +38,6 @@ SHORT_PATH_DATA unsigned hart_count;
 
 extern volatile uint32_t harts_may_start;
 extern const struct run _runs[], _runs_end[];
-
-static void set_latencies(void)
-{
-    uint32_t read = bootargs_number("pic.read", 0, MOST_LATENCY), write = bootargs_number("pic.write", 0, MOST_LATENCY);
-    uint32_t delivery = bootargs_number("pic.delivery", 0, MOST_LATENCY);
-    uint32_t jitter = bootargs_number("pic.jitter", 0, MOST_LATENCY);
-    pic_worst_access = (read > write ? read : write) + jitter;
-    pic_worst_delivery = delivery + jitter;
-    pic_set_latency(read, write, delivery, jitter, run_seed * 2 + 1);
-    ram_read_latency_write(bootargs_number("ram.latency", ram_read_latency_read(), MOST_LATENCY));
-    ram_seed_write(run_seed * 2 + 1);
-    ram_jitter_write(bootargs_number("ram.jitter", 0, MOST_LATENCY));
-}
 
 int run_named(const char *name)
 {
@@ -98,11 +82,10 @@ static void main_thread(void *arg)
 
 static void start_hart(void)
 {
-    uint32_t hz = bootargs_number("hz", DEFAULT_HZ, 100000);
     clock_init_hart();
     intr_init_hart();
     sched_start_hart();
-    clock_start_hart(hz, bootargs_number("hz.jitter", 0, hz ? CLOCK_HZ / hz : 0));
+    clock_start_hart();
     intr_enable(); /* this hart is at base level from here on */
 }
 
@@ -121,16 +104,18 @@ void kernel_main(void)
     curhart = &harts[0];
     curhart->mark = 1;
     hart_count = identity_harts_read();
-    run_seed = bootargs_number("seed", 0, 0x7fffffff);
+    bootargs_init();
     console_init();
     panic_hooks.exit = host_exit;
     panic_hooks.suspect_stack = stack_suspect;
-    set_latencies();
+    pic_init();
+    ram_init();
     intr_init();
     threads_init();
     timeout_init();
     serial_init();
     user_init();
+    clock_init();
     start_hart();
     console_start();
     __atomic_store_n(&harts_may_start, 1, __ATOMIC_RELEASE);

@@ -37,3 +37,8 @@ uint32_t bootargs_number(const char *key, uint32_t otherwise, uint32_t most)
         panic("boot argument %s=%s: give a number from 0 to %lu", key, text, (unsigned long)most);
     return v;
 }
+
+void bootargs_init(void)
+{
+    run_seed = bootargs_number("seed", 0, 0x7fffffff);
+}

@@ -13,6 +13,8 @@ extern char bootargs[];
 /* The boot argument seed=, which perturbs memory, PIC link and tests alike. */
 extern uint32_t run_seed;
 
+void bootargs_init(void); /* hart 0, first of all */
+
 /* The value of `key`, copied to `value` (cut to `size` - 1 characters), or `otherwise` if the key is not there. */
 const char *bootargs_string(const char *key, char *value, unsigned size, const char *otherwise);
 

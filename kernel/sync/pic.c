@@ -5,6 +5,10 @@
 
 #include <generated/csr.h>
 
+#include "lib/bootargs.h"
+
+#define MOST_LATENCY 65535
+
 uint32_t pic_worst_access, pic_worst_delivery;
 
 void pic_configure(unsigned source, unsigned priority, bool edge, unsigned hart)
@@ -26,6 +30,16 @@ void pic_set_latency(unsigned read, unsigned write, unsigned delivery, unsigned 
     link_delivery_delay_write(delivery);
     link_jitter_write(jitter);
     link_seed_write(seed);
+}
+
+void pic_init(void)
+{
+    uint32_t read = bootargs_number("pic.read", 0, MOST_LATENCY), write = bootargs_number("pic.write", 0, MOST_LATENCY);
+    uint32_t delivery = bootargs_number("pic.delivery", 0, MOST_LATENCY);
+    uint32_t jitter = bootargs_number("pic.jitter", 0, MOST_LATENCY);
+    pic_worst_access = (read > write ? read : write) + jitter;
+    pic_worst_delivery = delivery + jitter;
+    pic_set_latency(read, write, delivery, jitter, run_seed * 2 + 1);
 }
 
 #define COUNTED_AFTER 64 /* cycles; 35 of the PIC's own */

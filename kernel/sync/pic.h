@@ -75,7 +75,9 @@ static inline void pic_raise(uint32_t mask)
     pic_write(PIC_RAISE, mask);
 }
 
-/* What the boot arguments set: cycles of an access, the worst case, and of a delivery. */
+void pic_init(void); /* boot arguments pic.read, pic.write, pic.delivery and pic.jitter: hart 0 */
+
+/* What they set: cycles of an access, the worst case, and of a delivery. */
 extern uint32_t pic_worst_access, pic_worst_delivery;
 
 /* Route `source` to `hart` (or PIC_ANY_HART) at `priority`. */

@@ -13,6 +13,7 @@
 #include "lib/panic.h"
 #include "mem/zone.h"
 #include "user/archive.h"
+#include "user/syscall.h"
 #include "vm/mmu.h"
 
 extern char _ram_free[];
@@ -41,6 +42,7 @@ void user_init(void)
     uint32_t most = bootargs_number("user.pages", MAIN_RAM_SIZE / PAGE_SIZE, MAIN_RAM_SIZE / PAGE_SIZE);
     uint32_t begin = (uint32_t)_ram_free;
     pages_init(begin, most < (end - begin) / PAGE_SIZE ? begin + PAGE_MASK + most * PAGE_SIZE : end);
+    syscall_init();
 }
 
 static int next_id(void)

@@ -1,0 +1,6 @@
+/* The latency of main RAM, which the SoC adds to each read that no cache answers. */
+#ifndef DEV_RAM_H
+#define DEV_RAM_H
+
+void ram_init(void); /* boot arguments ram.latency and ram.jitter: hart 0 */
+#endif
