@@ -7,8 +7,9 @@
  *   @lock_cost debug=0|1 stats=0|1 kind=... cycles=... iterations=...
  *   @lock_contended debug=0|1 stats=0|1 kind=simple|mutex|read harts=... section=... pause=... cycles=...
  *
- * kind: floor, one compare-and-swap each way with the ordering of a lock; simple, its section included; mutex; read; write; convert: read, upgrade, downgrade, release; nested: a mutex
- * inside another, which LOCK_DEBUG looks up in the order of locks.
+ * kind: floor, one compare-and-swap each way with the ordering of a lock; simple, its section included; mutex; read;
+ * write; convert: read, upgrade, downgrade, release; nested: a mutex inside another, which LOCK_DEBUG looks up in the
+ * order of locks.
  *
  * Boot arguments: iterations (200), rounds (50), section (100), pause (200). With hz=0 nothing comes between.
  */
@@ -26,27 +27,100 @@ DEFINE_RW_LOCK(rw, "cost rw");
 
 static uint32_t section, pause, rounds;
 
-#define LOOP(name, ...)                                        \
-    static uint32_t __attribute__((noinline)) name(uint32_t n) \
-    {                                                          \
-        uint32_t begin = cycles32();                           \
-        for (; n; n--) {                                       \
-            barrier();                                         \
-            __VA_ARGS__;                                       \
-        }                                                      \
-        return cycles32() - begin;                             \
-    }
-
-LOOP(time_nothing, )
 static uint32_t word;
 
-LOOP(time_floor, atomic_cas_acquire(&word, 0, 1); atomic_cas_release(&word, 1, 0))
-LOOP(time_simple, crit_t s = simple_lock_enter(&simple); simple_lock_leave(&simple, s))
-LOOP(time_mutex, mutex_lock(&mutex); mutex_unlock(&mutex))
-LOOP(time_read, lock_read(&rw); lock_done(&rw))
-LOOP(time_write, lock_write(&rw); lock_done(&rw))
-LOOP(time_convert, lock_read(&rw); assert(lock_read_to_write(&rw)); lock_write_to_read(&rw); lock_done(&rw))
-LOOP(time_nested, mutex_lock(&mutex); mutex_lock(&inner); mutex_unlock(&inner); mutex_unlock(&mutex))
+#define INLINE static inline __attribute__((always_inline))
+
+/* Of each kind, a turn with whatever is done inside. */
+INLINE void floor_turn(void (*inside)(void))
+{
+    atomic_cas_acquire(&word, 0, 1);
+    inside();
+    atomic_cas_release(&word, 1, 0);
+}
+
+INLINE void simple_turn(void (*inside)(void))
+{
+    crit_t s = simple_lock_enter(&simple);
+    inside();
+    simple_lock_leave(&simple, s);
+}
+
+INLINE void mutex_turn(void (*inside)(void))
+{
+    mutex_lock(&mutex);
+    inside();
+    mutex_unlock(&mutex);
+}
+
+INLINE void read_turn(void (*inside)(void))
+{
+    lock_read(&rw);
+    inside();
+    lock_done(&rw);
+}
+
+INLINE void write_turn(void (*inside)(void))
+{
+    lock_write(&rw);
+    inside();
+    lock_done(&rw);
+}
+
+INLINE void convert_turn(void (*inside)(void))
+{
+    lock_read(&rw);
+    assert(lock_read_to_write(&rw));
+    inside();
+    lock_write_to_read(&rw);
+    lock_done(&rw);
+}
+
+INLINE void nested_turn(void (*inside)(void))
+{
+    mutex_lock(&mutex);
+    mutex_lock(&inner);
+    inside();
+    mutex_unlock(&inner);
+    mutex_unlock(&mutex);
+}
+
+INLINE void nothing_turn(void (*inside)(void))
+{
+    inside();
+}
+
+typedef void turn_fn(void (*inside)(void));
+
+INLINE void nothing(void)
+{
+}
+
+INLINE uint32_t time_turns(turn_fn *turn, uint32_t n)
+{
+    uint32_t begin = cycles32();
+    for (; n; n--) {
+        barrier();
+        turn(nothing);
+    }
+    return cycles32() - begin;
+}
+
+/* A loop of its own for each kind, so that nothing is called that the kind does not need. */
+#define TIMED(kind)                                                   \
+    static uint32_t __attribute__((noinline)) time_##kind(uint32_t n) \
+    {                                                                 \
+        return time_turns(kind##_turn, n);                            \
+    }
+
+TIMED(nothing)
+TIMED(floor)
+TIMED(simple)
+TIMED(mutex)
+TIMED(read)
+TIMED(write)
+TIMED(convert)
+TIMED(nested)
 
 static const struct {
     const char *name;
@@ -65,20 +139,35 @@ static uint32_t tenths(uint32_t (*loop)(uint32_t), uint32_t iterations)
 
 static uint32_t began[MAX_HARTS], ended[MAX_HARTS];
 
-#define PASSAGES(name, ...)                 \
-    static void name(unsigned hart)         \
-    {                                       \
-        began[hart] = cycles32();           \
-        for (uint32_t n = rounds; n; n--) { \
-            __VA_ARGS__;                    \
-            pace(pause);                    \
-        }                                   \
-        ended[hart] = cycles32();           \
-    }
+INLINE void hold(void)
+{
+    pace(section);
+}
 
-PASSAGES(pass_simple, crit_t s = simple_lock_enter(&simple); pace(section); simple_lock_leave(&simple, s))
-PASSAGES(pass_mutex, mutex_lock(&mutex); pace(section); mutex_unlock(&mutex))
-PASSAGES(pass_read, lock_read(&rw); pace(section); lock_done(&rw))
+INLINE void passages(turn_fn *turn, unsigned hart)
+{
+    began[hart] = cycles32();
+    for (uint32_t n = rounds; n; n--) {
+        turn(hold);
+        pace(pause);
+    }
+    ended[hart] = cycles32();
+}
+
+static void pass_simple(unsigned hart)
+{
+    passages(simple_turn, hart);
+}
+
+static void pass_mutex(unsigned hart)
+{
+    passages(mutex_turn, hart);
+}
+
+static void pass_read(unsigned hart)
+{
+    passages(read_turn, hart);
+}
 
 static const struct {
     const char *name;

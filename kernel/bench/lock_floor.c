@@ -34,53 +34,113 @@ static struct line {
 } __attribute__((aligned(64))) lines[PLACES][LINES_APART];
 static struct simple_lock *measured;
 
-#define BARE_ACQUIRE_AMO                                                           \
-    ({                                                                             \
-        uint32_t taken_;                                                           \
-        __asm__ volatile("1: amoswap.w.aq %0, %2, %1\n bnez %0, 1b"                \
-                         : "=&r"(taken_), "+A"(bare.word) : "r"(1) : "memory");     \
-    })
-#define BARE_ACQUIRE_AMO_FENCE                                                     \
-    ({                                                                             \
-        uint32_t taken_;                                                           \
-        __asm__ volatile("1: amoswap.w %0, %2, %1\n bnez %0, 1b\n fence r, rw"    \
-                         : "=&r"(taken_), "+A"(bare.word) : "r"(1) : "memory");     \
-    })
-#define BARE_ACQUIRE_LR_SC                                                         \
-    ({                                                                             \
-        uint32_t t_;                                                               \
-        __asm__ volatile("1: lr.w.aq %0, %1\n bnez %0, 1b\n sc.w %0, %2, %1\n bnez %0, 1b" \
-                         : "=&r"(t_), "+A"(bare.word) : "r"(1) : "memory");         \
-    })
-#define BARE_RELEASE_STORE __asm__ volatile("fence rw, w\n sw zero, %0" : "=m"(bare.word)::"memory")
-#define BARE_RELEASE_AMO __asm__ volatile("amoswap.w.rl zero, zero, %0" : "+A"(bare.word)::"memory")
+#define INLINE static inline __attribute__((always_inline))
 
-#define LOOP(name, acquire, section, release)                                             \
-    static uint64_t __attribute__((noinline, aligned(64))) name(uint32_t iterations)      \
-    {                                                                                     \
-        struct simple_lock *l = measured;                                                 \
-        (void)l;                                                                          \
-        uint64_t begin = cycles64();                                                      \
-        for (uint32_t i = iterations; i; i--) {                                           \
-            barrier();                                                                    \
-            acquire;                                                                      \
-            section;                                                                      \
-            release;                                                                      \
-        }                                                                                 \
-        return cycles64() - begin;                                                        \
+typedef crit_t acquire_fn(struct simple_lock *l); /* what it gives, the release gets */
+typedef void section_fn(uint32_t i);
+typedef void release_fn(struct simple_lock *l, crit_t s);
+
+INLINE crit_t acquire_amo(struct simple_lock *l)
+{
+    (void)l;
+    uint32_t taken;
+    __asm__ volatile("1: amoswap.w.aq %0, %2, %1\n bnez %0, 1b" : "=&r"(taken), "+A"(bare.word) : "r"(1) : "memory");
+    return 0;
+}
+
+INLINE crit_t acquire_amo_fence(struct simple_lock *l)
+{
+    (void)l;
+    uint32_t taken;
+    __asm__ volatile("1: amoswap.w %0, %2, %1\n bnez %0, 1b\n fence r, rw"
+                     : "=&r"(taken), "+A"(bare.word) : "r"(1) : "memory");
+    return 0;
+}
+
+INLINE crit_t acquire_lr_sc(struct simple_lock *l)
+{
+    (void)l;
+    uint32_t t;
+    __asm__ volatile("1: lr.w.aq %0, %1\n bnez %0, 1b\n sc.w %0, %2, %1\n bnez %0, 1b"
+                     : "=&r"(t), "+A"(bare.word) : "r"(1) : "memory");
+    return 0;
+}
+
+INLINE void release_store(struct simple_lock *l, crit_t s)
+{
+    (void)l, (void)s;
+    __asm__ volatile("fence rw, w\n sw zero, %0" : "=m"(bare.word)::"memory");
+}
+
+INLINE void release_amo(struct simple_lock *l, crit_t s)
+{
+    (void)l, (void)s;
+    __asm__ volatile("amoswap.w.rl zero, zero, %0" : "+A"(bare.word)::"memory");
+}
+
+INLINE crit_t acquire_simple(struct simple_lock *l)
+{
+    simple_lock(l);
+    return 0;
+}
+
+INLINE void release_simple(struct simple_lock *l, crit_t s)
+{
+    (void)s;
+    simple_unlock(l);
+}
+
+INLINE crit_t acquire_nothing(struct simple_lock *l)
+{
+    (void)l;
+    return 0;
+}
+
+INLINE void release_nothing(struct simple_lock *l, crit_t s)
+{
+    (void)l, (void)s;
+}
+
+INLINE void section_empty(uint32_t i)
+{
+    (void)i;
+}
+
+INLINE void section_store(uint32_t i)
+{
+    bare.datum = i;
+}
+
+INLINE uint64_t time_pairs(acquire_fn *acquire, section_fn *section, release_fn *release, uint32_t iterations)
+{
+    struct simple_lock *l = measured;
+    uint64_t begin = cycles64();
+    for (uint32_t i = iterations; i; i--) {
+        barrier();
+        crit_t s = acquire(l);
+        section(i);
+        release(l, s);
     }
-#define LOOPS(name, acquire, release)            \
-    LOOP(name##_empty, acquire, , release)       \
-    LOOP(name##_store, acquire, bare.datum = i, release)
+    return cycles64() - begin;
+}
 
-LOOP(no_empty, , , )
-LOOP(no_store, , bare.datum = i, )
-LOOPS(amo_store, BARE_ACQUIRE_AMO, BARE_RELEASE_STORE)
-LOOPS(amo_fence_store, BARE_ACQUIRE_AMO_FENCE, BARE_RELEASE_STORE)
-LOOPS(lr_sc_store, BARE_ACQUIRE_LR_SC, BARE_RELEASE_STORE)
-LOOPS(amo_amo, BARE_ACQUIRE_AMO, BARE_RELEASE_AMO)
-LOOPS(simple, simple_lock(l), simple_unlock(l))
-LOOPS(section, crit_t s = simple_lock_enter(l), simple_lock_leave(l, s))
+/* A loop of its own for each pair and section, at the begin of a cache line, in which nothing is called. */
+#define LOOP(name, acquire, section, release)                                                            \
+    static uint64_t __attribute__((noinline, aligned(64))) name##_##section(uint32_t iterations)         \
+    {                                                                                                    \
+        return time_pairs(acquire, section_##section, release, iterations);                              \
+    }
+#define LOOPS(name, acquire, release)     \
+    LOOP(name, acquire, empty, release)   \
+    LOOP(name, acquire, store, release)
+
+LOOPS(no, acquire_nothing, release_nothing)
+LOOPS(amo_store, acquire_amo, release_store)
+LOOPS(amo_fence_store, acquire_amo_fence, release_store)
+LOOPS(lr_sc_store, acquire_lr_sc, release_store)
+LOOPS(amo_amo, acquire_amo, release_amo)
+LOOPS(simple, acquire_simple, release_simple)
+LOOPS(enter, simple_lock_enter, simple_lock_leave)
 
 typedef uint64_t loop_fn(uint32_t iterations);
 
@@ -94,7 +154,7 @@ static const struct {
     {"lr.aq+sc,fence+store", {lr_sc_store_empty, lr_sc_store_store}, true},
     {"amoswap.aq,amoswap.rl", {amo_amo_empty, amo_amo_store}, true},
     {"simple_lock,simple_unlock", {simple_empty, simple_store}, false},
-    {"simple_lock_enter,simple_lock_leave", {section_empty, section_store}, false},
+    {"simple_lock_enter,simple_lock_leave", {enter_empty, enter_store}, false},
 };
 #define PAIRS (sizeof pairs / sizeof *pairs)
 #define SIMPLE_PAIR 4

@@ -83,30 +83,75 @@ static void draw(struct work *w, unsigned hart, uint32_t section, uint32_t gap)
     }
 }
 
-/*
- * A loop for each way, so that a section costs what it costs. They lie a multiple of the instruction cache's size apart: in
- * all of them the loop loses the same lines to interrupts, and what differs between two runs is entering and leaving.
- */
-#define LOOP(name, enter, leave)                                                                 \
-    static void __attribute__((noinline, aligned(INSTRUCTION_CACHE))) name(struct work *w, bool polling) \
-    {                                                                                            \
-        uint32_t polled = cycles32();                                                            \
-        for (uint32_t i = 0; i < sections; i++) {                                                \
-            uint32_t body = w->draw[i % DRAWS].section, gap = w->draw[i % DRAWS].gap;            \
-            enter;                                                                               \
-            pace_turns(body);                                                                    \
-            leave;                                                                               \
-            pace_turns(gap);                                                                     \
-            if (unlikely(cycles32() - polled >= poll_every)) {                                   \
-                polled += poll_every;                                                            \
-                if (polling)                                                                     \
-                    polls_take();                                                                \
-            }                                                                                    \
-        }                                                                                        \
+#define INLINE static inline __attribute__((always_inline))
+
+typedef crit_t enter_fn(struct work *w); /* what it gives, leaving gets */
+typedef void leave_fn(struct work *w, crit_t s);
+
+INLINE crit_t bare_enter(struct work *w)
+{
+    (void)w;
+    barrier();
+    return 0;
+}
+
+INLINE void bare_leave(struct work *w, crit_t s)
+{
+    (void)w, (void)s;
+    barrier();
+}
+
+INLINE crit_t masked_enter(struct work *w)
+{
+    (void)w;
+    return crit_sec_enter(SPL_HIGH);
+}
+
+INLINE void masked_leave(struct work *w, crit_t s)
+{
+    (void)w;
+    crit_sec_leave(s);
+}
+
+INLINE crit_t locked_enter(struct work *w)
+{
+    return simple_lock_enter(w->lock);
+}
+
+INLINE void locked_leave(struct work *w, crit_t s)
+{
+    simple_lock_leave(w->lock, s);
+}
+
+INLINE void all_sections(enter_fn *enter, leave_fn *leave, struct work *w, bool polling)
+{
+    uint32_t polled = cycles32();
+    for (uint32_t i = 0; i < sections; i++) {
+        uint32_t body = w->draw[i % DRAWS].section, gap = w->draw[i % DRAWS].gap;
+        crit_t s = enter(w);
+        pace_turns(body);
+        leave(w, s);
+        pace_turns(gap);
+        if (unlikely(cycles32() - polled >= poll_every)) {
+            polled += poll_every;
+            if (polling)
+                polls_take();
+        }
     }
-LOOP(bare_loop, barrier(), barrier())
-LOOP(masked_loop, crit_t s = crit_sec_enter(SPL_HIGH), crit_sec_leave(s))
-LOOP(locked_loop, crit_t s = simple_lock_enter(w->lock), simple_lock_leave(w->lock, s))
+}
+
+/*
+ * A loop for each way, so that a section costs what it costs. They lie a multiple of the instruction cache's size apart:
+ * in all of them the loop loses the same lines to interrupts, and what differs between two runs is entering and leaving.
+ */
+#define LOOP(way)                                                                                               \
+    static void __attribute__((noinline, aligned(INSTRUCTION_CACHE))) way##_loop(struct work *w, bool polling)  \
+    {                                                                                                           \
+        all_sections(way##_enter, way##_leave, w, polling);                                                     \
+    }
+LOOP(bare)
+LOOP(masked)
+LOOP(locked)
 
 static void work_of(unsigned hart)
 {

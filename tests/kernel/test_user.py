@@ -92,4 +92,5 @@ def test_system_call_costs(tmp_path, harts):
     run = boot(tmp_path, harts, "spl-optim", "run=syscall-cost hz=0")
     assert run.status == 0, run.report()
     cost = run.result("syscall_cost")
-    assert 50 < cost["null"] < cost["yield"] < cost["thread_switch"] < cost["process_switch"] < cost["spawn"]
+    assert 50 < cost["null"] < cost["thread_switch"] < cost["process_switch"] < cost["spawn"]
+    assert cost["null"] < cost["yield"] < cost["process_switch"]  # alone or not, it goes the same way
