@@ -38,7 +38,7 @@ struct hart {
     HART_PART(vm, 2);     /* vm/mmu.h */
     HART_PART(user, 2);   /* user/process.h */
     HART_PART(dev, 4);    /* dev/clock.h */
-    HART_PART(intr, 8);   /* intr/hart_part.h */
+    HART_PART(intr, 8);   /* intr/call.h */
     HART_PART(sync, 136); /* sync/hart_part.h */
     HART_PART(lock, 272) __attribute__((aligned(64))); /* lock/hart_part.h; behind what is not for the short path */
 } __attribute__((aligned(HART_SIZE))); /* no line of one is written by another, and all lie in the same of their caches */

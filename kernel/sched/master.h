@@ -2,7 +2,7 @@
  * The master restriction (paper `mach`, section 1): code between unix_master and unix_release runs on hart 0 only, so that
  * code written for one processor keeps its own ways of mutual exclusion. It is the baseline against which the paper
  * parallelises. The boot argument intr.master=1 confines device interrupts to the master as well (section 2); clocks and
- * inter-processor interrupts stay with their harts.
+ * calls between harts stay with their harts.
  *
  *   unix_master();             the thread goes on on hart 0, at once
  *   unix_release();            it goes back to the hart it came from, or to one that is quicker to take it

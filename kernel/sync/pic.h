@@ -16,7 +16,6 @@
 
 #define PIC_SOURCES 32
 #define PIC_SOURCE_TIMER(hart) (hart)
-#define PIC_SOURCE_IPI(hart) (8 + (hart))
 #define PIC_SOURCE_UART0 16
 #define PIC_SOURCE_UART1 17
 #define PIC_SOURCE_ARRIVAL(wire) (18 + (wire)) /* dev/arrivals.h */
@@ -59,13 +58,6 @@ static inline struct claim pic_claim(void)
 static inline void pic_eoi(unsigned source)
 {
     pic_write(PIC_EOI, source);
-}
-
-/* Harts in `mask` get an inter-processor interrupt. */
-static inline void pic_ipi(uint32_t mask)
-{
-    io_fence(); /* they must find what they are called for */
-    pic_write(PIC_IPI, mask);
 }
 
 /* Sources in `mask` become pending as if an edge had arrived. */

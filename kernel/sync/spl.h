@@ -16,6 +16,5 @@
 #define SPL_TTY 8
 #define SPL_CLOCK 10
 #define SPL_SCHED 12 /* run and sleep queues */
-#define SPL_IPI 13
 #define SPL_HIGH 15
 #endif

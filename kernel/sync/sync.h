@@ -15,6 +15,7 @@
  *   CRIT_BASE                         the `saved` of a section entered at base level (a new thread leaves with it)
  *   CRIT_SWITCH_MIE                   whether interrupts are on, on chip, while a thread switch is under way
  *   crit_is_base(saved)               whether leaving with `saved` returns to base level
+ *   crit_level(saved)                 the level to which leaving with `saved` returns, as crit_sec_replay takes it
  *   CRIT_MASKS_ALL                    whether a section keeps out all interrupts, whatever its level
  *   crit_level_masks(of)              whether the hart's level or flag, as it is, keeps out level `of`
  *   HANDLERS_NEST                     whether a handler is interrupted by one of a higher level

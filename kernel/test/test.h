@@ -22,7 +22,7 @@
 #define TEST_SOURCES 3
 #define TEST_MAX_HARTS ((PIC_SOURCES - PIC_SOURCE_FREE) / TEST_SOURCES)
 
-extern const unsigned test_level[TEST_SOURCES]; /* SPL_BIO, SPL_TTY, above SPL_IPI */
+extern const unsigned test_level[TEST_SOURCES]; /* SPL_BIO, SPL_TTY, above SPL_SCHED */
 
 static inline unsigned test_source(unsigned hart, unsigned n)
 {
