@@ -1,7 +1,7 @@
 /*
- * full: fills the kernel's table of threads, again and again: with threads, then, if they are few, with programs, until it is
- * refused one. What has ended can
- * be started again: each time as many. Prints @full threads=... programs=...; the exit status is 0 if all is as it should be.
+ * full: fills the kernel's table of threads, again and again: with threads, then, if they are few, with programs, until it
+ * is refused one; while it is full of threads a program is refused, too. What has ended can be started again: each time as
+ * many. Prints @full threads=... programs=...; the exit status is 0 if all is as it should be.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,15 +30,17 @@ static unsigned threads(void)
 {
     unsigned n = 0;
     may_end = ended = 0;
+    static const char *const argv[] = {"full", "stay", 0};
     int id = 0;
     while (n < MOST && (id = thread_start(waits, 0, stack[n], STACK)) > 0)
         n++;
+    int program = spawn("full", argv);
     may_end = 1;
     futex_wake(&may_end, MOST);
     while (ended < n)
         yield();
     sleep_for(0, 20000000); /* the last of them have given the signal, and are about to end */
-    return id == -EAGAIN ? n : 0;
+    return id == -EAGAIN && program == -EAGAIN ? n : 0;
 }
 
 static unsigned programs(void)
