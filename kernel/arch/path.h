@@ -15,6 +15,9 @@
 /* The way of user mode into the kernel and back, behind it. */
 #define USER_PATH __attribute__((section(".text.user_path")))
 
+/* A short system call on that way, behind it. */
+#define USER_PATH_CALL __attribute__((section(".text.user_path.call")))
+
 /* What such a function does rarely: not inlined there. */
 #define OFF_PATH __attribute__((noinline, cold))
 

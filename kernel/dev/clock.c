@@ -1,4 +1,7 @@
-/* The clock interrupt (clock.h), and the system call that tells the time. Locking: each hart writes its own `next`, `lateness` and `merged` only. */
+/*
+ * The clock interrupt (clock.h), and the system call that tells the time. Locking: each hart writes its own `next`,
+ * `lateness` and `merged` only.
+ */
 #include "dev/clock.h"
 
 #include <errno.h>

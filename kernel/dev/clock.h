@@ -21,7 +21,7 @@ HART_PART_OF(dev)
 void clock_init(void); /* boot arguments hz and hz.jitter: hart 0 */
 void clock_init_hart(void); /* before the hart takes interrupts */
 
-/* This hart gets `hz` ticks a second, each up to `hz.jitter` cycles late, at random by the run's seed. 0: it gets none. */
+/* This hart gets `hz` ticks a second, none if that is 0; each is up to `hz.jitter` cycles late, by the run's seed. */
 void clock_start_hart(void);
 uint32_t clock_hz(void); /* ticks a second; 0: there are none */
 

@@ -26,12 +26,11 @@ struct syscall {
     syscall_fn *fn;
 };
 
-#define SYSCALL(call_number, call_fn)                                                                      \
-    static const struct syscall syscall_of_##call_fn __attribute__((used, section(".syscalls"))) = {       \
-        call_number, call_fn}
+#define SYSCALL(call_number, call_fn) \
+    static const struct syscall syscall_of_##call_fn __attribute__((used, section(".syscalls"))) = {call_number, call_fn}
 
 /*
- * Fill `table` of `size` with the calls from `first` to before `end`, each under its number, and `none` where there is none.
+ * Fill `table` of `size` with the calls from `first` to before `end`, each under its number, and `none` elsewhere.
  * Panics if a number is not below `size`, or registered twice.
  */
 void syscalls_gather(const struct syscall *first, const struct syscall *end, syscall_fn *none, syscall_fn **table,

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/path.h"
 #include "lib/syscall.h"
 #include "user/process.h"
 
@@ -56,14 +57,14 @@ static int sys_wait(struct process *p, struct space *space, const uint32_t *a)
 }
 SYSCALL(SYS_WAIT, sys_wait);
 
-static int sys_getpid(struct process *p, struct space *space, const uint32_t *a)
+USER_PATH_CALL static int sys_getpid(struct process *p, struct space *space, const uint32_t *a)
 {
     (void)space, (void)a;
     return p->id;
 }
 SYSCALL(SYS_GETPID, sys_getpid);
 
-static int sys_gettid(struct process *p, struct space *space, const uint32_t *a)
+USER_PATH_CALL static int sys_gettid(struct process *p, struct space *space, const uint32_t *a)
 {
     (void)p, (void)space, (void)a;
     return user_self()->id;
@@ -77,7 +78,7 @@ static int sys_sbrk(struct process *p, struct space *space, const uint32_t *a)
 }
 SYSCALL(SYS_SBRK, sys_sbrk);
 
-static int sys_sched_yield(struct process *p, struct space *space, const uint32_t *a)
+USER_PATH_CALL static int sys_sched_yield(struct process *p, struct space *space, const uint32_t *a)
 {
     (void)p, (void)space, (void)a;
     thread_yield();

@@ -9,7 +9,7 @@
 
 extern const struct syscall _syscalls[], _syscalls_end[];
 
-static syscall_fn *calls[SYS_CALLS];
+static syscall_fn *calls[SYS_CALLS] __attribute__((section(".bss_syscalls"))); /* placed by arch/kernel.ld */
 
 static int no_call(struct process *p, struct space *space, const uint32_t *a)
 {

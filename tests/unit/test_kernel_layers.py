@@ -32,6 +32,7 @@ UPCALLS = {
     "thread_runs": "the same",
     "thread_locks": "the same",
 }
+OPEN = {"user/abi.h"}    # what programs and the kernel agree on: any layer can have system calls
 ASSEMBLY_CALLS = {"kernel_main", "hart_main"}
 
 
@@ -56,6 +57,8 @@ def goes_up(inside, text):
     """The includes of the file `inside` that go to a later row, or to no row at all, as lines."""
     for line, name in re.findall(r'^([ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"])', text, re.MULTILINE):
         folder = name.partition("/")[0]
+        if name in OPEN:
+            continue
         if folder in ROW and (KERNEL / name).is_file():
             if ROW[folder] > ROW[inside.parts[0]]:
                 yield f"{inside} ({inside.parts[0]}/) includes {name}"
@@ -80,11 +83,31 @@ def test_no_include_goes_up():
     ("lib/a.c", "#include <sched/sched.h>\n", 1),
     ("sched/a.c", '#include "lib/printf.h"\n#include "sched/sleep.h"\n#include "user/process.h"\n', 1),
     ("sched/a.c", '#include "sched.h"\n', 1),
+    ("dev/a.c", '#include "user/abi.h"\n#include "user/syscall.h"\n', 1),
     ("dev/host.c", '#include "../firmware/service.h"\n', 0),
     ("bench/a.c", '#include "test/test.h"\n#include "user/process.h"\n', 0),
 ])
 def test_an_include_that_goes_up_is_found(inside, text, problems):
     assert len(list(goes_up(Path(inside), text))) == problems
+
+
+def test_a_header_open_to_all_needs_nothing_of_the_kernel():
+    assert not [name for name in OPEN if '#include "' in (KERNEL / name).read_text()]
+
+
+def test_each_system_call_stands_once_beside_what_it_is_about():
+    """None of them with those that carry calls out, and as many as programs are told."""
+    numbers = dict(re.findall(r"^#define (SYS_\w+) (\d+)$", (KERNEL / "user/abi.h").read_text(), re.MULTILINE))
+    assert sorted(map(int, numbers.values())) == list(range(int(numbers.pop("SYS_CALLS")) + 1))
+    where = [(name, str(inside)) for inside, text in sources()
+             for name in re.findall(r"^SYSCALL\((\w+), \w+\);$", text, re.MULTILINE)]
+    assert sorted(name for name, _ in where) == sorted(numbers)
+    assert "user/syscall.c" not in dict(where).values() and len(set(dict(where).values())) > 3
+
+
+def test_boot_arguments_of_subsystems_are_read_beside_them():
+    keys = re.findall(r'bootargs_\w+\("([\w.]+)"', (KERNEL / "init/main.c").read_text())
+    assert set(keys) <= {"run", "zones"}
 
 
 def symbols(paths):
