@@ -112,7 +112,7 @@ def test_a_killed_workers_run_is_run_again_and_the_records_are_those_of_one_mach
 
 
 @pytest.mark.parametrize("experiment, settings, sent", [
-    ("pic-latency", SMALL, 3),                  # the simulator, an image of each scheme; no file twice
+    ("pic-latency", SMALL, 4),                  # the simulator, an image of each scheme and run; no file twice
     ("boot-once", ("latencies=0,100",), 3),     # simulator, image, the checkpoint that a run left
 ])
 def test_a_worker_without_our_disk_is_sent_the_files(bench, machines, experiment, settings, sent):
