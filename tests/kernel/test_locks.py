@@ -45,21 +45,20 @@ def test_strict_order_and_nobody_is_passed_over(tmp_path, harts, sync):
     assert 0 < result["most_passed"] <= 2 * result["threads"]
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("harts, sync", [(2, "spl-optim"), (4, "cli-pessim")])
 def test_last_user_destroys_the_lock(tmp_path, harts, sync):
     """As soon as he has it no more, whatever those who let go before him still do."""
     run = boot(tmp_path, harts, sync, f"run=test-locks-destroy hz=0 rounds={160 // harts}", 1)
     assert run.status == 0, run.report()
     assert run.result("test")["generations"] == 160 // harts + 1
-=======
+
+
 @pytest.mark.parametrize("harts, sync, spinlock", [(1, "cli-optim", "tas"), (2, "cli-pessim", "clh"),
                                                     (4, "spl-optim", "mcs")])
 def test_a_lock_ends_with_its_last_user(tmp_path, harts, sync, spinlock):
     run = boot(tmp_path, harts, sync, "run=test-last-user hz=0 rounds=60 ram.jitter=7", harts,
                options={"spinlock": spinlock})
     assert run.status == 0, run.report()
->>>>>>> 234e916 (The last user of a blocking lock waits for those on their way out of its interlock before the memory goes)
 
 
 # A rule that is broken, and what the panic says. These are caught in any image ...
