@@ -64,6 +64,21 @@ static void test_waiters(void)
     assert(woken == WAITERS && event_posted(&shared));
 }
 
+/* Nobody else is there: posted before it is taken, and while its taker waits. */
+static void test_taker_alone(void)
+{
+    event_post(&turn);
+    event_take(&turn);
+    assert(!event_posted(&turn));
+    struct thread *t = thread_create(taker, 0, PRI_NORMAL, ANY_HART, "test");
+    let_others_run();
+    assert(taken == 0);
+    event_post(&turn);
+    thread_join(t);
+    assert(taken == 1 && !event_posted(&turn));
+    taken = 0;
+}
+
 static void test_takers(void)
 {
     struct thread *t[WAITERS];
@@ -133,6 +148,7 @@ static int event(void)
 {
     uint32_t waited = 0, posted = 0;
     test_waiters();
+    test_taker_alone();
     test_takers();
     test_establish_waking(handler);
     test_on_every_hart(worker);

@@ -2,6 +2,7 @@
  * run=test-master: unix_master nests, moves a thread to hart 0 and back, holds over sleep and preemption; with the boot
  * argument intr.master=1 device interrupts that any hart may take are handled on hart 0.
  */
+#include "lock/event.h"
 #include "sched/master.h"
 #include "test/test.h"
 
@@ -32,12 +33,14 @@ static void stay_inside(struct random *r)
     inside = 0;
 }
 
-static void in_and_out(void *arg)
+static SIMPLE_LOCK_CLASS(got_in_class, "test got in", SPL_SCHED);
+
+static void in_and_out(void *got_in)
 {
     struct random r = random_from(run_seed, 700);
-    (void)arg;
     unix_master();
     stay_inside(&r);
+    event_post(got_in);
     if (passages & 1)
         unix_release(); /* or ends inside, which gives it up */
 }
@@ -60,8 +63,13 @@ static void at_random(void *arg)
             thread_delay(1);
             stay_inside(&r);
         }
-        if (!random_below(&r, 8)) {
-            thread_join(thread_create(in_and_out, 0, PRI_NORMAL, ANY_HART, "inner")); /* others get in meanwhile */
+        if (!random_below(&r, 4)) {
+            struct event got_in = EVENT("got in", got_in_class);
+            struct thread *inner = thread_create(in_and_out, &got_in, PRI_NORMAL, ANY_HART, "inner");
+            if (random_below(&r, 2))
+                event_wait(&got_in); /* others get in meanwhile, and while it is joined */
+            thread_join(inner);
+            event_destroy(&got_in);
             stay_inside(&r);
         }
         for (unsigned d = 0; d < depth; d++) {
