@@ -13,7 +13,8 @@
 #define CANARY 0xa5
 
 static SIMPLE_LOCK_CLASS(event_class, "test event", SPL_SCHED);
-static struct event shared = EVENT("shared", event_class), turn = EVENT("turn", event_class);
+static SIMPLE_LOCK_CLASS(low_class, "test low event", SPL_SOFTCLOCK); /* who wakes or sleeps raises the level */
+static struct event shared = EVENT("shared", event_class), turn = EVENT("turn", low_class);
 static unsigned woken, taken;
 static volatile bool stop;
 

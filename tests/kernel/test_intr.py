@@ -18,7 +18,8 @@ def test_under_each_scheme(tmp_path, test, harts, sync):
     seed = 1 + SCHEMES.index(sync) + harts
     rounds = 12 if test == "event" else 20
     run = boot(tmp_path, harts, sync,
-               f"run=test-{test} hz=1000 rounds={rounds} {CONDITIONS[seed % len(CONDITIONS)]}", seed)
+               f"run=test-{test} hz=1000 rounds={rounds} {CONDITIONS[seed % len(CONDITIONS)]}", seed,
+               options={"lock_debug": str(seed % 2)})
     assert run.status == 0, run.report()
     assert run.result("test")["name"] == test
 

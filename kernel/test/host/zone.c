@@ -211,6 +211,14 @@ HOST_TEST(all_memory_can_be_had_and_comes_back)
         CHECK_EQUAL(zone_alloc(&z) != 0, false);
         CHECK_EQUAL(zone_counts(&z).failures, 2);
         CHECK_EQUAL(zone_counts(&z).peak, n);
+        for (unsigned i = 0; i < n; i += 2) {
+            on(i % HARTS);
+            zone_free(&z, object[i]);
+        }
+        reclaim_everywhere();
+        for (unsigned i = 0; i < n; i += 2) /* out of slabs that were full, and are in use still */
+            CHECK((object[i] = zone_alloc(&z)));
+        CHECK_EQUAL(zone_alloc(&z) != 0, false);
         for (unsigned i = 0; i < n; i++) {
             on(i % HARTS);
             zone_free(&z, object[i]);
