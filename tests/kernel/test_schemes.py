@@ -126,7 +126,7 @@ def copies_tp(instruction):
 # What runs with interrupts off, inside a section, or before there is another hart; and the C library's, which nobody
 # calls.
 KEEPS_ITS_HART = {"interrupt", "crit_sec_replay", "softint_dispatch_above", "run_queue_take", "kernel_main",
-                  "turns_deaf", "intr_return_to_base", "settle_pic", "_strerror_r"}
+                  "turns_deaf", "intr_return_to_base", "settle_pic", "lock_check_attempt", "_strerror_r"}
 
 
 @pytest.mark.parametrize("sync, options", [
@@ -134,7 +134,7 @@ KEEPS_ITS_HART = {"interrupt", "crit_sec_replay", "softint_dispatch_above", "run
 def test_no_copy_of_tp_outlives_a_move(sync, options):
     """Where a thread may be moved to another hart, tp is used as it is: a copy of it would still name the old hart."""
     copies = {function for function, instruction in instructions(sync, options) if copies_tp(instruction)}
-    assert "kernel_main" in copies, "kernel_main's copy, which is known to be there, is not found any more"
+    assert "intr_return_to_base" in copies, "a copy that is known to be there is not found any more"
     assert not {name for name in copies if name.split(".")[0] not in KEEPS_ITS_HART}
 
 
@@ -153,4 +153,4 @@ def test_no_copy_of_tp_enters_a_section(spinlock):
         elif copies_tp(instruction):
             copied += 1
             pending = True
-    assert copied > 20 and not early
+    assert copied > 20 and not early - KEEPS_ITS_HART
