@@ -170,7 +170,7 @@ async def stopping_keeps_what_is_pending(dut):
 
 @in_simulator
 async def stopped_in_the_cycle_of_an_arrival(dut):
-    """The write of 0 wins over the arrival, or comes after it: the counter and the wire agree at every distance."""
+    """The write of 0 wins over the arrival of its cycle; the counter and the wire agree at every distance."""
     clock, player = await start(dut)
     await player.load(entry(15, 2), entry(1000))
     seen = set()
@@ -178,10 +178,12 @@ async def stopped_in_the_cycle_of_an_arrival(dut):
         await player.csr.write("acknowledge", 0xff)
         written = await player.play()
         await clock.tick(written + START_CYCLES + wait - clock.cycle)
+        stopped = clock.cycle + 1
         await player.csr.write("run", 0)
         await clock.tick(30)
         arrivals = await player.csr.read("arrivals")
         await player.expect(pending=4 * arrivals, lost=0)
+        clock.equal(f"arrivals at {wait}", arrivals, int(written + START_CYCLES + 15 <= stopped + 1))
         seen.add(arrivals)
     assert seen == {0, 1}
 
