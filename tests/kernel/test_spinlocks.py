@@ -22,13 +22,14 @@ def stress(folder, harts, seed, spinlock, sync="spl-optim", rounds=None, max_cyc
 @pytest.mark.parametrize("spinlock", ALGORITHMS)
 @pytest.mark.parametrize("harts", (1, 2, 4))
 def test_algorithm_under_stress(tmp_path, harts, spinlock):
+    failed = 0
     for seed in SEEDS[harts]:
         run = stress(tmp_path / str(seed), harts, seed, spinlock, SYNC[spinlock])
         assert run.status == 0, f"seed {seed}: {run.report()}"
         result = run.result("test")
         assert result["algorithm"] == spinlock and result["updates"] > 10 * harts
-        if harts > 1:
-            assert result["failed"] > 0, "no try found the lock taken"
+        failed += result["failed"]
+    assert harts == 1 or failed > 0, "no try found the lock taken, under no seed"
 
 
 @pytest.mark.parametrize("wrong, harts", (("torn", 2), ("torn-draw", 4), ("lost-arrival", 2), ("own-node", 1)))
