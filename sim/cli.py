@@ -79,8 +79,8 @@ def build(
     chosen = kernel_options(options)
     check_tools()
     with building():
-        from sim.build import build_simulator
         from sim.kernel import build_kernel
+        from sim.model.build import build_simulator
         made = [build_simulator(config, waves=waves),
                 *(build_kernel(config, scheme, options=chosen) for scheme in schemes)]
     for path in made:
@@ -96,7 +96,7 @@ def report_command(
 
     Example:  ./interlock report build/results/pic-latency/2026-01-31T12-00-00 --into docs/results.md
     """
-    from sim import record, report
+    from sim.results import record, report
     summary, tables = report.write(directory)
     show_tables(tables)
     for document in into or []:
@@ -151,7 +151,7 @@ def sim(
     Example:  ./interlock sim --harts 2 --sync spl-optim --set run=hello
     """
     if restore:
-        from sim.checkpoint import CheckpointError, harts_of
+        from sim.sweep.checkpoint import CheckpointError, harts_of
         given = [option for name, option in BOOTED.items() if context.get_parameter_source(name).name != "DEFAULT"]
         if given:
             raise Failed(f"{given[0]} and --restore: the checkpoint has booted already, give only what comes after "
@@ -174,8 +174,8 @@ def sim(
             raise Failed(f"{path}: there is no such file", 2)
     check_tools()
     with building():
-        from sim.build import build_simulator
         from sim.kernel import build_kernel
+        from sim.model.build import build_simulator
         simulator = build_simulator(config, waves=wave is not None)
         booted = image or (None if restore else build_kernel(config, sync, options=chosen, runs=held))
     command = [str(simulator), "--console", "tty", *(["--uart1", "pty"] if gdb else [])]
@@ -208,7 +208,7 @@ def terminated(*_):
 
 def main():
     from sim.experiments.definition import SettingError
-    from sim.record import RecordError, disk_is_full
+    from sim.results.record import RecordError, disk_is_full
     signal.signal(signal.SIGTERM, terminated)
     text, status = "", 0
     try:

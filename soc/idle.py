@@ -14,7 +14,7 @@ def _modules(module: Module) -> Iterator[Module]:
 
 
 def idle_of(soc: Module, name_of: Callable[[Signal], str]) -> list[dict]:
-    """An entry for each item of each core's `while_idle`, for sim/idle.py; `name_of` gives a signal's Verilog name.
+    """An entry for each item of each core's `while_idle`, for sim/model/idle.py; `name_of`: a signal's Verilog name.
 
     The SoC has to be finalised: only then have state machines their encoding."""
     def name(register: Register) -> str:

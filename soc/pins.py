@@ -83,7 +83,7 @@ class TwoChipSoC(PinnedPIC, SimSoC):
     def pic_pads(self, config):
         near, far = Pads(LANES, "near"), Pads(LANES, "far")
         self.cable = cable = Cable(near, far)
-        for register in cable.cut, cable.noise:     # the names that sim/build.py looks for
+        for register in cable.cut, cable.noise:     # the names that sim/model/build.py looks for
             register.storage.name_override = f"cable_{register.name}_storage"
         self.other_clock = OtherClock()
         part, whole = CHIP_CLOCK

@@ -15,7 +15,7 @@ class LinePlayer(LiteXModule):
     """`bus` is a master of the coherent bus, of `data_width` bits; `clock_hz` is that of the system clock.
 
     Each edge is at the cycle nearest to its time since the first one, so no error adds up. They are those of the
-    simulator's line (sim/harness/serial.h): a port receives the same, to the cycle, from either."""
+    simulator's line (sim/harness/devices/serial.h): a port receives the same, to the cycle, from either."""
     def __init__(self, clock_hz, data_width=64):
         word = data_width // 8
         self.bus  = wishbone.Interface(data_width=data_width, address_width=32, addressing="word")

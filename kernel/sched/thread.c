@@ -33,7 +33,8 @@ static struct {
 #define areas all.area
 DEFINE_SIMPLE_LOCK(table_lock, "threads", SPL_SCHED);
 
-/* For the simulator, which names threads and finds where those that wait go on; never loaded (sim/harness/image.h). */
+/* For the simulator, which names threads and finds where those that wait go on; never loaded
+ * (sim/harness/machine/image.h). */
 __attribute__((section(".interlock.threads"), used)) static const uintptr_t thread_table[] = {
     (uintptr_t)&areas[0].thread,
     sizeof areas[0],

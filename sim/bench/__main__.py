@@ -21,9 +21,9 @@ from rich.table import Table
 from hw.common.cache import build_root
 from sim.bench import litex_sim, waiting
 from sim.bench.image import main_ram
-from sim.build import build_simulator
 from sim.kernel import KernelError, build_kernel, runs_of
-from sim.toolchain import BuildError, tool_versions
+from sim.model.build import build_simulator
+from sim.model.toolchain import BuildError, tool_versions
 from sim.tools import ToolError
 from soc.config import SoCConfig
 

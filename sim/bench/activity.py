@@ -1,5 +1,5 @@
 """Measures how often each part of the machine has something to do while all harts are busy: `python -m
-sim.bench.activity` writes sim/edge/activity.txt anew, by which sim/edge decides what shares a gate.
+sim.bench.activity` writes sim/model/gating/activity.txt anew, by which sim/model/gating decides what shares a gate.
 
 After changes in hardware or Verilator; nothing becomes wrong without it, but slower."""
 
@@ -11,12 +11,12 @@ from collections import defaultdict
 from pathlib import Path
 
 from sim.bench.__main__ import BUSY, SYNC, ours
-from sim.build import build_model
-from sim.edge.activity import MEASURED
-from sim.edge.counted import FILE
-from sim.edge.gates import Gates
 from sim.kernel import build_kernel, runs_of
-from sim.verilate import Recipe
+from sim.model.build import build_model
+from sim.model.gating.activity import MEASURED
+from sim.model.gating.counted import FILE
+from sim.model.gating.gates import Gates
+from sim.model.verilate import Recipe
 from soc.build import generate_soc
 from soc.config import SoCConfig
 

@@ -25,7 +25,7 @@ from migen import Finish, If, Memory, Signal
 
 from firmware.build import build_rom, rom_words
 from hw.common.cache import REPO, cached
-from sim.toolchain import JOBS, BuildError, find
+from sim.model.toolchain import JOBS, BuildError, find
 from soc.build import add_options, config_of, generate_soc
 from soc.config import SoCConfig
 from soc.soc import InterlockSoC

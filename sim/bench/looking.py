@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 
 from sim.bench.waiting import CONSOLE_BAUD, cpu_seconds
-from sim.build import build_simulator
 from sim.kernel import build_kernel
+from sim.model.build import build_simulator
 from soc.config import SoCConfig
 
 OBSERVERS = ("timeline", "flame", "latencies", "samples", "probe-log")

@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.table import Table
 
 from sim.bench.__main__ import BUSY, SYNC, measure, ours
-from sim.build import build_model
-from sim.edge import Gates
 from sim.kernel import build_kernel, runs_of
-from sim.verilate import COMPILER_FLAGS, FAST_FLAGS, VERILATOR_FLAGS, Recipe
+from sim.model.build import build_model
+from sim.model.gating import Gates
+from sim.model.verilate import COMPILER_FLAGS, FAST_FLAGS, VERILATOR_FLAGS, Recipe
 from soc.build import generate_soc
 from soc.config import SoCConfig
 

@@ -11,9 +11,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim.build import build_simulator
 from sim.experiments.definition import input_file
 from sim.kernel import build_kernel
+from sim.model.build import build_simulator
 from soc.config import SoCConfig
 
 CONSOLE_BAUD = 6_000_000

@@ -10,13 +10,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim import record
 from sim.board.board import BAUDS, Board
 from sim.board.image import ImageError, pieces
 from sim.board.link import LinkError
 from sim.board.port import PortError
 from sim.board.protocol import State
 from sim.board.results import SCHEMA, machine_figures, results
+from sim.results import record
 
 LISTEN_S = 0.05
 PROGRESS_S = 1.0

@@ -3,9 +3,9 @@
 from dataclasses import asdict
 
 from hw.common.cache import REPO
-from sim import worker
 from sim.board.link import LinkError
-from sim.runner import LIMIT_FACTOR, Target
+from sim.sweep import worker
+from sim.sweep.runner import LIMIT_FACTOR, Target
 from soc.boards.build import generate_config
 from soc.boards.catalog import BOARDS
 from soc.boards.config import board_config

@@ -127,7 +127,7 @@ def building():
     """Around builds: what they print goes to stderr, and what goes wrong becomes one line below their output."""
     import subprocess
 
-    from sim.record import disk_is_full
+    from sim.results.record import disk_is_full
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(2, 1)

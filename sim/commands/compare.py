@@ -21,9 +21,9 @@ def compare(
 
     Example:  ./interlock compare build/results/before build/results/after --figure "results*"
     """
-    from sim import record
-    from sim.compare import layout, matching, sets, statistics
-    from sim.page.render import render
+    from sim.results import record
+    from sim.results.compare import layout, matching, sets, statistics
+    from sim.results.page.render import render
     chosen = sets.choose("A", a), sets.choose("B", b)
     matched = matching.match(*chosen, ignore or ())
     made = layout.Shown(*chosen, matched, statistics.differences(matched), figure or ())

@@ -45,8 +45,8 @@ def explore(
 
     Example:  ./interlock explore test-race --sync spl-optim --set plant=level --seeds 20
     """
-    from sim.explore import ExploreError, Explorer, Subject
     from sim.kernel import runs
+    from sim.sweep.explore import ExploreError, Explorer, Subject
     if test not in runs():
         from sim.experiments.definition import unknown
         raise unknown("test", test, runs())
@@ -56,9 +56,9 @@ def explore(
     directory = results_directory(f"explore-{test}", out)
     check_tools()
     with building():
-        from sim.build import build_simulator
         from sim.kernel import build_kernel
-        from sim.runner import Target
+        from sim.model.build import build_simulator
+        from sim.sweep.runner import Target
         image = build_kernel(config, sync, options=kernel_options(options), runs=(test,))
         target = Target(build_simulator(config), image)
     explorer = Explorer(subject, target, range(first, first + seeds), jobs or len(os.sched_getaffinity(0)), directory)
@@ -77,7 +77,7 @@ def explore(
 
 def show(explorer, subject):
     """What came out, in words."""
-    from sim.explore import describe
+    from sim.sweep.explore import describe
     what = f"{subject.name}, {subject.sync}, {subject.harts} hart{'s' * (subject.harts > 1)}"
     failed = explorer.failed
     if not failed:

@@ -18,10 +18,10 @@ def flame(
 
     Example:  ./interlock flame hello.folded
     """
-    from sim import record
-    from sim.flame import FlameGraph, read, speedscope
-    from sim.page.parts import Page, Picture, Section
-    from sim.page.render import render
+    from sim.results import record
+    from sim.results.flame import FlameGraph, read, speedscope
+    from sim.results.page.parts import Page, Picture, Section
+    from sim.results.page.render import render
     root = read(file)
     directory = out or file.parent
     record.make_directory(directory)

@@ -16,10 +16,10 @@ def latency(
 
     Example:  ./interlock latency hello.csv
     """
-    from sim import latencies, record
-    from sim.page.experiment import grid
-    from sim.page.parts import Page, Picture, Section
-    from sim.page.render import render
+    from sim.results import latencies, record
+    from sim.results.page.experiment import grid
+    from sim.results.page.parts import Page, Picture, Section
+    from sim.results.page.render import render
     ways = latencies.read(file)
     directory = out or file.parent
     record.make_directory(directory)

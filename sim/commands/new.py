@@ -17,8 +17,8 @@ def new(
 
     Example:  ./interlock new my-sweep --in ../experiments
     """
-    from sim import record
     from sim.experiments import definition
+    from sim.results import record
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
         raise Failed(f"'{name}' cannot be the name of an experiment: give letters a-z, digits and -, a letter first", 2)
     folder = where or definition.FOLDER

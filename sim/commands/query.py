@@ -29,7 +29,7 @@ def query(
 
     Example:  ./interlock query "select sync, latency, avg(cycles) from runs group by all order by all" --format csv
     """
-    from sim import query, tables
+    from sim.results import query, tables
     connection = query.connect(directory)
     if sql is None:
         sql = f"""select table_name as "table", string_agg(column_name, ', ' order by column_index) as columns

@@ -78,8 +78,8 @@ def resume(
 
     Example:  ./interlock resume build/results/pic-latency/2026-01-31T12-00-00
     """
-    from sim import record
     from sim.experiments import definition
+    from sim.results import record
     begun = record.read_json(directory / "experiment.json")
     source = begun.get("source", begun["experiment"])
     chosen = definition.load(source)
@@ -98,14 +98,14 @@ def resume(
 
 def carry_out(experiment, values, directory, jobs, scheduler, fresh, as_json):
     """Runs all that `values` ask of `experiment` into `directory`, and shows what came of it."""
-    from sim.runner import Runner, build_targets
-    from sim.store import Store
+    from sim.sweep.runner import Runner, build_targets
+    from sim.sweep.store import Store
     tools = check_tools()
     pool = make_pool(jobs, scheduler)
     runner = Runner(experiment, values, directory, pool, soc_config(1).clock_hz, Store(), fresh)
     with building(), Display() as display:
-        from sim.build import build_simulator
         from sim.kernel import build_kernel
+        from sim.model.build import build_simulator
         targets = build_targets(runner.targets(), soc_config, build_simulator, build_kernel, display.build)
     runner.prepare(tools, {str(n): describe_soc(n) for n in sorted({n for n, *_ in targets})})
     execute(runner, targets, directory, as_json)
@@ -117,8 +117,8 @@ def carry_out_on_board(experiment, values, directory, port, slowdown, baud, as_j
     from sim.board.machine import BoardMachine, unfit
     from sim.commands.board import connected
     from sim.kernel import build_kernel
-    from sim.local import LocalPool
-    from sim.runner import Runner
+    from sim.sweep.local import LocalPool
+    from sim.sweep.runner import Runner
     tools = check_tools()
     board = connected(port, slowdown, baud)
     board.close()       # each run opens the port for itself
@@ -138,8 +138,8 @@ def carry_out_on_board(experiment, values, directory, port, slowdown, baud, as_j
 
 def execute(runner, targets, directory, as_json):
     """Lets the runner do its work, and shows what came of it."""
-    from sim import record, report
-    from sim.runner import Interrupted
+    from sim.results import record, report
+    from sim.sweep.runner import Interrupted
     interrupted = False
     with Display() as display:
         try:
@@ -172,7 +172,7 @@ def make_pool(jobs, scheduler):
     if scheduler:
         if jobs:
             raise Failed("--jobs and --scheduler: a cluster's workers say how many run at a time, give one of them", 2)
-        from sim.cluster import Cluster
+        from sim.sweep.cluster import Cluster
         return Cluster(scheduler)
-    from sim.local import LocalPool
+    from sim.sweep.local import LocalPool
     return LocalPool(jobs or len(os.sched_getaffinity(0)))

@@ -2,9 +2,9 @@
 
 import re
 
-from sim import query, record
-from sim.plot import Plot
-from sim.report import Table, number
+from sim.results import query, record
+from sim.results.plot import Plot
+from sim.results.table import Table, number
 
 
 def summarise(experiment, records):

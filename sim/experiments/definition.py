@@ -96,7 +96,7 @@ class Run:
     console_baud: int
     input_bytes: int | None = None
     options: tuple = ()     # the kernel's build options, (name, value) in order of name
-    checkpoint: str = ""    # the moment up to which runs of the same boot share it (sim/boot.py); empty: boots itself
+    checkpoint: str = ""    # the moment up to which runs of the same boot share it (sim/sweep/boot.py); empty: its own
     pokes: tuple = ()       # registers that it writes there, (name, value) in order of name
 
     @property
@@ -300,7 +300,7 @@ def _check_kind(experiment, kind):
 
 
 def _check_checkpoint(where, kind):
-    from sim.build import POKES
+    from sim.model.build import POKES
     moment = kind.get("checkpoint")
     if moment is not None and not re.fullmatch(r"(cycle|pc|event):\S+", moment):
         raise SettingError(f"{where}: checkpoint '{moment}' is not cycle:N, pc:SYMBOL[+OFFSET] or event:ID[:ARGUMENT]")

@@ -1,7 +1,7 @@
 """The report of `designated`: one hart that works off request packets beside one global lock."""
 
-from sim.plot import Plot
-from sim.report import Table, number
+from sim.results.plot import Plot
+from sim.results.table import Table, number
 
 HOWS = {"global": "global lock", "designated": "designated hart"}
 

@@ -1,8 +1,8 @@
 """The report of `interrupt-latency`: from the wire to the handler, to the thread, and to whoever waits for the news."""
 
 from sim.experiments import paper_sync
-from sim.plot import Plot
-from sim.report import Table, number
+from sim.results.plot import Plot
+from sim.results.table import Table, number
 
 LOADS = ("idle", "loaded")
 WAYS = {"handler": "driver's handler", "thread": "interrupt thread", "relayed": "waiter, by way of the thread",

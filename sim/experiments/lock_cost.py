@@ -1,7 +1,7 @@
 """The report of `lock-cost`: what locks of each kind cost, and what LOCK_DEBUG and LOCK_STATS cost on top."""
 
-from sim.plot import Plot
-from sim.report import Table, number
+from sim.results.plot import Plot
+from sim.results.table import Table, number
 
 IMAGES = {(0, 0): "plain", (1, 0): "debug", (0, 1): "statistics", (1, 1): "both"}     # by debug, stats
 

@@ -1,7 +1,7 @@
 """The report of `master`: what the master restriction costs, and what it takes to get to the master and back."""
 
-from sim.plot import Plot
-from sim.report import Table, number
+from sim.results.plot import Plot
+from sim.results.table import Table, number
 
 HOWS = {0: "parallel", 1: "on the master"}
 

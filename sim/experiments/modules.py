@@ -4,7 +4,7 @@ import importlib
 import importlib.util
 from pathlib import Path
 
-from sim.record import RecordError
+from sim.results.record import RecordError
 
 
 def report_of(experiment):

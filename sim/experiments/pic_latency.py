@@ -3,8 +3,9 @@
 from sim.experiments import paper_sync as paper
 from sim.experiments.pic_latency_paper import comparisons as comparisons
 from sim.experiments.pic_latency_paper import nearest_latency
-from sim.plot import Plot
-from sim.report import Table, fit_line, number
+from sim.results.plot import Plot
+from sim.results.report import fit_line
+from sim.results.table import Table, number
 
 OBSERVED = ("serial",)      # kinds of runs whose figures need an outside observer
 BEHIND_CHARACTERS = 16      # a receiver that ends so much later than the line has not kept up: its FIFO's depth

@@ -1,8 +1,8 @@
 """Paper `sync`'s tables 3 to 6 beside what the records of `pic-latency` say; reasons are those of docs/results.md."""
 
-from sim.comparison import Comparison
 from sim.experiments import paper_sync as paper
-from sim.report import number
+from sim.results.comparison import Comparison
+from sim.results.table import number
 
 LOAD = "Serial 115.2"
 LABELS = {"off-chip": "off-chip (spl-pessim)", "on-chip": "on-chip (cli-pessim)", "flag": "set flag (spl-optim)"}

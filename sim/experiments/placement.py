@@ -1,7 +1,7 @@
 """The report of `placement`: how far each figure goes when the same code lies elsewhere."""
 
-from sim.plot import Plot
-from sim.report import Table, number
+from sim.results.plot import Plot
+from sim.results.table import Table, number
 
 
 def result(kind, field):

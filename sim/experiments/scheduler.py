@@ -1,7 +1,7 @@
 """The report of `scheduler`: throughput and wakeup latency by run queues, and a thread switch beside its floor."""
 
-from sim.plot import Plot
-from sim.report import Table, number
+from sim.results.plot import Plot
+from sim.results.table import Table, number
 
 LOADS = {"yield": "yields", "pairs": "turns of pairs"}
 

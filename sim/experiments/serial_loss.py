@@ -2,8 +2,8 @@
 paper `sync`, section 6.4."""
 
 from sim.experiments import paper_sync as paper
-from sim.plot import HeatMap
-from sim.report import Table, number
+from sim.results.plot import HeatMap
+from sim.results.table import Table, number
 
 CHARACTER_BITS = 10     # 8N1
 

@@ -1,7 +1,7 @@
 """The report of `spinlocks`: what the spin lock algorithms cost, hand over and deal out, beside the physical floor."""
 
-from sim.plot import Plot
-from sim.report import Table, number
+from sim.results.plot import Plot
+from sim.results.table import Table, number
 
 FIGURES = ("acquisitions", "least", "most", "jain", "handovers", "handover", "handover_min", "handover_max", "wait",
            "wait_max")

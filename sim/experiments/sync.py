@@ -2,12 +2,12 @@
 
 import math
 
-from sim.comparison import Comparison
 from sim.experiments import paper_sync as paper
 from sim.experiments.pic_latency_paper import CHEAP_MASK, DEAR_FLAG, LABELS, scheme_of
 from sim.experiments.sync_load import difference_cycles, figures, lock_figures, pair_cycles, timed_figures
-from sim.plot import Histogram
-from sim.report import Table, number
+from sim.results.comparison import Comparison
+from sim.results.plot import Histogram
+from sim.results.table import Table, number
 
 # Kinds of runs whose figures need an outside observer.
 OBSERVED = ("serial", "synthetic", "quiet", "bare", "shared", "timed-synthetic", "timed-serial")

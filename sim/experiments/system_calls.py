@@ -1,6 +1,6 @@
 """The report of `system-calls`: what user mode costs."""
 
-from sim.report import Table
+from sim.results.table import Table
 
 COSTS = {
     "null": "null call",

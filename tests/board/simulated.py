@@ -5,14 +5,14 @@ import signal
 import subprocess
 
 from hw.common.cache import REPO
-from sim.boards import build_board
+from sim.model.board import build_board
 
 SLOWDOWN = 600      # of the simulated board, at the worst: where many processes share a processor
 
 
 @contextlib.contextmanager
 def simulated(image, folder, *, empty=True, **parameters):
-    """A board of these `parameters` (sim.boards.build_board) that runs; the name of its console.
+    """A board of these `parameters` (sim.model.board.build_board) that runs; the name of its console.
 
     Unless main RAM is `empty` it begins with `image` in it, as that of a board does that was reset: all that the
     self-test has not used."""

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from sim.boards import build_board
+from sim.model.board import build_board
 from tests.board.simulated import interlock, on_board, simulated
 
 CYCLES = 6_000_000      # the self-test takes 2 to 4 million

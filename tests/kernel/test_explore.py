@@ -9,10 +9,10 @@ import subprocess
 import pytest
 
 from hw.common.cache import REPO
-from sim.build import build_simulator
-from sim.explore import Explorer, Subject
 from sim.kernel import SCHEMES, build_kernel
-from sim.runner import Target
+from sim.model.build import build_simulator
+from sim.sweep.explore import Explorer, Subject
+from sim.sweep.runner import Target
 from soc.config import SoCConfig
 
 SEEDS = 20          # in which a race must be found

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 from hw.common.cache import cached
-from sim.toolchain import find
+from sim.model.toolchain import find
 from soc.boards.bitstream import design_of
 from soc.boards.build import generate_config
 from soc.boards.config import BoardConfig

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from sim.toolchain import find
+from sim.model.toolchain import find
 from soc.boards.config import board_config
 from soc.sim import TOP
 from tests.netlist.board_bench import QUIET, run, simulator, sources

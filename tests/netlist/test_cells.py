@@ -14,7 +14,7 @@ from functools import cache
 import pytest
 
 from hw.common.cache import cached
-from sim.toolchain import find
+from sim.model.toolchain import find
 from soc.fpga.netlist import models
 from soc.fpga.tools import run, version
 

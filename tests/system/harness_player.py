@@ -5,7 +5,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sim.build import build_model
+from sim.model.build import build_model
 
 CLOCK_HZ = 60_000_000
 SCRIPT = 0x40010000

@@ -8,9 +8,9 @@ import subprocess
 import pytest
 
 from hw.common.cache import REPO
-from sim.build import build_simulator
-from sim.checkpoint import header
 from sim.kernel import build_kernel, runs_of
+from sim.model.build import build_simulator
+from sim.sweep.checkpoint import header
 from soc.config import SoCConfig
 
 CONSOLE_BAUD = 6_000_000

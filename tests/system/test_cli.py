@@ -13,8 +13,8 @@ import pytest
 import typer
 
 from hw.common.cache import REPO
-from sim import record
 from sim.cli import app
+from sim.results import record
 from sim.tools import PROGRAMS
 from tests.system.chromium import cells, chromium, drawn, grid, heads, opened
 

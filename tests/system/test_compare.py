@@ -8,7 +8,7 @@ from statistics import mean
 
 import pytest
 
-from sim import record
+from sim.results import record
 from tests.system.chromium import cells, chromium, drawn, grid, heads, opened
 from tests.system.test_cli import interlock, said
 from tests.unit.stub import Bench

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from hw.common.cache import REPO
-from sim.build import build_simulator
-from sim.edge import EDGE
-from sim.toolchain import tool_versions
+from sim.model.build import build_simulator
+from sim.model.gating import EDGE
+from sim.model.toolchain import tool_versions
+from sim.model.verilate import verilate
 from sim.tools import ToolError
-from sim.verilate import verilate
 from soc.build import generate_soc
 from soc.config import SoCConfig
 from tests.system import harness_player as player
@@ -183,7 +183,7 @@ def test_wrong_tool(tmp_path, monkeypatch, program, words):
     fake = tmp_path / program
     fake.write_text("#!/bin/sh\necho 'Verilator 5.006 2023-01-22'\n")
     fake.chmod(0o755)
-    monkeypatch.setattr("sim.toolchain.find", lambda name: str(fake) if name == program else f"/usr/bin/{name}")
+    monkeypatch.setattr("sim.model.toolchain.find", lambda name: str(fake) if name == program else f"/usr/bin/{name}")
     with pytest.raises(ToolError) as error:
         build_simulator(CONFIG)
     assert "\n" not in str(error.value)
@@ -192,13 +192,13 @@ def test_wrong_tool(tmp_path, monkeypatch, program, words):
 
 
 def test_missing_tool(monkeypatch):
-    monkeypatch.setattr("sim.toolchain.find", lambda name: None)
+    monkeypatch.setattr("sim.model.toolchain.find", lambda name: None)
     with pytest.raises(ToolError, match="perl is missing .*: run 'make setup'"):
         build_simulator(CONFIG)
 
 
 def test_command_prints_the_path(tmp_path):
-    done = subprocess.run([sys.executable, "-m", "sim.build", "--harts", "2"], cwd=REPO, capture_output=True,
+    done = subprocess.run([sys.executable, "-m", "sim.model.build", "--harts", "2"], cwd=REPO, capture_output=True,
                           text=True)
     assert done.returncode == 0
     assert os.access(done.stdout.strip(), os.X_OK)
@@ -206,7 +206,7 @@ def test_command_prints_the_path(tmp_path):
 
 @pytest.mark.parametrize("harts", ["0", "9"])
 def test_command_refuses_other_numbers_of_harts(harts):
-    done = subprocess.run([sys.executable, "-m", "sim.build", "--harts", harts], cwd=REPO, capture_output=True,
+    done = subprocess.run([sys.executable, "-m", "sim.model.build", "--harts", harts], cwd=REPO, capture_output=True,
                           text=True)
     assert done.returncode != 0
     assert "1 to 8" in done.stderr

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from sim import report
-from sim.page.parts import Page, Picture, Section
-from sim.page.render import render
-from sim.plot import HeatMap, Histogram, Intervals, Plot
+from sim.results import report
+from sim.results.page.parts import Page, Picture, Section
+from sim.results.page.render import render
+from sim.results.plot import HeatMap, Histogram, Intervals, Plot
 from tests.system.chromium import cells, chromium, drawn, grid, heads, opened, until
 from tests.unit.stub import Bench
 

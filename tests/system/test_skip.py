@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from sim.build import build_model, build_simulator
 from sim.experiments import definition
 from sim.kernel import build_kernel, runs_of
+from sim.model.build import build_model, build_simulator
 from soc.build import generate_soc
 from soc.config import SoCConfig
 

@@ -15,7 +15,7 @@ from hw.pic import COUNTERS as PIC_COUNTERS
 from hw.pic import REGISTERS as PIC
 from hw.serial.registers import REGISTERS as SERIAL
 from hw.trace.registers import PORT as TRACE
-from sim.build import build_simulator
+from sim.model.build import build_simulator
 from soc import config as soc_config
 from soc.build import generate_soc
 from soc.config import SoCConfig

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from hw.common.cache import REPO
-from sim import record
+from sim.results import record
 
 EXPERIMENT = ("pic-latency", "--quick")
 INTERLOCK = str(REPO / "interlock")

@@ -6,8 +6,8 @@ import zlib
 
 import pytest
 
-from sim.build import build_simulator
 from sim.kernel import build_kernel, runs_of
+from sim.model.build import build_simulator
 from soc.config import SoCConfig
 from tests.kernel.machine import ended
 

@@ -4,8 +4,8 @@ import json
 import sys
 
 from sim.experiments import definition
-from sim.local import LocalPool
-from sim.runner import Runner, Target
+from sim.sweep.local import LocalPool
+from sim.sweep.runner import Runner, Target
 
 STUB = '''#!{python}
 import json, pathlib, signal, sys, time

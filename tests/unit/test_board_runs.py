@@ -3,7 +3,6 @@
 
 import pytest
 
-from sim import record
 from sim.board import machine
 from sim.board.board import Identity
 from sim.board.link import LinkError
@@ -11,7 +10,8 @@ from sim.board.protocol import State
 from sim.commands.common import Failed
 from sim.commands.run import carry_out_on_board, resume
 from sim.experiments import definition, pic_latency
-from sim.report import summarise
+from sim.results import record
+from sim.results.report import summarise
 from soc.boards.config import board_config
 from tests.unit.board.far_end import bad_line
 from tests.unit.board.image import make_image

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sim import record
 from sim.experiments import definition
-from sim.store import Store
+from sim.results import record, tables
+from sim.sweep.store import Store
 
 ONCE = ("latencies=0,30,75",)
 BOOTED = ["booted-l0", "booted-l30", "booted-l75"]
@@ -26,7 +26,7 @@ def test_one_boot_for_all(bench):
     assert sorted(name for name in order if name not in boots(bench)) == BOOTED + RESTORED
     (boot,) = boots(bench)
     assert all(order.index(boot) < order.index(name) for name in RESTORED)
-    context, records = record.collect(runner.out)
+    context, records = tables.collect(runner.out)
     assert [made["id"] for made in records] == context["runs"] == BOOTED + RESTORED
     for made in records:        # the boot is in no record of its own; it is the restored runs'
         costs = {line["primitive"]: line["cycles_per_pair"] for line in made["run"]["results"]["table5"]}

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from hw.common.cache import REPO
-from sim import cluster, record
-from sim.cluster import Cluster
+from sim.results import record
+from sim.sweep import cluster
+from sim.sweep.cluster import Cluster
 
 SMALL = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
 FAILING = "serial-h1-cli-optim-l100"
@@ -133,9 +134,9 @@ CLIENT = """
 import sys
 from types import SimpleNamespace
 from pathlib import Path
-from sim import worker
-from sim.cluster import Cluster
-from sim.runner import Job
+from sim.sweep import worker
+from sim.sweep.cluster import Cluster
+from sim.sweep.runner import Job
 cluster = Cluster(sys.argv[1])
 task = worker.Task(("{sleep}", "987"), (), {"sleep": worker.File("/bin/sleep", worker.digest_of("/bin/sleep"))})
 cluster.start(Job(SimpleNamespace(id="long"), task, "", Path("."), ""), 1.0)

@@ -6,10 +6,10 @@ import shutil
 
 import pytest
 
-from sim import record, report
-from sim.compare import layout, matching, sets, statistics
-from sim.compare.figures import figures
-from sim.compare.statistics import DIFFERS, EXACT, NOISE, ONE_SEED, SAME, Difference
+from sim.results import record, report
+from sim.results.compare import layout, matching, sets, statistics
+from sim.results.compare.figures import figures
+from sim.results.compare.statistics import DIFFERS, EXACT, NOISE, ONE_SEED, SAME, Difference
 from tests.unit.stub import Bench
 
 TRIED = ("harts=1", "latencies=0,75", "size=16", "schemes=cli-pessim,spl-optim", "sweep=1000")

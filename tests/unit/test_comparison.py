@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.comparison import UNEXPLAINED, Comparison, difference
+from sim.results.comparison import UNEXPLAINED, Comparison, difference
 
 
 @pytest.mark.parametrize("paper, ours, text", [

@@ -1,17 +1,17 @@
-"""A rising edge written anew (sim/edge) does what the function that Verilator wrote does, and shares what harts do."""
+"""A rising edge written anew (sim/model/gating) does what Verilator's function does, and shares what harts do."""
 
 import re
 
 import pytest
 
-from sim.edge import ANEW, EDGE, Gates, NotUnderstood, write, write_edge
-from sim.edge.cut import COMPARISON, behind_gates
-from sim.edge.gates import looked_at
-from sim.edge.harts import find_shared
-from sim.edge.layout import FRONT, arrange, member_types
-from sim.edge.order import components, dependencies
-from sim.edge.statements import Body
-from sim.toolchain import compile_objects, link, run
+from sim.model.gating import ANEW, EDGE, Gates, NotUnderstood, write, write_edge
+from sim.model.gating.cut import COMPARISON, behind_gates
+from sim.model.gating.gates import looked_at
+from sim.model.gating.harts import find_shared
+from sim.model.gating.layout import FRONT, arrange, member_types
+from sim.model.gating.order import components, dependencies
+from sim.model.gating.statements import Body
+from sim.model.toolchain import compile_objects, link, run
 
 ROOT, FUNCTION, HARTS = "Vx___024root", "Vx___024root___nba_sequent__TOP__0", 3
 OF_HART = {"pc": "IData/*31:0*/", "stuck": "CData/*0:0*/", "count": "QData/*63:0*/", "flag": "CData/*0:0*/",

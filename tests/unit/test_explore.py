@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from hw.common.cache import REPO
-from sim import record
-from sim.explore import KNOBS, ExploreError, Explorer, Subject, describe, perturbation
 from sim.kernel import runs
-from sim.runner import Target
+from sim.results import record
+from sim.sweep.explore import KNOBS, ExploreError, Explorer, Subject, describe, perturbation
+from sim.sweep.runner import Target
 
 # Each seed does what plan.json says of it: how long it takes, its exit status, what it prints.
 STUB = '''#!{python}

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from sim import flame, latencies
-from sim.record import RecordError
+from sim.results import flame, latencies
+from sim.results.record import RecordError
 
 FOLDED = "hart 0;thread 2 main;run 40\nhart 0;thread 2 main;run;copy 60\nhart 0 5\nhart 1;thread 1 idle 105\n"
 LATENCIES = "source,to,hart,rise,arrival,cycles,in_window\n" + "".join(

@@ -4,8 +4,8 @@ import pytest
 from migen import Module, Signal
 
 from hw.common.idle import Clock, Countdown, Follows, Still
-from sim.idle import idle_table
-from sim.toolchain import BuildError
+from sim.model.idle import idle_table
+from sim.model.toolchain import BuildError
 from soc.idle import idle_of
 
 VERILOG = """

@@ -1,7 +1,7 @@
 """The reports of interrupt-latency and designated: their figures from known records, their tables and plots."""
 
-from sim import report
 from sim.experiments import designated, interrupt_latency
+from sim.results import report
 
 EXPERIMENT = {"clock_hz": 60_000_000, "notes": [], "runs": ["a", "b"]}
 

@@ -1,7 +1,7 @@
 """The report of `lock-cost` on records made up here."""
 
-from sim import report
 from sim.experiments import definition, lock_cost
+from sim.results import report
 
 
 def record(harts, debug, stats, factor):

@@ -1,7 +1,7 @@
 """The report of `placement` on records made up here."""
 
-from sim import report
 from sim.experiments import definition, placement
+from sim.results import report
 
 
 def record(kind, pad, results, statistics=None, failure=None):

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 import plotly.graph_objects
 import pytest
 
-from sim.plot import HeatMap, Histogram, Intervals, Plot, log2_bins
+from sim.results.plot import HeatMap, Histogram, Intervals, Plot, log2_bins
 
 LINES = Plot("throughput", "Throughput", "harts", "pairs per 1000 cycles",
              {"mcs": [(1, 10.0), (2, 8.5)], "ticket": [(1, 11.0), (2, 6.0)]}, {"floor": 12.0})

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sim import query, record, report, tables
+from sim.results import query, record, report, tables
 
 SMALL = ("harts=1,2", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
 

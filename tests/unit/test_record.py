@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from sim import record, report
+from sim.results import record, report
 
 
 def test_a_full_disk_leaves_the_old_file_and_one_line(tmp_path, monkeypatch):

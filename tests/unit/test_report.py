@@ -4,8 +4,9 @@ import io
 
 import pytest
 
-from sim import report
-from sim.report import Table, fit_line, number, solve_line
+from sim.results import report
+from sim.results.report import fit_line, solve_line
+from sim.results.table import Table, number
 from tests.unit.stub import Bench
 
 

@@ -5,7 +5,7 @@ import sys
 import types
 
 from hw.common.cache import REPO
-from sim import record, report
+from sim.results import record, report
 
 
 def test_the_example_makes_a_report(tmp_path, monkeypatch):

@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from sim import record, report
 from sim.experiments.definition import input_file
-from sim.runner import Interrupted
-from sim.store import Store
-from sim.worker import digest_of
+from sim.results import record, report, tables
+from sim.sweep.runner import Interrupted
+from sim.sweep.store import Store
+from sim.sweep.worker import digest_of
 
 SMALL = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
 
@@ -24,7 +24,7 @@ def failures(runner):
 def test_records_of_a_whole_experiment(bench):
     runner = bench.run(*SMALL)
     assert not runner.failures
-    context, records = record.collect(runner.out)
+    context, records = tables.collect(runner.out)
     assert [made["id"] for made in records] == context["runs"] == [
         "table5-l0", "table5-l100", "serial-h1-spl-pessim-l0", "serial-h1-spl-pessim-l100", "serial-h1-cli-optim-l0",
         "serial-h1-cli-optim-l100", "match-l147"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sim import report
 from sim.experiments import definition, spinlocks
+from sim.results import report
 
 TRANSFER = {2: (70.0,), 4: (70.0, 72.0, 71.0)}
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sim import report
 from sim.experiments import serial_loss, sync
+from sim.results import report
 
 CLOCK_HZ = 60_000_000
 PAIRS = {"spl-pessim": 305, "spl-optim": 11, "cli-pessim": 6, "cli-optim": 9, "cli-spl-pessim": 6}

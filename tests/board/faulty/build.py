@@ -11,7 +11,7 @@ from pathlib import Path
 from firmware.build import compiler_version, rom_words
 from hw.common.cache import REPO, cached
 from hw.cpu.generate import generate_cluster
-from sim.build import build_model
+from sim.model.build import build_model
 from soc.boards.config import board_config
 from soc.boards.generate import generate
 from soc.fingerprint import UNSIGNED

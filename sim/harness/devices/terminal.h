@@ -1,0 +1,32 @@
+// The far end of a line: standard input and output, a pseudo-terminal, or nothing. Never blocks the simulation.
+#pragma once
+#include <termios.h>
+
+#include <string>
+
+#include "options/arguments.h"
+
+class Terminal {
+  public:
+    explicit Terminal(Arguments::Console kind);
+    Terminal(const Terminal &) = delete;
+    Terminal &operator=(const Terminal &) = delete;
+    ~Terminal(); // gives the terminal back as it was
+
+    void write(uint8_t byte);
+    void flush();       // throws Failure if standard output cannot take it
+    std::string read(); // what has been typed since the last call
+    bool listens() const { return in >= 0; } // something may still be typed
+
+    // The bit rate that whoever is attached to the pseudo-terminal has set last, as on a serial port; 0: it is none.
+    uint64_t baud() const;
+    void set_baud(uint64_t baud);
+
+    std::string pty_name; // where a program can attach; empty unless PTY
+
+  private:
+    int in = -1, out = -1;
+    bool is_pty = false, restore = false;
+    termios saved{};
+    std::string pending;
+};

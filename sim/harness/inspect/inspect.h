@@ -1,0 +1,28 @@
+// What stands in the target's memory about its threads and stacks, for whoever names them: read from outside.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "machine/image.h"
+#include "machine/target_memory.h"
+#include "watch/watch.h"
+
+class Inspector {
+  public:
+    Inspector(const Image &image, TargetMemory memory) : image(image), memory(memory) {}
+
+    std::string thread(const Thread &thread) const; // "thread 3 worker"; a hart's first one is "boot of hart 1"
+
+    // The calls that a hart is in, or a thread that waits for one; innermost first, each as function+offset. Walks the
+    // frame pointers, through traps too.
+    std::vector<std::string> backtrace(uint32_t pc, const uint32_t *registers) const;
+    std::vector<std::string> backtrace(const Thread &waiting) const;
+
+  private:
+    void walk(uint32_t frame, std::vector<uint32_t> &calls) const;
+    std::vector<std::string> describe(const std::vector<uint32_t> &calls) const;
+    bool entry(const Thread &thread, uint32_t offset, uint32_t &value) const;
+
+    const Image &image;
+    TargetMemory memory;
+};

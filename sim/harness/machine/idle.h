@@ -1,0 +1,81 @@
+// Cycles in which nothing happens, told from the model's state: everything in it stands still but the counters of which
+// their cores say that they go on (hw/common/idle.py). Then the next cycle can do nothing else, until one of the
+// counters has come to its end or the pins change: so those cycles need not be simulated.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+class Vinterlock___024root;
+using Root = Vinterlock___024root;
+
+// A register of up to 64 bits.
+struct Word {
+    void *at;
+    unsigned bytes, bits;
+
+    uint64_t get() const;
+    void set(uint64_t value) const; // modulo its width
+};
+
+// Kinds as in hw/common/idle.py. `before` is the value a cycle ago.
+struct IdleClock {
+    Word counter;
+    std::vector<Word> alarms;
+    uint64_t before = 0;
+};
+struct IdleCountdown {
+    Word counter;
+    uint64_t end;
+    uint64_t before = 0;
+};
+struct IdleBitTimer {
+    Word timer, period, state;
+    uint64_t rest;
+    uint64_t before = 0;
+};
+
+// A piece of the model's state, by its place in Verilator's class.
+struct Member {
+    enum Kind { COMPARED, FREE, RAM }; // FREE: may change in an idle cycle
+    const char *name;
+    size_t offset, bytes;
+    Kind kind;
+};
+
+struct IdleTable {
+    std::vector<IdleClock> clocks;
+    std::vector<IdleCountdown> countdowns;
+    std::vector<IdleBitTimer> bit_timers;
+    std::vector<Word> still;
+    std::vector<Member> members;
+};
+
+IdleTable idle_table(Root &root); // made by sim/model/idle.py
+
+class Idle {
+  public:
+    // After a skip so many cycles have to be simulated until all is as if the skipped ones had been: registers that
+    // follow the counters have their values then (hw/common/idle.py, SETTLE_CYCLES).
+    static constexpr uint64_t SETTLE = 4;
+
+    explicit Idle(Root &root);
+
+    bool quiet() const;     // at a first glance: it is worth looking closely
+    void remember();        // before a cycle ...
+    bool stood_still() const; // ... and after it: nothing but the counters moved in it
+    uint64_t horizon() const; // after that: so many cycles will do nothing else
+    void advance(uint64_t cycles); // moves the counters on; the caller has the model settle
+
+    const std::vector<Member> &members() const { return table.members; }
+
+  private:
+    struct Range {
+        size_t offset, bytes;
+    };
+
+    char *state;
+    IdleTable table;
+    std::vector<Range> compared;
+    std::vector<char> before; // what is compared, packed
+};

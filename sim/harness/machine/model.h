@@ -1,0 +1,73 @@
+// The verilated SoC behind the few calls that the harness needs. `ports.h` is made by sim/model/build.py from the top module's
+// ports and registers: HARTS, CLOCK_HZ, HARNESS_FINGERPRINT, hart_pins() and pokables().
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "Vinterlock.h"
+#include "options/poke.h"
+#include "ports.h"
+
+class VerilatedFstC;
+
+class Model {
+  public:
+    Model();
+    ~Model();
+
+    // One clock cycle: rising edge, then the outputs hold what the cycle shows. Inputs set before are seen by the edge.
+    // While they stay as they are, the edge is all there is to compute: Verilator's eval() would look at everything twice.
+    void cycle()
+    {
+        if (EDGE_ALONE && !inputs_changed)
+            rising_edge(top->rootp);
+        else
+            cycle_whole();
+    }
+
+    void set_lines(bool uart0_rx, bool uart1_rx)
+    {
+        inputs_changed |= uart0_rx != top->uart0_rx || uart1_rx != top->uart1_rx;
+        top->uart0_rx = uart0_rx;
+        top->uart1_rx = uart1_rx;
+    }
+
+    // Every cycle as Verilator has it, with both edges: slower, to check the other way against.
+    void evaluate_twice() { inputs_changed = twice = true; }
+
+    // From now on, until it is told otherwise. Throws Failure if the file cannot be written, or in a build without waves.
+    void waves_to(const std::string &path);
+    void waves(bool on, uint64_t cycle);
+
+    // The whole state of the SoC, main RAM included; restore only what the same simulator saved.
+    std::string save();
+    void restore(const std::string &state);
+
+    // A register gets its value between two cycles, as if it had been stored there. `pokable` throws Failure if there
+    // is none of that name, or if it is too narrow.
+    Pokable pokable(const Poke &poke);
+    void poke(const Poke &poke);
+
+    uint8_t *ram();
+    size_t ram_bytes() const;
+    const Vinterlock &pins() const { return *top; }
+    Vinterlock___024root &root() { return *top->rootp; }
+
+    // Computes anew what follows from registers that were written from outside.
+    void settle();
+    // All of its variables were written from outside, and fit each other.
+    void replaced() { forget_last_edge(); }
+    bool dumps_waves() const { return dumping; }
+
+  private:
+    void cycle_whole();
+    void cycle_dumped();
+
+    std::unique_ptr<VerilatedContext> context;
+    std::unique_ptr<Vinterlock> top;
+    std::unique_ptr<VerilatedFstC> fst;
+    bool inputs_changed = true, twice = false;
+    bool dumping = false;
+    uint64_t dump_cycle = 0;
+};

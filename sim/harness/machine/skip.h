@@ -1,0 +1,105 @@
+// Leaves out cycles in which nothing can happen, exactly: the run's result is the same to the last bit without it.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "machine/idle.h"
+#include "machine/model.h"
+
+class Skip {
+  public:
+    enum class Mode { OFF, ON, CHECK }; // CHECK: simulates each stretch after all, and compares the states
+
+    // Harts that did nothing for so many cycles may do nothing for many more. A wait for memory is over before.
+    static constexpr unsigned PATIENCE = 16;
+
+    Skip(Model &model, Mode mode) : model(model), idle(model.root()), mode(mode) {}
+
+    // Cycles in which no hart did anything end with this call; `cycle` is the next one to simulate, and until `limit`
+    // nothing comes from outside. `step` simulates one cycle, counts it and tells whether nothing was seen in it.
+    // Throws Failure if a check finds a difference.
+    template <class Step> void look(uint64_t &cycle, uint64_t limit, Step step)
+    {
+        if (cycle < next)
+            return;
+        if (mode == Mode::OFF || limit < cycle + LEAST || model.dumps_waves()) {
+            next = limit;
+            return;
+        }
+        if (!idle.quiet()) {
+            give_up(cycle);
+            return;
+        }
+        idle.remember();
+        if (!step() || !idle.stood_still()) {
+            give_up(cycle);
+            return;
+        }
+        pause = PAUSE;
+        uint64_t cycles = limit - cycle, horizon = idle.horizon();
+        if (horizon < cycles)
+            cycles = horizon;
+        if (cycles >= LEAST) {
+            cycles -= Idle::SETTLE;
+            skipped += cycles;
+            mode == Mode::CHECK ? check(cycle, cycles, step) : leave_out(cycle, cycles);
+            next = cycle + Idle::SETTLE + EVENT;
+        } else {
+            next = cycle + cycles + 1;
+        }
+    }
+
+    // Something was seen: whatever was found out before holds no longer.
+    void stir()
+    {
+        next = 0;
+        pause = PAUSE;
+    }
+
+    uint64_t skipped = 0; // cycles
+
+  private:
+    static constexpr uint64_t LEAST = 24; // fewer are sooner simulated than left out
+    static constexpr uint64_t EVENT = 3;  // what ended a stretch has its effect in so many cycles, often
+    static constexpr uint64_t PAUSE = 4, LONGEST_PAUSE = 64; // until the next close look
+
+    void give_up(uint64_t cycle)
+    {
+        next = cycle + pause;
+        pause = pause < LONGEST_PAUSE ? 2 * pause : pause;
+    }
+    void leave_out(uint64_t &cycle, uint64_t cycles)
+    {
+        idle.advance(cycles);
+        model.settle();
+        cycle += cycles;
+    }
+    template <class Step> void check(uint64_t &cycle, uint64_t cycles, Step step)
+    {
+        uint64_t began = cycle;
+        keep(before);
+        ram_before.assign(model.ram(), model.ram() + model.ram_bytes());
+        idle.advance(cycles);
+        model.settle();
+        for (uint64_t i = 0; i < Idle::SETTLE; i++)
+            model.cycle();
+        keep(left_out);
+        put_back(before);
+        bool nothing = true;
+        for (uint64_t i = 0; i < cycles; i++)
+            nothing &= step();
+        for (uint64_t i = 0; i < Idle::SETTLE; i++)
+            step();
+        compare(nothing, began, cycles);
+    }
+    void keep(std::vector<char> &state) const;
+    void put_back(const std::vector<char> &state);
+    void compare(bool nothing, uint64_t began, uint64_t cycles) const;
+
+    Model &model;
+    Idle idle;
+    Mode mode;
+    uint64_t next = 0, pause = PAUSE; // the cycle of the next close look
+    std::vector<char> before, left_out; // states of a check; of main RAM there is only one, nobody may write to it
+    std::vector<uint8_t> ram_before;
+};

@@ -1,0 +1,67 @@
+// Where each hart spends its cycles, by call stack: every cycle of the run, none sampled. The stacks are kept from the
+// instructions that retire: calls, jumps out of a function and returns, through traps and thread switches. A cycle
+// belongs to the instruction that retires at its end or after it.
+#pragma once
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "inspect/inspect.h"
+#include "support/files.h"
+#include "watch/observer.h"
+#include "watch/watch.h"
+
+class Flame final : public Observer {
+  public:
+    // Writes at the end a line for each stack: names with ; between, outermost first, and its cycles.
+    Flame(const Watch &watch, const Inspector &inspector, const std::string &path);
+
+    void begin(uint64_t cycle) override;
+    void transfer(unsigned hart, Transfer transfer, uint32_t pc, uint64_t cycle) override;
+    void function(unsigned hart, uint16_t function, uint32_t pc, uint64_t cycle) override;
+    void trap(unsigned hart, uint32_t cause, uint32_t pc, uint64_t cycle) override;
+    void trap_return(unsigned hart, uint32_t pc, uint64_t cycle) override;
+    void thread(unsigned hart, uint64_t cycle) override;
+    void finish(uint64_t cycle) override;
+
+  private:
+    // What a frame or node is called: a function, or a text of our own.
+    using Name = uint32_t;
+    static constexpr Name TEXT = 1u << 16; // and up: texts
+    struct Frame {
+        Name name;
+        uint32_t back; // where a return goes on
+        bool trap;
+    };
+    using Frames = std::vector<Frame>;
+    struct Node {
+        size_t parent;
+        Name name;
+        uint64_t cycles;
+        std::map<Name, size_t> children;
+    };
+    struct Stack {
+        Frames *frames = nullptr; // of the thread that runs
+        size_t root = 0, node = 0;
+        uint64_t since = 0;                   // not yet counted
+        Transfer pending = Transfer::NONE;    // the last instruction was one
+        uint32_t back = 0;                    // behind the call
+    };
+
+    Name text(const std::string &name);
+    std::string spell(Name name) const;
+    size_t child(size_t node, Name name);
+    void count(Stack &stack, uint64_t end);
+    void find_node(Stack &stack, unsigned hart);
+    void returned_to(Stack &stack, Name name, uint32_t pc);
+
+    const Watch &watch;
+    const Inspector &inspector;
+    OutFile file;
+    std::vector<Node> nodes;
+    std::vector<Stack> harts;
+    std::unordered_map<uint64_t, Frames> threads;
+    std::map<std::string, Name> texts;
+    std::vector<const std::string *> spelled;
+};

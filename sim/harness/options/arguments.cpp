@@ -1,0 +1,218 @@
+#include "options/arguments.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+
+#include "support/failure.h"
+#include "support/number.h"
+
+namespace {
+
+const char HELP[] =
+    R"(usage: interlock-sim --image FILE [option...]
+  --image FILE          the program, a linked ELF32 file
+  --bootargs TEXT       its boot arguments, key=value with spaces between
+  --empty-ram           the program is there for its symbols only: main RAM begins as zeroes, a boot loader fills it
+  --seed N              adds seed=N to the boot arguments, unless they have a seed
+  --out DIR             write run.json, console.txt, trace.csv, uart1.out and blob-KIND.bin there
+  --console KIND        tty, pty, file or none (default: file with --out, else tty)
+  --uart0-baud N        bit rate of the console line (115200)
+  --uart1-baud N        bit rate of the data line (115200)
+  --uart1 KIND          the data line: file (the options below) or pty: a pseudo-terminal, for a debugger
+  --uart1-in FILE       bytes for the data line, back to back, from trace event 1023 on ...
+  --uart1-start CYCLE   ... or from this cycle on
+  --uart1-out FILE      what the target sends on the data line (DIR/uart1.out)
+  --max-cycles N        stop after N cycles (exit status 3)
+  --max-seconds S       stop after S seconds of this machine's time (exit status 3)
+  --hang-cycles N       report a hang after about N cycles without a sign of life (100000000, with --uart1 pty
+                        never; 0: never; exit status 4)
+  --wave FILE           write FST waves (needs the waves build); rising edge of cycle c at time 10*c
+  --wave-begin WHEN     first cycle in it: a number or cycle:N, or behind pc:SYMBOL[+OFFSET], pc:0xADDRESS or
+                        event:ID[:ARGUMENT] (the first cycle of the run)
+  --wave-end WHEN       first cycle not in it, the same way (the end of the run)
+  --wave-cycles N       instead of --wave-end: so many cycles
+  --stall-seconds S     report that the simulator itself stands still after S seconds (10; 0: never) ...
+  --max-stall S         ... and end it after S (exit status 5; 0: never)
+  --progress SECONDS    time between progress lines (5; 0: none)
+  --quiet               no progress, no notes on stderr
+  --evaluate-twice      compute each cycle as Verilator's eval() does, at both edges; slower, the result is the same
+  --no-skip             simulate also the cycles in which nothing can happen; the result is the same
+  --check-skip          simulate each stretch of them after all, and compare every register (exit status 2)
+  --checkpoint FILE     write the whole state of the run to FILE ...
+  --checkpoint-at WHEN  ... once: cycle:N (before it), pc:SYMBOL[+OFFSET] or pc:0xADDRESS (a hart retires it),
+                        event:ID[:ARGUMENT] (on the trace port)
+  --checkpoint-stop     and end there (exit status 0)
+  --restore FILE        go on from a checkpoint; image, boot arguments, seed and bit rates are its own
+  --poke NAME=VALUE[@CYCLE]  write a register of the machine before a cycle (the first one simulated); may be repeated
+  --timeline FILE       what each hart does over time, for https://ui.perfetto.dev
+  --flame FILE          cycles by call stack, folded: for flame graphs
+  --latencies FILE      every interrupt, from its wire to its handler and to its thread, as CSV
+  --samples FILE        counters of every hart over time, as CSV, ...
+  --sample-cycles N     ... each of so many cycles (10000); with --timeline some of them there, too
+  --probe-log FILE      every probe point, trap, arrival and thread switch as CSV
+exit status: 0 the target ended with code 0, 1 with another, 2 bad usage or input, 3 limit, 4 hang, 5 stall,
+130 interrupted
+)";
+
+constexpr uint64_t HANG_CYCLES = 100'000'000;
+
+double seconds(const std::string &option, const std::string &text)
+{
+    char *end;
+    double value = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end || !std::isfinite(value) || value < 0)
+        throw Failure(format("%s: '%s' is not a number of seconds", option.c_str(), text.c_str()));
+    return value;
+}
+
+} // namespace
+
+void Arguments::add_seed()
+{
+    if (has_seed && (" " + bootargs).find(" seed=") == std::string::npos)
+        bootargs += (bootargs.empty() ? "seed=" : " seed=") + std::to_string(seed);
+}
+
+bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
+{
+    auto text = [](std::string &to) { return [&to](const std::string &, const std::string &v) { to = v; }; };
+    auto number = [](uint64_t &to) {
+        return [&to](const std::string &o, const std::string &v) { to = whole_number(o, v); };
+    };
+    auto moment = [](Moment &to) {
+        return [&to](const std::string &o, const std::string &v) {
+            bool plain = !v.empty() && v.find_first_not_of("0123456789") == std::string::npos;
+            to = parse_moment(o, plain ? "cycle:" + v : v);
+        };
+    };
+    auto time = [](double &to) { return [&to](const std::string &o, const std::string &v) { to = seconds(o, v); }; };
+    auto baud = [clock_hz](uint64_t &to) {
+        return [&to, clock_hz](const std::string &o, const std::string &v) {
+            to = whole_number(o, v);
+            if (to < 50 || to > clock_hz / 4)
+                throw Failure(format("%s: %s is out of range, 50 to %llu bit/s", o.c_str(), v.c_str(),
+                                     (unsigned long long)(clock_hz / 4)));
+        };
+    };
+    const std::map<std::string, std::function<void(const std::string &, const std::string &)>> options = {
+        {"--image", text(a.image)},
+        {"--bootargs", text(a.bootargs)},
+        {"--out", text(a.out)},
+        {"--console", text(a.console_name)},
+        {"--uart0-baud", baud(a.uart0_baud)},
+        {"--uart1-baud", baud(a.uart1_baud)},
+        {"--uart1", text(a.uart1_name)},
+        {"--uart1-in", text(a.uart1_in)},
+        {"--uart1-start", number(a.uart1_start)},
+        {"--uart1-out", text(a.uart1_out)},
+        {"--max-cycles", number(a.max_cycles)},
+        {"--max-seconds", time(a.max_seconds)},
+        {"--hang-cycles", number(a.hang_cycles)},
+        {"--wave", text(a.wave)},
+        {"--wave-begin", moment(a.wave_begin)},
+        {"--wave-end", moment(a.wave_end)},
+        {"--wave-cycles", number(a.wave_cycles)},
+        {"--stall-seconds", number(a.stall_seconds)},
+        {"--max-stall", number(a.max_stall)},
+        {"--progress", time(a.progress)},
+        {"--probe-log", text(a.probe_log)},
+        {"--timeline", text(a.timeline)},
+        {"--flame", text(a.flame)},
+        {"--latencies", text(a.latencies)},
+        {"--samples", text(a.samples)},
+        {"--sample-cycles", number(a.sample_cycles)},
+        {"--checkpoint", text(a.checkpoint)},
+        {"--checkpoint-at",
+         [&a](const std::string &o, const std::string &v) { a.checkpoint_at = parse_moment(o, v); }},
+        {"--restore", text(a.restore)},
+        {"--poke", [&a](const std::string &o, const std::string &v) { a.pokes.push_back(parse_poke(o, v)); }},
+        {"--seed",
+         [&a](const std::string &o, const std::string &v) {
+             a.seed = whole_number(o, v);
+             a.has_seed = true;
+         }},
+    };
+
+    const std::map<std::string, std::pair<bool &, bool>> flags = {{"--quiet", {a.quiet, true}},
+                                                                  {"--empty-ram", {a.empty_ram, true}},
+                                                                  {"--checkpoint-stop", {a.checkpoint_stop, true}},
+                                                                  {"--evaluate-twice", {a.evaluate_twice, true}},
+                                                                  {"--no-skip", {a.skip, false}},
+                                                                  {"--check-skip", {a.check_skip, true}}};
+    for (int i = 0; i < argc; i++)
+        a.command += (i ? " " : "") + std::string(argv[i]);
+    for (int i = 1; i < argc; i++) {
+        std::string name = argv[i], value;
+        if (name == "--help" || name == "-h") {
+            std::fputs(HELP, stdout);
+            return false;
+        }
+        if (auto flag = flags.find(name); flag != flags.end()) {
+            flag->second.first = flag->second.second;
+            continue;
+        }
+        size_t equals = name.find('=');
+        bool joined = equals != std::string::npos;
+        if (joined) {
+            value = name.substr(equals + 1);
+            name.erase(equals);
+        }
+        auto option = options.find(name);
+        if (option == options.end())
+            throw Failure(format("unknown option %s; see --help", name.c_str()));
+        if (!joined) {
+            if (++i == argc)
+                throw Failure(format("%s needs a value", name.c_str()));
+            value = argv[i];
+        }
+        option->second(name, value);
+        a.given.insert(name);
+    }
+
+    if (a.image.empty() && a.restore.empty())
+        throw Failure("--image FILE is missing; see --help");
+    if (a.checkpoint.empty() != (a.checkpoint_at.kind == Moment::Kind::NONE))
+        throw Failure("--checkpoint FILE and --checkpoint-at WHEN belong together: give both");
+    if (a.checkpoint_stop && a.checkpoint.empty())
+        throw Failure("--checkpoint-stop needs --checkpoint FILE and --checkpoint-at WHEN");
+    if (!a.skip && a.check_skip)
+        throw Failure("--no-skip and --check-skip: what is not skipped cannot be checked, give one of the two");
+    if (a.console_name.empty())
+        a.console_name = a.out.empty() ? "tty" : "file";
+    static const std::map<std::string, Arguments::Console> consoles = {{"tty", Arguments::Console::TTY},
+                                                                       {"pty", Arguments::Console::PTY},
+                                                                       {"file", Arguments::Console::FILE},
+                                                                       {"none", Arguments::Console::NONE}};
+    auto console = consoles.find(a.console_name);
+    if (console == consoles.end())
+        throw Failure(format("--console: '%s' is not one of tty, pty, file, none", a.console_name.c_str()));
+    a.console = console->second;
+    if (a.console == Arguments::Console::FILE && a.out.empty())
+        throw Failure("--console file needs --out DIR");
+    if (a.uart1_name != "file" && a.uart1_name != "pty")
+        throw Failure(format("--uart1: '%s' is not one of file, pty", a.uart1_name.c_str()));
+    a.uart1_pty = a.uart1_name == "pty";
+    if (a.uart1_pty && !a.uart1_in.empty())
+        throw Failure("--uart1 pty and --uart1-in: the data line has one far end, give one of the two");
+    if (a.hang_cycles == UINT64_MAX)
+        a.hang_cycles = a.uart1_pty ? 0 : HANG_CYCLES;
+    uint64_t first_wave = a.wave_begin.kind == Moment::Kind::CYCLE ? a.wave_begin.cycle : 0;
+    if (a.wave_end.kind == Moment::Kind::CYCLE && a.wave_end.cycle <= first_wave)
+        throw Failure("--wave-begin must be before --wave-end");
+    if (a.wave_end.kind != Moment::Kind::NONE && a.wave_cycles != UINT64_MAX)
+        throw Failure("--wave-end and --wave-cycles: give one of them");
+    for (const char *option : {"--wave-begin", "--wave-end", "--wave-cycles"})
+        if (a.given.count(option) && a.wave.empty())
+            throw Failure(format("%s needs --wave FILE", option));
+    if (!a.sample_cycles)
+        throw Failure("--sample-cycles: at least 1");
+    if (a.given.count("--sample-cycles") && a.samples.empty())
+        throw Failure("--sample-cycles needs --samples FILE");
+    if (a.hang_cycles && a.hang_cycles < 8)
+        throw Failure("--hang-cycles: at least 8, or 0 for never");
+    a.add_seed();
+    return true;
+}

@@ -1,0 +1,55 @@
+// The command line (README, "Options").
+#pragma once
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "options/moment.h"
+#include "options/poke.h"
+
+// What of the command line shapes a run's past, and so goes into its checkpoints.
+struct Shape {
+    std::string bootargs;
+    uint64_t seed = 0;
+    bool has_seed = false;
+    uint64_t uart0_baud = 115200, uart1_baud = 115200;
+    uint64_t uart1_start = UINT64_MAX; // UINT64_MAX: when the target says so
+
+    template <class Archive> void serialize(Archive &archive)
+    {
+        archive(bootargs, seed, has_seed, uart0_baud, uart1_baud, uart1_start);
+    }
+};
+
+struct Arguments : Shape {
+    enum class Console { TTY, PTY, FILE, NONE };
+
+    std::string image, out, uart1_in, uart1_out, uart1_name = "file";
+    std::string wave, probe_log, timeline, flame, latencies, samples; // files of those who look on
+    Console console = Console::TTY;
+    std::string console_name; // as given; empty: file with --out, else tty
+    bool uart1_pty = false; // the data line is a pseudo-terminal, else files
+    uint64_t max_cycles = UINT64_MAX;
+    uint64_t sample_cycles = 10'000;
+    uint64_t hang_cycles = UINT64_MAX; // not given: HANG_CYCLES; with a pseudo-terminal never, someone may be thinking
+    Moment wave_begin, wave_end;
+    uint64_t wave_cycles = UINT64_MAX;
+    bool quiet = false;
+    bool empty_ram = false; // the image is not put there
+    bool evaluate_twice = false;          // as Verilator has it, see Model::cycle
+    bool skip = true, check_skip = false; // leave out idle cycles; simulate them after all, and compare
+    double max_seconds = 0, progress = 5; // 0: none
+    uint64_t stall_seconds = 10, max_stall = 0; // of standing still: to report it, to end; 0: never
+    std::string checkpoint, restore;      // files
+    Moment checkpoint_at;
+    bool checkpoint_stop = false; // the run ends there
+    std::vector<Poke> pokes;
+    std::string command;         // as typed
+    std::set<std::string> given; // the options in it
+
+    void add_seed(); // to the boot arguments, unless they have one
+};
+
+// Throws Failure with one line; returns false when the help was asked for and printed.
+bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &arguments);

@@ -1,0 +1,26 @@
+// A register of the model that gets a value from outside: --poke NAME=VALUE[@CYCLE]. The names are those of the boot
+// arguments that set the same registers (sim/model/build.py, POKES).
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+
+struct Poke {
+    static constexpr uint64_t AT_START = UINT64_MAX;
+
+    std::string name;
+    uint32_t value = 0;
+    uint64_t cycle = AT_START; // the first cycle whose clock edge finds the value
+
+    template <class Archive> void serialize(Archive &archive) { archive(name, value, cycle); }
+};
+
+// What the model has that can be poked; `ports.h`, made by sim/model/build.py, lists them.
+struct Pokable {
+    const char *name;
+    unsigned bits;
+    std::function<void(uint32_t)> write;
+};
+
+// Throws Failure with one line that names `option`.
+Poke parse_poke(const std::string &option, const std::string &text);

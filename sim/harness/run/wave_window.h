@@ -1,0 +1,51 @@
+// Which cycles go into the waves: from one moment of the run up to another, or so many cycles.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "options/moment.h"
+
+class WaveWindow {
+  public:
+    // `begin` NONE: the first cycle; `end` NONE: `length` cycles, or until the run ends.
+    WaveWindow(const Moment &begin, const Moment &end, uint64_t length) : begin_at(begin), end_at(end), length(length) {}
+
+    void start(uint64_t cycle) // the first cycle of the run
+    {
+        if (begin_at.kind == Moment::Kind::NONE)
+            open(cycle);
+        else if (begin_at.kind == Moment::Kind::CYCLE)
+            open(std::max(begin_at.cycle, cycle));
+    }
+    // A hart passed the instruction, or the event came, that one of the moments names; true: something changes behind
+    // this cycle. Only the first counts, and an end only behind the beginning.
+    bool reached(const Moment &moment, uint64_t now)
+    {
+        if (&moment == &begin_at && first == UINT64_MAX)
+            open(now + 1);
+        else if (&moment == &end_at && now >= first && now + 1 < behind)
+            behind = now + 1;
+        else
+            return false;
+        return true;
+    }
+    bool holds(uint64_t cycle) const { return cycle >= first && cycle < behind; }
+    uint64_t next_change(uint64_t cycle) const // the first one after `cycle` where that is otherwise, as far as is known
+    {
+        return cycle < first ? first : cycle < behind ? behind : UINT64_MAX;
+    }
+
+    const Moment begin_at, end_at;
+
+  private:
+    void open(uint64_t cycle)
+    {
+        first = cycle;
+        if (length < UINT64_MAX - cycle)
+            behind = cycle + length;
+        if (end_at.kind == Moment::Kind::CYCLE)
+            behind = std::max(end_at.cycle, cycle);
+    }
+
+    uint64_t length, first = UINT64_MAX, behind = UINT64_MAX;
+};

@@ -1,0 +1,169 @@
+"""Builds the simulator of a SoC, or finds the one built before: `python -m sim.model.build --harts 2`.
+
+Two steps, cached one by one: the Verilog becomes a library (sim/model/verilate.py), a minute's work; the harness is
+compiled and linked with it, seconds. A change in the harness does the second only."""
+
+import argparse
+import json
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from hw.common.cache import REPO, cached, digest
+from sim.model.gating import ANEW, EDGE
+from sim.model.idle import idle_table
+from sim.model.toolchain import BuildError, compile_objects, link, tool_versions
+from sim.model.verilate import DEFAULT, TOP, Library, Recipe, verilate
+from sim.tools import ToolError
+from soc.build import add_options, config_of, generate_soc, told_in_a_line
+from soc.config import SoCConfig
+
+HARNESS = REPO / "sim" / "harness"
+BINARY = "interlock-sim"
+COMPILER_FLAGS = ("-O2", "-Wall", "-Wextra", "-I.", "-Iharness", "-Imodel")
+LINK_FLAGS = ("-llz4",)     # of checkpoints
+PROBE_PINS = (("CData", "valid"), ("IData", "pc"), ("CData", "privilege"), ("CData", "trap"), ("IData", "cause"),
+              ("IData", "trap_pc"), ("CData", "wfi"))
+# No pin: VexRiscv declares its register file public, so Verilator keeps it in one piece; to look at it costs nothing.
+# What `--poke` can write, by the boot argument that the kernel sets it from: its CSR in the Verilog, with a strobe if
+# it acts on being written.
+POKES = {"pic.read": ("link_read_latency", False), "pic.write": ("link_write_latency", False),
+         "pic.delivery": ("link_delivery_delay", False), "pic.jitter": ("link_jitter", False),
+         "pic.seed": ("link_seed", True), "ram.latency": ("ram_read_latency", False),
+         "ram.jitter": ("ram_jitter", False), "ram.seed": ("ram_seed", True),
+         "cable.cut": ("cable_cut", False), "cable.noise": ("cable_noise", False),
+         "fault": ("planted_fault", False)}   # tests/board/faulty
+REGISTERS = "{top}__DOT__InterlockCluster__DOT__harts_{hart}_logic_cpu__DOT__RegFilePlugin_regFile"
+
+
+def build_simulator(config: SoCConfig, waves: bool = False, two_chips: bool = False) -> Path:
+    """The simulator of the SoC `config`, an executable file (sim/harness/README.md), built if it is not in the cache.
+
+    With `waves` it can write FST waves, and is slower. With `two_chips` the interrupt controller is on a chip of its
+    own (soc/pins.py). ToolError if a program is missing or too old, BuildError if Verilator or the compiler fails; what
+    `soc.build.generate_soc` raises.
+    """
+    versions = tool_versions()
+    soc = generate_soc(config, two_chips)
+    return build_model([*soc.verilog, soc.vlt], config.clock_hz, waves, versions, soc.idle)
+
+
+def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, versions: dict | None = None,
+                idle: Path | None = None, recipe: Recipe = DEFAULT) -> Path:
+    """The harness around any Verilog whose top module `interlock` has the simulator's ports (soc/sim.py).
+
+    `sources` are Verilog and Verilator settings (.vlt); `clock_hz` is what serial bit times are made from; `idle` says
+    what goes on in idle cycles (soc/idle.py): without it none are skipped but of a model that stands still altogether.
+    """
+    versions = versions or tool_versions()
+    library = verilate(sources, versions, waves, recipe)
+    inputs = {f"harness {path.relative_to(HARNESS)}": path for path in _harness("*.cpp") + _harness("*.h")}
+    inputs |= {
+        "model": library.dir.name,
+        "tools": repr(sorted(versions.items())),
+        "flags": repr((COMPILER_FLAGS, LINK_FLAGS)),
+        "clock": str(clock_hz),
+        "waves": str(waves),
+    }
+    header = library.dir / "include" / f"V{TOP}___024root.h"
+    declared = json.loads(idle.read_text()) if idle else []
+    made = {"ports.h": _ports(_harts(sources), clock_hz, _pokes(sources), library.edge),
+            "harness/idle_table.cpp": idle_table(header, [s for s in sources if s.suffix == ".v"], declared, TOP)}
+
+    def build(out: Path):
+        _compile(out, library, made, digest(inputs)[:16], waves)
+
+    return cached("simulator-waves" if waves else "simulator", inputs | made, build) / BINARY
+
+
+def _harness(pattern: str) -> list[Path]:
+    return sorted(HARNESS.rglob(pattern))
+
+
+def _harts(sources: Sequence[Path]) -> int:
+    """The number of harts, from the ports of the top module."""
+    for path in sources:
+        ports = re.search(rf"^module {TOP}\b.*?\);", path.read_text(), re.DOTALL | re.MULTILINE)
+        if ports:
+            return len(set(re.findall(r"\bprobe(\d+)_valid\b", ports.group())))
+    raise BuildError(f"no module {TOP} in {', '.join(path.name for path in sources)}")
+
+
+def _pokes(sources: Sequence[Path]) -> list[str]:
+    """What can be poked, as C++: name, width, what writes it. Only what this Verilog has."""
+    pokes = []
+    text = "".join(path.read_text() for path in sources)
+    for name, (csr, strobe) in POKES.items():
+        storage = re.search(rf"^reg +\[(\d+):0\] +{csr}_storage\b", text, re.MULTILINE)
+        if storage:
+            write = f"root->{TOP}__DOT__{csr}_storage = value;" + f" root->{TOP}__DOT__{csr}_re = 1;" * strobe
+            pokes.append(f'{{"{name}", {int(storage.group(1)) + 1}, [root](uint32_t value) {{ {write} }}}}')
+    return pokes
+
+
+def _ports(harts: int, clock_hz: int, pokes: Sequence[str], edge: Sequence[str]) -> str:
+    """ports.h: what the harness knows of this build at compile time."""
+    members = "".join(f"    const {kind} &{name};\n" for kind, name in PROBE_PINS) + "    const IData *registers;\n"
+    pins = ",\n".join(
+        "        {" + "".join(f"top.probe{hart}_{name}, " for _, name in PROBE_PINS)
+        + f"&top.rootp->{REGISTERS.format(top=TOP, hart=hart)}[0]}}" for hart in range(harts))
+    pokable = "".join(f"        {poke},\n" for poke in pokes)
+    root = f"V{TOP}___024root"
+    return (f'#pragma once\n#include <array>\n#include <vector>\n\n#include "V{TOP}.h"\n'
+            f'#include "V{TOP}___024root.h"\n#include "harness/options/poke.h"\n\n'
+            f"constexpr unsigned HARTS = {harts};\n"
+            f"constexpr unsigned long CLOCK_HZ = {clock_hz};\n"
+            f"constexpr bool EDGE_ALONE = {str(bool(edge)).lower()}; // rising_edge() is all there is to do\n"
+            f"extern const char *const HARNESS_FINGERPRINT;\n\n"
+            f"struct HartPin {{\n{members}}};\nusing HartPins = std::array<HartPin, HARTS>;\n\n"
+            + "".join(f"void {name}({root} *);\n" for name in edge)
+            + f"inline void rising_edge([[maybe_unused]] {root} *root)\n{{\n"
+            + "".join(f"    {name}(root);\n" for name in edge) + "}\n\n"
+            # What rising_edge() remembers of the cycle before does not hold where something else writes to the model.
+            + (f"void {ANEW}();\ninline void forget_last_edge() {{ {ANEW}(); }}\n\n" if EDGE in edge
+               else "inline void forget_last_edge() {}\n\n") +
+            f"inline HartPins hart_pins(const V{TOP} &top)\n{{\n    return {{{{\n{pins},\n    }}}};\n}}\n\n"
+            f"inline std::vector<Pokable> pokables(V{TOP} &top)\n{{\n    [[maybe_unused]] auto *root = top.rootp;\n"
+            f"    return {{\n{pokable}    }};\n}}\n")
+
+
+def _compile(out: Path, library: Library, made: Mapping[str, str], fingerprint: str, waves: bool):
+    work = out / "work"
+    shutil.copytree(HARNESS, work / "harness", ignore=shutil.ignore_patterns("*.md"))
+    # A copy: from a folder named by its content, ccache would find nothing again.
+    shutil.copytree(library.dir / "include", work / "model")
+    # In a file of its own: it changes with every other one, and must not have them all compiled again.
+    made = {**made, "harness/fingerprint.cpp":
+            f'#include "ports.h"\n\nconst char *const HARNESS_FINGERPRINT = "{fingerprint}";\n'}
+    for name, text in made.items():
+        (work / name).write_text(text)
+    flags = [*COMPILER_FLAGS, *library.compile_flags, *(["-DWAVES"] if waves else [])]
+    # The table is a function of thousands of lines that runs once: to optimise it takes minutes.
+    objects = compile_objects(work, {path: [*flags, *(["-O0"] if path.name == "idle_table.cpp" else [])]
+                                     for path in sorted((work / "harness").rglob("*.cpp"))})
+    link(work, out / BINARY, [*objects, library.archive], [*library.link_flags, *LINK_FLAGS])
+    shutil.rmtree(work)
+
+
+def print_built(parser: argparse.ArgumentParser, build: Callable[[], Path]):
+    """Print the path that `build` gives. What goes wrong is one line, behind the last ones of what a generator said."""
+    try:
+        with told_in_a_line("SoC", ToolError, BuildError):
+            print(build())
+    except ValueError as error:
+        parser.error(str(error))
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m sim.model.build",
+                                     description="Build a simulator and print its path.")
+    add_options(parser)
+    parser.add_argument("--waves", action="store_true", help="can write FST waves; slower")
+    parser.add_argument("--two-chips", action="store_true", help="the interrupt controller is on a chip of its own")
+    options = parser.parse_args()
+    print_built(parser, lambda: build_simulator(config_of(options), options.waves, options.two_chips))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""What the harness knows of a model's idle cycles: idle_table.cpp, made from what the cores say (hw/common/idle.py) and
+from the members of the class that Verilator made.
+
+Everything that the model remembers is compared to see whether a cycle changed it, but for what the cores say. Left out
+besides is only what follows within the cycle: Verilator's own variables and names that no clocked block assigns."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from sim.model.gating.layout import FRONT
+from sim.model.toolchain import BuildError
+
+RAM = "main_ram_storage"  # not compared: it changes only if a register that leads there does
+SCALAR = re.compile(r"^\s*[CSIQ]Data/\*(?P<high>\d+):(?P<low>\d+)\*/ (?P<name>\w+);$")
+OTHER = re.compile(r"^\s*(?:VL_(?:IN|OUT|INOUT)\w*\(&?(\w+),.*|Vl\w+<.*>\S* (\w+);)$")
+
+
+def idle_table(root: Path, verilog: Sequence[Path], declared: Sequence[dict], top: str) -> str:
+    """The C++ of `idle_table()` (sim/harness/machine/idle.h) for a model with the header `root`, of the Verilog that it
+    was made from, with what its cores declare. BuildError if the header has not what they name."""
+    widths = _members(root)
+    clocked, all_names = _assigned(verilog)
+    runs = {_member(top, name) for entry in declared for name in _moving(entry)}
+
+    def word(name: str) -> str:
+        member = _member(top, name)
+        if not widths.get(member):
+            raise BuildError(f"the model has no register {name}, which moves in idle cycles: correct its core's "
+                             "`while_idle`")
+        return f"word(root.{member}, {widths[member]})"
+
+    lines = []
+    for entry in declared:
+        match entry["kind"]:
+            case "clock":
+                alarms = ", ".join(word(alarm) for alarm in entry["alarms"])
+                lines.append(f"table.clocks.push_back({{{word(entry['register'])}, {{{alarms}}}}});")
+            case "countdown":
+                lines.append(f"table.countdowns.push_back({{{word(entry['register'])}, {entry['end']}}});")
+            case "bit_timer":
+                words = ", ".join(word(entry[name]) for name in ("register", "period", "state"))
+                lines.append(f"table.bit_timers.push_back({{{words}, {entry['rest']}}});")
+            case "still":
+                lines += [f"table.still.push_back({word(name)});" for name in entry["registers"]]
+            case "follows":
+                [word(name) for name in entry["registers"]]
+    for member in widths:
+        name = member.rpartition("__DOT__")[2]
+        follows = name.startswith("__V") or (name in all_names and name not in clocked)
+        compared = member not in runs and not follows and name != RAM
+        kind = "RAM" if name == RAM else "COMPARED" if compared else "FREE"
+        lines.append(f'table.members.push_back(member("{name if name == RAM else member}", root, root.{member}, '
+                     f"Member::{kind}));")
+    body = "".join(f"    {line}\n" for line in lines)
+    return (f'#include "harness/machine/idle.h"\n\n#include "V{top}___024root.h"\n\n'
+            "template <class T> static Word word(T &value, unsigned bits)\n{\n"
+            "    return {&value, sizeof value, bits};\n}\n\n"
+            "template <class T>\n"
+            "static Member member(const char *name, Root &root, T &value, Member::Kind kind)\n{\n"
+            "    auto offset = reinterpret_cast<char *>(&value) - reinterpret_cast<char *>(&root);\n"
+            "    return {name, size_t(offset), sizeof value, kind};\n}\n\n"
+            f"IdleTable idle_table(Root &root)\n{{\n    IdleTable table;\n{body}    return table;\n}}\n")
+
+
+def _member(top: str, name: str) -> str:
+    return "__DOT__".join([top, *name.split(".")])
+
+
+def _moving(entry: dict) -> list[str]:
+    """The registers of an entry that need not stand still."""
+    return {"still": [], "follows": entry.get("registers", [])}.get(entry["kind"], [entry.get("register")])
+
+
+def _members(root: Path) -> dict[str, int]:
+    """The state in the class of the header `root`: the width in bits of each member, 0 unless it is one word."""
+    text = root.read_text()
+    state = text[text.index("// DESIGN SPECIFIC STATE"):text.index("// INTERNAL VARIABLES")]
+    members = {}
+    for line in state.splitlines()[1:]:
+        if scalar := SCALAR.match(line):
+            members[scalar["name"]] = int(scalar["high"]) - int(scalar["low"]) + 1
+        elif other := OTHER.match(line):
+            members[other[1] or other[2]] = 0
+        elif line.strip() not in ("", "struct {", "};", FRONT) and not line.strip().startswith("//"):
+            raise BuildError(f"{root.name}: nobody knows what {line.strip()!r} is, so idle cycles cannot be told: "
+                             "sim/model/idle.py was made for another Verilator")
+    return members
+
+
+def _assigned(verilog: Sequence[Path]) -> tuple[set[str], set[str]]:
+    """Names that clocked blocks of any module assign (and some more), and all names that are declared."""
+    clocked, declared = set(), set()
+    for path in verilog:
+        text = re.sub(r"//.*|/\*[\s\S]*?\*/", "", path.read_text())
+        for line in re.findall(r"^\s*(?:input|output|wire|reg)\b([^;=\n]*)", text, re.MULTILINE):
+            declared.update(re.findall(r"[A-Za-z_]\w*", line))
+        blocks = re.split(r"\b(always\b|assign\b|initial\b|endmodule\b)", text)
+        for keyword, block in zip(blocks[1::2], blocks[2::2], strict=True):
+            if keyword == "always" and re.match(r"\s*@\s*\(\s*(pos|neg)edge\b", block):
+                for target in re.findall(r"^(.*?)(?:<=|(?<![=!<>])=(?!=))", block, re.MULTILINE):
+                    clocked.update(re.findall(r"[A-Za-z_]\w*", target))
+    return clocked, declared

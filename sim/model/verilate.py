@@ -1,0 +1,156 @@
+"""Verilog to a library of C++ that simulates it, made once for each content: what the harness links with."""
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hw.common.cache import cached
+from sim.model.gating import EDGE, SOURCE, Gates, NotUnderstood, write_edge
+from sim.model.toolchain import archive, compile_objects, find, processor_level, run
+
+TOP = "interlock"
+VERILATOR_FLAGS = ("--cc", "-O3", "--flatten", "--savable", "--x-assign", "fast", "--x-initial", "0", "--noassert",
+                   "--no-timing", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--output-split", "0", "--make", "json")
+# Verilator's code compares and shifts in ways that are right and look wrong.
+COMPILER_FLAGS = ("-O3", "-w")
+LEVEL = processor_level()
+FAST_FLAGS = (*COMPILER_FLAGS, *([f"-march={LEVEL}"] if LEVEL else []))  # of what each cycle runs
+SLOW_FLAGS = ("-O1", "-w")  # what runs once: set-up, saving, restoring
+
+
+@dataclass(frozen=True)
+class Library:
+    """A verilated module `interlock`: headers and an archive in one folder."""
+
+    dir: Path
+
+    @property
+    def archive(self) -> Path:
+        return self.dir / "model.a"
+
+    @property
+    def compile_flags(self) -> list[str]:
+        """What C++ that includes the headers is compiled with, beside where they are."""
+        return self._options("compile")
+
+    @property
+    def link_flags(self) -> list[str]:
+        return self._options("link")
+
+    @property
+    def edge(self) -> list[str]:
+        """The functions that are all there is to compute at a rising edge of `sys_clk` while no other input changes.
+
+        Empty if Verilator divided the work in another way, and with waves, which need to know what changed."""
+        return self._options("edge")
+
+    def _options(self, name: str) -> list[str]:
+        return json.loads((self.dir / "options.json").read_text())[name]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a model is made. Others than the default are for measuring what it gains (sim/bench/measures.py)."""
+
+    verilator: tuple[str, ...] = VERILATOR_FLAGS
+    fast: tuple[str, ...] = FAST_FLAGS
+    rewritten: bool = True   # the rising edge is ours (sim/model/gating), not Verilator's
+    gates: Gates = Gates.GROUPS   # which of its statements are left out where they would change nothing
+
+
+DEFAULT = Recipe()
+
+
+def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = False,
+             recipe: Recipe = DEFAULT) -> Library:
+    """The library of Verilog and Verilator settings (.vlt) whose top module is `interlock`.
+
+    With `waves` it can write FST waves, and is slower. BuildError if Verilator or the compiler fails."""
+    inputs = {f"source {i} {path.name}": path for i, path in enumerate(sources)}
+    inputs |= {"tools": repr(sorted(versions.items())), "waves": str(waves), "how": Path(__file__),
+               "edge": Path(__file__).parent / "gating",
+               "flags": repr((recipe, COMPILER_FLAGS, SLOW_FLAGS))}
+    return Library(cached("model-waves" if waves else "model", inputs,
+                          lambda out: _build(Library(out), sources, waves, recipe)))
+
+
+def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recipe):
+    work = library.dir / "work"
+    work.mkdir()
+    # An empty VERILATOR_ROOT is an error, and another one is another Verilator's.
+    environment = {name: value for name, value in os.environ.items() if name != "VERILATOR_ROOT"}
+    run([find("verilator"), *recipe.verilator, "--top-module", TOP, "--prefix", f"V{TOP}", "--Mdir", work,
+         *(["--trace-fst"] if waves else []), *sources], work, environment)
+    made = json.loads((work / f"V{TOP}.json").read_text())
+    edge = [] if waves else _edge(made)
+    # Verilator's own then is for the few cycles in which an input changes.
+    whole = SLOW_FLAGS if recipe.rewritten and edge and _rewrite(work, made, edge, recipe.gates) else recipe.fast
+    include = library.dir / "include"
+    include.mkdir()
+    for header in work.glob("*.h"):
+        shutil.copy(header, include)
+    # As verilated.mk does: -llz4 for the waves is not in what Verilator tells.
+    link_flags = [*made["options"].get("ldflags", []), *(["-llz4"] if waves else []), "-pthread"]
+    options = {"compile": _defines(made), "link": link_flags, "edge": edge}
+    (library.dir / "options.json").write_text(json.dumps(options, indent=1))
+
+    flags = [*options["compile"], "-I."]
+    of_kind = {"edge": recipe.fast, "classes_fast": whole, "classes_slow": SLOW_FLAGS, "support_slow": SLOW_FLAGS}
+    objects = compile_objects(work, {
+        Path(path): [*of_kind.get(kind, COMPILER_FLAGS), *flags]
+        for kind, paths in made["sources"].items() if kind != "deps" for path in paths})
+    archive(work, library.archive, objects)
+    shutil.rmtree(work)
+
+
+def _rewrite(work: Path, made: dict, edge: list[str], gates: Gates) -> bool:
+    """Whether EDGE now does what the functions of `edge` did: that is in `edge` and among the sources of `made`."""
+    header = work / f"V{TOP}___024root.h"
+    source = "".join(Path(path).read_text() for path in made["sources"]["classes_fast"])
+    try:
+        function, = edge
+        code, members = write_edge(f"V{TOP}___024root", source, header.read_text(), function, "sys_rst", gates)
+    except (NotUnderstood, ValueError) as error:
+        print(f"the simulator will be slower, as its code cannot be rewritten: {error}", file=sys.stderr)
+        return False
+    header.write_text(members)
+    (work / SOURCE).write_text(code)
+    made["sources"]["edge"] = [str(work / SOURCE)]
+    edge[:] = [EDGE]
+    return True
+
+
+def _edge(made: dict) -> list[str]:
+    """What Verilator's `eval_nba` calls, if it is that of a design with one clock: nothing but calls under one trigger.
+
+    `eval()` itself looks at every input and every trigger twice a cycle, and computes what follows from the inputs."""
+    text = "".join(Path(path).read_text() for path in made["sources"]["classes_fast"])
+
+    def body(function: str) -> str:
+        found = re.search(rf"^bool V{TOP}___024root___{function}\([^;]*?\) \{{.*?^}}", text, re.DOTALL | re.MULTILINE)
+        return found.group() if found else ""
+
+    work = body("eval_nba")
+    clocks = re.findall(r"__Vtrigprevexpr___TOP__(\w+?)__\d+\)", body("eval_act"))
+    calls = re.findall(r"if \(\(1ULL & vlSelfRef\.__VnbaTriggered\[0U\]\)\) \{\s*((?:\w+\(vlSelf\);\s*)+)\}", work)
+    mentioned = work.count("__VnbaTriggered")  # is any trigger set, is the clock's, clear them all
+    if clocks != ["sys_clk"] or len(calls) != 1 or mentioned != 3:
+        return []
+    return re.findall(r"\w+(?=\(vlSelf\))", calls[0])
+
+
+def _defines(made: dict) -> list[str]:
+    """The flags that Verilator's own makefile (verilated.mk) gives to everything that includes its headers."""
+    root, options = made["system"]["verilator_root"], made["options"]
+    defines = {"VERILATOR": 1, "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0, "VM_VPI": 0,
+               **{f"VM_{name.upper()}": int(options[name]) for name in
+                  ("trace", "trace_fst", "trace_vcd", "trace_saif")}}
+    if LEVEL:
+        defines["MODEL_LEVEL"] = f'"{LEVEL}"'
+    return [f"-isystem{root}/include", f"-isystem{root}/include/vltstd",
+            *(f"-D{name}={value}" for name, value in defines.items())]

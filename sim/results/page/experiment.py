@@ -1,0 +1,110 @@
+"""The page of an experiment: the paper beside ours, tables, plots, every run, and what made them."""
+
+import json
+
+from sim.results.page.parts import Grid, Listing, Page, Picture, Section
+from sim.results.table import number
+
+GONE = "not finished"
+
+
+def page(report):
+    """The `Page` of a sim.results.report.Report; all of it comes from its records."""
+    summary = report.summary
+    main, others = ([table for table in report.tables if table.main is wanted] for wanted in (True, False))
+    sections = [
+        Section("Beside the paper", [comparison_grid(one) for one in report.comparisons]),
+        Section("Results", [grid(table, True) for table in main]),
+        Section("Plots", [Picture(plot) for plot in report.plots]),
+        Section("More tables", [grid(table, False) for table in others]),
+        Section("Runs", [runs_grid(report)]),
+        Section("Made with", made_with(report.experiment)),
+    ]
+    failed = len(summary["failures"])
+    warnings = [f"Failed: {failure['id']}: {failure['reason']}" for failure in summary["failures"]]
+    if summary["finished"] < summary["asked"]:
+        warnings.append(f"{summary['asked'] - summary['finished']} of {summary['asked']} runs are not finished: "
+                        "the figures are of the others.")
+    return Page(
+        title=summary["experiment"],
+        lead=f"{summary['finished']} of {summary['asked']} runs finished, {failed} failed. "
+             f"Clock of the target: {summary['clock_hz'] / 1e6:g} MHz.",
+        sections=[section for section in sections if section.parts],
+        warnings=[*warnings, *summary["notes"]],
+        attached={"summary.json": json.dumps(summary, indent=1, sort_keys=True) + "\n"},
+    )
+
+
+def grid(table, shown):
+    return Grid(table.title, table.columns, table.rows, table.notes, shown, tuple(range(table.texts)))
+
+
+def comparison_grid(comparison):
+    """With the reason in a column of its own; rows that want one are marked."""
+    rows = comparison.entries()
+    marks = {index: "unexplained" for index, (_, paper, ours, reason) in enumerate(comparison.rows)
+             if comparison.differs(paper, ours) and not reason}
+    columns = ["", f"paper, {comparison.unit}", f"ours, {comparison.unit}", "difference", "reason"]
+    return Grid(comparison.heading(), columns, rows, comparison.notes, wide=(0, 4), marks=marks)
+
+
+def runs_grid(report):
+    """Every run that was asked for, with the parameters that are not the same in all."""
+    records = {made["id"]: made for made in report.records}
+    varied = varied_parameters(report.records)
+    columns = ["run", "outcome", "kind", "harts", "scheme", *varied, "cycles", "simulated s", "host s", "digest"]
+    rows, marks, details = [], {}, {}
+    for index, run_id in enumerate(report.experiment["runs"]):
+        made = records.get(run_id)
+        if made is None:
+            rows.append([run_id, GONE, *["-"] * (len(columns) - 2)])
+            marks[index] = "failed"
+            continue
+        run, host = made["run"], made["host"]
+        rows.append([run_id, made["failure"] or "ok", made["kind"], made["harts"], made["sync"],
+                     *(made["parameters"].get(name, made["options"].get(name, "-")) for name in varied),
+                     number(run.get("cycles"), 0), number(run.get("simulated_seconds"), 4),
+                     number(host.get("seconds"), 2), run.get("digest", "-")])
+        if made["failure"]:
+            marks[index] = "failed"
+        details[index] = run_details(made)
+    return Grid("Every run", columns, rows, ["A click on a run shows what it was started with and what it said."],
+                wide=(0, 1, 2, 4, len(columns) - 1), marks=marks, details=details)
+
+
+def varied_parameters(records):
+    """Names of parameters and build options that differ between runs, except those with a column of their own."""
+    values = {}
+    for made in records:
+        for name, value in (made["parameters"] | made["options"]).items():
+            values.setdefault(name, set()).add(str(value))
+    return [name for name, found in values.items() if len(found) > 1 and name not in ("harts", "sync")]
+
+
+def run_details(made):
+    """What the page shows of one run when it is clicked: name -> text."""
+    shown = {"outcome": made["failure"] or "ok", "boot arguments": made["bootargs"],
+             "parameters": words(made["parameters"]), "build options": words(made["options"]) or "none",
+             "image, SHA-256": made["image_sha256"], "digest": made["run"].get("digest", "-"),
+             "ended": words(made["run"].get("exit", {})) or "-"}
+    if made["received"]:
+        shown["received"] = words(made["received"])
+    for kind, lines in made["run"].get("results", {}).items():
+        shown[f"@{kind}"] = "\n".join(words(line) for line in lines)
+    shown["started"] = made["host"].get("started", "-")
+    shown["command"] = made["host"].get("command", "-")
+    return shown
+
+
+def words(pairs):
+    return " ".join(f"{name}={value}" for name, value in pairs.items())
+
+
+def made_with(experiment):
+    """Settings, tools and machines."""
+    settings = [(name, ", ".join(map(str, value)) if isinstance(value, list) else value)
+                for name, value in experiment["settings"].items()]
+    machines = [(f"{harts} hart{'s' * (harts != '1')}", words(soc)) for harts, soc in experiment["soc"].items()]
+    listings = [Listing("Settings", settings), Listing("Machine", machines),
+                Listing("Tools", list(experiment["tools"].items()))]
+    return [listing for listing in listings if listing.pairs]

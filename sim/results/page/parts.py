@@ -1,0 +1,85 @@
+"""What a page is made of; plain data, turned into HTML by render.py."""
+
+import re
+from dataclasses import dataclass, field
+
+from sim.results.plot.drawing import Drawing
+
+
+def slug(text):
+    """A text as part of an element's id or a file's name."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+@dataclass
+class Grid:
+    """A table that can be sorted and filtered. Cells are shown as they are; figures are sorted as figures."""
+
+    title: str
+    columns: list
+    rows: list
+    notes: list = field(default_factory=list)
+    open: bool = True                               # or only its title, until it is clicked
+    wide: tuple = (0,)                              # columns of text, which stand on the left
+    marks: dict = field(default_factory=dict)       # row -> what is particular about it: "failed", "unexplained"
+    details: dict = field(default_factory=dict)     # row -> what a click on it shows, as JSON
+
+    kind = "grid"
+
+    @property
+    def id(self):
+        return slug(self.title)
+
+
+@dataclass
+class Picture:
+    """A plot, with its files to take away."""
+
+    plot: Drawing
+
+    kind = "picture"
+
+    @property
+    def title(self):
+        return self.plot.title
+
+    @property
+    def id(self):
+        return f"plot-{slug(self.plot.name)}"
+
+
+@dataclass
+class Listing:
+    """Pairs of a name and what it stands for."""
+
+    title: str
+    pairs: list
+
+    kind = "listing"
+
+    @property
+    def id(self):
+        return slug(self.title)
+
+
+@dataclass
+class Section:
+    """A heading and what stands below it."""
+
+    title: str
+    parts: list
+
+    @property
+    def id(self):
+        return f"section-{slug(self.title)}"
+
+
+@dataclass
+class Page:
+    """`warnings` stand on top, each one line; `attached`: file name -> text that can be taken away."""
+
+    title: str
+    lead: str
+    sections: list
+    warnings: list = field(default_factory=list)
+    attached: dict = field(default_factory=dict)

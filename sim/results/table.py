@@ -1,0 +1,57 @@
+"""A table of a report, for the terminal and for Markdown, and its figures."""
+
+import textwrap
+from dataclasses import dataclass, field
+
+HEADING_WIDTH = 14      # characters of a heading on the terminal before it is broken, where figures are narrower
+
+
+@dataclass
+class Table:
+    """A table and the remarks below it. Cells are strings; `main` tables are those the terminal shows; the first
+    `texts` columns are words, the others figures."""
+
+    title: str
+    columns: list
+    rows: list
+    notes: list = field(default_factory=list)
+    main: bool = True
+    texts: int = 1
+
+    def markdown(self):
+        def line(cells):
+            return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+        rule = "|" + "|".join([" --- "] * self.texts + [" ---: "] * (len(self.columns) - self.texts)) + "|"
+        lines = [f"## {self.title}", "", line(self.columns), rule, *map(line, self.rows)]
+        for note in self.notes:
+            lines += ["", note]
+        return "\n".join(lines)
+
+    def rich(self):
+        """The table for a Rich console, without title and notes."""
+        from rich import box
+        from rich.table import Table as RichTable
+        from rich.text import Text
+        drawn = RichTable(box=box.SIMPLE_HEAD)
+        for index, column in enumerate(self.columns):
+            words = index < self.texts      # may be wrapped; figures stay whole
+            widest = max((len(str(row[index])) for row in self.rows), default=0)
+            heading = "\n".join(textwrap.wrap(str(column), max(widest, HEADING_WIDTH))) or str(column)
+            drawn.add_column(Text(heading), justify="left" if words else "right", no_wrap=not words,
+                             min_width=min(widest, HEADING_WIDTH))
+        for row in self.rows:
+            drawn.add_row(*(Text(str(cell)) for cell in row))   # as they are: "[...]" is no mark-up
+        return drawn
+
+
+def number(value, digits=3):
+    """A figure with so many significant digits, thousands apart; a dash for none."""
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0"
+    decimals = digits
+    while decimals and abs(value) >= 10 ** (digits - decimals):
+        decimals -= 1
+    text = f"{value:,.{decimals}f}"
+    return text

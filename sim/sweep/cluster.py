@@ -1,0 +1,111 @@
+"""Runs on the workers of a Dask cluster (`--scheduler ADDRESS`): as many at a time as its workers have threads.
+
+Dask runs again what a killed worker had under way. Files go by content: a worker that sees the same paths (a shared
+disk) reads them there, another is sent them once. Results come back over the network.
+"""
+
+import contextlib
+import time
+import uuid
+import warnings
+from pathlib import Path
+
+import cloudpickle
+from distributed import Client
+from distributed.scheduler import KilledWorker
+
+from sim.results.record import RecordError, write_bytes
+from sim.sweep import remote, worker
+
+POLL_S = 0.05
+CONNECT_S = 10
+
+
+class Cluster:
+    """Where runs are carried out; the methods are those of sim/sweep/local.py."""
+
+    def __init__(self, address):
+        for module in (worker, remote):
+            cloudpickle.register_pickle_by_value(module)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")     # of versions that differ a little: what matters fails
+                at = {"scheduler_file": address} if Path(address).is_file() else {"address": address}
+                self.client = Client(**at, timeout=CONNECT_S, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise RecordError(f"no Dask scheduler answers at {address}: start one with 'dask scheduler', "
+                              "or give its address as it prints it, such as tcp://host:8786, or its file") from error
+        self.address = address
+        self.topic = f"interlock-{uuid.uuid4().hex}"
+        self.client.subscribe_topic(self.topic, self._heard)
+        self.active = {}        # job -> future
+        self.sent = {}          # name and digest of a file that workers miss -> future of its content
+        self.said = {}          # run -> cycles
+
+    def _heard(self, event):
+        _, message = event
+        self.said[message["run"]] = message["cycles"]
+
+    def free(self):
+        return True
+
+    def start(self, job, cost):
+        contents = [self.sent[file.sha256] for file in job.task.files.values() if file.sha256 in self.sent]
+        simulate, task, topic, label = remote.simulate, job.task, self.topic, job.run.id
+
+        def carry_out(*contents):       # local: so it goes by value with all that it uses
+            return simulate(task, topic, label, *contents)
+        self.active[job] = self.client.submit(carry_out, *contents, pure=False, priority=cost,
+                                              key=f"{job.run.id}-{uuid.uuid4().hex[:8]}")
+        job.cost = cost
+
+    def ended(self):
+        time.sleep(POLL_S)
+        done = []
+        for job, future in list(self.active.items()):
+            if self.client.status != "running" or future.status == "cancelled":
+                raise RecordError(f"the Dask scheduler at {self.address} has gone")
+            if not future.done():       # lost, too: its worker died with the result, which is made again
+                continue
+            del self.active[job]
+            try:
+                left = future.result()
+            except KilledWorker as error:
+                done.append((job, f"its worker died {error.allowed_failures + 1} times, the last one "
+                                  f"{error.last_worker.address}", None))
+                continue
+            except Exception as error:      # whatever went wrong on the worker: the run failed, the others go on
+                done.append((job, f"its worker failed: {type(error).__name__}: {error}".splitlines()[0], None))
+                continue
+            if "missing" in left:
+                self._send(job, left["missing"])
+                self.start(job, job.cost)
+                continue
+            for name, content in left["files"].items():
+                write_bytes(job.folder / name, content)
+            done.append((job, left["status"], left["host"]))
+        return done
+
+    def _send(self, job, names):
+        for name in names:
+            file = job.task.files[name]
+            if file.sha256 not in self.sent:
+                with open(file.path, "rb") as content:
+                    # `bytes` of it: a result that Dask can make again if the worker that has it dies.
+                    self.sent[file.sha256] = self.client.submit(bytes, content.read(), pure=False,
+                                                                key=f"interlock-file-{file.sha256}")
+
+    def cycles(self, job):
+        return self.said.get(job.run.id, 0)
+
+    def state(self):
+        with contextlib.suppress(Exception):        # between two reconnections there is nothing to say
+            count = sum(info["nthreads"] for info in self.client.scheduler_info(n_workers=-1)["workers"].values())
+            return f"{count} at a time" if count else "no worker has come yet"
+        return "the scheduler does not answer"
+
+    def stop(self):
+        with contextlib.suppress(Exception):        # it may be why we stop
+            self.client.cancel(list(self.active.values()))
+            self.client.close(timeout=CONNECT_S)
+        self.active.clear()

@@ -1,0 +1,412 @@
+"""Carries out an experiment: builds what it needs, runs the simulators side by side, and leaves a record of each run.
+
+One simulator is one process with one thread; they run in a pool, on this machine (sim/sweep/local.py) or on a cluster
+(sim/sweep/cluster.py), the longest first, so that the last ones end together. A run that was carried out before from
+the same inputs is taken from the store (sim/sweep/store.py). A run that fails is recorded and named at the end, the
+others go on.
+Ctrl-C ends the running ones and keeps every finished record.
+"""
+
+import dataclasses
+import shlex
+import shutil
+import time
+from datetime import datetime
+from pathlib import Path
+
+from sim.experiments.definition import Run, input_file
+from sim.results import record
+from sim.results.report import solve_line
+from sim.sweep import boot, worker
+from sim.sweep.store import key_of
+
+# What the simulator's exit status means (sim/harness).
+OUTCOMES = {
+    0: None,
+    1: "the target ended with an error",
+    2: "the simulator refused its input",
+    3: "the limit of cycles or of time was reached",
+    4: "the target hangs",
+    5: "the simulator itself stood still",
+    6: "the board could not be worked with",
+    130: "interrupted",
+}
+BASE_SPEED = 1.4e6      # simulated cycles per second of one hart; N harts take about N times as long
+REPORT_S = 0.2
+LEAST_FREE_BYTES = 16384
+STALL_S = 300           # a simulator that stands still for so long is ended: the target's hangs are found before
+LIMIT_FACTOR = 4        # a run that takes so much longer than its estimate is ended
+
+
+@dataclasses.dataclass
+class Progress:
+    """How far an experiment is, for whoever shows it."""
+
+    total: int = 0
+    done: int = 0
+    failed: int = 0
+    cycles: int = 0             # simulated in all, also by runs under way
+    elapsed_s: float = 0.0
+    left_s: float | None = None
+    reused: int = 0             # taken from runs before
+    state: str = ""             # of where they are carried out, if there is something to say
+
+    @property
+    def speed(self):
+        """Simulated cycles per second, all simulators together."""
+        return self.cycles / self.elapsed_s if self.elapsed_s else 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """What a run is carried out with: the simulator and the kernel image."""
+
+    simulator: Path
+    image: Path
+
+
+def cost(run):
+    """Seconds that a run is expected to take."""
+    return run.cycles * run.harts / BASE_SPEED
+
+
+def build_targets(wanted, config_for, build_simulator, build_kernel, report):
+    """Builds the simulator and the image of each `Run.target`; `report(text, done, total)` says how far it is."""
+    harts = sorted({n for n, *_ in wanted})
+    total = len(harts) + len(wanted)
+    done = 0
+    simulators, targets = {}, {}
+    for n in harts:
+        report(f"simulator, {n} hart{'s' * (n > 1)}", done, total)
+        simulators[n] = build_simulator(config_for(n))
+        done += 1
+    for n, sync, options, runs in sorted(wanted):
+        text = " ".join([sync, *(f"{name}={value}" for name, value in options), *runs])
+        report(f"kernel, {n} hart{'s' * (n > 1)}, {text}", done, total)
+        image = build_kernel(config_for(n), sync, options=dict(options), runs=runs)
+        targets[n, sync, options, runs] = Target(simulators[n], image)
+        done += 1
+    report("built", done, total)
+    return targets
+
+
+def task_of(run, files):
+    """What is to be carried out for `run` with `files` (name -> worker.File): simulator, image, perhaps input."""
+    arguments = ["{simulator}", "--image", "{image}", "--bootargs", run.bootargs, "--console", "file",
+                 "--uart0-baud", str(run.console_baud), "--seed", str(run.seed),
+                 "--max-cycles", str(LIMIT_FACTOR * run.cycles + 20_000_000)]
+    if "input" in files:
+        arguments += ["--uart1-baud", str(run.parameters["baud"]), "--uart1-in", "{input}"]
+    arguments += boot.arguments(run)
+    return worker.Task(tuple(arguments), ("--out", "{out}", "--progress", "1", "--max-stall", str(STALL_S)), files)
+
+
+def why_failed(status, simulated):
+    """What is wrong with a run whose simulator ended with `status` and left `simulated` (its run.json); None if nothing
+    is."""
+    reason = OUTCOMES.get(status, f"the simulator died with signal {-status}" if status < 0
+                          else f"the simulator ended with status {status}")
+    return f"{reason}: {simulated['reason']}" if reason and simulated.get("reason") else reason
+
+
+def counted_loss(run, simulated):
+    """Whether the target says that it received less because bytes were lost, and counted them."""
+    results = simulated.get("results", {}).get(run.result) or [{}]
+    return bool(results[0].get("overruns", 0) + results[0].get("dropped", 0))
+
+
+def wrong_result(run, simulated, received):
+    """Why the result of a run that ended well cannot be used; None if it can.
+
+    Bytes that were lost and counted are a result of the experiment; bytes that changed or went uncounted are an error.
+    """
+    if not simulated.get("results", {}).get(run.result):
+        return f"the target printed no @{run.result} line"
+    if received and not received["identical"] and not counted_loss(run, simulated):
+        return (f"{received['received']} of {received['sent']} bytes received, the first difference at byte "
+                f"{received['first_difference']}, and no loss counted")
+    return None
+
+
+def solve_value(solve, records):
+    """The whole value of `solve["for"]` at which the results of `records` say that `solve["equals"]` comes out.
+
+    ValueError when there is no such value.
+    """
+    points = []
+    for made in records:
+        for result in made["run"].get("results", {}).get(solve["result"], ()):
+            if result["primitive"] == solve["primitive"]:
+                points.append((made["parameters"][solve["for"]], result[solve["value"]]))
+    return round(solve_line(points, solve["equals"]))
+
+
+@dataclasses.dataclass(eq=False)
+class Job:
+    """A run under way."""
+
+    run: Run
+    task: worker.Task
+    key: str                # sim/sweep/store.py
+    folder: Path
+    started: str
+    cost: float = 0.0       # seconds that it is expected to take
+    boot: "Job | None" = None   # what leaves the checkpoint that it goes on from (sim/sweep/boot.py)
+    failure: str | None = None  # one line, when it has ended and not well
+
+    def tail(self, lines=8):
+        """The last lines of the console, or of the simulator's messages if the console is empty."""
+        for path in (self.folder / "console.txt", self.folder / worker.MESSAGES):
+            if path.is_file():
+                text = worker.tail(path, 8192).rstrip()
+                if text:
+                    return text.splitlines()[-lines:]
+        return []
+
+    def repeat(self):
+        """The one command that repeats this run with its console on the terminal."""
+        command = self.task.command(self.task.local_paths(), f"{self.folder}-again")
+        command[command.index("--console") + 1] = "tty"
+        return shlex.join(command)
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """A run that did not end well."""
+
+    id: str
+    reason: str
+    console: list
+    command: str
+
+
+class Interrupted(Exception):
+    """Ctrl-C: what was finished is recorded."""
+
+
+class Runner:
+    """Runs all that `settings` ask of an experiment into the directory `out`, on the `pool`.
+
+    What `store` (None: nothing) has is not run again, unless it shall be done `fresh`: then it must come out the same.
+    """
+
+    def __init__(self, experiment, settings, out, pool, clock_hz, store=None, fresh=False, task_of=task_of):
+        self.experiment = experiment
+        self.settings = settings
+        self.out = out
+        self.pool = pool
+        self.clock_hz = clock_hz
+        self.store = store
+        self.fresh = fresh
+        self.task_of = task_of      # what carries a run out: the simulator, unless it is another
+        self.runs = experiment.runs(settings, clock_hz)
+        self.solvers = list(experiment.solvers())
+        self.failures = []
+        self.records = {}
+        self.notes = []
+        self.reused = 0
+        self.digests = {}       # path -> SHA-256
+        self.boots = boot.Boots()
+
+    def targets(self):
+        """The targets of all runs, those too that are still to be solved."""
+        return {run.target for run in self.runs} | {self.experiment.solver_target(kind) for kind in self.solvers}
+
+    def prepare(self, tools, soc):
+        """Makes the results directory and notes there what is asked for."""
+        record.make_directory(self.out / "runs")
+        self.context = {
+            "experiment": self.experiment.name,
+            "source": self.experiment.source,
+            "report": self.experiment.report,
+            "collect": list(self.experiment.collect),
+            "settings": self.settings,
+            "clock_hz": self.clock_hz,
+            "tools": tools,
+            "soc": soc,
+        }
+        self._write_context()
+
+    def _write_context(self):
+        record.write_json(self.out / "experiment.json",
+                          self.context | {"runs": [run.id for run in self.runs], "notes": self.notes})
+
+    def execute(self, targets, report):
+        """Carries out all runs; `report(Progress)` is called several times a second. Interrupted on Ctrl-C."""
+        waiting = sorted(self.runs, key=cost)       # taken from the end: the longest first
+        active = []
+        begin = time.monotonic()
+        reported = 0.0
+        finished_cycles = 0
+        total_cost = sum(map(cost, waiting)) or 1e-9
+        done_cost = 0.0
+        try:
+            while waiting or active:
+                while waiting and self.pool.free():
+                    job = self._job(waiting.pop(), targets)
+                    if self._had_before(job):
+                        total_cost -= cost(job.run)
+                    elif not self.boots.made(job.run):
+                        first = self.boots.wait(job.run)
+                        waiting += [first] if first else []
+                        total_cost += cost(first) if first else 0
+                        continue
+                    elif failure := self.boots.failure(job.run):
+                        self._finish(job, f"its boot failed: {failure}", {})
+                    else:
+                        self.pool.start(self._ready(job), cost(job.run))
+                        active.append(job)
+                        continue
+                    waiting += self._after(job)
+                for job, status, host in self.pool.ended():
+                    active.remove(job)
+                    finished_cycles += self._finish(job, status, {"worker": host} if host else {})
+                    done_cost += cost(job.run)
+                    waiting += self._after(job)
+                for solved in self._solve():
+                    waiting.append(solved)
+                    total_cost += cost(solved)
+                if time.monotonic() - reported > REPORT_S or not (waiting or active):
+                    reported = time.monotonic()
+                    self._report(report, active, reported - begin, total_cost, done_cost, finished_cycles)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+        finally:
+            self.pool.stop()
+
+    def _report(self, report, active, elapsed, total_cost, done_cost, finished_cycles):
+        current = {job: self.pool.cycles(job) for job in active}
+        worked = done_cost + sum(cost(job.run) * min(1.0, cycles / job.run.cycles) for job, cycles in current.items())
+        # What was taken from before leaves a rounding error of the total, which may be negative.
+        left = elapsed * (total_cost - worked) / worked if worked > max(0.0, 0.01 * total_cost) else None
+        report(Progress(len(self.runs), len(self.records), len(self.failures),
+                        finished_cycles + sum(current.values()), elapsed, left, self.reused, self.pool.state()))
+
+    def _job(self, run, targets):
+        """What is to be done for `run`, its files in place."""
+        target = targets[run.target]
+        paths = {"simulator": target.simulator, "image": target.image}
+        if run.input_bytes is not None:
+            paths["input"] = self.out / f"serial-{run.input_bytes}-seed{run.seed}.bin"
+            if not paths["input"].exists():
+                record.write_bytes(paths["input"], input_file(run.seed, run.input_bytes))
+        for path in paths.values():
+            if path not in self.digests:
+                self.digests[path] = worker.digest_of(path)
+        files = {name: worker.File(str(path.resolve()), self.digests[path]) for name, path in paths.items()}
+        first = self._job(boot.of(run), targets) if boot.goes_on(run) else None
+        if first:       # what the boot is made from stands for its checkpoint, which there need not be
+            files["checkpoint"] = worker.File(str((first.folder / boot.CHECKPOINT).resolve()), first.key)
+        task = self.task_of(run, files)
+        return Job(run, task, key_of(task), self.out / "runs" / run.id,
+                   datetime.now().astimezone().isoformat(timespec="seconds"), boot=first)
+
+    @staticmethod
+    def _ready(job):
+        """The job, that can be started now: the checkpoint that it goes on from is there."""
+        if job.boot:
+            path = job.task.files["checkpoint"].path
+            files = job.task.files | {"checkpoint": worker.File(path, worker.digest_of(path))}
+            job.task = dataclasses.replace(job.task, files=files)
+        return job
+
+    def _after(self, job):
+        """The runs that can be carried out now that one has ended: those that waited for their boot."""
+        return self.boots.ended(job.run, job.failure) if job.run.kind == boot.KIND else []
+
+    def _had_before(self, job):
+        """Whether the run needs not be carried out: this directory has it already, or the store."""
+        try:
+            made = record.read_json(job.folder / "record.json")
+        except record.RecordError:
+            made = {"failure": "none"}
+        if not self.fresh and made["failure"] is None and made["host"].get("key") == job.key:
+            self.records[job.run.id] = made
+            self.reused += 1
+            return True
+        shutil.rmtree(job.folder, ignore_errors=True)
+        record.make_directory(job.folder)
+        started = self.store.take(job.key, job.folder) if self.store and not self.fresh else None
+        if started:
+            job.started = started
+            self._finish(job, 0, {"reused": True})
+            self.reused += job.run.kind != boot.KIND
+        return bool(started)
+
+    def _finish(self, job, status, host):
+        """Records an ended run; gives its cycles. `status` is the simulator's, or says why there is none."""
+        simulated, reason = self._outcome(job, status)
+        received = None
+        if job.run.kind != boot.KIND:
+            if job.run.input_bytes is not None:
+                received = record.compare_received(input_file(job.run.seed, job.run.input_bytes), job.folder)
+            reason = reason or wrong_result(job.run, simulated, received)
+        if self.store and not reason and not host.get("reused"):
+            reason = self.store.keep(job.key, job.folder, job.started)
+        job.failure = reason
+        if job.run.kind == boot.KIND:
+            return simulated.get("cycles", 0)
+        host = {"started": job.started, "key": job.key, "reused": False} | self._booted(job) | host
+        made = record.make(job.run, self.experiment.name, self.context, job.task.files["image"].sha256, simulated,
+                           received, reason, host)
+        record.write_json(job.folder / "record.json", made)
+        self.records[job.run.id] = made
+        if reason:
+            self._check_room()
+            shown = job.boot if self.boots.made(job.run) and self.boots.failure(job.run) else job
+            self.failures.append(Failure(job.run.id, reason, shown.tail(), shown.repeat()))
+        return simulated.get("cycles", 0)
+
+    @staticmethod
+    def _booted(job):
+        """What the host's part of a record says of the boot that this directory has carried out for the run."""
+        if not job.boot:
+            return {}
+        try:
+            seconds = record.read_json(job.boot.folder / "run.json")["host"]["seconds"]
+        except record.RecordError:
+            seconds = None
+        return {"boot": job.boot.run.id, "boot_seconds": seconds}
+
+    @staticmethod
+    def _outcome(job, status):
+        """What the simulator has left (its run.json), and why the run did not end well (None: it did)."""
+        simulated, unreadable = {}, None
+        try:
+            simulated = record.read_json(job.folder / "run.json")
+        except record.RecordError as error:
+            unreadable = str(error)
+        if isinstance(status, str):
+            reason = status
+        else:
+            if counted_loss(job.run, simulated) and status == 1:
+                status = 0      # the kernel ends with 1 when bytes are missing; the report shows how many
+            reason = why_failed(status, simulated)
+            if status in (2, 6) and not simulated.get("reason"):
+                reason = f"{reason}: {' '.join(job.tail(1))}"
+        return simulated, reason or unreadable
+
+    def _check_room(self):
+        """A full disk makes every run fail: it is said once instead."""
+        if shutil.disk_usage(self.out).free < LEAST_FREE_BYTES:
+            raise record.RecordError(f"the disk is full: no room left in {self.out}")
+
+    def _solve(self):
+        """The runs that follow from results, as soon as all of those are there."""
+        ready = []
+        for kind in list(self.solvers):
+            solve = kind["solve"]
+            sources = [run for run in self.runs if run.kind == solve["run"]]
+            if not all(run.id in self.records for run in sources):
+                continue
+            self.solvers.remove(kind)
+            try:
+                value = solve_value(solve, [self.records[run.id] for run in sources])
+            except ValueError as error:
+                self.notes.append(f"{kind['name']}: {error}")
+            else:
+                run = self.experiment.solved(kind, value, self.settings, self.clock_hz)
+                self.runs.append(run)
+                ready.append(run)
+            self._write_context()
+        return ready
