@@ -25,7 +25,7 @@ setup: ## install what is missing: Debian packages (as root or with sudo), the P
 run: setup ## the main job: experiment pic-latency in its default size, at most 10 minutes on two cores
 	@./interlock run pic-latency --jobs $(JOBS)
 
-test: setup ## every test (PYTEST_ARGS='-k name' narrows, JOBS=1 runs them one after the other)
+test: lint ## every test (PYTEST_ARGS='-k name' narrows, JOBS=1 runs them one after the other)
 	$(PYTEST) tests
 
 test-unit: setup ## only the Python tests, seconds
@@ -64,8 +64,9 @@ bench-sim: setup ## the simulator's speed beside LiteX's own, about ten minutes 
 boards: setup ## list the boards there are targets for
 	@$(VENV)/python -m soc.boards
 
-lint: setup ## check the Python sources
+lint: setup ## check the sources: ruff, mypy
 	$(VENV)/ruff check .
+	$(VENV)/mypy --no-error-summary
 
 lock: setup ## renew setup/requirements.lock from setup/requirements.in
 	$(VENV)/python -m venv build/lock

@@ -8,7 +8,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from hw.common.cache import REPO, cached
+from hw.common.cache import REPO, Input, cached
 
 FOLDER = REPO / "firmware"
 BOARD = FOLDER / "board"
@@ -43,7 +43,10 @@ def compiler_version() -> str:
 
 def constant(include: Path, name: str) -> str:
     """The constant CONFIG_`name` of the SoC of these generated headers."""
-    return re.search(rf"^#define CONFIG_{name} (\S+)", (include / "generated" / "soc.h").read_text(), re.M)[1]
+    found = re.search(rf"^#define CONFIG_{name} (\S+)", (include / "generated" / "soc.h").read_text(), re.M)
+    if not found:
+        raise ValueError(f"the SoC's headers have no CONFIG_{name}")
+    return found[1]
 
 
 def has_loader(include: Path) -> bool:
@@ -63,10 +66,11 @@ def build_rom(include: Path, regions: dict[str, tuple[int, int]]) -> Path:
         sources = [*sorted(BOARD.glob("*.[cS]")), *LINK_SOURCES]
         script = BOARD / "board.ld"
     else:
-        sources, script = SIMULATOR_SOURCES, FOLDER / "rom.ld"
+        sources, script = list(SIMULATOR_SOURCES), FOLDER / "rom.ld"
 
     def build(folder: Path):
-        flags, objects = [*MACHINE, *FLAGS, "-I", include, "-I", FOLDER], []
+        flags: list[str | Path] = [*MACHINE, *FLAGS, "-I", include, "-I", FOLDER]
+        objects: list[Path] = []
         if board:
             flags += [*BOARD_FLAGS, "-I", BOARD]
             objects = _litex_objects(folder, include)
@@ -76,9 +80,10 @@ def build_rom(include: Path, regions: dict[str, tuple[int, int]]) -> Path:
         for path in objects:
             path.unlink()
 
-    inputs = {"flags": repr((MACHINE, FLAGS, BOARD_FLAGS, LITEX_FLAGS, LINK_FLAGS, places)), "headers": include,
-              "compiler": compiler_version(), "litex": metadata.version("litex"), **_named(sources),
-              "script": script, **_named(FOLDER.rglob("*.h"))}
+    inputs: dict[str, Input] = {
+        "flags": repr((MACHINE, FLAGS, BOARD_FLAGS, LITEX_FLAGS, LINK_FLAGS, places)), "headers": include,
+        "compiler": compiler_version(), "litex": metadata.version("litex"), **_named(sources),
+        "script": script, **_named(FOLDER.rglob("*.h"))}
     return cached("rom", inputs, build)
 
 
@@ -88,7 +93,9 @@ def _named(paths: Iterable[Path]) -> dict[str, Path]:
 
 def _litex_objects(folder: Path, include: Path) -> list[Path]:
     """LiteX's own sources, compiled with its own headers."""
-    software = Path(find_spec("litex").origin).parent / "soc" / "software"
+    spec = find_spec("litex")
+    assert spec and spec.origin, "litex is in setup/requirements.lock"
+    software = Path(spec.origin).parent / "soc" / "software"
     objects = []
     for source in LITEX_SOURCES:
         objects.append(folder / (Path(source).stem + ".o"))

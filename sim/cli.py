@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from click.core import ParameterSource
 
 from sim.commands.board import board
 from sim.commands.cluster import cluster
@@ -152,7 +153,8 @@ def sim(
     """
     if restore:
         from sim.sweep.checkpoint import CheckpointError, harts_of
-        given = [option for name, option in BOOTED.items() if context.get_parameter_source(name).name != "DEFAULT"]
+        given = [option for name, option in BOOTED.items()
+                 if context.get_parameter_source(name) is not ParameterSource.DEFAULT]
         if given:
             raise Failed(f"{given[0]} and --restore: the checkpoint has booted already, give only what comes after "
                          "(--poke writes registers)", 2)
@@ -184,8 +186,9 @@ def sim(
     else:
         command += ["--image", str(booted), "--bootargs", bootargs, "--seed", str(seed), "--uart1-baud", str(line_baud)]
     command += [word for poke in pokes or [] for word in ("--poke", poke)]
-    for option, given in (("--checkpoint-stop", checkpoint_stop), ("--no-skip", no_skip), ("--check-skip", check_skip)):
-        command += [option] if given else []
+    for option, wanted in (("--checkpoint-stop", checkpoint_stop), ("--no-skip", no_skip),
+                           ("--check-skip", check_skip)):
+        command += [option] if wanted else []
     if gdb:
         print(f"debug with: gdb-multiarch {shlex.quote(str(shown(booted)))} -ex 'target remote DEVICE', "
               "DEVICE as the simulator names it", file=sys.stderr)

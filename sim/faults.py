@@ -193,6 +193,7 @@ class Nursery:
         timer = threading.Timer(self.limit_s, end)
         timer.start()
         lines = []
+        assert process.stdout
         for line in process.stdout:
             lines.append(line)
             if test := re.match(r"(tests/\S+\.py::\S+)", line):

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from hw.common.cache import REPO, cached, digest
+from hw.common.cache import REPO, Input, cached, digest
 from soc.boards.build import generate_config
 from soc.boards.config import BoardConfig
 from soc.build import generate_soc
@@ -42,9 +42,9 @@ class KernelError(RuntimeError):
 
 
 @functools.cache
-def _tools() -> dict[str, str | bytes]:
+def _tools() -> dict[str, Input]:
     """What tells apart the tools that make an image: compiler, assembler, linker, and the content of the C library."""
-    inputs = {}
+    inputs: dict[str, Input] = {}
     for tool in ("gcc", "as", "ld"):
         path = shutil.which(f"{CROSS}{tool}")
         if not path:
@@ -70,7 +70,7 @@ def checked_options(options: dict) -> dict:
 @functools.cache
 def runs() -> dict[str, str]:
     """What an image can run (`run=NAME`), by name in order, and what it is: the kernel's RUN() lines (init/run.h)."""
-    found = {}
+    found: dict[str, str] = {}
     for path in (REPO / "kernel").glob("*/*.c"):
         found |= RUN.findall(path.read_text())
     return dict(sorted(found.items()))

@@ -95,9 +95,10 @@ def generate_soc(config: SoCConfig, two_chips: bool = False) -> SoCArtifacts:
 
 
 @contextmanager
-def told_in_a_line(what: str = "SoC", *others: type[Exception]):
+def told_in_a_line(what: str = "SoC", *others: type[BaseException]):
     """Ends the program with one line for what goes wrong when a `what` is made: what `generate_soc` raises, and
     `others`, whose text is such a line."""
+    told: tuple[type[BaseException], ...] = (ToolError, *others)
     try:
         yield
     except subprocess.CalledProcessError as error:
@@ -105,7 +106,7 @@ def told_in_a_line(what: str = "SoC", *others: type[Exception]):
         sys.exit(f"error: the {what} could not be generated{', see above' if error.output else f': {error}'}")
     except FileNotFoundError as error:
         sys.exit(f"error: {error.filename} is missing: run 'make setup'")
-    except (ToolError, *others) as error:
+    except told as error:
         sys.exit(f"error: {error}")
 
 

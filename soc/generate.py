@@ -64,7 +64,8 @@ def verilog(soc: InterlockSoC) -> tuple[str, SignalNamespace]:
         if len(found) != 1:
             raise RuntimeError(f"{filename} is loaded {len(found)} times in the Verilog that LiteX made, not once")
         words = "".join(f"\t{found[0]}[{i}] = 'h{word};\n" for i, word in enumerate(content.split()))
-        text = load.sub(lambda _, words=words: words, text)
+        before, _, after = load.split(text)
+        text = before + words + after
     return text, output.ns
 
 

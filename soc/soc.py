@@ -34,7 +34,7 @@ class InterlockSoC(SoCCore):
     # Fixed, so that a program built for one SoC finds its CSRs in another.
     csr_map = {"ctrl": 0, "host": 1, "identity": 2, "ram": 3, "link": 4, "trace": 5, "dma": 6, "pic": 7,
                "arrivals": 8}
-    cost_notes = ()     # what the register reference says beside the costs of memory_map.py
+    cost_notes: tuple[str, ...] = ()     # what the register reference says beside the costs of memory_map.py
 
     def __init__(self, platform, config: SoCConfig):
         self.map = regions = memory_map(config)

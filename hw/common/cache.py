@@ -22,7 +22,10 @@ def build_root() -> Path:
     return Path(os.environ.get("INTERLOCK_BUILD") or REPO / "build").resolve()
 
 
-def _chunks(value: str | bytes | Path):
+Input = str | bytes | Path     # a string, bytes, or the content of a file or directory
+
+
+def _chunks(value: Input):
     """Yield what tells `value` apart as (label, content) pairs: a directory gives its files in order of name."""
     if isinstance(value, Path):
         if value.is_dir():
@@ -35,7 +38,7 @@ def _chunks(value: str | bytes | Path):
         yield "value", value.encode() if isinstance(value, str) else value
 
 
-def digest(inputs: Mapping[str, str | bytes | Path]) -> str:
+def digest(inputs: Mapping[str, Input]) -> str:
     """SHA-256 (64 hex digits) over the inputs: strings and bytes themselves, the content of files and directories.
 
     The path of an input does not count, only its name in the mapping. FileNotFoundError if a file is missing."""
@@ -48,7 +51,7 @@ def digest(inputs: Mapping[str, str | bytes | Path]) -> str:
     return total.hexdigest()
 
 
-def cached(kind: str, inputs: Mapping[str, str | bytes | Path], build: Callable[[Path], None]) -> Path:
+def cached(kind: str, inputs: Mapping[str, Input], build: Callable[[Path], object]) -> Path:
     """Return the entry of `kind` made from `inputs`, a directory; if it is missing, `build(directory)` fills it.
 
     `build` gets an empty directory and must write only there. What it raises is passed on and leaves no entry. One line

@@ -9,11 +9,12 @@ A `Register` is a Migen signal or, in a netlist that Migen does not know, its pa
 """
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from migen import Signal
 from migen.genlib.fsm import FSM
 
-Register = Signal | str
+Register: TypeAlias = Any    # Signal | str; Migen has no types
 
 # Cycles in which the registers that follow others are right again, and what those cause has been done.
 SETTLE_CYCLES = 4

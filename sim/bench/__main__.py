@@ -48,6 +48,7 @@ def measure(command: list, folder: Path, cycles: int) -> Measured:
         process = subprocess.Popen(list(map(str, command)), cwd=folder, stdin=subprocess.PIPE, stdout=out,
                                    stderr=subprocess.STDOUT)
         _, _, used = os.wait4(process.pid, 0)
+        assert process.stdin
         process.stdin.close()
         process.returncode = 0   # waited for above
         out.seek(0)

@@ -24,8 +24,8 @@ from litex.soc.cores.uart import RS232PHYRX
 from migen import Finish, If, Memory, Signal
 
 from firmware.build import build_rom, rom_words
-from hw.common.cache import REPO, cached
-from sim.model.toolchain import JOBS, BuildError, find
+from hw.common.cache import REPO, Input, cached
+from sim.model.toolchain import JOBS, BuildError, needed
 from soc.build import add_options, config_of, generate_soc
 from soc.config import SoCConfig
 from soc.soc import InterlockSoC
@@ -93,7 +93,7 @@ def compile_all(sources: list[str], jobs: int):
     """What LiteX's makefiles do, with their own flags: -O3, waves compiled in and off."""
     core = Path(litex_verilator.core_directory)
     environment = {name: value for name, value in os.environ.items() if name not in ("VERILATOR_ROOT", "MAKEFLAGS")}
-    environment["PATH"] = f"{Path(find('verilator')).parent}:{environment['PATH']}"
+    environment["PATH"] = f"{Path(needed('verilator')).parent}:{environment['PATH']}"
     # Variables in MAKEFLAGS also hold in the makefile that Verilator writes.
     environment["MAKEFLAGS"] = f"CC={CC} CXX={CXX} LINK={CXX}"
 
@@ -122,8 +122,8 @@ def build(config: SoCConfig, cycles: int, versions: dict[str, str]) -> Path:
         if done.returncode:
             raise BuildError("LiteX's simulator does not build:\n" + "\n".join(done.stdout.splitlines()[-20:]))
 
-    inputs = {"origin": config.origin(), "cycles": str(cycles), "how": Path(__file__),
-              "tools": repr(sorted(versions.items()))}
+    inputs: dict[str, Input] = {"origin": config.origin(), "cycles": str(cycles), "how": Path(__file__),
+                                "tools": repr(sorted(versions.items()))}
     return cached("litex-sim", inputs, fill)
 
 

@@ -27,8 +27,9 @@ def measure(harts: int, rounds: int, sync: str, iterations: int) -> dict[str, li
                    f"run=table5 iterations={iterations} console.baud={CONSOLE_BAUD}",
                    "--uart0-baud", CONSOLE_BAUD, "--console", "none", "--quiet"]
         option = {one: [f"--{one}", str(folder / one)] for one in OBSERVERS}
-        modes = {"nothing": []} | option | {"all": [text for texts in option.values() for text in texts]}
-        times = {mode: [] for mode in modes}
+        modes: dict[str, list] = {"nothing": [], **option}
+        modes["all"] = [text for texts in option.values() for text in texts]
+        times: dict[str, list] = {mode: [] for mode in modes}
         records = set()
         for _ in range(rounds):
             for mode, options in modes.items():

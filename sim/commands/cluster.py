@@ -2,7 +2,7 @@
 
 import signal
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -39,8 +39,8 @@ def cluster(
     """
     import dask_jobqueue
     from dask_jobqueue.local import LocalCluster
-    made = LocalCluster if system is System.LOCAL else getattr(dask_jobqueue, f"{system.upper()}Cluster")
-    wanted = {"walltime": walltime, "queue": queue, "account": account, "interface": interface}
+    made: Any = LocalCluster if system is System.LOCAL else getattr(dask_jobqueue, f"{system.upper()}Cluster")
+    wanted: dict[str, Any] = {"walltime": walltime, "queue": queue, "account": account, "interface": interface}
     wanted = {name: value for name, value in wanted.items() if value is not None}
     try:
         with made(cores=cores, processes=1, memory=memory, job_extra_directives=directive or [],

@@ -28,7 +28,7 @@ def compare(
     matched = matching.match(*chosen, ignore or ())
     made = layout.Shown(*chosen, matched, statistics.differences(matched), figure or ())
     if not made.all:
-        raise Failed(f"--figure {' '.join(figure)}: no figure that A and B share has such a name; "
+        raise Failed(f"--figure {' '.join(figure or ())}: no figure that A and B share has such a name; "
                      "without it all are shown", 2)
     directory = results_directory("compare", out)
     record.make_directory(directory)

@@ -33,7 +33,7 @@ def flame(
     record.write_text(directory / f"{name}.html",
                       render(Page(graph.title, lead, [Section("Flame graph", [Picture(graph)])])))
     for hart in root.below.values():
-        own = {}
+        own: dict[str, int] = {}
         for node in _all(hart):
             own[node.name] = own.get(node.name, 0) + node.own
         most = sorted(own.items(), key=lambda one: -one[1])[:5]

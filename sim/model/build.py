@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from hw.common.cache import REPO, cached, digest
+from hw.common.cache import REPO, Input, cached, digest
 from sim.model.gating import ANEW, EDGE
 from sim.model.idle import idle_table
 from sim.model.toolchain import BuildError, compile_objects, link, tool_versions
@@ -58,7 +58,8 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
     """
     versions = versions or tool_versions()
     library = verilate(sources, versions, waves, recipe)
-    inputs = {f"harness {path.relative_to(HARNESS)}": path for path in _harness("*.cpp") + _harness("*.h")}
+    inputs: dict[str, Input] = {f"harness {path.relative_to(HARNESS)}": path
+                                for path in _harness("*.cpp") + _harness("*.h")}
     inputs |= {
         "model": library.dir.name,
         "tools": repr(sorted(versions.items())),

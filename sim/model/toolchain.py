@@ -31,6 +31,14 @@ def find(name: str) -> str | None:
     return str(beside) if os.access(beside, os.X_OK) else shutil.which(name)
 
 
+def needed(name: str) -> str:
+    """`find`; ToolError, one line with the mend, if there is no such program."""
+    path = find(name)
+    if not path:
+        raise ToolError(f"{name} is missing: run 'make setup'")
+    return path
+
+
 def tool_versions() -> dict[str, str]:
     """Versions of the programs that a build calls. ToolError, one line with the mend, if one cannot be used."""
     versions = {}
@@ -73,7 +81,7 @@ def compile_objects(folder: Path, sources: Mapping[Path, Sequence[str]]) -> list
     """Objects, in `folder`, of C++ sources with flags of their own; ccache finds again what did not change.
 
     Sources that lie in `folder` are named relative to it, so that another folder's compilation is found again too."""
-    compiler = [find(COMPILER), LANGUAGE]
+    compiler = [needed(COMPILER), LANGUAGE]
     environment = dict(os.environ)
     if shutil.which("ccache"):
         compiler.insert(0, "ccache")
@@ -93,9 +101,9 @@ def compile_objects(folder: Path, sources: Mapping[Path, Sequence[str]]) -> list
 
 def archive(folder: Path, out: Path, objects: Sequence[Path]):
     """A library of objects."""
-    run([find(ARCHIVER), "rcs", out, *objects], folder)
+    run([needed(ARCHIVER), "rcs", out, *objects], folder)
 
 
 def link(folder: Path, out: Path, objects: Sequence[Path], flags: Sequence[str] = ()):
     """A program of objects and libraries."""
-    run([find(COMPILER), f"--ld-path={find(LINKER)}", "-o", out, *objects, *flags], folder)
+    run([needed(COMPILER), f"--ld-path={find(LINKER)}", "-o", out, *objects, *flags], folder)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.common.cache import cached
+from hw.common.cache import Input, cached
 from sim.model.gating import EDGE, SOURCE, Gates, NotUnderstood, write_edge
-from sim.model.toolchain import archive, compile_objects, find, processor_level, run
+from sim.model.toolchain import archive, compile_objects, needed, processor_level, run
 
 TOP = "interlock"
 VERILATOR_FLAGS = ("--cc", "-O3", "--flatten", "--savable", "--x-assign", "fast", "--x-initial", "0", "--noassert",
@@ -71,7 +71,7 @@ def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = Fa
     """The library of Verilog and Verilator settings (.vlt) whose top module is `interlock`.
 
     With `waves` it can write FST waves, and is slower. BuildError if Verilator or the compiler fails."""
-    inputs = {f"source {i} {path.name}": path for i, path in enumerate(sources)}
+    inputs: dict[str, Input] = {f"source {i} {path.name}": path for i, path in enumerate(sources)}
     inputs |= {"tools": repr(sorted(versions.items())), "waves": str(waves), "how": Path(__file__),
                "edge": Path(__file__).parent / "gating",
                "flags": repr((recipe, COMPILER_FLAGS, SLOW_FLAGS))}
@@ -84,7 +84,7 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
     work.mkdir()
     # An empty VERILATOR_ROOT is an error, and another one is another Verilator's.
     environment = {name: value for name, value in os.environ.items() if name != "VERILATOR_ROOT"}
-    run([find("verilator"), *recipe.verilator, "--top-module", TOP, "--prefix", f"V{TOP}", "--Mdir", work,
+    run([needed("verilator"), *recipe.verilator, "--top-module", TOP, "--prefix", f"V{TOP}", "--Mdir", work,
          *(["--trace-fst"] if waves else []), *sources], work, environment)
     made = json.loads((work / f"V{TOP}.json").read_text())
     edge = [] if waves else _edge(made)
@@ -147,9 +147,9 @@ def _edge(made: dict) -> list[str]:
 def _defines(made: dict) -> list[str]:
     """The flags that Verilator's own makefile (verilated.mk) gives to everything that includes its headers."""
     root, options = made["system"]["verilator_root"], made["options"]
-    defines = {"VERILATOR": 1, "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0, "VM_VPI": 0,
-               **{f"VM_{name.upper()}": int(options[name]) for name in
-                  ("trace", "trace_fst", "trace_vcd", "trace_saif")}}
+    defines: dict[str, int | str] = {"VERILATOR": 1, "VM_COVERAGE": 0, "VM_SC": 0, "VM_TIMING": 0, "VM_VPI": 0,
+                                     **{f"VM_{name.upper()}": int(options[name]) for name in
+                                        ("trace", "trace_fst", "trace_vcd", "trace_saif")}}
     if LEVEL:
         defines["MODEL_LEVEL"] = f'"{LEVEL}"'
     return [f"-isystem{root}/include", f"-isystem{root}/include/vltstd",

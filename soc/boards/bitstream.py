@@ -64,7 +64,7 @@ def make_bitstream(config: BoardConfig, synthesis: SynthesisOptions, placements:
     artifacts = generate_config(config)
     design = design_of(artifacts, config)
     netlist = synthesise(design, synthesis)
-    best = None
+    best: dict | None = None
     for options in placements:
         placement = place(design, netlist, options)
         record = record_of(config, artifacts, asdict(synthesis) | asdict(options), figures(design, netlist, placement))
@@ -73,6 +73,7 @@ def make_bitstream(config: BoardConfig, synthesis: SynthesisOptions, placements:
             best = record
         if record["met"] or not record["fits"]:
             break
+    assert best, "there is at least one placement to try"
     write_record(best, folder)
     if not best["fits"]:
         raise GateError(f"{design.name} does not fit {design.device}: {summary(best)}; give fewer HARTS or a larger "

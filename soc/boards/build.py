@@ -8,6 +8,7 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from firmware.build import compiler_version
 from hw.common.cache import REPO, cached
@@ -73,9 +74,10 @@ def add_options(parser: argparse.ArgumentParser):
     parser.add_argument("board", help="see `python -m soc.boards`")
     parser.add_argument("--device", help="the FPGA's size, such as 45F (default: the catalog's first)")
     for field in PARAMETERS:
-        kind = {bool: {"action": argparse.BooleanOptionalAction}, int: {"type": int, "metavar": "N"},
-                str: {"metavar": "WORD"}}[field.type]
-        parser.add_argument("--" + field.name.replace("_", "-"), **kind)
+        kinds: dict[Any, dict[str, Any]] = {
+            bool: {"action": argparse.BooleanOptionalAction}, int: {"type": int, "metavar": "N"},
+            str: {"metavar": "WORD"}}
+        parser.add_argument("--" + field.name.replace("_", "-"), **kinds[field.type])
 
 
 def config_of(options: argparse.Namespace) -> BoardConfig:

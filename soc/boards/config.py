@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from soc.boards.board import Board
 from soc.boards.catalog import BOARDS
@@ -33,7 +34,7 @@ def board_config(name: str, device: str | None = None, **overrides: int) -> Boar
     device = device or next(iter(board.devices))
     if device not in board.devices:
         raise ValueError(f"board {name} has no FPGA '{device}' (valid: {', '.join(board.devices)})")
-    parameters = {"ram_mib": board.ram_mib, **board.devices[device].parameters(), **board.parameters}
+    parameters: dict[str, Any] = {"ram_mib": board.ram_mib, **board.devices[device].parameters(), **board.parameters}
     config = BoardConfig(board=name, device=device, **{**parameters, **overrides})
     if board.oscillator_hz:
         check_clock(config.clock_hz, board.oscillator_hz, board.memory_clocks)

@@ -49,4 +49,7 @@ def verilog(netlist: Path, name: str) -> str:
 
 def port_names(text: str, top: str) -> list[str]:
     """The ports of the module `top` in a netlist's Verilog."""
-    return re.findall(r"\w+", re.search(rf"^module {top}\((.*?)\);", text, re.M | re.S)[1])
+    found = re.search(rf"^module {top}\((.*?)\);", text, re.M | re.S)
+    if not found:
+        raise ValueError(f"no module {top} in the netlist")
+    return re.findall(r"\w+", found[1])

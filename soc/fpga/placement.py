@@ -6,7 +6,7 @@ import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hw.common.cache import cached
+from hw.common.cache import Input, cached
 from soc.fpga.design import Design
 from soc.fpga.tools import ToolError, run, version
 
@@ -44,8 +44,8 @@ class Watch:
     """What nextpnr's log says as it comes: the part of its work that begins, how much of the chip is used, and what is
     left to do after each round of the router. What does not fit is not tried, routing that gets nowhere is ended."""
     def __init__(self, router: str):
-        self.use = {}
-        self.conflicts = []
+        self.use: dict[str, dict] = {}
+        self.conflicts: list[int] = []
         self.round, self.patience, self.few = ROUTERS[router]
 
     @property
@@ -133,8 +133,8 @@ def place(design: Design, netlist: Path, options: PlacementOptions = PlacementOp
         (folder / "netlist.json").unlink()
         (folder / "placement.json").write_text(json.dumps({"tool": version("nextpnr-ecp5"), **asdict(cost)}))
 
-    inputs = {"netlist": netlist / "netlist.json", "lpf": design.lpf, "arguments": repr(arguments),
-              "tool": version("nextpnr-ecp5")}
+    inputs: dict[str, Input] = {"netlist": netlist / "netlist.json", "lpf": design.lpf, "arguments": repr(arguments),
+                                "tool": version("nextpnr-ecp5")}
     return cached("fpga-placement", inputs, build)
 
 
@@ -151,12 +151,12 @@ def count(design: Design, netlist: Path) -> Path:
                           f"{design.name}-nextpnr-pack.log", watch)
         if error and fits(watch.use):
             raise ToolError(error)
-        report = {"fmax": {}, "critical_paths": [], "utilization": watch.use}
+        report: dict[str, object] = {"fmax": {}, "critical_paths": [], "utilization": watch.use}
         (folder / "report.json").write_text(json.dumps(report))
         (folder / "ends.json").write_text("{}")
         (folder / "netlist.json").unlink()
         (folder / "placement.json").write_text(json.dumps({"tool": version("nextpnr-ecp5"), **asdict(cost)}))
 
-    inputs = {"netlist": netlist / "netlist.json", "lpf": design.lpf, "arguments": repr(arguments),
-              "tool": version("nextpnr-ecp5")}
+    inputs: dict[str, Input] = {"netlist": netlist / "netlist.json", "lpf": design.lpf, "arguments": repr(arguments),
+                                "tool": version("nextpnr-ecp5")}
     return cached("fpga-count", inputs, build)

@@ -96,6 +96,7 @@ def run(name: str, arguments: Sequence[str], folder: Path, log: str,
     with open(path, "w", buffering=1) as file:   # so that a person may follow it
         process = subprocess.Popen([find(name), *arguments], cwd=folder, text=True, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, errors="replace")
+        assert process.stdout
         threading.Thread(target=talk, daemon=True).start()
         try:
             for line in process.stdout:

@@ -18,7 +18,7 @@ WORDS = 2    # of a name say which core it is
 
 def kinds(nodes: Sequence[Node], families: Sequence[tuple[int, ...]], rates: Sequence[int]) -> Callable[[int], Any]:
     """The kind of each node or, of a family, of its first (sim/model/gating/groups.py); `rates` of all nodes."""
-    members = {k: (k,) for k in range(len(nodes))}
+    members: dict[int, tuple[int, ...]] = {k: (k,) for k in range(len(nodes))}
     for family in families:
         for k in family:
             del members[k]

@@ -1,13 +1,13 @@
 """Which statements have to stay together, and which come before which."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from sim.model.gating.statements import Any, Names
 
-T = TypeVar("T", bound=Hashable)
+T = TypeVar("T", int, str)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Statements made simpler, and alike for all harts, before they are put in another order; and joined again after it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sim.model.gating.harts import harts_of
 from sim.model.gating.order import dependencies
@@ -15,7 +15,7 @@ def simplified(body: Body, reset: str) -> list[Any]:
     return _needed([s for one in statements for s in _taken_apart(one, body.local)], body.local)
 
 
-def _after_reset(one: Any, reset: str, local: dict[str, str]) -> list[Any]:
+def _after_reset(one: Any, reset: str, local: Mapping[str, str]) -> list[Any]:
     """A statement as it is when the input `reset` is 0."""
     def zero(tokens: Tokens) -> tuple[str, ...]:
         out: list[str] = []
@@ -33,7 +33,7 @@ def _after_reset(one: Any, reset: str, local: dict[str, str]) -> list[Any]:
     return other if condition == ("0U",) else [branch(condition, then, other, local)]
 
 
-def _taken_apart(one: Any, local: dict[str, str]) -> list[Any]:
+def _taken_apart(one: Any, local: Mapping[str, str]) -> list[Any]:
     """A branch of one hart as one for each thing that it writes: Verilator joins them as it finds them, not for every
     hart alike. Next to each other, the compiler joins them again."""
     if isinstance(one, Statement) or len(harts_of(one)) != 1:
@@ -47,7 +47,7 @@ def _taken_apart(one: Any, local: dict[str, str]) -> list[Any]:
     groups: dict[frozenset[str], list] = {node.names.writes: [] for node in nodes}
     for s, side in sides:
         next(group for writes, group in groups.items() if s.names.writes <= writes).append((s, side))
-    apart = []
+    apart: list[Statement | If] = []
     for group in groups.values():
         then, other = ([s for s, side in group if side == k] for k in (0, 1))
         apart.append(branch(one.condition, then, other, local) if then
@@ -55,7 +55,7 @@ def _taken_apart(one: Any, local: dict[str, str]) -> list[Any]:
     return apart
 
 
-def _needed(statements: Sequence[Any], local: dict[str, str]) -> list[Any]:
+def _needed(statements: Sequence[Any], local: Mapping[str, str]) -> list[Any]:
     """Without the zeros that local variables begin with where a value follows before anybody looks."""
     unneeded: set[int] = set()
     zeros: dict[str, int] = {}
@@ -71,7 +71,7 @@ def _needed(statements: Sequence[Any], local: dict[str, str]) -> list[Any]:
     return [one for i, one in enumerate(statements) if i not in unneeded]
 
 
-def joined(statements: Sequence[Any], local: dict[str, str]) -> list[Any]:
+def joined(statements: Sequence[Any], local: Mapping[str, str]) -> list[Any]:
     """Branches that stand next to each other and have the same condition as one."""
     out: list[Any] = []
     for one in statements:

@@ -4,7 +4,7 @@ Verilator writes a small part of C++: declarations, assignments, `if`, and a few
 else: what is made of a body is right, or it is not made."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 TOKEN = re.compile(r'(?P<skip>\s+|/\*.*?\*/|//[^\n]*)|"(?:[^"\\]|\\.)*"|[A-Za-z_]\w*|\d\w*|->|::|<<|>>|&&|\|\||'
@@ -57,7 +57,7 @@ class If:
 Any = Statement | If
 
 
-def variables(tokens: Tokens, local: dict[str, str]) -> Iterator[tuple[int, int, str]]:
+def variables(tokens: Tokens, local: Mapping[str, str]) -> Iterator[tuple[int, int, str]]:
     """Each variable in an expression: its first token, the token after it, and its name. NotUnderstood as above."""
     at = 0
     while at < len(tokens):
@@ -74,11 +74,11 @@ def variables(tokens: Tokens, local: dict[str, str]) -> Iterator[tuple[int, int,
         at += 1
 
 
-def read(tokens: Tokens, local: dict[str, str]) -> frozenset[str]:
+def read(tokens: Tokens, local: Mapping[str, str]) -> frozenset[str]:
     return frozenset(name for _, _, name in variables(tokens, local))
 
 
-def branch(condition: Tokens, then: Sequence[Any], other: Sequence[Any], local: dict[str, str]) -> If:
+def branch(condition: Tokens, then: Sequence[Any], other: Sequence[Any], local: Mapping[str, str]) -> If:
     names = Names(read(condition, local))
     for one in (*then, *other):
         names |= one.names
@@ -174,7 +174,8 @@ class Body:
             return Statement(tuple(text), Names(read(text, self.local)))
         if text[0] not in WRITTEN:
             raise NotUnderstood(f"{' '.join(text[:9])!r}")
-        arguments, depth = [[]], 0
+        arguments: list[list[str]] = [[]]
+        depth = 0
         for token in text[2:-1]:
             depth += (token in "([{") - (token in ")]}")
             if token == "," and not depth:

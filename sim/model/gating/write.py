@@ -167,8 +167,8 @@ class _Writer:
         text += "".join(f"        {word} |= {' | '.join(bits)};\n" for word, bits in sorted(words.items()))
         if not group.gated:
             return f"    {{\n{text}    }}\n"
-        word, bit = divmod(self.bit[g], WORD)
-        gate = f"{'m' if group.shared else 's'}.open[{word}]"
+        index, bit = divmod(self.bit[g], WORD)
+        gate = f"{'m' if group.shared else 's'}.open[{index}]"
         count = f"        counted.of[{g}]++;\n" * self.counting
         return f"    if ({gate} & {1 << bit:#x}ULL) {{\n{count}        {gate} &= ~{1 << bit:#x}ULL;\n{text}    }}\n"
 
