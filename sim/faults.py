@@ -191,6 +191,7 @@ class Nursery:
                 os.killpg(process.pid, signal.SIGKILL)
 
         timer = threading.Timer(self.limit_s, end)
+        timer.daemon = True     # else an interrupted command would wait for it to its end
         timer.start()
         lines = []
         assert process.stdout

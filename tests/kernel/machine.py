@@ -2,6 +2,7 @@
 
 The environment's KERNEL_PAD=1 to 15 runs them with the code as many cache lines further behind: none may fail."""
 
+import csv
 import json
 import os
 import subprocess
@@ -17,6 +18,7 @@ TYPING_BAUD = 1_000_000      # as fast as the kernel can listen while it does so
 MAX_CYCLES = 30_000_000
 HANG_CYCLES = 3_000_000
 PROMPT = b"> "
+PROBE_LOG = "probes.csv"
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,14 @@ class Boot:
         lines = self.record["results"].get(kind, [])
         assert len(lines) == 1, f"{len(lines)} @{kind} lines:\n{self.report()}"
         return lines[0]
+
+    def window_events(self):
+        """(hart, event) of the probe log, as far as it is in the measured window."""
+        window = self.record["window"]
+        with open(self.folder / PROBE_LOG, newline="") as file:
+            for row in csv.DictReader(file):
+                if row["hart"] and window["begin"] <= int(row["cycle"]) <= window["end"]:
+                    yield int(row["hart"]), row["event"]
 
     def report(self):
         return f"status {self.status}, {self.record.get('cycles')} cycles\n{self.console}\n{self.messages}"
@@ -60,9 +70,11 @@ def ended(folder, status, messages):
 
 
 def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, max_cycles=MAX_CYCLES, options=None, line_baud=115200,
-         runs=None, console_baud=CONSOLE_BAUD):
+         runs=None, console_baud=CONSOLE_BAUD, probe_log=False):
     """Run the kernel with scheme `sync` and build `options` on `harts` harts in the directory `folder`."""
     arguments = command(folder, harts, sync, bootargs, "file", console_baud, seed, max_cycles, options, runs)
+    if probe_log:
+        arguments += ["--probe-log", str(folder / PROBE_LOG)]
     if serial_in:
         arguments += ["--uart1-in", str(serial_in), "--uart1-baud", str(line_baud)]
     done = subprocess.run(arguments, capture_output=True, text=True, stdin=subprocess.DEVNULL)

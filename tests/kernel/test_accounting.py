@@ -1,8 +1,11 @@
 """The kernel's account of each hart's time and the simulator's agree: user, system, interrupt, spinning, idle.
 
 Both sum to the elapsed cycles, exactly. They differ by the way from what the simulator sees, such as the trap, to the
-instruction with which the kernel reads its counter: saving registers, and the kernel's own accounting. That is less
-than a handler of the test takes, which counts its own cycles besides: one that goes to another account is noticed."""
+instruction with which the kernel reads its counter: saving registers, and the kernel's own accounting. Each such way is
+less than a handler of the test takes, which counts its own cycles besides: one that goes to another account is noticed.
+"""
+
+from collections import Counter
 
 import pytest
 
@@ -10,14 +13,16 @@ from tests.kernel.machine import boot
 
 PER_INTERRUPT = 600     # cycles, both ways together
 PER_MISS = 400
-PER_SWITCH = 300
+PER_IDLE = 400          # for each time that the hart waits: 200 with all code at hand, the rest are lines of four harts
 PER_USER_TRAP = 450
 
 
 @pytest.mark.parametrize("harts, sync", [(1, "spl-pessim"), (1, "cli-spl-pessim"), (2, "cli-optim"), (4, "spl-optim")])
 def test_inside_and_outside_agree(tmp_path, harts, sync):
-    run = boot(tmp_path, harts, sync, "run=test-accounting hz=1000 rounds=4", seed=1, options={"accounting": "1"})
+    run = boot(tmp_path, harts, sync, "run=test-accounting hz=1000 rounds=4", seed=1, options={"accounting": "1"},
+               probe_log=True)
     assert run.status == 0, run.report()
+    waits = Counter(hart for hart, event in run.window_events() if event == "idle_begin")
     window = run.record["window"]["cycles"]
     misses = sum(entry["misses"] for entry in run.record["locks"]["classes"])
     lines = run.record["results"]["accounted"]
@@ -31,7 +36,8 @@ def test_inside_and_outside_agree(tmp_path, harts, sync):
         assert line["user"] == outside["user"] == 0
         assert 0 <= outside["interrupt"] - line["interrupt"] <= PER_INTERRUPT * statistics["interrupts"]
         assert 0 <= outside["spinning"] - line["spinning"] <= PER_MISS * misses
-        assert abs(outside["idle"] - line["idle"]) <= PER_SWITCH * statistics["thread_switches"]
+        # Any interrupt ends the wait, also one that wakes nobody; one wait may be under way where the window begins.
+        assert 0 <= line["idle"] - outside["idle"] <= PER_IDLE * (waits[line["hart"]] + 1)
         assert min(outside["interrupt"], outside["idle"], outside["system"]) > 1000, "there was nothing to account for"
     assert harts == 1 or misses > 0
 
