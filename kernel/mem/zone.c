@@ -230,7 +230,8 @@ static bool grow(struct zone *z)
     if (!slab)
         return false;
     simple_lock(&z->lock);
-    push(&z->partial, slab);
+    push(&z->empty, slab); /* not `partial`: if another hart's frees make room, nobody takes from this one yet */
+    z->empties++;
     z->pages++;
     simple_unlock(&z->lock);
     return true;

@@ -13,6 +13,8 @@
 #include "lib/panic.h"
 #include "lib/printf.h"
 
+void (*host_before_lock)(void);
+
 struct hart harts[MAX_HARTS];
 unsigned hart_count = 1;
 struct hart *curhart = &harts[0];

@@ -3,6 +3,9 @@
 
 #define SPIN_FIFO 1
 
+/* If set: called before a lock is taken, to do what another hart does in that moment. */
+extern void (*host_before_lock)(void);
+
 struct spin {
     struct hart *owner;
 };
@@ -31,6 +34,8 @@ static inline bool spin_try(struct spin *s)
 static inline bool spin_take(struct spin *s, spin_place_t *place)
 {
     (void)place;
+    if (host_before_lock)
+        host_before_lock();
     return spin_try(s);
 }
 

@@ -89,6 +89,8 @@ static void refer(unsigned i, struct zone *z, uint32_t size, uint32_t align)
     reference[i].align = align;
 }
 
+static void (*meanwhile)(void); /* what another hart does before one takes a lock to allocate or to free */
+
 static bool is_filled(const uint8_t *at, uint32_t size, uint8_t with)
 {
     for (uint32_t i = 0; i < size; i++)
@@ -99,7 +101,9 @@ static bool is_filled(const uint8_t *at, uint32_t size, uint8_t with)
 
 static void allocate(struct reference *r, struct random *random)
 {
+    host_before_lock = meanwhile;
     uint8_t *at = zone_alloc(r->zone);
+    host_before_lock = 0;
     CHECK_EQUAL(sync_hart()->level, SPL_NONE);
     if (!at) {
         CHECK_EQUAL(pages_free(), 0);
@@ -124,9 +128,33 @@ static void release(struct reference *r, struct random *random)
     CHECK(is_filled(o->at, r->size, o->filled_with));
     if (r->zone->ctor)
         memset(o->at, 0x5a, 7);
-    zone_free(r->zone, o->at);
+    uint8_t *at = o->at;
     *o = r->object[--r->n];
     r->frees++;
+    host_before_lock = meanwhile;
+    zone_free(r->zone, at);
+    host_before_lock = 0;
+}
+
+static struct reference *busy; /* what another hart fills or drains in between */
+static struct random busy_random;
+
+/* Once in a while before this hart takes a lock of that zone, or of the pages: so also between its looks at the slabs. */
+static void another_hart_runs(void)
+{
+    unsigned hart = curhart->id;
+    if (random_below(&busy_random, 4) || simple_lock_held(&busy->zone->lock))
+        return;
+    meanwhile = 0;
+    on((hart + 1 + random_below(&busy_random, HARTS - 1)) % HARTS);
+    bool fills = random_below(&busy_random, 2);
+    for (unsigned n = random_below(&busy_random, 2 * ZONE_CACHE); n; n--)
+        if (fills && busy->n < MOST - ZONE_CACHE)
+            allocate(busy, &busy_random);
+        else if (!fills && busy->n > 1)
+            release(busy, &busy_random);
+    on(hart);
+    host_before_lock = meanwhile = another_hart_runs;
 }
 
 static void compare(const struct reference *r)
@@ -156,6 +184,7 @@ HOST_TEST(random_use_by_several_harts_agrees_with_a_reference)
     for (unsigned round = 0; round < 40; round++) {
         struct random random = random_from(1, round);
         struct zone made, constructing;
+        busy_random = random_from(2, round);
         begin(1 + random_below(&random, PAGES));
         uint32_t pages = pages_free();
         uint32_t size = 1 + random_below(&random, 600), align = 1u << random_below(&random, 8);
@@ -171,10 +200,13 @@ HOST_TEST(random_use_by_several_harts_agrees_with_a_reference)
             on(random_below(&random, HARTS));
             struct reference *r = &reference[random_below(&random, 4)];
             bool fill = random_below(&random, 100) < (step / 1000 % 2 ? 30 : 70);
-            if (fill && r->n < MOST)
+            busy = r;
+            meanwhile = another_hart_runs;
+            if (fill && r->n < MOST - 2 * ZONE_CACHE)
                 allocate(r, &random);
             else if (r->n)
                 release(r, &random);
+            meanwhile = 0;
             if (!random_below(&random, 500))
                 zone_reclaim(r->zone);
             if (!random_below(&random, 100))
