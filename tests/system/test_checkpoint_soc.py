@@ -47,21 +47,22 @@ class Machine:
         return out
 
     def events(self):
-        """The uninterrupted run's probe log: cycle, hart, event."""
+        """The uninterrupted run's probe log: cycle, what it happened to (a hart, or a lock as that hart sees it), event."""
         with open(self.log, newline="") as file:
             for row in csv.DictReader(file):
-                yield int(row["cycle"]), row["hart"], row["event"]
+                lock = row["value"] if row["event"].startswith("lock_") else None
+                yield int(row["cycle"]), (row["hart"], lock), row["event"]
 
     def inside(self, begin, end, last=False):
-        """A cycle in which a hart is between two events and nothing else happens to it: the first or the last one in
-        the measured window."""
+        """A cycle in which a hart, or a lock on its side, is between two events, with no other one of that hart or lock:
+        the first or the last such cycle in the measured window."""
         latest, found = {}, []
         window = record(self.plain)["window"]
-        for cycle, hart, event in self.events():
-            since, before = latest.get(hart, (0, None))
+        for cycle, what, event in self.events():
+            since, before = latest.get(what, (0, None))
             if before == begin and event == end and window["begin"] <= since < cycle - 1 and cycle <= window["end"]:
                 found.append((since + cycle) // 2)
-            latest[hart] = cycle, event
+            latest[what] = cycle, event
         assert found, f"the run goes nowhere from {begin} straight to {end}"
         return found[-1 if last else 0]
 
