@@ -104,6 +104,12 @@ static void on_hart(void *arg)
     test_spin(settle * 3);
     expect("three deep", HANDLERS_NEST ? "lmhHML" : "lLmMhH");
 
+    begin(); /* and whom it gave way to does not let in, at its end, what it keeps out */
+    raise_in_handler[1] = low | high;
+    pic_raise(middle);
+    test_spin(settle * 3);
+    expect("low and high raised in middle", HANDLERS_NEST ? "mhHMlL" : "mMhHlL");
+
     begin(); /* what arrives first in a section does not keep what is more urgent waiting, but for cli-optim's queue */
     s = crit_sec_enter(SPL_HIGH);
     uint32_t deferred = sync_hart()->deferred;

@@ -81,7 +81,8 @@ def test_an_interrupt_at_each_cycle_of_a_section(tmp_path, sync):
     assert run.result("test") == {"name": "sweep", "high": 320, "low": 320}
 
 
-# A scheme that is wrong on purpose, and what must notice it.
+# A scheme that is wrong on purpose, and what must notice it. None is right on two harts: what is wrong is a hart's own.
+@pytest.mark.parametrize("harts", (1, 2))
 @pytest.mark.parametrize("wrong, test, sign", [
     ("no-restore", "lost", "panic"),
     ("no-restore", "priority", "panic"),
@@ -92,9 +93,11 @@ def test_an_interrupt_at_each_cycle_of_a_section(tmp_path, sync):
     ("early-restore", "replay", "panic"),
     ("no-mask", "exclusion", "panic"),
     ("no-mask", "replay", "panic"),
+    ("no-handler-level", "priority", "after it: handlers ran as lLmMhH"),
+    ("inner-handler-opens", "priority", "low and high raised in middle: handlers ran as mhHlLM"),
 ])
-def test_wrong_scheme_is_caught(tmp_path, wrong, test, sign):
-    run = boot(tmp_path, 1, wrong, bootargs(test, 1), 1)
+def test_wrong_scheme_is_caught(tmp_path, wrong, test, sign, harts):
+    run = boot(tmp_path, harts, wrong, bootargs(test, 1), 1)
     assert run.status in (1, 4), f"{wrong} passes test-{test}: {run.report()}"
     assert run.status == 4 or sign in run.console, run.report()
 
