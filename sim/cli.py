@@ -16,6 +16,7 @@ from sim.commands.common import (
     DEFAULT_SYNC,
     Failed,
     Harts,
+    OnMachine,
     Options,
     Settings,
     building,
@@ -24,9 +25,9 @@ from sim.commands.common import (
     checked_settings,
     kernel_options,
     kernel_runs,
+    machine_of,
     show_tables,
     shown,
-    soc_config,
 )
 from sim.commands.compare import compare
 from sim.commands.explore import explore
@@ -68,6 +69,7 @@ def build(
     harts: Harts = 1,
     sync: Annotated[str | None, typer.Option(help="one scheme; without it all of them")] = None,
     options: Options = None,
+    machine: OnMachine = None,
     waves: Annotated[bool, typer.Option("--waves", help="a simulator that can write waves (slower)")] = False,
 ):
     """Build a simulator and kernel images, and print where they lie.
@@ -75,14 +77,15 @@ def build(
     Example:  ./interlock build --harts 2 --sync spl-optim
     """
     from sim.experiments.paper_sync import SCHEMES
-    config = soc_config(harts)
+    on = machine_of(harts, machine)
+    config = on.config()
     schemes = [checked_scheme(sync)] if sync else SCHEMES
     chosen = kernel_options(options)
     check_tools()
     with building():
         from sim.kernel import build_kernel
         from sim.model.build import build_simulator
-        made = [build_simulator(config, waves=waves),
+        made = [build_simulator(config, waves=waves, two_chips=on.two_chips),
                 *(build_kernel(config, scheme, options=chosen) for scheme in schemes)]
     for path in made:
         print(path)
@@ -119,6 +122,7 @@ def sim(
     sync: Annotated[str, typer.Option(help="the kernel's synchronisation scheme")] = DEFAULT_SYNC,
     settings: Settings = None,
     options: Options = None,
+    machine: OnMachine = None,
     image: Annotated[Path | None, typer.Option(help="boot this ELF file instead of the kernel")] = None,
     send: Annotated[Path | None, typer.Option(help="a file for the data line")] = None,
     baud: Annotated[int | None, typer.Option(help="bit rate of the data line (115200; with --gdb 6000000)")] = None,
@@ -147,7 +151,8 @@ def sim(
     no_skip: Annotated[bool, typer.Option("--no-skip", help="simulate idle cycles too: same result")] = False,
     check_skip: Annotated[bool, typer.Option("--check-skip", help="prove it: compare every register")] = False,
 ):
-    """Run one simulation with its console on the terminal. --set gives the kernel's boot arguments.
+    """Run one simulation with its console on the terminal. --set gives the kernel's boot arguments, --machine what is
+    to be built otherwise than soc/config.py has it. --restore needs the --machine that its checkpoint was made with.
 
     Example:  ./interlock sim --harts 2 --sync spl-optim --set run=hello
     """
@@ -162,7 +167,8 @@ def sim(
             harts = harts_of(restore)
         except CheckpointError as error:
             raise Failed(str(error), 2) from error
-    config = soc_config(harts)
+    on = machine_of(harts, machine)
+    config = on.config()
     checked_scheme(sync)
     chosen = kernel_options(options)
     words = checked_settings(settings)
@@ -178,7 +184,7 @@ def sim(
     with building():
         from sim.kernel import build_kernel
         from sim.model.build import build_simulator
-        simulator = build_simulator(config, waves=wave is not None)
+        simulator = build_simulator(config, waves=wave is not None, two_chips=on.two_chips)
         booted = image or (None if restore else build_kernel(config, sync, options=chosen, runs=held))
     command = [str(simulator), "--console", "tty", *(["--uart1", "pty"] if gdb else [])]
     if restore:

@@ -36,6 +36,10 @@ def unfit(experiment, runs, harts):
     if going_on:
         return (f"{experiment.name}: runs {', '.join(going_on)} go on from checkpoints, which only the simulator has: "
                 "leave out --target")
+    said = sorted({name for run in runs for name, _ in run.on})
+    if said:
+        return (f"{experiment.name}: {', '.join(said)}: a board is the machine that it was built as (make bitstream), "
+                "leave out --target")
     wanted = sorted({run.harts for run in runs})
     if wanted == [harts]:
         return None
@@ -58,11 +62,11 @@ class BoardMachine:
     def targets(self, wanted, build_kernel, report):
         """An image for each `Run.target`; `report(text, done, total)` says how far it is."""
         targets = {}
-        for done, (harts, sync, options, runs) in enumerate(sorted(wanted)):
+        for done, (on, sync, options, runs) in enumerate(sorted(wanted)):
             text = " ".join([sync, *(f"{name}={value}" for name, value in options), *runs])
             report(f"kernel for {self.identity.name}, {text}", done, len(wanted))
             image = build_kernel(self.config, sync, options=dict(options), runs=runs)
-            targets[harts, sync, options, runs] = Target(REPO / "interlock", image)
+            targets[on, sync, options, runs] = Target(REPO / "interlock", image)
         report("built", len(wanted), len(wanted))
         return targets
 

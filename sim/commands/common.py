@@ -22,6 +22,8 @@ PLAIN_WIDTH = 132       # of tables that do not go to a terminal
 Harts = Annotated[int, typer.Option(help="harts of the machine, 1 to 8")]
 Options = Annotated[list[str] | None,
                     typer.Option("--option", metavar="NAME=VALUE", help="a build option of the kernel: lock_debug=1")]
+OnMachine = Annotated[list[str] | None,
+                      typer.Option("--machine", metavar="NAME=VALUE", help="a parameter of the machine: tlb_entries=2")]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="may be given several times")]
 
 
@@ -33,21 +35,21 @@ class Failed(Exception):
         self.status = status
 
 
-def soc_config(harts):
-    """The machine that experiments run on."""
-    from soc.config import SoCConfig
-    try:
-        return SoCConfig(harts=harts)
-    except ValueError as error:
-        raise Failed(str(error), 2) from error
+def machine_of(harts, texts):
+    """The one machine that --harts and --machine ask for."""
+    from sim.experiments import machine
+    entries = [machine.of_option(text) for text in texts or []]
+    return machine.Machine.of(harts, {entry.name: entry.parse(value) for entry, value in entries})
 
 
-def describe_soc(harts):
+def describe(machine):
+    """A machine as a record notes it."""
     import dataclasses
 
     from soc.build import generate_soc
-    config = soc_config(harts)
-    return dataclasses.asdict(config) | {"fingerprint": f"{generate_soc(config).fingerprint:016x}"}
+    config = machine.config()
+    fingerprint = generate_soc(config, machine.two_chips).fingerprint
+    return dataclasses.asdict(config) | machine.attached() | {"fingerprint": f"{fingerprint:016x}"}
 
 
 def checked_scheme(name):

@@ -11,6 +11,7 @@ from sim.commands.common import (
     Display,
     Failed,
     Harts,
+    OnMachine,
     Options,
     Settings,
     building,
@@ -18,10 +19,10 @@ from sim.commands.common import (
     checked_scheme,
     checked_settings,
     kernel_options,
+    machine_of,
     minutes,
     results_directory,
     shown,
-    soc_config,
 )
 
 
@@ -33,6 +34,7 @@ def explore(
     sync: Annotated[str, typer.Option(help="the kernel's synchronisation scheme")] = DEFAULT_SYNC,
     settings: Settings = None,
     options: Options = None,
+    machine: OnMachine = None,
     max_cycles: Annotated[int, typer.Option(min=1, help="a run that takes longer has failed")] = 100_000_000,
     jobs: Annotated[int | None, typer.Option(min=1, help="simulators at a time; without it one per core")] = None,
     out: Annotated[Path | None, typer.Option(help="new directory for what is left of a failure")] = None,
@@ -50,9 +52,10 @@ def explore(
     if test not in runs():
         from sim.experiments.definition import unknown
         raise unknown("test", test, runs())
-    subject = Subject(test, harts, checked_scheme(sync), checked_settings(settings),
+    on = machine_of(harts, machine)
+    subject = Subject(test, on, checked_scheme(sync), checked_settings(settings),
                       tuple(f"{name}={value}" for name, value in sorted(kernel_options(options).items())), max_cycles)
-    config = soc_config(harts)
+    config = on.config()
     directory = results_directory(f"explore-{test}", out)
     check_tools()
     with building():
@@ -60,7 +63,7 @@ def explore(
         from sim.model.build import build_simulator
         from sim.sweep.runner import Target
         image = build_kernel(config, sync, options=kernel_options(options), runs=(test,))
-        target = Target(build_simulator(config), image)
+        target = Target(build_simulator(config, two_chips=on.two_chips), image)
     explorer = Explorer(subject, target, range(first, first + seeds), jobs or len(os.sched_getaffinity(0)), directory)
     with Display() as display:
         try:
@@ -78,7 +81,7 @@ def explore(
 def show(explorer, subject):
     """What came out, in words."""
     from sim.sweep.explore import describe
-    what = f"{subject.name}, {subject.sync}, {subject.harts} hart{'s' * (subject.harts > 1)}"
+    what = f"{subject.name}, {subject.sync}, {subject.machine}"
     failed = explorer.failed
     if not failed:
         print(f"{what}: seeds {explorer.seeds[0]} to {explorer.seeds[-1]} pass, "

@@ -5,12 +5,14 @@ from typing import Annotated
 
 import typer
 
-from sim.commands.common import show_tables, shown, soc_config
+from sim.commands.common import show_tables, shown
+from soc.config import SoCConfig
 
 
 def latency(
     file: Annotated[Path, typer.Argument(help="what './interlock sim --latencies' wrote")],
     out: Annotated[Path | None, typer.Option(help="where the files go; without it beside the given one")] = None,
+    clock_hz: Annotated[int, typer.Option(min=1, help="the clock that the machine had")] = SoCConfig.clock_hz,
 ):
     """Show how long interrupts took from the wire to their handler and thread, as figures and histograms.
 
@@ -23,7 +25,7 @@ def latency(
     ways = latencies.read(file)
     directory = out or file.parent
     record.make_directory(directory)
-    table = latencies.table(ways, soc_config(1).clock_hz)
+    table = latencies.table(ways, clock_hz)
     plots = [plot for to in ("handler", "thread") if (plot := latencies.histogram(ways, to))]
     for plot in plots:
         plot.name = f"{file.stem}-{plot.name}"

@@ -20,6 +20,7 @@ def list_experiments(
 
 
 def describe(experiment):
+    from sim.experiments.definition import written
     print(f"{experiment.name}: {experiment.description}")
     made = experiment.runs(experiment.settings([]), CLOCK_HZ)
     for kind in experiment.kinds:
@@ -37,7 +38,7 @@ def describe(experiment):
         print(f"        {key.help}; {key.domain()}")
     print("  quick")
     for name, value in experiment.quick.items():
-        print(f"    {name}={','.join(map(str, value)) if isinstance(value, list) else value}")
+        print(f"    {name}={written(value)}")
 
 
 def clauses(kind):

@@ -10,15 +10,15 @@ import typer
 from sim.commands.common import (
     Display,
     Failed,
+    OnMachine,
     Settings,
     building,
     check_tools,
-    describe_soc,
+    describe,
     results_directory,
     show_failure,
     show_tables,
     shown,
-    soc_config,
 )
 
 Jobs = Annotated[int | None, typer.Option(min=1, help="simulators at a time; without it one per core")]
@@ -34,6 +34,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="print the summary as JSON 
 def run(
     experiment: Annotated[str, typer.Argument(help="one of those that `list` shows, or the path of a file")],
     settings: Settings = None,
+    machine: OnMachine = None,
     quick: Annotated[bool, typer.Option("--quick", help="few short runs, some seconds: to see that all works")] = False,
     out: Annotated[Path | None, typer.Option(help="new directory for the records")] = None,
     jobs: Jobs = None,
@@ -51,7 +52,7 @@ def run(
     Example:  ./interlock run pic-latency --set harts=1,2 --set latencies=0,75,152 --set size=512
     """
     from sim.experiments import definition
-    chosen = definition.load(experiment)
+    chosen = definition.load(experiment).on(machine or [])
     values = chosen.settings(settings or [], quick)
     if target not in ("simulator", "board"):
         raise Failed(f"--target {target}: give simulator or board", 2)
@@ -82,7 +83,7 @@ def resume(
     from sim.results import record
     begun = record.read_json(directory / "experiment.json")
     source = begun.get("source", begun["experiment"])
-    chosen = definition.load(source)
+    chosen = definition.load(source).with_machine_of(begun["settings"])
     strange = sorted(set(begun["settings"]) ^ set(chosen.keys))
     if strange:
         raise Failed(f"{source} has changed its keys since ({', '.join(strange)}): run it anew", 2)
@@ -102,13 +103,20 @@ def carry_out(experiment, values, directory, jobs, scheduler, fresh, as_json):
     from sim.sweep.store import Store
     tools = check_tools()
     pool = make_pool(jobs, scheduler)
-    runner = Runner(experiment, values, directory, pool, soc_config(1).clock_hz, Store(), fresh)
+    runner = Runner(experiment, values, directory, pool, clock_of(values), Store(), fresh)
     with building(), Display() as display:
         from sim.kernel import build_kernel
         from sim.model.build import build_simulator
-        targets = build_targets(runner.targets(), soc_config, build_simulator, build_kernel, display.build)
-    runner.prepare(tools, {str(n): describe_soc(n) for n in sorted({n for n, *_ in targets})})
+        targets = build_targets(runner.targets(), build_simulator, build_kernel, display.build)
+    runner.prepare(tools, {machine.label: describe(machine) for machine in sorted({on for on, *_ in targets})})
     execute(runner, targets, directory, as_json)
+
+
+def clock_of(values):
+    """Hz that all runs have, or the first of several: a run's own is in its record."""
+    from soc.config import SoCConfig
+    clock = values.get("clock_hz", SoCConfig.clock_hz)
+    return clock[0] if isinstance(clock, list) else clock
 
 
 def carry_out_on_board(experiment, values, directory, port, slowdown, baud, as_json):

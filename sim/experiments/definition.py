@@ -1,15 +1,17 @@
 """Reads an experiment's TOML file, checks the settings a user gives, and lays out the runs they ask for.
 
 An experiment file has a `description`, the bit rate of the console, its `[keys.*]` (what `--set` may change) and its
-`[[runs]]`: kinds of runs, each `vary`-ing over list keys. Its report is made by its `[[collect]]` queries, or by the
-module beside the file that `report` names. schema.py has every entry. `{name}` in `bootargs`, in the values of
-`build` (the kernel's build options, sim/kernel.py), and names in `cycles` (the estimate that orders runs and bounds
-them) and in `input` (how many bytes go down the data line) stand for the run's parameters and all keys, a list's
+`[[runs]]`: kinds of runs, each `vary`-ing over list keys. `[machine]`, `[devices]` and `[nodes]` say what they run on
+(machine.py): keys as well, and runs vary over those that have several values. Its report is made by its `[[collect]]`
+queries, or by the module beside the file that `report` names. schema.py has every entry. `{name}` in `bootargs`, in the
+values of `build` (the kernel's build options, sim/kernel.py), and names in `cycles` (the estimate that orders runs and
+bounds them) and in `input` (how many bytes go down the data line) stand for the run's parameters and all keys, a list's
 values with commas between.
 Its `[quick]` table has values of keys with which all of it, every kind of run once at least, takes some seconds.
 """
 
 import ast
+import dataclasses
 import functools
 import hashlib
 import itertools
@@ -21,6 +23,8 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sim.experiments import machine
+from sim.experiments.machine import Entry, Machine
 from sim.experiments.paper_sync import SCHEMES
 from sim.experiments.schema import SettingError, check, unknown
 
@@ -82,6 +86,49 @@ class Key:
 
 
 @dataclass(frozen=True)
+class MachineKey:
+    """A setting of the machine: one value, or a list of several, whatever the default."""
+
+    entry: Entry
+    default: object
+
+    is_list = False
+
+    @property
+    def name(self):
+        return self.entry.name
+
+    @property
+    def help(self):
+        return f"{self.entry.where}: {self.entry.help}"
+
+    def parse(self, text):
+        """As of Key."""
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        if not parts:
+            raise SettingError(f"{self.entry.where}: empty, give at least one value ({self.domain()})")
+        return _one_or_list([self.entry.parse(part) for part in parts])
+
+    def domain(self):
+        return self.entry.domain()
+
+    def default_text(self):
+        return written(self.default)
+
+
+def _one_or_list(values):
+    values = list(dict.fromkeys(values))
+    return values if len(values) > 1 else values[0]
+
+
+def written(value):
+    """A setting's value as `--set` takes it."""
+    if isinstance(value, list):
+        return ",".join(map(written, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True)
 class Run:
     """One run of the simulator: everything that determines its result."""
 
@@ -98,6 +145,11 @@ class Run:
     options: tuple = ()     # the kernel's build options, (name, value) in order of name
     checkpoint: str = ""    # the moment up to which runs of the same boot share it (sim/sweep/boot.py); empty: its own
     pokes: tuple = ()       # registers that it writes there, (name, value) in order of name
+    on: tuple = ()          # what is said of the machine beside its harts, (name, value) in order of name
+
+    @property
+    def machine(self):
+        return Machine(self.harts, self.on)
 
     @property
     def seed(self):
@@ -105,9 +157,9 @@ class Run:
 
     @property
     def target(self):
-        """What it needs built: harts, scheme, build options, what the image holds."""
+        """What it needs built: machine, scheme, build options, what the image holds."""
         from sim.kernel import runs_of
-        return self.harts, self.sync, self.options, runs_of(self.bootargs)
+        return self.machine, self.sync, self.options, runs_of(self.bootargs)
 
 
 @dataclass(frozen=True)
@@ -136,21 +188,62 @@ class Experiment:
             if name not in self.keys:
                 raise unknown(f"key of {self.name}", name, self.keys)
             values[name] = self.keys[name].parse(text)
+        several = [name for name in self._machine(values) if isinstance(values[name], list)]
+        if several and self.solvers():
+            raise SettingError(f"{self.name}: {several[0]} has several values, and a run follows from the others' "
+                               "results: give one")
+        if "clock_hz" in several and self.report:
+            raise SettingError(f"{self.name}: clock_hz has several values, and its report has one clock: give one")
         return values
+
+    def on(self, given):
+        """The experiment on another machine: `given` are "name=value" of `--machine`. SettingError in one line."""
+        keys = dict(self.keys)
+        for text in given:
+            entry, value = machine.of_option(text)
+            if not isinstance(keys.get(entry.name), MachineKey) and entry.name in keys:
+                raise SettingError(f"--machine {entry.name}: {self.name} has a key of this name, give --set")
+            keys[entry.name] = MachineKey(entry, MachineKey(entry, entry.default).parse(value))
+            before = self.keys.get(entry.name)
+            if self.report and isinstance(keys[entry.name].default, list) and not (
+                    before and isinstance(before.default, list)):
+                raise SettingError(f"--machine {text}: the report of {self.name} takes all runs to be of one machine, "
+                                   "give one value")
+        return dataclasses.replace(self, keys=keys)
+
+    def with_machine_of(self, settings):
+        """The experiment with the keys of the machine that `settings` of a run begun before have."""
+        more = {name: MachineKey(machine.ENTRIES[name], value) for name, value in settings.items()
+                if name in machine.ENTRIES and name not in self.keys}
+        return dataclasses.replace(self, keys=self.keys | more)
+
+    def _machine(self, names):
+        """Those of `names` that say something of the machine."""
+        return [name for name in names if isinstance(self.keys.get(name), MachineKey)]
+
+    def machines(self, settings):
+        """All machines that runs with these settings want; SettingError in one line if one cannot be."""
+        names = self._machine(settings)
+        lists = [settings[name] if isinstance(settings[name], list) else [settings[name]] for name in names]
+        harts = [n for kind in self.kinds
+                 for n in ([kind["harts"]] if "harts" in kind else settings[kind["vary"]["harts"]])]
+        return [Machine.of(n, dict(zip(names, values, strict=True)))
+                for n in dict.fromkeys(harts) for values in itertools.product(*lists)]
 
     def runs(self, settings, clock_hz):
         """The runs that `settings` ask for, in the file's order, without those that follow from results (`solved`)."""
+        self.machines(settings)
         return [run for kind in self.kinds if "solve" not in kind for run in self._expand(kind, settings, clock_hz)]
 
     def solvers(self):
         """The kinds of runs whose varied value has to be solved from other runs' results."""
         return [kind for kind in self.kinds if "solve" in kind]
 
-    @staticmethod
-    def solver_target(kind):
+    def solver_target(self, kind, settings):
         """`Run.target` of a solver, which is not known to the last parameter yet."""
         from sim.kernel import runs_of
-        return kind["harts"], kind["sync"], tuple(sorted(kind.get("build", {}).items())), runs_of(kind["bootargs"])
+        on = Machine.of(kind["harts"], {name: settings[name] for name in self._machine(settings)})
+        return on, kind["sync"], tuple(sorted(kind.get("build", {}).items())), runs_of(kind["bootargs"])
 
     def solved(self, kind, value, settings, clock_hz):
         """The run of a solver `kind`, now that its `value` is known."""
@@ -158,13 +251,16 @@ class Experiment:
         return self._make(kind, {kind["solve"]["for"]: value}, fixed, clock_hz)
 
     def _expand(self, kind, settings, clock_hz):
-        vary = kind.get("vary", {})
+        vary = kind.get("vary", {}) | {name: name for name in self._machine(settings)
+                                       if isinstance(settings[name], list)}
         for values in itertools.product(*(settings[key] for key in vary.values())):
             yield self._make(kind, dict(zip(vary, values, strict=True)), settings, clock_hz)
 
     def _make(self, kind, varied, settings, clock_hz):
-        single = {name: value for name, value in settings.items() if name in self.keys and not self.keys[name].is_list}
+        single = {name: value for name, value in settings.items() if name in self.keys and not self.keys[name].is_list
+                  and not isinstance(value, list)}
         parameters = single | varied
+        clock_hz = parameters.get("clock_hz", clock_hz)
         lists = {name: ",".join(map(str, values)) for name, values in settings.items() if isinstance(values, list)}
         names = lists | parameters | {"clock_hz": clock_hz}
         input_bytes = None
@@ -174,7 +270,7 @@ class Experiment:
                 raise SettingError(f"runs {kind['name']}: the file for the data line has 1 to {FILE_BYTES} bytes, not "
                                    f"{input_bytes}")
             names["crc"] = f"{zlib.crc32(input_file(parameters['seed'], input_bytes)):08x}"
-        suffix = "".join(f"-{SHORT.get(name, name)}{value}" for name, value in varied.items())
+        suffix = "".join(f"-{SHORT.get(name, name)}{written(value)}" for name, value in varied.items())
         return Run(
             id=kind["name"] + suffix,
             kind=kind["name"],
@@ -189,6 +285,7 @@ class Experiment:
             options=tuple(sorted((name, value.format_map(names)) for name, value in kind.get("build", {}).items())),
             checkpoint=kind.get("checkpoint", ""),
             pokes=tuple(sorted((name, value.format_map(names)) for name, value in kind.get("poke", {}).items())),
+            on=tuple(sorted((name, parameters[name]) for name in self._machine(parameters))),
         )
 
 
@@ -215,13 +312,15 @@ def read(path):
     try:
         table = tomllib.loads(path.read_text())
         check(table)
-        keys = {name: _key(name, entry) for name, entry in table["keys"].items()}
+        keys = {name: _key(name, entry) for name, entry in table["keys"].items()} | _machine_keys(table)
         source = path.stem if path.parent == FOLDER else str(path)
         experiment = Experiment(path.stem, source, table["description"], _report(path, table), table["console_baud"],
                                 keys, tuple(table["runs"]), table["quick"], tuple(table.get("collect", ())))
         _check_values(experiment)
         for kind in experiment.kinds:
             _check_kind(experiment, kind)
+        for quick in (False, True):
+            experiment.machines(experiment.settings([], quick))
     except OSError as error:
         raise SettingError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -235,6 +334,19 @@ def _key(name, entry):
     if bool(key.choices) == bool(key.range):
         raise SettingError(f"keys {name}: give either a range or choices")
     return key
+
+
+def _machine_keys(table):
+    """The keys of [machine], [devices] and [nodes]."""
+    keys = {}
+    for where in ("machine", "devices", "nodes"):
+        for name, value in table.get(where, {}).items():
+            entry = machine.of_table(where, name)
+            if entry.name in table["keys"]:
+                raise SettingError(f"{where} {name}: there is a key '{entry.name}', too; give one of them")
+            values = [entry.checked(one) for one in (value if isinstance(value, list) else [value])]
+            keys[entry.name] = MachineKey(entry, _one_or_list(values))
+    return keys
 
 
 def _report(path, table):
@@ -256,7 +368,7 @@ def _check_values(experiment):
     for name, value in [*((key.name, key.default) for key in experiment.keys.values()), *experiment.quick.items()]:
         if name not in experiment.keys:
             raise unknown("key in quick", name, experiment.keys)
-        experiment.keys[name].parse(",".join(map(str, value)) if isinstance(value, list) else str(value))
+        experiment.keys[name].parse(written(value))
 
 
 def _check_kind(experiment, kind):

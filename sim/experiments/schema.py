@@ -6,6 +6,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
+# Of a machine: one value, or several that are varied over. Names and values are machine.py's to check.
+MachineTable = dict[str, bool | int | str | Annotated[list[bool | int | str], Field(min_length=1)]]
 
 
 class SettingError(ValueError):
@@ -89,7 +91,10 @@ class ExperimentTable(_Table):
     report: Name | None = None
     console_baud: Annotated[int, Field(ge=9600)]
     keys: dict[Name, KeyTable]
-    quick: dict[str, int | str | list[int] | list[str]]
+    machine: MachineTable = {}
+    devices: MachineTable = {}
+    nodes: MachineTable = {}
+    quick: dict[str, bool | int | str | list[bool] | list[int] | list[str]]
     runs: Annotated[list[RunsTable], Field(min_length=1)]
     collect: list[CollectTable] = []
 

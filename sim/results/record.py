@@ -93,7 +93,7 @@ def make(run, experiment, settings, image, simulated, received, failure, host):
         "bootargs": run.bootargs,
         "image_sha256": image,
         "tools": settings["tools"],
-        "soc": settings["soc"][str(run.harts)],
+        "soc": settings["soc"][run.machine.label],
         "received": received,
         "failure": failure,
         "run": target,

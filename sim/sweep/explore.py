@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 
 from hw.common.cache import REPO
+from sim.experiments.definition import written
+from sim.experiments.machine import Machine
 from sim.results import record
 from sim.sweep.local import POLL_S
 from sim.sweep.runner import REPORT_S, Progress, why_failed
@@ -91,7 +93,7 @@ class Subject:
     """What is explored: a run of the kernel (`run=NAME`) and all that is the same for every seed."""
 
     name: str
-    harts: int
+    machine: Machine
     sync: str
     settings: tuple         # "key=value"
     options: tuple          # "name=value", of the kernel's build
@@ -115,7 +117,8 @@ class Subject:
     def repeat(self, seed, status):
         """The one command that repeats a seed's run, with its console on the terminal."""
         program = "./interlock" if Path.cwd() == REPO else str(REPO / "interlock")
-        command = [program, "sim", "--harts", str(self.harts), "--sync", self.sync, "--seed", str(seed)]
+        command = [program, "sim", "--harts", str(self.machine.harts), "--sync", self.sync, "--seed", str(seed)]
+        command += [part for name, value in self.machine.said for part in ("--machine", f"{name}={written(value)}")]
         command += [part for option in self.options for part in ("--option", option)]
         command += [part for word in self.words(seed) for part in ("--set", word)]
         if status == LIMIT:

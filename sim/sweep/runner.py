@@ -70,21 +70,21 @@ def cost(run):
     return run.cycles * run.harts / BASE_SPEED
 
 
-def build_targets(wanted, config_for, build_simulator, build_kernel, report):
+def build_targets(wanted, build_simulator, build_kernel, report):
     """Builds the simulator and the image of each `Run.target`; `report(text, done, total)` says how far it is."""
-    harts = sorted({n for n, *_ in wanted})
-    total = len(harts) + len(wanted)
+    machines = sorted({machine for machine, *_ in wanted})
+    total = len(machines) + len(wanted)
     done = 0
     simulators, targets = {}, {}
-    for n in harts:
-        report(f"simulator, {n} hart{'s' * (n > 1)}", done, total)
-        simulators[n] = build_simulator(config_for(n))
+    for machine in machines:
+        report(f"simulator, {machine}", done, total)
+        simulators[machine] = build_simulator(machine.config(), two_chips=machine.two_chips)
         done += 1
-    for n, sync, options, runs in sorted(wanted):
+    for machine, sync, options, runs in sorted(wanted):
         text = " ".join([sync, *(f"{name}={value}" for name, value in options), *runs])
-        report(f"kernel, {n} hart{'s' * (n > 1)}, {text}", done, total)
-        image = build_kernel(config_for(n), sync, options=dict(options), runs=runs)
-        targets[n, sync, options, runs] = Target(simulators[n], image)
+        report(f"kernel, {machine}, {text}", done, total)
+        image = build_kernel(machine.config(), sync, options=dict(options), runs=runs)
+        targets[machine, sync, options, runs] = Target(simulators[machine], image)
         done += 1
     report("built", done, total)
     return targets
@@ -210,7 +210,8 @@ class Runner:
 
     def targets(self):
         """The targets of all runs, those too that are still to be solved."""
-        return {run.target for run in self.runs} | {self.experiment.solver_target(kind) for kind in self.solvers}
+        return ({run.target for run in self.runs}
+                | {self.experiment.solver_target(kind, self.settings) for kind in self.solvers})
 
     def prepare(self, tools, soc):
         """Makes the results directory and notes there what is asked for."""

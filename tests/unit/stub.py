@@ -82,10 +82,11 @@ class Bench:
 
     def runner(self, *overrides, out="out", jobs=2, experiment="pic-latency", pool=None, **options):
         (self.folder / "plan.json").write_text(json.dumps(self.plan))
-        experiment = definition.load(experiment)
+        experiment = definition.load(experiment) if isinstance(experiment, str) else experiment
         runner = Runner(experiment, experiment.settings(overrides), self.folder / out, pool or LocalPool(jobs),
                         60_000_000, **options)
-        runner.prepare({"g++": "12"}, {str(n): {"harts": n} for n in range(1, 9)})
+        machines = {machine for machine, *_ in runner.targets()}
+        runner.prepare({"g++": "12"}, {machine.label: {"harts": machine.harts} for machine in machines})
         return runner
 
     def targets(self, runner):
@@ -93,7 +94,8 @@ class Bench:
 
     def image_of(self, target):
         """An image of its own for each target, as content tells runs apart."""
-        path = self.files / ("-".join(map(str, (*target[:2], *target[3]))) + ".elf")
+        machine, sync, _, runs = target
+        path = self.files / ("-".join([machine.label, sync, *runs]) + ".elf")
         path.write_bytes(self.image + repr(target).encode())
         return path
 

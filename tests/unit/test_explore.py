@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from hw.common.cache import REPO
+from sim.experiments.machine import Machine
 from sim.kernel import runs
 from sim.results import record
 from sim.sweep.explore import KNOBS, ExploreError, Explorer, Subject, describe, perturbation
@@ -35,7 +36,7 @@ def explore(folder, plan, seeds=range(6), jobs=2, settings=(), options=(), repor
     simulator.chmod(0o755)
     image.write_bytes(b"image")
     (folder / "plan.json").write_text(json.dumps(plan))
-    subject = Subject("test-race", 2, "spl-optim", tuple(settings), tuple(options), 5000)
+    subject = Subject("test-race", Machine(2), "spl-optim", tuple(settings), tuple(options), 5000)
     explorer = Explorer(subject, Target(simulator, image), seeds, jobs, folder / "out")
     explorer.execute(report)
     return explorer
@@ -63,7 +64,7 @@ def test_what_is_given_is_not_perturbed():
     every = next(seed for seed in range(1, 100) if len(perturbation(seed)) == len(KNOBS))
     assert perturbation(every, ("pic.read",)) == {k: v for k, v in perturbation(every).items() if k != "pic.read"}
     assert not {"hz", "hz.jitter"} & perturbation(every, ("hz",)).keys()
-    words = Subject("test-race", 1, "spl-optim", ("pic.read=5",), (), 1).words(every)
+    words = Subject("test-race", Machine(1), "spl-optim", ("pic.read=5",), (), 1).words(every)
     assert [word for word in words if word.startswith("pic.read")] == ["pic.read=5"]
 
 

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from sim.experiments.definition import input_file
+from sim.experiments.machine import Machine
 from sim.results import record, report, tables
 from sim.sweep.runner import Interrupted
 from sim.sweep.store import Store
@@ -29,7 +30,7 @@ def test_records_of_a_whole_experiment(bench):
         "table5-l0", "table5-l100", "serial-h1-spl-pessim-l0", "serial-h1-spl-pessim-l100", "serial-h1-cli-optim-l0",
         "serial-h1-cli-optim-l100", "match-l147"]
     made = records[2]
-    assert made["image_sha256"] == digest_of(bench.image_of((1, "spl-pessim", (), ("serial",))))
+    assert made["image_sha256"] == digest_of(bench.image_of((Machine(1), "spl-pessim", (), ("serial",))))
     assert made["received"] == {"sent": 16, "received": 16, "identical": True, "first_difference": None}
     assert made["parameters"]["latency"] == 0 and made["soc"] == {"harts": 1} and made["tools"] == {"g++": "12"}
     assert len((runner.out / "records.jsonl").read_text().splitlines()) == 7

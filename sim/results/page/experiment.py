@@ -100,11 +100,17 @@ def words(pairs):
     return " ".join(f"{name}={value}" for name, value in pairs.items())
 
 
+def named(label):
+    """A machine as a reader knows it; `label` is that of sim/experiments/machine.py."""
+    harts, *said = label.split(" ")
+    return ", ".join([f"{harts} hart{'s' * (harts != '1')}", *said])
+
+
 def made_with(experiment):
     """Settings, tools and machines."""
     settings = [(name, ", ".join(map(str, value)) if isinstance(value, list) else value)
                 for name, value in experiment["settings"].items()]
-    machines = [(f"{harts} hart{'s' * (harts != '1')}", words(soc)) for harts, soc in experiment["soc"].items()]
+    machines = [(named(label), words(soc)) for label, soc in experiment["soc"].items()]
     listings = [Listing("Settings", settings), Listing("Machine", machines),
                 Listing("Tools", list(experiment["tools"].items()))]
     return [listing for listing in listings if listing.pairs]
