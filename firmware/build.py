@@ -37,8 +37,9 @@ def run(*command: str | Path) -> str:
 
 
 def compiler_version() -> str:
-    """What the cross compiler says it is. FileNotFoundError if it is not installed."""
-    return run(TOOLS + "gcc", "--version").splitlines()[0]
+    """What the cross compiler, and the assembler and the linker that it calls, say they are. FileNotFoundError if one
+    is not installed."""
+    return "; ".join(run(TOOLS + tool, "--version").splitlines()[0] for tool in ("gcc", "as", "ld"))
 
 
 def constant(include: Path, name: str) -> str:
@@ -82,7 +83,7 @@ def build_rom(include: Path, regions: dict[str, tuple[int, int]]) -> Path:
 
     inputs: dict[str, Input] = {
         "flags": repr((MACHINE, FLAGS, BOARD_FLAGS, LITEX_FLAGS, LINK_FLAGS, places)), "headers": include,
-        "compiler": compiler_version(), "litex": metadata.version("litex"), **_named(sources),
+        "compiler": compiler_version(), "litex": metadata.version("litex"), **_named(sources), "how": Path(__file__),
         "script": script, **_named(FOLDER.rglob("*.h"))}
     return cached("rom", inputs, build)
 

@@ -36,6 +36,7 @@ from sim.commands.flame import flame
 from sim.commands.latency import latency
 from sim.commands.list import list_experiments
 from sim.commands.new import new
+from sim.commands.prune import prune
 from sim.commands.query import query
 from sim.commands.run import resume, run
 
@@ -54,6 +55,7 @@ app.command()(run)
 app.command()(resume)
 app.command()(explore)
 app.command()(faults)
+app.command()(prune)
 
 GDB_BAUD = 6_000_000
 

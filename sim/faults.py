@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.common.cache import REPO, build_root
+from hw.common.cache import REPO, build_root, hold
 
 LISTS = REPO / "tests/faults"
 # How a test ended, as pytest's -v says it.
@@ -149,11 +149,14 @@ class Nursery:
             (tree / ".venv").symlink_to((REPO / ".venv").resolve())
         # What is there already is found again by its content; what is built of a fault stays in here.
         for kind in (build_root() / "cache").glob("*"):
+            if kind.name.startswith("."):
+                continue
             ours = self.build / "cache" / kind.name
             ours.mkdir(parents=True)
             for entry in kind.iterdir():
                 if not entry.name.startswith("."):
                     (ours / entry.name).symlink_to(entry)
+                    hold(entry)
         return self
 
     def __exit__(self, *_):

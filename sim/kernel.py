@@ -54,7 +54,10 @@ def _tools() -> dict[str, Input]:
         inputs[tool] = version.splitlines()[0]
     if not (PICOLIBC / LIBC).exists():
         raise KernelError("picolibc for RISC-V is not installed: run `make setup`")
-    return inputs | {"libc": digest({"library": PICOLIBC / LIBC, "headers": PICOLIBC / "include"})}
+    libgcc = subprocess.run([f"{CROSS}gcc", "-march=rv32im", "-mabi=ilp32", "-print-libgcc-file-name"], check=True,
+                            capture_output=True, text=True).stdout.strip()      # as kernel/Makefile links it
+    return inputs | {"libc": digest({"library": PICOLIBC / LIBC, "headers": PICOLIBC / "include"}),
+                     "libgcc": digest({"": Path(libgcc)})}
 
 
 def checked_options(options: dict) -> dict:
@@ -129,7 +132,7 @@ def _compiled(config: SoCConfig, sync: str, extra_cflags: str, compiled: list[st
     tools = _tools()
     include = (generate_config(config) if isinstance(config, BoardConfig) else generate_soc(config)).include
     inputs = tools | {"sync": sync, "cflags": extra_cflags, "kernel": REPO / "kernel", "options": " ".join(compiled),
-                      "service": REPO / "firmware/service.h", "include": digest({"": include})}
+                      "service": REPO / "firmware/service.h", "include": digest({"": include}), "how": Path(__file__)}
     arguments = [f"INCLUDE={include}", f"EXTRA_CFLAGS={extra_cflags}", *compiled]
 
     def build(out: Path):

@@ -2,6 +2,13 @@
 
 An entry is a directory named by the SHA-256 of its inputs. It is filled aside and renamed into place, so an entry that
 exists is whole; a lock file per entry makes two processes that want the same thing build it once.
+
+    <kind>/<key>/           an entry; when it was changed last is when it was used last
+    <kind>/.<key>.lock      held alone while the entry is made or removed, shared while it is looked up
+    <kind>/.<key>.<any>/    what is on its way in or out: rubbish unless somebody holds the lock
+    .leases/<process>       the entries that a process uses, a line each; locked as long as that process lives
+
+So what nobody uses can be removed at any time (`discard`), beside processes that build and look up.
 """
 
 import fcntl
@@ -10,8 +17,10 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
@@ -59,12 +68,12 @@ def cached(kind: str, inputs: Mapping[str, Input], build: Callable[[Path], objec
     folder = build_root() / "cache" / kind
     key = digest(inputs)[:16]
     entry = folder / key
-    if entry.is_dir():
+    if entry.is_dir() and _taken(entry):
         return entry
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / f".{key}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(_lock_of(entry)):
         if entry.is_dir():
+            hold(entry)
             return entry
         print(f"building {kind} {key}", file=sys.stderr, flush=True)
         start = time.monotonic()
@@ -76,5 +85,105 @@ def cached(kind: str, inputs: Mapping[str, Input], build: Callable[[Path], objec
         except BaseException:
             shutil.rmtree(aside, ignore_errors=True)
             raise
+        hold(entry)
         print(f"built {kind} {key} in {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     return entry
+
+
+def _lock_of(entry: Path) -> Path:
+    return entry.with_name(f".{entry.name}.lock")
+
+
+@contextmanager
+def locked(path: Path, shared: bool = False, wait: bool = True) -> Iterator[bool]:
+    """Holds the lock file `path`, made if it is missing, and gives True; False, at once, if it must not `wait` and
+    somebody else holds it. Whoever holds it alone may remove it."""
+    how = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB)
+    while True:
+        with open(path, "a") as lock:
+            try:
+                fcntl.flock(lock, how)
+            except BlockingIOError:
+                yield False
+                return
+            if _is_at(lock, path):      # else it was removed meanwhile, and another one counts
+                yield True
+                return
+
+
+def _is_at(file, path: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    return False
+
+
+def _taken(entry: Path) -> bool:
+    """Whether the entry is there, and noted as used by this process."""
+    try:
+        with locked(_lock_of(entry), shared=True):
+            if not entry.is_dir():
+                return False
+            hold(entry)
+    except PermissionError:     # another user's cache, from which we remove nothing either
+        pass
+    return True
+
+
+_leases = {}        # folder of leases -> this process's file there, open and locked
+_lease_guard = threading.Lock()
+
+
+def hold(entry: Path):
+    """Notes that this process uses an entry, which lasts as long as it lives, or a program that it becomes (exec).
+    Whoever calls it holds the entry's lock, or the entry is held already."""
+    leases = entry.parent.parent / ".leases"
+    with _lease_guard:
+        if leases not in _leases:
+            leases.mkdir(exist_ok=True)
+            _leases[leases] = _new_lease(leases)
+        os.write(_leases[leases].fileno(), f"{entry.parent.name}/{entry.name}\n".encode())
+    with suppress(OSError):
+        os.utime(entry)
+
+
+def _new_lease(leases: Path):
+    while True:
+        path = leases / f"{os.getpid()}-{time.monotonic_ns()}"
+        file = open(path, "ab", buffering=0)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if _is_at(file, path):
+            os.set_inheritable(file.fileno(), True)
+            return file
+        file.close()
+
+
+def held(cache: Path) -> set[str]:
+    """The entries, <kind>/<key>, that processes use. The leases of those that have ended are removed."""
+    used = set()
+    for path in (cache / ".leases").glob("*"):
+        with suppress(FileNotFoundError), open(path) as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                path.unlink()
+            except BlockingIOError:
+                used.update(file.read().splitlines())
+    return used
+
+
+def discard(entry: Path) -> bool:
+    """Removes an entry, and what was left on its way in or out; False, and nothing is removed, if it is in use."""
+    try:
+        with locked(_lock_of(entry), wait=False) as alone:
+            if not alone or f"{entry.parent.name}/{entry.name}" in held(entry.parent.parent):
+                return False
+            rubbish = [path for path in entry.parent.glob(f".{entry.name}.*") if path != _lock_of(entry)]
+            if entry.is_dir():
+                aside = Path(tempfile.mkdtemp(prefix=f".{entry.name}.", dir=entry.parent))
+                entry.rename(aside / entry.name)
+                rubbish.append(aside)
+            for path in rubbish:
+                shutil.rmtree(path, ignore_errors=True)
+            _lock_of(entry).unlink(missing_ok=True)
+    except FileNotFoundError:       # another one was faster
+        pass
+    return True

@@ -5,6 +5,7 @@ them is in hw/cpu/scala. Both are compiled once by Maven; each netlist is then o
 """
 
 import argparse
+import hashlib
 import importlib.util
 import re
 import shutil
@@ -17,6 +18,11 @@ from pathlib import Path
 from hw.common.cache import REPO, build_root, cached
 
 SCALA = Path(__file__).parent / "scala"
+# Every file that is fetched must have the checksum that its repository states; of those that a generator runs with, the
+# SHA-256 stands here as well.
+MAVEN = ("mvn", "--batch-mode", "--strict-checksums")
+JARS = Path(__file__).parent / "jars.sha256"
+JAVA = ("java", "-Xmx2g")
 NETLIST = "InterlockCluster.v"
 MAX_HARTS = 8
 PREDICTIONS = ("none", "static", "dynamic")
@@ -198,13 +204,26 @@ def compile_generator() -> Path:
             target = project / "src/main/scala/vexriscv" / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text)
-        _run(["mvn", "--batch-mode", "--file", str(project), "compile"], build_root() / "log/cluster-compile.log",
+        _run([*MAVEN, "--file", str(project), "compile"], build_root() / "log/cluster-compile.log",
              "compiling the CPU cluster's generator with Maven")
+        check_jars(project / "target/jars", JARS)
         (project / "target/classes").rename(folder / "classes")
         (project / "target/jars").rename(folder / "jars")
         shutil.rmtree(project)
 
-    return cached("cluster-generator", {**texts, "interlock": SCALA}, build)
+    return cached("cluster-generator", {**texts, "interlock": SCALA, "maven": repr(MAVEN), "jars": JARS}, build)
+
+
+def check_jars(folder: Path, sums: Path) -> None:
+    """ToolError unless the jars in `folder` are those of `sums`, as `sha256sum *.jar` writes it, and no others."""
+    wanted = {name: total for total, name in (line.split() for line in sums.read_text().splitlines())}
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.jar")}
+    wrong = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
+    if wrong:
+        what = ("is another file than" if wrong[0] in wanted and wrong[0] in found else
+                "was not fetched, though it is" if wrong[0] in wanted else "was fetched and is not")
+        raise ToolError(f"{wrong[0]} {what} in {sums.name}: remove it from ~/.m2/repository and try again, or, if a "
+                        f"version in pom.xml was changed on purpose, renew {sums.name} with sha256sum")
 
 
 def write_netlist(parameters: ClusterParameters, folder: Path) -> Path:
@@ -212,7 +231,7 @@ def write_netlist(parameters: ClusterParameters, folder: Path) -> Path:
     generator = compile_generator()
     check_tools()
     arguments = [f"{key}={value}" for key, value in asdict(parameters).items()]
-    _run(["java", "-Xmx2g", "-cp", f"{generator / 'classes'}:{generator / 'jars'}/*", "interlock.Generate", str(folder),
+    _run([*JAVA, "-cp", f"{generator / 'classes'}:{generator / 'jars'}/*", "interlock.Generate", str(folder),
           *arguments], build_root() / "log/cluster-generate.log", "generating the CPU cluster", cwd=folder)
     for other in folder.iterdir():
         if other.name != NETLIST:
@@ -225,7 +244,7 @@ def generate_cluster(harts: int = 1, **params) -> Path:
 
     ValueError for parameters that cannot be built, ToolError if a tool is missing or fails."""
     parameters = ClusterParameters(harts=harts, **params)
-    inputs = {"generator": compile_generator().name, "parameters": repr(parameters)}
+    inputs = {"generator": compile_generator().name, "parameters": repr(parameters), "java": repr(JAVA)}
     return cached("cluster", inputs, lambda folder: write_netlist(parameters, folder)) / NETLIST
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from hw.common.cache import REPO, Input, cached, digest
+from sim.model import idle as idle_module
+from sim.model import toolchain
 from sim.model.gating import ANEW, EDGE
 from sim.model.idle import idle_table
 from sim.model.toolchain import BuildError, compile_objects, link, tool_versions
@@ -63,7 +65,9 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
     inputs |= {
         "model": library.dir.name,
         "tools": repr(sorted(versions.items())),
-        "flags": repr((COMPILER_FLAGS, LINK_FLAGS)),
+        "how": Path(__file__),      # with the flags, what is compiled otherwise, and how it is linked
+        "compiling": Path(toolchain.__file__),
+        "table": Path(idle_module.__file__),
         "clock": str(clock_hz),
         "waves": str(waves),
     }

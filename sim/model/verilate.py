@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hw.common.cache import Input, cached
+from sim.model import toolchain
 from sim.model.gating import EDGE, SOURCE, Gates, NotUnderstood, write_edge
 from sim.model.toolchain import archive, compile_objects, needed, processor_level, run
 
@@ -73,6 +74,7 @@ def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = Fa
     With `waves` it can write FST waves, and is slower. BuildError if Verilator or the compiler fails."""
     inputs: dict[str, Input] = {f"source {i} {path.name}": path for i, path in enumerate(sources)}
     inputs |= {"tools": repr(sorted(versions.items())), "waves": str(waves), "how": Path(__file__),
+               "compiling": Path(toolchain.__file__),
                "edge": Path(__file__).parent / "gating",
                "flags": repr((recipe, COMPILER_FLAGS, SLOW_FLAGS))}
     return Library(cached("model-waves" if waves else "model", inputs,

@@ -62,6 +62,13 @@ def make_directory(path):
         raise RecordError(f"{path} cannot be made: {error.strerror}") from error
 
 
+def inside(folder, name):
+    """The file `name` in `folder`; RecordError if that is no plain name, and would lead out of it."""
+    if not isinstance(name, str) or name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise RecordError(f"{name!r} is no name of a file of a run")
+    return Path(folder) / name
+
+
 def read_json(path):
     """The content of a JSON file; RecordError in one line if it is missing or cut short."""
     try:

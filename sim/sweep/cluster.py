@@ -14,7 +14,7 @@ import cloudpickle
 from distributed import Client
 from distributed.scheduler import KilledWorker
 
-from sim.results.record import RecordError, write_bytes
+from sim.results.record import RecordError, inside, write_bytes
 from sim.sweep import remote, worker
 
 POLL_S = 0.05
@@ -81,8 +81,13 @@ class Cluster:
                 self._send(job, left["missing"])
                 self.start(job, job.cost)
                 continue
-            for name, content in left["files"].items():
-                write_bytes(job.folder / name, content)
+            try:
+                paths = {inside(job.folder, name): content for name, content in left["files"].items()}
+            except RecordError as error:
+                done.append((job, f"its worker {left['host']} sent what is not a run's: {error}", None))
+                continue
+            for path, content in paths.items():
+                write_bytes(path, content)
             done.append((job, left["status"], left["host"]))
         return done
 

@@ -3,16 +3,19 @@
     build/runs/<aa>/<key>/      the files of a run, and kept.json with the SHA-256 of each
 
 Only runs that ended well are kept. An entry is filled aside and renamed into place, and its files are checked when they
-are taken out, so what is found is whole. The folder may be removed at any time.
+are taken out, so what is found is whole. The folder may be removed at any time. Whoever takes a run out holds
+build/runs/.lock with others; whoever removes one (`./interlock prune`) holds it alone.
 """
 
+import contextlib
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 from pathlib import Path
 
-from hw.common.cache import build_root
+from hw.common.cache import build_root, locked
 from sim.results import record
 from sim.sweep.worker import digest_of
 
@@ -35,22 +38,51 @@ class Store:
         return self.folder / key[:2] / key
 
     def take(self, key, into):
-        """Copies the files of a kept run into a directory and gives when it was started; None if it is not there."""
+        """Copies the files of a kept run into a directory and gives when it was started; None if it is not there, or
+        is not what was kept: then it goes, and is made again."""
         entry = self.entry(key)
+        if not entry.is_dir():
+            return None
+        with self._lock(shared=True):
+            kept = self._whole(entry)
+            if kept:
+                os.utime(entry)     # when it was used last: sim/prune.py
+                for name in kept["files"]:
+                    shutil.copyfile(entry / name, into / name)
+                return kept["started"]
+        self.discard(entry)
+        return None
+
+    @staticmethod
+    def _whole(entry):
+        """The index of a kept run whose files are what it says; None if they are not, or cannot be read."""
         try:
             kept = record.read_json(entry / INDEX)
-            if any(digest_of(entry / name) != sha256 for name, sha256 in kept["files"].items()):
-                raise record.RecordError(f"{entry} is damaged")
-        except (record.RecordError, OSError):
-            shutil.rmtree(entry, ignore_errors=True)        # nothing, or a damaged one: it is made again
+            whole = isinstance(kept["started"], str) and all(
+                digest_of(record.inside(entry, name)) == sha256 for name, sha256 in kept["files"].items())
+        except (record.RecordError, OSError, LookupError, TypeError, AttributeError):
             return None
-        for name in kept["files"]:
-            shutil.copyfile(entry / name, into / name)
-        return kept["started"]
+        return kept if whole else None
+
+    def discard(self, entry):
+        """Removes a kept run that nobody is taking out."""
+        try:
+            aside = Path(tempfile.mkdtemp(prefix=".", dir=entry.parent))
+            with contextlib.suppress(FileNotFoundError), self._lock(shared=False):      # another one was faster
+                entry.rename(aside / entry.name)
+            shutil.rmtree(aside, ignore_errors=True)
+        except OSError as error:
+            raise record.RecordError(f"{entry} is damaged and cannot be removed: {error.strerror}; remove it by "
+                                     "hand") from error
+
+    def _lock(self, shared):
+        return locked(self.folder / ".lock", shared)
 
     def keep(self, key, folder, started):
         """Keeps the run in `folder`; gives None, or one line that says how it differs from the same run before."""
         entry = self.entry(key)
+        if entry.is_dir() and not self._whole(entry):
+            self.discard(entry)
         if (entry / INDEX).is_file():
             before, now = (record.stable(record.read_json(path / "run.json")) for path in (entry, folder))
             return None if before == now else (f"the run does not repeat: digest {before.get('digest')} before, "

@@ -16,11 +16,13 @@ def pack(design: Design, placement: Path) -> Path:
     if not config.exists():
         raise GateError(f"{design.name} misses a clock: there is nothing to make a bitstream of")
 
+    arguments = ["--compress", config.name, BITSTREAM]
+
     def build(folder: Path):
         (folder / config.name).write_bytes(config.read_bytes())
-        _, error = run("ecppack", ["--compress", config.name, BITSTREAM], folder, f"{design.name}-ecppack.log")
+        _, error = run("ecppack", arguments, folder, f"{design.name}-ecppack.log")
         if error:
             raise ToolError(error)
         (folder / config.name).unlink()
 
-    return cached("fpga-bitstream", {"config": config, "tool": version("ecppack")}, build) / BITSTREAM
+    return cached("fpga-bitstream", {"config": config, "arguments": repr(arguments), "tool": version("ecppack")}, build) / BITSTREAM
