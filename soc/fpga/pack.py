@@ -25,4 +25,5 @@ def pack(design: Design, placement: Path) -> Path:
             raise ToolError(error)
         (folder / config.name).unlink()
 
-    return cached("fpga-bitstream", {"config": config, "arguments": repr(arguments), "tool": version("ecppack")}, build) / BITSTREAM
+    inputs = {"config": config, "arguments": repr(arguments), "tool": version("ecppack")}
+    return cached("fpga-bitstream", inputs, build) / BITSTREAM
