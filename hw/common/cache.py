@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 REPO = Path(__file__).resolve().parents[2]
 
@@ -129,7 +130,7 @@ def _taken(entry: Path) -> bool:
     return True
 
 
-_leases = {}        # folder of leases -> this process's file there, open and locked
+_leases: dict[Path, IO[str]] = {}        # folder of leases -> this process's file there, open and locked
 _lease_guard = threading.Lock()
 
 

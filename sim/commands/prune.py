@@ -39,7 +39,7 @@ def prune(
     going = pruning.chosen(items, days, None if gib is None else int(gib * 2**30))
     used = pruning.in_use(going)
     gone = [item for item in going if item not in used and (dry_run or item.remove())]
-    rows = {}
+    rows: dict[tuple[str, str], tuple[int, int]] = {}
     for item in sorted(gone, key=lambda item: (pruning.KINDS.index(item.kind), item.what)):
         count, size = rows.get((item.kind, item.what), (0, 0))
         rows[item.kind, item.what] = count + 1, size + item.size

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hw.common.cache import cached
+from hw.common.cache import Input, cached
 from soc.fpga.design import Design
 from soc.fpga.placement import GateError
 from soc.fpga.tools import ToolError, run, version
@@ -25,5 +25,5 @@ def pack(design: Design, placement: Path) -> Path:
             raise ToolError(error)
         (folder / config.name).unlink()
 
-    inputs = {"config": config, "arguments": repr(arguments), "tool": version("ecppack")}
+    inputs: dict[str, Input] = {"config": config, "arguments": repr(arguments), "tool": version("ecppack")}
     return cached("fpga-bitstream", inputs, build) / BITSTREAM

@@ -47,14 +47,14 @@ class Machine:
         return out
 
     def events(self):
-        """The uninterrupted run's probe log: cycle, what it happened to (a hart, or a lock as that hart sees it), event."""
+        """The uninterrupted run's probe log: cycle, what it happened to (a hart, or a lock on its side), event."""
         with open(self.log, newline="") as file:
             for row in csv.DictReader(file):
                 lock = row["value"] if row["event"].startswith("lock_") else None
                 yield int(row["cycle"]), (row["hart"], lock), row["event"]
 
     def inside(self, begin, end, last=False):
-        """A cycle in which a hart, or a lock on its side, is between two events, with no other one of that hart or lock:
+        """A cycle in which a hart, or a lock on its side, is between two events, no other one of that hart or lock:
         the first or the last such cycle in the measured window."""
         latest, found = {}, []
         window = record(self.plain)["window"]

@@ -39,7 +39,7 @@ class Keys:
         self.undo = []
         for name in ("kernel", "firmware", "hw/cpu", "sim/model"):
             shutil.copytree(REPO / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.md"))
-        for name in ("hw/common/cache.py", "soc/soc.py", "soc/fpga/placement.py", "sim/kernel.py"):
+        for name in ("hw/common/cache.py", "soc/soc.py", "sim/kernel.py"):
             self.write(name)
         self.said = dict.fromkeys(("gcc", "as", "ld"), "version 1\n")
         for module in (hw.cpu.generate, firmware.build, sim.kernel, sim.model.build, sim.model.verilate, soc.build,
@@ -266,8 +266,7 @@ CASES = {
     picchip: [*SOURCES, value("harts", 2), value("clock_hz", 60_000_000),
               *(package(soc.config, name) for name in soc.boards.picchip.GENERATORS)],
     synthesis: [said("yosys"), value("script", "other"), file("top.v")],
-    placement: [said("nextpnr-ecp5"), value("seed", 2), value("clock", 2), file("netlist.json"), file("pins.lpf"),
-                file("soc/fpga/placement.py")],
+    placement: [said("nextpnr-ecp5"), value("seed", 2), value("clock", 2), file("netlist.json"), file("pins.lpf")],
     bitstream: [said("ecppack"), file("chip.config")],
 }
 
