@@ -1,5 +1,8 @@
-"""The command `list`: what experiments there are, what each builds, boots, feeds in, varies and collects."""
+"""The command `list`: what experiments there are; of one, what it builds, boots, feeds in, varies and collects."""
 
+import shutil
+import sys
+import textwrap
 from typing import Annotated
 
 import typer
@@ -8,15 +11,27 @@ CLOCK_HZ = 60_000_000       # only for the estimates that `Experiment.runs` make
 
 
 def list_experiments(
-    experiments: Annotated[list[str] | None, typer.Argument(help="names or files; without one all of them")] = None,
+    experiments: Annotated[list[str] | None, typer.Argument(help="names or files; without one a line each")] = None,
 ):
-    """List the experiments: what each builds, boots, feeds in, varies and collects, and its keys for --set.
+    """List the experiments; of one that is named, what it builds, boots, varies, collects, and its keys for --set.
 
     Example:  ./interlock list pic-latency
     """
     from sim.experiments import definition
-    for name in experiments or definition.names():
+    for name in experiments or ():
         describe(definition.load(name))
+    if not experiments:
+        overview([definition.load(name) for name in definition.names()])
+
+
+def overview(experiments):
+    """A line each, cut to the width of the terminal if it is one, and how to learn more."""
+    name_width = max(len(experiment.name) for experiment in experiments) + 2
+    width = shutil.get_terminal_size().columns - name_width if sys.stdout.isatty() else 1000
+    for experiment in experiments:
+        text = textwrap.shorten(experiment.description, max(width, 20), placeholder="...")
+        print(f"{experiment.name:<{name_width}}{text}")
+    print("\n`./interlock list NAME` tells all of one, with its keys for --set; `./interlock run NAME` carries it out.")
 
 
 def describe(experiment):

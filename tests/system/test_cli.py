@@ -80,8 +80,12 @@ def test_an_experiment_whose_keys_have_changed_is_not_resumed(tmp_path):
 def test_list_shows_experiments_and_keys():
     result = interlock("list")
     assert result.returncode == 0
-    names = [line.split(":")[0] for line in result.stdout.splitlines() if not line.startswith(" ")]
-    assert names == sorted(path.stem for path in (REPO / "sim/experiments").glob("*.toml"))
+    lines = result.stdout.splitlines()
+    names = sorted(path.stem for path in (REPO / "sim/experiments").glob("*.toml"))
+    assert [line.split()[0] for line in lines[:len(names)]] == names and len(lines) == len(names) + 2
+    assert len(lines) <= 24, "more than a screen"
+    result = interlock("list", "pic-latency")
+    assert result.returncode == 0 and result.stdout.startswith("pic-latency: ")
     assert "latencies=0,10,30,75,152,304,600,1200" in result.stdout
     for clause in ("build    {harts}, {sync}", "boot     run=serial bytes={size}", "feed     size bytes at {baud}",
                    "vary     harts, sync over schemes, latency over latencies", "collect  lines @serial"):
