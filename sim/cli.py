@@ -97,12 +97,20 @@ def build(
 def report_command(
     directory: Annotated[Path, typer.Argument(help="a results directory")],
     into: Annotated[list[Path] | None, typer.Option(help="put tables between the marks of this document")] = None,
+    trust: Annotated[bool, typer.Option("--trust", help="the records name a Python file to make it: execute it, now "
+                                                        "and later")] = False,
 ):
     """Make the report of a results directory again, from its records.
 
     Example:  ./interlock report build/results/pic-latency/2026-01-31T12-00-00 --into docs/results.md
     """
     from sim.results import record, report
+    if trust:
+        from sim.experiments import modules
+        named = record.read_experiment(directory).get("report")
+        if not isinstance(named, str) or not named.endswith(".py"):
+            raise Failed(f"--trust: the records in {directory} name no Python file, leave it out", 2)
+        modules.trust(named)
     summary, tables = report.write(directory)
     show_tables(tables)
     for document in into or []:
@@ -219,7 +227,7 @@ def terminated(*_):
 
 def main():
     from sim.experiments.definition import SettingError
-    from sim.results.record import RecordError, disk_is_full
+    from sim.results.record import RecordError, disk_is_full, out_of_memory
     signal.signal(signal.SIGTERM, terminated)
     text, status = "", 0
     try:
@@ -238,7 +246,11 @@ def main():
         text, status = str(error), 1
     except KeyboardInterrupt:
         text, status = "interrupted", 130
+    except MemoryError:
+        text, status = "out of memory: close other programs, or give fewer --jobs", 1
     except OSError as error:
+        if out_of_memory(error):
+            sys.exit("interlock: out of memory: close other programs, or give fewer --jobs")
         if not disk_is_full(error):
             raise
         text, status = f"the disk is full{f': {error.filename}' if error.filename else ''}", 1

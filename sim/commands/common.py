@@ -108,7 +108,7 @@ def results_directory(name, out):
     """Where the records go: `out`, which must be new or empty, or a directory named by the time."""
     from hw.common.cache import build_root
     if out:
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        if out.exists() and (not out.is_dir() or any(path.name != ".lock" for path in out.iterdir())):
             raise Failed(f"--out {out} is there already: give a new directory, or go on with: "
                          f"./interlock resume {out}", 2)
         return out

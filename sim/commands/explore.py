@@ -49,6 +49,7 @@ def explore(
     """
     from sim.kernel import runs
     from sim.sweep.explore import ExploreError, Explorer, Subject
+    from sim.sweep.folder import claimed
     if test not in runs():
         from sim.experiments.definition import unknown
         raise unknown("test", test, runs())
@@ -65,7 +66,7 @@ def explore(
         image = build_kernel(config, sync, options=kernel_options(options), runs=(test,))
         target = Target(build_simulator(config, two_chips=on.two_chips), image)
     explorer = Explorer(subject, target, range(first, first + seeds), jobs or len(os.sched_getaffinity(0)), directory)
-    with Display() as display:
+    with claimed(directory, new=True), Display() as display:
         try:
             explorer.execute(display.runs)
         except ExploreError as error:

@@ -51,19 +51,24 @@ def run(
 
     Example:  ./interlock run pic-latency --set harts=1,2 --set latencies=0,75,152 --set size=512
     """
-    from sim.experiments import definition
+    from sim.experiments import definition, modules
+    from sim.sweep.folder import claimed
     chosen = definition.load(experiment).on(machine or [])
     values = chosen.settings(settings or [], quick)
     if target not in ("simulator", "board"):
         raise Failed(f"--target {target}: give simulator or board", 2)
     if (target == "board") != bool(port):
         raise Failed("--target board and --port DEVICE belong together: give both", 2)
-    if port:
-        if jobs or scheduler:
-            raise Failed("--jobs and --scheduler are the simulator's: a board carries out one run at a time", 2)
-        carry_out_on_board(chosen, values, results_directory(chosen.name, out), port, slowdown, baud, as_json)
-    else:
-        carry_out(chosen, values, results_directory(chosen.name, out), jobs, scheduler, fresh, as_json)
+    if port and (jobs or scheduler):
+        raise Failed("--jobs and --scheduler are the simulator's: a board carries out one run at a time", 2)
+    if chosen.report and chosen.report.endswith(".py"):
+        modules.trust(chosen.report)
+    directory = results_directory(chosen.name, out)
+    with claimed(directory, new=True):
+        if port:
+            carry_out_on_board(chosen, values, directory, port, slowdown, baud, as_json)
+        else:
+            carry_out(chosen, values, directory, jobs, scheduler, fresh, as_json)
 
 
 def resume(
@@ -79,9 +84,11 @@ def resume(
 
     Example:  ./interlock resume build/results/pic-latency/2026-01-31T12-00-00
     """
-    from sim.experiments import definition
+    from sim.experiments import definition, modules
     from sim.results import record
-    begun = record.read_json(directory / "experiment.json")
+    from sim.sweep.folder import claimed
+    begun = record.read_experiment(directory)
+    modules.checked(begun.get("report") or "collected")
     source = begun.get("source", begun["experiment"])
     chosen = definition.load(source).with_machine_of(begun["settings"])
     strange = sorted(set(begun["settings"]) ^ set(chosen.keys))
@@ -91,10 +98,11 @@ def resume(
     if on_board != bool(port):
         raise Failed(f"{shown(directory)} was begun on a board: give its --port DEVICE" if on_board else
                      f"{shown(directory)} was begun in the simulator: leave out --port", 2)
-    if port:
-        carry_out_on_board(chosen, begun["settings"], directory, port, slowdown, baud, as_json)
-    else:
-        carry_out(chosen, begun["settings"], directory, jobs, scheduler, False, as_json)
+    with claimed(directory, new=False):
+        if port:
+            carry_out_on_board(chosen, begun["settings"], directory, port, slowdown, baud, as_json)
+        else:
+            carry_out(chosen, begun["settings"], directory, jobs, scheduler, False, as_json)
 
 
 def carry_out(experiment, values, directory, jobs, scheduler, fresh, as_json):
@@ -154,10 +162,15 @@ def execute(runner, targets, directory, as_json):
             runner.execute(targets, display.runs)
         except Interrupted:
             interrupted = True
-        except (record.RecordError, OSError) as error:
-            if not isinstance(error, record.RecordError) and not record.disk_is_full(error):
+        except (record.RecordError, OSError, MemoryError) as error:
+            if isinstance(error, record.RecordError):
+                reason = error
+            elif record.out_of_memory(error):
+                reason = "out of memory (fewer --jobs take less)"
+            elif record.disk_is_full(error):
+                reason = f"the disk is full: {error.filename}"
+            else:
                 raise
-            reason = error if isinstance(error, record.RecordError) else f"the disk is full: {error.filename}"
             raise Failed(f"{reason}; {len(runner.records)} finished records are in {shown(directory)}, go on with: "
                          f"./interlock resume {shown(directory)}") from error
     for failure in runner.failures:     # first: where all failed, a report's queries may find nothing to ask

@@ -43,6 +43,9 @@ def over(records):
     connection = duckdb.connect()
     for name, rows in tables.rows(records).items():
         connection.register(name, tables.arrow(rows))
+    # The queries may be those of a record that comes from anybody: they see these tables, and no file.
+    connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
     return connection
 
 

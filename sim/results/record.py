@@ -22,6 +22,11 @@ class RecordError(Exception):
     """A record could not be written or read; the text is one line."""
 
 
+def out_of_memory(error):
+    """Whether an exception means that this machine has no memory left."""
+    return isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
+
+
 def disk_is_full(error):
     """Whether an OSError means that there is no room left."""
     return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
@@ -122,9 +127,24 @@ def compare_received(sent, folder):
     return {"sent": len(sent), "received": len(got), "identical": False, "first_difference": first}
 
 
+ENTRIES = {"experiment": str, "runs": list, "settings": dict, "notes": list, "soc": dict, "tools": dict}
+
+
+def read_experiment(directory):
+    """The experiment.json of a results directory; RecordError in one line if it is none."""
+    path = Path(directory) / "experiment.json"
+    made = read_json(path)
+    for name, kind in ENTRIES.items():
+        if not isinstance(made, dict) or not isinstance(made.get(name), kind):
+            raise RecordError(f"{path} is not an experiment's: it has no '{name}'")
+    for run in made["runs"]:
+        inside(Path(directory) / "runs", run)
+    return made
+
+
 def read(directory):
     """The experiment.json of a results directory and the records that are there, in its order; RecordError."""
     directory = Path(directory)
-    experiment = read_json(directory / "experiment.json")
+    experiment = read_experiment(directory)
     paths = (directory / "runs" / run_id / "record.json" for run_id in experiment["runs"])
     return experiment, [read_json(path) for path in paths if path.is_file()]

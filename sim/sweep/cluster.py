@@ -71,8 +71,8 @@ class Cluster:
             try:
                 left = future.result()
             except KilledWorker as error:
-                done.append((job, f"its worker died {error.allowed_failures + 1} times, the last one "
-                                  f"{error.last_worker.address}", None))
+                done.append((job, f"its worker died {error.allowed_failures + 1} times, as when memory runs out, the "
+                                  f"last one {error.last_worker.address}", None))
                 continue
             except Exception as error:      # whatever went wrong on the worker: the run failed, the others go on
                 done.append((job, f"its worker failed: {type(error).__name__}: {error}".splitlines()[0], None))

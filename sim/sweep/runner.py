@@ -10,6 +10,7 @@ Ctrl-C ends the running ones and keeps every finished record.
 import dataclasses
 import shlex
 import shutil
+import signal
 import time
 from datetime import datetime
 from pathlib import Path
@@ -31,6 +32,9 @@ OUTCOMES = {
     6: "the board could not be worked with",
     130: "interrupted",
 }
+KILLED = ("the simulator was killed (signal 9), as the kernel does when memory runs out: fewer --jobs take less, "
+          "`resume` goes on")
+NO_MEMORY = "the simulator ran out of memory: fewer --jobs take less, `resume` goes on"
 BASE_SPEED = 1.4e6      # simulated cycles per second of one hart; N harts take about N times as long
 REPORT_S = 0.2
 LEAST_FREE_BYTES = 16384
@@ -104,8 +108,8 @@ def task_of(run, files):
 def why_failed(status, simulated):
     """What is wrong with a run whose simulator ended with `status` and left `simulated` (its run.json); None if nothing
     is."""
-    reason = OUTCOMES.get(status, f"the simulator died with signal {-status}" if status < 0
-                          else f"the simulator ended with status {status}")
+    other = f"the simulator died with signal {-status}" if status < 0 else f"the simulator ended with status {status}"
+    reason = KILLED if status == -signal.SIGKILL else OUTCOMES.get(status, other)
     return f"{reason}: {simulated['reason']}" if reason and simulated.get("reason") else reason
 
 
@@ -162,6 +166,11 @@ class Job:
                 if text:
                     return text.splitlines()[-lines:]
         return []
+
+    def messages(self):
+        """The last lines of what the simulator said itself."""
+        path = self.folder / worker.MESSAGES
+        return worker.tail(path, 4096).splitlines() if path.is_file() else []
 
     def repeat(self):
         """The one command that repeats this run with its console on the terminal."""
@@ -320,12 +329,14 @@ class Runner:
         try:
             made = record.read_json(job.folder / "record.json")
         except record.RecordError:
-            made = {"failure": "none"}
-        if not self.fresh and made["failure"] is None and made["host"].get("key") == job.key:
+            made = None
+        if not self.fresh and self._is_of(made, job):
             self.records[job.run.id] = made
             self.reused += 1
             return True
         shutil.rmtree(job.folder, ignore_errors=True)
+        if not job.folder.is_dir():
+            job.folder.unlink(missing_ok=True)
         record.make_directory(job.folder)
         started = self.store.take(job.key, job.folder) if self.store and not self.fresh else None
         if started:
@@ -333,6 +344,12 @@ class Runner:
             self._finish(job, 0, {"reused": True})
             self.reused += job.run.kind != boot.KIND
         return bool(started)
+
+    @staticmethod
+    def _is_of(made, job):
+        """Whether what was read as a record is that of this job, ended well; what is not ours is no record."""
+        return (isinstance(made, dict) and made.get("failure", "") is None and isinstance(made.get("host"), dict)
+                and made["host"].get("key") == job.key)
 
     def _finish(self, job, status, host):
         """Records an ended run; gives its cycles. `status` is the simulator's, or says why there is none."""
@@ -383,6 +400,8 @@ class Runner:
             if counted_loss(job.run, simulated) and status == 1:
                 status = 0      # the kernel ends with 1 when bytes are missing; the report shows how many
             reason = why_failed(status, simulated)
+            if status == -signal.SIGABRT and any("bad_alloc" in line for line in job.messages()):
+                reason = NO_MEMORY
             if status in (2, 6) and not simulated.get("reason"):
                 reason = f"{reason}: {' '.join(job.tail(1))}"
         return simulated, reason or unreadable

@@ -35,6 +35,9 @@ if plan.get("sleep") and not (plan.get("once") and pathlib.Path({log!r}).read_te
         time.sleep(plan["sleep"])
     except KeyboardInterrupt:
         pass
+if plan.get("no_memory"):
+    print("terminate called after throwing an instance of 'std::bad_alloc'", flush=True)
+    signal.raise_signal(signal.SIGABRT)
 if plan.get("kill"):
     signal.raise_signal(signal.SIGKILL)
 spread = {{"count": 10, "total": 600, "min": 50, "max": 90}}

@@ -70,7 +70,7 @@ def test_same_inputs_same_records(bench):
     ({"status": 2, "reason": "no room"}, "the simulator refused its input: no room"),
     ({"status": 3, "reason": "the limit of 5 cycles was reached"}, "of time was reached: the limit of 5 cycles"),
     ({"status": 4, "reason": "no sign of life"}, "the target hangs: no sign of life"),
-    ({"kill": True}, "the simulator died with signal 9"),
+    ({"kill": True}, "the simulator was killed (signal 9), as the kernel does when memory runs out"),
     ({"truncate": True}, "is not whole"),
     ({"mute": True}, "the target printed no @serial line"),
     ({"damage": True}, "16 of 16 bytes received, the first difference at byte 0, and no loss counted"),
