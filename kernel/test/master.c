@@ -82,9 +82,52 @@ static void at_random(void *arg)
     }
 }
 
+/* With nobody else about, a thread that is not bound is back where it was when it gives up the master. */
+static void goes_home(void)
+{
+    for (unsigned h = 0; h < hart_count; h++) {
+        thread_bind((int)h);
+        thread_bind(ANY_HART);
+        unix_master();
+        assert(curhart->id == MASTER_HART);
+        unix_release();
+        assert(curhart->id == h);
+    }
+}
+
+DEFINE_SIMPLE_LOCK(sleeper_lock, "test sleeper", SPL_BIO);
+static bool sleeper_woken;
+
+static void wake_sleeper(void *arg)
+{
+    (void)arg;
+    unix_master();
+    crit_t s = simple_lock_enter(&sleeper_lock);
+    sleeper_woken = true;
+    thread_wakeup(&sleeper_woken);
+    simple_lock_leave(&sleeper_lock, s);
+    unix_release();
+}
+
+/* Who wakes it has to get in for that. */
+static void sleeps_inside(void)
+{
+    unix_master();
+    struct thread *other = thread_create(wake_sleeper, 0, PRI_NORMAL, ANY_HART, "wakes");
+    crit_t s = simple_lock_enter(&sleeper_lock);
+    while (!sleeper_woken)
+        thread_sleep(&sleeper_woken, &sleeper_lock);
+    simple_lock_leave(&sleeper_lock, s);
+    assert(unix_is_master() && curhart->id == MASTER_HART);
+    unix_release();
+    thread_join(other);
+}
+
 static int master_test(void)
 {
     struct thread *t[2 * MAX_HARTS];
+    goes_home();
+    sleeps_inside();
     unsigned threads = hart_count + 2; /* one bound to each hart, two that are not */
     for (unsigned i = 0; i < threads; i++) {
         int bound = i < hart_count ? (int)i : ANY_HART;

@@ -1,6 +1,7 @@
 /*
  * run=test-sweep: an interrupt at each cycle of entering a section, and at each of leaving one. Its delivery is swept over
- * both; whenever it comes, what is raised inside the section waits for its end, and then everything has run once.
+ * both; whenever it comes, what is raised inside the section waits for its end, and then everything has run once. And before
+ * that, a handler that writes all registers leaves those of the code that it interrupts.
  *
  * Run it with hz=0: nothing else is to come.
  */
@@ -12,8 +13,12 @@
 
 static volatile unsigned ran[TEST_SOURCES];
 
+#define SOME_REGISTERS "t0,t1,t2,t3,t4,t5,t6,a1,a2,a3,a4,a5,a6,a7"
+
 static void handler(void *source)
 {
+    __asm__ volatile(".irp r, " SOME_REGISTERS "\n li \\r, -1\n .endr" ::: "t0", "t1", "t2", "t3", "t4", "t5", "t6",
+                     "a1", "a2", "a3", "a4", "a5", "a6", "a7");
     ran[((uintptr_t)source - PIC_SOURCE_FREE) % TEST_SOURCES]++;
 }
 
@@ -43,9 +48,38 @@ static void section(uint32_t before_enter, uint32_t before_leave)
     test_assert_base();
 }
 
+/* Gives each register but sp, gp and tp a number of its own, turns `turns` times, and says whether one has changed. */
+static __attribute__((naked, noinline)) bool registers_change(uint32_t turns)
+{
+    (void)turns;
+    __asm__("    addi sp, sp, -64\n"
+            "    .set n, 0\n .irp r, ra,s0,s1,s2,s3,s4,s5,s6,s7,s8,s9,s10,s11\n sw \\r, n(sp)\n .set n, n + 4\n .endr\n"
+            "    .set n, 1\n .irp r, ra,s0,s1,s2,s3,s4,s5,s6,s7,s8,s9,s10,s11," SOME_REGISTERS "\n"
+            "    lui \\r, n\n .set n, n + 1\n .endr\n"
+            "1:  addi a0, a0, -1\n bnez a0, 1b\n"
+            "    .set n, 1\n .irp r, ra,s0,s1,s2,s3,s4,s5,s6,s7,s8,s9,s10,s11," SOME_REGISTERS "\n"
+            "    lui a0, n\n bne a0, \\r, 2f\n .set n, n + 1\n .endr\n"
+            "    li a0, 0\n j 3f\n"
+            "2:  li a0, 1\n"
+            "3:  .set n, 0\n .irp r, ra,s0,s1,s2,s3,s4,s5,s6,s7,s8,s9,s10,s11\n lw \\r, n(sp)\n .set n, n + 4\n .endr\n"
+            "    addi sp, sp, 64\n ret");
+}
+
+static void registers_stay(uint32_t delivery)
+{
+    unsigned high = ran[2];
+    raise_in(2, delivery);
+    bool changed = registers_change(delivery + CYCLES);
+    link_delivery_delay_write(0);
+    assert(!changed && ran[2] == high + 1);
+}
+
 static void sweep(void *arg)
 {
     (void)arg;
+    for (uint32_t delivery = 100; delivery < 400; delivery += 30)
+        registers_stay(delivery);
+    ran[2] = 0;
     for (uint32_t cycles = 1; cycles <= CYCLES; cycles++) {
         section(cycles, 0);
         section(0, cycles);

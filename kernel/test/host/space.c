@@ -94,6 +94,7 @@ HOST_TEST(strings_end_in_time_or_are_refused)
     char text[16];
     space_grow(&space, AT, AT + 2 * PAGE_SIZE, PAGE_READ | PAGE_WRITE);
     space_copy_out(&space, AT + PAGE_SIZE - 3, "across", 7);
+    memset(text, 'x', sizeof text); /* the string's end must come from the user's memory */
     CHECK_EQUAL(space_copy_in_string(&space, text, AT + PAGE_SIZE - 3, sizeof text), 0);
     CHECK_TEXT(text, "across");
     CHECK_EQUAL(space_copy_in_string(&space, text, AT + PAGE_SIZE - 3, 7), 0);

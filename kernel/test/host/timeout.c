@@ -102,6 +102,44 @@ HOST_TEST(a_late_soft_interrupt_calls_all_that_is_due_in_order)
     CHECK_EQUAL(calls[2], 0);
 }
 
+static unsigned order[TIMERS], ordered;
+
+static void note_order(void *arg)
+{
+    order[ordered++] = (unsigned)(uintptr_t)arg;
+}
+
+HOST_TEST(those_due_at_one_tick_are_called_in_the_order_in_which_they_were_set)
+{
+    timeout_init();
+    for (unsigned i = 0; i < TIMERS; i++) {
+        timeout_set(&timer[i], 20 - clock_ticks(), note_order, (void *)(uintptr_t)i);
+        if (i % 5 == 4)
+            tick();
+    }
+    for (unsigned i = 0; i < 30; i++)
+        tick();
+    CHECK_EQUAL(ordered, TIMERS);
+    for (unsigned i = 0; i < TIMERS; i++)
+        CHECK_EQUAL(order[i], i);
+}
+
+static void sets_itself_for_no_ticks(void *arg)
+{
+    CHECK(++ordered < 100);
+    timeout_set(arg, 0, sets_itself_for_no_ticks, arg);
+}
+
+HOST_TEST(no_ticks_are_until_the_next_one)
+{
+    timeout_init();
+    timeout_set(&timer[0], 0, sets_itself_for_no_ticks, &timer[0]);
+    for (unsigned i = 1; i < 9; i++) {
+        tick();
+        CHECK_EQUAL(ordered, i);
+    }
+}
+
 HOST_TEST(cancelled_is_not_called)
 {
     timeout_init();

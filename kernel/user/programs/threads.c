@@ -1,6 +1,7 @@
 /*
  * threads: threads of one process. A lock of theirs on a futex keeps their sums exact; a thread that never gives up
- * the hart does not keep the others from running; one thread's exit ends those that spin and those that sleep.
+ * the hart does not keep the others from running; as many are woken as shall be; each has its own gp; one thread's exit
+ * ends those that spin and those that sleep.
  * Prints @threads count=... waits=... ; the exit status is 0 if all is as it should be.
  */
 #include <errno.h>
@@ -13,7 +14,7 @@
 #define STACK 2048
 
 static volatile uint32_t lock; /* 0 free, 1 taken, 2 taken and somebody may sleep (Drepper, Futexes Are Tricky) */
-static volatile uint32_t count, waits, done, spins, stop;
+static volatile uint32_t count, waits, done, spins, stop, wrong, gate;
 static uint8_t stack[THREADS + 2][STACK];
 
 static void take(void)
@@ -33,14 +34,22 @@ static void release(void)
         futex_wake(&lock, 1);
 }
 
+/* gp is the thread's own, as every register: other threads come in between with another number in it. */
+static int yield_keeps_gp(uint32_t number)
+{
+    uint32_t saved, found;
+    __asm__ volatile("mv %0, gp\n mv gp, %2\n li a7, %3\n ecall\n mv %1, gp\n mv gp, %0"
+                     : "=&r"(saved), "=&r"(found) : "r"(number), "i"(SYS_SCHED_YIELD) : "a0", "a7", "memory");
+    return found == number;
+}
+
 static void counts(void *arg)
 {
-    (void)arg;
     for (unsigned i = 0; i < ROUNDS; i++) {
         take();
         uint32_t seen = count;
         if (i % 8 == 0)
-            yield(); /* the others come and find the lock taken */
+            wrong |= !yield_keeps_gp((uint32_t)(uintptr_t)arg); /* the others come and find the lock taken */
         count = seen + 1;
         release();
     }
@@ -72,6 +81,14 @@ static void sleep_for_ever(void *arg)
         futex_wait(&never, 0, 0);
 }
 
+static void wait_at_gate(void *arg)
+{
+    (void)arg;
+    futex_wait(&gate, 0, 0);
+    __atomic_fetch_add(&done, 1, __ATOMIC_RELEASE);
+    futex_wake(&done, 1);
+}
+
 static void wait_until_done(uint32_t most)
 {
     for (uint32_t n; (n = done) < most;)
@@ -81,7 +98,7 @@ static void wait_until_done(uint32_t most)
 int main(void)
 {
     for (unsigned i = 0; i < THREADS; i++)
-        if (thread_start(counts, 0, stack[i], STACK) < 0)
+        if (thread_start(counts, (void *)(uintptr_t)(i + 1), stack[i], STACK) < 0)
             return 1;
     wait_until_done(THREADS);
     if (thread_start(spin_until_stopped, 0, stack[0], STACK) < 0)
@@ -89,11 +106,17 @@ int main(void)
     sleep_for(0, 3000000); /* longer than a time slice at 1000 Hz */
     stop = 1;
     wait_until_done(THREADS + 1);
+    for (unsigned i = 1; i < 3; i++)
+        if (thread_start(wait_at_gate, 0, stack[i], STACK) < 0)
+            return 5;
+    sleep_for(0, 2000000);
+    wrong |= futex_wake(&gate, 0) != 0 || futex_wake(&gate, 1) != 1 || futex_wake(&gate, THREADS) != 1;
+    wait_until_done(THREADS + 3);
     printf("@threads count=%lu waits=%lu spins=%lu\n", (unsigned long)count, (unsigned long)waits,
            (unsigned long)spins);
     if (thread_start(spin_for_ever, 0, stack[THREADS], STACK) < 0 ||
         thread_start(sleep_for_ever, 0, stack[THREADS + 1], STACK) < 0)
         return 3;
     sleep_for(0, 1000000);
-    return count == THREADS * ROUNDS && waits && spins ? 0 : 4;
+    return count == THREADS * ROUNDS && waits && spins && !wrong ? 0 : 4;
 }
