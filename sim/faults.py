@@ -170,6 +170,7 @@ class Nursery:
             for process in self.running:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
 
     def pytest(self, tree: Path, build: Path, tests: Sequence[str], started: Callable[[str], None],
                stop_at_first: bool = True) -> tuple[int | None, str]:

@@ -1,7 +1,11 @@
 """The lists of small faults (tests/faults) are up to date, and what is planted is told from what is not noticed."""
 
+import contextlib
+import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -151,3 +155,48 @@ def test_faults_are_planted_in_a_copy_that_goes_again(toy):
     assert {path: path.read_text() for path in toy.rglob("*.py")} == before
     assert not (toy / "left").exists()
     assert sorted(path.name for path in (toy.parent / "build").iterdir()) == ["cache", "faults.lock"]
+
+
+# The command's part that plants, in a toy tree: a fault whose test does not end, and a test run without a fault.
+INTERRUPTED = """
+import signal, sys
+from pathlib import Path
+from sim import cli, faults
+from sim.commands.faults import plant
+faults.REPO = Path.cwd()
+signal.signal(signal.SIGTERM, cli.terminated)
+fault = faults.Fault("toy", "toy", "victim.py", "else b", "else b + 1", ("tests/test_victim.py::test_end",), "")
+fault.check.__func__.__defaults__ = fault.places.__func__.__defaults__ = (faults.REPO,)
+if sys.argv[1] == "planted":
+    plant([fault], 1, 300, None)
+else:
+    (faults.REPO / "victim.py").write_text("def least(a, b):\\n    return 1\\n")
+    with faults.Nursery(1, 300) as nursery:
+        nursery.failing_without(fault.tests)
+"""
+
+
+@pytest.mark.parametrize("phase", ("planted", "without"))
+def test_a_termination_leaves_nothing_behind(toy, phase):
+    """Neither the tests' process, nor the command waiting for their time limit."""
+    (toy / "tests/test_victim.py").write_text(
+        "import os, time\n\nfrom victim import least\n\n\ndef test_end():\n    while least(0, 0) != 0:\n"
+        f"        open({str(toy.parent / 'pid')!r}, 'w').write(str(os.getpid()))\n        time.sleep(0.1)\n")
+    process = subprocess.Popen([sys.executable, "-c", INTERRUPTED, phase], cwd=toy, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(REPO)})
+    pid = toy.parent / "pid"
+    try:
+        until = time.monotonic() + 60
+        while not (pid.exists() and pid.read_text()):
+            assert process.poll() is None and time.monotonic() < until, "the test did not begin"
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) != 0
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid.read_text()), 0)
+        assert not (toy.parent / "build/faults").exists()
+    finally:
+        process.kill()
+        if pid.exists():
+            with contextlib.suppress(ProcessLookupError, ValueError):
+                os.kill(int(pid.read_text()), signal.SIGKILL)
