@@ -126,8 +126,8 @@ def _ports(harts: int, clock_hz: int, pokes: Sequence[str], edge: Sequence[str])
             + f"inline void rising_edge([[maybe_unused]] {root} *root)\n{{\n"
             + "".join(f"    {name}(root);\n" for name in edge) + "}\n\n"
             # What rising_edge() remembers of the cycle before does not hold where something else writes to the model.
-            + (f"void {ANEW}();\ninline void forget_last_edge() {{ {ANEW}(); }}\n\n" if EDGE in edge
-               else "inline void forget_last_edge() {}\n\n") +
+            + (f"void {ANEW}({root} *);\ninline void forget_last_edge({root} *root) {{ {ANEW}(root); }}\n\n"
+               if EDGE in edge else f"inline void forget_last_edge({root} *) {{}}\n\n") +
             f"inline HartPins hart_pins(const V{TOP} &top)\n{{\n    return {{{{\n{pins},\n    }}}};\n}}\n\n"
             f"inline std::vector<Pokable> pokables(V{TOP} &top)\n{{\n    [[maybe_unused]] auto *root = top.rootp;\n"
             f"    return {{\n{pokable}    }};\n}}\n")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-MAGIC = b"interlock-checkpoint 1 "
+MAGIC = b"interlock-checkpoint 2 "
 HEADER_BYTES = 4096     # at most
 
 

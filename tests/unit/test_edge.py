@@ -79,34 +79,37 @@ template <class T, int N> struct VlUnpacked { T at[N]; T &operator[](size_t i) {
 template <int N> struct VlWide { uint32_t at[N]; uint32_t &operator[](size_t i) { return at[i]; } };
 #define VL_IN8(name, msb, lsb) CData name
 """
-# Both functions from the same random states, many times one after the other; how many members differ.
-MAIN = """#include "Vx__pch.h"
+# Both functions from the same random states, many times one after the other; how many members differ. Another model in the
+# same process goes another way between.
+MAIN = f"""#include "Vx__pch.h"
 #include <cstdio>
 #include <cstring>
 #include <random>
-%s
-void %s(%s *);
-void %s();
+SOURCE
+void {EDGE}({ROOT} *);
+void {ANEW}({ROOT} *);
 int main()
-{
+{{
     std::mt19937 random(1);
     unsigned differ = 0;
-    for (int state = 0; state < 50; state++) {
-        %s first{};
-        auto bytes = reinterpret_cast<unsigned char *>(&first);
-        for (size_t i = 0; i < sizeof first; i++)
-            bytes[i] = (unsigned char)random();
-        first.sys_rst = 0;
-        auto second = first;
-        %s();
-        for (int edge = 0; edge < 20; edge++) {
-            %s(&first);
-            %s(&second);
-%s
-        }
-    }
-    std::printf("%%u\\n", differ);
-}
+    for (int state = 0; state < 50; state++) {{
+        {ROOT} models[3]{{}}, &first = models[0], &second = models[1], &other = models[2];
+        for (auto model : {{&first, &other}})
+            for (size_t i = 0; i < sizeof *model; i++)
+                reinterpret_cast<unsigned char *>(model)[i] = (unsigned char)random();
+        first.sys_rst = other.sys_rst = 0;
+        second = first;
+        {ANEW}(&second);
+        {ANEW}(&other);
+        for (int edge = 0; edge < 20; edge++) {{
+            {FUNCTION}(&first);
+            {EDGE}(&other);
+            {EDGE}(&second);
+COMPARED
+        }}
+    }}
+    std::printf("%u\\n", differ);
+}}
 """
 
 
@@ -118,7 +121,7 @@ def differing(folder, code: str, members: str) -> int:
     (folder / "base.h").write_text(BASE)
     (folder / "Vx__pch.h").write_text(members)
     (folder / "edge.cpp").write_text(code)
-    (folder / "main.cpp").write_text(MAIN % (source(), EDGE, ROOT, ANEW, ROOT, ANEW, FUNCTION, EDGE, compared))
+    (folder / "main.cpp").write_text(MAIN.replace("SOURCE", source()).replace("COMPARED", compared))
     objects = compile_objects(folder, {folder / name: ["-O0", "-w", "-I."] for name in ("edge.cpp", "main.cpp")})
     link(folder, folder / "test", objects)
     return int(run([folder / "test"], folder))

@@ -47,7 +47,7 @@ bool LineReceiver::advance(bool level, uint64_t cycle)
         busy = true;
         began = cycle;
         bit = 0;
-        next = began + rate.half_bits(1);
+        next = began + bit_rate.half_bits(1);
         return false;
     }
     if (bit == 0 && level) { // a glitch, not a start bit
@@ -56,9 +56,9 @@ bool LineReceiver::advance(bool level, uint64_t cycle)
     }
     if (bit >= 1 && bit <= 8)
         shift = uint8_t(shift >> 1 | level << 7);
-    if (bit < FRAME_BITS - 1) {
+    if (bit < STOP_BIT) {
         bit++;
-        next = began + rate.half_bits(2 * bit + 1);
+        next = began + bit_rate.half_bits(2 * bit + 1);
         return false;
     }
     if (!level) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-constexpr uint64_t NEVER = UINT64_MAX;
+#include "support/cycles.h"
 
 struct BitRate {
     uint64_t clock_hz, baud;
@@ -47,14 +47,23 @@ class LineDriver {
 // Samples the target's transmit pin in the middle of each bit.
 class LineReceiver {
   public:
-    explicit LineReceiver(BitRate rate) : rate(rate) {}
+    explicit LineReceiver(BitRate rate) : bit_rate(rate) {}
 
     bool due(bool level, uint64_t cycle) const { return busy ? cycle >= next : !level; }
     bool advance(bool level, uint64_t cycle); // to be called when due; true: `byte` has been received
     bool idle() const { return !busy; }
-    void set_baud(uint64_t baud) { rate.baud = baud; } // while it is idle
-    uint64_t baud() const { return rate.baud; }
-    uint64_t wants() const { return busy && !stuck ? next : NEVER; } // the cycle of the next sample, if the line does not move
+    void set_baud(uint64_t baud) { bit_rate.baud = baud; } // while it is idle
+    const BitRate &rate() const { return bit_rate; }
+    uint64_t next_sample() const { return busy ? next : NEVER; }
+    uint64_t wants() const { return busy && !stuck ? next : NEVER; } // the same, if the line does not move
+    // The first cycle in which a byte may have been received, if the line stays as it is before the cycle `first`: a byte is
+    // there in the middle of its stop bit.
+    uint64_t next_byte(uint64_t first) const
+    {
+        bool waits = !busy || stuck;
+        uint64_t begin = waits ? first : began, length = bit_rate.half_bits(2 * STOP_BIT + 1);
+        return begin < NEVER - length ? begin + length : NEVER;
+    }
 
     uint8_t byte = 0;
     uint64_t received = 0;
@@ -62,11 +71,13 @@ class LineReceiver {
 
     template <class Archive> void serialize(Archive &archive)
     {
-        archive(rate, byte, received, framing_errors, busy, stuck, began, next, bit, shift);
+        archive(bit_rate, byte, received, framing_errors, busy, stuck, began, next, bit, shift);
     }
 
   private:
-    BitRate rate;
+    static constexpr unsigned STOP_BIT = 9; // behind the start bit and eight data bits
+
+    BitRate bit_rate;
     bool busy = false, stuck = false;
     uint64_t began = 0, next = 0;
     unsigned bit = 0;

@@ -1,5 +1,8 @@
 #include "machine/model.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -28,6 +31,7 @@ Model::Model() : context(std::make_unique<VerilatedContext>())
         cycle_whole(); // rising_edge() knows no reset
     top->sys_rst = 0;
     inputs_changed = true;
+    clear_ram();
 }
 
 Model::~Model()
@@ -48,7 +52,7 @@ void Model::cycle_whole()
     top->eval();
     top->sys_clk = 1;
     top->eval();
-    forget_last_edge();
+    forget_last_edge(top->rootp);
 }
 
 uint8_t *Model::ram()
@@ -59,6 +63,22 @@ uint8_t *Model::ram()
 size_t Model::ram_bytes() const
 {
     return sizeof top->rootp->interlock__DOT__main_ram_storage;
+}
+
+// Pages that the system takes back read as zeroes, and are there again when they are written.
+static void give_back(uint8_t *begin, size_t bytes)
+{
+    const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE)), from = uintptr_t(begin), to = from + bytes;
+    const uintptr_t first = (from + page - 1) / page * page, last = to / page * page;
+    bool given = first < last && madvise(reinterpret_cast<void *>(first), last - first, MADV_DONTNEED) == 0;
+    std::memset(begin, 0, given ? first - from : bytes);
+    if (given)
+        std::memset(reinterpret_cast<void *>(last), 0, to - last);
+}
+
+void Model::clear_ram()
+{
+    give_back(ram(), ram_bytes());
 }
 
 namespace {
@@ -111,6 +131,11 @@ void Model::restore(const std::string &state)
     StateReader reader(state);
     reader >> *top;
     inputs_changed = true; // so the next cycle is whole
+    constexpr size_t PIECE = 65536;
+    static const char zeroes[PIECE] = {};
+    for (size_t at = 0; at + PIECE <= ram_bytes(); at += PIECE)
+        if (!std::memcmp(ram() + at, zeroes, PIECE))
+            give_back(ram() + at, PIECE);
 }
 
 // Verilator's own: computes all combinational logic anew, as before the first cycle.
@@ -143,7 +168,7 @@ void Model::settle()
     bool first = true;
     while (Vinterlock___024root___eval_stl(top->rootp, first))
         first = false;
-    forget_last_edge();
+    forget_last_edge(top->rootp);
 }
 
 #ifdef WAVES

@@ -26,11 +26,11 @@ class Model {
             cycle_whole();
     }
 
-    void set_lines(bool uart0_rx, bool uart1_rx)
+    void set_line(unsigned port, bool level) // what the port receives
     {
-        inputs_changed |= uart0_rx != top->uart0_rx || uart1_rx != top->uart1_rx;
-        top->uart0_rx = uart0_rx;
-        top->uart1_rx = uart1_rx;
+        auto &pin = port ? top->uart1_rx : top->uart0_rx;
+        inputs_changed |= level != pin;
+        pin = level;
     }
 
     // Every cycle as Verilator has it, with both edges: slower, to check the other way against.
@@ -51,13 +51,21 @@ class Model {
 
     uint8_t *ram();
     size_t ram_bytes() const;
+    void clear_ram(); // and gives its memory back: what is not written takes none
     const Vinterlock &pins() const { return *top; }
+    bool strobes() const { return top->trace_valid | top->host_blob | top->host_exit; } // any of them (devices/device.h)
+    bool lines_high() const { return top->uart0_tx & top->uart1_tx; }
+    unsigned pins_away_from_rest() const // a bit for each Pin
+    {
+        return unsigned(!top->uart0_tx) | unsigned(!top->uart1_tx) << 1 | unsigned(top->trace_valid) << 2 |
+               unsigned(top->host_blob) << 3 | unsigned(top->host_exit) << 4;
+    }
     Vinterlock___024root &root() { return *top->rootp; }
 
     // Computes anew what follows from registers that were written from outside.
     void settle();
     // All of its variables were written from outside, and fit each other.
-    void replaced() { forget_last_edge(); }
+    void replaced() { forget_last_edge(top->rootp); }
     bool dumps_waves() const { return dumping; }
 
   private:

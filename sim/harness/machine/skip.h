@@ -16,8 +16,8 @@ class Skip {
     Skip(Model &model, Mode mode) : model(model), idle(model.root()), mode(mode) {}
 
     // Cycles in which no hart did anything end with this call; `cycle` is the next one to simulate, and until `limit`
-    // nothing comes from outside. `step` simulates one cycle, counts it and tells whether nothing was seen in it.
-    // Throws Failure if a check finds a difference.
+    // nothing comes from outside. `step` simulates one cycle, counts it and tells whether nothing was seen in it. Behind it
+    // the model may be asleep.
     template <class Step> void look(uint64_t &cycle, uint64_t limit, Step step)
     {
         if (cycle < next)
@@ -39,14 +39,27 @@ class Skip {
         uint64_t cycles = limit - cycle, horizon = idle.horizon();
         if (horizon < cycles)
             cycles = horizon;
-        if (cycles >= LEAST) {
-            cycles -= Idle::SETTLE;
+        if (cycles >= LEAST)
+            sleep_end = cycles < UINT64_MAX - cycle ? cycle + cycles : UINT64_MAX;
+        else
+            next = cycle + cycles + 1;
+    }
+
+    // Nothing happens in it before the cycle `sleeps_until`, unless something comes from outside.
+    bool asleep() const { return sleep_end != 0; }
+    uint64_t sleeps_until() const { return sleep_end; }
+
+    // Leaves cycles out, from `cycle` to some before `to`, which is no later than it sleeps: those in between are to be
+    // simulated, as they bring what follows the counters up to date. Throws Failure if a check finds a difference.
+    template <class Step> void wake(uint64_t &cycle, uint64_t to, Step step)
+    {
+        sleep_end = 0;
+        if (to > cycle + Idle::SETTLE) {
+            uint64_t cycles = to - cycle - Idle::SETTLE;
             skipped += cycles;
             mode == Mode::CHECK ? check(cycle, cycles, step) : leave_out(cycle, cycles);
-            next = cycle + Idle::SETTLE + EVENT;
-        } else {
-            next = cycle + cycles + 1;
         }
+        next = cycle + Idle::SETTLE + EVENT;
     }
 
     // Something was seen: whatever was found out before holds no longer.
@@ -100,6 +113,7 @@ class Skip {
     Idle idle;
     Mode mode;
     uint64_t next = 0, pause = PAUSE; // the cycle of the next close look
+    uint64_t sleep_end = 0;           // 0: awake
     std::vector<char> before, left_out; // states of a check; of main RAM there is only one, nobody may write to it
     std::vector<uint8_t> ram_before;
 };

@@ -1,5 +1,6 @@
-#include "options/arguments.h"
+#include "options/plan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -46,6 +47,13 @@ const char HELP[] =
                         event:ID[:ARGUMENT] (on the trace port)
   --checkpoint-stop     and end there (exit status 0)
   --restore FILE        go on from a checkpoint; image, boot arguments, seed and bit rates are its own
+  --nodes N             N machines instead of one, each with its outputs in DIR/node-K, K from 0; their boot arguments get
+                        node=K nodes=N. Restoring a checkpoint of one machine makes N of it
+  --node K:OPTION=VALUE an option (image, bootargs, uart1-in, poke, timeline, ...) for node K alone; may be repeated
+  --wire A.PORT:B.PORT:CYCLES  what node A sends on PORT (uart0, uart1) reaches node B's PORT so many cycles after its
+                        last bit; one way; may be repeated
+  --jobs N              threads that carry nodes (1); the result is the same
+  --shuffle N           serve nodes in another order, by the seed N; the result is the same
   --poke NAME=VALUE[@CYCLE]  write a register of the machine before a cycle (the first one simulated); may be repeated
   --timeline FILE       what each hart does over time, for https://ui.perfetto.dev
   --flame FILE          cycles by call stack, folded: for flame graphs
@@ -59,6 +67,14 @@ exit status: 0 the target ended with code 0, 1 with another, 2 bad usage or inpu
 
 constexpr uint64_t HANG_CYCLES = 100'000'000;
 
+// Options that are not one node's.
+const std::set<std::string> OF_THE_RUN = {"--out",         "--console",       "--uart1",       "--max-cycles",
+                                          "--max-seconds", "--hang-cycles",   "--stall-seconds", "--max-stall",
+                                          "--progress",    "--checkpoint",    "--checkpoint-at", "--restore"};
+// Options that several nodes cannot share, as each would write the same file.
+const std::set<std::string> OF_ONE_NODE = {"--wave",  "--probe-log", "--timeline", "--flame",
+                                           "--latencies", "--samples", "--uart1-out"};
+
 double seconds(const std::string &option, const std::string &text)
 {
     char *end;
@@ -68,15 +84,9 @@ double seconds(const std::string &option, const std::string &text)
     return value;
 }
 
-} // namespace
+using Setter = std::function<void(const std::string &, const std::string &)>;
 
-void Arguments::add_seed()
-{
-    if (has_seed && (" " + bootargs).find(" seed=") == std::string::npos)
-        bootargs += (bootargs.empty() ? "seed=" : " seed=") + std::to_string(seed);
-}
-
-bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
+std::map<std::string, Setter> option_table(Arguments &a, uint64_t clock_hz)
 {
     auto text = [](std::string &to) { return [&to](const std::string &, const std::string &v) { to = v; }; };
     auto number = [](uint64_t &to) {
@@ -97,7 +107,7 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
                                      (unsigned long long)(clock_hz / 4)));
         };
     };
-    const std::map<std::string, std::function<void(const std::string &, const std::string &)>> options = {
+    return {
         {"--image", text(a.image)},
         {"--bootargs", text(a.bootargs)},
         {"--out", text(a.out)},
@@ -135,7 +145,116 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
              a.has_seed = true;
          }},
     };
+}
 
+Wire parse_wire(const std::string &option, const std::string &text, size_t nodes)
+{
+    size_t second = text.find(':'), third = second == std::string::npos ? second : text.find(':', second + 1);
+    if (third == std::string::npos)
+        throw Failure(format("%s: '%s' is not A.PORT:B.PORT:CYCLES, such as 0.uart1:1.uart1:60", option.c_str(),
+                             text.c_str()));
+    auto end = [&](const std::string &part) {
+        size_t dot = part.find('.');
+        if (dot == std::string::npos)
+            throw Failure(format("%s: '%s' is not NODE.PORT, such as 0.uart1", option.c_str(), part.c_str()));
+        return WireEnd{unsigned(whole_number(option, part.substr(0, dot), nodes - 1)), part.substr(dot + 1)};
+    };
+    Wire wire{end(text.substr(0, second)), end(text.substr(second + 1, third - second - 1)),
+              whole_number(option, text.substr(third + 1), 1ull << 40)};
+    if (!wire.latency)
+        throw Failure(format("%s: '%s': the latency is at least 1 cycle", option.c_str(), text.c_str()));
+    return wire;
+}
+
+// For node K alone: K:OPTION=VALUE.
+void set_for_node(Plan &plan, const std::string &text, uint64_t clock_hz)
+{
+    size_t colon = text.find(':'), equals = text.find('=');
+    if (colon == std::string::npos || equals == std::string::npos || equals < colon)
+        throw Failure(format("--node: '%s' is not K:OPTION=VALUE, such as 0:image=server.elf", text.c_str()));
+    Arguments &node = plan.nodes[whole_number("--node", text.substr(0, colon), plan.nodes.size() - 1)];
+    std::string name = "--" + text.substr(colon + 1, equals - colon - 1);
+    auto options = option_table(node, clock_hz);
+    auto option = options.find(name);
+    if (option == options.end() || OF_THE_RUN.count(name))
+        throw Failure(format("--node: %s is no option of one node: %s", name.c_str() + 2, text.c_str()));
+    option->second("--node " + text.substr(0, equals), text.substr(equals + 1));
+    node.given.insert(name);
+}
+
+// Checks what belongs together, and fills in what follows.
+void complete(Arguments &a)
+{
+    if (a.image.empty() && a.restore.empty())
+        throw Failure("--image FILE is missing; see --help");
+    if (a.checkpoint.empty() != (a.checkpoint_at.kind == Moment::Kind::NONE))
+        throw Failure("--checkpoint FILE and --checkpoint-at WHEN belong together: give both");
+    if (a.checkpoint_stop && a.checkpoint.empty())
+        throw Failure("--checkpoint-stop needs --checkpoint FILE and --checkpoint-at WHEN");
+    if (!a.skip && a.check_skip)
+        throw Failure("--no-skip and --check-skip: what is not skipped cannot be checked, give one of the two");
+    static const std::map<std::string, Arguments::Console> consoles = {{"tty", Arguments::Console::TTY},
+                                                                       {"pty", Arguments::Console::PTY},
+                                                                       {"file", Arguments::Console::FILE},
+                                                                       {"none", Arguments::Console::NONE}};
+    auto console = consoles.find(a.console_name);
+    if (console == consoles.end())
+        throw Failure(format("--console: '%s' is not one of tty, pty, file, none", a.console_name.c_str()));
+    a.console = console->second;
+    if (a.console == Arguments::Console::FILE && a.out.empty())
+        throw Failure("--console file needs --out DIR");
+    if (a.uart1_name != "file" && a.uart1_name != "pty")
+        throw Failure(format("--uart1: '%s' is not one of file, pty", a.uart1_name.c_str()));
+    a.uart1_pty = a.uart1_name == "pty";
+    if (a.uart1_pty && !a.uart1_in.empty())
+        throw Failure("--uart1 pty and --uart1-in: the data line has one far end, give one of the two");
+    if (a.hang_cycles == UINT64_MAX)
+        a.hang_cycles = a.uart1_pty ? 0 : HANG_CYCLES;
+    uint64_t first_wave = a.wave_begin.kind == Moment::Kind::CYCLE ? a.wave_begin.cycle : 0;
+    if (a.wave_end.kind == Moment::Kind::CYCLE && a.wave_end.cycle <= first_wave)
+        throw Failure("--wave-begin must be before --wave-end");
+    if (a.wave_end.kind != Moment::Kind::NONE && a.wave_cycles != UINT64_MAX)
+        throw Failure("--wave-end and --wave-cycles: give one of them");
+    for (const char *option : {"--wave-begin", "--wave-end", "--wave-cycles"})
+        if (a.given.count(option) && a.wave.empty())
+            throw Failure(format("%s needs --wave FILE", option));
+    if (!a.sample_cycles)
+        throw Failure("--sample-cycles: at least 1");
+    if (a.given.count("--sample-cycles") && a.samples.empty())
+        throw Failure("--sample-cycles needs --samples FILE");
+    if (a.hang_cycles && a.hang_cycles < 8)
+        throw Failure("--hang-cycles: at least 8, or 0 for never");
+    a.add_seed();
+}
+
+} // namespace
+
+void Arguments::add_seed()
+{
+    if (has_seed && (" " + bootargs).find(" seed=") == std::string::npos)
+        bootargs += (bootargs.empty() ? "seed=" : " seed=") + std::to_string(seed);
+}
+
+bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Plan &plan)
+{
+    Arguments &a = plan.common;
+    auto options = option_table(a, clock_hz);
+    std::vector<std::string> wires, for_nodes;
+    uint64_t nodes = 0, jobs = 1;
+    constexpr uint64_t MOST_NODES = 4096, MOST_JOBS = 256;
+    options["--nodes"] = [&](const std::string &o, const std::string &v) {
+        nodes = whole_number(o, v, MOST_NODES);
+        if (!nodes)
+            throw Failure("--nodes: at least 1");
+    };
+    options["--jobs"] = [&](const std::string &o, const std::string &v) {
+        jobs = whole_number(o, v, MOST_JOBS);
+        if (!jobs)
+            throw Failure("--jobs: at least 1");
+    };
+    options["--shuffle"] = [&](const std::string &o, const std::string &v) { plan.shuffle = whole_number(o, v); };
+    options["--wire"] = [&](const std::string &, const std::string &v) { wires.push_back(v); };
+    options["--node"] = [&](const std::string &, const std::string &v) { for_nodes.push_back(v); };
     const std::map<std::string, std::pair<bool &, bool>> flags = {{"--quiet", {a.quiet, true}},
                                                                   {"--empty-ram", {a.empty_ram, true}},
                                                                   {"--checkpoint-stop", {a.checkpoint_stop, true}},
@@ -172,47 +291,38 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &a)
         a.given.insert(name);
     }
 
-    if (a.image.empty() && a.restore.empty())
-        throw Failure("--image FILE is missing; see --help");
-    if (a.checkpoint.empty() != (a.checkpoint_at.kind == Moment::Kind::NONE))
-        throw Failure("--checkpoint FILE and --checkpoint-at WHEN belong together: give both");
-    if (a.checkpoint_stop && a.checkpoint.empty())
-        throw Failure("--checkpoint-stop needs --checkpoint FILE and --checkpoint-at WHEN");
-    if (!a.skip && a.check_skip)
-        throw Failure("--no-skip and --check-skip: what is not skipped cannot be checked, give one of the two");
+
+    plan.several = nodes != 0;
+    plan.jobs = unsigned(jobs);
+    if (!plan.several && (!wires.empty() || !for_nodes.empty()))
+        throw Failure(format("%s: it needs --nodes N", wires.empty() ? "--node" : "--wire"));
     if (a.console_name.empty())
-        a.console_name = a.out.empty() ? "tty" : "file";
-    static const std::map<std::string, Arguments::Console> consoles = {{"tty", Arguments::Console::TTY},
-                                                                       {"pty", Arguments::Console::PTY},
-                                                                       {"file", Arguments::Console::FILE},
-                                                                       {"none", Arguments::Console::NONE}};
-    auto console = consoles.find(a.console_name);
-    if (console == consoles.end())
-        throw Failure(format("--console: '%s' is not one of tty, pty, file, none", a.console_name.c_str()));
-    a.console = console->second;
-    if (a.console == Arguments::Console::FILE && a.out.empty())
-        throw Failure("--console file needs --out DIR");
-    if (a.uart1_name != "file" && a.uart1_name != "pty")
-        throw Failure(format("--uart1: '%s' is not one of file, pty", a.uart1_name.c_str()));
-    a.uart1_pty = a.uart1_name == "pty";
-    if (a.uart1_pty && !a.uart1_in.empty())
-        throw Failure("--uart1 pty and --uart1-in: the data line has one far end, give one of the two");
-    if (a.hang_cycles == UINT64_MAX)
-        a.hang_cycles = a.uart1_pty ? 0 : HANG_CYCLES;
-    uint64_t first_wave = a.wave_begin.kind == Moment::Kind::CYCLE ? a.wave_begin.cycle : 0;
-    if (a.wave_end.kind == Moment::Kind::CYCLE && a.wave_end.cycle <= first_wave)
-        throw Failure("--wave-begin must be before --wave-end");
-    if (a.wave_end.kind != Moment::Kind::NONE && a.wave_cycles != UINT64_MAX)
-        throw Failure("--wave-end and --wave-cycles: give one of them");
-    for (const char *option : {"--wave-begin", "--wave-end", "--wave-cycles"})
-        if (a.given.count(option) && a.wave.empty())
-            throw Failure(format("%s needs --wave FILE", option));
-    if (!a.sample_cycles)
-        throw Failure("--sample-cycles: at least 1");
-    if (a.given.count("--sample-cycles") && a.samples.empty())
-        throw Failure("--sample-cycles needs --samples FILE");
-    if (a.hang_cycles && a.hang_cycles < 8)
-        throw Failure("--hang-cycles: at least 8, or 0 for never");
-    a.add_seed();
+        a.console_name = a.out.empty() && !plan.several ? "tty" : "file";
+    if (plan.several) {
+        if (a.console_name != "file" && a.console_name != "none")
+            throw Failure(format("--console %s: the consoles of several nodes are file or none", a.console_name.c_str()));
+        if (a.uart1_name != "file")
+            throw Failure("--uart1 pty: a data line of one of several nodes cannot be a pseudo-terminal");
+        for (const std::string &option : OF_ONE_NODE)
+            if (a.given.count(option))
+                throw Failure(format("%s: each node would write the same file: give --node K:%s=FILE", option.c_str(),
+                                     option.c_str() + 2));
+        if (a.checkpoint_at.kind != Moment::Kind::NONE && a.checkpoint_at.kind != Moment::Kind::CYCLE)
+            throw Failure("--checkpoint-at: of several nodes a checkpoint is taken at a cycle: give cycle:N");
+    }
+    plan.nodes.assign(plan.several ? nodes : 1, a);
+    for (const std::string &text : for_nodes)
+        set_for_node(plan, text, clock_hz);
+    for (const std::string &text : wires)
+        plan.wires.push_back(parse_wire("--wire", text, plan.nodes.size()));
+    for (size_t i = 0; i < plan.nodes.size(); i++) {
+        Arguments &node = plan.nodes[i];
+        if (plan.several && !node.out.empty())
+            node.out += "/node-" + std::to_string(i);
+        if (plan.several && node.restore.empty())
+            node.bootargs += format("%snode=%zu nodes=%zu", node.bootargs.empty() ? "" : " ", i, plan.nodes.size());
+        complete(node);
+    }
+    complete(a);
     return true;
 }

@@ -1,4 +1,4 @@
-// The command line (README, "Options").
+// What a command line says of a node and its run (README, "Options"); options/plan.h has all of it.
 #pragma once
 #include <cstdint>
 #include <set>
@@ -50,6 +50,3 @@ struct Arguments : Shape {
 
     void add_seed(); // to the boot arguments, unless they have one
 };
-
-// Throws Failure with one line; returns false when the help was asked for and printed.
-bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Arguments &arguments);

@@ -16,12 +16,30 @@
 
 namespace {
 
-constexpr char MAGIC[] = "interlock-checkpoint 1 ";
+constexpr char MAGIC[] = "interlock-checkpoint 2 ";
+constexpr size_t LENGTH_BYTES = 8; // before each frame, the least significant one first
 
-std::string header(uint64_t cycle, const std::string &image_sha256)
+std::string header(uint64_t cycle, unsigned nodes, const std::string &image_sha256)
 {
-    return format("%sfingerprint=%s harts=%u cycle=%llu image=%s\n", MAGIC, HARNESS_FINGERPRINT, HARTS,
-                  (unsigned long long)cycle, image_sha256.c_str());
+    return format("%sfingerprint=%s harts=%u cycle=%llu image=%s nodes=%u\n", MAGIC, HARNESS_FINGERPRINT, HARTS,
+                  (unsigned long long)cycle, image_sha256.c_str(), nodes);
+}
+
+template <class Content> std::string serialized(const Content &content)
+{
+    std::ostringstream stream;
+    cereal::BinaryOutputArchive archive(stream);
+    archive(content);
+    return stream.str();
+}
+
+template <class Content> Content deserialized(const std::string &state)
+{
+    Content content;
+    std::istringstream stream(state);
+    cereal::BinaryInputArchive archive(stream);
+    archive(content);
+    return content;
 }
 
 std::string compressed(const std::string &state)
@@ -77,6 +95,15 @@ std::string with_seed(const Arguments &a, uint64_t seed)
     return composed.bootargs;
 }
 
+void write_frame(OutFile &file, const std::string &frame)
+{
+    std::string length;
+    for (size_t i = 0; i < LENGTH_BYTES; i++)
+        length += char(uint64_t(frame.size()) >> 8 * i);
+    file.write(length);
+    file.write(frame);
+}
+
 } // namespace
 
 Inputs read_inputs(const Arguments &a)
@@ -126,44 +153,73 @@ Inputs merge_inputs(const Checkpoint &checkpoint, Arguments &a)
 }
 
 // Aside first: there is a whole checkpoint of that name or none.
-void write_checkpoint(const std::string &path, const Checkpoint &checkpoint, const std::string &image_sha256)
+CheckpointWriter::CheckpointWriter(const std::string &path, uint64_t cycle, unsigned nodes,
+                                   const std::string &image_sha256, const std::vector<Wire> &wires)
+    : path(path)
 {
-    std::ostringstream stream;
-    cereal::BinaryOutputArchive archive(stream);
-    archive(checkpoint);
-    std::string frame = compressed(stream.str());
-    std::string aside = path + ".tmp";
-    OutFile file;
-    file.open(aside);
-    file.write(header(checkpoint.cycle, image_sha256));
-    file.write(frame);
+    file.open(path + ".tmp");
+    file.write(header(cycle, nodes, image_sha256));
+    write_frame(file, compressed(serialized(wires)));
+}
+
+void CheckpointWriter::add(const Checkpoint &checkpoint)
+{
+    write_frame(file, compressed(serialized(checkpoint)));
+}
+
+void CheckpointWriter::finish()
+{
     file.close();
     std::error_code error;
-    std::filesystem::rename(aside, path, error);
+    std::filesystem::rename(path + ".tmp", path, error);
     if (error)
         throw Failure(format("cannot write the checkpoint %s: %s", path.c_str(), error.message().c_str()));
 }
 
-Checkpoint read_checkpoint(const std::string &path)
+CheckpointFile::CheckpointFile(const std::string &path) : path(path), bytes(read_file(path, "checkpoint"))
 {
-    std::vector<uint8_t> bytes = read_file(path, "checkpoint");
     std::string line(bytes.begin(), std::find(bytes.begin(), bytes.end(), '\n'));
     if (line.rfind(MAGIC, 0) != 0)
         throw Failure(format("%s is not a checkpoint of this version of the simulator", path.c_str()));
     std::istringstream words(line);
     std::string word, wanted = std::string("fingerprint=") + HARNESS_FINGERPRINT;
-    while (words >> word)
+    size_t count = 0;
+    while (words >> word) {
         if (word.rfind("fingerprint=", 0) == 0 && word != wanted)
             throw Failure(format("the checkpoint %s is of another simulator (%s, this one is %s): make it again with "
                                  "this one",
                                  path.c_str(), word.c_str() + std::strlen("fingerprint="), HARNESS_FINGERPRINT));
-    size_t begin = std::min(line.size() + 1, bytes.size());
-    std::string state = decompressed(bytes.data() + begin, bytes.size() - begin);
+        if (word.rfind("nodes=", 0) == 0)
+            count = std::strtoul(word.c_str() + std::strlen("nodes="), nullptr, 10);
+    }
+    for (size_t at = line.size() + 1; at + LENGTH_BYTES <= bytes.size();) {
+        uint64_t length = 0;
+        for (size_t i = 0; i < LENGTH_BYTES; i++)
+            length |= uint64_t(bytes[at + i]) << 8 * i;
+        at += LENGTH_BYTES;
+        if (length > bytes.size() - at)
+            break;
+        frames.push_back({at, length});
+        at += length;
+    }
+    if (!count || frames.size() != count + 1)
+        throw Failure(format("the checkpoint %s is damaged or cut off: make it again", path.c_str()));
+}
+
+std::string CheckpointFile::content(unsigned frame) const
+{
+    std::string state = decompressed(bytes.data() + frames[frame].first, frames[frame].second);
     if (state.empty())
         throw Failure(format("the checkpoint %s is damaged or cut off: make it again", path.c_str()));
-    Checkpoint checkpoint;
-    std::istringstream stream(state);
-    cereal::BinaryInputArchive archive(stream);
-    archive(checkpoint);
-    return checkpoint;
+    return state;
+}
+
+Checkpoint CheckpointFile::node(unsigned number) const
+{
+    return deserialized<Checkpoint>(content(1 + number));
+}
+
+std::vector<Wire> CheckpointFile::wires() const
+{
+    return deserialized<std::vector<Wire>>(content(0));
 }

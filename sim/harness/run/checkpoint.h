@@ -1,11 +1,13 @@
 // A checkpoint: one file with all that a run goes on from (README, "Checkpoints"). A line of text that says what it is,
-// then an LZ4 frame, whose checksum finds a damaged file.
+// then LZ4 frames, each behind its length; their checksums find a damaged file.
 #pragma once
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "options/arguments.h"
+#include "run/wire.h"
+#include "support/files.h"
 
 // What a run is made from: the content of its files, and what of the command line has shaped its past.
 struct Inputs : Shape {
@@ -20,7 +22,7 @@ struct Inputs : Shape {
     }
 };
 
-struct Checkpoint {
+struct Checkpoint { // of one node
     uint64_t cycle = 0; // the next one to simulate
     Inputs inputs;
     std::string model, harness; // states
@@ -34,5 +36,30 @@ Inputs read_inputs(const Arguments &arguments);
 // depend on it. Fills in `arguments`, gives the inputs to go on with.
 Inputs merge_inputs(const Checkpoint &checkpoint, Arguments &arguments);
 
-void write_checkpoint(const std::string &path, const Checkpoint &checkpoint, const std::string &image_sha256);
-Checkpoint read_checkpoint(const std::string &path);
+// A file with the states of all nodes of a run. Node by node: the states of many machines are not in memory at once.
+class CheckpointWriter {
+  public:
+    CheckpointWriter(const std::string &path, uint64_t cycle, unsigned nodes, const std::string &image_sha256,
+                     const std::vector<Wire> &wires);
+    void add(const Checkpoint &checkpoint);
+    void finish(); // there is a whole checkpoint of that name, or none
+
+  private:
+    std::string path;
+    OutFile file;
+};
+
+class CheckpointFile {
+  public:
+    explicit CheckpointFile(const std::string &path);
+    Checkpoint node(unsigned number) const;
+    unsigned nodes() const { return unsigned(frames.size()) - 1; }
+    std::vector<Wire> wires() const;
+
+  private:
+    std::string content(unsigned frame) const;
+
+    std::string path;
+    std::vector<uint8_t> bytes;
+    std::vector<std::pair<size_t, size_t>> frames; // begin and length: the wires, then the nodes
+};

@@ -2,9 +2,9 @@
 #include <csignal>
 #include <cstdio>
 
-#include "options/arguments.h"
+#include "options/plan.h"
 #include "run/checkpoint.h"
-#include "run/simulation.h"
+#include "run/run.h"
 #include "support/failure.h"
 
 static void interrupt(int signal)
@@ -13,11 +13,25 @@ static void interrupt(int signal)
     std::signal(signal, SIG_DFL); // a second one ends the simulator at once
 }
 
+// A checkpoint of several nodes has all that joins them; one of a single machine can become several.
+static void go_on_from(const CheckpointFile &checkpoint, Plan &plan)
+{
+    if (checkpoint.nodes() == 1)
+        return;
+    if (plan.nodes.size() != checkpoint.nodes())
+        throw Failure(format("the checkpoint %s is of %u nodes: give --nodes %u", plan.common.restore.c_str(),
+                             checkpoint.nodes(), checkpoint.nodes()));
+    if (!plan.wires.empty())
+        throw Failure(format("--wire: the checkpoint %s has the wires: leave the option out",
+                             plan.common.restore.c_str()));
+    plan.wires = checkpoint.wires();
+}
+
 int main(int argc, char **argv)
 {
     try {
-        Arguments arguments;
-        if (!parse_arguments(argc, argv, CLOCK_HZ, arguments))
+        Plan plan;
+        if (!parse_arguments(argc, argv, CLOCK_HZ, plan))
             return 0;
 #ifdef MODEL_LEVEL
         if (!__builtin_cpu_supports(MODEL_LEVEL))
@@ -27,10 +41,11 @@ int main(int argc, char **argv)
         std::signal(SIGINT, interrupt);
         std::signal(SIGTERM, interrupt);
         std::signal(SIGPIPE, SIG_IGN);
-        if (arguments.restore.empty())
-            return Simulation(arguments, read_inputs(arguments), nullptr).run();
-        Checkpoint checkpoint = read_checkpoint(arguments.restore);
-        return Simulation(arguments, merge_inputs(checkpoint, arguments), &checkpoint).run();
+        if (plan.common.restore.empty())
+            return Run(std::move(plan), nullptr).run();
+        CheckpointFile checkpoint(plan.common.restore);
+        go_on_from(checkpoint, plan);
+        return Run(std::move(plan), &checkpoint).run();
     } catch (const Failure &failure) {
         std::fprintf(stderr, "error: %s\n", failure.what());
         return 2;

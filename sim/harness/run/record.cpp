@@ -1,11 +1,12 @@
 // run.json (README, "The record"): all but `host` is the same whenever the same run is repeated.
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <sstream>
 
-#include "run/simulation.h"
+#include "run/run.h"
 #include "support/failure.h"
 #include "support/json.h"
 
@@ -31,13 +32,19 @@ void write_value(Json &json, const std::string &key, const std::string &text)
     json.string(key.c_str(), text);
 }
 
+void write_harness(Json &json, size_t ram_bytes)
+{
+    json.object("harness").string("fingerprint", HARNESS_FINGERPRINT).number("harts", HARTS);
+    json.number("clock_hz", CLOCK_HZ).number("ram_bytes", ram_bytes).end_object();
+}
+
 } // namespace
 
 // Lines `@kind key=value key=value` of the console, in order, by kind. A word without `=` is a key that is true.
-void Simulation::write_results(Json &json) const
+void Node::write_results(Json &json) const
 {
     std::vector<std::pair<std::string, std::vector<std::string>>> kinds;
-    std::istringstream lines(console_text);
+    std::istringstream lines(console());
     for (std::string line; std::getline(lines, line);) {
         if (line.size() < 2 || line[0] != '@')
             continue;
@@ -82,17 +89,15 @@ void Simulation::write_results(Json &json) const
     json.end_object();
 }
 
-void Simulation::write_record()
+// What the node's part of the record has; of a run of one machine, it is the record.
+void Node::write_record(Json &json, bool alone)
 {
-    static const char *const END[] = {"none", "target", "max-cycles", "max-seconds", "hang", "interrupted",
-                                      "checkpoint", "error"};
+    static const char *const END[] = {"none",        "target",     "max-cycles", "max-seconds", "hang",
+                                      "interrupted", "checkpoint", "stopped",    "error"};
     const Arguments &a = arguments;
     auto limit = [](Json &json, const char *key, uint64_t value) {
         value == UINT64_MAX ? json.null(key) : json.number(key, value);
     };
-    Json json;
-    json.object().number("schema", SCHEMA);
-
     json.object("arguments").string("bootargs", a.bootargs);
     a.has_seed ? json.number("seed", a.seed) : json.null("seed");
     json.string("console", a.console_name).number("uart0_baud", a.uart0_baud).number("uart1_baud", a.uart1_baud);
@@ -109,8 +114,8 @@ void Simulation::write_record()
         json.null("uart1_in");
     else
         json.object("uart1_in").string("sha256", feed_sha256).number("bytes", inputs.feed.size()).end_object();
-    json.object("harness").string("fingerprint", HARNESS_FINGERPRINT).number("harts", HARTS);
-    json.number("clock_hz", CLOCK_HZ).number("ram_bytes", model.ram_bytes()).end_object();
+    if (alone)
+        write_harness(json, model.ram_bytes());
 
     json.object("exit").string("kind", END[int(failed ? End::FAILURE : end)]).number("status", uint64_t(status()));
     end == End::TARGET ? json.number("code", exit_code) : json.null("code");
@@ -132,33 +137,64 @@ void Simulation::write_record()
     watch.write_shared(json);
     write_results(json);
 
-    auto line = [&](const char *key, const LineDriver &in, const LineReceiver &out) {
-        json.object(key).number("bytes_to_target", in.sent).number("bytes_from_target", out.received);
-        json.number("framing_errors", out.framing_errors);
-    };
-    json.object("serial");
-    line("uart0", uart0_in, uart0_out);
-    json.end_object();
-    line("uart1", uart1_in, uart1_out);
-    limit(json, "feed_began", fed_at);
-    limit(json, "feed_ended", fed_at == NEVER ? NEVER : uart1_in.finished);
-    json.end_object().end_object();
-
-    json.number("trace_records", trace_records).array("blobs");
-    for (const Blob &blob : blobs) {
-        json.object().number("kind", blob.kind).string("address", format("0x%08x", blob.address));
-        json.number("length", blob.length).number("cycle", blob.cycle).end_object();
+    std::string group; // that is open
+    for (const Device *device : devices) {
+        std::string of = device->record_group() ? device->record_group() : "";
+        if (of != group && !group.empty())
+            json.end_object();
+        if (of != group && !of.empty())
+            json.object(of.c_str());
+        group = of;
+        device->record(json);
     }
-    json.end_array().string("digest", format("%016llx", (unsigned long long)digest()));
+    json.string("digest", format("%016llx", (unsigned long long)digest()));
+}
 
+void Run::write_nodes(Json &json)
+{
+    json.array("nodes");
+    for (auto &node : nodes) {
+        json.object();
+        node->write_record(json, false);
+        json.end_object();
+    }
+    json.end_array().array("wires");
+    auto end = [](const WireEnd &end) { return std::to_string(end.node) + "." + end.device; };
+    for (const Joined &joined : wires) {
+        json.object().string("from", end(joined.wire.from)).string("to", end(joined.wire.to));
+        json.number("latency", joined.wire.latency).number("messages", joined.messages).end_object();
+    }
+    json.end_array();
+}
+
+void Run::write_record()
+{
+    Json json;
+    json.object().number("schema", SCHEMA);
+    if (alone()) {
+        nodes[0]->write_record(json, true);
+    } else {
+        write_harness(json, nodes[0]->ram_bytes());
+        json.number("cycles", cycles()).real("simulated_seconds", double(cycles()) / CLOCK_HZ);
+        json.object("exit").number("status", uint64_t(status())).end_object();
+        write_nodes(json);
+        json.string("digest", format("%016llx", (unsigned long long)digest()));
+    }
     double seconds = host_seconds();
-    json.object("host").real("seconds", seconds).real("cycles_per_second", double(ended - began) / seconds);
-    json.number("skipped_cycles", skip.skipped);
-    arguments.restore.empty() ? json.null("restored_at") : json.number("restored_at", began);
-    json.string("command", a.command).end_object().end_object();
+    uint64_t simulated = 0, skipped = 0;
+    for (const auto &node : nodes) {
+        simulated += node->ended - node->began;
+        skipped += node->skipped();
+    }
+    json.object("host").real("seconds", seconds).real("cycles_per_second", double(simulated) / seconds);
+    json.number("skipped_cycles", skipped);
+    arguments.restore.empty() ? json.null("restored_at") : json.number("restored_at", nodes[0]->began);
+    if (!alone())
+        json.number("jobs", plan.jobs);
+    json.string("command", arguments.command).end_object().end_object();
 
     OutFile file;
-    file.open(a.out + "/run.json");
+    file.open(arguments.out + "/run.json");
     file.write(json.text + "\n");
     file.close();
 }

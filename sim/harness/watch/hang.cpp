@@ -30,5 +30,5 @@ bool Hang::check(uint64_t cycle)
     dead = all && !watch.active ? dead + 1 : 0;
     watch.active = false;
     next = cycle + slice;
-    return dead >= SLICES;
+    return dead_long();
 }

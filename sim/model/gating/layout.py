@@ -45,3 +45,11 @@ def arrange(header: str, twins: Mapping[str, tuple[str, int]], harts: int) -> tu
     at = next(i for i, line in enumerate(kept) if line.strip() == END_OF_STATE)
     kept[at:at] = [line for block in blocks for line in (f"    {FRONT}", *(moved[name] for name in block))]
     return "\n".join(kept) + "\n", blocks
+
+
+def add_member(header: str, declaration: str) -> str:
+    """The header with a member that is not of the model's state: nothing saves or compares it."""
+    before, mark, behind = header.partition(END_OF_STATE + "\n")
+    if not mark:
+        raise NotUnderstood(f"the header has no line {END_OF_STATE!r}")
+    return before + mark + declaration + behind

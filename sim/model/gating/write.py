@@ -17,7 +17,7 @@ from sim.model.gating.gates import Gates, Group, always, woken
 from sim.model.gating.groups import NEVER_QUIET, grouped
 from sim.model.gating.harts import Shared, find_shared
 from sim.model.gating.kinds import kinds
-from sim.model.gating.layout import arrange, member_types
+from sim.model.gating.layout import add_member, arrange, member_types
 from sim.model.gating.order import Node, dependencies
 from sim.model.gating.simplify import joined, simplified
 from sim.model.gating.statements import Body, NotUnderstood, Statement, Tokens, variables, write_out
@@ -64,12 +64,13 @@ def write_edge(root: str, source: str, header: str, function: str, reset: str,
     groups = grouped(nodes, after, shared.families, kind)
     constants = "".join(sorted({line + "\n" for line in re.findall(r"^extern const .*;$", source, re.MULTILINE)}))
     writer = _Writer(root, nodes, shared, types, body.local, groups, gates is Gates.COUNTED)
-    return writer.file(constants, blocks), header
+    return writer.file(constants, blocks), add_member(header, writer.state(len(blocks)))
 
 
 class _Writer:
     """The text of the file. `r` is the model, `h` the model as far away as the hart's members are from hart 0's; `s`
-    and `m` are what is handed from group to group, of the model and of the hart, and the gates of either."""
+    and `m` are what is handed from group to group, of the model and of the hart, and the gates of either. They are in
+    the model, so that there may be several."""
 
     def __init__(self, root: str, nodes: Sequence[Node], shared: Shared, types: Mapping[str, str],
                  local: Mapping[str, str], groups: Sequence[Group], counting: bool):
@@ -178,27 +179,25 @@ class _Writer:
     def file(self, constants: str, blocks: Sequence[Sequence[str]]) -> str:
         """All of it; `blocks` are the members of each hart, as sim/model/gating/layout.py has put them."""
         harts = len(blocks)
-        of_hart = sorted(name for name in self.handed_on if name in self.twins)
-        of_model = sorted(self.handed_on - set(of_hart))
         text = (f'#include <cstddef>\n#include <cstdint>\n#include <cstring>\n\n'
                 f'#include "{self.root.removesuffix("___024root")}__pch.h"\n\n{constants}\n'
-                + self._counters(harts) + "namespace {\n\nstruct Hart {\n" + self._gates(True)
-                + "".join(f"    {self.local[name]} {name};\n" for name in of_hart)
-                + "};\nstruct {\n" + self._gates(False) + (f"    Hart harts[{harts}];\n" if blocks else "")
-                + "".join(f"    {self.local[name]} {name};\n" for name in of_model) + "} s;\n\n" + DIFFER)
+                + self._counters(harts) + f"namespace {{\n\nusing Edge = {self.root}::Edge;\n"
+                + "using Hart = Edge::Hart;\n\n" * bool(blocks) + DIFFER)
         calls = []
         for i, part in enumerate(self.parts):
             shared = self.groups[part[0]].shared
             more = f", {self.root} &__restrict h, Hart &__restrict m" if shared else ""
-            text += (f"{'[[gnu::noinline]] ' * shared}void part{i}({self.root} &__restrict r{more})\n{{\n"
+            text += (f"{'[[gnu::noinline]] ' * shared}"
+                     f"void part{i}({self.root} &__restrict r{more})\n{{\n    [[maybe_unused]] Edge &s = r.edge;\n"
                      "    [[maybe_unused]] auto *const vlSymsp = r.vlSymsp;\n"
                      + "".join(map(self._group, part)) + "}\n\n")
             calls.append(f"    for (unsigned hart = 0; hart < {harts}; hart++)\n"
-                         f"        part{i}(r, model_of(r, hart), s.harts[hart]);\n" if shared
+                         f"        part{i}(r, model_of(r, hart), r.edge.harts[hart]);\n" if shared
                          else f"    part{i}(r);\n")
         return (text + self._distance(blocks) + f"}} // namespace\n\nvoid {EDGE}({self.root} *root)\n{{\n"
                 f"    {self.root} &r = *root;\n{'    counted.cycles++;' * self.counting}\n{''.join(calls)}}}\n\n"
-                f"void {ANEW}()\n{{\n    std::memset(s.open, 0xff, sizeof s.open);\n"
+                f"void {ANEW}({self.root} *root)\n{{\n    Edge &s = root->edge;\n"
+                "    std::memset(s.open, 0xff, sizeof s.open);\n"
                 + "    for (Hart &hart : s.harts)\n        std::memset(hart.open, 0xff, sizeof hart.open);\n"
                 * bool(blocks) + "}\n")
 
@@ -208,8 +207,16 @@ class _Writer:
         return counted.declaration([[name for k in group.nodes for name in names_of(self.nodes[k])]
                                     for group in self.groups], [harts if group.shared else 1 for group in self.groups])
 
-    def _gates(self, shared: bool) -> str:
-        return f"    uint64_t open[{self.bits[shared] // WORD + 1}];\n"
+    def state(self, harts: int) -> str:
+        """What EDGE() remembers from one edge to the next: a member of the model's class."""
+        def variables_of(shared: bool) -> str:
+            return (f"uint64_t open[{self.bits[shared] // WORD + 1}];\n"
+                    + "".join(f"        {self.local[name]} {name};\n" for name in sorted(self.handed_on)
+                              if (name in self.twins) == shared))
+
+        return ("    struct Edge {\n"
+                + f"        struct Hart {{\n        {variables_of(True)}        }} harts[{harts}];\n" * bool(harts)
+                + f"        {variables_of(False)}    }} edge;\n")
 
     def _distance(self, blocks: Sequence[Sequence[str]]) -> str:
         if not blocks:

@@ -1,4 +1,4 @@
-// The state of a run, saved in a checkpoint and restored from it: all of the chip, and what the harness knows of it.
+// The state of a node, saved in a checkpoint and restored from it: all of the chip, and what the harness knows of it.
 #include <cereal/archives/binary.hpp>
 #include <cereal/types/array.hpp>
 #include <cereal/types/map.hpp>
@@ -9,19 +9,19 @@
 #include <cereal/types/vector.hpp>
 #include <sstream>
 
-#include "run/simulation.h"
+#include "run/node.h"
 #include "support/failure.h"
 
 // Saving and restoring go through the same list. What is missing in it is made from the command line, or is the
 // machine's that runs the simulator.
-template <class Archive> void Simulation::state(Archive &archive)
+template <class Archive> void Node::state(Archive &archive)
 {
-    archive(watch, uart0_in, uart1_in, uart0_out, uart1_out, console_text, uart1_mix, trace_mix, trace_records, blobs,
-            cycle, fed_at, feed_due, wires, source_wires, pokes, poked);
+    archive(watch, cycle, wires, source_wires, pokes, poked, end, ended, reason, exit_code, draining, drain_limit,
+            drain_last, drain_quiet);
 }
 
 // Called in the cycle that the moment belongs to: the checkpoint is taken behind it.
-void Simulation::at_moment(uint64_t now)
+void Node::at_moment(uint64_t now)
 {
     if (checkpoint_written || end != End::NONE)
         return;
@@ -29,58 +29,55 @@ void Simulation::at_moment(uint64_t now)
     until = now + 1;
 }
 
-void Simulation::save_checkpoint()
+Checkpoint Node::save()
 {
-    Doing doing("writing a checkpoint");
+    catch_up();
     Checkpoint checkpoint{cycle, inputs, model.save(), ""};
     std::ostringstream stream;
     cereal::BinaryOutputArchive archive(stream);
     state(archive);
     hang.save(archive);
-    archive(trace_file.kept(), uart1_file.kept());
+    for (const Device *device : devices)
+        device->save(archive);
+    archive(arrivals.size());
+    for (const Arrival &arrival : arrivals)
+        archive(arrival.message, arrival.to->name);
     checkpoint.harness = stream.str();
-    write_checkpoint(arguments.checkpoint, checkpoint, image.sha256);
     checkpoint_written = true;
     moment_reached = false;
-    trace_file.forget();
-    uart1_file.forget();
-    for (Blob &blob : blobs)
-        blob.content = {};
-    if (!arguments.quiet)
-        std::fprintf(stderr, "checkpoint at cycle %llu: %s\n", (unsigned long long)cycle, arguments.checkpoint.c_str());
-    if (arguments.checkpoint_stop)
-        stop(End::CHECKPOINT, "");
+    for (Device *device : devices)
+        device->forget();
+    return checkpoint;
 }
 
-void Simulation::restore(const Checkpoint &checkpoint)
+void Node::restore(const Checkpoint &checkpoint)
 {
     model.restore(checkpoint.model);
     std::istringstream stream(checkpoint.harness);
     cereal::BinaryInputArchive archive(stream);
     state(archive);
     hang.load(archive, cycle);
-    archive(trace_before, uart1_before);
-    if (inputs.other_feed && feed_due)
+    for (Device *device : devices)
+        device->load(archive);
+    size_t on_their_way;
+    archive(on_their_way);
+    for (size_t i = 0; i < on_their_way; i++) {
+        Message message;
+        std::string name;
+        archive(message, name);
+        arrivals.push_back({message, device(name)});
+    }
+    if (inputs.other_feed && data_line.player.is_due())
         throw Failure(format("--uart1-in, --uart1-start: at cycle %llu, of the checkpoint %s, the data line has begun "
                              "already: leave them out, or boot anew",
                              (unsigned long long)cycle, arguments.restore.c_str()));
 }
 
-// The outputs of the run, from its first cycle on.
-void Simulation::write_again()
+void Node::apply_pokes()
 {
-    console_file.write(console_text);
-    trace_file.write(trace_before);
-    uart1_file.write(uart1_before);
-    for (Blob &blob : blobs) {
-        write_blob(blob.kind, blob.content.data(), blob.content.size());
-        if (arguments.checkpoint.empty())
-            blob.content = {};
-    }
-}
-
-void Simulation::apply_pokes()
-{
+    if (poked == pokes.size() || pokes[poked].cycle != time())
+        return;
+    catch_up();
     for (; poked < pokes.size() && pokes[poked].cycle == cycle; poked++)
         model.poke(pokes[poked]);
 }

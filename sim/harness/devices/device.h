@@ -1,0 +1,72 @@
+// What stands outside the chip, at its pins: the far end of a serial line, whoever takes the trace, whoever runs the target.
+// A node (run/node.h) has a list of them. The clock loop asks no device in each cycle: a device says when it wants to be
+// called, and which pins stir it, and is called then only.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "support/cycles.h"
+
+class Json;
+struct Mix;
+namespace cereal {
+class BinaryInputArchive;
+class BinaryOutputArchive;
+} // namespace cereal
+
+// Output pins that stir devices, as bits. A serial line stands high while nothing is sent. The others show something for one
+// cycle, a strobe: with any of them the chip has done something.
+enum Pin : unsigned { UART0_TX = 1, UART1_TX = 2, TRACE_VALID = 4, HOST_BLOB = 8, HOST_EXIT = 16 };
+
+class Device {
+  public:
+    explicit Device(std::string name) : name(std::move(name)) {}
+    Device(const Device &) = delete;
+    Device &operator=(const Device &) = delete;
+    virtual ~Device() = default;
+
+    const std::string name; // as wires and the record call it
+
+    // What the clock loop looks at. A device changes it only in the functions below that are not const; who else calls
+    // something that changes it has the node look again.
+    struct Wants {
+        uint64_t before = NEVER; // `before_edge` in the first cycle not earlier
+        uint64_t after = NEVER;  // `after_edge` in the first cycle not earlier, ...
+        unsigned pins = 0;       // and in each cycle whose edge leaves one of these away from rest
+    } wants;
+
+    virtual void before_edge(uint64_t /*cycle*/) {} // may drive the chip's inputs: the edge of this cycle sees it
+    virtual void after_edge(uint64_t /*cycle*/, unsigned /*pins away from rest*/) {}
+
+    // The first cycle at which it does something while the pins stand still.
+    virtual uint64_t next() const { return std::min(wants.before, wants.after); }
+    // The target has ended: the run goes on until what is on its way has come. Only devices that drain are called then.
+    virtual bool drains() const { return false; }
+    virtual bool idle() const { return true; } // nothing is on its way
+    virtual uint64_t bits(uint64_t /*count*/) const { return 0; } // their cycles on its line; 0: it is none
+
+    // Wires (run/wire.h). What comes over one, in the cycle in which it arrives, before its edge; and the first cycle in
+    // which the device may send, if the node does nothing before the cycle `first`.
+    virtual void arrive(const std::string & /*content*/, uint64_t /*cycle*/) {}
+    virtual uint64_t sends_at(uint64_t /*first*/) const { return NEVER; }
+
+    // The machine that runs the simulator: looked at each of so many cycles; 0: never.
+    virtual uint64_t poll_cycles() const { return 0; }
+    virtual void poll(uint64_t /*cycle*/) {}
+    virtual bool listens() const { return false; } // somebody there may do something, in his own time
+
+    // A checkpoint has the state of all devices. Files hold what they have got from `open` on if `keep`, so that a
+    // restored run can write it again, until `forget`.
+    virtual void save(cereal::BinaryOutputArchive &) const {}
+    virtual void load(cereal::BinaryInputArchive &) {}
+    virtual void open(const std::string & /*folder, or empty*/, bool /*keep*/) {}
+    virtual void write_again() {}
+    virtual void forget() {}
+    virtual void flush() {}
+    virtual void finish() {} // the run has ended; throws Failure if something could not be written
+
+    virtual void digest(Mix &) const {} // what came out of the chip
+    virtual const char *record_group() const { return nullptr; } // the object of the record that its part is in
+    virtual void record(Json &) const {}
+};

@@ -1,0 +1,108 @@
+// The far ends of the serial ports: the console and the data line.
+#pragma once
+#include <functional>
+
+#include "devices/device.h"
+#include "devices/player.h"
+#include "devices/serial.h"
+#include "devices/terminal.h"
+#include "support/files.h"
+#include "support/hash.h"
+
+// The line to one port and back: bytes at their bit rate. What comes from the target goes to `byte`, and over the wire if
+// one begins here.
+class SerialPort : public Device {
+  public:
+    // `drive` sets the level of the target's receive pin; `life` is set when something happens.
+    SerialPort(std::string name, Pin transmit, std::function<void(bool)> drive, BitRate rate, bool &life);
+
+    void send(const void *data, size_t length, uint64_t cycle); // to the target; the caller has the node look again
+    void wire(std::function<void(uint64_t, std::string)> to) { wire_to = std::move(to); }
+
+    void before_edge(uint64_t cycle) override;
+    void after_edge(uint64_t cycle, unsigned pins) override;
+    uint64_t next() const override { return std::min(in.next, out.wants()); }
+    bool drains() const override { return true; }
+    bool idle() const override { return out.idle(); }
+    uint64_t bits(uint64_t count) const override { return out.rate().bits(count); }
+    void arrive(const std::string &content, uint64_t cycle) override;
+    uint64_t sends_at(uint64_t first) const override { return out.next_byte(first); }
+    void record(Json &json) const override;
+    const char *record_group() const override { return "serial"; }
+
+  protected:
+    virtual void byte(uint8_t byte) = 0;
+    virtual void record_more(Json &) const {}
+    void set_baud(uint64_t baud);
+    void look_again();
+    template <class Archive> void state(Archive &archive) { archive(in, out); }
+
+    LineDriver in;
+    LineReceiver out;
+
+  private:
+    Pin transmit;
+    std::function<void(bool)> drive;
+    std::function<void(uint64_t, std::string)> wire_to;
+    bool &life;
+};
+
+// Keeps all that the target prints: results are read from it.
+class Console final : public SerialPort {
+  public:
+    Console(Arguments::Console kind, std::function<void(bool)> drive, BitRate rate, bool &life);
+
+    const std::string &text() const { return printed; }
+    const std::string &pty_name() const { return terminal.pty_name; }
+
+    uint64_t poll_cycles() const override;
+    void poll(uint64_t cycle) override;
+    bool listens() const override { return terminal.listens(); }
+    void save(cereal::BinaryOutputArchive &archive) const override;
+    void load(cereal::BinaryInputArchive &archive) override;
+    void open(const std::string &folder, bool keep) override;
+    void write_again() override { file.write(printed); }
+    void flush() override { file.flush(); }
+    void finish() override;
+    void digest(Mix &mix) const override { mix.add(printed.data(), printed.size()); }
+
+  private:
+    void byte(uint8_t byte) override;
+
+    Arguments::Console kind;
+    Terminal terminal;
+    OutFile file;
+    std::string printed;
+};
+
+class DataLine final : public SerialPort {
+  public:
+    // `path`: where to write what comes; empty: into the run's folder.
+    DataLine(bool pty, const std::string &path, std::function<void(bool)> drive, BitRate rate, bool &life,
+             const std::vector<uint8_t> &feed, uint64_t feed_start);
+
+    const std::string &pty_name() const { return terminal.pty_name; }
+    Player player;
+
+    uint64_t poll_cycles() const override;
+    void poll(uint64_t cycle) override;
+    bool listens() const override { return terminal.listens(); }
+    void save(cereal::BinaryOutputArchive &archive) const override;
+    void load(cereal::BinaryInputArchive &archive) override;
+    void open(const std::string &folder, bool keep) override;
+    void write_again() override { file.write(before); }
+    void forget() override { file.forget(); }
+    void flush() override { file.flush(); }
+    void finish() override;
+    void digest(Mix &of) const override { of.add(mix.value); }
+
+  private:
+    void byte(uint8_t byte) override;
+    void record_more(Json &json) const override;
+
+    std::string path;
+    Terminal terminal;
+    OutFile file;
+    std::string before; // what the file held at the checkpoint that was restored
+    Mix mix;
+};

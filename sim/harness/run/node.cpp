@@ -1,0 +1,480 @@
+#include "run/node.h"
+
+#include <algorithm>
+
+#include "inspect/hang_report.h"
+#include "observers/flame.h"
+#include "observers/latency_log.h"
+#include "observers/probe_log.h"
+#include "observers/timeline.h"
+#include "support/failure.h"
+
+namespace {
+
+constexpr unsigned TRACE_THREAD_SWITCH = 1; // events that mean something to the harness
+constexpr unsigned TRACE_SERIAL_GO = 1023;
+
+std::vector<const uint32_t *> register_files(const HartPins &pins)
+{
+    std::vector<const uint32_t *> files;
+    for (const HartPins::value_type &hart : pins)
+        files.push_back(hart.registers);
+    return files;
+}
+
+} // namespace
+
+Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsigned number, unsigned count)
+    : arguments(a), number(number), count(count), pins(hart_pins(model.pins())), inputs(std::move(given)),
+      image(load_image(inputs.image_name, inputs.image, a.bootargs, model.ram(), model.ram_bytes())),
+      watch(register_files(pins), image, model.ram(), model.ram_bytes()),
+      inspector(image, TargetMemory(model.ram(), model.ram_bytes())), hang(watch, a.hang_cycles),
+      wave_window(a.wave_begin, a.wave_end, a.wave_cycles),
+      skip(model, !a.skip ? Skip::Mode::OFF : a.check_skip ? Skip::Mode::CHECK : Skip::Mode::ON),
+      console_line(a.console, [this](bool level) { model.set_line(0, level); }, {CLOCK_HZ, a.uart0_baud}, watch.active),
+      data_line(a.uart1_pty, a.uart1_out, [this](bool level) { model.set_line(1, level); }, {CLOCK_HZ, a.uart1_baud},
+                watch.active, inputs.feed, a.uart1_start),
+      trace_port(model, [this](const TracePort::Record &record, uint64_t now) { trace(record, now); }, watch.active),
+      host_port(model,
+                [this](uint32_t code) {
+                    exit_code = code;
+                    stop(End::TARGET, code ? "the target ended with code " + std::to_string(code) : "");
+                },
+                watch.active),
+      devices{&console_line, &data_line, &data_line.player, &trace_port, &host_port}
+{
+    if (a.empty_ram)
+        model.clear_ram();
+    if (!inputs.feed.empty())
+        feed_sha256 = sha256(inputs.feed.data(), inputs.feed.size());
+    if (a.evaluate_twice)
+        model.evaluate_twice();
+    for (const Poke &poke : a.pokes)
+        model.pokable(poke);
+    check_moments();
+    if (checkpoint)
+        restore(*checkpoint);
+    schedule();
+    open_outputs();
+    if (checkpoint)
+        for (Device *device : devices)
+            device->write_again();
+    attach_observers();
+    look_at_devices();
+    if (!console_line.pty_name().empty())
+        std::fprintf(stderr, "console on %s\n", console_line.pty_name().c_str());
+    if (a.uart1_pty)
+        std::fprintf(stderr, "data line on %s\n", data_line.pty_name().c_str());
+}
+
+void Node::check_moments()
+{
+    const Arguments &a = arguments;
+    if (a.checkpoint_at.kind == Moment::Kind::PC)
+        watch.at(image.address_of("--checkpoint-at", a.checkpoint_at.place), [this] { at_moment(cycle); });
+    if (!a.wave.empty()) {
+        model.waves_to(a.wave);
+        for (const Moment *moment : {&wave_window.begin_at, &wave_window.end_at})
+            if (moment->kind == Moment::Kind::PC)
+                watch.at(image.address_of(moment == &wave_window.begin_at ? "--wave-begin" : "--wave-end",
+                                          moment->place), [this, moment] { wave_moment(*moment, cycle); });
+    }
+}
+
+void Node::open_outputs()
+{
+    if (!arguments.out.empty())
+        make_directory(arguments.out);
+    for (Device *device : devices)
+        device->open(arguments.out, !arguments.checkpoint.empty());
+}
+
+// An observer that writes a file, if that is wanted.
+template <class Kind, class... Rest> Kind *Node::observe(const std::string &path, Rest &&...rest)
+{
+    if (path.empty())
+        return nullptr;
+    auto observer = std::make_unique<Kind>(watch, std::forward<Rest>(rest)...);
+    Kind *kept = observer.get();
+    observers.push_back(std::move(observer));
+    return kept;
+}
+
+void Node::attach_observers()
+{
+    const Arguments &a = arguments;
+    auto attach = [this](Observer *observer) {
+        if (observer)
+            watch.attach(*observer);
+    };
+    attach(observe<ProbeLog>(a.probe_log, a.probe_log));
+    attach(observe<LatencyLog>(a.latencies, a.latencies));
+    // Samples are made behind the timeline: they finish first, and write their last counters into it.
+    Timeline *timeline = observe<Timeline>(a.timeline, inspector, a.timeline, CLOCK_HZ);
+    attach(samples = observe<Samples>(a.samples, a.samples, a.sample_cycles, timeline));
+    attach(timeline);
+    if (Flame *flame = observe<Flame>(a.flame, inspector, a.flame))
+        watch.follow(*flame);
+}
+
+// What the command line wants at certain cycles, now that the first one is known.
+void Node::schedule()
+{
+    began = cycle;
+    auto check = [this](const char *option, uint64_t at) {
+        if (at < cycle)
+            throw Failure(format("%s: cycle %llu is past, the checkpoint is of cycle %llu", option,
+                                 (unsigned long long)at, (unsigned long long)cycle));
+    };
+    if (arguments.checkpoint_at.kind == Moment::Kind::CYCLE)
+        check("--checkpoint-at", arguments.checkpoint_at.cycle);
+    check("--max-cycles", arguments.max_cycles);
+    for (Poke poke : arguments.pokes) {
+        poke.cycle = poke.cycle == Poke::AT_START ? cycle : poke.cycle;
+        check("--poke", poke.cycle);
+        pokes.push_back(poke);
+    }
+    std::stable_sort(pokes.begin(), pokes.end(), [](const Poke &a, const Poke &b) { return a.cycle < b.cycle; });
+}
+
+void Node::begin()
+{
+    watch.begin(cycle);
+    if (!arguments.wave.empty())
+        wave_window.start(cycle);
+}
+
+void Node::advance(uint64_t limit)
+{
+    try {
+        if (end == End::NONE)
+            go_on(limit);
+        if (draining)
+            drain(limit);
+    } catch (const Failure &failure) {
+        stop(End::FAILURE, failure.what());
+    }
+}
+
+void Node::go_on(uint64_t limit)
+{
+    bool waves = !arguments.wave.empty();
+    look_at_devices(); // someone may have typed
+    while (end == End::NONE && time() < limit && !moment_reached) {
+        apply_pokes();
+        until = std::min(limit, hang.due());
+        if (waves) {
+            until = std::min(until, wave_window.next_change(cycle));
+            if (wave_window.holds(cycle) != model.dumps_waves())
+                model.waves(!model.dumps_waves(), cycle);
+        }
+        if (poked < pokes.size())
+            until = std::min(until, pokes[poked].cycle);
+        if (samples)
+            until = std::min(until, samples->due());
+        if (skip.asleep()) {
+            uint64_t next = std::min(next_from_outside(), skip.sleeps_until());
+            if (next < until)
+                wake(next);
+            else
+                slept_to = until;
+        }
+        // Who types does so in his own time: the target's must not run away from him.
+        bool skipping = arguments.check_skip || !(console_line.listens() || data_line.listens());
+        while (cycle < until && end == End::NONE && !skip.asleep()) {
+            step();
+            if (still >= Skip::PATIENCE && skipping && cycle < until)
+                skip.look(cycle, next_from_outside(), [this] { return step(); });
+        }
+        if (end != End::NONE)
+            break;
+        if (time() == hang.due() && hang.check(time()) && count == 1)
+            stop(End::HANG, "no sign of life for " + grouped(arguments.hang_cycles) + " cycles");
+        if (samples && time() == samples->due())
+            samples->sample(time());
+    }
+}
+
+void Node::wake(uint64_t at)
+{
+    skip.wake(cycle, at, [this] { return step(); });
+}
+
+void Node::catch_up()
+{
+    uint64_t to = time();
+    if (skip.asleep())
+        wake(to);
+    while (cycle < to)
+        step();
+}
+
+// A cycle. False: a hart did something in it, or the trace or host port did.
+bool Node::step()
+{
+    uint64_t now = cycle;
+    if (now >= wants.before)
+        before_edge(now);
+    model.cycle();
+    const Vinterlock &top = model.pins();
+    const bool strobes = model.strobes();
+    unsigned stirred = strobes;
+    for (unsigned i = 0; i < HARTS; i++) {
+        const HartPins::value_type &hart = pins[i];
+        stirred |= hart.valid | hart.trap;
+        watch.state(i, uint8_t(hart.wfi << 2 | hart.privilege), now);
+        if (hart.valid)
+            watch.retired(i, hart.pc, now);
+        if (hart.trap)
+            watch.trapped(i, hart.cause, hart.trap_pc, now);
+    }
+    if (top.pic_irq != wires) {
+        watch.interrupt_wires(wires, top.pic_irq, now);
+        wires = top.pic_irq;
+    }
+    if (top.pic_sources != source_wires) {
+        watch.sources(source_wires, top.pic_sources, now);
+        source_wires = top.pic_sources;
+    }
+    if (strobes || !model.lines_high() || now >= wants.after)
+        after_edge(now);
+    cycle++;
+    if (stirred) {
+        if (still >= Skip::PATIENCE)
+            skip.stir();
+        still = 0;
+    } else {
+        still++;
+    }
+    return !stirred;
+}
+
+void Node::before_edge(uint64_t now)
+{
+    size_t arrived = 0;
+    for (; arrived < arrivals.size() && arrivals[arrived].message.at <= now; arrived++)
+        arrivals[arrived].to->arrive(arrivals[arrived].message.content, now);
+    arrivals.erase(arrivals.begin(), arrivals.begin() + long(arrived));
+    for (Device *device : devices)
+        if (now >= device->wants.before)
+            device->before_edge(now);
+    look_at_devices();
+}
+
+void Node::after_edge(uint64_t now)
+{
+    const unsigned away = model.pins_away_from_rest();
+    if (!(away & wants.pins) && now < wants.after)
+        return; // a bit that is sampled later
+    for (Device *device : devices)
+        if ((away & device->wants.pins) || now >= device->wants.after)
+            device->after_edge(now, away);
+    look_at_devices();
+}
+
+void Node::look_at_devices()
+{
+    wants = {next_arrival(), NEVER, 0};
+    for (const Device *device : devices) {
+        wants.before = std::min(wants.before, device->wants.before);
+        wants.after = std::min(wants.after, device->wants.after);
+        wants.pins |= device->wants.pins;
+    }
+}
+
+uint64_t Node::next_of_devices() const
+{
+    uint64_t next = NEVER;
+    for (const Device *device : devices)
+        next = std::min(next, device->next());
+    return next;
+}
+
+void Node::trace(const TracePort::Record &record, uint64_t now)
+{
+    if (record.event == TRACE_THREAD_SWITCH && record.hart < HARTS)
+        watch.announce_switch(record.hart, record.argument, now);
+    else if (record.event == TRACE_SERIAL_GO && data_line.player.waits_for_program())
+        data_line.player.go(now + 1);
+    if (arguments.checkpoint_at.is_event(record.event, record.argument))
+        at_moment(now);
+    for (const Moment *moment : {&wave_window.begin_at, &wave_window.end_at})
+        if (moment->is_event(record.event, record.argument))
+            wave_moment(*moment, now);
+}
+
+void Node::wave_moment(const Moment &moment, uint64_t now)
+{
+    if (arguments.wave.empty() || !wave_window.reached(moment, now))
+        return;
+    until = now + 1;
+    if (!arguments.quiet)
+        std::fprintf(stderr, "%swaves %s at cycle %llu: %s\n", says().c_str(),
+                     &moment == &wave_window.begin_at ? "begin" : "end", (unsigned long long)(now + 1),
+                     moment.text.c_str());
+}
+
+Device *Node::device(const std::string &name)
+{
+    return name == console_line.name ? static_cast<Device *>(&console_line)
+           : name == data_line.name  ? &data_line
+                                     : nullptr;
+}
+
+void Node::begin_wire(SerialPort &from, unsigned wire, uint64_t latency)
+{
+    from.wire([this, wire, latency](uint64_t now, std::string content) {
+        sent.push_back({now + latency, wire, std::move(content)});
+    });
+}
+
+void Node::deliver(const Message &message, Device &to)
+{
+    if (end != End::NONE)
+        return; // nobody is there any more
+    auto later = [](const Message &m, const Arrival &a) { return m < a.message; };
+    arrivals.insert(std::upper_bound(arrivals.begin(), arrivals.end(), message, later), {message, &to});
+    wants.before = std::min(wants.before, message.at);
+}
+
+uint64_t Node::stirs_at() const
+{
+    if (over())
+        return NEVER;
+    if (!skip.asleep())
+        return time();
+    uint64_t next = std::min(next_from_outside(), skip.sleeps_until());
+    if (poked < pokes.size() && !draining)
+        next = std::min(next, pokes[poked].cycle);
+    return std::max(next, time());
+}
+
+// The target has ended, but its last characters are still in the serial ports: both lines run dry.
+void Node::drain(uint64_t limit)
+{
+    auto nothing_on_its_way = [this] {
+        return std::all_of(devices.begin(), devices.end(), [](Device *d) { return !d->drains() || d->idle(); });
+    };
+    auto step = [this] { return drain_step(); };
+    if (!drain_limit) {
+        constexpr uint64_t QUIET_BITS = 12, MOST_BITS = 10 * 300;
+        drain_limit = cycle;
+        for (const Device *device : devices) {
+            drain_quiet = std::max(drain_quiet, device->bits(QUIET_BITS));
+            drain_limit = std::max(drain_limit, cycle + device->bits(MOST_BITS));
+        }
+        drain_last = cycle;
+        skip.stir();
+    }
+    while (draining && time() < limit) {
+        if (skip.asleep()) {
+            uint64_t next = std::min({skip.sleeps_until(), next_of_devices(), drain_limit, drain_last + drain_quiet});
+            if (next >= limit) {
+                slept_to = limit;
+                return;
+            }
+            skip.wake(cycle, next, step);
+        }
+        while (cycle < limit && cycle < drain_limit && cycle - drain_last < drain_quiet && !skip.asleep()) {
+            step();
+            if (cycle < limit)
+                skip.look(cycle, std::min({drain_limit, drain_last + drain_quiet, next_of_devices()}), step);
+            if (!nothing_on_its_way())
+                drain_last = cycle - 1;
+        }
+        draining = cycle < drain_limit && cycle - drain_last < drain_quiet;
+    }
+}
+
+bool Node::drain_step()
+{
+    model.cycle();
+    for (Device *device : devices)
+        if (device->drains() && ((model.pins_away_from_rest() & device->wants.pins) || cycle >= device->wants.after))
+            device->after_edge(cycle, model.pins_away_from_rest());
+    cycle++;
+    return true;
+}
+
+void Node::stop(End how, const std::string &why)
+{
+    if (end == End::NONE) {
+        end = how;
+        ended = how == End::TARGET ? cycle + 1 : time(); // the cycle that showed the exit code counts
+        draining = how == End::TARGET;
+        reason = why;
+    }
+    if (how == End::FAILURE) {
+        failed = true;
+        draining = false;
+        reason = why;
+        std::fprintf(stderr, "%serror: %s%s\n", progress_open.exchange(false) ? "\n" : "", says().c_str(), why.c_str());
+    }
+}
+
+void Node::flush()
+{
+    for (Device *device : devices)
+        device->flush();
+}
+
+void Node::finish()
+{
+    auto attempt = [this](auto &&action) {
+        try {
+            action();
+        } catch (const Failure &failure) {
+            if (!failed)
+                stop(End::FAILURE, failure.what());
+        }
+    };
+    attempt([this] { catch_up(); });
+    attempt([this] { watch.finish(ended); });
+    for (auto observer = observers.rbegin(); observer != observers.rend(); observer++) // the last made first
+        attempt([this, &observer] { (*observer)->finish(ended); });
+    for (Device *device : devices)
+        attempt([device] { device->finish(); });
+}
+
+void Node::show_harts() const
+{
+    for (const std::string &line : report_harts(watch, inspector, register_files(pins)))
+        std::fprintf(stderr, "%s%s\n", says().c_str(), line.c_str());
+}
+
+int Node::status() const
+{
+    if (failed)
+        return 2;
+    switch (end) {
+    case End::TARGET:
+        return exit_code ? 1 : 0;
+    case End::CHECKPOINT:
+    case End::STOPPED:
+        return 0;
+    case End::MAX_CYCLES:
+    case End::MAX_SECONDS:
+        return 3;
+    case End::HANG:
+        return 4;
+    case End::INTERRUPTED:
+        return 128 + interrupted_by;
+    default:
+        return 2;
+    }
+}
+
+uint64_t Node::digest()
+{
+    Mix mix;
+    mix.add(ended);
+    mix.add(exit_code);
+    for (const Hart &hart : watch.harts) {
+        mix.add(hart.retired);
+        mix.add(hart.stream);
+    }
+    for (const Device *device : devices)
+        device->digest(mix);
+    mix.add(model.ram(), model.ram_bytes());
+    return mix.value;
+}

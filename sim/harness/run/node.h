@@ -1,0 +1,147 @@
+// One machine: a model, the devices at its pins, who watches it, and what it leaves. A run (run/run.h) has one or more.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "devices/host_port.h"
+#include "devices/serial_port.h"
+#include "devices/trace_port.h"
+#include "inspect/inspect.h"
+#include "machine/image.h"
+#include "machine/model.h"
+#include "machine/skip.h"
+#include "observers/samples.h"
+#include "options/arguments.h"
+#include "run/checkpoint.h"
+#include "run/wave_window.h"
+#include "run/wire.h"
+#include "support/hash.h"
+#include "watch/hang.h"
+#include "watch/observer.h"
+#include "watch/watch.h"
+
+// Set by SIGINT and SIGTERM.
+extern volatile int interrupted_by;
+// The last line on stderr shows progress, and has no end yet.
+extern std::atomic<bool> progress_open;
+
+class Node {
+  public:
+    enum class End { NONE, TARGET, MAX_CYCLES, MAX_SECONDS, HANG, INTERRUPTED, CHECKPOINT, STOPPED, FAILURE };
+
+    // Node `number` of `count`; goes on where the checkpoint was taken, if there is one. Throws Failure on bad input.
+    Node(const Arguments &arguments, Inputs inputs, const Checkpoint *checkpoint, unsigned number, unsigned count);
+
+    void begin(); // before the first cycle
+
+    // Simulates until all cycles before `limit` are over, or the node is. From outside nothing comes before `limit` but what
+    // was delivered. May return sooner, at a moment for a checkpoint. Throws nothing: a Failure ends the node.
+    void advance(uint64_t limit);
+    uint64_t time() const { return std::max(cycle, slept_to); } // all cycles before this one are over
+    // Nothing more comes of it: it has ended and its lines have run dry.
+    bool over() const { return end != End::NONE && !draining; }
+
+    // Wires. What was sent since it was last asked, by wire; and the first cycle in which the device may send, if nothing
+    // arrives at the node before `arrival`.
+    std::vector<Message> sent;
+    void deliver(const Message &message, Device &to);
+    uint64_t stirs_at() const; // the first cycle in which it may do something, if nothing arrives
+    Device *device(const std::string &name); // null: there is none that wires can be attached to
+    void begin_wire(SerialPort &from, unsigned wire, uint64_t latency);
+
+    // The run's part in it.
+    const std::vector<Device *> &device_list() const { return devices; }
+    void stop(End how, const std::string &reason);
+    bool at_checkpoint() const { return moment_reached; }
+    void catch_up(); // the model stands at `time`
+    Checkpoint save(); // once: behind it, nothing is kept for another one
+    void flush();
+    bool hangs() const { return hang.dead_long(); }
+    void finish(); // keeps all there is; each output may fail by itself, and the others are still written
+    void show_harts() const;
+    uint64_t digest();
+    void write_record(Json &json, bool alone);
+
+    const Arguments arguments;
+    const unsigned number, count;
+    End end = End::NONE;
+    uint64_t ended = 0; // the cycle at which it ended, before the lines were drained
+    std::string reason; // one line; empty if the target ended with code 0
+    bool failed = false; // a Failure was reported
+    uint32_t exit_code = 0;
+    uint64_t began = 0; // the first cycle simulated here: not 0 if the node was restored
+    uint64_t skipped() const { return skip.skipped; }
+    size_t ram_bytes() const { return model.ram_bytes(); }
+    const std::string &image_sha256() const { return image.sha256; }
+    const std::string &console() const { return console_line.text(); }
+    std::string says() const { return count > 1 ? "node " + std::to_string(number) + ": " : ""; }
+    int status() const;
+
+  private:
+    struct Arrival {
+        Message message;
+        Device *to;
+    };
+
+    void schedule();
+    void check_moments();
+    void open_outputs();
+    void attach_observers();
+    template <class Kind, class... Rest> Kind *observe(const std::string &path, Rest &&...rest);
+    void at_moment(uint64_t now);
+    void wave_moment(const Moment &moment, uint64_t now);
+    void go_on(uint64_t limit);
+    void drain(uint64_t limit);
+    bool step();
+    bool drain_step();
+    void look_at_devices();
+    uint64_t next_from_outside() const { return std::min({next_of_devices(), next_arrival()}); }
+    uint64_t next_of_devices() const;
+    uint64_t next_arrival() const { return arrivals.empty() ? NEVER : arrivals.front().message.at; }
+    void wake(uint64_t at);
+    void before_edge(uint64_t now);
+    void after_edge(uint64_t now);
+    void trace(const TracePort::Record &record, uint64_t now);
+    void apply_pokes();
+    void restore(const Checkpoint &checkpoint);
+    template <class Archive> void state(Archive &archive);
+    void write_results(Json &json) const;
+
+    Model model;
+    HartPins pins;
+    Inputs inputs;
+    Image image;
+    std::string feed_sha256;
+    Watch watch;
+    Inspector inspector;
+    std::vector<std::unique_ptr<Observer>> observers;
+    Samples *samples = nullptr; // one of them
+    Hang hang;
+    WaveWindow wave_window;
+    Skip skip;
+
+    Console console_line;
+    DataLine data_line;
+    TracePort trace_port;
+    HostPort host_port;
+    std::vector<Device *> devices; // those, in the order in which they are called in a cycle
+
+    // Of what the devices want, what the clock loop looks at: the first of each, and all pins.
+    Device::Wants wants;
+    std::vector<Arrival> arrivals; // by time, then source; the next one first
+
+    uint64_t cycle = 0;    // the next cycle to simulate
+    uint64_t slept_to = 0; // the model stands at `cycle`, and in those up to here it does nothing
+    uint64_t until = 0;    // where the loop looks up next
+    unsigned still = 0;    // cycles in which no hart did anything, up to now
+    uint32_t wires = 0, source_wires = 0;
+
+    bool draining = false; // the target has ended, its last characters are on their way
+    uint64_t drain_limit = 0, drain_last = 0, drain_quiet = 0;
+
+    std::vector<Poke> pokes; // by cycle
+    size_t poked = 0;        // of them
+    bool moment_reached = false, checkpoint_written = false;
+};

@@ -1,0 +1,369 @@
+#include "run/run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "support/failure.h"
+
+volatile int interrupted_by = 0;
+std::atomic<bool> progress_open{false};
+
+namespace {
+
+// Between looks at the world outside; also, of several nodes, between the cycles at which a run may end.
+constexpr uint64_t POLL_CYCLES = 16384;
+
+uint64_t next_multiple(uint64_t cycle, uint64_t period)
+{
+    return (cycle / period + 1) * period;
+}
+
+std::vector<Lookahead::Link> links_of(const std::vector<Wire> &wires)
+{
+    std::vector<Lookahead::Link> links;
+    for (const Wire &wire : wires)
+        links.push_back({wire.from.node, wire.to.node});
+    return links;
+}
+
+// By source: wires are numbered so, and what arrives in one cycle comes in the order of their numbers.
+std::vector<Wire> sorted(std::vector<Wire> wires)
+{
+    std::stable_sort(wires.begin(), wires.end(), [](const Wire &a, const Wire &b) {
+        return std::tie(a.from.node, a.from.device, a.to.node, a.to.device) <
+               std::tie(b.from.node, b.from.device, b.to.node, b.to.device);
+    });
+    return wires;
+}
+
+std::string name_of(const WireEnd &end)
+{
+    return std::to_string(end.node) + "." + end.device;
+}
+
+} // namespace
+
+Run::Run(Plan given, const CheckpointFile *checkpoint)
+    : plan(std::move(given)), arguments(plan.common),
+      lookahead(unsigned(plan.nodes.size()), links_of(plan.wires = sorted(plan.wires))),
+      watchdog(unsigned(arguments.stall_seconds), unsigned(arguments.max_stall)), crew(plan.jobs), order(plan.shuffle)
+{
+    if (!arguments.checkpoint.empty())
+        check_directory_of(arguments.checkpoint, "checkpoint");
+    if (!arguments.out.empty())
+        make_directory(arguments.out);
+    const unsigned count = unsigned(plan.nodes.size());
+    bool clones = checkpoint && checkpoint->nodes() == 1 && count > 1;
+    for (unsigned i = 0; i < count; i++) {
+        Arguments &a = plan.nodes[i];
+        if (checkpoint) {
+            Checkpoint state = checkpoint->node(clones ? 0 : i);
+            Inputs inputs = merge_inputs(state, a);
+            nodes.push_back(std::make_unique<Node>(a, std::move(inputs), &state, i, count));
+        } else {
+            nodes.push_back(std::make_unique<Node>(a, read_inputs(a), nullptr, i, count));
+        }
+        watchdog.alive(i);
+    }
+    join();
+    shown_cycle = time();
+}
+
+void Run::join()
+{
+    for (const Wire &wire : plan.wires) {
+        Device *from = nodes[wire.from.node]->device(wire.from.device), *to = nodes[wire.to.node]->device(wire.to.device);
+        for (const WireEnd *end : {&wire.from, &wire.to})
+            if (!nodes[end->node]->device(end->device))
+                throw Failure(format("--wire: '%s': a node has the ports uart0 and uart1", name_of(*end).c_str()));
+        for (const Joined &other : wires)
+            if (other.to == to || other.from == from)
+                throw Failure(format("--wire: two wires %s %s: a port has one", other.to == to ? "end at" : "begin at",
+                                     name_of(other.to == to ? wire.to : wire.from).c_str()));
+        if (to == nodes[wire.to.node]->device("uart1") && !plan.nodes[wire.to.node].uart1_in.empty())
+            throw Failure(format("--wire, --uart1-in: both send to %s: give one of them", name_of(wire.to).c_str()));
+        nodes[wire.from.node]->begin_wire(static_cast<SerialPort &>(*from), unsigned(wires.size()), wire.latency);
+        wires.push_back({wire, from, to});
+    }
+}
+
+int Run::run()
+{
+    started = shown = Clock::now();
+    progress_on_terminal = isatty(STDERR_FILENO);
+    try {
+        for (auto &node : nodes)
+            node->begin();
+        loop();
+    } catch (const Failure &failure) {
+        stop(End::FAILURE, failure.what());
+    }
+    finish();
+    return status();
+}
+
+bool Run::going() const
+{
+    return std::any_of(nodes.begin(), nodes.end(), [](const auto &node) { return !node->over(); });
+}
+
+uint64_t Run::time() const
+{
+    uint64_t cycle = NEVER, last = 0;
+    for (const auto &node : nodes) {
+        last = std::max(last, node->time());
+        if (!node->over())
+            cycle = std::min(cycle, node->time());
+    }
+    return cycle == NEVER ? last : cycle;
+}
+
+uint64_t Run::cycles() const
+{
+    uint64_t longest = 0;
+    for (const auto &node : nodes)
+        longest = std::max(longest, node->ended);
+    return longest;
+}
+
+void Run::loop()
+{
+    uint64_t cycle = time();
+    if (cycle == arguments.max_cycles)
+        return stop(End::MAX_CYCLES, "the limit of " + grouped(arguments.max_cycles) + " cycles was reached");
+    while (going()) {
+        bool checkpoint_due = !arguments.checkpoint.empty() && !checkpoint_written;
+        if (checkpoint_due && (nodes[0]->at_checkpoint() || cycle == arguments.checkpoint_at.cycle)) {
+            save_checkpoint();
+            continue;
+        }
+        uint64_t limit = next_multiple(cycle, POLL_CYCLES);
+        for (const auto &node : nodes)
+            for (const Device *device : node->device_list())
+                if (uint64_t period = device->poll_cycles())
+                    limit = std::min(limit, next_multiple(cycle, period));
+        if (nodes[0]->end == End::NONE || !alone()) { // else its lines run dry, whatever the limit
+            limit = std::min(limit, arguments.max_cycles);
+            if (checkpoint_due && cycle < arguments.checkpoint_at.cycle)
+                limit = std::min(limit, arguments.checkpoint_at.cycle);
+        }
+        advance(limit);
+        cycle = going() ? time() : limit;
+        if (cycle == arguments.max_cycles)
+            stop(End::MAX_CYCLES, "the limit of " + grouped(arguments.max_cycles) + " cycles was reached");
+        if (cycle % POLL_CYCLES == 0 || cycle == arguments.max_cycles) {
+            look_at_ends();
+            watchdog.alive(cycle);
+            poll_host();
+        }
+        poll_devices();
+    }
+}
+
+// All nodes come to `limit`, or to their end. Each goes on as far as nothing can reach it that it has not got.
+void Run::advance(uint64_t limit)
+{
+    if (wires.empty()) {
+        crew.share(nodes.size(), [&](size_t i) {
+            nodes[i]->advance(limit);
+            watchdog.alive(limit);
+        });
+        return;
+    }
+    auto arrives = [this](unsigned wire, uint64_t first) {
+        uint64_t sent = wires[wire].from->sends_at(first), latency = wires[wire].wire.latency;
+        return sent < NEVER - latency ? sent + latency : NEVER;
+    };
+    for (;;) {
+        std::vector<uint64_t> stirs;
+        for (const auto &node : nodes)
+            stirs.push_back(node->stirs_at());
+        const std::vector<uint64_t> limits = lookahead.limits(stirs, arrives);
+        const std::vector<size_t> served = to_serve(limits, stirs, limit);
+        if (served.empty())
+            break;
+        crew.share(served.size(), [&](size_t i) {
+            nodes[served[i]]->advance(std::min(limits[served[i]], limit));
+            watchdog.alive(limit);
+        });
+        for (size_t i : served) {
+            for (const Message &message : nodes[i]->sent) {
+                Joined &wire = wires[message.wire];
+                wire.messages++;
+                nodes[wire.wire.to.node]->deliver(message, *wire.to);
+            }
+            nodes[i]->sent.clear();
+        }
+    }
+    for (auto &node : nodes)
+        if (!node->over())
+            node->advance(limit); // it waits: this says only how far it has come
+}
+
+// The nodes that have something to do before they reach what bounds them. A shuffled run leaves some of them for later.
+std::vector<size_t> Run::to_serve(const std::vector<uint64_t> &limits, const std::vector<uint64_t> &stirs, uint64_t limit)
+{
+    std::vector<size_t> served;
+    for (size_t i = 0; i < nodes.size(); i++)
+        if (!nodes[i]->over() && stirs[i] < std::min(limits[i], limit))
+            served.push_back(i);
+    auto random = [this](size_t below) { // xorshift64
+        order ^= order << 13;
+        order ^= order >> 7;
+        order ^= order << 17;
+        return order % below;
+    };
+    if (plan.shuffle && !served.empty()) {
+        for (size_t i = served.size(); i > 1; i--)
+            std::swap(served[i - 1], served[random(i)]);
+        served.resize(1 + random(served.size()));
+    }
+    return served;
+}
+
+// Where several nodes run, each may be ahead of another when one ends badly: all end at the same cycle, the next one at which
+// this is looked at.
+void Run::look_at_ends()
+{
+    if (alone())
+        return;
+    for (const auto &node : nodes)
+        if (node->failed || node->exit_code)
+            return stop(End::STOPPED, "node " + std::to_string(node->number) + " ended before: " + node->reason);
+    bool all_hang = true;
+    for (const auto &node : nodes)
+        all_hang &= node->end != End::NONE || node->hangs();
+    if (all_hang)
+        stop(End::HANG, "no sign of life for " + grouped(arguments.hang_cycles) + " cycles");
+}
+
+void Run::stop(End how, const std::string &reason)
+{
+    for (auto &node : nodes)
+        if (node->end == End::NONE || (how == End::FAILURE && node == nodes.front()))
+            node->stop(how, reason);
+}
+
+void Run::save_checkpoint()
+{
+    Doing doing("writing a checkpoint");
+    CheckpointWriter writer(arguments.checkpoint, time(), unsigned(nodes.size()), nodes[0]->image_sha256(), plan.wires);
+    for (auto &node : nodes) {
+        writer.add(node->save());
+        watchdog.alive(time());
+    }
+    writer.finish();
+    checkpoint_written = true;
+    if (!arguments.quiet)
+        std::fprintf(stderr, "checkpoint at cycle %llu: %s\n", (unsigned long long)time(), arguments.checkpoint.c_str());
+    if (arguments.checkpoint_stop)
+        stop(End::CHECKPOINT, "");
+}
+
+void Run::poll_devices()
+{
+    for (auto &node : nodes)
+        for (Device *device : node->device_list())
+            if (uint64_t period = device->poll_cycles(); period && node->time() % period == 0)
+                device->poll(node->time());
+}
+
+// Everything that is not the target's own time: signals, the wall clock.
+void Run::poll_host()
+{
+    if (interrupted_by)
+        stop(End::INTERRUPTED, "interrupted");
+    Clock::time_point now = Clock::now();
+    if (arguments.max_seconds > 0 && std::chrono::duration<double>(now - started).count() >= arguments.max_seconds)
+        stop(End::MAX_SECONDS, format("the limit of %g s was reached", arguments.max_seconds));
+    if (arguments.progress > 0 && std::chrono::duration<double>(now - shown).count() >= arguments.progress)
+        show_progress(now);
+}
+
+void Run::show_progress(Clock::time_point now)
+{
+    for (auto &node : nodes)
+        node->flush();
+    uint64_t cycle = time();
+    double speed = double(cycle - shown_cycle) / std::chrono::duration<double>(now - shown).count();
+    shown = now;
+    shown_cycle = cycle;
+    if (arguments.quiet)
+        return;
+    std::string line = format("%.3f ms simulated, cycles %s, %.2f Mcycles/s", 1e3 * double(cycle) / CLOCK_HZ,
+                              grouped(cycle).c_str(), speed / 1e6);
+    if (!alone())
+        line += format(" of each node, %zu of %zu go on",
+                       size_t(std::count_if(nodes.begin(), nodes.end(), [](const auto &n) { return !n->over(); })),
+                       nodes.size());
+    if (arguments.max_cycles != UINT64_MAX)
+        line += format(", %.0f%% of the limit, at most %.0f s left", 100.0 * double(cycle) / double(arguments.max_cycles),
+                       double(arguments.max_cycles - cycle) / speed);
+    std::fprintf(stderr, progress_on_terminal ? "\r\033[K%s" : "%s\n", line.c_str());
+    progress_open = progress_on_terminal;
+}
+
+// Keeps all there is. Each output may fail by itself, and the others are still written.
+void Run::finish()
+{
+    for (auto &node : nodes) {
+        node->advance(NEVER); // its lines run dry
+        node->finish();
+    }
+    if (progress_open.exchange(false))
+        std::fputc('\n', stderr);
+    const bool interrupted = nodes[0]->end == End::INTERRUPTED;
+    if (!arguments.checkpoint.empty() && !checkpoint_written && !nodes[0]->failed && !interrupted)
+        stop(End::FAILURE, "the run ended before " + arguments.checkpoint_at.text + ": there is no checkpoint");
+    for (auto &node : nodes) {
+        bool wrong = node->end == End::MAX_CYCLES || node->end == End::MAX_SECONDS || node->end == End::HANG ||
+                     (node->end == End::TARGET && node->exit_code);
+        if (wrong && !node->failed)
+            std::fprintf(stderr, "%s%s: %s\n", node->says().c_str(), node->end == End::HANG ? "hang" : "ended",
+                         node->reason.c_str());
+        if (wrong)
+            node->show_harts();
+    }
+    if (!arguments.out.empty()) {
+        try {
+            write_record();
+        } catch (const Failure &failure) {
+            if (!nodes[0]->failed)
+                stop(End::FAILURE, failure.what());
+        }
+    }
+    if (arguments.quiet)
+        return;
+    uint64_t simulated = 0;
+    for (const auto &node : nodes)
+        simulated += node->ended - node->began;
+    std::fprintf(stderr, "ended after cycles %s, %.3f ms simulated in %.1f s, %.2f Mcycles/s%s, digest %016llx\n",
+                 grouped(cycles()).c_str(), 1e3 * double(cycles()) / CLOCK_HZ, host_seconds(),
+                 double(simulated) / host_seconds() / 1e6, alone() ? "" : " of all nodes", (unsigned long long)digest());
+}
+
+// Of several nodes the worst: a failure, then an interruption, a hang, a limit, an exit code.
+int Run::status() const
+{
+    auto rank = [](int status) {
+        constexpr int ORDER[] = {2, 130, 143, 4, 3, 1};
+        return std::find(std::begin(ORDER), std::end(ORDER), status) - std::begin(ORDER);
+    };
+    int worst = 0;
+    for (const auto &node : nodes)
+        if (rank(node->status()) < rank(worst))
+            worst = node->status();
+    return worst;
+}
+
+uint64_t Run::digest()
+{
+    if (alone())
+        return nodes[0]->digest();
+    Mix mix;
+    for (auto &node : nodes)
+        mix.add(node->digest());
+    return mix.value;
+}
