@@ -49,6 +49,9 @@ class Model {
     Pokable pokable(const Poke &poke);
     void poke(const Poke &poke);
 
+    // The program finds which of several machines it runs on, if this one has the register (hw/host).
+    void identify(unsigned number, unsigned count);
+
     uint8_t *ram();
     size_t ram_bytes() const;
     void clear_ram(); // and gives its memory back: what is not written takes none

@@ -204,6 +204,7 @@ CheckpointFile::CheckpointFile(const std::string &path) : path(path), bytes(read
     }
     if (!count || frames.size() != count + 1)
         throw Failure(format("the checkpoint %s is damaged or cut off: make it again", path.c_str()));
+    joined = deserialized<std::vector<Wire>>(content(0));
 }
 
 std::string CheckpointFile::content(unsigned frame) const
@@ -217,9 +218,4 @@ std::string CheckpointFile::content(unsigned frame) const
 Checkpoint CheckpointFile::node(unsigned number) const
 {
     return deserialized<Checkpoint>(content(1 + number));
-}
-
-std::vector<Wire> CheckpointFile::wires() const
-{
-    return deserialized<std::vector<Wire>>(content(0));
 }

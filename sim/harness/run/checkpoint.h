@@ -54,12 +54,13 @@ class CheckpointFile {
     explicit CheckpointFile(const std::string &path);
     Checkpoint node(unsigned number) const;
     unsigned nodes() const { return unsigned(frames.size()) - 1; }
-    std::vector<Wire> wires() const;
+    const std::vector<Wire> &wires() const { return joined; }
 
   private:
     std::string content(unsigned frame) const;
 
     std::string path;
     std::vector<uint8_t> bytes;
+    std::vector<Wire> joined;
     std::vector<std::pair<size_t, size_t>> frames; // begin and length: the wires, then the nodes
 };

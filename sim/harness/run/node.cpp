@@ -54,6 +54,7 @@ Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsig
     check_moments();
     if (checkpoint)
         restore(*checkpoint);
+    model.identify(number, count);
     schedule();
     open_outputs();
     if (checkpoint)
@@ -466,6 +467,8 @@ int Node::status() const
 
 uint64_t Node::digest()
 {
+    if (digested)
+        return *digested;
     Mix mix;
     mix.add(ended);
     mix.add(exit_code);
@@ -476,5 +479,6 @@ uint64_t Node::digest()
     for (const Device *device : devices)
         device->digest(mix);
     mix.add(model.ram(), model.ram_bytes());
+    digested = mix.value;
     return mix.value;
 }

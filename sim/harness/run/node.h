@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,7 +62,7 @@ class Node {
     bool hangs() const { return hang.dead_long(); }
     void finish(); // keeps all there is; each output may fail by itself, and the others are still written
     void show_harts() const;
-    uint64_t digest();
+    uint64_t digest(); // behind the end
     void write_record(Json &json, bool alone);
 
     const Arguments arguments;
@@ -141,6 +142,7 @@ class Node {
     bool draining = false; // the target has ended, its last characters are on their way
     uint64_t drain_limit = 0, drain_last = 0, drain_quiet = 0;
 
+    std::optional<uint64_t> digested;
     std::vector<Poke> pokes; // by cycle
     size_t poked = 0;        // of them
     bool moment_reached = false, checkpoint_written = false;

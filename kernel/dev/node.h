@@ -1,0 +1,25 @@
+/*
+ * Which of several machines this is (hw/host, HOST_NODE), as whoever runs them says: in the simulator from outside, also
+ * in a machine that goes on from another one's checkpoint; else by the boot arguments `node` and `nodes`. Alone: 0 of 1.
+ */
+#ifndef DEV_NODE_H
+#define DEV_NODE_H
+
+#include <generated/csr.h>
+
+#include "lib/bootargs.h"
+
+#define MOST_NODES 65535
+
+static inline unsigned node_count(void)
+{
+    uint32_t said = host_node_read() >> 16;
+    return said ? said : bootargs_number("nodes", 1, MOST_NODES);
+}
+
+static inline unsigned node_number(void)
+{
+    uint32_t said = host_node_read();
+    return said >> 16 ? said & 0xffff : bootargs_number("node", 0, MOST_NODES - 1);
+}
+#endif
