@@ -35,7 +35,7 @@ POKES = {"pic.read": ("link_read_latency", False), "pic.write": ("link_write_lat
          "pic.seed": ("link_seed", True), "ram.latency": ("ram_read_latency", False),
          "ram.jitter": ("ram_jitter", False), "ram.seed": ("ram_seed", True),
          "cable.cut": ("cable_cut", False), "cable.noise": ("cable_noise", False),
-         "node": ("host_node", False),        # `--nodes` writes it (sim/harness/run/run.cpp)
+         "node": ("node", False),   # of the host port; `--nodes` writes it (sim/harness/run/run.cpp)
          "fault": ("planted_fault", False)}   # tests/board/faulty
 REGISTERS = "{top}__DOT__InterlockCluster__DOT__harts_{hart}_logic_cpu__DOT__RegFilePlugin_regFile"
 

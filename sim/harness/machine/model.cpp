@@ -163,14 +163,16 @@ void Model::poke(const Poke &poke)
     settle();
 }
 
-void Model::identify(unsigned number, unsigned count)
+bool Model::identify(unsigned number, unsigned count)
 {
-    if (count == 1)
-        return;
-    for (const Pokable &pokable : pokables(*top))
-        if (std::strcmp(pokable.name, "node") == 0)
-            pokable.write(count << 16 | number);
-    settle();
+    for (const Pokable &pokable : pokables(*top)) {
+        if (std::strcmp(pokable.name, "node"))
+            continue;
+        pokable.write(count << 16 | number);
+        settle();
+        return true;
+    }
+    return false;
 }
 
 void Model::settle()

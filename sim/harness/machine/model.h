@@ -49,8 +49,8 @@ class Model {
     Pokable pokable(const Poke &poke);
     void poke(const Poke &poke);
 
-    // The program finds which of several machines it runs on, if this one has the register (hw/host).
-    void identify(unsigned number, unsigned count);
+    // The program finds which of several machines it runs on in a register (hw/host). False: this model has none.
+    bool identify(unsigned number, unsigned count);
 
     uint8_t *ram();
     size_t ram_bytes() const;

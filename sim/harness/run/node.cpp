@@ -54,7 +54,9 @@ Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsig
     check_moments();
     if (checkpoint)
         restore(*checkpoint);
-    model.identify(number, count);
+    bool told = count > 1 && model.identify(number, count);
+    if (count > 1 && checkpoint && !told)
+        throw Failure("--nodes, --restore: this machine has no register that tells it which node it is: boot each");
     schedule();
     open_outputs();
     if (checkpoint)

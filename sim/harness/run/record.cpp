@@ -162,7 +162,7 @@ void Run::write_nodes(Json &json)
     auto end = [](const WireEnd &end) { return std::to_string(end.node) + "." + end.device; };
     for (const Joined &joined : wires) {
         json.object().string("from", end(joined.wire.from)).string("to", end(joined.wire.to));
-        json.number("latency", joined.wire.latency).number("messages", joined.messages).end_object();
+        json.number("latency", joined.wire.latency).number("messages", joined.wire.messages).end_object();
     }
     json.end_array();
 }

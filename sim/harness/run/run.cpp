@@ -191,7 +191,7 @@ void Run::advance(uint64_t limit)
         for (size_t i : served) {
             for (const Message &message : nodes[i]->sent) {
                 Joined &wire = wires[message.wire];
-                wire.messages++;
+                wire.wire.messages++;
                 nodes[wire.wire.to.node]->deliver(message, *wire.to);
             }
             nodes[i]->sent.clear();
@@ -249,7 +249,10 @@ void Run::stop(End how, const std::string &reason)
 void Run::save_checkpoint()
 {
     Doing doing("writing a checkpoint");
-    CheckpointWriter writer(arguments.checkpoint, time(), unsigned(nodes.size()), nodes[0]->image_sha256(), plan.wires);
+    std::vector<Wire> joined;
+    for (const Joined &wire : wires)
+        joined.push_back(wire.wire);
+    CheckpointWriter writer(arguments.checkpoint, time(), unsigned(nodes.size()), nodes[0]->image_sha256(), joined);
     for (auto &node : nodes) {
         writer.add(node->save());
         watchdog.alive(time());

@@ -24,7 +24,6 @@ class Run {
     struct Joined { // a wire and the devices at its ends
         Wire wire;
         Device *from, *to;
-        uint64_t messages = 0;
     };
 
     bool alone() const { return nodes.size() == 1 && !plan.several; }

@@ -16,8 +16,9 @@ struct WireEnd {
 struct Wire {
     WireEnd from, to;
     uint64_t latency = 1; // cycles from when the sender's device has it to when the receiver's has: 1 at least
+    uint64_t messages = 0; // that were sent
 
-    template <class Archive> void serialize(Archive &archive) { archive(from, to, latency); }
+    template <class Archive> void serialize(Archive &archive) { archive(from, to, latency, messages); }
 };
 
 // What is on its way.
