@@ -79,8 +79,8 @@ template <class T, int N> struct VlUnpacked { T at[N]; T &operator[](size_t i) {
 template <int N> struct VlWide { uint32_t at[N]; uint32_t &operator[](size_t i) { return at[i]; } };
 #define VL_IN8(name, msb, lsb) CData name
 """
-# Both functions from the same random states, many times one after the other; how many members differ. Another model in the
-# same process goes another way between.
+# Both functions from the same random states, many times one after the other; how many members differ. Another model in
+# the same process goes another way between.
 MAIN = f"""#include "Vx__pch.h"
 #include <cstdio>
 #include <cstring>
