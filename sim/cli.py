@@ -11,7 +11,7 @@ import typer
 from click.core import ParameterSource
 
 from sim.commands.board import board
-from sim.commands.cluster import cluster
+from sim.commands.cluster import certificates, cluster
 from sim.commands.common import (
     DEFAULT_SYNC,
     Failed,
@@ -45,6 +45,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 app.add_typer(board, name="board")
 app.command()(cluster)
+app.command()(certificates)
 app.command("list")(list_experiments)
 app.command()(new)
 app.command()(query)

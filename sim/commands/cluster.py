@@ -2,6 +2,7 @@
 
 import signal
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -31,9 +32,13 @@ def cluster(
     interface: Annotated[str | None, typer.Option(help="network interface that the workers reach, such as ib0")] = None,
     directive: Annotated[list[str] | None,
                          typer.Option(help="another line of the job's header, as --constraint=avx2")] = None,
+    certificates: Annotated[Path | None, typer.Option(help="folder of the certificate, on a disk that all see "
+                                                           "(build/tls)")] = None,
+    plain_tcp: Annotated[bool, typer.Option("--plain-tcp", help="neither encrypted nor asked who it is")] = False,
     show: Annotated[bool, typer.Option("--show", help="print the job that would be submitted, and end")] = False,
 ):
-    """Start a Dask scheduler here and workers as jobs, print its address for `run --scheduler`, wait for Ctrl-C.
+    """Start a Dask scheduler here and workers as jobs, print its address for `run --scheduler`, wait for Ctrl-C. They
+    talk over TLS, with a certificate that is made.
 
     Example:  ./interlock cluster slurm --jobs 8 --cores 16 --memory 16GB --walltime 04:00:00 --queue batch
     """
@@ -42,6 +47,9 @@ def cluster(
     made: Any = LocalCluster if system is System.LOCAL else getattr(dask_jobqueue, f"{system.upper()}Cluster")
     wanted: dict[str, Any] = {"walltime": walltime, "queue": queue, "account": account, "interface": interface}
     wanted = {name: value for name, value in wanted.items() if value is not None}
+    if not plain_tcp:
+        from sim.sweep.tls import security
+        wanted["security"] = security(certificates)
     try:
         with made(cores=cores, processes=1, memory=memory, job_extra_directives=directive or [],
                   scheduler_options={"dashboard_address": None}, **wanted) as workers:
@@ -56,3 +64,17 @@ def cluster(
         return
     except (TypeError, ValueError, OSError, RuntimeError) as error:
         raise Failed(f"no cluster of {system}: {str(error).splitlines()[0]}") from error
+
+
+def certificates(
+    folder: Annotated[Path | None, typer.Argument(help="where it is kept, on a disk that all machines see "
+                                                       "(build/tls)")] = None,
+):
+    """Make the certificate of our Dask clusters, and print what `dask scheduler` and `dask worker` are given for it.
+
+    Example:  dask scheduler --protocol tls:// $(./interlock certificates)
+    """
+    import shlex
+
+    from sim.sweep.tls import options
+    print(shlex.join(options(folder)))

@@ -23,6 +23,8 @@ from sim.commands.common import (
 
 Jobs = Annotated[int | None, typer.Option(min=1, help="simulators at a time; without it one per core")]
 Scheduler = Annotated[str | None, typer.Option(metavar="ADDRESS", help="run on the workers of this Dask scheduler")]
+PlainTcp = Annotated[bool, typer.Option("--plain-tcp", help="let --scheduler be one on another machine without TLS")]
+Certificates = Annotated[Path | None, typer.Option(help="folder of --scheduler's certificate (build/tls)")]
 OnTarget = Annotated[str, typer.Option("--target", help="simulator, or board: the one at --port")]
 Port = Annotated[str | None, typer.Option(metavar="DEVICE", help="the board's serial port, such as /dev/ttyUSB0")]
 Slowdown = Annotated[float, typer.Option(min=1, help="a simulated board: how many times slower than its clock it is")]
@@ -39,6 +41,8 @@ def run(
     out: Annotated[Path | None, typer.Option(help="new directory for the records")] = None,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
+    plain_tcp: PlainTcp = False,
+    certificates: Certificates = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="run again what was run before: it must repeat")] = False,
     as_json: AsJson = False,
     target: OnTarget = "simulator",
@@ -68,13 +72,15 @@ def run(
         if port:
             carry_out_on_board(chosen, values, directory, port, slowdown, baud, as_json)
         else:
-            carry_out(chosen, values, directory, jobs, scheduler, fresh, as_json)
+            carry_out(chosen, values, directory, pool_of(jobs, scheduler, plain_tcp, certificates), fresh, as_json)
 
 
 def resume(
     directory: Annotated[Path, typer.Argument(help="the results directory of an experiment that was stopped")],
     jobs: Jobs = None,
     scheduler: Scheduler = None,
+    plain_tcp: PlainTcp = False,
+    certificates: Certificates = None,
     as_json: AsJson = False,
     port: Port = None,
     slowdown: Slowdown = 1,
@@ -102,15 +108,17 @@ def resume(
         if port:
             carry_out_on_board(chosen, begun["settings"], directory, port, slowdown, baud, as_json)
         else:
-            carry_out(chosen, begun["settings"], directory, jobs, scheduler, False, as_json)
+            pool = pool_of(jobs, scheduler, plain_tcp, certificates)
+            carry_out(chosen, begun["settings"], directory, pool, False, as_json)
 
 
-def carry_out(experiment, values, directory, jobs, scheduler, fresh, as_json):
-    """Runs all that `values` ask of `experiment` into `directory`, and shows what came of it."""
+def carry_out(experiment, values, directory, make_pool, fresh, as_json):
+    """Runs all that `values` ask of `experiment` into `directory`, and shows what came of it. `make_pool` gives where
+    runs are carried out."""
     from sim.sweep.runner import Runner, build_targets
     from sim.sweep.store import Store
     tools = check_tools()
-    pool = make_pool(jobs, scheduler)
+    pool = make_pool()
     runner = Runner(experiment, values, directory, pool, clock_of(values), Store(), fresh)
     with building(), Display() as display:
         from sim.kernel import build_kernel
@@ -188,12 +196,15 @@ def execute(runner, targets, directory, as_json):
         raise Failed(f"{len(runner.failures)} of {summary['asked']} runs failed, see above and {shown(directory)}")
 
 
-def make_pool(jobs, scheduler):
-    """Where runs are carried out."""
-    if scheduler:
-        if jobs:
-            raise Failed("--jobs and --scheduler: a cluster's workers say how many run at a time, give one of them", 2)
-        from sim.sweep.cluster import Cluster
-        return Cluster(scheduler)
-    from sim.sweep.local import LocalPool
-    return LocalPool(jobs or len(os.sched_getaffinity(0)))
+def pool_of(jobs, scheduler, plain_tcp, certificates):
+    """A function that makes the pool in which runs are carried out."""
+    def made():
+        if scheduler:
+            if jobs:
+                raise Failed("--jobs and --scheduler: a cluster's workers say how many run at a time, give one of them",
+                             2)
+            from sim.sweep.cluster import Cluster
+            return Cluster(scheduler, plain_tcp, certificates)
+        from sim.sweep.local import LocalPool
+        return LocalPool(jobs or len(os.sched_getaffinity(0)))
+    return made

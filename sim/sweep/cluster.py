@@ -8,14 +8,13 @@ import contextlib
 import time
 import uuid
 import warnings
-from pathlib import Path
 
 import cloudpickle
 from distributed import Client
 from distributed.scheduler import KilledWorker
 
 from sim.results.record import RecordError, inside, write_bytes
-from sim.sweep import remote, worker
+from sim.sweep import remote, tls, worker
 
 POLL_S = 0.05
 CONNECT_S = 10
@@ -24,17 +23,19 @@ CONNECT_S = 10
 class Cluster:
     """Where runs are carried out; the methods are those of sim/sweep/local.py."""
 
-    def __init__(self, address):
+    def __init__(self, address, plain=False, certificates=None):
+        """`address` or file of the scheduler; `plain` and `certificates`: sim/sweep/tls.py."""
+        address, security = tls.of_address(address, plain, certificates)
         for module in (worker, remote):
             cloudpickle.register_pickle_by_value(module)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")     # of versions that differ a little: what matters fails
-                at = {"scheduler_file": address} if Path(address).is_file() else {"address": address}
-                self.client = Client(**at, timeout=CONNECT_S, set_as_default=False)
+                self.client = Client(address, timeout=CONNECT_S, set_as_default=False, security=security)
         except (OSError, ValueError) as error:
-            raise RecordError(f"no Dask scheduler answers at {address}: start one with 'dask scheduler', "
-                              "or give its address as it prints it, such as tcp://host:8786, or its file") from error
+            with_it = " with the certificate of './interlock certificates'" if security else ""
+            raise RecordError(f"no Dask scheduler answers at {address}{with_it}: start one with 'dask scheduler', or "
+                              "give its address as it prints it, such as tls://host:8786, or its file") from error
         self.address = address
         self.topic = f"interlock-{uuid.uuid4().hex}"
         self.client.subscribe_topic(self.topic, self._heard)

@@ -13,7 +13,7 @@ import pytest
 
 from hw.common.cache import REPO
 from sim.results import record
-from sim.sweep import cluster
+from sim.sweep import cluster, tls
 from sim.sweep.cluster import Cluster
 
 SMALL = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
@@ -25,12 +25,13 @@ DASK = (sys.executable, "-m", "dask")
 class Machines:
     """A scheduler and workers on this machine. They have no copy of this repository to import."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, tls=()):
         self.folder = folder
+        self.tls = tls
         self.processes = []
         self.scheduler = self.start("scheduler", *DASK, "scheduler", "--host", "127.0.0.1", "--port", "0",
-                                    "--no-dashboard")
-        self.address = self.said("scheduler", r"(tcp://127\.0\.0\.1:\d+)")
+                                    "--no-dashboard", *(("--protocol", "tls://") if tls else ()), *tls)
+        self.address = self.said("scheduler", r"(t(cp|ls)://127\.0\.0\.1:\d+)")
 
     def start(self, name, *command):
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
@@ -41,7 +42,7 @@ class Machines:
 
     def worker(self, name, before=()):
         process = self.start(name, *before, *DASK, "worker", self.address, "--nthreads", "1", "--no-nanny", "--name",
-                             name, "--no-dashboard", "--local-directory", str(self.folder / f"{name}-files"))
+                             name, "--no-dashboard", "--local-directory", str(self.folder / f"{name}-files"), *self.tls)
         self.said(name, r"Registered to")
         return process
 
@@ -179,5 +180,57 @@ def test_no_scheduler_gets_one_line(monkeypatch):
     monkeypatch.setattr(cluster, "CONNECT_S", 1)
     with pytest.raises(record.RecordError, match="no Dask scheduler answers at tcp://127.0.0.1:1: start one with"):
         Cluster("tcp://127.0.0.1:1")
-    with pytest.raises(record.RecordError, match="no Dask scheduler answers at nowhere:"):
+    with pytest.raises(record.RecordError, match="no Dask scheduler answers at tls://nowhere:8786 with the certificate"):
         Cluster("nowhere:8786")
+
+
+def test_over_tls_only_whoever_has_the_certificate_takes_part(bench, tmp_path, monkeypatch):
+    folder = tmp_path / "machines"
+    folder.mkdir()
+    made = Machines(folder, tls.options(tmp_path / "tls"))
+    try:
+        made.worker("one")
+        assert made.address.startswith("tls://")
+        runner = bench.run(*SMALL, pool=Cluster(made.address, certificates=tmp_path / "tls"))
+        assert not runner.failures
+        assert {made["host"]["worker"] for made in record.read(runner.out)[1]} == {"one"}
+        monkeypatch.setattr(cluster, "CONNECT_S", 2)
+        with pytest.raises(record.RecordError, match=f"^no Dask scheduler answers at {made.address} with the certif"):
+            Cluster(made.address, certificates=tmp_path / "others")
+        plain = made.address.replace("tls", "tcp")
+        with pytest.raises(record.RecordError, match="^no Dask scheduler answers at tcp:"):
+            Cluster(plain, plain=True)
+    finally:
+        made.end()
+
+
+@pytest.mark.parametrize("address", ["tcp://head:8786", "tcp://10.0.0.1:8786", "file"])
+def test_what_leaves_the_machine_is_not_plain_unless_asked(tmp_path, address):
+    if address == "file":
+        address = str(tmp_path / "scheduler.json")
+        (tmp_path / "scheduler.json").write_text('{"address": "tcp://10.0.0.1:8786"}')
+    with pytest.raises(record.RecordError, match="is not encrypted, and whoever reaches it .* --plain-tcp$"):
+        tls.of_address(address)
+    assert tls.of_address(address, plain=True)[1] is None
+
+
+def test_addresses_and_certificates(tmp_path):
+    for here in ("tcp://127.0.0.1:1", "tcp://[::1]:1", "tcp://localhost:1", "127.0.0.1:1"):
+        address, security = tls.of_address(here)
+        assert address.startswith("tcp://") and security is None
+    folder = tmp_path / "tls"
+    address, security = tls.of_address("head:8786", folder=folder)
+    assert address == "tls://head:8786" and security.require_encryption
+    assert (folder / tls.KEY).stat().st_mode & 0o777 == 0o600 and folder.stat().st_mode & 0o777 == 0o700
+    key = (folder / tls.KEY).read_text()
+    tls.security(folder)
+    assert (folder / tls.KEY).read_text() == key        # kept: others have it
+    (folder / tls.KEY).chmod(0o644)
+    with pytest.raises(record.RecordError, match="can be read by others: chmod 600 it"):
+        tls.security(folder)
+    (folder / tls.CERTIFICATE).write_text("no certificate")
+    with pytest.raises(record.RecordError, match="^no certificate in "):
+        tls.security(folder)
+    (tmp_path / "wrong.json").write_text("[]")
+    with pytest.raises(record.RecordError, match="is no file of a Dask scheduler"):
+        tls.of_address(str(tmp_path / "wrong.json"))

@@ -1,0 +1,89 @@
+"""Who may talk to a Dask cluster of ours: whoever has the certificate in a folder that only its owner can read.
+
+A Dask scheduler and its workers run what anybody sends them, so what leaves this machine is encrypted, and both ends
+show the certificate. It is Dask's own (Security.temporary), kept so that jobs on other machines find it on a shared
+disk.
+"""
+
+import datetime
+import ipaddress
+import json
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from cryptography import x509
+from distributed.security import Security
+
+from hw.common.cache import build_root, locked
+from sim.results.record import RecordError, write_text
+
+CERTIFICATE, KEY = "certificate.pem", "key.pem"
+LEAST_LEFT = datetime.timedelta(days=30)    # a certificate lasts for a year
+
+
+def default_folder():
+    return build_root() / "tls"
+
+
+def security(folder=None):
+    """Dask's Security of the certificate in `folder`, made if there is none that lasts; RecordError in one line."""
+    folder = Path(folder or default_folder()).resolve()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with locked(folder / ".lock"):
+            if not _lasts(folder):
+                made = Security.temporary()
+                (folder / KEY).unlink(missing_ok=True)
+                (folder / KEY).touch(mode=0o600)
+                (folder / KEY).write_text(made.tls_client_key)
+                write_text(folder / CERTIFICATE, made.tls_client_cert)
+        if (folder / KEY).stat().st_mode & 0o077:
+            raise RecordError(f"{folder / KEY} can be read by others: chmod 600 it, or remove it for a new one")
+    except (OSError, ValueError) as error:
+        raise RecordError(f"no certificate in {folder}: {error}") from error
+    certificate, key = str(folder / CERTIFICATE), str(folder / KEY)
+    return Security(require_encryption=True, tls_ca_file=certificate, **{
+        f"tls_{role}_{what}": path for role in ("client", "scheduler", "worker")
+        for what, path in (("cert", certificate), ("key", key))})
+
+
+def _lasts(folder):
+    if not (folder / CERTIFICATE).is_file() or not (folder / KEY).is_file():
+        return False
+    ends = x509.load_pem_x509_certificate((folder / CERTIFICATE).read_bytes()).not_valid_after_utc
+    return ends - datetime.datetime.now(datetime.UTC) > LEAST_LEFT
+
+
+def options(folder=None):
+    """What `dask scheduler` and `dask worker` are given for it."""
+    folder = Path(folder or default_folder()).resolve()
+    security(folder)
+    return ["--tls-ca-file", str(folder / CERTIFICATE), "--tls-cert", str(folder / CERTIFICATE), "--tls-key",
+            str(folder / KEY)]
+
+
+def of_address(address, plain=False, folder=None):
+    """The address with its protocol, and the Security to connect with; None for plain TCP, which is for what stays on
+    this machine, and for who asked for it. `address` may be a scheduler's file. RecordError in one line."""
+    file = Path(address)
+    if file.is_file():
+        try:
+            address = json.loads(file.read_text())["address"]
+        except (ValueError, LookupError, TypeError) as error:
+            raise RecordError(f"{file} is no file of a Dask scheduler") from error
+    if "://" not in address:
+        address = f"{'tcp' if plain or _stays_here(f'tcp://{address}') else 'tls'}://{address}"
+    if address.startswith("tls://"):
+        return address, security(folder)
+    if not plain and not _stays_here(address):
+        raise RecordError(f"{address} is not encrypted, and whoever reaches it runs what he likes: start scheduler and "
+                          "workers with what './interlock certificates' prints and give tls://, or give --plain-tcp")
+    return address, None
+
+
+def _stays_here(address):
+    host = urlsplit(address).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
