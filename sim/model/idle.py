@@ -2,16 +2,31 @@
 from the members of the class that Verilator made.
 
 Everything that the model remembers is compared to see whether a cycle changed it, but for what the cores say. Left out
-besides is only what follows within the cycle: Verilator's own variables and names that no clocked block assigns."""
+besides is only what follows within the cycle: Verilator's own variables and names that no clocked block assigns.
+
+Which those are is read from the Verilog by its words, not by a grammar: so only the words and forms that LiteX and
+SpinalHDL write are taken, and whatever else there is ends the build, since a register that is not seen as one would not
+be compared."""
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from litex.gen.fhdl.verilog import _ieee_1800_2017_verilog_reserved_keywords
+
 from sim.model.gating.layout import FRONT
 from sim.model.toolchain import BuildError
 
 RAM = "main_ram_storage"  # not compared: it changes only if a register that leads there does
+# Verilog's words that _assigned() reads right, and what of the preprocessor changes no assignment.
+WORDS = frozenset(
+    "always assert assign begin case casex casez default else end endcase endmodule if initial inout input localparam module "
+    "negedge or output parameter posedge reg signed wire".split())
+DIRECTIVES = frozenset(("timescale", "ifdef", "ifndef", "else", "endif", "default_nettype"))
+COMMENT = re.compile(r'(?P<kept>"(?:\\.|[^"\\\n])*")|//.*|/\*[\s\S]*?\*/|'
+                     r'\(\*(?!\s*\))[\s\S]*?\*\)')
+CLOCKED = re.compile(r"\s*@\s*\(\s*(?:pos|neg)edge\b")
+COMBINATIONAL = re.compile(r"\s*@\s*(?:\(\s*\*\s*\)|\*)")
 SCALAR = re.compile(r"^\s*[CSIQ]Data/\*(?P<high>\d+):(?P<low>\d+)\*/ (?P<name>\w+);$")
 OTHER = re.compile(r"^\s*(?:VL_(?:IN|OUT|INOUT)\w*\(&?(\w+),.*|Vl\w+<.*>\S* (\w+);)$")
 
@@ -45,6 +60,9 @@ def idle_table(root: Path, verilog: Sequence[Path], declared: Sequence[dict], to
                 lines += [f"table.still.push_back({word(name)});" for name in entry["registers"]]
             case "follows":
                 [word(name) for name in entry["registers"]]
+            case kind:
+                raise BuildError(f"a core says {kind!r} of its idle cycles, which is no kind that sim/model/idle.py "
+                                 "knows (hw/common/idle.py)")
     for member in widths:
         name = member.rpartition("__DOT__")[2]
         follows = name.startswith("__V") or (name in all_names and name not in clocked)
@@ -69,7 +87,12 @@ def _member(top: str, name: str) -> str:
 
 def _moving(entry: dict) -> list[str]:
     """The registers of an entry that need not stand still."""
-    return {"still": [], "follows": entry.get("registers", [])}.get(entry["kind"], [entry.get("register")])
+    if entry["kind"] in ("still", "follows"):
+        return entry["registers"] if entry["kind"] == "follows" else []
+    if "register" not in entry:
+        raise BuildError(f"a core says {entry['kind']!r} of its idle cycles, which is no kind that sim/model/idle.py "
+                         "knows (hw/common/idle.py)")
+    return [entry["register"]]
 
 
 def _members(root: Path) -> dict[str, int]:
@@ -92,12 +115,48 @@ def _assigned(verilog: Sequence[Path]) -> tuple[set[str], set[str]]:
     """Names that clocked blocks of any module assign (and some more), and all names that are declared."""
     clocked, declared = set(), set()
     for path in verilog:
-        text = re.sub(r"//.*|/\*[\s\S]*?\*/", "", path.read_text())
+        text = COMMENT.sub(lambda found: '""' if found["kept"] else " ", path.read_text())
+        _check_understood(path.name, text)
         for line in re.findall(r"^\s*(?:input|output|wire|reg)\b([^;=\n]*)", text, re.MULTILINE):
             declared.update(re.findall(r"[A-Za-z_]\w*", line))
         blocks = re.split(r"\b(always\b|assign\b|initial\b|endmodule\b)", text)
         for keyword, block in zip(blocks[1::2], blocks[2::2], strict=True):
-            if keyword == "always" and re.match(r"\s*@\s*\(\s*(pos|neg)edge\b", block):
+            if keyword == "always" and CLOCKED.match(block):
+                _check_clocked(path.name, block)
                 for target in re.findall(r"^(.*?)(?:<=|(?<![=!<>])=(?!=))", block, re.MULTILINE):
                     clocked.update(re.findall(r"[A-Za-z_]\w*", target))
     return clocked, declared
+
+
+def _check_understood(name: str, text: str):
+    """BuildError that names the first thing in Verilog, without comments and with empty strings, that is not one of
+    those that are read right."""
+    def refuse(what: str):
+        raise BuildError(f"{name}: {what}, which sim/model/idle.py does not understand, so idle cycles cannot be told")
+
+    for word in re.findall(r"(?<![\w$'.`\\])[a-z]\w*", text):
+        if word in _ieee_1800_2017_verilog_reserved_keywords and word not in WORDS:
+            refuse(f"there is '{word}'")
+    for directive in re.findall(r"`\s*(\w+)", text):
+        if directive not in DIRECTIVES:
+            refuse(f"there is '`{directive}'")
+    if escaped := re.search(r"\\\S+", text):
+        refuse(f"there is the name '{escaped.group()}'")
+    for block in re.findall(r"\balways\b([^;]*)", text):
+        if not CLOCKED.match(block) and not COMBINATIONAL.match(block):
+            refuse(f"there is 'always {' '.join(block.split())[:40]}'")
+
+
+def _check_clocked(name: str, block: str):
+    """BuildError if a clocked block assigns in a way in which a target is not found."""
+    for line in block.splitlines():
+        target = re.match(r"(.*?)(?:<=|(?<![=!<>])=(?!=))", line)
+        wrong = re.search(r"\+\+|--", line) or (target and _unbalanced(target[1])) or re.match(r"\s*(?:<=|=(?!=))", line)
+        if wrong:
+            raise BuildError(f"{name}: a clocked block has '{line.strip()[:60]}': an assignment whose target is not on "
+                             "one line with it, which sim/model/idle.py does not understand")
+
+
+def _unbalanced(target: str) -> bool:
+    """Whether a target begins on a line before this one."""
+    return target.count("}") > target.count("{") or target.count("]") > target.count("[")

@@ -180,7 +180,7 @@ def test_no_scheduler_gets_one_line(monkeypatch):
     monkeypatch.setattr(cluster, "CONNECT_S", 1)
     with pytest.raises(record.RecordError, match="no Dask scheduler answers at tcp://127.0.0.1:1: start one with"):
         Cluster("tcp://127.0.0.1:1")
-    with pytest.raises(record.RecordError, match="no Dask scheduler answers at tls://nowhere:8786 with the certificate"):
+    with pytest.raises(record.RecordError, match="no Dask scheduler answers at tls://nowhere:8786 with the"):
         Cluster("nowhere:8786")
 
 

@@ -103,3 +103,55 @@ def test_a_core_that_says_something_else():
     core.while_idle = ["quiet"]
     with pytest.raises(TypeError, match="quiet says nothing of idle cycles: use the kinds of hw/common/idle.py"):
         idle_of(core, str)
+
+
+@pytest.mark.parametrize("before, after, said", [
+    ("always @(*) begin", "always_comb begin", "there is 'always_comb'"),
+    ("always @(posedge sys_clk) begin", "always_ff @(posedge sys_clk) begin", "there is 'always_ff'"),
+    ("always @(*) begin", "always @(sum or held) begin", "there is 'always @(sum or held) begin chosen <= sum'"),
+    ("always @(*) begin", "always #5 begin", "there is 'always #5 begin chosen <= sum'"),
+    ("always @(*) begin", "always @(sys_clk, sum) begin", "there is 'always @(sys_clk, sum)"),
+    ("assign sum", "wire fine; task automatic t; endtask assign sum", "there is 'task'"),
+    ("assign sum", "function f; endfunction assign sum", "there is 'function'"),
+    ("assign sum", "logic other; assign sum", "there is 'logic'"),
+    ("assign sum", "generate endgenerate assign sum", "there is 'generate'"),
+    ("assign sum", "force held = 1; assign sum", "there is 'force'"),
+    ("assign sum", "`define SET(x) x <= 1\nassign sum", "there is '`define'"),
+    ("now <= (now", "`SET(now) <= (now", "there is '`SET'"),
+    ("reg [31:0] memory[0:3];", "reg [31:0] \\odd+name ;", "there is the name '\\odd+name'"),
+    ("{held, shown} <= 16'd0;", "{held,\n shown} <= 16'd0;", "a clocked block has 'shown} <= 16'd0;'"),
+    ("now <= (now", "now\n <= (now", "a clocked block has '<= (now"),
+    ("now <= (now + 48'd1);", "now++;", "a clocked block has 'now++;'"),
+])
+def test_verilog_that_is_not_understood_ends_the_build(tmp_path, monkeypatch, before, after, said):
+    assert before in VERILOG
+    monkeypatch.setitem(globals(), "VERILOG", VERILOG.replace(before, after, 1))
+    with pytest.raises(BuildError) as caught:
+        table(tmp_path, [])
+    assert str(caught.value).startswith("top.v: ") and said in str(caught.value) and "\n" not in str(caught.value)
+    assert "sim/model/idle.py" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", [
+    'initial begin $display("always_ff `define \\\\x // no comment"); end', "(* keep = \"logic\" *) wire task_done;",
+    "// function", "/* logic */", "wire [7:0] io_logic_x = memory.task;", "always @* begin chosen = sum; end",
+    "`ifdef SYNTHESIS\n`endif"])
+def test_words_in_strings_comments_and_names_are_no_constructs(tmp_path, monkeypatch, text):
+    before = kinds(table(tmp_path, []))
+    monkeypatch.setitem(globals(), "VERILOG", VERILOG.replace("endmodule", f"{text}\nendmodule"))
+    assert kinds(table(tmp_path, [])) == before
+
+
+def test_a_comment_in_a_string_hides_no_register(tmp_path, monkeypatch):
+    """What a string holds is no comment: else all up to the next end of one would be gone."""
+    monkeypatch.setitem(globals(), "VERILOG", VERILOG.replace(
+        "always @(posedge sys_clk) begin", 'initial $display("/*");\nalways @(posedge sys_clk) begin').replace(
+        "endmodule", "/* */ endmodule"))
+    assert kinds(table(tmp_path, []))["held"] == "COMPARED"
+
+
+def test_a_kind_that_nobody_knows(tmp_path):
+    with pytest.raises(BuildError, match="a core says 'quiet' of its idle cycles, which is no kind"):
+        table(tmp_path, [{"kind": "quiet", "registers": ["held"]}])
+    with pytest.raises(BuildError, match="a core says 'quiet' of its idle cycles, which is no kind"):
+        table(tmp_path, [{"kind": "quiet", "register": "held"}])
