@@ -159,6 +159,12 @@ def sim(
     restore: Annotated[Path | None, typer.Option(help="go on from a checkpoint; nothing is booted")] = None,
     pokes: Annotated[list[str] | None, typer.Option(
         "--poke", metavar="NAME=VALUE[@CYCLE]", help="write a register of the machine: pic.read=75")] = None,
+    nodes: Annotated[int | None, typer.Option(
+        min=1, max=4096, help="so many machines, the data line of each leads to the next one's")] = None,
+    node: Annotated[list[str] | None, typer.Option(
+        metavar="K:OPTION=VALUE", help="for node K alone, an option of the simulator: 0:bootargs=run=hello")] = None,
+    latency: Annotated[int, typer.Option(min=1, help="cycles that a character takes from node to node")] = 1000,
+    jobs: Annotated[int, typer.Option(min=1, help="threads that carry nodes: same result")] = 1,
     no_skip: Annotated[bool, typer.Option("--no-skip", help="simulate idle cycles too: same result")] = False,
     check_skip: Annotated[bool, typer.Option("--check-skip", help="prove it: compare every register")] = False,
 ):
@@ -168,7 +174,7 @@ def sim(
     Example:  ./interlock sim --harts 2 --sync spl-optim --set run=hello
     """
     if restore:
-        from sim.sweep.checkpoint import CheckpointError, harts_of
+        from sim.sweep.checkpoint import CheckpointError, harts_of, nodes_of
         given = [option for name, option in BOOTED.items()
                  if context.get_parameter_source(name) is not ParameterSource.DEFAULT]
         if given:
@@ -176,8 +182,14 @@ def sim(
                          "(--poke writes registers)", 2)
         try:
             harts = harts_of(restore)
+            wired = nodes_of(restore) > 1
+            nodes = nodes or (nodes_of(restore) if wired else None)
         except CheckpointError as error:
             raise Failed(str(error), 2) from error
+    if node and not nodes:
+        raise Failed("--node needs --nodes N", 2)
+    if nodes and gdb:
+        raise Failed("--gdb and --nodes: a debugger wants one machine, leave out one of them", 2)
     on = machine_of(harts, machine)
     config = on.config()
     checked_scheme(sync)
@@ -197,7 +209,7 @@ def sim(
         from sim.model.build import build_simulator
         simulator = build_simulator(config, waves=wave is not None, two_chips=on.two_chips)
         booted = image or (None if restore else build_kernel(config, sync, options=chosen, runs=held))
-    command = [str(simulator), "--console", "tty", *(["--uart1", "pty"] if gdb else [])]
+    command = [str(simulator), "--console", "file" if nodes else "tty", *(["--uart1", "pty"] if gdb else [])]
     if restore:
         command += ["--restore", str(restore)]
     else:
@@ -219,7 +231,25 @@ def sim(
         if value is not None:
             command += [option, str(value)]
     sys.stdout.flush()
+    if nodes:
+        from sim.nodes import options as options_of
+        sys.exit(run_nodes([*command, *options_of(nodes, "serial", latency, node or (), jobs, bool(restore) and wired)],
+                           nodes, out))
     os.execv(simulator, command)
+
+
+def run_nodes(command, nodes, out):
+    """Runs several machines, prints their consoles one after the other; the exit status."""
+    import subprocess
+    import tempfile
+
+    from sim.nodes import consoles
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = out or Path(scratch)
+        status = subprocess.run(command if out else [*command, "--out", scratch], stdin=subprocess.DEVNULL).returncode
+        for line in consoles(folder, nodes):
+            print(line)
+    return 128 - status if status < 0 else status
 
 
 def terminated(*_):

@@ -1,0 +1,161 @@
+"""Several machines in one run: characters go round over serial lines, and nothing but time tells how they were simulated."""
+
+import json
+import subprocess
+
+import pytest
+
+from sim.kernel import build_kernel
+from sim.model.build import build_simulator
+from sim.nodes import ring
+from soc.config import SoCConfig
+
+BAUD = 6_000_000
+LAPS, BYTES, LATENCY = 2, 4, 60
+BOOTARGS = f"hz=0 console.baud={BAUD} baud={BAUD} laps={LAPS} bytes={BYTES}"
+
+
+@pytest.fixture(scope="module")
+def machine():
+    """Simulates: options -> status and what was said. The options that all runs have are there."""
+    config = SoCConfig()
+    simulator = build_simulator(config)
+    image = build_kernel(config, "spl-optim", runs=("test-ring", "test-hang"))
+
+    def simulate(out, *options, run="test-ring"):
+        boot = ["--image", image, "--bootargs", f"run={run} {BOOTARGS}", "--uart0-baud", BAUD, "--uart1-baud", BAUD]
+        command = [simulator, "--out", out, "--quiet", "--max-cycles", 5_000_000, *options,
+                   *([] if "--restore" in options else boot)]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        return done.returncode, done.stderr
+
+    return simulate
+
+
+@pytest.fixture(scope="module")
+def booted(machine, tmp_path_factory):
+    """A checkpoint of one machine, before its first thread runs."""
+    folder = tmp_path_factory.mktemp("booted")
+    saving = ["--checkpoint", folder / "checkpoint", "--checkpoint-at", "event:1", "--checkpoint-stop"]
+    assert machine(folder / "out", *saving) == (0, "")
+    return folder / "checkpoint"
+
+
+def joined(nodes, latency=LATENCY):
+    return ["--nodes", nodes, *(word for wire in ring(nodes, latency) for word in ("--wire", wire))]
+
+
+def left(out):
+    """All that a run has left, but for what belongs to the host."""
+    record = json.loads((out / "run.json").read_text())
+    del record["host"]
+    return record, {path.relative_to(out): path.read_bytes() for path in sorted(out.glob("*/*"))}
+
+
+def results(out):
+    return [node["results"] for node in left(out)[0]["nodes"]]
+
+
+WAYS = [["--no-skip"], ["--check-skip"], ["--jobs", 2], ["--jobs", 4], ["--shuffle", 1], ["--shuffle", 2, "--jobs", 3],
+        ["--no-skip", "--jobs", 2, "--shuffle", 3], ["--evaluate-twice"]]
+
+
+def test_two_nodes_exchange_characters_however_they_are_carried(machine, tmp_path):
+    assert machine(tmp_path / "plain", *joined(2)) == (0, "")
+    plain = left(tmp_path / "plain")
+    assert [wire["messages"] for wire in plain[0]["wires"]] == [LAPS * BYTES] * 2
+    assert [(r["test"][0]["node"], r["test"][0]["nodes"]) for r in results(tmp_path / "plain")] == [(0, 2), (1, 2)]
+    assert len({node["digest"] for node in plain[0]["nodes"]}) == 2
+    for i, way in enumerate(WAYS):
+        assert machine(tmp_path / str(i), *joined(2), *way) == (0, ""), way
+        assert left(tmp_path / str(i)) == plain, way
+
+
+@pytest.mark.parametrize("nodes, ways", [(8, WAYS[2:3] + WAYS[4:7]), (64, WAYS[5:6])])
+def test_boot_once_and_clone(machine, booted, tmp_path, nodes, ways):
+    """The clones know who they are; how they are carried does not matter."""
+    runs = [[], *ways]
+    for i, way in enumerate(runs):
+        assert machine(tmp_path / str(i), "--restore", booted, *joined(nodes), *way) == (0, ""), way
+    assert [r["test"][0]["node"] for r in results(tmp_path / "0")] == list(range(nodes))
+    assert results(tmp_path / "0")[0]["ring"][0]["laps"] == LAPS
+    for i in range(1, len(runs)):
+        assert left(tmp_path / str(i)) == left(tmp_path / "0"), runs[i]
+
+
+def test_a_wire_takes_its_latency(machine, booted, tmp_path):
+    """Of each character's way round: what the wires take longer, the lap does, but for where software looks."""
+    nodes, more, laps = 3, 5000, []
+    for latency in (1, 1 + more):
+        assert machine(tmp_path / str(latency), "--restore", booted, *joined(nodes, latency)) == (0, "")
+        laps.append(results(tmp_path / str(latency))[0]["ring"][0]["least"])
+    assert abs(laps[1] - laps[0] - nodes * more) < 500
+
+
+def test_a_run_is_cut_with_characters_on_their_way(machine, booted, tmp_path):
+    """Latency is long: when the first lap's characters have left, and none has come."""
+    wires = joined(4, 20_000)
+    assert machine(tmp_path / "plain", "--restore", booted, *wires) == (0, "")
+    begun = json.loads((tmp_path / "plain" / "run.json").read_text())["host"]["restored_at"]
+    checkpoint = tmp_path / "checkpoint"
+    for after in (38_000, 60_001):
+        saving = ["--checkpoint", checkpoint, "--checkpoint-at", f"cycle:{begun + after}", "--checkpoint-stop"]
+        assert machine(tmp_path / "cut", "--restore", booted, *wires, *saving) == (0, "")
+        sent = sum(wire["messages"] for wire in left(tmp_path / "cut")[0]["wires"])
+        assert 0 < sent < 4 * LAPS * BYTES
+        assert machine(tmp_path / "rest", "--restore", checkpoint, "--nodes", 4, "--shuffle", 9) == (0, "")
+        assert left(tmp_path / "rest") == left(tmp_path / "plain")
+    status, said = machine(tmp_path / "rest", "--restore", checkpoint)
+    assert status == 2 and "of 4 nodes: give --nodes 4" in said and said.count("\n") == 1
+
+
+def test_who_waits_is_left_out(machine, booted, tmp_path):
+    """Node 1 works for two million cycles; the others, which wait for it, are hardly simulated."""
+    nodes, cycles = 8, 2_000_000
+    begins = ["--node", "0:poke=ram.latency=9", *joined(nodes)]
+    status, _ = machine(tmp_path / "out", "--restore", booted, *begins, "--max-cycles", cycles, "--hang-cycles", 0)
+    assert status == 0      # it ends sooner
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    simulated = sum(node["cycles"] for node in record["nodes"]) - nodes * record["host"]["restored_at"]
+    busy = sum(hart["statistics"]["instructions"] for node in record["nodes"] for hart in node["harts"])
+    assert record["host"]["skipped_cycles"] > 0.5 * simulated and busy
+
+
+def test_one_that_fails_ends_all_at_one_cycle(machine, tmp_path):
+    """Wherever the others are by then."""
+    wrong = ["--node", "1:bootargs=run=test-ring hz=0 baud=0"]      # it panics
+    for i, way in enumerate(([], ["--no-skip"], ["--jobs", 2, "--shuffle", 4])):
+        status, said = machine(tmp_path / str(i), *joined(3), *wrong, *way)
+        assert status == 1 and "node 1: ended: the target ended with code" in said
+        assert left(tmp_path / str(i)) == left(tmp_path / "0")
+    exits = [node["exit"]["kind"] for node in left(tmp_path / "0")[0]["nodes"]]
+    assert exits == ["stopped", "target", "stopped"]
+
+
+def test_a_hang_is_all_nodes(machine, booted, tmp_path):
+    """In a ring that is open nothing comes back: who has sent waits for ever, and so do those behind."""
+    wires = ["--nodes", 3, "--wire", "0.uart1:1.uart1:5"]
+    for i, way in enumerate(([], ["--no-skip", "--jobs", 2])):
+        status, said = machine(tmp_path / str(i), "--restore", booted, *wires, "--hang-cycles", 400_000, *way)
+        assert status == 4 and said.count("hang: no sign of life for 400,000 cycles") == 3
+        assert left(tmp_path / str(i)) == left(tmp_path / "0")
+
+
+@pytest.mark.parametrize("options, words", [
+    (["--nodes", 2, "--wire", "0.uart1:2.uart1:3"], "2 is out of range, 0 to 1"),
+    (["--nodes", 2, "--wire", "0.uart1:1.uart7:3"], "a node has the ports uart0 and uart1"),
+    (["--nodes", 2, "--wire", "0.uart1:1.uart1:0"], "at least 1 cycle"),
+    (["--nodes", 2, "--wire", "0.uart1:1.uart1"], "is not A.PORT:B.PORT:CYCLES"),
+    (["--nodes", 2, "--wire", "0.uart1:1.uart1:3", "--wire", "1.uart1:1.uart1:4"], "two wires end at 1.uart1"),
+    (["--nodes", 2, "--node", "2:seed=1"], "2 is out of range"),
+    (["--nodes", 2, "--node", "1:out=x"], "no option of one node"),
+    (["--nodes", 2, "--timeline", "x"], "give --node K:timeline=FILE"),
+    (["--nodes", 2, "--console", "tty"], "are file or none"),
+    (["--nodes", 2, "--checkpoint", "x", "--checkpoint-at", "event:1"], "give cycle:N"),
+    (["--nodes", 0], "--nodes: at least 1"),
+    (["--jobs", 0], "--jobs: at least 1"),
+    (["--wire", "0.uart1:0.uart1:3"], "it needs --nodes N"),
+])
+def test_bad_usage_is_one_line(machine, tmp_path, options, words):
+    status, said = machine(tmp_path / "out", *options)
+    assert status == 2 and words in said and said.count("\n") == 1
