@@ -11,6 +11,9 @@ class BusRegister(LiteXModule):
     """What `master` (a Wishbone slave here) is asked goes out on `bus` a cycle later, and the answer comes back a cycle
     after it came. So every access takes two cycles more, and no path leads from a hart's bus through a device and back.
 
+    Whoever gives an access up, as a bus time-out does, leaves `cyc` or `stb` low for a cycle at least: then it is given
+    up on `bus` too, and its answer is dropped, so that it ends no other access.
+
     In simulation these paths cost nothing, so only boards have it."""
     def __init__(self, master):
         self.bus = bus = wishbone.Interface(data_width=master.data_width, address_width=master.address_width,
@@ -19,19 +22,23 @@ class BusRegister(LiteXModule):
         # # #
 
         answered = Signal()
-        self.comb += answered.eq(bus.ack | bus.err)
+        wanted   = Signal()
+        self.comb += [
+            answered.eq(bus.ack | bus.err),
+            wanted.eq(master.cyc & master.stb),
+        ]
         self.sync += [
             master.ack.eq(0),
             master.err.eq(0),
             If(bus.cyc,
-                If(answered,
+                If(answered | ~wanted,
                     bus.cyc.eq(0),
                     bus.stb.eq(0),
-                    master.ack.eq(bus.ack),
-                    master.err.eq(bus.err),
+                    master.ack.eq(bus.ack & wanted),
+                    master.err.eq(bus.err & wanted),
                     master.dat_r.eq(bus.dat_r)
                 )
-            ).Elif(master.cyc & master.stb & ~master.ack & ~master.err,
+            ).Elif(wanted & ~master.ack & ~master.err,
                 bus.cyc.eq(1),
                 bus.stb.eq(1),
                 bus.we.eq(master.we),

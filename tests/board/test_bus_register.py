@@ -6,6 +6,7 @@ import pytest
 from litex.gen import LiteXModule
 from litex.gen.sim import run_simulation
 from litex.soc.interconnect import wishbone
+from migen import If, Signal
 
 from soc.boards.bus import BusRegister
 
@@ -92,3 +93,65 @@ def test_an_access_is_performed_once(registered):
             yield
     run_simulation(bench, [master(), watch()])
     assert seen == 3
+
+
+class Slow(LiteXModule):
+    """A slave that answers an access `cycles` after it began, if whoever made it has not gone by then."""
+    def __init__(self, cycles):
+        self.bus = bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
+        elapsed = Signal(max=cycles + 1)
+        self.comb += [
+            bus.ack.eq(bus.cyc & bus.stb & (elapsed == cycles)),
+            bus.dat_r.eq(0x510),
+        ]
+        self.sync += If(bus.cyc & bus.stb & ~bus.ack,
+            elapsed.eq(elapsed + 1)
+        ).Else(
+            elapsed.eq(0)
+        )
+
+
+SLOW = 14
+
+
+@pytest.mark.parametrize("gone_after", range(1, SLOW + 5))
+@pytest.mark.parametrize("gap", [1, 2, 3])
+def test_an_access_that_is_given_up_ends_no_other(gone_after, gap):
+    """As a bus time-out gives one up: cyc falls. The next one, of another slave behind a register, takes what it takes
+    when it is alone, and gets its own answer."""
+    bench = LiteXModule()
+    bench.master = master = wishbone.Interface(data_width=32, address_width=32, addressing="word")
+    slaves = []
+    for name, cycles in (("first", SLOW), ("second", SLOW - 4)):
+        slow = Slow(cycles)
+        slave = wishbone.Interface(data_width=32, address_width=32, addressing="word")
+        register = BusRegister(slave)
+        bench.add_module(name, slow)
+        bench.add_module(f"{name}_register", register)
+        bench.comb += register.bus.connect(slow.bus)
+        slaves.append((lambda address, n=len(slaves): address[20] == n, slave))
+    bench.decoder = wishbone.Decoder(master, slaves, register=True)
+    taken = []
+
+    def access(address, most):
+        for signal, value in ((master.cyc, 1), (master.stb, 1), (master.adr, address)):
+            yield signal.eq(value)
+        yield
+        cycles = 0
+        while not (yield master.ack) and cycles < most:
+            yield
+            cycles += 1
+        taken.append(cycles)
+        yield master.cyc.eq(0)
+        yield master.stb.eq(0)
+        for _ in range(gap):
+            yield
+
+    def play():
+        yield from access(WRONG, 100)
+        yield from access(0, gone_after)
+        yield from access(WRONG, 100)
+        yield from access(0, 100)
+    run_simulation(bench, play())
+    assert taken[0] == taken[2] == SLOW - 4 + 2
+    assert taken[1] == min(gone_after, SLOW + 2) and taken[3] == SLOW + 2

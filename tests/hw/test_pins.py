@@ -330,6 +330,21 @@ def test_fewer_wires(lanes):
         "errors_change_nothing_but_the_time", "rises_that_are_too_fast_are_merged_and_counted"])
 
 
+def parts_built_twice(module, path="top"):
+    """Names under which a module has two others: the first of them is built, and nobody uses it."""
+    names = [name for name, _ in module._submodules if name is not None]
+    yield from (f"{path}.{name}" for name in names if names.count(name) > 1)
+    for name, part in module._submodules:
+        yield from parts_built_twice(part, f"{path}.{name}")
+
+
+def test_nothing_is_built_twice():
+    top, _ = build(HARTS)
+    top.get_fragment()
+    assert top.chip.courier.sender is not None
+    assert list(parts_built_twice(top)) == []
+
+
 @pytest.mark.parametrize("lanes, symbol_cycles, word", [
     (4, 4, "1, 2 or 3"), (3, 2, "even"), (3, 5, "even")])
 def test_wires_that_cannot_be_built(lanes, symbol_cycles, word):

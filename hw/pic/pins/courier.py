@@ -44,9 +44,6 @@ class Courier(LiteXModule):
 
         # # #
 
-        self.sender   = sender   = Sender(pads, symbol_cycles)
-        self.receiver = receiver = Receiver(pads, symbol_cycles)
-
         lanes = len(pads.tx_data)
         self.sender   = sender   = Sender(pads, symbol_cycles)
         self.receiver = receiver = Receiver(pads, symbol_cycles)
