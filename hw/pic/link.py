@@ -1,4 +1,4 @@
-"""The link to a controller that is off the chip: what it costs a hart to reach it, and a wire to come back.
+"""The link to a controller that is off the chip: what it costs a hart to reach it, and an interrupt to come back.
 
 Every hart has a port; the link carries one access at a time and takes the harts in turn. The times are CSRs, so that
 software can move the controller further away between two measurements. README.md has the table of stall cycles.
@@ -16,7 +16,6 @@ from hw.pic.registers import MAX_HARTS
 LATENCY_WIDTH = 16
 MAX_LATENCY = (1 << LATENCY_WIDTH) - 1
 ACCESS_CYCLES = 4        # of an access at latency 0: accepted, selected, decided, done
-DELIVERY_CYCLES = 1      # from a wire's rise to the hart's, at delay 0
 ADDRESS_WIDTH = 16
 
 # What the seed is combined with, so that the two generators differ and a small seed does not begin with small numbers.
@@ -27,17 +26,20 @@ DELIVERY_SALT = 0x7f4a_7c15
 class Link(LiteXModule):
     """The link between `n_harts` harts and one controller.
 
-    The latencies and the delay are the reset values of the CSRs, in cycles; ValueError if one is not in 0 to 65,535,
-    or for other than 1 to 8 harts.
+    The times are the reset values of the CSRs, in cycles; ValueError if one is not in 0 to 65,535, or for other than 1
+    to 8 harts.
 
-    Timing: an access that is accepted in cycle c with latency L (jitter included) is selected in cycle c + L + 1, takes
-    effect in c + L + 3 and is answered in c + L + 4, when the link accepts the next one. `ready` holds back the first.
+    Timing: an access that is accepted in cycle c with latency L (jitter included), of which B is the way back, is
+    selected in cycle c + L - B + 1, takes effect in c + L - B + 3 and is answered in c + L + 4, when the link accepts
+    the next one. `ready` holds back the first.
     """
-    def __init__(self, n_harts, read_latency=0, write_latency=0, delivery_delay=0, jitter=0, seed=1):
+    def __init__(self, n_harts, read_latency=0, write_latency=0, delivery_delay=0, jitter=0, seed=1, read_back=0,
+                 write_back=0, fall_delay=0):
         if not 1 <= n_harts <= MAX_HARTS:
             raise ValueError(f"a PIC for {n_harts} harts cannot be built: 1 to {MAX_HARTS}")
         for name, value in {"read latency": read_latency, "write latency": write_latency,
-                            "delivery delay": delivery_delay, "jitter": jitter}.items():
+                            "delivery delay": delivery_delay, "jitter": jitter, "read back": read_back,
+                            "write back": write_back, "fall delay": fall_delay}.items():
             if not 0 <= value <= MAX_LATENCY:
                 raise ValueError(f"PIC {name} of {value} cycles is not in 0 to {MAX_LATENCY}")
 
@@ -62,10 +64,17 @@ class Link(LiteXModule):
             description="Cycles that a load takes beyond those at latency 0.")
         self.write_latency  = CSRStorage(LATENCY_WIDTH, reset=write_latency,
             description="Cycles that a store takes beyond those at latency 0.")
+        self.read_back      = CSRStorage(LATENCY_WIDTH, reset=read_back,
+            description="Cycles of `read_latency` that are the way back, behind the load's effect; at most all.")
+        self.write_back     = CSRStorage(LATENCY_WIDTH, reset=write_back,
+            description="The same of `write_latency` and a store's.")
         self.delivery_delay = CSRStorage(LATENCY_WIDTH, reset=delivery_delay,
             description="Cycles by which the rise of a hart's interrupt wire comes late.")
+        self.fall_delay     = CSRStorage(LATENCY_WIDTH, reset=fall_delay,
+            description="Cycles by which the fall of a hart's interrupt wire comes late.")
         self.jitter         = CSRStorage(LATENCY_WIDTH, reset=jitter,
-            description="Greatest number of random cycles that are added to each access and each delivery.")
+            description="Greatest number of random cycles that are added to each access and each delivery, "
+                "and to each fall if `fall_delay` is not 0.")
         self.seed           = CSRStorage(32, reset=seed,
             description="Seed of the jitter; writing it begins the random numbers anew.")
         self.reads          = CSRStatus(64, description="Loads done.")
@@ -94,7 +103,10 @@ class Link(LiteXModule):
         # Accesses: the next hart after the last one that wants the link gets it ---------------------------------------
 
         idle      = Signal(reset=1)
+        there     = Signal()                    # on its way there, for `remaining` cycles more
         decide    = Signal()
+        behind    = Signal(LATENCY_WIDTH)       # cycles of the way back
+        back      = Signal()                    # on its way back, for `remaining` cycles more
         answer    = Signal()
         remaining = Signal(LATENCY_WIDTH + 1)
         requests  = Signal(n_harts)
@@ -115,7 +127,7 @@ class Link(LiteXModule):
             Case(self.hart, {h: first_after(h) for h in range(n_harts)}),
             accept.eq(idle & self.ready & (requests != 0)),
             access_jitter.take.eq(accept),
-            self.select.eq(self.selected(~idle & ~decide & ~self.effect & (remaining == 0))),
+            self.select.eq(self.selected(there & (remaining == 0))),
         ]
         for h, port in enumerate(self.ports):
             self.comb += [
@@ -123,23 +135,42 @@ class Link(LiteXModule):
                 port.rsp_valid.eq(answer & (self.hart == h)),
                 port.rsp_data.eq(self.read_data),
             ]
+
+
+        def ways(latency, back):
+            """The two ways of an access: cycles there, cycles back."""
+            return (Mux(back.storage < latency.storage, latency.storage - back.storage, 0),
+                    Mux(back.storage < latency.storage, back.storage, latency.storage))
+
+        read_there, read_behind = ways(self.read_latency, self.read_back)
+        write_there, write_behind = ways(self.write_latency, self.write_back)
         self.sync += [
             decide.eq(self.select),
             self.effect.eq(decide),
-            answer.eq(self.effect),
+            answer.eq(0),
+            If(self.select,
+                there.eq(0)
+            ),
             If(accept,
                 idle.eq(0),
+                there.eq(1),
                 self.hart.eq(chosen),
                 self.write.eq(chosen_port["cmd_write"]),
                 self.address.eq(chosen_port["cmd_address"]),
                 self.data.eq(chosen_port["cmd_data"]),
                 self.mask.eq(chosen_port["cmd_mask"]),
-                remaining.eq(access_jitter.value + Mux(chosen_port["cmd_write"],
-                    self.write_latency.storage, self.read_latency.storage))
+                behind.eq(Mux(chosen_port["cmd_write"], write_behind, read_behind)),
+                remaining.eq(access_jitter.value + Mux(chosen_port["cmd_write"], write_there, read_there))
             ).Elif(remaining != 0,
                 remaining.eq(remaining - 1)
             ),
-            If(self.effect,
+            If(self.effect & (behind != 0),
+                back.eq(1),
+                remaining.eq(behind - 1)
+            ),
+            If((self.effect & (behind == 0)) | (back & (remaining == 0)),
+                back.eq(0),
+                answer.eq(1),
                 idle.eq(1)
             )
         ]
@@ -161,33 +192,80 @@ class Link(LiteXModule):
         ):
             self.sync += If(event, status.status.eq(status.status + 1))
 
-        # Delivery: a rise is late, a fall is not ----------------------------------------------------------------------
+        # Delivery: changes of the wires are on their way, two of each wire at the most --------------------------------
 
         seen    = Signal(n_harts)
         rising  = Signal(n_harts)
-        delay   = Signal(LATENCY_WIDTH + 1)
-        at_once = Signal()
+        falling = Signal(n_harts)
+        at_once = Signal()                      # a fall is not late at all
+        jitter  = delivery_jitter.value
+        # Cycles until a change of now is to be seen in the next one: their number less one, and whether it is 0.
+        rise      = Signal(LATENCY_WIDTH + 1)
+        fall      = Signal(LATENCY_WIDTH + 1)
+        rise_next = Signal()
+        fall_next = Signal()
         self.comb += [
             rising.eq(self.wires & ~seen),
-            delay.eq(self.delivery_delay.storage + delivery_jitter.value),
-            at_once.eq((self.delivery_delay.storage == 0) & (delivery_jitter.value == 0)),  # delay == 0, but sooner
-            delivery_jitter.take.eq(rising != 0),
+            falling.eq(~self.wires & seen),
+            at_once.eq(self.fall_delay.storage == 0),
+            rise.eq(self.delivery_delay.storage + jitter),
+            rise_next.eq((self.delivery_delay.storage == 0) & (jitter == 0)),  # rise == 0, but sooner
+            fall.eq(self.fall_delay.storage - 1 + jitter),
+            fall_next.eq(at_once | ((self.fall_delay.storage == 1) & (jitter == 0))),
+            delivery_jitter.take.eq((rising != 0) | ((falling != 0) & ~at_once)),
         ]
         self.sync += seen.eq(self.wires)
         for h in range(n_harts):
-            left    = Signal(LATENCY_WIDTH + 1, name=f"left{h}")
-            arrived = Signal(name=f"arrived{h}")
-            self.while_idle.append(Countdown(left, end=1))
-            self.comb += self.irq[h].eq(self.wires[h] & arrived)
-            self.sync += If(~self.wires[h],
-                arrived.eq(0)
-            ).Elif(rising[h],
-                left.eq(delay),
-                arrived.eq(at_once)
-            ).Elif(~arrived,
-                left.eq(left - 1),
-                arrived.eq(left == 1)
-            )
+            up     = Signal(name=f"up{h}")      # the hart's wire, but for a fall that is not late
+            first  = Signal(name=f"first{h}")   # a change is on its way, for so many cycles more
+            left   = Signal(LATENCY_WIDTH + 1, name=f"left{h}")
+            second = Signal(name=f"second{h}")  # and one behind it
+            later  = Signal(LATENCY_WIDTH + 1, name=f"later{h}")
+            change = Signal(name=f"change{h}")  # one sets out,
+            time   = Signal(LATENCY_WIDTH + 1, name=f"time{h}")
+            soon   = Signal(name=f"soon{h}")    # to be there in the next cycle
+            ahead  = Signal(name=f"ahead{h}")   # what set out before it arrives before it
+            arrive = Signal(name=f"arrive{h}")  # the first arrives in the next cycle
+            self.while_idle += [Countdown(left, end=1), Countdown(later, end=1)]
+            self.comb += [
+                self.irq[h].eq(up & ~(falling[h] & at_once)),
+                change.eq(rising[h] | falling[h]),
+                time.eq(Mux(rising[h], rise, fall)),
+                soon.eq(Mux(rising[h], rise_next, fall_next)),
+                arrive.eq(first & (left == 1)),
+                ahead.eq(Mux(second, later, left) <= time),
+            ]
+            self.sync += [
+                If(left != 0,
+                    left.eq(left - 1)
+                ),
+                If(later != 0,
+                    later.eq(later - 1)
+                ),
+                If(arrive,
+                    up.eq(~up),
+                    first.eq(second),
+                    left.eq(later - 1),
+                    second.eq(0)
+                ),
+                If(change,
+                    If(soon,
+                        up.eq(rising[h]),
+                        first.eq(0),
+                        second.eq(0)
+                    ).Elif(~first | (arrive & ~second),
+                        first.eq(1),
+                        left.eq(time)
+                    ).Elif(second & ~arrive,        # a third one: neither it nor the second is seen
+                        second.eq(0)
+                    ).Elif(ahead,
+                        second.eq(1),
+                        later.eq(time)
+                    ).Else(                         # it overtakes the other one: neither is seen
+                        first.eq(0)
+                    )
+                )
+            ]
 
     def selected(self, due):
         """When an access is put to the controller, of which `due` says that its latency is over. Here: at once."""

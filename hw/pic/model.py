@@ -31,11 +31,12 @@ class Command:
 
 @dataclass
 class Access:
-    """The access that the link carries, and when it takes effect."""
+    """The access that the link carries, when it takes effect, and when it is answered."""
 
     hart: int
     command: Command
     effect: int
+    answer: int
 
 
 @dataclass
@@ -76,11 +77,15 @@ class Xorshift:
 class Model:
     """The PIC of `harts` harts as it is after reset. `step` is one cycle; times may be changed between two steps."""
 
-    def __init__(self, harts, read_latency=0, write_latency=0, delivery_delay=0, jitter=0, seed=1):
+    def __init__(self, harts, read_latency=0, write_latency=0, delivery_delay=0, jitter=0, seed=1, read_back=0,
+                 write_back=0, fall_delay=0):
         self.harts = range(harts)
         self.read_latency = read_latency
         self.write_latency = write_latency
+        self.read_back = read_back
+        self.write_back = write_back
         self.delivery_delay = delivery_delay
+        self.fall_delay = fall_delay
         self.jitter = jitter
         self.seed(seed)
         self.cycle = 0
@@ -97,8 +102,9 @@ class Model:
         self.candidates = 0
         self.candidates_since = []
         self.last = 0       # the hart served last
-        self.up_since = [None] * harts  # since when a wire is up at the controller, and how long its delivery takes
-        self.delivery = [0] * harts
+        self.was_up = [False] * harts   # the wires at the controller in the cycle before
+        self.irq = [False] * harts      # and at the harts
+        self.changes = [[] for _ in range(harts)]   # of them on their way: (cycle of arrival, whether up), in order
         # Accounting.
         self.counts = [Counts() for _ in range(SOURCES)]
         self.was_waiting = 0                    # mask of the sources that waited in the cycle before,
@@ -238,15 +244,35 @@ class Model:
             self.counts[s].rises += number
             self.counts[s].merged += number - 1 + (pending >> s & 1)
 
+    def ways(self, write):
+        """Cycles that an access takes, and how many of them are its way back."""
+        latency, back = (self.write_latency, self.write_back) if write else (self.read_latency, self.read_back)
+        return latency, min(latency, back)
+
     # One cycle --------------------------------------------------------------------------------------------------------
 
     def next_hart(self, requests):
         """Whom the link takes next of a set of harts."""
         return min(requests, key=lambda h: (h - self.last - 1) % len(self.harts))
 
-    def deliver(self, hart, up):
-        """The hart's interrupt wire in this cycle, given that at the controller; `begin_delivery` saw its rise."""
-        return up and self.cycle > self.up_since[hart] + self.delivery[hart]
+    def set_out(self, hart, arrival, up):
+        """A change of the hart's wire sets out, to be seen there in the cycle `arrival`."""
+        ways = self.changes[hart]
+        if arrival <= self.cycle + 1:               # before all that are on their way
+            ways[:] = [(arrival, up)]
+        elif sum(other > self.cycle + 1 for other, _ in ways) == 2:     # a third takes the second back
+            ways.pop()
+        elif ways and ways[-1][0] >= arrival:       # it overtakes the other
+            ways.pop()
+        else:
+            ways.append((arrival, up))
+
+    def deliver(self, hart):
+        """The hart's interrupt wire in this cycle."""
+        ways = self.changes[hart]
+        while ways and ways[0][0] <= self.cycle:
+            _, self.irq[hart] = ways.pop(0)
+        return self.irq[hart]
 
     def latched(self, dropped, arrived):
         """The latches after this cycle: an arrival is stronger than a claim or a `CLEAR`."""
@@ -261,17 +287,21 @@ class Model:
 
         # Wires to the harts.
         up = [self.deliverable(h) != 0 for h in self.harts]
-        if any(up[h] and self.up_since[h] is None for h in self.harts):
-            delay = self.delivery_delay + self.delivery_random.next(self.jitter)
+        changed = [h for h in self.harts if up[h] != self.was_up[h]]
+        extra = 0
+        if any(up[h] or self.fall_delay for h in changed):
+            extra = self.delivery_random.next(self.jitter)
         for h in self.harts:
-            if not up[h]:
-                self.up_since[h] = None
-            elif self.up_since[h] is None:
-                self.up_since[h], self.delivery[h] = self.cycle, delay
-            outputs.irq |= self.deliver(h, up[h]) << h
+            self.deliver(h)
+        for h in changed:
+            late = self.delivery_delay + 1 + extra if up[h] else self.fall_delay and self.fall_delay + extra
+            self.set_out(h, self.cycle + late, up[h])
+        self.was_up = up
+        for h in self.harts:
+            outputs.irq |= self.deliver(h) << h
 
         # The link: answer, accept, count who waits.
-        if self.access and self.cycle > self.access.effect:
+        if self.access and self.cycle == self.access.answer:
             outputs.responses[self.access.hart] = self.answer
             self.access = None
         requests = [h for h in self.harts if commands[h]]
@@ -279,9 +309,10 @@ class Model:
         if self.access is None and requests:
             hart = self.next_hart(requests)
             command = commands[hart]
-            latency = (self.write_latency if command.write else self.read_latency)
+            latency, back = self.ways(command.write)
             latency += self.access_random.next(self.jitter)
-            self.access = Access(hart, command, self.cycle + latency + ACCESS_CYCLES - 1)
+            answer = self.cycle + latency + ACCESS_CYCLES
+            self.access = Access(hart, command, answer - back - 1, answer)
             self.last = hart
             outputs.ready = 1 << hart
 

@@ -129,8 +129,10 @@ def test_an_access_that_is_given_up_ends_no_other(gone_after, gap):
         bench.add_module(name, slow)
         bench.add_module(f"{name}_register", register)
         bench.comb += register.bus.connect(slow.bus)
-        slaves.append((lambda address, n=len(slaves): address[20] == n, slave))
-    bench.decoder = wishbone.Decoder(master, slaves, register=True)
+        slaves.append(slave)
+    first, second = slaves
+    bench.decoder = wishbone.Decoder(master, [(lambda address: ~address[20], first),
+                                              (lambda address: address[20], second)], register=True)
     taken = []
 
     def access(address, most):

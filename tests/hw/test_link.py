@@ -1,6 +1,7 @@
 """The link: what every access costs against the README's table, jitter, harts in turn, delivery, totals."""
 
 import itertools
+import random
 import re
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from cocotb.triggers import Combine, ValueChange
 
 from hw.common.cache import REPO
 from hw.pic.link import ACCESS_SALT, DELIVERY_SALT, MAX_LATENCY, Link
-from hw.pic.model import Xorshift
+from hw.pic.model import Model, Xorshift
 from hw.pic.registers import CONTEXT, REGISTERS, SOURCES
 from tests.hw import bench
+from tests.hw.pic_compare import compare
 from tests.hw.pic_dut import Pic, build, offset
 
 HARTS = 4
@@ -32,7 +34,7 @@ def stall_table():
     """{what: function of the link's times by name} from the README's table of stall cycles."""
     section = README.read_text().split("## Stall cycles")[1].split("\n## ")[0]
     rows = re.findall(r"^\| ([^|]+?) +\| `([^`]+)` \|$", section, re.MULTILINE)
-    names = dict.fromkeys(("read_latency", "write_latency", "delivery_delay", "jitter"), 0)
+    names = dict.fromkeys(("read_latency", "write_latency", "delivery_delay", "fall_delay", "back", "jitter"), 0)
 
     def cycles(expression):
         return lambda **times: eval(expression, {"__builtins__": {}}, {**names, **times})
@@ -41,6 +43,9 @@ def stall_table():
 
 
 LOAD = stall_table()["load of a register"]
+RESPONSE = stall_table()["effect to the response"]
+RISE = stall_table()["effect of what gives a reason to the rise of the hart's wire"]
+FALL = stall_table()["effect of what takes the reason away to the fall of the hart's wire"]
 
 
 def accesses():
@@ -65,12 +70,15 @@ def accesses():
 async def every_access_stalls_as_the_table_says(dut):
     pic = await start(dut)
     table = stall_table()
-    for read_latency, write_latency in ((0, 0), (1, 0), (0, 1), (10, 31), (152, 75)):
+    for read_latency, write_latency, *backs in ((0, 0, 0, 0), (1, 0, 0, 0), (0, 1, 0, 1), (10, 31, 4, 31),
+                                                (152, 75, 76, 37), (2, 3, MAX_LATENCY, 4)):
         await pic.csr.write("read_latency", read_latency)
         await pic.csr.write("write_latency", write_latency)
+        for name, back in zip(("read_back", "write_back"), backs, strict=True):
+            await pic.csr.write(name, back)
         for row, name, write, address, data, mask in accesses():
             _, stall = await pic.ports[0].access(write, address, data, mask)
-            pic.clock.equal(f"stall of the {row} ({name}) at {read_latency}/{write_latency}", stall,
+            pic.clock.equal(f"stall of the {row} ({name}) at {read_latency}/{write_latency}, back {backs}", stall,
                             table[row](read_latency=read_latency, write_latency=write_latency))
 
 
@@ -105,6 +113,76 @@ async def the_greatest_latency_stalls_as_the_table_says(dut):
     pic.clock.equal("stall", stall, table["load of a register"](read_latency=MAX_LATENCY, jitter=extra))
 
 
+# Of a load and of a store: latency, and how much of it is the way back.
+SPLITS = ((0, 0), (1, 0), (1, 1), (2, 1), (30, 0), (30, 1), (30, 15), (30, 29), (30, 30), (30, 31), (30, MAX_LATENCY))
+
+
+@cocotb.test()
+async def a_claim_sees_what_comes_before_its_way_back(dut):
+    """An edge in every cycle of a claim's way: which one is the last that it sees."""
+    pic = await start(dut)
+    await pic.configure(20, priority=5, edge=True)
+    await pic.write("UNMASK", 20)
+    for latency, back in SPLITS:
+        await pic.csr.write("read_latency", latency)
+        await pic.csr.write("read_back", back)
+        stall = LOAD(read_latency=latency)
+        seen = []
+        for before in range(stall + 1):     # the response
+            claim = cocotb.start_soon(pic.claim())
+            await pic.clock.tick(stall - before)
+            await pic.pulse(20)
+            if await claim is not None:
+                seen.append(before)
+            else:
+                await pic.settle()
+                pic.clock.equal("claimed by the next", await pic.claim(), 20)
+            await pic.write("EOI", 20)
+        last = stall_table()["last rise of a source's wire that a claim sees to its response"](back=min(back, latency))
+        pic.clock.equal(f"seen at {latency}, {back} of it back", seen, list(range(last, stall + 1)))
+
+
+@cocotb.test()
+async def a_store_takes_effect_before_its_way_back(dut):
+    """As the hart's wire shows, which rises and falls by it."""
+    pic = await start(dut)
+    table = stall_table()
+    await pic.configure(17, priority=1, edge=True)
+    await pic.write("UNMASK", 17)
+    for latency, back in SPLITS:
+        await pic.csr.write("write_latency", latency)
+        await pic.csr.write("write_back", back)
+        for delay in (0, 1, 12):
+            for late, what, name in (("delivery_delay", "gives a reason to the rise", "RAISE"),
+                                     ("fall_delay", "takes the reason away to the fall", "CLEAR")):
+                await pic.csr.write(late, delay)
+                begin = pic.clock.cycle + 1
+                access = cocotb.start_soon(pic.ports[0].access(True, offset(name), 1 << 17))
+                change = await cycles_to_irq(pic, int(name == "RAISE"))
+                _, stall = await access
+                pic.clock.equal("stall", stall, table["store to a register"](write_latency=latency))
+                effect = stall - table["effect to the response"](back=min(back, latency))
+                pic.clock.equal(f"{name} at {latency}, {back} of it back, {late} {delay}, from {begin}", change,
+                                effect + table[f"effect of what {what} of the hart's wire"](**{late: delay}))
+                await pic.settle()
+
+
+@cocotb.test()
+async def a_way_back_changed_on_the_way_counts_from_the_next_access(dut):
+    pic = await start(dut, read_latency=50, read_back=20)
+    await pic.configure(20, priority=5, edge=True)
+    await pic.write("UNMASK", 20)
+    for back, seen in ((45, 20), (0, None)):
+        claim = cocotb.start_soon(pic.claim())
+        await pic.clock.tick(5)
+        await pic.csr.write("read_back", back)      # the access is on its way there, and the edge in its middle
+        await pic.clock.tick(12)
+        await pic.pulse(20)
+        pic.clock.equal("claimed", await claim, seen)
+        await pic.claim()
+        await pic.write("EOI", 20)
+
+
 @cocotb.test()
 async def a_latency_changed_on_the_way_counts_from_the_next_access(dut):
     pic = await start(dut, read_latency=50)
@@ -135,8 +213,8 @@ async def jitter_is_uniform_within_its_bound_and_repeats_by_seed(dut):
     stores = await jittered(pic, 1, 50, write=True)
     pic.clock.equal("stores, same seed", stores, [stall + 5 for stall in first[:50]])
     pic.clock.check(await jittered(pic, 2, 50) != first[:50], "seed 2 gives what seed 1 gave")
-    random = Xorshift(0xdead_beef, ACCESS_SALT)
-    pic.clock.equal("stalls", await jittered(pic, 0xdead_beef, 50), [least + random.next(7) for _ in range(50)])
+    numbers = Xorshift(0xdead_beef, ACCESS_SALT)
+    pic.clock.equal("stalls", await jittered(pic, 0xdead_beef, 50), [least + numbers.next(7) for _ in range(50)])
     # The seed that would stop the generator.
     pic.clock.check(len(set(await jittered(pic, ACCESS_SALT, 50))) > 4, "the generator stands still")
     # Time does not matter, and neither do deliveries.
@@ -252,17 +330,15 @@ async def delivery_takes_what_the_table_says(dut):
         dut.sources.value = 0
         await pic.write("LEVEL", 15)
         pic.clock.equal("wire in the cycle of the response", pic.irq(),
-                        int(table["response to what takes the reason away to the fall of the hart's wire"]() > 0))
+                        int(FALL() > RESPONSE()))
         await pic.write("LEVEL", 0)
         # The response's cycle is over when the access returns.
-        pic.clock.equal("lowered", await cycles_to_irq(pic, 1) + 1,
-                        table["response to what gives a reason to the rise of the hart's wire"](delivery_delay=delay))
+        pic.clock.equal("lowered", await cycles_to_irq(pic, 1) + 1, RISE(delivery_delay=delay) - RESPONSE())
         pic.clock.equal("claimed", await pic.claim(), 17)
         pic.clock.equal("wire in the cycle of the response", pic.irq(), 0)
         await pic.write("EOI", 17)
         await pic.write("RAISE", 1 << 17)
-        pic.clock.equal("raised", await cycles_to_irq(pic, 1) + 1,
-                        table["response to what gives a reason to the rise of the hart's wire"](delivery_delay=delay))
+        pic.clock.equal("raised", await cycles_to_irq(pic, 1) + 1, RISE(delivery_delay=delay) - RESPONSE())
         await pic.write("CLEAR", 1 << 17)
         pic.clock.equal("wire in the cycle of the response", pic.irq(), 0)
 
@@ -303,6 +379,115 @@ async def a_fall_cancels_a_delivery(dut):
 
 
 @cocotb.test()
+async def a_fall_may_be_late(dut):
+    pic = await start(dut)
+    table = stall_table()
+    await pic.configure(16, priority=1)                 # level
+    await pic.write("ENABLE", 1 << 16)
+    for delay, late in itertools.product((0, 1, 30), (0, 1, 2, 174, 1500)):
+        await pic.csr.write("delivery_delay", delay)
+        await pic.csr.write("fall_delay", late)
+        for value, what in ((1, "rise of a source's wire to the rise of the hart's"),
+                            (0, "fall of a level source's wire to the fall of the hart's")):
+            dut.sources.value = value << 16
+            pic.clock.equal(f"{what} at {delay}, {late}", await cycles_to_irq(pic, value),
+                            table[what](delivery_delay=delay, fall_delay=late))
+
+
+@cocotb.test()
+async def the_greatest_fall_delay_arrives(dut):
+    pic = await start(dut, fall_delay=MAX_LATENCY)
+    await pic.configure(16, priority=1)
+    await pic.write("ENABLE", 1 << 16)
+    dut.sources.value = 1 << 16
+    await cycles_to_irq(pic, 1)
+    dut.sources.value = 0
+    begin = pic.clock.cycle + 1
+    await ValueChange(dut.irq)
+    await pic.clock.tick()
+    pic.clock.equal("fall", pic.clock.cycle - begin,
+                    stall_table()["fall of a level source's wire to the fall of the hart's"](fall_delay=MAX_LATENCY))
+
+
+@cocotb.test()
+async def a_mask_written_too_late_lets_a_spurious_interrupt_through(dut):
+    """The wire rises after the level is raised, stays up for as long as the source was unmasked; who claims, finds
+    nothing, as often as it asks. With a fall that is not late nothing comes."""
+    for late, comes in ((0, False), (40, True)):
+        pic = await start(dut, delivery_delay=39, fall_delay=late)
+        await pic.configure(16, priority=1, edge=True)
+        await pic.write("ENABLE", 1 << 16)
+        await pic.pulse(16)
+        await pic.clock.tick(10)
+        await pic.write("LEVEL", 15)
+        ups = []
+        claimed = []
+        for _ in range(60):
+            await pic.clock.tick()
+            ups.append(pic.irq())
+            if pic.irq() and len(claimed) < 2:
+                claimed.append(await pic.claim())
+        pic.clock.equal("wire came up", any(ups), comes)
+        pic.clock.equal("claimed", claimed, [None] * 2 * comes)
+        pic.clock.equal("spurious", await pic.csr.read("spurious"), 2 * comes)
+        pic.clock.equal("wire in the end", ups[-1], 0)
+        await pic.write("LEVEL", 0)         # what was masked is there still
+        await cycles_to_irq(pic, 1)
+        pic.clock.equal("claimed", await pic.claim(), 16)
+
+
+async def shape(pic, changes, cycles):
+    """Make a level source's wire change at the given cycles; the hart's changes, cycles from the first's."""
+    seen, was = [], pic.irq()
+    for cycle in range(cycles):
+        if cycle in changes:
+            pic.dut.sources.value = int(pic.dut.sources.value) ^ 1 << 16
+        await pic.clock.tick()
+        if pic.irq() != was:
+            seen.append(cycle)
+            was = pic.irq()
+    return seen
+
+
+@cocotb.test()
+async def two_changes_of_a_wire_are_on_their_way(dut):
+    """A pulse, or a dip, comes as long as it is; what overtakes another is not seen, and of three not the last two."""
+    pic = await start(dut)
+    await pic.configure(16, priority=1)
+    await pic.write("ENABLE", 1 << 16)
+    for delay, late, changes, seen in (
+        (20, 21, (0, 1), (22, 23)),                             # a pulse of a cycle
+        (20, 21, (0, 5, 30, 31), (22, 27, 52, 53)),
+        (20, 15, (0, 6, 30, 37), (52, 53)),   # one that the fall overtakes
+        (5, 40, (0, 10, 44), (7,)),                          # a dip that the rise overtakes
+        (5, 40, (0, 10, 44, 70), (7, 111)), (5, 40, (0, 10, 45, 70), (7, 51, 52, 111)),
+        (50, 51, (0, 10, 20, 40), (52, 92)),                    # three of them: a pulse, as the last one ends
+        (50, 51, (0, 10, 60, 63), (52, 62, 112, 115)),
+        (0, 60, (0, 10, 20, 30), (2, 91)),
+    ):
+        await pic.csr.write("delivery_delay", delay)
+        await pic.csr.write("fall_delay", late)
+        pic.clock.equal(f"changes at {delay}, {late} by {changes}",
+                        await shape(pic, changes, max(changes) + delay + late + 5), list(seen))
+        dut.sources.value = 0
+        await pic.clock.tick(delay + late + 5)
+
+
+@cocotb.test()
+async def random_times_match_the_model(dut):
+    """In every cycle, with times of any size, the way back longer than the latency too."""
+    rng = random.Random(11)
+
+    def time():
+        return rng.choice((0, 0, 1, 2, 5, rng.randrange(30), rng.randrange(200)))
+
+    pic = await start(dut)
+    phases = [((time(), time(), time(), rng.choice((0, 0, 3, 40)), time(), time(), time()), rng.choice((.02, .1, .4)),
+               rng.choice((.1, .5, 1)), rng.choice((8, 90, 300))) for _ in range(14)]
+    await compare(pic, rng, Model(HARTS), phases, 400)
+
+
+@cocotb.test()
 async def deliveries_jitter_by_their_own_numbers(dut):
     pic = await start(dut, jitter=12)
     await pic.configure(16, priority=1)
@@ -311,13 +496,23 @@ async def deliveries_jitter_by_their_own_numbers(dut):
         await pic.csr.write("delivery_delay", delay)
         await pic.csr.write("seed", 9)
         await pic.clock.tick(2)
-        random = Xorshift(9, DELIVERY_SALT)
+        numbers = Xorshift(9, DELIVERY_SALT)
         for _ in range(30):
             dut.sources.value = 1 << 16
-            pic.clock.equal("delivery", await cycles_to_irq(pic, 1), delay + random.next(12) + 2)
+            pic.clock.equal("delivery", await cycles_to_irq(pic, 1), delay + numbers.next(12) + 2)
             dut.sources.value = 0
             await pic.read("ID")
             await pic.clock.tick(2)
+    # A fall that is late takes a number too.
+    await pic.csr.write("fall_delay", 1)
+    await pic.csr.write("seed", 10)
+    await pic.clock.tick(2)
+    numbers = Xorshift(10, DELIVERY_SALT)
+    for _ in range(30):
+        for value in (1, 0):
+            dut.sources.value = value << 16
+            pic.clock.equal("change", await cycles_to_irq(pic, value), delay * value + numbers.next(12) + 2)
+            await pic.clock.tick(15)
 
 
 @cocotb.test()
@@ -336,7 +531,8 @@ def test_link():
     bench.simulate(make, HARTS)
 
 
-@pytest.mark.parametrize("name", ["read_latency", "write_latency", "delivery_delay", "jitter"])
+@pytest.mark.parametrize("name", ["read_latency", "write_latency", "delivery_delay", "jitter", "read_back",
+                                  "write_back", "fall_delay"])
 def test_times_are_checked_and_become_reset_values(name):
     for value in (-1, MAX_LATENCY + 1):
         with pytest.raises(ValueError, match=f"PIC .* of {value} cycles is not in 0 to 65535"):

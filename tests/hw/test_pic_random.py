@@ -9,175 +9,20 @@ import cocotb
 import pytest
 
 from hw.pic.controller import highest
-from hw.pic.model import Command, Model, bits
-from hw.pic.registers import CONTEXT, IPI_SOURCE, REGISTERS, SOURCES
+from hw.pic.model import Model, bits
+from hw.pic.registers import IPI_SOURCE
 from tests.hw import bench
-from tests.hw.pic_dut import Pic, build, offset
+from tests.hw.pic_compare import compare
+from tests.hw.pic_dut import Pic, build
 
 CYCLES = 1500   # of a phase
-TIMES = ("read_latency", "write_latency", "delivery_delay", "jitter")
-# Per phase: the link's times; chance per cycle of a change of wires, and of an access; weight of LEVEL among accesses.
-PHASES = (
-    ((0, 0, 0, 0), 0.1, 0.5, 8),
-    ((3, 7, 20, 0), 0.02, 0.2, 8),
-    ((1, 0, 3, 9), 0.5, 1.0, 8),
-    ((0, 2, 40, 2), 0.3, 0.9, 90),
+PHASES = (      # as pic_compare.compare() takes them
+    ((0, 0, 0, 0, 0, 0, 0), 0.1, 0.5, 8),
+    ((3, 7, 20, 0, 2, 7, 0), 0.02, 0.2, 8),
+    ((1, 0, 3, 9, 1, 5, 6), 0.5, 1.0, 8),
+    ((0, 2, 40, 2, 0, 1, 30), 0.3, 0.9, 90),
+    ((2, 1, 0, 0, 1, 0, 60), 0.3, 0.9, 90),
 )
-
-
-class Stimulus:
-    """Random commands and wires; looks into the model to choose accesses that do something."""
-
-    def __init__(self, rng, model):
-        self.rng = rng
-        self.model = model
-        self.wires = 0
-        self.levels = 0     # weight of setting the level among all accesses
-
-    def sources(self, chance):
-        """The wires in the next cycle: some toggle, some together, and one likes to rise while it is being claimed."""
-        access = self.model.access
-        if access and access.effect == self.model.cycle and not access.command.write and self.rng.random() < 0.3:
-            name, _ = self.model.decode(access.hart, access.command.address)
-            best = self.model.best(self.model.candidates)
-            if name == "CLAIM" and best is not None:
-                self.wires |= 1 << best
-        if self.rng.random() < chance:
-            for _ in range(self.rng.choice((1, 1, 1, 2, 8))):
-                self.wires ^= 1 << self.rng.randrange(SOURCES)
-        return self.wires
-
-    def mask(self):
-        """A mask of sources, of any density."""
-        return self.rng.choice((1 << self.rng.randrange(32), self.rng.getrandbits(32),
-                                self.rng.getrandbits(32) | self.rng.getrandbits(32), 0xffff_ffff))
-
-    def command(self, hart):
-        """The next access of a hart."""
-        rng = self.rng
-        own = rng.choice([None] * 4 + list(self.model.harts))  # whose context, by which alias
-        byte_mask = rng.choice((0xf,) * 6 + (rng.getrandbits(4),))
-
-        def load(name, index=0):
-            return Command(False, offset(name, own if name in CONTEXT else None, index))
-
-        def store(name, data, index=0):
-            return Command(True, offset(name, own if name in CONTEXT else None, index), data, byte_mask)
-
-        # Mostly what the context serves itself, sometimes what another one does.
-        server = (hart if own is None else own) if rng.random() < 0.7 else rng.choice(self.model.harts)
-        served = list(bits(self.model.in_service[server]))
-        number = rng.randrange(64) if rng.random() < 0.1 else rng.randrange(SOURCES)
-        fields = REGISTERS["SOURCE"]
-        source = (fields["PRIORITY"].put(rng.choice((0, 1, 2, 3, 7, 14, 15))) | fields["EDGE"].put(rng.getrandbits(1))
-                  | fields["ROUTE"].put(rng.randrange(len(self.model.harts) + 1))
-                  | fields["ANY"].put(rng.random() < 0.3))
-        level = rng.choice((0, 0, 0, 15, 15, 1, 2, 3, 6, 14))
-        choices = (
-            (30, lambda: load("CLAIM")),
-            (25, lambda: store("EOI", rng.choice(served) if served and rng.random() < 0.9 else number)),
-            (self.levels, lambda: store("LEVEL", level | rng.getrandbits(32) & ~0xf)),
-            (10, lambda: store("SOURCE", source | rng.getrandbits(32) & ~fields.mask, rng.randrange(SOURCES))),
-            (3, lambda: store("ENABLE", self.mask())),
-            (4, lambda: store("MASK", number)),
-            (6, lambda: store("UNMASK", number)),
-            (4, lambda: store("RAISE", self.mask())),
-            (4, lambda: store("IPI", rng.getrandbits(9))),
-            (3, lambda: store("CLEAR", self.mask())),
-            (6, lambda: load(rng.choice(("LEVEL", "ENABLE", "DELIVERABLE", "INSERVICE", "PENDING", "ID")))),
-            (2, lambda: load("SOURCE", rng.randrange(SOURCES))),
-            (1, lambda: Command(bool(rng.getrandbits(1)), 4 * rng.getrandbits(14), rng.getrandbits(32))),
-        )
-        return rng.choices([make_command for _, make_command in choices], [weight for weight, _ in choices])[0]()
-
-
-async def compare(pic, rng, model, mutants):
-    """Run all phases; AssertionError where the RTL is not like `model`. Returns the mutants that no cycle betrayed."""
-    dut, harts = pic.dut, model.harts
-    stimulus = Stimulus(rng, model)
-    alive = list(mutants)
-    offered = [None] * len(harts)
-    waiting = [False] * len(harts)
-
-    async def cycle(wires, accesses):
-        sources = stimulus.sources(wires)
-        dut.sources.value = sources
-        for h in harts:
-            if offered[h] is None and not waiting[h] and rng.random() < accesses:
-                offered[h] = command = stimulus.command(h)
-                port = pic.ports[h]
-                port.cmd_write.value = int(command.write)
-                port.cmd_address.value = command.address
-                port.cmd_data.value = command.data
-                port.cmd_mask.value = command.mask
-                port.cmd_valid.value = 1
-        await pic.clock.tick()
-        ready = sum(int(pic.ports[h].cmd_ready.value) << h for h in harts)
-        responses = {h: int(pic.ports[h].rsp_data.value) for h in harts if pic.ports[h].rsp_valid.value}
-        irq = int(dut.irq.value)
-
-        def matches(expected):
-            return (expected.ready == ready and expected.irq == irq and expected.responses.keys() == responses.keys()
-                    and all(data in (None, responses[h]) for h, data in expected.responses.items()))
-
-        expected = model.step(sources, offered)
-        pic.clock.check(matches(expected), f"{expected} is expected, but ready is {ready:#x}, irq is {irq:#x} and the "
-                        f"responses are {responses}")
-        for mutant in list(alive):
-            try:
-                found = not matches(mutant.step(sources, offered))
-            except (KeyError, IndexError, TypeError):
-                found = True  # it went so far astray that the accesses make no sense to it
-            if found:
-                alive.remove(mutant)
-        for h in harts:
-            if ready >> h & 1:
-                pic.ports[h].cmd_valid.value = 0
-                offered[h] = None
-                waiting[h] = True
-            if h in responses:
-                waiting[h] = False
-
-    def catch_up():
-        """Let the models live through the cycles that reading and writing CSRs took."""
-        while model.cycle < pic.clock.cycle - origin:
-            for each in [model, *alive]:
-                each.step(stimulus.wires, [None] * len(harts))
-
-    origin = pic.clock.cycle
-    for times, wires, accesses, stimulus.levels in PHASES:
-        seed = rng.getrandbits(32)
-        for name, time in zip(TIMES, times, strict=True):
-            await pic.csr.write(name, time)
-        await pic.csr.write("seed", seed)
-        await pic.clock.tick(2)
-        catch_up()
-        for each in [model, *alive]:
-            for name, time in zip(TIMES, times, strict=True):
-                setattr(each, name, time)
-            each.seed(seed)
-        for _ in range(CYCLES):
-            await cycle(wires, accesses)
-        while any(offered) or any(waiting):
-            await cycle(0, 0)
-        for _ in range(50):  # until the accounting shows all of it, and all deliveries are through
-            await cycle(0, 0)
-        for source in range(SOURCES):
-            seen = await pic.read_counters(source)
-            for each in [model, *alive]:
-                if each is model:
-                    pic.clock.equal(f"accounting of source {source}", seen, each.counts[source])
-                elif seen != each.counts[source]:
-                    alive.remove(each)
-        for name in model.totals:
-            seen = await pic.csr.read(name)
-            for each in [model, *alive]:
-                if each is model:
-                    pic.clock.equal(name, seen, each.totals[name])
-                elif seen != each.totals[name]:
-                    alive.remove(each)
-        pic.clock.equal("accounting_lost", await pic.csr.read("accounting_lost"), 0)
-    return alive
 
 
 # Planted faults: each is a model that is wrong in one way -------------------------------------------------------------
@@ -278,20 +123,69 @@ class HartZeroFirst(Model):
 
 
 class FallIsLate(Model):
-    def deliver(self, hart, up):
-        now = super().deliver(hart, up)
-        was, self.was = getattr(self, "was", {}).get(hart), {**getattr(self, "was", {}), hart: now}
-        return now or bool(was)
+    def set_out(self, hart, arrival, up):
+        super().set_out(hart, arrival + (not up), up)
 
 
-class DelayGoesOnAfterFall(Model):
-    def step(self, sources, commands):
-        since = list(self.up_since)
-        outputs = super().step(sources, commands)
-        for h in self.harts:
-            if self.up_since[h] is None and since[h] is not None and self.cycle - since[h] < self.delivery[h]:
-                self.up_since[h] = since[h]
-        return outputs
+class FallIsNeverLate(Model):
+    def set_out(self, hart, arrival, up):
+        super().set_out(hart, arrival if up else self.cycle, up)
+
+
+class FallIsAsLateAsTheRise(Model):
+    def set_out(self, hart, arrival, up):
+        super().set_out(hart, arrival if up else self.cycle + self.delivery_delay + 1, up)
+
+
+class FallDoesNotOvertake(Model):
+    def set_out(self, hart, arrival, up):
+        ways = self.changes[hart]
+        super().set_out(hart, arrival if up or not ways else max(arrival, ways[-1][0] + 1), up)
+
+
+class RiseOvertakesNoFall(Model):
+    def set_out(self, hart, arrival, up):
+        ways = self.changes[hart]
+        super().set_out(hart, max(arrival, ways[-1][0] + 1) if up and ways else arrival, up)
+
+
+class OneChangeOnItsWay(Model):
+    def set_out(self, hart, arrival, up):
+        if len(self.changes[hart]) == 1 and arrival > self.cycle + 1:
+            self.changes[hart].pop()
+        else:
+            super().set_out(hart, arrival, up)
+
+
+class ThreeChangesOnTheirWay(Model):
+    def set_out(self, hart, arrival, up):
+        ways = self.changes[hart]
+        if len(ways) == 2 and ways[-1][0] < arrival:
+            ways.append((arrival, up))
+        else:
+            super().set_out(hart, arrival, up)
+
+
+class AllOfItIsBefore(Model):
+    def ways(self, write):
+        return super().ways(write)[0], 0
+
+
+class AllOfItIsBehind(Model):
+    def ways(self, write):
+        return (super().ways(write)[0],) * 2
+
+
+class WayBackComesOnTop(Model):
+    def ways(self, write):
+        latency, back = super().ways(write)
+        return latency + back, back
+
+
+class WaysBackSwapped(Model):
+    def ways(self, write):
+        latency, _ = super().ways(write)
+        return latency, min(latency, self.read_back if write else self.write_back)
 
 
 class MergesOnlyLatched(Model):
@@ -347,7 +241,7 @@ async def matches_the_model(dut):
     harts, seed, faults, *_ = bench.arguments()
     pic = await Pic.start(dut, harts)
     mutants = [fault(harts) for fault in FAULTS] if faults else []
-    alive = await compare(pic, random.Random(seed), Model(harts), mutants)
+    alive = await compare(pic, random.Random(seed), Model(harts), PHASES, CYCLES, mutants)
     pic.clock.equal("faults not found", [type(mutant).__name__ for mutant in alive], [])
 
 
