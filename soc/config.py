@@ -40,6 +40,9 @@ class SoCConfig:
     link_read_latency: int = 0
     link_write_latency: int = 0
     link_delivery_delay: int = 0
+    link_read_back: int = 0
+    link_write_back: int = 0
+    link_fall_delay: int = 0
 
     def __post_init__(self):
         def powers(low, high):
@@ -49,7 +52,8 @@ class SoCConfig:
             ("harts", 1, MAX_HARTS, "the interrupt controller has contexts for 8"),
             ("clock_hz", 1_000_000, 500_000_000, "serial bit times and timers are made for that"),
             *((name, 0, MAX_LATENCY, "the register has 16 bits") for name in
-              ("ram_read_latency", "link_read_latency", "link_write_latency", "link_delivery_delay")),
+              ("ram_read_latency", "link_read_latency", "link_write_latency", "link_delivery_delay", "link_read_back",
+               "link_write_back", "link_fall_delay")),
         ):
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:

@@ -17,8 +17,8 @@ PHASE_BITS = 16
 class PinnedPIC(ABC):
     """Mix-in, in front of a SoC: `pic_pads` says where the wires to the controller's chip are."""
 
-    def make_link(self, *parameters):
-        return PinLink(*parameters)
+    def make_link(self, *parameters, **times):
+        return PinLink(*parameters, **times)
 
     def make_controller(self, config, link):
         return RemotePIC(link, self.pic_pads(config))

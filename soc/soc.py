@@ -120,14 +120,15 @@ class InterlockSoC(SoCCore):
     def add_pic(self, config):
         """The interrupt controller: `self.link` with a port and an interrupt wire a hart, `self.pic` with the counters'
         bus, and its `self.sources`."""
-        self.link = self.make_link(config.harts, config.link_read_latency, config.link_write_latency,
-                                   config.link_delivery_delay)
+        self.link = self.make_link(
+            config.harts, config.link_read_latency, config.link_write_latency, config.link_delivery_delay,
+            read_back=config.link_read_back, write_back=config.link_write_back, fall_delay=config.link_fall_delay)
         self.pic  = self.make_controller(config, self.link)
         self.sources = self.pic.sources
 
-    def make_link(self, *parameters):
+    def make_link(self, *parameters, **times):
         """What is between the harts and the controller, from the parameters of hw.pic.link.Link."""
-        return Link(*parameters)
+        return Link(*parameters, **times)
 
     def make_controller(self, config, link):
         """The controller at the far end of `link`."""

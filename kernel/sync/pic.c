@@ -38,7 +38,11 @@ void pic_init(void)
     uint32_t delivery = bootargs_number("pic.delivery", 0, MOST_LATENCY);
     uint32_t jitter = bootargs_number("pic.jitter", 0, MOST_LATENCY);
     pic_worst_access = (read > write ? read : write) + jitter;
-    pic_worst_delivery = delivery + jitter;
+    uint32_t fall = bootargs_number("pic.fall", 0, MOST_LATENCY);
+    pic_worst_delivery = (delivery > fall ? delivery : fall) + jitter;
+    link_read_back_write(bootargs_number("pic.read_back", 0, read));
+    link_write_back_write(bootargs_number("pic.write_back", 0, write));
+    link_fall_delay_write(fall);
     pic_set_latency(read, write, delivery, jitter, run_seed * 2 + 1);
 }
 

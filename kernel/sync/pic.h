@@ -67,9 +67,10 @@ static inline void pic_raise(uint32_t mask)
     pic_write(PIC_RAISE, mask);
 }
 
-void pic_init(void); /* boot arguments pic.read, pic.write, pic.delivery and pic.jitter: hart 0 */
+/* Boot arguments pic.read, pic.write, pic.read_back, pic.write_back, pic.delivery, pic.fall and pic.jitter: hart 0. */
+void pic_init(void);
 
-/* What they set: cycles of an access, the worst case, and of a delivery. */
+/* What they set: cycles of an access, the worst case, and of a delivery or the fall of a hart's wire. */
 extern uint32_t pic_worst_access, pic_worst_delivery;
 
 /* Route `source` to `hart` (or PIC_ANY_HART) at `priority`. */

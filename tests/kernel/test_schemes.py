@@ -48,6 +48,20 @@ def test_threads(tmp_path, harts, sync):
         assert run.status == 0, f"seed {seed}: {run.report()}"
 
 
+@pytest.mark.parametrize("sync", SCHEMES)
+@pytest.mark.parametrize("harts", (1, 2))
+def test_late_falls_lose_nothing(tmp_path, harts, sync):
+    """A wire that falls late lets interrupts through that find nothing: counted alike by kernel and link (test-lost)."""
+    spurious = {}
+    for fall in (0, 174, 2000):
+        run = boot(tmp_path / str(fall), harts, sync, f"run=test-lost hz=0 rounds=30 pic.read=20 pic.write=20 "
+                   f"pic.read_back=10 pic.write_back=10 pic.delivery={min(fall, 174)} pic.fall={fall}", 1)
+        assert run.status == 0, f"fall {fall}: {run.report()}"
+        spurious[fall] = int(run.result("test")["spurious"])
+    assert 0 < spurious[174] < spurious[2000], spurious
+    assert harts > 1 or spurious[0] == 0, spurious
+
+
 # harts, scheme, run queues, clock ticks a second
 @pytest.mark.parametrize("harts, sync, hz", [
     (4, "spl-optim", 0), (2, "spl-pessim", 0), (2, "cli-optim", 1000), (1, "cli-pessim", 0),

@@ -50,7 +50,8 @@ def test_what_can_be_built_is_accepted(parameters):
     ("serial_fifo", 0), ("serial_fifo", 12), ("serial_fifo", 512), ("trace_depth", 1), ("trace_depth", 1000),
     ("trace_depth", 8192), ("icache_bytes", 8192), ("dcache_bytes", 1000), ("ram_read_latency", -1),
     ("ram_read_latency", 65_536), ("link_read_latency", 65_536), ("link_write_latency", -1),
-    ("link_delivery_delay", 65_536), ("tlb_entries", 1), ("tlb_entries", 32), ("prediction", "gshare"),
+    ("link_delivery_delay", 65_536), ("link_read_back", 65_536), ("link_write_back", -1), ("link_fall_delay", 65_536),
+    ("tlb_entries", 1), ("tlb_entries", 32), ("prediction", "gshare"),
     ("prediction", 1),
 ])
 def test_what_cannot_be_built_is_refused(name, value):
@@ -82,9 +83,11 @@ def test_the_origin_tells_what_would_be_generated(tmp_path, monkeypatch):
     assert SoCConfig().origin() == SoCConfig().origin()
     changed = {field.name: field.default * 2 for field in dataclasses.fields(SoCConfig)
                if field.name not in ("icache_bytes", "dcache_bytes", "link_read_latency", "link_write_latency",
-                                     "link_delivery_delay", "prediction")}
+                                     "link_delivery_delay", "link_read_back", "link_write_back", "link_fall_delay",
+                                     "prediction")}
     changed |= {"icache_bytes": 2048, "dcache_bytes": 2048, "link_read_latency": 1, "link_write_latency": 1,
-                "link_delivery_delay": 1, "prediction": "none"}
+                "link_delivery_delay": 1, "link_read_back": 1, "link_write_back": 1, "link_fall_delay": 1,
+                "prediction": "none"}
     origins = [SoCConfig().origin()] + [SoCConfig(**{name: value}).origin() for name, value in changed.items()]
     assert len(set(origins)) == len(origins)
 
@@ -151,6 +154,7 @@ void use(void)
     host_exit_write(0); host_blob_kind_write(1); host_blob_address_write(2); host_blob_length_write(3);
     ram_read_latency_write(ram_read_latency_read()); ram_jitter_write(1); ram_seed_write(2);
     link_read_latency_write(1); link_write_latency_write(2); link_delivery_delay_write(3); link_jitter_write(4);
+    link_read_back_write(1); link_write_back_write(1); link_fall_delay_write(3);
     link_seed_write(5); trace_enable_write(1); trace_mode_write(0); trace_clear_write(1);
     dma_source_write(0); dma_destination_write(0); dma_length_write(8);
     arrivals_index_write(0); arrivals_entry_write(1); arrivals_entries_write(2); arrivals_run_write(1);
