@@ -461,7 +461,7 @@ async def two_changes_of_a_wire_are_on_their_way(dut):
         (20, 15, (0, 6, 30, 37), (52, 53)),   # one that the fall overtakes
         (5, 40, (0, 10, 44), (7,)),                          # a dip that the rise overtakes
         (5, 40, (0, 10, 44, 70), (7, 111)), (5, 40, (0, 10, 45, 70), (7, 51, 52, 111)),
-        (50, 51, (0, 10, 20, 40), (52, 92)),                    # three of them: a pulse, as the last one ends
+        (50, 51, (0, 10, 20), (52,)), (50, 51, (0, 10, 20, 40), (52, 92)),  # a third one on its way
         (50, 51, (0, 10, 60, 63), (52, 62, 112, 115)),
         (0, 60, (0, 10, 20, 30), (2, 91)),
     ):
