@@ -13,8 +13,7 @@ from litex.soc.integration import export
 from firmware.build import build_rom, rom_words
 from hw.common.cache import REPO
 from hw.pic import COUNTERS as PIC_COUNTERS
-from hw.pic import REGISTERS as PIC
-from hw.serial.registers import REGISTERS as SERIAL
+from hw.serial.registers import registers_of
 from hw.trace.registers import PORT as TRACE
 from hw.trace.registers import buffer_map
 from soc.build import add_options, config_of
@@ -22,7 +21,7 @@ from soc.config import SoCConfig
 from soc.fingerprint import signed
 from soc.idle import idle_of
 from soc.pins import TwoChipSoC
-from soc.reference import reference
+from soc.reference import pic_map, reference
 from soc.sim import TOP, SimSoC, ports
 from soc.soc import InterlockSoC
 
@@ -43,8 +42,8 @@ def write_headers(soc: InterlockSoC, config: SoCConfig, include: Path):
         "csr.h": export.get_csr_header(soc.csr.regions, soc.constants, csr_base=soc.bus.regions["csr"].origin),
         "mem.h": export.get_mem_header({name: soc.bus.regions[name] for name in soc.map}),
         "soc.h": export.get_soc_header(soc.constants),
-        "pic_regs.h": PIC.c_header("PIC") + PIC_COUNTERS.c_header("PIC_COUNT"),
-        "serial_regs.h": SERIAL.c_header("SERIAL"),
+        "pic_regs.h": pic_map(config.harts).c_header("PIC") + PIC_COUNTERS.c_header("PIC_COUNT"),
+        "serial_regs.h": registers_of(config.clock_hz, config.serial_fifo).c_header("SERIAL"),
         "trace_regs.h": TRACE.c_header("TRACE") + buffer_map(config.trace_depth).c_header("TRACE_RECORDS"),
     }
     for name, text in texts.items():
@@ -114,7 +113,7 @@ def generate(config: SoCConfig, folder: Path, two_chips: bool = False):
     (folder / "fingerprint").write_text(f"{fingerprint:016x}\n")
     (folder / f"{TOP}.vlt").write_text(vlt())
     (folder / "idle.json").write_text(json.dumps([] if two_chips else idle_of(soc, names.get_name), indent=1))
-    (folder / "registers.md").write_text(reference(soc, config))
+    (folder / "registers.md").write_text(reference(soc, config, fingerprint))
 
 
 def main():

@@ -1,12 +1,14 @@
 """The register reference: memory map, CSRs and the cores' registers, from the declarations the hardware is made of."""
 
+from collections.abc import Mapping
+
 from litex.soc.integration.soc import SoCCSRRegion
 from litex.soc.interconnect.csr import CSRStatus
 
 from hw.common.regmap import Register, RegisterMap
 from hw.pic import COUNTERS as PIC_COUNTERS
 from hw.pic import REGISTERS as PIC
-from hw.serial.registers import REGISTERS as SERIAL
+from hw.serial.registers import registers_of
 from hw.trace.registers import PORT as TRACE
 from hw.trace.registers import buffer_map
 from soc.config import SoCConfig
@@ -34,10 +36,11 @@ def clint_map(harts: int) -> RegisterMap:
     """The cluster's CLINT, in the layout of SiFive's."""
     return RegisterMap("CLINT", 0x1_0000, "Time, timers and software interrupts.", (
         Register("MSIP", 0x0000, "rw", "Bit 0 is the software interrupt of hart i (`mip.MSIP`).", count=harts),
-        Register("MTIMECMP_LOW", 0x4000, "rw", "Low half of the time at which the timer of hart i rises. Not reset.",
-                 count=harts, stride=8),
-        Register("MTIMECMP_HIGH", 0x4004, "rw", "High half of it.", count=harts, stride=8),
-        Register("MTIME_LOW", 0xbff8, "ro", "Low half of the time in cycles since reset, the same for all harts."),
+        Register("MTIMECMP_LOW", 0x4000, "rw", "Low half of the time at which the timer of hart i rises.",
+                 reset=0xffff_ffff, count=harts, stride=8),
+        Register("MTIMECMP_HIGH", 0x4004, "rw", "High half of it.", reset=0xffff_ffff, count=harts, stride=8),
+        Register("MTIME_LOW", 0xbff8, "ro", "Low half of the time in cycles since reset, the same for all harts. It "
+                 "runs on."),
         Register("MTIME_HIGH", 0xbffc, "ro", "High half of it."),
     ))
 
@@ -54,15 +57,23 @@ def memory_table(soc) -> str:
     return "\n".join(lines) + "\n" + COSTS
 
 
-def csr_table(name: str, region: SoCCSRRegion) -> str:
-    """The CSRs of one core. Those of more than 32 bits take several words, the most significant first."""
+def pic_map(harts: int) -> RegisterMap:
+    """The registers of a controller for so many harts."""
+    fields = PIC["ID"]
+    return PIC.with_resets(ID=fields.reset & ~fields["HARTS"].mask | fields["HARTS"].put(harts))
+
+
+def csr_table(name: str, region: SoCCSRRegion, resets: Mapping[str, int]) -> str:
+    """The CSRs of one core; `resets` are values that its declarations do not say.
+
+    Those of more than 32 bits take several words, the most significant first."""
     lines = ["| address | CSR | bits | access | reset | description |", "|---|---|---|---|---|---|"]
     address = region.origin
     for csr in region.obj:
         access = "ro" if isinstance(csr, CSRStatus) else "rw"
         # A bare CSR has no state of its own: a write is a command, a read what the core says.
         state = getattr(csr, "storage", getattr(csr, "status", None))
-        reset = f"`0x{state.reset.value:x}`" if state is not None else ""
+        reset = f"`0x{resets.get(csr.name, state.reset.value):x}`" if state is not None else ""
         description = " ".join((getattr(csr, "description", "") or "").split())
         lines += [f"| `0x{address:08x}` | **`{name}_{csr.name}`** | {csr.size - 1}:0 | {access} "
                   f"| {reset} | {description} |"]
@@ -74,22 +85,22 @@ def csr_table(name: str, region: SoCCSRRegion) -> str:
     return "\n".join(lines) + "\n"
 
 
-def reference(soc, config: SoCConfig) -> str:
-    """The whole reference as Markdown, of a finalised SoC."""
+def reference(soc, config: SoCConfig, fingerprint: int) -> str:
+    """The whole reference as Markdown, of a finalised SoC, whose Verilog has this fingerprint."""
     parameters = f"{config.harts} hart{'s' if config.harts > 1 else ''} and {config.ram_mib} MiB of main RAM"
     parts = [INTRODUCTION.format(parameters=parameters), "## Memory map\n", memory_table(soc), *soc.cost_notes,
              "## CSRs\n"]
     for name, region in soc.csr.regions.items():
-        parts += [f"### `{name}`\n", csr_table(name, region)]
+        parts += [f"### `{name}`\n", csr_table(name, region, {"fingerprint": fingerprint})]
 
     def places(*names):
         return ", ".join(f"`0x{soc.map[name].origin:08x}`" for name in names)
 
     for registers, where in (
-        (PIC, "pic_window"),
+        (pic_map(config.harts), "pic_window"),
         (PIC_COUNTERS, "pic_counters"),
         (clint_map(config.harts), "clint"),
-        (SERIAL, ("uart0", "uart1")),
+        (registers_of(config.clock_hz, config.serial_fifo), ("uart0", "uart1")),
         (TRACE, "trace_window"),
         (buffer_map(config.trace_depth), "trace_buffer"),
     ):

@@ -5,7 +5,7 @@ takes offsets and bit positions from there, `c_header()` gives the same to C and
 table of the core's README. All registers are 32 bits wide; offsets are in bytes from the start of the core's window.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 WIDTH = 32
 ACCESSES = ("rw", "ro", "wo")
@@ -85,6 +85,10 @@ class Register:
         """The bits that mean something; the others are reserved."""
         return sum(part.mask for part in self.fields) if self.fields else (1 << WIDTH) - 1
 
+    def resetting_to(self, value: int) -> "Register":
+        """The same register of a build in which it resets to `value`."""
+        return replace(self, reset=value, fields=tuple(replace(part, reset=part.get(value)) for part in self.fields))
+
     def __getitem__(self, name: str) -> Field:
         for part in self.fields:
             if part.name == name:
@@ -134,6 +138,13 @@ class RegisterMap:
                 return register
         raise KeyError(f"{self.name} has no register {name}")
 
+    def with_resets(self, **values: int) -> "RegisterMap":
+        """The map of a build whose registers of these names reset to these values; KeyError for one there is not."""
+        for name in values:
+            self[name]
+        return replace(self, registers=tuple(register.resetting_to(values[register.name]) if register.name in values
+                                             else register for register in self.registers))
+
     def places(self):
         """Yield (byte offset, unique name) of every place where a register answers."""
         for register in self.registers:
@@ -147,7 +158,8 @@ class RegisterMap:
     def c_header(self, prefix: str) -> str:
         """The map as a header for C and assembler: only `#define`s of plain numbers, masks in place.
 
-        For a register R with a field F: `<prefix>_R` (offset), `<prefix>_R_F_SHIFT`, `<prefix>_R_F_MASK` (in place),
+        For a register R with a field F: `<prefix>_R` (offset), `<prefix>_R_RESET` (unless it is only written),
+        `<prefix>_R_F_SHIFT`, `<prefix>_R_F_MASK` (in place),
         and `<prefix>_R_F_<value>` for named values. For an array also `_STRIDE`, `_COUNT` and `_AT(i)`.
         For an alias A: `<prefix>_A` (base), `_STRIDE`, `_COUNT` and `_AT(i)`, to which a register's offset is added.
         """
@@ -169,6 +181,8 @@ class RegisterMap:
                 lines += array(name, register.offset, register.stride, register.count)
             else:
                 lines += [f"#define {name} 0x{register.offset:02x}"]
+            if register.access != "wo":
+                lines += [f"#define {name}_RESET 0x{register.reset:x}"]
             for part in register.fields:
                 lines += [f"#define {name}_{part.name}_SHIFT {part.lsb}",
                           f"#define {name}_{part.name}_MASK 0x{part.mask:x}"]

@@ -12,10 +12,8 @@ from migen.genlib.cdc import MultiReg
 from hw.common.idle import BitTimer, Countdown
 from hw.serial.fifo import CharacterFifo
 from hw.serial.line import BIT_CYCLES_WIDTH, MIN_BIT_CYCLES, Receiver, Transmitter
-from hw.serial.registers import REGISTERS
+from hw.serial.registers import REGISTERS, RESET_BIT_RATE, RESET_DEPTH, reset_bit_cycles
 
-RESET_BIT_RATE = 115_200
-RESET_DEPTH = 16         # a 16550's, of whatever is built
 MAX_DEPTH = 256
 
 
@@ -44,8 +42,8 @@ class Serial16550(LiteXModule):
     def __init__(self, clock_hz, fifo_depth=16):
         if fifo_depth not in [1 << n for n in range(MAX_DEPTH.bit_length())]:
             raise ValueError(f"serial FIFO depth {fifo_depth} is not a power of two from 1 to {MAX_DEPTH}")
-        reset_bit_cycles = round(clock_hz / RESET_BIT_RATE)
-        if not MIN_BIT_CYCLES <= reset_bit_cycles < 1 << BIT_CYCLES_WIDTH:
+        reset_cycles = reset_bit_cycles(clock_hz)
+        if not MIN_BIT_CYCLES <= reset_cycles < 1 << BIT_CYCLES_WIDTH:
             raise ValueError(f"a serial port cannot make {RESET_BIT_RATE} bit/s from a clock of {clock_hz} Hz")
 
         self.bus  = wishbone.Interface(data_width=32)  # registers; decodes the low 12 address bits
@@ -56,8 +54,8 @@ class Serial16550(LiteXModule):
 
         # Registers ----------------------------------------------------------------------------------------------------
 
-        divisor   = Signal(16, reset=reset_bit_cycles >> 4)
-        fraction  = Signal(4, reset=reset_bit_cycles & 0xf)
+        divisor   = Signal(16, reset=reset_cycles >> 4)
+        fraction  = Signal(4, reset=reset_cycles & 0xf)
         ier       = fields_of("IER")
         lcr       = fields_of("LCR")
         mcr       = fields_of("MCR")
@@ -77,7 +75,7 @@ class Serial16550(LiteXModule):
         self.rx_fifo     = rx_fifo     = CharacterFifo(8 + 3, fifo_depth)  # the errors travel with their character
         self.tx_fifo     = tx_fifo     = CharacterFifo(8, fifo_depth)
 
-        bit_cycles = Signal(BIT_CYCLES_WIDTH, reset=reset_bit_cycles)
+        bit_cycles = Signal(BIT_CYCLES_WIDTH, reset=reset_cycles)
         self.while_idle = [
             BitTimer(receiver.timer, bit_cycles, receiver.fsm, "IDLE"),
             BitTimer(transmitter.timer, bit_cycles, transmitter.fsm, "IDLE"),

@@ -2,6 +2,9 @@
 
 from hw.common.regmap import Field, Register, RegisterMap
 
+RESET_BIT_RATE = 115_200
+RESET_DEPTH = 16         # a 16550's, of whatever is built
+
 
 class SharedOffsets(RegisterMap):
     """A register map in which several registers may answer at one offset, as the 16550's eight addresses have it."""
@@ -90,5 +93,17 @@ REGISTERS = SharedOffsets("Serial port (16550-class)", 0x1000, "A 16550A with 32
     Register("RXCOUNT", 0x2c, "ro", "Characters received and not yet read.", (
         Field("COUNT", 0, 16, "0 to `DEPTH`."),)),
     Register("BUILT", 0x30, "ro", "Characters there is room for in each FIFO of this build; 1 is a 16450.", (
-        Field("DEPTH", 0, 16, "The greatest depth. Its reset value is that of the default build.", 16),)),
+        Field("DEPTH", 0, 16, "The greatest depth. Resets to what is built: the value here.", 16),)),
 ))
+
+
+def reset_bit_cycles(clock_hz):
+    """Cycles of one bit after reset."""
+    return round(clock_hz / RESET_BIT_RATE)
+
+
+def registers_of(clock_hz, fifo_depth):
+    """The registers of a port with these parameters (core.Serial16550): the same, but for what they reset to."""
+    cycles = reset_bit_cycles(clock_hz)
+    return REGISTERS.with_resets(DLL=cycles >> 4 & 0xff, DLM=cycles >> 12, DLF=cycles & 0xf,
+                                 DEPTH=min(RESET_DEPTH, fifo_depth), BUILT=fifo_depth)

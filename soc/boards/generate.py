@@ -51,7 +51,7 @@ def generate(config: BoardConfig, folder: Path, target: type | None = None):
     description = {"name": config.board, "clock_hz": config.clock_hz, "harts": config.harts, "ram_mib": config.ram_mib,
                    "baud": soc.board.baud, "fingerprint": f"{fingerprint:016x}", **soc.describe_device()}
     (folder / "board.json").write_text(json.dumps(description, indent=1) + "\n")
-    (folder / "registers.md").write_text(reference(soc, config))
+    (folder / "registers.md").write_text(reference(soc, config, fingerprint))
     (folder / "cores.json").write_text(json.dumps(cores_of(soc, names.get_name), indent=0, sort_keys=True) + "\n")
     soc.write_target(names, folder)
 

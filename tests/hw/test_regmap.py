@@ -30,6 +30,15 @@ def test_fields():
         CHANNEL.at(4)
 
 
+def test_another_build_resets_to_other_values():
+    other = MAP.with_resets(CONTROL=0x31, CHANNEL=0)
+    assert (other["CONTROL"].reset, other["CONTROL"]["MODE"].reset, other["CHANNEL"].reset) == (0x31, 3, 0)
+    assert "| `0x031` |" not in other.markdown() and "rw | `0x31` |" in other.markdown()
+    assert MAP["CONTROL"].reset == 0x20
+    with pytest.raises(KeyError, match="no register SPEED"):
+        MAP.with_resets(SPEED=1)
+
+
 @pytest.mark.parametrize("message, wrong", [
     ("do not fit 32 bits", lambda: Field("A", 30, 3, "")),
     ("reset 4 does not fit", lambda: Field("A", 0, 2, "", 4)),
@@ -48,7 +57,8 @@ def test_what_cannot_be_is_refused(message, wrong):
 def test_c_header_compiles_to_the_declared_numbers(tmp_path):
     (tmp_path / "ex.h").write_text(MAP.c_header("EX"))
     values = {"EX_SIZE": 0x100, "EX_CONTROL": 0, "EX_CONTROL_MODE_SHIFT": 4, "EX_CONTROL_MODE_MASK": 0x70,
-              "EX_CONTROL_MODE_FAST": 5, "EX_CHANNEL_COUNT": 4, "EX_CHANNEL_AT(3)": 0x58, "EX_VIEW_AT(1)": 0x90}
+              "EX_CONTROL_MODE_FAST": 5, "EX_CONTROL_RESET": 0x20, "EX_CHANNEL_RESET": 7,
+              "EX_CHANNEL_COUNT": 4, "EX_CHANNEL_AT(3)": 0x58, "EX_VIEW_AT(1)": 0x90}
     checks = "".join(f'_Static_assert({name} == {value}, "{name}");\n' for name, value in values.items())
     (tmp_path / "ex.c").write_text(f'#include "ex.h"\n{checks}')
     subprocess.run(["gcc", "-Wall", "-Werror", "-fsyntax-only", tmp_path / "ex.c"], check=True)

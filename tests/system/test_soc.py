@@ -13,7 +13,8 @@ import pytest
 from hw.common.cache import REPO
 from hw.pic import COUNTERS as PIC_COUNTERS
 from hw.pic import REGISTERS as PIC
-from hw.serial.registers import REGISTERS as SERIAL
+from hw.pic.registers import IPI_SOURCE, MAX_HARTS, source_reset
+from hw.serial.registers import registers_of
 from hw.trace.registers import PORT as TRACE
 from sim.model.build import build_simulator
 from soc import config as soc_config
@@ -197,7 +198,7 @@ def test_the_reference_has_every_register():
         assert row, name
         own, following = row[0].split("\n")
         assert not own.endswith("|  |") or following.startswith("| | `"), f"{name} is not described"
-    for registers in (PIC, PIC_COUNTERS, SERIAL, TRACE):
+    for registers in (PIC, PIC_COUNTERS, registers_of(60_000_000, 128), TRACE):
         assert registers.markdown() in text
     for name, (origin, _) in MAP.items():
         assert f"| `0x{origin:08x}` |" in text and f"`{name}`" in text
@@ -273,6 +274,60 @@ def test_every_hart_finds_every_part(harts, tmp_path):
         assert abs(int(load) - region.load) <= 1, f"{name}: a load takes {load} cycles"
         assert region.store is None or abs(int(store) - region.store) <= 1, f"{name}: a store takes {store} cycles"
         assert region.miss is None or abs(int(miss) - region.miss) <= 2, f"{name}: a miss takes {miss} cycles"
+
+
+RUNS_ON = {"MTIME_LOW", "CYCLE"}     # what no two reads find the same
+ALIAS = r"`(0x\w+)` \+ `0x\w+` \* i, i < \d+"
+PLACE = r"`(0x[0-9a-f]+)`(?: \+ (\w+) \* i, i < (\d+))?"
+
+
+def documented(text):
+    """(name, address, reset value) of each register, or word of one, that the reference says can be read."""
+    for section in text.split("\n## ")[1:]:
+        bases = [int(base, 16) for base in re.findall(r"`(0x[0-9a-f]+)`", (re.findall(r"^At (.*?)\. ", section, re.M)
+                                                                          or ["`0x0`"])[0])]
+        own = re.findall(rf"^\| {PLACE} \| \*\*`(\w+)`\*\* \| (\d+):0 \| (r\w) \| `(0x[0-9a-f]+)` \|", section,
+                         re.M)
+        rows = {name: (int(offset, 16), int(stride or "0", 0), int(count or "1"), int(high) // 32 + 1, int(reset, 16))
+                for offset, stride, count, name, high, _, reset in own}
+        for base in bases:
+            for name, (offset, stride, count, words, reset) in rows.items():
+                for i in range(count):
+                    for word in range(words):       # the most significant one first
+                        yield (name, base + offset + stride * i + 4 * word,
+                               reset >> 32 * (words - 1 - word) & 0xffff_ffff)
+            for first, names in re.findall(rf"^\| `\w+` \| {ALIAS} \| (`.*?`) \|", section, re.M):
+                for name in re.findall(r"`(\w+)`", names):
+                    if name in rows:
+                        yield name, base + int(first, 16) + rows[name][0], rows[name][4]
+
+
+def test_every_register_resets_to_what_the_reference_says(tmp_path):
+    """Every one that can be read, as it is after reset. CSRs come first: what follows may count there."""
+    config = SoCConfig()
+    text = generate_soc(config).reference.read_text()
+    registers = [row for row in documented(text) if row[0] not in RUNS_ON]
+    readable = re.findall(r"\*\*`(\w+)`\*\* \| \d+:0 \| r\w \|", text)
+    assert {name for name, *_ in registers} | RUNS_ON == set(readable)
+    assert ("MTIMECMP_LOW", 0xf001_4000, 0xffff_ffff) in registers
+    sources = MAP["pic_window"][0] + PIC["SOURCE"].offset
+    lines = []
+    for name, address, reset in registers:
+        source = (address - sources) // 4
+        if name == "SOURCE" and source < IPI_SOURCE + MAX_HARTS:     # its description says what these reset to
+            reset = source_reset(source)
+        # Behind the latch: read last, so that nothing else is read with it.
+        latched = next((MAP[uart][0] + registers_of(1, 1)["LCR"].offset for uart in ("uart0", "uart1")
+                        if name in ("DLL", "DLM") and address & ~0xfff == MAP[uart][0]), 0)
+        lines.append((latched != 0, f"{{0x{address:08x}, 0x{reset:08x}, 0x{latched:08x}}},"))
+    (tmp_path / "resets.h").write_text("\n".join(line for _, line in sorted(lines, key=lambda line: line[0])))
+    image = compile_image(tmp_path, config, HERE / "start.S", HERE / "resets.c", flags=["-I", tmp_path])
+    code, printed = simulate(tmp_path, config, image)
+    names = {address: (name, reset) for name, address, reset in registers}
+    wrong = [f"{names[int(address, 16)]} at {address} is {value}"
+             for address, value in re.findall(r"@wrong (\w+) (\w+)", printed)]
+    assert (code, wrong) == (0, [])
+    assert f"@read {len(registers)}" in printed and len(registers) > 400
 
 
 START = """
