@@ -31,8 +31,10 @@ class SoCConfig:
     ram_mib: int = 32              # main RAM, MiB
     serial_fifo: int = 128         # characters there is room for in each FIFO of both serial ports; 1 builds 16450s
     trace_depth: int = 1024        # records that the trace buffer keeps
-    icache_bytes: int = 4096       # of each hart
-    dcache_bytes: int = 4096       # of each hart
+    icache_bytes: int = 4096       # of each hart's instruction cache, all ways together
+    icache_ways: int = 1           # 1, 2 or 4, of 1 to 4 KiB each
+    dcache_bytes: int = 4096       # and of its data cache
+    dcache_ways: int = 1
     tlb_entries: int = 4           # of each hart's TLB for instructions, and of that for data
     prediction: str = "static"     # of branches: none, static or dynamic
     # Reset values of the CSRs of the same names, in cycles.
@@ -62,8 +64,6 @@ class SoCConfig:
             ("ram_mib", 1, 1024),
             ("serial_fifo", 1, 256),
             ("trace_depth", 2, 4096),
-            ("icache_bytes", 1024, 4096),
-            ("dcache_bytes", 1024, 4096),
             ("tlb_entries", 2, 16),
         ):
             value = getattr(self, name)
@@ -71,10 +71,12 @@ class SoCConfig:
                 raise ValueError(f"{name}={value}: give a power of two from {low} to {high}")
         if self.prediction not in PREDICTIONS:
             raise ValueError(f"prediction={self.prediction}: give {', '.join(PREDICTIONS[:-1])} or {PREDICTIONS[-1]}")
+        self.cluster()      # looks at the caches
 
     def cluster(self) -> ClusterParameters:
         """Parameters of the CPU cluster, which starts in the boot ROM at 0."""
-        return ClusterParameters(harts=self.harts, icache_bytes=self.icache_bytes, dcache_bytes=self.dcache_bytes,
+        return ClusterParameters(harts=self.harts, icache_bytes=self.icache_bytes, icache_ways=self.icache_ways,
+                                 dcache_bytes=self.dcache_bytes, dcache_ways=self.dcache_ways,
                                  itlb_entries=self.tlb_entries, dtlb_entries=self.tlb_entries,
                                  prediction=self.prediction)
 

@@ -25,6 +25,8 @@ JARS = Path(__file__).parent / "jars.sha256"
 JAVA = ("java", "-Xmx2g")
 NETLIST = "InterlockCluster.v"
 MAX_HARTS = 8
+WAYS = (1, 2, 4)
+WAY_BYTES = (1024, 2048, 4096)  # at most a page: the line is looked up while its address is translated
 PREDICTIONS = ("none", "static", "dynamic")
 
 
@@ -53,9 +55,11 @@ class ClusterParameters:
             raise ValueError(f"reset_vector must be a 32-bit multiple of 4, not {self.reset_vector:#x}")
         for cache in ("icache", "dcache"):
             size, ways = getattr(self, cache + "_bytes"), getattr(self, cache + "_ways")
-            if ways not in (1, 2, 4) or size % ways or size // ways not in (512, 1024, 2048, 4096):
-                raise ValueError(f"{cache}: 1, 2 or 4 ways of 512 to 4096 bytes (a power of two) each, "
-                                 f"not {ways} in {size} bytes")
+            if type(ways) is not int or ways not in WAYS:
+                raise ValueError(f"{cache}_ways={ways}: give 1, 2 or 4")
+            if type(size) is not int or size not in (ways * way for way in WAY_BYTES):
+                raise ValueError(f"{cache}_bytes={size}: give a power of two from {ways * WAY_BYTES[0]} to "
+                                 f"{ways * WAY_BYTES[-1]}, which is what {cache}_ways={ways} can have")
         for tlb in ("itlb_entries", "dtlb_entries"):
             if getattr(self, tlb) not in (2, 4, 8, 16):
                 raise ValueError(f"{tlb} must be 2, 4, 8 or 16, not {getattr(self, tlb)}")
@@ -120,6 +124,17 @@ REWRITES = (
     Rewrite("plugin/MmuPlugin.scala", "cacheLine.allowUser && privilegeService.isSupervisor() && !csr.status.sum || "
             "!cacheLine.allowUser && privilegeService.isUser())",
             "cacheLine.allowUser && asSupervisor && !csr.status.sum || !cacheLine.allowUser && asUser)"),
+    # The ways of a set are filled in turn, not by a counter that runs on its own.
+    Rewrite("ip/InstructionCache.scala", "    val wayToAllocate = Counter(wayCount, !valid)\n",
+            "    val wayToAllocate = if(wayCount == 1) U(0, 0 bits) else interlock.WayOfSet(wayCount, wayLineCount, "
+            "address(lineRange), flushCounter, fire)\n"),
+    Rewrite("ip/InstructionCache.scala", "U(bankId) - wayToAllocate.value\n", "U(bankId) - wayToAllocate\n"),
+    Rewrite("ip/DataCache.scala", "    val waysAllocator = Reg(Bits(wayCount bits)) init(1)\n",
+            "    val waysAllocator = Bits(wayCount bits)\n"),
+    Rewrite("ip/DataCache.scala",
+            "    when(!valid){\n      waysAllocator := (waysAllocator ## waysAllocator.msb).resized\n    }\n",
+            "    waysAllocator := (if(wayCount == 1) B(1, 1 bits) else UIntToOh(interlock.WayOfSet(wayCount, "
+            "wayLineCount, baseAddress(lineRange), stageB.flusher.counter, done), wayCount))\n"),
     # The probe sees traps.
     Rewrite("plugin/CsrPlugin.scala", "  var utime : UInt = null\n",
             "  var utime : UInt = null\n"

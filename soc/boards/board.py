@@ -10,8 +10,10 @@ class Device:
 
     harts: int              # that are built unless one asks for others
     clock_hz: int           # system clock
-    icache_bytes: int = 4096
+    icache_bytes: int = 4096    # smaller than others have it where the FPGA cannot hold those
+    icache_ways: int = 1
     dcache_bytes: int = 4096
+    dcache_ways: int = 1
     trace_depth: int = 1024
     sd: bool = True         # the board's socket for SD cards is served, if it has one
     small: bool = False     # area comes before clock rate: the SoC hardly has room

@@ -49,9 +49,11 @@ class Boot:
         return f"status {self.status}, {self.record.get('cycles')} cycles\n{self.console}\n{self.messages}"
 
 
-def command(folder, harts, sync, bootargs, console, baud, seed=0, max_cycles=MAX_CYCLES, options=None, runs=None):
-    """The simulator's command line. The image holds `runs`, without which the run that `bootargs` name."""
-    config = SoCConfig(harts=harts)
+def command(folder, harts, sync, bootargs, console, baud, seed=0, max_cycles=MAX_CYCLES, options=None, runs=None,
+            machine=None):
+    """The simulator's command line. The image holds `runs`, without which the run that `bootargs` name; `machine` has
+    parameters of SoCConfig."""
+    config = SoCConfig(harts=harts, **(machine or {}))
     options = {"pad": os.environ.get("KERNEL_PAD", "0")} | (options or {})
     image = build_kernel(config, sync, options=options, runs=runs or runs_of(bootargs))
     folder.mkdir(parents=True, exist_ok=True)
@@ -70,9 +72,9 @@ def ended(folder, status, messages):
 
 
 def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, max_cycles=MAX_CYCLES, options=None, line_baud=115200,
-         runs=None, console_baud=CONSOLE_BAUD, probe_log=False):
+         runs=None, console_baud=CONSOLE_BAUD, probe_log=False, machine=None):
     """Run the kernel with scheme `sync` and build `options` on `harts` harts in the directory `folder`."""
-    arguments = command(folder, harts, sync, bootargs, "file", console_baud, seed, max_cycles, options, runs)
+    arguments = command(folder, harts, sync, bootargs, "file", console_baud, seed, max_cycles, options, runs, machine)
     if probe_log:
         arguments += ["--probe-log", str(folder / PROBE_LOG)]
     if serial_in:

@@ -1,6 +1,6 @@
 """The memory orderings that locks rely on hold on this machine, and a reordering would be seen: kernel/test/litmus.c.
 
-The environment's LITMUS_SEEDS=100 tries that many seeds."""
+The environment's LITMUS_SEEDS=100 tries that many seeds, LITMUS_WAYS=1, 2 or 4 caches of so many ways of 4 KiB."""
 
 import os
 
@@ -9,10 +9,13 @@ import pytest
 from tests.kernel.machine import boot
 
 CONDITIONS = ("ram.jitter=7", "ram.jitter=31 ram.latency=20")
+WAYS = int(os.environ.get("LITMUS_WAYS", 0))
+CACHES = {"icache_bytes": WAYS * 4096, "icache_ways": WAYS, "dcache_bytes": WAYS * 4096, "dcache_ways": WAYS}
 
 
 def play(folder, harts, seed, words=""):
-    run = boot(folder, harts, "cli-optim", f"run=litmus hz=0 {CONDITIONS[seed % len(CONDITIONS)]} {words}", seed)
+    run = boot(folder, harts, "cli-optim", f"run=litmus hz=0 {CONDITIONS[seed % len(CONDITIONS)]} {words}", seed,
+               machine=CACHES if WAYS else None)
     assert run.status in (0, 1), run.report()
     return run, {line["name"]: line for line in run.record["results"].get("litmus", [])}
 

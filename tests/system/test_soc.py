@@ -37,7 +37,8 @@ HARTS = (1, 2, 4)
 
 @pytest.mark.parametrize("parameters", [
     {}, {"harts": 8}, {"clock_hz": 1_000_000}, {"ram_mib": 1}, {"ram_mib": 1024}, {"serial_fifo": 1},
-    {"trace_depth": 4096}, {"icache_bytes": 1024, "dcache_bytes": 2048}, {"link_read_latency": 65_535},
+    {"trace_depth": 4096}, {"icache_bytes": 1024, "dcache_bytes": 2048},
+    {"icache_bytes": 8192, "icache_ways": 2, "dcache_bytes": 16384, "dcache_ways": 4}, {"link_read_latency": 65_535},
     {"tlb_entries": 2, "prediction": "none"}, {"tlb_entries": 16, "prediction": "dynamic"},
 ])
 def test_what_can_be_built_is_accepted(parameters):
@@ -49,7 +50,8 @@ def test_what_can_be_built_is_accepted(parameters):
     ("harts", 0), ("harts", 9), ("harts", -1), ("harts", 2.0), ("harts", True), ("harts", "2"), ("harts", None),
     ("clock_hz", 0), ("clock_hz", 999_999), ("clock_hz", 60e6), ("ram_mib", 0), ("ram_mib", 3), ("ram_mib", 2048),
     ("serial_fifo", 0), ("serial_fifo", 12), ("serial_fifo", 512), ("trace_depth", 1), ("trace_depth", 1000),
-    ("trace_depth", 8192), ("icache_bytes", 8192), ("dcache_bytes", 1000), ("ram_read_latency", -1),
+    ("trace_depth", 8192), ("icache_bytes", 8192), ("dcache_bytes", 1000), ("dcache_bytes", 4096.0), ("icache_ways", 3),
+    ("icache_ways", "2"), ("dcache_ways", True), ("dcache_ways", 8), ("ram_read_latency", -1),
     ("ram_read_latency", 65_536), ("link_read_latency", 65_536), ("link_write_latency", -1),
     ("link_delivery_delay", 65_536), ("link_read_back", 65_536), ("link_write_back", -1), ("link_fall_delay", 65_536),
     ("tlb_entries", 1), ("tlb_entries", 32), ("prediction", "gshare"),

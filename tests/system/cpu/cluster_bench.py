@@ -28,9 +28,10 @@ class Run:
         return {key: int(value) for key, value in re.findall(r"^(\w+)=(\d+)$", self.text, re.MULTILINE)}
 
 
-def build_bench(harts: int) -> Path:
-    """The simulator of the bare cluster, a program that takes an image."""
-    netlist = generate_cluster(harts)
+def build_bench(harts: int, ways: int = 1) -> Path:
+    """The simulator of the bare cluster, a program that takes an image. Its caches have `ways` ways of 4 KiB."""
+    caches = {"icache_bytes": 4096 * ways, "icache_ways": ways, "dcache_bytes": 4096 * ways, "dcache_ways": ways}
+    netlist = generate_cluster(harts, **caches)
     source = HERE / "bench/bench.cpp"
 
     def build(folder: Path) -> None:
@@ -66,10 +67,10 @@ def build_program(name: str, harts: int, **defines: int) -> Path:
 
 
 def run(name: str, harts: int, latency: int = 8, jitter: int = 0, seed: int = 1, max_cycles: int = 5_000_000,
-        **defines: int) -> Run:
-    """Run a program to its end and return what it left, whatever its exit code."""
-    command = [build_bench(harts), build_program(name, harts, **defines), "--latency", latency, "--jitter", jitter,
-               "--seed", seed, "--max-cycles", max_cycles]
+        ways: int = 1, **defines: int) -> Run:
+    """Run a program to its end and return what it left, whatever its exit code. Caches have `ways` ways."""
+    command = [build_bench(harts, ways), build_program(name, harts, **defines), "--latency", latency,
+               "--jitter", jitter, "--seed", seed, "--max-cycles", max_cycles]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300)
     return Run(done.returncode, done.stdout + done.stderr)
 

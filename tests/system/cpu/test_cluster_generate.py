@@ -15,8 +15,12 @@ from hw.cpu.generate import MAX_HARTS, ClusterParameters, ToolError
 @pytest.mark.parametrize("bad, told", [
     ({"harts": 0}, "1 to 8 harts, not 0"),
     ({"harts": 9}, "1 to 8 harts, not 9"),
-    ({"icache_bytes": 8192}, "icache: 1, 2 or 4 ways"),
-    ({"dcache_ways": 3}, "dcache: 1, 2 or 4 ways"),
+    ({"icache_bytes": 8192}, "^icache_bytes=8192: give .* from 1024 to 4096, which is what icache_ways=1 can"),
+    ({"dcache_bytes": 1024, "dcache_ways": 2}, "^dcache_bytes=1024: give a power of two from 2048 to 8192"),
+    ({"icache_bytes": 6144, "icache_ways": 2}, "^icache_bytes=6144: give a power of two"),
+    ({"icache_ways": 4, "icache_bytes": 32768}, "from 4096 to 16384"),
+    ({"dcache_ways": 3, "dcache_bytes": 12288}, "^dcache_ways=3: give 1, 2 or 4$"),
+    ({"dcache_ways": 0}, "^dcache_ways=0: give 1, 2 or 4$"),
     ({"dtlb_entries": 5}, "dtlb_entries must be 2, 4, 8 or 16"),
     ({"reset_vector": 2}, "multiple of 4"),
     ({"prediction": "perfect"}, "none, static or dynamic"),
@@ -26,8 +30,11 @@ def test_parameters_that_cannot_be_built(bad, told):
         ClusterParameters(**bad)
 
 
-def test_two_ways_of_four_kilobytes_are_fine():
-    ClusterParameters(harts=2, icache_bytes=8192, icache_ways=2, dcache_bytes=8192, dcache_ways=2)
+@pytest.mark.parametrize("ways", generate.WAYS)
+def test_ways_have_up_to_four_kilobytes_each(ways):
+    for size in generate.WAY_BYTES:
+        ClusterParameters(icache_bytes=ways * size, icache_ways=ways)
+        ClusterParameters(dcache_bytes=ways * size, dcache_ways=ways)
 
 
 def test_command_line_says_what_is_wrong_in_one_line():

@@ -65,6 +65,18 @@ def test_supervisor_mode_and_delegation(harts):
     passes("supervisor", harts)
 
 
+# One way is what all other tests have; of the others, what a further way could break.
+@pytest.mark.parametrize("program, harts, ways, defines", [
+    *(("ways", harts, ways, {"SEED": seed}) for harts, ways in ((2, 1), (2, 2), (4, 4)) for seed in (1, 2)),
+    *((program, 2, 2, {}) for program in ("atomics", "dma", "fencei", "litmus")),
+    *((program, 4, 4, {}) for program in ("atomics", "dma", "fencei", "litmus")),
+    ("mixed", 2, 2, {"SEED": 6}),
+    ("mixed", 4, 4, {"SEED": 6}),
+])
+def test_harts_stay_coherent_with_several_ways(program, harts, ways, defines):
+    passes(program, harts, ways=ways, jitter=7, seed=ways, **defines)
+
+
 def test_a_failed_check_fails_the_run():
     result = run("broken", 1)
     assert result.status == 1
