@@ -25,6 +25,7 @@ JARS = Path(__file__).parent / "jars.sha256"
 JAVA = ("java", "-Xmx2g")
 NETLIST = "InterlockCluster.v"
 MAX_HARTS = 8
+MAX_DEVICE_PORTS = 4
 WAYS = (1, 2, 4)
 WAY_BYTES = (1024, 2048, 4096)  # at most a page: the line is looked up while its address is translated
 PREDICTIONS = ("none", "static", "dynamic")
@@ -47,6 +48,7 @@ class ClusterParameters:
     itlb_entries: int = 4
     dtlb_entries: int = 4
     prediction: str = "static"
+    device_ports: int = 1
 
     def __post_init__(self):
         if not 1 <= self.harts <= MAX_HARTS:
@@ -65,6 +67,8 @@ class ClusterParameters:
                 raise ValueError(f"{tlb} must be 2, 4, 8 or 16, not {getattr(self, tlb)}")
         if self.prediction not in PREDICTIONS:
             raise ValueError(f"prediction must be none, static or dynamic, not {self.prediction}")
+        if type(self.device_ports) is not int or not 0 <= self.device_ports <= MAX_DEVICE_PORTS:
+            raise ValueError(f"device_ports={self.device_ports}: give 0 to {MAX_DEVICE_PORTS}")
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,9 @@ class Cluster(p : ClusterParameter) extends Component {
   dma.config.load(WishboneConfig(addressWidth = 29, dataWidth = HartConfig.busWidth, selWidth = HartConfig.busWidth / 8))
   interconnect.addConnection(dma.bmb, dCoherent.bmb)
 
+  val devicePorts = for(_ <- 0 until p.devicePorts) yield DevicePortGenerator()
+  for(port <- devicePorts) interconnect.addConnection(port.bmb, dCoherent.bmb)
+
   val harts = for(hartId <- 0 until p.harts) yield HartGenerator(hartId, p)
   for(hart <- harts) {
     interconnect.addConnection(hart.iBus, iSide.bmb)
@@ -115,4 +118,8 @@ class Cluster(p : ClusterParameter) extends Component {
   Handle(iBridge.dram.get.setName("ibus"))
   Handle(dBridge.dram.get.setName("dbus"))
   Handle(dma.logic.io.input.toIo().setName("dma_bus"))
+  for((port, n) <- devicePorts.zipWithIndex) Handle {
+    port.logic.io.native.toIo().setName(s"device_port_$n")
+    port.logic.io.busy.toIo().setName(s"device_port_${n}_busy")
+  }
 }

@@ -49,6 +49,9 @@ case class ExclusiveMonitor(p : BmbParameter) extends Component {
     val park = isAmoLoad && harts.indices.map(h => !here(h) && (reservations(h).holds(at) || parked(h).waits(at))).orR
     val success = harts.indices.map(h => here(h) && reservations(h).valid && reservations(h).at === at).orR
     val performed = !cmd.exclusive || success
+    // A write of several words ends the reservations in all its line: they may be lost, and never be kept in error.
+    val severalWords = cmd.length >= 8
+    def reaches(there : UInt) = there === at || severalWords && (there >> 3) === (at >> 3)
   }
 
   // Of the parked AMOs that nothing holds up any more, one at a time takes the reservation and is sent on.
@@ -69,7 +72,7 @@ case class ExclusiveMonitor(p : BmbParameter) extends Component {
 
   val output = new Area {
     val inline = io.input.cmd.throwWhen(input.park)
-    val arbiter = StreamArbiterFactory().lowerFirst.transactionLock.build(cloneOf(io.input.cmd.payload), 2)
+    val arbiter = StreamArbiterFactory().lowerFirst.fragmentLock.build(cloneOf(io.input.cmd.payload), 2)
     arbiter.io.inputs(0) << turn.sending
     arbiter.io.inputs(1) << inline
     val chosen = arbiter.io.output
@@ -85,7 +88,7 @@ case class ExclusiveMonitor(p : BmbParameter) extends Component {
 
   when(output.inline.fire) {
     for(h <- harts.indices) {
-      when(input.cmd.isWrite && (input.performed && reservations(h).at === input.at || input.cmd.exclusive && input.here(h))) {
+      when(input.cmd.isWrite && (input.performed && input.reaches(reservations(h).at) || input.cmd.exclusive && input.here(h))) {
         reservations(h).valid := False
       }
       when(input.isLoad && input.here(h)) {

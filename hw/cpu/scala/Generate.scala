@@ -17,7 +17,8 @@ object Generate {
       dCacheWays  = value("dcache_ways").toInt,
       iTlbEntries = value("itlb_entries").toInt,
       dTlbEntries = value("dtlb_entries").toInt,
-      prediction  = Map("none" -> NONE, "static" -> STATIC, "dynamic" -> DYNAMIC)(value("prediction"))
+      prediction  = Map("none" -> NONE, "static" -> STATIC, "dynamic" -> DYNAMIC)(value("prediction")),
+      devicePorts = value("device_ports").toInt
     )
     // Since 2023 Handle.load waits for its source at once, which hangs the BMB generators written before.
     Handle.loadHandleAsync = true

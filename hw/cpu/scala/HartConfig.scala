@@ -14,7 +14,8 @@ case class ClusterParameter(harts : Int,
                             dCacheWays : Int,
                             iTlbEntries : Int,
                             dTlbEntries : Int,
-                            prediction : BranchPrediction)
+                            prediction : BranchPrediction,
+                            devicePorts : Int)
 
 object HartConfig {
   val lineBytes = 64

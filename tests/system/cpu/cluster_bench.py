@@ -47,7 +47,8 @@ def build_bench(harts: int, ways: int = 1) -> Path:
             if path.name != "bench":
                 path.unlink()
 
-    return cached("cluster-bench", {"netlist": netlist, "bench": source, "recipe": Path(__file__)}, build) / "bench"
+    inputs = {"netlist": netlist, "bench": HERE / "bench", "recipe": Path(__file__)}
+    return cached("cluster-bench", inputs, build) / "bench"
 
 
 def build_program(name: str, harts: int, **defines: int) -> Path:
@@ -67,10 +68,11 @@ def build_program(name: str, harts: int, **defines: int) -> Path:
 
 
 def run(name: str, harts: int, latency: int = 8, jitter: int = 0, seed: int = 1, max_cycles: int = 5_000_000,
-        ways: int = 1, **defines: int) -> Run:
-    """Run a program to its end and return what it left, whatever its exit code. Caches have `ways` ways."""
+        ways: int = 1, fault: int = 0, **defines: int) -> Run:
+    """Run a program to its end and return what it left, whatever its exit code. Caches have `ways` ways; `fault` is one
+    that is planted (bench/device.h)."""
     command = [build_bench(harts, ways), build_program(name, harts, **defines), "--latency", latency,
-               "--jitter", jitter, "--seed", seed, "--max-cycles", max_cycles]
+               "--jitter", jitter, "--seed", seed, "--max-cycles", max_cycles, "--fault", fault]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300)
     return Run(done.returncode, done.stdout + done.stderr)
 

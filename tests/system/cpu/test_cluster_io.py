@@ -7,7 +7,7 @@ import re
 import pytest
 
 from hw.common.cache import REPO
-from tests.system.cpu.cluster_bench import passes
+from tests.system.cpu.cluster_bench import passes, run
 
 HARTS = [1, 2, 4]
 
@@ -35,6 +35,17 @@ def test_random_mix_of_accesses(harts, seed):
 @pytest.mark.parametrize("harts", HARTS)
 def test_dma_is_coherent(harts):
     passes("dma", harts, jitter=5)
+
+
+@pytest.mark.parametrize("harts, ways, seed", [(1, 1, 1), (2, 1, 2), (2, 2, 3), (4, 1, 4), (4, 4, 5)])
+def test_a_device_is_coherent_at_random(harts, ways, seed):
+    passes("device", harts, ways=ways, jitter=7, seed=seed, SEED=seed)
+
+
+@pytest.mark.parametrize("fault, who", [(1, r"device\.c:\d+ got 0 wanted 1"), (2, r"device: word \d*[13579] is")])
+def test_a_stale_line_and_a_missed_store_would_be_seen(fault, who):
+    result = run("device", 2, fault=fault, jitter=7, SEED=1)
+    assert result.status == 1 and re.search(who, result.text), result.text
 
 
 def readme_stalls():

@@ -2,7 +2,8 @@
 //   bench IMAGE [--latency N] [--jitter N] [--seed N] [--max-cycles N]
 // loads the binary IMAGE to the start of main memory and runs until the program writes its exit code (the exit status;
 // 124 when max-cycles pass). What harts write to their consoles goes to stdout, a line at a time.
-// The device's registers, and what the private I/O ports answer, are in ../programs/bench.h.
+// The device's registers, and what the private I/O ports answer, are in ../programs/bench.h. What is at the device port,
+// and the faults that --fault plants there, is in device.h.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "VInterlockCluster.h"
+#include "device.h"
 #include "verilated.h"
 
 static const uint32_t RAM_BYTES = 4 << 20;
@@ -41,6 +43,7 @@ struct MemoryPort {
     struct Command { uint32_t address; bool write; uint64_t due; };
     std::deque<Command> commands = {};
     std::deque<uint64_t> reads = {};
+    uint64_t words = 0;     // read and written so far
 
     bool headDue() const { return !commands.empty() && cycle >= commands.front().due; }
     void drive() {
@@ -53,6 +56,7 @@ struct MemoryPort {
         if (rValid && rReady) reads.pop_front();
         if (headDue()) {
             Command head = commands.front();
+            if (!head.write || (wValid && wReady)) words++;
             if (!head.write) {
                 reads.push_back(ramWord(head.address));
                 commands.pop_front();
@@ -96,6 +100,7 @@ struct Hart {
         rspValid = busy && cycle >= answerAt;
         rspData = rspValid ? answer : rng();
     }
+    bool promises() const { return cmdValid && cmdReady && cmdWrite && cmdAddress == 4 * 15; }
     void clock() {
         if (rspValid) busy = false;
         if (cmdValid && cmdReady) {
@@ -129,6 +134,7 @@ struct Hart {
 
 int main(int argc, char** argv) {
     uint64_t seed = 1, maxCycles = 20'000'000;
+    uint32_t fault = 0;
     if (argc < 2) return fputs("usage: bench IMAGE [--latency N] [--jitter N] [--seed N] [--max-cycles N]\n", stderr), 2;
     for (int i = 2; i + 1 < argc; i += 2) {
         uint64_t value = strtoull(argv[i + 1], nullptr, 0);
@@ -136,6 +142,7 @@ int main(int argc, char** argv) {
         else if (!strcmp(argv[i], "--jitter")) jitter = value;
         else if (!strcmp(argv[i], "--seed")) seed = value;
         else if (!strcmp(argv[i], "--max-cycles")) maxCycles = value;
+        else if (!strcmp(argv[i], "--fault")) fault = value;
         else return fprintf(stderr, "bench: no option %s\n", argv[i]), 2;
     }
     FILE* image = fopen(argv[1], "rb");
@@ -170,6 +177,12 @@ int main(int argc, char** argv) {
 #endif
     };
 
+    Device device{{top.device_port_0_cmd_valid, top.device_port_0_cmd_ready, top.device_port_0_cmd_payload_we,
+                   top.device_port_0_cmd_payload_addr, top.device_port_0_wdata_valid, top.device_port_0_wdata_ready,
+                   top.device_port_0_wdata_payload_data, top.device_port_0_wdata_payload_we,
+                   top.device_port_0_rdata_valid, top.device_port_0_rdata_payload_data, top.device_port_0_busy},
+                  ram, rng, fault};
+
     // The peripheral bus: one access at a time, answered at `ackAt`.
     bool pending = false, viaClint = false, error = false;
     uint64_t ackAt = 0;
@@ -192,8 +205,11 @@ int main(int argc, char** argv) {
                     case 0x20: return cycle;
                     case 0x28: return slow;
                     case 0x2C: return top.timer_interrupt;
+                    case 0x30: case 0x34: case 0x38: case 0x3C: return device.load(offset);
                 }
                 break;
+            case 0x340: return device.published(offset / 4 % 16);
+            case 0x3C0: return dbus.words;
             case 0x0C0: return hart.stores;
             case 0x100: return hart.retired;
             case 0x140: return hart.traps;
@@ -211,6 +227,7 @@ int main(int argc, char** argv) {
     auto store = [&](uint32_t offset, uint32_t data) {
         Hart& hart = harts[offset / 4 % 16 % HARTS];
         if ((offset & ~0x3F) == 0x40) return hart.put(data);
+        if ((offset & ~0x3F) == 0x340) return device.look(offset / 4 % 16, data);
         if ((offset & ~0x3F) == 0x80) { hart.stall = data; return; }
         switch (offset) {
             case 0x00: exitCode = data; return;
@@ -222,6 +239,7 @@ int main(int argc, char** argv) {
             case 0x1C: dmaBusy = true; dmaWrite = data == 1; return;
             case 0x24: slowDelay = data; return;
             case 0x28: slow = data; return;
+            case 0x30: case 0x34: case 0x38: case 0x3C: device.store(offset, data, cycle); return;
         }
         error = true;
     };
@@ -248,11 +266,21 @@ int main(int argc, char** argv) {
         top.dma_bus_ADR = dmaAddress / 8;
         top.dma_bus_SEL = 0xFF;
         top.dma_bus_DAT_MOSI = dmaData;
+        top.device_port_0_rdata_ready = 1;
+        device.drive();
         top.eval();
 
         ibus.clock();
         dbus.clock();
-        for (Hart& hart : harts) hart.clock();
+        device.clock(cycle);
+        if (!device.error.empty()) {
+            printf("FAILED device: %s, cycle %llu\n", device.error.c_str(), (unsigned long long)cycle);
+            exitCode = 1;
+        }
+        for (Hart& hart : harts) {
+            if (hart.promises()) device.promise(hart.cmdData);
+            hart.clock();
+        }
         if (dmaBusy && top.dma_bus_ACK) {
             dmaBusy = false;
             if (!dmaWrite) dmaData = top.dma_bus_DAT_MISO;

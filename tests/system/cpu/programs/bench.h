@@ -21,6 +21,17 @@
 #define SLOW_DELAY REG(DEVICE + 0x24)        // w: cycles that an access to SLOW takes longer
 #define SLOW REG(DEVICE + 0x28)
 #define TIMER_WIRES REG(DEVICE + 0x2C)       // r: the cluster's timer_interrupt
+// The device at the device port (../bench/device.h): it fills or sums a piece of memory, or works at random.
+#define PORT_ADDRESS REG(DEVICE + 0x30)      // w: where, a multiple of 8
+#define PORT_WORDS REG(DEVICE + 0x34)        // w: how many words of 8 bytes; r: the sum of what was read
+#define PORT_GO REG(DEVICE + 0x38)           // w: PORT_...; r: 1 while at work
+#define PORT_CYCLES REG(DEVICE + 0x3C)       // r: that the last piece took, until its writes were visible to all harts
+#define PORT_WRITE 1                         // word i, from 0, becomes the 64-bit number i + 1
+#define PORT_READ 2
+#define PORT_RANDOM 3                        // until PORT_STOP
+#define PORT_STOP 4
+#define LOOK(h) REG(DEVICE + 0x340 + 4 * (h))      // w: an index; r: the value all harts must find there, or a later one
+#define MEMORY_WORDS REG(DEVICE + 0x3C0)     // r: words of 8 bytes that went over the memory port for data
 #define CONSOLE(h) REG(DEVICE + 0x40 + 4 * (h))
 #define IO_STALL(h) REG(DEVICE + 0x80 + 4 * (h))      // w: cycles that accesses to the port take longer; bit 31: by cmd
 #define IO_STORES(h) REG(DEVICE + 0xC0 + 4 * (h))     // r: stores seen on the port, trace window apart
@@ -37,6 +48,7 @@
 
 // Private I/O port: 16 words of the hart's own, and the trace window.
 #define IO(i) REG(0xE0000000u + 4 * (i))
+#define PROMISE IO(15)                                // w: index << 16 | value that the device must find there from now on
 #define TRACE(event) REG(0xE1000000u + 4 * (event))
 
 #define CLINT 0xF0010000u
