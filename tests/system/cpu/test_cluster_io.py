@@ -59,3 +59,25 @@ def readme_stalls():
 def test_accesses_cost_what_the_readme_says(column, latency):
     documented = {key: cycles[column] for key, cycles in readme_stalls().items()}
     assert passes("stalls", 1, latency=latency) == documented
+
+
+@pytest.mark.parametrize("column, latency", [(0, 8), (1, 20)])
+def test_transfers_take_what_the_readme_says(column, latency):
+    rows = re.findall(r"^\| (\d+) \|" + r" (\d+) \|" * 4 + "$", (REPO / "hw/cpu/README.md").read_text(), re.MULTILINE)
+    documented = {f"{what}_{row[0]}": int(row[1 + 2 * column + i])
+                  for row in rows for i, what in enumerate(("write", "read"))}
+    assert passes("device_speed", 1, latency=latency, BUSY=0) == documented
+    # The bench's memory port carries a word a cycle, with 16 under way: fewer where they take longer than that.
+    most = min(1, 16 / (latency + 1))
+    for what in ("write", "read"):
+        assert 1024 / documented[f"{what}_1024"] > 0.8 * most
+
+
+@pytest.mark.parametrize("busy", [1, 2], ids=["writes", "reads"])
+def test_a_device_gets_most_of_what_harts_leave(busy):
+    found = passes("device_speed", 2, BUSY=busy)
+    left = found["both_cycles"] - (found["both_words"] - found["both_moved"])
+    assert found["both_moved"] > 0.8 * left
+    assert found["both_moved"] / found["both_cycles"] > 0.8 * (1 - found["alone_words"] / found["alone_cycles"])
+    # And the harts go on.
+    assert found["both_turns"] / found["both_cycles"] > 0.5 * found["alone_turns"] / found["alone_cycles"]
