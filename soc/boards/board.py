@@ -2,6 +2,12 @@
 
 from dataclasses import asdict, dataclass, field
 
+from soc.config import SoCConfig
+
+CACHES = ("icache_bytes", "icache_ways", "dcache_bytes", "dcache_ways")
+# For an FPGA that cannot hold those that a SoC has unless one asks: a way each.
+SMALL_CACHES = {"icache_bytes": 4096, "icache_ways": 1, "dcache_bytes": 4096, "dcache_ways": 1}
+
 
 @dataclass(frozen=True)
 class Device:
@@ -10,10 +16,10 @@ class Device:
 
     harts: int              # that are built unless one asks for others
     clock_hz: int           # system clock
-    icache_bytes: int = 4096    # smaller than others have it where the FPGA cannot hold those
-    icache_ways: int = 1
-    dcache_bytes: int = 4096
-    dcache_ways: int = 1
+    icache_bytes: int = SoCConfig.icache_bytes      # SMALL_CACHES where the FPGA cannot hold these
+    icache_ways: int = SoCConfig.icache_ways
+    dcache_bytes: int = SoCConfig.dcache_bytes
+    dcache_ways: int = SoCConfig.dcache_ways
     trace_depth: int = 1024
     sd: bool = True         # the board's socket for SD cards is served, if it has one
     small: bool = False     # area comes before clock rate: the SoC hardly has room
@@ -22,6 +28,16 @@ class Device:
     def parameters(self) -> dict[str, int]:
         """Those of soc.boards.config.BoardConfig."""
         return {name: value for name, value in asdict(self).items() if name != "fits"}
+
+    @property
+    def caches(self) -> str:
+        """Each hart's caches in words, and whether they are smaller than those of other boards and the simulator."""
+        def text(size: int, ways: int) -> str:
+            return f"{size // 1024} KiB{f' in {ways} ways' if ways > 1 else ''}"
+
+        both = f"{text(self.icache_bytes, self.icache_ways)} + {text(self.dcache_bytes, self.dcache_ways)}"
+        default = all(getattr(self, name) == getattr(SoCConfig, name) for name in CACHES)
+        return both if default else f"{both}, not the default"
 
 
 @dataclass(frozen=True)

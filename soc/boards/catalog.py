@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from soc.boards.board import Board, Device
+from soc.boards.board import SMALL_CACHES, Board, Device
 
 ULX3S = Board(
     name="ulx3s",
@@ -11,7 +11,7 @@ ULX3S = Board(
     devices={
         "85F": Device(harts=4, clock_hz=45_000_000),
         "45F": Device(harts=2, clock_hz=40_000_000, small=True),
-        "25F": Device(harts=1, clock_hz=40_000_000, small=True, fits=False),
+        "25F": Device(harts=1, clock_hz=40_000_000, small=True, **SMALL_CACHES, fits=False),
     },
     oscillator_hz=25_000_000,
     ram_mib=32,
@@ -33,7 +33,7 @@ BOARDS = {board.name: board for board in (
         devices={
             "85F": Device(harts=2, clock_hz=55_000_000),
             "45F": Device(harts=2, clock_hz=50_000_000),
-            "25F": Device(harts=1, clock_hz=50_000_000, sd=False, small=True),
+            "25F": Device(harts=1, clock_hz=50_000_000, sd=False, small=True, **SMALL_CACHES),
         },
     ),
     Board(
@@ -58,7 +58,7 @@ BOARDS = {board.name: board for board in (
         name="colorlight_i5",
         module="colorlight",
         title="Colorlight i5 v7.0 on its extension board",
-        devices={"25F": Device(harts=1, clock_hz=40_000_000, trace_depth=256, small=True, fits=False)},
+        devices={"25F": Device(harts=1, clock_hz=40_000_000, trace_depth=256, small=True, **SMALL_CACHES, fits=False)},
         oscillator_hz=25_000_000,
         ram_mib=8,
         memory="SDR SDRAM, 32 bits (M12L64322A and its like)",
@@ -89,7 +89,7 @@ BOARDS = {board.name: board for board in (
         title="OrangeCrab r0.2",
         devices={
             "85F": Device(harts=4, clock_hz=60_000_000),
-            "25F": Device(harts=1, clock_hz=60_000_000, trace_depth=256, small=True, fits=False),
+            "25F": Device(harts=1, clock_hz=60_000_000, trace_depth=256, small=True, **SMALL_CACHES, fits=False),
         },
         oscillator_hz=48_000_000,
         ram_mib=128,

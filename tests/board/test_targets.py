@@ -11,6 +11,7 @@ import pytest
 
 from firmware.build import rom_words
 from hw.common.cache import REPO
+from soc.boards.board import SMALL_CACHES, Device
 from soc.boards.build import generate_board
 from soc.boards.catalog import BOARDS
 from soc.boards.config import board_config
@@ -171,3 +172,11 @@ def test_the_boards_are_listed():
         assert [row[1:5] for row in rows] == [
             [size, *(str(device.harts) if device.fits else "too small").split(), f"{device.clock_hz / 1e6:g}",
              str(board.ram_mib)][:4] for size, device in board.devices.items()]
+
+
+def test_a_device_says_that_its_caches_are_not_the_default():
+    assert "default" not in Device(harts=1, clock_hz=40_000_000).caches
+    other = Device(harts=1, clock_hz=40_000_000, icache_bytes=16384, icache_ways=4)
+    assert other.caches.startswith("16 KiB in 4 ways + ") and other.caches.endswith(", not the default")
+    config = board_config("ulx3s_pins", "25F")
+    assert {name: getattr(config, name) for name in SMALL_CACHES} == SMALL_CACHES
