@@ -20,8 +20,8 @@ from sim.model.toolchain import BuildError
 RAM = "main_ram_storage"  # not compared: it changes only if a register that leads there does
 # Verilog's words that _assigned() reads right, and what of the preprocessor changes no assignment.
 WORDS = frozenset(
-    "always assert assign begin case casex casez default else end endcase endmodule if initial inout input localparam module "
-    "negedge or output parameter posedge reg signed wire".split())
+    "always assert assign begin case casex casez default else end endcase endmodule if initial inout input localparam "
+    "module negedge or output parameter posedge reg signed wire".split())
 DIRECTIVES = frozenset(("timescale", "ifdef", "ifndef", "else", "endif", "default_nettype"))
 COMMENT = re.compile(r'(?P<kept>"(?:\\.|[^"\\\n])*")|//.*|/\*[\s\S]*?\*/|'
                      r'\(\*(?!\s*\))[\s\S]*?\*\)')
@@ -151,7 +151,8 @@ def _check_clocked(name: str, block: str):
     """BuildError if a clocked block assigns in a way in which a target is not found."""
     for line in block.splitlines():
         target = re.match(r"(.*?)(?:<=|(?<![=!<>])=(?!=))", line)
-        wrong = re.search(r"\+\+|--", line) or (target and _unbalanced(target[1])) or re.match(r"\s*(?:<=|=(?!=))", line)
+        wrong = (re.search(r"\+\+|--", line) or (target and _unbalanced(target[1]))
+                 or re.match(r"\s*(?:<=|=(?!=))", line))
         if wrong:
             raise BuildError(f"{name}: a clocked block has '{line.strip()[:60]}': an assignment whose target is not on "
                              "one line with it, which sim/model/idle.py does not understand")

@@ -1,12 +1,13 @@
 """What there is to know of a board without building anything for it."""
 
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from soc.config import SoCConfig
 
 CACHES = ("icache_bytes", "icache_ways", "dcache_bytes", "dcache_ways")
 # For an FPGA that cannot hold those that a SoC has unless one asks: a way each.
-SMALL_CACHES = {"icache_bytes": 4096, "icache_ways": 1, "dcache_bytes": 4096, "dcache_ways": 1}
+SMALL_CACHES: dict[str, Any] = {"icache_bytes": 4096, "icache_ways": 1, "dcache_bytes": 4096, "dcache_ways": 1}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Several machines in one run: characters go round over serial lines, and nothing but time tells how they were simulated."""
+"""Several machines in one run: characters go round over serial lines; nothing but time tells how it was simulated."""
 
 import json
 import subprocess
