@@ -73,6 +73,7 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
         "table": Path(idle_module.__file__),
         "clock": str(clock_hz),
         "waves": str(waves),
+        "defines": repr(recipe.defines),
     }
     header = library.dir / "include" / f"V{TOP}___024root.h"
     declared = json.loads(idle.read_text()) if idle else []
@@ -80,7 +81,7 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
             "harness/idle_table.cpp": idle_table(header, [s for s in sources if s.suffix == ".v"], declared, TOP)}
 
     def build(out: Path):
-        _compile(out, library, made, digest(inputs)[:16], waves)
+        _compile(out, library, made, digest(inputs)[:16], [*recipe.defines, *(["-DWAVES"] if waves else [])])
 
     return cached("simulator-waves" if waves else "simulator", inputs | made, build) / BINARY
 
@@ -136,7 +137,7 @@ def _ports(harts: int, clock_hz: int, pokes: Sequence[str], edge: Sequence[str])
             f"    return {{\n{pokable}    }};\n}}\n")
 
 
-def _compile(out: Path, library: Library, made: Mapping[str, str], fingerprint: str, waves: bool):
+def _compile(out: Path, library: Library, made: Mapping[str, str], fingerprint: str, defines: Sequence[str]):
     work = out / "work"
     shutil.copytree(HARNESS, work / "harness", ignore=shutil.ignore_patterns("*.md"))
     # A copy: from a folder named by its content, ccache would find nothing again.
@@ -146,7 +147,7 @@ def _compile(out: Path, library: Library, made: Mapping[str, str], fingerprint: 
             f'#include "ports.h"\n\nconst char *const HARNESS_FINGERPRINT = "{fingerprint}";\n'}
     for name, text in made.items():
         (work / name).write_text(text)
-    flags = [*COMPILER_FLAGS, *library.compile_flags, *(["-DWAVES"] if waves else [])]
+    flags = [*COMPILER_FLAGS, *library.compile_flags, *defines]
     # The table is a function of thousands of lines that runs once: to optimise it takes minutes.
     objects = compile_objects(work, {path: [*flags, *(["-O0"] if path.name == "idle_table.cpp" else [])]
                                      for path in sorted((work / "harness").rglob("*.cpp"))})

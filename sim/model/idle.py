@@ -151,9 +151,8 @@ def _check_clocked(name: str, block: str):
     """BuildError if a clocked block assigns in a way in which a target is not found."""
     for line in block.splitlines():
         target = re.match(r"(.*?)(?:<=|(?<![=!<>])=(?!=))", line)
-        wrong = (re.search(r"\+\+|--", line) or (target and _unbalanced(target[1]))
-                 or re.match(r"\s*(?:<=|=(?!=))", line))
-        if wrong:
+        if (re.search(r"\+\+|--", line) or (target and _unbalanced(target[1]))
+                or re.match(r"\s*(?:<=|=(?!=))", line)):
             raise BuildError(f"{name}: a clocked block has '{line.strip()[:60]}': an assignment whose target is not on "
                              "one line with it, which sim/model/idle.py does not understand")
 

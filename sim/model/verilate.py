@@ -61,10 +61,17 @@ class Recipe:
     verilator: tuple[str, ...] = VERILATOR_FLAGS
     fast: tuple[str, ...] = FAST_FLAGS
     rewritten: bool = True   # the rising edge is ours (sim/model/gating), not Verilator's
+    defines: tuple[str, ...] = ()   # of the harness
     gates: Gates = Gates.GROUPS   # which of its statements are left out where they would change nothing
 
 
 DEFAULT = Recipe()
+# What has no value after reset begins with a random one. The harness takes the seed from the environment.
+RESET_SEED = "INTERLOCK_RESET_SEED"
+RANDOM_RESET = Recipe(verilator=tuple(
+    "unique" if before == "--x-initial" else word
+    for before, word in zip(("", *VERILATOR_FLAGS), VERILATOR_FLAGS, strict=False)),
+    defines=(f'-DRESET_SEED="{RESET_SEED}"',))
 
 
 def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = False,

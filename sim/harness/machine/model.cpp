@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "Vinterlock___024root.h"
 #include "support/failure.h"
+#include "support/number.h"
 #include "verilated.h"
 #include "verilated_save.h"
 #ifdef WAVES
@@ -23,6 +25,12 @@ Model::Model() : context(std::make_unique<VerilatedContext>())
 {
 #ifdef WAVES
     context->traceEverOn(true);
+#endif
+#ifdef RESET_SEED // of a model whose registers begin with any value: sim/model/verilate.py, RANDOM_RESET
+    if (const char *seed = std::getenv(RESET_SEED)) {
+        context->randReset(2);
+        context->randSeed(int(whole_number(RESET_SEED, seed, INT32_MAX)));
+    }
 #endif
     top = std::make_unique<Vinterlock>(context.get());
     top->uart0_rx = top->uart1_rx = 1;
