@@ -122,7 +122,8 @@ class Machine:
         machine = Machine(harts, tuple(sorted(values.items())))
         machine.config()
         if machine.value("nodes") > 1:
-            raise SettingError(f"nodes count: a run has one node so far, not {machine.value('nodes')}: give count = 1")
+            raise SettingError("nodes count: a run of an experiment has one node so far, not "
+                               f"{machine.value('nodes')}: give count = 1")
         return machine
 
     def value(self, name):

@@ -79,7 +79,7 @@ def test_bootargs_and_estimates_know_the_machine(tmp_path):
     ("[devices]\npic = \"pin\"", "unknown value of devices pic: 'pin', did you mean 'pins'? (valid: link, pins)"),
     ("[nodes]\ncuont = 2", "unknown entry in nodes 'cuont', did you mean 'count'?"),
     ("[nodes]\ncount = 65", "nodes count: 65 is out of range, give 1 to 64"),
-    ("[nodes]\ncount = [1, 2]", "nodes count: a run has one node so far, not 2: give count = 1"),
+    ("[nodes]\ncount = [1, 2]", "nodes count: a run of an experiment has one node so far, not 2: give count = 1"),
     ("[nodes]\nwire = \"radio\"", "unknown value of nodes wire: 'radio'"),
     ("[nodes]\nlatency = 0", "nodes latency: 0 is out of range, give 1 to 1000000"),
     ("[machin]\ntlb_entries = 2", "unknown entry 'machin', did you mean 'machine'?"),
@@ -97,7 +97,7 @@ def test_what_cannot_be_gets_one_line(tmp_path, tables, said):
     (["tlb_entries=two"], "machine tlb_entries: 'two' is not a whole number"),
     (["tlb_entries=2,4"], "machine tlb_entries: '2,4' is not a whole number"),
     (["icache_bytes=0"], "icache_bytes=0: "),
-    (["nodes=2"], "a run has one node so far"),
+    (["nodes=2"], "has one node so far"),
 ])
 def test_a_wrong_option_gets_one_line(texts, said):
     with pytest.raises(SettingError) as caught:
