@@ -42,6 +42,7 @@ class Key:
     choices: tuple = ()
     range: tuple = ()
     names: dict = field(default_factory=dict)
+    none: bool = False      # a list that may be `none`, and is empty then
 
     @property
     def is_list(self):
@@ -51,6 +52,8 @@ class Key:
         """The value that `text` stands for; SettingError if it is none."""
         if not self.is_list:
             return self._parse_one(text.strip())
+        if self.none and text.strip() == "none":
+            return []
         parts = [part.strip() for part in text.split(",") if part.strip()]
         if not parts:
             raise SettingError(f"{self.name}: empty, give at least one value ({self.domain()})")
@@ -77,6 +80,7 @@ class Key:
         if self.choices:
             return ", ".join(self.choices)
         named = "".join(f"'{name}' ({value}), " for name, value in self.names.items())
+        named = "'none', " * self.none + named
         return f"{named}{self.range[0]} to {self.range[1]}"
 
     def default_text(self):
@@ -330,7 +334,9 @@ def read(path):
 
 def _key(name, entry):
     key = Key(name, entry["help"], entry["default"], tuple(entry.get("choices", ())), tuple(entry.get("range", ())),
-              entry.get("names", {}))
+              entry.get("names", {}), entry.get("none", False))
+    if key.none and not key.is_list:
+        raise SettingError(f"keys {name}: none is for lists")
     if bool(key.choices) == bool(key.range):
         raise SettingError(f"keys {name}: give either a range or choices")
     return key

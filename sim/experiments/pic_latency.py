@@ -7,7 +7,7 @@ from sim.results.plot import Plot
 from sim.results.report import fit_line
 from sim.results.table import Table, number
 
-OBSERVED = ("serial",)      # kinds of runs whose figures need an outside observer
+OBSERVED = ("serial", "link")      # kinds of runs whose figures need an outside observer
 BEHIND_CHARACTERS = 16      # a receiver that ends so much later than the line has not kept up: its FIFO's depth
 
 
@@ -22,6 +22,7 @@ def summarise(experiment, records):
         "off_chip_line": None,
         "match": None,
         "serial": [serial_figures(made, pairs, clock_hz) for made in good if made["kind"] == "serial"],
+        "link": [link_figures(made, pairs, clock_hz) for made in good if made["kind"] == "link"],
     }
     if len(pairs) > 1:
         line = fit_line([(latency, pair["spl-pessim"]) for latency, pair in pairs.items()])
@@ -49,7 +50,7 @@ def serial_figures(made, pairs, clock_hz):
     run = made["run"]
     harts = [hart["statistics"] for hart in run["harts"]]
     line = run["results"]["serial"][0]
-    latency = made["parameters"]["latency"]
+    latency = made["parameters"].get("latency")
     cycles = run["window"]["cycles"]
     seconds = cycles / clock_hz
 
@@ -89,6 +90,14 @@ def serial_figures(made, pairs, clock_hz):
     }
 
 
+def link_figures(made, pairs, clock_hz):
+    """The same of one run over the link's ways, and what these are for."""
+    parameters, line = made["parameters"], made["run"]["results"]["serial"][0]
+    return serial_figures(made, pairs, clock_hz) | {
+        "latency": parameters["far"], "back": parameters["back"], "fall": parameters["fall"],
+        "spurious": line["spurious"]}
+
+
 def lookup(value, path):
     for name in path:
         value = value[name]
@@ -105,6 +114,7 @@ def tables(summary):
                                    "measured from outside", False))
     if summary["serial"]:
         made += [scheme_table(summary), detail_table(summary)]
+    made.append(link_table(summary))
     return [table for table in made if table]
 
 
@@ -158,6 +168,19 @@ def detail_table(summary):
     return Table("All runs under the serial load",
                  ["harts", "scheme", "latency", "sections/s", "interrupted/s", "section, us", "longest, us",
                   "predicted %", "measured %", "interrupts", "bytes", "overruns"], rows, main=False)
+
+
+def link_table(summary):
+    """Interrupts of the serial port and claims that found nothing, and the overhead, by the link's ways."""
+    if not summary["link"]:
+        return None
+    far = summary["link"][0]["latency"]
+    rows = [[row["sync"], row["back"], row["fall"], row["interrupts"], row["spurious"],
+             number(row["sections_per_s"], 5), number(row["section_us"]), number(row["measured_percent"]),
+             f"{row['received']}/{row['sent']}"] for row in summary["link"]]
+    return Table(f"The link's ways: serial load on 1 hart, latency {far}, wires that rise {far} cycles late",
+                 ["scheme", "way back", "fall late", "interrupts", "spurious", "sections/s", "section, us",
+                  "measured %", "bytes"], rows)
 
 
 def plots(summary):

@@ -33,6 +33,7 @@ class KeyTable(_Table):
     choices: list[str] = []
     range: Annotated[list[int], Field(min_length=2, max_length=2)] = []
     names: dict[str, int] = {}
+    none: bool = False      # of a list: it may be empty, `none`, and kinds of runs that vary over it have no runs
 
 
 class SolveTable(_Table):

@@ -19,7 +19,7 @@ from sim.tools import PROGRAMS
 from tests.system.chromium import cells, chromium, drawn, grid, heads, opened
 
 TINY = ("--set", "harts=1,2", "--set", "latencies=0,75", "--set", "schemes=spl-pessim,cli-optim", "--set", "size=32",
-        "--set", "iterations=500", "--set", "sweep=500")
+        "--set", "iterations=500", "--set", "sweep=500", "--set", "falls=none")
 RUNS = 2 + 1 + 2 * 2 * 2
 NO_BUILD_S = 20         # what an answer without a build may take on a loaded machine
 

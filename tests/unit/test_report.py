@@ -13,7 +13,7 @@ from tests.unit.stub import Bench
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     bench = Bench(tmp_path_factory.mktemp("report"))
-    runner = bench.run("harts=1,2", "latencies=0,75,147", "size=16", "sweep=1000")
+    runner = bench.run("harts=1,2", "latencies=0,75,147", "size=16", "sweep=1000", "falls=0,174")
     return report.write(runner.out)
 
 
@@ -34,6 +34,14 @@ def test_pessimistic_schemes_count_arrivals_and_pay_no_fall_back(made):
     row = next(row for row in summary["serial"] if row["id"] == "serial-h2-cli-pessim-l75")
     assert row["interrupted"] == 2
     assert row["predicted_percent"] == pytest.approx(100 * 12 * 6 / 60000, abs=1e-3)
+
+
+def test_the_links_ways(made):
+    summary, tables = made
+    assert len(summary["link"]) == 5 * 2 * 2
+    table = next(table for table in tables if table.title.startswith("The link's ways"))
+    assert table.rows[3][:5] == ["spl-pessim", 76, 174, 7, 5]
+    assert table.title.endswith("latency 152, wires that rise 152 cycles late")
 
 
 def test_the_line_and_the_match(made):

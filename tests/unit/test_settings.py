@@ -70,7 +70,7 @@ def test_unknown_experiment_gets_a_close_match():
 
 def test_every_combination_is_run_once(experiment):
     runs = experiment.runs(experiment.settings([]), CLOCK_HZ)
-    assert len({run.id for run in runs}) == len(runs) == 8 + 5 * 8 * 3
+    assert len({run.id for run in runs}) == len(runs) == 8 + 5 * 8 * 3 + 5 * 2 * 2
     serial = [run for run in runs if run.kind == "serial"]
     assert len({(run.harts, run.sync, run.parameters["latency"]) for run in serial}) == 120
 
@@ -93,13 +93,23 @@ def test_settings_that_are_given_go_before_quick_ones(experiment):
 
 
 def test_boot_arguments(experiment):
-    settings = experiment.settings(["size=64", "latencies=75", "harts=2", "schemes=spl-optim"])
-    table5, serial = experiment.runs(settings, CLOCK_HZ)
+    settings = experiment.settings(["size=64", "latencies=75", "harts=2", "schemes=spl-optim", "falls=174"])
+    table5, serial, *links = experiment.runs(settings, CLOCK_HZ)
     assert table5.bootargs == "run=table5 iterations=10000 pic.read=75 pic.write=75 console.baud=6000000"
     assert (table5.harts, table5.input_bytes) == (1, None)
     assert serial.bootargs.startswith("run=serial bytes=64 baud=115200 pic.read=75 pic.write=75 crc=")
     assert len(serial.bootargs.split("crc=")[1].split()[0]) == 8
     assert (serial.harts, serial.sync, serial.input_bytes) == (2, "spl-optim", 64)
+    assert [(link.id, link.harts) for link in links] == [(f"link-spl-optim-back{back}-fall174", 1) for back in (0, 76)]
+    assert ("pic.read=152 pic.write=152 pic.read_back=76 pic.write_back=76\npic.delivery=152 pic.fall=174"
+            in links[1].bootargs)
+
+
+def test_a_list_may_be_none_if_it_says_so(experiment):
+    without = experiment.settings(["falls=none"])
+    assert without["falls"] == [] and not [r for r in experiment.runs(without, CLOCK_HZ) if r.kind == "link"]
+    with pytest.raises(SettingError, match="'none' is not one of 1 to 8"):
+        experiment.settings(["harts=none"])
 
 
 def test_estimates_follow_size_and_latency(experiment):
