@@ -160,6 +160,16 @@ def test_sim_has_the_console_on_the_terminal():
     assert "hello from hart 0" in result.stdout
 
 
+def test_sim_runs_several_nodes_and_shows_their_consoles(tmp_path):
+    result = interlock("sim", "--set", "run=test-ring", "--set", "hz=0", "--baud", "6000000", "--set", "baud=6000000",
+                       "--set", "console.baud=6000000", "--nodes", "2", "--latency", "7", "--jobs", "2",
+                       "--out", tmp_path / "out")
+    assert result.returncode == 0, result.stderr
+    assert "0: @test name=ring node=0 nodes=2" in result.stdout and "1: @test name=ring node=1" in result.stdout
+    assert {wire["latency"] for wire in json.loads((tmp_path / "out/run.json").read_text())["wires"]} == {7}
+    assert "needs --nodes N" in said(interlock("sim", "--node", "0:seed=3"), 2)
+
+
 def test_sim_gives_the_simulators_status():
     result = interlock("sim", "--sync", "cli-optim", "--max-cycles", 1000)
     assert result.returncode == 3 and "limit of 1,000 cycles" in result.stderr

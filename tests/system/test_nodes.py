@@ -1,4 +1,4 @@
-"""Several machines in one run: characters go round over serial lines; nothing but time tells how it was simulated."""
+"""Several machines in one run: characters go round over serial lines, however the machines are simulated."""
 
 import json
 import subprocess

@@ -162,7 +162,7 @@ void Node::advance(uint64_t limit)
 void Node::go_on(uint64_t limit)
 {
     bool waves = !arguments.wave.empty();
-    look_at_devices(); // someone may have typed
+    look_at_devices(); // someone may have typed, something may have been delivered
     while (end == End::NONE && time() < limit && !moment_reached) {
         apply_pokes();
         until = std::min(limit, hang.due());
@@ -337,7 +337,6 @@ void Node::deliver(const Message &message, Device &to)
         return; // nobody is there any more
     auto later = [](const Message &m, const Arrival &a) { return m < a.message; };
     arrivals.insert(std::upper_bound(arrivals.begin(), arrivals.end(), message, later), {message, &to});
-    wants.before = std::min(wants.before, message.at);
 }
 
 uint64_t Node::stirs_at() const

@@ -98,7 +98,7 @@ class Node {
     bool step();
     bool drain_step();
     void look_at_devices();
-    uint64_t next_from_outside() const { return std::min({next_of_devices(), next_arrival()}); }
+    uint64_t next_from_outside() const { return std::min(next_of_devices(), next_arrival()); }
     uint64_t next_of_devices() const;
     uint64_t next_arrival() const { return arrivals.empty() ? NEVER : arrivals.front().message.at; }
     void wake(uint64_t at);

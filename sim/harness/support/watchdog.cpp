@@ -43,10 +43,10 @@ void Watchdog::watch()
             std::fprintf(stderr, "the simulator goes on, it had stood still for %u s\n", still);
     };
     while (!wake.wait_for(hold, std::chrono::seconds(1), [this] { return over; })) {
-        uint64_t at = cycle.load(std::memory_order_relaxed);
-        if (at != seen) {
+        uint64_t at = cycle.load(std::memory_order_relaxed), beat = beats.load(std::memory_order_relaxed);
+        if (beat != seen) {
             went_on();
-            seen = at;
+            seen = beat;
             still = 0;
             used = main_thread_seconds();
             continue;

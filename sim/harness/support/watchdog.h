@@ -32,14 +32,18 @@ class Watchdog {
     Watchdog(unsigned report_after, unsigned end_after);
     ~Watchdog();
 
-    void alive(uint64_t at) { cycle.store(at, std::memory_order_relaxed); } // each time a later cycle
+    void alive(uint64_t at) // from any thread
+    {
+        cycle.store(at, std::memory_order_relaxed);
+        beats.fetch_add(1, std::memory_order_relaxed);
+    }
 
   private:
     void watch();
     double main_thread_seconds() const;
 
     unsigned report_after, end_after;
-    std::atomic<uint64_t> cycle{0};
+    std::atomic<uint64_t> cycle{0}, beats{0};
     clockid_t main_clock;
     std::mutex mutex;
     std::condition_variable wake;
