@@ -1,6 +1,6 @@
 """The memory orderings that locks rely on hold on this machine, and a reordering would be seen: kernel/test/litmus.c.
 
-The environment's LITMUS_SEEDS=100 tries that many seeds, LITMUS_WAYS=1, 2 or 4 caches of so many ways of 4 KiB."""
+The environment's LITMUS_SEEDS=100 tries that many seeds, LITMUS_WAYS=1, 2 or 4 has caches of so many ways of 4 KiB."""
 
 import os
 
