@@ -14,7 +14,7 @@ PYTEST = $(VENV)/python -m pytest --verbose --numprocesses $(JOBS) --dist workst
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run bench-sim test test-unit test-hw test-kernel test-system test-boards bitstream bitstream-pic flash \
-	docs boards lint lock clean distclean
+	docs boards lint format lock clean distclean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -64,9 +64,16 @@ bench-sim: setup ## the simulator's speed beside LiteX's own, about ten minutes 
 boards: setup ## list the boards there are targets for
 	@$(VENV)/python -m soc.boards
 
-lint: setup ## check the sources: ruff, mypy
+C_SOURCES = git ls-files -z -- '*.c' '*.h' '*.cpp'
+
+lint: setup ## check the sources: ruff, mypy, clang-format
 	$(VENV)/ruff check .
 	$(VENV)/mypy --no-error-summary
+	$(C_SOURCES) | xargs -0 clang-format-19 --dry-run --Werror
+
+format: setup ## put the sources into the form that `make lint` wants
+	$(VENV)/ruff check --fix .
+	$(C_SOURCES) | xargs -0 clang-format-19 -i
 
 lock: setup ## renew setup/requirements.lock from setup/requirements.in
 	$(VENV)/python -m venv build/lock

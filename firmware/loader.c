@@ -218,11 +218,16 @@ static const struct {
     void (*answer)(void);
     uint16_t least, most; /* bytes of its payload */
 } requests[] = {
-    [LINK_HELLO] = {hello, 0, 0},       [LINK_WRITE] = {write_memory, 4, 4 + FRAME_DATA},
-    [LINK_READ] = {read_memory, 8, 8},  [LINK_CRC] = {check_memory, 8, 8},
-    [LINK_BAUD] = {set_baud, 4, 4},     [LINK_RUN] = {run, 4, 4},
-    [LINK_ENDED] = {how_it_ended, 0, 0}, [LINK_TEST] = {test, 8, 8},
-    [LINK_REPORT] = {report, 0, 0},     [LINK_RESET] = {reset, 0, 0},
+    [LINK_HELLO] = {hello, 0, 0},
+    [LINK_WRITE] = {write_memory, 4, 4 + FRAME_DATA},
+    [LINK_READ] = {read_memory, 8, 8},
+    [LINK_CRC] = {check_memory, 8, 8},
+    [LINK_BAUD] = {set_baud, 4, 4},
+    [LINK_RUN] = {run, 4, 4},
+    [LINK_ENDED] = {how_it_ended, 0, 0},
+    [LINK_TEST] = {test, 8, 8},
+    [LINK_REPORT] = {report, 0, 0},
+    [LINK_RESET] = {reset, 0, 0},
     [LINK_PACKED] = {write_packed, 5, 4 + FRAME_DATA},
 };
 

@@ -13,13 +13,8 @@ static const struct {
     char name[12];
     void (*run)(int whole);
 } tests[] = {
-    {"harts", test_harts},
-    {"memory", test_memory},
-    {"caches", test_caches},
-    {"pic", test_pic},
-    {"serial", test_serial},
-    {"sd", test_sd},
-    {"ethernet", test_ethernet},
+    {"harts", test_harts},   {"memory", test_memory}, {"caches", test_caches},     {"pic", test_pic},
+    {"serial", test_serial}, {"sd", test_sd},         {"ethernet", test_ethernet},
 };
 #define TESTS (sizeof tests / sizeof *tests)
 
@@ -38,13 +33,13 @@ static void say(enum outcome what, const char *format, va_list arguments)
     print_into(detail, sizeof detail, format, arguments);
 }
 
-#define SAYS(name, what)                 \
-    void name(const char *format, ...)   \
-    {                                    \
-        va_list arguments;               \
-        va_start(arguments, format);     \
-        say(what, format, arguments);    \
-        va_end(arguments);               \
+#define SAYS(name, what)               \
+    void name(const char *format, ...) \
+    {                                  \
+        va_list arguments;             \
+        va_start(arguments, format);   \
+        say(what, format, arguments);  \
+        va_end(arguments);             \
     }
 SAYS(passed, OK)
 SAYS(failed, FAILED)

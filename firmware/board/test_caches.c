@@ -56,7 +56,9 @@ static int add_conditionally(volatile uint32_t *word)
 {
     uint32_t value, failed_;
     __asm__ volatile("lr.w.aq %0, (%2)\n addi %0, %0, 1\n sc.w.rl %1, %0, (%2)"
-                     : "=&r"(value), "=&r"(failed_) : "r"(word) : "memory");
+                     : "=&r"(value), "=&r"(failed_)
+                     : "r"(word)
+                     : "memory");
     return !failed_;
 }
 
@@ -133,7 +135,7 @@ static void run_code(unsigned hart, unsigned *meetings)
         }
         meet(meetings);
         __asm__ volatile("fence.i" ::: "memory");
-        expect(hart, "rewritten instructions", ((uint32_t(*)(void))SHARED->code)(), number);
+        expect(hart, "rewritten instructions", ((uint32_t (*)(void))SHARED->code)(), number);
         meet(meetings);
     }
 }

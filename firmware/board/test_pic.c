@@ -49,8 +49,8 @@ static int registers(void)
         holds("mask of hart", hart, PIC_CONTEXT_AT(hart) + PIC_ENABLE, 0xffffffff);
     }
     for (unsigned source = 0; source < PIC_SOURCE_COUNT; source++)
-        holds("source", source, PIC_SOURCE_AT(source), PIC_SOURCE_PRIORITY_MASK | PIC_SOURCE_EDGE_MASK |
-              PIC_SOURCE_ROUTE_MASK | PIC_SOURCE_ANY_MASK);
+        holds("source", source, PIC_SOURCE_AT(source),
+              PIC_SOURCE_PRIORITY_MASK | PIC_SOURCE_EDGE_MASK | PIC_SOURCE_ROUTE_MASK | PIC_SOURCE_ANY_MASK);
     return 1;
 }
 
@@ -119,10 +119,10 @@ static void wire(const char *what, unsigned source, void (*set)(unsigned, int), 
 /* Interrupts between harts ------------------------------------------------------------------------------------------ */
 
 static unsigned target;
-static uint32_t ready;        /* the target waits */
-static uint32_t taken;        /* its handler has run */
-static uint32_t taken_at;     /* in cycles */
-static uint32_t claimed;      /* what it found */
+static uint32_t ready; /* the target waits */
+static uint32_t taken; /* its handler has run */
+static uint32_t taken_at; /* in cycles */
+static uint32_t claimed; /* what it found */
 
 /* Not again before mie is set: a wire that stays up must not keep the hart here. */
 static __attribute__((interrupt("machine"), aligned(4))) void handler(void)

@@ -33,8 +33,8 @@ static void send_and_receive(unsigned port, volatile uint32_t *reg)
         if (c != sample(i))
             failed("uart%d: 0x%x comes back as 0x%x", port, sample(i), c);
     }
-    uint32_t errors = reg[SERIAL_LSR / 4] & (SERIAL_LSR_OE_MASK | SERIAL_LSR_PE_MASK | SERIAL_LSR_FE_MASK |
-                                             SERIAL_LSR_BI_MASK);
+    uint32_t errors =
+        reg[SERIAL_LSR / 4] & (SERIAL_LSR_OE_MASK | SERIAL_LSR_PE_MASK | SERIAL_LSR_FE_MASK | SERIAL_LSR_BI_MASK);
     if (errors)
         failed("uart%d: line status 0x%lx", port, errors);
 }

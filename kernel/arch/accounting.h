@@ -40,9 +40,7 @@ struct accounting accounting_read(unsigned hart);
 void accounting_show(void);
 void accounting_print_results(void);
 #else
-static inline void accounting_start_hart(void)
-{
-}
+static inline void accounting_start_hart(void) {}
 
 static inline enum account account_switch(enum account to)
 {

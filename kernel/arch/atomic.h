@@ -16,12 +16,12 @@
 #define fence_acquire() __asm__ volatile("fence r, rw" ::: "memory")
 #define fence_release() __asm__ volatile("fence rw, w" ::: "memory")
 
-#define ATOMIC_AMO(name, instruction)                                                                     \
-    static inline uint32_t name(volatile uint32_t *word, uint32_t v)                                      \
-    {                                                                                                     \
-        uint32_t old;                                                                                     \
-        __asm__ volatile(instruction " %0, %z2, %1" : "=r"(old), "+A"(*word) : "rJ"(v) : "memory");        \
-        return old;                                                                                       \
+#define ATOMIC_AMO(name, instruction)                                                               \
+    static inline uint32_t name(volatile uint32_t *word, uint32_t v)                                \
+    {                                                                                               \
+        uint32_t old;                                                                               \
+        __asm__ volatile(instruction " %0, %z2, %1" : "=r"(old), "+A"(*word) : "rJ"(v) : "memory"); \
+        return old;                                                                                 \
     }
 
 /* Give the old word. */
@@ -30,22 +30,23 @@ ATOMIC_AMO(atomic_add, "amoadd.w")
 ATOMIC_AMO(atomic_swap_acquire_release, "amoswap.w.aqrl")
 
 /* Put `v` into a word that holds `expected`, and say whether they did. */
-#define ATOMIC_CAS(name, sc)                                                                                        \
+#define ATOMIC_CAS(name, sc)                                                                                       \
     static inline __attribute__((always_inline)) bool name(volatile uint32_t *word, uint32_t expected, uint32_t v) \
-    {                                                                                                               \
-        __asm__ goto("1: lr.w t0, (%0)\n bne t0, %z1, %l[other]\n " sc " t0, %z2, (%0)\n bnez t0, 1b"               \
-                     ::"r"(word), "rJ"(expected), "rJ"(v)                                                           \
-                     : "t0", "memory"                                                                               \
-                     : other);                                                                                      \
-        return true;                                                                                                \
-    other:                                                                                                          \
-        return false;                                                                                               \
+    {                                                                                                              \
+        __asm__ goto("1: lr.w t0, (%0)\n bne t0, %z1, %l[other]\n " sc " t0, %z2, (%0)\n bnez t0, 1b" ::"r"(word), \
+                     "rJ"(expected), "rJ"(v)                                                                       \
+                     : "t0", "memory"                                                                              \
+                     : other);                                                                                     \
+        return true;                                                                                               \
+    other:                                                                                                         \
+        return false;                                                                                              \
     }
 
 ATOMIC_CAS(atomic_cas, "sc.w")
 ATOMIC_CAS(atomic_cas_release, "sc.w.rl")
 
-static inline __attribute__((always_inline)) bool atomic_cas_acquire(volatile uint32_t *word, uint32_t expected, uint32_t v)
+static inline __attribute__((always_inline)) bool atomic_cas_acquire(volatile uint32_t *word, uint32_t expected,
+                                                                     uint32_t v)
 {
     bool done = atomic_cas(word, expected, v);
     fence_acquire();

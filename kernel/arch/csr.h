@@ -27,20 +27,20 @@
 #ifndef __ASSEMBLER__
 #include <stdint.h>
 
-#define csr_read(csr)                                          \
-    ({                                                         \
-        uint32_t v_;                                           \
+#define csr_read(csr)                                            \
+    ({                                                           \
+        uint32_t v_;                                             \
         __asm__ volatile("csrr %0, " #csr : "=r"(v_)::"memory"); \
-        v_;                                                    \
+        v_;                                                      \
     })
 #define csr_write(csr, v) __asm__ volatile("csrw " #csr ", %0" ::"rK"((uint32_t)(v)) : "memory")
 #define csr_set(csr, v) __asm__ volatile("csrs " #csr ", %0" ::"rK"((uint32_t)(v)) : "memory")
 #define csr_clear(csr, v) __asm__ volatile("csrc " #csr ", %0" ::"rK"((uint32_t)(v)) : "memory")
-#define csr_read_clear(csr, v)                                                                   \
-    ({                                                                                           \
-        uint32_t v_;                                                                             \
+#define csr_read_clear(csr, v)                                                                  \
+    ({                                                                                          \
+        uint32_t v_;                                                                            \
         __asm__ volatile("csrrc %0, " #csr ", %1" : "=r"(v_) : "rK"((uint32_t)(v)) : "memory"); \
-        v_;                                                                                      \
+        v_;                                                                                     \
     })
 
 /* Cycles since reset; the same on every hart. */

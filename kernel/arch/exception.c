@@ -12,10 +12,22 @@ bool (*trap_hook)(uint32_t cause, struct frame *frame);
 const char *exception_name(uint32_t cause)
 {
     static const char *const name[] = {
-        "instruction address misaligned", "instruction access fault", "illegal instruction", "breakpoint",
-        "load address misaligned", "load access fault", "store address misaligned", "store access fault",
-        "call from user mode", "call from supervisor mode", "reserved", "call from machine mode",
-        "instruction page fault", "load page fault", "reserved", "store page fault",
+        "instruction address misaligned",
+        "instruction access fault",
+        "illegal instruction",
+        "breakpoint",
+        "load address misaligned",
+        "load access fault",
+        "store address misaligned",
+        "store access fault",
+        "call from user mode",
+        "call from supervisor mode",
+        "reserved",
+        "call from machine mode",
+        "instruction page fault",
+        "load page fault",
+        "reserved",
+        "store page fault",
     };
     return cause < sizeof name / sizeof *name ? name[cause] : "unknown exception";
 }

@@ -41,7 +41,8 @@ struct hart {
     HART_PART(intr, 8);   /* intr/call.h */
     HART_PART(sync, 136); /* sync/hart_part.h */
     HART_PART(lock, 272) __attribute__((aligned(64))); /* lock/hart_part.h; behind what is not for the short path */
-} __attribute__((aligned(HART_SIZE))); /* no line of one is written by another, and all lie in the same of their caches */
+}
+__attribute__((aligned(HART_SIZE))); /* no line of one is written by another, and all lie in the same of their caches */
 
 extern struct hart harts[MAX_HARTS];
 extern unsigned hart_count;
@@ -77,15 +78,15 @@ static inline struct thread *hart_thread(void)
  * the copy and its use would reach the hart that it has left: where a thread can be moved, a part is used for one load or
  * by hart_store. The test test_schemes.py::test_no_copy_of_tp_outlives_a_move finds such copies.
  */
-#define HART_PART_OF(subsystem)                                                                                         \
-    _Static_assert(sizeof(struct subsystem##_hart) <= sizeof(((struct hart *)0)->subsystem##_part), "arch/hart.h");     \
-    static inline __attribute__((always_inline)) struct subsystem##_hart *subsystem##_hart_of(struct hart *h)           \
-    {                                                                                                                   \
-        return (struct subsystem##_hart *)h->subsystem##_part;                                                          \
-    }                                                                                                                   \
-    static inline __attribute__((always_inline)) struct subsystem##_hart *subsystem##_hart(void)                        \
-    {                                                                                                                   \
-        return subsystem##_hart_of(curhart);                                                                            \
+#define HART_PART_OF(subsystem)                                                                                     \
+    _Static_assert(sizeof(struct subsystem##_hart) <= sizeof(((struct hart *)0)->subsystem##_part), "arch/hart.h"); \
+    static inline __attribute__((always_inline)) struct subsystem##_hart *subsystem##_hart_of(struct hart *h)       \
+    {                                                                                                               \
+        return (struct subsystem##_hart *)h->subsystem##_part;                                                      \
+    }                                                                                                               \
+    static inline __attribute__((always_inline)) struct subsystem##_hart *subsystem##_hart(void)                    \
+    {                                                                                                               \
+        return subsystem##_hart_of(curhart);                                                                        \
     }
 
 #define barrier() __asm__ volatile("" ::: "memory")

@@ -134,9 +134,8 @@ void exception_panic(uint32_t cause, struct frame *frame)
     if (panic_hooks.suspect_stack)
         panic_hooks.suspect_stack(frame + 1);
     stop_the_others();
-    kprintf("\npanic: hart %u: %s, mcause %lu, mtval %#lx, mepc %#lx\n", (unsigned)curhart->id,
-            exception_name(cause), (unsigned long)cause, (unsigned long)value,
-            (unsigned long)frame->mepc);
+    kprintf("\npanic: hart %u: %s, mcause %lu, mtval %#lx, mepc %#lx\n", (unsigned)curhart->id, exception_name(cause),
+            (unsigned long)cause, (unsigned long)value, (unsigned long)frame->mepc);
     const uint32_t *r = frame->a;
     for (unsigned i = 0; i < 8; i += 4)
         kprintf("  a%u %08lx  a%u %08lx  a%u %08lx  a%u %08lx\n", i, (unsigned long)r[i], i + 1,

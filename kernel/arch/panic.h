@@ -11,13 +11,14 @@
 struct frame;
 
 struct panic_hooks {
-    bool (*note)(const char *message); /* the debugger: whether it wants to look before anything is stopped, by EBREAK */
+    bool (*note)(
+        const char *message); /* the debugger: whether it wants to look before anything is stopped, by EBREAK */
     void (*suspect_stack)(const void *fp); /* an exception: says so, and does not return, if the stack has overflowed */
-    void (*stop_others)(void);         /* all other harts stand still when it returns, as far as they can be reached */
-    void (*halt)(void);                /* this hart stands still, because another one has panicked: does not return */
-    void (*poll_console)(void);        /* output goes out without interrupts from here on */
-    void (*ended)(uint32_t code);      /* the debugger is told that the run ends */
-    void (*exit)(uint32_t code);       /* does not return */
+    void (*stop_others)(void); /* all other harts stand still when it returns, as far as they can be reached */
+    void (*halt)(void); /* this hart stands still, because another one has panicked: does not return */
+    void (*poll_console)(void); /* output goes out without interrupts from here on */
+    void (*ended)(uint32_t code); /* the debugger is told that the run ends */
+    void (*exit)(uint32_t code); /* does not return */
 };
 
 extern struct panic_hooks panic_hooks;

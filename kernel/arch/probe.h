@@ -62,22 +62,22 @@ __asm__(".irp n, 0, 1, 2\n .equ probe_reg_t\\n, 5 + \\n\n .endr\n"
         ".equ probe_reg_zero, 0\n .equ probe_reg_ra, 1\n .equ probe_reg_sp, 2\n .equ probe_reg_gp, 3\n"
         ".equ probe_reg_tp, 4\n");
 
-#define PROBE_VALUE(kind, value)                                                          \
-    __asm__ volatile("1: .pushsection .interlock.probes,\"\",@progbits\n"                 \
-                     " .word 1b, %0 | (probe_reg_%1 + 1) << 8\n .popsection"              \
-                     ::"i"(PROBE_##kind), "r"((uint32_t)(value))                          \
+#define PROBE_VALUE(kind, value)                                                                  \
+    __asm__ volatile("1: .pushsection .interlock.probes,\"\",@progbits\n"                         \
+                     " .word 1b, %0 | (probe_reg_%1 + 1) << 8\n .popsection" ::"i"(PROBE_##kind), \
+                     "r"((uint32_t)(value))                                                       \
                      : "memory")
 
 /* The same, and gives the address of the mark: in an inline function, a place in the caller. */
-#define PROBE_VALUE_HERE(kind, value)                                                     \
-    ({                                                                                    \
-        uintptr_t here_;                                                                  \
+#define PROBE_VALUE_HERE(kind, value)                                                       \
+    ({                                                                                      \
+        uintptr_t here_;                                                                    \
         __asm__ volatile("1: auipc %0, 0\n .pushsection .interlock.probes,\"\",@progbits\n" \
-                         " .word 1b, %1 | (probe_reg_%2 + 1) << 8\n .popsection"          \
-                         : "=&r"(here_)                                                   \
-                         : "i"(PROBE_##kind), "r"((uint32_t)(value))                      \
-                         : "memory");                                                     \
-        here_;                                                                            \
+                         " .word 1b, %1 | (probe_reg_%2 + 1) << 8\n .popsection"            \
+                         : "=&r"(here_)                                                     \
+                         : "i"(PROBE_##kind), "r"((uint32_t)(value))                        \
+                         : "memory");                                                       \
+        here_;                                                                              \
     })
 #endif
 #endif

@@ -92,9 +92,7 @@ INLINE void nothing_turn(void (*inside)(void))
 
 typedef void turn_fn(void (*inside)(void));
 
-INLINE void nothing(void)
-{
-}
+INLINE void nothing(void) {}
 
 INLINE uint32_t time_turns(turn_fn *turn, uint32_t n)
 {

@@ -53,7 +53,9 @@ INLINE crit_t acquire_amo_fence(struct simple_lock *l)
     (void)l;
     uint32_t taken;
     __asm__ volatile("1: amoswap.w %0, %2, %1\n bnez %0, 1b\n fence r, rw"
-                     : "=&r"(taken), "+A"(bare.word) : "r"(1) : "memory");
+                     : "=&r"(taken), "+A"(bare.word)
+                     : "r"(1)
+                     : "memory");
     return 0;
 }
 
@@ -62,7 +64,9 @@ INLINE crit_t acquire_lr_sc(struct simple_lock *l)
     (void)l;
     uint32_t t;
     __asm__ volatile("1: lr.w.aq %0, %1\n bnez %0, 1b\n sc.w %0, %2, %1\n bnez %0, 1b"
-                     : "=&r"(t), "+A"(bare.word) : "r"(1) : "memory");
+                     : "=&r"(t), "+A"(bare.word)
+                     : "r"(1)
+                     : "memory");
     return 0;
 }
 
@@ -125,13 +129,13 @@ INLINE uint64_t time_pairs(acquire_fn *acquire, section_fn *section, release_fn 
 }
 
 /* A loop of its own for each pair and section, at the begin of a cache line, in which nothing is called. */
-#define LOOP(name, acquire, section, release)                                                            \
-    static uint64_t __attribute__((noinline, aligned(64))) name##_##section(uint32_t iterations)         \
-    {                                                                                                    \
-        return time_pairs(acquire, section_##section, release, iterations);                              \
+#define LOOP(name, acquire, section, release)                                                    \
+    static uint64_t __attribute__((noinline, aligned(64))) name##_##section(uint32_t iterations) \
+    {                                                                                            \
+        return time_pairs(acquire, section_##section, release, iterations);                      \
     }
-#define LOOPS(name, acquire, release)     \
-    LOOP(name, acquire, empty, release)   \
+#define LOOPS(name, acquire, release)   \
+    LOOP(name, acquire, empty, release) \
     LOOP(name, acquire, store, release)
 
 LOOPS(no, acquire_nothing, release_nothing)

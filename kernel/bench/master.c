@@ -64,8 +64,8 @@ static void measure(bool wrapped)
     for (unsigned h = 0; h < hart_count; h++)
         thread_join(t[h]);
     uint64_t cycles = cycles64() - begin, rate = (uint64_t)operations * hart_count * 100000000 / cycles;
-    kprintf("@master wrapped=%u harts=%u section=%lu pause=%lu operations=%lu cycles=%lu per_megacycle=%lu.%02lu\n", wrapped,
-            hart_count, (unsigned long)section, (unsigned long)pause, (unsigned long)operations * hart_count,
+    kprintf("@master wrapped=%u harts=%u section=%lu pause=%lu operations=%lu cycles=%lu per_megacycle=%lu.%02lu\n",
+            wrapped, hart_count, (unsigned long)section, (unsigned long)pause, (unsigned long)operations * hart_count,
             (unsigned long)cycles, (unsigned long)(rate / 100), (unsigned long)(rate % 100));
 }
 

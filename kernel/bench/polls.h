@@ -16,20 +16,12 @@ void polls_take(void); /* 200 of them are kept */
 void polls_end(void);
 void polls_print(void);
 #else
-static inline void polls_begin(void)
-{
-}
+static inline void polls_begin(void) {}
 
-static inline void polls_take(void)
-{
-}
+static inline void polls_take(void) {}
 
-static inline void polls_end(void)
-{
-}
+static inline void polls_end(void) {}
 
-static inline void polls_print(void)
-{
-}
+static inline void polls_print(void) {}
 #endif
 #endif

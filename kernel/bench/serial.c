@@ -64,9 +64,18 @@ static uint32_t sum_of(uint32_t (*count)(struct hart *))
     return n;
 }
 
-static uint32_t deferred(struct hart *h) { return sync_hart_of(h)->deferred; }
-static uint32_t spurious(struct hart *h) { return sync_hart_of(h)->spurious; }
-static uint32_t switches(struct hart *h) { return sched_hart_of(h)->switches; }
+static uint32_t deferred(struct hart *h)
+{
+    return sync_hart_of(h)->deferred;
+}
+static uint32_t spurious(struct hart *h)
+{
+    return sync_hart_of(h)->spurious;
+}
+static uint32_t switches(struct hart *h)
+{
+    return sched_hart_of(h)->switches;
+}
 
 static void busy(void *arg)
 {

@@ -54,7 +54,8 @@ static __attribute__((noinline)) struct steps section(bool posts)
 
 static int softint_cost(void)
 {
-    static uint32_t post[MOST_SAMPLES], call[MOST_SAMPLES], back[MOST_SAMPLES], whole[MOST_SAMPLES], empty[MOST_SAMPLES];
+    static uint32_t post[MOST_SAMPLES], call[MOST_SAMPLES], back[MOST_SAMPLES], whole[MOST_SAMPLES],
+        empty[MOST_SAMPLES];
     uint32_t samples = bootargs_number("samples", 64, MOST_SAMPLES);
     if (!samples || clock_hz())
         panic("run=softint-cost needs hz=0, and samples=1 to %u", MOST_SAMPLES);

@@ -174,8 +174,9 @@ static int spinlocks(void)
         section = 0;
         lines_read = bootargs_number("lines", 10, MEMORY_LINES);
         uint32_t alone = mean_held(1), held = mean_held(hart_count);
-        kprintf("@spinlocks_memory algorithm=" SPINLOCK_NAME " harts=%u lines=%lu alone=" THOUSANDTHS " held=" THOUSANDTHS
-                "\n", hart_count, (unsigned long)lines_read, SPLIT(alone), SPLIT(held));
+        kprintf("@spinlocks_memory algorithm=" SPINLOCK_NAME " harts=%u lines=%lu alone=" THOUSANDTHS
+                " held=" THOUSANDTHS "\n",
+                hart_count, (unsigned long)lines_read, SPLIT(alone), SPLIT(held));
         lines_read = 0;
     }
     return 0;

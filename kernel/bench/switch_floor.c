@@ -21,12 +21,12 @@
 #include "sched/switch.h"
 
 #define SAVE(to)                                                                                          \
-    "sw ra, 0(" to ")\n sw sp, 4(" to ")\n sw s0, 8(" to ")\n sw s1, 12(" to ")\n sw s2, 16(" to ")\n"     \
-    "sw s3, 20(" to ")\n sw s4, 24(" to ")\n sw s5, 28(" to ")\n sw s6, 32(" to ")\n sw s7, 36(" to ")\n"  \
+    "sw ra, 0(" to ")\n sw sp, 4(" to ")\n sw s0, 8(" to ")\n sw s1, 12(" to ")\n sw s2, 16(" to ")\n"    \
+    "sw s3, 20(" to ")\n sw s4, 24(" to ")\n sw s5, 28(" to ")\n sw s6, 32(" to ")\n sw s7, 36(" to ")\n" \
     "sw s8, 40(" to ")\n sw s9, 44(" to ")\n sw s10, 48(" to ")\n sw s11, 52(" to ")\n"
-#define RESTORE(from)                                                                                                \
-    "lw ra, 0(" from ")\n lw sp, 4(" from ")\n lw s0, 8(" from ")\n lw s1, 12(" from ")\n lw s2, 16(" from ")\n"     \
-    "lw s3, 20(" from ")\n lw s4, 24(" from ")\n lw s5, 28(" from ")\n lw s6, 32(" from ")\n lw s7, 36(" from ")\n"  \
+#define RESTORE(from)                                                                                               \
+    "lw ra, 0(" from ")\n lw sp, 4(" from ")\n lw s0, 8(" from ")\n lw s1, 12(" from ")\n lw s2, 16(" from ")\n"    \
+    "lw s3, 20(" from ")\n lw s4, 24(" from ")\n lw s5, 28(" from ")\n lw s6, 32(" from ")\n lw s7, 36(" from ")\n" \
     "lw s8, 40(" from ")\n lw s9, 44(" from ")\n lw s10, 48(" from ")\n lw s11, 52(" from ")\n"
 
 /* Hundredths of cycles, of `count` in all. */
@@ -49,10 +49,10 @@ static __attribute__((noinline)) uint32_t loop_cycles(uint32_t iterations)
 static __attribute__((noinline)) uint32_t floor_cycles(uint32_t iterations)
 {
     static struct context saved __attribute__((aligned(64))), restored __attribute__((aligned(64)));
-    __asm__ volatile(SAVE("%0") ::"r"(&restored) : "memory"); /* the same registers, so that restoring changes none */
+    __asm__ volatile(SAVE("%0")::"r"(&restored) : "memory"); /* the same registers, so that restoring changes none */
     uint64_t begin = cycles64();
     for (uint32_t i = iterations; i; i--)
-        __asm__ volatile(SAVE("%0") RESTORE("%1") ::"r"(&saved), "r"(&restored) : "memory");
+        __asm__ volatile(SAVE("%0") RESTORE("%1")::"r"(&saved), "r"(&restored) : "memory");
     return each(cycles64() - begin, iterations);
 }
 
@@ -129,14 +129,15 @@ static int switch_floor(void)
     csr_write(mie, enabled);
     uint32_t yielded = yield_cycles(iterations) - loop;
     unsigned long ratio = hundredths(switched, least), yield_ratio = hundredths(yielded, least);
-    kprintf("@switch_floor iterations=%lu floor=%lu.%02lu switch=%lu.%02lu ratio=%lu.%02lu yield=%lu.%02lu yield_ratio=%lu.%02lu "
-            "pair=%lu.%02lu yield_floor=%lu.%02lu wake_floor=%lu.%02lu\n",
-            (unsigned long)iterations, (unsigned long)least / 100, (unsigned long)least % 100,
-            (unsigned long)switched / 100, (unsigned long)switched % 100, ratio / 100, ratio % 100,
-            (unsigned long)yielded / 100, (unsigned long)yielded % 100, yield_ratio / 100, yield_ratio % 100,
-            (unsigned long)pair / 100, (unsigned long)pair % 100, (unsigned long)(pair + least) / 100,
-            (unsigned long)(pair + least) % 100, (unsigned long)(2 * pair + least) / 100,
-            (unsigned long)(2 * pair + least) % 100);
+    kprintf(
+        "@switch_floor iterations=%lu floor=%lu.%02lu switch=%lu.%02lu ratio=%lu.%02lu yield=%lu.%02lu yield_ratio=%lu.%02lu "
+        "pair=%lu.%02lu yield_floor=%lu.%02lu wake_floor=%lu.%02lu\n",
+        (unsigned long)iterations, (unsigned long)least / 100, (unsigned long)least % 100,
+        (unsigned long)switched / 100, (unsigned long)switched % 100, ratio / 100, ratio % 100,
+        (unsigned long)yielded / 100, (unsigned long)yielded % 100, yield_ratio / 100, yield_ratio % 100,
+        (unsigned long)pair / 100, (unsigned long)pair % 100, (unsigned long)(pair + least) / 100,
+        (unsigned long)(pair + least) % 100, (unsigned long)(2 * pair + least) / 100,
+        (unsigned long)(2 * pair + least) % 100);
     return 0;
 }
 

@@ -144,10 +144,10 @@ INLINE void all_sections(enter_fn *enter, leave_fn *leave, struct work *w, bool 
  * A loop for each way, so that a section costs what it costs. They lie a multiple of the instruction cache's size apart:
  * in all of them the loop loses the same lines to interrupts, and what differs between two runs is entering and leaving.
  */
-#define LOOP(way)                                                                                               \
-    static void __attribute__((noinline, aligned(INSTRUCTION_CACHE))) way##_loop(struct work *w, bool polling)  \
-    {                                                                                                           \
-        all_sections(way##_enter, way##_leave, w, polling);                                                     \
+#define LOOP(way)                                                                                              \
+    static void __attribute__((noinline, aligned(INSTRUCTION_CACHE))) way##_loop(struct work *w, bool polling) \
+    {                                                                                                          \
+        all_sections(way##_enter, way##_leave, w, polling);                                                    \
     }
 LOOP(bare)
 LOOP(masked)
@@ -225,8 +225,8 @@ static int synthetic(void)
     for (unsigned h = 0; h < hart_count; h++)
         kprintf("@synthetic hart=%u sections=%lu cycles=%lu interrupts=%lu section_draws=%lu gap_draws=%lu\n", h,
                 (unsigned long)sections, (unsigned long)work[h].cycles,
-                (unsigned long)sync_hart_of(&harts[h])->handled[PIC_SOURCE_ARRIVAL(h)], (unsigned long)work[h].section_draws,
-                (unsigned long)work[h].gap_draws);
+                (unsigned long)sync_hart_of(&harts[h])->handled[PIC_SOURCE_ARRIVAL(h)],
+                (unsigned long)work[h].section_draws, (unsigned long)work[h].gap_draws);
     kprintf("@arrivals arrivals=%lu lost=%lu\n", (unsigned long)arrivals_arrivals_read(),
             (unsigned long)arrivals_lost_read());
     polls_print();

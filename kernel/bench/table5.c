@@ -12,11 +12,11 @@
 #include "lib/printf.h"
 #include "sync/sync.h"
 
-#define SCHEMES(X)                           \
-    X("off-chip", "spl-pessim", spl_pessim)  \
-    X("flag", "spl-optim", spl_optim)        \
-    X("on-chip", "cli-pessim", cli_pessim)   \
-    X("flag", "cli-optim", cli_optim)        \
+#define SCHEMES(X)                          \
+    X("off-chip", "spl-pessim", spl_pessim) \
+    X("flag", "spl-optim", spl_optim)       \
+    X("on-chip", "cli-pessim", cli_pessim)  \
+    X("flag", "cli-optim", cli_optim)       \
     X("on-chip", "cli-spl-pessim", cli_spl_pessim)
 
 #define DECLARE(primitive, scheme, id) uint64_t table5_##id(uint32_t iterations);
@@ -47,8 +47,7 @@ static int table5(void)
         uint64_t (*loop)(uint32_t);
     } pairs[] = {
 #define ENTRY(primitive, scheme, id) {primitive, scheme, table5_##id},
-        SCHEMES(ENTRY)
-    };
+        SCHEMES(ENTRY)};
     uint32_t iterations = bootargs_number("iterations", 100000, 1000000);
     if (!iterations)
         return 2;

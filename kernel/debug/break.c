@@ -29,7 +29,8 @@ static int find(uint32_t address, bool once)
 
 static bool set(uint32_t address, bool once)
 {
-    if (within(address, trap_entry, trap_entry_end) || within(address, trap_rest, trap_rest_end) || within(address, unbreakable, _etext))
+    if (within(address, trap_entry, trap_entry_end) || within(address, trap_rest, trap_rest_end) ||
+        within(address, unbreakable, _etext))
         return false;
     if (find(address, once) >= 0)
         return true;

@@ -115,12 +115,9 @@ static unsigned signal_of(uint32_t cause)
     switch (cause) {
     case CAUSE_MISALIGNED_FETCH:
     case CAUSE_MISALIGNED_LOAD:
-    case CAUSE_MISALIGNED_STORE:
-        return RSP_SIGBUS;
-    case CAUSE_ILLEGAL:
-        return RSP_SIGILL;
-    default:
-        return RSP_SIGSEGV;
+    case CAUSE_MISALIGNED_STORE: return RSP_SIGBUS;
+    case CAUSE_ILLEGAL: return RSP_SIGILL;
+    default: return RSP_SIGSEGV;
     }
 }
 

@@ -16,7 +16,7 @@ enum debug_csr {
 #define CONSTANT(name) DEBUG_CSR_##name,
     DEBUG_CSRS(CONSTANT)
 #undef CONSTANT
-    DEBUG_CSR_COUNT
+        DEBUG_CSR_COUNT
 };
 
 struct debug_hart {

@@ -354,8 +354,8 @@ static void add_threads(struct rsp *r, const char *at)
         r->target->describe(t, name, sizeof name, text, sizeof text);
         plain(name);
         plain(text);
-        const char *const parts[] = {"<thread id=\"", id, "\" core=\"", core, "\" name=\"", name, "\">", text,
-                                     "</thread>"};
+        const char *const parts[] = {"<thread id=\"", id,   "\" core=\"", core, "\" name=\"", name,
+                                     "\">",           text, "</thread>"};
         for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
             to = copy(to, end, parts[i]);
     }
@@ -427,15 +427,11 @@ static bool action_of(const char **at, struct rsp_action *a)
     *a = (struct rsp_action){.resume = what == 'c' || what == 'C' ? RSP_CONTINUE : RSP_STEP};
     switch (what) {
     case 'c':
-    case 's':
-        return true;
+    case 's': return true;
     case 'C':
-    case 'S':
-        return number(at, &signal);
-    case 'r':
-        return range(at, &a->begin, &a->end);
-    default:
-        return false;
+    case 'S': return number(at, &signal);
+    case 'r': return range(at, &a->begin, &a->end);
+    default: return false;
     }
 }
 
@@ -539,8 +535,7 @@ enum rsp_verdict rsp_execute(struct rsp *r)
         all_do(r, RSP_CONTINUE);
         verdict = RSP_DETACH;
         break;
-    case 'k':
-        return RSP_KILL;
+    case 'k': return RSP_KILL;
     case 'c':
     case 's':
         reply(r, "E01");
@@ -556,8 +551,7 @@ enum rsp_verdict rsp_execute(struct rsp *r)
             reply(r, "");
         }
         break;
-    default:
-        reply(r, "");
+    default: reply(r, "");
     }
     r->waiting = verdict == RSP_RESUME;
     if (r->waiting)

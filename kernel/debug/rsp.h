@@ -50,21 +50,21 @@ struct rsp_action {
 enum rsp_verdict {
     RSP_NOTHING,
     RSP_INTERRUPT, /* GDB wants a running target to stop */
-    RSP_PACKET,    /* a packet is there: call rsp_execute, when the target has stopped */
-    RSP_RESUME,    /* let every thread do its `action` */
-    RSP_DETACH,    /* GDB goes: forget all breakpoints; every thread's action is to continue */
-    RSP_KILL,      /* end the machine's run */
+    RSP_PACKET, /* a packet is there: call rsp_execute, when the target has stopped */
+    RSP_RESUME, /* let every thread do its `action` */
+    RSP_DETACH, /* GDB goes: forget all breakpoints; every thread's action is to continue */
+    RSP_KILL, /* end the machine's run */
 };
 
 struct rsp {
     const struct rsp_target *target;
     struct rsp_action action[RSP_MAX_THREADS]; /* of thread n + 1 */
-    unsigned thread;       /* that registers and memory are asked of ("Hg") */
-    unsigned step_thread;  /* that the old commands "c" and "s" are for ("Hc"); 0: any */
-    unsigned stop_thread;  /* the last stop reply: whom and why */
+    unsigned thread; /* that registers and memory are asked of ("Hg") */
+    unsigned step_thread; /* that the old commands "c" and "s" are for ("Hc"); 0: any */
+    unsigned stop_thread; /* the last stop reply: whom and why */
     enum rsp_signal stop_signal;
     bool stop_breakpoint;
-    bool waiting;          /* GDB has let the target run and waits for it to stop */
+    bool waiting; /* GDB has let the target run and waits for it to stop */
     /* receiving */
     enum { RSP_BETWEEN, RSP_BODY, RSP_CHECK_HIGH, RSP_CHECK_LOW } state;
     uint8_t sum, check;

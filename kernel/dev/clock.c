@@ -105,5 +105,6 @@ void clock_print_results(void)
 {
     for (unsigned h = 0; h < hart_count; h++)
         if (merged[h])
-            kprintf("@clock hart=%u ticks=%lu merged=%lu\n", h, (unsigned long)dev_hart_of(&harts[h])->ticks, (unsigned long)merged[h]);
+            kprintf("@clock hart=%u ticks=%lu merged=%lu\n", h, (unsigned long)dev_hart_of(&harts[h])->ticks,
+                    (unsigned long)merged[h]);
 }

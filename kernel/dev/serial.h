@@ -34,11 +34,11 @@ struct serial {
     uint8_t tx[SERIAL_TX_RING];
 };
 
-#define SERIAL(base, port_source, port_name, class_id)                             \
-    {                                                                             \
-        .regs = (volatile uint32_t *)(base), .source = (port_source), .name = (port_name), \
-        .lock = SIMPLE_LOCK(port_name, class_id)                                     \
-    }
+#define SERIAL(base, port_source, port_name, class_id) \
+    {.regs = (volatile uint32_t *)(base),              \
+     .source = (port_source),                          \
+     .name = (port_name),                              \
+     .lock = SIMPLE_LOCK(port_name, class_id)}
 
 extern struct serial serial_console, serial_data;
 

@@ -26,7 +26,8 @@ static void show_harts(void)
         kprintf("%4u  %-16s  %5lu  %5lu  %6lu  %10lu  %8lu  %6lu  %8lu\n", h, harts[h].thread->name,
                 (unsigned long)sync_hart_of(&harts[h])->level, (unsigned long)dev_hart_of(&harts[h])->ticks,
                 (unsigned long)clock_merged(h), (unsigned long)sync_hart_of(&harts[h])->interrupts,
-                (unsigned long)sync_hart_of(&harts[h])->spurious, (unsigned long)sync_hart_of(&harts[h])->deferred, (unsigned long)sched_hart_of(&harts[h])->switches);
+                (unsigned long)sync_hart_of(&harts[h])->spurious, (unsigned long)sync_hart_of(&harts[h])->deferred,
+                (unsigned long)sched_hart_of(&harts[h])->switches);
 }
 
 static void show_interrupts(void)

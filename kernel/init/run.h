@@ -14,8 +14,8 @@ struct run {
 };
 
 /* The symbol is named run=NAME: what the link of an image asks for, which brings in the file that the run is in. */
-#define RUN(run_name, run_what, run_fn)                                    \
-    const struct run run_of_##run_fn __asm__("\"run=" run_name "\"")         \
+#define RUN(run_name, run_what, run_fn)                              \
+    const struct run run_of_##run_fn __asm__("\"run=" run_name "\"") \
         __attribute__((used, section(".runs"))) = {run_name, run_what, run_fn}
 
 /* Carry out the run of this name; an unknown name prints what there is and gives 2. */

@@ -91,7 +91,8 @@ void intr_disestablish(unsigned source)
         panic("intr_disestablish: source %u has no handler", source);
     if (!may_wait_for_handlers())
         panic("intr_disestablish: source %u (%s), at interrupt level or in a section: its handler might be what is "
-              "waiting", source, owner[source].name);
+              "waiting",
+              source, owner[source].name);
     set_enabled(source, owner[source].hart, false);
     uint32_t claims = pic_deliveries(source) - owner[source].elsewhere;
     while (intr_count(source) != claims || in_service(source))

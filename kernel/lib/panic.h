@@ -20,9 +20,9 @@ int panicking(void);
 /* Stops this hart, for ever, if another one has panicked: it has been called, or is about to do what others could see. */
 void panic_stop_if_other(void);
 
-#define assert(what)                                                  \
-    do {                                                              \
-        if (__builtin_expect(!(what), 0))                             \
-            panic("%s:%d: not so: %s", __FILE__, __LINE__, #what);    \
+#define assert(what)                                               \
+    do {                                                           \
+        if (__builtin_expect(!(what), 0))                          \
+            panic("%s:%d: not so: %s", __FILE__, __LINE__, #what); \
     } while (0)
 #endif

@@ -26,8 +26,9 @@ struct syscall {
     syscall_fn *fn;
 };
 
-#define SYSCALL(call_number, call_fn) \
-    static const struct syscall syscall_of_##call_fn __attribute__((used, section(".syscalls"))) = {call_number, call_fn}
+#define SYSCALL(call_number, call_fn)                \
+    static const struct syscall syscall_of_##call_fn \
+        __attribute__((used, section(".syscalls"))) = {call_number, call_fn}
 
 /*
  * Fill `table` of `size` with the calls from `first` to before `end`, each under its number, and `none` elsewhere.

@@ -29,15 +29,15 @@ struct event {
 #define EVENT(event_name, class_id) {.lock = SIMPLE_LOCK(event_name, class_id)}
 
 /* An event that is the only one of its class, both static. */
-#define DEFINE_EVENT(id, event_name, level)                                                      \
+#define DEFINE_EVENT(id, event_name, level)                                                 \
     _Static_assert((level) <= SPL_SCHED, "a handler above SPL_SCHED cannot wake a thread"); \
-    static SIMPLE_LOCK_CLASS(id##_class, event_name, level); \
+    static SIMPLE_LOCK_CLASS(id##_class, event_name, level);                                \
     static struct event id = EVENT(event_name, id##_class)
 
-void event_destroy(struct event *e);      /* before its memory is used for something else; nobody waits or posts any more */
-void event_post(struct event *e);         /* wakes all that wait */
+void event_destroy(struct event *e); /* before its memory is used for something else; nobody waits or posts any more */
+void event_post(struct event *e); /* wakes all that wait */
 void event_clear(struct event *e);
-void event_wait(struct event *e);         /* until it is posted; it stays posted */
-void event_take(struct event *e);         /* the same, and clears it: of several takers one gets each posting */
+void event_wait(struct event *e); /* until it is posted; it stays posted */
+void event_take(struct event *e); /* the same, and clears it: of several takers one gets each posting */
 bool event_posted(const struct event *e);
 #endif

@@ -49,10 +49,10 @@ extern struct lock_class lock_interlock_class;
     {.object = {.class = &(class_id), .name = (lock_name)}, .interlock = SIMPLE_LOCK(lock_name, lock_interlock_class)}
 
 /* A lock that is the only one of its class, both static. */
-#define DEFINE_MUTEX(id, lock_name)                  \
+#define DEFINE_MUTEX(id, lock_name)            \
     static MUTEX_CLASS(id##_class, lock_name); \
     static struct lock id = LOCK(lock_name, id##_class)
-#define DEFINE_RW_LOCK(id, lock_name)                  \
+#define DEFINE_RW_LOCK(id, lock_name)            \
     static RW_LOCK_CLASS(id##_class, lock_name); \
     static struct lock id = LOCK(lock_name, id##_class)
 
@@ -80,7 +80,8 @@ static inline __attribute__((always_inline)) bool lock_take(struct lock *l, unsi
     return atomic_cas_acquire(&l->word, 0, (uint32_t)(uintptr_t)hart_thread());
 }
 
-static inline __attribute__((always_inline)) void lock_acquire(struct lock *l, unsigned how, struct lock_attempt attempt)
+static inline __attribute__((always_inline)) void lock_acquire(struct lock *l, unsigned how,
+                                                               struct lock_attempt attempt)
 {
     lock_check_context(l);
     if (likely(lock_take(l, how)))

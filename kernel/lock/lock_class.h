@@ -28,12 +28,12 @@ struct lock_object {
 };
 
 _Static_assert(offsetof(struct lock_object, class) == 0 && offsetof(struct lock_object, name) == sizeof(void *) &&
-               offsetof(struct lock_class, name) == 0 && offsetof(struct lock_class, kind) == sizeof(void *),
+                   offsetof(struct lock_class, name) == 0 && offsetof(struct lock_class, kind) == sizeof(void *),
                "the simulator relies on it");
 
 extern struct lock_class lock_classes[], lock_classes_end[];
 
-#define LOCK_CLASS(id, class_name, lock_kind, lock_level)          \
-    struct lock_class id __attribute__((section(".lock_classes"))) = \
-        {.name = (class_name), .kind = (lock_kind), .level = (lock_level)}
+#define LOCK_CLASS(id, class_name, lock_kind, lock_level) \
+    struct lock_class id                                  \
+        __attribute__((section(".lock_classes"))) = {.name = (class_name), .kind = (lock_kind), .level = (lock_level)}
 #endif

@@ -87,19 +87,21 @@ static void explain_cycle(const void *what)
 static void add_to_order(const struct lock_held *held, const struct lock_object *o, uint32_t fp)
 {
     struct lock_order_edge e = {.from = (uint8_t)class_number(held->object->class),
-                                .to = (uint8_t)class_number(o->class), .held_site = held->site};
+                                .to = (uint8_t)class_number(o->class),
+                                .held_site = held->site};
     e.frames = (uint8_t)backtrace_collect(fp, e.path, LOCK_ORDER_FRAMES);
     struct cycle c = {.held = held};
     spin_place_t place;
     if (!spin_take(&order_lock, &place))
         spin_wait(&order_lock, place);
-    enum lock_order_result result = lock_order_knows(&order, e.from, e.to)
-                                        ? LOCK_ORDER_ADDED : lock_order_add(&order, &e, c.edge, &c.length);
+    enum lock_order_result result =
+        lock_order_knows(&order, e.from, e.to) ? LOCK_ORDER_ADDED : lock_order_add(&order, &e, c.edge, &c.length);
     spin_release(&order_lock);
     if (result == LOCK_ORDER_CYCLE && !panicking())
-        panic_explained(explain_cycle, &c, "lock order: %s (class %s) is wanted while %s (class %s) is held, "
-                        "against the order seen before", o->name, o->class->name, held->object->name,
-                        held->object->class->name);
+        panic_explained(explain_cycle, &c,
+                        "lock order: %s (class %s) is wanted while %s (class %s) is held, "
+                        "against the order seen before",
+                        o->name, o->class->name, held->object->name, held->object->class->name);
     if (result == LOCK_ORDER_FULL)
         BREACH("lock order: more than %u pairs of classes (LOCK_ORDER_EDGES)", LOCK_ORDER_EDGES);
 }
@@ -111,7 +113,8 @@ static void check_order(const struct lock_held *held, const struct lock_object *
     if (held->object->class == o->class) {
         if (held->object > o)
             BREACH("lock order: %s is wanted while %s is held, both of class %s, against the order of their "
-                   "addresses%s", o->name, held->object->name, o->class->name, lock_places(held->object));
+                   "addresses%s",
+                   o->name, held->object->name, o->class->name, lock_places(held->object));
         return;
     }
     if (!lock_order_knows(&order, class_number(held->object->class), class_number(o->class)))
@@ -123,7 +126,7 @@ static void check_blocking(const struct lock_object *o, unsigned how)
     const struct lock_held_list *simple = lock_held_by_hart();
     if (simple->count && !(how & LOCK_CONDITIONAL))
         BREACH("lock %s may block, but the hart holds simple lock %s%s", o->name, simple->entry[0].object->name,
-              lock_places(simple->entry[0].object));
+               lock_places(simple->entry[0].object));
 }
 
 static void check_again(const struct lock_object *o, const struct lock_held *held, unsigned how)
@@ -166,7 +169,7 @@ void lock_check_held(const struct lock_object *o, const struct lock_held *held, 
 {
     if (!held)
         BREACH("lock %s: %s by %s that has it not%s", o->name, what, is_simple(o) ? "a hart" : "a thread",
-              lock_places(o));
+               lock_places(o));
 }
 
 void lock_assert_object(const struct lock_object *o, bool held, bool alone)
@@ -186,7 +189,7 @@ void lock_check_switch(const struct lock_class *scheduler, const struct simple_l
     for (unsigned i = 0; i < list->count; i++)
         if (list->entry[i].object->class != scheduler && !(held && list->entry[i].object == &held->object))
             BREACH("thread %s gives up the hart, which holds simple lock %s%s", thread_name(curhart->thread),
-                  list->entry[i].object->name, lock_places(list->entry[i].object));
+                   list->entry[i].object->name, lock_places(list->entry[i].object));
 }
 
 void lock_check_waits_for_harts(void)
@@ -204,6 +207,6 @@ void lock_check_exit(void)
     const struct lock_held_list *list = lock_held_by_thread();
     if (list->count)
         BREACH("thread %s ends, but holds lock %s%s", thread_name(curhart->thread), list->entry[0].object->name,
-              lock_places(list->entry[0].object));
+               lock_places(list->entry[0].object));
 }
 #endif

@@ -53,13 +53,9 @@ static inline void lock_check_switch(const struct lock_class *scheduler, const s
     (void)scheduler, (void)held;
 }
 
-static inline void lock_check_exit(void)
-{
-}
+static inline void lock_check_exit(void) {}
 
-static inline void lock_check_waits_for_harts(void)
-{
-}
+static inline void lock_check_waits_for_harts(void) {}
 
 static inline const char *lock_places(const struct lock_object *o)
 {

@@ -82,8 +82,6 @@ static inline void lock_held_remove(struct lock_held_list *list, struct lock_hel
 void lock_held_print(const char *what, unsigned id, const struct lock_held_list *list);
 void lock_held_print_harts(void);
 #else
-static inline void lock_held_print_harts(void)
-{
-}
+static inline void lock_held_print_harts(void) {}
 #endif
 #endif

@@ -112,7 +112,7 @@ static void print_lost(void)
 void lock_stats_print_classes(void)
 {
     print_heading("class");
-    for (const struct lock_class *class = lock_classes; class < lock_classes_end; class++) {
+    for (const struct lock_class *class = lock_classes; class < lock_classes_end; class ++) {
         struct lock_counts c = class_counts(class);
         if (c.attempts || c.hold.count)
             print_row(class->name, &c);
@@ -123,7 +123,7 @@ void lock_stats_print_classes(void)
 void lock_stats_print_sites(void)
 {
     char where[40];
-    for (const struct lock_class *class = lock_classes; class < lock_classes_end; class++) {
+    for (const struct lock_class *class = lock_classes; class < lock_classes_end; class ++) {
         bool first = true;
         for (unsigned i = 0; i < LOCK_SITES; i++) {
             const struct lock_site *s = &snapshot.site[i];
@@ -158,7 +158,7 @@ static void print_result(const struct lock_class *class, const char *kind, const
 
 void lock_stats_print_results(bool sites)
 {
-    for (const struct lock_class *class = lock_classes; class < lock_classes_end; class++) {
+    for (const struct lock_class *class = lock_classes; class < lock_classes_end; class ++) {
         struct lock_counts c = class_counts(class);
         if (c.attempts || c.hold.count)
             print_result(class, "lockstat", "", &c);

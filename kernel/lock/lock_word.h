@@ -38,8 +38,8 @@ static inline uint32_t lock_word_readers(uint32_t word)
 static inline __attribute__((always_inline)) bool lock_word_add_reader(volatile uint32_t *word)
 {
     __asm__ goto("1: lr.w t0, (%0)\n beqz t0, 2f\n andi t1, t0, %3\n addi t1, t1, -%1\n bnez t1, %l[not_so]\n"
-                 "2: addi t0, t0, %2\n ori t0, t0, %1\n sc.w t0, t0, (%0)\n bnez t0, 1b"
-                 ::"r"(word), "i"(LOCK_WORD_SHARED), "i"(LOCK_WORD_READER), "i"(LOCK_WORD_SHARED | LOCK_WORD_QUEUED)
+                 "2: addi t0, t0, %2\n ori t0, t0, %1\n sc.w t0, t0, (%0)\n bnez t0, 1b" ::"r"(word),
+                 "i"(LOCK_WORD_SHARED), "i"(LOCK_WORD_READER), "i"(LOCK_WORD_SHARED | LOCK_WORD_QUEUED)
                  : "t0", "t1", "memory"
                  : not_so);
     fence_acquire();
@@ -51,11 +51,13 @@ not_so:
 /* One reader less, if there are readers and nobody is queued. */
 static inline __attribute__((always_inline)) bool lock_word_drop_reader(volatile uint32_t *word)
 {
-    __asm__ goto("1: lr.w t0, (%0)\n andi t1, t0, %3\n addi t1, t1, -%1\n bnez t1, %l[not_so]\n"
-                 "addi t0, t0, -%2\n addi t1, t0, -%1\n bnez t1, 2f\n li t0, 0\n2: sc.w.rl t0, t0, (%0)\n bnez t0, 1b"
-                 ::"r"(word), "i"(LOCK_WORD_SHARED), "i"(LOCK_WORD_READER), "i"(LOCK_WORD_SHARED | LOCK_WORD_QUEUED)
-                 : "t0", "t1", "memory"
-                 : not_so);
+    __asm__ goto(
+        "1: lr.w t0, (%0)\n andi t1, t0, %3\n addi t1, t1, -%1\n bnez t1, %l[not_so]\n"
+        "addi t0, t0, -%2\n addi t1, t0, -%1\n bnez t1, 2f\n li t0, 0\n2: sc.w.rl t0, t0, (%0)\n bnez t0, 1b" ::"r"(
+            word),
+        "i"(LOCK_WORD_SHARED), "i"(LOCK_WORD_READER), "i"(LOCK_WORD_SHARED | LOCK_WORD_QUEUED)
+        : "t0", "t1", "memory"
+        : not_so);
     return true;
 not_so:
     return false;

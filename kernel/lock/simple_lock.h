@@ -25,10 +25,13 @@ struct simple_lock {
 };
 
 #define SIMPLE_LOCK_CLASS(id, class_name, level) LOCK_CLASS(id, class_name, LOCK_SIMPLE, level)
-#define SIMPLE_LOCK(lock_name, class_id) {.object = {.class = &(class_id), .name = (lock_name)}}
+#define SIMPLE_LOCK(lock_name, class_id)                       \
+    {                                                          \
+        .object = {.class = &(class_id), .name = (lock_name) } \
+    }
 
 /* A lock that is the only one of its class, both static. */
-#define DEFINE_SIMPLE_LOCK(id, lock_name, level)              \
+#define DEFINE_SIMPLE_LOCK(id, lock_name, level)            \
     static SIMPLE_LOCK_CLASS(id##_class, lock_name, level); \
     static struct simple_lock id = SIMPLE_LOCK(lock_name, id##_class)
 

@@ -398,9 +398,9 @@ void zones_print_results(void)
     for (const struct zone *z = zones; z; z = z->next) {
         struct zone_counts n = zone_counts(z);
         kprintf("@zone name=%s size=%lu allocations=%lu frees=%lu in_use=%lu peak=%lu cached=%lu hits=%lu refills=%lu "
-                "flushes=%lu failures=%lu pages=%lu\n", name_of(z), (unsigned long)z->size,
-                (unsigned long)n.allocations, (unsigned long)n.frees, (unsigned long)n.in_use, (unsigned long)n.peak,
-                (unsigned long)n.cached, (unsigned long)n.hits, (unsigned long)n.refills, (unsigned long)n.flushes,
-                (unsigned long)n.failures, (unsigned long)n.pages);
+                "flushes=%lu failures=%lu pages=%lu\n",
+                name_of(z), (unsigned long)z->size, (unsigned long)n.allocations, (unsigned long)n.frees,
+                (unsigned long)n.in_use, (unsigned long)n.peak, (unsigned long)n.cached, (unsigned long)n.hits,
+                (unsigned long)n.refills, (unsigned long)n.flushes, (unsigned long)n.failures, (unsigned long)n.pages);
     }
 }

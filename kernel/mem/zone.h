@@ -60,8 +60,11 @@ struct zone {
     struct zone *next;  /* of all that are in use */
 };
 
-#define ZONE(zone_name, object_size, object_align, class_id, zone_level, zone_ctor)                                   \
-    {.level = (zone_level), .lock = SIMPLE_LOCK(zone_name, class_id), .size = (object_size), .align = (object_align), \
+#define ZONE(zone_name, object_size, object_align, class_id, zone_level, zone_ctor) \
+    {.level = (zone_level),                                                         \
+     .lock = SIMPLE_LOCK(zone_name, class_id),                                      \
+     .size = (object_size),                                                         \
+     .align = (object_align),                                                       \
      .ctor = (zone_ctor)}
 
 /* A zone that needs no initialisation. `align` is a power of two; a name has no spaces. */

@@ -61,8 +61,8 @@ void ithread_start(struct ithread *it, unsigned source, ithread_fn *fn, void *ar
 {
     if (!threads || threads > ITHREAD_MOST)
         panic("ithread_start: %s with %u threads: give 1 to %u", it->lock.object.name, threads, ITHREAD_MOST);
-    *it = (struct ithread){.lock = it->lock, .fn = fn, .arg = arg, .source = source, .threads = threads,
-                           .priority = priority};
+    *it = (struct ithread){
+        .lock = it->lock, .fn = fn, .arg = arg, .source = source, .threads = threads, .priority = priority};
     crit_t s = simple_lock_enter(&list_lock);
     it->next = first;
     first = it;
@@ -99,6 +99,6 @@ void ithread_dump(void)
     kprintf("interrupt thread  source  threads  priority    handled      woken  waiting  dropped\n");
     for (struct ithread *it = first; it; it = it->next)
         kprintf("%-16s  %6u  %7u  %8u  %9lu  %9lu  %7lu  %7lu\n", it->lock.object.name, it->source, it->threads,
-                it->priority, (unsigned long)it->tail, (unsigned long)it->woken,
-                (unsigned long)(it->head - it->tail), (unsigned long)it->dropped);
+                it->priority, (unsigned long)it->tail, (unsigned long)it->woken, (unsigned long)(it->head - it->tail),
+                (unsigned long)it->dropped);
 }

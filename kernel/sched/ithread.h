@@ -42,9 +42,9 @@ struct ithread {
 #define ITHREAD(ithread_name, class_id) {.lock = SIMPLE_LOCK(ithread_name, class_id)}
 
 /* An interrupt thread that is the only one of its class, both static. */
-#define DEFINE_ITHREAD(id, ithread_name, level)                                                  \
+#define DEFINE_ITHREAD(id, ithread_name, level)                                             \
     _Static_assert((level) <= SPL_SCHED, "a handler above SPL_SCHED cannot wake a thread"); \
-    static SIMPLE_LOCK_CLASS(id##_class, ithread_name, level); \
+    static SIMPLE_LOCK_CLASS(id##_class, ithread_name, level);                              \
     static struct ithread id = ITHREAD(ithread_name, id##_class)
 
 /*

@@ -20,7 +20,6 @@
 
 #include "intr/intr.h"
 
-
 void unix_master(void);
 void unix_release(void);
 

@@ -101,7 +101,7 @@ void thread_move(unsigned hart);
  * thread sleeps and held again on return, so a wakeup under the same lock is never missed. Panics at interrupt level.
  */
 void thread_sleep(const void *channel, struct simple_lock *interlock);
-void thread_wakeup(const void *channel);     /* all sleepers; allowed at interrupt level up to SPL_SCHED */
+void thread_wakeup(const void *channel); /* all sleepers; allowed at interrupt level up to SPL_SCHED */
 void thread_wakeup_one(const void *channel); /* the first that went to sleep */
 
 /* Whether the caller may sleep: a thread, and `saved`, what its outermost section found, is base level. */

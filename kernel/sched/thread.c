@@ -160,9 +160,7 @@ void sched_print_locks(void)
         lock_held_print("thread", i, &held[i]);
 }
 #else
-void sched_print_locks(void)
-{
-}
+void sched_print_locks(void) {}
 #endif
 
 static void explain_overflow(const void *fp)
@@ -199,7 +197,8 @@ void stack_suspect(const void *fp)
 {
     struct thread *t = curhart->thread;
     bool reports = (uintptr_t)fp - (uintptr_t)boot_stacks < HART_STACK_SIZE * MAX_HARTS; /* one already */
-    if (t && (t == sched_hart()->idle || !reports) && ((uintptr_t)fp <= (uintptr_t)t->guard || *t->guard != STACK_GUARD))
+    if (t && (t == sched_hart()->idle || !reports) &&
+        ((uintptr_t)fp <= (uintptr_t)t->guard || *t->guard != STACK_GUARD))
         overflowed(t, fp);
 }
 

@@ -46,17 +46,12 @@ static inline void crit_timing_left(void)
 /* A thread begins inside the section in which it is switched to. */
 #define crit_timing_new_thread(t) ((t)->crit_depth = 1)
 
-#define crit_timing_switch(from, to)                         \
-    ((from)->crit_depth = sync_hart()->crit_timing.depth,        \
-     sync_hart()->crit_timing.depth = (to)->crit_depth)
+#define crit_timing_switch(from, to) \
+    ((from)->crit_depth = sync_hart()->crit_timing.depth, sync_hart()->crit_timing.depth = (to)->crit_depth)
 #else
-static inline void crit_timing_entered(void)
-{
-}
+static inline void crit_timing_entered(void) {}
 
-static inline void crit_timing_left(void)
-{
-}
+static inline void crit_timing_left(void) {}
 
 #define crit_timing_new_thread(t) ((void)(t))
 #define crit_timing_switch(from, to) ((void)(from), (void)(to))

@@ -19,19 +19,19 @@ struct sync_hart {
     volatile uint32_t level;   /* logical interrupt level now (sync/sync.h) */
     volatile uint32_t pending; /* (i) bit n: something waits at level n: a queued interrupt or a soft interrupt */
     volatile uint32_t resched; /* the thread that runs is to be preempted at the next chance; also set by other harts */
-    uint32_t hw_level;         /* (i) level last written to the PIC, where a scheme keeps the two apart */
-    uint32_t intr_depth;       /* (i) interrupt handlers active on this hart's stack */
-    uint32_t in_softint;       /* (i) soft interrupts active on this hart's stack */
-    uint32_t interrupts;       /* interrupts handled */
-    uint32_t spurious;         /* claims that found nothing */
-    uint32_t deferred;         /* interrupts queued by an optimistic scheme */
-    uint32_t queued[16];       /* (i) by level: bit s set: interrupt of source s claimed, not yet handled */
+    uint32_t hw_level; /* (i) level last written to the PIC, where a scheme keeps the two apart */
+    uint32_t intr_depth; /* (i) interrupt handlers active on this hart's stack */
+    uint32_t in_softint; /* (i) soft interrupts active on this hart's stack */
+    uint32_t interrupts; /* interrupts handled */
+    uint32_t spurious; /* claims that found nothing */
+    uint32_t deferred; /* interrupts queued by an optimistic scheme */
+    uint32_t queued[16]; /* (i) by level: bit s set: interrupt of source s claimed, not yet handled */
     /* The same on every hart, written by intr_establish before the source is enabled; here, because nothing of the way to a
      * handler may evict what the way needs next. */
     struct intr_vector vector[HART_SOURCES];
     uint32_t handled[HART_SOURCES]; /* interrupts, by source */
 #if CRIT_TIMING
-    struct crit_timing {       /* sync/crit_timing.h */
+    struct crit_timing { /* sync/crit_timing.h */
         uint32_t depth, since; /* sections that are open; when the outermost of them began */
         uint32_t sections, longest;
         uint64_t cycles;
@@ -45,7 +45,8 @@ HART_PART_OF(sync)
 /* Set the level of the hart that runs, by one store through tp (arch/hart.h). */
 static inline void hart_set_level(uint32_t level)
 {
-    __asm__ volatile("sw %0, %1(tp)" ::"r"(level), "i"(offsetof(struct hart, sync_part) + offsetof(struct sync_hart, level))
+    __asm__ volatile("sw %0, %1(tp)" ::"r"(level),
+                     "i"(offsetof(struct hart, sync_part) + offsetof(struct sync_hart, level))
                      : "memory");
 }
 #endif

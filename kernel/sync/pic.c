@@ -58,9 +58,6 @@ uint32_t pic_deliveries(unsigned source)
 struct pic_counters pic_counters(unsigned source)
 {
     volatile uint32_t *c = (volatile uint32_t *)(PIC_COUNTERS_BASE + 32 * source);
-    return (struct pic_counters){.rises = c[0],
-                                 .deliveries = c[1],
-                                 .merged = c[2],
-                                 .max_wait = c[3],
-                                 .total_wait = (uint64_t)c[5] << 32 | c[4]};
+    return (struct pic_counters){
+        .rises = c[0], .deliveries = c[1], .merged = c[2], .max_wait = c[3], .total_wait = (uint64_t)c[5] << 32 | c[4]};
 }

@@ -30,7 +30,8 @@ static struct caller {
     struct {
         uint32_t ran, seen;
     } on[MAX_HARTS];
-    volatile uint32_t posted, answered[MAX_HARTS]; /* numbers of the last call; the second by the hart that was called */
+    volatile uint32_t posted,
+        answered[MAX_HARTS]; /* numbers of the last call; the second by the hart that was called */
     uint32_t posts;
 } __attribute__((aligned(64))) caller[MAX_HARTS];
 
@@ -191,7 +192,8 @@ static void worker(void *arg)
         ;
     for (uint32_t n = 0; n < rounds / 4; n++) /* all call all, with nothing in between */
         run_on(c, (1u << hart_count) - 1);
-    for (uint32_t n = h % 2 ? rounds / 2 : rounds; n; n--) /* who is done waits for an interrupt, while the others go on */
+    for (uint32_t n = h % 2 ? rounds / 2 : rounds; n;
+         n--) /* who is done waits for an interrupt, while the others go on */
         do_something(c, &r);
     __atomic_fetch_add(&finished, 1, __ATOMIC_SEQ_CST);
 }

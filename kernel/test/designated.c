@@ -48,8 +48,7 @@ static void action(struct krp *krp)
         return;
     }
     if (number != owner[who].done)
-        panic("owner %u: packet %lu comes after %lu", who, (unsigned long)number,
-              (unsigned long)owner[who].done);
+        panic("owner %u: packet %lu comes after %lu", who, (unsigned long)number, (unsigned long)owner[who].done);
     owner[who].done++;
     owner[who].busy[number % PACKETS] = false;
 }

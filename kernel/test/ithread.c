@@ -55,8 +55,8 @@ static void count_active(void *arg, uint32_t word)
     (void)arg;
     unsigned source = word >> SEQUENCE_BITS, now = __atomic_add_fetch(&active, 1, __ATOMIC_RELAXED);
     unsigned most = most_active;
-    while (now > most && !__atomic_compare_exchange_n(&most_active, &most, now, false, __ATOMIC_RELAXED,
-                                                      __ATOMIC_RELAXED))
+    while (now > most &&
+           !__atomic_compare_exchange_n(&most_active, &most, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
     __atomic_fetch_add(&count[source].handled, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&count[source].sum, word & ((1u << SEQUENCE_BITS) - 1), __ATOMIC_RELAXED);

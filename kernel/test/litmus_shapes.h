@@ -22,7 +22,7 @@ typedef uint64_t litmus_thread(volatile uint32_t *x, volatile uint32_t *y); /* r
 struct litmus_shape {
     const char *name;
     const char *observed; /* what an outcome is made of: r0 of thread a is "a0"; "x" and "y" are the words at the end */
-    const char *weak;     /* the outcomes that show a reordering, '*' for any digit; several with spaces between */
+    const char *weak; /* the outcomes that show a reordering, '*' for any digit; several with spaces between */
     bool allowed;
     litmus_thread *thread[LITMUS_THREADS];
 };
@@ -34,10 +34,10 @@ struct litmus_shape {
 #define ONE "a5"
 #define TWO "a6"
 
-#define THREAD(id, code)                                                                                   \
-    litmus_thread id;                                                                                      \
-    __asm__(".text\n.align 6\n.type " #id ", @function\n" #id ": li a5, 1\n li a6, 2\n li a2, 0\n li a3, 0\n" \
-            code "mv a0, a2\n mv a1, a3\n ret\n.size " #id ", . - " #id)
+#define THREAD(id, code)                                                                                           \
+    litmus_thread id;                                                                                              \
+    __asm__(".text\n.align 6\n.type " #id ", @function\n" #id ": li a5, 1\n li a6, 2\n li a2, 0\n li a3, 0\n" code \
+            "mv a0, a2\n mv a1, a3\n ret\n.size " #id ", . - " #id)
 
 #define W(where, v) "sw " v ", (" where ")\n"
 #define R(r, where) "lw " r ", (" where ")\n"

@@ -396,7 +396,9 @@ static void asks(void *arg)
 static void wait_until_asked(unsigned i, const struct lock_waiter *last)
 {
     const volatile struct lock *l = &fair_lock;
-    while (asker[i].how == UPGRADES ? !l->upgrader : i == 0 || asker[i - 1].how == UPGRADES ? !l->first : l->last == last)
+    while (asker[i].how == UPGRADES                 ? !l->upgrader
+           : i == 0 || asker[i - 1].how == UPGRADES ? !l->first
+                                                    : l->last == last)
         ;
 }
 

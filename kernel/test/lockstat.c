@@ -117,7 +117,7 @@ static int lockstat(void)
     test_on_every_hart(worker);
     PROBE(WINDOW_END);
     console_polled(); /* results are many: this is faster, and takes no lock */
-    for (unsigned class = 0; class < CLASSES; class++) {
+    for (unsigned class = 0; class < CLASSES; class ++) {
         uint32_t made = 0;
         for (unsigned h = 0; h < test_harts(); h++)
             made += attempts[h][class] + (class == SPIN ? handled[h] : 0);

@@ -226,8 +226,8 @@ static int mask(void)
         struct pic_counters now = pic_counters(i);
         if (now.deliveries != source_of[i].handled || now.rises != source_of[i].raised ||
             now.rises != now.deliveries + now.merged)
-            panic("source %u at level %u: raised %lu, rises %lu, merged %lu, deliveries %lu, handled %lu", i, level_of(i),
-                  (unsigned long)source_of[i].raised, (unsigned long)now.rises, (unsigned long)now.merged,
+            panic("source %u at level %u: raised %lu, rises %lu, merged %lu, deliveries %lu, handled %lu", i,
+                  level_of(i), (unsigned long)source_of[i].raised, (unsigned long)now.rises, (unsigned long)now.merged,
                   (unsigned long)now.deliveries, (unsigned long)source_of[i].handled);
         assert(intr_count(i) == source_of[i].handled);
         raised += source_of[i].raised;

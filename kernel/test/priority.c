@@ -10,7 +10,8 @@
 
 static volatile char log[16];
 static volatile uint32_t logged;
-static volatile unsigned raise_in_handler[TEST_SOURCES]; /* sources, as a mask, that the handler raises before it ends */
+static volatile unsigned
+    raise_in_handler[TEST_SOURCES]; /* sources, as a mask, that the handler raises before it ends */
 
 static void note(char c)
 {
@@ -31,7 +32,7 @@ static void handler(void *arg)
     note("LMH"[n]);
 }
 
-static void expect_either(const char *what, const char *wanted, const char *or)
+static void expect_either(const char *what, const char *wanted, const char * or)
 {
     log[logged] = 0;
     if (strcmp((const char *)log, wanted) && strcmp((const char *)log, or))
@@ -122,7 +123,9 @@ static void on_hart(void *arg)
     test_spin(settle);
     /* What is queued begins while the PIC's wire is on its way, which may take longer, and is interrupted then. */
     expect_either("low queued before high", QUEUE_GOES_FIRST ? "lLhH" : "hHlL",
-                  QUEUE_GOES_FIRST ? "lLhH" : queued && HANDLERS_NEST ? "lhHL" : "hHlL");
+                  QUEUE_GOES_FIRST          ? "lLhH"
+                  : queued && HANDLERS_NEST ? "lhHL"
+                                            : "hHlL");
     test_assert_base();
 }
 

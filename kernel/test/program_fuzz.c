@@ -57,16 +57,27 @@ _Static_assert(SYS_SBRK == 7 && SYS_EXIT == 0 && STEPS == 12, "steps_code");
 
 static uint32_t near_an_edge(struct random *r)
 {
-    static const uint32_t edge[] = {0, SPACE_BEGIN, SOME_CODE, SPACE_END, USER_STACK_TOP,
-                                    USER_STACK_TOP - USER_STACK_SIZE, USER_BREAK_LIMIT, 0x80000000u};
+    static const uint32_t edge[] = {0,
+                                    SPACE_BEGIN,
+                                    SOME_CODE,
+                                    SPACE_END,
+                                    USER_STACK_TOP,
+                                    USER_STACK_TOP - USER_STACK_SIZE,
+                                    USER_BREAK_LIMIT,
+                                    0x80000000u};
     uint32_t a = edge[random_below(r, sizeof edge / sizeof *edge)];
     return a + (random_below(r, 5) - 2) * PAGE_SIZE + (random_below(r, 3) ? 0 : random_below(r, 9) - 4);
 }
 
 static void make(struct random *r)
 {
-    file = (struct file){.identification = "\177ELF\1\1\1", .type = 2, .machine = 243, .version = 1, .size = 52,
-                         .segments_at = offsetof(struct file, segment), .segment_size = sizeof(struct segment),
+    file = (struct file){.identification = "\177ELF\1\1\1",
+                         .type = 2,
+                         .machine = 243,
+                         .version = 1,
+                         .size = 52,
+                         .segments_at = offsetof(struct file, segment),
+                         .segment_size = sizeof(struct segment),
                          .segments = (uint16_t)(1 + random_below(r, SEGMENTS))};
     memcpy(file.code, steps_code, (size_t)((const char *)steps_code_end - (const char *)steps_code));
     for (unsigned i = 0; i < STEPS; i++)

@@ -58,8 +58,8 @@ static void on_hart(void *arg)
         for (n = 0; n < TEST_SOURCES; n++) {
             held[n] = held[n] && !lets_through(level[depth], depth, n);
             if (raised[n] - handled[test_source(h, n)] != held[n])
-                panic("level %u, depth %u: source at level %u raised %lu times, handled %lu times", level[depth],
-                      depth, test_level[n], (unsigned long)raised[n], (unsigned long)handled[test_source(h, n)]);
+                panic("level %u, depth %u: source at level %u raised %lu times, handled %lu times", level[depth], depth,
+                      test_level[n], (unsigned long)raised[n], (unsigned long)handled[test_source(h, n)]);
         }
         assert(sync_hart()->deferred - deferred <= 1);
     }

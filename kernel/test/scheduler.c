@@ -208,14 +208,9 @@ static void at_random(void *arg)
             if (bound == ANY_HART)
                 thread_move(h);
             break;
-        case 3:
-            sleep_or_wake(random_below(&r, CHANNELS), self >= CHANNELS + 1 && at_work > CHANNELS + 1);
-            break;
-        case 4:
-            test_spin(random_below(&r, 300));
-            break;
-        default:
-            thread_yield();
+        case 3: sleep_or_wake(random_below(&r, CHANNELS), self >= CHANNELS + 1 && at_work > CHANNELS + 1); break;
+        case 4: test_spin(random_below(&r, 300)); break;
+        default: thread_yield();
         }
         crit_t s = crit_sec_enter(SPL_SCHED);
         assert(curhart->thread == thread && thread->state == THREAD_RUNNING && thread->hart == (int)curhart->id);

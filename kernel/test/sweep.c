@@ -17,8 +17,8 @@ static volatile unsigned ran[TEST_SOURCES];
 
 static void handler(void *source)
 {
-    __asm__ volatile(".irp r, " SOME_REGISTERS "\n li \\r, -1\n .endr" ::: "t0", "t1", "t2", "t3", "t4", "t5", "t6",
-                     "a1", "a2", "a3", "a4", "a5", "a6", "a7");
+    __asm__ volatile(".irp r, " SOME_REGISTERS "\n li \\r, -1\n .endr" ::
+                         : "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a1", "a2", "a3", "a4", "a5", "a6", "a7");
     ran[((uintptr_t)source - PIC_SOURCE_FREE) % TEST_SOURCES]++;
 }
 

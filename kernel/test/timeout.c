@@ -53,7 +53,8 @@ static void worker(void *arg)
     struct slot *s = &slot[h];
     struct random r = random_from(run_seed, 970 + h);
     for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
-        *s = (struct slot){.alive = ALIVE, .again = random_below(&r, 4), .takes_back = random_below(&r, 2), .random = r};
+        *s =
+            (struct slot){.alive = ALIVE, .again = random_below(&r, 4), .takes_back = random_below(&r, 2), .random = r};
         random_next(&r);
         bool once = !s->again;
         set(s);
@@ -89,4 +90,5 @@ static int timeout_test(void)
     return 0;
 }
 
-RUN("test-timeout", "test: timeouts are cancelled and drained while their functions run and set them again", timeout_test);
+RUN("test-timeout", "test: timeouts are cancelled and drained while their functions run and set them again",
+    timeout_test);

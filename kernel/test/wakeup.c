@@ -15,10 +15,10 @@
 #include "test/test.h"
 
 #define WOKEN TEST_SOURCES
-#define PASS_CYCLES 7000     /* interrupt, wake and switch with nothing in the caches, and main RAM wanted by all harts */
-#define PASS_ACCESSES 40     /* to the PIC, with those of other harts before them on the link */
-#define FOREVER_PASSES 20    /* after so many times the bound nothing else will wake it */
-#define LONGEST_BEFORE 3000  /* cycles */
+#define PASS_CYCLES 7000 /* interrupt, wake and switch with nothing in the caches, and main RAM wanted by all harts */
+#define PASS_ACCESSES 40 /* to the PIC, with those of other harts before them on the link */
+#define FOREVER_PASSES 20 /* after so many times the bound nothing else will wake it */
+#define LONGEST_BEFORE 3000 /* cycles */
 
 static SIMPLE_LOCK_CLASS(wake_class, "test wake", SPL_SCHED);
 
@@ -36,10 +36,10 @@ enum activity { SECTIONS, YIELD, MOVE, SOFTINT, SWITCH, COMPUTE, ACTIVITIES };
 static struct {
     volatile uint32_t number;
     volatile uint32_t to_run; /* woken threads that have not run */
-    volatile bool raised;     /* until then nobody may keep a hart to itself: the main thread needs one */
+    volatile bool raised; /* until then nobody may keep a hart to itself: the main thread needs one */
     uint32_t delivery;
-    unsigned source[WOKEN];   /* whose handler wakes thread n ... */
-    unsigned next[WOKEN];     /* ... and raises the source of this one before; WOKEN: none */
+    unsigned source[WOKEN]; /* whose handler wakes thread n ... */
+    unsigned next[WOKEN]; /* ... and raises the source of this one before; WOKEN: none */
     bool busy[MAX_HARTS];
     bool with_sections;
 } trial;
@@ -94,26 +94,17 @@ static void nest(struct random *r, unsigned depth)
 static void act(struct random *r, enum activity what)
 {
     switch (what) {
-    case SECTIONS:
-        nest(r, random_below(r, 3));
-        break;
-    case YIELD:
-        thread_yield();
-        break;
+    case SECTIONS: nest(r, random_below(r, 3)); break;
+    case YIELD: thread_yield(); break;
     case MOVE:
         if (curhart->thread->bound == ANY_HART)
             thread_move(random_below(r, hart_count));
         else
             thread_bind(curhart->thread->bound);
         break;
-    case SOFTINT:
-        softint_schedule(SPL_SOFTNET);
-        break;
-    case SWITCH:
-        thread_join(thread_create(soft, 0, PRI_NORMAL - 1, (int)curhart->id, "short"));
-        break;
-    default:
-        test_spin(random_below(r, 200));
+    case SOFTINT: softint_schedule(SPL_SOFTNET); break;
+    case SWITCH: thread_join(thread_create(soft, 0, PRI_NORMAL - 1, (int)curhart->id, "short")); break;
+    default: test_spin(random_below(r, 200));
     }
 }
 
@@ -122,11 +113,13 @@ static void report(const char *what)
     kprintf("PIC: pending %#lx, in service %#lx, level %lu\n", (unsigned long)pic_read(PIC_PENDING),
             (unsigned long)pic_read(PIC_INSERVICE), (unsigned long)pic_read(PIC_LEVEL));
     for (unsigned n = 0; n < WOKEN; n++)
-        kprintf("thread %u, hart %d: source %u, handled %lu times, woken on hart %u, %lu cycles ago, posted %u, ran on %u, "
-                "%lu cycles later\n", n, woken[n].thread->bound, trial.source[n],
-                (unsigned long)(trial.source[n] < PIC_SOURCES ? intr_count(trial.source[n]) : 0), woken[n].woken_on,
-                (unsigned long)(cycles32() - woken[n].woken_at), woken[n].event.posted, woken[n].ran_on,
-                (unsigned long)woken[n].latency);
+        kprintf(
+            "thread %u, hart %d: source %u, handled %lu times, woken on hart %u, %lu cycles ago, posted %u, ran on %u, "
+            "%lu cycles later\n",
+            n, woken[n].thread->bound, trial.source[n],
+            (unsigned long)(trial.source[n] < PIC_SOURCES ? intr_count(trial.source[n]) : 0), woken[n].woken_on,
+            (unsigned long)(cycles32() - woken[n].woken_at), woken[n].event.posted, woken[n].ran_on,
+            (unsigned long)woken[n].latency);
     panic("%s: trial %lu, delivery %lu, bound %lu", what, (unsigned long)trial.number, (unsigned long)trial.delivery,
           (unsigned long)bound);
 }
@@ -141,7 +134,8 @@ static void live_through_trial(struct random *r)
     while (trial.to_run) {
         if (trial.with_sections)
             act(r, SECTIONS);
-        test_spin(trial.delivery + 50); /* a wire that falls before its rise has arrived is not seen: sections may hold it off */
+        test_spin(trial.delivery +
+                  50); /* a wire that falls before its rise has arrived is not seen: sections may hold it off */
         if (cycles32() - begin > FOREVER_PASSES * bound)
             report("an urgent thread waits for ever");
     }

@@ -12,16 +12,12 @@
 static int signal_of(uint32_t cause)
 {
     switch (cause) {
-    case CAUSE_ILLEGAL:
-        return USER_SIGILL;
-    case CAUSE_BREAKPOINT:
-        return USER_SIGTRAP;
+    case CAUSE_ILLEGAL: return USER_SIGILL;
+    case CAUSE_BREAKPOINT: return USER_SIGTRAP;
     case CAUSE_FETCH_PAGE_FAULT:
     case CAUSE_LOAD_PAGE_FAULT:
-    case CAUSE_STORE_PAGE_FAULT:
-        return USER_SIGSEGV;
-    default:
-        return USER_SIGBUS;
+    case CAUSE_STORE_PAGE_FAULT: return USER_SIGSEGV;
+    default: return USER_SIGBUS;
     }
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 // SDR SDRAM: 4 banks of 8,192 rows of 512 words of 16 bits.
 class SDRAM {
-public:
+  public:
     explicit SDRAM(Vinterlock &chip) : chip(chip), words(1 << 24) {}
 
     // A rising edge of its clock.
@@ -41,12 +41,15 @@ public:
         return level = (outside & ~chip.sdram_dq_driven) | (chip.sdram_dq_level & chip.sdram_dq_driven);
     }
 
-private:
+  private:
     Vinterlock &chip;
     std::vector<uint16_t> words;
     std::array<uint32_t, 4> rows{};
     unsigned latency = 2;
-    struct Stage { uint16_t word; bool valid; };
+    struct Stage {
+        uint16_t word;
+        bool valid;
+    };
     std::array<Stage, 8> pipeline{};
     uint16_t word = 0, level = 0;
     bool reading = false;
@@ -69,7 +72,7 @@ private:
 };
 
 class Console {
-public:
+  public:
     // A cycle of the system clock.
     void cycle(uint64_t cycle, bool level)
     {
@@ -88,7 +91,7 @@ public:
             std::printf("%llu: %02x\n", static_cast<unsigned long long>(begin), bits >> 1 & 0xff);
     }
 
-private:
+  private:
     static constexpr uint64_t BIT_CYCLES = (CLOCK_HZ + 115'200 / 2) / 115'200;
     uint64_t begin = 0, next = 0;
     unsigned left = 0, bits = 0;
@@ -128,12 +131,12 @@ int main(int argc, char **argv)
         chip.eval();
         if (rose && chip.sdram_clock)
             sdram.clock();
-        pins(static_cast<uint64_t>(chip.sdram_a) << 32 | chip.sdram_ba << 16 | chip.sdram_dm << 8 | chip.sdram_cke << 5
-             | chip.sdram_cs_n << 4 | chip.sdram_ras_n << 3 | chip.sdram_cas_n << 2 | chip.sdram_we_n << 1
-             | chip.serial_tx);
+        pins(static_cast<uint64_t>(chip.sdram_a) << 32 | chip.sdram_ba << 16 | chip.sdram_dm << 8 |
+             chip.sdram_cke << 5 | chip.sdram_cs_n << 4 | chip.sdram_ras_n << 3 | chip.sdram_cas_n << 2 |
+             chip.sdram_we_n << 1 | chip.serial_tx);
         pins(static_cast<uint64_t>(chip.sdram_dq_level & chip.sdram_dq_driven) << 16 | chip.sdram_dq_driven);
-        pins(chip.user_led0 | chip.user_led1 << 1 | chip.user_led2 << 2 | chip.user_led3 << 3 | chip.user_led4 << 4
-             | chip.user_led5 << 5 | chip.user_led6 << 6 | chip.user_led7 << 7 | chip.sdcard_clk << 8);
+        pins(chip.user_led0 | chip.user_led1 << 1 | chip.user_led2 << 2 | chip.user_led3 << 3 | chip.user_led4 << 4 |
+             chip.user_led5 << 5 | chip.user_led6 << 6 | chip.user_led7 << 7 | chip.sdcard_clk << 8);
         console.cycle(cycle, chip.serial_tx);
         until(120 * cycle + 60);
         chip.pll_op = 0;

@@ -138,22 +138,16 @@ __attribute__((used)) void program(unsigned hart)
         for (;;)
             __asm__ volatile("wfi");
     switch (bootargs[0]) {
-    case 'x':
-        end((bootargs[1] - '0') * 10 + bootargs[2] - '0');
+    case 'x': end((bootargs[1] - '0') * 10 + bootargs[2] - '0');
     case 'p':
         configure(UART0_BASE);
         print("hello\n@sum of=2 is=0x10\n");
         end(0);
-    case 'e':
-        echo();
-    case 'h':
-        stand_still();
-    case 's':
-        section();
-    case 'c':
-        clock();
-    case 'v':
-        value();
+    case 'e': echo();
+    case 'h': stand_still();
+    case 's': section();
+    case 'c': clock();
+    case 'v': value();
     }
     end(99);
 }

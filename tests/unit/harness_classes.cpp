@@ -21,7 +21,10 @@
 
 using Texts = std::vector<std::string>;
 
-static bool number(uint32_t &value) { return bool(std::cin.read(reinterpret_cast<char *>(&value), sizeof value)); }
+static bool number(uint32_t &value)
+{
+    return bool(std::cin.read(reinterpret_cast<char *>(&value), sizeof value));
+}
 
 static bool read_case(Texts &texts)
 {
@@ -84,7 +87,10 @@ static void image(const Texts &texts, Json &json)
     json.string("place", made.describe(made.address_of("--at", texts.at(4))));
 }
 
-static void quote(const Texts &texts, Json &json) { json.string("text", texts.at(1)); }
+static void quote(const Texts &texts, Json &json)
+{
+    json.string("text", texts.at(1));
+}
 
 static void file(const Texts &texts, Json &json)
 {

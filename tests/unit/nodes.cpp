@@ -8,19 +8,18 @@
 #include "run/lookahead.h"
 #include "support/crew.h"
 
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
+#define CHECK(condition)                                                         \
+    do {                                                                         \
+        if (!(condition)) {                                                      \
             std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            std::exit(1); \
-        } \
+            std::exit(1);                                                        \
+        }                                                                        \
     } while (0)
 
 static std::vector<uint64_t> limits(std::vector<uint64_t> stirs, std::vector<Lookahead::Link> links, uint64_t delay)
 {
-    return Lookahead(unsigned(stirs.size()), std::move(links)).limits(std::move(stirs), [delay](unsigned, uint64_t first) {
-        return first + delay;
-    });
+    return Lookahead(unsigned(stirs.size()), std::move(links))
+        .limits(std::move(stirs), [delay](unsigned, uint64_t first) { return first + delay; });
 }
 
 static void a_waiting_node_promises_its_alarm()

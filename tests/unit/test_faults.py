@@ -25,7 +25,7 @@ from sim.faults import (
 )
 
 FAULTS = load()
-AREAS = {"scheduler", "locks", "schemes", "interrupts", "user", "pic", "link", "serial", "clint", "skipping"}
+AREAS = {"scheduler", "locks", "schemes", "interrupts", "user", "pic", "link", "serial", "clint", "skipping", "nodes"}
 
 
 def test_every_area_has_its_faults():

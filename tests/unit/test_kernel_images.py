@@ -138,11 +138,13 @@ def fake_tools(folder, monkeypatch, changed=None):
     folder.mkdir()
     for tool in ("gcc", "as", "ld"):
         path = folder / f"x-{tool}"
-        path.write_text(f"#!/bin/sh\necho {tool} {2 if tool == changed else 1}\n")
+        path.write_text(f"#!/bin/sh\ncase $* in *libgcc*) echo {folder}/libgcc.a ;; "
+                        f"*) echo {tool} {2 if tool == changed else 1} ;; esac\n")
         path.chmod(0o755)
     library = folder / "picolibc" / kernel.LIBC
     library.parent.mkdir(parents=True)
     library.write_text(f"library {changed == 'libc.a'}")
+    (folder / "libgcc.a").write_text(f"library {changed == 'libgcc.a'}")
     (folder / "picolibc/include").mkdir()
     (folder / "picolibc/include/stdio.h").write_text(f"header {changed == 'stdio.h'}")
     monkeypatch.setattr(kernel, "CROSS", f"{folder}/x-")
@@ -151,7 +153,7 @@ def fake_tools(folder, monkeypatch, changed=None):
 
 def test_what_an_image_is_made_with_is_in_its_key(tmp_path, monkeypatch, keys):
     found = set()
-    changes = (None, "gcc", "as", "ld", "libc.a", "stdio.h")
+    changes = (None, "gcc", "as", "ld", "libc.a", "stdio.h", "libgcc.a")
     for n, changed in enumerate(changes):
         fake_tools(tmp_path / str(n), monkeypatch, changed)
         found.add(tuple(keys(runs=("hello",))))

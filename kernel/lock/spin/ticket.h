@@ -38,8 +38,8 @@ static inline bool spin_is_held(const struct spin *s)
 static inline __attribute__((always_inline)) bool spin_try(struct spin *s)
 {
     __asm__ goto("1: lr.w t0, (%0)\n slli t1, t0, 16\n xor t1, t1, t0\n srli t1, t1, 16\n bnez t1, %l[taken]\n"
-                 "add t0, t0, %1\n add t0, t0, %2\n sc.w t0, t0, (%0)\n bnez t0, 1b"
-                 ::"r"(&s->word), "r"(TICKET_DRAW), "r"(curhart->mark)
+                 "add t0, t0, %1\n add t0, t0, %2\n sc.w t0, t0, (%0)\n bnez t0, 1b" ::"r"(&s->word),
+                 "r"(TICKET_DRAW), "r"(curhart->mark)
                  : "t0", "t1", "memory"
                  : taken);
     fence_acquire();

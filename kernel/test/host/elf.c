@@ -39,10 +39,24 @@ static struct file {
     struct segment segment[2];
     char text[8], data[8];
 } sound = {
-    "\177ELF\1\1\1", 2, 243, 1, TEXT + 4, offsetof(struct file, segment), 0, 0, 52, sizeof(struct segment), 2, 0, 0, 0,
+    "\177ELF\1\1\1",
+    2,
+    243,
+    1,
+    TEXT + 4,
+    offsetof(struct file, segment),
+    0,
+    0,
+    52,
+    sizeof(struct segment),
+    2,
+    0,
+    0,
+    0,
     {{1, offsetof(struct file, text), TEXT, TEXT, 8, 8, 5, 4096},
      {1, offsetof(struct file, data), DATA, DATA, 8, PAGE_SIZE + 1, 6, 4096}},
-    "text...", "data...",
+    "text...",
+    "data...",
 };
 
 static struct space space;
@@ -142,8 +156,16 @@ HOST_TEST(damage_does_no_harm)
 /* At and near every edge that there is. */
 static uint32_t near_an_edge(struct random *random)
 {
-    static const uint32_t edge[] = {0, SPACE_BEGIN, TEXT, DATA, SPACE_END, USER_STACK_TOP,
-                                    USER_STACK_TOP - USER_STACK_SIZE, USER_BREAK_LIMIT, 0x80000000u, 0xfffff000u};
+    static const uint32_t edge[] = {0,
+                                    SPACE_BEGIN,
+                                    TEXT,
+                                    DATA,
+                                    SPACE_END,
+                                    USER_STACK_TOP,
+                                    USER_STACK_TOP - USER_STACK_SIZE,
+                                    USER_BREAK_LIMIT,
+                                    0x80000000u,
+                                    0xfffff000u};
     uint32_t to = edge[random_below(random, sizeof edge / sizeof *edge)];
     return to + (random_below(random, 5) - 2) * PAGE_SIZE + (random_below(random, 3) ? 0 : random_below(random, 9) - 4);
 }
@@ -184,8 +206,8 @@ HOST_TEST(any_program_and_any_break_do_no_harm)
             if (random_below(&random, 2))
                 s->address = near_an_edge(&random);
             if (random_below(&random, 3) == 0)
-                s->in_memory = random_below(&random, 2) ? near_an_edge(&random) - s->address
-                                                        : random_below(&random, 20000);
+                s->in_memory =
+                    random_below(&random, 2) ? near_an_edge(&random) - s->address : random_below(&random, 20000);
             if (random_below(&random, 3) == 0)
                 s->in_file = random_below(&random, 9);
         }

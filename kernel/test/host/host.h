@@ -26,13 +26,13 @@ struct host_test {
 
 void host_register(struct host_test *test);
 
-#define HOST_TEST(id)                                              \
-    static void id(void);                                         \
-    __attribute__((constructor)) static void register_##id(void)  \
-    {                                                             \
-        static struct host_test test = {#id, id, 0};              \
-        host_register(&test);                                     \
-    }                                                             \
+#define HOST_TEST(id)                                            \
+    static void id(void);                                        \
+    __attribute__((constructor)) static void register_##id(void) \
+    {                                                            \
+        static struct host_test test = {#id, id, 0};             \
+        host_register(&test);                                    \
+    }                                                            \
     static void id(void)
 
 /* A check that does not hold ends the test, and says where and what. */
@@ -54,17 +54,17 @@ void host_check_text(const char *file, int line, const char *what, const char *i
 /* To evaluate `expression` panics, with a message that contains `part`. Locks and sections are as the panic left them. */
 extern jmp_buf *host_panic_to;
 void host_check_panic(const char *file, int line, bool panicked, const char *part);
-#define CHECK_PANICS(part, expression)                                      \
-    do {                                                                    \
-        jmp_buf here_;                                                      \
-        volatile bool panicked_ = true;                                     \
-        host_panic_to = &here_;                                             \
-        if (!setjmp(here_)) {                                               \
-            (void)(expression);                                             \
-            panicked_ = false;                                              \
-        }                                                                   \
-        host_panic_to = 0;                                                  \
-        host_check_panic(__FILE__, __LINE__, panicked_, part);              \
+#define CHECK_PANICS(part, expression)                         \
+    do {                                                       \
+        jmp_buf here_;                                         \
+        volatile bool panicked_ = true;                        \
+        host_panic_to = &here_;                                \
+        if (!setjmp(here_)) {                                  \
+            (void)(expression);                                \
+            panicked_ = false;                                 \
+        }                                                      \
+        host_panic_to = 0;                                     \
+        host_check_panic(__FILE__, __LINE__, panicked_, part); \
     } while (0)
 
 /* What kprintf has written since the test began, or since host_output_clear. */

@@ -93,9 +93,16 @@ static bool clear_breakpoint(unsigned thread, uint32_t address)
 }
 
 static struct rsp_target target = {
-    .threads = 2, .description = "<target>the registers</target>", .put = put, .describe = describe,
-    .read = read_memory, .write = write_memory, .read_register = read_register, .write_register = write_register,
-    .set_breakpoint = set_breakpoint, .clear_breakpoint = clear_breakpoint,
+    .threads = 2,
+    .description = "<target>the registers</target>",
+    .put = put,
+    .describe = describe,
+    .read = read_memory,
+    .write = write_memory,
+    .read_register = read_register,
+    .write_register = write_register,
+    .set_breakpoint = set_breakpoint,
+    .clear_breakpoint = clear_breakpoint,
 };
 
 static void begin(void)
@@ -163,10 +170,10 @@ static const char *answer(void)
     return contents;
 }
 
-#define ANSWERS(text, should)                        \
-    do {                                             \
-        CHECK_EQUAL(command(text), RSP_NOTHING);     \
-        CHECK_TEXT(answer(), should);                \
+#define ANSWERS(text, should)                    \
+    do {                                         \
+        CHECK_EQUAL(command(text), RSP_NOTHING); \
+        CHECK_TEXT(answer(), should);            \
     } while (0)
 
 HOST_TEST(a_damaged_packet_is_asked_for_again)
@@ -322,12 +329,12 @@ HOST_TEST(documents_are_read_in_parts)
     ANSWERS("qXfer:features:read:target.xml:1e,4", "l");
     ANSWERS("qXfer:features:read:target.xml:1f,4", "E01");
     ANSWERS("qXfer:features:read:other.xml:0,8", "");
-    ANSWERS("qXfer:threads:read::0,fff",
-            "l<threads><thread id=\"1\" core=\"0\" name=\"hart 0\">thread main</thread>"
-            "<thread id=\"2\" core=\"1\" name=\"hart 1\">thread main</thread></threads>");
+    ANSWERS("qXfer:threads:read::0,fff", "l<threads><thread id=\"1\" core=\"0\" name=\"hart 0\">thread main</thread>"
+                                         "<thread id=\"2\" core=\"1\" name=\"hart 1\">thread main</thread></threads>");
     strcpy(thread_name, "<a&b>\"\n#$}*");
     command("qXfer:threads:read::0,fff");
-    CHECK(strstr(answer(), ">thread ?a?b???????" "</thread>"));
+    CHECK(strstr(answer(), ">thread ?a?b???????"
+                           "</thread>"));
 }
 
 HOST_TEST(breakpoints_are_of_one_kind)

@@ -49,8 +49,9 @@ HOST_TEST(rights_are_those_of_the_page)
     const struct {
         unsigned page, rights;
         bool has;
-    } cases[] = {{0, PAGE_READ, true}, {0, PAGE_WRITE, false}, {0, PAGE_EXECUTE, false}, {1, PAGE_WRITE, true},
-                 {1, PAGE_EXECUTE, false}, {2, PAGE_EXECUTE, true}, {2, PAGE_READ | PAGE_WRITE, false}};
+    } cases[] = {
+        {0, PAGE_READ, true},     {0, PAGE_WRITE, false},  {0, PAGE_EXECUTE, false},          {1, PAGE_WRITE, true},
+        {1, PAGE_EXECUTE, false}, {2, PAGE_EXECUTE, true}, {2, PAGE_READ | PAGE_WRITE, false}};
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
         CHECK_EQUAL(space_lookup(&space, AT + cases[i].page * PAGE_SIZE, cases[i].rights) != 0, cases[i].has);
 }

@@ -28,11 +28,11 @@ static uint32_t register_(void *arg, unsigned number)
 static const struct step_source source = {instruction, register_, 0};
 static uint32_t targets[STEP_MAX_TARGETS];
 
-#define CODE(...)                                               \
-    do {                                                        \
-        static const uint32_t code_[] = {__VA_ARGS__};          \
-        code = code_;                                           \
-        code_length = sizeof code_ / sizeof *code_;             \
+#define CODE(...)                                      \
+    do {                                               \
+        static const uint32_t code_[] = {__VA_ARGS__}; \
+        code = code_;                                  \
+        code_length = sizeof code_ / sizeof *code_;    \
     } while (0)
 
 static void leads_to(uint32_t offset)

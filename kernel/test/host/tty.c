@@ -38,9 +38,7 @@ void softint_schedule(unsigned level)
     posted = true;
 }
 
-void thread_yield(void)
-{
-}
+void thread_yield(void) {}
 
 void thread_wakeup(const void *channel)
 {

@@ -16,13 +16,13 @@
 
 static unsigned checks, failed;
 
-#define CHECK(what)                                                        \
-    do {                                                                   \
-        checks++;                                                          \
-        if (!(what)) {                                                     \
-            failed++;                                                      \
+#define CHECK(what)                                              \
+    do {                                                         \
+        checks++;                                                \
+        if (!(what)) {                                           \
+            failed++;                                            \
             printf("calls.c:%d: not so: %s\n", __LINE__, #what); \
-        }                                                                  \
+        }                                                        \
     } while (0)
 
 static int spawn_and_wait(const char *name, const char *argument)

@@ -10,13 +10,17 @@ static const struct {
     const char *how;
     int signal;
 } ways[] = {
-    {"load-null", USER_SIGSEGV},    {"load-kernel", USER_SIGSEGV},  {"load-device", USER_SIGSEGV},
-    {"load-misaligned", USER_SIGBUS}, {"store-null", USER_SIGSEGV},   {"store-kernel", USER_SIGSEGV},
-    {"store-device", USER_SIGSEGV}, {"store-text", USER_SIGSEGV},   {"store-rodata", USER_SIGSEGV},
-    {"store-behind-stack", USER_SIGSEGV}, {"jump-null", USER_SIGSEGV}, {"jump-kernel", USER_SIGSEGV},
-    {"jump-data", USER_SIGSEGV},    {"jump-rodata", USER_SIGSEGV},  {"stack", USER_SIGSEGV},
-    {"illegal", USER_SIGILL},       {"csr", USER_SIGILL},           {"satp", USER_SIGILL},
-    {"mret", USER_SIGILL},          {"break", USER_SIGTRAP},        {"thread", USER_SIGSEGV},
+    {"load-null", USER_SIGSEGV},    {"load-kernel", USER_SIGSEGV},
+    {"load-device", USER_SIGSEGV},  {"load-misaligned", USER_SIGBUS},
+    {"store-null", USER_SIGSEGV},   {"store-kernel", USER_SIGSEGV},
+    {"store-device", USER_SIGSEGV}, {"store-text", USER_SIGSEGV},
+    {"store-rodata", USER_SIGSEGV}, {"store-behind-stack", USER_SIGSEGV},
+    {"jump-null", USER_SIGSEGV},    {"jump-kernel", USER_SIGSEGV},
+    {"jump-data", USER_SIGSEGV},    {"jump-rodata", USER_SIGSEGV},
+    {"stack", USER_SIGSEGV},        {"illegal", USER_SIGILL},
+    {"csr", USER_SIGILL},           {"satp", USER_SIGILL},
+    {"mret", USER_SIGILL},          {"break", USER_SIGTRAP},
+    {"thread", USER_SIGSEGV},
 };
 
 int main(void)

@@ -36,22 +36,14 @@ static void stays(void *arg)
 static uint32_t pointer(void)
 {
     switch (below(12)) {
-    case 0:
-        return 0;
-    case 1:
-        return MAIN_RAM_BASE + below(0x40000);
-    case 2:
-        return next();
-    case 3:
-        return USER_STACK_TOP - below(32);
-    case 4:
-        return (uint32_t)pointer; /* its code */
-    case 5:
-        return (uint32_t)"status";
-    case 6:
-        return (uint32_t)sbrk(0) - below(32);
-    default:
-        return (uint32_t)&buffer[below(16)];
+    case 0: return 0;
+    case 1: return MAIN_RAM_BASE + below(0x40000);
+    case 2: return next();
+    case 3: return USER_STACK_TOP - below(32);
+    case 4: return (uint32_t)pointer; /* its code */
+    case 5: return (uint32_t)"status";
+    case 6: return (uint32_t)sbrk(0) - below(32);
+    default: return (uint32_t)&buffer[below(16)];
     }
 }
 
@@ -89,9 +81,7 @@ static void call(void)
     case SYS_WRITE:
         system_call(SYS_WRITE, below(8) ? number() : 1, pointer(), below(4) ? below(8) : number() & 0x8000003f);
         return;
-    case SYS_READ:
-        system_call(SYS_READ, below(100) ? number() | 1 : 0, pointer(), number());
-        return;
+    case SYS_READ: system_call(SYS_READ, below(100) ? number() | 1 : 0, pointer(), number()); return;
     case SYS_SPAWN:
         if (!below(12))
             system_call(SYS_SPAWN, below(3) ? (uint32_t)names[below(3)] : pointer(), pointer(), 0);
@@ -99,9 +89,7 @@ static void call(void)
     case SYS_WAIT: /* nearly always there is somebody to wait for, or nobody */
         system_call(SYS_WAIT, below(2) ? (uint32_t)buffer : pointer(), 0, 0);
         return;
-    case SYS_SBRK:
-        system_call(SYS_SBRK, below(4) ? below(3000) : number(), 0, 0);
-        return;
+    case SYS_SBRK: system_call(SYS_SBRK, below(4) ? below(3000) : number(), 0, 0); return;
     case SYS_THREAD_SPAWN:
         if (!below(300))
             system_call(SYS_THREAD_SPAWN, pointer(), pointer(), pointer());
@@ -114,9 +102,7 @@ static void call(void)
         if (!below(8))
             system_call(SYS_NANOSLEEP, duration(), 0, 0);
         return;
-    case SYS_FUTEX_WAIT:
-        system_call(SYS_FUTEX_WAIT, pointer(), number(), duration());
-        return;
+    case SYS_FUTEX_WAIT: system_call(SYS_FUTEX_WAIT, pointer(), number(), duration()); return;
     case SYS_CALLS: /* no such call */
         system_call(SYS_CALLS + below(4) * number(), number(), number(), number());
         return;

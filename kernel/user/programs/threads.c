@@ -39,7 +39,9 @@ static int yield_keeps_gp(uint32_t number)
 {
     uint32_t saved, found;
     __asm__ volatile("mv %0, gp\n mv gp, %2\n li a7, %3\n ecall\n mv %1, gp\n mv gp, %0"
-                     : "=&r"(saved), "=&r"(found) : "r"(number), "i"(SYS_SCHED_YIELD) : "a0", "a7", "memory");
+                     : "=&r"(saved), "=&r"(found)
+                     : "r"(number), "i"(SYS_SCHED_YIELD)
+                     : "a0", "a7", "memory");
     return found == number;
 }
 

@@ -32,8 +32,8 @@ class Device {
     // something that changes it has the node look again.
     struct Wants {
         uint64_t before = NEVER; // `before_edge` in the first cycle not earlier
-        uint64_t after = NEVER;  // `after_edge` in the first cycle not earlier, ...
-        unsigned pins = 0;       // and in each cycle whose edge leaves one of these away from rest
+        uint64_t after = NEVER; // `after_edge` in the first cycle not earlier, ...
+        unsigned pins = 0; // and in each cycle whose edge leaves one of these away from rest
     } wants;
 
     virtual void before_edge(uint64_t /*cycle*/) {} // may drive the chip's inputs: the edge of this cycle sees it

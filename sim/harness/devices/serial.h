@@ -22,14 +22,14 @@ class LineDriver {
     explicit LineDriver(BitRate rate) : rate(rate) {}
 
     void send(const void *data, size_t length, uint64_t cycle); // begins at `cycle` if the line is idle
-    void advance(uint64_t cycle);                                // to be called when cycle >= next
+    void advance(uint64_t cycle); // to be called when cycle >= next
     bool idle() const { return next == NEVER; }
     void set_baud(uint64_t baud) { rate.baud = baud; } // while it is idle
 
     uint64_t next = NEVER;
     bool level = true;
-    uint64_t sent = 0;          // whole bytes, stop bit included
-    uint64_t finished = NEVER;  // the cycle at which the line last became idle
+    uint64_t sent = 0; // whole bytes, stop bit included
+    uint64_t finished = NEVER; // the cycle at which the line last became idle
 
     template <class Archive> void serialize(Archive &archive)
     {

@@ -22,8 +22,8 @@ void TracePort::after_edge(uint64_t cycle, unsigned pins)
     mix.add(record.cycle);
     mix.add(uint64_t(record.hart) << 42 | uint64_t(record.event) << 32 | record.argument);
     if (file.wanted())
-        file.write(format("%llu,%u,%u,%u\n", (unsigned long long)record.cycle, record.hart, record.event,
-                          record.argument));
+        file.write(
+            format("%llu,%u,%u,%u\n", (unsigned long long)record.cycle, record.hart, record.event, record.argument));
     life = true;
     told(record, cycle);
 }

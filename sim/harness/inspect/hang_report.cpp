@@ -108,7 +108,8 @@ class Report {
                 if (attempt.missed)
                     lines.push_back(format("    waits for %s since cycle %llu, ",
                                            watch.lock_watch().describe(attempt.lock).c_str(),
-                                           (unsigned long long)attempt.missed_at) + holders(attempt.lock));
+                                           (unsigned long long)attempt.missed_at) +
+                                    holders(attempt.lock));
     }
 
     std::string holders(uint32_t lock) const
@@ -134,7 +135,8 @@ class Report {
     bool holds_any(uint64_t thread) const
     {
         return std::any_of(holds.begin(), holds.end(), [&](const auto &lock) {
-            return std::any_of(lock.second.begin(), lock.second.end(), [&](auto &hold) { return hold.thread == thread; });
+            return std::any_of(lock.second.begin(), lock.second.end(),
+                               [&](auto &hold) { return hold.thread == thread; });
         });
     }
 

@@ -6,14 +6,10 @@
 uint64_t Word::get() const
 {
     switch (bytes) {
-    case 1:
-        return *static_cast<const uint8_t *>(at);
-    case 2:
-        return *static_cast<const uint16_t *>(at);
-    case 4:
-        return *static_cast<const uint32_t *>(at);
-    default:
-        return *static_cast<const uint64_t *>(at);
+    case 1: return *static_cast<const uint8_t *>(at);
+    case 2: return *static_cast<const uint16_t *>(at);
+    case 4: return *static_cast<const uint32_t *>(at);
+    default: return *static_cast<const uint64_t *>(at);
     }
 }
 
@@ -22,17 +18,10 @@ void Word::set(uint64_t value) const
     if (bits < 64)
         value &= (uint64_t(1) << bits) - 1;
     switch (bytes) {
-    case 1:
-        *static_cast<uint8_t *>(at) = uint8_t(value);
-        break;
-    case 2:
-        *static_cast<uint16_t *>(at) = uint16_t(value);
-        break;
-    case 4:
-        *static_cast<uint32_t *>(at) = uint32_t(value);
-        break;
-    default:
-        *static_cast<uint64_t *>(at) = value;
+    case 1: *static_cast<uint8_t *>(at) = uint8_t(value); break;
+    case 2: *static_cast<uint16_t *>(at) = uint16_t(value); break;
+    case 4: *static_cast<uint32_t *>(at) = uint32_t(value); break;
+    default: *static_cast<uint64_t *>(at) = value;
     }
 }
 

@@ -61,8 +61,8 @@ class Idle {
 
     explicit Idle(Root &root);
 
-    bool quiet() const;     // at a first glance: it is worth looking closely
-    void remember();        // before a cycle ...
+    bool quiet() const; // at a first glance: it is worth looking closely
+    void remember(); // before a cycle ...
     bool stood_still() const; // ... and after it: nothing but the counters moved in it
     uint64_t horizon() const; // after that: so many cycles will do nothing else
     void advance(uint64_t cycles); // moves the counters on; the caller has the model settle

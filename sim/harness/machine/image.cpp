@@ -101,8 +101,7 @@ void read_functions(const Elf &elf, Image &image)
             auto symbol = elf.at<Elf32_Sym>(table.sh_offset + at, "its symbol table");
             unsigned type = ELF32_ST_TYPE(symbol.st_info);
             if ((type != STT_FUNC && type != STT_NOTYPE) || symbol.st_shndx == SHN_UNDEF ||
-                symbol.st_shndx >= elf.sections.size() ||
-                !(elf.sections[symbol.st_shndx].sh_flags & SHF_EXECINSTR))
+                symbol.st_shndx >= elf.sections.size() || !(elf.sections[symbol.st_shndx].sh_flags & SHF_EXECINSTR))
                 continue;
             std::string name = elf.text(elf.sections[table.sh_link], symbol.st_name);
             if (name.empty() || name[0] == '$' || name[0] == '.' || name == "_etext")
@@ -134,8 +133,8 @@ void read_probes(const Elf &elf, Image &image)
                 throw Failure(format("the image %s has a probe point at 0x%08x with its value in register %u",
                                      elf.path.c_str(), pc, named - 1));
             if (probe.pc < image.code_begin || probe.pc >= image.code_end || probe.pc % 4)
-                throw Failure(format("the image %s has a probe point outside its code: 0x%08x", elf.path.c_str(),
-                                     probe.pc));
+                throw Failure(
+                    format("the image %s has a probe point outside its code: 0x%08x", elf.path.c_str(), probe.pc));
             image.probes.push_back(probe);
         }
     }
@@ -209,8 +208,8 @@ uint32_t Image::address_of(const std::string &option, const std::string &place) 
     return uint32_t(found->address + offset);
 }
 
-Image load_image(const std::string &path, const std::vector<uint8_t> &content, const std::string &bootargs, uint8_t *ram,
-                 size_t ram_bytes)
+Image load_image(const std::string &path, const std::vector<uint8_t> &content, const std::string &bootargs,
+                 uint8_t *ram, size_t ram_bytes)
 {
     Elf elf(path, content);
     Image image;

@@ -22,19 +22,19 @@ struct ProbePoint {
 // Where the program keeps its threads (kernel/sched/thread.c, section .interlock.threads).
 struct ThreadTable {
     uint32_t address = 0, stride = 0, count = 0; // an entry a thread, by id; 0: the program has none
-    uint32_t name = 0, pc = 0, frame = 0;        // in an entry: address of the name; of a waiting one, where it goes on
+    uint32_t name = 0, pc = 0, frame = 0; // in an entry: address of the name; of a waiting one, where it goes on
 };
 
 struct Image {
     std::string sha256;
     size_t file_bytes = 0;
     uint32_t code_begin = 0, code_end = 0; // spans all executable segments
-    std::vector<Function> functions;       // by address; one reaches to the next
-    std::vector<ProbePoint> probes;        // in the order of section .interlock.probes
+    std::vector<Function> functions; // by address; one reaches to the next
+    std::vector<ProbePoint> probes; // in the order of section .interlock.probes
     ThreadTable threads;
 
-    int function_at(uint32_t pc) const;         // index into functions, or -1
-    std::string describe(uint32_t pc) const;    // "name+0x1c", or "?" outside the image's code
+    int function_at(uint32_t pc) const; // index into functions, or -1
+    std::string describe(uint32_t pc) const; // "name+0x1c", or "?" outside the image's code
     // The same of a return address, which lies behind its function's end if that ends with the call.
     std::string describe_return(uint32_t address) const;
 
@@ -44,5 +44,5 @@ struct Image {
 
 // Loads `content`, the file `path`, into RAM and writes `bootargs` where the image's header wants them. Throws Failure
 // with one clear line.
-Image load_image(const std::string &path, const std::vector<uint8_t> &content, const std::string &bootargs, uint8_t *ram,
-                 size_t ram_bytes);
+Image load_image(const std::string &path, const std::vector<uint8_t> &content, const std::string &bootargs,
+                 uint8_t *ram, size_t ram_bytes);

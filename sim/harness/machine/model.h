@@ -56,7 +56,10 @@ class Model {
     size_t ram_bytes() const;
     void clear_ram(); // and gives its memory back: what is not written takes none
     const Vinterlock &pins() const { return *top; }
-    bool strobes() const { return top->trace_valid | top->host_blob | top->host_exit; } // any of them (devices/device.h)
+    bool strobes() const
+    {
+        return top->trace_valid | top->host_blob | top->host_exit;
+    } // any of them (devices/device.h)
     bool lines_high() const { return top->uart0_tx & top->uart1_tx; }
     unsigned pins_away_from_rest() const // a bit for each Pin
     {

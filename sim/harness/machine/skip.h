@@ -73,7 +73,7 @@ class Skip {
 
   private:
     static constexpr uint64_t LEAST = 24; // fewer are sooner simulated than left out
-    static constexpr uint64_t EVENT = 3;  // what ended a stretch has its effect in so many cycles, often
+    static constexpr uint64_t EVENT = 3; // what ended a stretch has its effect in so many cycles, often
     static constexpr uint64_t PAUSE = 4, LONGEST_PAUSE = 64; // until the next close look
 
     void give_up(uint64_t cycle)
@@ -113,7 +113,7 @@ class Skip {
     Idle idle;
     Mode mode;
     uint64_t next = 0, pause = PAUSE; // the cycle of the next close look
-    uint64_t sleep_end = 0;           // 0: awake
+    uint64_t sleep_end = 0; // 0: awake
     std::vector<char> before, left_out; // states of a check; of main RAM there is only one, nobody may write to it
     std::vector<uint8_t> ram_before;
 };

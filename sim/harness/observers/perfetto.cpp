@@ -5,22 +5,28 @@
 namespace {
 
 // Numbers of fields and values, as in Perfetto's .proto files.
-namespace trace { constexpr unsigned PACKET = 1; }
+namespace trace {
+constexpr unsigned PACKET = 1;
+}
 namespace packet {
 constexpr unsigned TIMESTAMP = 8, SEQUENCE = 10, TRACK_EVENT = 11, INTERNED_DATA = 12, SEQUENCE_FLAGS = 13,
                    TRACK_DESCRIPTOR = 60;
 constexpr uint64_t STATE_CLEARED = 1, NEEDS_STATE = 2;
-}
+} // namespace packet
 namespace descriptor {
 constexpr unsigned UUID = 1, NAME = 2, PARENT = 5, COUNTER = 8, CHILD_ORDERING = 11, RANK = 12;
 constexpr uint64_t EXPLICIT = 3;
-}
+} // namespace descriptor
 namespace event {
 constexpr unsigned ANNOTATION = 4, TYPE = 9, NAME_ID = 10, TRACK = 11, DOUBLE_VALUE = 44;
 constexpr unsigned BEGIN = 1, END = 2, INSTANT = 3, COUNTER = 4;
+} // namespace event
+namespace annotation {
+constexpr unsigned UINT = 3, NAME = 10;
 }
-namespace annotation { constexpr unsigned UINT = 3, NAME = 10; }
-namespace interned { constexpr unsigned EVENT_NAMES = 2, ID = 1, NAME = 2; }
+namespace interned {
+constexpr unsigned EVENT_NAMES = 2, ID = 1, NAME = 2;
+}
 
 constexpr uint64_t SEQUENCE = 1; // all packets are of one writer
 

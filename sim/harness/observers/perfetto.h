@@ -21,7 +21,7 @@ class PerfettoTrace {
     Track counter(const std::string &name, Track parent) { return track(name, parent, Kind::COUNTER); }
 
     void begin(Track track, const std::string &name, uint64_t cycle); // inside the one begun before
-    void end(Track track, uint64_t cycle);                            // the innermost
+    void end(Track track, uint64_t cycle); // the innermost
     void instant(Track track, const std::string &name, uint64_t cycle);
     void value(Track track, double value, uint64_t cycle);
     void close() { file.close(); }

@@ -6,12 +6,31 @@
 
 namespace {
 
-const char *const PROBE_NAME[] = {"",            "crit_enter",   "crit_entered",  "crit_leave",   "crit_left",
-                                  "window_begin", "window_end",   "crit_queued",   "thread_switch", "lock_attempt",
-                                  "lock_miss",    "lock_block",   "lock_acquired", "lock_released", "lock_failed",
-                                  "intr_handler", "intr_done",    "ithread_runs",  "idle_begin",    "idle_end",
-                                  "switch_begin", "replay_begin",  "replay_end",
-                                  "preempt_begin", "preempt_end"};
+const char *const PROBE_NAME[] = {"",
+                                  "crit_enter",
+                                  "crit_entered",
+                                  "crit_leave",
+                                  "crit_left",
+                                  "window_begin",
+                                  "window_end",
+                                  "crit_queued",
+                                  "thread_switch",
+                                  "lock_attempt",
+                                  "lock_miss",
+                                  "lock_block",
+                                  "lock_acquired",
+                                  "lock_released",
+                                  "lock_failed",
+                                  "intr_handler",
+                                  "intr_done",
+                                  "ithread_runs",
+                                  "idle_begin",
+                                  "idle_end",
+                                  "switch_begin",
+                                  "replay_begin",
+                                  "replay_end",
+                                  "preempt_begin",
+                                  "preempt_end"};
 
 } // namespace
 

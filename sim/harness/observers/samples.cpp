@@ -70,8 +70,8 @@ void Samples::sample(uint64_t cycle)
                                   (unsigned long long)instructions);
         for (uint64_t cycles : c.activity)
             line += "," + std::to_string(cycles);
-        for (uint64_t count : {c.waiting, c.traps, c.interrupts, c.arrivals, c.switches, c.sections, c.lock_attempts,
-                               c.lock_misses})
+        for (uint64_t count :
+             {c.waiting, c.traps, c.interrupts, c.arrivals, c.switches, c.sections, c.lock_attempts, c.lock_misses})
             line += "," + std::to_string(count);
         file.write(line + "\n");
         if (timeline) { // a counter holds from its time on

@@ -30,7 +30,8 @@ class Samples final : public Observer {
     struct Counts {
         std::array<uint64_t, size_t(Activity::COUNT)> activity{}; // cycles
         uint64_t waiting = 0;                                     // cycles in WFI
-        uint64_t traps = 0, interrupts = 0, arrivals = 0, switches = 0, sections = 0, lock_attempts = 0, lock_misses = 0;
+        uint64_t traps = 0, interrupts = 0, arrivals = 0, switches = 0, sections = 0, lock_attempts = 0,
+                 lock_misses = 0;
         uint64_t retired = 0; // before the stretch
         Activity doing = Activity::SYSTEM;
         bool waits = false;

@@ -8,10 +8,22 @@ std::string trap_name(uint32_t cause)
     static const std::map<uint32_t, std::string> interrupts = {
         {3, "software interrupt"}, {7, "timer interrupt"}, {11, "external interrupt"}};
     static const char *const exceptions[] = { // as in kernel/arch/exception.c
-        "instruction address misaligned", "instruction access fault", "illegal instruction", "breakpoint",
-        "load address misaligned", "load access fault", "store address misaligned", "store access fault",
-        "call from user mode", "call from supervisor mode", "", "call from machine mode", "instruction page fault",
-        "load page fault", "", "store page fault"};
+                                             "instruction address misaligned",
+                                             "instruction access fault",
+                                             "illegal instruction",
+                                             "breakpoint",
+                                             "load address misaligned",
+                                             "load access fault",
+                                             "store address misaligned",
+                                             "store access fault",
+                                             "call from user mode",
+                                             "call from supervisor mode",
+                                             "",
+                                             "call from machine mode",
+                                             "instruction page fault",
+                                             "load page fault",
+                                             "",
+                                             "store page fault"};
     uint32_t number = cause & ~INTERRUPT;
     if (cause & INTERRUPT) {
         auto known = interrupts.find(number);
@@ -95,8 +107,9 @@ void Timeline::probe(unsigned hart, uint32_t kind, uint32_t value, uint32_t, uin
     if (kind == LOCK_ACQUIRED || kind == LOCK_RELEASED)
         show_lock(value, cycle);
     else if (kind == INTR_HANDLER || kind == ITHREAD_RUNS)
-        trace.instant(harts[hart].runs.track, (kind == INTR_HANDLER ? "handler of source " : "thread of source ") +
-                      std::to_string(value), cycle);
+        trace.instant(harts[hart].runs.track,
+                      (kind == INTR_HANDLER ? "handler of source " : "thread of source ") + std::to_string(value),
+                      cycle);
 }
 
 void Timeline::show_lock(uint32_t lock, uint64_t cycle)
@@ -116,7 +129,8 @@ void Timeline::show_lock(uint32_t lock, uint64_t cycle)
 void Timeline::arrivals(uint32_t, uint32_t now, uint64_t cycle)
 {
     for (unsigned hart = 0; hart < harts.size(); hart++)
-        show(harts[hart].wire, now >> hart & 1 ? std::vector<std::string>{"raised"} : std::vector<std::string>{}, cycle);
+        show(harts[hart].wire, now >> hart & 1 ? std::vector<std::string>{"raised"} : std::vector<std::string>{},
+             cycle);
 }
 
 void Timeline::sources(uint32_t before, uint32_t now, uint64_t cycle)

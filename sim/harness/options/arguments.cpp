@@ -68,12 +68,12 @@ exit status: 0 the target ended with code 0, 1 with another, 2 bad usage or inpu
 constexpr uint64_t HANG_CYCLES = 100'000'000;
 
 // Options that are not one node's.
-const std::set<std::string> OF_THE_RUN = {"--out",         "--console",       "--uart1",       "--max-cycles",
-                                          "--max-seconds", "--hang-cycles",   "--stall-seconds", "--max-stall",
-                                          "--progress",    "--checkpoint",    "--checkpoint-at", "--restore"};
+const std::set<std::string> OF_THE_RUN = {"--out",         "--console",     "--uart1",         "--max-cycles",
+                                          "--max-seconds", "--hang-cycles", "--stall-seconds", "--max-stall",
+                                          "--progress",    "--checkpoint",  "--checkpoint-at", "--restore"};
 // Options that several nodes cannot share, as each would write the same file.
-const std::set<std::string> OF_ONE_NODE = {"--wave",  "--probe-log", "--timeline", "--flame",
-                                           "--latencies", "--samples", "--uart1-out"};
+const std::set<std::string> OF_ONE_NODE = {"--wave",      "--probe-log", "--timeline", "--flame",
+                                           "--latencies", "--samples",   "--uart1-out"};
 
 double seconds(const std::string &option, const std::string &text)
 {
@@ -135,8 +135,7 @@ std::map<std::string, Setter> option_table(Arguments &a, uint64_t clock_hz)
         {"--samples", text(a.samples)},
         {"--sample-cycles", number(a.sample_cycles)},
         {"--checkpoint", text(a.checkpoint)},
-        {"--checkpoint-at",
-         [&a](const std::string &o, const std::string &v) { a.checkpoint_at = parse_moment(o, v); }},
+        {"--checkpoint-at", [&a](const std::string &o, const std::string &v) { a.checkpoint_at = parse_moment(o, v); }},
         {"--restore", text(a.restore)},
         {"--poke", [&a](const std::string &o, const std::string &v) { a.pokes.push_back(parse_poke(o, v)); }},
         {"--seed",
@@ -151,8 +150,8 @@ Wire parse_wire(const std::string &option, const std::string &text, size_t nodes
 {
     size_t second = text.find(':'), third = second == std::string::npos ? second : text.find(':', second + 1);
     if (third == std::string::npos)
-        throw Failure(format("%s: '%s' is not A.PORT:B.PORT:CYCLES, such as 0.uart1:1.uart1:60", option.c_str(),
-                             text.c_str()));
+        throw Failure(
+            format("%s: '%s' is not A.PORT:B.PORT:CYCLES, such as 0.uart1:1.uart1:60", option.c_str(), text.c_str()));
     auto end = [&](const std::string &part) {
         size_t dot = part.find('.');
         if (dot == std::string::npos)
@@ -291,7 +290,6 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Plan &plan)
         a.given.insert(name);
     }
 
-
     plan.several = nodes != 0;
     plan.jobs = unsigned(jobs);
     if (!plan.several && (!wires.empty() || !for_nodes.empty()))
@@ -300,7 +298,8 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Plan &plan)
         a.console_name = a.out.empty() && !plan.several ? "tty" : "file";
     if (plan.several) {
         if (a.console_name != "file" && a.console_name != "none")
-            throw Failure(format("--console %s: the consoles of several nodes are file or none", a.console_name.c_str()));
+            throw Failure(
+                format("--console %s: the consoles of several nodes are file or none", a.console_name.c_str()));
         if (a.uart1_name != "file")
             throw Failure("--uart1 pty: a data line of one of several nodes cannot be a pseudo-terminal");
         for (const std::string &option : OF_ONE_NODE)

@@ -37,15 +37,15 @@ struct Arguments : Shape {
     uint64_t wave_cycles = UINT64_MAX;
     bool quiet = false;
     bool empty_ram = false; // the image is not put there
-    bool evaluate_twice = false;          // as Verilator has it, see Model::cycle
+    bool evaluate_twice = false; // as Verilator has it, see Model::cycle
     bool skip = true, check_skip = false; // leave out idle cycles; simulate them after all, and compare
     double max_seconds = 0, progress = 5; // 0: none
     uint64_t stall_seconds = 10, max_stall = 0; // of standing still: to report it, to end; 0: never
-    std::string checkpoint, restore;      // files
+    std::string checkpoint, restore; // files
     Moment checkpoint_at;
     bool checkpoint_stop = false; // the run ends there
     std::vector<Poke> pokes;
-    std::string command;         // as typed
+    std::string command; // as typed
     std::set<std::string> given; // the options in it
 
     void add_seed(); // to the boot arguments, unless they have one

@@ -22,8 +22,8 @@ static void go_on_from(const CheckpointFile &checkpoint, Plan &plan)
         throw Failure(format("the checkpoint %s is of %u nodes: give --nodes %u", plan.common.restore.c_str(),
                              checkpoint.nodes(), checkpoint.nodes()));
     if (!plan.wires.empty())
-        throw Failure(format("--wire: the checkpoint %s has the wires: leave the option out",
-                             plan.common.restore.c_str()));
+        throw Failure(
+            format("--wire: the checkpoint %s has the wires: leave the option out", plan.common.restore.c_str()));
     plan.wires = checkpoint.wires();
 }
 

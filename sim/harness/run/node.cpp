@@ -29,18 +29,23 @@ Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsig
       image(load_image(inputs.image_name, inputs.image, a.bootargs, model.ram(), model.ram_bytes())),
       watch(register_files(pins), image, model.ram(), model.ram_bytes()),
       inspector(image, TargetMemory(model.ram(), model.ram_bytes())), hang(watch, a.hang_cycles),
-      wave_window(a.wave_begin, a.wave_end, a.wave_cycles),
-      skip(model, !a.skip ? Skip::Mode::OFF : a.check_skip ? Skip::Mode::CHECK : Skip::Mode::ON),
-      console_line(a.console, [this](bool level) { model.set_line(0, level); }, {CLOCK_HZ, a.uart0_baud}, watch.active),
-      data_line(a.uart1_pty, a.uart1_out, [this](bool level) { model.set_line(1, level); }, {CLOCK_HZ, a.uart1_baud},
-                watch.active, inputs.feed, a.uart1_start),
-      trace_port(model, [this](const TracePort::Record &record, uint64_t now) { trace(record, now); }, watch.active),
-      host_port(model,
-                [this](uint32_t code) {
-                    exit_code = code;
-                    stop(End::TARGET, code ? "the target ended with code " + std::to_string(code) : "");
-                },
-                watch.active),
+      wave_window(a.wave_begin, a.wave_end, a.wave_cycles), skip(model, !a.skip        ? Skip::Mode::OFF
+                                                                        : a.check_skip ? Skip::Mode::CHECK
+                                                                                       : Skip::Mode::ON),
+      console_line(
+          a.console, [this](bool level) { model.set_line(0, level); }, {CLOCK_HZ, a.uart0_baud}, watch.active),
+      data_line(
+          a.uart1_pty, a.uart1_out, [this](bool level) { model.set_line(1, level); }, {CLOCK_HZ, a.uart1_baud},
+          watch.active, inputs.feed, a.uart1_start),
+      trace_port(
+          model, [this](const TracePort::Record &record, uint64_t now) { trace(record, now); }, watch.active),
+      host_port(
+          model,
+          [this](uint32_t code) {
+              exit_code = code;
+              stop(End::TARGET, code ? "the target ended with code " + std::to_string(code) : "");
+          },
+          watch.active),
       devices{&console_line, &data_line, &data_line.player, &trace_port, &host_port}
 {
     if (a.empty_ram)
@@ -79,8 +84,9 @@ void Node::check_moments()
         model.waves_to(a.wave);
         for (const Moment *moment : {&wave_window.begin_at, &wave_window.end_at})
             if (moment->kind == Moment::Kind::PC)
-                watch.at(image.address_of(moment == &wave_window.begin_at ? "--wave-begin" : "--wave-end",
-                                          moment->place), [this, moment] { wave_moment(*moment, cycle); });
+                watch.at(
+                    image.address_of(moment == &wave_window.begin_at ? "--wave-begin" : "--wave-end", moment->place),
+                    [this, moment] { wave_moment(*moment, cycle); });
     }
 }
 
@@ -449,20 +455,14 @@ int Node::status() const
     if (failed)
         return 2;
     switch (end) {
-    case End::TARGET:
-        return exit_code ? 1 : 0;
+    case End::TARGET: return exit_code ? 1 : 0;
     case End::CHECKPOINT:
-    case End::STOPPED:
-        return 0;
+    case End::STOPPED: return 0;
     case End::MAX_CYCLES:
-    case End::MAX_SECONDS:
-        return 3;
-    case End::HANG:
-        return 4;
-    case End::INTERRUPTED:
-        return 128 + interrupted_by;
-    default:
-        return 2;
+    case End::MAX_SECONDS: return 3;
+    case End::HANG: return 4;
+    case End::INTERRUPTED: return 128 + interrupted_by;
+    default: return 2;
     }
 }
 

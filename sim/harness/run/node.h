@@ -133,10 +133,10 @@ class Node {
     Device::Wants wants;
     std::vector<Arrival> arrivals; // by time, then source; the next one first
 
-    uint64_t cycle = 0;    // the next cycle to simulate
+    uint64_t cycle = 0; // the next cycle to simulate
     uint64_t slept_to = 0; // the model stands at `cycle`, and in those up to here it does nothing
-    uint64_t until = 0;    // where the loop looks up next
-    unsigned still = 0;    // cycles in which no hart did anything, up to now
+    uint64_t until = 0; // where the loop looks up next
+    unsigned still = 0; // cycles in which no hart did anything, up to now
     uint32_t wires = 0, source_wires = 0;
 
     bool draining = false; // the target has ended, its last characters are on their way
@@ -144,6 +144,6 @@ class Node {
 
     std::optional<uint64_t> digested;
     std::vector<Poke> pokes; // by cycle
-    size_t poked = 0;        // of them
+    size_t poked = 0; // of them
     bool moment_reached = false, checkpoint_written = false;
 };

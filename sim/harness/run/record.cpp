@@ -106,7 +106,11 @@ void Node::write_record(Json &json, bool alone)
     a.max_seconds > 0 ? json.real("max_seconds", a.max_seconds) : json.null("max_seconds");
     json.number("hang_cycles", a.hang_cycles).array("pokes");
     for (const Poke &poke : pokes)
-        json.object().string("register", poke.name).number("value", poke.value).number("cycle", poke.cycle).end_object();
+        json.object()
+            .string("register", poke.name)
+            .number("value", poke.value)
+            .number("cycle", poke.cycle)
+            .end_object();
     json.end_array().end_object();
 
     json.object("image").string("sha256", image.sha256).number("bytes", image.file_bytes).end_object();

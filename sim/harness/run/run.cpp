@@ -74,7 +74,8 @@ Run::Run(Plan given, const CheckpointFile *checkpoint)
 void Run::join()
 {
     for (const Wire &wire : plan.wires) {
-        Device *from = nodes[wire.from.node]->device(wire.from.device), *to = nodes[wire.to.node]->device(wire.to.device);
+        Device *from = nodes[wire.from.node]->device(wire.from.device),
+               *to = nodes[wire.to.node]->device(wire.to.device);
         for (const WireEnd *end : {&wire.from, &wire.to})
             if (!nodes[end->node]->device(end->device))
                 throw Failure(format("--wire: '%s': a node has the ports uart0 and uart1", name_of(*end).c_str()));
@@ -203,7 +204,8 @@ void Run::advance(uint64_t limit)
 }
 
 // The nodes that have something to do before they reach what bounds them. A shuffled run leaves some of them for later.
-std::vector<size_t> Run::to_serve(const std::vector<uint64_t> &limits, const std::vector<uint64_t> &stirs, uint64_t limit)
+std::vector<size_t> Run::to_serve(const std::vector<uint64_t> &limits, const std::vector<uint64_t> &stirs,
+                                  uint64_t limit)
 {
     std::vector<size_t> served;
     for (size_t i = 0; i < nodes.size(); i++)
@@ -260,7 +262,8 @@ void Run::save_checkpoint()
     writer.finish();
     checkpoint_written = true;
     if (!arguments.quiet)
-        std::fprintf(stderr, "checkpoint at cycle %llu: %s\n", (unsigned long long)time(), arguments.checkpoint.c_str());
+        std::fprintf(stderr, "checkpoint at cycle %llu: %s\n", (unsigned long long)time(),
+                     arguments.checkpoint.c_str());
     if (arguments.checkpoint_stop)
         stop(End::CHECKPOINT, "");
 }
@@ -302,8 +305,9 @@ void Run::show_progress(Clock::time_point now)
                        size_t(std::count_if(nodes.begin(), nodes.end(), [](const auto &n) { return !n->over(); })),
                        nodes.size());
     if (arguments.max_cycles != UINT64_MAX)
-        line += format(", %.0f%% of the limit, at most %.0f s left", 100.0 * double(cycle) / double(arguments.max_cycles),
-                       double(arguments.max_cycles - cycle) / speed);
+        line +=
+            format(", %.0f%% of the limit, at most %.0f s left", 100.0 * double(cycle) / double(arguments.max_cycles),
+                   double(arguments.max_cycles - cycle) / speed);
     std::fprintf(stderr, progress_on_terminal ? "\r\033[K%s" : "%s\n", line.c_str());
     progress_open = progress_on_terminal;
 }
@@ -344,7 +348,8 @@ void Run::finish()
         simulated += node->ended - node->began;
     std::fprintf(stderr, "ended after cycles %s, %.3f ms simulated in %.1f s, %.2f Mcycles/s%s, digest %016llx\n",
                  grouped(cycles()).c_str(), 1e3 * double(cycles()) / CLOCK_HZ, host_seconds(),
-                 double(simulated) / host_seconds() / 1e6, alone() ? "" : " of all nodes", (unsigned long long)digest());
+                 double(simulated) / host_seconds() / 1e6, alone() ? "" : " of all nodes",
+                 (unsigned long long)digest());
 }
 
 // Of several nodes the worst: a failure, then an interruption, a hang, a limit, an exit code.

@@ -30,7 +30,8 @@ class Run {
     void join();
     void loop();
     void advance(uint64_t limit);
-    std::vector<size_t> to_serve(const std::vector<uint64_t> &limits, const std::vector<uint64_t> &stirs, uint64_t limit);
+    std::vector<size_t> to_serve(const std::vector<uint64_t> &limits, const std::vector<uint64_t> &stirs,
+                                 uint64_t limit);
     bool going() const; // a node is
     uint64_t time() const; // that all nodes that go on have reached
     void poll_devices();

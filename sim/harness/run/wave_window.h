@@ -8,7 +8,9 @@
 class WaveWindow {
   public:
     // `begin` NONE: the first cycle; `end` NONE: `length` cycles, or until the run ends.
-    WaveWindow(const Moment &begin, const Moment &end, uint64_t length) : begin_at(begin), end_at(end), length(length) {}
+    WaveWindow(const Moment &begin, const Moment &end, uint64_t length) : begin_at(begin), end_at(end), length(length)
+    {
+    }
 
     void start(uint64_t cycle) // the first cycle of the run
     {
@@ -30,7 +32,8 @@ class WaveWindow {
         return true;
     }
     bool holds(uint64_t cycle) const { return cycle >= first && cycle < behind; }
-    uint64_t next_change(uint64_t cycle) const // the first one after `cycle` where that is otherwise, as far as is known
+    uint64_t
+    next_change(uint64_t cycle) const // the first one after `cycle` where that is otherwise, as far as is known
     {
         return cycle < first ? first : cycle < behind ? behind : UINT64_MAX;
     }

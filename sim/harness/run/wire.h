@@ -23,7 +23,7 @@ struct Wire {
 
 // What is on its way.
 struct Message {
-    uint64_t at = 0;   // the cycle in which it arrives, before the clock edge
+    uint64_t at = 0; // the cycle in which it arrives, before the clock edge
     unsigned wire = 0; // over which it comes: wires are numbered by their source, so this is the order of two at a time
     std::string content;
 

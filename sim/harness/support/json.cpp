@@ -49,9 +49,11 @@ static size_t sequence(const std::string &s, size_t at)
 {
     auto byte = [&](size_t i) { return i < s.size() ? uint8_t(s[i]) : 0; };
     uint8_t lead = byte(at);
-    size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : (lead & 0xf0) == 0xe0 ? 3
-                    : lead >= 0xf0 && lead < 0xf5                 ? 4
-                                                                  : 0;
+    size_t length = lead < 0x80                   ? 1
+                    : lead >= 0xc2 && lead < 0xe0 ? 2
+                    : (lead & 0xf0) == 0xe0       ? 3
+                    : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                  : 0;
     for (size_t i = 1; i < length; i++)
         if ((byte(at + i) & 0xc0) != 0x80)
             return 0;

@@ -16,7 +16,7 @@ inline uint64_t whole_number(const std::string &option, const std::string &text,
     if (text.empty() || text[0] == '-' || text[0] == '+' || *end || errno)
         throw Failure(format("%s: '%s' is not a whole number", option.c_str(), text.c_str()));
     if (value > most)
-        throw Failure(format("%s: %s is out of range, 0 to %llu", option.c_str(), text.c_str(),
-                             (unsigned long long)most));
+        throw Failure(
+            format("%s: %s is out of range, 0 to %llu", option.c_str(), text.c_str(), (unsigned long long)most));
     return value;
 }

@@ -57,8 +57,9 @@ void Watchdog::watch()
             continue;
         double computed = main_thread_seconds() - used;
         const char *doing = Doing::now.load(std::memory_order_relaxed);
-        std::fprintf(stderr, "stall: the simulator has stood still for %u s at cycle %llu, while %s; it %s "
-                             "(%.1f s of processor time). The target does not hang.%s\n",
+        std::fprintf(stderr,
+                     "stall: the simulator has stood still for %u s at cycle %llu, while %s; it %s "
+                     "(%.1f s of processor time). The target does not hang.%s\n",
                      still, (unsigned long long)at, doing ? doing : "simulating",
                      computed > still / 2.0 ? "computes" : "waits", computed, ends ? " It is ended." : "");
         if (ends)

@@ -10,7 +10,7 @@ class Hang {
     Hang(Watch &watch, uint64_t cycles) : watch(watch), slice(cycles / SLICES), next(slice ? slice : UINT64_MAX) {}
 
     uint64_t due() const { return next; } // the cycle at which check wants to be called; UINT64_MAX: never
-    bool check(uint64_t cycle);           // true: the target hangs
+    bool check(uint64_t cycle); // true: the target hangs
     bool dead_long() const { return dead >= SLICES; } // as the last check found it
 
     // A run may be restored with another `cycles` than it was saved with: then the first slice begins there.

@@ -134,7 +134,8 @@ void LockWatch::released(uint32_t lock, uint64_t thread, uint64_t cycle)
         return;
     }
     if (window && own->since >= window_began)
-        for_both(class_at(own->class_address), own->site, [&](Figures &figures) { figures.hold.add(cycle - own->since); });
+        for_both(class_at(own->class_address), own->site,
+                 [&](Figures &figures) { figures.hold.add(cycle - own->since); });
     holds.erase(own);
 }
 

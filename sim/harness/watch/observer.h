@@ -24,10 +24,13 @@ class Observer {
     // Behind each of these four, and where the mode or waiting changes: what Watch holds of the hart is new.
     virtual void changed(unsigned /*hart*/, uint64_t /*cycle*/) {}
 
-    virtual void arrivals(uint32_t /*before*/, uint32_t /*now*/, uint64_t /*cycle*/) {} // wires from the PIC, a bit a hart
-    virtual void sources(uint32_t /*before*/, uint32_t /*now*/, uint64_t /*cycle*/) {}  // wires into the PIC
+    virtual void arrivals(uint32_t /*before*/, uint32_t /*now*/, uint64_t /*cycle*/) {
+    } // wires from the PIC, a bit a hart
+    virtual void sources(uint32_t /*before*/, uint32_t /*now*/, uint64_t /*cycle*/) {} // wires into the PIC
     virtual void latency(unsigned /*source*/, bool /*of its thread*/, unsigned /*hart*/, uint64_t /*rise*/,
-                         uint64_t /*cycle*/) {}
+                         uint64_t /*cycle*/)
+    {
+    }
 
     virtual void finish(uint64_t) {} // the run has ended before this cycle; throws Failure if a file cannot be written
 };

@@ -33,8 +33,8 @@ Transfer transfer_of(uint32_t instruction)
 uint32_t jump_target(uint32_t pc, uint32_t instruction) // of a JAL
 {
     uint32_t sign = uint32_t(int32_t(instruction) >> 31);
-    return pc + ((sign & 0xfff00000) | (instruction & 0xff000) | (instruction >> 9 & 0x800) |
-                 (instruction >> 20 & 0x7fe));
+    return pc +
+           ((sign & 0xfff00000) | (instruction & 0xff000) | (instruction >> 9 & 0x800) | (instruction >> 20 & 0x7fe));
 }
 
 } // namespace
@@ -76,7 +76,8 @@ void Watch::follow(Observer &observer)
                       image.function_at(jump_target(pc, word_at(ram, pc))) == image.function_at(pc);
         if (transfer == Transfer::NONE || inside)
             continue;
-        marks[pc].push_back({pc, TRANSFER, unsigned(transfer)}); // behind a thread switch, which happens before a return
+        marks[pc].push_back(
+            {pc, TRANSFER, unsigned(transfer)}); // behind a thread switch, which happens before a return
         code[i] |= MARKED;
     }
 }
@@ -262,9 +263,7 @@ void Watch::probe(unsigned hart, uint32_t kind, uint32_t value, uint32_t pc, uin
     case LOCK_BLOCK:
     case LOCK_ACQUIRED:
     case LOCK_RELEASED:
-    case LOCK_FAILED:
-        lock_probe(h, kind, value, pc, cycle);
-        break;
+    case LOCK_FAILED: lock_probe(h, kind, value, pc, cycle); break;
     case INTR_HANDLER:
         level.served = std::max(level.served, Level::HANDLED);
         if (LatencyWatch::Passed passed = latency.handler(value, cycle))
@@ -299,9 +298,7 @@ void Watch::probe(unsigned hart, uint32_t kind, uint32_t value, uint32_t pc, uin
         level.served = Level::GAVE_WAY;
         account_activity(h, cycle);
         break;
-    case SWITCH_BEGIN:
-        h.switch_began = cycle;
-        break;
+    case SWITCH_BEGIN: h.switch_began = cycle; break;
     default:
         if (window)
             s.other_probes[kind]++;
@@ -317,23 +314,12 @@ void Watch::lock_probe(Hart &h, uint32_t kind, uint32_t lock, uint32_t pc, uint6
     Level &level = h.thread->levels.back();
     bool spinning = level.spinning;
     switch (kind) {
-    case LOCK_ATTEMPT:
-        locks.attempt(level.attempts, lock, pc);
-        break;
-    case LOCK_MISS:
-        spinning |= locks.miss(level.attempts, lock, cycle);
-        break;
-    case LOCK_BLOCK:
-        locks.block(level.attempts, lock);
-        break;
-    case LOCK_ACQUIRED:
-        spinning &= !locks.acquired(level.attempts, lock, h.thread->id, cycle);
-        break;
-    case LOCK_FAILED:
-        spinning &= !locks.failed(level.attempts, lock);
-        break;
-    case LOCK_RELEASED:
-        locks.released(lock, h.thread->id, cycle);
+    case LOCK_ATTEMPT: locks.attempt(level.attempts, lock, pc); break;
+    case LOCK_MISS: spinning |= locks.miss(level.attempts, lock, cycle); break;
+    case LOCK_BLOCK: locks.block(level.attempts, lock); break;
+    case LOCK_ACQUIRED: spinning &= !locks.acquired(level.attempts, lock, h.thread->id, cycle); break;
+    case LOCK_FAILED: spinning &= !locks.failed(level.attempts, lock); break;
+    case LOCK_RELEASED: locks.released(lock, h.thread->id, cycle);
     }
     if (spinning != level.spinning) {
         level.spinning = spinning;

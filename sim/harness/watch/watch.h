@@ -61,8 +61,8 @@ struct Level {
 
     template <class Archive> void serialize(Archive &archive)
     {
-        archive(primitive, primitive_began, primitive_traps, trap_began, cause, interrupt, spinning, preempting, replays,
-                replay_began, served, attempts);
+        archive(primitive, primitive_began, primitive_traps, trap_began, cause, interrupt, spinning, preempting,
+                replays, replay_began, served, attempts);
     }
 };
 
@@ -126,8 +126,8 @@ struct Hart {
     {
         archive(retired, stream, pc, where, function, function_since, history, history_at, state, state_since, activity,
                 activity_since, switch_began, announced, switch_announced, switch_reached, in_section, section_hit,
-                section_began, section_traps, section_level, held_back, window_retired, statistics, wfi_cycles, candidate,
-                candidate_cycles, longest_stay, longest, sample, sampled_store);
+                section_began, section_traps, section_level, held_back, window_retired, statistics, wfi_cycles,
+                candidate, candidate_cycles, longest_stay, longest, sample, sampled_store);
     }
 };
 
@@ -159,7 +159,8 @@ class Watch {
         for (Hart &hart : harts) {
             uint64_t id;
             archive(id);
-            hart.thread = id < Thread::UNNAMED ? threads.at(uint32_t(id)).get() : unnamed.at(id - Thread::UNNAMED).get();
+            hart.thread =
+                id < Thread::UNNAMED ? threads.at(uint32_t(id)).get() : unnamed.at(id - Thread::UNNAMED).get();
         }
     }
 
@@ -185,7 +186,7 @@ class Watch {
     void interrupt_wires(uint32_t before, uint32_t now, uint64_t cycle);
     void sources(uint32_t before, uint32_t now, uint64_t cycle);
     void announce_switch(unsigned hart, uint32_t thread, uint64_t cycle);
-    void begin(uint64_t cycle);  // the run begins, or goes on from a checkpoint
+    void begin(uint64_t cycle); // the run begins, or goes on from a checkpoint
     void finish(uint64_t cycle); // the run has ended: closes what is open
 
     const LockWatch &lock_watch() const { return locks; }
@@ -202,7 +203,7 @@ class Watch {
 
     std::vector<Hart> harts;
     std::unordered_map<uint32_t, std::unique_ptr<Thread>> threads; // by id
-    std::vector<std::unique_ptr<Thread>> unnamed;                  // by hart
+    std::vector<std::unique_ptr<Thread>> unnamed; // by hart
     bool window_by_target = false; // a window probe was passed; else the whole run is the window
     uint64_t window_count = 0, window_began = 0, window_ended = 0, window_cycles = 0;
     bool active = false; // something happened that is no idling: set here and by the main loop, cleared by Hang
@@ -240,9 +241,9 @@ class Watch {
     uint32_t code_begin;
     std::vector<uint16_t> code;
     std::unordered_map<uint32_t, std::vector<ProbePoint>> marks; // pc -> probe points, in order
-    static constexpr uint32_t TRAP_RETURN = UINT32_MAX;          // kinds of our own: mret or sret,
-    static constexpr uint32_t ACTION = UINT32_MAX - 1;           // an action of `at`,
-    static constexpr uint32_t TRANSFER = UINT32_MAX - 2;         // a call, jump or return
+    static constexpr uint32_t TRAP_RETURN = UINT32_MAX; // kinds of our own: mret or sret,
+    static constexpr uint32_t ACTION = UINT32_MAX - 1; // an action of `at`,
+    static constexpr uint32_t TRANSFER = UINT32_MAX - 2; // a call, jump or return
     std::unordered_map<uint32_t, std::vector<std::function<void()>>> actions; // by pc
 
     std::vector<Observer *> observers;

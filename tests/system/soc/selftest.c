@@ -9,17 +9,17 @@
 
 #include "console.h"
 
-#define CSR(name)                                       \
-    ({                                                  \
-        uint32_t value_;                                \
+#define CSR(name)                                           \
+    ({                                                      \
+        uint32_t value_;                                    \
         __asm__ volatile("csrr %0, " #name : "=r"(value_)); \
-        value_;                                         \
+        value_;                                             \
     })
 #define FENCE() __asm__ volatile("fence" ::: "memory")
-#define CHECK(condition)          \
-    do {                          \
-        if (!(condition))         \
-            failed(__LINE__);     \
+#define CHECK(condition)      \
+    do {                      \
+        if (!(condition))     \
+            failed(__LINE__); \
     } while (0)
 
 #define NOBODY (CSR_BASE + 0x80000) /* on the shared bus, and no device's */
@@ -162,34 +162,34 @@ static void timer_down(unsigned hart)
     set_timer(hart, 0xffffffff);
 }
 
-#define SERIAL_IRQ(port)                                                              \
-    static void port##_up(unsigned hart)                                              \
-    {                                                                                 \
-        (void)hart;                                                                   \
-        *word_at(port##_BASE + SERIAL_IER) = SERIAL_IER_TX_MASK;                      \
-    }                                                                                 \
-    static void port##_down(unsigned hart)                                            \
-    {                                                                                 \
-        (void)hart;                                                                   \
-        *word_at(port##_BASE + SERIAL_IER) = 0;                                       \
+#define SERIAL_IRQ(port)                                         \
+    static void port##_up(unsigned hart)                         \
+    {                                                            \
+        (void)hart;                                              \
+        *word_at(port##_BASE + SERIAL_IER) = SERIAL_IER_TX_MASK; \
+    }                                                            \
+    static void port##_down(unsigned hart)                       \
+    {                                                            \
+        (void)hart;                                              \
+        *word_at(port##_BASE + SERIAL_IER) = 0;                  \
     }
 SERIAL_IRQ(UART0)
 SERIAL_IRQ(UART1)
 
-#define ARRIVAL(wire)                                                                 \
-    static void arrival##wire##_up(unsigned hart)                                     \
-    {                                                                                 \
-        (void)hart;                                                                   \
-        arrivals_index_write(0);                                                      \
-        arrivals_entry_write((wire) << 28 | 10);                                      \
-        arrivals_entry_write(1 << 27);                                                \
-        arrivals_run_write(1);                                                        \
-    }                                                                                 \
-    static void arrival##wire##_down(unsigned hart)                                   \
-    {                                                                                 \
-        (void)hart;                                                                   \
-        CHECK(arrivals_pending_read() == 1u << (wire));                               \
-        arrivals_acknowledge_write(1 << (wire));                                      \
+#define ARRIVAL(wire)                                   \
+    static void arrival##wire##_up(unsigned hart)       \
+    {                                                   \
+        (void)hart;                                     \
+        arrivals_index_write(0);                        \
+        arrivals_entry_write((wire) << 28 | 10);        \
+        arrivals_entry_write(1 << 27);                  \
+        arrivals_run_write(1);                          \
+    }                                                   \
+    static void arrival##wire##_down(unsigned hart)     \
+    {                                                   \
+        (void)hart;                                     \
+        CHECK(arrivals_pending_read() == 1u << (wire)); \
+        arrivals_acknowledge_write(1 << (wire));        \
     }
 ARRIVAL(0)
 ARRIVAL(7)
@@ -240,7 +240,7 @@ static void cost(const char *what, uint32_t cycles)
         for (unsigned i = 0; i < 4; i++) {                                                            \
             FENCE();                                                                                  \
             uint32_t start = CSR(mcycle);                                                             \
-            __asm__ volatile(".rept 8\n " access(%0) access(%1) " .endr" ::"r"(address), "r"(other)   \
+            __asm__ volatile(".rept 8\n " access(% 0) access(% 1) " .endr" ::"r"(address), "r"(other) \
                              : "memory", "t0");                                                       \
             uint32_t took = CSR(mcycle) - start;                                                      \
             best = took < best ? took : best;                                                         \

@@ -33,9 +33,7 @@ static void tell_baud(uint32_t baud)
     dprintf(atoi(baud_descriptor), "%u\n", baud);
 }
 
-void line_open(void)
-{
-}
+void line_open(void) {}
 
 static uint8_t taken[256];
 static ssize_t length, at;
@@ -61,9 +59,7 @@ uint8_t line_take(void)
     return taken[at++];
 }
 
-void line_poll(void)
-{
-}
+void line_poll(void) {}
 
 void line_put(uint8_t c)
 {
@@ -71,9 +67,7 @@ void line_put(uint8_t c)
         exit(0);
 }
 
-void line_flush(void)
-{
-}
+void line_flush(void) {}
 
 uint32_t line_made_baud(uint32_t baud)
 {
@@ -124,16 +118,18 @@ _Noreturn void reset_machine(void)
     abort();
 }
 
-void host_is_silent(void)
-{
-}
+void host_is_silent(void) {}
 
 /* Source 16 of the PIC has risen three times, uart1 has lost five characters, and the trace has one record. */
 uint32_t io_word(uint32_t address)
 {
-    static const uint32_t words[][2] = {{0xf0030000 + 16 * 0x20, 3}, {0xf0030000 + 16 * 0x20 + 12, 99},
-                                        {0xf0021024, 5}, {0xf0040000, 0x1234}, {0xf0040004, 1},
-                                        {0xf0040008, 1 << 16 | 7}, {0xf004000c, 42}};
+    static const uint32_t words[][2] = {{0xf0030000 + 16 * 0x20, 3},
+                                        {0xf0030000 + 16 * 0x20 + 12, 99},
+                                        {0xf0021024, 5},
+                                        {0xf0040000, 0x1234},
+                                        {0xf0040004, 1},
+                                        {0xf0040008, 1 << 16 | 7},
+                                        {0xf004000c, 42}};
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
         if (words[i][0] == address)
             return words[i][1];
@@ -163,8 +159,8 @@ _Noreturn void enter_image(uint32_t entry)
     for (unsigned i = 0; i < 3000; i++)
         blob[i] = (uint8_t)(i * 7);
     const char *code = strstr(bootargs, "exit=");
-    *end = (struct service_end){.code = code ? (uint32_t)atoi(code + 5) : 0, .blobs = 1,
-                                .blob = {{1, (uint32_t)(uintptr_t)blob, 3000}}};
+    *end = (struct service_end){
+        .code = code ? (uint32_t)atoi(code + 5) : 0, .blobs = 1, .blob = {{1, (uint32_t)(uintptr_t)blob, 3000}}};
     loader(end);
 }
 

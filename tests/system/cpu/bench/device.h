@@ -17,51 +17,70 @@
 
 struct NativeSlave {
     CData &cmdValid, &cmdReady, &cmdWe;
-    IData& cmdAddress;
+    IData &cmdAddress;
     CData &wValid, &wReady;
-    QData& wData;
+    QData &wData;
     CData &wMask, &rValid;
-    QData& rData;
-    CData& busy;
+    QData &rData;
+    CData &busy;
 };
 
 class Device {
-public:
+  public:
     std::string error = "";
 
-    Device(NativeSlave port, std::vector<uint64_t>& ram, std::mt19937& rng, uint32_t fault)
-        : port(port), ram(ram), rng(rng), fault(fault) {}
+    Device(NativeSlave port, std::vector<uint64_t> &ram, std::mt19937 &rng, uint32_t fault)
+        : port(port), ram(ram), rng(rng), fault(fault)
+    {
+    }
 
-    uint32_t load(uint32_t offset) const {
+    uint32_t load(uint32_t offset) const
+    {
         return offset == 0x34 ? sum : offset == 0x38 ? mode != IDLE : offset == 0x3C ? cycles : 0;
     }
-    void store(uint32_t offset, uint32_t data, uint64_t cycle) {
-        if (offset == 0x30) address = data / 8 % (1 << 27);
-        else if (offset == 0x34) words = data;
-        else if (offset == 0x38) start(data, cycle);
+    void store(uint32_t offset, uint32_t data, uint64_t cycle)
+    {
+        if (offset == 0x30)
+            address = data / 8 % (1 << 27);
+        else if (offset == 0x34)
+            words = data;
+        else if (offset == 0x38)
+            start(data, cycle);
     }
     void look(uint32_t hart, uint32_t index) { looked[hart] = index; }
     uint32_t published(uint32_t hart) const { return looked[hart] < visible.size() ? visible[looked[hart]] : 0; }
-    void promise(uint32_t data) { if (data >> 16 < floors.size()) raise(floors[data >> 16], data & 0xFFFF); }
+    void promise(uint32_t data)
+    {
+        if (data >> 16 < floors.size())
+            raise(floors[data >> 16], data & 0xFFFF);
+    }
 
-    void drive() {
-        if (mode == RANDOM && queue.empty() && !stopping && !(rest && rest--)) invent();
+    void drive()
+    {
+        if (mode == RANDOM && queue.empty() && !stopping && !(rest && rest--))
+            invent();
         bool hesitate = mode == RANDOM && rng() % 8 == 0;
         // What is offered stays until it is taken.
-        if (!offered) offered = !queue.empty() && !hesitate;
+        if (!offered)
+            offered = !queue.empty() && !hesitate;
         port.cmdValid = offered;
-        if (offered) port.cmdWe = queue.front().write, port.cmdAddress = queue.front().at;
-        if (!dataOffered) dataOffered = !data.empty() && !(mode == RANDOM && rng() % 8 == 0);
+        if (offered)
+            port.cmdWe = queue.front().write, port.cmdAddress = queue.front().at;
+        if (!dataOffered)
+            dataOffered = !data.empty() && !(mode == RANDOM && rng() % 8 == 0);
         port.wValid = dataOffered;
         port.wData = dataOffered ? data.front().value : rng();
         port.wMask = dataOffered ? data.front().mask : 0xFF;
     }
 
-    void clock(uint64_t cycle) {
+    void clock(uint64_t cycle)
+    {
         if (fault == DIRTY && mode == RANDOM && cycle % 256 == 0)
             before.assign(&ram[address % ram.size()], &ram[address % ram.size()] + words);
-        if (port.rValid) answer(port.rData);
-        if (port.wValid && port.wReady) data.pop_front(), dataOffered = false;
+        if (port.rValid)
+            answer(port.rData);
+        if (port.wValid && port.wReady)
+            data.pop_front(), dataOffered = false;
         bool quiet = queue.empty() && data.empty() && waiting.empty() && !port.busy && !port.cmdValid;
         if (port.cmdValid && port.cmdReady) {
             Word word = queue.front();
@@ -69,29 +88,42 @@ public:
             offered = false;
             if (word.write) {
                 data.push_back({word.value, word.mask});
-                if (mode == RANDOM && word.mask) model[word.at - base()] = word.value;
+                if (mode == RANDOM && word.mask)
+                    model[word.at - base()] = word.value;
             } else {
                 waiting.push_back({word.at, mode == RANDOM ? expected(word.at - base()) : 0});
             }
         } else if (quiet && mode == RANDOM) {
             visible = model;
-            if (stopping) mode = IDLE;
+            if (stopping)
+                mode = IDLE;
         } else if (quiet && mode != IDLE) {
             mode = IDLE;
             cycles = cycle - began;
         }
     }
 
-private:
+  private:
     enum Fault { NONE, STALE, DIRTY };
     enum Mode { IDLE, WRITE, READ, RANDOM };
-    struct Word { uint32_t at; bool write; uint64_t value; uint8_t mask; };
-    struct Data { uint64_t value; uint8_t mask; };
-    struct Read { uint32_t at; uint64_t least; };
+    struct Word {
+        uint32_t at;
+        bool write;
+        uint64_t value;
+        uint8_t mask;
+    };
+    struct Data {
+        uint64_t value;
+        uint8_t mask;
+    };
+    struct Read {
+        uint32_t at;
+        uint64_t least;
+    };
 
     NativeSlave port;
-    std::vector<uint64_t>& ram;
-    std::mt19937& rng;
+    std::vector<uint64_t> &ram;
+    std::mt19937 &rng;
     uint32_t fault;
     Mode mode = IDLE;
     bool offered = false, dataOffered = false, stopping = false;
@@ -106,10 +138,18 @@ private:
     uint32_t base() const { return address; }
     static bool isMine(uint32_t index) { return index % 2 == 0; }
     uint64_t expected(uint32_t index) const { return isMine(index) ? model[index] : floors[index]; }
-    static void raise(uint64_t& value, uint64_t to) { if (to > value) value = to; }
+    static void raise(uint64_t &value, uint64_t to)
+    {
+        if (to > value)
+            value = to;
+    }
 
-    void start(uint32_t what, uint64_t cycle) {
-        if (what == 4) { stopping = true; return; }
+    void start(uint32_t what, uint64_t cycle)
+    {
+        if (what == 4) {
+            stopping = true;
+            return;
+        }
         mode = Mode(what);
         began = cycle;
         sum = 0;
@@ -117,20 +157,24 @@ private:
         if (mode == RANDOM) {
             model.assign(words, 0), visible.assign(words, 0), floors.assign(words, 0);
         } else {
-            for (uint32_t i = 0; i < words; i++) queue.push_back({address + i, mode == WRITE, i + 1, 0xFF});
+            for (uint32_t i = 0; i < words; i++)
+                queue.push_back({address + i, mode == WRITE, i + 1, 0xFF});
         }
     }
 
     // Some reads and writes of pieces of memory, and then perhaps a rest, until all is visible or not.
-    void invent() {
+    void invent()
+    {
         for (uint32_t n = 1 + rng() % 6; n; n--) {
             uint32_t from = rng() % words, length = rng() % 4 ? 1 + rng() % 17 : 1;
             bool write = rng() % 2;
             for (uint32_t i = from; i < from + length && i < words; i++) {
                 bool mine = isMine(i);
-                if (write && mine) version++;
+                if (write && mine)
+                    version++;
                 if (fault == STALE && write) {
-                    if (mine) ram[(address + i) % ram.size()] = model[i] = version;
+                    if (mine)
+                        ram[(address + i) % ram.size()] = model[i] = version;
                     continue;
                 }
                 queue.push_back({address + i, write, version, uint8_t(mine ? 0xFF : 0)});
@@ -139,18 +183,25 @@ private:
         rest = rng() % 3 ? 0 : rng() % 100;
     }
 
-    void answer(uint64_t value) {
-        if (waiting.empty()) { error = "data without a read"; return; }
+    void answer(uint64_t value)
+    {
+        if (waiting.empty()) {
+            error = "data without a read";
+            return;
+        }
         Read read = waiting.front();
         waiting.pop_front();
         sum += value;
-        if (mode != RANDOM) return;
+        if (mode != RANDOM)
+            return;
         uint32_t index = read.at - base();
-        if (fault == DIRTY && index < before.size()) value = before[index];
+        if (fault == DIRTY && index < before.size())
+            value = before[index];
         // Only what harts and device tell each other may show a planted fault.
         if (isMine(index) ? !fault && value != read.least : (uint32_t)value < read.least)
             error = "word " + std::to_string(index) + " is " + std::to_string(value) + ", wanted " +
                     std::to_string(read.least);
-        if (!isMine(index)) raise(floors[index], (uint32_t)value);
+        if (!isMine(index))
+            raise(floors[index], (uint32_t)value);
     }
 };

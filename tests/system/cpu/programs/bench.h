@@ -25,30 +25,30 @@
 #define PORT_ADDRESS REG(DEVICE + 0x30)      // w: where, a multiple of 8
 #define PORT_WORDS REG(DEVICE + 0x34)        // w: how many words of 8 bytes; r: the sum of what was read
 #define PORT_GO REG(DEVICE + 0x38)           // w: PORT_...; r: 1 while at work
-#define PORT_CYCLES REG(DEVICE + 0x3C)       // r: that the last piece took, until its writes were visible to all harts
-#define PORT_WRITE 1                         // word i, from 0, becomes the 64-bit number i + 1
+#define PORT_CYCLES REG(DEVICE + 0x3C) // r: that the last piece took, until its writes were visible to all harts
+#define PORT_WRITE 1 // word i, from 0, becomes the 64-bit number i + 1
 #define PORT_READ 2
-#define PORT_RANDOM 3                        // until PORT_STOP
+#define PORT_RANDOM 3 // until PORT_STOP
 #define PORT_STOP 4
-#define LOOK(h) REG(DEVICE + 0x340 + 4 * (h))      // w: an index; r: the value all harts must find there, or a later one
-#define MEMORY_WORDS REG(DEVICE + 0x3C0)     // r: words of 8 bytes that went over the memory port for data
+#define LOOK(h) REG(DEVICE + 0x340 + 4 * (h)) // w: an index; r: the value all harts must find there, or a later one
+#define MEMORY_WORDS REG(DEVICE + 0x3C0) // r: words of 8 bytes that went over the memory port for data
 #define CONSOLE(h) REG(DEVICE + 0x40 + 4 * (h))
-#define IO_STALL(h) REG(DEVICE + 0x80 + 4 * (h))      // w: cycles that accesses to the port take longer; bit 31: by cmd
-#define IO_STORES(h) REG(DEVICE + 0xC0 + 4 * (h))     // r: stores seen on the port, trace window apart
-#define RETIRED(h) REG(DEVICE + 0x100 + 4 * (h))      // r: instructions retired, by the probe
-#define TRAPS(h) REG(DEVICE + 0x140 + 4 * (h))        // r: traps, by the probe
+#define IO_STALL(h) REG(DEVICE + 0x80 + 4 * (h)) // w: cycles that accesses to the port take longer; bit 31: by cmd
+#define IO_STORES(h) REG(DEVICE + 0xC0 + 4 * (h)) // r: stores seen on the port, trace window apart
+#define RETIRED(h) REG(DEVICE + 0x100 + 4 * (h)) // r: instructions retired, by the probe
+#define TRAPS(h) REG(DEVICE + 0x140 + 4 * (h)) // r: traps, by the probe
 #define TRAP_CAUSE(h) REG(DEVICE + 0x180 + 4 * (h))
 #define TRAP_PC(h) REG(DEVICE + 0x1C0 + 4 * (h))
 #define WFI_CYCLES(h) REG(DEVICE + 0x200 + 4 * (h))
-#define TRACED(h) REG(DEVICE + 0x240 + 4 * (h))       // r: stores to the trace window
+#define TRACED(h) REG(DEVICE + 0x240 + 4 * (h)) // r: stores to the trace window
 #define TRACED_ADDRESS(h) REG(DEVICE + 0x280 + 4 * (h))
 #define TRACED_DATA(h) REG(DEVICE + 0x2C0 + 4 * (h))
 #define USER_RETIRED(h) REG(DEVICE + 0x300 + 4 * (h)) // r: instructions retired in user mode, by the probe
-#define UNMAPPED 0xF8000000u                          // answers with an error
+#define UNMAPPED 0xF8000000u // answers with an error
 
 // Private I/O port: 16 words of the hart's own, and the trace window.
 #define IO(i) REG(0xE0000000u + 4 * (i))
-#define PROMISE IO(15)                                // w: index << 16 | value that the device must find there from now on
+#define PROMISE IO(15) // w: index << 16 | value that the device must find there from now on
 #define TRACE(event) REG(0xE1000000u + 4 * (event))
 
 #define CLINT 0xF0010000u
@@ -58,7 +58,12 @@
 #define MTIME_LOW REG(CLINT + 0xBFF8)
 #define MTIME_HIGH REG(CLINT + 0xBFFC)
 
-#define csr_read(name) ({ uint32_t v_; __asm__ volatile("csrr %0, " #name : "=r"(v_)::"memory"); v_; })
+#define csr_read(name)                                            \
+    ({                                                            \
+        uint32_t v_;                                              \
+        __asm__ volatile("csrr %0, " #name : "=r"(v_)::"memory"); \
+        v_;                                                       \
+    })
 #define csr_write(name, value) __asm__ volatile("csrw " #name ", %0" ::"r"(value) : "memory")
 #define csr_set(name, value) __asm__ volatile("csrs " #name ", %0" ::"r"(value) : "memory")
 #define csr_clear(name, value) __asm__ volatile("csrc " #name ", %0" ::"r"(value) : "memory")
@@ -86,27 +91,33 @@ struct frame {
 // Called for every trap to machine mode; runtime.c has one that fails the run, a program may have its own.
 void trap(struct frame *frame);
 
-void print(int hart, const char *key, uint32_t value);   // a line "key=value"
-void barrier(void);                                      // waits for all harts
+void print(int hart, const char *key, uint32_t value); // a line "key=value"
+void barrier(void); // waits for all harts
 void failed(const char *file, int line, uint32_t got, uint32_t wanted) __attribute__((noreturn));
 
-#define CHECK_EQUAL(got, wanted)                                                                                       \
-    do {                                                                                                               \
-        uint32_t got_ = (uint32_t)(got), wanted_ = (uint32_t)(wanted);                                                 \
-        if (got_ != wanted_) failed(__FILE__, __LINE__, got_, wanted_);                                                \
+#define CHECK_EQUAL(got, wanted)                                       \
+    do {                                                               \
+        uint32_t got_ = (uint32_t)(got), wanted_ = (uint32_t)(wanted); \
+        if (got_ != wanted_)                                           \
+            failed(__FILE__, __LINE__, got_, wanted_);                 \
     } while (0)
 #define CHECK(condition) CHECK_EQUAL(!!(condition), 1)
 
-static inline uint32_t amoadd(volatile uint32_t *p, uint32_t v) {
+static inline uint32_t amoadd(volatile uint32_t *p, uint32_t v)
+{
     uint32_t old;
     __asm__ volatile("amoadd.w %0, %2, (%1)" : "=r"(old) : "r"(p), "r"(v) : "memory");
     return old;
 }
 
-static inline uint32_t hartid(void) { return csr_read(mhartid); }
+static inline uint32_t hartid(void)
+{
+    return csr_read(mhartid);
+}
 
 // A cheap random sequence.
-static inline uint32_t next_random(uint32_t *state) {
+static inline uint32_t next_random(uint32_t *state)
+{
     uint32_t x = *state;
     x ^= x << 13, x ^= x >> 17, x ^= x << 5;
     return *state = x;

@@ -1,7 +1,8 @@
 // CLINT registers: reset values, reading back, bytes, one time for all.
 #include "bench.h"
 
-void hart_main(int hart) {
+void hart_main(int hart)
+{
     CHECK_EQUAL(MTIMECMP_LOW(hart), 0xFFFFFFFF);
     CHECK_EQUAL(MTIMECMP_HIGH(hart), 0xFFFFFFFF);
     CHECK_EQUAL(MSIP(hart), 0);

@@ -3,11 +3,12 @@
 
 static volatile uint32_t gap[HARTS];
 
-void hart_main(int hart) {
+void hart_main(int hart)
+{
     barrier();
     // mcycle and mtime run from the same reset: the middle of three reads that are equally far apart lies in the middle.
     uint32_t before, time, after;
-    for (int i = 0; i < 3; i++) {   // the last turn finds everything in the cache
+    for (int i = 0; i < 3; i++) { // the last turn finds everything in the cache
         __asm__ volatile(".align 6\n csrr %0, mcycle\n csrr %1, time\n csrr %2, mcycle"
                          : "=&r"(before), "=&r"(time), "=&r"(after)::"memory");
     }
@@ -34,10 +35,12 @@ void hart_main(int hart) {
     for (int turn = 0; turn < 2; turn++) {
         seen[turn] = RETIRED(hart);
         counted[turn] = csr_read(minstret);
-        if (turn) break;
+        if (turn)
+            break;
         for (int i = 0; i < 1100; i += 3) {
             work[hart][i] += i;
-            if (i % 7 == 0) amoadd(&work[hart][i], 1);
+            if (i % 7 == 0)
+                amoadd(&work[hart][i], 1);
         }
     }
     CHECK_EQUAL(seen[1] - seen[0], counted[1] - counted[0]);
@@ -50,7 +53,8 @@ void hart_main(int hart) {
     CHECK_EQUAL(csr_read(instreth), 5);
     csr_write(mcycleh, 3);
     csr_write(mcycle, 0xFFFFFFF0u);
-    for (int i = 0; i < 10; i++) __asm__ volatile("nop\n nop");
+    for (int i = 0; i < 10; i++)
+        __asm__ volatile("nop\n nop");
     CHECK_EQUAL(csr_read(cycleh), 4);
     CHECK_EQUAL(csr_read(timeh), 0);
 }

@@ -5,12 +5,16 @@
 #define LINES 6
 #define WORDS (8 * LINES)
 
-static struct { volatile uint32_t low, high; } shared[WORDS] __attribute__((aligned(64)));
+static struct {
+    volatile uint32_t low, high;
+} shared[WORDS] __attribute__((aligned(64)));
 static uint32_t values_seen[HARTS][WORDS], values_written[HARTS][WORDS];
-static volatile uint32_t other[4096] __attribute__((aligned(4096)));   // pushes lines out of the cache
+static volatile uint32_t other[4096] __attribute__((aligned(4096))); // pushes lines out of the cache
 
-void hart_main(int hart) {
-    uint32_t random = 0x9E3779B9 + 7919 * hart + 104729 * SEED, *seen = values_seen[hart], *written = values_written[hart];
+void hart_main(int hart)
+{
+    uint32_t random = 0x9E3779B9 + 7919 * hart + 104729 * SEED, *seen = values_seen[hart],
+             *written = values_written[hart];
     if (hart == 0) {
         PORT_ADDRESS = (uint32_t)shared - 0x40000000u;
         PORT_WORDS = WORDS;
@@ -19,39 +23,45 @@ void hart_main(int hart) {
     barrier();
     for (uint32_t round = 0; round < ROUNDS; round++) {
         uint32_t r = next_random(&random), i = (r >> 4) % WORDS;
-        uint32_t mine = (i & ~7u) | (2 * hart + 1);   // a word of this hart's in that line
+        uint32_t mine = (i & ~7u) | (2 * hart + 1); // a word of this hart's in that line
         switch (r % 8) {
-            case 0: case 1: {   // what the device said was visible is
-                i &= ~1u;
-                LOOK(hart) = i;
-                uint32_t least = LOOK(hart);
-                fence();
-                uint32_t value = shared[i].low;
-                CHECK(value >= least && value >= seen[i]);
-                seen[i] = value;
-                break;
-            }
-            case 2: case 3: {   // no word goes back
-                uint32_t value = shared[i].low;
-                CHECK(value >= seen[i]);
-                seen[i] = value;
-                CHECK_EQUAL(shared[mine].low, written[mine]);
-                break;
-            }
-            case 4: shared[mine].low = ++written[mine]; break;
-            case 5:   // what this hart stored is there for the device
-                shared[mine].low = ++written[mine];
-                __asm__ volatile("fence w, o" ::: "memory");
-                PROMISE = mine << 16 | written[mine];
-                break;
-            case 6: CHECK_EQUAL(amoadd(&shared[mine].low, 1), written[mine]); written[mine]++; break;
-            case 7: CHECK_EQUAL(other[r >> 10 & 4095], 0); break;
+        case 0:
+        case 1: { // what the device said was visible is
+            i &= ~1u;
+            LOOK(hart) = i;
+            uint32_t least = LOOK(hart);
+            fence();
+            uint32_t value = shared[i].low;
+            CHECK(value >= least && value >= seen[i]);
+            seen[i] = value;
+            break;
+        }
+        case 2:
+        case 3: { // no word goes back
+            uint32_t value = shared[i].low;
+            CHECK(value >= seen[i]);
+            seen[i] = value;
+            CHECK_EQUAL(shared[mine].low, written[mine]);
+            break;
+        }
+        case 4: shared[mine].low = ++written[mine]; break;
+        case 5: // what this hart stored is there for the device
+            shared[mine].low = ++written[mine];
+            __asm__ volatile("fence w, o" ::: "memory");
+            PROMISE = mine << 16 | written[mine];
+            break;
+        case 6:
+            CHECK_EQUAL(amoadd(&shared[mine].low, 1), written[mine]);
+            written[mine]++;
+            break;
+        case 7: CHECK_EQUAL(other[r >> 10 & 4095], 0); break;
         }
     }
     barrier();
     if (hart == 0) {
         PORT_GO = PORT_STOP;
-        while (PORT_GO) continue;
+        while (PORT_GO)
+            continue;
     }
     barrier();
     for (uint32_t i = 0; i < WORDS; i += 2) {
@@ -70,7 +80,8 @@ void hart_main(int hart) {
             PORT_ADDRESS = (uint32_t)shared - 0x40000000u;
             PORT_WORDS = 8;
             PORT_GO = PORT_WRITE;
-            while (PORT_GO) continue;
+            while (PORT_GO)
+                continue;
             __asm__ volatile("sc.w %0, %1, (%2)" : "=r"(failed_) : "r"(99), "r"(&shared[i].low) : "memory");
             CHECK_EQUAL(failed_, 1);
             CHECK_EQUAL(shared[i].low, i + 1);

@@ -3,25 +3,32 @@
 // that writes; 2, one that reads. Hart 0 waits at the peripheral bus and in registers, and leaves memory alone.
 #include "bench.h"
 
-#define PIECE 1024      // words
-#define AWHILE 60000    // cycles
+#define PIECE 1024 // words
+#define AWHILE 60000 // cycles
 
 static volatile uint32_t buffer[2 * PIECE] __attribute__((aligned(4096)));
-static struct { volatile uint32_t word[16]; } stop, turns[HARTS];
-static volatile uint32_t working[HARTS][4096] __attribute__((aligned(4096)));   // more than a cache of one way
+static struct {
+    volatile uint32_t word[16];
+} stop, turns[HARTS];
+static volatile uint32_t working[HARTS][4096] __attribute__((aligned(4096))); // more than a cache of one way
 
-static void move(uint32_t words, uint32_t what) {
+static void move(uint32_t words, uint32_t what)
+{
     PORT_ADDRESS = (uint32_t)buffer - 0x40000000u;
     PORT_WORDS = words;
     PORT_GO = what;
-    while (PORT_GO) continue;
+    while (PORT_GO)
+        continue;
 }
 
-static void lengths(void) {
-    static const struct { uint32_t words; const char *write, *read; } length[] = {
-        {1, "write_1", "read_1"}, {2, "write_2", "read_2"}, {4, "write_4", "read_4"}, {8, "write_8", "read_8"},
-        {16, "write_16", "read_16"}, {64, "write_64", "read_64"}, {512, "write_512", "read_512"},
-        {PIECE, "write_1024", "read_1024"}};
+static void lengths(void)
+{
+    static const struct {
+        uint32_t words;
+        const char *write, *read;
+    } length[] = {{1, "write_1", "read_1"},       {2, "write_2", "read_2"},          {4, "write_4", "read_4"},
+                  {8, "write_8", "read_8"},       {16, "write_16", "read_16"},       {64, "write_64", "read_64"},
+                  {512, "write_512", "read_512"}, {PIECE, "write_1024", "read_1024"}};
     for (unsigned i = 0; i < sizeof length / sizeof *length; i++) {
         move(length[i].words, PORT_WRITE);
         print(0, length[i].write, PORT_CYCLES);
@@ -32,20 +39,25 @@ static void lengths(void) {
 }
 
 // Lets the others work for a while, beside the device if `what` is not 0.
-static void measure(uint32_t what, const char *cycles, const char *words, const char *done, const char *moved) {
+static void measure(uint32_t what, const char *cycles, const char *words, const char *done, const char *moved)
+{
     uint32_t begin = CYCLE, before = MEMORY_WORDS, turned = 0, pieces = 0;
-    for (int h = 1; h < HARTS; h++) turned -= turns[h].word[0];
+    for (int h = 1; h < HARTS; h++)
+        turned -= turns[h].word[0];
     while (CYCLE - begin < AWHILE)
-        if (what) move(PIECE, what), pieces++;
+        if (what)
+            move(PIECE, what), pieces++;
     uint32_t took = CYCLE - begin, carried = MEMORY_WORDS - before;
-    for (int h = 1; h < HARTS; h++) turned += turns[h].word[0];
+    for (int h = 1; h < HARTS; h++)
+        turned += turns[h].word[0];
     print(0, cycles, took);
     print(0, words, carried);
     print(0, done, turned);
     print(0, moved, pieces * PIECE);
 }
 
-void hart_main(int hart) {
+void hart_main(int hart)
+{
     barrier();
     if (hart == 0 && BUSY == 0) {
         lengths();
@@ -61,5 +73,6 @@ void hart_main(int hart) {
             turns[hart].word[0] = turn + 1;
         }
     }
-    if (hart == 0) stop.word[0] = 1;
+    if (hart == 0)
+        stop.word[0] = 1;
 }

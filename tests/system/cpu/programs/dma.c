@@ -1,29 +1,37 @@
 // The DMA port is coherent: it sees what harts have stored, and harts that hold a line see what it writes.
 #include "bench.h"
 
-static struct { volatile uint32_t word[16]; } line[8], flag __attribute__((aligned(64)));
+static struct {
+    volatile uint32_t word[16];
+} line[8], flag __attribute__((aligned(64)));
 
-static void dma_write(volatile uint32_t *where, uint32_t low, uint32_t high) {
+static void dma_write(volatile uint32_t *where, uint32_t low, uint32_t high)
+{
     DMA_ADDRESS = (uint32_t)where;
     DMA_LOW = low;
     DMA_HIGH = high;
     DMA_GO = 1;
-    while (DMA_GO) continue;
+    while (DMA_GO)
+        continue;
 }
 
-static void dma_read(volatile uint32_t *where) {
+static void dma_read(volatile uint32_t *where)
+{
     DMA_ADDRESS = (uint32_t)where;
     DMA_GO = 2;
-    while (DMA_GO) continue;
+    while (DMA_GO)
+        continue;
 }
 
-void hart_main(int hart) {
+void hart_main(int hart)
+{
     for (uint32_t i = 0; i < 30; i++) {
         volatile uint32_t *words = line[i % 8].word;
         uint32_t seen = words[2];   // every hart holds the line
         (void)seen;
         barrier();
-        if (hart == 0) dma_write(&words[2], 100 + i, 200 + i);
+        if (hart == 0)
+            dma_write(&words[2], 100 + i, 200 + i);
         barrier();
         CHECK_EQUAL(words[2], 100 + i);
         CHECK_EQUAL(words[3], 200 + i);
@@ -39,8 +47,11 @@ void hart_main(int hart) {
         barrier();
     }
     // A hart that spins on a word in its cache sees it change.
-    if (hart == 0) dma_write(&flag.word[0], 0x600D, 0);
-    else while (flag.word[0] != 0x600D) continue;
+    if (hart == 0)
+        dma_write(&flag.word[0], 0x600D, 0);
+    else
+        while (flag.word[0] != 0x600D)
+            continue;
     // A DMA write takes a reservation away.
     barrier();
     if (hart == 0) {

@@ -3,7 +3,8 @@
 
 static volatile uint32_t cause[HARTS], tval[HARTS], epc[HARTS], count[HARTS];
 
-void trap(struct frame *frame) {
+void trap(struct frame *frame)
+{
     int hart = hartid();
     count[hart]++;
     cause[hart] = frame->mcause, tval[hart] = frame->mtval, epc[hart] = frame->mepc;
@@ -12,7 +13,8 @@ void trap(struct frame *frame) {
 
 extern char faulty_load[], faulty_store[];
 
-void hart_main(int hart) {
+void hart_main(int hart)
+{
     static volatile uint32_t cells[HARTS][16];
     volatile uint32_t *cell = cells[hart];
     for (uint32_t turn = 0; turn < 4; turn++) {
@@ -24,7 +26,8 @@ void hart_main(int hart) {
         CHECK_EQUAL(tval[hart], address);
         CHECK_EQUAL(epc[hart], (uint32_t)faulty_load);
         CHECK_EQUAL(value, 5);
-        for (int i = 0; i < 8; i++) cell[2 * i] = i;
+        for (int i = 0; i < 8; i++)
+            cell[2 * i] = i;
         __asm__ volatile(".globl faulty_store\nfaulty_store: sw %0, 0(%1)" ::"r"(value), "r"(address) : "memory");
         CHECK_EQUAL(count[hart], 3 * turn + 2);
         CHECK_EQUAL(cause[hart], 7);

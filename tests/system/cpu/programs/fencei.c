@@ -9,10 +9,15 @@
 
 typedef uint32_t (*patcher)(uint32_t, uint32_t instruction, volatile uint32_t *where);
 
-static struct { volatile uint32_t word[64]; } code[HARTS] __attribute__((aligned(64)));
-static struct { volatile uint32_t word[16]; } shared __attribute__((aligned(64)));
+static struct {
+    volatile uint32_t word[64];
+} code[HARTS] __attribute__((aligned(64)));
+static struct {
+    volatile uint32_t word[16];
+} shared __attribute__((aligned(64)));
 
-void hart_main(int hart) {
+void hart_main(int hart)
+{
     volatile uint32_t *mine = code[hart].word;
     barrier();
 
@@ -20,12 +25,13 @@ void hart_main(int hart) {
         mine[0] = LI_A0(i);
         mine[1] = RET;
         __asm__ volatile("fence.i" ::: "memory");
-        CHECK_EQUAL(((uint32_t(*)(void))mine)(), i);
+        CHECK_EQUAL(((uint32_t (*)(void))mine)(), i);
     }
 
     // The store, FENCE.I, and at once the instruction stored; everywhere in and around a cache line.
     for (uint32_t at = 0; at < 20; at++) {
-        for (uint32_t i = 0; i < 24; i++) mine[i] = NOP;
+        for (uint32_t i = 0; i < 24; i++)
+            mine[i] = NOP;
         mine[at] = SW_A1_TO_A2;
         mine[at + 1] = FENCE_I;
         mine[at + 3] = RET;
@@ -44,7 +50,7 @@ void hart_main(int hart) {
         }
         barrier();
         __asm__ volatile("fence.i" ::: "memory");
-        CHECK_EQUAL(((uint32_t(*)(void))shared.word)(), i);
+        CHECK_EQUAL(((uint32_t (*)(void))shared.word)(), i);
         barrier();
     }
 }

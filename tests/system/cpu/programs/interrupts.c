@@ -3,24 +3,39 @@
 
 static volatile uint32_t external[HARTS], timer[HARTS], software[HARTS], other[HARTS];
 
-void trap(struct frame *frame) {
+void trap(struct frame *frame)
+{
     int hart = hartid();
     switch (frame->mcause) {
-        case INTERRUPT | 11: external[hart]++; EXTERNAL_CLEAR = 1 << hart; break;
-        case INTERRUPT | 7: timer[hart]++; MTIMECMP_HIGH(hart) = 0xFFFFFFFF; break;
-        case INTERRUPT | 3: software[hart]++; MSIP(hart) = 0; break;
-        default: other[hart]++;
+    case INTERRUPT | 11:
+        external[hart]++;
+        EXTERNAL_CLEAR = 1 << hart;
+        break;
+    case INTERRUPT | 7:
+        timer[hart]++;
+        MTIMECMP_HIGH(hart) = 0xFFFFFFFF;
+        break;
+    case INTERRUPT | 3:
+        software[hart]++;
+        MSIP(hart) = 0;
+        break;
+    default: other[hart]++;
     }
-    if (TRAP_CAUSE(hart) != frame->mcause || TRAP_PC(hart) != frame->mepc) other[hart]++;   // the probe saw the same
+    if (TRAP_CAUSE(hart) != frame->mcause || TRAP_PC(hart) != frame->mepc)
+        other[hart]++;   // the probe saw the same
 }
 
-static void await(volatile uint32_t *count, uint32_t wanted) {
-    for (int i = 0; i < 20000 && *count < wanted; i++) continue;
-    for (int i = 0; i < 50; i++) __asm__ volatile("nop");   // a second one would come now
+static void await(volatile uint32_t *count, uint32_t wanted)
+{
+    for (int i = 0; i < 20000 && *count < wanted; i++)
+        continue;
+    for (int i = 0; i < 50; i++)
+        __asm__ volatile("nop");   // a second one would come now
     CHECK_EQUAL(*count, wanted);
 }
 
-void hart_main(int hart) {
+void hart_main(int hart)
+{
     int next = (hart + 1) % HARTS;
     uint32_t traps = TRAPS(hart);
     CHECK_EQUAL(csr_read(mip), 0);
@@ -28,7 +43,8 @@ void hart_main(int hart) {
 
     // While mstatus.MIE is off they pend.
     EXTERNAL_SET = 1 << hart;
-    for (int i = 0; i < 50; i++) __asm__ volatile("nop");
+    for (int i = 0; i < 50; i++)
+        __asm__ volatile("nop");
     CHECK_EQUAL(csr_read(mip), 1 << 11);
     CHECK_EQUAL(external[hart], 0);
     EXTERNAL_CLEAR = 1 << hart;
@@ -58,8 +74,10 @@ void hart_main(int hart) {
 
     // An interrupt raised at one hart's wire is nobody else's.
     barrier();
-    if (hart == 0) EXTERNAL_SET = 1 << (HARTS - 1);
+    if (hart == 0)
+        EXTERNAL_SET = 1 << (HARTS - 1);
     barrier();
-    for (int i = 0; i < 20; i++) __asm__ volatile("nop");
+    for (int i = 0; i < 20; i++)
+        __asm__ volatile("nop");
     CHECK_EQUAL(csr_read(mip) >> 11 & 1, hart == HARTS - 1);
 }

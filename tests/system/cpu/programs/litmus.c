@@ -3,9 +3,12 @@
 
 #define ROUNDS 400
 
-static struct { volatile uint32_t word[16]; } data, flag, x, y, saw[HARTS];
+static struct {
+    volatile uint32_t word[16];
+} data, flag, x, y, saw[HARTS];
 
-void hart_main(int hart) {
+void hart_main(int hart)
+{
     barrier();
     // Message passing: who sees the flag sees the data written before it.
     for (uint32_t i = 1; i <= ROUNDS; i++) {
@@ -14,7 +17,8 @@ void hart_main(int hart) {
             __asm__ volatile("fence w, w" ::: "memory");
             flag.word[0] = i;
         } else {
-            while (flag.word[0] != i) continue;
+            while (flag.word[0] != i)
+                continue;
             __asm__ volatile("fence r, r" ::: "memory");
             CHECK_EQUAL(data.word[i % 16], i);
         }
@@ -32,13 +36,15 @@ void hart_main(int hart) {
             saw[1].word[0] = x.word[0];
         }
         barrier();
-        if (hart == 0) CHECK(saw[0].word[0] == i || saw[1].word[0] == i);
+        if (hart == 0)
+            CHECK(saw[0].word[0] == i || saw[1].word[0] == i);
         barrier();
     }
     // Coherence: a load behind an LR of the same word, which reads past the cache, sees no older value than it.
     for (uint32_t i = 1; i <= ROUNDS; i++) {
         if (hart == 0) {
-            for (uint32_t n = i % 16; n; n--) __asm__ volatile("");
+            for (uint32_t n = i % 16; n; n--)
+                __asm__ volatile("");
             data.word[0] = ROUNDS + i;
         } else {
             uint32_t first, second;
@@ -55,7 +61,8 @@ void hart_main(int hart) {
             saw[hart].word[0] = *other;
         }
         barrier();
-        if (hart == 0) CHECK(saw[0].word[0] == i || saw[1].word[0] == i);
+        if (hart == 0)
+            CHECK(saw[0].word[0] == i || saw[1].word[0] == i);
         barrier();
     }
 }

@@ -7,7 +7,8 @@ USER_FUNCTION(user_start, "nop");
 
 static volatile uint32_t faults[HARTS];
 
-void trap(struct frame *frame) {   // skip the instruction
+void trap(struct frame *frame)
+{   // skip the instruction
     int hart = hartid();
     faults[hart]++;
     cause[hart] = frame->mcause, tval[hart] = frame->mtval;
@@ -16,7 +17,8 @@ void trap(struct frame *frame) {   // skip the instruction
     frame->x[10] = 0xDEAD;
 }
 
-static uint32_t load_as(uint32_t mode, uint32_t address) {
+static uint32_t load_as(uint32_t mode, uint32_t address)
+{
     register uint32_t a0 __asm__("a0") = address;
     csr_clear(mstatus, MSTATUS_MPP(3));
     csr_set(mstatus, MSTATUS_MPP(mode));
@@ -24,31 +26,39 @@ static uint32_t load_as(uint32_t mode, uint32_t address) {
     return a0;
 }
 
-static void store_as(uint32_t mode, uint32_t address, uint32_t value) {
+static void store_as(uint32_t mode, uint32_t address, uint32_t value)
+{
     register uint32_t a0 __asm__("a0") = address;
     csr_clear(mstatus, MSTATUS_MPP(3));
     csr_set(mstatus, MSTATUS_MPP(mode));
-    __asm__ volatile("csrs mstatus, %1\n sw %2, 0(a0)\n csrc mstatus, %1" : "+r"(a0) : "r"(MSTATUS_MPRV), "r"(value) : "memory");
+    __asm__ volatile("csrs mstatus, %1\n sw %2, 0(a0)\n csrc mstatus, %1"
+                     : "+r"(a0)
+                     : "r"(MSTATUS_MPRV), "r"(value)
+                     : "memory");
 }
 
 // The cause of the one fault that there was since, at the address it should be; 0 if it was another.
-static uint32_t cause_of_one(int hart, uint32_t faults_before, uint32_t address) {
+static uint32_t cause_of_one(int hart, uint32_t faults_before, uint32_t address)
+{
     return faults[hart] == faults_before + 1 && tval[hart] == address ? cause[hart] : 0;
 }
 
-static uint32_t cause_of_load(int hart, uint32_t mode, uint32_t address) {
+static uint32_t cause_of_load(int hart, uint32_t mode, uint32_t address)
+{
     uint32_t before = faults[hart];
     load_as(mode, address);
     return cause_of_one(hart, before, address);
 }
 
-static uint32_t cause_of_store(int hart, uint32_t mode, uint32_t address) {
+static uint32_t cause_of_store(int hart, uint32_t mode, uint32_t address)
+{
     uint32_t before = faults[hart];
     store_as(mode, address, 0);
     return cause_of_one(hart, before, address);
 }
 
-void hart_main(int hart) {
+void hart_main(int hart)
+{
     map(hart, USER_CODE, 1, &pages[hart][0], PTE_R | PTE_W | PTE_U);
     map(hart, USER_CODE, 2, &pages[hart][1], PTE_R | PTE_U);
     map(hart, USER_CODE, 3, &pages[hart][2], PTE_R | PTE_W);

@@ -1,25 +1,32 @@
 #include "bench.h"
 
-static void put_text(int hart, const char *text) {
-    while (*text) CONSOLE(hart) = *text++;
+static void put_text(int hart, const char *text)
+{
+    while (*text)
+        CONSOLE(hart) = *text++;
 }
 
-static void put_number(int hart, uint32_t value) {
+static void put_number(int hart, uint32_t value)
+{
     char digits[11];
     int i = 10;
     digits[10] = 0;
-    do digits[--i] = '0' + value % 10; while (value /= 10);
+    do
+        digits[--i] = '0' + value % 10;
+    while (value /= 10);
     put_text(hart, digits + i);
 }
 
-void print(int hart, const char *key, uint32_t value) {
+void print(int hart, const char *key, uint32_t value)
+{
     put_text(hart, key);
     put_text(hart, "=");
     put_number(hart, value);
     put_text(hart, "\n");
 }
 
-void failed(const char *file, int line, uint32_t got, uint32_t wanted) {
+void failed(const char *file, int line, uint32_t got, uint32_t wanted)
+{
     int hart = hartid();
     put_text(hart, "FAILED ");
     put_text(hart, file);
@@ -31,21 +38,25 @@ void failed(const char *file, int line, uint32_t got, uint32_t wanted) {
     put_number(hart, wanted);
     put_text(hart, "\n");
     EXIT = 1;
-    for (;;) continue;
+    for (;;)
+        continue;
 }
 
-__attribute__((weak)) void trap(struct frame *frame) {
+__attribute__((weak)) void trap(struct frame *frame)
+{
     int hart = hartid();
     print(hart, "unexpected trap: cause", frame->mcause);
     print(hart, "mepc", frame->mepc);
     print(hart, "mtval", frame->mtval);
     EXIT = 2;
-    for (;;) continue;
+    for (;;)
+        continue;
 }
 
 static volatile uint32_t arrived, generation;
 
-void barrier(void) {
+void barrier(void)
+{
     fence();
     uint32_t mine = generation;
     if (amoadd(&arrived, 1) == HARTS - 1) {
@@ -53,13 +64,16 @@ void barrier(void) {
         fence();
         generation = mine + 1;
     } else {
-        while (generation == mine) continue;
+        while (generation == mine)
+            continue;
     }
     fence();
 }
 
-void run_hart(int hart) {
+void run_hart(int hart)
+{
     hart_main(hart);
     barrier();
-    if (hart == 0) EXIT = 0;
+    if (hart == 0)
+        EXIT = 0;
 }

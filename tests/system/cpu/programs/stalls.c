@@ -1,20 +1,23 @@
 // What each kind of access costs: the cycles between two reads of mcycle around it, less those around nothing.
 #include "bench.h"
 
-static struct { volatile uint32_t word[16]; } line[68] __attribute__((aligned(64)));
+static struct {
+    volatile uint32_t word[16];
+} line[68] __attribute__((aligned(64)));
 
 // The code stands in cache lines of its own and runs three times, after a pause in which stores under way are done;
 // `prepare` runs before each.
-#define AROUND(prepare, access)                                                                                        \
-    ({                                                                                                                 \
-        uint32_t begin_, end_;                                                                                         \
-        __asm__ volatile("fence\n j 1f\n .align 6\n 1: li t0, 3\n"                                                     \
-                         "3: " prepare "\n li t1, 100\n 2: addi t1, t1, -1\n bnez t1, 2b\n"                            \
-                         "csrr %0, mcycle\n" access "\n csrr %1, mcycle\n addi t0, t0, -1\n bnez t0, 3b"               \
-                         : "=&r"(begin_), "=&r"(end_)                                                                  \
-                         : "r"(&line[3]), "r"(&line[3 + 64]), "r"(0xE0000000), "r"(0xE1000000), "r"(DEVICE), "r"(CLINT) \
-                         : "t0", "t1", "t2", "memory");                                                                \
-        end_ - begin_;                                                                                                 \
+#define AROUND(prepare, access)                                                                              \
+    ({                                                                                                       \
+        uint32_t begin_, end_;                                                                               \
+        __asm__ volatile("fence\n j 1f\n .align 6\n 1: li t0, 3\n"                                           \
+                         "3: " prepare "\n li t1, 100\n 2: addi t1, t1, -1\n bnez t1, 2b\n"                  \
+                         "csrr %0, mcycle\n" access "\n csrr %1, mcycle\n addi t0, t0, -1\n bnez t0, 3b"     \
+                         : "=&r"(begin_), "=&r"(end_)                                                        \
+                         : "r"(&line[3]), "r"(&line[3 + 64]), "r"(0xE0000000), "r"(0xE1000000), "r"(DEVICE), \
+                           "r"(CLINT)                                                                        \
+                         : "t0", "t1", "t2", "memory");                                                      \
+        end_ - begin_;                                                                                       \
     })
 #define MEASURE(key, prepare, access) print(hart, #key, AROUND(prepare, access) - nothing)
 
@@ -24,7 +27,8 @@ void quick_trap(void);
 __asm__(".align 6\nquick_trap: csrr a0, mcycle\n csrr t1, mepc\n addi t1, t1, 4\n csrw mepc, t1\n"
         " csrr a1, mcycle\n mret\n");
 
-void hart_main(int hart) {
+void hart_main(int hart)
+{
     uint32_t nothing = AROUND("", "");
     MEASURE(nop, "", "nop");
     MEASURE(csr_read, "", "csrr t2, mscratch");
@@ -75,8 +79,11 @@ void hart_main(int hart) {
             MTIMECMP_LOW(hart) = due;
             MTIMECMP_HIGH(hart) = 0;
             // The handler comes back to where it was taken, in machine mode with interrupts off; `2` sees a0.
-            __asm__ volatile("li a0, 0\n csrsi mstatus, 8\n bnez %1, 3f\n 2: beqz a0, 2b\n j 4f\n 3: wfi\n beqz a0, 3b\n 4:"
-                             : "=r"(entered) : "r"(from_wfi) : "t1", "memory");
+            __asm__ volatile(
+                "li a0, 0\n csrsi mstatus, 8\n bnez %1, 3f\n 2: beqz a0, 2b\n j 4f\n 3: wfi\n beqz a0, 3b\n 4:"
+                : "=r"(entered)
+                : "r"(from_wfi)
+                : "t1", "memory");
             began = entered;
         }
         print(hart, from_wfi ? "timer_from_wfi" : "timer_from_loop", began - due);

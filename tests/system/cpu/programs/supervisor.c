@@ -16,24 +16,29 @@ USER_FUNCTION(supervisor_mret, "mret\n ecall");
 
 #define AT(page) (USER_CODE + 4096u * (page))
 
-void trap(struct frame *frame) { back_to_machine(frame); }
+void trap(struct frame *frame)
+{
+    back_to_machine(frame);
+}
 
-static void supervisor(int hart, void (*function)(void), uint32_t a0, uint32_t a1) {
+static void supervisor(int hart, void (*function)(void), uint32_t a0, uint32_t a1)
+{
     cause[hart] = ~0u;
     run_at(1, SUPERVISOR(function), a0, a1, &resume_sp[hart]);
 }
 
 // The supervisor took a trap and told of it with its ecall.
-#define DELEGATED(cause_, tval_, epc_)                                                                                 \
-    do {                                                                                                               \
-        CHECK_EQUAL(cause[hart], 9);                                                                                   \
-        CHECK_EQUAL(epc[hart], SUPERVISOR(supervisor_trap) + 12);                                                      \
-        CHECK_EQUAL(result[hart][0], cause_);                                                                          \
-        CHECK_EQUAL(result[hart][1], tval_);                                                                           \
-        CHECK_EQUAL(result[hart][2], epc_);                                                                            \
+#define DELEGATED(cause_, tval_, epc_)                            \
+    do {                                                          \
+        CHECK_EQUAL(cause[hart], 9);                              \
+        CHECK_EQUAL(epc[hart], SUPERVISOR(supervisor_trap) + 12); \
+        CHECK_EQUAL(result[hart][0], cause_);                     \
+        CHECK_EQUAL(result[hart][1], tval_);                      \
+        CHECK_EQUAL(result[hart][2], epc_);                       \
     } while (0)
 
-void hart_main(int hart) {
+void hart_main(int hart)
+{
     map(hart, USER_CODE, 0, (void *)user_start, PTE_R | PTE_X | PTE_U);
     map(hart, USER_CODE, 1, &pages[hart][0], PTE_R | PTE_W | PTE_U);
     map(hart, SUPERVISOR_CODE, 0, (void *)user_start, PTE_R | PTE_X);

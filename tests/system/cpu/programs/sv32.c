@@ -16,22 +16,27 @@ USER_FUNCTION(user_spin, "1: addi a0, a0, -1\n bnez a0, 1b\n ecall");
 enum { CODE = 0, DATA = 1, READ_ONLY = 2, KERNEL = 3, ABSENT = 4, NO_EXECUTE = 5, IO_PAGE = 6 };
 #define AT(page) (USER_CODE + 4096u * (page))
 
-void trap(struct frame *frame) { back_to_machine(frame); }
+void trap(struct frame *frame)
+{
+    back_to_machine(frame);
+}
 
-static void user(int hart, void (*function)(void), uint32_t a0, uint32_t a1) {
+static void user(int hart, void (*function)(void), uint32_t a0, uint32_t a1)
+{
     cause[hart] = ~0u;
     run_at(0, USER(function), a0, a1, &resume_sp[hart]);
 }
 
-#define FAULTS(function, a0, a1, wanted_cause, wanted_tval, offset)                                                    \
-    do {                                                                                                               \
-        user(hart, function, a0, a1);                                                                                  \
-        CHECK_EQUAL(cause[hart], wanted_cause);                                                                        \
-        CHECK_EQUAL(tval[hart], wanted_tval);                                                                          \
-        CHECK_EQUAL(epc[hart], USER(function) + (offset));                                                             \
+#define FAULTS(function, a0, a1, wanted_cause, wanted_tval, offset) \
+    do {                                                            \
+        user(hart, function, a0, a1);                               \
+        CHECK_EQUAL(cause[hart], wanted_cause);                     \
+        CHECK_EQUAL(tval[hart], wanted_tval);                       \
+        CHECK_EQUAL(epc[hart], USER(function) + (offset));          \
     } while (0)
 
-void hart_main(int hart) {
+void hart_main(int hart)
+{
     map(hart, USER_CODE, CODE, (void *)user_start, PTE_R | PTE_X | PTE_U);
     map(hart, USER_CODE, DATA, &pages[hart][0], PTE_R | PTE_W | PTE_U);
     map(hart, USER_CODE, READ_ONLY, &pages[hart][1], PTE_R | PTE_U);

@@ -11,16 +11,24 @@
 #define USER_CODE 0x00400000u      // where the section .user is mapped, for user mode
 #define SUPERVISOR_CODE 0x00800000u  // and again, not for user mode
 
-static struct { uint32_t entry[1024]; } roots[HARTS] __attribute__((aligned(4096)));
-static struct { uint32_t entry[1024]; } leaves[HARTS][2] __attribute__((aligned(4096)));
-static struct { volatile uint32_t word[1024]; } pages[HARTS][4] __attribute__((aligned(4096)));
+static struct {
+    uint32_t entry[1024];
+} roots[HARTS] __attribute__((aligned(4096)));
+static struct {
+    uint32_t entry[1024];
+} leaves[HARTS][2] __attribute__((aligned(4096)));
+static struct {
+    volatile uint32_t word[1024];
+} pages[HARTS][4] __attribute__((aligned(4096)));
 
-static inline uint32_t pte(const volatile void *page, uint32_t flags) {
+static inline uint32_t pte(const volatile void *page, uint32_t flags)
+{
     return ((uint32_t)page >> 12) << 10 | flags | PTE_V | 0xC0;   // accessed and dirty
 }
 
 // Page `index` (0 to 1023) of the 4 MiB at USER_CODE or SUPERVISOR_CODE.
-static inline void map(int hart, uint32_t base, uint32_t index, const volatile void *page, uint32_t flags) {
+static inline void map(int hart, uint32_t base, uint32_t index, const volatile void *page, uint32_t flags)
+{
     int table = base >> 22;
     roots[hart].entry[table] = ((uint32_t)&leaves[hart][table - 1] >> 12) << 10 | PTE_V;
     leaves[hart][table - 1].entry[index] = pte(page, flags);
@@ -28,7 +36,8 @@ static inline void map(int hart, uint32_t base, uint32_t index, const volatile v
     __asm__ volatile("sfence.vma" ::: "memory");
 }
 
-static inline void paging_on(int hart) {
+static inline void paging_on(int hart)
+{
     csr_write(satp, 1u << 31 | (uint32_t)&roots[hart] >> 12);
 }
 
@@ -51,10 +60,12 @@ __asm__(
     " addi sp, sp, 64\n ret\n");
 
 // Keep what the trap said, and go back to machine mode behind run_at.
-static inline void back_to_machine(struct frame *frame) {
+static inline void back_to_machine(struct frame *frame)
+{
     int hart = hartid();
     cause[hart] = frame->mcause, tval[hart] = frame->mtval, epc[hart] = frame->mepc;
-    for (int i = 0; i < 3; i++) result[hart][i] = frame->x[10 + i];
+    for (int i = 0; i < 3; i++)
+        result[hart][i] = frame->x[10 + i];
     frame->mepc = (uint32_t)run_at_return;
     frame->x[2] = resume_sp[hart];
     csr_set(mstatus, MSTATUS_MPP(3));
@@ -64,6 +75,6 @@ static inline void back_to_machine(struct frame *frame) {
 // Where a function of the section .user is for user mode.
 #define USER(function) (USER_CODE + ((uint32_t)(function) - (uint32_t)user_start))
 #define SUPERVISOR(function) (SUPERVISOR_CODE + ((uint32_t)(function) - (uint32_t)user_start))
-#define USER_FUNCTION(name, body)                                                                                      \
-    void name(void);                                                                                                   \
+#define USER_FUNCTION(name, body) \
+    void name(void);              \
     __asm__(".section .user, \"ax\"\n.align 2\n.globl " #name "\n" #name ":\n" body "\n.text\n")

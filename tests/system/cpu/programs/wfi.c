@@ -1,7 +1,8 @@
 // WFI waits, without retiring anything, and wakes for an interrupt that is enabled in mie even if mstatus.MIE is off.
 #include "bench.h"
 
-void hart_main(int hart) {
+void hart_main(int hart)
+{
     barrier();
     MTIMECMP_HIGH(hart) = 0xFFFFFFFF;
     MTIMECMP_LOW(hart) = MTIME_LOW + 2000;
