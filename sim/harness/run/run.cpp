@@ -55,11 +55,13 @@ Run::Run(Plan given, const CheckpointFile *checkpoint)
     if (!arguments.out.empty())
         make_directory(arguments.out);
     const unsigned count = unsigned(plan.nodes.size());
-    bool clones = checkpoint && checkpoint->nodes() == 1 && count > 1;
+    const bool clones = checkpoint && checkpoint->nodes() == 1;
+    Checkpoint state;
     for (unsigned i = 0; i < count; i++) {
         Arguments &a = plan.nodes[i];
         if (checkpoint) {
-            Checkpoint state = checkpoint->node(clones ? 0 : i);
+            if (i == 0 || !clones)
+                state = checkpoint->node(i);
             Inputs inputs = merge_inputs(state, a);
             nodes.push_back(std::make_unique<Node>(a, std::move(inputs), &state, i, count));
         } else {
