@@ -205,6 +205,8 @@ class Nursery:
                 started(test[1])
         status = process.wait()
         timer.cancel()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)      # what a test has left behind, such as a unit that does not end
         with self.guard:
             self.running.discard(process)
             if self.stopped:

@@ -6,13 +6,21 @@
  * - harts exclude each other: what a lock guards has two halves, which an owner finds and leaves equal (exclusion.c);
  * - the owner is recorded while a lock is held, and no trace of it is left after;
  * - a try takes a free lock, and does not wait for one that is held: it fails, and takes nothing;
+ * - so it is when all try at once, and when an interrupt comes at any cycle of taking a lock that is held;
  * - where the algorithm is first come, first served, nobody is passed by more often than there are other harts.
  */
+#include <generated/csr.h>
+
 #include "test/test.h"
 
 #define LOCKS TEST_SOURCES   /* one for each level at which a handler runs, in the order in which they are taken */
 #define OVERTAKERS_ASKING 2  /* who may come between the look at the count and the place in the queue */
 #define STACK_LOCKS_A_ROUND 10
+#define TRIES_TOGETHER 60
+#define TRY_PERIOD 1024      /* cycles, a power of 2 */
+#define SWEEP_CYCLES 240     /* more than from the raise to the wait for the lock */
+#define SWEEP_HANDLER 400    /* cycles in which the owner surely lets go */
+#define SWEEP_LONGEST 1500   /* as long as it holds the lock if the interrupt is masked until then */
 
 static SIMPLE_LOCK_CLASS(low_class, "test low", SPL_BIO);
 static SIMPLE_LOCK_CLASS(middle_class, "test middle", SPL_TTY);
@@ -166,6 +174,68 @@ static void holder_and_trier(void *arg)
     }
 }
 
+/* All harts try the same free lock at the same time: one gets it, the others leave nothing of theirs in it. */
+static void try_together(void *arg)
+{
+    (void)arg;
+    for (unsigned i = 0; i < TRIES_TOGETHER; i++) {
+        crit_t s = crit_sec_enter(SPL_HIGH);
+        test_spin(-cycles32() & (TRY_PERIOD - 1));
+        if (simple_lock_try(&guarded[0].lock)) {
+            update(0, 0);
+            release(0);
+        }
+        crit_sec_leave(s);
+    }
+}
+
+/*
+ * An interrupt at each cycle of taking a lock that is held: while the handler runs, the owner lets go. So what a waiter
+ * does in several steps is also seen by the owner with any of them undone.
+ */
+static volatile unsigned sweep_turn, sweep_interrupted;
+
+static void sweep_handler(void *arg)
+{
+    (void)arg;
+    sweep_interrupted = sweep_turn;
+    test_spin(SWEEP_HANDLER);
+}
+
+static void interrupted_taker(void *arg)
+{
+    unsigned h = (uintptr_t)arg;
+    for (unsigned cycles = 1; h < 2 && cycles <= SWEEP_CYCLES; cycles++) {
+        crit_t s;
+        if (h == 0) {
+            s = simple_lock_enter(&guarded[0].lock);
+            sweep_turn = cycles;
+            for (uint32_t begin = cycles32(); sweep_interrupted != cycles && cycles32() - begin < SWEEP_LONGEST;)
+                ;
+        } else {
+            while (sweep_turn != cycles)
+                ;
+            link_delivery_delay_write(cycles);
+            pic_raise(1u << test_source(1, TEST_SOURCES - 1));
+            s = simple_lock_enter(&guarded[0].lock);
+        }
+        simple_lock_leave(&guarded[0].lock, s);
+        if (h == 0)
+            while (sweep_interrupted != cycles)
+                ;
+    }
+}
+
+static void sweep_of_interrupts(void)
+{
+    for (unsigned n = 0; n < TEST_SOURCES; n++)
+        intr_disestablish(test_source(1, n));
+    intr_establish(test_source(1, TEST_SOURCES - 1), SPL_HIGH - 1, INTR_EDGE, 1, sweep_handler, 0, "sweep");
+    uint32_t delivery = link_delivery_delay_read();
+    test_on_every_hart(interrupted_taker);
+    link_delivery_delay_write(delivery);
+}
+
 static int spinlocks(void)
 {
     uint32_t updates = 0, tries = 0, failed = 0, passed_by = 0;
@@ -188,8 +258,11 @@ static int spinlocks(void)
     }
     if (SPIN_FIFO && passed_by > hart_count - 1 + OVERTAKERS_ASKING)
         panic("first come is not first served: %lu others came first", (unsigned long)passed_by);
-    if (hart_count > 1)
+    test_on_every_hart(try_together);
+    if (hart_count > 1) {
         test_on_every_hart(holder_and_trier);
+        sweep_of_interrupts();
+    }
     kprintf("@test name=spinlocks algorithm=" SPINLOCK_NAME " updates=%lu tries=%lu failed=%lu passed_by=%lu\n",
             (unsigned long)updates, (unsigned long)tries, (unsigned long)failed, (unsigned long)passed_by);
     return 0;
