@@ -173,7 +173,7 @@ class Nursery:
                 process.wait()
 
     def pytest(self, tree: Path, build: Path, tests: Sequence[str], started: Callable[[str], None],
-               stop_at_first: bool = True) -> tuple[int | None, str]:
+               stop_at_first: bool = True, limit_s: float | None = None) -> tuple[int | None, str]:
         """pytest's exit status, None if the time limit ended it, and its output. `started` is told of each test."""
         environment = os.environ | {"INTERLOCK_BUILD": str(build), "PYTHONPATH": str(tree),
                                     "PYTHONDONTWRITEBYTECODE": "1"}
@@ -194,7 +194,7 @@ class Nursery:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
 
-        timer = threading.Timer(self.limit_s, end)
+        timer = threading.Timer(limit_s or self.limit_s, end)
         timer.daemon = True     # else an interrupted command would wait for it to its end
         timer.start()
         lines = []
@@ -247,7 +247,8 @@ class Nursery:
 
     def failing_without(self, tests: Sequence[str]) -> list[str]:
         """Those of `tests` that fail in the tree as it is: what they noticed says nothing."""
-        status, output = self.pytest(self.trees[0], build_root(), tests, lambda test: None, stop_at_first=False)
+        status, output = self.pytest(self.trees[0], build_root(), tests, lambda test: None, stop_at_first=False,
+                                     limit_s=self.limit_s * max(len(tests), 1))     # the limit is one fault's
         if status in (0, PYTEST_FAILED):
             return [test for test, ended in results(output) if ended in ("FAILED", "ERROR")]
         return list(tests)
