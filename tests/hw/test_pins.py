@@ -123,6 +123,43 @@ async def costs_are_those_of_the_table(dut):
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
+async def ways_and_late_changes_come_on_top(dut):
+    """The way there before the wires', the way back behind; what the hart's wire does, later by the delays."""
+    pic = await start(dut, read_latency=1000)
+    await pic.configure(20, priority=5)
+    await pic.write("UNMASK", 20)
+    for back, seen in ((0, 20), (500, 20), (1000, None)):
+        await pic.csr.write("read_back", back)
+        claim = cocotb.start_soon(pic.ports[0].access(False, offset("CLAIM")))
+        await pic.clock.tick(250)           # more than a load takes on the wires alone
+        dut.sources.value = 1 << 20
+        value, stall = await claim
+        pic.clock.equal(f"claimed with {back} back", None if value >> 31 else value & 0x3f, seen)
+        pic.clock.equal("stall", stall, 4 + 1000 + await pic.csr.read("round_trip"))
+        dut.sources.value = 0
+        await pic.settle()
+        if seen is None:
+            pic.clock.equal("claimed when it has gone", await pic.claim(), None)
+        await pic.write("EOI", 20)
+        await pic.settle()
+
+    times = {}
+    for delays in (0, 0), (300, 700):
+        for name, delay in zip(("delivery_delay", "fall_delay"), delays, strict=True):
+            await pic.csr.write(name, delay)
+        for value in (1, 0):
+            dut.sources.value = value << 20
+            first = pic.clock.cycle
+            while pic.irq() != value:
+                await pic.clock.tick()
+            times[delays, value] = pic.clock.cycle - first
+            await pic.settle()
+    for value, late in ((1, 300), (0, 700)):
+        more = times[(300, 700), value] - times[(0, 0), value]
+        pic.clock.check(abs(more - late) <= 30, f"a change to {value} is {more} cycles later, not {late}")
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
 async def harts_take_turns(dut):
     pic = await start(dut)
     await Combine(*[cocotb.start_soon(pic.write("ENABLE", 0x11 << h, hart=h)) for h in range(HARTS)])
