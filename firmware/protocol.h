@@ -24,9 +24,9 @@
 #define FRAME_PAYLOAD (FRAME_DATA + 8)
 
 /* Requests: what follows the colon is the payload, then that of the reply behind its status. */
-#define LINK_HELLO \
-    1  /* : -- version, state, fingerprint low, high, harts, clock in Hz, address and bytes of main RAM,
-                         characters its receiver has room for, then the board's name */
+/* LINK_HELLO is answered by version, state, fingerprint low, high, harts, clock in Hz, address and bytes of main RAM,
+ * characters its receiver has room for, then the board's name. */
+#define LINK_HELLO 1  /* : -- as above */
 #define LINK_WRITE 2  /* address, bytes : -- nothing. Into main RAM only */
 #define LINK_READ 3   /* address, count : -- the bytes. Of main RAM, or whole words of I/O */
 #define LINK_CRC 4    /* address, count : -- CRC-32 of that part of main RAM */
@@ -55,7 +55,6 @@
 #define LINK_BAD_ADDRESS 3 /* not within main RAM, nor whole words of I/O where those may be */
 #define LINK_BAD_VALUE 4   /* a bit rate that cannot be made, a self-test that does not exist, a block that is none */
 #define LINK_NO_IMAGE 5    /* RUN, and no image's header is at the entry */
-#define LINK_NOT_NOW \
-    6     /* RUN or a self-test in state ENDED, as other harts may still be in the image: reset first;
-                              ENDED before a run */
+/* LINK_NOT_NOW: other harts may still be in the image, so reset first. */
+#define LINK_NOT_NOW 6     /* RUN or a self-test in state ENDED; ENDED before a run */
 #endif

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from click.core import ParameterSource
 
 from sim.commands.board import board
 from sim.commands.cluster import certificates, cluster
@@ -176,7 +175,7 @@ def sim(
     if restore:
         from sim.sweep.checkpoint import CheckpointError, harts_of, nodes_of
         given = [option for name, option in BOOTED.items()
-                 if context.get_parameter_source(name) is not ParameterSource.DEFAULT]
+                 if getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"]
         if given:
             raise Failed(f"{given[0]} and --restore: the checkpoint has booted already, give only what comes after "
                          "(--poke writes registers)", 2)

@@ -13,8 +13,15 @@ static const struct {
     char name[12];
     void (*run)(int whole);
 } tests[] = {
-    {"harts", test_harts},   {"memory", test_memory}, {"caches", test_caches},     {"pic", test_pic},
-    {"serial", test_serial}, {"sd", test_sd},         {"ethernet", test_ethernet},
+    /* clang-format off */
+    {"harts", test_harts},
+    {"memory", test_memory},
+    {"caches", test_caches},
+    {"pic", test_pic},
+    {"serial", test_serial},
+    {"sd", test_sd},
+    {"ethernet", test_ethernet},
+    /* clang-format on */
 };
 #define TESTS (sizeof tests / sizeof *tests)
 

@@ -72,7 +72,8 @@ def certificates(
 ):
     """Make the certificate of our Dask clusters, and print what `dask scheduler` and `dask worker` are given for it.
 
-    Example:  dask scheduler --protocol tls:// $(./interlock certificates)
+    Example:  ./interlock certificates /shared/tls
+    Then:     dask scheduler --protocol tls:// $(./interlock certificates /shared/tls)
     """
     import shlex
 

@@ -418,7 +418,7 @@ def _check_kind(experiment, kind):
 
 
 def _check_checkpoint(where, kind):
-    from sim.model.build import POKES
+    from sim.model.pokes import POKES
     moment = kind.get("checkpoint")
     if moment is not None and not re.fullmatch(r"(cycle|pc|event):\S+", moment):
         raise SettingError(f"{where}: checkpoint '{moment}' is not cycle:N, pc:SYMBOL[+OFFSET] or event:ID[:ARGUMENT]")

@@ -15,6 +15,7 @@ from sim.model import idle as idle_module
 from sim.model import toolchain
 from sim.model.gating import ANEW, EDGE
 from sim.model.idle import idle_table
+from sim.model.pokes import POKES
 from sim.model.toolchain import BuildError, compile_objects, link, tool_versions
 from sim.model.verilate import DEFAULT, TOP, Library, Recipe, verilate
 from sim.tools import ToolError
@@ -28,17 +29,6 @@ LINK_FLAGS = ("-llz4",)     # of checkpoints
 PROBE_PINS = (("CData", "valid"), ("IData", "pc"), ("CData", "privilege"), ("CData", "trap"), ("IData", "cause"),
               ("IData", "trap_pc"), ("CData", "wfi"))
 # No pin: VexRiscv declares its register file public, so Verilator keeps it in one piece; to look at it costs nothing.
-# What `--poke` can write, by the boot argument that the kernel sets it from: its CSR in the Verilog, with a strobe if
-# it acts on being written.
-POKES = {"pic.read": ("link_read_latency", False), "pic.write": ("link_write_latency", False),
-         "pic.read_back": ("link_read_back", False), "pic.write_back": ("link_write_back", False),
-         "pic.delivery": ("link_delivery_delay", False), "pic.fall": ("link_fall_delay", False),
-         "pic.jitter": ("link_jitter", False),
-         "pic.seed": ("link_seed", True), "ram.latency": ("ram_read_latency", False),
-         "ram.jitter": ("ram_jitter", False), "ram.seed": ("ram_seed", True),
-         "cable.cut": ("cable_cut", False), "cable.noise": ("cable_noise", False),
-         "node": ("node", False),   # of the host port; `--nodes` writes it (sim/harness/run/run.cpp)
-         "fault": ("planted_fault", False)}   # tests/board/faulty
 REGISTERS = "{top}__DOT__InterlockCluster__DOT__harts_{hart}_logic_cpu__DOT__RegFilePlugin_regFile"
 
 

@@ -76,7 +76,8 @@ def test_a_directory_without_records_gets_one_line(tmp_path):
 
 
 def test_an_experiment_whose_keys_have_changed_is_not_resumed(tmp_path):
-    record.write_json(tmp_path / "experiment.json", {"experiment": "master", "settings": {"seed": 1, "old": 2}})
+    record.write_json(tmp_path / "experiment.json", {"experiment": "master", "settings": {"seed": 1, "old": 2},
+                                                     "runs": [], "notes": [], "soc": {}, "tools": {}})
     line = said(interlock("resume", tmp_path, timeout=NO_BUILD_S), 2)
     assert "master has changed its keys" in line and "old" in line and "operations" in line
 
