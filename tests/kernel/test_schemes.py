@@ -54,7 +54,7 @@ def test_late_falls_lose_nothing(tmp_path, harts, sync):
     """A wire that falls late lets interrupts through that find nothing: kernel and link count as many (test-lost)."""
     spurious = {}
     for fall in (0, 174, 2000):
-        run = boot(tmp_path / str(fall), harts, sync, f"run=test-lost hz=0 rounds=30 pic.read=20 pic.write=20 "
+        run = boot(tmp_path / str(fall), harts, sync, f"run=test-lost hz=0 rounds=15 pic.read=20 pic.write=20 "
                    f"pic.read_back=10 pic.write_back=10 pic.delivery={min(fall, 174)} pic.fall={fall}", 1)
         assert run.status == 0, f"fall {fall}: {run.report()}"
         spurious[fall] = int(run.result("test")["spurious"])
