@@ -15,9 +15,10 @@
  * All draws are made beforehand from `seed`, so every scheme gets the same work and the same arrivals. Prints
  *
  *   @synthetic hart=... sections=... cycles=... interrupts=... section_draws=... gap_draws=...      for each hart
- *   @arrivals arrivals=... lost=...
+ *   @arrivals arrivals=... lost=... spurious=...
  *
- * cycles: from the common start until the hart was through, when its interrupts end, too; draws: what was asked for.
+ * cycles: from the common start until the hart was through, when its interrupts end, too; draws: what was asked for;
+ * spurious: interrupts that found nothing, of all harts.
  */
 #include "bench/pace.h"
 #include "bench/polls.h"
@@ -227,8 +228,12 @@ static int synthetic(void)
                 (unsigned long)sections, (unsigned long)work[h].cycles,
                 (unsigned long)sync_hart_of(&harts[h])->handled[PIC_SOURCE_ARRIVAL(h)],
                 (unsigned long)work[h].section_draws, (unsigned long)work[h].gap_draws);
-    kprintf("@arrivals arrivals=%lu lost=%lu\n", (unsigned long)arrivals_arrivals_read(),
-            (unsigned long)arrivals_lost_read());
+    uint32_t spurious = 0;
+    for (unsigned h = 0; h < hart_count; h++)
+        spurious += sync_hart_of(&harts[h])->spurious;
+    kprintf("@arrivals arrivals=%lu lost=%lu spurious=%lu
+", (unsigned long)arrivals_arrivals_read(),
+            (unsigned long)arrivals_lost_read(), (unsigned long)spurious);
     polls_print();
     return 0;
 }

@@ -22,7 +22,7 @@ def summarise(experiment, records):
         "off_chip_line": None,
         "match": None,
         "serial": [serial_figures(made, pairs, clock_hz) for made in good if made["kind"] == "serial"],
-        "link": [link_figures(made, pairs, clock_hz) for made in good if made["kind"] == "link"],
+        "link": [link_figures(made) for made in good if made["kind"] == "link"],
     }
     if len(pairs) > 1:
         line = fit_line([(latency, pair["spl-pessim"]) for latency, pair in pairs.items()])
@@ -50,7 +50,7 @@ def serial_figures(made, pairs, clock_hz):
     run = made["run"]
     harts = [hart["statistics"] for hart in run["harts"]]
     line = run["results"]["serial"][0]
-    latency = made["parameters"].get("latency")
+    latency = made["parameters"]["latency"]
     cycles = run["window"]["cycles"]
     seconds = cycles / clock_hz
 
@@ -90,12 +90,24 @@ def serial_figures(made, pairs, clock_hz):
     }
 
 
-def link_figures(made, pairs, clock_hz):
-    """The same of one run over the link's ways, and what these are for."""
-    parameters, line = made["parameters"], made["run"]["results"]["serial"][0]
-    return serial_figures(made, pairs, clock_hz) | {
-        "latency": parameters["far"], "back": parameters["back"], "fall": parameters["fall"],
-        "spurious": line["spurious"]}
+def link_figures(made):
+    """What one run over the link's ways gives, under the synthetic load on one hart."""
+    parameters, results = made["parameters"], made["run"]["results"]
+    statistics, = (hart["statistics"] for hart in made["run"]["harts"])
+    line, arrivals = results["synthetic"][0], results["arrivals"][0]
+    return {
+        "sync": made["sync"],
+        "far": parameters["far"],
+        "back": parameters["back"],
+        "fall": parameters["fall"],
+        "cycles": line["cycles"],
+        "interrupts": line["interrupts"],
+        "spurious": arrivals["spurious"],
+        "lost": arrivals["lost"],
+        "cycles_per_section": round(line["cycles"] / line["sections"], 1),
+        "measured_percent": round(100 * (statistics["enter_cycles"]["total"] + statistics["leave_cycles"]["total"])
+                                  / line["cycles"], 4),
+    }
 
 
 def lookup(value, path):
@@ -171,16 +183,15 @@ def detail_table(summary):
 
 
 def link_table(summary):
-    """Interrupts of the serial port and claims that found nothing, and the overhead, by the link's ways."""
+    """Interrupts that found nothing and what sections cost, by the link's ways."""
     if not summary["link"]:
         return None
-    far = summary["link"][0]["latency"]
-    rows = [[row["sync"], row["back"], row["fall"], row["interrupts"], row["spurious"],
-             number(row["sections_per_s"], 5), number(row["section_us"]), number(row["measured_percent"]),
-             f"{row['received']}/{row['sent']}"] for row in summary["link"]]
-    return Table(f"The link's ways: serial load on 1 hart, latency {far}, wires that rise {far} cycles late",
-                 ["scheme", "way back", "fall late", "interrupts", "spurious", "sections/s", "section, us",
-                  "measured %", "bytes"], rows)
+    far = summary["link"][0]["far"]
+    rows = [[row["sync"], row["back"], row["fall"], row["interrupts"], row["spurious"], row["lost"],
+             number(row["cycles_per_section"], 5), number(row["measured_percent"])] for row in summary["link"]]
+    return Table(f"The link's ways: synthetic load on 1 hart, latency {far}, wires that rise {far} cycles late",
+                 ["scheme", "way back", "fall late", "interrupts", "spurious", "merged on the wire",
+                  "cycles a section", "measured %"], rows)
 
 
 def plots(summary):

@@ -39,6 +39,8 @@ def test_pessimistic_schemes_count_arrivals_and_pay_no_fall_back(made):
 def test_the_links_ways(made):
     summary, tables = made
     assert len(summary["link"]) == 5 * 2 * 2
+    # The stub: 100 sections in 60,000 cycles.
+    assert summary["link"][0]["cycles_per_section"] == 600
     table = next(table for table in tables if table.title.startswith("The link's ways"))
     assert table.rows[3][:5] == ["spl-pessim", 76, 174, 7, 5]
     assert table.title.endswith("latency 152, wires that rise 152 cycles late")
