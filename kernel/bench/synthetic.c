@@ -231,8 +231,7 @@ static int synthetic(void)
     uint32_t spurious = 0;
     for (unsigned h = 0; h < hart_count; h++)
         spurious += sync_hart_of(&harts[h])->spurious;
-    kprintf("@arrivals arrivals=%lu lost=%lu spurious=%lu
-", (unsigned long)arrivals_arrivals_read(),
+    kprintf("@arrivals arrivals=%lu lost=%lu spurious=%lu\n", (unsigned long)arrivals_arrivals_read(),
             (unsigned long)arrivals_lost_read(), (unsigned long)spurious);
     polls_print();
     return 0;
