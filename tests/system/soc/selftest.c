@@ -234,21 +234,21 @@ static void cost(const char *what, uint32_t cycles)
  * Cycles that an access takes: of 16 pairs of the access and an instruction that waits for it, less one for that
  * instruction. `address` and `other` share a place in the caches, so that a load of one then drops the other.
  */
-#define MEASURE(what, access)                                                                         \
-    do {                                                                                              \
-        uint32_t best = 0xffffffff;                                                                   \
-        for (unsigned i = 0; i < 4; i++) {                                                            \
-            FENCE();                                                                                  \
-            uint32_t start = CSR(mcycle);                                                             \
-            __asm__ volatile(".rept 8\n " access(% 0) access(% 1) " .endr" ::"r"(address), "r"(other) \
-                             : "memory", "t0");                                                       \
-            uint32_t took = CSR(mcycle) - start;                                                      \
-            best = took < best ? took : best;                                                         \
-        }                                                                                             \
-        cost(what, (best + 8) / 16 - 1);                                                              \
+#define MEASURE(what, access)                                                                           \
+    do {                                                                                                \
+        uint32_t best = 0xffffffff;                                                                     \
+        for (unsigned i = 0; i < 4; i++) {                                                              \
+            FENCE();                                                                                    \
+            uint32_t start = CSR(mcycle);                                                               \
+            __asm__ volatile(".rept 8\n " access("%0") access("%1") " .endr" ::"r"(address), "r"(other) \
+                             : "memory", "t0");                                                         \
+            uint32_t took = CSR(mcycle) - start;                                                        \
+            best = took < best ? took : best;                                                           \
+        }                                                                                               \
+        cost(what, (best + 8) / 16 - 1);                                                                \
     } while (0)
-#define LOAD(register) "lw t0, 0(" #register ")\n add t0, t0, t0\n"
-#define STORE(register) "sw zero, 0(" #register ")\n nop\n"
+#define LOAD(register) "lw t0, 0(" register ")\n add t0, t0, t0\n"
+#define STORE(register) "sw zero, 0(" register ")\n nop\n"
 
 static void costs(void)
 {
