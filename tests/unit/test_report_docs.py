@@ -1,18 +1,18 @@
 """The module that docs/reports.md shows as an example makes a whole report."""
 
 import re
-import sys
-import types
 
 from hw.common.cache import REPO
+from sim.experiments import modules
 from sim.results import record, report
 
 
 def test_the_example_makes_a_report(tmp_path, monkeypatch):
     (code,) = re.findall(r"```python\n(.*?)```", (REPO / "docs/reports.md").read_text(), re.DOTALL)
-    module = types.ModuleType("sim.experiments.example")
-    exec(code, module.__dict__)
-    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setenv("INTERLOCK_BUILD", str(tmp_path / "build"))
+    example = tmp_path / "example.py"
+    example.write_text(code)
+    modules.trust(example)
     spread = {"count": 3, "total": 21, "min": 4, "max": 9, "log2": [0, 0, 2, 1]}
     runs = [f"serial-{fifo}" for fifo in (8, 16)]
     for fifo, identity in zip((8, 16), runs, strict=True):
@@ -25,8 +25,8 @@ def test_the_example_makes_a_report(tmp_path, monkeypatch):
             "run": {"results": {"serial": [{"overruns": 16 - fifo}]},
                     "harts": [{"statistics": {"body_cycles": spread}}]}})
     record.write_json(tmp_path / "experiment.json", {
-        "experiment": "example", "report": "example", "settings": {}, "notes": [], "clock_hz": 60_000_000, "tools": {},
-        "soc": {}, "runs": runs})
+        "experiment": "example", "report": str(example), "settings": {}, "notes": [], "clock_hz": 60_000_000,
+        "tools": {}, "soc": {}, "runs": runs})
     summary, tables = report.write(tmp_path)
     assert [row["overruns"] for row in summary["lost"]] == [8, 0]
     assert [table.title for table in tables] == ["Section 6.4: characters lost (paper sync)", "Characters lost"]
