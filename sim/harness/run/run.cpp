@@ -137,7 +137,9 @@ void Run::loop()
     if (cycle == arguments.max_cycles)
         return stop(End::MAX_CYCLES, "the limit of " + grouped(arguments.max_cycles) + " cycles was reached");
     while (going()) {
-        bool checkpoint_due = !arguments.checkpoint.empty() && !checkpoint_written;
+        // Not of a run that has ended and only waits for its last characters.
+        bool goes_on = std::any_of(nodes.begin(), nodes.end(), [](const auto &node) { return node->end == End::NONE; });
+        bool checkpoint_due = !arguments.checkpoint.empty() && !checkpoint_written && goes_on;
         if (checkpoint_due && (nodes[0]->at_checkpoint() || cycle == arguments.checkpoint_at.cycle)) {
             save_checkpoint();
             continue;

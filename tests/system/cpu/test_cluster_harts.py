@@ -80,7 +80,7 @@ def test_harts_stay_coherent_with_several_ways(program, harts, ways, defines):
 def test_a_failed_check_fails_the_run():
     result = run("broken", 1)
     assert result.status == 1
-    assert "broken.c:6 got 2 wanted 3" in result.text
+    assert "broken.c:7 got 2 wanted 3" in result.text
 
 
 def test_a_hang_is_told():
