@@ -5,7 +5,6 @@ that prune at once share the work.
 """
 
 import contextlib
-import fcntl
 import os
 import shutil
 import time
@@ -13,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.common.cache import build_root, discard, held
+from hw.common.cache import build_root, discard, held, locked
 from sim.sweep.store import INDEX, Store
 
 DAY_S = 86_400.0
@@ -117,10 +116,7 @@ def _remove_scratch(path: Path) -> bool:
     if path.name != "faults":       # a run that was being kept
         shutil.rmtree(path, ignore_errors=True)
         return True
-    with open(path.with_suffix(".lock"), "w") as lock:      # as sim/faults.py
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        shutil.rmtree(path, ignore_errors=True)
-    return True
+    with locked(path.with_suffix(".lock"), wait=False) as alone:      # as sim/faults.py
+        if alone:
+            shutil.rmtree(path, ignore_errors=True)
+        return alone

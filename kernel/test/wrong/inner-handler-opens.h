@@ -1,28 +1,8 @@
 /*
- * A scheme that is wrong on purpose, to test the tests: cli-spl-pessim where a handler that interrupted another one lets in, at its
- * end, what that one keeps out.
+ * A scheme that is wrong on purpose, to test the tests: cli-spl-pessim where a handler that interrupted another one lets
+ * in, at its end, what that one keeps out.
  */
-#define interrupt_handler right_interrupt_handler
+#include "sync/pic.h"
+#define pic_set_level(level) pic_set_level((level) == prev_level ? SPL_NONE : (level))
 #include "sync/cli_spl_pessim.h"
-#undef interrupt_handler
-
-#ifdef SYNC_IMPLEMENTATION
-static inline void interrupt_handler(struct frame *frame)
-{
-    (void)frame;
-    struct claim c = pic_claim();
-    if (unlikely(c.none)) {
-        sync_hart()->spurious++;
-        return;
-    }
-    struct intr intr = intr_begin(c.source);
-    unsigned prev_level = sync_hart()->level;
-    sync_hart()->level = c.priority;
-    pic_set_level(c.priority);
-    intr_handle_nested(intr);
-    sync_hart()->level = prev_level;
-    pic_set_level(SPL_NONE);
-    if (prev_level == SPL_NONE && !sync_hart()->in_softint)
-        intr_return_to_base();
-}
-#endif
+#undef pic_set_level

@@ -12,8 +12,10 @@ constexpr uint64_t PTY_POLL_CYCLES = 1024; // and at who is attached to a line: 
 
 } // namespace
 
-SerialPort::SerialPort(std::string name, Pin transmit, std::function<void(bool)> drive, BitRate rate, bool &life)
-    : Device(std::move(name)), in(rate), out(rate), transmit(transmit), drive(std::move(drive)), life(life)
+SerialPort::SerialPort(std::string name, Pin transmit, Arguments::Console far_end, std::function<void(bool)> drive,
+                       BitRate rate, bool &life)
+    : Device(std::move(name)), in(rate), out(rate), terminal(far_end), transmit(transmit), drive(std::move(drive)),
+      life(life)
 {
     look_again();
 }
@@ -63,6 +65,12 @@ void SerialPort::set_baud(uint64_t baud)
     out.set_baud(baud);
 }
 
+void SerialPort::finish()
+{
+    terminal.flush();
+    file.close();
+}
+
 void SerialPort::record(Json &json) const
 {
     json.object(name.c_str()).number("bytes_to_target", in.sent).number("bytes_from_target", out.received);
@@ -72,7 +80,7 @@ void SerialPort::record(Json &json) const
 }
 
 Console::Console(Arguments::Console kind, std::function<void(bool)> drive, BitRate rate, bool &life)
-    : SerialPort("uart0", UART0_TX, std::move(drive), rate, life), kind(kind), terminal(kind)
+    : SerialPort("uart0", UART0_TX, kind, std::move(drive), rate, life), kind(kind)
 {
     terminal.set_baud(rate.baud);
 }
@@ -121,16 +129,11 @@ void Console::load(cereal::BinaryInputArchive &archive)
     look_again();
 }
 
-void Console::finish()
-{
-    terminal.flush();
-    file.close();
-}
-
 DataLine::DataLine(bool pty, const std::string &path, std::function<void(bool)> drive, BitRate rate, bool &life,
                    const std::vector<uint8_t> &feed, uint64_t feed_start)
-    : SerialPort("uart1", UART1_TX, std::move(drive), rate, life), player(*this, feed, feed_start), path(path),
-      terminal(pty ? Arguments::Console::PTY : Arguments::Console::NONE)
+    : SerialPort("uart1", UART1_TX, pty ? Arguments::Console::PTY : Arguments::Console::NONE, std::move(drive), rate,
+                 life),
+      player(*this, feed, feed_start), path(path)
 {
 }
 
@@ -171,12 +174,6 @@ void DataLine::load(cereal::BinaryInputArchive &archive)
 {
     archive(in, out, mix, before);
     look_again();
-}
-
-void DataLine::finish()
-{
-    terminal.flush();
-    file.close();
 }
 
 void DataLine::record_more(Json &json) const

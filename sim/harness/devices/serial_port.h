@@ -14,7 +14,8 @@
 class SerialPort : public Device {
   public:
     // `drive` sets the level of the target's receive pin; `life` is set when something happens.
-    SerialPort(std::string name, Pin transmit, std::function<void(bool)> drive, BitRate rate, bool &life);
+    SerialPort(std::string name, Pin transmit, Arguments::Console far_end, std::function<void(bool)> drive,
+               BitRate rate, bool &life);
 
     void send(const void *data, size_t length, uint64_t cycle); // to the target; the caller has the node look again
     void wire(std::function<void(uint64_t, std::string)> to) { wire_to = std::move(to); }
@@ -29,16 +30,21 @@ class SerialPort : public Device {
     uint64_t sends_at(uint64_t first) const override { return out.next_byte(first); }
     void record(Json &json) const override;
     const char *record_group() const override { return "serial"; }
+    const std::string &pty_name() const { return terminal.pty_name; }
+    bool listens() const override { return terminal.listens(); }
+    void flush() override { file.flush(); }
+    void finish() override;
 
   protected:
     virtual void byte(uint8_t byte) = 0;
     virtual void record_more(Json &) const {}
     void set_baud(uint64_t baud);
     void look_again();
-    template <class Archive> void state(Archive &archive) { archive(in, out); }
 
     LineDriver in;
     LineReceiver out;
+    Terminal terminal; // somebody at the far end
+    OutFile file; // what came from the target
 
   private:
     Pin transmit;
@@ -53,25 +59,19 @@ class Console final : public SerialPort {
     Console(Arguments::Console kind, std::function<void(bool)> drive, BitRate rate, bool &life);
 
     const std::string &text() const { return printed; }
-    const std::string &pty_name() const { return terminal.pty_name; }
 
     uint64_t poll_cycles() const override;
     void poll(uint64_t cycle) override;
-    bool listens() const override { return terminal.listens(); }
     void save(cereal::BinaryOutputArchive &archive) const override;
     void load(cereal::BinaryInputArchive &archive) override;
     void open(const std::string &folder, bool keep) override;
     void write_again() override { file.write(printed); }
-    void flush() override { file.flush(); }
-    void finish() override;
     void digest(Mix &mix) const override { mix.add(printed.data(), printed.size()); }
 
   private:
     void byte(uint8_t byte) override;
 
     Arguments::Console kind;
-    Terminal terminal;
-    OutFile file;
     std::string printed;
 };
 
@@ -81,19 +81,15 @@ class DataLine final : public SerialPort {
     DataLine(bool pty, const std::string &path, std::function<void(bool)> drive, BitRate rate, bool &life,
              const std::vector<uint8_t> &feed, uint64_t feed_start);
 
-    const std::string &pty_name() const { return terminal.pty_name; }
     Player player;
 
     uint64_t poll_cycles() const override;
     void poll(uint64_t cycle) override;
-    bool listens() const override { return terminal.listens(); }
     void save(cereal::BinaryOutputArchive &archive) const override;
     void load(cereal::BinaryInputArchive &archive) override;
     void open(const std::string &folder, bool keep) override;
     void write_again() override { file.write(before); }
     void forget() override { file.forget(); }
-    void flush() override { file.flush(); }
-    void finish() override;
     void digest(Mix &of) const override { of.add(mix.value); }
 
   private:
@@ -101,8 +97,6 @@ class DataLine final : public SerialPort {
     void record_more(Json &json) const override;
 
     std::string path;
-    Terminal terminal;
-    OutFile file;
     std::string before; // what the file held at the checkpoint that was restored
     Mix mix;
 };

@@ -7,8 +7,8 @@ std::string trap_name(uint32_t cause)
 {
     static const std::map<uint32_t, std::string> interrupts = {
         {3, "software interrupt"}, {7, "timer interrupt"}, {11, "external interrupt"}};
-    static const char *const exceptions[] = { // as in kernel/arch/exception.c
-                                             "instruction address misaligned",
+    // As in kernel/arch/exception.c.
+    static const char *const exceptions[] = {"instruction address misaligned",
                                              "instruction access fault",
                                              "illegal instruction",
                                              "breakpoint",
