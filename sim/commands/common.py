@@ -38,7 +38,12 @@ class Failed(Exception):
 def machine_of(harts, texts):
     """The one machine that --harts and --machine ask for."""
     from sim.experiments import machine
+    from sim.experiments.schema import SettingError
     entries = [machine.of_option(text) for text in texts or []]
+    for entry, _ in entries:
+        if entry.table == "nodes":
+            raise SettingError(f"--machine {entry.name}: it says what one machine is; sim has --nodes for several, an "
+                               "experiment [nodes]")
     return machine.Machine.of(harts, {entry.name: entry.parse(value) for entry, value in entries})
 
 

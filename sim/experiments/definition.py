@@ -163,7 +163,7 @@ class Run:
     def target(self):
         """What it needs built: machine, scheme, build options, what the image holds."""
         from sim.kernel import runs_of
-        return self.machine, self.sync, self.options, runs_of(self.bootargs)
+        return self.machine.alone, self.sync, self.options, runs_of(self.bootargs)
 
 
 @dataclass(frozen=True)
@@ -208,6 +208,9 @@ class Experiment:
             if not isinstance(keys.get(entry.name), MachineKey) and entry.name in keys:
                 raise SettingError(f"--machine {entry.name}: {self.name} has a key of this name, give --set")
             keys[entry.name] = MachineKey(entry, MachineKey(entry, entry.default).parse(value))
+            if self.report and entry.table == "nodes" and entry.name not in self.keys:
+                raise SettingError(f"--machine {text}: the report of {self.name} reads runs of one machine, leave it "
+                                   "out")
             before = self.keys.get(entry.name)
             if self.report and isinstance(keys[entry.name].default, list) and not (
                     before and isinstance(before.default, list)):
@@ -247,7 +250,7 @@ class Experiment:
         """`Run.target` of a solver, which is not known to the last parameter yet."""
         from sim.kernel import runs_of
         on = Machine.of(kind["harts"], {name: settings[name] for name in self._machine(settings)})
-        return on, kind["sync"], tuple(sorted(kind.get("build", {}).items())), runs_of(kind["bootargs"])
+        return on.alone, kind["sync"], tuple(sorted(kind.get("build", {}).items())), runs_of(kind["bootargs"])
 
     def solved(self, kind, value, settings, clock_hz):
         """The run of a solver `kind`, now that its `value` is known."""
@@ -269,6 +272,9 @@ class Experiment:
         names = lists | parameters | {"clock_hz": clock_hz}
         input_bytes = None
         if "input" in kind:
+            if parameters.get("nodes", 1) > 1:
+                raise SettingError(f"runs {kind['name']}: the data lines of several nodes are joined, leave out input "
+                                   "or give count = 1")
             names["input_bytes"] = input_bytes = int(arithmetic(kind["input"], names))
             if not 0 < input_bytes <= FILE_BYTES:
                 raise SettingError(f"runs {kind['name']}: the file for the data line has 1 to {FILE_BYTES} bytes, not "

@@ -118,12 +118,9 @@ class Machine:
 
     @staticmethod
     def of(harts, values):
-        """The machine that `values` (name -> value) make. SettingError in one line if it cannot be built or used."""
+        """The machine that `values` (name -> value) make. SettingError in one line if it cannot be built."""
         machine = Machine(harts, tuple(sorted(values.items())))
         machine.config()
-        if machine.value("nodes") > 1:
-            raise SettingError("nodes count: a run of an experiment has one node so far, not "
-                               f"{machine.value('nodes')}: give count = 1")
         return machine
 
     def value(self, name):
@@ -134,6 +131,15 @@ class Machine:
     def parameters(self):
         """What was said of the SoC."""
         return {name: value for name, value in self.said if ENTRIES[name].table == "machine"}
+
+    @property
+    def nodes(self):
+        return self.value("nodes")
+
+    @property
+    def alone(self):
+        """One such machine, whatever stands beside it: what a simulator is built for."""
+        return Machine(self.harts, tuple((name, value) for name, value in self.said if ENTRIES[name].table != "nodes"))
 
     @property
     def two_chips(self):

@@ -2,6 +2,7 @@
 
     <out>/experiment.json       what was asked for: settings, tools, machine description, the identities of all runs
     <out>/runs/<id>/            the simulator's own files of one run: run.json, console.txt, received bytes, ...
+    <out>/runs/<id>/node-K/     of several nodes: the files of node K, all but run.json, which is one for all
     <out>/runs/<id>/record.json the record of that run
     <out>/records.jsonl         all records, one a line, in the order of experiment.json
     <out>/tables/*.parquet      the same as tables for SQL (sim/results/tables.py)
@@ -15,7 +16,10 @@ Everything in a record but its `host` entry is the same whenever the same run is
 import errno
 import json
 import os
+import re
 from pathlib import Path
+
+NODE_FILE = re.compile(r"^node-\d+/")     # the folder of a node's files in that of its run
 
 
 class RecordError(Exception):
@@ -68,10 +72,26 @@ def make_directory(path):
 
 
 def inside(folder, name):
-    """The file `name` in `folder`; RecordError if that is no plain name, and would lead out of it."""
-    if not isinstance(name, str) or name in ("", ".", "..") or "/" in name or "\0" in name:
+    """The file `name` in `folder`, or NODE/name of a run of several nodes; RecordError if it is neither."""
+    plain = NODE_FILE.sub("", name) if isinstance(name, str) else ""
+    if plain in ("", ".", "..") or "/" in plain or "\0" in plain:
         raise RecordError(f"{name!r} is no name of a file of a run")
     return Path(folder) / name
+
+
+def nodes_of(simulated):
+    """What a run.json says of each of its machines; of one alone, it is that."""
+    return simulated.get("nodes") or [simulated]
+
+
+def failed_node(simulated):
+    """The number of the machine that ended a run of several not well; None if none did."""
+    return next((number for number, node in enumerate(simulated.get("nodes", ())) if node["exit"]["status"]), None)
+
+
+def results_of(simulated, kind):
+    """The lines `@kind` that the machines of a run printed, one node's behind the other's."""
+    return [line for node in nodes_of(simulated) for line in node.get("results", {}).get(kind, ())]
 
 
 def read_json(path):
@@ -105,7 +125,7 @@ def make(run, experiment, settings, image, simulated, received, failure, host):
         "bootargs": run.bootargs,
         "image_sha256": image,
         "tools": settings["tools"],
-        "soc": settings["soc"][run.machine.label],
+        "soc": settings["soc"][run.machine.alone.label],
         "received": received,
         "failure": failure,
         "run": target,

@@ -6,9 +6,11 @@
     locks       one row a run and lock class
     lock_sites  one row a run, place of acquisition and lock class
     interrupts  one row a run and source of the interrupt controller: its rises, wire to handler, wire to thread
+    wires       one row a run and wire between nodes
 
-All have `id`, the run's; nested figures are columns such as `body_cycles_total` (cycles), `body_cycles_log2` a list
-whose element i counts values from 2^i to 2^(i+1)-1, and figures by number (`interrupts_by_cause`) a map.
+All have `id`, the run's; all but `runs` and `wires` have `node`, 0 where a machine is alone. Nested figures are columns
+such as `body_cycles_total` (cycles), `body_cycles_log2` a list whose element i counts values from 2^i to 2^(i+1)-1, and
+figures by number (`interrupts_by_cause`) a map.
 """
 
 import json
@@ -16,7 +18,7 @@ from pathlib import Path
 
 from sim.results import record
 
-NAMES = ("runs", "harts", "results", "locks", "lock_sites", "interrupts")
+NAMES = ("runs", "harts", "results", "locks", "lock_sites", "interrupts", "wires")
 TEXT = ("failure", "reason")        # text, also where all of it is missing
 
 
@@ -24,20 +26,27 @@ def rows(records):
     """All tables of `records`: name -> rows, each a dictionary."""
     tables = {name: [] for name in NAMES}
     for made in records:
-        run, key = made["run"], {"id": made["id"]}
         tables["runs"].append(run_row(made))
-        for index, hart in enumerate(run.get("harts", ())):
-            others = {name: value for name, value in hart.items() if name != "statistics"}
-            tables["harts"].append(key | {"hart": index} | flat(others) | flat(hart.get("statistics", {})))
-        for kind, lines in run.get("results", {}).items():
-            tables["results"] += [key | {"result": kind, "line": index} | flat(apart(line, ("id", "result", "line")))
-                                  for index, line in enumerate(lines)]
-        locks = run.get("locks", {})
-        tables["locks"] += [key | flat(entry) for entry in locks.get("classes", ())]
-        tables["lock_sites"] += [key | flat(entry) for entry in locks.get("sites", ())]
-        tables["interrupts"] += [key | {"source": int(source)} | flat(entry)
-                                 for source, entry in run.get("interrupts", {}).items()]
+        for node, run in enumerate(record.nodes_of(made["run"])):
+            add_node(tables, {"id": made["id"], "node": node}, run)
+        tables["wires"] += [{"id": made["id"], "wire": index} | wire
+                            for index, wire in enumerate(made["run"].get("wires", ()))]
     return tables
+
+
+def add_node(tables, key, run):
+    """Adds the rows of one machine, each of which begins with `key`."""
+    for index, hart in enumerate(run.get("harts", ())):
+        others = {name: value for name, value in hart.items() if name != "statistics"}
+        tables["harts"].append(key | {"hart": index} | flat(others) | flat(hart.get("statistics", {})))
+    for kind, lines in run.get("results", {}).items():
+        tables["results"] += [key | {"result": kind, "line": index} | flat(apart(line, (*key, "result", "line")))
+                              for index, line in enumerate(lines)]
+    locks = run.get("locks", {})
+    tables["locks"] += [key | flat(entry) for entry in locks.get("classes", ())]
+    tables["lock_sites"] += [key | flat(entry) for entry in locks.get("sites", ())]
+    tables["interrupts"] += [key | {"source": int(source)} | flat(entry)
+                             for source, entry in run.get("interrupts", {}).items()]
 
 
 def run_row(made):

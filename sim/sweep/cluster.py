@@ -88,6 +88,7 @@ class Cluster:
                 done.append((job, f"its worker {left['host']} sent what is not a run's: {error}", None))
                 continue
             for path, content in paths.items():
+                path.parent.mkdir(exist_ok=True)
                 write_bytes(path, content)
             done.append((job, left["status"], left["host"]))
         return done

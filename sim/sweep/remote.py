@@ -46,7 +46,7 @@ def simulate(task, topic, label, *contents):
                     worker.log_event(topic, {"run": label, "cycles": work.cycles_said(folder)})
         finally:
             work.end([process] if process.poll() is None else [])
-        files = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+        files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         return {"status": process.returncode, "files": files, "host": str(worker.name)}
 
 

@@ -15,6 +15,7 @@ import time
 from datetime import datetime
 from pathlib import Path
 
+from sim import nodes
 from sim.experiments.definition import Run, input_file
 from sim.results import record
 from sim.results.report import solve_line
@@ -71,7 +72,7 @@ class Target:
 
 def cost(run):
     """Seconds that a run is expected to take."""
-    return run.cycles * run.harts / BASE_SPEED
+    return run.cycles * run.harts * run.machine.nodes / BASE_SPEED
 
 
 def build_targets(wanted, build_simulator, build_kernel, report):
@@ -99,9 +100,14 @@ def task_of(run, files):
     arguments = ["{simulator}", "--image", "{image}", "--bootargs", run.bootargs, "--console", "file",
                  "--uart0-baud", str(run.console_baud), "--seed", str(run.seed),
                  "--max-cycles", str(LIMIT_FACTOR * run.cycles + 20_000_000)]
+    if "input" in files or "baud" in run.parameters and "nodes" in run.parameters:
+        arguments += ["--uart1-baud", str(run.parameters["baud"])]
     if "input" in files:
-        arguments += ["--uart1-baud", str(run.parameters["baud"]), "--uart1-in", "{input}"]
+        arguments += ["--uart1-in", "{input}"]
     arguments += boot.arguments(run)
+    if run.machine.nodes > 1:
+        said = run.machine.value
+        arguments += nodes.options(said("nodes"), said("nodes_wire"), said("nodes_latency"))
     return worker.Task(tuple(arguments), ("--out", "{out}", "--progress", "1", "--max-stall", str(STALL_S)), files)
 
 
@@ -110,12 +116,14 @@ def why_failed(status, simulated):
     is."""
     other = f"the simulator died with signal {-status}" if status < 0 else f"the simulator ended with status {status}"
     reason = KILLED if status == -signal.SIGKILL else OUTCOMES.get(status, other)
-    return f"{reason}: {simulated['reason']}" if reason and simulated.get("reason") else reason
+    node = record.failed_node(simulated)
+    said = simulated.get("reason") if node is None else f"node {node}: {simulated['nodes'][node]['reason']}"
+    return f"{reason}: {said}" if reason and said else reason
 
 
 def counted_loss(run, simulated):
     """Whether the target says that it received less because bytes were lost, and counted them."""
-    results = simulated.get("results", {}).get(run.result) or [{}]
+    results = record.results_of(simulated, run.result) or [{}]
     return bool(results[0].get("overruns", 0) + results[0].get("dropped", 0))
 
 
@@ -124,7 +132,7 @@ def wrong_result(run, simulated, received):
 
     Bytes that were lost and counted are a result of the experiment; bytes that changed or went uncounted are an error.
     """
-    if not simulated.get("results", {}).get(run.result):
+    if not record.results_of(simulated, run.result):
         return f"the target printed no @{run.result} line"
     if received and not received["identical"] and not counted_loss(run, simulated):
         return (f"{received['received']} of {received['sent']} bytes received, the first difference at byte "
@@ -139,7 +147,7 @@ def solve_value(solve, records):
     """
     points = []
     for made in records:
-        for result in made["run"].get("results", {}).get(solve["result"], ()):
+        for result in record.results_of(made["run"], solve["result"]):
             if result["primitive"] == solve["primitive"]:
                 points.append((made["parameters"][solve["for"]], result[solve["value"]]))
     return round(solve_line(points, solve["equals"]))
@@ -160,7 +168,12 @@ class Job:
 
     def tail(self, lines=8):
         """The last lines of the console, or of the simulator's messages if the console is empty."""
-        for path in (self.folder / "console.txt", self.folder / worker.MESSAGES):
+        try:
+            node = record.failed_node(record.read_json(self.folder / "run.json"))
+        except record.RecordError:
+            node = None
+        console = self.folder / ("console.txt" if self.run.machine.nodes == 1 else f"node-{node or 0}/console.txt")
+        for path in (console, self.folder / worker.MESSAGES):
             if path.is_file():
                 text = worker.tail(path, 8192).rstrip()
                 if text:
@@ -173,9 +186,10 @@ class Job:
         return worker.tail(path, 4096).splitlines() if path.is_file() else []
 
     def repeat(self):
-        """The one command that repeats this run with its console on the terminal."""
+        """The one command that repeats this run, with its console on the terminal if there is one console."""
         command = self.task.command(self.task.local_paths(), f"{self.folder}-again")
-        command[command.index("--console") + 1] = "tty"
+        if self.run.machine.nodes == 1:
+            command[command.index("--console") + 1] = "tty"
         return shlex.join(command)
 
 

@@ -28,6 +28,13 @@ def key_of(task):
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
+def copy(names, source, into):
+    """Copies files by their names in the folder of a run, a node's with its folder."""
+    for name in names:
+        (into / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(source / name, into / name)
+
+
 class Store:
     """The kept runs in `folder`, else in build/runs."""
 
@@ -47,8 +54,7 @@ class Store:
             kept = self._whole(entry)
             if kept:
                 os.utime(entry)     # when it was used last: sim/prune.py
-                for name in kept["files"]:
-                    shutil.copyfile(entry / name, into / name)
+                copy(kept["files"], entry, into)
                 return kept["started"]
         self.discard(entry)
         return None
@@ -90,10 +96,9 @@ class Store:
         record.make_directory(entry.parent)
         aside = Path(tempfile.mkdtemp(prefix=".", dir=entry.parent))
         try:
-            files = {path.name: digest_of(path) for path in folder.iterdir()
+            files = {path.relative_to(folder).as_posix(): digest_of(path) for path in folder.rglob("*")
                      if path.is_file() and path.name != "record.json"}
-            for name in files:
-                shutil.copyfile(folder / name, aside / name)
+            copy(files, folder, aside)
             record.write_json(aside / INDEX, {"files": files, "started": started})
             aside.rename(entry)
         except OSError as error:

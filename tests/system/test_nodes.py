@@ -5,9 +5,14 @@ import subprocess
 
 import pytest
 
+from sim.experiments import definition
 from sim.kernel import build_kernel
 from sim.model.build import build_simulator
 from sim.nodes import ring
+from sim.results import record, tables
+from sim.sweep.local import LocalPool
+from sim.sweep.runner import Runner, build_targets
+from sim.sweep.store import Store
 from soc.config import SoCConfig
 
 BAUD = 6_000_000
@@ -159,3 +164,26 @@ def test_a_hang_is_all_nodes(machine, booted, tmp_path):
 def test_bad_usage_is_one_line(machine, tmp_path, options, words):
     status, said = machine(tmp_path / "out", *options)
     assert status == 2 and words in said and said.count("\n") == 1
+
+
+def test_an_experiment_of_several_nodes(tmp_path):
+    """Booted once, run, kept and taken again with the files of every node; its tables tell nodes and wires apart."""
+    experiment = definition.load("ring").on(["nodes=2,3", "nodes_latency=60"])
+    settings, store, reused = experiment.settings(["bytes=4", "laps=1"]), Store(tmp_path / "kept"), []
+    for out in ("first", "second"):
+        runner = Runner(experiment, settings, tmp_path / out, LocalPool(1), SoCConfig().clock_hz, store)
+        targets = build_targets(runner.targets(), build_simulator, build_kernel, lambda *_: None)
+        runner.prepare({}, {machine.label: {} for machine, *_ in targets})
+        runner.execute(targets, lambda _: None)
+        assert runner.failures == []
+        reused.append(runner.reused)
+        records = [record.read_json(tmp_path / out / "runs" / run.id / "record.json") for run in runner.runs]
+        assert [made["parameters"]["nodes"] for made in records] == [2, 3]
+        rows = tables.rows(records)
+        assert [(row["node"], row["value_node"]) for row in rows["results"] if row["result"] == "test"] == [
+            (0, 0), (1, 1), (0, 0), (1, 1), (2, 2)]
+        assert [row["messages"] for row in rows["wires"]] == 5 * [4]
+        consoles = [(tmp_path / out / "runs" / made["id"] / f"node-{node}" / "console.txt").read_text()
+                    for made in records for node in range(made["parameters"]["nodes"])]
+        assert all("@test name=ring" in text for text in consoles)
+    assert reused == [0, 2]

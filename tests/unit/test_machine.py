@@ -11,7 +11,8 @@ from sim.experiments.schema import SettingError
 from sim.results import record
 from sim.results.page import experiment as page
 from sim.sweep import boot
-from sim.sweep.runner import build_targets
+from sim.sweep.runner import build_targets, task_of
+from sim.sweep.worker import File
 from soc.config import SoCConfig
 from tests.unit.test_experiment_files import load as template
 
@@ -79,7 +80,6 @@ def test_bootargs_and_estimates_know_the_machine(tmp_path):
     ("[devices]\npic = \"pin\"", "unknown value of devices pic: 'pin', did you mean 'pins'? (valid: link, pins)"),
     ("[nodes]\ncuont = 2", "unknown entry in nodes 'cuont', did you mean 'count'?"),
     ("[nodes]\ncount = 65", "nodes count: 65 is out of range, give 1 to 64"),
-    ("[nodes]\ncount = [1, 2]", "nodes count: a run of an experiment has one node so far, not 2: give count = 1"),
     ("[nodes]\nwire = \"radio\"", "unknown value of nodes wire: 'radio'"),
     ("[nodes]\nlatency = 0", "nodes latency: 0 is out of range, give 1 to 1000000"),
     ("[machin]\ntlb_entries = 2", "unknown entry 'machin', did you mean 'machine'?"),
@@ -97,7 +97,7 @@ def test_what_cannot_be_gets_one_line(tmp_path, tables, said):
     (["tlb_entries=two"], "machine tlb_entries: 'two' is not a whole number"),
     (["tlb_entries=2,4"], "machine tlb_entries: '2,4' is not a whole number"),
     (["icache_bytes=0"], "icache_bytes=0: "),
-    (["nodes=2"], "has one node so far"),
+    (["nodes=2"], "--machine nodes: it says what one machine is; sim has --nodes"),
 ])
 def test_a_wrong_option_gets_one_line(texts, said):
     with pytest.raises(SettingError) as caught:
@@ -108,6 +108,7 @@ def test_a_wrong_option_gets_one_line(texts, said):
 def test_a_report_of_one_machine_is_not_given_several():
     pic_latency = definition.load("pic-latency")
     for given, said in ((["tlb_entries=2,4"], "takes all runs to be of one machine"),
+                        (["nodes=2"], "the report of pic-latency reads runs of one machine, leave it out"),
                         (["tlb_entries="], "empty"), (["seed=1"], "unknown entry of --machine 'seed'")):
         with pytest.raises(SettingError, match=said):
             pic_latency.on(given)
@@ -128,7 +129,7 @@ def test_every_entry_makes_other_targets_boots_and_labels(tmp_path):
     seen = [plain]
     for entry in ENTRIES.values():
         if entry.table == "nodes":
-            continue        # there is one way
+            continue        # the simulator is told of them: test_nodes_are_of_one_build
         run = dataclasses.replace(plain, on=((entry.name, other(entry)),))
         assert Machine.of(run.harts, dict(run.on)) == run.machine
         seen.append(run)
@@ -181,3 +182,23 @@ def test_what_a_record_says_of_a_machine(monkeypatch):
     assert asked == [True]
     assert (said["harts"], said["tlb_entries"], said["device_pic"], said["fingerprint"]) == (
         2, 8, "pins", f"{5:016x}")
+
+
+def test_nodes_are_of_one_build(tmp_path):
+    """Number and wires of nodes are said to the simulator; they boot as one machine."""
+    experiment = definition.load("ring")
+    made = runs(experiment, "bytes=1")
+    assert sorted({(run.parameters["nodes"], run.parameters["nodes_latency"]) for run in made}) == [
+        (2, 60), (2, 6000), (4, 60), (4, 6000), (8, 60), (8, 6000)] and len({run.id for run in made}) == len(made) == 6
+    assert len({run.target for run in made}) == len({boot.of(run).id for run in made}) == 1
+    files = {name: File("", "") for name in ("simulator", "image")}
+    words = {" ".join(task_of(run, files).arguments) for run in made}
+    assert len(words) == 6 and all("--nodes 2 --jobs 1 --wire 0.uart1:1.uart1:60" in word for word in words
+                                   if "uart1:60" in word and "--nodes 2" in word)
+    assert "--nodes" not in task_of(boot.of(made[0]), files).arguments
+
+
+def test_input_is_for_a_machine_alone(tmp_path):
+    experiment = dataclasses.replace(definition.load("serial-loss"), report=None).on(["nodes=2"])
+    with pytest.raises(SettingError, match="the data lines of several nodes are joined, leave out input"):
+        runs(experiment)

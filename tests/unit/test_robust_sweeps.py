@@ -17,7 +17,7 @@ from sim.experiments import definition, modules
 from sim.results import query, record, report
 from sim.sweep import cluster
 from sim.sweep.folder import claimed
-from sim.sweep.runner import Job
+from sim.sweep.runner import Job, why_failed
 from sim.sweep.store import Store
 
 SMALL = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
@@ -194,3 +194,23 @@ def test_any_command_without_memory_ends_in_one_line(monkeypatch, capsys, error)
 def test_every_report_of_ours_may_be_made():
     for name in definition.names():
         modules.report_of({"report": definition.load(name).report})
+
+
+@pytest.mark.parametrize("name", [
+    "", ".", "..", "a/b", "/a", "../a", "node-1", "node-0/x", "node-12/console.txt", "node-0/", "node-0/..",
+    "node-0/../x", "node-/x", "node-0/node-1/x", "node-x/y", "a\0", 3, None])
+def test_only_files_of_a_run_are_written(tmp_path, name):
+    good = name in ("node-1", "node-0/x", "node-12/console.txt")
+    if good:
+        assert record.inside(tmp_path, name) == tmp_path / name
+    else:
+        with pytest.raises(record.RecordError, match="is no name of a file of a run"):
+            record.inside(tmp_path, name)
+
+
+def test_of_several_nodes_the_one_that_failed_says_why():
+    def node(status, reason):
+        return {"exit": {"status": status}, "reason": reason}
+    simulated = {"nodes": [node(0, "node 1 ended before"), node(1, "the target ended with code 7")]}
+    assert why_failed(1, simulated) == "the target ended with an error: node 1: the target ended with code 7"
+    assert record.failed_node({"nodes": [node(0, "")]}) is record.failed_node({}) is None

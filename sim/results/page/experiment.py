@@ -3,6 +3,7 @@
 import json
 
 from sim.results.page.parts import Grid, Listing, Page, Picture, Section
+from sim.results.record import nodes_of
 from sim.results.table import number
 
 GONE = "not finished"
@@ -89,8 +90,10 @@ def run_details(made):
              "ended": words(made["run"].get("exit", {})) or "-"}
     if made["received"]:
         shown["received"] = words(made["received"])
-    for kind, lines in made["run"].get("results", {}).items():
-        shown[f"@{kind}"] = "\n".join(words(line) for line in lines)
+    nodes = nodes_of(made["run"])
+    for index, node in enumerate(nodes):
+        for kind, lines in node.get("results", {}).items():
+            shown[f"{index}: " * (len(nodes) > 1) + f"@{kind}"] = "\n".join(words(line) for line in lines)
     shown["started"] = made["host"].get("started", "-")
     shown["command"] = made["host"].get("command", "-")
     return shown
