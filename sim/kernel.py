@@ -13,7 +13,7 @@ from pathlib import Path
 from hw.common.cache import REPO, Input, cached, digest
 from soc.boards.build import generate_config
 from soc.boards.config import BoardConfig
-from soc.build import generate_soc
+from soc.build import SoCArtifacts, generate_soc
 from soc.config import SoCConfig
 
 SCHEMES = ("spl-pessim", "spl-optim", "cli-pessim", "cli-optim", "cli-spl-pessim")
@@ -35,6 +35,10 @@ LIBC = "lib/rv32im/ilp32/libc.a"
 LINK_OPTIONS = ("pad",)     # which change how an image is linked, not what is compiled for it
 RUN = re.compile(r'^RUN\("([^"]+)",\s*"([^"]+)"', re.MULTILINE)
 RUNS_FOLDERS = ("bench", "test")    # of the kernel: what an image holds only if it is built for it
+INCLUDED = re.compile(rf'^\s*#\s*include "((?:{"|".join(RUNS_FOLDERS)})/[^"]+)\.h"', re.MULTILINE)
+# What generated headers say of the number of harts: the kernel counts them as it starts, so its images fit any number.
+OF_HARTS = re.compile(r"^#define (?:CONFIG_CPU_COUNT|CONFIG_HARTS|PIC_ID_RESET) .*\n"
+                      r"|^static inline int config_(?:cpu_count|harts)_read\(void\) \{\n.*\n\}\n", re.MULTILINE)
 
 
 class KernelError(RuntimeError):
@@ -112,7 +116,9 @@ def _make(out: Path, sync: str, *arguments: str):
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
-        raise KernelError(f"the kernel with {sync} does not build:\n{done.stderr.strip()}")
+        raise KernelError(f"the kernel with {sync} does not build:\n{done.stderr.strip()}" + (
+            "\nwhat a file of bench/ or test/ uses of another one there, it has to include the header of"
+            if "undefined reference" in done.stderr else ""))
 
 
 def _keep(out: Path, kept: Callable[[Path], bool]):
@@ -125,22 +131,66 @@ def _keep(out: Path, kept: Callable[[Path], bool]):
             path.unlink()
 
 
+def _headers(soc: SoCArtifacts) -> dict[str, Input]:
+    """The generated headers as the kernel sees them, by name: without what tells how many harts there are."""
+    return {path.relative_to(soc.include).as_posix(): OF_HARTS.sub("", path.read_text())
+            for path in sorted(soc.include.rglob("*.h"))}
+
+
+def _folder_of(headers: dict[str, Input]) -> Path:
+    def write(out: Path):
+        for name, text in headers.items():
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            (out / name).write_text(str(text))
+
+    return cached("kernel-headers", headers, write)
+
+
+def _sources(runs: Iterable[str] | None) -> list[str]:
+    """The files of bench/ and test/ that an image with these runs is made of: those that have them, and those whose
+    headers they include. None: all."""
+    folder = REPO / "kernel"
+    files = {path.relative_to(folder).with_suffix("").as_posix(): path
+             for name in RUNS_FOLDERS for path in sorted((folder / name).glob("*.[cS]"))}
+    texts = {name: path.read_text() for name, path in files.items()}
+    wanted = set(files if runs is None else ())
+    todo = [name for name, text in texts.items() if {run for run, _ in RUN.findall(text)} & set(runs or ())]
+    while todo:
+        name = todo.pop()
+        if name not in wanted:
+            wanted.add(name)
+            header = (folder / name).with_suffix(".h")
+            todo += INCLUDED.findall(texts.get(name, "") + (header.read_text() if header.exists() else ""))
+    return [path.relative_to(folder).as_posix() for name, path in files.items() if name in wanted]
+
+
 def _compiled(config: SoCConfig, sync: str, extra_cflags: str, compiled: list[str]):
-    """What is compiled for an image: its inputs, what `make` is told of them, and a function that gives its folder."""
+    """What is compiled for an image: its inputs, what `make` is told of them, and a function that gives the folders of
+    its objects and of the programs of user mode."""
     if sync not in SCHEMES + WRONG_SCHEMES:
         raise ValueError(f"there is no scheme {sync!r}: use one of {', '.join(SCHEMES)}")
-    tools = _tools()
-    include = (generate_config(config) if isinstance(config, BoardConfig) else generate_soc(config)).include
-    inputs = tools | {"sync": sync, "cflags": extra_cflags, "kernel": REPO / "kernel", "options": " ".join(compiled),
-                      "service": REPO / "firmware/service.h", "include": digest({"": include}), "how": Path(__file__)}
+    headers = _headers(generate_config(config) if isinstance(config, BoardConfig) else generate_soc(config))
+    include = _folder_of(headers)
+    shared: dict[str, Input] = _tools() | {
+        "kernel": REPO / "kernel", "service": REPO / "firmware/service.h", "include": digest(headers),
+        "how": Path(__file__)}
+    inputs = shared | {"sync": sync, "cflags": extra_cflags, "options": " ".join(compiled)}
     arguments = [f"INCLUDE={include}", f"EXTRA_CFLAGS={extra_cflags}", *compiled]
 
-    def build(out: Path):
-        _make(out, sync, "objects", *arguments)
-        _keep(out, lambda path: path.name == "libruns.a" or path.suffix == ".o" and not (
-            path.parent.name in (*RUNS_FOLDERS, "libs") or path.name.startswith("table5-")))
+    def build_programs(out: Path):
+        _make(out, SCHEMES[0], "programs", f"INCLUDE={include}")
+        _keep(out, lambda path: path.name == "programs.o")
 
-    return inputs, arguments, lambda: cached(f"kernel-objects-{sync}", inputs, build)
+    def folders():
+        programs = cached("kernel-programs", shared, build_programs)
+
+        def build(out: Path):
+            _make(out, sync, "objects", f"PROGRAMS={programs}", *arguments)
+            _keep(out, lambda path: path.suffix == ".o" and path.parent.name != "libs")
+
+        return cached(f"kernel-objects-{sync}", inputs, build), programs
+
+    return inputs, arguments, folders
 
 
 def _arguments(chosen: dict, link: bool) -> list[str]:
@@ -148,15 +198,16 @@ def _arguments(chosen: dict, link: bool) -> list[str]:
 
 
 def kernel_objects(config: SoCConfig, sync: str, options: dict | None = None) -> Path:
-    """The folder with the objects of the kernel proper, by its folders, and libruns.a, which has those of bench/ and
-    test/: what images are linked of. Errors as of `build_kernel`."""
-    return _compiled(config, sync, "", _arguments(checked_options(options or {}), link=False))[2]()
+    """The folder with the objects of the kernel proper, by its folders: what images are linked of. Errors as of
+    `build_kernel`."""
+    return _compiled(config, sync, "", _arguments(checked_options(options or {}), link=False))[2]()[0]
 
 
 def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "", options: dict | None = None,
                  runs: Iterable[str] | None = None) -> Path:
     """The ELF image of the kernel with scheme `sync` for the SoC `config`, a board's if that is a BoardConfig. It is
-    built if it is not in the cache; images that differ in their runs alone share what is compiled.
+    built if it is not in the cache. It serves SoCs that differ in their number of harts alone; images that differ in
+    their runs alone share the kernel proper.
 
     `options` gives those of OPTIONS that are not to have their default; `runs` the benches and tests that the image is
     to hold (`runs_of` tells them from boot arguments), None: all. ValueError if there is no such scheme, option or run,
@@ -164,11 +215,13 @@ def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "", options: 
     """
     chosen = checked_options(options or {})
     held = checked_runs(runs)
-    linked = [*_arguments(chosen, link=True), f"RUNS={'all' if held is None else ' '.join(held)}"]
-    inputs, arguments, objects = _compiled(config, sync, extra_cflags, _arguments(chosen, link=False))
+    linked = [*_arguments(chosen, link=True), f"RUNS={'all' if held is None else ' '.join(held)}",
+              f"RUN_SOURCES={' '.join(_sources(held))}"]
+    inputs, arguments, compiled = _compiled(config, sync, extra_cflags, _arguments(chosen, link=False))
 
     def link(out: Path):
-        _make(out, sync, f"OBJECTS={objects()}", *arguments, *linked)
+        objects, programs = compiled()
+        _make(out, sync, f"OBJECTS={objects}", f"PROGRAMS={programs}", *arguments, *linked)
         _keep(out, lambda path: path.name == "kernel.elf")
 
     return cached(f"kernel-{sync}", inputs | {"link": " ".join(linked)}, link) / "kernel.elf"

@@ -1,38 +1,73 @@
 """What each folder of tests took, beside its budget (tests/budget.toml): printed at the end of every run."""
 
+import resource
 import tomllib
 from collections import defaultdict
 from pathlib import Path
+
+import pytest
 
 BUDGET = Path(__file__).with_name("budget.toml")
 SLOWEST = 5     # files shown of a folder that is over its budget
 
 
+def processor_seconds():
+    """Of this process and of those it started that have ended."""
+    return sum(used.ru_utime + used.ru_stime
+               for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+
+
+class Meter:
+    """Notes in each report what its phase took of the processors, which does not depend on what else they do."""
+
+    def __init__(self):
+        self.last = processor_seconds()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self):
+        report = yield
+        now = processor_seconds()
+        report.processor, self.last = now - self.last, now
+        return report
+
+
+def pytest_collection_finish(session):
+    session.config.pluginmanager.register(Meter())
+
+
 def pytest_terminal_summary(terminalreporter):
-    files = defaultdict(float)
+    files = defaultdict(lambda: [0.0, 0.0])
     for reports in terminalreporter.stats.values():
         for report in reports:
-            if getattr(report, "duration", None) and getattr(report, "fspath", None):
-                files[Path(report.fspath).as_posix()] += report.duration
+            if hasattr(report, "processor"):
+                used = files[Path(report.fspath).as_posix()]
+                used[0] += report.processor
+                used[1] += report.duration
     budget = tomllib.loads(BUDGET.read_text())["minutes"]
-    terminalreporter.section("minutes, by folder")
+    terminalreporter.section("minutes of processor time, by folder")
     for line in table(files, budget):
         terminalreporter.write_line(line)
 
 
 def table(files, budget):
-    """Lines of text: folder, minutes and budget; the slowest files of a folder that is over its own.
+    """Lines of text: folder, minutes of processor time, budget, and minutes by the clock; the slowest files of a folder
+    that is over its own; the sum.
 
-    `files` has the seconds of each file by its path, `tests/FOLDER/...`; `budget` the minutes of each folder."""
+    `files` has the seconds of each file, of processors and by the clock, by its path, `tests/FOLDER/...`; `budget` the
+    minutes of each folder."""
     folders = defaultdict(dict)
     for path, seconds in files.items():
         parts = Path(path).parts
         if "tests" in parts[:-2]:
             folders[parts[parts.index("tests") + 1]][path] = seconds
+    everything = [0.0, 0.0]
     for folder, of_files in sorted(folders.items()):
-        minutes, allowed = sum(of_files.values()) / 60, budget.get(folder, 0)
+        minutes, by_clock = (sum(used) / 60 for used in zip(*of_files.values(), strict=True))
+        everything = [everything[0] + minutes, everything[1] + by_clock]
+        allowed = budget.get(folder, 0)
         over = minutes > allowed
-        yield f"{folder:<10} {minutes:6.1f} of {allowed:g}{'   over' if over else ''}"
+        yield f"{folder:<10} {minutes:6.1f} of {allowed:<3g} {by_clock:6.1f} by the clock{'   over' if over else ''}"
         if over:
-            slowest = sorted(of_files.items(), key=lambda item: -item[1])[:SLOWEST]
-            yield from (f"           {seconds / 60:6.1f}  {path}" for path, seconds in slowest)
+            slowest = sorted(of_files.items(), key=lambda item: -item[1][0])[:SLOWEST]
+            yield from (f"           {used / 60:6.1f}  {path}" for path, (used, _) in slowest)
+    yield f"{'together':<10} {everything[0]:6.1f} of {sum(budget.values()):<3g} {everything[1]:6.1f} by the clock"

@@ -12,6 +12,7 @@
  */
 #include "arch/clint.h"
 #include "arch/csr.h"
+#include "bench/bare_trap.h"
 #include "bench/quantile.h"
 #include "bench/stamp.h"
 #include "dev/clock.h"
@@ -29,9 +30,6 @@
 #define CACHE_LINE 64
 #define CACHE_LINES 64
 #define LONGEST_TURN 40 /* cycles of the interrupted loop: an interrupt takes more */
-
-void bare_trap(void);
-void bare_trap_stamped(void);
 
 INTR_PATH_DATA struct intr_vector bare_table[PIC_SOURCES];
 

@@ -7,20 +7,11 @@
  * Interrupts stay out: the paper's pairs are measured uninterrupted.
  */
 #include "arch/csr.h"
+#include "bench/table5_pair.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
 #include "lib/printf.h"
 #include "sync/sync.h"
-
-#define SCHEMES(X)                          \
-    X("off-chip", "spl-pessim", spl_pessim) \
-    X("flag", "spl-optim", spl_optim)       \
-    X("on-chip", "cli-pessim", cli_pessim)  \
-    X("flag", "cli-optim", cli_optim)       \
-    X("on-chip", "cli-spl-pessim", cli_spl_pessim)
-
-#define DECLARE(primitive, scheme, id) uint64_t table5_##id(uint32_t iterations);
-SCHEMES(DECLARE)
 
 static uint64_t __attribute__((noinline, aligned(64))) empty_loop(uint32_t iterations)
 {

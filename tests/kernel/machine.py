@@ -3,6 +3,7 @@
 The environment's KERNEL_PAD=1 to 15 runs them with the code as many cache lines further behind: none may fail."""
 
 import csv
+import functools
 import json
 import os
 import subprocess
@@ -49,16 +50,26 @@ class Boot:
         return f"status {self.status}, {self.record.get('cycles')} cycles\n{self.console}\n{self.messages}"
 
 
+# Whether what is built is still what its sources give is looked at once, not for each of hundreds of boots.
+simulator_of = functools.cache(build_simulator)
+
+
+@functools.cache
+def image_of(config, sync, options, runs):
+    """The image; `options` as pairs."""
+    return build_kernel(config, sync, options=dict(options), runs=runs)
+
+
 def command(folder, harts, sync, bootargs, console, baud, seed=0, max_cycles=MAX_CYCLES, options=None, runs=None,
             machine=None):
     """The simulator's command line. The image holds `runs`, without which the run that `bootargs` name; `machine` has
     parameters of SoCConfig."""
     config = SoCConfig(harts=harts, **(machine or {}))
     options = {"pad": os.environ.get("KERNEL_PAD", "0")} | (options or {})
-    image = build_kernel(config, sync, options=options, runs=runs or runs_of(bootargs))
+    image = image_of(config, sync, tuple(sorted(options.items())), tuple(runs or runs_of(bootargs)))
     folder.mkdir(parents=True, exist_ok=True)
     return list(map(str, [
-        build_simulator(config), "--image", image, "--out", folder,
+        simulator_of(config), "--image", image, "--out", folder,
         "--console", console, "--uart0-baud", baud, "--bootargs", f"{bootargs} console.baud={baud}", "--seed", seed,
         "--max-cycles", max_cycles, "--hang-cycles", HANG_CYCLES, "--quiet"]))
 

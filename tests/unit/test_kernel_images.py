@@ -65,6 +65,28 @@ def test_the_kernel_proper_lies_where_it_lies_whatever_the_image_runs(options):
         assert not bare - symbols(image(*held)), held
 
 
+def test_one_image_serves_any_number_of_harts():
+    one, two = (build_kernel(SoCConfig(harts=harts), SYNC, runs=("hello",)) for harts in (1, 2))
+    assert one == two
+
+
+def test_headers_tell_the_kernel_all_but_the_number_of_harts():
+    soc, missing = generate_soc(SoCConfig(harts=2)), set()
+    for name, text in kernel._headers(soc).items():
+        missing |= set((soc.include / name).read_text().splitlines()) - set(str(text).splitlines())
+    assert missing == {
+        "#define PIC_ID_RESET 0x10220", "#define CONFIG_CPU_COUNT 2", "#define CONFIG_HARTS 2",
+        "static inline int config_cpu_count_read(void) {", "static inline int config_harts_read(void) {", "\treturn 2;"}
+
+
+def test_what_a_run_needs_of_other_files_is_compiled_for_it():
+    assert kernel._sources(("test-lost",)) == ["test/lost.c", "test/test.c"]
+    assert kernel._sources(("intr-floor", "table5")) == [
+        f"bench/{name}" for name in ("bare_trap.S", "intr_floor.c", "quantile.c", "stamp.S", "table5.c",
+                                   "table5_pair.c")]
+    assert len(kernel._sources(None)) > 50 and not kernel._sources(())
+
+
 def test_an_image_holds_the_runs_it_is_built_for():
     held = names(build_kernel(SoCConfig(harts=1), SYNC, runs=("test-lost", "table5")))
     assert {name for name in held if name.startswith("run=")} == {
@@ -81,19 +103,21 @@ def test_a_new_bench_changes_no_image_but_those_that_run_it(tmp_path):
     (tmp_path / "firmware").symlink_to(REPO / "firmware")
     (tmp_path / "kernel/bench/a_new_one.c").write_text(NEW)
 
-    def make(out, *arguments):
+    _, arguments, compiled = kernel._compiled(SoCConfig(harts=1), SYNC, "", [])
+    objects, programs = compiled()
+
+    def make(out, runs):
         environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
         subprocess.run(["make", "-C", tmp_path / "kernel", "-j2", f"SYNC={SYNC}", f"CROSS={CROSS}",
-                        f"INCLUDE={generate_soc(SoCConfig(harts=1)).include}", f"OUT={tmp_path / out}",
-                        f"PYTHON={REPO / '.venv/bin/python'}", *arguments], check=True, capture_output=True,
-                       env=environment)
+                        f"OUT={tmp_path / out}", f"PYTHON={REPO / '.venv/bin/python'}", f"OBJECTS={objects}",
+                        f"PROGRAMS={programs}", "RUN_SOURCES=bench/a_new_one.c test/lost.c test/test.c",
+                        f"RUNS={runs}", *arguments], check=True, capture_output=True, env=environment)
         return tmp_path / out / "kernel.elf"
 
-    make("objects", "objects")
     before = build_kernel(SoCConfig(harts=1), SYNC, runs=("test-lost",))
-    other = make("other", f"OBJECTS={tmp_path / 'objects'}", "RUNS=test-lost")
+    other = make("other", "test-lost")
     assert symbols(other) == symbols(before)
-    new = make("new", f"OBJECTS={tmp_path / 'objects'}", "RUNS=new")
+    new = make("new", "new")
     assert {"fresh", "qsort", "new_class"} <= names(new) and not proper(before) - proper(new) - behind(before)
 
 
