@@ -14,22 +14,10 @@
 #ifndef VM_SPACE_H
 #define VM_SPACE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "vm/types.h"
 
-#include "mem/page.h"
-
-/* What user mode may do with a page: the bits of a page table entry. */
-#define PAGE_READ (1u << 1)
-#define PAGE_WRITE (1u << 2)
-#define PAGE_EXECUTE (1u << 3)
-
-/*
- * Where user mode's pages may lie: above page 0, so that a null pointer faults, and below the kernel's own
- * addresses.
- */
-#define SPACE_BEGIN 0x00001000u
-#define SPACE_END 0x40000000u
+#define SPACE_BEGIN VM_BEGIN
+#define SPACE_END VM_END
 
 struct space {
     uint32_t root;  /* its page table's first page */
