@@ -16,7 +16,7 @@ struct process; /* user/process.h: layers below user/ have no use for it */
 struct space;   /* vm/space.h: its memory, where the caller's pointers point to */
 
 /*
- * Carries a call out for the calling thread, of process `p`, interrupts on and no lock held. a[0] to a[4] are its
+ * Carries a call out for the calling thread, of process `p`, interrupts on and no lock held. a[0] to a[5] are its
  * arguments: whatever they are, the worst is an error for the caller. Gives its result, or minus a number of <errno.h>.
  */
 typedef int syscall_fn(struct process *p, struct space *space, const uint32_t *a);

@@ -40,7 +40,7 @@ __asm__(".pushsection .rodata\n .balign 4\n"
         "    li s1, 12\n"
         "1:  lw s2, 0(s0)\n"
         "    mv a0, s2\n"
-        "    li a7, 7\n" /* SYS_SBRK */
+        "    li a7, 69\n" /* SYS_SBRK */
         "    ecall\n"
         "    bltz a0, 2f\n"
         "    beqz s2, 2f\n"
@@ -50,10 +50,10 @@ __asm__(".pushsection .rodata\n .balign 4\n"
         "    addi s1, s1, -1\n"
         "    bnez s1, 1b\n"
         "    li a0, 0\n"
-        "    li a7, 0\n" /* SYS_EXIT */
+        "    li a7, 1\n" /* SYS_EXIT */
         "    ecall\n"
         "steps_code_end:\n .popsection\n");
-_Static_assert(SYS_SBRK == 7 && SYS_EXIT == 0 && STEPS == 12, "steps_code");
+_Static_assert(SYS_SBRK == 69 && SYS_EXIT == 1 && STEPS == 12, "steps_code");
 
 static uint32_t near_an_edge(struct random *r)
 {

@@ -45,17 +45,20 @@ static int sys_spawn(struct process *p, struct space *space, const uint32_t *a)
 }
 SYSCALL(SYS_SPAWN, sys_spawn);
 
-static int sys_wait(struct process *p, struct space *space, const uint32_t *a)
+/* Any child, without options, until processes have groups. */
+static int sys_wait4(struct process *p, struct space *space, const uint32_t *a)
 {
     int status;
-    if (a[0] && !space_lookup(space, a[0], PAGE_WRITE)) /* before a child's status is lost */
+    if (a[0] != (uint32_t)-1 || a[2] || a[3])
+        return -EINVAL;
+    if (a[1] && !space_lookup(space, a[1], PAGE_WRITE)) /* before a child's status is lost */
         return -EFAULT;
     int id = process_wait(p, &status);
-    if (id > 0 && a[0] && space_copy_out(space, a[0], &status, sizeof status))
+    if (id > 0 && a[1] && space_copy_out(space, a[1], &status, sizeof status))
         return -EFAULT;
     return id;
 }
-SYSCALL(SYS_WAIT, sys_wait);
+SYSCALL(SYS_WAIT4, sys_wait4);
 
 USER_PATH_CALL static int sys_getpid(struct process *p, struct space *space, const uint32_t *a)
 {

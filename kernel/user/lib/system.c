@@ -10,8 +10,14 @@
 
 int system_call(unsigned number, uint32_t a0, uint32_t a1, uint32_t a2)
 {
-    register uint32_t r0 __asm__("a0") = a0, r1 __asm__("a1") = a1, r2 __asm__("a2") = a2, r7 __asm__("a7") = number;
-    __asm__ volatile("ecall" : "+r"(r0) : "r"(r1), "r"(r2), "r"(r7) : "memory");
+    return system_call6(number, a0, a1, a2, 0, 0, 0);
+}
+
+int system_call6(unsigned number, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t a4, uint32_t a5)
+{
+    register uint32_t r0 __asm__("a0") = a0, r1 __asm__("a1") = a1, r2 __asm__("a2") = a2, r3 __asm__("a3") = a3,
+                         r4 __asm__("a4") = a4, r5 __asm__("a5") = a5, r7 __asm__("a7") = number;
+    __asm__ volatile("ecall" : "+r"(r0) : "r"(r1), "r"(r2), "r"(r3), "r"(r4), "r"(r5), "r"(r7) : "memory");
     return (int)r0;
 }
 
@@ -78,7 +84,7 @@ int spawn(const char *name, const char *const *argv)
 
 int wait_child(int *status)
 {
-    return system_call(SYS_WAIT, (uint32_t)status, 0, 0);
+    return system_call(SYS_WAIT4, (uint32_t)-1, (uint32_t)status, 0);
 }
 
 void yield(void)

@@ -11,6 +11,7 @@
 #include "user/abi.h"
 
 int system_call(unsigned number, uint32_t a0, uint32_t a1, uint32_t a2);
+int system_call6(unsigned number, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t a4, uint32_t a5);
 
 int spawn(const char *name, const char *const *argv);
 int wait_child(int *status);

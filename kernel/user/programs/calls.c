@@ -44,7 +44,7 @@ static void bad_pointers(void)
         CHECK(system_call(SYS_CLOCK_GETTIME, 0, bad[i], 0) == -EFAULT);
         CHECK(system_call(SYS_FUTEX_WAIT, bad[i], 0, 0) == -EFAULT);
         if (bad[i]) { /* a null pointer is allowed there */
-            CHECK(system_call(SYS_WAIT, bad[i], 0, 0) == -EFAULT);
+            CHECK(system_call(SYS_WAIT4, (uint32_t)-1, bad[i], 0) == -EFAULT);
             CHECK(system_call(SYS_FUTEX_WAIT, (uint32_t)&word, 0, bad[i]) == -EFAULT);
         }
         uint32_t vector[] = {bad[i] ? bad[i] : UNMAPPED, 0};

@@ -72,7 +72,11 @@ static void scramble(void)
 static void call(void)
 {
     static const char *const names[] = {"status", "fuzz", "nonsense"};
-    switch (below(SYS_CALLS + 1)) {
+    static const uint32_t numbers[] = {SYS_EXIT,          SYS_WRITE,        SYS_READ,        SYS_SPAWN,
+                                       SYS_WAIT4,         SYS_GETPID,       SYS_GETTID,      SYS_SBRK,
+                                       SYS_SCHED_YIELD,   SYS_NANOSLEEP,    SYS_FUTEX_WAIT,  SYS_FUTEX_WAKE,
+                                       SYS_CLOCK_GETTIME, SYS_THREAD_SPAWN, SYS_THREAD_EXIT, SYS_CALLS};
+    switch (numbers[below(sizeof numbers / sizeof numbers[0])]) {
     case SYS_EXIT:
     case SYS_THREAD_EXIT:
         if (!below(100))
@@ -86,8 +90,8 @@ static void call(void)
         if (!below(12))
             system_call(SYS_SPAWN, below(3) ? (uint32_t)names[below(3)] : pointer(), pointer(), 0);
         return;
-    case SYS_WAIT: /* nearly always there is somebody to wait for, or nobody */
-        system_call(SYS_WAIT, below(2) ? (uint32_t)buffer : pointer(), 0, 0);
+    case SYS_WAIT4: /* nearly always there is somebody to wait for, or nobody */
+        system_call(SYS_WAIT4, (uint32_t)-1, below(2) ? (uint32_t)buffer : pointer(), 0);
         return;
     case SYS_SBRK: system_call(SYS_SBRK, below(4) ? below(3000) : number(), 0, 0); return;
     case SYS_THREAD_SPAWN:
