@@ -96,12 +96,13 @@ def test_a_header_open_to_all_needs_nothing_of_the_kernel():
 
 
 def test_each_system_call_stands_once_beside_what_it_is_about():
-    """None of them with those that carry calls out, and as many as programs are told."""
-    numbers = dict(re.findall(r"^#define (SYS_\w+) (\d+)$", (KERNEL / "user/abi.h").read_text(), re.MULTILINE))
-    assert sorted(map(int, numbers.values())) == list(range(int(numbers.pop("SYS_CALLS")) + 1))
+    """None of them with those that carry calls out; each has a number of its own that programs are told."""
+    numbers = dict(re.findall(r"^#define (SYS_\w+) (\d+)\b", (KERNEL / "user/abi.h").read_text(), re.MULTILINE))
+    most = int(numbers.pop("SYS_CALLS"))
+    assert len(set(numbers.values())) == len(numbers) > 100 and all(int(number) < most for number in numbers.values())
     where = [(name, str(inside)) for inside, text in sources()
              for name in re.findall(r"^SYSCALL\((\w+), \w+\);$", text, re.MULTILINE)]
-    assert sorted(name for name, _ in where) == sorted(numbers)
+    assert len(dict(where)) == len(where) and set(dict(where)) <= set(numbers)
     assert "user/syscall.c" not in dict(where).values() and len(set(dict(where).values())) > 3
 
 
