@@ -108,6 +108,44 @@ static void test_least_urgent_gives_way(void *arg)
             thread_join(t[h]);
 }
 
+static SIMPLE_LOCK_CLASS(sleepers_class, "test sleepers", SPL_TTY);
+static struct simple_lock sleepers_lock = SIMPLE_LOCK("test sleepers", sleepers_class);
+static volatile unsigned asleep;
+static bool woken; /* with the lock */
+
+static void sleep_and_meet(void *arg)
+{
+    (void)arg;
+    crit_t s = simple_lock_enter(&sleepers_lock);
+    for (asleep++; !woken;)
+        thread_sleep(&woken, &sleepers_lock);
+    simple_lock_leave(&sleepers_lock, s);
+    __atomic_fetch_add(&met, 1, __ATOMIC_RELAXED);
+}
+
+/* A thread on each hart sleeps for the same, the one that wakes them on the last woken's hart: all run at once. */
+static void test_all_woken_run(void *arg)
+{
+    struct thread *t[MAX_HARTS];
+    (void)arg;
+    met = asleep = 0;
+    woken = false;
+    for (unsigned i = 0; i < hart_count; i++) {
+        int h = (int)((curhart->id + 1 + i) % hart_count);
+        t[i] = thread_create(sleep_and_meet, 0, PRI_NORMAL - 4, h, "sleeps");
+        while (asleep <= i)
+            ;
+    }
+    test_spin(SOON / 10); /* all harts wait */
+    crit_t s = simple_lock_enter(&sleepers_lock);
+    woken = true;
+    thread_wakeup(&woken);
+    simple_lock_leave(&sleepers_lock, s);
+    assert(wait_until_met(hart_count));
+    for (unsigned i = 0; i < hart_count; i++)
+        thread_join(t[i]);
+}
+
 static unsigned order;
 
 static void note_order(void *arg)
@@ -249,6 +287,7 @@ static int scheduler_test(void)
     for (unsigned h = 0; h < hart_count; h++) {
         thread_join(thread_create(test_least_urgent_gives_way, 0, PRI_NORMAL - 1, (int)h, "test"));
         thread_join(thread_create(test_each_less_urgent_gives_way, 0, PRI_NORMAL - 5, (int)h, "test"));
+        thread_join(thread_create(test_all_woken_run, 0, PRI_NORMAL - 1, (int)h, "test"));
         thread_join(thread_create(test_turns, 0, PRI_NORMAL, (int)h, "test"));
     }
     test_order_of_bound_and_unbound();

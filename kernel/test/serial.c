@@ -3,6 +3,9 @@
  * data port belongs to `hart`, the console to hart 0; `bytes` arrive on the data port while handlers on all harts post
  * the soft interrupt of both, at random, and threads on all keep sections and yield. Character i is the low byte of
  * 7 i + i / 256.
+ *
+ * `hold=1`: a section holds back the soft interrupt until all has come; the first that the ring has room for come in order,
+ * the others are counted. Only under the spl schemes, as the cli schemes hold back the port's interrupt, too.
  */
 #include "arch/trace.h"
 #include "dev/serial.h"
@@ -52,6 +55,28 @@ static void worker(void *arg)
     }
 }
 
+static uint32_t come(void)
+{
+    barrier();
+    return serial_data.rx_head + serial_data.dropped;
+}
+
+static void hold_back(uint32_t bytes)
+{
+    thread_bind((int)port_hart);
+    crit_t s = crit_sec_enter(SPL_SOFTTTY);
+    trace(TRACE_SERIAL_GO, bytes); /* the far end begins */
+    for (uint32_t begin = cycles32(); come() < bytes && cycles32() - begin < SILENCE;)
+        ;
+    assert(!got);
+    crit_sec_leave(s);
+    uint32_t most = bytes < SERIAL_RX_RING ? bytes : SERIAL_RX_RING;
+    if (got != most || serial_data.dropped != bytes - most)
+        panic("%lu of %lu characters came, %lu are counted as dropped", (unsigned long)got, (unsigned long)bytes,
+              (unsigned long)serial_data.dropped);
+    kprintf("@test name=serial bytes=%lu dropped=%lu\n", (unsigned long)got, (unsigned long)serial_data.dropped);
+}
+
 static int serial_test(void)
 {
     uint32_t bytes = bootargs_number("bytes", 300, 100000);
@@ -60,6 +85,10 @@ static int serial_test(void)
     test_establish(posts);
     last_at = cycles32();
     serial_start(&serial_data, port_hart, input, 0);
+    if (bootargs_number("hold", 0, 1)) {
+        hold_back(bytes);
+        return 0;
+    }
     trace(TRACE_SERIAL_GO, bytes); /* the far end begins */
     test_on_every_hart(worker);
     assert(!serial_overruns(&serial_data) && !serial_data.dropped);

@@ -93,7 +93,8 @@ def test_long_output_leaves_the_processor_to_others(tmp_path, harts, sync):
     run = boot(tmp_path, harts, sync, "run=test-console bytes=6400 hz=0", console_baud=2_000_000)
     assert run.status == 0, run.report()
     lines = [line for line in run.console.splitlines() if line.startswith("line ")]
-    assert lines == [f"line {i:04} {i:052}|" for i in range(run.result("test")["lines"])]
+    assert lines == [f"line {i:04} {i:0{len(line) - 11}}|" for i, line in enumerate(lines)], run.report()
+    assert len(lines) == run.result("test")["lines"] and max(map(len, lines[:100])) == min(map(len, lines[:100])) == 63
     others = [line for line in run.console.splitlines() if "handler" in line]
     assert others and all(re.fullmatch(r"handler of source \d\d says: abcdefghijklmnopqrstuvwxyzabcd", line)
                           for line in others)
@@ -106,6 +107,15 @@ def test_characters_come_in_order_on_the_hart_of_their_port(tmp_path, harts, syn
     run = boot(tmp_path / "out", harts, sync, "run=test-serial baud=460800 hz=0", serial_in=tmp_path / "in",
                line_baud=460800)
     assert run.status == 0, run.report()
+
+
+@pytest.mark.parametrize("sync", ("spl-pessim", "spl-optim"))
+def test_what_a_full_receive_ring_has_no_room_for_is_dropped_and_counted(tmp_path, sync):
+    (tmp_path / "in").write_bytes(bytes((7 * i + i // 256) & 255 for i in range(300)))
+    run = boot(tmp_path / "out", 2, sync, "run=test-serial hold=1 baud=3000000 hz=0", serial_in=tmp_path / "in",
+               line_baud=3_000_000)
+    assert run.status == 0, run.report()
+    assert run.result("test") == {"name": "serial", "bytes": 256, "dropped": 44}
 
 
 @pytest.mark.parametrize("harts, sync", cases((1, 2, 4), SCHEMES, [

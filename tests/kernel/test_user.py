@@ -54,6 +54,12 @@ def test_threads_of_a_process(tmp_path, harts, sync):
     assert run.result("threads")["count"] == 240
 
 
+@pytest.mark.parametrize("harts,sync", ((2, "cli-optim"), (4, "spl-pessim")))
+def test_a_thread_in_user_mode_ends_with_its_process_without_ticks(tmp_path, harts, sync):
+    run = boot(tmp_path, harts, sync, "run=user program=threads args=spins hz=0", max_cycles=3_000_000)
+    assert run.status == 0, run.report()
+
+
 def test_a_program_reads_the_console(tmp_path):
     run = converse(tmp_path, 1, "spl-optim", "run=user program=echo hz=1000", ["tyy\bped"])
     assert run.status == 0 and "read 6: typed\n" in run.console.replace("\r", ""), run.report()

@@ -8,9 +8,11 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <random>
 
 #include "devices/line_speed.h"
 #include "devices/serial.h"
+#include "machine/idle.h"
 #include "machine/image.h"
 #include "machine/target_memory.h"
 #include "options/plan.h"
@@ -143,11 +145,98 @@ static void planted(const Texts &texts, Json &json)
         json.number("sum", uint64_t(most + int(bytes.size())));
 }
 
+// A machine of counters alone, in place of a model.
+class Vinterlock___024root {
+  public:
+    uint64_t time = 0, alarm[2] = {};
+    uint32_t left = 0; // to 1
+    uint16_t later = 0; // to 0
+    uint16_t timer = 0, period = 1;
+    uint8_t state = 0; // 0: the timer means nothing
+    uint8_t waits = 0, other = 0;
+    bool left_goes = false, later_goes = false;
+
+    bool happens() const
+    {
+        return time == alarm[0] || time == alarm[1] || (left_goes && left == 1) || (later_goes && later == 0) ||
+               (state && timer == 0);
+    }
+    void step()
+    {
+        time++;
+        left -= left_goes;
+        later -= later_goes;
+        timer = timer ? timer - 1 : period - 1;
+    }
+    bool operator==(const Root &) const = default;
+};
+
+IdleTable idle_table(Root &root)
+{
+    IdleTable table;
+    auto word = [](auto &value) { return Word{&value, sizeof value, 8 * sizeof value}; };
+    auto member = [&root](const char *name, auto &value, Member::Kind kind) {
+        return Member{name, size_t(reinterpret_cast<char *>(&value) - reinterpret_cast<char *>(&root)), sizeof value,
+                      kind};
+    };
+    table.clocks.push_back({word(root.time), {word(root.alarm[0]), word(root.alarm[1])}});
+    table.countdowns.push_back({word(root.left), 1});
+    table.countdowns.push_back({word(root.later), 0});
+    table.bit_timers.push_back({word(root.timer), word(root.period), word(root.state), 0});
+    table.still.push_back(word(root.waits));
+    table.members = {member("waits", root.waits, Member::COMPARED), member("other", root.other, Member::COMPARED),
+                     member("state", root.state, Member::COMPARED), member("time", root.time, Member::FREE)};
+    return table;
+}
+
+// What Idle says of such machines, made at random, against what comes of them cycle by cycle.
+static void idle(const Texts &texts, Json &json)
+{
+    constexpr unsigned MOST = 60; // cycles
+    std::mt19937 dice{uint32_t(std::stoul(texts.at(1)))};
+    auto below = [&dice](unsigned n) { return unsigned(dice() % n); };
+    unsigned at_once = 0, far = 0, wrong_horizon = 0, wrong_state = 0, wrong_still = 0;
+    for (unsigned trial = 0; trial < std::stoul(texts.at(2)); trial++) {
+        Root root;
+        root.time = 1000 + below(100);
+        for (uint64_t &alarm : root.alarm)
+            alarm = below(2) ? UINT64_MAX : root.time + below(2 * MOST) - MOST / 2;
+        root.left = 1 + below(MOST);
+        root.later = uint16_t(below(MOST));
+        root.period = uint16_t(1 + below(MOST / 3));
+        root.timer = uint16_t(below(root.period));
+        root.state = !below(4);
+        root.left_goes = !below(3);
+        root.later_goes = !below(3);
+        if (root.happens())
+            continue;
+        Idle machine(root);
+        root.waits = !below(8);
+        bool quiet = machine.quiet();
+        machine.remember();
+        root.step();
+        bool stirs = !below(8);
+        root.other = stirs;
+        wrong_still += quiet != !root.waits || machine.stood_still() != (!root.waits && !stirs);
+        Root one_by_one = root;
+        unsigned cycles = 0;
+        for (; cycles < MOST && !one_by_one.happens(); cycles++)
+            one_by_one.step();
+        wrong_horizon += std::min<uint64_t>(machine.horizon(), MOST) != cycles;
+        machine.advance(cycles);
+        wrong_state += !(root == one_by_one);
+        at_once += cycles == 0;
+        far += cycles == MOST;
+    }
+    json.number("at_once", at_once).number("far", far).number("wrong_horizon", wrong_horizon);
+    json.number("wrong_state", wrong_state).number("wrong_still", wrong_still);
+}
+
 int main()
 {
     const std::map<std::string, std::function<void(const Texts &, Json &)>> calls = {
         {"arguments", arguments}, {"moment", moment}, {"poke", poke},   {"image", image},     {"quote", quote},
-        {"file", file},           {"line", line},     {"speed", speed}, {"planted", planted},
+        {"file", file},           {"line", line},     {"speed", speed}, {"planted", planted}, {"idle", idle},
     };
     for (Texts texts; read_case(texts);) {
         Json json;

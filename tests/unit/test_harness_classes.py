@@ -1,4 +1,4 @@
-"""The harness's classes that read what users give, without the model, under the address and undefined-behaviour
+"""The harness's classes that read what users give, and Idle, without the model, under the address and undefined-behaviour
 sanitizers: what is right comes out, what is wrong gets one line, and nothing that is read breaks anything."""
 
 import json
@@ -17,6 +17,7 @@ DRIVER = Path(__file__).with_name("harness_classes.cpp")
 SOURCES = (
     "devices/line_speed",
     "devices/serial",
+    "machine/idle",
     "machine/image",
     "options/arguments",
     "options/moment",
@@ -345,6 +346,13 @@ def test_a_serial_line(program, clock, baud, per_mille, right):
     sent = bytes(range(32, 127))
     (answer,) = ask(program, ("line", sent, str(clock), str(baud), str(per_mille)))
     assert answer["sent"] == len(sent) and (answer["got"].encode() == sent) == right
+
+
+def test_what_is_said_of_idle_cycles_comes_true(program):
+    """Of counters at random, also of those that end in this cycle, before it, or never."""
+    (answer,) = ask(program, ("idle", "1", "20000"))
+    assert answer.pop("at_once") > 100 and answer.pop("far") > 100
+    assert not any(answer.values()), answer
 
 
 def test_the_speed_of_a_terminal(program):

@@ -3,6 +3,8 @@
  * the hart does not keep the others from running; as many are woken as shall be; each has its own gp; one thread's exit
  * ends those that spin and those that sleep.
  * Prints @threads count=... waits=... ; the exit status is 0 if all is as it should be.
+ *
+ * threads spins: only a thread that spins beside the first one, which ends as soon as it does: without clock ticks, on another hart.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -72,7 +74,7 @@ static void spin_for_ever(void *arg)
 {
     (void)arg;
     for (;;)
-        ;
+        spins++;
 }
 
 static void sleep_for_ever(void *arg)
@@ -97,8 +99,15 @@ static void wait_until_done(uint32_t most)
         futex_wait(&done, n, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    (void)argv;
+    if (argc > 1) {
+        int id = thread_start(spin_for_ever, 0, stack[0], STACK);
+        while (id > 0 && !spins)
+            ;
+        return id < 0;
+    }
     for (unsigned i = 0; i < THREADS; i++)
         if (thread_start(counts, (void *)(uintptr_t)(i + 1), stack[i], STACK) < 0)
             return 1;

@@ -1,0 +1,46 @@
+/*
+ * run=test-join: who joins a thread may have its place at once: its last steps, on its own stack, are over then. Threads end on
+ * the last hart, and a handler above SPL_SCHED comes at each moment of that, `step` cycles apart, and stays for long. Meanwhile
+ * hart 0 joins the thread and makes the next one, which gets the same place: it begins, and only once.
+ *
+ * Run it with hz=0, on 2 harts or more: in a cli scheme nothing comes in the section in which a thread ends.
+ */
+#include "test/test.h"
+
+#define STAYS 6000 /* cycles: more than it takes to join and to make a thread, with nothing in the caches */
+#define LAST 1600 /* cycles: more than a thread takes to end */
+
+static volatile unsigned begun;
+
+static void handler(void *arg)
+{
+    (void)arg;
+    test_spin(STAYS);
+}
+
+static void ends(void *delivery)
+{
+    begun++;
+    pic_set_latency(0, 0, (uint32_t)(uintptr_t)delivery, 0, run_seed);
+    pic_raise(1u << test_source(hart_count - 1, TEST_SOURCES - 1));
+}
+
+static int join(void)
+{
+    uint32_t step = bootargs_number("step", 20, LAST), delivery = 0;
+    unsigned made = 0;
+    if (clock_hz() || hart_count < 2 || hart_count > test_harts() || !step)
+        panic("run=test-join needs hz=0, 2 to %u harts, and step=1 or more", (unsigned)TEST_MAX_HARTS);
+    thread_bind(0);
+    test_establish(handler);
+    for (; delivery <= LAST; delivery += step) {
+        thread_join(thread_create(ends, (void *)(uintptr_t)delivery, PRI_NORMAL, (int)hart_count - 1, "ends"));
+        made++;
+    }
+    pic_set_latency(0, 0, 0, 0, run_seed);
+    assert(begun == made);
+    kprintf("@test name=join threads=%u\n", made);
+    return 0;
+}
+
+RUN("test-join", "test: a joined thread's place is free", join);
