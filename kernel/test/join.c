@@ -10,11 +10,12 @@
 #define STAYS 6000 /* cycles: more than it takes to join and to make a thread, with nothing in the caches */
 #define LAST 1600 /* cycles: more than a thread takes to end */
 
-static volatile unsigned begun;
+static volatile unsigned begun, interrupted;
 
 static void handler(void *arg)
 {
     (void)arg;
+    interrupted++;
     test_spin(STAYS);
 }
 
@@ -27,15 +28,18 @@ static void ends(void *delivery)
 
 static int join(void)
 {
-    uint32_t step = bootargs_number("step", 20, LAST), delivery = 0;
+    uint32_t step = bootargs_number("step", 30, LAST), delivery = 0;
     unsigned made = 0;
     if (clock_hz() || hart_count < 2 || hart_count > test_harts() || !step)
         panic("run=test-join needs hz=0, 2 to %u harts, and step=1 or more", (unsigned)TEST_MAX_HARTS);
     thread_bind(0);
     test_establish(handler);
     for (; delivery <= LAST; delivery += step) {
-        thread_join(thread_create(ends, (void *)(uintptr_t)delivery, PRI_NORMAL, (int)hart_count - 1, "ends"));
+        struct thread *t = thread_create(ends, (void *)(uintptr_t)delivery, PRI_NORMAL, (int)hart_count - 1, "ends");
         made++;
+        while (interrupted < made) /* asleep in thread_join, it would need a lock that the last hart may hold */
+            ;
+        thread_join(t);
     }
     pic_set_latency(0, 0, 0, 0, run_seed);
     assert(begun == made);

@@ -1,5 +1,5 @@
-"""The harness's classes that read what users give, and Idle, without the model, under the address and undefined-behaviour
-sanitizers: what is right comes out, what is wrong gets one line, and nothing that is read breaks anything."""
+"""The harness's classes that read what users give, and Idle, without the model, under the address and undefined-
+behaviour sanitizers: what is right comes out, what is wrong gets one line, and nothing that is read breaks anything."""
 
 import json
 import random
