@@ -46,6 +46,7 @@ class Fault:
     becomes: str
     tests: tuple[str, ...]      # pytest's names of tests or of files of them, the likeliest to notice it first
     equivalent: str             # why it changes nothing that a test could notice, or ""
+    limit_s: float = 0          # that its tests may take, if that is more than the command's limit: a long build
 
     def places(self, tree: Path = REPO) -> int:
         """How often the piece is in the file: 1, if the list is up to date."""
@@ -100,12 +101,12 @@ def load(folder: Path = LISTS) -> list[Fault]:
 
 def _fault(area: str, group: dict, name: str, was: str, becomes: str, more: dict | None = None) -> Fault:
     more = more or {}
-    if unknown := more.keys() - {"tests", "equivalent"}:
+    if unknown := more.keys() - {"tests", "equivalent", "limit"}:
         raise TypeError(f"fault {name} has {', '.join(sorted(unknown))}")
     if was == becomes:
         raise TypeError(f"fault {name} changes nothing")
     return Fault(name, area, group["file"], was, becomes, tuple(more.get("tests", group["tests"])),
-                 more.get("equivalent", ""))
+                 more.get("equivalent", ""), float(more.get("limit", group.get("limit", 0))))
 
 
 def chosen(faults: Sequence[Fault], only: Sequence[str]) -> list[Fault]:
@@ -215,9 +216,10 @@ class Nursery:
 
     def plant(self, fault: Fault, tree: Path, started: Callable[[str], None]) -> Trial:
         begin = time.monotonic()
+        limit_s = max(self.limit_s, fault.limit_s)
         with fault.planted(tree):
-            status, output = self.pytest(tree, self.build, fault.tests, started)
-        how, by = judge(status, output, self.limit_s)
+            status, output = self.pytest(tree, self.build, fault.tests, started, limit_s=limit_s)
+        how, by = judge(status, output, limit_s)
         return Trial(fault, how, by, time.monotonic() - begin, output)
 
     def plant_all(self, faults: Sequence[Fault], began: Callable[[Fault], None], started: Callable[[Fault, str], None]

@@ -15,7 +15,8 @@ def faults(
     only: Annotated[list[str] | None,
                     typer.Option(metavar="AREA|ID", help="only these; may be given several times")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="faults at a time; without it one per core")] = None,
-    limit: Annotated[float, typer.Option(min=1, help="seconds that the tests of one fault may take")] = 900,
+    limit: Annotated[float, typer.Option(min=1, help="seconds that the tests of one fault may take, "
+                                       "unless its list has more")] = 900,
     listing: Annotated[bool, typer.Option("--list", help="print the list and plant nothing")] = False,
     keep: Annotated[Path | None, typer.Option(help="write what pytest said of each fault into this directory")] = None,
 ):

@@ -1,6 +1,7 @@
 """The lists of small faults (tests/faults) are up to date, and what is planted is told from what is not noticed."""
 
 import contextlib
+import dataclasses
 import os
 import signal
 import subprocess
@@ -81,6 +82,11 @@ def test_a_stale_list_is_told_in_one_line(lists, tmp_path, line, words):
     assert "\n" not in str(error.value)
 
 
+def test_a_fault_may_take_longer_than_others(lists):
+    short, long = lists("""['short', 'a < b', 'a <= b']""", """['long', 'b < a', 'b <= a', {limit = 1800}]""")
+    assert (short.limit_s, long.limit_s) == (0, 1800)
+
+
 @pytest.mark.parametrize("lines", [
     ["['short', 'a < b']"], ["['same', 'a < b', 'a < b']"], ["['odd', 'a', 'b', {test = ['t']}]"],
     ["['one', 'a', 'b']", "['one', 'b', 'a']"], ["nonsense"],
@@ -148,7 +154,10 @@ def test_faults_are_planted_in_a_copy_that_goes_again(toy):
         with pytest.raises(FaultError, match="is in use"), Nursery(1, 300):
             pass
     with Nursery(1, 1) as nursery:
-        assert nursery.plant(fault_of("else b", "else b + 1"), nursery.trees[0], lambda test: None).how == "no end"
+        endless = fault_of("else b", "else b + 1")
+        assert nursery.plant(endless, nursery.trees[0], lambda test: None).how == "no end"
+        patient = dataclasses.replace(fault_of("a < b", "a > b"), limit_s=300)
+        assert nursery.plant(patient, nursery.trees[0], lambda test: None).how == NOTICED
     assert {name: trial.how for name, trial in said.items()} == {
         "a > b": NOTICED, "a <= b": UNNOTICED, "a << b": NO_SUCH_TEST, "if if a": NOT_A_FAULT}
     assert said["a > b"].by == "tests/test_victim.py::test_least"
