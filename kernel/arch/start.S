@@ -42,12 +42,15 @@ halt:
     wfi
     j halt
 
-clear: /* the words from t0 to t1 */
-    bgeu t0, t1, 1f
-    sw zero, 0(t0)
-    addi t0, t0, 4
-    j clear
-1:  ret
+clear: /* from t0 to t1, both multiples of 16 */
+    bgeu t0, t1, 2f
+1:  sw zero, 0(t0)
+    sw zero, 4(t0)
+    sw zero, 8(t0)
+    sw zero, 12(t0)
+    addi t0, t0, 16
+    bltu t0, t1, 1b
+2:  ret
 
 secondary: /* wait until hart 0 has set the kernel up */
     la t0, harts_may_start
