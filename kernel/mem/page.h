@@ -2,8 +2,12 @@
  * Main RAM behind the kernel, by the page. An address here is physical; the kernel, in machine mode, uses it as it
  * is.
  *
- * Locking: pages_lock, of a level that keeps out all handlers, as any of them may take pages (mem/zone.h) for the few
- * instructions that it takes; pages are cleared outside of it.
+ * Memory of programs is borrowed: each hart keeps up to PAGE_CACHE free pages for that, fewer when few are left; when nothing
+ * else is free, they are anybody's.
+ *
+ * Locking: pages_lock, and one for what each hart keeps, never two at once, all of a level that keeps out all handlers, as any
+ * of them may take pages (mem/zone.h) for the few instructions that it takes; pages are cleared outside of them. So harts that
+ * borrow meet at pages_lock with one page of eight.
  */
 #ifndef MEM_PAGE_H
 #define MEM_PAGE_H
@@ -13,6 +17,7 @@
 
 #define PAGE_SIZE 4096u
 #define PAGE_MASK (PAGE_SIZE - 1)
+#define PAGE_CACHE 16
 
 /* Hand out the whole pages of [begin, end), and no other. By hart 0, before anybody takes one. */
 void pages_init(uint32_t begin, uint32_t end);
@@ -21,6 +26,13 @@ uint32_t page_alloc(void);     /* a page filled with 0, or 0 when none is left *
 uint32_t page_alloc_raw(void); /* the same with whatever is in it */
 void page_free(uint32_t page);
 uint32_t pages_free(void); /* how many are left */
+
+/* As page_alloc_raw and page_free, for memory of programs: counted, and leaving the last `reserve` to others. */
+uint32_t page_borrow(uint32_t reserve);
+void page_return(uint32_t page);
+uint32_t pages_lent(void); /* how many are borrowed; exact when nobody borrows meanwhile */
+uint32_t pages_in_common(void); /* how many no hart keeps: a hint */
+
 bool page_is_ours(uintptr_t address); /* whether it lies in a page that somebody has had */
 
 #ifdef __riscv

@@ -72,7 +72,12 @@ static int futex_wait(const struct space *space, uint32_t word, uint32_t value, 
     struct user_thread *self = user_self();
     uint32_t now;
     crit_t s = simple_lock_enter(&user_lock);
-    int error = space_copy_in(space, &now, word, sizeof now);
+    int error = 0;
+    while (!error && copyin_resident(space->map, &now, word, sizeof now)) {
+        simple_lock_leave(&user_lock, s);
+        error = space_copy_in(space, &now, word, sizeof now);
+        s = simple_lock_enter(&user_lock);
+    }
     if (!error)
         error = now == value ? wait(self, word, ticks) : -EAGAIN;
     simple_lock_leave(&user_lock, s);

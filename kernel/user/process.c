@@ -41,7 +41,7 @@ void user_init(void)
     uint32_t end = MAIN_RAM_BASE + MAIN_RAM_SIZE;
     uint32_t most = bootargs_number("user.pages", MAIN_RAM_SIZE / PAGE_SIZE, MAIN_RAM_SIZE / PAGE_SIZE);
     uint32_t begin = (uint32_t)_ram_free;
-    pages_init(begin, most < (end - begin) / PAGE_SIZE ? begin + PAGE_MASK + most * PAGE_SIZE : end);
+    vm_init(begin, end, most);
     syscall_init();
 }
 
@@ -131,7 +131,7 @@ static void disown(struct process *p)
 
 static void give_memory_back(struct process *p)
 {
-    if (p->space.root)
+    if (p->space.map)
         space_destroy(&p->space);
     lock_destroy(&p->memory);
 }
@@ -314,6 +314,6 @@ USER_PATH void user_leave_kernel(void)
         intr_enable();
         user_thread_end();
     }
-    mmu_use(&p->space);
+    mmu_use(vm_map_pmap(p->space.map));
     account_switch(ACCOUNT_USER);
 }

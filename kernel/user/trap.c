@@ -21,25 +21,26 @@ static int signal_of(uint32_t cause)
     }
 }
 
-/* Whether the page table allows what a page fault was about: the hart then had an older state of it. */
-static bool is_mapped_by_now(const struct process *p, uint32_t cause, uint32_t address)
+/* Whether the memory of the process has now what a page fault was about. */
+static bool is_there_now(const struct process *p, uint32_t cause, uint32_t address)
 {
     unsigned rights = cause == CAUSE_FETCH_PAGE_FAULT   ? PAGE_EXECUTE
                       : cause == CAUSE_LOAD_PAGE_FAULT  ? PAGE_READ
                       : cause == CAUSE_STORE_PAGE_FAULT ? PAGE_WRITE
                                                         : 0;
-    return rights && space_lookup(&p->space, address, rights);
+    return rights && !vm_fault(p->space.map, address, rights);
 }
 
 static void user_exception(uint32_t cause, const struct frame *frame)
 {
     struct process *p = user_self()->process;
     uint32_t value = csr_read(mtval);
-    if (is_mapped_by_now(p, cause, value)) {
-        mmu_flush();
+    intr_enable();
+    if (is_there_now(p, cause, value)) {
+        intr_disable();
+        mmu_flush(); /* the hart keeps that there was nothing, or less */
         return;
     }
-    intr_enable();
     kprintf("%s, process %d: %s at pc %#lx, address %#lx; it is ended\n", p->name, p->id, exception_name(cause),
             (unsigned long)frame->mepc, (unsigned long)value);
     process_end(p, signal_of(cause));

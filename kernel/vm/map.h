@@ -29,7 +29,10 @@ struct vm_map *vm_map_fork(struct vm_map *parent);
 void vm_map_reference(struct vm_map *map);
 void vm_map_release(struct vm_map *map);
 
-struct pmap *vm_map_pmap(struct vm_map *map);
+static inline struct pmap *vm_map_pmap(struct vm_map *map)
+{
+    return (struct pmap *)map; /* which begins with it */
+}
 
 /* How many bytes all its regions have. */
 uint32_t vm_map_size(struct vm_map *map);
@@ -78,7 +81,7 @@ struct vm_region {
 /* The first region that ends above `address`; -EFAULT: there is none. */
 int vm_region(struct vm_map *map, uint32_t address, struct vm_region *region);
 
-/* Bring a range in and keep it in memory, with its translations; undone as often as done. */
+/* Bring a range in and keep it in memory: a fault there waits for no pager. Undone as often as done. */
 int vm_wire(struct vm_map *map, uint32_t address, uint32_t size, bool wired);
 
 /*
@@ -104,8 +107,8 @@ int copyout_resident(struct vm_map *map, uint32_t to, const void *from, uint32_t
 
 /* All in pages, or events since the start. */
 struct vm_statistics {
-    uint32_t pages, free, active, inactive, wired;
-    uint32_t promised, promise_most; /* what may be asked for still, and of how much (vm/page.h) */
+    uint32_t pages, free, used, active, inactive, wired; /* used: by objects */
+    uint32_t promised; /* what may be asked for at any time (vm/page.h) */
     uint32_t faults, zero_fills, copies, reactivations, pageins, pageouts, pushes;
     uint32_t shadows, collapses, bypasses; /* of object chains */
     uint32_t shootdowns, calls; /* ranges whose translations were dropped; harts called for that */
@@ -117,5 +120,6 @@ void vm_statistics(struct vm_statistics *s);
 /* Panics if a map or an object is left, or a page is neither free nor the kernel's: at the end of runs with programs. */
 void vm_check_no_leak(void);
 
-void vm_init(uint32_t begin, uint32_t end); /* hart 0: main RAM that is to be handed out */
+/* Hart 0: main RAM that is to be handed out, no more than `most` pages of it. Reads the boot argument vm.swap. */
+void vm_init(uint32_t begin, uint32_t end, uint32_t most);
 #endif

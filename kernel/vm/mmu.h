@@ -1,22 +1,22 @@
 /*
- * What a hart translates user addresses with. Machine mode does not translate, so the space of a process may stay in
- * satp while kernel threads run, even past its end: a hart compares its `space` with the serial number of the space
- * that the thread needs each time it is about to enter user mode, and changes satp if they differ.
+ * What a hart translates user addresses with. Machine mode does not translate, so the pmap of a process may stay in satp while
+ * kernel threads run, but not past its end. A hart compares its `serial` with that of the pmap that the thread needs each time
+ * it is about to enter user mode, and changes satp if they differ: also when it has dropped what it had for another hart
+ * (pmap.h).
  */
 #ifndef VM_MMU_H
 #define VM_MMU_H
 
 #include "arch/csr.h"
 #include "arch/hart.h"
-#include "vm/space.h"
+#include "vm/pmap.h"
 
 struct vm_hart {
-    uint32_t space; /* serial number of the address space in satp; written with interrupts off on chip */
+    uint32_t serial; /* of the pmap in satp; 0: of none, and satp is to be changed; with interrupts off on chip */
+    struct pmap *volatile pmap; /* the same; others read it, to see whom to call */
 };
 
 HART_PART_OF(vm)
-
-#define SATP_SV32 (1u << 31)
 
 /* Drop this hart's cached translations: the core does not tell spaces apart by their ASID. */
 static inline void mmu_flush(void)
@@ -24,17 +24,12 @@ static inline void mmu_flush(void)
     __asm__ volatile("sfence.vma" ::: "memory");
 }
 
-/* This hart is about to run user mode in `space`; interrupts are off on chip, so that it stays on this hart. */
-static inline void mmu_use(struct space *space)
+void mmu_change(struct pmap *pmap);
+
+/* This hart is about to run user mode with `pmap`; interrupts are off on chip, so that it stays on this hart. */
+static inline void mmu_use(struct pmap *pmap)
 {
-    if (vm_hart()->space == space->serial)
-        return;
-    vm_hart()->space = space->serial;
-    csr_write(satp, SATP_SV32 | space->root >> 12);
-    mmu_flush();
-    if (!(space->fetched & 1u << curhart->id)) { /* instruction caches are not coherent, and pages are used again */
-        __asm__ volatile("fence.i" ::: "memory");
-        __atomic_fetch_or(&space->fetched, 1u << curhart->id, __ATOMIC_RELAXED);
-    }
+    if (__builtin_expect(vm_hart()->serial != pmap->serial, 0))
+        mmu_change(pmap);
 }
 #endif

@@ -6,7 +6,8 @@
  *   symmetric   both mappings keep the object, which nobody writes any more; who writes first gets a new object that
  *               shadows it. For memory of 0, whose identity nobody cares for.
  *   asymmetric  the source keeps the object and may write on; the copy is a new object that shadows it, into which a page is
- *               pushed before the source changes it. For objects with a pager, and those mapped in several tasks.
+ *               pushed before the source changes it. For objects with a pager, and those mapped by name or in
+ *               several tasks.
  *
  * Chains that grow by copies shrink again: an object that only one other shadows is collapsed into it, or, if it has pages
  * that are hidden, bypassed.
@@ -32,9 +33,6 @@ struct vm_object *vm_object_create_paged(const struct vm_pager *pager, uint32_t 
 
 void vm_object_reference(struct vm_object *object);
 void vm_object_release(struct vm_object *object);
-
-/* The copying strategy of an object without pager, for experiments that compare them. Before it is mapped. */
-void vm_object_set_strategy(struct vm_object *object, enum vm_copy_strategy strategy);
 
 /* Whether chains are collapsed and bypassed (true at start); off for experiments that show why. */
 extern bool vm_object_collapses;

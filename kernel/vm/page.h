@@ -3,16 +3,16 @@
  *
  * A page is in one object, or free. While it is busy nobody but who made it so maps, copies, moves or frees it: who wants it
  * sleeps until it is not. So a page is cleared, copied and brought in by its pager without any lock. A page that is wired stays;
- * of the others the page-out daemon takes those that have not been used for longest: `active` pages come, oldest first, to
- * `inactive`, without translations; who uses one meanwhile brings it back. Hardware keeps no bits for that (pmap.h), so a
- * page is dirty from when user mode may write to it.
+ * the others the page-out daemon goes round and round through (4.3BSD's clock, vm/pageout.c), with two hands: the first makes a page
+ * inactive, which takes its translations; who uses it brings it back; the second frees, or gives to the pager, those that are
+ * inactive still. No queue has to be kept in order, so a fault takes no lock for it. Hardware keeps no bits (pmap.h), so a page is
+ * dirty from when user mode may write to it.
  *
  * Memory that is promised. Whoever allocates memory is told -ENOMEM then, and not when he uses it: what may have to be
  * found for it is counted (vm_promise), and is never more than main RAM and the default pager can hold. The last few pages are for
  * those that make others free.
  *
- * Locking: an object's mutex guards which pages it has and their state; the queues have a simple lock, pages_queue_lock, at
- * SPL_SOFTPREEMPT, which is taken after any of these.
+ * Locking: the lock of the object's family guards which pages it has and their state.
  */
 #ifndef VM_PAGE_H
 #define VM_PAGE_H
@@ -26,21 +26,20 @@ struct pmap_place {
     struct pmap_place *next;
 };
 
-enum vm_page_queue { VM_PAGE_NO_QUEUE, VM_PAGE_ACTIVE, VM_PAGE_INACTIVE };
-
 struct vm_page {
     struct pmap_place place; /* the first; pmap.c's */
     uint8_t executed;        /* it has been executable since the start: caches of instructions may hold it */
     uint8_t clean;           /* bit h: hart h's holds nothing older than its content; counts if `executed` */
-    uint8_t queue;           /* enum vm_page_queue */
     uint8_t locked;          /* rights that the pager withholds */
     bool busy, wanted;       /* somebody works on it; others wait for that */
+    bool inactive;           /* not used since the clock's first hand came by */
     bool dirty;              /* the pager has not got it as it is */
+    bool backed;             /* the pager has had it: if it is not dirty, it may go */
     bool absent, error;      /* busy until the pager has given it; it could not */
+    bool unlocking;          /* the pager has been asked for rights that it withholds */
     uint16_t wired;
     struct vm_object *object;
     uint32_t index; /* in the object */
-    struct vm_page *next, *previous; /* in a queue */
 };
 
 /* The page that `address`, physical, lies in; and the other way round. */

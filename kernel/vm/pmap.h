@@ -27,7 +27,6 @@
 struct pmap {
     volatile uint32_t serial; /* never 0, no other pmap's; changed when harts are to look again (pmap_use) */
     uint32_t root;            /* its page table's first page */
-    volatile uint32_t harts;  /* bit h: hart h may translate with it */
     volatile uint32_t fetched; /* bit h: hart h's instruction cache holds nothing older than the pages */
     uint32_t resident;        /* translations */
     struct simple_lock lock;
@@ -44,6 +43,10 @@ void pmap_protect(struct pmap *pmap, uint32_t begin, uint32_t end, unsigned righ
 /* In all pmaps, no more than these rights to `page`; 0 takes it out. */
 void pmap_page_protect(struct vm_page *page, unsigned rights);
 
+/* The same, but for the shootdown: gives the harts that are to be called for it (bit h), for whoever changes several pages. */
+uint32_t pmap_page_protect_later(struct vm_page *page, unsigned rights);
+void pmap_shootdown(uint32_t harts);
+
 /* The physical address of `address` if user mode has all of `rights` to it now, or 0. A hint, unless who asks keeps it so. */
 uint32_t pmap_lookup(struct pmap *pmap, uint32_t address, unsigned rights);
 
@@ -54,5 +57,8 @@ uint32_t pmap_lookup(struct pmap *pmap, uint32_t address, unsigned rights);
 uint32_t pmap_copy_in(struct pmap *pmap, void *to, uint32_t from, uint32_t n, bool string);
 uint32_t pmap_copy_out(struct pmap *pmap, uint32_t to, const void *from, uint32_t n, unsigned rights);
 
-extern uint32_t pmap_shootdowns, pmap_calls;
+/* What instructions may be in, has been changed by the kernel in a page that may be executed here. */
+void pmap_text_changed(struct pmap *pmap);
+
+extern volatile uint32_t pmap_shootdowns, pmap_calls, pmap_tables;
 #endif

@@ -1,6 +1,7 @@
 /*
  * The loader of programs, with files that are damaged in every byte, and the break. Sources: user/elf.c user/program.c
- * vm/space.c mem/page.c lock/simple_lock.c.
+ * vm/space.c vm/map.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c vm/radix.c mem/page.c mem/zone.c
+ * lock/simple_lock.c lib/printf.c test/host/fake/vm.c.
  */
 #include "user/elf.h"
 
@@ -10,21 +11,13 @@
 #include <string.h>
 
 #include "lib/random.h"
+#include "test/host/fake/vm.h"
 #include "test/host/host.h"
 #include "user/program.h"
 
 #define PAGES 64
-#define BASE 0x40000000u
 #define TEXT 0x00010000u
 #define DATA 0x00012000u
-
-static uint8_t memory[PAGES * PAGE_SIZE] __attribute__((aligned(4096)));
-
-void *page_pointer(uint32_t address)
-{
-    CHECK(address >= BASE && address < BASE + sizeof memory);
-    return memory + (address - BASE);
-}
 
 struct segment {
     uint32_t type, at, address, physical, in_file, in_memory, flags, align;
@@ -62,10 +55,18 @@ static struct file {
 static struct space space;
 static struct elf_program program;
 
+static void make_space(void)
+{
+    static bool begun;
+    if (!begun)
+        fake_vm_init(PAGES, 0);
+    begun = true;
+    CHECK(space_init(&space));
+}
+
 static int load(const void *file, uint32_t size)
 {
-    pages_init(BASE, BASE + sizeof memory);
-    CHECK(space_init(&space));
+    make_space();
     return elf_load(&space, file, size, &program);
 }
 
@@ -108,7 +109,7 @@ static const struct {
     {"memory beyond user mode's", offsetof(struct file, segment[1].in_memory), 4, SPACE_END},
     {"memory around the end", offsetof(struct file, segment[1].in_memory), 4, 0xffffffff},
     {"the null page", offsetof(struct file, segment[1].address), 4, 0},
-    {"the kernel", offsetof(struct file, segment[1].address), 4, BASE},
+    {"the kernel", offsetof(struct file, segment[1].address), 4, FAKE_RAM},
     {"a page twice", offsetof(struct file, segment[1].address), 4, TEXT + 64},
     {"code that can be written", offsetof(struct file, segment[0].flags), 4, 7},
     {"code that cannot be read", offsetof(struct file, segment[0].flags), 4, 1},
@@ -145,9 +146,8 @@ HOST_TEST(damage_does_no_harm)
         for (unsigned i = 1 + random_below(&random, 3); i; i--)
             ((uint8_t *)file)[random_below(&random, sizeof *file)] = (uint8_t)random_next(&random);
         loaded += !load(file, sizeof *file);
-        uint32_t before = pages_free();
         space_destroy(&space);
-        CHECK(pages_free() > before && pages_free() == PAGES);
+        vm_check_no_leak();
         free(file);
     }
     CHECK(loaded > 1000 && loaded < 19000);
@@ -213,8 +213,7 @@ HOST_TEST(any_program_and_any_break_do_no_harm)
         }
         if (random_below(&random, 4))
             file->entry = file->segment[0].address + 4 * random_below(&random, 4);
-        pages_init(BASE, BASE + sizeof memory);
-        CHECK(space_init(&space));
+        make_space();
         int error = program_load(&space, file, sizeof *file, &arguments, &start, &brk);
         CHECK(!error || error == -ENOEXEC || error == -ENOMEM);
         if (!error) {
@@ -229,7 +228,7 @@ HOST_TEST(any_program_and_any_break_do_no_harm)
         refused += error == -ENOEXEC;
         no_memory += error == -ENOMEM;
         space_destroy(&space);
-        CHECK_EQUAL(pages_free(), PAGES);
+        vm_check_no_leak();
         free(file);
     }
     CHECK(loaded > 2000 && beyond > 200 && refused > 2000 && no_memory > 200);
@@ -238,8 +237,7 @@ HOST_TEST(any_program_and_any_break_do_no_harm)
 HOST_TEST(a_break_at_the_end_of_user_mode_stays)
 {
     struct user_break brk = {SPACE_END, SPACE_END};
-    pages_init(BASE, BASE + sizeof memory);
-    CHECK(space_init(&space));
+    make_space();
     CHECK_EQUAL(program_raise_break(&space, &brk, 0), SPACE_END);
     CHECK_EQUAL(program_raise_break(&space, &brk, 1), -ENOMEM);
     brk = (struct user_break){USER_BREAK_LIMIT + 1, USER_BREAK_LIMIT + PAGE_SIZE};

@@ -1,0 +1,222 @@
+/* RAM, translations and threads for vm/ on the host (vm.h). */
+#include "test/host/fake/vm.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/bootargs.h"
+#include "lock/lock.h"
+#include "sched/sched.h"
+#include "test/host/host.h"
+#include "vm/page.h"
+
+#define MOST 8192
+
+static uint8_t memory[FAKE_PAGES * PAGE_SIZE] __attribute__((aligned(4096)));
+static uint32_t swap_pages;
+volatile uint32_t pmap_shootdowns, pmap_calls, pmap_tables;
+bool (*host_upgrade_fails)(void);
+void (*fake_sleep)(const void *channel);
+
+static struct translation {
+    struct pmap *pmap;
+    uint32_t address;
+    struct vm_page *page;
+    unsigned rights;
+} translations[MOST];
+static unsigned used;
+
+void *page_pointer(uint32_t address)
+{
+    CHECK(address >= FAKE_RAM && address < FAKE_RAM + sizeof memory);
+    return memory + (address - FAKE_RAM);
+}
+
+uint32_t page_address(const void *pointer)
+{
+    CHECK((const uint8_t *)pointer >= memory && (const uint8_t *)pointer < memory + sizeof memory);
+    return FAKE_RAM + (uint32_t)((const uint8_t *)pointer - memory);
+}
+
+uint32_t bootargs_number(const char *key, uint32_t otherwise, uint32_t most)
+{
+    CHECK(swap_pages <= most);
+    return strcmp(key, "vm.swap") ? otherwise : swap_pages;
+}
+
+void fake_vm_init(uint32_t pages, uint32_t swap)
+{
+    swap_pages = swap;
+    used = 0;
+    vm_init(FAKE_RAM, FAKE_RAM + sizeof memory, pages);
+}
+
+struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bound, const char *name)
+{
+    (void)fn, (void)arg, (void)priority, (void)bound, (void)name;
+    return 0;
+}
+
+void thread_sleep(const void *channel, struct simple_lock *interlock)
+{
+    if (!fake_sleep)
+        panic("a thread sleeps for ever");
+    simple_unlock(interlock);
+    fake_sleep(channel);
+    simple_lock(interlock);
+}
+
+void thread_wakeup(const void *channel)
+{
+    (void)channel;
+}
+
+bool pmap_init(struct pmap *pmap)
+{
+    *pmap = (struct pmap){.serial = 1, .root = page_alloc()};
+    pmap_tables += pmap->root != 0;
+    return pmap->root;
+}
+
+static void drop(struct translation *t)
+{
+    struct vm_page *page = t->page;
+    t->pmap->resident--;
+    *t = translations[--used];
+    page->place.pmap = 0;
+    for (unsigned i = 0; i < used; i++)
+        if (translations[i].page == page)
+            page->place.pmap = translations[i].pmap;
+}
+
+static struct translation *find(const struct pmap *pmap, uint32_t address)
+{
+    for (unsigned i = 0; i < used; i++)
+        if (translations[i].pmap == pmap && translations[i].address == (address & ~PAGE_MASK))
+            return &translations[i];
+    return 0;
+}
+
+void pmap_destroy(struct pmap *pmap)
+{
+    pmap_remove(pmap, 0, VM_END);
+    CHECK_EQUAL(pmap->resident, 0);
+    page_free(pmap->root);
+    pmap_tables--;
+}
+
+int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *page, unsigned rights)
+{
+    struct translation *old = find(pmap, address);
+    CHECK(page->object && address % PAGE_SIZE == 0);
+    if (old)
+        drop(old);
+    CHECK(used < MOST);
+    if (rights) {
+        translations[used++] = (struct translation){pmap, address, page, rights};
+        page->place.pmap = pmap;
+        pmap->resident++;
+    }
+    return 0;
+}
+
+void pmap_protect(struct pmap *pmap, uint32_t begin, uint32_t end, unsigned rights)
+{
+    for (unsigned i = 0; i < used;) {
+        struct translation *t = &translations[i];
+        if (t->pmap == pmap && t->address >= begin && t->address < end && !(t->rights &= rights))
+            drop(t);
+        else
+            i++;
+    }
+}
+
+void pmap_remove(struct pmap *pmap, uint32_t begin, uint32_t end)
+{
+    pmap_protect(pmap, begin, end, 0);
+}
+
+uint32_t pmap_page_protect_later(struct vm_page *page, unsigned rights)
+{
+    for (unsigned i = 0; i < used;) {
+        struct translation *t = &translations[i];
+        if (t->page == page && !(t->rights &= rights))
+            drop(t);
+        else
+            i++;
+    }
+    return 1;
+}
+
+void pmap_page_protect(struct vm_page *page, unsigned rights)
+{
+    pmap_page_protect_later(page, rights);
+}
+
+void pmap_shootdown(uint32_t harts_to_call)
+{
+    (void)harts_to_call;
+}
+
+void pmap_text_changed(struct pmap *pmap)
+{
+    (void)pmap;
+}
+
+uint32_t pmap_lookup(struct pmap *pmap, uint32_t address, unsigned rights)
+{
+    struct translation *t = find(pmap, address);
+    return t && !(rights & ~t->rights) ? vm_page_address(t->page) | (address & PAGE_MASK) : 0;
+}
+
+uint32_t pmap_copy_in(struct pmap *pmap, void *to, uint32_t from, uint32_t n, bool string)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = pmap_lookup(pmap, from + i, PAGE_READ);
+        if (!at)
+            return i;
+        char c = *(char *)page_pointer(at);
+        ((char *)to)[i] = c;
+        if (string && !c)
+            return i + 1;
+    }
+    return n;
+}
+
+uint32_t pmap_copy_out(struct pmap *pmap, uint32_t to, const void *from, uint32_t n, unsigned rights)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = pmap_lookup(pmap, to + i, rights);
+        if (!at)
+            return i;
+        *(char *)page_pointer(at) = ((const char *)from)[i];
+    }
+    return n;
+}
+
+void *fake_access(struct vm_map *map, uint32_t address, unsigned rights, int *error)
+{
+    uint32_t at;
+    for (unsigned faults = 0; !(at = pmap_lookup(vm_map_pmap(map), address, rights)); faults++) {
+        *error = vm_fault(map, address, rights);
+        if (*error)
+            return 0;
+        CHECK(faults < 3);
+    }
+    *error = 0;
+    return page_pointer(at);
+}
+
+void fake_forget(uint32_t number, uint32_t of)
+{
+    for (unsigned i = 0; i < used;)
+        if ((number = number * 1664525 + 1013904223) % of == 0)
+            drop(&translations[i]);
+        else
+            i++;
+}
+
+unsigned fake_translations(void)
+{
+    return used;
+}

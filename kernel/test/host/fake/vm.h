@@ -1,0 +1,27 @@
+/*
+ * What vm/ finds below it on the host: main RAM as an array, a pmap that is a list, threads that cannot wait. Beside it, a user's
+ * accesses: by the pmap's translations, with faults where there is none.
+ */
+#ifndef TEST_HOST_FAKE_VM_H
+#define TEST_HOST_FAKE_VM_H
+
+#include "vm/map.h"
+#include "vm/pmap.h"
+
+#define FAKE_RAM 0x40000000u
+#define FAKE_PAGES 2048 /* at most */
+
+/* `swap` pages for the default pager, `pages` for all else; whatever was in RAM stays. */
+void fake_vm_init(uint32_t pages, uint32_t swap);
+
+/* The bytes at `address`, as user mode reaches them; 0: a fault that did not help, whose error is at *error. */
+void *fake_access(struct vm_map *map, uint32_t address, unsigned rights, int *error);
+
+/* Translations go, as they may at any time: each with a chance of 1 in `of`. */
+void fake_forget(uint32_t number, uint32_t of);
+
+unsigned fake_translations(void);
+
+/* If set: called where a thread would sleep; what it waits for is to have happened when it returns. */
+extern void (*fake_sleep)(const void *channel);
+#endif

@@ -1,0 +1,95 @@
+/*
+ * Blocking locks of units on the host (lock/lock.h): one thread, so to wait is a deadlock, which panics. An upgrade may be
+ * made to fail, as if another reader had asked first.
+ */
+#ifndef LOCK_LOCK_H
+#define LOCK_LOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/panic.h"
+#include "lock/lock_class.h"
+#include "lock/simple_lock.h"
+
+struct lock {
+    struct lock_object object;
+    bool written;
+    unsigned readers;
+};
+
+extern bool (*host_upgrade_fails)(void);
+
+#define MUTEX_CLASS(id, class_name) LOCK_CLASS(id, class_name, LOCK_MUTEX, SPL_NONE)
+#define RW_LOCK_CLASS(id, class_name) LOCK_CLASS(id, class_name, LOCK_RW, SPL_NONE)
+#define LOCK(lock_name, class_id)                              \
+    {                                                          \
+        .object = {.class = &(class_id), .name = (lock_name) } \
+    }
+#define DEFINE_MUTEX(id, lock_name)            \
+    static MUTEX_CLASS(id##_class, lock_name); \
+    static struct lock id = LOCK(lock_name, id##_class)
+
+static inline void lock_init(struct lock *l, struct lock_class *class, const char *name)
+{
+    *l = (struct lock){.object = {.class = class, .name = name}};
+}
+
+static inline void lock_destroy(struct lock *l)
+{
+    if (l->written || l->readers)
+        panic("lock %s ends while it is held", l->object.name);
+}
+
+static inline bool lock_try_write(struct lock *l)
+{
+    if (l->written || l->readers)
+        return false;
+    return l->written = true;
+}
+
+static inline void lock_write(struct lock *l)
+{
+    if (!lock_try_write(l))
+        panic("lock %s is waited for, for ever", l->object.name);
+}
+
+static inline void lock_read(struct lock *l)
+{
+    if (l->written)
+        panic("lock %s is waited for, for ever", l->object.name);
+    l->readers++;
+}
+
+static inline void lock_done(struct lock *l)
+{
+    if (!l->written && !l->readers)
+        panic("lock %s is not held", l->object.name);
+    if (l->written)
+        l->written = false;
+    else
+        l->readers--;
+}
+
+static inline bool lock_read_to_write(struct lock *l)
+{
+    if (l->readers != 1)
+        panic("lock %s: upgraded with %u readers", l->object.name, l->readers);
+    l->readers = 0;
+    if (host_upgrade_fails && host_upgrade_fails())
+        return false;
+    return l->written = true;
+}
+
+static inline void lock_write_to_read(struct lock *l)
+{
+    if (!l->written)
+        panic("lock %s is not held alone", l->object.name);
+    l->written = false;
+    l->readers = 1;
+}
+
+#define mutex_lock(l) lock_write(l)
+#define mutex_try(l) lock_try_write(l)
+#define mutex_unlock(l) lock_done(l)
+#endif

@@ -1,0 +1,530 @@
+/*
+ * Virtual memory, the part that no machine is in: random operations on maps agree with a model in which each page of a map is a
+ * cell of its own or shared; also with little memory, when pages leave for the default pager and come back, and when memory is out.
+ *
+ * Sources: vm/map.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c vm/radix.c mem/page.c mem/zone.c
+ * lock/simple_lock.c lib/printf.c test/host/fake/vm.c
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "lib/random.h"
+#include "mem/zone.h"
+#include "test/host/fake/vm.h"
+#include "test/host/host.h"
+#include "vm/internal.h"
+
+#define MAPS 6
+#define WINDOW 40 /* pages from VM_BEGIN, in which all happens */
+#define FILE_PAGES 24
+#define RW (PAGE_READ | PAGE_WRITE)
+
+/* ---- The model. */
+
+struct cell {
+    unsigned references;
+    uint32_t value;
+};
+
+struct page {
+    struct cell *cell; /* 0: no region */
+    unsigned rights, maximum;
+    enum vm_inherit inherit;
+};
+
+static struct model {
+    struct vm_map *map; /* 0: none */
+    struct page page[WINDOW];
+} models[MAPS];
+
+static struct cell cells[MAPS * WINDOW + 4 * FILE_PAGES];
+
+/* What can be mapped by name: a file, and memory of 0. */
+static struct named {
+    struct vm_object *object;
+    struct cell *cell[FILE_PAGES];
+} named[2];
+
+static uint8_t file_bytes[FILE_PAGES * PAGE_SIZE - 100];
+static struct random seed;
+static unsigned done[16], no_memory;
+static bool scarce;
+
+static uint32_t below(uint32_t n)
+{
+    return random_below(&seed, n);
+}
+
+static struct cell *cell_new(uint32_t value)
+{
+    for (unsigned i = 0; i < sizeof cells / sizeof *cells; i++)
+        if (!cells[i].references) {
+            cells[i] = (struct cell){1, value};
+            return &cells[i];
+        }
+    host_failed(__FILE__, __LINE__, "too few cells");
+}
+
+static void page_set(struct page *p, struct page with)
+{
+    if (p->cell)
+        p->cell->references--;
+    *p = with;
+}
+
+static uint32_t address_of(unsigned page)
+{
+    return VM_BEGIN + page * PAGE_SIZE;
+}
+
+/* ---- What user mode does. A value is in a page's second word, and in its last but for the file's end. */
+
+static uint32_t *words(struct vm_map *map, unsigned page, unsigned rights, int *error)
+{
+    return fake_access(map, address_of(page), rights, error);
+}
+
+static int expected(const struct page *p, unsigned rights)
+{
+    return !p->cell ? -EFAULT : rights & ~p->rights ? -EACCES : 0;
+}
+
+static void check_page(struct model *m, unsigned page)
+{
+    int error;
+    uint32_t *w = words(m->map, page, PAGE_READ, &error);
+    if (scarce && error == -ENOMEM) {
+        no_memory++;
+        return;
+    }
+    CHECK_EQUAL(error, expected(&m->page[page], PAGE_READ));
+    if (!error) {
+        CHECK_EQUAL(w[1], m->page[page].cell->value);
+        CHECK_EQUAL(w[900], m->page[page].cell->value);
+    }
+}
+
+static void check_all(void)
+{
+    for (unsigned i = 0; i < MAPS; i++)
+        for (unsigned p = 0; models[i].map && p < WINDOW; p++)
+            check_page(&models[i], p);
+}
+
+static void write_page(struct model *m, unsigned page, uint32_t value)
+{
+    int error;
+    uint32_t *w = words(m->map, page, PAGE_WRITE, &error);
+    if (scarce && error == -ENOMEM) {
+        no_memory++;
+        return;
+    }
+    CHECK_EQUAL(error, expected(&m->page[page], PAGE_WRITE));
+    if (!error)
+        w[1] = w[900] = m->page[page].cell->value = value;
+}
+
+/* ---- Operations. Where the kernel says that memory is out, nothing may have happened. */
+
+struct range {
+    unsigned page, count;
+};
+
+static struct range some_range(void)
+{
+    unsigned page = below(WINDOW), count = 1 + below(below(4) ? 6 : 20);
+    return (struct range){page, count < WINDOW - page ? count : WINDOW - page};
+}
+
+static bool out_of_memory(int error)
+{
+    if (error == -ENOMEM)
+        CHECK(scarce);
+    no_memory += error == -ENOMEM;
+    return error == -ENOMEM;
+}
+
+static bool all_there(const struct model *m, struct range r)
+{
+    for (unsigned i = 0; i < r.count; i++)
+        if (!m->page[r.page + i].cell)
+            return false;
+    return true;
+}
+
+static unsigned some_rights(void)
+{
+    static const unsigned rights[] = {RW, RW, RW, RW, PAGE_READ, PAGE_READ, 0, PAGE_READ | PAGE_EXECUTE, PAGE_RIGHTS};
+    return rights[below(9)];
+}
+
+static void allocate(struct model *m)
+{
+    struct range r = some_range();
+    uint32_t address = address_of(r.page);
+    unsigned flags = below(3) ? VM_REPLACE : VM_FIXED;
+    bool is_free = true;
+    for (unsigned i = 0; i < r.count; i++)
+        is_free = is_free && !m->page[r.page + i].cell;
+    int error = vm_allocate(m->map, &address, r.count * PAGE_SIZE, flags);
+    if (out_of_memory(error))
+        return;
+    CHECK_EQUAL(error, is_free || flags == VM_REPLACE ? 0 : -EEXIST);
+    for (unsigned i = 0; i < r.count && !error; i++)
+        page_set(&m->page[r.page + i], (struct page){cell_new(0), RW, PAGE_RIGHTS, VM_INHERIT_COPY});
+}
+
+static void anywhere(struct model *m)
+{
+    unsigned count = 1 + below(4), page, free = 0;
+    for (page = 0; page < WINDOW && free < count; page++)
+        free = m->page[page].cell ? 0 : free + 1;
+    if (free < count)
+        return;
+    page -= count;
+    uint32_t address = 0;
+    int error = vm_allocate(m->map, &address, count * PAGE_SIZE, VM_ANYWHERE);
+    if (out_of_memory(error))
+        return;
+    CHECK_EQUAL(error, 0);
+    CHECK_EQUAL(address, address_of(page));
+    for (unsigned i = 0; i < count; i++)
+        page_set(&m->page[page + i], (struct page){cell_new(0), RW, PAGE_RIGHTS, VM_INHERIT_COPY});
+}
+
+static void deallocate(struct model *m)
+{
+    struct range r = some_range();
+    int error = vm_deallocate(m->map, address_of(r.page), r.count * PAGE_SIZE);
+    if (out_of_memory(error))
+        return;
+    CHECK_EQUAL(error, 0);
+    for (unsigned i = 0; i < r.count; i++)
+        page_set(&m->page[r.page + i], (struct page){0});
+}
+
+static void protect(struct model *m)
+{
+    struct range r = some_range();
+    bool maximum = !below(6);
+    unsigned rights = some_rights();
+    int error = vm_protect(m->map, address_of(r.page), r.count * PAGE_SIZE, maximum, rights), should = 0;
+    if (out_of_memory(error))
+        return;
+    if (!all_there(m, r))
+        should = -EFAULT;
+    for (unsigned i = 0; i < r.count && !should && !maximum; i++)
+        if (rights & ~m->page[r.page + i].maximum)
+            should = -EACCES;
+    if (!maximum && rights == PAGE_RIGHTS)
+        should = -EACCES;
+    CHECK_EQUAL(error, should);
+    for (unsigned i = 0; i < r.count && !error; i++) {
+        struct page *p = &m->page[r.page + i];
+        if (maximum) {
+            p->maximum &= rights;
+            p->rights &= p->maximum;
+        } else {
+            p->rights = rights;
+        }
+    }
+}
+
+static void inherit(struct model *m)
+{
+    struct range r = some_range();
+    enum vm_inherit inherit = (enum vm_inherit)below(3);
+    int error = vm_inherit(m->map, address_of(r.page), r.count * PAGE_SIZE, inherit);
+    if (out_of_memory(error))
+        return;
+    CHECK_EQUAL(error, all_there(m, r) ? 0 : -EFAULT);
+    for (unsigned i = 0; i < r.count && !error; i++)
+        m->page[r.page + i].inherit = inherit;
+}
+
+static void copy(struct model *m)
+{
+    struct range from = some_range(), to = some_range();
+    unsigned count = from.count < to.count ? from.count : to.count;
+    from.count = to.count = count;
+    int error = vm_copy(m->map, address_of(from.page), count * PAGE_SIZE, address_of(to.page)), should = 0, access = 0;
+    unsigned apart = from.page < to.page ? to.page - from.page : from.page - to.page;
+    for (unsigned i = 0; i < count && all_there(m, from); i++)
+        if (!(m->page[from.page + i].rights & PAGE_READ))
+            access = -EACCES;
+    for (unsigned i = 0; i < count && all_there(m, to); i++)
+        if (!(m->page[to.page + i].rights & PAGE_WRITE))
+            access = -EACCES;
+    if (apart < count)
+        should = -EINVAL;
+    else if (!all_there(m, to) || !all_there(m, from))
+        should = -EFAULT;
+    else
+        should = access;
+    /* what failed half-way has copied some: a page has what it had, or what it should have got */
+    if (scarce && !should && error) {
+        CHECK(error == -ENOMEM || error == -EFAULT);
+        no_memory++;
+        for (unsigned i = 0; i < count; i++) {
+            struct cell *c = m->page[to.page + i].cell;
+            int failed;
+            uint32_t *w = words(m->map, to.page + i, PAGE_WRITE, &failed);
+            if (failed)
+                host_failed(__FILE__, __LINE__, "no page to look at: %d", failed);
+            CHECK(w[1] == c->value || w[1] == m->page[from.page + i].cell->value);
+            c->value = w[900] = w[1];
+        }
+        return;
+    }
+    if (out_of_memory(error))
+        return;
+    CHECK_EQUAL(error, should);
+    for (unsigned i = 0; i < count && !error; i++)
+        m->page[to.page + i].cell->value = m->page[from.page + i].cell->value;
+}
+
+static void map_named(struct model *m)
+{
+    struct range r = some_range();
+    struct named *n = &named[below(2)];
+    bool copies = below(2);
+    unsigned offset = below(FILE_PAGES + 4), rights = below(2) ? RW : PAGE_READ;
+    enum vm_inherit inherits = below(2) ? VM_INHERIT_COPY : VM_INHERIT_SHARE;
+    uint32_t address = address_of(r.page);
+    int error = vm_map_object(m->map, &address, r.count * PAGE_SIZE, VM_REPLACE, n->object, offset, copies, rights, RW,
+                              inherits);
+    if (out_of_memory(error))
+        return;
+    CHECK_EQUAL(error, offset + r.count <= FILE_PAGES ? 0 : -EINVAL);
+    for (unsigned i = 0; i < r.count && !error; i++) {
+        struct cell *c = n->cell[offset + i];
+        if (copies)
+            c = cell_new(c->value);
+        else
+            c->references++;
+        page_set(&m->page[r.page + i], (struct page){c, rights, RW, inherits});
+    }
+}
+
+static void fork_map(struct model *m)
+{
+    struct model *child = models;
+    while (child < models + MAPS && child->map)
+        child++;
+    if (child == models + MAPS)
+        return;
+    child->map = vm_map_fork(m->map);
+    if (!child->map) {
+        CHECK(scarce);
+        no_memory++;
+        return;
+    }
+    for (unsigned i = 0; i < WINDOW; i++) {
+        const struct page *p = &m->page[i];
+        struct page c = *p;
+        if (!p->cell || p->inherit == VM_INHERIT_NONE)
+            c = (struct page){0};
+        else if (p->inherit == VM_INHERIT_COPY)
+            c.cell = cell_new(p->cell->value);
+        else
+            p->cell->references++;
+        child->page[i] = c;
+    }
+}
+
+static void end_map(struct model *m)
+{
+    vm_map_release(m->map);
+    m->map = 0;
+    for (unsigned i = 0; i < WINDOW; i++)
+        page_set(&m->page[i], (struct page){0});
+}
+
+static void bytes(struct model *m)
+{
+    uint8_t buffer[2 * PAGE_SIZE];
+    unsigned page = below(WINDOW - 1);
+    int error = copyin(m->map, buffer, address_of(page) + 100, sizeof buffer / 2);
+    const struct page *p = &m->page[page];
+    bool may = !expected(p, PAGE_READ) && !expected(p + 1, PAGE_READ);
+    if (error && may && scarce) {
+        no_memory++;
+        return;
+    }
+    CHECK_EQUAL(error, may ? 0 : -EFAULT);
+    if (!error)
+        CHECK(!memcmp(buffer + 3600 - 100, &p->cell->value, 4));
+    int wrong;
+    uint32_t value = random_next(&seed);
+    if (!expected(p, PAGE_WRITE)) {
+        error = copyout(m->map, address_of(page) + 4, &value, 4);
+        if (error && scarce) {
+            no_memory++;
+            return;
+        }
+        CHECK_EQUAL(error, 0);
+        p->cell->value = value;
+        uint32_t *w = words(m->map, page, PAGE_WRITE, &wrong);
+        CHECK(w && w[1] == value);
+        w[900] = value;
+    } else {
+        CHECK_EQUAL(copyout(m->map, address_of(page) + 4, &value, 4), -EFAULT);
+    }
+}
+
+static void regions(struct model *m)
+{
+    struct vm_region region = {0};
+    unsigned last = 0;
+    for (uint32_t at = 0; !vm_region(m->map, at, &region); at = region.end) {
+        CHECK(region.begin < region.end && region.begin >= at);
+        for (unsigned p = (region.begin - VM_BEGIN) / PAGE_SIZE; p < (region.end - VM_BEGIN) / PAGE_SIZE; p++) {
+            for (; last < p; last++)
+                CHECK(!m->page[last].cell);
+            CHECK(m->page[p].cell);
+            CHECK_EQUAL(region.rights, m->page[p].rights);
+            CHECK_EQUAL(region.maximum, m->page[p].maximum);
+            CHECK_EQUAL(region.inherit, m->page[p].inherit);
+            last = p + 1;
+        }
+    }
+    for (; last < WINDOW; last++)
+        CHECK(!m->page[last].cell);
+}
+
+static void wire(struct model *m)
+{
+    struct range r = some_range();
+    int error = vm_wire(m->map, address_of(r.page), r.count * PAGE_SIZE, true);
+    if (error == -ENOMEM && scarce)
+        return;
+    CHECK_EQUAL(error, all_there(m, r) ? 0 : -EFAULT);
+    if (error)
+        return;
+    struct vm_statistics before, after;
+    if (scarce)
+        vm_page_wait();
+    vm_statistics(&before);
+    for (unsigned i = 0; i < r.count; i++)
+        check_page(m, r.page + i);
+    vm_statistics(&after);
+    CHECK_EQUAL(after.pageins, before.pageins);
+    CHECK_EQUAL(vm_wire(m->map, address_of(r.page), r.count * PAGE_SIZE, false), 0);
+}
+
+static bool sometimes(void)
+{
+    return !below(4);
+}
+
+static void one_operation(void)
+{
+    struct model *m = &models[below(MAPS)];
+    unsigned what = below(100);
+    if (!m->map) {
+        if (what < 20)
+            m->map = vm_map_create();
+        return;
+    }
+    static const struct {
+        unsigned upto;
+        void (*fn)(struct model *m);
+    } operations[] = {{8, allocate},   {12, anywhere}, {16, deallocate}, {23, protect}, {29, inherit}, {36, copy},
+                      {42, map_named}, {52, fork_map}, {56, end_map},    {62, bytes},   {65, regions}, {67, wire}};
+    for (unsigned i = 0; i < sizeof operations / sizeof *operations; i++)
+        if (what < operations[i].upto) {
+            operations[i].fn(m);
+            done[i]++;
+            return;
+        }
+    if (what < 90)
+        write_page(m, below(WINDOW), random_next(&seed));
+    else if (what < 97)
+        check_page(m, below(WINDOW));
+    else if (what < 98)
+        fake_forget(random_next(&seed), 3);
+    else if (scarce)
+        vm_page_wait();
+}
+
+static uint32_t free_at_start;
+
+static void begin(unsigned number, uint32_t pages, uint32_t swap)
+{
+    seed = random_from(number, 1);
+    fake_vm_init(pages, swap);
+    free_at_start = pages_free();
+    host_upgrade_fails = sometimes;
+    for (unsigned i = 0; i < FILE_PAGES; i++) {
+        uint32_t value = i * 0x01010101u + 7, first[1024] = {0};
+        first[1] = first[900] = value;
+        memcpy(file_bytes + i * PAGE_SIZE, first, i + 1 < FILE_PAGES ? PAGE_SIZE : PAGE_SIZE - 100);
+        named[0].cell[i] = cell_new(value);
+        named[1].cell[i] = cell_new(0);
+    }
+    named[0].object = vm_object_of_bytes(file_bytes, sizeof file_bytes);
+    named[1].object = vm_object_create(FILE_PAGES);
+    models[0].map = vm_map_create();
+    CHECK(named[0].object && named[1].object && models[0].map);
+}
+
+static void end(void)
+{
+    for (unsigned i = 0; i < MAPS; i++)
+        if (models[i].map)
+            end_map(&models[i]);
+    vm_object_release(named[0].object);
+    vm_object_release(named[1].object);
+    memset(cells, 0, sizeof cells);
+    vm_check_no_leak();
+    CHECK_EQUAL(fake_translations(), 0);
+    struct vm_statistics s;
+    vm_statistics(&s);
+    CHECK_EQUAL(s.promised, 0);
+    CHECK_EQUAL(vm_swap_free(), vm_swap_pages());
+    zones_reclaim();
+
+    CHECK_EQUAL(pages_free(), free_at_start);
+}
+
+static void run(unsigned number, unsigned operations, uint32_t pages, uint32_t swap)
+{
+    begin(number, pages, swap);
+    vm_object_collapses = number % 4;
+    for (unsigned n = 0; n < operations; n++) {
+        one_operation();
+        if (n % 64 == 0)
+            check_all();
+    }
+    check_all();
+    end();
+}
+
+HOST_TEST(random_operations_agree_with_a_model)
+{
+    for (unsigned number = 1; number <= 24; number++)
+        run(number, 2500, 1500, 0);
+    for (unsigned i = 0; i < 12; i++)
+        CHECK(done[i] > 100);
+    struct vm_statistics s;
+    vm_statistics(&s);
+    CHECK(s.collapses > 20 && s.bypasses > 5 && s.pushes > 100 && s.copies > 100 && s.shadows > 100);
+}
+
+HOST_TEST(they_do_when_pages_leave_memory_and_come_back)
+{
+    scarce = true;
+    for (unsigned number = 1; number <= 16; number++)
+        run(number, 2500, 150, 600);
+    struct vm_statistics s;
+    vm_statistics(&s);
+    CHECK(s.pageouts > 500 && s.pageins > 500);
+}
+
+HOST_TEST(memory_that_runs_out_is_an_error_to_who_asks)
+{
+    scarce = true;
+    for (unsigned number = 1; number <= 16; number++)
+        run(number, 2500, 40 + number * 5, number % 2 ? 0 : 40);
+    CHECK(no_memory > 200);
+}

@@ -1,0 +1,418 @@
+/*
+ * Page faults. Under the map's lock, shared: the region, then the chain of its object is searched from the top for the page, as
+ * paper `crtc`, section 2, has it, under the lock of the chain's family. What takes long (clearing, copying, a pager) is done without
+ * that, while the page is busy; then the chain is looked at again, or all is begun again: nothing that was seen before counts.
+ *
+ * Who wants to write gets a page of the first object: the one that is there, a copy of one further down, or a new one of 0. If
+ * an asymmetric copy of the first object has not got the page, it is pushed there first.
+ *
+ * Locking: at the top of internal.h.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "lib/panic.h"
+#include "vm/internal.h"
+
+/* What a step ends with, beside 0 and minus an error number. The first three have let go of the map. */
+enum { AGAIN = 1, MEMORY };
+
+struct fault {
+    struct vm_map *map;
+    struct vm_entry *entry;
+    uint32_t address; /* of the page */
+    unsigned rights;
+    bool write, wire, force; /* force: rights of the region do not count (vm_fill) */
+    struct vm_object *first;
+    uint32_t first_index;
+};
+
+/* The region's object for this fault, with the map locked alone meanwhile. */
+static int prepare(struct fault *f)
+{
+    struct vm_entry *e = f->entry;
+    if (!lock_read_to_write(&f->map->lock))
+        return AGAIN;
+    int result = 0;
+    if (!e->object) {
+        e->object = vm_object_create(vm_entry_pages(e));
+        e->offset = 0;
+        e->needs_copy = false;
+        if (!e->object)
+            result = MEMORY;
+    } else {
+        struct vm_object *o = e->object;
+        vm_object_lock(o);
+        if (o->references > 1) {
+            o = vm_object_shadow(o, e->offset, vm_entry_pages(e));
+            if (o) {
+                e->object = o;
+                e->offset = 0;
+            } else {
+                result = MEMORY;
+            }
+        }
+        if (!result) {
+            e->object->written = true;
+            e->needs_copy = false;
+        }
+        vm_object_unlock(e->object);
+    }
+    if (result)
+        lock_done(&f->map->lock);
+    else
+        lock_write_to_read(&f->map->lock);
+    return result;
+}
+
+static int no_memory(struct fault *f)
+{
+    vm_object_unlock(f->first);
+    lock_done(&f->map->lock);
+    return MEMORY;
+}
+
+/* What user mode may do with the page without another fault. */
+static unsigned allowed(const struct fault *f, const struct vm_page *p)
+{
+    unsigned rights = f->entry->rights & ~(unsigned)p->locked;
+    if (f->entry->needs_copy || p->object != f->first || !p->dirty || (f->first->copy && !f->write))
+        rights &= ~PAGE_WRITE;
+    return rights;
+}
+
+/* The family is locked, or the page busy. */
+static int enter(struct fault *f, struct vm_page *p)
+{
+    p->inactive = false;
+    if (f->write)
+        p->dirty = true;
+    int error = pmap_enter(&f->map->pmap, f->address, p, allowed(f, p));
+    if (!error && f->wire)
+        p->wired++;
+    return error;
+}
+
+/* There is no such page in the chain: one of 0. It is busy, and nobody's until it is clear. */
+static int zero_fill(struct fault *f)
+{
+    struct vm_page *p = vm_page_alloc();
+    if (!p)
+        return no_memory(f);
+    if (!vm_page_insert(f->first, f->first_index, p)) {
+        vm_page_free(p);
+        return no_memory(f);
+    }
+    p->dirty =
+        f->first->shadow; /* where it is found missing again, another may be seen by then: it is not to get lost */
+    vm_object_unlock(f->first);
+    vm_page_zero(p);
+    VM_COUNT(zero_fills);
+    vm_object_lock(f->first);
+    int error = f->first->copy ? AGAIN : enter(f, p); /* a copy is to have it, too: as if it had been there */
+    vm_page_unbusy(p);
+    vm_object_unlock(f->first);
+    lock_done(&f->map->lock);
+    return error == -ENOMEM ? MEMORY : error;
+}
+
+/*
+ * The caller's page `from`, of any object of the chain, goes as a copy into `to`, unless there is one. While it is copied, the
+ * family is not locked. The new page stays free for all. 0: look again.
+ */
+static int copy_page(struct fault *f, struct vm_page *from, struct vm_object *to, uint32_t index)
+{
+    struct vm_page *p = vm_page_alloc();
+    if (!p)
+        return MEMORY;
+    bool push = to != f->first;
+    from->busy = true;
+    from->object->busy++;
+    vm_object_unlock(f->first);
+    vm_page_copy(p, from);
+    vm_object_lock(f->first);
+    vm_page_unbusy(from);
+    bool wanted = push ? f->first->copy == to : true;
+    if (!wanted || radix_get(&to->pages, index)) {
+        vm_page_free(p);
+        return 0;
+    }
+    if (!vm_page_insert(to, index, p)) {
+        vm_page_free(p);
+        return MEMORY;
+    }
+    p->dirty = true;
+    if (!push && f->entry->wired && from->wired) { /* this is what stays in memory now */
+        from->wired--;
+        p->wired++;
+    }
+    vm_page_unbusy(p);
+    if (from->place.pmap && (push || to->references > 1))
+        pmap_page_protect(from, 0); /* whoever saw that page through `to` is to see this one */
+    if (push)
+        VM_COUNT(pushes);
+    else
+        VM_COUNT(copies);
+    return 0;
+}
+
+/* What the pager has, is asked for. */
+static int page_in(struct fault *f, struct vm_object *o, uint32_t index)
+{
+    if (o->destroyed) {
+        vm_object_unlock(f->first);
+        lock_done(&f->map->lock);
+        return -EIO;
+    }
+    struct vm_page *p = vm_page_alloc();
+    if (!p)
+        return no_memory(f);
+    bool paged = radix_get(&o->pages, index);
+    if (!vm_page_insert(o, index, p)) {
+        vm_page_free(p);
+        return no_memory(f);
+    }
+    o->paged -= paged;
+    p->absent = true;
+    const struct vm_pager *pager = o->pager;
+    vm_object_unlock(f->first);
+    pager->data_request(o->memory, o->control, index, 1, f->rights & PAGE_RIGHTS); /* the busy page keeps the object */
+    lock_done(&f->map->lock);
+    return AGAIN;
+}
+
+/* A page that its pager could not give. The next one who wants it asks again. */
+static int failed(struct fault *f, struct vm_page *p)
+{
+    if (p->object->external)
+        vm_page_discard(p);
+    else
+        vm_page_to_pager(p);
+    vm_object_unlock(f->first);
+    lock_done(&f->map->lock);
+    return -EIO;
+}
+
+/* The pager withholds a right: it is told, and this thread waits for news of the page. */
+static int unlock_page(struct fault *f, struct vm_page *p)
+{
+    struct vm_object *o = p->object;
+    const struct vm_pager *pager = o->pager;
+    uint32_t memory = o->memory, index = p->index;
+    vm_control_t control = o->control;
+    if (!pager->data_unlock) {
+        vm_object_unlock(f->first);
+        lock_done(&f->map->lock);
+        return -EACCES;
+    }
+    if (p->unlocking) { /* somebody has asked */
+        vm_page_sleep(p, f->first, &f->map->lock);
+        return AGAIN;
+    }
+    p->unlocking = true;
+    vm_object_unlock(f->first);
+    pager->data_unlock(memory, control, index, 1, f->rights & PAGE_RIGHTS);
+    lock_done(&f->map->lock);
+    return AGAIN;
+}
+
+/* The map is locked, shared, and the region has an object: ends with neither. */
+static int resolve(struct fault *f)
+{
+    struct vm_entry *e = f->entry;
+    f->first = e->object;
+    f->first_index = e->offset + (f->address - e->begin) / PAGE_SIZE;
+    vm_object_lock(f->first);
+    for (;;) {
+        struct vm_object *o = f->first;
+        uint32_t index = f->first_index;
+        struct vm_page *p;
+        for (;;) {
+            if (index >= o->size) {
+                vm_object_unlock(f->first);
+                lock_done(&f->map->lock);
+                return -EIO;
+            }
+            p = radix_get(&o->pages, index);
+            if (vm_is_page(p))
+                break;
+            if (p || o->external)
+                return page_in(f, o, index);
+            if (!o->shadow)
+                return zero_fill(f);
+            index += o->shadow_offset;
+            o = o->shadow;
+        }
+        if (p->busy) {
+            vm_page_sleep(p, f->first, &f->map->lock);
+            return AGAIN;
+        }
+        if (p->error)
+            return failed(f, p);
+        if (p->locked & f->rights)
+            return unlock_page(f, p);
+        if (p->inactive)
+            VM_COUNT(reactivations);
+        struct vm_object *copy = f->first->copy;
+        int error;
+        if (!f->write) {
+            error = enter(f, p);
+        } else if (o != f->first) {
+            error = copy_page(f, p, f->first, f->first_index);
+            if (!error) {
+                vm_object_shorten(f->first);
+                continue;
+            }
+        } else if (copy && f->first_index >= copy->shadow_offset && f->first_index - copy->shadow_offset < copy->size &&
+                   !radix_get(&copy->pages, f->first_index - copy->shadow_offset)) {
+            error = copy_page(f, p, copy, f->first_index - copy->shadow_offset);
+            if (!error)
+                continue;
+        } else {
+            error = enter(f, p);
+        }
+        if (error == MEMORY || error == -ENOMEM)
+            return no_memory(f);
+        vm_object_unlock(f->first);
+        lock_done(&f->map->lock);
+        return error;
+    }
+}
+
+static int attempt(struct fault *f)
+{
+    lock_read(&f->map->lock);
+    struct vm_entry *e = f->entry = vm_map_entry_at(f->map, f->address);
+    int error = !e ? -EFAULT : f->rights & ~(unsigned)e->rights && !f->force ? -EACCES : 0;
+    if (error) {
+        lock_done(&f->map->lock);
+        return error;
+    }
+    if (!e->object || (f->write && e->needs_copy)) {
+        error = prepare(f);
+        if (error)
+            return error;
+    }
+    return resolve(f);
+}
+
+static int fault(struct fault *f)
+{
+    VM_COUNT(faults);
+    if (f->address < VM_BEGIN || f->address >= VM_END)
+        return -EFAULT;
+    for (;;) {
+        int result = attempt(f);
+        if (result == MEMORY && !vm_page_wait())
+            return -ENOMEM;
+        if (result <= 0)
+            return result;
+    }
+}
+
+int vm_fault(struct vm_map *map, uint32_t address, unsigned rights)
+{
+    struct fault f = {.map = map, .address = address & ~PAGE_MASK, .rights = rights, .write = rights & PAGE_WRITE};
+    return fault(&f);
+}
+
+int vm_fault_wire(struct vm_map *map, uint32_t address, unsigned rights)
+{
+    struct fault f = {
+        .map = map, .address = address & ~PAGE_MASK, .rights = rights, .write = rights & PAGE_WRITE, .wire = true};
+    return fault(&f);
+}
+
+/* Whatever the region's rights, a page that may be written to, for the kernel. */
+static int fault_to_fill(struct vm_map *map, uint32_t address)
+{
+    struct fault f = {.map = map, .address = address & ~PAGE_MASK, .rights = PAGE_WRITE, .write = true, .force = true};
+    return fault(&f);
+}
+
+/* ---- Copies in and out. */
+
+int copyin(struct vm_map *map, void *to, uint32_t from, uint32_t n)
+{
+    for (;;) {
+        uint32_t done = pmap_copy_in(&map->pmap, to, from, n, false);
+        if (done == n)
+            return 0;
+        to = (char *)to + done;
+        from += done;
+        n -= done;
+        if (vm_fault(map, from, PAGE_READ))
+            return -EFAULT;
+    }
+}
+
+static int copy_to(struct vm_map *map, uint32_t to, const void *from, uint32_t n, unsigned rights)
+{
+    for (;;) {
+        uint32_t done = pmap_copy_out(&map->pmap, to, from, n, rights);
+        if (done == n)
+            return 0;
+        from = (const char *)from + done;
+        to += done;
+        n -= done;
+        int error = vm_fault(map, to, rights);
+        if (error)
+            return -EFAULT;
+    }
+}
+
+int copyout(struct vm_map *map, uint32_t to, const void *from, uint32_t n)
+{
+    return copy_to(map, to, from, n, PAGE_WRITE);
+}
+
+int copyinstr(struct vm_map *map, char *to, uint32_t from, uint32_t size)
+{
+    while (size) {
+        uint32_t done = pmap_copy_in(&map->pmap, to, from, size, true);
+        if (done && !to[done - 1])
+            return 0;
+        to += done;
+        from += done;
+        size -= done;
+        if (size && vm_fault(map, from, PAGE_READ))
+            return -EFAULT;
+    }
+    return -E2BIG;
+}
+
+int copyin_resident(struct vm_map *map, void *to, uint32_t from, uint32_t n)
+{
+    return pmap_copy_in(&map->pmap, to, from, n, false) == n ? 0 : -EFAULT;
+}
+
+int copyout_resident(struct vm_map *map, uint32_t to, const void *from, uint32_t n)
+{
+    return pmap_copy_out(&map->pmap, to, from, n, PAGE_WRITE) == n ? 0 : -EFAULT;
+}
+
+int vm_fill(struct vm_map *map, uint32_t to, const void *from, uint32_t size)
+{
+    while (size) {
+        uint32_t rest = PAGE_SIZE - (to & PAGE_MASK), now = size < rest ? size : rest;
+        int error = fault_to_fill(map, to);
+        if (error)
+            return error;
+        now = pmap_copy_out(&map->pmap, to, from, now, PAGE_READ); /* 0: the page has gone again */
+        from = (const char *)from + now;
+        to += now;
+        size -= now;
+    }
+    pmap_text_changed(&map->pmap);
+    return 0;
+}
+
+int vm_read(struct vm_map *map, uint32_t from, uint32_t size, void *to)
+{
+    return copyin(map, to, from, size);
+}
+
+int vm_write(struct vm_map *map, uint32_t to, const void *from, uint32_t size)
+{
+    return copyout(map, to, from, size);
+}

@@ -1,0 +1,141 @@
+/*
+ * What the files of vm/ share, and nobody else: maps, regions and objects as they are. README.md has the ideas; here is who may
+ * touch what.
+ *
+ *   map->lock            the list of regions and what is in them; faults share it
+ *   family->lock         all objects of the family: their pages, what they shadow, their references
+ *   controls_lock        which object has which number (pager.c); before a family's lock
+ *   families_lock        keeps an object and its family from going while the page-out daemon looks at them (pageout.c); last
+ *   pmaps, pages, zones  pmap.h, mem/page.h: last, too
+ *
+ * Objects that copies have related share one lock, their family's: so a chain is searched, shortened, and has pages pushed into it,
+ * without an order among its objects. It is held for short steps; whoever clears, copies or awaits a page has made it busy, and
+ * holds no lock. A family is as large as what descends from one allocation by fork; tasks that are not so related share none.
+ */
+#ifndef VM_INTERNAL_H
+#define VM_INTERNAL_H
+
+#include "arch/hart.h"
+#include "lock/lock.h"
+#include "vm/map.h"
+#include "vm/object.h"
+#include "vm/page.h"
+#include "vm/pmap.h"
+#include "vm/radix.h"
+
+struct vm_family {
+    struct lock lock;
+    uint32_t objects;
+};
+
+struct vm_object {
+    struct vm_family *family;
+    uint32_t size;       /* pages */
+    uint32_t references; /* of regions, of objects that shadow it, of whoever made it */
+    struct radix pages;  /* struct vm_page, or VM_PAGED: the pager has it */
+    uint32_t resident, paged, busy; /* how many of these there are; busy pages of the first */
+    struct vm_object *shadow; /* where pages come from that are not here, or 0, with a reference */
+    uint32_t shadow_offset;   /* its page that is seen as page 0 here */
+    struct vm_object *copy;   /* the newest asymmetric copy, which shadows it; without a reference */
+    const struct vm_pager *pager;
+    uint32_t memory;       /* the pager's name for it */
+    vm_control_t control;  /* ours, if there is a pager */
+    struct vm_object *next_control;
+    uint8_t strategy; /* enum vm_copy_strategy */
+    bool external;    /* what is not here, the pager has */
+    bool written;     /* a region writes to it: as an asymmetric copy it is nobody else's */
+    bool dying, destroyed;
+};
+
+#define VM_PAGED ((struct vm_page *)4)
+
+static inline bool vm_is_page(const struct vm_page *p)
+{
+    return (uintptr_t)p > (uintptr_t)VM_PAGED;
+}
+
+struct vm_entry {
+    struct vm_entry *next, *previous;
+    uint32_t begin, end;
+    struct vm_object *object; /* 0: nobody has used it yet */
+    uint32_t offset;
+    uint8_t rights, maximum, inherit;
+    bool needs_copy; /* who writes makes an object of his own first */
+    bool charged;    /* its pages are promised */
+    uint16_t wired;
+};
+
+struct vm_map {
+    struct pmap pmap; /* at the beginning (map.h) */
+    struct lock lock;
+    struct vm_entry head; /* of a ring */
+    struct vm_entry *hint;
+    uint32_t size;
+    volatile uint32_t references;
+};
+
+static inline uint32_t vm_entry_pages(const struct vm_entry *e)
+{
+    return (e->end - e->begin) / PAGE_SIZE;
+}
+
+/* Events, counted where they happen; roughly, for a thread may be moved while it counts. */
+struct vm_counts {
+    uint32_t faults, zero_fills, copies, reactivations, pageins, pageouts, pushes, shadows, collapses, bypasses;
+} __attribute__((aligned(64)));
+
+extern struct vm_counts vm_counts[MAX_HARTS];
+#define VM_COUNT(what) (vm_counts[curhart->id].what++)
+
+/* ---- page.c */
+void vm_pages_init(uint32_t begin, uint32_t end, uint32_t most);
+extern uint32_t vm_page_count, vm_page_low; /* of all; below so many free ones the daemon works */
+bool vm_page_wait(void); /* for memory, without locks; false: there will be none (pageout.c) */
+struct vm_page *vm_page_first(void); /* of an array of all */
+void vm_page_copy(struct vm_page *to, const struct vm_page *from);
+void vm_page_zero(struct vm_page *page);
+void *vm_page_bytes(const struct vm_page *page);
+
+/*
+ * The calling thread sleeps until somebody wakes those who wait for `page`. It holds the lock of the page's family and, for reading,
+ * `map` (0: none); both are released.
+ */
+void vm_page_sleep(struct vm_page *page, struct vm_object *object, struct lock *map);
+
+/* With the family's lock: */
+void vm_page_unbusy(struct vm_page *page);      /* and those who wait go on */
+void vm_page_wake(struct vm_page *page);        /* those who wait look again */
+bool vm_page_insert(struct vm_object *object, uint32_t index, struct vm_page *page); /* busy; false: memory is out */
+void vm_page_remove(struct vm_page *page);      /* out of its object, busy; not mapped */
+void vm_page_discard(struct vm_page *page);     /* out of all maps, out of its object, free; busy or not */
+
+void vm_page_to_pager(struct vm_page *page);    /* the same, but its place says that the pager has it */
+
+/* ---- object.c, all with the family's lock but the first */
+void vm_object_lock(struct vm_object *object);
+void vm_object_unlock(struct vm_object *object);
+void vm_object_release_locked(struct vm_object *object); /* lets go of the family */
+struct vm_object *vm_object_shadow(struct vm_object *object, uint32_t offset, uint32_t pages);
+struct vm_object *vm_object_copy(struct vm_object *object,
+                                 uint32_t *shoot); /* asymmetric; whom to call is or-ed to *shoot */
+void vm_object_shorten(struct vm_object *object); /* collapse and bypass what it shadows */
+uint32_t vm_objects(void);
+extern struct simple_lock vm_families_lock;
+
+/* ---- pager.c */
+void vm_control_add(struct vm_object *object);
+void vm_control_remove(struct vm_object *object);
+
+/* ---- map.c: with the map's lock */
+struct vm_entry *vm_map_entry_at(struct vm_map *map, uint32_t address); /* or 0 */
+uint32_t vm_maps(void);
+
+/* ---- fault.c */
+int vm_fault_wire(struct vm_map *map, uint32_t address, unsigned rights);
+
+/* ---- pageout.c, swap.c */
+void vm_pageout_wake(void);
+extern const struct vm_pager vm_swap;
+uint32_t vm_swap_init(uint32_t begin, uint32_t pages); /* gives where it ends */
+uint32_t vm_swap_pages(void), vm_swap_free(void);
+#endif

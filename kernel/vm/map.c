@@ -1,0 +1,691 @@
+/*
+ * Address maps (map.h): the list of regions and what is done with it. Copies are by inheritance (vm_map_fork), by range (vm_copy) and
+ * of objects (vm_map_object), all by the strategy of the object (object.h).
+ *
+ * Locking: at the top of internal.h. Shootdowns are made with the map locked, so no thread of the map sees a half of a change.
+ */
+#include "vm/map.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "mem/zone.h"
+#include "vm/internal.h"
+
+#define MOST_SWAP 65536
+
+DEFINE_ZONE(maps, "vm-maps", sizeof(struct vm_map), _Alignof(struct vm_map), SPL_SOFTPREEMPT, 0);
+DEFINE_ZONE(entries, "vm-entries", sizeof(struct vm_entry), _Alignof(struct vm_entry), SPL_SOFTPREEMPT, 0);
+static RW_LOCK_CLASS(map_class, "vm map");
+static volatile uint32_t map_count;
+
+void vm_init(uint32_t begin, uint32_t end, uint32_t most)
+{
+    uint32_t swap = bootargs_number("vm.swap", 0, MOST_SWAP);
+    uint32_t room = (end - begin) / PAGE_SIZE;
+    if (swap > room / 2)
+        swap = room / 2;
+    vm_pages_init(vm_swap_init(begin, swap), end, most);
+}
+
+uint32_t vm_maps(void)
+{
+    return map_count;
+}
+
+uint32_t vm_map_size(struct vm_map *map)
+{
+    return map->size;
+}
+
+/* ---- The list. */
+
+struct vm_entry *vm_map_entry_at(struct vm_map *map, uint32_t address)
+{
+    struct vm_entry *e = map->hint;
+    if (address < e->begin || e == &map->head)
+        e = map->head.next;
+    for (; e != &map->head; e = e->next) {
+        if (address < e->begin)
+            return 0;
+        if (address < e->end) {
+            map->hint = e;
+            return e;
+        }
+    }
+    return 0;
+}
+
+/* The first region that ends above `address`, or the head. */
+static struct vm_entry *first_above(struct vm_map *map, uint32_t address)
+{
+    struct vm_entry *e = map->head.next;
+    while (e != &map->head && e->end <= address)
+        e = e->next;
+    return e;
+}
+
+static void insert_before(struct vm_map *map, struct vm_entry *next, struct vm_entry *e)
+{
+    e->next = next;
+    e->previous = next->previous;
+    e->previous->next = next->previous = e;
+    map->size += e->end - e->begin;
+}
+
+static void unlink(struct vm_map *map, struct vm_entry *e)
+{
+    e->previous->next = e->next;
+    e->next->previous = e->previous;
+    map->size -= e->end - e->begin;
+    if (map->hint == e)
+        map->hint = &map->head;
+}
+
+/* The region is divided at `address`, which may lie outside of it; the part behind becomes one of its own. */
+static int clip(struct vm_map *map, struct vm_entry *e, uint32_t address)
+{
+    if (address <= e->begin || address >= e->end)
+        return 0;
+    struct vm_entry *behind = zone_alloc(&entries);
+    if (!behind)
+        return -ENOMEM;
+    *behind = *e;
+    behind->begin = address;
+    behind->offset += (address - e->begin) / PAGE_SIZE;
+    if (e->object)
+        vm_object_reference(e->object);
+    else
+        behind->offset = 0;
+    map->size -= e->end - address;
+    e->end = address;
+    insert_before(map, e->next, behind);
+    return 0;
+}
+
+/* Regions begin and end at the ends of [begin, end). */
+static int clip_range(struct vm_map *map, uint32_t begin, uint32_t end)
+{
+    struct vm_entry *e = first_above(map, begin);
+    if (e == &map->head)
+        return 0;
+    int error = clip(map, e, begin);
+    e = first_above(map, begin);
+    for (; !error && e != &map->head && e->begin < end; e = e->next)
+        error = clip(map, e, end);
+    return error;
+}
+
+static bool is_all_there(struct vm_map *map, uint32_t begin, uint32_t end)
+{
+    for (struct vm_entry *e = first_above(map, begin); begin < end; begin = e->end, e = e->next)
+        if (e == &map->head || e->begin > begin)
+            return false;
+    return true;
+}
+
+/* To whole pages. -EINVAL: no such range. */
+static int round_range(uint32_t *begin, uint32_t *end, uint32_t size)
+{
+    uint32_t from = *begin & ~PAGE_MASK, to = *begin + size;
+    if (!size || to < *begin || *begin < VM_BEGIN || *begin >= VM_END || to > VM_END)
+        return -EINVAL;
+    *begin = from;
+    *end = (to + PAGE_MASK) & ~PAGE_MASK;
+    return 0;
+}
+
+/* ---- Maps. */
+
+struct vm_map *vm_map_create(void)
+{
+    struct vm_map *map = zone_alloc(&maps);
+    if (!map)
+        return 0;
+    *map = (struct vm_map){.references = 1};
+    map->head.next = map->head.previous = map->hint = &map->head;
+    if (!pmap_init(&map->pmap)) {
+        zone_free(&maps, map);
+        return 0;
+    }
+    lock_init(&map->lock, &map_class, "vm map");
+    __atomic_fetch_add(&map_count, 1, __ATOMIC_RELAXED);
+    return map;
+}
+
+void vm_map_reference(struct vm_map *map)
+{
+    __atomic_fetch_add(&map->references, 1, __ATOMIC_RELAXED);
+}
+
+/* Its pages are not mapped any more. The map is locked alone, or nobody else's. */
+static void drop(struct vm_map *map, struct vm_entry *e)
+{
+    unlink(map, e);
+    if (e->charged)
+        vm_unpromise(vm_entry_pages(e));
+    if (e->object)
+        vm_object_release(e->object);
+    zone_free(&entries, e);
+}
+
+/* The page that the region sees at `index` of its object, or 0. The family is locked. */
+static struct vm_page *seen(struct vm_object *o, uint32_t index)
+{
+    struct vm_page *p = 0;
+    while (o && !(p = radix_get(&o->pages, index))) {
+        index += o->shadow_offset;
+        o = o->shadow;
+    }
+    return vm_is_page(p) ? p : 0;
+}
+
+static void unwire(struct vm_entry *e)
+{
+    struct vm_page *p;
+    e->wired = 0;
+    if (!e->object)
+        return;
+    vm_object_lock(e->object);
+    for (uint32_t i = 0; i < vm_entry_pages(e); i++)
+        if ((p = seen(e->object, e->offset + i)) && p->wired)
+            p->wired--;
+    vm_object_unlock(e->object);
+}
+
+static void remove_range(struct vm_map *map, uint32_t begin, uint32_t end)
+{
+    struct vm_entry *e = first_above(map, begin), *first = e;
+    for (; e != &map->head && e->begin < end; e = e->next)
+        if (e->wired)
+            unwire(e);
+    pmap_remove(&map->pmap, begin, end);
+    for (struct vm_entry *next; first != &map->head && first->begin < end; first = next) {
+        next = first->next;
+        drop(map, first);
+    }
+}
+
+void vm_map_release(struct vm_map *map)
+{
+    if (__atomic_sub_fetch(&map->references, 1, __ATOMIC_ACQ_REL))
+        return;
+    if (map->head.next != &map->head)
+        remove_range(map, VM_BEGIN, VM_END);
+    pmap_destroy(&map->pmap);
+    lock_destroy(&map->lock);
+    zone_free(&maps, map);
+    __atomic_fetch_sub(&map_count, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- Regions. */
+
+/* What is free from `*address` on, of `size` bytes; false: nothing. */
+static bool find_room(struct vm_map *map, uint32_t *address, uint32_t size)
+{
+    uint32_t at = *address < VM_BEGIN ? VM_BEGIN : *address;
+    for (struct vm_entry *e = first_above(map, at); e != &map->head; e = e->next) {
+        if (e->begin >= at && e->begin - at >= size)
+            break;
+        at = e->end;
+    }
+    *address = at;
+    return at < VM_END && VM_END - at >= size;
+}
+
+static bool is_anonymous_like(const struct vm_entry *e, const struct vm_entry *as)
+{
+    return e->rights == as->rights && e->maximum == as->maximum && e->inherit == as->inherit && !e->wired &&
+           e->charged == as->charged;
+}
+
+/* Memory of 0 that begins where a region of the same kind ends is made a part of that. */
+static bool extend(struct vm_map *map, struct vm_entry *before, const struct vm_entry *e)
+{
+    if (before == &map->head || before->end != e->begin || e->object || e->needs_copy || before->needs_copy ||
+        !is_anonymous_like(before, e))
+        return false;
+    struct vm_object *o = before->object;
+    if (o) {
+        vm_object_lock(o);
+        bool alone = o->references == 1 && !o->shadow && !o->copy && !o->external && o->strategy == VM_COPY_SYMMETRIC &&
+                     before->offset + vm_entry_pages(before) == o->size;
+        if (alone)
+            o->size += vm_entry_pages(e);
+        vm_object_unlock(o);
+        if (!alone)
+            return false;
+    }
+    before->end = e->end;
+    map->size += e->end - e->begin;
+    return true;
+}
+
+/* A region as `wanted` says. The map is locked alone. The object's reference is taken over if all is well. */
+static int add(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags, const struct vm_entry *wanted)
+{
+    uint32_t begin = *address, end;
+    size = (size + PAGE_MASK) & ~PAGE_MASK;
+    if (flags & VM_ANYWHERE) {
+        begin &= ~PAGE_MASK;
+        if (!size || size > VM_END)
+            return -EINVAL;
+        if (!find_room(map, &begin, size)) {
+            begin = VM_BEGIN;
+            if (!find_room(map, &begin, size))
+                return -ENOMEM;
+        }
+        end = begin + size;
+    } else {
+        if (round_range(&begin, &end, size))
+            return -EINVAL;
+        struct vm_entry *e = first_above(map, begin);
+        if (e != &map->head && e->begin < end && !(flags & VM_REPLACE))
+            return -EEXIST;
+    }
+    struct vm_entry *e = zone_alloc(&entries);
+    if (!e)
+        return -ENOMEM;
+    *e = *wanted;
+    e->begin = begin;
+    e->end = end;
+    if (e->charged && !vm_promise(vm_entry_pages(e))) {
+        zone_free(&entries, e);
+        return -ENOMEM;
+    }
+    if (flags & VM_REPLACE) {
+        int error = clip_range(map, begin, end);
+        if (error) {
+            if (e->charged)
+                vm_unpromise(vm_entry_pages(e));
+            zone_free(&entries, e);
+            return error;
+        }
+        remove_range(map, begin, end);
+    }
+    struct vm_entry *next = first_above(map, begin);
+    if (extend(map, next->previous, e))
+        zone_free(&entries, e);
+    else
+        insert_before(map, next, e);
+    *address = begin;
+    return 0;
+}
+
+static bool rights_are_sound(unsigned rights, unsigned maximum)
+{
+    return !(rights & ~PAGE_RIGHTS) && !(maximum & ~PAGE_RIGHTS) && !(rights & ~maximum) &&
+           (rights & (PAGE_WRITE | PAGE_EXECUTE)) != (PAGE_WRITE | PAGE_EXECUTE);
+}
+
+int vm_map_object(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags, struct vm_object *object,
+                  uint32_t offset, bool copy, unsigned rights, unsigned maximum, enum vm_inherit inherit)
+{
+    uint32_t pages = (uint32_t)(((uint64_t)size + PAGE_MASK) / PAGE_SIZE), shoot = 0;
+    if (!rights_are_sound(rights, maximum))
+        return -EACCES;
+    if (object && (offset > object->size || pages > object->size - offset))
+        return -EINVAL;
+    struct vm_entry wanted = {.object = object,
+                              .offset = object ? offset : 0,
+                              .rights = (uint8_t)rights,
+                              .maximum = (uint8_t)maximum,
+                              .inherit = (uint8_t)inherit,
+                              .charged = maximum & PAGE_WRITE && (copy || !object || !object->external)};
+    if (object) {
+        vm_object_lock(object);
+        object->strategy = VM_COPY_ASYMMETRIC; /* it is to stay what is mapped, here or elsewhere */
+        if (copy)
+            wanted.object = vm_object_copy(object, &shoot);
+        else
+            object->references++;
+        vm_object_unlock(object);
+        pmap_shootdown(shoot);
+        if (!wanted.object)
+            return -ENOMEM;
+        wanted.needs_copy = copy;
+    }
+    lock_write(&map->lock);
+    int error = add(map, address, size, flags, &wanted);
+    lock_done(&map->lock);
+    if (error && wanted.object)
+        vm_object_release(wanted.object);
+    return error;
+}
+
+int vm_allocate(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags)
+{
+    return vm_map_object(map, address, size, flags, 0, 0, false, PAGE_READ | PAGE_WRITE, PAGE_RIGHTS, VM_INHERIT_COPY);
+}
+
+int vm_deallocate(struct vm_map *map, uint32_t address, uint32_t size)
+{
+    uint32_t end;
+    int error = round_range(&address, &end, size);
+    if (error)
+        return error;
+    lock_write(&map->lock);
+    error = clip_range(map, address, end);
+    if (!error)
+        remove_range(map, address, end);
+    lock_done(&map->lock);
+    return error;
+}
+
+/* Begins work on a range that is to be all in regions: the map is locked alone, unless there is an error. */
+static int begin_range(struct vm_map *map, uint32_t *address, uint32_t *end, uint32_t size)
+{
+    int error = round_range(address, end, size);
+    if (error)
+        return error;
+    lock_write(&map->lock);
+    if (!is_all_there(map, *address, *end))
+        error = -EFAULT;
+    if (!error)
+        error = clip_range(map, *address, *end);
+    if (error)
+        lock_done(&map->lock);
+    return error;
+}
+
+int vm_protect(struct vm_map *map, uint32_t address, uint32_t size, bool maximum, unsigned rights)
+{
+    uint32_t end;
+    if (!maximum && !rights_are_sound(rights, PAGE_RIGHTS))
+        return -EACCES;
+    int error = begin_range(map, &address, &end, size);
+    if (error)
+        return error;
+    struct vm_entry *first = first_above(map, address), *e;
+    for (e = first; !maximum && e != &map->head && e->begin < end; e = e->next)
+        if (rights & ~(unsigned)e->maximum)
+            error = -EACCES;
+    for (e = first; !error && e != &map->head && e->begin < end; e = e->next) {
+        unsigned old = e->rights;
+        if (maximum) {
+            e->maximum &= (uint8_t)rights;
+            e->rights &= e->maximum;
+            if (e->charged && !(e->maximum & PAGE_WRITE) && !e->object) {
+                e->charged = false;
+                vm_unpromise(vm_entry_pages(e));
+            }
+        } else {
+            e->rights = (uint8_t)rights;
+        }
+        if (old & ~(unsigned)e->rights)
+            pmap_protect(&map->pmap, e->begin, e->end, e->rights);
+    }
+    lock_done(&map->lock);
+    return error;
+}
+
+int vm_inherit(struct vm_map *map, uint32_t address, uint32_t size, enum vm_inherit inherit)
+{
+    uint32_t end;
+    if (inherit > VM_INHERIT_NONE)
+        return -EINVAL;
+    int error = begin_range(map, &address, &end, size);
+    if (error)
+        return error;
+    for (struct vm_entry *e = first_above(map, address); e != &map->head && e->begin < end; e = e->next)
+        e->inherit = (uint8_t)inherit;
+    lock_done(&map->lock);
+    return 0;
+}
+
+int vm_region(struct vm_map *map, uint32_t address, struct vm_region *region)
+{
+    lock_read(&map->lock);
+    struct vm_entry *e = first_above(map, address);
+    bool there = e != &map->head;
+    if (there) {
+        *region = (struct vm_region){.begin = e->begin,
+                                     .end = e->end,
+                                     .rights = e->rights,
+                                     .maximum = e->maximum,
+                                     .inherit = e->inherit,
+                                     .copy = e->needs_copy,
+                                     .wired = e->wired,
+                                     .offset = e->offset};
+        if (e->object) {
+            vm_object_lock(e->object);
+            region->resident = e->object->resident;
+            for (struct vm_object *o = e->object; o; o = o->shadow)
+                region->objects++;
+            vm_object_unlock(e->object);
+        }
+    }
+    lock_done(&map->lock);
+    return there ? 0 : -EFAULT;
+}
+
+/* ---- Copies. */
+
+/*
+ * The object of region `e` for another one, as it is now, with a reference; *needs_copy: who writes there makes an object of his
+ * own first. 0: memory is out. The map is locked alone; *shoot as for vm_object_copy.
+ */
+static struct vm_object *copy_of(struct vm_map *map, struct vm_entry *e, uint32_t *shoot)
+{
+    struct vm_object *o = e->object, *copy = o;
+    vm_object_lock(o);
+    if (o->strategy == VM_COPY_ASYMMETRIC || e->wired) {
+        copy = vm_object_copy(o, shoot);
+    } else {
+        if (!o->busy)
+            vm_object_shorten(o);
+        o->references++;
+        if (!e->needs_copy) {
+            e->needs_copy = true;
+            o->written = true; /* it may have been: this region did as it liked */
+            vm_object_unlock(o);
+            if (e->rights & PAGE_WRITE)
+                pmap_protect(&map->pmap, e->begin, e->end, e->rights & ~PAGE_WRITE);
+            return o;
+        }
+    }
+    vm_object_unlock(o);
+    return copy;
+}
+
+/* The region's object is to be seen in another map, too: it is one of its own, and keeps what is written. */
+static int make_shared(struct vm_entry *e)
+{
+    if (!e->object) {
+        e->object = vm_object_create(vm_entry_pages(e));
+        e->offset = 0;
+        if (!e->object)
+            return -ENOMEM;
+    }
+    struct vm_object *o = e->object;
+    vm_object_lock(o);
+    if (e->needs_copy && o->references > 1) {
+        struct vm_object *own = vm_object_shadow(o, e->offset, vm_entry_pages(e));
+        if (!own) {
+            vm_object_unlock(o);
+            return -ENOMEM;
+        }
+        e->object = own;
+        e->offset = 0;
+    }
+    e->needs_copy = false;
+    e->object->written = true;
+    e->object->strategy = VM_COPY_ASYMMETRIC;
+    vm_object_unlock(e->object);
+    return 0;
+}
+
+/* What the child gets of region `e`, at the end of its list. */
+static int inherit(struct vm_map *parent, struct vm_map *child, struct vm_entry *e, uint32_t *shoot)
+{
+    if (e->inherit == VM_INHERIT_NONE)
+        return 0;
+    bool shared = e->inherit == VM_INHERIT_SHARE;
+    int error = shared ? make_shared(e) : 0;
+    struct vm_entry *c = error ? 0 : zone_alloc(&entries);
+    if (!c)
+        return -ENOMEM;
+    *c = *e;
+    c->wired = 0;
+    if (c->charged && !vm_promise(vm_entry_pages(c))) {
+        zone_free(&entries, c);
+        return -ENOMEM;
+    }
+    if (shared) {
+        vm_object_reference(c->object);
+    } else if (e->object) {
+        c->object = copy_of(parent, e, shoot);
+        c->needs_copy = true;
+        if (!c->object) {
+            if (c->charged)
+                vm_unpromise(vm_entry_pages(c));
+            zone_free(&entries, c);
+            return -ENOMEM;
+        }
+    }
+    insert_before(child, &child->head, c);
+    return 0;
+}
+
+struct vm_map *vm_map_fork(struct vm_map *parent)
+{
+    struct vm_map *child = vm_map_create();
+    if (!child)
+        return 0;
+    uint32_t shoot = 0;
+    int error = 0;
+    lock_write(&parent->lock);
+    for (struct vm_entry *e = parent->head.next; e != &parent->head && !error; e = e->next)
+        error = inherit(parent, child, e, &shoot);
+    pmap_shootdown(shoot);
+    lock_done(&parent->lock);
+    if (error) {
+        vm_map_release(child);
+        child = 0;
+    }
+    return child;
+}
+
+/* A bounce through the kernel, for what has to stay in its object. */
+static int copy_bytes(struct vm_map *map, uint32_t from, uint32_t size, uint32_t to)
+{
+    char piece[256];
+    for (uint32_t at = 0; at < size; at += sizeof piece)
+        if (copyin(map, piece, from + at, sizeof piece) || copyout(map, to + at, piece, sizeof piece))
+            return -EFAULT;
+    return 0;
+}
+
+/* Whether the object of region `e` is nobody's but the map's: then another may take its place. */
+static bool is_private(const struct vm_entry *e)
+{
+    return !e->wired && (!e->object || (e->object->strategy == VM_COPY_SYMMETRIC && !e->object->external));
+}
+
+/* [from, from + size) lies in region `e`, and goes to region `d`, which begins and ends where it is to. */
+static int copy_region(struct vm_map *map, struct vm_entry *e, uint32_t from, struct vm_entry *d, uint32_t *shoot)
+{
+    struct vm_object *copy = 0;
+    if (e->object) {
+        copy = copy_of(map, e, shoot);
+        if (!copy)
+            return -ENOMEM;
+    }
+    pmap_remove(&map->pmap, d->begin, d->end);
+    if (d->object)
+        vm_object_release(d->object);
+    d->object = copy;
+    d->offset = copy ? e->offset + (from - e->begin) / PAGE_SIZE : 0;
+    d->needs_copy = copy;
+    return 0;
+}
+
+int vm_copy(struct vm_map *map, uint32_t from, uint32_t size, uint32_t to)
+{
+    uint32_t end, from_end, shoot = 0;
+    if ((from | to | size) & PAGE_MASK || round_range(&from, &from_end, size))
+        return -EINVAL;
+    if (from < to ? to - from < size : from - to < size)
+        return -EINVAL;
+    int error = begin_range(map, &to, &end, size);
+    if (error)
+        return error;
+    if (!is_all_there(map, from, from_end))
+        error = -EFAULT;
+    bool private = true;
+    for (struct vm_entry *d = first_above(map, to); !error && d != &map->head && d->begin < end; d = d->next) {
+        private = private && is_private(d);
+        if (!(d->rights & PAGE_WRITE))
+            error = -EACCES;
+    }
+    for (struct vm_entry *e = first_above(map, from); !error && e != &map->head && e->begin < from_end; e = e->next) {
+        if (!(e->rights & PAGE_READ))
+            error = -EACCES;
+        /* the destination is divided where the source is */
+        if (!error && private && e->end < from_end) {
+            uint32_t at = to + (e->end - from);
+            error = clip(map, first_above(map, at), at);
+        }
+    }
+    for (struct vm_entry *d = first_above(map, to); !error && private && d != &map->head && d->begin < end;
+         d = d->next) {
+        uint32_t at = from + (d->begin - to);
+        error = copy_region(map, first_above(map, at), at, d, &shoot);
+    }
+    pmap_shootdown(shoot);
+    lock_done(&map->lock);
+    return error || private ? error : copy_bytes(map, from, size, to);
+}
+
+/* ---- Wired memory. */
+
+static void unwire_range(struct vm_map *map, uint32_t begin, uint32_t end)
+{
+    for (struct vm_entry *e = first_above(map, begin); e != &map->head && e->begin < end; e = e->next)
+        if (e->wired == 1)
+            unwire(e);
+        else if (e->wired)
+            e->wired--;
+}
+
+int vm_wire(struct vm_map *map, uint32_t address, uint32_t size, bool wired)
+{
+    uint32_t end, at;
+    int error = begin_range(map, &address, &end, size);
+    if (error)
+        return error;
+    if (!wired) {
+        unwire_range(map, address, end);
+        lock_done(&map->lock);
+        return 0;
+    }
+    for (struct vm_entry *e = first_above(map, address); e != &map->head && e->begin < end; e = e->next)
+        e->wired++;
+    lock_done(&map->lock);
+    for (at = address; at < end && !error; at += PAGE_SIZE) {
+        lock_read(&map->lock);
+        struct vm_entry *e = vm_map_entry_at(map, at);
+        unsigned rights = e ? e->rights : 0;
+        bool first = e && e->wired == 1;
+        lock_done(&map->lock);
+        if (!e)
+            error = -EFAULT;
+        else if (first)
+            error = vm_fault_wire(map, at, rights & (PAGE_READ | PAGE_WRITE));
+    }
+    if (error) {
+        lock_write(&map->lock);
+        unwire_range(map, address, end);
+        lock_done(&map->lock);
+    }
+    return error;
+}
+
+void vm_check_no_leak(void)
+{
+    if (map_count || vm_objects() || pages_lent() || pmap_tables)
+        panic("memory of programs is left: %lu maps, %lu objects, %lu pages, %lu page tables", (unsigned long)map_count,
+              (unsigned long)vm_objects(), (unsigned long)pages_lent(), (unsigned long)pmap_tables);
+}

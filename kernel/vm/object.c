@@ -1,0 +1,271 @@
+/* Memory objects (object.h): references, shadows, copies, and how chains become shorter. */
+#include "vm/object.h"
+
+#include "lib/panic.h"
+#include "mem/zone.h"
+#include "vm/internal.h"
+
+DEFINE_ZONE(families, "vm-families", sizeof(struct vm_family), _Alignof(struct vm_family), SPL_SOFTPREEMPT, 0);
+DEFINE_ZONE(objects, "vm-objects", sizeof(struct vm_object), _Alignof(struct vm_object), SPL_SOFTPREEMPT, 0);
+static MUTEX_CLASS(family_class, "vm family");
+static SIMPLE_LOCK_CLASS(families_lock_class, "vm families", SPL_SOFTPREEMPT);
+
+struct simple_lock vm_families_lock = SIMPLE_LOCK("vm families", families_lock_class);
+bool vm_object_collapses = true;
+static volatile uint32_t object_count;
+
+uint32_t vm_objects(void)
+{
+    return object_count;
+}
+
+void vm_object_lock(struct vm_object *object)
+{
+    mutex_lock(&object->family->lock);
+}
+
+void vm_object_unlock(struct vm_object *object)
+{
+    mutex_unlock(&object->family->lock);
+}
+
+/* In `family`, whose lock the caller has unless nobody else knows it. */
+static struct vm_object *object_in(struct vm_family *family, uint32_t pages)
+{
+    struct vm_object *o = zone_alloc(&objects);
+    if (!o)
+        return 0;
+    *o = (struct vm_object){.family = family, .size = pages, .references = 1};
+    family->objects++;
+    __atomic_fetch_add(&object_count, 1, __ATOMIC_RELAXED);
+    return o;
+}
+
+struct vm_object *vm_object_create(uint32_t pages)
+{
+    struct vm_family *f = zone_alloc(&families);
+    if (!f)
+        return 0;
+    f->objects = 0;
+    lock_init(&f->lock, &family_class, "vm family");
+    struct vm_object *o = object_in(f, pages);
+    if (!o) {
+        lock_destroy(&f->lock);
+        zone_free(&families, f);
+    }
+    return o;
+}
+
+struct vm_object *vm_object_create_paged(const struct vm_pager *pager, uint32_t memory, uint32_t pages)
+{
+    struct vm_object *o = vm_object_create(pages);
+    if (!o)
+        return 0;
+    o->strategy = VM_COPY_ASYMMETRIC;
+    o->external = true;
+    o->pager = pager;
+    o->memory = memory;
+    vm_control_add(o);
+    if (pager->init)
+        pager->init(memory, o->control, pages);
+    return o;
+}
+
+void vm_object_reference(struct vm_object *object)
+{
+    vm_object_lock(object);
+    object->references++;
+    vm_object_unlock(object);
+}
+
+void vm_object_release(struct vm_object *object)
+{
+    vm_object_lock(object);
+    vm_object_release_locked(object);
+}
+
+/* All its pages go. None is busy: who makes one so has a reference, over a region that he keeps where it is. */
+static void discard_pages(struct vm_object *o)
+{
+    struct vm_page *p;
+    for (uint32_t i = 0; (p = radix_next(&o->pages, &i)); i++)
+        if (!vm_is_page(p)) {
+            radix_clear(&o->pages, i);
+            o->paged--;
+        } else if (p->busy) {
+            panic("object %p is released with its page %lu busy", (void *)o, (unsigned long)i);
+        } else {
+            vm_page_discard(p);
+        }
+}
+
+/* Nobody has the object any more; what the pager has of it goes, too. Drops the family's lock meanwhile if there is one. */
+static void end_paging(struct vm_object *o)
+{
+    o->dying = true;
+    vm_object_unlock(o);
+    vm_control_remove(o);
+    if (o->pager->terminate)
+        o->pager->terminate(o->memory, o->control);
+    vm_object_lock(o);
+}
+
+/* Who looks at an object over one of its pages (pageout.c) has done so when this has been had. */
+static void let_lookers_leave(void)
+{
+    crit_t s = simple_lock_enter(&vm_families_lock);
+    simple_lock_leave(&vm_families_lock, s);
+}
+
+/* Its memory; the family's count is the caller's. */
+static void free_object(struct vm_object *o)
+{
+    let_lookers_leave();
+    zone_free(&objects, o);
+    __atomic_fetch_sub(&object_count, 1, __ATOMIC_RELAXED);
+}
+
+void vm_object_release_locked(struct vm_object *object)
+{
+    struct vm_family *f = object->family;
+    while (object && !--object->references) {
+        /* a page that leaves memory, or comes, keeps it until it has */
+        while (object->busy) {
+            object->references++;
+            uint32_t i = 0;
+            struct vm_page *p;
+            while ((p = radix_next(&object->pages, &i)) && (!vm_is_page(p) || !p->busy))
+                i++;
+            vm_page_sleep(p, object, 0);
+            vm_object_lock(object);
+            object->references--;
+        }
+        if (object->shadow && object->shadow->copy == object)
+            object->shadow->copy = 0;
+        if (object->pager)
+            end_paging(object);
+        discard_pages(object);
+        struct vm_object *below = object->shadow;
+        f->objects--;
+        free_object(object);
+        object = below;
+    }
+    bool last = !f->objects;
+    if (!last && object)
+        vm_object_shorten(object);
+    mutex_unlock(&f->lock);
+    if (last) {
+        let_lookers_leave();
+        lock_destroy(&f->lock);
+        zone_free(&families, f);
+    }
+}
+
+/* A new object through which `pages` of `object` from `offset` on are seen; takes over the caller's reference. 0: no memory. */
+struct vm_object *vm_object_shadow(struct vm_object *object, uint32_t offset, uint32_t pages)
+{
+    struct vm_object *o = object_in(object->family, pages);
+    if (!o)
+        return 0;
+    o->shadow = object;
+    o->shadow_offset = offset;
+    VM_COUNT(shadows);
+    return o;
+}
+
+/*
+ * An asymmetric copy of the whole object, as it is now, with a reference for the caller: the last copy if nobody has written to
+ * either since, or a new one between the object and that. What user mode may write is pushed first from now on, so no page of the
+ * object may be written without a fault: *shoot says which harts are to be called for that (pmap.h).
+ */
+struct vm_object *vm_object_copy(struct vm_object *object, uint32_t *shoot)
+{
+    struct vm_object *old = object->copy, *copy;
+    if (old && !old->resident && !old->paged && !old->written && old->size == object->size && !old->shadow_offset) {
+        copy = old;
+        copy->references++;
+    } else {
+        copy = vm_object_shadow(object, 0, object->size);
+        if (!copy)
+            return 0;
+        object->references++;
+        if (old) { /* it saw this object's pages: it sees them through the new copy now */
+            old->shadow = copy;
+            copy->references++;
+            object->references--;
+        }
+        object->copy = copy;
+    }
+    struct vm_page *p;
+    for (uint32_t i = 0; (p = radix_next(&object->pages, &i)); i++)
+        if (vm_is_page(p) && p->place.pmap)
+            *shoot |= pmap_page_protect_later(p, PAGE_RIGHTS & ~PAGE_WRITE);
+    return copy;
+}
+
+/* The pages of `below`, which only `object` shadows, become its own, where it has none. */
+static void collapse(struct vm_object *object, struct vm_object *below)
+{
+    struct vm_page *p;
+    uint32_t from = object->shadow_offset;
+    for (uint32_t i = 0; (p = radix_next(&below->pages, &i)); i++) {
+        if (i < from || i - from >= object->size || radix_get(&object->pages, i - from)) {
+            vm_page_discard(p);
+            continue;
+        }
+        if (!radix_set(&object->pages, i - from, p)) /* memory is out: another time */
+            return;
+        radix_clear(&below->pages, i);
+        below->resident--;
+        p->object = object;
+        p->index = i - from;
+        object->resident++;
+    }
+    object->shadow = below->shadow;
+    object->shadow_offset = from + below->shadow_offset;
+    if (object->shadow && object->shadow->copy == below)
+        object->shadow->copy = object;
+    object->family->objects--;
+    free_object(below);
+    VM_COUNT(collapses);
+}
+
+/* Whether no page of `below` is seen through `object`. */
+static bool is_hidden(const struct vm_object *object, const struct vm_object *below)
+{
+    struct vm_page *p;
+    if (below->paged || below->resident > object->resident + object->paged)
+        return false;
+    uint32_t i = object->shadow_offset;
+    for (; (p = radix_next(&below->pages, &i)) && i - object->shadow_offset < object->size; i++)
+        if (!radix_get(&object->pages, i - object->shadow_offset))
+            return false;
+    return true;
+}
+
+/*
+ * What `object` shadows goes, if it alone shadows it, or is passed by, if nothing of it is seen; and so on with what comes
+ * next. Not while a page is under way in either: a page that turns out not to come would be looked for below.
+ */
+void vm_object_shorten(struct vm_object *object)
+{
+    struct vm_object *below;
+    while (vm_object_collapses && !object->busy && (below = object->shadow) && !below->busy && !below->pager) {
+        if (below->references == 1) {
+            uint32_t collapsed = object->family->objects;
+            collapse(object, below);
+            if (object->family->objects == collapsed)
+                return;
+        } else if (below->copy != object && !(below->shadow && below->shadow->copy == below) &&
+                   is_hidden(object, below)) {
+            if (below->shadow)
+                below->shadow->references++;
+            object->shadow = below->shadow;
+            object->shadow_offset += below->shadow_offset;
+            below->references--;
+            VM_COUNT(bypasses);
+        } else {
+            return;
+        }
+    }
+}

@@ -1,0 +1,214 @@
+/* Pages of objects (page.h). */
+#include "vm/page.h"
+
+#include <string.h>
+
+#include "lib/panic.h"
+#include "sched/sched.h"
+#include "vm/internal.h"
+
+#define RESERVE 8 /* pages for those that make others free, and for page tables */
+
+static uint32_t first;        /* address of the first page */
+static struct vm_page *pages; /* of all that may be handed out */
+static volatile uint32_t promised;
+uint32_t vm_page_count, vm_page_low;
+struct vm_counts vm_counts[MAX_HARTS];
+
+/* Guards that who looks at a page which is busy is asleep before he is woken. */
+DEFINE_SIMPLE_LOCK(sleepers_lock, "vm sleepers", SPL_SOFTPREEMPT);
+
+void vm_pages_init(uint32_t begin, uint32_t end, uint32_t most)
+{
+    begin = (begin + PAGE_MASK) & ~PAGE_MASK;
+    uint32_t table = ((end - begin) / PAGE_SIZE * sizeof(struct vm_page) + PAGE_MASK) & ~PAGE_MASK;
+    pages = page_pointer(begin);
+    first = begin + table;
+    vm_page_count = (end - first) / PAGE_SIZE;
+    if (vm_page_count > most)
+        vm_page_count = most;
+    memset(pages, 0, vm_page_count * sizeof *pages);
+    promised = 0;
+    vm_page_low = vm_page_count / 32 + RESERVE;
+    pages_init(first, first + vm_page_count * PAGE_SIZE);
+}
+
+struct vm_page *vm_page_first(void)
+{
+    return pages;
+}
+
+struct vm_page *vm_page_at(uint32_t address)
+{
+    return &pages[(address - first) / PAGE_SIZE];
+}
+
+uint32_t vm_page_address(const struct vm_page *page)
+{
+    return first + (uint32_t)(page - pages) * PAGE_SIZE;
+}
+
+void *vm_page_bytes(const struct vm_page *page)
+{
+    return page_pointer(vm_page_address(page));
+}
+
+void vm_page_zero(struct vm_page *page)
+{
+    memset(vm_page_bytes(page), 0, PAGE_SIZE);
+}
+
+void vm_page_copy(struct vm_page *to, const struct vm_page *from)
+{
+    memcpy(vm_page_bytes(to), vm_page_bytes(from), PAGE_SIZE);
+}
+
+struct vm_page *vm_page_alloc(void)
+{
+    uint32_t address = page_borrow(RESERVE);
+    if (pages_in_common() < vm_page_low)
+        vm_pageout_wake();
+    if (!address)
+        return 0;
+    struct vm_page *p = vm_page_at(address);
+    p->busy = true;
+    p->wanted = p->dirty = p->backed = p->absent = p->error = p->unlocking = p->inactive = false;
+    p->clean = 0; /* what is about to be written, no cache of instructions has */
+    p->locked = 0;
+    p->wired = 0;
+    return p;
+}
+
+void vm_page_free(struct vm_page *page)
+{
+    if (page->object || page->place.pmap)
+        panic("vm_page_free: page %#lx is in use", (unsigned long)vm_page_address(page));
+    page->busy = false;
+    page_return(vm_page_address(page));
+}
+
+bool vm_page_insert(struct vm_object *object, uint32_t index, struct vm_page *page)
+{
+    if (!radix_set(&object->pages, index, page))
+        return false;
+    page->object = object;
+    page->index = index;
+    object->resident++;
+    object->busy++;
+    return true;
+}
+
+void vm_page_remove(struct vm_page *page)
+{
+    struct vm_object *o = page->object;
+    radix_clear(&o->pages, page->index);
+    o->resident--;
+    o->busy--;
+    page->object = 0;
+}
+
+void vm_page_wake(struct vm_page *page)
+{
+    if (!page->wanted)
+        return;
+    page->wanted = false;
+    crit_t s = simple_lock_enter(&sleepers_lock);
+    thread_wakeup(page);
+    simple_lock_leave(&sleepers_lock, s);
+}
+
+void vm_page_unbusy(struct vm_page *page)
+{
+    page->busy = false;
+    page->object->busy--;
+    vm_page_wake(page);
+}
+
+void vm_page_discard(struct vm_page *page)
+{
+    if (page->place.pmap)
+        pmap_page_protect(page, 0);
+    if (!page->busy) {
+        page->busy = true;
+        page->object->busy++;
+    }
+    vm_page_remove(page);
+    vm_page_wake(page);
+    vm_page_free(page);
+}
+
+void vm_page_to_pager(struct vm_page *page)
+{
+    struct vm_object *o = page->object;
+    if (page->place.pmap)
+        pmap_page_protect(page, 0);
+    radix_set(&o->pages, page->index, VM_PAGED); /* needs no memory: something is there */
+    o->resident--;
+    o->paged++;
+    o->busy -= page->busy;
+    page->object = 0;
+    vm_page_wake(page);
+    vm_page_free(page);
+}
+
+void vm_page_sleep(struct vm_page *page, struct vm_object *object, struct lock *map)
+{
+    page->wanted = true;
+    crit_t s = simple_lock_enter(&sleepers_lock);
+    vm_object_unlock(object);
+    if (map)
+        lock_done(map);
+    thread_sleep(page, &sleepers_lock);
+    simple_lock_leave(&sleepers_lock, s);
+}
+
+/* What the kernel itself uses is not to be promised. */
+bool vm_promise(uint32_t n)
+{
+    uint32_t used = vm_page_count - pages_free() - pages_lent();
+    uint32_t slack = 2 * RESERVE + used / 8 + vm_page_count / 64;
+    uint32_t least = used + slack, most = vm_page_count + vm_swap_pages();
+    for (;;) {
+        uint32_t old = promised;
+        if (least > most || old > most - least || n > most - least - old)
+            return false;
+        if (__atomic_compare_exchange_n(&promised, &old, old + n, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return true;
+    }
+}
+
+void vm_unpromise(uint32_t n)
+{
+    if (__atomic_fetch_sub(&promised, n, __ATOMIC_RELAXED) < n)
+        panic("vm_unpromise: %lu pages more than were promised", (unsigned long)n);
+}
+
+void vm_statistics(struct vm_statistics *s)
+{
+    *s = (struct vm_statistics){.pages = vm_page_count,
+                                .free = pages_free(),
+                                .promised = promised,
+                                .shootdowns = pmap_shootdowns,
+                                .calls = pmap_calls,
+                                .objects = vm_objects(),
+                                .maps = vm_maps()};
+    s->used = pages_lent();
+    for (uint32_t i = 0; i < vm_page_count; i++) {
+        s->inactive += pages[i].object && pages[i].inactive;
+        s->wired += pages[i].object && pages[i].wired;
+    }
+    s->active = s->used - s->inactive;
+    for (unsigned h = 0; h < hart_count; h++) {
+        const struct vm_counts *c = &vm_counts[h];
+        s->faults += c->faults;
+        s->zero_fills += c->zero_fills;
+        s->copies += c->copies;
+        s->reactivations += c->reactivations;
+        s->pageins += c->pageins;
+        s->pageouts += c->pageouts;
+        s->pushes += c->pushes;
+        s->shadows += c->shadows;
+        s->collapses += c->collapses;
+        s->bypasses += c->bypasses;
+    }
+}

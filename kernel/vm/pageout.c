@@ -1,0 +1,199 @@
+/*
+ * The page-out daemon: 4.3BSD's clock over all pages of main RAM, with two hands (page.h). It works while fewer than
+ * vm_page_low pages are free: the first hand makes pages inactive, the second, so many pages behind it as were seen used
+ * meanwhile at most, frees those that are inactive still; dirty ones are given to their object's pager, an object of pages of 0
+ * gets the default one (swap.c) for that.
+ *
+ * Who needs a page and gets none waits for a turn of the daemon. If it has gone round without freeing one, there is nothing more to
+ * be had: who waits is told so, and gives up with -ENOMEM.
+ *
+ * Locking: at the top of internal.h. From the page to its object the way is under vm_families_lock, and the family's lock is only
+ * tried; after that the page is looked at again.
+ */
+#include <errno.h>
+
+#include "lib/panic.h"
+#include "sched/sched.h"
+#include "vm/internal.h"
+
+#define DISTANCE 4 /* the hands are this part of all pages apart */
+#define PATIENCE 3 /* turns without success, after which who waits gives up */
+
+DEFINE_SIMPLE_LOCK(pageout_lock, "pageout", SPL_SOFTPREEMPT);
+
+DEFINE_MUTEX(turn_lock, "pageout turn"); /* one at a time */
+
+static bool wanted, runs;          /* the daemon has something to do; it is there */
+static uint32_t turns, failures;   /* that it has ended; in a row without a page freed */
+static uint32_t hand;              /* the first */
+static uint32_t next_memory = 1;   /* the default pager's name for the next object */
+
+/* `page` in its object, with the family locked; or 0, if it is in none or another has the family. */
+static struct vm_object *object_of(struct vm_page *page)
+{
+    crit_t s = simple_lock_enter(&vm_families_lock);
+    struct vm_object *o = *(struct vm_object *volatile *)&page->object;
+    if (o && !lock_try_write(&o->family->lock))
+        o = 0;
+    if (o && *(struct vm_object *volatile *)&page->object != o) {
+        /* it went to another of the family, or the object is about to go: its end waits for this lock */
+        struct vm_object *now = *(struct vm_object *volatile *)&page->object;
+        if (!now || now->family != o->family) {
+            lock_done(&o->family->lock);
+            o = 0;
+        } else {
+            o = now;
+        }
+    }
+    simple_lock_leave(&vm_families_lock, s);
+    return o;
+}
+
+static void deactivate(struct vm_page *page)
+{
+    struct vm_object *o = object_of(page);
+    if (!o)
+        return;
+    if (!page->busy && !page->wired && !page->inactive) {
+        page->inactive = true;
+        if (page->place.pmap)
+            pmap_page_protect(page, 0);
+    }
+    vm_object_unlock(o);
+}
+
+/* The default pager, for an object that has none. The family is locked, and is so again; a busy page keeps the object. */
+static void give_pager(struct vm_object *o)
+{
+    vm_object_unlock(o);
+    vm_control_add(o);
+    vm_object_lock(o);
+    o->memory = next_memory++;
+    o->pager = &vm_swap;
+}
+
+/* The family is locked; ends without. Whether the page is free now. */
+static bool launder(struct vm_object *o, struct vm_page *page)
+{
+    bool free = false;
+    page->busy = true;
+    o->busy++;
+    if (page->place.pmap)
+        pmap_page_protect(page, 0);
+    if (!o->pager && vm_swap_free())
+        give_pager(o);
+    if (o->pager && o->pager->data_return) {
+        page->dirty = false;
+        vm_object_unlock(o);
+        int error = o->pager->data_return(o->memory, o->control, page->index, vm_page_bytes(page), 1, false);
+        vm_object_lock(o);
+        free = !error;
+        if (error)
+            page->dirty = true;
+    }
+    if (!free) {
+        vm_page_unbusy(page);
+    } else {
+        VM_COUNT(pageouts);
+        if (o->external)
+            vm_page_discard(page);
+        else
+            vm_page_to_pager(page);
+    }
+    vm_object_unlock(o);
+    return free;
+}
+
+static bool reclaim(struct vm_page *page)
+{
+    if (!page->inactive)
+        return false;
+    struct vm_object *o = object_of(page);
+    if (!o)
+        return false;
+    if (page->busy || page->wired || !page->inactive) {
+        vm_object_unlock(o);
+        return false;
+    }
+    if (page->dirty)
+        return launder(o, page);
+    if (page->backed && !o->external)
+        vm_page_to_pager(page);
+    else
+        vm_page_discard(page);
+    vm_object_unlock(o);
+    return true;
+}
+
+/* Both hands once round, or until enough is free. Gives how many pages were freed. */
+static uint32_t turn(void)
+{
+    uint32_t freed = 0, distance = vm_page_count / DISTANCE;
+    for (uint32_t n = 0; n < vm_page_count + distance && pages_free() < 2 * vm_page_low; n++) {
+        deactivate(vm_page_first() + hand);
+        freed += reclaim(vm_page_first() + (hand + vm_page_count - distance) % vm_page_count);
+        hand = (hand + 1) % vm_page_count;
+    }
+    return freed;
+}
+
+/* One turn. Called and returns with pageout_lock, in the section that *s ends. */
+static void work(crit_t *s)
+{
+    simple_lock_leave(&pageout_lock, *s);
+    mutex_lock(&turn_lock);
+    uint32_t freed = turn();
+    mutex_unlock(&turn_lock);
+    *s = simple_lock_enter(&pageout_lock);
+    failures = freed || pages_free() > vm_page_low ? 0 : failures + 1;
+    turns++;
+    thread_wakeup(&turns);
+}
+
+static void daemon(void *arg)
+{
+    (void)arg;
+    crit_t s = simple_lock_enter(&pageout_lock);
+    for (;;) {
+        while (!wanted)
+            thread_sleep(&wanted, &pageout_lock);
+        work(&s);
+        wanted = false;
+    }
+}
+
+/* The daemon's thread is one only where memory has ever been short: it is one less for others. */
+static void wake(void)
+{
+    wanted = true;
+    if (!runs)
+        runs = thread_create(daemon, 0, PRI_NORMAL - 1, ANY_HART, "pageout");
+    thread_wakeup(&wanted);
+}
+
+void vm_pageout_wake(void)
+{
+    if (*(volatile bool *)&wanted)
+        return;
+    crit_t s = simple_lock_enter(&pageout_lock);
+    wake();
+    simple_lock_leave(&pageout_lock, s);
+}
+
+bool vm_page_wait(void)
+{
+    crit_t s = simple_lock_enter(&pageout_lock);
+    uint32_t begin = turns;
+    do {
+        wake();
+        uint32_t now = turns;
+        if (runs)
+            while (now == turns)
+                thread_sleep(&turns, &pageout_lock);
+        else
+            work(&s); /* there is no thread left for a daemon */
+    } while (failures && failures < PATIENCE && turns - begin < 2 * PATIENCE);
+    bool there = !failures;
+    simple_lock_leave(&pageout_lock, s);
+    return there;
+}

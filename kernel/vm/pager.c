@@ -1,0 +1,287 @@
+/*
+ * Pagers (pager.h): which object a number means, and what a pager may say of it.
+ *
+ * Locking: controls_lock guards the table, and is held while the object's family is locked, so that the object is there; an object
+ * leaves the table before it goes.
+ */
+#include "vm/pager.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/panic.h"
+#include "mem/zone.h"
+#include "vm/internal.h"
+
+#define BUCKETS 64
+
+DEFINE_MUTEX(controls_lock, "vm controls");
+static struct vm_object *controls[BUCKETS];
+static vm_control_t last;
+
+static struct vm_object **place_of(vm_control_t control)
+{
+    struct vm_object **at = &controls[control % BUCKETS];
+    while (*at && (*at)->control != control)
+        at = &(*at)->next_control;
+    return at;
+}
+
+/* The object is the caller's, or its family's lock: then it has had no number until now. */
+void vm_control_add(struct vm_object *object)
+{
+    mutex_lock(&controls_lock);
+    do
+        last++;
+    while (!last || *place_of(last));
+    object->control = last;
+    object->next_control = controls[last % BUCKETS];
+    controls[last % BUCKETS] = object;
+    mutex_unlock(&controls_lock);
+}
+
+void vm_control_remove(struct vm_object *object)
+{
+    mutex_lock(&controls_lock);
+    struct vm_object **at = place_of(object->control);
+    if (*at != object)
+        panic("vm_control_remove: %lu is another's", (unsigned long)object->control);
+    *at = object->next_control;
+    mutex_unlock(&controls_lock);
+}
+
+/* The object with its family's lock, or 0. */
+static struct vm_object *object_of(vm_control_t control)
+{
+    mutex_lock(&controls_lock);
+    struct vm_object *o = *place_of(control);
+    if (o)
+        vm_object_lock(o);
+    mutex_unlock(&controls_lock);
+    if (o && o->dying) {
+        vm_object_unlock(o);
+        o = 0;
+    }
+    return o;
+}
+
+static bool is_within(const struct vm_object *o, uint32_t page, uint32_t count)
+{
+    return page <= o->size && count <= o->size - page;
+}
+
+/* The page that waits for its data, or 0. */
+static struct vm_page *expected(struct vm_object *o, uint32_t page)
+{
+    struct vm_page *p = radix_get(&o->pages, page);
+    return vm_is_page(p) && p->absent ? p : 0;
+}
+
+/* One page, of `data` (0: of 0). The object's family is locked, and is so again; nobody else touches a page that is busy. */
+static void supply(struct vm_object *o, struct vm_page *p, const void *data, unsigned locked)
+{
+    p->absent = false;
+    vm_object_unlock(o);
+    if (data)
+        memcpy(vm_page_bytes(p), data, PAGE_SIZE);
+    else
+        vm_page_zero(p);
+    vm_object_lock(o);
+    p->locked = (uint8_t)(locked & PAGE_RIGHTS);
+    p->backed = true;
+    VM_COUNT(pageins);
+    vm_page_unbusy(p);
+}
+
+static int provide(vm_control_t control, uint32_t page, const uint8_t *data, uint32_t count, unsigned locked)
+{
+    struct vm_object *o = object_of(control);
+    if (!o)
+        return -ENOENT;
+    int error = is_within(o, page, count) ? 0 : -EINVAL;
+    for (uint32_t i = 0; i < count && !error; i++) {
+        struct vm_page *p = expected(o, page + i);
+        if (p)
+            supply(o, p, data ? data + i * PAGE_SIZE : 0, locked);
+        else if (count == 1)
+            error = -ENOENT; /* nobody waits for it; of several, those that are wanted count */
+    }
+    vm_object_unlock(o);
+    return error;
+}
+
+int vm_pager_data_supply(vm_control_t control, uint32_t page, const void *data, uint32_t count, unsigned locked)
+{
+    return provide(control, page, data, count, locked);
+}
+
+int vm_pager_data_unavailable(vm_control_t control, uint32_t page, uint32_t count)
+{
+    return provide(control, page, 0, count, 0);
+}
+
+int vm_pager_data_error(vm_control_t control, uint32_t page, uint32_t count)
+{
+    struct vm_object *o = object_of(control);
+    if (!o)
+        return -ENOENT;
+    int error = is_within(o, page, count) ? 0 : -EINVAL;
+    for (uint32_t i = 0; i < count && !error; i++) {
+        struct vm_page *p = expected(o, page + i);
+        if (!p)
+            continue;
+        p->absent = false;
+        p->error = true; /* who waits takes it away (fault.c) */
+        vm_page_unbusy(p);
+    }
+    vm_object_unlock(o);
+    return error;
+}
+
+/* Gives the page to the pager. The family is locked, and is so again; the page is busy meanwhile, and not mapped for writing. */
+static int give_back(struct vm_object *o, struct vm_page *p, bool kept)
+{
+    const struct vm_pager *pager = o->pager;
+    p->busy = true;
+    o->busy++;
+    pmap_page_protect(p, kept ? PAGE_RIGHTS & ~PAGE_WRITE : 0);
+    p->dirty = false;
+    vm_object_unlock(o);
+    int error =
+        pager->data_return ? pager->data_return(o->memory, o->control, p->index, vm_page_bytes(p), 1, kept) : -EIO;
+    vm_object_lock(o);
+    if (error)
+        p->dirty = true;
+    vm_page_unbusy(p);
+    return error;
+}
+
+static void request_of(struct vm_object *o, struct vm_page *p, enum vm_return what, bool flush, unsigned locked)
+{
+    int error = 0;
+    p->locked = (uint8_t)(locked & PAGE_RIGHTS);
+    p->unlocking = false;
+    if (p->place.pmap)
+        pmap_page_protect(p, PAGE_RIGHTS & ~p->locked);
+    if (what == VM_RETURN_ALL || (what == VM_RETURN_DIRTY && p->dirty))
+        error = give_back(o, p, !flush);
+    if (flush && !error && !p->wired)
+        vm_page_discard(p);
+    else
+        vm_page_wake(p); /* somebody may wait for rights */
+}
+
+int vm_pager_lock_request(vm_control_t control, uint32_t page, uint32_t count, enum vm_return what, bool flush,
+                          unsigned locked)
+{
+    struct vm_object *o = object_of(control);
+    if (!o)
+        return -ENOENT;
+    if (!is_within(o, page, count)) {
+        vm_object_unlock(o);
+        return -EINVAL;
+    }
+    const struct vm_pager *pager = o->pager;
+    uint32_t memory = o->memory;
+    o->references++;
+    for (uint32_t i = page; i < page + count; i++) {
+        struct vm_page *p = radix_get(&o->pages, i);
+        if (!vm_is_page(p))
+            continue;
+        if (!p->busy) {
+            request_of(o, p, what, flush, locked);
+        } else if (!p->absent) { /* one that is on its way has nothing to return */
+            vm_page_sleep(p, o, 0);
+            vm_object_lock(o);
+            i--;
+        }
+    }
+    vm_object_release_locked(o);
+    if (pager->lock_completed)
+        pager->lock_completed(memory, control, page, count);
+    return 0;
+}
+
+int vm_pager_destroy(vm_control_t control)
+{
+    struct vm_object *o = object_of(control);
+    if (!o)
+        return -ENOENT;
+    struct vm_page *p;
+    o->destroyed = true;
+    for (uint32_t i = 0; (p = radix_next(&o->pages, &i)); i++)
+        if (vm_is_page(p) && p->absent) {
+            p->absent = false;
+            p->error = true;
+            vm_page_unbusy(p);
+        }
+    vm_object_unlock(o);
+    return 0;
+}
+
+/* ---- Bytes of the kernel's that never change. */
+
+struct bytes {
+    const uint8_t *at;
+    uint32_t size;
+};
+
+DEFINE_ZONE(bytes_zone, "vm-bytes", sizeof(struct bytes), _Alignof(struct bytes), SPL_SOFTPREEMPT, 0);
+
+/* `memory` is the number of one of these; they are the kernel's own, so it may be an address. */
+static struct bytes *bytes_of(uint32_t memory)
+{
+    return (struct bytes *)((char *)page_pointer(memory & ~PAGE_MASK) + (memory & PAGE_MASK));
+}
+
+static void bytes_request(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count, unsigned rights)
+{
+    (void)rights;
+    const struct bytes *b = bytes_of(memory);
+    for (; count; page++, count--) {
+        uint32_t at = page * PAGE_SIZE;
+        if (at + PAGE_SIZE <= b->size) {
+            vm_pager_data_supply(control, page, b->at + at, 1, 0);
+        } else if (at >= b->size) {
+            vm_pager_data_unavailable(control, page, 1);
+        } else {
+            uint32_t part = page_alloc();
+            if (!part) {
+                vm_pager_data_error(control, page, 1);
+                continue;
+            }
+            memcpy(page_pointer(part), b->at + at, b->size - at);
+            vm_pager_data_supply(control, page, page_pointer(part), 1, 0);
+            page_free(part);
+        }
+    }
+}
+
+static int bytes_return(uint32_t memory, vm_control_t control, uint32_t page, const void *data, uint32_t count,
+                        bool kept)
+{
+    (void)memory, (void)control, (void)page, (void)data, (void)count, (void)kept;
+    return -EIO; /* they never change: who maps them for writing keeps his pages */
+}
+
+static void bytes_terminate(uint32_t memory, vm_control_t control)
+{
+    (void)control;
+    zone_free(&bytes_zone, bytes_of(memory));
+}
+
+static const struct vm_pager bytes_pager = {
+    .name = "bytes", .data_request = bytes_request, .data_return = bytes_return, .terminate = bytes_terminate};
+
+struct vm_object *vm_object_of_bytes(const void *bytes, uint32_t size)
+{
+    struct bytes *b = zone_alloc(&bytes_zone);
+    if (!b)
+        return 0;
+    *b = (struct bytes){bytes, size};
+    struct vm_object *o =
+        vm_object_create_paged(&bytes_pager, page_address(b), (uint32_t)(((uint64_t)size + PAGE_MASK) / PAGE_SIZE));
+    if (!o)
+        zone_free(&bytes_zone, b);
+    return o;
+}

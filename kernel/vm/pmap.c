@@ -1,0 +1,523 @@
+/* Sv32 page tables, and what harts keep of them (pmap.h). */
+#include "vm/pmap.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "arch/atomic.h"
+#include "arch/path.h"
+#include "intr/call.h"
+#include "lib/panic.h"
+#include "mem/zone.h"
+#include "vm/mmu.h"
+#include "vm/page.h"
+
+#define ENTRIES 1024u
+#define ENTRY_VALID 1u
+#define ENTRY_USER (1u << 4)
+#define ENTRY_ACCESSED (1u << 6)
+#define ENTRY_DIRTY (1u << 7)
+#define TABLE_SPAN (ENTRIES * PAGE_SIZE)
+#define SATP_SV32 (1u << 31)
+#define ALL_HARTS 0xffu
+_Static_assert(MAX_HARTS <= 8, "vm/page.h: clean");
+
+#define BATCH 64 /* entries that are changed in one section */
+#define PIECE 256 /* bytes that are copied in one */
+
+typedef volatile uint32_t entry_t; /* harts walk the tables while they change */
+
+#define PLACE_LOCKS 16
+static SIMPLE_LOCK_CLASS(pmap_class, "pmap", SPL_SOFTCLOCK);
+static SIMPLE_LOCK_CLASS(place_lock_class, "places of a page", SPL_SOFTCLOCK);
+static struct places_lock {
+    struct simple_lock lock;
+} __attribute__((aligned(64))) places_locks[PLACE_LOCKS] = {
+    [0 ... PLACE_LOCKS - 1] = {.lock = SIMPLE_LOCK("places of a page", place_lock_class)}};
+
+DEFINE_ZONE(places, "pmap-places", sizeof(struct pmap_place), _Alignof(struct pmap_place), SPL_SOFTCLOCK, 0);
+
+static uint32_t last_serial;
+volatile uint32_t pmap_shootdowns, pmap_calls, pmap_tables;
+
+static struct simple_lock *places_lock_of(const struct vm_page *page)
+{
+    return &places_locks[vm_page_address(page) / PAGE_SIZE % PLACE_LOCKS].lock;
+}
+
+static uint32_t entry_page(uint32_t entry)
+{
+    return entry >> 10 << 12;
+}
+
+static uint32_t entry_for(uint32_t page, uint32_t bits)
+{
+    return page >> 12 << 10 | bits | ENTRY_VALID;
+}
+
+/* Where the entry of `address` is in the table whose page is `table`; level 1 is the first. */
+static entry_t *entry_at(uint32_t table, uint32_t address, unsigned level)
+{
+    return (entry_t *)page_pointer(table) + (address >> (12 + 10 * level)) % ENTRIES;
+}
+
+/* That of the lower table, or 0 where there is none. */
+static entry_t *leaf_at(const struct pmap *pmap, uint32_t address)
+{
+    uint32_t upper = *entry_at(pmap->root, address, 1);
+    return upper & ENTRY_VALID ? entry_at(entry_page(upper), address, 0) : 0;
+}
+
+/* What is mapped must be there before the entry that says so. */
+static void entry_set(entry_t *entry, uint32_t value)
+{
+    __atomic_store_n(entry, value, __ATOMIC_RELEASE);
+}
+
+static uint32_t new_serial(void)
+{
+    uint32_t serial;
+    do
+        serial = __atomic_add_fetch(&last_serial, 1, __ATOMIC_RELAXED);
+    while (!serial);
+    return serial;
+}
+
+static uint32_t table_alloc(void)
+{
+    uint32_t page = page_alloc();
+    if (page)
+        __atomic_fetch_add(&pmap_tables, 1, __ATOMIC_RELAXED);
+    return page;
+}
+
+static void table_free(uint32_t page)
+{
+    page_free(page);
+    __atomic_fetch_sub(&pmap_tables, 1, __ATOMIC_RELAXED);
+}
+
+bool pmap_init(struct pmap *pmap)
+{
+    *pmap = (struct pmap){.root = table_alloc(), .serial = new_serial(), .lock = SIMPLE_LOCK("pmap", pmap_class)};
+    return pmap->root;
+}
+
+/* ---- Harts. A hart says that it uses a pmap before it looks at its tables; who changes these does so before he looks whom to
+ * call: one of the two sees the other. */
+
+#define fence_all() __asm__ volatile("fence rw, rw" ::: "memory")
+
+/* Changes to the tables have been made. */
+static uint32_t users_of(const struct pmap *pmap)
+{
+    uint32_t harts_of_it = 0;
+    fence_all();
+    for (unsigned h = 0; h < hart_count; h++)
+        if (vm_hart_of(&harts[h])->pmap == pmap)
+            harts_of_it |= 1u << h;
+    return harts_of_it;
+}
+
+OFF_PATH void mmu_change(struct pmap *pmap)
+{
+    vm_hart()->pmap = pmap;
+    vm_hart()->serial = pmap->serial;
+    fence_all();
+    csr_write(satp, SATP_SV32 | pmap->root >> 12);
+    mmu_flush();
+    uint32_t hart = 1u << curhart->id;
+    if (!(pmap->fetched & hart)) { /* instruction caches are not coherent, and pages are used again */
+        __atomic_fetch_or(&pmap->fetched, hart, __ATOMIC_RELAXED);
+        __asm__ volatile("fence.i" ::: "memory");
+    }
+}
+
+/* In the trap of the hart that is called, or on its own: in the kernel it need not go on with what it had. */
+static void drop_translations(void *arg)
+{
+    (void)arg;
+    bool in_user = !(csr_read(mstatus) & MSTATUS_MPP);
+    if (in_user) {
+        mmu_flush();
+    } else {
+        vm_hart()->serial = 0;
+        vm_hart()->pmap = 0;
+    }
+}
+
+/* The pmap's end: a hart that has it in satp is in the kernel. */
+static void forget(void *arg)
+{
+    if (vm_hart()->pmap == arg) {
+        vm_hart()->serial = 0;
+        vm_hart()->pmap = 0;
+    }
+}
+
+static void drop_instructions(void *arg)
+{
+    (void)arg;
+    __asm__ volatile("fence.i" ::: "memory");
+}
+
+static void call(uint32_t which, void (*fn)(void *arg), void *arg)
+{
+    if (!which)
+        return;
+    if (crit_level_masks(SPL_SOFTPREEMPT))
+        panic("a thread in a section, or holding a simple lock, would wait for other harts");
+    pmap_calls += (uint32_t)__builtin_popcount(which & ~(1u << curhart->id));
+    hart_call_run(which, fn, arg);
+}
+
+void pmap_shootdown(uint32_t which)
+{
+    if (!which)
+        return;
+    pmap_shootdowns++;
+    call(which, drop_translations, 0);
+}
+
+/* ---- Where a page is mapped: the pmap's lock is held. */
+
+static bool place_add(struct vm_page *page, struct pmap *pmap, uint32_t address)
+{
+    struct simple_lock *lock = places_lock_of(page);
+    bool added = true;
+    simple_lock(lock);
+    if (!page->place.pmap) {
+        page->place.pmap = pmap;
+        page->place.address = address;
+    } else {
+        struct pmap_place *place = zone_alloc(&places);
+        added = place;
+        if (added) {
+            *place = (struct pmap_place){pmap, address, page->place.next};
+            page->place.next = place;
+        }
+    }
+    simple_unlock(lock);
+    return added;
+}
+
+/* The place's lock is held, too. The first of a page is in the page itself. */
+static void place_take_out(struct vm_page *page, const struct pmap *pmap, uint32_t address)
+{
+    struct pmap_place *p = &page->place, *next, **at;
+    if (p->pmap == pmap && p->address == address) {
+        next = p->next;
+        if (next) {
+            *p = *next;
+            zone_free(&places, next);
+        } else {
+            p->pmap = 0;
+        }
+        return;
+    }
+    for (at = &p->next; (next = *at); at = &next->next)
+        if (next->pmap == pmap && next->address == address) {
+            *at = next->next;
+            zone_free(&places, next);
+            return;
+        }
+    panic("page %#lx is not known to be mapped at %#lx", (unsigned long)vm_page_address(page), (unsigned long)address);
+}
+
+static void place_remove(struct vm_page *page, const struct pmap *pmap, uint32_t address)
+{
+    struct simple_lock *lock = places_lock_of(page);
+    simple_lock(lock);
+    place_take_out(page, pmap, address);
+    simple_unlock(lock);
+}
+
+/* ---- Instructions. */
+
+/*
+ * `page` is about to be executable. If it has been before, with other content, caches of instructions may hold that: harts that
+ * use the pmap drop it now, others when they begin to.
+ */
+static void prepare_to_execute(struct pmap *pmap, struct vm_page *page)
+{
+    if (!page->executed) {
+        page->executed = 1;
+        page->clean = ALL_HARTS;
+    }
+    if (page->clean == ALL_HARTS)
+        return;
+    __atomic_fetch_and(&pmap->fetched, page->clean, __ATOMIC_RELAXED);
+    uint32_t stale = users_of(pmap) & ~page->clean;
+    call(stale, drop_instructions, 0);
+    page->clean |= (uint8_t)stale;
+}
+
+static void forget_instructions(void *arg)
+{
+    drop_instructions(arg);
+}
+
+void pmap_text_changed(struct pmap *pmap)
+{
+    pmap->fetched = 0;
+    pmap->serial = new_serial(); /* harts that have it in satp look at `fetched` again */
+    call(users_of(pmap), forget_instructions, 0);
+}
+
+/* ---- Mappings. */
+
+/* The lower table for `address`; 0: memory is out. Taken without the lock, as a page is cleared for it. */
+static entry_t *leaf_made(struct pmap *pmap, uint32_t address)
+{
+    entry_t *leaf = leaf_at(pmap, address);
+    if (leaf)
+        return leaf;
+    uint32_t table = table_alloc();
+    if (!table)
+        return 0;
+    entry_t *upper = entry_at(pmap->root, address, 1);
+    crit_t s = simple_lock_enter(&pmap->lock);
+    bool needed = !(*upper & ENTRY_VALID);
+    if (needed)
+        entry_set(upper, entry_for(table, 0));
+    simple_lock_leave(&pmap->lock, s);
+    if (!needed)
+        table_free(table);
+    return leaf_at(pmap, address);
+}
+
+static unsigned sound(unsigned rights)
+{
+    return rights & PAGE_WRITE ? rights | PAGE_READ : rights; /* there is no page that can be written only */
+}
+
+int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *page, unsigned rights)
+{
+    rights = sound(rights);
+    if (!rights) {
+        pmap_remove(pmap, address, address + PAGE_SIZE);
+        return 0;
+    }
+    entry_t *leaf = leaf_made(pmap, address);
+    if (!leaf)
+        return -ENOMEM;
+    if (rights & PAGE_EXECUTE)
+        prepare_to_execute(pmap, page);
+    else if (rights & PAGE_WRITE)
+        page->clean = 0;
+    uint32_t bits = rights | ENTRY_USER | ENTRY_ACCESSED | (rights & PAGE_WRITE ? ENTRY_DIRTY : 0);
+    uint32_t entry = entry_for(vm_page_address(page), bits), lost;
+    int error = 0;
+    crit_t s = simple_lock_enter(&pmap->lock);
+    uint32_t old = *leaf;
+    if (old & ENTRY_VALID && entry_page(old) == entry_page(entry)) {
+        lost = old & ~entry;
+        entry_set(leaf, entry);
+    } else {
+        lost = old & ENTRY_VALID;
+        if (lost) {
+            entry_set(leaf, 0);
+            place_remove(vm_page_at(entry_page(old)), pmap, address);
+            pmap->resident--;
+        }
+        if (place_add(page, pmap, address)) {
+            entry_set(leaf, entry);
+            pmap->resident++;
+        } else {
+            error = -ENOMEM;
+        }
+    }
+    simple_lock_leave(&pmap->lock, s);
+    if (lost)
+        pmap_shootdown(users_of(pmap));
+    return error;
+}
+
+/* What `change` does with the entries of [begin, end) that are valid, and its last of a table: gives whether one lost something. */
+static bool for_range(struct pmap *pmap, uint32_t begin, uint32_t end,
+                      bool (*change)(struct pmap *pmap, uint32_t address, entry_t *leaf, uint32_t rights),
+                      uint32_t rights)
+{
+    bool lost = false;
+    while (begin < end) {
+        entry_t *leaf = leaf_at(pmap, begin);
+        uint32_t rest = TABLE_SPAN - begin % TABLE_SPAN;
+        if (!leaf) {
+            if (rest >= end - begin)
+                break;
+            begin += rest;
+            continue;
+        }
+        uint32_t stop = rest < end - begin ? begin + rest : end;
+        if (stop - begin > BATCH * PAGE_SIZE)
+            stop = begin + BATCH * PAGE_SIZE;
+        crit_t s = simple_lock_enter(&pmap->lock);
+        for (; begin < stop; begin += PAGE_SIZE, leaf++)
+            if (*leaf & ENTRY_VALID)
+                lost |= change(pmap, begin, leaf, rights);
+        simple_lock_leave(&pmap->lock, s);
+    }
+    return lost;
+}
+
+static inline __attribute__((always_inline)) bool remove_one(struct pmap *pmap, uint32_t address, entry_t *leaf,
+                                                             uint32_t rights)
+{
+    (void)rights;
+    uint32_t old = *leaf;
+    entry_set(leaf, 0);
+    place_remove(vm_page_at(entry_page(old)), pmap, address);
+    pmap->resident--;
+    return true;
+}
+
+void pmap_remove(struct pmap *pmap, uint32_t begin, uint32_t end)
+{
+    if (for_range(pmap, begin & ~PAGE_MASK, end, remove_one, 0))
+        pmap_shootdown(users_of(pmap));
+}
+
+static bool protect_one(struct pmap *pmap, uint32_t address, entry_t *leaf, uint32_t rights)
+{
+    (void)pmap, (void)address;
+    uint32_t old = *leaf, lost = old & PAGE_RIGHTS & ~rights;
+    if (!lost)
+        return false;
+    *leaf = old & ~lost & ~(lost & PAGE_WRITE ? ENTRY_DIRTY : 0); /* it points where it did */
+    return true;
+}
+
+void pmap_protect(struct pmap *pmap, uint32_t begin, uint32_t end, unsigned rights)
+{
+    rights = sound(rights);
+    if (!rights)
+        pmap_remove(pmap, begin, end);
+    else if (for_range(pmap, begin & ~PAGE_MASK, end, protect_one, rights))
+        pmap_shootdown(users_of(pmap));
+}
+
+/*
+ * From the page to the pmaps: their locks come first elsewhere, so they are only tried. Gives false if one was not to be had:
+ * what is done, is done.
+ */
+static bool protect_places(struct vm_page *page, unsigned rights, uint32_t *shoot)
+{
+    struct pmap_place *place = &page->place;
+    while (place && place->pmap) {
+        struct pmap *pmap = place->pmap;
+        uint32_t address = place->address;
+        if (!simple_lock_try(&pmap->lock))
+            return false;
+        entry_t *leaf = leaf_at(pmap, address);
+        bool lost;
+        if (rights & (PAGE_READ | PAGE_EXECUTE)) {
+            lost = protect_one(pmap, address, leaf, rights);
+            place = place->next;
+        } else {
+            lost = true;
+            entry_set(leaf, 0);
+            place_take_out(page, pmap, address); /* which puts the next one into the first's place */
+            pmap->resident--;
+        }
+        simple_unlock(&pmap->lock);
+        if (lost)
+            *shoot |= users_of(pmap);
+    }
+    return true;
+}
+
+uint32_t pmap_page_protect_later(struct vm_page *page, unsigned rights)
+{
+    uint32_t shoot = 0;
+    struct simple_lock *lock = places_lock_of(page);
+    for (bool done = false; !done;) {
+        crit_t s = simple_lock_enter(lock);
+        done = protect_places(page, rights, &shoot);
+        simple_lock_leave(lock, s);
+    }
+    return shoot;
+}
+
+void pmap_page_protect(struct vm_page *page, unsigned rights)
+{
+    pmap_shootdown(pmap_page_protect_later(page, rights));
+}
+
+void pmap_destroy(struct pmap *pmap)
+{
+    const entry_t *upper = page_pointer(pmap->root);
+    pmap_remove(pmap, VM_BEGIN, VM_END);
+    call(users_of(pmap), forget, pmap);
+    for (unsigned i = 0; i < ENTRIES; i++)
+        if (upper[i] & ENTRY_VALID)
+            table_free(entry_page(upper[i]));
+    table_free(pmap->root);
+    pmap->root = 0;
+    simple_lock_destroy(&pmap->lock);
+}
+
+/* ---- Looking, and copies. */
+
+/* The lock is held, or the answer is a hint. Rights of an entry are those of user mode. */
+static uint32_t lookup(const struct pmap *pmap, uint32_t address, unsigned rights)
+{
+    entry_t *leaf = address >= VM_BEGIN && address < VM_END ? leaf_at(pmap, address) : 0;
+    uint32_t entry = leaf ? *leaf : 0;
+    if (!(entry & ENTRY_VALID) || rights & ~entry)
+        return 0;
+    return entry_page(entry) | (address & PAGE_MASK);
+}
+
+uint32_t pmap_lookup(struct pmap *pmap, uint32_t address, unsigned rights)
+{
+    return lookup(pmap, address, rights);
+}
+
+/* The bytes from `address` on that lie in its page, at most `n` and those of a piece; 0 if `rights` do not reach. */
+static uint32_t piece_at(const struct pmap *pmap, uint32_t address, uint32_t n, unsigned rights, void **at)
+{
+    uint32_t physical = lookup(pmap, address, rights), rest = PAGE_SIZE - (address & PAGE_MASK);
+    if (!physical)
+        return 0;
+    *at = page_pointer(physical);
+    n = n < rest ? n : rest;
+    return n < PIECE ? n : PIECE;
+}
+
+/* With the lock, so that the page cannot be given away meanwhile; a piece at a time, so that this is short. */
+uint32_t pmap_copy_in(struct pmap *pmap, void *to, uint32_t from, uint32_t n, bool string)
+{
+    uint32_t done = 0;
+    while (done < n) {
+        void *at;
+        crit_t s = simple_lock_enter(&pmap->lock);
+        uint32_t now = piece_at(pmap, from + done, n - done, PAGE_READ, &at);
+        const char *end = string && now ? memchr(at, 0, now) : 0;
+        if (end)
+            now = (uint32_t)(end - (const char *)at) + 1;
+        if (now)
+            memcpy((char *)to + done, at, now);
+        simple_lock_leave(&pmap->lock, s);
+        done += now;
+        if (!now || end)
+            break;
+    }
+    return done;
+}
+
+uint32_t pmap_copy_out(struct pmap *pmap, uint32_t to, const void *from, uint32_t n, unsigned rights)
+{
+    uint32_t done = 0;
+    while (done < n) {
+        void *at;
+        crit_t s = simple_lock_enter(&pmap->lock);
+        uint32_t now = piece_at(pmap, to + done, n - done, rights, &at);
+        if (now)
+            memcpy(at, (const char *)from + done, now);
+        simple_lock_leave(&pmap->lock, s);
+        if (!now)
+            break;
+        done += now;
+    }
+    return done;
+}

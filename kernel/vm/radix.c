@@ -1,0 +1,143 @@
+/* Tables by number (radix.h). Hardware-free: the host's tests run it. */
+#include "vm/radix.h"
+
+#include <string.h>
+
+#include "lib/panic.h"
+#include "mem/zone.h"
+
+#define FAN (1u << RADIX_BITS)
+#define MOST_HEIGHT 4 /* of numbers of 24 bits: more than there are pages */
+
+struct radix_node {
+    uint32_t used;
+    void *slot[FAN]; /* nodes; values in the lowest level */
+};
+
+DEFINE_ZONE(nodes, "vm-nodes", sizeof(struct radix_node), _Alignof(struct radix_node), SPL_SOFTPREEMPT, 0);
+
+static uint32_t digit(uint32_t number, uint32_t level)
+{
+    return number >> (RADIX_BITS * level) & (FAN - 1);
+}
+
+static bool reaches(const struct radix *r, uint32_t number)
+{
+    return r->height && !(number >> (RADIX_BITS * r->height));
+}
+
+void *radix_get(const struct radix *r, uint32_t number)
+{
+    if (!reaches(r, number))
+        return 0;
+    const struct radix_node *n = r->root;
+    for (uint32_t level = r->height - 1; level; level--)
+        if (!(n = n->slot[digit(number, level)]))
+            return 0;
+    return n->slot[digit(number, 0)];
+}
+
+static struct radix_node *node(void)
+{
+    struct radix_node *n = zone_alloc(&nodes);
+    if (n)
+        memset(n, 0, sizeof *n);
+    return n;
+}
+
+static bool grow(struct radix *r, uint32_t number)
+{
+    while (!reaches(r, number)) {
+        if (r->height == MOST_HEIGHT)
+            panic("radix: %lu is too large", (unsigned long)number);
+        struct radix_node *n = node();
+        if (!n)
+            return false;
+        if (r->root) {
+            n->slot[0] = r->root;
+            n->used = 1;
+        }
+        r->root = n;
+        r->height++;
+    }
+    return true;
+}
+
+/* Frees the nodes on the way to `number` that have nothing in them. */
+static void prune(struct radix *r, uint32_t number)
+{
+    struct radix_node *way[MOST_HEIGHT], *n = r->root;
+    uint32_t level = r->height;
+    while (n && level--) {
+        way[level] = n;
+        n = level ? n->slot[digit(number, level)] : 0;
+    }
+    for (; level < r->height && !way[level]->used; level++) {
+        zone_free(&nodes, way[level]);
+        if (level + 1 == r->height) {
+            *r = (struct radix){0};
+            return;
+        }
+        way[level + 1]->slot[digit(number, level + 1)] = 0;
+        way[level + 1]->used--;
+    }
+}
+
+bool radix_set(struct radix *r, uint32_t number, void *value)
+{
+    if (!grow(r, number)) {
+        if (r->root)
+            prune(r, number & ((1u << (RADIX_BITS * r->height)) - 1));
+        return false;
+    }
+    struct radix_node *n = r->root;
+    for (uint32_t level = r->height - 1; level; level--) {
+        void **slot = &n->slot[digit(number, level)];
+        if (!*slot) {
+            if (!(*slot = node())) {
+                prune(r, number);
+                return false;
+            }
+            n->used++;
+        }
+        n = *slot;
+    }
+    void **slot = &n->slot[digit(number, 0)];
+    n->used += !*slot;
+    *slot = value;
+    return true;
+}
+
+void radix_clear(struct radix *r, uint32_t number)
+{
+    if (!radix_get(r, number))
+        return;
+    struct radix_node *n = r->root;
+    for (uint32_t level = r->height - 1; level; level--)
+        n = n->slot[digit(number, level)];
+    n->slot[digit(number, 0)] = 0;
+    if (!--n->used)
+        prune(r, number);
+}
+
+void *radix_next(const struct radix *r, uint32_t *number)
+{
+    while (reaches(r, *number)) {
+        const struct radix_node *n = r->root;
+        uint32_t level = r->height;
+        while (n && level--) {
+            void *const *slot = n->slot;
+            uint32_t d = digit(*number, level);
+            while (d < FAN && !slot[d]) { /* what is below this one is none either: its first number */
+                *number = ((*number >> (RADIX_BITS * level)) + 1) << (RADIX_BITS * level);
+                d++;
+            }
+            if (d == FAN)
+                break;
+            if (!level)
+                return slot[d];
+            n = slot[d];
+        }
+    }
+    return 0;
+}
