@@ -332,6 +332,12 @@ static int fault_to_fill(struct vm_map *map, uint32_t address)
 
 /* ---- Copies in and out. */
 
+/* What a copy ends with, when a fault has. */
+static int copy_error(int error)
+{
+    return error == -ENOMEM ? error : -EFAULT;
+}
+
 int copyin(struct vm_map *map, void *to, uint32_t from, uint32_t n)
 {
     for (;;) {
@@ -341,8 +347,9 @@ int copyin(struct vm_map *map, void *to, uint32_t from, uint32_t n)
         to = (char *)to + done;
         from += done;
         n -= done;
-        if (vm_fault(map, from, PAGE_READ))
-            return -EFAULT;
+        int error = vm_fault(map, from, PAGE_READ);
+        if (error)
+            return copy_error(error);
     }
 }
 
@@ -357,7 +364,7 @@ static int copy_to(struct vm_map *map, uint32_t to, const void *from, uint32_t n
         n -= done;
         int error = vm_fault(map, to, rights);
         if (error)
-            return -EFAULT;
+            return copy_error(error);
     }
 }
 
@@ -375,8 +382,9 @@ int copyinstr(struct vm_map *map, char *to, uint32_t from, uint32_t size)
         to += done;
         from += done;
         size -= done;
-        if (size && vm_fault(map, from, PAGE_READ))
-            return -EFAULT;
+        int error = size ? vm_fault(map, from, PAGE_READ) : 0;
+        if (error)
+            return copy_error(error);
     }
     return -E2BIG;
 }

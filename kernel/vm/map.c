@@ -267,9 +267,9 @@ static bool extend(struct vm_map *map, struct vm_entry *before, const struct vm_
 static int add(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags, const struct vm_entry *wanted)
 {
     uint32_t begin = *address, end;
-    size = (size + PAGE_MASK) & ~PAGE_MASK;
     if (flags & VM_ANYWHERE) {
         begin &= ~PAGE_MASK;
+        size = size > VM_END ? size : (size + PAGE_MASK) & ~PAGE_MASK;
         if (!size || size > VM_END)
             return -EINVAL;
         if (!find_room(map, &begin, size)) {
@@ -326,7 +326,7 @@ int vm_map_object(struct vm_map *map, uint32_t *address, uint32_t size, unsigned
     uint32_t pages = (uint32_t)(((uint64_t)size + PAGE_MASK) / PAGE_SIZE), shoot = 0;
     if (!rights_are_sound(rights, maximum))
         return -EACCES;
-    if (object && (offset > object->size || pages > object->size - offset))
+    if (object && (offset > object->size || pages > object->size - offset || *address & PAGE_MASK))
         return -EINVAL;
     struct vm_entry wanted = {.object = object,
                               .offset = object ? offset : 0,
@@ -572,10 +572,13 @@ struct vm_map *vm_map_fork(struct vm_map *parent)
 static int copy_bytes(struct vm_map *map, uint32_t from, uint32_t size, uint32_t to)
 {
     char piece[256];
-    for (uint32_t at = 0; at < size; at += sizeof piece)
-        if (copyin(map, piece, from + at, sizeof piece) || copyout(map, to + at, piece, sizeof piece))
-            return -EFAULT;
-    return 0;
+    int error = 0;
+    for (uint32_t at = 0; at < size && !error; at += sizeof piece) {
+        error = copyin(map, piece, from + at, sizeof piece);
+        if (!error)
+            error = copyout(map, to + at, piece, sizeof piece);
+    }
+    return error;
 }
 
 /* Whether the object of region `e` is nobody's but the map's: then another may take its place. */

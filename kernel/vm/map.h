@@ -61,7 +61,7 @@ int vm_write(struct vm_map *map, uint32_t to, const void *from, uint32_t size);
 int vm_fill(struct vm_map *map, uint32_t to, const void *from, uint32_t size);
 
 /*
- * Map `size` bytes of `object` from page `offset` on. With `copy` what is written there is seen by nobody else; else the
+ * Map `size` bytes of `object` from page `offset` on, at a page's beginning. With `copy` what is written there is seen by nobody else; else the
  * object itself is mapped. The caller's reference to the object stays his. `object` 0: memory of 0.
  */
 int vm_map_object(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags, struct vm_object *object,
@@ -91,8 +91,8 @@ int vm_wire(struct vm_map *map, uint32_t address, uint32_t size, bool wired);
 int vm_fault(struct vm_map *map, uint32_t address, unsigned rights);
 
 /*
- * Copies between the kernel and user mode, as user mode might do it itself: pages are faulted in. 0, or -EFAULT; part may be
- * copied then. A string is copied with its final 0; -E2BIG if it needs more than `size` bytes.
+ * Copies between the kernel and user mode, as user mode might do it itself: pages are faulted in. 0; -EFAULT; or -ENOMEM, if the
+ * memory that they need is out. Part may be copied then. A string is copied with its final 0; -E2BIG if it needs more than `size` bytes.
  */
 int copyin(struct vm_map *map, void *to, uint32_t from, uint32_t n);
 int copyout(struct vm_map *map, uint32_t to, const void *from, uint32_t n);

@@ -61,6 +61,8 @@ static void make_space(void)
     if (!begun)
         fake_vm_init(PAGES, 0);
     begun = true;
+    if (space.map)
+        space_destroy(&space);
     CHECK(space_init(&space));
 }
 
