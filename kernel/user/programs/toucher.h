@@ -1,0 +1,10 @@
+/* What the program toucher and the test that drives it (test/shootdown.c) agree on. */
+#ifndef USER_PROGRAMS_TOUCHER_H
+#define USER_PROGRAMS_TOUCHER_H
+
+#define TOUCHER_NAMED 0x30000000u /* a page of an object that the test has, too */
+#define TOUCHER_OWN 0x30001000u   /* one of memory of 0 */
+#define TOUCHER_STOP 0x30002000u  /* a word that ends it; mapped last */
+#define TOUCHER_STRIDE 64         /* bytes from one thread's word to the next one's */
+#define TOUCHER_MOST 8
+#endif
