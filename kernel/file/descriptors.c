@@ -18,6 +18,7 @@ struct chunk {
 
 struct descriptors {
     struct chunk *chunk[DESCRIPTOR_CHUNKS]; /* set once, by atomic compare and swap */
+    volatile uint32_t hint; /* the low half: none below it is free; the high half counts what was closed, modulo 2^16 */
 };
 
 DEFINE_ZONE(tables, "descriptor-tables", sizeof(struct descriptors), _Alignof(struct descriptors), SPL_SOFTPREEMPT, 0);
@@ -58,7 +59,8 @@ static struct descriptor *make(struct descriptors *d, uint32_t fd)
         c->descriptor[i] = (struct descriptor){0};
         lock_init(&c->descriptor[i].lock, &descriptor_class, "descriptor");
     }
-    if (!__atomic_compare_exchange_n(&d->chunk[fd / DESCRIPTOR_CHUNK], &none, c, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (!__atomic_compare_exchange_n(&d->chunk[fd / DESCRIPTOR_CHUNK], &none, c, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
         chunk_free(c); /* another thread was first */
     return find(d, fd);
 }
@@ -127,9 +129,37 @@ struct descriptors *descriptors_fork(struct descriptors *parent)
     return child;
 }
 
-/* Close it, if it is open, and to be closed on exec or not. */
-static int close_one(struct descriptor *it, bool any)
+#define HINT_MASK 0xffffu
+
+/* After `fd` has become free. */
+static void hint_closed(struct descriptors *d, uint32_t fd)
 {
+    uint32_t old = d->hint, new;
+    do {
+        uint32_t lowest = old & HINT_MASK;
+        new = ((old & ~HINT_MASK) + HINT_MASK + 1) | (fd < lowest ? fd : lowest);
+    } while (!__atomic_compare_exchange_n(&d->hint, &old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+}
+
+/* `fd` was the first that was free, of those from where the hint `old` says on; unless one was closed since that was read. */
+static void hint_opened(struct descriptors *d, uint32_t old, uint32_t fd)
+{
+    __atomic_compare_exchange_n(&d->hint, &old, (old & ~HINT_MASK) | (fd + 1), false, __ATOMIC_SEQ_CST,
+                                __ATOMIC_RELAXED);
+}
+
+/* Where to look for a free one, from `from` on. */
+static uint32_t first_to_try(uint32_t hint, uint32_t from)
+{
+    return from > (hint & HINT_MASK) ? from : hint & HINT_MASK;
+}
+
+/* Close it, if it is open, and to be closed on exec or not. */
+static int close_one(struct descriptors *d, uint32_t fd, bool any)
+{
+    struct descriptor *it = find(d, fd);
+    if (!it)
+        return -EBADF;
     lock_write(&it->lock);
     struct file *f = any || it->close_on_exec ? it->file : 0;
     if (f)
@@ -137,6 +167,7 @@ static int close_one(struct descriptor *it, bool any)
     lock_done(&it->lock);
     if (!f)
         return -EBADF;
+    hint_closed(d, fd);
     file_release(f);
     return 0;
 }
@@ -148,7 +179,7 @@ void descriptors_exec(struct descriptors *d)
         if (!it)
             fd |= DESCRIPTOR_CHUNK - 1;
         else if (it->file)
-            close_one(it, false);
+            close_one(d, fd, false);
     }
 }
 
@@ -165,7 +196,8 @@ struct file *descriptor_file(struct descriptors *d, uint32_t fd)
 
 int descriptor_open(struct descriptors *d, struct file *f, uint32_t from, bool close_on_exec)
 {
-    for (uint32_t fd = from; fd < DESCRIPTORS_MOST; fd++) {
+    uint32_t hint = d->hint;
+    for (uint32_t fd = first_to_try(hint, from); fd < DESCRIPTORS_MOST; fd++) {
         struct descriptor *it = make(d, fd);
         if (!it)
             return -ENOMEM;
@@ -178,16 +210,18 @@ int descriptor_open(struct descriptors *d, struct file *f, uint32_t from, bool c
             it->close_on_exec = close_on_exec;
         }
         lock_done(&it->lock);
-        if (!taken)
-            return (int)fd;
+        if (taken)
+            continue;
+        if (from <= (hint & HINT_MASK))
+            hint_opened(d, hint, fd);
+        return (int)fd;
     }
     return -EMFILE;
 }
 
 int descriptor_close(struct descriptors *d, uint32_t fd)
 {
-    struct descriptor *it = find(d, fd);
-    return it ? close_one(it, true) : -EBADF;
+    return close_one(d, fd, true);
 }
 
 /* From one to another that is not open. -EAGAIN: it is. */
@@ -210,11 +244,14 @@ int descriptor_dup(struct descriptors *d, uint32_t fd, uint32_t from, bool close
         return -EBADF;
     if (from >= DESCRIPTORS_MOST)
         return -EINVAL;
-    for (uint32_t to = from; to < DESCRIPTORS_MOST; to++) {
+    uint32_t hint = d->hint;
+    for (uint32_t to = first_to_try(hint, from); to < DESCRIPTORS_MOST; to++) {
         struct descriptor *other = make(d, to);
         if (!other)
             return -ENOMEM;
         int error = other->file ? -EAGAIN : dup_to(it, other, close_on_exec);
+        if (!error && from <= (hint & HINT_MASK))
+            hint_opened(d, hint, to);
         if (error != -EAGAIN)
             return error ? error : (int)to;
     }

@@ -100,7 +100,8 @@ SYSCALL(SYS_POLL, sys_poll);
 
 /* in, out, exceptional */
 static const int select_events[3] = {USER_POLLIN, USER_POLLOUT, USER_POLLPRI};
-static const int select_shows[3] = {USER_POLLIN | USER_POLLHUP | USER_POLLERR, USER_POLLOUT | USER_POLLERR, USER_POLLPRI};
+static const int select_shows[3] = {USER_POLLIN | USER_POLLHUP | USER_POLLERR, USER_POLLOUT | USER_POLLERR,
+                                    USER_POLLPRI};
 
 struct sets {
     uint32_t bits[3][SELECT_MOST / 32];

@@ -43,7 +43,8 @@ static bool is_one_of(const char *word, const char *const *words)
 /* What a path leads to. A name alone is one of the archive. */
 static struct place look_up(const char *path)
 {
-    static const char *const folders[] = {"", ".", "bin", "bin/.", "..", 0}, *const consoles[] = {"dev/console", "dev/tty", 0};
+    static const char *const folders[] = {"", ".", "bin", "bin/.", "..", 0}, *const consoles[] = {"dev/console",
+                                                                                                  "dev/tty", 0};
     while (*path == '/' || (path[0] == '.' && path[1] == '/'))
         path++;
     struct place at = {NOTHING, {0}};

@@ -50,8 +50,8 @@ static int load_segment(struct vm_map *map, const uint8_t *file, uint32_t size, 
         return -ENOEXEC;
     uint32_t begin = s->address & ~PAGE_MASK;
     unsigned rights = rights_of(s);
-    int error = vm_map_object(map, &begin, s->address + s->in_memory - begin, VM_FIXED, 0, 0, false, rights, PAGE_RIGHTS,
-                              VM_INHERIT_COPY);
+    int error = vm_map_object(map, &begin, s->address + s->in_memory - begin, VM_FIXED, 0, 0, false, rights,
+                              PAGE_RIGHTS, VM_INHERIT_COPY);
     if (error)
         return error == -ENOMEM ? error : -ENOEXEC; /* a page that another segment has */
     return vm_fill(map, s->address, file + s->at, s->in_file);

@@ -19,7 +19,8 @@ static int rights_of(uint32_t protection, unsigned *rights)
     if (protection & ~(uint32_t)(USER_PROT_READ | USER_PROT_WRITE | USER_PROT_EXEC))
         return -EINVAL;
     *rights = (protection & (USER_PROT_READ | USER_PROT_WRITE) ? PAGE_READ : 0) |
-              (protection & USER_PROT_WRITE ? PAGE_WRITE : 0) | (protection & USER_PROT_EXEC ? PAGE_READ | PAGE_EXECUTE : 0);
+              (protection & USER_PROT_WRITE ? PAGE_WRITE : 0) |
+              (protection & USER_PROT_EXEC ? PAGE_READ | PAGE_EXECUTE : 0);
     return (*rights & (PAGE_WRITE | PAGE_EXECUTE)) == (PAGE_WRITE | PAGE_EXECUTE) ? -EACCES : 0;
 }
 
@@ -98,8 +99,9 @@ SYSCALL(SYS_MPROTECT, sys_mprotect);
 
 static int sys_minherit(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    static const enum vm_inherit inherit[] = {
-        [USER_INHERIT_SHARE] = VM_INHERIT_SHARE, [USER_INHERIT_COPY] = VM_INHERIT_COPY, [USER_INHERIT_NONE] = VM_INHERIT_NONE};
+    static const enum vm_inherit inherit[] = {[USER_INHERIT_SHARE] = VM_INHERIT_SHARE,
+                                              [USER_INHERIT_COPY] = VM_INHERIT_COPY,
+                                              [USER_INHERIT_NONE] = VM_INHERIT_NONE};
     (void)p;
     if (!is_range(a[0], a[1]) || a[2] > USER_INHERIT_NONE)
         return -EINVAL;

@@ -107,8 +107,8 @@ static int sys_wait4(struct process *p, struct vm_map *map, const uint32_t *a)
     if ((a[1] && !is_writable(map, a[1], sizeof status)) || (a[3] && !is_writable(map, a[3], sizeof usage)))
         return -EFAULT;
     int id = process_wait(p, (int)a[0], (int)a[2], &status, &usage);
-    if (id > 0 && ((a[1] && copyout(map, a[1], &status, sizeof status)) ||
-                   (a[3] && copyout(map, a[3], &usage, sizeof usage))))
+    if (id > 0 &&
+        ((a[1] && copyout(map, a[1], &status, sizeof status)) || (a[3] && copyout(map, a[3], &usage, sizeof usage))))
         return -EFAULT;
     return id;
 }
@@ -200,8 +200,7 @@ static int set_group(const struct process *caller, int id, int group)
         return -ESRCH;
     if (p != caller && p->has_execed)
         return -EACCES;
-    if (p->session == p->id || p->session != caller->session ||
-        (group != p->id && !is_group(group, caller->session)))
+    if (p->session == p->id || p->session != caller->session || (group != p->id && !is_group(group, caller->session)))
         return -EPERM;
     p->group = group;
     return 0;
@@ -271,8 +270,9 @@ static int sys_times(struct process *p, struct vm_map *map, const uint32_t *a)
     uint32_t user, all;
     crit_t s = simple_lock_enter(&user_lock);
     process_ticks(p, &user, &all);
-    struct user_tms t = {in_units(user), in_units(all > user ? all - user : 0), in_units(p->children_user_ticks),
-                         in_units(p->children_ticks > p->children_user_ticks ? p->children_ticks - p->children_user_ticks : 0)};
+    struct user_tms t = {
+        in_units(user), in_units(all > user ? all - user : 0), in_units(p->children_user_ticks),
+        in_units(p->children_ticks > p->children_user_ticks ? p->children_ticks - p->children_user_ticks : 0)};
     simple_lock_leave(&user_lock, s);
     struct user_timespec now;
     clock_since_reset(&now);
@@ -307,7 +307,9 @@ static struct user_process shown(const struct process *p)
                               .session = p->session,
                               .threads = p->alive,
                               .milliseconds = clock_hz() ? (uint32_t)((uint64_t)all * 1000 / clock_hz()) : 0,
-                              .state = p->ended ? 'Z' : p->stopped ? 'T' : 'S'};
+                              .state = p->ended     ? 'Z'
+                                       : p->stopped ? 'T'
+                                                    : 'S'};
     for (const struct user_thread *t = p->threads; t; t = t->sibling)
         if (!p->stopped && (thread_runs(t->thread) || t->thread->state == THREAD_RUNNABLE))
             it.state = 'R';

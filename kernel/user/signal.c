@@ -10,9 +10,9 @@
 #include "lib/panic.h"
 #include "lib/syscall.h"
 
-#define STOPS                                                                                            \
+#define STOPS \
     (SIGNAL_BIT(USER_SIGSTOP) | SIGNAL_BIT(USER_SIGTSTP) | SIGNAL_BIT(USER_SIGTTIN) | SIGNAL_BIT(USER_SIGTTOU))
-#define IGNORED_BY_DEFAULT                                                                              \
+#define IGNORED_BY_DEFAULT                                                                                    \
     (SIGNAL_BIT(USER_SIGURG) | SIGNAL_BIT(USER_SIGCONT) | SIGNAL_BIT(USER_SIGCHLD) | SIGNAL_BIT(USER_SIGIO) | \
      SIGNAL_BIT(USER_SIGWINCH))
 

@@ -519,10 +519,12 @@ static void descriptors(void)
     CHECK(call(SYS_CLOSE, fd[0]) == 0);
     unsigned most = (unsigned)call(SYS_GETDTABLESIZE, 0), n = 0;
     int id;
-    while ((id = call(SYS_DUP, 0)) >= 0)
+    while ((id = call(SYS_FCNTL, 0, F_DUPFD, most - 20)) >= 0)
         n++;
-    CHECK(id == -EMFILE && n == most - 3);
-    for (unsigned i = 3; i < most; i++)
+    CHECK(id == -EMFILE && n == 20 && call(SYS_DUP, 0) == 3 && call(SYS_FCNTL, 0, F_DUPFD, most) == -EINVAL);
+    CHECK(call(SYS_CLOSE, most - 7) == 0 && call(SYS_FCNTL, 0, F_DUPFD, most - 20) == (int)most - 7);
+    CHECK(call(SYS_DUP, 0) == 4 && call(SYS_CLOSE, 3) == 0 && call(SYS_DUP, 0) == 3 && call(SYS_DUP, 0) == 5);
+    for (unsigned i = 3; i < most; i += i == 5 ? most - 25 : 1)
         call(SYS_CLOSE, i);
     CHECK(call(SYS_LSEEK, 0, 0, SEEK_SET) == -ESPIPE);
 }
