@@ -15,6 +15,7 @@
  */
 #include "arch/csr.h"
 #include "arch/frame.h"
+#include "user/abi.h"
 
     .macro save_caller_saved
     sw ra, FRAME_RA(sp)
@@ -180,6 +181,10 @@ user_trap_entry:
     beq a0, t0, 1f
     li t0, CAUSE_USER_ECALL
     bne a0, t0, full_user_trap
+    li t0, SYS_FORK /* a child begins with all that its parent has */
+    beq a7, t0, full_user_trap
+    li t0, SYS_VFORK
+    beq a7, t0, full_user_trap
 1:  call user_trap
     j return_to_user
 

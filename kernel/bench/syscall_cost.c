@@ -9,7 +9,8 @@
 
 static int syscall_cost(void)
 {
-    struct arguments arguments = {0};
+    static struct arguments arguments;
+    arguments_clear(&arguments);
     arguments_add(&arguments, "cost");
     int id = process_spawn(0, "cost", &arguments, (int)hart_count - 1);
     if (id < 0)

@@ -18,7 +18,7 @@
 #include "sync/pic.h"
 #include "sync/spl.h"
 #include "user/abi.h"
-#include "vm/space.h"
+#include "vm/map.h"
 
 #define DEFAULT_HZ 100
 #define MOST_HZ 100000
@@ -82,19 +82,49 @@ uint32_t clock_hz(void)
     return rate;
 }
 
-static int sys_clock_gettime(struct process *p, struct space *space, const uint32_t *a)
+#define MOST_TICKS INT32_MAX /* of a timeout */
+
+int clock_ticks_of(const struct user_timespec *t, uint32_t *ticks)
+{
+    if (t->seconds < 0 || t->nanoseconds < 0 || t->nanoseconds >= NANOSECONDS || !rate)
+        return -EINVAL;
+    uint64_t hz = rate;
+    if ((uint64_t)t->seconds >= MOST_TICKS / hz)
+        *ticks = MOST_TICKS;
+    else /* one more, because the first is under way already */
+        *ticks = (uint32_t)((uint64_t)t->seconds * hz + (t->nanoseconds * hz + NANOSECONDS - 1) / NANOSECONDS + 1);
+    return 0;
+}
+
+void clock_since_reset(struct user_timespec *now)
+{
+    uint64_t cycles = cycles64();
+    *now = (struct user_timespec){
+        .seconds = (int64_t)(cycles / CLOCK_HZ),
+        .nanoseconds = (int32_t)(cycles % CLOCK_HZ * NANOSECONDS / CLOCK_HZ),
+    };
+}
+
+static int sys_clock_gettime(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     (void)p;
     if (a[0] != USER_CLOCK_REALTIME && a[0] != USER_CLOCK_MONOTONIC)
         return -EINVAL;
-    uint64_t now = cycles64();
-    struct user_timespec t = {
-        .seconds = (int64_t)(now / CLOCK_HZ),
-        .nanoseconds = (int32_t)(now % CLOCK_HZ * NANOSECONDS / CLOCK_HZ),
-    };
-    return space_copy_out(space, a[1], &t, sizeof t);
+    struct user_timespec t;
+    clock_since_reset(&t);
+    return copyout(map, a[1], &t, sizeof t);
 }
 SYSCALL(SYS_CLOCK_GETTIME, sys_clock_gettime);
+
+static int sys_gettimeofday(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)p;
+    struct user_timespec t;
+    clock_since_reset(&t);
+    struct user_timeval now = {t.seconds, t.nanoseconds / 1000, 0};
+    return a[0] ? copyout(map, a[0], &now, sizeof now) : 0;
+}
+SYSCALL(SYS_GETTIMEOFDAY, sys_gettimeofday);
 
 uint32_t clock_merged(unsigned hart)
 {

@@ -25,6 +25,12 @@ void clock_init_hart(void); /* before the hart takes interrupts */
 void clock_start_hart(void);
 uint32_t clock_hz(void); /* ticks a second; 0: there are none */
 
+struct user_timespec;
+
+/* The ticks that last at least as long, from now. 0; -EINVAL: it is no time, or the clock does not tick. */
+int clock_ticks_of(const struct user_timespec *t, uint32_t *ticks);
+void clock_since_reset(struct user_timespec *now);
+
 /*
  * A tick that is due while the hart has not yet taken the last one, because a handler or a section is longer than a
  * period, merges with it: one interrupt stands for both. It counts as elapsed all the same; this is how many did.

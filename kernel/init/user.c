@@ -28,7 +28,8 @@ static int usage(const char *name)
 static int user(void)
 {
     char name[USER_NAME_SIZE], words[128];
-    struct arguments arguments = {0};
+    static struct arguments arguments;
+    arguments_clear(&arguments);
     arguments_add(&arguments, bootargs_string("program", name, sizeof name, "hello"));
     char *rest = (char *)bootargs_string("args", words, sizeof words, "");
     for (char *word; (word = strtok_r(rest, ",", &rest));)

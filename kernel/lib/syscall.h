@@ -1,7 +1,7 @@
 /*
  * System calls register here, each beside the code that it is about, in whichever layer:
  *
- *   static int sys_getpid(struct process *p, struct space *space, const uint32_t *a) { return p->id; }
+ *   static int sys_getpid(struct process *p, struct vm_map *map, const uint32_t *a) { return p->id; }
  *   SYSCALL(SYS_GETPID, sys_getpid);
  *
  * The numbers are in user/abi.h. The linker gathers the calls of the kernel proper (arch/kernel.ld); user/syscall.c
@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 struct process; /* user/process.h: layers below user/ have no use for it */
-struct space;   /* vm/space.h: its memory, where the caller's pointers point to */
+struct vm_map;  /* vm/map.h: its memory, where the caller's pointers point to */
 
 /*
  * Carries a call out for the calling thread, of process `p`, interrupts on and no lock held. a[0] to a[5] are its
  * arguments: whatever they are, the worst is an error for the caller. Gives its result, or minus a number of <errno.h>.
  */
-typedef int syscall_fn(struct process *p, struct space *space, const uint32_t *a);
+typedef int syscall_fn(struct process *p, struct vm_map *map, const uint32_t *a);
 
 struct syscall {
     uint32_t number;

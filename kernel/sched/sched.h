@@ -52,7 +52,10 @@ struct thread {
     thread_fn *fn;
     void *arg;
     unsigned master_depth; /* of unix_master (master.h) */
-    int master_home, master_bound; /* the hart it was on, and `bound`, before */
+    int8_t master_home, master_bound; /* the hart it was on, and `bound`, before */
+    volatile bool attention; /* its process wants something of it (thread_interrupt) */
+    bool interruptible;      /* it sleeps, or is about to, and goes on then */
+    uint32_t ticks;          /* clock ticks that have found it running */
 #if CRIT_TIMING
     uint32_t crit_depth; /* sections that it is in, while it does not run (sync/crit_timing.h) */
 #endif
@@ -102,6 +105,18 @@ void thread_move(unsigned hart);
  */
 void thread_sleep(const void *channel, struct simple_lock *interlock);
 void thread_wakeup(const void *channel); /* all sleepers; allowed at interrupt level up to SPL_SCHED */
+
+/*
+ * The same, but it ends at once, and does not begin, while the thread's `attention` is set: for waits that a signal, or the end
+ * of the process, is to end. 0, or -EINTR; who was woken and has attention, too, gets 0.
+ */
+int thread_sleep_interruptibly(const void *channel, struct simple_lock *interlock);
+
+/*
+ * Set `attention` of `t`, which the caller keeps from ending, and end such a sleep of it. A hart that runs it in user mode is
+ * not told. The thread's owner clears it (user/signal.c).
+ */
+void thread_interrupt(struct thread *t);
 void thread_wakeup_one(const void *channel); /* the first that went to sleep */
 
 /* Whether the caller may sleep: a thread, and `saved`, what its outermost section found, is base level. */

@@ -1,6 +1,8 @@
 /* Sleep and wakeup (sched.h, sleep.h). */
 #include "sched/sleep.h"
 
+#include <errno.h>
+
 #include "arch/path.h"
 #include "lib/panic.h"
 #include "sched/master.h"
@@ -132,6 +134,78 @@ void thread_sleep_in_master(const void *channel, struct simple_lock *interlock)
     sleep_queue_sleep(q, channel);
     crit_sec_leave(s);
     simple_lock(interlock);
+}
+
+/*
+ * Whoever interrupts sets `attention` first and looks for the channel then; the thread does it the other way round: one of the
+ * two sees the other.
+ */
+static int sleep_unless_wanted(struct sleep_queue *q, const void *channel)
+{
+    struct thread *self = curhart->thread;
+    self->interruptible = true;
+    *(const void *volatile *)&self->channel = channel;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (self->attention) {
+        self->channel = 0;
+        self->interruptible = false;
+        sleep_queue_unlock(q);
+        return -EINTR;
+    }
+    sleep_queue_sleep(q, channel);
+    int error = self->interruptible ? 0 : -EINTR;
+    self->interruptible = false;
+    return error;
+}
+
+int thread_sleep_interruptibly(const void *channel, struct simple_lock *interlock)
+{
+    bool in_master = curhart->thread->master_depth;
+    crit_t s = crit_sec_enter(SPL_SCHED);
+    if (in_master)
+        master_give_up(); /* the interlock is held still: a wakeup is not missed */
+    struct sleep_queue *q = sleep_queue_lock(channel);
+    simple_unlock(interlock);
+    int error = sleep_unless_wanted(q, channel);
+    crit_sec_leave(s);
+    if (in_master)
+        master_take();
+    simple_lock(interlock);
+    return error;
+}
+
+/* `t` out of its queue, whose lock is held, if it sleeps there still and may be interrupted: harts for sched_tell. */
+static uint32_t interrupt(struct sleep_queue *q, struct thread *t, const void *channel)
+{
+    if (t->channel != channel || !t->interruptible || t->state != THREAD_SLEEPING)
+        return 0;
+    struct thread *before = 0;
+    for (struct thread *u = q->first; u != t; u = u->next)
+        before = u;
+    if (before)
+        before->next = t->next;
+    else
+        q->first = t->next;
+    if (q->last == t)
+        q->last = before;
+    t->channel = 0;
+    t->interruptible = false;
+    return sched_make_runnable(t);
+}
+
+void thread_interrupt(struct thread *t)
+{
+    t->attention = true;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    const void *channel = *(const void *volatile *)&t->channel;
+    if (!channel)
+        return;
+    crit_t s = crit_sec_enter(SPL_SCHED);
+    struct sleep_queue *q = sleep_queue_lock(channel);
+    uint32_t harts_to_tell = interrupt(q, t, channel);
+    sleep_queue_unlock(q);
+    sched_tell(harts_to_tell);
+    crit_sec_leave(s);
 }
 
 static void wakeup(const void *channel, unsigned most)

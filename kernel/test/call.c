@@ -201,7 +201,8 @@ static void worker(void *arg)
 static void start_programs(void)
 {
     for (unsigned i = 0; clock_hz() && i < PROGRAMS; i++) {
-        struct arguments arguments = {0};
+        static struct arguments arguments;
+        arguments_clear(&arguments);
         arguments_add(&arguments, "threads");
         assert(process_spawn(0, "threads", &arguments, ANY_HART) > 0);
     }

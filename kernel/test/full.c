@@ -32,7 +32,8 @@ static void fill(void *arg)
 
 static int start_program(void)
 {
-    struct arguments arguments = {0};
+    static struct arguments arguments;
+    arguments_clear(&arguments);
     arguments_add(&arguments, "full");
     return process_spawn(0, "full", &arguments, ANY_HART);
 }

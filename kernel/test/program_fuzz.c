@@ -58,9 +58,9 @@ _Static_assert(SYS_SBRK == 69 && SYS_EXIT == 1 && STEPS == 12, "steps_code");
 static uint32_t near_an_edge(struct random *r)
 {
     static const uint32_t edge[] = {0,
-                                    SPACE_BEGIN,
+                                    VM_BEGIN,
                                     SOME_CODE,
-                                    SPACE_END,
+                                    VM_END,
                                     USER_STACK_TOP,
                                     USER_STACK_TOP - USER_STACK_SIZE,
                                     USER_BREAK_LIMIT,
@@ -106,10 +106,11 @@ static void reclaim(void *arg)
 static int program_fuzz(void)
 {
     struct random r = random_from(run_seed, 0);
-    struct arguments arguments = {0};
+    static struct arguments arguments;
     uint32_t started = 0, refused = 0, no_memory = 0, rounds = bootargs_number("rounds", 60, 1000000);
     test_on_every_hart(reclaim);
     uint32_t pages = pages_free();
+    arguments_clear(&arguments);
     arguments_add(&arguments, "fuzzed");
     for (uint32_t n = rounds; n; n--) {
         make(&r);
@@ -117,7 +118,7 @@ static int program_fuzz(void)
         started += id > 0;
         refused += id == -ENOEXEC;
         no_memory += id == -ENOMEM;
-        if (id > 0 && (process_wait(0, &status) != id || status))
+        if (id > 0 && (process_wait(0, -1, 0, &status, 0) != id || status))
             panic("a program ended with status %#x", (unsigned)status);
     }
     assert(process_none_left());

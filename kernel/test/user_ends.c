@@ -15,7 +15,8 @@
 static int start(uint32_t seed)
 {
     char number[12];
-    struct arguments arguments = {0};
+    static struct arguments arguments;
+    arguments_clear(&arguments);
     arguments_add(&arguments, "ends");
     snprintf(number, sizeof number, "%lu", (unsigned long)seed);
     arguments_add(&arguments, number);
@@ -38,7 +39,7 @@ static int ends(void)
         for (uint32_t i = 0; i < AT_A_TIME; i++)
             if ((id = start(run_seed * 100000 + round * AT_A_TIME + i)) < 0)
                 panic("the program ends does not start: error %d", -id);
-        for (; process_wait(0, &status) > 0; waited++)
+        for (; process_wait(0, -1, 0, &status, 0) > 0; waited++)
             if (status && status != EXIT)
                 panic("a process ended with status %#x", (unsigned)status);
         assert(process_none_left());

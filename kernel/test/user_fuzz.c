@@ -20,8 +20,9 @@
 static int start(uint32_t seed)
 {
     char number[12];
-    struct arguments arguments = {0};
+    static struct arguments arguments;
     snprintf(number, sizeof number, "%lu", (unsigned long)seed);
+    arguments_clear(&arguments);
     arguments_add(&arguments, "fuzz");
     arguments_add(&arguments, number);
     arguments_add(&arguments, CALLS);

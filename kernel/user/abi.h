@@ -141,9 +141,8 @@
  * a0 = argc, a1 = argv, a2 = envp.
  */
 #define USER_STACK_TOP 0x3ffff000
-#define USER_STACK_SIZE 8192
-#define USER_ARGUMENTS_MOST 1024 /* bytes of argv's and envp's strings together, with their final 0s */
-#define USER_ARGUMENT_COUNT 16
+#define USER_STACK_SIZE 0x20000
+#define USER_ARGUMENTS_MOST 4080 /* bytes of the strings of argv and envp together, with their final 0s */
 #define USER_NAME_SIZE 32 /* of a program, with the final 0 */
 #define USER_PATH_SIZE 256 /* with the final 0 */
 
@@ -283,10 +282,10 @@ struct user_siginfo {
 
 /*
  * What lies on the user's stack while a handler runs; a handler is called with a0 = signal, a1 = &info, a2 = the frame, and
- * returns to the trampoline with sp on the frame. sigreturn takes the registers and the mask from it, and nothing else.
+ * returns to the trampoline with sp on the frame. sigreturn takes the registers and the mask from it, and nothing else. s1 to s11 are as the handler leaves them: C keeps them.
  */
 struct user_sigframe {
-    uint32_t pc, ra, sp, gp, tp, t[7], s[12], a[8];
+    uint32_t pc, ra, sp, gp, tp, t[7], a[8], s0;
     uint32_t mask;
     struct user_siginfo info;
 };

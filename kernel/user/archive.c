@@ -62,3 +62,21 @@ const char *archive_name(unsigned n)
             return e.name;
     return 0;
 }
+
+/* A name may stand with its folder, /bin, in front. */
+const void *archive_lookup(const char *path, uint32_t *size)
+{
+    while (*path == '/' || (path[0] == '.' && path[1] == '/'))
+        path++;
+    const void *file = archive_find(path, size);
+    return file || strncmp(path, "bin/", 4) ? file : archive_find(path + 4, size);
+}
+
+unsigned archive_number(const void *file)
+{
+    struct entry e;
+    unsigned n = 0;
+    for (uint32_t at = 0; next_entry(&at, &e) && e.file != file;)
+        n++;
+    return n;
+}

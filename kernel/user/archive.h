@@ -7,6 +7,12 @@
 /* The file of that name and its size, or 0. */
 const void *archive_find(const char *name, uint32_t *size);
 
+/* The same by a path: / and bin/ may be in front. */
+const void *archive_lookup(const char *path, uint32_t *size);
+
+/* Which of them that file is. */
+unsigned archive_number(const void *file);
+
 /* The name of the n-th file, or 0. */
 const char *archive_name(unsigned n);
 #endif

@@ -1,58 +1,101 @@
 /*
- * System calls on the console (abi.h). It is read by the line. Locking: a mutex lets one thread at a time read a line.
+ * The console as a file. It is read by the line. Locking: a mutex lets one thread at a time read a line; `rest` is what that
+ * line's reader had no room for, and comes first next time.
  */
 #include "dev/console.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "lib/syscall.h"
+#include "file/file.h"
+#include "user/console.h"
 #include "user/futex.h"
 
-#define LINE_SIZE 128   /* of a line typed for a process, with its end; what is longer is cut */
+#define LINE_SIZE 256   /* of a line typed for a process, with its end; what is longer is cut */
 #define WRITE_PIECE 128 /* bytes that go to the console at a time */
 
 DEFINE_MUTEX(reading, "console reading");
+static char line[LINE_SIZE];
+static uint32_t line_at, line_end;
+static int foreground; /* a process group */
 
-static int sys_write(struct process *p, struct space *space, const uint32_t *a)
+static int console_file_write(struct file *f, struct transfer *t)
 {
-    if (a[0] != 1 && a[0] != 2)
-        return -EBADF;
-    uint32_t done = 0, most = a[2] < INT32_MAX ? a[2] : INT32_MAX;
-    while (done < most && !p->ending) {
+    (void)f;
+    int done = 0;
+    while (t->left) {
         char piece[WRITE_PIECE];
-        uint32_t n = most - done < sizeof piece ? most - done : sizeof piece;
-        if (space_copy_in(space, piece, a[1] + done, n))
-            return done ? (int)done : -EFAULT;
+        uint32_t n = t->left < sizeof piece ? t->left : sizeof piece;
+        if (curhart->thread->attention)
+            return done ? done : -ERESTART;
+        if (transfer_in(t, piece, n))
+            return done ? done : -EFAULT;
         console_write(piece, n);
-        done += n;
+        done += (int)n;
     }
-    return (int)done;
+    return done;
 }
-SYSCALL(SYS_WRITE, sys_write);
 
 static bool gives_up(void *arg)
 {
-    return ((struct process *)arg)->ending;
+    (void)arg;
+    return curhart->thread->attention;
 }
 
-static int sys_read(struct process *p, struct space *space, const uint32_t *a)
+static int fill_line(void)
 {
-    char line[LINE_SIZE];
-    uint32_t to = a[1], n = a[2];
-    if (a[0] != 0)
-        return -EBADF;
-    while (!mutex_try(&reading))
-        if (user_sleep(1))
-            return -EINTR;
-    bool complete = console_read_line_unless(line, sizeof line - 1, gives_up, p);
-    mutex_unlock(&reading);
-    if (!complete)
-        return -EINTR;
-    uint32_t length = strlen(line);
-    line[length++] = '\n';
-    if (length > n)
-        length = n;
-    return space_copy_out(space, to, line, length) ? -EFAULT : (int)length;
+    if (!console_read_line_unless(line, sizeof line - 1, gives_up, 0))
+        return -ERESTART;
+    line_at = 0;
+    line_end = strlen(line);
+    line[line_end++] = '\n';
+    return 0;
 }
-SYSCALL(SYS_READ, sys_read);
+
+static int console_file_read(struct file *f, struct transfer *t)
+{
+    (void)f;
+    while (!mutex_try(&reading))
+        if (user_sleep(1, 0))
+            return -ERESTART;
+    int result = line_at == line_end ? fill_line() : 0;
+    if (!result) {
+        uint32_t n = line_end - line_at < t->left ? line_end - line_at : t->left;
+        result = transfer_out(t, line + line_at, n) ? -EFAULT : (int)n;
+        if (result > 0)
+            line_at += n;
+    }
+    mutex_unlock(&reading);
+    return result;
+}
+
+static int console_file_ioctl(struct file *f, struct vm_map *map, uint32_t request, uint32_t argument)
+{
+    static const uint16_t size[4] = {24, 80};
+    (void)f;
+    switch (request) {
+    case USER_TIOCGWINSZ: return copyout(map, argument, size, sizeof size);
+    case USER_TIOCGPGRP: return copyout(map, argument, &foreground, sizeof foreground);
+    case USER_TIOCSPGRP: return copyin(map, &foreground, argument, sizeof foreground);
+    default: return -ENOTTY;
+    }
+}
+
+static int console_file_stat(struct file *f, struct user_stat *to)
+{
+    (void)f;
+    *to = (struct user_stat){.ino = 1, .mode = S_IFCHR | 0620, .nlink = 1, .rdev = 1, .blksize = WRITE_PIECE};
+    return 0;
+}
+
+static const struct file_ops console_ops = {.name = "console",
+                                            .read = console_file_read,
+                                            .write = console_file_write,
+                                            .ioctl = console_file_ioctl,
+                                            .stat = console_file_stat};
+
+struct file *console_file(void)
+{
+    return file_create(&console_ops, 0, FILE_READ | FILE_WRITE, 0);
+}

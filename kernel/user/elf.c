@@ -34,8 +34,8 @@ static bool is_program(const struct header *h, uint32_t size)
 
 static bool is_sound(const struct segment *s, uint32_t size)
 {
-    return s->at <= size && s->in_file <= size - s->at && s->in_file <= s->in_memory && s->address >= SPACE_BEGIN &&
-           s->address <= SPACE_END && s->in_memory <= SPACE_END - s->address && s->flags & SEGMENT_READ &&
+    return s->at <= size && s->in_file <= size - s->at && s->in_file <= s->in_memory && s->address >= VM_BEGIN &&
+           s->address <= VM_END && s->in_memory <= VM_END - s->address && s->flags & SEGMENT_READ &&
            (s->flags & (SEGMENT_WRITE | SEGMENT_EXECUTE)) != (SEGMENT_WRITE | SEGMENT_EXECUTE);
 }
 
@@ -44,17 +44,25 @@ static unsigned rights_of(const struct segment *s)
     return PAGE_READ | (s->flags & SEGMENT_WRITE ? PAGE_WRITE : 0) | (s->flags & SEGMENT_EXECUTE ? PAGE_EXECUTE : 0);
 }
 
-static int load_segment(struct space *space, const uint8_t *file, uint32_t size, const struct segment *s)
+static int load_segment(struct vm_map *map, const uint8_t *file, uint32_t size, const struct segment *s)
 {
     if (!is_sound(s, size))
         return -ENOEXEC;
-    int error = space_grow(space, s->address, s->address + s->in_memory, rights_of(s));
+    uint32_t begin = s->address & ~PAGE_MASK;
+    unsigned rights = rights_of(s);
+    int error = vm_map_object(map, &begin, s->address + s->in_memory - begin, VM_FIXED, 0, 0, false, rights,
+                              PAGE_RIGHTS, VM_INHERIT_COPY);
     if (error)
-        return error == -EEXIST ? -ENOEXEC : error;
-    return space_fill(space, s->address, file + s->at, s->in_file);
+        return error == -ENOMEM ? error : -ENOEXEC; /* a page that another segment has */
+    return vm_fill(map, s->address, file + s->at, s->in_file);
 }
 
-int elf_load(struct space *space, const void *file, uint32_t size, struct elf_program *program)
+static bool is_code(const struct segment *s, uint32_t address)
+{
+    return s->flags & SEGMENT_EXECUTE && address - s->address < s->in_memory;
+}
+
+int elf_load(struct vm_map *map, const void *file, uint32_t size, struct elf_program *program)
 {
     struct header h;
     if (size < sizeof h)
@@ -63,17 +71,19 @@ int elf_load(struct space *space, const void *file, uint32_t size, struct elf_pr
     if (!is_program(&h, size))
         return -ENOEXEC;
     *program = (struct elf_program){.entry = h.entry};
+    bool has_entry = false;
     for (unsigned i = 0; i < h.segments; i++) {
         struct segment s;
         memcpy(&s, (const uint8_t *)file + h.segments_at + i * sizeof s, sizeof s);
         if (s.type != SEGMENT_LOAD || !s.in_memory)
             continue;
-        int error = load_segment(space, file, size, &s);
+        int error = load_segment(map, file, size, &s);
         if (error)
             return error;
+        has_entry |= is_code(&s, h.entry);
         uint32_t end = (s.address + s.in_memory + PAGE_MASK) & ~PAGE_MASK;
         if (end > program->end)
             program->end = end;
     }
-    return h.entry % INSTRUCTION == 0 && space_lookup(space, h.entry, PAGE_EXECUTE) ? 0 : -ENOEXEC;
+    return h.entry % INSTRUCTION == 0 && has_entry ? 0 : -ENOEXEC;
 }

@@ -4,23 +4,11 @@
 #include <errno.h>
 
 #include "dev/clock.h"
+#include "file/file.h"
 #include "lib/syscall.h"
-
-#define NANOSECONDS 1000000000
-#define MOST_TICKS INT32_MAX /* of a timeout */
-#define NO_LIMIT 0           /* ticks */
-#define NO_WORD 1u /* of one that waits for time alone: no address of a word */
+#include "sched/limit.h"
 
 static struct user_thread *first, **end = &first;
-
-static void timed_out(void *arg)
-{
-    struct user_thread *t = arg;
-    crit_t s = simple_lock_enter(&user_lock);
-    t->timed_out = true;
-    thread_wakeup(t);
-    simple_lock_leave(&user_lock, s);
-}
 
 static void append(struct user_thread *t)
 {
@@ -41,88 +29,86 @@ static void take_out(struct user_thread *t)
         end = at;
 }
 
-/* Sleep until woken or the end of `ticks`. Called and returns with user_lock held. */
-static int wait(struct user_thread *self, uint32_t word, uint32_t ticks)
+/* Sleep until woken or the limit. Called and returns with user_lock held. */
+static int wait(struct user_thread *self, uint32_t word, const struct limit *limit)
 {
+    int error = 0;
     self->word = word;
-    self->woken = self->timed_out = false;
+    self->woken = false;
     append(self);
-    if (ticks)
-        timeout_set(&self->limit, ticks, timed_out, self);
-    while (!self->woken && !self->timed_out && !self->process->ending)
-        thread_sleep(self, &user_lock);
+    while (!error && !self->woken && !limit->over)
+        error = thread_sleep_interruptibly(&self->woken, &user_lock);
     take_out(self);
-    return self->woken ? 0 : self->timed_out ? -ETIMEDOUT : -EINTR;
+    return self->woken ? 0 : limit->over ? -ETIMEDOUT : -ERESTART;
 }
 
-/* The timeout is a member of the thread, so it must be over before the thread goes on. */
-static void end_limit(struct user_thread *self, uint32_t ticks)
+/* The word, while user_lock is held: it may have to come into memory first. */
+static int look(struct vm_map *map, uint32_t word, uint32_t *now, crit_t *s)
 {
-    if (!ticks)
-        return;
-    timeout_cancel(&self->limit);
-    timeout_drain(&self->limit);
+    while (copyin_resident(map, now, word, sizeof *now)) {
+        simple_lock_leave(&user_lock, *s);
+        int error = copyin(map, now, word, sizeof *now);
+        *s = simple_lock_enter(&user_lock);
+        if (error)
+            return error;
+    }
+    return 0;
 }
 
 /* The calling thread sleeps while the word at `word` is `value`, for at most `ticks`. */
-static int futex_wait(const struct space *space, uint32_t word, uint32_t value, uint32_t ticks)
+static int futex_wait(struct vm_map *map, uint32_t word, uint32_t value, uint32_t ticks)
 {
     if (word % sizeof(uint32_t))
         return -EINVAL;
     struct user_thread *self = user_self();
+    struct limit limit;
     uint32_t now;
+    limit_begin(&limit, ticks, &self->woken, &user_lock);
     crit_t s = simple_lock_enter(&user_lock);
-    int error = 0;
-    while (!error && copyin_resident(space->map, &now, word, sizeof now)) {
-        simple_lock_leave(&user_lock, s);
-        error = space_copy_in(space, &now, word, sizeof now);
-        s = simple_lock_enter(&user_lock);
-    }
+    int error = look(map, word, &now, &s);
     if (!error)
-        error = now == value ? wait(self, word, ticks) : -EAGAIN;
+        error = now == value ? wait(self, word, &limit) : -EAGAIN;
     simple_lock_leave(&user_lock, s);
-    end_limit(self, ticks);
-    return error;
+    limit_end(&limit);
+    return error == -ERESTART && ticks ? -EINTR : error; /* made again, it would wait for the whole time again */
 }
 
-int user_sleep(uint32_t ticks)
+int user_sleep(uint32_t ticks, uint32_t *left)
 {
-    struct user_thread *self = user_self();
+    const void *channel = &user_self()->woken;
+    struct limit limit;
+    int error = 0;
+    limit_begin(&limit, ticks, channel, &user_lock);
     crit_t s = simple_lock_enter(&user_lock);
-    int error = wait(self, NO_WORD, ticks);
+    while (!error && !limit.over)
+        error = thread_sleep_interruptibly(channel, &user_lock);
     simple_lock_leave(&user_lock, s);
-    end_limit(self, ticks);
-    return error == -ETIMEDOUT ? 0 : error;
+    uint32_t rest = limit.timeout.due - clock_ticks();
+    limit_end(&limit);
+    if (left)
+        *left = limit.over || (int32_t)rest < 0 ? 0 : rest;
+    return limit.over ? 0 : error;
 }
 
 /* The clock ticks that last at least as long as the time at user address `from`. 0, -EFAULT or -EINVAL. */
-static int copy_in_ticks(const struct space *space, uint32_t from, uint32_t *ticks)
+static int copy_in_ticks(struct vm_map *map, uint32_t from, uint32_t *ticks)
 {
     struct user_timespec t;
-    if (space_copy_in(space, &t, from, sizeof t))
-        return -EFAULT;
-    if (t.seconds < 0 || t.nanoseconds < 0 || t.nanoseconds >= NANOSECONDS || !clock_hz())
-        return -EINVAL;
-    uint64_t hz = clock_hz();
-    if ((uint64_t)t.seconds >= MOST_TICKS / hz)
-        *ticks = MOST_TICKS;
-    else /* one more, because the first is under way already */
-        *ticks = (uint32_t)((uint64_t)t.seconds * hz + (t.nanoseconds * hz + NANOSECONDS - 1) / NANOSECONDS + 1);
-    return 0;
+    return copyin(map, &t, from, sizeof t) ? -EFAULT : clock_ticks_of(&t, ticks);
 }
 
-static int sys_futex_wait(struct process *p, struct space *space, const uint32_t *a)
+static int sys_futex_wait(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     (void)p;
     uint32_t ticks = NO_LIMIT;
-    int error = a[2] ? copy_in_ticks(space, a[2], &ticks) : 0;
-    return error ? error : futex_wait(space, a[0], a[1], ticks);
+    int error = a[2] ? copy_in_ticks(map, a[2], &ticks) : 0;
+    return error ? error : futex_wait(map, a[0], a[1], ticks);
 }
 SYSCALL(SYS_FUTEX_WAIT, sys_futex_wait);
 
-static int sys_futex_wake(struct process *p, struct space *space, const uint32_t *a)
+static int sys_futex_wake(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    (void)space;
+    (void)map;
     uint32_t word = a[0], most = a[1], n = 0;
     if (word % sizeof(uint32_t))
         return -EINVAL;
@@ -133,7 +119,7 @@ static int sys_futex_wake(struct process *p, struct space *space, const uint32_t
             continue;
         take_out(t);
         t->woken = true;
-        thread_wakeup(t);
+        thread_wakeup(&t->woken);
         n++;
     }
     simple_lock_leave(&user_lock, s);
@@ -141,11 +127,20 @@ static int sys_futex_wake(struct process *p, struct space *space, const uint32_t
 }
 SYSCALL(SYS_FUTEX_WAKE, sys_futex_wake);
 
-static int sys_nanosleep(struct process *p, struct space *space, const uint32_t *a)
+static int sys_nanosleep(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     (void)p;
-    uint32_t ticks;
-    int error = copy_in_ticks(space, a[0], &ticks);
-    return error ? error : user_sleep(ticks);
+    uint32_t ticks, left;
+    int error = copy_in_ticks(map, a[0], &ticks);
+    if (error)
+        return error;
+    error = user_sleep(ticks, &left);
+    if (error && a[1]) {
+        uint32_t hz = clock_hz();
+        struct user_timespec rest = {left / hz, (int32_t)((uint64_t)(left % hz) * 1000000000 / hz), 0};
+        if (copyout(map, a[1], &rest, sizeof rest))
+            return -EFAULT;
+    }
+    return error;
 }
 SYSCALL(SYS_NANOSLEEP, sys_nanosleep);

@@ -8,13 +8,19 @@
 
 #include "arch/accounting.h"
 #include "arch/path.h"
+#include "dev/clock.h"
+#include "file/descriptors.h"
 #include "intr/call.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
 #include "user/archive.h"
+#include "user/console.h"
+#include "user/signal.h"
 #include "user/syscall.h"
 #include "vm/mmu.h"
+
+#define STANDARD_FILES 3
 
 extern char _ram_free[];
 
@@ -22,18 +28,24 @@ static SIMPLE_LOCK_CLASS(user_class, "user", SPL_SOFTCLOCK);
 static MUTEX_CLASS(memory_class, "process memory");
 
 struct simple_lock user_lock = SIMPLE_LOCK("user", user_class);
-DEFINE_ZONE(processes, "processes", sizeof(struct process), _Alignof(struct process), SPL_SOFTPREEMPT, 0);
+DEFINE_ZONE(process_zone, "processes", sizeof(struct process), _Alignof(struct process), SPL_SOFTPREEMPT, 0);
 DEFINE_ZONE(threads, "user-threads", sizeof(struct user_thread), _Alignof(struct user_thread), SPL_SOFTPREEMPT, 0);
 
-static struct process *orphans;       /* children of the kernel */
-static struct user_thread *exited;    /* nobody has joined them yet */
+struct process *processes;
+static struct process *orphans;    /* children of init */
+static struct user_thread *exited; /* nobody has joined them yet */
 static unsigned process_count, thread_count;
-static int last_id;
+static int last_id = INIT_ID;
 
 /* The children of `parent`, which is also what those who wait for them sleep on. */
 static struct process **children_of(struct process *parent)
 {
     return parent ? &parent->children : &orphans;
+}
+
+static struct descriptors *table_of(struct process *p)
+{
+    return p->descriptors;
 }
 
 void user_init(void)
@@ -42,13 +54,23 @@ void user_init(void)
     uint32_t most = bootargs_number("user.pages", MAIN_RAM_SIZE / PAGE_SIZE, MAIN_RAM_SIZE / PAGE_SIZE);
     uint32_t begin = (uint32_t)_ram_free;
     vm_init(begin, end, most);
+    descriptors_of = table_of;
+    signals_init();
     syscall_init();
 }
 
 static int next_id(void)
 {
-    last_id = last_id == INT_MAX ? 1 : last_id + 1;
+    last_id = last_id == INT_MAX ? INIT_ID + 1 : last_id + 1;
     return last_id;
+}
+
+struct process *process_find(int id)
+{
+    struct process *p = id > 0 ? processes : 0;
+    while (p && p->id != id)
+        p = p->all_next;
+    return p;
 }
 
 /* A thread that has ended holds a thread of the kernel until it is joined, which waits for its last steps alone. */
@@ -74,31 +96,44 @@ static void join_exited(void)
 static void thread_begin(void *arg)
 {
     struct user_thread *self = arg;
-    const struct user_start *start = &self->start;
-    struct frame frame = {.sp = start->sp, .a = {start->a0, start->a1}, .mepc = start->pc, .mstatus = MSTATUS_MPIE};
+    struct frame frame = self->first;
+    self->frame = &frame;
     curhart->thread->user = self;
     user_leave_kernel();
     user_enter(&frame);
 }
 
-/* A thread of `p` that begins at `start`, with an id that is no other's. Gives that, or -ENOMEM, -EAGAIN. */
-static int add_thread(struct process *p, const struct user_start *start)
+static struct frame frame_of(const struct user_start *start)
+{
+    return (struct frame){
+        .sp = start->sp, .a = {start->a0, start->a1, start->a2}, .mepc = start->pc, .mstatus = MSTATUS_MPIE};
+}
+
+/* A thread of `p` that begins with `frame`, with an id that is no other's. Gives that, or -ENOMEM, -EAGAIN. */
+static int add_thread(struct process *p, const struct frame *frame, const struct user_thread *parent)
 {
     struct user_thread *t = zone_alloc(&threads);
     if (!t)
         return -ENOMEM;
     crit_t s = simple_lock_enter(&user_lock);
     int id = next_id();
-    *t = (struct user_thread){.process = p, .id = id, .start = *start, .sibling = p->threads};
+    *t = (struct user_thread){.process = p, .id = id, .first = *frame, .sibling = p->threads};
+    if (parent)
+        signals_fork(p, t, parent);
     /* it cannot end before the lock is free */
-    t->thread = thread_create(thread_begin, t, PRI_NORMAL, p->bound, p->name);
+    t->thread = p->ending ? 0 : thread_create(thread_begin, t, PRI_NORMAL, p->bound, p->name);
     if (t->thread) {
         p->threads = t;
         p->alive++;
         p->unjoined++;
         thread_count++;
-        if (!p->id)
+        if (p->lone)
+            user_thread_attend(t);
+        if (!p->id) {
             p->id = id;
+            if (!p->group)
+                p->group = p->session = id;
+        }
     }
     bool there = t->thread;
     simple_lock_leave(&user_lock, s);
@@ -111,7 +146,8 @@ static int add_thread(struct process *p, const struct user_start *start)
 int process_add_thread(struct process *p, uint32_t pc, uint32_t sp, uint32_t argument)
 {
     join_exited();
-    return add_thread(p, &(struct user_start){.pc = pc, .sp = sp, .a0 = argument});
+    struct frame frame = frame_of(&(struct user_start){.pc = pc, .sp = sp, .a0 = argument});
+    return add_thread(p, &frame, user_self());
 }
 
 static void adopt(struct process *p, struct process *parent)
@@ -129,83 +165,235 @@ static void disown(struct process *p)
     *at = p->next;
 }
 
-static void give_memory_back(struct process *p)
+static void unlist(struct process *p)
 {
-    if (p->space.map)
-        space_destroy(&p->space);
+    struct process **at = &processes;
+    while (*at != p)
+        at = &(*at)->all_next;
+    *at = p->all_next;
+    process_count--;
+}
+
+static void give_back(struct process *p)
+{
+    if (p->descriptors)
+        descriptors_destroy(p->descriptors);
+    if (p->map)
+        vm_map_release(p->map);
     lock_destroy(&p->memory);
 }
 
-/* It gets its id with its first thread. Until then nobody else knows it. */
-static int begin(struct process *p, const void *file, uint32_t size, const struct arguments *arguments)
+/* Of the program, without its folder. */
+static void set_name(struct process *p, const char *path)
 {
-    struct user_start start;
-    if (!space_init(&p->space))
-        return -ENOMEM;
-    int error = program_load(&p->space, file, size, arguments, &start, &p->brk);
-    if (error)
-        return error;
+    const char *slash = strrchr(path, '/');
+    strlcpy(p->name, slash ? slash + 1 : path, sizeof p->name);
+}
+
+static struct process *allocate(struct process *parent, const char *name, int bound)
+{
+    join_exited();
+    struct process *p = zone_alloc(&process_zone);
+    if (!p)
+        return 0;
+    *p = (struct process){.parent = parent, .bound = bound};
+    if (parent) {
+        p->group = parent->group;
+        p->session = parent->session;
+    }
+    set_name(p, name);
+    lock_init(&p->memory, &memory_class, "process memory");
+    return p;
+}
+
+/* It gets its id with its first thread. Until then nobody else knows it. Gone if that fails. */
+static int begin(struct process *p, const struct frame *frame, const struct user_thread *parent)
+{
     crit_t s = simple_lock_enter(&user_lock);
     adopt(p, p->parent);
+    p->all_next = processes;
+    processes = p;
     process_count++;
     simple_lock_leave(&user_lock, s);
-    int id = add_thread(p, &start);
+    int id = add_thread(p, frame, parent);
     if (id < 0) {
         s = simple_lock_enter(&user_lock);
         disown(p);
-        process_count--;
+        unlist(p);
         thread_wakeup(children_of(p->parent)); /* who saw it waits for nobody now */
         simple_lock_leave(&user_lock, s);
     }
     return id;
 }
 
+static int failed(struct process *p, int error)
+{
+    give_back(p);
+    zone_free(&process_zone, p);
+    return error;
+}
+
+/* The console as 0, 1 and 2. */
+static bool open_standard(struct descriptors *d)
+{
+    for (unsigned i = 0; i < STANDARD_FILES; i++) {
+        struct file *f = console_file();
+        if (f && descriptor_open(d, f, i, false) >= 0)
+            continue;
+        if (f)
+            file_release(f);
+        return false;
+    }
+    return true;
+}
+
+/* A program in a map and with descriptors of its own. 0, or an error: what is made by then stays in `p`. */
+static int prepare(struct process *p, const void *file, uint32_t size, const struct arguments *arguments,
+                   struct user_start *start)
+{
+    if (!(p->map = vm_map_create()))
+        return -ENOMEM;
+    int error = program_load(p->map, file, size, arguments, start, &p->brk);
+    if (error)
+        return error;
+    p->descriptors = p->parent ? descriptors_fork(p->parent->descriptors) : descriptors_create();
+    if (!p->descriptors || (!p->parent && !open_standard(p->descriptors)))
+        return -ENOMEM;
+    descriptors_exec(p->descriptors);
+    return 0;
+}
+
 int process_start(struct process *parent, const char *name, const void *file, uint32_t size,
                   const struct arguments *arguments, int bound)
 {
-    join_exited();
-    struct process *p = zone_alloc(&processes);
+    struct process *p = allocate(parent, name, bound);
+    struct user_start start;
     if (!p)
         return -ENOMEM;
-    *p = (struct process){.parent = parent, .bound = bound};
-    strlcpy(p->name, name, sizeof p->name);
-    lock_init(&p->memory, &memory_class, p->name);
-    int id = begin(p, file, size, arguments);
-    if (id < 0) {
-        give_memory_back(p);
-        zone_free(&processes, p);
+    p->has_execed = true;
+    int error = prepare(p, file, size, arguments, &start);
+    if (error)
+        return failed(p, error);
+    struct frame frame = frame_of(&start);
+    if (parent) {
+        crit_t s = simple_lock_enter(&user_lock);
+        memcpy(p->action, parent->action, sizeof p->action);
+        signals_exec(p, 0);
+        simple_lock_leave(&user_lock, s);
     }
-    return id;
+    int id = begin(p, &frame, 0);
+    return id < 0 ? failed(p, id) : id;
 }
 
 int process_spawn(struct process *parent, const char *name, const struct arguments *arguments, int bound)
 {
     uint32_t size;
-    const void *file = archive_find(name, &size);
+    const void *file = archive_lookup(name, &size);
     return file ? process_start(parent, name, file, size, arguments, bound) : -ENOENT;
 }
 
-static void wake_all(const struct process *p)
+/* Map and break of the parent, as they are together. */
+static int copy_memory(struct process *child, struct process *parent, bool borrows)
+{
+    mutex_lock(&parent->memory);
+    child->brk = parent->brk;
+    if (borrows)
+        vm_map_reference(parent->map);
+    child->map = borrows ? parent->map : vm_map_fork(parent->map);
+    mutex_unlock(&parent->memory);
+    return child->map ? 0 : -ENOMEM;
+}
+
+/* Until the child needs the map no more, or this process ends. */
+static void lend(struct user_thread *self, struct process *p)
+{
+    crit_t s = simple_lock_enter(&user_lock);
+    while (self->lends && !p->ending)
+        thread_sleep(&self->lends, &user_lock);
+    for (struct process *c = p->children; c; c = c->next)
+        if (c->borrower == self)
+            c->borrower = 0;
+    self->lends = false;
+    simple_lock_leave(&user_lock, s);
+}
+
+/* The thread of the parent that has lent its map goes on. With user_lock. */
+static void return_map(struct process *p)
+{
+    if (!p->borrower)
+        return;
+    p->borrower->lends = false;
+    thread_wakeup(&p->borrower->lends);
+    p->borrower = 0;
+}
+
+int process_fork(bool borrows)
+{
+    struct user_thread *self = user_self();
+    struct process *parent = self->process, *p = allocate(parent, parent->name, parent->bound);
+    if (!p)
+        return -ENOMEM;
+    p->descriptors = descriptors_fork(parent->descriptors);
+    int error = p->descriptors ? copy_memory(p, parent, borrows) : -ENOMEM;
+    if (error)
+        return failed(p, error);
+    struct frame frame = *self->frame;
+    frame.a[0] = 0;
+    frame.mstatus = MSTATUS_MPIE;
+    if (borrows) {
+        p->borrower = self;
+        self->lends = true;
+    }
+    int id = begin(p, &frame, self);
+    if (id < 0) {
+        self->lends = false;
+        return failed(p, id);
+    }
+    if (borrows)
+        lend(self, parent);
+    return id;
+}
+
+void user_thread_attend(struct user_thread *t)
+{
+    thread_interrupt(t->thread);
+    unsigned hart = (unsigned)*(volatile int *)&t->thread->hart;
+    if (t->thread != curhart->thread && hart != curhart->id && thread_runs(t->thread))
+        hart_call(1u << hart, CALL_RETURN);
+}
+
+void process_attend(struct process *p)
 {
     for (struct user_thread *t = p->threads; t; t = t->sibling)
-        thread_wakeup(t);
+        user_thread_attend(t);
+}
+
+void process_end_locked(struct process *p, int status)
+{
+    if (p->ending || p->ended)
+        return;
+    p->status = status;
+    p->ending = true;
+    process_attend(p);
+    thread_wakeup(&p->stopped);
+    thread_wakeup(&p->alive);
+    for (struct user_thread *t = p->threads; t; t = t->sibling)
+        thread_wakeup(&t->lends);
 }
 
 void process_end(struct process *p, int status)
 {
     crit_t s = simple_lock_enter(&user_lock);
-    if (!p->ending) {
-        p->status = status;
-        p->ending = true;
-        wake_all(p);
-        thread_wakeup(children_of(p));
-    }
-    if (p->alive > 1) /* those in user mode come and see that they shall end */
-        hart_call(((1u << hart_count) - 1) & ~(1u << curhart->id), CALL_RETURN);
+    process_end_locked(p, status);
     simple_lock_leave(&user_lock, s);
 }
 
-/* The children of one that is gone are the kernel's. The caller holds user_lock. */
+void process_news(struct process *child)
+{
+    thread_wakeup(children_of(child->parent));
+}
+
+/* The children of one that is gone are init's. The caller holds user_lock. */
 static void give_away_children(struct process *p)
 {
     for (struct process *c = p->children, *next; c; c = next) {
@@ -220,13 +408,32 @@ static void give_away_children(struct process *p)
 /* The thread is not one of its process any more. The caller holds user_lock. */
 static void retire(struct user_thread *self)
 {
-    struct user_thread **at = &self->process->threads;
+    struct process *p = self->process;
+    struct user_thread **at = &p->threads;
     while (*at != self)
         at = &(*at)->sibling;
     *at = self->sibling;
-    self->process->alive--;
+    p->alive--;
+    p->user_ticks += self->user_ticks;
+    p->ticks += self->thread->ticks;
     self->sibling = exited;
     exited = self;
+    if (p->lone)
+        thread_wakeup(&p->alive);
+}
+
+/* All is given back: it is a zombie, or init's if its parent does not wait for any. The caller holds user_lock. */
+static void become_zombie(struct process *p)
+{
+    p->ended = true;
+    return_map(p);
+    give_away_children(p);
+    if (p->parent && signals_child(p, false)) {
+        disown(p);
+        process_news(p);
+        adopt(p, 0);
+    }
+    process_news(p);
 }
 
 /* To count the thread out and to say that it has ended is one step: who sees none alive finds all to be joined. */
@@ -236,63 +443,158 @@ _Noreturn void user_thread_end(void)
     struct process *p = self->process;
     crit_t s = simple_lock_enter(&user_lock);
     if (p->alive == 1) { /* nobody else is there who could start another */
+        p->ending = true;
         simple_lock_leave(&user_lock, s);
-        give_memory_back(p);
+        signals_end(p);
+        give_back(p);
         s = simple_lock_enter(&user_lock);
-        p->ended = true;
-        give_away_children(p);
-        thread_wakeup(children_of(p->parent));
+        become_zombie(p);
     }
     retire(self);
     simple_lock_leave(&user_lock, s);
     thread_exit();
 }
 
-/* A child that has ended, which nobody else finds any more: its id; 0 if none has, -ECHILD if there is none. */
-static int take_ended(struct process *parent, struct process **ended)
+/* All other threads of the process end. False: it is ending itself, or another thread was first. */
+static bool become_lone(struct user_thread *self, struct process *p)
 {
-    struct process *c = *children_of(parent);
-    if (!c)
-        return -ECHILD;
-    while (c && !c->ended)
-        c = c->next;
-    if (!c)
-        return 0;
-    disown(c);
-    *ended = c;
-    return c->id;
-}
-
-int process_wait(struct process *parent, int *status)
-{
-    struct process *ended = 0;
     crit_t s = simple_lock_enter(&user_lock);
-    int id;
-    while (!(id = take_ended(parent, &ended))) {
-        if (parent && parent->ending) {
-            id = -EINTR;
-            break;
-        }
-        thread_sleep(children_of(parent), &user_lock);
+    bool first = !p->lone && !p->ending;
+    if (first) {
+        p->lone = self;
+        for (struct user_thread *t = p->threads; t; t = t->sibling)
+            if (t != self)
+                user_thread_attend(t);
+        thread_wakeup(&p->stopped);
+        while (p->alive > 1 && !p->ending)
+            thread_sleep(&p->alive, &user_lock);
+        first = !p->ending;
+        p->lone = 0;
     }
     simple_lock_leave(&user_lock, s);
-    if (id < 0)
-        return id;
+    return first;
+}
+
+static void put_on(struct process *p, struct user_thread *self, const char *name, struct vm_map *map)
+{
+    crit_t s = simple_lock_enter(&user_lock);
+    set_name(p, name);
+    p->map = map;
+    p->has_execed = true;
+    self->id = p->id;
+    signals_exec(p, self);
+    return_map(p);
+    simple_lock_leave(&user_lock, s);
+}
+
+int process_exec(const char *name, const struct arguments *arguments)
+{
+    struct user_thread *self = user_self();
+    struct process *p = self->process;
+    struct user_start start;
+    struct user_break brk;
+    uint32_t size;
+    const void *file = archive_lookup(name, &size);
+    if (!file)
+        return -ENOENT;
+    struct vm_map *map = vm_map_create(), *old = p->map;
+    int error = map ? program_load(map, file, size, arguments, &start, &brk) : -ENOMEM;
+    if (!error && !become_lone(self, p))
+        error = -EINTR;
+    if (error) {
+        if (map)
+            vm_map_release(map);
+        return error;
+    }
+    descriptors_exec(p->descriptors);
+    p->brk = brk;
+    put_on(p, self, name, map);
+    vm_map_release(old);
+    struct frame *frame = self->frame, fresh = frame_of(&start);
+    fresh.hart = frame->hart;
+    *frame = fresh;
+    return (int)start.a0;
+}
+
+static bool is_meant(const struct process *c, const struct process *parent, int which)
+{
+    return which > 0 ? c->id == which : which == -1 || c->group == (which ? -which : parent->group);
+}
+
+/* A child of which there is something to tell: its id; 0 if there is not, -ECHILD if there is no such child. */
+static int news(struct process *parent, int which, int options, struct process **child)
+{
+    int result = -ECHILD;
+    for (struct process *c = *children_of(parent); c; c = c->next) {
+        if (!c->id || !is_meant(c, parent, which))
+            continue;
+        result = 0;
+        if (c->ended || (options & USER_WUNTRACED && c->stopped && c->stop_is_news && !c->ending)) {
+            *child = c;
+            return c->id;
+        }
+    }
+    return result;
+}
+
+/* It has ended, and is told of: nobody else finds it any more. */
+static void bury(struct process *c)
+{
     join_exited();
-    s = simple_lock_enter(&user_lock);
-    while (ended->unjoined) /* another hart is about to */
-        thread_sleep(&ended->unjoined, &user_lock);
+    crit_t s = simple_lock_enter(&user_lock);
+    while (c->unjoined) /* another hart is about to */
+        thread_sleep(&c->unjoined, &user_lock);
     process_count--;
     simple_lock_leave(&user_lock, s);
-    *status = ended->status;
-    zone_free(&processes, ended);
+    zone_free(&process_zone, c);
+}
+
+int process_wait(struct process *parent, int which, int options, int *status, struct user_rusage *usage)
+{
+    struct process *c = 0;
+    crit_t s = simple_lock_enter(&user_lock);
+    int id;
+    while (!(id = news(parent, which, options, &c)) && !(options & USER_WNOHANG))
+        if (thread_sleep_interruptibly(children_of(parent), &user_lock)) {
+            id = -ERESTART;
+            break;
+        }
+    bool ended = id > 0 && c->ended;
+    if (id > 0) {
+        *status = ended ? c->status : c->status << 8 | USER_WSTOPPED;
+        if (usage)
+            usage_of(c->user_ticks + c->children_user_ticks, c->ticks + c->children_ticks, usage);
+        c->stop_is_news = false;
+    }
+    if (ended) {
+        if (parent) {
+            parent->children_user_ticks += c->user_ticks + c->children_user_ticks;
+            parent->children_ticks += c->ticks + c->children_ticks;
+        }
+        disown(c);
+        unlist(c);
+        process_count++; /* until it is buried */
+    }
+    simple_lock_leave(&user_lock, s);
+    if (ended)
+        bury(c);
     return id;
 }
 
-int process_raise_break(struct process *p, int32_t bytes)
+void process_ticks(const struct process *p, uint32_t *user, uint32_t *all)
+{
+    *user = p->user_ticks;
+    *all = p->ticks;
+    for (const struct user_thread *t = p->threads; t; t = t->sibling) {
+        *user += t->user_ticks;
+        *all += t->thread->ticks;
+    }
+}
+
+int process_move_break(struct process *p, int32_t bytes)
 {
     mutex_lock(&p->memory);
-    int result = program_raise_break(&p->space, &p->brk, bytes);
+    int result = program_move_break(p->map, &p->brk, bytes);
     mutex_unlock(&p->memory);
     return result;
 }
@@ -308,12 +610,12 @@ bool process_none_left(void)
 
 USER_PATH void user_leave_kernel(void)
 {
-    struct process *p = user_self()->process;
     intr_disable();
-    if (unlikely(p->ending)) {
+    while (unlikely(curhart->thread->attention)) {
         intr_enable();
-        user_thread_end();
+        signals_attend();
+        intr_disable();
     }
-    mmu_use(vm_map_pmap(p->space.map));
+    mmu_use(vm_map_pmap(user_self()->process->map));
     account_switch(ACCOUNT_USER);
 }

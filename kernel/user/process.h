@@ -1,19 +1,24 @@
 /*
- * Processes: a program of the image in an address space of its own, with one or more threads. Each is a thread of
- * the kernel (sched/sched.h) that spends most of its life in user mode and comes back through user_trap
- * (arch/trap.S).
+ * Processes, as 4.3BSD programs expect them (README.md here has the calls): a task, that is a map (vm/map.h) and a
+ * table of descriptors (file/descriptors.h), with one or more threads, its place among the other processes, and what
+ * signals do to it (signal.h). Each of its threads is a thread of the kernel (sched/sched.h) that spends most of its life in
+ * user mode and comes back through user_trap (arch/trap.S).
  *
- * A process ends when it exits, a trap ends it, or its last thread ends. Then all its threads end, each on its own
- * way back to user mode or out of a sleep; the last gives the memory back, and whoever waits for the process gets
- * its status. The children of a process that has ended are the kernel's: runs wait for them (user_run).
+ * A process ends when it exits, a signal ends it, or its last thread ends. Then all its threads end, each on its own
+ * way back to user mode or out of a sleep; the last gives the memory and the files back, and the process is a zombie until
+ * its parent has waited for it. The children of a process that has ended are those of init, which is the kernel, with id 1:
+ * runs wait for them (user_run).
+ *
+ * Whatever the process wants of a thread - to end, to stop, to handle a signal - it says by the thread's `attention`
+ * (sched/sched.h), which ends interruptible sleeps and is looked at on each way to user mode; a hart that runs the
+ * thread in user mode is called. So who sets it under user_lock and makes that call need not know where the thread is.
  *
  * Errors are minus a number of <errno.h>, as everywhere in the kernel; an id is positive.
  *
- * Processes and threads come from zones (mem/zone.h); how many there are, memory and the kernel's own table of
- * threads limit.
+ * Processes and threads come from zones (mem/zone.h): memory limits how many there are.
  *
- * Locking: user_lock guards who is whose thread and child, and what waits (user/futex.c). It is a simple lock at
- * SPL_SOFTCLOCK, because timeouts take it. `memory` of a process, a mutex, guards its break.
+ * Locking: user_lock guards who is whose thread and child, signals, and what waits (futex.c). It is a simple lock at
+ * SPL_SOFTCLOCK, because timeouts take it. `memory` of a process, a mutex, guards its break, and keeps it and the map together.
  */
 #ifndef USER_PROCESS_H
 #define USER_PROCESS_H
@@ -27,33 +32,62 @@
 #include "sched/timeout.h"
 #include "user/program.h"
 
+#define INIT_ID 1 /* the kernel */
+
+struct descriptors;
+
 struct process {
     int id;
     char name[USER_NAME_SIZE];
-    struct process *parent; /* 0: the kernel */
+    struct process *parent; /* 0: init, the kernel */
     struct process *children, *next; /* of its parent */
+    struct process *all_next; /* of all that are not waited for */
+    int group, session;
     int bound;              /* the hart its threads run on, or ANY_HART; children take it over */
-    struct space space;
+    struct vm_map *map;
+    struct descriptors *descriptors;
     struct lock memory;
     struct user_break brk;
     struct user_thread *threads; /* alive */
     unsigned alive, unjoined; /* threads that have not ended; those that are not joined yet */
+    struct user_thread *lone; /* the one that is in execve: all others end */
+    struct user_thread *borrower; /* of the parent, which waits until this one needs its map no more (vfork) */
     volatile bool ending;   /* its threads do not go back to user mode */
     bool ended;             /* none is alive */
-    int status;             /* as SYS_WAIT gives it */
+    bool stopped;           /* they do not before it is continued */
+    bool stop_is_news;      /* wait4 has not told it yet */
+    bool has_execed;
+    int status;             /* as wait4 gives it */
+    /* signals (signal.c) */
+    struct user_sigaction action[USER_SIGNALS];
+    uint32_t trampoline, pending;
+    struct timeout alarm;
+    uint32_t alarm_interval, alarm_due; /* clock ticks */
+    /* clock ticks of threads that have ended, and of children that were waited for */
+    uint32_t user_ticks, ticks, children_user_ticks, children_ticks;
 };
 
 struct user_thread {
     int id;
     struct process *process;
     struct thread *thread;
-    struct user_start start;
+    struct frame *frame;         /* where it entered the kernel; on its stack */
+    struct frame first;          /* with which it starts */
     struct user_thread *sibling; /* alive in its process; or of those that have ended and are not joined yet */
+    uint32_t user_ticks;
+    bool lends;                  /* a child runs in its map (vfork) */
+    /* signals (signal.c) */
+    uint32_t mask, pending;
+    uint32_t mask_before;        /* of sigsuspend */
+    bool suspended, on_stack;
+    struct user_stack stack;
+    uint32_t fault_address;      /* of the last trap */
+    bool restarts, restarts_unless_handled; /* the call it returns from was interrupted */
+    uint32_t restart_a0;
     /* waiting (user/futex.c) */
     struct user_thread *next;
     uint32_t word;           /* user address of the futex */
-    bool woken, timed_out;
-    struct timeout limit;
+    bool woken;
 };
 
 struct user_hart {
@@ -63,6 +97,7 @@ struct user_hart {
 HART_PART_OF(user)
 
 extern struct simple_lock user_lock;
+extern struct process *processes; /* by all_next */
 
 /* The thread that runs, which is of a process. */
 static inline struct user_thread *user_self(void)
@@ -71,8 +106,8 @@ static inline struct user_thread *user_self(void)
 }
 
 /*
- * Start the program `name` as a child of `parent` (0: of the kernel). Gives its id, or -ENOENT: the image has
- * no such program; -ENOEXEC; -ENOMEM; -EAGAIN: the kernel has no thread left.
+ * Start the program `name` as a child of `parent` (0: of the kernel), with its descriptors, or the console as 0, 1 and 2. Gives its
+ * id, or -ENOENT: there is no such program; -ENOEXEC; -E2BIG; -ENOMEM; -EAGAIN: the kernel has no thread left.
  */
 int process_spawn(struct process *parent, const char *name, const struct arguments *arguments, int bound);
 
@@ -80,20 +115,48 @@ int process_spawn(struct process *parent, const char *name, const struct argumen
 int process_start(struct process *parent, const char *name, const void *file, uint32_t size,
                   const struct arguments *arguments, int bound);
 
-/* Wait for a child of `parent` to end. Its id, or -ECHILD, or -EINTR if `parent` is ending. */
-int process_wait(struct process *parent, int *status);
+/* A child as the calling thread is. Its id, or -ENOMEM, -EAGAIN. `borrows`: it has the same map, and this thread waits (vfork). */
+int process_fork(bool borrows);
+
+/* The calling thread goes on with another program, alone. What a0 is to be, or as process_spawn: then nothing has changed. */
+int process_exec(const char *name, const struct arguments *arguments);
+
+struct user_rusage;
+
+/*
+ * Wait for a child of `parent` that `which` names, as wait4: above 0 its id; -1 any; 0 of the parent's group; below -1 of group
+ * -which. Its id; 0: none has ended or stopped, with WNOHANG; -ECHILD; -ERESTART if a signal comes first. `usage` may be 0.
+ */
+int process_wait(struct process *parent, int which, int options, int *status, struct user_rusage *usage);
 
 /* Another thread of the process; its id, or -ENOMEM, -EAGAIN. */
 int process_add_thread(struct process *p, uint32_t pc, uint32_t sp, uint32_t argument);
 
 /* The process shall end: the first status counts. The calling thread, if it is of it, ends on its way to user mode. */
 void process_end(struct process *p, int status);
+void process_end_locked(struct process *p, int status); /* with user_lock */
+
+/* With user_lock: the thread looks what its process wants of it, wherever it is. */
+void user_thread_attend(struct user_thread *t);
+void process_attend(struct process *p); /* all of its threads */
+
+/* With user_lock: there is something to tell of it to who waits for it. */
+void process_news(struct process *child);
 
 /* The calling thread of a process ends here. */
 _Noreturn void user_thread_end(void);
 
-/* Raise the break. The old one, or -EINVAL, -ENOMEM. */
-int process_raise_break(struct process *p, int32_t bytes);
+/* The process of that id that has not been waited for, or 0. With user_lock. */
+struct process *process_find(int id);
+
+/* Clock ticks of all its threads, in user mode and together. With user_lock. */
+void process_ticks(const struct process *p, uint32_t *user, uint32_t *all);
+
+/* As times of a struct user_rusage. */
+void usage_of(uint32_t user, uint32_t all, struct user_rusage *usage);
+
+/* Move the break. The old one, or -EINVAL, -ENOMEM. */
+int process_move_break(struct process *p, int32_t bytes);
 
 /* Whether no process and no thread of one is left: what runs check when they are done. */
 bool process_none_left(void);

@@ -1,8 +1,8 @@
 /*
- * What a program has in its address space when it starts: the segments of its file (elf.h), its stack with its
- * arguments, and the break behind the highest segment, which it may raise. Hardware-free: the host's tests run it.
+ * What a program has in its map when it starts: the segments of its file (elf.h), its stack with its arguments and its
+ * environment, and the break behind the highest segment, which it may move. Hardware-free: the host's tests run it.
  *
- * Locking: whoever loads, or raises the break, keeps others from it.
+ * Locking: whoever loads, or moves the break, keeps others from it.
  */
 #ifndef USER_PROGRAM_H
 #define USER_PROGRAM_H
@@ -10,30 +10,33 @@
 #include <stdint.h>
 
 #include "user/abi.h"
-#include "vm/space.h"
+#include "vm/map.h"
 
-/* The strings of argv, one behind the other, each with its final 0. */
+/* The strings of argv, and behind them those of envp, one behind the other, each with its final 0. */
 struct arguments {
-    unsigned count, size;
+    unsigned count, environment, size;
     char text[USER_ARGUMENTS_MOST];
 };
 
 /* Where a thread starts, and with what in which registers. */
 struct user_start {
-    uint32_t pc, sp, a0, a1;
+    uint32_t pc, sp, a0, a1, a2;
 };
 
-/* Pages up to `mapped` are there. A break that begins beyond USER_BREAK_LIMIT cannot be raised. */
+/* Pages from `begin` up to `now`, rounded, are there. A break that begins beyond USER_BREAK_LIMIT cannot be raised. */
 struct user_break {
-    uint32_t now, mapped;
+    uint32_t begin, now;
 };
 
-#define USER_BREAK_LIMIT (USER_STACK_TOP - USER_STACK_SIZE - PAGE_SIZE) /* a page between break and stack faults */
+/* Between break and stack lies what mmap gives; and a page next to the stack, and one next to the break, faults. */
+#define USER_MAP_BEGIN 0x20000000u
+#define USER_MAP_END (USER_STACK_TOP - USER_STACK_SIZE - PAGE_SIZE)
+#define USER_BREAK_LIMIT (USER_MAP_BEGIN - PAGE_SIZE)
 
-/* Into an empty space. 0; -ENOEXEC: a file that is no program, or wants the stack's pages; -ENOMEM. */
-int program_load(struct space *space, const void *file, uint32_t size, const struct arguments *arguments,
+/* Into an empty map. 0; -ENOEXEC: a file that is no program, or wants the stack's pages; -ENOMEM; -E2BIG. */
+int program_load(struct vm_map *map, const void *file, uint32_t size, const struct arguments *arguments,
                  struct user_start *start, struct user_break *brk);
 
-/* The old break, or -EINVAL: `bytes` is negative; -ENOMEM: no page is left, or it would pass its limit. */
-int program_raise_break(struct space *space, struct user_break *brk, int32_t bytes);
+/* The old break, or -EINVAL: below its begin; -ENOMEM: memory is out, or it would pass its limit. */
+int program_move_break(struct vm_map *map, struct user_break *brk, int32_t bytes);
 #endif

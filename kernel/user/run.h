@@ -4,6 +4,8 @@
 
 #include "user/process.h"
 
+void arguments_clear(struct arguments *a);
+
 /* Put a word behind the others; panics if it does not fit. */
 void arguments_add(struct arguments *to, const char *word);
 

@@ -1,4 +1,6 @@
 /* Traps from user mode: interrupts, system calls, and what ends a program. */
+#include <errno.h>
+
 #include "arch/accounting.h"
 #include "arch/csr.h"
 #include "arch/exception.h"
@@ -6,6 +8,7 @@
 #include "lib/printf.h"
 #include "sync/sync.h"
 #include "user/process.h"
+#include "user/signal.h"
 #include "user/syscall.h"
 #include "vm/mmu.h"
 
@@ -21,29 +24,32 @@ static int signal_of(uint32_t cause)
     }
 }
 
-/* Whether the memory of the process has now what a page fault was about. */
-static bool is_there_now(const struct process *p, uint32_t cause, uint32_t address)
+/* The rights that a page fault was about; 0: it was none. */
+static unsigned wanted(uint32_t cause)
 {
-    unsigned rights = cause == CAUSE_FETCH_PAGE_FAULT   ? PAGE_EXECUTE
-                      : cause == CAUSE_LOAD_PAGE_FAULT  ? PAGE_READ
-                      : cause == CAUSE_STORE_PAGE_FAULT ? PAGE_WRITE
-                                                        : 0;
-    return rights && !vm_fault(p->space.map, address, rights);
+    return cause == CAUSE_FETCH_PAGE_FAULT   ? PAGE_EXECUTE
+           : cause == CAUSE_LOAD_PAGE_FAULT  ? PAGE_READ
+           : cause == CAUSE_STORE_PAGE_FAULT ? PAGE_WRITE
+                                             : 0;
 }
 
 static void user_exception(uint32_t cause, const struct frame *frame)
 {
     struct process *p = user_self()->process;
     uint32_t value = csr_read(mtval);
+    unsigned rights = wanted(cause);
     intr_enable();
-    if (is_there_now(p, cause, value)) {
+    int error = rights ? vm_fault(p->map, value, rights) : -EFAULT;
+    if (!error) {
         intr_disable();
         mmu_flush(); /* the hart keeps that there was nothing, or less */
         return;
     }
+    int signal = error == -ENOMEM || error == -EIO ? USER_SIGBUS : signal_of(cause);
+    if (signal_trap(signal, value))
+        return;
     kprintf("%s, process %d: %s at pc %#lx, address %#lx; it is ended\n", p->name, p->id, exception_name(cause),
             (unsigned long)frame->mepc, (unsigned long)value);
-    process_end(p, signal_of(cause));
 }
 
 /*
@@ -58,7 +64,10 @@ USER_PATH void user_trap(uint32_t cause, struct frame *frame)
         frame->mepc += 4;
         system_call(frame);
     } else if (cause == CAUSE_EXTERNAL) {
+        struct thread *self = curhart->thread;
+        uint32_t before = self->ticks;
         interrupt(frame);
+        self->user->user_ticks += self->ticks - before;
     } else if (cause & CAUSE_INTERRUPT) {
         trap(cause, frame);
     } else if (!(trap_hook && trap_hook(cause, frame))) {

@@ -19,7 +19,7 @@ def run_program(folder, harts, sync, program, args="", more="", options=None):
 def test_program_has_its_arguments_and_the_c_library(tmp_path, harts):
     run = run_program(tmp_path, harts, SCHEME_ON[harts], "hello", "first,second")
     assert run.status == 0, run.report()
-    assert "hello from hello, process 1 first second" in run.console
+    assert "hello from hello, process 2 first second" in run.console
 
 
 def test_status_of_the_program_is_that_of_the_run(tmp_path):
@@ -27,7 +27,7 @@ def test_status_of_the_program_is_that_of_the_run(tmp_path):
     assert run.record["exit"]["code"] == 7, run.report()
     run = run_program(tmp_path / "signal", 1, "spl-optim", "crash", "store-null")
     assert run.record["exit"]["code"] == 128 + 11, run.report()
-    assert "crash, process 1: store page fault at pc " in run.console
+    assert "crash, process 2: store page fault at pc " in run.console
 
 
 def test_unknown_program_lists_what_there_is(tmp_path):

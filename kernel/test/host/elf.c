@@ -1,6 +1,6 @@
 /*
  * The loader of programs, with files that are damaged in every byte, and the break. Sources: user/elf.c user/program.c
- * vm/space.c vm/map.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c vm/radix.c mem/page.c mem/zone.c
+ * vm/map.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c vm/radix.c mem/page.c mem/zone.c
  * lock/simple_lock.c lib/printf.c test/host/fake/vm.c.
  */
 #include "user/elf.h"
@@ -52,24 +52,29 @@ static struct file {
     "data...",
 };
 
-static struct space space;
+static struct vm_map *map;
 static struct elf_program program;
 
-static void make_space(void)
+/* Whether user mode may do that there. */
+static bool has(uint32_t address, unsigned rights)
+{
+    struct vm_region r;
+    return !vm_region(map, address, &r) && r.begin <= address && (r.rights & rights) == rights;
+}
+
+static void make_map(void)
 {
     static bool begun;
     if (!begun)
         fake_vm_init(PAGES, 0);
     begun = true;
-    if (space.map)
-        space_destroy(&space);
-    CHECK(space_init(&space));
+    CHECK((map = vm_map_create()));
 }
 
 static int load(const void *file, uint32_t size)
 {
-    make_space();
-    return elf_load(&space, file, size, &program);
+    make_map();
+    return elf_load(map, file, size, &program);
 }
 
 HOST_TEST(a_sound_program_is_loaded)
@@ -78,14 +83,15 @@ HOST_TEST(a_sound_program_is_loaded)
     CHECK_EQUAL(load(&sound, sizeof sound), 0);
     CHECK_EQUAL(program.entry, TEXT + 4);
     CHECK_EQUAL(program.end, DATA + 2 * PAGE_SIZE);
-    CHECK_EQUAL(space_copy_in(&space, text, TEXT, 8), 0);
+    CHECK_EQUAL(copyin(map, text, TEXT, 8), 0);
     CHECK_TEXT(text, "text...");
-    CHECK_EQUAL(space_copy_in(&space, text, DATA, 8), 0);
+    CHECK_EQUAL(copyin(map, text, DATA, 8), 0);
     CHECK_TEXT(text, "data...");
-    CHECK_EQUAL(space_copy_in(&space, text, DATA + PAGE_SIZE, 1), 0);
+    CHECK_EQUAL(copyin(map, text, DATA + PAGE_SIZE, 1), 0);
     CHECK_EQUAL(text[0], 0);
-    CHECK(space_lookup(&space, TEXT, PAGE_EXECUTE) && !space_lookup(&space, TEXT, PAGE_WRITE));
-    CHECK(space_lookup(&space, DATA, PAGE_WRITE) && !space_lookup(&space, DATA, PAGE_EXECUTE));
+    CHECK(has(TEXT, PAGE_EXECUTE) && !has(TEXT, PAGE_WRITE));
+    CHECK(has(DATA, PAGE_WRITE) && !has(DATA, PAGE_EXECUTE));
+    vm_map_release(map);
 }
 
 /* What is wrong in each, and nothing else is. */
@@ -108,7 +114,7 @@ static const struct {
     {"file outside", offsetof(struct file, segment[0].at), 4, 0xfffffffc},
     {"file too long", offsetof(struct file, segment[1].in_file), 4, 9},
     {"more in the file than in memory", offsetof(struct file, segment[0].in_memory), 4, 7},
-    {"memory beyond user mode's", offsetof(struct file, segment[1].in_memory), 4, SPACE_END},
+    {"memory beyond user mode's", offsetof(struct file, segment[1].in_memory), 4, VM_END},
     {"memory around the end", offsetof(struct file, segment[1].in_memory), 4, 0xffffffff},
     {"the null page", offsetof(struct file, segment[1].address), 4, 0},
     {"the kernel", offsetof(struct file, segment[1].address), 4, FAKE_RAM},
@@ -123,6 +129,7 @@ HOST_TEST(a_wrong_program_is_refused)
         struct file file = sound;
         memcpy((char *)&file + wrong[i].at, &wrong[i].value, wrong[i].size);
         int error = load(&file, sizeof file);
+        vm_map_release(map);
         if (error != -ENOEXEC)
             host_failed(__FILE__, __LINE__, "%s gives %d", wrong[i].what, error);
     }
@@ -134,6 +141,7 @@ HOST_TEST(a_program_that_is_cut_short_is_refused)
     for (uint32_t size = 0; size < sizeof sound - 1; size++) {
         void *file = memcpy(malloc(size + !size), &sound, size);
         CHECK(load(file, size));
+        vm_map_release(map);
         free(file);
     }
 }
@@ -148,7 +156,7 @@ HOST_TEST(damage_does_no_harm)
         for (unsigned i = 1 + random_below(&random, 3); i; i--)
             ((uint8_t *)file)[random_below(&random, sizeof *file)] = (uint8_t)random_next(&random);
         loaded += !load(file, sizeof *file);
-        space_destroy(&space);
+        vm_map_release(map);
         vm_check_no_leak();
         free(file);
     }
@@ -159,10 +167,10 @@ HOST_TEST(damage_does_no_harm)
 static uint32_t near_an_edge(struct random *random)
 {
     static const uint32_t edge[] = {0,
-                                    SPACE_BEGIN,
+                                    VM_BEGIN,
                                     TEXT,
                                     DATA,
-                                    SPACE_END,
+                                    VM_END,
                                     USER_STACK_TOP,
                                     USER_STACK_TOP - USER_STACK_SIZE,
                                     USER_BREAK_LIMIT,
@@ -177,7 +185,7 @@ static void raise_at_random(struct user_break *brk, struct random *random)
     for (unsigned i = 0; i < 12; i++) {
         uint32_t old = brk->now;
         uint32_t bytes = random_below(random, 3) ? random_below(random, 9000) : near_an_edge(random) - old;
-        int result = program_raise_break(&space, brk, (int32_t)bytes);
+        int result = program_move_break(map, brk, (int32_t)bytes);
         if (result < 0) {
             CHECK_EQUAL(result, (int32_t)bytes < 0 ? -EINVAL : -ENOMEM);
             CHECK_EQUAL(brk->now, old);
@@ -185,11 +193,9 @@ static void raise_at_random(struct user_break *brk, struct random *random)
         }
         CHECK_EQUAL(result, old);
         CHECK_EQUAL(brk->now, old + bytes);
-        if (bytes) {
-            CHECK(brk->now <= USER_BREAK_LIMIT && brk->now <= brk->mapped);
-            CHECK(space_lookup(&space, old, PAGE_WRITE) && space_lookup(&space, brk->now - 1, PAGE_WRITE));
-        }
-        CHECK(!space_lookup(&space, USER_BREAK_LIMIT, PAGE_READ) || old > USER_BREAK_LIMIT - PAGE_SIZE);
+        if ((int32_t)bytes > 0)
+            CHECK(brk->now <= USER_BREAK_LIMIT && has(old, PAGE_WRITE) && has(brk->now - 1, PAGE_WRITE));
+        CHECK(!has((brk->now + PAGE_MASK) & ~PAGE_MASK, PAGE_READ) || old >= USER_BREAK_LIMIT - PAGE_SIZE);
     }
 }
 
@@ -215,13 +221,13 @@ HOST_TEST(any_program_and_any_break_do_no_harm)
         }
         if (random_below(&random, 4))
             file->entry = file->segment[0].address + 4 * random_below(&random, 4);
-        make_space();
-        int error = program_load(&space, file, sizeof *file, &arguments, &start, &brk);
+        make_map();
+        int error = program_load(map, file, sizeof *file, &arguments, &start, &brk);
         CHECK(!error || error == -ENOEXEC || error == -ENOMEM);
         if (!error) {
             uint32_t argc;
-            CHECK(space_lookup(&space, start.pc, PAGE_EXECUTE));
-            CHECK_EQUAL(space_copy_in(&space, &argc, start.sp, sizeof argc), 0);
+            CHECK(has(start.pc, PAGE_EXECUTE));
+            CHECK_EQUAL(copyin(map, &argc, start.sp, sizeof argc), 0);
             CHECK_EQUAL(argc, 2);
             raise_at_random(&brk, &random);
         }
@@ -229,7 +235,7 @@ HOST_TEST(any_program_and_any_break_do_no_harm)
         beyond += !error && brk.now > USER_BREAK_LIMIT;
         refused += error == -ENOEXEC;
         no_memory += error == -ENOMEM;
-        space_destroy(&space);
+        vm_map_release(map);
         vm_check_no_leak();
         free(file);
     }
@@ -238,13 +244,14 @@ HOST_TEST(any_program_and_any_break_do_no_harm)
 
 HOST_TEST(a_break_at_the_end_of_user_mode_stays)
 {
-    struct user_break brk = {SPACE_END, SPACE_END};
-    make_space();
-    CHECK_EQUAL(program_raise_break(&space, &brk, 0), SPACE_END);
-    CHECK_EQUAL(program_raise_break(&space, &brk, 1), -ENOMEM);
+    struct user_break brk = {VM_END, VM_END};
+    make_map();
+    CHECK_EQUAL(program_move_break(map, &brk, 0), VM_END);
+    CHECK_EQUAL(program_move_break(map, &brk, 1), -ENOMEM);
     brk = (struct user_break){USER_BREAK_LIMIT + 1, USER_BREAK_LIMIT + PAGE_SIZE};
-    CHECK_EQUAL(program_raise_break(&space, &brk, 1), -ENOMEM);
+    CHECK_EQUAL(program_move_break(map, &brk, 1), -ENOMEM);
     brk = (struct user_break){USER_BREAK_LIMIT - 1, USER_BREAK_LIMIT};
-    CHECK_EQUAL(program_raise_break(&space, &brk, 2), -ENOMEM);
-    CHECK_EQUAL(program_raise_break(&space, &brk, INT32_MIN), -EINVAL);
+    CHECK_EQUAL(program_move_break(map, &brk, 2), -ENOMEM);
+    CHECK_EQUAL(program_move_break(map, &brk, INT32_MIN), -EINVAL);
+    vm_map_release(map);
 }

@@ -6,21 +6,21 @@
 
 #define SIZE 20
 
-static int none(struct process *p, struct space *space, const uint32_t *a)
+static int none(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    (void)p, (void)space, (void)a;
+    (void)p, (void)map, (void)a;
     return -1;
 }
 
-static int odd(struct process *p, struct space *space, const uint32_t *a)
+static int odd(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    (void)p, (void)space, (void)a;
+    (void)p, (void)map, (void)a;
     return 1;
 }
 
-static int even(struct process *p, struct space *space, const uint32_t *a)
+static int even(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    (void)p, (void)space, (void)a;
+    (void)p, (void)map, (void)a;
     return 2;
 }
 

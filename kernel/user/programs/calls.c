@@ -58,16 +58,15 @@ static void bad_pointers(void)
 static void bad_arguments(void)
 {
     static uint32_t word;
-    const char *none[] = {0}, *many[USER_ARGUMENT_COUNT + 2];
+    static char text[USER_ARGUMENTS_MOST / 2 + 1];
+    const char *none[] = {0}, *many[] = {text, text, 0};
     CHECK(system_call(SYS_CALLS, 0, 0, 0) == -ENOSYS);
     CHECK(system_call(0xffffffff, 0, 0, 0) == -ENOSYS);
     CHECK(write(3, "x", 1) == -1 && errno == EBADF);
-    CHECK(read(1, &word, 1) == -1 && errno == EBADF);
+    CHECK(read(3, &word, 1) == -1 && errno == EBADF);
     CHECK(spawn("nonsense", none) == -ENOENT);
     CHECK(spawn("a name that is longer than any program's may be", none) == -ENOENT);
-    for (unsigned i = 0; i <= USER_ARGUMENT_COUNT; i++)
-        many[i] = "x";
-    many[USER_ARGUMENT_COUNT + 1] = 0;
+    memset(text, 'x', sizeof text - 1);
     CHECK(spawn("hello", many) == -E2BIG);
     CHECK(wait_child(0) == -ECHILD);
     CHECK(sbrk(-1) == (void *)-1 && errno == EINVAL);

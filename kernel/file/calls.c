@@ -1,0 +1,215 @@
+/* System calls on descriptors and open files (user/abi.h). */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "file/calls.h"
+#include "file/descriptors.h"
+#include "file/poll.h"
+
+#define MOST_AT_ONCE 0x10000000u /* bytes: a result is not negative */
+#define MOST_PIECES 1024u        /* of readv and writev */
+
+void (*file_broken_pipe)(void);
+
+static int read_or_write(struct file *f, bool write, struct vm_map *map, uint32_t at, uint32_t n)
+{
+    struct transfer t = {map, at, n < MOST_AT_ONCE ? n : MOST_AT_ONCE};
+    int result = write ? file_write(f, &t) : file_read(f, &t);
+    if (result == -EPIPE)
+        file_broken_pipe();
+    return result;
+}
+
+static int on_one(struct process *p, bool write, struct vm_map *map, const uint32_t *a)
+{
+    struct file *f = descriptor_file(descriptors_of(p), a[0]);
+    if (!f)
+        return -EBADF;
+    int result = read_or_write(f, write, map, a[1], a[2]);
+    file_release(f);
+    return result;
+}
+
+static int sys_read(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return on_one(p, false, map, a);
+}
+SYSCALL(SYS_READ, sys_read);
+
+static int sys_write(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return on_one(p, true, map, a);
+}
+SYSCALL(SYS_WRITE, sys_write);
+
+/* Ends with the first piece that is not moved whole. */
+static int on_pieces(struct process *p, bool write, struct vm_map *map, const uint32_t *a)
+{
+    struct file *f = descriptor_file(descriptors_of(p), a[0]);
+    int done = 0, result = f ? 0 : -EBADF;
+    for (uint32_t i = 0; f && i < a[2]; i++) {
+        struct user_iovec piece;
+        result = a[2] > MOST_PIECES ? -EINVAL : copyin(map, &piece, a[1] + i * sizeof piece, sizeof piece);
+        if (result || (piece.size && (result = read_or_write(f, write, map, piece.base, piece.size)) < 0))
+            break;
+        done += result;
+        if ((uint32_t)result < piece.size || done > (int)MOST_AT_ONCE)
+            break;
+    }
+    if (f)
+        file_release(f);
+    return done || result >= 0 ? done : result;
+}
+
+static int sys_readv(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return on_pieces(p, false, map, a);
+}
+SYSCALL(SYS_READV, sys_readv);
+
+static int sys_writev(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return on_pieces(p, true, map, a);
+}
+SYSCALL(SYS_WRITEV, sys_writev);
+
+static int sys_close(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    return descriptor_close(descriptors_of(p), a[0]);
+}
+SYSCALL(SYS_CLOSE, sys_close);
+
+static int sys_dup(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    return descriptor_dup(descriptors_of(p), a[0], 0, false);
+}
+SYSCALL(SYS_DUP, sys_dup);
+
+static int sys_dup2(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    return descriptor_dup2(descriptors_of(p), a[0], a[1]);
+}
+SYSCALL(SYS_DUP2, sys_dup2);
+
+static int sys_getdtablesize(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)p, (void)map, (void)a;
+    return DESCRIPTORS_MOST;
+}
+SYSCALL(SYS_GETDTABLESIZE, sys_getdtablesize);
+
+#define CAN_CHANGE (O_APPEND | O_NONBLOCK)
+
+static int flags_of(const struct file *f)
+{
+    uint32_t both = f->kind & (FILE_READ | FILE_WRITE);
+    return (int)f->flags | (both == (FILE_READ | FILE_WRITE) ? O_RDWR : both == FILE_WRITE ? O_WRONLY : O_RDONLY);
+}
+
+static int file_flags(struct descriptors *d, const uint32_t *a)
+{
+    struct file *f = descriptor_file(d, a[0]);
+    if (!f)
+        return -EBADF;
+    int result = flags_of(f);
+    if (a[1] == F_SETFL) {
+        f->flags = (f->flags & ~(uint32_t)CAN_CHANGE) | (a[2] & CAN_CHANGE);
+        result = 0;
+    }
+    file_release(f);
+    return result;
+}
+
+static int sys_fcntl(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    struct descriptors *d = descriptors_of(p);
+    switch (a[1]) {
+    case F_DUPFD: return descriptor_dup(d, a[0], a[2], false);
+    case F_DUPFD_CLOEXEC: return descriptor_dup(d, a[0], a[2], true);
+    case F_GETFD: return descriptor_close_on_exec(d, a[0], false, false);
+    case F_SETFD: {
+        int was = descriptor_close_on_exec(d, a[0], true, a[2] & FD_CLOEXEC);
+        return was < 0 ? was : 0;
+    }
+    case F_GETFL:
+    case F_SETFL: return file_flags(d, a);
+    default: return -EINVAL;
+    }
+}
+SYSCALL(SYS_FCNTL, sys_fcntl);
+
+static int sys_lseek(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    struct file *f = descriptor_file(descriptors_of(p), a[0]);
+    if (!f)
+        return -EBADF;
+    int result = file_seek(f, (int32_t)a[1], (int)a[2]);
+    file_release(f);
+    return result;
+}
+SYSCALL(SYS_LSEEK, sys_lseek);
+
+static int sys_fstat(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct user_stat to = {0};
+    struct file *f = descriptor_file(descriptors_of(p), a[0]);
+    if (!f)
+        return -EBADF;
+    int error = f->ops->stat ? f->ops->stat(f, &to) : -EINVAL;
+    file_release(f);
+    return error ? error : copyout(map, a[1], &to, sizeof to);
+}
+SYSCALL(SYS_FSTAT, sys_fstat);
+
+static int sys_ioctl(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct file *f = descriptor_file(descriptors_of(p), a[0]);
+    if (!f)
+        return -EBADF;
+    int result = f->ops->ioctl ? f->ops->ioctl(f, map, a[1], a[2]) : -ENOTTY;
+    file_release(f);
+    return result;
+}
+SYSCALL(SYS_IOCTL, sys_ioctl);
+
+static int sys_getdirentries(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct file *f = descriptor_file(descriptors_of(p), a[0]);
+    if (!f)
+        return -EBADF;
+    struct transfer t = {map, a[1], a[2] < MOST_AT_ONCE ? a[2] : MOST_AT_ONCE};
+    int result = file_getdirentries(f, &t);
+    file_release(f);
+    return result;
+}
+SYSCALL(SYS_GETDIRENTRIES, sys_getdirentries);
+
+static int sys_fsync(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    struct file *f = descriptor_file(descriptors_of(p), a[0]);
+    if (!f)
+        return -EBADF;
+    int error = f->ops->sync ? f->ops->sync(f) : -EINVAL;
+    file_release(f);
+    return error;
+}
+SYSCALL(SYS_FSYNC, sys_fsync);
+
+static int sys_ftruncate(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    struct file *f = descriptor_file(descriptors_of(p), a[0]);
+    if (!f)
+        return -EBADF;
+    int error = !(f->kind & FILE_WRITE) || !f->ops->truncate ? -EINVAL : f->ops->truncate(f, (int32_t)a[1]);
+    file_release(f);
+    return error;
+}
+SYSCALL(SYS_FTRUNCATE, sys_ftruncate);

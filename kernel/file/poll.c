@@ -1,0 +1,185 @@
+/*
+ * poll and select (poll.h). Whoever waits looks at his files, and again each time that any file says that it has changed: a
+ * count of these, read before the look, tells whether one has been missed. Locking: poll_lock guards the count.
+ */
+#include "file/poll.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "dev/clock.h"
+#include "file/descriptors.h"
+#include "sched/limit.h"
+#include "sched/sched.h"
+
+#define MILLISECONDS 1000
+#define SELECT_MOST 256u
+
+DEFINE_SIMPLE_LOCK(poll_lock, "poll", SPL_SOFTCLOCK);
+static volatile uint32_t changes;
+
+void poll_wakeup(void)
+{
+    crit_t s = simple_lock_enter(&poll_lock);
+    changes++;
+    thread_wakeup((const void *)&changes);
+    simple_lock_leave(&poll_lock, s);
+}
+
+static int look_at(struct descriptors *d, const struct user_pollfd *one)
+{
+    if (one->fd < 0)
+        return 0;
+    struct file *f = descriptor_file(d, (uint32_t)one->fd);
+    if (!f)
+        return USER_POLLNVAL;
+    int now = f->ops->poll ? f->ops->poll(f, one->events) : one->events & (USER_POLLIN | USER_POLLOUT);
+    file_release(f);
+    return now;
+}
+
+static int look(struct descriptors *d, struct user_pollfd *all, uint32_t count)
+{
+    int n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        all[i].revents = (int16_t)look_at(d, &all[i]);
+        n += all[i].revents != 0;
+    }
+    return n;
+}
+
+/* How many of them have something; 0 when the time is over; -EINTR. `ticks` 0: for ever, if `waits`. */
+static int wait_for_any(struct descriptors *d, struct user_pollfd *all, uint32_t count, bool waits, uint32_t ticks)
+{
+    struct limit limit;
+    int n, error = 0;
+    limit_begin(&limit, waits ? ticks : NO_LIMIT, (const void *)&changes, &poll_lock);
+    for (;;) {
+        uint32_t seen = changes;
+        if ((n = look(d, all, count)) || !waits || error || limit.over)
+            break;
+        crit_t s = simple_lock_enter(&poll_lock);
+        while (!error && seen == changes && !limit.over)
+            error = thread_sleep_interruptibly((const void *)&changes, &poll_lock);
+        simple_lock_leave(&poll_lock, s);
+    }
+    limit_end(&limit);
+    return n ? n : error;
+}
+
+static int ticks_of(int64_t seconds, int32_t nanoseconds, bool *waits, uint32_t *ticks)
+{
+    *waits = seconds || nanoseconds;
+    struct user_timespec t = {seconds, nanoseconds, 0};
+    return *waits ? clock_ticks_of(&t, ticks) : 0;
+}
+
+static int sys_poll(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    uint32_t count = a[1], size = count * sizeof(struct user_pollfd), ticks = 0;
+    int limit = (int)a[2];
+    bool waits = true;
+    if (count > POLL_MOST)
+        return -EINVAL;
+    int error = limit < 0 ? 0 : ticks_of(limit / MILLISECONDS, limit % MILLISECONDS * 1000000, &waits, &ticks);
+    if (error)
+        return error;
+    uint32_t page = page_alloc_raw();
+    if (!page)
+        return -ENOMEM;
+    struct user_pollfd *all = page_pointer(page);
+    int n = copyin(map, all, a[0], size);
+    if (!n)
+        n = wait_for_any(descriptors_of(p), all, count, waits, ticks);
+    if (n >= 0 && copyout(map, a[0], all, size))
+        n = -EFAULT;
+    page_free(page);
+    return n;
+}
+SYSCALL(SYS_POLL, sys_poll);
+
+/* in, out, exceptional */
+static const int select_events[3] = {USER_POLLIN, USER_POLLOUT, USER_POLLPRI};
+static const int select_shows[3] = {USER_POLLIN | USER_POLLHUP | USER_POLLERR, USER_POLLOUT | USER_POLLERR,
+                                    USER_POLLPRI};
+
+struct sets {
+    uint32_t bits[3][SELECT_MOST / 32];
+};
+
+static int copy_sets_in(struct vm_map *map, const uint32_t *a, uint32_t size, struct sets *sets)
+{
+    *sets = (struct sets){0};
+    for (unsigned k = 0; k < 3; k++)
+        if (a[1 + k] && copyin(map, sets->bits[k], a[1 + k], size))
+            return -EFAULT;
+    return 0;
+}
+
+static int copy_sets_out(struct vm_map *map, const uint32_t *a, uint32_t size, const struct sets *sets)
+{
+    for (unsigned k = 0; k < 3; k++)
+        if (a[1 + k] && copyout(map, a[1 + k], sets->bits[k], size))
+            return -EFAULT;
+    return 0;
+}
+
+static uint32_t gather(const struct sets *sets, uint32_t n, struct user_pollfd *all)
+{
+    uint32_t count = 0;
+    for (uint32_t fd = 0; fd < n; fd++) {
+        int events = 0;
+        for (unsigned k = 0; k < 3; k++)
+            events |= sets->bits[k][fd / 32] >> fd % 32 & 1 ? select_events[k] : 0;
+        if (events)
+            all[count++] = (struct user_pollfd){(int32_t)fd, (int16_t)events, 0};
+    }
+    return count;
+}
+
+static int scatter(struct sets *sets, const struct user_pollfd *all, uint32_t count)
+{
+    int bits = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (all[i].revents & USER_POLLNVAL)
+            return -EBADF;
+        for (unsigned k = 0; k < 3; k++) {
+            uint32_t fd = (uint32_t)all[i].fd, bit = 1u << fd % 32;
+            if (!(all[i].events & select_events[k]))
+                continue;
+            if (all[i].revents & select_shows[k])
+                bits++;
+            else
+                sets->bits[k][fd / 32] &= ~bit;
+        }
+    }
+    return bits;
+}
+
+static int sys_select(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    uint32_t n = a[0], size = (n + 31) / 32 * 4, ticks = 0;
+    bool waits = true;
+    struct user_timeval limit;
+    struct sets sets;
+    if (n > SELECT_MOST)
+        return -EINVAL;
+    if (copy_sets_in(map, a, size, &sets) || (a[4] && copyin(map, &limit, a[4], sizeof limit)))
+        return -EFAULT;
+    if (a[4] && (limit.microseconds < 0 || limit.microseconds >= 1000000))
+        return -EINVAL;
+    int error = a[4] ? ticks_of(limit.seconds, limit.microseconds * 1000, &waits, &ticks) : 0;
+    if (error)
+        return error;
+    uint32_t page = page_alloc_raw();
+    if (!page)
+        return -ENOMEM;
+    struct user_pollfd *all = page_pointer(page);
+    uint32_t count = gather(&sets, n, all);
+    int result = wait_for_any(descriptors_of(p), all, count, waits, ticks);
+    if (result >= 0)
+        result = scatter(&sets, all, count);
+    page_free(page);
+    return result >= 0 && copy_sets_out(map, a, size, &sets) ? -EFAULT : result;
+}
+SYSCALL(SYS_SELECT, sys_select);

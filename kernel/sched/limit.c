@@ -1,0 +1,28 @@
+/* Limits to waits (limit.h). */
+#include "sched/limit.h"
+
+#include "lock/simple_lock.h"
+#include "sched/sched.h"
+
+static void over(void *arg)
+{
+    struct limit *l = arg;
+    crit_t s = simple_lock_enter(l->lock);
+    l->over = true;
+    thread_wakeup(l->channel);
+    simple_lock_leave(l->lock, s);
+}
+
+void limit_begin(struct limit *l, uint32_t ticks, const void *channel, struct simple_lock *lock)
+{
+    *l = (struct limit){.channel = channel, .lock = lock};
+    if (ticks)
+        timeout_set(&l->timeout, ticks, over, l);
+}
+
+/* The limit is on the caller's stack, so its function must be over. */
+void limit_end(struct limit *l)
+{
+    if (l->timeout.fn)
+        timeout_drain(&l->timeout);
+}

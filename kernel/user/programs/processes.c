@@ -1,0 +1,711 @@
+/*
+ * processes: what fork, vfork, execve, wait4, groups, signals, alarms, descriptors, pipes and mmap do, one part after the
+ * other. processes PART runs one part. Prints @processes parts=... checks=... failed=...; the exit status is 0 if none failed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/lib/system.h"
+
+#define MILLISECOND 1000000u
+#define PAGE 4096u
+
+static unsigned checks, failed;
+
+#define CHECK(expression)                                          \
+    do {                                                           \
+        checks++;                                                  \
+        if (!(expression)) {                                       \
+            failed++;                                              \
+            printf("processes.c:%d: " #expression "\n", __LINE__); \
+        }                                                          \
+    } while (0)
+
+#define call(number, ...) call_of(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#define call_of(number, a, b, c, d, e, f, ...) \
+    system_call6(number, (uint32_t)(a), (uint32_t)(b), (uint32_t)(c), (uint32_t)(d), (uint32_t)(e), (uint32_t)(f))
+
+/* Handlers return to here, with sp on their frame. */
+extern char trampoline[];
+__asm__(".pushsection .text\n"
+        "trampoline:\n"
+        "    mv a0, sp\n"
+        "    li a7, 103\n"
+        "    ecall\n"
+        ".popsection\n");
+_Static_assert(SYS_SIGRETURN == 103, "trampoline");
+
+static int handle(int signal, void (*handler)(int, struct user_siginfo *, struct user_sigframe *), uint32_t flags,
+                  uint32_t mask)
+{
+    struct user_sigaction action = {(uint32_t)handler, mask, flags};
+    return call(SYS_SIGACTION, signal, &action, 0, trampoline);
+}
+
+#define DEFAULT ((void (*)(int, struct user_siginfo *, struct user_sigframe *))USER_SIG_DFL)
+#define IGNORE ((void (*)(int, struct user_siginfo *, struct user_sigframe *))USER_SIG_IGN)
+
+static int mask(int how, uint32_t set)
+{
+    uint32_t old = 0;
+    call(SYS_SIGPROCMASK, how, &set, &old);
+    return (int)old;
+}
+
+static int wait_for(int id)
+{
+    int status = -1;
+    return call(SYS_WAIT4, id, &status, 0, 0) == id ? status : -1;
+}
+
+static _Noreturn void leave(int status)
+{
+    for (;;)
+        call(SYS_EXIT, status, 0);
+}
+
+/* A child is a copy, with its own memory, and the registers of its parent. */
+static void forks(void)
+{
+    static volatile int mine = 1;
+    volatile int on_stack = 2;
+    uint32_t saved[6];
+    for (unsigned i = 0; i < 6; i++)
+        saved[i] = 0x1111u * (i + 1);
+    int parent = call(SYS_GETPID, 0), id = call(SYS_FORK, 0);
+    if (!id) {
+        uint32_t sum = 0;
+        for (unsigned i = 0; i < 6; i++)
+            sum += saved[i];
+        bool ok = mine == 1 && on_stack == 2 && sum == 0x1111u * 21 && call(SYS_GETPPID, 0) == parent &&
+                  call(SYS_GETPID, 0) != parent && call(SYS_GETTID, 0) == call(SYS_GETPID, 0);
+        mine = on_stack = 5;
+        leave(ok ? 7 : 1);
+    }
+    CHECK(id > 0 && wait_for(id) == 7 << 8);
+    CHECK(mine == 1 && on_stack == 2);
+    CHECK(call(SYS_WAIT4, -1, 0, 0, 0) == -ECHILD);
+    id = call(SYS_VFORK, 0);
+    if (!id) {
+        mine = 9; /* the parent's memory */
+        leave(3);
+    }
+    CHECK(mine == 9 && id > 0 && wait_for(id) == 3 << 8);
+}
+
+static void executes(void)
+{
+    static const char *const argv[] = {"status", "5", 0}, *const envp[] = {"A=1", 0};
+    int id = call(SYS_FORK, 0);
+    if (!id) {
+        call(SYS_EXECVE, "/bin/status", argv, envp);
+        leave(1);
+    }
+    CHECK(wait_for(id) == 5 << 8);
+    id = call(SYS_VFORK, 0);
+    if (!id) {
+        call(SYS_EXECVE, "status", argv, 0);
+        leave(1);
+    }
+    CHECK(wait_for(id) == 5 << 8);
+    CHECK(call(SYS_EXECVE, "nonsense", argv, 0) == -ENOENT);
+    CHECK(call(SYS_EXECVE, 4, argv, 0) == -EFAULT);
+    CHECK(call(SYS_EXECVE, "status", 4, 0) == -EFAULT);
+    id = call(SYS_SPAWN, "status", argv, 0);
+    CHECK(wait_for(id) == 5 << 8);
+}
+
+static uint8_t stacks[4][1024] __attribute__((aligned(16)));
+
+static void spins(void *arg)
+{
+    (void)arg;
+    for (;;)
+        ;
+}
+
+static void sleeps(void *arg)
+{
+    static uint32_t word;
+    (void)arg;
+    for (;;)
+        futex_wait(&word, 0, 0);
+}
+
+static void executes_in_thread(void *arg)
+{
+    static const char *const argv[] = {"status", "6", 0};
+    (void)arg;
+    call(SYS_EXECVE, "status", argv, 0);
+    leave(1);
+}
+
+/* execve of a process with several threads: only the caller goes on, with the process's id. */
+static void executes_alone(void)
+{
+    for (int which = 0; which < 2; which++) {
+        int id = call(SYS_FORK, 0);
+        if (!id) {
+            thread_start(spins, 0, stacks[0], sizeof stacks[0]);
+            thread_start(sleeps, 0, stacks[1], sizeof stacks[1]);
+            if (which)
+                thread_start(executes_in_thread, 0, stacks[2], sizeof stacks[2]);
+            executes_in_thread(0);
+        }
+        CHECK(wait_for(id) == 6 << 8);
+    }
+}
+
+static void waits(void)
+{
+    int status = 0, ids[2];
+    struct user_rusage usage;
+    for (int i = 0; i < 2; i++)
+        if (!(ids[i] = call(SYS_FORK, 0))) {
+            sleep_for(0, (2 - (uint32_t)i) * MILLISECOND);
+            leave(i + 1);
+        }
+    CHECK(call(SYS_WAIT4, -1, &status, USER_WNOHANG, 0) == 0);
+    CHECK(call(SYS_WAIT4, ids[0], &status, 0, &usage) == ids[0] && status == 1 << 8);
+    CHECK(usage.user.seconds == 0 && usage.system.microseconds < 1000000);
+    CHECK(call(SYS_WAIT4, ids[0], &status, 0, 0) == -ECHILD);
+    CHECK(call(SYS_WAIT4, 0, &status, 0, 0) == ids[1] && status == 2 << 8); /* of its group */
+    CHECK(call(SYS_WAIT4, -12345, &status, 0, 0) == -ECHILD);
+    CHECK(call(SYS_WAIT4, -1, 4, 0, 0) == -EFAULT);
+    CHECK(call(SYS_WAIT4, -1, 0, 64, 0) == -EINVAL);
+    /* A grandchild becomes init's. */
+    int fd[2];
+    CHECK(call(SYS_PIPE, fd) == 0);
+    int id = call(SYS_FORK, 0);
+    if (!id) {
+        if (!call(SYS_FORK, 0)) {
+            int parent = call(SYS_GETPPID, 0);
+            while (call(SYS_GETPPID, 0) == parent)
+                sleep_for(0, MILLISECOND);
+            int now = call(SYS_GETPPID, 0);
+            call(SYS_WRITE, fd[1], &now, sizeof now);
+            leave(0);
+        }
+        sleep_for(0, 3 * MILLISECOND);
+        leave(0);
+    }
+    CHECK(wait_for(id) == 0);
+    CHECK(call(SYS_READ, fd[0], &status, sizeof status) == sizeof status && status == 1);
+    CHECK(call(SYS_WAIT4, -1, 0, 0, 0) == -ECHILD);
+    call(SYS_CLOSE, fd[0]);
+    call(SYS_CLOSE, fd[1]);
+}
+
+static void groups(void)
+{
+    int me = call(SYS_GETPID, 0), group = call(SYS_GETPGRP, 0);
+    int id = call(SYS_FORK, 0);
+    if (!id) {
+        while (call(SYS_GETPGRP, 0) == group)
+            sleep_for(0, MILLISECOND);
+        for (;;)
+            sleep_for(1, 0);
+    }
+    CHECK(call(SYS_SETPGID, id, id) == 0);
+    CHECK(call(SYS_SETPGID, 12345, 0) == -ESRCH);
+    CHECK(call(SYS_SETPGID, id, 12345) == -EPERM);
+    CHECK(call(SYS_WAIT4, 0, 0, USER_WNOHANG, 0) == -ECHILD); /* none in this group */
+    CHECK(call(SYS_KILL, -id, 0) == 0 && call(SYS_KILLPG, id, USER_SIGTERM) == 0);
+    int status = 0;
+    CHECK(call(SYS_WAIT4, -id, &status, 0, 0) == id && status == USER_SIGTERM);
+    CHECK(call(SYS_KILL, id, 0) == -ESRCH && call(SYS_KILL, 1, USER_SIGKILL) == -EPERM);
+    CHECK(call(SYS_KILL, me, 99) == -EINVAL);
+    id = call(SYS_FORK, 0);
+    if (!id) {
+        int mine = call(SYS_GETPID, 0);
+        bool ok = call(SYS_SETSID, 0) == mine && call(SYS_GETPGRP, 0) == mine && call(SYS_SETSID, 0) == -EPERM;
+        leave(ok ? 4 : 1);
+    }
+    CHECK(wait_for(id) == 4 << 8);
+}
+
+static volatile unsigned caught, last, nested, depth, sent, info_ok;
+static volatile uint32_t mask_inside;
+
+static void count(int signal, struct user_siginfo *info, struct user_sigframe *frame)
+{
+    (void)frame;
+    caught++;
+    last = (unsigned)signal;
+    info_ok += info->signo == signal;
+    mask_inside = (uint32_t)mask(USER_SIG_BLOCK, 0);
+}
+
+static void nests(int signal, struct user_siginfo *info, struct user_sigframe *frame)
+{
+    (void)info, (void)frame;
+    depth++;
+    if (depth > nested)
+        nested = depth;
+    if (sent++ < 2)
+        call(SYS_KILL, call(SYS_GETPID, 0), signal);
+    depth--;
+}
+
+/* Registers are as they were, for what the compiler keeps anywhere. */
+static uint32_t registers_stay(void)
+{
+    uint32_t sum = 0, x = 12345;
+    for (unsigned i = 0; i < 50; i++) {
+        x = x * 1664525 + 1013904223;
+        sum += x >> 7;
+        if (i % 10 == 0)
+            call(SYS_KILL, call(SYS_GETPID, 0), USER_SIGUSR1);
+    }
+    return sum;
+}
+
+static void signals(void)
+{
+    int me = call(SYS_GETPID, 0);
+    uint32_t usr1 = 1u << USER_SIGUSR1, usr2 = 1u << USER_SIGUSR2, pending = 0;
+    CHECK(handle(USER_SIGUSR1, count, 0, usr2) == 0);
+    CHECK(call(SYS_KILL, me, USER_SIGUSR1) == 0 && caught == 1 && last == USER_SIGUSR1 && info_ok == 1);
+    CHECK(mask_inside == (usr1 | usr2) && mask(USER_SIG_BLOCK, 0) == 0);
+    caught = 0;
+    uint32_t with = registers_stay();
+    CHECK(caught == 5);
+    handle(USER_SIGUSR1, IGNORE, 0, 0);
+    CHECK(registers_stay() == with);
+    handle(USER_SIGUSR1, count, 0, 0);
+    caught = 0;
+    mask(USER_SIG_BLOCK, usr1);
+    call(SYS_KILL, me, USER_SIGUSR1);
+    call(SYS_KILL, me, USER_SIGUSR1);
+    CHECK(call(SYS_SIGPENDING, &pending) == 0 && pending == usr1 && caught == 0);
+    mask(USER_SIG_UNBLOCK, usr1);
+    CHECK(caught == 1);
+    handle(USER_SIGUSR2, nests, USER_SA_NODEFER, 0);
+    call(SYS_KILL, me, USER_SIGUSR2);
+    CHECK(nested == 3 && depth == 0);
+    nested = sent = 0;
+    handle(USER_SIGUSR2, nests, 0, 0);
+    call(SYS_KILL, me, USER_SIGUSR2);
+    CHECK(nested == 1 && depth == 0);
+    handle(USER_SIGUSR2, count, USER_SA_RESETHAND, 0);
+    caught = 0;
+    call(SYS_KILL, me, USER_SIGUSR2);
+    struct user_sigaction action;
+    CHECK(caught == 1 && call(SYS_SIGACTION, USER_SIGUSR2, 0, &action) == 0 && action.handler == USER_SIG_DFL);
+    CHECK(handle(USER_SIGKILL, count, 0, 0) == -EINVAL && handle(USER_SIGSTOP, IGNORE, 0, 0) == -EINVAL);
+    CHECK(handle(0, count, 0, 0) == -EINVAL && handle(32, count, 0, 0) == -EINVAL);
+    mask(USER_SIG_SETMASK, 0xffffffff);
+    CHECK((uint32_t)mask(USER_SIG_SETMASK, 0) == ~(1u << USER_SIGKILL | 1u << USER_SIGSTOP));
+    handle(USER_SIGUSR1, DEFAULT, 0, 0);
+}
+
+static void ends_by_signals(void)
+{
+    static const uint8_t ends[] = {USER_SIGHUP, USER_SIGINT, USER_SIGTERM, USER_SIGKILL, USER_SIGUSR1};
+    for (unsigned i = 0; i < sizeof ends; i++) {
+        int id = call(SYS_FORK, 0);
+        if (!id)
+            for (;;) /* half of them run, half of them sleep */
+                if (i % 2)
+                    sleep_for(1, 0);
+        sleep_for(0, MILLISECOND);
+        CHECK(call(SYS_KILL, id, ends[i]) == 0 && wait_for(id) == ends[i]);
+    }
+    int id = call(SYS_FORK, 0);
+    if (!id) { /* what is ignored stays so over execve, what is handled does not */
+        static const char *const argv[] = {"processes", "sleep", 0};
+        handle(USER_SIGHUP, IGNORE, 0, 0);
+        handle(USER_SIGTERM, count, 0, 0);
+        call(SYS_EXECVE, "processes", argv, 0);
+        leave(1);
+    }
+    sleep_for(0, 10 * MILLISECOND);
+    call(SYS_KILL, id, USER_SIGHUP);
+    sleep_for(0, MILLISECOND);
+    CHECK(call(SYS_WAIT4, id, 0, USER_WNOHANG, 0) == 0);
+    call(SYS_KILL, id, USER_SIGTERM);
+    CHECK(wait_for(id) == USER_SIGTERM);
+}
+
+static void stops(void)
+{
+    static volatile uint32_t *shared;
+    shared = (uint32_t *)call(SYS_MMAP, 0, PAGE, USER_PROT_READ | USER_PROT_WRITE, USER_MAP_SHARED | USER_MAP_ANON, -1);
+    int status = 0, id = call(SYS_FORK, 0);
+    if (!id)
+        for (;;)
+            ++*shared;
+    CHECK(call(SYS_KILL, id, USER_SIGSTOP) == 0);
+    CHECK(call(SYS_WAIT4, id, &status, USER_WUNTRACED, 0) == id && status == (USER_SIGSTOP << 8 | USER_WSTOPPED));
+    CHECK(call(SYS_WAIT4, id, &status, USER_WUNTRACED | USER_WNOHANG, 0) == 0);
+    uint32_t before = *shared;
+    sleep_for(0, 2 * MILLISECOND);
+    CHECK(*shared == before);
+    call(SYS_KILL, id, USER_SIGTERM); /* waits until it goes on */
+    CHECK(call(SYS_WAIT4, id, &status, USER_WNOHANG, 0) == 0);
+    call(SYS_KILL, id, USER_SIGCONT);
+    CHECK(wait_for(id) == USER_SIGTERM);
+    id = call(SYS_FORK, 0);
+    if (!id)
+        for (;;)
+            sleep_for(1, 0);
+    call(SYS_KILL, id, USER_SIGTSTP);
+    CHECK(call(SYS_WAIT4, id, &status, USER_WUNTRACED, 0) == id && status == (USER_SIGTSTP << 8 | USER_WSTOPPED));
+    call(SYS_KILL, id, USER_SIGKILL);
+    CHECK(wait_for(id) == USER_SIGKILL);
+    CHECK(call(SYS_MUNMAP, shared, PAGE) == 0);
+}
+
+static void child_signals(void)
+{
+    handle(USER_SIGCHLD, count, USER_SA_RESTART, 0);
+    caught = 0;
+    int id = call(SYS_FORK, 0);
+    if (!id)
+        leave(0);
+    CHECK(wait_for(id) == 0 && caught == 1);
+    handle(USER_SIGCHLD, DEFAULT, USER_SA_NOCLDWAIT, 0);
+    id = call(SYS_FORK, 0);
+    if (!id)
+        leave(0);
+    CHECK(call(SYS_WAIT4, id, 0, 0, 0) == -ECHILD);
+    handle(USER_SIGCHLD, DEFAULT, 0, 0);
+}
+
+static void set_alarm(uint32_t milliseconds, uint32_t interval)
+{
+    struct user_itimerval timer = {{0, (int32_t)interval * 1000, 0}, {0, (int32_t)milliseconds * 1000, 0}};
+    call(SYS_SETITIMER, USER_ITIMER_REAL, &timer, 0);
+}
+
+/* Which calls a signal interrupts, and which go on. */
+static void interrupts(void)
+{
+    int fd[2], status;
+    char c = 0;
+    handle(USER_SIGALRM, count, 0, 0);
+    CHECK(call(SYS_PIPE, fd) == 0);
+    caught = 0;
+    set_alarm(2, 0);
+    CHECK(call(SYS_READ, fd[0], &c, 1) == -EINTR && caught == 1);
+    set_alarm(2, 0);
+    struct user_timespec long_time = {1, 0, 0}, rest = {0, 0, 0};
+    CHECK(call(SYS_NANOSLEEP, &long_time, &rest) == -EINTR && caught == 2);
+    CHECK(rest.seconds == 0 && rest.nanoseconds > 900000000);
+    handle(USER_SIGALRM, count, USER_SA_RESTART, 0);
+    int id = call(SYS_FORK, 0);
+    if (!id) {
+        sleep_for(0, 12 * MILLISECOND);
+        call(SYS_WRITE, fd[1], "x", 1);
+        leave(0);
+    }
+    set_alarm(2, 2);
+    CHECK(call(SYS_READ, fd[0], &c, 1) == 1 && c == 'x' && caught >= 4);
+    CHECK(call(SYS_WAIT4, id, &status, 0, 0) == id && status == 0);
+    set_alarm(0, 0);
+    unsigned before = caught;
+    sleep_for(0, 5 * MILLISECOND);
+    CHECK(caught == before);
+    set_alarm(3, 0);
+    uint32_t none = 0, alarm = 1u << USER_SIGALRM;
+    mask(USER_SIG_BLOCK, alarm);
+    CHECK(call(SYS_SIGSUSPEND, &none) == -EINTR && caught == before + 1);
+    CHECK((uint32_t)mask(USER_SIG_SETMASK, 0) == alarm);
+    struct user_itimerval timer;
+    set_alarm(500, 0);
+    CHECK(call(SYS_GETITIMER, USER_ITIMER_REAL, &timer) == 0 && timer.value.microseconds > 400000);
+    set_alarm(0, 0);
+    CHECK(call(SYS_SETITIMER, 7, &timer, 0) == -EINVAL);
+    call(SYS_CLOSE, fd[0]);
+    call(SYS_CLOSE, fd[1]);
+    handle(USER_SIGALRM, DEFAULT, 0, 0);
+}
+
+static volatile uint32_t faults, fault_at;
+static uint8_t *guarded;
+
+static void mends(int signal, struct user_siginfo *info, struct user_sigframe *frame)
+{
+    (void)frame;
+    faults += signal == USER_SIGSEGV;
+    fault_at = info->value;
+    call(SYS_MPROTECT, guarded, PAGE, USER_PROT_READ | USER_PROT_WRITE);
+}
+
+static void skips(int signal, struct user_siginfo *info, struct user_sigframe *frame)
+{
+    (void)signal, (void)info;
+    faults++;
+    frame->pc += 4;
+}
+
+/* Handlers of traps; on a stack of their own when the stack is the trouble. */
+static void traps(void)
+{
+    guarded = (uint8_t *)call(SYS_MMAP, 0, 2 * PAGE, USER_PROT_READ, USER_MAP_PRIVATE | USER_MAP_ANON, -1);
+    handle(USER_SIGSEGV, mends, 0, 0);
+    *(volatile uint8_t *)(guarded + 5) = 1;
+    CHECK(faults == 1 && fault_at == (uint32_t)guarded + 5 && guarded[5] == 1);
+    handle(USER_SIGILL, skips, 0, 0);
+    __asm__ volatile(".4byte 0" ::: "memory");
+    CHECK(faults == 2);
+    handle(USER_SIGILL, DEFAULT, 0, 0);
+    int id = call(SYS_FORK, 0);
+    if (!id) { /* masked: it ends all the same */
+        mask(USER_SIG_BLOCK, 1u << USER_SIGSEGV);
+        __asm__ volatile("sb zero, 4(zero)" ::: "memory");
+        leave(0);
+    }
+    CHECK(wait_for(id) == USER_SIGSEGV);
+    handle(USER_SIGSEGV, DEFAULT, 0, 0);
+    id = call(SYS_FORK, 0);
+    if (!id) { /* no stack for a handler */
+        handle(USER_SIGUSR1, count, 0, 0);
+        __asm__ volatile("mv a0, %0\n li sp, 64\n li a1, %1\n li a7, 37\n ecall\n li a0, 0\n li a7, 1\n ecall" ::"r"(
+                             call(SYS_GETPID, 0)),
+                         "i"(USER_SIGUSR1)
+                         : "memory");
+    }
+    CHECK(wait_for(id) == USER_SIGSEGV);
+    id = call(SYS_FORK, 0);
+    if (!id) {
+        struct user_stack stack = {(uint32_t)stacks[3], 0, sizeof stacks[3]};
+        call(SYS_SIGALTSTACK, &stack, 0);
+        handle(USER_SIGUSR1, count, USER_SA_ONSTACK, 0);
+        __asm__ volatile(
+            "mv a0, %0\n mv s1, sp\n li sp, 64\n li a1, %1\n li a7, 37\n ecall\n mv sp, s1" ::"r"(call(SYS_GETPID, 0)),
+            "i"(USER_SIGUSR1)
+            : "memory", "s1", "a0", "a1", "a7");
+        leave(caught ? 8 : 9);
+    }
+    caught = 0;
+    CHECK(wait_for(id) == 8 << 8);
+    /* A frame that is made up: the kernel takes registers of user mode from it, and nothing else. */
+    id = call(SYS_FORK, 0);
+    if (!id) {
+        static struct user_sigframe frame;
+        memset(&frame, 0xff, sizeof frame);
+        frame.pc = 0x40000000; /* the kernel */
+        call(SYS_SIGRETURN, &frame);
+        leave(1);
+    }
+    CHECK(wait_for(id) == USER_SIGSEGV);
+    CHECK(call(SYS_SIGRETURN, 4) == -EFAULT);
+    CHECK(call(SYS_MUNMAP, guarded, 2 * PAGE) == 0);
+}
+
+static void descriptors(void)
+{
+    int fd[2];
+    char text[8];
+    CHECK(call(SYS_PIPE, fd) == 0 && fd[0] == 3 && fd[1] == 4);
+    CHECK(call(SYS_DUP, fd[1]) == 5 && call(SYS_DUP2, fd[1], 9) == 9 && call(SYS_DUP2, fd[1], fd[1]) == fd[1]);
+    CHECK(call(SYS_DUP2, 77, 9) == -EBADF && call(SYS_DUP2, fd[1], 1 << 20) == -EBADF && call(SYS_DUP, 77) == -EBADF);
+    CHECK(call(SYS_WRITE, 9, "nine", 4) == 4 && call(SYS_READ, fd[0], text, sizeof text) == 4 &&
+          !memcmp(text, "nine", 4));
+    CHECK(call(SYS_CLOSE, fd[1]) == 0 && call(SYS_CLOSE, 5) == 0);
+    CHECK(call(SYS_FCNTL, 9, F_GETFD) == 0 && call(SYS_FCNTL, 9, F_SETFD, FD_CLOEXEC) == 0);
+    CHECK(call(SYS_FCNTL, 9, F_GETFD) == FD_CLOEXEC && call(SYS_FCNTL, 9, F_DUPFD, 20) == 20);
+    CHECK(call(SYS_FCNTL, 20, F_GETFD) == 0 && (call(SYS_FCNTL, 20, F_GETFL) & O_ACCMODE) == O_WRONLY);
+    CHECK(call(SYS_CLOSE, 20) == 0 && call(SYS_CLOSE, 20) == -EBADF);
+    CHECK(call(SYS_WRITE, fd[0], "x", 1) == -EBADF && call(SYS_READ, 9, text, 1) == -EBADF);
+    CHECK(call(SYS_FCNTL, fd[0], F_SETFL, O_NONBLOCK) == 0 && call(SYS_READ, fd[0], text, 1) == -EAGAIN);
+    CHECK(call(SYS_CLOSE, 9) == 0 && call(SYS_READ, fd[0], text, 1) == 0); /* nobody writes any more */
+    CHECK(call(SYS_CLOSE, fd[0]) == 0);
+    unsigned most = (unsigned)call(SYS_GETDTABLESIZE, 0), n = 0;
+    int id;
+    while ((id = call(SYS_FCNTL, 0, F_DUPFD, most - 20)) >= 0)
+        n++;
+    CHECK(id == -EMFILE && n == 20 && call(SYS_DUP, 0) == 3 && call(SYS_FCNTL, 0, F_DUPFD, most) == -EINVAL);
+    CHECK(call(SYS_CLOSE, most - 7) == 0 && call(SYS_FCNTL, 0, F_DUPFD, most - 20) == (int)most - 7);
+    CHECK(call(SYS_DUP, 0) == 4 && call(SYS_CLOSE, 3) == 0 && call(SYS_DUP, 0) == 3 && call(SYS_DUP, 0) == 5);
+    for (unsigned i = 3; i < most; i += i == 5 ? most - 25 : 1)
+        call(SYS_CLOSE, i);
+    CHECK(call(SYS_LSEEK, 0, 0, SEEK_SET) == -ESPIPE);
+}
+
+static void pipes(void)
+{
+    enum { SIZE = 20000 };
+    static uint8_t bytes[SIZE];
+    int fd[2], status = 0;
+    CHECK(call(SYS_PIPE, fd) == 0);
+    int id = call(SYS_FORK, 0);
+    if (!id) {
+        for (unsigned i = 0; i < SIZE; i++)
+            bytes[i] = (uint8_t)(i * 7 + i / 256);
+        call(SYS_CLOSE, fd[0]);
+        leave(call(SYS_WRITE, fd[1], bytes, SIZE) == SIZE ? 0 : 1);
+    }
+    call(SYS_CLOSE, fd[1]);
+    unsigned n = 0, wrong = 0;
+    int got;
+    while ((got = call(SYS_READ, fd[0], bytes + n, SIZE - n < 777 ? SIZE - n : 777)) > 0)
+        n += (unsigned)got;
+    for (unsigned i = 0; i < SIZE; i++)
+        wrong += bytes[i] != (uint8_t)(i * 7 + i / 256);
+    CHECK(n == SIZE && wrong == 0 && got == 0);
+    CHECK(call(SYS_WAIT4, id, &status, 0, 0) == id && status == 0);
+    call(SYS_CLOSE, fd[0]);
+    CHECK(call(SYS_PIPE, fd) == 0);
+    call(SYS_CLOSE, fd[0]);
+    id = call(SYS_FORK, 0);
+    if (!id) {
+        call(SYS_WRITE, fd[1], "x", 1);
+        leave(1);
+    }
+    CHECK(wait_for(id) == USER_SIGPIPE);
+    handle(USER_SIGPIPE, IGNORE, 0, 0);
+    CHECK(call(SYS_WRITE, fd[1], "x", 1) == -EPIPE);
+    handle(USER_SIGPIPE, DEFAULT, 0, 0);
+    call(SYS_CLOSE, fd[1]);
+    CHECK(call(SYS_PIPE, 4) == -EFAULT);
+    CHECK(call(SYS_PIPE, fd) == 0);
+    CHECK(call(SYS_READ, fd[0], 4, 0) == 0 && call(SYS_WRITE, fd[1], 4, 4) == -EFAULT);
+    struct user_pollfd poll[2] = {{fd[0], USER_POLLIN, 0}, {fd[1], USER_POLLOUT, 0}};
+    CHECK(call(SYS_POLL, poll, 2, 0) == 1 && poll[0].revents == 0 && poll[1].revents == USER_POLLOUT);
+    CHECK(call(SYS_POLL, poll, 1, 2) == 0);
+    id = call(SYS_FORK, 0);
+    if (!id) {
+        sleep_for(0, 3 * MILLISECOND);
+        call(SYS_WRITE, fd[1], "y", 1);
+        leave(0);
+    }
+    CHECK(call(SYS_POLL, poll, 1, -1) == 1 && poll[0].revents == USER_POLLIN);
+    uint32_t in = 1u << fd[0] | 1u << fd[1], out = in;
+    CHECK(call(SYS_SELECT, 32, &in, &out, 0, 0) == 2 && in == 1u << fd[0] && out == 1u << fd[1]);
+    CHECK(wait_for(id) == 0);
+    poll[0].fd = 99;
+    CHECK(call(SYS_POLL, poll, 1, -1) == 1 && poll[0].revents == USER_POLLNVAL);
+    call(SYS_CLOSE, fd[0]);
+    call(SYS_CLOSE, fd[1]);
+}
+
+#define TURNS 200
+
+static volatile uint32_t dup_done, dup_wrong;
+
+static void dups(void *arg)
+{
+    int x = arg ? 10 : 11, y = arg ? 11 : 10;
+    for (unsigned i = 0; i < TURNS; i++) {
+        dup_wrong += call(SYS_DUP2, x, y) != y;
+        if (i % 16 == 0)
+            yield();
+    }
+    __atomic_fetch_add(&dup_done, 1, __ATOMIC_RELEASE);
+    futex_wake(&dup_done, 1);
+}
+
+/* Paper `mach`, section 3.2: two threads that do dup2(X, Y) and dup2(Y, X) must not deadlock. */
+static void dup2_both_ways(void)
+{
+    CHECK(call(SYS_DUP2, 0, 10) == 10 && call(SYS_DUP2, 1, 11) == 11);
+    for (uintptr_t i = 0; i < 2; i++)
+        thread_start(dups, (void *)i, stacks[i], sizeof stacks[i]);
+    uint32_t done;
+    while ((done = dup_done) < 2)
+        futex_wait(&dup_done, done, 0);
+    CHECK(dup_wrong == 0);
+    sleep_for(0, MILLISECOND);
+    call(SYS_CLOSE, 10);
+    call(SYS_CLOSE, 11);
+}
+
+static void memory(void)
+{
+    uint8_t *before = (uint8_t *)call(SYS_SBRK, 0);
+    CHECK(call(SYS_SBRK, 3 * PAGE) == (int)before);
+    memset(before, 0x5a, 3 * PAGE);
+    CHECK(call(SYS_SBRK, -2 * (int)PAGE) == (int)(before + 3 * PAGE));
+    CHECK(call(SYS_SBRK, 2 * PAGE) == (int)(before + PAGE) && before[0] == 0x5a);
+    unsigned sum = 0;
+    for (unsigned i = PAGE + PAGE; i < 3 * PAGE; i++)
+        sum += before[i];
+    CHECK(sum == 0); /* what was given back is gone */
+    CHECK(call(SYS_SBRK, -3 * (int)PAGE) > 0 && call(SYS_SBRK, -(int)(64 * PAGE)) == -EINVAL);
+    int at = call(SYS_MMAP, 0, PAGE, USER_PROT_READ | USER_PROT_WRITE, USER_MAP_SHARED | USER_MAP_ANON, -1);
+    volatile uint32_t *shared = (uint32_t *)at;
+    CHECK(at > 0 && *shared == 0);
+    int id = call(SYS_FORK, 0);
+    if (!id) {
+        *shared = 77;
+        leave(0);
+    }
+    CHECK(wait_for(id) == 0 && *shared == 77);
+    CHECK(call(SYS_MMAP, 0, PAGE, USER_PROT_WRITE | USER_PROT_EXEC, USER_MAP_PRIVATE | USER_MAP_ANON, -1) == -EACCES);
+    CHECK(call(SYS_MMAP, 0, 0, USER_PROT_READ, USER_MAP_PRIVATE | USER_MAP_ANON, -1) == -EINVAL);
+    CHECK(call(SYS_MMAP, 0, PAGE, USER_PROT_READ, USER_MAP_ANON, -1) == -EINVAL);
+    CHECK(call(SYS_MMAP, 0x40000000, PAGE, USER_PROT_READ, USER_MAP_PRIVATE | USER_MAP_ANON | USER_MAP_FIXED, -1) ==
+          -EINVAL);
+    CHECK(call(SYS_MMAP, 0, PAGE, USER_PROT_READ, USER_MAP_PRIVATE, 99) == -EBADF);
+    CHECK(call(SYS_MUNMAP, at + 1, PAGE) == -EINVAL && call(SYS_MUNMAP, at, PAGE) == 0);
+    CHECK(call(SYS_MPROTECT, at, PAGE, USER_PROT_READ) == -ENOMEM);
+    id = call(SYS_FORK, 0);
+    if (!id) {
+        *shared = 1;
+        leave(0);
+    }
+    CHECK(wait_for(id) == USER_SIGSEGV);
+}
+
+static void files(void)
+{
+    char text[16];
+    struct user_stat st;
+    int fd = call(SYS_OPEN, "/bin/hello", O_RDONLY);
+    CHECK(fd >= 3 && call(SYS_READ, fd, text, 4) == 4 && !memcmp(text, "\177ELF", 4));
+    CHECK(call(SYS_LSEEK, fd, 1, SEEK_SET) == 1 && call(SYS_READ, fd, text, 3) == 3 && !memcmp(text, "ELF", 3));
+    CHECK(call(SYS_FSTAT, fd, &st) == 0 && (st.mode & 0170000) == 0100000 && st.size > 1000);
+    CHECK(call(SYS_LSEEK, fd, 0, SEEK_END) == st.size && call(SYS_READ, fd, text, 4) == 0);
+    CHECK(call(SYS_LSEEK, fd, -1, SEEK_SET) == -EINVAL && call(SYS_LSEEK, fd, 0, 9) == -EINVAL);
+    CHECK(call(SYS_WRITE, fd, text, 1) == -EBADF && call(SYS_CLOSE, fd) == 0);
+    CHECK(call(SYS_OPEN, "/bin/nonsense", O_RDONLY) == -ENOENT && call(SYS_OPEN, "/bin/hello", O_WRONLY) == -EROFS);
+    CHECK(call(SYS_OPEN, 4, O_RDONLY) == -EFAULT && call(SYS_ACCESS, "/bin/hello", 1) == 0);
+    CHECK(call(SYS_STAT, "/bin", &st) == 0 && (st.mode & 0170000) == 0040000);
+    static uint32_t entries[1024];
+    unsigned hello = 0;
+    int n;
+    fd = call(SYS_OPEN, "/bin", O_RDONLY);
+    while ((n = call(SYS_GETDIRENTRIES, fd, entries, 200)) > 0)
+        for (struct user_dirent *e = (struct user_dirent *)entries; (uint8_t *)e < (uint8_t *)entries + n;
+             e = (struct user_dirent *)((uint8_t *)e + e->reclen))
+            hello += !strcmp(e->name, "hello") && e->namlen == 5;
+    CHECK(n == 0 && hello == 1 && call(SYS_CLOSE, fd) == 0);
+    fd = call(SYS_OPEN, "/dev/null", O_RDWR);
+    CHECK(call(SYS_WRITE, fd, text, 9) == 9 && call(SYS_READ, fd, text, 9) == 0 && call(SYS_CLOSE, fd) == 0);
+}
+
+static const struct {
+    const char *name;
+    void (*part)(void);
+    bool needs_clock;
+} parts[] = {
+    {"forks", forks, false},          {"executes", executes, false},  {"executes_alone", executes_alone, true},
+    {"waits", waits, true},           {"groups", groups, true},       {"signals", signals, false},
+    {"ends", ends_by_signals, true},  {"stops", stops, true},         {"children", child_signals, false},
+    {"interrupts", interrupts, true}, {"traps", traps, false},        {"descriptors", descriptors, false},
+    {"pipes", pipes, true},           {"dup2", dup2_both_ways, true}, {"memory", memory, false},
+    {"files", files, false},
+};
+
+int main(int argc, char **argv)
+{
+    unsigned n = 0;
+    if (argc > 1 && !strcmp(argv[1], "sleep"))
+        return sleep_for(5, 0);
+    bool no_clock = argc > 1 && !strcmp(argv[1], "noclock");
+    for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (argc > 1 && (no_clock ? parts[i].needs_clock : strcmp(argv[1], parts[i].name) != 0))
+            continue;
+        parts[i].part();
+        n++;
+    }
+    printf("@processes parts=%u checks=%u failed=%u\n", n, checks, failed);
+    return failed != 0;
+}
