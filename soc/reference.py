@@ -6,6 +6,7 @@ from litex.soc.integration.soc import SoCCSRRegion
 from litex.soc.interconnect.csr import CSRStatus
 
 from hw.common.regmap import Register, RegisterMap
+from hw.disk.registers import REGISTERS as DISK
 from hw.pic import COUNTERS as PIC_COUNTERS
 from hw.pic import REGISTERS as PIC
 from hw.serial.registers import registers_of
@@ -103,6 +104,7 @@ def reference(soc, config: SoCConfig, fingerprint: int) -> str:
         (registers_of(config.clock_hz, config.serial_fifo), ("uart0", "uart1")),
         (TRACE, "trace_window"),
         (buffer_map(config.trace_depth), "trace_buffer"),
+        *([(DISK, tuple(f"disk{n}" for n in range(config.disks)))] if config.disks else []),
     ):
         names = where if isinstance(where, tuple) else (where,)
         parts += [f"## {registers.name}\n", f"At {places(*names)}. {registers.description}\n", registers.markdown()]
