@@ -101,7 +101,8 @@ static int disk_run(void)
     request = size / SECTOR_SIZE;
     if (!request || !at_once || !sectors || sectors > disk->sectors)
         panic("run=disk: bytes and request are some sectors of %u bytes, no more than the disk has, requests is 1 at "
-              "least", SECTOR_SIZE);
+              "least",
+              SECTOR_SIZE);
     struct random r = random_from(run_seed, 1);
     for (unsigned i = 0; i < at_once; i++)
         for (uint32_t n = 0; writes && n < size / 4; n++)

@@ -35,7 +35,7 @@ enum { BLOCK_READ, BLOCK_WRITE, BLOCK_FLUSH, BLOCK_DISCARD }; /* as hw/disk numb
 /* A piece of memory: both numbers are multiples of 8. The controller reads it. */
 struct block_segment {
     uint32_t address, bytes;
-};
+} __attribute__((aligned(8)));
 
 struct block_io {
     uint8_t op;
@@ -65,7 +65,7 @@ struct block_device {
     void (*start)(struct block_device *d, struct block_io *io);
     void (*reset)(struct block_device *d);
 
-    struct block_io *queue;  /* by sector */
+    struct block_io *queue; /* by sector */
     struct block_io *active; /* the driver has them */
     struct block_io *posting; /* over, to be told of when the lock is let go */
     struct block_io *finished, **finished_end; /* over, for biodone */

@@ -245,7 +245,7 @@ static void reset(struct block_device *b)
 struct block_device *disk_open(unsigned unit)
 {
     static bool biodone;
-    char mode[8];
+    char text[8];
     if (unit >= UNITS)
         return 0;
     struct disk *d = &disks[unit];
@@ -254,7 +254,7 @@ struct block_device *disk_open(unsigned unit)
         return 0;
     if (d->block.start)
         return &d->block;
-    bootargs_string("disk.mode", mode, sizeof mode, "dma");
+    const char *mode = bootargs_string("disk.mode", text, sizeof text, "dma");
     d->dma = !strcmp(mode, "dma");
     if (!d->dma && strcmp(mode, "pio"))
         panic("boot argument disk.mode=%s: give dma or pio", mode);

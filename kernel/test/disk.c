@@ -21,7 +21,8 @@
 #define MOST_THREADS 8
 
 static uint8_t model[MOST_SECTORS * SECTOR_SIZE] __attribute__((aligned(64), section(".noinit")));
-static uint8_t scratch[MOST_THREADS][AT_ONCE][MOST_COUNT * SECTOR_SIZE] __attribute__((aligned(64), section(".noinit")));
+static uint8_t scratch[MOST_THREADS][AT_ONCE][MOST_COUNT * SECTOR_SIZE]
+    __attribute__((aligned(64), section(".noinit")));
 static bool spoiled[MOST_SECTORS]; /* a write of it failed: it may hold anything */
 static struct block_device *disk;
 static uint32_t sectors, rounds, faults, errors, requests;

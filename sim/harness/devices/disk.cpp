@@ -37,8 +37,8 @@ Disk::Disk(Model &model, unsigned unit, const std::string &text, const std::vect
         throw Failure(format("the disk image %s has %zu bytes: give some sectors of 512 bytes", options.image.c_str(),
                              content.size()));
     if (unit >= model.disks())
-        throw Failure(format("--disk: this machine has %u disk controllers: build it with disks=%u", model.disks(),
-                             unit + 1));
+        throw Failure(
+            format("--disk: this machine has %u disk controllers: build it with disks=%u", model.disks(), unit + 1));
     changed.assign(sectors(), false);
     if (profile.rpm) {
         sector_cycles = std::max<uint64_t>(1, CLOCK_HZ * 60 / profile.rpm / profile.sectors_per_track);
@@ -74,8 +74,10 @@ void Disk::told(uint64_t cycle)
             due = std::max(cycle + 1, taken_at);
     }
     if (*pin.command_valid && !dead) {
-        Request request{*pin.command_op,    *pin.command_tag, *pin.command_lba,  *pin.command_count,
-                        *pin.command_burst, cycle,            counts.commands++, 0};
+        Request request{*pin.command_op,    *pin.command_tag,
+                        *pin.command_lba,   *pin.command_count,
+                        *pin.command_burst, cycle,
+                        counts.commands++,  0};
         life = true;
         if (std::count(options.silent.begin(), options.silent.end(), request.number))
             counts.unanswered++;
