@@ -124,7 +124,7 @@ static int disk_run(void)
             (unsigned long long)cycles, (unsigned long)intr_count(PIC_SOURCE_DISK(0)),
             (unsigned long)disk_spurious(disk), (unsigned long)errors, (unsigned long)disk->retried);
     uint32_t n = 0;
-    for (unsigned cause = DISK_SEEK; cause < DISK_CAUSES; cause++) {
+    for (unsigned cause = DISK_FOR_SEEK; cause < DISK_CAUSES; cause++) {
         for (uint32_t i = 0; i < samples[cause] && n < MOST_SAMPLES; i++)
             all[n++] = sample[cause][i];
         print_handler(names[cause], sample[cause], samples[cause]);

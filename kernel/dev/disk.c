@@ -111,9 +111,9 @@ static enum disk_cause complete(struct disk *d)
         over(d, io, c->status);
     }
     if (d->head == first)
-        return DISK_NOTHING;
+        return DISK_FOR_NOTHING;
     REG(d, CQ_HEAD) = d->head;
-    return DISK_DONE;
+    return DISK_FOR_DONE;
 }
 
 /* Programmed I/O ------------------------------------------------------------------------------------------------------- */
@@ -184,7 +184,7 @@ static void start_pio(struct block_device *b, struct block_io *io)
 static enum disk_cause serve(struct disk *d)
 {
     uint32_t status = REG(d, STATUS); /* takes DONE back */
-    enum disk_cause cause = DISK_NOTHING;
+    enum disk_cause cause = DISK_FOR_NOTHING;
     struct block_io *io = d->current;
     unsigned code = (status & DISK_STATUS_CODE_MASK) >> DISK_STATUS_CODE_SHIFT;
     if (!io)
@@ -194,17 +194,17 @@ static enum disk_cause serve(struct disk *d)
             return cause;
         if (code == DISK_STATUS_CODE_OK) {
             begin_transfer(d);
-            return DISK_SEEK;
+            return DISK_FOR_SEEK;
         }
     }
     if (status & DISK_STATUS_DATA_MASK) {
         move_cluster(d);
-        cause = DISK_DATA;
+        cause = DISK_FOR_DATA;
     }
     if (status & DISK_STATUS_DONE_MASK) {
         d->current = 0;
         over(d, io, code);
-        cause = cause == DISK_DATA ? DISK_DATA : DISK_DONE;
+        cause = cause == DISK_FOR_DATA ? DISK_FOR_DATA : DISK_FOR_DONE;
     }
     return cause;
 }
@@ -217,7 +217,7 @@ static void interrupt(void *arg)
     struct disk *d = arg;
     crit_t s = simple_lock_enter(&d->block.lock);
     enum disk_cause cause = d->dma ? complete(d) : serve(d);
-    d->spurious += cause == DISK_NOTHING;
+    d->spurious += cause == DISK_FOR_NOTHING;
     block_leave(&d->block, s);
     if (watcher)
         watcher(cause, cycles32() - begin);

@@ -17,7 +17,7 @@
 #include "dev/block.h"
 
 /* What an interrupt was for; the last in order if it was for several. */
-enum disk_cause { DISK_NOTHING, DISK_SEEK, DISK_DATA, DISK_DONE, DISK_CAUSES };
+enum disk_cause { DISK_FOR_NOTHING, DISK_FOR_SEEK, DISK_FOR_DATA, DISK_FOR_DONE, DISK_CAUSES };
 
 /* The unit, 0 or 1, from now on driven by interrupts; 0 if there is no controller or no drive. From a thread. */
 struct block_device *disk_open(unsigned unit);
