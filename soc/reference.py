@@ -21,7 +21,8 @@ Generated from the declarations the hardware is made of (`python -m soc.docs`), 
 
 Registers have 32 bits and are read and written whole. Addresses with bit 31 set are I/O: not cached, and a hart waits
 for each load and store it makes there, except for stores to the trace port. C finds the names below in
-`generated/csr.h` (`<csr>_read()`, `<csr>_write()`), `pic_regs.h`, `serial_regs.h`, `trace_regs.h` and `mem.h`.
+`generated/csr.h` (`<csr>_read()`, `<csr>_write()`), `disk_regs.h`, `pic_regs.h`, `serial_regs.h`, `trace_regs.h` and
+`mem.h`.
 """
 
 COSTS = """

@@ -26,7 +26,7 @@ SOURCE_TIMER = 0     # + hart
 SOURCE_UART0 = 16
 SOURCE_UART1 = 17
 SOURCE_ARRIVALS = 18  # + wire
-SOURCE_DISK = 28     # + its number
+SOURCE_DISK = 28     # - its number
 BUS_TIMEOUT = 1024   # cycles until an access of the shared bus that nobody answers reads as all ones
 
 
@@ -82,10 +82,10 @@ class InterlockSoC(SoCCore):
 
         self.disks = []
         for n in range(config.disks):
-            disk = DiskController(self.cpu.device_ports[n], regions["main_ram"].size)
+            disk = DiskController(self.cpu.device_ports[-1 - n], regions["main_ram"].size)
             self.add_module(f"disk{n}", disk)
             self.add_window(f"disk{n}", disk.bus)
-            self.comb += self.sources[SOURCE_DISK + n].eq(disk.irq)
+            self.comb += self.sources[SOURCE_DISK - n].eq(disk.irq)
             self.disks.append(disk)
 
         # Devices on the harts' own ports ------------------------------------------------------------------------------

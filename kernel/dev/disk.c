@@ -13,17 +13,13 @@
 #include "lib/panic.h"
 #include "sync/pic.h"
 
-#ifdef DISK0_BASE
+static const uintptr_t base[] = {
+    DISK0_BASE,
 #ifdef DISK1_BASE
-static const uintptr_t base[] = {DISK0_BASE, DISK1_BASE};
-#else
-static const uintptr_t base[] = {DISK0_BASE};
+    DISK1_BASE,
 #endif
+};
 #define UNITS (sizeof base / sizeof *base)
-#else
-static const uintptr_t base[1];
-#define UNITS 0u
-#endif
 
 #define TAGS 16
 #define RING_LOG2 5 /* more than there are tags: no ring is ever full */

@@ -24,8 +24,8 @@ enum Pin : unsigned {
     TRACE_VALID = 4,
     HOST_BLOB = 8,
     HOST_EXIT = 16,
-    DISK0_SAYS = 32,
-    DISK0_TAKES = 64
+    DISK0_SAYS = 64,
+    DISK0_TAKES = 128
 };
 
 class Device {

@@ -96,7 +96,7 @@ class Model {
         unsigned away = unsigned(!top->uart0_tx) | unsigned(!top->uart1_tx) << 1 | unsigned(top->trace_valid) << 2 |
                         unsigned(top->host_blob) << 3 | unsigned(top->host_exit) << 4;
         for (unsigned unit = 0; unit < DISKS; unit++)
-            away |= (unsigned(drives[unit].says()) << 5 | unsigned(drives[unit].takes()) << 6) << 2 * unit;
+            away |= (unsigned(drives[unit].says()) << 6 | unsigned(drives[unit].takes()) << 7) << 2 * unit;
         return away;
     }
     Vinterlock___024root &root() { return *top->rootp; }
