@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "arch/csr.h"
 #include "lib/panic.h"
 #include "sched/ithread.h"
 #include "sched/sched.h"
