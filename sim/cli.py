@@ -124,7 +124,8 @@ def report_command(
 
 # What a checkpoint has booted with; a run that goes on from one cannot change it.
 BOOTED = {"harts": "--harts", "sync": "--sync", "settings": "--set", "options": "--option", "image": "--image",
-          "program": "--program", "files": "--file", "baud": "--baud", "gdb": "--gdb", "seed": "--seed"}
+          "program": "--program", "files": "--file", "baud": "--baud", "gdb": "--gdb", "seed": "--seed",
+          "disk": "--disk"}
 
 
 @app.command()
@@ -142,6 +143,8 @@ def sim(
     image: Annotated[Path | None, typer.Option(help="boot this ELF file instead of the kernel")] = None,
     send: Annotated[Path | None, typer.Option(help="a file for the data line")] = None,
     baud: Annotated[int | None, typer.Option(help="bit rate of the data line (115200; with --gdb 6000000)")] = None,
+    disk: Annotated[list[str] | None, typer.Option(
+        metavar="IMAGE[,NAME=VALUE...]", help="a disk with this content, and its profile: profile=ide")] = None,
     gdb: Annotated[bool, typer.Option("--gdb", help="wait for a debugger on the data line, a pseudo-terminal")] = False,
     seed: Annotated[int, typer.Option(min=0, help="perturbs latencies where the boot arguments ask for it")] = 1,
     out: Annotated[Path | None, typer.Option(help="directory for run.json, the trace and what is received")] = None,
@@ -195,6 +198,8 @@ def sim(
         raise Failed("--node needs --nodes N", 2)
     if nodes and gdb:
         raise Failed("--gdb and --nodes: a debugger wants one machine, leave out one of them", 2)
+    if disk and not any(text.partition("=")[0].strip() == "disks" for text in machine or []):
+        machine = [*(machine or []), f"disks={len(disk)}"]
     on = machine_of(harts, machine)
     config = on.config()
     checked_scheme(sync)
@@ -226,6 +231,7 @@ def sim(
     else:
         command += ["--image", str(booted), "--bootargs", bootargs, "--seed", str(seed), "--uart1-baud", str(line_baud)]
     command += [word for poke in pokes or [] for word in ("--poke", poke)]
+    command += [word for one in disk or [] for word in ("--disk", one)]
     for option, wanted in (("--checkpoint-stop", checkpoint_stop), ("--no-skip", no_skip),
                            ("--check-skip", check_skip)):
         command += [option] if wanted else []

@@ -28,6 +28,7 @@ OPTIONS = {
     "lock_stats": ("0", "1"),
     "accounting": ("0", "1"),
     "crit_timing": ("0", "1"),
+    "biodone": ("thread", "softint"),
     "pad": tuple(map(str, range(16))),
 }
 CROSS = os.environ.get("CROSS", "riscv64-unknown-elf-")

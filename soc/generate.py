@@ -12,6 +12,7 @@ from litex.soc.integration import export
 
 from firmware.build import build_rom, rom_words
 from hw.common.cache import REPO
+from hw.disk.registers import REGISTERS as DISK
 from hw.pic import COUNTERS as PIC_COUNTERS
 from hw.serial.registers import registers_of
 from hw.trace.registers import PORT as TRACE
@@ -44,6 +45,7 @@ def write_headers(soc: InterlockSoC, config: SoCConfig, include: Path):
         "soc.h": export.get_soc_header(soc.constants),
         "pic_regs.h": pic_map(config.harts).c_header("PIC") + PIC_COUNTERS.c_header("PIC_COUNT"),
         "serial_regs.h": registers_of(config.clock_hz, config.serial_fifo).c_header("SERIAL"),
+        "disk_regs.h": DISK.c_header("DISK"),
         "trace_regs.h": TRACE.c_header("TRACE") + buffer_map(config.trace_depth).c_header("TRACE_RECORDS"),
     }
     for name, text in texts.items():

@@ -44,4 +44,6 @@ def memory_map(config: SoCConfig) -> dict[str, Region]:
         "uart1":        Region(0xf002_1000, 0x1000, "bus", "rw", "Serial port 1: data.", 16, 14),
         "pic_counters": Region(0xf003_0000, 0x1000, "bus", "r", "Counters of interrupt sources.", 16, None),
         "trace_buffer": Region(0xf004_0000, trace_bytes, "bus", "r", "Records that the trace port has kept.", 16, None),
+        **{f"disk{n}": Region(0xf006_0000 + 0x1000 * n, 0x1000, "bus", "rw", f"Disk controller {n}.", 16, 14)
+           for n in range(config.disks)},
     }

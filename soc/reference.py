@@ -6,6 +6,7 @@ from litex.soc.integration.soc import SoCCSRRegion
 from litex.soc.interconnect.csr import CSRStatus
 
 from hw.common.regmap import Register, RegisterMap
+from hw.disk.registers import REGISTERS as DISK
 from hw.pic import COUNTERS as PIC_COUNTERS
 from hw.pic import REGISTERS as PIC
 from hw.serial.registers import registers_of
@@ -20,7 +21,8 @@ Generated from the declarations the hardware is made of (`python -m soc.docs`), 
 
 Registers have 32 bits and are read and written whole. Addresses with bit 31 set are I/O: not cached, and a hart waits
 for each load and store it makes there, except for stores to the trace port. C finds the names below in
-`generated/csr.h` (`<csr>_read()`, `<csr>_write()`), `pic_regs.h`, `serial_regs.h`, `trace_regs.h` and `mem.h`.
+`generated/csr.h` (`<csr>_read()`, `<csr>_write()`), `disk_regs.h`, `pic_regs.h`, `serial_regs.h`, `trace_regs.h` and
+`mem.h`.
 """
 
 COSTS = """
@@ -103,6 +105,7 @@ def reference(soc, config: SoCConfig, fingerprint: int) -> str:
         (registers_of(config.clock_hz, config.serial_fifo), ("uart0", "uart1")),
         (TRACE, "trace_window"),
         (buffer_map(config.trace_depth), "trace_buffer"),
+        *([(DISK, tuple(f"disk{n}" for n in range(config.disks)))] if config.disks else []),
     ):
         names = where if isinstance(where, tuple) else (where,)
         parts += [f"## {registers.name}\n", f"At {places(*names)}. {registers.description}\n", registers.markdown()]

@@ -2,26 +2,33 @@
 watch."""
 
 from litex.build.generic_platform import GenericPlatform, Pins
-from migen import ClockDomain
+from migen import Cat, ClockDomain
 
+from hw.disk.medium import COMMAND
 from hw.host.core import HOST_OUTPUTS
 from soc.config import SoCConfig
 from soc.soc import InterlockSoC
 
 TOP = "interlock"
 TRACE_OUTPUTS = [("valid", 1), ("hart", 4), ("event", 10), ("argument", 32), ("cycle", 64)]
+DISK_INPUTS = [("answer_valid", 1), ("answer", 31), ("data_in_valid", 1), ("data_in", 64), ("sectors", 32)]
+DISK_OUTPUTS = [("answer_ready", 1), ("data_in_ready", 1), ("command_valid", 1), ("command_op", 3), ("command_tag", 5),
+                ("command_lba", 32), ("command_count", 16), ("command_burst", 5), ("data_out_valid", 1),
+                ("data_out", 64), ("reset", 1)]
 PROBE_OUTPUTS = [("valid", 1), ("pc", 32), ("privilege", 2), ("trap", 1), ("cause", 32), ("trap_pc", 32), ("wfi", 1)]
 
 
 def ports(config: SoCConfig) -> dict[str, tuple[str, int]]:
     """Every port of the top module: its direction ("input" or "output") and width in bits."""
-    inputs = ["sys_clk", "sys_rst", "uart0_rx", "uart1_rx"]
+    inputs = [(name, 1) for name in ("sys_clk", "sys_rst", "uart0_rx", "uart1_rx")]
+    inputs += [(f"disk{n}_{name}", width) for n in range(config.disks) for name, width in DISK_INPUTS]
     outputs = [("uart0_tx", 1), ("uart1_tx", 1)]
     outputs += [("host_" + name, width) for name, width in HOST_OUTPUTS]
     outputs += [("trace_" + name, width) for name, width in TRACE_OUTPUTS]
     outputs += [("pic_irq", config.harts), ("pic_sources", 32)]
     outputs += [(f"probe{hart}_{name}", width) for hart in range(config.harts) for name, width in PROBE_OUTPUTS]
-    return {name: ("input", 1) for name in inputs} | {name: ("output", width) for name, width in outputs}
+    outputs += [(f"disk{n}_{name}", width) for n in range(config.disks) for name, width in DISK_OUTPUTS]
+    return {name: ("input", width) for name, width in inputs} | {name: ("output", width) for name, width in outputs}
 
 
 class SimPlatform(GenericPlatform):
@@ -45,7 +52,30 @@ class SimSoC(InterlockSoC):
         for name, uart in (("uart0", self.uart0), ("uart1", self.uart1)):
             self.comb += [uart.pads.rx.eq(pin[name + "_rx"]), pin[name + "_tx"].eq(uart.pads.tx)]
         self.comb += [pin["host_" + name].eq(getattr(self.host.outputs, name)) for name, _ in HOST_OUTPUTS]
+        for n, disk in enumerate(self.disks):
+            self.comb += join_drive(disk.medium, lambda name, n=n: pin[f"disk{n}_{name}"])
         self.comb += join_observers(self, pin)
+
+
+def join_drive(medium, pin) -> list:
+    """Statements that lead the streams of a disk controller (hw.disk.medium.Medium) to the ports `pin(name)`: a drive
+    that takes all that it is told at once."""
+    return [
+        medium.command.ready.eq(1),
+        medium.data_out.ready.eq(1),
+        medium.answer.valid.eq(pin("answer_valid")),
+        Cat(*medium.answer.payload.flatten()).eq(pin("answer")),
+        medium.data_in.valid.eq(pin("data_in_valid")),
+        medium.data_in.data.eq(pin("data_in")),
+        medium.sectors.eq(pin("sectors")),
+        pin("answer_ready").eq(medium.answer.ready),
+        pin("data_in_ready").eq(medium.data_in.ready),
+        pin("command_valid").eq(medium.command.valid),
+        *(pin(f"command_{name}").eq(getattr(medium.command, name)) for name, _ in COMMAND),
+        pin("data_out_valid").eq(medium.data_out.valid),
+        pin("data_out").eq(medium.data_out.data),
+        pin("reset").eq(medium.reset),
+    ]
 
 
 def join_observers(soc: InterlockSoC, pin: dict) -> list:

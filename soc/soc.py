@@ -10,6 +10,7 @@ from migen import Signal
 from hw.arrivals.core import WIRES, ArrivalPlayer
 from hw.common.idle import Clock
 from hw.cpu.core import register
+from hw.disk.core import DiskController
 from hw.dma.core import CopyEngine
 from hw.host.core import HostPort, Identity
 from hw.pic import Link, OffChipPIC
@@ -25,6 +26,7 @@ SOURCE_TIMER = 0     # + hart
 SOURCE_UART0 = 16
 SOURCE_UART1 = 17
 SOURCE_ARRIVALS = 18  # + wire
+SOURCE_DISK = 28     # - its number
 BUS_TIMEOUT = 1024   # cycles until an access of the shared bus that nobody answers reads as all ones
 
 
@@ -77,6 +79,14 @@ class InterlockSoC(SoCCore):
             ("trace_buffer", self.trace.bus),
         ):
             self.add_window(name, bus)
+
+        self.disks = []
+        for n in range(config.disks):
+            disk = DiskController(self.cpu.device_ports[-1 - n], regions["main_ram"].size)
+            self.add_module(f"disk{n}", disk)
+            self.add_window(f"disk{n}", disk.bus)
+            self.comb += self.sources[SOURCE_DISK - n].eq(disk.irq)
+            self.disks.append(disk)
 
         # Devices on the harts' own ports ------------------------------------------------------------------------------
 

@@ -10,7 +10,12 @@
 #define SPL_SOFTCLOCK 2
 #define SPL_SOFTTTY 3
 #define SPL_SOFTNET 4
+#if BIODONE_SOFTINT /* build option biodone=softint */
+#define SPL_SOFTBIO 5
+#define SPL_SOFT_MAX 5
+#else
 #define SPL_SOFT_MAX 4
+#endif
 #define SPL_BIO 6
 #define SPL_NET 7
 #define SPL_TTY 8

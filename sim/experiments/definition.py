@@ -5,8 +5,9 @@ An experiment file has a `description`, the bit rate of the console, its `[keys.
 (machine.py): keys as well, and runs vary over those that have several values. Its report is made by its `[[collect]]`
 queries, or by the module beside the file that `report` names. schema.py has every entry. `{name}` in `bootargs`, in the
 values of `build` (the kernel's build options, sim/kernel.py), and names in `cycles` (the estimate that orders runs and
-bounds them) and in `input` (how many bytes go down the data line) stand for the run's parameters and all keys, a list's
-values with commas between.
+bounds them), in `input` (how many bytes go down the data line) and in `disk` (the drive at the first disk controller:
+how many bytes of seeded content it has, then options of the simulator's --disk) stand for the run's parameters and all
+keys, a list's values with commas between.
 Its `[quick]` table has values of keys with which all of it, every kind of run once at least, takes some seconds.
 """
 
@@ -149,6 +150,7 @@ class Run:
     options: tuple = ()     # the kernel's build options, (name, value) in order of name
     checkpoint: str = ""    # the moment up to which runs of the same boot share it (sim/sweep/boot.py); empty: its own
     pokes: tuple = ()       # registers that it writes there, (name, value) in order of name
+    disk: str = ""          # the drive: bytes, and options of --disk, with commas between
     on: tuple = ()          # what is said of the machine beside its harts, (name, value) in order of name
 
     @property
@@ -292,6 +294,7 @@ class Experiment:
             cycles=int(arithmetic(kind["cycles"], names)),
             result=kind["result"],
             input_bytes=input_bytes,
+            disk=kind.get("disk", "").format_map(names),
             options=tuple(sorted((name, value.format_map(names)) for name, value in kind.get("build", {}).items())),
             checkpoint=kind.get("checkpoint", ""),
             pokes=tuple(sorted((name, value.format_map(names)) for name, value in kind.get("poke", {}).items())),
@@ -412,7 +415,8 @@ def _check_kind(experiment, kind):
     known = [*keys, *vary, "clock_hz", *(["crc", "input_bytes"] if "input" in kind else []),
              *([solve["for"]] if solve else [])]
     _check_checkpoint(where, kind)
-    for text in (kind["bootargs"], *kind.get("build", {}).values(), *kind.get("poke", {}).values()):
+    for text in (kind["bootargs"], kind.get("disk", ""), *kind.get("build", {}).values(),
+                 *kind.get("poke", {}).values()):
         for _, name, _, _ in string.Formatter().parse(text):
             if name is not None and name not in known:
                 raise unknown(f"name in {where}", name, known)
@@ -433,6 +437,11 @@ def _check_checkpoint(where, kind):
             raise unknown(f"register in {where} poke", register, POKES)
         if moment is None:
             raise SettingError(f"{where}: 'poke' needs a 'checkpoint', the moment at which the registers are written")
+
+
+def disk_image(seed, size):
+    """The content of a drive of `size` bytes: seeded, the same everywhere."""
+    return hashlib.shake_128(f"disk {seed}".encode()).digest(size)
 
 
 @functools.lru_cache(maxsize=4)

@@ -37,6 +37,22 @@ OVERHEAD = {
 }
 
 
+# Table 7, measured with spl-optim: bytes moved, seconds, interrupts, those a second, and how long handling one takes in
+# microseconds: mean, deviation in per cent of it, least, median, greatest. Section 6.1: a floppy's interrupts by kind.
+def _table7(*figures):
+    return dict(zip(("bytes", "seconds", "interrupts", "per_second", "mean", "deviation", "min", "median", "max"),
+                    figures, strict=True))
+
+
+TABLE7 = {
+    "ide": _table7(8 << 20, 3.2, 1027, 321, 1519, 7, 15, 1545, 2003),
+    "scsi": _table7(8 << 20, 8.8, 553, 61, 65, 15, 16, 64, 86),
+    "cdrom": _table7(8 << 20, 13.4, 3931, 293, 27, 7, 20, 26, 40),
+    "floppy": _table7(1 << 20, 64.2, 506, 8, 169, 57, 4, 200, 271),
+}
+FLOPPY_US = {"seek": 4, "data": 250, "done": 25}
+
+
 def overhead_percent(scheme, entered_per_s, interrupted_per_s, pair_us):
     """Table 2: per cent of one hart's time that `scheme` spends in its primitives.
 

@@ -59,6 +59,7 @@ class RunsTable(_Table):
     sync: str | None = None
     build: dict[str, str] = {}
     input: str | None = None
+    disk: str | None = None
     checkpoint: str | None = None
     poke: dict[str, str] = {}
     solve: SolveTable | None = None

@@ -21,11 +21,14 @@ from sim.model.verilate import DEFAULT, TOP, Library, Recipe, verilate
 from sim.tools import ToolError
 from soc.build import add_options, config_of, generate_soc, told_in_a_line
 from soc.config import SoCConfig
+from soc.sim import DISK_INPUTS, DISK_OUTPUTS
 
 HARNESS = REPO / "sim" / "harness"
 BINARY = "interlock-sim"
 COMPILER_FLAGS = ("-O2", "-Wall", "-Wextra", "-I.", "-Iharness", "-Imodel")
 LINK_FLAGS = ("-llz4",)     # of checkpoints
+# In the order of DiskPins (sim/harness/machine/disk_pins.h).
+DISK_PINS = [name for name, _ in DISK_INPUTS + DISK_OUTPUTS]
 PROBE_PINS = (("CData", "valid"), ("IData", "pc"), ("CData", "privilege"), ("CData", "trap"), ("IData", "cause"),
               ("IData", "trap_pc"), ("CData", "wfi"))
 # No pin: VexRiscv declares its register file public, so Verilator keeps it in one piece; to look at it costs nothing.
@@ -67,7 +70,7 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
     }
     header = library.dir / "include" / f"V{TOP}___024root.h"
     declared = json.loads(idle.read_text()) if idle else []
-    made = {"ports.h": _ports(_harts(sources), clock_hz, _pokes(sources), library.edge),
+    made = {"ports.h": _ports(_harts(sources), _disks(sources), clock_hz, _pokes(sources), library.edge),
             "harness/idle_table.cpp": idle_table(header, [s for s in sources if s.suffix == ".v"], declared, TOP)}
 
     def build(out: Path):
@@ -82,10 +85,19 @@ def _harness(pattern: str) -> list[Path]:
 
 def _harts(sources: Sequence[Path]) -> int:
     """The number of harts, from the ports of the top module."""
+    return len(set(re.findall(r"\bprobe(\d+)_valid\b", _top_ports(sources))))
+
+
+def _disks(sources: Sequence[Path]) -> int:
+    """The number of disk controllers, from the ports of the top module."""
+    return len(set(re.findall(r"\bdisk(\d+)_sectors\b", _top_ports(sources))))
+
+
+def _top_ports(sources: Sequence[Path]) -> str:
     for path in sources:
         ports = re.search(rf"^module {TOP}\b.*?\);", path.read_text(), re.DOTALL | re.MULTILINE)
         if ports:
-            return len(set(re.findall(r"\bprobe(\d+)_valid\b", ports.group())))
+            return ports.group()
     raise BuildError(f"no module {TOP} in {', '.join(path.name for path in sources)}")
 
 
@@ -101,7 +113,7 @@ def _pokes(sources: Sequence[Path]) -> list[str]:
     return pokes
 
 
-def _ports(harts: int, clock_hz: int, pokes: Sequence[str], edge: Sequence[str]) -> str:
+def _ports(harts: int, disks: int, clock_hz: int, pokes: Sequence[str], edge: Sequence[str]) -> str:
     """ports.h: what the harness knows of this build at compile time."""
     members = "".join(f"    const {kind} &{name};\n" for kind, name in PROBE_PINS) + "    const IData *registers;\n"
     pins = ",\n".join(
@@ -109,9 +121,13 @@ def _ports(harts: int, clock_hz: int, pokes: Sequence[str], edge: Sequence[str])
         + f"&top.rootp->{REGISTERS.format(top=TOP, hart=hart)}[0]}}" for hart in range(harts))
     pokable = "".join(f"        {poke},\n" for poke in pokes)
     root = f"V{TOP}___024root"
+    drives = "".join("        {" + ", ".join(f"&top.disk{n}_{name}" for name in DISK_PINS) + "},\n"
+                     for n in range(disks))
     return (f'#pragma once\n#include <array>\n#include <vector>\n\n#include "V{TOP}.h"\n'
-            f'#include "V{TOP}___024root.h"\n#include "harness/options/poke.h"\n\n'
+            f'#include "V{TOP}___024root.h"\n#include "harness/machine/disk_pins.h"\n'
+            f'#include "harness/options/poke.h"\n\n'
             f"constexpr unsigned HARTS = {harts};\n"
+            f"constexpr unsigned DISKS = {disks};\n"
             f"constexpr unsigned long CLOCK_HZ = {clock_hz};\n"
             f"constexpr bool EDGE_ALONE = {str(bool(edge)).lower()}; // rising_edge() is all there is to do\n"
             f"extern const char *const HARNESS_FINGERPRINT;\n\n"
@@ -123,6 +139,8 @@ def _ports(harts: int, clock_hz: int, pokes: Sequence[str], edge: Sequence[str])
             + (f"void {ANEW}({root} *);\ninline void forget_last_edge({root} *root) {{ {ANEW}(root); }}\n\n"
                if EDGE in edge else f"inline void forget_last_edge({root} *) {{}}\n\n") +
             f"inline HartPins hart_pins(const V{TOP} &top)\n{{\n    return {{{{\n{pins},\n    }}}};\n}}\n\n"
+            f"inline std::vector<DiskPins> disk_pins([[maybe_unused]] V{TOP} &top)\n{{\n"
+            f"    return {{\n{drives}    }};\n}}\n\n"
             f"inline std::vector<Pokable> pokables(V{TOP} &top)\n{{\n    [[maybe_unused]] auto *root = top.rootp;\n"
             f"    return {{\n{pokable}    }};\n}}\n")
 

@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 
 from sim import nodes
-from sim.experiments.definition import Run, input_file
+from sim.experiments.definition import Run, disk_image, input_file
 from sim.results import record
 from sim.results.report import solve_line
 from sim.sweep import boot, worker
@@ -104,6 +104,8 @@ def task_of(run, files):
         arguments += ["--uart1-baud", str(run.parameters["baud"])]
     if "input" in files:
         arguments += ["--uart1-in", "{input}"]
+    if "disk" in files:
+        arguments += ["--disk", ",".join(["{disk}", *run.disk.split(",")[1:]])]
     arguments += boot.arguments(run)
     if run.machine.nodes > 1:
         said = run.machine.value
@@ -314,6 +316,11 @@ class Runner:
             paths["input"] = self.out / f"serial-{run.input_bytes}-seed{run.seed}.bin"
             if not paths["input"].exists():
                 record.write_bytes(paths["input"], input_file(run.seed, run.input_bytes))
+        if run.disk:
+            size = int(run.disk.partition(",")[0])
+            paths["disk"] = self.out / f"disk-{size}-seed{run.seed}.img"
+            if not paths["disk"].exists():
+                record.write_bytes(paths["disk"], disk_image(run.seed, size))
         for path in paths.values():
             if path not in self.digests:
                 self.digests[path] = worker.digest_of(path)

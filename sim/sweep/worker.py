@@ -26,7 +26,7 @@ class File:
 @dataclass(frozen=True)
 class Task:
     """A command line. `{simulator}`, `{image}`, ... stand for `files`, `{out}` for the directory of what is left, alone
-    or before a slash."""
+    or before a slash or a comma."""
 
     arguments: tuple        # what determines the result
     manner: tuple           # what does not, such as how often progress is said
@@ -37,8 +37,8 @@ class Task:
         known = {f"{{{name}}}": str(path) for name, path in (paths | {"out": out}).items()}
 
         def filled(argument):
-            first, slash, rest = argument.partition("/")        # {out}/name
-            return known.get(first, first) + slash + rest
+            first, mark, rest = re.match(r"([^/,]*)([/,]?)(.*)", argument, re.DOTALL).groups()     # {out}/name
+            return known.get(first, first) + mark + rest
         return [filled(argument) for argument in self.arguments + self.manner]
 
     def local_paths(self):

@@ -179,7 +179,7 @@ def test_the_headers_compile_freestanding(tmp_path):
     include = generate_soc(SoCConfig()).include
     headers = sorted(path.relative_to(include).as_posix() for path in include.rglob("*.h"))
     assert [name for name in headers if name.startswith("generated/")] == [
-        f"generated/{name}.h" for name in ("csr", "mem", "pic_regs", "serial_regs", "soc", "trace_regs")]
+        f"generated/{name}.h" for name in ("csr", "disk_regs", "mem", "pic_regs", "serial_regs", "soc", "trace_regs")]
     everything = "".join(f"#include <{name}>\n" for name in headers) * 2   # twice: each is guarded
     (tmp_path / "all.c").write_text(everything + ACCESSORS)
     for name in headers:

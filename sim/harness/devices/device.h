@@ -17,7 +17,16 @@ class BinaryOutputArchive;
 
 // Output pins that stir devices, as bits. A serial line stands high while nothing is sent. The others show something for one
 // cycle, a strobe: with any of them the chip has done something.
-enum Pin : unsigned { UART0_TX = 1, UART1_TX = 2, TRACE_VALID = 4, HOST_BLOB = 8, HOST_EXIT = 16 };
+// Of each disk controller there are two, unit by unit: it says something, and it takes what its drive hands it.
+enum Pin : unsigned {
+    UART0_TX = 1,
+    UART1_TX = 2,
+    TRACE_VALID = 4,
+    HOST_BLOB = 8,
+    HOST_EXIT = 16,
+    DISK0_SAYS = 64,
+    DISK0_TAKES = 128
+};
 
 class Device {
   public:

@@ -33,6 +33,7 @@ Model::Model() : context(std::make_unique<VerilatedContext>())
     }
 #endif
     top = std::make_unique<Vinterlock>(context.get());
+    drives = disk_pins(*top);
     top->uart0_rx = top->uart1_rx = 1;
     top->sys_rst = 1;
     for (int i = 0; i < RESET_CYCLES; i++)

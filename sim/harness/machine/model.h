@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "Vinterlock.h"
 #include "options/poke.h"
@@ -61,10 +62,42 @@ class Model {
         return top->trace_valid | top->host_blob | top->host_exit;
     } // any of them (devices/device.h)
     bool lines_high() const { return top->uart0_tx & top->uart1_tx; }
+
+    unsigned disks() const { return DISKS; }
+    const DiskPins &disk(unsigned unit) const { return drives[unit]; }
+    void disk_size(unsigned unit, uint32_t sectors)
+    {
+        *drives[unit].sectors = sectors;
+        inputs_changed = true;
+    }
+    // What the drive hands to its controller: an answer, or a word of data.
+    void disk_hand(unsigned unit, bool answer, bool data, uint64_t word)
+    {
+        const DiskPins &pin = drives[unit];
+        *pin.answer_valid = answer;
+        *pin.data_in_valid = data;
+        if (answer) { // kind, tag, status, length, each in bytes of its own
+            *pin.answer = uint32_t((word & 3) | (word >> 8 & 31) << 2 | (word >> 16 & 255) << 7 | (word >> 32) << 15);
+        }
+        if (data)
+            *pin.data_in = word;
+        inputs_changed = true;
+    }
+    bool disks_stir() const
+    {
+        bool stir = false;
+        if constexpr (DISKS != 0)
+            for (const DiskPins &pin : drives)
+                stir |= pin.says() | pin.takes();
+        return stir;
+    }
     unsigned pins_away_from_rest() const // a bit for each Pin
     {
-        return unsigned(!top->uart0_tx) | unsigned(!top->uart1_tx) << 1 | unsigned(top->trace_valid) << 2 |
-               unsigned(top->host_blob) << 3 | unsigned(top->host_exit) << 4;
+        unsigned away = unsigned(!top->uart0_tx) | unsigned(!top->uart1_tx) << 1 | unsigned(top->trace_valid) << 2 |
+                        unsigned(top->host_blob) << 3 | unsigned(top->host_exit) << 4;
+        for (unsigned unit = 0; unit < DISKS; unit++)
+            away |= (unsigned(drives[unit].says()) << 6 | unsigned(drives[unit].takes()) << 7) << 2 * unit;
+        return away;
     }
     Vinterlock___024root &root() { return *top->rootp; }
 
@@ -81,6 +114,7 @@ class Model {
     std::unique_ptr<VerilatedContext> context;
     std::unique_ptr<Vinterlock> top;
     std::unique_ptr<VerilatedFstC> fst;
+    std::vector<DiskPins> drives;
     bool inputs_changed = true, twice = false;
     bool dumping = false;
     uint64_t dump_cycle = 0;

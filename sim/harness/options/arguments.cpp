@@ -26,6 +26,8 @@ const char HELP[] =
   --uart1-in FILE       bytes for the data line, back to back, from trace event 1023 on ...
   --uart1-start CYCLE   ... or from this cycle on
   --uart1-out FILE      what the target sends on the data line (DIR/uart1.out)
+  --disk IMAGE[,NAME=VALUE...]  a file of 512-byte sectors at the next disk controller: profile=ide|scsi|cdrom|floppy|
+                        sabre|fast, write=no|copy|inplace, faults (hw/disk/README.md); may be repeated
   --max-cycles N        stop after N cycles (exit status 3)
   --max-seconds S       stop after S seconds of this machine's time (exit status 3)
   --hang-cycles N       report a hang after about N cycles without a sign of life (100000000, with --uart1 pty
@@ -118,6 +120,7 @@ std::map<std::string, Setter> option_table(Arguments &a, uint64_t clock_hz)
         {"--uart1-in", text(a.uart1_in)},
         {"--uart1-start", number(a.uart1_start)},
         {"--uart1-out", text(a.uart1_out)},
+        {"--disk", [&a](const std::string &, const std::string &v) { a.disks.push_back(v); }},
         {"--max-cycles", number(a.max_cycles)},
         {"--max-seconds", time(a.max_seconds)},
         {"--hang-cycles", number(a.hang_cycles)},

@@ -15,10 +15,11 @@ struct Shape {
     bool has_seed = false;
     uint64_t uart0_baud = 115200, uart1_baud = 115200;
     uint64_t uart1_start = UINT64_MAX; // UINT64_MAX: when the target says so
+    std::vector<std::string> disks; // drives, as the command line has them
 
     template <class Archive> void serialize(Archive &archive)
     {
-        archive(bootargs, seed, has_seed, uart0_baud, uart1_baud, uart1_start);
+        archive(bootargs, seed, has_seed, uart0_baud, uart1_baud, uart1_start, disks);
     }
 };
 

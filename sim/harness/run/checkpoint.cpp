@@ -117,6 +117,8 @@ Inputs read_inputs(const Arguments &a)
         if (inputs.feed.empty())
             throw Failure(format("the serial file %s is empty", a.uart1_in.c_str()));
     }
+    for (const std::string &disk : a.disks)
+        inputs.disk_images.push_back(read_file(disk.substr(0, disk.find(',')), "disk image"));
     static_cast<Shape &>(inputs) = a;
     return inputs;
 }
@@ -136,6 +138,8 @@ Inputs merge_inputs(const Checkpoint &checkpoint, Arguments &a)
           "'" + inputs.bootargs + "'");
     fixed("--uart0-baud", a.uart0_baud == inputs.uart0_baud, std::to_string(inputs.uart0_baud));
     fixed("--uart1-baud", a.uart1_baud == inputs.uart1_baud, std::to_string(inputs.uart1_baud));
+    fixed("--disk", a.disks == inputs.disks,
+          inputs.disks.empty() ? "no disk" : "'" + inputs.disks.front() + "'");
     if (a.given.count("--uart1-in")) {
         inputs.feed_name = file_name(a.uart1_in);
         std::vector<uint8_t> feed = read_file(a.uart1_in, "serial file");

@@ -13,11 +13,12 @@
 struct Inputs : Shape {
     std::string image_name, feed_name;
     std::vector<uint8_t> image, feed; // the program; bytes for the data line
+    std::vector<std::vector<uint8_t>> disk_images; // of `disks`
     bool other_feed = false; // other_feed: it is not the checkpoint's
 
     template <class Archive> void serialize(Archive &archive)
     {
-        archive(image_name, feed_name, image, feed);
+        archive(image_name, feed_name, image, feed, disk_images);
         Shape::serialize(archive);
     }
 };

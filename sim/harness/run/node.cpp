@@ -48,6 +48,11 @@ Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsig
           watch.active),
       devices{&console_line, &data_line, &data_line.player, &trace_port, &host_port}
 {
+    for (size_t i = 0; i < inputs.disk_images.size(); i++) {
+        disks.push_back(
+            std::make_unique<Disk>(model, unsigned(i), inputs.disks[i], inputs.disk_images[i], watch.active));
+        devices.push_back(disks.back().get());
+    }
     if (a.empty_ram)
         model.clear_ram();
     if (!inputs.feed.empty())
@@ -245,7 +250,7 @@ bool Node::step()
         watch.sources(source_wires, top.pic_sources, now);
         source_wires = top.pic_sources;
     }
-    if (strobes || !model.lines_high() || now >= wants.after)
+    if (strobes || !model.lines_high() || now >= wants.after || model.disks_stir())
         after_edge(now);
     cycle++;
     if (stirred) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/disk.h"
 #include "devices/host_port.h"
 #include "devices/serial_port.h"
 #include "devices/trace_port.h"
@@ -127,6 +128,7 @@ class Node {
     DataLine data_line;
     TracePort trace_port;
     HostPort host_port;
+    std::vector<std::unique_ptr<Disk>> disks;
     std::vector<Device *> devices; // those, in the order in which they are called in a cycle
 
     // Of what the devices want, what the clock loop looks at: the first of each, and all pins.

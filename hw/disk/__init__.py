@@ -1,0 +1,1 @@
+"""A block device's controller: programmed I/O and DMA."""

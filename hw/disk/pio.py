@@ -1,0 +1,152 @@
+"""Programmed I/O: the buffer of a cluster between drive and `DATA`, and the command under way."""
+
+from litex.gen import LiteXModule
+from migen import Case, If, Memory, Mux, Replicate, Signal
+
+from hw.common.memory import block_ram
+from hw.disk.medium import OPERATIONS, SECTOR_WORDS
+from hw.disk.registers import CLUSTER_SECTORS
+
+HALVES = 4     # of 16 bits in a word of the streams
+
+
+class ProgrammedIO(LiteXModule):
+    """One command at a time, whose data goes through a buffer that software and drive have by turns."""
+    def __init__(self):
+        self.lba     = Signal(32)
+        self.count   = Signal(16)
+        self.cluster = Signal(5, reset=CLUSTER_SECTORS)
+        self.op      = Signal(3)
+        self.begin   = Signal()     # i: a command begins, unless one is under way
+        self.clear   = Signal()     # i: forget it
+
+        self.busy    = Signal()
+        self.drq     = Signal()
+        self.data    = Signal()
+        self.done    = Signal()
+        self.seen    = Signal()     # i: takes `done` back
+        self.code    = Signal(8)
+        self.moved   = Signal(16)
+
+        self.half    = Signal(16)   # o: what a read of DATA gives
+        self.take    = Signal()     # i: it was read
+        self.put     = Signal()     # i: it is written
+        self.given   = Signal(16)   # i: with this
+
+        # To the engine, which talks to the drive.
+        self.asks    = Signal()     # o: the command is to be sent
+        self.sent    = Signal()     # i: it was
+        self.sent_op = Signal(3)
+        self.free    = Signal()     # o: the buffer can take a cluster from the drive
+        self.filled  = Signal()     # o: the buffer has one for it
+        self.index   = Signal(max=CLUSTER_SECTORS * SECTOR_WORDS + 1)   # i: the word that the engine moves
+        self.word_in = Signal(64)
+        self.store   = Signal()     # i
+        self.word    = Signal(64)   # o: a cycle behind `index`
+        self.arrived = Signal()     # i: the drive has sent a cluster of
+        self.words   = Signal(max=CLUSTER_SECTORS * SECTOR_WORDS + 1)   # i: so many words
+        self.emptied = Signal()     # i: the drive has taken the cluster
+        self.ended   = Signal()     # i: the drive has ended the command, with
+        self.end_code  = Signal(8)
+        self.end_moved = Signal(16)
+
+        # # #
+
+        words  = CLUSTER_SECTORS * SECTOR_WORDS
+        memory = block_ram(Memory(64, words))
+        fill   = memory.get_port(write_capable=True, we_granularity=16)
+        head   = memory.get_port()
+        self.specials += memory, fill, head
+
+        halves  = Signal(max=HALVES * words + 1)   # of the cluster
+        at      = Signal(max=HALVES * words)
+        left    = Signal(16)                       # sectors of a write that are not in the buffer yet
+        piece   = Signal(5)                        # of them, what comes next
+        going   = Signal()                         # the buffer is being filled or emptied by software
+        last    = Signal()
+        writing = Signal()
+        self.comb += [
+            piece.eq(Mux(left < self.cluster, left, self.cluster)),
+            going.eq(self.drq & Mux(writing, self.put, self.take)),
+            last.eq(going & (at == halves - 1)),
+            head.adr.eq(Mux(self.drq, at[2:], self.index)),
+            self.word.eq(head.dat_r),
+            Case(at[:2], {n: self.half.eq(Mux(self.drq & ~writing, head.dat_r[16 * n:16 * (n + 1)], 0))
+                          for n in range(HALVES)}),
+            If(self.drq,
+                fill.adr.eq(at[2:]),
+                fill.dat_w.eq(Replicate(self.given, HALVES)),    # of which one is written
+                fill.we.eq(Mux(going & writing, 1 << at[:2], 0)),
+            ).Else(
+                fill.adr.eq(self.index),
+                fill.dat_w.eq(self.word_in),
+                fill.we.eq(Mux(self.store, 0xf, 0))
+            ),
+            self.free.eq(~self.drq & ~self.filled),
+        ]
+        self.sync += [
+            If(self.seen,
+                self.done.eq(0)
+            ),
+            If(self.sent,
+                self.asks.eq(0)
+            ),
+            If(going,
+                at.eq(at + 1)
+            ),
+            If(last,
+                self.drq.eq(0),
+                self.data.eq(0),
+                self.filled.eq(writing)
+            ),
+            If(self.arrived,
+                self.drq.eq(1),
+                self.data.eq(1),
+                at.eq(0),
+                halves.eq(self.words << 2)
+            ),
+            If(self.emptied,
+                self.filled.eq(0),
+                If(left != 0,
+                    self.data.eq(1)
+                )
+            ),
+            If((self.emptied | (self.asks & self.sent)) & writing & (left != 0),
+                self.drq.eq(1),
+                at.eq(0),
+                halves.eq(piece << 8),
+                left.eq(left - piece)
+            ),
+            If(self.ended,
+                self.busy.eq(0),
+                self.done.eq(1),
+                self.code.eq(self.end_code),
+                self.moved.eq(self.end_moved),
+                If(writing,
+                    self.drq.eq(0),
+                    self.data.eq(0),
+                    self.filled.eq(0)
+                )
+            ),
+            If(self.begin & ~self.busy,
+                self.busy.eq(1),
+                self.asks.eq(1),
+                self.done.eq(0),
+                self.drq.eq(0),
+                self.data.eq(0),
+                self.filled.eq(0),
+                self.code.eq(0),
+                self.moved.eq(0),
+                self.sent_op.eq(self.op),
+                writing.eq(self.op == OPERATIONS["WRITE"]),
+                left.eq(self.count)
+            ),
+            If(self.clear,
+                self.busy.eq(0),
+                self.asks.eq(0),
+                self.done.eq(0),
+                self.drq.eq(0),
+                self.data.eq(0),
+                self.filled.eq(0)
+            ),
+        ]

@@ -1,0 +1,136 @@
+/*
+ * run=disk: paper `sync`, section 6: a transfer to or from a disk, and how long each interrupt takes to handle. `bytes` are
+ * moved, sector behind sector, in requests of `request` bytes, of which `requests` are under way at once; op=read or op=write.
+ * Prints
+ *
+ *   @disk op=... bytes=... request=... cycles=... interrupts=... spurious=... errors=... retried=...
+ *   @disk_handler cause=seek|data|done|all count=... total=... squares=... min=... p50=... max=...
+ *
+ * `squares` is the sum of the squares of cycles / 16.
+ */
+#include <string.h>
+
+#include "arch/csr.h"
+#include "arch/probe.h"
+#include "bench/quantile.h"
+#include "dev/disk.h"
+#include "init/run.h"
+#include "intr/intr.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "lib/random.h"
+#include "sched/sched.h"
+#include "sync/pic.h"
+
+#define MOST_AT_ONCE 16
+#define MOST_REQUEST 65536
+#define MOST_SAMPLES 16384
+
+static uint8_t buffer[MOST_AT_ONCE][MOST_REQUEST] __attribute__((aligned(64), section(".noinit")));
+static struct block_io io[MOST_AT_ONCE];
+static uint32_t sample[DISK_CAUSES][MOST_SAMPLES] __attribute__((section(".noinit")));
+static uint32_t samples[DISK_CAUSES];
+static uint32_t next_sector, sectors, request, errors, outstanding;
+static struct block_device *disk;
+DEFINE_EVENT(all_done, "disk bench", SPL_BIO);
+DEFINE_SIMPLE_LOCK(bench_lock, "disk bench", SPL_BIO);
+
+static void note(enum disk_cause cause, uint32_t cycles)
+{
+    if (samples[cause] < MOST_SAMPLES)
+        sample[cause][samples[cause]++] = cycles;
+}
+
+/* The next request of the transfer in the place of one that is over; false if there is none. */
+static bool fill(struct block_io *i)
+{
+    crit_t s = simple_lock_enter(&bench_lock);
+    uint32_t count = sectors - next_sector < request ? sectors - next_sector : request;
+    i->lba = next_sector;
+    i->count = count;
+    next_sector += count;
+    if (!count)
+        outstanding--;
+    bool last = !outstanding;
+    simple_lock_leave(&bench_lock, s);
+    if (last)
+        event_post(&all_done);
+    return count;
+}
+
+static void submit(struct block_io *i)
+{
+    if (fill(i) && block_submit(disk, i))
+        panic("the disk refuses a request of %lu sectors at %lu", (unsigned long)i->count, (unsigned long)i->lba);
+}
+
+static void again(struct block_io *i)
+{
+    errors += i->error != 0;
+    submit(i);
+}
+
+static const char *const names[DISK_CAUSES] = {"nothing", "seek", "data", "done"};
+
+static void print_handler(const char *cause, uint32_t *values, uint32_t n)
+{
+    uint64_t total = 0, squares = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        total += values[i];
+        squares += (uint64_t)(values[i] / 16) * (values[i] / 16);
+    }
+    if (n)
+        kprintf("@disk_handler cause=%s count=%lu total=%llu squares=%llu min=%lu p50=%lu max=%lu\n", cause,
+                (unsigned long)n, (unsigned long long)total, (unsigned long long)squares,
+                (unsigned long)quantile(values, n, 0), (unsigned long)quantile(values, n, 50),
+                (unsigned long)quantile(values, n, 100));
+}
+
+static int disk_run(void)
+{
+    static uint32_t all[MOST_SAMPLES];
+    char op[8];
+    disk = disk_open(bootargs_number("unit", 0, 1));
+    if (!disk)
+        panic("run=disk: there is no drive: build the machine with disks=1 and give --disk IMAGE");
+    bool writes = !strcmp(bootargs_string("op", op, sizeof op, "read"), "write");
+    uint32_t bytes = bootargs_number("bytes", 65536, 1u << 30), size = bootargs_number("request", 8192, MOST_REQUEST);
+    uint32_t at_once = bootargs_number("requests", 1, MOST_AT_ONCE);
+    sectors = bytes / SECTOR_SIZE;
+    request = size / SECTOR_SIZE;
+    if (!request || !at_once || !sectors || sectors > disk->sectors)
+        panic("run=disk: bytes and request are some sectors of %u bytes, no more than the disk has, requests is 1 at "
+              "least",
+              SECTOR_SIZE);
+    struct random r = random_from(run_seed, 1);
+    for (unsigned i = 0; i < at_once; i++)
+        for (uint32_t n = 0; writes && n < size / 4; n++)
+            ((uint32_t *)buffer[i])[n] = random_next(&r);
+    disk_watch(note);
+    outstanding = at_once;
+    uint64_t begin = cycles64();
+    PROBE(WINDOW_BEGIN);
+    for (unsigned i = 0; i < at_once; i++) {
+        io[i] = (struct block_io){.op = writes ? BLOCK_WRITE : BLOCK_READ, .data = buffer[i], .done = again};
+        submit(&io[i]);
+    }
+    event_wait(&all_done);
+    PROBE(WINDOW_END);
+    uint64_t cycles = cycles64() - begin;
+    disk_watch(0);
+    kprintf("@disk op=%s bytes=%lu request=%lu cycles=%llu interrupts=%lu spurious=%lu errors=%lu retried=%lu\n",
+            writes ? "write" : "read", (unsigned long)sectors * SECTOR_SIZE, (unsigned long)size,
+            (unsigned long long)cycles, (unsigned long)intr_count(PIC_SOURCE_DISK(0)),
+            (unsigned long)disk_spurious(disk), (unsigned long)errors, (unsigned long)disk->retried);
+    uint32_t n = 0;
+    for (unsigned cause = DISK_FOR_SEEK; cause < DISK_CAUSES; cause++) {
+        for (uint32_t i = 0; i < samples[cause] && n < MOST_SAMPLES; i++)
+            all[n++] = sample[cause][i];
+        print_handler(names[cause], sample[cause], samples[cause]);
+    }
+    print_handler("all", all, n);
+    return errors != 0;
+}
+
+RUN("disk", "a transfer to or from a disk (paper sync, Table 7)", disk_run);

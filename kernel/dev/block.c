@@ -1,0 +1,243 @@
+/* Block devices: the queue and its ends (block.h). */
+#include "dev/block.h"
+
+#include <errno.h>
+
+#include "lib/panic.h"
+#include "sched/ithread.h"
+#include "sched/sched.h"
+#if BIODONE_SOFTINT
+#include "intr/softint.h"
+#endif
+
+#define MOST_DEVICES 2
+
+static struct block_device *devices[MOST_DEVICES];
+static unsigned device_count;
+
+void block_init(struct block_device *d)
+{
+    if (device_count == MOST_DEVICES)
+        panic("%s: there is room for %u block devices", d->name, MOST_DEVICES);
+    d->finished_end = &d->finished;
+    devices[device_count++] = d;
+}
+
+/* The elevator goes up: what lies behind comes when it begins again at the lowest. */
+static struct block_io *take_next(struct block_device *d)
+{
+    struct block_io **at = &d->queue;
+    while (*at && (*at)->lba < d->position)
+        at = &(*at)->next;
+    if (!*at)
+        at = &d->queue;
+    struct block_io *io = *at;
+    if (io) {
+        *at = io->next;
+        d->position = io->op == BLOCK_FLUSH ? d->position : io->lba;
+    }
+    return io;
+}
+
+static void enqueue(struct block_device *d, struct block_io *io)
+{
+    struct block_io **at = &d->queue;
+    while (*at && (*at)->lba <= io->lba)
+        at = &(*at)->next;
+    io->next = *at;
+    *at = io;
+}
+
+static void watch(void *arg);
+
+static void dispatch(struct block_device *d)
+{
+    struct block_io *io;
+    while (d->actives < d->depth && (io = take_next(d))) {
+        io->next = d->active;
+        d->active = io;
+        d->actives++;
+        io->tries++;
+        io->due = clock_ticks() + d->patience;
+        d->start(d, io);
+    }
+    if (d->actives && d->patience && !d->watched) {
+        d->watched = true;
+        timeout_set(&d->watch, d->patience / 4 + 1, watch, d);
+    }
+}
+
+static void remove_active(struct block_device *d, struct block_io *io)
+{
+    struct block_io **at = &d->active;
+    while (*at && *at != io)
+        at = &(*at)->next;
+    if (!*at)
+        panic("%s: a request is over that is not under way", d->name);
+    *at = io->next;
+    d->actives--;
+}
+
+void block_over(struct block_device *d, struct block_io *io, int error, bool again)
+{
+    remove_active(d, io);
+    if (error && again && io->tries < BLOCK_TRIES) {
+        d->retried++;
+        enqueue(d, io);
+        return;
+    }
+    io->error = error;
+    d->failed += error != 0;
+    io->next = 0;
+    if (io->event) {
+        io->next = d->posting;
+        d->posting = io;
+    } else {
+        *d->finished_end = io;
+        d->finished_end = &io->next;
+    }
+}
+
+static void biodone_wake(void);
+
+void block_leave(struct block_device *d, crit_t saved)
+{
+    dispatch(d);
+    struct block_io *posting = d->posting;
+    d->posting = 0;
+    bool finished = d->finished != 0;
+    for (struct block_io *io = posting; io; io = io->next)
+        d->told++;
+    simple_lock_leave(&d->lock, saved);
+    while (posting) {
+        struct block_io *io = posting;
+        posting = io->next; /* it may be gone behind the next line */
+        event_post(io->event);
+    }
+    if (finished)
+        biodone_wake();
+}
+
+/* The driver has not been answered in time: it begins anew, and what was under way is tried again. */
+static void watch(void *arg)
+{
+    struct block_device *d = arg;
+    crit_t s = simple_lock_enter(&d->lock);
+    bool late = false;
+    for (struct block_io *io = d->active; io; io = io->next)
+        late |= (int32_t)(clock_ticks() - io->due) > 0;
+    if (late) {
+        d->timed_out++;
+        d->reset(d);
+        for (struct block_io *io = d->active, *next; io; io = next) {
+            next = io->next;
+            block_over(d, io, -ETIMEDOUT, true);
+        }
+    }
+    d->watched = false;
+    block_leave(d, s);
+}
+
+int block_submit(struct block_device *d, struct block_io *io)
+{
+    uint32_t bytes = 0;
+    if (io->op > BLOCK_DISCARD || io->lba > d->sectors || io->count > d->sectors - io->lba || io->count > UINT16_MAX ||
+        (!io->event && !io->done))
+        return -EINVAL;
+    if (io->op == BLOCK_READ || io->op == BLOCK_WRITE) {
+        if (io->data) {
+            io->whole = (struct block_segment){(uintptr_t)io->data, io->count * SECTOR_SIZE};
+            io->segments = &io->whole;
+            io->segment_count = 1;
+        }
+        for (unsigned i = 0; i < io->segment_count; i++) {
+            bytes += io->segments[i].bytes;
+            if (io->segments[i].address % 8 || io->segments[i].bytes % 8)
+                return -EINVAL;
+        }
+        if (bytes < io->count * SECTOR_SIZE)
+            return -EINVAL;
+    }
+    io->tries = 0;
+    io->error = 0;
+    crit_t s = simple_lock_enter(&d->lock);
+    d->submitted++;
+    enqueue(d, io);
+    block_leave(d, s);
+    return 0;
+}
+
+static SIMPLE_LOCK_CLASS(transfer_class, "block transfer", SPL_BIO);
+
+int block_transfer(struct block_device *d, unsigned op, uint32_t lba, uint32_t count, void *data)
+{
+    struct event over = EVENT("block transfer", transfer_class);
+    struct block_io io = {.op = (uint8_t)op, .lba = lba, .count = count, .data = data, .event = &over};
+    int error = block_submit(d, &io);
+    if (!error) {
+        event_wait(&over);
+        error = io.error;
+    }
+    event_destroy(&over);
+    return error;
+}
+
+/* What is over, in order, of all devices. */
+static void biodone(void)
+{
+    for (unsigned i = 0; i < device_count; i++)
+        for (;;) {
+            struct block_device *d = devices[i];
+            crit_t s = simple_lock_enter(&d->lock);
+            struct block_io *io = d->finished;
+            if (io) {
+                d->finished = io->next;
+                if (!io->next)
+                    d->finished_end = &d->finished;
+                d->told++;
+            }
+            simple_lock_leave(&d->lock, s);
+            if (!io)
+                break;
+            io->done(io);
+        }
+}
+
+#if BIODONE_SOFTINT
+static void softbio(void *arg)
+{
+    (void)arg;
+    biodone();
+}
+
+static void biodone_wake(void)
+{
+    softint_schedule(SPL_SOFTBIO);
+}
+
+void biodone_start(unsigned source)
+{
+    (void)source;
+    softint_establish(SPL_SOFTBIO, softbio, 0);
+}
+#else
+DEFINE_ITHREAD(biodone_thread, "biodone", SPL_BIO);
+
+static void biodone_work(void *arg, uint32_t word)
+{
+    (void)arg;
+    (void)word;
+    biodone();
+}
+
+/* A word that finds the queue full is no loss: there are others in it, and each has the thread look at all there is. */
+static void biodone_wake(void)
+{
+    ithread_wake(&biodone_thread, 0);
+}
+
+void biodone_start(unsigned source)
+{
+    ithread_start(&biodone_thread, source, biodone_work, 0, PRI_INTERRUPT, 1, ANY_HART);
+}
+#endif

@@ -1,0 +1,92 @@
+/*
+ * Block devices: requests for sectors of 512 bytes, in a queue that an elevator works off, with retries and time-outs. What is
+ * below, a driver, starts a request and says when it is over (disk.c); what is above is told once of each request, in one
+ * of two ways (paper `mach`, section 2.2): its event is posted straight from the interrupt, or its `done` is called by
+ * `biodone_thread`, or in the soft interrupt SPL_SOFTBIO in an image of the build option biodone=softint.
+ *
+ *   struct block_io io = {.op = BLOCK_READ, .lba = 8, .count = 2, .data = buffer, .done = filled};
+ *   block_submit(&disk, &io);                    filled(&io) is called, io.error says how it went
+ *   error = block_transfer(&disk, BLOCK_WRITE, 8, 2, buffer);      the same, and waits
+ *
+ * Requests that overlap, and are under way at the same time, are done in any order. A flush is over when all writes that were
+ * over before it are on the medium.
+ *
+ * Locking: the device's lock, level SPL_BIO, guards queue and driver. `done` is called without it. The request belongs to the
+ * device from block_submit until it is told of.
+ *
+ * Errors, in `error`: -EIO, the medium (after BLOCK_TRIES tries) or the controller; -ETIMEDOUT, no answer to as many
+ * tries; both with what was tried. From block_submit, for a request that cannot be: -EINVAL, and nobody is told.
+ */
+#ifndef DEV_BLOCK_H
+#define DEV_BLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lock/event.h"
+#include "lock/simple_lock.h"
+#include "sched/timeout.h"
+
+#define SECTOR_SIZE 512u
+#define BLOCK_TRIES 4
+
+enum { BLOCK_READ, BLOCK_WRITE, BLOCK_FLUSH, BLOCK_DISCARD }; /* as hw/disk numbers them */
+
+/* A piece of memory: both numbers are multiples of 8. The controller reads it. */
+struct block_segment {
+    uint32_t address, bytes;
+} __attribute__((aligned(8)));
+
+struct block_io {
+    uint8_t op;
+    uint32_t lba, count; /* sectors */
+    void *data;          /* `count` sectors, or 0: ... */
+    const struct block_segment *segments; /* ... they are here, one behind the other */
+    unsigned segment_count;
+    void (*done)(struct block_io *io); /* if there is no event */
+    struct event *event;
+    void *arg; /* the caller's */
+    int error; /* when it is over: 0, or minus a number of <errno.h> */
+
+    /* The device's. */
+    struct block_io *next;
+    unsigned tries;
+    uint32_t due; /* clock ticks */
+    struct block_segment whole;
+};
+
+struct block_device {
+    struct simple_lock lock;
+    const char *name;
+    uint32_t sectors;
+    unsigned depth;         /* requests that the driver takes at once */
+    uint32_t patience;      /* clock ticks until a request without an answer is tried anew; 0: for ever */
+    /* The driver, called with the lock held. Start it: block_over says how it went. Forget all that was started. */
+    void (*start)(struct block_device *d, struct block_io *io);
+    void (*reset)(struct block_device *d);
+
+    struct block_io *queue; /* by sector */
+    struct block_io *active; /* the driver has them */
+    struct block_io *posting; /* over, to be told of when the lock is let go */
+    struct block_io *finished, **finished_end; /* over, for biodone */
+    unsigned actives;
+    uint32_t position; /* of the elevator */
+    bool watched;
+    struct timeout watch;
+    uint32_t submitted, told, retried, timed_out, failed;
+};
+
+/* Before anything else: fills in what is not the driver's. */
+void block_init(struct block_device *d);
+
+int block_submit(struct block_device *d, struct block_io *io);
+int block_transfer(struct block_device *d, unsigned op, uint32_t lba, uint32_t count, void *data); /* from a thread */
+
+/* For the driver, with the lock held: a request is over; a medium's error, and it is worth another try. */
+void block_over(struct block_device *d, struct block_io *io, int error, bool again);
+/* The end of its handler: starts what waits, lets the lock go and tells of what is over. */
+void block_leave(struct block_device *d, crit_t saved);
+
+/* biodone_thread, or the soft interrupt: once, by who opens the first device. `source` is of the PIC. */
+void biodone_start(unsigned source);
+#endif

@@ -1,0 +1,244 @@
+/*
+ * Block devices over a driver that fails, forgets and takes its time: each request is told of once, with the error that it
+ * came to. Sources: dev/block.c lock/simple_lock.c. Options: BIODONE_SOFTINT=1
+ */
+#include "dev/block.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "intr/softint.h"
+#include "lib/random.h"
+#include "test/host/host.h"
+
+#define SEEDS 2000
+#define REQUESTS 48
+#define DEPTH 4
+
+static softint_fn *softbio;
+static bool posted;
+static uint32_t now;
+static struct timeout *watch;
+static uint32_t watch_due;
+
+void softint_establish(unsigned level, softint_fn *fn, void *arg)
+{
+    (void)arg;
+    CHECK_EQUAL(level, SPL_SOFTBIO);
+    softbio = fn;
+}
+
+void softint_schedule(unsigned level)
+{
+    CHECK_EQUAL(level, SPL_SOFTBIO);
+    posted = true;
+}
+
+uint32_t clock_ticks(void)
+{
+    return now;
+}
+
+void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg)
+{
+    CHECK(!watch);
+    watch = t;
+    watch_due = now + ticks;
+    t->fn = fn;
+    t->arg = arg;
+}
+
+/* Nobody waits here: who would, looks at the event's flag. */
+void event_post(struct event *e)
+{
+    CHECK(!e->posted);
+    e->posted = true;
+}
+void event_wait(struct event *e)
+{
+    CHECK(e->posted);
+}
+void event_destroy(struct event *e)
+{
+    (void)e;
+}
+
+static SIMPLE_LOCK_CLASS(test_class, "block test", SPL_BIO);
+static struct block_device device = {.lock = SIMPLE_LOCK("device", test_class), .name = "device"};
+
+static struct request {
+    struct block_io io;
+    struct event event;
+    bool submitted;
+    unsigned told, starts, medium, silent;
+} request[REQUESTS];
+static struct block_io *started[DEPTH];
+static unsigned most_started, resets;
+static uint32_t last_lba, wraps;
+static uint8_t sector[SECTOR_SIZE * 8] __attribute__((aligned(8)));
+
+static void start(struct block_device *d, struct block_io *io)
+{
+    CHECK(simple_lock_held(&d->lock));
+    struct request *r = (struct request *)io;
+    r->starts++;
+    wraps += io->lba < last_lba;
+    last_lba = io->lba;
+    unsigned n = 0;
+    while (started[n])
+        CHECK(++n < d->depth);
+    started[n] = io;
+    unsigned all = 0;
+    for (n = 0; n < DEPTH; n++)
+        all += started[n] != 0;
+    most_started = all > most_started ? all : most_started;
+}
+
+static void reset(struct block_device *d)
+{
+    (void)d;
+    resets++;
+    for (unsigned n = 0; n < DEPTH; n++) {
+        if (started[n])
+            ((struct request *)started[n])->silent++;
+        started[n] = 0;
+    }
+}
+
+static void told(struct block_io *io)
+{
+    CHECK(!simple_lock_held(&device.lock));
+    ((struct request *)io)->told++;
+}
+
+static void begin(void)
+{
+    memset(request, 0, sizeof request);
+    memset(started, 0, sizeof started);
+    device.sectors = 1000;
+    device.depth = DEPTH;
+    device.patience = 8;
+    device.start = start;
+    device.reset = reset;
+    block_init(&device);
+    biodone_start(0);
+}
+
+static void submit(struct request *r, struct random *random)
+{
+    r->io = (struct block_io){.op = (uint8_t)random_below(random, 4),
+                              .lba = random_below(random, 990),
+                              .count = 1 + random_below(random, 8),
+                              .data = sector};
+    if (random_below(random, 2))
+        r->io.event = &r->event;
+    else
+        r->io.done = told;
+    r->submitted = true;
+    CHECK_EQUAL(block_submit(&device, &r->io), 0);
+}
+
+/* The driver's handler: one of those that it has is over. */
+static void interrupt(struct random *random)
+{
+    crit_t s = simple_lock_enter(&device.lock);
+    unsigned n = random_below(random, DEPTH);
+    struct block_io *io = started[n];
+    if (io) {
+        struct request *r = (struct request *)io;
+        started[n] = 0;
+        unsigned how = random_below(random, 4);
+        r->medium += how == 0;
+        block_over(&device, io, how == 0 ? -EIO : 0, true);
+    }
+    block_leave(&device, s);
+}
+
+static void tick(void)
+{
+    now++;
+    if (watch && (int32_t)(now - watch_due) >= 0) {
+        struct timeout *t = watch;
+        watch = 0;
+        t->fn(t->arg);
+    }
+}
+
+static void one_run(uint32_t seed)
+{
+    struct random random = random_from(seed, 1);
+    unsigned submitted = 0;
+    memset(request, 0, sizeof request);
+    bool deaf = false;
+    for (unsigned turn = 0; turn < 6000; turn++) {
+        if (submitted < REQUESTS && random_below(&random, 3) == 0)
+            submit(&request[submitted++], &random);
+        if (random_below(&random, 40) == 0)
+            deaf = !deaf;
+        if (!deaf || submitted == REQUESTS)
+            interrupt(&random);
+        if (posted && random_below(&random, 2)) {
+            posted = false;
+            softbio(0);
+        }
+        if (random_below(&random, 4) == 0)
+            tick();
+    }
+    CHECK_EQUAL(submitted, REQUESTS);
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        struct request *r = &request[i];
+        CHECK_EQUAL(r->told + r->event.posted, 1);
+        bool failed = r->medium + r->silent == BLOCK_TRIES;
+        CHECK_EQUAL(r->starts, r->medium + r->silent + !failed);
+        CHECK_EQUAL(r->io.error != 0, failed);
+        CHECK(!failed || r->io.error == -EIO || r->io.error == -ETIMEDOUT);
+        r->event.posted = false;
+    }
+    CHECK(!device.actives && !device.queue && !device.active && !device.finished);
+    CHECK_EQUAL(device.submitted, device.told);
+}
+
+HOST_TEST(none_is_lost_or_told_of_twice)
+{
+    begin();
+    for (uint32_t seed = 0; seed < SEEDS; seed++)
+        one_run(seed);
+    CHECK_EQUAL(most_started, DEPTH);
+    CHECK(resets > SEEDS / 4 && device.failed > SEEDS / 4 && device.retried > SEEDS);
+}
+
+HOST_TEST(the_elevator_goes_up)
+{
+    begin();
+    device.depth = 1;
+    struct random random = random_from(1, 2);
+    for (unsigned i = 0; i < REQUESTS; i++)
+        submit(&request[i], &random);
+    unsigned before = wraps;
+    while (device.actives) {
+        crit_t s = simple_lock_enter(&device.lock);
+        struct block_io *io = started[0];
+        started[0] = 0;
+        block_over(&device, io, 0, false);
+        block_leave(&device, s);
+    }
+    CHECK(wraps - before <= 2); /* from where the first request was, and once more for those below */
+}
+
+HOST_TEST(what_cannot_be_is_refused)
+{
+    begin();
+    struct event e = {0};
+    struct block_segment odd[] = {{8, 508}, {512, 4}}, few[] = {{8, 504}};
+    struct block_io wrong[] = {{.op = BLOCK_READ, .lba = 1000, .count = 1, .data = sector, .event = &e},
+                               {.op = BLOCK_READ, .lba = 999, .count = 2, .data = sector, .event = &e},
+                               {.op = BLOCK_READ, .lba = UINT32_MAX, .count = 2, .data = sector, .event = &e},
+                               {.op = BLOCK_WRITE, .count = 1, .data = sector + 4, .event = &e},
+                               {.op = BLOCK_WRITE, .count = 1, .segments = odd, .segment_count = 2, .event = &e},
+                               {.op = BLOCK_WRITE, .count = 1, .segments = few, .segment_count = 1, .event = &e},
+                               {.op = BLOCK_DISCARD + 1, .event = &e},
+                               {.op = BLOCK_READ, .count = 1, .data = sector}};
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK_EQUAL(block_submit(&device, &wrong[i]), -EINVAL);
+    CHECK_EQUAL(device.submitted, 0);
+}

@@ -1,0 +1,552 @@
+"""The disk controller (hw/disk) on Verilator, at the cluster's device port: registers, both ways of moving data against
+a model of the drive, faults."""
+
+import random
+import re
+from pathlib import Path
+
+import cocotb
+from litex.gen import LiteXModule
+
+from hw.common.cache import REPO
+from hw.cpu.core import InterlockCluster
+from hw.cpu.generate import ClusterParameters
+from hw.disk.core import DiskController
+from hw.disk.medium import ANSWERS, OPERATIONS, SECTOR_BYTES, SECTOR_WORDS, STATUSES, TAGS
+from hw.disk.registers import REGISTERS
+from hw.ram.core import MainRAM
+from tests.hw import bench
+
+RAM_BYTES = 1 << 16
+RAM_BASE = 0x4000_0000
+SECTORS = 64
+SQ, CQ, LISTS, BUFFERS = 0, 0x800, 0x1000, 0x4000     # in RAM, bytes
+STATUS = REGISTERS["STATUS"]
+
+in_simulator = cocotb.test(timeout_time=300, timeout_unit="us")  # simulated time: a test that hangs fails
+
+
+class Platform:
+    """Takes the name of the cluster's Verilog."""
+    def __init__(self, files):
+        self.files = files
+
+    def add_source(self, path):
+        self.files[Path(path).name] = Path(path).read_text()
+
+
+class Cluster(InterlockCluster):
+    parameters = ClusterParameters()
+
+
+def make():
+    top = LiteXModule()
+    top.other_verilog = {}
+    top.cpu = cpu = Cluster(Platform(top.other_verilog))
+    top.ram = ram = MainRAM(RAM_BYTES, modes=("read", "both"))
+    top.comb += [cpu.ibus.connect(ram.ports[0]), cpu.dbus.connect(ram.ports[1])]
+    top.disk = disk = DiskController(cpu.device_ports[0], RAM_BYTES)
+    medium = disk.medium
+    return top, {"bus": disk.bus, "irq": disk.irq, "command": medium.command, "data_out": medium.data_out,
+                 "answer": medium.answer, "data_in": medium.data_in, "drive_reset": medium.reset,
+                 "sectors": medium.sectors}
+
+
+class Drive:
+    """The far end: a medium of `SECTORS` sectors, which takes up what it was told in an order of its own, in pieces.
+    `slow` is how often it pauses. `silent` holds numbers of commands that it never answers, `bad` sectors it
+    cannot read."""
+
+    def __init__(self, dut, clock, seed, slow=0.2):
+        self.dut, self.clock, self.random, self.slow = dut, clock, random.Random(seed), slow
+        self.content = bytearray(self.random.randbytes(SECTORS * SECTOR_BYTES))
+        self.waiting, self.seen, self.taken = [], [], []
+        self.silent, self.bad = set(), set()
+        self.held = False          # takes up nothing
+        dut.answer_valid.value = dut.data_in_valid.value = 0
+        dut.command_ready.value = dut.data_out_ready.value = 1
+        dut.sectors.value = SECTORS
+        cocotb.start_soon(self.watch())
+        self.work = cocotb.start_soon(self.serve())
+
+    async def watch(self):
+        while True:
+            await self.clock.tick()
+            if self.dut.command_valid.value:
+                command = tuple(int(getattr(self.dut, f"command_payload_{name}").value)
+                                for name in ("op", "tag", "lba", "count", "burst"))
+                if len(self.seen) not in self.silent:
+                    self.waiting.append(command)
+                self.seen.append(command)
+            if self.dut.data_out_valid.value:
+                self.taken.append(int(self.dut.data_out_payload_data.value))
+            if self.dut.drive_reset.value:
+                self.work.cancel()
+                self.dut.answer_valid.value = self.dut.data_in_valid.value = 0
+                self.waiting.clear()
+                self.taken.clear()
+                self.work = cocotb.start_soon(self.serve())
+
+    async def give(self, stream, **fields):
+        for name, value in fields.items():
+            getattr(self.dut, f"{stream}_payload_{name}").value = value
+        valid, ready = getattr(self.dut, stream + "_valid"), getattr(self.dut, stream + "_ready")
+        valid.value = 1
+        await self.clock.tick()
+        while not ready.value:
+            await self.clock.tick()
+        valid.value = 0
+        if self.random.random() < self.slow:
+            await self.clock.tick(self.random.randrange(1, 30))
+
+    async def answer(self, kind, tag, status="OK", length=0):
+        await self.give("answer", kind=ANSWERS[kind], tag=tag, status=STATUSES[status], length=length)
+
+    async def serve(self):
+        active = []                # [command, sectors done]
+        while True:
+            await self.clock.tick()
+            while self.waiting and not self.held:
+                active.append([self.waiting.pop(0), 0])
+            if not active:
+                continue
+            each = self.random.choice(active)
+            (op, tag, lba, count, burst), done = each
+            end = None
+            if op not in OPERATIONS.values():
+                end = "OPERATION"
+            elif op not in (OPERATIONS["READ"], OPERATIONS["WRITE"]):
+                end = "OK"
+            elif lba + count > SECTORS:
+                end = "RANGE"
+            elif done == count:
+                end = "OK"
+            if end is None:
+                piece = min(burst or self.random.randrange(1, 9), count - done)
+                at = lba + done
+                if op == OPERATIONS["READ"]:
+                    good = next((n for n in range(piece) if at + n in self.bad), piece)
+                    if good < piece and not burst or not good:
+                        end = "MEDIUM"
+                    else:
+                        await self.send(tag, at, good)
+                        each[1] += good
+                else:
+                    await self.take(tag, at, piece)
+                    each[1] += piece
+            if end is not None:
+                active.remove(each)
+                await self.answer("DONE", tag, end, each[1])
+
+    async def send(self, tag, at, sectors):
+        await self.answer("SEND", tag, length=sectors * SECTOR_WORDS)
+        for word in words(self.content[at * SECTOR_BYTES:(at + sectors) * SECTOR_BYTES]):
+            await self.give("data_in", data=word)
+
+    async def take(self, tag, at, sectors):
+        self.taken.clear()
+        await self.answer("TAKE", tag, length=sectors * SECTOR_WORDS)
+        while len(self.taken) < sectors * SECTOR_WORDS:
+            await self.clock.tick()
+        data = b"".join(word.to_bytes(8, "little") for word in self.taken)
+        self.content[at * SECTOR_BYTES:at * SECTOR_BYTES + len(data)] = data
+
+
+def words(data):
+    return [int.from_bytes(data[i:i + 8], "little") for i in range(0, len(data), 8)]
+
+
+class Disk:
+    """Software's side."""
+    def __init__(self, dut, clock):
+        self.dut, self.clock = dut, clock
+        self.bus = bench.WishboneBus(dut, "bus", clock)
+        self.tail = self.head = 0
+
+    async def read(self, name):
+        return await self.bus.read(REGISTERS[name].offset)
+
+    async def write(self, name, value):
+        await self.bus.write(REGISTERS[name].offset, value)
+
+    async def expect(self, **values):
+        for name, expected in values.items():
+            self.clock.equal(name, await self.read(name), expected)
+
+    def poke(self, at, data):
+        for n, word in enumerate(words(data)):
+            self.dut.main_ram_storage[at // 8 + n].value = word
+
+    def peek(self, at, length):
+        return b"".join(int(self.dut.main_ram_storage[at // 8 + n].value).to_bytes(8, "little")
+                        for n in range(length // 8))
+
+    async def rings(self, log2=3):
+        self.log2 = log2
+        self.poke(SQ, bytes(32 << log2))
+        self.poke(CQ, bytes(8 << log2))
+        await self.write("SQ_BASE", RAM_BASE + SQ)
+        await self.write("CQ_BASE", RAM_BASE + CQ)
+        await self.write("ENTRIES", log2)
+        await self.write("CONTROL", REGISTERS["CONTROL"]["RING"].mask)
+        self.tail = self.head = 0
+
+    async def request(self, op, tag, lba, count, segments, list_at=LISTS):
+        """Enter a request; `segments`: (place in RAM or address, bytes) of each."""
+        entries = b"".join((at if at >= RAM_BYTES else RAM_BASE + at).to_bytes(4, "little") + size.to_bytes(4, "little")
+                           for at, size in segments)
+        self.poke(list_at, entries)
+        entry = [OPERATIONS.get(op, op) | tag << 16 | count << 32, lba, (RAM_BASE + list_at) | len(segments) << 32, 0]
+        self.poke(SQ + 32 * (self.tail % (1 << self.log2)), b"".join(word.to_bytes(8, "little") for word in entry))
+        await self.clock.tick()
+        self.tail += 1
+        await self.write("SQ_TAIL", self.tail & 0xffff)
+
+    def completion(self):
+        """The next one in memory: (tag, status, sectors), or None."""
+        entry, = words(self.peek(CQ + 8 * (self.head % (1 << self.log2)), 8))
+        if entry >> 31 & 1 == self.head >> self.log2 & 1:
+            return None
+        self.head += 1
+        return entry & 0xffff, entry >> 16 & 0xff, entry >> 32 & 0xffff
+
+    async def completed(self):
+        """Wait for the interrupt; the next completion, which is acknowledged."""
+        while not self.dut.irq.value:
+            await self.clock.tick()
+        found = self.completion()
+        self.clock.check(found is not None, "an interrupt, but no completion in memory")
+        await self.write("CQ_HEAD", self.head & 0xffff)
+        await self.clock.tick()
+        return found
+
+    async def until(self, bit):
+        while not (status := await self.read("STATUS")) & STATUS[bit].mask:
+            pass
+        return status
+
+
+async def start(dut, seed=1, slow=0.2):
+    clock = await bench.start(dut)
+    drive = Drive(dut, clock, seed, slow)
+    disk = Disk(dut, clock)
+    await clock.tick(50)     # the caches are emptied
+    return clock, drive, disk
+
+
+@in_simulator
+async def registers_reset(dut):
+    clock, _, disk = await start(dut)
+    for register in REGISTERS.registers:
+        if register.access != "wo":
+            expected = SECTORS if register.name == "SECTORS" else register.reset
+            clock.equal(register.name, await disk.read(register.name), expected)
+    clock.equal("irq", dut.irq.value, 0)
+
+
+@in_simulator
+async def registers_hold_their_bits(dut):
+    clock, drive, disk = await start(dut)
+    drive.held = True
+    limits = {"CLUSTER": (1, 16), "DATA_CYCLES": (2, 255), "ENTRIES": (0, 8)}
+    starts = {"SQ_TAIL", "CQ_HEAD", "DATA", "CONTROL"}
+    chosen = {}
+    chance = random.Random(7)
+    for register in REGISTERS.registers:
+        if register.access == "rw" and register.name not in starts:
+            low, high = limits.get(register.name, (0, register.mask))
+            for value in (low, high, chance.randint(low, high)):
+                kept = value & ~7 if register.name.endswith("BASE") else value
+                await disk.write(register.name, value | (~register.mask & 0xffff_ffff))
+                clock.equal(register.name, await disk.read(register.name), kept)
+                chosen[register.name] = kept
+    await disk.expect(**chosen)      # none answers for another
+    for name, value in (("CLUSTER", 0), ("CLUSTER", 17), ("ENTRIES", 9)):
+        await disk.write(name, value)
+        clock.equal(f"{name} behind {value}", await disk.read(name), chosen[name])
+    await disk.write("DATA_CYCLES", 1)
+    await disk.expect(DATA_CYCLES=2)
+    await disk.write("CONTROL", 0xe)
+    await disk.expect(CONTROL=0xe)
+    for register in REGISTERS.registers:
+        if register.access == "ro":
+            before = await disk.read(register.name)
+            await disk.write(register.name, ~before & 0xffff_ffff)
+            clock.equal(register.name, await disk.read(register.name), before)
+    for offset in set(range(0, 0x60, 4)) - {register.offset for register in REGISTERS.registers}:
+        clock.equal(f"offset {offset:#x}", await disk.bus.read(offset), 0)
+
+
+@in_simulator
+async def access_cycles(dut):
+    """The README's table."""
+    clock, _, disk = await start(dut)
+    readme = (REPO / "hw/disk/README.md").read_text()
+    table = re.findall(r"^\| (read|write) \| (.*?) \| (\d+) \|$", readme, re.MULTILINE)
+    named = {"read": set(), "write": set()}
+    for kind, names, cycles in table:
+        for name in re.findall(r"`(\w+)`", names):
+            named[kind].add(name)
+            begin = clock.cycle
+            await (disk.read(name) if kind == "read" else disk.write(name, REGISTERS[name].reset))
+            clock.equal(f"cycles of a {kind} of {name}", clock.cycle - begin, int(cycles))
+    for kind, other in (("read", "wo"), ("write", "ro")):
+        expected = {register.name for register in REGISTERS.registers if register.access != other}
+        clock.check(named[kind] == expected, f"{kind}: the README has {named[kind] ^ expected} wrong")
+    for cycles in (2, 3, 4, 17, 255):
+        await disk.write("DATA_CYCLES", cycles)
+        for access in (disk.read("DATA"), disk.write("DATA", 1)):
+            begin = clock.cycle
+            await access
+            clock.equal("cycles of DATA", clock.cycle - begin, cycles)
+        begin = clock.cycle
+        await disk.read("STATUS")
+        clock.equal("cycles of STATUS", clock.cycle - begin, 2)
+
+
+@in_simulator
+async def programmed_io_reads_and_writes(dut):
+    clock, drive, disk = await start(dut)
+    chance = random.Random(3)
+    await disk.write("CONTROL", REGISTERS["CONTROL"]["DATA"].mask | REGISTERS["CONTROL"]["DONE"].mask)
+    for lba, count, cluster in ((0, 1, 16), (3, 5, 2), (10, 4, 4), (20, 1, 1), (62, 2, 16), (7, 0, 16)):
+        await disk.write("LBA", lba)
+        await disk.write("COUNT", count)
+        await disk.write("CLUSTER", cluster)
+        where = slice(lba * SECTOR_BYTES, (lba + count) * SECTOR_BYTES)
+        data = chance.randbytes(count * SECTOR_BYTES)
+        for op in ("READ", "WRITE"):
+            before, moved, interrupts, done = bytes(drive.content[where]), b"", 0, 0
+            await disk.write("COMMAND", OPERATIONS[op])
+            status = await disk.read("STATUS")
+            clock.equal("BUSY", status & 1, 1)
+            first = op == "WRITE" and count > 0
+            left = count
+            while left:
+                piece = min(cluster, left)
+                if first:      # there is room from the beginning, and no interrupt
+                    await disk.until("DRQ")
+                    clock.equal("DATA of the first cluster", status & STATUS["DATA"].mask, 0)
+                else:
+                    while not dut.irq.value:
+                        await clock.tick()
+                    interrupts += 1
+                    status = await disk.read("STATUS")
+                    clock.check(status & STATUS["DATA"].mask and status & STATUS["DRQ"].mask,
+                                f"an interrupt, but the status is {status:#x}")
+                    done |= status & STATUS["DONE"].mask
+                first = False
+                for _ in range(piece * SECTOR_BYTES // 2):
+                    if op == "READ":
+                        moved += (await disk.read("DATA")).to_bytes(2, "little")
+                    else:
+                        await disk.write("DATA", int.from_bytes(data[len(moved):len(moved) + 2], "little"))
+                        moved += b".."
+                left -= piece
+                status = await disk.read("STATUS") | done
+                done = status & STATUS["DONE"].mask
+            if not status & STATUS["DONE"].mask:
+                while not dut.irq.value:
+                    await clock.tick()
+                status = await disk.read("STATUS")
+            clock.equal("status at the end", status & ~STATUS["CODE"].mask, STATUS["DONE"].mask)
+            clock.equal("CODE", STATUS["CODE"].get(status), STATUSES["OK"])
+            await disk.expect(MOVED=count, STATUS=0)
+            clusters = -(-count // cluster)
+            clock.equal("interrupts for data", interrupts, clusters - (op == "WRITE" and clusters > 0))
+            clock.equal("irq behind it", dut.irq.value, 0)
+            if op == "READ":
+                clock.check(moved == before, f"{count} sectors from {lba} are not what was read")
+            else:
+                clock.check(drive.content[where] == data, f"{count} sectors at {lba} are not what was written")
+
+
+@in_simulator
+async def programmed_io_tells_errors(dut):
+    clock, drive, disk = await start(dut)
+    drive.bad = {9}
+    for op, lba, count, code, moved in (("READ", 60, 5, "RANGE", 0), ("WRITE", 63, 2, "RANGE", 0),
+                                        ("SEEK", 5, 0, "OK", 0), ("FLUSH", 0, 0, "OK", 0), (6, 0, 1, "OPERATION", 0),
+                                        ("READ", 8, 4, "MEDIUM", 1)):
+        await disk.write("LBA", lba)
+        await disk.write("COUNT", count)
+        await disk.write("CLUSTER", 1)
+        await disk.write("COMMAND", OPERATIONS.get(op, op))
+        status = await disk.until("DRQ" if code == "MEDIUM" else "DONE")
+        if code == "MEDIUM":
+            for _ in range(SECTOR_BYTES // 2):
+                await disk.read("DATA")
+        if not status & STATUS["DONE"].mask:
+            status = await disk.until("DONE")
+        clock.equal(f"CODE of {op}", STATUS["CODE"].get(status), STATUSES[code])
+        await disk.expect(MOVED=moved, STATUS=STATUSES[code] << 8)
+    # DATA without data.
+    await disk.write("DATA", 0xffff)
+    clock.equal("DATA", await disk.read("DATA"), 0)
+
+
+@in_simulator
+async def random_requests_match_a_model(dut):
+    """Eight at once, in pieces of memory that lie anywhere, over several laps of the rings."""
+    clock, drive, disk = await start(dut, seed=5)
+    chance = random.Random(11)
+    await disk.rings(log2=3)
+    free_tags, under_way, orders, entered = list(range(TAGS)), {}, [], 0
+    buffer_bytes = 6 * SECTOR_BYTES
+    while entered < 60 or under_way:
+        if entered < 60 and len(under_way) < 8 and chance.random() < 0.7:
+            # Sectors, and places, that no request under way has.
+            taken = {lba for _, lba, count, *_ in under_way.values() for lba in range(lba, lba + count)}
+            count = chance.randint(1, 6)
+            lba = chance.randrange(SECTORS - count + 1)
+            if not taken & set(range(lba, lba + count)):
+                tag = free_tags.pop(chance.randrange(len(free_tags)))
+                op = chance.choice(("READ", "WRITE"))
+                at = BUFFERS + tag % 16 * buffer_bytes if tag < 15 else BUFFERS + 15 * buffer_bytes - 8
+                at = min(at, RAM_BYTES - buffer_bytes)
+                data = chance.randbytes(count * SECTOR_BYTES)
+                disk.poke(at, data)
+                cuts = {8 * chance.randrange(len(data) // 8) for _ in range(chance.randint(0, 4))}
+                cuts = sorted({0, len(data), *cuts})
+                pieces = [(at + a, b - a) for a, b in zip(cuts, cuts[1:], strict=False)]
+                under_way[tag] = (op, lba, count, at, data)
+                await disk.request(op, tag, lba, count, pieces, LISTS + 64 * tag)
+                orders.append(tag)
+                entered += 1
+        elif under_way and (dut.irq.value or len(under_way) == 8 or entered == 60):
+            tag, status, moved = await disk.completed()
+            clock.check(tag in under_way, f"tag {tag} is answered, which is not under way")
+            op, lba, count, at, data = under_way.pop(tag)
+            clock.equal("status", status, STATUSES["OK"])
+            clock.equal("sectors", moved, count)
+            where = slice(lba * SECTOR_BYTES, (lba + count) * SECTOR_BYTES)
+            if op == "READ":
+                clock.check(disk.peek(at, len(data)) == drive.content[where], "memory has not what was read")
+            else:
+                clock.check(drive.content[where] == data, "the medium has not what was written")
+            free_tags.append(tag)
+        else:
+            await clock.tick(chance.randrange(1, 50))
+    await disk.expect(REFUSED=0, STRAY=0, SQ_HEAD=60, CQ_TAIL=60)
+    clock.equal("irq", dut.irq.value, 0)
+    clock.check([tag for _, tag, *_ in drive.seen] == orders, "the drive was not told in order")
+
+
+@in_simulator
+async def a_request_that_memory_cannot_take_ends_with_an_error(dut):
+    clock, drive, disk = await start(dut)
+    await disk.rings()
+    old = disk.peek(RAM_BYTES - 512, 512)
+    for segments in ([(BUFFERS, 512)], [], [(BUFFERS, 512), (RAM_BASE + RAM_BYTES - 8, 512)], [(0x2000_0000, 1024)],
+                     [(0xffff_fff8, 0xffff_fff8)]):
+        for op in ("READ", "WRITE"):
+            await disk.request(op, 4, 2, 2, segments)
+            clock.equal("completion", await disk.completed(), (4, STATUSES["MEMORY"], 2))
+    clock.check(disk.peek(RAM_BYTES - 512, 504) == old[:504], "memory behind the end was written")
+    await disk.request("READ", 4, 2, 2, [(BUFFERS, 0), (BUFFERS + 0x400, 1024), (BUFFERS, 8)])
+    clock.equal("completion behind them", await disk.completed(), (4, STATUSES["OK"], 2))
+    clock.check(disk.peek(BUFFERS + 0x400, 1024) == drive.content[1024:2048], "what was read")
+
+
+@in_simulator
+async def errors_and_wrong_tags_are_told(dut):
+    clock, drive, disk = await start(dut)
+    await disk.rings()
+    drive.bad = {40}
+    for op, lba, count, status in (("READ", 40, 1, "MEDIUM"), ("READ", 64, 1, "RANGE"), (7, 0, 1, "OPERATION"),
+                                   ("FLUSH", 0, 0, "OK"), ("DISCARD", 3, 4, "OK"), ("READ", 0, 0, "OK")):
+        await disk.request(op, 15, lba, count, [(BUFFERS, 4096)])
+        clock.equal(f"completion of {op}", await disk.completed(), (15, STATUSES[status], 0))
+    drive.held = True
+    await disk.request("READ", 3, 0, 1, [(BUFFERS, 512)])
+    for tag in (3, 16, 0x8003):
+        await disk.request("READ", tag, 0, 1, [(BUFFERS, 512)])
+        clock.equal("completion", await disk.completed(), (tag, STATUSES["TAG"], 0))
+    await disk.expect(REFUSED=3)
+    drive.held = False
+    clock.equal("completion of the one under way", await disk.completed(), (3, STATUSES["OK"], 1))
+    # What the drive says of nobody's request.
+    await drive.answer("SEND", 7, length=4)
+    for _ in range(4):
+        await drive.give("data_in", data=5)
+    await drive.answer("DONE", 7)
+    await clock.tick(50)
+    await disk.expect(STRAY=2, CQ_TAIL=disk.head)
+    await disk.request("READ", 7, 0, 1, [(BUFFERS, 512)])
+    clock.equal("completion behind it", await disk.completed(), (7, STATUSES["OK"], 1))
+    clock.check(disk.peek(BUFFERS, 512) == drive.content[:512], "what was read")
+
+
+@in_simulator
+async def a_full_ring_of_completions_waits(dut):
+    clock, drive, disk = await start(dut)
+    await disk.rings(log2=1)
+    for tag in range(2):
+        await disk.request("FLUSH", tag, 0, 0, [])
+    await clock.tick(2000)
+    for tag in range(2, 4):
+        await disk.request("FLUSH", tag, 0, 0, [])
+    await clock.tick(2000)
+    await disk.expect(CQ_TAIL=2, SQ_HEAD=4)
+    found = sorted([await disk.completed() for _ in range(4)])
+    clock.equal("completions", found, [(tag, 0, 0) for tag in range(4)])
+
+
+@in_simulator
+async def a_reset_forgets_what_is_under_way(dut):
+    """At each of many moments of transfers both ways; afterwards all works, and nothing of before is answered."""
+    clock, drive, disk = await start(dut, slow=0.02)
+    chance = random.Random(9)
+    for n in range(40):
+        await disk.rings()
+        for tag in range(3):
+            await disk.request(("READ", "WRITE")[tag & 1], tag, 8 * tag, 6, [(BUFFERS + 4096 * tag, 3072)],
+                               LISTS + 64 * tag)
+        if n % 4 == 3:
+            await disk.write("COUNT", 4)
+            await disk.write("LBA", 40)
+            await disk.write("COMMAND", OPERATIONS["READ"])
+        await clock.tick(chance.randrange(1, 2500))
+        await disk.write("CONTROL", 1)
+        drive.content[8 * SECTOR_BYTES:14 * SECTOR_BYTES] = bytes(6 * SECTOR_BYTES)
+        waited = 0
+        while await disk.read("CONTROL") & 1:
+            waited += 1
+            clock.check(waited < 100, "the reset does not end")
+        await disk.expect(SQ_HEAD=0, SQ_TAIL=0, CQ_HEAD=0, CQ_TAIL=0, STATUS=0)
+        await disk.rings()
+        data = chance.randbytes(1024)
+        disk.poke(BUFFERS, data)
+        await disk.request("WRITE", 1, 30, 2, [(BUFFERS, 1024)])
+        clock.equal("completion", await disk.completed(), (1, STATUSES["OK"], 2))
+        await disk.request("READ", 2, 29, 3, [(BUFFERS, 1536)])
+        clock.equal("completion", await disk.completed(), (2, STATUSES["OK"], 3))
+        clock.check(disk.peek(BUFFERS + 512, 1024) == data, "what was read behind a reset")
+        clock.equal("irq", dut.irq.value, 0)
+        await disk.write("CONTROL", 1)
+        while await disk.read("CONTROL") & 1:
+            pass
+    await disk.expect(STRAY=0)
+
+
+@in_simulator
+async def a_command_that_is_never_answered_ends_with_a_reset(dut):
+    clock, drive, disk = await start(dut)
+    await disk.rings()
+    drive.silent = {0, 1}
+    await disk.request("READ", 0, 0, 1, [(BUFFERS, 512)])
+    await disk.write("COUNT", 1)
+    await disk.write("COMMAND", OPERATIONS["READ"])
+    await clock.tick(500)
+    clock.equal("irq", dut.irq.value, 0)
+    await disk.write("CONTROL", 1)
+    while await disk.read("CONTROL") & 1:
+        pass
+    await disk.rings()
+    await disk.request("READ", 0, 1, 1, [(BUFFERS, 512)])
+    clock.equal("completion", await disk.completed(), (0, STATUSES["OK"], 1))
+    clock.check(disk.peek(BUFFERS, 512) == drive.content[512:1024], "what was read")
+
+
+def test_disk():
+    bench.simulate(make)

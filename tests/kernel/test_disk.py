@@ -1,0 +1,140 @@
+"""The disk's driver and the block devices (kernel/dev/disk.c, block.c) on the simulator's drives: an image made by the
+host is read, written and compared byte for byte; faults are retried or reported; time is skipped exactly."""
+
+import hashlib
+import json
+import subprocess
+import zlib
+
+import pytest
+
+from sim.kernel import SCHEMES
+from tests.kernel.machine import CONSOLE_BAUD, boot, command, ended
+
+SECTOR = 512
+SECTORS = 40
+MACHINE = {"disks": 1}
+UNEVEN = "pic.read=20 pic.write=10 pic.delivery=40 pic.jitter=30 ram.jitter=7"
+
+
+def image(folder, sectors=SECTORS, seed=0):
+    content = hashlib.shake_128(f"{seed}".encode()).digest(SECTOR * sectors)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "disk.img"
+    path.write_bytes(content)
+    return path
+
+
+def run(folder, harts, sync, bootargs, disk, seed=0, options=None, more=(), **limits):
+    """The kernel with a drive; `disk` is what follows the image in --disk."""
+    path = image(folder, seed=seed)
+    arguments = command(folder / "out", harts, sync, bootargs, "file", CONSOLE_BAUD, seed, options=options,
+                        machine=MACHINE, **limits)
+    done = subprocess.run([*arguments, "--disk", f"{path},{disk}", *map(str, more)], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL)
+    return ended(folder / "out", done.returncode, done.stdout + done.stderr)
+
+
+def crc(path):
+    return f"{zlib.crc32(path.read_bytes()):08x}"
+
+
+def check(made, folder):
+    """The image came in, and went out, byte for byte; each request was told of once."""
+    assert made.status == 0, made.report()
+    line = made.result("test")
+    assert str(line["crc_in"]).rjust(8, "0") == crc(folder / "disk.img"), made.report()
+    assert str(line["crc"]).rjust(8, "0") == crc(made.folder / "disk0.img"), made.report()
+    assert line["requests"] == line["told"] > 10
+    return line
+
+
+@pytest.mark.parametrize("sync", SCHEMES)
+@pytest.mark.parametrize("harts", (1, 2, 4))
+def test_an_image_is_read_and_written(tmp_path, harts, sync):
+    """By DMA and by programmed I/O, completion in a thread and in a soft interrupt, by turns."""
+    n = SCHEMES.index(sync) + 3 * (1, 2, 4).index(harts)
+    mode = ("dma", "pio disk.cluster=3")[n % 2]
+    made = run(tmp_path, harts, sync, f"run=test-disk hz=1000 rounds=2 disk.mode={mode} {UNEVEN if n % 3 else ''}",
+               "write=copy", n, {"biodone": ("thread", "softint")[n // 2 % 2], "lock_debug": "01"[n % 4 == 1]})
+    line = check(made, tmp_path)
+    assert line["errors"] == line["retried"] == line["timed_out"] == 0
+
+
+@pytest.mark.parametrize("mode", ("dma", "pio"))
+@pytest.mark.parametrize("fault", ("bad=3:2,bad=17:3", "bad=3", "silent=0,silent=4"))
+def test_faults_are_retried_or_reported(tmp_path, mode, fault):
+    made = run(tmp_path, 1, "spl-optim", f"run=test-disk hz=1000 rounds=2 faults=1 disk.patience=15 disk.mode={mode}",
+               f"{fault},write=copy", seed=len(fault))
+    assert made.status == 0, made.report()
+    line, drive = made.result("test"), made.record["disks"]["disk0"]
+    assert line["requests"] == line["told"], made.report()
+    if fault == "bad=3":
+        assert line["errors"] >= 1 and line["retried"] >= 3, made.report()   # an error after four tries
+    else:
+        check(made, tmp_path)
+        assert line["errors"] == 0 and line["retried"] >= 1
+        assert drive["unanswered"] == fault.count("silent") <= 2 * line["timed_out"]
+
+
+def test_a_power_cut_leaves_what_was_flushed(tmp_path):
+    """Each sector is old or new; what the drive lost it counts."""
+    path = image(tmp_path)
+    made = run(tmp_path, 1, "cli-optim", "run=disk hz=1000 op=write bytes=20480 request=2048 disk.patience=8",
+               "profile=scsi,write=copy,overhead_us=10,rpm=60000,cut=700000", max_cycles=4_000_000)
+    assert made.status == 1, made.report()      # the drive answers no more: that is told, not waited for
+    assert "errors=" in made.console and made.result("disk")["errors"] > 0
+    before, after = path.read_bytes(), (made.folder / "disk0.img").read_bytes()
+    changed = [n for n in range(SECTORS) if before[SECTOR * n:SECTOR * (n + 1)] != after[SECTOR * n:SECTOR * (n + 1)]]
+    assert changed == list(range(len(changed))) and 0 < len(changed) < SECTORS
+    assert len(changed) == made.record["disks"]["disk0"]["sectors_written"] - made.record["disks"]["disk0"][
+        "sectors_lost"]
+
+
+def test_seeks_are_skipped_exactly_and_a_checkpoint_goes_on_in_the_midst(tmp_path):
+    bootargs = "run=disk hz=0 bytes=8192 request=2048 disk.mode=pio disk.cluster=2 disk.seek=1"
+    disk = "profile=floppy,rpm=6000,seek_near_us=2000"
+    whole = run(tmp_path / "whole", 1, "spl-pessim", bootargs, disk)
+    assert whole.status == 0, whole.report()
+    host = whole.record["host"]
+    assert host["skipped_cycles"] > 0.7 * whole.record["cycles"], host
+
+    for name, more in (("all", ["--no-skip"]), ("checked", ["--check-skip"])):
+        other = run(tmp_path / name, 1, "spl-pessim", bootargs, disk, more=more)
+        assert other.status == 0 and other.record["digest"] == whole.record["digest"], other.report()
+
+    middle = whole.record["window"]["begin"] + (whole.record["window"]["end"] - whole.record["window"]["begin"]) // 2
+    saved = tmp_path / "saved"
+    first = run(tmp_path / "first", 1, "spl-pessim", bootargs, disk,
+                more=["--checkpoint", saved, "--checkpoint-at", f"cycle:{middle}", "--checkpoint-stop"])
+    assert first.status == 0, first.report()
+    simulator = command(tmp_path / "x", 1, "spl-pessim", bootargs, "file", CONSOLE_BAUD, machine=MACHINE)[0]
+    subprocess.run([simulator, "--restore", saved, "--out", tmp_path / "again", "--quiet", "--console", "file"],
+                   check=True, capture_output=True)
+    again = json.loads((tmp_path / "again" / "run.json").read_text())
+    assert again["digest"] == whole.record["digest"] and again["disks"] == whole.record["disks"]
+
+
+@pytest.mark.parametrize("disk, said", (
+    ("profile=ssd", "there is no profile 'ssd'"), ("bad=x", "'x' is not a whole number"), ("rpm", "not a whole number"),
+    ("colour=3", "there is no 'colour=3'"), ("burst=0", "burst is at least 1"), ("write=yes", "write=yes is not one"),
+))
+def test_wrong_options_are_told(tmp_path, disk, said):
+    made = run(tmp_path, 1, "spl-pessim", "run=hello", disk, more=[])
+    assert made.status == 2 and said in made.messages, made.messages
+
+
+def test_an_image_of_half_a_sector_and_a_machine_without_controller_are_told(tmp_path):
+    path = tmp_path / "half.img"
+    path.write_bytes(bytes(700))
+    arguments = command(tmp_path, 1, "spl-pessim", "run=hello", "file", CONSOLE_BAUD, machine=MACHINE)
+    done = subprocess.run([*arguments, "--disk", path], capture_output=True, text=True)
+    assert done.returncode == 2 and "some sectors of 512 bytes" in done.stderr
+    path.write_bytes(bytes(1024))
+    done = subprocess.run([*arguments, "--disk", path, "--disk", path], capture_output=True, text=True)
+    assert done.returncode == 2 and "this machine has 1 disk controllers" in done.stderr
+
+
+def test_without_a_drive_the_run_says_so(tmp_path):
+    made = boot(tmp_path, 1, "spl-pessim", "run=test-disk", machine=MACHINE)
+    assert made.status == 1 and "there is no drive" in made.console
