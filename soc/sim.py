@@ -4,6 +4,7 @@ watch."""
 from litex.build.generic_platform import GenericPlatform, Pins
 from migen import ClockDomain
 
+from hw.ether.phy import WirePHY, pads_layout
 from hw.host.core import HOST_OUTPUTS
 from soc.config import SoCConfig
 from soc.soc import InterlockSoC
@@ -21,7 +22,11 @@ def ports(config: SoCConfig) -> dict[str, tuple[str, int]]:
     outputs += [("trace_" + name, width) for name, width in TRACE_OUTPUTS]
     outputs += [("pic_irq", config.harts), ("pic_sources", 32)]
     outputs += [(f"probe{hart}_{name}", width) for hart in range(config.harts) for name, width in PROBE_OUTPUTS]
-    return {name: ("input", 1) for name in inputs} | {name: ("output", width) for name, width in outputs}
+    found = {name: ("input", 1) for name in inputs} | {name: ("output", width) for name, width in outputs}
+    if config.ethers:
+        found |= {"ether_" + name: ("input" if name.startswith("rx_") or name == "link" else "output", width)
+                  for name, width in pads_layout}
+    return found
 
 
 class SimPlatform(GenericPlatform):
@@ -46,6 +51,15 @@ class SimSoC(InterlockSoC):
             self.comb += [uart.pads.rx.eq(pin[name + "_rx"]), pin[name + "_tx"].eq(uart.pads.tx)]
         self.comb += [pin["host_" + name].eq(getattr(self.host.outputs, name)) for name, _ in HOST_OUTPUTS]
         self.comb += join_observers(self, pin)
+        if config.ethers:
+            wire = self.ether.phy.pads
+            for name, _ in pads_layout:
+                inward = ports(config)["ether_" + name][0] == "input"
+                port, pad = pin["ether_" + name], getattr(wire, name)
+                self.comb += pad.eq(port) if inward else port.eq(pad)
+
+    def ether_phy(self):
+        return WirePHY(self.sys_clk_freq)
 
 
 def join_observers(soc: InterlockSoC, pin: dict) -> list:
