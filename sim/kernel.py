@@ -27,6 +27,7 @@ OPTIONS = {
     "lock_stats": ("0", "1"),
     "accounting": ("0", "1"),
     "crit_timing": ("0", "1"),
+    "net": ("threads", "softint", "interrupt", "poll"),
     "pad": tuple(map(str, range(16))),
 }
 CROSS = os.environ.get("CROSS", "riscv64-unknown-elf-")

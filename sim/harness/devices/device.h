@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "support/cycles.h"
@@ -17,7 +18,7 @@ class BinaryOutputArchive;
 
 // Output pins that stir devices, as bits. A serial line stands high while nothing is sent. The others show something for one
 // cycle, a strobe: with any of them the chip has done something.
-enum Pin : unsigned { UART0_TX = 1, UART1_TX = 2, TRACE_VALID = 4, HOST_BLOB = 8, HOST_EXIT = 16 };
+enum Pin : unsigned { UART0_TX = 1, UART1_TX = 2, TRACE_VALID = 4, HOST_BLOB = 8, HOST_EXIT = 16, ETHER_TX = 32 };
 
 class Device {
   public:
@@ -49,6 +50,9 @@ class Device {
     // Wires (run/wire.h). What comes over one, in the cycle in which it arrives, before its edge; and the first cycle in
     // which the device may send, if the node does nothing before the cycle `first`.
     virtual void arrive(const std::string & /*content*/, uint64_t /*cycle*/) {}
+    virtual void wire(std::function<void(uint64_t, std::string)>) {
+    } // begins here: what is sent goes there, with its cycle
+    virtual void wired() {} // one ends here
     virtual uint64_t sends_at(uint64_t /*first*/) const { return NEVER; }
 
     // The machine that runs the simulator: looked at each of so many cycles; 0: never.

@@ -13,6 +13,7 @@ namespace {
 
 constexpr unsigned TRACE_THREAD_SWITCH = 1; // events that mean something to the harness
 constexpr unsigned TRACE_SERIAL_GO = 1023;
+constexpr unsigned TRACE_ETHER_GO = 1022;
 
 std::vector<const uint32_t *> register_files(const HartPins &pins)
 {
@@ -46,8 +47,18 @@ Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsig
               stop(End::TARGET, code ? "the target ended with code " + std::to_string(code) : "");
           },
           watch.active),
+#if HAS_ETHER
+      ether_port(model, a, inputs.frames, watch.active),
+#endif
       devices{&console_line, &data_line, &data_line.player, &trace_port, &host_port}
 {
+#if HAS_ETHER
+    devices.push_back(&ether_port);
+#else
+    for (const char *option : {"--ether-in", "--ether-out", "--ether"})
+        if (a.given.count(option))
+            throw Failure(format("%s: this machine has no Ethernet: build it with --machine ethers=1", option));
+#endif
     if (a.empty_ram)
         model.clear_ram();
     if (!inputs.feed.empty())
@@ -189,7 +200,8 @@ void Node::go_on(uint64_t limit)
                 slept_to = until;
         }
         // Who types does so in his own time: the target's must not run away from him.
-        bool skipping = arguments.check_skip || !(console_line.listens() || data_line.listens());
+        bool skipping = arguments.check_skip ||
+                        std::none_of(devices.begin(), devices.end(), [](const Device *d) { return d->listens(); });
         while (cycle < until && end == End::NONE && !skip.asleep()) {
             step();
             if (still >= Skip::PATIENCE && skipping && cycle < until)
@@ -305,6 +317,10 @@ void Node::trace(const TracePort::Record &record, uint64_t now)
         watch.announce_switch(record.hart, record.argument, now);
     else if (record.event == TRACE_SERIAL_GO && data_line.player.waits_for_program())
         data_line.player.go(now + 1);
+#if HAS_ETHER
+    else if (record.event == TRACE_ETHER_GO)
+        ether_port.go(now + 1);
+#endif
     if (arguments.checkpoint_at.is_event(record.event, record.argument))
         at_moment(now);
     for (const Moment *moment : {&wave_window.begin_at, &wave_window.end_at})
@@ -325,12 +341,16 @@ void Node::wave_moment(const Moment &moment, uint64_t now)
 
 Device *Node::device(const std::string &name)
 {
+#if HAS_ETHER
+    if (name == ether_port.name)
+        return &ether_port;
+#endif
     return name == console_line.name ? static_cast<Device *>(&console_line)
            : name == data_line.name  ? &data_line
                                      : nullptr;
 }
 
-void Node::begin_wire(SerialPort &from, unsigned wire, uint64_t latency)
+void Node::begin_wire(Device &from, unsigned wire, uint64_t latency)
 {
     from.wire([this, wire, latency](uint64_t now, std::string content) {
         sent.push_back({now + latency, wire, std::move(content)});
