@@ -8,6 +8,7 @@
 
 #include "arch/csr.h"
 #include "dev/ether.h"
+#include "dev/node.h"
 #include "intr/intr.h"
 #include "intr/softint.h"
 #include "lib/bootargs.h"
@@ -225,7 +226,7 @@ void if_ether_go_on(void) {}
 
 void if_ether_start(void)
 {
-    uint32_t ip = bootargs_number("net.ip", DEFAULT_IP, UINT32_MAX);
+    uint32_t ip = bootargs_number("net.ip", DEFAULT_IP + node_number(), UINT32_MAX);
     uint32_t last = bootargs_number("net.mac", ip & 0xff, 0xff);
     net_own = (struct net_address){{2, 'I', 'L', 'K', 0, (uint8_t)last}, ip, 0xffffff00};
     if_transmit = transmit;

@@ -47,6 +47,13 @@ void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type);
 void arp_resolve(struct mbuf *m, uint32_t ip);
 void arp_init(void);
 
+/*
+ * An echo request to `to`, numbered, with so many bytes of a pattern: false if there is no memory for it. What answers come is
+ * checked and goes to `icmp_answer`, at the level at which IP is handled.
+ */
+bool icmp_ask(uint32_t to, uint32_t number, uint32_t bytes);
+extern void (*icmp_answer)(uint32_t from, uint32_t number, uint32_t bytes, bool right);
+
 /* What the interface does with a frame that has its header: consumes it (net/if_ether.h). */
 extern void (*if_transmit)(struct mbuf *m);
 

@@ -151,6 +151,8 @@ void Node::write_record(Json &json, bool alone)
         group = of;
         device->record(json);
     }
+    if (!group.empty())
+        json.end_object();
     json.string("digest", format("%016llx", (unsigned long long)digest()));
 }
 
