@@ -1,4 +1,4 @@
-"""The Ethernet core: registers, counters and interrupts around receiver, transmitter and PHY (README.md is its manual)."""
+"""The Ethernet core: registers, counters and interrupts around receiver, transmitter and PHY (manual: README.md)."""
 
 from litex.gen import LiteXModule
 from litex.soc.interconnect.csr import CSRField, CSRStatus, CSRStorage
@@ -30,8 +30,8 @@ COUNTERS = {
 class Ether(LiteXModule):
     """Ethernet with descriptor rings in main RAM.
 
-    `ports`: two LiteDRAM native ports with `busy` (hw.cpu.core.DevicePort), to receive and to send; `phy`: hw.ether.phy's
-    or any of 32 bits that has its signals; `cycle`: what received frames are stamped with."""
+    `ports`: two LiteDRAM native ports with `busy` (hw.cpu.core.DevicePort), to receive and to send; `phy`: that of
+    hw.ether.phy or any of 32 bits that has its signals; `cycle`: what received frames are stamped with."""
     def __init__(self, phy, ports, cycle):
         self.irq = Signal(3)    # o: levels: the two receive queues, and the rest
 
@@ -51,25 +51,28 @@ class Ether(LiteXModule):
         self.mac_first = CSRStorage(16, description="Own address: its first two bytes, the first one in bits 7:0.")
         self.mac_rest = CSRStorage(32, description="Its four other bytes, likewise.")
         for q in range(QUEUES):
-            setattr(self, f"rx{q}_base", CSRStorage(32, name=f"rx{q}_base", description=f"Ring of receive queue {q}: address of descriptor 0, "
-                    "a multiple of 16."))
-            setattr(self, f"rx{q}_tail", CSRStorage(ENTRIES_BITS, name=f"rx{q}_tail", description="The first descriptor that is not the "
-                    "core's."))
-            setattr(self, f"rx{q}_head", CSRStatus(ENTRIES_BITS, name=f"rx{q}_head", description="The next descriptor that it fills."))
-        self.rx_mask = CSRStorage(ENTRIES_BITS, description="Descriptors of each receive ring, a power of two, less one.")
+            setattr(self, f"rx{q}_base", CSRStorage(32, name=f"rx{q}_base", description=f"Ring of receive queue {q}: "
+                    "address of descriptor 0, a multiple of 16."))
+            setattr(self, f"rx{q}_tail", CSRStorage(ENTRIES_BITS, name=f"rx{q}_tail", description="The first "
+                    "descriptor that is not the core's."))
+            setattr(self, f"rx{q}_head", CSRStatus(ENTRIES_BITS, name=f"rx{q}_head", description="The next descriptor "
+                    "that it fills."))
+        self.rx_mask = CSRStorage(ENTRIES_BITS, description="Descriptors of each receive ring, a power of two, less "
+            "one.")
         self.tx_base = CSRStorage(32, description="Ring of frames to send, likewise.")
         self.tx_tail = CSRStorage(ENTRIES_BITS, description="The first descriptor that is not the core's.")
         self.tx_head = CSRStatus(ENTRIES_BITS, description="The next descriptor that it reads.")
         self.tx_mask = CSRStorage(ENTRIES_BITS, description="Its descriptors, a power of two, less one.")
-        causes = [*(CSRField(f"rx{q}", 1, description=f"Frames have come into queue {q}.") for q in range(QUEUES)),
+        causes = [*(CSRField(f"rx{q}", 1, description=f"Frames have come into queue {q}.")
+                    for q in range(QUEUES)),
                   CSRField("tx", 1, description="A descriptor that asked for it is done."),
                   CSRField("link", 1, description="The link came or went.")]
         self.enable = CSRStorage(description="Causes that interrupt.", fields=causes)
         self.pending = CSRStatus(QUEUES + 2, description="Causes that have come, whether or not they interrupt.")
-        self.acknowledge = CSRStorage(QUEUES + 2, description="A write takes back the causes whose bits are set. What "
-            "comes in the same cycle stays.")
-        self.moderate_frames = CSRStorage(8, reset=1, description="A queue's cause comes when so many frames have, 1 at "
-            "least, ...")
+        self.acknowledge = CSRStorage(QUEUES + 2, description="A write takes back the causes whose bits are set. "
+            "What comes in the same cycle stays.")
+        self.moderate_frames = CSRStorage(8, reset=1, description="A queue's cause comes when so many frames have, 1 "
+            "at least, ...")
         self.moderate_cycles = CSRStorage(24, description="... or so many cycles after the first of them; 0: never.")
         for name, text in COUNTERS.items():
             setattr(self, name, CSRStatus(32, name=name, description=text + " Modulo 2^32."))
@@ -109,7 +112,7 @@ class Ether(LiteXModule):
                 getattr(self, f"rx{q}_head").status.eq(receiver.head[q]),
             ]
 
-        # Counters -------------------------------------------------------------------------------------------------------
+        # Counters -----------------------------------------------------------------------------------------------------
 
         strobes = {f"rx_{name}": strobe for name, strobe in receiver.counted.items()}
         strobes |= {"tx_frames": phy.sent, "tx_no_link": phy.unsent, "tx_bad": transmitter.bad}
@@ -118,7 +121,7 @@ class Ether(LiteXModule):
             status = getattr(self, name).status
             self.sync += If(strobe, status.eq(status + 1))
 
-        # Interrupts: a queue's are moderated ----------------------------------------------------------------------------
+        # Interrupts: a queue's are moderated --------------------------------------------------------------------------
 
         comes   = Signal(QUEUES + 2)
         taken   = Signal(QUEUES + 2)
@@ -138,7 +141,8 @@ class Ether(LiteXModule):
             waiting = Signal(8, name=f"waiting{q}")
             timer   = Signal(24, name=f"timer{q}")
             self.while_idle.append(Countdown(timer, end=1))
-            self.comb += comes[q].eq((timer == 1) | (receiver.arrived[q] & (waiting + 1 >= self.moderate_frames.storage)))
+            enough = waiting + 1 >= self.moderate_frames.storage
+            self.comb += comes[q].eq((timer == 1) | (receiver.arrived[q] & enough))
             self.sync += [
                 If(timer != 0,
                     timer.eq(timer - 1)

@@ -1,12 +1,12 @@
-"""The wire's end in simulation: frames cross the pins in a burst, a word a cycle, and the wire's time is kept beside them.
+"""The wire's end in simulation: frames cross the pins in a burst, a word a cycle; the wire's time is kept beside them.
 
 So a frame on the wire costs no simulated activity but its burst: between bursts only `left` moves. What is sent leaves
 with its first bit; what is received comes when its last bit has come, which is when a MAC that checks it first has it.
 """
 
+from liteeth.common import eth_interpacket_gap, eth_phy_description
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
-from liteeth.common import eth_interpacket_gap, eth_phy_description
 from migen import Case, Cat, If, Mux, Record, Signal
 
 from hw.common.idle import Countdown

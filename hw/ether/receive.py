@@ -28,8 +28,8 @@ DROPS = ("runt", "oversize", "crc", "overrun", "filtered", "no_descriptor", "sho
 class Receiver(LiteXModule):
     """`port` is a LiteDRAM native port of its own; `cycle` is what frames are stamped with.
 
-    `base`, `tail` and `head` are those of each queue's ring, `mask` its entries less one (a power of two). `counted` has
-    a strobe for each frame delivered ("frames") and each way to be dropped; `arrived` one for each queue."""
+    `base`, `tail` and `head` are those of each queue's ring, `mask` its entries less one (a power of two). `counted`
+    has a strobe for each frame delivered ("frames") and each way to be dropped; `arrived` one for each queue."""
     def __init__(self, port, cycle, queues):
         self.sink     = stream.Endpoint(eth_phy_description(32))
         self.enable   = Signal()
@@ -64,7 +64,7 @@ class Receiver(LiteXModule):
         ]
         self.sync += If(preamble.source.valid, begins.eq(preamble.source.last))
 
-        # Two bytes before the frame move all of it by half a word: the last one may need a word more -------------------
+        # Two bytes before the frame move all of it by half a word: the last one may need a word more ------------------
 
         came   = crc.source
         number = Signal(3)
@@ -95,7 +95,7 @@ class Receiver(LiteXModule):
             ),
         ]
 
-        # Whose it is, and which queue's ---------------------------------------------------------------------------------
+        # Whose it is, and which queue's -------------------------------------------------------------------------------
 
         index   = Signal(4)
         known   = Signal()        # the first half of the address is ours
@@ -132,7 +132,7 @@ class Receiver(LiteXModule):
         folded = Signal(8)
         self.comb += folded.eq(reduce(xor, (hashed[8 * n:8 * n + 8] for n in range(4))))
 
-        # Frames are kept until they are whole; of one that is dropped nothing is left -----------------------------------
+        # Frames are kept until they are whole; of one that is dropped nothing is left ---------------------------------
 
         memory = Memory(64, FIFO_WORDS)
         fill, look = memory.get_port(write_capable=True), memory.get_port(mode=READ_FIRST)
@@ -186,7 +186,7 @@ class Receiver(LiteXModule):
             ),
         ]
 
-        # To memory: descriptor, frame, status; when all of it is visible the ring moves on ------------------------------
+        # To memory: descriptor, frame, status; when all of it is visible the ring moves on ----------------------------
 
         queue   = Signal(max=max(queues, 2))
         here    = {name: Signal(len(values[0]), name=f"{name}_here") for name, values in

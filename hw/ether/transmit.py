@@ -41,7 +41,7 @@ class Transmitter(LiteXModule):
         self.info = info = stream.SyncFIFO([("length", LENGTH_BITS), ("words", 9), ("half", 1), ("shift", 1)],
                                            FIFO_FRAMES)
 
-        # From memory ----------------------------------------------------------------------------------------------------
+        # From memory --------------------------------------------------------------------------------------------------
 
         write, read, read_next = (Signal(max=FIFO_WORDS) for _ in range(3))
         room    = Signal(max=FIFO_WORDS)
@@ -140,15 +140,15 @@ class Transmitter(LiteXModule):
         )
         self.sync += If(~self.enable & fsm.ongoing("IDLE"), self.head.eq(0))
 
-        # To the MAC: words of 32 bits from any even address on ----------------------------------------------------------
+        # To the MAC: words of 32 bits from any even address on --------------------------------------------------------
 
         self.crc      = crc      = BufferizeEndpoints({"sink": DIR_SINK})(
             LiteEthMACCRC32Inserter(eth_phy_description(32)))
         self.preamble = preamble = LiteEthMACPreambleInserter(32)
         self.pipeline = stream.Pipeline(crc, preamble, self.source)
 
-        # Short frames are padded here: LiteEth's padding counts on behind a frame of 57 to 59 bytes, and the next leaves
-        # too short.
+        # Short frames are padded here: LiteEth's padding counts on behind a frame of 57 to 59 bytes, and the next
+        # leaves too short.
         out     = stream.Endpoint(eth_phy_description(32))
         self.comb += out.connect(crc.sink)
         half    = Signal()

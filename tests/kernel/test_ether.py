@@ -16,8 +16,9 @@ BOTH = ["--wire", "0.ether:1.ether:600", "--wire", "1.ether:0.ether:600"]
 SIZES = (0, 1, 2, 17, 56, 57, 58, 500, 1471, 1472)
 
 
-def simulate(folder, bootargs, *options, harts=1, sync="spl-optim", build=None, runs=None, seed=0, max_cycles=20_000_000):
-    words = command(folder, harts, sync, f"hz=1000 {bootargs}", "file", CONSOLE_BAUD, seed, max_cycles, build, runs, MACHINE)
+def simulate(folder, bootargs, *options, harts=1, sync="spl-optim", build=None):
+    words = command(folder, harts, sync, f"hz=1000 {bootargs}", "file", CONSOLE_BAUD, 0, 20_000_000, build, None,
+                    MACHINE)
     done = subprocess.run([*words, *map(str, options)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     return words, done
 
@@ -38,7 +39,8 @@ def paced(frames_of, microseconds, start=0):
 
 
 @pytest.mark.parametrize("sync, way, harts", [
-    *((sync, WAYS[n % len(WAYS)], 1) for n, sync in enumerate(SCHEMES)), ("spl-optim", "poll", 2), ("cli-pessim", "threads", 2)])
+    *((sync, WAYS[n % len(WAYS)], 1) for n, sync in enumerate(SCHEMES)),
+    ("spl-optim", "poll", 2), ("cli-pessim", "threads", 2)])
 def test_every_echo_is_answered_as_it_came(tmp_path, sync, way, harts):
     requests = [frames.echo(n, size) for n, size in enumerate(SIZES)]
     boot, sent = net(tmp_path, [(0, frames.arp()), *paced(requests, 250, 2000)], len(requests), harts=harts, sync=sync,
@@ -55,7 +57,8 @@ def bad_frames(chance, count):
     good = frames.echo(1, 40)
     made = [
         (frames.with_fcs(good)[:-1] + b"\x5a", "rx_crc"), (frames.with_fcs(good)[:40], "rx_runt"), (b"\x01", "rx_runt"),
-        (frames.with_fcs(good + bytes(1600)), "rx_oversize"), (raw(frames.US + good[6:12] + b"\x12\x34"), "no_protocol"),
+        (frames.with_fcs(good + bytes(1600)), "rx_oversize"),
+        (raw(frames.US + good[6:12] + b"\x12\x34"), "no_protocol"),
         (raw(frames.PEER + good[6:]), "rx_filtered"),
         (raw(frames.ethernet(frames.ipv4(b"", wrong=1))), "ip_checksum"),
         (raw(frames.ethernet(frames.ipv4(frames.icmp(8, 1, b"x"), length=1400))), "ip_bad"),
@@ -63,7 +66,8 @@ def bad_frames(chance, count):
         (raw(frames.ethernet(b"\x55" + frames.ipv4(b"abcd")[1:])), "ip_bad"),
         (raw(frames.ethernet(b"\x44" + frames.ipv4(b"abcd")[1:])), "ip_bad"),
         (raw(frames.ethernet(b"\x4f" + frames.ipv4(b"")[1:])), "ip_bad"),
-        (raw(frames.echo(1, 40, fragment=0x2000)), "ip_fragments"), (raw(frames.echo(1, 40, fragment=7)), "ip_fragments"),
+        (raw(frames.echo(1, 40, fragment=0x2000)), "ip_fragments"),
+        (raw(frames.echo(1, 40, fragment=7)), "ip_fragments"),
         (raw(frames.echo(1, 40, to=0x0a000009)), "ip_other"),
         (raw(frames.ethernet(frames.ipv4(b"abcd", protocol=99))), "ip_protocol"),
         (raw(frames.ethernet(frames.ipv4(frames.icmp(8, 1, b"abcdefg", wrong=1)))), "icmp_bad"),
@@ -94,7 +98,7 @@ def test_bad_frames_are_counted_one_by_one_and_nothing_else_comes_of_them(tmp_pa
 
 @pytest.mark.parametrize("way", WAYS)
 def test_too_many_frames_are_dropped_and_counted(tmp_path, way):
-    """As fast as the wire carries them: each is answered, or in one counter; no buffer is lost, and later all is well."""
+    """As fast as the wire has them: each is answered or in one counter, no buffer is lost, and later all is well."""
     flood = [(1000, frames.echo(n, 18)) for n in range(600)]
     later = [(30_000 + 500 * n, frames.echo(1000 + n, 18)) for n in range(5)]
     boot, sent = net(tmp_path, [(0, frames.arp()), *flood, *later], 0, ms=40, build={"net": way})
@@ -134,8 +138,8 @@ def test_two_nodes_ping_each_other_the_same_however_they_are_simulated(tmp_path)
         _, _, _ = nodes(nodes_cut, 2, PING.replace("12", "16"), *long, "--checkpoint", saved, "--checkpoint-at",
                         f"cycle:{cycle}")
         words, _ = simulate(tmp_path / "unused", PING, "--help")
-        done = subprocess.run([words[0], "--restore", saved, "--nodes", "2", "--out", tmp_path / f"on-{cycle}", "--quiet",
-                               "--console", "file"], capture_output=True, text=True)
+        done = subprocess.run([words[0], "--restore", saved, "--nodes", "2", "--out", tmp_path / f"on-{cycle}",
+                               "--quiet", "--console", "file"], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         for node in range(2):
             assert (tmp_path / f"on-{cycle}/node-{node}/ether.pcap").read_bytes() == \
@@ -159,5 +163,6 @@ def test_a_cable_is_pulled_and_comes_back(tmp_path):
                      "--ether-start", 600_000, "--ether-unplug", "750000:900000", ms=20)
     lost = [n for n in range(8) if 750_000 <= 600_000 + 60 * (500 + 1000 * n) < 900_000]
     assert len(lost) in (2, 3)
-    assert sent == [frames.arp_answer(), *(frames.answer(frame) for n, (_, frame) in enumerate(requests) if n not in lost)]
+    answers = [frames.answer(frame) for n, (_, frame) in enumerate(requests) if n not in lost]
+    assert sent == [frames.arp_answer(), *answers]
     assert boot.record["ether"]["dropped_no_link"] == len(lost)
