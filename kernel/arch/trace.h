@@ -10,6 +10,7 @@
 #include <generated/mem.h>
 
 #define TRACE_THREAD_SWITCH 1 /* argument: the thread that runs from now on */
+#define TRACE_ETHER_FLOOD 1021 /* a load of frames from there: net/README.md */
 #define TRACE_ETHER_GO 1022   /* the same of the Ethernet wire */
 #define TRACE_SERIAL_GO 1023  /* the program is ready: whoever feeds the data port may begin */
 

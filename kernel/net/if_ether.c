@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "arch/csr.h"
+#include "dev/clock.h"
 #include "dev/ether.h"
 #include "dev/node.h"
 #include "intr/intr.h"
@@ -154,7 +155,7 @@ DEFINE_SIMPLE_LOCK(poll_lock, "ether poll", SPL_NET);
 static struct {
     bool due, held; /* a queue's interrupt has come and is off; nobody wants frames */
 } poll;
-static uint32_t quota;
+static uint32_t quota, share;
 
 static void handler(void *arg)
 {
@@ -196,13 +197,17 @@ static void poll_thread(void *arg)
             thread_sleep(&poll, &poll_lock);
         poll.due = false;
         simple_lock_leave(&poll_lock, s);
-        uint32_t found;
+        uint32_t found, began = cycles32();
         do {
             ether_acknowledge(ETHER_RX(0) | ETHER_RX(1));
             found = 0;
             for (unsigned q = 0; q < ETHER_QUEUES; q++)
                 found += receive(q, quota);
             counts[curhart->id].rounds++;
+            if (share < 100 && cycles32() - began > share * (CLOCK_HZ / clock_hz() / 100)) {
+                thread_delay(1);
+                began = cycles32();
+            }
         } while (found && !poll.held);
         if (found)
             poll.due = true; /* there may be more, but now is not the time */
@@ -245,6 +250,7 @@ void if_ether_start(void)
     softint_establish(SPL_SOFTNET, softnet, 0);
 #elif NET == NET_POLL
     quota = bootargs_number("net.quota", 8, ALL);
+    share = clock_hz() ? bootargs_number("net.share", 100, 100) : 100;
     if (!thread_create(poll_thread, 0, PRI_INTERRUPT, ANY_HART, "ether poll"))
         panic("no thread is free for the network");
 #endif

@@ -12,7 +12,7 @@
  *              in an Interrupt-driven Kernel*, USENIX 1996, section 6)
  *
  * Boot arguments: net.ip, net.mac (the last byte of the address), net.mbits, net.threads, net.queue (packets that ipintrq
- * holds), net.quota, net.moderate (frames) and net.moderate.cycles.
+ * holds), net.quota, net.share, net.moderate (frames) and net.moderate.cycles.
  */
 #ifndef NET_IF_ETHER_H
 #define NET_IF_ETHER_H

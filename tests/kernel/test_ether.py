@@ -11,12 +11,13 @@ from tests.kernel import frames
 from tests.kernel.machine import CONSOLE_BAUD, command, ended
 
 WAYS = OPTIONS["net"]
+PAIRS = [(sync, WAYS[n % len(WAYS)]) for n, sync in enumerate(SCHEMES)]
 MACHINE = {"ethers": 1}
 BOTH = ["--wire", "0.ether:1.ether:600", "--wire", "1.ether:0.ether:600"]
 SIZES = (0, 1, 2, 17, 56, 57, 58, 500, 1471, 1472)
 
 
-def simulate(folder, bootargs, *options, harts=1, sync="spl-optim", build=None):
+def simulate(folder, bootargs, *options, harts=1, sync="spl-pessim", build=None):
     words = command(folder, harts, sync, f"hz=1000 {bootargs}", "file", CONSOLE_BAUD, 0, 20_000_000, build, None,
                     MACHINE)
     done = subprocess.run([*words, *map(str, options)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -38,13 +39,20 @@ def paced(frames_of, microseconds, start=0):
     return [(start + n * microseconds, frame) for n, frame in enumerate(frames_of)]
 
 
-@pytest.mark.parametrize("sync, way, harts", [
-    *((sync, WAYS[n % len(WAYS)], 1) for n, sync in enumerate(SCHEMES)),
-    ("spl-optim", "poll", 2), ("cli-pessim", "threads", 2)])
-def test_every_echo_is_answered_as_it_came(tmp_path, sync, way, harts):
+@pytest.mark.parametrize("sync, way", PAIRS)
+def test_every_echo_is_answered_as_it_came(tmp_path, sync, way):
+    every_echo(tmp_path, sync, {"net": way})
+
+
+@pytest.mark.parametrize("sync, way", [("spl-optim", "poll"), ("cli-pessim", "threads")])
+def test_two_harts_answer_every_echo(tmp_path, sync, way):
+    every_echo(tmp_path, sync, {"net": way, "lock_debug": "1"}, harts=2)
+
+
+def every_echo(tmp_path, sync, build, harts=1):
     requests = [frames.echo(n, size) for n, size in enumerate(SIZES)]
-    boot, sent = net(tmp_path, [(0, frames.arp()), *paced(requests, 250, 2000)], len(requests), harts=harts, sync=sync,
-                     build={"net": way, "lock_debug": "1"}, bootargs="net.threads=2")
+    boot, sent = net(tmp_path, [(0, frames.arp()), *paced(requests, 250, 2000)], len(requests), harts=harts,
+                     sync=sync, build=build, bootargs="net.threads=2")
     assert sorted(sent) == sorted([frames.arp_answer(), *map(frames.answer, requests)])
     assert boot.result("test")["echoes"] == len(requests)
 
@@ -96,12 +104,12 @@ def test_bad_frames_are_counted_one_by_one_and_nothing_else_comes_of_them(tmp_pa
         assert counted[name] == sum(other == name for _, other in bad), name
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_too_many_frames_are_dropped_and_counted(tmp_path, way):
+@pytest.mark.parametrize("sync, way", PAIRS[:len(WAYS)])
+def test_too_many_frames_are_dropped_and_counted(tmp_path, sync, way):
     """As fast as the wire has them: each is answered or in one counter, no buffer is lost, and later all is well."""
     flood = [(1000, frames.echo(n, 18)) for n in range(600)]
     later = [(30_000 + 500 * n, frames.echo(1000 + n, 18)) for n in range(5)]
-    boot, sent = net(tmp_path, [(0, frames.arp()), *flood, *later], 0, ms=40, build={"net": way})
+    boot, sent = net(tmp_path, [(0, frames.arp()), *flood, *later], 0, ms=40, sync=sync, build={"net": way})
     counted = boot.result("net") | boot.result("ether")
     full = boot.result("test")["full"]
     assert counted["rx_frames"] + counted["rx_no_descriptor"] + counted["rx_overrun"] == len(flood) + len(later) + 1

@@ -89,7 +89,7 @@ uint64_t EtherPort::next_played() const
 
 void EtherPort::look_again()
 {
-    const uint64_t first = queue.empty() ? next_played() : queue.front().at;
+    const uint64_t first = queue.empty() ? std::min(next_played(), flood_next) : queue.front().at;
     wants.before = driving ? 0 : std::min({first, unplug_at, plug_at});
     wants.pins = ETHER_TX;
 }
@@ -128,6 +128,31 @@ static std::string completed(std::string frame) // as a network card sends it
     return frame + fcs_of(frame);
 }
 
+// From 10.0.0.1 to 10.0.0.2; the source port is the number.
+static std::string flood_frame(uint64_t number, uint32_t bytes)
+{
+    std::string frame = {2, 'I', 'L', 'K', 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0};
+    auto add = [&frame](uint32_t value) { (frame += char(value >> 8)) += char(value); };
+    const uint32_t header[] = {28 + bytes, 0, 0, 0x4011, 0, 0x0a00, 1, 0x0a00, 2};
+    uint32_t sum = 0x4500;
+    for (uint32_t word : header)
+        sum += word;
+    sum = (sum & 0xffff) + (sum >> 16);
+    for (unsigned i = 0; i < 9; i++)
+        add(i == 4 ? ~(sum + (sum >> 16)) & 0xffff : header[i]);
+    for (uint32_t word : {uint32_t(number & 0xffff), 9u, 8 + bytes, 0u})
+        add(word);
+    return frame.append(bytes, '\x5a');
+}
+
+void EtherPort::flood(uint64_t cycle, uint32_t period, uint32_t bytes)
+{
+    flood_period = period;
+    flood_bytes = bytes;
+    flood_next = period ? cycle + period : NEVER;
+    look_again();
+}
+
 void EtherPort::before_edge(uint64_t cycle)
 {
     if (cycle >= unplug_at) {
@@ -142,6 +167,10 @@ void EtherPort::before_edge(uint64_t cycle)
         const uint64_t stamped = next_played();
         const std::string &frame = played.frames[played_next++].bytes;
         enter(played.with_fcs ? frame : completed(frame), stamped);
+    }
+    if (queue.empty() && cycle >= flood_next) {
+        enter(completed(flood_frame(flooded++, flood_bytes)), flood_next);
+        flood_next += flood_period;
     }
     drive();
     while (!driving && !queue.empty() && queue.front().at <= cycle) {
@@ -261,8 +290,8 @@ void EtherPort::poll(uint64_t cycle)
 
 template <class Archive> void EtherPort::state(Archive &archive)
 {
-    archive(unplug_at, plug_at, link, played_next, zero, begun, queue, sent_bytes, free_at, driving, leaving, leaves,
-            own, mix, counts);
+    archive(unplug_at, plug_at, link, played_next, zero, begun, queue, sent_bytes, free_at, flood_next, flooded,
+            flood_period, flood_bytes, driving, leaving, leaves, own, mix, counts);
 }
 
 void EtherPort::save(cereal::BinaryOutputArchive &archive) const
@@ -326,6 +355,7 @@ void EtherPort::record(Json &json) const
     json.number("dropped_no_room", counts.no_room).number("dropped_elsewhere", counts.elsewhere);
     json.number("dropped_no_link", counts.no_link).number("dropped_other_speed", counts.other_speed);
     json.number("bad_fcs", counts.bad_fcs).number("played", played_next);
+    json.number("flooded", flooded);
 }
 
 #endif
