@@ -149,7 +149,7 @@ void EtherPort::flood(uint64_t cycle, uint32_t period, uint32_t bytes)
 {
     flood_period = period;
     flood_bytes = bytes;
-    flood_next = period ? cycle + period : NEVER;
+    flood_next = period && flood_left ? cycle + period : NEVER;
     look_again();
 }
 
@@ -170,7 +170,7 @@ void EtherPort::before_edge(uint64_t cycle)
     }
     if (queue.empty() && cycle >= flood_next) {
         enter(completed(flood_frame(flooded++, flood_bytes)), flood_next);
-        flood_next += flood_period;
+        flood_next = --flood_left ? flood_next + flood_period : NEVER;
     }
     drive();
     while (!driving && !queue.empty() && queue.front().at <= cycle) {
@@ -291,7 +291,7 @@ void EtherPort::poll(uint64_t cycle)
 template <class Archive> void EtherPort::state(Archive &archive)
 {
     archive(unplug_at, plug_at, link, played_next, zero, begun, queue, sent_bytes, free_at, flood_next, flooded,
-            flood_period, flood_bytes, driving, leaving, leaves, own, mix, counts);
+            flood_period, flood_bytes, flood_left, driving, leaving, leaves, own, mix, counts);
 }
 
 void EtherPort::save(cereal::BinaryOutputArchive &archive) const

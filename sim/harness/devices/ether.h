@@ -24,7 +24,8 @@ class EtherPort final : public Device {
     // The file's frames begin, if they wait for the program. The caller of this and the next has the node look again.
     void go(uint64_t cycle);
     // A load by itself: from the cycle on, each `period` cycles, a UDP datagram of `bytes` bytes to port 9 of the target, as a
-    // frame with another source port each; period 0: no more.
+    // frame with another source port each, as many as were said before.
+    void flood_frames(uint32_t count) { flood_left = count; }
     void flood(uint64_t cycle, uint32_t period, uint32_t bytes);
     bool waits_for_program() const { return start == ETHER_START_PROGRAM; }
     bool has_begun() const { return begun; }
@@ -81,7 +82,7 @@ class EtherPort final : public Device {
     size_t sent_bytes = 0; // of the first in the queue
     uint64_t free_at = 0; // the wire to the target has carried what is queued
     uint64_t flood_next = NEVER, flooded = 0; // the cycle of the next frame's last bit; frames so far
-    uint32_t flood_period = 0, flood_bytes = 0;
+    uint32_t flood_period = 0, flood_bytes = 0, flood_left = 0;
     bool driving = false; // the pins hold a word
 
     std::string leaving; // a frame of the target whose last word has not come

@@ -14,6 +14,7 @@ namespace {
 constexpr unsigned TRACE_THREAD_SWITCH = 1; // events that mean something to the harness
 constexpr unsigned TRACE_SERIAL_GO = 1023;
 constexpr unsigned TRACE_ETHER_GO = 1022;
+constexpr unsigned TRACE_ETHER_FRAMES = 1020; // argument: how many
 constexpr unsigned TRACE_ETHER_FLOOD = 1021; // argument: cycles between frames, and bytes above them
 
 std::vector<const uint32_t *> register_files(const HartPins &pins)
@@ -321,6 +322,8 @@ void Node::trace(const TracePort::Record &record, uint64_t now)
 #if HAS_ETHER
     else if (record.event == TRACE_ETHER_GO)
         ether_port.go(now + 1);
+    else if (record.event == TRACE_ETHER_FRAMES)
+        ether_port.flood_frames(record.argument);
     else if (record.event == TRACE_ETHER_FLOOD)
         ether_port.flood(now + 1, record.argument & 0xfffff, record.argument >> 20);
 #endif
