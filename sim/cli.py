@@ -165,6 +165,9 @@ def sim(
         metavar="WHEN", help="when: cycle:N, pc:SYMBOL[+OFFSET] or event:ID[:ARGUMENT]")] = None,
     checkpoint_stop: Annotated[bool, typer.Option("--checkpoint-stop", help="and end there")] = False,
     restore: Annotated[Path | None, typer.Option(help="go on from a checkpoint; nothing is booted")] = None,
+    ether: Annotated[list[str] | None, typer.Option(
+        metavar="NAME=VALUE", help="the Ethernet wire's far end: in=FILE and out=FILE (pcap), start=CYCLE or log, "
+        "tap=NAME, mbits=N, unplug=A:B")] = None,
     pokes: Annotated[list[str] | None, typer.Option(
         "--poke", metavar="NAME=VALUE[@CYCLE]", help="write a register of the machine: pic.read=75")] = None,
     nodes: Annotated[int | None, typer.Option(
@@ -232,6 +235,7 @@ def sim(
         command += ["--image", str(booted), "--bootargs", bootargs, "--seed", str(seed), "--uart1-baud", str(line_baud)]
     command += [word for poke in pokes or [] for word in ("--poke", poke)]
     command += [word for one in disk or [] for word in ("--disk", one)]
+    command += ether_options(ether or (), bool(config.ethers))
     for option, wanted in (("--checkpoint-stop", checkpoint_stop), ("--no-skip", no_skip),
                            ("--check-skip", check_skip)):
         command += [option] if wanted else []
@@ -250,9 +254,27 @@ def sim(
     sys.stdout.flush()
     if nodes:
         from sim.nodes import options as options_of
-        sys.exit(run_nodes([*command, *options_of(nodes, "serial", latency, node or (), jobs, bool(restore) and wired)],
+        wire = on.value("nodes_wire")
+        if wire == "ether" and not config.ethers:
+            raise Failed("--machine nodes_wire=ether: this machine has no Ethernet, give --machine ethers=1, too", 2)
+        sys.exit(run_nodes([*command, *options_of(nodes, wire, latency, node or (), jobs, bool(restore) and wired)],
                            nodes, out))
     os.execv(simulator, command)
+
+
+def ether_options(given, there):
+    """What the simulator's command line says for `--ether NAME=VALUE`."""
+    names = {"in": "--ether-in", "out": "--ether-out", "start": "--ether-start", "mbits": "--ether-mbits",
+             "unplug": "--ether-unplug", "tap": "--ether"}
+    if given and not there:
+        raise Failed("--ether: this machine has no Ethernet, give --machine ethers=1", 2)
+    words = []
+    for text in given:
+        name, separator, value = text.partition("=")
+        if name not in names or not separator:
+            raise Failed(f"--ether {text}: give it as NAME=VALUE (names: {', '.join(names)})", 2)
+        words += [names[name], f"tap:{value}" if name == "tap" else value]
+    return words
 
 
 def run_nodes(command, nodes, out):

@@ -29,6 +29,7 @@ OPTIONS = {
     "accounting": ("0", "1"),
     "crit_timing": ("0", "1"),
     "biodone": ("thread", "softint"),
+    "net": ("threads", "softint", "interrupt", "poll"),
     "pad": tuple(map(str, range(16))),
 }
 CROSS = os.environ.get("CROSS", "riscv64-unknown-elf-")

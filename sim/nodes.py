@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 PORT = "uart1"      # the data line
+ETHER = "ether"
 
 
 def ring(count: int, latency: int) -> list[str]:
@@ -12,7 +13,12 @@ def ring(count: int, latency: int) -> list[str]:
     return [f"{node}.{PORT}:{(node + 1) % count}.{PORT}:{latency}" for node in range(count)] if count > 1 else []
 
 
-WIRES = {"serial": ring}    # by the name that [nodes] wire has (sim/experiments/machine.py)
+def switch(count: int, latency: int) -> list[str]:
+    """Wires from each node's Ethernet port to every other one's: what a switch with a port for each does."""
+    return [f"{a}.{ETHER}:{b}.{ETHER}:{latency}" for a in range(count) for b in range(count) if a != b]
+
+
+WIRES = {"serial": ring, "ether": switch}    # by the name that [nodes] wire has (sim/experiments/machine.py)
 
 
 def options(count: int, wire: str = "serial", latency: int = 1000, each: Sequence[str] = (), jobs: int = 1,

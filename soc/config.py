@@ -11,7 +11,8 @@ from hw.cpu.generate import PREDICTIONS, ClusterParameters
 MAX_HARTS = 8            # PIC sources 0..7 and 8..15 are theirs
 MAX_LATENCY = 65_535
 MAX_DISKS = 2
-GENERATORS = ("litedram", "litex", "migen", "pythondata-cpu-vexriscv")
+ETHER_PORTS = 2          # of the cluster's device ports: one to receive, one to send
+GENERATORS = ("litedram", "liteeth", "litex", "migen", "pythondata-cpu-vexriscv")
 SOURCE_FOLDERS = ("firmware", "hw", "soc")
 
 
@@ -39,6 +40,7 @@ class SoCConfig:
     tlb_entries: int = 4           # of each hart's TLB for instructions, and of that for data
     prediction: str = "static"     # of branches: none, static or dynamic
     disks: int = 0                 # disk controllers (hw/disk), up to 2
+    ethers: int = 0                # Ethernet cores (hw/ether), 0 or 1
     # Reset values of the CSRs of the same names, in cycles.
     ram_read_latency: int = 8
     link_read_latency: int = 0
@@ -56,6 +58,7 @@ class SoCConfig:
             ("harts", 1, MAX_HARTS, "the interrupt controller has contexts for 8"),
             ("clock_hz", 1_000_000, 500_000_000, "serial bit times and timers are made for that"),
             ("disks", 0, MAX_DISKS, "there are interrupt sources and addresses for 2"),
+            ("ethers", 0, 1, "Ethernet has one set of wires"),
             *((name, 0, MAX_LATENCY, "the register has 16 bits") for name in
               ("ram_read_latency", "link_read_latency", "link_write_latency", "link_delivery_delay", "link_read_back",
                "link_write_back", "link_fall_delay")),
@@ -81,7 +84,8 @@ class SoCConfig:
         return ClusterParameters(harts=self.harts, icache_bytes=self.icache_bytes, icache_ways=self.icache_ways,
                                  dcache_bytes=self.dcache_bytes, dcache_ways=self.dcache_ways,
                                  itlb_entries=self.tlb_entries, dtlb_entries=self.tlb_entries,
-                                 prediction=self.prediction, device_ports=max(1, self.disks))
+                                 prediction=self.prediction,
+                                 device_ports=max(1, self.disks + ETHER_PORTS * self.ethers))
 
     def origin(self) -> str:
         """A hash (16 hex digits) of all that can change what is generated: the parameters, the sources and the versions

@@ -5,6 +5,7 @@ from litex.build.generic_platform import GenericPlatform, Pins
 from migen import Cat, ClockDomain
 
 from hw.disk.medium import COMMAND
+from hw.ether.phy import WirePHY, pads_layout
 from hw.host.core import HOST_OUTPUTS
 from soc.config import SoCConfig
 from soc.soc import InterlockSoC
@@ -28,7 +29,12 @@ def ports(config: SoCConfig) -> dict[str, tuple[str, int]]:
     outputs += [("pic_irq", config.harts), ("pic_sources", 32)]
     outputs += [(f"probe{hart}_{name}", width) for hart in range(config.harts) for name, width in PROBE_OUTPUTS]
     outputs += [(f"disk{n}_{name}", width) for n in range(config.disks) for name, width in DISK_OUTPUTS]
-    return {name: ("input", width) for name, width in inputs} | {name: ("output", width) for name, width in outputs}
+    found = ({name: ("input", width) for name, width in inputs}
+             | {name: ("output", width) for name, width in outputs})
+    if config.ethers:
+        found |= {"ether_" + name: ("input" if name.startswith("rx_") or name == "link" else "output", width)
+                  for name, width in pads_layout}
+    return found
 
 
 class SimPlatform(GenericPlatform):
@@ -55,6 +61,15 @@ class SimSoC(InterlockSoC):
         for n, disk in enumerate(self.disks):
             self.comb += join_drive(disk.medium, lambda name, n=n: pin[f"disk{n}_{name}"])
         self.comb += join_observers(self, pin)
+        if config.ethers:
+            wire = self.ether.phy.pads
+            for name, _ in pads_layout:
+                inward = ports(config)["ether_" + name][0] == "input"
+                port, pad = pin["ether_" + name], getattr(wire, name)
+                self.comb += pad.eq(port) if inward else port.eq(pad)
+
+    def ether_phy(self):
+        return WirePHY(self.sys_clk_freq)
 
 
 def join_drive(medium, pin) -> list:

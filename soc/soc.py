@@ -12,12 +12,13 @@ from hw.common.idle import Clock
 from hw.cpu.core import register
 from hw.disk.core import DiskController
 from hw.dma.core import CopyEngine
+from hw.ether import Ether
 from hw.host.core import HostPort, Identity
 from hw.pic import Link, OffChipPIC
 from hw.ram.core import MainRAM
 from hw.serial.core import Serial16550
 from hw.trace.core import TracePort
-from soc.config import SoCConfig
+from soc.config import ETHER_PORTS, SoCConfig
 from soc.fingerprint import UNSIGNED
 from soc.memory_map import memory_map
 from soc.splitter import HartIOSplitter
@@ -27,6 +28,7 @@ SOURCE_UART0 = 16
 SOURCE_UART1 = 17
 SOURCE_ARRIVALS = 18  # + wire
 SOURCE_DISK = 28     # - its number
+SOURCE_ETHER = 29    # + wire: the receive queues, and the rest
 BUS_TIMEOUT = 1024   # cycles until an access of the shared bus that nobody answers reads as all ones
 
 
@@ -35,7 +37,7 @@ class InterlockSoC(SoCCore):
 
     # Fixed, so that a program built for one SoC finds its CSRs in another.
     csr_map = {"ctrl": 0, "host": 1, "identity": 2, "ram": 3, "link": 4, "trace": 5, "dma": 6, "pic": 7,
-               "arrivals": 8}
+               "arrivals": 8, "ether": 10}
     cost_notes: tuple[str, ...] = ()     # what the register reference says beside the costs of memory_map.py
 
     def __init__(self, platform, config: SoCConfig):
@@ -114,6 +116,14 @@ class InterlockSoC(SoCCore):
         self.while_idle = [Clock(cycle)]
         self.sync += cycle.eq(cycle + 1)
         self.comb += self.trace.cycle.eq(cycle)
+
+        if config.ethers:
+            self.add_ether(cycle)
+
+    def add_ether(self, cycle):
+        """Ethernet, its frames by the cluster's first device ports; the target has `ether_phy`."""
+        self.ether = Ether(self.ether_phy(), self.cpu.device_ports[:ETHER_PORTS], cycle[:32])
+        self.comb += self.sources[SOURCE_ETHER:SOURCE_ETHER + len(self.ether.irq)].eq(self.ether.irq)
 
     def hart_port(self, config, hart, port):
         """The port of a hart on which its devices are."""

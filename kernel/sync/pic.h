@@ -20,6 +20,7 @@
 #define PIC_SOURCE_UART1 17
 #define PIC_SOURCE_ARRIVAL(wire) (18 + (wire)) /* dev/arrivals.h */
 #define PIC_SOURCE_DISK(unit) (28 - (unit)) /* dev/disk.h */
+#define PIC_SOURCE_ETHER(wire) (29 + (wire)) /* dev/ether.h */
 #define PIC_SOURCE_FREE 18 /* first source that nothing raises unless it is asked to */
 #define PIC_ANY_HART 0xffu
 #define PIC_GONE 0x7fffffffu /* loads give, where the controller is on another chip and does not answer (hw/pic/pins) */

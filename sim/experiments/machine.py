@@ -19,7 +19,8 @@ from soc.config import SoCConfig
 # Where each device may be, its default first, and in words.
 DEVICES = {"pic": {"link": "the interrupt controller behind its link model, in one netlist with the SoC",
                    "pins": "the interrupt controller on a chip of its own, behind real wires (soc/pins.py)"}}
-WIRES = {"serial": "a serial line from each node's data port to the next node's"}
+WIRES = {"serial": "a serial line from each node's data port to the next node's",
+         "ether": "an Ethernet switch that joins all nodes, with machine ethers = 1"}
 MOST_NODES = 64
 MOST_WIRE_CYCLES = 1_000_000
 OWN = "harts"       # a parameter that each kind of runs has for itself

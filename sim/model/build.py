@@ -70,7 +70,8 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
     }
     header = library.dir / "include" / f"V{TOP}___024root.h"
     declared = json.loads(idle.read_text()) if idle else []
-    made = {"ports.h": _ports(_harts(sources), _disks(sources), clock_hz, _pokes(sources), library.edge),
+    made = {"ports.h": _ports(_harts(sources), _disks(sources), clock_hz, _pokes(sources), library.edge,
+                              _has_ether(sources)),
             "harness/idle_table.cpp": idle_table(header, [s for s in sources if s.suffix == ".v"], declared, TOP)}
 
     def build(out: Path):
@@ -101,6 +102,12 @@ def _top_ports(sources: Sequence[Path]) -> str:
     raise BuildError(f"no module {TOP} in {', '.join(path.name for path in sources)}")
 
 
+def _has_ether(sources: Sequence[Path]) -> bool:
+    """Whether the top module has the wires of an Ethernet port."""
+    return any(re.search(rf"^module {TOP}\b[^;]*?\bether_tx_valid\b", path.read_text(), re.MULTILINE)
+               for path in sources)
+
+
 def _pokes(sources: Sequence[Path]) -> list[str]:
     """What can be poked, as C++: name, width, what writes it. Only what this Verilog has."""
     pokes = []
@@ -113,7 +120,8 @@ def _pokes(sources: Sequence[Path]) -> list[str]:
     return pokes
 
 
-def _ports(harts: int, disks: int, clock_hz: int, pokes: Sequence[str], edge: Sequence[str]) -> str:
+def _ports(harts: int, disks: int, clock_hz: int, pokes: Sequence[str], edge: Sequence[str],
+           ether: bool) -> str:
     """ports.h: what the harness knows of this build at compile time."""
     members = "".join(f"    const {kind} &{name};\n" for kind, name in PROBE_PINS) + "    const IData *registers;\n"
     pins = ",\n".join(
@@ -126,6 +134,7 @@ def _ports(harts: int, disks: int, clock_hz: int, pokes: Sequence[str], edge: Se
     return (f'#pragma once\n#include <array>\n#include <vector>\n\n#include "V{TOP}.h"\n'
             f'#include "V{TOP}___024root.h"\n#include "harness/machine/disk_pins.h"\n'
             f'#include "harness/options/poke.h"\n\n'
+            f"#define HAS_ETHER {int(ether)}\n"
             f"constexpr unsigned HARTS = {harts};\n"
             f"constexpr unsigned DISKS = {disks};\n"
             f"constexpr unsigned long CLOCK_HZ = {clock_hz};\n"

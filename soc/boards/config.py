@@ -35,6 +35,8 @@ def board_config(name: str, device: str | None = None, **overrides: int) -> Boar
     if device not in board.devices:
         raise ValueError(f"board {name} has no FPGA '{device}' (valid: {', '.join(board.devices)})")
     parameters: dict[str, Any] = {"ram_mib": board.ram_mib, **board.devices[device].parameters(), **board.parameters}
+    if overrides.get("ethers"):
+        raise ValueError("ethers=1: boards have LiteEth's own MAC so far: leave it out")
     config = BoardConfig(board=name, device=device, **{**parameters, **overrides})
     if board.oscillator_hz:
         check_clock(config.clock_hz, board.oscillator_hz, board.memory_clocks)

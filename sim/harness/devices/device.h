@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "support/cycles.h"
@@ -24,6 +25,7 @@ enum Pin : unsigned {
     TRACE_VALID = 4,
     HOST_BLOB = 8,
     HOST_EXIT = 16,
+    ETHER_TX = 32,
     DISK0_SAYS = 64,
     DISK0_TAKES = 128
 };
@@ -58,6 +60,9 @@ class Device {
     // Wires (run/wire.h). What comes over one, in the cycle in which it arrives, before its edge; and the first cycle in
     // which the device may send, if the node does nothing before the cycle `first`.
     virtual void arrive(const std::string & /*content*/, uint64_t /*cycle*/) {}
+    virtual void wire(std::function<void(uint64_t, std::string)>) {
+    } // begins here: what is sent goes there, with its cycle
+    virtual void wired() {} // one ends here
     virtual uint64_t sends_at(uint64_t /*first*/) const { return NEVER; }
 
     // The machine that runs the simulator: looked at each of so many cycles; 0: never.

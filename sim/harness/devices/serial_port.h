@@ -18,7 +18,7 @@ class SerialPort : public Device {
                BitRate rate, bool &life);
 
     void send(const void *data, size_t length, uint64_t cycle); // to the target; the caller has the node look again
-    void wire(std::function<void(uint64_t, std::string)> to) { wire_to = std::move(to); }
+    void wire(std::function<void(uint64_t, std::string)> to) override { wire_to = std::move(to); }
 
     void before_edge(uint64_t cycle) override;
     void after_edge(uint64_t cycle, unsigned pins) override;

@@ -34,6 +34,32 @@ class Model {
         pin = level;
     }
 
+#if HAS_ETHER
+    struct EtherWord {
+        uint32_t data = 0;
+        bool last = false;
+        unsigned last_be = 0; // of the last one: a bit for its last byte
+    };
+    void set_ether(bool valid, EtherWord word)
+    {
+        top->ether_rx_valid = valid;
+        top->ether_rx_data = word.data;
+        top->ether_rx_last = word.last;
+        top->ether_rx_last_be = CData(word.last_be);
+        inputs_changed = true;
+    }
+    void set_ether_link(bool up)
+    {
+        inputs_changed |= up != top->ether_link;
+        top->ether_link = up;
+    }
+    EtherWord ether_word() const { return {top->ether_tx_data, bool(top->ether_tx_last), top->ether_tx_last_be}; }
+    unsigned ether_speed() const { return top->ether_speed; }
+    unsigned ether_sends() const { return top->ether_tx_valid; }
+#else
+    unsigned ether_sends() const { return 0; }
+#endif
+
     // Every cycle as Verilator has it, with both edges: slower, to check the other way against.
     void evaluate_twice() { inputs_changed = twice = true; }
 
@@ -59,7 +85,7 @@ class Model {
     const Vinterlock &pins() const { return *top; }
     bool strobes() const
     {
-        return top->trace_valid | top->host_blob | top->host_exit;
+        return top->trace_valid | top->host_blob | top->host_exit | ether_sends();
     } // any of them (devices/device.h)
     bool lines_high() const { return top->uart0_tx & top->uart1_tx; }
 
@@ -94,7 +120,7 @@ class Model {
     unsigned pins_away_from_rest() const // a bit for each Pin
     {
         unsigned away = unsigned(!top->uart0_tx) | unsigned(!top->uart1_tx) << 1 | unsigned(top->trace_valid) << 2 |
-                        unsigned(top->host_blob) << 3 | unsigned(top->host_exit) << 4;
+                        unsigned(top->host_blob) << 3 | unsigned(top->host_exit) << 4 | unsigned(ether_sends()) << 5;
         for (unsigned unit = 0; unit < DISKS; unit++)
             away |= (unsigned(drives[unit].says()) << 6 | unsigned(drives[unit].takes()) << 7) << 2 * unit;
         return away;

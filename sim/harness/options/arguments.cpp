@@ -28,6 +28,12 @@ const char HELP[] =
   --uart1-out FILE      what the target sends on the data line (DIR/uart1.out)
   --disk IMAGE[,NAME=VALUE...]  a file of 512-byte sectors at the next disk controller: profile=ide|scsi|cdrom|floppy|
                         sabre|fast, write=no|copy|inplace, faults (hw/disk/README.md); may be repeated
+  --ether-in FILE       Ethernet frames for the target, a pcap file, with their timing: from trace event 1022 on ...
+  --ether-start CYCLE   ... or from this cycle on; log: each at the very cycle of its stamp, as a run's ether-in.pcap has it
+  --ether-out FILE      what the target sends, as a pcap file (DIR/ether.pcap)
+  --ether tap:NAME      the wire ends in a TAP device of this machine; what comes is in DIR/ether-in.pcap
+  --ether-mbits N       the wire's speed, 10, 100 or 1000 Mbit/s (100)
+  --ether-unplug A:B    the cable is pulled in cycle A and back in cycle B
   --max-cycles N        stop after N cycles (exit status 3)
   --max-seconds S       stop after S seconds of this machine's time (exit status 3)
   --hang-cycles N       report a hang after about N cycles without a sign of life (100000000, with --uart1 pty
@@ -52,8 +58,8 @@ const char HELP[] =
   --nodes N             N machines instead of one, each with its outputs in DIR/node-K, K from 0; their boot arguments get
                         node=K nodes=N. Restoring a checkpoint of one machine makes N of it
   --node K:OPTION=VALUE an option (image, bootargs, uart1-in, poke, timeline, ...) for node K alone; may be repeated
-  --wire A.PORT:B.PORT:CYCLES  what node A sends on PORT (uart0, uart1) reaches node B's PORT so many cycles after its
-                        last bit; one way; may be repeated
+  --wire A.PORT:B.PORT:CYCLES  what node A sends on PORT (uart0, uart1, ether) reaches node B's PORT so many cycles
+                        after its last bit; one way; may be repeated. Several wires from and to ether make a switch
   --jobs N              threads that carry nodes (1); the result is the same
   --shuffle N           serve nodes in another order, by the seed N; the result is the same
   --poke NAME=VALUE[@CYCLE]  write a register of the machine before a cycle (the first one simulated); may be repeated
@@ -70,12 +76,12 @@ exit status: 0 the target ended with code 0, 1 with another, 2 bad usage or inpu
 constexpr uint64_t HANG_CYCLES = 100'000'000;
 
 // Options that are not one node's.
-const std::set<std::string> OF_THE_RUN = {"--out",         "--console",     "--uart1",         "--max-cycles",
-                                          "--max-seconds", "--hang-cycles", "--stall-seconds", "--max-stall",
-                                          "--progress",    "--checkpoint",  "--checkpoint-at", "--restore"};
+const std::set<std::string> OF_THE_RUN = {
+    "--out",       "--console",  "--uart1",      "--max-cycles",    "--max-seconds", "--hang-cycles", "--stall-seconds",
+    "--max-stall", "--progress", "--checkpoint", "--checkpoint-at", "--restore",     "--ether"};
 // Options that several nodes cannot share, as each would write the same file.
-const std::set<std::string> OF_ONE_NODE = {"--wave",      "--probe-log", "--timeline", "--flame",
-                                           "--latencies", "--samples",   "--uart1-out"};
+const std::set<std::string> OF_ONE_NODE = {"--wave",      "--probe-log", "--timeline",  "--flame",
+                                           "--latencies", "--samples",   "--uart1-out", "--ether-out"};
 
 double seconds(const std::string &option, const std::string &text)
 {
@@ -121,6 +127,29 @@ std::map<std::string, Setter> option_table(Arguments &a, uint64_t clock_hz)
         {"--uart1-start", number(a.uart1_start)},
         {"--uart1-out", text(a.uart1_out)},
         {"--disk", [&a](const std::string &, const std::string &v) { a.disks.push_back(v); }},
+        {"--ether-in", text(a.ether_in)},
+        {"--ether-out", text(a.ether_out)},
+        {"--ether-mbits", number(a.ether_mbits)},
+        {"--ether",
+         [&a](const std::string &o, const std::string &v) {
+             if (v.rfind("tap:", 0) || v.size() == 4)
+                 throw Failure(format("%s: '%s' is not tap:NAME", o.c_str(), v.c_str()));
+             a.ether_tap = v.substr(4);
+         }},
+        {"--ether-start",
+         [&a](const std::string &o, const std::string &v) {
+             a.ether_start = v == "log" ? ETHER_START_LOG : whole_number(o, v, 1ull << 62);
+         }},
+        {"--ether-unplug",
+         [&a](const std::string &o, const std::string &v) {
+             size_t colon = v.find(':');
+             if (colon == std::string::npos)
+                 throw Failure(format("%s: '%s' is not A:B, such as 100000:200000", o.c_str(), v.c_str()));
+             a.ether_unplug = whole_number(o, v.substr(0, colon));
+             a.ether_plug = whole_number(o, v.substr(colon + 1));
+             if (a.ether_unplug >= a.ether_plug)
+                 throw Failure(format("%s: '%s': the cable is back before it is pulled", o.c_str(), v.c_str()));
+         }},
         {"--max-cycles", number(a.max_cycles)},
         {"--max-seconds", time(a.max_seconds)},
         {"--hang-cycles", number(a.hang_cycles)},
@@ -210,8 +239,12 @@ void complete(Arguments &a)
     a.uart1_pty = a.uart1_name == "pty";
     if (a.uart1_pty && !a.uart1_in.empty())
         throw Failure("--uart1 pty and --uart1-in: the data line has one far end, give one of the two");
+    if (a.ether_mbits != 10 && a.ether_mbits != 100 && a.ether_mbits != 1000)
+        throw Failure("--ether-mbits: give 10, 100 or 1000");
+    if (!a.ether_tap.empty() && !a.ether_in.empty())
+        throw Failure("--ether and --ether-in: the wire has one far end, give one of the two");
     if (a.hang_cycles == UINT64_MAX)
-        a.hang_cycles = a.uart1_pty ? 0 : HANG_CYCLES;
+        a.hang_cycles = a.uart1_pty || !a.ether_tap.empty() ? 0 : HANG_CYCLES;
     uint64_t first_wave = a.wave_begin.kind == Moment::Kind::CYCLE ? a.wave_begin.cycle : 0;
     if (a.wave_end.kind == Moment::Kind::CYCLE && a.wave_end.cycle <= first_wave)
         throw Failure("--wave-begin must be before --wave-end");

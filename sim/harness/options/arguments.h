@@ -9,6 +9,9 @@
 #include "options/poke.h"
 
 // What of the command line shapes a run's past, and so goes into its checkpoints.
+constexpr uint64_t ETHER_START_PROGRAM = UINT64_MAX; // frames are played when the program says so ...
+constexpr uint64_t ETHER_START_LOG = UINT64_MAX - 1; // ... or each at the cycle that its stamp is of
+
 struct Shape {
     std::string bootargs;
     uint64_t seed = 0;
@@ -17,9 +20,13 @@ struct Shape {
     uint64_t uart1_start = UINT64_MAX; // UINT64_MAX: when the target says so
     std::vector<std::string> disks; // drives, as the command line has them
 
+    uint64_t ether_start = ETHER_START_PROGRAM, ether_mbits = 100;
+    uint64_t ether_unplug = UINT64_MAX, ether_plug = UINT64_MAX; // cycles at which the cable goes and comes back
+
     template <class Archive> void serialize(Archive &archive)
     {
-        archive(bootargs, seed, has_seed, uart0_baud, uart1_baud, uart1_start, disks);
+        archive(bootargs, seed, has_seed, uart0_baud, uart1_baud, uart1_start, ether_start, ether_mbits, ether_unplug,
+                ether_plug, disks);
     }
 };
 
@@ -27,6 +34,7 @@ struct Arguments : Shape {
     enum class Console { TTY, PTY, FILE, NONE };
 
     std::string image, out, uart1_in, uart1_out, uart1_name = "file";
+    std::string ether_in, ether_out, ether_tap;
     std::string wave, probe_log, timeline, flame, latencies, samples; // files of those who look on
     Console console = Console::TTY;
     std::string console_name; // as given; empty: file with --out, else tty

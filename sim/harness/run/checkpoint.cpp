@@ -119,6 +119,10 @@ Inputs read_inputs(const Arguments &a)
     }
     for (const std::string &disk : a.disks)
         inputs.disk_images.push_back(read_file(disk.substr(0, disk.find(',')), "disk image"));
+    if (!a.ether_in.empty()) {
+        inputs.frames_name = file_name(a.ether_in);
+        inputs.frames = read_file(a.ether_in, "pcap file");
+    }
     static_cast<Shape &>(inputs) = a;
     return inputs;
 }
@@ -138,8 +142,17 @@ Inputs merge_inputs(const Checkpoint &checkpoint, Arguments &a)
           "'" + inputs.bootargs + "'");
     fixed("--uart0-baud", a.uart0_baud == inputs.uart0_baud, std::to_string(inputs.uart0_baud));
     fixed("--uart1-baud", a.uart1_baud == inputs.uart1_baud, std::to_string(inputs.uart1_baud));
-    fixed("--disk", a.disks == inputs.disks,
-          inputs.disks.empty() ? "no disk" : "'" + inputs.disks.front() + "'");
+    fixed("--disk", a.disks == inputs.disks, inputs.disks.empty() ? "no disk" : "'" + inputs.disks.front() + "'");
+    fixed("--ether-mbits", a.ether_mbits == inputs.ether_mbits, std::to_string(inputs.ether_mbits));
+    fixed("--ether-in", inputs.frames_name.empty() || read_file(a.ether_in, "pcap file") == inputs.frames,
+          inputs.frames_name);
+    fixed("--ether-start", a.ether_start == inputs.ether_start, "another start of --ether-in");
+    fixed("--ether-unplug", a.ether_unplug == inputs.ether_unplug && a.ether_plug == inputs.ether_plug,
+          "another moment of it");
+    if (inputs.frames_name.empty() && !a.ether_in.empty()) {
+        inputs.frames_name = file_name(a.ether_in);
+        inputs.frames = read_file(a.ether_in, "pcap file");
+    }
     if (a.given.count("--uart1-in")) {
         inputs.feed_name = file_name(a.uart1_in);
         std::vector<uint8_t> feed = read_file(a.uart1_in, "serial file");

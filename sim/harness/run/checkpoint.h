@@ -11,14 +11,14 @@
 
 // What a run is made from: the content of its files, and what of the command line has shaped its past.
 struct Inputs : Shape {
-    std::string image_name, feed_name;
-    std::vector<uint8_t> image, feed; // the program; bytes for the data line
+    std::string image_name, feed_name, frames_name;
+    std::vector<uint8_t> image, feed, frames; // the program; bytes for the data line; a pcap file
     std::vector<std::vector<uint8_t>> disk_images; // of `disks`
     bool other_feed = false; // other_feed: it is not the checkpoint's
 
     template <class Archive> void serialize(Archive &archive)
     {
-        archive(image_name, feed_name, image, feed, disk_images);
+        archive(image_name, feed_name, frames_name, image, feed, frames, disk_images);
         Shape::serialize(archive);
     }
 };

@@ -13,6 +13,9 @@ namespace {
 
 constexpr unsigned TRACE_THREAD_SWITCH = 1; // events that mean something to the harness
 constexpr unsigned TRACE_SERIAL_GO = 1023;
+constexpr unsigned TRACE_ETHER_GO = 1022;
+constexpr unsigned TRACE_ETHER_FRAMES = 1020; // argument: how many
+constexpr unsigned TRACE_ETHER_FLOOD = 1021; // argument: cycles between frames, and bytes above them
 
 std::vector<const uint32_t *> register_files(const HartPins &pins)
 {
@@ -46,6 +49,9 @@ Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsig
               stop(End::TARGET, code ? "the target ended with code " + std::to_string(code) : "");
           },
           watch.active),
+#if HAS_ETHER
+      ether_port(model, a, inputs.frames, watch.active),
+#endif
       devices{&console_line, &data_line, &data_line.player, &trace_port, &host_port}
 {
     for (size_t i = 0; i < inputs.disk_images.size(); i++) {
@@ -53,6 +59,13 @@ Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsig
             std::make_unique<Disk>(model, unsigned(i), inputs.disks[i], inputs.disk_images[i], watch.active));
         devices.push_back(disks.back().get());
     }
+#if HAS_ETHER
+    devices.push_back(&ether_port);
+#else
+    for (const char *option : {"--ether-in", "--ether-out", "--ether"})
+        if (a.given.count(option))
+            throw Failure(format("%s: this machine has no Ethernet: build it with --machine ethers=1", option));
+#endif
     if (a.empty_ram)
         model.clear_ram();
     if (!inputs.feed.empty())
@@ -194,7 +207,8 @@ void Node::go_on(uint64_t limit)
                 slept_to = until;
         }
         // Who types does so in his own time: the target's must not run away from him.
-        bool skipping = arguments.check_skip || !(console_line.listens() || data_line.listens());
+        bool skipping = arguments.check_skip ||
+                        std::none_of(devices.begin(), devices.end(), [](const Device *d) { return d->listens(); });
         while (cycle < until && end == End::NONE && !skip.asleep()) {
             step();
             if (still >= Skip::PATIENCE && skipping && cycle < until)
@@ -310,6 +324,14 @@ void Node::trace(const TracePort::Record &record, uint64_t now)
         watch.announce_switch(record.hart, record.argument, now);
     else if (record.event == TRACE_SERIAL_GO && data_line.player.waits_for_program())
         data_line.player.go(now + 1);
+#if HAS_ETHER
+    else if (record.event == TRACE_ETHER_GO)
+        ether_port.go(now + 1);
+    else if (record.event == TRACE_ETHER_FRAMES)
+        ether_port.flood_frames(record.argument);
+    else if (record.event == TRACE_ETHER_FLOOD)
+        ether_port.flood(now + 1, record.argument & 0xfffff, record.argument >> 20);
+#endif
     if (arguments.checkpoint_at.is_event(record.event, record.argument))
         at_moment(now);
     for (const Moment *moment : {&wave_window.begin_at, &wave_window.end_at})
@@ -330,12 +352,16 @@ void Node::wave_moment(const Moment &moment, uint64_t now)
 
 Device *Node::device(const std::string &name)
 {
+#if HAS_ETHER
+    if (name == ether_port.name)
+        return &ether_port;
+#endif
     return name == console_line.name ? static_cast<Device *>(&console_line)
            : name == data_line.name  ? &data_line
                                      : nullptr;
 }
 
-void Node::begin_wire(SerialPort &from, unsigned wire, uint64_t latency)
+void Node::begin_wire(Device &from, unsigned wire, uint64_t latency)
 {
     from.wire([this, wire, latency](uint64_t now, std::string content) {
         sent.push_back({now + latency, wire, std::move(content)});

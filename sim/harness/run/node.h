@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "devices/disk.h"
+#include "devices/ether.h"
 #include "devices/host_port.h"
 #include "devices/serial_port.h"
 #include "devices/trace_port.h"
@@ -51,7 +52,7 @@ class Node {
     void deliver(const Message &message, Device &to);
     uint64_t stirs_at() const; // the first cycle in which it may do something, if nothing arrives
     Device *device(const std::string &name); // null: there is none that wires can be attached to
-    void begin_wire(SerialPort &from, unsigned wire, uint64_t latency);
+    void begin_wire(Device &from, unsigned wire, uint64_t latency);
 
     // The run's part in it.
     const std::vector<Device *> &device_list() const { return devices; }
@@ -129,6 +130,9 @@ class Node {
     TracePort trace_port;
     HostPort host_port;
     std::vector<std::unique_ptr<Disk>> disks;
+#if HAS_ETHER
+    EtherPort ether_port;
+#endif
     std::vector<Device *> devices; // those, in the order in which they are called in a cycle
 
     // Of what the devices want, what the clock loop looks at: the first of each, and all pins.

@@ -80,14 +80,20 @@ void Run::join()
                *to = nodes[wire.to.node]->device(wire.to.device);
         for (const WireEnd *end : {&wire.from, &wire.to})
             if (!nodes[end->node]->device(end->device))
-                throw Failure(format("--wire: '%s': a node has the ports uart0 and uart1", name_of(*end).c_str()));
+                throw Failure(format("--wire: '%s': a node has the ports uart0 and uart1%s", name_of(*end).c_str(),
+                                     end->device == "ether" ? ", and ether with --machine ethers=1" : ""));
+        const bool frames = wire.from.device == "ether";
+        if (frames != (wire.to.device == "ether"))
+            throw Failure(format("--wire: '%s' and '%s': a wire carries characters or frames, not both",
+                                 name_of(wire.from).c_str(), name_of(wire.to).c_str()));
         for (const Joined &other : wires)
-            if (other.to == to || other.from == from)
+            if (!frames && (other.to == to || other.from == from))
                 throw Failure(format("--wire: two wires %s %s: a port has one", other.to == to ? "end at" : "begin at",
                                      name_of(other.to == to ? wire.to : wire.from).c_str()));
         if (to == nodes[wire.to.node]->device("uart1") && !plan.nodes[wire.to.node].uart1_in.empty())
             throw Failure(format("--wire, --uart1-in: both send to %s: give one of them", name_of(wire.to).c_str()));
-        nodes[wire.from.node]->begin_wire(static_cast<SerialPort &>(*from), unsigned(wires.size()), wire.latency);
+        nodes[wire.from.node]->begin_wire(*from, unsigned(wires.size()), wire.latency);
+        to->wired();
         wires.push_back({wire, from, to});
     }
 }

@@ -1,0 +1,104 @@
+"""The wire's end in simulation: frames cross the pins in a burst, a word a cycle; the wire's time is kept beside them.
+
+So a frame on the wire costs no simulated activity but its burst: between bursts only `left` moves. What is sent leaves
+with its first bit; what is received comes when its last bit has come, which is when a MAC that checks it first has it.
+"""
+
+from liteeth.common import eth_interpacket_gap, eth_phy_description
+from litex.gen import LiteXModule
+from litex.soc.interconnect import stream
+from migen import Case, Cat, If, Mux, Record, Signal
+
+from hw.common.idle import Countdown
+
+SPEEDS = (10_000_000, 100_000_000, 1_000_000_000)   # bit/s, by the number in `speed`
+FRACTION_BITS = 16
+LEFT_BITS = 24
+
+pads_layout = [
+    ("rx_valid", 1), ("rx_last", 1), ("rx_last_be", 4), ("rx_data", 32), ("link", 1),                  # i
+    ("tx_valid", 1), ("tx_last", 1), ("tx_last_be", 4), ("tx_data", 32), ("speed", 2),                 # o
+]
+
+
+def byte_time(clock_hz, rate):
+    """Cycles of a byte at `rate` bit/s, in units of 2^-FRACTION_BITS."""
+    return round((8 * clock_hz << FRACTION_BITS) / rate)
+
+
+def bytes_in(word):
+    """Bytes of a word of a stream: a statement's expression, 1 to 4."""
+    return Mux(word.last & word.last_be[0], 1, Mux(word.last & word.last_be[1], 2,
+               Mux(word.last & word.last_be[2], 3, 4)))
+
+
+class WirePHY(LiteXModule):
+    """A PHY of 32 bits for LiteEth's parts: `sink` to send, `source` of what is received, which cannot be kept waiting.
+
+    Preamble and FCS are among the bytes. A frame is taken when the wire has carried the one before and the gap."""
+    dw = 32
+
+    def __init__(self, clock_hz):
+        self.pads    = Record(pads_layout)
+        self.speed   = Signal(2, reset=1)
+        self.loop    = Signal()      # i: what is sent comes back, and nothing crosses the pins
+        self.link    = Signal()      # o
+        self.sink    = sink   = stream.Endpoint(eth_phy_description(32))
+        self.source  = source = stream.Endpoint(eth_phy_description(32))
+        self.sent    = Signal()      # o: a frame's last word left
+        self.unsent  = Signal()      # o: ... and there was no link
+
+        # # #
+
+        pads  = self.pads
+        step  = Signal(LEFT_BITS + FRACTION_BITS)
+        left  = Signal(LEFT_BITS)    # cycles until the wire is free
+        part  = Signal(FRACTION_BITS)
+        inside, takes = Signal(), Signal()
+        more, total = Signal(LEFT_BITS + FRACTION_BITS), Signal(LEFT_BITS + FRACTION_BITS)
+        self.while_idle = [Countdown(left)]
+        self.comb += [
+            Case(self.speed, {n: step.eq(byte_time(clock_hz, rate)) for n, rate in enumerate(SPEEDS)}
+                 | {"default": step.eq(byte_time(clock_hz, SPEEDS[-1]))}),
+            self.link.eq(pads.link | self.loop),
+            sink.ready.eq(inside | (left == 0)),
+            takes.eq(sink.valid & sink.ready),
+            # A whole word takes four steps, and behind the last word comes the gap.
+            If(takes,
+                If(sink.last,
+                    Case(sink.last_be, {
+                        **{1 << n: more.eq(step * (n + 1 + eth_interpacket_gap)) for n in range(4)},
+                        "default": more.eq(step * (4 + eth_interpacket_gap))})
+                ).Else(
+                    more.eq(step << 2)
+                )
+            ),
+            total.eq(Cat(part, left) + more),
+            self.sent.eq(takes & sink.last & self.link),
+            self.unsent.eq(takes & sink.last & ~self.link),
+
+            pads.tx_valid.eq(takes & pads.link & ~self.loop),
+            pads.tx_last.eq(sink.last),
+            pads.tx_last_be.eq(sink.last_be),
+            pads.tx_data.eq(sink.data),
+            pads.speed.eq(self.speed),
+            If(self.loop,
+                source.valid.eq(takes),
+                source.last.eq(sink.last),
+                source.last_be.eq(sink.last_be),
+                source.data.eq(sink.data)
+            ).Else(
+                source.valid.eq(pads.rx_valid & pads.link),
+                source.last.eq(pads.rx_last),
+                source.last_be.eq(pads.rx_last_be),
+                source.data.eq(pads.rx_data)
+            ),
+        ]
+        self.sync += [
+            If(takes, inside.eq(~sink.last)),
+            If((total >> FRACTION_BITS) != 0,
+                Cat(part, left).eq(total - (1 << FRACTION_BITS))
+            ).Else(
+                Cat(part, left).eq(total)
+            ),
+        ]

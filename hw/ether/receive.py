@@ -1,0 +1,304 @@
+"""Frames from the wire into buffers in main RAM: check, keep whole, look for a descriptor, write, say so."""
+
+from functools import reduce
+from operator import or_, xor
+
+from liteeth.common import eth_phy_description
+from liteeth.mac.crc import LiteEthMACCRC32Checker
+from liteeth.mac.preamble import LiteEthMACPreambleChecker
+from litex.gen import LiteXModule
+from litex.soc.interconnect import stream
+from migen import READ_FIRST, Array, Cat, If, Memory, Mux, Signal
+from migen.genlib.fsm import FSM, NextState, NextValue
+
+from hw.ether.phy import bytes_in
+
+FIFO_WORDS = 512         # of 64 bits: frames that wait for their way to memory
+FIFO_FRAMES = 64
+MIN_BYTES = 60           # without the FCS
+MAX_BYTES = 1514
+PAD = 2                  # bytes before a frame in its buffer, so that what is behind its header is aligned
+DONE_BIT = 31            # of the status in a descriptor
+ETHERTYPE_IP = 0x0008    # as it stands in memory
+LENGTH_BITS = 11
+# Why a frame is dropped, and counted: the first that holds.
+DROPS = ("runt", "oversize", "crc", "overrun", "filtered", "no_descriptor", "short_buffer")
+
+
+class Receiver(LiteXModule):
+    """`port` is a LiteDRAM native port of its own; `cycle` is what frames are stamped with.
+
+    `base`, `tail` and `head` are those of each queue's ring, `mask` its entries less one (a power of two). `counted`
+    has a strobe for each frame delivered ("frames") and each way to be dropped; `arrived` one for each queue."""
+    def __init__(self, port, cycle, queues):
+        self.sink     = stream.Endpoint(eth_phy_description(32))
+        self.enable   = Signal()
+        self.all      = Signal()       # i: frames to any address
+        self.groups   = Signal()       # i: to any group
+        self.first    = Signal(16)     # i: own address, as in memory: its first two bytes,
+        self.rest     = Signal(32)     # and the four others
+        self.base     = [Signal(32) for _ in range(queues)]
+        self.tail     = [Signal(10) for _ in range(queues)]
+        self.head     = [Signal(10) for _ in range(queues)]
+        self.mask     = Signal(10)
+        self.busy     = Signal()
+        self.arrived  = Signal(queues)
+        self.counted  = counted = {name: Signal() for name in ("frames", "preamble", *DROPS)}
+
+        # # #
+
+        # MAC: LiteEth's, but for frames of one word, which its checker would join to the next -------------------------
+
+        self.preamble = preamble = LiteEthMACPreambleChecker(32)
+        self.crc      = crc      = LiteEthMACCRC32Checker(eth_phy_description(32))
+        begins = Signal(reset=1)
+        tiny   = Signal()
+        self.comb += [
+            self.sink.connect(preamble.sink),
+            tiny.eq(preamble.source.valid & preamble.source.last & begins),
+            preamble.source.connect(crc.sink, omit={"valid", "ready"}),
+            preamble.source.ready.eq(crc.sink.ready | tiny),
+            crc.sink.valid.eq(preamble.source.valid & ~tiny),
+            crc.source.ready.eq(1),
+            counted["preamble"].eq(preamble.error),
+        ]
+        self.sync += If(preamble.source.valid, begins.eq(preamble.source.last))
+
+        # Two bytes before the frame move all of it by half a word: the last one may need a word more ------------------
+
+        came   = crc.source
+        number = Signal(3)
+        held   = Signal(16)
+        extra  = Signal()
+        failed = Signal()
+        length = Signal(LENGTH_BITS)
+        valid, last, word = Signal(), Signal(), Signal(32)
+        self.comb += [
+            number.eq(bytes_in(came)),
+            valid.eq(came.valid | extra),
+            last.eq(extra | (came.valid & came.last & (number <= 2))),
+            word.eq(Cat(held, Mux(extra, 0, came.data[:16]))),
+        ]
+        self.sync += [
+            If(came.valid,
+                held.eq(came.data[16:]),
+                failed.eq(came.error != 0),
+                extra.eq(came.last & (number > 2)),
+                If(length < 1 << LENGTH_BITS - 1 | 1 << LENGTH_BITS - 2,     # an endless one stays too long
+                    length.eq(length + number)
+                )
+            ),
+            If(last,
+                held.eq(0),
+                extra.eq(0),
+                length.eq(0)
+            ),
+        ]
+
+        # Whose it is, and which queue's -------------------------------------------------------------------------------
+
+        index   = Signal(4)
+        known   = Signal()        # the first half of the address is ours
+        wide    = Signal()        # all ones so far
+        group   = Signal()
+        wanted  = Signal()
+        is_ip, ports = Signal(), Signal()
+        hashed  = Signal(32)
+        self.sync += [
+            If(valid,
+                If(index != 15, index.eq(index + 1)),
+                If(index == 0,
+                    known.eq(word[16:] == self.first),
+                    wide.eq(word[16:] == 0xffff),
+                    group.eq(word[16])
+                ),
+                If(index == 1,
+                    wanted.eq(self.all | (known & (word == self.rest)) | (wide & (word == 0xffff_ffff))
+                              | (group & self.groups))
+                ),
+                If(index == 3, is_ip.eq(word[16:] == ETHERTYPE_IP)),
+                If(index == 4, ports.eq(word[:8] == 0x45)),
+                If(index == 5, ports.eq(ports & (word[16:22] == 0) & (word[24:] == 0))),      # no fragment
+                If(index == 6, ports.eq(ports & ((word[8:16] == 6) | (word[8:16] == 17)))),   # TCP, UDP
+                If(is_ip & ((index == 7) | (index == 8) | (ports & (index == 9))), hashed.eq(hashed ^ word))
+            ),
+            If(last,
+                index.eq(0),
+                wanted.eq(0),
+                is_ip.eq(0),
+                hashed.eq(0)
+            ),
+        ]
+        folded = Signal(8)
+        self.comb += folded.eq(reduce(xor, (hashed[8 * n:8 * n + 8] for n in range(4))))
+
+        # Frames are kept until they are whole; of one that is dropped nothing is left ---------------------------------
+
+        memory = Memory(64, FIFO_WORDS)
+        fill, look = memory.get_port(write_capable=True), memory.get_port(mode=READ_FIRST)
+        self.specials += memory, fill, look
+        self.info = info = stream.SyncFIFO([("length", LENGTH_BITS), ("hash", 8), ("stamp", 32)], FIFO_FRAMES)
+
+        write, kept, read, read_next = (Signal(max=FIFO_WORDS) for _ in range(4))
+        half   = Signal()
+        low    = Signal(32)
+        full, lost, store = Signal(), Signal(), Signal()
+        total  = Signal(LENGTH_BITS + 1)
+        drop   = {name: Signal(name=f"drop_{name}") for name in DROPS[:5]}
+        wrong  = Signal()
+        self.comb += [
+            full.eq((write + 1)[:len(write)] == read),
+            store.eq(valid & (half | last) & ~full & ~lost),
+            fill.adr.eq(write),
+            fill.dat_w.eq(Mux(half, Cat(low, word), word)),
+            fill.we.eq(store),
+            total.eq(length + Mux(extra, 0, number)),
+            drop["runt"].eq(total < MIN_BYTES),
+            drop["oversize"].eq(total > MAX_BYTES),
+            drop["crc"].eq(Mux(extra, failed, came.error != 0)),
+            drop["overrun"].eq(lost | full | ~info.sink.ready),
+            drop["filtered"].eq(~wanted),
+            wrong.eq(reduce(or_, drop.values())),
+            info.sink.valid.eq(last & ~wrong & self.enable),
+            info.sink.length.eq(total),
+            info.sink.hash.eq(folded),
+            info.sink.stamp.eq(cycle),
+        ]
+        earlier = 0
+        for name, here in drop.items():
+            self.comb += counted[name].eq(self.enable & ((last & here & ~earlier) | (tiny if name == "runt" else 0)))
+            earlier = earlier | here
+        self.sync += [
+            If(valid,
+                half.eq(~half),
+                If(~half, low.eq(word)),
+                If((half | last) & full, lost.eq(1)),
+                If(store, write.eq(write + 1))
+            ),
+            If(last,
+                half.eq(0),
+                lost.eq(0),
+                If(wrong | ~self.enable,
+                    write.eq(kept)
+                ).Else(
+                    kept.eq(write + 1)
+                )
+            ),
+        ]
+
+        # To memory: descriptor, frame, status; when all of it is visible the ring moves on ----------------------------
+
+        queue   = Signal(max=max(queues, 2))
+        here    = {name: Signal(len(values[0]), name=f"{name}_here") for name, values in
+                   (("base", self.base), ("head", self.head), ("tail", self.tail))}
+        words   = Signal(9)
+        address = Signal(32)
+        asked   = Signal(9)        # commands to give,
+        owed    = Signal(9)        # and data
+        size    = Signal(16)
+        told, given = Signal(), Signal()     # the status: command and data
+        settle  = Signal(2)
+        place   = Signal(port.address_width)
+        popped, skip_frame = Signal(), Signal()
+        self.comb += [
+            here["base"].eq(Array(self.base)[queue]),
+            here["head"].eq(Array(self.head)[queue]),
+            here["tail"].eq(Array(self.tail)[queue]),
+            place.eq((here["base"][3:] + (here["head"] << 1))[:port.address_width]),
+            words.eq((info.source.length + PAD + 7) >> 3),
+            look.adr.eq(read_next),
+            If(skip_frame,
+                read_next.eq(read + words)
+            ).Else(
+                read_next.eq(read + popped)
+            ),
+            port.rdata.ready.eq(1),
+        ]
+        self.sync += read.eq(read_next)
+        self.fsm = fsm = FSM(reset_state="IDLE")
+        self.comb += self.busy.eq(info.source.valid | ~fsm.ongoing("IDLE"))
+        fsm.act("IDLE",
+            If(info.source.valid,
+                NextValue(queue, info.source.hash[:max((queues - 1).bit_length(), 1)] if queues > 1 else 0),
+                NextState("SELECT")
+            )
+        )
+        fsm.act("SELECT",
+            If((here["head"] == here["tail"]) | ~self.enable,
+                counted["no_descriptor"].eq(1),
+                NextState("DROP")
+            ).Else(
+                NextState("FETCH")
+            )
+        )
+        fsm.act("FETCH",
+            port.cmd.valid.eq(1),
+            port.cmd.addr.eq(place),
+            If(port.cmd.ready, NextState("WAIT"))
+        )
+        fsm.act("WAIT",
+            If(port.rdata.valid,
+                NextValue(address, port.rdata.data[:32]),
+                NextValue(size, port.rdata.data[32:48]),
+                NextState("CHECK")
+            )
+        )
+        fsm.act("CHECK",
+            NextValue(asked, words),
+            NextValue(owed, words),
+            If(size < info.source.length + PAD,
+                counted["short_buffer"].eq(1),
+                NextState("DROP")
+            ).Else(
+                NextState("DATA")
+            )
+        )
+        fsm.act("DATA",
+            port.cmd.valid.eq(asked != 0),
+            port.cmd.we.eq(1),
+            port.cmd.addr.eq(address[3:]),
+            If(port.cmd.valid & port.cmd.ready,
+                NextValue(asked, asked - 1),
+                NextValue(address, address + 8)
+            ),
+            port.wdata.valid.eq(owed != 0),
+            port.wdata.data.eq(look.dat_r),
+            port.wdata.we.eq(0xff),
+            popped.eq(port.wdata.valid & port.wdata.ready),
+            NextValue(owed, owed - popped),
+            If((asked == 0) & (owed == 0), NextState("STATUS"))
+        )
+        fsm.act("STATUS",
+            port.cmd.valid.eq(~told),
+            port.cmd.we.eq(1),
+            port.cmd.addr.eq(place + 1),
+            port.wdata.valid.eq(~given),
+            port.wdata.data.eq(Cat(info.source.length, Signal(16 - LENGTH_BITS), info.source.hash, Signal(7), 1,
+                                   info.source.stamp)),
+            port.wdata.we.eq(0xff),
+            NextValue(told, told | port.cmd.ready),
+            NextValue(given, given | port.wdata.ready),
+            NextValue(settle, 3),
+            If((told | port.cmd.ready) & (given | port.wdata.ready),
+                NextValue(told, 0),
+                NextValue(given, 0),
+                NextState("SETTLE")
+            )
+        )
+        fsm.act("SETTLE",
+            If(settle != 0,
+                NextValue(settle, settle - 1)
+            ).Elif(~port.busy,
+                counted["frames"].eq(1),
+                info.source.ready.eq(1),
+                *[If(queue == q, NextValue(self.head[q], (self.head[q] + 1) & self.mask), self.arrived[q].eq(1))
+                  for q in range(queues)],
+                NextState("IDLE")
+            )
+        )
+        fsm.act("DROP",
+            skip_frame.eq(1),
+            info.source.ready.eq(1),
+            NextState("IDLE")
+        )
+        self.sync += If(~self.enable & ~self.busy, *[head.eq(0) for head in self.head])

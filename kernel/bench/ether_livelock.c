@@ -1,0 +1,141 @@
+/*
+ * run=livelock: what of an offered load of datagrams gets through, and what it leaves to others (Mogul and Ramakrishnan,
+ * *Eliminating Receiver Livelock in an Interrupt-driven Kernel*, USENIX 1996). For each of `periods` cycles the wire carries a
+ * datagram of `bytes` bytes in so many cycles, for `window` cycles. A reader, more urgent than the program beside it, takes them
+ * from its queue of QUEUE and looks at each byte; the program counts for as long as it has the hart. With `feedback` the reader's
+ * queue holds the interface (net/if_ether.h) while it is full to three quarters, until it is empty to one. Prints
+ *
+ *   @livelock period=... offered=... delivered=... counted=... alone=... no_descriptor=... full=... unread=... interrupts=...
+ *
+ * offered, delivered: datagrams on the wire and read in the window; counted: what the program did in it; alone: in as long a
+ * window without load; no_descriptor, full, unread: dropped at the ring, at ipintrq and at the reader's queue.
+ */
+#include <generated/csr.h>
+#include <stdlib.h>
+
+#include "arch/csr.h"
+#include "arch/trace.h"
+#include "dev/clock.h"
+#include "dev/ether.h"
+#include "init/run.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "net/if_ether.h"
+#include "net/net.h"
+#include "sched/sched.h"
+
+#define QUEUE 32
+#define PORT 9
+#define PRI_READER (PRI_NORMAL - 1)
+#define PRI_PROGRAM (PRI_NORMAL + 1)
+#define LONGEST_PERIOD 0xfffff
+#define MOST_PERIODS 16
+
+static void notified(struct udp_port *p);
+static struct udp_port port = {.port = PORT, .queue = IFQUEUE("reader", QUEUE), .notify = notified};
+static bool feedback;
+static volatile uint32_t delivered, counted, sum;
+static volatile uint32_t began, length; /* of the window: what is done behind it does not count */
+
+static void notified(struct udp_port *p)
+{
+    if (feedback && p->queue.ifq_len >= QUEUE * 3 / 4)
+        if_ether_hold();
+    thread_wakeup(p);
+}
+
+static void reader(void *arg)
+{
+    (void)arg;
+    for (;;) {
+        crit_t s = simple_lock_enter(&port.queue.ifq_lock);
+        while (!port.queue.ifq_len)
+            thread_sleep(&port, &port.queue.ifq_lock);
+        simple_lock_leave(&port.queue.ifq_lock, s);
+        struct mbuf *m = IF_DEQUEUE(&port.queue);
+        for (uint32_t i = 0; i < m->m_len; i++)
+            sum += m->m_data[i];
+        m_free(m);
+        delivered += cycles32() - began < length;
+        if (feedback && port.queue.ifq_len <= QUEUE / 4)
+            if_ether_go_on();
+    }
+}
+
+static void program(void *arg)
+{
+    (void)arg;
+    for (;;)
+        counted += cycles32() - began < length;
+}
+
+/*
+ * Both counters over the next `window` cycles. The caller is the most urgent of all threads, but under load may run long behind
+ * the window's end.
+ */
+static void measure(uint32_t window, uint32_t *read, uint32_t *done)
+{
+    uint32_t before = delivered, so_far = counted;
+    length = 0;
+    began = cycles32();
+    length = window;
+    thread_delay(window / (CLOCK_HZ / clock_hz()) + 1);
+    *read = delivered - before;
+    *done = counted - so_far;
+}
+
+static void one(uint32_t period, uint32_t bytes, uint32_t window)
+{
+    uint32_t read, done, alone, nothing, frames = window / period;
+    measure(window, &nothing, &alone);
+    struct net_counts before = net_counts();
+    struct if_ether_counts was = if_ether_counts();
+    uint32_t lost = ether_rx_no_descriptor_read();
+    trace(TRACE_ETHER_FRAMES, frames);
+    trace(TRACE_ETHER_FLOOD, bytes << 20 | period);
+    measure(window, &read, &done);
+    thread_delay(3); /* what waits is read */
+    struct net_counts after = net_counts();
+    struct if_ether_counts is = if_ether_counts();
+    kprintf(
+        "@livelock period=%lu window=%lu offered=%lu delivered=%lu counted=%lu alone=%lu no_descriptor=%lu full=%lu "
+        "unread=%lu interrupts=%lu frames=%lu rounds=%lu\n",
+        (unsigned long)period, (unsigned long)window, (unsigned long)frames, (unsigned long)read, (unsigned long)done,
+        (unsigned long)alone, (unsigned long)(ether_rx_no_descriptor_read() - lost),
+        (unsigned long)(is.full - was.full), (unsigned long)(after.udp_full - before.udp_full),
+        (unsigned long)(is.interrupts - was.interrupts), (unsigned long)(is.frames - was.frames),
+        (unsigned long)(is.rounds - was.rounds));
+}
+
+static void sweep(void *arg)
+{
+    (void)arg;
+    char list[120];
+    uint32_t bytes = bootargs_number("bytes", 18, 1472), window = bootargs_number("window", 600000, 60000000);
+    for (const char *at = bootargs_string("periods", list, sizeof list, "20000,5000,2000,1000"); *at;) {
+        char *end;
+        uint32_t period = strtoul(at, &end, 10);
+        if (end == at || !period || period > LONGEST_PERIOD)
+            panic("boot argument periods=%s: give numbers from 1 to %u with commas between", list, LONGEST_PERIOD);
+        one(period, bytes, window);
+        at = *end == ',' ? end + 1 : end;
+    }
+}
+
+static int run_livelock(void)
+{
+    if (clock_hz() < 100)
+        panic("run=livelock measures in clock ticks: give hz=1000");
+    feedback = bootargs_number("feedback", 0, 1);
+    udp_bind(&port);
+    if_ether_start();
+    if (!thread_create(reader, 0, PRI_READER, ANY_HART, "reader") ||
+        !thread_create(program, 0, PRI_PROGRAM, ANY_HART, "program"))
+        panic("no thread is free");
+    thread_join(thread_create(sweep, 0, 0, ANY_HART, "sweep"));
+    ether_print_results();
+    return 0;
+}
+
+RUN("livelock", "delivered against offered load of datagrams (periods=, bytes=, window=, feedback=)", run_livelock);

@@ -1,0 +1,58 @@
+/*
+ * Driver of the Ethernet core (hw/ether): its rings, and nothing of what is in a frame. Whoever uses it (net/if_ether.h)
+ * gives it empty buffers with an owner each, and gets them back with frames in them; likewise full ones to send.
+ *
+ * Locking: none here. Each receive queue, and the transmit ring, has one user at a time: the caller's lock sees to that.
+ */
+#ifndef DEV_ETHER_H
+#define DEV_ETHER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sync/dispatch.h"
+
+#define ETHER_QUEUES 2
+#define ETHER_RING 64  /* descriptors, a power of two: one less can be in use */
+#define ETHER_PAD \
+    2    /* bytes that the core leaves free before a received frame, so that what is behind its header is aligned */
+#define ETHER_MOST 1514 /* bytes of a frame without FCS */
+
+/* Causes of interrupts, as bits. */
+#define ETHER_RX(queue) (1u << (queue))
+#define ETHER_TX (1u << ETHER_QUEUES)
+#define ETHER_LINK (2u << ETHER_QUEUES)
+
+struct ether_frame {
+    void *owner;
+    uint32_t length; /* bytes */
+    uint32_t stamp;  /* cycles32() at its last bit */
+};
+
+/* Empties the rings, sets the address (6 bytes) and the speed (10, 100 or 1000 Mbit/s); nothing moves yet. */
+void ether_reset(const uint8_t *address, unsigned mbits);
+void ether_start(void);
+void ether_stop(void); /* waits until no buffer is touched any more */
+
+/* `fn` is called for a queue's interrupts at SPL_NET; `queue` may be ETHER_QUEUES: what is sent, and the link. */
+void ether_establish(unsigned queue, unsigned hart, intr_fn *fn, void *arg, const char *name);
+void ether_enable(uint32_t causes, bool on);
+void ether_acknowledge(uint32_t causes); /* first: what comes from here on interrupts again */
+void ether_moderate(unsigned frames, uint32_t cycles);
+
+/* An empty buffer of `size` bytes at `buffer`, a multiple of 8. The core may use it after ether_rx_publish. Panics if the
+ * ring is full. */
+void ether_rx_give(unsigned queue, void *owner, uint8_t *buffer, uint32_t size);
+void ether_rx_publish(unsigned queue);
+bool ether_rx_take(unsigned queue, struct ether_frame *frame); /* false: no frame is there */
+bool ether_rx_waits(unsigned queue);
+
+/* Enters a frame, which begins at an even address; false: the ring is full. The buffer is the core's until it is reclaimed. */
+bool ether_tx_put(void *owner, const uint8_t *data, uint32_t length, bool interrupt);
+void *ether_tx_reclaim(void); /* the owner of the next one that has been read, or 0 */
+
+bool ether_link(void);
+
+/* All counters of the core as `@ether name=value ...`. */
+void ether_print_results(void);
+#endif

@@ -1,0 +1,140 @@
+/*
+ * Who has which IP address (RFC 826). An entry that is asked for keeps the last packet that waits for the answer; it is
+ * replaced when another address needs its place.
+ *
+ * Locking: arp_lock guards the table.
+ */
+#include <string.h>
+
+#include "net/in.h"
+#include "net/net.h"
+
+#define ARP_BYTES 28
+#define ARP_REQUEST 1
+#define ARP_REPLY 2
+#define ENTRIES 16
+
+static const uint8_t BROADCAST[ETHER_ADDRESS] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+static const uint8_t FIXED[6] = {0, 1, 8, 0, 6, 4}; /* Ethernet, IP, and the lengths of their addresses */
+
+DEFINE_SIMPLE_LOCK(arp_lock, "arp table", SPL_NET);
+static struct entry {
+    uint32_t ip; /* 0: none */
+    bool known;
+    uint8_t ether[ETHER_ADDRESS];
+    struct mbuf *waiting;
+} table[ENTRIES];
+static unsigned next_victim;
+
+void arp_init(void)
+{
+    memset(table, 0, sizeof table);
+    next_victim = 0;
+}
+
+static struct entry *find(uint32_t ip)
+{
+    for (unsigned i = 0; i < ENTRIES; i++)
+        if (table[i].ip == ip)
+            return &table[i];
+    return 0;
+}
+
+/* The entry for `ip`, which has none. */
+static struct entry *make(uint32_t ip, struct mbuf **dropped)
+{
+    struct entry *e = find(0);
+    if (!e)
+        e = &table[next_victim++ % ENTRIES];
+    *dropped = e->waiting;
+    *e = (struct entry){.ip = ip};
+    return e;
+}
+
+static void send(uint32_t operation, const uint8_t *to, uint32_t to_ip)
+{
+    struct mbuf *m = m_get();
+    if (!m) {
+        NET_COUNT(no_mbuf);
+        return;
+    }
+    m->m_data += ETHER_HEADER + 2;
+    m->m_len = ARP_BYTES;
+    uint8_t *p = m->m_data;
+    memcpy(p, FIXED, sizeof FIXED);
+    put16(p + 6, operation);
+    memcpy(p + 8, net_own.ether, ETHER_ADDRESS);
+    put32(p + 14, net_own.ip);
+    memcpy(p + 18, operation == ARP_REPLY ? to : (const uint8_t[ETHER_ADDRESS]){0}, ETHER_ADDRESS);
+    put32(p + 24, to_ip);
+    ether_output(m, to, ETHERTYPE_ARP);
+}
+
+void arp_input(struct mbuf *m)
+{
+    uint8_t *p = m->m_data;
+    uint32_t operation = m->m_len >= ARP_BYTES ? get16(p + 6) : 0;
+    NET_COUNT(arp_in);
+    if (m->m_len < ARP_BYTES || memcmp(p, FIXED, sizeof FIXED) || p[8] & 1 || !get32(p + 14) ||
+        get32(p + 14) == net_own.ip || (operation != ARP_REQUEST && operation != ARP_REPLY)) {
+        NET_COUNT(arp_bad);
+        m_free(m);
+        return;
+    }
+    uint8_t from[ETHER_ADDRESS];
+    memcpy(from, p + 8, ETHER_ADDRESS);
+    uint32_t from_ip = get32(p + 14), to_ip = get32(p + 24);
+    m_free(m);
+
+    struct mbuf *waiting = 0, *dropped = 0;
+    crit_t s = simple_lock_enter(&arp_lock);
+    struct entry *e = find(from_ip);
+    if (!e && to_ip == net_own.ip)
+        e = make(from_ip, &dropped);
+    if (e) {
+        memcpy(e->ether, from, ETHER_ADDRESS);
+        e->known = true;
+        waiting = e->waiting;
+        e->waiting = 0;
+    }
+    simple_lock_leave(&arp_lock, s);
+    if (dropped) {
+        NET_COUNT(arp_dropped);
+        m_free(dropped);
+    }
+    if (waiting)
+        ether_output(waiting, from, ETHERTYPE_IP);
+    if (operation == ARP_REQUEST && to_ip == net_own.ip) {
+        NET_COUNT(arp_replies);
+        send(ARP_REPLY, from, from_ip);
+    }
+}
+
+void arp_resolve(struct mbuf *m, uint32_t ip)
+{
+    uint8_t to[ETHER_ADDRESS];
+    struct mbuf *dropped = 0;
+    crit_t s = simple_lock_enter(&arp_lock);
+    struct entry *e = find(ip);
+    bool known = e && e->known;
+    if (known) {
+        memcpy(to, e->ether, ETHER_ADDRESS);
+    } else {
+        if (e)
+            dropped = e->waiting;
+        else
+            e = make(ip, &dropped);
+        e->waiting = m;
+    }
+    simple_lock_leave(&arp_lock, s);
+    if (dropped) {
+        NET_COUNT(arp_dropped);
+        m_free(dropped);
+    }
+    if (known) {
+        ether_output(m, to, ETHERTYPE_IP);
+    } else {
+        NET_COUNT(arp_requests);
+        send(ARP_REQUEST, BROADCAST, ip);
+    }
+}

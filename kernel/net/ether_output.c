@@ -1,0 +1,18 @@
+/* A packet gets its Ethernet header, and goes to the interface (net.h). */
+#include <string.h>
+
+#include "net/in.h"
+#include "net/net.h"
+
+void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type)
+{
+    if (m->m_len > IP_MTU || !m_prepend(m, ETHER_HEADER)) {
+        NET_COUNT(no_room);
+        m_free(m);
+        return;
+    }
+    memcpy(m->m_data, to, ETHER_ADDRESS);
+    memcpy(m->m_data + ETHER_ADDRESS, net_own.ether, ETHER_ADDRESS);
+    put16(m->m_data + 2 * ETHER_ADDRESS, type);
+    if_transmit(m);
+}

@@ -1,0 +1,95 @@
+/* ICMP: answers echo requests (RFC 792), in the packet that they came in. */
+#include <string.h>
+
+#include "net/in.h"
+#include "net/net.h"
+
+#define ECHO_REPLY 0
+#define ECHO_REQUEST 8
+#define ICMP_HEADER 8
+#define REPLY_TTL 64
+
+void (*icmp_answer)(uint32_t from, uint32_t number, uint32_t bytes, bool right);
+
+static uint8_t pattern(uint32_t number, uint32_t at)
+{
+    return (uint8_t)(number * 7 + at);
+}
+
+bool icmp_ask(uint32_t to, uint32_t number, uint32_t bytes)
+{
+    struct mbuf *m = bytes <= IP_MTU - IP_HEADER - ICMP_HEADER ? m_get() : 0;
+    if (!m) {
+        NET_COUNT(no_mbuf);
+        return false;
+    }
+    m->m_data += ETHER_HEADER + 2;
+    m->m_len = IP_HEADER + ICMP_HEADER + bytes;
+    uint8_t *ip = m->m_data, *icmp = ip + IP_HEADER;
+    memset(ip, 0, IP_HEADER + ICMP_HEADER);
+    ip[0] = 0x45;
+    put16(ip + 2, m->m_len);
+    put16(ip + 4, number);
+    ip[8] = REPLY_TTL;
+    ip[9] = IPPROTO_ICMP;
+    put32(ip + 12, net_own.ip);
+    put32(ip + 16, to);
+    icmp[0] = ECHO_REQUEST;
+    put16(icmp + 6, number);
+    for (uint32_t i = 0; i < bytes; i++)
+        icmp[ICMP_HEADER + i] = pattern(number, i);
+    put16(icmp + 2, in_cksum(icmp, ICMP_HEADER + bytes, 0));
+    ip_output(m, to);
+    return true;
+}
+
+static void answered(const uint8_t *icmp, uint32_t length, uint32_t from)
+{
+    uint32_t number = get16(icmp + 6), bytes = length - ICMP_HEADER;
+    bool right = !icmp[1] && !get16(icmp + 4);
+    for (uint32_t i = 0; i < bytes; i++)
+        right &= icmp[ICMP_HEADER + i] == pattern(number, i);
+    icmp_answer(from, number, bytes, right);
+}
+
+void icmp_input(struct mbuf *m, uint32_t header)
+{
+    uint8_t *ip = m->m_data, *icmp = ip + header;
+    uint32_t length = m->m_len - header, from = get32(ip + 12);
+    NET_COUNT(icmp_in);
+    if (length < ICMP_HEADER || in_cksum(icmp, length, 0)) {
+        NET_COUNT(icmp_bad);
+        m_free(m);
+        return;
+    }
+    if (icmp[0] == ECHO_REPLY && icmp_answer && get32(ip + 16) == net_own.ip) {
+        answered(icmp, length, from);
+        m_free(m);
+        return;
+    }
+    /* Nobody answers what went to all, or came from no one host (RFC 1122, 3.2.2.6). */
+    bool to_all = get32(ip + 16) != net_own.ip, from_all = !from || from == INADDR_BROADCAST || from >> 28 == 0xe ||
+                                                           from == (net_own.ip | ~net_own.mask) || from == net_own.ip;
+    if (icmp[0] != ECHO_REQUEST || icmp[1] || to_all || from_all) {
+        NET_COUNT(icmp_ignored);
+        m_free(m);
+        return;
+    }
+    NET_COUNT(icmp_echo);
+    icmp[0] = ECHO_REPLY;
+    put16(icmp + 2, 0);
+    put16(icmp + 2, in_cksum(icmp, length, 0));
+    if (header > IP_HEADER) { /* options are not sent back */
+        uint32_t options = header - IP_HEADER;
+        memmove(ip + options, ip, IP_HEADER);
+        m_adj(m, options);
+        ip = m->m_data;
+        ip[0] = 0x45;
+        put16(ip + 2, m->m_len);
+    }
+    put32(ip + 16, from);
+    put32(ip + 12, net_own.ip);
+    put16(ip + 6, 0);
+    ip[8] = REPLY_TTL;
+    ip_output(m, from);
+}

@@ -1,0 +1,300 @@
+/*
+ * The Ethernet interface (if_ether.h). Locking: rx_lock[q] is held by who takes frames out of queue q, tx_lock by who
+ * enters them or takes back what was sent.
+ */
+#include "net/if_ether.h"
+
+#include <string.h>
+
+#include "arch/csr.h"
+#include "dev/clock.h"
+#include "dev/ether.h"
+#include "dev/node.h"
+#include "intr/intr.h"
+#include "intr/softint.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "net/in.h"
+#include "sched/ithread.h"
+#include "sched/sched.h"
+#include "sync/pic.h"
+
+#define NET_THREADS 0
+#define NET_SOFTINT 1
+#define NET_INTERRUPT 2
+#define NET_POLL 3
+
+#define ALL UINT32_MAX
+#define RING_FILL (ETHER_RING - 1)
+#define DEFAULT_IP 0x0a000002u /* 10.0.0.2 */
+
+static SIMPLE_LOCK_CLASS(rx_class, "ether receive", SPL_NET);
+static struct simple_lock rx_lock[ETHER_QUEUES] = {SIMPLE_LOCK("ether receive 0", rx_class),
+                                                   SIMPLE_LOCK("ether receive 1", rx_class)};
+DEFINE_SIMPLE_LOCK(tx_lock, "ether transmit", SPL_NET);
+
+static struct if_ether_counts counts[MAX_HARTS];
+
+/* Sending --------------------------------------------------------------------------------------------------------------- */
+
+/* Buffers that have been read go back as the next frames are sent: no interrupt is needed for that. */
+static void transmit(struct mbuf *m)
+{
+    crit_t s = simple_lock_enter(&tx_lock);
+    for (struct mbuf *done; (done = ether_tx_reclaim());)
+        m_free(done);
+    bool sent = ether_tx_put(m, m->m_data, m->m_len, false);
+    simple_lock_leave(&tx_lock, s);
+    if (sent) {
+        NET_COUNT(sent);
+    } else {
+        NET_COUNT(tx_full);
+        m_free(m);
+    }
+}
+
+/* Receiving -------------------------------------------------------------------------------------------------------------- */
+
+#if NET == NET_THREADS || NET == NET_SOFTINT
+static struct ifqueue ipintrq = IFQUEUE("ipintrq", 0), arpintrq = IFQUEUE("arpintrq", 16);
+#if NET == NET_THREADS
+static SIMPLE_LOCK_CLASS(netisr_class, "netisr_thread", SPL_NET);
+static struct ithread netisr_thread = ITHREAD("netisr_thread", netisr_class);
+static struct ithread arp_thread = ITHREAD("arp_thread", netisr_class);
+#endif
+
+/* Interrupt threads are woken once for each frame as long as there may be one that sleeps. */
+static void put_off(struct ifqueue *q, struct mbuf *m)
+{
+    if (!IF_ENQUEUE(q, m))
+        return;
+#if NET == NET_THREADS
+    struct ithread *it = q == &ipintrq ? &netisr_thread : &arp_thread;
+    if (it->head - it->tail < it->threads)
+        ithread_wake(it, 0);
+#else
+    softint_post(SPL_SOFTNET);
+#endif
+}
+
+static void work_off(void *arg, uint32_t word)
+{
+    (void)word;
+    struct ifqueue *q = arg;
+    for (struct mbuf *m; (m = IF_DEQUEUE(q));)
+        q == &ipintrq ? ip_input(m) : arp_input(m);
+}
+#if NET == NET_SOFTINT
+static void softnet(void *arg)
+{
+    (void)arg;
+    work_off(&arpintrq, 0);
+    work_off(&ipintrq, 0);
+}
+#endif
+#endif
+
+void ether_input(struct mbuf *m)
+{
+    uint32_t type = m->m_len >= ETHER_HEADER ? get16(m->m_data + 12) : 0;
+    m_adj(m, m->m_len >= ETHER_HEADER ? ETHER_HEADER : 0);
+    switch (type) {
+#if NET == NET_THREADS || NET == NET_SOFTINT
+    case ETHERTYPE_IP: put_off(&ipintrq, m); return;
+    case ETHERTYPE_ARP: put_off(&arpintrq, m); return;
+#else
+    case ETHERTYPE_IP: ip_input(m); return;
+    case ETHERTYPE_ARP: arp_input(m); return;
+#endif
+    default: NET_COUNT(no_protocol); m_free(m);
+    }
+}
+
+static void give(unsigned q, struct mbuf *m)
+{
+    ether_rx_give(q, m, m->m_buf, MBUF_BYTES);
+}
+
+/* Up to `most` frames of a queue; how many there were. A frame for whose buffer there is no other is dropped, and keeps it. */
+static uint32_t receive(unsigned q, uint32_t most)
+{
+    uint32_t n = 0;
+    struct ether_frame frame;
+    crit_t s = simple_lock_enter(&rx_lock[q]);
+    while (n < most && ether_rx_take(q, &frame)) {
+        n++;
+        struct mbuf *m = frame.owner, *fresh = m_get();
+        if (!fresh) {
+            NET_COUNT(no_mbuf);
+            give(q, m);
+            continue;
+        }
+        give(q, fresh);
+        NET_COUNT(received);
+        m->m_data = m->m_buf + ETHER_PAD;
+        m->m_len = frame.length;
+        m->m_stamp = frame.stamp;
+#if NET == NET_POLL
+        simple_lock_leave(&rx_lock[q], s);
+        ether_input(m);
+        s = simple_lock_enter(&rx_lock[q]);
+#else
+        ether_input(m);
+#endif
+    }
+    if (n)
+        ether_rx_publish(q);
+    simple_lock_leave(&rx_lock[q], s);
+    counts[curhart->id].frames += n;
+    return n;
+}
+
+#if NET == NET_POLL
+DEFINE_SIMPLE_LOCK(poll_lock, "ether poll", SPL_NET);
+static struct {
+    bool due, held; /* a queue's interrupt has come and is off; nobody wants frames */
+} poll;
+static uint32_t quota, share;
+
+static void handler(void *arg)
+{
+    unsigned q = (uintptr_t)arg;
+    counts[curhart->id].interrupts++;
+    ether_enable(ETHER_RX(q), false);
+    crit_t s = simple_lock_enter(&poll_lock);
+    bool wake = !poll.due;
+    poll.due = true;
+    simple_lock_leave(&poll_lock, s);
+    if (wake)
+        thread_wakeup(&poll);
+}
+
+void if_ether_hold(void)
+{
+    crit_t s = simple_lock_enter(&poll_lock);
+    poll.held = true;
+    simple_lock_leave(&poll_lock, s);
+}
+
+void if_ether_go_on(void)
+{
+    crit_t s = simple_lock_enter(&poll_lock);
+    bool wake = poll.held;
+    poll.held = false;
+    simple_lock_leave(&poll_lock, s);
+    if (wake)
+        thread_wakeup(&poll);
+}
+
+/* The causes are taken back before the last look: what comes behind it interrupts as soon as it is enabled. */
+static void poll_thread(void *arg)
+{
+    (void)arg;
+    for (;;) {
+        crit_t s = simple_lock_enter(&poll_lock);
+        while (!poll.due || poll.held)
+            thread_sleep(&poll, &poll_lock);
+        poll.due = false;
+        simple_lock_leave(&poll_lock, s);
+        uint32_t found, began = cycles32();
+        do {
+            ether_acknowledge(ETHER_RX(0) | ETHER_RX(1));
+            found = 0;
+            for (unsigned q = 0; q < ETHER_QUEUES; q++)
+                found += receive(q, quota);
+            counts[curhart->id].rounds++;
+            if (share < 100 && cycles32() - began > share * (CLOCK_HZ / clock_hz() / 100)) {
+                thread_delay(1);
+                began = cycles32();
+            }
+        } while (found && !poll.held);
+        if (found)
+            poll.due = true; /* there may be more, but now is not the time */
+        else
+            ether_enable(ETHER_RX(0) | ETHER_RX(1), true);
+    }
+}
+#else
+static void handler(void *arg)
+{
+    unsigned q = (uintptr_t)arg;
+    counts[curhart->id].interrupts++;
+    ether_acknowledge(ETHER_RX(q));
+    receive(q, ALL);
+}
+
+void if_ether_hold(void) {}
+
+void if_ether_go_on(void) {}
+#endif
+
+void if_ether_start(void)
+{
+    uint32_t ip = bootargs_number("net.ip", DEFAULT_IP + node_number(), UINT32_MAX);
+    uint32_t last = bootargs_number("net.mac", ip & 0xff, 0xff);
+    net_own = (struct net_address){{2, 'I', 'L', 'K', 0, (uint8_t)last}, ip, 0xffffff00};
+    if_transmit = transmit;
+    arp_init();
+    uint32_t mbits = bootargs_number("net.mbits", 100, 1000);
+    if (mbits != 10 && mbits != 100 && mbits != 1000)
+        panic("boot argument net.mbits=%lu: give 10, 100 or 1000", (unsigned long)mbits);
+#if NET == NET_THREADS || NET == NET_SOFTINT
+    ipintrq.ifq_maxlen = bootargs_number("net.queue", 50, 1000);
+#endif
+#if NET == NET_THREADS
+    uint32_t threads = bootargs_number("net.threads", 1, ITHREAD_MOST);
+    ithread_start(&netisr_thread, PIC_SOURCE_ETHER(0), work_off, &ipintrq, PRI_INTERRUPT, threads, ANY_HART);
+    ithread_start(&arp_thread, PIC_SOURCE_ETHER(0), work_off, &arpintrq, PRI_INTERRUPT, 1, ANY_HART);
+#elif NET == NET_SOFTINT
+    softint_establish(SPL_SOFTNET, softnet, 0);
+#elif NET == NET_POLL
+    quota = bootargs_number("net.quota", 8, ALL);
+    share = clock_hz() ? bootargs_number("net.share", 100, 100) : 100;
+    if (!thread_create(poll_thread, 0, PRI_INTERRUPT, ANY_HART, "ether poll"))
+        panic("no thread is free for the network");
+#endif
+    ether_reset(net_own.ether, mbits);
+    ether_moderate(bootargs_number("net.moderate", 1, 255), bootargs_number("net.moderate.cycles", 0, 0xffffff));
+    for (unsigned q = 0; q < ETHER_QUEUES; q++) {
+        for (unsigned n = 0; n < RING_FILL; n++) {
+            struct mbuf *m = m_get();
+            if (!m)
+                panic("memory is out: no buffers for the network");
+            give(q, m);
+        }
+        ether_rx_publish(q);
+        ether_establish(q, PIC_ANY_HART, handler, (void *)(uintptr_t)q, q ? "ether 1" : "ether 0");
+    }
+    ether_enable(ETHER_RX(0) | ETHER_RX(1), true);
+    ether_start();
+}
+
+void if_ether_stop(void)
+{
+    ether_enable(ETHER_RX(0) | ETHER_RX(1), false);
+    ether_stop();
+    for (unsigned q = 0; q < ETHER_QUEUES; q++)
+        intr_disestablish(PIC_SOURCE_ETHER(q));
+}
+
+/* Packets that found ipintrq full. */
+static uint32_t full(void)
+{
+#if NET == NET_THREADS || NET == NET_SOFTINT
+    return ipintrq.ifq_drops + arpintrq.ifq_drops;
+#else
+    return 0;
+#endif
+}
+
+struct if_ether_counts if_ether_counts(void)
+{
+    struct if_ether_counts sum = {.full = full()};
+    for (unsigned h = 0; h < MAX_HARTS; h++) {
+        sum.interrupts += counts[h].interrupts;
+        sum.frames += counts[h].frames;
+        sum.rounds += counts[h].rounds;
+    }
+    return sum;
+}

@@ -1,0 +1,49 @@
+/*
+ * The internet protocols' numbers and headers, byte by byte: a packet may begin anywhere, and its numbers have the most
+ * significant byte first (RFC 826, 791, 792, 768).
+ */
+#ifndef NET_IN_H
+#define NET_IN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ETHER_ADDRESS 6 /* bytes */
+#define ETHER_HEADER 14
+#define ETHERTYPE_IP 0x0800
+#define ETHERTYPE_ARP 0x0806
+
+#define IP_HEADER 20 /* without options */
+#define IP_MTU 1500
+#define IPPROTO_ICMP 1
+#define IPPROTO_UDP 17
+#define INADDR_BROADCAST 0xffffffffu
+
+static inline uint32_t get16(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 8 | p[1];
+}
+
+static inline uint32_t get32(const uint8_t *p)
+{
+    return get16(p) << 16 | get16(p + 2);
+}
+
+static inline void put16(uint8_t *p, uint32_t value)
+{
+    p[0] = (uint8_t)(value >> 8);
+    p[1] = (uint8_t)value;
+}
+
+static inline void put32(uint8_t *p, uint32_t value)
+{
+    put16(p, value >> 16);
+    put16(p + 2, value);
+}
+
+/*
+ * The checksum (RFC 1071) of `length` bytes at an even address behind `sum`, what others have given of what stands before
+ * (an even number of bytes); as it is put into a header that had 0 there. Of a right header with its checksum it is 0.
+ */
+uint32_t in_cksum(const uint8_t *p, uint32_t length, uint32_t sum);
+#endif

@@ -1,0 +1,28 @@
+/* The internet checksum (in.h). */
+#include "net/in.h"
+
+/* In the machine's order, a word at a time: the sum of swapped numbers is the swapped sum (RFC 1071, 2B). */
+uint32_t in_cksum(const uint8_t *p, uint32_t length, uint32_t sum)
+{
+    uint64_t total = 0;
+    if ((uintptr_t)p & 2 && length >= 2) {
+        total = *(const uint16_t *)p;
+        p += 2;
+        length -= 2;
+    }
+    for (; length >= 4; p += 4, length -= 4)
+        total += *(const uint32_t *)p;
+    if (length >= 2) {
+        total += *(const uint16_t *)p;
+        p += 2;
+    }
+    if (length & 1)
+        total += *p;
+    while (total >> 16)
+        total = (total & 0xffff) + (total >> 16);
+    uint32_t folded = (uint32_t)(total >> 8 | total << 8) & 0xffff;
+    folded += sum;
+    folded = (folded & 0xffff) + (folded >> 16);
+    folded = (folded & 0xffff) + (folded >> 16);
+    return ~folded & 0xffff;
+}

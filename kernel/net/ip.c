@@ -1,0 +1,52 @@
+/* IP: looks at a packet before anybody else does, and sends (RFC 791). Fragments are counted and dropped. */
+#include "net/in.h"
+#include "net/net.h"
+
+#define MORE_OR_OFFSET 0x3fff
+
+/* The length of its header if the packet is one that we can take, else 0; what is wrong has been counted. */
+static uint32_t checked(struct mbuf *m)
+{
+    const uint8_t *p = m->m_data;
+    if (m->m_len < IP_HEADER) {
+        NET_COUNT(ip_short);
+        return 0;
+    }
+    uint32_t header = (p[0] & 0xf) * 4u, length = get16(p + 2), to = get32(p + 16);
+    if (p[0] >> 4 != 4 || header < IP_HEADER || header > m->m_len || length < header || length > m->m_len)
+        NET_COUNT(ip_bad);
+    else if (in_cksum(p, header, 0))
+        NET_COUNT(ip_checksum);
+    else if (to != net_own.ip && to != INADDR_BROADCAST && to != (net_own.ip | ~net_own.mask))
+        NET_COUNT(ip_other);
+    else if (get16(p + 6) & MORE_OR_OFFSET)
+        NET_COUNT(ip_fragments);
+    else {
+        m->m_len = length; /* what is behind has filled the frame up */
+        return header;
+    }
+    return 0;
+}
+
+void ip_input(struct mbuf *m)
+{
+    NET_COUNT(ip_in);
+    uint32_t header = checked(m);
+    if (!header) {
+        m_free(m);
+        return;
+    }
+    switch (m->m_data[9]) {
+    case IPPROTO_ICMP: icmp_input(m, header); return;
+    case IPPROTO_UDP: udp_input(m, header); return;
+    default: NET_COUNT(ip_protocol); m_free(m);
+    }
+}
+
+void ip_output(struct mbuf *m, uint32_t to)
+{
+    uint8_t *p = m->m_data;
+    put16(p + 10, 0);
+    put16(p + 10, in_cksum(p, (p[0] & 0xf) * 4u, 0));
+    arp_resolve(m, to);
+}

@@ -1,0 +1,63 @@
+/*
+ * Packets and their queues, after 4.4BSD (McKusick et al., 4.4BSD, chapter 11; Wright and Stevens, TCP/IP Illustrated 2): an
+ * mbuf holds one packet whole, so nothing here is a chain. IF_ENQUEUE and IF_DEQUEUE work under the queue's spin lock
+ * (paper `mach`, 2.1: ipintrq).
+ *
+ * An mbuf has one owner: who takes it out of a queue, or gets it as an argument that is said to be consumed, passes it on
+ * or frees it.
+ */
+#ifndef NET_MBUF_H
+#define NET_MBUF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lock/simple_lock.h"
+
+#define MBUF_BYTES 1528 /* a frame with what stands before it, and a little room */
+
+struct mbuf {
+    struct mbuf *m_nextpkt;
+    uint8_t *m_data; /* in m_buf */
+    uint32_t m_len;
+    uint32_t m_stamp; /* cycles32() when it came */
+    uint8_t m_buf[MBUF_BYTES] __attribute__((aligned(8)));
+};
+
+struct mbuf *m_get(void); /* m_data at the beginning, m_len 0; or 0: memory is out. At most SPL_NET. */
+void m_free(struct mbuf *m);
+uint32_t m_in_use(void);
+
+/* Bytes off the front; the packet has them. */
+static inline void m_adj(struct mbuf *m, uint32_t bytes)
+{
+    m->m_data += bytes;
+    m->m_len -= bytes;
+}
+
+/* Room for `bytes` before m_data; false if there is none. */
+static inline bool m_prepend(struct mbuf *m, uint32_t bytes)
+{
+    if ((uint32_t)(m->m_data - m->m_buf) < bytes)
+        return false;
+    m->m_data -= bytes;
+    m->m_len += bytes;
+    return true;
+}
+
+struct ifqueue {
+    struct simple_lock ifq_lock; /* of a class at SPL_NET */
+    struct mbuf *ifq_head, *ifq_tail;
+    uint32_t ifq_len, ifq_maxlen;
+    uint32_t ifq_drops; /* packets that found it full */
+};
+
+extern struct lock_class ifqueue_class;
+#define IFQUEUE(name, most) {.ifq_lock = SIMPLE_LOCK(name, ifqueue_class), .ifq_maxlen = (most)}
+
+/* False: it is full; the packet has been counted and freed. */
+bool if_enqueue(struct ifqueue *q, struct mbuf *m);
+struct mbuf *if_dequeue(struct ifqueue *q); /* 0: it is empty */
+#define IF_ENQUEUE(q, m) if_enqueue((q), (m))
+#define IF_DEQUEUE(q) if_dequeue(q)
+#endif

@@ -1,0 +1,68 @@
+/*
+ * The network stack: one Ethernet interface, ARP, IP, ICMP echo, UDP to whoever has a queue for a port. net/README.md has
+ * the way of a packet, and when which part of it runs.
+ */
+#ifndef NET_NET_H
+#define NET_NET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/mbuf.h"
+
+struct net_address {
+    uint8_t ether[6];
+    uint32_t ip, mask;
+};
+extern struct net_address net_own;
+
+/* What became of packets. Each hart counts by itself; net_counts adds them up. */
+#define NET_COUNTS(count)                                                                                          \
+    count(received) count(no_mbuf) count(no_protocol) count(arp_in) count(arp_bad) count(arp_replies)              \
+        count(arp_requests) count(arp_dropped) count(ip_in) count(ip_short) count(ip_bad) count(ip_checksum)       \
+            count(ip_fragments) count(ip_other) count(ip_protocol) count(icmp_in) count(icmp_bad) count(icmp_echo) \
+                count(icmp_ignored) count(udp_in) count(udp_bad) count(udp_no_port) count(udp_full) count(sent)    \
+                    count(tx_full) count(no_room)
+struct net_counts {
+#define NET_COUNT_FIELD(name) uint32_t name;
+    NET_COUNTS(NET_COUNT_FIELD)
+};
+extern struct net_counts net_count[];
+#define NET_COUNT(name) __atomic_fetch_add(&net_count[curhart->id].name, 1, __ATOMIC_RELAXED)
+struct net_counts net_counts(void);
+void net_print_results(void); /* @net, @netq */
+
+/* Each consumes the packet; m_data is at its header. */
+void ether_input(struct mbuf *m);
+void arp_input(struct mbuf *m);
+void ip_input(struct mbuf *m);
+void icmp_input(struct mbuf *m, uint32_t header); /* of the IP header at m_data, its length */
+void udp_input(struct mbuf *m, uint32_t header);
+
+/* To `to`, a packet with its IP header, whose addresses and lengths are right; the checksum is made here. */
+void ip_output(struct mbuf *m, uint32_t to);
+/* With room for its header before it. */
+void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type);
+/* The same, to who has the address `ip`; asks for him if nobody knows. */
+void arp_resolve(struct mbuf *m, uint32_t ip);
+void arp_init(void);
+
+/*
+ * An echo request to `to`, numbered, with so many bytes of a pattern: false if there is no memory for it. What answers come is
+ * checked and goes to `icmp_answer`, at the level at which IP is handled.
+ */
+bool icmp_ask(uint32_t to, uint32_t number, uint32_t bytes);
+extern void (*icmp_answer)(uint32_t from, uint32_t number, uint32_t bytes, bool right);
+
+/* What the interface does with a frame that has its header: consumes it (net/if_ether.h). */
+extern void (*if_transmit)(struct mbuf *m);
+
+/* Where datagrams to a port go: `queue`, after which `notify` is called. */
+struct udp_port {
+    uint32_t port;
+    struct ifqueue queue;
+    void (*notify)(struct udp_port *p);
+    struct udp_port *next;
+};
+void udp_bind(struct udp_port *p); /* before packets come; for good */
+#endif

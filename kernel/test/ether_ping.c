@@ -1,0 +1,65 @@
+/*
+ * run=ping: asks `to` (an address, or the next node's) for `count` echoes of `bytes` bytes, one every `us` microseconds, and
+ * answers others meanwhile, for `ms` milliseconds: every echo comes back once, as it was.
+ */
+#include "dev/ether.h"
+#include "dev/node.h"
+#include "lock/simple_lock.h"
+#include "net/if_ether.h"
+#include "net/in.h"
+#include "test/test.h"
+
+#define MOST 1024
+
+DEFINE_SIMPLE_LOCK(answers_lock, "ping answers", SPL_NET);
+static uint32_t asked_at[MOST];
+static uint8_t answers[MOST];
+static uint32_t answered, shortest = UINT32_MAX, longest;
+static uint64_t all;
+
+static void answer(uint32_t from, uint32_t number, uint32_t bytes, bool right)
+{
+    uint32_t now = cycles32();
+    if (!right || number >= MOST)
+        panic("an echo of %lu bytes, number %lu, from %lx is not what was sent", (unsigned long)bytes,
+              (unsigned long)number, (unsigned long)from);
+    crit_t s = simple_lock_enter(&answers_lock);
+    if (answers[number]++)
+        panic("echo %lu came twice", (unsigned long)number);
+    answered++;
+    uint32_t took = now - asked_at[number];
+    all += took;
+    shortest = took < shortest ? took : shortest;
+    longest = took > longest ? took : longest;
+    simple_lock_leave(&answers_lock, s);
+}
+
+static int run_ping(void)
+{
+    uint32_t count = bootargs_number("count", 10, MOST), bytes = bootargs_number("bytes", 56, IP_MTU - IP_HEADER - 8);
+    uint32_t us = bootargs_number("us", 1000, 1000000), ms = bootargs_number("ms", 20, 100000);
+    uint64_t until = cycles64() + (uint64_t)ms * (CLOCK_HZ / 1000);
+    if_ether_start();
+    uint32_t next = net_own.ip - node_number() + (node_number() + 1) % node_count();
+    uint32_t to = bootargs_number("to", next, UINT32_MAX);
+    icmp_answer = answer;
+    uint64_t at = cycles64() + bootargs_number("start", 60000, UINT32_MAX); /* the others are up, too */
+    for (uint32_t number = 0; number < count; number++, at += us * (CLOCK_HZ / 1000000)) {
+        while (cycles64() < at)
+            thread_yield();
+        asked_at[number] = cycles32();
+        if (!icmp_ask(to, number, bytes))
+            panic("memory is out");
+    }
+    while (cycles64() < until)
+        thread_delay(1);
+    if_ether_stop();
+    net_print_results();
+    ether_print_results();
+    kprintf("@test name=ping asked=%lu answered=%lu mean=%lu shortest=%lu longest=%lu\n", (unsigned long)count,
+            (unsigned long)answered, (unsigned long)(answered ? all / answered : 0), (unsigned long)shortest,
+            (unsigned long)longest);
+    return answered != count;
+}
+
+RUN("ping", "asks another node for echoes over Ethernet (count=, bytes=, us=, ms=)", run_ping);

@@ -1,0 +1,299 @@
+/*
+ * The network stack, frame by frame, against what has to come back; and frames of any content, which take nothing down and lose
+ * no buffer. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/icmp.c net/udp.c net/in_cksum.c net/ether_output.c
+ * mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c.
+ */
+#include "net/net.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/random.h"
+#include "lib/symbols.h"
+#include "mem/page.h"
+#include "net/in.h"
+#include "test/host/host.h"
+
+#ifndef NET_FUZZ_FRAMES
+#define NET_FUZZ_FRAMES 100000
+#endif
+#define PAGES 64
+#define BASE 0x40000000u
+#define OUR_IP 0x0a000002u
+#define PEER_IP 0x0a000001u
+#define ARP_BYTES 28
+
+static const uint8_t US[6] = {2, 'I', 'L', 'K', 0, 2}, PEER[6] = {2, 0, 0, 0, 0, 1};
+static uint8_t memory[PAGES * PAGE_SIZE] __attribute__((aligned(4096)));
+static struct mbuf *sent[8];
+static unsigned sent_count;
+
+void *page_pointer(uint32_t address)
+{
+    CHECK(address >= BASE && address < BASE + sizeof memory);
+    return memory + (address - BASE);
+}
+
+uint32_t page_address(const void *pointer)
+{
+    uintptr_t offset = (uintptr_t)pointer - (uintptr_t)memory;
+    return offset < sizeof memory ? BASE + (uint32_t)offset : 0;
+}
+
+const char *symbol_of(uint32_t pc, uint32_t *offset)
+{
+    (void)pc, (void)offset;
+    return 0;
+}
+
+static void keep(struct mbuf *m)
+{
+    CHECK(sent_count < 8);
+    CHECK(m->m_len >= ETHER_HEADER && m->m_len <= ETHER_HEADER + IP_MTU);
+    CHECK(m->m_data >= m->m_buf && m->m_data + m->m_len <= m->m_buf + MBUF_BYTES);
+    sent[sent_count++] = m;
+}
+
+static void begin(void)
+{
+    pages_init(BASE, BASE + sizeof memory);
+    net_own = (struct net_address){{2, 'I', 'L', 'K', 0, 2}, OUR_IP, 0xffffff00};
+    if_transmit = keep;
+    arp_init();
+}
+
+static void forget(void)
+{
+    while (sent_count)
+        m_free(sent[--sent_count]);
+}
+
+/* What the interface does with it: without its header, by its type. */
+static void input(const uint8_t *frame, uint32_t length)
+{
+    struct mbuf *m = m_get();
+    CHECK(m);
+    m->m_data += 2;
+    m->m_len = length;
+    memcpy(m->m_data, frame, length);
+    memset(m->m_data + length, 0xa5, MBUF_BYTES - 2 - length); /* what nobody may look at */
+    uint32_t type = get16(frame + 12);
+    m_adj(m, ETHER_HEADER);
+    if (type == ETHERTYPE_IP)
+        ip_input(m);
+    else if (type == ETHERTYPE_ARP)
+        arp_input(m);
+    else
+        m_free(m);
+}
+
+static void header(uint8_t *frame, uint32_t type)
+{
+    memcpy(frame, US, 6);
+    memcpy(frame + 6, PEER, 6);
+    put16(frame + 12, type);
+}
+
+static uint32_t arp_frame(uint8_t *frame, uint32_t operation, uint32_t from, uint32_t to)
+{
+    header(frame, ETHERTYPE_ARP);
+    uint8_t *p = frame + ETHER_HEADER;
+    memcpy(p, (const uint8_t[]){0, 1, 8, 0, 6, 4}, 6);
+    put16(p + 6, operation);
+    memcpy(p + 8, PEER, 6);
+    put32(p + 14, from);
+    memset(p + 18, 0, 6);
+    put32(p + 24, to);
+    return ETHER_HEADER + ARP_BYTES;
+}
+
+static uint32_t echo_frame(uint8_t *frame, uint32_t number, uint32_t bytes, uint32_t options)
+{
+    header(frame, ETHERTYPE_IP);
+    uint8_t *ip = frame + ETHER_HEADER, *icmp = ip + IP_HEADER + options;
+    memset(ip, 1, IP_HEADER + options);
+    ip[0] = (uint8_t)(0x45 + options / 4);
+    put16(ip + 2, IP_HEADER + options + 8 + bytes);
+    put16(ip + 6, 0x4000); /* do not fragment */
+    ip[9] = IPPROTO_ICMP;
+    put32(ip + 12, PEER_IP);
+    put32(ip + 16, OUR_IP);
+    put16(ip + 10, 0);
+    put16(ip + 10, in_cksum(ip, IP_HEADER + options, 0));
+    memset(icmp, 0, 8);
+    icmp[0] = 8;
+    put16(icmp + 6, number);
+    for (uint32_t i = 0; i < bytes; i++)
+        icmp[8 + i] = (uint8_t)(i * 3 + number);
+    put16(icmp + 2, in_cksum(icmp, 8 + bytes, 0));
+    return ETHER_HEADER + IP_HEADER + options + 8 + bytes;
+}
+
+/* A checksum by the book: the sum of numbers of two bytes. */
+static uint32_t by_the_book(const uint8_t *p, uint32_t length)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < length; i++)
+        sum += i % 2 ? p[i] : p[i] << 8;
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return ~sum & 0xffff;
+}
+
+HOST_TEST(checksums_are_those_of_the_book)
+{
+    uint8_t bytes[1600] __attribute__((aligned(8)));
+    struct random r = random_from(1, 1);
+    for (unsigned n = 0; n < 3000; n++) {
+        uint32_t at = 2 * random_below(&r, 20), length = random_below(&r, 1500), kind = random_below(&r, 3);
+        for (uint32_t i = 0; i < length; i++)
+            bytes[at + i] = kind == 0 ? 0xff : kind == 1 ? 0 : (uint8_t)random_next(&r);
+        CHECK_EQUAL(in_cksum(bytes + at, length, 0), by_the_book(bytes + at, length));
+    }
+}
+
+HOST_TEST(an_echo_comes_back_as_it_was_in_the_buffer_that_asked)
+{
+    begin();
+    uint8_t frame[1600] __attribute__((aligned(8)));
+    input(frame, arp_frame(frame, 1, PEER_IP, OUR_IP));
+    CHECK_EQUAL(sent_count, 1);
+    CHECK_EQUAL(get16(sent[0]->m_data + ETHER_HEADER + 6), 2);
+    CHECK(!memcmp(sent[0]->m_data + ETHER_HEADER + 8, US, 6));
+    CHECK_EQUAL(get32(sent[0]->m_data + ETHER_HEADER + 14), OUR_IP);
+    forget();
+    for (uint32_t options = 0; options <= 40; options += 20)
+        for (uint32_t bytes = 0; bytes <= 1472 - options; bytes += bytes < 70 ? 1 : 351) {
+            uint32_t length = echo_frame(frame, bytes, bytes, options);
+            input(frame, length);
+            CHECK_EQUAL(sent_count, 1);
+            const uint8_t *ip = sent[0]->m_data + ETHER_HEADER, *icmp = ip + IP_HEADER;
+            CHECK_EQUAL(sent[0]->m_len, length - options);
+            CHECK(!memcmp(sent[0]->m_data, PEER, 6) && !memcmp(sent[0]->m_data + 6, US, 6));
+            CHECK_EQUAL(ip[0], 0x45);
+            CHECK_EQUAL(get16(ip + 2), length - options - ETHER_HEADER);
+            CHECK_EQUAL(by_the_book(ip, IP_HEADER), 0);
+            CHECK_EQUAL(get32(ip + 12), OUR_IP);
+            CHECK_EQUAL(get32(ip + 16), PEER_IP);
+            CHECK_EQUAL(icmp[0], 0);
+            CHECK_EQUAL(by_the_book(icmp, 8 + bytes), 0);
+            CHECK(!memcmp(icmp + 4, frame + ETHER_HEADER + IP_HEADER + options + 4, 4 + bytes));
+            forget();
+        }
+    CHECK_EQUAL(m_in_use(), 0);
+}
+
+HOST_TEST(who_is_not_known_is_asked_for_and_gets_the_last_packet)
+{
+    begin();
+    uint8_t frame[1600] __attribute__((aligned(8)));
+    for (uint32_t number = 1; number <= 3; number++) {
+        input(frame, echo_frame(frame, number, 4, 0));
+        CHECK_EQUAL(sent_count, 1);
+        CHECK_EQUAL(get16(sent[0]->m_data + 12), ETHERTYPE_ARP);
+        CHECK_EQUAL(get32(sent[0]->m_data + ETHER_HEADER + 24), PEER_IP);
+        forget();
+    }
+    CHECK_EQUAL(m_in_use(), 1);
+    input(frame, arp_frame(frame, 2, PEER_IP, OUR_IP));
+    CHECK_EQUAL(sent_count, 1);
+    CHECK_EQUAL(get16(sent[0]->m_data + ETHER_HEADER + IP_HEADER + 6), 3);
+    forget();
+    CHECK_EQUAL(m_in_use(), 0);
+    CHECK_EQUAL(net_counts().arp_dropped, 2);
+}
+
+HOST_TEST(a_table_that_is_full_loses_no_packet)
+{
+    begin();
+    uint8_t frame[1600] __attribute__((aligned(8)));
+    for (uint32_t n = 0; n < 100; n++) {
+        uint32_t length = echo_frame(frame, n, 4, 0);
+        uint8_t *ip = frame + ETHER_HEADER;
+        put32(ip + 12, PEER_IP + 256 * (n + 1));
+        put16(ip + 10, 0);
+        put16(ip + 10, in_cksum(ip, IP_HEADER, 0));
+        input(frame, length);
+        forget();
+    }
+    CHECK(m_in_use() <= 16);
+    CHECK_EQUAL(net_counts().arp_dropped + m_in_use(), 100);
+}
+
+HOST_TEST(datagrams_wait_for_their_reader)
+{
+    begin();
+    static struct udp_port port = {.port = 9, .queue = IFQUEUE("port", 3)};
+    udp_bind(&port);
+    uint8_t frame[100] __attribute__((aligned(8)));
+    for (unsigned n = 0; n < 5; n++) {
+        uint32_t length = echo_frame(frame, n, 10, 0);
+        uint8_t *ip = frame + ETHER_HEADER, *udp = ip + IP_HEADER;
+        ip[9] = IPPROTO_UDP;
+        put16(ip + 10, 0);
+        put16(ip + 10, in_cksum(ip, IP_HEADER, 0));
+        put16(udp, 4000);
+        put16(udp + 2, 9);
+        put16(udp + 4, 18);
+        put16(udp + 6, 0);
+        udp[8] = (uint8_t)n;
+        uint32_t sum = IPPROTO_UDP + 18;
+        for (unsigned at = 12; at < 20; at += 2)
+            sum += get16(ip + at);
+        put16(udp + 6, in_cksum(udp, 18, sum) + (n == 1)); /* one is wrong */
+        input(frame, length);
+    }
+    CHECK_EQUAL(net_counts().udp_bad, 1);
+    CHECK_EQUAL(net_counts().udp_full, 1);
+    for (unsigned n = 0; n < 4; n++) {
+        if (n == 1)
+            continue;
+        struct mbuf *m = IF_DEQUEUE(&port.queue);
+        CHECK(m);
+        CHECK_EQUAL(m->m_len, 10);
+        CHECK_EQUAL(m->m_data[0], n);
+        m_free(m);
+    }
+    CHECK(!IF_DEQUEUE(&port.queue));
+    CHECK_EQUAL(m_in_use(), 0);
+}
+
+/* Good frames with some bytes changed, and anything at all, of any length: with the checksums made right again, mostly. */
+HOST_TEST(frames_of_any_content_take_nothing_down_and_lose_no_buffer)
+{
+    begin();
+    uint8_t frame[1514] __attribute__((aligned(8)));
+    struct random r = random_from(7, 7);
+    for (unsigned n = 0; n < NET_FUZZ_FRAMES; n++) {
+        uint32_t length;
+        switch (random_below(&r, 4)) {
+        case 0: length = echo_frame(frame, n & 0xffff, random_below(&r, 200), 4 * random_below(&r, 11)); break;
+        case 1: length = arp_frame(frame, 1 + random_below(&r, 2), PEER_IP + random_below(&r, 40), OUR_IP); break;
+        default:
+            length = ETHER_HEADER + random_below(&r, random_below(&r, 4) ? 80 : sizeof frame - ETHER_HEADER + 1);
+            for (uint32_t i = 0; i < length; i++)
+                frame[i] = (uint8_t)random_next(&r);
+            header(frame, random_below(&r, 2) ? ETHERTYPE_IP : ETHERTYPE_ARP);
+        }
+        for (uint32_t wrong = random_below(&r, 4); wrong; wrong--)
+            frame[ETHER_HEADER + random_below(&r, 40) % (length - ETHER_HEADER + 1) % 1500] = (uint8_t)random_next(&r);
+        uint8_t *ip = frame + ETHER_HEADER;
+        uint32_t words = (ip[0] & 0xf) * 4u;
+        if (random_below(&r, 4) && words >= IP_HEADER && words + ETHER_HEADER <= length) {
+            if (random_below(&r, 2))
+                put32(ip + 16, OUR_IP);
+            if (random_below(&r, 2))
+                put16(ip + 2, random_below(&r, length));
+            put16(ip + 10, 0);
+            put16(ip + 10, in_cksum(ip, words, 0));
+        }
+        input(frame, length);
+        forget();
+        CHECK(m_in_use() <= 16); /* those that wait for an address */
+    }
+    struct net_counts c = net_counts();
+    CHECK(c.icmp_echo && c.ip_bad && c.ip_checksum && c.arp_bad && c.arp_replies && c.ip_fragments && c.icmp_bad);
+    CHECK_EQUAL(c.ip_in, c.ip_short + c.ip_bad + c.ip_checksum + c.ip_fragments + c.ip_other + c.ip_protocol +
+                             c.icmp_in + c.udp_in);
+    CHECK_EQUAL(c.icmp_in, c.icmp_bad + c.icmp_ignored + c.icmp_echo);
+}

@@ -1,0 +1,23 @@
+// Ethernet frames in files of libpcap's classic format (draft-ietf-opsawg-pcap): stamps in nanoseconds, from which a cycle
+// can be told again.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+struct StampedFrame {
+    uint64_t nanoseconds = 0;
+    std::string bytes;
+};
+
+struct PcapFile {
+    bool with_fcs = false; // the frames have theirs, right or wrong: they are played as they are
+    std::vector<StampedFrame> frames;
+};
+
+std::string pcap_header();
+std::string pcap_record(uint64_t nanoseconds, const std::string &frame);
+// Throws Failure with one line that names `option` if this is no such file of Ethernet frames, or is cut off.
+PcapFile read_pcap(const char *option, const std::vector<uint8_t> &content);
+
+std::string fcs_of(const std::string &frame); // four bytes, as they are sent

@@ -1,0 +1,93 @@
+"""Ethernet frames and files of them for the tests: what is sent to the kernel, and what it has to answer."""
+
+import random
+import struct
+import zlib
+from pathlib import Path
+
+US, PEER, BROADCAST = bytes.fromhex("02494c4b0002"), bytes.fromhex("020000000001"), b"\xff" * 6
+OUR_IP, PEER_IP = 0x0a000002, 0x0a000001
+IP, ARP = 0x0800, 0x0806
+NANOSECONDS = 0xa1b23c4d
+FCS = 1 << 26 | 2 << 28     # in the header's link type: frames have their FCS, of two 16-bit words
+
+
+def checksum(data: bytes) -> int:
+    """RFC 1071."""
+    data += b"\0" * (len(data) % 2)
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return ~total & 0xffff
+
+
+def ethernet(payload: bytes, kind: int = IP, to: bytes = US, source: bytes = PEER) -> bytes:
+    return to + source + struct.pack(">H", kind) + payload
+
+
+def ipv4(payload: bytes, protocol: int = 1, source: int = PEER_IP, to: int = OUR_IP, number: int = 0, fragment: int = 0,
+         options: bytes = b"", length: int | None = None, wrong: int = 0) -> bytes:
+    """An IP packet; `length` another total length than it has, `wrong` added to its checksum."""
+    words = 5 + len(options) // 4
+    header = struct.pack(">BBHHHBBHII", 0x40 | words, 0, length if length is not None else 4 * words + len(payload),
+                         number, fragment, 64, protocol, 0, source, to) + options
+    return header[:10] + struct.pack(">H", checksum(header) + wrong & 0xffff) + header[12:] + payload
+
+
+def icmp(kind: int, number: int, content: bytes, code: int = 0, wrong: int = 0) -> bytes:
+    message = struct.pack(">BBHHH", kind, code, 0, 7, number) + content
+    return message[:2] + struct.pack(">H", checksum(message) + wrong & 0xffff) + message[4:]
+
+
+def echo(number: int, size: int = 56, **ip) -> bytes:
+    """A frame with an echo request of `size` bytes."""
+    return ethernet(ipv4(icmp(8, number, random.Random(number).randbytes(size)), number=number, **ip))
+
+
+def answer(request: bytes) -> bytes:
+    """The frame that has to come back."""
+    header = 4 * (request[14] & 15)
+    length = struct.unpack(">H", request[16:18])[0]
+    message = request[14 + header:14 + length]
+    number, content = struct.unpack(">H", message[6:8])[0], message[8:]
+    packet = ipv4(icmp(0, number, content), number=struct.unpack(">H", request[18:20])[0], source=OUR_IP, to=PEER_IP)
+    return ethernet(packet, to=PEER, source=US).ljust(60, b"\0")
+
+
+def arp(operation: int = 1, source: bytes = PEER, source_ip: int = PEER_IP, to_ip: int = OUR_IP) -> bytes:
+    payload = struct.pack(">HHBBH", 1, IP, 6, 4, operation) + source + struct.pack(">I", source_ip) + bytes(6)
+    return ethernet(payload + struct.pack(">I", to_ip), ARP, to=BROADCAST, source=source)
+
+
+def arp_answer() -> bytes:
+    payload = struct.pack(">HHBBH", 1, IP, 6, 4, 2) + US + struct.pack(">I", OUR_IP) + PEER + struct.pack(">I", PEER_IP)
+    return ethernet(payload, ARP, to=PEER, source=US).ljust(60, b"\0")
+
+
+def udp(port: int, content: bytes, number: int = 0) -> bytes:
+    return ethernet(ipv4(struct.pack(">HHHH", 4000, port, 8 + len(content), 0) + content, protocol=17, number=number))
+
+
+def with_fcs(frame: bytes) -> bytes:
+    return frame + struct.pack("<I", zlib.crc32(frame))
+
+
+def write_pcap(path: Path, frames, fcs: bool = False):
+    """(microseconds, frame) into a file; with `fcs` the frames have theirs, right or wrong."""
+    content = struct.pack("<IHHIIII", NANOSECONDS, 2, 4, 0, 0, 65535, 1 | (FCS if fcs else 0))
+    for microseconds, frame in frames:
+        stamp = round(microseconds * 1000)
+        content += struct.pack("<IIII", stamp // 10 ** 9, stamp % 10 ** 9, len(frame), len(frame)) + frame
+    path.write_bytes(content)
+    return path
+
+
+def read_pcap(path: Path) -> list[tuple[float, bytes]]:
+    """(microseconds, frame) of a file that the simulator has written."""
+    content, at, frames = path.read_bytes(), 24, []
+    assert struct.unpack("<I", content[:4])[0] == NANOSECONDS
+    while at < len(content):
+        seconds, nanoseconds, length, _ = struct.unpack("<IIII", content[at:at + 16])
+        frames.append((seconds * 1e6 + nanoseconds / 1e3, content[at + 16:at + 16 + length]))
+        at += 16 + length
+    return frames

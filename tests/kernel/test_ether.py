@@ -1,0 +1,176 @@
+"""The kernel's network over the simulated wire: frames from files, other nodes, bad frames, too many of them."""
+
+import json
+import random
+import subprocess
+
+import pytest
+
+from sim.kernel import OPTIONS, SCHEMES
+from tests.kernel import frames
+from tests.kernel.machine import CONSOLE_BAUD, command, ended
+
+WAYS = OPTIONS["net"]
+PAIRS = [(sync, WAYS[n % len(WAYS)]) for n, sync in enumerate(SCHEMES)]
+MACHINE = {"ethers": 1}
+BOTH = ["--wire", "0.ether:1.ether:600", "--wire", "1.ether:0.ether:600"]
+SIZES = (0, 1, 2, 17, 56, 57, 58, 500, 1471, 1472)
+
+
+def simulate(folder, bootargs, *options, harts=1, sync="spl-pessim", build=None):
+    words = command(folder, harts, sync, f"hz=1000 {bootargs}", "file", CONSOLE_BAUD, 0, 20_000_000, build, None,
+                    MACHINE)
+    done = subprocess.run([*words, *map(str, options)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return words, done
+
+
+def net(folder, played, echoes, *options, ms=60, fcs=False, **how):
+    """The kernel with the frames `played`, (microseconds, frame): how it ended, and the frames that it sent."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = frames.write_pcap(folder / "in.pcap", played, fcs)
+    bootargs = f"run=net echoes={echoes} ms={ms} {how.pop('bootargs', '')}"
+    _, done = simulate(folder, bootargs, "--ether-in", file, *options, **how)
+    boot = ended(folder, done.returncode, done.stdout + done.stderr)
+    assert boot.status == 0, boot.report()
+    return boot, [frame for _, frame in frames.read_pcap(folder / "ether.pcap")]
+
+
+def paced(frames_of, microseconds, start=0):
+    return [(start + n * microseconds, frame) for n, frame in enumerate(frames_of)]
+
+
+@pytest.mark.parametrize("sync, way", PAIRS)
+def test_every_echo_is_answered_as_it_came(tmp_path, sync, way):
+    every_echo(tmp_path, sync, {"net": way})
+
+
+@pytest.mark.parametrize("sync, way", [("spl-optim", "poll"), ("cli-pessim", "threads")])
+def test_two_harts_answer_every_echo(tmp_path, sync, way):
+    every_echo(tmp_path, sync, {"net": way, "lock_debug": "1"}, harts=2)
+
+
+def every_echo(tmp_path, sync, build, harts=1):
+    requests = [frames.echo(n, size) for n, size in enumerate(SIZES)]
+    boot, sent = net(tmp_path, [(0, frames.arp()), *paced(requests, 250, 2000)], len(requests), harts=harts,
+                     sync=sync, build=build, bootargs="net.threads=2")
+    assert sorted(sent) == sorted([frames.arp_answer(), *map(frames.answer, requests)])
+    assert boot.result("test")["echoes"] == len(requests)
+
+
+def bad_frames(chance, count):
+    """Frames that are to do nothing: (frame with FCS, the counter that has it)."""
+    def raw(frame):
+        return frames.with_fcs(frame.ljust(60, b"\0"))
+
+    good = frames.echo(1, 40)
+    made = [
+        (frames.with_fcs(good)[:-1] + b"\x5a", "rx_crc"), (frames.with_fcs(good)[:40], "rx_runt"), (b"\x01", "rx_runt"),
+        (frames.with_fcs(good + bytes(1600)), "rx_oversize"),
+        (raw(frames.US + good[6:12] + b"\x12\x34"), "no_protocol"),
+        (raw(frames.PEER + good[6:]), "rx_filtered"),
+        (raw(frames.ethernet(frames.ipv4(b"", wrong=1))), "ip_checksum"),
+        (raw(frames.ethernet(frames.ipv4(frames.icmp(8, 1, b"x"), length=1400))), "ip_bad"),
+        (raw(frames.ethernet(frames.ipv4(frames.icmp(8, 1, b"x"), length=19))), "ip_bad"),
+        (raw(frames.ethernet(b"\x55" + frames.ipv4(b"abcd")[1:])), "ip_bad"),
+        (raw(frames.ethernet(b"\x44" + frames.ipv4(b"abcd")[1:])), "ip_bad"),
+        (raw(frames.ethernet(b"\x4f" + frames.ipv4(b"")[1:])), "ip_bad"),
+        (raw(frames.echo(1, 40, fragment=0x2000)), "ip_fragments"),
+        (raw(frames.echo(1, 40, fragment=7)), "ip_fragments"),
+        (raw(frames.echo(1, 40, to=0x0a000009)), "ip_other"),
+        (raw(frames.ethernet(frames.ipv4(b"abcd", protocol=99))), "ip_protocol"),
+        (raw(frames.ethernet(frames.ipv4(frames.icmp(8, 1, b"abcdefg", wrong=1)))), "icmp_bad"),
+        (raw(frames.ethernet(frames.ipv4(frames.icmp(8, 1, b"")[:7]))), "icmp_bad"),
+        (raw(frames.ethernet(frames.ipv4(frames.icmp(13, 1, b"")))), "icmp_ignored"),
+        (raw(frames.echo(1, 40, to=0xffffffff)), "icmp_ignored"),
+        (raw(frames.ethernet(frames.ipv4(b"\0\1\0\2\0\7\0\0", protocol=17))), "udp_bad"),
+        (raw(frames.ethernet(frames.ipv4(b"\0\1\0\2\0\x08\0\0", protocol=17))), "udp_no_port"),
+        (raw(frames.ethernet(bytes(28), frames.ARP)), "arp_bad"),
+        (raw(frames.arp(operation=3)), "arp_bad"), (raw(frames.arp(source_ip=frames.OUR_IP)), "arp_bad"),
+    ]
+    return made + [chance.choice(made) for _ in range(count - len(made))]
+
+
+def test_bad_frames_are_counted_one_by_one_and_nothing_else_comes_of_them(tmp_path):
+    chance = random.Random(8)
+    bad = bad_frames(chance, 150)
+    chance.shuffle(bad)
+    last = frames.with_fcs(frames.echo(999))
+    played = [(0, frames.with_fcs(frames.arp().ljust(60, b"\0"))),
+              *paced([*(frame for frame, _ in bad), last], 200, 2000)]
+    boot, sent = net(tmp_path, played, 1, fcs=True)
+    assert sent == [frames.arp_answer(), frames.answer(frames.echo(999))]
+    counted = boot.result("net") | boot.result("ether")
+    for name in sorted({name for _, name in bad}):
+        assert counted[name] == sum(other == name for _, other in bad), name
+
+
+@pytest.mark.parametrize("sync, way", PAIRS[:len(WAYS)])
+def test_too_many_frames_are_dropped_and_counted(tmp_path, sync, way):
+    """As fast as the wire has them: each is answered or in one counter, no buffer is lost, and later all is well."""
+    flood = [(1000, frames.echo(n, 18)) for n in range(600)]
+    later = [(30_000 + 500 * n, frames.echo(1000 + n, 18)) for n in range(5)]
+    boot, sent = net(tmp_path, [(0, frames.arp()), *flood, *later], 0, ms=40, sync=sync, build={"net": way})
+    counted = boot.result("net") | boot.result("ether")
+    full = boot.result("test")["full"]
+    assert counted["rx_frames"] + counted["rx_no_descriptor"] + counted["rx_overrun"] == len(flood) + len(later) + 1
+    assert counted["rx_frames"] == counted["received"] == counted["icmp_echo"] + counted["arp_in"] + full
+    assert counted["icmp_echo"] == len(sent) - 1 + counted["tx_full"] < len(flood)
+    assert sent[-len(later):] == [frames.answer(frame) for _, frame in later]
+    assert counted["mbufs"] <= 2 * 63 + 63
+
+
+def nodes(folder, count, bootargs, *options, **how):
+    words, done = simulate(folder, bootargs, "--nodes", count, *options, **how)
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = json.loads((folder / "run.json").read_text())
+    pings = [node["results"]["test"][0] for node in record["nodes"]]
+    return words, record, pings
+
+
+PING = "run=ping count=5 ms=12 us=600"
+
+
+def test_two_nodes_ping_each_other_the_same_however_they_are_simulated(tmp_path):
+    _, record, pings = nodes(tmp_path / "plain", 2, PING, *BOTH)
+    assert all(ping["answered"] == ping["asked"] == 5 for ping in pings)
+    assert record["host"]["skipped_cycles"] > 0.3 * 2 * record["cycles"]
+    for name, options in {"check": ["--check-skip"], "all": ["--no-skip"], "shuffled": ["--shuffle", 5]}.items():
+        _, other, _ = nodes(tmp_path / name, 2, PING, *BOTH, *options)
+        assert other["digest"] == record["digest"], name
+    # Cut where a frame is on its way: a wire of 60,000 cycles is seldom empty.
+    long = [option.replace(":600", ":60000") for option in BOTH]
+    _, whole, _ = nodes(tmp_path / "whole", 2, PING.replace("12", "16"), *long)
+    for cycle in (440_000, 500_123):
+        saved = tmp_path / f"{cycle}.checkpoint"
+        nodes_cut = tmp_path / f"cut-{cycle}"
+        _, _, _ = nodes(nodes_cut, 2, PING.replace("12", "16"), *long, "--checkpoint", saved, "--checkpoint-at",
+                        f"cycle:{cycle}")
+        words, _ = simulate(tmp_path / "unused", PING, "--help")
+        done = subprocess.run([words[0], "--restore", saved, "--nodes", "2", "--out", tmp_path / f"on-{cycle}",
+                               "--quiet", "--console", "file"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        for node in range(2):
+            assert (tmp_path / f"on-{cycle}/node-{node}/ether.pcap").read_bytes() == \
+                (tmp_path / f"whole/node-{node}/ether.pcap").read_bytes()
+        on = json.loads((tmp_path / f"on-{cycle}/run.json").read_text())
+        assert on["digest"] == whole["digest"], cycle
+
+
+def test_a_switch_leads_frames_to_who_has_the_address(tmp_path):
+    wires = [word for a in range(3) for b in range(3) if a != b for word in ("--wire", f"{a}.ether:{b}.ether:300")]
+    _, record, pings = nodes(tmp_path, 3, "run=ping count=4 ms=12 us=600", *wires)
+    assert [ping["answered"] for ping in pings] == [4, 4, 4]
+    for node in record["nodes"]:
+        assert node["ether"]["dropped_elsewhere"] > 0     # the third's unicasts
+        assert node["ether"]["frames_to_target"] == node["results"]["ether"][0]["rx_frames"]
+
+
+def test_a_cable_is_pulled_and_comes_back(tmp_path):
+    requests = [(n * 1000, frames.echo(n)) for n in range(8)]
+    boot, sent = net(tmp_path, [(-0, frames.arp()), *((500 + at, frame) for at, frame in requests)], 0,
+                     "--ether-start", 600_000, "--ether-unplug", "750000:900000", ms=20)
+    lost = [n for n in range(8) if 750_000 <= 600_000 + 60 * (500 + 1000 * n) < 900_000]
+    assert len(lost) in (2, 3)
+    answers = [frames.answer(frame) for n, (_, frame) in enumerate(requests) if n not in lost]
+    assert sent == [frames.arp_answer(), *answers]
+    assert boot.record["ether"]["dropped_no_link"] == len(lost)
