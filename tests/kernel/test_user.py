@@ -87,7 +87,7 @@ def test_a_full_table_of_threads_is_an_error(tmp_path):
                                               ("spl-pessim", 4, 1), ("cli-spl-pessim", 1, 1)))
 def test_random_system_calls_do_no_harm(tmp_path, sync, harts, seeds):
     for seed in range(1, seeds + 1):
-        run = boot(tmp_path / str(seed), harts, sync, "run=test-user-fuzz hz=8000 user.pages=150 ram.jitter=9", seed,
+        run = boot(tmp_path / str(seed), harts, sync, "run=test-user-fuzz hz=8000 user.pages=300 ram.jitter=9", seed,
                    options={"lock_debug": "1"} if seed == 1 else None)
         assert run.status == 0, f"seed {seed}: {run.report()}"
         assert run.result("test")["calls"] > 100

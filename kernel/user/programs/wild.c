@@ -1,0 +1,235 @@
+/*
+ * wild SEED CALLS: makes random system calls, of all there are, with random arguments, good and bad ones; with handlers that
+ * are made up, too, children that do the same, and signals to all of them. It may end or hang in any way: who starts it
+ * ends it (test/process_fuzz.c).
+ */
+#include <generated/mem.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "user/lib/system.h"
+
+#define MAPPED 0x20000000u
+#define PAGE 4096u
+#define DESCRIPTORS 14
+
+static uint32_t state, calls;
+static int ids[8];
+static uint32_t buffer[64] __attribute__((aligned(16)));
+static uint8_t stack[4][2048] __attribute__((aligned(16)));
+
+static uint32_t next(void)
+{
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    return state;
+}
+
+static uint32_t below(uint32_t n)
+{
+    return next() % n;
+}
+
+extern char wild_trampoline[];
+__asm__(".pushsection .text\n"
+        "wild_trampoline:\n"
+        "    mv a0, sp\n"
+        "    li a7, 103\n"
+        "    ecall\n"
+        ".popsection\n");
+_Static_assert(SYS_SIGRETURN == 103, "wild_trampoline");
+
+static void handler(int signal)
+{
+    (void)signal;
+}
+
+static void make_calls(void);
+
+static void thread(void *arg)
+{
+    (void)arg;
+    make_calls();
+}
+
+static uint32_t pointer(void)
+{
+    switch (below(16)) {
+    case 0: return 0;
+    case 1: return MAIN_RAM_BASE + below(0x40000);
+    case 2: return next();
+    case 3: return USER_STACK_TOP - below(32);
+    case 4: return (uint32_t)pointer; /* its code */
+    case 5: return (uint32_t)"/bin/status";
+    case 6: return (uint32_t)sbrk(0) - below(32);
+    case 7:
+    case 8: return MAPPED + below(8) * PAGE;
+    case 9: return (uint32_t)ids;
+    default: return (uint32_t)&buffer[below(60)];
+    }
+}
+
+static uint32_t number(void)
+{
+    static const uint32_t edges[] = {0, 1, 2, 3, 64, 4095, 4096, 4097, 0x7fffffff, 0x80000000, 0xfffff000, 0xffffffff};
+    return below(3) ? edges[below(sizeof edges / sizeof *edges)] : next();
+}
+
+static uint32_t anything(void)
+{
+    return below(2) ? pointer() : below(3) ? below(DESCRIPTORS) : number();
+}
+
+static uint32_t some_id(void)
+{
+    return below(4) ? (uint32_t)ids[below(8)] : below(8) ? 0 : number();
+}
+
+/* Pointers, small numbers and words; now and then all of it anew, as a time or a set. */
+static void scramble(void)
+{
+    buffer[below(64)] = below(3) ? below(3) : anything();
+    if (!below(8)) {
+        uint32_t at = below(15) * 4;
+        buffer[at] = buffer[at + 1] = buffer[at + 3] = 0;
+        buffer[at + 2] = below(3000);
+    }
+}
+
+static void child(void)
+{
+    calls = calls / 2;
+    state = state * 747796405u + 1;
+    if (!state)
+        state = 1;
+    ids[below(8)] = system_call(SYS_GETPID, 0, 0, 0);
+}
+
+/* One of those that need some care, as it would all be over too soon. Whether it was one. */
+static bool call_with_care(uint32_t n)
+{
+    int id;
+    switch (n) {
+    case SYS_EXIT:
+    case SYS_THREAD_EXIT:
+        if (!below(60))
+            system_call(n, anything(), 0, 0);
+        return true;
+    case SYS_FORK:
+        if (!below(4)) {
+            id = system_call(SYS_FORK, 0, 0, 0);
+            if (!id)
+                child();
+            else
+                ids[below(8)] = id;
+        }
+        return true;
+    case SYS_VFORK:
+        if (!below(4)) {
+            id = system_call(SYS_VFORK, 0, 0, 0);
+            if (!id) {
+                system_call(below(2) ? SYS_EXECVE : SYS_EXIT, (uint32_t)"status", pointer(), pointer());
+                for (;;)
+                    system_call(SYS_EXIT, 0, 0, 0);
+            }
+            ids[below(8)] = id;
+        }
+        return true;
+    case SYS_EXECVE:
+        if (!below(20))
+            system_call(n, pointer(), pointer(), pointer());
+        return true;
+    case SYS_THREAD_SPAWN:
+        if (!below(6))
+            thread_start(thread, 0, stack[below(4)], sizeof stack[0]);
+        else if (!below(40))
+            system_call(n, pointer(), pointer(), pointer());
+        return true;
+    case SYS_WRITE:
+    case SYS_WRITEV:
+    case SYS_READ:
+    case SYS_READV: /* not to and from the console */
+        system_call(n, 3 + below(DESCRIPTORS), pointer(), below(3) ? below(200) : number());
+        return true;
+    case SYS_SIGRETURN:
+        if (!below(20))
+            system_call(n, pointer(), 0, 0);
+        return true;
+    case SYS_SIGSUSPEND:
+        if (!below(10))
+            system_call(n, pointer(), 0, 0);
+        return true;
+    case SYS_KILL:
+    case SYS_KILLPG:
+    case SYS_THREAD_KILL:
+        if (!below(4))
+            system_call(n, some_id(), below(4) ? below(36) : number(), 0);
+        return true;
+    case SYS_SIGACTION:
+        buffer[0] = below(4) ? (uint32_t)handler : below(3) ? below(2) : anything();
+        system_call6(n, below(34), below(6) ? (uint32_t)buffer : pointer(), below(4) ? 0 : pointer(),
+                     (uint32_t)(below(20) ? wild_trampoline : 0), 0, 0);
+        return true;
+    case SYS_WAIT4:
+        system_call6(n, some_id(), pointer(), below(10) ? USER_WNOHANG : below(4), below(3) ? 0 : pointer(), 0, 0);
+        return true;
+    case SYS_MMAP:
+        system_call6(n, below(2) ? 0 : MAPPED + below(8) * PAGE, below(4) ? below(6) * PAGE : number(), below(8),
+                     USER_MAP_ANON | 1u << below(2) | (below(3) ? 0 : USER_MAP_FIXED), below(DESCRIPTORS), 0);
+        return true;
+    case SYS_MUNMAP:
+    case SYS_MPROTECT:
+    case SYS_MINHERIT:
+        system_call(n, below(12) ? MAPPED + below(8) * PAGE : anything(), below(6) ? below(6) * PAGE : number(),
+                    below(8));
+        return true;
+    case SYS_SBRK: system_call(n, below(4) ? below(9000) - 4000 : number(), 0, 0); return true;
+    case SYS_POLL: system_call(n, pointer(), below(4), below(3)); return true;
+    case SYS_SELECT:
+        system_call6(n, below(20), pointer(), pointer(), pointer(), (uint32_t)&buffer[below(15) * 4], 0);
+        return true;
+    case SYS_NANOSLEEP: system_call(n, (uint32_t)&buffer[below(15) * 4], pointer(), 0); return true;
+    case SYS_FUTEX_WAIT: system_call(n, pointer(), below(3), (uint32_t)&buffer[below(15) * 4]); return true;
+    default: return false;
+    }
+}
+
+/* Calls that wait are interrupted, so that it goes on. */
+static void wake_up_now_and_then(void)
+{
+    static const struct user_sigaction action = {.handler = (uint32_t)handler};
+    static const struct user_itimerval timer = {{0, 1000, 0}, {0, 1000, 0}};
+    static const uint32_t none;
+    system_call6(SYS_SIGACTION, USER_SIGALRM, (uint32_t)&action, 0, (uint32_t)wild_trampoline, 0, 0);
+    system_call(SYS_SETITIMER, USER_ITIMER_REAL, (uint32_t)&timer, 0);
+    system_call(SYS_SIGPROCMASK, USER_SIG_SETMASK, (uint32_t)&none, 0);
+}
+
+static void make_calls(void)
+{
+    static const uint8_t more[] = {SYS_FORK,  SYS_PIPE,  SYS_DUP,       SYS_DUP2,      SYS_READ,
+                                   SYS_WRITE, SYS_KILL,  SYS_SBRK,      SYS_MMAP,      SYS_MUNMAP,
+                                   SYS_WAIT4, SYS_CLOSE, SYS_SETITIMER, SYS_SIGACTION, SYS_VFORK,
+                                   SYS_SPAWN, SYS_OPEN,  SYS_SETPGID,   SYS_EXECVE,    SYS_THREAD_SPAWN};
+    while (calls) {
+        if (calls-- % 4 == 0)
+            wake_up_now_and_then();
+        scramble();
+        uint32_t n = below(2) ? more[below(sizeof more)] : below(SYS_CALLS + 2);
+        if (n == SYS_SPAWN && below(10))
+            continue;
+        if (!call_with_care(n))
+            system_call6(n, anything(), anything(), anything(), anything(), anything(), anything());
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3)
+        return 0;
+    state = strtoul(argv[1], 0, 0) * 2654435761u + 1;
+    calls = strtoul(argv[2], 0, 0);
+    make_calls();
+    return 0;
+}
