@@ -7,10 +7,11 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from hw.common.cache import REPO, Input, cached, digest
+from kernel.user.archive import archive
 from soc.boards.build import generate_config
 from soc.boards.config import BoardConfig
 from soc.build import SoCArtifacts, generate_soc
@@ -32,6 +33,7 @@ OPTIONS = {
 CROSS = os.environ.get("CROSS", "riscv64-unknown-elf-")
 PICOLIBC = Path("/usr/lib/picolibc/riscv64-unknown-elf")
 LIBC = "lib/rv32im/ilp32/libc.a"
+PROGRAMS = "programs.cpio"      # of an image's objects: the archive of its own programs
 LINK_OPTIONS = ("pad",)     # which change how an image is linked, not what is compiled for it
 RUN = re.compile(r'^RUN\("([^"]+)",\s*"([^"]+)"', re.MULTILINE)
 RUNS_FOLDERS = ("bench", "test")    # of the kernel: what an image holds only if it is built for it
@@ -179,7 +181,7 @@ def _compiled(config: SoCConfig, sync: str, extra_cflags: str, compiled: list[st
 
     def build_programs(out: Path):
         _make(out, SCHEMES[0], "programs", f"INCLUDE={include}")
-        _keep(out, lambda path: path.name == "programs.o")
+        _keep(out, lambda path: path.name == PROGRAMS)
 
     def folders():
         programs = cached("kernel-programs", shared, build_programs)
@@ -204,7 +206,7 @@ def kernel_objects(config: SoCConfig, sync: str, options: dict | None = None) ->
 
 
 def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "", options: dict | None = None,
-                 runs: Iterable[str] | None = None) -> Path:
+                 runs: Iterable[str] | None = None, files: Mapping[str, Path] | None = None) -> Path:
     """The ELF image of the kernel with scheme `sync` for the SoC `config`, a board's if that is a BoardConfig. It is
     built if it is not in the cache. It serves SoCs that differ in their number of harts alone; images that differ in
     their runs alone share the kernel proper.
@@ -219,12 +221,16 @@ def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "", options: 
               f"RUN_SOURCES={' '.join(_sources(held))}"]
     inputs, arguments, compiled = _compiled(config, sync, extra_cflags, _arguments(chosen, link=False))
 
+    added = {name: path.read_bytes() for name, path in (files or {}).items()}
+
     def link(out: Path):
         objects, programs = compiled()
-        _make(out, sync, f"OBJECTS={objects}", f"PROGRAMS={programs}", *arguments, *linked)
+        archived = out / PROGRAMS
+        archived.write_bytes(archive(added, behind=(programs / "user" / PROGRAMS).read_bytes()))
+        _make(out, sync, f"OBJECTS={objects}", f"PROGRAMS={programs}", *arguments, *linked, f"FILES={archived}")
         _keep(out, lambda path: path.name == "kernel.elf")
 
-    return cached(f"kernel-{sync}", inputs | {"link": " ".join(linked)}, link) / "kernel.elf"
+    return cached(f"kernel-{sync}", inputs | {"link": " ".join(linked), "files": archive(added)}, link) / "kernel.elf"
 
 
 def main():

@@ -1,7 +1,10 @@
 """Put files into a cpio archive of the format "newc" (cpio(5)): archive.py OUT FILE.elf...; names are cut of `.elf`."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+
+TRAILER = "TRAILER!!!"
 
 
 def entry(name: str, data: bytes) -> bytes:
@@ -12,10 +15,16 @@ def entry(name: str, data: bytes) -> bytes:
     return header + bytes(-len(header) % 4) + data + bytes(-len(data) % 4)
 
 
+def archive(files: Mapping[str, bytes], behind: bytes = b"") -> bytes:
+    """An archive of the files by their names, in order of these, and behind them what is in the archive `behind`. Of two of
+    one name, the kernel finds the first."""
+    last = entry(TRAILER, b"")
+    return b"".join(entry(name, files[name]) for name in sorted(files)) + behind.removesuffix(last) + last
+
+
 def main():
     out, *files = map(Path, sys.argv[1:])
-    entries = [entry(path.stem, path.read_bytes()) for path in sorted(files)]
-    out.write_bytes(b"".join(entries) + entry("TRAILER!!!", b""))
+    out.write_bytes(archive({path.stem: path.read_bytes() for path in files}))
 
 
 if __name__ == "__main__":

@@ -1,23 +1,25 @@
-# Programs of user mode, and the archive that puts them into the image. Part of kernel/Makefile.
+# The image's own programs of user mode, and the archive of them. Part of kernel/Makefile.
+
+include user/flags.mk
 
 USER_PROGRAMS := $(patsubst user/programs/%.c,$(OUT)/user/programs/%.elf,$(sort $(wildcard user/programs/*.c)))
-USER_LIB := $(OUT)/user/lib/crt0.o $(OUT)/user/lib/system.o
-USER_HEADERS := user/abi.h $(wildcard user/lib/*.h)
-USER_CFLAGS := -std=gnu11 -O2 -march=rv32ima_zicsr -mabi=ilp32 -mcmodel=medany -mno-relax -ffunction-sections -fdata-sections \
-	-ffile-prefix-map=$(CURDIR)/=kernel/ -Wall -Wextra -Werror -I. -I$(INCLUDE) -isystem $(PICOLIBC)/include
-# Programs print no floating-point numbers, and are loaded in half the time without the code for them.
-USER_LDFLAGS := -Wl,--defsym=vfprintf=__i_vfprintf -nostdlib -static -s -Wl,--gc-sections -Wl,--no-relax -Wl,--build-id=none -Wl,-z,max-page-size=4096 \
-	-T user/lib/user.ld
+USER_LIBRARY := $(OUT)/user/lib/libuser.a
+USER_CRT0 := $(OUT)/user/lib/crt0.o
 
-$(OUT)/user/lib/%.o $(OUT)/user/programs/%.o: CFLAGS = $(USER_CFLAGS)
+$(OUT)/user/lib/%.o $(OUT)/user/programs/%.o: CFLAGS = $(USER_CFLAGS) $(USER_DEFINES) $(USER_OWN_CFLAGS) -I$(INCLUDE) \
+	-isystem $(PICOLIBC)/include
+$(OUT)/user/lib/%.o $(OUT)/user/programs/%.o: $(USER_LIB_HEADERS)
 .PRECIOUS: $(OUT)/user/programs/%.o
 
-$(OUT)/user/programs/%.elf: $(OUT)/user/programs/%.o $(USER_LIB) user/lib/user.ld
+$(USER_LIBRARY): $(patsubst user/lib/%.c,$(OUT)/user/lib/%.o,$(USER_LIB_SOURCES))
+	@rm -f $@
+	@$(CROSS)ar crs $@ $^
+
+# They print no floating-point numbers, and are loaded in half the time without the code for them.
+$(OUT)/user/programs/%.elf: $(OUT)/user/programs/%.o $(USER_LIBRARY) $(USER_CRT0) user/lib/user.ld
 	@echo '  LD $@'
-	@$(CC) $(USER_CFLAGS) $(USER_LDFLAGS) $(USER_LIB) $< $(LIBS) -o $@
+	@$(CC) $(USER_CFLAGS) $(USER_LDFLAGS) -s -Wl,--defsym=vfprintf=__i_vfprintf -T user/lib/user.ld $(USER_CRT0) $< \
+		-Wl,--start-group $(USER_LIBRARY) -L$(USER_LIBC) -lc $(USER_LIBGCC) -Wl,--end-group -o $@
 
 $(OUT)/user/programs.cpio: $(USER_PROGRAMS) user/archive.py
 	@$(PYTHON) user/archive.py $@ $(USER_PROGRAMS)
-
-$(USER_ARCHIVE): $(OUT)/user/programs.cpio
-	@echo '.section .archive,"a"; .globl user_archive; user_archive: .incbin "$<"' | $(CC) $(CFLAGS) -x assembler -c - -o $@

@@ -1,17 +1,11 @@
-/* System calls for programs (system.h), and what picolibc needs from below: stdout, sbrk, exit. */
+/* System calls of our own for programs (system.h). */
 #include "user/lib/system.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#include "user/lib/thread_local.h"
 
 #define NANOSECONDS 1000000000u
-#define THREAD_LOCAL_SIZE 16
-
-int system_call(unsigned number, uint32_t a0, uint32_t a1, uint32_t a2)
-{
-    return system_call6(number, a0, a1, a2, 0, 0, 0);
-}
 
 int system_call6(unsigned number, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t a4, uint32_t a5)
 {
@@ -21,60 +15,17 @@ int system_call6(unsigned number, uint32_t a0, uint32_t a1, uint32_t a2, uint32_
     return (int)r0;
 }
 
-static int with_errno(int result)
+int system_call(unsigned number, uint32_t a0, uint32_t a1, uint32_t a2)
 {
-    if (result >= 0)
+    return system_call6(number, a0, a1, a2, 0, 0, 0);
+}
+
+int with_errno(int result)
+{
+    if (result >= 0 || result < -4095) /* addresses are results too */
         return result;
     errno = -result;
     return -1;
-}
-
-ssize_t write(int fd, const void *from, size_t n)
-{
-    return with_errno(system_call(SYS_WRITE, (uint32_t)fd, (uint32_t)from, n));
-}
-
-ssize_t read(int fd, void *to, size_t n)
-{
-    return with_errno(system_call(SYS_READ, (uint32_t)fd, (uint32_t)to, n));
-}
-
-void *sbrk(ptrdiff_t bytes)
-{
-    return (void *)with_errno(system_call(SYS_SBRK, (uint32_t)bytes, 0, 0));
-}
-
-pid_t getpid(void)
-{
-    return system_call(SYS_GETPID, 0, 0, 0);
-}
-
-/* stdout, by the line: one program's threads share it without a lock. */
-static char line[128];
-static unsigned line_length;
-
-static int flush(FILE *file)
-{
-    (void)file;
-    unsigned n = line_length;
-    line_length = 0;
-    return n && write(1, line, n) != (ssize_t)n ? EOF : 0;
-}
-
-static int put(char c, FILE *file)
-{
-    line[line_length++] = c;
-    return (c == '\n' || line_length == sizeof line) && flush(file) ? EOF : (unsigned char)c;
-}
-
-static FILE console = FDEV_SETUP_STREAM(put, 0, flush, _FDEV_SETUP_WRITE);
-FILE *const stdout = &console;
-
-_Noreturn void exit(int status)
-{
-    flush(stdout);
-    for (;;)
-        system_call(SYS_EXIT, (uint32_t)status, 0, 0);
 }
 
 int spawn(const char *name, const char *const *argv)
@@ -119,7 +70,7 @@ int futex_wake(volatile uint32_t *word, uint32_t most)
 struct start {
     void (*fn)(void *);
     void *arg;
-    uint32_t thread_local[THREAD_LOCAL_SIZE / 4];
+    void *thread_local;
 };
 
 static void thread_main(struct start *start)
@@ -132,7 +83,9 @@ static void thread_main(struct start *start)
 
 int thread_start(void (*fn)(void *), void *arg, void *stack, uint32_t size)
 {
-    struct start *start = (struct start *)(((uint32_t)stack + size - sizeof *start) & ~15u);
-    *start = (struct start){.fn = fn, .arg = arg};
+    char *own = (char *)(((uint32_t)stack + size - thread_local_size()) & ~(THREAD_LOCAL_ALIGNMENT - 1));
+    struct start *start = (struct start *)((uint32_t)(own - sizeof *start) & ~15u);
+    *start = (struct start){fn, arg, own};
+    thread_local_init(own);
     return system_call(SYS_THREAD_SPAWN, (uint32_t)thread_main, (uint32_t)start, (uint32_t)start);
 }

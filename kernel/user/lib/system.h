@@ -1,6 +1,6 @@
 /*
- * System calls for programs (user/abi.h says what each does). Those that the C library names are as it declares
- * them: they give -1 and set errno. The rest give the result, or minus an error number.
+ * System calls for programs (user/abi.h says what each does) that no standard header names: they give the result, or
+ * minus an error number. The rest is as POSIX has it, in the C library's headers and in user/lib/include.
  */
 #ifndef USER_LIB_SYSTEM_H
 #define USER_LIB_SYSTEM_H
@@ -12,6 +12,9 @@
 
 int system_call(unsigned number, uint32_t a0, uint32_t a1, uint32_t a2);
 int system_call6(unsigned number, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t a4, uint32_t a5);
+
+/* -1 with errno set for minus an error number, else the result: what POSIX wants of a call. */
+int with_errno(int result);
 
 int spawn(const char *name, const char *const *argv);
 int wait_child(int *status);

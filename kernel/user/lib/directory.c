@@ -1,0 +1,74 @@
+/* Reading directories: opendir and its like on getdirentries. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "user/lib/system.h"
+
+#define BUFFER_SIZE 1024
+
+struct __dir {
+    int fd;
+    int length, at; /* of what was read last, in bytes */
+    _Alignas(4) char buffer[BUFFER_SIZE];
+};
+
+DIR *fdopendir(int fd)
+{
+    DIR *d = malloc(sizeof *d);
+    if (!d)
+        return 0;
+    d->fd = fd;
+    d->length = d->at = 0;
+    return d;
+}
+
+DIR *opendir(const char *path)
+{
+    struct stat s;
+    int fd = open(path, O_RDONLY);
+    if (fd < 0)
+        return 0;
+    if (fstat(fd, &s) || !S_ISDIR(s.st_mode)) {
+        close(fd);
+        errno = ENOTDIR;
+        return 0;
+    }
+    DIR *d = fdopendir(fd);
+    if (!d)
+        close(fd);
+    return d;
+}
+
+struct dirent *readdir(DIR *d)
+{
+    if (d->at >= d->length) {
+        d->length = with_errno(system_call(SYS_GETDIRENTRIES, (uint32_t)d->fd, (uint32_t)d->buffer, sizeof d->buffer));
+        d->at = 0;
+        if (d->length <= 0)
+            return 0;
+    }
+    struct dirent *entry = (struct dirent *)(d->buffer + d->at);
+    d->at += entry->d_reclen;
+    return entry;
+}
+
+void rewinddir(DIR *d)
+{
+    lseek(d->fd, 0, SEEK_SET);
+    d->length = d->at = 0;
+}
+
+int dirfd(DIR *d)
+{
+    return d->fd;
+}
+
+int closedir(DIR *d)
+{
+    int fd = d->fd;
+    free(d);
+    return close(fd);
+}

@@ -1,0 +1,20 @@
+/* picolibc's, and what it lacks. A stream's functions lock it themselves; nothing locks it for longer. */
+#ifndef USER_STDIO_H
+#define USER_STDIO_H
+
+#include_next <stdio.h>
+
+#include <sys/types.h>
+
+#define getc_unlocked(stream) getc(stream)
+#define getchar_unlocked() getchar()
+#define putc_unlocked(c, stream) putc(c, stream)
+#define putchar_unlocked(c) putchar(c)
+#define flockfile(stream) ((void)(stream))
+#define funlockfile(stream) ((void)(stream))
+
+FILE *popen(const char *command, const char *mode);
+int pclose(FILE *stream);
+ssize_t getdelim(char **line, size_t *size, int delimiter, FILE *stream);
+ssize_t getline(char **line, size_t *size, FILE *stream);
+#endif

@@ -1,0 +1,8 @@
+/* picolibc's, and what it lacks. */
+#ifndef USER_SYS_STAT_H
+#define USER_SYS_STAT_H
+
+#include_next <sys/stat.h>
+
+int lstat(const char *path, struct stat *to);
+#endif

@@ -1,0 +1,24 @@
+/* Variables of the class __thread: their first values, as user.ld lays them out. Each thread has tp on a copy. */
+#ifndef USER_LIB_THREAD_LOCAL_H
+#define USER_LIB_THREAD_LOCAL_H
+
+#include <stdint.h>
+#include <string.h>
+
+extern const char _thread_local_begin[];
+extern char _thread_local_data[], _thread_local_size[]; /* bytes that have values, and all: the symbols' addresses */
+
+#define THREAD_LOCAL_ALIGNMENT 16u
+
+static inline uint32_t thread_local_size(void)
+{
+    return ((uint32_t)_thread_local_size + THREAD_LOCAL_ALIGNMENT - 1) & ~(THREAD_LOCAL_ALIGNMENT - 1);
+}
+
+/* `to` has thread_local_size() bytes and that alignment. */
+static inline void thread_local_init(void *to)
+{
+    memset(to, 0, thread_local_size());
+    memcpy(to, _thread_local_begin, (uint32_t)_thread_local_data);
+}
+#endif

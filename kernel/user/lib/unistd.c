@@ -1,0 +1,255 @@
+/* POSIX's calls on descriptors, files and identities (<unistd.h>, <fcntl.h>, <sys/stat.h>, <sys/mman.h>, <poll.h>). */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/select.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/time.h>
+#include <termios.h>
+#include <utime.h>
+
+#include "user/lib/system.h"
+
+#define CALL0(type, name, number) \
+    type name(void) \
+    { \
+        return (type)with_errno(system_call(number, 0, 0, 0)); \
+    }
+#define CALL1(type, name, number, A) \
+    type name(A a) \
+    { \
+        return (type)with_errno(system_call(number, (uint32_t)a, 0, 0)); \
+    }
+#define CALL2(type, name, number, A, B) \
+    type name(A a, B b) \
+    { \
+        return (type)with_errno(system_call(number, (uint32_t)a, (uint32_t)b, 0)); \
+    }
+#define CALL3(type, name, number, A, B, C) \
+    type name(A a, B b, C c) \
+    { \
+        return (type)with_errno(system_call(number, (uint32_t)a, (uint32_t)b, (uint32_t)c)); \
+    }
+
+CALL3(ssize_t, read, SYS_READ, int, void *, size_t)
+CALL3(ssize_t, write, SYS_WRITE, int, const void *, size_t)
+CALL3(ssize_t, readv, SYS_READV, int, const struct iovec *, int)
+CALL3(ssize_t, writev, SYS_WRITEV, int, const struct iovec *, int)
+CALL1(int, close, SYS_CLOSE, int)
+CALL3(off_t, lseek, SYS_LSEEK, int, off_t, int)
+CALL1(int, dup, SYS_DUP, int)
+CALL2(int, dup2, SYS_DUP2, int, int)
+CALL1(int, fsync, SYS_FSYNC, int)
+CALL2(int, ftruncate, SYS_FTRUNCATE, int, off_t)
+CALL2(int, fchmod, SYS_FCHMOD, int, mode_t)
+CALL2(int, fstat, SYS_FSTAT, int, struct stat *)
+CALL1(int, fchdir, SYS_FCHDIR, int)
+CALL0(int, getdtablesize, SYS_GETDTABLESIZE)
+CALL3(int, poll, SYS_POLL, struct pollfd *, nfds_t, int)
+
+CALL2(int, stat, SYS_STAT, const char *, struct stat *)
+CALL2(int, lstat, SYS_LSTAT, const char *, struct stat *)
+CALL2(int, access, SYS_ACCESS, const char *, int)
+CALL1(int, chdir, SYS_CHDIR, const char *)
+CALL2(int, chmod, SYS_CHMOD, const char *, mode_t)
+CALL3(int, chown, SYS_CHOWN, const char *, uid_t, gid_t)
+CALL2(int, link, SYS_LINK, const char *, const char *)
+CALL2(int, symlink, SYS_SYMLINK, const char *, const char *)
+CALL3(ssize_t, readlink, SYS_READLINK, const char *, char *, size_t)
+CALL1(int, unlink, SYS_UNLINK, const char *)
+CALL2(int, rename, SYS_RENAME, const char *, const char *)
+CALL2(int, truncate, SYS_TRUNCATE, const char *, off_t)
+CALL2(int, mkdir, SYS_MKDIR, const char *, mode_t)
+CALL1(int, rmdir, SYS_RMDIR, const char *)
+CALL1(mode_t, umask, SYS_UMASK, mode_t)
+
+CALL0(pid_t, getpid, SYS_GETPID)
+CALL0(pid_t, getppid, SYS_GETPPID)
+CALL0(pid_t, getpgrp, SYS_GETPGRP)
+CALL2(int, setpgid, SYS_SETPGID, pid_t, pid_t)
+CALL0(pid_t, setsid, SYS_SETSID)
+CALL0(uid_t, getuid, SYS_GETUID)
+CALL0(uid_t, geteuid, SYS_GETEUID)
+CALL0(gid_t, getgid, SYS_GETGID)
+CALL0(gid_t, getegid, SYS_GETEGID)
+
+CALL1(void *, sbrk, SYS_SBRK, ptrdiff_t)
+CALL2(int, munmap, SYS_MUNMAP, void *, size_t)
+CALL3(int, mprotect, SYS_MPROTECT, void *, size_t, int)
+
+int pipe(int to[2])
+{
+    return with_errno(system_call(SYS_PIPE, (uint32_t)to, 0, 0));
+}
+
+void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    return (void *)with_errno(system_call6(SYS_MMAP, (uint32_t)address, size, (uint32_t)protection, (uint32_t)flags,
+                                           (uint32_t)fd, (uint32_t)offset));
+}
+
+int utime(const char *path, const struct utimbuf *to)
+{
+    struct timeval both[2];
+    if (to) {
+        both[0] = (struct timeval){.tv_sec = to->actime};
+        both[1] = (struct timeval){.tv_sec = to->modtime};
+    }
+    return with_errno(system_call(SYS_UTIMES, (uint32_t)path, to ? (uint32_t)both : 0, 0));
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list more;
+    va_start(more, flags);
+    int mode = flags & O_CREAT ? va_arg(more, int) : 0;
+    va_end(more);
+    return with_errno(system_call(SYS_OPEN, (uint32_t)path, (uint32_t)flags, (uint32_t)mode));
+}
+
+int creat(const char *path, mode_t mode)
+{
+    return open(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
+}
+
+int fcntl(int fd, int command, ...)
+{
+    va_list more;
+    va_start(more, command);
+    uint32_t argument = va_arg(more, uint32_t);
+    va_end(more);
+    return with_errno(system_call(SYS_FCNTL, (uint32_t)fd, (uint32_t)command, argument));
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+    va_list more;
+    va_start(more, request);
+    uint32_t argument = va_arg(more, uint32_t);
+    va_end(more);
+    return with_errno(system_call(SYS_IOCTL, (uint32_t)fd, request, argument));
+}
+
+int select(int n, fd_set *reading, fd_set *writing, fd_set *exceptions, struct timeval *limit)
+{
+    return with_errno(system_call6(SYS_SELECT, (uint32_t)n, (uint32_t)reading, (uint32_t)writing, (uint32_t)exceptions,
+                                   (uint32_t)limit, 0));
+}
+
+char *getcwd(char *to, size_t size)
+{
+    return with_errno(system_call(SYS_GETCWD, (uint32_t)to, size, 0)) < 0 ? 0 : to;
+}
+
+int isatty(int fd)
+{
+    struct winsize size;
+    if (!ioctl(fd, TIOCGWINSZ, &size))
+        return 1;
+    if (errno != EBADF)
+        errno = ENOTTY;
+    return 0;
+}
+
+/* The console has one mode, by the line: what asks for it is told so, what changes it does nothing. */
+int tcgetattr(int fd, struct termios *to)
+{
+    if (!isatty(fd))
+        return -1;
+    *to = (struct termios){.c_iflag = ICRNL, .c_oflag = OPOST | ONLCR, .c_cflag = CS8 | CREAD,
+                           .c_lflag = ICANON | ECHO | ECHOE | ISIG};
+    to->c_cc[VMIN] = 1;
+    return 0;
+}
+
+int tcsetattr(int fd, int when, const struct termios *from)
+{
+    (void)when, (void)from;
+    return isatty(fd) ? 0 : -1;
+}
+
+pid_t tcgetpgrp(int fd)
+{
+    int group;
+    return ioctl(fd, TIOCGPGRP, &group) ? -1 : group;
+}
+
+int tcsetpgrp(int fd, pid_t group)
+{
+    int wanted = group;
+    return ioctl(fd, TIOCSPGRP, &wanted);
+}
+
+char *ttyname(int fd)
+{
+    return isatty(fd) ? "/dev/console" : 0;
+}
+
+int getpagesize(void)
+{
+    return 4096;
+}
+
+long sysconf(int name)
+{
+    switch (name) {
+    case _SC_PAGESIZE:
+        return 4096;
+    case _SC_CLK_TCK:
+        return USER_CLK_TCK;
+    case _SC_OPEN_MAX:
+        return getdtablesize();
+    case _SC_ARG_MAX:
+        return USER_ARGUMENTS_MOST;
+    default:
+        errno = EINVAL;
+        return -1;
+    }
+}
+
+/* There is one user, and it may do everything. */
+static int to_itself(int id)
+{
+    if (!id)
+        return 0;
+    errno = EPERM;
+    return -1;
+}
+
+int setuid(uid_t id)
+{
+    return to_itself(id);
+}
+
+int setgid(gid_t id)
+{
+    return to_itself(id);
+}
+
+int seteuid(uid_t id)
+{
+    return to_itself(id);
+}
+
+int setegid(gid_t id)
+{
+    return to_itself(id);
+}
+
+int fchown(int fd, uid_t owner, gid_t group)
+{
+    (void)fd;
+    return to_itself(owner | group);
+}
+
+int getgroups(int size, gid_t *to)
+{
+    (void)size, (void)to;
+    return 0;
+}
