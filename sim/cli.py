@@ -35,6 +35,7 @@ from sim.commands.flame import flame
 from sim.commands.latency import latency
 from sim.commands.list import list_experiments
 from sim.commands.new import new
+from sim.commands.program import program, user_files
 from sim.commands.prune import prune
 from sim.commands.query import query
 from sim.commands.run import resume, run
@@ -47,6 +48,7 @@ app.command()(cluster)
 app.command()(certificates)
 app.command("list")(list_experiments)
 app.command()(new)
+app.command()(program)
 app.command()(query)
 app.command()(compare)
 app.command()(flame)
@@ -122,7 +124,7 @@ def report_command(
 
 # What a checkpoint has booted with; a run that goes on from one cannot change it.
 BOOTED = {"harts": "--harts", "sync": "--sync", "settings": "--set", "options": "--option", "image": "--image",
-          "baud": "--baud", "gdb": "--gdb", "seed": "--seed"}
+          "program": "--program", "files": "--file", "baud": "--baud", "gdb": "--gdb", "seed": "--seed"}
 
 
 @app.command()
@@ -133,6 +135,10 @@ def sim(
     settings: Settings = None,
     options: Options = None,
     machine: OnMachine = None,
+    program: Annotated[str | None, typer.Option(
+        metavar="FILE.c|NAME", help="run this program of user mode (docs/programs.md)")] = None,
+    files: Annotated[list[str] | None, typer.Option(
+        "--file", metavar="[NAME=]PATH", help="a file that programs of user mode can read")] = None,
     image: Annotated[Path | None, typer.Option(help="boot this ELF file instead of the kernel")] = None,
     send: Annotated[Path | None, typer.Option(help="a file for the data line")] = None,
     baud: Annotated[int | None, typer.Option(help="bit rate of the data line (115200; with --gdb 6000000)")] = None,
@@ -194,9 +200,14 @@ def sim(
     checked_scheme(sync)
     chosen = kernel_options(options)
     words = checked_settings(settings)
+    if image and (program or files):
+        raise Failed("--image has its files already: leave out --program and --file", 2)
     if gdb and send:
         raise Failed("--gdb and --send both want the data line: give one of them", 2)
     line_baud = baud or (GDB_BAUD if gdb else 115200)
+    added = {}
+    if program or files:
+        words, added = user_files(words, program, files)
     held = None if image or restore else kernel_runs(words)
     bootargs = " ".join([*words, *([f"gdb=wait gdb.baud={line_baud}"] if gdb else [])])
     for path in (image, send):
@@ -207,7 +218,8 @@ def sim(
         from sim.kernel import build_kernel
         from sim.model.build import build_simulator
         simulator = build_simulator(config, waves=wave is not None, two_chips=on.two_chips)
-        booted = image or (None if restore else build_kernel(config, sync, options=chosen, runs=held))
+        booted = image or (None if restore else build_kernel(config, sync, options=chosen, runs=held,
+                                                                     files=added))
     command = [str(simulator), "--console", "file" if nodes else "tty", *(["--uart1", "pty"] if gdb else [])]
     if restore:
         command += ["--restore", str(restore)]

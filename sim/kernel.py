@@ -48,7 +48,7 @@ class KernelError(RuntimeError):
 
 
 @functools.cache
-def _tools() -> dict[str, Input]:
+def compiler() -> dict[str, Input]:
     """What tells apart the tools that make an image: compiler, assembler, linker, and the content of the C library."""
     inputs: dict[str, Input] = {}
     for tool in ("gcc", "as", "ld"):
@@ -173,7 +173,7 @@ def _compiled(config: SoCConfig, sync: str, extra_cflags: str, compiled: list[st
         raise ValueError(f"there is no scheme {sync!r}: use one of {', '.join(SCHEMES)}")
     headers = _headers(generate_config(config) if isinstance(config, BoardConfig) else generate_soc(config))
     include = _folder_of(headers)
-    shared: dict[str, Input] = _tools() | {
+    shared: dict[str, Input] = compiler() | {
         "kernel": REPO / "kernel", "service": REPO / "firmware/service.h", "include": digest(headers),
         "how": Path(__file__)}
     inputs = shared | {"sync": sync, "cflags": extra_cflags, "options": " ".join(compiled)}

@@ -16,8 +16,9 @@ def entry(name: str, data: bytes) -> bytes:
 
 
 def archive(files: Mapping[str, bytes], behind: bytes = b"") -> bytes:
-    """An archive of the files by their names, in order of these, and behind them what is in the archive `behind`. Of two of
-    one name, the kernel finds the first."""
+    """An archive of the files by their names, in order of these, and behind them what is in the archive `behind`.
+
+    Of two of one name, the kernel finds the first."""
     last = entry(TRAILER, b"")
     return b"".join(entry(name, files[name]) for name in sorted(files)) + behind.removesuffix(last) + last
 

@@ -150,9 +150,9 @@ def keys(monkeypatch):
             return REPO
 
         monkeypatch.setattr(kernel, "cached", note)
-        kernel._tools.cache_clear()
+        kernel.compiler.cache_clear()
         build_kernel(SoCConfig(harts=1), SYNC, **arguments)
-        kernel._tools.cache_clear()
+        kernel.compiler.cache_clear()
         return seen
 
     return of

@@ -118,7 +118,7 @@ def keys(tmp_path, monkeypatch):
 
 def kernel(keys):
     keys.patch.setattr(sim.kernel, "generate_soc", lambda config: keys.include)
-    sim.kernel._tools.cache_clear()
+    sim.kernel.compiler.cache_clear()
     sim.kernel._compiled(keys.config, "spl-optim", getattr(keys, "cflags", ""), ["LOCK_DEBUG=0"])[2]()
     objects = keys.key
     sim.kernel.build_kernel(keys.config, "spl-optim", options=getattr(keys, "options", {}), runs=("table5",))
@@ -284,8 +284,8 @@ def test_whatever_a_build_is_made_from_tells_its_key(build, keys):
 
 def test_the_c_library_and_the_tools_of_a_kernel_are_those_that_it_is_made_with():
     """What the test above stands in for is asked for in earnest here."""
-    sim.kernel._tools.cache_clear()
-    tools = sim.kernel._tools()
+    sim.kernel.compiler.cache_clear()
+    tools = sim.kernel.compiler()
     for tool in ("gcc", "as", "ld"):
         said = subprocess.run([f"{sim.kernel.CROSS}{tool}", "--version"], check=True, capture_output=True, text=True)
         assert tools[tool] == said.stdout.splitlines()[0]

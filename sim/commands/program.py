@@ -1,0 +1,66 @@
+"""The command `program`, and what `sim --program` and `--file` put into an image."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sim.commands.common import Failed, building, check_tools, shown
+
+TICKS = "hz=1000"       # clock ticks a second: programs share a hart by them
+
+
+def user_files(words: list[str], program: str | None, files: list[str] | None) -> tuple[list[str], dict[str, Path]]:
+    """The boot arguments `words` with what starts `program`, and the files of its archive by name."""
+    from sim import programs
+    added = {}
+    for text in files or []:
+        name, given, path = text.rpartition("=")
+        if not Path(path).is_file():
+            raise Failed(f"--file {text}: there is no such file", 2)
+        name = name.removeprefix("/") if given else Path(path).name
+        if not name:
+            raise Failed(f"--file {text}: a file needs a name, give it as NAME=PATH", 2)
+        added[name] = Path(path)
+    if not program:
+        return words, added
+    given_names = {word.partition("=")[0] for word in words}
+    for name in ("run", "program"):
+        if name in given_names:
+            raise Failed(f"--program and --set {name}=: give one of them", 2)
+    check_tools()
+    try:
+        with building():
+            name, its = programs.program(program)
+    except programs.ProgramError as error:
+        raise Failed(str(error), 2) from error
+    more = ["run=user", f"program={name}", *([] if "hz" in given_names else [TICKS])]
+    return [*more, *words], its | added
+
+
+def program(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE.c...", help="the program's C files")],
+    out: Annotated[Path | None, typer.Option(help="put it here; its name is the last part")] = None,
+    flags: Annotated[list[str] | None, typer.Option("--flag", help="for the compiler: --flag=-DN=3")] = None,
+):
+    """Build a program for user mode and print where it lies: the file for an image, and beside it one with what a
+    debugger reads.
+
+    Example:  ./interlock program hello.c && ./interlock sim --program hello.c
+    """
+    import shutil
+
+    from sim import programs
+    check_tools()
+    try:
+        with building():
+            made = programs.build_program(files, out.stem if out else None, flags or ())
+    except programs.ProgramError as error:
+        raise Failed(str(error)) from error
+    for path in (made, made.with_suffix(".elf")):
+        if out:
+            to = out.with_suffix(path.suffix)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, to)
+            path = to
+        print(shown(path))
