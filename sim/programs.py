@@ -20,7 +20,6 @@ from hw.common.cache import REPO, Input, cached
 USER = REPO / "kernel/user"
 APT_SOURCES = Path("/etc/apt")
 NAME_SIZE = 32          # USER_NAME_SIZE of user/abi.h
-COMMANDS = "bin/"       # the folder of the archive with the shell and its commands
 SHELL = "sh"
 
 
@@ -204,8 +203,8 @@ def build_port(port: Port) -> Path:
 
 def commands() -> dict[str, Path]:
     """The shell and the commands of kernel/user/commands, by their names in the archive."""
-    made = {COMMANDS + path.stem: build_program([path]) for path in sorted((USER / "commands").glob("*.c"))}
-    return made | {COMMANDS + SHELL: build_port(ports()[SHELL])}
+    made = {path.stem: build_program([path]) for path in sorted((USER / "commands").glob("*.c"))}
+    return made | {SHELL: build_port(ports()[SHELL])}
 
 
 def program(text: str) -> tuple[str, dict[str, Path]]:
@@ -222,7 +221,7 @@ def program(text: str) -> tuple[str, dict[str, Path]]:
             raise ProgramError(f"{path}: there is no such file")
         return path.stem, {path.stem: path}
     if text == SHELL:
-        return COMMANDS + SHELL, commands()
+        return SHELL, commands()
     if text in ports():
         return text, {text: build_port(ports()[text])}
     if (USER / f"programs/{text}.c").is_file():
