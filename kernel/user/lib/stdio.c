@@ -2,8 +2,10 @@
  * What picolibc's stdio lacks: stdin, stdout and stderr on descriptors 0 to 2, and a list of open streams, so that
  * fflush(0) and exit write out what is buffered.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio-bufio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -126,6 +128,31 @@ int fflush(FILE *file)
     if (!file)
         return flush_all();
     return file->flush ? file->flush(file) : 0;
+}
+
+int vdprintf(int fd, const char *format, va_list values)
+{
+    char *text;
+    int length = vasprintf(&text, format, values);
+    if (length < 0)
+        return length;
+    int done = 0;
+    for (ssize_t n; done < length; done += n)
+        if ((n = write(fd, text + done, (size_t)(length - done))) < 0) {
+            done = -1;
+            break;
+        }
+    free(text);
+    return done;
+}
+
+int dprintf(int fd, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    int n = vdprintf(fd, format, values);
+    va_end(values);
+    return n;
 }
 
 ssize_t getdelim(char **line, size_t *size, int delimiter, FILE *stream)

@@ -4,6 +4,7 @@
 
 #include_next <stdio.h>
 
+#include <stdarg.h>
 #include <sys/types.h>
 
 #define getc_unlocked(stream) getc(stream)
@@ -15,6 +16,8 @@
 
 FILE *popen(const char *command, const char *mode);
 int pclose(FILE *stream);
+int dprintf(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int vdprintf(int fd, const char *format, va_list values);
 ssize_t getdelim(char **line, size_t *size, int delimiter, FILE *stream);
 ssize_t getline(char **line, size_t *size, FILE *stream);
 #endif
