@@ -190,7 +190,7 @@ static int open_at(const struct place *at, uint32_t flags, struct file **f)
     if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
         return -EEXIST;
     if (at->kind == FOLDER || at->kind == DEVICES) {
-        *f = writes ? 0 : file_create(&folder_ops, 0, FILE_READ, 0);
+        *f = writes ? 0 : file_create(&folder_ops, 0, FILE_READ | FILE_SEEKS, 0);
         return *f ? 0 : writes ? -EISDIR : -ENOMEM;
     }
     if (at->kind == ARCHIVED && (writes || flags & O_TRUNC))

@@ -17,7 +17,11 @@ static int list(const char *folder)
         char path[512];
         snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
         if (!stat(path, &s))
-            printf("%c %8ld %s\n", S_ISDIR(s.st_mode) ? 'd' : S_ISREG(s.st_mode) ? '-' : 'c', (long)s.st_size, e->d_name);
+            printf("%c %8ld %s\n",
+                   S_ISDIR(s.st_mode)   ? 'd'
+                   : S_ISREG(s.st_mode) ? '-'
+                                        : 'c',
+                   (long)s.st_size, e->d_name);
     }
     closedir(d);
     return 0;

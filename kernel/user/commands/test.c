@@ -51,20 +51,13 @@ static bool of_file(char what, const char *path)
     if (stat(path, &s))
         return false;
     switch (what) {
-    case 'b':
-        return S_ISBLK(s.st_mode);
-    case 'c':
-        return S_ISCHR(s.st_mode);
-    case 'd':
-        return S_ISDIR(s.st_mode);
-    case 'f':
-        return S_ISREG(s.st_mode);
-    case 'p':
-        return S_ISFIFO(s.st_mode);
-    case 's':
-        return s.st_size > 0;
-    default: /* e */
-        return true;
+    case 'b': return S_ISBLK(s.st_mode);
+    case 'c': return S_ISCHR(s.st_mode);
+    case 'd': return S_ISDIR(s.st_mode);
+    case 'f': return S_ISREG(s.st_mode);
+    case 'p': return S_ISFIFO(s.st_mode);
+    case 's': return s.st_size > 0;
+    default: /* e */ return true;
     }
 }
 
@@ -84,7 +77,12 @@ static bool compare(const char *left, int how, const char *right)
     if (how == SAME || how == DIFFERENT)
         return !strcmp(left, right) == (how == SAME);
     long long a = number(left), b = number(right);
-    return how == EQ ? a == b : how == NE ? a != b : how == GT ? a > b : how == GE ? a >= b : how == LT ? a < b : a <= b;
+    return how == EQ   ? a == b
+           : how == NE ? a != b
+           : how == GT ? a > b
+           : how == GE ? a >= b
+           : how == LT ? a < b
+                       : a <= b;
 }
 
 static bool primary(void)

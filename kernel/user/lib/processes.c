@@ -72,11 +72,18 @@ int execvp(const char *file, char *const argv[])
     return execvpe(file, argv, environ);
 }
 
-#define GATHER(argv, first, last) \
-    char *argv[USER_ARGUMENT_COUNT + 1] = {(char *)(first)}; \
-    va_start(last, first); \
-    for (unsigned i = 1; argv[i - 1] && i <= USER_ARGUMENT_COUNT; i++) \
-        argv[i] = va_arg(last, char *)
+/* The words from `first` on, with their final 0; `last` is behind it then. */
+#define GATHER(argv, first, last)                 \
+    unsigned words = 1;                           \
+    va_start(last, first);                        \
+    for (const char *word = first; word; words++) \
+        word = va_arg(last, const char *);        \
+    va_end(last);                                 \
+    char *argv[words];                            \
+    argv[0] = (char *)(first);                    \
+    va_start(last, first);                        \
+    for (unsigned i = 1; i < words; i++)          \
+    argv[i] = va_arg(last, char *)
 
 int execl(const char *path, const char *first, ...)
 {
@@ -105,7 +112,8 @@ int execle(const char *path, const char *first, ...)
 
 pid_t wait4(pid_t id, int *status, int options, struct rusage *usage)
 {
-    return with_errno(system_call6(SYS_WAIT4, (uint32_t)id, (uint32_t)status, (uint32_t)options, (uint32_t)usage, 0, 0));
+    return with_errno(
+        system_call6(SYS_WAIT4, (uint32_t)id, (uint32_t)status, (uint32_t)options, (uint32_t)usage, 0, 0));
 }
 
 pid_t wait3(int *status, int options, struct rusage *usage)

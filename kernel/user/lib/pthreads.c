@@ -141,15 +141,19 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 {
     give_back_detached();
     size_t stack = attributes ? attributes->stack_size : STACK_SIZE;
-    size_t size = (PAGE + stack + thread_local_size() + sizeof(struct pthread) + 2 * THREAD_LOCAL_ALIGNMENT + PAGE - 1) &
-                  ~(PAGE - 1);
+    size_t size =
+        (PAGE + stack + thread_local_size() + sizeof(struct pthread) + 2 * THREAD_LOCAL_ALIGNMENT + PAGE - 1) &
+        ~(PAGE - 1);
     char *mapping = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
     if (mapping == MAP_FAILED)
         return EAGAIN;
     mprotect(mapping, PAGE, PROT_NONE);
     uint32_t end = (uint32_t)mapping + size;
     struct pthread *t = (struct pthread *)((end - sizeof *t) & ~(THREAD_LOCAL_ALIGNMENT - 1));
-    *t = (struct pthread){.mapping = mapping, .size = size, .fn = fn, .argument = argument,
+    *t = (struct pthread){.mapping = mapping,
+                          .size = size,
+                          .fn = fn,
+                          .argument = argument,
                           .fate = attributes && attributes->detached ? DETACHED : JOINABLE};
     char *own = (char *)t - thread_local_size();
     thread_local_init(own);

@@ -15,8 +15,8 @@ __attribute__((naked)) static void trampoline(void)
 
 int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
-    return with_errno(system_call6(SYS_SIGACTION, (uint32_t)number, (uint32_t)action, (uint32_t)old,
-                                   (uint32_t)trampoline, 0, 0));
+    return with_errno(
+        system_call6(SYS_SIGACTION, (uint32_t)number, (uint32_t)action, (uint32_t)old, (uint32_t)trampoline, 0, 0));
 }
 
 /* BSD's: the handler stays, and calls that it interrupts go on. */

@@ -61,22 +61,22 @@ static int standard_close(FILE *file)
     return result;
 }
 
-#define STANDARD(name, number, direction, buffering) \
-    static char name##_buffer[STANDARD_SIZE]; \
-    static struct __lock name##_lock; \
-    static struct __file_bufio name##_stream = { \
+#define STANDARD(name, number, direction, buffering)                                                   \
+    static char name##_buffer[STANDARD_SIZE];                                                          \
+    static struct __lock name##_lock;                                                                  \
+    static struct __file_bufio name##_stream = {                                                       \
         .xfile = FDEV_SETUP_EXT(__bufio_put, __bufio_get, __bufio_flush, standard_close, __bufio_seek, \
-                                __bufio_setvbuf, (direction) | __SBUF), \
-        .fd = number, \
-        .bflags = buffering, \
-        .buf = name##_buffer, \
-        .size = STANDARD_SIZE, \
-        .read = read, \
-        .write = write, \
-        .lseek = lseek, \
-        .close = close, \
-        .lock = &name##_lock, \
-    }; \
+                                __bufio_setvbuf, (direction) | __SBUF),                                \
+        .fd = number,                                                                                  \
+        .bflags = buffering,                                                                           \
+        .buf = name##_buffer,                                                                          \
+        .size = STANDARD_SIZE,                                                                         \
+        .read = read,                                                                                  \
+        .write = write,                                                                                \
+        .lseek = lseek,                                                                                \
+        .close = close,                                                                                \
+        .lock = &name##_lock,                                                                          \
+    };                                                                                                 \
     FILE *const name = &name##_stream.xfile.cfile.file
 
 STANDARD(stdin, STDIN_FILENO, __SRD, 0);

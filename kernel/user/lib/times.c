@@ -14,7 +14,9 @@ _Static_assert(sizeof(struct timeval) == sizeof(struct user_timeval), "the kerne
 
 int clock_gettime(clockid_t clock, struct timespec *to)
 {
-    uint32_t known = clock == CLOCK_MONOTONIC ? USER_CLOCK_MONOTONIC : clock == CLOCK_REALTIME ? USER_CLOCK_REALTIME : ~0u;
+    uint32_t known = clock == CLOCK_MONOTONIC  ? USER_CLOCK_MONOTONIC
+                     : clock == CLOCK_REALTIME ? USER_CLOCK_REALTIME
+                                               : ~0u;
     return with_errno(system_call(SYS_CLOCK_GETTIME, known, (uint32_t)to, 0));
 }
 

@@ -16,24 +16,24 @@
 
 #include "user/lib/system.h"
 
-#define CALL0(type, name, number) \
-    type name(void) \
-    { \
+#define CALL0(type, name, number)                              \
+    type name(void)                                            \
+    {                                                          \
         return (type)with_errno(system_call(number, 0, 0, 0)); \
     }
-#define CALL1(type, name, number, A) \
-    type name(A a) \
-    { \
+#define CALL1(type, name, number, A)                                     \
+    type name(A a)                                                       \
+    {                                                                    \
         return (type)with_errno(system_call(number, (uint32_t)a, 0, 0)); \
     }
-#define CALL2(type, name, number, A, B) \
-    type name(A a, B b) \
-    { \
+#define CALL2(type, name, number, A, B)                                            \
+    type name(A a, B b)                                                            \
+    {                                                                              \
         return (type)with_errno(system_call(number, (uint32_t)a, (uint32_t)b, 0)); \
     }
-#define CALL3(type, name, number, A, B, C) \
-    type name(A a, B b, C c) \
-    { \
+#define CALL3(type, name, number, A, B, C)                                                   \
+    type name(A a, B b, C c)                                                                 \
+    {                                                                                        \
         return (type)with_errno(system_call(number, (uint32_t)a, (uint32_t)b, (uint32_t)c)); \
     }
 
@@ -162,8 +162,8 @@ int tcgetattr(int fd, struct termios *to)
 {
     if (!isatty(fd))
         return -1;
-    *to = (struct termios){.c_iflag = ICRNL, .c_oflag = OPOST | ONLCR, .c_cflag = CS8 | CREAD,
-                           .c_lflag = ICANON | ECHO | ECHOE | ISIG};
+    *to = (struct termios){
+        .c_iflag = ICRNL, .c_oflag = OPOST | ONLCR, .c_cflag = CS8 | CREAD, .c_lflag = ICANON | ECHO | ECHOE | ISIG};
     to->c_cc[VMIN] = 1;
     return 0;
 }
@@ -199,17 +199,11 @@ int getpagesize(void)
 long sysconf(int name)
 {
     switch (name) {
-    case _SC_PAGESIZE:
-        return 4096;
-    case _SC_CLK_TCK:
-        return USER_CLK_TCK;
-    case _SC_OPEN_MAX:
-        return getdtablesize();
-    case _SC_ARG_MAX:
-        return USER_ARGUMENTS_MOST;
-    default:
-        errno = EINVAL;
-        return -1;
+    case _SC_PAGESIZE: return 4096;
+    case _SC_CLK_TCK: return USER_CLK_TCK;
+    case _SC_OPEN_MAX: return getdtablesize();
+    case _SC_ARG_MAX: return USER_ARGUMENTS_MOST;
+    default: errno = EINVAL; return -1;
     }
 }
 
