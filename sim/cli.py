@@ -135,8 +135,8 @@ def sim(
     settings: Settings = None,
     options: Options = None,
     machine: OnMachine = None,
-    program: Annotated[str | None, typer.Option(
-        metavar="FILE.c|NAME", help="run this program of user mode (docs/programs.md)")] = None,
+    program: Annotated[list[str] | None, typer.Option(
+        metavar="FILE.c|NAME", help="run this program of user mode (docs/programs.md); others are there")] = None,
     files: Annotated[list[str] | None, typer.Option(
         "--file", metavar="[NAME=]PATH", help="a file that programs of user mode can read")] = None,
     image: Annotated[Path | None, typer.Option(help="boot this ELF file instead of the kernel")] = None,
@@ -207,7 +207,7 @@ def sim(
     line_baud = baud or (GDB_BAUD if gdb else 115200)
     added = {}
     if program or files:
-        words, added = user_files(words, program, files)
+        words, added = user_files(words, program or (), files or ())
     held = None if image or restore else kernel_runs(words)
     bootargs = " ".join([*words, *([f"gdb=wait gdb.baud={line_baud}"] if gdb else [])])
     for path in (image, send):

@@ -1,5 +1,6 @@
 """The command `program`, and what `sim --program` and `--file` put into an image."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,11 +11,13 @@ from sim.commands.common import Failed, building, check_tools, shown
 TICKS = "hz=1000"       # clock ticks a second: programs share a hart by them
 
 
-def user_files(words: list[str], program: str | None, files: list[str] | None) -> tuple[list[str], dict[str, Path]]:
-    """The boot arguments `words` with what starts `program`, and the files of its archive by name."""
+def user_files(words: Sequence[str], wanted: Sequence[str],
+               files: Sequence[str]) -> tuple[Sequence[str], dict[str, Path]]:
+    """The boot arguments `words` with what starts the first program that is wanted, and the files of the archive by
+    name, all of these programs among them."""
     from sim import programs
     added = {}
-    for text in files or []:
+    for text in files:
         name, given, path = text.rpartition("=")
         if not Path(path).is_file():
             raise Failed(f"--file {text}: there is no such file", 2)
@@ -22,7 +25,7 @@ def user_files(words: list[str], program: str | None, files: list[str] | None) -
         if not name:
             raise Failed(f"--file {text}: a file needs a name, give it as NAME=PATH", 2)
         added[name] = Path(path)
-    if not program:
+    if not wanted:
         return words, added
     given_names = {word.partition("=")[0] for word in words}
     for name in ("run", "program"):
@@ -31,11 +34,13 @@ def user_files(words: list[str], program: str | None, files: list[str] | None) -
     check_tools()
     try:
         with building():
-            name, its = programs.program(program)
+            made = [programs.program(text) for text in wanted]
     except programs.ProgramError as error:
         raise Failed(str(error), 2) from error
-    more = ["run=user", f"program={name}", *([] if "hz" in given_names else [TICKS])]
-    return [*more, *words], its | added
+    for _, its in made:
+        added = its | added
+    more = ["run=user", f"program={made[0][0]}", *([] if "hz" in given_names else [TICKS])]
+    return [*more, *words], added
 
 
 def program(

@@ -55,18 +55,19 @@ simulator_of = functools.cache(build_simulator)
 
 
 @functools.cache
-def image_of(config, sync, options, runs):
-    """The image; `options` as pairs."""
-    return build_kernel(config, sync, options=dict(options), runs=runs)
+def image_of(config, sync, options, runs, files):
+    """The image; `options` and `files` as pairs."""
+    return build_kernel(config, sync, options=dict(options), runs=runs, files=dict(files))
 
 
 def command(folder, harts, sync, bootargs, console, baud, seed=0, max_cycles=MAX_CYCLES, options=None, runs=None,
-            machine=None):
+            machine=None, files=None):
     """The simulator's command line. The image holds `runs`, without which the run that `bootargs` name; `machine` has
-    parameters of SoCConfig."""
+    parameters of SoCConfig, `files` more for the archive of user mode, by name."""
     config = SoCConfig(harts=harts, **(machine or {}))
     options = {"pad": os.environ.get("KERNEL_PAD", "0")} | (options or {})
-    image = image_of(config, sync, tuple(sorted(options.items())), tuple(runs or runs_of(bootargs)))
+    image = image_of(config, sync, tuple(sorted(options.items())), tuple(runs or runs_of(bootargs)),
+                     tuple(sorted((files or {}).items())))
     folder.mkdir(parents=True, exist_ok=True)
     return list(map(str, [
         simulator_of(config), "--image", image, "--out", folder,
@@ -83,9 +84,10 @@ def ended(folder, status, messages):
 
 
 def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, max_cycles=MAX_CYCLES, options=None, line_baud=115200,
-         runs=None, console_baud=CONSOLE_BAUD, probe_log=False, machine=None):
+         runs=None, console_baud=CONSOLE_BAUD, probe_log=False, machine=None, files=None):
     """Run the kernel with scheme `sync` and build `options` on `harts` harts in the directory `folder`."""
-    arguments = command(folder, harts, sync, bootargs, "file", console_baud, seed, max_cycles, options, runs, machine)
+    arguments = command(folder, harts, sync, bootargs, "file", console_baud, seed, max_cycles, options, runs, machine,
+                        files)
     if probe_log:
         arguments += ["--probe-log", str(folder / PROBE_LOG)]
     if serial_in:
