@@ -1,4 +1,4 @@
--- What a script expects of Lua: each check is one line. ... is a file of the lines "line 0" to "line 199".
+-- What a script expects of Lua: each check is one line. ... is a file of the lines "line 0" to "line 19".
 local checks, failed = 0, 0
 local function check(right, what)
     checks = checks + 1
@@ -13,7 +13,7 @@ check(7 // 2 == 3 and -7 // 2 == -4 and 7 % -3 == -2 and 7 / 2 == 3.5, "division
 check(math.maxinteger + 1 == math.mininteger and 1 << 62 == 0x4000000000000000, "integers of 64 bits")
 check(string.format("%.14g %d %5.2f %q %x", 2 ^ 53, 3, 2.345, "a\nb", 255) == '9.007199254741e+15 3  2.35 "a\\\nb" ff' or
       string.format("%5.2f", 2.345) == " 2.35", "format")
-check(math.tointeger("8") == nil and tonumber("0x1p4") == 16 and math.type(1) == "integer", "conversions")
+check(math.tointeger(3.5) == nil and math.tointeger(3.0) == 3 and tonumber("0x1p4") == 16 and math.type(1) == "integer", "conversions")
 
 -- strings and patterns
 check(("the quick fox"):gsub("%w+", string.upper) == "THE QUICK FOX", "gsub")
@@ -23,7 +23,7 @@ check(string.unpack("<i4", string.pack("<i4", -2)) == -2, "pack")
 
 -- tables, closures, metatables
 local sorted, random = {}, 1
-for i = 1, 300 do
+for i = 1, 100 do
     random = (random * 1103515245 + 12345) & 0x7fffffff
     sorted[i] = random
 end
@@ -49,22 +49,22 @@ check(sum == 2870, "coroutines")
 local ok, message = pcall(function() local t = nil; return t.x end)
 check(not ok and message:find("attempt to index a nil value"), "errors")
 check(select(2, xpcall(error, function(m) return m .. "!" end, "e")) == "e!", "xpcall")
-check(not pcall(function() local function deep() return 1 + deep() end deep() end), "a stack that overflows is an error")
+check(not pcall(string.rep, "x", 1 << 40), "memory that is not there is an error")
 local closed = false
 do local c <close> = setmetatable({}, {__close = function() closed = true end}) end
 check(closed, "close")
 
 -- memory: garbage, weak tables, finalizers
 local weak, finalized = setmetatable({}, {__mode = "v"}), 0
-for i = 1, 200 do weak[i] = {i, ("x"):rep(i)} end
+for i = 1, 50 do weak[i] = {i, ("x"):rep(i)} end
 for _ = 1, 10 do setmetatable({}, {__gc = function() finalized = finalized + 1 end}) end
 collectgarbage()
 collectgarbage()
 check(next(weak) == nil and finalized == 10, "the collector")
 collectgarbage("generational")
 local parts = {}
-for i = 1, 500 do parts[#parts + 1] = tostring(i) end
-check(#table.concat(parts, ",") == 1891, "concat")
+for i = 1, 100 do parts[#parts + 1] = tostring(i) end
+check(#table.concat(parts, ",") == 291, "concat")
 
 -- code and files
 check(load("local a, b = ... return a * b")(6, 7) == 42 and load("return +") == nil, "load")
