@@ -19,8 +19,9 @@ PYTEST = $(VENV)/python -m pytest --verbose --numprocesses $(JOBS) --dist workst
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-setup: ## install what is missing: Debian packages (as root or with sudo), the Python environment in .venv
+setup: ## install what is missing: Debian packages (as root or with sudo), the Python environment in .venv, sources
 	@setup/setup.sh
+	@$(VENV)/python -m sim.programs
 
 run: setup ## the main job: experiment pic-latency in its default size, at most 10 minutes on two cores
 	@./interlock run pic-latency --jobs $(JOBS)

@@ -205,7 +205,7 @@ def sim(
     if gdb and send:
         raise Failed("--gdb and --send both want the data line: give one of them", 2)
     line_baud = baud or (GDB_BAUD if gdb else 115200)
-    added = {}
+    added: dict[str, Path] = {}
     if program or files:
         words, added = user_files(words, program or (), files or ())
     held = None if image or restore else kernel_runs(words)

@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hw.common.cache import REPO, Input, cached
 
@@ -41,16 +42,16 @@ class Port:
     configure: tuple[str, ...] | None = None
     result: str = ""
 
-    def inputs(self) -> dict[str, Input]:
-        return {"port": repr(self)}
-
 
 @functools.cache
 def ports() -> dict[str, Port]:
     """What there is, by name."""
     table = tomllib.loads((USER / "ports.toml").read_text())
-    return {name: Port(name, **{key: tuple(value) if isinstance(value, list) else value
-                                for key, value in entry.items()}) for name, entry in table.items()}
+    made: dict[str, Port] = {}
+    for name, entry in table.items():
+        values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+        made[name] = Port(name, **values)
+    return made
 
 
 def _run(what: str, command: Sequence[str | Path], **how):
@@ -75,27 +76,36 @@ def _deb_src(folder: Path):
             (folder / f"{number}.list").write_text("\n".join(lines) + "\n")
 
 
+@functools.cache
+def _apt() -> tuple[tempfile.TemporaryDirectory, list[str]]:
+    """A folder of ours, and apt-get with the lists of source packages in it, which take seconds to fetch: once a
+    process. It needs no rights, and leaves the machine's own lists alone."""
+    if not shutil.which("apt-get"):
+        raise ProgramError("the sources of programs come from Debian's source packages, and there is no apt-get here")
+    scratch = tempfile.TemporaryDirectory()
+    lists, parts, cache = (Path(scratch.name) / name for name in ("lists", "parts", "cache"))
+    for folder in (lists / "partial", parts, cache / "archives/partial"):
+        folder.mkdir(parents=True)
+    _deb_src(parts)
+    apt = ["apt-get", "-q", "-o", "Dir::Etc::SourceList=/dev/null", "-o", f"Dir::Etc::SourceParts={parts}", "-o",
+           f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={cache}", "-o", "Debug::NoLocking=1", "-o",
+           "APT::Sandbox::User="]
+    _run("the lists of Debian's source packages cannot be had (is there a network?)", [*apt, "update"])
+    return scratch, apt
+
+
 def _fetch(debian: str, sha256: str, out: Path):
     """The upstream sources of a Debian source package, unpacked in `out`. apt checks signatures, we the content."""
-    if not shutil.which("apt-get"):
-        raise ProgramError(f"the sources of {debian} come from Debian, and there is no apt-get")
-    with tempfile.TemporaryDirectory() as scratch:
-        lists, sources, cache, got = (Path(scratch) / name for name in ("lists", "sources", "cache", "got"))
-        for folder in (lists / "partial", sources, cache / "archives/partial", got):
-            folder.mkdir(parents=True)
-        _deb_src(sources)
-        apt = ["apt-get", "-q", "-o", "Dir::Etc::SourceList=/dev/null", "-o", f"Dir::Etc::SourceParts={sources}", "-o",
-               f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={cache}", "-o", "Debug::NoLocking=1", "-o",
-               "APT::Sandbox::User="]
-        _run("the lists of Debian's source packages cannot be had (is there a network?)", [*apt, "update"], cwd=got)
+    scratch, apt = _apt()
+    with tempfile.TemporaryDirectory(dir=scratch.name) as got:
         _run(f"the sources of Debian's package {debian} cannot be had",
              [*apt, "source", "--download-only", "--only-source", debian], cwd=got)
-        for path in got.iterdir():
+        for path in Path(got).iterdir():
             if hashlib.sha256(path.read_bytes()).hexdigest() == sha256:
                 _run(f"{path.name} cannot be unpacked", ["tar", "-xf", path, "-C", out, "--no-same-owner"])
                 return
-        offered = ", ".join(sorted(path.name for path in got.iterdir() if ".orig.tar" in path.name and
-                                   not path.name.endswith(".asc")))
+        offered = ", ".join(sorted(path.name for path in Path(got).iterdir() if ".orig.tar" in path.name and
+                                   path.suffix != ".asc"))
         raise ProgramError(f"Debian's package {debian} comes with other sources now ({offered}): look at them, and put "
                            "their SHA-256 into kernel/user/ports.toml")
 
@@ -198,7 +208,8 @@ def build_port(port: Port) -> Path:
                                    for without in port.without)})
         _compile(lib / "cc", files, folder, [*port.cflags, "-w"], out, port.name)
 
-    return cached("program-port", {"library": lib.name, "how": Path(__file__)} | port.inputs(), build) / port.name
+    inputs: dict[str, Input] = {"library": lib.name, "how": Path(__file__), "port": repr(port)}
+    return cached("program-port", inputs, build) / port.name
 
 
 def commands() -> dict[str, Path]:
@@ -231,15 +242,13 @@ def program(text: str) -> tuple[str, dict[str, Path]]:
 
 
 def main():
-    """Fetches the sources of all ports that are not there."""
-    failed = 0
+    """Fetches the sources of all ports that are not there. Nothing but those programs needs them, so it only says what
+    is not to be had; who builds one is told again."""
     for port in ports().values():
         try:
             sources(port)
         except ProgramError as error:
-            print(f"setup: {str(error).splitlines()[0]}", file=sys.stderr)
-            failed = 1
-    sys.exit(failed)
+            print(f"setup: {port.name}: {str(error).splitlines()[0]}", file=sys.stderr)
 
 
 if __name__ == "__main__":

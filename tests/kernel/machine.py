@@ -61,7 +61,7 @@ def image_of(config, sync, options, runs, files):
 
 
 def command(folder, harts, sync, bootargs, console, baud, seed=0, max_cycles=MAX_CYCLES, options=None, runs=None,
-            machine=None, files=None):
+            machine=None, files=None, hang_cycles=HANG_CYCLES):
     """The simulator's command line. The image holds `runs`, without which the run that `bootargs` name; `machine` has
     parameters of SoCConfig, `files` more for the archive of user mode, by name."""
     config = SoCConfig(harts=harts, **(machine or {}))
@@ -72,7 +72,7 @@ def command(folder, harts, sync, bootargs, console, baud, seed=0, max_cycles=MAX
     return list(map(str, [
         simulator_of(config), "--image", image, "--out", folder,
         "--console", console, "--uart0-baud", baud, "--bootargs", f"{bootargs} console.baud={baud}", "--seed", seed,
-        "--max-cycles", max_cycles, "--hang-cycles", HANG_CYCLES, "--quiet"]))
+        "--max-cycles", max_cycles, "--hang-cycles", hang_cycles, "--quiet"]))
 
 
 def ended(folder, status, messages):
@@ -84,10 +84,11 @@ def ended(folder, status, messages):
 
 
 def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, max_cycles=MAX_CYCLES, options=None, line_baud=115200,
-         runs=None, console_baud=CONSOLE_BAUD, probe_log=False, machine=None, files=None):
+         runs=None, console_baud=CONSOLE_BAUD, probe_log=False, machine=None, files=None,
+         hang_cycles=HANG_CYCLES):
     """Run the kernel with scheme `sync` and build `options` on `harts` harts in the directory `folder`."""
     arguments = command(folder, harts, sync, bootargs, "file", console_baud, seed, max_cycles, options, runs, machine,
-                        files)
+                        files, hang_cycles)
     if probe_log:
         arguments += ["--probe-log", str(folder / PROBE_LOG)]
     if serial_in:

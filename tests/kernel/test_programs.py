@@ -14,6 +14,7 @@ OURS = Path(__file__).parent / "programs"
 LINES = 20
 INPUT_BYTES = 4096      # for bzip2; docs/programs.md has the command for 256 KB
 MAX_CYCLES = 150_000_000
+HANG_CYCLES = 50_000_000  # they may be silent for long
 
 
 def text_file(path, lines):
@@ -21,9 +22,9 @@ def text_file(path, lines):
     return path
 
 
-def run_programs(folder, harts, sync, program, args, files, **how):
+def run_programs(folder, harts, sync, program, args, files):
     bootargs = f"run=user program={program} args={','.join(args)} hz=1000"
-    run = boot(folder, harts, sync, bootargs, files=files, max_cycles=MAX_CYCLES, **how)
+    run = boot(folder, harts, sync, bootargs, files=files, max_cycles=MAX_CYCLES, hang_cycles=HANG_CYCLES)
     assert "panic" not in run.console, run.report()
     return run
 

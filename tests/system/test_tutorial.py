@@ -1,5 +1,5 @@
-"""Runs docs/tutorial.md as a reader would: every command in order, every file written as it stands there; what a
-command prints must hold what the page shows of it."""
+"""Runs docs/tutorial.md and docs/programs.md as a reader would: every command in order, every file written as it stands
+there; what a command prints must hold what the page shows of it."""
 
 import re
 import shutil
@@ -10,8 +10,7 @@ import pytest
 
 from hw.common.cache import REPO
 
-PAGE = REPO / "docs" / "tutorial.md"
-LEFT = REPO / "build" / "tutorial"      # where the page says that everything goes
+PAGES = [REPO / "docs" / name for name in ("tutorial.md", "programs.md")]     # each says that all goes to build/<name>
 TIMEOUT_S = 900                         # of one command that has to build
 
 
@@ -66,11 +65,13 @@ def holds(printed, shown):
     return None
 
 
-def test_every_command_of_the_tutorial():
-    shutil.rmtree(LEFT, ignore_errors=True)
-    LEFT.mkdir(parents=True)
-    for step in steps(PAGE.read_text()):
-        where = f"{PAGE.name}, line {step.line}"
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_command_of_the_page(page):
+    left = REPO / "build" / page.stem
+    shutil.rmtree(left, ignore_errors=True)
+    left.mkdir(parents=True)
+    for step in steps(page.read_text()):
+        where = f"{page.name}, line {step.line}"
         if step.path:
             (REPO / step.path).write_text(step.content)
             continue
@@ -83,11 +84,12 @@ def test_every_command_of_the_tutorial():
         assert missing is None, f"not printed: {missing}\n{told}"
 
 
-def test_the_page_is_read_whole():
+@pytest.mark.parametrize("page, least", zip(PAGES, (9, 3), strict=True))
+def test_the_page_is_read_whole(page, least):
     """Every line of the page that looks like a command is one of the steps."""
-    text = PAGE.read_text()
+    text = page.read_text()
     commands = [step.command for step in steps(text) if step.command]
-    assert len(commands) > 8
+    assert len(commands) >= least
     assert re.findall(r"^(?:\./interlock|make|grep) .*", text, re.MULTILINE) == commands
 
 
