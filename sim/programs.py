@@ -5,6 +5,7 @@
 import fnmatch
 import functools
 import hashlib
+import inspect
 import os
 import shutil
 import subprocess
@@ -49,7 +50,7 @@ def ports() -> dict[str, Port]:
     table = tomllib.loads((USER / "ports.toml").read_text())
     made: dict[str, Port] = {}
     for name, entry in table.items():
-        values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+        values: dict[str, Any] = {key: tuple(of) if isinstance(of, list) else of for key, of in entry.items()}
         made[name] = Port(name, **values)
     return made
 
@@ -208,7 +209,8 @@ def build_port(port: Port) -> Path:
                                    for without in port.without)})
         _compile(lib / "cc", files, folder, [*port.cflags, "-w"], out, port.name)
 
-    inputs: dict[str, Input] = {"library": lib.name, "how": Path(__file__), "port": repr(port)}
+    inputs: dict[str, Input] = {"library": lib.name, "port": repr(port),
+                                "how": inspect.getsource(_compile) + inspect.getsource(_configure)}
     return cached("program-port", inputs, build) / port.name
 
 
