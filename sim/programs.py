@@ -123,7 +123,11 @@ def sources(port: Port) -> Path:
 
 def library() -> Path:
     """The folder with the C library of programs and the compiler `cc` that knows it (kernel/user/library.mk)."""
-    from sim.kernel import CROSS, PICOLIBC, compiler
+    from sim.kernel import CROSS, PICOLIBC, KernelError, compiler
+    try:
+        made_with = compiler()
+    except KernelError as error:
+        raise ProgramError(str(error)) from error
 
     def build(out: Path):
         environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
@@ -133,7 +137,7 @@ def library() -> Path:
              env=environment)
         shutil.rmtree(out / "objects")
 
-    return cached("user-library", compiler() | {"lib": USER / "lib", "abi": USER / "abi.h", "how": USER / "library.mk",
+    return cached("user-library", made_with | {"lib": USER / "lib", "abi": USER / "abi.h", "how": USER / "library.mk",
                                               "flags": USER / "flags.mk"}, build)
 
 

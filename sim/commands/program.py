@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sim.commands.common import Failed, building, check_tools, shown
+from sim.commands.common import Failed, building, shown
 
 TICKS = "hz=1000"       # clock ticks a second: programs share a hart by them
 
@@ -31,7 +31,6 @@ def user_files(words: Sequence[str], wanted: Sequence[str],
     for name in ("run", "program"):
         if name in given_names:
             raise Failed(f"--program and --set {name}=: give one of them", 2)
-    check_tools()
     try:
         with building():
             made = [programs.program(text) for text in wanted]
@@ -56,7 +55,6 @@ def program(
     import shutil
 
     from sim import programs
-    check_tools()
     try:
         with building():
             made = programs.build_program(files, out.stem if out else None, flags or ())

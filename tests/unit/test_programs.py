@@ -1,0 +1,145 @@
+"""Programs of user mode, as far as the host can tell: the commands, which are plain C, beside the host's; what the
+archive holds; what bad input is told."""
+
+import base64
+import os
+import subprocess
+
+import pytest
+from typer.testing import CliRunner
+
+from kernel.user.archive import archive, entry
+from sim import programs
+from sim.cli import app
+from sim.commands.common import Failed
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory):
+    """Runs one of our commands on the host, built with sanitizers."""
+    folder = tmp_path_factory.mktemp("commands")
+
+    def run(name, *words, given=b""):
+        built = folder / name
+        if not built.exists():
+            subprocess.run(["gcc", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined",
+                            programs.USER / f"commands/{name}.c", "-o", built], check=True)
+        return subprocess.run([built, *words], input=given, capture_output=True)
+
+    return run
+
+
+@pytest.mark.parametrize("expression", [
+    [], [""], ["a"], ["-n", ""], ["-z", ""], ["-n", "x"], ["!", ""], ["!", "x"], ["!"], ["-z"], ["a", "=", "a"],
+    ["a", "=", "b"], ["a", "!=", "b"], ["=", "=", "="], ["(", "=", "("], ["!", "=", "!"], ["-n", "=", "-n"],
+    ["3", "-eq", "03"], ["3", "-ne", "4"], ["3", "-lt", "10"], ["-3", "-gt", "-4"], ["3", "-ge", "3"],
+    ["4", "-le", "3"], ["3", "-eq", "x"], ["x", "-a", ""], ["x", "-o", ""], ["", "-o", "", "-o", "x"], ["", "-a", "x", "-o", "y"],
+    ["(", "x", ")"], ["(", "", "-o", "x", ")", "-a", "y"], ["!", "(", "x", "-a", "y", ")"], ["x", "y"],
+    ["-e", "/"], ["-d", "/"], ["-f", "/"], ["-f", "/etc/passwd"], ["-s", "/etc/passwd"], ["-c", "/dev/null"],
+    ["-e", "/there is no such file"], ["-r", "/dev/null", "-a", "-w", "/dev/null"], ["!", "-e", "/"],
+], ids=" ".join)
+def test_the_command_test_says_what_the_host_s_says(command, expression):
+    wanted = subprocess.run(["/usr/bin/test", *expression], capture_output=True).returncode
+    assert command("test", *expression).returncode == wanted
+
+
+@pytest.mark.parametrize("size", (0, 1, 2, 3, 56, 57, 58, 5000))
+def test_base64_and_cksum(command, size):
+    data = bytes(n * n + n // 7 & 255 for n in range(size))
+    assert command("base64", given=data).stdout == subprocess.run(["base64"], input=data, capture_output=True).stdout
+    assert base64.b64decode(command("base64", given=data).stdout) == data
+    assert command("cksum", given=data).stdout == subprocess.run(["cksum"], input=data, capture_output=True).stdout
+
+
+def test_echo_cat_and_time(command, tmp_path):
+    assert command("echo", "a", "b  c").stdout == b"a b  c\n" and command("echo", "-n", "a").stdout == b"a"
+    (tmp_path / "file").write_bytes(b"x" * 9000)
+    assert command("cat", tmp_path / "file", "-", given=b"y").stdout == b"x" * 9000 + b"y"
+    missing = command("cat", tmp_path / "none")
+    assert missing.returncode == 1 and b"none: No such file" in missing.stderr
+    done = command("time", "sh", "-c", "exit 7")
+    assert done.returncode == 7 and [line.split()[0] for line in done.stderr.splitlines()] == [b"real", b"user", b"sys"]
+    assert command("sleep", "0.01").returncode == 0 and command("sleep", "x").returncode == 2
+
+
+def test_an_archive_is_read_by_cpio_s_rules(tmp_path):
+    """A name that is there twice is found first where it was added, and there is one end."""
+    made = archive({"b": b"new", "a": b"12345"}, behind=archive({"b": b"old", "c": b""}))
+    wanted = (("a", b"12345"), ("b", b"new"), ("b", b"old"), ("c", b""), ("TRAILER!!!", b""))
+    assert made == b"".join(entry(name, data) for name, data in wanted)
+    assert len(made) % 4 == 0
+
+
+def test_every_port_says_what_it_is_made_of():
+    for port in programs.ports().values():
+        assert port.what and len(port.sha256) == 64 and int(port.sha256, 16)
+        assert (port.configure is None) != (not port.sources), port.name
+    assert {"lua", "lua-checked", "bzip2", "zstd", "sh"} <= set(programs.ports())
+
+
+@pytest.mark.parametrize("words, told", [
+    (["sim", "--program", "nonsense"], "--program nonsense: give a C file, an ELF file, or one of lua"),
+    (["sim", "--program", "none.c"], "none.c: there is no such file"),
+    (["sim", "--program", "none.elf"], "none.elf: there is no such file"),
+    (["sim", "--file", "none"], "--file none: there is no such file"),
+    (["sim", "--file", f"={__file__}"], "a file needs a name"),
+    (["sim", "--program", "hello", "--set", "run=hello"], "--program and --set run=: give one of them"),
+    (["sim", "--image", "x", "--program", "hello"], "leave out --program and --file"),
+    (["program", "none.c"], "none.c: there is no such file"),
+    (["program", __file__, "--out", "x" * 32], "a program's name has at most 31 characters"),
+])
+def test_bad_input_is_told_in_one_line(words, told):
+    result = CliRunner().invoke(app, words)
+    assert isinstance(result.exception, Failed), result.exception
+    assert told in str(result.exception) and "\n" not in str(result.exception)
+
+
+def test_a_program_that_does_not_compile_is_told_in_the_compiler_s_words(tmp_path):
+    (tmp_path / "wrong.c").write_text("int main(void) { return nothing; }\n")
+    with pytest.raises(programs.ProgramError, match="(?s)wrong.c does not compile.*nothing"):
+        programs.build_program([tmp_path / "wrong.c"])
+
+
+def test_a_program_is_built_again_when_its_header_changes(tmp_path):
+    (tmp_path / "two.c").write_text('#include "two.h"\nint main(void) { return N; }\n')
+    (tmp_path / "two.h").write_text("#define N 2\n")
+    first = programs.build_program([tmp_path / "two.c"])
+    assert programs.build_program([tmp_path / "two.c"]) == first and os.access(first, os.X_OK)
+    (tmp_path / "two.h").write_text("#define N 3\n")
+    assert programs.build_program([tmp_path / "two.c"]) != first
+
+
+def test_programs_multiply_by_hardware(tmp_path):
+    """Debian's library for -march=rv32ima multiplies by software: strtol would call __mulsi3."""
+    (tmp_path / "times.c").write_text("#include <stdlib.h>\nint main(int n, char **v) { return n * atoi(*v); }\n")
+    built = programs.build_program([tmp_path / "times.c"])
+    shown = subprocess.run(["riscv64-unknown-elf-objdump", "-d", built.with_suffix(".elf")], capture_output=True,
+                           text=True, check=True).stdout
+    assert "\tmul\t" in shown and "__mulsi3" not in shown
+
+
+def test_sources_with_another_content_are_refused(tmp_path, monkeypatch):
+    class Scratch:
+        name = str(tmp_path)
+
+    def apt(what, command, **how):
+        (programs.Path(how["cwd"]) / "thing_1.orig.tar.gz").write_bytes(b"other")
+        return ""
+
+    monkeypatch.setattr(programs, "_apt", lambda: (Scratch, ["apt-get"]))
+    monkeypatch.setattr(programs, "_run", apt)
+    with pytest.raises(programs.ProgramError, match=r"thing comes with other sources now \(thing_1.orig.tar.gz\)"):
+        programs._fetch("thing", "0" * 64, tmp_path / "out")
+
+
+def test_source_packages_come_from_where_the_machine_s_packages_come(tmp_path, monkeypatch):
+    etc, out = tmp_path / "etc", tmp_path / "out"
+    (etc / "sources.list.d").mkdir(parents=True)
+    out.mkdir()
+    (etc / "sources.list").write_text("# comment\ndeb http://a stable main\ndeb-src http://a stable main\n")
+    (etc / "sources.list.d/b.sources").write_text("Types: deb\nURIs: http://b\nSigned-By: /k\n")
+    (etc / "sources.list.d/c.disabled").write_text("deb http://c stable main\n")
+    monkeypatch.setattr(programs, "APT_SOURCES", etc)
+    programs._deb_src(out)
+    assert sorted(path.read_text() for path in out.iterdir() if path.read_text().strip()) == [
+        "Types: deb-src\nURIs: http://b\nSigned-By: /k\n", "deb-src http://a stable main\n"]
