@@ -26,7 +26,8 @@ from sim.faults import (
 )
 
 FAULTS = load()
-AREAS = {"scheduler", "locks", "schemes", "interrupts", "user", "pic", "link", "serial", "clint", "skipping", "nodes"}
+AREAS = {"scheduler", "locks", "schemes", "interrupts", "user", "pic", "programs", "link", "serial", "clint",
+         "skipping", "nodes"}
 
 
 def test_every_area_has_its_faults():

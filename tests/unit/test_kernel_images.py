@@ -37,7 +37,7 @@ RUN("new", "a bench that was not there before", fresh);
 """
 # The tables to which both parts of an image add, and the ends of what lies behind the kernel proper.
 SHARED = re.compile(
-    r"run=|_runs|panic_report|_panic_reports|lock_classes_end|ksyms|_GLOBAL_OFFSET_TABLE_|_end$|_ram_free$")
+    r"run=|_runs|panic_report|_panic_reports|lock_classes_end|ksyms|user_archive|_GLOBAL_OFFSET_TABLE_|_end$|_ram_free$")
 
 
 def symbols(image):
@@ -63,6 +63,13 @@ def test_the_kernel_proper_lies_where_it_lies_whatever_the_image_runs(options):
     assert {"trap_entry", "hart_main", "monitor", "memcpy", "vfprintf"} <= {name for _, _, name in bare}
     for held in (("test-lost",), ("intr-floor", "serial"), ("test-locks", "table5"), ("monitor",)):
         assert not bare - symbols(image(*held)), held
+
+
+def test_files_of_user_mode_move_nothing_that_is_measured(tmp_path):
+    (tmp_path / "file").write_bytes(bytes(12345))
+    without, with_it = (symbols(build_kernel(SoCConfig(harts=1), SYNC, runs=("hello",), files=files))
+                        for files in ({}, {"file": tmp_path / "file"}))
+    assert all(SHARED.search(name) for _, _, name in without - with_it)
 
 
 def test_one_image_serves_any_number_of_harts():
@@ -199,6 +206,8 @@ def test_images_that_differ_in_the_link_share_what_is_compiled(monkeypatch, tmp_
             compiled.append(kernel.digest(inputs))
         else:
             build(tmp_path)
+        (tmp_path / "user").mkdir(exist_ok=True)
+        (tmp_path / "user" / kernel.PROGRAMS).touch()
         return tmp_path
 
     monkeypatch.setattr(kernel, "cached", note)
