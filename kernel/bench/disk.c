@@ -5,8 +5,10 @@
  *
  *   @disk op=... bytes=... request=... cycles=... interrupts=... spurious=... errors=... retried=...
  *   @disk_handler cause=seek|data|done|all count=... total=... squares=... min=... p50=... max=...
+ *   @disk_busy harts=... alone=... beside=...
  *
- * `squares` is the sum of the squares of cycles / 16.
+ * `squares` is the sum of the squares of cycles / 16. With busy=1 a thread on each hart goes through 16 KB of memory meanwhile,
+ * reading three words and writing two of each line: how many lines a million cycles, without the disk and beside it.
  */
 #include <string.h>
 
@@ -65,6 +67,31 @@ static void submit(struct block_io *i)
         panic("the disk refuses a request of %lu sectors at %lu", (unsigned long)i->count, (unsigned long)i->lba);
 }
 
+#define BUSY_WORDS 4096
+
+static volatile uint32_t load[MAX_HARTS][BUSY_WORDS] __attribute__((aligned(64), section(".noinit")));
+static volatile uint32_t lines[MAX_HARTS][16];
+static volatile bool stop;
+
+static void go_through(void *arg)
+{
+    unsigned h = (uintptr_t)arg;
+    for (uint32_t at = 0; !stop; at = (at + 16) % BUSY_WORDS) {
+        volatile uint32_t *line = load[h] + at;
+        line[1] = line[0] + line[4];
+        line[9] = line[8];
+        lines[h][0]++;
+    }
+}
+
+static uint32_t all_lines(void)
+{
+    uint32_t n = 0;
+    for (unsigned h = 0; h < hart_count; h++)
+        n += lines[h][0];
+    return n;
+}
+
 static void again(struct block_io *i)
 {
     errors += i->error != 0;
@@ -108,7 +135,19 @@ static int disk_run(void)
         for (uint32_t n = 0; writes && n < size / 4; n++)
             ((uint32_t *)buffer[i])[n] = random_next(&r);
     disk_watch(note);
+    bool busy = bootargs_number("busy", 0, 1);
+    struct thread *goes[MAX_HARTS];
+    uint32_t alone = 0;
+    if (busy) {
+        for (unsigned h = 0; h < hart_count; h++)
+            goes[h] = thread_create(go_through, (void *)(uintptr_t)h, PRI_NORMAL + 1, (int)h, "busy");
+        thread_delay(2);
+        uint32_t first = all_lines(), from = cycles32();
+        thread_delay(2);
+        alone = (uint32_t)((uint64_t)(all_lines() - first) * 1000000 / (cycles32() - from));
+    }
     outstanding = at_once;
+    uint32_t first = all_lines();
     uint64_t begin = cycles64();
     PROBE(WINDOW_BEGIN);
     for (unsigned i = 0; i < at_once; i++) {
@@ -119,6 +158,13 @@ static int disk_run(void)
     PROBE(WINDOW_END);
     uint64_t cycles = cycles64() - begin;
     disk_watch(0);
+    if (busy) {
+        uint32_t beside = (uint32_t)((uint64_t)(all_lines() - first) * 1000000 / cycles);
+        stop = true;
+        for (unsigned h = 0; h < hart_count; h++)
+            thread_join(goes[h]);
+        kprintf("@disk_busy harts=%u alone=%lu beside=%lu\n", hart_count, (unsigned long)alone, (unsigned long)beside);
+    }
     kprintf("@disk op=%s bytes=%lu request=%lu cycles=%llu interrupts=%lu spurious=%lu errors=%lu retried=%lu\n",
             writes ? "write" : "read", (unsigned long)sectors * SECTOR_SIZE, (unsigned long)size,
             (unsigned long long)cycles, (unsigned long)intr_count(PIC_SOURCE_DISK(0)),

@@ -24,6 +24,11 @@ class BoardConfig(SoCConfig):
     port_registers: bool = True     # before devices, engines and accounting, beside that of the bus, for clock rate
     small: bool = False         # mapped to as little of the FPGA as can be, at the cost of clock rate
 
+    def __post_init__(self):
+        super().__post_init__()
+        if self.disks:
+            raise ValueError(f"disks={self.disks}: boards have no drive at a disk controller: leave it 0")
+
 
 def board_config(name: str, device: str | None = None, **overrides: int) -> BoardConfig:
     """What is built for the board `name` with the FPGA `device` (the catalog's first one by default), but for
