@@ -26,8 +26,8 @@ static int run_net(void)
     if_ether_stop();
     net_print_results();
     ether_print_results();
-    kprintf("@test name=net echoes=%lu interrupts=%lu frames=%lu rounds=%lu\n", (unsigned long)answered,
-            (unsigned long)c.interrupts, (unsigned long)c.frames, (unsigned long)c.rounds);
+    kprintf("@test name=net echoes=%lu interrupts=%lu frames=%lu rounds=%lu full=%lu\n", (unsigned long)answered,
+            (unsigned long)c.interrupts, (unsigned long)c.frames, (unsigned long)c.rounds, (unsigned long)c.full);
     return echoes && answered < echoes;
 }
 

@@ -1,0 +1,59 @@
+"""`python tap_ping.py COMMAND...` in a network namespace of its own: makes tap0, runs the simulator's command,
+and has this machine's own IP send echoes to 10.0.0.2. Exits with 0 if each came back as it was."""
+
+import os
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+TARGET, NUMBER, PATIENCE = "10.0.0.2", 0x494c, 240
+SIZES = (56, 1016, 1400)
+
+
+def checksum(data):
+    data += b"\0" * (len(data) % 2)
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return ~total & 0xffff
+
+
+def request(number, content):
+    message = struct.pack(">BBHHH", 8, 0, 0, NUMBER, number) + content
+    return message[:2] + struct.pack(">H", checksum(message)) + message[4:]
+
+
+def answered(line, number, content, until):
+    """Asks again each half minute: the target may still boot."""
+    while time.monotonic() < until:
+        line.sendto(request(number, content), (TARGET, 0))
+        again = time.monotonic() + 30
+        while (left := again - time.monotonic()) > 0:
+            line.settimeout(left)
+            try:
+                packet = line.recv(65536)
+            except TimeoutError:
+                break
+            message = packet[(packet[0] & 15) * 4:]
+            kind, code, _, identity, sequence = struct.unpack(">BBHHH", message[:8])
+            if (kind, code, identity, sequence) == (0, 0, NUMBER, number):
+                return message[8:] == content and checksum(message) == 0
+    return False
+
+
+def main():
+    for words in ("link set lo up", "tuntap add mode tap tap0", "addr add 10.0.0.1/24 dev tap0", "link set tap0 up"):
+        subprocess.run(["ip", *words.split()], check=True)
+    simulator = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
+    line = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+    until = time.monotonic() + PATIENCE
+    right = [answered(line, number, os.urandom(size), until) for number, size in enumerate(SIZES)]
+    simulator.send_signal(2)
+    simulator.wait()
+    sys.exit(0 if all(right) else f"answers: {right}")
+
+
+if __name__ == "__main__":
+    main()
