@@ -20,7 +20,7 @@ CONDITIONS = (
 )
 HARTS = (1, 2, 4)
 SEEDS = range(1, int(os.environ.get("SCHEME_SEEDS", len(CONDITIONS))) + 1)
-ROUNDS = {1: 60, 2: 60, 4: 40}      # of each hart; simulating more harts takes longer
+ROUNDS = {1: 60, 2: 40, 4: 20}      # of each hart; simulating more harts takes longer
 TESTS = ("exclusion", "lost", "priority", "replay")
 
 

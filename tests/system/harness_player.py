@@ -1,5 +1,6 @@
 """Programs for the player (harness_player.v), which stands in for the SoC: what each pin does in which cycle."""
 
+import functools
 import json
 import subprocess
 from dataclasses import dataclass, field
@@ -163,8 +164,9 @@ class Run:
         return self.record["harts"][hart]["statistics"]
 
 
+@functools.cache
 def simulator(waves=False) -> Path:
-    """The harness around the player."""
+    """The harness around the player, looked for once."""
     folder = Path(__file__).parent
     return build_model([folder / "harness_player.v", folder / "harness_player.vlt"], CLOCK_HZ, waves)
 

@@ -9,9 +9,9 @@ import pytest
 
 from hw.common.cache import REPO
 from sim.kernel import build_kernel, runs_of
-from sim.model.build import build_simulator
 from sim.sweep.checkpoint import header
 from soc.config import SoCConfig
+from tests.kernel.machine import simulator_of
 
 CONSOLE_BAUD = 6_000_000
 BAUD = 921_600
@@ -27,7 +27,7 @@ class Machine:
         self.limit = limit
         self.messages = {}      # directory of a run -> what it said at its end
         self.folder = folder
-        self.simulator = build_simulator(config)
+        self.simulator = simulator_of(config)
         feed = folder / "feed"
         feed.write_bytes(BYTES)
         bootargs = f"run={run} console.baud={CONSOLE_BAUD} pic.read=30 pic.write=30 pic.jitter=20 ram.jitter=3"
@@ -133,7 +133,7 @@ def test_a_poke_is_the_same_restored_or_not(tmp_path):
 def test_pokes_do_what_the_boot_arguments_do(tmp_path):
     """A pair of the off-chip scheme, timed after a poke, costs what it costs when the kernel has set the latency."""
     config = SoCConfig(harts=1)
-    simulator, image = build_simulator(config), build_kernel(config, "spl-pessim", runs=("table5",))
+    simulator, image = simulator_of(config), build_kernel(config, "spl-pessim", runs=("table5",))
 
     def cost(name, *options):
         out = tmp_path / name

@@ -17,6 +17,7 @@ from sim.model.verilate import verilate
 from sim.tools import ToolError
 from soc.build import generate_soc
 from soc.config import SoCConfig
+from tests.kernel.machine import simulator_of
 from tests.system import harness_player as player
 
 CONFIG = SoCConfig(harts=2)
@@ -47,7 +48,7 @@ def image(tmp_path_factory):
 @pytest.fixture
 def run(image, tmp_path):
     """Runs a case: `run("x03", options...)`."""
-    binary = build_simulator(CONFIG)
+    binary = simulator_of(CONFIG)
     return lambda case, *options, out="out", **keywords: player.run(
         binary, image, tmp_path / out, "--bootargs", case, "--max-cycles", 20_000_000, *options, **keywords)
 
@@ -157,7 +158,7 @@ def test_repeats_exactly(run):
 def test_the_edge_alone_is_as_good_as_both(tmp_path, harts, case):
     """And what it leaves out, behind gates that are shut, would have changed nothing: busy and while devices rest."""
     config = SoCConfig(harts=harts)
-    binary, image = build_simulator(config), build_image(tmp_path, config)
+    binary, image = simulator_of(config), build_image(tmp_path, config)
     (tmp_path / "feed").write_bytes(bytes(range(16)))  # so that inputs change too
     feed = ("--uart1-in", tmp_path / "feed", "--uart1-start", 500, "--uart1-baud", 1_000_000)
     # A poke writes to the model from outside, and a checkpoint replaces it: then all gates have to open.

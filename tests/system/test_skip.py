@@ -8,9 +8,10 @@ import pytest
 
 from sim.experiments import definition
 from sim.kernel import build_kernel, runs_of
-from sim.model.build import build_model, build_simulator
+from sim.model.build import build_model
 from soc.build import generate_soc
 from soc.config import SoCConfig
+from tests.kernel.machine import simulator_of
 
 CONSOLE_BAUD = 6_000_000
 OUTPUTS = ("console.txt", "trace.csv", "uart1.out")
@@ -57,13 +58,13 @@ def test_an_experiment_comes_out_the_same(name, tmp_path):
         folder.mkdir()
         config = SoCConfig(harts=run.harts)
         image = build_kernel(config, run.sync, options=dict(run.options), runs=runs_of(run.bootargs))
-        record, _ = both(folder, build_simulator(config), "--image", image, *options_of(run, folder))
+        record, _ = both(folder, simulator_of(config), "--image", image, *options_of(run, folder))
         assert record["results"][run.result]
 
 
 def kernel(harts, sync, text, **options):
     config = SoCConfig(harts=harts)
-    return (build_simulator(config), "--image", build_kernel(config, sync, options=options, runs=runs_of(text)),
+    return (simulator_of(config), "--image", build_kernel(config, sync, options=options, runs=runs_of(text)),
             "--bootargs", f"{text} console.baud={CONSOLE_BAUD}", "--uart0-baud", CONSOLE_BAUD,
             "--max-cycles", 20_000_000)
 

@@ -1,5 +1,6 @@
 """Builds the bare cluster's bench for a number of harts, and runs bare-metal programs on it."""
 
+import functools
 import os
 import re
 import subprocess
@@ -28,6 +29,7 @@ class Run:
         return {key: int(value) for key, value in re.findall(r"^(\w+)=(\d+)$", self.text, re.MULTILINE)}
 
 
+@functools.cache
 def build_bench(harts: int, ways: int = 1) -> Path:
     """The simulator of the bare cluster, a program that takes an image. Its caches have `ways` ways of 4 KiB."""
     caches = {"icache_bytes": 4096 * ways, "icache_ways": ways, "dcache_bytes": 4096 * ways, "dcache_ways": ways}
@@ -51,6 +53,7 @@ def build_bench(harts: int, ways: int = 1) -> Path:
     return cached("cluster-bench", inputs, build) / "bench"
 
 
+@functools.cache
 def build_program(name: str, harts: int, **defines: int) -> Path:
     """The binary image of programs/<name>.c, compiled for `harts` harts."""
     flags = [f"-DHARTS={harts}", *(f"-D{key}={value}" for key, value in defines.items())]
