@@ -135,6 +135,16 @@ HOST_TEST(a_wrong_program_is_refused)
     }
 }
 
+/* Its length and its place within a page make a short one, all round the addresses. */
+HOST_TEST(a_segment_all_round_the_addresses_is_refused)
+{
+    struct file file = sound;
+    file.segment[1].address = DATA + 64;
+    file.segment[1].in_memory = 0xfffffff0;
+    CHECK_EQUAL(load(&file, sizeof file), -ENOEXEC);
+    vm_map_release(map);
+}
+
 /* In memory of just its size, so that the sanitizer sees a byte too far. */
 HOST_TEST(a_program_that_is_cut_short_is_refused)
 {
