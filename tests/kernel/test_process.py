@@ -1,5 +1,5 @@
-"""Processes as 4.3BSD programs expect them: fork, execve, wait4, groups, signals, descriptors, pipes and memory. The program
-checks itself (kernel/user/programs/processes.c), some parts at each boot."""
+"""Processes as 4.3BSD programs expect them: fork, execve, wait4, groups, signals, descriptors, pipes and memory. The
+program checks itself (kernel/user/programs/processes.c), some parts at each boot."""
 
 import pytest
 
@@ -14,7 +14,10 @@ def run_program(folder, harts, sync, program, args="", more="hz=1000", options=N
     return run
 
 
-@pytest.mark.parametrize("harts, sync, options", [(1, "spl-optim", {"lock_debug": "1"}), (2, "cli-optim", {"lock_debug": "1"}),
+DEBUG = {"lock_debug": "1"}
+
+
+@pytest.mark.parametrize("harts, sync, options", [(1, "spl-optim", DEBUG), (2, "cli-optim", DEBUG),
                                                   (4, "spl-pessim", {"runqueue": "per-hart"})])
 def test_calls_do_what_they_say(tmp_path, harts, sync, options):
     run = run_program(tmp_path, harts, sync, "processes", options=options)
@@ -32,7 +35,7 @@ def test_without_a_clock(tmp_path, sync):
 @pytest.mark.parametrize("harts", (2, 4))
 def test_dup2_both_ways_at_once(tmp_path, harts):
     """Paper `mach`, section 3.2: two threads that do dup2(X, Y) and dup2(Y, X) must not deadlock."""
-    run = run_program(tmp_path, harts, "spl-optim", "processes", "dup2", "hz=4000 ram.jitter=7", {"lock_debug": "1"}, seed=1)
+    run = run_program(tmp_path, harts, "spl-optim", "processes", "dup2", "hz=4000 ram.jitter=7", DEBUG, seed=1)
     assert run.status == 0 and run.result("processes")["failed"] == 0, run.report()
 
 
