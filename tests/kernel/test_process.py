@@ -17,7 +17,7 @@ def run_program(folder, harts, sync, program, args="", more="hz=1000", options=N
 DEBUG = {"lock_debug": "1"}
 
 
-@pytest.mark.parametrize("harts, sync, options", [(1, "spl-optim", DEBUG), (2, "cli-optim", DEBUG),
+@pytest.mark.parametrize("harts, sync, options", [(1, "spl-optim", None), (2, "cli-optim", None),
                                                   (4, "spl-pessim", {"runqueue": "per-hart"})])
 def test_calls_do_what_they_say(tmp_path, harts, sync, options):
     run = run_program(tmp_path, harts, sync, "processes", options=options)
@@ -25,10 +25,10 @@ def test_calls_do_what_they_say(tmp_path, harts, sync, options):
     assert run.result("processes")["parts"] == PARTS and run.result("processes")["checks"] > 140
 
 
-@pytest.mark.parametrize("sync", ("cli-pessim", "cli-spl-pessim"))
-def test_without_a_clock(tmp_path, sync):
+@pytest.mark.parametrize("sync, options", [("cli-pessim", DEBUG), ("cli-spl-pessim", None)])
+def test_without_a_clock(tmp_path, sync, options):
     """Nothing but what has to wait for a time needs one."""
-    run = run_program(tmp_path, 2, sync, "processes", "noclock", "hz=0")
+    run = run_program(tmp_path, 2, sync, "processes", "noclock", "hz=0", options)
     assert run.status == 0 and run.result("processes")["parts"] >= 7, run.report()
 
 
