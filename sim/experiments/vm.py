@@ -29,12 +29,12 @@ def ratio(a, b):
 
 def tables(summary):
     """The report's tables, in order."""
-    trap = summary["trap"][0]["cycles"] if summary["trap"] else 0
     made = [
         Table("Page faults: cycles, and times the floor", ["scheme", "harts", "fault", "cycles", "floor", "x"],
-              [[row["sync"], row["machine"], KINDS[row["kind"]], row["cycles"], row["floor"] + trap,
-                ratio(row["cycles"], row["floor"] + trap)] for row in in_order(summary["fault"], summary)],
-              ["Of one hart, without the trap; the floor is clearing or copying the page and the bare trap."]),
+              [[row["sync"], row["machine"], KINDS[row["kind"]], row["cycles"], row["floor"],
+                ratio(row["cycles"], row["floor"])] for row in in_order(summary["fault"], summary)],
+              ["Of one hart. The floor is clearing or copying the page. Neither has the trap; a bare one is "
+               f"{summary['trap'][0]['cycles']} cycles." if summary["trap"] else ""]),
         Table("Copying a map: cycles for each resident page more", ["scheme", "harts", "cycles", "floor", "x"],
               [[row["sync"], row["machine"], f"{row['hundredths'] / 100:.1f}", f"{row['floor'] / 100:.1f}",
                 ratio(row["hundredths"], row["floor"])] for row in in_order(summary["fork_page"], summary)],

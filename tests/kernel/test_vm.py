@@ -32,12 +32,12 @@ def test_no_hart_uses_a_page_that_was_given_away(tmp_path, harts, sync):
 
 
 def test_a_fault_costs_at_most_twice_its_floor(tmp_path):
-    """A page of 0 beside clearing a page and the bare trap; a page's part in copying a map beside its table entry."""
+    """A page of 0 beside clearing a page, with some hundred cycles left for the trap, which is not in it; a page's part in
+    copying a map beside its table entry."""
     run = boot(tmp_path, 1, "spl-optim", "run=vm-cost hz=0 pages=24")
     assert run.status == 0, run.report()
-    trap = run.result("vm_trap")["cycles"]
     kinds = {line["kind"]: line for line in run.record["results"]["vm_fault"]}
-    assert kinds["zero"]["cycles"] <= 2 * (kinds["zero"]["floor"] + trap), run.report()
+    assert kinds["zero"]["cycles"] <= 1.8 * kinds["zero"]["floor"], run.report()
     assert kinds["shared"]["cycles"] < kinds["pager"]["cycles"] < 3 * kinds["pager"]["floor"], run.report()
     page = run.result("vm_fork_page")
     assert page["hundredths"] <= 3 * page["floor"], run.report()
