@@ -18,6 +18,9 @@
 /* A short system call on that way, behind it. */
 #define USER_PATH_CALL __attribute__((section(".text.user_path.call")))
 
+/* The way of a page fault that finds its page or clears one (vm/), behind that. */
+#define FAULT_PATH __attribute__((section(".text.fault_path")))
+
 /* What such a function does rarely: not inlined there. */
 #define OFF_PATH __attribute__((noinline, cold))
 

@@ -605,6 +605,8 @@ bool process_none_left(void)
     crit_t s = simple_lock_enter(&user_lock);
     bool none = !process_count && !thread_count;
     simple_lock_leave(&user_lock, s);
+    if (none)
+        vm_check_no_leak();
     return none;
 }
 

@@ -158,7 +158,7 @@ void usage_of(uint32_t user, uint32_t all, struct user_rusage *usage);
 /* Move the break. The old one, or -EINVAL, -ENOMEM. */
 int process_move_break(struct process *p, int32_t bytes);
 
-/* Whether no process and no thread of one is left: what runs check when they are done. */
+/* Whether no process and no thread of one is left: what runs check when they are done. Panics if memory of programs is. */
 bool process_none_left(void);
 
 /* trap.S: the first time that a thread goes to user mode; interrupts are off on chip. */

@@ -28,7 +28,7 @@ struct fault {
 };
 
 /* The region's object for this fault, with the map locked alone meanwhile. */
-static int prepare(struct fault *f)
+OFF_PATH static int prepare(struct fault *f)
 {
     struct vm_entry *e = f->entry;
     if (!lock_read_to_write(&f->map->lock))
@@ -65,7 +65,7 @@ static int prepare(struct fault *f)
     return result;
 }
 
-static int no_memory(struct fault *f)
+OFF_PATH static int no_memory(struct fault *f)
 {
     vm_object_unlock(f->first);
     lock_done(&f->map->lock);
@@ -73,7 +73,7 @@ static int no_memory(struct fault *f)
 }
 
 /* What user mode may do with the page without another fault. */
-static unsigned allowed(const struct fault *f, const struct vm_page *p)
+FAULT_PATH static unsigned allowed(const struct fault *f, const struct vm_page *p)
 {
     unsigned rights = f->entry->rights & ~(unsigned)p->locked;
     if (f->entry->needs_copy || p->object != f->first || !p->dirty || (f->first->copy && !f->write))
@@ -82,7 +82,7 @@ static unsigned allowed(const struct fault *f, const struct vm_page *p)
 }
 
 /* The family is locked, or the page busy. */
-static int enter(struct fault *f, struct vm_page *p)
+FAULT_PATH static int enter(struct fault *f, struct vm_page *p)
 {
     p->inactive = false;
     if (f->write)
@@ -94,7 +94,7 @@ static int enter(struct fault *f, struct vm_page *p)
 }
 
 /* There is no such page in the chain: one of 0. It is busy, and nobody's until it is clear. */
-static int zero_fill(struct fault *f)
+FAULT_PATH static int zero_fill(struct fault *f)
 {
     struct vm_page *p = vm_page_alloc();
     if (!p)
@@ -120,7 +120,8 @@ static int zero_fill(struct fault *f)
  * The caller's page `from`, of any object of the chain, goes as a copy into `to`, unless there is one. While it is copied, the
  * family is not locked. The new page stays free for all. 0: look again.
  */
-static int copy_page(struct fault *f, struct vm_page *from, struct vm_object *to, uint32_t index)
+__attribute__((noinline)) static int copy_page(struct fault *f, struct vm_page *from, struct vm_object *to,
+                                               uint32_t index)
 {
     struct vm_page *p = vm_page_alloc();
     if (!p)
@@ -157,7 +158,7 @@ static int copy_page(struct fault *f, struct vm_page *from, struct vm_object *to
 }
 
 /* What the pager has, is asked for. */
-static int page_in(struct fault *f, struct vm_object *o, uint32_t index)
+OFF_PATH static int page_in(struct fault *f, struct vm_object *o, uint32_t index)
 {
     if (o->destroyed) {
         vm_object_unlock(f->first);
@@ -182,7 +183,7 @@ static int page_in(struct fault *f, struct vm_object *o, uint32_t index)
 }
 
 /* A page that its pager could not give. The next one who wants it asks again. */
-static int failed(struct fault *f, struct vm_page *p)
+OFF_PATH static int failed(struct fault *f, struct vm_page *p)
 {
     if (p->object->external)
         vm_page_discard(p);
@@ -194,7 +195,7 @@ static int failed(struct fault *f, struct vm_page *p)
 }
 
 /* The pager withholds a right: it is told, and this thread waits for news of the page. */
-static int unlock_page(struct fault *f, struct vm_page *p)
+OFF_PATH static int unlock_page(struct fault *f, struct vm_page *p)
 {
     struct vm_object *o = p->object;
     const struct vm_pager *pager = o->pager;
@@ -217,7 +218,7 @@ static int unlock_page(struct fault *f, struct vm_page *p)
 }
 
 /* The map is locked, shared, and the region has an object: ends with neither. */
-static int resolve(struct fault *f)
+FAULT_PATH static int resolve(struct fault *f)
 {
     struct vm_entry *e = f->entry;
     f->first = e->object;
@@ -279,7 +280,7 @@ static int resolve(struct fault *f)
     }
 }
 
-static int attempt(struct fault *f)
+FAULT_PATH static int attempt(struct fault *f)
 {
     lock_read(&f->map->lock);
     struct vm_entry *e = f->entry = vm_map_entry_at(f->map, f->address);
@@ -296,7 +297,7 @@ static int attempt(struct fault *f)
     return resolve(f);
 }
 
-static int fault(struct fault *f)
+FAULT_PATH static int fault(struct fault *f)
 {
     VM_COUNT(faults);
     if (f->address < VM_BEGIN || f->address >= VM_END)
@@ -310,7 +311,7 @@ static int fault(struct fault *f)
     }
 }
 
-int vm_fault(struct vm_map *map, uint32_t address, unsigned rights)
+FAULT_PATH int vm_fault(struct vm_map *map, uint32_t address, unsigned rights)
 {
     struct fault f = {.map = map, .address = address & ~PAGE_MASK, .rights = rights, .write = rights & PAGE_WRITE};
     return fault(&f);

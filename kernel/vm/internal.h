@@ -16,6 +16,7 @@
 #define VM_INTERNAL_H
 
 #include "arch/hart.h"
+#include "arch/path.h"
 #include "lock/lock.h"
 #include "vm/map.h"
 #include "vm/object.h"
@@ -112,8 +113,16 @@ void vm_page_discard(struct vm_page *page);     /* out of all maps, out of its o
 void vm_page_to_pager(struct vm_page *page);    /* the same, but its place says that the pager has it */
 
 /* ---- object.c, all with the family's lock but the first */
-void vm_object_lock(struct vm_object *object);
-void vm_object_unlock(struct vm_object *object);
+static inline void vm_object_lock(struct vm_object *object)
+{
+    mutex_lock(&object->family->lock);
+}
+
+static inline void vm_object_unlock(struct vm_object *object)
+{
+    mutex_unlock(&object->family->lock);
+}
+
 void vm_object_release_locked(struct vm_object *object); /* lets go of the family */
 struct vm_object *vm_object_shadow(struct vm_object *object, uint32_t offset, uint32_t pages);
 struct vm_object *vm_object_copy(struct vm_object *object,

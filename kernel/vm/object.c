@@ -19,16 +19,6 @@ uint32_t vm_objects(void)
     return object_count;
 }
 
-void vm_object_lock(struct vm_object *object)
-{
-    mutex_lock(&object->family->lock);
-}
-
-void vm_object_unlock(struct vm_object *object)
-{
-    mutex_unlock(&object->family->lock);
-}
-
 /* In `family`, whose lock the caller has unless nobody else knows it. */
 static struct vm_object *object_in(struct vm_family *family, uint32_t pages)
 {

@@ -63,7 +63,7 @@ void vm_page_copy(struct vm_page *to, const struct vm_page *from)
     memcpy(vm_page_bytes(to), vm_page_bytes(from), PAGE_SIZE);
 }
 
-struct vm_page *vm_page_alloc(void)
+FAULT_PATH struct vm_page *vm_page_alloc(void)
 {
     uint32_t address = page_borrow(RESERVE);
     if (pages_in_common() < vm_page_low)
@@ -87,7 +87,7 @@ void vm_page_free(struct vm_page *page)
     page_return(vm_page_address(page));
 }
 
-bool vm_page_insert(struct vm_object *object, uint32_t index, struct vm_page *page)
+FAULT_PATH bool vm_page_insert(struct vm_object *object, uint32_t index, struct vm_page *page)
 {
     if (!radix_set(&object->pages, index, page))
         return false;
@@ -117,11 +117,12 @@ void vm_page_wake(struct vm_page *page)
     simple_lock_leave(&sleepers_lock, s);
 }
 
-void vm_page_unbusy(struct vm_page *page)
+FAULT_PATH void vm_page_unbusy(struct vm_page *page)
 {
     page->busy = false;
     page->object->busy--;
-    vm_page_wake(page);
+    if (page->wanted)
+        vm_page_wake(page);
 }
 
 void vm_page_discard(struct vm_page *page)

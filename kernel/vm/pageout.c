@@ -51,10 +51,12 @@ static struct vm_object *object_of(struct vm_page *page)
 
 static void deactivate(struct vm_page *page)
 {
-    struct vm_object *o = object_of(page);
+    struct vm_object *o = page->object ? object_of(page) : 0;
     if (!o)
         return;
-    if (!page->busy && !page->wired && !page->inactive) {
+    /* one that could not go stays as it is: to take its translations would only cost faults */
+    bool could_go = !page->dirty || (o->external ? o->pager->data_return != 0 : vm_swap_free() != 0);
+    if (could_go && !page->busy && !page->wired && !page->inactive) {
         page->inactive = true;
         if (page->place.pmap)
             pmap_page_protect(page, 0);
@@ -129,7 +131,7 @@ static bool reclaim(struct vm_page *page)
 static uint32_t turn(void)
 {
     uint32_t freed = 0, distance = vm_page_count / DISTANCE;
-    for (uint32_t n = 0; n < vm_page_count + distance && pages_free() < 2 * vm_page_low; n++) {
+    for (uint32_t n = 0; n < vm_page_count + distance && pages_in_common() < 2 * vm_page_low; n++) {
         deactivate(vm_page_first() + hand);
         freed += reclaim(vm_page_first() + (hand + vm_page_count - distance) % vm_page_count);
         hand = (hand + 1) % vm_page_count;
@@ -171,9 +173,10 @@ static void wake(void)
     thread_wakeup(&wanted);
 }
 
+/* Where the last turn was in vain, the next is for who cannot go on without (vm_page_wait). */
 void vm_pageout_wake(void)
 {
-    if (*(volatile bool *)&wanted)
+    if (*(volatile bool *)&wanted || *(volatile uint32_t *)&failures)
         return;
     crit_t s = simple_lock_enter(&pageout_lock);
     wake();

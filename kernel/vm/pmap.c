@@ -22,7 +22,7 @@
 #define ALL_HARTS 0xffu
 _Static_assert(MAX_HARTS <= 8, "vm/page.h: clean");
 
-#define BATCH 64 /* entries that are changed in one section */
+#define BATCH 128 /* entries that are changed in one section */
 #define PIECE 256 /* bytes that are copied in one */
 
 typedef volatile uint32_t entry_t; /* harts walk the tables while they change */
@@ -181,7 +181,7 @@ void pmap_shootdown(uint32_t which)
 
 /* ---- Where a page is mapped: the pmap's lock is held. */
 
-static bool place_add(struct vm_page *page, struct pmap *pmap, uint32_t address)
+FAULT_PATH static bool place_add(struct vm_page *page, struct pmap *pmap, uint32_t address)
 {
     struct simple_lock *lock = places_lock_of(page);
     bool added = true;
@@ -238,7 +238,7 @@ static void place_remove(struct vm_page *page, const struct pmap *pmap, uint32_t
  * `page` is about to be executable. If it has been before, with other content, caches of instructions may hold that: harts that
  * use the pmap drop it now, others when they begin to.
  */
-static void prepare_to_execute(struct pmap *pmap, struct vm_page *page)
+OFF_PATH static void prepare_to_execute(struct pmap *pmap, struct vm_page *page)
 {
     if (!page->executed) {
         page->executed = 1;
@@ -267,11 +267,8 @@ void pmap_text_changed(struct pmap *pmap)
 /* ---- Mappings. */
 
 /* The lower table for `address`; 0: memory is out. Taken without the lock, as a page is cleared for it. */
-static entry_t *leaf_made(struct pmap *pmap, uint32_t address)
+OFF_PATH static entry_t *leaf_made(struct pmap *pmap, uint32_t address)
 {
-    entry_t *leaf = leaf_at(pmap, address);
-    if (leaf)
-        return leaf;
     uint32_t table = table_alloc();
     if (!table)
         return 0;
@@ -291,21 +288,21 @@ static unsigned sound(unsigned rights)
     return rights & PAGE_WRITE ? rights | PAGE_READ : rights; /* there is no page that can be written only */
 }
 
-int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *page, unsigned rights)
+FAULT_PATH int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *page, unsigned rights)
 {
     rights = sound(rights);
     if (!rights) {
         pmap_remove(pmap, address, address + PAGE_SIZE);
         return 0;
     }
-    entry_t *leaf = leaf_made(pmap, address);
-    if (!leaf)
+    entry_t *leaf = leaf_at(pmap, address);
+    if (!leaf && !(leaf = leaf_made(pmap, address)))
         return -ENOMEM;
     if (rights & PAGE_EXECUTE)
         prepare_to_execute(pmap, page);
     else if (rights & PAGE_WRITE)
         page->clean = 0;
-    uint32_t bits = rights | ENTRY_USER | ENTRY_ACCESSED | (rights & PAGE_WRITE ? ENTRY_DIRTY : 0);
+    uint32_t bits = rights | ENTRY_USER | ENTRY_ACCESSED | ENTRY_DIRTY; /* the last two are looked at by no hart */
     uint32_t entry = entry_for(vm_page_address(page), bits), lost;
     int error = 0;
     crit_t s = simple_lock_enter(&pmap->lock);
@@ -333,10 +330,14 @@ int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *page, unsign
     return error;
 }
 
-/* What `change` does with the entries of [begin, end) that are valid, and its last of a table: gives whether one lost something. */
-static bool for_range(struct pmap *pmap, uint32_t begin, uint32_t end,
-                      bool (*change)(struct pmap *pmap, uint32_t address, entry_t *leaf, uint32_t rights),
-                      uint32_t rights)
+/*
+ * change(pmap, address, leaf, rights) for the entries of [begin, end), as far as there are tables, a batch in a section; gives
+ * whether one of them lost something. Inlined, as a copy of a map spends its time here.
+ */
+typedef bool change_fn(struct pmap *pmap, uint32_t address, entry_t *leaf, uint32_t rights);
+
+static inline __attribute__((always_inline)) bool for_range(struct pmap *pmap, uint32_t begin, uint32_t end,
+                                                            change_fn *change, uint32_t rights)
 {
     bool lost = false;
     while (begin < end) {
@@ -353,8 +354,8 @@ static bool for_range(struct pmap *pmap, uint32_t begin, uint32_t end,
             stop = begin + BATCH * PAGE_SIZE;
         crit_t s = simple_lock_enter(&pmap->lock);
         for (; begin < stop; begin += PAGE_SIZE, leaf++)
-            if (*leaf & ENTRY_VALID)
-                lost |= change(pmap, begin, leaf, rights);
+            if (change(pmap, begin, leaf, rights))
+                lost = true;
         simple_lock_leave(&pmap->lock, s);
     }
     return lost;
@@ -365,6 +366,8 @@ static inline __attribute__((always_inline)) bool remove_one(struct pmap *pmap, 
 {
     (void)rights;
     uint32_t old = *leaf;
+    if (!(old & ENTRY_VALID))
+        return false;
     entry_set(leaf, 0);
     place_remove(vm_page_at(entry_page(old)), pmap, address);
     pmap->resident--;
@@ -377,13 +380,14 @@ void pmap_remove(struct pmap *pmap, uint32_t begin, uint32_t end)
         pmap_shootdown(users_of(pmap));
 }
 
-static bool protect_one(struct pmap *pmap, uint32_t address, entry_t *leaf, uint32_t rights)
+static inline __attribute__((always_inline)) bool protect_one(struct pmap *pmap, uint32_t address, entry_t *leaf,
+                                                              uint32_t rights)
 {
     (void)pmap, (void)address;
-    uint32_t old = *leaf, lost = old & PAGE_RIGHTS & ~rights;
-    if (!lost)
+    uint32_t old = *leaf, less = PAGE_RIGHTS & ~rights;
+    if (!(old & less))
         return false;
-    *leaf = old & ~lost & ~(lost & PAGE_WRITE ? ENTRY_DIRTY : 0); /* it points where it did */
+    *leaf = old & ~less; /* it points where it did */
     return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "arch/path.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
 
@@ -26,7 +27,7 @@ static bool reaches(const struct radix *r, uint32_t number)
     return r->height && !(number >> (RADIX_BITS * r->height));
 }
 
-void *radix_get(const struct radix *r, uint32_t number)
+FAULT_PATH void *radix_get(const struct radix *r, uint32_t number)
 {
     if (!reaches(r, number))
         return 0;
@@ -37,7 +38,7 @@ void *radix_get(const struct radix *r, uint32_t number)
     return n->slot[digit(number, 0)];
 }
 
-static struct radix_node *node(void)
+OFF_PATH static struct radix_node *node(void)
 {
     struct radix_node *n = zone_alloc(&nodes);
     if (n)
@@ -45,7 +46,7 @@ static struct radix_node *node(void)
     return n;
 }
 
-static bool grow(struct radix *r, uint32_t number)
+OFF_PATH static bool grow(struct radix *r, uint32_t number)
 {
     while (!reaches(r, number)) {
         if (r->height == MOST_HEIGHT)
@@ -64,7 +65,7 @@ static bool grow(struct radix *r, uint32_t number)
 }
 
 /* Frees the nodes on the way to `number` that have nothing in them. */
-static void prune(struct radix *r, uint32_t number)
+OFF_PATH static void prune(struct radix *r, uint32_t number)
 {
     struct radix_node *way[MOST_HEIGHT], *n = r->root;
     uint32_t level = r->height;
@@ -83,9 +84,9 @@ static void prune(struct radix *r, uint32_t number)
     }
 }
 
-bool radix_set(struct radix *r, uint32_t number, void *value)
+FAULT_PATH bool radix_set(struct radix *r, uint32_t number, void *value)
 {
-    if (!grow(r, number)) {
+    if (!reaches(r, number) && !grow(r, number)) {
         if (r->root)
             prune(r, number & ((1u << (RADIX_BITS * r->height)) - 1));
         return false;

@@ -13,37 +13,40 @@ UNEVEN = "ram.jitter=9 pic.delivery=40 pic.jitter=30"
 
 @pytest.mark.parametrize("harts,sync", [(2, sync) for sync in SCHEMES] + [(1, "cli-pessim"), (4, "spl-optim")])
 def test_from_all_harts(tmp_path, harts, sync):
-    """With little memory, so that pages leave for the default pager and come back, and with the checks of LOCK_DEBUG."""
+    """With little memory, so that pages leave for the default pager and come back; LOCK_DEBUG's checks by turns."""
     n = SCHEMES.index(sync)
-    run = boot(tmp_path, harts, sync, f"run=test-vm rounds=25 hz=1000 user.pages={50 + 15 * harts} vm.swap=200 {UNEVEN}", n + 1,
-               options={"lock_debug": "1"} if n % 2 == 0 else None)
+    memory = f"vm.swap=200 user.pages={13 + 20 * harts}"
+    run = boot(tmp_path, harts, sync, f"run=test-vm rounds=40 hz=1000 {memory} {UNEVEN}",
+               n + 1, options={"lock_debug": "1"} if n % 2 == 0 else None)
     assert run.status == 0, run.report()
-    assert run.result("test")["checks"] > 30 * harts
+    result = run.result("test")
+    assert result["checks"] > 30 * harts and (harts > 1 or result["pageins"] > 5)
 
 
 @pytest.mark.parametrize("harts,sync", ((1, "cli-pessim"), (2, "cli-optim"), (2, "spl-pessim"), (4, "spl-optim")))
 def test_no_hart_uses_a_page_that_was_given_away(tmp_path, harts, sync):
     for seed in range(int(os.environ.get("SHOOTDOWN_SEEDS", "1"))):
-        run = boot(tmp_path / str(seed), harts, sync, f"run=test-shootdown rounds=12 hz=4000 {UNEVEN if seed else ''}", seed)
+        run = boot(tmp_path / str(seed), harts, sync, f"run=test-shootdown rounds=12 hz=4000 {UNEVEN if seed else ''}",
+                   seed)
         assert run.status == 0, f"seed {seed}: {run.report()}"
         assert run.result("test")["shootdowns"] > 12
 
 
 def test_a_fault_costs_at_most_twice_its_floor(tmp_path):
-    """A page of 0 beside clearing a page and the bare trap; a page's part in copying a map beside its table entry."""
+    """A page of 0 beside clearing a page, with some hundred cycles left for the trap, which is not in it; a page's part
+    in copying a map beside its table entry."""
     run = boot(tmp_path, 1, "spl-optim", "run=vm-cost hz=0 pages=24")
     assert run.status == 0, run.report()
-    trap = run.result("vm_trap")["cycles"]
     kinds = {line["kind"]: line for line in run.record["results"]["vm_fault"]}
-    assert kinds["zero"]["cycles"] <= 2 * (kinds["zero"]["floor"] + trap), run.report()
+    assert kinds["zero"]["cycles"] <= 1.8 * kinds["zero"]["floor"], run.report()
     assert kinds["shared"]["cycles"] < kinds["pager"]["cycles"] < 3 * kinds["pager"]["floor"], run.report()
     page = run.result("vm_fork_page")
     assert page["hundredths"] <= 3 * page["floor"], run.report()
 
 
 def test_chains_stay_short(tmp_path):
-    """A parent that creates children and writes between: without collapse, its chain grows with each by the symmetric way, and
-    the first child's by the asymmetric; with it, the parent's does not."""
+    """A parent that creates children and writes between: without collapse, its chain grows with each by the symmetric
+    way, and the first child's by the asymmetric; with it, the parent's does not."""
     run = boot(tmp_path, 1, "cli-optim", "run=vm-chain hz=0 children=8")
     assert run.status == 0, run.report()
     lines = {(line["strategy"], line["collapse"], line["children"]): line for line in run.record["results"]["vm_chain"]}
