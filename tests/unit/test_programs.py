@@ -151,6 +151,7 @@ def test_our_functions_go_before_the_c_library_s(tmp_path):
     (tmp_path / "open.c").write_text('#include <stdio.h>\n#include <stdlib.h>\n'
                                      'int main(void) { return !fopen("x", "r") && malloc(3) ? 0 : 1; }\n')
     elf = programs.build_program([tmp_path / "open.c"]).with_suffix(".elf")
-    shown = subprocess.run(["riscv64-unknown-elf-objdump", "-d", "--disassemble=__retarget_lock_acquire_recursive", elf],
+    named = "--disassemble=__retarget_lock_acquire_recursive"
+    shown = subprocess.run(["riscv64-unknown-elf-objdump", "-d", named, elf],
                            capture_output=True, text=True, check=True).stdout
     assert "tp" in shown and "futex_lock" in shown
