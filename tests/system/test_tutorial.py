@@ -84,7 +84,7 @@ def test_every_command_of_the_page(page):
         assert missing is None, f"not printed: {missing}\n{told}"
 
 
-@pytest.mark.parametrize("page, least", zip(PAGES, (9, 3), strict=True))
+@pytest.mark.parametrize("page, least", list(zip(PAGES, (9, 3), strict=True)))
 def test_the_page_is_read_whole(page, least):
     """Every line of the page that looks like a command is one of the steps."""
     text = page.read_text()

@@ -144,3 +144,14 @@ def test_source_packages_come_from_where_the_machine_s_packages_come(tmp_path, m
     programs._deb_src(out)
     assert sorted(path.read_text() for path in out.iterdir() if path.read_text().strip()) == [
         "Types: deb-src\nURIs: http://b\nSigned-By: /k\n", "deb-src http://a stable main\n"]
+
+
+def test_our_functions_go_before_the_c_library_s(tmp_path):
+    """A program that opens a file links, and malloc takes locks that lock: the C library has some that do not."""
+    (tmp_path / "open.c").write_text('#include <stdio.h>\n#include <stdlib.h>\n'
+                                     'int main(void) { return !fopen("x", "r") && malloc(3) ? 0 : 1; }\n')
+    elf = programs.build_program([tmp_path / "open.c"]).with_suffix(".elf")
+    named = "--disassemble=__retarget_lock_acquire_recursive"
+    shown = subprocess.run(["riscv64-unknown-elf-objdump", "-d", named, elf],
+                           capture_output=True, text=True, check=True).stdout
+    assert "tp" in shown and "futex_lock" in shown

@@ -1,5 +1,8 @@
 /* From crt0.S to main and out again. */
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/lock.h>
 #include <unistd.h>
 
 #include "user/lib/system.h"
@@ -7,6 +10,13 @@
 
 extern void (*const _init_begin[])(void), (*const _init_end[])(void);
 extern char **environ;
+
+/*
+ * What the C library has too, and calls itself: named here, where each program begins, it is taken from this library. The
+ * linker drops the table.
+ */
+__attribute__((used)) static void (*const ours[])(void) = {(void (*)(void))fdopen, (void (*)(void))raise,
+                                                           (void (*)(void))__retarget_lock_init};
 
 int main(int argc, char **argv, char **envp);
 
