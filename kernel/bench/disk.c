@@ -7,7 +7,7 @@
  *   @disk_handler cause=seek|data|done|all count=... total=... squares=... min=... p50=... max=...
  *   @disk_busy harts=... alone=... beside=...
  *
- * `squares` is the sum of the squares of cycles / 16. With busy=1 a thread on each hart goes through 16 KB of memory meanwhile,
+ * `squares` is the sum of the squares of cycles. With busy=1 a thread on each hart goes through 16 KB of memory meanwhile,
  * reading three words and writing two of each line: how many lines a million cycles, without the disk and beside it.
  */
 #include <string.h>
@@ -105,7 +105,7 @@ static void print_handler(const char *cause, uint32_t *values, uint32_t n)
     uint64_t total = 0, squares = 0;
     for (uint32_t i = 0; i < n; i++) {
         total += values[i];
-        squares += (uint64_t)(values[i] / 16) * (values[i] / 16);
+        squares += (uint64_t)values[i] * values[i];
     }
     if (n)
         kprintf("@disk_handler cause=%s count=%lu total=%llu squares=%llu min=%lu p50=%lu max=%lu\n", cause,

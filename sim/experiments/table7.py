@@ -6,7 +6,6 @@ from sim.experiments import paper_sync as paper
 from sim.results.table import Table, number
 
 KINDS = ("ide", "scsi", "cdrom", "floppy")
-STEP = 16       # the target squares sixteenths of cycles (kernel/bench/disk.c)
 CAUSES = {"seek": "seek has ended", "data": "data", "done": "request has ended"}
 
 
@@ -30,7 +29,7 @@ def row(made, clock_hz):
 def spread(line, clock_hz):
     """Count, mean, deviation (in per cent of the mean), least, median and greatest, in microseconds."""
     mean = line["total"] / line["count"]
-    deviation = sqrt(max(line["squares"] * STEP * STEP / line["count"] - mean * mean, 0))
+    deviation = sqrt(max(line["squares"] / line["count"] - mean * mean, 0))
     us = 1e6 / clock_hz
     return {"count": line["count"], "mean": mean * us, "deviation": 100 * deviation / mean, "min": line["min"] * us,
             "median": line["p50"] * us, "max": line["max"] * us}
@@ -80,4 +79,6 @@ def split_table(rows):
         for each in rows if each["kind"] == "floppy" for cause in CAUSES if cause in each["handled"]]
     return Table("Interrupts of the floppy, by what they are for (section 6.1)",
                  ["scheme", "for", "interrupts", "mean, us", "deviation, %", "least", "greatest", "paper, us"], cells,
-                 ["An interrupt for the last data of a request and for its end counts as one for data."], texts=2)
+                 ["An interrupt for the last data of a request and for its end counts as one for data. Ours hands over "
+                  "4 KB, so that there are about as many as the paper counted: at a bus access for two bytes that "
+                  "takes longer."], texts=2)

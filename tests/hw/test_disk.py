@@ -20,6 +20,7 @@ from tests.hw import bench
 RAM_BYTES = 1 << 16
 RAM_BASE = 0x4000_0000
 SECTORS = 64
+LONG = 32       # of a long transfer
 SQ, CQ, LISTS, BUFFERS = 0, 0x800, 0x1000, 0x4000     # in RAM, bytes
 STATUS = REGISTERS["STATUS"]
 
@@ -63,6 +64,7 @@ class Drive:
         self.waiting, self.seen, self.taken = [], [], []
         self.silent, self.bad = set(), set()
         self.held = False          # takes up nothing
+        self.whole = False         # moves a request's data at once
         dut.answer_valid.value = dut.data_in_valid.value = 0
         dut.command_ready.value = dut.data_out_ready.value = 1
         dut.sectors.value = SECTORS
@@ -122,7 +124,7 @@ class Drive:
             elif done == count:
                 end = "OK"
             if end is None:
-                piece = min(burst or self.random.randrange(1, 9), count - done)
+                piece = min(burst or (count if self.whole else self.random.randrange(1, 9)), count - done)
                 at = lba + done
                 if op == OPERATIONS["READ"]:
                     good = next((n for n in range(piece) if at + n in self.bad), piece)
@@ -548,5 +550,37 @@ async def a_command_that_is_never_answered_ends_with_a_reset(dut):
     clock.check(disk.peek(BUFFERS, 512) == drive.content[512:1024], "what was read")
 
 
+@in_simulator
+async def long_transfers_take_what_the_readme_says(dut):
+    """From the doorbell to the interrupt, with a drive that is always ready: whole, and in pages."""
+    clock, drive, disk = await start(dut, slow=0)
+    await disk.rings()
+    count = LONG
+    text = (REPO / "hw/disk/README.md").read_text()
+    table = re.findall(r"^\| (to|from) memory \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
+    clock.equal("rows of the README's table", len(table), 4)
+    found = []
+    for way, size, _ in table:
+        pieces = [(BUFFERS + at, int(size)) for at in range(0, count * SECTOR_BYTES, int(size))]
+        drive.whole = True
+        await disk.request("READ" if way == "to" else "WRITE", 1, 0, count, pieces)
+        begin = clock.cycle
+        clock.equal("completion", await disk.completed(), (1, STATUSES["OK"], count))
+        found.append(clock.cycle - begin)
+    clock.equal("the table's cycles", found, [int(cycles) for *_, cycles in table])
+
+
 def test_disk():
     bench.simulate(make)
+
+
+def test_the_readme_has_the_registers_and_the_profiles():
+    text = (REPO / "hw/disk/README.md").read_text()
+    assert REGISTERS.markdown() in text, f"the declarations say\n{REGISTERS.markdown()}"
+    source = (REPO / "sim/harness/devices/disk_options.cpp").read_text()
+    fields = re.findall(r'\{"(\w+)", &DiskProfile', source)
+    assert "| profile | " + " | ".join(f"`{field}`" for field in fields) + " |" in text
+    profiles = re.findall(r'\{"(\w+)", \{([\d, ]+)\}\}', source)
+    assert len(profiles) == 6
+    for name, numbers in profiles:
+        assert f"| `{name}` | " + " | ".join(number.strip() for number in numbers.split(",")) + " |" in text

@@ -81,7 +81,7 @@ def test_a_power_cut_leaves_what_was_flushed(tmp_path):
     """Each sector is old or new; what the drive lost it counts."""
     path = image(tmp_path)
     made = run(tmp_path, 1, "cli-optim", "run=disk hz=1000 op=write bytes=20480 request=2048 disk.patience=8",
-               "profile=scsi,write=copy,overhead_us=10,rpm=60000,cut=700000", max_cycles=4_000_000)
+               "profile=scsi,write=copy,overhead_us=10,rpm=60000,cut=700000", max_cycles=30_000_000)
     assert made.status == 1, made.report()      # the drive answers no more: that is told, not waited for
     assert "errors=" in made.console and made.result("disk")["errors"] > 0
     before, after = path.read_bytes(), (made.folder / "disk0.img").read_bytes()

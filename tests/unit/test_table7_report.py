@@ -13,7 +13,7 @@ CLOCK_HZ = 60_000_000
 def spread(cause, values):
     ordered = sorted(values)
     return {"cause": cause, "count": len(values), "total": sum(values),
-            "squares": sum((value // 16) ** 2 for value in values), "min": ordered[0],
+            "squares": sum(value ** 2 for value in values), "min": ordered[0],
             "p50": ordered[(len(values) - 1) // 2], "max": ordered[-1]}
 
 
