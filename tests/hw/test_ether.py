@@ -464,6 +464,23 @@ async def an_interrupt_means_that_its_frame_is_there(dut):
 
 
 @in_simulator
+async def from_the_last_word_to_the_interrupt(dut):
+    clock, test = await start(dut)
+    found = {}
+    for length in (60, 1514):
+        await test.receive(frame_of(length), gap=0)
+        last = clock.cycle
+        while not dut.irq.value:
+            await clock.tick()
+        found[length] = clock.cycle - last
+        await test.csr.write("acknowledge", 1)
+    text = (REPO / "hw" / "ether" / "README.md").read_text()
+    for length, cycles in found.items():
+        clock.check(f"| {length:,} bytes: from a frame's last word to the cause | {cycles} |" in text,
+                    f"{length} bytes take {cycles} cycles, which hw/ether/README.md does not say")
+
+
+@in_simulator
 async def the_cable_is_pulled(dut):
     clock, test = await start(dut)
     await test.csr.write("enable", 1 << LINK)

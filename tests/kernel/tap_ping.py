@@ -50,9 +50,10 @@ def main():
     line = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     until = time.monotonic() + PATIENCE
     right = [answered(line, number, os.urandom(size), until) for number, size in enumerate(SIZES)]
-    simulator.send_signal(2)
-    simulator.wait()
-    sys.exit(0 if all(right) else f"answers: {right}")
+    if not all(right):
+        simulator.kill()
+        sys.exit(f"answers: {right}")
+    sys.exit(simulator.wait(PATIENCE))     # it has been told how many echoes there are
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
  */
 #include "net/net.h"
 
+#include <sanitizer/asan_interface.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@
 #define OUR_IP 0x0a000002u
 #define PEER_IP 0x0a000001u
 #define ARP_BYTES 28
+#define LEAST 60 /* bytes of a frame */
 
 static const uint8_t US[6] = {2, 'I', 'L', 'K', 0, 2}, PEER[6] = {2, 0, 0, 0, 0, 1};
 static uint8_t memory[PAGES * PAGE_SIZE] __attribute__((aligned(4096)));
@@ -50,6 +52,9 @@ static void keep(struct mbuf *m)
 {
     CHECK(sent_count < 8);
     CHECK(m->m_len >= ETHER_HEADER && m->m_len <= ETHER_HEADER + IP_MTU);
+    if (get16(m->m_data + 12) == ETHERTYPE_IP)
+        CHECK(get16(m->m_data + ETHER_HEADER + 2) >= IP_HEADER + 8 &&
+              get16(m->m_data + ETHER_HEADER + 2) == m->m_len - ETHER_HEADER);
     CHECK(m->m_data >= m->m_buf && m->m_data + m->m_len <= m->m_buf + MBUF_BYTES);
     sent[sent_count++] = m;
 }
@@ -73,10 +78,13 @@ static void input(const uint8_t *frame, uint32_t length)
 {
     struct mbuf *m = m_get();
     CHECK(m);
+    __asan_unpoison_memory_region(m->m_buf, MBUF_BYTES);
+    memset(m->m_buf, 0, 2 + LEAST);
     m->m_data += 2;
-    m->m_len = length;
     memcpy(m->m_data, frame, length);
-    memset(m->m_data + length, 0xa5, MBUF_BYTES - 2 - length); /* what nobody may look at */
+    length = length < LEAST ? LEAST : length; /* as on the wire */
+    m->m_len = length;
+    __asan_poison_memory_region(m->m_data + length, MBUF_BYTES - 2 - length); /* nobody may look there */
     uint32_t type = get16(frame + 12);
     m_adj(m, ETHER_HEADER);
     if (type == ETHERTYPE_IP)
@@ -183,6 +191,21 @@ HOST_TEST(an_echo_comes_back_as_it_was_in_the_buffer_that_asked)
     CHECK_EQUAL(m_in_use(), 0);
 }
 
+HOST_TEST(an_echo_without_its_whole_header_is_none)
+{
+    begin();
+    uint8_t frame[100] __attribute__((aligned(8)));
+    echo_frame(frame, 1, 10, 0);
+    uint8_t *ip = frame + ETHER_HEADER;
+    put16(ip + 2, IP_HEADER + 4);
+    put16(ip + 10, 0);
+    put16(ip + 10, in_cksum(ip, IP_HEADER, 0));
+    put32(ip + IP_HEADER, 0x0800f7ff); /* with a right checksum */
+    input(frame, ETHER_HEADER + IP_HEADER + 4);
+    CHECK_EQUAL(net_counts().icmp_bad, 1);
+    CHECK_EQUAL(m_in_use(), 0);
+}
+
 HOST_TEST(who_is_not_known_is_asked_for_and_gets_the_last_packet)
 {
     begin();
@@ -254,6 +277,15 @@ HOST_TEST(datagrams_wait_for_their_reader)
         CHECK_EQUAL(m->m_data[0], n);
         m_free(m);
     }
+    CHECK(!IF_DEQUEUE(&port.queue));
+    for (unsigned n = 0; n < 3; n++) /* empty in between, the queue works as before */
+        for (unsigned count = 0; count <= n; count++) {
+            struct mbuf *m = m_get();
+            CHECK(IF_ENQUEUE(&port.queue, m));
+            if (count == n)
+                for (unsigned left = n + 1; left; left--)
+                    m_free(IF_DEQUEUE(&port.queue));
+        }
     CHECK(!IF_DEQUEUE(&port.queue));
     CHECK_EQUAL(m_in_use(), 0);
 }
