@@ -22,7 +22,8 @@ SCALA = Path(__file__).parent / "scala"
 # SHA-256 stands here as well.
 MAVEN = ("mvn", "--batch-mode", "--strict-checksums")
 JARS = Path(__file__).parent / "jars.sha256"
-JAVA = ("java", "-Xmx2g")
+# A generator lives for seconds, in which neither C2 nor a parallel collector earns what it costs.
+JAVA = ("java", "-Xmx2g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 NETLIST = "InterlockCluster.v"
 MAX_HARTS = 8
 MAX_DEVICE_PORTS = 4

@@ -42,6 +42,7 @@ void *memset(void *to, int c, size_t n)
     for (; n && (uintptr_t)t % WORD; n--)
         *t++ = (uint8_t)c;
     for (; n >= PIECE; n -= PIECE, t += PIECE)
+#pragma GCC unroll 8
         for (unsigned i = 0; i < PIECE / WORD; i++)
             ((word_t *)t)[i] = word;
     for (; n >= WORD; n -= WORD, t += WORD)

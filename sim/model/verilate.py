@@ -21,7 +21,8 @@ VERILATOR_FLAGS = ("--cc", "-O3", "--flatten", "--savable", "--x-assign", "fast"
 COMPILER_FLAGS = ("-O3", "-w")
 LEVEL = processor_level()
 FAST_FLAGS = (*COMPILER_FLAGS, *([f"-march={LEVEL}"] if LEVEL else []))  # of what each cycle runs
-SLOW_FLAGS = ("-O1", "-w")  # what runs once: set-up, saving, restoring
+SLOW_FLAGS = ("-O1", "-w")  # what few cycles run
+ONCE_FLAGS = ("-O0", "-w")  # what runs once: set-up, saving, restoring
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = Fa
     inputs |= {"tools": repr(sorted(versions.items())), "waves": str(waves), "how": Path(__file__),
                "compiling": Path(toolchain.__file__),
                "edge": Path(__file__).parent / "gating",
-               "flags": repr((recipe, COMPILER_FLAGS, SLOW_FLAGS))}
+               "flags": repr((recipe, COMPILER_FLAGS, SLOW_FLAGS, ONCE_FLAGS))}
     return Library(cached("model-waves" if waves else "model", inputs,
                           lambda out: _build(Library(out), sources, waves, recipe)))
 
@@ -109,7 +110,7 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
     (library.dir / "options.json").write_text(json.dumps(options, indent=1))
 
     flags = [*options["compile"], "-I."]
-    of_kind = {"edge": recipe.fast, "classes_fast": whole, "classes_slow": SLOW_FLAGS, "support_slow": SLOW_FLAGS}
+    of_kind = {"edge": recipe.fast, "classes_fast": whole, "classes_slow": ONCE_FLAGS, "support_slow": ONCE_FLAGS}
     objects = compile_objects(work, {
         Path(path): [*of_kind.get(kind, COMPILER_FLAGS), *flags]
         for kind, paths in made["sources"].items() if kind != "deps" for path in paths})

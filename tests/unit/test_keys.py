@@ -233,7 +233,8 @@ def parameter(name, after):
     return f"machine {name}", change
 
 
-OTHER = {field.name: "none" if field.type is str else field.default // 2 or 2 for field in fields(SoCConfig)}
+OTHER = {field.name: "none" if field.type is str else field.default // 2 or field.default + 1
+         for field in fields(SoCConfig)}
 RISCV = [said("gcc"), said("as"), said("ld")]
 SOURCES = [file("hw/cpu/generate.py"), file("soc/soc.py"), file("firmware/start.S"), file("hw/common/cache.py")]
 TOOLS = [value("versions", VERSIONS | {"verilator": "5.054"}), value("waves", True)]
