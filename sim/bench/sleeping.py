@@ -33,7 +33,7 @@ def build_image(config: SoCConfig, folder: Path) -> Path:
     base = re.search(r"#define CLINT_BASE (0x[0-9a-f]+)", header)
     assert base, "the memory map has a CLINT"
     image = folder / "sleeping.elf"
-    run(TOOLS + "gcc", *MACHINE, f"-DPERIOD={PERIOD}", f"-DCLINT_BASE={base[1]}", "-Wl,-Ttext=0x40000000",
+    run(TOOLS + "gcc", *MACHINE, f"-DPERIOD={PERIOD}", f"-DCLINT_BASE={base[1]}", "-Wl,-n,-Ttext=0x40000000",
         "-Wl,--build-id=none", Path(__file__).parent / "sleeping.S", "-o", image)
     return image
 
@@ -45,7 +45,7 @@ def busy_cycles(simulator: Path, image: Path, folder: Path) -> float:
         timed([*ours(simulator, image, "", cycles, "--no-skip", "--hang-cycles", "0"), "--out", folder / "run"], folder,
               cycles)
         harts = json.loads((folder / "run" / "run.json").read_text())["harts"]
-        spent.append(cycles - harts[0]["wfi_cycles"])
+        spent.append(cycles - harts[0]["statistics"]["wfi_cycles"])
     return (spent[1] - spent[0]) / 10
 
 
