@@ -1,7 +1,7 @@
 """The benchmarks' reading of what valgrind counted."""
 
-from sim.bench.counts import Counts, totals_of
 from sim.bench.__main__ import agree
+from sim.bench.counts import Counts, totals_of
 
 TEXT = """events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw
 fn=(1) f

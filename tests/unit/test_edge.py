@@ -137,10 +137,10 @@ def watching() -> tuple[str, str]:
 
 def watched(seed: int, cycles: int = 200) -> Watched:
     """Rows as a model writes them, of any activity: what is told of it makes the edge slower, never wrong."""
-    found = re.search(rf"char {WATCHED}\[(\d+)\];", watching()[0])
+    found, = re.findall(rf"char {WATCHED}\[(\d+)\];", watching()[0])
     random.seed(seed)
     columns = [[random.random() < rate for _ in range(cycles)]
-               for rate in random.choices([0, 0.0001, 0.02, 0.3, 0.6, 1], k=int(found[1]))]
+               for rate in random.choices([0, 0.0001, 0.02, 0.3, 0.6, 1], k=int(found))]
     return Watched(np.array(columns, dtype=np.uint8).T)
 
 

@@ -11,7 +11,7 @@ class Skip {
   public:
     enum class Mode { OFF, ON, CHECK }; // CHECK: simulates each stretch after all, and compares the states
 
-    // Harts that did nothing for so many cycles may do nothing for many more. A wait for memory is over before.
+    // Harts that did nothing for so many cycles may do nothing for many more. Most waits for memory are over before.
     static constexpr unsigned PATIENCE = 16;
 
     Skip(Model &model, Mode mode) : model(model), idle(model.root()), mode(mode) {}
