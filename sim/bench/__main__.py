@@ -2,64 +2,33 @@
 
 Both are built with the same compiler and run the same kernel, all harts busy, for the same number of cycles, in turn
 and in several rounds: a slow moment of the machine meets both. What is compared is processor time, of the whole
-process. What both printed has to agree.
+process. What both printed has to agree. Beside it stand what a cycle costs whatever the host (sim/bench/counts.py), and
+how fast waiting is simulated (sim/bench/sleeping.py).
 """
 
 import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from hw.common.cache import build_root
-from sim.bench import litex_sim, waiting
+from sim.bench import counts, litex_sim, sleeping, waiting
+from sim.bench.busy import BUSY, SYNC, ours
 from sim.bench.image import main_ram
+from sim.bench.run import Measured, measure
 from sim.kernel import KernelError, build_kernel, runs_of
 from sim.model.build import build_simulator
 from sim.model.toolchain import BuildError, tool_versions
 from sim.tools import ToolError
 from soc.config import SoCConfig
 
-# Harts that fight for a lock and work while they have it: nobody sleeps. The longest windows that there are.
-BUSY = f"run=spinlocks hz=0 console.baud={litex_sim.CONSOLE_BAUD} section=0,100,400 pause=100 window=300000"
-SYNC = "cli-spl-pessim"
 COMPARED = 40     # characters of the console that have to have come from both
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One run."""
-
-    nanoseconds: float   # processor time of a simulated cycle
-    mib: float           # most memory that it had
-    console: str
-
-
-def measure(command: list, folder: Path, cycles: int) -> Measured:
-    """Runs a simulator to its end. Its standard input stays open: LiteX's console wants one."""
-    with open(folder / "stdout", "w+b") as out:
-        process = subprocess.Popen(list(map(str, command)), cwd=folder, stdin=subprocess.PIPE, stdout=out,
-                                   stderr=subprocess.STDOUT)
-        _, _, used = os.wait4(process.pid, 0)
-        assert process.stdin
-        process.stdin.close()
-        process.returncode = 0   # waited for above
-        out.seek(0)
-        text = out.read().decode(errors="replace")
-    return Measured((used.ru_utime + used.ru_stime) * 1e9 / cycles, used.ru_maxrss / 1024, text)
-
-
-def ours(simulator: Path, image: Path, bootargs: str, cycles: int, *options: str) -> list:
-    """The command line of a run of our simulator, its console on standard output."""
-    return [simulator, "--image", image, "--bootargs", bootargs, "--max-cycles", cycles, "--console", "tty",
-            "--uart0-baud", litex_sim.CONSOLE_BAUD, "--quiet", *options]
 
 
 def agree(first: str, second: str) -> bool:
@@ -98,6 +67,8 @@ def show(results: dict, console: Console):
         busy.add_row(str(r["harts"]), f"{r['litex_mcycles_per_second']:.2f}", f"{r['ours_mcycles_per_second']:.2f}",
                      f"{r['ratio']:.2f}", f"{min(r['ratios']):.2f} to {max(r['ratios']):.2f}", f"{r['mib']:.0f}")
     console.print(busy)
+    counts.show(results["counts"], console)
+    sleeping.show(results["sleeping"], console)
     idle = Table(title="Serial workload: idle cycles skipped, beside --no-skip")
     for name in ("harts", "million cycles/s", "gain", "least to greatest", "skipped"):
         idle.add_column(name, justify="right")
@@ -111,7 +82,7 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m sim.bench", description=__doc__.split(":")[0])
     parser.add_argument("--harts", default="1,2,4", help="machines, with commas between (1,2,4)")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each simulator, in turn (3)")
-    parser.add_argument("--cycles", type=int, default=1_200_000, help="length of a run (1200000)")
+    parser.add_argument("--cycles", type=int, default=litex_sim.CYCLES, help=f"length of a run ({litex_sim.CYCLES})")
     options = parser.parse_args()
     try:
         harts = [SoCConfig(harts=int(n)).harts for n in options.harts.split(",")]
@@ -121,6 +92,8 @@ def main():
         parser.error("at least 1 round of 500000 cycles: before that the harts are not all busy")
     try:
         results = {"busy": [versus_litex(n, options.rounds, options.cycles) for n in harts],
+                   "counts": [counts.measure(n) for n in harts],
+                   "sleeping": [sleeping.measure(n, options.rounds) for n in harts],
                    "waiting": [waiting.measure(n, options.rounds).record() for n in harts]}
     except (ToolError, BuildError, KernelError, waiting.NotTheSame) as error:
         sys.exit(f"error: {error}")

@@ -25,7 +25,7 @@ from migen import Finish, If, Memory, Signal
 
 from firmware.build import build_rom, rom_words
 from hw.common.cache import REPO, Input, cached
-from sim.model.toolchain import JOBS, BuildError, needed
+from sim.model.toolchain import COMPILER, JOBS, BuildError, needed, run
 from soc.build import add_options, config_of, generate_soc
 from soc.config import SoCConfig
 from soc.soc import InterlockSoC
@@ -33,6 +33,9 @@ from soc.soc import InterlockSoC
 CC, CXX = "clang-19", "clang++-19"
 CONSOLE_BAUD = 6_000_000
 MODULES = ("clocker", "serial2console")
+COUNTING = "counting"    # a module of ours, for sim/bench/counts.py: only there it is named in CONFIG
+CONFIG = "sim_config.js"
+CYCLES = 1_200_000       # after which it ends
 RAM_INIT = "sim_main_ram_storage.init"    # read when the simulator starts: 64-bit words, hexadecimal
 PINS = [
     ("sys_clk", 0, Pins(1)),
@@ -110,6 +113,8 @@ def compile_all(sources: list[str], jobs: int):
         folder.mkdir(parents=True)
         make(folder, "-f", str(core / "modules" / module / "Makefile"), f"MOD={module}")
         shutil.copy(folder / f"{module}.so", "modules")
+    run([needed(COMPILER), "-x", "c", "-O2", "-shared", "-fPIC", f"-I{core}", Path(__file__).parent / f"{COUNTING}.c",
+         "-ljson-c", "-o", Path("modules") / f"{COUNTING}.so"], Path.cwd())
 
 
 def build(config: SoCConfig, cycles: int, versions: dict[str, str]) -> Path:
@@ -123,6 +128,7 @@ def build(config: SoCConfig, cycles: int, versions: dict[str, str]) -> Path:
             raise BuildError("LiteX's simulator does not build:\n" + "\n".join(done.stdout.splitlines()[-20:]))
 
     inputs: dict[str, Input] = {"origin": config.origin(), "cycles": str(cycles), "how": Path(__file__),
+                                "counting": Path(__file__).parent / f"{COUNTING}.c",
                                 "tools": repr(sorted(versions.items()))}
     return cached("litex-sim", inputs, fill)
 

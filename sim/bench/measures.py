@@ -12,10 +12,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from sim.bench.__main__ import BUSY, SYNC, measure, ours
+from sim.bench.busy import BUSY, SYNC, ours
+from sim.bench.run import measure
 from sim.kernel import build_kernel, runs_of
 from sim.model.build import build_model
-from sim.model.gating import Gates
 from sim.model.verilate import COMPILER_FLAGS, FAST_FLAGS, VERILATOR_FLAGS, Recipe
 from soc.build import generate_soc
 from soc.config import SoCConfig
@@ -29,7 +29,7 @@ def fast(optimisation: str) -> Recipe:
 # What is done without or in another way: its recipe, options of the simulator.
 OTHERS = {
     "the rising edge as Verilator writes it": (Recipe(rewritten=False), []),
-    "without gates": (Recipe(gates=Gates.NONE), []),
+    "without gates": (Recipe(gated=False), []),
     "both edges of the clock evaluated": (Recipe(), ["--evaluate-twice"]),
     "compiled for any x86-64": (Recipe(fast=COMPILER_FLAGS), []),
     "compiled with -O2": (fast("-O2"), []),

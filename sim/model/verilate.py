@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from firmware.build import compiler_version
 from hw.common.cache import Input, cached
 from sim.model import toolchain
-from sim.model.gating import EDGE, SOURCE, Gates, NotUnderstood, write_edge
-from sim.model.toolchain import archive, compile_objects, needed, processor_level, run
+from sim.model.gating import EDGE, SOURCE, NotUnderstood, Watched, watch, write_edge
+from sim.model.toolchain import archive, compile_objects, link, needed, processor_level, run
 
 TOP = "interlock"
 VERILATOR_FLAGS = ("--cc", "-O3", "--flatten", "--savable", "--x-assign", "fast", "--x-initial", "0", "--noassert",
@@ -23,6 +24,7 @@ LEVEL = processor_level()
 FAST_FLAGS = (*COMPILER_FLAGS, *([f"-march={LEVEL}"] if LEVEL else []))  # of what each cycle runs
 SLOW_FLAGS = ("-O1", "-w")  # what few cycles run
 ONCE_FLAGS = ("-O0", "-w")  # what runs once: set-up, saving, restoring
+WATCHED_FLAGS = ("-O0", "-w")  # of a model that is watched for some thousand cycles
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Recipe:
     fast: tuple[str, ...] = FAST_FLAGS
     rewritten: bool = True   # the rising edge is ours (sim/model/gating), not Verilator's
     defines: tuple[str, ...] = ()   # of the harness
-    gates: Gates = Gates.GROUPS   # which of its statements are left out where they would change nothing
+    gated: bool = True   # its statements are left out where they would change nothing
 
 
 DEFAULT = Recipe()
@@ -84,7 +86,8 @@ def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = Fa
     inputs |= {"tools": repr(sorted(versions.items())), "waves": str(waves), "how": Path(__file__),
                "compiling": Path(toolchain.__file__),
                "edge": Path(__file__).parent / "gating",
-               "flags": repr((recipe, COMPILER_FLAGS, SLOW_FLAGS, ONCE_FLAGS))}
+               "cross compiler": compiler_version(),
+               "flags": repr((recipe, COMPILER_FLAGS, SLOW_FLAGS, ONCE_FLAGS, WATCHED_FLAGS))}
     return Library(cached("model-waves" if waves else "model", inputs,
                           lambda out: _build(Library(out), sources, waves, recipe)))
 
@@ -99,7 +102,7 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
     made = json.loads((work / f"V{TOP}.json").read_text())
     edge = [] if waves else _edge(made)
     # Verilator's own then is for the few cycles in which an input changes.
-    whole = SLOW_FLAGS if recipe.rewritten and edge and _rewrite(work, made, edge, recipe.gates) else recipe.fast
+    whole = SLOW_FLAGS if recipe.rewritten and edge and _rewrite(work, made, edge, recipe.gated) else recipe.fast
     include = library.dir / "include"
     include.mkdir()
     for header in work.glob("*.h"):
@@ -118,13 +121,18 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
     shutil.rmtree(work)
 
 
-def _rewrite(work: Path, made: dict, edge: list[str], gates: Gates) -> bool:
+def _rewrite(work: Path, made: dict, edge: list[str], gated: bool) -> bool:
     """Whether EDGE now does what the functions of `edge` did: that is in `edge` and among the sources of `made`."""
     header = work / f"V{TOP}___024root.h"
     source = "".join(Path(path).read_text() for path in made["sources"]["classes_fast"])
-    try:
+
+    def write(watched: Watched | None, watching: bool = False) -> tuple[str, str]:
         function, = edge
-        code, members = write_edge(f"V{TOP}___024root", source, header.read_text(), function, "sys_rst", gates)
+        return write_edge(f"V{TOP}___024root", source, header.read_text(), function, "sys_rst", watched, watching)
+
+    try:
+        watched = _watched(work, made, *write(None, watching=True)) if gated else None
+        code, members = write(watched)
     except (NotUnderstood, ValueError) as error:
         print(f"the simulator will be slower, as its code cannot be rewritten: {error}", file=sys.stderr)
         return False
@@ -133,6 +141,27 @@ def _rewrite(work: Path, made: dict, edge: list[str], gates: Gates) -> bool:
     made["sources"]["edge"] = [str(work / SOURCE)]
     edge[:] = [EDGE]
     return True
+
+
+def _watched(work: Path, made: dict, code: str, members: str) -> Watched:
+    """What is active in the model while it works: the code and the header are of one that tells."""
+    folder = work / "watched"
+    folder.mkdir()
+    for path in (*work.glob("*.h"), *work.glob("*.cpp")):
+        shutil.copy(path, folder)
+    (folder / f"V{TOP}___024root.h").write_text(members)
+    (folder / SOURCE).write_text(code)
+    paths = [Path(path) for kind, paths in made["sources"].items() if kind != "deps" for path in paths]
+    copies = [folder / path.name for path in paths]   # but for those that come with Verilator
+    sources = [copy if copy.exists() else path for copy, path in zip(copies, paths, strict=True)] + [folder / SOURCE]
+
+    def build(main: Path) -> Path:
+        flags = [*WATCHED_FLAGS, *_defines(made), "-I."]
+        objects = compile_objects(folder, {path: flags for path in [*sources, main]})
+        link(folder, folder / "watch", objects, [*made["options"].get("ldflags", []), "-pthread"])
+        return folder / "watch"
+
+    return watch(folder, TOP, members, build)
 
 
 def _edge(made: dict) -> list[str]:

@@ -1,16 +1,19 @@
 """A rising edge written anew (sim/model/gating) does what Verilator's function does, and shares what harts do."""
 
+import random
 import re
 
+import numpy as np
 import pytest
 
-from sim.model.gating import ANEW, EDGE, Gates, NotUnderstood, write, write_edge
-from sim.model.gating.cut import COMPARISON, behind_gates
+from sim.model.gating import ANEW, EDGE, WATCHED, NotUnderstood, Watched, write, write_edge
 from sim.model.gating.gates import looked_at
 from sim.model.gating.harts import find_shared
 from sim.model.gating.layout import FRONT, arrange, member_types
 from sim.model.gating.order import components, dependencies
+from sim.model.gating.simplify import without_copies, written_once
 from sim.model.gating.statements import Body
+from sim.model.gating.supernodes import COMPARISON, HEAD, Piece, Supernodes
 from sim.model.toolchain import compile_objects, link, run
 
 ROOT, FUNCTION, HARTS = "Vx___024root", "Vx___024root___nba_sequent__TOP__0", 3
@@ -127,34 +130,51 @@ def differing(folder, code: str, members: str) -> int:
     return int(run([folder / "test"], folder))
 
 
-@pytest.mark.parametrize("gates", [Gates.NONE, Gates.GROUPS])
-def test_it_computes_the_same(tmp_path, gates):
-    code, members = write_edge(ROOT, source(), header(), FUNCTION, "sys_rst", gates)
+def watching() -> tuple[str, str]:
+    """As many gates as there can be."""
+    return write_edge(ROOT, source(), header(), FUNCTION, "sys_rst", watching=True)
+
+
+def watched(seed: int, cycles: int = 200) -> Watched:
+    """Rows as a model writes them, of any activity: what is told of it makes the edge slower, never wrong."""
+    found, = re.findall(rf"char {WATCHED}\[(\d+)\];", watching()[0])
+    random.seed(seed)
+    columns = [[random.random() < rate for _ in range(cycles)]
+               for rate in random.choices([0, 0.0001, 0.02, 0.3, 0.6, 1], k=int(found))]
+    return Watched(np.array(columns, dtype=np.uint8).T)
+
+
+@pytest.mark.parametrize("seed", [None, *range(6)])
+def test_it_computes_the_same(tmp_path, seed):
+    given = None if seed is None else watched(seed)
+    code, members = write_edge(ROOT, source(), header(), FUNCTION, "sys_rst", given)
     assert differing(tmp_path, code, members) == 0
     assert code.count("Hart &__restrict m)") >= 1, "nothing is shared"
     assert "sys_rst" not in code
+    assert bool(re.search(r"if \([sm]\.open", code)) == (seed is not None)
 
 
-def each_behind_its_own(monkeypatch):
-    """As many gates as there can be."""
-    monkeypatch.setattr(write, "kinds", lambda *_: lambda unit: (unit,))
+def test_it_computes_the_same_with_a_gate_for_each(tmp_path):
+    code, members = watching()
+    assert len(re.findall(r"if \([sm]\.open", code)) > 20
+    assert differing(tmp_path, code, members) == 0
 
 
-def test_it_computes_the_same_with_a_gate_for_each(tmp_path, monkeypatch):
-    each_behind_its_own(monkeypatch)
-    code, members = write_edge(ROOT, source(), header(), FUNCTION, "sys_rst")
-    assert code.count(".open[0] & ") > 20
+def test_gates_are_passed_by_together(tmp_path, monkeypatch):
+    each = write.alone
+    monkeypatch.setattr(write, "alone", lambda *given, gated: (each(*given, gated=gated)[0], range(1000)))
+    code, members = watching()
+    assert "if (some<uint64_t>(" in code
     assert differing(tmp_path, code, members) == 0
 
 
 @pytest.mark.parametrize("name", [".due", ".alarms", ".total", ".grant", ".harts_0_regs", ".chain2"])
 def test_a_gate_that_is_not_opened_is_found(tmp_path, monkeypatch, name):
-    each_behind_its_own(monkeypatch)
     forgotten = {name.replace("harts_0", f"harts_{hart}") for hart in range(HARTS)}
     woken = write.woken
     monkeypatch.setattr(write, "woken", lambda *given: {variable: gates for variable, gates in woken(*given).items()
                                                         if variable not in forgotten})
-    code, members = write_edge(ROOT, source(), header(), FUNCTION, "sys_rst")
+    code, members = watching()
     assert differing(tmp_path, code, members) > 0
 
 
@@ -171,15 +191,64 @@ def test_what_is_looked_at(text, expected):
     assert looked_at(Body(text).statements) == expected
 
 
-def test_what_stands_behind_gates_is_cheapest():
-    def chosen(cost: int) -> set[int]:   # 1 looks at what 0, which is busy, writes; 2 at what 1 writes
-        return behind_gates({0: 1, 1: cost, 2: 10 * COMPARISON}, {0}, {0: {"a"}, 1: {"b"}, 2: {"c"}},
-                            {0: {"c"}, 1: {"a"}, 2: {"b"}}, ())
+def divided(costs: dict, rates: dict, follows: dict, written: dict, looked: dict, never=()) -> list:
+    """The pieces of units that are active in so many of a hundred cycles, each in the first of them."""
+    pieces = {unit: Piece([unit], costs[unit], (1 << rates[unit]) - 1, 100, False) for unit in costs}
+    return sorted((gated, sorted(units)) for gated, units in
+                  Supernodes(pieces, follows, written, looked, never).divide())
 
-    assert chosen(2 * COMPARISON) == {1, 2}
-    # To carry out 1 costs as much as to compare, either way: its cost, not the comparison, decides.
-    assert behind_gates({0: 1, 1: COMPARISON // 2}, {0}, {0: {"a"}, 1: set()}, {0: set(), 1: {"a"}}, ()) == set()
-    assert behind_gates({0: 1, 1: COMPARISON // 2}, {0}, {0: {"a"}, 1: set()}, {0: set(), 1: {"a"}}, {"a"}) == {1}
+
+def test_pieces_are_what_is_cheapest():
+    def chain(cost: float, rates: tuple[int, int, int]) -> list:   # 1 looks at what 0 writes, 2 at what 1 writes
+        return divided(dict.fromkeys(range(3), cost), dict(enumerate(rates)), {0: {1}, 1: {2}, 2: set()},
+                       {0: {"a"}, 1: {"b"}, 2: {"c"}}, {0: {"in"}, 1: {"a"}, 2: {"b"}})
+
+    assert chain(100, (5, 5, 5)) == [(True, [0, 1, 2])]            # as active: one gate, nothing to compare
+    assert chain(100, (100, 5, 5)) == [(False, [0]), (True, [1, 2])]
+    assert chain(HEAD / 2, (50, 50, 50)) == [(False, [0]), (False, [1]), (False, [2])] or \
+        chain(HEAD / 2, (50, 50, 50)) == [(False, [0, 1, 2])]
+    assert chain(10 * COMPARISON, (100, 100, 100)) == [(False, [0]), (False, [1]), (False, [2])] or \
+        chain(10 * COMPARISON, (100, 100, 100)) == [(False, [0, 1, 2])]
+
+
+def test_a_piece_can_be_carried_out_as_a_whole():
+    # 0 and 2 are as active, and 1 comes between them, more active: a piece of 0 and 2 would have to be before and
+    # behind it.
+    pieces = divided({0: 100, 1: 100, 2: 100}, {0: 5, 1: 60, 2: 5}, {0: {1}, 1: {2}, 2: set()},
+                     {0: {"a"}, 1: {"b"}, 2: {"c"}}, {0: {"in"}, 1: {"a"}, 2: {"b"}})
+    assert (True, [0, 2]) not in pieces
+
+
+def test_what_must_not_be_left_out_has_no_gate():
+    assert divided({0: 100, 1: 100}, {0: 0, 1: 0}, {0: {1}, 1: set()}, {0: {"a"}, 1: set()}, {0: {"in"}, 1: {"a"}},
+                   never=(1,)) == [(False, [1]), (True, [0])]
+
+
+@pytest.mark.parametrize(("text", "kept", "registers"), [
+    ("n = vlSelfRef.r; if (vlSelfRef.a) { n = 1U; } vlSelfRef.r = n;", 2, {"n": ".r"}),
+    ("n = vlSelfRef.r; if (vlSelfRef.r) { n = 1U; } vlSelfRef.b = vlSelfRef.r; vlSelfRef.r = n;", 3, {"n": ".r"}),
+    ("n = vlSelfRef.r; if (vlSelfRef.a) { n = 1U; } vlSelfRef.r = n; vlSelfRef.r = 0U;", 4, {}),   # another writer
+    ("n = vlSelfRef.r; if (vlSelfRef.a) { n = 1U; } vlSelfRef.r = n; n = 0U;", 4, {}),   # another value behind it
+    ("n = vlSelfRef.r; vlSelfRef.r = n; if (vlSelfRef.a) { n = 1U; }", 3, {}),
+    ("vlSelfRef.b = n; n = vlSelfRef.r; if (vlSelfRef.a) { n = 1U; } vlSelfRef.r = n;", 4, {}),   # looked at before
+    ("n = vlSelfRef.r; if (vlSelfRef.a) { n = 1U; } if (vlSelfRef.a) { vlSelfRef.r = n; }", 3, {}),
+    ("n = vlSelfRef.wide; if (vlSelfRef.a) { n = 1U; } vlSelfRef.wide = n;", 3, {}),     # of another type
+])
+def test_copies_that_are_there_already_are_left_out(text, kept, registers):
+    body = Body("IData n; " + text)
+    types = {".r": "IData", ".a": "IData", ".b": "IData", ".wide": "QData", "n": "IData"}
+    statements, found = without_copies(body.statements, body.local, types)
+    assert (len(statements), found) == (kept, registers)
+
+
+@pytest.mark.parametrize(("text", "once"), [
+    ("vlSelfRef.a = 1U; vlSelfRef.b = 1U; vlSelfRef.b = 2U;", {".a"}),
+    ("if (vlSelfRef.c) { vlSelfRef.a = 1U; } else { vlSelfRef.a = 2U; }", {".a"}),
+    ("vlSelfRef.a = 0U; if (vlSelfRef.c) { vlSelfRef.a = 1U; }", set()),
+    ("vlSelfRef.w[0U] = 1U;", set()),
+])
+def test_what_is_written_once(text, once):
+    assert written_once(Body(text).statements) == once
 
 
 def shared_of(text: str, types: dict[str, str]):

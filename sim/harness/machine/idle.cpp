@@ -29,17 +29,38 @@ Idle::Idle(Root &root) : state(reinterpret_cast<char *>(&root)), table(idle_tabl
 {
     std::sort(table.members.begin(), table.members.end(),
               [](const Member &a, const Member &b) { return a.offset < b.offset; });
-    size_t total = 0;
-    for (const Member &member : table.members) {
-        if (member.kind != Member::COMPARED)
-            continue;
-        if (!compared.empty() && compared.back().offset + compared.back().bytes == member.offset)
-            compared.back().bytes += member.bytes;
-        else
-            compared.push_back({member.offset, member.bytes});
-        total += member.bytes;
+    for (const Member &member : table.members)
+        if (member.kind == Member::COMPARED)
+            (member.bytes <= sizeof(uint64_t) ? registers : memories).add(member);
+}
+
+void Idle::Part::add(const Member &member)
+{
+    if (!ranges.empty() && ranges.back().offset + ranges.back().bytes == member.offset)
+        ranges.back().bytes += member.bytes;
+    else
+        ranges.push_back({member.offset, member.bytes});
+    before.resize(before.size() + member.bytes);
+}
+
+void Idle::Part::remember(const char *state)
+{
+    char *to = before.data();
+    for (const Range &range : ranges) {
+        std::memcpy(to, state + range.offset, range.bytes);
+        to += range.bytes;
     }
-    before.resize(total);
+}
+
+bool Idle::Part::stood_still(const char *state) const
+{
+    const char *from = before.data();
+    for (const Range &range : ranges) {
+        if (std::memcmp(from, state + range.offset, range.bytes))
+            return false;
+        from += range.bytes;
+    }
+    return true;
 }
 
 bool Idle::quiet() const
@@ -47,13 +68,11 @@ bool Idle::quiet() const
     return std::all_of(table.still.begin(), table.still.end(), [](const Word &word) { return word.get() == 0; });
 }
 
-void Idle::remember()
+void Idle::remember(What what)
 {
-    char *to = before.data();
-    for (const Range &range : compared) {
-        std::memcpy(to, state + range.offset, range.bytes);
-        to += range.bytes;
-    }
+    registers.remember(state);
+    if (what == What::ALL)
+        memories.remember(state);
     for (IdleClock &clock : table.clocks)
         clock.before = clock.counter.get();
     for (IdleCountdown &countdown : table.countdowns)
@@ -62,15 +81,9 @@ void Idle::remember()
         timer.before = timer.timer.get();
 }
 
-bool Idle::stood_still() const
+bool Idle::stood_still(What what) const
 {
-    const char *from = before.data();
-    for (const Range &range : compared) {
-        if (std::memcmp(from, state + range.offset, range.bytes))
-            return false;
-        from += range.bytes;
-    }
-    return quiet();
+    return registers.stood_still(state) && (what == What::REGISTERS || memories.stood_still(state)) && quiet();
 }
 
 uint64_t Idle::horizon() const

@@ -62,8 +62,10 @@ class Idle {
     explicit Idle(Root &root);
 
     bool quiet() const; // at a first glance: it is worth looking closely
-    void remember(); // before a cycle ...
-    bool stood_still() const; // ... and after it: nothing but the counters moved in it
+    // What is compared. Memories are most of what there is to copy, and seldom move while no register does.
+    enum class What { REGISTERS, ALL };
+    void remember(What what); // before a cycle ...
+    bool stood_still(What what) const; // ... and after it: nothing of this but the counters moved in it
     uint64_t horizon() const; // after that: so many cycles will do nothing else
     void advance(uint64_t cycles); // moves the counters on; the caller has the model settle
 
@@ -73,9 +75,16 @@ class Idle {
     struct Range {
         size_t offset, bytes;
     };
+    struct Part {
+        std::vector<Range> ranges;
+        std::vector<char> before; // packed
+
+        void add(const Member &member);
+        void remember(const char *state);
+        bool stood_still(const char *state) const;
+    };
 
     char *state;
     IdleTable table;
-    std::vector<Range> compared;
-    std::vector<char> before; // what is compared, packed
+    Part registers, memories;
 };

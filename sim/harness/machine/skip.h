@@ -1,5 +1,6 @@
 // Leaves out cycles in which nothing can happen, exactly: the run's result is the same to the last bit without it.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -10,7 +11,7 @@ class Skip {
   public:
     enum class Mode { OFF, ON, CHECK }; // CHECK: simulates each stretch after all, and compares the states
 
-    // Harts that did nothing for so many cycles may do nothing for many more. A wait for memory is over before.
+    // Harts that did nothing for so many cycles may do nothing for many more. Most waits for memory are over before.
     static constexpr unsigned PATIENCE = 16;
 
     Skip(Model &model, Mode mode) : model(model), idle(model.root()), mode(mode) {}
@@ -30,19 +31,22 @@ class Skip {
             give_up(cycle);
             return;
         }
-        idle.remember();
-        if (!step() || !idle.stood_still()) {
-            give_up(cycle);
-            return;
+        // A wait for memory comes often and is short: one cycle tells that without a copy of all there is.
+        for (Idle::What what : {Idle::What::REGISTERS, Idle::What::ALL}) {
+            idle.remember(what);
+            if (!step() || !idle.stood_still(what)) {
+                give_up(cycle);
+                return;
+            }
+            pause = PAUSE;
+            const uint64_t cycles = std::min(limit - cycle, idle.horizon());
+            if (cycles < LEAST) {
+                next = cycle + cycles + 1;
+                return;
+            }
+            if (what == Idle::What::ALL)
+                sleep_end = cycles < UINT64_MAX - cycle ? cycle + cycles : UINT64_MAX;
         }
-        pause = PAUSE;
-        uint64_t cycles = limit - cycle, horizon = idle.horizon();
-        if (horizon < cycles)
-            cycles = horizon;
-        if (cycles >= LEAST)
-            sleep_end = cycles < UINT64_MAX - cycle ? cycle + cycles : UINT64_MAX;
-        else
-            next = cycle + cycles + 1;
     }
 
     // Nothing happens in it before the cycle `sleeps_until`, unless something comes from outside.

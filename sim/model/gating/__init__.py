@@ -1,7 +1,8 @@
 """What a rising edge of the clock does, written anew from what Verilator wrote of it (docs/simulator.md)."""
 
-from sim.model.gating.gates import Gates
+from sim.model.gating.activity import Watched
 from sim.model.gating.statements import NotUnderstood
-from sim.model.gating.write import ANEW, EDGE, SOURCE, write_edge
+from sim.model.gating.watch import watch
+from sim.model.gating.write import ANEW, EDGE, SOURCE, WATCHED, write_edge
 
-__all__ = ["ANEW", "EDGE", "Gates", "NotUnderstood", "SOURCE", "write_edge"]
+__all__ = ["ANEW", "EDGE", "NotUnderstood", "SOURCE", "WATCHED", "Watched", "watch", "write_edge"]

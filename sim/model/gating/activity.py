@@ -1,46 +1,104 @@
-"""How often statements have something to do in a machine whose harts are busy: `activity.txt`, which
-`python -m sim.bench.activity` measures. Of other machines and other loads it is a guess.
-
-It says what stands behind which gate, and nothing else: a wrong guess makes the simulator slower, never wrong."""
+"""In which cycles each statement has something to do, as watched in a simulator that counts; and what that is worth."""
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from sim.model.gating.gates import always, looked_at
-from sim.model.gating.harts import HART, NUMBERED
+from sim.model.gating.harts import NUMBERED, contracted
 from sim.model.gating.order import Node
+from sim.model.gating.statements import Statement
+from sim.model.gating.supernodes import Piece, Supernodes
 
-MEASURED = Path(__file__).parent / "activity.txt"
-EVERY_CYCLE = 1000
-FAR = 30     # from a variable that was not measured to the next one that was, at most
-PREFIX = re.compile(r"^\.?(__Vdly(Set|Val|Dim\d|LsbVal)?__)?(interlock__DOT__)?(InterlockCluster__DOT__)?")
+OPERATOR = re.compile(r"([-+*/&|^<>=!~?]=?|<<|>>|&&|\|\|)$")
+# Instructions for each operator, variable that is read, one that is written: fitted to what valgrind counts in the
+# model of one hart. Of two branches one is carried out.
+PREFIX = re.compile(r"^\.?(__Vdly(Set|Val|Dim\d|LsbVal)?__)?(interlock__DOT__)?(InterlockCluster__DOT__)?"
+                    r"(harts_\d+_logic_)?")
+WORDS = 2    # of a name say which core it is
+PASSED_BY = 0.02     # pieces that are less active are passed by with one look at their gates
+OPERATION, READ, WRITE, TEST = 0.65, 0.45, 0.2, 1.0
 
 
-def called(name: str) -> str:
-    """A variable without its hart, and without where it is."""
-    return HART.sub("harts_N_", PREFIX.sub("", name))
+@dataclass(frozen=True)
+class Watched:
+    """What a model wrote whose nodes all had gates of their own: for each cycle a row, in it a byte for each unit, or
+    for each hart of one that harts share, that is 1 if its gate was open."""
+
+    rows: np.ndarray
+
+    @staticmethod
+    def read(path: Path, width: int) -> "Watched":
+        return Watched(np.fromfile(path, dtype=np.uint8).reshape(-1, width))
+
+    @property
+    def cycles(self) -> int:
+        return len(self.rows)
+
+    def of(self, first: int, harts: int) -> int:
+        """The cycles in which a unit was active, as bits: those of one hart behind those of another."""
+        return int.from_bytes(np.packbits(self.rows[:, first:first + harts].T.reshape(-1)).tobytes(), "big")
 
 
-def names_of(node: Node) -> list[str]:
-    """What the node writes under names that say something, the model's before local ones."""
+def core_of(node: Node) -> str:
+    """What core a node is of, by the first words of the name of what it writes."""
     names = sorted((name[0] != ".", name) for name in node.names.writes if not NUMBERED.search(name))
-    return [called(name) for _, name in names]
+    path = PREFIX.sub("", names[0][1]).split("__DOT__") if names else [""]
+    return "_".join("_".join(path).strip("_").split("_")[:WORDS])
 
 
-def measured() -> dict[str, int]:
-    """In how many of a thousand cycles there was something to do for who writes a variable."""
-    return {name: int(rate) for name, rate in (line.split() for line in MEASURED.read_text().splitlines())}
+def units_of(nodes: Sequence[Node], families: Sequence[tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
+    """What is carried out as a whole: a family, by its first node, or a node that is in none."""
+    members: dict[int, tuple[int, ...]] = {k: (k,) for k in range(len(nodes))}
+    for family in families:
+        for k in family:
+            del members[k]
+        members[family[0]] = family
+    return members
 
 
-def rates(nodes: Sequence[Node], known: Mapping[str, int]) -> list[int]:
-    """The same of each node. Where no name is known, it is that of the busiest whose variables it looks at."""
-    found = [max((known[name] for name in names_of(node) if name in known), default=-1) for node in nodes]
-    writer = {name: k for k, node in enumerate(nodes) for name in node.names.writes}
-    unknown = {k: [writer[name] for name in looked_at(node.statements) if name in writer and writer[name] != k]
-               for k, node in enumerate(nodes) if found[k] < 0}
-    for _ in range(FAR):
-        for k, others in unknown.items():
-            found[k] = max((found[other] for other in others), default=0)
-    return [EVERY_CYCLE if always(node.statements) else max(rate, 0)
-            for node, rate in zip(nodes, found, strict=True)]
+def columns(members: Mapping[int, tuple[int, ...]]) -> tuple[dict[int, int], int]:
+    """Where in a row each unit's first byte is, and the length of a row."""
+    first, width = {}, 0
+    for unit, of in members.items():
+        first[unit] = width
+        width += len(of)
+    return first, width
+
+
+def alone(nodes: Sequence[Node], families: Sequence[tuple[int, ...]],
+          gated: bool) -> tuple[list[tuple[bool, list[int]]], set[int]]:
+    """Each unit as a piece of its own."""
+    members = units_of(nodes, families)
+    return [(gated and not always(nodes[unit].statements), [unit]) for unit in members], set()
+
+
+def work(one: Any) -> float:
+    """Instructions that a statement takes, roughly."""
+    if isinstance(one, Statement):
+        return (OPERATION * sum(1 for token in one.tokens if OPERATOR.match(token)) + READ * len(one.names.reads)
+                + WRITE * len(one.names.writes))
+    condition = OPERATION * sum(1 for token in one.condition if OPERATOR.match(token)) + TEST
+    return condition + (sum(map(work, one.then)) + sum(map(work, one.other))) / 2
+
+
+def pieces(nodes: Sequence[Node], after: Sequence[set[int]], families: Sequence[tuple[int, ...]],
+           watched: Watched) -> tuple[list[tuple[bool, list[int]]], set[int]]:
+    """The pieces that the statements are divided into (sim/model/gating/supernodes.py), and the units of those that are
+    seldom active."""
+    members = units_of(nodes, families)
+    first, _ = columns(members)
+    _, follows = contracted(families, nodes, after)
+    written = {unit: {name for k in of for name in nodes[k].names.writes} for unit, of in members.items()}
+    looked = {unit: {name for k in of for name in looked_at(nodes[k].statements)} for unit, of in members.items()}
+    found = {unit: Piece([unit], sum(map(work, nodes[unit].statements)), watched.of(first[unit], len(of)),
+                         watched.cycles * len(of), len(of) > 1, core_of(nodes[unit])) for unit, of in members.items()}
+    never = {unit for unit in members if always(nodes[unit].statements)}
+    divided = Supernodes(found, follows, written, looked, never).divide()
+    seldom = {unit for gated, units in divided if gated for unit in units
+              if max(found[k].rate for k in units) < PASSED_BY}
+    return divided, seldom

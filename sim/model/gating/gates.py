@@ -6,28 +6,20 @@ changes a variable wakes the groups that look at it: those behind it in this cyc
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 
 from sim.model.gating.order import Node
 from sim.model.gating.statements import TOLD, Any, Statement, all_tokens
 
 
-class Gates(Enum):
-    """What stands behind gates: nothing; groups as activity.txt has them; each node behind its own, and counted."""
-
-    NONE = auto()
-    GROUPS = auto()
-    COUNTED = auto()
-
-
 @dataclass(frozen=True)
 class Group:
     """Nodes that are carried out together. `shared`: they are of hart 0, and the others do the same. `gated`: only if
-    something changed that they look at."""
+    something changed that they look at; `seldom` if that is in few cycles."""
 
     shared: bool
     gated: bool
     nodes: tuple[int, ...]
+    seldom: bool = False
 
 
 @dataclass(frozen=True, order=True)

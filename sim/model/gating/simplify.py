@@ -1,5 +1,6 @@
 """Statements made simpler, and alike for all harts, before they are put in another order; and joined again after it."""
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from sim.model.gating.harts import harts_of
@@ -82,3 +83,55 @@ def joined(statements: Sequence[Any], local: Mapping[str, str]) -> list[Any]:
             out.pop()
         out.append(one)
     return out
+
+
+def without_copies(statements: Sequence[Any], local: Mapping[str, str],
+                   types: Mapping[str, str]) -> tuple[list[Any], dict[str, str]]:
+    """The statements without the copies that registers' next values begin with, and the register of each such value.
+
+    Verilator writes `next = register;`, then what changes `next`, then `register = next;`. A value that is remembered
+    from edge to edge is a copy already, if nothing else writes to either."""
+    writes: dict[str, list[int]] = defaultdict(list)
+    reads: dict[str, list[int]] = defaultdict(list)
+    for i, one in enumerate(statements):
+        for name in one.names.writes:
+            writes[name].append(i)
+        for name in one.names.reads:
+            reads[name].append(i)
+    registers: dict[str, str] = {}
+    unneeded = set()
+    for name, kind in local.items():
+        at = writes[name]
+        if len(at) < 2 or not (first := _copied(statements[at[0]], name)) or types.get(first) != kind.partition("/")[0]:
+            continue
+        last = writes.get(first, [])
+        if (len(last) == 1 and _copied(statements[last[0]], first) == name and at[-1] < last[0]
+                and all(at[0] < i <= last[0] for i in reads[name])):
+            registers[name] = first
+            unneeded.add(at[0])
+    return [one for i, one in enumerate(statements) if i not in unneeded], registers
+
+
+def _copied(one: Any, to: str) -> str:
+    """The variable that a statement copies to another one, whole and as it is; empty if it does something else."""
+    if not isinstance(one, Statement) or one.whole != to or one.tokens[one.equals] != "=":
+        return ""
+    value = one.tokens[one.equals + 1:]
+    if len(value) == 3 and value[0] == SELF:
+        return "." + value[2]
+    return value[0] if len(value) == 1 and value[0] in one.names.reads else ""
+
+
+def written_once(statements: Sequence[Any]) -> set[str]:
+    """The variables that get a new value once at most whichever branches are taken, whole."""
+    def most(side: Sequence[Any]) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        for one in side:
+            if isinstance(one, Statement):
+                counts.update({name: 1 if name == one.whole and one.tokens[one.equals] == "=" else 2
+                               for name in one.names.writes})
+            else:
+                counts += most(one.then) | most(one.other)
+        return counts
+
+    return {name for name, n in most(statements).items() if n == 1}

@@ -11,20 +11,19 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
-from sim.model.gating import counted
-from sim.model.gating.activity import measured, names_of, rates
-from sim.model.gating.gates import Gates, Group, always, woken
-from sim.model.gating.groups import NEVER_QUIET, grouped
+from sim.model.gating.activity import Watched, alone, columns, pieces, units_of
+from sim.model.gating.gates import Group, woken
+from sim.model.gating.groups import grouped
 from sim.model.gating.harts import Shared, find_shared
-from sim.model.gating.kinds import kinds
 from sim.model.gating.layout import add_member, arrange, member_types
 from sim.model.gating.order import Node, dependencies
-from sim.model.gating.simplify import joined, simplified
+from sim.model.gating.simplify import joined, simplified, without_copies, written_once
 from sim.model.gating.statements import Body, NotUnderstood, Statement, Tokens, variables, write_out
 
 EDGE, SOURCE = "interlock_edge", "interlock_edge.cpp"
 ANEW = "interlock_edge_anew"     # opens all gates: to be called when anything but EDGE() has changed the model
-WORD = 64
+WATCHED = "interlock_watched"    # a row of sim/model/gating/activity.py, Watched
+EIGHT, FOUR = 8, 4     # gates that one look passes by
 DIFFER = """template <class T> bool differ(const T &a, const T &b)
 {
     if constexpr (sizeof(T) <= sizeof(uint64_t))
@@ -38,32 +37,38 @@ template <class T, class V> bool put(T &to, const V &value)
     to = value;
     return differ(before, to);
 }
+template <class Word> bool some(const uint8_t &first)
+{
+    Word gates;
+    std::memcpy(&gates, &first, sizeof gates);
+    return gates != 0;
+}
 
 """
 
 
 def write_edge(root: str, source: str, header: str, function: str, reset: str,
-               gates: Gates = Gates.GROUPS) -> tuple[str, str]:
+               watched: Watched | None = None, watching: bool = False) -> tuple[str, str]:
     """The C++ of EDGE() and ANEW(), and the header that it needs in place of `header`.
 
     `source` is where Verilator wrote `function`, of the class `root`; `reset` is the input that is 0 in every edge.
-    NotUnderstood if they hold what this was not made for."""
+    `watched` is what the same model wrote that was made with `watching`: without it there are no gates, unless
+    `watching`, when each node has its own. NotUnderstood if they hold what this was not made for."""
     text = re.search(rf"^void {function}\({root}\* vlSelf\) \{{\n(.*?)^\}}", source, re.DOTALL | re.MULTILINE)
     if not text:
         raise NotUnderstood(f"there is no {function}")
     body = Body(text.group(1))
-    statements = simplified(body, reset)
     types = member_types(header) | body.local
+    statements, shadows = without_copies(simplified(body, reset), body.local, types)
     nodes, after = dependencies(statements)
     shared = find_shared(nodes, after, types)
     harts = 1 + max((hart for _, hart in shared.twins.values()), default=0)
     header, blocks = arrange(header, shared.twins, harts) if shared.families else (header, [])
-    kind = {Gates.NONE: lambda _: NEVER_QUIET,
-            Gates.GROUPS: kinds(nodes, shared.families, rates(nodes, measured())),
-            Gates.COUNTED: lambda k: NEVER_QUIET if always(nodes[k].statements) else (k,)}[gates]
-    groups = grouped(nodes, after, shared.families, kind)
+    divided, seldom = (pieces(nodes, after, shared.families, watched) if watched else
+                       alone(nodes, shared.families, gated=watching))
+    groups = grouped(nodes, after, shared.families, divided, seldom)
     constants = "".join(sorted({line + "\n" for line in re.findall(r"^extern const .*;$", source, re.MULTILINE)}))
-    writer = _Writer(root, nodes, shared, types, body.local, groups, gates is Gates.COUNTED)
+    writer = _Writer(root, nodes, shared, types, body.local, groups, shadows, watching)
     return writer.file(constants, blocks), add_member(header, writer.state(len(blocks)))
 
 
@@ -73,9 +78,12 @@ class _Writer:
     the model, so that there may be several."""
 
     def __init__(self, root: str, nodes: Sequence[Node], shared: Shared, types: Mapping[str, str],
-                 local: Mapping[str, str], groups: Sequence[Group], counting: bool):
+                 local: Mapping[str, str], groups: Sequence[Group], shadows: Mapping[str, str],
+                 watching: bool):
+        self.shadows = shadows
         self.root, self.nodes, self.twins = root, nodes, shared.twins
-        self.types, self.local, self.groups, self.counting = types, local, groups, counting
+        self.types, self.local, self.groups = types, local, groups
+        self.column, self.width = columns(units_of(nodes, shared.families)) if watching else ({}, 0)
         self.families = {members[0]: members for members in shared.families}
         self.twins_of: dict[str, dict[int, str]] = defaultdict(dict)
         for name, (first, hart) in self.twins.items():
@@ -88,14 +96,15 @@ class _Writer:
                     for name in self._locals(member):
                         where[self._first(name)].add(g)
         self.handed_on = {first for first, places in where.items() if len(places) > 1}
-        # A part is a function; those that are shared have bits in words of their own, each hart's.
+        self.handed_on |= {self._first(name) for name in shadows}
+        # A part is a function; those that are shared have gates of their own for each hart.
         self.parts = [list(part) for _, part in groupby(range(len(groups)), lambda g: groups[g].shared)]
-        self.bit: dict[int, int] = {}
-        self.bits = {False: 0, True: 0}
+        self.gate: dict[int, int] = {}
+        self.gates = {False: 0, True: 0}
         for g, group in enumerate(groups):
             if group.gated:
-                self.bit[g] = self.bits[group.shared]
-                self.bits[group.shared] += 1
+                self.gate[g] = self.gates[group.shared]
+                self.gates[group.shared] += 1
 
     def _locals(self, node: int) -> list[str]:
         names = self.nodes[node].names
@@ -117,21 +126,29 @@ class _Writer:
 
         return place
 
-    def _opened(self, name: str, shared: bool) -> tuple[tuple[str, int], ...]:
-        """The words of gates in which bits are set when a variable changes, written by a group shared or not."""
-        words: dict[str, int] = defaultdict(int)
+    def _opened(self, name: str, shared: bool) -> tuple[str, ...]:
+        """The gates that are opened when a variable changes, written by a group shared or not."""
+        opened = set()
         for mine, of in (self.twins_of[name] if shared else {None: name}).items():
             for gate in self.woken.get(of, ()):
                 if shared and gate.hart not in (None, mine):
                     raise NotUnderstood(f"hart {gate.hart} does what the others do with {of}, which is hart {mine}'s")
                 who = "s" if gate.hart is None else "m" if shared else f"s.harts[{gate.hart}]"
-                word, bit = divmod(self.bit[gate.group], WORD)
-                words[f"{who}.open[{word}]"] |= 1 << bit
-        return tuple(sorted(words.items()))
+                opened.add(f"{who}.open[{self.gate[gate.group]}]")
+        return tuple(sorted(opened))
 
     def _group(self, g: int) -> str:
         group = self.groups[g]
         place = self._place(group.shared)
+        statements = joined([s for k in group.nodes for s in self.nodes[k].statements], self.local)
+        written = sorted({name for one in statements for name in one.names.writes})
+        opening = {name: opened for name in written if (opened := self._opened(name, group.shared))}
+        # What opens the same gates has a flag in common.
+        flag = {opened: f"changed{i}" for i, opened in enumerate(sorted(set(opening.values())))}
+        # Compared where it is written, if that is once at most: else what it had before is kept.
+        once = written_once(statements)
+        before = {name: f"before{i}" for i, name in enumerate(opening)
+                  if name not in once and not self._is_memory(name)}
 
         def rename(tokens: Tokens) -> str:
             out, end = [], 0
@@ -141,37 +158,49 @@ class _Writer:
             return " ".join([*out, *tokens[end:]])
 
         def write(one: Statement) -> str:   # of a memory, what is written is compared, not all of it
-            opened = [(word, bits) for name in one.names.writes if self._is_memory(name)
-                      for word, bits in self._opened(name, group.shared)]
-            if not opened:
+            compared = [name for name in one.names.writes if name in opening and name not in before]
+            if not compared:
                 return rename(one.tokens)
-            if one.tokens[one.equals] != "=":
-                raise NotUnderstood(f"{' '.join(one.tokens[:9])!r} writes to a memory")
-            return (f"if (put({rename(one.tokens[:one.equals])}, {rename(one.tokens[one.equals + 1:])})) {{"
-                    + "".join(f" {word} |= {bits:#x}ULL;" for word, bits in opened) + " }")
+            if one.tokens[one.equals] != "=" or len(compared) > 1:
+                raise NotUnderstood(f"{' '.join(one.tokens[:9])!r} writes to {' and '.join(compared)}")
+            return (f"{flag[opening[compared[0]]]} |= put({rename(one.tokens[:one.equals])}, "
+                    f"{rename(one.tokens[one.equals + 1:])})")
 
-        statements = joined([s for k in group.nodes for s in self.nodes[k].statements], self.local)
-        written = sorted({name for one in statements for name in one.names.writes if not self._is_memory(name)})
-        opened = {place(name): opening for name in written if (opening := self._opened(name, group.shared))}
-        before = {name: f"before{i}" for i, name in enumerate(opened)}
         own = sorted({name for k in group.nodes for name in self._locals(k) if self._first(name) not in self.handed_on})
         text = ("".join(f"        {self.local[name]} {name};\n" for name in own)
-                + "".join(f"        const auto {before[name]} = {name};\n" for name in opened)
-                + "".join(write_out(s, rename, 2, write) for s in statements))
-        words: dict[str, list[str]] = defaultdict(list)
-        for i, opening in enumerate(sorted(set(opened.values()))):
-            changed = " | ".join(f"differ({before[name]}, {name})" for name in opened if opened[name] == opening)
-            text += f"        const bool changed{i} = {changed};\n"
-            for word, bits in opening:
-                words[word].append(f"(changed{i} ? {bits:#x}ULL : 0)")
-        # Together: one behind the other, each would wait for the one before.
-        text += "".join(f"        {word} |= {' | '.join(bits)};\n" for word, bits in sorted(words.items()))
+                + "".join(f"        bool {name} = false;\n" for name in flag.values())
+                + "".join(f"        const auto {kept} = {place(name)};\n" for name, kept in before.items())
+                + "".join(write_out(s, rename, 2, write) for s in statements)
+                + "".join(f"        {flag[opening[name]]} |= differ({kept}, {place(name)});\n"
+                          for name, kept in before.items()))
+        by: dict[str, list[str]] = defaultdict(list)
+        for opened, name in flag.items():
+            for gate in opened:
+                by[gate].append(name)
+        text += "".join(f"        {gate} |= {' | '.join(names)};\n" for gate, names in sorted(by.items()))
         if not group.gated:
             return f"    {{\n{text}    }}\n"
-        index, bit = divmod(self.bit[g], WORD)
-        gate = f"{'m' if group.shared else 's'}.open[{index}]"
-        count = f"        counted.of[{g}]++;\n" * self.counting
-        return f"    if ({gate} & {1 << bit:#x}ULL) {{\n{count}        {gate} &= ~{1 << bit:#x}ULL;\n{text}    }}\n"
+        gate = f"{'m' if group.shared else 's'}.open[{self.gate[g]}]"
+        seen = (f"        {WATCHED}[{self.column[group.nodes[0]]}{' + (&m - s.harts)' * group.shared}] = 1;\n"
+                if self.width else "")
+        return f"    if ({gate}) {{\n{seen}        {gate} = 0;\n{text}    }}\n"
+
+    def _part(self, part: Sequence[int]) -> str:
+        """Groups one behind the other. Those that are seldom active have gates that one look passes by together."""
+        text, at = "", 0
+        while at < len(part):
+            run = 0
+            while at + run < len(part) and part[at + run] in self.gate and self.groups[part[at + run]].seldom:
+                run += 1
+            if run < FOUR:
+                text += "".join(map(self._group, part[at:at + max(run, 1)]))
+                at += max(run, 1)
+                continue
+            size, word = (EIGHT, "uint64_t") if run >= EIGHT else (FOUR, "uint32_t")
+            first = f"{'m' if self.groups[part[at]].shared else 's'}.open[{self.gate[part[at]]}]"
+            text += f"    if (some<{word}>({first})) {{\n{''.join(map(self._group, part[at:at + size]))}    }}\n"
+            at += size
+        return text
 
     def _is_memory(self, name: str) -> bool:
         return self.types[name].startswith("VlUnpacked")
@@ -181,7 +210,10 @@ class _Writer:
         harts = len(blocks)
         text = (f'#include <cstddef>\n#include <cstdint>\n#include <cstring>\n\n'
                 f'#include "{self.root.removesuffix("___024root")}__pch.h"\n\n{constants}\n'
-                + self._counters(harts) + f"namespace {{\n\nusing Edge = {self.root}::Edge;\n"
+                + (f"unsigned char {WATCHED}[{self.width}];\n"
+                   f"extern const unsigned {WATCHED}_bytes;\nconst unsigned {WATCHED}_bytes = {self.width};\n\n")
+                * bool(self.width)
+                + f"namespace {{\n\nusing Edge = {self.root}::Edge;\n"
                 + "using Hart = Edge::Hart;\n\n" * bool(blocks) + DIFFER)
         calls = []
         for i, part in enumerate(self.parts):
@@ -190,27 +222,23 @@ class _Writer:
             text += (f"{'[[gnu::noinline]] ' * shared}"
                      f"void part{i}({self.root} &__restrict r{more})\n{{\n    [[maybe_unused]] Edge &s = r.edge;\n"
                      "    [[maybe_unused]] auto *const vlSymsp = r.vlSymsp;\n"
-                     + "".join(map(self._group, part)) + "}\n\n")
+                     + self._part(part) + "}\n\n")
             calls.append(f"    for (unsigned hart = 0; hart < {harts}; hart++)\n"
                          f"        part{i}(r, model_of(r, hart), r.edge.harts[hart]);\n" if shared
                          else f"    part{i}(r);\n")
         return (text + self._distance(blocks) + f"}} // namespace\n\nvoid {EDGE}({self.root} *root)\n{{\n"
-                f"    {self.root} &r = *root;\n{'    counted.cycles++;' * self.counting}\n{''.join(calls)}}}\n\n"
-                f"void {ANEW}({self.root} *root)\n{{\n    Edge &s = root->edge;\n"
+                f"    {self.root} &r = *root;\n{''.join(calls)}}}\n\n"
+                f"void {ANEW}({self.root} *root)\n{{\n    {self.root} &r = *root;\n    Edge &s = r.edge;\n"
                 "    std::memset(s.open, 0xff, sizeof s.open);\n"
                 + "    for (Hart &hart : s.harts)\n        std::memset(hart.open, 0xff, sizeof hart.open);\n"
-                * bool(blocks) + "}\n")
-
-    def _counters(self, harts: int) -> str:
-        if not self.counting:
-            return ""
-        return counted.declaration([[name for k in group.nodes for name in names_of(self.nodes[k])]
-                                    for group in self.groups], [harts if group.shared else 1 for group in self.groups])
+                * bool(blocks)
+                + "".join(f"    {self._place(False)(name)} = r{of};\n" for name, of in sorted(self.shadows.items()))
+                + "}\n")
 
     def state(self, harts: int) -> str:
         """What EDGE() remembers from one edge to the next: a member of the model's class."""
         def variables_of(shared: bool) -> str:
-            return (f"uint64_t open[{self.bits[shared] // WORD + 1}];\n"
+            return (f"uint8_t open[{self.gates[shared] + 1}];\n"
                     + "".join(f"        {self.local[name]} {name};\n" for name in sorted(self.handed_on)
                               if (name in self.twins) == shared))
 

@@ -1,0 +1,261 @@
+"""Which statements share a gate: supernodes, found by what is cheapest in cycles in which the model was watched.
+
+As in ESSENT (Beamer and Donofrio, "Efficiently Exploiting Low Activity Factors to Accelerate RTL Simulation", DAC 2020)
+and GSIM (Chen et al., DAC 2025) a supernode is a piece of the graph that can be carried out as a whole: nothing outside
+of it comes both behind and before a part of it. They take sizes and structure for how often a piece is active; here it
+is watched (sim/model/gating/activity.py), so what a piece costs is known: to see whether its gate is open, what it
+computes when it is, and to compare what it writes with what was there, if another piece has to be told."""
+
+import heapq
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+# In instructions, as far as that can be told: of a gate; of an open one; of a variable that is compared.
+HEAD, OPEN, COMPARISON = 2.0, 2.0, 4.5
+FEW = 12      # who looks at a variable that has more readers is not tried with the others of them
+SELDOM = 0.002
+BETTER = 0.01
+
+
+@dataclass
+class Piece:
+    """Units that are carried out together. `active`: a bit for each of the `cycles` watched, of every hart if they
+    share it."""
+
+    units: list[int]
+    cost: float
+    active: int
+    cycles: int
+    shared: bool
+    core: str = ""     # what it is part of: of what was never seen to be active, only that is known
+
+    @property
+    def rate(self) -> float:
+        return self.active.bit_count() / self.cycles
+
+
+class Supernodes:
+    """Divides units into pieces with gates and those that are always carried out.
+
+    `pieces`: one for each unit, by its name; `follows`: the units that come after each, an order without loops;
+    `written`: the variables that each writes, nobody else does; `looked`: those at whose values from before it each
+    looks; `never`: units that cannot stand behind a gate."""
+
+    def __init__(self, pieces: Mapping[int, Piece], follows: Mapping[int, Collection[int]],
+                 written: Mapping[int, Iterable[str]], looked: Mapping[int, Collection[str]], never: Collection[int]):
+        self.pieces = dict(pieces)
+        self.after = {unit: set(others) for unit, others in follows.items()}
+        self.before: dict[int, set[int]] = {unit: set() for unit in self.pieces}
+        for unit, others in self.after.items():
+            for other in others:
+                self.before[other].add(unit)
+        self.always = set(never)
+        self.version = dict.fromkeys(self.pieces, 0)
+        self.reached = self._reached()
+        anybody = frozenset().union(*looked.values())
+        self.wrote = {unit: set(written[unit]) & anybody for unit in self.pieces}
+        self.writer = {name: unit for unit, names in self.wrote.items() for name in names}
+        self.looks: dict[int, set[str]] = {
+            unit: {name for name in looked[unit] if name in self.writer} for unit in self.pieces}
+        # Of a variable: the pieces that look at it, behind its writer and not in the same piece; and whether one looks
+        # at what it was in the last cycle, to be told even if it is the writer.
+        self.lookers: dict[str, set[int]] = defaultdict(set)
+        self.kept: set[str] = set()
+        for unit, names in self.looks.items():
+            if unit in self.always:
+                continue
+            for name in names:
+                if self.reached[self.writer[name]] >> unit & 1:
+                    self.lookers[name].add(unit)
+                else:
+                    self.kept.add(name)
+        self.told: dict[int, set[str]] = defaultdict(set)   # by writer: what has to be compared
+        for name, unit in self.writer.items():
+            if name in self.kept or self.lookers[name]:
+                self.told[unit].add(name)
+        self.heap: list[tuple[float, int, int, int, int]] = []
+
+    def _reached(self) -> dict[int, int]:
+        """The units that come after each, near and far, as bits."""
+        reached: dict[int, int] = {}
+        for unit in reversed(self._order()):
+            reached[unit] = 0
+            for other in self.after[unit]:
+                reached[unit] |= reached[other] | 1 << other
+        return reached
+
+    def _order(self) -> list[int]:
+        waits = {unit: len(others) for unit, others in self.before.items()}
+        ready = [unit for unit, n in waits.items() if not n]
+        for unit in ready:
+            for other in self.after[unit]:
+                waits[other] -= 1
+                if not waits[other]:
+                    ready.append(other)
+        return ready
+
+    def _allowed(self, a: int, b: int) -> bool:
+        """Whether nothing else comes behind one and before the other."""
+        if self.reached[b] >> a & 1:
+            a, b = b, a
+        return (not self.reached[a] >> b & 1
+                or not any(self.reached[other] >> b & 1 for other in self.after[a] if other != b))
+
+    def _costs(self, unit: int) -> float:
+        piece = self.pieces[unit]
+        inside = piece.cost + COMPARISON * len(self.told[unit])
+        return inside if unit in self.always else HEAD + piece.rate * (OPEN + inside)
+
+    def _gain(self, a: int, b: int) -> float:
+        """What it saves to join two pieces."""
+        one, other = self.pieces[a], self.pieces[b]
+        untold = sum(name not in self.kept and len(self.lookers[name]) == 1
+                     for x, y in ((a, b), (b, a)) for name in self.told[x] & self.looks[y])
+        inside = one.cost + other.cost + COMPARISON * (len(self.told[a]) + len(self.told[b]) - untold)
+        rate = (one.active | other.active).bit_count() / one.cycles
+        return self._costs(a) + self._costs(b) - HEAD - rate * (OPEN + inside)
+
+    def _offer(self, a: int, b: int):
+        if a == b or a in self.always or b in self.always or self.pieces[a].shared != self.pieces[b].shared:
+            return
+        gain = self._gain(a, b)
+        if gain > BETTER:
+            heapq.heappush(self.heap, (-gain, a, b, self.version[a], self.version[b]))
+
+    def _near(self, unit: int) -> set[int]:
+        """Pieces that share a variable with one."""
+        near: set[int] = set()
+        for name in self.told[unit]:
+            if len(self.lookers[name]) <= FEW:
+                near |= self.lookers[name]
+        for name in self.looks[unit]:
+            near.add(self.writer[name])
+            if len(self.lookers[name]) <= FEW:
+                near |= self.lookers[name]
+        return near - {unit}
+
+    def _join(self, a: int, b: int):
+        """Piece `b` becomes part of `a`."""
+        one, other = self.pieces[a], self.pieces.pop(b)
+        self.pieces[a] = Piece(one.units + other.units, one.cost + other.cost, one.active | other.active, one.cycles,
+                               one.shared, one.core)
+        for near, mine in ((self.before, self.after), (self.after, self.before)):
+            for unit in mine.pop(b):
+                near[unit].discard(b)
+                if unit != a:
+                    near[unit].add(a)
+                    mine[a].add(unit)
+        both = 1 << a | 1 << b
+        self.reached[a] = (self.reached[a] | self.reached.pop(b)) & ~both
+        for unit, reached in self.reached.items():
+            if unit != a and reached & both:
+                self.reached[unit] = (reached | self.reached[a] | 1 << a) & ~(1 << b)
+        self.told[a] |= self.told.pop(b, set())
+        for name in self.wrote[b]:
+            self.writer[name] = a
+        self.wrote[a] |= self.wrote.pop(b)
+        for name in self.looks[b]:
+            if b in self.lookers[name]:
+                self.lookers[name].discard(b)
+                self.lookers[name].add(a)
+        self.looks[a] |= self.looks.pop(b)
+        for name in self.told[a] & self.looks[a]:
+            self.lookers[name].discard(a)
+            if name not in self.kept and not self.lookers[name]:
+                self.told[a].discard(name)
+        self.version[a] += 1
+
+    def _join_seldom(self):
+        """What is never active, in as few pieces of each core as an order allows."""
+        waits = {unit: len(others) for unit, others in self.before.items()}
+        after = {unit: sorted(others) for unit, others in self.after.items()}
+
+        def kind(unit: int) -> tuple[bool, bool, str]:
+            piece = self.pieces[unit]
+            seldom = unit not in self.always and piece.rate < SELDOM
+            return seldom, piece.shared, piece.core if seldom else ""
+
+        ready: dict[tuple[bool, bool, str], list[int]] = defaultdict(list)
+        for unit, n in waits.items():
+            if not n:
+                ready[kind(unit)].append(unit)
+        pieces = []
+        while any(ready.values()):
+            # What is active first: then more of the others are ready.
+            now = max((one for one, units in ready.items() if units), key=lambda one: (not one[0], len(ready[one])))
+            taken = []
+            while ready[now]:
+                taken.append(ready[now].pop())
+                for other in after[taken[-1]]:
+                    waits[other] -= 1
+                    if not waits[other]:
+                        ready[kind(other)].append(other)
+            if now[0]:
+                pieces.append(taken)
+        for first, *others in pieces:
+            for other in others:
+                self._join(first, other)
+
+    def divide(self) -> list[tuple[bool, list[int]]]:
+        """Whether each piece has a gate, and its units."""
+        self._join_seldom()
+        while True:
+            for a in sorted(self.pieces):
+                for b in sorted(self._near(a)):
+                    if a < b or a not in self._near(b):
+                        self._offer(a, b)
+            alike: dict[int, list[int]] = defaultdict(list)
+            for unit in sorted(self.pieces):
+                alike[self.pieces[unit].active].append(unit)
+            for units in alike.values():
+                for i, a in enumerate(units):
+                    for b in units[i + 1:i + 4]:
+                        self._offer(a, b)
+            if not self._join_all():
+                break
+        self._open()
+        return [(unit not in self.always, piece.units) for unit, piece in sorted(self.pieces.items())]
+
+    def _join_all(self) -> int:
+        joined = 0
+        while self.heap:
+            gain, a, b, *then = heapq.heappop(self.heap)
+            if (a not in self.pieces or b not in self.pieces or then != [self.version[a], self.version[b]]
+                    or not self._allowed(a, b)):
+                continue
+            now = self._gain(a, b)   # others may have been joined meanwhile that looked at the same
+            if now < BETTER:
+                continue
+            if now < -gain - 0.5:
+                heapq.heappush(self.heap, (-now, a, b, self.version[a], self.version[b]))
+                continue
+            self._join(a, b)
+            joined += 1
+            for other in sorted(self._near(a)):
+                self._offer(a, other)
+        return joined
+
+    def _open(self):
+        """Takes the gates away that cost more than they save: what only others look at need not be compared."""
+        while True:
+            opened = 0
+            for unit in sorted(self.pieces, key=lambda unit: -self.pieces[unit].rate):
+                if unit in self.always:
+                    continue
+                piece = self.pieces[unit]
+                untold = [name for name in self.looks[unit] if self.lookers[name] == {unit} and name not in self.kept]
+                inside = piece.cost + COMPARISON * len(self.told[unit])
+                saved = piece.cycles * (HEAD + piece.rate * (OPEN + inside) - inside) + sum(
+                    COMPARISON * (writer.cycles if self.writer[name] in self.always else writer.active.bit_count())
+                    for name in untold for writer in (self.pieces[self.writer[name]],))
+                if saved <= 0:
+                    continue
+                self.always.add(unit)
+                opened += 1
+                for name in self.looks[unit]:
+                    self.lookers[name].discard(unit)
+                    if not self.lookers[name] and name not in self.kept:
+                        self.told[self.writer[name]].discard(name)
+            if not opened:
+                return
