@@ -315,12 +315,28 @@ static int rename_locked(struct inode *from, const char *name, uint32_t length, 
         return 0;
     }
     if (old == &to->v || old == &from->v)
-        error = old == &to->v ? ext2_error(to->fs, "directory", to->number) : -ENOTEMPTY;
+        error = ext2_error(to->fs, "directory", to->number);
     else
         error = move(from, name, length, to, new_name, new_length, ip, old ? INODE(old) : 0);
     if (old)
         ext2_release(old);
     return error;
+}
+
+/*
+ * -ENOTEMPTY if what has the name so far is a directory that `from` lies in. None can become one while the rename lock is held.
+ */
+static int is_above(struct inode *from, struct inode *to, const char *name, uint32_t length)
+{
+    struct vnode *old;
+    lock_read(&to->v.lock);
+    int error = lookup(&to->v, name, length, &old);
+    lock_done(&to->v.lock);
+    if (error)
+        return error == -ENOENT ? 0 : error;
+    int below = old->type == VDIR ? is_below(from, INODE(old)) : 0;
+    ext2_release(old);
+    return below > 0 ? -ENOTEMPTY : below;
 }
 
 static int rename(struct vnode *fdvp, const char *name, uint32_t length, struct vnode *tdvp, const char *new_name,
@@ -347,6 +363,8 @@ static int rename(struct vnode *fdvp, const char *name, uint32_t length, struct 
         struct inode *ip = INODE(vp);
         int below = vp == fdvp ? -EINVAL : vp->type == VDIR ? is_below(to, ip) : 0;
         error = vp->mounted ? -EBUSY : below > 0 ? -EINVAL : below;
+        if (!error)
+            error = is_above(from, to, new_name, new_length);
         if (!error && !(error = lock_two(from, to))) {
             error = rename_locked(from, name, length, to, new_name, new_length, ip);
             lock_done(&fdvp->lock);
