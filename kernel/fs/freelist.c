@@ -34,7 +34,7 @@ static void unlink(struct buflist *list, struct buf *bp)
 }
 
 /* With the lists' lock held. */
-static void put(struct buflist lists[2], struct buf *bp)
+static void put(struct buflist *lists, struct buf *bp)
 {
     assert(!bp->on_list);
     unsigned which = bp->flags & (B_AGE | B_INVAL) ? FIRST : BY_USE;
@@ -42,7 +42,7 @@ static void put(struct buflist lists[2], struct buf *bp)
     bp->on_list = 1 + which;
 }
 
-static void take_off(struct buflist lists[2], struct buf *bp)
+static void take_off(struct buflist *lists, struct buf *bp)
 {
     if (bp->on_list)
         unlink(&lists[bp->on_list - 1], bp);
