@@ -14,7 +14,11 @@
 #define CHAINS 64
 
 static MUTEX_CLASS(inode_chain_class, "inode hash");
-static MUTEX_CLASS(inode_class, "inode");
+#if INODES_SHARED
+static LOCK_TREE_CLASS(inode_class, "inode", LOCK_RW);
+#else
+static LOCK_TREE_CLASS(inode_class, "inode", LOCK_MUTEX);
+#endif
 DEFINE_MUTEX(inode_free_lock, "inode free list");
 DEFINE_ZONE(inode_zone, "inode", sizeof(struct inode), 8, SPL_SOFTPREEMPT, 0);
 
