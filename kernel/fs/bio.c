@@ -6,8 +6,6 @@
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "mem/page.h"
-#include "sched/ithread.h"
-#include "sched/sched.h"
 
 #define BUFS 128
 #define BUFS_LEAST 8 /* as many as threads that have one each, and one to take */
@@ -24,12 +22,6 @@ struct bufchain *bufchains;
 uint32_t bufchain_count;
 static struct buf **bufs;
 static uint32_t buf_count;
-
-/* Ends of asynchronous I/O, which wait for a biodone_thread: oldest first. The word of ithread_wake says only that there are. */
-DEFINE_ITHREAD(biodone_thread, "biodone", SPL_BIO);
-static SIMPLE_LOCK_CLASS(ended_class, "biodone queue", SPL_BIO);
-static struct simple_lock ended_lock = SIMPLE_LOCK("biodone queue", ended_class);
-static struct buf *ended_first, *ended_last;
 
 static struct bufchain *chain_of(const struct blockdev *device, uint32_t sector)
 {
@@ -148,9 +140,12 @@ static void start(struct buf *bp)
     bp->error = 0;
     if (bp->sector >= device->sectors || bp->size / SECTOR_SIZE > device->sectors - bp->sector) {
         bp->error = -EIO;
-        if (bp->flags & B_ASYNC)
+        if (bp->flags & B_ASYNC) {
             lock_disown(&bp->lock);
-        biodone(bp);
+            biodone(bp);
+        } else {
+            event_post(&bp->done);
+        }
         return;
     }
     bufstat_add(bp->flags & B_READ ? &bufstats.reads : &bufstats.writes);
@@ -170,8 +165,7 @@ static void end(struct buf *bp)
     bp->flags &= ~B_READ;
 }
 
-/* Everything that asynchronous I/O leaves to be done, in a thread. */
-static void iodone(struct buf *bp)
+void biodone(struct buf *bp)
 {
     lock_adopt(&bp->lock);
     if (bp->error && !(bp->flags & B_READ))
@@ -183,41 +177,11 @@ static void iodone(struct buf *bp)
         brelse(bp);
 }
 
-static void biodone_work(void *arg, uint32_t word)
-{
-    (void)arg, (void)word;
-    for (;;) {
-        crit_t s = simple_lock_enter(&ended_lock);
-        struct buf *bp = ended_first;
-        if (bp)
-            ended_first = bp->io_next;
-        simple_lock_leave(&ended_lock, s);
-        if (!bp)
-            return;
-        iodone(bp);
-    }
-}
-
-void biodone(struct buf *bp)
-{
-    if (!(bp->flags & B_ASYNC)) {
-        event_post(&bp->done);
-        return;
-    }
-    crit_t s = simple_lock_enter(&ended_lock);
-    bp->io_next = 0;
-    if (ended_first)
-        ended_last->io_next = bp;
-    else
-        ended_first = bp;
-    ended_last = bp;
-    simple_lock_leave(&ended_lock, s);
-    ithread_wake(&biodone_thread, 0); /* a word that is lost would have said what another one says */
-}
-
 int biowait(struct buf *bp)
 {
     event_wait(&bp->done);
+    if (bp->device->finish && !bp->error)
+        bp->error = bp->device->finish(bp);
     end(bp);
     return bp->error;
 }
@@ -389,7 +353,7 @@ static void *page_for_ever(void)
     return page_pointer(page);
 }
 
-void bio_start(uint32_t count, uint32_t chains, unsigned threads)
+void bio_start(uint32_t count, uint32_t chains)
 {
     assert(count && count <= BUFS_MOST && chains && chains <= CHAINS_MOST && !(chains & (chains - 1)));
     bufchains = page_for_ever();
@@ -409,7 +373,6 @@ void bio_start(uint32_t count, uint32_t chains, unsigned threads)
         freelist_init(room, i);
         bufs[i] = room;
     }
-    ithread_start(&biodone_thread, 0, biodone_work, 0, PRI_INTERRUPT, threads, ANY_HART);
 }
 
 void bio_init(void)
@@ -420,6 +383,5 @@ void bio_init(void)
     uint32_t count = bootargs_number("bufs", BUFS, BUFS_MOST);
     if (count < BUFS_LEAST)
         panic("boot argument bufs=%lu: give %u at least", (unsigned long)count, BUFS_LEAST);
-    uint32_t threads = bootargs_number("biodone", 1, ITHREAD_MOST);
-    bio_start(count, chains, threads ? threads : 1);
+    bio_start(count, chains);
 }

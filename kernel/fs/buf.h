@@ -10,7 +10,7 @@
  * BUF_MOST. A block is always asked for with the same size.
  *
  * I/O is synchronous, and its end an event that is posted straight from interrupt level to the thread that waits, or
- * asynchronous (B_ASYNC): then a biodone_thread lets go of the buffer (section 2.2), one or several (boot argument biodone).
+ * asynchronous (B_ASYNC): then a biodone_thread (dev/block.h) lets go of the buffer (section 2.2).
  *
  * Locking, in this order; against it only by conditional attempts:
  *
@@ -27,10 +27,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dev/block.h"
 #include "lock/event.h"
 #include "lock/lock.h"
 
-#define SECTOR_SIZE 512u
 #define BUF_MOST 4096u /* bytes of one buffer */
 
 struct buf;
@@ -40,10 +40,11 @@ struct blockdev {
     const char *name;
     uint32_t sectors;
     /*
-     * Begins the I/O that `bp` says, and calls biodone(bp) when it has ended, at any level up to SPL_BIO, perhaps before it
-     * returns. Never fails: an error is in bp->error by then. May sleep.
+     * Begins the I/O that `bp` says. When it has ended, perhaps before this returns, it posts bp->done, or, with B_ASYNC, calls
+     * biodone(bp) from a thread. Never fails: an error is in bp->error by then. May sleep.
      */
     void (*strategy)(struct blockdev *device, struct buf *bp);
+    int (*finish)(struct buf *bp); /* or 0: called by who waited, gives the error */
     void *private;
     int write_error; /* minus an error number: of a delayed or asynchronous write, until somebody is told (bsync) */
 };
@@ -66,7 +67,7 @@ struct buf {
     struct event done;
     void (*iodone)(struct buf *bp); /* instead of letting go of it, at the end of asynchronous I/O; in a thread */
     void *arg;                      /* of whoever set iodone */
-    struct buf *io_next;            /* of the device's driver, and of those that wait for a biodone_thread */
+    struct block_io io;             /* of the device's driver */
     struct bufchain *chain;         /* whose it is: of its lock, and changed by who has the buffer too */
     struct buf *hash_next;          /* of the chain's lock */
     struct buf *free_next, *free_prev;
@@ -82,11 +83,11 @@ struct bufstats { /* counts modulo 2^32; exact when nobody uses the cache */
 extern struct bufstats bufstats;
 
 /*
- * `count` buffers with `chains` hash chains (a power of two). Boot arguments bufs, bufchains, biodone. Panics if memory is
- * out. Before any other call.
+ * `count` buffers with `chains` hash chains (a power of two). Boot arguments bufs, bufchains. Panics if memory is out. Before
+ * any other call.
  */
 void bio_init(void);
-void bio_start(uint32_t count, uint32_t chains, unsigned threads);
+void bio_start(uint32_t count, uint32_t chains);
 
 /* The block's buffer, with whatever is in it. */
 struct buf *getblk(struct blockdev *device, uint32_t sector, uint32_t size);
@@ -103,8 +104,8 @@ int bwrite(struct buf *bp);   /* writes, and waits for it: 0, or minus an error 
 void bawrite(struct buf *bp); /* begins to write */
 void bdwrite(struct buf *bp); /* is written some time later */
 
-/* For drivers. */
-void biodone(struct buf *bp); /* the I/O has ended, up to SPL_BIO */
+/* For drivers: asynchronous I/O has ended. From a thread. */
+void biodone(struct buf *bp);
 
 /* For who starts I/O by hand. */
 int biowait(struct buf *bp);

@@ -22,7 +22,6 @@
 #include "lib/symbols.h"
 #include "mem/page.h"
 #include "mem/zone.h"
-#include "sched/ithread.h"
 #include "sched/sched.h"
 #include "test/host/host.h"
 
@@ -60,8 +59,11 @@ static struct buf *pending[64];
 static unsigned pendings;
 static uint32_t bad_sector = UINT32_MAX; /* cannot be read or written */
 static uint64_t writes_left = UINT64_MAX; /* before the power goes: what comes then is lost, and not told */
-static ithread_fn *biodone_fn;
-static bool biodone_woken;
+
+void event_post(struct event *e)
+{
+    e->posted = true;
+}
 
 static void one_ends(void)
 {
@@ -77,19 +79,17 @@ static void one_ends(void)
         memcpy(at, bp->data, bp->size);
         writes_left--;
     }
-    biodone(bp);
+    if (bp->flags & B_ASYNC)
+        biodone(bp);
+    else
+        event_post(&bp->done);
 }
 
 static void others_run(void)
 {
-    if (pendings)
-        one_ends();
-    else if (!biodone_woken)
+    if (!pendings)
         panic("all wait for ever");
-    if (biodone_woken) {
-        biodone_woken = false;
-        biodone_fn(0, 0);
-    }
+    one_ends();
 }
 
 static void strategy(struct blockdev *d, struct buf *bp)
@@ -102,27 +102,9 @@ static void strategy(struct blockdev *d, struct buf *bp)
         others_run();
 }
 
-void ithread_start(struct ithread *it, unsigned source, ithread_fn *fn, void *arg, unsigned priority, unsigned threads,
-                   int bound)
-{
-    (void)it, (void)source, (void)arg, (void)priority, (void)threads, (void)bound;
-    biodone_fn = fn;
-}
-
-bool ithread_wake(struct ithread *it, uint32_t saved)
-{
-    (void)it, (void)saved;
-    return biodone_woken = true;
-}
-
 void event_clear(struct event *e)
 {
     e->posted = false;
-}
-
-void event_post(struct event *e)
-{
-    e->posted = true;
 }
 
 void event_wait(struct event *e)
@@ -198,7 +180,7 @@ static void begin(uint32_t kib, const char *options, uint32_t buffers, uint32_t 
           folder, kib, image, options, image, image);
     read_image();
     host_lock_waits = others_run;
-    bio_start(buffers, 8, 1);
+    bio_start(buffers, 8);
     inodes_init(inodes);
     namecache_init();
     struct mount *m;
@@ -227,8 +209,6 @@ static void end(void)
     CHECK_EQUAL(vfs_unmount_all(), 0);
     nothing_is_held();
     CHECK_EQUAL(pendings, 0);
-    while (biodone_woken)
-        others_run();
     CHECK_EQUAL(bio_busy(), 0);
     CHECK_EQUAL(inodes_referenced(), 0);
     fsck();
