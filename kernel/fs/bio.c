@@ -5,6 +5,7 @@
 
 #include "lib/bootargs.h"
 #include "lib/panic.h"
+#include "lock/lock_debug.h"
 #include "mem/page.h"
 
 #define BUFS 128

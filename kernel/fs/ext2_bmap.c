@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/panic.h"
+#include "lock/lock_debug.h"
 
 /* Where block `n` of a file hangs: the pointer in the inode, and the place in each indirect block below it. */
 struct way {

@@ -6,6 +6,7 @@
 
 #include "fs/namecache.h"
 #include "lib/panic.h"
+#include "lock/lock_debug.h"
 
 static const uint8_t type_on_disk[] = {[VREG] = EXT2_TYPE_REG, [VDIR] = EXT2_TYPE_DIR, [VBLK] = EXT2_TYPE_BLK,
                                        [VCHR] = EXT2_TYPE_CHR, [VLNK] = EXT2_TYPE_LNK, [VFIFO] = EXT2_TYPE_FIFO,

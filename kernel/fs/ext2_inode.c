@@ -211,7 +211,8 @@ int ext2_iget(struct ext2 *fs, uint32_t number, bool fresh, struct inode **ipp)
                          .hash_next = chain->first};
     lock_init(&ip->v.lock, &inode_class, "inode");
     chain->first = ip;
-    lock_write(&ip->v.lock);
+    if (!lock_try_write(&ip->v.lock)) /* nobody knows it yet; and as an attempt, it is not against the order */
+        panic("a new inode is locked");
     mutex_unlock(&chain->lock);
     int error = fresh ? 0 : read_inode(ip);
     ip->gone = error;

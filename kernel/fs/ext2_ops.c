@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/panic.h"
+#include "lock/lock_debug.h"
 
 static bool read_only(const struct inode *ip)
 {
