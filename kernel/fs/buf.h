@@ -78,7 +78,7 @@ struct bufstats { /* counts modulo 2^32; exact when nobody uses the cache */
     uint32_t hits, misses;
     uint32_t reads, writes, read_ahead, delayed; /* reads and writes begun; delayed: written as the buffer was wanted */
     uint32_t conflicts; /* a conditional attempt that failed: another buffer was looked for */
-    uint32_t waits;     /* for a buffer to become free */
+    uint32_t waits; /* for a buffer to become free */
 };
 extern struct bufstats bufstats;
 
@@ -100,7 +100,7 @@ bool incore(struct blockdev *device, uint32_t sector);
 
 /* Each lets go of the buffer. */
 void brelse(struct buf *bp);
-int bwrite(struct buf *bp);   /* writes, and waits for it: 0, or minus an error number */
+int bwrite(struct buf *bp); /* writes, and waits for it: 0, or minus an error number */
 void bawrite(struct buf *bp); /* begins to write */
 void bdwrite(struct buf *bp); /* is written some time later */
 

@@ -59,9 +59,13 @@ static void start_threads(void) {}
 static void begin(struct blockdev *device, struct buf *bp)
 {
     bool wait = !(bp->flags & B_ASYNC);
-    bp->io = (struct block_io){.op = bp->flags & B_READ ? BLOCK_READ : BLOCK_WRITE, .lba = bp->sector,
-                               .count = bp->size / SECTOR_SIZE, .data = bp->data, .done = over,
-                               .event = wait ? &bp->done : 0, .arg = bp};
+    bp->io = (struct block_io){.op = bp->flags & B_READ ? BLOCK_READ : BLOCK_WRITE,
+                               .lba = bp->sector,
+                               .count = bp->size / SECTOR_SIZE,
+                               .data = bp->data,
+                               .done = over,
+                               .event = wait ? &bp->done : 0,
+                               .arg = bp};
     int error = block_submit(device->private, &bp->io);
     if (error)
         panic("%s: request for sector %lu is refused: %d", device->name, (unsigned long)bp->sector, error);

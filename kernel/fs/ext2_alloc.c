@@ -74,8 +74,8 @@ static uint32_t choose(const uint8_t *map, uint32_t goal, uint32_t end)
     if (found < near)
         return found;
     for (uint32_t turn = 0; turn < 2; turn++)
-        for (uint32_t byte = turn ? 0 : goal / 8 + 1, last = turn ? goal / 8 + 1 : end / 8; byte < last && byte < end / 8;
-             byte++)
+        for (uint32_t byte = turn ? 0 : goal / 8 + 1, last = turn ? goal / 8 + 1 : end / 8;
+             byte < last && byte < end / 8; byte++)
             if (!map[byte])
                 return byte * 8;
     found = first_clear(map, goal, end);
@@ -142,7 +142,7 @@ int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block)
         if (ext2_is_data_block(fs, *block))
             return 0;
         ext2_error(fs, "block bitmap of group", group); /* it says that a block of the file system's own is free */
-        i--, group = group + fs->groups - 1;            /* which is marked now: look again */
+        i--, group = group + fs->groups - 1; /* which is marked now: look again */
         group %= fs->groups;
     }
     return -ENOSPC;
@@ -224,6 +224,5 @@ uint32_t ext2_goal(const struct inode *ip)
     const struct ext2 *fs = ip->fs;
     if (ip->last_allocated)
         return ip->last_allocated + 1;
-    return fs->super.first_data_block +
-           (ip->number - 1) / fs->super.inodes_per_group * fs->super.blocks_per_group;
+    return fs->super.first_data_block + (ip->number - 1) / fs->super.inodes_per_group * fs->super.blocks_per_group;
 }

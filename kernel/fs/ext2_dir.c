@@ -8,9 +8,9 @@
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
 
-static const uint8_t type_on_disk[] = {[VREG] = EXT2_TYPE_REG, [VDIR] = EXT2_TYPE_DIR, [VBLK] = EXT2_TYPE_BLK,
-                                       [VCHR] = EXT2_TYPE_CHR, [VLNK] = EXT2_TYPE_LNK, [VFIFO] = EXT2_TYPE_FIFO,
-                                       [VSOCK] = EXT2_TYPE_SOCK};
+static const uint8_t type_on_disk[] = {
+    [VREG] = EXT2_TYPE_REG, [VDIR] = EXT2_TYPE_DIR,   [VBLK] = EXT2_TYPE_BLK,  [VCHR] = EXT2_TYPE_CHR,
+    [VLNK] = EXT2_TYPE_LNK, [VFIFO] = EXT2_TYPE_FIFO, [VSOCK] = EXT2_TYPE_SOCK};
 
 static enum vtype type_of(const struct ext2 *fs, const struct ext2_dirent *e)
 {
@@ -68,7 +68,8 @@ struct look {
     enum vtype type;
     bool sync;
 };
-typedef int look_fn(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e, struct ext2_dirent *before);
+typedef int look_fn(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e,
+                    struct ext2_dirent *before);
 
 static int each_entry(struct inode *dp, look_fn *fn, struct look *look)
 {
@@ -198,7 +199,8 @@ int ext2_dir_remove(struct inode *dp, const char *name, uint32_t length)
     return result < 0 ? result : result ? 0 : -ENOENT;
 }
 
-static int change(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e, struct ext2_dirent *before)
+static int change(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e,
+                  struct ext2_dirent *before)
 {
     (void)before;
     if (!is_called(e, look->name, look->length))

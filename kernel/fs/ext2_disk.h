@@ -77,8 +77,16 @@ struct ext2_dirent { /* at multiples of 4, within one block */
 };
 #define EXT2_DIRENT_SIZE(length) ((8 + (length) + 3) & ~3u)
 
-enum { EXT2_TYPE_UNKNOWN, EXT2_TYPE_REG, EXT2_TYPE_DIR, EXT2_TYPE_CHR, EXT2_TYPE_BLK, EXT2_TYPE_FIFO, EXT2_TYPE_SOCK,
-       EXT2_TYPE_LNK };
+enum {
+    EXT2_TYPE_UNKNOWN,
+    EXT2_TYPE_REG,
+    EXT2_TYPE_DIR,
+    EXT2_TYPE_CHR,
+    EXT2_TYPE_BLK,
+    EXT2_TYPE_FIFO,
+    EXT2_TYPE_SOCK,
+    EXT2_TYPE_LNK
+};
 
 #define EXT2_INDEX_FLAG 0x1000 /* of an inode: a directory with a hash tree, which who changes it without one clears */
 

@@ -122,7 +122,8 @@ static struct ext2_inode *place(const struct ext2 *fs, uint32_t number, struct b
 
 void ext2_set_type(struct inode *ip)
 {
-    static const uint8_t types[16] = {[1] = VFIFO, [2] = VCHR, [4] = VDIR, [6] = VBLK, [8] = VREG, [10] = VLNK, [12] = VSOCK};
+    static const uint8_t types[16] = {
+        [1] = VFIFO, [2] = VCHR, [4] = VDIR, [6] = VBLK, [8] = VREG, [10] = VLNK, [12] = VSOCK};
     ip->v.type = types[ip->disk.mode >> 12];
     ip->v.rdev = ip->v.type == VCHR || ip->v.type == VBLK ? ip->disk.block[0] : 0;
 }
@@ -207,7 +208,10 @@ int ext2_iget(struct ext2 *fs, uint32_t number, bool fresh, struct inode **ipp)
         mutex_unlock(&chain->lock);
         return -ENFILE;
     }
-    *ip = (struct inode){.v = {.ops = &ext2_vnodeops, .mount = &fs->mount}, .fs = fs, .number = number, .references = 1,
+    *ip = (struct inode){.v = {.ops = &ext2_vnodeops, .mount = &fs->mount},
+                         .fs = fs,
+                         .number = number,
+                         .references = 1,
                          .hash_next = chain->first};
     lock_init(&ip->v.lock, &inode_class, "inode");
     chain->first = ip;

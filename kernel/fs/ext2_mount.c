@@ -233,7 +233,8 @@ int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
     struct ext2 *fs = zone_alloc(&ext2_zone);
     if (!fs)
         return -ENOMEM;
-    *fs = (struct ext2){.mount = {.ops = &ext2_mountops, .read_only = read_only}, .device = device,
+    *fs = (struct ext2){.mount = {.ops = &ext2_mountops, .read_only = read_only},
+                        .device = device,
                         .counts_lock = SIMPLE_LOCK("ext2 counts", counts_class)};
     lock_init(&fs->disk_alloc_lock, &disk_alloc_class, "disk_alloc_lock");
     lock_init(&fs->mount.rename_lock, &rename_class, "rename");

@@ -58,9 +58,15 @@ static int write_target(struct inode *ip, const char *target)
 static int begin_file(struct inode *dp, struct inode *ip, const struct vattr *attr, const char *target)
 {
     uint32_t now = fs_time();
-    ip->disk = (struct ext2_inode){.mode = attr->mode, .uid = attr->uid, .uid_high = attr->uid >> 16, .gid = attr->gid,
-                                   .gid_high = attr->gid >> 16, .links = attr->type == VDIR ? 2 : 1, .atime = now,
-                                   .mtime = now, .ctime = now};
+    ip->disk = (struct ext2_inode){.mode = attr->mode,
+                                   .uid = attr->uid,
+                                   .uid_high = attr->uid >> 16,
+                                   .gid = attr->gid,
+                                   .gid_high = attr->gid >> 16,
+                                   .links = attr->type == VDIR ? 2 : 1,
+                                   .atime = now,
+                                   .mtime = now,
+                                   .ctime = now};
     ext2_set_type(ip);
     assert(ip->v.type == attr->type);
     ip->dirty = true;
@@ -265,7 +271,7 @@ static int move(struct inode *from, const char *name, uint32_t length, struct in
         return -EMLINK;
     if (old) {
         lock_write(&old->v.lock);
-        error = directory && old->v.type != VDIR   ? -ENOTDIR
+        error = directory && old->v.type != VDIR    ? -ENOTDIR
                 : !directory && old->v.type == VDIR ? -EISDIR
                                                     : may_remove(old, directory);
         if (!error)
@@ -468,9 +474,19 @@ static int getattr(struct vnode *vp, struct vattr *attr)
 {
     const struct inode *ip = INODE(vp);
     const struct ext2_inode *d = &ip->disk;
-    *attr = (struct vattr){vp->type, d->mode, d->links, d->uid | (uint32_t)d->uid_high << 16,
-                           d->gid | (uint32_t)d->gid_high << 16, ip->number, ext2_size(ip), d->sectors,
-                           ip->fs->block_size, vp->rdev, d->atime, d->mtime, d->ctime};
+    *attr = (struct vattr){vp->type,
+                           d->mode,
+                           d->links,
+                           d->uid | (uint32_t)d->uid_high << 16,
+                           d->gid | (uint32_t)d->gid_high << 16,
+                           ip->number,
+                           ext2_size(ip),
+                           d->sectors,
+                           ip->fs->block_size,
+                           vp->rdev,
+                           d->atime,
+                           d->mtime,
+                           d->ctime};
     return 0;
 }
 
@@ -533,5 +549,5 @@ static int fsync(struct vnode *vp)
     return error ? error : e;
 }
 
-const struct vnodeops ext2_vnodeops = {lookup,  create,  link,    remove,  rename,   read,  write,     truncate,
-                                       getattr, setattr, readdir, readlink, fsync, ext2_hold, ext2_release};
+const struct vnodeops ext2_vnodeops = {lookup,  create,  link,    remove,   rename, read,      write,       truncate,
+                                       getattr, setattr, readdir, readlink, fsync,  ext2_hold, ext2_release};

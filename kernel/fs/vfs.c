@@ -380,7 +380,7 @@ int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp)
 static int make(struct vnode *cwd, const char *path, enum vtype type, unsigned mode, uint32_t rdev, const char *target,
                 bool follow)
 {
-    static const uint16_t modes[] = {[VREG] = 0100000, [VDIR] = 040000, [VBLK] = 060000, [VCHR] = 020000,
+    static const uint16_t modes[] = {[VREG] = 0100000, [VDIR] = 040000,  [VBLK] = 060000,  [VCHR] = 020000,
                                      [VLNK] = 0120000, [VFIFO] = 010000, [VSOCK] = 0140000};
     struct vattr attr = {.type = type, .mode = modes[type] | (mode & MODE_BITS), .rdev = rdev};
     struct walk w;

@@ -20,15 +20,15 @@ void vfs_init(void);
 
 int vfs_mount_root(struct mount *m);
 int vfs_mount(struct vnode *cwd, const char *path, struct mount *m); /* -ENOTDIR, -EBUSY: something is mounted there */
-int vfs_unmount(struct vnode *cwd, const char *path);                /* -EBUSY: in use; the root too */
-int vfs_unmount_all(void);                                           /* the last mounted first */
+int vfs_unmount(struct vnode *cwd, const char *path); /* -EBUSY: in use; the root too */
+int vfs_unmount_all(void); /* the last mounted first */
 int vfs_sync(void);
 struct vnode *vfs_root(void); /* a reference, or null before anything is mounted */
 
 /* The file, with a reference, not locked. `follow`: a symbolic link at the end stands for what it leads to. */
 int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp);
 
-#define VFS_CREATE 1    /* if it is not there */
+#define VFS_CREATE 1 /* if it is not there */
 #define VFS_EXCLUSIVE 2 /* it must not be there */
 #define VFS_TRUNCATE 4
 #define VFS_WRITE 8

@@ -54,8 +54,8 @@ struct uio {
     bool write;      /* to the file */
     /* Moves `n` bytes, at most `left`, between `data` and the other side: 0 or minus an error number. It counts nothing. */
     int (*move)(struct uio *uio, void *data, uint32_t n);
-    uint64_t at;  /* on the other side; `move` moves it on */
-    void *with;   /* of `move` */
+    uint64_t at; /* on the other side; `move` moves it on */
+    void *with; /* of `move` */
 };
 
 int uio_move(struct uio *uio, void *data, uint32_t n); /* the same, and counts */

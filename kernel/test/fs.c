@@ -92,8 +92,8 @@ static void alone(unsigned me, uint32_t round, struct random *r)
 
 static bool may_be(int error)
 {
-    return !error || error == -ENOENT || error == -EEXIST || error == -ENOTDIR || error == -EISDIR || error == -ENOTEMPTY ||
-           error == -EINVAL || error == -EPERM;
+    return !error || error == -ENOENT || error == -EEXIST || error == -ENOTDIR || error == -EISDIR ||
+           error == -ENOTEMPTY || error == -EINVAL || error == -EPERM;
 }
 
 static bool any(void *arg, const struct dirent_out *entry)
@@ -109,24 +109,12 @@ static void together(unsigned me, struct random *r)
     struct vnode *vp;
     int error = 0;
     switch (random_below(r, 7)) {
-    case 0:
-        error = vfs_make(0, a, VDIR, 0755, 0, 0);
-        break;
-    case 1:
-        error = transfer(a, data[me], 1 + random_below(r, 2000), random_below(r, 3000), true);
-        break;
-    case 2:
-        error = vfs_remove(0, a, false);
-        break;
-    case 3:
-        error = vfs_remove(0, a, true);
-        break;
-    case 4:
-        error = vfs_rename(0, a, b);
-        break;
-    case 5:
-        error = vfs_link(0, a, b);
-        break;
+    case 0: error = vfs_make(0, a, VDIR, 0755, 0, 0); break;
+    case 1: error = transfer(a, data[me], 1 + random_below(r, 2000), random_below(r, 3000), true); break;
+    case 2: error = vfs_remove(0, a, false); break;
+    case 3: error = vfs_remove(0, a, true); break;
+    case 4: error = vfs_rename(0, a, b); break;
+    case 5: error = vfs_link(0, a, b); break;
     default:
         error = namei(0, a, true, &vp);
         if (!error) {
@@ -183,13 +171,14 @@ static int test_fs(void)
     well(vfs_unmount_all(), "unmount", "/");
     assert(!bio_busy() && !inodes_referenced());
     well(block_transfer(disk, BLOCK_FLUSH, 0, 0, 0), "flush", "disk 0");
-    kprintf("@test name=fs operations=%lu refused=%lu reads=%lu writes=%lu hits=%lu misses=%lu read_ahead=%lu delayed=%lu "
-            "waits=%lu conflicts=%lu name_hits=%lu name_misses=%lu\n",
-            (unsigned long)operations, (unsigned long)refused, (unsigned long)bufstats.reads,
-            (unsigned long)bufstats.writes, (unsigned long)bufstats.hits, (unsigned long)bufstats.misses,
-            (unsigned long)bufstats.read_ahead, (unsigned long)bufstats.delayed, (unsigned long)bufstats.waits,
-            (unsigned long)bufstats.conflicts, (unsigned long)namecache_counts.hits,
-            (unsigned long)namecache_counts.misses);
+    kprintf(
+        "@test name=fs operations=%lu refused=%lu reads=%lu writes=%lu hits=%lu misses=%lu read_ahead=%lu delayed=%lu "
+        "waits=%lu conflicts=%lu name_hits=%lu name_misses=%lu\n",
+        (unsigned long)operations, (unsigned long)refused, (unsigned long)bufstats.reads,
+        (unsigned long)bufstats.writes, (unsigned long)bufstats.hits, (unsigned long)bufstats.misses,
+        (unsigned long)bufstats.read_ahead, (unsigned long)bufstats.delayed, (unsigned long)bufstats.waits,
+        (unsigned long)bufstats.conflicts, (unsigned long)namecache_counts.hits,
+        (unsigned long)namecache_counts.misses);
     return 0;
 }
 

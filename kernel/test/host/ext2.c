@@ -2,6 +2,7 @@
  * ext2 and the buffer cache, on images that the host's own mke2fs makes, its own file system does the same to, and its own
  * e2fsck checks. Sources: fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c fs/ext2_dir.c
  * fs/ext2_ops.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c lib/bootargs.c.
+ * Options: BUFFERS_BUCKETS=0 ALLOC_GROUPS=0
  */
 #include <dirent.h>
 #include <errno.h>
@@ -175,9 +176,10 @@ static void begin(uint32_t kib, const char *options, uint32_t buffers, uint32_t 
     CHECK(mkdtemp(folder));
     atexit(clean_up);
     snprintf(image, sizeof image, "%s/image", folder);
-    shell("PATH=$PATH:/usr/sbin:/sbin; mkdir %s/there && truncate -s %uk %s && mke2fs -q -F -t ext2 -O none,filetype,sparse_super"
-          " -E root_owner=0:0 %s %s 2>/dev/null >&2 && debugfs -w -R 'rmdir lost+found' %s 2>/dev/null >&2",
-          folder, kib, image, options, image, image);
+    shell(
+        "PATH=$PATH:/usr/sbin:/sbin; mkdir %s/there && truncate -s %uk %s && mke2fs -q -F -t ext2 -O none,filetype,sparse_super"
+        " -E root_owner=0:0 %s %s 2>/dev/null >&2 && debugfs -w -R 'rmdir lost+found' %s 2>/dev/null >&2",
+        folder, kib, image, options, image, image);
     read_image();
     host_lock_waits = others_run;
     bio_start(buffers, 8);
@@ -221,12 +223,12 @@ static int host(int result)
     return result < 0 ? -errno : 0;
 }
 
-#define BOTH(name, ours, theirs)                                                                                    \
-    do {                                                                                                            \
-        int ours_ = (ours), theirs_ = host(theirs);                                                                 \
-        if (ours_ != theirs_)                                                                                       \
-            host_failed(__FILE__, __LINE__, "%s: %s, but %s", name, strerror(-ours_), strerror(-theirs_));          \
-        nothing_is_held();                                                                                          \
+#define BOTH(name, ours, theirs)                                                                           \
+    do {                                                                                                   \
+        int ours_ = (ours), theirs_ = host(theirs);                                                        \
+        if (ours_ != theirs_)                                                                              \
+            host_failed(__FILE__, __LINE__, "%s: %s, but %s", name, strerror(-ours_), strerror(-theirs_)); \
+        nothing_is_held();                                                                                 \
     } while (0)
 
 static int pwrite_ours(const char *path, uint64_t offset, const void *data, uint32_t size)
@@ -366,8 +368,8 @@ HOST_TEST(a_file_is_written_and_read)
     end();
 }
 
-static const uint32_t sizes[] = {0, 1, 511, 512, 1023, 1024, 1025, 12 * 1024, 12 * 1024 + 1, 268 * 1024, 268 * 1024 + 1,
-                                 300000, 700000};
+static const uint32_t sizes[] = {
+    0, 1, 511, 512, 1023, 1024, 1025, 12 * 1024, 12 * 1024 + 1, 268 * 1024, 268 * 1024 + 1, 300000, 700000};
 
 HOST_TEST(files_of_every_indirection)
 {
@@ -423,34 +425,20 @@ static void random_operation(void)
     snprintf(said, sizeof said, "operation %u on %s, %s, %u, %u", what, a, b, offset, size);
     switch (what) {
     case 0:
-    case 1:
-        BOTH(said, vfs_make(0, a, VDIR, 0755, 0, 0), mkdir(a, 0755));
-        break;
+    case 1: BOTH(said, vfs_make(0, a, VDIR, 0755, 0, 0), mkdir(a, 0755)); break;
     case 2:
     case 3:
     case 4:
         memset(data, random_below(&chance, 256), size);
         BOTH(said, pwrite_ours(a, offset, data, size), pwrite_theirs(a, offset, data, size));
         break;
-    case 5:
-        BOTH(said, vfs_remove(0, a, false), unlink(a));
-        break;
-    case 6:
-        BOTH(said, vfs_remove(0, a, true), rmdir(a));
-        break;
+    case 5: BOTH(said, vfs_remove(0, a, false), unlink(a)); break;
+    case 6: BOTH(said, vfs_remove(0, a, true), rmdir(a)); break;
     case 7:
-    case 8:
-        BOTH(said, vfs_rename(0, a, b), rename(a, b));
-        break;
-    case 9:
-        BOTH(said, vfs_link(0, a, b), link(a, b));
-        break;
-    case 10:
-        BOTH(said, truncate_ours(a, offset), truncate(a, offset));
-        break;
-    case 11:
-        BOTH(said, vfs_make(0, a, VLNK, 0777, 0, b), symlink(b, a));
-        break;
+    case 8: BOTH(said, vfs_rename(0, a, b), rename(a, b)); break;
+    case 9: BOTH(said, vfs_link(0, a, b), link(a, b)); break;
+    case 10: BOTH(said, truncate_ours(a, offset), truncate(a, offset)); break;
+    case 11: BOTH(said, vfs_make(0, a, VLNK, 0777, 0, b), symlink(b, a)); break;
     }
 }
 
@@ -690,7 +678,8 @@ HOST_TEST(damaged_images)
             do
                 at = random_below(&chance, sizeof sound);
             while (!used[at] && random_below(&chance, 50));
-            disk[at] = random_below(&chance, 3) ? random_below(&chance, 256) : disk[at] ^ 1u << random_below(&chance, 8);
+            disk[at] =
+                random_below(&chance, 3) ? random_below(&chance, 256) : disk[at] ^ 1u << random_below(&chance, 8);
         }
         struct mount *m;
         if (ext2_mount(&device, false, &m)) {
@@ -753,9 +742,10 @@ HOST_TEST(the_power_goes)
                 }
             }
             write_image();
-            shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s >%s/fsck 2>&1; [ $? -le 1 ] || { cat %s/fsck; false; }", image,
-                  folder, folder);
-            shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s >%s/fsck 2>&1 || { cat %s/fsck; false; }", image, folder, folder);
+            shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s >%s/fsck 2>&1; [ $? -le 1 ] || { cat %s/fsck; false; }",
+                  image, folder, folder);
+            shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s >%s/fsck 2>&1 || { cat %s/fsck; false; }", image, folder,
+                  folder);
             shell("PATH=$PATH:/usr/sbin:/sbin; debugfs -R 'dump /kept %s/kept' %s >/dev/null 2>&1", folder, image);
             char path[128];
             static uint8_t back[5001];
