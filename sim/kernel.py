@@ -29,6 +29,9 @@ OPTIONS = {
     "accounting": ("0", "1"),
     "crit_timing": ("0", "1"),
     "biodone": ("thread", "softint"),
+    "buffers": ("mach", "buckets"),
+    "alloc": ("one", "groups"),
+    "inodes": ("mutex", "rw"),
     "net": ("threads", "softint", "interrupt", "poll"),
     "pad": tuple(map(str, range(16))),
 }

@@ -22,9 +22,15 @@ static const char *kind(const struct lock *l)
     return l->object.class->kind == LOCK_MUTEX ? "mutex" : "rw lock";
 }
 
+/* In the place of the owner, of a lock that was disowned. */
+static const char no_thread[64] __attribute__((aligned(64)));
+#define NO_THREAD ((struct thread *)no_thread)
+
 static const char *owner_name(const struct lock *l)
 {
     const struct thread *owner = lock_word_owner(l->word);
+    if (owner == NO_THREAD)
+        return "who adopts it";
     return owner ? thread_name(owner) : lock_word_readers(l->word) ? "readers" : "nobody";
 }
 
@@ -135,7 +141,7 @@ static bool spin_and_take(struct lock *l, unsigned how)
                 return true;
             if (lock_word_readers(word))
                 return false;
-        } else if (!thread_runs(owner)) {
+        } else if (owner == NO_THREAD || !thread_runs(owner)) {
             return false;
         }
     }
@@ -297,6 +303,36 @@ void lock_done_slow(struct lock *l, bool released)
     else
         set_owner(l, 0);
     interlock_leave_and_wake(l, s, hand_on(l));
+}
+
+/* From `owner` to `next`, and those who wait go on waiting. */
+static void change_owner(struct lock *l, struct thread *owner, struct thread *next, const char *what)
+{
+    if (atomic_cas_release(&l->word, (uint32_t)(uintptr_t)owner, (uint32_t)(uintptr_t)next))
+        return;
+    crit_t s = interlock_enter(l);
+    if (lock_word_owner(l->word) != owner)
+        not_held(l, what);
+    set_owner(l, next);
+    interlock_leave(l, s);
+}
+
+void lock_disown(struct lock *l)
+{
+    lock_check_context(l);
+    if (!lock_write_held(l))
+        not_held(l, "disowns it");
+    LOCK_HOOK_RELEASED(&l->object, (uintptr_t)__builtin_return_address(0));
+    change_owner(l, curhart->thread, NO_THREAD, "disowns it");
+}
+
+void lock_adopt(struct lock *l)
+{
+    lock_check_context(l);
+    struct lock_attempt attempt = LOCK_HOOK_ATTEMPT(&l->object, LOCK_CONDITIONAL);
+    change_owner(l, NO_THREAD, curhart->thread, "adopts it");
+    fence_acquire();
+    LOCK_HOOK_ACQUIRED(&l->object, &attempt);
 }
 
 void lock_init(struct lock *l, struct lock_class *class, const char *name)

@@ -59,6 +59,13 @@ extern struct lock_class lock_interlock_class;
 void lock_init(struct lock *l, struct lock_class *class, const char *name);
 void lock_destroy(struct lock *l); /* before its memory goes; panics if anybody has it or waits */
 
+/*
+ * A lock that another thread is to let go of than took it, as that of a buffer whose I/O goes on without its thread: who has
+ * it alone disowns it, and it stays taken; whoever is to let go of it adopts it first. Panics if the owner is another.
+ */
+void lock_disown(struct lock *l);
+void lock_adopt(struct lock *l);
+
 /* The rare halves of the inline functions below. `released`: the hook RELEASED has been called. */
 void lock_acquire_slow(struct lock *l, unsigned how, struct lock_attempt attempt);
 bool lock_acquire_if_free(struct lock *l, unsigned how, struct lock_attempt attempt);

@@ -17,6 +17,7 @@ struct lock_class {
     const char *name;
     uint8_t kind;  /* enum lock_kind */
     uint8_t level; /* of a simple lock: the highest level at which any handler takes it (sync/spl.h) */
+    uint8_t tree;  /* two of them are taken by their place in a tree, which their owner knows, not by address */
 };
 
 struct lock_object {
@@ -32,6 +33,10 @@ _Static_assert(offsetof(struct lock_object, class) == 0 && offsetof(struct lock_
                "the simulator relies on it");
 
 extern struct lock_class lock_classes[], lock_classes_end[];
+
+#define LOCK_TREE_CLASS(id, class_name, lock_kind) \
+    struct lock_class id                           \
+        __attribute__((section(".lock_classes"))) = {.name = (class_name), .kind = (lock_kind), .tree = 1}
 
 #define LOCK_CLASS(id, class_name, lock_kind, lock_level) \
     struct lock_class id                                  \

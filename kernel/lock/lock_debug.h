@@ -8,7 +8,7 @@
  *   - a simple lock outside a section of its class's level (sync/sync.h)
  *   - a blocking lock while the hart holds a simple lock; giving up the hart with one; a thread that ends with a lock
  *   - lock order: wanting a class of lock that was held before while this one was wanted, directly or over others; both
- *     call paths are shown the first time. Two locks of one class go by address (lock/lock_pair.h). A
+ *     call paths are shown the first time. Two locks of one class go by address (lock/lock_pair.h), if not by a tree. A
  *     conditional attempt cannot deadlock and may go against the order.
  *
  * Assertions, for the beginning of functions that expect a lock: without LOCK_DEBUG they are nothing.

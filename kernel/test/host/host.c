@@ -14,6 +14,8 @@
 #include "lib/printf.h"
 
 void (*host_before_lock)(void);
+unsigned host_locks_held;
+void (*host_lock_waits)(void);
 
 struct hart harts[MAX_HARTS];
 unsigned hart_count = 1;

@@ -1,6 +1,6 @@
 /*
  * Blocking locks of units on the host (lock/lock.h): one thread, so to wait is a deadlock, which panics. An upgrade may be
- * made to fail, as if another reader had asked first.
+ * made to fail, as if another reader had asked first. What is held is counted, so that a test can ask that nothing is.
  */
 #ifndef LOCK_LOCK_H
 #define LOCK_LOCK_H
@@ -10,13 +10,18 @@
 
 #include "lib/panic.h"
 #include "lock/lock_class.h"
+#include "lock/lock_debug.h"
 #include "lock/simple_lock.h"
 
 struct lock {
     struct lock_object object;
-    bool written;
+    bool written, disowned;
     unsigned readers;
 };
+
+extern unsigned host_locks_held;
+/* If set: called while a lock is wanted that is disowned, to do what another thread would. */
+extern void (*host_lock_waits)(void);
 
 extern bool (*host_upgrade_fails)(void);
 
@@ -28,6 +33,9 @@ extern bool (*host_upgrade_fails)(void);
     }
 #define DEFINE_MUTEX(id, lock_name)            \
     static MUTEX_CLASS(id##_class, lock_name); \
+    static struct lock id = LOCK(lock_name, id##_class)
+#define DEFINE_RW_LOCK(id, lock_name)            \
+    static RW_LOCK_CLASS(id##_class, lock_name); \
     static struct lock id = LOCK(lock_name, id##_class)
 
 static inline void lock_init(struct lock *l, struct lock_class *class, const char *name)
@@ -45,30 +53,60 @@ static inline bool lock_try_write(struct lock *l)
 {
     if (l->written || l->readers)
         return false;
+    host_locks_held++;
     return l->written = true;
 }
 
 static inline void lock_write(struct lock *l)
 {
+    while (l->disowned && host_lock_waits)
+        host_lock_waits();
     if (!lock_try_write(l))
         panic("lock %s is waited for, for ever", l->object.name);
 }
 
 static inline void lock_read(struct lock *l)
 {
+    if (l->object.class->kind == LOCK_MUTEX) {
+        lock_write(l);
+        return;
+    }
     if (l->written)
         panic("lock %s is waited for, for ever", l->object.name);
+    host_locks_held++;
     l->readers++;
 }
 
 static inline void lock_done(struct lock *l)
 {
-    if (!l->written && !l->readers)
+    if (l->disowned || (!l->written && !l->readers))
         panic("lock %s is not held", l->object.name);
+    host_locks_held--;
     if (l->written)
         l->written = false;
     else
         l->readers--;
+}
+
+static inline void lock_disown(struct lock *l)
+{
+    if (!l->written || l->disowned)
+        panic("lock %s is not held alone", l->object.name);
+    host_locks_held--;
+    l->disowned = true;
+}
+
+static inline void lock_adopt(struct lock *l)
+{
+    if (!l->disowned)
+        panic("lock %s is not disowned", l->object.name);
+    host_locks_held++;
+    l->disowned = false;
+}
+
+static inline bool lock_write_held(const struct lock *l)
+{
+    return l->written && !l->disowned;
 }
 
 static inline bool lock_read_to_write(struct lock *l)

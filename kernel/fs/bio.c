@@ -1,0 +1,388 @@
+/* The buffer cache (buf.h). */
+#include "fs/bio.h"
+
+#include <errno.h>
+
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "lock/lock_debug.h"
+#include "mem/page.h"
+
+#define BUFS 128
+#define BUFS_LEAST 8 /* as many as threads that have one each, and one to take */
+#define BUFS_MOST (PAGE_SIZE / sizeof(struct buf *))
+#define CHAINS 32
+#define CHAINS_MOST (PAGE_SIZE / sizeof(struct bufchain))
+
+MUTEX_CLASS(bufchain_class, "buffer hash");
+static MUTEX_CLASS(buf_class, "buffer");
+static SIMPLE_LOCK_CLASS(bufio_class, "buffer I/O", SPL_BIO);
+
+struct bufstats bufstats;
+struct bufchain *bufchains;
+uint32_t bufchain_count;
+static struct buf **bufs;
+static uint32_t buf_count;
+
+static struct bufchain *chain_of(const struct blockdev *device, uint32_t sector)
+{
+    uint32_t key = sector / 2 + (uint32_t)((uintptr_t)device >> 5);
+    return &bufchains[(key * 2654435769u >> 16) & (bufchain_count - 1)];
+}
+
+/* With the chain's lock held. */
+static struct buf *find(struct bufchain *chain, const struct blockdev *device, uint32_t sector)
+{
+    lock_assert_write_held(&chain->lock);
+    struct buf *bp = chain->first;
+    while (bp && (bp->device != device || bp->sector != sector))
+        bp = bp->hash_next;
+    return bp;
+}
+
+void buf_unhash(struct buf *bp)
+{
+    lock_assert_write_held(&bp->lock);
+    lock_assert_write_held(&bp->chain->lock);
+    struct buf **at = &bp->chain->first;
+    while (*at != bp)
+        at = &(*at)->hash_next;
+    *at = bp->hash_next;
+    bp->device = 0;
+    bp->flags = B_INVAL;
+}
+
+static void hash(struct buf *bp, struct bufchain *chain, struct blockdev *device, uint32_t sector)
+{
+    bp->chain = chain;
+    bp->hash_next = chain->first;
+    chain->first = bp;
+    bp->device = device;
+    bp->sector = sector;
+    bp->flags = 0;
+    bp->error = 0;
+    bp->iodone = 0;
+}
+
+/* Who took its lock while it was on a list, and does not want it. */
+static void leave(struct buf *bp)
+{
+    mutex_unlock(&bp->lock);
+    freelist_wake();
+}
+
+/* A block may be asked for with another size after its device got another file system. */
+static void set_size(struct buf *bp, uint32_t size)
+{
+    if (bp->size != size && bp->flags & B_DELWRI)
+        panic("buffer of %s, sector %lu: has %lu bytes that are not written, asked for with %lu", bp->device->name,
+              (unsigned long)bp->sector, (unsigned long)bp->size, (unsigned long)size);
+    if (bp->size != size)
+        bp->flags &= ~B_VALID;
+    bp->size = size;
+}
+
+/* The block's buffer; null only if the caller may not wait, and would have to. */
+static struct buf *get(struct blockdev *device, uint32_t sector, uint32_t size, bool may_wait)
+{
+    assert(size && size <= BUF_MOST && size % SECTOR_SIZE == 0);
+    struct bufchain *chain = chain_of(device, sector);
+    do {
+        mutex_lock(&chain->lock);
+        struct buf *bp = find(chain, device, sector);
+        if (bp && mutex_try(&bp->lock)) {
+            freelist_remove_on_chain(bp);
+            mutex_unlock(&chain->lock);
+            set_size(bp, size);
+            return bp;
+        }
+        if (bp) { /* somebody has it; by the time he lets go it may be another block's */
+            mutex_unlock(&chain->lock);
+            if (!may_wait)
+                return 0;
+            mutex_lock(&bp->lock);
+            if (bp->device == device && bp->sector == sector) {
+                freelist_remove(bp);
+                set_size(bp, size);
+                return bp;
+            }
+            leave(bp);
+            continue;
+        }
+        bp = freelist_take(chain, may_wait);
+        if (bp) {
+            hash(bp, chain, device, sector);
+            mutex_unlock(&chain->lock);
+            set_size(bp, size);
+            return bp;
+        }
+    } while (may_wait);
+    return 0;
+}
+
+struct buf *getblk(struct blockdev *device, uint32_t sector, uint32_t size)
+{
+    return get(device, sector, size, true);
+}
+
+bool incore(struct blockdev *device, uint32_t sector)
+{
+    struct bufchain *chain = chain_of(device, sector);
+    mutex_lock(&chain->lock);
+    bool found = find(chain, device, sector) != 0;
+    mutex_unlock(&chain->lock);
+    return found;
+}
+
+/* Begins the I/O that the flags say. */
+static void start(struct buf *bp)
+{
+    struct blockdev *device = bp->device;
+    bp->error = 0;
+    if (bp->sector >= device->sectors || bp->size / SECTOR_SIZE > device->sectors - bp->sector) {
+        bp->error = -EIO;
+        if (bp->flags & B_ASYNC) {
+            lock_disown(&bp->lock);
+            biodone(bp);
+        } else {
+            event_post(&bp->done);
+        }
+        return;
+    }
+    bufstat_add(bp->flags & B_READ ? &bufstats.reads : &bufstats.writes);
+    if (bp->flags & B_ASYNC)
+        lock_disown(&bp->lock);
+    else
+        event_clear(&bp->done);
+    device->strategy(device, bp);
+}
+
+static void end(struct buf *bp)
+{
+    if (bp->error)
+        bp->flags &= ~B_VALID;
+    else
+        bp->flags |= B_VALID;
+    bp->flags &= ~B_READ;
+}
+
+void biodone(struct buf *bp)
+{
+    lock_adopt(&bp->lock);
+    if (bp->error && !(bp->flags & B_READ))
+        bp->device->write_error = bp->error;
+    end(bp);
+    if (bp->iodone)
+        bp->iodone(bp);
+    else
+        brelse(bp);
+}
+
+int biowait(struct buf *bp)
+{
+    event_wait(&bp->done);
+    if (bp->device->finish && !bp->error)
+        bp->error = bp->device->finish(bp);
+    end(bp);
+    return bp->error;
+}
+
+static int read_now(struct buf *bp)
+{
+    bp->flags |= B_READ;
+    event_clear(&bp->done);
+    start(bp);
+    return biowait(bp);
+}
+
+struct buf *bread(struct blockdev *device, uint32_t sector, uint32_t size)
+{
+    struct buf *bp = getblk(device, sector, size);
+    bufstat_add(bp->flags & B_VALID ? &bufstats.hits : &bufstats.misses);
+    if (!(bp->flags & B_VALID))
+        read_now(bp);
+    return bp;
+}
+
+/* Not if that would mean to wait: the caller has a buffer, and nobody needs this one yet. */
+static void read_ahead(struct blockdev *device, uint32_t sector, uint32_t size)
+{
+    if (sector >= device->sectors || incore(device, sector))
+        return;
+    struct buf *bp = get(device, sector, size, false);
+    if (!bp)
+        return;
+    if (bp->flags & B_VALID) {
+        brelse(bp);
+        return;
+    }
+    bufstat_add(&bufstats.read_ahead);
+    bp->flags |= B_READ | B_ASYNC;
+    start(bp);
+}
+
+struct buf *breada(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t ahead)
+{
+    struct buf *bp = getblk(device, sector, size);
+    bool valid = bp->flags & B_VALID;
+    bufstat_add(valid ? &bufstats.hits : &bufstats.misses);
+    if (!valid) {
+        bp->flags |= B_READ;
+        event_clear(&bp->done);
+        start(bp);
+    }
+    if (ahead != UINT32_MAX)
+        read_ahead(device, ahead, size);
+    if (!valid)
+        biowait(bp);
+    return bp;
+}
+
+static void forget(struct buf *bp)
+{
+    struct bufchain *chain = bp->chain;
+    if (bp->device) {
+        mutex_lock(&chain->lock);
+        buf_unhash(bp);
+        mutex_unlock(&chain->lock);
+    }
+}
+
+void brelse(struct buf *bp)
+{
+    lock_assert_write_held(&bp->lock);
+    if (bp->flags & B_INVAL || (bp->error && !(bp->flags & B_DELWRI)))
+        forget(bp);
+    bp->flags &= ~(B_ASYNC | B_READ);
+    freelist_put(bp);
+    bp->flags &= ~B_AGE;
+    mutex_unlock(&bp->lock);
+    freelist_wake();
+}
+
+int bwrite(struct buf *bp)
+{
+    bp->flags &= ~(B_READ | B_DELWRI | B_ASYNC);
+    event_clear(&bp->done);
+    start(bp);
+    int error = biowait(bp);
+    brelse(bp);
+    return error;
+}
+
+void bawrite(struct buf *bp)
+{
+    bp->flags = (bp->flags & ~(B_READ | B_DELWRI)) | B_ASYNC;
+    start(bp);
+}
+
+void bdwrite(struct buf *bp)
+{
+    bp->error = 0;
+    bp->flags |= B_DELWRI | B_VALID;
+    brelse(bp);
+}
+
+/* Whether `bp` is, or was a moment ago, of `device` (0: of any) with one of `flags`. */
+static bool looks_like(const struct buf *bp, const struct blockdev *device, uint32_t flags)
+{
+    const struct blockdev *of = __atomic_load_n(&bp->device, __ATOMIC_RELAXED);
+    return of && (!device || of == device) && __atomic_load_n(&bp->flags, __ATOMIC_RELAXED) & flags;
+}
+
+void bflush(struct blockdev *device)
+{
+    for (uint32_t i = 0; i < buf_count; i++) {
+        struct buf *bp = bufs[i];
+        if (!looks_like(bp, device, B_DELWRI))
+            continue;
+        mutex_lock(&bp->lock);
+        if (looks_like(bp, device, B_DELWRI)) {
+            freelist_remove(bp);
+            bawrite(bp);
+        } else {
+            leave(bp);
+        }
+    }
+}
+
+int bsync(struct blockdev *device)
+{
+    bflush(device);
+    int error = 0;
+    for (uint32_t i = 0; i < buf_count; i++)
+        if (looks_like(bufs[i], device, B_ASYNC)) { /* its lock is free when it has been written */
+            mutex_lock(&bufs[i]->lock);
+            leave(bufs[i]);
+        }
+    if (device)
+        error = __atomic_exchange_n(&device->write_error, 0, __ATOMIC_RELAXED);
+    return error;
+}
+
+void binval(struct blockdev *device)
+{
+    for (uint32_t i = 0; i < buf_count; i++) {
+        struct buf *bp = bufs[i];
+        if (__atomic_load_n(&bp->device, __ATOMIC_RELAXED) != device)
+            continue;
+        mutex_lock(&bp->lock);
+        if (bp->device == device) {
+            freelist_remove(bp);
+            bp->flags = (bp->flags & ~B_DELWRI) | B_INVAL;
+            brelse(bp);
+        } else {
+            leave(bp);
+        }
+    }
+}
+
+uint32_t bio_busy(void)
+{
+    uint32_t busy = 0;
+    for (uint32_t i = 0; i < buf_count; i++)
+        busy += !bufs[i]->on_list;
+    return busy;
+}
+
+/* A page of 0 that stays. */
+static void *page_for_ever(void)
+{
+    uint32_t page = page_alloc();
+    if (!page)
+        panic("no memory for the buffer cache: give fewer bufs=");
+    return page_pointer(page);
+}
+
+void bio_start(uint32_t count, uint32_t chains)
+{
+    assert(count && count <= BUFS_MOST && chains && chains <= CHAINS_MOST && !(chains & (chains - 1)));
+    bufchains = page_for_ever();
+    bufchain_count = chains;
+    for (uint32_t i = 0; i < chains; i++)
+        lock_init(&bufchains[i].lock, &bufchain_class, "buffer hash");
+    bufs = page_for_ever();
+    buf_count = count;
+    struct buf *room = 0;
+    for (uint32_t i = 0, left = 0; i < count; i++, left--, room++) {
+        if (!left) {
+            room = page_for_ever();
+            left = PAGE_SIZE / sizeof(struct buf);
+        }
+        *room = (struct buf){.flags = B_INVAL, .data = page_for_ever(), .done = EVENT("buffer I/O", bufio_class)};
+        lock_init(&room->lock, &buf_class, "buffer");
+        freelist_init(room, i);
+        bufs[i] = room;
+    }
+}
+
+void bio_init(void)
+{
+    uint32_t chains = bootargs_number("bufchains", CHAINS, CHAINS_MOST);
+    if (!chains || chains & (chains - 1))
+        panic("boot argument bufchains=%lu: give a power of two", (unsigned long)chains);
+    uint32_t count = bootargs_number("bufs", BUFS, BUFS_MOST);
+    if (count < BUFS_LEAST)
+        panic("boot argument bufs=%lu: give %u at least", (unsigned long)count, BUFS_LEAST);
+    bio_start(count, chains);
+}

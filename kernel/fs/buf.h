@@ -1,0 +1,121 @@
+/*
+ * The buffer cache: blocks of block devices in memory, with 4.3BSD's interface. Who gets a buffer has it alone until he lets
+ * go of it; the lock that says so comes with the buffer, so that callers know nothing of it (paper `mach`, section 3.2:
+ * "the buffer cache returns locked buffers").
+ *
+ *   struct buf *bp = bread(device, sector, size);
+ *   if (!bp->error) { change bp->data; bdwrite(bp); } else brelse(bp);
+ *
+ * A buffer is named by its device and the number of its first sector, and has `size` bytes, a whole number of sectors up to
+ * BUF_MOST. A block is always asked for with the same size.
+ *
+ * I/O is synchronous, and its end an event that is posted straight from interrupt level to the thread that waits, or
+ * asynchronous (B_ASYNC): then a biodone_thread (dev/block.h) lets go of the buffer (section 2.2).
+ *
+ * Locking, in this order; against it only by conditional attempts:
+ *
+ *   buffer          a blocking lock: contents and the fields below `lock`; held across I/O, disowned across asynchronous I/O
+ *   hash chain      a blocking lock each: which buffers are on the chain, and what they are named
+ *   free lists      mach: bfreelist_lock, one blocking lock; buckets: each chain's lock guards a free list of its own
+ *
+ * A thread that has a buffer and wants another may have to wait for one to become free: it keeps few (ext2 one at a time).
+ * A buffer on a free list is nobody's, but for a moment: who takes a buffer's lock then takes it off the list.
+ */
+#ifndef FS_BUF_H
+#define FS_BUF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dev/block.h"
+#include "lock/event.h"
+#include "lock/lock.h"
+
+#define BUF_MOST 4096u /* bytes of one buffer */
+
+struct buf;
+
+/* What blocks are read from and written to. */
+struct blockdev {
+    const char *name;
+    uint32_t sectors;
+    /*
+     * Begins the I/O that `bp` says. When it has ended, perhaps before this returns, it posts bp->done, or, with B_ASYNC, calls
+     * biodone(bp) from a thread. Never fails: an error is in bp->error by then. May sleep.
+     */
+    void (*strategy)(struct blockdev *device, struct buf *bp);
+    int (*finish)(struct buf *bp); /* or 0: called by who waited, gives the error */
+    void *private;
+    int write_error; /* minus an error number: of a delayed or asynchronous write, until somebody is told (bsync) */
+};
+
+#define B_READ 0x001    /* the I/O under way reads; else it writes */
+#define B_VALID 0x002   /* the contents are the block's, or newer */
+#define B_DELWRI 0x004  /* ... newer: to be written before the buffer is used for another block */
+#define B_ASYNC 0x008   /* nobody waits for the end of the I/O */
+#define B_AGE 0x010     /* not wanted again soon: first to be used for another block */
+#define B_INVAL 0x020   /* holds no block */
+
+struct buf {
+    struct lock lock;
+    uint32_t flags;
+    struct blockdev *device;
+    uint32_t sector;
+    uint32_t size; /* bytes */
+    uint8_t *data;
+    int error;     /* of the last I/O: 0 or minus an error number */
+    struct event done;
+    void (*iodone)(struct buf *bp); /* instead of letting go of it, at the end of asynchronous I/O; in a thread */
+    void *arg;                      /* of whoever set iodone */
+    struct block_io io;             /* of the device's driver */
+    struct bufchain *chain;         /* whose it is: of its lock, and changed by who has the buffer too */
+    struct buf *hash_next;          /* of the chain's lock */
+    struct buf *free_next, *free_prev;
+    uint8_t on_list; /* 1 + which free list; of their lock */
+};
+
+struct bufstats { /* counts modulo 2^32; exact when nobody uses the cache */
+    uint32_t hits, misses;
+    uint32_t reads, writes, read_ahead, delayed; /* reads and writes begun; delayed: written as the buffer was wanted */
+    uint32_t conflicts; /* a conditional attempt that failed: another buffer was looked for */
+    uint32_t waits; /* for a buffer to become free */
+};
+extern struct bufstats bufstats;
+
+/*
+ * `count` buffers with `chains` hash chains (a power of two). Boot arguments bufs, bufchains. Panics if memory is out. Before
+ * any other call.
+ */
+void bio_init(void);
+void bio_start(uint32_t count, uint32_t chains);
+
+/* The block's buffer, with whatever is in it. */
+struct buf *getblk(struct blockdev *device, uint32_t sector, uint32_t size);
+/* With the block's contents, or an error in bp->error. */
+struct buf *bread(struct blockdev *device, uint32_t sector, uint32_t size);
+/* The same, and reading of `ahead` begins, if that is not -1 and not here. */
+struct buf *breada(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t ahead);
+/* Whether the block is in the cache; it may be gone the next moment. */
+bool incore(struct blockdev *device, uint32_t sector);
+
+/* Each lets go of the buffer. */
+void brelse(struct buf *bp);
+int bwrite(struct buf *bp); /* writes, and waits for it: 0, or minus an error number */
+void bawrite(struct buf *bp); /* begins to write */
+void bdwrite(struct buf *bp); /* is written some time later */
+
+/* For drivers: asynchronous I/O has ended. From a thread. */
+void biodone(struct buf *bp);
+
+/* For who starts I/O by hand. */
+int biowait(struct buf *bp);
+
+/* Write all that is delayed of `device`, or of all (0), and wait for it: 0, or the first error since the last call. */
+int bsync(struct blockdev *device);
+/* Begin to write all that is delayed. */
+void bflush(struct blockdev *device);
+/* Forget all blocks of `device`, written or not. */
+void binval(struct blockdev *device);
+
+uint32_t bio_busy(void); /* buffers that somebody has, when nobody takes any: 0, else one was not let go of */
+#endif

@@ -1,0 +1,101 @@
+/* Block devices and memory under the buffer cache (device.h). */
+#include "fs/device.h"
+
+#include <string.h>
+
+#include "lib/panic.h"
+#if BIODONE_SOFTINT
+#include "sched/ithread.h"
+#include "sched/sched.h"
+
+/* The end of a request is told in a soft interrupt, and buffers are let go of by threads. */
+DEFINE_ITHREAD(bufdone_thread, "bufdone", SPL_BIO);
+static SIMPLE_LOCK_CLASS(ended_class, "bufdone", SPL_BIO);
+static struct simple_lock ended_lock = SIMPLE_LOCK("bufdone", ended_class);
+static struct block_io *ended; /* the last one first */
+
+static void let_go(void *arg, uint32_t word)
+{
+    (void)arg, (void)word;
+    crit_t s = simple_lock_enter(&ended_lock);
+    struct block_io *io = ended;
+    ended = 0;
+    simple_lock_leave(&ended_lock, s);
+    for (struct block_io *next; io; io = next) {
+        struct buf *bp = io->arg;
+        next = io->next;
+        bp->error = io->error;
+        biodone(bp);
+    }
+}
+
+static void over(struct block_io *io)
+{
+    crit_t s = simple_lock_enter(&ended_lock);
+    io->next = ended;
+    ended = io;
+    simple_lock_leave(&ended_lock, s);
+    ithread_wake(&bufdone_thread, 0);
+}
+
+static void start_threads(void)
+{
+    static bool started;
+    if (!started)
+        ithread_start(&bufdone_thread, 0, let_go, 0, PRI_INTERRUPT, 1, ANY_HART);
+    started = true;
+}
+#else
+static void over(struct block_io *io)
+{
+    struct buf *bp = io->arg;
+    bp->error = io->error;
+    biodone(bp);
+}
+
+static void start_threads(void) {}
+#endif
+
+static void begin(struct blockdev *device, struct buf *bp)
+{
+    bool wait = !(bp->flags & B_ASYNC);
+    bp->io = (struct block_io){.op = bp->flags & B_READ ? BLOCK_READ : BLOCK_WRITE,
+                               .lba = bp->sector,
+                               .count = bp->size / SECTOR_SIZE,
+                               .data = bp->data,
+                               .done = over,
+                               .event = wait ? &bp->done : 0,
+                               .arg = bp};
+    int error = block_submit(device->private, &bp->io);
+    if (error)
+        panic("%s: request for sector %lu is refused: %d", device->name, (unsigned long)bp->sector, error);
+}
+
+static int finish(struct buf *bp)
+{
+    return bp->io.error;
+}
+
+void blockdev_of(struct blockdev *to, struct block_device *d)
+{
+    *to = (struct blockdev){.name = d->name, .sectors = d->sectors, .strategy = begin, .finish = finish, .private = d};
+    start_threads();
+}
+
+static void move(struct blockdev *device, struct buf *bp)
+{
+    uint8_t *at = (uint8_t *)device->private + (size_t)bp->sector * SECTOR_SIZE;
+    if (bp->flags & B_READ)
+        memcpy(bp->data, at, bp->size);
+    else
+        memcpy(at, bp->data, bp->size);
+    if (bp->flags & B_ASYNC)
+        biodone(bp);
+    else
+        event_post(&bp->done);
+}
+
+void blockdev_in_memory(struct blockdev *to, const char *name, void *at, uint32_t sectors)
+{
+    *to = (struct blockdev){.name = name, .sectors = sectors, .strategy = move, .private = at};
+}

@@ -1,0 +1,123 @@
+/*
+ * The ext2 file system in the kernel. A file of this folder each:
+ *
+ *   ext2_mount.c   superblock and groups: mount, sync, unmount
+ *   ext2_alloc.c   blocks and inodes, free or not: two builds
+ *   ext2_inode.c   the table of inodes in memory, read and written
+ *   ext2_bmap.c    from a file's block to the device's, and back to free room
+ *   ext2_dir.c     entries of directories
+ *   ext2_ops.c     what a vnode can be asked (vnode.h)
+ *
+ * Locking (below vnode.h's): an inode's lock, the vnode's, guards its contents, its blocks and, of a directory, its entries. A
+ * thread has one buffer at a time, and lets go of it before it wants the next: so buffers need no order among themselves.
+ * Allocation, option `alloc`: with `one`, disk_alloc_lock of the mount is held while a block or inode is looked for and
+ * marked, as Mach did at first (paper `mach`, section 3.2); with `groups`, a lock of the block group, and the counts of free
+ * things are kept in memory under a small lock, as they share blocks on the device (unlike cylinder groups).
+ *
+ * An image may hold anything. What it says is checked where it is used: a wrong number is -EIO, counted and said once, never a
+ * panic, and nothing outside of the file's own blocks is written.
+ *
+ * What is on the device at a power cut: contents come first, then what points to them: a new indirect or directory block, an
+ * inode before its entry, an entry's end before its inode's. These are written in that order, waiting (4.3BSD's); the rest is
+ * delayed. e2fsck mends what is lost, and frees what nobody points to.
+ */
+#ifndef FS_EXT2_H
+#define FS_EXT2_H
+
+#include "fs/buf.h"
+#include "fs/ext2_disk.h"
+#include "fs/vnode.h"
+
+struct group {
+    struct ext2_group disk; /* its counts: of counts_lock */
+    struct lock lock;       /* its bitmaps, in the build `groups` */
+    bool dirty;
+};
+
+struct inode {
+    struct vnode v; /* first */
+    struct ext2 *fs;
+    uint32_t number;
+    struct ext2_inode disk;
+    bool dirty;          /* `disk` differs from its block */
+    bool here;           /* it has been read, or could not be */
+    bool gone;           /* no file any more, or never read: nothing can be done with it */
+    uint32_t next_block; /* that a reader in sequence reads next */
+    uint32_t last_allocated; /* block on the device, where the next one is looked for */
+    /* of its chain of the inode table */
+    uint32_t references;
+    struct inode *hash_next;
+    struct inode *free_next, *free_prev; /* without references: of inode_free_lock */
+};
+
+struct ext2 {
+    struct mount mount; /* first */
+    struct blockdev *device;
+    struct ext2_super super; /* its counts: of counts_lock */
+    uint32_t block_size, block_shift; /* bytes */
+    uint32_t sectors_per_block;
+    uint32_t groups, descriptors_per_block, inode_size, inodes_per_block, table_blocks;
+    uint32_t first_inode;
+    bool filetype, super_dirty;
+    struct group **group; /* pages of pointers are not needed: at most GROUPS_MOST */
+    struct lock disk_alloc_lock;
+    struct simple_lock counts_lock;
+    struct vnode *root;
+    uint32_t errors; /* wrong numbers met */
+};
+
+#define INODE(vp) ((struct inode *)(vp))
+#define EXT2(m) ((struct ext2 *)(m))
+
+/* ext2_mount.c */
+int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp);
+int ext2_error(struct ext2 *fs, const char *what, uint32_t number); /* says that the image is wrong: -EIO */
+struct buf *ext2_bread(struct ext2 *fs, uint32_t block);
+struct buf *ext2_getblk(struct ext2 *fs, uint32_t block);
+/* A block that may hold a file's contents: none of superblocks, bitmaps, tables. */
+bool ext2_is_data_block(const struct ext2 *fs, uint32_t block);
+int ext2_write_counts(struct ext2 *fs);
+
+/* ext2_alloc.c: near `goal` if that is not 0; -ENOSPC. */
+int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block);
+int ext2_bfree(struct ext2 *fs, uint32_t block);
+int ext2_ialloc(struct ext2 *fs, const struct inode *parent, bool directory, uint32_t *number);
+int ext2_ifree(struct ext2 *fs, uint32_t number, bool directory);
+uint32_t ext2_goal(const struct inode *ip);
+
+/* ext2_inode.c. `fresh`: the inode is not read, as it has just been allocated. */
+int ext2_iget(struct ext2 *fs, uint32_t number, bool fresh, struct inode **ipp);
+int ext2_update(struct inode *ip, bool wait); /* writes `disk` to its block, if it is dirty */
+void ext2_hold(struct vnode *vp);
+void ext2_release(struct vnode *vp);
+int ext2_forget(struct ext2 *fs); /* all inodes of it: -EBUSY if one but the root's is in use */
+void ext2_set_type(struct inode *ip);
+static inline uint64_t ext2_size(const struct inode *ip)
+{
+    return ip->disk.size | (ip->v.type == VREG ? (uint64_t)ip->disk.size_high << 32 : 0);
+}
+void ext2_set_size(struct inode *ip, uint64_t size);
+void inodes_init(uint32_t most);
+uint32_t inodes_referenced(void);
+
+/*
+ * ext2_bmap.c. The block of the device that holds block `n` of a file, 0 where the file has a hole; with `allocate` never 0,
+ * and `*fresh` says that its contents are whatever was there. With the inode locked. -EFBIG, -ENOSPC, -EIO.
+ * `ahead`, if not null: the block that a read in sequence will want next, 0 for none (paper `mach`, section 3.2, on why it is
+ * no global variable).
+ */
+int ext2_bmap(struct inode *ip, uint32_t n, bool allocate, uint32_t *block, bool *fresh, uint32_t *ahead);
+int ext2_truncate(struct inode *ip, uint64_t size); /* shorter, or longer with a hole */
+uint64_t ext2_size_most(const struct ext2 *fs);
+
+/* ext2_dir.c: with the directory locked. */
+int ext2_dir_find(struct inode *dp, const char *name, uint32_t length, uint32_t *number);
+int ext2_dir_add(struct inode *dp, const char *name, uint32_t length, uint32_t number, enum vtype type);
+int ext2_dir_remove(struct inode *dp, const char *name, uint32_t length);
+int ext2_dir_change(struct inode *dp, const char *name, uint32_t length, uint32_t number, enum vtype type);
+int ext2_dir_begin(struct inode *dp, uint32_t parent); /* a new directory's first block */
+int ext2_dir_is_empty(struct inode *dp);               /* 1, 0, or an error */
+int ext2_dir_read(struct inode *dp, uint64_t offset, dirent_fn *fn, void *arg);
+
+extern const struct vnodeops ext2_vnodeops;
+#endif

@@ -1,0 +1,228 @@
+/*
+ * ext2: which blocks and inodes are free (ext2.h). A group's bitmaps are what counts; how many are free is kept beside them in
+ * memory, and decides only where to look.
+ */
+#include "fs/ext2.h"
+
+#include <errno.h>
+
+#include "lib/panic.h"
+
+static void alloc_enter(struct ext2 *fs, uint32_t group)
+{
+#if ALLOC_GROUPS
+    mutex_lock(&fs->group[group]->lock);
+#else
+    (void)group;
+    mutex_lock(&fs->disk_alloc_lock);
+#endif
+}
+
+static void alloc_leave(struct ext2 *fs, uint32_t group)
+{
+#if ALLOC_GROUPS
+    mutex_unlock(&fs->group[group]->lock);
+#else
+    (void)group;
+    mutex_unlock(&fs->disk_alloc_lock);
+#endif
+}
+
+/* So many more are free, in the group and in all. */
+static void count(struct ext2 *fs, uint32_t group, int blocks, int inodes, int directories)
+{
+    struct group *g = fs->group[group];
+    crit_t s = simple_lock_enter(&fs->counts_lock);
+    g->disk.free_blocks += blocks;
+    g->disk.free_inodes += inodes;
+    g->disk.directories += directories;
+    fs->super.free_blocks += blocks;
+    fs->super.free_inodes += inodes;
+    g->dirty = fs->super_dirty = true;
+    simple_lock_leave(&fs->counts_lock, s);
+}
+
+static uint32_t blocks_in(const struct ext2 *fs, uint32_t group)
+{
+    uint32_t before = fs->super.first_data_block + group * fs->super.blocks_per_group;
+    uint32_t left = fs->super.blocks - before;
+    return left < fs->super.blocks_per_group ? left : fs->super.blocks_per_group;
+}
+
+static bool is_set(const uint8_t *map, uint32_t n)
+{
+    return map[n / 8] & 1 << n % 8;
+}
+
+/* The first bit of [from, end) that is clear, or `end`. */
+static uint32_t first_clear(const uint8_t *map, uint32_t from, uint32_t end)
+{
+    while (from < end && is_set(map, from)) {
+        if (from % 8 == 0)
+            while (from + 8 <= end && map[from / 8] == 0xff)
+                from += 8;
+        if (from < end && is_set(map, from))
+            from++;
+    }
+    return from;
+}
+
+/* The first of 8 free ones in a row, so that a file that grows stays together, or else the first free one; or `end`. */
+static uint32_t choose(const uint8_t *map, uint32_t goal, uint32_t end)
+{
+    uint32_t near = goal + 32 < end ? goal + 32 : end, found = first_clear(map, goal, near);
+    if (found < near)
+        return found;
+    for (uint32_t turn = 0; turn < 2; turn++)
+        for (uint32_t byte = turn ? 0 : goal / 8 + 1, last = turn ? goal / 8 + 1 : end / 8;
+             byte < last && byte < end / 8; byte++)
+            if (!map[byte])
+                return byte * 8;
+    found = first_clear(map, goal, end);
+    if (found < end)
+        return found;
+    found = first_clear(map, 0, goal);
+    return found < goal ? found : end;
+}
+
+/* Marks a free bit of the bitmap in `block`, of `end` bits, in *bit; -ENOSPC. In the group's allocation. */
+static int take(struct ext2 *fs, uint32_t block, uint32_t goal, uint32_t end, uint32_t *bit)
+{
+    struct buf *bp = ext2_bread(fs, block);
+    if (bp->error) {
+        int error = bp->error;
+        brelse(bp);
+        return error;
+    }
+    *bit = choose(bp->data, goal < end ? goal : 0, end);
+    if (*bit >= end) {
+        brelse(bp);
+        return -ENOSPC;
+    }
+    bp->data[*bit / 8] |= 1 << *bit % 8;
+    bdwrite(bp);
+    return 0;
+}
+
+/* Clears a bit; -EIO if it was clear. */
+static int give_back(struct ext2 *fs, uint32_t block, uint32_t bit)
+{
+    struct buf *bp = ext2_bread(fs, block);
+    int error = bp->error;
+    if (error || !is_set(bp->data, bit)) {
+        brelse(bp);
+        return error ? error : -EIO;
+    }
+    bp->data[bit / 8] &= ~(1 << bit % 8);
+    bdwrite(bp);
+    return 0;
+}
+
+int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block)
+{
+    const struct ext2_super *s = &fs->super;
+    if (goal < s->first_data_block || goal >= s->blocks)
+        goal = s->first_data_block;
+    uint32_t group = (goal - s->first_data_block) / s->blocks_per_group;
+    uint32_t within = (goal - s->first_data_block) % s->blocks_per_group;
+    for (uint32_t i = 0; i < fs->groups; i++, group = (group + 1) % fs->groups, within = 0) {
+        if (!fs->group[group]->disk.free_blocks) /* a look without the lock: it decides only where to look */
+            continue;
+        alloc_enter(fs, group);
+        uint32_t bit;
+        int error = take(fs, fs->group[group]->disk.block_bitmap, within, blocks_in(fs, group), &bit);
+        if (!error)
+            count(fs, group, -1, 0, 0);
+        alloc_leave(fs, group);
+        if (error == -ENOSPC)
+            continue;
+        if (error)
+            return error;
+        *block = s->first_data_block + group * s->blocks_per_group + bit;
+        if (ext2_is_data_block(fs, *block))
+            return 0;
+        ext2_error(fs, "block bitmap of group", group); /* it says that a block of the file system's own is free */
+        i--, group = group + fs->groups - 1; /* which is marked now: look again */
+        group %= fs->groups;
+    }
+    return -ENOSPC;
+}
+
+int ext2_bfree(struct ext2 *fs, uint32_t block)
+{
+    if (!ext2_is_data_block(fs, block))
+        return ext2_error(fs, "block", block);
+    uint32_t n = block - fs->super.first_data_block, group = n / fs->super.blocks_per_group;
+    alloc_enter(fs, group);
+    int error = give_back(fs, fs->group[group]->disk.block_bitmap, n % fs->super.blocks_per_group);
+    if (!error)
+        count(fs, group, 1, 0, 0);
+    alloc_leave(fs, group);
+    return error ? ext2_error(fs, "free block", block) : 0;
+}
+
+/*
+ * Where a new inode goes: a directory to a group with more than its share of free inodes that has the fewest directories
+ * (4.3BSD's dirpref), anything else beside its directory.
+ */
+static uint32_t inode_group(const struct ext2 *fs, const struct inode *parent, bool directory)
+{
+    uint32_t beside = parent ? (parent->number - 1) / fs->super.inodes_per_group : 0;
+    if (!directory)
+        return beside;
+    uint32_t share = fs->super.free_inodes / fs->groups, best = beside, fewest = UINT32_MAX;
+    for (uint32_t i = 0; i < fs->groups; i++) {
+        const struct ext2_group *g = &fs->group[i]->disk;
+        if (g->free_inodes && g->free_inodes >= share && g->free_blocks && g->directories < fewest) {
+            best = i;
+            fewest = g->directories;
+        }
+    }
+    return best;
+}
+
+int ext2_ialloc(struct ext2 *fs, const struct inode *parent, bool directory, uint32_t *number)
+{
+    uint32_t group = inode_group(fs, parent, directory);
+    for (uint32_t i = 0; i < fs->groups; i++, group = (group + 1) % fs->groups) {
+        if (!fs->group[group]->disk.free_inodes)
+            continue;
+        alloc_enter(fs, group);
+        uint32_t bit;
+        uint32_t first = group ? 0 : fs->first_inode - 1; /* those below are the file system's own */
+        int error = take(fs, fs->group[group]->disk.inode_bitmap, first, fs->super.inodes_per_group, &bit);
+        if (!error)
+            count(fs, group, 0, -1, directory);
+        alloc_leave(fs, group);
+        if (error == -ENOSPC)
+            continue;
+        if (error)
+            return error;
+        *number = group * fs->super.inodes_per_group + bit + 1;
+        if (*number >= fs->first_inode)
+            return 0;
+        ext2_error(fs, "inode bitmap of group", group);
+        i--, group = (group + fs->groups - 1) % fs->groups;
+    }
+    return -ENOSPC;
+}
+
+int ext2_ifree(struct ext2 *fs, uint32_t number, bool directory)
+{
+    uint32_t group = (number - 1) / fs->super.inodes_per_group;
+    alloc_enter(fs, group);
+    int error = give_back(fs, fs->group[group]->disk.inode_bitmap, (number - 1) % fs->super.inodes_per_group);
+    if (!error)
+        count(fs, group, 0, 1, -directory);
+    alloc_leave(fs, group);
+    return error ? ext2_error(fs, "free inode", number) : 0;
+}
+
+/* Where a file's next block is best: behind its last one, else in its inode's group. */
+uint32_t ext2_goal(const struct inode *ip)
+{
+    const struct ext2 *fs = ip->fs;
+    if (ip->last_allocated)
+        return ip->last_allocated + 1;
+    return fs->super.first_data_block + (ip->number - 1) / fs->super.inodes_per_group * fs->super.blocks_per_group;
+}

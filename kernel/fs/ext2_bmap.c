@@ -1,0 +1,278 @@
+/* ext2: from a file's blocks to the device's (ext2.h). */
+#include "fs/ext2.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/panic.h"
+#include "lock/lock_debug.h"
+
+/* Where block `n` of a file hangs: the pointer in the inode, and the place in each indirect block below it. */
+struct way {
+    unsigned pointer, levels;
+    uint32_t place[3];
+};
+
+static bool way_to(const struct ext2 *fs, uint32_t n, struct way *way)
+{
+    uint32_t shift = fs->block_shift - 2, mask = (1u << shift) - 1;
+    *way = (struct way){.pointer = n};
+    if (n < EXT2_DIRECT)
+        return true;
+    n -= EXT2_DIRECT;
+    for (unsigned levels = 1; levels <= 3; levels++) {
+        uint64_t size = 1ull << shift * levels;
+        if (n < size) {
+            way->pointer = EXT2_DIRECT + levels - 1;
+            way->levels = levels;
+            for (unsigned i = 0; i < levels; i++)
+                way->place[i] = n >> shift * (levels - 1 - i) & mask;
+            return true;
+        }
+        n -= size;
+    }
+    return false;
+}
+
+/* Block numbers have 32 bits, and so has the count of sectors of an inode. */
+uint64_t ext2_size_most(const struct ext2 *fs)
+{
+    uint64_t per = fs->block_size / 4, blocks = EXT2_DIRECT + per + per * per + per * per * per;
+    uint64_t by_sectors = 0xffffffffull / fs->sectors_per_block - per - 3;
+    return (blocks < by_sectors ? blocks : by_sectors) << fs->block_shift;
+}
+
+/* A new block for the inode, all 0 on the device if it is to hold pointers. */
+static int allocate(struct inode *ip, bool pointers, uint32_t *block)
+{
+    struct ext2 *fs = ip->fs;
+    int error = ext2_balloc(fs, ext2_goal(ip), block);
+    if (error)
+        return error;
+    ip->last_allocated = *block;
+    ip->disk.sectors += fs->sectors_per_block;
+    ip->dirty = true;
+    if (!pointers)
+        return 0;
+    struct buf *bp = ext2_getblk(fs, *block);
+    memset(bp->data, 0, fs->block_size);
+    error = bwrite(bp); /* before anything points to it */
+    if (error) {
+        ext2_bfree(fs, *block);
+        ip->disk.sectors -= fs->sectors_per_block;
+    }
+    return error;
+}
+
+/* The pointer at `place` of the indirect block `in`, which follows it in *next. */
+static int pointer(struct ext2 *fs, uint32_t in, uint32_t place, uint32_t *at, uint32_t *next)
+{
+    struct buf *bp = ext2_bread(fs, in);
+    int error = bp->error;
+    *at = *next = 0;
+    if (!error) {
+        const uint32_t *p = (const uint32_t *)bp->data;
+        *at = p[place];
+        *next = place + 1 < fs->block_size / 4 ? p[place + 1] : 0;
+    }
+    brelse(bp);
+    return error;
+}
+
+static int set_pointer(struct ext2 *fs, uint32_t in, uint32_t place, uint32_t block)
+{
+    struct buf *bp = ext2_bread(fs, in);
+    if (bp->error) {
+        int error = bp->error;
+        brelse(bp);
+        return error;
+    }
+    ((uint32_t *)bp->data)[place] = block;
+    bdwrite(bp);
+    return 0;
+}
+
+int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *fresh, uint32_t *ahead)
+{
+    struct ext2 *fs = ip->fs;
+    struct way way;
+    *block = 0;
+    if (fresh)
+        *fresh = false;
+    if (ahead)
+        *ahead = 0;
+    if (!way_to(fs, n, &way))
+        return -EFBIG;
+    uint32_t at = ip->disk.block[way.pointer], next = 0, in = 0;
+    if (!way.levels && way.pointer + 1 < EXT2_DIRECT)
+        next = ip->disk.block[way.pointer + 1];
+    for (unsigned level = 0;; level++) {
+        bool last = level == way.levels;
+        if (!at) {
+            if (!alloc)
+                return 0;
+            int error = allocate(ip, !last, &at);
+            if (error)
+                return error;
+            if (!level)
+                ip->disk.block[way.pointer] = at;
+            else if ((error = set_pointer(fs, in, way.place[level - 1], at))) {
+                ext2_bfree(fs, at);
+                ip->disk.sectors -= fs->sectors_per_block;
+                return error;
+            }
+            if (last && fresh)
+                *fresh = true;
+        } else if (!ext2_is_data_block(fs, at)) {
+            return ext2_error(fs, "block pointer", at);
+        }
+        if (last)
+            break;
+        in = at;
+        int error = pointer(fs, in, way.place[level], &at, &next);
+        if (error)
+            return error;
+    }
+    *block = at;
+    if (ahead && next && ext2_is_data_block(fs, next))
+        *ahead = next;
+    return 0;
+}
+
+/* Frees `block` and all that hangs below it, to which nothing points any more. */
+static int free_tree(struct inode *ip, uint32_t block, unsigned levels)
+{
+    struct ext2 *fs = ip->fs;
+    if (!ext2_is_data_block(fs, block))
+        return ext2_error(fs, "block pointer", block);
+    int error = 0;
+    for (uint32_t i = 0; levels && i < fs->block_size / 4; i++) {
+        uint32_t child, unused;
+        int e = pointer(fs, block, i, &child, &unused);
+        if (e)
+            return e; /* what cannot be read stays allocated */
+        if (child)
+            e = free_tree(ip, child, levels - 1);
+        error = error ? error : e;
+    }
+    ip->disk.sectors -= fs->sectors_per_block;
+    int e = ext2_bfree(fs, block);
+    return error ? error : e;
+}
+
+#define BATCH 32
+
+/*
+ * The same of the part of a tree that begins with block number `from` of the file; the tree begins with `first`, before it.
+ * Pointers end on the device before what they pointed to is free.
+ */
+static int free_part(struct inode *ip, uint32_t block, unsigned levels, uint64_t first, uint64_t from)
+{
+    struct ext2 *fs = ip->fs;
+    uint32_t per = fs->block_size / 4;
+    uint64_t below = 1; /* blocks under each pointer */
+    for (unsigned i = 1; i < levels; i++)
+        below *= per;
+    if (!ext2_is_data_block(fs, block))
+        return ext2_error(fs, "block pointer", block);
+    int error = 0;
+    uint32_t i = (from - first) / below, child, unused;
+    if ((from - first) % below) { /* one child stays in part */
+        error = pointer(fs, block, i++, &child, &unused);
+        if (!error && child)
+            error = free_part(ip, child, levels - 1, first + (i - 1) * below, from);
+    }
+    while (i < per) {
+        uint32_t batch[BATCH], n = 0, end = i + BATCH < per ? i + BATCH : per;
+        struct buf *bp = ext2_bread(fs, block);
+        if (bp->error) {
+            error = bp->error;
+            brelse(bp);
+            return error;
+        }
+        for (; i < end; i++)
+            if ((child = ((uint32_t *)bp->data)[i])) {
+                batch[n++] = child;
+                ((uint32_t *)bp->data)[i] = 0;
+            }
+        int e = 0;
+        if (n)
+            e = bwrite(bp);
+        else
+            brelse(bp);
+        for (uint32_t k = 0; k < n && !e; k++)
+            e = free_tree(ip, batch[k], levels - 1);
+        error = error ? error : e;
+    }
+    return error;
+}
+
+/* The rest of the block that the end lies in becomes 0, so that a file that grows again has nothing old in it. */
+static int clear_behind(struct inode *ip, uint64_t size)
+{
+    struct ext2 *fs = ip->fs;
+    uint32_t within = size & (fs->block_size - 1), block;
+    if (!within)
+        return 0;
+    int error = ext2_bmap(ip, size >> fs->block_shift, false, &block, 0, 0);
+    if (error || !block)
+        return error;
+    struct buf *bp = ext2_bread(fs, block);
+    if (bp->error) {
+        error = bp->error;
+        brelse(bp);
+        return error;
+    }
+    memset(bp->data + within, 0, fs->block_size - within);
+    bdwrite(bp);
+    return 0;
+}
+
+/* A short symbolic link has its text where the pointers are; devices have their number there. */
+static bool has_blocks(const struct inode *ip)
+{
+    return ip->v.type == VREG || ip->v.type == VDIR || (ip->v.type == VLNK && ip->disk.sectors);
+}
+
+int ext2_truncate(struct inode *ip, uint64_t size)
+{
+    struct ext2 *fs = ip->fs;
+    lock_assert_write_held(&ip->v.lock);
+    if (size > ext2_size_most(fs))
+        return -EFBIG;
+    uint64_t before = ext2_size(ip), from = (size + fs->block_size - 1) >> fs->block_shift;
+    int error = 0;
+    if (has_blocks(ip) && size < before) {
+        error = clear_behind(ip, size);
+        if (error)
+            return error;
+    }
+    ext2_set_size(ip, size);
+    ip->disk.mtime = ip->disk.ctime = fs_time();
+    if (size >= before || !has_blocks(ip))
+        return 0;
+    /* First the inode without the blocks, and only then may they be another file's. */
+    uint32_t pointers[EXT2_POINTERS];
+    memcpy(pointers, ip->disk.block, sizeof pointers);
+    uint64_t first[EXT2_POINTERS + 1] = {0}, span = 1;
+    for (unsigned i = 0; i < EXT2_POINTERS; i++) {
+        if (i >= EXT2_DIRECT)
+            span *= fs->block_size / 4;
+        first[i + 1] = first[i] + span;
+        if (first[i] >= from)
+            ip->disk.block[i] = 0;
+    }
+    error = ext2_update(ip, true);
+    ip->last_allocated = 0;
+    for (unsigned i = 0; i < EXT2_POINTERS; i++) {
+        unsigned levels = i < EXT2_DIRECT ? 0 : i - EXT2_DIRECT + 1;
+        int e = 0;
+        if (pointers[i] && first[i] >= from)
+            e = free_tree(ip, pointers[i], levels);
+        else if (pointers[i] && first[i + 1] > from)
+            e = free_part(ip, pointers[i], levels, first[i], from);
+        error = error ? error : e;
+    }
+    ip->dirty = true;
+    return error;
+}

@@ -1,0 +1,286 @@
+/* ext2: entries of directories (ext2.h), one behind the other in each block, from its beginning to its end. */
+#include "fs/ext2.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "fs/namecache.h"
+#include "lib/panic.h"
+#include "lock/lock_debug.h"
+
+static const uint8_t type_on_disk[] = {
+    [VREG] = EXT2_TYPE_REG, [VDIR] = EXT2_TYPE_DIR,   [VBLK] = EXT2_TYPE_BLK,  [VCHR] = EXT2_TYPE_CHR,
+    [VLNK] = EXT2_TYPE_LNK, [VFIFO] = EXT2_TYPE_FIFO, [VSOCK] = EXT2_TYPE_SOCK};
+
+static enum vtype type_of(const struct ext2 *fs, const struct ext2_dirent *e)
+{
+    static const uint8_t types[] = {VNON, VREG, VDIR, VCHR, VBLK, VFIFO, VSOCK, VLNK};
+    return fs->filetype && e->type < sizeof types ? types[e->type] : VNON;
+}
+
+static uint32_t blocks_of(const struct inode *dp)
+{
+    return dp->disk.size >> dp->fs->block_shift;
+}
+
+/* The buffer of block `n` of a directory, which has no holes; null with *error. */
+static struct buf *read_block(struct inode *dp, uint32_t n, int *error)
+{
+    uint32_t block;
+    *error = ext2_bmap(dp, n, false, &block, 0, 0);
+    if (*error)
+        return 0;
+    if (!block) {
+        *error = ext2_error(dp->fs, "hole in directory", dp->number);
+        return 0;
+    }
+    struct buf *bp = ext2_bread(dp->fs, block);
+    *error = bp->error;
+    if (*error) {
+        brelse(bp);
+        return 0;
+    }
+    return bp;
+}
+
+/* The entry at `offset` of a block, if it is one that stays within it. */
+static struct ext2_dirent *entry_at(const struct inode *dp, struct buf *bp, uint32_t offset)
+{
+    uint32_t left = dp->fs->block_size - offset;
+    struct ext2_dirent *e = (struct ext2_dirent *)(bp->data + offset);
+    if (left < 8 || e->size < 8 || e->size % 4 || e->size > left || EXT2_DIRENT_SIZE(e->name_length) > e->size)
+        return 0;
+    return e;
+}
+
+static bool is_called(const struct ext2_dirent *e, const char *name, uint32_t length)
+{
+    return e->inode && e->name_length == length && !memcmp(e->name, name, length);
+}
+
+/*
+ * Looks for an entry in every block. `found` is called with each entry, the one before it in its block and the block's
+ * buffer, until it gives other than 0: then that is the result, and the buffer has been let go of by it. 0: none.
+ */
+struct look {
+    const char *name;
+    uint32_t length, number;
+    enum vtype type;
+    bool sync;
+};
+typedef int look_fn(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e,
+                    struct ext2_dirent *before);
+
+static int each_entry(struct inode *dp, look_fn *fn, struct look *look)
+{
+    for (uint32_t n = 0; n < blocks_of(dp); n++) {
+        int error;
+        struct buf *bp = read_block(dp, n, &error);
+        if (!bp)
+            return error;
+        struct ext2_dirent *before = 0, *e;
+        for (uint32_t offset = 0; offset < dp->fs->block_size; offset += e->size, before = e) {
+            e = entry_at(dp, bp, offset);
+            if (!e) {
+                brelse(bp);
+                return ext2_error(dp->fs, "directory", dp->number);
+            }
+            int result = fn(dp, look, bp, e, before);
+            if (result)
+                return result;
+        }
+        brelse(bp);
+    }
+    return 0;
+}
+
+static int find(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e, struct ext2_dirent *before)
+{
+    (void)dp, (void)before;
+    if (!is_called(e, look->name, look->length))
+        return 0;
+    look->number = e->inode;
+    brelse(bp);
+    return 1;
+}
+
+int ext2_dir_find(struct inode *dp, const char *name, uint32_t length, uint32_t *number)
+{
+    struct look look = {.name = name, .length = length};
+    if (namecache_find(dp->fs, dp->number, name, length, number))
+        return 0;
+    int result = each_entry(dp, find, &look);
+    *number = look.number;
+    if (result > 0)
+        namecache_enter(dp->fs, dp->number, name, length, look.number);
+    return result < 0 ? result : result ? 0 : -ENOENT;
+}
+
+static void changed(struct inode *dp)
+{
+    dp->disk.flags &= ~EXT2_INDEX_FLAG;
+    dp->disk.mtime = dp->disk.ctime = fs_time();
+    dp->dirty = true;
+}
+
+static void fill(const struct inode *dp, struct ext2_dirent *e, uint32_t size, const struct look *look)
+{
+    e->inode = look->number;
+    e->size = size;
+    e->name_length = look->length;
+    e->type = dp->fs->filetype ? type_on_disk[look->type] : 0;
+    memcpy(e->name, look->name, look->length);
+}
+
+/* Into the room behind this entry, or in it if it is nobody's. */
+static int add(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e, struct ext2_dirent *before)
+{
+    (void)before;
+    uint32_t used = e->inode ? EXT2_DIRENT_SIZE(e->name_length) : 0, room = e->size - used;
+    if (room < EXT2_DIRENT_SIZE(look->length))
+        return 0;
+    if (used)
+        e->size = used;
+    fill(dp, (struct ext2_dirent *)((uint8_t *)e + used), room, look);
+    int error = bwrite(bp); /* the inode is there already */
+    changed(dp);
+    return error ? error : 1;
+}
+
+static int add_block(struct inode *dp, const struct look *look)
+{
+    struct ext2 *fs = dp->fs;
+    uint32_t n = blocks_of(dp), block;
+    bool fresh;
+    int error = ext2_bmap(dp, n, true, &block, &fresh, 0);
+    if (error)
+        return error;
+    struct buf *bp = ext2_getblk(fs, block);
+    memset(bp->data, 0, fs->block_size);
+    fill(dp, (struct ext2_dirent *)bp->data, fs->block_size, look);
+    error = bwrite(bp);
+    if (error) {
+        ext2_truncate(dp, (uint64_t)n << fs->block_shift);
+        return error;
+    }
+    ext2_set_size(dp, (uint64_t)(n + 1) << fs->block_shift);
+    changed(dp);
+    return ext2_update(dp, true);
+}
+
+int ext2_dir_add(struct inode *dp, const char *name, uint32_t length, uint32_t number, enum vtype type)
+{
+    lock_assert_write_held(&dp->v.lock);
+    struct look look = {.name = name, .length = length, .number = number, .type = type};
+    int result = each_entry(dp, add, &look);
+    if (result)
+        return result < 0 ? result : 0;
+    return add_block(dp, &look);
+}
+
+static int drop(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e, struct ext2_dirent *before)
+{
+    if (!is_called(e, look->name, look->length))
+        return 0;
+    if (before)
+        before->size += e->size;
+    e->inode = 0;
+    int error = bwrite(bp); /* before the inode loses the link */
+    changed(dp);
+    return error ? error : 1;
+}
+
+int ext2_dir_remove(struct inode *dp, const char *name, uint32_t length)
+{
+    lock_assert_write_held(&dp->v.lock);
+    struct look look = {.name = name, .length = length};
+    namecache_drop(dp->fs, dp->number, name, length);
+    int result = each_entry(dp, drop, &look);
+    return result < 0 ? result : result ? 0 : -ENOENT;
+}
+
+static int change(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e,
+                  struct ext2_dirent *before)
+{
+    (void)before;
+    if (!is_called(e, look->name, look->length))
+        return 0;
+    fill(dp, e, e->size, look);
+    int error = bwrite(bp);
+    changed(dp);
+    return error ? error : 1;
+}
+
+int ext2_dir_change(struct inode *dp, const char *name, uint32_t length, uint32_t number, enum vtype type)
+{
+    lock_assert_write_held(&dp->v.lock);
+    struct look look = {.name = name, .length = length, .number = number, .type = type};
+    namecache_drop(dp->fs, dp->number, name, length);
+    int result = each_entry(dp, change, &look);
+    return result < 0 ? result : result ? 0 : -ENOENT;
+}
+
+int ext2_dir_begin(struct inode *dp, uint32_t parent)
+{
+    struct ext2 *fs = dp->fs;
+    uint32_t block;
+    int error = ext2_bmap(dp, 0, true, &block, 0, 0);
+    if (error)
+        return error;
+    struct buf *bp = ext2_getblk(fs, block);
+    memset(bp->data, 0, fs->block_size);
+    struct look self = {.name = ".", .length = 1, .number = dp->number, .type = VDIR};
+    struct look up = {.name = "..", .length = 2, .number = parent, .type = VDIR};
+    fill(dp, (struct ext2_dirent *)bp->data, EXT2_DIRENT_SIZE(1), &self);
+    fill(dp, (struct ext2_dirent *)(bp->data + EXT2_DIRENT_SIZE(1)), fs->block_size - EXT2_DIRENT_SIZE(1), &up);
+    error = bwrite(bp);
+    ext2_set_size(dp, fs->block_size);
+    return error;
+}
+
+static int other_than_dots(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e,
+                           struct ext2_dirent *before)
+{
+    (void)dp, (void)look, (void)before;
+    if (!e->inode || (e->name_length == 1 && e->name[0] == '.') ||
+        (e->name_length == 2 && e->name[0] == '.' && e->name[1] == '.'))
+        return 0;
+    brelse(bp);
+    return 1;
+}
+
+int ext2_dir_is_empty(struct inode *dp)
+{
+    int result = each_entry(dp, other_than_dots, 0);
+    return result < 0 ? result : !result;
+}
+
+/* An offset need not be an entry's beginning any more: the first entry at or behind it comes next. */
+int ext2_dir_read(struct inode *dp, uint64_t offset, dirent_fn *fn, void *arg)
+{
+    struct ext2 *fs = dp->fs;
+    for (uint64_t n = offset >> fs->block_shift; n < blocks_of(dp); n++) {
+        int error;
+        struct buf *bp = read_block(dp, n, &error);
+        if (!bp)
+            return error;
+        for (uint32_t within = 0; within < fs->block_size;) {
+            const struct ext2_dirent *e = entry_at(dp, bp, within);
+            if (!e) {
+                brelse(bp);
+                return ext2_error(fs, "directory", dp->number);
+            }
+            uint64_t here = (n << fs->block_shift) + within;
+            within += e->size;
+            if (here < offset || !e->inode)
+                continue;
+            struct dirent_out out = {e->inode, here + e->size, type_of(fs, e), e->name_length, e->name};
+            if (!fn(arg, &out)) {
+                brelse(bp);
+                return 0;
+            }
+        }
+        brelse(bp);
+    }
+    return 0;
+}

@@ -1,0 +1,351 @@
+/*
+ * ext2: the table of inodes in memory (ext2.h), as 4.3BSD's: hash chains with a lock each, which guards references, and a list
+ * of those that nobody refers to, oldest first, from which room for another inode comes. Those are written by then, so
+ * taking one means no I/O. Locks: chain, then inode_free_lock; another chain's only if that does not mean to wait.
+ */
+#include "fs/ext2.h"
+
+#include <errno.h>
+
+#include "fs/namecache.h"
+#include "lib/panic.h"
+#include "mem/zone.h"
+
+#define CHAINS 64
+
+static MUTEX_CLASS(inode_chain_class, "inode hash");
+#if INODES_SHARED
+static LOCK_TREE_CLASS(inode_class, "inode", LOCK_RW);
+#else
+static LOCK_TREE_CLASS(inode_class, "inode", LOCK_MUTEX);
+#endif
+DEFINE_MUTEX(inode_free_lock, "inode free list");
+DEFINE_ZONE(inode_zone, "inode", sizeof(struct inode), 8, SPL_SOFTPREEMPT, 0);
+
+struct chain {
+    struct lock lock;
+    struct inode *first;
+};
+
+static struct chain chains[CHAINS];
+static struct inode *free_first, *free_last;
+static uint32_t inode_count, inode_most;
+
+void inodes_init(uint32_t most)
+{
+    inode_most = most;
+    for (unsigned i = 0; i < CHAINS; i++)
+        lock_init(&chains[i].lock, &inode_chain_class, "inode hash");
+}
+
+static struct chain *chain_of(const struct ext2 *fs, uint32_t number)
+{
+    return &chains[(number + (uint32_t)((uintptr_t)fs >> 6)) % CHAINS];
+}
+
+/* The next four with inode_free_lock held. */
+static void list_append(struct inode *ip)
+{
+    ip->free_next = 0;
+    ip->free_prev = free_last;
+    *(free_last ? &free_last->free_next : &free_first) = ip;
+    free_last = ip;
+}
+
+static void list_remove(struct inode *ip)
+{
+    *(ip->free_prev ? &ip->free_prev->free_next : &free_first) = ip->free_next;
+    *(ip->free_next ? &ip->free_next->free_prev : &free_last) = ip->free_prev;
+}
+
+/* With the chain's lock held. */
+static void unhash(struct chain *chain, struct inode *ip)
+{
+    struct inode **at = &chain->first;
+    while (*at != ip)
+        at = &(*at)->hash_next;
+    *at = ip->hash_next;
+}
+
+static void destroy(struct inode *ip)
+{
+    lock_destroy(&ip->v.lock);
+    zone_free(&inode_zone, ip);
+    __atomic_fetch_sub(&inode_count, 1, __ATOMIC_RELAXED);
+}
+
+/* The oldest that nobody refers to, off its chain: its room is to be had. Null: there is none. `mine` is locked by the caller. */
+static struct inode *take_oldest(struct chain *mine)
+{
+    mutex_lock(&inode_free_lock);
+    for (struct inode *ip = free_first; ip; ip = ip->free_next) {
+        struct chain *chain = chain_of(ip->fs, ip->number);
+        if (chain != mine && !mutex_try(&chain->lock))
+            continue;
+        list_remove(ip);
+        mutex_unlock(&inode_free_lock);
+        unhash(chain, ip);
+        if (chain != mine)
+            mutex_unlock(&chain->lock);
+        return ip;
+    }
+    mutex_unlock(&inode_free_lock);
+    return 0;
+}
+
+static struct inode *room(struct chain *mine)
+{
+    struct inode *ip = 0;
+    if (inode_count >= inode_most && (ip = take_oldest(mine))) {
+        lock_destroy(&ip->v.lock);
+        return ip;
+    }
+    ip = zone_alloc(&inode_zone);
+    if (ip)
+        __atomic_fetch_add(&inode_count, 1, __ATOMIC_RELAXED);
+    else if ((ip = take_oldest(mine)))
+        lock_destroy(&ip->v.lock);
+    return ip;
+}
+
+static uint32_t block_of(const struct ext2 *fs, uint32_t number)
+{
+    uint32_t n = (number - 1) % fs->super.inodes_per_group;
+    return fs->group[(number - 1) / fs->super.inodes_per_group]->disk.inode_table + n / fs->inodes_per_block;
+}
+
+static struct ext2_inode *place(const struct ext2 *fs, uint32_t number, struct buf *bp)
+{
+    uint32_t n = (number - 1) % fs->super.inodes_per_group % fs->inodes_per_block;
+    return (struct ext2_inode *)(bp->data + n * fs->inode_size);
+}
+
+void ext2_set_type(struct inode *ip)
+{
+    static const uint8_t types[16] = {
+        [1] = VFIFO, [2] = VCHR, [4] = VDIR, [6] = VBLK, [8] = VREG, [10] = VLNK, [12] = VSOCK};
+    ip->v.type = types[ip->disk.mode >> 12];
+    ip->v.rdev = ip->v.type == VCHR || ip->v.type == VBLK ? ip->disk.block[0] : 0;
+}
+
+void ext2_set_size(struct inode *ip, uint64_t size)
+{
+    ip->disk.size = size;
+    if (ip->v.type == VREG)
+        ip->disk.size_high = size >> 32;
+    if (size >> 31 && !(ip->fs->super.ro_compat & EXT2_RO_COMPAT_LARGE_FILE)) {
+        ip->fs->super.ro_compat |= EXT2_RO_COMPAT_LARGE_FILE;
+        ip->fs->super.revision = 1;
+        ip->fs->super_dirty = true;
+    }
+    ip->dirty = true;
+}
+
+/* What of an inode can lead astray. */
+static bool is_sound(const struct inode *ip)
+{
+    uint64_t size = ext2_size(ip);
+    if (ip->v.type == VNON || size > ext2_size_most(ip->fs))
+        return false;
+    if (ip->v.type == VDIR)
+        return size && size % ip->fs->block_size == 0;
+    if (ip->v.type == VLNK)
+        return size && size < ip->fs->block_size;
+    return true;
+}
+
+/* With the inode locked; it is on its chain already. */
+static int read_inode(struct inode *ip)
+{
+    struct ext2 *fs = ip->fs;
+    struct buf *bp = ext2_bread(fs, block_of(fs, ip->number));
+    int error = bp->error;
+    if (!error)
+        ip->disk = *place(fs, ip->number, bp);
+    brelse(bp);
+    if (error)
+        return error;
+    ext2_set_type(ip);
+    /* One that is marked free: only a damaged entry leads to it. */
+    return ip->disk.links && is_sound(ip) ? 0 : ext2_error(fs, "inode", ip->number);
+}
+
+/* A reference to one that is there. With its chain locked. */
+static void refer(struct inode *ip)
+{
+    if (!ip->references++) {
+        mutex_lock(&inode_free_lock);
+        list_remove(ip);
+        mutex_unlock(&inode_free_lock);
+    }
+}
+
+int ext2_iget(struct ext2 *fs, uint32_t number, bool fresh, struct inode **ipp)
+{
+    if (!number || number > fs->super.inodes || (number < fs->first_inode && number != EXT2_ROOT))
+        return ext2_error(fs, "inode number", number);
+    struct chain *chain = chain_of(fs, number);
+    mutex_lock(&chain->lock);
+    struct inode *ip = chain->first;
+    while (ip && (ip->fs != fs || ip->number != number))
+        ip = ip->hash_next;
+    if (ip) {
+        refer(ip);
+        mutex_unlock(&chain->lock);
+        if (!__atomic_load_n(&ip->here, __ATOMIC_ACQUIRE)) {
+            lock_read(&ip->v.lock); /* whoever reads it has it locked; else no lock, as ".." leads up */
+            lock_done(&ip->v.lock);
+        }
+        if (ip->gone || fresh) { /* fresh: in use, and free by its bitmap */
+            ext2_release(&ip->v);
+            return ext2_error(fs, "inode", number);
+        }
+        *ipp = ip;
+        return 0;
+    }
+    ip = room(chain);
+    if (!ip) {
+        mutex_unlock(&chain->lock);
+        return -ENFILE;
+    }
+    *ip = (struct inode){.v = {.ops = &ext2_vnodeops, .mount = &fs->mount},
+                         .fs = fs,
+                         .number = number,
+                         .references = 1,
+                         .hash_next = chain->first};
+    lock_init(&ip->v.lock, &inode_class, "inode");
+    chain->first = ip;
+    if (!lock_try_write(&ip->v.lock)) /* nobody knows it yet; and as an attempt, it is not against the order */
+        panic("a new inode is locked");
+    mutex_unlock(&chain->lock);
+    int error = fresh ? 0 : read_inode(ip);
+    ip->gone = error;
+    __atomic_store_n(&ip->here, true, __ATOMIC_RELEASE);
+    lock_done(&ip->v.lock);
+    if (error)
+        ext2_release(&ip->v);
+    else
+        *ipp = ip;
+    return error;
+}
+
+int ext2_update(struct inode *ip, bool wait)
+{
+    struct ext2 *fs = ip->fs;
+    if (!ip->dirty || fs->mount.read_only)
+        return 0;
+    struct buf *bp = ext2_bread(fs, block_of(fs, ip->number));
+    if (bp->error) {
+        int error = bp->error;
+        brelse(bp);
+        return error;
+    }
+    *place(fs, ip->number, bp) = ip->disk;
+    ip->dirty = false;
+    if (wait)
+        return bwrite(bp);
+    bdwrite(bp);
+    return 0;
+}
+
+void ext2_hold(struct vnode *vp)
+{
+    struct inode *ip = INODE(vp);
+    struct chain *chain = chain_of(ip->fs, ip->number);
+    mutex_lock(&chain->lock);
+    refer(ip);
+    mutex_unlock(&chain->lock);
+}
+
+/* The last one has let go of a file without a name: what it had is free. */
+static void remove_file(struct inode *ip)
+{
+    bool directory = ip->v.type == VDIR;
+    if (directory) { /* its number may be another's soon */
+        namecache_drop(ip->fs, ip->number, ".", 1);
+        namecache_drop(ip->fs, ip->number, "..", 2);
+    }
+    lock_write(&ip->v.lock);
+    if (!ext2_truncate(ip, 0)) {
+        ip->disk.dtime = fs_time();
+        ip->disk.mode = 0;
+        ip->dirty = true;
+        if (!ext2_update(ip, false))
+            ext2_ifree(ip->fs, ip->number, directory);
+    }
+    lock_done(&ip->v.lock);
+}
+
+void ext2_release(struct vnode *vp)
+{
+    struct inode *ip = INODE(vp);
+    struct chain *chain = chain_of(ip->fs, ip->number);
+    mutex_lock(&chain->lock);
+    assert(ip->references);
+    if (ip->references == 1 && ip->dirty && !ip->gone && ip->disk.links) {
+        mutex_unlock(&chain->lock); /* while there is a reference */
+        lock_write(&ip->v.lock);
+        ext2_update(ip, false);
+        ip->dirty = false; /* an error is the device's: the block says so to whoever wants it next */
+        lock_done(&ip->v.lock);
+        mutex_lock(&chain->lock);
+    }
+    if (--ip->references) {
+        mutex_unlock(&chain->lock);
+        return;
+    }
+    bool remove = !ip->gone && !ip->disk.links && !ip->fs->mount.read_only;
+    if (!ip->gone && !remove) {
+        mutex_lock(&inode_free_lock);
+        list_append(ip);
+        mutex_unlock(&inode_free_lock);
+        mutex_unlock(&chain->lock);
+        return;
+    }
+    unhash(chain, ip); /* no name leads to it: nobody looks for it until its number is given again */
+    mutex_unlock(&chain->lock);
+    if (remove)
+        remove_file(ip);
+    destroy(ip);
+}
+
+int ext2_forget(struct ext2 *fs)
+{
+    struct inode *root = fs->root ? INODE(fs->root) : 0;
+    for (unsigned i = 0; i < CHAINS; i++) {
+        mutex_lock(&chains[i].lock);
+        bool busy = false;
+        for (struct inode *ip = chains[i].first; ip; ip = ip->hash_next)
+            busy |= ip->fs == fs && ip->references != (ip == root);
+        mutex_unlock(&chains[i].lock);
+        if (busy)
+            return -EBUSY;
+    }
+    fs->root = 0;
+    if (root)
+        ext2_release(&root->v);
+    for (unsigned i = 0; i < CHAINS; i++) {
+        mutex_lock(&chains[i].lock);
+        mutex_lock(&inode_free_lock);
+        for (struct inode *ip = chains[i].first, *next; ip; ip = next) {
+            next = ip->hash_next;
+            if (ip->fs == fs) {
+                list_remove(ip);
+                unhash(&chains[i], ip);
+                destroy(ip);
+            }
+        }
+        mutex_unlock(&inode_free_lock);
+        mutex_unlock(&chains[i].lock);
+    }
+    return 0;
+}
+
+uint32_t inodes_referenced(void)
+{
+    uint32_t n = 0;
+    for (unsigned i = 0; i < CHAINS; i++)
+        for (const struct inode *ip = chains[i].first; ip; ip = ip->hash_next)
+            n += ip->references != 0;
+    return n;
+}

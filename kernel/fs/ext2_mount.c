@@ -1,0 +1,327 @@
+/* ext2: superblock and groups (ext2.h). */
+#include "fs/ext2.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "fs/namecache.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "mem/page.h"
+#include "mem/zone.h"
+
+#define SUPER_SECTOR 2
+#define KNOWN_INCOMPAT EXT2_INCOMPAT_FILETYPE
+#define KNOWN_RO_COMPAT (EXT2_RO_COMPAT_SPARSE_SUPER | EXT2_RO_COMPAT_LARGE_FILE)
+#define GROUPS_MOST (PAGE_SIZE / sizeof(struct group *))
+
+static MUTEX_CLASS(disk_alloc_class, "disk_alloc");
+static MUTEX_CLASS(group_class, "block group");
+static MUTEX_CLASS(rename_class, "rename");
+static SIMPLE_LOCK_CLASS(counts_class, "ext2 counts", SPL_SOFTPREEMPT);
+DEFINE_ZONE(ext2_zone, "ext2", sizeof(struct ext2), 64, SPL_SOFTPREEMPT, 0);
+DEFINE_ZONE(group_zone, "ext2-group", sizeof(struct group), 8, SPL_SOFTPREEMPT, 0);
+
+static const struct mountops ext2_mountops;
+
+int ext2_error(struct ext2 *fs, const char *what, uint32_t number)
+{
+    if (!__atomic_fetch_add(&fs->errors, 1, __ATOMIC_RELAXED))
+        kprintf("ext2 on %s: %s %lu is wrong: check it with e2fsck\n", fs->device->name, what, (unsigned long)number);
+    fs->super.state |= EXT2_ERRORS;
+    fs->super_dirty = true;
+    return -EIO;
+}
+
+struct buf *ext2_getblk(struct ext2 *fs, uint32_t block)
+{
+    return getblk(fs->device, block * fs->sectors_per_block, fs->block_size);
+}
+
+struct buf *ext2_bread(struct ext2 *fs, uint32_t block)
+{
+    return bread(fs->device, block * fs->sectors_per_block, fs->block_size);
+}
+
+/* Whether group `n` begins with a copy of superblock and descriptors. */
+static bool has_super(const struct ext2 *fs, uint32_t n)
+{
+    if (!(fs->super.ro_compat & EXT2_RO_COMPAT_SPARSE_SUPER) || n <= 1)
+        return true;
+    for (uint32_t power = 3; power <= 7; power += 2)
+        for (uint32_t m = power; m <= n; m *= power)
+            if (m == n)
+                return true;
+    return false;
+}
+
+static uint32_t descriptor_blocks(const struct ext2 *fs)
+{
+    return (fs->groups + fs->descriptors_per_block - 1) / fs->descriptors_per_block;
+}
+
+bool ext2_is_data_block(const struct ext2 *fs, uint32_t block)
+{
+    const struct ext2_super *s = &fs->super;
+    if (block < s->first_data_block || block >= s->blocks)
+        return false;
+    uint32_t n = (block - s->first_data_block) / s->blocks_per_group;
+    uint32_t within = (block - s->first_data_block) % s->blocks_per_group;
+    const struct ext2_group *g = &fs->group[n]->disk;
+    if (has_super(fs, n) && within < 1 + descriptor_blocks(fs))
+        return false;
+    return block != g->block_bitmap && block != g->inode_bitmap && block - g->inode_table >= fs->table_blocks;
+}
+
+/* A value of a superblock that cannot be used is named; 0 if there is none. */
+static const char *what_is_wrong(const struct ext2_super *s, const struct blockdev *device, bool read_only)
+{
+    if (s->magic != EXT2_MAGIC)
+        return "no ext2 file system";
+    if (s->revision > 1 || s->log_block_size > 2)
+        return "revision or block size";
+    if (s->revision && s->incompat & ~KNOWN_INCOMPAT)
+        return "features that this kernel does not know: mke2fs -O none,filetype,sparse_super";
+    if (s->revision && s->ro_compat & ~KNOWN_RO_COMPAT && !read_only)
+        return "features that this kernel can only read";
+    uint32_t size = 1024u << s->log_block_size;
+    uint32_t inode_size = s->revision ? s->inode_size : sizeof(struct ext2_inode);
+    if (s->first_data_block != (size == 1024) || s->blocks <= s->first_data_block + 1 ||
+        s->blocks > device->sectors / (size / SECTOR_SIZE))
+        return "number of blocks";
+    if (inode_size < sizeof(struct ext2_inode) || inode_size > size || inode_size & (inode_size - 1))
+        return "size of inodes";
+    if (!s->blocks_per_group || s->blocks_per_group > 8 * size || s->blocks_per_group % 8)
+        return "blocks of a group";
+    if (!s->inodes_per_group || s->inodes_per_group > 8 * size || s->inodes_per_group % (size / inode_size))
+        return "inodes of a group";
+    uint32_t groups = (s->blocks - s->first_data_block - 1) / s->blocks_per_group + 1;
+    if (groups > GROUPS_MOST || s->inodes != groups * s->inodes_per_group)
+        return "number of groups or inodes";
+    if (s->revision && (s->first_inode < EXT2_FIRST_INODE || s->first_inode > s->inodes))
+        return "first inode";
+    return 0;
+}
+
+/* The group's bitmaps and table lie within the device, none in another's place that matters. */
+static bool group_is_sound(const struct ext2 *fs, const struct ext2_group *g)
+{
+    const struct ext2_super *s = &fs->super;
+    uint32_t first = s->first_data_block + 1, room = s->blocks - first;
+    return g->block_bitmap >= first && g->block_bitmap < s->blocks && g->inode_bitmap >= first &&
+           g->inode_bitmap < s->blocks && g->inode_table >= first && fs->table_blocks <= room &&
+           g->inode_table - first <= room - fs->table_blocks && g->block_bitmap != g->inode_bitmap &&
+           g->free_blocks <= s->blocks_per_group && g->free_inodes <= s->inodes_per_group;
+}
+
+static void free_groups(struct ext2 *fs)
+{
+    for (uint32_t i = 0; i < fs->groups; i++)
+        if (fs->group[i]) {
+            lock_destroy(&fs->group[i]->lock);
+            zone_free(&group_zone, fs->group[i]);
+        }
+    page_free(page_address(fs->group));
+}
+
+static int read_groups(struct ext2 *fs)
+{
+    uint32_t page = page_alloc();
+    if (!page)
+        return -ENOMEM;
+    fs->group = page_pointer(page);
+    int error = 0;
+    struct buf *bp = 0;
+    for (uint32_t i = 0; i < fs->groups && !error; i++) {
+        if (i % fs->descriptors_per_block == 0) {
+            if (bp)
+                brelse(bp);
+            bp = ext2_bread(fs, fs->super.first_data_block + 1 + i / fs->descriptors_per_block);
+            error = bp->error;
+        }
+        struct group *g = error ? 0 : zone_alloc(&group_zone);
+        if (!g) {
+            error = error ? error : -ENOMEM;
+            break;
+        }
+        *g = (struct group){.disk = ((struct ext2_group *)bp->data)[i % fs->descriptors_per_block]};
+        lock_init(&g->lock, &group_class, "block group");
+        fs->group[i] = g;
+        if (!group_is_sound(fs, &g->disk))
+            error = ext2_error(fs, "group", i);
+    }
+    if (bp)
+        brelse(bp);
+    if (error)
+        free_groups(fs);
+    return error;
+}
+
+static void set_sizes(struct ext2 *fs)
+{
+    const struct ext2_super *s = &fs->super;
+    fs->block_shift = 10 + s->log_block_size;
+    fs->block_size = 1u << fs->block_shift;
+    fs->sectors_per_block = fs->block_size / SECTOR_SIZE;
+    fs->groups = (s->blocks - s->first_data_block - 1) / s->blocks_per_group + 1;
+    fs->descriptors_per_block = fs->block_size / sizeof(struct ext2_group);
+    fs->inode_size = s->revision ? s->inode_size : sizeof(struct ext2_inode);
+    fs->inodes_per_block = fs->block_size / fs->inode_size;
+    fs->table_blocks = s->inodes_per_group / fs->inodes_per_block;
+    fs->first_inode = s->revision ? s->first_inode : EXT2_FIRST_INODE;
+    fs->filetype = s->revision && s->incompat & EXT2_INCOMPAT_FILETYPE;
+}
+
+/* The superblock and the descriptors as they are in memory go to the device. */
+static int write_super(struct ext2 *fs)
+{
+    struct buf *bp = bread(fs->device, SUPER_SECTOR, sizeof fs->super);
+    int error = bp->error;
+    if (error) {
+        brelse(bp);
+        return error;
+    }
+    fs->super.write_time = fs_time();
+    memcpy(bp->data, &fs->super, sizeof fs->super);
+    fs->super_dirty = false;
+    return bwrite(bp);
+}
+
+int ext2_write_counts(struct ext2 *fs)
+{
+    int error = 0;
+    for (uint32_t i = 0; i < fs->groups; i += fs->descriptors_per_block) {
+        uint32_t end = i + fs->descriptors_per_block < fs->groups ? i + fs->descriptors_per_block : fs->groups;
+        bool dirty = false;
+        for (uint32_t k = i; k < end; k++)
+            dirty |= fs->group[k]->dirty;
+        if (!dirty)
+            continue;
+        struct buf *bp = ext2_bread(fs, fs->super.first_data_block + 1 + i / fs->descriptors_per_block);
+        if (bp->error) {
+            error = bp->error;
+            brelse(bp);
+            continue;
+        }
+        crit_t s = simple_lock_enter(&fs->counts_lock);
+        for (uint32_t k = i; k < end; k++) {
+            ((struct ext2_group *)bp->data)[k - i] = fs->group[k]->disk;
+            fs->group[k]->dirty = false;
+        }
+        simple_lock_leave(&fs->counts_lock, s);
+        bdwrite(bp);
+    }
+    if (fs->super_dirty) {
+        int e = write_super(fs);
+        error = error ? error : e;
+    }
+    return error;
+}
+
+static void destroy(struct ext2 *fs)
+{
+    lock_destroy(&fs->disk_alloc_lock);
+    lock_destroy(&fs->mount.rename_lock);
+    simple_lock_destroy(&fs->counts_lock);
+    namecache_purge(fs);
+    binval(fs->device);
+    zone_free(&ext2_zone, fs);
+}
+
+int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
+{
+    struct ext2 *fs = zone_alloc(&ext2_zone);
+    if (!fs)
+        return -ENOMEM;
+    *fs = (struct ext2){.mount = {.ops = &ext2_mountops, .read_only = read_only},
+                        .device = device,
+                        .counts_lock = SIMPLE_LOCK("ext2 counts", counts_class)};
+    lock_init(&fs->disk_alloc_lock, &disk_alloc_class, "disk_alloc_lock");
+    lock_init(&fs->mount.rename_lock, &rename_class, "rename");
+    struct buf *bp = bread(device, SUPER_SECTOR, sizeof fs->super);
+    int error = bp->error;
+    if (!error)
+        memcpy(&fs->super, bp->data, sizeof fs->super);
+    brelse(bp);
+    const char *wrong = error ? 0 : what_is_wrong(&fs->super, device, read_only);
+    if (wrong) {
+        kprintf("ext2 on %s cannot be mounted: %s\n", device->name, wrong);
+        error = -EINVAL;
+    }
+    if (!error) {
+        set_sizes(fs);
+        error = read_groups(fs);
+    }
+    if (error) {
+        destroy(fs);
+        return error;
+    }
+    struct inode *root;
+    error = ext2_iget(fs, EXT2_ROOT, false, &root);
+    if (!error && root->v.type != VDIR) {
+        error = ext2_error(fs, "root inode", EXT2_ROOT);
+        ext2_release(&root->v);
+    }
+    if (!error && !read_only) {
+        fs->super.state &= ~EXT2_VALID;
+        fs->super.mount_time = fs_time();
+        fs->super.mounts++;
+        error = write_super(fs);
+        if (error)
+            ext2_release(&root->v);
+    }
+    if (error) {
+        ext2_forget(fs);
+        free_groups(fs);
+        destroy(fs);
+        return error;
+    }
+    fs->root = &root->v;
+    *mp = &fs->mount;
+    return 0;
+}
+
+static int root_of(struct mount *m, struct vnode **vpp)
+{
+    *vpp = EXT2(m)->root;
+    vhold(*vpp);
+    return 0;
+}
+
+static int sync_all(struct mount *m)
+{
+    struct ext2 *fs = EXT2(m);
+    if (m->read_only)
+        return 0;
+    int error = ext2_write_counts(fs), e = bsync(fs->device);
+    return error ? error : e;
+}
+
+static int unmount(struct mount *m)
+{
+    struct ext2 *fs = EXT2(m);
+    int error = ext2_forget(fs);
+    if (error)
+        return error;
+    if (!m->read_only) {
+        if (!fs->errors)
+            fs->super.state |= EXT2_VALID;
+        fs->super_dirty = true;
+        ext2_write_counts(fs);
+        error = bsync(fs->device);
+    }
+    free_groups(fs);
+    destroy(fs);
+    return error;
+}
+
+static void statfs(struct mount *m, struct statfs_out *to)
+{
+    struct ext2 *fs = EXT2(m);
+    crit_t s = simple_lock_enter(&fs->counts_lock);
+    *to = (struct statfs_out){fs->block_size, fs->super.blocks, fs->super.free_blocks, fs->super.inodes,
+                              fs->super.free_inodes};
+    simple_lock_leave(&fs->counts_lock, s);
+}
+
+static const struct mountops ext2_mountops = {root_of, sync_all, unmount, statfs};

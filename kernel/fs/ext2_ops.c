@@ -1,0 +1,553 @@
+/* ext2: what a vnode can be asked (vnode.h, ext2.h). */
+#include "fs/ext2.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/panic.h"
+#include "lock/lock_debug.h"
+
+static bool read_only(const struct inode *ip)
+{
+    return ip->fs->mount.read_only;
+}
+
+static int lookup(struct vnode *dvp, const char *name, uint32_t length, struct vnode **vpp)
+{
+    struct inode *dp = INODE(dvp), *ip;
+    uint32_t number;
+    if (dp->gone || !dp->disk.links)
+        return -ENOENT; /* removed while the caller waited */
+    int error = ext2_dir_find(dp, name, length, &number);
+    if (error)
+        return error;
+    if (number == dp->number) { /* "." */
+        vhold(dvp);
+        *vpp = dvp;
+        return 0;
+    }
+    error = ext2_iget(dp->fs, number, false, &ip);
+    if (!error)
+        *vpp = &ip->v;
+    return error;
+}
+
+/* A symbolic link's text: in the inode if it has room there. */
+static int write_target(struct inode *ip, const char *target)
+{
+    struct ext2 *fs = ip->fs;
+    uint32_t length = strlen(target);
+    if (length >= fs->block_size)
+        return -ENAMETOOLONG;
+    ext2_set_size(ip, length);
+    if (length < sizeof ip->disk.block) {
+        memcpy(ip->disk.block, target, length);
+        return 0;
+    }
+    uint32_t block;
+    int error = ext2_bmap(ip, 0, true, &block, 0, 0);
+    if (error)
+        return error;
+    struct buf *bp = ext2_getblk(fs, block);
+    memset(bp->data, 0, fs->block_size);
+    memcpy(bp->data, target, length);
+    return bwrite(bp);
+}
+
+/* Fills in a new inode, which is locked, and writes it; its entry comes behind. */
+static int begin_file(struct inode *dp, struct inode *ip, const struct vattr *attr, const char *target)
+{
+    uint32_t now = fs_time();
+    ip->disk = (struct ext2_inode){.mode = attr->mode,
+                                   .uid = attr->uid,
+                                   .uid_high = attr->uid >> 16,
+                                   .gid = attr->gid,
+                                   .gid_high = attr->gid >> 16,
+                                   .links = attr->type == VDIR ? 2 : 1,
+                                   .atime = now,
+                                   .mtime = now,
+                                   .ctime = now};
+    ext2_set_type(ip);
+    assert(ip->v.type == attr->type);
+    ip->dirty = true;
+    int error = 0;
+    if (attr->type == VDIR)
+        error = ext2_dir_begin(ip, dp->number);
+    else if (attr->type == VLNK)
+        error = write_target(ip, target);
+    else if (attr->type == VCHR || attr->type == VBLK)
+        ip->disk.block[0] = ip->v.rdev = attr->rdev;
+    return error ? error : ext2_update(ip, true);
+}
+
+static int create(struct vnode *dvp, const char *name, uint32_t length, const struct vattr *attr, const char *target,
+                  struct vnode **vpp)
+{
+    struct inode *dp = INODE(dvp), *ip;
+    struct ext2 *fs = dp->fs;
+    uint32_t number;
+    if (read_only(dp))
+        return -EROFS;
+    if (length > NAME_MOST)
+        return -ENAMETOOLONG;
+    if (!dp->disk.links)
+        return -ENOENT;
+    if (attr->type == VDIR && dp->disk.links >= EXT2_LINKS_MOST)
+        return -EMLINK;
+    int error = ext2_dir_find(dp, name, length, &number);
+    if (error != -ENOENT)
+        return error ? error : -EEXIST;
+    error = ext2_ialloc(fs, dp, attr->type == VDIR, &number);
+    if (error)
+        return error;
+    error = ext2_iget(fs, number, true, &ip);
+    if (error) { /* the table is full, or the bitmap was wrong: then the number stays taken */
+        if (error == -ENFILE)
+            ext2_ifree(fs, number, attr->type == VDIR);
+        return error;
+    }
+    lock_write(&ip->v.lock);
+    error = begin_file(dp, ip, attr, target);
+    if (!error)
+        error = ext2_dir_add(dp, name, length, number, attr->type);
+    if (!error && attr->type == VDIR) {
+        dp->disk.links++;
+        dp->dirty = true;
+        error = ext2_update(dp, true);
+    }
+    if (error)
+        ip->disk.links = 0; /* it goes with the reference */
+    lock_done(&ip->v.lock);
+    if (error) {
+        ext2_dir_remove(dp, name, length);
+        ext2_release(&ip->v);
+        return error;
+    }
+    *vpp = &ip->v;
+    return 0;
+}
+
+static int link(struct vnode *dvp, const char *name, uint32_t length, struct vnode *vp)
+{
+    struct inode *dp = INODE(dvp), *ip = INODE(vp);
+    uint32_t number;
+    if (read_only(dp))
+        return -EROFS;
+    if (dvp->mount != vp->mount)
+        return -EXDEV;
+    if (length > NAME_MOST)
+        return -ENAMETOOLONG;
+    if (!dp->disk.links)
+        return -ENOENT;
+    int error = ext2_dir_find(dp, name, length, &number);
+    if (error != -ENOENT)
+        return error ? error : -EEXIST;
+    if (vp->type == VDIR) /* dvp itself, perhaps */
+        return -EPERM;
+    lock_write(&vp->lock);
+    if (!ip->disk.links || ip->disk.links >= EXT2_LINKS_MOST) {
+        error = ip->disk.links ? -EMLINK : -ENOENT;
+    } else {
+        ip->disk.links++;
+        ip->disk.ctime = fs_time();
+        ip->dirty = true;
+        error = ext2_update(ip, true); /* more links than entries do no harm */
+        if (!error)
+            error = ext2_dir_add(dp, name, length, ip->number, vp->type);
+        if (error) {
+            ip->disk.links--;
+            ip->dirty = true;
+        }
+    }
+    lock_done(&vp->lock);
+    return error;
+}
+
+/* Of a file whose entry has just ended; both locked. */
+static int drop_links(struct inode *dp, struct inode *ip)
+{
+    ip->disk.ctime = fs_time();
+    ip->disk.links -= ip->v.type == VDIR ? ip->disk.links : ip->disk.links != 0;
+    ip->dirty = true;
+    int error = ext2_update(ip, ip->disk.links == 0);
+    if (ip->v.type == VDIR) {
+        dp->disk.links -= dp->disk.links > 2;
+        dp->dirty = true;
+        int e = ext2_update(dp, false);
+        error = error ? error : e;
+    }
+    return error;
+}
+
+/* Whether `ip`, locked, may be removed by rmdir (`directory`) or unlink. */
+static int may_remove(struct inode *ip, bool directory)
+{
+    if (ip->v.mounted)
+        return -EBUSY;
+    if (!directory)
+        return ip->v.type == VDIR ? -EISDIR : 0;
+    if (ip->v.type != VDIR)
+        return -ENOTDIR;
+    int empty = ext2_dir_is_empty(ip);
+    return empty < 0 ? empty : empty ? 0 : -ENOTEMPTY;
+}
+
+static int remove(struct vnode *dvp, const char *name, uint32_t length, bool directory)
+{
+    struct inode *dp = INODE(dvp), *ip;
+    struct vnode *vp;
+    if (read_only(dp))
+        return -EROFS;
+    int error = lookup(dvp, name, length, &vp);
+    if (error)
+        return error;
+    if (vp == dvp) { /* an entry that leads back: of a damaged directory */
+        ext2_release(vp);
+        return ext2_error(dp->fs, "directory", dp->number);
+    }
+    ip = INODE(vp);
+    lock_write(&vp->lock);
+    error = may_remove(ip, directory);
+    if (!error)
+        error = ext2_dir_remove(dp, name, length);
+    if (!error)
+        error = drop_links(dp, ip);
+    lock_done(&vp->lock);
+    ext2_release(vp);
+    return error;
+}
+
+/* Whether `dp` is `ip` or lies below it; with the mount's rename lock, so that no directory moves. An error, 0 or 1. */
+static int is_below(struct inode *dp, struct inode *ip)
+{
+    struct ext2 *fs = dp->fs;
+    uint32_t number = dp->number;
+    for (uint32_t steps = 0; steps < fs->super.inodes; steps++) {
+        if (number == ip->number)
+            return 1;
+        if (number == EXT2_ROOT)
+            return 0;
+        struct inode *at;
+        int error = ext2_iget(fs, number, false, &at);
+        if (error)
+            return error;
+        lock_read(&at->v.lock);
+        error = at->v.type == VDIR ? ext2_dir_find(at, "..", 2, &number) : -ENOTDIR;
+        lock_done(&at->v.lock);
+        ext2_release(&at->v);
+        if (error)
+            return error == -ENOENT ? ext2_error(fs, "directory", at->number) : error;
+    }
+    return ext2_error(fs, "directory", dp->number); /* a circle */
+}
+
+/* Both directories locked, the one above first: whoever goes down the tree holds the one above and waits for the one below. */
+static int lock_two(struct inode *a, struct inode *b)
+{
+    if (a == b) {
+        lock_write(&a->v.lock);
+        return 0;
+    }
+    int below = is_below(a, b);
+    if (below < 0)
+        return below;
+    struct inode *first = below ? b : a;
+    if (!below && (below = is_below(b, a)) < 0)
+        return below;
+    if (!below && b < a)
+        first = b;
+    lock_write(&first->v.lock);
+    lock_write(first == a ? &b->v.lock : &a->v.lock);
+    return 0;
+}
+
+/* With both directories locked. `ip` is what moves, `old` what has the new name so far, or null. */
+static int move(struct inode *from, const char *name, uint32_t length, struct inode *to, const char *new_name,
+                uint32_t new_length, struct inode *ip, struct inode *old)
+{
+    bool directory = ip->v.type == VDIR, other = from != to;
+    int error = 0;
+    if (directory && other && !old && to->disk.links >= EXT2_LINKS_MOST)
+        return -EMLINK;
+    if (old) {
+        lock_write(&old->v.lock);
+        error = directory && old->v.type != VDIR    ? -ENOTDIR
+                : !directory && old->v.type == VDIR ? -EISDIR
+                                                    : may_remove(old, directory);
+        if (!error)
+            error = ext2_dir_change(to, new_name, new_length, ip->number, ip->v.type);
+        if (!error)
+            error = drop_links(to, old);
+        lock_done(&old->v.lock);
+    } else {
+        error = ext2_dir_add(to, new_name, new_length, ip->number, ip->v.type);
+    }
+    if (error)
+        return error;
+    if (directory && other) {
+        lock_write(&ip->v.lock);
+        error = ext2_dir_change(ip, "..", 2, to->number, VDIR);
+        lock_done(&ip->v.lock);
+        to->disk.links++;
+        from->disk.links -= from->disk.links > 2;
+        to->dirty = from->dirty = true;
+    }
+    int e = ext2_dir_remove(from, name, length);
+    error = error ? error : e;
+    e = ext2_update(to, false);
+    error = error ? error : e;
+    e = ext2_update(from, false);
+    return error ? error : e;
+}
+
+static int rename_locked(struct inode *from, const char *name, uint32_t length, struct inode *to, const char *new_name,
+                         uint32_t new_length, struct inode *ip)
+{
+    struct vnode *old = 0, *now;
+    int error = lookup(&from->v, name, length, &now);
+    if (error)
+        return error;
+    ext2_release(now);
+    if (INODE(now) != ip)
+        return -EAGAIN; /* another file's name meanwhile */
+    if (!to->disk.links)
+        return -ENOENT;
+    error = lookup(&to->v, new_name, new_length, &old);
+    if (error && error != -ENOENT)
+        return error;
+    if (error)
+        old = 0;
+    if (old == &ip->v) {
+        ext2_release(old); /* two names of one file: nothing is to be done */
+        return 0;
+    }
+    if (old == &to->v || old == &from->v)
+        error = ext2_error(to->fs, "directory", to->number);
+    else
+        error = move(from, name, length, to, new_name, new_length, ip, old ? INODE(old) : 0);
+    if (old)
+        ext2_release(old);
+    return error;
+}
+
+/*
+ * -ENOTEMPTY if what has the name so far is a directory that `from` lies in. None can become one while the rename lock is held.
+ */
+static int is_above(struct inode *from, struct inode *to, const char *name, uint32_t length)
+{
+    struct vnode *old;
+    lock_read(&to->v.lock);
+    int error = lookup(&to->v, name, length, &old);
+    lock_done(&to->v.lock);
+    if (error)
+        return error == -ENOENT ? 0 : error;
+    int below = old->type == VDIR ? is_below(from, INODE(old)) : 0;
+    ext2_release(old);
+    return below > 0 ? -ENOTEMPTY : below;
+}
+
+static int rename(struct vnode *fdvp, const char *name, uint32_t length, struct vnode *tdvp, const char *new_name,
+                  uint32_t new_length)
+{
+    struct inode *from = INODE(fdvp), *to = INODE(tdvp);
+    struct vnode *vp;
+    if (read_only(from))
+        return -EROFS;
+    if (fdvp->mount != tdvp->mount)
+        return -EXDEV;
+    if (new_length > NAME_MOST)
+        return -ENAMETOOLONG;
+    int error;
+    do {
+        mutex_lock(&fdvp->mount->rename_lock);
+        lock_read(&fdvp->lock);
+        error = lookup(fdvp, name, length, &vp);
+        lock_done(&fdvp->lock);
+        if (error) {
+            mutex_unlock(&fdvp->mount->rename_lock);
+            return error;
+        }
+        struct inode *ip = INODE(vp);
+        int below = vp == fdvp ? -EINVAL : vp->type == VDIR ? is_below(to, ip) : 0;
+        error = vp->mounted ? -EBUSY : below > 0 ? -EINVAL : below;
+        if (!error)
+            error = is_above(from, to, new_name, new_length);
+        if (!error && !(error = lock_two(from, to))) {
+            error = rename_locked(from, name, length, to, new_name, new_length, ip);
+            lock_done(&fdvp->lock);
+            if (from != to)
+                lock_done(&tdvp->lock);
+        }
+        mutex_unlock(&fdvp->mount->rename_lock);
+        ext2_release(vp);
+    } while (error == -EAGAIN);
+    return error;
+}
+
+static int read(struct vnode *vp, struct uio *uio)
+{
+    struct inode *ip = INODE(vp);
+    struct ext2 *fs = ip->fs;
+    uint64_t size = ext2_size(ip);
+    if (ip->gone)
+        return -EIO;
+    while (uio->left && uio->offset < size) {
+        uint32_t n = uio->offset >> fs->block_shift, within = uio->offset & (fs->block_size - 1);
+        uint32_t part = fs->block_size - within, block, ahead;
+        part = part < uio->left ? part : uio->left;
+        part = part < size - uio->offset ? part : size - uio->offset;
+        int error = ext2_bmap(ip, n, false, &block, 0, &ahead);
+        if (error)
+            return error;
+        if (!block) {
+            static const uint8_t zeros[512];
+            part = part < sizeof zeros ? part : sizeof zeros;
+            error = uio_move(uio, (void *)zeros, part);
+        } else {
+            bool sequential = n == ip->next_block; /* a hint: readers may race for it */
+            struct buf *bp = breada(fs->device, block * fs->sectors_per_block, fs->block_size,
+                                    sequential && ahead ? ahead * fs->sectors_per_block : UINT32_MAX);
+            error = bp->error ? bp->error : uio_move(uio, bp->data + within, part);
+            brelse(bp);
+            ip->next_block = n + (within + part == fs->block_size);
+        }
+        if (error)
+            return error;
+    }
+    if (!fs->mount.read_only)
+        __atomic_store_n(&ip->disk.atime, fs_time(), __ATOMIC_RELAXED); /* goes to the device with the next change */
+    return 0;
+}
+
+static int write(struct vnode *vp, struct uio *uio, bool append)
+{
+    struct inode *ip = INODE(vp);
+    struct ext2 *fs = ip->fs;
+    lock_assert_write_held(&vp->lock);
+    if (ip->gone)
+        return -EIO;
+    if (read_only(ip))
+        return -EROFS;
+    if (append)
+        uio->offset = ext2_size(ip);
+    int error = 0;
+    uint64_t most = ext2_size_most(fs);
+    while (uio->left && !error) {
+        uint32_t n = uio->offset >> fs->block_shift, within = uio->offset & (fs->block_size - 1);
+        uint32_t part = fs->block_size - within, block;
+        part = part < uio->left ? part : uio->left;
+        if (uio->offset + part > most)
+            return -EFBIG;
+        bool fresh;
+        error = ext2_bmap(ip, n, true, &block, &fresh, 0);
+        if (error)
+            break;
+        bool whole = part == fs->block_size;
+        struct buf *bp = fresh || whole ? ext2_getblk(fs, block) : ext2_bread(fs, block);
+        if (fresh || (whole && !(bp->flags & B_VALID)))
+            memset(bp->data, 0, fs->block_size); /* whatever was there, if the copy ends early */
+        error = bp->error ? bp->error : uio_move(uio, bp->data + within, part);
+        if (bp->error) {
+            brelse(bp);
+            break;
+        }
+        if (whole && !error)
+            bawrite(bp); /* it will not change again soon */
+        else
+            bdwrite(bp);
+        if (uio->offset > ext2_size(ip))
+            ext2_set_size(ip, uio->offset);
+    }
+    ip->disk.mtime = ip->disk.ctime = fs_time();
+    ip->dirty = true;
+    return error;
+}
+
+static int truncate(struct vnode *vp, uint64_t size)
+{
+    if (read_only(INODE(vp)))
+        return -EROFS;
+    return vp->type == VDIR ? -EISDIR : vp->type != VREG ? -EINVAL : ext2_truncate(INODE(vp), size);
+}
+
+static int getattr(struct vnode *vp, struct vattr *attr)
+{
+    const struct inode *ip = INODE(vp);
+    const struct ext2_inode *d = &ip->disk;
+    *attr = (struct vattr){vp->type,
+                           d->mode,
+                           d->links,
+                           d->uid | (uint32_t)d->uid_high << 16,
+                           d->gid | (uint32_t)d->gid_high << 16,
+                           ip->number,
+                           ext2_size(ip),
+                           d->sectors,
+                           ip->fs->block_size,
+                           vp->rdev,
+                           d->atime,
+                           d->mtime,
+                           d->ctime};
+    return 0;
+}
+
+static int setattr(struct vnode *vp, const struct vattr *attr, unsigned which)
+{
+    struct inode *ip = INODE(vp);
+    struct ext2_inode *d = &ip->disk;
+    if (read_only(ip))
+        return -EROFS;
+    if (which & ATTR_MODE)
+        d->mode = (d->mode & MODE_TYPE) | (attr->mode & MODE_BITS);
+    if (which & ATTR_OWNER) {
+        d->uid = attr->uid, d->uid_high = attr->uid >> 16;
+        d->gid = attr->gid, d->gid_high = attr->gid >> 16;
+    }
+    if (which & ATTR_TIMES)
+        d->atime = attr->atime, d->mtime = attr->mtime;
+    d->ctime = fs_time();
+    ip->dirty = true;
+    return ext2_update(ip, false);
+}
+
+static int readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg)
+{
+    return vp->type == VDIR ? ext2_dir_read(INODE(vp), offset, fn, arg) : -ENOTDIR;
+}
+
+static int readlink(struct vnode *vp, char *text, uint32_t size)
+{
+    struct inode *ip = INODE(vp);
+    struct ext2 *fs = ip->fs;
+    if (vp->type != VLNK)
+        return -EINVAL;
+    uint32_t length = ip->disk.size < size ? ip->disk.size : size, block;
+    if (!ip->disk.sectors) {
+        if (ip->disk.size >= sizeof ip->disk.block)
+            return ext2_error(fs, "symbolic link", ip->number);
+        memcpy(text, ip->disk.block, length);
+        return length;
+    }
+    int error = ext2_bmap(ip, 0, false, &block, 0, 0);
+    if (error)
+        return error;
+    if (!block)
+        return ext2_error(fs, "symbolic link", ip->number);
+    struct buf *bp = ext2_bread(fs, block);
+    error = bp->error;
+    if (!error)
+        memcpy(text, bp->data, length);
+    brelse(bp);
+    return error ? error : (int)length;
+}
+
+static int fsync(struct vnode *vp)
+{
+    struct inode *ip = INODE(vp);
+    int error = ext2_update(ip, false), e = ext2_write_counts(ip->fs);
+    error = error ? error : e;
+    e = bsync(ip->fs->device);
+    return error ? error : e;
+}
+
+const struct vnodeops ext2_vnodeops = {lookup,  create,  link,    remove,   rename, read,      write,       truncate,
+                                       getattr, setattr, readdir, readlink, fsync,  ext2_hold, ext2_release};

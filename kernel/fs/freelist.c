@@ -1,0 +1,236 @@
+/* Free lists of buffers (freelist.h), both builds. */
+#include "fs/freelist.h"
+
+#include "fs/bio.h"
+#include "lib/panic.h"
+#include "sched/sched.h"
+
+enum { FIRST, BY_USE }; /* the two lists */
+
+DEFINE_EVENT(available, "buffer free", SPL_BIO);
+static volatile bool wanted; /* somebody waits for a buffer, or is about to */
+
+static void append(struct buflist *list, struct buf *bp)
+{
+    bp->free_next = 0;
+    bp->free_prev = list->last;
+    if (list->last)
+        list->last->free_next = bp;
+    else
+        list->first = bp;
+    list->last = bp;
+}
+
+static void unlink(struct buflist *list, struct buf *bp)
+{
+    if (bp->free_prev)
+        bp->free_prev->free_next = bp->free_next;
+    else
+        list->first = bp->free_next;
+    if (bp->free_next)
+        bp->free_next->free_prev = bp->free_prev;
+    else
+        list->last = bp->free_prev;
+}
+
+/* With the lists' lock held. */
+static void put(struct buflist *lists, struct buf *bp)
+{
+    assert(!bp->on_list);
+    unsigned which = bp->flags & (B_AGE | B_INVAL) ? FIRST : BY_USE;
+    append(&lists[which], bp);
+    bp->on_list = 1 + which;
+}
+
+static void take_off(struct buflist *lists, struct buf *bp)
+{
+    if (bp->on_list)
+        unlink(&lists[bp->on_list - 1], bp);
+    bp->on_list = 0;
+}
+
+/* A buffer may be had now, or soon, by who waits. */
+void freelist_wake(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (wanted) {
+        wanted = false;
+        event_post(&available);
+    }
+}
+
+/* From here on the next freelist_wake counts; to be called before the caller looks for the last time. */
+static void about_to_wait(void)
+{
+    event_clear(&available);
+    wanted = true;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* It has data that are not written yet: that begins now; it is found again when it is done. */
+static void write_out(struct buf *bp)
+{
+    bufstat_add(&bufstats.delayed);
+    bp->flags |= B_AGE;
+    bawrite(bp);
+}
+
+/* What a look at the lists gave; IN_THE_WAY: it could not look everywhere. */
+enum found { NONE, IN_THE_WAY, FOUND };
+
+#if !BUFFERS_BUCKETS
+
+DEFINE_MUTEX(bfreelist_lock, "bfreelist");
+static struct buflist lists[2];
+
+void freelist_init(struct buf *bp, uint32_t number)
+{
+    bp->chain = &bufchains[number % bufchain_count];
+    put(lists, bp);
+}
+
+void freelist_put(struct buf *bp)
+{
+    mutex_lock(&bfreelist_lock);
+    put(lists, bp);
+    mutex_unlock(&bfreelist_lock);
+}
+
+void freelist_remove(struct buf *bp)
+{
+    mutex_lock(&bfreelist_lock);
+    take_off(lists, bp);
+    mutex_unlock(&bfreelist_lock);
+}
+
+void freelist_remove_on_chain(struct buf *bp)
+{
+    freelist_remove(bp);
+}
+
+/* Takes it off its hash chain, if that does not mean to wait; `chain` is the caller's. */
+static bool unhash_conditionally(struct buf *bp, struct bufchain *chain)
+{
+    struct bufchain *old = bp->chain;
+    if (bp->device && old != chain && !mutex_try(&old->lock))
+        return false;
+    if (bp->device) {
+        buf_unhash(bp);
+        if (old != chain)
+            mutex_unlock(&old->lock);
+    }
+    return true;
+}
+
+static enum found look(struct bufchain *chain, struct buf **found)
+{
+    mutex_lock(&bfreelist_lock);
+    for (unsigned which = FIRST; which <= BY_USE; which++)
+        for (struct buf *bp = lists[which].first; bp; bp = bp->free_next) {
+            if (!mutex_try(&bp->lock)) { /* whoever has it is about to take it off the list */
+                bufstat_add(&bufstats.conflicts);
+                continue;
+            }
+            if (bp->flags & B_DELWRI || unhash_conditionally(bp, chain)) {
+                take_off(lists, bp);
+                mutex_unlock(&bfreelist_lock);
+                *found = bp;
+                return FOUND;
+            }
+            bufstat_add(&bufstats.conflicts);
+            mutex_unlock(&bp->lock);
+        }
+    mutex_unlock(&bfreelist_lock);
+    return NONE;
+}
+
+#else
+
+static uint32_t next_chain; /* where to look first: every chain in turn */
+
+void freelist_init(struct buf *bp, uint32_t number)
+{
+    bp->chain = &bufchains[number % bufchain_count];
+    put(bp->chain->list, bp);
+}
+
+void freelist_put(struct buf *bp)
+{
+    mutex_lock(&bp->chain->lock);
+    put(bp->chain->list, bp);
+    mutex_unlock(&bp->chain->lock);
+}
+
+void freelist_remove(struct buf *bp)
+{
+    mutex_lock(&bp->chain->lock);
+    take_off(bp->chain->list, bp);
+    mutex_unlock(&bp->chain->lock);
+}
+
+void freelist_remove_on_chain(struct buf *bp)
+{
+    take_off(bp->chain->list, bp);
+}
+
+/* The first of `from`, whose lock is held, that is nobody's: with its lock held and off the list. */
+static struct buf *first_of(struct bufchain *from)
+{
+    for (unsigned which = FIRST; which <= BY_USE; which++)
+        for (struct buf *bp = from->list[which].first; bp; bp = bp->free_next) {
+            if (mutex_try(&bp->lock)) {
+                take_off(from->list, bp);
+                return bp;
+            }
+            bufstat_add(&bufstats.conflicts);
+        }
+    return 0;
+}
+
+static enum found look(struct bufchain *chain, struct buf **found)
+{
+    uint32_t begin = __atomic_fetch_add(&next_chain, 1, __ATOMIC_RELAXED);
+    enum found result = NONE;
+    for (uint32_t i = 0; i < bufchain_count; i++) {
+        struct bufchain *from = &bufchains[(begin + i) & (bufchain_count - 1)];
+        if (from != chain && !mutex_try(&from->lock)) {
+            bufstat_add(&bufstats.conflicts);
+            result = IN_THE_WAY;
+            continue;
+        }
+        struct buf *bp = first_of(from);
+        if (bp && bp->device && !(bp->flags & B_DELWRI))
+            buf_unhash(bp);
+        if (from != chain)
+            mutex_unlock(&from->lock);
+        if (bp) {
+            *found = bp;
+            return FOUND;
+        }
+    }
+    return result;
+}
+
+#endif
+
+struct buf *freelist_take(struct bufchain *chain, bool may_wait)
+{
+    struct buf *bp = 0;
+    enum found found = look(chain, &bp);
+    if (found == NONE && may_wait) {
+        about_to_wait();
+        found = look(chain, &bp);
+    }
+    if (found == FOUND && !(bp->flags & B_DELWRI))
+        return bp;
+    mutex_unlock(&chain->lock);
+    if (found == FOUND)
+        write_out(bp);
+    else if (found == IN_THE_WAY && may_wait)
+        thread_yield(); /* whoever has a chain's lock has it for a moment */
+    else if (may_wait) {
+        bufstat_add(&bufstats.waits);
+        event_wait(&available);
+    }
+    return 0;
+}

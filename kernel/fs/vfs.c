@@ -1,0 +1,640 @@
+/* Paths, mounts, and what is done by path (vfs.h). */
+#include "fs/vfs.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/panic.h"
+#include "mem/zone.h"
+
+DEFINE_RW_LOCK(mount_table_lock, "mount table");
+DEFINE_ZONE(path_zone, "path", PATH_MOST, 4, SPL_SOFTPREEMPT, 0);
+static struct mount *mounts; /* the last mounted first; the root is the last */
+
+static uint32_t no_clock(void)
+{
+    return 0;
+}
+
+uint32_t (*fs_clock)(void) = no_clock;
+
+uint32_t fs_time(void)
+{
+    return fs_clock();
+}
+
+int uio_move(struct uio *uio, void *data, uint32_t n)
+{
+    assert(n <= uio->left);
+    int error = uio->move(uio, data, n);
+    if (!error) {
+        uio->left -= n;
+        uio->offset += n;
+    }
+    return error;
+}
+
+static int move_in_kernel(struct uio *uio, void *data, uint32_t n)
+{
+    if (uio->write)
+        memcpy(data, uio->with, n);
+    else
+        memcpy(uio->with, data, n);
+    uio->with = (uint8_t *)uio->with + n;
+    return 0;
+}
+
+void uio_kernel(struct uio *uio, void *memory, uint32_t size, uint64_t offset, bool write)
+{
+    *uio = (struct uio){.offset = offset, .left = size, .write = write, .move = move_in_kernel, .with = memory};
+}
+
+/* Mounts ---------------------------------------------------------------------------------------------------------- */
+
+static struct mount *root_mount(void)
+{
+    struct mount *m = mounts;
+    while (m && m->next)
+        m = m->next;
+    return m;
+}
+
+struct vnode *vfs_root(void)
+{
+    struct vnode *vp = 0;
+    lock_read(&mount_table_lock);
+    struct mount *m = root_mount();
+    if (m && m->ops->root(m, &vp))
+        vp = 0;
+    lock_done(&mount_table_lock);
+    return vp;
+}
+
+int vfs_mount_root(struct mount *m)
+{
+    lock_write(&mount_table_lock);
+    int error = mounts ? -EBUSY : 0;
+    if (!error) {
+        m->covered = 0;
+        m->next = 0;
+        strcpy(m->path, "/");
+        mounts = m;
+    }
+    lock_done(&mount_table_lock);
+    return error;
+}
+
+int vfs_mount(struct vnode *cwd, const char *path, struct mount *m)
+{
+    struct vnode *vp;
+    int error = namei(cwd, path, true, &vp);
+    if (error)
+        return error;
+    lock_write(&mount_table_lock);
+    struct vnode *root = 0;
+    vp->mount->ops->root(vp->mount, &root);
+    if (vp->type != VDIR)
+        error = -ENOTDIR;
+    else if (vp->mounted || vp == root)
+        error = -EBUSY;
+    if (root)
+        vrele(root);
+    if (!error) {
+        m->covered = vp;
+        vp->mounted = m;
+        strncpy(m->path, path, sizeof m->path - 1);
+        m->next = mounts;
+        mounts = m;
+    }
+    lock_done(&mount_table_lock);
+    if (error)
+        vrele(vp);
+    return error;
+}
+
+/* With the table locked for writing: nobody crosses a mount point. */
+static int unmount(struct mount *m)
+{
+    struct vnode *covered = m->covered;
+    for (const struct mount *other = mounts; other; other = other->next)
+        if (other->covered && other->covered->mount == m)
+            return -EBUSY;
+    struct mount **at = &mounts;
+    while (*at != m)
+        at = &(*at)->next;
+    struct mount *next = m->next;
+    int error = m->ops->unmount(m);
+    if (error == -EBUSY)
+        return error;
+    *at = next;
+    if (covered) {
+        covered->mounted = 0;
+        vrele(covered);
+    }
+    return error;
+}
+
+int vfs_unmount(struct vnode *cwd, const char *path)
+{
+    struct vnode *vp;
+    int error = namei(cwd, path, true, &vp);
+    if (error)
+        return error;
+    struct mount *m = vp->mount;
+    struct vnode *root = 0;
+    m->ops->root(m, &root);
+    bool is_root = vp == root;
+    vrele(vp);
+    if (root)
+        vrele(root);
+    if (!is_root || !m->covered)
+        return is_root ? -EBUSY : -EINVAL;
+    lock_write(&mount_table_lock);
+    bool there = false; /* another one may have been faster */
+    for (const struct mount *other = mounts; other; other = other->next)
+        there |= other == m;
+    error = there ? unmount(m) : -EINVAL;
+    lock_done(&mount_table_lock);
+    return error;
+}
+
+int vfs_unmount_all(void)
+{
+    int error = 0;
+    lock_write(&mount_table_lock);
+    while (mounts && error != -EBUSY) {
+        int e = unmount(mounts);
+        error = e ? e : error;
+    }
+    lock_done(&mount_table_lock);
+    return error;
+}
+
+int vfs_sync(void)
+{
+    int error = 0;
+    lock_read(&mount_table_lock);
+    for (struct mount *m = mounts; m; m = m->next) {
+        int e = m->ops->sync(m);
+        error = error ? error : e;
+    }
+    lock_done(&mount_table_lock);
+    return error;
+}
+
+/* From what is mounted on to the root of what is mounted there, as deep as it goes. The reference moves along. */
+static int cross_down(struct vnode **vpp)
+{
+    int error = 0;
+    if (!(*vpp)->mounted) /* a look without the lock: who mounts now comes later */
+        return 0;
+    lock_read(&mount_table_lock);
+    while (!error && (*vpp)->mounted) {
+        struct vnode *vp;
+        error = (*vpp)->mounted->ops->root((*vpp)->mounted, &vp);
+        vrele(*vpp);
+        *vpp = error ? 0 : vp;
+    }
+    lock_done(&mount_table_lock);
+    return error;
+}
+
+/* For "..": from the root of a mounted file system to what it is mounted on. The root of all is its own. */
+static bool cross_up(struct vnode **vpp)
+{
+    bool top = false;
+    lock_read(&mount_table_lock);
+    for (;;) {
+        struct mount *m = (*vpp)->mount;
+        struct vnode *root;
+        if (m->ops->root(m, &root))
+            break;
+        bool is_root = root == *vpp;
+        vrele(root);
+        if (!is_root)
+            break;
+        if (!m->covered) {
+            top = true;
+            break;
+        }
+        vhold(m->covered);
+        vrele(*vpp);
+        *vpp = m->covered;
+    }
+    lock_done(&mount_table_lock);
+    return top;
+}
+
+/* Paths ----------------------------------------------------------------------------------------------------------- */
+
+struct walk {
+    struct vnode *at;  /* a reference */
+    char *path;        /* what is still to go, in `buffer` */
+    char *buffer;      /* of path_zone */
+    unsigned links;
+    bool follow;
+    const char *last;  /* of a walk to the directory: the last component */
+    uint32_t last_length;
+};
+
+static void walk_end(struct walk *w)
+{
+    if (w->at)
+        vrele(w->at);
+    zone_free(&path_zone, w->buffer);
+}
+
+/* At the beginning again, or where the directory is. */
+static int start_at(struct walk *w, struct vnode *cwd)
+{
+    struct vnode *vp = cwd && w->path[0] != '/' ? cwd : 0;
+    if (vp)
+        vhold(vp);
+    else if (!(vp = vfs_root()))
+        return -ENOENT;
+    if (w->at)
+        vrele(w->at);
+    w->at = vp;
+    return 0;
+}
+
+/* A symbolic link `vp`, met in the directory w->at, with `rest` behind it. Takes the reference over. */
+static int follow_link(struct walk *w, struct vnode *vp, const char *rest)
+{
+    uint32_t behind = strlen(rest);
+    if (++w->links > LINKS_MOST) {
+        vrele(vp);
+        return -ELOOP;
+    }
+    memmove(w->buffer + PATH_MOST - 1 - behind, rest, behind + 1);
+    lock_read(&vp->lock);
+    uint32_t room = PATH_MOST - 1 - behind;
+    int length = vp->ops->readlink(vp, w->buffer, room);
+    lock_done(&vp->lock);
+    vrele(vp);
+    if (length < 0)
+        return length;
+    if ((uint32_t)length >= room)
+        return -ENAMETOOLONG;
+    memmove(w->buffer + length, w->buffer + PATH_MOST - 1 - behind, behind + 1);
+    w->path = w->buffer;
+    return length ? start_at(w, w->at) : -ENOENT;
+}
+
+static int step(struct walk *w, const char *name, uint32_t length, struct vnode **vpp)
+{
+    if (w->at->type != VDIR)
+        return -ENOTDIR;
+    if (length == 2 && name[0] == '.' && name[1] == '.' && cross_up(&w->at)) {
+        vhold(w->at);
+        *vpp = w->at;
+        return 0;
+    }
+    lock_read(&w->at->lock);
+    int error = w->at->ops->lookup(w->at, name, length, vpp);
+    lock_done(&w->at->lock);
+    return error ? error : cross_down(vpp);
+}
+
+static bool is_dots(const char *name, uint32_t length)
+{
+    return name[0] == '.' && (length == 1 || (length == 2 && name[1] == '.'));
+}
+
+/*
+ * Goes along the path; with `parent` to the directory of its last component, which is then in w->last, and, with `follow`, no
+ * symbolic link.
+ */
+static int walk(struct walk *w, struct vnode *cwd, const char *path, bool follow, bool parent)
+{
+    *w = (struct walk){.follow = follow, .buffer = zone_alloc(&path_zone)};
+    if (!w->buffer)
+        return -ENOMEM;
+    uint32_t size = strlen(path) + 1;
+    int error = size == 1 ? -ENOENT : size > PATH_MOST ? -ENAMETOOLONG : 0;
+    if (!error) {
+        memcpy(w->buffer, path, size);
+        w->path = w->buffer;
+        error = start_at(w, cwd);
+    }
+    while (!error) {
+        while (*w->path == '/')
+            w->path++;
+        uint32_t length = strcspn(w->path, "/");
+        const char *name = w->path, *rest = name + length;
+        if (!length)
+            break;
+        if (length > NAME_MOST) {
+            error = -ENAMETOOLONG;
+            break;
+        }
+        bool last = !rest[strspn(rest, "/")];
+        struct vnode *vp;
+        if (parent && last) {
+            w->last = name;
+            w->last_length = length;
+            if (w->at->type != VDIR)
+                error = -ENOTDIR;
+            if (error || !follow || step(w, name, length, &vp))
+                break;
+            if (vp->type != VLNK) {
+                vrele(vp);
+                break;
+            }
+            w->last = 0;
+            error = follow_link(w, vp, rest);
+            continue;
+        }
+        error = step(w, name, length, &vp);
+        if (error)
+            break;
+        if (vp->type == VLNK && (!last || *rest || w->follow)) {
+            error = follow_link(w, vp, rest);
+            continue;
+        }
+        vrele(w->at);
+        w->at = vp;
+        w->path = (char *)rest;
+        if (*rest && vp->type != VDIR)
+            error = -ENOTDIR;
+    }
+    if (!error && parent && !w->last)
+        error = -EEXIST; /* the root of all: it has no name */
+    if (error)
+        walk_end(w);
+    return error;
+}
+
+int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp)
+{
+    struct walk w;
+    int error = walk(&w, cwd, path, follow, false);
+    if (error)
+        return error;
+    *vpp = w.at;
+    w.at = 0;
+    walk_end(&w);
+    return 0;
+}
+
+static int make(struct vnode *cwd, const char *path, enum vtype type, unsigned mode, uint32_t rdev, const char *target,
+                bool follow)
+{
+    static const uint16_t modes[] = {[VREG] = 0100000, [VDIR] = 040000,  [VBLK] = 060000,  [VCHR] = 020000,
+                                     [VLNK] = 0120000, [VFIFO] = 010000, [VSOCK] = 0140000};
+    struct vattr attr = {.type = type, .mode = modes[type] | (mode & MODE_BITS), .rdev = rdev};
+    struct walk w;
+    if (target && !*target)
+        return -ENOENT;
+    int error = walk(&w, cwd, path, follow, true);
+    if (error)
+        return error;
+    struct vnode *vp = 0;
+    if (is_dots(w.last, w.last_length))
+        error = -EEXIST;
+    else if (w.last[w.last_length] == '/' && type != VDIR)
+        error = -ENOENT;
+    if (!error) {
+        lock_write(&w.at->lock);
+        error = w.at->ops->create(w.at, w.last, w.last_length, &attr, target, &vp);
+        lock_done(&w.at->lock);
+    }
+    if (vp)
+        vrele(vp);
+    walk_end(&w);
+    return error;
+}
+
+int vfs_make(struct vnode *cwd, const char *path, enum vtype type, unsigned mode, uint32_t rdev, const char *target)
+{
+    return make(cwd, path, type, mode, rdev, target, false);
+}
+
+int vfs_open(struct vnode *cwd, const char *path, unsigned flags, unsigned mode, struct vnode **vpp)
+{
+    bool exclusive = (flags & (VFS_CREATE | VFS_EXCLUSIVE)) == (VFS_CREATE | VFS_EXCLUSIVE), made = false;
+    int error;
+    for (;;) { /* until nobody makes or removes it between the look and the making */
+        error = namei(cwd, path, !exclusive, vpp);
+        if (error != -ENOENT || !(flags & VFS_CREATE))
+            break;
+        error = make(cwd, path, VREG, mode, 0, 0, !exclusive);
+        made = !error;
+        if (error && (error != -EEXIST || exclusive))
+            return error;
+    }
+    if (error)
+        return error;
+    struct vnode *vp = *vpp;
+    if (exclusive && !made)
+        error = -EEXIST;
+    else if (flags & VFS_DIRECTORY && vp->type != VDIR)
+        error = -ENOTDIR;
+    else if (flags & (VFS_WRITE | VFS_TRUNCATE) && vp->type == VDIR)
+        error = -EISDIR;
+    else if (flags & VFS_WRITE && vp->type == VREG && vp->mount->read_only)
+        error = -EROFS;
+    else if (flags & VFS_TRUNCATE && vp->type == VREG)
+        error = vfs_truncate(vp, 0);
+    if (error)
+        vrele(vp);
+    return error;
+}
+
+int vfs_link(struct vnode *cwd, const char *path, const char *new_path)
+{
+    struct vnode *vp;
+    struct walk w;
+    int error = namei(cwd, path, false, &vp);
+    if (error)
+        return error;
+    error = walk(&w, cwd, new_path, false, true);
+    if (!error) {
+        if (is_dots(w.last, w.last_length))
+            error = -EEXIST;
+        else if (w.last[w.last_length] == '/')
+            error = -ENOENT;
+        if (!error) {
+            lock_write(&w.at->lock);
+            error = w.at->ops->link(w.at, w.last, w.last_length, vp);
+            lock_done(&w.at->lock);
+        }
+        walk_end(&w);
+    }
+    vrele(vp);
+    return error;
+}
+
+int vfs_remove(struct vnode *cwd, const char *path, bool directory)
+{
+    struct walk w;
+    int error = walk(&w, cwd, path, false, true);
+    if (error)
+        return error == -EEXIST ? -EBUSY : error;
+    if (is_dots(w.last, w.last_length))
+        error = directory ? w.last_length == 1 ? -EINVAL : -ENOTEMPTY : -EISDIR;
+    else if (w.last[w.last_length] == '/' && !directory)
+        error = -ENOTDIR;
+    if (!error) {
+        lock_write(&w.at->lock);
+        error = w.at->ops->remove(w.at, w.last, w.last_length, directory);
+        lock_done(&w.at->lock);
+    }
+    walk_end(&w);
+    return error;
+}
+
+int vfs_rename(struct vnode *cwd, const char *path, const char *new_path)
+{
+    struct walk from, to;
+    int error = walk(&from, cwd, path, false, true);
+    if (error)
+        return error == -EEXIST ? -EBUSY : error;
+    error = walk(&to, cwd, new_path, false, true);
+    if (error) {
+        walk_end(&from);
+        return error == -EEXIST ? -EBUSY : error;
+    }
+    if (is_dots(from.last, from.last_length) || is_dots(to.last, to.last_length))
+        error = -EINVAL;
+    else if (from.at->mount != to.at->mount)
+        error = -EXDEV;
+    else
+        error = from.at->ops->rename(from.at, from.last, from.last_length, to.at, to.last, to.last_length);
+    walk_end(&from);
+    walk_end(&to);
+    return error;
+}
+
+/* With the lock ------------------------------------------------------------------------------------------------------ */
+
+int vfs_getattr(struct vnode *vp, struct vattr *attr)
+{
+    lock_read(&vp->lock);
+    int error = vp->ops->getattr(vp, attr);
+    lock_done(&vp->lock);
+    return error;
+}
+
+int vfs_setattr(struct vnode *vp, const struct vattr *attr, unsigned which)
+{
+    lock_write(&vp->lock);
+    int error = vp->ops->setattr(vp, attr, which);
+    lock_done(&vp->lock);
+    return error;
+}
+
+int vfs_truncate(struct vnode *vp, uint64_t size)
+{
+    lock_write(&vp->lock);
+    int error = vp->ops->truncate(vp, size);
+    lock_done(&vp->lock);
+    return error;
+}
+
+int vfs_read(struct vnode *vp, struct uio *uio)
+{
+    lock_read(&vp->lock);
+    int error = vp->type == VDIR ? -EISDIR : vp->ops->read(vp, uio);
+    lock_done(&vp->lock);
+    return error;
+}
+
+int vfs_write(struct vnode *vp, struct uio *uio, bool append)
+{
+    lock_write(&vp->lock);
+    int error = vp->ops->write(vp, uio, append);
+    lock_done(&vp->lock);
+    return error;
+}
+
+int vfs_fsync(struct vnode *vp)
+{
+    lock_write(&vp->lock);
+    int error = vp->ops->fsync(vp);
+    lock_done(&vp->lock);
+    return error;
+}
+
+int vfs_readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg)
+{
+    lock_read(&vp->lock);
+    int error = vp->ops->readdir(vp, offset, fn, arg);
+    lock_done(&vp->lock);
+    return error;
+}
+
+int vfs_readlink(struct vnode *vp, char *text, uint32_t size)
+{
+    lock_read(&vp->lock);
+    int error = vp->ops->readlink(vp, text, size);
+    lock_done(&vp->lock);
+    return error;
+}
+
+/* Upwards, by looking for each directory's number in the one above it. */
+struct look_for {
+    uint32_t number, length;
+    char name[NAME_MOST];
+};
+
+static bool is_it(void *arg, const struct dirent_out *entry)
+{
+    struct look_for *look = arg;
+    if (entry->ino != look->number || is_dots(entry->name, entry->length))
+        return true;
+    look->length = entry->length;
+    memcpy(look->name, entry->name, entry->length);
+    return false;
+}
+
+int vfs_getcwd(struct vnode *cwd, char *path, uint32_t size)
+{
+    struct look_for *look = zone_alloc(&path_zone);
+    if (!look)
+        return -ENOMEM;
+    uint32_t at = size; /* what there is stands at the end */
+    int error = size < 2 ? -ERANGE : 0;
+    struct vnode *vp = cwd;
+    vhold(vp);
+    if (!error)
+        path[--at] = 0;
+    while (!error) {
+        if (cross_up(&vp))
+            break;
+        struct vattr attr;
+        struct vnode *up = 0;
+        error = vfs_getattr(vp, &attr);
+        look->number = attr.ino;
+        look->length = 0;
+        if (!error) {
+            lock_read(&vp->lock);
+            error = vp->ops->lookup(vp, "..", 2, &up);
+            lock_done(&vp->lock);
+        }
+        if (!error)
+            error = vfs_readdir(up, 0, is_it, look);
+        if (!error && (!look->length || look->length + 1 > at))
+            error = look->length ? -ERANGE : -ENOENT;
+        if (!error) {
+            at -= look->length;
+            memcpy(path + at, look->name, look->length);
+            path[--at] = '/';
+        }
+        if (up) {
+            vrele(vp);
+            vp = up;
+        }
+    }
+    vrele(vp);
+    zone_free(&path_zone, look);
+    if (error)
+        return error;
+    if (at == size - 1) {
+        if (!at)
+            return -ERANGE;
+        path[--at] = '/';
+    }
+    memmove(path, path + at, size - at);
+    return size - at - 1;
+}

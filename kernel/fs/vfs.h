@@ -1,0 +1,51 @@
+/*
+ * Names of files: from a path to a vnode over all mounted file systems, and what programs do by path. Paths are those of
+ * programs, copied into the kernel already.
+ *
+ * mount_table_lock, a read/write lock, is held for reading while a mount point is crossed, down or up, and for writing by
+ * mount and unmount, across I/O (paper `mach`, section 3.2).
+ *
+ * `cwd` is where a path begins that does not begin with '/'. All give 0 or minus an error number; there is one user, root,
+ * so permissions are kept and not looked at.
+ */
+#ifndef FS_VFS_H
+#define FS_VFS_H
+
+#include "fs/vnode.h"
+
+#define PATH_MOST 1024 /* with the final 0, and with what symbolic links add */
+#define LINKS_MOST 8   /* symbolic links on the way */
+
+void vfs_init(void);
+
+int vfs_mount_root(struct mount *m);
+int vfs_mount(struct vnode *cwd, const char *path, struct mount *m); /* -ENOTDIR, -EBUSY: something is mounted there */
+int vfs_unmount(struct vnode *cwd, const char *path); /* -EBUSY: in use; the root too */
+int vfs_unmount_all(void); /* the last mounted first */
+int vfs_sync(void);
+struct vnode *vfs_root(void); /* a reference, or null before anything is mounted */
+
+/* The file, with a reference, not locked. `follow`: a symbolic link at the end stands for what it leads to. */
+int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp);
+
+#define VFS_CREATE 1 /* if it is not there */
+#define VFS_EXCLUSIVE 2 /* it must not be there */
+#define VFS_TRUNCATE 4
+#define VFS_WRITE 8
+#define VFS_DIRECTORY 16 /* it must be one */
+
+int vfs_open(struct vnode *cwd, const char *path, unsigned flags, unsigned mode, struct vnode **vpp);
+int vfs_make(struct vnode *cwd, const char *path, enum vtype type, unsigned mode, uint32_t rdev, const char *target);
+int vfs_link(struct vnode *cwd, const char *path, const char *new_path);
+int vfs_remove(struct vnode *cwd, const char *path, bool directory);
+int vfs_rename(struct vnode *cwd, const char *path, const char *new_path);
+int vfs_getattr(struct vnode *vp, struct vattr *attr);
+int vfs_setattr(struct vnode *vp, const struct vattr *attr, unsigned which);
+int vfs_truncate(struct vnode *vp, uint64_t size);
+int vfs_read(struct vnode *vp, struct uio *uio);
+int vfs_write(struct vnode *vp, struct uio *uio, bool append);
+int vfs_fsync(struct vnode *vp);
+int vfs_readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg);
+int vfs_readlink(struct vnode *vp, char *text, uint32_t size);
+int vfs_getcwd(struct vnode *vp, char *path, uint32_t size);
+#endif

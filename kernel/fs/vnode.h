@@ -1,0 +1,148 @@
+/*
+ * What file systems have in common: files as vnodes, which a file system fills in, so that others can stand beside ext2 (NFS).
+ *
+ * Locking, in the order in which locks are taken (paper `mach`, section 3.1: file structure, inode, buffer, device):
+ *
+ *   rename lock of a mount     only by rename between directories, around all that follows
+ *   vnode                      a directory before what is in it; of two directories the one above first, else by address
+ *   vnode table's chains       references
+ *   buffers                    fs/buf.h
+ *
+ * A reference keeps a vnode from becoming another file; its lock guards its contents. Operations say what they want.
+ */
+#ifndef FS_VNODE_H
+#define FS_VNODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lock/lock.h"
+
+enum vtype { VNON, VREG, VDIR, VBLK, VCHR, VLNK, VFIFO, VSOCK };
+
+#define NAME_MOST 255 /* bytes of a name in a directory, without a final 0 */
+
+/* Bits of a mode, as in <sys/stat.h> of any Unix. */
+#define MODE_TYPE 0170000
+#define MODE_BITS 07777
+
+struct vnode;
+struct mount;
+
+/* Times are seconds since 1970. */
+struct vattr {
+    enum vtype type;
+    uint16_t mode; /* with its type */
+    uint16_t nlink;
+    uint32_t uid, gid;
+    uint32_t ino;
+    uint64_t size;   /* bytes */
+    uint32_t blocks; /* of 512 bytes */
+    uint32_t block_size;
+    uint32_t rdev;
+    uint32_t atime, mtime, ctime;
+};
+
+#define ATTR_MODE 1
+#define ATTR_OWNER 2
+#define ATTR_TIMES 4 /* atime and mtime */
+
+/* Bytes that go to or come from somewhere: memory of a program, or the kernel's own. */
+struct uio {
+    uint64_t offset; /* in the file; moved on */
+    uint32_t left;   /* bytes; counted down */
+    bool write;      /* to the file */
+    /* Moves `n` bytes, at most `left`, between `data` and the other side: 0 or minus an error number. It counts nothing. */
+    int (*move)(struct uio *uio, void *data, uint32_t n);
+    uint64_t at; /* on the other side; `move` moves it on */
+    void *with; /* of `move` */
+};
+
+int uio_move(struct uio *uio, void *data, uint32_t n); /* the same, and counts */
+void uio_kernel(struct uio *uio, void *memory, uint32_t size, uint64_t offset, bool write);
+
+/* One entry of a directory, as `readdir` hands them out. */
+struct dirent_out {
+    uint32_t ino;
+    uint64_t next; /* offset of the entry behind it */
+    enum vtype type;
+    uint32_t length;
+    const char *name; /* without a final 0 */
+};
+/* False: no more, and this one shall come again. */
+typedef bool dirent_fn(void *arg, const struct dirent_out *entry);
+
+/*
+ * Operations. All give 0 or minus an error number. `name` has `length` bytes, is not empty, and has no '/'; "." and ".." are
+ * never asked of any but `lookup`. A vnode that is given has a reference of the caller's own, and is not locked.
+ */
+struct vnodeops {
+    /* With dvp locked. -ENOENT. */
+    int (*lookup)(struct vnode *dvp, const char *name, uint32_t length, struct vnode **vpp);
+    /* With dvp locked: a file of the attributes' type, mode, owner, rdev; a symbolic link with the text `target`. -EEXIST. */
+    int (*create)(struct vnode *dvp, const char *name, uint32_t length, const struct vattr *attr, const char *target,
+                  struct vnode **vpp);
+    int (*link)(struct vnode *dvp, const char *name, uint32_t length, struct vnode *vp); /* with dvp locked, vp not */
+    /* With dvp locked; `directory`: rmdir, else unlink. */
+    int (*remove)(struct vnode *dvp, const char *name, uint32_t length, bool directory);
+    /* With neither directory locked. */
+    int (*rename)(struct vnode *from, const char *name, uint32_t length, struct vnode *to, const char *new_name,
+                  uint32_t new_length);
+    /* With vp locked; read and readdir for reading at least. */
+    int (*read)(struct vnode *vp, struct uio *uio);
+    int (*write)(struct vnode *vp, struct uio *uio, bool append);
+    int (*truncate)(struct vnode *vp, uint64_t size);
+    int (*getattr)(struct vnode *vp, struct vattr *attr);
+    int (*setattr)(struct vnode *vp, const struct vattr *attr, unsigned which);
+    int (*readdir)(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg);
+    int (*readlink)(struct vnode *vp, char *text, uint32_t size); /* the length, or an error */
+    int (*fsync)(struct vnode *vp);
+    /* Locks nothing that the caller has: a reference more, and one less, with which the file may go. */
+    void (*hold)(struct vnode *vp);
+    void (*release)(struct vnode *vp);
+};
+
+struct vnode {
+    const struct vnodeops *ops;
+    struct mount *mount;
+    struct mount *mounted; /* the file system that is mounted here; of mount_table_lock */
+    enum vtype type;
+    uint32_t rdev;
+    struct lock lock;
+};
+
+struct mount {
+    const struct mountops *ops;
+    struct mount *next;
+    struct vnode *covered; /* where it is mounted; null: the root of all */
+    bool read_only;
+    struct lock rename_lock;
+    char path[64]; /* for statistics */
+};
+
+struct statfs_out {
+    uint32_t block_size, blocks, blocks_free, files, files_free;
+};
+
+struct mountops {
+    int (*root)(struct mount *m, struct vnode **vpp);
+    int (*sync)(struct mount *m);
+    /* -EBUSY: somebody has a file of it, and nothing has changed. Else the mount is gone. */
+    int (*unmount)(struct mount *m);
+    void (*statfs)(struct mount *m, struct statfs_out *to);
+};
+
+static inline void vhold(struct vnode *vp)
+{
+    vp->ops->hold(vp);
+}
+
+static inline void vrele(struct vnode *vp)
+{
+    vp->ops->release(vp);
+}
+
+/* The kernel's clock, in seconds since 1970. */
+uint32_t fs_time(void);
+extern uint32_t (*fs_clock)(void);
+#endif

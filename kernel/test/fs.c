@@ -1,0 +1,185 @@
+/*
+ * run=test-fs: the ext2 file system on disk 0 is mounted, and threads, two for each hart, work in it at once: each in a
+ * directory of its own, where all has to come out as it says, and all in one directory that they share, where files are made,
+ * linked, renamed and removed under the same few names, and only what cannot be at all is an error. Then all is unmounted. Each
+ * own directory is left with a file `log` that the host can compare: what this thread's seed makes.
+ *
+ *   @test name=fs operations=... refused=... reads=... writes=... hits=... misses=... delayed=... waits=... conflicts=...
+ *
+ * Boot arguments: rounds (of each thread, 40), bufs, bufchains.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dev/disk.h"
+#include "fs/device.h"
+#include "fs/ext2.h"
+#include "fs/namecache.h"
+#include "fs/vfs.h"
+#include "test/test.h"
+
+#define MOST_THREADS 8
+#define BYTES 6000u
+#define LOG_BYTES 3000u
+
+static uint8_t data[MOST_THREADS][BYTES], back[MOST_THREADS][BYTES];
+static uint32_t rounds, operations, refused;
+
+static int count(int error)
+{
+    __atomic_fetch_add(&operations, 1, __ATOMIC_RELAXED);
+    if (error)
+        __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
+    return error;
+}
+
+static void well(int error, const char *what, const char *path)
+{
+    count(error);
+    if (error)
+        panic("%s %s: error %d", what, path, error);
+}
+
+static int transfer(const char *path, void *memory, uint32_t size, uint32_t offset, bool write)
+{
+    struct vnode *vp;
+    struct uio uio;
+    int error = vfs_open(0, path, write ? VFS_CREATE | VFS_WRITE : 0, 0644, &vp);
+    if (error)
+        return error;
+    uio_kernel(&uio, memory, size, offset, write);
+    error = write ? vfs_write(vp, &uio, false) : vfs_read(vp, &uio);
+    if (!error && uio.left)
+        error = -EIO;
+    vrele(vp);
+    return error;
+}
+
+/* A file is written in pieces, renamed, linked, cut, read, and removed. */
+static void alone(unsigned me, uint32_t round, struct random *r)
+{
+    char a[48], b[48];
+    snprintf(a, sizeof a, "/t%u/f%lu", me, (unsigned long)round % 5);
+    snprintf(b, sizeof b, "/t%u/d/g%lu", me, (unsigned long)round % 3);
+    uint32_t size = 1 + random_below(r, BYTES - 1), cut = random_below(r, size);
+    for (uint32_t i = 0; i < size; i++)
+        data[me][i] = (uint8_t)random_next(r);
+    for (uint32_t at = 0, n; at < size; at += n) {
+        n = 1 + random_below(r, size - at);
+        well(transfer(a, data[me] + at, n, at, true), "write", a);
+    }
+    well(vfs_rename(0, a, b), "rename to", b);
+    well(vfs_link(0, b, a), "link", a);
+    memset(back[me], 0, size);
+    well(transfer(a, back[me], size, 0, false), "read", a);
+    if (memcmp(data[me], back[me], size))
+        panic("%s is not what was written", a);
+    struct vnode *vp;
+    struct vattr attr;
+    well(namei(0, b, true, &vp), "look up", b);
+    well(vfs_truncate(vp, cut), "truncate", b);
+    well(vfs_getattr(vp, &attr), "stat", b);
+    if (attr.size != cut || attr.nlink != 2)
+        panic("%s: %lu bytes and %u links", b, (unsigned long)attr.size, attr.nlink);
+    vrele(vp);
+    well(vfs_remove(0, a, false), "remove", a);
+    if (count(namei(0, a, true, &vp)) != -ENOENT)
+        panic("%s is still there", a);
+    if (random_below(r, 2))
+        well(vfs_remove(0, b, false), "remove", b);
+}
+
+static bool may_be(int error)
+{
+    return !error || error == -ENOENT || error == -EEXIST || error == -ENOTDIR || error == -EISDIR ||
+           error == -ENOTEMPTY || error == -EINVAL || error == -EPERM;
+}
+
+static bool any(void *arg, const struct dirent_out *entry)
+{
+    (void)arg, (void)entry;
+    return true;
+}
+
+static void together(unsigned me, struct random *r)
+{
+    static const char *const names[] = {"/s/a", "/s/b", "/s/d", "/s/d/a", "/s/d/b", "/s/e", "/s/e/a"};
+    const char *a = names[random_below(r, 7)], *b = names[random_below(r, 7)];
+    struct vnode *vp;
+    int error = 0;
+    switch (random_below(r, 7)) {
+    case 0: error = vfs_make(0, a, VDIR, 0755, 0, 0); break;
+    case 1: error = transfer(a, data[me], 1 + random_below(r, 2000), random_below(r, 3000), true); break;
+    case 2: error = vfs_remove(0, a, false); break;
+    case 3: error = vfs_remove(0, a, true); break;
+    case 4: error = vfs_rename(0, a, b); break;
+    case 5: error = vfs_link(0, a, b); break;
+    default:
+        error = namei(0, a, true, &vp);
+        if (!error) {
+            if (vp->type == VDIR)
+                error = vfs_readdir(vp, 0, any, 0);
+            vrele(vp);
+        }
+    }
+    if (!may_be(count(error)))
+        panic("in the common directory, %s and %s: error %d", a, b, error);
+}
+
+static void worker(void *arg)
+{
+    unsigned me = (uintptr_t)arg;
+    struct random r = random_from(run_seed, 700 + me);
+    char path[32];
+    snprintf(path, sizeof path, "/t%u", me);
+    well(vfs_make(0, path, VDIR, 0755, 0, 0), "mkdir", path);
+    snprintf(path, sizeof path, "/t%u/d", me);
+    well(vfs_make(0, path, VDIR, 0755, 0, 0), "mkdir", path);
+    for (uint32_t round = 0; round < rounds; round++) {
+        alone(me, round, &r);
+        together(me, &r);
+    }
+    snprintf(path, sizeof path, "/t%u/log", me);
+    for (uint32_t i = 0; i < LOG_BYTES; i++)
+        data[me][i] = (uint8_t)(i * 7 + me * 31 + run_seed);
+    well(transfer(path, data[me], LOG_BYTES, 0, true), "write", path);
+}
+
+static int test_fs(void)
+{
+    static struct blockdev device;
+    static struct thread *threads[MOST_THREADS];
+    struct block_device *disk = disk_open(0);
+    if (!disk)
+        panic("run=test-fs: there is no drive: build the machine with disks=1 and give --disk IMAGE");
+    rounds = bootargs_number("rounds", 40, 1000000);
+    bio_init();
+    inodes_init(24);
+    namecache_init();
+    blockdev_of(&device, disk);
+    struct mount *m;
+    well(ext2_mount(&device, false, &m), "mount", "disk 0");
+    well(vfs_mount_root(m), "mount", "/");
+    well(vfs_make(0, "/s", VDIR, 0755, 0, 0), "mkdir", "/s");
+    unsigned n = test_harts() * 2 < MOST_THREADS ? test_harts() * 2 : MOST_THREADS;
+    for (unsigned i = 0; i < n; i++)
+        threads[i] = thread_create(worker, (void *)(uintptr_t)i, PRI_NORMAL, ANY_HART, "fs test");
+    for (unsigned i = 0; i < n; i++)
+        thread_join(threads[i]);
+    well(vfs_sync(), "sync", "/");
+    well(vfs_unmount_all(), "unmount", "/");
+    assert(!bio_busy() && !inodes_referenced());
+    well(block_transfer(disk, BLOCK_FLUSH, 0, 0, 0), "flush", "disk 0");
+    kprintf(
+        "@test name=fs operations=%lu refused=%lu reads=%lu writes=%lu hits=%lu misses=%lu read_ahead=%lu delayed=%lu "
+        "waits=%lu conflicts=%lu name_hits=%lu name_misses=%lu\n",
+        (unsigned long)operations, (unsigned long)refused, (unsigned long)bufstats.reads,
+        (unsigned long)bufstats.writes, (unsigned long)bufstats.hits, (unsigned long)bufstats.misses,
+        (unsigned long)bufstats.read_ahead, (unsigned long)bufstats.delayed, (unsigned long)bufstats.waits,
+        (unsigned long)bufstats.conflicts, (unsigned long)namecache_counts.hits,
+        (unsigned long)namecache_counts.misses);
+    return 0;
+}
+
+RUN("test-fs", "threads work in an ext2 file system on a disk, apart and together", test_fs);
