@@ -57,14 +57,9 @@ _Static_assert(SYS_SBRK == 69 && SYS_EXIT == 1 && STEPS == 12, "steps_code");
 
 static uint32_t near_an_edge(struct random *r)
 {
-    static const uint32_t edge[] = {0,
-                                    VM_BEGIN,
-                                    SOME_CODE,
-                                    VM_END,
-                                    USER_STACK_TOP,
-                                    USER_STACK_TOP - USER_STACK_SIZE,
-                                    USER_BREAK_LIMIT,
-                                    0x80000000u};
+    static const uint32_t edge[] = {
+        0,          VM_BEGIN, SOME_CODE, VM_END, USER_STACK_TOP, USER_STACK_TOP - USER_STACK_SIZE, USER_BREAK_LIMIT,
+        0x80000000u};
     uint32_t a = edge[random_below(r, sizeof edge / sizeof *edge)];
     return a + (random_below(r, 5) - 2) * PAGE_SIZE + (random_below(r, 3) ? 0 : random_below(r, 9) - 4);
 }

@@ -176,16 +176,9 @@ HOST_TEST(damage_does_no_harm)
 /* At and near every edge that there is. */
 static uint32_t near_an_edge(struct random *random)
 {
-    static const uint32_t edge[] = {0,
-                                    VM_BEGIN,
-                                    TEXT,
-                                    DATA,
-                                    VM_END,
-                                    USER_STACK_TOP,
-                                    USER_STACK_TOP - USER_STACK_SIZE,
-                                    USER_BREAK_LIMIT,
-                                    0x80000000u,
-                                    0xfffff000u};
+    static const uint32_t edge[] = {
+        0,           VM_BEGIN,   TEXT, DATA, VM_END, USER_STACK_TOP, USER_STACK_TOP - USER_STACK_SIZE, USER_BREAK_LIMIT,
+        0x80000000u, 0xfffff000u};
     uint32_t to = edge[random_below(random, sizeof edge / sizeof *edge)];
     return to + (random_below(random, 5) - 2) * PAGE_SIZE + (random_below(random, 3) ? 0 : random_below(random, 9) - 4);
 }
