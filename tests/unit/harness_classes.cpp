@@ -213,11 +213,11 @@ static void idle(const Texts &texts, Json &json)
         Idle machine(root);
         root.waits = !below(8);
         bool quiet = machine.quiet();
-        machine.remember();
+        machine.remember(Idle::What::ALL);
         root.step();
         bool stirs = !below(8);
         root.other = stirs;
-        wrong_still += quiet != !root.waits || machine.stood_still() != (!root.waits && !stirs);
+        wrong_still += quiet != !root.waits || machine.stood_still(Idle::What::ALL) != (!root.waits && !stirs);
         Root one_by_one = root;
         unsigned cycles = 0;
         for (; cycles < MOST && !one_by_one.happens(); cycles++)

@@ -26,7 +26,7 @@ from sim.faults import (
 )
 
 FAULTS = load()
-AREAS = {"scheduler", "locks", "schemes", "interrupts", "user", "pic", "programs", "link", "serial", "clint",
+AREAS = {"vm", "scheduler", "locks", "schemes", "interrupts", "user", "pic", "programs", "link", "serial", "clint",
          "skipping", "nodes"}
 
 

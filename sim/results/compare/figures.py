@@ -33,10 +33,12 @@ def figures(made, hidden=()):
         shared = {word for word in hidden if all(word in words for words in lines)}
         seen = {}
         for row, words in zip(rows, lines, strict=True):
-            label = " ".join([kind, *(word for word in words if word not in shared)])
+            of = [f"node {row['node']}"] if row.get("node") else []
+            label = " ".join([kind, *of, *(word for word in words if word not in shared)])
             seen[label] = seen.get(label, 0) + 1
             numbered = label if seen[label] == 1 else f"{label} #{seen[label]}"
-            found |= {f"results[{numbered}].{name}": value for name, value in numbers(row) if name != "line"}
+            found |= {f"results[{numbered}].{name}": value for name, value in numbers(row)
+                      if name not in ("line", "node")}
     return found
 
 
@@ -62,7 +64,7 @@ def combined(rows):
     spreads = [name.removesuffix("_total") for name in columns
                if name.endswith("_total") and f"{name.removesuffix('_total')}_count" in columns]
     inside = {f"{spread}_{part}" for spread in spreads for part in SPREAD}
-    made = {name: sum(values) for name, values in columns.items() if name not in inside and name != "hart"}
+    made = {name: sum(values) for name, values in columns.items() if name not in inside | {"hart", "node"}}
     for spread in spreads:
         count = sum(columns[f"{spread}_count"])
         made[f"{spread}_count"] = count
