@@ -116,7 +116,7 @@ static void print_handler(const char *cause, uint32_t *values, uint32_t n)
 
 static int disk_run(void)
 {
-    static uint32_t all[MOST_SAMPLES];
+    static uint32_t all[MOST_SAMPLES] __attribute__((section(".noinit")));
     char op[8];
     disk = disk_open(bootargs_number("unit", 0, 1));
     if (!disk)

@@ -23,7 +23,8 @@
 #define BYTES 6000u
 #define LOG_BYTES 3000u
 
-static uint8_t data[MOST_THREADS][BYTES], back[MOST_THREADS][BYTES];
+static uint8_t data[MOST_THREADS][BYTES] __attribute__((section(".noinit")));
+static uint8_t back[MOST_THREADS][BYTES] __attribute__((section(".noinit")));
 static uint32_t rounds, operations, refused;
 
 static int count(int error)
