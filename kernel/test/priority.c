@@ -116,14 +116,16 @@ static void on_hart(void *arg)
     uint32_t deferred = sync_hart()->deferred;
     pic_raise(low);
     test_spin(settle);
+    /* A clock interrupt that came before it is what cli-optim has queued then, and low waits at the PIC, as high does. */
+    bool goes_first = QUEUE_GOES_FIRST && !(pic_read(PIC_PENDING) & low);
     pic_raise(high);
     test_spin(settle);
     bool queued = sync_hart()->deferred != deferred;
     crit_sec_leave(s);
     test_spin(settle);
     /* What is queued begins while the PIC's wire is on its way, which may take longer, and is interrupted then. */
-    expect_either("low queued before high", QUEUE_GOES_FIRST ? "lLhH" : "hHlL",
-                  QUEUE_GOES_FIRST          ? "lLhH"
+    expect_either("low queued before high", goes_first ? "lLhH" : "hHlL",
+                  goes_first                ? "lLhH"
                   : queued && HANDLERS_NEST ? "lhHL"
                                             : "hHlL");
     test_assert_base();
