@@ -195,6 +195,44 @@ static void unwire(struct vm_entry *e)
     vm_object_unlock(e->object);
 }
 
+#define NEIGHBOURS 16 /* that are looked at on each side, so that a call on many regions stays short */
+
+/* How many regions from `i` on, forwards or backwards, have the object of `e`; *seen: one of them sees pages that `e` does. */
+static uint32_t aliases(const struct vm_map *map, const struct vm_entry *i, const struct vm_entry *e, bool forwards,
+                        bool *seen)
+{
+    uint32_t n = 0, begin = e->offset, end = begin + vm_entry_pages(e);
+    for (unsigned far = 0; far < NEIGHBOURS && i != &map->head; far++, i = forwards ? i->next : i->previous) {
+        if (i->object != e->object)
+            continue;
+        n++;
+        if (i->offset < end && i->offset + vm_entry_pages(i) > begin)
+            *seen = true;
+    }
+    return n;
+}
+
+/*
+ * Region `e` is about to go. Its pages go now if only its neighbours keep its object, which is what is left of a region
+ * that was divided, and none of them sees these: a task that gives back a part of what it allocated is not to keep the
+ * pages of it. The map is locked alone.
+ */
+static void discard_unseen(struct vm_map *map, const struct vm_entry *e)
+{
+    struct vm_object *o = e->object;
+    vm_object_lock(o);
+    if (o->references > 1 && !o->copy && !o->external) {
+        bool is_seen = false;
+        uint32_t n = 1 + aliases(map, e->previous, e, false, &is_seen) + aliases(map, e->next, e, true, &is_seen);
+        uint32_t end = e->offset + vm_entry_pages(e);
+        struct vm_page *p;
+        for (uint32_t i = e->offset; n == o->references && !is_seen && (p = radix_next(&o->pages, &i)) && i < end; i++)
+            if (vm_is_page(p) && !p->busy && !p->wired)
+                vm_page_discard(p);
+    }
+    vm_object_unlock(o);
+}
+
 static void remove_range(struct vm_map *map, uint32_t begin, uint32_t end)
 {
     struct vm_entry *e = first_above(map, begin), *first = e;
@@ -204,6 +242,8 @@ static void remove_range(struct vm_map *map, uint32_t begin, uint32_t end)
     pmap_remove(&map->pmap, begin, end);
     for (struct vm_entry *next; first != &map->head && first->begin < end; first = next) {
         next = first->next;
+        if (first->object && map->references) /* else all goes */
+            discard_unseen(map, first);
         drop(map, first);
     }
 }

@@ -528,3 +528,28 @@ HOST_TEST(memory_that_runs_out_is_an_error_to_who_asks)
         run(number, 2500, 40 + number * 5, number % 2 ? 0 : 40);
     CHECK(no_memory > 200);
 }
+
+/* Of memory that a task gives back in part, it keeps no more pages than it has. */
+HOST_TEST(what_is_deallocated_in_part_is_free)
+{
+    enum { PAGES = 64 };
+    begin(1, 1500, 0);
+    struct vm_map *map = models[0].map;
+    struct vm_statistics s;
+    uint32_t at[4];
+    for (unsigned i = 0; i < 4; i++) {
+        at[i] = 0x20000000u + 2 * i * PAGES * PAGE_SIZE;
+        CHECK_EQUAL(vm_allocate(map, &at[i], PAGES * PAGE_SIZE, VM_FIXED), 0);
+        for (uint32_t n = 0; n < PAGES; n++)
+            CHECK_EQUAL(vm_write(map, at[i] + n * PAGE_SIZE, &n, sizeof n), 0);
+        CHECK_EQUAL(vm_deallocate(map, at[i] + PAGE_SIZE, (PAGES - 2) * PAGE_SIZE), 0);
+    }
+    vm_statistics(&s);
+    CHECK_EQUAL(s.used, 4 * 2);
+    for (unsigned i = 0; i < 4; i++) {
+        uint32_t value;
+        CHECK_EQUAL(vm_read(map, at[i] + (PAGES - 1) * PAGE_SIZE, sizeof value, &value), 0);
+        CHECK_EQUAL(value, PAGES - 1);
+    }
+    end();
+}
