@@ -12,9 +12,9 @@
 
 void (*file_broken_pipe)(void);
 
-static int read_or_write(struct file *f, bool write, struct vm_map *map, uint32_t at, uint32_t n)
+static int read_or_write(struct file *f, bool write, struct vm_map *map, uint32_t at, uint32_t n, bool has_some)
 {
-    struct transfer t = {map, at, n < MOST_AT_ONCE ? n : MOST_AT_ONCE};
+    struct transfer t = {map, at, n < MOST_AT_ONCE ? n : MOST_AT_ONCE, has_some};
     int result = write ? file_write(f, &t) : file_read(f, &t);
     if (result == -EPIPE)
         file_broken_pipe();
@@ -26,7 +26,7 @@ static int on_one(struct process *p, bool write, struct vm_map *map, const uint3
     struct file *f = descriptor_file(descriptors_of(p), a[0]);
     if (!f)
         return -EBADF;
-    int result = read_or_write(f, write, map, a[1], a[2]);
+    int result = read_or_write(f, write, map, a[1], a[2], false);
     file_release(f);
     return result;
 }
@@ -51,7 +51,7 @@ static int on_pieces(struct process *p, bool write, struct vm_map *map, const ui
     for (uint32_t i = 0; f && i < a[2]; i++) {
         struct user_iovec piece;
         result = a[2] > MOST_PIECES ? -EINVAL : copyin(map, &piece, a[1] + i * sizeof piece, sizeof piece);
-        if (result || (piece.size && (result = read_or_write(f, write, map, piece.base, piece.size)) < 0))
+        if (result || (piece.size && (result = read_or_write(f, write, map, piece.base, piece.size, done)) < 0))
             break;
         done += result;
         if ((uint32_t)result < piece.size || done > (int)MOST_AT_ONCE)
@@ -183,7 +183,7 @@ static int sys_getdirentries(struct process *p, struct vm_map *map, const uint32
     struct file *f = descriptor_file(descriptors_of(p), a[0]);
     if (!f)
         return -EBADF;
-    struct transfer t = {map, a[1], a[2] < MOST_AT_ONCE ? a[2] : MOST_AT_ONCE};
+    struct transfer t = {map, a[1], a[2] < MOST_AT_ONCE ? a[2] : MOST_AT_ONCE, false};
     int result = file_getdirentries(f, &t);
     file_release(f);
     return result;

@@ -29,6 +29,7 @@
 struct transfer {
     struct vm_map *map; /* 0: `at` is an address of the kernel */
     uint32_t at, left;
+    bool has_some; /* bytes have been moved for this call before: a read that would wait gives -EAGAIN instead */
 };
 
 /* Move `n` bytes, at most t->left, between the kernel and the piece, which is so much shorter then. 0, or -EFAULT. */

@@ -80,7 +80,7 @@ static int pipe_read(struct file *f, struct transfer *t)
         return 0;
     crit_t s = simple_lock_enter(&p->lock);
     while (!error && (p->reading || (p->head == p->tail && !p->no_writer)))
-        error = wait(p, f);
+        error = t->has_some ? -EAGAIN : wait(p, f);
     if (!error && p->head != p->tail) {
         p->reading = true;
         uint32_t from = p->tail;

@@ -59,7 +59,7 @@ static int console_file_read(struct file *f, struct transfer *t)
     while (!mutex_try(&reading))
         if (user_sleep(1, 0))
             return -ERESTART;
-    int result = line_at == line_end ? fill_line() : 0;
+    int result = line_at < line_end ? 0 : t->has_some ? -EAGAIN : fill_line();
     if (!result) {
         uint32_t n = line_end - line_at < t->left ? line_end - line_at : t->left;
         result = transfer_out(t, line + line_at, n) ? -EFAULT : (int)n;
