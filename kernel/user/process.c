@@ -120,6 +120,12 @@ static int add_thread(struct process *p, const struct frame *frame, const struct
     *t = (struct user_thread){.process = p, .id = id, .first = *frame, .sibling = p->threads};
     if (parent)
         signals_fork(p, t, parent);
+    bool is_first = !p->id;
+    if (is_first) { /* before it runs: it may ask for its id at once */
+        p->id = id;
+        if (!p->group)
+            p->group = p->session = id;
+    }
     /* it cannot end before the lock is free */
     t->thread = p->ending ? 0 : thread_create(thread_begin, t, PRI_NORMAL, p->bound, p->name);
     if (t->thread) {
@@ -129,11 +135,8 @@ static int add_thread(struct process *p, const struct frame *frame, const struct
         thread_count++;
         if (p->lone)
             user_thread_attend(t);
-        if (!p->id) {
-            p->id = id;
-            if (!p->group)
-                p->group = p->session = id;
-        }
+    } else if (is_first) {
+        p->id = 0;
     }
     bool there = t->thread;
     simple_lock_leave(&user_lock, s);
@@ -443,6 +446,8 @@ _Noreturn void user_thread_end(void)
     struct process *p = self->process;
     crit_t s = simple_lock_enter(&user_lock);
     if (p->alive == 1) { /* nobody else is there who could start another */
+        if (!p->ending)
+            p->status = 0; /* it may say still that the process was stopped */
         p->ending = true;
         simple_lock_leave(&user_lock, s);
         signals_end(p);

@@ -224,7 +224,7 @@ static int sys_setsid(struct process *p, struct vm_map *map, const uint32_t *a)
     (void)map, (void)a;
     crit_t s = simple_lock_enter(&user_lock);
     int result = -EPERM;
-    if (p->group != p->id)
+    if (!is_group(p->id, p->session)) /* else its group would be of two sessions */
         result = p->group = p->session = p->id;
     simple_lock_leave(&user_lock, s);
     return result;
