@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,6 +228,20 @@ static void groups(void)
         leave(ok ? 4 : 1);
     }
     CHECK(wait_for(id) == 4 << 8);
+    id = call(SYS_FORK, 0);
+    if (!id) { /* not while its group has others: they would be of two sessions */
+        int mine = call(SYS_GETPID, 0);
+        bool ok = call(SYS_SETPGID, 0, 0) == 0;
+        int other = call(SYS_FORK, 0);
+        if (!other)
+            for (;;)
+                sleep_for(1, 0);
+        ok = ok && call(SYS_SETPGID, 0, group) == 0 && call(SYS_SETSID, 0) == -EPERM;
+        call(SYS_KILL, other, USER_SIGKILL);
+        ok = ok && wait_for(other) == USER_SIGKILL && call(SYS_SETSID, 0) == mine;
+        leave(ok ? 4 : 1);
+    }
+    CHECK(wait_for(id) == 4 << 8);
 }
 
 static volatile unsigned caught, last, nested, depth, sent, info_ok;
@@ -358,6 +373,14 @@ static void stops(void)
     CHECK(call(SYS_WAIT4, id, &status, USER_WUNTRACED, 0) == id && status == (USER_SIGTSTP << 8 | USER_WSTOPPED));
     call(SYS_KILL, id, USER_SIGKILL);
     CHECK(wait_for(id) == USER_SIGKILL);
+    id = call(SYS_FORK, 0);
+    if (!id) {
+        call(SYS_KILL, call(SYS_GETPID, 0), USER_SIGSTOP);
+        call(SYS_THREAD_EXIT, 0);
+    }
+    CHECK(call(SYS_WAIT4, id, &status, USER_WUNTRACED, 0) == id && status == (USER_SIGSTOP << 8 | USER_WSTOPPED));
+    call(SYS_KILL, id, USER_SIGCONT);
+    CHECK(wait_for(id) == 0); /* that it was stopped is over */
     CHECK(call(SYS_MUNMAP, shared, PAGE) == 0);
 }
 
@@ -496,6 +519,32 @@ static void traps(void)
     }
     CHECK(wait_for(id) == USER_SIGSEGV);
     CHECK(call(SYS_SIGRETURN, 4) == -EFAULT);
+    /* Addresses at the ends of what there is, and not on an instruction. */
+    static const uint32_t ends[] = {0, 2, 0x3fffffff, 0x40000000, 0xffffffff};
+    for (unsigned i = 0; i < 3 * sizeof ends / sizeof ends[0]; i++) {
+        uint32_t at = ends[i / 3];
+        id = call(SYS_FORK, 0);
+        if (!id) {
+            static struct user_sigframe frame;
+            struct user_stack stack = {at, 0, i & 1 ? 4096 : 0xffffffff};
+            frame = (struct user_sigframe){.pc = at, .sp = at, .s0 = at, .mask = 0xffffffff};
+            if (i % 3 == 0)
+                call(SYS_SIGRETURN, &frame);
+            if (i % 3 == 1)
+                handle(USER_SIGUSR1, at > 1 ? (void (*)(int, struct user_siginfo *, struct user_sigframe *))at : count,
+                       0, 0);
+            else {
+                call(SYS_SIGALTSTACK, &stack, 0);
+                handle(USER_SIGUSR1, count, USER_SA_ONSTACK, 0);
+            }
+            call(SYS_KILL, call(SYS_GETPID, 0), USER_SIGUSR1);
+            leave(7);
+        }
+        int status = wait_for(id);
+        bool trapped = status == USER_SIGSEGV || status == USER_SIGBUS || status == USER_SIGILL;
+        bool handled = i % 3 && status == 7 << 8;
+        CHECK(trapped || handled);
+    }
     CHECK(call(SYS_MUNMAP, guarded, 2 * PAGE) == 0);
 }
 
@@ -582,6 +631,12 @@ static void pipes(void)
     CHECK(wait_for(id) == 0);
     poll[0].fd = 99;
     CHECK(call(SYS_POLL, poll, 1, -1) == 1 && poll[0].revents == USER_POLLNVAL);
+    char word[8];
+    const struct user_iovec pieces[2] = {{(uint32_t)word, 3}, {(uint32_t)word + 3, 5}};
+    CHECK(call(SYS_READ, fd[0], word, 1) == 1 && call(SYS_WRITE, fd[1], "abc", 3) == 3);
+    CHECK(call(SYS_READV, fd[0], pieces, 2) == 3); /* what there is: it does not wait for the second */
+    CHECK(call(SYS_WRITE, fd[1], "abcde", 5) == 5 && call(SYS_READV, fd[0], pieces, 2) == 5 &&
+          !memcmp(word, "abcde", 5));
     call(SYS_CLOSE, fd[0]);
     call(SYS_CLOSE, fd[1]);
 }
@@ -654,10 +709,28 @@ static void memory(void)
     CHECK(wait_for(id) == USER_SIGSEGV);
 }
 
+/* What a structure has between its members is 0 too: it is not the kernel's stack. */
+static bool is_clear_between(const struct user_stat *st)
+{
+    const uint8_t *bytes = (const uint8_t *)st;
+    for (unsigned i = offsetof(struct user_stat, size) + sizeof st->size; i < offsetof(struct user_stat, atime); i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
 static void files(void)
 {
+    static const char *const paths[] = {"/bin/hello", "/bin", "/dev/null", "/dev/console"};
     char text[16];
     struct user_stat st;
+    for (unsigned i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        memset(&st, 0xff, sizeof st);
+        CHECK(call(SYS_STAT, paths[i], &st) == 0 && is_clear_between(&st));
+        int fd = call(SYS_OPEN, paths[i], O_RDONLY);
+        memset(&st, 0xff, sizeof st);
+        CHECK(call(SYS_FSTAT, fd, &st) == 0 && is_clear_between(&st) && call(SYS_CLOSE, fd) == 0);
+    }
     int fd = call(SYS_OPEN, "/bin/hello", O_RDONLY);
     CHECK(fd >= 3 && call(SYS_READ, fd, text, 4) == 4 && !memcmp(text, "\177ELF", 4));
     CHECK(call(SYS_LSEEK, fd, 1, SEEK_SET) == 1 && call(SYS_READ, fd, text, 3) == 3 && !memcmp(text, "ELF", 3));
