@@ -423,6 +423,7 @@ static void retire(struct user_thread *self)
     exited = self;
     if (p->lone)
         thread_wakeup(&p->alive);
+    signals_pass_on(p, self, ~self->mask);
 }
 
 /* All is given back: it is a zombie, or init's if its parent does not wait for any. The caller holds user_lock. */

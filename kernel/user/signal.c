@@ -76,6 +76,24 @@ void signal_send(struct process *p, int signal)
         }
 }
 
+void signals_pass_on(struct process *p, const struct user_thread *self, uint32_t which)
+{
+    which &= p->pending;
+    for (struct user_thread *t = p->threads; t && which; t = t->sibling)
+        if (t != self && which & ~t->mask) {
+            user_thread_attend(t);
+            which &= t->mask;
+        }
+}
+
+/* The thread's mask, which may have more in it than before. With user_lock. */
+static void change_mask(struct user_thread *self, uint32_t mask)
+{
+    uint32_t more = mask & ~self->mask;
+    self->mask = mask & ~SIGNALS_UNMASKED;
+    signals_pass_on(self->process, self, more);
+}
+
 bool signals_child(struct process *child, bool stopped)
 {
     struct process *parent = child->parent;
@@ -164,8 +182,7 @@ static crit_t handle(struct user_thread *self, struct process *p, int signal, cr
     uint32_t mask = self->suspended ? self->mask_before : self->mask;
     self->suspended = false;
     end_call(self, self->restarts && action.flags & USER_SA_RESTART);
-    self->mask |= action.mask | (action.flags & USER_SA_NODEFER ? 0 : SIGNAL_BIT(signal));
-    self->mask &= ~SIGNALS_UNMASKED;
+    change_mask(self, self->mask | action.mask | (action.flags & USER_SA_NODEFER ? 0 : SIGNAL_BIT(signal)));
     if (action.flags & USER_SA_RESETHAND)
         p->action[signal].handler = USER_SIG_DFL;
     simple_lock_leave(&user_lock, s);
@@ -205,7 +222,7 @@ void signals_attend(void)
     }
     if (self->suspended) { /* nothing was for it: it waits on, with the mask that it had before for the call */
         self->suspended = false;
-        self->mask = self->mask_before;
+        change_mask(self, self->mask_before);
     }
     end_call(self, true);
     simple_lock_leave(&user_lock, s);
@@ -292,7 +309,7 @@ SYSCALL(SYS_SIGACTION, sys_sigaction);
 /* With user_lock. */
 static void set_mask(struct user_thread *self, uint32_t mask)
 {
-    self->mask = mask & ~SIGNALS_UNMASKED;
+    change_mask(self, mask);
     if ((self->pending | self->process->pending) & ~self->mask)
         self->thread->attention = true;
 }

@@ -25,6 +25,12 @@
 void signal_send(struct process *p, int signal);
 void signal_send_thread(struct user_thread *t, int signal);
 
+/*
+ * Thread `self` ends or masks `which` from now on, with user_lock. Those of them that wait for a thread of the process
+ * may have been meant for this one: another that does not mask them looks.
+ */
+void signals_pass_on(struct process *p, const struct user_thread *self, uint32_t which);
+
 /* The calling thread has trapped: its handler is to run, or the process ends. Whether the former. */
 bool signal_trap(int signal, uint32_t address);
 

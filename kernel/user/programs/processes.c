@@ -162,6 +162,52 @@ static void executes_alone(void)
     }
 }
 
+static volatile uint32_t second_taken, first_left;
+
+static void takes_second(int signal, struct user_siginfo *info, struct user_sigframe *frame)
+{
+    (void)signal, (void)info, (void)frame;
+    second_taken = 1;
+}
+
+/* While this runs, its thread masks the second signal. */
+static void awaits_second(int signal, struct user_siginfo *info, struct user_sigframe *frame)
+{
+    (void)signal, (void)info, (void)frame;
+    for (unsigned turn = 0; turn < 200 && !second_taken; turn++)
+        call(SYS_SCHED_YIELD, 0);
+    first_left = 1 + second_taken;
+}
+
+static void lends(void *arg)
+{
+    (void)arg;
+    int parent = call(SYS_GETPID, 0), id = call(SYS_VFORK, 0);
+    if (!id) { /* both are for the thread that waits for this */
+        call(SYS_KILL, parent, USER_SIGUSR1);
+        call(SYS_KILL, parent, USER_SIGUSR2);
+        leave(0);
+    }
+    wait_for(id);
+    while (!first_left)
+        call(SYS_SCHED_YIELD, 0);
+    call(SYS_FUTEX_WAKE, &first_left, 1);
+    call(SYS_THREAD_EXIT, 0);
+}
+
+/* A signal that was meant for a thread that masks it then is another's, which sleeps. */
+static void passes_on(void)
+{
+    handle(USER_SIGUSR1, awaits_second, USER_SA_RESTART, 1u << USER_SIGUSR2);
+    handle(USER_SIGUSR2, takes_second, USER_SA_RESTART, 0);
+    CHECK(call(SYS_THREAD_SPAWN, lends, 0, stacks[2] + sizeof stacks[2]) > 0);
+    while (!first_left)
+        call(SYS_FUTEX_WAIT, &first_left, 0, 0);
+    CHECK(first_left == 2 && second_taken);
+    handle(USER_SIGUSR1, DEFAULT, 0, 0);
+    handle(USER_SIGUSR2, DEFAULT, 0, 0);
+}
+
 static void waits(void)
 {
     int status = 0, ids[2];
@@ -759,12 +805,12 @@ static const struct {
     void (*part)(void);
     bool needs_clock;
 } parts[] = {
-    {"forks", forks, false},          {"executes", executes, false},  {"executes_alone", executes_alone, true},
-    {"waits", waits, true},           {"groups", groups, true},       {"signals", signals, false},
-    {"ends", ends_by_signals, true},  {"stops", stops, true},         {"children", child_signals, false},
-    {"interrupts", interrupts, true}, {"traps", traps, false},        {"descriptors", descriptors, false},
-    {"pipes", pipes, true},           {"dup2", dup2_both_ways, true}, {"memory", memory, false},
-    {"files", files, false},
+    {"forks", forks, false},          {"executes", executes, false},   {"executes_alone", executes_alone, true},
+    {"waits", waits, true},           {"groups", groups, true},        {"signals", signals, false},
+    {"ends", ends_by_signals, true},  {"stops", stops, true},          {"children", child_signals, false},
+    {"interrupts", interrupts, true}, {"traps", traps, false},         {"descriptors", descriptors, false},
+    {"pipes", pipes, true},           {"dup2", dup2_both_ways, true},  {"memory", memory, false},
+    {"files", files, false},          {"passes_on", passes_on, false},
 };
 
 int main(int argc, char **argv)
