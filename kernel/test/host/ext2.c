@@ -663,10 +663,53 @@ HOST_TEST(sync_writes_open_files)
     uio_kernel(&uio, "0123456789", 10, 0, true);
     CHECK_EQUAL(vfs_write(vp, &uio, false), 0);
     CHECK_EQUAL(vfs_sync(), 0);
+    CHECK_EQUAL(pendings, 0);
     writes_left = 0;
     write_image();
     shell("PATH=$PATH:/usr/sbin:/sbin; debugfs -R 'cat /f' %s 2>/dev/null | grep -q '^0123456789$'", image);
     vrele(vp);
+}
+
+/* What is on the device, whatever is still in buffers. */
+static const uint8_t *on_disk(const struct ext2 *fs, uint32_t block)
+{
+    return disk + (size_t)block * fs->block_size;
+}
+
+static const struct ext2_inode *inode_on_disk(const struct inode *ip)
+{
+    CHECK(ip->number <= ip->fs->super.inodes_per_group);
+    return (const struct ext2_inode *)(on_disk(ip->fs, ip->fs->group[0]->disk.inode_table) +
+                                       (ip->number - 1) * ip->fs->inode_size);
+}
+
+/* Nothing on the device points to what is not there yet, or is free already. */
+HOST_TEST(what_points_is_written_behind_what_it_points_to)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 64, 20, 1);
+    struct vnode *root = vfs_root();
+    const struct ext2 *fs = EXT2(root->mount);
+    uint32_t first = fs->group[0]->disk.inode_table + fs->table_blocks + 1; /* behind the root's */
+    vrele(root);
+    memset(disk + first * 1024, 0xaa, disk_size - first * 1024); /* the contents of free blocks */
+    struct vnode *vp;
+    static const uint8_t zeros[1024];
+    CHECK_EQUAL(vfs_make(0, "d", VDIR, 0755, 0, 0), 0);
+    CHECK_EQUAL(namei(0, "d", true, &vp), 0);
+    CHECK_EQUAL(inode_on_disk(INODE(vp))->links, 2);
+    CHECK_EQUAL(*(const uint32_t *)on_disk(INODE(vp)->fs, inode_on_disk(INODE(vp))->block[0]), INODE(vp)->number);
+    vrele(vp);
+    CHECK_EQUAL(pwrite_ours("f", 200 * 1024, "x", 1), 0);
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    struct inode *ip = INODE(vp);
+    CHECK(!memcmp(on_disk(ip->fs, ip->disk.block[12]), zeros, 700));
+    CHECK_EQUAL(vfs_fsync(vp), 0);
+    CHECK_EQUAL(inode_on_disk(ip)->block[12], ip->disk.block[12]);
+    CHECK_EQUAL(vfs_truncate(vp, 0), 0);
+    CHECK_EQUAL(inode_on_disk(ip)->block[12], 0);
+    CHECK_EQUAL(inode_on_disk(ip)->size, 0);
+    vrele(vp);
+    end();
 }
 
 /* Pointers that all lead to one block, themselves included: what is wrong is noticed before all of them are gone along. */
