@@ -46,7 +46,7 @@ struct blockdev {
     void (*strategy)(struct blockdev *device, struct buf *bp);
     int (*finish)(struct buf *bp); /* or 0: called by who waited, gives the error */
     void *private;
-    bool mounted;    /* a file system is on it: of who mounts */
+    uint32_t mounted; /* 1: a file system is on it */
     int write_error; /* minus an error number: of a delayed or asynchronous write, until somebody is told (bsync) */
 };
 

@@ -227,17 +227,17 @@ static void destroy(struct ext2 *fs)
     simple_lock_destroy(&fs->counts_lock);
     namecache_purge(fs);
     binval(fs->device);
-    __atomic_store_n(&fs->device->mounted, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&fs->device->mounted, 0, __ATOMIC_RELEASE);
     zone_free(&ext2_zone, fs);
 }
 
 int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
 {
-    if (__atomic_exchange_n(&device->mounted, true, __ATOMIC_ACQUIRE))
+    if (__atomic_exchange_n(&device->mounted, 1, __ATOMIC_ACQUIRE))
         return -EBUSY; /* two would not know of each other's changes */
     struct ext2 *fs = zone_alloc(&ext2_zone);
     if (!fs) {
-        __atomic_store_n(&device->mounted, false, __ATOMIC_RELEASE);
+        __atomic_store_n(&device->mounted, 0, __ATOMIC_RELEASE);
         return -ENOMEM;
     }
     *fs = (struct ext2){.mount = {.ops = &ext2_mountops, .read_only = read_only},

@@ -793,6 +793,12 @@ HOST_TEST(limits)
     }
     CHECK_EQUAL(INODE(vp)->disk.size, size);
     same_tree(".");
+    BOTH("x", vfs_make(0, "x", VDIR, 0755, 0, 0), mkdir("x", 0755));
+    for (unsigned i = 0; i < 4; i++) { /* the last has 4 bytes less than it needs behind the others */
+        snprintf(name, sizeof name, i < 3 ? "x/%0244u" : "x/%0237u", i);
+        BOTH(name, vfs_make(0, name, VREG, 0644, 0, 0), mknod(name, S_IFREG | 0644, 0));
+    }
+    same("x");
     uint16_t links = INODE(vp)->disk.links;
     INODE(vp)->disk.links = EXT2_LINKS_MOST;
     CHECK_EQUAL(vfs_make(0, "d/e", VDIR, 0755, 0, 0), -EMLINK);
