@@ -262,10 +262,15 @@ void brelse(struct buf *bp)
 
 int bwrite(struct buf *bp)
 {
-    bp->flags &= ~(B_READ | B_DELWRI | B_ASYNC);
+    struct blockdev *device = bp->device;
+    bool delayed = bp->flags & B_DELWRI;
+    bp->flags = (bp->flags & ~(B_READ | B_DELWRI | B_ASYNC)) | B_WRITING;
     event_clear(&bp->done);
     start(bp);
     int error = biowait(bp);
+    if (error && delayed) /* somebody else's changes are lost too */
+        __atomic_store_n(&device->write_error, error, __ATOMIC_RELAXED);
+    bp->flags &= ~B_WRITING;
     brelse(bp);
     return error;
 }
@@ -311,7 +316,7 @@ int bsync(struct blockdev *device)
     bflush(device);
     int error = 0;
     for (uint32_t i = 0; i < buf_count; i++)
-        if (looks_like(bufs[i], device, B_ASYNC)) { /* its lock is free when it has been written */
+        if (looks_like(bufs[i], device, B_ASYNC | B_WRITING)) { /* its lock is free when it has been written */
             mutex_lock(&bufs[i]->lock);
             leave(bufs[i]);
         }

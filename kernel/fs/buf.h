@@ -46,6 +46,7 @@ struct blockdev {
     void (*strategy)(struct blockdev *device, struct buf *bp);
     int (*finish)(struct buf *bp); /* or 0: called by who waited, gives the error */
     void *private;
+    uint32_t mounted; /* 1: a file system is on it */
     int write_error; /* minus an error number: of a delayed or asynchronous write, until somebody is told (bsync) */
 };
 
@@ -55,6 +56,7 @@ struct blockdev {
 #define B_ASYNC 0x008   /* nobody waits for the end of the I/O */
 #define B_AGE 0x010     /* not wanted again soon: first to be used for another block */
 #define B_INVAL 0x020   /* holds no block */
+#define B_WRITING 0x040 /* bwrite waits for its end: bsync does too, as it may hold what was delayed before */
 
 struct buf {
     struct lock lock;

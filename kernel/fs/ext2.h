@@ -41,6 +41,7 @@ struct inode {
     struct ext2_inode disk;
     bool dirty;          /* `disk` differs from its block */
     bool here;           /* it has been read, or could not be */
+    struct lock reading; /* held until then; none of the tree's, as who waits for it may have a lock below */
     bool gone;           /* no file any more, or never read: nothing can be done with it */
     uint32_t next_block; /* that a reader in sequence reads next */
     uint32_t last_allocated; /* block on the device, where the next one is looked for */
@@ -64,6 +65,7 @@ struct ext2 {
     struct simple_lock counts_lock;
     struct vnode *root;
     uint32_t errors; /* wrong numbers met */
+    uint32_t ending; /* inodes off their chains whose files are being removed */
 };
 
 #define INODE(vp) ((struct inode *)(vp))
@@ -90,6 +92,7 @@ int ext2_iget(struct ext2 *fs, uint32_t number, bool fresh, struct inode **ipp);
 int ext2_update(struct inode *ip, bool wait); /* writes `disk` to its block, if it is dirty */
 void ext2_hold(struct vnode *vp);
 void ext2_release(struct vnode *vp);
+void ext2_update_all(struct ext2 *fs); /* the inodes in use */
 int ext2_forget(struct ext2 *fs); /* all inodes of it: -EBUSY if one but the root's is in use */
 void ext2_set_type(struct inode *ip);
 static inline uint64_t ext2_size(const struct inode *ip)

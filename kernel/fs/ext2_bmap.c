@@ -145,19 +145,16 @@ static int free_tree(struct inode *ip, uint32_t block, unsigned levels)
     struct ext2 *fs = ip->fs;
     if (!ext2_is_data_block(fs, block))
         return ext2_error(fs, "block pointer", block);
-    int error = 0;
     for (uint32_t i = 0; levels && i < fs->block_size / 4; i++) {
         uint32_t child, unused;
         int e = pointer(fs, block, i, &child, &unused);
         if (e)
             return e; /* what cannot be read stays allocated */
-        if (child)
-            e = free_tree(ip, child, levels - 1);
-        error = error ? error : e;
+        if (child && (e = free_tree(ip, child, levels - 1)))
+            return e; /* a tree that leads into itself has more pointers than anybody wants to follow */
     }
     ip->disk.sectors -= fs->sectors_per_block;
-    int e = ext2_bfree(fs, block);
-    return error ? error : e;
+    return ext2_bfree(fs, block);
 }
 
 #define BATCH 32
@@ -249,7 +246,7 @@ int ext2_truncate(struct inode *ip, uint64_t size)
     }
     ext2_set_size(ip, size);
     ip->disk.mtime = ip->disk.ctime = fs_time();
-    if (size >= before || !has_blocks(ip))
+    if (size > before || !has_blocks(ip) || !ip->disk.sectors) /* the same size: a write that ended early left blocks */
         return 0;
     /* First the inode without the blocks, and only then may they be another file's. */
     uint32_t pointers[EXT2_POINTERS];

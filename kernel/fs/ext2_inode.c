@@ -19,6 +19,7 @@ static LOCK_TREE_CLASS(inode_class, "inode", LOCK_RW);
 #else
 static LOCK_TREE_CLASS(inode_class, "inode", LOCK_MUTEX);
 #endif
+static MUTEX_CLASS(reading_class, "inode read");
 DEFINE_MUTEX(inode_free_lock, "inode free list");
 DEFINE_ZONE(inode_zone, "inode", sizeof(struct inode), 8, SPL_SOFTPREEMPT, 0);
 
@@ -67,9 +68,15 @@ static void unhash(struct chain *chain, struct inode *ip)
     *at = ip->hash_next;
 }
 
-static void destroy(struct inode *ip)
+static void end_locks(struct inode *ip)
 {
     lock_destroy(&ip->v.lock);
+    lock_destroy(&ip->reading);
+}
+
+static void destroy(struct inode *ip)
+{
+    end_locks(ip);
     zone_free(&inode_zone, ip);
     __atomic_fetch_sub(&inode_count, 1, __ATOMIC_RELAXED);
 }
@@ -97,14 +104,14 @@ static struct inode *room(struct chain *mine)
 {
     struct inode *ip = 0;
     if (inode_count >= inode_most && (ip = take_oldest(mine))) {
-        lock_destroy(&ip->v.lock);
+        end_locks(ip);
         return ip;
     }
     ip = zone_alloc(&inode_zone);
     if (ip)
         __atomic_fetch_add(&inode_count, 1, __ATOMIC_RELAXED);
     else if ((ip = take_oldest(mine)))
-        lock_destroy(&ip->v.lock);
+        end_locks(ip);
     return ip;
 }
 
@@ -148,13 +155,13 @@ static bool is_sound(const struct inode *ip)
     if (ip->v.type == VNON || size > ext2_size_most(ip->fs))
         return false;
     if (ip->v.type == VDIR)
-        return size && size % ip->fs->block_size == 0;
+        return size && size % ip->fs->block_size == 0 && size >> ip->fs->block_shift <= ip->fs->super.blocks;
     if (ip->v.type == VLNK)
         return size && size < ip->fs->block_size;
     return true;
 }
 
-/* With the inode locked; it is on its chain already. */
+/* With its `reading` held; it is on its chain already. */
 static int read_inode(struct inode *ip)
 {
     struct ext2 *fs = ip->fs;
@@ -193,8 +200,9 @@ int ext2_iget(struct ext2 *fs, uint32_t number, bool fresh, struct inode **ipp)
         refer(ip);
         mutex_unlock(&chain->lock);
         if (!__atomic_load_n(&ip->here, __ATOMIC_ACQUIRE)) {
-            lock_read(&ip->v.lock); /* whoever reads it has it locked; else no lock, as ".." leads up */
-            lock_done(&ip->v.lock);
+            mutex_lock(
+                &ip->reading); /* not its own lock: ".." leads up, and who has that by now may want the one below */
+            mutex_unlock(&ip->reading);
         }
         if (ip->gone || fresh) { /* fresh: in use, and free by its bitmap */
             ext2_release(&ip->v);
@@ -214,14 +222,15 @@ int ext2_iget(struct ext2 *fs, uint32_t number, bool fresh, struct inode **ipp)
                          .references = 1,
                          .hash_next = chain->first};
     lock_init(&ip->v.lock, &inode_class, "inode");
+    lock_init(&ip->reading, &reading_class, "inode read");
     chain->first = ip;
-    if (!lock_try_write(&ip->v.lock)) /* nobody knows it yet; and as an attempt, it is not against the order */
+    if (!mutex_try(&ip->reading)) /* nobody knows it yet; and as an attempt, it is not against the order */
         panic("a new inode is locked");
     mutex_unlock(&chain->lock);
     int error = fresh ? 0 : read_inode(ip);
     ip->gone = error;
     __atomic_store_n(&ip->here, true, __ATOMIC_RELEASE);
-    lock_done(&ip->v.lock);
+    mutex_unlock(&ip->reading);
     if (error)
         ext2_release(&ip->v);
     else
@@ -282,8 +291,8 @@ void ext2_release(struct vnode *vp)
     struct chain *chain = chain_of(ip->fs, ip->number);
     mutex_lock(&chain->lock);
     assert(ip->references);
-    if (ip->references == 1 && ip->dirty && !ip->gone && ip->disk.links) {
-        mutex_unlock(&chain->lock); /* while there is a reference */
+    while (ip->references == 1 && ip->dirty && !ip->gone && ip->disk.links) {
+        mutex_unlock(&chain->lock); /* while there is a reference; another may come, and change it, meanwhile */
         lock_write(&ip->v.lock);
         ext2_update(ip, false);
         ip->dirty = false; /* an error is the device's: the block says so to whoever wants it next */
@@ -302,11 +311,38 @@ void ext2_release(struct vnode *vp)
         mutex_unlock(&chain->lock);
         return;
     }
+    struct ext2 *fs = ip->fs;
+    __atomic_fetch_add(&fs->ending, 1, __ATOMIC_RELAXED);
     unhash(chain, ip); /* no name leads to it: nobody looks for it until its number is given again */
     mutex_unlock(&chain->lock);
     if (remove)
         remove_file(ip);
     destroy(ip);
+    __atomic_fetch_sub(&fs->ending, 1, __ATOMIC_RELEASE); /* from here on an unmount may take `fs` away */
+}
+
+void ext2_update_all(struct ext2 *fs)
+{
+    for (unsigned i = 0; i < CHAINS; i++) {
+        struct inode *held = 0; /* while there is a reference, it stays on the chain */
+        mutex_lock(&chains[i].lock);
+        for (struct inode *ip = chains[i].first; ip; ip = ip->hash_next) {
+            if (ip->fs != fs || !ip->dirty || ip->gone || !ip->references)
+                continue;
+            refer(ip);
+            mutex_unlock(&chains[i].lock);
+            if (held)
+                ext2_release(&held->v);
+            held = ip;
+            lock_write(&ip->v.lock);
+            ext2_update(ip, false); /* an error is the device's, as in ext2_release */
+            lock_done(&ip->v.lock);
+            mutex_lock(&chains[i].lock);
+        }
+        mutex_unlock(&chains[i].lock);
+        if (held)
+            ext2_release(&held->v);
+    }
 }
 
 int ext2_forget(struct ext2 *fs)
@@ -321,6 +357,8 @@ int ext2_forget(struct ext2 *fs)
         if (busy)
             return -EBUSY;
     }
+    if (__atomic_load_n(&fs->ending, __ATOMIC_ACQUIRE))
+        return -EBUSY;
     fs->root = 0;
     if (root)
         ext2_release(&root->v);

@@ -181,9 +181,11 @@ static int write_super(struct ext2 *fs)
         brelse(bp);
         return error;
     }
+    crit_t s = simple_lock_enter(&fs->counts_lock);
     fs->super.write_time = fs_time();
     memcpy(bp->data, &fs->super, sizeof fs->super);
     fs->super_dirty = false;
+    simple_lock_leave(&fs->counts_lock, s);
     return bwrite(bp);
 }
 
@@ -225,14 +227,19 @@ static void destroy(struct ext2 *fs)
     simple_lock_destroy(&fs->counts_lock);
     namecache_purge(fs);
     binval(fs->device);
+    __atomic_store_n(&fs->device->mounted, 0, __ATOMIC_RELEASE);
     zone_free(&ext2_zone, fs);
 }
 
 int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
 {
+    if (__atomic_exchange_n(&device->mounted, 1, __ATOMIC_ACQUIRE))
+        return -EBUSY; /* two would not know of each other's changes */
     struct ext2 *fs = zone_alloc(&ext2_zone);
-    if (!fs)
+    if (!fs) {
+        __atomic_store_n(&device->mounted, 0, __ATOMIC_RELEASE);
         return -ENOMEM;
+    }
     *fs = (struct ext2){.mount = {.ops = &ext2_mountops, .read_only = read_only},
                         .device = device,
                         .counts_lock = SIMPLE_LOCK("ext2 counts", counts_class)};
@@ -293,6 +300,7 @@ static int sync_all(struct mount *m)
     struct ext2 *fs = EXT2(m);
     if (m->read_only)
         return 0;
+    ext2_update_all(fs);
     int error = ext2_write_counts(fs), e = bsync(fs->device);
     return error ? error : e;
 }

@@ -114,6 +114,8 @@ static int create(struct vnode *dvp, const char *name, uint32_t length, const st
         dp->disk.links++;
         dp->dirty = true;
         error = ext2_update(dp, true);
+        if (error)
+            dp->disk.links--;
     }
     if (error)
         ip->disk.links = 0; /* it goes with the reference */
@@ -217,28 +219,36 @@ static int remove(struct vnode *dvp, const char *name, uint32_t length, bool dir
     return error;
 }
 
-/* Whether `dp` is `ip` or lies below it; with the mount's rename lock, so that no directory moves. An error, 0 or 1. */
+/*
+ * Whether `dp` is `ip` or lies below it; with the mount's rename lock, so that no directory moves. An error, 0 or 1. Whoever is
+ * asked for the one above is locked meanwhile: so it is not removed, and the one above cannot be.
+ */
 static int is_below(struct inode *dp, struct inode *ip)
 {
     struct ext2 *fs = dp->fs;
-    uint32_t number = dp->number;
-    for (uint32_t steps = 0; steps < fs->super.inodes; steps++) {
-        if (number == ip->number)
-            return 1;
-        if (number == EXT2_ROOT)
-            return 0;
-        struct inode *at;
-        int error = ext2_iget(fs, number, false, &at);
-        if (error)
-            return error;
-        lock_read(&at->v.lock);
-        error = at->v.type == VDIR ? ext2_dir_find(at, "..", 2, &number) : -ENOTDIR;
-        lock_done(&at->v.lock);
-        ext2_release(&at->v);
-        if (error)
-            return error == -ENOENT ? ext2_error(fs, "directory", at->number) : error;
+    struct vnode *at = &dp->v, *up;
+    vhold(at);
+    int result = -ELOOP;
+    for (uint32_t steps = 0; result == -ELOOP && steps < fs->super.inodes; steps++) {
+        if (at == &ip->v) {
+            result = 1;
+        } else if (INODE(at)->number == EXT2_ROOT) {
+            result = 0;
+        } else {
+            lock_read(&at->lock);
+            bool removed = !INODE(at)->disk.links;
+            int error = at->type == VDIR ? lookup(at, "..", 2, &up) : -ENOTDIR;
+            lock_done(&at->lock);
+            if (error) {
+                result = error == -ENOENT && !removed ? ext2_error(fs, "directory", INODE(at)->number) : error;
+            } else {
+                ext2_release(at);
+                at = up;
+            }
+        }
     }
-    return ext2_error(fs, "directory", dp->number); /* a circle */
+    ext2_release(at);
+    return result == -ELOOP ? ext2_error(fs, "directory", dp->number) : result; /* a circle */
 }
 
 /* Both directories locked, the one above first: whoever goes down the tree holds the one above and waits for the one below. */
@@ -455,11 +465,13 @@ static int write(struct vnode *vp, struct uio *uio, bool append)
             bawrite(bp); /* it will not change again soon */
         else
             bdwrite(bp);
-        if (uio->offset > ext2_size(ip))
+        if (!error && uio->offset > ext2_size(ip))
             ext2_set_size(ip, uio->offset);
     }
     ip->disk.mtime = ip->disk.ctime = fs_time();
     ip->dirty = true;
+    if (error && uio->offset >= ext2_size(ip))
+        ext2_truncate(ip, ext2_size(ip)); /* no blocks behind the end */
     return error;
 }
 

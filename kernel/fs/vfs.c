@@ -92,16 +92,22 @@ int vfs_mount(struct vnode *cwd, const char *path, struct mount *m)
         return error;
     lock_write(&mount_table_lock);
     struct vnode *root = 0;
+    struct vattr attr;
     vp->mount->ops->root(vp->mount, &root);
+    lock_write(&vp->lock); /* rmdir looks with it whether something is mounted */
     if (vp->type != VDIR)
         error = -ENOTDIR;
     else if (vp->mounted || vp == root)
         error = -EBUSY;
+    else if (!(error = vp->ops->getattr(vp, &attr)) && !attr.nlink)
+        error = -ENOENT;
+    if (!error)
+        vp->mounted = m;
+    lock_done(&vp->lock);
     if (root)
         vrele(root);
     if (!error) {
         m->covered = vp;
-        vp->mounted = m;
         strncpy(m->path, path, sizeof m->path - 1);
         m->next = mounts;
         mounts = m;
@@ -143,11 +149,11 @@ int vfs_unmount(struct vnode *cwd, const char *path)
     struct mount *m = vp->mount;
     struct vnode *root = 0;
     m->ops->root(m, &root);
-    bool is_root = vp == root;
+    bool is_root = vp == root, is_covering = m->covered;
     vrele(vp);
     if (root)
-        vrele(root);
-    if (!is_root || !m->covered)
+        vrele(root); /* from here on it may be gone */
+    if (!is_root || !is_covering)
         return is_root ? -EBUSY : -EINVAL;
     lock_write(&mount_table_lock);
     bool there = false; /* another one may have been faster */
@@ -391,7 +397,7 @@ static int make(struct vnode *cwd, const char *path, enum vtype type, unsigned m
         return error;
     struct vnode *vp = 0;
     if (is_dots(w.last, w.last_length))
-        error = -EEXIST;
+        error = follow ? -ENOENT : -EEXIST; /* vfs_open did not find it: it will not, in a removed directory */
     else if (w.last[w.last_length] == '/' && type != VDIR)
         error = -ENOENT;
     if (!error) {

@@ -323,14 +323,14 @@ void lock_disown(struct lock *l)
     if (!lock_write_held(l))
         not_held(l, "disowns it");
     LOCK_HOOK_RELEASED(&l->object, (uintptr_t)__builtin_return_address(0));
-    change_owner(l, curhart->thread, NO_THREAD, "disowns it");
+    change_owner(l, hart_thread(), NO_THREAD, "disowns it");
 }
 
 void lock_adopt(struct lock *l)
 {
     lock_check_context(l);
     struct lock_attempt attempt = LOCK_HOOK_ATTEMPT(&l->object, LOCK_CONDITIONAL);
-    change_owner(l, NO_THREAD, curhart->thread, "adopts it");
+    change_owner(l, NO_THREAD, hart_thread(), "adopts it");
     fence_acquire();
     LOCK_HOOK_ACQUIRED(&l->object, &attempt);
 }

@@ -27,7 +27,7 @@ from sim.faults import (
 
 FAULTS = load()
 AREAS = {"vm", "scheduler", "locks", "schemes", "interrupts", "user", "pic", "programs", "link", "serial", "clint",
-         "skipping", "nodes"}
+         "skipping", "nodes", "fs"}
 
 
 def test_every_area_has_its_faults():

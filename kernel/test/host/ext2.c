@@ -589,6 +589,237 @@ HOST_TEST(a_full_device)
     end();
 }
 
+/* What a write that ends early had taken goes back: nothing hangs behind a file's end, nor stays when the file goes. */
+static int move_fails(struct uio *uio, void *data, uint32_t n)
+{
+    (void)uio, (void)data, (void)n;
+    return -EFAULT;
+}
+
+HOST_TEST(a_write_that_cannot_read_its_source)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
+    struct vnode *vp;
+    struct statfs_out before, after;
+    CHECK_EQUAL(vfs_make(0, "stays", VREG, 0644, 0, 0), 0);
+    CHECK_EQUAL(vfs_open(0, "goes", VFS_CREATE | VFS_WRITE, 0644, &vp), 0);
+    vp->mount->ops->statfs(vp->mount, &before);
+    for (unsigned i = 0; i < 3; i++) {
+        struct uio uio = {.offset = i * 200000ull, .left = 2000, .write = true, .move = move_fails};
+        CHECK_EQUAL(vfs_write(vp, &uio, false), -EFAULT);
+    }
+    vp->mount->ops->statfs(vp->mount, &after);
+    CHECK_EQUAL(after.blocks_free, before.blocks_free);
+    CHECK_EQUAL(ext2_size(INODE(vp)), 0);
+    vrele(vp);
+    CHECK_EQUAL(namei(0, "stays", true, &vp), 0);
+    struct uio uio = {.offset = 200000, .left = 2000, .write = true, .move = move_fails};
+    CHECK_EQUAL(vfs_write(vp, &uio, false), -EFAULT);
+    vrele(vp);
+    CHECK_EQUAL(vfs_remove(0, "goes", false), 0);
+    end();
+}
+
+/* A directory that was removed while it is in use leads nowhere, and nothing about it is wrong. */
+HOST_TEST(a_removed_directory_leads_nowhere)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
+    struct vnode *vp, *other;
+    CHECK_EQUAL(vfs_make(0, "a", VDIR, 0755, 0, 0), 0);
+    CHECK_EQUAL(vfs_make(0, "a/b", VDIR, 0755, 0, 0), 0);
+    CHECK_EQUAL(vfs_make(0, "f", VDIR, 0755, 0, 0), 0);
+    CHECK_EQUAL(namei(0, "a/b", true, &vp), 0);
+    CHECK_EQUAL(vfs_remove(0, "a/b", true), 0);
+    CHECK_EQUAL(vfs_remove(0, "a", true), 0);
+    CHECK_EQUAL(vfs_rename(vp, "/f", "x"), -ENOENT);
+    CHECK_EQUAL(vfs_open(vp, ".", VFS_CREATE, 0644, &other), -ENOENT); /* and it ends */
+    CHECK_EQUAL(vfs_open(vp, "..", VFS_CREATE, 0644, &other), -ENOENT);
+    CHECK_EQUAL(EXT2(vp->mount)->errors, 0);
+    vrele(vp);
+    end();
+}
+
+HOST_TEST(a_device_is_mounted_once)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
+    struct mount *m;
+    CHECK_EQUAL(ext2_mount(&device, false, &m), -EBUSY);
+    CHECK_EQUAL(ext2_mount(&device, true, &m), -EBUSY);
+    CHECK_EQUAL(vfs_make(0, "a", VDIR, 0755, 0, 0), 0);
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    CHECK_EQUAL(ext2_mount(&device, true, &m), 0);
+    CHECK_EQUAL(vfs_mount_root(m), 0);
+    CHECK_EQUAL(vfs_make(0, "b", VDIR, 0755, 0, 0), -EROFS);
+    end();
+}
+
+/* What sync has said is there after a power cut, files that are still open included. */
+HOST_TEST(sync_writes_open_files)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
+    struct vnode *vp;
+    struct uio uio;
+    CHECK_EQUAL(vfs_open(0, "f", VFS_CREATE | VFS_WRITE, 0644, &vp), 0);
+    uio_kernel(&uio, "0123456789", 10, 0, true);
+    CHECK_EQUAL(vfs_write(vp, &uio, false), 0);
+    CHECK_EQUAL(vfs_sync(), 0);
+    CHECK_EQUAL(pendings, 0);
+    writes_left = 0;
+    write_image();
+    shell("PATH=$PATH:/usr/sbin:/sbin; debugfs -R 'cat /f' %s 2>/dev/null | grep -q '^0123456789$'", image);
+    vrele(vp);
+}
+
+/* What is on the device, whatever is still in buffers. */
+static const uint8_t *on_disk(const struct ext2 *fs, uint32_t block)
+{
+    return disk + (size_t)block * fs->block_size;
+}
+
+static const struct ext2_inode *inode_on_disk(const struct inode *ip)
+{
+    CHECK(ip->number <= ip->fs->super.inodes_per_group);
+    return (const struct ext2_inode *)(on_disk(ip->fs, ip->fs->group[0]->disk.inode_table) +
+                                       (ip->number - 1) * ip->fs->inode_size);
+}
+
+/* Nothing on the device points to what is not there yet, or is free already. */
+HOST_TEST(what_points_is_written_behind_what_it_points_to)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 64, 20, 1);
+    struct vnode *root = vfs_root();
+    const struct ext2 *fs = EXT2(root->mount);
+    uint32_t first = fs->group[0]->disk.inode_table + fs->table_blocks + 1; /* behind the root's */
+    vrele(root);
+    memset(disk + first * 1024, 0xaa, disk_size - first * 1024); /* the contents of free blocks */
+    struct vnode *vp;
+    static const uint8_t zeros[1024];
+    CHECK_EQUAL(vfs_make(0, "d", VDIR, 0755, 0, 0), 0);
+    CHECK_EQUAL(namei(0, "d", true, &vp), 0);
+    CHECK_EQUAL(inode_on_disk(INODE(vp))->links, 2);
+    CHECK_EQUAL(*(const uint32_t *)on_disk(INODE(vp)->fs, inode_on_disk(INODE(vp))->block[0]), INODE(vp)->number);
+    vrele(vp);
+    CHECK_EQUAL(pwrite_ours("f", 200 * 1024, "x", 1), 0);
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    struct inode *ip = INODE(vp);
+    CHECK(!memcmp(on_disk(ip->fs, ip->disk.block[12]), zeros, 700));
+    CHECK_EQUAL(vfs_fsync(vp), 0);
+    CHECK_EQUAL(inode_on_disk(ip)->block[12], ip->disk.block[12]);
+    CHECK_EQUAL(vfs_truncate(vp, 0), 0);
+    CHECK_EQUAL(inode_on_disk(ip)->block[12], 0);
+    CHECK_EQUAL(inode_on_disk(ip)->size, 0);
+    vrele(vp);
+    end();
+}
+
+/* Pointers that all lead to one block, themselves included: what is wrong is noticed before all of them are gone along. */
+HOST_TEST(a_tree_that_leads_into_itself)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
+    static uint8_t data[3000];
+    struct vnode *vp;
+    CHECK_EQUAL(pwrite_ours("f", 12 * 1024, data, sizeof data), 0);
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    struct inode *ip = INODE(vp);
+    uint32_t block = ip->disk.block[12];
+    struct buf *bp = ext2_bread(ip->fs, block);
+    for (unsigned i = 0; i < 256; i++)
+        ((uint32_t *)bp->data)[i] = block;
+    CHECK_EQUAL(bwrite(bp), 0);
+    ip->disk.block[14] = block;
+    uint32_t before = bufstats.hits;
+    CHECK_EQUAL(vfs_truncate(vp, 0), -EIO);
+    CHECK(bufstats.hits - before < 2000);
+    vrele(vp);
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+}
+
+/* A directory has no holes, so it is not larger than the device: nobody goes along it for hours. */
+HOST_TEST(a_directory_larger_than_the_device)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
+    struct vnode *vp;
+    CHECK_EQUAL(vfs_make(0, "a", VDIR, 0755, 0, 0), 0);
+    CHECK_EQUAL(namei(0, "a", true, &vp), 0);
+    struct inode *ip = INODE(vp);
+    ip->disk.size = 1025 * 1024;
+    ip->dirty = true;
+    CHECK_EQUAL(ext2_update(ip, true), 0);
+    vrele(vp);
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    struct mount *m;
+    CHECK_EQUAL(ext2_mount(&device, false, &m), 0);
+    CHECK_EQUAL(vfs_mount_root(m), 0);
+    CHECK_EQUAL(namei(0, "a", true, &vp), -EIO);
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+}
+
+/* At the limits: where a symbolic link's text lies, the longest names, links. */
+HOST_TEST(limits)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
+    static const uint32_t lengths[] = {1, 59, 60, 61, 1023};
+    char text[2000], name[300], back[PATH_MOST];
+    struct vnode *vp;
+    memset(text, 't', sizeof text);
+    for (unsigned i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        text[lengths[i]] = 0;
+        snprintf(name, sizeof name, "l%u", i);
+        BOTH(name, vfs_make(0, name, VLNK, 0777, 0, text), symlink(text, name));
+        CHECK_EQUAL(namei(0, name, false, &vp), 0);
+        CHECK_EQUAL(INODE(vp)->disk.sectors, lengths[i] < 60 ? 0 : 2);
+        CHECK_EQUAL(vfs_readlink(vp, back, sizeof back), lengths[i]);
+        CHECK_EQUAL(vfs_readlink(vp, back, 5), lengths[i] < 5 ? lengths[i] : 5);
+        vrele(vp);
+        text[lengths[i]] = 't';
+    }
+    text[1024] = 0;
+    CHECK_EQUAL(vfs_make(0, "l", VLNK, 0777, 0, text), -ENAMETOOLONG);
+    BOTH("d", vfs_make(0, "d", VDIR, 0755, 0, 0), mkdir("d", 0755));
+    for (unsigned i = 0; i < 20; i++) { /* several blocks, and room that is used again */
+        snprintf(name, sizeof name, "d/%0255u", i);
+        BOTH(name, vfs_make(0, name, VREG, 0644, 0, 0), mknod(name, S_IFREG | 0644, 0));
+    }
+    CHECK_EQUAL(namei(0, "d", false, &vp), 0);
+    uint32_t size = INODE(vp)->disk.size;
+    CHECK_EQUAL(size, 7 * 1024);
+    for (unsigned i = 0; i < 20; i += 2) {
+        snprintf(name, sizeof name, "d/%0255u", i);
+        BOTH(name, vfs_remove(0, name, false), unlink(name));
+    }
+    for (unsigned i = 0; i < 10; i++) {
+        snprintf(name, sizeof name, "d/%0254u", i);
+        BOTH(name, vfs_make(0, name, VREG, 0644, 0, 0), mknod(name, S_IFREG | 0644, 0));
+    }
+    CHECK_EQUAL(INODE(vp)->disk.size, size);
+    same_tree(".");
+    BOTH("x", vfs_make(0, "x", VDIR, 0755, 0, 0), mkdir("x", 0755));
+    for (unsigned i = 0; i < 4; i++) { /* the last has 4 bytes less than it needs behind the others */
+        snprintf(name, sizeof name, i < 3 ? "x/%0244u" : "x/%0237u", i);
+        BOTH(name, vfs_make(0, name, VREG, 0644, 0, 0), mknod(name, S_IFREG | 0644, 0));
+    }
+    same("x");
+    uint16_t links = INODE(vp)->disk.links;
+    INODE(vp)->disk.links = EXT2_LINKS_MOST;
+    CHECK_EQUAL(vfs_make(0, "d/e", VDIR, 0755, 0, 0), -EMLINK);
+    CHECK_EQUAL(vfs_make(0, "e", VDIR, 0755, 0, 0), 0);
+    CHECK_EQUAL(vfs_rename(0, "e", "d/e"), -EMLINK);
+    INODE(vp)->disk.links = links;
+    vrele(vp);
+    CHECK_EQUAL(vfs_make(0, "f", VREG, 0644, 0, 0), 0);
+    CHECK_EQUAL(namei(0, "f", false, &vp), 0);
+    INODE(vp)->disk.links = EXT2_LINKS_MOST;
+    CHECK_EQUAL(vfs_link(0, "f", "g"), -EMLINK);
+    INODE(vp)->disk.links = 1;
+    CHECK_EQUAL(pwrite_ours("f", UINT64_MAX - 1, "x", 1), -EFBIG);
+    CHECK_EQUAL(pwrite_ours("f", ext2_size_most(INODE(vp)->fs), "x", 1), -EFBIG);
+    CHECK_EQUAL(pwrite_ours("f", ext2_size_most(INODE(vp)->fs) - 1, "x", 1), 0);
+    CHECK_EQUAL(vfs_truncate(vp, 5ull << 30), 0);
+    CHECK_EQUAL(ext2_size(INODE(vp)), 5ull << 30);
+    vrele(vp);
+    end();
+}
+
 /* Every sector in turn cannot be read or written: an error, nothing held, and no panic. */
 HOST_TEST(a_bad_sector_is_an_error)
 {
