@@ -89,8 +89,8 @@ def test_the_origin_tells_what_would_be_generated(tmp_path, monkeypatch):
                                      "link_delivery_delay", "link_read_back", "link_write_back", "link_fall_delay",
                                      "prediction", "disks", "ethers")}
     changed |= {"disks": 1, "ethers": 1, "icache_bytes": 2048, "dcache_bytes": 2048, "link_read_latency": 1,
-                "link_write_latency": 1, "link_delivery_delay": 1, "link_read_back": 1, "link_write_back": 1, "link_fall_delay": 1,
-                "prediction": "none"}
+                "link_write_latency": 1, "link_delivery_delay": 1, "link_read_back": 1, "link_write_back": 1,
+                "link_fall_delay": 1, "prediction": "none"}
     origins = [SoCConfig().origin()] + [SoCConfig(**{name: value}).origin() for name, value in changed.items()]
     assert len(set(origins)) == len(origins)
 
