@@ -23,7 +23,7 @@ def test_from_all_harts(tmp_path, harts, sync):
     assert result["checks"] > 30 * harts and (harts > 1 or result["pageins"] > 5)
 
 
-@pytest.mark.parametrize("harts,sync", ((1, "cli-pessim"), (2, "cli-optim"), (2, "spl-pessim"), (4, "spl-optim")))
+@pytest.mark.parametrize("harts,sync", ((2, "cli-optim"), (2, "spl-pessim"), (4, "spl-optim")))     # one has nobody to call
 def test_no_hart_uses_a_page_that_was_given_away(tmp_path, harts, sync):
     for seed in range(int(os.environ.get("SHOOTDOWN_SEEDS", "1"))):
         run = boot(tmp_path / str(seed), harts, sync, f"run=test-shootdown rounds=12 hz=4000 {UNEVEN if seed else ''}",
