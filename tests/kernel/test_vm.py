@@ -23,7 +23,8 @@ def test_from_all_harts(tmp_path, harts, sync):
     assert result["checks"] > 30 * harts and (harts > 1 or result["pageins"] > 5)
 
 
-@pytest.mark.parametrize("harts,sync", ((2, "cli-optim"), (2, "spl-pessim"), (4, "spl-optim")))     # one has nobody to call
+# A hart alone has nobody to call.
+@pytest.mark.parametrize("harts,sync", ((2, "cli-optim"), (2, "spl-pessim"), (4, "spl-optim")))
 def test_no_hart_uses_a_page_that_was_given_away(tmp_path, harts, sync):
     for seed in range(int(os.environ.get("SHOOTDOWN_SEEDS", "1"))):
         run = boot(tmp_path / str(seed), harts, sync, f"run=test-shootdown rounds=12 hz=4000 {UNEVEN if seed else ''}",
@@ -32,13 +33,12 @@ def test_no_hart_uses_a_page_that_was_given_away(tmp_path, harts, sync):
         assert run.result("test")["shootdowns"] > 12
 
 
-def test_a_fault_costs_at_most_twice_its_floor(tmp_path):
-    """A page of 0 beside clearing a page, with some hundred cycles left for the trap, which is not in it; a page's part
-    in copying a map beside its table entry."""
+def test_a_fault_costs_little_beside_its_floor(tmp_path):
+    """A page of 0 beside clearing a page, without the trap; a page's part in copying a map beside its table entry."""
     run = boot(tmp_path, 1, "spl-optim", "run=vm-cost hz=0 pages=24")
     assert run.status == 0, run.report()
     kinds = {line["kind"]: line for line in run.record["results"]["vm_fault"]}
-    assert kinds["zero"]["cycles"] <= 1.8 * kinds["zero"]["floor"], run.report()
+    assert kinds["zero"]["cycles"] <= kinds["zero"]["floor"] + 3600, run.report()
     assert kinds["shared"]["cycles"] < kinds["pager"]["cycles"] < 3 * kinds["pager"]["floor"], run.report()
     page = run.result("vm_fork_page")
     assert page["hundredths"] <= 3 * page["floor"], run.report()
