@@ -139,6 +139,8 @@ static void start(struct buf *bp)
 {
     struct blockdev *device = bp->device;
     bp->error = 0;
+    if (!(bp->flags & B_ASYNC))
+        event_clear(&bp->done);
     if (bp->sector >= device->sectors || bp->size / SECTOR_SIZE > device->sectors - bp->sector) {
         bp->error = -EIO;
         if (bp->flags & B_ASYNC) {
@@ -152,8 +154,6 @@ static void start(struct buf *bp)
     bufstat_add(bp->flags & B_READ ? &bufstats.reads : &bufstats.writes);
     if (bp->flags & B_ASYNC)
         lock_disown(&bp->lock);
-    else
-        event_clear(&bp->done);
     device->strategy(device, bp);
 }
 
@@ -190,7 +190,6 @@ int biowait(struct buf *bp)
 static int read_now(struct buf *bp)
 {
     bp->flags |= B_READ;
-    event_clear(&bp->done);
     start(bp);
     return biowait(bp);
 }
@@ -228,7 +227,6 @@ struct buf *breada(struct blockdev *device, uint32_t sector, uint32_t size, uint
     bufstat_add(valid ? &bufstats.hits : &bufstats.misses);
     if (!valid) {
         bp->flags |= B_READ;
-        event_clear(&bp->done);
         start(bp);
     }
     if (ahead != UINT32_MAX)
@@ -265,7 +263,6 @@ int bwrite(struct buf *bp)
     struct blockdev *device = bp->device;
     bool delayed = bp->flags & B_DELWRI;
     bp->flags = (bp->flags & ~(B_READ | B_DELWRI | B_ASYNC)) | B_WRITING;
-    event_clear(&bp->done);
     start(bp);
     int error = biowait(bp);
     if (error && delayed) /* somebody else's changes are lost too */

@@ -2,26 +2,19 @@
  * run=test-nest: a program forks until there is no more (user/programs/nest.c): of threads, or, with user.pages=, of memory.
  * Then no process, thread, page or zone's object is left.
  */
-#include "mem/zone.h"
 #include "test/test.h"
 #include "user/run.h"
-
-static void reclaim(void *arg)
-{
-    (void)arg;
-    zones_reclaim();
-}
 
 static int nest(void)
 {
     static struct arguments arguments;
     arguments_clear(&arguments);
     arguments_add(&arguments, "nest");
-    test_on_every_hart(reclaim);
+    test_reclaim();
     uint32_t pages = pages_free();
     int id = process_spawn(0, "nest", &arguments, ANY_HART);
     assert(id > 0 && user_wait_for_all(id) == 0 && process_none_left());
-    test_on_every_hart(reclaim);
+    test_reclaim();
     vm_check_no_leak();
     if (pages_free() != pages)
         panic("%lu pages are free, %lu were", (unsigned long)pages_free(), (unsigned long)pages);

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "mem/zone.h"
 #include "test/test.h"
 #include "user/run.h"
 #include "user/signal.h"
@@ -34,12 +33,6 @@ static uint32_t system_calls(void)
     for (unsigned h = 0; h < hart_count; h++)
         n += user_hart_of(&harts[h])->system_calls;
     return n;
-}
-
-static void reclaim(void *arg)
-{
-    (void)arg;
-    zones_reclaim();
 }
 
 static void end_all(void)
@@ -72,14 +65,14 @@ static int fuzz(void)
 {
     uint32_t rounds = bootargs_number("rounds", 1, 100000), calls = bootargs_number("calls", 300, 1000000), ended = 0,
              started = 0;
-    test_on_every_hart(reclaim);
+    test_reclaim();
     uint32_t pages = pages_free();
     for (uint32_t round = 0; round < rounds; round++) {
         for (uint32_t i = 0; i < AT_A_TIME; i++)
             started += start(run_seed * 10007 + round * AT_A_TIME + i, calls);
         ended += wait_for_all();
         assert(process_none_left());
-        test_on_every_hart(reclaim);
+        test_reclaim();
         vm_check_no_leak();
         if (pages_free() != pages)
             panic("%lu pages are free, %lu were", (unsigned long)pages_free(), (unsigned long)pages);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "mem/page.h"
-#include "mem/zone.h"
 #include "test/test.h"
 #include "user/run.h"
 
@@ -92,18 +91,12 @@ static void make(struct random *r)
     }
 }
 
-static void reclaim(void *arg)
-{
-    (void)arg;
-    zones_reclaim();
-}
-
 static int program_fuzz(void)
 {
     struct random r = random_from(run_seed, 0);
     static struct arguments arguments;
     uint32_t started = 0, refused = 0, no_memory = 0, rounds = bootargs_number("rounds", 60, 1000000);
-    test_on_every_hart(reclaim);
+    test_reclaim();
     uint32_t pages = pages_free();
     arguments_clear(&arguments);
     arguments_add(&arguments, "fuzzed");
@@ -117,7 +110,7 @@ static int program_fuzz(void)
             panic("a program ended with status %#x", (unsigned)status);
     }
     assert(process_none_left());
-    test_on_every_hart(reclaim);
+    test_reclaim();
     assert(pages_free() == pages);
     assert(started + refused + no_memory == rounds && started && refused);
     kprintf("@test name=program-fuzz started=%lu refused=%lu no_memory=%lu\n", (unsigned long)started,

@@ -1,6 +1,8 @@
 /* What the kernel's tests share (test.h). */
 #include "test/test.h"
 
+#include "mem/zone.h"
+
 const unsigned test_level[TEST_SOURCES] = {SPL_BIO, SPL_TTY, SPL_HIGH - 1};
 
 unsigned test_harts(void)
@@ -67,4 +69,15 @@ void test_on_every_hart(thread_fn *fn)
         t[h] = thread_create(call, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "test");
     for (unsigned h = 0; h < test_harts(); h++)
         thread_join(t[h]);
+}
+
+static void reclaim(void *arg)
+{
+    (void)arg;
+    zones_reclaim();
+}
+
+void test_reclaim(void)
+{
+    test_on_every_hart(reclaim);
 }

@@ -47,4 +47,7 @@ void test_assert_base(void);
 
 /* Run `fn(hart)` in a thread bound to each hart, all at once, and wait for all. */
 void test_on_every_hart(thread_fn *fn);
+
+/* What the zones keep for each hart goes back to the pages (mem/zone.h). */
+void test_reclaim(void);
 #endif

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "mem/page.h"
-#include "mem/zone.h"
 #include "test/test.h"
 #include "user/run.h"
 
@@ -23,16 +22,10 @@ static int start(uint32_t seed)
     return process_spawn(0, "ends", &arguments, ANY_HART);
 }
 
-static void reclaim(void *arg)
-{
-    (void)arg;
-    zones_reclaim();
-}
-
 static int ends(void)
 {
     uint32_t rounds = bootargs_number("rounds", 20, 100000), waited = 0;
-    test_on_every_hart(reclaim);
+    test_reclaim();
     uint32_t pages = pages_free();
     for (uint32_t round = 0; round < rounds; round++) {
         int id, status;
@@ -44,7 +37,7 @@ static int ends(void)
                 panic("a process ended with status %#x", (unsigned)status);
         assert(process_none_left());
     }
-    test_on_every_hart(reclaim);
+    test_reclaim();
     assert(pages_free() == pages);
     kprintf("@test name=user-ends processes=%lu\n", (unsigned long)waited);
     return waited < rounds * AT_A_TIME;

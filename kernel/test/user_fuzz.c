@@ -9,7 +9,6 @@
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
-#include "mem/zone.h"
 #include "test/test.h"
 #include "user/run.h"
 
@@ -38,12 +37,6 @@ static uint32_t system_calls(void)
     return n;
 }
 
-static void reclaim(void *arg)
-{
-    (void)arg;
-    zones_reclaim();
-}
-
 static int fuzz(void)
 {
     uint32_t rounds = bootargs_number("rounds", 1, 10000), pages = pages_free(), started = 0;
@@ -52,7 +45,7 @@ static int fuzz(void)
             started += start(run_seed * 10000 + round * AT_A_TIME + i) > 0;
         user_wait_for_all(0);
         assert(process_none_left());
-        test_on_every_hart(reclaim);
+        test_reclaim();
         assert(pages_free() == pages);
     }
     kprintf("\n@test name=user-fuzz processes=%lu calls=%lu\n", (unsigned long)started, (unsigned long)system_calls());

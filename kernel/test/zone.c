@@ -108,15 +108,9 @@ static void free_anothers(void *arg)
         }
 }
 
-static void reclaim(void *arg)
-{
-    (void)arg;
-    zones_reclaim();
-}
-
 static void all_is_back(uint32_t pages)
 {
-    test_on_every_hart(reclaim);
+    test_reclaim();
     for (unsigned which = 0; which < ZONES; which++) {
         struct zone_counts n = zone_counts(zone[which]);
         assert(!n.in_use && !n.cached && !n.pages && n.allocations == n.frees);
@@ -128,7 +122,7 @@ static void all_is_back(uint32_t pages)
 static int zones(void)
 {
     uint32_t pages, allocations = 0, failures = 0, interrupts = 0;
-    test_on_every_hart(reclaim);
+    test_reclaim();
     pages = pages_free();
     for (unsigned h = 0; h < test_harts(); h++) {
         hart[h].random = random_from(run_seed, h);

@@ -820,6 +820,23 @@ HOST_TEST(limits)
     end();
 }
 
+static const uint8_t zeros[3000];
+
+/* Something to our file system alone, whatever comes of it; of 7 `kinds` one cuts a file. Writes begin below `far`. */
+static void any_operation(unsigned kinds, uint32_t far, const void *data, uint32_t size)
+{
+    char a[PATH_MOST], b[PATH_MOST];
+    some_name(a), some_name(b);
+    switch (random_below(&chance, kinds)) {
+    case 0: vfs_make(0, a, VDIR, 0755, 0, 0); break;
+    case 1: vfs_rename(0, a, b); break;
+    case 2: vfs_remove(0, a, random_below(&chance, 2)); break;
+    case 3: vfs_link(0, a, b); break;
+    case 6: truncate_ours(a, random_below(&chance, 400000)); break;
+    default: pwrite_ours(a, random_below(&chance, far), data, size);
+    }
+}
+
 /* Every sector in turn cannot be read or written: an error, nothing held, and no panic. */
 HOST_TEST(a_bad_sector_is_an_error)
 {
@@ -831,16 +848,7 @@ HOST_TEST(a_bad_sector_is_an_error)
             begin(256, "-b 1024 -I 128 -N 64", 8, 12, sector);
             bad_sector = sector;
             for (unsigned i = 0; i < 120; i++) {
-                char a[PATH_MOST], b[PATH_MOST];
-                static uint8_t data[3000];
-                some_name(a), some_name(b);
-                switch (random_below(&chance, 6)) {
-                case 0: vfs_make(0, a, VDIR, 0755, 0, 0); break;
-                case 1: vfs_rename(0, a, b); break;
-                case 2: vfs_remove(0, a, random_below(&chance, 2)); break;
-                case 3: vfs_link(0, a, b); break;
-                default: pwrite_ours(a, random_below(&chance, 30000), data, sizeof data);
-                }
+                any_operation(6, 30000, zeros, sizeof zeros);
                 nothing_is_held();
             }
             vfs_unmount_all();
@@ -920,17 +928,7 @@ HOST_TEST(damaged_images)
         vfs_mount_root(m);
         visit("/", 0);
         for (unsigned i = 0; i < 40; i++) {
-            char a[PATH_MOST], b[PATH_MOST];
-            static uint8_t data[3000];
-            some_name(a), some_name(b);
-            switch (random_below(&chance, 7)) {
-            case 0: vfs_make(0, a, VDIR, 0755, 0, 0); break;
-            case 1: vfs_rename(0, a, b); break;
-            case 2: vfs_remove(0, a, random_below(&chance, 2)); break;
-            case 3: vfs_link(0, a, b); break;
-            case 4: truncate_ours(a, random_below(&chance, 400000)); break;
-            default: pwrite_ours(a, random_below(&chance, 300000), data, sizeof data);
-            }
+            any_operation(7, 300000, zeros, sizeof zeros);
             nothing_is_held();
         }
         int error = vfs_unmount_all();
@@ -962,15 +960,7 @@ HOST_TEST(the_power_goes)
             vrele(vp);
             writes_left = random_below(&chance, 300);
             for (unsigned i = 0; i < 300; i++) {
-                char a[PATH_MOST], b[PATH_MOST];
-                some_name(a), some_name(b);
-                switch (random_below(&chance, 6)) {
-                case 0: vfs_make(0, a, VDIR, 0755, 0, 0); break;
-                case 1: vfs_rename(0, a, b); break;
-                case 2: vfs_remove(0, a, random_below(&chance, 2)); break;
-                case 3: vfs_link(0, a, b); break;
-                default: pwrite_ours(a, random_below(&chance, 30000), data, sizeof data);
-                }
+                any_operation(6, 30000, data, sizeof data);
             }
             write_image();
             shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s >%s/fsck 2>&1; [ $? -le 1 ] || { cat %s/fsck; false; }",
