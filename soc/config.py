@@ -33,8 +33,8 @@ class SoCConfig:
     ram_mib: int = 32              # main RAM, MiB
     serial_fifo: int = 128         # characters there is room for in each FIFO of both serial ports; 1 builds 16450s
     trace_depth: int = 1024        # records that the trace buffer keeps
-    icache_bytes: int = 4096       # of each hart's instruction cache, all ways together
-    icache_ways: int = 1           # 1, 2 or 4, of 1 to 4 KiB each
+    icache_bytes: int = 8192       # of each hart's instruction cache, all ways together
+    icache_ways: int = 4           # 1, 2 or 4, of 1 to 4 KiB each
     dcache_bytes: int = 4096       # and of its data cache
     dcache_ways: int = 1
     tlb_entries: int = 4           # of each hart's TLB for instructions, and of that for data

@@ -37,7 +37,7 @@ HARTS = (1, 2, 4)
 
 @pytest.mark.parametrize("parameters", [
     {}, {"harts": 8}, {"clock_hz": 1_000_000}, {"ram_mib": 1}, {"ram_mib": 1024}, {"serial_fifo": 1},
-    {"trace_depth": 4096}, {"icache_bytes": 1024, "dcache_bytes": 2048},
+    {"trace_depth": 4096}, {"icache_bytes": 4096, "dcache_bytes": 2048},
     {"icache_bytes": 8192, "icache_ways": 2, "dcache_bytes": 16384, "dcache_ways": 4}, {"link_read_latency": 65_535},
     {"tlb_entries": 2, "prediction": "none"}, {"tlb_entries": 16, "prediction": "dynamic"},
 ])
@@ -50,8 +50,9 @@ def test_what_can_be_built_is_accepted(parameters):
     ("harts", 0), ("harts", 9), ("harts", -1), ("harts", 2.0), ("harts", True), ("harts", "2"), ("harts", None),
     ("clock_hz", 0), ("clock_hz", 999_999), ("clock_hz", 60e6), ("ram_mib", 0), ("ram_mib", 3), ("ram_mib", 2048),
     ("serial_fifo", 0), ("serial_fifo", 12), ("serial_fifo", 512), ("trace_depth", 1), ("trace_depth", 1000),
-    ("trace_depth", 8192), ("icache_bytes", 8192), ("dcache_bytes", 1000), ("dcache_bytes", 4096.0), ("icache_ways", 3),
-    ("icache_ways", "2"), ("dcache_ways", True), ("dcache_ways", 8), ("ram_read_latency", -1),
+    ("trace_depth", 8192), ("icache_bytes", 32768), ("icache_bytes", 2048), ("dcache_bytes", 8192),
+    ("dcache_bytes", 1000), ("dcache_bytes", 4096.0), ("icache_ways", 3), ("icache_ways", "2"), ("dcache_ways", True),
+    ("dcache_ways", 8), ("ram_read_latency", -1),
     ("ram_read_latency", 65_536), ("link_read_latency", 65_536), ("link_write_latency", -1),
     ("link_delivery_delay", 65_536), ("link_read_back", 65_536), ("link_write_back", -1), ("link_fall_delay", 65_536),
     ("tlb_entries", 1), ("tlb_entries", 32), ("prediction", "gshare"),
@@ -85,12 +86,12 @@ def test_the_configuration_is_frozen():
 def test_the_origin_tells_what_would_be_generated(tmp_path, monkeypatch):
     assert SoCConfig().origin() == SoCConfig().origin()
     changed = {field.name: field.default * 2 for field in dataclasses.fields(SoCConfig)
-               if field.name not in ("icache_bytes", "dcache_bytes", "link_read_latency", "link_write_latency",
-                                     "link_delivery_delay", "link_read_back", "link_write_back", "link_fall_delay",
-                                     "prediction", "disks", "ethers")}
-    changed |= {"disks": 1, "ethers": 1, "icache_bytes": 2048, "dcache_bytes": 2048, "link_read_latency": 1,
-                "link_write_latency": 1, "link_delivery_delay": 1, "link_read_back": 1, "link_write_back": 1,
-                "link_fall_delay": 1, "prediction": "none"}
+               if field.name not in ("icache_bytes", "icache_ways", "dcache_bytes", "link_read_latency",
+                                     "link_write_latency", "link_delivery_delay", "link_read_back", "link_write_back",
+                                     "link_fall_delay", "prediction", "disks", "ethers")}
+    changed |= {"disks": 1, "ethers": 1, "icache_bytes": 4096, "icache_ways": 2, "dcache_bytes": 2048,
+                "link_read_latency": 1, "link_write_latency": 1, "link_delivery_delay": 1, "link_read_back": 1,
+                "link_write_back": 1, "link_fall_delay": 1, "prediction": "none"}
     origins = [SoCConfig().origin()] + [SoCConfig(**{name: value}).origin() for name, value in changed.items()]
     assert len(set(origins)) == len(origins)
 
