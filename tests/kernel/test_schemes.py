@@ -61,7 +61,8 @@ def test_late_falls_lose_nothing(tmp_path, harts, sync):
                    f"pic.read_back=10 pic.write_back=10 pic.delivery={min(fall, 174)} pic.fall={fall}", 1)
         assert run.status == 0, f"fall {fall}: {run.report()}"
         spurious[fall] = int(run.result("test")["spurious"])
-    assert 0 < spurious[174] < spurious[2000], spurious
+    # A fall of 174 is as long as some schemes' way from the mask to the hart's next look at the wire, and shorter than others'.
+    assert spurious[174] < spurious[2000] and (spurious[174] > 0 or sync != "spl-pessim"), spurious
     assert harts > 1 or spurious[0] == 0, spurious
 
 

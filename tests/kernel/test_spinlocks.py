@@ -58,11 +58,16 @@ def test_uncontended_cost_beside_the_floor(tmp_path):
 
 
 def test_hand_over_and_fairness(tmp_path):
-    """A queue lock is fair; no hand-over is faster than one transfer of a line."""
-    run = boot(tmp_path, 2, SYNC["mcs"], "run=spinlocks hz=0 section=100 window=20000 transfers=100",
+    """A queue lock is fair; no hand-over is faster than one transfer of a line.
+
+    Its order is strict among those that wait: a section lasts longer than the way back to the lock with every fetch missed.
+    """
+    run = boot(tmp_path, 2, SYNC["mcs"], "run=spinlocks hz=0 section=1000 window=60000 transfers=100",
                options={"spinlock": "mcs"})
     assert run.status == 0, run.report()
     transfer = run.result("line_transfer")["cycles"]
     result = run.result("spinlocks")
     assert result["handovers"] > 20 and result["handover_min"] >= transfer > 30
-    assert result["most"] - result["least"] <= 1 and result["jain"] > 0.99
+    # The window is cut into four places, at the end of each of which one hart may be one ahead.
+    assert result["acquisitions"] - result["handovers"] <= 4, run.report()
+    assert result["most"] - result["least"] <= 4 and result["jain"] > 0.99, run.report()
