@@ -57,7 +57,7 @@ def test_latency_seen_from_inside_and_outside(tmp_path, harts, sync):
     # From the mark to where the target reads its clock it is some instructions, for the thread also the call of its
     # function. A line of them may have to come from memory, now and then or always, as code lies; but the bounds are
     # less than SHIFT apart, so what is that much early or late is seen wherever the code lies.
-    for way, least, most in (("handler", 0, 10 + LINE_FETCH), ("thread", 40, 100)):
+    for way, least, most in (("handler", 0, 10 + LINE_FETCH), ("thread", 5, 20 + LINE_FETCH)):
         assert most - least < SHIFT
         target = [line for (_, to), line in lines.items() if to == way]
         samples = sum(line["samples"] for line in target)
