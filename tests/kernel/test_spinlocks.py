@@ -60,7 +60,7 @@ def test_uncontended_cost_beside_the_floor(tmp_path):
 def test_hand_over_and_fairness(tmp_path):
     """A queue lock is fair; no hand-over is faster than one transfer of a line.
 
-    Its order is strict among those that wait: a section lasts longer than the way back to the lock with every fetch missed.
+    Its order is strict among those that wait: a section lasts longer than the way back with every fetch missed.
     """
     run = boot(tmp_path, 2, SYNC["mcs"], "run=spinlocks hz=0 section=1000 window=60000 transfers=100",
                options={"spinlock": "mcs"})
