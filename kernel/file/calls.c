@@ -43,6 +43,29 @@ static int sys_write(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_WRITE, sys_write);
 
+static int on_one_at(struct process *p, bool write, struct vm_map *map, const uint32_t *a)
+{
+    struct file *f = descriptor_file(descriptors_of(p), a[0]);
+    if (!f)
+        return -EBADF;
+    struct transfer t = {map, a[1], a[2] < MOST_AT_ONCE ? a[2] : MOST_AT_ONCE, false};
+    int result = write ? file_write_at(f, &t, (int32_t)a[3]) : file_read_at(f, &t, (int32_t)a[3]);
+    file_release(f);
+    return result;
+}
+
+static int sys_pread(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return on_one_at(p, false, map, a);
+}
+SYSCALL(SYS_PREAD, sys_pread);
+
+static int sys_pwrite(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return on_one_at(p, true, map, a);
+}
+SYSCALL(SYS_PWRITE, sys_pwrite);
+
 /* Ends with the first piece that is not moved whole. */
 static int on_pieces(struct process *p, bool write, struct vm_map *map, const uint32_t *a)
 {
@@ -102,7 +125,7 @@ static int sys_getdtablesize(struct process *p, struct vm_map *map, const uint32
 }
 SYSCALL(SYS_GETDTABLESIZE, sys_getdtablesize);
 
-#define CAN_CHANGE (O_APPEND | O_NONBLOCK)
+#define CAN_CHANGE (O_APPEND | O_NONBLOCK | O_SYNC)
 
 static int flags_of(const struct file *f)
 {

@@ -2,6 +2,7 @@
 #include "file/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -90,6 +91,31 @@ int file_write(struct file *f, struct transfer *t)
     if (!(f->kind & FILE_WRITE) || !f->ops->write)
         return -EBADF;
     return at_offset(f, t, f->ops->write);
+}
+
+static int elsewhere(struct file *f, struct transfer *t, int32_t offset, int (*op)(struct file *, struct transfer *))
+{
+    if (!(f->kind & FILE_SEEKS))
+        return -ESPIPE;
+    if (offset < 0)
+        return -EINVAL;
+    struct file at = {
+        .ops = f->ops, .data = f->data, .kind = f->kind, .flags = f->flags & ~(uint32_t)O_APPEND, .offset = offset};
+    return op(&at, t);
+}
+
+int file_read_at(struct file *f, struct transfer *t, int32_t offset)
+{
+    if (!(f->kind & FILE_READ) || !f->ops->read)
+        return -EBADF;
+    return elsewhere(f, t, offset, f->ops->read);
+}
+
+int file_write_at(struct file *f, struct transfer *t, int32_t offset)
+{
+    if (!(f->kind & FILE_WRITE) || !f->ops->write)
+        return -EBADF;
+    return elsewhere(f, t, offset, f->ops->write);
 }
 
 static int new_offset(struct file *f, int32_t offset, int whence)

@@ -41,7 +41,8 @@ struct vm_object;
 
 struct file_ops {
     const char *name;
-    /* Bytes moved; 0 at the end. At f->offset, which the caller moves on, if the file seeks. */
+    /* Bytes moved; 0 at the end. At f->offset, which the caller moves on, if the file seeks: then they use of `f` no more than
+     * data, flags and offset, as pread and pwrite hand in a file of their own with another offset. */
     int (*read)(struct file *f, struct transfer *t);
     int (*write)(struct file *f, struct transfer *t);
     /* The last reference has gone: nobody uses the file any more. */
@@ -60,7 +61,7 @@ struct file_ops {
     struct vm_object *(*object)(struct file *f, int *error);
 };
 
-#define FILE_READ 1u  /* open for it */
+#define FILE_READ 1u /* open for it */
 #define FILE_WRITE 2u
 #define FILE_SEEKS 4u
 
@@ -68,7 +69,7 @@ struct file {
     const struct file_ops *ops;
     void *data; /* the operations' own */
     uint32_t references;
-    uint32_t kind;           /* FILE_READ... */
+    uint32_t kind; /* FILE_READ... */
     volatile uint32_t flags; /* O_APPEND, O_NONBLOCK of <fcntl.h> */
     int32_t offset;
     struct lock lock;
@@ -81,6 +82,9 @@ void file_release(struct file *f); /* closes it when it was the last; may sleep 
 
 int file_read(struct file *f, struct transfer *t);
 int file_write(struct file *f, struct transfer *t); /* -EPIPE: the caller is to get the signal */
+/* At `offset`, which need not be the file's own, and moves nothing. -ESPIPE; -EINVAL: below 0. */
+int file_read_at(struct file *f, struct transfer *t, int32_t offset);
+int file_write_at(struct file *f, struct transfer *t, int32_t offset);
 int file_seek(struct file *f, int32_t offset, int whence);
 int file_getdirentries(struct file *f, struct transfer *t);
 

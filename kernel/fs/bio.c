@@ -322,6 +322,12 @@ int bsync(struct blockdev *device)
     return error;
 }
 
+int bflush_cache(struct blockdev *device)
+{
+    int error = bsync(device), e = device->flush ? device->flush(device) : 0;
+    return error ? error : e;
+}
+
 void binval(struct blockdev *device)
 {
     for (uint32_t i = 0; i < buf_count; i++) {

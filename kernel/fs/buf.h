@@ -45,6 +45,8 @@ struct blockdev {
      */
     void (*strategy)(struct blockdev *device, struct buf *bp);
     int (*finish)(struct buf *bp); /* or 0: called by who waited, gives the error */
+    int (*flush)(
+        struct blockdev *device); /* or 0: what has been written is on the medium when it returns. 0, or an error */
     void *private;
     uint32_t mounted; /* 1: a file system is on it */
     int write_error; /* minus an error number: of a delayed or asynchronous write, until somebody is told (bsync) */
@@ -114,6 +116,8 @@ int biowait(struct buf *bp);
 
 /* Write all that is delayed of `device`, or of all (0), and wait for it: 0, or the first error since the last call. */
 int bsync(struct blockdev *device);
+/* The same, and what has been written outlives a loss of power. */
+int bflush_cache(struct blockdev *device);
 /* Begin to write all that is delayed. */
 void bflush(struct blockdev *device);
 /* Forget all blocks of `device`, written or not. */

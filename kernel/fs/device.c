@@ -76,9 +76,15 @@ static int finish(struct buf *bp)
     return bp->io.error;
 }
 
+static int flush(struct blockdev *device)
+{
+    return block_transfer(device->private, BLOCK_FLUSH, 0, 0, 0);
+}
+
 void blockdev_of(struct blockdev *to, struct block_device *d)
 {
-    *to = (struct blockdev){.name = d->name, .sectors = d->sectors, .strategy = begin, .finish = finish, .private = d};
+    *to = (struct blockdev){
+        .name = d->name, .sectors = d->sectors, .strategy = begin, .finish = finish, .flush = flush, .private = d};
     start_threads();
 }
 

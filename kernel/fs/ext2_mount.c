@@ -301,7 +301,7 @@ static int sync_all(struct mount *m)
     if (m->read_only)
         return 0;
     ext2_update_all(fs);
-    int error = ext2_write_counts(fs), e = bsync(fs->device);
+    int error = ext2_write_counts(fs), e = bflush_cache(fs->device);
     return error ? error : e;
 }
 
@@ -316,7 +316,7 @@ static int unmount(struct mount *m)
             fs->super.state |= EXT2_VALID;
         fs->super_dirty = true;
         ext2_write_counts(fs);
-        error = bsync(fs->device);
+        error = bflush_cache(fs->device);
     }
     free_groups(fs);
     destroy(fs);

@@ -557,9 +557,10 @@ static int fsync(struct vnode *vp)
     struct inode *ip = INODE(vp);
     int error = ext2_update(ip, false), e = ext2_write_counts(ip->fs);
     error = error ? error : e;
-    e = bsync(ip->fs->device);
+    e = bflush_cache(ip->fs->device);
     return error ? error : e;
 }
 
-const struct vnodeops ext2_vnodeops = {lookup,  create,  link,    remove,   rename, read,      write,       truncate,
-                                       getattr, setattr, readdir, readlink, fsync,  ext2_hold, ext2_release};
+const struct vnodeops ext2_vnodeops = {lookup, create,    link,         remove,  rename,  read,
+                                       write,  truncate,  getattr,      setattr, readdir, readlink,
+                                       fsync,  ext2_hold, ext2_release, 0,       0};

@@ -10,6 +10,14 @@
 DEFINE_RW_LOCK(mount_table_lock, "mount table");
 DEFINE_ZONE(path_zone, "path", PATH_MOST, 4, SPL_SOFTPREEMPT, 0);
 static struct mount *mounts; /* the last mounted first; the root is the last */
+static uint16_t mount_number;
+
+static struct vnode *no_root(void)
+{
+    return 0;
+}
+
+struct vnode *(*vfs_caller_root)(void) = no_root;
 
 static uint32_t no_clock(void)
 {
@@ -76,6 +84,7 @@ int vfs_mount_root(struct mount *m)
     int error = mounts ? -EBUSY : 0;
     if (!error) {
         m->covered = 0;
+        m->number = ++mount_number;
         m->next = 0;
         strcpy(m->path, "/");
         mounts = m;
@@ -108,6 +117,7 @@ int vfs_mount(struct vnode *cwd, const char *path, struct mount *m)
         vrele(root);
     if (!error) {
         m->covered = vp;
+        m->number = ++mount_number;
         strncpy(m->path, path, sizeof m->path - 1);
         m->next = mounts;
         mounts = m;
@@ -235,6 +245,7 @@ static bool cross_up(struct vnode **vpp)
 
 struct walk {
     struct vnode *at;  /* a reference */
+    struct vnode *root; /* the caller's, with one, or null: that of all */
     char *path;        /* what is still to go, in `buffer` */
     char *buffer;      /* of path_zone */
     unsigned links;
@@ -247,13 +258,15 @@ static void walk_end(struct walk *w)
 {
     if (w->at)
         vrele(w->at);
+    if (w->root)
+        vrele(w->root);
     zone_free(&path_zone, w->buffer);
 }
 
 /* At the beginning again, or where the directory is. */
 static int start_at(struct walk *w, struct vnode *cwd)
 {
-    struct vnode *vp = cwd && w->path[0] != '/' ? cwd : 0;
+    struct vnode *vp = cwd && w->path[0] != '/' ? cwd : w->root;
     if (vp)
         vhold(vp);
     else if (!(vp = vfs_root()))
@@ -291,7 +304,7 @@ static int step(struct walk *w, const char *name, uint32_t length, struct vnode 
 {
     if (w->at->type != VDIR)
         return -ENOTDIR;
-    if (length == 2 && name[0] == '.' && name[1] == '.' && cross_up(&w->at)) {
+    if (length == 2 && name[0] == '.' && name[1] == '.' && (w->at == w->root || cross_up(&w->at))) {
         vhold(w->at);
         *vpp = w->at;
         return 0;
@@ -316,6 +329,7 @@ static int walk(struct walk *w, struct vnode *cwd, const char *path, bool follow
     *w = (struct walk){.follow = follow, .buffer = zone_alloc(&path_zone)};
     if (!w->buffer)
         return -ENOMEM;
+    w->root = vfs_caller_root();
     uint32_t size = strlen(path) + 1;
     int error = size == 1 ? -ENOENT : size > PATH_MOST ? -ENAMETOOLONG : 0;
     if (!error) {
@@ -421,7 +435,7 @@ int vfs_open(struct vnode *cwd, const char *path, unsigned flags, unsigned mode,
     bool exclusive = (flags & (VFS_CREATE | VFS_EXCLUSIVE)) == (VFS_CREATE | VFS_EXCLUSIVE), made = false;
     int error;
     for (;;) { /* until nobody makes or removes it between the look and the making */
-        error = namei(cwd, path, !exclusive, vpp);
+        error = namei(cwd, path, !exclusive && !(flags & VFS_NOFOLLOW), vpp);
         if (error != -ENOENT || !(flags & VFS_CREATE))
             break;
         error = make(cwd, path, VREG, mode, 0, 0, !exclusive);
@@ -434,6 +448,8 @@ int vfs_open(struct vnode *cwd, const char *path, unsigned flags, unsigned mode,
     struct vnode *vp = *vpp;
     if (exclusive && !made)
         error = -EEXIST;
+    else if (vp->type == VLNK)
+        error = -ELOOP;
     else if (flags & VFS_DIRECTORY && vp->type != VDIR)
         error = -ENOTDIR;
     else if (flags & (VFS_WRITE | VFS_TRUNCATE) && vp->type == VDIR)
@@ -578,6 +594,12 @@ int vfs_readlink(struct vnode *vp, char *text, uint32_t size)
     return error;
 }
 
+int vfs_statfs(struct vnode *vp, struct statfs_out *to)
+{
+    vp->mount->ops->statfs(vp->mount, to); /* a file of it is in use: it stays */
+    return 0;
+}
+
 /* Upwards, by looking for each directory's number in the one above it. */
 struct look_for {
     uint32_t number, length;
@@ -601,12 +623,12 @@ int vfs_getcwd(struct vnode *cwd, char *path, uint32_t size)
         return -ENOMEM;
     uint32_t at = size; /* what there is stands at the end */
     int error = size < 2 ? -ERANGE : 0;
-    struct vnode *vp = cwd;
+    struct vnode *vp = cwd, *root = vfs_caller_root();
     vhold(vp);
     if (!error)
         path[--at] = 0;
     while (!error) {
-        if (cross_up(&vp))
+        if (vp == root || cross_up(&vp))
             break;
         struct vattr attr;
         struct vnode *up = 0;
@@ -633,6 +655,8 @@ int vfs_getcwd(struct vnode *cwd, char *path, uint32_t size)
         }
     }
     vrele(vp);
+    if (root)
+        vrele(root);
     zone_free(&path_zone, look);
     if (error)
         return error;

@@ -6,7 +6,7 @@
  * mount and unmount, across I/O (paper `mach`, section 3.2).
  *
  * `cwd` is where a path begins that does not begin with '/'. All give 0 or minus an error number; there is one user, root,
- * so permissions are kept and not looked at.
+ * so permissions are kept and not looked at. A path that begins with '/' begins at the caller's root, and leads nowhere above it.
  */
 #ifndef FS_VFS_H
 #define FS_VFS_H
@@ -25,6 +25,9 @@ int vfs_unmount_all(void); /* the last mounted first */
 int vfs_sync(void);
 struct vnode *vfs_root(void); /* a reference, or null before anything is mounted */
 
+/* The root of whoever calls, with a reference, or null: that of all. What is above processes fills it in (4.3BSD's u_rdir). */
+extern struct vnode *(*vfs_caller_root)(void);
+
 /* The file, with a reference, not locked. `follow`: a symbolic link at the end stands for what it leads to. */
 int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp);
 
@@ -33,6 +36,7 @@ int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp);
 #define VFS_TRUNCATE 4
 #define VFS_WRITE 8
 #define VFS_DIRECTORY 16 /* it must be one */
+#define VFS_NOFOLLOW 32 /* a symbolic link at the end is -ELOOP */
 
 int vfs_open(struct vnode *cwd, const char *path, unsigned flags, unsigned mode, struct vnode **vpp);
 int vfs_make(struct vnode *cwd, const char *path, enum vtype type, unsigned mode, uint32_t rdev, const char *target);
@@ -47,5 +51,6 @@ int vfs_write(struct vnode *vp, struct uio *uio, bool append);
 int vfs_fsync(struct vnode *vp);
 int vfs_readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg);
 int vfs_readlink(struct vnode *vp, char *text, uint32_t size);
+int vfs_statfs(struct vnode *vp, struct statfs_out *to);
 int vfs_getcwd(struct vnode *vp, char *path, uint32_t size);
 #endif

@@ -28,6 +28,7 @@ enum vtype { VNON, VREG, VDIR, VBLK, VCHR, VLNK, VFIFO, VSOCK };
 
 struct vnode;
 struct mount;
+struct vm_object; /* vm/object.h */
 
 /* Times are seconds since 1970. */
 struct vattr {
@@ -100,6 +101,10 @@ struct vnodeops {
     /* Locks nothing that the caller has: a reference more, and one less, with which the file may go. */
     void (*hold)(struct vnode *vp);
     void (*release)(struct vnode *vp);
+    /* Or 0. What mmap maps, with a reference; null with *error. Not locked. */
+    struct vm_object *(*object)(struct vnode *vp, int *error);
+    /* Or 0. The contents, if they lie in memory and never change; else null. */
+    const void *(*contents)(struct vnode *vp, uint32_t *size);
 };
 
 struct vnode {
@@ -116,6 +121,7 @@ struct mount {
     struct mount *next;
     struct vnode *covered; /* where it is mounted; null: the root of all */
     bool read_only;
+    uint16_t number; /* st_dev: of those that are mounted, none has the same */
     struct lock rename_lock;
     char path[64]; /* for statistics */
 };

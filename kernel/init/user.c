@@ -11,6 +11,7 @@
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "user/archive.h"
+#include "user/mounts.h"
 #include "user/run.h"
 
 #define USAGE_EXIT_CODE 2
@@ -43,6 +44,8 @@ static int user(void)
     }
     int status = user_wait_for_all(id);
     assert(process_none_left());
+    if (mounts_stop())
+        return USAGE_EXIT_CODE;
     return status & 0xff ? SIGNAL_EXIT_CODE + status : status >> 8;
 }
 

@@ -58,7 +58,7 @@
 #define SYS_CHMOD 15 /* (path, mode) */
 #define SYS_CHOWN 16 /* (path, owner, group) */
 #define SYS_LSEEK 19 /* (fd, offset, whence) */
-#define SYS_MOUNT 21 /* (type, path, flags, data) */
+#define SYS_MOUNT 21 /* (type, path, flags, device) */
 #define SYS_UNMOUNT 22 /* (path, flags) */
 #define SYS_ACCESS 33 /* (path, mode) */
 #define SYS_SYNC 36 /* () */
@@ -70,6 +70,7 @@
 #define SYS_SYMLINK 57 /* (text, path) */
 #define SYS_READLINK 58 /* (path, to, size) */
 #define SYS_UMASK 60 /* (mask) */
+#define SYS_CHROOT 61 /* (path) */
 #define SYS_FSTAT 62 /* (fd, struct stat *) */
 #define SYS_GETDTABLESIZE 89 /* () */
 #define SYS_DUP2 90 /* (fd, new) */
@@ -78,6 +79,7 @@
 #define SYS_FSYNC 95 /* (fd) */
 #define SYS_READV 120 /* (fd, const struct user_iovec *, count) */
 #define SYS_WRITEV 121 /* (fd, const struct user_iovec *, count) */
+#define SYS_FCHOWN 123 /* (fd, owner, group) */
 #define SYS_FCHMOD 124 /* (fd, mode) */
 #define SYS_RENAME 128 /* (path, new) */
 #define SYS_TRUNCATE 129 /* (path, size) */
@@ -85,8 +87,10 @@
 #define SYS_MKDIR 136 /* (path, mode) */
 #define SYS_RMDIR 137 /* (path) */
 #define SYS_UTIMES 138 /* (path, const struct timeval[2]) */
-#define SYS_STATFS 157 /* (path, to) */
-#define SYS_FSTATFS 158 /* (fd, to) */
+#define SYS_STATFS 157 /* (path, struct user_statfs *) */
+#define SYS_FSTATFS 158 /* (fd, struct user_statfs *) */
+#define SYS_PREAD 173 /* (fd, to, size, offset) */
+#define SYS_PWRITE 174 /* (fd, from, size, offset) */
 #define SYS_GETDIRENTRIES 196 /* (fd, struct user_dirent *, size) gives the bytes, 0 at the end */
 
 /* Sockets. */
@@ -228,6 +232,8 @@
 #define USER_POLLHUP 16
 #define USER_POLLNVAL 32
 
+#define USER_MNT_RDONLY 1 /* of mount */
+
 /* ioctl, as 4.3BSD. */
 #define USER_FIONREAD 0x4004667f /* (int *) */
 #define USER_TIOCGPGRP 0x40047477 /* (int *) */
@@ -318,6 +324,10 @@ struct user_stat {
     struct user_timespec atime, mtime, ctime;
     int32_t blksize, blocks;
     uint32_t spare[2];
+};
+
+struct user_statfs {
+    uint32_t block_size, blocks, blocks_free, files, files_free;
 };
 
 struct user_process {

@@ -10,12 +10,14 @@
 #include "arch/path.h"
 #include "dev/clock.h"
 #include "file/descriptors.h"
+#include "fs/vfs.h"
 #include "intr/call.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
-#include "user/archive.h"
 #include "user/console.h"
+#include "user/image_fs.h"
+#include "user/mounts.h"
 #include "user/signal.h"
 #include "user/syscall.h"
 #include "vm/mmu.h"
@@ -26,6 +28,7 @@ extern char _ram_free[];
 
 static SIMPLE_LOCK_CLASS(user_class, "user", SPL_SOFTCLOCK);
 static MUTEX_CLASS(memory_class, "process memory");
+static MUTEX_CLASS(where_class, "process directory");
 
 struct simple_lock user_lock = SIMPLE_LOCK("user", user_class);
 DEFINE_ZONE(process_zone, "processes", sizeof(struct process), _Alignof(struct process), SPL_SOFTPREEMPT, 0);
@@ -48,6 +51,67 @@ static struct descriptors *table_of(struct process *p)
     return p->descriptors;
 }
 
+/* A process's root does not go while one of its threads is in the kernel: only another chroot takes it away. */
+static struct vnode *root_of_caller(void)
+{
+    struct user_thread *self = curhart->thread->user;
+    struct process *p = self ? self->process : 0;
+    if (!p || !p->root)
+        return 0;
+    mutex_lock(&p->where);
+    struct vnode *vp = p->root;
+    vhold(vp);
+    mutex_unlock(&p->where);
+    return vp;
+}
+
+struct vnode *process_directory(struct process *p)
+{
+    if (!p->cwd) /* there has been no chdir; one that comes now is another thread's, and comes later */
+        return 0;
+    mutex_lock(&p->where);
+    struct vnode *vp = p->cwd;
+    vhold(vp);
+    mutex_unlock(&p->where);
+    return vp;
+}
+
+int process_change_directory(struct process *p, struct vnode *vp, bool root)
+{
+    if (vp->type != VDIR) {
+        vrele(vp);
+        return -ENOTDIR;
+    }
+    if (root)
+        vhold(vp);
+    mutex_lock(&p->where);
+    struct vnode *old = p->cwd, *old_root = root ? p->root : 0;
+    p->cwd = vp;
+    if (root)
+        p->root = vp;
+    mutex_unlock(&p->where);
+    if (old)
+        vrele(old);
+    if (old_root)
+        vrele(old_root);
+    return 0;
+}
+
+static void inherit_where(struct process *p, struct process *parent)
+{
+    p->umask = parent->umask;
+    if (!parent->cwd && !parent->root)
+        return;
+    mutex_lock(&parent->where);
+    p->cwd = parent->cwd;
+    p->root = parent->root;
+    if (p->cwd)
+        vhold(p->cwd);
+    if (p->root)
+        vhold(p->root);
+    mutex_unlock(&parent->where);
+}
+
 void user_init(void)
 {
     uint32_t end = MAIN_RAM_BASE + MAIN_RAM_SIZE;
@@ -55,6 +119,7 @@ void user_init(void)
     uint32_t begin = (uint32_t)_ram_free;
     vm_init(begin, end, most);
     descriptors_of = table_of;
+    vfs_caller_root = root_of_caller;
     signals_init();
     syscall_init();
 }
@@ -183,7 +248,13 @@ static void give_back(struct process *p)
         descriptors_destroy(p->descriptors);
     if (p->map)
         vm_map_release(p->map);
+    if (p->cwd)
+        vrele(p->cwd);
+    if (p->root)
+        vrele(p->root);
+    p->cwd = p->root = 0;
     lock_destroy(&p->memory);
+    lock_destroy(&p->where);
 }
 
 /* Of the program, without its folder. */
@@ -206,6 +277,11 @@ static struct process *allocate(struct process *parent, const char *name, int bo
     }
     set_name(p, name);
     lock_init(&p->memory, &memory_class, "process memory");
+    lock_init(&p->where, &where_class, "process directory");
+    if (parent)
+        inherit_where(p, parent);
+    else
+        p->umask = 022;
     return p;
 }
 
@@ -269,6 +345,8 @@ static int prepare(struct process *p, const void *file, uint32_t size, const str
 int process_start(struct process *parent, const char *name, const void *file, uint32_t size,
                   const struct arguments *arguments, int bound)
 {
+    if (!parent)
+        mounts_start();
     struct process *p = allocate(parent, name, bound);
     struct user_start start;
     if (!p)
@@ -288,11 +366,42 @@ int process_start(struct process *parent, const char *name, const void *file, ui
     return id < 0 ? failed(p, id) : id;
 }
 
+/* A file that may be executed, with a reference, and its contents. What the kernel itself starts is looked for in the archive, too. */
+static int find_program(struct process *p, const char *path, struct vnode **vpp, const void **file, uint32_t *size)
+{
+    struct vattr attr;
+    struct vnode *cwd = p && path[0] != '/' ? process_directory(p) : 0;
+    int error = namei(cwd, path, true, vpp);
+    if (cwd)
+        vrele(cwd);
+    if (error == -ENOENT && !p)
+        error = archive_vnode(path, vpp);
+    if (error)
+        return error;
+    error = (*vpp)->type != VREG ? -EACCES : vfs_getattr(*vpp, &attr);
+    if (!error && !(attr.mode & 0111))
+        error = -EACCES;
+    *file = !error && (*vpp)->ops->contents ? (*vpp)->ops->contents(*vpp, size) : 0;
+    if (!error && !*file)
+        error = -ENOEXEC;
+    if (error)
+        vrele(*vpp);
+    return error;
+}
+
 int process_spawn(struct process *parent, const char *name, const struct arguments *arguments, int bound)
 {
+    struct vnode *vp;
+    const void *file;
     uint32_t size;
-    const void *file = archive_lookup(name, &size);
-    return file ? process_start(parent, name, file, size, arguments, bound) : -ENOENT;
+    if (!parent)
+        mounts_start();
+    int result = find_program(parent, name, &vp, &file, &size);
+    if (result)
+        return result;
+    result = process_start(parent, name, file, size, arguments, bound);
+    vrele(vp);
+    return result;
 }
 
 /* Map and break of the parent, as they are together. */
@@ -500,11 +609,14 @@ int process_exec(const char *name, const struct arguments *arguments)
     struct user_start start;
     struct user_break brk;
     uint32_t size;
-    const void *file = archive_lookup(name, &size);
-    if (!file)
-        return -ENOENT;
+    struct vnode *vp;
+    const void *file;
+    int error = find_program(p, name, &vp, &file, &size);
+    if (error)
+        return error;
     struct vm_map *map = vm_map_create(), *old = p->map;
-    int error = map ? program_load(map, file, size, arguments, &start, &brk) : -ENOMEM;
+    error = map ? program_load(map, file, size, arguments, &start, &brk) : -ENOMEM;
+    vrele(vp);
     if (!error && !become_lone(self, p))
         error = -EINTR;
     if (error) {

@@ -35,6 +35,7 @@
 #define INIT_ID 1 /* the kernel */
 
 struct descriptors;
+struct vnode;
 
 struct process {
     int id;
@@ -46,6 +47,9 @@ struct process {
     int bound;              /* the hart its threads run on, or ANY_HART; children take it over */
     struct vm_map *map;
     struct descriptors *descriptors;
+    struct lock where; /* of the next two: references, or null for the root of all */
+    struct vnode *cwd, *root;
+    uint16_t umask;
     struct lock memory;
     struct user_break brk;
     struct user_thread *threads; /* alive */
@@ -154,6 +158,12 @@ void process_ticks(const struct process *p, uint32_t *user, uint32_t *all);
 
 /* As times of a struct user_rusage. */
 void usage_of(uint32_t user, uint32_t all, struct user_rusage *usage);
+
+/* Where its paths begin, with a reference, or null: at its root. */
+struct vnode *process_directory(struct process *p);
+
+/* It is `vp` from now on; `root`: its root, too. Takes the reference over. 0 or -ENOTDIR. */
+int process_change_directory(struct process *p, struct vnode *vp, bool root);
 
 /* Move the break. The old one, or -EINVAL, -ENOMEM. */
 int process_move_break(struct process *p, int32_t bytes);

@@ -2,12 +2,15 @@
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
+from sim import programs
 from tests.kernel.machine import CONSOLE_BAUD, command, ended
 
 MACHINE = {"disks": 1}
+OURS = Path(__file__).parent / "programs"
 LOG_BYTES = 3000
 BUILDS = {"mach": {"lock_debug": "1"},
           "beyond": {"buffers": "buckets", "alloc": "groups", "inodes": "rw", "lock_debug": "1"},
@@ -54,3 +57,34 @@ def test_threads_work_in_it_at_once(tmp_path, harts, sync, build):
     for thread in range(2 * harts):
         assert host("debugfs", "-R", f"cat /t{thread}/log", left) == bytes(
             (i * 7 + thread * 31 + seed) & 255 for i in range(LOG_BYTES)), f"thread {thread}"
+
+
+def run_on_disk(folder, disk, harts, sync, program, files, args="", options=None, seed=1):
+    """A program with the disk for its root; what is left of that, once e2fsck has found nothing to say."""
+    bootargs = f"run=user program={program} args={args} root=disk0 hz=1000"
+    arguments = command(folder, harts, sync, bootargs, "file", CONSOLE_BAUD, seed, max_cycles=100_000_000,
+                        options=options, machine=MACHINE, files=files)
+    done = subprocess.run([*arguments, "--disk", f"{disk},write=copy,profile=fast"], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL)
+    run = ended(folder, done.returncode, done.stdout + done.stderr)
+    assert run.status == 0, run.report()
+    host("e2fsck", "-fn", folder / "disk0.img")
+    return run, folder / "disk0.img"
+
+
+def test_what_files_c_checks_holds_on_the_host(tmp_path):
+    host("gcc", "-O1", "-Wall", "-Werror", "-Wno-stringop-overflow", OURS / "files.c", "-o", tmp_path / "files")
+    (tmp_path / "d").mkdir()
+    if os.geteuid() == 0:       # it gives files away, and changes its root
+        host(tmp_path / "files", tmp_path / "d")
+
+
+def test_a_program_has_its_files_on_the_disk(tmp_path):
+    """POSIX's calls by a C program; the host reads back what it wrote."""
+    files = {"files": programs.build_program([OURS / "files.c"])}
+    run, left = run_on_disk(tmp_path / "out", image(tmp_path), 1, "spl-optim", "files", files, "/d")
+    assert ", 0 failed" in run.console, run.report()
+    assert host("debugfs", "-R", "cat /d/data", left) == bytes((i * 7 + i // 251) & 255 for i in range(20000))
+    assert host("debugfs", "-R", "cat /d/d/log", left) == b"even\nodd\neven\nodd\nev"
+    listing = host("debugfs", "-R", "ls -p /d/d", left).decode()
+    assert listing.count("a file of a long name") == 12 and "/way/" in listing

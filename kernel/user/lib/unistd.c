@@ -48,6 +48,7 @@ CALL2(int, dup2, SYS_DUP2, int, int)
 CALL1(int, fsync, SYS_FSYNC, int)
 CALL2(int, ftruncate, SYS_FTRUNCATE, int, off_t)
 CALL2(int, fchmod, SYS_FCHMOD, int, mode_t)
+CALL3(int, fchown, SYS_FCHOWN, int, uid_t, gid_t)
 CALL2(int, fstat, SYS_FSTAT, int, struct stat *)
 CALL1(int, fchdir, SYS_FCHDIR, int)
 CALL0(int, getdtablesize, SYS_GETDTABLESIZE)
@@ -57,8 +58,10 @@ CALL2(int, stat, SYS_STAT, const char *, struct stat *)
 CALL2(int, lstat, SYS_LSTAT, const char *, struct stat *)
 CALL2(int, access, SYS_ACCESS, const char *, int)
 CALL1(int, chdir, SYS_CHDIR, const char *)
+CALL1(int, chroot, SYS_CHROOT, const char *)
 CALL2(int, chmod, SYS_CHMOD, const char *, mode_t)
 CALL3(int, chown, SYS_CHOWN, const char *, uid_t, gid_t)
+CALL3(int, mknod, SYS_MKNOD, const char *, mode_t, dev_t)
 CALL2(int, link, SYS_LINK, const char *, const char *)
 CALL2(int, symlink, SYS_SYMLINK, const char *, const char *)
 CALL3(ssize_t, readlink, SYS_READLINK, const char *, char *, size_t)
@@ -82,6 +85,36 @@ CALL0(gid_t, getegid, SYS_GETEGID)
 CALL1(void *, sbrk, SYS_SBRK, ptrdiff_t)
 CALL2(int, munmap, SYS_MUNMAP, void *, size_t)
 CALL3(int, mprotect, SYS_MPROTECT, void *, size_t, int)
+
+ssize_t pread(int fd, void *to, size_t size, off_t offset)
+{
+    return with_errno(system_call6(SYS_PREAD, (uint32_t)fd, (uint32_t)to, size, (uint32_t)offset, 0, 0));
+}
+
+ssize_t pwrite(int fd, const void *from, size_t size, off_t offset)
+{
+    return with_errno(system_call6(SYS_PWRITE, (uint32_t)fd, (uint32_t)from, size, (uint32_t)offset, 0, 0));
+}
+
+void sync(void)
+{
+    system_call(SYS_SYNC, 0, 0, 0);
+}
+
+int utimes(const char *path, const struct timeval both[2])
+{
+    return with_errno(system_call(SYS_UTIMES, (uint32_t)path, (uint32_t)both, 0));
+}
+
+int mount(const char *type, const char *path, int flags, const char *device)
+{
+    return with_errno(system_call6(SYS_MOUNT, (uint32_t)type, (uint32_t)path, (uint32_t)flags, (uint32_t)device, 0, 0));
+}
+
+int unmount(const char *path, int flags)
+{
+    return with_errno(system_call(SYS_UNMOUNT, (uint32_t)path, (uint32_t)flags, 0));
+}
 
 int pipe(int to[2])
 {
@@ -234,12 +267,6 @@ int seteuid(uid_t id)
 int setegid(gid_t id)
 {
     return to_itself(id);
-}
-
-int fchown(int fd, uid_t owner, gid_t group)
-{
-    (void)fd;
-    return to_itself(owner | group);
 }
 
 int getgroups(int size, gid_t *to)

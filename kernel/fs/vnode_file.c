@@ -1,0 +1,178 @@
+/* Vnodes as open files (vnode_file.h). The file's mutex is held around what moves its offset (file.h), the vnode's lock below it. */
+#include "fs/vnode_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "fs/vfs.h"
+#include "mem/page.h"
+
+#define OFFSET_MOST 0x7fffffffu /* off_t has 32 bits */
+#define BLOCK 512u
+
+static int move(struct uio *uio, void *data, uint32_t n)
+{
+    struct transfer *t = uio->with;
+    return uio->write ? transfer_in(t, data, n) : transfer_out(t, data, n);
+}
+
+/* What has been moved counts, whatever came then. */
+static int moved(uint32_t wanted, const struct uio *uio, int error)
+{
+    uint32_t n = wanted - uio->left;
+    return n ? (int)n : error;
+}
+
+static struct uio piece_of(const struct file *f, struct transfer *t, bool write)
+{
+    uint32_t room = OFFSET_MOST - (uint32_t)f->offset, n = t->left < room ? t->left : room;
+    return (struct uio){.offset = (uint32_t)f->offset, .left = n, .write = write, .move = move, .with = t};
+}
+
+static int vnode_read(struct file *f, struct transfer *t)
+{
+    struct uio uio = piece_of(f, t, false);
+    uint32_t wanted = uio.left;
+    return moved(wanted, &uio, vfs_read(f->data, &uio));
+}
+
+static int vnode_write(struct file *f, struct transfer *t)
+{
+    bool append = f->flags & O_APPEND;
+    struct uio uio = piece_of(f, t, true);
+    uint32_t wanted = uio.left;
+    if (!wanted && t->left && !append)
+        return -EFBIG;
+    int n = moved(wanted, &uio, vfs_write(f->data, &uio, append));
+    if (n > 0 && append)
+        f->offset = (int32_t)(uio.offset - (uint32_t)n); /* the caller moves it on */
+    int error = n > 0 && f->flags & O_SYNC ? vfs_fsync(f->data) : 0;
+    return error ? error : n;
+}
+
+static void vnode_close(struct file *f)
+{
+    vrele(f->data);
+}
+
+int vnode_stat(struct vnode *vp, struct user_stat *to)
+{
+    struct vattr a;
+    int error = vfs_getattr(vp, &a);
+    if (error)
+        return error;
+    memset(to, 0, sizeof *to);
+    if (a.size > OFFSET_MOST)
+        return -EOVERFLOW;
+    to->ino = (uint16_t)a.ino;
+    to->dev = (int16_t)vp->mount->number;
+    to->mode = a.mode;
+    to->nlink = a.nlink;
+    to->uid = (uint16_t)a.uid;
+    to->gid = (uint16_t)a.gid;
+    to->rdev = (int16_t)a.rdev;
+    to->size = (int32_t)a.size;
+    to->atime.seconds = a.atime;
+    to->mtime.seconds = a.mtime;
+    to->ctime.seconds = a.ctime;
+    to->blksize = (int32_t)(a.block_size ? a.block_size : BLOCK);
+    to->blocks = (int32_t)a.blocks;
+    return 0;
+}
+
+static int vnode_file_stat(struct file *f, struct user_stat *to)
+{
+    return vnode_stat(f->data, to);
+}
+
+/* Entries are put together in a page: their directory's buffer is not kept while user mode's page may have to be had. */
+struct entries {
+    uint8_t *at;
+    uint32_t left, done;
+    uint64_t next; /* offset in the directory */
+};
+
+static bool add_entry(void *arg, const struct dirent_out *from)
+{
+    static const uint8_t types[] = {
+        [VFIFO] = 1, [VCHR] = 2, [VDIR] = 4, [VBLK] = 6, [VREG] = 8, [VLNK] = 10, [VSOCK] = 12};
+    struct entries *to = arg;
+    struct user_dirent *e = (struct user_dirent *)(to->at + to->done);
+    uint32_t size = (sizeof *e + from->length + 4) & ~3u;
+    if (size > to->left - to->done)
+        return false;
+    memset(e, 0, size);
+    *e = (struct user_dirent){from->ino, (uint16_t)size, types[from->type], (uint8_t)from->length};
+    memcpy(e->name, from->name, from->length);
+    to->done += size;
+    to->next = from->next;
+    return true;
+}
+
+static bool any_entry(void *arg, const struct dirent_out *entry)
+{
+    (void)entry;
+    *(bool *)arg = true;
+    return false;
+}
+
+static int vnode_entries(struct file *f, struct transfer *t)
+{
+    struct vnode *vp = f->data;
+    if (vp->type != VDIR)
+        return -ENOTDIR;
+    uint32_t page = page_alloc_raw();
+    if (!page)
+        return -ENOMEM;
+    struct entries to = {.at = page_pointer(page), .left = t->left < PAGE_SIZE ? t->left : PAGE_SIZE};
+    bool more = false;
+    int error = vfs_readdir(vp, (uint32_t)f->offset, add_entry, &to);
+    if (!error && !to.done) /* the end, or no room for the next one */
+        error = vfs_readdir(vp, (uint32_t)f->offset, any_entry, &more);
+    if (!error && more)
+        error = -EINVAL;
+    if (!error && to.done)
+        error = transfer_out(t, to.at, to.done);
+    page_free(page);
+    if (!error && to.done)
+        f->offset = (int32_t)to.next;
+    return error ? error : (int)to.done;
+}
+
+static int vnode_truncate(struct file *f, int32_t size)
+{
+    return size < 0 ? -EINVAL : vfs_truncate(f->data, (uint32_t)size);
+}
+
+static int vnode_sync(struct file *f)
+{
+    return vfs_fsync(f->data);
+}
+
+static struct vm_object *vnode_object(struct file *f, int *error)
+{
+    struct vnode *vp = f->data;
+    *error = -ENODEV;
+    return vp->ops->object ? vp->ops->object(vp, error) : 0;
+}
+
+static const struct file_ops vnode_file_ops = {.name = "vnode",
+                                               .read = vnode_read,
+                                               .write = vnode_write,
+                                               .close = vnode_close,
+                                               .stat = vnode_file_stat,
+                                               .getdirentries = vnode_entries,
+                                               .truncate = vnode_truncate,
+                                               .sync = vnode_sync,
+                                               .object = vnode_object};
+
+struct file *vnode_file(struct vnode *vp, uint32_t kind, uint32_t flags)
+{
+    return file_create(&vnode_file_ops, vp, kind | FILE_SEEKS, flags);
+}
+
+struct vnode *vnode_of_file(const struct file *f)
+{
+    return f->ops == &vnode_file_ops ? f->data : 0;
+}

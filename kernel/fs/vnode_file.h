@@ -1,0 +1,19 @@
+/* Vnodes (vnode.h) as open files (file/file.h): what a descriptor that open() gave refers to. */
+#ifndef FS_VNODE_FILE_H
+#define FS_VNODE_FILE_H
+
+#include "file/file.h"
+#include "fs/vnode.h"
+
+/*
+ * The vnode as an open file, which takes the caller's reference over; 0: memory is out, and the reference is still his. `kind` and
+ * `flags` as file_create has them.
+ */
+struct file *vnode_file(struct vnode *vp, uint32_t kind, uint32_t flags);
+
+/* The vnode of a file, without a reference of its own: as long as the caller has the file. 0: it has none. */
+struct vnode *vnode_of_file(const struct file *f);
+
+/* What stat tells. -EOVERFLOW: a size that does not fit. */
+int vnode_stat(struct vnode *vp, struct user_stat *to);
+#endif

@@ -1,0 +1,515 @@
+/*
+ * System calls on files by their paths (user/abi.h): from 4.3BSD's arguments to what fs/vfs.h does. There is one user, root: modes
+ * and owners are kept and not looked at, but for execve's and access's right to execute.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "file/descriptors.h"
+#include "fs/vfs.h"
+#include "fs/vnode_file.h"
+#include "lib/syscall.h"
+#include "user/devices.h"
+#include "user/mounts.h"
+#include "user/process.h"
+
+#define ID_MOST 0xffff /* of users and groups: <sys/stat.h> has 16 bits */
+#define TEXT_SIZE 32   /* of the names of a file system's type and of a device */
+
+/* 0, or -EFAULT, -ENAMETOOLONG. */
+static int copy_in_path(struct vm_map *map, uint32_t from, char *path)
+{
+    int error = copyinstr(map, path, from, USER_PATH_SIZE);
+    return error == -E2BIG ? -ENAMETOOLONG : error;
+}
+
+/* A path, and where it begins if not with '/', with a reference. */
+struct from {
+    struct vnode *cwd;
+    char path[USER_PATH_SIZE];
+};
+
+static int from_user(struct process *p, struct vm_map *map, uint32_t at, struct from *from)
+{
+    int error = copy_in_path(map, at, from->path);
+    from->cwd = error || from->path[0] == '/' ? 0 : process_directory(p);
+    return error;
+}
+
+static void from_end(struct from *from)
+{
+    if (from->cwd)
+        vrele(from->cwd);
+}
+
+/* The vnode that a path leads to, with a reference. */
+static int find(struct process *p, struct vm_map *map, uint32_t at, bool follow, struct vnode **vp)
+{
+    struct from from;
+    int error = from_user(p, map, at, &from);
+    if (!error)
+        error = namei(from.cwd, from.path, follow, vp);
+    from_end(&from);
+    return error;
+}
+
+/* That of a descriptor, and a reference to its file, which keeps it. -EBADF; -EINVAL: it is no file of a file system. */
+static int of_descriptor(struct process *p, uint32_t fd, struct file **f, struct vnode **vp)
+{
+    *f = descriptor_file(p->descriptors, fd);
+    if (!*f)
+        return -EBADF;
+    *vp = vnode_of_file(*f);
+    if (*vp)
+        return 0;
+    file_release(*f);
+    return -EINVAL;
+}
+
+static unsigned masked(const struct process *p, uint32_t mode)
+{
+    return mode & MODE_BITS & ~(uint32_t)p->umask;
+}
+
+/* Opening -------------------------------------------------------------------------------------------------------------- */
+
+static int open_vnode(struct vnode *vp, uint32_t kind, uint32_t flags, struct file **f)
+{
+    int error = 0;
+    switch (vp->type) {
+    case VREG:
+    case VDIR:
+        *f = vnode_file(vp, kind, flags);
+        if (*f)
+            return 0; /* the reference is the file's */
+        error = -ENOMEM;
+        break;
+    case VCHR: error = device_open(vp->rdev, kind, f); break;
+    default: error = -ENXIO;
+    }
+    vrele(vp);
+    if (!error)
+        (*f)->flags = flags;
+    return error;
+}
+
+static int sys_open(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    static const uint8_t kinds[] = {
+        [O_RDONLY] = FILE_READ, [O_WRONLY] = FILE_WRITE, [O_RDWR] = FILE_READ | FILE_WRITE, [O_ACCMODE] = 0};
+    uint32_t flags = a[1], kind = kinds[flags & O_ACCMODE];
+    struct from from;
+    struct vnode *vp;
+    struct file *f = 0;
+    if (!kind)
+        return -EINVAL;
+    unsigned how = (flags & O_CREAT ? VFS_CREATE : 0) | (flags & O_EXCL ? VFS_EXCLUSIVE : 0) |
+                   (flags & O_TRUNC ? VFS_TRUNCATE : 0) | (kind & FILE_WRITE || flags & O_TRUNC ? VFS_WRITE : 0) |
+                   (flags & O_DIRECTORY ? VFS_DIRECTORY : 0) | (flags & O_NOFOLLOW ? VFS_NOFOLLOW : 0);
+    int error = from_user(p, map, a[0], &from);
+    if (!error)
+        error = vfs_open(from.cwd, from.path, how, masked(p, a[2]) & ~(unsigned)S_ISVTX, &vp);
+    from_end(&from);
+    if (!error)
+        error = open_vnode(vp, kind, flags & (O_APPEND | O_NONBLOCK | O_SYNC), &f);
+    if (error)
+        return error;
+    int fd = descriptor_open(p->descriptors, f, 0, flags & O_CLOEXEC);
+    if (fd < 0)
+        file_release(f);
+    return fd;
+}
+SYSCALL(SYS_OPEN, sys_open);
+
+/* Names ---------------------------------------------------------------------------------------------------------------- */
+
+static int sys_mkdir(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct from from;
+    int error = from_user(p, map, a[0], &from);
+    if (!error)
+        error = vfs_make(from.cwd, from.path, VDIR, masked(p, a[1]), 0, 0);
+    from_end(&from);
+    return error;
+}
+SYSCALL(SYS_MKDIR, sys_mkdir);
+
+static int sys_mknod(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct from from;
+    enum vtype type;
+    switch (a[1] & S_IFMT) {
+    case 0:
+    case S_IFREG: type = VREG; break;
+    case S_IFCHR: type = VCHR; break;
+    case S_IFBLK: type = VBLK; break;
+    case S_IFIFO: type = VFIFO; break;
+    default: return -EINVAL;
+    }
+    int error = from_user(p, map, a[0], &from);
+    if (!error)
+        error = vfs_make(from.cwd, from.path, type, masked(p, a[1]), a[2] & 0xffff, 0);
+    from_end(&from);
+    return error;
+}
+SYSCALL(SYS_MKNOD, sys_mknod);
+
+static int remove_name(struct process *p, struct vm_map *map, uint32_t at, bool directory)
+{
+    struct from from;
+    int error = from_user(p, map, at, &from);
+    if (!error)
+        error = vfs_remove(from.cwd, from.path, directory);
+    from_end(&from);
+    return error;
+}
+
+static int sys_unlink(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return remove_name(p, map, a[0], false);
+}
+SYSCALL(SYS_UNLINK, sys_unlink);
+
+static int sys_rmdir(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return remove_name(p, map, a[0], true);
+}
+SYSCALL(SYS_RMDIR, sys_rmdir);
+
+/* link and rename. */
+static int two_paths(struct process *p, struct vm_map *map, const uint32_t *a,
+                     int (*call)(struct vnode *, const char *, const char *))
+{
+    struct from from;
+    char path[USER_PATH_SIZE];
+    int error = copy_in_path(map, a[1], path);
+    if (error)
+        return error;
+    error = from_user(p, map, a[0], &from);
+    if (!error && !from.cwd && path[0] != '/')
+        from.cwd = process_directory(p);
+    if (!error)
+        error = call(from.cwd, from.path, path);
+    from_end(&from);
+    return error;
+}
+
+static int sys_link(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return two_paths(p, map, a, vfs_link);
+}
+SYSCALL(SYS_LINK, sys_link);
+
+static int sys_rename(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return two_paths(p, map, a, vfs_rename);
+}
+SYSCALL(SYS_RENAME, sys_rename);
+
+static int sys_symlink(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct from from;
+    char text[USER_PATH_SIZE];
+    int error = copy_in_path(map, a[0], text);
+    if (error)
+        return error;
+    error = from_user(p, map, a[1], &from);
+    if (!error)
+        error = vfs_make(from.cwd, from.path, VLNK, 0777, 0, text);
+    from_end(&from);
+    return error;
+}
+SYSCALL(SYS_SYMLINK, sys_symlink);
+
+static int sys_readlink(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct vnode *vp;
+    char text[USER_PATH_SIZE];
+    int n = find(p, map, a[0], false, &vp);
+    if (n)
+        return n;
+    n = vfs_readlink(vp, text, a[2] < sizeof text ? a[2] : sizeof text);
+    vrele(vp);
+    return n > 0 && copyout(map, a[1], text, (uint32_t)n) ? -EFAULT : n;
+}
+SYSCALL(SYS_READLINK, sys_readlink);
+
+/* Attributes ----------------------------------------------------------------------------------------------------------- */
+
+static int stat_path(struct process *p, struct vm_map *map, const uint32_t *a, bool follow)
+{
+    struct vnode *vp;
+    struct user_stat st;
+    int error = find(p, map, a[0], follow, &vp);
+    if (error)
+        return error;
+    error = vnode_stat(vp, &st);
+    vrele(vp);
+    return error ? error : copyout(map, a[1], &st, sizeof st);
+}
+
+static int sys_stat(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return stat_path(p, map, a, true);
+}
+SYSCALL(SYS_STAT, sys_stat);
+
+static int sys_lstat(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return stat_path(p, map, a, false);
+}
+SYSCALL(SYS_LSTAT, sys_lstat);
+
+static int sys_access(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct vnode *vp;
+    struct vattr attr;
+    if (a[1] & ~(uint32_t)(R_OK | W_OK | X_OK))
+        return -EINVAL;
+    int error = find(p, map, a[0], true, &vp);
+    if (error)
+        return error;
+    error = vfs_getattr(vp, &attr);
+    if (!error && a[1] & W_OK && vp->mount->read_only && vp->type != VCHR)
+        error = -EROFS;
+    if (!error && a[1] & X_OK && vp->type != VDIR && !(attr.mode & 0111))
+        error = -EACCES;
+    vrele(vp);
+    return error;
+}
+SYSCALL(SYS_ACCESS, sys_access);
+
+static int change(struct vnode *vp, struct vattr *attr, unsigned which)
+{
+    return vp->mount->read_only ? -EROFS : vfs_setattr(vp, attr, which);
+}
+
+static int change_path(struct process *p, struct vm_map *map, uint32_t path, struct vattr *attr, unsigned which)
+{
+    struct vnode *vp;
+    int error = find(p, map, path, true, &vp);
+    if (error)
+        return error;
+    error = change(vp, attr, which);
+    vrele(vp);
+    return error;
+}
+
+static int sys_chmod(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return change_path(p, map, a[0], &(struct vattr){.mode = a[1] & MODE_BITS}, ATTR_MODE);
+}
+SYSCALL(SYS_CHMOD, sys_chmod);
+
+static int sys_fchmod(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct file *f;
+    struct vnode *vp;
+    (void)map;
+    int error = of_descriptor(p, a[0], &f, &vp);
+    if (error)
+        return error;
+    error = change(vp, &(struct vattr){.mode = a[1] & MODE_BITS}, ATTR_MODE);
+    file_release(f);
+    return error;
+}
+SYSCALL(SYS_FCHMOD, sys_fchmod);
+
+/* -1 (of 16 bits or 32): as it was. */
+static int change_owner(struct vnode *vp, uint32_t owner, uint32_t group)
+{
+    struct vattr attr;
+    int error = vfs_getattr(vp, &attr);
+    if ((owner & ID_MOST) != ID_MOST)
+        attr.uid = owner & ID_MOST;
+    if ((group & ID_MOST) != ID_MOST)
+        attr.gid = group & ID_MOST;
+    return error ? error : change(vp, &attr, ATTR_OWNER);
+}
+
+static int sys_chown(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct vnode *vp;
+    int error = find(p, map, a[0], true, &vp);
+    if (error)
+        return error;
+    error = change_owner(vp, a[1], a[2]);
+    vrele(vp);
+    return error;
+}
+SYSCALL(SYS_CHOWN, sys_chown);
+
+static int sys_fchown(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct file *f;
+    struct vnode *vp;
+    (void)map;
+    int error = of_descriptor(p, a[0], &f, &vp);
+    if (error)
+        return error;
+    error = change_owner(vp, a[1], a[2]);
+    file_release(f);
+    return error;
+}
+SYSCALL(SYS_FCHOWN, sys_fchown);
+
+static int sys_utimes(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct user_timeval both[2];
+    struct vattr attr = {.atime = fs_time(), .mtime = fs_time()};
+    if (a[1]) {
+        int error = copyin(map, both, a[1], sizeof both);
+        if (error)
+            return error;
+        attr.atime = (uint32_t)both[0].seconds;
+        attr.mtime = (uint32_t)both[1].seconds;
+    }
+    return change_path(p, map, a[0], &attr, ATTR_TIMES);
+}
+SYSCALL(SYS_UTIMES, sys_utimes);
+
+static int sys_truncate(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct vnode *vp;
+    if ((int32_t)a[1] < 0)
+        return -EINVAL;
+    int error = find(p, map, a[0], true, &vp);
+    if (error)
+        return error;
+    error = vp->mount->read_only ? -EROFS : vfs_truncate(vp, a[1]);
+    vrele(vp);
+    return error;
+}
+SYSCALL(SYS_TRUNCATE, sys_truncate);
+
+static int sys_umask(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    int old = p->umask;
+    p->umask = a[0] & 0777;
+    return old;
+}
+SYSCALL(SYS_UMASK, sys_umask);
+
+/* Where paths begin ---------------------------------------------------------------------------------------------------- */
+
+static int sys_chdir(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct vnode *vp;
+    int error = find(p, map, a[0], true, &vp);
+    return error ? error : process_change_directory(p, vp, false);
+}
+SYSCALL(SYS_CHDIR, sys_chdir);
+
+static int sys_fchdir(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct file *f;
+    struct vnode *vp;
+    (void)map;
+    int error = of_descriptor(p, a[0], &f, &vp);
+    if (error)
+        return error == -EINVAL ? -ENOTDIR : error;
+    vhold(vp);
+    error = process_change_directory(p, vp, false);
+    file_release(f);
+    return error;
+}
+SYSCALL(SYS_FCHDIR, sys_fchdir);
+
+static int sys_chroot(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct vnode *vp;
+    int error = find(p, map, a[0], true, &vp);
+    return error ? error : process_change_directory(p, vp, true);
+}
+SYSCALL(SYS_CHROOT, sys_chroot);
+
+static int sys_getcwd(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    char path[USER_PATH_SIZE];
+    struct vnode *cwd = process_directory(p);
+    if (!cwd)
+        cwd = vfs_caller_root();
+    if (!cwd)
+        cwd = vfs_root();
+    int n = vfs_getcwd(cwd, path, a[1] < sizeof path ? a[1] : sizeof path);
+    vrele(cwd);
+    return n < 0 ? n : copyout(map, a[0], path, (uint32_t)n + 1) ? -EFAULT : n + 1;
+}
+SYSCALL(SYS_GETCWD, sys_getcwd);
+
+/* File systems --------------------------------------------------------------------------------------------------------- */
+
+static int sys_sync(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)p, (void)map, (void)a;
+    return vfs_sync();
+}
+SYSCALL(SYS_SYNC, sys_sync);
+
+static int sys_mount(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    char type[TEXT_SIZE], device[TEXT_SIZE];
+    struct from from;
+    struct mount *m;
+    int error = copyinstr(map, type, a[0], sizeof type);
+    if (!error)
+        error = copyinstr(map, device, a[3], sizeof device);
+    if (error)
+        return error == -E2BIG ? -ENODEV : error;
+    error = from_user(p, map, a[1], &from);
+    if (!error)
+        error = mount_device(type, device, a[2] & USER_MNT_RDONLY, &m);
+    if (!error && (error = vfs_mount(from.cwd, from.path, m)))
+        m->ops->unmount(m);
+    from_end(&from);
+    return error;
+}
+SYSCALL(SYS_MOUNT, sys_mount);
+
+static int sys_unmount(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct from from;
+    int error = from_user(p, map, a[0], &from);
+    if (!error)
+        error = vfs_unmount(from.cwd, from.path);
+    from_end(&from);
+    return error;
+}
+SYSCALL(SYS_UNMOUNT, sys_unmount);
+
+static int tell_statfs(struct vm_map *map, uint32_t to, struct vnode *vp)
+{
+    struct statfs_out it;
+    int error = vfs_statfs(vp, &it);
+    struct user_statfs told = {it.block_size, it.blocks, it.blocks_free, it.files, it.files_free};
+    return error ? error : copyout(map, to, &told, sizeof told);
+}
+
+static int sys_statfs(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct vnode *vp;
+    int error = find(p, map, a[0], true, &vp);
+    if (error)
+        return error;
+    error = tell_statfs(map, a[1], vp);
+    vrele(vp);
+    return error;
+}
+SYSCALL(SYS_STATFS, sys_statfs);
+
+static int sys_fstatfs(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct file *f;
+    struct vnode *vp;
+    int error = of_descriptor(p, a[0], &f, &vp);
+    if (error)
+        return error;
+    error = tell_statfs(map, a[1], vp);
+    file_release(f);
+    return error;
+}
+SYSCALL(SYS_FSTATFS, sys_fstatfs);

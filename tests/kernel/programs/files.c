@@ -1,0 +1,185 @@
+/*
+ * files [FOLDER]: POSIX's calls on files and names, in FOLDER (/), and what is to be left there for the host to read. Prints a line
+ * for each check that fails, and "files: N checks".
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PIECE 2500
+#define BYTES 20000
+
+static unsigned checks, failed;
+
+#define CHECK(condition)                                                     \
+    do {                                                                     \
+        checks++;                                                            \
+        if (!(condition)) {                                                  \
+            failed++;                                                        \
+            printf("line %d: %s (errno %d)\n", __LINE__, #condition, errno); \
+        }                                                                    \
+    } while (0)
+#define FAILS(call, number)                       \
+    do {                                          \
+        errno = 0;                                \
+        CHECK((call) == -1 && errno == (number)); \
+    } while (0)
+
+static char byte_at(unsigned i)
+{
+    return (char)(i * 7 + i / 251);
+}
+
+static void reads_and_writes(void)
+{
+    static char text[BYTES], back[BYTES];
+    struct stat s;
+    for (unsigned i = 0; i < BYTES; i++)
+        text[i] = byte_at(i);
+    int fd = open("data", O_RDWR | O_CREAT | O_EXCL, 0640);
+    CHECK(fd >= 0);
+    for (unsigned at = 0; at < BYTES; at += PIECE)
+        CHECK(write(fd, text + at, PIECE) == PIECE);
+    CHECK(lseek(fd, 0, SEEK_CUR) == BYTES && read(fd, back, 1) == 0);
+    CHECK(lseek(fd, 0, SEEK_SET) == 0 && read(fd, back, BYTES) == BYTES && !memcmp(text, back, BYTES));
+    CHECK(pread(fd, back, 10, 5000) == 10 && !memcmp(back, text + 5000, 10) && lseek(fd, 0, SEEK_CUR) == BYTES);
+    CHECK(pwrite(fd, "XY", 2, 1023) == 2 && pread(fd, back, 4, 1022) == 4 && back[1] == 'X' && back[2] == 'Y');
+    CHECK(pwrite(fd, text + 1023, 2, 1023) == 2);
+    FAILS(pread(fd, back, 1, -1), EINVAL);
+    CHECK(!fstat(fd, &s) && S_ISREG(s.st_mode) && (s.st_mode & 07777) == 0640 && s.st_size == BYTES && s.st_nlink == 1);
+    CHECK(!ftruncate(fd, 100) && !fstat(fd, &s) && s.st_size == 100);
+    CHECK(!ftruncate(fd, 3000) && pread(fd, back, 2900, 100) == 2900);
+    for (unsigned i = 0; i < 2900; i++)
+        if (back[i])
+            CHECK(!"a byte of a hole is not 0");
+    CHECK(pwrite(fd, text, BYTES, 0) == BYTES && !fsync(fd));
+    FAILS(pread(fd, (void *)4, 10, 0), EFAULT);
+    CHECK(!close(fd));
+    FAILS(open("data", O_RDWR | O_CREAT | O_EXCL, 0640), EEXIST);
+    FAILS(open("data/x", O_RDONLY), ENOTDIR);
+    FAILS(open("nothing", O_RDONLY), ENOENT);
+    FAILS(open(".", O_WRONLY), EISDIR);
+    FAILS(open("data", O_RDONLY | O_DIRECTORY), ENOTDIR);
+    fd = open("data", O_RDONLY);
+    FAILS(write(fd, text, 1), EBADF);
+    CHECK(!close(fd));
+    fd = open("log", O_WRONLY | O_CREAT | O_APPEND, 0666);
+    int other = open("log", O_WRONLY | O_APPEND);
+    for (unsigned i = 0; i < 8; i++) {
+        CHECK(write(i % 2 ? other : fd, i % 2 ? "odd\n" : "even\n", i % 2 ? 4 : 5) == (i % 2 ? 4 : 5));
+        CHECK(lseek(i % 2 ? other : fd, 0, SEEK_CUR) == (off_t)(i / 2 * 9 + (i % 2 ? 9 : 5)));
+    }
+    CHECK(!close(fd) && !close(other) && !stat("log", &s) && s.st_size == 36 && (s.st_mode & 07777) == 0644);
+    fd = open("empty", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    CHECK(fd >= 0 && write(fd, "gone", 4) == 4 && !close(fd));
+    fd = open("empty", O_WRONLY | O_TRUNC);
+    CHECK(fd >= 0 && !fstat(fd, &s) && !s.st_size && !close(fd));
+}
+
+static unsigned entries(const char *path, const char *wanted)
+{
+    unsigned n = 0;
+    DIR *d = opendir(path);
+    CHECK(d);
+    for (struct dirent *e; d && (e = readdir(d));)
+        n += !wanted || !strcmp(e->d_name, wanted);
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static void names(void)
+{
+    struct stat s, t;
+    char text[64];
+    CHECK(!mkdir("d", 0777) && !stat("d", &s) && S_ISDIR(s.st_mode) && (s.st_mode & 0777) == 0755);
+    FAILS(mkdir("d", 0777), EEXIST);
+    CHECK(!mkdir("d/e", 0700) && !stat("d", &s) && s.st_nlink == 3);
+    FAILS(rmdir("d"), ENOTEMPTY);
+    FAILS(unlink("d"), EISDIR);
+    CHECK(!link("log", "d/log") && !stat("log", &s) && !stat("d/log", &t) && s.st_ino == t.st_ino && s.st_nlink == 2);
+    FAILS(link("log", "d/log"), EEXIST);
+    FAILS(link("d", "d2"), EPERM);
+    CHECK(!symlink("../data", "d/way") && readlink("d/way", text, sizeof text) == 7 && !memcmp(text, "../data", 7));
+    CHECK(!lstat("d/way", &s) && S_ISLNK(s.st_mode) && !stat("d/way", &s) && s.st_size == BYTES);
+    FAILS(open("d/way", O_RDONLY | O_NOFOLLOW), ELOOP);
+    FAILS(readlink("data", text, sizeof text), EINVAL);
+    CHECK(!symlink("circle", "circle"));
+    FAILS(open("circle", O_RDONLY), ELOOP);
+    CHECK(!unlink("circle"));
+    CHECK(!rename("d/e", "d/f") && !stat("d/f", &s) && S_ISDIR(s.st_mode));
+    FAILS(stat("d/e", &s), ENOENT);
+    FAILS(rename("d", "d/f/d"), EINVAL);
+    FAILS(rename("log", "d/f"), EISDIR);
+    CHECK(!rename("empty", "d/f/moved") && !stat("d/f/moved", &s));
+    CHECK(entries("d", 0) == 5 && entries("d", "way") == 1 && entries("d/f", "moved") == 1);
+    CHECK(!unlink("d/f/moved") && !rmdir("d/f"));
+    for (unsigned i = 0; i < 24; i++) {
+        sprintf(text, "d/a file of a long name, number %u", i);
+        int fd = open(text, O_CREAT | O_WRONLY, 0600);
+        CHECK(fd >= 0 && !close(fd));
+    }
+    CHECK(entries("d", 0) == 28);
+    for (unsigned i = 0; i < 24; i += 2) {
+        sprintf(text, "d/a file of a long name, number %u", i);
+        CHECK(!unlink(text));
+    }
+    CHECK(entries("d", 0) == 16);
+    int fd = open("temporary", O_RDWR | O_CREAT, 0600);
+    CHECK(fd >= 0 && write(fd, "still here", 10) == 10 && !unlink("temporary") && pread(fd, text, 10, 0) == 10);
+    CHECK(!memcmp(text, "still here", 10) && !close(fd));
+}
+
+static void attributes(void)
+{
+    struct stat s;
+    struct timeval both[2] = {{.tv_sec = 1000}, {.tv_sec = 2000}};
+    CHECK(!chmod("data", 0755) && !stat("data", &s) && (s.st_mode & 07777) == 0755 && !access("data", X_OK | R_OK));
+    CHECK(!chmod("data", 0644) && !chown("data", 7, 8) && !stat("data", &s) && s.st_uid == 7 && s.st_gid == 8);
+    CHECK(!chown("data", -1, 9) && !stat("data", &s) && s.st_uid == 7 && s.st_gid == 9);
+    FAILS(access("data", X_OK), EACCES);
+    CHECK(!utimes("data", both) && !stat("data", &s) && s.st_atime == 1000 && s.st_mtime == 2000);
+    CHECK(umask(077) == 022 && umask(022) == 077);
+    CHECK(!truncate("log", 20) && !stat("log", &s) && s.st_size == 20);
+    FAILS(truncate("log", -1), EINVAL);
+}
+
+static void places(const char *folder)
+{
+    char path[128], wanted[128];
+    sprintf(wanted, "%s%sd", folder, strcmp(folder, "/") ? "/" : "");
+    CHECK(!chdir("d") && getcwd(path, sizeof path) && !strcmp(path, wanted));
+    CHECK(!access("way", R_OK) && !chdir(".."));
+    int fd = open("d", O_RDONLY);
+    CHECK(fd >= 0 && !fchdir(fd) && getcwd(path, sizeof path) && !strcmp(path, wanted) && !close(fd) && !chdir(folder));
+    FAILS(chdir("data"), ENOTDIR);
+    FAILS(chdir("nothing"), ENOENT);
+    if (!fork()) {
+        CHECK(!chroot("d") && !chdir("/") && getcwd(path, sizeof path) && !strcmp(path, "/"));
+        CHECK(!access("/log", R_OK) && !access("/../../log", R_OK) && !chdir("..") && !access("log", R_OK));
+        FAILS(access("/way", R_OK), ENOENT); /* ../data: there is nothing above */
+        exit(failed != 0);
+    }
+    int status;
+    CHECK(wait(&status) > 0 && !status && !access("data", R_OK));
+    sync();
+}
+
+int main(int argc, char **argv)
+{
+    const char *folder = argc > 1 ? argv[1] : "/";
+    CHECK(!chdir(folder));
+    reads_and_writes();
+    names();
+    attributes();
+    places(folder);
+    printf("files: %u checks, %u failed\n", checks, failed);
+    return failed != 0;
+}
