@@ -14,7 +14,7 @@ DEFINE_SIMPLE_LOCK(busy_lock, "busy", SPL_BIO); /* to sleep with: nobody contend
 void serial_assert(void)
 {
     if (curhart->id != MASTER_HART || !(sync_hart()->intr_depth | sync_hart()->in_softint || unix_is_master()))
-        panic("in the file system of the serial kernel without unix_master, on hart %u", curhart->id);
+        panic("in the file system of the serial kernel without unix_master, on hart %u", (unsigned)curhart->id);
 }
 
 void serial_spl_enter(void)
