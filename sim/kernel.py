@@ -86,8 +86,8 @@ def checked_options(options: dict) -> dict:
     if options.get("unix") == "serial":
         for name, value in defaults.items():
             if options.get(name, value) != value:
-                raise ValueError(f"build option {name}={options[name]}: the serial kernel has {name}={value} only; leave "
-                                 "one of the two out")
+                raise ValueError(f"build option {name}={options[name]}: the serial kernel has {name}={value} only; "
+                                 "leave one of the two out")
     return {name: options.get(name, defaults.get(name, values[0])) for name, values in OPTIONS.items()}
 
 

@@ -14,7 +14,7 @@
  * The measured part (probes WINDOW_BEGIN and _END) lies around each, so that a run of one test with one number of users tells
  * which locks it wants.
  *
- * Boot arguments: tests (1,3,8,18), users (1,2,3,4,6,8,11,16,20), file (KiB of each working file, 16), average, loops, calls,
+ * Boot arguments: tests (1,3,8,18), users (1,2,3,4,6,8,11,16,20), file (KiB of each working file, 12), average, loops, calls,
  * reads (how much of each test, nnb_tests.h), bufs, bufchains, biodone.threads, seed. It wants a clock (hz), so that users take
  * turns.
  */
@@ -123,22 +123,25 @@ static void nnb_unlink(void *arg, const char *path)
 static struct user users[USERS_MOST];
 static struct nnb_scale scale;
 static uint32_t file_bytes;
-static volatile uint32_t ready;
+static uint32_t not_ready;
 DEFINE_EVENT(start, "nnb start", SPL_SCHED);
+DEFINE_EVENT(all_ready, "nnb ready", SPL_SCHED);
 
 static const uint8_t zeros[4096];
 
 static void user(void *arg)
 {
     struct user *u = arg;
-    struct nnb n = {.user = u, .file = file_bytes, .temporary = u->temporary, .random = run_seed + (uint32_t)(u - users)};
+    struct nnb n = {
+        .user = u, .file = file_bytes, .temporary = u->temporary, .random = run_seed + (uint32_t)(u - users)};
     n.fd = nnb_open(u, u->path, !u->test);
     if (!u->test) /* the working file is made */
         for (uint32_t at = 0, piece; at < file_bytes; at += piece) {
             piece = file_bytes - at < sizeof zeros ? file_bytes - at : sizeof zeros;
             nnb_write(u, n.fd, zeros, piece);
         }
-    __atomic_fetch_add(&ready, 1, __ATOMIC_SEQ_CST);
+    if (!__atomic_sub_fetch(&not_ready, 1, __ATOMIC_SEQ_CST))
+        event_post(&all_ready);
     event_wait(&start);
     nnb_run(&n, u->test, &scale);
     u->ended = cycles64();
@@ -158,14 +161,14 @@ static void print_cache(const struct bufstats *before)
 static uint64_t run_test(unsigned test, unsigned count, unsigned disks)
 {
     struct thread *threads[USERS_MOST];
-    ready = 0;
+    not_ready = count;
     event_clear(&start);
     for (unsigned i = 0; i < count; i++) {
         users[i].test = test;
         threads[i] = thread_create(user, &users[i], PRI_NORMAL, ANY_HART, "user");
     }
-    while (ready < count)
-        thread_yield();
+    event_take(&all_ready);
+    thread_yield(); /* the last one goes to sleep */
     struct bufstats before = bufstats;
     uint64_t begin = cycles64(), last = 0, sum = 0;
     PROBE(WINDOW_BEGIN);
@@ -230,9 +233,9 @@ static int nnb(void)
     unsigned tests[8], counts[16];
     unsigned test_count = numbers("tests", "1,3,8,18", 18, tests, 8);
     unsigned count_count = numbers("users", "1,2,3,4,6,8,11,16,20", USERS_MOST, counts, 16), most = 0;
-    file_bytes = bootargs_number("file", 16, 1024) * 1024;
+    file_bytes = bootargs_number("file", 12, 1024) * 1024;
     scale = (struct nnb_scale){bootargs_number("average", 1, 100000), bootargs_number("loops", 1, 100000),
-                               bootargs_number("calls", 2000, 10000000), bootargs_number("reads", 16, 100000)};
+                               bootargs_number("calls", 1000, 10000000), bootargs_number("reads", 10, 100000)};
     if (file_bytes < 10 * NNB_PIECE || !clock_hz())
         panic("run=nnb needs file=5 at least, and a clock (hz)");
     unix_enter();

@@ -68,10 +68,10 @@ struct buf_lock {
     struct lock lock;
 };
 
-#define DEFINE_CACHE_LOCK(id, name)     \
+#define DEFINE_CACHE_LOCK(id, name)       \
     static MUTEX_CLASS(id##_class, name); \
     static struct cache_lock id = {LOCK(name, id##_class)}
-#define DEFINE_TABLE_LOCK(id, name)     \
+#define DEFINE_TABLE_LOCK(id, name)       \
     static MUTEX_CLASS(id##_class, name); \
     static struct table_lock id = {LOCK(name, id##_class)}
 #define cache_lock_init(l, class, name) lock_init(&(l)->lock, class, name)

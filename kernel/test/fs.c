@@ -44,12 +44,12 @@ static void went_well(int error, const char *what, const char *path)
 }
 
 /* As a system call would: each by itself on the master, in the serial kernel. */
-#define CALL(operation)         \
-    ({                          \
-        unix_enter();           \
-        int gave_ = operation;  \
-        unix_leave();           \
-        gave_;                  \
+#define CALL(operation)        \
+    ({                         \
+        unix_enter();          \
+        int gave_ = operation; \
+        unix_leave();          \
+        gave_;                 \
     })
 #define well(operation, what, path) went_well(CALL(operation), what, path)
 

@@ -37,7 +37,8 @@ def image(folder):
 
 
 @pytest.mark.parametrize("harts, sync, build", [
-    (1, "spl-optim", "mach"), (2, "cli-optim", "mach"), (2, "spl-pessim", "beyond"), (2, "spl-optim", "serial"), (1, "cli-spl-pessim", "softint"),
+    (1, "spl-optim", "mach"), (2, "cli-optim", "mach"), (2, "spl-pessim", "beyond"), (1, "cli-spl-pessim", "softint"),
+    (2, "spl-optim", "serial"),
     (4, "cli-pessim", "beyond"),
 ])
 def test_threads_work_in_it_at_once(tmp_path, harts, sync, build):

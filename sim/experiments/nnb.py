@@ -1,0 +1,149 @@
+"""The report of `nnb`: completion times over users, as Figures 1 to 4 of paper `mach`, and the locks behind them."""
+
+from sim.results.plot import Plot
+from sim.results.table import Table, number
+
+KERNELS = ("serial", "parallel", "beyond")
+FIGURES = {8: ("Figure 1", "empty calls"), 18: ("Figure 2", "random reads"), 3: ("Figure 3", "disk I/O"),
+           1: ("Figure 4", "the average user")}
+FEW = 50        # attempts: a ratio of fewer says little
+MOST_LOCKS = 5  # of each table's part
+
+
+def summarise(experiment, records):
+    """All figures of the report, from the records alone."""
+    good = [made for made in records if made["failure"] is None]
+    return {
+        "times": [line | place(made) for made in good if made["kind"] == "nnb"
+                  for line in made["run"]["results"]["nnb"]],
+        "variants": [line | place(made) | {"threads": made["parameters"]["threads"]} for made in good
+                     if made["kind"] == "biodone" for line in made["run"]["results"]["nnb"]],
+        "locks": [row for made in good if made["kind"] == "locks" for row in locks(made)],
+    }
+
+
+def place(made):
+    return {"kernel": made["parameters"]["kernel"], "sync": made["sync"], "harts": made["harts"],
+            "disks": made["parameters"].get("disks", 1)}
+
+
+def locks(made):
+    """One row for each class of locks that was wanted in the measured part."""
+    line = made["run"]["results"]["nnb"][0]
+    for entry in made["run"]["locks"]["classes"]:
+        if entry["attempts"]:
+            yield place(made) | {
+                "test": line["test"], "users": line["users"], "cycles": line["cycles"], "class": entry["class"],
+                "kind": entry["kind"], "attempts": entry["attempts"], "misses": entry["misses"],
+                "blocks": entry["blocks"], "refused": entry["failures"], "waited": entry["wait_cycles"]["total"]}
+
+
+def order(row):
+    return row["test"], row["disks"], row["harts"], row["sync"], KERNELS.index(row["kernel"])
+
+
+def titled(test):
+    figure, what = FIGURES.get(test, ("", ""))
+    return f"{figure}: test {test}, {what}" if figure else f"Test {test}"
+
+
+def tables(summary):
+    """The report's tables, in order."""
+    made = []
+    for test in [*FIGURES, *sorted({row["test"] for row in summary["times"]} - set(FIGURES))]:
+        rows = sorted((row for row in summary["times"] if row["test"] == test), key=order)
+        if rows:
+            made.append(times_table(test, rows, summary["settings"]))
+    if summary["times"]:
+        made.append(gain_table(summary["times"]))
+        made.append(cache_table(summary["times"]))
+    if summary["locks"]:
+        made.append(lock_table(summary["locks"]))
+    if summary["variants"]:
+        made.append(variant_table(summary))
+    return made
+
+
+def times_table(test, rows, settings):
+    users = sorted({row["users"] for row in rows})
+    taken = {(order(row), row["users"]): row["cycles"] for row in rows}
+    cells = [[row["kernel"], row["sync"], row["disks"], row["harts"],
+              *(number(taken[order(row), n] / 1000, 3) if (order(row), n) in taken else "-" for n in users)]
+             for row in {order(row): row for row in rows}.values()]
+    return Table(f"{titled(test)}: completion time", ["kernel", "scheme", "disks", "harts", *(f"{n}" for n in users)],
+                 cells, ["Thousand cycles from the common start to the end of the last user, over users. A user does: "
+                         + {1: f"{settings['average']} time(s) what the average user does",
+                            3: f"{settings['loops']} loop(s) of 15 reads and writes",
+                            8: f"{settings['calls']} empty calls",
+                            18: f"{settings['reads']} random reads"}.get(test, "a test") + "."], texts=2)
+
+
+def gain_table(times):
+    """How many times as fast as the serial kernel."""
+    taken = {(row["test"], row["disks"], row["harts"], row["sync"], row["users"], row["kernel"]): row["cycles"]
+             for row in times}
+    rows = []
+    for test, disks, harts, sync in sorted({key[:4] for key in taken}):
+        for kernel in KERNELS[1:]:
+            gains = {key[4]: taken[key[:5] + ("serial",)] / cycles for key, cycles in taken.items()
+                     if key[:4] == (test, disks, harts, sync) and key[5] == kernel and key[:5] + ("serial",) in taken}
+            if gains:
+                best = max(gains, key=lambda n: gains[n])
+                rows.append([kernel, sync, test, disks, harts, f"{gains[min(gains)]:.2f}",
+                             f"{gains[best]:.2f} ({best})", f"{gains[max(gains)]:.2f}"])
+    return Table("As fast as the serial kernel, times",
+                 ["kernel", "scheme", "test", "disks", "harts", "fewest users", "best (users)", "most users"], rows,
+                 texts=2)
+
+
+def cache_table(times):
+    most = max(row["users"] for row in times)
+    rows = [[row["kernel"], row["sync"], row["test"], row["harts"], row["users"], row["hits"], row["misses"],
+             row["delayed"], row["waits"], row["conflicts"]]
+            for row in sorted(times, key=lambda row: (*order(row), row["users"]))
+            if row["users"] in (8, most) and row["test"] != 8 and row["harts"] == max(r["harts"] for r in times)]
+    return Table("The buffer cache meanwhile",
+                 ["kernel", "scheme", "test", "harts", "users", "hits", "misses", "written for room", "waits",
+                  "conflicts"], rows,
+                 ["conflicts: a conditional attempt at a buffer or a second hash chain that failed. waits: for any "
+                  "buffer to become free."], texts=2)
+
+
+def lock_table(locks):
+    rows = []
+    for place_ in dict.fromkeys((order(row), row["users"]) for row in sorted(locks, key=order)):
+        own = [row for row in locks if (order(row), row["users"]) == place_ and row["attempts"] >= FEW]
+        for row in sorted(own, key=lambda row: -row["misses"] / row["attempts"])[:MOST_LOCKS]:
+            rows.append([row["kernel"], row["class"], row["kind"], row["test"], row["harts"], row["users"],
+                         row["attempts"], row["misses"], f"{100 * row['misses'] / row['attempts']:.2f}", row["blocks"],
+                         row["refused"], f"{100 * row['waited'] / (row['cycles'] * row['harts']):.1f}"])
+    return Table("Locks: the highest miss ratios",
+                 ["kernel", "class", "kind", "test", "harts", "users", "attempts", "misses", "missed, %", "slept",
+                  "refused", "waited, % of all harts"], rows,
+                 [f"Of those that were wanted {FEW} times at least, the {MOST_LOCKS} that were found taken most often. "
+                  "The simulator counts them from outside."], texts=3)
+
+
+def variant_table(summary):
+    one = {(order(row), row["users"]): row["cycles"] for row in summary["times"]}
+    rows = [[row["kernel"], row["sync"], row["test"], row["harts"], row["users"], row["threads"],
+             number(row["cycles"] / 1000), number(one[order(row), row["users"]] / 1000)
+             if (order(row), row["users"]) in one else "-"]
+            for row in sorted(summary["variants"], key=lambda row: (*order(row), row["users"]))]
+    return Table("Several biodone_threads", ["kernel", "scheme", "test", "harts", "users", "threads",
+                                             "completion, thousand cycles", "with one thread"], rows, texts=2)
+
+
+def plots(summary):
+    """Completion time over users, one plot for each test and machine."""
+    drawn = []
+    for test, disks, harts in sorted({(row["test"], row["disks"], row["harts"]) for row in summary["times"]}):
+        series = {}
+        for row in sorted(summary["times"], key=lambda row: (*order(row), row["users"])):
+            if (row["test"], row["disks"], row["harts"]) == (test, disks, harts):
+                several = len({r["sync"] for r in summary["times"]}) > 1
+                label = f"{row['kernel']}, {row['sync']}" if several else row["kernel"]
+                series.setdefault(label, []).append((row["users"], row["cycles"] / 1000))
+        name = f"test{test}-{harts}harts" + (f"-{disks}disks" if disks > 1 else "")
+        drawn.append(Plot(name, f"{titled(test)}; harts: {harts}", "users", "completion, thousand cycles", series))
+    return drawn
