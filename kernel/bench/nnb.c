@@ -1,5 +1,6 @@
 /*
- * run=nnb: the Neal Nelson Benchmark's tests (nnb_tests.h) by threads of the kernel, which enter the file system where system
+ * run=nnb: the Neal Nelson Benchmark's tests (nnb_tests.h) by programs (by=processes; by=threads: threads that share a descriptor
+ * table; user/programs/nnb.c), with root=disk0; or, by=kernel, by threads of the kernel, which enter the file system where system
  * calls do and by the same rules (sched/master.h: unix_enter), without the programs and calls above. All drives are given a file
  * system and mounted, the first as the root, the second at /1; of the users' working files each drive has the same share. Each
  * test is done by as many users at once as the list `users` says, all of which begin at the same moment:
@@ -9,12 +10,12 @@
  *
  * cycles   from the beginning until the last user has done his part: the paper's completion time
  * mean     the mean over the users
- * others   of the buffer cache, in that time (fs/buf.h)
+ * others   of the buffer cache, in that time (fs/buf.h); by=kernel only, as is
  *
- * The measured part (probes WINDOW_BEGIN and _END) lies around each, so that a run of one test with one number of users tells
+ * the measured part (probes WINDOW_BEGIN and _END), which lies around each, so that a run of one test with one number of users tells
  * which locks it wants.
  *
- * Boot arguments: tests (1,3,8,18), users (1,2,3,4,6,8,11,16,20), file (KiB of each working file, 12), average, loops, calls,
+ * Boot arguments: by (processes), tests (1,3,8,18), users (1,2,3,4,6,8,11,16,20), file (KiB of each working file, 12), average, loops, calls,
  * reads (how much of each test, nnb_tests.h), bufs, bufchains, biodone.threads, seed. It wants a clock (hz), so that users take
  * turns.
  */
@@ -37,6 +38,8 @@
 #include "lib/printf.h"
 #include "sched/master.h"
 #include "sched/sched.h"
+#include "user/mounts.h"
+#include "user/run.h"
 
 #define USERS_MOST 20
 #define DISKS_MOST 2
@@ -228,8 +231,42 @@ static unsigned numbers(const char *name, const char *otherwise, unsigned most, 
     return n;
 }
 
+/* The drives have file systems, and the program does the rest. */
+static int by_programs(bool threads)
+{
+    static struct arguments arguments;
+    static const struct {
+        const char *name, *otherwise;
+    } words[] = {{"tests", "1,3,8,18"}, {"users", "1,2,3,4,6,8,11,16,20"},
+                 {"file", "12"},        {"average", "1"},
+                 {"loops", "1"},        {"calls", "1000"},
+                 {"reads", "10"}};
+    char text[64];
+    unsigned disks = 0;
+    struct block_device *disk;
+    for (; disks < DISKS_MOST && (disk = disk_open(disks)); disks++)
+        ext2_format(disk);
+    arguments_clear(&arguments);
+    arguments_add(&arguments, "nnb");
+    for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
+        arguments_add(&arguments, bootargs_string(words[i].name, text, sizeof text, words[i].otherwise));
+    snprintf(text, sizeof text, "%u", disks);
+    arguments_add(&arguments, text);
+    snprintf(text, sizeof text, "%u", hart_count);
+    arguments_add(&arguments, text);
+    arguments_add(&arguments, threads ? "1" : "0");
+    int id = process_spawn(0, "nnb", &arguments, ANY_HART);
+    check(id < 0 ? id : 0, "start of the program nnb");
+    int status = user_wait_for_all(id);
+    return mounts_stop() ? 1 : status >> 8 | (status & 0xff);
+}
+
 static int nnb(void)
 {
+    char by[16];
+    bootargs_string("by", by, sizeof by, "processes");
+    if (strcmp(by, "kernel"))
+        return by_programs(!strcmp(by, "threads"));
     unsigned tests[8], counts[16];
     unsigned test_count = numbers("tests", "1,3,8,18", 18, tests, 8);
     unsigned count_count = numbers("users", "1,2,3,4,6,8,11,16,20", USERS_MOST, counts, 16), most = 0;
@@ -261,4 +298,4 @@ static int nnb(void)
     return 0;
 }
 
-RUN("nnb", "the Neal Nelson Benchmark's tests 1, 3, 8, 18 by threads in the file system (paper mach, 3.3)", nnb);
+RUN("nnb", "the Neal Nelson Benchmark's tests 1, 3, 8, 18 (paper mach, 3.3)", nnb);
