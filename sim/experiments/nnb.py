@@ -16,15 +16,21 @@ def summarise(experiment, records):
     return {
         "times": [line | place(made) for made in good if made["kind"] == "nnb"
                   for line in made["run"]["results"]["nnb"]],
-        "variants": [line | place(made) | {"threads": made["parameters"]["threads"]} for made in good
-                     if made["kind"] == "biodone" for line in made["run"]["results"]["nnb"]],
+        "variants": [line | place(made) | {"how": how(made)} for made in good if made["kind"] in ("biodone", "shared")
+                     for line in made["run"]["results"]["nnb"]],
         "locks": [row for made in good if made["kind"] == "locks" for row in locks(made)],
     }
 
 
 def place(made):
-    return {"kernel": made["parameters"]["kernel"], "sync": made["sync"], "harts": made["harts"],
-            "disks": made["parameters"].get("disks", 1)}
+    parameters = made["parameters"]
+    return {"kernel": parameters["kernel"], "by": parameters.get("by", "processes"), "sync": made["sync"],
+            "harts": made["harts"], "disks": parameters.get("disks", 1)}
+
+
+def how(made):
+    """What is different in a variant."""
+    return "one descriptor table" if made["kind"] == "shared" else f"{made['parameters']['threads']} biodone_threads"
 
 
 def locks(made):
@@ -39,7 +45,7 @@ def locks(made):
 
 
 def order(row):
-    return row["test"], row["disks"], row["harts"], row["sync"], KERNELS.index(row["kernel"])
+    return row["test"], row["by"], row["disks"], row["harts"], row["sync"], KERNELS.index(row["kernel"])
 
 
 def titled(test):
@@ -56,7 +62,6 @@ def tables(summary):
             made.append(times_table(test, rows, summary["settings"]))
     if summary["times"]:
         made.append(gain_table(summary["times"]))
-        made.append(cache_table(summary["times"]))
     if summary["locks"]:
         made.append(lock_table(summary["locks"]))
     if summary["variants"]:
@@ -67,46 +72,34 @@ def tables(summary):
 def times_table(test, rows, settings):
     users = sorted({row["users"] for row in rows})
     taken = {(order(row), row["users"]): row["cycles"] for row in rows}
-    cells = [[row["kernel"], row["sync"], row["disks"], row["harts"],
+    cells = [[row["kernel"], row["by"], row["sync"], row["disks"], row["harts"],
               *(number(taken[order(row), n] / 1000, 3) if (order(row), n) in taken else "-" for n in users)]
              for row in {order(row): row for row in rows}.values()]
-    return Table(f"{titled(test)}: completion time", ["kernel", "scheme", "disks", "harts", *(f"{n}" for n in users)],
-                 cells, ["Thousand cycles from the common start to the end of the last user, over users. A user does: "
+    return Table(f"{titled(test)}: completion time",
+                 ["kernel", "users", "scheme", "disks", "harts", *(f"{n}" for n in users)], cells, ["Thousand cycles from the common start to the end of the last user, over users. A user does: "
                          + {1: f"{settings['average']} time(s) what the average user does",
                             3: f"{settings['loops']} loop(s) of 15 reads and writes",
                             8: f"{settings['calls']} empty calls",
-                            18: f"{settings['reads']} random reads"}.get(test, "a test") + "."], texts=2)
+                            18: f"{settings['reads']} random reads"}.get(test, "a test") + "."], texts=3)
 
 
 def gain_table(times):
     """How many times as fast as the serial kernel."""
-    taken = {(row["test"], row["disks"], row["harts"], row["sync"], row["users"], row["kernel"]): row["cycles"]
-             for row in times}
+    taken = {(row["test"], row["by"], row["disks"], row["harts"], row["sync"], row["users"], row["kernel"]):
+             row["cycles"] for row in times}
     rows = []
-    for test, disks, harts, sync in sorted({key[:4] for key in taken}):
+    for test, by, disks, harts, sync in sorted({key[:5] for key in taken}):
         for kernel in KERNELS[1:]:
-            gains = {key[4]: taken[key[:5] + ("serial",)] / cycles for key, cycles in taken.items()
-                     if key[:4] == (test, disks, harts, sync) and key[5] == kernel and key[:5] + ("serial",) in taken}
+            gains = {key[5]: taken[key[:6] + ("serial",)] / cycles for key, cycles in taken.items()
+                     if key[:5] == (test, by, disks, harts, sync) and key[6] == kernel
+                     and key[:6] + ("serial",) in taken}
             if gains:
                 best = max(gains, key=lambda n: gains[n])
-                rows.append([kernel, sync, test, disks, harts, f"{gains[min(gains)]:.2f}",
+                rows.append([kernel, by, sync, test, disks, harts, f"{gains[min(gains)]:.2f}",
                              f"{gains[best]:.2f} ({best})", f"{gains[max(gains)]:.2f}"])
     return Table("As fast as the serial kernel, times",
-                 ["kernel", "scheme", "test", "disks", "harts", "fewest users", "best (users)", "most users"], rows,
-                 texts=2)
-
-
-def cache_table(times):
-    most = max(row["users"] for row in times)
-    rows = [[row["kernel"], row["sync"], row["test"], row["harts"], row["users"], row["hits"], row["misses"],
-             row["delayed"], row["waits"], row["conflicts"]]
-            for row in sorted(times, key=lambda row: (*order(row), row["users"]))
-            if row["users"] in (8, most) and row["test"] != 8 and row["harts"] == max(r["harts"] for r in times)]
-    return Table("The buffer cache meanwhile",
-                 ["kernel", "scheme", "test", "harts", "users", "hits", "misses", "written for room", "waits",
-                  "conflicts"], rows,
-                 ["conflicts: a conditional attempt at a buffer or a second hash chain that failed. waits: for any "
-                  "buffer to become free."], texts=2)
+                 ["kernel", "users", "scheme", "test", "disks", "harts", "fewest users", "best (users)",
+                  "most users"], rows, texts=3)
 
 
 def lock_table(locks):
@@ -125,25 +118,27 @@ def lock_table(locks):
 
 
 def variant_table(summary):
-    one = {(order(row), row["users"]): row["cycles"] for row in summary["times"]}
-    rows = [[row["kernel"], row["sync"], row["test"], row["harts"], row["users"], row["threads"],
-             number(row["cycles"] / 1000), number(one[order(row), row["users"]] / 1000)
-             if (order(row), row["users"]) in one else "-"]
-            for row in sorted(summary["variants"], key=lambda row: (*order(row), row["users"]))]
-    return Table("Several biodone_threads", ["kernel", "scheme", "test", "harts", "users", "threads",
-                                             "completion, thousand cycles", "with one thread"], rows, texts=2)
+    usual = {(order(row), row["users"]): row["cycles"] for row in summary["times"]}
+    rows = [[row["how"], row["kernel"], row["sync"], row["test"], row["harts"], row["users"],
+             number(row["cycles"] / 1000), number(usual[order(row), row["users"]] / 1000)
+             if (order(row), row["users"]) in usual else "-"]
+            for row in sorted(summary["variants"], key=lambda row: (row["how"], *order(row), row["users"]))]
+    return Table("Variants: completion time",
+                 ["variant", "kernel", "scheme", "test", "harts", "users", "thousand cycles", "without"], rows, texts=3)
 
 
 def plots(summary):
     """Completion time over users, one plot for each test and machine."""
     drawn = []
-    for test, disks, harts in sorted({(row["test"], row["disks"], row["harts"]) for row in summary["times"]}):
+    for test, by, disks, harts in sorted({(row["test"], row["by"], row["disks"], row["harts"])
+                                          for row in summary["times"]}):
         series = {}
         for row in sorted(summary["times"], key=lambda row: (*order(row), row["users"])):
-            if (row["test"], row["disks"], row["harts"]) == (test, disks, harts):
+            if (row["test"], row["by"], row["disks"], row["harts"]) == (test, by, disks, harts):
                 several = len({r["sync"] for r in summary["times"]}) > 1
                 label = f"{row['kernel']}, {row['sync']}" if several else row["kernel"]
                 series.setdefault(label, []).append((row["users"], row["cycles"] / 1000))
-        name = f"test{test}-{harts}harts" + (f"-{disks}disks" if disks > 1 else "")
-        drawn.append(Plot(name, f"{titled(test)}; harts: {harts}", "users", "completion, thousand cycles", series))
+        name = f"test{test}-{by}-{harts}harts" + (f"-{disks}disks" if disks > 1 else "")
+        drawn.append(Plot(name, f"{titled(test)}; {by}, harts: {harts}", "users", "completion, thousand cycles",
+                          series))
     return drawn

@@ -46,6 +46,7 @@ static void work(void *arg)
         piece = file_bytes - at < sizeof zeros ? file_bytes - at : sizeof zeros;
         nnb_write(0, n->fd, zeros, piece);
     }
+    nnb_random_read(n); /* what fork shares is copied now */
     while (read(commands[i][0], &test, 1) == 1 && test) {
         uint32_t turn = shared->go;
         __atomic_fetch_add(&shared->ready, 1, __ATOMIC_SEQ_CST);
