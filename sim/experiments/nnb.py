@@ -76,8 +76,9 @@ def times_table(test, rows, settings):
               *(number(taken[order(row), n] / 1000, 3) if (order(row), n) in taken else "-" for n in users)]
              for row in {order(row): row for row in rows}.values()]
     return Table(f"{titled(test)}: completion time",
-                 ["kernel", "users", "scheme", "disks", "harts", *(f"{n}" for n in users)], cells, ["Thousand cycles from the common start to the end of the last user, over users. A user does: "
-                         + {1: f"{settings['average']} time(s) what the average user does",
+                 ["kernel", "users", "scheme", "disks", "harts", *(f"{n}" for n in users)], cells,
+                 ["Thousand cycles from the common start to the end of the last user, over users. A user does: "
+                  + {1: f"{settings['average']} time(s) what the average user does",
                             3: f"{settings['loops']} loop(s) of 15 reads and writes",
                             8: f"{settings['calls']} empty calls",
                             18: f"{settings['reads']} random reads"}.get(test, "a test") + "."], texts=3)
