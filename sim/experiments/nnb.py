@@ -18,14 +18,16 @@ def summarise(experiment, records):
                   for line in made["run"]["results"]["nnb"]],
         "variants": [line | place(made) | {"how": how(made)} for made in good if made["kind"] in ("biodone", "shared")
                      for line in made["run"]["results"]["nnb"]],
-        "locks": [row for made in good if made["kind"] == "locks" for row in locks(made)],
+        "locks": [row for made in good if made["kind"] in ("nnb", "locks") and place(made)["by"] == "kernel"
+                  for row in locks(made)],
     }
 
 
 def place(made):
     parameters = made["parameters"]
-    return {"kernel": parameters["kernel"], "by": parameters.get("by", "processes"), "sync": made["sync"],
-            "harts": made["harts"], "disks": parameters.get("disks", 1)}
+    by = "kernel" if made["kind"] == "locks" else parameters.get("by", "processes")
+    return {"kernel": parameters["kernel"], "by": by, "sync": made["sync"], "harts": made["harts"],
+            "disks": parameters.get("disks", 1)}
 
 
 def how(made):
@@ -34,18 +36,25 @@ def how(made):
 
 
 def locks(made):
-    """One row for each class of locks that was wanted in the measured part."""
-    line = made["run"]["results"]["nnb"][0]
+    """One row for each class of locks that was wanted in the measured parts: of one test, or of all together."""
+    lines = made["run"]["results"]["nnb"]
+    test, users = only(lines, "test"), only(lines, "users")
     for entry in made["run"]["locks"]["classes"]:
         if entry["attempts"]:
             yield place(made) | {
-                "test": line["test"], "users": line["users"], "cycles": line["cycles"], "class": entry["class"],
+                "test": test, "users": users, "cycles": sum(line["cycles"] for line in lines), "class": entry["class"],
                 "kind": entry["kind"], "attempts": entry["attempts"], "misses": entry["misses"],
                 "blocks": entry["blocks"], "refused": entry["failures"], "waited": entry["wait_cycles"]["total"]}
 
 
+def only(lines, name):
+    """What they all have there, or `all`."""
+    values = {line[name] for line in lines}
+    return values.pop() if len(values) == 1 else "all"
+
+
 def order(row):
-    return row["test"], row["by"], row["disks"], row["harts"], row["sync"], KERNELS.index(row["kernel"])
+    return str(row["test"]), row["by"], row["disks"], row["harts"], row["sync"], KERNELS.index(row["kernel"])
 
 
 def titled(test):
