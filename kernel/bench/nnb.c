@@ -16,7 +16,7 @@
  * which locks it wants.
  *
  * Boot arguments: by (processes), tests (1,3,8,18), users (1,2,3,4,6,8,11,16,20), file (KiB of each working file, 12), average, loops, calls,
- * reads (how much of each test, nnb_tests.h), bufs, bufchains, biodone.threads, seed. It wants a clock (hz), so that users take
+ * reads (how much of each test, nnb_tests.h), size (so many times as much), bufs, bufchains, biodone.threads, seed. It wants a clock (hz), so that users take
  * turns.
  */
 #include <stdio.h>
@@ -42,6 +42,8 @@
 #include "user/run.h"
 
 #define USERS_MOST 20
+#define TESTS "1,3,8,18"
+#define USERS "1,2,3,4,6,8,11,16,20"
 #define DISKS_MOST 2
 #define FILES 2 /* that a user has open */
 
@@ -231,30 +233,36 @@ static unsigned numbers(const char *name, const char *otherwise, unsigned most, 
     return n;
 }
 
-/* The drives have file systems, and the program does the rest. */
+static void add_number(struct arguments *to, uint32_t n)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%lu", (unsigned long)n);
+    arguments_add(to, text);
+}
+
+/* The drives get file systems, and the program does the rest. */
 static int by_programs(bool threads)
 {
     static struct arguments arguments;
-    static const struct {
-        const char *name, *otherwise;
-    } words[] = {{"tests", "1,3,8,18"}, {"users", "1,2,3,4,6,8,11,16,20"},
-                 {"file", "12"},        {"average", "1"},
-                 {"loops", "1"},        {"calls", "1000"},
-                 {"reads", "10"}};
     char text[64];
     unsigned disks = 0;
     struct block_device *disk;
     for (; disks < DISKS_MOST && (disk = disk_open(disks)); disks++)
         ext2_format(disk);
+    if (!disks || strcmp(bootargs_string("root", text, sizeof text, ""), "disk0"))
+        panic("run=nnb by programs needs a drive and root=disk0: build the machine with disks=1, give --disk IMAGE");
     arguments_clear(&arguments);
     arguments_add(&arguments, "nnb");
-    for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
-        arguments_add(&arguments, bootargs_string(words[i].name, text, sizeof text, words[i].otherwise));
-    snprintf(text, sizeof text, "%u", disks);
-    arguments_add(&arguments, text);
-    snprintf(text, sizeof text, "%u", hart_count);
-    arguments_add(&arguments, text);
-    arguments_add(&arguments, threads ? "1" : "0");
+    arguments_add(&arguments, bootargs_string("tests", text, sizeof text, TESTS));
+    arguments_add(&arguments, bootargs_string("users", text, sizeof text, USERS));
+    add_number(&arguments, file_bytes / 1024);
+    add_number(&arguments, scale.average);
+    add_number(&arguments, scale.loops);
+    add_number(&arguments, scale.calls);
+    add_number(&arguments, scale.reads);
+    add_number(&arguments, disks);
+    add_number(&arguments, hart_count);
+    add_number(&arguments, threads);
     int id = process_spawn(0, "nnb", &arguments, ANY_HART);
     check(id < 0 ? id : 0, "start of the program nnb");
     int status = user_wait_for_all(id);
@@ -263,18 +271,22 @@ static int by_programs(bool threads)
 
 static int nnb(void)
 {
+    unsigned tests[8], counts[16];
+    unsigned test_count = numbers("tests", TESTS, 18, tests, 8);
+    unsigned count_count = numbers("users", USERS, USERS_MOST, counts, 16), most = 0;
+    uint32_t size = bootargs_number("size", 1, 1000);
     char by[16];
     bootargs_string("by", by, sizeof by, "processes");
-    if (strcmp(by, "kernel"))
-        return by_programs(!strcmp(by, "threads"));
-    unsigned tests[8], counts[16];
-    unsigned test_count = numbers("tests", "1,3,8,18", 18, tests, 8);
-    unsigned count_count = numbers("users", "1,2,3,4,6,8,11,16,20", USERS_MOST, counts, 16), most = 0;
     file_bytes = bootargs_number("file", 12, 1024) * 1024;
-    scale = (struct nnb_scale){bootargs_number("average", 1, 100000), bootargs_number("loops", 1, 100000),
-                               bootargs_number("calls", 1000, 10000000), bootargs_number("reads", 10, 100000)};
+    scale =
+        (struct nnb_scale){size * bootargs_number("average", 1, 1000), size * bootargs_number("loops", 1, 1000),
+                           size * bootargs_number("calls", 1000, 1000000), size * bootargs_number("reads", 10, 10000)};
     if (file_bytes < 10 * NNB_PIECE || !clock_hz())
         panic("run=nnb needs file=5 at least, and a clock (hz)");
+    if (!strcmp(by, "processes") || !strcmp(by, "threads"))
+        return by_programs(by[0] == 't');
+    if (strcmp(by, "kernel"))
+        panic("boot argument by=%s: give processes, threads or kernel", by);
     unix_enter();
     bio_init();
     inodes_init(3 * USERS_MOST);

@@ -80,6 +80,7 @@ def tables(summary):
 
 def times_table(test, rows, settings):
     users = sorted({row["users"] for row in rows})
+    much = {name: settings["size"] * settings[name] for name in ("average", "loops", "calls", "reads")}
     taken = {(order(row), row["users"]): row["cycles"] for row in rows}
     cells = [[row["kernel"], row["by"], row["sync"], row["disks"], row["harts"],
               *(number(taken[order(row), n] / 1000, 3) if (order(row), n) in taken else "-" for n in users)]
@@ -87,10 +88,10 @@ def times_table(test, rows, settings):
     return Table(f"{titled(test)}: completion time",
                  ["kernel", "users", "scheme", "disks", "harts", *(f"{n}" for n in users)], cells,
                  ["Thousand cycles from the common start to the end of the last user, over users. A user does: "
-                  + {1: f"{settings['average']} time(s) what the average user does",
-                            3: f"{settings['loops']} loop(s) of 15 reads and writes",
-                            8: f"{settings['calls']} empty calls",
-                            18: f"{settings['reads']} random reads"}.get(test, "a test") + "."], texts=3)
+                  + {1: f"{much['average']} time(s) what the average user does",
+                            3: f"{much['loops']} loop(s) of 15 reads and writes",
+                            8: f"{much['calls']} empty calls",
+                            18: f"{much['reads']} random reads"}.get(test, "a test") + "."], texts=3)
 
 
 def gain_table(times):

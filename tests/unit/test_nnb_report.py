@@ -2,7 +2,7 @@
 
 from sim.experiments import nnb
 
-SETTINGS = {"average": 1, "loops": 1, "calls": 1000, "reads": 10}
+SETTINGS = {"size": 1, "average": 1, "loops": 1, "calls": 1000, "reads": 10}
 
 
 def record(kernel, cycles, misses, kind="nnb", **parameters):
