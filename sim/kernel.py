@@ -29,12 +29,16 @@ OPTIONS = {
     "accounting": ("0", "1"),
     "crit_timing": ("0", "1"),
     "biodone": ("thread", "softint"),
-    "buffers": ("mach", "buckets"),
+    "unix": ("parallel", "serial", "beyond"),
+    "buffers": ("mach", "buckets", "shared"),
     "alloc": ("one", "groups"),
     "inodes": ("mutex", "rw"),
     "net": ("threads", "softint", "interrupt", "poll"),
     "pad": tuple(map(str, range(16))),
 }
+# What another value of `unix` than its default makes the default of other options; serial has these and no others.
+KERNELS = {"serial": {"buffers": "mach", "alloc": "one", "inodes": "mutex", "biodone": "thread"},
+           "beyond": {"buffers": "shared", "alloc": "groups", "inodes": "rw"}}
 CROSS = os.environ.get("CROSS", "riscv64-unknown-elf-")
 PICOLIBC = Path("/usr/lib/picolibc/riscv64-unknown-elf")
 LIBC = "lib/rv32im/ilp32/libc.a"
@@ -78,7 +82,13 @@ def checked_options(options: dict) -> dict:
             raise ValueError(f"there is no build option {name!r}: use one of {', '.join(OPTIONS)}")
         if value not in OPTIONS[name] and not (name == "spinlock" and value in WRONG_SPINLOCKS):
             raise ValueError(f"build option {name}={value}: give one of {', '.join(OPTIONS[name])}")
-    return {name: options.get(name, values[0]) for name, values in OPTIONS.items()}
+    defaults = KERNELS.get(options.get("unix", ""), {})
+    if options.get("unix") == "serial":
+        for name, value in defaults.items():
+            if options.get(name, value) != value:
+                raise ValueError(f"build option {name}={options[name]}: the serial kernel has {name}={value} only; "
+                                 "leave one of the two out")
+    return {name: options.get(name, defaults.get(name, values[0])) for name, values in OPTIONS.items()}
 
 
 @functools.cache

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 
+#include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "sched/ithread.h"
+#include "sched/master.h"
 #include "sched/sched.h"
 #if BIODONE_SOFTINT
 #include "intr/softint.h"
@@ -227,17 +229,28 @@ static void biodone_work(void *arg, uint32_t word)
 {
     (void)arg;
     (void)word;
+    unix_enter();
     biodone();
+    unix_leave();
 }
 
 /* A word that finds the queue full is no loss: there are others in it, and each has the thread look at all there is. */
 static void biodone_wake(void)
 {
+#if UNIX_SERIAL
+    if (curhart->id == MASTER_HART && (sync_hart()->intr_depth | sync_hart()->in_softint)) {
+        biodone(); /* as 4.3BSD does; the thread is for a driver that gives up elsewhere */
+        return;
+    }
+#endif
     ithread_wake(&biodone_thread, 0);
 }
 
 void biodone_start(unsigned source)
 {
-    ithread_start(&biodone_thread, source, biodone_work, 0, PRI_INTERRUPT, 1, ANY_HART);
+    uint32_t threads = bootargs_number("biodone.threads", 1, ITHREAD_MOST);
+    if (!threads)
+        panic("boot argument biodone.threads: give 1 to %u", ITHREAD_MOST);
+    ithread_start(&biodone_thread, source, biodone_work, 0, PRI_INTERRUPT, threads, ANY_HART);
 }
 #endif

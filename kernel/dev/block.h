@@ -2,7 +2,8 @@
  * Block devices: requests for sectors of 512 bytes, in a queue that an elevator works off, with retries and time-outs. What is
  * below, a driver, starts a request and says when it is over (disk.c); what is above is told once of each request, in one
  * of two ways (paper `mach`, section 2.2): its event is posted straight from the interrupt, or its `done` is called by
- * `biodone_thread`, or in the soft interrupt SPL_SOFTBIO in an image of the build option biodone=softint.
+ * `biodone_thread`, of which there are as many as the boot argument biodone.threads says (1 to 4; 1), or in the soft interrupt
+ * SPL_SOFTBIO in an image of the build option biodone=softint, or, in the serial kernel, in the interrupt itself.
  *
  *   struct block_io io = {.op = BLOCK_READ, .lba = 8, .count = 2, .data = buffer, .done = filled};
  *   block_submit(&disk, &io);                    filled(&io) is called, io.error says how it went

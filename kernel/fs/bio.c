@@ -15,7 +15,11 @@
 #define CHAINS_MOST (PAGE_SIZE / sizeof(struct bufchain))
 
 MUTEX_CLASS(bufchain_class, "buffer hash");
+#if BUFFERS_SHARED
+static RW_LOCK_CLASS(buf_class, "buffer");
+#else
 static MUTEX_CLASS(buf_class, "buffer");
+#endif
 static SIMPLE_LOCK_CLASS(bufio_class, "buffer I/O", SPL_BIO);
 
 struct bufstats bufstats;
@@ -33,7 +37,7 @@ static struct bufchain *chain_of(const struct blockdev *device, uint32_t sector)
 /* With the chain's lock held. */
 static struct buf *find(struct bufchain *chain, const struct blockdev *device, uint32_t sector)
 {
-    lock_assert_write_held(&chain->lock);
+    cache_assert_held(&chain->lock);
     struct buf *bp = chain->first;
     while (bp && (bp->device != device || bp->sector != sector))
         bp = bp->hash_next;
@@ -42,8 +46,8 @@ static struct buf *find(struct bufchain *chain, const struct blockdev *device, u
 
 void buf_unhash(struct buf *bp)
 {
-    lock_assert_write_held(&bp->lock);
-    lock_assert_write_held(&bp->chain->lock);
+    buf_assert_mine(&bp->lock);
+    cache_assert_held(&bp->chain->lock);
     struct buf **at = &bp->chain->first;
     while (*at != bp)
         at = &(*at)->hash_next;
@@ -64,10 +68,10 @@ static void hash(struct buf *bp, struct bufchain *chain, struct blockdev *device
     bp->iodone = 0;
 }
 
-/* Who took its lock while it was on a list, and does not want it. */
+/* Whoever has it wants it no more; it is on its list. */
 static void leave(struct buf *bp)
 {
-    mutex_unlock(&bp->lock);
+    buf_unlock(&bp->lock);
     freelist_wake();
 }
 
@@ -88,19 +92,19 @@ static struct buf *get(struct blockdev *device, uint32_t sector, uint32_t size, 
     assert(size && size <= BUF_MOST && size % SECTOR_SIZE == 0);
     struct bufchain *chain = chain_of(device, sector);
     do {
-        mutex_lock(&chain->lock);
+        cache_lock(&chain->lock);
         struct buf *bp = find(chain, device, sector);
-        if (bp && mutex_try(&bp->lock)) {
+        if (bp && buf_try(&bp->lock)) {
             freelist_remove_on_chain(bp);
-            mutex_unlock(&chain->lock);
+            cache_unlock(&chain->lock);
             set_size(bp, size);
             return bp;
         }
         if (bp) { /* somebody has it; by the time he lets go it may be another block's */
-            mutex_unlock(&chain->lock);
+            cache_unlock(&chain->lock);
             if (!may_wait)
                 return 0;
-            mutex_lock(&bp->lock);
+            buf_lock(&bp->lock);
             if (bp->device == device && bp->sector == sector) {
                 freelist_remove(bp);
                 set_size(bp, size);
@@ -112,7 +116,7 @@ static struct buf *get(struct blockdev *device, uint32_t sector, uint32_t size, 
         bp = freelist_take(chain, may_wait);
         if (bp) {
             hash(bp, chain, device, sector);
-            mutex_unlock(&chain->lock);
+            cache_unlock(&chain->lock);
             set_size(bp, size);
             return bp;
         }
@@ -128,9 +132,9 @@ struct buf *getblk(struct blockdev *device, uint32_t sector, uint32_t size)
 bool incore(struct blockdev *device, uint32_t sector)
 {
     struct bufchain *chain = chain_of(device, sector);
-    mutex_lock(&chain->lock);
+    cache_lock(&chain->lock);
     bool found = find(chain, device, sector) != 0;
-    mutex_unlock(&chain->lock);
+    cache_unlock(&chain->lock);
     return found;
 }
 
@@ -144,7 +148,7 @@ static void start(struct buf *bp)
     if (bp->sector >= device->sectors || bp->size / SECTOR_SIZE > device->sectors - bp->sector) {
         bp->error = -EIO;
         if (bp->flags & B_ASYNC) {
-            lock_disown(&bp->lock);
+            buf_disown(&bp->lock);
             biodone(bp);
         } else {
             event_post(&bp->done);
@@ -153,7 +157,7 @@ static void start(struct buf *bp)
     }
     bufstat_add(bp->flags & B_READ ? &bufstats.reads : &bufstats.writes);
     if (bp->flags & B_ASYNC)
-        lock_disown(&bp->lock);
+        buf_disown(&bp->lock);
     device->strategy(device, bp);
 }
 
@@ -168,7 +172,7 @@ static void end(struct buf *bp)
 
 void biodone(struct buf *bp)
 {
-    lock_adopt(&bp->lock);
+    buf_adopt(&bp->lock);
     if (bp->error && !(bp->flags & B_READ))
         bp->device->write_error = bp->error;
     end(bp);
@@ -240,23 +244,84 @@ static void forget(struct buf *bp)
 {
     struct bufchain *chain = bp->chain;
     if (bp->device) {
-        mutex_lock(&chain->lock);
+        cache_lock(&chain->lock);
         buf_unhash(bp);
-        mutex_unlock(&chain->lock);
+        cache_unlock(&chain->lock);
     }
+}
+
+/* Onto its list, with what it holds; the lock stays. */
+static void put_back(struct buf *bp)
+{
+    bp->flags &= ~(B_ASYNC | B_READ);
+    freelist_put(bp);
+    bp->flags &= ~B_AGE;
 }
 
 void brelse(struct buf *bp)
 {
-    lock_assert_write_held(&bp->lock);
+#if BUFFERS_SHARED
+    if (!lock_write_held(&bp->lock.lock)) { /* it was only read, and is on its list */
+        leave(bp);
+        return;
+    }
+#endif
+    buf_assert_mine(&bp->lock);
     if (bp->flags & B_INVAL || (bp->error && !(bp->flags & B_DELWRI)))
         forget(bp);
-    bp->flags &= ~(B_ASYNC | B_READ);
-    freelist_put(bp);
-    bp->flags &= ~B_AGE;
-    mutex_unlock(&bp->lock);
-    freelist_wake();
+    put_back(bp);
+    leave(bp);
 }
+
+#if BUFFERS_SHARED
+static bool holds(const struct buf *bp, const struct blockdev *device, uint32_t sector, uint32_t size)
+{
+    return bp->device == device && bp->sector == sector && bp->size == size && bp->flags & B_VALID;
+}
+
+/* The block's buffer together with others who read it; null if it has to be read first. */
+static struct buf *find_shared(struct blockdev *device, uint32_t sector, uint32_t size)
+{
+    struct bufchain *chain = chain_of(device, sector);
+    cache_lock(&chain->lock);
+    struct buf *bp = find(chain, device, sector);
+    bool taken = bp && lock_try_read(&bp->lock.lock);
+    if (taken)
+        freelist_used_on_chain(bp);
+    cache_unlock(&chain->lock);
+    if (!bp)
+        return 0;
+    if (!taken)
+        lock_read(&bp->lock.lock);
+    if (holds(bp, device, sector, size)) /* it may have become another block's */
+        return bp;
+    leave(bp);
+    return 0;
+}
+
+struct buf *bread_shared(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t ahead)
+{
+    struct buf *bp = find_shared(device, sector, size);
+    if (bp) {
+        bufstat_add(&bufstats.hits);
+        if (ahead != UINT32_MAX)
+            read_ahead(device, ahead, size);
+        return bp;
+    }
+    bp = breada(device, sector, size, ahead);
+    if (!bp->error) {
+        put_back(bp);
+        lock_write_to_read(&bp->lock.lock);
+        freelist_wake();
+    }
+    return bp;
+}
+#else
+struct buf *bread_shared(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t ahead)
+{
+    return breada(device, sector, size, ahead);
+}
+#endif
 
 int bwrite(struct buf *bp)
 {
@@ -298,7 +363,7 @@ void bflush(struct blockdev *device)
         struct buf *bp = bufs[i];
         if (!looks_like(bp, device, B_DELWRI))
             continue;
-        mutex_lock(&bp->lock);
+        buf_lock(&bp->lock);
         if (looks_like(bp, device, B_DELWRI)) {
             freelist_remove(bp);
             bawrite(bp);
@@ -314,7 +379,7 @@ int bsync(struct blockdev *device)
     int error = 0;
     for (uint32_t i = 0; i < buf_count; i++)
         if (looks_like(bufs[i], device, B_ASYNC | B_WRITING)) { /* its lock is free when it has been written */
-            mutex_lock(&bufs[i]->lock);
+            buf_lock(&bufs[i]->lock);
             leave(bufs[i]);
         }
     if (device)
@@ -334,7 +399,7 @@ void binval(struct blockdev *device)
         struct buf *bp = bufs[i];
         if (__atomic_load_n(&bp->device, __ATOMIC_RELAXED) != device)
             continue;
-        mutex_lock(&bp->lock);
+        buf_lock(&bp->lock);
         if (bp->device == device) {
             freelist_remove(bp);
             bp->flags = (bp->flags & ~B_DELWRI) | B_INVAL;
@@ -349,7 +414,10 @@ uint32_t bio_busy(void)
 {
     uint32_t busy = 0;
     for (uint32_t i = 0; i < buf_count; i++)
-        busy += !bufs[i]->on_list;
+        if (!bufs[i]->on_list || !buf_try(&bufs[i]->lock))
+            busy++;
+        else
+            buf_unlock(&bufs[i]->lock);
     return busy;
 }
 
@@ -368,7 +436,7 @@ void bio_start(uint32_t count, uint32_t chains)
     bufchains = page_for_ever();
     bufchain_count = chains;
     for (uint32_t i = 0; i < chains; i++)
-        lock_init(&bufchains[i].lock, &bufchain_class, "buffer hash");
+        cache_lock_init(&bufchains[i].lock, &bufchain_class, "buffer hash");
     bufs = page_for_ever();
     buf_count = count;
     struct buf *room = 0;
@@ -378,7 +446,7 @@ void bio_start(uint32_t count, uint32_t chains)
             left = PAGE_SIZE / sizeof(struct buf);
         }
         *room = (struct buf){.flags = B_INVAL, .data = page_for_ever(), .done = EVENT("buffer I/O", bufio_class)};
-        lock_init(&room->lock, &buf_class, "buffer");
+        buf_lock_init(&room->lock, &buf_class, "buffer");
         freelist_init(room, i);
         bufs[i] = room;
     }

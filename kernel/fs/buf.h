@@ -16,10 +16,11 @@
  *
  *   buffer          a blocking lock: contents and the fields below `lock`; held across I/O, disowned across asynchronous I/O
  *   hash chain      a blocking lock each: which buffers are on the chain, and what they are named
- *   free lists      mach: bfreelist_lock, one blocking lock; buckets: each chain's lock guards a free list of its own
+ *   free lists      mach: bfreelist_lock, one blocking lock; buckets and shared: each chain's lock guards a free list of its own
  *
  * A thread that has a buffer and wants another may have to wait for one to become free: it keeps few (ext2 one at a time).
- * A buffer on a free list is nobody's, but for a moment: who takes a buffer's lock then takes it off the list.
+ * A buffer on a free list is nobody's, but for a moment: who takes a buffer's lock then takes it off the list. One that is
+ * only read in the build buffers=shared stays on its list: nobody can take it from there while its lock is held.
  */
 #ifndef FS_BUF_H
 #define FS_BUF_H
@@ -28,8 +29,8 @@
 #include <stdint.h>
 
 #include "dev/block.h"
+#include "fs/unix_lock.h"
 #include "lock/event.h"
-#include "lock/lock.h"
 
 #define BUF_MOST 4096u /* bytes of one buffer */
 
@@ -61,7 +62,7 @@ struct blockdev {
 #define B_WRITING 0x040 /* bwrite waits for its end: bsync does too, as it may hold what was delayed before */
 
 struct buf {
-    struct lock lock;
+    struct buf_lock lock;
     uint32_t flags;
     struct blockdev *device;
     uint32_t sector;
@@ -99,6 +100,11 @@ struct buf *getblk(struct blockdev *device, uint32_t sector, uint32_t size);
 struct buf *bread(struct blockdev *device, uint32_t sector, uint32_t size);
 /* The same, and reading of `ahead` begins, if that is not -1 and not here. */
 struct buf *breada(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t ahead);
+/*
+ * The same for who only looks at the contents, in the build buffers=shared together with others who do (section 3.3.4); brelse
+ * ends it, and nothing else. `ahead` may be UINT32_MAX. In the other builds it is breada.
+ */
+struct buf *bread_shared(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t ahead);
 /* Whether the block is in the cache; it may be gone the next moment. */
 bool incore(struct blockdev *device, uint32_t sector);
 
@@ -108,7 +114,7 @@ int bwrite(struct buf *bp); /* writes, and waits for it: 0, or minus an error nu
 void bawrite(struct buf *bp); /* begins to write */
 void bdwrite(struct buf *bp); /* is written some time later */
 
-/* For drivers: asynchronous I/O has ended. From a thread. */
+/* For drivers: asynchronous I/O has ended. From a thread, but in the serial kernel from the interrupt, on the master. */
 void biodone(struct buf *bp);
 
 /* For who starts I/O by hand. */

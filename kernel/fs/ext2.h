@@ -30,7 +30,7 @@
 
 struct group {
     struct ext2_group disk; /* its counts: of counts_lock */
-    struct lock lock;       /* its bitmaps, in the build `groups` */
+    struct table_lock lock; /* its bitmaps, in the build `groups` */
     bool dirty;
 };
 
@@ -61,7 +61,7 @@ struct ext2 {
     uint32_t first_inode;
     bool filetype, super_dirty;
     struct group **group; /* pages of pointers are not needed: at most GROUPS_MOST */
-    struct lock disk_alloc_lock;
+    struct table_lock disk_alloc_lock;
     struct simple_lock counts_lock;
     struct vnode *root;
     uint32_t errors; /* wrong numbers met */
@@ -75,6 +75,7 @@ struct ext2 {
 int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp);
 int ext2_error(struct ext2 *fs, const char *what, uint32_t number); /* says that the image is wrong: -EIO */
 struct buf *ext2_bread(struct ext2 *fs, uint32_t block);
+struct buf *ext2_bread_shared(struct ext2 *fs, uint32_t block); /* to look at only (bread_shared) */
 struct buf *ext2_getblk(struct ext2 *fs, uint32_t block);
 /* A block that may hold a file's contents: none of superblocks, bitmaps, tables. */
 bool ext2_is_data_block(const struct ext2 *fs, uint32_t block);

@@ -11,20 +11,20 @@
 static void alloc_enter(struct ext2 *fs, uint32_t group)
 {
 #if ALLOC_GROUPS
-    mutex_lock(&fs->group[group]->lock);
+    table_lock(&fs->group[group]->lock);
 #else
     (void)group;
-    mutex_lock(&fs->disk_alloc_lock);
+    table_lock(&fs->disk_alloc_lock);
 #endif
 }
 
 static void alloc_leave(struct ext2 *fs, uint32_t group)
 {
 #if ALLOC_GROUPS
-    mutex_unlock(&fs->group[group]->lock);
+    table_unlock(&fs->group[group]->lock);
 #else
     (void)group;
-    mutex_unlock(&fs->disk_alloc_lock);
+    table_unlock(&fs->disk_alloc_lock);
 #endif
 }
 

@@ -67,7 +67,7 @@ static int allocate(struct inode *ip, bool pointers, uint32_t *block)
 /* The pointer at `place` of the indirect block `in`, which follows it in *next. */
 static int pointer(struct ext2 *fs, uint32_t in, uint32_t place, uint32_t *at, uint32_t *next)
 {
-    struct buf *bp = ext2_bread(fs, in);
+    struct buf *bp = ext2_bread_shared(fs, in);
     int error = bp->error;
     *at = *next = 0;
     if (!error) {

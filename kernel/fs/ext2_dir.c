@@ -23,8 +23,8 @@ static uint32_t blocks_of(const struct inode *dp)
     return dp->disk.size >> dp->fs->block_shift;
 }
 
-/* The buffer of block `n` of a directory, which has no holes; null with *error. */
-static struct buf *read_block(struct inode *dp, uint32_t n, int *error)
+/* The buffer of block `n` of a directory, which has no holes; null with *error. `look`: nothing is changed in it. */
+static struct buf *read_block(struct inode *dp, uint32_t n, bool look, int *error)
 {
     uint32_t block;
     *error = ext2_bmap(dp, n, false, &block, 0, 0);
@@ -34,7 +34,7 @@ static struct buf *read_block(struct inode *dp, uint32_t n, int *error)
         *error = ext2_error(dp->fs, "hole in directory", dp->number);
         return 0;
     }
-    struct buf *bp = ext2_bread(dp->fs, block);
+    struct buf *bp = look ? ext2_bread_shared(dp->fs, block) : ext2_bread(dp->fs, block);
     *error = bp->error;
     if (*error) {
         brelse(bp);
@@ -61,6 +61,7 @@ static bool is_called(const struct ext2_dirent *e, const char *name, uint32_t le
 /*
  * Looks for an entry in every block. `found` is called with each entry, the one before it in its block and the block's
  * buffer, until it gives other than 0: then that is the result, and the buffer has been let go of by it. 0: none.
+ * `changes`: it may change the buffer.
  */
 struct look {
     const char *name;
@@ -71,11 +72,11 @@ struct look {
 typedef int look_fn(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e,
                     struct ext2_dirent *before);
 
-static int each_entry(struct inode *dp, look_fn *fn, struct look *look)
+static int each_entry(struct inode *dp, look_fn *fn, struct look *look, bool changes)
 {
     for (uint32_t n = 0; n < blocks_of(dp); n++) {
         int error;
-        struct buf *bp = read_block(dp, n, &error);
+        struct buf *bp = read_block(dp, n, !changes, &error);
         if (!bp)
             return error;
         struct ext2_dirent *before = 0, *e;
@@ -109,7 +110,7 @@ int ext2_dir_find(struct inode *dp, const char *name, uint32_t length, uint32_t 
     struct look look = {.name = name, .length = length};
     if (namecache_find(dp->fs, dp->number, name, length, number))
         return 0;
-    int result = each_entry(dp, find, &look);
+    int result = each_entry(dp, find, &look, false);
     *number = look.number;
     if (result > 0)
         namecache_enter(dp->fs, dp->number, name, length, look.number);
@@ -172,7 +173,7 @@ int ext2_dir_add(struct inode *dp, const char *name, uint32_t length, uint32_t n
 {
     lock_assert_write_held(&dp->v.lock);
     struct look look = {.name = name, .length = length, .number = number, .type = type};
-    int result = each_entry(dp, add, &look);
+    int result = each_entry(dp, add, &look, true);
     if (result)
         return result < 0 ? result : 0;
     return add_block(dp, &look);
@@ -195,7 +196,7 @@ int ext2_dir_remove(struct inode *dp, const char *name, uint32_t length)
     lock_assert_write_held(&dp->v.lock);
     struct look look = {.name = name, .length = length};
     namecache_drop(dp->fs, dp->number, name, length);
-    int result = each_entry(dp, drop, &look);
+    int result = each_entry(dp, drop, &look, true);
     return result < 0 ? result : result ? 0 : -ENOENT;
 }
 
@@ -216,7 +217,7 @@ int ext2_dir_change(struct inode *dp, const char *name, uint32_t length, uint32_
     lock_assert_write_held(&dp->v.lock);
     struct look look = {.name = name, .length = length, .number = number, .type = type};
     namecache_drop(dp->fs, dp->number, name, length);
-    int result = each_entry(dp, change, &look);
+    int result = each_entry(dp, change, &look, true);
     return result < 0 ? result : result ? 0 : -ENOENT;
 }
 
@@ -251,7 +252,7 @@ static int other_than_dots(struct inode *dp, struct look *look, struct buf *bp, 
 
 int ext2_dir_is_empty(struct inode *dp)
 {
-    int result = each_entry(dp, other_than_dots, 0);
+    int result = each_entry(dp, other_than_dots, 0, false);
     return result < 0 ? result : !result;
 }
 
@@ -261,7 +262,7 @@ int ext2_dir_read(struct inode *dp, uint64_t offset, dirent_fn *fn, void *arg)
     struct ext2 *fs = dp->fs;
     for (uint64_t n = offset >> fs->block_shift; n < blocks_of(dp); n++) {
         int error;
-        struct buf *bp = read_block(dp, n, &error);
+        struct buf *bp = read_block(dp, n, true, &error);
         if (!bp)
             return error;
         for (uint32_t within = 0; within < fs->block_size;) {

@@ -20,11 +20,11 @@ static LOCK_TREE_CLASS(inode_class, "inode", LOCK_RW);
 static LOCK_TREE_CLASS(inode_class, "inode", LOCK_MUTEX);
 #endif
 static MUTEX_CLASS(reading_class, "inode read");
-DEFINE_MUTEX(inode_free_lock, "inode free list");
+DEFINE_TABLE_LOCK(inode_free_lock, "inode free list");
 DEFINE_ZONE(inode_zone, "inode", sizeof(struct inode), 8, SPL_SOFTPREEMPT, 0);
 
 struct chain {
-    struct lock lock;
+    struct table_lock lock;
     struct inode *first;
 };
 
@@ -36,7 +36,7 @@ void inodes_init(uint32_t most)
 {
     inode_most = most;
     for (unsigned i = 0; i < CHAINS; i++)
-        lock_init(&chains[i].lock, &inode_chain_class, "inode hash");
+        table_lock_init(&chains[i].lock, &inode_chain_class, "inode hash");
 }
 
 static struct chain *chain_of(const struct ext2 *fs, uint32_t number)
@@ -84,19 +84,19 @@ static void destroy(struct inode *ip)
 /* The oldest that nobody refers to, off its chain: its room is to be had. Null: there is none. `mine` is locked by the caller. */
 static struct inode *take_oldest(struct chain *mine)
 {
-    mutex_lock(&inode_free_lock);
+    table_lock(&inode_free_lock);
     for (struct inode *ip = free_first; ip; ip = ip->free_next) {
         struct chain *chain = chain_of(ip->fs, ip->number);
-        if (chain != mine && !mutex_try(&chain->lock))
+        if (chain != mine && !table_try(&chain->lock))
             continue;
         list_remove(ip);
-        mutex_unlock(&inode_free_lock);
+        table_unlock(&inode_free_lock);
         unhash(chain, ip);
         if (chain != mine)
-            mutex_unlock(&chain->lock);
+            table_unlock(&chain->lock);
         return ip;
     }
-    mutex_unlock(&inode_free_lock);
+    table_unlock(&inode_free_lock);
     return 0;
 }
 
@@ -165,7 +165,7 @@ static bool is_sound(const struct inode *ip)
 static int read_inode(struct inode *ip)
 {
     struct ext2 *fs = ip->fs;
-    struct buf *bp = ext2_bread(fs, block_of(fs, ip->number));
+    struct buf *bp = ext2_bread_shared(fs, block_of(fs, ip->number));
     int error = bp->error;
     if (!error)
         ip->disk = *place(fs, ip->number, bp);
@@ -181,9 +181,9 @@ static int read_inode(struct inode *ip)
 static void refer(struct inode *ip)
 {
     if (!ip->references++) {
-        mutex_lock(&inode_free_lock);
+        table_lock(&inode_free_lock);
         list_remove(ip);
-        mutex_unlock(&inode_free_lock);
+        table_unlock(&inode_free_lock);
     }
 }
 
@@ -192,13 +192,13 @@ int ext2_iget(struct ext2 *fs, uint32_t number, bool fresh, struct inode **ipp)
     if (!number || number > fs->super.inodes || (number < fs->first_inode && number != EXT2_ROOT))
         return ext2_error(fs, "inode number", number);
     struct chain *chain = chain_of(fs, number);
-    mutex_lock(&chain->lock);
+    table_lock(&chain->lock);
     struct inode *ip = chain->first;
     while (ip && (ip->fs != fs || ip->number != number))
         ip = ip->hash_next;
     if (ip) {
         refer(ip);
-        mutex_unlock(&chain->lock);
+        table_unlock(&chain->lock);
         if (!__atomic_load_n(&ip->here, __ATOMIC_ACQUIRE)) {
             mutex_lock(
                 &ip->reading); /* not its own lock: ".." leads up, and who has that by now may want the one below */
@@ -213,7 +213,7 @@ int ext2_iget(struct ext2 *fs, uint32_t number, bool fresh, struct inode **ipp)
     }
     ip = room(chain);
     if (!ip) {
-        mutex_unlock(&chain->lock);
+        table_unlock(&chain->lock);
         return -ENFILE;
     }
     *ip = (struct inode){.v = {.ops = &ext2_vnodeops, .mount = &fs->mount},
@@ -226,7 +226,7 @@ int ext2_iget(struct ext2 *fs, uint32_t number, bool fresh, struct inode **ipp)
     chain->first = ip;
     if (!mutex_try(&ip->reading)) /* nobody knows it yet; and as an attempt, it is not against the order */
         panic("a new inode is locked");
-    mutex_unlock(&chain->lock);
+    table_unlock(&chain->lock);
     int error = fresh ? 0 : read_inode(ip);
     ip->gone = error;
     __atomic_store_n(&ip->here, true, __ATOMIC_RELEASE);
@@ -261,9 +261,9 @@ void ext2_hold(struct vnode *vp)
 {
     struct inode *ip = INODE(vp);
     struct chain *chain = chain_of(ip->fs, ip->number);
-    mutex_lock(&chain->lock);
+    table_lock(&chain->lock);
     refer(ip);
-    mutex_unlock(&chain->lock);
+    table_unlock(&chain->lock);
 }
 
 /* The last one has let go of a file without a name: what it had is free. */
@@ -289,32 +289,32 @@ void ext2_release(struct vnode *vp)
 {
     struct inode *ip = INODE(vp);
     struct chain *chain = chain_of(ip->fs, ip->number);
-    mutex_lock(&chain->lock);
+    table_lock(&chain->lock);
     assert(ip->references);
     while (ip->references == 1 && ip->dirty && !ip->gone && ip->disk.links) {
-        mutex_unlock(&chain->lock); /* while there is a reference; another may come, and change it, meanwhile */
+        table_unlock(&chain->lock); /* while there is a reference; another may come, and change it, meanwhile */
         lock_write(&ip->v.lock);
         ext2_update(ip, false);
         ip->dirty = false; /* an error is the device's: the block says so to whoever wants it next */
         lock_done(&ip->v.lock);
-        mutex_lock(&chain->lock);
+        table_lock(&chain->lock);
     }
     if (--ip->references) {
-        mutex_unlock(&chain->lock);
+        table_unlock(&chain->lock);
         return;
     }
     bool remove = !ip->gone && !ip->disk.links && !ip->fs->mount.read_only;
     if (!ip->gone && !remove) {
-        mutex_lock(&inode_free_lock);
+        table_lock(&inode_free_lock);
         list_append(ip);
-        mutex_unlock(&inode_free_lock);
-        mutex_unlock(&chain->lock);
+        table_unlock(&inode_free_lock);
+        table_unlock(&chain->lock);
         return;
     }
     struct ext2 *fs = ip->fs;
     __atomic_fetch_add(&fs->ending, 1, __ATOMIC_RELAXED);
     unhash(chain, ip); /* no name leads to it: nobody looks for it until its number is given again */
-    mutex_unlock(&chain->lock);
+    table_unlock(&chain->lock);
     if (remove)
         remove_file(ip);
     destroy(ip);
@@ -325,21 +325,21 @@ void ext2_update_all(struct ext2 *fs)
 {
     for (unsigned i = 0; i < CHAINS; i++) {
         struct inode *held = 0; /* while there is a reference, it stays on the chain */
-        mutex_lock(&chains[i].lock);
+        table_lock(&chains[i].lock);
         for (struct inode *ip = chains[i].first; ip; ip = ip->hash_next) {
             if (ip->fs != fs || !ip->dirty || ip->gone || !ip->references)
                 continue;
             refer(ip);
-            mutex_unlock(&chains[i].lock);
+            table_unlock(&chains[i].lock);
             if (held)
                 ext2_release(&held->v);
             held = ip;
             lock_write(&ip->v.lock);
             ext2_update(ip, false); /* an error is the device's, as in ext2_release */
             lock_done(&ip->v.lock);
-            mutex_lock(&chains[i].lock);
+            table_lock(&chains[i].lock);
         }
-        mutex_unlock(&chains[i].lock);
+        table_unlock(&chains[i].lock);
         if (held)
             ext2_release(&held->v);
     }
@@ -349,11 +349,11 @@ int ext2_forget(struct ext2 *fs)
 {
     struct inode *root = fs->root ? INODE(fs->root) : 0;
     for (unsigned i = 0; i < CHAINS; i++) {
-        mutex_lock(&chains[i].lock);
+        table_lock(&chains[i].lock);
         bool busy = false;
         for (struct inode *ip = chains[i].first; ip; ip = ip->hash_next)
             busy |= ip->fs == fs && ip->references != (ip == root);
-        mutex_unlock(&chains[i].lock);
+        table_unlock(&chains[i].lock);
         if (busy)
             return -EBUSY;
     }
@@ -363,8 +363,8 @@ int ext2_forget(struct ext2 *fs)
     if (root)
         ext2_release(&root->v);
     for (unsigned i = 0; i < CHAINS; i++) {
-        mutex_lock(&chains[i].lock);
-        mutex_lock(&inode_free_lock);
+        table_lock(&chains[i].lock);
+        table_lock(&inode_free_lock);
         for (struct inode *ip = chains[i].first, *next; ip; ip = next) {
             next = ip->hash_next;
             if (ip->fs == fs) {
@@ -373,8 +373,8 @@ int ext2_forget(struct ext2 *fs)
                 destroy(ip);
             }
         }
-        mutex_unlock(&inode_free_lock);
-        mutex_unlock(&chains[i].lock);
+        table_unlock(&inode_free_lock);
+        table_unlock(&chains[i].lock);
     }
     return 0;
 }

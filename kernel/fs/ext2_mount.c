@@ -43,6 +43,11 @@ struct buf *ext2_bread(struct ext2 *fs, uint32_t block)
     return bread(fs->device, block * fs->sectors_per_block, fs->block_size);
 }
 
+struct buf *ext2_bread_shared(struct ext2 *fs, uint32_t block)
+{
+    return bread_shared(fs->device, block * fs->sectors_per_block, fs->block_size, UINT32_MAX);
+}
+
 /* Whether group `n` begins with a copy of superblock and descriptors. */
 static bool has_super(const struct ext2 *fs, uint32_t n)
 {
@@ -118,7 +123,7 @@ static void free_groups(struct ext2 *fs)
 {
     for (uint32_t i = 0; i < fs->groups; i++)
         if (fs->group[i]) {
-            lock_destroy(&fs->group[i]->lock);
+            table_lock_destroy(&fs->group[i]->lock);
             zone_free(&group_zone, fs->group[i]);
         }
     page_free(page_address(fs->group));
@@ -145,7 +150,7 @@ static int read_groups(struct ext2 *fs)
             break;
         }
         *g = (struct group){.disk = ((struct ext2_group *)bp->data)[i % fs->descriptors_per_block]};
-        lock_init(&g->lock, &group_class, "block group");
+        table_lock_init(&g->lock, &group_class, "block group");
         fs->group[i] = g;
         if (!group_is_sound(fs, &g->disk))
             error = ext2_error(fs, "group", i);
@@ -222,7 +227,7 @@ int ext2_write_counts(struct ext2 *fs)
 
 static void destroy(struct ext2 *fs)
 {
-    lock_destroy(&fs->disk_alloc_lock);
+    table_lock_destroy(&fs->disk_alloc_lock);
     lock_destroy(&fs->mount.rename_lock);
     simple_lock_destroy(&fs->counts_lock);
     namecache_purge(fs);
@@ -243,7 +248,7 @@ int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
     *fs = (struct ext2){.mount = {.ops = &ext2_mountops, .read_only = read_only},
                         .device = device,
                         .counts_lock = SIMPLE_LOCK("ext2 counts", counts_class)};
-    lock_init(&fs->disk_alloc_lock, &disk_alloc_class, "disk_alloc_lock");
+    table_lock_init(&fs->disk_alloc_lock, &disk_alloc_class, "disk_alloc_lock");
     lock_init(&fs->mount.rename_lock, &rename_class, "rename");
     struct buf *bp = bread(device, SUPER_SECTOR, sizeof fs->super);
     int error = bp->error;

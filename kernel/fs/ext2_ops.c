@@ -415,8 +415,8 @@ static int read(struct vnode *vp, struct uio *uio)
             error = uio_move(uio, (void *)zeros, part);
         } else {
             bool sequential = n == ip->next_block; /* a hint: readers may race for it */
-            struct buf *bp = breada(fs->device, block * fs->sectors_per_block, fs->block_size,
-                                    sequential && ahead ? ahead * fs->sectors_per_block : UINT32_MAX);
+            struct buf *bp = bread_shared(fs->device, block * fs->sectors_per_block, fs->block_size,
+                                          sequential && ahead ? ahead * fs->sectors_per_block : UINT32_MAX);
             error = bp->error ? bp->error : uio_move(uio, bp->data + within, part);
             brelse(bp);
             ip->next_block = n + (within + part == fs->block_size);
@@ -428,6 +428,51 @@ static int read(struct vnode *vp, struct uio *uio)
         __atomic_store_n(&ip->disk.atime, fs_time(), __ATOMIC_RELAXED); /* goes to the device with the next change */
     return 0;
 }
+
+/* Into one block of a file, of which `part` bytes from `within` on are changed; `fresh`: it has no contents yet. */
+static int write_block(struct inode *ip, struct uio *uio, uint32_t block, bool fresh, uint32_t within, uint32_t part)
+{
+    struct ext2 *fs = ip->fs;
+    bool whole = part == fs->block_size;
+    struct buf *bp = fresh || whole ? ext2_getblk(fs, block) : ext2_bread(fs, block);
+    if (fresh || (whole && !(bp->flags & B_VALID)))
+        memset(bp->data, 0, fs->block_size); /* whatever was there, if the copy ends early */
+    int error = bp->error ? bp->error : uio_move(uio, bp->data + within, part);
+    if (bp->error)
+        brelse(bp);
+    else if (whole && !error)
+        bawrite(bp); /* it will not change again soon */
+    else
+        bdwrite(bp);
+    return error;
+}
+
+#if INODES_SHARED
+/*
+ * What changes no size and stays in one block needs the inode for reading only: the buffer's lock keeps those apart who
+ * change the same block (paper `mach`, section 3.3.4). -EAGAIN: it is no such write, and nothing has been done.
+ */
+static int overwrite(struct vnode *vp, struct uio *uio)
+{
+    struct inode *ip = INODE(vp);
+    struct ext2 *fs = ip->fs;
+    uint32_t within = uio->offset & (fs->block_size - 1), block;
+    if (ip->gone || read_only(ip) || !uio->left || uio->left > fs->block_size - within ||
+        uio->offset + uio->left > ext2_size(ip))
+        return -EAGAIN;
+    int error = ext2_bmap(ip, uio->offset >> fs->block_shift, false, &block, 0, 0);
+    if (error || !block)
+        return error ? error : -EAGAIN;
+    error = write_block(ip, uio, block, false, within, uio->left);
+    uint32_t now = fs_time();
+    __atomic_store_n(&ip->disk.mtime, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&ip->disk.ctime, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&ip->dirty, true, __ATOMIC_RELAXED); /* who writes the inode out has it alone */
+    return error;
+}
+#else
+#define overwrite 0
+#endif
 
 static int write(struct vnode *vp, struct uio *uio, bool append)
 {
@@ -452,19 +497,7 @@ static int write(struct vnode *vp, struct uio *uio, bool append)
         error = ext2_bmap(ip, n, true, &block, &fresh, 0);
         if (error)
             break;
-        bool whole = part == fs->block_size;
-        struct buf *bp = fresh || whole ? ext2_getblk(fs, block) : ext2_bread(fs, block);
-        if (fresh || (whole && !(bp->flags & B_VALID)))
-            memset(bp->data, 0, fs->block_size); /* whatever was there, if the copy ends early */
-        error = bp->error ? bp->error : uio_move(uio, bp->data + within, part);
-        if (bp->error) {
-            brelse(bp);
-            break;
-        }
-        if (whole && !error)
-            bawrite(bp); /* it will not change again soon */
-        else
-            bdwrite(bp);
+        error = write_block(ip, uio, block, fresh, within, part);
         if (!error && uio->offset > ext2_size(ip))
             ext2_set_size(ip, uio->offset);
     }
@@ -544,7 +577,7 @@ static int readlink(struct vnode *vp, char *text, uint32_t size)
         return error;
     if (!block)
         return ext2_error(fs, "symbolic link", ip->number);
-    struct buf *bp = ext2_bread(fs, block);
+    struct buf *bp = ext2_bread_shared(fs, block);
     error = bp->error;
     if (!error)
         memcpy(text, bp->data, length);
@@ -563,4 +596,4 @@ static int fsync(struct vnode *vp)
 
 const struct vnodeops ext2_vnodeops = {lookup, create,    link,         remove,  rename,  read,
                                        write,  truncate,  getattr,      setattr, readdir, readlink,
-                                       fsync,  ext2_hold, ext2_release, 0,       0};
+                                       fsync,  ext2_hold, ext2_release, 0,       0,       overwrite};

@@ -80,7 +80,7 @@ enum found { NONE, IN_THE_WAY, FOUND };
 
 #if !BUFFERS_BUCKETS
 
-DEFINE_MUTEX(bfreelist_lock, "bfreelist");
+DEFINE_CACHE_LOCK(bfreelist_lock, "bfreelist");
 static struct buflist lists[2];
 
 void freelist_init(struct buf *bp, uint32_t number)
@@ -91,16 +91,16 @@ void freelist_init(struct buf *bp, uint32_t number)
 
 void freelist_put(struct buf *bp)
 {
-    mutex_lock(&bfreelist_lock);
+    cache_lock(&bfreelist_lock);
     put(lists, bp);
-    mutex_unlock(&bfreelist_lock);
+    cache_unlock(&bfreelist_lock);
 }
 
 void freelist_remove(struct buf *bp)
 {
-    mutex_lock(&bfreelist_lock);
+    cache_lock(&bfreelist_lock);
     take_off(lists, bp);
-    mutex_unlock(&bfreelist_lock);
+    cache_unlock(&bfreelist_lock);
 }
 
 void freelist_remove_on_chain(struct buf *bp)
@@ -108,39 +108,47 @@ void freelist_remove_on_chain(struct buf *bp)
     freelist_remove(bp);
 }
 
+void freelist_used_on_chain(struct buf *bp)
+{
+    cache_lock(&bfreelist_lock);
+    take_off(lists, bp);
+    put(lists, bp);
+    cache_unlock(&bfreelist_lock);
+}
+
 /* Takes it off its hash chain, if that does not mean to wait; `chain` is the caller's. */
 static bool unhash_conditionally(struct buf *bp, struct bufchain *chain)
 {
     struct bufchain *old = bp->chain;
-    if (bp->device && old != chain && !mutex_try(&old->lock))
+    if (bp->device && old != chain && !cache_try(&old->lock))
         return false;
     if (bp->device) {
         buf_unhash(bp);
         if (old != chain)
-            mutex_unlock(&old->lock);
+            cache_unlock(&old->lock);
     }
     return true;
 }
 
 static enum found look(struct bufchain *chain, struct buf **found)
 {
-    mutex_lock(&bfreelist_lock);
+    cache_lock(&bfreelist_lock);
     for (unsigned which = FIRST; which <= BY_USE; which++)
         for (struct buf *bp = lists[which].first; bp; bp = bp->free_next) {
-            if (!mutex_try(&bp->lock)) { /* whoever has it is about to take it off the list */
+            if (!buf_try(&bp->lock)) { /* whoever has it is about to take it off the list */
                 bufstat_add(&bufstats.conflicts);
                 continue;
             }
             if (bp->flags & B_DELWRI || unhash_conditionally(bp, chain)) {
                 take_off(lists, bp);
-                mutex_unlock(&bfreelist_lock);
+                cache_unlock(&bfreelist_lock);
                 *found = bp;
                 return FOUND;
             }
             bufstat_add(&bufstats.conflicts);
-            mutex_unlock(&bp->lock);
+            buf_unlock(&bp->lock);
         }
-    mutex_unlock(&bfreelist_lock);
+    cache_unlock(&bfreelist_lock);
     return NONE;
 }
 
@@ -156,16 +164,16 @@ void freelist_init(struct buf *bp, uint32_t number)
 
 void freelist_put(struct buf *bp)
 {
-    mutex_lock(&bp->chain->lock);
+    cache_lock(&bp->chain->lock);
     put(bp->chain->list, bp);
-    mutex_unlock(&bp->chain->lock);
+    cache_unlock(&bp->chain->lock);
 }
 
 void freelist_remove(struct buf *bp)
 {
-    mutex_lock(&bp->chain->lock);
+    cache_lock(&bp->chain->lock);
     take_off(bp->chain->list, bp);
-    mutex_unlock(&bp->chain->lock);
+    cache_unlock(&bp->chain->lock);
 }
 
 void freelist_remove_on_chain(struct buf *bp)
@@ -173,12 +181,18 @@ void freelist_remove_on_chain(struct buf *bp)
     take_off(bp->chain->list, bp);
 }
 
+void freelist_used_on_chain(struct buf *bp)
+{
+    take_off(bp->chain->list, bp);
+    put(bp->chain->list, bp);
+}
+
 /* The first of `from`, whose lock is held, that is nobody's: with its lock held and off the list. */
 static struct buf *first_of(struct bufchain *from)
 {
     for (unsigned which = FIRST; which <= BY_USE; which++)
         for (struct buf *bp = from->list[which].first; bp; bp = bp->free_next) {
-            if (mutex_try(&bp->lock)) {
+            if (buf_try(&bp->lock)) {
                 take_off(from->list, bp);
                 return bp;
             }
@@ -193,7 +207,7 @@ static enum found look(struct bufchain *chain, struct buf **found)
     enum found result = NONE;
     for (uint32_t i = 0; i < bufchain_count; i++) {
         struct bufchain *from = &bufchains[(begin + i) & (bufchain_count - 1)];
-        if (from != chain && !mutex_try(&from->lock)) {
+        if (from != chain && !cache_try(&from->lock)) {
             bufstat_add(&bufstats.conflicts);
             result = IN_THE_WAY;
             continue;
@@ -202,7 +216,7 @@ static enum found look(struct bufchain *chain, struct buf **found)
         if (bp && bp->device && !(bp->flags & B_DELWRI))
             buf_unhash(bp);
         if (from != chain)
-            mutex_unlock(&from->lock);
+            cache_unlock(&from->lock);
         if (bp) {
             *found = bp;
             return FOUND;
@@ -223,7 +237,7 @@ struct buf *freelist_take(struct bufchain *chain, bool may_wait)
     }
     if (found == FOUND && !(bp->flags & B_DELWRI))
         return bp;
-    mutex_unlock(&chain->lock);
+    cache_unlock(&chain->lock);
     if (found == FOUND)
         write_out(bp);
     else if (found == IN_THE_WAY && may_wait)

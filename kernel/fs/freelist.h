@@ -1,6 +1,6 @@
 /*
  * Buffers that nobody has, oldest first, in two builds (option `buffers`): `mach`, all under the one bfreelist_lock that paper
- * `mach`, section 3.3.3, blames; `buckets`, a list for each hash chain under the chain's lock, as in illumos's bio.c.
+ * `mach`, section 3.3.3, blames; `buckets` and `shared`, a list for each hash chain under the chain's lock, as in illumos's bio.c.
  *
  * A list is two: B_AGE and empty buffers, which go first, and the others by when they were used last.
  */
@@ -14,7 +14,7 @@ struct buflist {
 };
 
 struct bufchain {
-    struct lock lock;
+    struct cache_lock lock;
     struct buf *first;
 #if BUFFERS_BUCKETS
     struct buflist list[2];
@@ -30,6 +30,8 @@ void freelist_put(struct buf *bp);
 void freelist_remove(struct buf *bp);
 /* The same with the lock of bp->chain held. */
 void freelist_remove_on_chain(struct buf *bp);
+/* It is on its list, and the last to be taken from there now. With the lock of bp->chain held. */
+void freelist_used_on_chain(struct buf *bp);
 
 /* A buffer that somebody might wait for is nobody's any more, whether on a list or taken off it. */
 void freelist_wake(void);

@@ -564,8 +564,16 @@ int vfs_read(struct vnode *vp, struct uio *uio)
 
 int vfs_write(struct vnode *vp, struct uio *uio, bool append)
 {
+    int error = -EAGAIN;
+    if (vp->ops->overwrite && !append) {
+        lock_read(&vp->lock);
+        error = vp->ops->overwrite(vp, uio);
+        lock_done(&vp->lock);
+    }
+    if (error != -EAGAIN)
+        return error;
     lock_write(&vp->lock);
-    int error = vp->ops->write(vp, uio, append);
+    error = vp->ops->write(vp, uio, append);
     lock_done(&vp->lock);
     return error;
 }

@@ -105,6 +105,8 @@ struct vnodeops {
     struct vm_object *(*object)(struct vnode *vp, int *error);
     /* Or 0. The contents, if they lie in memory and never change; else null. */
     const void *(*contents)(struct vnode *vp, uint32_t *size);
+    /* Or 0. With vp locked for reading: as write, or -EAGAIN, if it takes more than that, with nothing done. */
+    int (*overwrite)(struct vnode *vp, struct uio *uio);
 };
 
 struct vnode {

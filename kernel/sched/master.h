@@ -1,8 +1,8 @@
 /*
  * The master restriction (paper `mach`, section 1): code between unix_master and unix_release runs on hart 0 only, so that
  * code written for one processor keeps its own ways of mutual exclusion. It is the baseline against which the paper
- * parallelises. The boot argument intr.master=1 confines device interrupts to the master as well (section 2); clocks and
- * calls between harts stay with their harts.
+ * parallelises. The boot argument intr.master=1, and the serial kernel always, confines device interrupts to the master as
+ * well (section 2); clocks and calls between harts stay with their harts.
  *
  *   unix_master();             the thread goes on on hart 0, at once
  *   unix_release();            it goes back to the hart it came from, or to one that is quicker to take it
@@ -26,6 +26,21 @@ void unix_release(void);
 /* For sched/: without a change of hart. A thread that sleeps or ends inside gives the master up; one that wakes takes it again. */
 void master_take(void);
 void master_give_up(void);
+
+/* Around what only the serial kernel confines to the master (build option `unix`): system calls, and what works in the file system. */
+static inline void unix_enter(void)
+{
+#if UNIX_SERIAL
+    unix_master();
+#endif
+}
+
+static inline void unix_leave(void)
+{
+#if UNIX_SERIAL
+    unix_release();
+#endif
+}
 
 /* For assertions at the beginning of functions that expect it. */
 bool unix_is_master(void);

@@ -17,6 +17,7 @@
 #include "fs/ext2.h"
 #include "fs/namecache.h"
 #include "fs/vfs.h"
+#include "sched/master.h"
 #include "test/test.h"
 
 #define MOST_THREADS 8
@@ -35,12 +36,22 @@ static int count(int error)
     return error;
 }
 
-static void well(int error, const char *what, const char *path)
+static void went_well(int error, const char *what, const char *path)
 {
     count(error);
     if (error)
         panic("%s %s: error %d", what, path, error);
 }
+
+/* As a system call would: each by itself on the master, in the serial kernel. */
+#define CALL(operation)        \
+    ({                         \
+        unix_enter();          \
+        int gave_ = operation; \
+        unix_leave();          \
+        gave_;                 \
+    })
+#define well(operation, what, path) went_well(CALL(operation), what, path)
 
 static int transfer(const char *path, void *memory, uint32_t size, uint32_t offset, bool write)
 {
@@ -83,9 +94,11 @@ static void alone(unsigned me, uint32_t round, struct random *r)
     well(vfs_getattr(vp, &attr), "stat", b);
     if (attr.size != cut || attr.nlink != 2)
         panic("%s: %lu bytes and %u links", b, (unsigned long)attr.size, attr.nlink);
+    unix_enter();
     vrele(vp);
+    unix_leave();
     well(vfs_remove(0, a, false), "remove", a);
-    if (count(namei(0, a, true, &vp)) != -ENOENT)
+    if (count(CALL(namei(0, a, true, &vp))) != -ENOENT)
         panic("%s is still there", a);
     if (random_below(r, 2))
         well(vfs_remove(0, b, false), "remove", b);
@@ -109,6 +122,7 @@ static void together(unsigned me, struct random *r)
     const char *a = names[random_below(r, 7)], *b = names[random_below(r, 7)];
     struct vnode *vp;
     int error = 0;
+    unix_enter();
     switch (random_below(r, 7)) {
     case 0: error = vfs_make(0, a, VDIR, 0755, 0, 0); break;
     case 1: error = transfer(a, data[me], 1 + random_below(r, 2000), random_below(r, 3000), true); break;
@@ -124,6 +138,7 @@ static void together(unsigned me, struct random *r)
             vrele(vp);
         }
     }
+    unix_leave();
     if (!may_be(count(error)))
         panic("in the common directory, %s and %s: error %d", a, b, error);
 }
@@ -155,10 +170,12 @@ static int test_fs(void)
     if (!disk)
         panic("run=test-fs: there is no drive: build the machine with disks=1 and give --disk IMAGE");
     rounds = bootargs_number("rounds", 40, 1000000);
+    unix_enter();
     bio_init();
     inodes_init(24);
     namecache_init();
     blockdev_of(&device, disk);
+    unix_leave();
     struct mount *m;
     well(ext2_mount(&device, false, &m), "mount", "disk 0");
     well(vfs_mount_root(m), "mount", "/");
@@ -170,7 +187,9 @@ static int test_fs(void)
         thread_join(threads[i]);
     well(vfs_sync(), "sync", "/");
     well(vfs_unmount_all(), "unmount", "/");
+    unix_enter();
     assert(!bio_busy() && !inodes_referenced());
+    unix_leave();
     well(block_transfer(disk, BLOCK_FLUSH, 0, 0, 0), "flush", "disk 0");
     kprintf(
         "@test name=fs operations=%lu refused=%lu reads=%lu writes=%lu hits=%lu misses=%lu read_ahead=%lu delayed=%lu "

@@ -10,6 +10,7 @@
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
+#include "sched/master.h"
 #include "user/abi.h"
 #include "user/image_fs.h"
 
@@ -122,6 +123,7 @@ void mounts_start(void)
     if (was)
         return;
     fs_clock = seconds;
+    unix_enter();
     bool archived = !strcmp(bootargs_string("root", root, sizeof root, "archive"), "archive");
     int error = archived ? 0 : mount_device("ext2", root, false, &m);
     if (error)
@@ -132,14 +134,17 @@ void mounts_start(void)
     mount_on("/dev", devices_mount());
     if (!archived && !has_files("/bin"))
         mount_on("/bin", archive_mount());
+    unix_leave();
 }
 
 int mounts_stop(void)
 {
+    unix_enter();
     mutex_lock(&mounts_lock);
     int error = started ? vfs_unmount_all() : 0;
     started = false;
     mutex_unlock(&mounts_lock);
+    unix_leave();
     if (error)
         kprintf("file systems cannot be unmounted: %s\n", strerror(-error));
     return error;

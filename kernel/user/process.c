@@ -15,6 +15,7 @@
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
+#include "sched/master.h"
 #include "user/console.h"
 #include "user/image_fs.h"
 #include "user/mounts.h"
@@ -244,14 +245,16 @@ static void unlist(struct process *p)
 
 static void give_back(struct process *p)
 {
+    unix_enter();
     if (p->descriptors)
         descriptors_destroy(p->descriptors);
     if (p->map)
-        vm_map_release(p->map);
+        vm_map_release(p->map); /* with what is mapped of files */
     if (p->cwd)
         vrele(p->cwd);
     if (p->root)
         vrele(p->root);
+    unix_leave();
     p->cwd = p->root = 0;
     lock_destroy(&p->memory);
     lock_destroy(&p->where);
@@ -396,11 +399,13 @@ int process_spawn(struct process *parent, const char *name, const struct argumen
     uint32_t size;
     if (!parent)
         mounts_start();
+    unix_enter();
     int result = find_program(parent, name, &vp, &file, &size);
-    if (result)
-        return result;
-    result = process_start(parent, name, file, size, arguments, bound);
-    vrele(vp);
+    if (!result) {
+        result = process_start(parent, name, file, size, arguments, bound);
+        vrele(vp);
+    }
+    unix_leave();
     return result;
 }
 

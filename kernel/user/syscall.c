@@ -4,12 +4,32 @@
 #include <errno.h>
 
 #include "arch/path.h"
-#include "lib/syscall.h"
 #include "file/file.h"
+#include "lib/syscall.h"
+#include "sched/master.h"
 #include "user/process.h"
 #include "user/signal.h"
 
 extern const struct syscall _syscalls[], _syscalls_end[];
+
+#if UNIX_SERIAL
+/* What Mach does itself, and any hart: threads, waiting, memory (paper `mach`, section 1). The others are 4.3BSD's. */
+static bool is_machs(uint32_t number)
+{
+    switch (number) {
+    case SYS_SCHED_YIELD:
+    case SYS_THREAD_SPAWN:
+    case SYS_FUTEX_WAIT:
+    case SYS_FUTEX_WAKE:
+    case SYS_SBRK:
+    case SYS_MPROTECT:
+    case SYS_MINHERIT: return true;
+    default: return false;
+    }
+}
+#else
+#define is_machs(number) true
+#endif
 
 static syscall_fn *calls[SYS_CALLS] __attribute__((section(".bss_syscalls"))); /* placed by arch/kernel.ld */
 
@@ -36,7 +56,12 @@ USER_PATH void system_call(struct frame *frame)
     uint32_t number = frame->a[7], a0 = frame->a[0];
     struct process *p = user_self()->process;
     user_hart()->system_calls++; /* roughly: a thread may be moved to another hart while it counts */
+    bool native = is_machs(number);
+    if (!native)
+        unix_master();
     int result = number < SYS_CALLS ? calls[number](p, p->map, frame->a) : -ENOSYS;
+    if (!native)
+        unix_release();
     frame->a[0] = (uint32_t)result;
     if (unlikely(result == -ERESTART || result == -ERESTART_UNLESS_HANDLED))
         interrupted(result, number, a0);

@@ -5,7 +5,7 @@ An experiment file has a `description`, the bit rate of the console, its `[keys.
 (machine.py): keys as well, and runs vary over those that have several values. Its report is made by its `[[collect]]`
 queries, or by the module beside the file that `report` names. schema.py has every entry. `{name}` in `bootargs`, in the
 values of `build` (the kernel's build options, sim/kernel.py), and names in `cycles` (the estimate that orders runs and
-bounds them), in `input` (how many bytes go down the data line) and in `disk` (the drive at the first disk controller:
+bounds them), in `input` (how many bytes go down the data line) and in `disk` (the drive at each disk controller:
 how many bytes of seeded content it has, then options of the simulator's --disk) stand for the run's parameters and all
 keys, a list's values with commas between.
 Its `[quick]` table has values of keys with which all of it, every kind of run once at least, takes some seconds.

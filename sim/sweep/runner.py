@@ -105,7 +105,7 @@ def task_of(run, files):
     if "input" in files:
         arguments += ["--uart1-in", "{input}"]
     if "disk" in files:
-        arguments += ["--disk", ",".join(["{disk}", *run.disk.split(",")[1:]])]
+        arguments += ["--disk", ",".join(["{disk}", *run.disk.split(",")[1:]])] * run.machine.value("disks")
     arguments += boot.arguments(run)
     if run.machine.nodes > 1:
         said = run.machine.value

@@ -13,7 +13,8 @@ MACHINE = {"disks": 1}
 OURS = Path(__file__).parent / "programs"
 LOG_BYTES = 3000
 BUILDS = {"mach": {"lock_debug": "1"},
-          "beyond": {"buffers": "buckets", "alloc": "groups", "inodes": "rw", "lock_debug": "1"},
+          "serial": {"unix": "serial", "lock_debug": "1"},
+          "beyond": {"unix": "beyond", "lock_debug": "1"},
           "softint": {"buffers": "buckets", "biodone": "softint"}}
 ENVIRONMENT = os.environ | {"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
 
@@ -37,6 +38,7 @@ def image(folder):
 
 @pytest.mark.parametrize("harts, sync, build", [
     (1, "spl-optim", "mach"), (2, "cli-optim", "mach"), (2, "spl-pessim", "beyond"), (1, "cli-spl-pessim", "softint"),
+    (2, "spl-optim", "serial"),
     (4, "cli-pessim", "beyond"),
 ])
 def test_threads_work_in_it_at_once(tmp_path, harts, sync, build):

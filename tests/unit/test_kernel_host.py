@@ -19,7 +19,7 @@ FLAGS = ["-std=gnu11", "-O1", "-g", "-fno-strict-aliasing", "-fno-omit-frame-poi
 MACROS = {"SYNC_NAME": '"host"', "SYNC_SCHEME_FILE": '"test/host/scheme.h"',
           "SPINLOCK_NAME": '"host"', "SPINLOCK_FILE": '"test/host/spin.h"',
           "RUNQUEUE_NAME": '"global"', "RUNQUEUE_PER_HART": "0", "LOCK_DEBUG": "0", "LOCK_STATS": "0",
-          "ACCOUNTING": "0", "CRIT_TIMING": "0"}
+          "ACCOUNTING": "0", "CRIT_TIMING": "0", "UNIX_SERIAL": "0", "BUFFERS_SHARED": "0", "INODES_SHARED": "0"}
 
 
 def named(program: Path, what: str) -> list[str]:

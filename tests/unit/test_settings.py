@@ -85,7 +85,7 @@ def test_quick_settings_are_possible_short_and_leave_out_no_kind(name):
     assert {run.kind for run in runs} | {kind["name"] for kind in experiment.solvers()} == {
         kind["name"] for kind in experiment.kinds}
     # Estimates, which bound; about 5 s, and longer where user programs run.
-    most = {"vm": 60_000_000, "processes": 50_000_000}.get(name, 5_000_000)
+    most = {"vm": 60_000_000, "processes": 50_000_000, "nnb": 40_000_000}.get(name, 5_000_000)
     assert sum(run.cycles * run.harts for run in runs) < most
 
 

@@ -68,6 +68,11 @@ void event_post(struct event *e)
 
 static void one_ends(void)
 {
+#if UNIX_SERIAL
+    CHECK_EQUAL(sync_hart()->level, SPL_NONE); /* else the interrupt is kept out */
+    sync_hart()->intr_depth++;
+    crit_t s = crit_sec_enter(SPL_BIO);
+#endif
     unsigned i = random_below(&chance, pendings);
     struct buf *bp = pending[i];
     pending[i] = pending[--pendings];
@@ -84,7 +89,19 @@ static void one_ends(void)
         biodone(bp);
     else
         event_post(&bp->done);
+#if UNIX_SERIAL
+    crit_sec_leave(s);
+    sync_hart()->intr_depth--;
+#endif
 }
+
+#if UNIX_SERIAL
+static void perhaps_one_ends(void)
+{
+    if (pendings && !sync_hart()->intr_depth && random_below(&chance, 8) == 0)
+        one_ends();
+}
+#endif
 
 static void others_run(void)
 {
@@ -182,6 +199,9 @@ static void begin(uint32_t kib, const char *options, uint32_t buffers, uint32_t 
         folder, kib, image, options, image, image);
     read_image();
     host_lock_waits = others_run;
+#if UNIX_SERIAL
+    host_section_begins = perhaps_one_ends;
+#endif
     bio_start(buffers, 8);
     inodes_init(inodes);
     namecache_init();

@@ -16,6 +16,7 @@
 void (*host_before_lock)(void);
 unsigned host_locks_held;
 void (*host_lock_waits)(void);
+void (*host_section_begins)(void);
 
 struct hart harts[MAX_HARTS];
 unsigned hart_count = 1;

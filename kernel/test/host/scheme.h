@@ -11,9 +11,14 @@
 #define crit_is_base(saved) ((saved) == SPL_NONE)
 #define crit_level(saved) (saved)
 
+/* If set: called where an interrupt could still come, at base level before a section. */
+extern void (*host_section_begins)(void);
+
 static inline crit_t crit_sec_enter(unsigned level)
 {
     crit_t saved = sync_hart()->level;
+    if (host_section_begins && saved == SPL_NONE)
+        host_section_begins();
     if (level > saved)
         sync_hart()->level = level;
     return saved;

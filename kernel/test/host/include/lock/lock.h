@@ -65,12 +65,25 @@ static inline void lock_write(struct lock *l)
         panic("lock %s is waited for, for ever", l->object.name);
 }
 
+static inline bool lock_try_read(struct lock *l)
+{
+    if (l->object.class->kind == LOCK_MUTEX)
+        return lock_try_write(l);
+    if (l->written)
+        return false;
+    host_locks_held++;
+    l->readers++;
+    return true;
+}
+
 static inline void lock_read(struct lock *l)
 {
     if (l->object.class->kind == LOCK_MUTEX) {
         lock_write(l);
         return;
     }
+    while (l->disowned && host_lock_waits)
+        host_lock_waits();
     if (l->written)
         panic("lock %s is waited for, for ever", l->object.name);
     host_locks_held++;

@@ -1,0 +1,9 @@
+/* An empty ext2 file system on a drive, for benches: what mke2fs would make, so that a drive may come with any content. */
+#ifndef BENCH_EXT2_FORMAT_H
+#define BENCH_EXT2_FORMAT_H
+
+#include "dev/block.h"
+
+/* Blocks of 1 KiB, in groups of half a megabyte with 64 inodes each. Of the whole drive, up to 16 MB. Panics if it cannot be. */
+void ext2_format(struct block_device *disk);
+#endif

@@ -1,0 +1,155 @@
+"""The report of `nnb`: completion times over users, as Figures 1 to 4 of paper `mach`, and the locks behind them."""
+
+from sim.results.plot import Plot
+from sim.results.table import Table, number
+
+KERNELS = ("serial", "parallel", "beyond")
+FIGURES = {8: ("Figure 1", "empty calls"), 18: ("Figure 2", "random reads"), 3: ("Figure 3", "disk I/O"),
+           1: ("Figure 4", "the average user")}
+FEW = 50        # attempts: a ratio of fewer says little
+MOST_LOCKS = 5  # of each table's part
+
+
+def summarise(experiment, records):
+    """All figures of the report, from the records alone."""
+    good = [made for made in records if made["failure"] is None]
+    return {
+        "times": [line | place(made) for made in good if made["kind"] == "nnb"
+                  for line in made["run"]["results"]["nnb"]],
+        "variants": [line | place(made) | {"how": how(made)} for made in good if made["kind"] in ("biodone", "shared")
+                     for line in made["run"]["results"]["nnb"]],
+        "locks": [row for made in good if made["kind"] in ("nnb", "locks") and place(made)["by"] == "kernel"
+                  for row in locks(made)],
+    }
+
+
+def place(made):
+    parameters = made["parameters"]
+    by = "kernel" if made["kind"] == "locks" else parameters.get("by", "processes")
+    return {"kernel": parameters["kernel"], "by": by, "sync": made["sync"], "harts": made["harts"],
+            "disks": parameters.get("disks", 1)}
+
+
+def how(made):
+    """What is different in a variant."""
+    return "one descriptor table" if made["kind"] == "shared" else f"{made['parameters']['threads']} biodone_threads"
+
+
+def locks(made):
+    """One row for each class of locks that was wanted in the measured parts: of one test, or of all together."""
+    lines = made["run"]["results"]["nnb"]
+    test, users = only(lines, "test"), only(lines, "users")
+    for entry in made["run"]["locks"]["classes"]:
+        if entry["attempts"]:
+            yield place(made) | {
+                "test": test, "users": users, "cycles": sum(line["cycles"] for line in lines), "class": entry["class"],
+                "kind": entry["kind"], "attempts": entry["attempts"], "misses": entry["misses"],
+                "blocks": entry["blocks"], "refused": entry["failures"], "waited": entry["wait_cycles"]["total"]}
+
+
+def only(lines, name):
+    """What they all have there, or `all`."""
+    values = {line[name] for line in lines}
+    return values.pop() if len(values) == 1 else "all"
+
+
+def order(row):
+    return str(row["test"]), row["by"], row["disks"], row["harts"], row["sync"], KERNELS.index(row["kernel"])
+
+
+def titled(test):
+    figure, what = FIGURES.get(test, ("", ""))
+    return f"{figure}: test {test}, {what}" if figure else f"Test {test}"
+
+
+def tables(summary):
+    """The report's tables, in order."""
+    made = []
+    for test in [*FIGURES, *sorted({row["test"] for row in summary["times"]} - set(FIGURES))]:
+        rows = sorted((row for row in summary["times"] if row["test"] == test), key=order)
+        if rows:
+            made.append(times_table(test, rows, summary["settings"]))
+    if summary["times"]:
+        made.append(gain_table(summary["times"]))
+    if summary["locks"]:
+        made.append(lock_table(summary["locks"]))
+    if summary["variants"]:
+        made.append(variant_table(summary))
+    return made
+
+
+def times_table(test, rows, settings):
+    users = sorted({row["users"] for row in rows})
+    much = {name: settings["size"] * settings[name] for name in ("average", "loops", "calls", "reads")}
+    taken = {(order(row), row["users"]): row["cycles"] for row in rows}
+    cells = [[row["kernel"], row["by"], row["sync"], row["disks"], row["harts"],
+              *(number(taken[order(row), n] / 1000, 3) if (order(row), n) in taken else "-" for n in users)]
+             for row in {order(row): row for row in rows}.values()]
+    return Table(f"{titled(test)}: completion time",
+                 ["kernel", "users", "scheme", "disks", "harts", *(f"{n}" for n in users)], cells,
+                 ["Thousand cycles from the common start to the end of the last user, over users. A user does: "
+                  + {1: f"{much['average']} time(s) what the average user does",
+                            3: f"{much['loops']} loop(s) of 15 reads and writes",
+                            8: f"{much['calls']} empty calls",
+                            18: f"{much['reads']} random reads"}.get(test, "a test") + "."], texts=3)
+
+
+def gain_table(times):
+    """How many times as fast as the serial kernel."""
+    taken = {(row["test"], row["by"], row["disks"], row["harts"], row["sync"], row["users"], row["kernel"]):
+             row["cycles"] for row in times}
+    rows = []
+    for test, by, disks, harts, sync in sorted({key[:5] for key in taken}):
+        for kernel in KERNELS[1:]:
+            gains = {key[5]: taken[key[:6] + ("serial",)] / cycles for key, cycles in taken.items()
+                     if key[:5] == (test, by, disks, harts, sync) and key[6] == kernel
+                     and key[:6] + ("serial",) in taken}
+            if gains:
+                best = max(gains, key=lambda n: gains[n])
+                rows.append([kernel, by, sync, test, disks, harts, f"{gains[min(gains)]:.2f}",
+                             f"{gains[best]:.2f} ({best})", f"{gains[max(gains)]:.2f}"])
+    return Table("As fast as the serial kernel, times",
+                 ["kernel", "users", "scheme", "test", "disks", "harts", "fewest users", "best (users)",
+                  "most users"], rows, texts=3)
+
+
+def lock_table(locks):
+    rows = []
+    for place_ in dict.fromkeys((order(row), row["users"]) for row in sorted(locks, key=order)):
+        own = [row for row in locks if (order(row), row["users"]) == place_ and row["attempts"] >= FEW]
+        for row in sorted(own, key=lambda row: -row["misses"] / row["attempts"])[:MOST_LOCKS]:
+            rows.append([row["kernel"], row["class"], row["kind"], row["test"], row["harts"], row["users"],
+                         row["attempts"], row["misses"], f"{100 * row['misses'] / row['attempts']:.2f}", row["blocks"],
+                         row["refused"], f"{100 * row['waited'] / (row['cycles'] * row['harts']):.1f}"])
+    return Table("Locks: the highest miss ratios",
+                 ["kernel", "class", "kind", "test", "harts", "users", "attempts", "misses", "missed, %", "slept",
+                  "refused", "waited, % of all harts"], rows,
+                 [f"Of those that were wanted {FEW} times at least, the {MOST_LOCKS} that were found taken most often. "
+                  "The simulator counts them from outside."], texts=3)
+
+
+def variant_table(summary):
+    usual = {(order(row), row["users"]): row["cycles"] for row in summary["times"]}
+    rows = [[row["how"], row["kernel"], row["sync"], row["test"], row["harts"], row["users"],
+             number(row["cycles"] / 1000), number(usual[order(row), row["users"]] / 1000)
+             if (order(row), row["users"]) in usual else "-"]
+            for row in sorted(summary["variants"], key=lambda row: (row["how"], *order(row), row["users"]))]
+    return Table("Variants: completion time",
+                 ["variant", "kernel", "scheme", "test", "harts", "users", "thousand cycles", "without"], rows, texts=3)
+
+
+def plots(summary):
+    """Completion time over users, one plot for each test and machine."""
+    drawn = []
+    for test, by, disks, harts in sorted({(row["test"], row["by"], row["disks"], row["harts"])
+                                          for row in summary["times"]}):
+        series = {}
+        for row in sorted(summary["times"], key=lambda row: (*order(row), row["users"])):
+            if (row["test"], row["by"], row["disks"], row["harts"]) == (test, by, disks, harts):
+                several = len({r["sync"] for r in summary["times"]}) > 1
+                label = f"{row['kernel']}, {row['sync']}" if several else row["kernel"]
+                series.setdefault(label, []).append((row["users"], row["cycles"] / 1000))
+        name = f"test{test}-{by}-{harts}harts" + (f"-{disks}disks" if disks > 1 else "")
+        drawn.append(Plot(name, f"{titled(test)}; {by}, harts: {harts}", "users", "completion, thousand cycles",
+                          series))
+    return drawn
