@@ -80,6 +80,13 @@ struct buf *ext2_getblk(struct ext2 *fs, uint32_t block);
 bool ext2_is_data_block(const struct ext2 *fs, uint32_t block);
 int ext2_write_counts(struct ext2 *fs);
 
+/* Blocks of a group: the last one may have fewer than the others. */
+static inline uint32_t ext2_blocks_in(const struct ext2 *fs, uint32_t group)
+{
+    uint32_t left = fs->super.blocks - fs->super.first_data_block - group * fs->super.blocks_per_group;
+    return left < fs->super.blocks_per_group ? left : fs->super.blocks_per_group;
+}
+
 /* ext2_alloc.c: near `goal` if that is not 0; -ENOSPC. */
 int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block);
 int ext2_bfree(struct ext2 *fs, uint32_t block);

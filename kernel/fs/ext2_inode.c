@@ -141,9 +141,11 @@ void ext2_set_size(struct inode *ip, uint64_t size)
     if (ip->v.type == VREG)
         ip->disk.size_high = size >> 32;
     if (size >> 31 && !(ip->fs->super.ro_compat & EXT2_RO_COMPAT_LARGE_FILE)) {
+        crit_t s = simple_lock_enter(&ip->fs->counts_lock);
         ip->fs->super.ro_compat |= EXT2_RO_COMPAT_LARGE_FILE;
         ip->fs->super.revision = 1;
         ip->fs->super_dirty = true;
+        simple_lock_leave(&ip->fs->counts_lock, s);
     }
     ip->dirty = true;
 }
@@ -251,10 +253,13 @@ int ext2_update(struct inode *ip, bool wait)
     }
     *place(fs, ip->number, bp) = ip->disk;
     ip->dirty = false;
-    if (wait)
-        return bwrite(bp);
-    bdwrite(bp);
-    return 0;
+    if (!wait) {
+        bdwrite(bp);
+        return 0;
+    }
+    int error = bwrite(bp);
+    ip->dirty |= error != 0;
+    return error;
 }
 
 void ext2_hold(struct vnode *vp)

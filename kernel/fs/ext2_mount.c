@@ -28,8 +28,10 @@ int ext2_error(struct ext2 *fs, const char *what, uint32_t number)
 {
     if (!__atomic_fetch_add(&fs->errors, 1, __ATOMIC_RELAXED))
         kprintf("ext2 on %s: %s %lu is wrong: check it with e2fsck\n", fs->device->name, what, (unsigned long)number);
+    crit_t s = simple_lock_enter(&fs->counts_lock);
     fs->super.state |= EXT2_ERRORS;
     fs->super_dirty = true;
+    simple_lock_leave(&fs->counts_lock, s);
     return -EIO;
 }
 
@@ -103,15 +105,59 @@ static const char *what_is_wrong(const struct ext2_super *s, const struct blockd
     return 0;
 }
 
-/* The group's bitmaps and table lie within the device, none in another's place that matters. */
-static bool group_is_sound(const struct ext2 *fs, const struct ext2_group *g)
+/*
+ * Bitmaps and table of group `n` lie in the group, behind its copy of the superblock, and none over another: so that whether a block is
+ * a file's can be told by its own group (ext2_is_data_block). It is so wherever the feature flex_bg is not.
+ */
+static bool group_is_sound(const struct ext2 *fs, uint32_t n, const struct ext2_group *g)
 {
     const struct ext2_super *s = &fs->super;
-    uint32_t first = s->first_data_block + 1, room = s->blocks - first;
-    return g->block_bitmap >= first && g->block_bitmap < s->blocks && g->inode_bitmap >= first &&
-           g->inode_bitmap < s->blocks && g->inode_table >= first && fs->table_blocks <= room &&
-           g->inode_table - first <= room - fs->table_blocks && g->block_bitmap != g->inode_bitmap &&
-           g->free_blocks <= s->blocks_per_group && g->free_inodes <= s->inodes_per_group;
+    uint32_t begin = s->first_data_block + n * s->blocks_per_group, blocks = ext2_blocks_in(fs, n);
+    uint32_t before = has_super(fs, n) ? 1 + descriptor_blocks(fs) : 0;
+    if (blocks < before + fs->table_blocks)
+        return false;
+    uint32_t map = g->block_bitmap - begin, inodes = g->inode_bitmap - begin, table = g->inode_table - begin;
+    return map >= before && map < blocks && inodes >= before && inodes < blocks && map != inodes && table >= before &&
+           table <= blocks - fs->table_blocks && map - table >= fs->table_blocks &&
+           inodes - table >= fs->table_blocks && g->free_blocks <= s->blocks_per_group &&
+           g->free_inodes <= s->inodes_per_group;
+}
+
+/* How many of the first `bits` bits of the bitmap in `block` are clear. */
+static int count_clear(struct ext2 *fs, uint32_t block, uint32_t bits, uint32_t *clear)
+{
+    struct buf *bp = ext2_bread(fs, block);
+    int error = bp->error;
+    *clear = 0;
+    for (uint32_t i = 0; !error && i < bits; i++)
+        *clear += !(bp->data[i / 8] & 1 << i % 8);
+    brelse(bp);
+    return error;
+}
+
+/*
+ * The counts of a file system that was not unmounted are those of some time before: a group that says that it is full would not be looked
+ * into, and one that says that it is not might count below 0. The bitmaps count.
+ */
+static int count_anew(struct ext2 *fs)
+{
+    uint32_t blocks, inodes, all_blocks = 0, all_inodes = 0;
+    for (uint32_t i = 0; i < fs->groups; i++) {
+        struct ext2_group *g = &fs->group[i]->disk;
+        int error = count_clear(fs, g->block_bitmap, ext2_blocks_in(fs, i), &blocks);
+        if (!error)
+            error = count_clear(fs, g->inode_bitmap, fs->super.inodes_per_group, &inodes);
+        if (error)
+            return error;
+        g->free_blocks = (uint16_t)blocks;
+        g->free_inodes = (uint16_t)inodes;
+        fs->group[i]->dirty = true;
+        all_blocks += blocks;
+        all_inodes += inodes;
+    }
+    fs->super.free_blocks = all_blocks;
+    fs->super.free_inodes = all_inodes;
+    return 0;
 }
 
 static void free_groups(struct ext2 *fs)
@@ -147,11 +193,15 @@ static int read_groups(struct ext2 *fs)
         *g = (struct group){.disk = ((struct ext2_group *)bp->data)[i % fs->descriptors_per_block]};
         lock_init(&g->lock, &group_class, "block group");
         fs->group[i] = g;
-        if (!group_is_sound(fs, &g->disk))
+        if (!(fs->super.state & EXT2_VALID)) /* they are counted below */
+            g->disk.free_blocks = g->disk.free_inodes = 0;
+        if (!group_is_sound(fs, i, &g->disk))
             error = ext2_error(fs, "group", i);
     }
     if (bp)
         brelse(bp);
+    if (!error && !(fs->super.state & EXT2_VALID))
+        error = count_anew(fs);
     if (error)
         free_groups(fs);
     return error;

@@ -754,6 +754,162 @@ HOST_TEST(a_directory_larger_than_the_device)
     CHECK_EQUAL(vfs_unmount_all(), 0);
 }
 
+static const uint8_t zeros_of_a_test[2048];
+
+static void remount(void)
+{
+    struct mount *m;
+    CHECK_EQUAL(ext2_mount(&device, false, &m), 0);
+    CHECK_EQUAL(vfs_mount_root(m), 0);
+}
+
+/* The blocks of a file that is cut stay its own if its inode cannot be written: on the device it still has them. */
+HOST_TEST(blocks_are_not_free_before_the_inode_is_written)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
+    static uint8_t data[30000];
+    struct vnode *vp;
+    struct statfs_out before, after;
+    CHECK_EQUAL(pwrite_ours("f", 0, data, sizeof data), 0);
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    CHECK_EQUAL(vfs_fsync(vp), 0);
+    const struct inode *ip = INODE(vp);
+    vfs_statfs(vp, &before);
+    bad_sector = (ip->fs->group[0]->disk.inode_table + (ip->number - 1) / ip->fs->inodes_per_block) * 2;
+    CHECK_EQUAL(vfs_truncate(vp, 500), -EIO);
+    vfs_statfs(vp, &after);
+    CHECK_EQUAL(after.blocks_free, before.blocks_free);
+    CHECK_EQUAL(ext2_size(ip), sizeof data);
+    bad_sector = UINT32_MAX;
+    device.write_error = 0;
+    CHECK_EQUAL(vfs_truncate(vp, 500), 0);
+    vfs_statfs(vp, &after);
+    CHECK_EQUAL(after.blocks_free, before.blocks_free + 30); /* 29 of 30, and the indirect one */
+    vrele(vp);
+    end();
+}
+
+/* A directory cannot grow: the name is not there, all others are, and nothing is wrong; nor where it needs its indirect block. */
+HOST_TEST(a_directory_that_cannot_grow)
+{
+    for (unsigned left = 0; left < 4; left++) {
+        pid_t child = fork();
+        if (!child) {
+            begin(256, "-b 1024 -I 128 -N 128", 16, 20, left);
+            static uint8_t data[200000];
+            static const unsigned room[] = {1, 2, 12, 13}; /* blocks that are left to directories */
+            char name[300];
+            struct vnode *vp;
+            struct statfs_out now;
+            CHECK_EQUAL(vfs_make(0, "d", VDIR, 0755, 0, 0), 0);
+            CHECK_EQUAL(vfs_make(0, "f", VREG, 0755, 0, 0), 0);
+            CHECK_EQUAL(namei(0, "d", true, &vp), 0);
+            for (uint64_t at = 0;; at += 1024) {
+                vfs_statfs(vp, &now);
+                if (now.blocks_free <= room[left])
+                    break;
+                CHECK_EQUAL(pwrite_ours("full", at, data, 1024), 0);
+            }
+            unsigned made = 0;
+            int error;
+            do {
+                memset(name, 'x', sizeof name);
+                snprintf(name + 240, 20, "%u", made);
+                memcpy(name, "d/", 2);
+                error = vfs_link(0, "f", name);
+                made += !error;
+            } while (!error);
+            CHECK_EQUAL(error, -ENOSPC);
+            CHECK(made >= 3 * room[left]);
+            struct vnode *none;
+            CHECK_EQUAL(namei(0, name, true, &none), -ENOENT);
+            CHECK_EQUAL(vfs_make(0, "other", VDIR, 0755, 0, 0), -ENOSPC);
+            CHECK_EQUAL(vfs_make(0, "d/y", VREG, 0644, 0, 0), 0); /* there is room behind the last long name */
+            CHECK_EQUAL(EXT2(vp->mount)->errors, 0);
+            vrele(vp);
+            end();
+            exit(0);
+        }
+        int status;
+        waitpid(child, &status, 0);
+        if (status)
+            host_failed(__FILE__, __LINE__, "with room %u", left);
+    }
+}
+
+/* After a power cut the counts are what they were some time before: bitmaps say what is free. */
+HOST_TEST(counts_of_a_cut_are_not_believed)
+{
+    begin(1024, "-b 1024 -I 128 -N 128 -g 256", 16, 20, 1);
+    static uint8_t data[100000];
+    struct statfs_out before, after;
+    struct vnode *root = vfs_root();
+    vfs_statfs(root, &before);
+    vrele(root);
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    struct ext2_super *super = (struct ext2_super *)(disk + 1024);
+    struct ext2_group *groups = (struct ext2_group *)(disk + 2048);
+    super->state &= ~EXT2_VALID;
+    super->free_blocks = super->free_inodes = 0;
+    for (unsigned i = 0; i < 4; i++)
+        groups[i].free_blocks = groups[i].free_inodes = i % 2 ? 0 : 65535;
+    remount();
+    root = vfs_root();
+    vfs_statfs(root, &after);
+    vrele(root);
+    CHECK(after.blocks_free == before.blocks_free && after.files_free == before.files_free);
+    CHECK_EQUAL(pwrite_ours("f", 0, data, sizeof data), 0);
+    CHECK_EQUAL(vfs_make(0, "d", VDIR, 0755, 0, 0), 0);
+    end();
+}
+
+/* Of one that says it was unmounted they are believed, and count down to 0. */
+HOST_TEST(counts_do_not_pass_below_0)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
+    struct statfs_out now;
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    ((struct ext2_super *)(disk + 1024))->free_blocks = 1;
+    remount();
+    CHECK_EQUAL(pwrite_ours("f", 0, zeros_of_a_test, sizeof zeros_of_a_test), 0);
+    struct vnode *root = vfs_root();
+    vfs_statfs(root, &now);
+    vrele(root);
+    CHECK_EQUAL(now.blocks_free, 0);
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+}
+
+/* Bitmaps and tables in places where a file's contents could be, or each other's: it is not mounted. */
+HOST_TEST(what_lies_in_another_place_is_not_mounted)
+{
+    begin(1024, "-b 1024 -I 128 -N 128 -g 256", 16, 20, 1);
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    struct ext2_group *groups = (struct ext2_group *)(disk + 2048), sound[4];
+    struct mount *m;
+    memcpy(sound, groups, sizeof sound);
+    for (unsigned i = 0; i < 10; i++) {
+        memcpy(groups, sound, sizeof sound);
+        switch (i) {
+        case 0: groups[1].block_bitmap = sound[2].block_bitmap + 100; break;
+        case 1: groups[1].inode_bitmap = sound[2].inode_bitmap; break;
+        case 2: groups[1].inode_table = sound[3].inode_table; break;
+        case 3: groups[2].block_bitmap = groups[2].inode_table; break;
+        case 4: groups[2].inode_bitmap = groups[2].inode_table + 3; break;
+        case 5: groups[0].block_bitmap = 1; break;
+        case 6: groups[3].inode_table = 1024 - 3; break;
+        case 7: groups[3].block_bitmap = groups[3].inode_bitmap; break;
+        case 8: groups[1].inode_table = 257; break; /* the superblock's copy */
+        case 9: groups[3].inode_bitmap = 1024; break;
+        }
+        CHECK_EQUAL(ext2_mount(&device, false, &m), -EIO);
+        nothing_is_held();
+    }
+    memcpy(groups, sound, sizeof sound);
+    host_output_clear();
+    remount();
+    end();
+}
+
 /* At the limits: where a symbolic link's text lies, the longest names, links. */
 HOST_TEST(limits)
 {
