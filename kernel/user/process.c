@@ -11,6 +11,7 @@
 #include "dev/clock.h"
 #include "file/descriptors.h"
 #include "fs/vfs.h"
+#include "fs/vnode_pager.h"
 #include "intr/call.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
@@ -249,6 +250,7 @@ static void give_back(struct process *p)
         descriptors_destroy(p->descriptors);
     if (p->map)
         vm_map_release(p->map);
+    vnode_pager_sweep();
     if (p->cwd)
         vrele(p->cwd);
     if (p->root)
@@ -644,6 +646,7 @@ int process_exec(const char *name, const struct arguments *arguments)
     p->brk = brk;
     put_on(p, self, name, map);
     vm_map_release(old);
+    vnode_pager_sweep();
     struct frame *frame = self->frame, fresh = frame_of(&start);
     fresh.hart = frame->hart;
     *frame = fresh;
@@ -736,6 +739,7 @@ int process_move_break(struct process *p, int32_t bytes)
 bool process_none_left(void)
 {
     join_exited();
+    vnode_pager_sweep();
     crit_t s = simple_lock_enter(&user_lock);
     bool none = !process_count && !thread_count;
     simple_lock_leave(&user_lock, s);
