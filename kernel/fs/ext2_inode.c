@@ -179,6 +179,19 @@ static int read_inode(struct inode *ip)
     return ip->disk.links && is_sound(ip) ? 0 : ext2_error(fs, "inode", ip->number);
 }
 
+int ext2_inode_on_disk(struct ext2 *fs, uint32_t number, struct inode *ip)
+{
+    *ip = (struct inode){.fs = fs, .number = number};
+    struct buf *bp = ext2_bread(fs, block_of(fs, number));
+    int error = bp->error;
+    if (!error)
+        ip->disk = *place(fs, number, bp);
+    brelse(bp);
+    if (!error)
+        ext2_set_type(ip);
+    return error;
+}
+
 /* A reference to one that is there. With its chain locked. */
 static void refer(struct inode *ip)
 {

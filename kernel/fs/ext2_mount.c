@@ -11,7 +11,7 @@
 #include "mem/zone.h"
 
 #define SUPER_SECTOR 2
-#define KNOWN_INCOMPAT EXT2_INCOMPAT_FILETYPE
+#define KNOWN_INCOMPAT (EXT2_INCOMPAT_FILETYPE | EXT2_INCOMPAT_RECOVER)
 #define KNOWN_RO_COMPAT (EXT2_RO_COMPAT_SPARSE_SUPER | EXT2_RO_COMPAT_LARGE_FILE)
 #define GROUPS_MOST (PAGE_SIZE / sizeof(struct group *))
 
@@ -86,6 +86,8 @@ static const char *what_is_wrong(const struct ext2_super *s, const struct blockd
         return "features that this kernel does not know: mke2fs -O none,filetype,sparse_super";
     if (s->revision && s->ro_compat & ~KNOWN_RO_COMPAT && !read_only)
         return "features that this kernel can only read";
+    if (s->revision && s->incompat & EXT2_INCOMPAT_RECOVER && read_only)
+        return "a journal that is to be carried out first: mount it for writing, too, or run e2fsck";
     uint32_t size = 1024u << s->log_block_size;
     uint32_t inode_size = s->revision ? s->inode_size : sizeof(struct ext2_inode);
     if (s->first_data_block != (size == 1024) || s->blocks <= s->first_data_block + 1 ||
@@ -281,6 +283,47 @@ static void destroy(struct ext2 *fs)
     zone_free(&ext2_zone, fs);
 }
 
+/* The superblock as it is on the device, once it has been looked at. */
+static int read_super(struct ext2 *fs)
+{
+    struct buf *bp = bread(fs->device, SUPER_SECTOR, sizeof fs->super);
+    int error = bp->error;
+    if (!error)
+        memcpy(&fs->super, bp->data, sizeof fs->super);
+    brelse(bp);
+    const char *wrong = error ? 0 : what_is_wrong(&fs->super, fs->device, fs->mount.read_only);
+    if (wrong) {
+        kprintf("ext2 on %s cannot be mounted: %s\n", fs->device->name, wrong);
+        error = -EINVAL;
+    }
+    return error;
+}
+
+/* Superblock and groups, with the journal carried out if there is one that says so: then both may be others. */
+static int read_all(struct ext2 *fs)
+{
+    int error = read_super(fs);
+    if (error)
+        return error;
+    set_sizes(fs);
+    error = read_groups(fs);
+    if (error || !(fs->super.incompat & EXT2_INCOMPAT_RECOVER))
+        return error;
+    error = ext2_journal_replay(fs);
+    free_groups(fs);
+    if (error)
+        return error;
+    binval(fs->device); /* it is all written, and the superblock may lie in a larger block */
+    error = read_super(fs);
+    if (error)
+        return error;
+    set_sizes(fs);
+    fs->super.incompat &= ~EXT2_INCOMPAT_RECOVER;
+    fs->super.state &= ~EXT2_VALID; /* counts are not journalled in order */
+    fs->super_dirty = true;
+    return read_groups(fs);
+}
+
 int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
 {
     if (__atomic_exchange_n(&device->mounted, 1, __ATOMIC_ACQUIRE))
@@ -295,20 +338,7 @@ int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
                         .counts_lock = SIMPLE_LOCK("ext2 counts", counts_class)};
     lock_init(&fs->disk_alloc_lock, &disk_alloc_class, "disk_alloc_lock");
     lock_init(&fs->mount.rename_lock, &rename_class, "rename");
-    struct buf *bp = bread(device, SUPER_SECTOR, sizeof fs->super);
-    int error = bp->error;
-    if (!error)
-        memcpy(&fs->super, bp->data, sizeof fs->super);
-    brelse(bp);
-    const char *wrong = error ? 0 : what_is_wrong(&fs->super, device, read_only);
-    if (wrong) {
-        kprintf("ext2 on %s cannot be mounted: %s\n", device->name, wrong);
-        error = -EINVAL;
-    }
-    if (!error) {
-        set_sizes(fs);
-        error = read_groups(fs);
-    }
+    int error = read_all(fs);
     if (error) {
         destroy(fs);
         return error;

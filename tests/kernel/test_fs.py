@@ -80,6 +80,13 @@ def test_what_files_c_checks_holds_on_the_host(tmp_path):
         host(tmp_path / "files", tmp_path / "d")
 
 
+def test_the_model_of_names_is_that_of_the_host(tmp_path):
+    host("gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", OURS / "names.c", "-o",
+         tmp_path / "names")
+    (tmp_path / "d").mkdir()
+    assert b"names: 12000 operations, 0 failed" in host(tmp_path / "names", tmp_path / "d", 4, 2000, 1)
+
+
 def test_a_program_has_its_files_on_the_disk(tmp_path):
     """POSIX's calls by a C program; the host reads back what it wrote."""
     files = {"files": programs.build_program([OURS / "files.c"])}
@@ -92,7 +99,7 @@ def test_a_program_has_its_files_on_the_disk(tmp_path):
 
 
 def test_a_shell_on_the_disk_runs_a_script_with_commands_on_the_disk(tmp_path):
-    """Nothing comes from the image's archive. What it copies is the same, and its names are those of the host's shell."""
+    """Nothing comes from the image's archive. What it copies is the same."""
     text = "".join(f"line {n}\n" for n in range(300))
     for name, built in programs.commands().items():
         if name in ("sh", "cp", "mkdir", "rmdir", "rm", "mv", "ln", "ls", "cat"):
@@ -111,3 +118,11 @@ def test_a_shell_on_the_disk_runs_a_script_with_commands_on_the_disk(tmp_path):
             if path.is_file()}
     assert made == {"a/first": text, "a/b/way": text, "a/moved": text + "a line more\n", "c/first": text,
                     "c/third": text, "c/both": 2 * text + "a line more\n"}
+
+
+def test_processes_change_names_at_once(tmp_path):
+    """Each beside a model of what its own come to, and all in one folder; e2fsck finds nothing to say."""
+    files = {"names": programs.build_program([OURS / "names.c"])}
+    options = {"buffers": "buckets", "alloc": "groups", "inodes": "rw", "lock_debug": "1"}
+    run, _ = run_on_disk(tmp_path / "out", image(tmp_path), 2, "spl-pessim", "names", files, "/d,3,24,1", options, 3)
+    assert "names: 108 operations, 0 failed" in run.console, run.report()

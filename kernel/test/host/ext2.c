@@ -1,7 +1,7 @@
 /*
  * ext2 and the buffer cache, on images that the host's own mke2fs makes, its own file system does the same to, and its own
  * e2fsck checks. Sources: fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c fs/ext2_dir.c
- * fs/ext2_ops.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c lib/bootargs.c.
+ * fs/ext2_ops.c fs/ext2_journal.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c lib/bootargs.c.
  * Options: BUFFERS_BUCKETS=0 ALLOC_GROUPS=0
  */
 #include <dirent.h>
@@ -756,6 +756,8 @@ HOST_TEST(a_directory_larger_than_the_device)
 
 static const uint8_t zeros_of_a_test[2048];
 
+static void visit(const char *path, unsigned depth);
+
 static void remount(void)
 {
     struct mount *m;
@@ -877,6 +879,93 @@ HOST_TEST(counts_do_not_pass_below_0)
     vrele(root);
     CHECK_EQUAL(now.blocks_free, 0);
     CHECK_EQUAL(vfs_unmount_all(), 0);
+}
+
+/*
+ * Transactions that debugfs writes into a journal: in one, a block twice, a revoked one, one that begins as the journal's own blocks do,
+ * and one transaction without an end. e2fsck and we make the same of it, but for the superblock.
+ */
+static void journalled_image(void)
+{
+    strcpy(folder, "/tmp/ext2-XXXXXX");
+    CHECK(mkdtemp(folder));
+    atexit(clean_up);
+    snprintf(image, sizeof image, "%s/image", folder);
+    shell("PATH=$PATH:/usr/sbin:/sbin; cd %s; truncate -s 4M image; mke2fs -q -F -t ext2 -O "
+          "none,filetype,sparse_super,has_journal -J size=1 -b 1024 -I 128 -N 128 image >/dev/null 2>&1",
+          folder);
+    shell("cd %s; for i in 1 2 3 4 5 6; do head -c 5000 /dev/zero | tr '\\0' $i | head -c 3072 >part$i; done; "
+          "printf '\\300\\073\\071\\230' >magic; head -c 1020 part6 >>magic; cat part? >all",
+          folder);
+    shell("cd %s; printf '%%s\\n' jo 'jw -b 3000,3001,3002 part1' 'jw -b 3001,3010,3011 part2' 'jw -r 3000,3011' "
+          "'jw -b 3000 part3' 'jw -b 3020 magic' 'jw -b 3002,3004,3006 part4' 'jw -c -b 3007 part5' jc >commands",
+          folder);
+    shell("PATH=$PATH:/usr/sbin:/sbin; cd %s; debugfs -w -f commands image >/dev/null 2>&1; cp image theirs; e2fsck -E "
+          "journal_only -y theirs >/dev/null 2>&1 || [ $? -eq 1 ]",
+          folder);
+    read_image();
+    chance = random_from(1, 1);
+    pages_init(BASE, BASE + sizeof memory);
+    host_lock_waits = others_run;
+    bio_start(16, 8);
+    inodes_init(20);
+    namecache_init();
+}
+
+HOST_TEST(a_journal_is_carried_out_as_by_e2fsck)
+{
+    journalled_image();
+    static uint8_t theirs[4 << 20];
+    char path[128];
+    snprintf(path, sizeof path, "%s/theirs", folder);
+    FILE *file = fopen(path, "r");
+    CHECK(file && fread(theirs, 1, sizeof theirs, file) == sizeof theirs);
+    fclose(file);
+    struct ext2_super *super = (struct ext2_super *)(disk + 1024);
+    CHECK(super->incompat & EXT2_INCOMPAT_RECOVER);
+    CHECK_EQUAL(disk[3000 * 1024], 0);
+    struct mount *m;
+    CHECK_EQUAL(ext2_mount(&device, true, &m), -EINVAL); /* not for reading alone */
+    remount();
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    CHECK(!(super->incompat & EXT2_INCOMPAT_RECOVER));
+    unsigned differ = 0;
+    for (unsigned i = 2048; i < sizeof theirs; i += 1024)
+        differ += memcmp(disk + i, theirs + i, 1024) != 0;
+    CHECK_EQUAL(differ, 0); /* the journal's first block included */
+    CHECK(disk[3000 * 1024] == '3' && disk[3001 * 1024] == '2' && disk[3011 * 1024] == 0);
+    CHECK(disk[3020 * 1024] == 0xc0 && disk[3020 * 1024 + 3] == 0x98 && disk[3002 * 1024] == '4' && !disk[3007 * 1024]);
+    fsck();
+    remount(); /* and it is empty now */
+    end();
+}
+
+HOST_TEST(damaged_journals)
+{
+    journalled_image();
+    static uint8_t sound[4 << 20];
+    memcpy(sound, disk, sizeof sound);
+    uint32_t journal = 0;
+    for (uint32_t i = 2; i < 4096 && !journal; i++)
+        journal = !memcmp(sound + i * 1024, "\300\073\071\230\0\0\0\4", 8) ? i : 0;
+    CHECK(journal);
+    for (uint32_t n = 0; n < 300; n++) {
+        chance = random_from(n, 3);
+        memcpy(disk, sound, sizeof sound);
+        for (unsigned i = 1 + random_below(&chance, 6); i; i--) {
+            uint32_t block = journal + random_below(&chance, 28), at = random_below(&chance, 3) ? 72 : 1024;
+            disk[block * 1024 + random_below(&chance, at)] = random_below(&chance, 256);
+        }
+        struct mount *m;
+        if (!ext2_mount(&device, false, &m)) {
+            vfs_mount_root(m);
+            visit("/", 0);
+            vfs_unmount_all();
+        }
+        nothing_is_held();
+        CHECK_EQUAL(bio_busy(), 0);
+        host_output_clear();
+    }
 }
 
 /* Bitmaps and tables in places where a file's contents could be, or each other's: it is not mounted. */
