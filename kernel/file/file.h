@@ -23,7 +23,9 @@
 #include "vm/map.h"
 
 /* A call that was interrupted: it is made again when the signal's action says so (SA_RESTART), else it is -EINTR. */
+#ifndef ERESTART /* a host that runs its tests has one */
 #define ERESTART 512
+#endif
 
 /* A piece of user mode's memory, or of the kernel's, that bytes go to or come from. */
 struct transfer {

@@ -7,6 +7,7 @@
  *   ext2_bmap.c    from a file's block to the device's, and back to free room
  *   ext2_dir.c     entries of directories
  *   ext2_ops.c     what a vnode can be asked (vnode.h)
+ *   ext2_journal.c what stands in a journal is carried out at mount
  *
  * Locking (below vnode.h's): an inode's lock, the vnode's, guards its contents, its blocks and, of a directory, its entries. A
  * thread has one buffer at a time, and lets go of it before it wants the next: so buffers need no order among themselves.
@@ -81,6 +82,13 @@ struct buf *ext2_getblk(struct ext2 *fs, uint32_t block);
 bool ext2_is_data_block(const struct ext2 *fs, uint32_t block);
 int ext2_write_counts(struct ext2 *fs);
 
+/* Blocks of a group: the last one may have fewer than the others. */
+static inline uint32_t ext2_blocks_in(const struct ext2 *fs, uint32_t group)
+{
+    uint32_t left = fs->super.blocks - fs->super.first_data_block - group * fs->super.blocks_per_group;
+    return left < fs->super.blocks_per_group ? left : fs->super.blocks_per_group;
+}
+
 /* ext2_alloc.c: near `goal` if that is not 0; -ENOSPC. */
 int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block);
 int ext2_bfree(struct ext2 *fs, uint32_t block);
@@ -90,6 +98,7 @@ uint32_t ext2_goal(const struct inode *ip);
 
 /* ext2_inode.c. `fresh`: the inode is not read, as it has just been allocated. */
 int ext2_iget(struct ext2 *fs, uint32_t number, bool fresh, struct inode **ipp);
+int ext2_inode_on_disk(struct ext2 *fs, uint32_t number, struct inode *ip); /* one of its own, in no table */
 int ext2_update(struct inode *ip, bool wait); /* writes `disk` to its block, if it is dirty */
 void ext2_hold(struct vnode *vp);
 void ext2_release(struct vnode *vp);
@@ -113,6 +122,9 @@ uint32_t inodes_referenced(void);
 int ext2_bmap(struct inode *ip, uint32_t n, bool allocate, uint32_t *block, bool *fresh, uint32_t *ahead);
 int ext2_truncate(struct inode *ip, uint64_t size); /* shorter, or longer with a hole */
 uint64_t ext2_size_most(const struct ext2 *fs);
+
+/* ext2_journal.c. 0; -EINVAL: a journal that it does not know; -EIO; -ENOMEM. */
+int ext2_journal_replay(struct ext2 *fs);
 
 /* ext2_dir.c: with the directory locked. */
 int ext2_dir_find(struct inode *dp, const char *name, uint32_t length, uint32_t *number);

@@ -28,25 +28,24 @@ static void alloc_leave(struct ext2 *fs, uint32_t group)
 #endif
 }
 
+/* Never below 0, whatever a damaged image says: it could not be mounted any more. */
+static uint32_t moved(uint32_t count, int by)
+{
+    return by < 0 && !count ? 0 : count + (uint32_t)by;
+}
+
 /* So many more are free, in the group and in all. */
 static void count(struct ext2 *fs, uint32_t group, int blocks, int inodes, int directories)
 {
     struct group *g = fs->group[group];
     crit_t s = simple_lock_enter(&fs->counts_lock);
-    g->disk.free_blocks += blocks;
-    g->disk.free_inodes += inodes;
-    g->disk.directories += directories;
-    fs->super.free_blocks += blocks;
-    fs->super.free_inodes += inodes;
+    g->disk.free_blocks = moved(g->disk.free_blocks, blocks);
+    g->disk.free_inodes = moved(g->disk.free_inodes, inodes);
+    g->disk.directories = moved(g->disk.directories, directories);
+    fs->super.free_blocks = moved(fs->super.free_blocks, blocks);
+    fs->super.free_inodes = moved(fs->super.free_inodes, inodes);
     g->dirty = fs->super_dirty = true;
     simple_lock_leave(&fs->counts_lock, s);
-}
-
-static uint32_t blocks_in(const struct ext2 *fs, uint32_t group)
-{
-    uint32_t before = fs->super.first_data_block + group * fs->super.blocks_per_group;
-    uint32_t left = fs->super.blocks - before;
-    return left < fs->super.blocks_per_group ? left : fs->super.blocks_per_group;
 }
 
 static bool is_set(const uint8_t *map, uint32_t n)
@@ -130,7 +129,7 @@ int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block)
             continue;
         alloc_enter(fs, group);
         uint32_t bit;
-        int error = take(fs, fs->group[group]->disk.block_bitmap, within, blocks_in(fs, group), &bit);
+        int error = take(fs, fs->group[group]->disk.block_bitmap, within, ext2_blocks_in(fs, group), &bit);
         if (!error)
             count(fs, group, -1, 0, 0);
         alloc_leave(fs, group);

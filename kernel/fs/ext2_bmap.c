@@ -260,6 +260,11 @@ int ext2_truncate(struct inode *ip, uint64_t size)
             ip->disk.block[i] = 0;
     }
     error = ext2_update(ip, true);
+    if (error) { /* on the device they are still its own */
+        memcpy(ip->disk.block, pointers, sizeof pointers);
+        ext2_set_size(ip, before);
+        return error;
+    }
     ip->last_allocated = 0;
     for (unsigned i = 0; i < EXT2_POINTERS; i++) {
         unsigned levels = i < EXT2_DIRECT ? 0 : i - EXT2_DIRECT + 1;

@@ -141,9 +141,11 @@ void ext2_set_size(struct inode *ip, uint64_t size)
     if (ip->v.type == VREG)
         ip->disk.size_high = size >> 32;
     if (size >> 31 && !(ip->fs->super.ro_compat & EXT2_RO_COMPAT_LARGE_FILE)) {
+        crit_t s = simple_lock_enter(&ip->fs->counts_lock);
         ip->fs->super.ro_compat |= EXT2_RO_COMPAT_LARGE_FILE;
         ip->fs->super.revision = 1;
         ip->fs->super_dirty = true;
+        simple_lock_leave(&ip->fs->counts_lock, s);
     }
     ip->dirty = true;
 }
@@ -175,6 +177,19 @@ static int read_inode(struct inode *ip)
     ext2_set_type(ip);
     /* One that is marked free: only a damaged entry leads to it. */
     return ip->disk.links && is_sound(ip) ? 0 : ext2_error(fs, "inode", ip->number);
+}
+
+int ext2_inode_on_disk(struct ext2 *fs, uint32_t number, struct inode *ip)
+{
+    *ip = (struct inode){.fs = fs, .number = number};
+    struct buf *bp = ext2_bread(fs, block_of(fs, number));
+    int error = bp->error;
+    if (!error)
+        ip->disk = *place(fs, number, bp);
+    brelse(bp);
+    if (!error)
+        ext2_set_type(ip);
+    return error;
 }
 
 /* A reference to one that is there. With its chain locked. */
@@ -251,10 +266,13 @@ int ext2_update(struct inode *ip, bool wait)
     }
     *place(fs, ip->number, bp) = ip->disk;
     ip->dirty = false;
-    if (wait)
-        return bwrite(bp);
-    bdwrite(bp);
-    return 0;
+    if (!wait) {
+        bdwrite(bp);
+        return 0;
+    }
+    int error = bwrite(bp);
+    ip->dirty |= error != 0;
+    return error;
 }
 
 void ext2_hold(struct vnode *vp)

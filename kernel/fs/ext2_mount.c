@@ -11,7 +11,7 @@
 #include "mem/zone.h"
 
 #define SUPER_SECTOR 2
-#define KNOWN_INCOMPAT EXT2_INCOMPAT_FILETYPE
+#define KNOWN_INCOMPAT (EXT2_INCOMPAT_FILETYPE | EXT2_INCOMPAT_RECOVER)
 #define KNOWN_RO_COMPAT (EXT2_RO_COMPAT_SPARSE_SUPER | EXT2_RO_COMPAT_LARGE_FILE)
 #define GROUPS_MOST (PAGE_SIZE / sizeof(struct group *))
 
@@ -28,8 +28,10 @@ int ext2_error(struct ext2 *fs, const char *what, uint32_t number)
 {
     if (!__atomic_fetch_add(&fs->errors, 1, __ATOMIC_RELAXED))
         kprintf("ext2 on %s: %s %lu is wrong: check it with e2fsck\n", fs->device->name, what, (unsigned long)number);
+    crit_t s = simple_lock_enter(&fs->counts_lock);
     fs->super.state |= EXT2_ERRORS;
     fs->super_dirty = true;
+    simple_lock_leave(&fs->counts_lock, s);
     return -EIO;
 }
 
@@ -89,6 +91,8 @@ static const char *what_is_wrong(const struct ext2_super *s, const struct blockd
         return "features that this kernel does not know: mke2fs -O none,filetype,sparse_super";
     if (s->revision && s->ro_compat & ~KNOWN_RO_COMPAT && !read_only)
         return "features that this kernel can only read";
+    if (s->revision && s->incompat & EXT2_INCOMPAT_RECOVER && read_only)
+        return "a journal that is to be carried out first: mount it for writing, too, or run e2fsck";
     uint32_t size = 1024u << s->log_block_size;
     uint32_t inode_size = s->revision ? s->inode_size : sizeof(struct ext2_inode);
     if (s->first_data_block != (size == 1024) || s->blocks <= s->first_data_block + 1 ||
@@ -108,15 +112,59 @@ static const char *what_is_wrong(const struct ext2_super *s, const struct blockd
     return 0;
 }
 
-/* The group's bitmaps and table lie within the device, none in another's place that matters. */
-static bool group_is_sound(const struct ext2 *fs, const struct ext2_group *g)
+/*
+ * Bitmaps and table of group `n` lie in the group, behind its copy of the superblock, and none over another: so that whether a block is
+ * a file's can be told by its own group (ext2_is_data_block). It is so wherever the feature flex_bg is not.
+ */
+static bool group_is_sound(const struct ext2 *fs, uint32_t n, const struct ext2_group *g)
 {
     const struct ext2_super *s = &fs->super;
-    uint32_t first = s->first_data_block + 1, room = s->blocks - first;
-    return g->block_bitmap >= first && g->block_bitmap < s->blocks && g->inode_bitmap >= first &&
-           g->inode_bitmap < s->blocks && g->inode_table >= first && fs->table_blocks <= room &&
-           g->inode_table - first <= room - fs->table_blocks && g->block_bitmap != g->inode_bitmap &&
-           g->free_blocks <= s->blocks_per_group && g->free_inodes <= s->inodes_per_group;
+    uint32_t begin = s->first_data_block + n * s->blocks_per_group, blocks = ext2_blocks_in(fs, n);
+    uint32_t before = has_super(fs, n) ? 1 + descriptor_blocks(fs) : 0;
+    if (blocks < before + fs->table_blocks)
+        return false;
+    uint32_t map = g->block_bitmap - begin, inodes = g->inode_bitmap - begin, table = g->inode_table - begin;
+    return map >= before && map < blocks && inodes >= before && inodes < blocks && map != inodes && table >= before &&
+           table <= blocks - fs->table_blocks && map - table >= fs->table_blocks &&
+           inodes - table >= fs->table_blocks && g->free_blocks <= s->blocks_per_group &&
+           g->free_inodes <= s->inodes_per_group;
+}
+
+/* How many of the first `bits` bits of the bitmap in `block` are clear. */
+static int count_clear(struct ext2 *fs, uint32_t block, uint32_t bits, uint32_t *clear)
+{
+    struct buf *bp = ext2_bread(fs, block);
+    int error = bp->error;
+    *clear = 0;
+    for (uint32_t i = 0; !error && i < bits; i++)
+        *clear += !(bp->data[i / 8] & 1 << i % 8);
+    brelse(bp);
+    return error;
+}
+
+/*
+ * The counts of a file system that was not unmounted are those of some time before: a group that says that it is full would not be looked
+ * into, and one that says that it is not might count below 0. The bitmaps count.
+ */
+static int count_anew(struct ext2 *fs)
+{
+    uint32_t blocks, inodes, all_blocks = 0, all_inodes = 0;
+    for (uint32_t i = 0; i < fs->groups; i++) {
+        struct ext2_group *g = &fs->group[i]->disk;
+        int error = count_clear(fs, g->block_bitmap, ext2_blocks_in(fs, i), &blocks);
+        if (!error)
+            error = count_clear(fs, g->inode_bitmap, fs->super.inodes_per_group, &inodes);
+        if (error)
+            return error;
+        g->free_blocks = (uint16_t)blocks;
+        g->free_inodes = (uint16_t)inodes;
+        fs->group[i]->dirty = true;
+        all_blocks += blocks;
+        all_inodes += inodes;
+    }
+    fs->super.free_blocks = all_blocks;
+    fs->super.free_inodes = all_inodes;
+    return 0;
 }
 
 static void free_groups(struct ext2 *fs)
@@ -152,11 +200,15 @@ static int read_groups(struct ext2 *fs)
         *g = (struct group){.disk = ((struct ext2_group *)bp->data)[i % fs->descriptors_per_block]};
         table_lock_init(&g->lock, &group_class, "block group");
         fs->group[i] = g;
-        if (!group_is_sound(fs, &g->disk))
+        if (!(fs->super.state & EXT2_VALID)) /* they are counted below */
+            g->disk.free_blocks = g->disk.free_inodes = 0;
+        if (!group_is_sound(fs, i, &g->disk))
             error = ext2_error(fs, "group", i);
     }
     if (bp)
         brelse(bp);
+    if (!error && !(fs->super.state & EXT2_VALID))
+        error = count_anew(fs);
     if (error)
         free_groups(fs);
     return error;
@@ -236,6 +288,47 @@ static void destroy(struct ext2 *fs)
     zone_free(&ext2_zone, fs);
 }
 
+/* The superblock as it is on the device, once it has been looked at. */
+static int read_super(struct ext2 *fs)
+{
+    struct buf *bp = bread(fs->device, SUPER_SECTOR, sizeof fs->super);
+    int error = bp->error;
+    if (!error)
+        memcpy(&fs->super, bp->data, sizeof fs->super);
+    brelse(bp);
+    const char *wrong = error ? 0 : what_is_wrong(&fs->super, fs->device, fs->mount.read_only);
+    if (wrong) {
+        kprintf("ext2 on %s cannot be mounted: %s\n", fs->device->name, wrong);
+        error = -EINVAL;
+    }
+    return error;
+}
+
+/* Superblock and groups, with the journal carried out if there is one that says so: then both may be others. */
+static int read_all(struct ext2 *fs)
+{
+    int error = read_super(fs);
+    if (error)
+        return error;
+    set_sizes(fs);
+    error = read_groups(fs);
+    if (error || !(fs->super.incompat & EXT2_INCOMPAT_RECOVER))
+        return error;
+    error = ext2_journal_replay(fs);
+    free_groups(fs);
+    if (error)
+        return error;
+    binval(fs->device); /* it is all written, and the superblock may lie in a larger block */
+    error = read_super(fs);
+    if (error)
+        return error;
+    set_sizes(fs);
+    fs->super.incompat &= ~EXT2_INCOMPAT_RECOVER;
+    fs->super.state &= ~EXT2_VALID; /* counts are not journalled in order */
+    fs->super_dirty = true;
+    return read_groups(fs);
+}
+
 int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
 {
     if (__atomic_exchange_n(&device->mounted, 1, __ATOMIC_ACQUIRE))
@@ -250,20 +343,7 @@ int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
                         .counts_lock = SIMPLE_LOCK("ext2 counts", counts_class)};
     table_lock_init(&fs->disk_alloc_lock, &disk_alloc_class, "disk_alloc_lock");
     lock_init(&fs->mount.rename_lock, &rename_class, "rename");
-    struct buf *bp = bread(device, SUPER_SECTOR, sizeof fs->super);
-    int error = bp->error;
-    if (!error)
-        memcpy(&fs->super, bp->data, sizeof fs->super);
-    brelse(bp);
-    const char *wrong = error ? 0 : what_is_wrong(&fs->super, device, read_only);
-    if (wrong) {
-        kprintf("ext2 on %s cannot be mounted: %s\n", device->name, wrong);
-        error = -EINVAL;
-    }
-    if (!error) {
-        set_sizes(fs);
-        error = read_groups(fs);
-    }
+    int error = read_all(fs);
     if (error) {
         destroy(fs);
         return error;

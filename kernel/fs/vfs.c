@@ -546,9 +546,26 @@ int vfs_setattr(struct vnode *vp, const struct vattr *attr, unsigned which)
     return error;
 }
 
+/*
+ * These bytes of a file that is mapped are about to change, or its end is: pages that show them are written and go, also that of the
+ * end so far, behind which it has what nobody is to see when the file grows. An error is kept for fsync.
+ */
+static void change_under_maps(struct vnode *vp, uint64_t from, uint64_t to)
+{
+    struct vattr attr;
+    if (vp->ops->getattr(vp, &attr))
+        return;
+    if (from > attr.size)
+        from = attr.size;
+    int error = vp->flush(vp, from, to > from ? to : from + 1, true);
+    (void)error;
+}
+
 int vfs_truncate(struct vnode *vp, uint64_t size)
 {
     lock_write(&vp->lock);
+    if (vp->mapped)
+        change_under_maps(vp, size, UINT64_MAX);
     int error = vp->ops->truncate(vp, size);
     lock_done(&vp->lock);
     return error;
@@ -557,6 +574,12 @@ int vfs_truncate(struct vnode *vp, uint64_t size)
 int vfs_read(struct vnode *vp, struct uio *uio)
 {
     lock_read(&vp->lock);
+    if (vp->mapped) {
+        lock_done(&vp->lock);
+        lock_write(&vp->lock);
+        if (vp->mapped)
+            vp->flush(vp, uio->offset, uio->offset + uio->left, false);
+    }
     int error = vp->type == VDIR ? -EISDIR : vp->ops->read(vp, uio);
     lock_done(&vp->lock);
     return error;
@@ -567,12 +590,15 @@ int vfs_write(struct vnode *vp, struct uio *uio, bool append)
     int error = -EAGAIN;
     if (vp->ops->overwrite && !append) {
         lock_read(&vp->lock);
-        error = vp->ops->overwrite(vp, uio);
+        if (!vp->mapped)
+            error = vp->ops->overwrite(vp, uio);
         lock_done(&vp->lock);
     }
     if (error != -EAGAIN)
         return error;
     lock_write(&vp->lock);
+    if (vp->mapped)
+        change_under_maps(vp, append ? UINT64_MAX : uio->offset, append ? UINT64_MAX : uio->offset + uio->left);
     error = vp->ops->write(vp, uio, append);
     lock_done(&vp->lock);
     return error;
@@ -581,9 +607,9 @@ int vfs_write(struct vnode *vp, struct uio *uio, bool append)
 int vfs_fsync(struct vnode *vp)
 {
     lock_write(&vp->lock);
-    int error = vp->ops->fsync(vp);
+    int error = vp->mapped ? vp->flush(vp, 0, UINT64_MAX, false) : 0, e = vp->ops->fsync(vp);
     lock_done(&vp->lock);
-    return error;
+    return error ? error : e;
 }
 
 int vfs_readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg)

@@ -114,8 +114,11 @@ struct vnode {
     struct mount *mount;
     struct mount *mounted; /* the file system that is mounted here; of mount_table_lock */
     enum vtype type;
+    uint16_t mapped; /* which of the files with a memory object it is, from 1 on; 0: none (vnode_pager.h). Of `lock` */
     uint32_t rdev;
     struct lock lock;
+    /* If it is mapped: what is changed in the object's pages of these bytes is written. With the lock alone; an error of before, too. */
+    int (*flush)(struct vnode *vp, uint64_t from, uint64_t to, bool discard);
 };
 
 struct mount {

@@ -6,15 +6,90 @@
 #include <string.h>
 
 #include "fs/vfs.h"
+#include "fs/vnode_pager.h"
 #include "mem/page.h"
 
 #define OFFSET_MOST 0x7fffffffu /* off_t has 32 bits */
 #define BLOCK 512u
+#define TOUCHED (16 * PAGE_SIZE)
 
+/*
+ * With the vnode's lock and a buffer's: nothing that would have to fault (vnode_pager.h). What is not there comes by the kernel's page
+ * (by_page).
+ */
 static int move(struct uio *uio, void *data, uint32_t n)
 {
     struct transfer *t = uio->with;
-    return uio->write ? transfer_in(t, data, n) : transfer_out(t, data, n);
+    if (!t->map)
+        return uio->write ? transfer_in(t, data, n) : transfer_out(t, data, n);
+    int error = uio->write ? copyin_resident(t->map, data, t->at, n) : copyout_resident(t->map, t->at, data, n);
+    if (error)
+        return error;
+    t->at += n;
+    t->left -= n;
+    return 0;
+}
+
+/* The next piece of what is left, at most up to the end of a page of the file, by a page of the kernel's. Its bytes, or an error. */
+static int by_page(struct vnode *vp, struct uio *uio, bool append)
+{
+    struct transfer *t = uio->with;
+    struct uio own;
+    uint32_t page = page_alloc_raw(), room = PAGE_SIZE - (uint32_t)(uio->offset & PAGE_MASK);
+    uint32_t n = uio->left < room ? uio->left : room;
+    if (!page)
+        return -ENOMEM;
+    void *data = page_pointer(page);
+    uio_kernel(&own, data, n, uio->offset, uio->write);
+    const struct transfer before = *t;
+    int error = uio->write ? transfer_in(t, data, n) : 0;
+    if (!error)
+        error = uio->write ? vfs_write(vp, &own, append) : vfs_read(vp, &own);
+    uint32_t done = n - own.left;
+    if (!uio->write && done && transfer_out(t, data, done)) {
+        error = -EFAULT;
+        done = 0;
+    }
+    if (uio->write && done < n) { /* what was taken and not written is still to go */
+        *t = before;
+        t->at += done;
+        t->left -= done;
+    }
+    page_free(page);
+    uio->left -= done;
+    uio->offset = done ? own.offset : uio->offset;
+    return done ? (int)done : error;
+}
+
+/* The program's next pages are there for a moment, if nothing takes them away. */
+static int touch(const struct transfer *t, uint32_t size, unsigned rights)
+{
+    int error = vm_fault(t->map, t->at, rights);
+    uint32_t end = t->at + (size < TOUCHED ? size : TOUCHED);
+    for (uint32_t at = (t->at & ~PAGE_MASK) + PAGE_SIZE; !error && at < end && at > t->at; at += PAGE_SIZE)
+        if (vm_fault(t->map, at, rights))
+            break;
+    return error;
+}
+
+static int whole(struct vnode *vp, struct uio *uio, bool append)
+{
+    for (uint32_t left = 0;;) {
+        struct transfer *t = uio->with;
+        int error = uio->write ? vfs_write(vp, uio, append) : vfs_read(vp, uio);
+        if (error != -EFAULT || !t->map)
+            return error;
+        if (uio->left != left) { /* it has moved on since the last time */
+            left = uio->left;
+            error = touch(t, left, uio->write ? PAGE_READ : PAGE_WRITE);
+            if (error)
+                return error == -ENOMEM ? error : -EFAULT;
+            continue;
+        }
+        int n = by_page(vp, uio, append); /* they are the file's own pages, perhaps, which its lock keeps away */
+        if (n <= 0 || !uio->left)
+            return n < 0 ? n : 0;
+    }
 }
 
 /* What has been moved counts, whatever came then. */
@@ -34,7 +109,7 @@ static int vnode_read(struct file *f, struct transfer *t)
 {
     struct uio uio = piece_of(f, t, false);
     uint32_t wanted = uio.left;
-    return moved(wanted, &uio, vfs_read(f->data, &uio));
+    return moved(wanted, &uio, whole(f->data, &uio, false));
 }
 
 static int vnode_write(struct file *f, struct transfer *t)
@@ -44,7 +119,7 @@ static int vnode_write(struct file *f, struct transfer *t)
     uint32_t wanted = uio.left;
     if (!wanted && t->left && !append)
         return -EFBIG;
-    int n = moved(wanted, &uio, vfs_write(f->data, &uio, append));
+    int n = moved(wanted, &uio, whole(f->data, &uio, append));
     if (n > 0 && append)
         f->offset = (int32_t)(uio.offset - (uint32_t)n); /* the caller moves it on */
     int error = n > 0 && f->flags & O_SYNC ? vfs_fsync(f->data) : 0;
@@ -154,7 +229,9 @@ static struct vm_object *vnode_object(struct file *f, int *error)
 {
     struct vnode *vp = f->data;
     *error = -ENODEV;
-    return vp->ops->object ? vp->ops->object(vp, error) : 0;
+    if (vp->ops->object)
+        return vp->ops->object(vp, error);
+    return vp->type == VREG ? vnode_pager_object(vp, error) : 0;
 }
 
 static const struct file_ops vnode_file_ops = {.name = "vnode",

@@ -39,6 +39,7 @@
 #define SYS_SIGSUSPEND 111 /* (const sigset_t *) */
 
 /* Memory. */
+#define SYS_MSYNC 65 /* (address, size, flags) */
 #define SYS_SBRK 69 /* (bytes, which may be negative) gives the old break; 4.3BSD had brk at 17 beside it */
 #define SYS_MMAP 71 /* (address, size, protection, flags, fd, offset) */
 #define SYS_MUNMAP 73 /* (address, size) */
@@ -214,6 +215,9 @@
 #define USER_MAP_PRIVATE 0x2
 #define USER_MAP_FIXED 0x10
 #define USER_MAP_ANON 0x1000
+#define USER_MS_ASYNC 1
+#define USER_MS_INVALIDATE 2
+#define USER_MS_SYNC 4
 #define USER_INHERIT_SHARE 0
 #define USER_INHERIT_COPY 1
 #define USER_INHERIT_NONE 2

@@ -9,14 +9,23 @@
 
 #include "vm/map.h"
 
+/* A file that lies in memory, or, if `bytes` is null, comes in pieces. */
+struct elf_file {
+    const void *bytes;
+    uint32_t size;
+    /* `n` bytes from `at` on, within the file: 0, or minus an error number. May sleep. */
+    int (*read)(const struct elf_file *file, uint32_t at, void *to, uint32_t n);
+    void *with; /* of `read` */
+};
+
 struct elf_program {
     uint32_t entry; /* where it starts */
     uint32_t end;   /* of its highest segment: where its break begins, a multiple of the page size */
 };
 
 /*
- * Map the segments of the file of `size` bytes at `file`. 0; -ENOEXEC if it is no such file, lies outside of user
- * mode's addresses or wants a page twice or to write what it executes; -ENOMEM. What is mapped already stays mapped.
+ * Map the segments of the file. 0; -ENOEXEC if it is no such file, lies outside of user mode's addresses or wants a page
+ * twice or to write what it executes; -ENOMEM; -EIO, if it cannot be read. What is mapped already stays mapped.
  */
-int elf_load(struct vm_map *map, const void *file, uint32_t size, struct elf_program *program);
+int elf_load(struct vm_map *map, const struct elf_file *file, struct elf_program *program);
 #endif

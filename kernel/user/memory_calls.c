@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "file/descriptors.h"
+#include "fs/vnode_pager.h"
 #include "lib/syscall.h"
 #include "user/process.h"
 #include "vm/object.h"
@@ -76,9 +77,24 @@ SYSCALL(SYS_MMAP, sys_mmap);
 static int sys_munmap(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     (void)p;
-    return is_range(a[0], a[1]) ? vm_deallocate(map, a[0], a[1]) : -EINVAL;
+    int error = is_range(a[0], a[1]) ? vm_deallocate(map, a[0], a[1]) : -EINVAL;
+    vnode_pager_sweep();
+    return error;
 }
 SYSCALL(SYS_MUNMAP, sys_munmap);
+
+/* All files that are mapped: that is more than was asked for, and few are. MS_INVALIDATE means nothing: read and write see the pages. */
+static int sys_msync(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct vm_region r;
+    (void)p;
+    if (!is_range(a[0], a[1]) || a[2] & ~(uint32_t)(USER_MS_ASYNC | USER_MS_INVALIDATE | USER_MS_SYNC))
+        return -EINVAL;
+    if (vm_region(map, a[0], &r) || r.begin > a[0])
+        return -ENOMEM;
+    return a[2] & USER_MS_ASYNC ? 0 : vnode_pager_sync();
+}
+SYSCALL(SYS_MSYNC, sys_msync);
 
 /* As 4.4BSD has it, what is not mapped is ENOMEM here. */
 static int as_mapped(int error)

@@ -11,12 +11,14 @@
 #include "dev/clock.h"
 #include "file/descriptors.h"
 #include "fs/vfs.h"
+#include "fs/vnode_pager.h"
 #include "intr/call.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
 #include "sched/master.h"
 #include "user/console.h"
+#include "user/elf.h"
 #include "user/image_fs.h"
 #include "user/mounts.h"
 #include "user/signal.h"
@@ -250,6 +252,7 @@ static void give_back(struct process *p)
         descriptors_destroy(p->descriptors);
     if (p->map)
         vm_map_release(p->map); /* with what is mapped of files */
+    vnode_pager_sweep();
     if (p->cwd)
         vrele(p->cwd);
     if (p->root)
@@ -330,12 +333,12 @@ static bool open_standard(struct descriptors *d)
 }
 
 /* A program in a map and with descriptors of its own. 0, or an error: what is made by then stays in `p`. */
-static int prepare(struct process *p, const void *file, uint32_t size, const struct arguments *arguments,
+static int prepare(struct process *p, const struct elf_file *file, const struct arguments *arguments,
                    struct user_start *start)
 {
     if (!(p->map = vm_map_create()))
         return -ENOMEM;
-    int error = program_load(p->map, file, size, arguments, start, &p->brk);
+    int error = program_load(p->map, file, arguments, start, &p->brk);
     if (error)
         return error;
     p->descriptors = p->parent ? descriptors_fork(p->parent->descriptors) : descriptors_create();
@@ -345,20 +348,18 @@ static int prepare(struct process *p, const void *file, uint32_t size, const str
     return 0;
 }
 
-int process_start(struct process *parent, const char *name, const void *file, uint32_t size,
-                  const struct arguments *arguments, int bound)
+static int start(struct process *parent, const char *name, const struct elf_file *file,
+                 const struct arguments *arguments, int bound)
 {
-    if (!parent)
-        mounts_start();
     struct process *p = allocate(parent, name, bound);
-    struct user_start start;
+    struct user_start start_at;
     if (!p)
         return -ENOMEM;
     p->has_execed = true;
-    int error = prepare(p, file, size, arguments, &start);
+    int error = prepare(p, file, arguments, &start_at);
     if (error)
         return failed(p, error);
-    struct frame frame = frame_of(&start);
+    struct frame frame = frame_of(&start_at);
     if (parent) {
         crit_t s = simple_lock_enter(&user_lock);
         memcpy(p->action, parent->action, sizeof p->action);
@@ -369,8 +370,24 @@ int process_start(struct process *parent, const char *name, const void *file, ui
     return id < 0 ? failed(p, id) : id;
 }
 
+int process_start(struct process *parent, const char *name, const void *file, uint32_t size,
+                  const struct arguments *arguments, int bound)
+{
+    if (!parent)
+        mounts_start();
+    return start(parent, name, &(struct elf_file){.bytes = file, .size = size}, arguments, bound);
+}
+
+static int read_program(const struct elf_file *file, uint32_t at, void *to, uint32_t n)
+{
+    struct uio uio;
+    uio_kernel(&uio, to, n, at, false);
+    int error = vfs_read(file->with, &uio);
+    return error ? error : uio.left ? -EIO : 0;
+}
+
 /* A file that may be executed, with a reference, and its contents. What the kernel itself starts is looked for in the archive, too. */
-static int find_program(struct process *p, const char *path, struct vnode **vpp, const void **file, uint32_t *size)
+static int find_program(struct process *p, const char *path, struct vnode **vpp, struct elf_file *file)
 {
     struct vattr attr;
     struct vnode *cwd = p && path[0] != '/' ? process_directory(p) : 0;
@@ -384,25 +401,27 @@ static int find_program(struct process *p, const char *path, struct vnode **vpp,
     error = (*vpp)->type != VREG ? -EACCES : vfs_getattr(*vpp, &attr);
     if (!error && !(attr.mode & 0111))
         error = -EACCES;
-    *file = !error && (*vpp)->ops->contents ? (*vpp)->ops->contents(*vpp, size) : 0;
-    if (!error && !*file)
-        error = -ENOEXEC;
-    if (error)
+    if (error) {
         vrele(*vpp);
-    return error;
+        return error;
+    }
+    *file = (struct elf_file){
+        .size = attr.size < UINT32_MAX ? (uint32_t)attr.size : UINT32_MAX, .read = read_program, .with = *vpp};
+    if ((*vpp)->ops->contents)
+        file->bytes = (*vpp)->ops->contents(*vpp, &file->size);
+    return 0;
 }
 
 int process_spawn(struct process *parent, const char *name, const struct arguments *arguments, int bound)
 {
     struct vnode *vp;
-    const void *file;
-    uint32_t size;
+    struct elf_file file;
     if (!parent)
         mounts_start();
     unix_enter();
-    int result = find_program(parent, name, &vp, &file, &size);
+    int result = find_program(parent, name, &vp, &file);
     if (!result) {
-        result = process_start(parent, name, file, size, arguments, bound);
+        result = start(parent, name, &file, arguments, bound);
         vrele(vp);
     }
     unix_leave();
@@ -613,14 +632,13 @@ int process_exec(const char *name, const struct arguments *arguments)
     struct process *p = self->process;
     struct user_start start;
     struct user_break brk;
-    uint32_t size;
     struct vnode *vp;
-    const void *file;
-    int error = find_program(p, name, &vp, &file, &size);
+    struct elf_file file;
+    int error = find_program(p, name, &vp, &file);
     if (error)
         return error;
     struct vm_map *map = vm_map_create(), *old = p->map;
-    error = map ? program_load(map, file, size, arguments, &start, &brk) : -ENOMEM;
+    error = map ? program_load(map, &file, arguments, &start, &brk) : -ENOMEM;
     vrele(vp);
     if (!error && !become_lone(self, p))
         error = -EINTR;
@@ -633,6 +651,7 @@ int process_exec(const char *name, const struct arguments *arguments)
     p->brk = brk;
     put_on(p, self, name, map);
     vm_map_release(old);
+    vnode_pager_sweep();
     struct frame *frame = self->frame, fresh = frame_of(&start);
     fresh.hart = frame->hart;
     *frame = fresh;
@@ -725,6 +744,7 @@ int process_move_break(struct process *p, int32_t bytes)
 bool process_none_left(void)
 {
     join_exited();
+    vnode_pager_sweep();
     crit_t s = simple_lock_enter(&user_lock);
     bool none = !process_count && !thread_count;
     simple_lock_leave(&user_lock, s);

@@ -67,16 +67,16 @@ static int push_arguments(struct vm_map *map, const struct arguments *arguments,
     return error ? error : flush(&w);
 }
 
-int program_load(struct vm_map *map, const void *file, uint32_t size, const struct arguments *arguments,
+int program_load(struct vm_map *map, const struct elf_file *file, const struct arguments *arguments,
                  struct user_start *start, struct user_break *brk)
 {
     struct elf_program program;
     uint32_t stack = USER_STACK_TOP - USER_STACK_SIZE;
-    int error = elf_load(map, file, size, &program);
+    int error = elf_load(map, file, &program);
     if (!error)
         error = vm_allocate(map, &stack, USER_STACK_SIZE, VM_FIXED);
     if (error)
-        return error == -ENOMEM ? error : -ENOEXEC;
+        return error == -ENOMEM || error == -EIO ? error : -ENOEXEC;
     *brk = (struct user_break){program.end, program.end};
     start->pc = program.entry;
     return push_arguments(map, arguments, start);

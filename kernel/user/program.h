@@ -33,8 +33,10 @@ struct user_break {
 #define USER_MAP_END (USER_STACK_TOP - USER_STACK_SIZE - PAGE_SIZE)
 #define USER_BREAK_LIMIT (USER_MAP_BEGIN - PAGE_SIZE)
 
-/* Into an empty map. 0; -ENOEXEC: a file that is no program, or wants the stack's pages; -ENOMEM; -E2BIG. */
-int program_load(struct vm_map *map, const void *file, uint32_t size, const struct arguments *arguments,
+struct elf_file; /* elf.h */
+
+/* Into an empty map. 0; -ENOEXEC: a file that is no program, or wants the stack's pages; -ENOMEM; -EIO; -E2BIG. */
+int program_load(struct vm_map *map, const struct elf_file *file, const struct arguments *arguments,
                  struct user_start *start, struct user_break *brk);
 
 /* The old break, or -EINVAL: below its begin; -ENOMEM: memory is out, or it would pass its limit. */

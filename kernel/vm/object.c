@@ -61,6 +61,19 @@ struct vm_object *vm_object_create_paged(const struct vm_pager *pager, uint32_t 
     return o;
 }
 
+vm_control_t vm_object_control(const struct vm_object *object)
+{
+    return object->control;
+}
+
+bool vm_object_is_only(struct vm_object *object)
+{
+    vm_object_lock(object);
+    bool only = object->references == 1;
+    vm_object_unlock(object);
+    return only;
+}
+
 void vm_object_reference(struct vm_object *object)
 {
     vm_object_lock(object);

@@ -31,6 +31,12 @@ struct vm_object *vm_object_create(uint32_t pages);
  */
 struct vm_object *vm_object_create_paged(const struct vm_pager *pager, uint32_t memory, uint32_t pages);
 
+/* What its pager calls it by. */
+vm_control_t vm_object_control(const struct vm_object *object);
+
+/* Whether the caller's reference is the only one: then nobody gets another but from him. */
+bool vm_object_is_only(struct vm_object *object);
+
 void vm_object_reference(struct vm_object *object);
 void vm_object_release(struct vm_object *object);
 

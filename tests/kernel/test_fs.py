@@ -1,6 +1,7 @@
 """The file system (kernel/fs) on a disk: images of the host's mke2fs, and what e2fsck and debugfs find on them then."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -25,14 +26,14 @@ def host(*words):
     return done.stdout
 
 
-def image(folder):
-    """A megabyte in four groups, with a file in a directory."""
+def image(folder, kilobytes=1024, group=256):
+    """In groups of `group` blocks of 1 KB, with a file in a directory, and what lies in `files` of the folder."""
     (folder / "files/d").mkdir(parents=True)
     (folder / "files/d/x").write_text("from the host\n")
     path = folder / "disk.img"
-    path.write_bytes(bytes(1 << 20))
+    path.write_bytes(bytes(kilobytes << 10))
     host("mke2fs", "-q", "-F", "-t", "ext2", "-O", "none,filetype,sparse_super", "-b", 1024, "-I", 128, "-N", 256,
-         "-g", 256, "-d", folder / "files", path)
+         "-g", group, "-d", folder / "files", path)
     return path
 
 
@@ -81,6 +82,13 @@ def test_what_files_c_checks_holds_on_the_host(tmp_path):
         host(tmp_path / "files", tmp_path / "d")
 
 
+def test_the_model_of_names_is_that_of_the_host(tmp_path):
+    host("gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", OURS / "names.c", "-o",
+         tmp_path / "names")
+    (tmp_path / "d").mkdir()
+    assert b"names: 12000 operations, 0 failed" in host(tmp_path / "names", tmp_path / "d", 4, 2000, 1)
+
+
 def test_a_program_has_its_files_on_the_disk(tmp_path):
     """POSIX's calls by a C program; the host reads back what it wrote."""
     files = {"files": programs.build_program([OURS / "files.c"])}
@@ -90,3 +98,33 @@ def test_a_program_has_its_files_on_the_disk(tmp_path):
     assert host("debugfs", "-R", "cat /d/d/log", left) == b"even\nodd\neven\nodd\nev"
     listing = host("debugfs", "-R", "ls -p /d/d", left).decode()
     assert listing.count("a file of a long name") == 12 and "/way/" in listing
+
+
+def test_a_shell_on_the_disk_runs_a_script_with_commands_on_the_disk(tmp_path):
+    """Nothing comes from the image's archive. What it copies is the same."""
+    text = "".join(f"line {n}\n" for n in range(300))
+    for name, built in programs.commands().items():
+        if name in ("sh", "cp", "mkdir", "rmdir", "rm", "mv", "ln", "ls", "cat"):
+            (tmp_path / "files/bin").mkdir(parents=True, exist_ok=True)
+            shutil.copy(built, tmp_path / "files/bin" / name)
+            (tmp_path / "files/bin" / name).chmod(0o755)
+    for folder in ("etc", "work"):
+        (tmp_path / "files" / folder).mkdir()
+    (tmp_path / "files/etc/text").write_text(text)
+    shutil.copy(OURS / "disk.sh", tmp_path / "files/disk.sh")
+    disk = image(tmp_path, 2048, 1024)
+    run, left = run_on_disk(tmp_path / "out", disk, 2, "cli-optim", "/bin/sh", None, "disk.sh,done", seed=2)
+    assert run.console.rstrip().endswith("/work/a/b\r\ndone") or "/work/a/b\ndone" in run.console, run.report()
+    host("debugfs", "-R", f"rdump /work {tmp_path}", left)
+    made = {str(path.relative_to(tmp_path / "work")): path.read_text() for path in (tmp_path / "work").rglob("*")
+            if path.is_file()}
+    assert made == {"a/first": text, "a/b/way": text, "a/moved": text + "a line more\n", "c/first": text,
+                    "c/third": text, "c/both": 2 * text + "a line more\n"}
+
+
+def test_processes_change_names_at_once(tmp_path):
+    """Each beside a model of what its own come to, and all in one folder; e2fsck finds nothing to say."""
+    files = {"names": programs.build_program([OURS / "names.c"])}
+    options = {"buffers": "buckets", "alloc": "groups", "inodes": "rw", "lock_debug": "1"}
+    run, _ = run_on_disk(tmp_path / "out", image(tmp_path), 2, "spl-pessim", "names", files, "/d,3,24,1", options, 3)
+    assert "names: 108 operations, 0 failed" in run.console, run.report()

@@ -71,10 +71,38 @@ static void make_map(void)
     CHECK((map = vm_map_create()));
 }
 
+static uint32_t unreadable = UINT32_MAX;
+
+static int piece(const struct elf_file *file, uint32_t at, void *to, uint32_t n)
+{
+    CHECK(at <= file->size && n <= file->size - at);
+    if (unreadable - at < n)
+        return -EIO;
+    memcpy(to, (const uint8_t *)file->with + at, n);
+    return 0;
+}
+
 static int load(const void *file, uint32_t size)
 {
+    static bool by_pieces; /* each time the other way */
+    const struct elf_file in_memory = {.bytes = file, .size = size},
+                          on_disk = {.size = size, .read = piece, .with = (void *)file};
     make_map();
-    return elf_load(map, file, size, &program);
+    by_pieces = !by_pieces;
+    return elf_load(map, by_pieces ? &on_disk : &in_memory, &program);
+}
+
+HOST_TEST(a_file_that_cannot_be_read_is_no_program)
+{
+    static const uint32_t where[] = {0, 60, offsetof(struct file, text), offsetof(struct file, data) + 7};
+    const struct elf_file on_disk = {.size = sizeof sound, .read = piece, .with = &sound};
+    for (unsigned i = 0; i < 4; i++) {
+        unreadable = where[i];
+        make_map();
+        CHECK_EQUAL(elf_load(map, &on_disk, &program), -EIO);
+        vm_map_release(map);
+    }
+    unreadable = UINT32_MAX;
 }
 
 HOST_TEST(a_sound_program_is_loaded)
@@ -225,7 +253,8 @@ HOST_TEST(any_program_and_any_break_do_no_harm)
         if (random_below(&random, 4))
             file->entry = file->segment[0].address + 4 * random_below(&random, 4);
         make_map();
-        int error = program_load(map, file, sizeof *file, &arguments, &start, &brk);
+        int error =
+            program_load(map, &(struct elf_file){.bytes = file, .size = sizeof *file}, &arguments, &start, &brk);
         CHECK(!error || error == -ENOEXEC || error == -ENOMEM);
         if (!error) {
             uint32_t argc;

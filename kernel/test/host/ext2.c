@@ -1,7 +1,7 @@
 /*
  * ext2 and the buffer cache, on images that the host's own mke2fs makes, its own file system does the same to, and its own
  * e2fsck checks. Sources: fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c fs/ext2_dir.c
- * fs/ext2_ops.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c lib/bootargs.c.
+ * fs/ext2_ops.c fs/ext2_journal.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c lib/bootargs.c.
  * Options: BUFFERS_BUCKETS=0 ALLOC_GROUPS=0
  */
 #include <dirent.h>
@@ -772,6 +772,251 @@ HOST_TEST(a_directory_larger_than_the_device)
     CHECK_EQUAL(vfs_mount_root(m), 0);
     CHECK_EQUAL(namei(0, "a", true, &vp), -EIO);
     CHECK_EQUAL(vfs_unmount_all(), 0);
+}
+
+static const uint8_t zeros_of_a_test[2048];
+
+static void visit(const char *path, unsigned depth);
+
+static void remount(void)
+{
+    struct mount *m;
+    CHECK_EQUAL(ext2_mount(&device, false, &m), 0);
+    CHECK_EQUAL(vfs_mount_root(m), 0);
+}
+
+/* The blocks of a file that is cut stay its own if its inode cannot be written: on the device it still has them. */
+HOST_TEST(blocks_are_not_free_before_the_inode_is_written)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
+    static uint8_t data[30000];
+    struct vnode *vp;
+    struct statfs_out before, after;
+    CHECK_EQUAL(pwrite_ours("f", 0, data, sizeof data), 0);
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    CHECK_EQUAL(vfs_fsync(vp), 0);
+    const struct inode *ip = INODE(vp);
+    vfs_statfs(vp, &before);
+    bad_sector = (ip->fs->group[0]->disk.inode_table + (ip->number - 1) / ip->fs->inodes_per_block) * 2;
+    CHECK_EQUAL(vfs_truncate(vp, 500), -EIO);
+    vfs_statfs(vp, &after);
+    CHECK_EQUAL(after.blocks_free, before.blocks_free);
+    CHECK_EQUAL(ext2_size(ip), sizeof data);
+    bad_sector = UINT32_MAX;
+    device.write_error = 0;
+    CHECK_EQUAL(vfs_truncate(vp, 500), 0);
+    vfs_statfs(vp, &after);
+    CHECK_EQUAL(after.blocks_free, before.blocks_free + 30); /* 29 of 30, and the indirect one */
+    vrele(vp);
+    end();
+}
+
+/* A directory cannot grow: the name is not there, all others are, and nothing is wrong; nor where it needs its indirect block. */
+HOST_TEST(a_directory_that_cannot_grow)
+{
+    for (unsigned left = 0; left < 4; left++) {
+        pid_t child = fork();
+        if (!child) {
+            begin(256, "-b 1024 -I 128 -N 128", 16, 20, left);
+            static uint8_t data[200000];
+            static const unsigned room[] = {1, 2, 12, 13}; /* blocks that are left to directories */
+            char name[300];
+            struct vnode *vp;
+            struct statfs_out now;
+            CHECK_EQUAL(vfs_make(0, "d", VDIR, 0755, 0, 0), 0);
+            CHECK_EQUAL(vfs_make(0, "f", VREG, 0755, 0, 0), 0);
+            CHECK_EQUAL(namei(0, "d", true, &vp), 0);
+            for (uint64_t at = 0;; at += 1024) {
+                vfs_statfs(vp, &now);
+                if (now.blocks_free <= room[left])
+                    break;
+                CHECK_EQUAL(pwrite_ours("full", at, data, 1024), 0);
+            }
+            unsigned made = 0;
+            int error;
+            do {
+                memset(name, 'x', sizeof name);
+                snprintf(name + 240, 20, "%u", made);
+                memcpy(name, "d/", 2);
+                error = vfs_link(0, "f", name);
+                made += !error;
+            } while (!error);
+            CHECK_EQUAL(error, -ENOSPC);
+            CHECK(made >= 3 * room[left]);
+            struct vnode *none;
+            CHECK_EQUAL(namei(0, name, true, &none), -ENOENT);
+            CHECK_EQUAL(vfs_make(0, "other", VDIR, 0755, 0, 0), -ENOSPC);
+            CHECK_EQUAL(vfs_make(0, "d/y", VREG, 0644, 0, 0), 0); /* there is room behind the last long name */
+            CHECK_EQUAL(EXT2(vp->mount)->errors, 0);
+            vrele(vp);
+            end();
+            exit(0);
+        }
+        int status;
+        waitpid(child, &status, 0);
+        if (status)
+            host_failed(__FILE__, __LINE__, "with room %u", left);
+    }
+}
+
+/* After a power cut the counts are what they were some time before: bitmaps say what is free. */
+HOST_TEST(counts_of_a_cut_are_not_believed)
+{
+    begin(1024, "-b 1024 -I 128 -N 128 -g 256", 16, 20, 1);
+    static uint8_t data[100000];
+    struct statfs_out before, after;
+    struct vnode *root = vfs_root();
+    vfs_statfs(root, &before);
+    vrele(root);
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    struct ext2_super *super = (struct ext2_super *)(disk + 1024);
+    struct ext2_group *groups = (struct ext2_group *)(disk + 2048);
+    super->state &= ~EXT2_VALID;
+    super->free_blocks = super->free_inodes = 0;
+    for (unsigned i = 0; i < 4; i++)
+        groups[i].free_blocks = groups[i].free_inodes = i % 2 ? 0 : 65535;
+    remount();
+    root = vfs_root();
+    vfs_statfs(root, &after);
+    vrele(root);
+    CHECK(after.blocks_free == before.blocks_free && after.files_free == before.files_free);
+    CHECK_EQUAL(pwrite_ours("f", 0, data, sizeof data), 0);
+    CHECK_EQUAL(vfs_make(0, "d", VDIR, 0755, 0, 0), 0);
+    end();
+}
+
+/* Of one that says it was unmounted they are believed, and count down to 0. */
+HOST_TEST(counts_do_not_pass_below_0)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
+    struct statfs_out now;
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    ((struct ext2_super *)(disk + 1024))->free_blocks = 1;
+    remount();
+    CHECK_EQUAL(pwrite_ours("f", 0, zeros_of_a_test, sizeof zeros_of_a_test), 0);
+    struct vnode *root = vfs_root();
+    vfs_statfs(root, &now);
+    vrele(root);
+    CHECK_EQUAL(now.blocks_free, 0);
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+}
+
+/*
+ * Transactions that debugfs writes into a journal: in one, a block twice, a revoked one, one that begins as the journal's own blocks do,
+ * and one transaction without an end. e2fsck and we make the same of it, but for the superblock.
+ */
+static void journalled_image(void)
+{
+    strcpy(folder, "/tmp/ext2-XXXXXX");
+    CHECK(mkdtemp(folder));
+    atexit(clean_up);
+    snprintf(image, sizeof image, "%s/image", folder);
+    shell("PATH=$PATH:/usr/sbin:/sbin; cd %s; truncate -s 4M image; mke2fs -q -F -t ext2 -O "
+          "none,filetype,sparse_super,has_journal -J size=1 -b 1024 -I 128 -N 128 image >/dev/null 2>&1",
+          folder);
+    shell("cd %s; for i in 1 2 3 4 5 6; do head -c 5000 /dev/zero | tr '\\0' $i | head -c 3072 >part$i; done; "
+          "printf '\\300\\073\\071\\230' >magic; head -c 1020 part6 >>magic; cat part? >all",
+          folder);
+    shell("cd %s; printf '%%s\\n' jo 'jw -b 3000,3001,3002 part1' 'jw -b 3001,3010,3011 part2' 'jw -r 3000,3011' "
+          "'jw -b 3000 part3' 'jw -b 3020 magic' 'jw -b 3002,3004,3006 part4' 'jw -c -b 3007 part5' jc >commands",
+          folder);
+    shell("PATH=$PATH:/usr/sbin:/sbin; cd %s; debugfs -w -f commands image >/dev/null 2>&1; cp image theirs; e2fsck -E "
+          "journal_only -y theirs >/dev/null 2>&1 || [ $? -eq 1 ]",
+          folder);
+    read_image();
+    chance = random_from(1, 1);
+    pages_init(BASE, BASE + sizeof memory);
+    host_lock_waits = others_run;
+    bio_start(16, 8);
+    inodes_init(20);
+    namecache_init();
+}
+
+HOST_TEST(a_journal_is_carried_out_as_by_e2fsck)
+{
+    journalled_image();
+    static uint8_t theirs[4 << 20];
+    char path[128];
+    snprintf(path, sizeof path, "%s/theirs", folder);
+    FILE *file = fopen(path, "r");
+    CHECK(file && fread(theirs, 1, sizeof theirs, file) == sizeof theirs);
+    fclose(file);
+    struct ext2_super *super = (struct ext2_super *)(disk + 1024);
+    CHECK(super->incompat & EXT2_INCOMPAT_RECOVER);
+    CHECK_EQUAL(disk[3000 * 1024], 0);
+    struct mount *m;
+    CHECK_EQUAL(ext2_mount(&device, true, &m), -EINVAL); /* not for reading alone */
+    remount();
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    CHECK(!(super->incompat & EXT2_INCOMPAT_RECOVER));
+    unsigned differ = 0;
+    for (unsigned i = 2048; i < sizeof theirs; i += 1024)
+        differ += memcmp(disk + i, theirs + i, 1024) != 0;
+    CHECK_EQUAL(differ, 0); /* the journal's first block included */
+    CHECK(disk[3000 * 1024] == '3' && disk[3001 * 1024] == '2' && disk[3011 * 1024] == 0);
+    CHECK(disk[3020 * 1024] == 0xc0 && disk[3020 * 1024 + 3] == 0x98 && disk[3002 * 1024] == '4' && !disk[3007 * 1024]);
+    fsck();
+    remount(); /* and it is empty now */
+    end();
+}
+
+HOST_TEST(damaged_journals)
+{
+    journalled_image();
+    static uint8_t sound[4 << 20];
+    memcpy(sound, disk, sizeof sound);
+    uint32_t journal = 0;
+    for (uint32_t i = 2; i < 4096 && !journal; i++)
+        journal = !memcmp(sound + i * 1024, "\300\073\071\230\0\0\0\4", 8) ? i : 0;
+    CHECK(journal);
+    for (uint32_t n = 0; n < 300; n++) {
+        chance = random_from(n, 3);
+        memcpy(disk, sound, sizeof sound);
+        for (unsigned i = 1 + random_below(&chance, 6); i; i--) {
+            uint32_t block = journal + random_below(&chance, 28), at = random_below(&chance, 3) ? 72 : 1024;
+            disk[block * 1024 + random_below(&chance, at)] = random_below(&chance, 256);
+        }
+        struct mount *m;
+        if (!ext2_mount(&device, false, &m)) {
+            vfs_mount_root(m);
+            visit("/", 0);
+            vfs_unmount_all();
+        }
+        nothing_is_held();
+        CHECK_EQUAL(bio_busy(), 0);
+        host_output_clear();
+    }
+}
+
+/* Bitmaps and tables in places where a file's contents could be, or each other's: it is not mounted. */
+HOST_TEST(what_lies_in_another_place_is_not_mounted)
+{
+    begin(1024, "-b 1024 -I 128 -N 128 -g 256", 16, 20, 1);
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    struct ext2_group *groups = (struct ext2_group *)(disk + 2048), sound[4];
+    struct mount *m;
+    memcpy(sound, groups, sizeof sound);
+    for (unsigned i = 0; i < 10; i++) {
+        memcpy(groups, sound, sizeof sound);
+        switch (i) {
+        case 0: groups[1].block_bitmap = sound[2].block_bitmap + 100; break;
+        case 1: groups[1].inode_bitmap = sound[2].inode_bitmap; break;
+        case 2: groups[1].inode_table = sound[3].inode_table; break;
+        case 3: groups[2].block_bitmap = groups[2].inode_table; break;
+        case 4: groups[2].inode_bitmap = groups[2].inode_table + 3; break;
+        case 5: groups[0].block_bitmap = 1; break;
+        case 6: groups[3].inode_table = 1024 - 3; break;
+        case 7: groups[3].block_bitmap = groups[3].inode_bitmap; break;
+        case 8: groups[1].inode_table = 257; break; /* the superblock's copy */
+        case 9: groups[3].inode_bitmap = 1024; break;
+        }
+        CHECK_EQUAL(ext2_mount(&device, false, &m), -EIO);
+        nothing_is_held();
+    }
+    memcpy(groups, sound, sizeof sound);
+    host_output_clear();
+    remount();
+    end();
 }
 
 /* At the limits: where a symbolic link's text lies, the longest names, links. */

@@ -13,13 +13,16 @@ static int list(const char *folder)
         return 1;
     }
     for (struct dirent *e; (e = readdir(d));) {
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+            continue;
         struct stat s;
         char path[512];
         snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        if (!stat(path, &s))
+        if (!lstat(path, &s))
             printf("%c %8ld %s\n",
                    S_ISDIR(s.st_mode)   ? 'd'
                    : S_ISREG(s.st_mode) ? '-'
+                   : S_ISLNK(s.st_mode) ? 'l'
                                         : 'c',
                    (long)s.st_size, e->d_name);
     }

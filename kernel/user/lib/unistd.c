@@ -85,6 +85,7 @@ CALL0(gid_t, getegid, SYS_GETEGID)
 CALL1(void *, sbrk, SYS_SBRK, ptrdiff_t)
 CALL2(int, munmap, SYS_MUNMAP, void *, size_t)
 CALL3(int, mprotect, SYS_MPROTECT, void *, size_t, int)
+CALL3(int, msync, SYS_MSYNC, void *, size_t, int)
 
 ssize_t pread(int fd, void *to, size_t size, off_t offset)
 {

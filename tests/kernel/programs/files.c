@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -172,6 +173,36 @@ static void places(const char *folder)
     sync();
 }
 
+/* What is stored through a mapping and what is written are seen both ways, and by a child. */
+static void maps(void)
+{
+    static char back[6000];
+    int fd = open("mapped", O_RDWR | O_CREAT, 0644), status;
+    for (unsigned i = 0; i < sizeof back; i++)
+        back[i] = byte_at(i);
+    CHECK(write(fd, back, sizeof back) == sizeof back);
+    char *at = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    char *own = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 4096);
+    CHECK(at != MAP_FAILED && own != MAP_FAILED && !memcmp(at, back, sizeof back) && !at[6000] && !at[8191]);
+    at[5000] = 'a';
+    CHECK(pread(fd, back, 1, 5000) == 1 && back[0] == 'a');
+    CHECK(pwrite(fd, "bcd", 3, 5001) == 3 && !memcmp(at + 5000, "abcd", 4));
+    own[0] = 'p';
+    CHECK(at[4096] == byte_at(4096));
+    if (!fork()) {
+        at[4] = 'f';
+        own[1] = 'q';
+        exit(0);
+    }
+    CHECK(wait(&status) > 0 && !status && at[4] == 'f' && own[1] == byte_at(4097));
+    CHECK(!msync(at, 8192, MS_SYNC));
+    CHECK(pread(fd, at + 4096, 100, 0) == 100 && !memcmp(at + 4096, at, 100));
+    CHECK(!munmap(own, 4096) && !close(fd) && at[5003] == 'd' && !munmap(at, 8192));
+    fd = open("mapped", O_RDONLY);
+    CHECK(mmap(0, 4096, PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
+    CHECK(read(fd, back, 5) == 5 && back[4] == 'f' && !close(fd) && !unlink("mapped"));
+}
+
 int main(int argc, char **argv)
 {
     const char *folder = argc > 1 ? argv[1] : "/";
@@ -179,6 +210,7 @@ int main(int argc, char **argv)
     reads_and_writes();
     names();
     attributes();
+    maps();
     places(folder);
     printf("files: %u checks, %u failed\n", checks, failed);
     return failed != 0;

@@ -1,0 +1,275 @@
+/*
+ * ext2: what stands in a JBD journal (that of ext3) is carried out before the file system is mounted, as e2fsck does it. The
+ * journal is inode 8, or the superblock's; all in it is big-endian. Nothing is written to it here but that it is empty: this kernel
+ * has no transactions of its own.
+ *
+ *   superblock | descriptor: where the blocks behind it belong | blocks... | commit | descriptor ...
+ *
+ * Three times along the log (Tweedie, *Journaling the Linux ext2fs Filesystem*; e2fsprogs e2fsck/recovery.c): how many transactions are
+ * whole; which blocks they revoke, that is, say that older copies of them mean nothing; and the blocks to where they belong. An
+ * image may hold anything: each step is checked, and the log is no longer than the journal.
+ */
+#include "fs/ext2.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/printf.h"
+#include "mem/page.h"
+
+#define MAGIC 0xc03b3998u
+enum { DESCRIPTOR = 1, COMMIT = 2, SUPER_1 = 3, SUPER_2 = 4, REVOKE = 5 };
+
+#define TAG_ESCAPED 1u /* its first word is not the magic number, but was */
+#define TAG_SAME_UUID 2u
+#define TAG_LAST 8u
+#define UUID_SIZE 16u
+#define KNOWN_INCOMPAT 1u /* revoke blocks */
+
+struct header {
+    uint32_t magic, type, sequence;
+};
+
+struct journal_super {
+    struct header header;
+    uint32_t block_size, length, first;
+    uint32_t sequence, start; /* of the first transaction; 0: the log is empty */
+    uint32_t error, compat, incompat;
+};
+
+struct tag {
+    uint32_t block, flags;
+};
+
+struct revoked {
+    uint32_t block, sequence;
+};
+
+struct revokes { /* a page of them */
+    struct revokes *next;
+    uint32_t count;
+    struct revoked it[PAGE_SIZE / sizeof(struct revoked) - 2];
+};
+
+struct journal {
+    struct ext2 *fs;
+    struct inode inode;
+    uint32_t length, first, start, sequence, end; /* `end`: the first sequence that is not whole */
+    struct revokes *revokes;
+    uint8_t *block; /* a page: the one that is looked at */
+    uint8_t *data;  /* another: one that is carried over */
+};
+
+enum pass { SCAN, COLLECT, CARRY_OUT };
+
+static uint32_t big(uint32_t word)
+{
+    return __builtin_bswap32(word);
+}
+
+static int read_block(struct journal *j, uint32_t n, void *to)
+{
+    uint32_t block;
+    int error = ext2_bmap(&j->inode, n, false, &block, 0, 0);
+    if (error || !block)
+        return error ? error : -EIO;
+    struct buf *bp = ext2_bread(j->fs, block);
+    error = bp->error;
+    if (!error)
+        memcpy(to, bp->data, j->fs->block_size);
+    brelse(bp);
+    return error;
+}
+
+static uint32_t behind(const struct journal *j, uint32_t n)
+{
+    return n + 1 < j->length ? n + 1 : j->first;
+}
+
+static bool is_revoked(const struct journal *j, uint32_t block, uint32_t sequence)
+{
+    for (const struct revokes *r = j->revokes; r; r = r->next)
+        for (uint32_t i = 0; i < r->count; i++)
+            if (r->it[i].block == block && (int32_t)(r->it[i].sequence - sequence) >= 0)
+                return true;
+    return false;
+}
+
+static int revoke(struct journal *j, uint32_t block, uint32_t sequence)
+{
+    struct revokes *r = j->revokes;
+    if (!r || r->count == sizeof r->it / sizeof r->it[0]) {
+        uint32_t page = page_alloc_raw();
+        if (!page)
+            return -ENOMEM;
+        r = page_pointer(page);
+        r->next = j->revokes;
+        r->count = 0;
+        j->revokes = r;
+    }
+    r->it[r->count++] = (struct revoked){block, sequence};
+    return 0;
+}
+
+/* The revoke block in j->block. */
+static int collect(struct journal *j, uint32_t sequence)
+{
+    uint32_t bytes;
+    memcpy(&bytes, j->block + sizeof(struct header), sizeof bytes);
+    bytes = big(bytes);
+    if (bytes > j->fs->block_size)
+        return -EIO;
+    for (uint32_t at = sizeof(struct header) + 4; at + 4 <= bytes; at += 4) {
+        uint32_t block;
+        memcpy(&block, j->block + at, sizeof block);
+        int error = revoke(j, big(block), sequence);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+static int carry_over(struct journal *j, const struct tag *tag, uint32_t from, uint32_t sequence)
+{
+    struct ext2 *fs = j->fs;
+    uint32_t block = big(tag->block);
+    if (is_revoked(j, block, sequence))
+        return 0;
+    if (block < fs->super.first_data_block || block >= fs->super.blocks)
+        return -EIO;
+    int error = read_block(j, from, j->data);
+    if (error)
+        return error;
+    if (big(tag->flags) & TAG_ESCAPED)
+        memcpy(j->data, &(uint32_t){big(MAGIC)}, sizeof(uint32_t));
+    struct buf *bp = ext2_getblk(fs, block);
+    memcpy(bp->data, j->data, fs->block_size);
+    bp->flags |= B_VALID;
+    bdwrite(bp);
+    return 0;
+}
+
+/* The blocks of the descriptor in j->block; `at` is its place, and that of the last of them in the end. */
+static int descriptor(struct journal *j, enum pass pass, uint32_t sequence, uint32_t *at, uint32_t *steps)
+{
+    struct tag tag;
+    for (uint32_t i = sizeof(struct header); i + sizeof tag <= j->fs->block_size;) {
+        memcpy(&tag, j->block + i, sizeof tag);
+        *at = behind(j, *at);
+        ++*steps;
+        int error = pass == CARRY_OUT ? carry_over(j, &tag, *at, sequence) : 0;
+        if (error)
+            return error;
+        i += sizeof tag + (big(tag.flags) & TAG_SAME_UUID ? 0 : UUID_SIZE);
+        if (big(tag.flags) & TAG_LAST)
+            break;
+    }
+    return 0;
+}
+
+/* Along the log, once. */
+static int go_along(struct journal *j, enum pass pass)
+{
+    uint32_t sequence = j->sequence, at = j->start, steps = 0;
+    for (; steps < j->length && (pass == SCAN || sequence != j->end); at = behind(j, at), steps++) {
+        struct header h;
+        int error = read_block(j, at, j->block);
+        if (error)
+            return error;
+        memcpy(&h, j->block, sizeof h);
+        if (big(h.magic) != MAGIC || big(h.sequence) != sequence)
+            break;
+        switch (big(h.type)) {
+        case DESCRIPTOR: error = descriptor(j, pass, sequence, &at, &steps); break;
+        case REVOKE: error = pass == COLLECT ? collect(j, sequence) : 0; break;
+        case COMMIT: sequence++; break;
+        default: steps = j->length; /* the end, as if nothing stood here */
+        }
+        if (error)
+            return error;
+        if (pass == SCAN)
+            j->end = sequence;
+    }
+    return 0;
+}
+
+static int begin(struct journal *j)
+{
+    const struct ext2 *fs = j->fs;
+    struct journal_super s;
+    int error = read_block(j, 0, j->block);
+    if (error)
+        return error;
+    memcpy(&s, j->block, sizeof s);
+    uint32_t type = big(s.header.type);
+    if (big(s.header.magic) != MAGIC || (type != SUPER_1 && type != SUPER_2) || big(s.block_size) != fs->block_size ||
+        (type == SUPER_2 && big(s.incompat) & ~KNOWN_INCOMPAT))
+        return -EINVAL;
+    j->length = big(s.length);
+    j->first = big(s.first);
+    j->start = big(s.start);
+    j->sequence = j->end = big(s.sequence);
+    if (j->length > ext2_size(&j->inode) >> fs->block_shift || !j->first || j->first >= j->length ||
+        j->start >= j->length || (j->start && j->start < j->first))
+        return -EINVAL;
+    return 0;
+}
+
+/* What has been carried out is on the medium before the log says that it is empty. */
+static int empty(struct journal *j)
+{
+    uint32_t block;
+    int error = bflush_cache(j->fs->device);
+    if (!error)
+        error = ext2_bmap(&j->inode, 0, false, &block, 0, 0);
+    if (error)
+        return error;
+    struct buf *bp = ext2_bread(j->fs, block);
+    if (bp->error) {
+        error = bp->error;
+        brelse(bp);
+        return error;
+    }
+    struct journal_super *s = (struct journal_super *)bp->data;
+    s->start = 0;
+    s->sequence = big(j->end + 1);
+    return bwrite(bp);
+}
+
+int ext2_journal_replay(struct ext2 *fs)
+{
+    uint32_t rooms[3] = {page_alloc(), page_alloc_raw(), page_alloc_raw()};
+    _Static_assert(sizeof(struct journal) <= PAGE_SIZE, "it is in a page");
+    int error = rooms[0] && rooms[1] && rooms[2] ? 0 : -ENOMEM;
+    struct journal *j = error ? 0 : page_pointer(rooms[0]);
+    if (!error) {
+        *j = (struct journal){.fs = fs, .block = page_pointer(rooms[1]), .data = page_pointer(rooms[2])};
+        uint32_t number = fs->super.journal_inode;
+        error = number && number <= fs->super.inodes && !fs->super.journal_device
+                    ? ext2_inode_on_disk(fs, number, &j->inode)
+                    : -EINVAL;
+    }
+    if (!error && j->inode.v.type != VREG)
+        error = -EINVAL;
+    if (!error)
+        error = begin(j);
+    if (!error && j->start) {
+        error = go_along(j, SCAN);
+        if (!error)
+            error = go_along(j, COLLECT);
+        if (!error)
+            error = go_along(j, CARRY_OUT);
+        if (!error)
+            error = empty(j);
+    }
+    for (struct revokes *r = j ? j->revokes : 0, *next; r; r = next) {
+        next = r->next;
+        page_free(page_address(r));
+    }
+    for (unsigned i = 0; i < 3; i++)
+        if (rooms[i])
+            page_free(rooms[i]);
+    if (error)
+        kprintf("ext2 on %s: its journal cannot be carried out: run e2fsck\n", fs->device->name);
+    return error;
+}

@@ -1,0 +1,203 @@
+/* The pager of files (vnode_pager.h). */
+#include "fs/vnode_pager.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "fs/vfs.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "mem/page.h"
+#include "vm/object.h"
+
+#define PAGES_MOST (0x80000000u / PAGE_SIZE) /* off_t has 32 bits */
+
+struct mapped {
+    struct vnode *vp; /* with a reference, or null */
+    struct vm_object *object;
+    vm_control_t control;
+    int error; /* of a page that could not be written, until somebody is told; of the vnode's lock */
+};
+
+DEFINE_MUTEX(mapped_lock, "mapped files");
+static struct mapped files[FILES_MAPPED]; /* the pager's number for an object is its place here */
+static volatile unsigned files_mapped;
+
+static uint32_t pages_of(uint64_t size)
+{
+    uint64_t pages = size / PAGE_SIZE + (size % PAGE_SIZE != 0);
+    return pages < PAGES_MOST ? (uint32_t)pages : PAGES_MOST;
+}
+
+/* With the vnode's lock. */
+static uint64_t size_of(struct vnode *vp)
+{
+    struct vattr attr;
+    return vp->ops->getattr(vp, &attr) ? 0 : attr.size;
+}
+
+/* The vnode's lock is held alone: it keeps the table's entry. */
+static int flush(struct vnode *vp, uint64_t from, uint64_t to, bool discard)
+{
+    struct mapped *f = &files[vp->mapped - 1];
+    uint32_t first = (uint32_t)(from / PAGE_SIZE), end = pages_of(size_of(vp));
+    if (pages_of(to) < end)
+        end = pages_of(to);
+    if (first < end)
+        vm_pager_lock_request(f->control, first, end - first, VM_RETURN_DIRTY, discard, 0);
+    int error = f->error;
+    f->error = 0;
+    return error;
+}
+
+static void request(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count, unsigned rights)
+{
+    struct vnode *vp = files[memory].vp; /* the object keeps the entry, and the page that waits the object */
+    (void)rights;
+    uint32_t room = page_alloc_raw();
+    uint8_t *data = room ? page_pointer(room) : 0;
+    unix_enter();
+    for (; count; page++, count--) {
+        struct uio uio;
+        int error = room ? 0 : -ENOMEM;
+        lock_read(&vp->lock);
+        uint64_t size = size_of(vp), at = (uint64_t)page * PAGE_SIZE;
+        if (!error && at >= size)
+            error = -EIO;
+        if (!error) {
+            uio_kernel(&uio, data, size - at < PAGE_SIZE ? (uint32_t)(size - at) : PAGE_SIZE, at, false);
+            error = vp->ops->read(vp, &uio);
+        }
+        if (error) {
+            vm_pager_data_error(control, page, 1);
+        } else {
+            memset(uio.with, 0, PAGE_SIZE - (uint32_t)(uio.offset - at));
+            vm_pager_data_supply(control, page, data, 1, 0);
+        }
+        lock_done(&vp->lock);
+    }
+    unix_leave();
+    if (room)
+        page_free(room);
+}
+
+static int give_back(uint32_t memory, vm_control_t control, uint32_t page, const void *data, uint32_t count, bool kept)
+{
+    struct mapped *f = &files[memory];
+    struct vnode *vp = f->vp;
+    (void)control, (void)kept;
+    bool mine = lock_write_held(&vp->lock);
+    if (!mine && !lock_try_write(&vp->lock))
+        return -ENOMEM; /* it stays in memory: another time */
+    unix_enter();
+    uint64_t size = size_of(vp), at = (uint64_t)page * PAGE_SIZE;
+    int error = 0;
+    if (at < size) {
+        struct uio uio;
+        uint32_t n = count * PAGE_SIZE;
+        uio_kernel(&uio, (void *)data, size - at < n ? (uint32_t)(size - at) : n, at, true);
+        error = vp->ops->write(vp, &uio, false);
+        f->error = error ? error : f->error;
+    }
+    unix_leave();
+    if (!mine)
+        lock_done(&vp->lock);
+    return error ? -EIO : 0;
+}
+
+static const struct vm_pager pager = {.name = "vnode", .data_request = request, .data_return = give_back};
+
+/* With the table locked: files that nobody has mapped. */
+static void sweep(void)
+{
+    for (struct mapped *f = files; f < files + FILES_MAPPED; f++) {
+        if (!f->vp || !vm_object_is_only(f->object))
+            continue;
+        struct vnode *vp = f->vp;
+        lock_write(&vp->lock);
+        int error = flush(vp, 0, UINT64_MAX, false);
+        vp->mapped = 0;
+        vp->flush = 0;
+        lock_done(&vp->lock);
+        if (error)
+            kprintf("a page of a mapped file is lost: %s\n", strerror(-error));
+        vm_object_release(f->object); /* what it has is written, or lost */
+        *f = (struct mapped){0};
+        files_mapped--;
+        vrele(vp);
+    }
+}
+
+void vnode_pager_sweep(void)
+{
+    if (!files_mapped)
+        return;
+    unix_enter();
+    mutex_lock(&mapped_lock);
+    sweep();
+    mutex_unlock(&mapped_lock);
+    unix_leave();
+}
+
+/* With the table locked. */
+static struct mapped *entry_of(struct vnode *vp)
+{
+    struct mapped *f = files;
+    while (f < files + FILES_MAPPED && f->vp != vp)
+        f++;
+    return f < files + FILES_MAPPED ? f : 0;
+}
+
+static int enter(struct mapped *f, struct vnode *vp)
+{
+    vhold(vp);
+    f->vp = vp;
+    f->error = 0;
+    f->object = vm_object_create_paged(&pager, (uint32_t)(f - files), PAGES_MOST);
+    if (!f->object) {
+        f->vp = 0;
+        vrele(vp);
+        return -ENOMEM;
+    }
+    f->control = vm_object_control(f->object);
+    files_mapped++;
+    lock_write(&vp->lock);
+    vp->mapped = (uint16_t)(f - files + 1);
+    vp->flush = flush;
+    lock_done(&vp->lock);
+    return 0;
+}
+
+struct vm_object *vnode_pager_object(struct vnode *vp, int *error)
+{
+    struct vm_object *object = 0;
+    mutex_lock(&mapped_lock);
+    struct mapped *f = entry_of(vp);
+    if (!f) {
+        if (files_mapped == FILES_MAPPED)
+            sweep();
+        f = entry_of(0);
+        *error = f ? enter(f, vp) : -ENFILE;
+    } else {
+        *error = 0;
+    }
+    if (!*error) {
+        object = f->object;
+        vm_object_reference(object);
+    }
+    mutex_unlock(&mapped_lock);
+    return object;
+}
+
+int vnode_pager_sync(void)
+{
+    int error = 0;
+    mutex_lock(&mapped_lock);
+    for (struct mapped *f = files; f < files + FILES_MAPPED; f++)
+        if (f->vp) {
+            int e = vfs_fsync(f->vp);
+            error = error ? error : e;
+        }
+    mutex_unlock(&mapped_lock);
+    return error;
+}

@@ -1,0 +1,289 @@
+/*
+ * One file, read, written, cut, appended to, and mapped, at random, beside a model of it (as the file system exerciser fsx does): by
+ * the open file, the vnode, ext2, the pager of files and virtual memory, with an image of the host's mke2fs, which its e2fsck
+ * and debugfs look at in the end. FSX_OPERATIONS of the environment says how many. Sources: fs/vnode_pager.c fs/vnode_file.c
+ * file/file.c fs/vfs.c fs/namecache.c fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c
+ * fs/ext2_dir.c fs/ext2_ops.c fs/ext2_journal.c vm/map.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c vm/radix.c mem/page.c
+ * mem/zone.c lock/simple_lock.c lib/printf.c test/host/fake/vm.c.
+ * Options: BUFFERS_BUCKETS=0 ALLOC_GROUPS=0
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs/ext2.h"
+#include "fs/namecache.h"
+#include "fs/vfs.h"
+#include "fs/vnode_file.h"
+#include "fs/vnode_pager.h"
+#include "lib/random.h"
+#include "sched/sched.h"
+#include "test/host/fake/vm.h"
+#include "test/host/host.h"
+#include "vm/object.h"
+
+#define DISK_SIZE (2u << 20)
+#define MOST 300000u /* bytes of the file */
+#define PIECE 20000u /* bytes of an operation */
+#define BUFFER 0x20000000u /* of the program */
+#define MAPPING 0x30000000u
+#define MAPPED (MOST + 3 * PAGE_SIZE)
+
+static uint8_t *disk;
+static struct blockdev device = {.name = "disk", .sectors = DISK_SIZE / SECTOR_SIZE};
+static char folder[64];
+
+static void strategy(struct blockdev *d, struct buf *bp)
+{
+    (void)d;
+    if (bp->flags & B_READ)
+        memcpy(bp->data, disk + (size_t)bp->sector * SECTOR_SIZE, bp->size);
+    else
+        memcpy(disk + (size_t)bp->sector * SECTOR_SIZE, bp->data, bp->size);
+    if (bp->flags & B_ASYNC)
+        biodone(bp);
+    else
+        event_post(&bp->done);
+}
+
+void event_post(struct event *e)
+{
+    e->posted = true;
+}
+
+void event_clear(struct event *e)
+{
+    e->posted = false;
+}
+
+void event_wait(struct event *e)
+{
+    CHECK(e->posted);
+}
+
+void thread_yield(void)
+{
+    panic("nobody is there to wait for");
+}
+
+static void clean_up(void)
+{
+    char command[96];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    if (system(command))
+        perror(command);
+    free(disk);
+}
+
+static void shell(const char *format)
+{
+    char command[512];
+    snprintf(command, sizeof command, format, folder, folder, folder, folder);
+    int status = system(command);
+    if (status)
+        host_failed(__FILE__, __LINE__, "status %d of: %s", status >> 8, command);
+}
+
+static void transfer_image(const char *how)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/image", folder);
+    FILE *file = fopen(path, how);
+    CHECK(file && (*how == 'r' ? fread(disk, 1, DISK_SIZE, file) : fwrite(disk, 1, DISK_SIZE, file)) == DISK_SIZE);
+    fclose(file);
+}
+
+static struct random chance;
+static struct vm_map *map;
+static struct file *file;
+static struct vnode *vnode;
+static uint8_t model[MOST + PIECE], piece[PIECE];
+static uint32_t size;
+static bool mapped;
+
+/* The program's memory as the program finds it. */
+static void to_program(uint32_t at, const void *from, uint32_t n)
+{
+    CHECK_EQUAL(copyout(map, at, from, n), 0);
+}
+
+static void is_in_program(uint32_t at, const void *should, uint32_t n, const char *what)
+{
+    static uint8_t is[PIECE];
+    CHECK_EQUAL(copyin(map, is, at, n), 0);
+    for (uint32_t i = 0; i < n; i++)
+        if (is[i] != ((const uint8_t *)should)[i])
+            host_failed(__FILE__, __LINE__, "%s: byte %u of %u is %#x, not %#x", what, i, n, is[i],
+                        ((const uint8_t *)should)[i]);
+}
+
+static void map_file(void)
+{
+    uint32_t address = MAPPING;
+    int error = 0;
+    struct vm_object *o = file->ops->object(file, &error);
+    CHECK(o && !error);
+    CHECK_EQUAL(vm_map_object(map, &address, MAPPED, VM_FIXED, o, 0, false, PAGE_READ | PAGE_WRITE, PAGE_RIGHTS,
+                              VM_INHERIT_SHARE),
+                0);
+    vm_object_release(o);
+    mapped = true;
+}
+
+static void unmap_file(void)
+{
+    CHECK_EQUAL(vm_deallocate(map, MAPPING, MAPPED), 0);
+    vnode_pager_sweep();
+    CHECK_EQUAL(vnode->mapped, 0);
+    mapped = false;
+}
+
+static void grow_model(uint32_t to)
+{
+    if (to > size) {
+        memset(model + size, 0, to - size);
+        size = to;
+    }
+}
+
+static uint32_t write_piece(uint32_t offset, uint32_t n, uint32_t from, bool append)
+{
+    struct transfer t = {map, from, n, false};
+    if (append) {
+        file->flags = O_APPEND;
+        CHECK_EQUAL(file_write(file, &t), n);
+        CHECK_EQUAL(file->offset, size + n);
+        offset = size;
+    } else {
+        CHECK_EQUAL(file_write_at(file, &t, (int32_t)offset), n);
+    }
+    grow_model(offset);
+    if (offset + n > size)
+        size = offset + n;
+    return offset;
+}
+
+static void one_operation(void)
+{
+    unsigned what = random_below(&chance, 16);
+    uint32_t offset = random_below(&chance, random_below(&chance, 3) ? size + 5000 : MOST), n = 1;
+    n += random_below(&chance, random_below(&chance, 2) ? 100 : PIECE - 1);
+    if (offset + n > MOST)
+        offset = MOST - n;
+    uint32_t there = offset < size ? size - offset : 0, both = n < there ? n : there;
+    for (uint32_t i = 0; i < n; i++)
+        piece[i] = (uint8_t)random_next(&chance);
+    struct transfer t = {map, BUFFER + random_below(&chance, 5000), n, false};
+    switch (what) {
+    case 0:
+    case 1:
+    case 2: /* read */
+        CHECK_EQUAL(file_read_at(file, &t, (int32_t)offset), both);
+        is_in_program(t.at - both, model + offset, both, "read");
+        break;
+    case 3:
+    case 4: /* write */
+        to_program(t.at, piece, n);
+        write_piece(offset, n, t.at, false);
+        memcpy(model + offset, piece, n);
+        break;
+    case 5:
+        if (size + n > MOST)
+            break;
+        to_program(t.at, piece, n);
+        offset = write_piece(0, n, t.at, true);
+        memcpy(model + offset, piece, n);
+        break;
+    case 6: /* shorter, or longer */
+        CHECK_EQUAL(file->ops->truncate(file, (int32_t)offset), 0);
+        grow_model(offset);
+        size = offset;
+        break;
+    case 7: CHECK_EQUAL(file->ops->sync(file), 0); break;
+    case 8: mapped ? unmap_file() : map_file(); break;
+    case 9: fake_forget(random_next(&chance), 3); break;
+    case 10:
+    case 11: /* what the mapping shows */
+        if (mapped)
+            is_in_program(MAPPING + offset, model + offset, both, "mapping");
+        break;
+    case 12:
+    case 13: /* store there */
+        if (mapped) {
+            to_program(MAPPING + offset, piece, both);
+            memcpy(model + offset, piece, both);
+        }
+        break;
+    case 14: /* the file's own pages are read and written by the calls */
+        if (mapped && both) {
+            uint32_t from = random_below(&chance, size), m = size - from < both ? size - from : both;
+            t = (struct transfer){map, MAPPING + from, m, false};
+            if (random_below(&chance, 2)) {
+                memcpy(piece, model + from, m);
+                write_piece(offset, m, MAPPING + from, false);
+                if (from + m <= offset || offset + m <= from)
+                    memcpy(model + offset, piece, m);
+                else /* overlapping: any order of the bytes will do */
+                    CHECK_EQUAL(copyin(map, model + offset, MAPPING + offset, m), 0);
+            } else if (from + m <= offset || offset + m <= from) {
+                CHECK_EQUAL(file_read_at(file, &t, (int32_t)offset), m);
+                memcpy(model + from, model + offset, m);
+            }
+        }
+        break;
+    default: /* behind the end there is nothing, from the next page on */
+        if (mapped) {
+            int error;
+            uint32_t page = (size + PAGE_MASK) & ~PAGE_MASK;
+            CHECK(!fake_access(map, MAPPING + page, PAGE_READ, &error) && error == -EIO);
+        }
+    }
+    CHECK_EQUAL(host_locks_held, 0);
+}
+
+HOST_TEST(a_file_is_what_its_model_is)
+{
+    const char *more = getenv("FSX_OPERATIONS");
+    unsigned operations = more ? strtoul(more, 0, 10) : 6000;
+    chance = random_from(more ? operations : 1, 18);
+    strcpy(folder, "/tmp/fsx-XXXXXX");
+    CHECK(mkdtemp(folder));
+    atexit(clean_up);
+    disk = malloc(DISK_SIZE);
+    device.strategy = strategy;
+    shell(
+        "PATH=$PATH:/usr/sbin:/sbin; truncate -s 2M %s/image; mke2fs -q -F -t ext2 -O none,filetype,sparse_super -b 1024 "
+        "-I 128 -N 64 %s/image >/dev/null 2>&1");
+    transfer_image("r");
+    fake_vm_init(600, 0);
+    bio_start(24, 8);
+    inodes_init(8);
+    namecache_init();
+    struct mount *m;
+    uint32_t address = BUFFER;
+    CHECK(!ext2_mount(&device, false, &m) && !vfs_mount_root(m));
+    CHECK(!vfs_open(0, "f", VFS_CREATE | VFS_WRITE, 0644, &vnode));
+    CHECK((file = vnode_file(vnode, FILE_READ | FILE_WRITE, 0)));
+    CHECK((map = vm_map_create()) && !vm_allocate(map, &address, 32 * PAGE_SIZE, VM_FIXED));
+    for (unsigned i = 0; i < operations; i++)
+        one_operation();
+    if (mapped)
+        unmap_file();
+    file_release(file);
+    vm_map_release(map);
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    CHECK(!bio_busy() && !inodes_referenced());
+    vm_check_no_leak();
+    transfer_image("w");
+    shell(
+        "PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s/image >%s/fsck 2>&1 && debugfs -R 'dump /f %s/f' %s/image 2>/dev/null");
+    char path[96];
+    snprintf(path, sizeof path, "%s/f", folder);
+    FILE *left = fopen(path, "r");
+    static uint8_t back[sizeof model];
+    CHECK(left && fread(back, 1, sizeof back, left) == size && !memcmp(back, model, size));
+    fclose(left);
+}
