@@ -340,7 +340,7 @@ static inline __attribute__((always_inline)) bool for_range(struct pmap *pmap, u
                                                             change_fn *change, uint32_t rights)
 {
     bool lost = false;
-    while (begin < end) {
+    while (begin < end && pmap->resident) { /* who adds some meanwhile, is not in the range */
         entry_t *leaf = leaf_at(pmap, begin);
         uint32_t rest = TABLE_SPAN - begin % TABLE_SPAN;
         if (!leaf) {
