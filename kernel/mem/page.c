@@ -110,15 +110,19 @@ uint32_t page_alloc_raw(void)
     return page;
 }
 
-FAULT_PATH uint32_t page_borrow(uint32_t reserve)
+FAULT_PATH uint32_t page_borrow(uint32_t reserve, bool *fewer)
 {
     crit_t s = crit_sec_enter(SPL_HIGH);
     struct cache *c = &caches[curhart->id];
     simple_lock(&c->lock);
     uint32_t page = c->count ? c->page[--c->count] : 0;
     simple_unlock(&c->lock);
-    if (unlikely(!page) && !(page = fill(c, reserve)) && !reserve)
-        page = take_from_caches();
+    if (unlikely(!page)) {
+        *fewer = true;
+        page = fill(c, reserve);
+        if (!page && !reserve)
+            page = take_from_caches();
+    }
     if (page)
         c->lent++;
     crit_sec_leave(s);

@@ -27,8 +27,11 @@ uint32_t page_alloc_raw(void); /* the same with whatever is in it */
 void page_free(uint32_t page);
 uint32_t pages_free(void); /* how many are left */
 
-/* As page_alloc_raw and page_free, for memory of programs: counted, and leaving the last `reserve` to others. */
-uint32_t page_borrow(uint32_t reserve);
+/*
+ * As page_alloc_raw and page_free, for memory of programs: counted, and leaving the last `reserve` to others. *fewer is set if
+ * fewer are in common now.
+ */
+uint32_t page_borrow(uint32_t reserve, bool *fewer);
 void page_return(uint32_t page);
 uint32_t pages_lent(void); /* how many are borrowed; exact when nobody borrows meanwhile */
 uint32_t pages_in_common(void); /* how many no hart keeps: a hint */
