@@ -178,6 +178,25 @@ void page_return(uint32_t page)
     crit_sec_leave(s);
 }
 
+uint32_t pages_take_end(uint32_t n, uint32_t reserve)
+{
+    uint32_t page = 0;
+    crit_t s = simple_lock_enter(&pages_lock);
+    if ((end - next) / PAGE_SIZE >= n && pages_in_common() >= n + reserve)
+        page = end -= n * PAGE_SIZE;
+    simple_lock_leave(&pages_lock, s);
+    return page;
+}
+
+void pages_give_end(uint32_t page, uint32_t n)
+{
+    crit_t s = simple_lock_enter(&pages_lock);
+    if (page != end)
+        panic("pages_give_end: %#lx is not the last that was taken", (unsigned long)page);
+    end += n * PAGE_SIZE;
+    simple_lock_leave(&pages_lock, s);
+}
+
 uint32_t pages_free(void)
 {
     uint32_t n = 0;
