@@ -24,6 +24,7 @@
 
 /* A call that was interrupted: it is made again when the signal's action says so (SA_RESTART), else it is -EINTR. */
 #define ERESTART 512
+#define ERESTART_UNLESS_HANDLED 513 /* only if no handler ran */
 
 /* A piece of user mode's memory, or of the kernel's, that bytes go to or come from. */
 struct transfer {

@@ -68,7 +68,7 @@ struct thread {
 } __attribute__((aligned(64)));
 
 /* A new runnable thread, or 0 if memory for one is out, or there are `thread_limit`. `bound` is a hart or ANY_HART. */
-extern unsigned thread_limit; /* at least FIRST_THREADS; tests lower it */
+extern unsigned thread_limit; /* boot argument `threads` */
 struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bound, const char *name);
 _Noreturn void thread_exit(void);
 void thread_join(struct thread *t); /* panics if it is 0: for those who cannot do without what thread_create gives */
