@@ -9,6 +9,7 @@
 
 #define MOST_AT_ONCE 0x10000000u /* bytes: a result is not negative */
 #define MOST_PIECES 1024u        /* of readv and writev */
+#define AS_ONE 512u              /* bytes that writev writes as one; what a pipe does not divide */
 
 void (*file_broken_pipe)(void);
 
@@ -66,11 +67,43 @@ static int sys_pwrite(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_PWRITE, sys_pwrite);
 
+/* What few bytes all pieces are, so that they are written as one and not mixed with others' (user/README.md); -1: not so. */
+static int gather(struct vm_map *map, const uint32_t *a, char all[AS_ONE])
+{
+    uint32_t n = 0;
+    if (a[2] > MOST_PIECES)
+        return -1;
+    for (uint32_t i = 0; i < a[2]; i++) {
+        struct user_iovec piece;
+        if (copyin(map, &piece, a[1] + i * sizeof piece, sizeof piece) || piece.size > AS_ONE - n ||
+            copyin(map, all + n, piece.base, piece.size))
+            return -1;
+        n += piece.size;
+    }
+    return (int)n;
+}
+
+static int write_as_one(struct file *f, const char *all, uint32_t n)
+{
+    struct transfer t = {0, (uint32_t)(uintptr_t)all, n, false};
+    int result = file_write(f, &t);
+    if (result == -EPIPE)
+        file_broken_pipe();
+    return result;
+}
+
 /* Ends with the first piece that is not moved whole. */
 static int on_pieces(struct process *p, bool write, struct vm_map *map, const uint32_t *a)
 {
     struct file *f = descriptor_file(descriptors_of(p), a[0]);
     int done = 0, result = f ? 0 : -EBADF;
+    char all[AS_ONE];
+    int n = f && write ? gather(map, a, all) : -1;
+    if (n > 0) {
+        result = write_as_one(f, all, (uint32_t)n);
+        file_release(f);
+        return result;
+    }
     for (uint32_t i = 0; f && i < a[2]; i++) {
         struct user_iovec piece;
         result = a[2] > MOST_PIECES ? -EINVAL : copyin(map, &piece, a[1] + i * sizeof piece, sizeof piece);

@@ -154,14 +154,16 @@ static uint32_t first_to_try(uint32_t hint, uint32_t from)
     return from > (hint & HINT_MASK) ? from : hint & HINT_MASK;
 }
 
-/* Close it, if it is open, and to be closed on exec or not. */
-static int close_one(struct descriptors *d, uint32_t fd, bool any)
+/* Close it, if it is open, as `only` unless that is 0, and to be closed on exec or not. */
+static int close_one(struct descriptors *d, uint32_t fd, bool any, const struct file *only)
 {
     struct descriptor *it = find(d, fd);
     if (!it)
         return -EBADF;
     lock_write(&it->lock);
     struct file *f = any || it->close_on_exec ? it->file : 0;
+    if (only && f != only)
+        f = 0;
     if (f)
         it->file = 0;
     lock_done(&it->lock);
@@ -179,7 +181,7 @@ void descriptors_exec(struct descriptors *d)
         if (!it)
             fd |= DESCRIPTOR_CHUNK - 1;
         else if (it->file)
-            close_one(d, fd, false);
+            close_one(d, fd, false, 0);
     }
 }
 
@@ -221,7 +223,12 @@ int descriptor_open(struct descriptors *d, struct file *f, uint32_t from, bool c
 
 int descriptor_close(struct descriptors *d, uint32_t fd)
 {
-    return close_one(d, fd, true);
+    return close_one(d, fd, true, 0);
+}
+
+int descriptor_close_file(struct descriptors *d, uint32_t fd, const struct file *f)
+{
+    return close_one(d, fd, true, f);
 }
 
 /* From one to another that is not open. -EAGAIN: it is. */

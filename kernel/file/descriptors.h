@@ -37,6 +37,7 @@ struct file *descriptor_file(struct descriptors *d, uint32_t fd);
  */
 int descriptor_open(struct descriptors *d, struct file *f, uint32_t from, bool close_on_exec);
 int descriptor_close(struct descriptors *d, uint32_t fd);
+int descriptor_close_file(struct descriptors *d, uint32_t fd, const struct file *f); /* if it still is `f` */
 
 int descriptor_dup(struct descriptors *d, uint32_t fd, uint32_t from, bool close_on_exec);
 int descriptor_dup2(struct descriptors *d, uint32_t fd, uint32_t to);

@@ -26,6 +26,7 @@
 #ifndef ERESTART /* a host that runs its tests has one */
 #define ERESTART 512
 #endif
+#define ERESTART_UNLESS_HANDLED 513 /* only if no handler ran */
 
 /* A piece of user mode's memory, or of the kernel's, that bytes go to or come from. */
 struct transfer {

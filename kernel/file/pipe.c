@@ -228,24 +228,24 @@ static int sys_pipe(struct process *process, struct vm_map *map, const uint32_t 
 {
     struct descriptors *d = descriptors_of(process);
     struct file *end[2];
+    unsigned opened = 0;
     int fd[2], error = pipe_create(end);
     if (error)
         return error;
-    for (unsigned i = 0; i < 2; i++) {
-        fd[i] = descriptor_open(d, end[i], 0, false);
-        if (fd[i] >= 0)
-            continue;
-        file_release(end[i]);
-        if (i)
-            descriptor_close(d, (uint32_t)fd[0]);
-        else
-            file_release(end[1]);
-        return fd[i];
+    for (unsigned i = 0; i < 2; i++)
+        file_reference(end[i]); /* another thread may close a descriptor, and open it as something else */
+    for (; opened < 2 && !error; opened += !error) {
+        fd[opened] = descriptor_open(d, end[opened], 0, false);
+        error = fd[opened] < 0 ? fd[opened] : 0;
     }
-    error = copyout(map, a[0], fd, sizeof fd);
-    if (error) {
-        descriptor_close(d, (uint32_t)fd[0]);
-        descriptor_close(d, (uint32_t)fd[1]);
+    if (!error)
+        error = copyout(map, a[0], fd, sizeof fd);
+    for (unsigned i = 0; i < 2; i++) {
+        if (i >= opened)
+            file_release(end[i]); /* no descriptor has it */
+        else if (error)
+            descriptor_close_file(d, (uint32_t)fd[i], end[i]);
+        file_release(end[i]);
     }
     return error;
 }

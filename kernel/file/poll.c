@@ -64,6 +64,8 @@ static int wait_for_any(struct descriptors *d, struct user_pollfd *all, uint32_t
         simple_lock_leave(&poll_lock, s);
     }
     limit_end(&limit);
+    if (error && !ticks)
+        error = -ERESTART_UNLESS_HANDLED; /* that it was stopped, and goes on, is no end of a wait without one */
     return n ? n : error;
 }
 

@@ -8,6 +8,7 @@
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "mem/page.h"
+#include "sched/master.h"
 #include "vm/object.h"
 
 #define PAGES_MOST (0x80000000u / PAGE_SIZE) /* off_t has 32 bits */

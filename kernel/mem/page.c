@@ -110,15 +110,19 @@ uint32_t page_alloc_raw(void)
     return page;
 }
 
-FAULT_PATH uint32_t page_borrow(uint32_t reserve)
+FAULT_PATH uint32_t page_borrow(uint32_t reserve, bool *fewer)
 {
     crit_t s = crit_sec_enter(SPL_HIGH);
     struct cache *c = &caches[curhart->id];
     simple_lock(&c->lock);
     uint32_t page = c->count ? c->page[--c->count] : 0;
     simple_unlock(&c->lock);
-    if (unlikely(!page) && !(page = fill(c, reserve)) && !reserve)
-        page = take_from_caches();
+    if (unlikely(!page)) {
+        *fewer = true;
+        page = fill(c, reserve);
+        if (!page && !reserve)
+            page = take_from_caches();
+    }
     if (page)
         c->lent++;
     crit_sec_leave(s);
@@ -172,6 +176,25 @@ void page_return(uint32_t page)
         simple_unlock(&pages_lock);
     }
     crit_sec_leave(s);
+}
+
+uint32_t pages_take_end(uint32_t n, uint32_t reserve)
+{
+    uint32_t page = 0;
+    crit_t s = simple_lock_enter(&pages_lock);
+    if ((end - next) / PAGE_SIZE >= n && pages_in_common() >= n + reserve)
+        page = end -= n * PAGE_SIZE;
+    simple_lock_leave(&pages_lock, s);
+    return page;
+}
+
+void pages_give_end(uint32_t page, uint32_t n)
+{
+    crit_t s = simple_lock_enter(&pages_lock);
+    if (page != end)
+        panic("pages_give_end: %#lx is not the last that was taken", (unsigned long)page);
+    end += n * PAGE_SIZE;
+    simple_lock_leave(&pages_lock, s);
 }
 
 uint32_t pages_free(void)

@@ -27,11 +27,21 @@ uint32_t page_alloc_raw(void); /* the same with whatever is in it */
 void page_free(uint32_t page);
 uint32_t pages_free(void); /* how many are left */
 
-/* As page_alloc_raw and page_free, for memory of programs: counted, and leaving the last `reserve` to others. */
-uint32_t page_borrow(uint32_t reserve);
+/*
+ * As page_alloc_raw and page_free, for memory of programs: counted, and leaving the last `reserve` to others. *fewer is set if
+ * fewer are in common now.
+ */
+uint32_t page_borrow(uint32_t reserve, bool *fewer);
 void page_return(uint32_t page);
 uint32_t pages_lent(void); /* how many are borrowed; exact when nobody borrows meanwhile */
 uint32_t pages_in_common(void); /* how many no hart keeps: a hint */
+
+/*
+ * `n` pages in a row at the end of those that nobody has had yet, and no others; 0 if these are fewer, or fewer than `reserve`
+ * would be left in common. They go back in the opposite order.
+ */
+uint32_t pages_take_end(uint32_t n, uint32_t reserve);
+void pages_give_end(uint32_t page, uint32_t n);
 
 bool page_is_ours(uintptr_t address); /* whether it lies in a page that somebody has had */
 

@@ -52,7 +52,7 @@ void designated_start(struct designated *d, unsigned hart, unsigned priority)
     *d = (struct designated){.lock = d->lock};
     d->thread = thread_create(serve, d, priority, (int)hart, d->lock.object.name);
     if (!d->thread)
-        panic("designated_start: all %u threads are in use, none is left for %s", MAX_THREADS, d->lock.object.name);
+        panic("designated_start: there is no memory for the thread of %s", d->lock.object.name);
 }
 
 void designated_stop(struct designated *d)

@@ -69,7 +69,7 @@ void ithread_start(struct ithread *it, unsigned source, ithread_fn *fn, void *ar
     simple_lock_leave(&list_lock, s);
     for (unsigned i = 0; i < threads; i++)
         if (!(it->thread[i] = thread_create(serve, it, priority, bound, it->lock.object.name)))
-            panic("ithread_start: all %u threads are in use, none is left for %s", MAX_THREADS, it->lock.object.name);
+            panic("ithread_start: there is no memory for the thread of %s", it->lock.object.name);
 }
 
 void ithread_stop(struct ithread *it)

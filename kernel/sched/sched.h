@@ -16,7 +16,12 @@
 #include "sched/hart_part.h"
 #include "sync/sync.h"
 
-#define MAX_THREADS 64
+/*
+ * Threads are limited by memory. The first lie in the image, where the data cache wants them; those beyond in main RAM that
+ * nobody has had yet, a few at a time, which goes back when they have ended. Numbers (`id`) are below MAX_THREADS.
+ */
+#define FIRST_THREADS 64
+#define MAX_THREADS 4096
 /*
  * Bytes of a thread and its stack. Of two pages and a rest, so that the beginnings of the stacks in use, with their threads,
  * lie in different lines of a cache of 4 KB: nine of them.
@@ -62,7 +67,8 @@ struct thread {
     struct user_thread *user; /* what it is in a process (user/process.h), or 0; switches leave satp alone (vm/mmu.h) */
 } __attribute__((aligned(64)));
 
-/* A new runnable thread, or 0 if there are MAX_THREADS. `bound` is a hart or ANY_HART. */
+/* A new runnable thread, or 0 if memory for one is out, or there are `thread_limit`. `bound` is a hart or ANY_HART. */
+extern unsigned thread_limit; /* boot argument `threads` */
 struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bound, const char *name);
 _Noreturn void thread_exit(void);
 void thread_join(struct thread *t); /* panics if it is 0: for those who cannot do without what thread_create gives */

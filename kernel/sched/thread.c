@@ -1,8 +1,9 @@
 /*
  * The table of threads: their beginning and their end. Locking: table_lock (level SPL_SCHED) guards which entries are
- * free; a thread that ends says so under its sleep queue's lock (sleep.c), where those wait that join it.
+ * free, and how many there are; a thread that ends says so under its sleep queue's lock (sleep.c), where those wait that join it.
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "arch/csr.h"
 #include "arch/panic.h"
@@ -11,6 +12,7 @@
 #include "lib/printf.h"
 #include "lock/lock_debug.h"
 #include "lock/lock_held.h"
+#include "mem/page.h"
 #include "sched/master.h"
 #include "sched/runqueue.h"
 #include "sched/sched.h"
@@ -27,18 +29,74 @@ _Static_assert(sizeof(struct area) == THREAD_AREA_SIZE, "sched.h");
 /* Behind what the short path has in the data cache (arch/path.h). */
 static struct {
     uint8_t short_path[1024];
-    struct area area[MAX_THREADS];
+    struct area area[FIRST_THREADS];
 } all __attribute__((section(".noinit"), aligned(4096)));
 
 #define areas all.area
 DEFINE_SIMPLE_LOCK(table_lock, "threads", SPL_SCHED);
+
+/* More of them, in main RAM, which lie in the data cache as the first do. */
+#define CHUNK 9
+#define CHUNK_PAGES ((sizeof(struct chunk) + PAGE_MASK) / PAGE_SIZE)
+#define CHUNKS ((MAX_THREADS - FIRST_THREADS) / CHUNK)
+#define LEFT_PAGES 64 /* for what else a thread and its process need */
+struct chunk {
+    uint8_t short_path[1024];
+    struct area area[CHUNK];
+#if LOCK_HOOKS
+    struct lock_held_list held[CHUNK];
+#endif
+};
+static struct chunk *chunks[CHUNKS];
+static unsigned chunk_count, first_free; /* no thread below that is free */
+unsigned thread_limit = MAX_THREADS;
+
+static unsigned table_size(void)
+{
+    return FIRST_THREADS + chunk_count * CHUNK;
+}
+
+static struct area *area_at(unsigned i)
+{
+    return i < FIRST_THREADS ? &areas[i] : &chunks[(i - FIRST_THREADS) / CHUNK]->area[(i - FIRST_THREADS) % CHUNK];
+}
+
+/* With table_lock, both. */
+static bool grow(void)
+{
+    uint32_t page = chunk_count < CHUNKS ? pages_take_end(CHUNK_PAGES, LEFT_PAGES) : 0;
+    if (!page)
+        return false;
+    struct chunk *c = page_pointer(page);
+    for (unsigned i = 0; i < CHUNK; i++)
+        c->area[i].thread.state = THREAD_FREE;
+#if LOCK_HOOKS
+    memset(c->held, 0, sizeof c->held);
+#endif
+    chunks[chunk_count++] = c;
+    return true;
+}
+
+static bool chunk_is_free(const struct chunk *c)
+{
+    for (unsigned i = 0; i < CHUNK; i++)
+        if (c->area[i].thread.state != THREAD_FREE)
+            return false;
+    return true;
+}
+
+static void shrink(void)
+{
+    while (chunk_count && chunk_is_free(chunks[chunk_count - 1]))
+        pages_give_end(page_address(chunks[--chunk_count]), CHUNK_PAGES);
+}
 
 /* For the simulator, which names threads and finds where those that wait go on; never loaded
  * (sim/harness/machine/image.h). */
 __attribute__((section(".interlock.threads"), used)) static const uintptr_t thread_table[] = {
     (uintptr_t)&areas[0].thread,
     sizeof areas[0],
-    MAX_THREADS,
+    FIRST_THREADS,
     offsetof(struct thread, name),
     offsetof(struct thread, context.ra),
     offsetof(struct thread, context.s[0]),
@@ -46,7 +104,7 @@ __attribute__((section(".interlock.threads"), used)) static const uintptr_t thre
 
 void threads_init(void)
 {
-    for (unsigned i = 0; i < MAX_THREADS; i++)
+    for (unsigned i = 0; i < FIRST_THREADS; i++)
         areas[i].thread.state = THREAD_FREE;
 }
 
@@ -66,21 +124,23 @@ struct thread *thread_allocate(thread_fn *fn, void *arg, unsigned priority, int 
     if (priority >= PRIORITIES || bound < ANY_HART || bound >= (int)hart_count)
         panic("thread %s: priority %u, hart %d", name, priority, bound);
     simple_lock(&table_lock);
-    unsigned i = 0;
-    while (i < MAX_THREADS && areas[i].thread.state != THREAD_FREE)
+    unsigned i = first_free;
+    while (i < table_size() && area_at(i)->thread.state != THREAD_FREE)
         i++;
-    if (i == MAX_THREADS) {
+    if (i >= thread_limit || (i == table_size() && !grow())) {
         simple_unlock(&table_lock);
         return 0;
     }
-    struct thread *t = &areas[i].thread;
+    first_free = i + 1;
+    struct area *area = area_at(i);
+    struct thread *t = &area->thread;
     *t = (struct thread){.id = i, .name = name, .fn = fn, .arg = arg, .priority = priority, .bound = bound};
     t->state = THREAD_SLEEPING; /* not free, and in no queue yet */
     t->hart = bound == ANY_HART ? (int)curhart->id : bound;
     t->context.ra = (uint32_t)thread_begin;
     crit_timing_new_thread(t);
-    t->context.sp = (uint32_t)(areas[i].stack + THREAD_STACK_SIZE);
-    t->guard = (uint32_t *)areas[i].stack;
+    t->context.sp = (uint32_t)(area->stack + THREAD_STACK_SIZE);
+    t->guard = (uint32_t *)area->stack;
     *t->guard = STACK_GUARD;
     simple_unlock(&table_lock);
     return t;
@@ -114,7 +174,7 @@ _Noreturn void thread_exit(void)
 void thread_join(struct thread *t)
 {
     if (!t)
-        panic("thread_join: thread_create gave no thread, all %u are in use", MAX_THREADS);
+        panic("thread_join: thread_create gave no thread, %u are in use and there is no memory", table_size());
     bool in_master = curhart->thread->master_depth;
     if (in_master)
         master_give_up();
@@ -130,6 +190,10 @@ void thread_join(struct thread *t)
     simple_unlock(its_hart);
     simple_lock(&table_lock);
     t->state = THREAD_FREE;
+    if (t->id < first_free)
+        first_free = t->id;
+    if (unlikely(chunk_count))
+        shrink();
     simple_unlock(&table_lock);
     crit_sec_leave(s);
     if (in_master)
@@ -147,17 +211,22 @@ bool thread_runs(const struct thread *t)
 }
 
 #if LOCK_HOOKS
-static struct lock_held_list held[MAX_THREADS];
+static struct lock_held_list held[FIRST_THREADS];
+
+static struct lock_held_list *held_by(unsigned i)
+{
+    return i < FIRST_THREADS ? &held[i] : &chunks[(i - FIRST_THREADS) / CHUNK]->held[(i - FIRST_THREADS) % CHUNK];
+}
 
 struct lock_held_list *thread_locks(struct thread *t)
 {
-    return &held[t->id];
+    return held_by(t->id);
 }
 
 void sched_print_locks(void)
 {
-    for (unsigned i = 0; i < MAX_THREADS; i++)
-        lock_held_print("thread", i, &held[i]);
+    for (unsigned i = 0; i < table_size(); i++)
+        lock_held_print("thread", i, held_by(i));
 }
 #else
 void sched_print_locks(void) {}
@@ -205,12 +274,13 @@ void stack_suspect(const void *fp)
 void sched_dump(void)
 {
     static const char *const state[] = {"free", "runnable", "running", "sleeping", "dead"};
-    for (unsigned i = 0; i < MAX_THREADS; i++)
-        if (areas[i].thread.state != THREAD_FREE)
-            kprintf("  thread %u %s: %s, priority %u, hart %d%s, channel %p%s\n", i, areas[i].thread.name,
-                    state[areas[i].thread.state], areas[i].thread.priority, areas[i].thread.hart,
-                    areas[i].thread.bound == ANY_HART ? "" : " bound", areas[i].thread.channel,
-                    *areas[i].thread.guard == STACK_GUARD ? "" : ", its stack has overflowed");
+    for (unsigned i = 0; i < table_size(); i++) {
+        const struct thread *t = &area_at(i)->thread;
+        if (t->state != THREAD_FREE)
+            kprintf("  thread %u %s: %s, priority %u, hart %d%s, channel %p%s\n", i, t->name, state[t->state],
+                    t->priority, t->hart, t->bound == ANY_HART ? "" : " bound", t->channel,
+                    *t->guard == STACK_GUARD ? "" : ", its stack has overflowed");
+    }
 }
 
 static void report(void)

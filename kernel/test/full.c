@@ -1,5 +1,5 @@
 /*
- * run=test-full: the table of threads is full. thread_create then says so, on every hart at once, and nothing else happens;
+ * run=test-full: the table of threads is full, at its first FIRST_THREADS, or, with by_memory=1, when memory is out. thread_create then says so, on every hart at once, and nothing else happens;
  * what ended comes back, to the last entry, again and again. A program is not started then, nor, with hz > 0, are threads
  * and programs of a program (user/programs/full.c) beyond the last entries: all get EAGAIN.
  */
@@ -9,9 +9,10 @@
 #include "user/run.h"
 
 #define LEFT 8 /* entries that the program has */
+#define LIMIT FIRST_THREADS
 
 static volatile bool go;
-static struct thread *made[MAX_HARTS + 1][MAX_THREADS]; /* by each hart's thread, and the first one */
+static struct thread *made[MAX_HARTS + 1][LIMIT]; /* by each hart's thread, and the first one */
 static unsigned count[MAX_HARTS + 1];
 
 static void waits(void *arg)
@@ -79,9 +80,28 @@ static void program_in_a_full_table(unsigned entries)
     empty();
 }
 
+/* Threads beyond the first lie in memory, which comes back when they have ended; how many there could be. */
+static unsigned until_memory_is_out(void)
+{
+    static struct thread *all[MAX_THREADS];
+    unsigned n = 0, pages = pages_free();
+    go = false;
+    while ((all[n] = thread_create(clock_hz() ? sleeps : waits, 0, PRI_NORMAL, ANY_HART, "fills")))
+        n++;
+    int error = start_program(); /* for want of memory of its own, or for a thread */
+    assert((error == -ENOMEM || error == -EAGAIN) && process_none_left());
+    assert(n >= MAX_THREADS - LIMIT || pages_free() < pages);
+    go = true;
+    for (unsigned i = 0; i < n; i++)
+        thread_join(all[i]);
+    assert(pages_free() == pages);
+    return n;
+}
+
 static int full(void)
 {
-    unsigned entries = MAX_THREADS - hart_count - 1; /* idle threads, and this one */
+    unsigned entries = LIMIT - hart_count - 1; /* idle threads, and this one */
+    thread_limit = LIMIT;
     for (uint32_t turn = bootargs_number("turns", 3, 1000); turn; turn--) {
         unsigned n = fill_and_empty();
         if (n != entries)
@@ -89,7 +109,14 @@ static int full(void)
     }
     if (clock_hz())
         program_in_a_full_table(entries);
-    kprintf("@test name=full threads=%u\n", entries);
+    unsigned by_memory = 0;
+    thread_limit = MAX_THREADS;
+    if (bootargs_number("by_memory", 0, 1)) {
+        by_memory = until_memory_is_out();
+        if (by_memory <= 2 * LIMIT || until_memory_is_out() != by_memory)
+            panic("%u threads could be made with all memory", by_memory);
+    }
+    kprintf("@test name=full threads=%u by_memory=%u\n", entries, by_memory);
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /*
- * The console as a file. It is read by the line. Locking: a mutex lets one thread at a time read a line; `rest` is what that
+ * The console as a file. It is read by the line. Locking: one thread at a time has the turn to read a line; `rest` is what that
  * line's reader had no room for, and comes first next time.
  */
 #include "dev/console.h"
@@ -10,12 +10,13 @@
 
 #include "file/file.h"
 #include "user/console.h"
-#include "user/futex.h"
+#include "sched/sched.h"
 
 #define LINE_SIZE 256   /* of a line typed for a process, with its end; what is longer is cut */
 #define WRITE_PIECE 128 /* bytes that go to the console at a time */
 
-DEFINE_MUTEX(reading, "console reading");
+DEFINE_SIMPLE_LOCK(turn_lock, "console reading", SPL_SOFTPREEMPT);
+static bool reading; /* somebody's turn */
 static char line[LINE_SIZE];
 static uint32_t line_at, line_end;
 static int foreground; /* a process group */
@@ -53,12 +54,33 @@ static int fill_line(void)
     return 0;
 }
 
+/* Who waits can be interrupted, which a mutex does not offer. */
+static int take_turn(void)
+{
+    int error = 0;
+    crit_t s = simple_lock_enter(&turn_lock);
+    while (reading && !error)
+        error = thread_sleep_interruptibly(&reading, &turn_lock);
+    if (!error)
+        reading = true;
+    simple_lock_leave(&turn_lock, s);
+    return error ? -ERESTART : 0;
+}
+
+static void end_turn(void)
+{
+    crit_t s = simple_lock_enter(&turn_lock);
+    reading = false;
+    thread_wakeup(&reading);
+    simple_lock_leave(&turn_lock, s);
+}
+
 static int console_file_read(struct file *f, struct transfer *t)
 {
     (void)f;
-    while (!mutex_try(&reading))
-        if (user_sleep(1, 0))
-            return -ERESTART;
+    int error = take_turn();
+    if (error)
+        return error;
     int result = line_at < line_end ? 0 : t->has_some ? -EAGAIN : fill_line();
     if (!result) {
         uint32_t n = line_end - line_at < t->left ? line_end - line_at : t->left;
@@ -66,7 +88,7 @@ static int console_file_read(struct file *f, struct transfer *t)
         if (result > 0)
             line_at += n;
     }
-    mutex_unlock(&reading);
+    end_turn();
     return result;
 }
 

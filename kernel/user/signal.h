@@ -16,8 +16,6 @@
 
 #include "user/process.h"
 
-#define ERESTART_UNLESS_HANDLED 513
-
 #define SIGNAL_BIT(signal) (1u << (signal))
 #define SIGNALS_UNMASKED (SIGNAL_BIT(USER_SIGKILL) | SIGNAL_BIT(USER_SIGSTOP))
 

@@ -73,7 +73,7 @@ OFF_PATH static int no_memory(struct fault *f)
 }
 
 /* What user mode may do with the page without another fault. */
-FAULT_PATH static unsigned allowed(const struct fault *f, const struct vm_page *p)
+static inline unsigned allowed(const struct fault *f, const struct vm_page *p)
 {
     unsigned rights = f->entry->rights & ~(unsigned)p->locked;
     if (f->entry->needs_copy || p->object != f->first || !p->dirty || (f->first->copy && !f->write))
@@ -82,7 +82,7 @@ FAULT_PATH static unsigned allowed(const struct fault *f, const struct vm_page *
 }
 
 /* The family is locked, or the page busy. */
-FAULT_PATH static int enter(struct fault *f, struct vm_page *p)
+static inline __attribute__((always_inline)) int enter(struct fault *f, struct vm_page *p)
 {
     p->inactive = false;
     if (f->write)
@@ -217,12 +217,53 @@ OFF_PATH static int unlock_page(struct fault *f, struct vm_page *p)
     return AGAIN;
 }
 
+/* Memory of 0 that only one region has, where nothing is mapped: there is hardly a page, unless they are taken from tasks. */
+FAULT_PATH static bool is_probably_new(struct fault *f)
+{
+    const struct vm_object *o = f->first;
+    return o->references == 1 && !o->shadow && !o->external && !o->pager && !vm_page_scarce &&
+           !pmap_lookup(&f->map->pmap, f->address, PAGE_READ);
+}
+
+/*
+ * A page of 0, cleared before the family is locked, which so is once and not twice. What was seen without the lock is looked at again.
+ * The map stays locked. 1: look for the page.
+ */
+FAULT_PATH static int fill_at_once(struct fault *f)
+{
+    struct vm_object *o = f->first;
+    struct vm_page *p = vm_page_alloc();
+    if (!p)
+        return 1;
+    vm_page_zero(p);
+    vm_object_lock(o);
+    if (f->first_index >= o->size || o->shadow || o->copy || o->external || radix_get(&o->pages, f->first_index) ||
+        !vm_page_insert(o, f->first_index, p)) {
+        vm_object_unlock(o);
+        vm_page_free(p);
+        return 1;
+    }
+    VM_COUNT(zero_fills);
+    p->dirty = false;
+    int error = enter(f, p);
+    vm_page_unbusy(p);
+    vm_object_unlock(o);
+    return error;
+}
+
 /* The map is locked, shared, and the region has an object: ends with neither. */
 FAULT_PATH static int resolve(struct fault *f)
 {
     struct vm_entry *e = f->entry;
     f->first = e->object;
     f->first_index = e->offset + (f->address - e->begin) / PAGE_SIZE;
+    if (is_probably_new(f)) {
+        int done = fill_at_once(f);
+        if (done <= 0) {
+            lock_done(&f->map->lock);
+            return done == -ENOMEM ? MEMORY : done;
+        }
+    }
     vm_object_lock(f->first);
     for (;;) {
         struct vm_object *o = f->first;

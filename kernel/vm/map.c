@@ -212,6 +212,21 @@ static uint32_t aliases(const struct vm_map *map, const struct vm_entry *i, cons
     return n;
 }
 
+/* The page at `index`, if nobody works on it or keeps it, and what the default pager has of it. */
+static void discard_at(struct vm_object *o, uint32_t index, struct vm_page *p)
+{
+    if (!vm_is_page(p)) {
+        radix_clear(&o->pages, index);
+        o->paged--;
+    } else if (!p->busy && !p->wired) {
+        vm_page_discard(p);
+    } else {
+        return;
+    }
+    if (o->pager && o->pager->data_unwanted)
+        o->pager->data_unwanted(o->memory, o->control, index, 1);
+}
+
 /*
  * Region `e` is about to go. Its pages go now if only its neighbours keep its object, which is what is left of a region
  * that was divided, and none of them sees these: a task that gives back a part of what it allocated is not to keep the
@@ -227,8 +242,7 @@ static void discard_unseen(struct vm_map *map, const struct vm_entry *e)
         uint32_t end = e->offset + vm_entry_pages(e);
         struct vm_page *p;
         for (uint32_t i = e->offset; n == o->references && !is_seen && (p = radix_next(&o->pages, &i)) && i < end; i++)
-            if (vm_is_page(p) && !p->busy && !p->wired)
-                vm_page_discard(p);
+            discard_at(o, i, p);
     }
     vm_object_unlock(o);
 }
@@ -589,6 +603,14 @@ static int inherit(struct vm_map *parent, struct vm_map *child, struct vm_entry 
     return 0;
 }
 
+/* What is shared by maps stays what it is, so that none executes what another writes. */
+static void keep_kind(struct vm_map *map)
+{
+    for (struct vm_entry *e = map->head.next; e != &map->head; e = e->next)
+        if (e->inherit == VM_INHERIT_SHARE)
+            e->maximum &= e->rights & PAGE_EXECUTE ? (uint8_t)~PAGE_WRITE : (uint8_t)~PAGE_EXECUTE;
+}
+
 struct vm_map *vm_map_fork(struct vm_map *parent)
 {
     struct vm_map *child = vm_map_create();
@@ -600,6 +622,10 @@ struct vm_map *vm_map_fork(struct vm_map *parent)
     for (struct vm_entry *e = parent->head.next; e != &parent->head && !error; e = e->next)
         error = inherit(parent, child, e, &shoot);
     pmap_shootdown(shoot);
+    if (!error) {
+        keep_kind(parent);
+        keep_kind(child);
+    }
     lock_done(&parent->lock);
     if (error) {
         vm_map_release(child);

@@ -9,8 +9,9 @@
 
 #define RESERVE 8 /* pages for those that make others free, and for page tables */
 
-static uint32_t first;        /* address of the first page */
-static struct vm_page *pages; /* of all that may be handed out */
+uint32_t vm_pages_begin;
+struct vm_page *vm_pages;
+volatile bool vm_page_scarce;
 static volatile uint32_t promised;
 uint32_t vm_page_count, vm_page_low;
 struct vm_counts vm_counts[MAX_HARTS];
@@ -22,35 +23,20 @@ void vm_pages_init(uint32_t begin, uint32_t end, uint32_t most)
 {
     begin = (begin + PAGE_MASK) & ~PAGE_MASK;
     uint32_t table = ((end - begin) / PAGE_SIZE * sizeof(struct vm_page) + PAGE_MASK) & ~PAGE_MASK;
-    pages = page_pointer(begin);
-    first = begin + table;
-    vm_page_count = (end - first) / PAGE_SIZE;
+    vm_pages = page_pointer(begin);
+    vm_pages_begin = begin + table;
+    vm_page_count = (end - vm_pages_begin) / PAGE_SIZE;
     if (vm_page_count > most)
         vm_page_count = most;
-    memset(pages, 0, vm_page_count * sizeof *pages);
+    memset(vm_pages, 0, vm_page_count * sizeof *vm_pages);
     promised = 0;
     vm_page_low = vm_page_count / 32 + RESERVE;
-    pages_init(first, first + vm_page_count * PAGE_SIZE);
+    pages_init(vm_pages_begin, vm_pages_begin + vm_page_count * PAGE_SIZE);
 }
 
 struct vm_page *vm_page_first(void)
 {
-    return pages;
-}
-
-struct vm_page *vm_page_at(uint32_t address)
-{
-    return &pages[(address - first) / PAGE_SIZE];
-}
-
-uint32_t vm_page_address(const struct vm_page *page)
-{
-    return first + (uint32_t)(page - pages) * PAGE_SIZE;
-}
-
-void *vm_page_bytes(const struct vm_page *page)
-{
-    return page_pointer(vm_page_address(page));
+    return vm_pages;
 }
 
 void vm_page_zero(struct vm_page *page)
@@ -65,8 +51,9 @@ void vm_page_copy(struct vm_page *to, const struct vm_page *from)
 
 FAULT_PATH struct vm_page *vm_page_alloc(void)
 {
-    uint32_t address = page_borrow(RESERVE);
-    if (pages_in_common() < vm_page_low)
+    bool fewer = false;
+    uint32_t address = page_borrow(RESERVE, &fewer);
+    if (unlikely(fewer) && pages_in_common() < vm_page_low)
         vm_pageout_wake();
     if (!address)
         return 0;
@@ -195,8 +182,8 @@ void vm_statistics(struct vm_statistics *s)
                                 .maps = vm_maps()};
     s->used = pages_lent();
     for (uint32_t i = 0; i < vm_page_count; i++) {
-        s->inactive += pages[i].object && pages[i].inactive;
-        s->wired += pages[i].object && pages[i].wired;
+        s->inactive += vm_pages[i].object && vm_pages[i].inactive;
+        s->wired += vm_pages[i].object && vm_pages[i].wired;
     }
     s->active = s->used - s->inactive;
     for (unsigned h = 0; h < hart_count; h++) {

@@ -35,16 +35,36 @@ struct vm_page {
     bool inactive;           /* not used since the clock's first hand came by */
     bool dirty;              /* the pager has not got it as it is */
     bool backed;             /* the pager has had it: if it is not dirty, it may go */
-    bool absent, error;      /* busy until the pager has given it; it could not */
-    bool unlocking;          /* the pager has been asked for rights that it withholds */
+    bool absent : 1,
+        error : 1; /* busy until the pager has given it; it could not. With the family's lock, so in one byte */
+    bool unlocking : 1;      /* the pager has been asked for rights that it withholds */
     uint16_t wired;
     struct vm_object *object;
     uint32_t index; /* in the object */
 };
 
+#ifdef __riscv
+_Static_assert(sizeof(struct vm_page) == 32, "half a line of the caches, and found by a shift");
+#endif
+
+extern struct vm_page *vm_pages; /* all of them, and the address of the first */
+extern uint32_t vm_pages_begin;
+
 /* The page that `address`, physical, lies in; and the other way round. */
-struct vm_page *vm_page_at(uint32_t address);
-uint32_t vm_page_address(const struct vm_page *page);
+static inline struct vm_page *vm_page_at(uint32_t address)
+{
+    return &vm_pages[(address - vm_pages_begin) / PAGE_SIZE];
+}
+
+static inline uint32_t vm_page_address(const struct vm_page *page)
+{
+    return vm_pages_begin + (uint32_t)(page - vm_pages) * PAGE_SIZE;
+}
+
+static inline void *vm_page_bytes(const struct vm_page *page)
+{
+    return page_pointer(vm_page_address(page));
+}
 
 /* A page that is busy, in no object, with anything in it; 0: none is free. */
 struct vm_page *vm_page_alloc(void);

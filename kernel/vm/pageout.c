@@ -161,13 +161,14 @@ static void daemon(void *arg)
             thread_sleep(&wanted, &pageout_lock);
         work(&s);
         wanted = false;
+        vm_page_scarce = pages_in_common() < 2 * vm_page_low;
     }
 }
 
 /* The daemon's thread is one only where memory has ever been short: it is one less for others. */
 static void wake(void)
 {
-    wanted = true;
+    wanted = vm_page_scarce = true;
     if (!runs)
         runs = thread_create(daemon, 0, PRI_NORMAL - 1, ANY_HART, "pageout");
     thread_wakeup(&wanted);

@@ -12,6 +12,8 @@
  *   data_return    pages that are changed; they have left the kernel's memory unless `kept`
  *   lock_completed a lock_request is done
  *   copy           pages from `page` on have been copied (asymmetrically): they will be asked for, by the copy, as they are now
+ *   data_unwanted  what pages held will not be asked for any more; called with locks held, so it is not to call back (of the
+ *                  default pager only, of whose pages there is no other copy)
  *   terminate      nobody uses the object any more; `control` means nothing from here on
  *
  * The pager calls, from any thread, within one of the calls above or later:
@@ -41,6 +43,7 @@ struct vm_pager {
                        bool kept);
     void (*lock_completed)(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count);
     void (*copy)(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count);
+    void (*data_unwanted)(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count);
     void (*terminate)(uint32_t memory, vm_control_t control);
 };
 

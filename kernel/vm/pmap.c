@@ -28,7 +28,7 @@ _Static_assert(MAX_HARTS <= 8, "vm/page.h: clean");
 typedef volatile uint32_t entry_t; /* harts walk the tables while they change */
 
 #define PLACE_LOCKS 16
-static SIMPLE_LOCK_CLASS(pmap_class, "pmap", SPL_SOFTCLOCK);
+static SIMPLE_LOCK_CLASS(pmap_class, "pmap", SPL_SOFTCLOCK); /* pmap_enter knows the level */
 static SIMPLE_LOCK_CLASS(place_lock_class, "places of a page", SPL_SOFTCLOCK);
 static struct places_lock {
     struct simple_lock lock;
@@ -71,7 +71,8 @@ static entry_t *leaf_at(const struct pmap *pmap, uint32_t address)
 /* What is mapped must be there before the entry that says so. */
 static void entry_set(entry_t *entry, uint32_t value)
 {
-    __atomic_store_n(entry, value, __ATOMIC_RELEASE);
+    fence_release(); /* of an atomic store GCC 12 makes an AMO (arch/atomic.h) */
+    *entry = value;
 }
 
 static uint32_t new_serial(void)
@@ -183,12 +184,18 @@ void pmap_shootdown(uint32_t which)
 
 FAULT_PATH static bool place_add(struct vm_page *page, struct pmap *pmap, uint32_t address)
 {
+    if (!page->place
+             .pmap) { /* nobody else adds one (pmap.h), and there is none that could be taken out: no lock is needed */
+        page->place.address = address;
+        page->place.pmap = pmap;
+        return true;
+    }
     struct simple_lock *lock = places_lock_of(page);
     bool added = true;
     simple_lock(lock);
-    if (!page->place.pmap) {
-        page->place.pmap = pmap;
+    if (!page->place.pmap) { /* the last one has gone */
         page->place.address = address;
+        page->place.pmap = pmap;
     } else {
         struct pmap_place *place = zone_alloc(&places);
         added = place;
@@ -305,7 +312,8 @@ FAULT_PATH int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *p
     uint32_t bits = rights | ENTRY_USER | ENTRY_ACCESSED | ENTRY_DIRTY; /* the last two are looked at by no hart */
     uint32_t entry = entry_for(vm_page_address(page), bits), lost;
     int error = 0;
-    crit_t s = simple_lock_enter(&pmap->lock);
+    crit_t s = crit_sec_enter(SPL_SOFTCLOCK); /* the level of its class, whose line of the cache so is not needed */
+    simple_lock(&pmap->lock);
     uint32_t old = *leaf;
     if (old & ENTRY_VALID && entry_page(old) == entry_page(entry)) {
         lost = old & ~entry;
@@ -340,7 +348,7 @@ static inline __attribute__((always_inline)) bool for_range(struct pmap *pmap, u
                                                             change_fn *change, uint32_t rights)
 {
     bool lost = false;
-    while (begin < end) {
+    while (begin < end && pmap->resident) { /* who adds some meanwhile, is not in the range */
         entry_t *leaf = leaf_at(pmap, begin);
         uint32_t rest = TABLE_SPAN - begin % TABLE_SPAN;
         if (!leaf) {

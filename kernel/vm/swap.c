@@ -106,6 +106,22 @@ static void swap_request(uint32_t memory, vm_control_t control, uint32_t page, u
     }
 }
 
+static void swap_unwanted(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count)
+{
+    (void)control;
+    mutex_lock(&swap_lock);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t *at = place_of(memory, page + i), slot = *at;
+        if (slot == NONE)
+            continue;
+        *at = slots[slot].next;
+        slots[slot] = (struct slot){.next = free_slot};
+        free_slot = slot;
+        free_count++;
+    }
+    mutex_unlock(&swap_lock);
+}
+
 static void swap_terminate(uint32_t memory, vm_control_t control)
 {
     (void)control;
@@ -125,5 +141,8 @@ static void swap_terminate(uint32_t memory, vm_control_t control)
     mutex_unlock(&swap_lock);
 }
 
-const struct vm_pager vm_swap = {
-    .name = "swap", .data_request = swap_request, .data_return = swap_return, .terminate = swap_terminate};
+const struct vm_pager vm_swap = {.name = "swap",
+                                 .data_request = swap_request,
+                                 .data_return = swap_return,
+                                 .data_unwanted = swap_unwanted,
+                                 .terminate = swap_terminate};

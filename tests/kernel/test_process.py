@@ -43,8 +43,8 @@ def test_dup2_both_ways_at_once(tmp_path, harts):
 def test_random_calls_from_processes_at_once(tmp_path, sync, harts, seed):
     """Of all kinds, with forks, handlers that are made up, signals to each other; memory runs out in the second."""
     more = "user.pages=500 ram.jitter=9" if seed == 2 else "ram.jitter=5"
-    run = boot(tmp_path, harts, sync, f"run=test-process-fuzz hz=1000 calls=1200 {more}", seed)
-    assert run.status == 0 and run.result("test")["calls"] > 500, run.report()
+    run = boot(tmp_path, harts, sync, f"run=test-process-fuzz hz=2500 calls=2500 {more}", seed)
+    assert run.status == 0 and run.result("test")["calls"] >= 2500, run.report()
 
 
 def test_forks_until_memory_is_out(tmp_path):

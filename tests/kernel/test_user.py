@@ -78,7 +78,7 @@ def test_memory_that_runs_out_is_an_error(tmp_path):
 
 
 def test_a_full_table_of_threads_is_an_error(tmp_path):
-    run = run_program(tmp_path, 2, "cli-optim", "full")
+    run = run_program(tmp_path, 2, "cli-optim", "full", more="threads=64")
     assert run.status == 0, run.report()
     assert run.result("full") == {"threads": 60, "programs": 0}
 

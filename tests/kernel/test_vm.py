@@ -38,7 +38,7 @@ def test_a_fault_costs_little_beside_its_floor(tmp_path):
     run = boot(tmp_path, 1, "spl-optim", "run=vm-cost hz=0 pages=24")
     assert run.status == 0, run.report()
     kinds = {line["kind"]: line for line in run.record["results"]["vm_fault"]}
-    assert kinds["zero"]["cycles"] <= kinds["zero"]["floor"] + 3600, run.report()
+    assert kinds["zero"]["cycles"] <= kinds["zero"]["floor"] + 2400, run.report()
     assert kinds["shared"]["cycles"] < kinds["pager"]["cycles"] < 3 * kinds["pager"]["floor"], run.report()
     page = run.result("vm_fork_page")
     assert page["hundredths"] <= 3 * page["floor"], run.report()

@@ -328,6 +328,10 @@ static void fork_map(struct model *m)
             c.cell = cell_new(p->cell->value);
         else
             p->cell->references++;
+        if (p->cell && p->inherit == VM_INHERIT_SHARE) {
+            c.maximum &= ~(p->rights & PAGE_EXECUTE ? PAGE_WRITE : PAGE_EXECUTE);
+            m->page[i].maximum = c.maximum;
+        }
         child->page[i] = c;
     }
 }
@@ -527,6 +531,45 @@ HOST_TEST(memory_that_runs_out_is_an_error_to_who_asks)
     for (unsigned number = 1; number <= 16; number++)
         run(number, 2500, 40 + number * 5, number % 2 ? 0 : 40);
     CHECK(no_memory > 200);
+}
+
+/* What two maps share, none may execute while the other may write it. */
+HOST_TEST(shared_memory_stays_data)
+{
+    begin(1, 200, 0);
+    struct vm_map *map = models[0].map, *child;
+    uint32_t at = 0x20000000u;
+    CHECK_EQUAL(vm_allocate(map, &at, PAGE_SIZE, VM_FIXED), 0);
+    CHECK_EQUAL(vm_inherit(map, at, PAGE_SIZE, VM_INHERIT_SHARE), 0);
+    CHECK((child = vm_map_fork(map)));
+    CHECK_EQUAL(vm_inherit(child, at, PAGE_SIZE, VM_INHERIT_COPY), 0);
+    CHECK_EQUAL(vm_protect(child, at, PAGE_SIZE, false, PAGE_READ | PAGE_EXECUTE), -EACCES);
+    CHECK_EQUAL(vm_protect(map, at, PAGE_SIZE, false, PAGE_READ | PAGE_EXECUTE), -EACCES);
+    CHECK_EQUAL(vm_protect(map, at, PAGE_SIZE, false, PAGE_READ), 0);
+    CHECK_EQUAL(vm_protect(map, at, PAGE_SIZE, false, RW), 0);
+    vm_map_release(child);
+    end();
+}
+
+/* Nor room at the default pager: neither for what is there nor for what has come back. */
+HOST_TEST(what_is_deallocated_in_part_leaves_the_pager)
+{
+    enum { PAGES = 60, SWAP = 50 };
+    begin(1, 40, SWAP);
+    struct vm_map *map = models[0].map;
+    uint32_t at = 0x20000000u, value;
+    CHECK_EQUAL(vm_allocate(map, &at, PAGES * PAGE_SIZE, VM_FIXED), 0);
+    for (unsigned round = 0; round < 2; round++)
+        for (uint32_t n = 0; n < PAGES; n++)
+            CHECK_EQUAL(round ? vm_read(map, at + n * PAGE_SIZE, sizeof value, &value)
+                              : vm_write(map, at + n * PAGE_SIZE, &n, sizeof n),
+                        0);
+    CHECK(vm_swap_free() < SWAP - 20);
+    CHECK_EQUAL(vm_deallocate(map, at + PAGE_SIZE, (PAGES - 2) * PAGE_SIZE), 0);
+    CHECK(vm_swap_free() >= SWAP - 2);
+    CHECK_EQUAL(vm_read(map, at + (PAGES - 1) * PAGE_SIZE, sizeof value, &value), 0);
+    CHECK_EQUAL(value, PAGES - 1);
+    end();
 }
 
 /* Of memory that a task gives back in part, it keeps no more pages than it has. */

@@ -427,6 +427,21 @@ static void stops(void)
     CHECK(call(SYS_WAIT4, id, &status, USER_WUNTRACED, 0) == id && status == (USER_SIGSTOP << 8 | USER_WSTOPPED));
     call(SYS_KILL, id, USER_SIGCONT);
     CHECK(wait_for(id) == 0); /* that it was stopped is over */
+    int fd[2];
+    CHECK(call(SYS_PIPE, fd) == 0);
+    id = call(SYS_FORK, 0);
+    if (!id) {
+        struct user_pollfd one = {fd[0], USER_POLLIN, 0};
+        leave(call(SYS_POLL, &one, 1, -1) == 1 ? 0 : 1); /* goes on waiting */
+    }
+    sleep_for(0, 2 * MILLISECOND);
+    call(SYS_KILL, id, USER_SIGSTOP);
+    CHECK(call(SYS_WAIT4, id, &status, USER_WUNTRACED, 0) == id);
+    call(SYS_KILL, id, USER_SIGCONT);
+    sleep_for(0, 2 * MILLISECOND);
+    CHECK(call(SYS_WRITE, fd[1], "x", 1) == 1 && wait_for(id) == 0);
+    call(SYS_CLOSE, fd[0]);
+    call(SYS_CLOSE, fd[1]);
     CHECK(call(SYS_MUNMAP, shared, PAGE) == 0);
 }
 
@@ -683,6 +698,11 @@ static void pipes(void)
     CHECK(call(SYS_READV, fd[0], pieces, 2) == 3); /* what there is: it does not wait for the second */
     CHECK(call(SYS_WRITE, fd[1], "abcde", 5) == 5 && call(SYS_READV, fd[0], pieces, 2) == 5 &&
           !memcmp(word, "abcde", 5));
+    const struct user_iovec halves[2] = {{(uint32_t)bytes, 80}, {(uint32_t)bytes, 80}};
+    CHECK(call(SYS_FCNTL, fd[1], F_SETFL, O_NONBLOCK) == 0);
+    CHECK(call(SYS_WRITE, fd[1], bytes, PAGE - 159) == PAGE - 159);
+    CHECK(call(SYS_WRITEV, fd[1], halves, 2) == -EAGAIN); /* both or neither */
+    CHECK(call(SYS_READ, fd[0], word, 1) == 1 && call(SYS_WRITEV, fd[1], halves, 2) == 160);
     call(SYS_CLOSE, fd[0]);
     call(SYS_CLOSE, fd[1]);
 }

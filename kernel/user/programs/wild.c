@@ -199,7 +199,7 @@ static bool call_with_care(uint32_t n)
 static void wake_up_now_and_then(void)
 {
     static const struct user_sigaction action = {.handler = (uint32_t)handler};
-    static const struct user_itimerval timer = {{0, 1000, 0}, {0, 1000, 0}};
+    static const struct user_itimerval timer = {{0, 2500, 0}, {0, 2500, 0}};
     static const uint32_t none;
     system_call6(SYS_SIGACTION, USER_SIGALRM, (uint32_t)&action, 0, (uint32_t)wild_trampoline, 0, 0);
     system_call(SYS_SETITIMER, USER_ITIMER_REAL, (uint32_t)&timer, 0);
@@ -213,7 +213,7 @@ static void make_calls(void)
                                    SYS_WAIT4, SYS_CLOSE, SYS_SETITIMER, SYS_SIGACTION, SYS_VFORK,
                                    SYS_SPAWN, SYS_OPEN,  SYS_SETPGID,   SYS_EXECVE,    SYS_THREAD_SPAWN};
     while (calls) {
-        if (calls-- % 4 == 0)
+        if (calls-- % 12 == 0)
             wake_up_now_and_then();
         scramble();
         uint32_t n = below(2) ? more[below(sizeof more)] : below(SYS_CALLS + 2);
