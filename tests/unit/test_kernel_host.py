@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import pytest
 KERNEL = Path(__file__).parents[2] / "kernel"
 HOST = KERNEL / "test/host"
 PROGRAMS = sorted(path for path in HOST.glob("*.c") if path.name != "host.c")
-# Of the host's compiler. The dialect and what it may assume are those of kernel/Makefile; CHECK_PANICS uses setjmp.
+# Of the host's compiler, called in kernel/. The dialect and what it may assume are those of kernel/Makefile; CHECK_PANICS
+# uses setjmp. No path of the tree is in what comes out, so that a compiler cache finds it again for a copy of the tree.
 FLAGS = ["-std=gnu11", "-O1", "-g", "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-fno-common",
          "-Wall", "-Wextra", "-Werror", "-Wno-clobbered", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-         f"-I{HOST / 'include'}", f"-I{KERNEL}"]
+         "-Itest/host/include", "-I.", f"-ffile-prefix-map={KERNEL}=."]
 MACROS = {"SYNC_NAME": '"host"', "SYNC_SCHEME_FILE": '"test/host/scheme.h"',
           "SPINLOCK_NAME": '"host"', "SPINLOCK_FILE": '"test/host/spin.h"',
           "RUNQUEUE_NAME": '"global"', "RUNQUEUE_PER_HART": "0", "LOCK_DEBUG": "0", "LOCK_STATS": "0",
@@ -28,14 +30,23 @@ def named(program: Path, what: str) -> list[str]:
 
 
 def build(program: Path, folder: Path) -> Path:
-    binary = folder / program.stem
-    sources = [KERNEL / name for name in named(program, "Sources")]
+    sources = named(program, "Sources")
     assert sources, f"{program.name}: its first comment names no sources (kernel/test/host/host.h)"
     macros = MACROS | dict(option.split("=") for option in named(program, "Options"))
-    done = subprocess.run(["gcc", *FLAGS, *(f"-D{name}={value}" for name, value in macros.items()), program,
-                           HOST / "host.c", *sources, "-lm", "-o", binary], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    compiler = ["ccache", "gcc"] if shutil.which("ccache") else ["gcc"]
+    defined = [f"-D{name}={value}" for name, value in macros.items()]
+    objects = []
+    for number, source in enumerate([program.relative_to(KERNEL), "test/host/host.c", *sources]):
+        objects.append(folder / f"{number}.o")
+        gcc([*compiler, *FLAGS, *defined, "-c", source, "-o", objects[-1]])
+    binary = folder / program.stem
+    gcc(["gcc", *FLAGS, *objects, "-lm", "-o", binary])
     return binary
+
+
+def gcc(command: list):
+    done = subprocess.run(command, cwd=KERNEL, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def run(binary: Path) -> subprocess.CompletedProcess:
