@@ -3,7 +3,9 @@
  * system call. Meanwhile
  *   - the process's map is copied (vm_map_fork), which takes the right to write from its pages: from then on the copy does not
  *     change, whoever writes to the original;
- *   - another object is put into the place of one of the pages: from then on the old one's page does not change.
+ *   - another object is put into the place of one of the pages: from then on the old one's page does not change;
+ *   - the right to write to a page is taken, by itself, as the above have other reasons to call the harts: from then on it does not
+ *     change, until the map is unlocked and a fault gives the right again.
  * A hart that still translated as before would write to what is looked at. Seeds perturb when that is.
  */
 #include <stdio.h>
@@ -90,6 +92,23 @@ static struct vm_object *replaced_stays(struct vm_map *map, struct vm_object *ol
     return now;
 }
 
+static void protected_stays(struct vm_map *map, const struct vm_object *object)
+{
+    uint32_t word;
+    if (copyin(map, &word, TOUCHER_NAMED, sizeof word))
+        panic("the map has not the page that it is to have");
+    lock_write(&map->lock);
+    const struct vm_page *page = radix_get(&object->pages, 0);
+    assert(vm_is_page(page));
+    pmap_protect(&map->pmap, TOUCHER_NAMED, TOUCHER_NAMED + PAGE_SIZE, PAGE_READ);
+    static uint8_t before[PAGE_SIZE];
+    memcpy(before, vm_page_bytes(page), PAGE_SIZE);
+    wait_a_while();
+    if (memcmp(before, vm_page_bytes(page), PAGE_SIZE))
+        panic("a page has changed that nobody may write to: a hart has kept its translation");
+    lock_done(&map->lock);
+}
+
 struct driver {
     struct vm_map *map;
     struct vm_object *object; /* the one that is mapped */
@@ -102,11 +121,13 @@ static void drive(void *arg)
     struct driver *d = arg;
     for (uint32_t i = 0; i < d->rounds; i++) {
         wait_a_while();
-        if (random_below(&random, 2)) {
+        switch (random_below(&random, 3)) {
+        case 0:
             copy_stays(d->map);
             d->copies++;
-        } else {
-            d->object = replaced_stays(d->map, d->object);
+            break;
+        case 1: d->object = replaced_stays(d->map, d->object); break;
+        default: protected_stays(d->map, d->object);
         }
         if (!random_below(&random, 8))
             thread_delay(1); /* on all harts the program runs */

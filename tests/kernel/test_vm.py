@@ -27,7 +27,7 @@ def test_from_all_harts(tmp_path, harts, sync):
 @pytest.mark.parametrize("harts,sync", ((2, "cli-optim"), (2, "spl-pessim"), (4, "spl-optim")))
 def test_no_hart_uses_a_page_that_was_given_away(tmp_path, harts, sync):
     for seed in range(int(os.environ.get("SHOOTDOWN_SEEDS", "1"))):
-        run = boot(tmp_path / str(seed), harts, sync, f"run=test-shootdown rounds=12 hz=4000 {UNEVEN if seed else ''}",
+        run = boot(tmp_path / str(seed), harts, sync, f"run=test-shootdown rounds=16 hz=4000 {UNEVEN if seed else ''}",
                    seed)
         assert run.status == 0, f"seed {seed}: {run.report()}"
         assert run.result("test")["shootdowns"] > 12

@@ -11,8 +11,8 @@ import pytest
 KERNEL = Path(__file__).parents[2] / "kernel"
 HOST = KERNEL / "test/host"
 PROGRAMS = sorted(path for path in HOST.glob("*.c") if path.name != "host.c")
-# Of the host's compiler, called in kernel/. The dialect and what it may assume are those of kernel/Makefile; CHECK_PANICS
-# uses setjmp. No path of the tree is in what comes out, so that a compiler cache finds it again for a copy of the tree.
+# Of the host's compiler, called in kernel/. The dialect and what it may assume are those of kernel/Makefile;
+# CHECK_PANICS uses setjmp. No path of the tree is in what comes out: a compiler cache finds it for a copy of the tree.
 FLAGS = ["-std=gnu11", "-O1", "-g", "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-fno-common",
          "-Wall", "-Wextra", "-Werror", "-Wno-clobbered", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
          "-Itest/host/include", "-I.", f"-ffile-prefix-map={KERNEL}=."]
