@@ -150,7 +150,8 @@ def _folder_of(headers: dict[str, Input]) -> Path:
             (out / name).parent.mkdir(parents=True, exist_ok=True)
             (out / name).write_text(str(text))
 
-    return cached("kernel-headers", headers, write)
+    # A copy of the tree shares entries by links: by their true path a compiler cache finds again what was made of them.
+    return cached("kernel-headers", headers, write).resolve()
 
 
 def _sources(runs: Iterable[str] | None) -> list[str]:
@@ -178,10 +179,10 @@ def _compiled(config: SoCConfig, sync: str, extra_cflags: str, compiled: list[st
         raise ValueError(f"there is no scheme {sync!r}: use one of {', '.join(SCHEMES)}")
     headers = _headers(generate_config(config) if isinstance(config, BoardConfig) else generate_soc(config))
     include = _folder_of(headers)
-    shared: dict[str, Input] = compiler() | {
-        "kernel": REPO / "kernel", "service": REPO / "firmware/service.h", "include": digest(headers),
-        "how": Path(__file__)}
-    inputs = shared | {"sync": sync, "cflags": extra_cflags, "options": " ".join(compiled)}
+    shared: dict[str, Input] = compiler() | {"include": digest(headers), "how": Path(__file__)}
+    of_programs = shared | {"user": REPO / "kernel/user", "makefile": REPO / "kernel/Makefile"}
+    inputs = shared | {"kernel": REPO / "kernel", "service": REPO / "firmware/service.h", "sync": sync,
+                       "cflags": extra_cflags, "options": " ".join(compiled)}
     arguments = [f"INCLUDE={include}", f"EXTRA_CFLAGS={extra_cflags}", *compiled]
 
     def build_programs(out: Path):
@@ -189,7 +190,7 @@ def _compiled(config: SoCConfig, sync: str, extra_cflags: str, compiled: list[st
         _keep(out, lambda path: path.name == PROGRAMS)
 
     def folders():
-        programs = cached("kernel-programs", shared, build_programs)
+        programs = cached("kernel-programs", of_programs, build_programs)
 
         def build(out: Path):
             _make(out, sync, "objects", f"PROGRAMS={programs}", *arguments)

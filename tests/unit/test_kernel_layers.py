@@ -95,6 +95,17 @@ def test_a_header_open_to_all_needs_nothing_of_the_kernel():
     assert not [name for name in OPEN if '#include "' in (KERNEL / name).read_text()]
 
 
+def test_a_program_is_made_of_what_lies_in_user_alone():
+    """So that it is built anew if that changes, and not for each change of the kernel (sim/kernel.py)."""
+    files = [path for folder in ("lib", "programs") for path in sorted((KERNEL / "user" / folder).rglob("*.[chS]"))]
+    line = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+    included = [(path.name, name) for path in (*files, KERNEL / "user/abi.h")
+                for name in line.findall(path.read_text())]
+    assert len(included) > 100
+    assert not [(file, name) for file, name in included
+                if (KERNEL / name).is_file() and not name.startswith("user/") or ".." in name]
+
+
 def test_each_system_call_stands_once_beside_what_it_is_about():
     """None of them with those that carry calls out; each has a number of its own that programs are told."""
     numbers = dict(re.findall(r"^#define (SYS_\w+) (\d+)\b", (KERNEL / "user/abi.h").read_text(), re.MULTILINE))
