@@ -78,6 +78,7 @@ class Trial:
     how: str
     by: str         # the test that noticed it, or what more there is to say
     seconds: float
+    processor_s: float      # of all that the tests have started, builds too
     output: str = ""
 
 
@@ -174,8 +175,9 @@ class Nursery:
                 process.wait()
 
     def pytest(self, tree: Path, build: Path, tests: Sequence[str], started: Callable[[str], None],
-               stop_at_first: bool = True, limit_s: float | None = None) -> tuple[int | None, str]:
-        """pytest's exit status, None if the time limit ended it, and its output. `started` is told of each test."""
+               stop_at_first: bool = True, limit_s: float | None = None) -> tuple[int | None, str, float]:
+        """pytest's exit status, None if the time limit ended it, its output, and the seconds of processor time that it
+        took. `started` is told of each test."""
         environment = os.environ | {"INTERLOCK_BUILD": str(build), "PYTHONPATH": str(tree),
                                     "PYTHONDONTWRITEBYTECODE": "1"}
         options = ["-v", "--tb=short", "--color=no", "-p", "no:cacheprovider", "--basetemp", tree / "build/tmp"]
@@ -204,7 +206,7 @@ class Nursery:
             lines.append(line)
             if test := re.match(r"(tests/\S+\.py::\S+)", line):
                 started(test[1])
-        status = process.wait()
+        status, processor_s = _reaped(process)
         timer.cancel()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)      # what a test has left behind, such as a unit that does not end
@@ -212,33 +214,40 @@ class Nursery:
             self.running.discard(process)
             if self.stopped:
                 raise KeyboardInterrupt
-        return (None if late.is_set() else status), "".join(lines)
+        return (None if late.is_set() else status), "".join(lines), processor_s
 
     def plant(self, fault: Fault, tree: Path, started: Callable[[str], None]) -> Trial:
         begin = time.monotonic()
         limit_s = max(self.limit_s, fault.limit_s)
         with fault.planted(tree):
-            status, output = self.pytest(tree, self.build, fault.tests, started, limit_s=limit_s)
+            status, output, processor_s = self.pytest(tree, self.build, fault.tests, started, limit_s=limit_s)
         how, by = judge(status, output, limit_s)
-        return Trial(fault, how, by, time.monotonic() - begin, output)
+        return Trial(fault, how, by, time.monotonic() - begin, processor_s, output)
 
     def plant_all(self, faults: Sequence[Fault], began: Callable[[Fault], None], started: Callable[[Fault, str], None]
                   ) -> Iterator[Trial]:
         """Plant each, `workers` at a time, and yield what came of it, in any order."""
+        def one(fault, tree):
+            began(fault)
+            return self.plant(fault, tree, lambda test: started(fault, test))
+
+        return self._spread(one, faults)
+
+    def _spread(self, work: Callable, items: Sequence) -> Iterator:
+        """`work(item, tree)` of each, one at a time in each tree; in any order."""
         free = list(self.trees)
 
-        def one(fault):
+        def one(item):
             with self.guard:
                 tree = free.pop()
             try:
-                began(fault)
-                return self.plant(fault, tree, lambda test: started(fault, test))
+                return work(item, tree)
             finally:
                 with self.guard:
                     free.append(tree)
 
         with ThreadPoolExecutor(self.workers) as pool:
-            futures = [pool.submit(one, fault) for fault in faults]
+            futures = [pool.submit(one, item) for item in items]
             try:
                 for future in as_completed(futures):
                     yield future.result()
@@ -249,11 +258,25 @@ class Nursery:
 
     def failing_without(self, tests: Sequence[str]) -> list[str]:
         """Those of `tests` that fail in the tree as it is: what they noticed says nothing."""
-        status, output = self.pytest(self.trees[0], build_root(), tests, lambda test: None, stop_at_first=False,
-                                     limit_s=self.limit_s * max(len(tests), 1))     # the limit is one fault's
-        if status in (0, PYTEST_FAILED):
-            return [test for test, ended in results(output) if ended in ("FAILED", "ERROR")]
-        return list(tests)
+        def one(part, tree):
+            status, output, _ = self.pytest(tree, build_root(), part, lambda test: None, stop_at_first=False,
+                                            limit_s=self.limit_s * max(len(part), 1))     # the limit is one fault's
+            if status in (0, PYTEST_FAILED):
+                return [test for test, ended in results(output) if ended in ("FAILED", "ERROR")]
+            return list(part)
+
+        parts = [part for n in range(self.workers) if (part := tests[n::self.workers])]
+        return sorted(test for failing in self._spread(one, parts) for test in failing)
+
+
+def _reaped(process: subprocess.Popen) -> tuple[int, float]:
+    """Waits for a process: its status, and the seconds of processor time that it and what it has waited for took."""
+    try:
+        _, status, used = os.wait4(process.pid, 0)
+    except ChildProcessError:       # it was stopped, and reaped there
+        return process.wait(), 0
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, used.ru_utime + used.ru_stime
 
 
 def results(output: str) -> list[tuple[str, str]]:

@@ -68,7 +68,8 @@ class Progress:
         self.done += 1
         self._clear()
         print(f"[{self.done}/{self.total} {minutes(time.monotonic() - self.begin)}] {trial.fault.area:<10} "
-              f"{trial.fault.id:<34} {trial.how:<9} {trial.seconds:4.0f} s  {trial.by}", flush=True)
+              f"{trial.fault.id:<34} {trial.how:<9} {trial.seconds:4.0f} s {trial.processor_s:4.0f} s  {trial.by}",
+              flush=True)
         self._show()
 
     def _clear(self):
@@ -80,6 +81,22 @@ class Progress:
             width = os.get_terminal_size(sys.stderr.fileno()).columns - 1
             text = "; ".join(f"{name}: {test}" for name, test in self.now.items())
             print(f"\r\033[K{text[:width]}", end="", file=sys.stderr, flush=True)
+
+
+def by_area(selected, trials):
+    """Lines of text: of each area the faults by what came of them, and by the folder of the test that noticed; the time
+    that they took by the clock and of the processors."""
+    from sim.faults import NOTICED
+    folders = sorted({trial.by.split("/")[1] for trial in trials if trial.how == NOTICED})
+    heads = ["faults", *(f"by {folder}" for folder in folders), "unnoticed", "change nothing", "clock", "processors"]
+    yield " " * 12 + "".join(f"  {head}" for head in heads)
+    for area in (*dict.fromkeys(fault.area for fault in selected), "together"):
+        its = [trial for trial in trials if area in (trial.fault.area, "together")]
+        same = sum(bool(fault.equivalent) for fault in selected if area in (fault.area, "together"))
+        by = [trial.by.split("/")[1] for trial in its if trial.how == NOTICED]
+        row = [len(its) + same, *map(by.count, folders), len(its) - len(by), same,
+               minutes(sum(trial.seconds for trial in its)), minutes(sum(trial.processor_s for trial in its))]
+        yield f"{area:<12}" + "".join(f"  {value:>{len(head)}}" for head, value in zip(heads, row, strict=True))
 
 
 def plant(selected, jobs, limit, keep):
@@ -101,6 +118,8 @@ def plant(selected, jobs, limit, keep):
             print(f"{len(by)} tests that noticed something, without a fault ...", flush=True)
             failing = nursery.failing_without(by)
     left = [trial for trial in trials if trial.how != NOTICED]
+    for line in by_area(selected, trials):
+        print(line)
     print(f"{len(trials)} faults in {minutes(time.monotonic() - begin)}: {len(trials) - len(left)} noticed, "
           f"{len(left)} not; {len(selected) - len(real)} more that change nothing")
     for trial in left:

@@ -12,6 +12,7 @@ import pytest
 
 from hw.common.cache import REPO
 from sim import faults
+from sim.commands.faults import by_area
 from sim.faults import (
     NO_SUCH_TEST,
     NOT_A_FAULT,
@@ -20,6 +21,7 @@ from sim.faults import (
     Fault,
     FaultError,
     Nursery,
+    Trial,
     chosen,
     judge,
     load,
@@ -162,9 +164,19 @@ def test_faults_are_planted_in_a_copy_that_goes_again(toy):
     assert {name: trial.how for name, trial in said.items()} == {
         "a > b": NOTICED, "a <= b": UNNOTICED, "a << b": NO_SUCH_TEST, "if if a": NOT_A_FAULT}
     assert said["a > b"].by == "tests/test_victim.py::test_least"
+    assert all(0.05 < trial.processor_s < 60 for trial in said.values())
     assert {path: path.read_text() for path in toy.rglob("*.py")} == before
     assert not (toy / "left").exists()
     assert sorted(path.name for path in (toy.parent / "build").iterdir()) == ["cache", "faults.lock"]
+
+
+def test_the_table_of_areas():
+    one, two = (Fault(name, "a", "f", "x", "y", ("t",), "") for name in "pq")
+    same = dataclasses.replace(one, id="r", area="b", equivalent="as before")
+    trials = [Trial(one, NOTICED, "tests/unit/test_a.py::test_b", 61, 5.2), Trial(two, UNNOTICED, "", 3, 1)]
+    assert [line.split() for line in list(by_area([one, two, same], trials))[1:]] == [
+        ["a", "2", "1", "1", "0", "1:04", "0:06"], ["b", "1", "0", "0", "1", "0:00", "0:00"],
+        ["together", "3", "1", "1", "1", "1:04", "0:06"]]
 
 
 # The command's part that plants, in a toy tree: a fault whose test does not end, and a test run without a fault.
