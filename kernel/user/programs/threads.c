@@ -1,13 +1,16 @@
 /*
  * threads: threads of one process. A lock of theirs on a futex keeps their sums exact; a thread that never gives up
  * the hart does not keep the others from running; as many are woken as shall be; each has its own gp; one thread's exit
- * ends those that spin and those that sleep.
+ * ends those that spin and those that sleep. What a thread writes as instructions, a thread executes that comes to its hart from
+ * another process, whatever that hart has fetched of the page before.
  * Prints @threads count=... waits=... ; the exit status is 0 if all is as it should be.
  *
  * threads spins: only a thread that spins beside the first one, which ends as soon as it does: without clock ticks, on another hart.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 
 #include "user/lib/system.h"
 
@@ -99,6 +102,65 @@ static void wait_until_done(uint32_t most)
         futex_wait(&done, n, 0);
 }
 
+/* ---- Instructions that change: a page with a function in each set of a small instruction cache. */
+
+#define LINE 32
+#define FUNCTIONS (2048 / LINE)
+#define TEXTS 20
+
+static uint32_t (*functions)[LINE / sizeof(uint32_t)];
+static volatile uint32_t text, seen_right, seen;
+
+/* Whether all functions give `n`. */
+static uint32_t all_give(uint32_t n)
+{
+    uint32_t right = 0;
+    for (unsigned i = 0; i < FUNCTIONS; i++)
+        right += ((int (*)(void))(uintptr_t)functions[i])() == (int)n;
+    return right == FUNCTIONS;
+}
+
+static void execute_texts(void *arg)
+{
+    (void)arg;
+    for (uint32_t n = 1; n <= TEXTS; n++) {
+        while (text < n)
+            futex_wait(&text, n - 1, 0);
+        seen_right += all_give(n);
+        seen = n;
+        futex_wake(&seen, 1);
+    }
+}
+
+/* Another process takes the hart that the other thread leaves, and only there. */
+static int texts_change(void)
+{
+    int id = fork();
+    if (!id)
+        for (;;)
+            yield();
+    uint32_t *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (id < 0 || page == MAP_FAILED || thread_start(execute_texts, 0, stack[0], STACK) < 0)
+        return 0;
+    functions = (uint32_t(*)[LINE / sizeof(uint32_t)]) page;
+    uint32_t right = 0;
+    for (uint32_t n = 1; n <= TEXTS; n++) {
+        mprotect(page, 4096, PROT_READ | PROT_WRITE);
+        for (unsigned i = 0; i < FUNCTIONS; i++) {
+            page[i * LINE / 4] = n << 20 | 0x513;  /* li a0, n */
+            page[i * LINE / 4 + 1] = 0x8067; /* ret */
+        }
+        mprotect(page, 4096, PROT_READ | PROT_EXEC);
+        right += all_give(n);
+        text = n;
+        futex_wake(&text, 1);
+        while (seen < n)
+            futex_wait(&seen, n - 1, 0);
+    }
+    kill(id, SIGKILL);
+    return right == TEXTS && seen_right == TEXTS && wait_child(0) == id;
+}
+
 int main(int argc, char **argv)
 {
     (void)argv;
@@ -123,6 +185,7 @@ int main(int argc, char **argv)
     sleep_for(0, 2000000);
     wrong |= futex_wake(&gate, 0) != 0 || futex_wake(&gate, 1) != 1 || futex_wake(&gate, THREADS) != 1;
     wait_until_done(THREADS + 3);
+    wrong |= !texts_change();
     printf("@threads count=%lu waits=%lu spins=%lu\n", (unsigned long)count, (unsigned long)waits,
            (unsigned long)spins);
     if (thread_start(spin_for_ever, 0, stack[THREADS], STACK) < 0 ||
