@@ -274,8 +274,11 @@ static pthread_key_t key;
 static unsigned count, begun, destroyed, turn;
 static __thread int own = 7;
 
+/* Long enough for the other threads to come meanwhile, who have to wait. */
 static void begin(void)
 {
+    const struct timespec pause = {.tv_nsec = 2000000};
+    nanosleep(&pause, 0);
     begun++;
 }
 
@@ -291,6 +294,7 @@ static void *thread(void *argument)
 {
     unsigned me = (unsigned)(uintptr_t)argument, *value = malloc(sizeof *value);
     pthread_once(&once, begin);
+    bool is_begun = begun == 1;
     *value = me;
     pthread_setspecific(key, value);
     own += (int)me;
@@ -308,7 +312,7 @@ static void *thread(void *argument)
         pthread_cond_broadcast(&changed);
         pthread_mutex_unlock(&mutex);
     }
-    return (void *)(uintptr_t)(pthread_getspecific(key) == value ? own : -1);
+    return (void *)(uintptr_t)(is_begun && pthread_getspecific(key) == value ? own : -1);
 }
 
 static void *leave_early(void *argument)
@@ -326,6 +330,7 @@ static void threads(void)
     for (int i = 0; i < THREADS; i++)
         CHECK(!pthread_join(t[i], &result) && (int)(uintptr_t)result == 7 + i);
     CHECK(count == THREADS * ROUNDS && begun == 1 && destroyed == 0 + 1 + 2 && turn == 5 * THREADS && own == 7);
+    CHECK(!pthread_setspecific(key, &count) && pthread_getspecific(key) == &count);
     CHECK(!pthread_key_delete(key) && !pthread_key_create(&key, 0) && !pthread_getspecific(key));
     CHECK(!pthread_create(&t[0], 0, leave_early, (void *)8) && !pthread_join(t[0], &result) && result == (char *)9);
     for (int i = 0; i < 20; i++) /* their stacks come back */
