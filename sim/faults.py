@@ -26,8 +26,8 @@ from hw.common.cache import REPO, build_root, hold
 LISTS = REPO / "tests/faults"
 # How a test ended, as pytest's -v says it.
 ENDED = re.compile(r"^(tests/\S+\.py::.*?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b")
-NOT_BUILT = re.compile(r"^E .*(does not build:|could not build the module|BuildError|error: command .* failed)",
-                       re.MULTILINE)
+NOT_BUILT = re.compile(r"^E .*(does not build:|could not build the module|BuildError|error: command .* failed"
+                       r"|\S:\d+:\d+: (fatal )?error: |ld returned 1 exit status)", re.MULTILINE)
 PYTEST_FAILED, PYTEST_NOT_COLLECTED, PYTEST_USAGE, PYTEST_NO_TESTS = 1, 2, 4, 5
 
 

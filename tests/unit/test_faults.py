@@ -114,6 +114,8 @@ FAILED = "tests/unit/test_a.py::test_c[2-a b] FAILED [100%]\n"
     (0, PASSED, UNNOTICED, "1 tests pass"),
     (1, PASSED + FAILED, NOTICED, "tests/unit/test_a.py::test_c[2-a b]"),
     (1, FAILED + "E   KernelError: the kernel with spl-optim does not build:\n", NOT_A_FAULT, "does not build"),
+    (1, FAILED + "E   AssertionError: a/b.c:1:23: error: unused parameter 'c' [-Werror=unused-parameter]\n", NOT_A_FAULT,
+     "does not build"),
     (2, "ERROR tests/unit/test_a.py\n", NOT_A_FAULT, "imported"),
     (4, "ERROR: not found: test_d\n", NO_SUCH_TEST, "test_d"),
     (None, PASSED, "no end", "within 9 s"),

@@ -46,7 +46,7 @@ def build(program: Path, folder: Path) -> Path:
 
 def gcc(command: list):
     done = subprocess.run(command, cwd=KERNEL, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, f"it does not build:\n{done.stderr}"
 
 
 def run(binary: Path) -> subprocess.CompletedProcess:
