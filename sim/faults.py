@@ -180,6 +180,8 @@ class Nursery:
         took. `started` is told of each test."""
         environment = os.environ | {"INTERLOCK_BUILD": str(build), "PYTHONPATH": str(tree),
                                     "PYTHONDONTWRITEBYTECODE": "1"}
+        if stop_at_first:       # of the tests in one simulation, too
+            environment["COCOTB_MAX_FAILURES"] = "1"
         options = ["-v", "--tb=short", "--color=no", "-p", "no:cacheprovider", "--basetemp", tree / "build/tmp"]
         command = [tree / ".venv/bin/python", "-m", "pytest", *options, *(["-x"] if stop_at_first else []), *tests]
         (tree / "build").mkdir(exist_ok=True)
