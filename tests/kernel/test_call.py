@@ -8,6 +8,7 @@ from sim.kernel import SCHEMES
 from tests.kernel.machine import boot
 
 SEEDS = range(1, 1 + int(os.environ.get("CALL_SEEDS", "1")))
+MAX_CYCLES = 7_000_000      # three times what they take
 SLOW_PIC = "pic.read=152 pic.write=152 pic.delivery=60 pic.jitter=90"
 CASES = [(2, sync, "hz=0 rounds=60") for sync in SCHEMES] + \
         [(4, sync, f"hz=1000 rounds=30 {SLOW_PIC}") for sync in SCHEMES] + \
@@ -17,7 +18,7 @@ CASES = [(2, sync, "hz=0 rounds=60") for sync in SCHEMES] + \
 @pytest.mark.parametrize("harts, sync, conditions", CASES)
 def test_calls_between_harts(tmp_path, harts, sync, conditions):
     for seed in SEEDS:
-        run = boot(tmp_path / str(seed), harts, sync, f"run=test-call {conditions}", seed)
+        run = boot(tmp_path / str(seed), harts, sync, f"run=test-call {conditions}", seed, max_cycles=MAX_CYCLES)
         assert run.status == 0, f"seed {seed}: {run.report()}"
         assert run.result("test")["calls"] > 0
 
