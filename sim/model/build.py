@@ -75,7 +75,9 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
             "harness/idle_table.cpp": idle_table(header, [s for s in sources if s.suffix == ".v"], declared, TOP)}
 
     def build(out: Path):
-        _compile(out, library, made, digest(inputs)[:16], clock_hz, _harts(sources), [*recipe.defines, *(["-DWAVES"] if waves else [])])
+        # Not in the key: what it says follows from what is.
+        facts = {"harness/facts.cpp": _facts(digest(inputs)[:16], _harts(sources), clock_hz)}
+        _compile(out, library, made | facts, [*recipe.defines, *(["-DWAVES"] if waves else [])])
 
     return cached("simulator-waves" if waves else "simulator", inputs | made, build) / BINARY
 
@@ -153,15 +155,17 @@ def _ports(harts: int, disks: int, pokes: Sequence[str], edge: Sequence[str],
             f"    return {{\n{pokable}    }};\n}}\n")
 
 
-def _compile(out: Path, library: Library, made: Mapping[str, str], fingerprint: str, clock_hz: int, harts: int, defines: Sequence[str]):
+def _facts(fingerprint: str, harts: int, clock_hz: int) -> str:
+    """facts.cpp: what code that is the same for all machines has from its simulator (machine/facts.h)."""
+    return (f'#include "harness/machine/facts.h"\n\nconst unsigned HART_COUNT = {harts};\n'
+            f'const unsigned long CLOCK_HZ = {clock_hz};\nconst char *const HARNESS_FINGERPRINT = "{fingerprint}";\n')
+
+
+def _compile(out: Path, library: Library, made: Mapping[str, str], defines: Sequence[str]):
     work = out / "work"
     shutil.copytree(HARNESS, work / "harness", ignore=shutil.ignore_patterns("*.md"))
     # A copy: from a folder named by its content, ccache would find nothing again.
     shutil.copytree(library.dir / "include", work / "model")
-    # In a file of its own: it changes with every other one and with the machine, and must not have them all compiled again.
-    made = {**made, "harness/facts.cpp":
-            f'#include "harness/machine/facts.h"\n\nconst unsigned HART_COUNT = {harts};\n'
-            f'const unsigned long CLOCK_HZ = {clock_hz};\nconst char *const HARNESS_FINGERPRINT = "{fingerprint}";\n'}
     for name, text in made.items():
         (work / name).write_text(text)
     flags = [*COMPILER_FLAGS, *library.compile_flags, *defines]
