@@ -7,6 +7,10 @@ PYTEST_ARGS ?=
 VENV := $(CURDIR)/.venv/bin
 export PATH := $(VENV):$(PATH)
 export OBJCACHE ?= ccache
+# What one checkout has compiled, another finds again.
+export CCACHE_BASEDIR ?= $(CURDIR)
+# The compiler of the cluster's generator lives for a minute: neither C2 nor a parallel collector earns what it costs.
+export MAVEN_OPTS ?= -XX:+UseSerialGC -XX:TieredStopAtLevel=1
 unexport VERILATOR_ROOT
 
 # Builds are cached under a lock, so tests may go to any worker; those of a file mostly stay together.

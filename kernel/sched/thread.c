@@ -112,7 +112,9 @@ void threads_init(void)
 static void thread_begin(void)
 {
     struct thread *self = curhart->thread;
+#ifdef __GCC_HAVE_DWARF2_CFI_ASM /* not with -g0 */
     __asm__ volatile(".cfi_undefined ra"); /* a debugger's backtrace ends here */
+#endif
     sched_switched();
     crit_sec_leave(CRIT_BASE);
     self->fn(self->arg);

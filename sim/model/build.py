@@ -70,12 +70,14 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
     }
     header = library.dir / "include" / f"V{TOP}___024root.h"
     declared = json.loads(idle.read_text()) if idle else []
-    made = {"ports.h": _ports(_harts(sources), _disks(sources), clock_hz, _pokes(sources), library.edge,
+    made = {"ports.h": _ports(_harts(sources), _disks(sources), _pokes(sources), library.edge,
                               _has_ether(sources)),
             "harness/idle_table.cpp": idle_table(header, [s for s in sources if s.suffix == ".v"], declared, TOP)}
 
     def build(out: Path):
-        _compile(out, library, made, digest(inputs)[:16], [*recipe.defines, *(["-DWAVES"] if waves else [])])
+        # Not in the key: what it says follows from what is.
+        facts = {"harness/facts.cpp": _facts(digest(inputs)[:16], _harts(sources), clock_hz)}
+        _compile(out, library, made | facts, [*recipe.defines, *(["-DWAVES"] if waves else [])])
 
     return cached("simulator-waves" if waves else "simulator", inputs | made, build) / BINARY
 
@@ -120,7 +122,7 @@ def _pokes(sources: Sequence[Path]) -> list[str]:
     return pokes
 
 
-def _ports(harts: int, disks: int, clock_hz: int, pokes: Sequence[str], edge: Sequence[str],
+def _ports(harts: int, disks: int, pokes: Sequence[str], edge: Sequence[str],
            ether: bool) -> str:
     """ports.h: what the harness knows of this build at compile time."""
     members = "".join(f"    const {kind} &{name};\n" for kind, name in PROBE_PINS) + "    const IData *registers;\n"
@@ -137,9 +139,8 @@ def _ports(harts: int, disks: int, clock_hz: int, pokes: Sequence[str], edge: Se
             f"#define HAS_ETHER {int(ether)}\n"
             f"constexpr unsigned HARTS = {harts};\n"
             f"constexpr unsigned DISKS = {disks};\n"
-            f"constexpr unsigned long CLOCK_HZ = {clock_hz};\n"
             f"constexpr bool EDGE_ALONE = {str(bool(edge)).lower()}; // rising_edge() is all there is to do\n"
-            f"extern const char *const HARNESS_FINGERPRINT;\n\n"
+            "\n"
             f"struct HartPin {{\n{members}}};\nusing HartPins = std::array<HartPin, HARTS>;\n\n"
             + "".join(f"void {name}({root} *);\n" for name in edge)
             + f"inline void rising_edge([[maybe_unused]] {root} *root)\n{{\n"
@@ -154,14 +155,17 @@ def _ports(harts: int, disks: int, clock_hz: int, pokes: Sequence[str], edge: Se
             f"    return {{\n{pokable}    }};\n}}\n")
 
 
-def _compile(out: Path, library: Library, made: Mapping[str, str], fingerprint: str, defines: Sequence[str]):
+def _facts(fingerprint: str, harts: int, clock_hz: int) -> str:
+    """facts.cpp: what code that is the same for all machines has from its simulator (machine/facts.h)."""
+    return (f'#include "harness/machine/facts.h"\n\nconst unsigned HART_COUNT = {harts};\n'
+            f'const unsigned long CLOCK_HZ = {clock_hz};\nconst char *const HARNESS_FINGERPRINT = "{fingerprint}";\n')
+
+
+def _compile(out: Path, library: Library, made: Mapping[str, str], defines: Sequence[str]):
     work = out / "work"
     shutil.copytree(HARNESS, work / "harness", ignore=shutil.ignore_patterns("*.md"))
     # A copy: from a folder named by its content, ccache would find nothing again.
     shutil.copytree(library.dir / "include", work / "model")
-    # In a file of its own: it changes with every other one, and must not have them all compiled again.
-    made = {**made, "harness/fingerprint.cpp":
-            f'#include "ports.h"\n\nconst char *const HARNESS_FINGERPRINT = "{fingerprint}";\n'}
     for name, text in made.items():
         (work / name).write_text(text)
     flags = [*COMPILER_FLAGS, *library.compile_flags, *defines]

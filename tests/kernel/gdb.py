@@ -29,7 +29,7 @@ class Session:
 
     def __init__(self, folder, harts, sync, bootargs, options=None):
         arguments = command(folder, harts, sync, f"{bootargs} gdb.baud={LINE_BAUD}", "file", CONSOLE_BAUD,
-                            max_cycles=MAX_CYCLES, options=options)
+                            max_cycles=MAX_CYCLES, options=options, debugging=True)
         at = arguments.index("--hang-cycles")
         arguments[at:at + 2] = ["--uart1", "pty", "--uart1-baud", str(LINE_BAUD)]
         self.folder = folder

@@ -20,6 +20,12 @@ MAX_CYCLES = 30_000_000
 HANG_CYCLES = 3_000_000
 PROMPT = b"> "
 PROBE_LOG = "probes.csv"
+# One machine for all tests of devices, and one kernel a scheme for those of disks: each more costs its building.
+DEVICES = {"disks": 1, "ethers": 1}
+BEYOND = {"unix": "beyond", "lock_debug": "1"}
+SOFTINT = {"biodone": "softint"}
+DISK_BUILDS = {"spl-pessim": BEYOND, "spl-optim": {"lock_debug": "1"} | SOFTINT, "cli-pessim": BEYOND | SOFTINT,
+               "cli-optim": {"lock_debug": "1"}, "cli-spl-pessim": {"buffers": "buckets"} | SOFTINT}
 
 
 @dataclass(frozen=True)
@@ -54,20 +60,29 @@ class Boot:
 simulator_of = functools.cache(build_simulator)
 
 
+# Debugging information is a fifth of what an image costs to compile; only a debugger reads it, and code is the same.
+WITHOUT_DEBUGGING = "-g0"
+
+
+def kernel_of(config, sync, options=None, runs=None, files=None, debugging=False):
+    """An image for tests, all without debugging information but a debugger's: so they share what is compiled."""
+    return build_kernel(config, sync, "" if debugging else WITHOUT_DEBUGGING, options, runs, files)
+
+
 @functools.cache
-def image_of(config, sync, options, runs, files):
+def image_of(config, sync, options, runs, files, debugging=False):
     """The image; `options` and `files` as pairs."""
-    return build_kernel(config, sync, options=dict(options), runs=runs, files=dict(files))
+    return kernel_of(config, sync, dict(options), runs, dict(files), debugging)
 
 
 def command(folder, harts, sync, bootargs, console, baud, seed=0, max_cycles=MAX_CYCLES, options=None, runs=None,
-            machine=None, files=None, hang_cycles=HANG_CYCLES):
+            machine=None, files=None, hang_cycles=HANG_CYCLES, debugging=False):
     """The simulator's command line. The image holds `runs`, without which the run that `bootargs` name; `machine` has
-    parameters of SoCConfig, `files` more for the archive of user mode, by name."""
+    parameters of SoCConfig, `files` more for the archive of user mode, by name; a debugger wants `debugging`."""
     config = SoCConfig(harts=harts, **(machine or {}))
     options = {"pad": os.environ.get("KERNEL_PAD", "0")} | (options or {})
     image = image_of(config, sync, tuple(sorted(options.items())), tuple(runs or runs_of(bootargs)),
-                     tuple(sorted((files or {}).items())))
+                     tuple(sorted((files or {}).items())), debugging)
     folder.mkdir(parents=True, exist_ok=True)
     return list(map(str, [
         simulator_of(config), "--image", image, "--out", folder,

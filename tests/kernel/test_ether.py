@@ -10,18 +10,17 @@ import pytest
 
 from sim.kernel import OPTIONS, SCHEMES
 from tests.kernel import frames
-from tests.kernel.machine import CONSOLE_BAUD, command, ended
+from tests.kernel.machine import CONSOLE_BAUD, DEVICES, command, ended
 
 WAYS = OPTIONS["net"]
 PAIRS = [(sync, WAYS[n % len(WAYS)]) for n, sync in enumerate(SCHEMES)]
-MACHINE = {"ethers": 1}
 BOTH = ["--wire", "0.ether:1.ether:600", "--wire", "1.ether:0.ether:600"]
 SIZES = (0, 1, 2, 17, 56, 57, 58, 500, 1471, 1472)
 
 
 def simulate(folder, bootargs, *options, harts=1, sync="spl-pessim", build=None):
     words = command(folder, harts, sync, f"hz=1000 {bootargs}", "file", CONSOLE_BAUD, 0, 20_000_000, build, None,
-                    MACHINE)
+                    DEVICES)
     done = subprocess.run([*words, *map(str, options)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     return words, done
 
@@ -190,7 +189,7 @@ def namespace():
 def test_this_machines_own_echoes_come_back_and_the_run_repeats_from_its_log(tmp_path):
     """Frames of this machine's IP over a TAP device; its log makes the same run again, to the cycle."""
     words = command(tmp_path / "tap", 1, "spl-pessim", "run=net hz=1000 echoes=3 ms=100000", "file", CONSOLE_BAUD,
-                    max_cycles=400_000_000, options={"net": "threads"}, machine=MACHINE)
+                    max_cycles=400_000_000, options={"net": "threads"}, machine=DEVICES)
     script = [sys.executable, str(Path(__file__).with_name("tap_ping.py"))]
     done = subprocess.run([*namespace(), *script, *words, "--ether", "tap:tap0"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -10,11 +10,11 @@ import pytest
 
 from hw.common.cache import REPO
 from sim.experiments.machine import Machine
-from sim.kernel import SCHEMES, build_kernel
+from sim.kernel import SCHEMES
 from sim.sweep.explore import Explorer, Subject
 from sim.sweep.runner import Target
 from soc.config import SoCConfig
-from tests.kernel.machine import simulator_of
+from tests.kernel.machine import kernel_of, simulator_of
 
 SEEDS = 20          # in which a race must be found
 QUIET = 3           # in which nothing must be found where there is none
@@ -23,7 +23,7 @@ LEVELS_COUNT = ("spl-pessim", "spl-optim")      # the others keep out every inte
 
 def explore(folder, harts, sync, plant, seeds):
     config = SoCConfig(harts=harts)
-    target = Target(simulator_of(config), build_kernel(config, sync, runs=("test-race",)))
+    target = Target(simulator_of(config), kernel_of(config, sync, runs=("test-race",)))
     subject = Subject("test-race", Machine(harts), sync, (f"plant={plant}", "hz=0"), (), 30_000_000)
     explorer = Explorer(subject, target, range(seeds), 1, folder)
     explorer.execute(lambda progress: None)

@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
-from sim.kernel import CROSS, SCHEMES, build_kernel
+from sim.kernel import CROSS, SCHEMES
 from soc.config import SoCConfig
-from tests.kernel.machine import boot
+from tests.kernel.machine import boot, kernel_of
 
 # What a seed perturbs with it: PIC latency near, as in the paper, and uneven; memory with and without jitter.
 CONDITIONS = (
@@ -134,7 +134,7 @@ def test_same_seed_same_cycles(tmp_path):
 
 def instructions(sync, options=None):
     """(function, instruction) of an image, in order."""
-    image = build_kernel(SoCConfig(harts=1), sync, options=options)
+    image = kernel_of(SoCConfig(harts=1), sync, options)
     listing = subprocess.run([f"{CROSS}objdump", "-d", image], check=True, capture_output=True, text=True).stdout
     function = None
     for line in listing.splitlines():

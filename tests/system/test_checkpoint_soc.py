@@ -8,10 +8,10 @@ import subprocess
 import pytest
 
 from hw.common.cache import REPO
-from sim.kernel import build_kernel, runs_of
+from sim.kernel import runs_of
 from sim.sweep.checkpoint import header
 from soc.config import SoCConfig
-from tests.kernel.machine import simulator_of
+from tests.kernel.machine import kernel_of, simulator_of
 
 CONSOLE_BAUD = 6_000_000
 BAUD = 921_600
@@ -31,7 +31,7 @@ class Machine:
         feed = folder / "feed"
         feed.write_bytes(BYTES)
         bootargs = f"run={run} console.baud={CONSOLE_BAUD} pic.read=30 pic.write=30 pic.jitter=20 ram.jitter=3"
-        image = build_kernel(config, "spl-optim", options=options, runs=runs_of(bootargs))
+        image = kernel_of(config, "spl-optim", options=options, runs=runs_of(bootargs))
         self.boot = ["--image", image, "--bootargs", bootargs, "--seed", 5,
                      "--uart0-baud", CONSOLE_BAUD, "--uart1-baud", BAUD, "--uart1-in", feed]
         self.log = folder / "probes.csv"
@@ -133,7 +133,7 @@ def test_a_poke_is_the_same_restored_or_not(tmp_path):
 def test_pokes_do_what_the_boot_arguments_do(tmp_path):
     """A pair of the off-chip scheme, timed after a poke, costs what it costs when the kernel has set the latency."""
     config = SoCConfig(harts=1)
-    simulator, image = simulator_of(config), build_kernel(config, "spl-pessim", runs=("table5",))
+    simulator, image = simulator_of(config), kernel_of(config, "spl-pessim", runs=("table5",))
 
     def cost(name, *options):
         out = tmp_path / name

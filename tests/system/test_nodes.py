@@ -14,6 +14,7 @@ from sim.sweep.local import LocalPool
 from sim.sweep.runner import Runner, build_targets
 from sim.sweep.store import Store
 from soc.config import SoCConfig
+from tests.kernel.machine import kernel_of
 
 BAUD = 6_000_000
 LAPS, BYTES, LATENCY = 2, 4, 60
@@ -25,7 +26,7 @@ def machine():
     """Simulates: options -> status and what was said. The options that all runs have are there."""
     config = SoCConfig()
     simulator = build_simulator(config)
-    image = build_kernel(config, "spl-optim", runs=("test-ring", "test-hang"))
+    image = kernel_of(config, "spl-optim", runs=("test-ring", "test-hang"))
 
     def simulate(out, *options, run="test-ring"):
         boot = ["--image", image, "--bootargs", f"run={run} {BOOTARGS}", "--uart0-baud", BAUD, "--uart1-baud", BAUD]

@@ -5,11 +5,11 @@ import json
 import os
 import subprocess
 
-from sim.kernel import build_kernel
 from sim.model.build import build_model
 from sim.model.verilate import DEFAULT, RANDOM_RESET, RESET_SEED
 from soc.build import generate_soc
 from soc.config import SoCConfig
+from tests.kernel.machine import kernel_of
 
 CONFIG = SoCConfig(harts=1)
 BAUD = 6_000_000
@@ -17,7 +17,7 @@ BAUD = 6_000_000
 
 def boot(simulator, folder, seed):
     """The record and the console of `run=hello`."""
-    command = [simulator, "--image", build_kernel(CONFIG, "spl-optim", runs=("hello",)), "--out", folder, "--console",
+    command = [simulator, "--image", kernel_of(CONFIG, "spl-optim", runs=("hello",)), "--out", folder, "--console",
                "file", "--uart0-baud", BAUD, "--bootargs", f"run=hello hz=0 console.baud={BAUD}", "--max-cycles",
                3_000_000, "--quiet"]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, stdin=subprocess.DEVNULL,

@@ -7,11 +7,11 @@ import subprocess
 import pytest
 
 from sim.experiments import definition
-from sim.kernel import build_kernel, runs_of
+from sim.kernel import runs_of
 from sim.model.build import build_model
 from soc.build import generate_soc
 from soc.config import SoCConfig
-from tests.kernel.machine import simulator_of
+from tests.kernel.machine import kernel_of, simulator_of
 
 CONSOLE_BAUD = 6_000_000
 OUTPUTS = ("console.txt", "trace.csv", "uart1.out")
@@ -69,14 +69,14 @@ def test_an_experiment_comes_out_the_same(name, tmp_path):
         folder = tmp_path / kind
         folder.mkdir()
         config = SoCConfig(harts=run.harts)
-        image = build_kernel(config, run.sync, options=dict(run.options), runs=runs_of(run.bootargs))
+        image = kernel_of(config, run.sync, options=dict(run.options), runs=runs_of(run.bootargs))
         record, _ = both(folder, simulator_of(config), "--image", image, *options_of(run, folder))
         assert record["results"][run.result]
 
 
 def kernel(harts, sync, text, **options):
     config = SoCConfig(harts=harts)
-    return (simulator_of(config), "--image", build_kernel(config, sync, options=options, runs=runs_of(text)),
+    return (simulator_of(config), "--image", kernel_of(config, sync, options=options, runs=runs_of(text)),
             "--bootargs", f"{text} console.baud={CONSOLE_BAUD}", "--uart0-baud", CONSOLE_BAUD,
             "--max-cycles", 20_000_000)
 

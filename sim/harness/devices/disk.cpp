@@ -27,8 +27,8 @@ uint64_t microseconds(uint64_t us)
 
 } // namespace
 
-Disk::Disk(Model &model, unsigned unit, const std::string &text, const std::vector<uint8_t> &image, bool &life)
-    : Device("disk" + std::to_string(unit)), model(model), unit(unit), life(life), present(!text.empty()),
+Disk::Disk(Pins &machine, unsigned unit, const std::string &text, const std::vector<uint8_t> &image, bool &life)
+    : Device("disk" + std::to_string(unit)), machine(machine), unit(unit), life(life), present(!text.empty()),
       options(present ? DiskOptions::parse(text) : DiskOptions{}), profile(options.profile), content(image)
 {
     if (!present)
@@ -36,15 +36,15 @@ Disk::Disk(Model &model, unsigned unit, const std::string &text, const std::vect
     if (content.empty() || content.size() % SECTOR || sectors() > UINT32_MAX)
         throw Failure(format("the disk image %s has %zu bytes: give some sectors of 512 bytes", options.image.c_str(),
                              content.size()));
-    if (unit >= model.disks())
+    if (unit >= machine.disks())
         throw Failure(
-            format("--disk: this machine has %u disk controllers: build it with disks=%u", model.disks(), unit + 1));
+            format("--disk: this machine has %u disk controllers: build it with disks=%u", machine.disks(), unit + 1));
     changed.assign(sectors(), false);
     if (profile.rpm) {
         sector_cycles = std::max<uint64_t>(1, CLOCK_HZ * 60 / profile.rpm / profile.sectors_per_track);
         rotation = sector_cycles * profile.sectors_per_track;
     }
-    model.disk_size(unit, uint32_t(sectors()));
+    machine.disk_size(unit, uint32_t(sectors()));
     look_again();
 }
 
@@ -67,7 +67,7 @@ void Disk::after_edge(uint64_t cycle, unsigned pins)
 // What the controller says holds for one cycle.
 void Disk::told(uint64_t cycle)
 {
-    const DiskPins &pin = model.disk(unit);
+    const DiskPins &pin = machine.disk(unit);
     if (*pin.data_out_valid && step == Step::GET) {
         data.push_back(*pin.data_out);
         if (data.size() == length * WORDS)
@@ -104,7 +104,7 @@ void Disk::reset()
     step = Step::IDLE;
     due = NEVER;
     held = taken = false;
-    model.disk_hand(unit, false, false, 0);
+    machine.disk_hand(unit, false, false, 0);
     hand_due = NEVER;
 }
 
@@ -131,7 +131,7 @@ void Disk::hand(uint64_t cycle)
     }
     if (!held) {
         if (outbox.empty() || outbox.front().at > cycle) {
-            model.disk_hand(unit, false, false, 0);
+            machine.disk_hand(unit, false, false, 0);
             if (!outbox.empty())
                 hand_due = outbox.front().at;
             else if (step == Step::GIVE || step == Step::ENDED)
@@ -139,10 +139,10 @@ void Disk::hand(uint64_t cycle)
             return;
         }
         const Handed &first = outbox.front();
-        model.disk_hand(unit, first.answer, !first.answer, first.word);
+        machine.disk_hand(unit, first.answer, !first.answer, first.word);
         held = true;
     }
-    const DiskPins &pin = model.disk(unit);
+    const DiskPins &pin = machine.disk(unit);
     taken = outbox.front().answer ? *pin.answer_ready : *pin.data_in_ready;
     if (taken)
         hand_due = cycle + 1;

@@ -6,12 +6,13 @@
 
 #include "devices/device.h"
 #include "devices/disk_options.h"
-#include "machine/model.h"
+#include "machine/facts.h"
+#include "machine/pins.h"
 
 class Disk final : public Device {
   public:
     // The drive of controller `unit` with the content `image`; without options there is none.
-    Disk(Model &model, unsigned unit, const std::string &options, const std::vector<uint8_t> &image, bool &life);
+    Disk(Pins &machine, unsigned unit, const std::string &options, const std::vector<uint8_t> &image, bool &life);
 
     void before_edge(uint64_t cycle) override;
     void after_edge(uint64_t cycle, unsigned pins) override;
@@ -89,7 +90,7 @@ class Disk final : public Device {
     uint64_t sectors() const { return content.size() / SECTOR; }
     bool unreadable(uint64_t sector);
 
-    Model &model;
+    Pins &machine;
     const unsigned unit;
     bool &life;
     const bool present;

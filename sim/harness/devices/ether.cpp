@@ -1,6 +1,5 @@
 #include "devices/ether.h"
 
-#if HAS_ETHER
 #include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
@@ -44,8 +43,8 @@ int open_tap(const std::string &name)
 
 } // namespace
 
-EtherPort::EtherPort(Model &model, const Arguments &a, const std::vector<uint8_t> &content, bool &life)
-    : Device("ether"), model(model), life(life), rate(a.ether_mbits * 1'000'000), start(a.ether_start),
+EtherPort::EtherPort(Pins &machine, const Arguments &a, const std::vector<uint8_t> &content, bool &life)
+    : Device("ether"), machine(machine), life(life), rate(a.ether_mbits * 1'000'000), start(a.ether_start),
       unplug_at(a.ether_unplug), plug_at(a.ether_plug), out_path(a.ether_out), tap_name(a.ether_tap)
 {
     if (!content.empty())
@@ -106,7 +105,7 @@ void EtherPort::go(uint64_t cycle)
 void EtherPort::link_is(bool up)
 {
     link = up;
-    model.set_ether_link(up);
+    machine.set_ether_link(up);
 }
 
 uint64_t EtherPort::enter(const std::string &frame, uint64_t cycle)
@@ -174,7 +173,7 @@ void EtherPort::before_edge(uint64_t cycle)
     }
     drive();
     while (!driving && !queue.empty() && queue.front().at <= cycle) {
-        const bool speaks = RATES[std::min(model.ether_speed(), 2u)] == rate;
+        const bool speaks = RATES[std::min(machine.ether_speed(), 2u)] == rate;
         life = true;
         if (link && speaks) {
             driving = true;
@@ -198,16 +197,16 @@ void EtherPort::drive()
         queue.pop_front();
         sent_bytes = 0;
         driving = false;
-        model.set_ether(false, {});
+        machine.set_ether(false, {});
         return;
     }
     const std::string &bytes = queue.front().bytes;
     const size_t number = std::min<size_t>(4, bytes.size() - sent_bytes);
-    Model::EtherWord word{0, sent_bytes + number == bytes.size(), 0};
+    Pins::EtherWord word{0, sent_bytes + number == bytes.size(), 0};
     for (size_t i = 0; i < number; i++)
         word.data |= uint32_t(uint8_t(bytes[sent_bytes + i])) << 8 * i;
     word.last_be = word.last ? 1u << (number - 1) : 0;
-    model.set_ether(true, word);
+    machine.set_ether(true, word);
     sent_bytes += number;
 }
 
@@ -215,7 +214,7 @@ void EtherPort::after_edge(uint64_t cycle, unsigned pins)
 {
     if (!(pins & ETHER_TX))
         return;
-    const Model::EtherWord word = model.ether_word();
+    const Pins::EtherWord word = machine.ether_word();
     if (leaving.empty())
         leaves = cycle;
     unsigned number = 4;
@@ -234,7 +233,7 @@ void EtherPort::left(uint64_t cycle)
     const uint64_t end = std::max(leaves + wire_cycles(leaving.size()), cycle + 1);
     const std::string frame = leaving.substr(std::min(PREAMBLE_BYTES, leaving.size()));
     leaving.clear();
-    if (RATES[std::min(model.ether_speed(), 2u)] != rate)
+    if (RATES[std::min(machine.ether_speed(), 2u)] != rate)
         return void(counts.other_speed++);
     if (frame.size() < MIN_BYTES + FCS_BYTES ||
         fcs_of(frame.substr(0, frame.size() - FCS_BYTES)) != frame.substr(frame.size() - FCS_BYTES))
@@ -357,5 +356,3 @@ void EtherPort::record(Json &json) const
     json.number("bad_fcs", counts.bad_fcs).number("played", played_next);
     json.number("flooded", flooded);
 }
-
-#endif

@@ -7,18 +7,17 @@
 #include <vector>
 
 #include "devices/device.h"
-#include "machine/model.h"
+#include "machine/facts.h"
+#include "machine/pins.h"
 #include "options/arguments.h"
 #include "support/files.h"
 #include "support/hash.h"
 #include "support/pcap.h"
 
-#if HAS_ETHER
-
 class EtherPort final : public Device {
   public:
     // `played`: the content of the pcap file, or nothing. Throws Failure on bad input.
-    EtherPort(Model &model, const Arguments &arguments, const std::vector<uint8_t> &played, bool &life);
+    EtherPort(Pins &machine, const Arguments &arguments, const std::vector<uint8_t> &played, bool &life);
     ~EtherPort() override;
 
     // The file's frames begin, if they wait for the program. The caller of this and the next has the node look again.
@@ -67,7 +66,7 @@ class EtherPort final : public Device {
     uint64_t nanoseconds(uint64_t cycle) const;
     uint64_t next_played() const;
 
-    Model &model;
+    Pins &machine;
     bool &life;
     const uint64_t rate, start;
     uint64_t unplug_at, plug_at; // NEVER: past, or not wanted
@@ -104,5 +103,3 @@ class EtherPort final : public Device {
         }
     } counts;
 };
-
-#endif

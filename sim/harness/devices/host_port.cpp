@@ -9,8 +9,8 @@
 #include "support/files.h"
 #include "support/json.h"
 
-HostPort::HostPort(Model &model, std::function<void(uint32_t)> ended, bool &life)
-    : Device("host"), model(model), ended(std::move(ended)), life(life)
+HostPort::HostPort(Pins &machine, std::function<void(uint32_t)> ended, bool &life)
+    : Device("host"), machine(machine), ended(std::move(ended)), life(life)
 {
     wants.pins = HOST_BLOB | HOST_EXIT;
 }
@@ -20,22 +20,22 @@ void HostPort::after_edge(uint64_t cycle, unsigned pins)
     if (pins & HOST_BLOB)
         copy_blob(cycle);
     if (pins & HOST_EXIT)
-        ended(model.pins().host_exit_code);
+        ended(machine.told().exit_code);
 }
 
 void HostPort::copy_blob(uint64_t cycle)
 {
-    const Vinterlock &top = model.pins();
-    Blob blob{top.host_blob_kind, top.host_blob_address, top.host_blob_length, cycle, ""};
+    const Pins::Told told = machine.told();
+    Blob blob{told.blob_kind, told.blob_address, told.blob_length, cycle, ""};
     uint64_t offset = uint64_t(blob.address) - RAM_BASE;
-    if (blob.address < RAM_BASE || offset + blob.length > model.ram_bytes())
+    if (blob.address < RAM_BASE || offset + blob.length > machine.ram_bytes())
         throw Failure(format("the target gave a blob outside main RAM: kind %u, %u bytes at 0x%08x", blob.kind,
                              blob.length, blob.address));
     if (keeping)
-        blob.content.assign(reinterpret_cast<const char *>(model.ram() + offset), blob.length);
+        blob.content.assign(reinterpret_cast<const char *>(machine.ram() + offset), blob.length);
     blobs.push_back(blob);
     life = true;
-    write_blob(blob.kind, model.ram() + offset, blob.length);
+    write_blob(blob.kind, machine.ram() + offset, blob.length);
 }
 
 void HostPort::write_blob(uint32_t kind, const void *content, size_t length)

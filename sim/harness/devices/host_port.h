@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "devices/device.h"
-#include "machine/model.h"
+#include "machine/pins.h"
 
 class HostPort final : public Device {
   public:
-    HostPort(Model &model, std::function<void(uint32_t)> ended, bool &life);
+    HostPort(Pins &machine, std::function<void(uint32_t)> ended, bool &life);
 
     void after_edge(uint64_t cycle, unsigned pins) override;
     void save(cereal::BinaryOutputArchive &archive) const override;
@@ -30,7 +30,7 @@ class HostPort final : public Device {
     void copy_blob(uint64_t cycle);
     void write_blob(uint32_t kind, const void *content, size_t length);
 
-    Model &model;
+    Pins &machine;
     std::function<void(uint32_t)> ended;
     bool &life;
     std::string folder;

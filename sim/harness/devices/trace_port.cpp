@@ -6,8 +6,8 @@
 #include "support/failure.h"
 #include "support/json.h"
 
-TracePort::TracePort(const Model &model, std::function<void(const Record &, uint64_t)> told, bool &life)
-    : Device("trace"), model(model), told(std::move(told)), life(life)
+TracePort::TracePort(const Pins &machine, std::function<void(const Record &, uint64_t)> told, bool &life)
+    : Device("trace"), machine(machine), told(std::move(told)), life(life)
 {
     wants.pins = TRACE_VALID;
 }
@@ -16,8 +16,8 @@ void TracePort::after_edge(uint64_t cycle, unsigned pins)
 {
     if (!(pins & TRACE_VALID))
         return;
-    const Vinterlock &top = model.pins();
-    const Record record{top.trace_cycle, top.trace_hart, top.trace_event, top.trace_argument};
+    const Pins::Traced traced = machine.traced();
+    const Record record{traced.cycle, traced.hart, traced.event, traced.argument};
     records++;
     mix.add(record.cycle);
     mix.add(uint64_t(record.hart) << 42 | uint64_t(record.event) << 32 | record.argument);

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "devices/device.h"
-#include "machine/model.h"
+#include "machine/pins.h"
 #include "support/files.h"
 #include "support/hash.h"
 
@@ -15,7 +15,7 @@ class TracePort final : public Device {
         uint32_t argument;
     };
     // `told` learns each record, and the cycle in which it came; `life` is set.
-    TracePort(const Model &model, std::function<void(const Record &, uint64_t)> told, bool &life);
+    TracePort(const Pins &machine, std::function<void(const Record &, uint64_t)> told, bool &life);
 
     void after_edge(uint64_t cycle, unsigned pins) override;
     void save(cereal::BinaryOutputArchive &archive) const override;
@@ -29,7 +29,7 @@ class TracePort final : public Device {
     void record(Json &json) const override;
 
   private:
-    const Model &model;
+    const Pins &machine;
     std::function<void(const Record &, uint64_t)> told;
     bool &life;
     OutFile file;

@@ -1,5 +1,5 @@
 // The verilated SoC behind the few calls that the harness needs. `ports.h` is made by sim/model/build.py from the top module's
-// ports and registers: HARTS, CLOCK_HZ, HARNESS_FINGERPRINT, hart_pins() and pokables().
+// ports and registers: HARTS, hart_pins() and pokables(). What includes it is compiled for each machine: only the clock loop.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "Vinterlock.h"
+#include "machine/pins.h"
 #include "options/poke.h"
 #include "ports.h"
 
 class VerilatedFstC;
 
-class Model {
+class Model final : public Pins {
   public:
     Model();
     ~Model();
@@ -34,13 +35,17 @@ class Model {
         pin = level;
     }
 
+    Traced traced() const override
+    {
+        return {top->trace_cycle, top->trace_hart, top->trace_event, top->trace_argument};
+    }
+    Told told() const override
+    {
+        return {top->host_exit_code, top->host_blob_kind, top->host_blob_address, top->host_blob_length};
+    }
+
 #if HAS_ETHER
-    struct EtherWord {
-        uint32_t data = 0;
-        bool last = false;
-        unsigned last_be = 0; // of the last one: a bit for its last byte
-    };
-    void set_ether(bool valid, EtherWord word)
+    void set_ether(bool valid, EtherWord word) override
     {
         top->ether_rx_valid = valid;
         top->ether_rx_data = word.data;
@@ -48,15 +53,22 @@ class Model {
         top->ether_rx_last_be = CData(word.last_be);
         inputs_changed = true;
     }
-    void set_ether_link(bool up)
+    void set_ether_link(bool up) override
     {
         inputs_changed |= up != top->ether_link;
         top->ether_link = up;
     }
-    EtherWord ether_word() const { return {top->ether_tx_data, bool(top->ether_tx_last), top->ether_tx_last_be}; }
-    unsigned ether_speed() const { return top->ether_speed; }
+    EtherWord ether_word() const override
+    {
+        return {top->ether_tx_data, bool(top->ether_tx_last), top->ether_tx_last_be};
+    }
+    unsigned ether_speed() const override { return top->ether_speed; }
     unsigned ether_sends() const { return top->ether_tx_valid; }
 #else
+    void set_ether(bool, EtherWord) override {}
+    void set_ether_link(bool) override {}
+    EtherWord ether_word() const override { return {}; }
+    unsigned ether_speed() const override { return 0; }
     unsigned ether_sends() const { return 0; }
 #endif
 
@@ -79,8 +91,8 @@ class Model {
     // The program finds which of several machines it runs on in a register (hw/host). False: this model has none.
     bool identify(unsigned number, unsigned count);
 
-    uint8_t *ram();
-    size_t ram_bytes() const;
+    uint8_t *ram() override;
+    size_t ram_bytes() const override;
     void clear_ram(); // and gives its memory back: what is not written takes none
     const Vinterlock &pins() const { return *top; }
     bool strobes() const
@@ -89,15 +101,14 @@ class Model {
     } // any of them (devices/device.h)
     bool lines_high() const { return top->uart0_tx & top->uart1_tx; }
 
-    unsigned disks() const { return DISKS; }
-    const DiskPins &disk(unsigned unit) const { return drives[unit]; }
-    void disk_size(unsigned unit, uint32_t sectors)
+    unsigned disks() const override { return DISKS; }
+    const DiskPins &disk(unsigned unit) const override { return drives[unit]; }
+    void disk_size(unsigned unit, uint32_t sectors) override
     {
         *drives[unit].sectors = sectors;
         inputs_changed = true;
     }
-    // What the drive hands to its controller: an answer, or a word of data.
-    void disk_hand(unsigned unit, bool answer, bool data, uint64_t word)
+    void disk_hand(unsigned unit, bool answer, bool data, uint64_t word) override
     {
         const DiskPins &pin = drives[unit];
         *pin.answer_valid = answer;

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "ports.h"
+#include "machine/facts.h"
 #include "support/failure.h"
 #include "support/files.h"
 
@@ -21,7 +21,7 @@ constexpr size_t LENGTH_BYTES = 8; // before each frame, the least significant o
 
 std::string header(uint64_t cycle, unsigned nodes, const std::string &image_sha256)
 {
-    return format("%sfingerprint=%s harts=%u cycle=%llu image=%s nodes=%u\n", MAGIC, HARNESS_FINGERPRINT, HARTS,
+    return format("%sfingerprint=%s harts=%u cycle=%llu image=%s nodes=%u\n", MAGIC, HARNESS_FINGERPRINT, HART_COUNT,
                   (unsigned long long)cycle, image_sha256.c_str(), nodes);
 }
 

@@ -2,6 +2,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "machine/facts.h"
 #include "options/plan.h"
 #include "run/checkpoint.h"
 #include "run/run.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "inspect/hang_report.h"
+#include "machine/facts.h"
+#include "machine/machine.h"
 #include "observers/flame.h"
 #include "observers/latency_log.h"
 #include "observers/probe_log.h"
@@ -28,13 +30,14 @@ std::vector<const uint32_t *> register_files(const HartPins &pins)
 } // namespace
 
 Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsigned number, unsigned count)
-    : arguments(a), number(number), count(count), pins(hart_pins(model.pins())), inputs(std::move(given)),
+    : arguments(a), number(number), count(count), machine(std::make_unique<Machine>(!a.skip        ? Skip::Mode::OFF
+                                                                                    : a.check_skip ? Skip::Mode::CHECK
+                                                                                                   : Skip::Mode::ON)),
+      model(machine->model), skip(machine->skip), inputs(std::move(given)),
       image(load_image(inputs.image_name, inputs.image, a.bootargs, model.ram(), model.ram_bytes())),
-      watch(register_files(pins), image, model.ram(), model.ram_bytes()),
+      watch(register_files(machine->pins), image, model.ram(), model.ram_bytes()),
       inspector(image, TargetMemory(model.ram(), model.ram_bytes())), hang(watch, a.hang_cycles),
-      wave_window(a.wave_begin, a.wave_end, a.wave_cycles), skip(model, !a.skip        ? Skip::Mode::OFF
-                                                                        : a.check_skip ? Skip::Mode::CHECK
-                                                                                       : Skip::Mode::ON),
+      wave_window(a.wave_begin, a.wave_end, a.wave_cycles),
       console_line(
           a.console, [this](bool level) { model.set_line(0, level); }, {CLOCK_HZ, a.uart0_baud}, watch.active),
       data_line(
@@ -49,9 +52,6 @@ Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsig
               stop(End::TARGET, code ? "the target ended with code " + std::to_string(code) : "");
           },
           watch.active),
-#if HAS_ETHER
-      ether_port(model, a, inputs.frames, watch.active),
-#endif
       devices{&console_line, &data_line, &data_line.player, &trace_port, &host_port}
 {
     for (size_t i = 0; i < inputs.disk_images.size(); i++) {
@@ -60,7 +60,8 @@ Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsig
         devices.push_back(disks.back().get());
     }
 #if HAS_ETHER
-    devices.push_back(&ether_port);
+    ether_port = std::make_unique<EtherPort>(model, a, inputs.frames, watch.active);
+    devices.push_back(ether_port.get());
 #else
     for (const char *option : {"--ether-in", "--ether-out", "--ether"})
         if (a.given.count(option))
@@ -91,6 +92,33 @@ Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsig
         std::fprintf(stderr, "console on %s\n", console_line.pty_name().c_str());
     if (a.uart1_pty)
         std::fprintf(stderr, "data line on %s\n", data_line.pty_name().c_str());
+}
+
+Node::~Node() = default;
+
+uint64_t Node::skipped() const
+{
+    return skip.skipped;
+}
+
+size_t Node::ram_bytes() const
+{
+    return model.ram_bytes();
+}
+
+void Node::poke(const Poke &poke)
+{
+    model.poke(poke);
+}
+
+std::string Node::model_state()
+{
+    return model.save();
+}
+
+void Node::restore_model(const std::string &state)
+{
+    model.restore(state);
 }
 
 void Node::check_moments()
@@ -247,6 +275,7 @@ bool Node::step()
     const Vinterlock &top = model.pins();
     const bool strobes = model.strobes();
     unsigned stirred = strobes;
+    const HartPins &pins = machine->pins;
     for (unsigned i = 0; i < HARTS; i++) {
         const HartPins::value_type &hart = pins[i];
         stirred |= hart.valid | hart.trap;
@@ -324,14 +353,12 @@ void Node::trace(const TracePort::Record &record, uint64_t now)
         watch.announce_switch(record.hart, record.argument, now);
     else if (record.event == TRACE_SERIAL_GO && data_line.player.waits_for_program())
         data_line.player.go(now + 1);
-#if HAS_ETHER
-    else if (record.event == TRACE_ETHER_GO)
-        ether_port.go(now + 1);
-    else if (record.event == TRACE_ETHER_FRAMES)
-        ether_port.flood_frames(record.argument);
-    else if (record.event == TRACE_ETHER_FLOOD)
-        ether_port.flood(now + 1, record.argument & 0xfffff, record.argument >> 20);
-#endif
+    else if (ether_port && record.event == TRACE_ETHER_GO)
+        ether_port->go(now + 1);
+    else if (ether_port && record.event == TRACE_ETHER_FRAMES)
+        ether_port->flood_frames(record.argument);
+    else if (ether_port && record.event == TRACE_ETHER_FLOOD)
+        ether_port->flood(now + 1, record.argument & 0xfffff, record.argument >> 20);
     if (arguments.checkpoint_at.is_event(record.event, record.argument))
         at_moment(now);
     for (const Moment *moment : {&wave_window.begin_at, &wave_window.end_at})
@@ -352,10 +379,8 @@ void Node::wave_moment(const Moment &moment, uint64_t now)
 
 Device *Node::device(const std::string &name)
 {
-#if HAS_ETHER
-    if (name == ether_port.name)
-        return &ether_port;
-#endif
+    if (ether_port && name == ether_port->name)
+        return ether_port.get();
     return name == console_line.name ? static_cast<Device *>(&console_line)
            : name == data_line.name  ? &data_line
                                      : nullptr;
@@ -477,7 +502,7 @@ void Node::finish()
 
 void Node::show_harts() const
 {
-    for (const std::string &line : report_harts(watch, inspector, register_files(pins)))
+    for (const std::string &line : report_harts(watch, inspector, register_files(machine->pins)))
         std::fprintf(stderr, "%s%s\n", says().c_str(), line.c_str());
 }
 

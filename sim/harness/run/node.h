@@ -13,8 +13,6 @@
 #include "devices/trace_port.h"
 #include "inspect/inspect.h"
 #include "machine/image.h"
-#include "machine/model.h"
-#include "machine/skip.h"
 #include "observers/samples.h"
 #include "options/arguments.h"
 #include "run/checkpoint.h"
@@ -30,12 +28,17 @@ extern volatile int interrupted_by;
 // The last line on stderr shows progress, and has no end yet.
 extern std::atomic<bool> progress_open;
 
+struct Machine;
+class Model;
+class Skip;
+
 class Node {
   public:
     enum class End { NONE, TARGET, MAX_CYCLES, MAX_SECONDS, HANG, INTERRUPTED, CHECKPOINT, STOPPED, FAILURE };
 
     // Node `number` of `count`; goes on where the checkpoint was taken, if there is one. Throws Failure on bad input.
     Node(const Arguments &arguments, Inputs inputs, const Checkpoint *checkpoint, unsigned number, unsigned count);
+    ~Node();
 
     void begin(); // before the first cycle
 
@@ -75,8 +78,8 @@ class Node {
     bool failed = false; // a Failure was reported
     uint32_t exit_code = 0;
     uint64_t began = 0; // the first cycle simulated here: not 0 if the node was restored
-    uint64_t skipped() const { return skip.skipped; }
-    size_t ram_bytes() const { return model.ram_bytes(); }
+    uint64_t skipped() const;
+    size_t ram_bytes() const;
     const std::string &image_sha256() const { return image.sha256; }
     const std::string &console() const { return console_line.text(); }
     std::string says() const { return count > 1 ? "node " + std::to_string(number) + ": " : ""; }
@@ -108,12 +111,16 @@ class Node {
     void after_edge(uint64_t now);
     void trace(const TracePort::Record &record, uint64_t now);
     void apply_pokes();
+    void poke(const Poke &poke);
+    std::string model_state();
+    void restore_model(const std::string &state);
     void restore(const Checkpoint &checkpoint);
     template <class Archive> void state(Archive &archive);
     void write_results(Json &json) const;
 
-    Model model;
-    HartPins pins;
+    const std::unique_ptr<Machine> machine; // all that knows which one it is; the next two are its parts
+    Model &model;
+    Skip &skip;
     Inputs inputs;
     Image image;
     std::string feed_sha256;
@@ -123,16 +130,13 @@ class Node {
     Samples *samples = nullptr; // one of them
     Hang hang;
     WaveWindow wave_window;
-    Skip skip;
 
     Console console_line;
     DataLine data_line;
     TracePort trace_port;
     HostPort host_port;
     std::vector<std::unique_ptr<Disk>> disks;
-#if HAS_ETHER
-    EtherPort ether_port;
-#endif
+    std::unique_ptr<EtherPort> ether_port; // null: this machine has none
     std::vector<Device *> devices; // those, in the order in which they are called in a cycle
 
     // Of what the devices want, what the clock loop looks at: the first of each, and all pins.

@@ -32,7 +32,7 @@ void Node::at_moment(uint64_t now)
 Checkpoint Node::save()
 {
     catch_up();
-    Checkpoint checkpoint{cycle, inputs, model.save(), ""};
+    Checkpoint checkpoint{cycle, inputs, model_state(), ""};
     std::ostringstream stream;
     cereal::BinaryOutputArchive archive(stream);
     state(archive);
@@ -52,7 +52,7 @@ Checkpoint Node::save()
 
 void Node::restore(const Checkpoint &checkpoint)
 {
-    model.restore(checkpoint.model);
+    restore_model(checkpoint.model);
     std::istringstream stream(checkpoint.harness);
     cereal::BinaryInputArchive archive(stream);
     state(archive);
@@ -79,5 +79,5 @@ void Node::apply_pokes()
         return;
     catch_up();
     for (; poked < pokes.size() && pokes[poked].cycle == cycle; poked++)
-        model.poke(pokes[poked]);
+        poke(pokes[poked]);
 }

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <sstream>
 
+#include "machine/facts.h"
 #include "run/run.h"
 #include "support/failure.h"
 #include "support/json.h"
@@ -34,7 +35,7 @@ void write_value(Json &json, const std::string &key, const std::string &text)
 
 void write_harness(Json &json, size_t ram_bytes)
 {
-    json.object("harness").string("fingerprint", HARNESS_FINGERPRINT).number("harts", HARTS);
+    json.object("harness").string("fingerprint", HARNESS_FINGERPRINT).number("harts", HART_COUNT);
     json.number("clock_hz", CLOCK_HZ).number("ram_bytes", ram_bytes).end_object();
 }
 
@@ -119,7 +120,7 @@ void Node::write_record(Json &json, bool alone)
     else
         json.object("uart1_in").string("sha256", feed_sha256).number("bytes", inputs.feed.size()).end_object();
     if (alone)
-        write_harness(json, model.ram_bytes());
+        write_harness(json, ram_bytes());
 
     json.object("exit").string("kind", END[int(failed ? End::FAILURE : end)]).number("status", uint64_t(status()));
     end == End::TARGET ? json.number("code", exit_code) : json.null("code");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "machine/facts.h"
 #include "support/failure.h"
 
 volatile int interrupted_by = 0;
