@@ -9,11 +9,17 @@
 
 static unsigned depth; /* of serial_spl_enter; 0 whenever a handler begins, as these are kept out else */
 static crit_t outside;
+static bool handlers; /* whose it is, if depth is not 0 */
 DEFINE_SIMPLE_LOCK(busy_lock, "busy", SPL_BIO); /* to sleep with: nobody contends for it on one hart */
+
+static bool in_handler(void)
+{
+    return sync_hart()->intr_depth | sync_hart()->in_softint;
+}
 
 void serial_assert(void)
 {
-    if (curhart->id != MASTER_HART || !(sync_hart()->intr_depth | sync_hart()->in_softint || unix_is_master()))
+    if (curhart->id != MASTER_HART || !(in_handler() || unix_is_master()))
         panic("in the file system of the serial kernel without unix_master, on hart %u", (unsigned)curhart->id);
 }
 
@@ -21,8 +27,11 @@ void serial_spl_enter(void)
 {
     serial_assert();
     crit_t s = crit_sec_enter(SPL_BIO);
-    if (!depth++)
+    if (!depth++) {
         outside = s;
+        handlers = in_handler();
+    }
+    assert(handlers == in_handler()); /* else it was not kept out */
 }
 
 void serial_spl_leave(void)

@@ -139,6 +139,7 @@ void thread_yield(void)
 /* Images --------------------------------------------------------------------------------------------------------------- */
 
 static char folder[64], image[96];
+static uint32_t chains = 8;
 
 static void shell(const char *format, ...)
 {
@@ -202,7 +203,7 @@ static void begin(uint32_t kib, const char *options, uint32_t buffers, uint32_t 
 #if UNIX_SERIAL
     host_section_begins = perhaps_one_ends;
 #endif
-    bio_start(buffers, 8);
+    bio_start(buffers, chains);
     inodes_init(inodes);
     namecache_init();
     struct mount *m;
