@@ -84,6 +84,7 @@ static void program_in_a_full_table(unsigned entries)
 static unsigned until_memory_is_out(void)
 {
     static struct thread *all[MAX_THREADS];
+    test_reclaim(); /* what zones keep, on whichever hart */
     unsigned n = 0, pages = pages_free();
     go = false;
     while ((all[n] = thread_create(clock_hz() ? sleeps : waits, 0, PRI_NORMAL, ANY_HART, "fills")))
@@ -94,6 +95,7 @@ static unsigned until_memory_is_out(void)
     go = true;
     for (unsigned i = 0; i < n; i++)
         thread_join(all[i]);
+    test_reclaim();
     assert(pages_free() == pages);
     return n;
 }

@@ -188,7 +188,7 @@ HOST_TEST(damage_does_no_harm)
 {
     struct random random = random_from(1, 0);
     unsigned loaded = 0;
-    for (unsigned round = 0; round < 20000; round++) {
+    for (unsigned round = 0; round < 20000 * host_times(); round++) {
         struct file *file = malloc(sizeof *file);
         *file = sound;
         for (unsigned i = 1 + random_below(&random, 3); i; i--)
@@ -198,7 +198,7 @@ HOST_TEST(damage_does_no_harm)
         vm_check_no_leak();
         free(file);
     }
-    CHECK(loaded > 1000 && loaded < 19000);
+    CHECK(loaded > 1000 && loaded < 19000 * host_times());
 }
 
 /* At and near every edge that there is. */
@@ -235,7 +235,7 @@ HOST_TEST(any_program_and_any_break_do_no_harm)
     struct random random = random_from(2, 0);
     struct arguments arguments = {.count = 2, .size = 6, .text = "ab\0cd"};
     unsigned loaded = 0, beyond = 0, refused = 0, no_memory = 0;
-    for (unsigned round = 0; round < 40000; round++) {
+    for (unsigned round = 0; round < 40000 * host_times(); round++) {
         struct file *file = malloc(sizeof *file);
         struct user_start start;
         struct user_break brk;

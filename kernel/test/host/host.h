@@ -67,6 +67,9 @@ void host_check_panic(const char *file, int line, bool panicked, const char *par
         host_check_panic(__FILE__, __LINE__, panicked_, part); \
     } while (0)
 
+/* The environment's HOST_TIMES, or 1: how many times as long a test of random input is to be; what it does first is the same. */
+unsigned host_times(void);
+
 /* What kprintf has written since the test began, or since host_output_clear. */
 const char *host_output(void);
 void host_output_clear(void);
