@@ -13,7 +13,6 @@
 #include "user/abi.h"
 #include "user/image_fs.h"
 
-DEFINE_MUTEX(mounts_lock, "mounts"); /* which devices are open */
 DEFINE_MUTEX(starting, "mounts starting"); /* who comes second waits until there is a root */
 static bool started;
 
@@ -26,6 +25,7 @@ static bool started;
 #define DISKS 2
 #define INODES 256 /* in memory at a time, by default */
 
+DEFINE_MUTEX(mounts_lock, "mounts"); /* which devices are open */
 static struct blockdev disks[DISKS];
 static const char *const disk_names[DISKS] = {"disk0", "disk1"};
 
