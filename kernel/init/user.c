@@ -36,15 +36,14 @@ static int user(void)
     for (char *word; (word = strtok_r(rest, ",", &rest));)
         arguments_add(&arguments, word);
     int id = process_spawn(0, name, &arguments, ANY_HART);
+    int status = id > 0 ? user_wait_for_all(id) : 0;
+    assert(process_none_left());
+    int error = mounts_stop(); /* also where nothing has run: the disk is to be left as it should be */
     if (id == -ENOENT)
         return usage(name);
-    if (id < 0) {
+    if (id < 0)
         kprintf("program=%s: %s\n", name, strerror(-id));
-        return USAGE_EXIT_CODE;
-    }
-    int status = user_wait_for_all(id);
-    assert(process_none_left());
-    if (mounts_stop())
+    if (id < 0 || error)
         return USAGE_EXIT_CODE;
     return status & 0xff ? SIGNAL_EXIT_CODE + status : status >> 8;
 }

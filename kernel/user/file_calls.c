@@ -11,6 +11,7 @@
 #include "file/descriptors.h"
 #include "fs/vfs.h"
 #include "fs/vnode_file.h"
+#include "fs/vnode_pager.h"
 #include "lib/syscall.h"
 #include "user/devices.h"
 #include "user/mounts.h"
@@ -446,7 +447,8 @@ SYSCALL(SYS_GETCWD, sys_getcwd);
 static int sys_sync(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     (void)p, (void)map, (void)a;
-    return vfs_sync();
+    int error = vnode_pager_sync(), e = vfs_sync();
+    return error ? error : e;
 }
 SYSCALL(SYS_SYNC, sys_sync);
 

@@ -14,7 +14,7 @@
 #include "user/abi.h"
 #include "user/image_fs.h"
 
-DEFINE_MUTEX(mounts_lock, "mounts");
+DEFINE_MUTEX(starting, "mounts starting"); /* who comes second waits until there is a root */
 static bool started;
 
 #ifdef DISK0_BASE
@@ -26,6 +26,7 @@ static bool started;
 #define DISKS 2
 #define INODES 256 /* in memory at a time, by default */
 
+DEFINE_MUTEX(mounts_lock, "mounts"); /* which devices are open */
 static struct blockdev disks[DISKS];
 static const char *const disk_names[DISKS] = {"disk0", "disk1"};
 
@@ -112,16 +113,10 @@ static void mount_on(const char *path, struct mount *m)
         kprintf("nothing is mounted on %s: %s\n", path, strerror(-error));
 }
 
-void mounts_start(void)
+static void mount_all(void)
 {
     char root[16];
     struct mount *m;
-    mutex_lock(&mounts_lock);
-    bool was = started;
-    started = true;
-    mutex_unlock(&mounts_lock);
-    if (was)
-        return;
     fs_clock = seconds;
     unix_enter();
     bool archived = !strcmp(bootargs_string("root", root, sizeof root, "archive"), "archive");
@@ -137,14 +132,25 @@ void mounts_start(void)
     unix_leave();
 }
 
+void mounts_start(void)
+{
+    if (started) /* a look without the lock: it does not end while there are programs */
+        return;
+    mutex_lock(&starting);
+    if (!started)
+        mount_all();
+    __atomic_store_n(&started, true, __ATOMIC_RELEASE);
+    mutex_unlock(&starting);
+}
+
 int mounts_stop(void)
 {
+    mutex_lock(&starting);
     unix_enter();
-    mutex_lock(&mounts_lock);
     int error = started ? vfs_unmount_all() : 0;
-    started = false;
-    mutex_unlock(&mounts_lock);
     unix_leave();
+    started = false;
+    mutex_unlock(&starting);
     if (error)
         kprintf("file systems cannot be unmounted: %s\n", strerror(-error));
     return error;

@@ -24,6 +24,8 @@ def user_files(words: Sequence[str], wanted: Sequence[str],
         name = name.removeprefix("/") if given else Path(path).name
         if not name:
             raise Failed(f"--file {text}: a file needs a name, give it as NAME=PATH", 2)
+        if "/" in name:
+            raise Failed(f"--file {text}: the archive is one folder, give a name without a slash (or use --disk)", 2)
         added[name] = Path(path)
     if not wanted:
         return words, added

@@ -84,6 +84,7 @@ def test_every_port_says_what_it_is_made_of():
     (["sim", "--program", "none.elf"], "none.elf: there is no such file"),
     (["sim", "--file", "none"], "--file none: there is no such file"),
     (["sim", "--file", f"={__file__}"], "a file needs a name"),
+    (["sim", "--file", f"a/b={__file__}"], "without a slash"),
     (["sim", "--program", "hello", "--set", "run=hello"], "--program and --set run=: give one of them"),
     (["sim", "--image", "x", "--program", "hello"], "leave out --program and --file"),
     (["program", "none.c"], "none.c: there is no such file"),

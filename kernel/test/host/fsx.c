@@ -239,6 +239,8 @@ static void one_operation(void)
             int error;
             uint32_t page = (size + PAGE_MASK) & ~PAGE_MASK;
             CHECK(!fake_access(map, MAPPING + page, PAGE_READ, &error) && error == -EIO);
+            memset(piece, 0, PAGE_SIZE);
+            is_in_program(MAPPING + size, piece, page - size, "behind the end");
         }
     }
     CHECK_EQUAL(host_locks_held, 0);
