@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sim import frames
 from sim.kernel import OPTIONS, SCHEMES
-from tests.kernel import frames
 from tests.kernel.machine import CONSOLE_BAUD, command, ended
 
 WAYS = OPTIONS["net"]
