@@ -61,8 +61,8 @@ REGISTERS = SharedOffsets("Serial port (16550-class)", 0x1000, "A 16550A with 32
         Field("OUT1", 2, 1, "Output 1."),
         Field("OUT2", 3, 1, "Output 2. It does not gate the interrupt, as it does on a PC's board."),
         Field("LOOP", 4, 1, "Loop-back: the transmitter feeds the receiver, the pin `tx` is high, `rx` is ignored."),
-        Field("AFE", 5, 1, "Flow control without software: the wire of `RTS` is off, too, from when the receive FIFO is "
-              "filled to its trigger level until it is empty."))),
+        Field("AFE", 5, 1, "Flow control without software: the wire of `RTS` is off, too, from when the receive FIFO "
+              "is filled to its trigger level until it is empty."))),
     Register("LSR", 0x14, "ro", "Line status. Reading clears `OE`, `PE`, `FE` and `BI`.", (
         Field("DR", 0, 1, "Data ready: `RBR` holds a character."),
         Field("OE", 1, 1, "Overrun: at least one character was lost since the last read."),

@@ -3,10 +3,12 @@
  * the disk is written by programmed I/O without a pause (disk.mode=pio; requests of `request` bytes, two under way) and
  * datagrams of `frame.bytes` bytes arrive, one each `frame.period` cycles (0: none), at a port that nobody has. `fifo` is the
  * depth of the port's FIFOs, `flow` who tells the far end to wait (dev/serial.h: 0 nobody, 1 the driver, 2 the port), `patience`
- * after how many character times without a character the rest is lost. Prints
+ * after how many character times without a character the rest is lost. Every 500 us a device interrupts, at the clock's level,
+ * that keeps no more than one interrupt: ticks that find the last one waiting are merged with it. Prints
  *
  *   @losses sent=... bytes=... overruns=... dropped=... frames=... no_descriptor=... overrun=... full=... disk=... cycles=...
- *   @handler name=serial|disk|ether|clock ..., @waits likewise (bench/handlers.h)
+ *           ticks=... merged=...
+ *   @handler name=serial|disk|ether|ticker ..., @waits likewise (bench/handlers.h)
  *
  * bytes: received; dropped: by the driver; frames: taken; no_descriptor, overrun: dropped by the core; full: by a full
  * ipintrq; disk: requests that were over.
@@ -15,6 +17,7 @@
 
 #include "arch/trace.h"
 #include "bench/handlers.h"
+#include "dev/arrivals.h"
 #include "dev/clock.h"
 #include "dev/disk.h"
 #include "dev/ether.h"
@@ -22,6 +25,7 @@
 #include "dev/serial.h"
 #include "dev/tty.h"
 #include "init/run.h"
+#include "intr/intr.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
@@ -32,6 +36,7 @@
 #define MOST_BYTES 65536
 #define MOST_REQUEST 65536
 #define AT_ONCE 2
+#define TICKER_WIRE 0
 
 static uint8_t received[MOST_BYTES] __attribute__((section(".noinit")));
 static uint8_t buffer[MOST_REQUEST] __attribute__((aligned(64), section(".noinit")));
@@ -81,6 +86,21 @@ static void start_disk(void)
     }
 }
 
+static void tick(void *arg)
+{
+    (void)arg;
+    arrivals_acknowledge(TICKER_WIRE);
+}
+
+static void start_ticker(void)
+{
+    intr_establish(PIC_SOURCE_ARRIVAL(TICKER_WIRE), SPL_CLOCK, INTR_LEVEL, 0, tick, 0, "ticker");
+    handlers_time(PIC_SOURCE_ARRIVAL(TICKER_WIRE), "ticker");
+    arrivals_begin();
+    arrivals_enter(CLOCK_HZ / 2000, TICKER_WIRE);
+    arrivals_play(1);
+}
+
 static int losses(void)
 {
     uint32_t n = bootargs_number("bytes", 512, MOST_BYTES), baud = bootargs_number("baud", 115200, 15000000);
@@ -95,6 +115,7 @@ static int losses(void)
     handlers_time(PIC_SOURCE_UART1, "serial");
     for (unsigned q = 0; q < ETHER_QUEUES; q++)
         handlers_time(PIC_SOURCE_ETHER(q), "ether");
+    start_ticker();
     start_disk();
     uint64_t begin = cycles64();
     if (period) {
@@ -108,16 +129,18 @@ static int losses(void)
     trace(TRACE_ETHER_FLOOD, 0);
     stop = true;
     event_wait(&stopped);
+    arrivals_stop();
+    uint32_t ticks = intr_count(PIC_SOURCE_ARRIVAL(TICKER_WIRE));
     handlers_end();
     if_ether_stop();
     host_blob(HOST_BLOB_RECEIVED, received, got);
     struct if_ether_counts c = if_ether_counts();
     kprintf("@losses sent=%lu bytes=%lu overruns=%lu dropped=%lu frames=%lu no_descriptor=%lu overrun=%lu full=%lu "
-            "disk=%lu cycles=%llu\n",
+            "disk=%lu cycles=%llu ticks=%lu merged=%lu\n",
             (unsigned long)n, (unsigned long)got, (unsigned long)serial_overruns(&serial_data),
             (unsigned long)(serial_data.dropped + tty.dropped), (unsigned long)c.frames,
             (unsigned long)ether_rx_no_descriptor_read(), (unsigned long)ether_rx_overrun_read(), (unsigned long)c.full,
-            (unsigned long)over, (unsigned long long)cycles);
+            (unsigned long)over, (unsigned long long)cycles, (unsigned long)ticks, (unsigned long)arrivals_lost_read());
     return 0;
 }
 
