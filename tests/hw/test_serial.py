@@ -879,12 +879,12 @@ async def modem_loop_back(dut):
 async def rts_tells_the_far_end(dut):
     """By `MCR.RTS` alone, or with `MCR.AFE` off from the trigger level until the FIFO is empty; off in loop-back."""
     port = await Port.start(dut)
-    await port.write("FCR", FIFOS | bits("FCR", TRIGGER=2))
+    await port.configure(4, fcr=FIFOS | bits("FCR", TRIGGER=2))
     for outputs, on in (({}, 0), ({"AFE": 1}, 0), ({"RTS": 1, "LOOP": 1}, 0), ({"RTS": 1}, 1), ({"RTS": 1, "AFE": 1}, 1)):
         await port.write("MCR", bits("MCR", **outputs))
         assert port.rts.value == on, outputs
     for n in range(DEPTH):
-        await port.receive([n])
+        await port.send(n)
         assert port.rts.value == (n + 1 < DEPTH // 2), n
     for n in range(DEPTH):
         assert port.rts.value == 0
@@ -892,7 +892,7 @@ async def rts_tells_the_far_end(dut):
     await cycles(2)
     assert port.rts.value == 1
     await port.write("MCR", bits("MCR", RTS=1))
-    await port.receive(range(DEPTH))
+    await port.send(*range(DEPTH))
     assert port.rts.value == 1
 
 

@@ -46,7 +46,8 @@ def test_every_echo_is_answered_as_it_came(tmp_path, sync, way):
     every_echo(tmp_path, sync, {"net": way})
 
 
-@pytest.mark.parametrize("sync, way", [("spl-optim", "poll"), ("cli-pessim", "threads")])
+# All schemes and ways, others than with one hart.
+@pytest.mark.parametrize("sync, way", [(sync, WAYS[(n + 2) % len(WAYS)]) for n, sync in enumerate(SCHEMES)])
 def test_two_harts_answer_every_echo(tmp_path, sync, way):
     every_echo(tmp_path, sync, {"net": way, "lock_debug": "1"}, harts=2)
 
