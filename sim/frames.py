@@ -72,18 +72,18 @@ def udp(port: int, content: bytes, number: int = 0) -> bytes:
 @dataclass(frozen=True)
 class Flood:
     """Frames at an even pace for a run of an experiment: `count` of them, one each `us` microseconds behind a request
-    for the kernel's address; `bytes` of an ICMP or UDP message with its header of 8, or `frame` bytes of frame without
-    FCS."""
+    for the kernel's address, each with an ICMP or UDP message of `size` bytes, of which 8 are its header."""
 
     count: int
     us: int
-    bytes: int
+    size: int
     protocol: str = "echo"      # or udp, to a port that nobody has
     mbits: int = 100            # of the wire
 
     @classmethod
     def of(cls, text: str) -> "Flood":
-        """From "COUNT,us=N,bytes=N|frame=N[,protocol=echo|udp][,mbits=10|100|1000]"; ValueError in one line."""
+        """From "COUNT,us=N,bytes=N|frame=N[,protocol=echo|udp][,mbits=10|100|1000]", `bytes` of the message or `frame`
+        of the frame without FCS; ValueError in one line."""
         count, *rest = text.split(",")
         given = dict(part.partition("=")[::2] for part in rest)
         protocol = given.pop("protocol", "echo")
@@ -91,17 +91,17 @@ class Flood:
             numbers = {name: int(value) for name, value in given.items()}
             if "frame" in numbers:
                 numbers["bytes"] = numbers.pop("frame") - HEADERS
-            made = cls(int(count), protocol=protocol, **numbers)
-        except (TypeError, ValueError):
+            made = cls(int(count), size=numbers.pop("bytes"), protocol=protocol, **numbers)
+        except (KeyError, TypeError, ValueError):
             raise ValueError(f"frames '{text}': give COUNT,us=N,bytes=N (or frame=N), and protocol= or mbits= if you "
                              "like") from None
-        if protocol not in ("echo", "udp") or not 8 <= made.bytes <= 1514 - HEADERS or made.count < 1:
+        if protocol not in ("echo", "udp") or not 8 <= made.size <= 1514 - HEADERS or made.count < 1:
             raise ValueError(f"frames '{text}': protocol is echo or udp, a frame has {HEADERS + 8} to 1514 bytes")
         return made
 
     def pcap(self) -> bytes:
         make = echo if self.protocol == "echo" else lambda number, size: udp(7, bytes(size), number)
-        return pcap([(0, arp()), *((self.us * (n + 1), make(n, self.bytes - 8)) for n in range(self.count))])
+        return pcap([(0, arp()), *((self.us * (n + 1), make(n, self.size - 8)) for n in range(self.count))])
 
 
 HEADERS = 34    # bytes of Ethernet and IP

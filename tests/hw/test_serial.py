@@ -880,7 +880,8 @@ async def rts_tells_the_far_end(dut):
     """By `MCR.RTS` alone, or with `MCR.AFE` off from the trigger level until the FIFO is empty; off in loop-back."""
     port = await Port.start(dut)
     await port.configure(4, fcr=FIFOS | bits("FCR", TRIGGER=2))
-    for outputs, on in (({}, 0), ({"AFE": 1}, 0), ({"RTS": 1, "LOOP": 1}, 0), ({"RTS": 1}, 1), ({"RTS": 1, "AFE": 1}, 1)):
+    for outputs, on in (({}, 0), ({"AFE": 1}, 0), ({"RTS": 1, "LOOP": 1}, 0), ({"RTS": 1}, 1),
+                        ({"RTS": 1, "AFE": 1}, 1)):
         await port.write("MCR", bits("MCR", **outputs))
         assert port.rts.value == on, outputs
     for n in range(DEPTH):
