@@ -11,6 +11,7 @@ from litex.soc.interconnect import stream
 from migen import READ_FIRST, Array, Cat, If, Memory, Mux, Signal
 from migen.genlib.fsm import FSM, NextState, NextValue
 
+from hw.ether.descriptor import write_status
 from hw.ether.phy import bytes_in
 
 FIFO_WORDS = 512         # of 64 bits: frames that wait for their way to memory
@@ -23,6 +24,7 @@ ETHERTYPE_IP = 0x0008    # as it stands in memory
 LENGTH_BITS = 11
 # Why a frame is dropped, and counted: the first that holds.
 DROPS = ("runt", "oversize", "crc", "overrun", "filtered", "no_descriptor", "short_buffer")
+KEPT_FRAME = [("length", LENGTH_BITS), ("hash", 8), ("stamp", 32)]    # what is known of one in the FIFO
 
 
 class Receiver(LiteXModule):
@@ -137,9 +139,9 @@ class Receiver(LiteXModule):
         memory = Memory(64, FIFO_WORDS)
         fill, look = memory.get_port(write_capable=True), memory.get_port(mode=READ_FIRST)
         self.specials += memory, fill, look
-        self.info = info = stream.SyncFIFO([("length", LENGTH_BITS), ("hash", 8), ("stamp", 32)], FIFO_FRAMES)
+        self.info = info = stream.SyncFIFO(KEPT_FRAME, FIFO_FRAMES)
 
-        write, kept, read, read_next = (Signal(max=FIFO_WORDS) for _ in range(4))
+        write, kept, read = (Signal(max=FIFO_WORDS) for _ in range(3))
         half   = Signal()
         low    = Signal(32)
         full, lost, store = Signal(), Signal(), Signal()
@@ -186,7 +188,45 @@ class Receiver(LiteXModule):
             ),
         ]
 
-        # To memory: descriptor, frame, status; when all of it is visible the ring moves on ----------------------------
+        # To memory ----------------------------------------------------------------------------------------------------
+
+        self.delivery = delivery = Delivery(port, queues)
+        self.comb += [
+            info.source.connect(delivery.frame),
+            look.adr.eq(delivery.read_next),
+            delivery.word.eq(look.dat_r),
+            read.eq(delivery.read),
+            delivery.enable.eq(self.enable),
+            delivery.mask.eq(self.mask),
+            self.busy.eq(delivery.busy),
+            self.arrived.eq(delivery.arrived),
+            *[delivery.base[q].eq(self.base[q]) for q in range(queues)],
+            *[delivery.tail[q].eq(self.tail[q]) for q in range(queues)],
+            *[self.head[q].eq(delivery.head[q]) for q in range(queues)],
+            *[counted[name].eq(delivery.counted[name]) for name in delivery.counted],
+        ]
+
+
+class Delivery(LiteXModule):
+    """Frames that are kept whole go to memory: descriptor, frame, status; when all of it is visible the ring moves on.
+
+    `frame` is the next one, whose words are read at `read_next` a cycle ahead and come as `word`; `read` is behind the
+    last word that is done with. The others are Receiver's."""
+    def __init__(self, port, queues):
+        self.frame     = frame = stream.Endpoint(KEPT_FRAME)
+        self.word      = Signal(64)
+        self.read      = read = Signal(max=FIFO_WORDS)
+        self.read_next = read_next = Signal(max=FIFO_WORDS)
+        self.enable    = Signal()
+        self.base      = [Signal(32) for _ in range(queues)]
+        self.tail      = [Signal(10) for _ in range(queues)]
+        self.head      = [Signal(10) for _ in range(queues)]
+        self.mask      = Signal(10)
+        self.busy      = Signal()
+        self.arrived   = Signal(queues)
+        self.counted   = counted = {name: Signal() for name in ("frames", "no_descriptor", "short_buffer")}
+
+        # # #
 
         queue   = Signal(max=max(queues, 2))
         here    = {name: Signal(len(values[0]), name=f"{name}_here") for name, values in
@@ -196,8 +236,6 @@ class Receiver(LiteXModule):
         asked   = Signal(9)        # commands to give,
         owed    = Signal(9)        # and data
         size    = Signal(16)
-        told, given = Signal(), Signal()     # the status: command and data
-        settle  = Signal(2)
         place   = Signal(port.address_width)
         popped, skip_frame = Signal(), Signal()
         self.comb += [
@@ -205,8 +243,7 @@ class Receiver(LiteXModule):
             here["head"].eq(Array(self.head)[queue]),
             here["tail"].eq(Array(self.tail)[queue]),
             place.eq((here["base"][3:] + (here["head"] << 1))[:port.address_width]),
-            words.eq((info.source.length + PAD + 7) >> 3),
-            look.adr.eq(read_next),
+            words.eq((frame.length + PAD + 7) >> 3),
             If(skip_frame,
                 read_next.eq(read + words)
             ).Else(
@@ -216,10 +253,10 @@ class Receiver(LiteXModule):
         ]
         self.sync += read.eq(read_next)
         self.fsm = fsm = FSM(reset_state="IDLE")
-        self.comb += self.busy.eq(info.source.valid | ~fsm.ongoing("IDLE"))
+        self.comb += self.busy.eq(frame.valid | ~fsm.ongoing("IDLE"))
         fsm.act("IDLE",
-            If(info.source.valid,
-                NextValue(queue, info.source.hash[:max((queues - 1).bit_length(), 1)] if queues > 1 else 0),
+            If(frame.valid,
+                NextValue(queue, frame.hash[:max((queues - 1).bit_length(), 1)] if queues > 1 else 0),
                 NextState("SELECT")
             )
         )
@@ -246,7 +283,7 @@ class Receiver(LiteXModule):
         fsm.act("CHECK",
             NextValue(asked, words),
             NextValue(owed, words),
-            If(size < info.source.length + PAD,
+            If(size < frame.length + PAD,
                 counted["short_buffer"].eq(1),
                 NextState("DROP")
             ).Else(
@@ -262,43 +299,22 @@ class Receiver(LiteXModule):
                 NextValue(address, address + 8)
             ),
             port.wdata.valid.eq(owed != 0),
-            port.wdata.data.eq(look.dat_r),
+            port.wdata.data.eq(self.word),
             port.wdata.we.eq(0xff),
             popped.eq(port.wdata.valid & port.wdata.ready),
             NextValue(owed, owed - popped),
             If((asked == 0) & (owed == 0), NextState("STATUS"))
         )
-        fsm.act("STATUS",
-            port.cmd.valid.eq(~told),
-            port.cmd.we.eq(1),
-            port.cmd.addr.eq(place + 1),
-            port.wdata.valid.eq(~given),
-            port.wdata.data.eq(Cat(info.source.length, Signal(16 - LENGTH_BITS), info.source.hash, Signal(7), 1,
-                                   info.source.stamp)),
-            port.wdata.we.eq(0xff),
-            NextValue(told, told | port.cmd.ready),
-            NextValue(given, given | port.wdata.ready),
-            NextValue(settle, 3),
-            If((told | port.cmd.ready) & (given | port.wdata.ready),
-                NextValue(told, 0),
-                NextValue(given, 0),
-                NextState("SETTLE")
-            )
-        )
-        fsm.act("SETTLE",
-            If(settle != 0,
-                NextValue(settle, settle - 1)
-            ).Elif(~port.busy,
-                counted["frames"].eq(1),
-                info.source.ready.eq(1),
-                *[If(queue == q, NextValue(self.head[q], (self.head[q] + 1) & self.mask), self.arrived[q].eq(1))
-                  for q in range(queues)],
-                NextState("IDLE")
-            )
-        )
+        status = Cat(frame.length, Signal(16 - LENGTH_BITS), frame.hash, Signal(7), 1, frame.stamp)
+        write_status(fsm, port, place, status, [
+            counted["frames"].eq(1),
+            frame.ready.eq(1),
+            *[If(queue == q, NextValue(self.head[q], (self.head[q] + 1) & self.mask), self.arrived[q].eq(1))
+              for q in range(queues)],
+        ])
         fsm.act("DROP",
             skip_frame.eq(1),
-            info.source.ready.eq(1),
+            frame.ready.eq(1),
             NextState("IDLE")
         )
         self.sync += If(~self.enable & ~self.busy, *[head.eq(0) for head in self.head])

@@ -9,6 +9,7 @@ from litex.soc.interconnect.stream import DIR_SINK, BufferizeEndpoints
 from migen import READ_FIRST, Array, Cat, If, Memory, Mux, Signal
 from migen.genlib.fsm import FSM, NextState, NextValue
 
+from hw.ether.descriptor import write_status
 from hw.ether.receive import LENGTH_BITS, MAX_BYTES, MIN_BYTES
 
 FIFO_WORDS = 512
@@ -51,8 +52,6 @@ class Transmitter(LiteXModule):
         error   = Signal()
         words   = Signal(14)
         asked, due = Signal(9), Signal(9)
-        told, given = Signal(), Signal()     # the status: command and data
-        settle  = Signal(2)
         place   = Signal(port.address_width)
         self.comb += [
             room.eq(read - write - 1),
@@ -113,31 +112,10 @@ class Transmitter(LiteXModule):
             info.sink.half.eq(address[2]),
             info.sink.shift.eq(address[1]),
         ]
-        fsm.act("STATUS",
-            port.cmd.valid.eq(~told),
-            port.cmd.we.eq(1),
-            port.cmd.addr.eq(place + 1),
-            port.wdata.valid.eq(~given),
-            port.wdata.data.eq(Cat(length, Signal(14), error, 1)),
-            port.wdata.we.eq(0xff),
-            NextValue(told, told | port.cmd.ready),
-            NextValue(given, given | port.wdata.ready),
-            NextValue(settle, 3),
-            If((told | port.cmd.ready) & (given | port.wdata.ready),
-                NextValue(told, 0),
-                NextValue(given, 0),
-                NextState("SETTLE")
-            )
-        )
-        fsm.act("SETTLE",
-            If(settle != 0,
-                NextValue(settle, settle - 1)
-            ).Elif(~port.busy,
-                NextValue(self.head, (self.head + 1) & self.mask),
-                self.done.eq(notify),
-                NextState("IDLE")
-            )
-        )
+        write_status(fsm, port, place, Cat(length, Signal(14), error, 1), [
+            NextValue(self.head, (self.head + 1) & self.mask),
+            self.done.eq(notify),
+        ])
         self.sync += If(~self.enable & fsm.ongoing("IDLE"), self.head.eq(0))
 
         # To the MAC: words of 32 bits from any even address on --------------------------------------------------------

@@ -49,6 +49,7 @@ class Serial16550(LiteXModule):
         self.bus  = wishbone.Interface(data_width=32)  # registers; decodes the low 12 address bits
         self.pads = Record([("tx", 1), ("rx", 1)])     # the line: tx out, rx in (any clock); both rest high
         self.irq  = Signal()                           # o: level: an enabled cause is pending
+        self.rts  = Signal()                           # o: the far end may send (1), where it looks at that
 
         # # #
 
@@ -251,6 +252,12 @@ class Serial16550(LiteXModule):
             Case(trigger, {n: level.eq(at) for n, at in enumerate(trigger_levels(depth))}),
             available.eq(has_data & (~fifo_on | (rx_fifo.count >= level))),
         ]
+
+        # Flow control: by software alone, or off by itself from the trigger level until the FIFO is empty -------------
+
+        filled = Signal()
+        self.sync += filled.eq(has_data & (filled | available))
+        self.comb += self.rts.eq(mcr.rts & ~(mcr.afe & filled) & ~mcr.loop)
 
         timeout = Signal()
         if fifo_depth > 1:

@@ -55,12 +55,14 @@ REGISTERS = SharedOffsets("Serial port (16550-class)", 0x1000, "A 16550A with 32
         Field("STICK", 5, 1, "The parity bit is the inverse of `EVEN`, whatever the data."),
         Field("SET_BREAK", 6, 1, "Hold the line low."),
         Field("DLAB", 7, 1, "Divisor latch access: offsets 0 and 4 are `DLL` and `DLM`."))),
-    Register("MCR", 0x10, "rw", "Modem control. The outputs have no pins; loop-back shows them in `MSR`.", (
+    Register("MCR", 0x10, "rw", "Modem control. Of the outputs only `RTS` has a wire; loop-back shows them in `MSR`.", (
         Field("DTR", 0, 1, "Data terminal ready."),
         Field("RTS", 1, 1, "Request to send."),
         Field("OUT1", 2, 1, "Output 1."),
         Field("OUT2", 3, 1, "Output 2. It does not gate the interrupt, as it does on a PC's board."),
-        Field("LOOP", 4, 1, "Loop-back: the transmitter feeds the receiver, the pin `tx` is high, `rx` is ignored."))),
+        Field("LOOP", 4, 1, "Loop-back: the transmitter feeds the receiver, the pin `tx` is high, `rx` is ignored."),
+        Field("AFE", 5, 1, "Flow control without software: the wire of `RTS` is off, too, from when the receive FIFO "
+              "is filled to its trigger level until it is empty."))),
     Register("LSR", 0x14, "ro", "Line status. Reading clears `OE`, `PE`, `FE` and `BI`.", (
         Field("DR", 0, 1, "Data ready: `RBR` holds a character."),
         Field("OE", 1, 1, "Overrun: at least one character was lost since the last read."),

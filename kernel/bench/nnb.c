@@ -121,7 +121,7 @@ static void nnb_unlink(void *arg, const char *path)
     unix_leave();
 }
 
-#include "bench/nnb_tests.h"
+#include "user/programs/nnb_tests.h"
 
 /* The driver ------------------------------------------------------------------------------------------------------------- */
 

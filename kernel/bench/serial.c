@@ -8,13 +8,15 @@
  * On a board, `player=1` has the bytes played that the host has put into `serial_input`, instead of a line from outside.
  *
  * With `busy.us` another device interrupts `busy.rate` times a second at a lower priority, and its handler works for
- * so many microseconds: the disk with programmed input of section 6, beside which a fast line may lose characters.
+ * so many microseconds: the disk with programmed input of section 6, beside which a fast line may lose characters. With
+ * handlers=1 the time of the port's handler is printed (bench/handlers.h).
  * Prints
  *
  *   @serial bytes=... crc=... overruns=... dropped=... cycles=... interrupts=... queued=... spurious=... switches=...
  *   @busy interrupts=... lost=...
  */
 #include "arch/trace.h"
+#include "bench/handlers.h"
 #include "bench/pace.h"
 #include "bench/polls.h"
 #include "dev/arrivals.h"
@@ -131,6 +133,9 @@ static int serial(void)
 
     serial_set_depth(&serial_data, bootargs_number("fifo", serial_depth(&serial_data), MOST_BYTES));
     tty_open(&tty, &serial_data, baud, 0);
+    bool timed = bootargs_number("handlers", 0, 1);
+    if (timed)
+        handlers_time(PIC_SOURCE_UART1, "serial");
     uint32_t was_deferred = sum_of(deferred), was_spurious = sum_of(spurious), was_switches = sum_of(switches);
     if (busy_us)
         start_busy_device(busy_us, busy_rate);
@@ -150,6 +155,8 @@ static int serial(void)
     polls_end();
     if (busy_us)
         stop_busy_device();
+    if (timed)
+        handlers_end();
 
     uint32_t crc = crc32(received, got);
     host_blob(HOST_BLOB_RECEIVED, received, got);

@@ -104,7 +104,10 @@ static void biodone_wake(void);
 
 void block_leave(struct block_device *d, crit_t saved)
 {
-    dispatch(d);
+    while (dispatch(d), d->wants_data) {
+        d->wants_data = false;
+        saved = d->give_data(d, saved);
+    }
     struct block_io *posting = d->posting;
     d->posting = 0;
     bool finished = d->finished != 0;
@@ -128,7 +131,7 @@ static void watch(void *arg)
     bool late = false;
     for (struct block_io *io = d->active; io; io = io->next)
         late |= (int32_t)(clock_ticks() - io->due) > 0;
-    if (late) {
+    if (late && !d->moving) {
         d->timed_out++;
         d->reset(d);
         for (struct block_io *io = d->active, *next; io; io = next) {

@@ -65,6 +65,11 @@ struct block_device {
     /* The driver, called with the lock held. Start it: block_over says how it went. Forget all that was started. */
     void (*start)(struct block_device *d, struct block_io *io);
     void (*reset)(struct block_device *d);
+    /* By programmed I/O: a request that was started wants its first data (`wants_data`, which `start` sets). Lets the lock
+     * go meanwhile, and gives the state of its section anew. */
+    crit_t (*give_data)(struct block_device *d, crit_t saved);
+    bool wants_data;
+    bool moving; /* a hart moves data, without the lock: nobody else touches what is under way */
 
     struct block_io *queue; /* by sector */
     struct block_io *active; /* the driver has them */

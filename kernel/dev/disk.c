@@ -60,6 +60,7 @@ struct disk {
     bool seeking;
     unsigned segment;
     uint32_t offset, left; /* bytes in the segment; sectors of the request */
+    uint32_t late;         /* STATUS with its end, if that came while data was moved; else 0 */
 };
 
 static struct request requests[2][RING] __attribute__((aligned(64)));
@@ -114,27 +115,43 @@ static enum disk_cause complete(struct disk *d)
 
 /* Programmed I/O ------------------------------------------------------------------------------------------------------- */
 
-/* The next cluster, between the controller's buffer and the request's pieces of memory. */
-static void move_cluster(struct disk *d)
+static void copy(unsigned op, volatile uint32_t *data, uint32_t *p, const uint32_t *end)
+{
+    if (op == BLOCK_READ) {
+        for (; p < end; p++) {
+            uint32_t low = *data;
+            *p = low | *data << 16;
+        }
+    } else {
+        for (; p < end; p++) {
+            *data = *p & 0xffff;
+            *data = *p >> 16;
+        }
+    }
+}
+
+/*
+ * The next cluster, between the controller's buffer and the request's pieces of memory. That takes longer than a section may:
+ * the lock is let go, with `moving` set, until the last word; with that the drive goes on, and may interrupt. The request
+ * stays what it is meanwhile: none is started, as the drive takes one at a time, and none is given up.
+ */
+static crit_t move_cluster(struct disk *d, crit_t saved)
 {
     struct block_io *io = d->current;
     volatile uint32_t *data = &REG(d, DATA);
     uint32_t sectors = d->left < d->cluster ? d->left : d->cluster, bytes = sectors * SECTOR_SIZE;
     d->left -= sectors;
-    while (bytes) {
+    d->block.moving = true;
+    simple_lock_leave(&d->block.lock, saved);
+    for (bool last = false; !last;) {
         const struct block_segment *s = &io->segments[d->segment];
         uint32_t n = s->bytes - d->offset < bytes ? s->bytes - d->offset : bytes;
+        last = n == bytes;
         uint32_t *p = (uint32_t *)(uintptr_t)(s->address + d->offset), *end = p + n / 4;
-        if (io->op == BLOCK_READ) {
-            for (; p < end; p++) {
-                uint32_t low = *data;
-                *p = low | *data << 16;
-            }
-        } else {
-            for (; p < end; p++) {
-                *data = *p & 0xffff;
-                *data = *p >> 16;
-            }
+        copy(io->op, data, p, end - last);
+        if (last) {
+            saved = simple_lock_enter(&d->block.lock);
+            copy(io->op, data, end - 1, end);
         }
         bytes -= n;
         d->offset += n;
@@ -143,6 +160,8 @@ static void move_cluster(struct disk *d)
             d->offset = 0;
         }
     }
+    d->block.moving = false;
+    return saved;
 }
 
 static void begin_transfer(struct disk *d)
@@ -157,11 +176,31 @@ static void begin_transfer(struct disk *d)
     if (io->op != BLOCK_WRITE)
         return;
     /* There is room for the first cluster as soon as the drive has been told. */
-    for (unsigned i = 0; d->left && i < 100; i++)
-        if (REG(d, STATUS) & DISK_STATUS_DRQ_MASK) {
-            move_cluster(d);
-            return;
-        }
+    for (unsigned i = 0; d->left && i < 100 && !d->block.wants_data; i++)
+        d->block.wants_data = REG(d, STATUS) & DISK_STATUS_DRQ_MASK;
+}
+
+static unsigned code_of(uint32_t status)
+{
+    return (status & DISK_STATUS_CODE_MASK) >> DISK_STATUS_CODE_SHIFT;
+}
+
+static void pio_over(struct disk *d, uint32_t status)
+{
+    struct block_io *io = d->current;
+    d->current = 0;
+    d->late = 0;
+    over(d, io, code_of(status));
+}
+
+/* The first cluster of a write. */
+static crit_t give_data(struct block_device *b, crit_t saved)
+{
+    struct disk *d = (struct disk *)b;
+    saved = move_cluster(d, saved);
+    if (d->late)
+        pio_over(d, d->late);
+    return saved;
 }
 
 static void start_pio(struct block_device *b, struct block_io *io)
@@ -177,29 +216,31 @@ static void start_pio(struct block_device *b, struct block_io *io)
     begin_transfer(d);
 }
 
-static enum disk_cause serve(struct disk *d)
+static enum disk_cause serve(struct disk *d, crit_t *saved)
 {
     uint32_t status = REG(d, STATUS); /* takes DONE back */
     enum disk_cause cause = DISK_FOR_NOTHING;
-    struct block_io *io = d->current;
-    unsigned code = (status & DISK_STATUS_CODE_MASK) >> DISK_STATUS_CODE_SHIFT;
-    if (!io)
+    if (!d->current)
         return cause;
+    if (d->block.moving) { /* the request ends before its time: who moves data sees to that */
+        d->late = status & DISK_STATUS_DONE_MASK ? status : d->late;
+        return cause;
+    }
     if (d->seeking) {
         if (!(status & DISK_STATUS_DONE_MASK))
             return cause;
-        if (code == DISK_STATUS_CODE_OK) {
+        if (code_of(status) == DISK_STATUS_CODE_OK) {
             begin_transfer(d);
             return DISK_FOR_SEEK;
         }
     }
     if (status & DISK_STATUS_DATA_MASK) {
-        move_cluster(d);
+        *saved = move_cluster(d, *saved);
         cause = DISK_FOR_DATA;
+        status = d->late ? d->late : status;
     }
     if (status & DISK_STATUS_DONE_MASK) {
-        d->current = 0;
-        over(d, io, code);
+        pio_over(d, status);
         cause = cause == DISK_FOR_DATA ? DISK_FOR_DATA : DISK_FOR_DONE;
     }
     return cause;
@@ -212,7 +253,7 @@ static void interrupt(void *arg)
     uint32_t begin = cycles32();
     struct disk *d = arg;
     crit_t s = simple_lock_enter(&d->block.lock);
-    enum disk_cause cause = d->dma ? complete(d) : serve(d);
+    enum disk_cause cause = d->dma ? complete(d) : serve(d, &s);
     d->spurious += cause == DISK_FOR_NOTHING;
     block_leave(&d->block, s);
     if (watcher)
@@ -226,7 +267,8 @@ static void reset(struct block_device *b)
     while (REG(d, CONTROL) & DISK_CONTROL_RESET_MASK)
         ;
     d->current = 0;
-    d->seeking = false;
+    d->seeking = d->block.wants_data = false;
+    d->late = 0;
     d->tail = d->head = 0;
     d->free_tags = (1u << TAGS) - 1;
     memset(d->io, 0, sizeof d->io);
@@ -266,6 +308,7 @@ struct block_device *disk_open(unsigned unit)
     d->block.patience = (uint32_t)((uint64_t)bootargs_number("disk.patience", 2000, 1000000) * clock_hz() / 1000);
     d->block.start = d->dma ? start_dma : start_pio;
     d->block.reset = reset;
+    d->block.give_data = give_data;
     block_init(&d->block);
     REG(d, CLUSTER) = d->cluster;
     REG(d, DATA_CYCLES) = bootargs_number("disk.data_cycles", 2, 255);

@@ -14,6 +14,8 @@
 #define REG(port, name) ((port)->regs[SERIAL_##name / 4])
 #define IIR_ID(iir) ((iir) & SERIAL_IIR_ID_MASK)
 
+#define SLOW_BAUD 1200
+
 static SIMPLE_LOCK_CLASS(console_port_class, "console port", SPL_HIGH);
 static SIMPLE_LOCK_CLASS(data_port_class, "data port", SPL_TTY);
 struct serial serial_console = SERIAL(UART0_BASE, PIC_SOURCE_UART0, "console port", console_port_class);
@@ -34,7 +36,25 @@ void serial_configure(struct serial *p, uint32_t baud)
     REG(p, LCR) = SERIAL_LCR_WORD_8 << SERIAL_LCR_WORD_SHIFT;
     REG(p, DLF) = bit_cycles & 0xf;
     REG(p, FCR) = SERIAL_FCR_ENABLE_MASK | SERIAL_FCR_RX_RESET_MASK | SERIAL_FCR_TX_RESET_MASK |
-                  SERIAL_FCR_TRIGGER_HALF << SERIAL_FCR_TRIGGER_SHIFT;
+                  (baud <= SLOW_BAUD ? SERIAL_FCR_TRIGGER_1 : SERIAL_FCR_TRIGGER_HALF) << SERIAL_FCR_TRIGGER_SHIFT;
+}
+
+void serial_flow(struct serial *p, enum serial_flow flow)
+{
+    p->flow = flow == SERIAL_FLOW_DRIVER;
+    p->held = false;
+    REG(p, MCR) = flow == SERIAL_FLOW_NONE     ? 0
+                  : flow == SERIAL_FLOW_DRIVER ? SERIAL_MCR_RTS_MASK
+                                               : SERIAL_MCR_RTS_MASK | SERIAL_MCR_AFE_MASK;
+}
+
+/* The far end is told to wait, or to go on. The caller holds the lock. */
+static void hold(struct serial *p, bool on)
+{
+    if (p->flow && p->held != on) {
+        p->held = on;
+        REG(p, MCR) = on ? 0 : SERIAL_MCR_RTS_MASK;
+    }
 }
 
 /* Move what fits from the ring to the FIFO, which is empty when THRE is set. */
@@ -64,6 +84,8 @@ static void receive(struct serial *p)
             p->dropped++;
         else
             p->rx[p->rx_head++ % SERIAL_RX_RING] = c;
+        if (p->rx_head - p->rx_tail >= SERIAL_RX_RING * 3 / 4)
+            hold(p, true);
     }
 }
 
@@ -99,6 +121,8 @@ static int next_character(struct serial *p)
 {
     crit_t s = simple_lock_enter(&p->lock);
     int c = p->rx_tail == p->rx_head ? -1 : p->rx[p->rx_tail++ % SERIAL_RX_RING];
+    if (p->held && p->rx_head - p->rx_tail <= SERIAL_RX_RING / 4)
+        hold(p, false);
     simple_lock_leave(&p->lock, s);
     return c;
 }

@@ -30,6 +30,7 @@ struct serial {
     uint32_t rx_head, rx_tail, tx_head, tx_tail; /* run freely; the difference is the fill */
     uint32_t dropped;                            /* characters that found the receive ring full */
     uint32_t interrupts;
+    bool flow, held; /* the driver holds the far end off; it does so now */
     uint8_t rx[SERIAL_RX_RING];
     uint8_t tx[SERIAL_TX_RING];
 };
@@ -42,8 +43,15 @@ struct serial {
 
 extern struct serial serial_console, serial_data;
 
-/* Eight data bits, no parity, FIFOs on, polled. Panics when the clock cannot make `baud` bit/s. */
+/* Eight data bits, no parity, FIFOs on, polled; up to 1,200 bit/s each character interrupts, else each half FIFO. Panics when the clock cannot make `baud` bit/s. */
 void serial_configure(struct serial *port, uint32_t baud);
+
+/*
+ * Who tells the far end to wait, by RTS: nobody; the driver, when its ring is three quarters full, until it is empty to one
+ * (a driver that is kept from running cannot tell); or the port by itself, when its FIFO is half full.
+ */
+enum serial_flow { SERIAL_FLOW_NONE, SERIAL_FLOW_DRIVER, SERIAL_FLOW_PORT };
+void serial_flow(struct serial *port, enum serial_flow flow); /* when it is configured */
 
 /* The characters that the port's FIFOs hold, and to change that, before it is configured; panics if it was built with less. */
 uint32_t serial_depth(struct serial *port);

@@ -79,6 +79,15 @@ static bool may_wait_for_handlers(void)
     return may;
 }
 
+/* For those of run=intr-floor, which no handler of the kernel is called for, see `elsewhere`. */
+static void wait_for_handlers(unsigned source)
+{
+    uint32_t claims = pic_deliveries(source) - owner[source].elsewhere;
+    while (intr_count(source) != claims || in_service(source))
+        spin_pause();
+    fence_acquire();
+}
+
 /*
  * A masked source is not claimed any more, so the claims that the PIC has counted are all. A handler is counted when it has
  * returned, whether it was called at once or queued: no handler is left when there are as many of these. Counting so costs
@@ -94,13 +103,22 @@ void intr_disestablish(unsigned source)
               "waiting",
               source, owner[source].name);
     set_enabled(source, owner[source].hart, false);
-    uint32_t claims = pic_deliveries(source) - owner[source].elsewhere;
-    while (intr_count(source) != claims || in_service(source))
-        spin_pause();
-    fence_acquire();
+    wait_for_handlers(source);
     pic_write(PIC_CLEAR, 1u << source);
     set_vector(source, stray, (void *)(uintptr_t)source);
     owner[source].name = 0;
+}
+
+void intr_exchange(unsigned source, struct intr_vector with, struct intr_vector *was)
+{
+    if (source >= PIC_SOURCES || !owner[source].name || !may_wait_for_handlers())
+        panic("intr_exchange: source %u has no handler, or this is no place to wait for it", source);
+    set_enabled(source, owner[source].hart, false);
+    wait_for_handlers(source);
+    *was = sync_hart()->vector[source];
+    set_vector(source, with.fn, with.arg);
+    io_fence();
+    set_enabled(source, owner[source].hart, true);
 }
 
 const char *intr_name(unsigned source)

@@ -31,6 +31,12 @@ void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, in
  */
 void intr_disestablish(unsigned source);
 
+/*
+ * Have `with` called for `source` instead of its handler, which goes to `was`: for measurements. Interrupts that come
+ * meanwhile wait. As intr_disestablish, from thread level.
+ */
+void intr_exchange(unsigned source, struct intr_vector with, struct intr_vector *was);
+
 uint32_t intr_count(unsigned source);    /* handled, on all harts */
 const char *intr_name(unsigned source); /* 0: it has no handler */
 unsigned intr_route(unsigned source);    /* where it is routed to, or PIC_ANY_HART */

@@ -1,8 +1,14 @@
 /*
  * run=net: the network is up until so many ICMP echo requests (`echoes`) have been answered, or so many milliseconds (`ms`)
- * have passed; then what was counted.
+ * have passed, or interrupts took so many frames (`frames`); then what was counted. With handlers=1 also the time of the
+ * handlers (bench/handlers.h).
+ *
+ *   @test name=net echoes=... interrupts=... frames=... rounds=... full=... cycles=...
+ *
+ * cycles: from when frames may come to the clock tick that finds the last one answered or taken.
  */
 #include "arch/trace.h"
+#include "bench/handlers.h"
 #include "dev/ether.h"
 #include "net/if_ether.h"
 #include "test/test.h"
@@ -12,23 +18,32 @@
 static int run_net(void)
 {
     uint32_t echoes = bootargs_number("echoes", 0, UINT32_MAX), ms = bootargs_number("ms", 1000, 1000000);
+    uint32_t frames = bootargs_number("frames", UINT32_MAX, UINT32_MAX);
     uint64_t until = cycles64() + (uint64_t)ms * (CLOCK_HZ / 1000);
+    bool timed = bootargs_number("handlers", 0, 1);
     if_ether_start();
+    for (unsigned q = 0; timed && q < ETHER_QUEUES; q++)
+        handlers_time(PIC_SOURCE_ETHER(q), "ether");
     kprintf("network: up\n");
     trace(TRACE_ETHER_GO, 0);
     uint32_t answered;
+    uint64_t begin = cycles64();
     do {
         thread_delay(IDLE_TICKS);
         answered = net_counts().icmp_echo;
-    } while ((!echoes || answered < echoes) && cycles64() < until);
+    } while ((!echoes || answered < echoes) && if_ether_counts().frames < frames && cycles64() < until);
+    uint64_t cycles = cycles64() - begin;
     thread_delay(IDLE_TICKS); /* what was answered leaves */
+    if (timed)
+        handlers_end();
     struct if_ether_counts c = if_ether_counts();
     if_ether_stop();
     net_print_results();
     ether_print_results();
-    kprintf("@test name=net echoes=%lu interrupts=%lu frames=%lu rounds=%lu full=%lu\n", (unsigned long)answered,
-            (unsigned long)c.interrupts, (unsigned long)c.frames, (unsigned long)c.rounds, (unsigned long)c.full);
+    kprintf("@test name=net echoes=%lu interrupts=%lu frames=%lu rounds=%lu full=%lu cycles=%llu\n",
+            (unsigned long)answered, (unsigned long)c.interrupts, (unsigned long)c.frames, (unsigned long)c.rounds,
+            (unsigned long)c.full, (unsigned long long)cycles);
     return echoes && answered < echoes;
 }
 
-RUN("net", "answers pings over Ethernet (echoes=, ms=)", run_net);
+RUN("net", "answers pings over Ethernet (echoes=, frames=, ms=)", run_net);

@@ -5,9 +5,10 @@ An experiment file has a `description`, the bit rate of the console, its `[keys.
 (machine.py): keys as well, and runs vary over those that have several values. Its report is made by its `[[collect]]`
 queries, or by the module beside the file that `report` names. schema.py has every entry. `{name}` in `bootargs`, in the
 values of `build` (the kernel's build options, sim/kernel.py), and names in `cycles` (the estimate that orders runs and
-bounds them), in `input` (how many bytes go down the data line) and in `disk` (the drive at each disk controller:
-how many bytes of seeded content it has, then options of the simulator's --disk) stand for the run's parameters and all
-keys, a list's values with commas between.
+bounds them), in `input` (how many bytes go down the data line), in `disk` (the drive at each disk controller:
+how many bytes of seeded content it has, then options of the simulator's --disk), in `frames` (those on the Ethernet
+wire, sim/frames.py) and in `flow` (the simulator's --uart1-flow) stand for the run's parameters and all keys, a list's
+values with commas between.
 Its `[quick]` table has values of keys with which all of it, every kind of run once at least, takes some seconds.
 """
 
@@ -151,6 +152,8 @@ class Run:
     checkpoint: str = ""    # the moment up to which runs of the same boot share it (sim/sweep/boot.py); empty: its own
     pokes: tuple = ()       # registers that it writes there, (name, value) in order of name
     disk: str = ""          # the drive: bytes, and options of --disk, with commas between
+    frames: str = ""        # on the Ethernet wire (sim/frames.py, Flood)
+    flow: str = ""          # whether the data line's far end looks at RTS: rts or none
     on: tuple = ()          # what is said of the machine beside its harts, (name, value) in order of name
 
     @property
@@ -295,6 +298,8 @@ class Experiment:
             result=kind["result"],
             input_bytes=input_bytes,
             disk=kind.get("disk", "").format_map(names),
+            frames=kind.get("frames", "").format_map(names),
+            flow=kind.get("flow", "").format_map(names),
             options=tuple(sorted((name, value.format_map(names)) for name, value in kind.get("build", {}).items())),
             checkpoint=kind.get("checkpoint", ""),
             pokes=tuple(sorted((name, value.format_map(names)) for name, value in kind.get("poke", {}).items())),
@@ -415,8 +420,8 @@ def _check_kind(experiment, kind):
     known = [*keys, *vary, "clock_hz", *(["crc", "input_bytes"] if "input" in kind else []),
              *([solve["for"]] if solve else [])]
     _check_checkpoint(where, kind)
-    for text in (kind["bootargs"], kind.get("disk", ""), *kind.get("build", {}).values(),
-                 *kind.get("poke", {}).values()):
+    for text in (kind["bootargs"], *(kind.get(name, "") for name in ("disk", "frames", "flow")),
+                 *kind.get("build", {}).values(), *kind.get("poke", {}).values()):
         for _, name, _, _ in string.Formatter().parse(text):
             if name is not None and name not in known:
                 raise unknown(f"name in {where}", name, known)

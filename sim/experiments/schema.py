@@ -60,6 +60,8 @@ class RunsTable(_Table):
     build: dict[str, str] = {}
     input: str | None = None
     disk: str | None = None
+    frames: str | None = None
+    flow: str | None = None
     checkpoint: str | None = None
     poke: dict[str, str] = {}
     solve: SolveTable | None = None

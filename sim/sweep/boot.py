@@ -15,8 +15,8 @@ CYCLES = 400_000                # about what the kernel takes to come up on one 
 def of(run):
     """The boot of a run that has a `checkpoint`: the same for all that differ in their pokes and nodes only. One
     machine boots; nodes are made of it."""
-    shared = repr((run.target, run.bootargs, run.seed, run.console_baud, run.input_bytes, run.disk, run.checkpoint,
-                   run.parameters.get("baud")))
+    shared = repr((run.target, run.bootargs, run.seed, run.console_baud, run.input_bytes, run.disk, run.frames,
+                   run.flow, run.checkpoint, run.parameters.get("baud")))
     name = hashlib.sha256(shared.encode()).hexdigest()[:8]
     return dataclasses.replace(run, id=f"{KIND}-{run.kind}-{name}", kind=KIND, cycles=CYCLES, result="", pokes=(),
                                on=run.machine.alone.said)

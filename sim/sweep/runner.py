@@ -17,6 +17,7 @@ from pathlib import Path
 
 from sim import nodes
 from sim.experiments.definition import Run, disk_image, input_file
+from sim.frames import Flood
 from sim.results import record
 from sim.results.report import solve_line
 from sim.sweep import boot, worker
@@ -106,6 +107,10 @@ def task_of(run, files):
         arguments += ["--uart1-in", "{input}"]
     if "disk" in files:
         arguments += ["--disk", ",".join(["{disk}", *run.disk.split(",")[1:]])] * run.machine.value("disks")
+    if run.flow:
+        arguments += ["--uart1-flow", run.flow]
+    if "frames" in files:
+        arguments += ["--ether-in", "{frames}", "--ether-mbits", str(Flood.of(run.frames).mbits)]
     arguments += boot.arguments(run)
     if run.machine.nodes > 1:
         said = run.machine.value
@@ -321,6 +326,10 @@ class Runner:
             paths["disk"] = self.out / f"disk-{size}-seed{run.seed}.img"
             if not paths["disk"].exists():
                 record.write_bytes(paths["disk"], disk_image(run.seed, size))
+        if run.frames:
+            paths["frames"] = self.out / f"frames-{run.frames.replace(',', '-')}.pcap"
+            if not paths["frames"].exists():
+                record.write_bytes(paths["frames"], Flood.of(run.frames).pcap())
         for path in paths.values():
             if path not in self.digests:
                 self.digests[path] = worker.digest_of(path)

@@ -37,7 +37,8 @@ def make():
     for prefix, depth in (("fifo", DEPTH), ("plain", 1)):
         port = Serial16550(CLOCK_HZ, depth)
         setattr(top, prefix, port)
-        ios |= {f"{prefix}_bus": port.bus, f"{prefix}_pads": port.pads, f"{prefix}_irq": port.irq}
+        ios |= {f"{prefix}_bus": port.bus, f"{prefix}_pads": port.pads, f"{prefix}_irq": port.irq,
+                f"{prefix}_rts": port.rts}
     return top, ios
 
 
@@ -112,6 +113,7 @@ class Port:
             setattr(self, name, getattr(dut, f"{prefix}_bus_{name}"))
         self.tx, self.rx = getattr(dut, f"{prefix}_pads_tx"), getattr(dut, f"{prefix}_pads_rx")
         self.clk, self.irq_wire = dut.sys_clk, getattr(dut, f"{prefix}_irq")
+        self.rts = getattr(dut, f"{prefix}_rts")
         self.bit, self.format = None, EIGHT_BITS
         self.edges = []  # (cycle, level) of the transmit line
 
@@ -871,6 +873,28 @@ async def modem_loop_back(dut):
         await port.expect(MSR=value & 0xf0)
         assert not port.irq
         before = value
+
+
+@in_simulator
+async def rts_tells_the_far_end(dut):
+    """By `MCR.RTS` alone, or with `MCR.AFE` off from the trigger level until the FIFO is empty; off in loop-back."""
+    port = await Port.start(dut)
+    await port.configure(4, fcr=FIFOS | bits("FCR", TRIGGER=2))
+    for outputs, on in (({}, 0), ({"AFE": 1}, 0), ({"RTS": 1, "LOOP": 1}, 0), ({"RTS": 1}, 1),
+                        ({"RTS": 1, "AFE": 1}, 1)):
+        await port.write("MCR", bits("MCR", **outputs))
+        assert port.rts.value == on, outputs
+    for n in range(DEPTH):
+        await port.send(n)
+        assert port.rts.value == (n + 1 < DEPTH // 2), n
+    for n in range(DEPTH):
+        assert port.rts.value == 0
+        await port.expect(RBR=n)
+    await cycles(2)
+    assert port.rts.value == 1
+    await port.write("MCR", bits("MCR", RTS=1))
+    await port.send(*range(DEPTH))
+    assert port.rts.value == 1
 
 
 # Depths ---------------------------------------------------------------------------------------------------------------

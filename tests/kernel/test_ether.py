@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sim import frames
 from sim.kernel import OPTIONS, SCHEMES
-from tests.kernel import frames
 from tests.kernel.machine import CONSOLE_BAUD, DEVICES, command, ended
 
 WAYS = OPTIONS["net"]
@@ -45,7 +45,8 @@ def test_every_echo_is_answered_as_it_came(tmp_path, sync, way):
     every_echo(tmp_path, sync, {"net": way})
 
 
-@pytest.mark.parametrize("sync, way", [("spl-optim", "poll"), ("cli-pessim", "threads")])
+# All schemes and ways, others than with one hart.
+@pytest.mark.parametrize("sync, way", [(sync, WAYS[(n + 2) % len(WAYS)]) for n, sync in enumerate(SCHEMES)])
 def test_two_harts_answer_every_echo(tmp_path, sync, way):
     every_echo(tmp_path, sync, {"net": way, "lock_debug": "1"}, harts=2)
 

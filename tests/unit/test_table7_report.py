@@ -62,3 +62,22 @@ def test_a_run_has_its_drive():
 def test_a_name_that_there_is_not_is_told():
     with pytest.raises(SettingError, match="disk_bytes"):
         definition.load("table7").settings(["disk_bites=1"])
+
+
+def other(kind, parameters, line):
+    handled = [{"name": "it"} | spread("all", [600, 720, 720])]
+    return {"failure": None, "kind": kind, "sync": "spl-optim", "parameters": parameters,
+            "run": {"results": line | {"handler": handled}}}
+
+
+def test_lines_and_ethernet_stand_in_the_papers_order():
+    records = [other("ether-small", {}, {"test": [{"echoes": 20, "cycles": CLOCK_HZ}]}),
+               other("serial-fast", {"baud": 115200}, {"serial": [{"bytes": 512, "cycles": CLOCK_HZ}]}),
+               other("serial-slow", {"baud": 1200}, {"serial": [{"bytes": 64, "cycles": CLOCK_HZ}]}),
+               other("ether-size", {"frame": 60, "protocol": "udp"}, {}), *RECORDS]
+    summary = table7.summarise({"clock_hz": CLOCK_HZ}, records)
+    assert [row["kind"] for row in summary["rows"]] == ["ide", "floppy", "serial-115200", "serial-1200", "ether-small"]
+    main, _, sizes = table7.tables(summary)
+    assert [row[1] for row in main.rows if row[0].startswith("serial")] == ["paper", "spl-optim", "spl-optim"]
+    assert any("serial-115200 128" in note and "ether-small 50" in note for note in main.notes)
+    assert sizes.rows == [[64, "11.3", "10.0", "12.0"]]

@@ -1,5 +1,5 @@
 /*
- * nnb TESTS USERS FILE AVERAGE LOOPS CALLS READS DISKS HARTS THREADS: the Neal Nelson Benchmark's tests (bench/nnb_tests.h) by as
+ * nnb TESTS USERS FILE AVERAGE LOOPS CALLS READS DISKS HARTS THREADS: the Neal Nelson Benchmark's tests (user/programs/nnb_tests.h) by as
  * many users at once as the list USERS says, each a process, or, with THREADS=1, a thread of one process, so that all share a
  * descriptor table. TESTS is a list too; FILE is in KiB. For each test and number prints
  *
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench/nnb_tests_calls.h"
+#include "user/programs/nnb_tests_calls.h"
 #include "user/lib/system.h"
 
 #define USERS_MOST 20

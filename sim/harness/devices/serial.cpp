@@ -1,7 +1,5 @@
 #include "devices/serial.h"
 
-constexpr unsigned FRAME_BITS = 10; // start, eight data bits (least significant first), stop
-
 void LineDriver::send(const void *data, size_t length, uint64_t cycle)
 {
     if (taken == queue.size()) {
@@ -13,6 +11,13 @@ void LineDriver::send(const void *data, size_t length, uint64_t cycle)
         burst = next = cycle;
         bit = 0;
     }
+}
+
+void LineDriver::hold(uint64_t cycle)
+{
+    sent += bit != 0;
+    bit = 0;
+    burst = next = cycle + 1;
 }
 
 void LineDriver::advance(uint64_t cycle)

@@ -24,6 +24,8 @@ class LineDriver {
     void send(const void *data, size_t length, uint64_t cycle); // begins at `cycle` if the line is idle
     void advance(uint64_t cycle); // to be called when cycle >= next
     bool idle() const { return next == NEVER; }
+    bool begins() const { return bit % FRAME_BITS == 0 && taken < queue.size(); } // what is next is a character's start
+    void hold(uint64_t cycle); // to be called when it begins: it does so a cycle later
     void set_baud(uint64_t baud) { rate.baud = baud; } // while it is idle
 
     uint64_t next = NEVER;
@@ -37,6 +39,8 @@ class LineDriver {
     }
 
   private:
+    static constexpr unsigned FRAME_BITS = 10; // start, eight data bits (least significant first), stop
+
     BitRate rate;
     std::string queue;
     size_t taken = 0;

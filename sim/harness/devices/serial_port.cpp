@@ -35,10 +35,13 @@ void SerialPort::send(const void *data, size_t length, uint64_t cycle)
 
 void SerialPort::before_edge(uint64_t cycle)
 {
+    const bool held = ready && cycle >= in.next && in.begins() && !ready();
+    if (held)
+        in.hold(cycle);
     while (cycle >= in.next)
         in.advance(cycle);
     drive(in.level);
-    life = true;
+    life |= !held;
     look_again();
 }
 

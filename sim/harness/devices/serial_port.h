@@ -18,6 +18,7 @@ class SerialPort : public Device {
                BitRate rate, bool &life);
 
     void send(const void *data, size_t length, uint64_t cycle); // to the target; the caller has the node look again
+    void obey(std::function<bool()> of) { ready = std::move(of); } // no character begins while it says no
     void wire(std::function<void(uint64_t, std::string)> to) override { wire_to = std::move(to); }
 
     void before_edge(uint64_t cycle) override;
@@ -49,6 +50,7 @@ class SerialPort : public Device {
   private:
     Pin transmit;
     std::function<void(bool)> drive;
+    std::function<bool()> ready;
     std::function<void(uint64_t, std::string)> wire_to;
     bool &life;
 };

@@ -25,6 +25,7 @@ const char HELP[] =
   --uart1 KIND          the data line: file (the options below) or pty: a pseudo-terminal, for a debugger
   --uart1-in FILE       bytes for the data line, back to back, from trace event 1023 on ...
   --uart1-start CYCLE   ... or from this cycle on
+  --uart1-flow KIND     rts: no byte begins while the target's RTS is off; none (none)
   --uart1-out FILE      what the target sends on the data line (DIR/uart1.out)
   --disk IMAGE[,NAME=VALUE...]  a file of 512-byte sectors at the next disk controller: profile=ide|scsi|cdrom|floppy|
                         sabre|fast, write=no|copy|inplace, faults (hw/disk/README.md); may be repeated
@@ -125,6 +126,12 @@ std::map<std::string, Setter> option_table(Arguments &a, uint64_t clock_hz)
         {"--uart1", text(a.uart1_name)},
         {"--uart1-in", text(a.uart1_in)},
         {"--uart1-start", number(a.uart1_start)},
+        {"--uart1-flow",
+         [&a](const std::string &o, const std::string &v) {
+             if (v != "rts" && v != "none")
+                 throw Failure(format("%s: '%s' is not one of rts, none", o.c_str(), v.c_str()));
+             a.uart1_flow = v == "rts";
+         }},
         {"--uart1-out", text(a.uart1_out)},
         {"--disk", [&a](const std::string &, const std::string &v) { a.disks.push_back(v); }},
         {"--ether-in", text(a.ether_in)},

@@ -54,6 +54,8 @@ Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsig
           watch.active),
       devices{&console_line, &data_line, &data_line.player, &trace_port, &host_port}
 {
+    if (a.uart1_flow)
+        data_line.obey([this] { return model.data_line_ready(); });
     for (size_t i = 0; i < inputs.disk_images.size(); i++) {
         disks.push_back(
             std::make_unique<Disk>(model, unsigned(i), inputs.disks[i], inputs.disk_images[i], watch.active));

@@ -1,8 +1,9 @@
-"""Ethernet frames and files of them for the tests: what is sent to the kernel, and what it has to answer."""
+"""Ethernet frames and files of them: what is sent to the kernel, and what it has to answer."""
 
 import random
 import struct
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 
 US, PEER, BROADCAST = bytes.fromhex("02494c4b0002"), bytes.fromhex("020000000001"), b"\xff" * 6
@@ -68,17 +69,59 @@ def udp(port: int, content: bytes, number: int = 0) -> bytes:
     return ethernet(ipv4(struct.pack(">HHHH", 4000, port, 8 + len(content), 0) + content, protocol=17, number=number))
 
 
+@dataclass(frozen=True)
+class Flood:
+    """Frames at an even pace for a run of an experiment: `count` of them, one each `us` microseconds behind a request
+    for the kernel's address, each with an ICMP or UDP message of `size` bytes, of which 8 are its header."""
+
+    count: int
+    us: int
+    size: int
+    protocol: str = "echo"      # or udp, to a port that nobody has
+    mbits: int = 100            # of the wire
+
+    @classmethod
+    def of(cls, text: str) -> "Flood":
+        """From "COUNT,us=N,bytes=N|frame=N[,protocol=echo|udp][,mbits=10|100|1000]", `bytes` of the message or `frame`
+        of the frame without FCS; ValueError in one line."""
+        count, *rest = text.split(",")
+        given = dict(part.partition("=")[::2] for part in rest)
+        protocol = given.pop("protocol", "echo")
+        try:
+            numbers = {name: int(value) for name, value in given.items()}
+            if "frame" in numbers:
+                numbers["bytes"] = numbers.pop("frame") - HEADERS
+            made = cls(int(count), size=numbers.pop("bytes"), protocol=protocol, **numbers)
+        except (KeyError, TypeError, ValueError):
+            raise ValueError(f"frames '{text}': give COUNT,us=N,bytes=N (or frame=N), and protocol= or mbits= if you "
+                             "like") from None
+        if protocol not in ("echo", "udp") or not 8 <= made.size <= 1514 - HEADERS or made.count < 1:
+            raise ValueError(f"frames '{text}': protocol is echo or udp, a frame has {HEADERS + 8} to 1514 bytes")
+        return made
+
+    def pcap(self) -> bytes:
+        make = echo if self.protocol == "echo" else lambda number, size: udp(7, bytes(size), number)
+        return pcap([(0, arp()), *((self.us * (n + 1), make(n, self.size - 8)) for n in range(self.count))])
+
+
+HEADERS = 34    # bytes of Ethernet and IP
+
+
 def with_fcs(frame: bytes) -> bytes:
     return frame + struct.pack("<I", zlib.crc32(frame))
 
 
-def write_pcap(path: Path, frames, fcs: bool = False):
-    """(microseconds, frame) into a file; with `fcs` the frames have theirs, right or wrong."""
+def pcap(frames, fcs: bool = False) -> bytes:
+    """A file of (microseconds, frame); with `fcs` the frames have theirs, right or wrong."""
     content = struct.pack("<IHHIIII", NANOSECONDS, 2, 4, 0, 0, 65535, 1 | (FCS if fcs else 0))
     for microseconds, frame in frames:
         stamp = round(microseconds * 1000)
         content += struct.pack("<IIII", stamp // 10 ** 9, stamp % 10 ** 9, len(frame), len(frame)) + frame
-    path.write_bytes(content)
+    return content
+
+
+def write_pcap(path: Path, frames, fcs: bool = False):
+    path.write_bytes(pcap(frames, fcs))
     return path
 
 

@@ -59,5 +59,5 @@ static void nnb_unlink(void *user, const char *path)
         nnb_failed("unlink");
 }
 
-#include "bench/nnb_tests.h"
+#include "user/programs/nnb_tests.h"
 #endif

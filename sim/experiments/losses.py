@@ -1,0 +1,152 @@
+"""The report of `losses`: who loses what, and whose interrupts wait how long (paper `sync`, section 6.4)."""
+
+from sim.experiments.serial_loss import characters, schemes_of, values
+from sim.results.plot import HeatMap
+from sim.results.table import Table, number
+
+SOURCES = {"ticker": "ticker", "serial": "serial line", "ether": "Ethernet", "disk": "disk"}     # by falling priority
+FLOWS = {0: "none", 1: "driver", 2: "port"}
+COUNTS = ("sent", "bytes", "overruns", "dropped", "frames", "no_descriptor", "overrun", "full", "disk", "cycles",
+          "ticks", "merged")
+
+
+def summarise(experiment, records):
+    """What every run lost and how long its interrupts waited, in microseconds, from the records alone."""
+    settings, rows = experiment["settings"], []
+    for made in records:
+        if made["failure"] is not None:
+            continue
+        parameters, results = made["parameters"], made["run"]["results"]
+        us = 1e6 / parameters.get("clock_hz", experiment["clock_hz"])
+        handlers = {line["name"]: line for line in results["handler"]}
+        rows.append({
+            "kind": made["kind"], "sync": made["sync"], "baud": parameters["baud"],
+            "depth": parameters.get("depth", settings["depth"]), "flow": parameters.get("flow", 0),
+            "latency": parameters.get("distance", settings["latency"]),
+            "wait": {line["name"]: line["max_wait"] * us for line in results["waits"]},
+            "longest": {name: line["max"] * us for name, line in handlers.items()},
+            "mean": {name: line["total"] / line["count"] * us for name, line in handlers.items()},
+            **{name: results["losses"][0][name] for name in COUNTS}})
+    return {"rows": rows, "depth": settings["depth"], "latency": settings["latency"]}
+
+
+def tables(summary):
+    """The report's tables, in order."""
+    rows = [row for row in summary["rows"] if row["kind"] == "loss"]
+    made = [claim_table(rows), argument_table(rows, summary["depth"]), delay_table(rows)] if rows else []
+    return [*made, *flow_tables(summary), *far_tables(summary), *(scheme_table(rows, s) for s in schemes_of(rows))]
+
+
+def claim_table(rows):
+    lossy = {(row["baud"], row["depth"]) for row in rows if row["sync"] == "cli-pessim" and row["overruns"]}
+    cells = []
+    for scheme in schemes_of(rows):
+        own = [row for row in rows if row["sync"] == scheme]
+        there = [row for row in own if (row["baud"], row["depth"]) in lossy]
+        cells.append([scheme, f"{sum(row['overruns'] > 0 for row in own)} of {len(own)}",
+                      *(sum(row[name] for row in own) for name in ("sent", "overruns", "dropped")),
+                      f"{sum(row['merged'] for row in own)} of {sum(row['ticks'] + row['merged'] for row in own)}",
+                      sum(row["no_descriptor"] + row["overrun"] + row["full"] for row in own),
+                      f"{sum(row['overruns'] == 0 for row in there)} of {len(there)}" if lossy else "-"])
+    return Table("Who loses what: a serial line beside a disk by programmed I/O and frames",
+                 ["scheme", "settings with overruns", "characters sent", "overruns", "dropped by the driver",
+                  "ticks merged", "frames dropped", "without overruns where cli-pessim has them"], cells, [
+        "A setting is a bit rate and a FIFO depth. Overruns are characters that the port lost, as its FIFO was full; "
+        "ticks are of a device that interrupts every 500 us at the clock's level and keeps no more than one: it merges "
+        "with the next. Frames are dropped by the core or by a full ipintrq."])
+
+
+def argument_table(rows, depth):
+    """Section 6.4, with measured figures."""
+    cells = []
+    for row in rows:
+        if row["depth"] == depth:
+            most = max(row["longest"].values())
+            cells.append([row["sync"], f"{row['baud']:,}", number(row["longest"]["disk"]),
+                          number(characters(most, row["baud"])), number(row["wait"]["serial"]),
+                          number(characters(row["wait"]["serial"], row["baud"])),
+                          f"{row['overruns']} of {row['sent']}"])
+    return Table(f"The argument of section 6.4, with a FIFO of {depth}",
+                 ["scheme", "bit/s", "longest handler of the disk, us", "characters that come in the longest handler",
+                  "longest wait of the serial line, us", "characters that come in it", "lost"], cells, [
+        "The paper reckons: 2 ms in the disk's handler, a character each 70 us, so 28 characters against a buffer of "
+        f"16. A character of ten bits takes 86.8 us: {characters(2000, 115_200):.0f} characters.",
+        "A wait is from the wire to the claim. The port interrupts when its FIFO is half full, so half of the depth is "
+        "what it can wait for."], texts=2)
+
+
+def delay_table(rows):
+    """The greatest delay of each priority."""
+    cells = []
+    for scheme in schemes_of(rows):
+        own = [row for row in rows if row["sync"] == scheme]
+        cells.append([scheme, *(number(max(row["wait"].get(name, 0) for row in own)) for name in SOURCES),
+                      number(max(row["longest"]["disk"] for row in own))])
+    return Table("Greatest delay of each priority, microseconds",
+                 ["scheme", *SOURCES.values(), "longest handler of the disk"], cells, [
+        "From the wire to the claim, over all settings; by falling priority. Where levels count, no source waits for "
+        "the handler of one below it."])
+
+
+def flow_tables(summary):
+    depth, rows = summary["depth"], [row for row in summary["rows"] if row["kind"] == "flow"]
+    if not rows:
+        return []
+    rows += [row for row in summary["rows"] if row["kind"] == "loss" and row["depth"] == depth
+             and row["baud"] in values(rows, "baud")]
+    cells = [[scheme, f"{baud:,}", *(lost_of(rows, sync=scheme, baud=baud, flow=flow) for flow in values(rows, "flow"))]
+             for scheme in schemes_of(rows) for baud in values(rows, "baud")]
+    return [Table(f"With RTS: characters lost of those sent, FIFO of {depth}",
+                  ["scheme", "bit/s", *(f"RTS by: {FLOWS[flow]}" for flow in values(rows, "flow"))], cells, [
+        "Overruns, and what found the driver's ring full. The driver takes RTS back when its ring of 256 is three "
+        "quarters full: while it is kept from running it cannot, and the FIFO overruns all the same (the end of "
+        "section 6.4). The port takes it back by itself when its FIFO is half full."], texts=2)]
+
+
+def far_tables(summary):
+    depth, rows = summary["depth"], [row for row in summary["rows"] if row["kind"] == "far"]
+    if not rows:
+        return []
+    rows += [row for row in summary["rows"] if row["kind"] == "loss" and row["depth"] == depth
+             and row["baud"] in values(rows, "baud")]
+    latencies = values(rows, "latency")
+    cells = [[scheme, f"{baud:,}", *(lost_of(rows, sync=scheme, baud=baud, latency=latency) for latency in latencies),
+              *(wait_of(rows, sync=scheme, baud=baud, latency=latency) for latency in latencies)]
+             for scheme in schemes_of(rows) for baud in values(rows, "baud")]
+    return [Table(f"Over the PIC's latency: characters lost, and the longest wait of the serial line, FIFO of {depth}",
+                  ["scheme", "bit/s", *(f"lost at {latency}" for latency in latencies),
+                   *(f"us at {latency}" for latency in latencies)], cells, texts=2)]
+
+
+def found(rows, **wanted):
+    return next((row for row in rows if all(row[name] == value for name, value in wanted.items())), None)
+
+
+def lost_of(rows, **wanted):
+    row = found(rows, **wanted)
+    return f"{row['overruns'] + row['dropped']} of {row['sent']}" if row else "-"
+
+
+def wait_of(rows, **wanted):
+    row = found(rows, **wanted)
+    return number(row["wait"]["serial"]) if row else "-"
+
+
+def scheme_table(rows, scheme):
+    """Characters lost of those sent, by rate and depth."""
+    depths = values(rows, "depth")
+    return Table(f"Characters lost with {scheme}, of those sent",
+                 ["bit/s", *(f"FIFO of {depth}" for depth in depths)], [
+        [f"{baud:,}", *(lost_of(rows, sync=scheme, baud=baud, depth=depth) for depth in depths)]
+        for baud in values(rows, "baud")], main=False)
+
+
+def plots(summary):
+    """A heat map for each scheme: per cent of the characters that overruns cost."""
+    rows = [row for row in summary["rows"] if row["kind"] == "loss"]
+    if not rows:
+        return []
+    panels = {scheme: [(row["baud"], row["depth"], round(100 * row["overruns"] / row["sent"], 2)) for row in rows
+                       if row["sync"] == scheme] for scheme in schemes_of(rows)}
+    return [HeatMap("overruns", "Characters lost to overruns beside a disk by programmed I/O and frames",
+                    "bit rate, bit/s", "FIFO depth, characters", "lost, %", panels)]
