@@ -64,7 +64,8 @@ class Target(BoardSoC):
         return console
 
     def join_data_line(self):
-        self.comb += [self.data_line.eq(self.pin["uart1_rx"]), self.pin["uart1_tx"].eq(self.uart1.pads.tx)]
+        self.comb += [self.data_line.eq(self.pin["uart1_rx"]), self.pin["uart1_tx"].eq(self.uart1.pads.tx),
+                      self.pin["uart1_rts"].eq(self.uart1.rts)]
 
     def led_pads(self):
         return Signal(self.board.leds)

@@ -9,7 +9,7 @@
 // Both serial ports are loops of wire.
 module interlock (
     input sys_clk, sys_rst, uart0_rx, uart1_rx,
-    output uart0_tx, uart1_tx,
+    output uart0_tx, uart1_tx, uart1_rts,
     output reg host_exit, output reg [31:0] host_exit_code,
     output reg host_blob, output reg [31:0] host_blob_kind, host_blob_address, host_blob_length,
     output reg trace_valid, output reg [3:0] trace_hart, output reg [9:0] trace_event,
@@ -32,6 +32,7 @@ module interlock (
 
     assign uart0_tx = uart0_rx;
     assign uart1_tx = uart1_rx;
+    assign uart1_rts = 1;
     assign trace_cycle = cycle - 1;
 
     reg [1:0] valid = 0, trap = 0, wfi = 0;
