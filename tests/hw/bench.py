@@ -40,6 +40,7 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.simtime import get_sim_time
 from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb_tools.config import libs_dir
 from cocotb_tools.runner import get_runner
 from litex.gen import LiteXModule
 from litex.gen.fhdl.verilog import convert
@@ -146,6 +147,7 @@ def simulate(make, *args, tests=(), seed=1, level="rtl"):
                 test_dir=run, seed=seed, waves=waves, results_xml=str(run / "results.xml"), log_file=run / "log",
                 test_filter=rf"\.({names})$" if tests else None,
                 extra_env={"PYTHONPATH": os.pathsep.join([str(REPO), str(file.parent), *sys.path]),
+                           "LD_LIBRARY_PATH": str(libs_dir),    # that in the cache may name a moved checkout
                            "BENCH_ARGUMENTS": json.dumps(args), "COCOTB_ANSI_OUTPUT": "0"})
         except SystemExit:
             pass  # the results say more
