@@ -14,6 +14,7 @@
  * Boot arguments: iterations (200), rounds (50), section (100), pause (200). With hz=0 nothing comes between.
  */
 #include "bench/pace.h"
+#include "dev/console.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
@@ -186,6 +187,7 @@ static int lock_cost(void)
         uint32_t cost = tenths(uncontended[i].loop, iterations) - nothing;
         kprintf("@lock_cost debug=%d stats=%d kind=%s cycles=%lu.%lu iterations=%lu\n", LOCK_DEBUG, LOCK_STATS,
                 uncontended[i].name, (unsigned long)cost / 10, (unsigned long)cost % 10, (unsigned long)iterations);
+        console_flush(); /* its interrupts are not to be in the next figure */
     }
     for (unsigned i = 0; i < sizeof contended / sizeof *contended; i++) {
         pace_on_harts(hart_count, contended[i].passages);

@@ -3,6 +3,7 @@
 
 #include "arch/atomic.h"
 #include "arch/csr.h"
+#include "dev/console.h"
 #include "sched/sched.h"
 
 #define START_DELAY 500 /* cycles, in which all harts see that the last has come */
@@ -43,6 +44,7 @@ static void call(void *hart)
 void pace_on_harts(unsigned count, void (*fn)(unsigned hart))
 {
     struct thread *t[MAX_HARTS];
+    console_flush(); /* what was printed of the run before is not to interrupt this one */
     everywhere = fn;
     expected = count;
     arrived = go = 0;

@@ -12,6 +12,7 @@
 
 #include "arch/csr.h"
 #include "bench/pace.h"
+#include "dev/console.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
@@ -88,6 +89,7 @@ static uint32_t copying(void)
 static void report(const char *kind, uint32_t cycles, uint32_t floor)
 {
     kprintf("@vm_fault kind=%s cycles=%lu floor=%lu\n", kind, (unsigned long)cycles, (unsigned long)floor);
+    console_flush(); /* its interrupts are not to be in the next figure */
 }
 
 static void kinds(void)
@@ -131,6 +133,7 @@ static uint32_t fork_of(uint32_t n)
     vm_map_release(child);
     vm_map_release(map);
     kprintf("@vm_fork pages=%lu cycles=%lu\n", (unsigned long)n, (unsigned long)cycles);
+    console_flush();
     return cycles;
 }
 
@@ -236,6 +239,7 @@ static int vm_cost(void)
     if (!pages)
         return 2;
     kprintf("@vm_trap cycles=%lu\n", (unsigned long)trap_cycles());
+    console_flush();
     kinds();
     entries(16);
     uint32_t few = fork_of(64), many = fork_of(64 + 512), floor = entries(512);

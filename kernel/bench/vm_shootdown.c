@@ -6,6 +6,7 @@
  *   @vm_shootdown harts=... state=idle|busy cycles=... floor=...     harts: others than the caller
  */
 #include "arch/csr.h"
+#include "dev/console.h"
 #include "init/run.h"
 #include "intr/call.h"
 #include "lib/bootargs.h"
@@ -65,6 +66,7 @@ static void measure(struct vm_map *map, const char *state)
         uint32_t cycles = cycles_of(map, others, false), floor = cycles_of(map, others, true);
         kprintf("@vm_shootdown harts=%u state=%s cycles=%lu floor=%lu\n", n, state, (unsigned long)cycles,
                 (unsigned long)floor);
+        console_flush(); /* its interrupts are not to be in the next figure */
     }
 }
 
