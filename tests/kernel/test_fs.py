@@ -108,7 +108,7 @@ def test_a_shell_on_the_disk_runs_a_script_with_commands_on_the_disk(tmp_path):
     (tmp_path / "files/etc/text").write_text(text)
     shutil.copy(OURS / "disk.sh", tmp_path / "files/disk.sh")
     disk = image(tmp_path, 2048, 1024)
-    run, left = run_on_disk(tmp_path / "out", disk, 2, "cli-optim", "/bin/sh", None, "disk.sh,done", seed=2)
+    run, left = run_on_disk(tmp_path / "out", disk, 1, "cli-optim", "/bin/sh", None, "disk.sh,done", seed=2)
     assert run.console.rstrip().endswith("/work/a/b\r\ndone") or "/work/a/b\ndone" in run.console, run.report()
     host("debugfs", "-R", f"rdump /work {tmp_path}", left)
     made = {str(path.relative_to(tmp_path / "work")): path.read_text() for path in (tmp_path / "work").rglob("*")
