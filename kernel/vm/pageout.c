@@ -28,7 +28,7 @@ static uint32_t turns, failures;   /* that it has ended; in a row without a page
 static uint32_t hand;              /* the first */
 static uint32_t next_memory = 1;   /* the default pager's name for the next object */
 
-/* `page` in its object, with the family locked; or 0, if it is in none or another has the family. */
+/* `page` in its object, with the family locked; or 0, if it is in none or one that ends, or another has the family. */
 static struct vm_object *object_of(struct vm_page *page)
 {
     crit_t s = simple_lock_enter(&vm_families_lock);
@@ -44,6 +44,10 @@ static struct vm_object *object_of(struct vm_page *page)
         } else {
             o = now;
         }
+    }
+    if (o && o->dying) { /* its pager is told so without the lock: no page of it is to become busy */
+        lock_done(&o->family->lock);
+        o = 0;
     }
     simple_lock_leave(&vm_families_lock, s);
     return o;
