@@ -33,19 +33,20 @@ class Receiver(LiteXModule):
     `base`, `tail` and `head` are those of each queue's ring, `mask` its entries less one (a power of two). `counted`
     has a strobe for each frame delivered ("frames") and each way to be dropped; `arrived` one for each queue."""
     def __init__(self, port, cycle, queues):
+        self.delivery = delivery = Delivery(port, queues)
         self.sink     = stream.Endpoint(eth_phy_description(32))
-        self.enable   = Signal()
+        self.enable   = delivery.enable
         self.all      = Signal()       # i: frames to any address
         self.groups   = Signal()       # i: to any group
         self.first    = Signal(16)     # i: own address, as in memory: its first two bytes,
         self.rest     = Signal(32)     # and the four others
-        self.base     = [Signal(32) for _ in range(queues)]
-        self.tail     = [Signal(10) for _ in range(queues)]
-        self.head     = [Signal(10) for _ in range(queues)]
-        self.mask     = Signal(10)
-        self.busy     = Signal()
-        self.arrived  = Signal(queues)
-        self.counted  = counted = {name: Signal() for name in ("frames", "preamble", *DROPS)}
+        self.base     = delivery.base
+        self.tail     = delivery.tail
+        self.head     = delivery.head
+        self.mask     = delivery.mask
+        self.busy     = delivery.busy
+        self.arrived  = delivery.arrived
+        self.counted  = counted = {name: Signal() for name in ("frames", "preamble", *DROPS)} | delivery.counted
 
         # # #
 
@@ -190,20 +191,11 @@ class Receiver(LiteXModule):
 
         # To memory ----------------------------------------------------------------------------------------------------
 
-        self.delivery = delivery = Delivery(port, queues)
         self.comb += [
             info.source.connect(delivery.frame),
             look.adr.eq(delivery.read_next),
             delivery.word.eq(look.dat_r),
             read.eq(delivery.read),
-            delivery.enable.eq(self.enable),
-            delivery.mask.eq(self.mask),
-            self.busy.eq(delivery.busy),
-            self.arrived.eq(delivery.arrived),
-            *[delivery.base[q].eq(self.base[q]) for q in range(queues)],
-            *[delivery.tail[q].eq(self.tail[q]) for q in range(queues)],
-            *[self.head[q].eq(delivery.head[q]) for q in range(queues)],
-            *[counted[name].eq(delivery.counted[name]) for name in delivery.counted],
         ]
 
 

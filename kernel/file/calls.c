@@ -83,15 +83,6 @@ static int gather(struct vm_map *map, const uint32_t *a, char all[AS_ONE])
     return (int)n;
 }
 
-static int write_as_one(struct file *f, const char *all, uint32_t n)
-{
-    struct transfer t = {0, (uint32_t)(uintptr_t)all, n, false};
-    int result = file_write(f, &t);
-    if (result == -EPIPE)
-        file_broken_pipe();
-    return result;
-}
-
 /* Ends with the first piece that is not moved whole. */
 static int on_pieces(struct process *p, bool write, struct vm_map *map, const uint32_t *a)
 {
@@ -100,7 +91,7 @@ static int on_pieces(struct process *p, bool write, struct vm_map *map, const ui
     char all[AS_ONE];
     int n = f && write ? gather(map, a, all) : -1;
     if (n > 0) {
-        result = write_as_one(f, all, (uint32_t)n);
+        result = read_or_write(f, true, 0, (uint32_t)(uintptr_t)all, (uint32_t)n, false);
         file_release(f);
         return result;
     }

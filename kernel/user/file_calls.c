@@ -70,6 +70,32 @@ static int of_descriptor(struct process *p, uint32_t fd, struct file **f, struct
     return -EINVAL;
 }
 
+/* What a call does with a vnode, found by the path or the descriptor that is its first argument. */
+typedef int (*on_vnode)(struct vnode *vp, struct vm_map *map, const uint32_t *a);
+
+static int by_path(struct process *p, struct vm_map *map, const uint32_t *a, bool follow, on_vnode call)
+{
+    struct vnode *vp;
+    int result = find(p, map, a[0], follow, &vp);
+    if (result)
+        return result;
+    result = call(vp, map, a);
+    vrele(vp);
+    return result;
+}
+
+static int by_descriptor(struct process *p, struct vm_map *map, const uint32_t *a, on_vnode call)
+{
+    struct file *f;
+    struct vnode *vp;
+    int result = of_descriptor(p, a[0], &f, &vp);
+    if (result)
+        return result;
+    result = call(vp, map, a);
+    file_release(f);
+    return result;
+}
+
 static unsigned masked(const struct process *p, uint32_t mode)
 {
     return mode & MODE_BITS & ~(uint32_t)p->umask;
@@ -225,61 +251,55 @@ static int sys_symlink(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_SYMLINK, sys_symlink);
 
+static int read_link(struct vnode *vp, struct vm_map *map, const uint32_t *a)
+{
+    char text[USER_PATH_SIZE];
+    int n = vfs_readlink(vp, text, a[2] < sizeof text ? a[2] : sizeof text);
+    return n > 0 && copyout(map, a[1], text, (uint32_t)n) ? -EFAULT : n;
+}
+
 static int sys_readlink(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    struct vnode *vp;
-    char text[USER_PATH_SIZE];
-    int n = find(p, map, a[0], false, &vp);
-    if (n)
-        return n;
-    n = vfs_readlink(vp, text, a[2] < sizeof text ? a[2] : sizeof text);
-    vrele(vp);
-    return n > 0 && copyout(map, a[1], text, (uint32_t)n) ? -EFAULT : n;
+    return by_path(p, map, a, false, read_link);
 }
 SYSCALL(SYS_READLINK, sys_readlink);
 
 /* Attributes ----------------------------------------------------------------------------------------------------------- */
 
-static int stat_path(struct process *p, struct vm_map *map, const uint32_t *a, bool follow)
+static int tell_stat(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 {
-    struct vnode *vp;
     struct user_stat st;
-    int error = find(p, map, a[0], follow, &vp);
-    if (error)
-        return error;
-    error = vnode_stat(vp, &st);
-    vrele(vp);
+    int error = vnode_stat(vp, &st);
     return error ? error : copyout(map, a[1], &st, sizeof st);
 }
 
 static int sys_stat(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    return stat_path(p, map, a, true);
+    return by_path(p, map, a, true, tell_stat);
 }
 SYSCALL(SYS_STAT, sys_stat);
 
 static int sys_lstat(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    return stat_path(p, map, a, false);
+    return by_path(p, map, a, false, tell_stat);
 }
 SYSCALL(SYS_LSTAT, sys_lstat);
 
-static int sys_access(struct process *p, struct vm_map *map, const uint32_t *a)
+static int may_access(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 {
-    struct vnode *vp;
     struct vattr attr;
-    if (a[1] & ~(uint32_t)(R_OK | W_OK | X_OK))
-        return -EINVAL;
-    int error = find(p, map, a[0], true, &vp);
-    if (error)
-        return error;
-    error = vfs_getattr(vp, &attr);
+    (void)map;
+    int error = vfs_getattr(vp, &attr);
     if (!error && a[1] & W_OK && vp->mount->read_only && vp->type != VCHR)
         error = -EROFS;
     if (!error && a[1] & X_OK && vp->type != VDIR && !(attr.mode & 0111))
         error = -EACCES;
-    vrele(vp);
     return error;
+}
+
+static int sys_access(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return a[1] & ~(uint32_t)(R_OK | W_OK | X_OK) ? -EINVAL : by_path(p, map, a, true, may_access);
 }
 SYSCALL(SYS_ACCESS, sys_access);
 
@@ -288,101 +308,78 @@ static int change(struct vnode *vp, struct vattr *attr, unsigned which)
     return vp->mount->read_only ? -EROFS : vfs_setattr(vp, attr, which);
 }
 
-static int change_path(struct process *p, struct vm_map *map, uint32_t path, struct vattr *attr, unsigned which)
+static int change_mode(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 {
-    struct vnode *vp;
-    int error = find(p, map, path, true, &vp);
-    if (error)
-        return error;
-    error = change(vp, attr, which);
-    vrele(vp);
-    return error;
+    (void)map;
+    return change(vp, &(struct vattr){.mode = a[1] & MODE_BITS}, ATTR_MODE);
 }
 
 static int sys_chmod(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    return change_path(p, map, a[0], &(struct vattr){.mode = a[1] & MODE_BITS}, ATTR_MODE);
+    return by_path(p, map, a, true, change_mode);
 }
 SYSCALL(SYS_CHMOD, sys_chmod);
 
 static int sys_fchmod(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    struct file *f;
-    struct vnode *vp;
-    (void)map;
-    int error = of_descriptor(p, a[0], &f, &vp);
-    if (error)
-        return error;
-    error = change(vp, &(struct vattr){.mode = a[1] & MODE_BITS}, ATTR_MODE);
-    file_release(f);
-    return error;
+    return by_descriptor(p, map, a, change_mode);
 }
 SYSCALL(SYS_FCHMOD, sys_fchmod);
 
 /* -1 (of 16 bits or 32): as it was. */
-static int change_owner(struct vnode *vp, uint32_t owner, uint32_t group)
+static int change_owner(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 {
     struct vattr attr;
+    (void)map;
     int error = vfs_getattr(vp, &attr);
-    if ((owner & ID_MOST) != ID_MOST)
-        attr.uid = owner & ID_MOST;
-    if ((group & ID_MOST) != ID_MOST)
-        attr.gid = group & ID_MOST;
+    if ((a[1] & ID_MOST) != ID_MOST)
+        attr.uid = a[1] & ID_MOST;
+    if ((a[2] & ID_MOST) != ID_MOST)
+        attr.gid = a[2] & ID_MOST;
     return error ? error : change(vp, &attr, ATTR_OWNER);
 }
 
 static int sys_chown(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    struct vnode *vp;
-    int error = find(p, map, a[0], true, &vp);
-    if (error)
-        return error;
-    error = change_owner(vp, a[1], a[2]);
-    vrele(vp);
-    return error;
+    return by_path(p, map, a, true, change_owner);
 }
 SYSCALL(SYS_CHOWN, sys_chown);
 
 static int sys_fchown(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    struct file *f;
-    struct vnode *vp;
-    (void)map;
-    int error = of_descriptor(p, a[0], &f, &vp);
-    if (error)
-        return error;
-    error = change_owner(vp, a[1], a[2]);
-    file_release(f);
-    return error;
+    return by_descriptor(p, map, a, change_owner);
 }
 SYSCALL(SYS_FCHOWN, sys_fchown);
 
 static int sys_utimes(struct process *p, struct vm_map *map, const uint32_t *a)
 {
+    struct vnode *vp;
     struct user_timeval both[2];
     struct vattr attr = {.atime = fs_time(), .mtime = fs_time()};
+    int error = a[1] ? copyin(map, both, a[1], sizeof both) : 0;
+    if (!error)
+        error = find(p, map, a[0], true, &vp);
+    if (error)
+        return error;
     if (a[1]) {
-        int error = copyin(map, both, a[1], sizeof both);
-        if (error)
-            return error;
         attr.atime = (uint32_t)both[0].seconds;
         attr.mtime = (uint32_t)both[1].seconds;
     }
-    return change_path(p, map, a[0], &attr, ATTR_TIMES);
+    error = change(vp, &attr, ATTR_TIMES);
+    vrele(vp);
+    return error;
 }
 SYSCALL(SYS_UTIMES, sys_utimes);
 
+static int cut(struct vnode *vp, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    return vp->mount->read_only ? -EROFS : vfs_truncate(vp, a[1]);
+}
+
 static int sys_truncate(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    struct vnode *vp;
-    if ((int32_t)a[1] < 0)
-        return -EINVAL;
-    int error = find(p, map, a[0], true, &vp);
-    if (error)
-        return error;
-    error = vp->mount->read_only ? -EROFS : vfs_truncate(vp, a[1]);
-    vrele(vp);
-    return error;
+    return (int32_t)a[1] < 0 ? -EINVAL : by_path(p, map, a, true, cut);
 }
 SYSCALL(SYS_TRUNCATE, sys_truncate);
 
@@ -483,35 +480,22 @@ static int sys_unmount(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_UNMOUNT, sys_unmount);
 
-static int tell_statfs(struct vm_map *map, uint32_t to, struct vnode *vp)
+static int tell_statfs(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 {
     struct statfs_out it;
     int error = vfs_statfs(vp, &it);
     struct user_statfs told = {it.block_size, it.blocks, it.blocks_free, it.files, it.files_free};
-    return error ? error : copyout(map, to, &told, sizeof told);
+    return error ? error : copyout(map, a[1], &told, sizeof told);
 }
 
 static int sys_statfs(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    struct vnode *vp;
-    int error = find(p, map, a[0], true, &vp);
-    if (error)
-        return error;
-    error = tell_statfs(map, a[1], vp);
-    vrele(vp);
-    return error;
+    return by_path(p, map, a, true, tell_statfs);
 }
 SYSCALL(SYS_STATFS, sys_statfs);
 
 static int sys_fstatfs(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    struct file *f;
-    struct vnode *vp;
-    int error = of_descriptor(p, a[0], &f, &vp);
-    if (error)
-        return error;
-    error = tell_statfs(map, a[1], vp);
-    file_release(f);
-    return error;
+    return by_descriptor(p, map, a, tell_statfs);
 }
 SYSCALL(SYS_FSTATFS, sys_fstatfs);

@@ -106,18 +106,24 @@ static void swap_request(uint32_t memory, vm_control_t control, uint32_t page, u
     }
 }
 
+/* The slot that `at` names is free. With the lock. */
+static void free_at(uint32_t *at)
+{
+    uint32_t slot = *at;
+    *at = slots[slot].next;
+    slots[slot] = (struct slot){.next = free_slot};
+    free_slot = slot;
+    free_count++;
+}
+
 static void swap_unwanted(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count)
 {
     (void)control;
     mutex_lock(&swap_lock);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t *at = place_of(memory, page + i), slot = *at;
-        if (slot == NONE)
-            continue;
-        *at = slots[slot].next;
-        slots[slot] = (struct slot){.next = free_slot};
-        free_slot = slot;
-        free_count++;
+        uint32_t *at = place_of(memory, page + i);
+        if (*at != NONE)
+            free_at(at);
     }
     mutex_unlock(&swap_lock);
 }
@@ -127,17 +133,11 @@ static void swap_terminate(uint32_t memory, vm_control_t control)
     (void)control;
     mutex_lock(&swap_lock);
     for (uint32_t b = 0; b < pages; b++)
-        for (uint32_t *at = &buckets[b]; *at != NONE;) {
-            uint32_t slot = *at;
-            if (slots[slot].memory != memory) {
-                at = &slots[slot].next;
-                continue;
-            }
-            *at = slots[slot].next;
-            slots[slot] = (struct slot){.next = free_slot};
-            free_slot = slot;
-            free_count++;
-        }
+        for (uint32_t *at = &buckets[b]; *at != NONE;)
+            if (slots[*at].memory == memory)
+                free_at(at);
+            else
+                at = &slots[*at].next;
     mutex_unlock(&swap_lock);
 }
 
