@@ -14,7 +14,7 @@
  * Boot arguments: iterations (200), rounds (50), section (100), pause (200). With hz=0 nothing comes between.
  */
 #include "bench/pace.h"
-#include "dev/console.h"
+#include "bench/result.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
@@ -185,9 +185,8 @@ static int lock_cost(void)
     uint32_t nothing = tenths(time_nothing, iterations);
     for (unsigned i = 0; i < sizeof uncontended / sizeof *uncontended; i++) {
         uint32_t cost = tenths(uncontended[i].loop, iterations) - nothing;
-        kprintf("@lock_cost debug=%d stats=%d kind=%s cycles=%lu.%lu iterations=%lu\n", LOCK_DEBUG, LOCK_STATS,
-                uncontended[i].name, (unsigned long)cost / 10, (unsigned long)cost % 10, (unsigned long)iterations);
-        console_flush(); /* its interrupts are not to be in the next figure */
+        result("@lock_cost debug=%d stats=%d kind=%s cycles=%lu.%lu iterations=%lu\n", LOCK_DEBUG, LOCK_STATS,
+               uncontended[i].name, (unsigned long)cost / 10, (unsigned long)cost % 10, (unsigned long)iterations);
     }
     for (unsigned i = 0; i < sizeof contended / sizeof *contended; i++) {
         pace_on_harts(hart_count, contended[i].passages);

@@ -12,7 +12,7 @@
 
 #include "arch/csr.h"
 #include "bench/pace.h"
-#include "dev/console.h"
+#include "bench/result.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
@@ -88,8 +88,7 @@ static uint32_t copying(void)
 
 static void report(const char *kind, uint32_t cycles, uint32_t floor)
 {
-    kprintf("@vm_fault kind=%s cycles=%lu floor=%lu\n", kind, (unsigned long)cycles, (unsigned long)floor);
-    console_flush(); /* its interrupts are not to be in the next figure */
+    result("@vm_fault kind=%s cycles=%lu floor=%lu\n", kind, (unsigned long)cycles, (unsigned long)floor);
 }
 
 static void kinds(void)
@@ -132,8 +131,7 @@ static uint32_t fork_of(uint32_t n)
         panic("run=vm-cost: no memory for a map");
     vm_map_release(child);
     vm_map_release(map);
-    kprintf("@vm_fork pages=%lu cycles=%lu\n", (unsigned long)n, (unsigned long)cycles);
-    console_flush();
+    result("@vm_fork pages=%lu cycles=%lu\n", (unsigned long)n, (unsigned long)cycles);
     return cycles;
 }
 
@@ -238,8 +236,7 @@ static int vm_cost(void)
     pages = bootargs_number("pages", 48, 500);
     if (!pages)
         return 2;
-    kprintf("@vm_trap cycles=%lu\n", (unsigned long)trap_cycles());
-    console_flush();
+    result("@vm_trap cycles=%lu\n", (unsigned long)trap_cycles());
     kinds();
     entries(16);
     uint32_t few = fork_of(64), many = fork_of(64 + 512), floor = entries(512);

@@ -6,12 +6,11 @@
  *   @vm_shootdown harts=... state=idle|busy cycles=... floor=...     harts: others than the caller
  */
 #include "arch/csr.h"
-#include "dev/console.h"
+#include "bench/result.h"
 #include "init/run.h"
 #include "intr/call.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
-#include "lib/printf.h"
 #include "sched/sched.h"
 #include "vm/internal.h"
 #include "vm/mmu.h"
@@ -64,9 +63,8 @@ static void measure(struct vm_map *map, const char *state)
     for (unsigned n = 0; n < hart_count; n++) {
         uint32_t others = ((1u << n) - 1) << 1; /* the caller is bound to hart 0 */
         uint32_t cycles = cycles_of(map, others, false), floor = cycles_of(map, others, true);
-        kprintf("@vm_shootdown harts=%u state=%s cycles=%lu floor=%lu\n", n, state, (unsigned long)cycles,
-                (unsigned long)floor);
-        console_flush(); /* its interrupts are not to be in the next figure */
+        result("@vm_shootdown harts=%u state=%s cycles=%lu floor=%lu\n", n, state, (unsigned long)cycles,
+               (unsigned long)floor);
     }
 }
 

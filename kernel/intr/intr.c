@@ -79,31 +79,30 @@ static bool may_wait_for_handlers(void)
     return may;
 }
 
-/* For those of run=intr-floor, which no handler of the kernel is called for, see `elsewhere`. */
-static void wait_for_handlers(unsigned source)
+/*
+ * The source is masked, and no handler of it is left. It is not claimed any more, so the claims that the PIC has counted are all.
+ * A handler is counted when it has returned, whether it was called at once or queued: no handler is left when there are as many of
+ * these (but for those of run=intr-floor, which no handler of the kernel is called for: `elsewhere`). Counting so costs
+ * the way to a handler nothing. A hart's stores reach memory in order (hw/cpu/README.md), so those of a handler that is
+ * counted are there.
+ */
+static void quiesce(const char *who, unsigned source)
 {
+    if (source >= PIC_SOURCES || !owner[source].name)
+        panic("%s: source %u has no handler", who, source);
+    if (!may_wait_for_handlers())
+        panic("%s: source %u (%s), at interrupt level or in a section: its handler might be what is waiting", who,
+              source, owner[source].name);
+    set_enabled(source, owner[source].hart, false);
     uint32_t claims = pic_deliveries(source) - owner[source].elsewhere;
     while (intr_count(source) != claims || in_service(source))
         spin_pause();
     fence_acquire();
 }
 
-/*
- * A masked source is not claimed any more, so the claims that the PIC has counted are all. A handler is counted when it has
- * returned, whether it was called at once or queued: no handler is left when there are as many of these. Counting so costs
- * the way to a handler nothing. A hart's stores reach memory in order (hw/cpu/README.md), so those of a handler that is
- * counted are there.
- */
 void intr_disestablish(unsigned source)
 {
-    if (source >= PIC_SOURCES || !owner[source].name)
-        panic("intr_disestablish: source %u has no handler", source);
-    if (!may_wait_for_handlers())
-        panic("intr_disestablish: source %u (%s), at interrupt level or in a section: its handler might be what is "
-              "waiting",
-              source, owner[source].name);
-    set_enabled(source, owner[source].hart, false);
-    wait_for_handlers(source);
+    quiesce("intr_disestablish", source);
     pic_write(PIC_CLEAR, 1u << source);
     set_vector(source, stray, (void *)(uintptr_t)source);
     owner[source].name = 0;
@@ -111,10 +110,7 @@ void intr_disestablish(unsigned source)
 
 void intr_exchange(unsigned source, struct intr_vector with, struct intr_vector *was)
 {
-    if (source >= PIC_SOURCES || !owner[source].name || !may_wait_for_handlers())
-        panic("intr_exchange: source %u has no handler, or this is no place to wait for it", source);
-    set_enabled(source, owner[source].hart, false);
-    wait_for_handlers(source);
+    quiesce("intr_exchange", source);
     *was = sync_hart()->vector[source];
     set_vector(source, with.fn, with.arg);
     io_fence();

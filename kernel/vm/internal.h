@@ -93,7 +93,6 @@ void vm_pages_init(uint32_t begin, uint32_t end, uint32_t most);
 extern uint32_t vm_page_count, vm_page_low; /* of all; below so many free ones the daemon works */
 extern volatile bool vm_page_scarce; /* the page-out daemon makes some free, or is about to: a hint */
 bool vm_page_wait(void); /* for memory, without locks; false: there will be none (pageout.c) */
-struct vm_page *vm_page_first(void); /* of an array of all */
 void vm_page_copy(struct vm_page *to, const struct vm_page *from);
 void vm_page_zero(struct vm_page *page);
 

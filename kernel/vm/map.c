@@ -215,7 +215,8 @@ static uint32_t aliases(const struct vm_map *map, const struct vm_entry *i, cons
 /* The page at `index`, if nobody works on it or keeps it, and what the default pager has of it. */
 static void discard_at(struct vm_object *o, uint32_t index, struct vm_page *p)
 {
-    if (!vm_is_page(p)) {
+    bool paged = !vm_is_page(p), backed = paged || p->backed;
+    if (paged) {
         radix_clear(&o->pages, index);
         o->paged--;
     } else if (!p->busy && !p->wired) {
@@ -223,7 +224,7 @@ static void discard_at(struct vm_object *o, uint32_t index, struct vm_page *p)
     } else {
         return;
     }
-    if (o->pager && o->pager->data_unwanted)
+    if (backed && o->pager && o->pager->data_unwanted)
         o->pager->data_unwanted(o->memory, o->control, index, 1);
 }
 

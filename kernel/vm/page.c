@@ -34,11 +34,6 @@ void vm_pages_init(uint32_t begin, uint32_t end, uint32_t most)
     pages_init(vm_pages_begin, vm_pages_begin + vm_page_count * PAGE_SIZE);
 }
 
-struct vm_page *vm_page_first(void)
-{
-    return vm_pages;
-}
-
 void vm_page_zero(struct vm_page *page)
 {
     memset(vm_page_bytes(page), 0, PAGE_SIZE);

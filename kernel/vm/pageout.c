@@ -136,8 +136,8 @@ static uint32_t turn(void)
 {
     uint32_t freed = 0, distance = vm_page_count / DISTANCE;
     for (uint32_t n = 0; n < vm_page_count + distance && pages_in_common() < 2 * vm_page_low; n++) {
-        deactivate(vm_page_first() + hand);
-        freed += reclaim(vm_page_first() + (hand + vm_page_count - distance) % vm_page_count);
+        deactivate(&vm_pages[hand]);
+        freed += reclaim(&vm_pages[(hand + vm_page_count - distance) % vm_page_count]);
         hand = (hand + 1) % vm_page_count;
     }
     return freed;
