@@ -1,7 +1,6 @@
 """The report of `losses`: who loses what, and whose interrupts wait how long (paper `sync`, section 6.4)."""
 
-from sim.experiments.serial_loss import characters, schemes_of, values
-from sim.results.plot import HeatMap
+from sim.experiments.serial_loss import characters, heat_maps, scheme_table, schemes_of, values
 from sim.results.table import Table, number
 
 SOURCES = {"ticker": "ticker", "serial": "serial line", "ether": "Ethernet", "disk": "disk"}     # by falling priority
@@ -34,7 +33,8 @@ def tables(summary):
     """The report's tables, in order."""
     rows = [row for row in summary["rows"] if row["kind"] == "loss"]
     made = [claim_table(rows), argument_table(rows, summary["depth"]), delay_table(rows)] if rows else []
-    return [*made, *flow_tables(summary), *far_tables(summary), *(scheme_table(rows, s) for s in schemes_of(rows))]
+    return [*made, *flow_tables(summary), *far_tables(summary),
+            *(scheme_table(rows, scheme, ("overruns", "dropped")) for scheme in schemes_of(rows))]
 
 
 def claim_table(rows):
@@ -88,12 +88,18 @@ def delay_table(rows):
         "the handler of one below it."])
 
 
+def beside_usual(summary, kind):
+    """The runs of a kind and those that they are compared with, or none."""
+    rows = [row for row in summary["rows"] if row["kind"] == kind]
+    rates = values(rows, "baud")
+    return rows + [row for row in summary["rows"] if row["kind"] == "loss" and row["depth"] == summary["depth"]
+                   and row["baud"] in rates]
+
+
 def flow_tables(summary):
-    depth, rows = summary["depth"], [row for row in summary["rows"] if row["kind"] == "flow"]
+    depth, rows = summary["depth"], beside_usual(summary, "flow")
     if not rows:
         return []
-    rows += [row for row in summary["rows"] if row["kind"] == "loss" and row["depth"] == depth
-             and row["baud"] in values(rows, "baud")]
     cells = [[scheme, f"{baud:,}", *(lost_of(rows, sync=scheme, baud=baud, flow=flow) for flow in values(rows, "flow"))]
              for scheme in schemes_of(rows) for baud in values(rows, "baud")]
     return [Table(f"With RTS: characters lost of those sent, FIFO of {depth}",
@@ -104,11 +110,9 @@ def flow_tables(summary):
 
 
 def far_tables(summary):
-    depth, rows = summary["depth"], [row for row in summary["rows"] if row["kind"] == "far"]
+    depth, rows = summary["depth"], beside_usual(summary, "far")
     if not rows:
         return []
-    rows += [row for row in summary["rows"] if row["kind"] == "loss" and row["depth"] == depth
-             and row["baud"] in values(rows, "baud")]
     latencies = values(rows, "latency")
     cells = [[scheme, f"{baud:,}", *(lost_of(rows, sync=scheme, baud=baud, latency=latency) for latency in latencies),
               *(wait_of(rows, sync=scheme, baud=baud, latency=latency) for latency in latencies)]
@@ -132,21 +136,6 @@ def wait_of(rows, **wanted):
     return number(row["wait"]["serial"]) if row else "-"
 
 
-def scheme_table(rows, scheme):
-    """Characters lost of those sent, by rate and depth."""
-    depths = values(rows, "depth")
-    return Table(f"Characters lost with {scheme}, of those sent",
-                 ["bit/s", *(f"FIFO of {depth}" for depth in depths)], [
-        [f"{baud:,}", *(lost_of(rows, sync=scheme, baud=baud, depth=depth) for depth in depths)]
-        for baud in values(rows, "baud")], main=False)
-
-
 def plots(summary):
-    """A heat map for each scheme: per cent of the characters that overruns cost."""
     rows = [row for row in summary["rows"] if row["kind"] == "loss"]
-    if not rows:
-        return []
-    panels = {scheme: [(row["baud"], row["depth"], round(100 * row["overruns"] / row["sent"], 2)) for row in rows
-                       if row["sync"] == scheme] for scheme in schemes_of(rows)}
-    return [HeatMap("overruns", "Characters lost to overruns beside a disk by programmed I/O and frames",
-                    "bit rate, bit/s", "FIFO depth, characters", "lost, %", panels)]
+    return heat_maps(rows, "a disk by programmed I/O and frames") if rows else []

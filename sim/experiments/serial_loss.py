@@ -105,22 +105,27 @@ def arithmetic_table(summary):
         "the depth is needed."])
 
 
-def scheme_table(rows, scheme):
-    """Characters lost of those sent, by rate and depth."""
+def scheme_table(rows, scheme, lost=("overruns",)):
+    """Characters lost of those sent, by rate and depth; `lost` names what counts them."""
     found = {(row["baud"], row["depth"]): row for row in rows if row["sync"] == scheme}
     depths = values(rows, "depth")
     columns = ["bit/s", *(f"FIFO of {depth}" for depth in depths)]
+
+    def cell(row):
+        return f"{sum(row[name] for name in lost)} of {row['sent']}" if row else "-"
+
     return Table(f"Characters lost with {scheme}, of those sent", columns, [
-        [f"{baud:,}", *(f"{row['overruns']} of {row['sent']}" if (row := found.get((baud, depth))) else "-"
-                        for depth in depths)] for baud in values(rows, "baud")], main=False)
+        [f"{baud:,}", *(cell(found.get((baud, depth))) for depth in depths)] for baud in values(rows, "baud")],
+        main=False)
 
 
 def plots(summary):
+    return heat_maps(summary["rows"], f"a handler of {summary['handler_us']} us") if summary["rows"] else []
+
+
+def heat_maps(rows, beside):
     """A heat map for each scheme: per cent of the characters that overruns cost."""
-    rows = summary["rows"]
-    if not rows:
-        return []
     panels = {scheme: [(row["baud"], row["depth"], round(100 * row["overruns"] / row["sent"], 2)) for row in rows
                        if row["sync"] == scheme] for scheme in schemes_of(rows)}
-    return [HeatMap("overruns", f"Characters lost to overruns beside a handler of {summary['handler_us']} us",
+    return [HeatMap("overruns", f"Characters lost to overruns beside {beside}",
                     "bit rate, bit/s", "FIFO depth, characters", "lost, %", panels)]

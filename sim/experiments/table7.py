@@ -8,6 +8,7 @@ from sim.results.table import Table, number
 DISKS = ("ide", "scsi", "cdrom", "floppy")
 CAUSES = {"seek": "seek has ended", "data": "data", "done": "request has ended"}
 MESSAGE = {"ether-small": 64, "ether-large": 1024}      # bytes of an echo request
+FIGURES = ("seconds", "interrupts", "per_second", "mean", "deviation", "min", "median", "max")
 
 
 def summarise(experiment, records):
@@ -73,21 +74,21 @@ def tables(summary):
             *([size_table(sizes)] if sizes else [])]
 
 
+def line(test, who, figures):
+    """A row of the main table."""
+    return [test, who, number(figures["bytes"] / 1024), *(number(figures[name]) for name in FIGURES)]
+
+
 def main_table(rows):
     cells, scales = [], {}
     for test in dict.fromkeys(each["kind"] for each in rows):
         theirs = paper.TABLE7.get(test)
         if theirs:
-            cells.append([test, "paper", number(theirs["bytes"] / 1024), *map(number, (
-                theirs["seconds"], theirs["interrupts"], theirs["per_second"], theirs["mean"], theirs["deviation"],
-                theirs["min"], theirs["median"], theirs["max"]))])
+            cells.append(line(test, "paper", theirs))
         for each in (each for each in rows if each["kind"] == test):
             if theirs and theirs["bytes"] != each["bytes"]:
                 scales[test] = theirs["bytes"] / each["bytes"]
-            whole = each["handled"]["all"]
-            cells.append([test, each["sync"], number(each["bytes"] / 1024), *map(number, (
-                each["seconds"], each["interrupts"], each["per_second"], whole["mean"], whole["deviation"],
-                whole["min"], whole["median"], whole["max"]))])
+            cells.append(line(test, each["sync"], each | each["handled"]["all"]))
     smaller = ", ".join(f"{test} {scale:.4g}" for test, scale in scales.items())
     ether = any(each["kind"] in MESSAGE for each in rows)
     return Table("Table 7: interrupts of devices, and the time to handle them",

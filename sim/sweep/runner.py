@@ -313,23 +313,26 @@ class Runner:
         report(Progress(len(self.runs), len(self.records), len(self.failures),
                         finished_cycles + sum(current.values()), elapsed, left, self.reused, self.pool.state()))
 
+    def _made(self, name, content):
+        """The file `name` of the sweep, with what `content` gives if it is not there."""
+        path = self.out / name
+        if not path.exists():
+            record.write_bytes(path, content())
+        return path
+
     def _job(self, run, targets):
         """What is to be done for `run`, its files in place."""
         target = targets[run.target]
         paths = {"simulator": target.simulator, "image": target.image}
         if run.input_bytes is not None:
-            paths["input"] = self.out / f"serial-{run.input_bytes}-seed{run.seed}.bin"
-            if not paths["input"].exists():
-                record.write_bytes(paths["input"], input_file(run.seed, run.input_bytes))
+            paths["input"] = self._made(f"serial-{run.input_bytes}-seed{run.seed}.bin",
+                                        lambda: input_file(run.seed, run.input_bytes))
         if run.disk:
             size = int(run.disk.partition(",")[0])
-            paths["disk"] = self.out / f"disk-{size}-seed{run.seed}.img"
-            if not paths["disk"].exists():
-                record.write_bytes(paths["disk"], disk_image(run.seed, size))
+            paths["disk"] = self._made(f"disk-{size}-seed{run.seed}.img", lambda: disk_image(run.seed, size))
         if run.frames:
-            paths["frames"] = self.out / f"frames-{run.frames.replace(',', '-')}.pcap"
-            if not paths["frames"].exists():
-                record.write_bytes(paths["frames"], Flood.of(run.frames).pcap())
+            paths["frames"] = self._made(f"frames-{run.frames.replace(',', '-')}.pcap",
+                                         lambda: Flood.of(run.frames).pcap())
         for path in paths.values():
             if path not in self.digests:
                 self.digests[path] = worker.digest_of(path)

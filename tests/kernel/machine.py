@@ -100,15 +100,16 @@ def ended(folder, status, messages):
 
 def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, max_cycles=MAX_CYCLES, options=None, line_baud=115200,
          runs=None, console_baud=CONSOLE_BAUD, probe_log=False, machine=None, files=None,
-         hang_cycles=HANG_CYCLES):
-    """Run the kernel with scheme `sync` and build `options` on `harts` harts in the directory `folder`."""
+         hang_cycles=HANG_CYCLES, more=()):
+    """Run the kernel with scheme `sync` and build `options` on `harts` harts in the directory `folder`; `more` are
+    other options of the simulator."""
     arguments = command(folder, harts, sync, bootargs, "file", console_baud, seed, max_cycles, options, runs, machine,
                         files, hang_cycles)
     if probe_log:
         arguments += ["--probe-log", str(folder / PROBE_LOG)]
     if serial_in:
         arguments += ["--uart1-in", str(serial_in), "--uart1-baud", str(line_baud)]
-    done = subprocess.run(arguments, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run([*arguments, *map(str, more)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     return ended(folder, done.returncode, done.stdout + done.stderr)
 
 

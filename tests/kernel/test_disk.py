@@ -10,7 +10,7 @@ import pytest
 
 from sim.kernel import SCHEMES
 from soc.config import SoCConfig
-from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, boot, command, ended, simulator_of
+from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, boot, command, simulator_of
 
 SECTOR = 512
 SECTORS = 40
@@ -28,11 +28,8 @@ def image(folder, sectors=SECTORS, seed=0):
 def run(folder, harts, sync, bootargs, disk, seed=0, more=(), **limits):
     """The kernel with a drive; `disk` is what follows the image in --disk."""
     path = image(folder, seed=seed)
-    arguments = command(folder / "out", harts, sync, bootargs, "file", CONSOLE_BAUD, seed,
-                        options=DISK_BUILDS[sync], machine=DEVICES, **limits)
-    done = subprocess.run([*arguments, "--disk", f"{path},{disk}", *map(str, more)], capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL)
-    return ended(folder / "out", done.returncode, done.stdout + done.stderr)
+    return boot(folder / "out", harts, sync, bootargs, seed, options=DISK_BUILDS[sync], machine=DEVICES,
+                more=["--disk", f"{path},{disk}", *more], **limits)
 
 
 def crc(path):

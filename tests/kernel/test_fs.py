@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sim import programs
-from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command, ended
+from tests.kernel.machine import DEVICES, DISK_BUILDS, boot
 
 OURS = Path(__file__).parent / "programs"
 LOG_BYTES = 3000
@@ -33,6 +33,15 @@ def image(folder, kilobytes=1024, group=256):
     return path
 
 
+def on_disk(folder, disk, harts, sync, bootargs, options=None, seed=1, **how):
+    """How the kernel ended, and what it left of `disk`, once e2fsck has found nothing to say."""
+    run = boot(folder, harts, sync, bootargs, seed, options=options or DISK_BUILDS[sync], machine=DEVICES,
+               more=["--disk", f"{disk},write=copy,profile=fast"], **how)
+    assert run.status == 0, run.report()
+    host("e2fsck", "-fn", folder / "disk0.img")
+    return run, folder / "disk0.img"
+
+
 @pytest.mark.parametrize("harts, sync, build", [
     (1, "spl-optim", {}), (2, "cli-optim", {}), (2, "spl-pessim", {}), (1, "cli-spl-pessim", {}), (4, "cli-pessim", {}),
     (2, "spl-optim", SERIAL),
@@ -41,16 +50,10 @@ def test_threads_work_in_it_at_once(tmp_path, harts, sync, build):
     """With few buffers, so that they wait for each other's; what is left is what each thread's seed makes."""
     seed = harts + 3 * len(sync)
     bootargs = "run=test-fs hz=1000 rounds=1 bufs=12 bufchains=4 ram.jitter=5"
-    arguments = command(tmp_path / "out", harts, sync, bootargs, "file", CONSOLE_BAUD, seed, max_cycles=60_000_000,
-                        options=build or DISK_BUILDS[sync], machine=DEVICES)
-    done = subprocess.run([*arguments, "--disk", f"{image(tmp_path)},write=copy,profile=fast"], capture_output=True,
-                          text=True, stdin=subprocess.DEVNULL)
-    run = ended(tmp_path / "out", done.returncode, done.stdout + done.stderr)
-    assert run.status == 0, run.report()
+    run, left = on_disk(tmp_path / "out", image(tmp_path), harts, sync, bootargs, build or None, seed,
+                        max_cycles=60_000_000)
     line = run.result("test")
     assert line["operations"] > 20 * harts and line["writes"] > 20
-    left = tmp_path / "out" / "disk0.img"
-    host("e2fsck", "-fn", left)
     assert host("debugfs", "-R", "cat /d/x", left) == b"from the host\n"
     for thread in range(2 * harts):
         assert host("debugfs", "-R", f"cat /t{thread}/log", left) == bytes(
@@ -58,16 +61,9 @@ def test_threads_work_in_it_at_once(tmp_path, harts, sync, build):
 
 
 def run_on_disk(folder, disk, harts, sync, program, files, args="", options=None, seed=1):
-    """A program with the disk for its root; what is left of that, once e2fsck has found nothing to say."""
+    """A program with the disk for its root."""
     bootargs = f"run=user program={program} args={args} root=disk0 hz=1000"
-    arguments = command(folder, harts, sync, bootargs, "file", CONSOLE_BAUD, seed, max_cycles=100_000_000,
-                        options=options or DISK_BUILDS[sync], machine=DEVICES, files=files)
-    done = subprocess.run([*arguments, "--disk", f"{disk},write=copy,profile=fast"], capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL)
-    run = ended(folder, done.returncode, done.stdout + done.stderr)
-    assert run.status == 0, run.report()
-    host("e2fsck", "-fn", folder / "disk0.img")
-    return run, folder / "disk0.img"
+    return on_disk(folder, disk, harts, sync, bootargs, options, seed, max_cycles=100_000_000, files=files)
 
 
 def test_what_files_c_checks_holds_on_the_host(tmp_path):
