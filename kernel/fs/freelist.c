@@ -108,14 +108,6 @@ void freelist_remove_on_chain(struct buf *bp)
     freelist_remove(bp);
 }
 
-void freelist_used_on_chain(struct buf *bp)
-{
-    cache_lock(&bfreelist_lock);
-    take_off(lists, bp);
-    put(lists, bp);
-    cache_unlock(&bfreelist_lock);
-}
-
 /* Takes it off its hash chain, if that does not mean to wait; `chain` is the caller's. */
 static bool unhash_conditionally(struct buf *bp, struct bufchain *chain)
 {

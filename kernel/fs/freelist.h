@@ -30,7 +30,7 @@ void freelist_put(struct buf *bp);
 void freelist_remove(struct buf *bp);
 /* The same with the lock of bp->chain held. */
 void freelist_remove_on_chain(struct buf *bp);
-/* It is on its list, and the last to be taken from there now. With the lock of bp->chain held. */
+/* It is on its list, and the last to be taken from there now. With the lock of bp->chain held; free lists by bucket only. */
 void freelist_used_on_chain(struct buf *bp);
 
 /* A buffer that somebody might wait for is nobody's any more, whether on a list or taken off it. */

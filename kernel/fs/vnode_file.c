@@ -166,6 +166,7 @@ struct entries {
     uint8_t *at;
     uint32_t left, done;
     uint64_t next; /* offset in the directory */
+    bool full; /* there is a further entry */
 };
 
 static bool add_entry(void *arg, const struct dirent_out *from)
@@ -175,7 +176,8 @@ static bool add_entry(void *arg, const struct dirent_out *from)
     struct entries *to = arg;
     struct user_dirent *e = (struct user_dirent *)(to->at + to->done);
     uint32_t size = (sizeof *e + from->length + 4) & ~3u;
-    if (size > to->left - to->done)
+    to->full = size > to->left - to->done;
+    if (to->full)
         return false;
     memset(e, 0, size);
     *e = (struct user_dirent){from->ino, (uint16_t)size, types[from->type], (uint8_t)from->length};
@@ -183,13 +185,6 @@ static bool add_entry(void *arg, const struct dirent_out *from)
     to->done += size;
     to->next = from->next;
     return true;
-}
-
-static bool any_entry(void *arg, const struct dirent_out *entry)
-{
-    (void)entry;
-    *(bool *)arg = true;
-    return false;
 }
 
 static int vnode_entries(struct file *f, struct transfer *t)
@@ -201,11 +196,8 @@ static int vnode_entries(struct file *f, struct transfer *t)
     if (!page)
         return -ENOMEM;
     struct entries to = {.at = page_pointer(page), .left = t->left < PAGE_SIZE ? t->left : PAGE_SIZE};
-    bool more = false;
     int error = vfs_readdir(vp, (uint32_t)f->offset, add_entry, &to);
-    if (!error && !to.done) /* the end, or no room for the next one */
-        error = vfs_readdir(vp, (uint32_t)f->offset, any_entry, &more);
-    if (!error && more)
+    if (!error && !to.done && to.full)
         error = -EINVAL;
     if (!error && to.done)
         error = transfer_out(t, to.at, to.done);

@@ -303,15 +303,10 @@ static int sys_access(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_ACCESS, sys_access);
 
-static int change(struct vnode *vp, struct vattr *attr, unsigned which)
-{
-    return vp->mount->read_only ? -EROFS : vfs_setattr(vp, attr, which);
-}
-
 static int change_mode(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 {
     (void)map;
-    return change(vp, &(struct vattr){.mode = a[1] & MODE_BITS}, ATTR_MODE);
+    return vfs_setattr(vp, &(struct vattr){.mode = a[1] & MODE_BITS}, ATTR_MODE);
 }
 
 static int sys_chmod(struct process *p, struct vm_map *map, const uint32_t *a)
@@ -336,7 +331,7 @@ static int change_owner(struct vnode *vp, struct vm_map *map, const uint32_t *a)
         attr.uid = a[1] & ID_MOST;
     if ((a[2] & ID_MOST) != ID_MOST)
         attr.gid = a[2] & ID_MOST;
-    return error ? error : change(vp, &attr, ATTR_OWNER);
+    return error ? error : vfs_setattr(vp, &attr, ATTR_OWNER);
 }
 
 static int sys_chown(struct process *p, struct vm_map *map, const uint32_t *a)
@@ -365,7 +360,7 @@ static int sys_utimes(struct process *p, struct vm_map *map, const uint32_t *a)
         attr.atime = (uint32_t)both[0].seconds;
         attr.mtime = (uint32_t)both[1].seconds;
     }
-    error = change(vp, &attr, ATTR_TIMES);
+    error = vfs_setattr(vp, &attr, ATTR_TIMES);
     vrele(vp);
     return error;
 }
@@ -374,7 +369,7 @@ SYSCALL(SYS_UTIMES, sys_utimes);
 static int cut(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 {
     (void)map;
-    return vp->mount->read_only ? -EROFS : vfs_truncate(vp, a[1]);
+    return vfs_truncate(vp, a[1]);
 }
 
 static int sys_truncate(struct process *p, struct vm_map *map, const uint32_t *a)

@@ -244,7 +244,6 @@ FAULT_PATH static int fill_at_once(struct fault *f)
         return 1;
     }
     VM_COUNT(zero_fills);
-    p->dirty = false;
     int error = enter(f, p);
     vm_page_unbusy(p);
     vm_object_unlock(o);

@@ -137,3 +137,16 @@ def test_an_image_of_half_a_sector_and_a_machine_without_controller_are_told(tmp
 def test_without_a_drive_the_run_says_so(tmp_path):
     made = boot(tmp_path, 1, "spl-pessim", "run=test-disk", options=DISK_BUILDS["spl-pessim"], machine=DEVICES)
     assert made.status == 1 and "there is no drive" in made.console
+
+
+def test_what_a_handler_cannot_do_without(tmp_path):
+    """run=handler-floor: at least the bus's cycles of each access (docs/registers.md), and one line of memory."""
+    read, write, miss = 16, 14, 20
+    least = {"dma": write + miss, "pio": 1 + 16 * 256 * read, "ether": 2 * write + miss}
+    for device, floor in least.items():
+        made = run(tmp_path / device, 1, "spl-optim", f"run=handler-floor hz=0 device={device} rounds=4",
+                   "profile=fast")
+        assert made.status == 0, made.report()
+        line = made.result("handler_floor")
+        assert line["count"] == 4, made.report()
+        assert floor <= line["min"] <= line["p50"] <= line["max"] < 3 * floor + 100, made.report()

@@ -37,8 +37,16 @@
         return (type)with_errno(system_call(number, (uint32_t)a, (uint32_t)b, (uint32_t)c)); \
     }
 
+#define CALL4(type, name, number, A, B, C, D)                                                                    \
+    type name(A a, B b, C c, D d)                                                                                \
+    {                                                                                                            \
+        return (type)with_errno(system_call6(number, (uint32_t)a, (uint32_t)b, (uint32_t)c, (uint32_t)d, 0, 0)); \
+    }
+
 CALL3(ssize_t, read, SYS_READ, int, void *, size_t)
 CALL3(ssize_t, write, SYS_WRITE, int, const void *, size_t)
+CALL4(ssize_t, pread, SYS_PREAD, int, void *, size_t, off_t)
+CALL4(ssize_t, pwrite, SYS_PWRITE, int, const void *, size_t, off_t)
 CALL3(ssize_t, readv, SYS_READV, int, const struct iovec *, int)
 CALL3(ssize_t, writev, SYS_WRITEV, int, const struct iovec *, int)
 CALL1(int, close, SYS_CLOSE, int)
@@ -71,6 +79,8 @@ CALL2(int, truncate, SYS_TRUNCATE, const char *, off_t)
 CALL2(int, mkdir, SYS_MKDIR, const char *, mode_t)
 CALL1(int, rmdir, SYS_RMDIR, const char *)
 CALL1(mode_t, umask, SYS_UMASK, mode_t)
+CALL4(int, mount, SYS_MOUNT, const char *, const char *, int, const char *)
+CALL2(int, unmount, SYS_UNMOUNT, const char *, int)
 
 CALL0(pid_t, getpid, SYS_GETPID)
 CALL0(pid_t, getppid, SYS_GETPPID)
@@ -87,16 +97,6 @@ CALL2(int, munmap, SYS_MUNMAP, void *, size_t)
 CALL3(int, mprotect, SYS_MPROTECT, void *, size_t, int)
 CALL3(int, msync, SYS_MSYNC, void *, size_t, int)
 
-ssize_t pread(int fd, void *to, size_t size, off_t offset)
-{
-    return with_errno(system_call6(SYS_PREAD, (uint32_t)fd, (uint32_t)to, size, (uint32_t)offset, 0, 0));
-}
-
-ssize_t pwrite(int fd, const void *from, size_t size, off_t offset)
-{
-    return with_errno(system_call6(SYS_PWRITE, (uint32_t)fd, (uint32_t)from, size, (uint32_t)offset, 0, 0));
-}
-
 void sync(void)
 {
     system_call(SYS_SYNC, 0, 0, 0);
@@ -105,16 +105,6 @@ void sync(void)
 int utimes(const char *path, const struct timeval both[2])
 {
     return with_errno(system_call(SYS_UTIMES, (uint32_t)path, (uint32_t)both, 0));
-}
-
-int mount(const char *type, const char *path, int flags, const char *device)
-{
-    return with_errno(system_call6(SYS_MOUNT, (uint32_t)type, (uint32_t)path, (uint32_t)flags, (uint32_t)device, 0, 0));
-}
-
-int unmount(const char *path, int flags)
-{
-    return with_errno(system_call(SYS_UNMOUNT, (uint32_t)path, (uint32_t)flags, 0));
 }
 
 int pipe(int to[2])

@@ -1,0 +1,203 @@
+/*
+ * run=handler-floor: what an interrupt handler of a device cannot do without, timed by itself: the accesses to the core's registers
+ * and to its rings in memory. No driver runs: this fills the rings, waits at a register until the core is through, and then
+ * carries out these accesses with interrupts out. What the core has just written is in no cache.
+ *
+ *   device=dma    a request of a sector is over: its completion is read, CQ_HEAD is written
+ *   device=pio    16 sectors are there: STATUS is read, then the data register, two accesses for each word that is stored
+ *   device=ether  a frame has come: its cause is taken back, its descriptor's state is read, the descriptor is written for
+ *                 another buffer, the next one's state is read, and the tail is written behind a fence
+ *
+ *   @handler_floor device=... count=... min=... p50=... max=...            cycles
+ *
+ * Boot arguments: device (dma); rounds (32); disk.data_cycles (2). Frames come round by the core's own loop.
+ */
+#include <generated/csr.h>
+#include <generated/disk_regs.h>
+#include <generated/mem.h>
+#include <string.h>
+
+#include "arch/csr.h"
+#include "bench/quantile.h"
+#include "init/run.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "sync/pic.h"
+
+#define MOST 1024
+#define RING_LOG2 5
+#define RING (1u << RING_LOG2)
+#define SECTOR 512
+#define CLUSTER 16
+#define ROOM 2048
+#define DONE 0x80000000u
+#define PATIENCE 1000000 /* looks at a register */
+#define DISK(name) (*(volatile uint32_t *)(DISK0_BASE + DISK_##name))
+
+static uint32_t sample[MOST];
+
+#define WAIT(condition, what)                       \
+    for (uint32_t looks = 0; !(condition); looks++) \
+        if (looks > PATIENCE)                       \
+    panic("run=handler-floor: %s does not answer", what)
+
+/* The cycles of what stands between, less those of reading the counter. */
+static uint32_t begin_at, empty;
+#define TIMED_BEGIN() (begin_at = cycles32())
+#define TIMED_END() (cycles32() - begin_at - empty)
+
+static void disk_reset(uint32_t control)
+{
+    DISK(CONTROL) = DISK_CONTROL_RESET_MASK;
+    WAIT(!(DISK(CONTROL) & DISK_CONTROL_RESET_MASK), "the disk");
+    DISK(CONTROL) = control;
+}
+
+/* hw/disk/README.md, Requests in memory. */
+static volatile struct {
+    uint32_t op_tag, count, lba, reserved, segments, segment_count, own[2];
+} request[RING] __attribute__((aligned(64)));
+static volatile struct {
+    uint32_t tag_status_lap, sectors;
+} completion[RING] __attribute__((aligned(64)));
+static struct {
+    uint32_t address, bytes;
+} segment __attribute__((aligned(8)));
+static uint8_t buffer[CLUSTER * SECTOR] __attribute__((aligned(64)));
+
+static void dma(uint32_t rounds)
+{
+    segment.address = (uintptr_t)buffer;
+    segment.bytes = SECTOR;
+    disk_reset(0);
+    DISK(SQ_BASE) = (uintptr_t)request;
+    DISK(CQ_BASE) = (uintptr_t)completion;
+    DISK(ENTRIES) = RING_LOG2;
+    for (uint32_t n = 0; n < rounds; n++) {
+        request[n % RING].op_tag = DISK_COMMAND_OP_READ;
+        request[n % RING].count = 1;
+        request[n % RING].lba = n % DISK(SECTORS);
+        request[n % RING].segments = (uintptr_t)&segment;
+        request[n % RING].segment_count = 1;
+        io_fence();
+        DISK(SQ_TAIL) = n + 1;
+        WAIT(DISK(CQ_TAIL) == ((n + 1) & 0xffff), "the disk");
+        TIMED_BEGIN();
+        uint32_t state = completion[n % RING].tag_status_lap;
+        DISK(CQ_HEAD) = n + 1;
+        sample[n] = TIMED_END();
+        if ((state >> 16 & 0x7f) != DISK_STATUS_CODE_OK)
+            panic("run=handler-floor: the disk tells an error");
+    }
+}
+
+static void pio(uint32_t rounds)
+{
+    disk_reset(0);
+    DISK(CLUSTER) = CLUSTER;
+    DISK(DATA_CYCLES) = bootargs_number("disk.data_cycles", 2, 255);
+    for (uint32_t n = 0; n < rounds; n++) {
+        DISK(LBA) = 0;
+        DISK(COUNT) = CLUSTER;
+        DISK(COMMAND) = DISK_COMMAND_OP_READ;
+        uint32_t seen = 0; /* DONE goes with the read that shows it */
+        WAIT((seen |= DISK(STATUS)) & DISK_STATUS_DATA_MASK, "the disk");
+        volatile uint32_t *data = &DISK(DATA);
+        TIMED_BEGIN();
+        uint32_t state = DISK(STATUS);
+        for (uint32_t *p = (uint32_t *)buffer, *end = p + sizeof buffer / 4; p < end; p++) {
+            uint32_t low = *data;
+            *p = low | *data << 16;
+        }
+        sample[n] = TIMED_END();
+        if (!(state & DISK_STATUS_DATA_MASK))
+            panic("run=handler-floor: the disk's data have gone");
+        seen |= state;
+        WAIT((seen |= DISK(STATUS)) & DISK_STATUS_DONE_MASK, "the disk");
+    }
+}
+
+/* hw/ether/README.md, Descriptors. */
+static volatile struct {
+    uint32_t address, size, status, stamp;
+} received[RING] __attribute__((aligned(64))), sent[RING] __attribute__((aligned(64)));
+static uint8_t rooms[RING][ROOM] __attribute__((aligned(64)));
+
+static void ether(uint32_t rounds)
+{
+    static const uint8_t frame[60] = {2, 'I', 'L', 'K', 0, 1, 2, 'I', 'L', 'K', 0, 1, 0x88, 0xb5}; /* to itself */
+    ether_control_write(0);
+    ether_rx0_base_write((uintptr_t)received);
+    ether_tx_base_write((uintptr_t)sent);
+    ether_rx_mask_write(RING - 1);
+    ether_tx_mask_write(RING - 1);
+    ether_mac_first_write(frame[0] | frame[1] << 8);
+    ether_mac_rest_write(frame[2] | frame[3] << 8 | frame[4] << 16 | (uint32_t)frame[5] << 24);
+    ether_enable_write(0);
+    ether_acknowledge_write(~0u);
+    for (unsigned i = 0; i < RING; i++) {
+        received[i].address = (uintptr_t)rooms[i];
+        received[i].size = ROOM;
+        received[i].status = 0;
+    }
+    io_fence();
+    ether_rx0_tail_write(RING - 1);
+    ether_control_write(1 << CSR_ETHER_CONTROL_RECEIVE_OFFSET | 1 << CSR_ETHER_CONTROL_TRANSMIT_OFFSET |
+                        1 << CSR_ETHER_CONTROL_LOOP_OFFSET | 2 << CSR_ETHER_CONTROL_SPEED_OFFSET);
+    for (uint32_t n = 0; n < rounds; n++) {
+        unsigned own = n % RING, free = (n + RING - 1) % RING;
+        sent[own].address = (uintptr_t)frame;
+        sent[own].size = sizeof frame;
+        sent[own].status = 0;
+        io_fence();
+        ether_tx_tail_write((n + 1) % RING);
+        WAIT(ether_pending_read() & 1, "Ethernet");
+        TIMED_BEGIN();
+        ether_acknowledge_write(1);
+        uint32_t state = received[own].status;
+        received[free].address = (uintptr_t)rooms[own];
+        received[free].size = ROOM;
+        received[free].status = 0;
+        uint32_t next = received[(n + 1) % RING].status;
+        io_fence();
+        ether_rx0_tail_write((n + RING) % RING);
+        sample[n] = TIMED_END();
+        if (!(state & DONE) || (next & DONE))
+            panic("run=handler-floor: one frame was to come, not another number");
+    }
+    ether_control_write(0);
+}
+
+static int handler_floor(void)
+{
+    static const struct {
+        const char *name;
+        void (*run)(uint32_t rounds);
+    } devices[] = {{"dma", dma}, {"pio", pio}, {"ether", ether}};
+    char device[8];
+    uint32_t rounds = bootargs_number("rounds", 32, MOST);
+    bootargs_string("device", device, sizeof device, "dma");
+    for (unsigned i = 0; i < sizeof devices / sizeof *devices; i++) {
+        if (strcmp(device, devices[i].name) || !rounds)
+            continue;
+        if (devices[i].run != ether && !DISK(SECTORS))
+            panic("run=handler-floor: there is no drive: give --disk IMAGE");
+        for (unsigned k = 0; k < 2; k++) { /* the second time from the cache */
+            empty = 0;
+            TIMED_BEGIN();
+            empty = TIMED_END();
+        }
+        uint32_t enabled = csr_read_clear(mie, ~0u);
+        devices[i].run(rounds);
+        csr_write(mie, enabled);
+        kprintf("@handler_floor device=%s count=%lu min=%lu p50=%lu max=%lu\n", device, (unsigned long)rounds,
+                (unsigned long)quantile(sample, rounds, 0), (unsigned long)quantile(sample, rounds, 50),
+                (unsigned long)quantile(sample, rounds, 100));
+        return 0;
+    }
+    panic("run=handler-floor: device is dma, pio or ether; rounds 1 at least");
+}
+
+RUN("handler-floor", "register and ring accesses of a device's handler, by themselves (device=dma|pio|ether)",
+    handler_floor);
