@@ -12,7 +12,7 @@ from pathlib import Path
 from firmware.build import compiler_version
 from hw.common.cache import Input, cached
 from sim.model import toolchain
-from sim.model.gating import EDGE, SOURCE, NotUnderstood, Watched, watch, write_edge
+from sim.model.gating import EDGE, SOURCE, NotUnderstood, Watched, split_processes, watch, write_edge
 from sim.model.toolchain import archive, compile_objects, link, needed, processor_level, run
 
 TOP = "interlock"
@@ -94,13 +94,16 @@ def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = Fa
 
 def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recipe):
     work = library.dir / "work"
-    work.mkdir()
-    # An empty VERILATOR_ROOT is an error, and another one is another Verilator's.
-    environment = {name: value for name, value in os.environ.items() if name != "VERILATOR_ROOT"}
-    run([needed("verilator"), *recipe.verilator, "--top-module", TOP, "--prefix", f"V{TOP}", "--Mdir", work,
-         *(["--trace-fst"] if waves else []), *sources], work, environment)
-    made = json.loads((work / f"V{TOP}.json").read_text())
+    made = _translate(work, sources, waves, recipe)
     edge = [] if waves else _edge(made)
+    if not edge and not waves:
+        apart = library.dir / "apart"
+        apart.mkdir()
+        for path in sources:
+            (apart / path.name).write_text(split_processes(path.read_text()))
+        made = _translate(work, [apart / path.name for path in sources], waves, recipe)
+        edge = _edge(made)
+        shutil.rmtree(apart)
     # Verilator's own then is for the few cycles in which an input changes.
     whole = SLOW_FLAGS if recipe.rewritten and edge and _rewrite(work, made, edge, recipe.gated) else recipe.fast
     include = library.dir / "include"
@@ -119,6 +122,17 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
         for kind, paths in made["sources"].items() if kind != "deps" for path in paths})
     archive(work, library.archive, objects)
     shutil.rmtree(work)
+
+
+def _translate(work: Path, sources: Sequence[Path], waves: bool, recipe: Recipe) -> dict:
+    """What Verilator tells of the C++ that it has made of `sources` in the folder `work`, which has nothing else."""
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    # An empty VERILATOR_ROOT is an error, and another one is another Verilator's.
+    environment = {name: value for name, value in os.environ.items() if name != "VERILATOR_ROOT"}
+    run([needed("verilator"), *recipe.verilator, "--top-module", TOP, "--prefix", f"V{TOP}", "--Mdir", work,
+         *(["--trace-fst"] if waves else []), *sources], work, environment)
+    return json.loads((work / f"V{TOP}.json").read_text())
 
 
 def _rewrite(work: Path, made: dict, edge: list[str], gated: bool) -> bool:

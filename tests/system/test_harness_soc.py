@@ -17,7 +17,7 @@ from sim.model.verilate import verilate
 from sim.tools import ToolError
 from soc.build import generate_soc
 from soc.config import SoCConfig
-from tests.kernel.machine import simulator_of
+from tests.kernel.machine import DEVICES, simulator_of
 from tests.system import harness_player as player
 
 CONFIG = SoCConfig(harts=2)
@@ -171,8 +171,9 @@ def test_the_edge_alone_is_as_good_as_both(tmp_path, harts, case):
     assert record[0] == record[1] == record[2] == record[3]
 
 
-def test_the_socs_edge_is_all_there_is_to_compute():
-    soc = generate_soc(CONFIG)
+@pytest.mark.parametrize("config", [CONFIG, SoCConfig(**DEVICES)], ids=["plain", "devices"])
+def test_the_socs_edge_is_all_there_is_to_compute(config):
+    soc = generate_soc(config)
     assert verilate([*soc.verilog, soc.vlt], tool_versions()).edge == [EDGE]
 
 

@@ -2,11 +2,12 @@
 
 import random
 import re
+import textwrap
 
 import numpy as np
 import pytest
 
-from sim.model.gating import ANEW, EDGE, WATCHED, NotUnderstood, Watched, write, write_edge
+from sim.model.gating import ANEW, EDGE, WATCHED, NotUnderstood, Watched, split_processes, write, write_edge
 from sim.model.gating.gates import looked_at
 from sim.model.gating.harts import find_shared
 from sim.model.gating.layout import FRONT, arrange, member_types
@@ -301,3 +302,75 @@ def test_a_hart_s_members_lie_together():
     assert [hart for hart, _ in of] == sorted(hart for hart, _ in of)
     assert len({tuple(name for h, name in of if h == hart) for hart, _ in of}) == 1
     assert len(blocks) == HARTS
+
+
+MACHINE = """
+always @(*) begin
+    next_state <= 1'd0;
+    valid <= 1'd0;
+    data[7:0] <= 8'd0;
+    next_state <= state;
+    case (state)
+        1'd0: begin
+            data[3:0] <= word;
+            if (wanted) begin
+                valid <= 1'd1;
+            end else begin
+                data[7:4] <= word;
+            end
+            if ((valid & ready)) begin
+                next_state <= 1'd1;
+            end
+        end
+        default: begin
+            next_state <= 1'd0;
+        end
+    endcase
+end
+"""
+
+
+def test_a_state_machine_falls_apart_by_what_decides_its_outputs():
+    """`valid` does not hang on `ready`, with which it shares a process; each output keeps its branches, the empty ones
+    too, which keep others from being taken."""
+    ready, valid, data = re.findall(r"^always.*?^end\n", split_processes(MACHINE), re.MULTILINE | re.DOTALL)
+    assert "if ((valid & ready))" in ready and "next_state <= 1'd1;" in ready and " valid <=" not in ready
+    assert "ready" not in valid and "default: begin\n        end" in valid
+    assert "if (wanted) begin\n            end else begin\n                data[7:4] <= word;" in data
+    assert split_processes("wire x;\n" + MACHINE).startswith("wire x;\n\nalways")
+
+
+@pytest.mark.parametrize("old, new", [("        1'd0: begin\n", "        1'd0:\n"), ("<= word", "= word"),
+                                      ("case (state)", "casez (state)"), ("    endcase\n", "")])
+def test_a_process_of_another_form_stays_whole(old, new):
+    assert old in MACHINE
+    odd = MACHINE.replace(old, new)
+    assert split_processes(odd) == odd
+
+
+def settled(processes, inputs):
+    """What the signals are once nothing changes any more, from all zeros; the text of processes as of MACHINE."""
+    # A case of two branches, as MACHINE has it: if and else.
+    lines = re.sub(r"(?m)^ *endcase\n|^ *end\n|^always.*\n", "", processes)
+    for verilog, python in (
+            (r"case \(state\)", "if True:"), (r"1'd0: begin", "if not state:"), (r"default: begin", "else:"),
+            (r"end else begin", "else:"), (r"if (.*) begin", r"if \1:"), (r"\d'd", ""),
+            (r"data\[7:0\] <= 0", "data = 0"), (r"data\[3:0\] <= (.*);", r"data = data & 0xf0 | \1"),
+            (r"data\[7:4\] <= (.*);", r"data = data & 0xf | \1 << 4"), (r"(\w+) <= (.*);", r"\1 = \2")):
+        lines = re.sub(verilog, python, lines)
+    lines = re.sub(r"(?m)^( +)((?:if|else).*:)$", r"\1\2\n\1    pass", lines)
+    before, now = None, {"next_state": 0, "valid": 0, "data": 0, **inputs}
+    while now != before:
+        before = dict(now)
+        exec(textwrap.dedent(lines.lstrip("\n")), {}, now)
+    return now
+
+
+def test_a_machine_apart_does_what_it_did():
+    seen = set()
+    for bits in range(128):
+        inputs = {"state": bits & 1, "wanted": bits >> 1 & 1, "ready": bits >> 2 & 1, "word": bits >> 3}
+        whole = settled(MACHINE, inputs)
+        assert settled(split_processes(MACHINE), inputs) == whole
+        seen.add((whole["next_state"], whole["valid"], whole["data"]))
+    assert len(seen) > 40 and len({state for state, *_ in seen}) == 2
