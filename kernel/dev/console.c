@@ -4,16 +4,15 @@
 #include <string.h>
 
 #include "arch/panic.h"
-#include "dev/serial.h"
-#include "dev/tty.h"
+#include "dev/slc.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 
 #define CONSOLE_BAUD 115200
-#define LOOK_TICKS 10 /* how often a reader looks whether it is to give up */
 
-static struct tty console_tty;
+static struct terminal console_tty;
+DEFINE_MUTEX(first_lock, "console");
 
 void console_init(void)
 {
@@ -24,7 +23,7 @@ void console_init(void)
 
 void console_start(void)
 {
-    tty_attach(&console_tty, &serial_console, 0);
+    serial_start(&serial_console, 0, 0, 0);
 }
 
 void console_polled(void)
@@ -53,30 +52,24 @@ void console_write(const char *text, unsigned n)
     }
 }
 
-bool console_read_line_unless(char *line, unsigned size, bool (*gives_up)(void *arg), void *arg)
+struct terminal *console_terminal(void)
 {
-    unsigned n = 0;
-    for (;;) {
-        uint8_t c;
-        while (!ttread(&console_tty, &c, 1, gives_up ? LOOK_TICKS : 0))
-            if (gives_up(arg))
-                return false;
-        if (c == '\r' || c == '\n')
-            break;
-        if ((c == '\b' || c == 0x7f) && n) {
-            n--;
-            console_write("\b \b", 3);
-        } else if (c >= ' ' && c < 0x7f && n < size - 1) {
-            line[n++] = (char)c;
-            console_write((const char *)&c, 1);
-        }
+    mutex_lock(&first_lock);
+    if (!console_tty.port) {
+        terminal_init(&console_tty, &serial_console);
+        slc_attach(&console_tty);
     }
-    line[n] = 0;
-    console_write("\n", 1);
-    return true;
+    mutex_unlock(&first_lock);
+    return &console_tty;
 }
 
 void console_read_line(char *line, unsigned size)
 {
-    console_read_line_unless(line, size, 0, 0);
+    uint8_t typed[TERMINAL_LINE];
+    unsigned n = (unsigned)terminal_read(console_terminal(), typed, sizeof typed, true);
+    n -= n && typed[n - 1] == '\n';
+    if (n > size - 1)
+        n = size - 1;
+    memcpy(line, typed, n);
+    line[n] = 0;
 }

@@ -5,7 +5,7 @@
 #ifndef DEV_CONSOLE_H
 #define DEV_CONSOLE_H
 
-#include <stdbool.h>
+struct terminal;
 
 void console_init(void);  /* bit rate from the boot argument console.baud */
 void console_start(void); /* interrupts are ready */
@@ -13,9 +13,12 @@ void console_polled(void);
 void console_flush(void);
 void console_write(const char *text, unsigned n);
 
-/* Wait for a line, echoed and edited with backspace; without its end, cut to `size` - 1 characters. From a thread. */
+/* Wait for a line, as it is typed on the terminal; without its end, cut to `size` - 1 characters. From a thread. */
 void console_read_line(char *line, unsigned size);
 
-/* The same; false as soon as gives_up(arg) is seen to be true, a few clock ticks later at most. */
-bool console_read_line_unless(char *line, unsigned size, bool (*gives_up)(void *arg), void *arg);
+/*
+ * The console as a terminal for people and programs; from a thread. Nothing listens to it before the first call: until then a
+ * few characters are kept by the port.
+ */
+struct terminal *console_terminal(void);
 #endif

@@ -1,6 +1,7 @@
 /* 16550-class serial ports (serial.h). */
 #include "dev/serial.h"
 
+#include <errno.h>
 #include <generated/serial_regs.h>
 #include <generated/soc.h>
 
@@ -60,7 +61,7 @@ static void hold(struct serial *p, bool on)
 /* Move what fits from the ring to the FIFO, which is empty when THRE is set. */
 static void transmit(struct serial *p)
 {
-    if (!(REG(p, LSR) & SERIAL_LSR_THRE_MASK))
+    if (p->stopped || !(REG(p, LSR) & SERIAL_LSR_THRE_MASK))
         return;
     for (unsigned room = REG(p, DEPTH); room && p->tx_tail != p->tx_head; room--)
         REG(p, THR) = p->tx[p->tx_tail++ % SERIAL_TX_RING];
@@ -69,8 +70,8 @@ static void transmit(struct serial *p)
 /* The interrupt enable register follows what there is to do; it is written only when it changes. */
 static void enable(struct serial *p)
 {
-    uint32_t ier = p->input ? SERIAL_IER_RX_MASK : 0;
-    if (p->tx_tail != p->tx_head || p->waiting)
+    uint32_t ier = p->input || p->arrived ? SERIAL_IER_RX_MASK : 0;
+    if (!p->stopped && (p->tx_tail != p->tx_head || p->waiting))
         ier |= SERIAL_IER_TX_MASK;
     if (ier != p->ier)
         REG(p, IER) = p->ier = ier;
@@ -89,28 +90,35 @@ static void receive(struct serial *p)
     }
 }
 
+/* Whether to wake those that wait for the ring to empty, who then wait no more. */
+static bool ends_waiting(struct serial *p)
+{
+    bool wake = p->waiting && p->tx_head - p->tx_tail <= p->wake_at;
+    if (wake)
+        p->waiting = false;
+    return wake;
+}
+
 static void interrupt_of(void *arg)
 {
     struct serial *p = arg;
-    bool received = false;
+    bool received = false, wake = false;
     crit_t s = simple_lock_enter(&p->lock);
     p->interrupts++;
     for (uint32_t id; (id = IIR_ID(REG(p, IIR))) != SERIAL_IIR_ID_NONE;) {
         if (id == SERIAL_IIR_ID_THRE) {
             transmit(p);
+            wake |= ends_waiting(p);
             enable(p);
         } else {
             receive(p);
             received = true;
         }
     }
-    bool wake = p->waiting && p->tx_head - p->tx_tail <= SERIAL_TX_RING / 2;
-    if (wake) {
-        p->waiting = false;
-        enable(p);
-    }
     simple_lock_leave(&p->lock, s);
-    if (received)
+    if (received && p->arrived)
+        p->arrived(p->arg);
+    else if (received)
         softint_schedule(SPL_SOFTTTY);
     if (wake)
         thread_wakeup(&p->waiting);
@@ -125,6 +133,14 @@ static int next_character(struct serial *p)
         hold(p, false);
     simple_lock_leave(&p->lock, s);
     return c;
+}
+
+uint32_t serial_take(struct serial *p, uint8_t *to, uint32_t n)
+{
+    uint32_t taken = 0;
+    for (int c; taken < n && (c = next_character(p)) >= 0;)
+        to[taken++] = (uint8_t)c;
+    return taken;
 }
 
 /* A port's characters are its hart's: two harts that took them by turns could hand them on in another order. */
@@ -156,9 +172,18 @@ void serial_start(struct serial *p, unsigned hart, void (*input)(void *arg, int 
     simple_lock_leave(&p->lock, s);
 }
 
+void serial_listen(struct serial *p, void (*arrived)(void *arg), void *arg)
+{
+    crit_t s = simple_lock_enter(&p->lock);
+    p->arrived = arrived;
+    p->arg = arg;
+    enable(p);
+    simple_lock_leave(&p->lock, s);
+}
+
 void serial_stop(struct serial *p)
 {
-    p->started = false;
+    p->started = p->stopped = false;
     REG(p, IER) = 0;
 }
 
@@ -168,8 +193,6 @@ static void drain(struct serial *p)
     while (p->tx_tail != p->tx_head)
         transmit(p);
 }
-
-#define MOST_AT_ONCE (SERIAL_TX_RING / 2 - 2) /* so that what wakes a writer has room for it */
 
 /* Puts `n` characters, and perhaps the end of a line, into the ring; false if they do not all fit. */
 static bool put(struct serial *p, const char *text, unsigned n, bool ends_line)
@@ -187,16 +210,35 @@ static bool put(struct serial *p, const char *text, unsigned n, bool ends_line)
     return true;
 }
 
+/* Sleep until the ring holds no more than `fill`; others may wait for another fill. The caller holds the lock. */
+static int wait_for(struct serial *p, uint32_t fill, bool interruptibly)
+{
+    p->wake_at = p->waiting && p->wake_at > fill ? p->wake_at : fill;
+    p->waiting = true;
+    enable(p);
+    if (interruptibly)
+        return thread_sleep_interruptibly(&p->waiting, &p->lock);
+    thread_sleep(&p->waiting, &p->lock);
+    return 0;
+}
+
+static void release(struct serial *p)
+{
+    p->stopped = false;
+    transmit(p);
+    enable(p);
+}
+
 /*
  * The ring is full: a thread sleeps until the transmitter's interrupt has emptied half of it; in a section or a handler the
  * hart empties it itself, and lets go of the lock meanwhile, so that receiving goes on. The caller holds the lock.
  */
 static crit_t make_room(struct serial *p, crit_t saved)
 {
+    if (p->stopped)
+        release(p);
     if (thread_may_sleep(saved)) {
-        p->waiting = true;
-        enable(p);
-        thread_sleep(&p->waiting, &p->lock);
+        wait_for(p, SERIAL_TX_RING / 2, false);
         return saved;
     }
     transmit(p);
@@ -223,8 +265,8 @@ static void write_at_once(struct serial *p, const char *text, unsigned n, bool e
 
 static void write(struct serial *p, const char *text, unsigned n, bool ends_line)
 {
-    for (; n > MOST_AT_ONCE; text += MOST_AT_ONCE, n -= MOST_AT_ONCE)
-        write_at_once(p, text, MOST_AT_ONCE, false);
+    for (; n > SERIAL_AT_ONCE; text += SERIAL_AT_ONCE, n -= SERIAL_AT_ONCE)
+        write_at_once(p, text, SERIAL_AT_ONCE, false);
     write_at_once(p, text, n, ends_line);
 }
 
@@ -236,6 +278,61 @@ void serial_write(struct serial *p, const char *text, unsigned n)
 void serial_write_line(struct serial *p, const char *text, unsigned n)
 {
     write(p, text, n, true);
+}
+
+bool serial_try_write(struct serial *p, const char *text, unsigned n)
+{
+    crit_t s = simple_lock_enter(&p->lock);
+    bool fits = put(p, text, n, false);
+    transmit(p);
+    enable(p);
+    simple_lock_leave(&p->lock, s);
+    return fits;
+}
+
+int serial_write_interruptibly(struct serial *p, const char *text, unsigned n)
+{
+    int error = 0;
+    crit_t s = simple_lock_enter(&p->lock);
+    while (!error && !put(p, text, n, false))
+        error = wait_for(p, SERIAL_TX_RING / 2, true);
+    transmit(p);
+    enable(p);
+    simple_lock_leave(&p->lock, s);
+    return error;
+}
+
+void serial_stop_output(struct serial *p, bool stop)
+{
+    crit_t s = simple_lock_enter(&p->lock);
+    if (stop) {
+        p->stopped = true;
+        enable(p);
+    } else {
+        release(p);
+    }
+    simple_lock_leave(&p->lock, s);
+}
+
+uint32_t serial_unsent(const struct serial *p)
+{
+    return p->tx_head - p->tx_tail;
+}
+
+/* With the lock. */
+static bool fifo_is_empty(struct serial *p)
+{
+    return p->tx_head == p->tx_tail && REG(p, LSR) & SERIAL_LSR_THRE_MASK;
+}
+
+int serial_drain_interruptibly(struct serial *p)
+{
+    int error = 0;
+    crit_t s = simple_lock_enter(&p->lock);
+    while (!error && !fifo_is_empty(p))
+        error = wait_for(p, 0, true);
+    simple_lock_leave(&p->lock, s);
+    return error;
 }
 
 static bool all_sent(struct serial *p)
@@ -262,13 +359,19 @@ void serial_flush(struct serial *p)
     crit_t s = simple_lock_enter(&p->lock);
     uint32_t end = p->tx_head;
     for (;;) {
+        if (p->stopped)
+            release(p);
         transmit(p);
         if (has_left(p, end))
             break;
-        bool may_yield = thread_may_sleep(s);
+        bool may_sleep = thread_may_sleep(s);
+        if (may_sleep && !fifo_is_empty(p)) {
+            wait_for(p, p->tx_head - end, false);
+            continue;
+        }
         simple_lock_leave(&p->lock, s);
         panic_stop_if_other();
-        if (may_yield)
+        if (may_sleep)
             thread_yield();
         s = simple_lock_enter(&p->lock);
     }

@@ -238,11 +238,69 @@
 
 #define USER_MNT_RDONLY 1 /* of mount */
 
-/* ioctl, as 4.3BSD. */
+/* ioctl, as 4.3BSD and, where terminals have modes, 4.4BSD. */
 #define USER_FIONREAD 0x4004667f /* (int *) */
+#define USER_TIOCGETA 0x402c7413 /* (struct user_termios *) */
+#define USER_TIOCSETA 0x802c7414 /* (const struct user_termios *) at once, */
+#define USER_TIOCSETAW 0x802c7415 /* when all output has been sent, */
+#define USER_TIOCSETAF 0x802c7416 /* and input that nobody has read is thrown away */
+#define USER_TIOCFLUSH 0x80047410 /* (const int *: 1 input; 2 output is not thrown away here) */
+#define USER_TIOCDRAIN 0x2000745e /* () */
+#define USER_TIOCSTOP 0x2000746f /* () */
+#define USER_TIOCSTART 0x2000746e /* () */
+#define USER_TIOCOUTQ 0x40047473 /* (int *) */
+#define USER_TIOCSCTTY 0x20007461 /* () */
+#define USER_TIOCNOTTY 0x20007471 /* () */
+#define USER_TIOCGSID 0x40047463 /* (int *) */
 #define USER_TIOCGPGRP 0x40047477 /* (int *) */
 #define USER_TIOCSPGRP 0x80047476 /* (const int *) */
 #define USER_TIOCGWINSZ 0x40087468 /* (uint16_t[4]: rows, columns, 0, 0) */
+#define USER_TIOCSWINSZ 0x80087467 /* (const uint16_t[4]) */
+
+/* Of struct user_termios, as 4.4BSD: those that do something, and three characters that never do. */
+#define USER_VDSUSP 11
+#define USER_VDISCARD 15
+#define USER_VSTATUS 18
+#define USER_VEOF 0
+#define USER_VEOL 1
+#define USER_VEOL2 2
+#define USER_VERASE 3
+#define USER_VWERASE 4
+#define USER_VKILL 5
+#define USER_VREPRINT 6
+#define USER_VERASE2 7
+#define USER_VINTR 8
+#define USER_VQUIT 9
+#define USER_VSUSP 10
+#define USER_VSTART 12
+#define USER_VSTOP 13
+#define USER_VLNEXT 14
+#define USER_VMIN 16
+#define USER_VTIME 17
+#define USER_NCCS 20
+#define USER_VDISABLE 0xff
+#define USER_ISTRIP 0x20
+#define USER_INLCR 0x40
+#define USER_IGNCR 0x80
+#define USER_ICRNL 0x100
+#define USER_IXON 0x200
+#define USER_IXANY 0x800
+#define USER_IMAXBEL 0x2000
+#define USER_OPOST 0x1
+#define USER_ONLCR 0x2
+#define USER_CS8 0x300
+#define USER_CREAD 0x800
+#define USER_ECHOKE 0x1
+#define USER_ECHOE 0x2
+#define USER_ECHOK 0x4
+#define USER_ECHO 0x8
+#define USER_ECHONL 0x10
+#define USER_ECHOCTL 0x40
+#define USER_ISIG 0x80
+#define USER_ICANON 0x100
+#define USER_IEXTEN 0x400
+#define USER_TOSTOP 0x400000
+#define USER_NOFLSH 0x80000000
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
@@ -332,6 +390,12 @@ struct user_stat {
 
 struct user_statfs {
     uint32_t block_size, blocks, blocks_free, files, files_free;
+};
+
+struct user_termios {
+    uint32_t iflag, oflag, cflag, lflag;
+    uint8_t cc[USER_NCCS];
+    uint32_t ispeed, ospeed;
 };
 
 struct user_process {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "user/console.h"
+#include "user/process.h"
 
 static int null_read(struct file *f, struct transfer *t)
 {
@@ -53,14 +54,31 @@ static int zero_stat(struct file *f, struct user_stat *to)
 static const struct file_ops null_ops = {.name = "null", .read = null_read, .write = null_write, .stat = null_stat},
                              zero_ops = {.name = "zero", .read = zero_read, .write = null_write, .stat = zero_stat};
 
-int device_open(uint32_t rdev, uint32_t kind, struct file **f)
+/* /dev/tty is the controlling terminal; a session's leader without one gets the console for it by opening that. */
+static int open_terminal(uint32_t rdev, bool takes_control, struct file **f)
 {
+    struct user_thread *self = curhart->thread->user;
+    crit_t s = simple_lock_enter(&user_lock);
+    const struct process *p = self ? self->process : 0;
+    if (p && rdev == DEVICE_CONSOLE && takes_control && p->session == p->id)
+        console_control(p);
+    bool there = rdev == DEVICE_CONSOLE || (p && console_controls(p));
+    simple_lock_leave(&user_lock, s);
+    if (!there)
+        return -ENXIO;
+    *f = console_file();
+    return 0;
+}
+
+int device_open(uint32_t rdev, uint32_t kind, bool takes_control, struct file **f)
+{
+    int error = 0;
     switch (rdev) {
     case DEVICE_TTY:
-    case DEVICE_CONSOLE: *f = console_file(); break;
+    case DEVICE_CONSOLE: error = open_terminal(rdev, takes_control, f); break;
     case DEVICE_NULL: *f = file_create(&null_ops, 0, kind, 0); break;
     case DEVICE_ZERO: *f = file_create(&zero_ops, 0, kind, 0); break;
     default: return -ENXIO;
     }
-    return *f ? 0 : -ENOMEM;
+    return error ? error : *f ? 0 : -ENOMEM;
 }

@@ -9,6 +9,9 @@
 #define DEVICE_TTY 0x0500
 #define DEVICE_CONSOLE 0x0501
 
-/* The character device as a file, for what `kind` (file.h) says. -ENXIO: there is none of that number; -ENOMEM. */
-int device_open(uint32_t rdev, uint32_t kind, struct file **f);
+/*
+ * The character device as a file, for what `kind` (file.h) says; `takes_control`: a terminal becomes its session's, if the caller
+ * leads one that has none. -ENXIO: there is none of that number, or the caller has no terminal; -ENOMEM.
+ */
+int device_open(uint32_t rdev, uint32_t kind, bool takes_control, struct file **f);
 #endif

@@ -114,12 +114,12 @@ static int open_vnode(struct vnode *vp, uint32_t kind, uint32_t flags, struct fi
             return 0; /* the reference is the file's */
         error = -ENOMEM;
         break;
-    case VCHR: error = device_open(vp->rdev, kind, f); break;
+    case VCHR: error = device_open(vp->rdev, kind, !(flags & O_NOCTTY), f); break;
     default: error = -ENXIO;
     }
     vrele(vp);
     if (!error)
-        (*f)->flags = flags;
+        (*f)->flags = flags & ~(uint32_t)O_NOCTTY;
     return error;
 }
 
@@ -141,7 +141,7 @@ static int sys_open(struct process *p, struct vm_map *map, const uint32_t *a)
         error = vfs_open(from.cwd, from.path, how, masked(p, a[2]) & ~(unsigned)S_ISVTX, &vp);
     from_end(&from);
     if (!error)
-        error = open_vnode(vp, kind, flags & (O_APPEND | O_NONBLOCK | O_SYNC), &f);
+        error = open_vnode(vp, kind, flags & (O_APPEND | O_NONBLOCK | O_SYNC | O_NOCTTY), &f);
     if (error)
         return error;
     int fd = descriptor_open(p->descriptors, f, 0, flags & O_CLOEXEC);

@@ -192,8 +192,10 @@ static int add_thread(struct process *p, const struct frame *frame, const struct
     bool is_first = !p->id;
     if (is_first) { /* before it runs: it may ask for its id at once */
         p->id = id;
-        if (!p->group)
+        if (!p->group) {
             p->group = p->session = id;
+            console_control(p);
+        }
     }
     /* it cannot end before the lock is free */
     t->thread = p->ending ? 0 : thread_create(thread_begin, t, PRI_NORMAL, p->bound, p->name);
@@ -530,12 +532,16 @@ void process_news(struct process *child)
     thread_wakeup(children_of(child->parent));
 }
 
-/* The children of one that is gone are init's. The caller holds user_lock. */
+/* The children of one that is gone are init's: nobody would continue those that are stopped. The caller holds user_lock. */
 static void give_away_children(struct process *p)
 {
     for (struct process *c = p->children, *next; c; c = next) {
         next = c->next;
         adopt(c, 0);
+        if (c->stopped) {
+            signal_send(c, USER_SIGHUP);
+            signal_send(c, USER_SIGCONT);
+        }
         if (c->ended)
             thread_wakeup(children_of(0));
     }
@@ -586,6 +592,8 @@ _Noreturn void user_thread_end(void)
         p->ending = true;
         simple_lock_leave(&user_lock, s);
         signals_end(p);
+        if (p->session == p->id)
+            console_hang_up(p);
         give_back(p);
         s = simple_lock_enter(&user_lock);
         become_zombie(p);
@@ -740,6 +748,14 @@ int process_move_break(struct process *p, int32_t bytes)
     int result = program_move_break(p->map, &p->brk, bytes);
     mutex_unlock(&p->memory);
     return result;
+}
+
+bool process_group_exists(int group, int session)
+{
+    for (const struct process *p = processes; p; p = p->all_next)
+        if (p->group == group && p->session == session)
+            return true;
+    return false;
 }
 
 bool process_none_left(void)

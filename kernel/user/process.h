@@ -153,6 +153,9 @@ _Noreturn void user_thread_end(void);
 /* The process of that id that has not been waited for, or 0. With user_lock. */
 struct process *process_find(int id);
 
+/* Whether there is a process of that group in the session. With user_lock. */
+bool process_group_exists(int group, int session);
+
 /* Clock ticks of all its threads, in user mode and together. With user_lock. */
 void process_ticks(const struct process *p, uint32_t *user, uint32_t *all);
 

@@ -184,14 +184,6 @@ static int sys_getpgrp(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_GETPGRP, sys_getpgrp);
 
-static bool is_group(int group, int session)
-{
-    for (const struct process *p = processes; p; p = p->all_next)
-        if (p->group == group && p->session == session)
-            return true;
-    return false;
-}
-
 /* With user_lock. */
 static int set_group(const struct process *caller, int id, int group)
 {
@@ -200,7 +192,8 @@ static int set_group(const struct process *caller, int id, int group)
         return -ESRCH;
     if (p != caller && p->has_execed)
         return -EACCES;
-    if (p->session == p->id || p->session != caller->session || (group != p->id && !is_group(group, caller->session)))
+    if (p->session == p->id || p->session != caller->session ||
+        (group != p->id && !process_group_exists(group, caller->session)))
         return -EPERM;
     p->group = group;
     return 0;
@@ -224,7 +217,7 @@ static int sys_setsid(struct process *p, struct vm_map *map, const uint32_t *a)
     (void)map, (void)a;
     crit_t s = simple_lock_enter(&user_lock);
     int result = -EPERM;
-    if (!is_group(p->id, p->session)) /* else its group would be of two sessions */
+    if (!process_group_exists(p->id, p->session)) /* else its group would be of two sessions */
         result = p->group = p->session = p->id;
     simple_lock_leave(&user_lock, s);
     return result;

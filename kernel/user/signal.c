@@ -10,16 +10,19 @@
 #include "lib/panic.h"
 #include "lib/syscall.h"
 
-#define STOPS \
-    (SIGNAL_BIT(USER_SIGSTOP) | SIGNAL_BIT(USER_SIGTSTP) | SIGNAL_BIT(USER_SIGTTIN) | SIGNAL_BIT(USER_SIGTTOU))
+#define STOPS_OF_TERMINALS (SIGNAL_BIT(USER_SIGTSTP) | SIGNAL_BIT(USER_SIGTTIN) | SIGNAL_BIT(USER_SIGTTOU))
+#define STOPS (SIGNAL_BIT(USER_SIGSTOP) | STOPS_OF_TERMINALS)
 #define IGNORED_BY_DEFAULT                                                                                    \
     (SIGNAL_BIT(USER_SIGURG) | SIGNAL_BIT(USER_SIGCONT) | SIGNAL_BIT(USER_SIGCHLD) | SIGNAL_BIT(USER_SIGIO) | \
      SIGNAL_BIT(USER_SIGWINCH))
 
+/* What has init for its parent is not stopped by a terminal, as in 4.3BSD: nobody would continue it. */
 static bool ignores(const struct process *p, int signal)
 {
     uint32_t handler = p->action[signal].handler;
-    return handler == USER_SIG_IGN || (handler == USER_SIG_DFL && SIGNAL_BIT(signal) & IGNORED_BY_DEFAULT);
+    return handler == USER_SIG_IGN ||
+           (handler == USER_SIG_DFL &&
+            (SIGNAL_BIT(signal) & IGNORED_BY_DEFAULT || (!p->parent && SIGNAL_BIT(signal) & STOPS_OF_TERMINALS)));
 }
 
 static void forget(struct process *p, uint32_t signals)
@@ -507,12 +510,11 @@ SYSCALL(SYS_GETITIMER, sys_getitimer);
 
 /* kill and its like. */
 
-/* To all of a group; to all that there are (0), but the caller. Gives how many. With user_lock. */
-static int send_to_group(int group, int signal, const struct process *caller)
+int signal_send_group(int group, int signal, const struct process *except)
 {
     int n = 0;
     for (struct process *p = processes; p; p = p->all_next) {
-        if (!p->id || (group ? p->group != group : p == caller))
+        if (!p->id || (group && p->group != group) || p == except)
             continue;
         n++;
         if (signal)
@@ -527,7 +529,7 @@ static int send_to(struct process *caller, int which, int signal)
         return -EPERM;
     if (which <= 0) {
         int group = which == 0 ? caller->group : which == -1 ? 0 : -which;
-        return send_to_group(group, signal, caller) || which == -1 ? 0 : -ESRCH;
+        return signal_send_group(group, signal, group ? 0 : caller) || which == -1 ? 0 : -ESRCH;
     }
     struct process *p = process_find(which);
     if (!p)
@@ -555,7 +557,7 @@ static int sys_killpg(struct process *p, struct vm_map *map, const uint32_t *a)
     if ((a[1] && !is_signal(a[1])) || (int)a[0] < 0)
         return -EINVAL;
     crit_t s = simple_lock_enter(&user_lock);
-    int result = send_to_group(a[0] ? (int)a[0] : p->group, (int)a[1], p) ? 0 : -ESRCH;
+    int result = signal_send_group(a[0] ? (int)a[0] : p->group, (int)a[1], 0) ? 0 : -ESRCH;
     simple_lock_leave(&user_lock, s);
     return result;
 }

@@ -23,6 +23,9 @@
 void signal_send(struct process *p, int signal);
 void signal_send_thread(struct user_thread *t, int signal);
 
+/* To all of a group, or all that there are (0), but `except`. Gives how many. With user_lock. */
+int signal_send_group(int group, int signal, const struct process *except);
+
 /*
  * Thread `self` ends or masks `which` from now on, with user_lock. Those of them that wait for a thread of the process
  * may have been meant for this one: another that does not mask them looks.

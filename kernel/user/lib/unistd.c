@@ -5,13 +5,11 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/time.h>
-#include <termios.h>
 #include <utime.h>
 
 #include "user/lib/system.h"
@@ -169,50 +167,6 @@ int select(int n, fd_set *reading, fd_set *writing, fd_set *exceptions, struct t
 char *getcwd(char *to, size_t size)
 {
     return with_errno(system_call(SYS_GETCWD, (uint32_t)to, size, 0)) < 0 ? 0 : to;
-}
-
-int isatty(int fd)
-{
-    struct winsize size;
-    if (!ioctl(fd, TIOCGWINSZ, &size))
-        return 1;
-    if (errno != EBADF)
-        errno = ENOTTY;
-    return 0;
-}
-
-/* The console has one mode, by the line: what asks for it is told so, what changes it does nothing. */
-int tcgetattr(int fd, struct termios *to)
-{
-    if (!isatty(fd))
-        return -1;
-    *to = (struct termios){
-        .c_iflag = ICRNL, .c_oflag = OPOST | ONLCR, .c_cflag = CS8 | CREAD, .c_lflag = ICANON | ECHO | ECHOE | ISIG};
-    to->c_cc[VMIN] = 1;
-    return 0;
-}
-
-int tcsetattr(int fd, int when, const struct termios *from)
-{
-    (void)when, (void)from;
-    return isatty(fd) ? 0 : -1;
-}
-
-pid_t tcgetpgrp(int fd)
-{
-    int group;
-    return ioctl(fd, TIOCGPGRP, &group) ? -1 : group;
-}
-
-int tcsetpgrp(int fd, pid_t group)
-{
-    int wanted = group;
-    return ioctl(fd, TIOCSPGRP, &wanted);
-}
-
-char *ttyname(int fd)
-{
-    return isatty(fd) ? "/dev/console" : 0;
 }
 
 int getpagesize(void)

@@ -1,0 +1,46 @@
+/* Serial lines of terminals (slc.h). */
+#include "dev/slc.h"
+
+#include "lib/panic.h"
+#include "sched/ithread.h"
+#include "sched/sched.h"
+
+#define PRI_SLC (PRI_NORMAL - 4) /* above programs, so that ^C reaches one that does not let go of the processor */
+#define PIECE 64
+
+DEFINE_ITHREAD(scc_pend_intrs, "slcintr_thread", SPL_TTY);
+
+static struct unit {
+    struct terminal *terminal;
+    uint32_t pending; /* it stands in the queue */
+} units[SLC_UNITS];
+
+static void slcintr(void *arg)
+{
+    struct unit *unit = arg;
+    if (!__atomic_exchange_n(&unit->pending, 1, __ATOMIC_ACQ_REL))
+        ithread_wake(&scc_pend_intrs, (uint32_t)(unit - units));
+}
+
+static void slcintr_work(void *arg, uint32_t number)
+{
+    struct unit *unit = &units[number];
+    uint8_t typed[PIECE];
+    (void)arg;
+    __atomic_exchange_n(&unit->pending, 0, __ATOMIC_ACQ_REL); /* what comes from here on is told of again */
+    for (uint32_t n; (n = serial_take(unit->terminal->port, typed, sizeof typed));)
+        terminal_input(unit->terminal, typed, n);
+}
+
+void slc_attach(struct terminal *tp)
+{
+    struct unit *unit = units;
+    while (unit < units + SLC_UNITS && unit->terminal)
+        unit++;
+    if (unit == units + SLC_UNITS)
+        panic("slc_attach: there are %u terminals already", SLC_UNITS);
+    if (unit == units)
+        ithread_start(&scc_pend_intrs, tp->port->source, slcintr_work, 0, PRI_SLC, 1, ANY_HART);
+    unit->terminal = tp;
+    serial_listen(tp->port, slcintr, unit);
+}
