@@ -12,6 +12,7 @@
 #define CONSOLE_BAUD 115200
 
 static struct terminal console_tty;
+static bool listens;
 DEFINE_MUTEX(first_lock, "console");
 
 void console_init(void)
@@ -55,18 +56,22 @@ void console_write(const char *text, unsigned n)
 struct terminal *console_terminal(void)
 {
     mutex_lock(&first_lock);
-    if (!console_tty.port) {
+    if (!console_tty.port)
         terminal_init(&console_tty, &serial_console);
-        slc_attach(&console_tty);
-    }
+    if (!listens)
+        listens = slc_attach(&console_tty);
+    struct terminal *tp = listens ? &console_tty : 0;
     mutex_unlock(&first_lock);
-    return &console_tty;
+    return tp;
 }
 
 void console_read_line(char *line, unsigned size)
 {
     uint8_t typed[TERMINAL_LINE];
-    unsigned n = (unsigned)terminal_read(console_terminal(), typed, sizeof typed, true);
+    struct terminal *tp = console_terminal();
+    if (!tp)
+        panic("there is no memory for the thread that reads the console");
+    unsigned n = (unsigned)terminal_read(tp, typed, sizeof typed, true);
     n -= n && typed[n - 1] == '\n';
     if (n > size - 1)
         n = size - 1;

@@ -32,15 +32,16 @@ static void slcintr_work(void *arg, uint32_t number)
         terminal_input(unit->terminal, typed, n);
 }
 
-void slc_attach(struct terminal *tp)
+bool slc_attach(struct terminal *tp)
 {
     struct unit *unit = units;
     while (unit < units + SLC_UNITS && unit->terminal)
         unit++;
     if (unit == units + SLC_UNITS)
         panic("slc_attach: there are %u terminals already", SLC_UNITS);
-    if (unit == units)
-        ithread_start(&scc_pend_intrs, tp->port->source, slcintr_work, 0, PRI_SLC, 1, ANY_HART);
+    if (unit == units && !ithread_start_one(&scc_pend_intrs, tp->port->source, slcintr_work, 0, PRI_SLC))
+        return false;
     unit->terminal = tp;
     serial_listen(tp->port, slcintr, unit);
+    return true;
 }

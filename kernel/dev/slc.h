@@ -10,6 +10,6 @@
 
 #define SLC_UNITS 2 /* each stands in the queue once at most: that is never full */
 
-/* Characters of its port, which is started, go to the terminal from now on; from a thread. Panics beyond SLC_UNITS. */
-void slc_attach(struct terminal *tp);
+/* Characters of its port, which is started, go to the terminal from now on; from a thread. False: there is no memory for slcintr_thread. Panics beyond SLC_UNITS. */
+bool slc_attach(struct terminal *tp);
 #endif

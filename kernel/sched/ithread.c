@@ -56,20 +56,50 @@ SHORT_PATH_ITHREAD bool ithread_wake(struct ithread *it, uint32_t saved)
     return room;
 }
 
-void ithread_start(struct ithread *it, unsigned source, ithread_fn *fn, void *arg, unsigned priority, unsigned threads,
-                   int bound)
+static void unlist(struct ithread *it)
 {
-    if (!threads || threads > ITHREAD_MOST)
-        panic("ithread_start: %s with %u threads: give 1 to %u", it->lock.object.name, threads, ITHREAD_MOST);
+    crit_t s = simple_lock_enter(&list_lock);
+    struct ithread **at = &first;
+    while (*at != it)
+        at = &(*at)->next;
+    *at = it->next;
+    simple_lock_leave(&list_lock, s);
+}
+
+static void begin(struct ithread *it, unsigned source, ithread_fn *fn, void *arg, unsigned priority, unsigned threads)
+{
     *it = (struct ithread){
         .lock = it->lock, .fn = fn, .arg = arg, .source = source, .threads = threads, .priority = priority};
     crit_t s = simple_lock_enter(&list_lock);
     it->next = first;
     first = it;
     simple_lock_leave(&list_lock, s);
+}
+
+static bool add_thread(struct ithread *it, unsigned i, int bound)
+{
+    it->thread[i] = thread_create(serve, it, it->priority, bound, it->lock.object.name);
+    return it->thread[i];
+}
+
+void ithread_start(struct ithread *it, unsigned source, ithread_fn *fn, void *arg, unsigned priority, unsigned threads,
+                   int bound)
+{
+    if (!threads || threads > ITHREAD_MOST)
+        panic("ithread_start: %s with %u threads: give 1 to %u", it->lock.object.name, threads, ITHREAD_MOST);
+    begin(it, source, fn, arg, priority, threads);
     for (unsigned i = 0; i < threads; i++)
-        if (!(it->thread[i] = thread_create(serve, it, priority, bound, it->lock.object.name)))
+        if (!add_thread(it, i, bound))
             panic("ithread_start: there is no memory for the thread of %s", it->lock.object.name);
+}
+
+bool ithread_start_one(struct ithread *it, unsigned source, ithread_fn *fn, void *arg, unsigned priority)
+{
+    begin(it, source, fn, arg, priority, 1);
+    bool there = add_thread(it, 0, ANY_HART);
+    if (!there)
+        unlist(it);
+    return there;
 }
 
 void ithread_stop(struct ithread *it)
@@ -86,12 +116,7 @@ void ithread_stop(struct ithread *it)
     crit_sec_leave(s);
     for (unsigned i = 0; i < it->threads; i++)
         thread_join(it->thread[i]);
-    s = simple_lock_enter(&list_lock);
-    struct ithread **at = &first;
-    while (*at != it)
-        at = &(*at)->next;
-    *at = it->next;
-    simple_lock_leave(&list_lock, s);
+    unlist(it);
 }
 
 void ithread_dump(void)

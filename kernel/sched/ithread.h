@@ -54,6 +54,9 @@ struct ithread {
 void ithread_start(struct ithread *it, unsigned source, ithread_fn *fn, void *arg, unsigned priority, unsigned threads,
                    int bound);
 
+/* The same with one thread, on any hart, where it may be that there is none to be had: false. */
+bool ithread_start_one(struct ithread *it, unsigned source, ithread_fn *fn, void *arg, unsigned priority);
+
 /* Let the threads finish what waits and end; from a thread. Whoever wakes it has been stopped before. */
 void ithread_stop(struct ithread *it);
 

@@ -40,7 +40,7 @@ void console_hang_up(const struct process *leader)
         session = foreground = 0;
     }
     simple_lock_leave(&user_lock, s);
-    if (was)
+    if (was && console_terminal())
         terminal_reset(console_terminal());
 }
 
@@ -80,13 +80,6 @@ static int in_background(int number)
 static int may_read(void)
 {
     return in_background(USER_SIGTTIN);
-}
-
-static struct terminal *terminal(void)
-{
-    struct terminal *tp = console_terminal();
-    tp->hooks = (struct terminal_hooks){.signal = to_foreground, .changed = poll_wakeup, .may_read = may_read};
-    return tp;
 }
 
 static struct terminal *terminal_of(struct file *f)
@@ -239,5 +232,9 @@ static const struct file_ops console_ops = {.name = "console",
 
 struct file *console_file(void)
 {
-    return file_create(&console_ops, terminal(), FILE_READ | FILE_WRITE, 0);
+    struct terminal *tp = console_terminal();
+    if (!tp)
+        return 0;
+    tp->hooks = (struct terminal_hooks){.signal = to_foreground, .changed = poll_wakeup, .may_read = may_read};
+    return file_create(&console_ops, tp, FILE_READ | FILE_WRITE, 0);
 }

@@ -9,6 +9,7 @@
 #include "arch/accounting.h"
 #include "arch/path.h"
 #include "dev/clock.h"
+#include "dev/console.h"
 #include "file/descriptors.h"
 #include "fs/vfs.h"
 #include "fs/vnode_pager.h"
@@ -339,6 +340,8 @@ static bool open_standard(struct descriptors *d)
 static int prepare(struct process *p, const struct elf_file *file, const struct arguments *arguments,
                    struct user_start *start)
 {
+    if (!p->parent && !console_terminal())
+        return -EAGAIN;
     if (!(p->map = vm_map_create()))
         return -ENOMEM;
     int error = program_load(p->map, file, arguments, start, &p->brk);

@@ -129,3 +129,22 @@ def converse(folder, harts, sync, bootargs, lines, options=None):
         shown += b"\n"
     rest, _ = process.communicate()
     return ended(folder, process.returncode, (shown + rest).decode(errors="replace"))
+
+
+def dialogue(folder, harts, sync, bootargs, steps, **how):
+    """The same with (what is waited for, what is typed then) in turn. Each is looked for behind the last one; one that
+    never comes ends the typing, and is named in the messages."""
+    arguments = command(folder, harts, sync, bootargs, "tty", TYPING_BAUD, **how)
+    process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               bufsize=0)
+    shown, at, missed = b"", 0, ""
+    for wanted, typed in ((step[0].encode(), step[1].encode()) for step in steps):
+        while wanted not in shown[at:] and (more := process.stdout.read(1)):
+            shown += more
+        if wanted not in shown[at:]:
+            missed = f"{wanted!r} never came\n"
+            break
+        at = shown.index(wanted, at) + len(wanted)
+        process.stdin.write(typed)
+    rest, _ = process.communicate()
+    return ended(folder, process.returncode, missed + (shown + rest).decode(errors="replace"))

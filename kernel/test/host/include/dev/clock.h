@@ -1,0 +1,8 @@
+/* The clock, for units that want its rate alone: a test has it. */
+#ifndef DEV_CLOCK_H
+#define DEV_CLOCK_H
+
+#include <stdint.h>
+
+uint32_t clock_hz(void); /* ticks a second; 0: there are none */
+#endif
