@@ -91,12 +91,17 @@ void break_insert(void)
         }
 }
 
-/* In the other order: of two at a place the first has seen the code. */
+/*
+ * In the other order: of two at a place the first has seen the code. A page of a program may have become another's meanwhile: what
+ * is no EBREAK any more is not ours.
+ */
 void break_remove(void)
 {
     for (unsigned i = BREAKPOINTS; i--;)
         if (table[i].inserted) {
-            *(volatile uint32_t *)table[i].address = table[i].instruction;
+            volatile uint32_t *at = (volatile uint32_t *)table[i].address;
+            if (*at == EBREAK)
+                *at = table[i].instruction;
             table[i].inserted = false;
         }
     break_clear_once();

@@ -1,9 +1,12 @@
 /* Memory for GDB (memory.h). Uses no library. */
 #include "debug/memory.h"
 
-#include "debug/harts.h"
-
 #include <generated/mem.h>
+
+#include "debug/harts.h"
+#include "sched/sched.h"
+#include "user/process.h"
+#include "vm/pmap.h"
 
 #define PTE_V 1u
 #define PTE_LEAF 0xeu /* R, W or X */
@@ -39,11 +42,10 @@ static bool is_ram(uint32_t address)
     return address - MAIN_RAM_BASE < MAIN_RAM_SIZE;
 }
 
-/* Through the two levels of Sv32's tables (privileged specification 4.3.2); they lie in main RAM. */
-static bool mapped(uint32_t satp, uint32_t address, uint32_t *physical)
+/* Through the two levels of Sv32's tables (privileged specification 4.3.2) from `table` on; they lie in main RAM. */
+static bool mapped(uint32_t table, uint32_t address, uint32_t *physical)
 {
-    uint32_t table = satp << 12;
-    for (unsigned shift = 22; satp & SATP_MODE && is_ram(table); shift -= 10) {
+    for (unsigned shift = 22; is_ram(table); shift -= 10) {
         uint32_t entry = *(volatile uint32_t *)(table + (address >> shift & 0x3ff) * 4);
         uint32_t low = (1u << shift) - 1;
         if (!(entry & PTE_V))
@@ -59,15 +61,24 @@ static bool mapped(uint32_t satp, uint32_t address, uint32_t *physical)
     return false;
 }
 
+/* The tables of the process whose thread the hart runs in the kernel; 0: it is of none. */
+static uint32_t table_of_process(const struct debug_hart *h)
+{
+    const struct user_thread *t = harts[h - debug_harts].thread->user;
+    struct vm_map *map = t ? t->process->map : 0;
+    return map ? vm_map_pmap(map)->root : 0;
+}
+
 static bool machine_address(const struct debug_hart *h, uint32_t address, uint32_t *physical)
 {
-    if (h->stopped && debug_in_user(h)) {
-        if (mapped(h->csr[DEBUG_CSR_satp], address, physical))
-            return true;
-        if (address < MAIN_RAM_BASE)
-            return false;
-    }
+    bool in_user = h->stopped && debug_in_user(h);
     *physical = address;
+    if (in_user) {
+        uint32_t satp = h->csr[DEBUG_CSR_satp];
+        return (satp & SATP_MODE && mapped(satp << 12, address, physical)) || address >= MAIN_RAM_BASE;
+    }
+    if (h->stopped && !is_there(address, false))
+        return mapped(table_of_process(h), address, physical);
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include "debug/line.h"
 #include "debug/memory.h"
 #include "sched/sched.h"
+#include "user/process.h"
 
 #define CSR_FIRST RSP_CORE_REGISTERS
 #define PRIV (CSR_FIRST + DEBUG_CSR_COUNT)
@@ -130,7 +131,13 @@ static void describe(unsigned thread, char *name, unsigned name_size, char *text
         return;
     }
     add(&t, "thread ");
+    const struct user_thread *user = harts[thread - 1].thread->user;
     add(&t, harts[thread - 1].thread->name);
+    if (user) {
+        add(&t, ", process ");
+        add_number(&t, (unsigned)user->process->id);
+        add(&t, debug_in_user(hart_of(thread)) ? " in user mode" : " in the kernel");
+    }
     add(&t, ", level ");
     add_number(&t, h->level);
     add(&t, ", handlers ");

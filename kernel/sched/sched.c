@@ -202,6 +202,8 @@ void sched_tick(uint32_t ticks)
     struct thread *t = curhart->thread;
     stack_check(t);
     t->ticks += ticks;
+    if (unlikely(t->timed))
+        t->ticked = true;
     if (t == sched_hart()->idle || !t->slice)
         return;
     t->slice = t->slice > ticks ? t->slice - ticks : 0;

@@ -58,8 +58,15 @@ struct thread {
     void *arg;
     unsigned master_depth; /* of unix_master (master.h) */
     int8_t master_home, master_bound; /* the hart it was on, and `bound`, before */
-    volatile bool attention; /* its process wants something of it (thread_interrupt) */
-    bool interruptible;      /* it sleeps, or is about to, and goes on then */
+    union {
+        struct {
+            volatile bool attention; /* its process wants something of it (thread_interrupt) */
+            volatile bool ticked;    /* a clock tick has found it running, and `timed` */
+        };
+        volatile uint16_t looks; /* either: it looks what it is on its way to user mode */
+    };
+    bool interruptible; /* it sleeps, or is about to, and goes on when it has attention */
+    bool timed;         /* its process counts the time that it runs (user/signal.c) */
     uint32_t ticks;          /* clock ticks that have found it running */
 #if CRIT_TIMING
     uint32_t crit_depth; /* sections that it is in, while it does not run (sync/crit_timing.h) */

@@ -201,6 +201,7 @@ static int add_thread(struct process *p, const struct frame *frame, const struct
     /* it cannot end before the lock is free */
     t->thread = p->ending ? 0 : thread_create(thread_begin, t, PRI_NORMAL, p->bound, p->name);
     if (t->thread) {
+        t->thread->timed = p->timer[0].left || p->timer[1].left;
         p->threads = t;
         p->alive++;
         p->unjoined++;
@@ -256,6 +257,7 @@ static void give_back(struct process *p)
         descriptors_destroy(p->descriptors);
     if (p->map)
         vm_map_release(p->map); /* with what is mapped of files */
+    p->map = 0;
     vnode_pager_sweep();
     if (p->cwd)
         vrele(p->cwd);
@@ -776,7 +778,7 @@ bool process_none_left(void)
 USER_PATH void user_leave_kernel(void)
 {
     intr_disable();
-    while (unlikely(curhart->thread->attention)) {
+    while (unlikely(curhart->thread->looks)) {
         intr_enable();
         signals_attend();
         intr_disable();

@@ -67,6 +67,9 @@ struct process {
     uint32_t trampoline, pending;
     struct timeout alarm;
     uint32_t alarm_interval, alarm_due; /* clock ticks */
+    struct {
+        uint32_t left, interval; /* clock ticks of its threads; 0: it does not run */
+    } timer[2];                  /* ITIMER_VIRTUAL: those in user mode; ITIMER_PROF: all */
     /* clock ticks of threads that have ended, and of children that were waited for */
     uint32_t user_ticks, ticks, children_user_ticks, children_ticks;
 };
@@ -79,6 +82,7 @@ struct user_thread {
     struct frame first;          /* with which it starts */
     struct user_thread *sibling; /* alive in its process; or of those that have ended and are not joined yet */
     uint32_t user_ticks;
+    uint32_t charged_user, charged; /* of its clock ticks, to its process's timers */
     bool lends;                  /* a child runs in its map (vfork) */
     /* signals (signal.c) */
     uint32_t mask, pending;

@@ -196,6 +196,30 @@ static crit_t handle(struct user_thread *self, struct process *p, int signal, cr
     return s;
 }
 
+/* Clock ticks that a timer of the process's own time has not seen yet. With user_lock. */
+static void run_down(struct process *p, unsigned which, uint32_t ticks)
+{
+    uint32_t *left = &p->timer[which].left, interval = p->timer[which].interval;
+    if (!*left || !ticks)
+        return;
+    if (ticks < *left) {
+        *left -= ticks;
+        return;
+    }
+    *left = interval ? interval - (ticks - *left) % interval : 0;
+    signal_send(p, which ? USER_SIGPROF : USER_SIGVTALRM);
+}
+
+/* The ticks that have found the thread running are its process's. With user_lock. */
+static void charge(struct process *p, struct user_thread *t)
+{
+    uint32_t user = t->user_ticks - t->charged_user, all = t->thread->ticks - t->charged;
+    t->charged_user += user;
+    t->charged += all;
+    run_down(p, 0, user);
+    run_down(p, 1, all);
+}
+
 void signals_attend(void)
 {
     struct user_thread *self = user_self();
@@ -210,7 +234,8 @@ void signals_attend(void)
             thread_sleep(&p->stopped, &user_lock);
             continue;
         }
-        self->thread->attention = false;
+        self->thread->attention = self->thread->ticked = false;
+        charge(p, self);
         int signal = take(self, p);
         if (!signal)
             break;
@@ -472,11 +497,43 @@ static struct user_itimerval alarm_now(const struct process *p)
     return (struct user_itimerval){time_of(p->alarm_interval), time_of(ticks_left(p))};
 }
 
+/* With user_lock: all threads' ticks so far are the timers'. */
+static void charge_all(struct process *p)
+{
+    for (struct user_thread *t = p->threads; t; t = t->sibling)
+        charge(p, t);
+}
+
+/* Of a process's own time. With user_lock. */
+static void set_timer(struct process *p, unsigned which, uint32_t ticks, uint32_t interval)
+{
+    charge_all(p);
+    p->timer[which].left = ticks;
+    p->timer[which].interval = interval;
+    for (struct user_thread *t = p->threads; t; t = t->sibling)
+        t->thread->timed = p->timer[0].left || p->timer[1].left;
+}
+
+/* With user_lock. */
+static struct user_itimerval timer_now(struct process *p, uint32_t which)
+{
+    if (which == USER_ITIMER_REAL)
+        return alarm_now(p);
+    charge_all(p);
+    return (struct user_itimerval){time_of(p->timer[which - 1].interval), time_of(p->timer[which - 1].left)};
+}
+
+/* clock_ticks_of counts the tick that is under way, which a period does not have, nor a time that is counted in ticks. */
+static uint32_t whole_ticks(uint32_t ticks)
+{
+    return ticks > 1 ? ticks - 1 : ticks;
+}
+
 static int sys_setitimer(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     struct user_itimerval new = {0}, old;
     uint32_t interval, ticks;
-    if (a[0] != USER_ITIMER_REAL)
+    if (a[0] > USER_ITIMER_PROF)
         return -EINVAL;
     if (a[1] && copyin(map, &new, a[1], sizeof new))
         return -EFAULT;
@@ -486,10 +543,12 @@ static int sys_setitimer(struct process *p, struct vm_map *map, const uint32_t *
     if (error)
         return error;
     crit_t s = simple_lock_enter(&user_lock);
-    old = alarm_now(p);
-    if (a[1]) {
+    old = timer_now(p, a[0]);
+    if (a[1] && a[0] != USER_ITIMER_REAL) {
+        set_timer(p, a[0] - 1, whole_ticks(ticks), whole_ticks(interval));
+    } else if (a[1]) {
         p->alarm_due = 0;
-        p->alarm_interval = interval > 1 ? interval - 1 : interval; /* no tick is under way when it comes */
+        p->alarm_interval = whole_ticks(interval);
         set_alarm(p, ticks);
     }
     simple_lock_leave(&user_lock, s);
@@ -499,10 +558,10 @@ SYSCALL(SYS_SETITIMER, sys_setitimer);
 
 static int sys_getitimer(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    if (a[0] != USER_ITIMER_REAL)
+    if (a[0] > USER_ITIMER_PROF)
         return -EINVAL;
     crit_t s = simple_lock_enter(&user_lock);
-    struct user_itimerval now = alarm_now(p);
+    struct user_itimerval now = timer_now(p, a[0]);
     simple_lock_leave(&user_lock, s);
     return copyout(map, a[1], &now, sizeof now);
 }

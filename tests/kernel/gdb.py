@@ -27,9 +27,9 @@ class Stopped(dict):
 class Session:
     """The simulator and GDB, connected. `say` gives GDB a command and returns what it prints."""
 
-    def __init__(self, folder, harts, sync, bootargs, options=None):
+    def __init__(self, folder, harts, sync, bootargs, options=None, files=None):
         arguments = command(folder, harts, sync, f"{bootargs} gdb.baud={LINE_BAUD}", "file", CONSOLE_BAUD,
-                            max_cycles=MAX_CYCLES, options=options, debugging=True)
+                            max_cycles=MAX_CYCLES, options=options, debugging=True, files=files)
         at = arguments.index("--hang-cycles")
         arguments[at:at + 2] = ["--uart1", "pty", "--uart1-baud", str(LINE_BAUD)]
         self.folder = folder

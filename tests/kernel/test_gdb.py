@@ -3,10 +3,14 @@ each as a thread, sets breakpoints, steps, and reads and writes memory and regis
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 
+from sim import programs
 from tests.kernel.gdb import Session
+
+WATCHED = Path(__file__).parent / "programs/watched.c"
 
 
 def counts(gdb, harts):
@@ -157,3 +161,33 @@ def test_exception_comes_into_the_debugger(tmp_path):
         gdb.say("set var $pc = $pc + 4")
         assert gdb.run()["reason"] == "exited"      # mended, and the sum is the exit code
         assert gdb.end().record["exit"]["kind"] == "target"
+
+
+def test_the_process_of_a_hart_and_its_memory(tmp_path):
+    """As kernel/README.md has it: in user mode, and while the kernel works for the process."""
+    program = programs.build_program([WATCHED])
+    with Session(tmp_path, 2, "spl-optim", "run=user program=watched gdb=wait hz=1000",
+                 files={"watched": program}) as gdb:
+        gdb.attach()
+        gdb.say("break sys_getppid")                        # the kernel's: the process is there by then
+        stop = gdb.run()
+        hart = int(stop["thread-id"]) - 1
+        assert "thread watched, process 2 in the kernel" in gdb.threads()[hart][0], gdb.threads()
+        gdb.say(f"add-symbol-file {program.with_suffix('.elf')}")
+        assert gdb.say("print watched.text").endswith('"of user mode\\000\\000\\000"\n')
+        assert gdb.value("watched.turns") == 999
+        gdb.say("x/4xw 0x3fff0000", error=True)             # of the stack, and nobody has used it
+        gdb.say("delete")
+
+        gdb.say("break watched.c:step if n == 2500")
+        stop = gdb.run()
+        assert stop["func"] == "step", stop
+        hart = int(stop["thread-id"]) - 1
+        assert "thread watched, process 2 in user mode" in gdb.threads()[hart][0], gdb.threads()
+        assert re.findall(r"(\w+) \(", gdb.say("backtrace"))[:2] == ["step", "main"]
+        assert gdb.run("next")["func"] == "step" and gdb.run("next")["func"] == "step"
+        assert gdb.say("print local").endswith('"a local"\n')
+        gdb.say("delete")
+        gdb.say("set var done = 1")
+        assert gdb.run()["reason"] == "exited-normally"
+        assert gdb.end().status == 0

@@ -172,10 +172,13 @@ HOST_TEST(a_reader_with_little_room_gets_the_rest_next_time)
 HOST_TEST(erase_kill_and_words)
 {
     start();
-    type("abx\x7f" "c\n");
+    type("abx\x7f"
+         "c\n");
     check_read(64, "abc\n");
     check_line("abx\b \bc\r\n");
-    type("\x7f\x08" "a\x08" "b\n");
+    type("\x7f\x08"
+         "a\x08"
+         "b\n");
     check_read(64, "b\n");
     check_line("a\b \bb\r\n");
     type("wrong\x15right\n");
@@ -184,7 +187,8 @@ HOST_TEST(erase_kill_and_words)
     type("one two  \x17three\n");
     check_read(64, "one three\n");
     sent = 0;
-    type("a\tb\x7f\x7f" "c\n"); /* from column 0: the tab goes back 7 */
+    type("a\tb\x7f\x7f"
+         "c\n"); /* from column 0: the tab goes back 7 */
     check_read(64, "ac\n");
     check_line("a\tb\b \b\b\b\b\b\b\b\bc\r\n");
     type("\x16\x03\x7fz\n"); /* a literal ^C is shown in two columns */
@@ -196,7 +200,8 @@ HOST_TEST(erase_kill_and_words)
 HOST_TEST(a_line_that_has_ended_is_not_erased)
 {
     start();
-    type("ab\n\x7f\x7f\x15" "c\n");
+    type("ab\n\x7f\x7f\x15"
+         "c\n");
     check_read(64, "ab\n");
     check_read(64, "c\n");
 }
@@ -211,7 +216,9 @@ HOST_TEST(a_line_is_printed_again)
 HOST_TEST(the_end_of_a_file)
 {
     start();
-    type("ab\x04" "\x04" "cd\n");
+    type("ab\x04"
+         "\x04"
+         "cd\n");
     check_read(2, "ab"); /* the end belongs to what it ended, even if that just filled the reader */
     check_read(64, "");
     check_read(64, "cd\n");
@@ -234,7 +241,8 @@ HOST_TEST(signals_are_sent_and_throw_away_what_was_typed)
     CHECK_EQUAL(signal_number, USER_SIGTSTP);
     check_line("ab\r\nxy^C^\\^Z");
     mode(USER_NOFLSH, 0, 1, 0);
-    type("ab\x03" "c\n");
+    type("ab\x03"
+         "c\n");
     check_read(64, "abc\n");
     signal_number = 0;
     mode(0, USER_ISIG, 1, 0);
@@ -389,10 +397,7 @@ HOST_TEST(random_lines)
     for (unsigned turn = 0; turn < 20000 * host_times(); turn++) {
         for (unsigned n = random_below(&r, 40); n; n--) {
             unsigned kind = random_below(&r, 40);
-            uint8_t c = kind == 0   ? 0x15
-                        : kind < 5  ? 0x7f
-                        : kind < 8  ? '\n'
-                                    : (uint8_t)('a' + random_below(&r, 26));
+            uint8_t c = kind == 0 ? 0x15 : kind < 5 ? 0x7f : kind < 8 ? '\n' : (uint8_t)('a' + random_below(&r, 26));
             model_types((char)c);
             terminal_input(&tty, &c, 1);
         }

@@ -508,6 +508,51 @@ static void interrupts(void)
     call(SYS_CLOSE, fd[0]);
     call(SYS_CLOSE, fd[1]);
     handle(USER_SIGALRM, DEFAULT, 0, 0);
+    own_timers();
+}
+
+/* Until `caught` has got so far, or so many milliseconds are over. Whether it has. */
+static bool spin(unsigned wanted, uint32_t milliseconds, bool in_kernel)
+{
+    struct user_timespec begin, now;
+    call(SYS_CLOCK_GETTIME, USER_CLOCK_MONOTONIC, &begin);
+    for (now = begin; caught < wanted;) {
+        for (volatile int i = 0; i < 1000 && !in_kernel;)
+            i = i + 1;
+        call(SYS_CLOCK_GETTIME, USER_CLOCK_MONOTONIC, &now);
+        if ((now.seconds - begin.seconds) * 1000 + (now.nanoseconds - begin.nanoseconds) / 1000000 > milliseconds)
+            return false;
+    }
+    return true;
+}
+
+/* Timers of the process's own time: in user mode, and in all. */
+static void own_timers(void)
+{
+    struct user_itimerval timer = {{0, 1000, 0}, {0, 2000, 0}}, now, off = {{0}, {0}};
+    int status;
+    for (unsigned which = USER_ITIMER_VIRTUAL; which <= USER_ITIMER_PROF; which++) {
+        handle(which == USER_ITIMER_PROF ? USER_SIGPROF : USER_SIGVTALRM, count, USER_SA_RESTART, 0);
+        caught = 0;
+        CHECK(call(SYS_SETITIMER, which, &timer, 0) == 0);
+        CHECK(call(SYS_GETITIMER, which, &now) == 0 && now.interval.microseconds == 1000);
+        CHECK(now.value.microseconds > 0 && now.value.microseconds <= 2000);
+        sleep_for(0, 5 * MILLISECOND); /* its time stands still meanwhile */
+        CHECK(caught <= 1);
+        CHECK(spin(3, 60, false));
+        int id = call(SYS_FORK, 0);
+        if (!id) /* the child has none */
+            leave(call(SYS_GETITIMER, which, &now) || now.value.microseconds || now.interval.microseconds);
+        CHECK(call(SYS_WAIT4, id, &status, 0, 0) == id && status == 0);
+        CHECK(call(SYS_SETITIMER, which, &off, &now) == 0 && now.interval.microseconds == 1000);
+        caught = 0;
+        CHECK(!spin(1, 3, false));
+    }
+    CHECK(call(SYS_SETITIMER, USER_ITIMER_PROF, &timer, 0) == 0 &&
+          spin(2, 60, true)); /* in the kernel, for the most part */
+    CHECK(call(SYS_SETITIMER, USER_ITIMER_PROF, &off, 0) == 0);
+    handle(USER_SIGPROF, DEFAULT, 0, 0);
+    handle(USER_SIGVTALRM, DEFAULT, 0, 0);
 }
 
 static volatile uint32_t faults, fault_at;

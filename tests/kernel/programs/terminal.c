@@ -11,13 +11,13 @@
 
 static unsigned checks, failed;
 
-#define CHECK(what)                           \
-    do {                                      \
-        checks++;                             \
-        if (!(what)) {                        \
-            failed++;                         \
-            printf("wrong: %s\r\n", #what);   \
-        }                                     \
+#define CHECK(what)                         \
+    do {                                    \
+        checks++;                           \
+        if (!(what)) {                      \
+            failed++;                       \
+            printf("wrong: %s\r\n", #what); \
+        }                                   \
     } while (0)
 
 static volatile int caught;
