@@ -5,7 +5,7 @@ import pytest
 
 from tests.kernel.machine import boot
 
-PARTS = 17
+PARTS = 18
 
 
 def run_program(folder, harts, sync, program, args="", more="hz=1000", options=None, seed=0):

@@ -508,7 +508,6 @@ static void interrupts(void)
     call(SYS_CLOSE, fd[0]);
     call(SYS_CLOSE, fd[1]);
     handle(USER_SIGALRM, DEFAULT, 0, 0);
-    own_timers();
 }
 
 /* Until `caught` has got so far, or so many milliseconds are over. Whether it has. */
@@ -870,12 +869,24 @@ static const struct {
     void (*part)(void);
     bool needs_clock;
 } parts[] = {
-    {"forks", forks, false},          {"executes", executes, false},   {"executes_alone", executes_alone, true},
-    {"waits", waits, true},           {"groups", groups, true},        {"signals", signals, false},
-    {"ends", ends_by_signals, true},  {"stops", stops, true},          {"children", child_signals, false},
-    {"interrupts", interrupts, true}, {"traps", traps, false},         {"descriptors", descriptors, false},
-    {"pipes", pipes, true},           {"dup2", dup2_both_ways, true},  {"memory", memory, false},
-    {"files", files, false},          {"passes_on", passes_on, false},
+    {"forks", forks, false},
+    {"executes", executes, false},
+    {"executes_alone", executes_alone, true},
+    {"waits", waits, true},
+    {"groups", groups, true},
+    {"signals", signals, false},
+    {"ends", ends_by_signals, true},
+    {"stops", stops, true},
+    {"children", child_signals, false},
+    {"interrupts", interrupts, true},
+    {"own-timers", own_timers, true},
+    {"traps", traps, false},
+    {"descriptors", descriptors, false},
+    {"pipes", pipes, true},
+    {"dup2", dup2_both_ways, true},
+    {"memory", memory, false},
+    {"files", files, false},
+    {"passes_on", passes_on, false},
 };
 
 int main(int argc, char **argv)
