@@ -99,7 +99,8 @@ static bool breakpoint(struct debug_hart *me, struct frame *frame, bool stepping
         return true;
     }
     me->frame = frame;
-    ours = memory_code(me, frame->mepc, &physical) && break_is_set(physical);
+    note_csrs(me);
+    ours = memory_pc(me, &physical) && break_is_set(physical);
     if (debug_in_user(me) && !ours && !stepping)
         return false; /* a program's own: its end */
     me->breakpoint = ours;

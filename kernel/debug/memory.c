@@ -69,17 +69,22 @@ static uint32_t table_of_process(const struct debug_hart *h)
     return map ? vm_map_pmap(map)->root : 0;
 }
 
-static bool machine_address(const struct debug_hart *h, uint32_t address, uint32_t *physical)
+/* `known`: the hart's frame and CSRs are those of now. */
+static bool address_of(const struct debug_hart *h, bool known, uint32_t address, uint32_t *physical)
 {
-    bool in_user = h->stopped && debug_in_user(h);
     *physical = address;
-    if (in_user) {
+    if (known && debug_in_user(h)) {
         uint32_t satp = h->csr[DEBUG_CSR_satp];
         return (satp & SATP_MODE && mapped(satp << 12, address, physical)) || address >= MAIN_RAM_BASE;
     }
-    if (h->stopped && !is_there(address, false))
+    if (known && !is_there(address, false))
         return mapped(table_of_process(h), address, physical);
     return true;
+}
+
+static bool machine_address(const struct debug_hart *h, uint32_t address, uint32_t *physical)
+{
+    return address_of(h, h->stopped, address, physical);
 }
 
 /* The greatest aligned access at `address` of at most n bytes. */
@@ -138,4 +143,9 @@ bool memory_write(const struct debug_hart *h, uint32_t address, const uint8_t *f
 bool memory_code(const struct debug_hart *h, uint32_t address, uint32_t *physical)
 {
     return machine_address(h, address, physical) && is_ram(*physical);
+}
+
+bool memory_pc(const struct debug_hart *h, uint32_t *physical)
+{
+    return address_of(h, true, h->frame->mepc, physical) && is_ram(*physical);
 }

@@ -19,4 +19,7 @@ bool memory_write(const struct debug_hart *h, uint32_t address, const uint8_t *f
 
 /* The machine's address of the four bytes at an aligned address; false if they are not main RAM, where code is. */
 bool memory_code(const struct debug_hart *h, uint32_t address, uint32_t *physical);
+
+/* The same of where a hart is that is about to stop: its frame and CSRs are noted. */
+bool memory_pc(const struct debug_hart *h, uint32_t *physical);
 #endif

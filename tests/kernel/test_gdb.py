@@ -179,7 +179,7 @@ def test_the_process_of_a_hart_and_its_memory(tmp_path):
         gdb.say("x/4xw 0x3fff0000", error=True)             # of the stack, and nobody has used it
         gdb.say("delete")
 
-        gdb.say("break watched.c:step if n == 2500")
+        gdb.say("break watched.c:step if n == 1003")
         stop = gdb.run()
         assert stop["func"] == "step", stop
         hart = int(stop["thread-id"]) - 1
