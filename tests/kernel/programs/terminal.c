@@ -11,13 +11,13 @@
 
 static unsigned checks, failed;
 
-#define CHECK(what)                         \
-    do {                                    \
-        checks++;                           \
-        if (!(what)) {                      \
-            failed++;                       \
-            printf("wrong: %s\r\n", #what); \
-        }                                   \
+#define CHECK(what)                       \
+    do {                                  \
+        checks++;                         \
+        if (!(what)) {                    \
+            failed++;                     \
+            printf("wrong: %s\n", #what); \
+        }                                 \
     } while (0)
 
 static volatile int caught;
@@ -73,6 +73,17 @@ static void keys(void)
     CHECK(read(0, got, sizeof got) == 3 && !memcmp(got, "xy\n", 3));
 }
 
+/* What is written while output is stopped waits. */
+static void stopped(void)
+{
+    int n;
+    CHECK(!tcdrain(1) && !ioctl(1, TIOCOUTQ, &n) && n == 0);
+    CHECK(!tcflow(1, TCOOFF) && write(1, "held\n", 5) == 5);
+    usleep(5000);
+    CHECK(!ioctl(1, TIOCOUTQ, &n) && n == 6);
+    CHECK(!tcflow(1, TCOON) && !tcdrain(1) && !ioctl(1, TIOCOUTQ, &n) && n == 0);
+}
+
 int main(void)
 {
     struct winsize size;
@@ -82,6 +93,7 @@ int main(void)
     jobs(tty);
     interrupted();
     keys();
+    stopped();
     printf("@terminal checks=%u failed=%u\n", checks, failed);
     return failed != 0;
 }
