@@ -596,3 +596,56 @@ HOST_TEST(what_is_deallocated_in_part_is_free)
     }
     end();
 }
+
+/* A pager of pages of 0, which keeps none. When it is told of its object's end, memory is short, and page-out goes over all pages. */
+static bool ending;
+static unsigned asked_to_keep;
+
+static void ending_request(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count, unsigned rights)
+{
+    (void)memory, (void)rights;
+    CHECK_EQUAL(vm_pager_data_unavailable(control, page, count), 0);
+}
+
+static int ending_return(uint32_t memory, vm_control_t control, uint32_t page, const void *data, uint32_t count,
+                         bool kept)
+{
+    (void)memory, (void)control, (void)page, (void)data, (void)count, (void)kept;
+    CHECK(!ending);
+    asked_to_keep++;
+    return -EIO;
+}
+
+static void ending_terminate(uint32_t memory, vm_control_t control)
+{
+    (void)memory, (void)control;
+    ending = true;
+    for (unsigned n = 0; n < 4; n++)
+        vm_page_wait();
+}
+
+HOST_TEST(page_out_leaves_pages_of_an_object_that_ends)
+{
+    enum { PAGES = 8, ALL = 60 };
+    static const struct vm_pager pager = {
+        .name = "ending", .data_request = ending_request, .data_return = ending_return, .terminate = ending_terminate};
+    begin(1, ALL, 0);
+    struct vm_map *map = models[0].map;
+    struct vm_object *o = vm_object_create_paged(&pager, 1, PAGES);
+    uint32_t at = 0x20000000u;
+    CHECK(o);
+    CHECK_EQUAL(vm_map_object(map, &at, PAGES * PAGE_SIZE, VM_FIXED, o, 0, false, RW, RW, VM_INHERIT_SHARE), 0);
+    for (uint32_t page = 0; page < PAGES; page++)
+        CHECK_EQUAL(vm_write(map, at + page * PAGE_SIZE, &page, sizeof page), 0);
+    vm_object_release(o); /* the region's reference is the last */
+    uint32_t held[ALL], n = 0;
+    while ((held[n] = page_alloc_raw()))
+        n++;
+    vm_page_wait();
+    CHECK(n && asked_to_keep);
+    CHECK_EQUAL(vm_deallocate(map, at, PAGES * PAGE_SIZE), 0);
+    CHECK(ending);
+    while (n)
+        page_free(held[--n]);
+    end();
+}

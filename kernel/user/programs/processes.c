@@ -421,6 +421,16 @@ static void stops(void)
     CHECK(wait_for(id) == USER_SIGKILL);
     id = call(SYS_FORK, 0);
     if (!id) {
+        int me = call(SYS_GETPID, 0);
+        mask(USER_SIG_BLOCK, 1u << USER_SIGTSTP);
+        call(SYS_KILL, me, USER_SIGTSTP);
+        call(SYS_KILL, me, USER_SIGCONT); /* whoever is told to go on has no stop before him */
+        mask(USER_SIG_UNBLOCK, 1u << USER_SIGTSTP);
+        leave(7);
+    }
+    CHECK(call(SYS_WAIT4, id, &status, USER_WUNTRACED, 0) == id && status == 7 << 8);
+    id = call(SYS_FORK, 0);
+    if (!id) {
         call(SYS_KILL, call(SYS_GETPID, 0), USER_SIGSTOP);
         call(SYS_THREAD_EXIT, 0);
     }
