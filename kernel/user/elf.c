@@ -63,8 +63,7 @@ static bool is_program(const struct header *h, uint32_t size)
 static bool is_sound(const struct segment *s, uint32_t size)
 {
     return s->at <= size && s->in_file <= size - s->at && s->in_file <= s->in_memory && s->address >= VM_BEGIN &&
-           s->address <= VM_END && s->in_memory <= VM_END - s->address && s->flags & SEGMENT_READ &&
-           (s->flags & (SEGMENT_WRITE | SEGMENT_EXECUTE)) != (SEGMENT_WRITE | SEGMENT_EXECUTE);
+           s->address <= VM_END && s->in_memory <= VM_END - s->address && s->flags & SEGMENT_READ;
 }
 
 static unsigned rights_of(const struct segment *s)
@@ -81,7 +80,7 @@ static int load_segment(struct vm_map *map, const struct elf_file *file, const s
     int error = vm_map_object(map, &begin, s->address + s->in_memory - begin, VM_FIXED, 0, 0, false, rights,
                               PAGE_RIGHTS, VM_INHERIT_COPY);
     if (error)
-        return error == -ENOMEM ? error : -ENOEXEC; /* a page that another segment has */
+        return error == -ENOMEM ? error : -ENOEXEC; /* a page that another segment has, or code that can be written */
     return fill(map, s->address, file, s->at, s->in_file);
 }
 

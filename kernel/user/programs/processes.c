@@ -819,6 +819,11 @@ static void memory(void)
     CHECK(call(SYS_MMAP, 0x40000000, PAGE, USER_PROT_READ, USER_MAP_PRIVATE | USER_MAP_ANON | USER_MAP_FIXED, -1) ==
           -EINVAL);
     CHECK(call(SYS_MMAP, 0, PAGE, USER_PROT_READ, USER_MAP_PRIVATE, 99) == -EBADF);
+    for (unsigned pages = 1; pages <= 2; pages++) { /* what a hint asks for does not reach the page next to the stack */
+        int guard = USER_STACK_TOP - USER_STACK_SIZE - PAGE, hint = guard - (int)((pages - 1) * PAGE);
+        int got = call(SYS_MMAP, hint, pages * PAGE, USER_PROT_READ, USER_MAP_PRIVATE | USER_MAP_ANON, -1);
+        CHECK(got > 0 && got + (int)(pages * PAGE) <= guard && call(SYS_MUNMAP, got, pages * PAGE) == 0);
+    }
     CHECK(call(SYS_MUNMAP, at + 1, PAGE) == -EINVAL && call(SYS_MUNMAP, at, PAGE) == 0);
     CHECK(call(SYS_MPROTECT, at, PAGE, USER_PROT_READ) == -ENOMEM);
     id = call(SYS_FORK, 0);
