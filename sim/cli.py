@@ -146,7 +146,7 @@ def sim(
     disk: Annotated[list[str] | None, typer.Option(
         metavar="IMAGE[,NAME=VALUE...]", help="a disk with this content, and its profile: profile=ide")] = None,
     gdb: Annotated[bool, typer.Option("--gdb", help="wait for a debugger on the data line, a pseudo-terminal")] = False,
-    pty: Annotated[bool, typer.Option("--pty", help="the console is a pseudo-terminal: Ctrl-C is the target's")] = False,
+    pty: Annotated[bool, typer.Option("--pty", help="a pseudo-terminal as console: Ctrl-C is the target's")] = False,
     seed: Annotated[int, typer.Option(min=0, help="perturbs latencies where the boot arguments ask for it")] = 1,
     out: Annotated[Path | None, typer.Option(help="directory for run.json, the trace and what is received")] = None,
     max_cycles: Annotated[int | None, typer.Option(min=1, help="stop after so many cycles")] = None,
@@ -233,7 +233,8 @@ def sim(
         simulator = build_simulator(config, waves=wave is not None, two_chips=on.two_chips)
         booted = image or (None if restore else build_kernel(config, sync, options=chosen, runs=held,
                                                                      files=added))
-    command = [str(simulator), "--console", "file" if nodes else "pty" if pty else "tty", *(["--uart1", "pty"] if gdb else [])]
+    console = "file" if nodes else "pty" if pty else "tty"
+    command = [str(simulator), "--console", console, *(["--uart1", "pty"] if gdb else [])]
     if restore:
         command += ["--restore", str(restore)]
     else:
