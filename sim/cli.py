@@ -146,6 +146,7 @@ def sim(
     disk: Annotated[list[str] | None, typer.Option(
         metavar="IMAGE[,NAME=VALUE...]", help="a disk with this content, and its profile: profile=ide")] = None,
     gdb: Annotated[bool, typer.Option("--gdb", help="wait for a debugger on the data line, a pseudo-terminal")] = False,
+    pty: Annotated[bool, typer.Option("--pty", help="a pseudo-terminal as console: Ctrl-C is the target's")] = False,
     seed: Annotated[int, typer.Option(min=0, help="perturbs latencies where the boot arguments ask for it")] = 1,
     out: Annotated[Path | None, typer.Option(help="directory for run.json, the trace and what is received")] = None,
     max_cycles: Annotated[int | None, typer.Option(min=1, help="stop after so many cycles")] = None,
@@ -201,6 +202,10 @@ def sim(
         raise Failed("--node needs --nodes N", 2)
     if nodes and gdb:
         raise Failed("--gdb and --nodes: a debugger wants one machine, leave out one of them", 2)
+    if nodes and pty:
+        raise Failed("--pty and --nodes: who types wants one machine, leave out one of them", 2)
+    if pty and hang_cycles is None:
+        hang_cycles = 0     # who types may think for long
     if disk and not any(text.partition("=")[0].strip() == "disks" for text in machine or []):
         machine = [*(machine or []), f"disks={len(disk)}"]
     on = machine_of(harts, machine)
@@ -228,7 +233,8 @@ def sim(
         simulator = build_simulator(config, waves=wave is not None, two_chips=on.two_chips)
         booted = image or (None if restore else build_kernel(config, sync, options=chosen, runs=held,
                                                                      files=added))
-    command = [str(simulator), "--console", "file" if nodes else "tty", *(["--uart1", "pty"] if gdb else [])]
+    console = "file" if nodes else "pty" if pty else "tty"
+    command = [str(simulator), "--console", console, *(["--uart1", "pty"] if gdb else [])]
     if restore:
         command += ["--restore", str(restore)]
     else:

@@ -104,6 +104,37 @@ class Flood:
         return pcap([(0, arp()), *((self.us * (n + 1), make(n, self.size - 8)) for n in range(self.count))])
 
 
+def hostile(count: int, seed: int) -> list[bytes]:
+    """Frames with FCS as nobody sends them in good faith: good ones with bytes changed, cut or added, and anything at
+    all, of any length. In two of three the FCS is right, and in half the checksum of what would be an IP header, so
+    that they come far."""
+    chance = random.Random(seed)
+    return [_hostile(chance, number) for number in range(count)]
+
+
+def _hostile(chance: random.Random, number: int) -> bytes:
+    size = chance.randrange(80) if chance.randrange(4) else chance.randrange(1600)
+    frame = bytearray(chance.choice((
+        lambda: echo(number, size % 1473), lambda: udp(7, chance.randbytes(size % 1473), number),
+        lambda: arp(chance.randrange(4), source_ip=PEER_IP + chance.randrange(40)),
+        lambda: echo(number, size % 1473, fragment=chance.randrange(1 << 16)),
+        lambda: echo(number, size % 1473, options=chance.randbytes(4 * chance.randrange(11))),
+        lambda: ethernet(chance.randbytes(size), chance.choice((IP, ARP))), lambda: chance.randbytes(size)))())
+    for _ in range(chance.randrange(4)):
+        if frame:
+            frame[chance.randrange(min(len(frame), 60))] = chance.randrange(256)
+    if not chance.randrange(6):
+        del frame[chance.randrange(len(frame) + 1):]
+    if not chance.randrange(6):
+        frame += chance.randbytes(chance.randrange(100))
+    if len(frame) >= HEADERS and chance.randrange(2):
+        frame[24:26] = b"\0\0"
+        frame[24:26] = struct.pack(">H", checksum(bytes(frame[14:14 + 4 * (frame[14] & 15)])))
+    if not chance.randrange(4):
+        return bytes(frame) or b"\0"
+    return with_fcs(bytes(frame).ljust(60, b"\0") if chance.randrange(8) else bytes(frame))
+
+
 HEADERS = 34    # bytes of Ethernet and IP
 
 

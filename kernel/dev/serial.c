@@ -211,15 +211,12 @@ static bool put(struct serial *p, const char *text, unsigned n, bool ends_line)
 }
 
 /* Sleep until the ring holds no more than `fill`; others may wait for another fill. The caller holds the lock. */
-static int wait_for(struct serial *p, uint32_t fill, bool interruptibly)
+static int wait_for(struct serial *p, uint32_t fill)
 {
     p->wake_at = p->waiting && p->wake_at > fill ? p->wake_at : fill;
     p->waiting = true;
     enable(p);
-    if (interruptibly)
-        return thread_sleep_interruptibly(&p->waiting, &p->lock);
-    thread_sleep(&p->waiting, &p->lock);
-    return 0;
+    return thread_sleep_interruptibly(&p->waiting, &p->lock);
 }
 
 static void release(struct serial *p)
@@ -229,19 +226,29 @@ static void release(struct serial *p)
     enable(p);
 }
 
+/* The same for the kernel's own output, which nobody stops meanwhile: else who prints waits for a program. */
+static void wait_for_surely(struct serial *p, uint32_t fill)
+{
+    p->urgent++;
+    release(p);
+    p->wake_at = p->waiting && p->wake_at > fill ? p->wake_at : fill;
+    p->waiting = true;
+    enable(p);
+    thread_sleep(&p->waiting, &p->lock);
+    p->urgent--;
+}
+
 /*
  * The ring is full: a thread sleeps until the transmitter's interrupt has emptied half of it; in a section or a handler the
  * hart empties it itself, and lets go of the lock meanwhile, so that receiving goes on. The caller holds the lock.
  */
 static crit_t make_room(struct serial *p, crit_t saved)
 {
-    if (p->stopped)
-        release(p);
     if (thread_may_sleep(saved)) {
-        wait_for(p, SERIAL_TX_RING / 2, false);
+        wait_for_surely(p, SERIAL_TX_RING / 2);
         return saved;
     }
-    transmit(p);
+    release(p);
     simple_lock_leave(&p->lock, saved);
     panic_stop_if_other();
     return simple_lock_enter(&p->lock);
@@ -295,7 +302,7 @@ int serial_write_interruptibly(struct serial *p, const char *text, unsigned n)
     int error = 0;
     crit_t s = simple_lock_enter(&p->lock);
     while (!error && !put(p, text, n, false))
-        error = wait_for(p, SERIAL_TX_RING / 2, true);
+        error = wait_for(p, SERIAL_TX_RING / 2);
     transmit(p);
     enable(p);
     simple_lock_leave(&p->lock, s);
@@ -305,7 +312,7 @@ int serial_write_interruptibly(struct serial *p, const char *text, unsigned n)
 void serial_stop_output(struct serial *p, bool stop)
 {
     crit_t s = simple_lock_enter(&p->lock);
-    if (stop) {
+    if (stop && !p->urgent) {
         p->stopped = true;
         enable(p);
     } else {
@@ -330,7 +337,7 @@ int serial_drain_interruptibly(struct serial *p)
     int error = 0;
     crit_t s = simple_lock_enter(&p->lock);
     while (!error && !fifo_is_empty(p))
-        error = wait_for(p, 0, true);
+        error = wait_for(p, 0);
     simple_lock_leave(&p->lock, s);
     return error;
 }
@@ -366,7 +373,7 @@ void serial_flush(struct serial *p)
             break;
         bool may_sleep = thread_may_sleep(s);
         if (may_sleep && !fifo_is_empty(p)) {
-            wait_for(p, p->tx_head - end, false);
+            wait_for_surely(p, p->tx_head - end);
             continue;
         }
         simple_lock_leave(&p->lock, s);

@@ -28,6 +28,7 @@ struct serial {
     bool started; /* interrupts drive it; else output is polled */
     bool waiting; /* threads sleep on this until the transmit ring holds no more than wake_at */
     bool stopped; /* nothing leaves the transmit ring */
+    unsigned urgent; /* of the kernel's own that wait: the port is not stopped meanwhile */
     uint32_t wake_at;
     unsigned hart; /* takes its interrupts, and runs the soft interrupt for it */
     uint32_t ier;

@@ -4,7 +4,8 @@
  * alone in as many cycles; `console.baud` is to leave the processor that much (2,000,000). A handler and a section print in between, and every line comes whole: the test outside looks
  * at that (test_robust.py). `bytes`: how many are written.
  *
- * `brim=1`: only lines that the transmit ring just has room for, or has not by a character or a few.
+ * `brim=1`: only lines that the transmit ring just has room for, or has not by a character or a few; and then lines while another thread
+ * stops the port again and again, as a program may.
  */
 #include <string.h>
 
@@ -88,11 +89,34 @@ static uint32_t fill_to_the_brim(uint32_t number)
     return number;
 }
 
+static void stops(void *arg)
+{
+    (void)arg;
+    while (!stop) {
+        serial_stop_output(&serial_console, true);
+        thread_yield();
+    }
+}
+
+/* The number of the line behind the last. */
+static uint32_t write_to_a_stopped_port(uint32_t number)
+{
+    struct thread *t = thread_create(stops, 0, PRI_NORMAL, 0, "stops");
+    thread_bind(0);
+    thread_yield(); /* it has stopped the port once */
+    for (unsigned i = 0; i < 3 * SERIAL_TX_RING / LINE; i++)
+        write_line(number++, LINE);
+    stop = true;
+    thread_join(t);
+    return number;
+}
+
 static int console(void)
 {
     uint32_t lines = bootargs_number("bytes", 12800, 1000000) / LINE;
     if (bootargs_number("brim", 0, 1)) {
-        kprintf("@test name=console lines=%lu\n", (unsigned long)fill_to_the_brim(0));
+        uint32_t number = write_to_a_stopped_port(fill_to_the_brim(0));
+        kprintf("@test name=console lines=%lu\n", (unsigned long)number);
         return 0;
     }
     thread_bind(0);

@@ -1,5 +1,6 @@
 """The report of `processes`: what fork, execve, threads, signals, pipes and switches cost."""
 
+from sim.results.plot import Plot
 from sim.results.table import Table
 
 COSTS = {
@@ -48,3 +49,20 @@ def tables(summary):
               ["Cycles for one step of sched_yield around all of them, on one hart. The first column is the floor: two "
                "threads in one address space."]),
     ]
+
+
+def plots(summary):
+    """A switch over how many processes there are, and fork with all that follows over harts: a line a scheme."""
+    drawn, order = [], summary["settings"]["schemes"]
+    runs = sorted(summary["runs"], key=lambda row: (order.index(row["sync"]), row["harts"]))
+    for harts in sorted({row["harts"] for row in runs}):
+        lines = {row["sync"]: [(int(name.removeprefix("switch_")), row[name]) for name in SWITCHES
+                               if name != "switch_1"] for row in runs if row["harts"] == harts}
+        drawn.append(Plot(f"switches-{harts}", f"One switch among processes, {harts} hart{'s' * (harts > 1)}",
+                          "processes", "cycles", lines, log_x=True))
+    if len({row["harts"] for row in runs}) > 1:
+        lines = {}
+        for row in runs:
+            lines.setdefault(row["sync"], []).append((row["harts"], row["fork_exec"]))
+        drawn.append(Plot("fork-exec", "fork, execve, exit, wait", "harts", "cycles", lines))
+    return drawn

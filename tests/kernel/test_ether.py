@@ -1,6 +1,7 @@
 """The kernel's network over the simulated wire: frames from files, other nodes, bad frames, too many of them."""
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -18,8 +19,8 @@ BOTH = ["--wire", "0.ether:1.ether:600", "--wire", "1.ether:0.ether:600"]
 SIZES = (0, 1, 2, 17, 56, 57, 58, 500, 1471, 1472)
 
 
-def simulate(folder, bootargs, *options, harts=1, sync="spl-pessim", build=None):
-    words = command(folder, harts, sync, f"hz=1000 {bootargs}", "file", CONSOLE_BAUD, 0, 20_000_000, build, None,
+def simulate(folder, bootargs, *options, harts=1, sync="spl-pessim", build=None, hz=1000, max_cycles=20_000_000):
+    words = command(folder, harts, sync, f"hz={hz} {bootargs}", "file", CONSOLE_BAUD, 0, max_cycles, build, None,
                     DEVICES)
     done = subprocess.run([*words, *map(str, options)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     return words, done
@@ -51,10 +52,14 @@ def test_two_harts_answer_every_echo(tmp_path, sync, way):
     every_echo(tmp_path, sync, {"net": way, "lock_debug": "1"}, harts=2)
 
 
-def every_echo(tmp_path, sync, build, harts=1):
+def test_four_harts_without_a_clock_answer_every_echo(tmp_path):
+    every_echo(tmp_path, "cli-optim", {"net": "threads"}, harts=4, hz=0)
+
+
+def every_echo(tmp_path, sync, build, harts=1, hz=1000):
     requests = [frames.echo(n, size) for n, size in enumerate(SIZES)]
     boot, sent = net(tmp_path, [(0, frames.arp()), *paced(requests, 250, 2000)], len(requests), harts=harts,
-                     sync=sync, build=build, bootargs="net.threads=2")
+                     sync=sync, build=build, bootargs="net.threads=2", hz=hz)
     assert sorted(sent) == sorted([frames.arp_answer(), *map(frames.answer, requests)])
     assert boot.result("test")["echoes"] == len(requests)
 
@@ -104,6 +109,32 @@ def test_bad_frames_are_counted_one_by_one_and_nothing_else_comes_of_them(tmp_pa
     counted = boot.result("net") | boot.result("ether")
     for name in sorted({name for _, name in bad}):
         assert counted[name] == sum(other == name for _, other in bad), name
+
+
+# 10,000 under each scheme and way: HOSTILE_FRAMES=10000 HOSTILE=all.
+HOSTILE = PAIRS if os.environ.get("HOSTILE") == "all" else [PAIRS[0]]
+
+
+@pytest.mark.parametrize("sync, way", HOSTILE)
+def test_frames_of_any_content_take_nothing_down_and_are_counted_once(tmp_path, sync, way):
+    """Each is in one counter of the core, what that delivered in one of the kernel, and no buffer is lost."""
+    count = int(os.environ.get("HOSTILE_FRAMES", "150"))
+    hostile = frames.hostile(count, seed=SCHEMES.index(sync))
+    last = frames.with_fcs(frames.echo(999))
+    pace = 125      # microseconds: the longest frame takes so long
+    asks = frames.with_fcs(frames.arp().ljust(60, b"\0"))      # again at the end: others may have said that they are he
+    played = [(0, asks), *paced([*hostile, asks, last], pace, 2000)]
+    boot, sent = net(tmp_path, played, 0, ms=2 + (count + 30) * pace // 1000, fcs=True, sync=sync, build={"net": way},
+                     max_cycles=20_000_000 + 60 * pace * count)
+    c = boot.result("net") | boot.result("ether")
+    assert sent[-1] == frames.answer(frames.echo(999)), boot.report()
+    assert sum(c[name] for name in ("rx_frames", "rx_crc", "rx_runt", "rx_oversize", "rx_filtered", "rx_no_descriptor",
+                                    "rx_overrun")) == count + 3, boot.report()
+    assert c["rx_frames"] == c["received"] + c["no_mbuf"], boot.report()
+    assert c["received"] == c["no_protocol"] + c["arp_in"] + c["ip_in"] + boot.result("test")["full"], boot.report()
+    assert c["ip_in"] == sum(c[f"ip_{name}"] for name in ("short", "bad", "checksum", "fragments", "other",
+                                                          "protocol")) + c["icmp_in"] + c["udp_in"], boot.report()
+    assert c["mbufs"] <= 2 * 63 + 63 + 16, boot.report()      # those in rings, and that wait for an address
 
 
 @pytest.mark.parametrize("sync, way", PAIRS[:len(WAYS)])

@@ -23,7 +23,7 @@ def shell(folder, harts, sync, steps, options=None):
 
 
 # TERMINAL=all: each scheme, and both kernels of paper `mach`; what the discipline does is tested on the host.
-CHOSEN = ((1, "spl-optim", {}), (2, "cli-pessim", {}), (1, "cli-spl-pessim", {}))
+CHOSEN = ((1, "spl-optim", {}), (2, "cli-pessim", {}))
 MORE = ((2, "spl-pessim", {"unix": "serial"}), (4, "cli-optim", {}), (2, "cli-spl-pessim", {"lock_debug": "1"}))
 
 

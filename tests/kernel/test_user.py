@@ -4,7 +4,7 @@ programs check themselves (kernel/user/programs/); under each scheme, as user mo
 import pytest
 
 from sim.kernel import SCHEMES
-from tests.kernel.machine import boot, converse
+from tests.kernel.machine import boot
 
 SCHEME_ON = dict(zip((1, 2, 4), ("spl-optim", "cli-optim", "spl-pessim"), strict=True))
 
@@ -58,11 +58,6 @@ def test_threads_of_a_process(tmp_path, harts, sync):
 def test_a_thread_in_user_mode_ends_with_its_process_without_ticks(tmp_path, harts, sync):
     run = boot(tmp_path, harts, sync, "run=user program=threads args=spins hz=0", max_cycles=3_000_000)
     assert run.status == 0, run.report()
-
-
-def test_a_program_reads_the_console(tmp_path):
-    run = converse(tmp_path, 1, "spl-optim", "run=user program=echo hz=1000", ["tyy\bped"])
-    assert run.status == 0 and "read 6: typed\n" in run.console.replace("\r", ""), run.report()
 
 
 def test_a_process_ends_while_it_reads(tmp_path):

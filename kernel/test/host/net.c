@@ -15,9 +15,7 @@
 #include "net/in.h"
 #include "test/host/host.h"
 
-#ifndef NET_FUZZ_FRAMES
-#define NET_FUZZ_FRAMES 100000
-#endif
+#define FUZZ_FRAMES 1000000 /* as many times more as HOST_TIMES says */
 #define PAGES 64
 #define BASE 0x40000000u
 #define OUR_IP 0x0a000002u
@@ -296,7 +294,7 @@ HOST_TEST(frames_of_any_content_take_nothing_down_and_lose_no_buffer)
     begin();
     uint8_t frame[1514] __attribute__((aligned(8)));
     struct random r = random_from(7, 7);
-    for (unsigned n = 0; n < NET_FUZZ_FRAMES; n++) {
+    for (unsigned n = 0; n < FUZZ_FRAMES * host_times(); n++) {
         uint32_t length;
         switch (random_below(&r, 4)) {
         case 0: length = echo_frame(frame, n & 0xffff, random_below(&r, 200), 4 * random_below(&r, 11)); break;

@@ -152,6 +152,15 @@ static bool call_with_care(uint32_t n)
     case SYS_READV: /* not to and from the console */
         system_call(n, 3 + below(DESCRIPTORS), pointer(), below(3) ? below(200) : number());
         return true;
+    case SYS_IOCTL: { /* of the console, which some have for their terminal */
+        static const uint32_t requests[] = {USER_FIONREAD,  USER_TIOCGETA,  USER_TIOCSETA,  USER_TIOCSETAW,
+                                            USER_TIOCSETAF, USER_TIOCFLUSH, USER_TIOCDRAIN, USER_TIOCSTOP,
+                                            USER_TIOCSTART, USER_TIOCOUTQ,  USER_TIOCSCTTY, USER_TIOCNOTTY,
+                                            USER_TIOCGSID,  USER_TIOCGPGRP, USER_TIOCSPGRP};
+        system_call(n, below(3), below(8) ? requests[below(sizeof requests / sizeof *requests)] : number(),
+                    below(3) ? pointer() : (uint32_t)ids);
+        return true;
+    }
     case SYS_SIGRETURN:
         if (!below(20))
             system_call(n, pointer(), 0, 0);
@@ -208,10 +217,10 @@ static void wake_up_now_and_then(void)
 
 static void make_calls(void)
 {
-    static const uint8_t more[] = {SYS_FORK,  SYS_PIPE,  SYS_DUP,       SYS_DUP2,      SYS_READ,
-                                   SYS_WRITE, SYS_KILL,  SYS_SBRK,      SYS_MMAP,      SYS_MUNMAP,
-                                   SYS_WAIT4, SYS_CLOSE, SYS_SETITIMER, SYS_SIGACTION, SYS_VFORK,
-                                   SYS_SPAWN, SYS_OPEN,  SYS_SETPGID,   SYS_EXECVE,    SYS_THREAD_SPAWN};
+    static const uint8_t more[] = {SYS_FORK,      SYS_PIPE,         SYS_DUP,   SYS_DUP2,   SYS_READ,  SYS_WRITE,
+                                   SYS_KILL,      SYS_SBRK,         SYS_MMAP,  SYS_MUNMAP, SYS_WAIT4, SYS_CLOSE,
+                                   SYS_SETITIMER, SYS_SIGACTION,    SYS_VFORK, SYS_SPAWN,  SYS_OPEN,  SYS_SETPGID,
+                                   SYS_EXECVE,    SYS_THREAD_SPAWN, SYS_IOCTL};
     while (calls) {
         if (calls-- % 12 == 0)
             wake_up_now_and_then();

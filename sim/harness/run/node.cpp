@@ -246,9 +246,10 @@ void Node::go_on(uint64_t limit)
         }
         if (end != End::NONE)
             break;
-        if (time() == hang.due() && hang.check(time()) && count == 1)
+        // A look takes two cycles, and may have gone one beyond.
+        if (time() >= hang.due() && hang.check(time()) && count == 1)
             stop(End::HANG, "no sign of life for " + grouped(arguments.hang_cycles) + " cycles");
-        if (samples && time() == samples->due())
+        if (samples && time() >= samples->due())
             samples->sample(time());
     }
 }
