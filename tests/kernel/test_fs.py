@@ -23,7 +23,7 @@ def host(*words):
 
 
 def image(folder, kilobytes=1024, group=256, block=1024):
-    """In groups of `group` blocks of `block` bytes, with a file in a directory, and what lies in `files` of the folder."""
+    """In groups of `group` blocks of `block` bytes, with a file in a directory, and what `files` of the folder has."""
     (folder / "files/d").mkdir(parents=True)
     (folder / "files/d/x").write_text("from the host\n")
     path = folder / "disk.img"
