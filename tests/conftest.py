@@ -43,18 +43,18 @@ def pytest_terminal_summary(terminalreporter):
                 used = files[Path(report.fspath).as_posix()]
                 used[0] += report.processor
                 used[1] += report.duration
-    budget = tomllib.loads(BUDGET.read_text())["minutes"]
+    minutes = tomllib.loads(BUDGET.read_text())
     terminalreporter.section("minutes of processor time, by folder")
-    for line in table(files, budget):
+    for line in table(files, minutes["minutes"], minutes["cold"]):
         terminalreporter.write_line(line)
 
 
-def table(files, budget):
-    """Lines of text: folder, minutes of processor time, budget, and minutes by the clock; the slowest files of a folder
-    that is over its own; the sum.
+def table(files, budget, cold):
+    """Lines of text: folder, minutes of processor time, budget, what a cold run took, and minutes by the clock; the
+    slowest files of a folder that is over its own; the sum.
 
     `files` has the seconds of each file, of processors and by the clock, by its path, `tests/FOLDER/...`; `budget` the
-    minutes of each folder."""
+    minutes of each folder, `cold` those of a run that built all, as far as they are known."""
     folders = defaultdict(dict)
     for path, seconds in files.items():
         parts = Path(path).parts
@@ -66,8 +66,11 @@ def table(files, budget):
         everything = [everything[0] + minutes, everything[1] + by_clock]
         allowed = budget.get(folder, 0)
         over = minutes > allowed
-        yield f"{folder:<10} {minutes:6.1f} of {allowed:<3g} {by_clock:6.1f} by the clock{'   over' if over else ''}"
+        before = f"(cold {cold[folder]:g})" if folder in cold else ""
+        yield (f"{folder:<10} {minutes:6.1f} of {allowed:<3g} {before:<9} {by_clock:6.1f} by the clock"
+               f"{'   over' if over else ''}")
         if over:
             slowest = sorted(of_files.items(), key=lambda item: -item[1][0])[:SLOWEST]
             yield from (f"           {used / 60:6.1f}  {path}" for path, (used, _) in slowest)
-    yield f"{'together':<10} {everything[0]:6.1f} of {sum(budget.values()):<3g} {everything[1]:6.1f} by the clock"
+    yield (f"{'together':<10} {everything[0]:6.1f} of {sum(budget.values()):<3g} {f'(cold {sum(cold.values()):g})':<9} "
+           f"{everything[1]:6.1f} by the clock")

@@ -108,10 +108,20 @@ static bool good(int error)
     return false;
 }
 
+/* Word by word: to compare was half of what the test took. */
+static bool same(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    uint32_t differ = 0;
+    for (unsigned i = 0; i < SECTOR_SIZE / sizeof *x; i += 4)
+        differ |= (x[i] ^ y[i]) | (x[i + 1] ^ y[i + 1]) | (x[i + 2] ^ y[i + 2]) | (x[i + 3] ^ y[i + 3]);
+    return !differ;
+}
+
 static void check_read(uint32_t lba, uint32_t count, const uint8_t *data)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (!spoiled[lba + i] && memcmp(data + i * SECTOR_SIZE, model + (lba + i) * SECTOR_SIZE, SECTOR_SIZE))
+        if (!spoiled[lba + i] && !same(data + i * SECTOR_SIZE, model + (lba + i) * SECTOR_SIZE))
             panic("sector %lu is not what was written", (unsigned long)(lba + i));
 }
 

@@ -35,7 +35,8 @@ PROBE_PINS = (("CData", "valid"), ("IData", "pc"), ("CData", "privilege"), ("CDa
 REGISTERS = "{top}__DOT__InterlockCluster__DOT__harts_{hart}_logic_cpu__DOT__RegFilePlugin_regFile"
 
 
-def build_simulator(config: SoCConfig, waves: bool = False, two_chips: bool = False) -> Path:
+def build_simulator(config: SoCConfig, waves: bool = False, two_chips: bool = False,
+                    recipe: Recipe = DEFAULT) -> Path:
     """The simulator of the SoC `config`, an executable file (sim/harness/README.md), built if it is not in the cache.
 
     With `waves` it can write FST waves, and is slower. With `two_chips` the interrupt controller is on a chip of its
@@ -44,7 +45,7 @@ def build_simulator(config: SoCConfig, waves: bool = False, two_chips: bool = Fa
     """
     versions = tool_versions()
     soc = generate_soc(config, two_chips)
-    return build_model([*soc.verilog, soc.vlt], config.clock_hz, waves, versions, soc.idle)
+    return build_model([*soc.verilog, soc.vlt], config.clock_hz, waves, versions, soc.idle, recipe)
 
 
 def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, versions: dict | None = None,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sim.kernel import build_kernel, runs_of
 from sim.model.build import build_simulator
+from sim.model.verilate import DEFAULT, SLOW_FLAGS, Recipe
 from soc.config import SoCConfig
 
 CONSOLE_BAUD = 6_000_000     # ten cycles a bit, so that printing costs little time
@@ -56,8 +57,24 @@ class Boot:
         return f"status {self.status}, {self.record.get('cycles')} cycles\n{self.console}\n{self.messages}"
 
 
-# Whether what is built is still what its sources give is looked at once, not for each of hundreds of boots.
-simulator_of = functools.cache(build_simulator)
+# Clearing the table of all pages of main memory is two fifths of what a short boot takes; programs may want them all.
+FEW_PAGES = "user.pages=2000"
+
+
+def with_few_pages(bootargs):
+    """`bootargs`, with fewer pages unless they say how many or run a program."""
+    return bootargs if "user.pages=" in bootargs or "run=user" in bootargs else f"{bootargs} {FEW_PAGES}"
+
+
+# For a model that is simulated for some seconds in all: to make it as fast as can be takes longer.
+BRIEF = Recipe(fast=SLOW_FLAGS)
+
+
+@functools.cache
+def simulator_of(config):
+    """The simulator; whether it is still what its sources give is looked at once, not for each of hundreds of boots."""
+    # Few tests boot eight harts, for seconds in all.
+    return build_simulator(config, recipe=BRIEF if config.harts > 4 else DEFAULT)
 
 
 # Debugging information is a fifth of what an image costs to compile; only a debugger reads it, and code is the same.
@@ -86,8 +103,8 @@ def command(folder, harts, sync, bootargs, console, baud, seed=0, max_cycles=MAX
     folder.mkdir(parents=True, exist_ok=True)
     return list(map(str, [
         simulator_of(config), "--image", image, "--out", folder,
-        "--console", console, "--uart0-baud", baud, "--bootargs", f"{bootargs} console.baud={baud}", "--seed", seed,
-        "--max-cycles", max_cycles, "--hang-cycles", hang_cycles, "--quiet"]))
+        "--console", console, "--uart0-baud", baud, "--bootargs", f"{with_few_pages(bootargs)} console.baud={baud}",
+        "--seed", seed, "--max-cycles", max_cycles, "--hang-cycles", hang_cycles, "--quiet"]))
 
 
 def ended(folder, status, messages):

@@ -11,7 +11,7 @@ import pytest
 
 from sim import frames
 from sim.kernel import OPTIONS, SCHEMES
-from tests.kernel.machine import CONSOLE_BAUD, DEVICES, command, ended
+from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command, ended
 
 WAYS = OPTIONS["net"]
 PAIRS = [(sync, WAYS[n % len(WAYS)]) for n, sync in enumerate(SCHEMES)]
@@ -46,10 +46,10 @@ def test_every_echo_is_answered_as_it_came(tmp_path, sync, way):
     every_echo(tmp_path, sync, {"net": way})
 
 
-# All schemes and ways, others than with one hart.
+# All schemes and ways, others than with one hart; what is compiled differs from the disks' tests in net/ at the most.
 @pytest.mark.parametrize("sync, way", [(sync, WAYS[(n + 2) % len(WAYS)]) for n, sync in enumerate(SCHEMES)])
 def test_two_harts_answer_every_echo(tmp_path, sync, way):
-    every_echo(tmp_path, sync, {"net": way, "lock_debug": "1"}, harts=2)
+    every_echo(tmp_path, sync, DISK_BUILDS[sync] | {"net": way, "lock_debug": "1"}, harts=2)
 
 
 def test_four_harts_without_a_clock_answer_every_echo(tmp_path):

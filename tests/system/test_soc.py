@@ -16,13 +16,13 @@ from hw.pic import REGISTERS as PIC
 from hw.pic.registers import IPI_SOURCE, MAX_HARTS, source_reset
 from hw.serial.registers import registers_of
 from hw.trace.registers import PORT as TRACE
-from sim.model.build import build_simulator
 from soc import config as soc_config
 from soc.build import generate_soc
 from soc.config import SoCConfig
 from soc.docs import write_reference
 from soc.fingerprint import UNSIGNED, signed
 from soc.memory_map import memory_map
+from tests.kernel.machine import simulator_of
 
 HERE = Path(__file__).parent / "soc"
 TOOLS = "riscv64-unknown-elf-"
@@ -251,7 +251,7 @@ def compile_image(folder, config, *sources, flags=()):
 
 def simulate(folder, config, image, baud=CONSOLE_BAUD):
     """Run an image; its exit code and what it printed."""
-    simulator = build_simulator(config)
+    simulator = simulator_of(config)
     done = subprocess.run([simulator, "--image", image, "--out", folder / "out", "--console", "file", "--quiet",
                            "--uart0-baud", str(baud), "--max-cycles", "20000000"], capture_output=True, text=True)
     assert done.returncode in (0, 1), done.stderr

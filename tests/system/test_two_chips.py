@@ -9,7 +9,7 @@ import pytest
 from sim.kernel import runs_of
 from sim.model.build import build_simulator
 from soc.config import SoCConfig
-from tests.kernel.machine import ended, kernel_of
+from tests.kernel.machine import BRIEF, ended, kernel_of
 
 CONFIG = SoCConfig(harts=2)
 BAUD = 6_000_000
@@ -21,7 +21,8 @@ def boot(folder, bootargs, *options, sync="spl-optim"):
     folder.mkdir()
     (folder / "in").write_bytes(BYTES)
     done = subprocess.run(list(map(str, [
-        build_simulator(CONFIG, two_chips=True), "--image", kernel_of(CONFIG, sync, runs=runs_of(bootargs)),
+        build_simulator(CONFIG, two_chips=True, recipe=BRIEF),
+        "--image", kernel_of(CONFIG, sync, runs=runs_of(bootargs)),
         "--out", folder / "out",
         "--console", "file", "--uart0-baud", BAUD, "--uart1-in", folder / "in", "--uart1-baud", 115200,
         "--bootargs", f"{bootargs} console.baud={BAUD}", "--max-cycles", 5_000_000, "--quiet", *options])),
