@@ -1,7 +1,7 @@
 /*
  * ext2 and the buffer cache, on images that the host's own mke2fs makes, its own file system does the same to, and its own
  * e2fsck checks. Sources: fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c fs/ext2_dir.c
- * fs/ext2_ops.c fs/ext2_journal.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c lib/bootargs.c.
+ * fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c lib/bootargs.c.
  * Options: BUFFERS_BUCKETS=0 ALLOC_GROUPS=0
  */
 #include <dirent.h>
@@ -60,6 +60,7 @@ static struct buf *pending[64];
 static unsigned pendings;
 static uint32_t bad_sector = UINT32_MAX; /* cannot be read or written */
 static uint64_t writes_left = UINT64_MAX; /* before the power goes: what comes then is lost, and not told */
+static void (*written)(uint32_t sector, const uint8_t *data, uint32_t size); /* or 0: told of each write that is over */
 
 void event_post(struct event *e)
 {
@@ -84,6 +85,8 @@ static void one_ends(void)
     else if (writes_left) {
         memcpy(at, bp->data, bp->size);
         writes_left--;
+        if (written)
+            written(bp->sector, bp->data, bp->size);
     }
     if (bp->flags & B_ASYNC)
         biodone(bp);
@@ -140,6 +143,12 @@ void thread_yield(void)
 
 static char folder[64], image[96];
 static uint32_t chains = 8;
+static const char *features = "none,filetype,sparse_super";
+static void with_a_journal(void)
+{
+    features = "none,filetype,sparse_super,has_journal -J size=1";
+    strcpy(bootargs, "journal=1");
+}
 
 static void shell(const char *format, ...)
 {
@@ -195,9 +204,9 @@ static void begin(uint32_t kib, const char *options, uint32_t buffers, uint32_t 
     atexit(clean_up);
     snprintf(image, sizeof image, "%s/image", folder);
     shell(
-        "PATH=$PATH:/usr/sbin:/sbin; mkdir %s/there && truncate -s %uk %s && mke2fs -q -F -t ext2 -O none,filetype,sparse_super"
+        "PATH=$PATH:/usr/sbin:/sbin; mkdir %s/there && truncate -s %uk %s && mke2fs -q -F -t ext2 -O %s"
         " -E root_owner=0:0 %s %s 2>/dev/null >&2 && debugfs -w -R 'rmdir lost+found' %s 2>/dev/null >&2",
-        folder, kib, image, options, image, image);
+        folder, kib, image, features, options, image, image);
     read_image();
     host_lock_waits = others_run;
 #if UNIX_SERIAL
@@ -486,6 +495,19 @@ HOST_TEST(random_operations_on_small_blocks)
 HOST_TEST(random_operations_on_large_blocks)
 {
     random_operations("-b 4096 -I 256", 24, 64, 4000);
+}
+
+HOST_TEST(random_operations_with_a_journal)
+{
+    with_a_journal();
+    random_operations("-b 1024 -I 128 -N 2048 -g 1024", 80, 16, 6000);
+}
+
+HOST_TEST(random_operations_on_large_blocks_with_a_journal)
+{
+    with_a_journal();
+    features = "none,filetype,sparse_super,has_journal -J size=4";
+    random_operations("-b 4096 -I 256", 100, 64, 4000);
 }
 
 HOST_TEST(names_and_mounts)
