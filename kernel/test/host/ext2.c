@@ -1227,46 +1227,4 @@ HOST_TEST(damaged_images)
     }
 }
 
-/*
- * The power goes after a random number of writes, which reach the medium in any order as far as nobody has waited for one:
- * e2fsck mends the image, and what fsync had said is there.
- */
-HOST_TEST(the_power_goes)
-{
-    const char *more = getenv("EXT2_CUTS");
-    unsigned cuts = more ? strtoul(more, 0, 10) : 12;
-    for (uint32_t n = 1; n <= cuts; n++) {
-        pid_t child = fork();
-        if (!child) {
-            begin(1024, "-b 1024 -I 128 -N 256 -g 512", 16, 20, n);
-            static uint8_t data[5000];
-            memset(data, n, sizeof data);
-            struct vnode *vp;
-            CHECK_EQUAL(pwrite_ours("kept", 0, data, sizeof data), 0);
-            CHECK_EQUAL(namei(0, "kept", true, &vp), 0);
-            CHECK_EQUAL(vfs_fsync(vp), 0);
-            vrele(vp);
-            writes_left = random_below(&chance, 300);
-            for (unsigned i = 0; i < 300; i++) {
-                any_operation(6, 30000, data, sizeof data);
-            }
-            write_image();
-            shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s >%s/fsck 2>&1; [ $? -le 1 ] || { cat %s/fsck; false; }",
-                  image, folder, folder);
-            shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s >%s/fsck 2>&1 || { cat %s/fsck; false; }", image, folder,
-                  folder);
-            shell("PATH=$PATH:/usr/sbin:/sbin; debugfs -R 'dump /kept %s/kept' %s >/dev/null 2>&1", folder, image);
-            char path[128];
-            static uint8_t back[5001];
-            snprintf(path, sizeof path, "%s/kept", folder);
-            FILE *file = fopen(path, "r");
-            CHECK(file && fread(back, 1, sizeof back, file) == sizeof data && !memcmp(back, data, sizeof data));
-            fclose(file);
-            exit(0);
-        }
-        int status;
-        waitpid(child, &status, 0);
-        if (status)
-            host_failed(__FILE__, __LINE__, "cut %u", n);
-    }
-}
+#include "test/host/power.h"
