@@ -232,6 +232,12 @@ static int may_remove(struct inode *ip, bool directory)
     return empty < 0 ? empty : empty ? 0 : -ENOTEMPTY;
 }
 
+/* Without a journal: a name is to go of a file that has others, which are on the medium first. */
+static int other_names_are_there(struct inode *ip)
+{
+    return ip->v.type != VDIR && ip->disk.links > 1 ? ext2_line(ip->fs) : 0;
+}
+
 static int remove(struct vnode *dvp, const char *name, uint32_t length, bool directory)
 {
     struct inode *dp = INODE(dvp), *ip;
@@ -248,6 +254,8 @@ static int remove(struct vnode *dvp, const char *name, uint32_t length, bool dir
     ip = INODE(vp);
     lock_write(&vp->lock);
     error = may_remove(ip, directory);
+    if (!error)
+        error = other_names_are_there(ip);
     ext2_begin(dp->fs);
     if (!error)
         error = ext2_dir_remove(dp, name, length);
@@ -351,6 +359,8 @@ static int move(struct inode *from, const char *name, uint32_t length, struct in
     if (old)
         lock_write(&old->v.lock);
     int error = old ? may_remove(old, directory) : 0;
+    if (old && !error)
+        error = other_names_are_there(old);
     bool locked = moves_up && !error;
     if (locked)
         lock_write(&ip->v.lock);

@@ -58,9 +58,13 @@ static void cache_sectors(uint32_t sector, const uint8_t *data, uint32_t size)
     }
 }
 
+static void perhaps_cut(void);
+
 static int flush_cache(struct blockdev *d)
 {
     CHECK(d == &device);
+    if (random_below(&chance, 4) == 0)
+        perhaps_cut(); /* when there is most to lose */
     for (unsigned i = 0; i < cached_count; i++)
         memcpy(medium + (size_t)cached[i].sector * SECTOR_SIZE, cached[i].data, SECTOR_SIZE);
     cached_count = 0;
@@ -74,11 +78,17 @@ static void lose(void)
         if (!(pending[i]->flags & B_READ))
             cache_sectors(pending[i]->sector, pending[i]->data, pending[i]->size);
     static const unsigned odds[] = {0, 1, 8, 15, 16};
-    unsigned kept = odds[random_below(&chance, 5)], end = random_below(&chance, 2) ? cached_count
-                                                          : random_below(&chance, cached_count + 1);
+    unsigned kept = odds[random_below(&chance, 5)], end = cached_count, one = UINT32_MAX;
+    switch (random_below(&chance, 4)) {
+    case 0: end = random_below(&chance, cached_count + 1); break; /* in order */
+    case 1: /* all but one, or one alone */
+        kept = random_below(&chance, 4) ? 16 : 0;
+        one = cached_count ? cached[random_below(&chance, cached_count)].sector : 0;
+        break;
+    }
     memcpy(disk, medium, disk_size);
     for (unsigned i = 0; i < end; i++)
-        if (random_below(&chance, 16) < kept)
+        if ((random_below(&chance, 16) < kept) != (cached[i].sector == one))
             memcpy(disk + (size_t)cached[i].sector * SECTOR_SIZE, cached[i].data, SECTOR_SIZE);
 }
 
@@ -230,9 +240,8 @@ static void look_at_what_is_left(void)
     shell("cd %s; diff -r -x lost+found tree our-tree", folder); /* e2fsck and we make the same of it */
 }
 
-static void perhaps_cut(uint32_t sector, const uint8_t *data, uint32_t size)
+static void perhaps_cut(void)
 {
-    cache_sectors(sector, data, size);
     if (!cuts_left || --until_cut)
         return;
     cuts_left--;
@@ -248,6 +257,12 @@ static void perhaps_cut(uint32_t sector, const uint8_t *data, uint32_t size)
     shell("rm -rf %s/tree %s/our-tree", folder, folder);
     if (status)
         host_failed(__FILE__, __LINE__, "with EXT2_SEED=%u, %u cuts before the end", power_seed, cuts_left);
+}
+
+static void cache_and_perhaps_cut(uint32_t sector, const uint8_t *data, uint32_t size)
+{
+    cache_sectors(sector, data, size);
+    perhaps_cut();
 }
 
 /* The load --------------------------------------------------------------------------------------------------------------- */
@@ -407,7 +422,7 @@ static void power_cuts(bool with_journal, unsigned number, unsigned of_run)
     vfs_make(0, "b", VDIR, 0755, 0, 0);
     vfs_make(0, "b/c", VDIR, 0755, 0, 0);
     CHECK_EQUAL(vfs_sync(), 0);
-    written = perhaps_cut;
+    written = cache_and_perhaps_cut;
     cuts_left = of_run;
     until_cut = 1 + random_below(&chance, 100);
     while (cuts_left)
