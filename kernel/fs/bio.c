@@ -167,7 +167,7 @@ static void start(struct buf *bp)
 static void end(struct buf *bp)
 {
     if (!(bp->flags & B_READ))
-        __atomic_store_n(&bp->device->unflushed, true, __ATOMIC_RELAXED);
+        __atomic_store_n(&bp->device->unflushed, 1, __ATOMIC_RELAXED);
     if (bp->error)
         bp->flags &= ~B_VALID;
     else
@@ -430,7 +430,7 @@ int bflush_write(struct blockdev *device)
     if (!device->flush)
         return 0;
     mutex_lock(&flush_lock);
-    if (__atomic_exchange_n(&device->unflushed, false, __ATOMIC_ACQ_REL)) {
+    if (__atomic_exchange_n(&device->unflushed, 0, __ATOMIC_ACQ_REL)) {
         error = device->flush(device);
         device->unflushed |= error != 0;
     }

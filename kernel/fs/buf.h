@@ -49,7 +49,7 @@ struct blockdev {
     int (*flush)(
         struct blockdev *device); /* or 0: what has been written is on the medium when it returns. 0, or an error */
     void *private;
-    bool unflushed;           /* something has been written since the last flush */
+    uint32_t unflushed;         /* 1: something has been written since the last flush */
     uint32_t settling, settled; /* calls of bsettle that have begun, and that are over, modulo 2^32 */
     uint32_t mounted; /* 1: a file system is on it */
     int write_error; /* minus an error number: of a delayed or asynchronous write, until somebody is told (bsync) */

@@ -165,7 +165,7 @@ void ext2_end(struct ext2 *fs);
 bool ext2_is_full(struct ext2 *fs); /* so much has been changed that ext2_end and ext2_begin are to come before more is */
 /* Lets go of a buffer of metadata that has been changed: into the transaction, or, without a journal, as bwrite or bdwrite. */
 int ext2_meta(struct ext2 *fs, struct buf *bp, bool wait);
-void ext2_log_forget(struct ext2 *fs, uint32_t block); /* it is no metadata any more */
+void ext2_forget_meta(struct ext2 *fs, uint32_t block); /* it is free, and what stood there not wanted any more */
 int ext2_commit(struct ext2 *fs); /* all that has been changed is on the device: 0, or an error */
 /* Whether freeing blocks may help who has found none (-ENOSPC, or 0): then they are free now. Not between ext2_begin and ext2_end. */
 bool ext2_more_room(struct ext2 *fs, int error);

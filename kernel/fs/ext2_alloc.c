@@ -174,8 +174,8 @@ int ext2_bfree(struct ext2 *fs, uint32_t block, bool meta)
 {
     if (!ext2_is_data_block(fs, block))
         return ext2_error(fs, "block", block);
-    if (meta && fs->log)
-        ext2_log_forget(fs, block);
+    if (meta)
+        ext2_forget_meta(fs, block);
     uint32_t n = block - fs->super.first_data_block, group = n / fs->super.blocks_per_group;
     alloc_enter(fs, group);
     int error = give_back(fs, fs->group[group]->disk.block_bitmap, fs->group[group], n % fs->super.blocks_per_group);

@@ -209,23 +209,32 @@ int ext2_meta(struct ext2 *fs, struct buf *bp, bool wait)
     return 0;
 }
 
-void ext2_log_forget(struct ext2 *fs, uint32_t block)
+/* Its buffer holds no block any more, and is in no transaction. */
+static void forget(struct ext2 *fs, uint32_t block)
 {
     struct ext2_log *log = fs->log;
-    if (incore(fs->device, block * fs->sectors_per_block)) {
-        struct buf *bp = ext2_getblk(fs, block);
+    struct buf *bp = ext2_getblk(fs, block);
+    if (bp->flags & B_PINNED) {
         crit_t s = simple_lock_enter(&log->counts);
-        for (uint32_t i = 0; bp->flags & B_PINNED && i < log->pinned; i++)
-            if (log->buffers[i] == bp) {
-                log->buffers[i] = log->buffers[--log->pinned];
-                break;
-            }
+        uint32_t i = 0;
+        while (log->buffers[i] != bp)
+            i++;
+        log->buffers[i] = log->buffers[--log->pinned];
         simple_lock_leave(&log->counts, s);
-        bp->flags = (bp->flags & ~(B_PINNED | B_DELWRI | B_LOGGED)) | B_INVAL;
-        brelse(bp);
     }
+    bp->flags = (bp->flags & ~(B_PINNED | B_DELWRI | B_LOGGED)) | B_INVAL;
+    brelse(bp);
+}
+
+void ext2_forget_meta(struct ext2 *fs, uint32_t block)
+{
+    struct ext2_log *log = fs->log;
+    if (incore(fs->device, block * fs->sectors_per_block))
+        forget(fs, block);
+    if (!log || log->error)
+        return;
     crit_t s = simple_lock_enter(&log->counts);
-    if (revoke_of(log, block) == log->revoked && !log->error) {
+    if (revoke_of(log, block) == log->revoked) {
         if (log->revoked == REVOKED_MOST)
             panic("a transaction on %s revokes too many blocks", fs->device->name);
         log->revokes[log->revoked++] = block;
