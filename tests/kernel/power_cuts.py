@@ -1,0 +1,196 @@
+"""Power cuts in simulation: what a drive with a write cache would leave at random cycles of a load (programs/power.c).
+
+    python -m tests.kernel.power_cuts --cuts 1000 --out build/power-cuts
+
+One run is as many cuts as one likes: the drive copies what a cut would leave (`left=CYCLE`, hw/disk). Of each copy: `e2fsck -fy` ends with
+at most 1, with a journal it has nothing to mend, a second pass is clean, what fsync had acknowledged is there, and no file holds
+another's words."""
+
+import argparse
+import random
+import re
+import struct
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sim import programs
+from tests.kernel.machine import DEVICES, boot
+from tests.kernel.test_fs import ENVIRONMENT, host
+
+OURS = Path(__file__).parent / "programs"
+KERNELS = {"serial": {"unix": "serial"}, "parallel": {}, "beyond": {"unix": "beyond"}}
+# A cache, and a mechanism fast enough that a run has many writes: a write's sectors are lost in its cache, or torn.
+DRIVE = "profile=ide,rpm=60000,overhead_us=10,seek_near_us=20,seek_far_us=200"
+WORD = struct.Struct("<HHI")
+
+
+@dataclass
+class Kept:
+    """A file as fsync has acknowledged it, and what has begun since."""
+
+    names: set[str]
+    versions: dict[int, int]
+    size: int
+    cut: bool = False
+    removed: bool = False
+
+
+@dataclass
+class File:
+    """A file as the processes see it."""
+
+    name: str = ""
+    versions: dict[int, int] = field(default_factory=dict)
+    size: int = 0
+    kept: Kept | None = None
+
+
+def operations(console):
+    """(begin, end, kind, file, the others) of each line `op`, by their begin."""
+    lines = [line.split() for line in console.splitlines() if line.startswith("op ")]
+    return sorted((int(a), int(b), kind, int(number), rest) for _, a, b, kind, number, *rest in lines)
+
+
+def acknowledged(log, cut):
+    """The files, by number, that fsync has acknowledged before the cycle `cut`."""
+    files: dict[int, File] = {}
+    for begin, end, kind, number, rest in log:
+        if begin > cut:
+            break
+        file = files.setdefault(number, File())
+        kept = file.kept
+        match kind:
+            case "write":
+                first, count, version = map(int, rest)
+                file.versions |= dict.fromkeys(range(first, first + count), version)
+                file.size = max(file.size, first + count)
+            case "cut":
+                file.size = int(rest[0])
+                file.versions = {at: version for at, version in file.versions.items() if at < file.size}
+                if kept:
+                    kept.cut = True
+            case "name":
+                file.name = rest[0]
+                if kept:
+                    kept.names.add(rest[0])
+            case "unlink":
+                if kept:
+                    kept.removed = True
+            case "sync" if end <= cut:
+                file.kept = Kept({file.name}, dict(file.versions), file.size)
+    return {number: file.kept for number, file in files.items() if file.kept and not file.kept.removed}
+
+
+def tree_of(image, folder):
+    folder.mkdir()
+    host("debugfs", "-R", f"rdump / {folder}", image)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def strangers(tree):
+    """What is wrong in the files of a tree: words of other files, or of other places."""
+    for path, content in tree.items():
+        owner = int(path.rpartition("_")[2]) if "_" in path else 0
+        if len(content) % WORD.size:
+            yield f"{path} has {len(content)} bytes"
+            continue
+        for place, (number, version, at) in enumerate(WORD.iter_unpack(content)):
+            owner = owner or number         # in lost+found
+            if (number or version or at) and (number, at) != (owner, place):
+                yield f"{path}, word {place}: is word {at} of file {number}"
+                break
+
+
+def missing(tree, kept):
+    for number, file in kept.items():
+        found = [name for name in file.names if name.strip("/") in tree]
+        if not found:
+            yield f"file {number}, acknowledged as one of {sorted(file.names)}, is gone"
+        elif not file.cut:
+            words = list(WORD.iter_unpack(tree[found[0].strip("/")]))
+            if len(words) < file.size or any(words[at][1] < version for at, version in file.versions.items()):
+                yield f"{found[0]} is not what fsync has acknowledged"
+
+
+def check(image, log, cut, journal):
+    """What is wrong with what a cut in the cycle `cut` has left, as text; an empty one if nothing is."""
+    def e2fsck(*words):
+        done = subprocess.run(["e2fsck", *words, image], capture_output=True, text=True, env=ENVIRONMENT)
+        return done.returncode, done.stdout + done.stderr
+
+    status, said = e2fsck("-fy")
+    wrong = [f"e2fsck -fy ends with {status}:\n{said}"] if status > 1 else []
+    mended = [line for line in said.splitlines() if "? yes" in line and "lost+found" not in line]
+    if journal and mended:
+        wrong.append(f"e2fsck has mended what a journal should have kept: {mended}")
+    status, said = e2fsck("-fn")
+    wrong += [f"the second e2fsck ends with {status}:\n{said}"] if status else []
+    tree = tree_of(image, image.with_suffix(".tree"))
+    return "\n".join([*wrong, *strangers(tree), *missing(tree, acknowledged(log, cut))])
+
+
+def new_image(path, journal):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(bytes(3 << 20))
+    features = "none,filetype,sparse_super" + (",has_journal" if journal else "")
+    host("mke2fs", "-q", "-F", "-t", "ext2", "-O", features, *(["-J", "size=1"] if journal else []), "-b", 1024, "-I", 128,
+         "-N", 128, "-g", 768, path)
+    return path
+
+
+def load(folder, kernel, journal, cuts, operations_each, seed, harts=2):
+    """Runs the load, once to learn how long it takes and once with the drive copying: log, and copies by their cycle."""
+    files = {"power": programs.build_program([OURS / "power.c"])}
+    bootargs = (f"run=user program=power args=2,{operations_each},{seed} root=disk0 hz=1000 bufs=96 "
+                f"journal={int(journal)}")
+    disk = new_image(folder / "disk.img", journal)
+
+    def run(name, left):
+        options = ",".join([f"{disk},write=copy,{DRIVE}", *(f"left={cycle}" for cycle in left)])
+        made = boot(folder / name, harts, "cli-optim", bootargs, seed, options=KERNELS[kernel], machine=DEVICES,
+                    max_cycles=400_000_000, files=files, more=["--disk", options])
+        assert made.status == 0 and ", 0 failed" in made.console, made.report()
+        host("e2fsck", "-fn", folder / name / "disk0.img")
+        return made
+
+    first = run("whole", [])
+    begin, end = (int(re.search(rf"^{what} (\d+)", first.console, re.M)[1]) for what in ("begin", "end"))
+    cycles = sorted(random.Random(seed).sample(range(begin, end), cuts))
+    second = run("cut", cycles)
+    assert second.record["digest"] == first.record["digest"]        # copying changes nothing
+    return operations(second.console), {cycle: folder / f"cut/disk0-{cycle}.img" for cycle in cycles}
+
+
+def cut_and_check(folder, kernel, journal, cuts, operations_each=60, seed=1):
+    """What is wrong after any of `cuts` cuts, by cycle."""
+    log, left = load(folder, kernel, journal, cuts, operations_each, seed)
+    assert len(log) > operations_each, "the load has done nothing"
+    with ThreadPoolExecutor(1) as pool:
+        said = pool.map(lambda cut: check(left[cut], log, cut, journal), left)
+        return {cut: wrong for cut, wrong in zip(left, said, strict=True) if wrong}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cuts", type=int, default=1000, help="in all: over three kernels, with and without a journal")
+    parser.add_argument("--operations", type=int, default=60, help="of each of two processes")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, required=True, help="new folder for images and runs")
+    given = parser.parse_args()
+    each, failed = -(-given.cuts // (2 * len(KERNELS))), 0
+    for kernel in KERNELS:
+        for journal in (False, True):
+            folder = given.out.resolve() / f"{kernel}-{'journal' if journal else 'synchronous'}"
+            wrong = cut_and_check(folder, kernel, journal, each, given.operations, given.seed)
+            failed += len(wrong)
+            print(f"unix={kernel} journal={int(journal)}: {each} cuts, {len(wrong)} wrong", flush=True)
+            for cycle, what in wrong.items():
+                print(f"  cycle {cycle}: {what}", flush=True)
+    print(f"{2 * len(KERNELS) * each} cuts, {failed} wrong")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
