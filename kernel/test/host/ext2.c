@@ -755,6 +755,82 @@ HOST_TEST(what_points_is_written_behind_what_it_points_to)
     end();
 }
 
+/* What happens at the device, in order: a sector that is written, or a flush (-1). */
+static int64_t happened[256];
+static unsigned happened_count;
+
+static void a_write_happened(uint32_t sector, const uint8_t *data, uint32_t size)
+{
+    (void)data, (void)size;
+    CHECK(happened_count < 256);
+    happened[happened_count++] = sector;
+}
+
+static int a_flush_happened(struct blockdev *d)
+{
+    (void)d;
+    a_write_happened(0, 0, 0);
+    happened[happened_count - 1] = -1;
+    return 0;
+}
+
+/* The last write to a block of `fs`, from `from` on. */
+static unsigned write_of(const struct ext2 *fs, uint32_t block, unsigned from)
+{
+    unsigned found = UINT32_MAX;
+    for (unsigned i = from; i < happened_count; i++)
+        found = happened[i] == (int64_t)block * fs->sectors_per_block ? i : found;
+    if (found == UINT32_MAX)
+        host_failed(__FILE__, __LINE__, "block %u is not written", block);
+    return found;
+}
+
+static bool flush_behind(unsigned from)
+{
+    bool found = false;
+    for (unsigned i = from; i < happened_count; i++)
+        found |= happened[i] == -1;
+    return found;
+}
+
+/* Without a journal: what a drive's cache could turn about has a flush in between. */
+HOST_TEST(what_must_not_be_turned_about_is_flushed_between)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 64, 20, 1);
+    static uint8_t data[20000];
+    struct vnode *vp, *root = vfs_root();
+    struct ext2 *fs = EXT2(root->mount);
+    uint32_t inodes = fs->group[0]->disk.inode_table + 1, names = INODE(root)->disk.block[0];
+    vrele(root);
+    device.flush = a_flush_happened;
+    written = a_write_happened;
+    CHECK_EQUAL(pwrite_ours("f", 0, data, sizeof data), 0);
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    uint32_t last; /* it is not whole, so delayed */
+    CHECK_EQUAL(ext2_bmap(INODE(vp), 19, false, &last, 0, 0), 0);
+    happened_count = 0;
+    CHECK_EQUAL(vfs_make(0, "g", VREG, 0644, 0, 0), 0); /* its inode is in the same block: so is what leads to f's contents */
+    unsigned written_last = write_of(fs, last, 0), pointed = write_of(fs, inodes, 0);
+    CHECK(written_last < pointed && !flush_behind(pointed) && flush_behind(written_last));
+    happened_count = 0;
+    CHECK_EQUAL(vfs_truncate(vp, 500), 0); /* its blocks are not free before it has none */
+    CHECK(flush_behind(write_of(fs, inodes, 0)));
+    vrele(vp);
+    happened_count = 0;
+    CHECK_EQUAL(vfs_rename(0, "f", "h"), 0); /* one name or the other */
+    unsigned first = 0, second;
+    while (happened[first] != (int64_t)names * 2)
+        first++;
+    second = write_of(fs, names, 0);
+    CHECK(first < second && flush_behind(first));
+    CHECK_EQUAL(vfs_link(0, "h", "i"), 0);
+    happened_count = 0;
+    CHECK_EQUAL(vfs_remove(0, "h", false), 0);
+    CHECK_EQUAL(happened[0], -1); /* the other name */
+    written = 0;
+    end();
+}
+
 /* Pointers that all lead to one block, themselves included: what is wrong is noticed before all of them are gone along. */
 HOST_TEST(a_tree_that_leads_into_itself)
 {
@@ -1009,6 +1085,68 @@ HOST_TEST(damaged_journals)
         CHECK_EQUAL(bio_busy(), 0);
         host_output_clear();
     }
+}
+
+/* With a journal: until it is committed, what has been freed is nobody's; and if it is all that is left, it is committed. */
+HOST_TEST(what_is_freed_is_held_until_the_commit)
+{
+    with_a_journal();
+    begin(2200, "-b 1024 -I 128 -N 128 -m 0", 80, 20, 1);
+    static uint8_t data[100 * 1024];
+    struct vnode *f, *g;
+    uint32_t freed[12];
+    CHECK_EQUAL(pwrite_ours("f", 0, data, 12 * 1024), 0);
+    CHECK_EQUAL(namei(0, "f", true, &f), 0);
+    CHECK(EXT2(f->mount)->log);
+    CHECK_EQUAL(vfs_fsync(f), 0);
+    memcpy(freed, INODE(f)->disk.block, sizeof freed);
+    CHECK_EQUAL(vfs_truncate(f, 0), 0);
+    CHECK_EQUAL(pwrite_ours("g", 0, data, 12 * 1024), 0);
+    CHECK_EQUAL(namei(0, "g", true, &g), 0);
+    for (unsigned i = 0; i < 144; i++)
+        CHECK(INODE(g)->disk.block[i / 12] != freed[i % 12]);
+    struct statfs_out now;
+    vfs_statfs(f, &now);
+    CHECK(now.blocks_free > 20);
+    for (uint64_t at = 0; at < (now.blocks_free - 6) * 1024ull; at += 1024)
+        CHECK_EQUAL(pwrite_ours("g", 12 * 1024 + at, data, 1024), 0);
+    vrele(f);
+    vrele(g);
+    end();
+}
+
+/* With a journal: contents where a directory was are not what the log has of it, after a crash. */
+HOST_TEST(what_is_revoked_does_not_come_back)
+{
+    with_a_journal();
+    begin(2200, "-b 1024 -I 128 -N 128", 80, 20, 1);
+    static uint8_t data[12 * 1024];
+    memset(data, 'x', sizeof data);
+    struct vnode *vp;
+    CHECK_EQUAL(vfs_make(0, "d", VDIR, 0755, 0, 0), 0);
+    CHECK_EQUAL(namei(0, "d", true, &vp), 0);
+    uint32_t block = INODE(vp)->disk.block[0];
+    bool used = false;
+    CHECK(EXT2(vp->mount)->log);
+    vrele(vp);
+    CHECK_EQUAL(vfs_sync(), 0);
+    CHECK_EQUAL(vfs_remove(0, "d", true), 0);
+    CHECK_EQUAL(vfs_sync(), 0);
+    for (unsigned n = 0; n < 80 && !used; n++) {
+        char name[8];
+        snprintf(name, sizeof name, "f%u", n);
+        CHECK_EQUAL(pwrite_ours(name, 0, data, sizeof data), 0);
+        CHECK_EQUAL(namei(0, name, true, &vp), 0);
+        CHECK_EQUAL(vfs_fsync(vp), 0);
+        for (unsigned i = 0; i < 12; i++)
+            used |= INODE(vp)->disk.block[i] == block;
+        vrele(vp);
+    }
+    CHECK(used && disk[block * 1024] == 'x');
+    write_image();
+    shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s >/dev/null 2>&1; [ $? -le 1 ]", image);
+    read_image();
+    CHECK_EQUAL(disk[block * 1024], 'x');
 }
 
 /* Bitmaps and tables in places where a file's contents could be, or each other's: it is not mounted. */
