@@ -98,6 +98,10 @@ def _apt() -> tuple[tempfile.TemporaryDirectory, list[str]]:
     return scratch, apt
 
 
+def _is(path: Path, sha256: str) -> bool:
+    return hashlib.sha256(path.read_bytes()).hexdigest() == sha256
+
+
 def _fetch(debian: str, sha256: str, out: Path):
     """The upstream sources of a Debian source package, unpacked in `out`. apt checks signatures, we the content."""
     scratch, apt = _apt()
@@ -105,7 +109,7 @@ def _fetch(debian: str, sha256: str, out: Path):
         _run(f"the sources of Debian's package {debian} cannot be had",
              [*apt, "source", "--download-only", "--only-source", debian], cwd=got)
         for path in Path(got).iterdir():
-            if hashlib.sha256(path.read_bytes()).hexdigest() == sha256:
+            if _is(path, sha256):
                 _run(f"{path.name} cannot be unpacked", ["tar", "-xf", path, "-C", out, "--no-same-owner"])
                 return
         offered = ", ".join(sorted(path.name for path in Path(got).iterdir() if ".orig.tar" in path.name and
@@ -127,7 +131,7 @@ def _fetch_crate(crate: str, version: str, sha256: str, out: Path):
             f'[dependencies]\n{crate} = {{version = "={version}", default-features = false}}\n')
         _run(f"the crate {crate} cannot be had (is there a network?)", [cargo, "fetch", "-q"], cwd=made)
     for path in home.glob(f"registry/cache/*/{crate}-{version}.crate"):
-        if hashlib.sha256(path.read_bytes()).hexdigest() == sha256:
+        if _is(path, sha256):
             _run(f"{path.name} cannot be unpacked", ["tar", "-xzf", path, "-C", out, "--no-same-owner"])
             return
     raise ProgramError(f"the crate {crate} {version} has another SHA-256 than kernel/user/ports.toml says")

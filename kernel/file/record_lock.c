@@ -152,7 +152,8 @@ static int range_of(struct file *f, const struct user_flock *l, struct record *t
     return 0;
 }
 
-int record_lock_call(struct descriptors *d, uint32_t id, struct file *f, struct vm_map *map, uint32_t command, uint32_t at)
+int record_lock_call(struct descriptors *d, uint32_t id, struct file *f, struct vm_map *map, uint32_t command,
+                     uint32_t at)
 {
     struct user_flock l;
     struct record wanted = {.file = f->data, .owner = d, .id = id};

@@ -14,7 +14,8 @@
 #define RECORD_LOCKS 64
 
 /* fcntl's F_GETLK, F_SETLK and F_SETLKW on `f` of `d`'s process, with the struct user_flock at `at`. 0, or an error. */
-int record_lock_call(struct descriptors *d, uint32_t id, struct file *f, struct vm_map *map, uint32_t command, uint32_t at);
+int record_lock_call(struct descriptors *d, uint32_t id, struct file *f, struct vm_map *map, uint32_t command,
+                     uint32_t at);
 
 /* `d` has closed a descriptor of `f`, whose reference the caller has still. */
 void record_locks_end(const struct descriptors *d, const struct file *f);

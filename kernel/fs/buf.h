@@ -138,7 +138,7 @@ int bflush_write(struct blockdev *device);
 void bpin(struct buf *bp);
 void bunpin(struct buf *bp, bool drop);
 void bwait(struct blockdev *device); /* until no write of `device` (0: of any) that somebody else began is under way */
-uint32_t bio_count(void);            /* buffers */
+uint32_t bio_count(void); /* buffers */
 
 /* For drivers: asynchronous I/O has ended. From a thread, but in the serial kernel from the interrupt, on the master. */
 void biodone(struct buf *bp);

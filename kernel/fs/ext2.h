@@ -39,7 +39,8 @@ struct group {
     struct ext2_group disk; /* its counts: of counts_lock */
     struct table_lock lock; /* its bitmaps, in the build `groups` */
     bool dirty;
-    uint8_t *held; /* or 0: its blocks' bitmap as allocation sees it, with what this transaction has freed; under the bitmap's lock */
+    uint8_t *
+        held; /* or 0: its blocks' bitmap as allocation sees it, with what this transaction has freed; under the bitmap's lock */
 };
 
 /* An indirect block's pointer to a new block, which is set when that has its contents: none if `in` is 0. */
@@ -52,16 +53,16 @@ struct inode {
     struct ext2 *fs;
     uint32_t number;
     struct ext2_inode disk;
-    bool dirty;          /* `disk` differs from its block */
-    bool here;           /* it has been read, or could not be */
+    bool dirty; /* `disk` differs from its block */
+    bool here; /* it has been read, or could not be */
     struct lock reading; /* held until then; none of the tree's, as who waits for it may have a lock below */
-    bool gone;           /* no file any more, or never read: nothing can be done with it */
+    bool gone; /* no file any more, or never read: nothing can be done with it */
     uint32_t next_block; /* that a reader in sequence reads next */
     uint32_t last_allocated; /* block on the device, where the next one is looked for */
     struct pointer_to_set to_set; /* ext2_bmap leaves it, ext2_set_pointer sets it */
-    bool grown;                   /* it leads to new blocks, and its block on the device does not yet */
-    bool orphan;                  /* in the list of those that are to go, or to be cut, after a crash */
-    struct inode *orphan_next;    /* of fs->orphan_lock */
+    bool grown; /* it leads to new blocks, and its block on the device does not yet */
+    bool orphan; /* in the list of those that are to go, or to be cut, after a crash */
+    struct inode *orphan_next; /* of fs->orphan_lock */
     /* of its chain of the inode table */
     uint32_t references;
     struct inode *hash_next;
@@ -102,7 +103,7 @@ struct buf *ext2_getblk(struct ext2 *fs, uint32_t block);
 bool ext2_is_data_block(const struct ext2 *fs, uint32_t block);
 int ext2_write_counts(struct ext2 *fs);
 struct buf *ext2_read_super(struct ext2 *fs, struct ext2_super **super); /* the block that has it; as ext2_bread */
-int ext2_write_super(struct ext2 *fs);                                  /* as ext2_meta */
+int ext2_write_super(struct ext2 *fs); /* as ext2_meta */
 
 /* Blocks of a group: the last one may have fewer than the others. */
 static inline uint32_t ext2_blocks_in(const struct ext2 *fs, uint32_t group)
@@ -162,7 +163,8 @@ int ext2_log_open(struct ext2 *fs);
 int ext2_log_close(struct ext2 *fs); /* all is where it belongs, and the journal empty */
 void ext2_begin(struct ext2 *fs);
 void ext2_end(struct ext2 *fs);
-bool ext2_is_full(struct ext2 *fs); /* so much has been changed that ext2_end and ext2_begin are to come before more is */
+bool ext2_is_full(
+    struct ext2 *fs); /* so much has been changed that ext2_end and ext2_begin are to come before more is */
 /* Lets go of a buffer of metadata that has been changed: into the transaction, or, without a journal, as bwrite or bdwrite. */
 int ext2_meta(struct ext2 *fs, struct buf *bp, bool wait);
 void ext2_forget_meta(struct ext2 *fs, uint32_t block); /* it is free, and what stood there not wanted any more */
@@ -187,7 +189,7 @@ int ext2_dir_add(struct inode *dp, const char *name, uint32_t length, uint32_t n
 int ext2_dir_remove(struct inode *dp, const char *name, uint32_t length);
 int ext2_dir_change(struct inode *dp, const char *name, uint32_t length, uint32_t number, enum vtype type);
 int ext2_dir_begin(struct inode *dp, uint32_t parent); /* a new directory's first block */
-int ext2_dir_is_empty(struct inode *dp);               /* 1, 0, or an error */
+int ext2_dir_is_empty(struct inode *dp); /* 1, 0, or an error */
 int ext2_dir_read(struct inode *dp, uint64_t offset, dirent_fn *fn, void *arg);
 
 extern const struct vnodeops ext2_vnodeops;

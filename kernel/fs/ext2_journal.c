@@ -175,8 +175,8 @@ static int begin(struct journal *j)
         return error;
     memcpy(&s, j->block, sizeof s);
     uint32_t type = jbd_big(s.header.type);
-    if (jbd_big(s.header.magic) != JBD_MAGIC || (type != JBD_SUPER_1 && type != JBD_SUPER_2) || jbd_big(s.block_size) != fs->block_size ||
-        (type == JBD_SUPER_2 && jbd_big(s.incompat) & ~KNOWN_INCOMPAT))
+    if (jbd_big(s.header.magic) != JBD_MAGIC || (type != JBD_SUPER_1 && type != JBD_SUPER_2) ||
+        jbd_big(s.block_size) != fs->block_size || (type == JBD_SUPER_2 && jbd_big(s.incompat) & ~KNOWN_INCOMPAT))
         return -EINVAL;
     j->length = jbd_big(s.length);
     j->first = jbd_big(s.first);

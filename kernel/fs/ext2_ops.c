@@ -81,8 +81,8 @@ static int begin_file(struct inode *dp, struct inode *ip, const struct vattr *at
 }
 
 /* A new file with its name, or nothing; with a reference in *ipp, unless that is null. Between ext2_begin and ext2_end. */
-static int create_file(struct inode *dp, const char *name, uint32_t length, const struct vattr *attr, const char *target,
-                       struct inode **ipp)
+static int create_file(struct inode *dp, const char *name, uint32_t length, const struct vattr *attr,
+                       const char *target, struct inode **ipp)
 {
     struct ext2 *fs = dp->fs;
     struct inode *ip;
@@ -98,7 +98,8 @@ static int create_file(struct inode *dp, const char *name, uint32_t length, cons
         return error;
     }
     *ipp = ip;
-    if (!lock_try_write(&ip->v.lock)) /* to wait for would be against the order; and only a wrong entry leads there yet */
+    if (!lock_try_write(
+            &ip->v.lock)) /* to wait for would be against the order; and only a wrong entry leads there yet */
         return ext2_error(fs, "inode", number);
     error = begin_file(dp, ip, attr, target);
     if (!error)

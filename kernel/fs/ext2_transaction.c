@@ -30,7 +30,8 @@
 #include "lib/printf.h"
 #include "mem/page.h"
 
-#define CREDITS 24u /* blocks that are changed, or freed as metadata, between ext2_begin and ext2_end, or until ext2_is_full */
+#define CREDITS \
+    24u /* blocks that are changed, or freed as metadata, between ext2_begin and ext2_end, or until ext2_is_full */
 #define PINNED_MOST ((uint32_t)(PAGE_SIZE / sizeof(struct buf *)))
 #define REVOKED_MOST ((uint32_t)(PAGE_SIZE / sizeof(uint32_t)))
 
@@ -92,8 +93,7 @@ static struct buf *log_block(struct ext2 *fs, uint32_t place, int *error)
 
 static uint8_t *header(const struct ext2_log *log, struct buf *bp, uint32_t type)
 {
-    *(struct jbd_header *)bp->data =
-        (struct jbd_header){jbd_big(JBD_MAGIC), jbd_big(type), jbd_big(log->sequence)};
+    *(struct jbd_header *)bp->data = (struct jbd_header){jbd_big(JBD_MAGIC), jbd_big(type), jbd_big(log->sequence)};
     return bp->data + sizeof(struct jbd_header);
 }
 
@@ -581,8 +581,8 @@ static int limit(struct ext2 *fs, struct ext2_log *log)
     most = most < third ? most : third;
     most = most < PINNED_MOST ? most : PINNED_MOST;
     if (most < counts + CREDITS) {
-        kprintf("ext2 on %s: a journal wants bufs=%lu, and %lu blocks\n", fs->device->name,
-                2ul * (counts + CREDITS), 3ul * (counts + CREDITS));
+        kprintf("ext2 on %s: a journal wants bufs=%lu, and %lu blocks\n", fs->device->name, 2ul * (counts + CREDITS),
+                3ul * (counts + CREDITS));
         return -EINVAL;
     }
     log->most = most - counts;
@@ -591,8 +591,8 @@ static int limit(struct ext2 *fs, struct ext2_log *log)
 
 int ext2_log_open(struct ext2 *fs)
 {
-    bool wanted = bootargs_number("journal", 0, 1) && fs->super.revision && fs->super.compat & EXT2_COMPAT_HAS_JOURNAL &&
-                  !fs->super.journal_device;
+    bool wanted = bootargs_number("journal", 0, 1) && fs->super.revision &&
+                  fs->super.compat & EXT2_COMPAT_HAS_JOURNAL && !fs->super.journal_device;
     if (!wanted) {
         int error = ext2_write_super(fs);
         return error ? error : bflush_write(fs->device);

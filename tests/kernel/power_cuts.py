@@ -2,16 +2,18 @@
 
     python -m tests.kernel.power_cuts --cuts 1000 --out build/power-cuts
 
-One run is as many cuts as one likes: the drive copies what a cut would leave (`left=CYCLE`, hw/disk). Of each copy: `e2fsck -fy` ends with
-at most 1, with a journal it has nothing to mend, a second pass is clean, what fsync had acknowledged is there, and no file holds
-another's words."""
+One run is as many cuts as one likes: the drive copies what a cut would leave (`left=CYCLE`, hw/disk). Of each copy:
+`e2fsck -fy` ends with at most 1, with a journal it has nothing to mend, a second pass is clean, what fsync had
+acknowledged is there, and no file holds another's words. With --sqlite the load is SQLite's, and all that it has
+committed is there."""
 
 import argparse
 import random
 import re
+import sqlite3
 import struct
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -114,7 +116,7 @@ def missing(tree, kept):
                 yield f"{found[0]} is not what fsync has acknowledged"
 
 
-def check(image, log, cut, journal):
+def check(image, log, cut, journal, look_inside=True):
     """What is wrong with what a cut in the cycle `cut` has left, as text; an empty one if nothing is."""
     def e2fsck(*words):
         done = subprocess.run(["e2fsck", *words, image], capture_output=True, text=True, env=ENVIRONMENT)
@@ -128,67 +130,120 @@ def check(image, log, cut, journal):
     status, said = e2fsck("-fn")
     wrong += [f"the second e2fsck ends with {status}:\n{said}"] if status else []
     tree = tree_of(image, image.with_suffix(".tree"))
-    return "\n".join([*wrong, *strangers(tree), *missing(tree, acknowledged(log, cut))])
+    if look_inside:
+        wrong += [*strangers(tree), *missing(tree, acknowledged(log, cut))]
+    return "\n".join(wrong)
 
 
-def new_image(path, journal):
+def rows_of(last):
+    """What SQLite's table holds after as many transactions (kernel/user/ports/sqlite.c)."""
+    rows = {}
+    for n in range(1, last + 1):
+        rows |= {(n * 7 + 3 * i) % 40: (n * 100 + i, (37 * n + 101 * i) % 700) for i in range(6)}
+        rows.pop(n % 40, None)
+    return rows
+
+
+def check_database(image, log, cut, journal):
+    """The same of SQLite's load: the image is sound, and so is the database, with every committed transaction."""
+    wrong = check(image, [], cut, journal, look_inside=False)
+    tree = image.with_suffix(".tree")
+    committed = sum(end <= cut for _, end, kind, *_ in log if kind == "commit")
+    if not (tree / "db").exists():
+        return wrong + "the database is gone" if committed else wrong
+    base = sqlite3.connect(tree / "db")
+    try:
+        said = base.execute("PRAGMA integrity_check").fetchall()
+        (last,) = base.execute("SELECT n FROM last").fetchone() or (0,)
+        rows = {k: (v, size) for k, v, size in base.execute("SELECT k, v, length(filler) FROM rows")}
+    except sqlite3.DatabaseError as error:
+        return f"{wrong}{error}" if committed else wrong
+    finally:
+        base.close()
+    if said != [("ok",)]:
+        wrong += f"integrity_check: {said}"
+    if last < committed or rows != rows_of(last):
+        wrong += f"{committed} transactions are committed; the table has {last}, and is {rows}"
+    return wrong
+
+
+def new_image(path, journal, kilobytes):
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(bytes(3 << 20))
+    path.write_bytes(bytes(kilobytes << 10))
     features = "none,filetype,sparse_super" + (",has_journal" if journal else "")
-    host("mke2fs", "-q", "-F", "-t", "ext2", "-O", features, *(["-J", "size=1"] if journal else []), "-b", 1024, "-I", 128,
-         "-N", 128, "-g", 768, path)
+    host("mke2fs", "-q", "-F", "-t", "ext2", "-O", features, *(["-J", "size=1"] if journal else []), "-b", 1024,
+         "-I", 128, "-N", 128, "-g", 768, path)
     return path
 
 
-def load(folder, kernel, journal, cuts, operations_each, seed, harts=2):
-    """Runs the load, once to learn how long it takes and once with the drive copying: log, and copies by their cycle."""
-    files = {"power": programs.build_program([OURS / "power.c"])}
-    bootargs = (f"run=user program=power args=2,{operations_each},{seed} root=disk0 hz=1000 bufs=96 "
+@dataclass(frozen=True)
+class Load:
+    """A program, its arguments, the cycles in which it does something, at most, and what looks at what is left."""
+
+    program: str
+    args: str
+    until: int
+    check: Callable[[Path, list, int, bool], str]
+
+    def files(self):
+        if self.program == "sqlite":
+            return {"sqlite": programs.build_port(programs.ports()["sqlite"])}
+        return {"power": programs.build_program([OURS / "power.c"])}
+
+
+def files_load(operations_each, seed):
+    return Load("power", f"2,{operations_each},{seed}", 2_000_000 + 350_000 * operations_each, check)
+
+
+def sqlite_load(transactions):
+    return Load("sqlite", f"/db,{transactions}", 4_000_000 + 3_000_000 * transactions, check_database)
+
+
+def run_load(folder, kernel, journal, load, cuts, seed, harts=2):
+    """Runs the load: what it says of its operations, and the copies that the drive has made meanwhile, by their cycle."""
+    bootargs = (f"run=user program={load.program} args={load.args} root=disk0 hz=1000 bufs=96 "
                 f"journal={int(journal)}")
-    disk = new_image(folder / "disk.img", journal)
-
-    def run(name, left):
-        options = ",".join([f"{disk},write=copy,{DRIVE}", *(f"left={cycle}" for cycle in left)])
-        made = boot(folder / name, harts, "cli-optim", bootargs, seed, options=KERNELS[kernel], machine=DEVICES,
-                    max_cycles=400_000_000, files=files, more=["--disk", options])
-        assert made.status == 0 and ", 0 failed" in made.console, made.report()
-        host("e2fsck", "-fn", folder / name / "disk0.img")
-        return made
-
-    first = run("whole", [])
-    begin, end = (int(re.search(rf"^{what} (\d+)", first.console, re.M)[1]) for what in ("begin", "end"))
-    cycles = sorted(random.Random(seed).sample(range(begin, end), cuts))
-    second = run("cut", cycles)
-    assert second.record["digest"] == first.record["digest"]        # copying changes nothing
-    return operations(second.console), {cycle: folder / f"cut/disk0-{cycle}.img" for cycle in cycles}
+    disk = new_image(folder / "disk.img", journal, 3072)
+    cycles = sorted(random.Random(seed).sample(range(2_000_000, load.until), cuts))
+    options = ",".join([f"{disk},write=copy,{DRIVE}", *(f"left={cycle}" for cycle in cycles)])
+    made = boot(folder / "run", harts, "cli-optim", bootargs, seed, options=KERNELS[kernel], machine=DEVICES,
+                max_cycles=2_000_000_000, files=load.files(), more=["--disk", options])
+    assert made.status == 0 and ", 0 failed" in made.console, made.report()
+    host("e2fsck", "-fn", folder / "run/disk0.img")
+    begin, end = (int(re.search(rf"^{what} (\d+)", made.console, re.M)[1]) for what in ("begin", "end"))
+    return operations(made.console), {cycle: folder / f"run/disk0-{cycle}.img" for cycle in cycles
+                                      if begin <= cycle <= end}
 
 
-def cut_and_check(folder, kernel, journal, cuts, operations_each=60, seed=1):
-    """What is wrong after any of `cuts` cuts, by cycle."""
-    log, left = load(folder, kernel, journal, cuts, operations_each, seed)
-    assert len(log) > operations_each, "the load has done nothing"
-    with ThreadPoolExecutor(1) as pool:
-        said = pool.map(lambda cut: check(left[cut], log, cut, journal), left)
-        return {cut: wrong for cut, wrong in zip(left, said, strict=True) if wrong}
+def cut_and_check(folder, kernel, journal, load, cuts, seed=1):
+    """How many cuts there were while the load ran, and what is wrong after any of them, by its cycle."""
+    log, left = run_load(folder, kernel, journal, load, cuts, seed)
+    assert len(log) > 5 and left, "the load has done nothing"
+    said = {cut: load.check(left[cut], log, cut, journal) for cut in left}
+    return len(left), {cut: wrong for cut, wrong in said.items() if wrong}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cuts", type=int, default=1000, help="in all: over three kernels, with and without a journal")
+    parser.add_argument("--cuts", type=int, default=1000, help="in all, of which those outside of the load are left out")
+    parser.add_argument("--kernels", nargs="+", default=list(KERNELS), choices=KERNELS)
     parser.add_argument("--operations", type=int, default=60, help="of each of two processes")
+    parser.add_argument("--sqlite", action="store_true", help="the load is SQLite's, with as many transactions")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="new folder for images and runs")
     given = parser.parse_args()
-    each, failed = -(-given.cuts // (2 * len(KERNELS))), 0
-    for kernel in KERNELS:
+    load = sqlite_load(given.operations) if given.sqlite else files_load(given.operations, given.seed)
+    each, made, failed = -(-given.cuts // (2 * len(given.kernels))), 0, 0
+    for kernel in given.kernels:
         for journal in (False, True):
             folder = given.out.resolve() / f"{kernel}-{'journal' if journal else 'synchronous'}"
-            wrong = cut_and_check(folder, kernel, journal, each, given.operations, given.seed)
+            cuts, wrong = cut_and_check(folder, kernel, journal, load, each, given.seed)
+            made += cuts
             failed += len(wrong)
-            print(f"unix={kernel} journal={int(journal)}: {each} cuts, {len(wrong)} wrong", flush=True)
+            print(f"unix={kernel} journal={int(journal)}: {cuts} cuts, {len(wrong)} wrong", flush=True)
             for cycle, what in wrong.items():
                 print(f"  cycle {cycle}: {what}", flush=True)
-    print(f"{2 * len(KERNELS) * each} cuts, {failed} wrong")
+    print(f"{made} cuts, {failed} wrong")
     return failed != 0
 
 

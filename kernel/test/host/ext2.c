@@ -203,10 +203,9 @@ static void begin(uint32_t kib, const char *options, uint32_t buffers, uint32_t 
     CHECK(mkdtemp(folder));
     atexit(clean_up);
     snprintf(image, sizeof image, "%s/image", folder);
-    shell(
-        "PATH=$PATH:/usr/sbin:/sbin; mkdir %s/there && truncate -s %uk %s && mke2fs -q -F -t ext2 -O %s"
-        " -E root_owner=0:0 %s %s 2>/dev/null >&2 && debugfs -w -R 'rmdir lost+found' %s 2>/dev/null >&2",
-        folder, kib, image, features, options, image, image);
+    shell("PATH=$PATH:/usr/sbin:/sbin; mkdir %s/there && truncate -s %uk %s && mke2fs -q -F -t ext2 -O %s"
+          " -E root_owner=0:0 %s %s 2>/dev/null >&2 && debugfs -w -R 'rmdir lost+found' %s 2>/dev/null >&2",
+          folder, kib, image, features, options, image, image);
     read_image();
     host_lock_waits = others_run;
 #if UNIX_SERIAL
@@ -809,7 +808,8 @@ HOST_TEST(what_must_not_be_turned_about_is_flushed_between)
     uint32_t last; /* it is not whole, so delayed */
     CHECK_EQUAL(ext2_bmap(INODE(vp), 19, false, &last, 0, 0), 0);
     happened_count = 0;
-    CHECK_EQUAL(vfs_make(0, "g", VREG, 0644, 0, 0), 0); /* its inode is in the same block: so is what leads to f's contents */
+    CHECK_EQUAL(vfs_make(0, "g", VREG, 0644, 0, 0),
+                0); /* its inode is in the same block: so is what leads to f's contents */
     unsigned written_last = write_of(fs, last, 0), pointed = write_of(fs, inodes, 0);
     CHECK(written_last < pointed && !flush_behind(pointed) && flush_behind(written_last));
     happened_count = 0;

@@ -151,7 +151,8 @@ static bool has_what_was_synced(const struct model *m, const char *path)
     if (!w || m->cut)
         return w != 0;
     if (words < m->synced_size)
-        host_failed(__FILE__, __LINE__, "%s: %u words, of which fsync has acknowledged %u", path, words, m->synced_size);
+        host_failed(__FILE__, __LINE__, "%s: %u words, of which fsync has acknowledged %u", path, words,
+                    m->synced_size);
     for (uint32_t i = 0; i < m->synced_size; i++)
         if (w[i].version < m->synced_words[i])
             host_failed(__FILE__, __LINE__, "%s, word %u: version %u, but fsync has acknowledged %u", path, i,
@@ -175,7 +176,8 @@ static void look_at_tree(const char *of, const char *tree)
             found = has_what_was_synced(m, path);
         }
         if (!found)
-            host_failed(__FILE__, __LINE__, "file %u, which fsync has acknowledged as %s, is gone", m->number, m->names[0]);
+            host_failed(__FILE__, __LINE__, "file %u, which fsync has acknowledged as %s, is gone", m->number,
+                        m->names[0]);
     }
 }
 
@@ -223,8 +225,8 @@ static void look_at_what_is_left(void)
     lose();
     write_image();
     shell("cp %s %s/ours", image, folder);
-    shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s >%s/fsck 2>&1; [ $? -le 1 ] || { cat %s/fsck; false; }", image, folder,
-          folder);
+    shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s >%s/fsck 2>&1; [ $? -le 1 ] || { cat %s/fsck; false; }", image,
+          folder, folder);
     if (journalled) /* with a journal there is nothing to mend */
         shell("! grep -v lost.found %s/fsck | grep -q '? yes' || { cat %s/fsck; false; }", folder, folder);
     shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s >%s/fsck 2>&1 || { cat %s/fsck; false; }", image, folder, folder);
@@ -235,7 +237,8 @@ static void look_at_what_is_left(void)
     CHECK(write(to_recover, folder, sizeof folder) == sizeof folder);
     CHECK(read(from_recover, &status, sizeof status) == sizeof status);
     CHECK_EQUAL(status, 0);
-    shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s/ours >%s/fsck 2>&1 || { cat %s/fsck; false; }", folder, folder, folder);
+    shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s/ours >%s/fsck 2>&1 || { cat %s/fsck; false; }", folder, folder,
+          folder);
     look_at_tree("ours", "our-tree");
     shell("cd %s; diff -r -x lost+found tree our-tree", folder); /* e2fsck and we make the same of it */
 }
@@ -436,7 +439,7 @@ static void power_cuts(bool with_journal, unsigned number, unsigned of_run)
 static void many_cuts(bool with_journal)
 {
     const char *more = getenv("EXT2_CUTS"), *seed = getenv("EXT2_SEED");
-    unsigned cuts = more ? strtoul(more, 0, 10) : 6, number = seed ? strtoul(seed, 0, 10) : 1;
+    unsigned cuts = more ? strtoul(more, 0, 10) : 4, number = seed ? strtoul(seed, 0, 10) : 1;
     for (unsigned n; cuts; cuts -= n, number++) {
         n = cuts < 50 ? cuts : 50;
         fflush(stdout);

@@ -44,7 +44,8 @@ static void transaction(int n)
     uint32_t begin = cycles();
     run("BEGIN");
     for (int i = 0; i < 6; i++)
-        run("REPLACE INTO rows VALUES (%d, %d, zeroblob(%d))", (n * 7 + 3 * i) % 40, n * 100 + i, (37 * n + 101 * i) % 700);
+        run("REPLACE INTO rows VALUES (%d, %d, zeroblob(%d))", (n * 7 + 3 * i) % 40, n * 100 + i,
+            (37 * n + 101 * i) % 700);
     run("DELETE FROM rows WHERE k = %d", n % 40);
     run("UPDATE last SET n = %d", n);
     run("COMMIT");

@@ -57,10 +57,10 @@ static void fail(const char *what)
     exit(1);
 }
 
-#define SAY(begin, ...)                                                                                           \
-    do {                                                                                                          \
-        used += (unsigned)sprintf(text + used, "op %lu %lu ", (unsigned long)(begin), (unsigned long)cycles());   \
-        used += (unsigned)sprintf(text + used, __VA_ARGS__);                                                      \
+#define SAY(begin, ...)                                                                                         \
+    do {                                                                                                        \
+        used += (unsigned)sprintf(text + used, "op %lu %lu ", (unsigned long)(begin), (unsigned long)cycles()); \
+        used += (unsigned)sprintf(text + used, __VA_ARGS__);                                                    \
     } while (0)
 
 static void new_name(const struct file *f, char *name)
