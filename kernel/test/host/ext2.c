@@ -831,6 +831,41 @@ HOST_TEST(what_must_not_be_turned_about_is_flushed_between)
     end();
 }
 
+/* With a journal: contents, flush, the log, flush, its commit, flush; and nothing else is written where it belongs. */
+HOST_TEST(a_commit_is_the_last_of_its_transaction)
+{
+    with_a_journal();
+    begin(2200, "-b 1024 -I 128 -N 128", 80, 20, 1);
+    static uint8_t data[5000];
+    static struct inode journal;
+    struct vnode *vp;
+    CHECK_EQUAL(pwrite_ours("f", 0, data, sizeof data), 0);
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    CHECK_EQUAL(ext2_inode_on_disk(INODE(vp)->fs, 8, &journal), 0);
+    device.flush = a_flush_happened;
+    written = a_write_happened;
+    happened_count = 0;
+    device.unflushed = 1;
+    CHECK_EQUAL(vfs_fsync(vp), 0);
+    written = 0;
+    unsigned flushes = 0, in_log = 0;
+    for (unsigned i = 0; i < happened_count; i++) {
+        bool log = false;
+        uint32_t block;
+        for (uint32_t n = 1; n < 64 && !log && happened[i] >= 0; n++) {
+            CHECK_EQUAL(ext2_bmap(&journal, n, false, &block, 0, 0), 0);
+            log = happened[i] == 2 * (int64_t)block;
+        }
+        flushes += happened[i] == -1;
+        in_log += log;
+        if (happened[i] >= 0)
+            CHECK_EQUAL(flushes, log ? i + 2 < happened_count ? 1 : 2 : 0); /* the last of them is the commit */
+    }
+    CHECK(flushes == 3 && in_log > 5 && happened[happened_count - 1] == -1);
+    vrele(vp);
+    end();
+}
+
 /* Pointers that all lead to one block, themselves included: what is wrong is noticed before all of them are gone along. */
 HOST_TEST(a_tree_that_leads_into_itself)
 {
