@@ -44,7 +44,8 @@ struct ext2_log {
     uint32_t open;              /* how many are between ext2_begin and ext2_end */
     uint32_t pinned, revoked;   /* of the running transaction */
     struct buf **buffers;       /* a page: those pinned */
-    uint32_t *revokes;          /* a page */
+    uint32_t *revokes;        /* a page */
+    uint8_t *tags;            /* a page: of the descriptor that is being written */
     struct inode inode;
     uint32_t most;              /* blocks that a transaction may have */
     uint32_t length, first;     /* blocks of the journal; those from `first` on are the log */
@@ -263,12 +264,13 @@ static int write_copy(struct ext2 *fs, const struct buf *of, struct jbd_tag *tag
 }
 
 /*
- * Descriptors, each with its blocks behind it. A thread has one buffer at a time: the tags are put together first, in `page`, as
- * the places of the blocks are known when the descriptor's is.
+ * Descriptors, each with its blocks behind it. A thread has one buffer at a time: the tags are put together first, in a page, and
+ * the descriptor is written behind its blocks.
  */
-static int write_blocks(struct ext2 *fs, uint8_t *page)
+static int write_blocks(struct ext2 *fs)
 {
     struct ext2_log *log = fs->log;
+    uint8_t *page = log->tags;
     for (uint32_t done = 0, n; done < log->pinned; done += n) {
         n = log->pinned - done < per_descriptor(fs) ? log->pinned - done : per_descriptor(fs);
         int error = 0;
@@ -315,10 +317,7 @@ static int write_revokes(struct ext2 *fs)
 
 static int write_transaction(struct ext2 *fs)
 {
-    uint32_t page = page_alloc_raw();
-    int error = page ? write_blocks(fs, page_pointer(page)) : -ENOMEM;
-    if (page)
-        page_free(page);
+    int error = write_blocks(fs);
     if (!error)
         error = write_revokes(fs);
     bwait(fs->device);
@@ -552,14 +551,15 @@ static void free_log(struct ext2_log *log)
     simple_lock_destroy(&log->counts);
     page_free(page_address(log->buffers));
     page_free(page_address(log->revokes));
+    page_free(page_address(log->tags));
     page_free(page_address(log));
 }
 
 static struct ext2_log *new_log(void)
 {
-    uint32_t rooms[3] = {page_alloc(), page_alloc_raw(), page_alloc_raw()};
-    if (!rooms[0] || !rooms[1] || !rooms[2]) {
-        for (unsigned i = 0; i < 3; i++)
+    uint32_t rooms[4] = {page_alloc(), page_alloc_raw(), page_alloc_raw(), page_alloc_raw()};
+    if (!rooms[0] || !rooms[1] || !rooms[2] || !rooms[3]) {
+        for (unsigned i = 0; i < 4; i++)
             if (rooms[i])
                 page_free(rooms[i]);
         return 0;
@@ -568,21 +568,28 @@ static struct ext2_log *new_log(void)
     struct ext2_log *log = page_pointer(rooms[0]);
     *log = (struct ext2_log){.counts = SIMPLE_LOCK("journal counts", log_counts_class),
                              .buffers = page_pointer(rooms[1]),
-                             .revokes = page_pointer(rooms[2])};
+                             .revokes = page_pointer(rooms[2]),
+                             .tags = page_pointer(rooms[3])};
     lock_init(&log->lock, &log_class, "journal");
     return log;
 }
 
-/* How large a transaction may be: half of the cache's buffers, a third of the log. -EINVAL: none fits. */
+static uint32_t logs; /* that are open */
+
+/*
+ * How large a transaction may be: half of the cache's buffers, of a second journal a quarter, as both could have pinned theirs; a third
+ * of the log. -EINVAL: none fits.
+ */
 static int limit(struct ext2 *fs, struct ext2_log *log)
 {
     uint32_t counts = 1 + fs->groups / fs->descriptors_per_block + 1; /* superblock and descriptors, at each commit */
-    uint32_t most = bio_count() / 2, third = (log->length - log->first) / 3;
+    uint32_t part = 2u << __atomic_load_n(&logs, __ATOMIC_RELAXED);
+    uint32_t most = bio_count() / part, third = (log->length - log->first) / 3;
     most = most < third ? most : third;
     most = most < PINNED_MOST ? most : PINNED_MOST;
     if (most < counts + CREDITS) {
-        kprintf("ext2 on %s: a journal wants bufs=%lu, and %lu blocks\n", fs->device->name, 2ul * (counts + CREDITS),
-                3ul * (counts + CREDITS));
+        kprintf("ext2 on %s: a journal wants bufs=%lu, and %lu blocks\n", fs->device->name,
+                (unsigned long)part * (counts + CREDITS), 3ul * (counts + CREDITS));
         return -EINVAL;
     }
     log->most = most - counts;
@@ -623,6 +630,8 @@ int ext2_log_open(struct ext2 *fs)
     if (error) {
         fs->log = 0;
         free_log(log);
+    } else {
+        __atomic_fetch_add(&logs, 1, __ATOMIC_RELAXED);
     }
     return error;
 }
@@ -644,5 +653,6 @@ int ext2_log_close(struct ext2 *fs)
     let_go_of_held(fs);
     fs->log = 0;
     free_log(log);
+    __atomic_fetch_sub(&logs, 1, __ATOMIC_RELAXED);
     return error;
 }

@@ -8,6 +8,7 @@ acknowledged is there, and no file holds another's words. With --sqlite the load
 committed is there."""
 
 import argparse
+import os
 import random
 import re
 import sqlite3
@@ -19,13 +20,20 @@ from pathlib import Path
 
 from sim import programs
 from tests.kernel.machine import DEVICES, boot
-from tests.kernel.test_fs import ENVIRONMENT, host
 
 OURS = Path(__file__).parent / "programs"
 KERNELS = {"serial": {"unix": "serial"}, "parallel": {}, "beyond": {"unix": "beyond"}}
 # A cache, and a mechanism fast enough that a run has many writes: a write's sectors are lost in its cache, or torn.
 DRIVE = "profile=ide,rpm=60000,overhead_us=10,seek_near_us=20,seek_far_us=200"
+ENVIRONMENT = os.environ | {"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
 WORD = struct.Struct("<HHI")
+
+
+def host(*words):
+    """What a command of the host says, which is to end well."""
+    done = subprocess.run(list(map(str, words)), capture_output=True, env=ENVIRONMENT)
+    assert done.returncode == 0, (done.stdout + done.stderr).decode(errors="replace")
+    return done.stdout
 
 
 @dataclass
@@ -199,15 +207,16 @@ def sqlite_load(transactions):
     return Load("sqlite", f"/db,{transactions}", 4_000_000 + 3_000_000 * transactions, check_database)
 
 
-def run_load(folder, kernel, journal, load, cuts, seed, harts=2):
-    """Runs the load: what it says of its operations, and the copies that the drive has made meanwhile, by their cycle."""
+def run_load(folder, options, journal, load, cuts, seed, harts=2):
+    """Runs the load on a kernel of these build options: what it says of its operations, and the copies that the drive
+    has made meanwhile, by their cycle."""
     bootargs = (f"run=user program={load.program} args={load.args} root=disk0 hz=1000 bufs=96 "
                 f"journal={int(journal)}")
     disk = new_image(folder / "disk.img", journal, 3072)
     cycles = sorted(random.Random(seed).sample(range(2_000_000, load.until), cuts))
-    options = ",".join([f"{disk},write=copy,{DRIVE}", *(f"left={cycle}" for cycle in cycles)])
-    made = boot(folder / "run", harts, "cli-optim", bootargs, seed, options=KERNELS[kernel], machine=DEVICES,
-                max_cycles=2_000_000_000, files=load.files(), more=["--disk", options])
+    drive = ",".join([f"{disk},write=copy,{DRIVE}", *(f"left={cycle}" for cycle in cycles)])
+    made = boot(folder / "run", harts, "cli-optim", bootargs, seed, options=options, machine=DEVICES,
+                max_cycles=2_000_000_000, files=load.files(), more=["--disk", drive])
     assert made.status == 0 and ", 0 failed" in made.console, made.report()
     host("e2fsck", "-fn", folder / "run/disk0.img")
     begin, end = (int(re.search(rf"^{what} (\d+)", made.console, re.M)[1]) for what in ("begin", "end"))
@@ -215,9 +224,9 @@ def run_load(folder, kernel, journal, load, cuts, seed, harts=2):
                                       if begin <= cycle <= end}
 
 
-def cut_and_check(folder, kernel, journal, load, cuts, seed=1):
+def cut_and_check(folder, options, journal, load, cuts, seed=1):
     """How many cuts there were while the load ran, and what is wrong after any of them, by its cycle."""
-    log, left = run_load(folder, kernel, journal, load, cuts, seed)
+    log, left = run_load(folder, options, journal, load, cuts, seed)
     assert len(log) > 5 and left, "the load has done nothing"
     said = {cut: load.check(left[cut], log, cut, journal) for cut in left}
     return len(left), {cut: wrong for cut, wrong in said.items() if wrong}
@@ -225,7 +234,7 @@ def cut_and_check(folder, kernel, journal, load, cuts, seed=1):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cuts", type=int, default=1000, help="in all, of which those outside of the load are left out")
+    parser.add_argument("--cuts", type=int, default=1000, help="in all; those outside of the load are left out")
     parser.add_argument("--kernels", nargs="+", default=list(KERNELS), choices=KERNELS)
     parser.add_argument("--operations", type=int, default=60, help="of each of two processes")
     parser.add_argument("--sqlite", action="store_true", help="the load is SQLite's, with as many transactions")
@@ -237,7 +246,7 @@ def main():
     for kernel in given.kernels:
         for journal in (False, True):
             folder = given.out.resolve() / f"{kernel}-{'journal' if journal else 'synchronous'}"
-            cuts, wrong = cut_and_check(folder, kernel, journal, load, each, given.seed)
+            cuts, wrong = cut_and_check(folder, KERNELS[kernel], journal, load, each, given.seed)
             made += cuts
             failed += len(wrong)
             print(f"unix={kernel} journal={int(journal)}: {cuts} cuts, {len(wrong)} wrong", flush=True)
