@@ -1358,25 +1358,26 @@ static void visit(const char *path, unsigned depth)
     vrele(vp);
 }
 
-HOST_TEST(damaged_images)
+static void damaged(uint32_t kib, uint32_t buffers, unsigned images)
 {
-    begin(512, "-b 1024 -I 128 -N 64 -g 256", 12, 16, 1);
+    begin(kib, "-b 1024 -I 128 -N 64 -g 256", buffers, 16, 1);
     for (unsigned i = 0; i < 150; i++)
         random_operation();
     CHECK_EQUAL(vfs_unmount_all(), 0);
-    static uint8_t sound[512 * 1024], used[512 * 1024];
-    memcpy(sound, disk, sizeof sound);
-    for (unsigned i = 0; i < sizeof sound; i++)
+    static uint8_t sound[2304 * 1024], used[2304 * 1024];
+    uint32_t size = kib * 1024;
+    memcpy(sound, disk, size);
+    for (unsigned i = 0; i < size; i++)
         used[i] = sound[i] != 0;
     const char *more = getenv("EXT2_IMAGES");
-    unsigned images = more ? strtoul(more, 0, 10) : 300;
+    images = more ? strtoul(more, 0, 10) : images;
     for (uint32_t n = 0; n < images; n++) {
         chance = random_from(n, 2);
-        memcpy(disk, sound, sizeof sound);
+        memcpy(disk, sound, size);
         for (unsigned i = 1 + random_below(&chance, 8); i; i--) {
             uint32_t at;
             do
-                at = random_below(&chance, sizeof sound);
+                at = random_below(&chance, size);
             while (!used[at] && random_below(&chance, 50));
             disk[at] =
                 random_below(&chance, 3) ? random_below(&chance, 256) : disk[at] ^ 1u << random_below(&chance, 8);
@@ -1398,6 +1399,17 @@ HOST_TEST(damaged_images)
         CHECK_EQUAL(inodes_referenced(), 0);
         host_output_clear();
     }
+}
+
+HOST_TEST(damaged_images)
+{
+    damaged(512, 12, 300);
+}
+
+HOST_TEST(damaged_images_with_a_journal)
+{
+    with_a_journal();
+    damaged(2304, 64, 60);
 }
 
 #include "test/host/power.h"
