@@ -1367,8 +1367,10 @@ static void damaged(uint32_t kib, uint32_t buffers, unsigned images)
     static uint8_t sound[2304 * 1024], used[2304 * 1024];
     uint32_t size = kib * 1024;
     memcpy(sound, disk, size);
-    for (unsigned i = 0; i < size; i++)
-        used[i] = sound[i] != 0;
+    for (unsigned i = 0; i < size; i++) { /* a block of one value is a file's */
+        const uint8_t *block = sound + (i & ~1023u);
+        used[i] = sound[i] != 0 && memcmp(block, block + 1, 1023);
+    }
     const char *more = getenv("EXT2_IMAGES");
     images = more ? strtoul(more, 0, 10) : images;
     for (uint32_t n = 0; n < images; n++) {
