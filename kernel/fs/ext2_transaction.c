@@ -520,8 +520,8 @@ int ext2_orphans_end(struct ext2 *fs)
 
 static int read_log_super(struct ext2 *fs, struct ext2_log *log)
 {
-    uint32_t block = 0;
-    int error = ext2_inode_on_disk(fs, fs->super.journal_inode, &log->inode);
+    uint32_t block = 0, number = fs->super.journal_inode;
+    int error = number && number <= fs->super.inodes ? ext2_inode_on_disk(fs, number, &log->inode) : -EINVAL;
     if (!error)
         error = log->inode.v.type != VREG ? -EINVAL : ext2_bmap(&log->inode, 0, false, &block, 0, 0);
     if (error || !block)
