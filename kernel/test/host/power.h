@@ -439,7 +439,7 @@ static void power_cuts(bool with_journal, unsigned number, unsigned of_run)
 static void many_cuts(bool with_journal)
 {
     const char *more = getenv("EXT2_CUTS"), *seed = getenv("EXT2_SEED");
-    unsigned cuts = more ? strtoul(more, 0, 10) : 4, number = seed ? strtoul(seed, 0, 10) : 1;
+    unsigned cuts = more ? strtoul(more, 0, 10) : 3, number = seed ? strtoul(seed, 0, 10) : 1;
     for (unsigned n; cuts; cuts -= n, number++) {
         n = cuts < 50 ? cuts : 50;
         fflush(stdout);
