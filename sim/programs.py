@@ -35,8 +35,11 @@ class Port:
 
     name: str
     what: str
-    debian: str
     sha256: str
+    debian: str = ""
+    crate: str = ""
+    version: str = ""
+    own: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     cflags: tuple[str, ...] = ()
@@ -95,6 +98,10 @@ def _apt() -> tuple[tempfile.TemporaryDirectory, list[str]]:
     return scratch, apt
 
 
+def _is(path: Path, sha256: str) -> bool:
+    return hashlib.sha256(path.read_bytes()).hexdigest() == sha256
+
+
 def _fetch(debian: str, sha256: str, out: Path):
     """The upstream sources of a Debian source package, unpacked in `out`. apt checks signatures, we the content."""
     scratch, apt = _apt()
@@ -102,7 +109,7 @@ def _fetch(debian: str, sha256: str, out: Path):
         _run(f"the sources of Debian's package {debian} cannot be had",
              [*apt, "source", "--download-only", "--only-source", debian], cwd=got)
         for path in Path(got).iterdir():
-            if hashlib.sha256(path.read_bytes()).hexdigest() == sha256:
+            if _is(path, sha256):
                 _run(f"{path.name} cannot be unpacked", ["tar", "-xf", path, "-C", out, "--no-same-owner"])
                 return
         offered = ", ".join(sorted(path.name for path in Path(got).iterdir() if ".orig.tar" in path.name and
@@ -111,10 +118,33 @@ def _fetch(debian: str, sha256: str, out: Path):
                            "their SHA-256 into kernel/user/ports.toml")
 
 
+def _fetch_crate(crate: str, version: str, sha256: str, out: Path):
+    """A crate, as its registry has it, unpacked in `out`: cargo fetches it, and checks it too."""
+    cargo = shutil.which("cargo") or shutil.which("cargo", path=Path.home() / ".cargo/bin")
+    if not cargo:
+        raise ProgramError(f"the sources of {crate} come as a crate, and there is no cargo here: install cargo")
+    home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    with tempfile.TemporaryDirectory() as made:
+        (Path(made) / "lib.rs").write_text("")
+        (Path(made) / "Cargo.toml").write_text(
+            f'[package]\nname = "fetch"\nversion = "0.0.0"\n[lib]\npath = "lib.rs"\n'
+            f'[dependencies]\n{crate} = {{version = "={version}", default-features = false}}\n')
+        _run(f"the crate {crate} cannot be had (is there a network?)", [cargo, "fetch", "-q"], cwd=made)
+    for path in home.glob(f"registry/cache/*/{crate}-{version}.crate"):
+        if _is(path, sha256):
+            _run(f"{path.name} cannot be unpacked", ["tar", "-xzf", path, "-C", out, "--no-same-owner"])
+            return
+    raise ProgramError(f"the crate {crate} {version} has another SHA-256 than kernel/user/ports.toml says")
+
+
 def sources(port: Port) -> Path:
     """The folder with the port's upstream sources; they are fetched if they are not in the cache."""
-    entry = cached("program-sources", {"debian": port.debian, "sha256": port.sha256},
-                   lambda out: _fetch(port.debian, port.sha256, out))
+    if port.crate:
+        entry = cached("program-sources", {"crate": port.crate, "sha256": port.sha256},
+                       lambda out: _fetch_crate(port.crate, port.version, port.sha256, out))
+    else:
+        entry = cached("program-sources", {"debian": port.debian, "sha256": port.sha256},
+                       lambda out: _fetch(port.debian, port.sha256, out))
     inside = [path for path in entry.iterdir() if path.is_dir()]
     return inside[0] if len(inside) == 1 else entry
 
@@ -210,10 +240,11 @@ def build_port(port: Port) -> Path:
             return
         files = sorted({path for pattern in port.sources for path in folder.glob(pattern)
                         if not any(fnmatch.fnmatch(str(path.relative_to(folder)), without)
-                                   for without in port.without)})
+                                   for without in port.without)}) + [USER / "ports" / name for name in port.own]
         _compile(lib / "cc", files, folder, [*port.cflags, "-w"], out, port.name)
 
-    inputs: dict[str, Input] = {"library": lib.name, "port": repr(port),
+    own: dict[str, Input] = {f"own {name}": USER / "ports" / name for name in port.own}
+    inputs: dict[str, Input] = {"library": lib.name, "port": repr(port), **own,
                                 "how": inspect.getsource(_compile) + inspect.getsource(_configure)}
     return cached("program-port", inputs, build) / port.name
 

@@ -6,6 +6,7 @@
 #include "file/calls.h"
 #include "file/descriptors.h"
 #include "file/poll.h"
+#include "file/record_lock.h"
 
 #define MOST_AT_ONCE 0x10000000u /* bytes: a result is not negative */
 #define MOST_PIECES 1024u        /* of readv and writev */
@@ -171,9 +172,19 @@ static int file_flags(struct descriptors *d, const uint32_t *a)
     return result;
 }
 
+static int record_lock(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct descriptors *d = descriptors_of(p);
+    struct file *f = descriptor_file(d, a[0]);
+    if (!f)
+        return -EBADF;
+    int result = record_lock_call(d, process_id_of(p), f, map, a[1], a[2]);
+    file_release(f);
+    return result;
+}
+
 static int sys_fcntl(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    (void)map;
     struct descriptors *d = descriptors_of(p);
     switch (a[1]) {
     case F_DUPFD: return descriptor_dup(d, a[0], a[2], false);
@@ -185,6 +196,9 @@ static int sys_fcntl(struct process *p, struct vm_map *map, const uint32_t *a)
     }
     case F_GETFL:
     case F_SETFL: return file_flags(d, a);
+    case F_GETLK:
+    case F_SETLK:
+    case F_SETLKW: return record_lock(p, map, a);
     default: return -EINVAL;
     }
 }

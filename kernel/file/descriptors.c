@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "file/record_lock.h"
 #include "lock/lock_pair.h"
 #include "mem/zone.h"
 
@@ -26,6 +27,7 @@ DEFINE_ZONE(chunks, "descriptors", sizeof(struct chunk), _Alignof(struct chunk),
 static MUTEX_CLASS(descriptor_class, "descriptor");
 
 struct descriptors *(*descriptors_of)(struct process *p);
+uint32_t (*process_id_of)(const struct process *p);
 
 static struct chunk *chunk_of(struct descriptors *d, uint32_t fd)
 {
@@ -84,8 +86,10 @@ void descriptors_destroy(struct descriptors *d)
         if (!c)
             continue;
         for (unsigned n = 0; n < DESCRIPTOR_CHUNK; n++)
-            if (c->descriptor[n].file)
+            if (c->descriptor[n].file) {
+                record_locks_end(d, c->descriptor[n].file);
                 file_release(c->descriptor[n].file);
+            }
         chunk_free(c);
     }
     zone_free(&tables, d);
@@ -170,6 +174,7 @@ static int close_one(struct descriptors *d, uint32_t fd, bool any, const struct 
     if (!f)
         return -EBADF;
     hint_closed(d, fd);
+    record_locks_end(d, f);
     file_release(f);
     return 0;
 }
@@ -280,8 +285,10 @@ int descriptor_dup2(struct descriptors *d, uint32_t fd, uint32_t to)
         other->close_on_exec = false;
     }
     lock_pair_done(&it->lock, &other->lock);
-    if (old)
+    if (old) {
+        record_locks_end(d, old);
         file_release(old);
+    }
     return f ? (int)to : -EBADF;
 }
 

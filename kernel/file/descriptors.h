@@ -22,6 +22,7 @@ struct descriptors;
 
 /* The table of a process: user/ says where it is. */
 extern struct descriptors *(*descriptors_of)(struct process *p);
+extern uint32_t (*process_id_of)(const struct process *p);
 
 struct descriptors *descriptors_create(void); /* with none open; 0: memory is out */
 struct descriptors *descriptors_fork(struct descriptors *parent);

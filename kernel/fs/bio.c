@@ -21,6 +21,8 @@ static RW_LOCK_CLASS(buf_class, "buffer");
 static MUTEX_CLASS(buf_class, "buffer");
 #endif
 static SIMPLE_LOCK_CLASS(bufio_class, "buffer I/O", SPL_BIO);
+DEFINE_MUTEX(settle_lock, "settle"); /* one call of bsettle at a time */
+DEFINE_MUTEX(flush_lock, "flush");   /* who finds nothing to flush has waited for who flushes it */
 
 struct bufstats bufstats;
 struct bufchain *bufchains;
@@ -64,6 +66,7 @@ static void hash(struct buf *bp, struct bufchain *chain, struct blockdev *device
     bp->device = device;
     bp->sector = sector;
     bp->flags = 0;
+    bp->after = device->settled;
     bp->error = 0;
     bp->iodone = 0;
 }
@@ -163,6 +166,8 @@ static void start(struct buf *bp)
 
 static void end(struct buf *bp)
 {
+    if (!(bp->flags & B_READ))
+        __atomic_store_n(&bp->device->unflushed, 1, __ATOMIC_RELAXED);
     if (bp->error)
         bp->flags &= ~B_VALID;
     else
@@ -254,7 +259,8 @@ static void forget(struct buf *bp)
 static void put_back(struct buf *bp)
 {
     bp->flags &= ~(B_ASYNC | B_READ);
-    freelist_put(bp);
+    if (!(bp->flags & B_PINNED))
+        freelist_put(bp);
     bp->flags &= ~B_AGE;
 }
 
@@ -267,7 +273,7 @@ void brelse(struct buf *bp)
     }
 #endif
     buf_assert_mine(&bp->lock);
-    if (bp->flags & B_INVAL || (bp->error && !(bp->flags & B_DELWRI)))
+    if (bp->flags & B_INVAL || (bp->error && !(bp->flags & (B_DELWRI | B_PINNED))))
         forget(bp);
     put_back(bp);
     leave(bp);
@@ -286,7 +292,7 @@ static struct buf *find_shared(struct blockdev *device, uint32_t sector, uint32_
     cache_lock(&chain->lock);
     struct buf *bp = find(chain, device, sector);
     bool taken = bp && lock_try_read(&bp->lock.lock);
-    if (taken)
+    if (taken && !(bp->flags & B_PINNED))
         freelist_used_on_chain(bp);
     cache_unlock(&chain->lock);
     if (!bp)
@@ -323,11 +329,42 @@ struct buf *bread_shared(struct blockdev *device, uint32_t sector, uint32_t size
 }
 #endif
 
+bool buf_may_be_written(const struct buf *bp)
+{
+    return (int32_t)(bp->after - __atomic_load_n(&bp->device->settled, __ATOMIC_ACQUIRE)) <= 0;
+}
+
+void bpoints(struct buf *bp)
+{
+    buf_assert_mine(&bp->lock);
+    bp->after = __atomic_load_n(&bp->device->settling, __ATOMIC_SEQ_CST) + 1;
+}
+
+/* The same buffer, once what it leads to is on the medium. Nobody has a buffer meanwhile. */
+static struct buf *settled(struct buf *bp)
+{
+    while (!bp->error && !buf_may_be_written(bp)) {
+        struct blockdev *device = bp->device;
+        uint32_t sector = bp->sector, size = bp->size;
+        bdwrite(bp);
+        bsettle(device);
+        bp = bread(device, sector, size);
+    }
+    return bp;
+}
+
 int bwrite(struct buf *bp)
 {
+    bp->error = 0;
+    bp = settled(bp);
+    if (bp->error) {
+        int error = bp->error;
+        brelse(bp);
+        return error;
+    }
     struct blockdev *device = bp->device;
     bool delayed = bp->flags & B_DELWRI;
-    bp->flags = (bp->flags & ~(B_READ | B_DELWRI | B_ASYNC)) | B_WRITING;
+    bp->flags = (bp->flags & ~(B_READ | B_DELWRI | B_LOGGED | B_ASYNC)) | B_WRITING;
     start(bp);
     int error = biowait(bp);
     if (error && delayed) /* somebody else's changes are lost too */
@@ -339,7 +376,11 @@ int bwrite(struct buf *bp)
 
 void bawrite(struct buf *bp)
 {
-    bp->flags = (bp->flags & ~(B_READ | B_DELWRI)) | B_ASYNC;
+    if (!buf_may_be_written(bp)) {
+        bdwrite(bp);
+        return;
+    }
+    bp->flags = (bp->flags & ~(B_READ | B_DELWRI | B_LOGGED)) | B_ASYNC;
     start(bp);
 }
 
@@ -357,39 +398,92 @@ static bool looks_like(const struct buf *bp, const struct blockdev *device, uint
     return of && (!device || of == device) && __atomic_load_n(&bp->flags, __ATOMIC_RELAXED) & flags;
 }
 
+/* Begins to write it, if it is delayed still, may be written, and has none of `but`. */
+static void write_delayed(struct buf *bp, const struct blockdev *device, uint32_t but)
+{
+    buf_lock(&bp->lock);
+    if (looks_like(bp, device, B_DELWRI) && !(bp->flags & but) && buf_may_be_written(bp)) {
+        freelist_remove(bp);
+        bawrite(bp);
+    } else {
+        leave(bp);
+    }
+}
+
+int bsettle(struct blockdev *device)
+{
+    mutex_lock(&settle_lock);
+    uint32_t number = __atomic_add_fetch(&device->settling, 1, __ATOMIC_SEQ_CST);
+    for (uint32_t i = 0; i < buf_count; i++)
+        if (looks_like(bufs[i], device, B_DELWRI) && !looks_like(bufs[i], device, B_LOGGED))
+            write_delayed(bufs[i], device, B_LOGGED);
+    bwait(device);
+    int error = bflush_write(device);
+    __atomic_store_n(&device->settled, number, __ATOMIC_RELEASE);
+    mutex_unlock(&settle_lock);
+    return error;
+}
+
+int bflush_write(struct blockdev *device)
+{
+    int error = 0;
+    if (!device->flush)
+        return 0;
+    mutex_lock(&flush_lock);
+    if (__atomic_exchange_n(&device->unflushed, 0, __ATOMIC_ACQ_REL)) {
+        error = device->flush(device);
+        device->unflushed |= error != 0;
+    }
+    mutex_unlock(&flush_lock);
+    return error;
+}
+
 void bflush(struct blockdev *device)
 {
     for (uint32_t i = 0; i < buf_count; i++) {
         struct buf *bp = bufs[i];
-        if (!looks_like(bp, device, B_DELWRI))
-            continue;
-        buf_lock(&bp->lock);
-        if (looks_like(bp, device, B_DELWRI)) {
-            freelist_remove(bp);
-            bawrite(bp);
-        } else {
-            leave(bp);
+        while (looks_like(bp, device, B_DELWRI)) {
+            struct blockdev *of = __atomic_load_n(&bp->device, __ATOMIC_RELAXED);
+            write_delayed(bp, device, 0);
+            if (of && looks_like(bp, of, B_DELWRI))
+                bsettle(of); /* it waits for others */
         }
     }
 }
 
-int bsync(struct blockdev *device)
+void bwait(struct blockdev *device)
 {
-    bflush(device);
-    int error = 0;
     for (uint32_t i = 0; i < buf_count; i++)
         if (looks_like(bufs[i], device, B_ASYNC | B_WRITING)) { /* its lock is free when it has been written */
             buf_lock(&bufs[i]->lock);
             leave(bufs[i]);
         }
-    if (device)
-        error = __atomic_exchange_n(&device->write_error, 0, __ATOMIC_RELAXED);
-    return error;
+}
+
+int bsync(struct blockdev *device)
+{
+    bflush(device);
+    bwait(device);
+    return device ? __atomic_exchange_n(&device->write_error, 0, __ATOMIC_RELAXED) : 0;
+}
+
+void bpin(struct buf *bp)
+{
+    bp->error = 0;
+    bp->flags = (bp->flags & ~(B_DELWRI | B_LOGGED)) | B_VALID | B_PINNED;
+    brelse(bp);
+}
+
+void bunpin(struct buf *bp, bool drop)
+{
+    buf_lock(&bp->lock);
+    bp->flags = (bp->flags & ~B_PINNED) | (drop ? B_INVAL : B_DELWRI | B_LOGGED);
+    brelse(bp);
 }
 
 int bflush_cache(struct blockdev *device)
 {
-    int error = bsync(device), e = device->flush ? device->flush(device) : 0;
+    int error = bsync(device), e = bflush_write(device);
     return error ? error : e;
 }
 
@@ -402,7 +496,7 @@ void binval(struct blockdev *device)
         buf_lock(&bp->lock);
         if (bp->device == device) {
             freelist_remove(bp);
-            bp->flags = (bp->flags & ~B_DELWRI) | B_INVAL;
+            bp->flags = (bp->flags & ~(B_DELWRI | B_PINNED)) | B_INVAL;
             brelse(bp);
         } else {
             leave(bp);
@@ -419,6 +513,11 @@ uint32_t bio_busy(void)
         else
             buf_unlock(&bufs[i]->lock);
     return busy;
+}
+
+uint32_t bio_count(void)
+{
+    return buf_count;
 }
 
 /* A page of 0 that stays. */

@@ -49,6 +49,8 @@ struct blockdev {
     int (*flush)(
         struct blockdev *device); /* or 0: what has been written is on the medium when it returns. 0, or an error */
     void *private;
+    uint32_t unflushed;         /* 1: something has been written since the last flush */
+    uint32_t settling, settled; /* calls of bsettle that have begun, and that are over, modulo 2^32 */
     uint32_t mounted; /* 1: a file system is on it */
     int write_error; /* minus an error number: of a delayed or asynchronous write, until somebody is told (bsync) */
 };
@@ -60,6 +62,8 @@ struct blockdev {
 #define B_AGE 0x010     /* not wanted again soon: first to be used for another block */
 #define B_INVAL 0x020   /* holds no block */
 #define B_WRITING 0x040 /* bwrite waits for its end: bsync does too, as it may hold what was delayed before */
+#define B_PINNED 0x080  /* newer than the medium, and not to be written yet: on no list (bpin) */
+#define B_LOGGED 0x100  /* delayed, and a copy of it is in a journal on the medium: bsettle leaves it */
 
 struct buf {
     struct buf_lock lock;
@@ -68,7 +72,8 @@ struct buf {
     uint32_t sector;
     uint32_t size; /* bytes */
     uint8_t *data;
-    int error;     /* of the last I/O: 0 or minus an error number */
+    uint32_t after; /* not written before this many calls of bsettle are over (bpoints) */
+    int error;      /* of the last I/O: 0 or minus an error number */
     struct event done;
     void (*iodone)(struct buf *bp); /* instead of letting go of it, at the end of asynchronous I/O; in a thread */
     void *arg;                      /* of whoever set iodone */
@@ -113,6 +118,27 @@ void brelse(struct buf *bp);
 int bwrite(struct buf *bp); /* writes, and waits for it: 0, or minus an error number */
 void bawrite(struct buf *bp); /* begins to write */
 void bdwrite(struct buf *bp); /* is written some time later */
+
+/*
+ * The order of what reaches the medium. A drive with a cache writes what it has told the end of in any order, or loses it with the
+ * power; only a flush is a line between before and behind.
+ *
+ * bpoints: the buffer, which the caller has, leads now to blocks whose contents are delayed: it is written behind them and a flush.
+ * bsettle: contents that are delayed are written, but for those that wait for others or have a copy in a journal, and flushed: 0 or
+ * the flush's error. bflush_write: what has been written is flushed. Both from a thread that has no buffer.
+ */
+void bpoints(struct buf *bp);
+int bsettle(struct blockdev *device);
+int bflush_write(struct blockdev *device);
+
+/*
+ * A journal's (ext2_transaction.c). bpin lets go of the buffer: it stays in memory, and is not written. bunpin: from now on it is a delayed
+ * write, with its copy in the journal, or, `drop`, it is forgotten.
+ */
+void bpin(struct buf *bp);
+void bunpin(struct buf *bp, bool drop);
+void bwait(struct blockdev *device); /* until no write of `device` (0: of any) that somebody else began is under way */
+uint32_t bio_count(void); /* buffers */
 
 /* For drivers: asynchronous I/O has ended. From a thread, but in the serial kernel from the interrupt, on the master. */
 void biodone(struct buf *bp);

@@ -8,6 +8,7 @@
  *   ext2_dir.c     entries of directories
  *   ext2_ops.c     what a vnode can be asked (vnode.h)
  *   ext2_journal.c what stands in a journal is carried out at mount
+ *   ext2_transaction.c   the journal that this kernel writes
  *
  * Locking (below vnode.h's): an inode's lock, the vnode's, guards its contents, its blocks and, of a directory, its entries. A
  * thread has one buffer at a time, and lets go of it before it wants the next: so buffers need no order among themselves.
@@ -18,9 +19,14 @@
  * An image may hold anything. What it says is checked where it is used: a wrong number is -EIO, counted and said once, never a
  * panic, and nothing outside of the file's own blocks is written.
  *
- * What is on the device at a power cut: contents come first, then what points to them: a new indirect or directory block, an
- * inode before its entry, an entry's end before its inode's. These are written in that order, waiting (4.3BSD's); the rest is
- * delayed. e2fsck mends what is lost, and frees what nobody points to.
+ * What is on the device at a power cut, without a journal: contents come first, then what points to them: a new indirect or
+ * directory block, an inode before its entry, an entry's end before its inode's, an inode without blocks before they are another's.
+ * Writes that others wait for are waited for, as in 4.3BSD; what is delayed keeps the order by bpoints (buf.h), and where a drive's
+ * cache could turn it about, there is a flush. e2fsck mends what is lost, and frees what nobody points to.
+ *
+ * With a journal (ext2_transaction.c) metadata are changed between ext2_begin and ext2_end, by ext2_meta, and all that is changed there
+ * is on the device after a cut, or nothing. Order: inodes, ext2_begin, allocation, buffers. So all inodes that are needed are locked
+ * before ext2_begin, and none is looked up or let go of before ext2_end.
  */
 #ifndef FS_EXT2_H
 #define FS_EXT2_H
@@ -33,6 +39,13 @@ struct group {
     struct ext2_group disk; /* its counts: of counts_lock */
     struct table_lock lock; /* its bitmaps, in the build `groups` */
     bool dirty;
+    uint8_t *
+        held; /* or 0: its blocks' bitmap as allocation sees it, with what this transaction has freed; under the bitmap's lock */
+};
+
+/* An indirect block's pointer to a new block, which is set when that has its contents: none if `in` is 0. */
+struct pointer_to_set {
+    uint32_t in, place, block;
 };
 
 struct inode {
@@ -40,12 +53,16 @@ struct inode {
     struct ext2 *fs;
     uint32_t number;
     struct ext2_inode disk;
-    bool dirty;          /* `disk` differs from its block */
-    bool here;           /* it has been read, or could not be */
+    bool dirty; /* `disk` differs from its block */
+    bool here; /* it has been read, or could not be */
     struct lock reading; /* held until then; none of the tree's, as who waits for it may have a lock below */
-    bool gone;           /* no file any more, or never read: nothing can be done with it */
+    bool gone; /* no file any more, or never read: nothing can be done with it */
     uint32_t next_block; /* that a reader in sequence reads next */
     uint32_t last_allocated; /* block on the device, where the next one is looked for */
+    struct pointer_to_set to_set; /* ext2_bmap leaves it, ext2_set_pointer sets it */
+    bool grown; /* it leads to new blocks, and its block on the device does not yet */
+    bool orphan; /* in the list of those that are to go, or to be cut, after a crash */
+    struct inode *orphan_next; /* of fs->orphan_lock */
     /* of its chain of the inode table */
     uint32_t references;
     struct inode *hash_next;
@@ -61,12 +78,16 @@ struct ext2 {
     uint32_t groups, descriptors_per_block, inode_size, inodes_per_block, table_blocks;
     uint32_t first_inode;
     bool filetype, super_dirty;
+    bool sound; /* its state said so when it was mounted, once the journal had been carried out */
     struct group **group; /* pages of pointers are not needed: at most GROUPS_MOST */
     struct table_lock disk_alloc_lock;
     struct simple_lock counts_lock;
     struct vnode *root;
     uint32_t errors; /* wrong numbers met */
     uint32_t ending; /* inodes off their chains whose files are being removed */
+    struct ext2_log *log; /* or 0: the journal that is written */
+    struct lock orphan_lock;
+    struct inode *orphans; /* those of super.last_orphan's list that are in memory: its beginning */
 };
 
 #define INODE(vp) ((struct inode *)(vp))
@@ -81,6 +102,8 @@ struct buf *ext2_getblk(struct ext2 *fs, uint32_t block);
 /* A block that may hold a file's contents: none of superblocks, bitmaps, tables. */
 bool ext2_is_data_block(const struct ext2 *fs, uint32_t block);
 int ext2_write_counts(struct ext2 *fs);
+struct buf *ext2_read_super(struct ext2 *fs, struct ext2_super **super); /* the block that has it; as ext2_bread */
+int ext2_write_super(struct ext2 *fs); /* as ext2_meta */
 
 /* Blocks of a group: the last one may have fewer than the others. */
 static inline uint32_t ext2_blocks_in(const struct ext2 *fs, uint32_t group)
@@ -91,15 +114,18 @@ static inline uint32_t ext2_blocks_in(const struct ext2 *fs, uint32_t group)
 
 /* ext2_alloc.c: near `goal` if that is not 0; -ENOSPC. */
 int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block);
-int ext2_bfree(struct ext2 *fs, uint32_t block);
+int ext2_bfree(struct ext2 *fs, uint32_t block, bool meta); /* `meta`: no file's contents stood in it */
 int ext2_ialloc(struct ext2 *fs, const struct inode *parent, bool directory, uint32_t *number);
 int ext2_ifree(struct ext2 *fs, uint32_t number, bool directory);
 uint32_t ext2_goal(const struct inode *ip);
 
-/* ext2_inode.c. `fresh`: the inode is not read, as it has just been allocated. */
-int ext2_iget(struct ext2 *fs, uint32_t number, bool fresh, struct inode **ipp);
+/* ext2_inode.c. FRESH: the inode is not read, as it has just been allocated. ORPHAN: it may be one without links. */
+enum which_inode { ANY_FILE, FRESH, ORPHAN };
+int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct inode **ipp);
 int ext2_inode_on_disk(struct ext2 *fs, uint32_t number, struct inode *ip); /* one of its own, in no table */
-int ext2_update(struct inode *ip, bool wait); /* writes `disk` to its block, if it is dirty */
+int ext2_update(struct inode *ip, bool wait); /* writes `disk` to its block, if it is dirty, by ext2_meta */
+int ext2_update_alone(struct inode *ip, bool wait); /* the same between ext2_begin and ext2_end of its own */
+void ext2_change_dtime(struct ext2 *fs, uint32_t number, uint32_t to); /* of an inode on the device alone */
 void ext2_hold(struct vnode *vp);
 void ext2_release(struct vnode *vp);
 void ext2_update_all(struct ext2 *fs); /* the inodes in use */
@@ -116,15 +142,46 @@ uint32_t inodes_referenced(void);
 /*
  * ext2_bmap.c. The block of the device that holds block `n` of a file, 0 where the file has a hole; with `allocate` never 0,
  * and `*fresh` says that its contents are whatever was there. With the inode locked. -EFBIG, -ENOSPC, -EIO.
+ * With `allocate`, ext2_set_pointer is to be called once the block has its contents, or will never have any.
  * `ahead`, if not null: the block that a read in sequence will want next, 0 for none (paper `mach`, section 3.2, on why it is
  * no global variable).
  */
 int ext2_bmap(struct inode *ip, uint32_t n, bool allocate, uint32_t *block, bool *fresh, uint32_t *ahead);
-int ext2_truncate(struct inode *ip, uint64_t size); /* shorter, or longer with a hole */
+int ext2_set_pointer(struct inode *ip);
+/* Shorter, or longer with a hole. With a journal, between ext2_begin and ext2_end, and these may be called in between, too. */
+int ext2_truncate(struct inode *ip, uint64_t size);
 uint64_t ext2_size_most(const struct ext2 *fs);
 
 /* ext2_journal.c. 0; -EINVAL: a journal that it does not know; -EIO; -ENOMEM. */
 int ext2_journal_replay(struct ext2 *fs);
+
+/*
+ * ext2_transaction.c. ext2_log_open: with the boot argument journal=1 and a journal on the device it is written from now on; 0, or an
+ * error. Without fs->log ext2_begin, ext2_end do nothing.
+ */
+int ext2_log_open(struct ext2 *fs);
+int ext2_log_close(struct ext2 *fs); /* all is where it belongs, and the journal empty */
+void ext2_begin(struct ext2 *fs);
+void ext2_end(struct ext2 *fs);
+bool ext2_is_full(
+    struct ext2 *fs); /* so much has been changed that ext2_end and ext2_begin are to come before more is */
+/* Lets go of a buffer of metadata that has been changed: into the transaction, or, without a journal, as bwrite or bdwrite. */
+int ext2_meta(struct ext2 *fs, struct buf *bp, bool wait);
+void ext2_forget_meta(struct ext2 *fs, uint32_t block); /* it is free, and what stood there not wanted any more */
+int ext2_commit(struct ext2 *fs); /* all that has been changed is on the device: 0, or an error */
+/* Whether freeing blocks may help who has found none (-ENOSPC, or 0): then they are free now. Not between ext2_begin and ext2_end. */
+bool ext2_more_room(struct ext2 *fs, int error);
+/* What hangs on the list of orphans is removed or cut when the file system is mounted next. */
+void ext2_orphan_add(struct inode *ip);
+void ext2_orphan_remove(struct inode *ip);
+void ext2_orphan_forget(struct inode *ip); /* it goes from memory, and stays on the list */
+int ext2_orphans_end(struct ext2 *fs); /* at mount */
+
+/* Without a journal: what has been written is on the medium before what comes. */
+static inline int ext2_line(struct ext2 *fs)
+{
+    return fs->log ? 0 : bflush_write(fs->device);
+}
 
 /* ext2_dir.c: with the directory locked. */
 int ext2_dir_find(struct inode *dp, const char *name, uint32_t length, uint32_t *number);
@@ -132,7 +189,7 @@ int ext2_dir_add(struct inode *dp, const char *name, uint32_t length, uint32_t n
 int ext2_dir_remove(struct inode *dp, const char *name, uint32_t length);
 int ext2_dir_change(struct inode *dp, const char *name, uint32_t length, uint32_t number, enum vtype type);
 int ext2_dir_begin(struct inode *dp, uint32_t parent); /* a new directory's first block */
-int ext2_dir_is_empty(struct inode *dp);               /* 1, 0, or an error */
+int ext2_dir_is_empty(struct inode *dp); /* 1, 0, or an error */
 int ext2_dir_read(struct inode *dp, uint64_t offset, dirent_fn *fn, void *arg);
 
 extern const struct vnodeops ext2_vnodeops;

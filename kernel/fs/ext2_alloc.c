@@ -5,8 +5,10 @@
 #include "fs/ext2.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "lib/panic.h"
+#include "mem/page.h"
 
 static void alloc_enter(struct ext2 *fs, uint32_t group)
 {
@@ -84,8 +86,11 @@ static uint32_t choose(const uint8_t *map, uint32_t goal, uint32_t end)
     return found < goal ? found : end;
 }
 
-/* Marks a free bit of the bitmap in `block`, of `end` bits, in *bit; -ENOSPC. In the group's allocation. */
-static int take(struct ext2 *fs, uint32_t block, uint32_t goal, uint32_t end, uint32_t *bit)
+/*
+ * Marks a free bit of the bitmap in `block`, of `end` bits, in *bit; -ENOSPC. In the group's allocation. What is free must be so in
+ * `held`, too, if there is one.
+ */
+static int take(struct ext2 *fs, uint32_t block, uint8_t *held, uint32_t goal, uint32_t end, uint32_t *bit)
 {
     struct buf *bp = ext2_bread(fs, block);
     if (bp->error) {
@@ -93,28 +98,45 @@ static int take(struct ext2 *fs, uint32_t block, uint32_t goal, uint32_t end, ui
         brelse(bp);
         return error;
     }
-    *bit = choose(bp->data, goal < end ? goal : 0, end);
+    *bit = choose(held ? held : bp->data, goal < end ? goal : 0, end);
     if (*bit >= end) {
         brelse(bp);
         return -ENOSPC;
     }
     bp->data[*bit / 8] |= 1 << *bit % 8;
-    bdwrite(bp);
+    if (held)
+        held[*bit / 8] |= 1 << *bit % 8;
+    return ext2_meta(fs, bp, false);
+}
+
+/* What is freed is held until the transaction is committed: until then a crash gives it back to whose it was. */
+static int hold(struct ext2 *fs, struct group *g, const struct buf *bp)
+{
+    if (!fs->log || g->held)
+        return 0;
+    uint32_t page = page_alloc_raw();
+    if (!page)
+        return -ENOMEM;
+    g->held = page_pointer(page);
+    memcpy(g->held, bp->data, fs->block_size);
     return 0;
 }
 
-/* Clears a bit; -EIO if it was clear. */
-static int give_back(struct ext2 *fs, uint32_t block, uint32_t bit)
+/* Clears a bit; -EIO if it was clear. `g`: of blocks, which are held. */
+static int give_back(struct ext2 *fs, uint32_t block, struct group *g, uint32_t bit)
 {
     struct buf *bp = ext2_bread(fs, block);
     int error = bp->error;
-    if (error || !is_set(bp->data, bit)) {
+    if (!error && !is_set(bp->data, bit))
+        error = -EIO;
+    if (!error && g)
+        error = hold(fs, g, bp);
+    if (error) {
         brelse(bp);
-        return error ? error : -EIO;
+        return error;
     }
     bp->data[bit / 8] &= ~(1 << bit % 8);
-    bdwrite(bp);
-    return 0;
+    return ext2_meta(fs, bp, false);
 }
 
 int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block)
@@ -129,7 +151,8 @@ int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block)
             continue;
         alloc_enter(fs, group);
         uint32_t bit;
-        int error = take(fs, fs->group[group]->disk.block_bitmap, within, ext2_blocks_in(fs, group), &bit);
+        int error = take(fs, fs->group[group]->disk.block_bitmap, fs->group[group]->held, within,
+                         ext2_blocks_in(fs, group), &bit);
         if (!error)
             count(fs, group, -1, 0, 0);
         alloc_leave(fs, group);
@@ -147,17 +170,19 @@ int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block)
     return -ENOSPC;
 }
 
-int ext2_bfree(struct ext2 *fs, uint32_t block)
+int ext2_bfree(struct ext2 *fs, uint32_t block, bool meta)
 {
     if (!ext2_is_data_block(fs, block))
         return ext2_error(fs, "block", block);
+    if (meta)
+        ext2_forget_meta(fs, block);
     uint32_t n = block - fs->super.first_data_block, group = n / fs->super.blocks_per_group;
     alloc_enter(fs, group);
-    int error = give_back(fs, fs->group[group]->disk.block_bitmap, n % fs->super.blocks_per_group);
+    int error = give_back(fs, fs->group[group]->disk.block_bitmap, fs->group[group], n % fs->super.blocks_per_group);
     if (!error)
         count(fs, group, 1, 0, 0);
     alloc_leave(fs, group);
-    return error ? ext2_error(fs, "free block", block) : 0;
+    return error == -EIO ? ext2_error(fs, "free block", block) : error;
 }
 
 /*
@@ -189,7 +214,7 @@ int ext2_ialloc(struct ext2 *fs, const struct inode *parent, bool directory, uin
         alloc_enter(fs, group);
         uint32_t bit;
         uint32_t first = group ? 0 : fs->first_inode - 1; /* those below are the file system's own */
-        int error = take(fs, fs->group[group]->disk.inode_bitmap, first, fs->super.inodes_per_group, &bit);
+        int error = take(fs, fs->group[group]->disk.inode_bitmap, 0, first, fs->super.inodes_per_group, &bit);
         if (!error)
             count(fs, group, 0, -1, directory);
         alloc_leave(fs, group);
@@ -210,7 +235,7 @@ int ext2_ifree(struct ext2 *fs, uint32_t number, bool directory)
 {
     uint32_t group = (number - 1) / fs->super.inodes_per_group;
     alloc_enter(fs, group);
-    int error = give_back(fs, fs->group[group]->disk.inode_bitmap, (number - 1) % fs->super.inodes_per_group);
+    int error = give_back(fs, fs->group[group]->disk.inode_bitmap, 0, (number - 1) % fs->super.inodes_per_group);
     if (!error)
         count(fs, group, 0, 1, -directory);
     alloc_leave(fs, group);

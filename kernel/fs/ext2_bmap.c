@@ -56,9 +56,9 @@ static int allocate(struct inode *ip, bool pointers, uint32_t *block)
         return 0;
     struct buf *bp = ext2_getblk(fs, *block);
     memset(bp->data, 0, fs->block_size);
-    error = bwrite(bp); /* before anything points to it */
+    error = ext2_meta(fs, bp, true); /* before anything points to it */
     if (error) {
-        ext2_bfree(fs, *block);
+        ext2_bfree(fs, *block, true);
         ip->disk.sectors -= fs->sectors_per_block;
     }
     return error;
@@ -88,8 +88,31 @@ static int set_pointer(struct ext2 *fs, uint32_t in, uint32_t place, uint32_t bl
         return error;
     }
     ((uint32_t *)bp->data)[place] = block;
-    bdwrite(bp);
-    return 0;
+    if (block && !fs->log)
+        bpoints(bp);
+    return ext2_meta(fs, bp, false);
+}
+
+/* A block to which nothing points yet is free again. */
+static void take_back(struct inode *ip, uint32_t block, bool meta)
+{
+    ext2_bfree(ip->fs, block, meta);
+    ip->disk.sectors -= ip->fs->sectors_per_block;
+}
+
+static bool contents_are_meta(const struct inode *ip)
+{
+    return ip->v.type != VREG;
+}
+
+int ext2_set_pointer(struct inode *ip)
+{
+    struct pointer_to_set it = ip->to_set;
+    ip->to_set.in = 0;
+    int error = it.in ? set_pointer(ip->fs, it.in, it.place, it.block) : 0;
+    if (error)
+        take_back(ip, it.block, contents_are_meta(ip));
+    return error;
 }
 
 int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *fresh, uint32_t *ahead)
@@ -103,6 +126,7 @@ int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *f
         *ahead = 0;
     if (!way_to(fs, n, &way))
         return -EFBIG;
+    assert(!alloc || !ip->to_set.in);
     uint32_t at = ip->disk.block[way.pointer], next = 0, in = 0;
     if (!way.levels && way.pointer + 1 < EXT2_DIRECT)
         next = ip->disk.block[way.pointer + 1];
@@ -114,11 +138,13 @@ int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *f
             int error = allocate(ip, !last, &at);
             if (error)
                 return error;
-            if (!level)
+            if (!level) {
                 ip->disk.block[way.pointer] = at;
-            else if ((error = set_pointer(fs, in, way.place[level - 1], at))) {
-                ext2_bfree(fs, at);
-                ip->disk.sectors -= fs->sectors_per_block;
+                ip->grown = true;
+            } else if (last) {
+                ip->to_set = (struct pointer_to_set){in, way.place[level - 1], at};
+            } else if ((error = set_pointer(fs, in, way.place[level - 1], at))) {
+                take_back(ip, at, true);
                 return error;
             }
             if (last && fresh)
@@ -154,10 +180,30 @@ static int free_tree(struct inode *ip, uint32_t block, unsigned levels)
             return e; /* a tree that leads into itself has more pointers than anybody wants to follow */
     }
     ip->disk.sectors -= fs->sectors_per_block;
-    return ext2_bfree(fs, block);
+    return ext2_bfree(fs, block, levels || contents_are_meta(ip));
 }
 
 #define BATCH 32
+#define BATCH_LOGGED 12 /* each may be in a group of its own */
+
+/* Takes up to `most` pointers of the indirect block `in`, from place *i on, into `batch`: they are 0 now. How many, or an error. */
+static int take_pointers(struct ext2 *fs, uint32_t in, uint32_t *i, uint32_t batch[], uint32_t most)
+{
+    uint32_t n = 0, per = fs->block_size / 4;
+    struct buf *bp = ext2_bread(fs, in);
+    int error = bp->error;
+    uint32_t *pointers = (uint32_t *)bp->data;
+    for (; !error && *i < per && n < most; ++*i)
+        if (pointers[*i]) {
+            batch[n++] = pointers[*i];
+            pointers[*i] = 0;
+        }
+    if (n)
+        error = ext2_meta(fs, bp, true);
+    else
+        brelse(bp);
+    return error ? error : (int)n;
+}
 
 /*
  * The same of the part of a tree that begins with block number `from` of the file; the tree begins with `first`, before it.
@@ -180,24 +226,11 @@ static int free_part(struct inode *ip, uint32_t block, unsigned levels, uint64_t
             error = free_part(ip, child, levels - 1, first + (i - 1) * below, from);
     }
     while (i < per) {
-        uint32_t batch[BATCH], n = 0, end = i + BATCH < per ? i + BATCH : per;
-        struct buf *bp = ext2_bread(fs, block);
-        if (bp->error) {
-            error = bp->error;
-            brelse(bp);
-            return error;
-        }
-        for (; i < end; i++)
-            if ((child = ((uint32_t *)bp->data)[i])) {
-                batch[n++] = child;
-                ((uint32_t *)bp->data)[i] = 0;
-            }
-        int e = 0;
-        if (n)
-            e = bwrite(bp);
-        else
-            brelse(bp);
-        for (uint32_t k = 0; k < n && !e; k++)
+        uint32_t batch[BATCH];
+        int n = take_pointers(fs, block, &i, batch, BATCH), e = n < 0 ? n : n ? ext2_line(fs) : 0;
+        if (n < 0)
+            return n;
+        for (int k = 0; k < n && !e; k++)
             e = free_tree(ip, batch[k], levels - 1);
         error = error ? error : e;
     }
@@ -231,6 +264,94 @@ static bool has_blocks(const struct inode *ip)
     return ip->v.type == VREG || ip->v.type == VDIR || (ip->v.type == VLNK && ip->disk.sectors);
 }
 
+/* With a journal: what has been cut so far can be committed, if there is no room in the transaction for more. */
+static int pause(struct inode *ip)
+{
+    struct ext2 *fs = ip->fs;
+    if (!ext2_is_full(fs))
+        return 0;
+    ip->dirty = true;
+    int error = ext2_update(ip, false);
+    if (!ip->orphan)
+        ext2_orphan_add(ip); /* the rest is to go after a crash, too */
+    ext2_end(fs);
+    ext2_begin(fs);
+    return error;
+}
+
+static int free_logged(struct inode *ip, uint32_t block, bool meta)
+{
+    if (!ext2_is_data_block(ip->fs, block))
+        return ext2_error(ip->fs, "block pointer", block);
+    ip->disk.sectors -= ip->fs->sectors_per_block;
+    ip->dirty = true;
+    return ext2_bfree(ip->fs, block, meta);
+}
+
+/*
+ * With a journal: all behind block number `from` of the file that hangs below `block`, a tree's root that begins with `first`. In steps
+ * that leave the tree whole: what is freed has no pointer any more, and what has one is not free.
+ */
+static int empty(struct inode *ip, uint32_t block, unsigned levels, uint64_t first, uint64_t from)
+{
+    struct ext2 *fs = ip->fs;
+    uint32_t per = fs->block_size / 4, child, unused;
+    uint64_t below = 1;
+    for (unsigned i = 1; i < levels; i++)
+        below *= per;
+    if (!ext2_is_data_block(fs, block))
+        return ext2_error(fs, "block pointer", block);
+    uint32_t i = from > first ? (uint32_t)((from - first) / below) : 0;
+    int error = 0;
+    for (; levels > 1 && i < per && !error; i++) {
+        uint64_t begins = first + i * below;
+        error = pointer(fs, block, i, &child, &unused);
+        if (error || !child)
+            continue;
+        error = empty(ip, child, levels - 1, begins, from);
+        if (!error && begins >= from && !(error = set_pointer(fs, block, i, 0)))
+            error = free_logged(ip, child, true);
+        if (!error)
+            error = pause(ip);
+    }
+    while (levels == 1 && i < per && !error) {
+        uint32_t batch[BATCH_LOGGED];
+        int n = take_pointers(fs, block, &i, batch, BATCH_LOGGED);
+        error = n < 0 ? n : 0;
+        for (int k = 0; k < n && !error; k++)
+            error = free_logged(ip, batch[k], contents_are_meta(ip));
+        if (!error)
+            error = pause(ip);
+    }
+    return error;
+}
+
+/* The blocks behind the new end, with a journal. first[i]: the block number that pointer i begins with. */
+static int cut_logged(struct inode *ip, uint64_t from, const uint64_t first[])
+{
+    int error = ext2_update(ip, false);
+    for (unsigned i = EXT2_POINTERS; i-- > 0 && !error;) {
+        uint32_t block = ip->disk.block[i];
+        if (!block || first[i + 1] <= from)
+            continue;
+        if (i >= EXT2_DIRECT)
+            error = empty(ip, block, i - EXT2_DIRECT + 1, first[i], from);
+        if (!error && first[i] >= from) {
+            ip->disk.block[i] = 0;
+            error = free_logged(ip, block, i >= EXT2_DIRECT || contents_are_meta(ip));
+        }
+        if (!error)
+            error = pause(ip);
+    }
+    ip->dirty = true;
+    int e = ext2_update(ip, false);
+    if (ip->disk.links && ip->orphan && !error)
+        ext2_orphan_remove(ip);
+    else if (ip->disk.links)
+        ext2_orphan_forget(ip); /* whoever mounts it next goes on */
+    return error ? error : e;
+}
+
 int ext2_truncate(struct inode *ip, uint64_t size)
 {
     struct ext2 *fs = ip->fs;
@@ -248,24 +369,29 @@ int ext2_truncate(struct inode *ip, uint64_t size)
     ip->disk.mtime = ip->disk.ctime = fs_time();
     if (size > before || !has_blocks(ip) || !ip->disk.sectors) /* the same size: a write that ended early left blocks */
         return 0;
-    /* First the inode without the blocks, and only then may they be another file's. */
-    uint32_t pointers[EXT2_POINTERS];
-    memcpy(pointers, ip->disk.block, sizeof pointers);
     uint64_t first[EXT2_POINTERS + 1] = {0}, span = 1;
     for (unsigned i = 0; i < EXT2_POINTERS; i++) {
         if (i >= EXT2_DIRECT)
             span *= fs->block_size / 4;
         first[i + 1] = first[i] + span;
+    }
+    ip->last_allocated = 0;
+    if (fs->log)
+        return cut_logged(ip, from, first);
+    /* First the inode without the blocks, and only then may they be another file's. */
+    uint32_t pointers[EXT2_POINTERS];
+    memcpy(pointers, ip->disk.block, sizeof pointers);
+    for (unsigned i = 0; i < EXT2_POINTERS; i++)
         if (first[i] >= from)
             ip->disk.block[i] = 0;
-    }
     error = ext2_update(ip, true);
+    if (!error)
+        error = ext2_line(fs);
     if (error) { /* on the device they are still its own */
         memcpy(ip->disk.block, pointers, sizeof pointers);
         ext2_set_size(ip, before);
         return error;
     }
-    ip->last_allocated = 0;
     for (unsigned i = 0; i < EXT2_POINTERS; i++) {
         unsigned levels = i < EXT2_DIRECT ? 0 : i - EXT2_DIRECT + 1;
         int e = 0;

@@ -133,6 +133,31 @@ static void fill(const struct inode *dp, struct ext2_dirent *e, uint32_t size, c
     memcpy(e->name, look->name, look->length);
 }
 
+/*
+ * Without a journal: a new entry whose head is in another sector than that of the entry *e before it, within which it stands so far, is
+ * written first: a write that is torn between the two must not lead into what stood there before, and lose the entries behind. The
+ * block's buffer again, with *e in it; null, with it let go of: *error.
+ */
+static struct buf *first_behind(struct inode *dp, struct buf *bp, struct ext2_dirent **e, uint32_t used, int *error)
+{
+    struct ext2 *fs = dp->fs;
+    uint32_t offset = (uint32_t)((uint8_t *)*e - bp->data), block = bp->sector / fs->sectors_per_block;
+    if (fs->log || offset / SECTOR_SIZE == (offset + used) / SECTOR_SIZE)
+        return bp;
+    *error = bwrite(bp);
+    if (!*error)
+        *error = ext2_line(fs);
+    if (*error)
+        return 0;
+    bp = ext2_bread(fs, block);
+    *error = bp->error;
+    *e = (struct ext2_dirent *)(bp->data + offset);
+    if (!*error)
+        return bp;
+    brelse(bp);
+    return 0;
+}
+
 /* Into the room behind this entry, or in it if it is nobody's. */
 static int add(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e, struct ext2_dirent *before)
 {
@@ -140,10 +165,13 @@ static int add(struct inode *dp, struct look *look, struct buf *bp, struct ext2_
     uint32_t used = e->inode ? EXT2_DIRENT_SIZE(e->name_length) : 0, room = e->size - used;
     if (room < EXT2_DIRENT_SIZE(look->length))
         return 0;
+    fill(dp, (struct ext2_dirent *)((uint8_t *)e + used), room, look);
+    int error = 0;
+    if (used && !(bp = first_behind(dp, bp, &e, used, &error)))
+        return error;
     if (used)
         e->size = used;
-    fill(dp, (struct ext2_dirent *)((uint8_t *)e + used), room, look);
-    int error = bwrite(bp); /* the inode is there already */
+    error = ext2_meta(dp->fs, bp, true); /* the inode is there already */
     changed(dp);
     return error ? error : 1;
 }
@@ -159,7 +187,9 @@ static int add_block(struct inode *dp, const struct look *look)
     struct buf *bp = ext2_getblk(fs, block);
     memset(bp->data, 0, fs->block_size);
     fill(dp, (struct ext2_dirent *)bp->data, fs->block_size, look);
-    error = bwrite(bp);
+    error = ext2_meta(fs, bp, true);
+    int e = ext2_set_pointer(dp);
+    error = error ? error : e;
     if (error) {
         ext2_truncate(dp, (uint64_t)n << fs->block_shift);
         return error;
@@ -186,7 +216,7 @@ static int drop(struct inode *dp, struct look *look, struct buf *bp, struct ext2
     if (before)
         before->size += e->size;
     e->inode = 0;
-    int error = bwrite(bp); /* before the inode loses the link */
+    int error = ext2_meta(dp->fs, bp, true); /* before the inode loses the link */
     changed(dp);
     return error ? error : 1;
 }
@@ -207,7 +237,7 @@ static int change(struct inode *dp, struct look *look, struct buf *bp, struct ex
     if (!is_called(e, look->name, look->length))
         return 0;
     fill(dp, e, e->size, look);
-    int error = bwrite(bp);
+    int error = ext2_meta(dp->fs, bp, true);
     changed(dp);
     return error ? error : 1;
 }
@@ -234,7 +264,7 @@ int ext2_dir_begin(struct inode *dp, uint32_t parent)
     struct look up = {.name = "..", .length = 2, .number = parent, .type = VDIR};
     fill(dp, (struct ext2_dirent *)bp->data, EXT2_DIRENT_SIZE(1), &self);
     fill(dp, (struct ext2_dirent *)(bp->data + EXT2_DIRENT_SIZE(1)), fs->block_size - EXT2_DIRENT_SIZE(1), &up);
-    error = bwrite(bp);
+    error = ext2_meta(fs, bp, true);
     ext2_set_size(dp, fs->block_size);
     return error;
 }

@@ -151,9 +151,11 @@ void ext2_set_size(struct inode *ip, uint64_t size)
 }
 
 /* What of an inode can lead astray. */
-static bool is_sound(const struct inode *ip)
+static bool is_sound(const struct inode *ip, enum which_inode which)
 {
     uint64_t size = ext2_size(ip);
+    if (which == ORPHAN && !size) /* cut already */
+        return ip->v.type != VNON;
     if (ip->v.type == VNON || size > ext2_size_most(ip->fs))
         return false;
     if (ip->v.type == VDIR)
@@ -164,7 +166,7 @@ static bool is_sound(const struct inode *ip)
 }
 
 /* With its `reading` held; it is on its chain already. */
-static int read_inode(struct inode *ip)
+static int read_inode(struct inode *ip, enum which_inode which)
 {
     struct ext2 *fs = ip->fs;
     struct buf *bp = ext2_bread_shared(fs, block_of(fs, ip->number));
@@ -176,7 +178,7 @@ static int read_inode(struct inode *ip)
         return error;
     ext2_set_type(ip);
     /* One that is marked free: only a damaged entry leads to it. */
-    return ip->disk.links && is_sound(ip) ? 0 : ext2_error(fs, "inode", ip->number);
+    return (ip->disk.links || which == ORPHAN) && is_sound(ip, which) ? 0 : ext2_error(fs, "inode", ip->number);
 }
 
 int ext2_inode_on_disk(struct ext2 *fs, uint32_t number, struct inode *ip)
@@ -202,7 +204,7 @@ static void refer(struct inode *ip)
     }
 }
 
-int ext2_iget(struct ext2 *fs, uint32_t number, bool fresh, struct inode **ipp)
+int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct inode **ipp)
 {
     if (!number || number > fs->super.inodes || (number < fs->first_inode && number != EXT2_ROOT))
         return ext2_error(fs, "inode number", number);
@@ -219,7 +221,7 @@ int ext2_iget(struct ext2 *fs, uint32_t number, bool fresh, struct inode **ipp)
                 &ip->reading); /* not its own lock: ".." leads up, and who has that by now may want the one below */
             mutex_unlock(&ip->reading);
         }
-        if (ip->gone || fresh) { /* fresh: in use, and free by its bitmap */
+        if (ip->gone || which == FRESH) { /* in use, and free by its bitmap */
             ext2_release(&ip->v);
             return ext2_error(fs, "inode", number);
         }
@@ -242,7 +244,7 @@ int ext2_iget(struct ext2 *fs, uint32_t number, bool fresh, struct inode **ipp)
     if (!mutex_try(&ip->reading)) /* nobody knows it yet; and as an attempt, it is not against the order */
         panic("a new inode is locked");
     table_unlock(&chain->lock);
-    int error = fresh ? 0 : read_inode(ip);
+    int error = which == FRESH ? 0 : read_inode(ip, which);
     ip->gone = error;
     __atomic_store_n(&ip->here, true, __ATOMIC_RELEASE);
     mutex_unlock(&ip->reading);
@@ -266,13 +268,33 @@ int ext2_update(struct inode *ip, bool wait)
     }
     *place(fs, ip->number, bp) = ip->disk;
     ip->dirty = false;
-    if (!wait) {
-        bdwrite(bp);
-        return 0;
-    }
-    int error = bwrite(bp);
+    bool grown = ip->grown;
+    ip->grown = false;
+    if (grown && !fs->log)
+        bpoints(bp);
+    int error = ext2_meta(fs, bp, wait);
     ip->dirty |= error != 0;
+    ip->grown |= error && grown;
     return error;
+}
+
+int ext2_update_alone(struct inode *ip, bool wait)
+{
+    ext2_begin(ip->fs);
+    int error = ext2_update(ip, wait);
+    ext2_end(ip->fs);
+    return error;
+}
+
+void ext2_change_dtime(struct ext2 *fs, uint32_t number, uint32_t to)
+{
+    struct buf *bp = ext2_bread(fs, block_of(fs, number));
+    if (bp->error) {
+        brelse(bp);
+        return;
+    }
+    place(fs, number, bp)->dtime = to;
+    ext2_meta(fs, bp, false);
 }
 
 void ext2_hold(struct vnode *vp)
@@ -293,13 +315,18 @@ static void remove_file(struct inode *ip)
         namecache_drop(ip->fs, ip->number, "..", 2);
     }
     lock_write(&ip->v.lock);
+    ext2_begin(ip->fs);
     if (!ext2_truncate(ip, 0)) {
+        if (ip->orphan)
+            ext2_orphan_remove(ip);
         ip->disk.dtime = fs_time();
         ip->disk.mode = 0;
         ip->dirty = true;
         if (!ext2_update(ip, false))
             ext2_ifree(ip->fs, ip->number, directory);
     }
+    ext2_orphan_forget(ip);
+    ext2_end(ip->fs);
     lock_done(&ip->v.lock);
 }
 
@@ -312,7 +339,7 @@ void ext2_release(struct vnode *vp)
     while (ip->references == 1 && ip->dirty && !ip->gone && ip->disk.links) {
         table_unlock(&chain->lock); /* while there is a reference; another may come, and change it, meanwhile */
         lock_write(&ip->v.lock);
-        ext2_update(ip, false);
+        ext2_update_alone(ip, false);
         ip->dirty = false; /* an error is the device's: the block says so to whoever wants it next */
         lock_done(&ip->v.lock);
         table_lock(&chain->lock);
@@ -335,6 +362,8 @@ void ext2_release(struct vnode *vp)
     table_unlock(&chain->lock);
     if (remove)
         remove_file(ip);
+    else
+        ext2_orphan_forget(ip);
     destroy(ip);
     __atomic_fetch_sub(&fs->ending, 1, __ATOMIC_RELEASE); /* from here on an unmount may take `fs` away */
 }
@@ -353,7 +382,7 @@ void ext2_update_all(struct ext2 *fs)
                 ext2_release(&held->v);
             held = ip;
             lock_write(&ip->v.lock);
-            ext2_update(ip, false); /* an error is the device's, as in ext2_release */
+            ext2_update_alone(ip, false); /* an error is the device's, as in ext2_release */
             lock_done(&ip->v.lock);
             table_lock(&chains[i].lock);
         }

@@ -1,7 +1,6 @@
 /*
  * ext2: what stands in a JBD journal (that of ext3) is carried out before the file system is mounted, as e2fsck does it. The
- * journal is inode 8, or the superblock's; all in it is big-endian. Nothing is written to it here but that it is empty: this kernel
- * has no transactions of its own.
+ * journal is inode 8, or the superblock's. Nothing is written to it here but that it is empty (ext2_transaction.c does the rest).
  *
  *   superblock | descriptor: where the blocks behind it belong | blocks... | commit | descriptor ...
  *
@@ -10,6 +9,7 @@
  * image may hold anything: each step is checked, and the log is no longer than the journal.
  */
 #include "fs/ext2.h"
+#include "fs/ext2_jbd.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,29 +17,7 @@
 #include "lib/printf.h"
 #include "mem/page.h"
 
-#define MAGIC 0xc03b3998u
-enum { DESCRIPTOR = 1, COMMIT = 2, SUPER_1 = 3, SUPER_2 = 4, REVOKE = 5 };
-
-#define TAG_ESCAPED 1u /* its first word is not the magic number, but was */
-#define TAG_SAME_UUID 2u
-#define TAG_LAST 8u
-#define UUID_SIZE 16u
-#define KNOWN_INCOMPAT 1u /* revoke blocks */
-
-struct header {
-    uint32_t magic, type, sequence;
-};
-
-struct journal_super {
-    struct header header;
-    uint32_t block_size, length, first;
-    uint32_t sequence, start; /* of the first transaction; 0: the log is empty */
-    uint32_t error, compat, incompat;
-};
-
-struct tag {
-    uint32_t block, flags;
-};
+#define KNOWN_INCOMPAT JBD_INCOMPAT_REVOKE
 
 struct revoked {
     uint32_t block, sequence;
@@ -61,11 +39,6 @@ struct journal {
 };
 
 enum pass { SCAN, COLLECT, CARRY_OUT };
-
-static uint32_t big(uint32_t word)
-{
-    return __builtin_bswap32(word);
-}
 
 static int read_block(struct journal *j, uint32_t n, void *to)
 {
@@ -115,24 +88,24 @@ static int revoke(struct journal *j, uint32_t block, uint32_t sequence)
 static int collect(struct journal *j, uint32_t sequence)
 {
     uint32_t bytes;
-    memcpy(&bytes, j->block + sizeof(struct header), sizeof bytes);
-    bytes = big(bytes);
+    memcpy(&bytes, j->block + sizeof(struct jbd_header), sizeof bytes);
+    bytes = jbd_big(bytes);
     if (bytes > j->fs->block_size)
         return -EIO;
-    for (uint32_t at = sizeof(struct header) + 4; at + 4 <= bytes; at += 4) {
+    for (uint32_t at = sizeof(struct jbd_header) + 4; at + 4 <= bytes; at += 4) {
         uint32_t block;
         memcpy(&block, j->block + at, sizeof block);
-        int error = revoke(j, big(block), sequence);
+        int error = revoke(j, jbd_big(block), sequence);
         if (error)
             return error;
     }
     return 0;
 }
 
-static int carry_over(struct journal *j, const struct tag *tag, uint32_t from, uint32_t sequence)
+static int carry_over(struct journal *j, const struct jbd_tag *tag, uint32_t from, uint32_t sequence)
 {
     struct ext2 *fs = j->fs;
-    uint32_t block = big(tag->block);
+    uint32_t block = jbd_big(tag->block);
     if (is_revoked(j, block, sequence))
         return 0;
     if (block < fs->super.first_data_block || block >= fs->super.blocks)
@@ -140,8 +113,8 @@ static int carry_over(struct journal *j, const struct tag *tag, uint32_t from, u
     int error = read_block(j, from, j->data);
     if (error)
         return error;
-    if (big(tag->flags) & TAG_ESCAPED)
-        memcpy(j->data, &(uint32_t){big(MAGIC)}, sizeof(uint32_t));
+    if (jbd_big(tag->flags) & JBD_TAG_ESCAPED)
+        memcpy(j->data, &(uint32_t){jbd_big(JBD_MAGIC)}, sizeof(uint32_t));
     struct buf *bp = ext2_getblk(fs, block);
     memcpy(bp->data, j->data, fs->block_size);
     bp->flags |= B_VALID;
@@ -152,16 +125,16 @@ static int carry_over(struct journal *j, const struct tag *tag, uint32_t from, u
 /* The blocks of the descriptor in j->block; `at` is its place, and that of the last of them in the end. */
 static int descriptor(struct journal *j, enum pass pass, uint32_t sequence, uint32_t *at, uint32_t *steps)
 {
-    struct tag tag;
-    for (uint32_t i = sizeof(struct header); i + sizeof tag <= j->fs->block_size;) {
+    struct jbd_tag tag;
+    for (uint32_t i = sizeof(struct jbd_header); i + sizeof tag <= j->fs->block_size;) {
         memcpy(&tag, j->block + i, sizeof tag);
         *at = behind(j, *at);
         ++*steps;
         int error = pass == CARRY_OUT ? carry_over(j, &tag, *at, sequence) : 0;
         if (error)
             return error;
-        i += sizeof tag + (big(tag.flags) & TAG_SAME_UUID ? 0 : UUID_SIZE);
-        if (big(tag.flags) & TAG_LAST)
+        i += sizeof tag + (jbd_big(tag.flags) & JBD_TAG_SAME_UUID ? 0 : JBD_UUID_SIZE);
+        if (jbd_big(tag.flags) & JBD_TAG_LAST)
             break;
     }
     return 0;
@@ -172,17 +145,17 @@ static int go_along(struct journal *j, enum pass pass)
 {
     uint32_t sequence = j->sequence, at = j->start, steps = 0;
     for (; steps < j->length && (pass == SCAN || sequence != j->end); at = behind(j, at), steps++) {
-        struct header h;
+        struct jbd_header h;
         int error = read_block(j, at, j->block);
         if (error)
             return error;
         memcpy(&h, j->block, sizeof h);
-        if (big(h.magic) != MAGIC || big(h.sequence) != sequence)
+        if (jbd_big(h.magic) != JBD_MAGIC || jbd_big(h.sequence) != sequence)
             break;
-        switch (big(h.type)) {
-        case DESCRIPTOR: error = descriptor(j, pass, sequence, &at, &steps); break;
-        case REVOKE: error = pass == COLLECT ? collect(j, sequence) : 0; break;
-        case COMMIT: sequence++; break;
+        switch (jbd_big(h.type)) {
+        case JBD_DESCRIPTOR: error = descriptor(j, pass, sequence, &at, &steps); break;
+        case JBD_REVOKE: error = pass == COLLECT ? collect(j, sequence) : 0; break;
+        case JBD_COMMIT: sequence++; break;
         default: steps = j->length; /* the end, as if nothing stood here */
         }
         if (error)
@@ -196,19 +169,19 @@ static int go_along(struct journal *j, enum pass pass)
 static int begin(struct journal *j)
 {
     const struct ext2 *fs = j->fs;
-    struct journal_super s;
+    struct jbd_super s;
     int error = read_block(j, 0, j->block);
     if (error)
         return error;
     memcpy(&s, j->block, sizeof s);
-    uint32_t type = big(s.header.type);
-    if (big(s.header.magic) != MAGIC || (type != SUPER_1 && type != SUPER_2) || big(s.block_size) != fs->block_size ||
-        (type == SUPER_2 && big(s.incompat) & ~KNOWN_INCOMPAT))
+    uint32_t type = jbd_big(s.header.type);
+    if (jbd_big(s.header.magic) != JBD_MAGIC || (type != JBD_SUPER_1 && type != JBD_SUPER_2) ||
+        jbd_big(s.block_size) != fs->block_size || (type == JBD_SUPER_2 && jbd_big(s.incompat) & ~KNOWN_INCOMPAT))
         return -EINVAL;
-    j->length = big(s.length);
-    j->first = big(s.first);
-    j->start = big(s.start);
-    j->sequence = j->end = big(s.sequence);
+    j->length = jbd_big(s.length);
+    j->first = jbd_big(s.first);
+    j->start = jbd_big(s.start);
+    j->sequence = j->end = jbd_big(s.sequence);
     if (j->length > ext2_size(&j->inode) >> fs->block_shift || !j->first || j->first >= j->length ||
         j->start >= j->length || (j->start && j->start < j->first))
         return -EINVAL;
@@ -230,10 +203,11 @@ static int empty(struct journal *j)
         brelse(bp);
         return error;
     }
-    struct journal_super *s = (struct journal_super *)bp->data;
+    struct jbd_super *s = (struct jbd_super *)bp->data;
     s->start = 0;
-    s->sequence = big(j->end + 1);
-    return bwrite(bp);
+    s->sequence = jbd_big(j->end + 1);
+    error = bwrite(bp);
+    return error ? error : bflush_write(j->fs->device);
 }
 
 int ext2_journal_replay(struct ext2 *fs)

@@ -18,6 +18,7 @@
 static MUTEX_CLASS(disk_alloc_class, "disk_alloc");
 static MUTEX_CLASS(group_class, "block group");
 static MUTEX_CLASS(rename_class, "rename");
+static MUTEX_CLASS(orphan_class, "orphans");
 static SIMPLE_LOCK_CLASS(counts_class, "ext2 counts", SPL_SOFTPREEMPT);
 DEFINE_ZONE(ext2_zone, "ext2", sizeof(struct ext2), 64, SPL_SOFTPREEMPT, 0);
 DEFINE_ZONE(group_zone, "ext2-group", sizeof(struct group), 8, SPL_SOFTPREEMPT, 0);
@@ -229,21 +230,37 @@ static void set_sizes(struct ext2 *fs)
     fs->filetype = s->revision && s->incompat & EXT2_INCOMPAT_FILETYPE;
 }
 
-/* The superblock and the descriptors as they are in memory go to the device. */
-static int write_super(struct ext2 *fs)
+struct buf *ext2_read_super(struct ext2 *fs, struct ext2_super **super)
 {
-    struct buf *bp = bread(fs->device, SUPER_SECTOR, sizeof fs->super);
-    int error = bp->error;
-    if (error) {
-        brelse(bp);
-        return error;
-    }
+    uint32_t block = fs->super.first_data_block;
+    struct buf *bp = ext2_bread(fs, block);
+    *super = (struct ext2_super *)(bp->data + SUPER_SECTOR * SECTOR_SIZE - block * fs->block_size);
+    return bp;
+}
+
+/* The superblock as it is in memory, in its block's buffer. */
+static struct buf *fill_super(struct ext2 *fs)
+{
+    struct ext2_super *super;
+    struct buf *bp = ext2_read_super(fs, &super);
+    if (bp->error)
+        return bp;
     crit_t s = simple_lock_enter(&fs->counts_lock);
     fs->super.write_time = fs_time();
-    memcpy(bp->data, &fs->super, sizeof fs->super);
+    memcpy(super, &fs->super, sizeof fs->super);
     fs->super_dirty = false;
     simple_lock_leave(&fs->counts_lock, s);
-    return bwrite(bp);
+    return bp;
+}
+
+int ext2_write_super(struct ext2 *fs)
+{
+    struct buf *bp = fill_super(fs);
+    int error = bp->error;
+    if (!error)
+        return ext2_meta(fs, bp, true);
+    brelse(bp);
+    return error;
 }
 
 int ext2_write_counts(struct ext2 *fs)
@@ -268,10 +285,10 @@ int ext2_write_counts(struct ext2 *fs)
             fs->group[k]->dirty = false;
         }
         simple_lock_leave(&fs->counts_lock, s);
-        bdwrite(bp);
+        ext2_meta(fs, bp, false);
     }
     if (fs->super_dirty) {
-        int e = write_super(fs);
+        int e = ext2_write_super(fs);
         error = error ? error : e;
     }
     return error;
@@ -281,6 +298,7 @@ static void destroy(struct ext2 *fs)
 {
     table_lock_destroy(&fs->disk_alloc_lock);
     lock_destroy(&fs->mount.rename_lock);
+    lock_destroy(&fs->orphan_lock);
     simple_lock_destroy(&fs->counts_lock);
     namecache_purge(fs);
     binval(fs->device);
@@ -311,6 +329,7 @@ static int read_all(struct ext2 *fs)
     if (error)
         return error;
     set_sizes(fs);
+    fs->sound = fs->super.state == EXT2_VALID;
     error = read_groups(fs);
     if (error || !(fs->super.incompat & EXT2_INCOMPAT_RECOVER))
         return error;
@@ -323,8 +342,9 @@ static int read_all(struct ext2 *fs)
     if (error)
         return error;
     set_sizes(fs);
+    fs->sound = fs->super.state == EXT2_VALID;
     fs->super.incompat &= ~EXT2_INCOMPAT_RECOVER;
-    fs->super.state &= ~EXT2_VALID; /* counts are not journalled in order */
+    fs->super.state &= ~EXT2_VALID; /* counts of other systems are not journalled in order */
     fs->super_dirty = true;
     return read_groups(fs);
 }
@@ -343,13 +363,14 @@ int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
                         .counts_lock = SIMPLE_LOCK("ext2 counts", counts_class)};
     table_lock_init(&fs->disk_alloc_lock, &disk_alloc_class, "disk_alloc_lock");
     lock_init(&fs->mount.rename_lock, &rename_class, "rename");
+    lock_init(&fs->orphan_lock, &orphan_class, "orphans");
     int error = read_all(fs);
     if (error) {
         destroy(fs);
         return error;
     }
     struct inode *root;
-    error = ext2_iget(fs, EXT2_ROOT, false, &root);
+    error = ext2_iget(fs, EXT2_ROOT, ANY_FILE, &root);
     if (!error && root->v.type != VDIR) {
         error = ext2_error(fs, "root inode", EXT2_ROOT);
         ext2_release(&root->v);
@@ -358,12 +379,15 @@ int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
         fs->super.state &= ~EXT2_VALID;
         fs->super.mount_time = fs_time();
         fs->super.mounts++;
-        error = write_super(fs);
+        error = ext2_log_open(fs);
+        if (!error)
+            error = ext2_orphans_end(fs);
         if (error)
             ext2_release(&root->v);
     }
     if (error) {
         ext2_forget(fs);
+        ext2_log_close(fs);
         free_groups(fs);
         destroy(fs);
         return error;
@@ -386,8 +410,7 @@ static int sync_all(struct mount *m)
     if (m->read_only)
         return 0;
     ext2_update_all(fs);
-    int error = ext2_write_counts(fs), e = bflush_cache(fs->device);
-    return error ? error : e;
+    return ext2_commit(fs);
 }
 
 static int unmount(struct mount *m)
@@ -396,12 +419,14 @@ static int unmount(struct mount *m)
     int error = ext2_forget(fs);
     if (error)
         return error;
+    error = ext2_log_close(fs);
     if (!m->read_only) {
         if (!fs->errors)
             fs->super.state |= EXT2_VALID;
         fs->super_dirty = true;
         ext2_write_counts(fs);
-        error = bflush_cache(fs->device);
+        int e = bflush_cache(fs->device);
+        error = error ? error : e;
     }
     free_groups(fs);
     destroy(fs);

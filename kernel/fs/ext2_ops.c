@@ -26,7 +26,7 @@ static int lookup(struct vnode *dvp, const char *name, uint32_t length, struct v
         *vpp = dvp;
         return 0;
     }
-    error = ext2_iget(dp->fs, number, false, &ip);
+    error = ext2_iget(dp->fs, number, ANY_FILE, &ip);
     if (!error)
         *vpp = &ip->v;
     return error;
@@ -51,7 +51,7 @@ static int write_target(struct inode *ip, const char *target)
     struct buf *bp = ext2_getblk(fs, block);
     memset(bp->data, 0, fs->block_size);
     memcpy(bp->data, target, length);
-    return bwrite(bp);
+    return ext2_meta(fs, bp, true);
 }
 
 /* Fills in a new inode, which is locked, and writes it; its entry comes behind. */
@@ -80,6 +80,50 @@ static int begin_file(struct inode *dp, struct inode *ip, const struct vattr *at
     return error ? error : ext2_update(ip, true);
 }
 
+/* A new file with its name, or nothing; with a reference in *ipp, unless that is null. Between ext2_begin and ext2_end. */
+static int create_file(struct inode *dp, const char *name, uint32_t length, const struct vattr *attr,
+                       const char *target, struct inode **ipp)
+{
+    struct ext2 *fs = dp->fs;
+    struct inode *ip;
+    uint32_t number;
+    *ipp = 0;
+    int error = ext2_ialloc(fs, dp, attr->type == VDIR, &number);
+    if (error)
+        return error;
+    error = ext2_iget(fs, number, FRESH, &ip);
+    if (error) { /* the table is full, or the bitmap was wrong: then the number stays taken */
+        if (error == -ENFILE)
+            ext2_ifree(fs, number, attr->type == VDIR);
+        return error;
+    }
+    *ipp = ip;
+    if (!lock_try_write(
+            &ip->v.lock)) /* to wait for would be against the order; and only a wrong entry leads there yet */
+        return ext2_error(fs, "inode", number);
+    error = begin_file(dp, ip, attr, target);
+    if (!error)
+        error = ext2_dir_add(dp, name, length, number, attr->type);
+    if (!error && attr->type == VDIR) {
+        dp->disk.links++;
+        dp->dirty = true;
+        error = ext2_update(dp, true);
+        if (error)
+            dp->disk.links--;
+    }
+    if (error) {
+        ext2_dir_remove(dp, name, length);
+        ip->disk.links = 0; /* it goes with the reference */
+        ip->dirty = true;
+        if (fs->log) {
+            ext2_update(ip, false);
+            ext2_orphan_add(ip);
+        }
+    }
+    lock_done(&ip->v.lock);
+    return error;
+}
+
 static int create(struct vnode *dvp, const char *name, uint32_t length, const struct vattr *attr, const char *target,
                   struct vnode **vpp)
 {
@@ -97,36 +141,34 @@ static int create(struct vnode *dvp, const char *name, uint32_t length, const st
     int error = ext2_dir_find(dp, name, length, &number);
     if (error != -ENOENT)
         return error ? error : -EEXIST;
-    error = ext2_ialloc(fs, dp, attr->type == VDIR, &number);
-    if (error)
-        return error;
-    error = ext2_iget(fs, number, true, &ip);
-    if (error) { /* the table is full, or the bitmap was wrong: then the number stays taken */
-        if (error == -ENFILE)
-            ext2_ifree(fs, number, attr->type == VDIR);
-        return error;
-    }
-    lock_write(&ip->v.lock);
-    error = begin_file(dp, ip, attr, target);
+    do {
+        ext2_begin(fs);
+        error = create_file(dp, name, length, attr, target, &ip);
+        ext2_end(fs);
+        if (error && ip)
+            ext2_release(&ip->v);
+    } while (ext2_more_room(fs, error));
     if (!error)
-        error = ext2_dir_add(dp, name, length, number, attr->type);
-    if (!error && attr->type == VDIR) {
-        dp->disk.links++;
-        dp->dirty = true;
-        error = ext2_update(dp, true);
-        if (error)
-            dp->disk.links--;
-    }
-    if (error)
-        ip->disk.links = 0; /* it goes with the reference */
-    lock_done(&ip->v.lock);
+        *vpp = &ip->v;
+    return error;
+}
+
+/* Both locked, and between ext2_begin and ext2_end. */
+static int link_file(struct inode *dp, const char *name, uint32_t length, struct inode *ip)
+{
+    ip->disk.links++;
+    ip->disk.ctime = fs_time();
+    ip->dirty = true;
+    int error = ext2_update(ip, true); /* more links than entries do no harm */
+    if (!error)
+        error = ext2_dir_add(dp, name, length, ip->number, ip->v.type);
     if (error) {
-        ext2_dir_remove(dp, name, length);
-        ext2_release(&ip->v);
-        return error;
+        ip->disk.links--;
+        ip->dirty = true;
+        if (ip->fs->log)
+            ext2_update(ip, false);
     }
-    *vpp = &ip->v;
-    return 0;
+    return error;
 }
 
 static int link(struct vnode *dvp, const char *name, uint32_t length, struct vnode *vp)
@@ -150,16 +192,11 @@ static int link(struct vnode *dvp, const char *name, uint32_t length, struct vno
     if (!ip->disk.links || ip->disk.links >= EXT2_LINKS_MOST) {
         error = ip->disk.links ? -EMLINK : -ENOENT;
     } else {
-        ip->disk.links++;
-        ip->disk.ctime = fs_time();
-        ip->dirty = true;
-        error = ext2_update(ip, true); /* more links than entries do no harm */
-        if (!error)
-            error = ext2_dir_add(dp, name, length, ip->number, vp->type);
-        if (error) {
-            ip->disk.links--;
-            ip->dirty = true;
-        }
+        do {
+            ext2_begin(dp->fs);
+            error = link_file(dp, name, length, ip);
+            ext2_end(dp->fs);
+        } while (ext2_more_room(dp->fs, error));
     }
     lock_done(&vp->lock);
     return error;
@@ -172,6 +209,8 @@ static int drop_links(struct inode *dp, struct inode *ip)
     ip->disk.links -= ip->v.type == VDIR ? ip->disk.links : ip->disk.links != 0;
     ip->dirty = true;
     int error = ext2_update(ip, ip->disk.links == 0);
+    if (!ip->disk.links && ip->fs->log)
+        ext2_orphan_add(ip); /* until it is removed, with its last reference */
     if (ip->v.type == VDIR) {
         dp->disk.links -= dp->disk.links > 2;
         dp->dirty = true;
@@ -194,6 +233,12 @@ static int may_remove(struct inode *ip, bool directory)
     return empty < 0 ? empty : empty ? 0 : -ENOTEMPTY;
 }
 
+/* Without a journal: a name is to go of a file that has others, which are on the medium first. */
+static int other_names_are_there(struct inode *ip)
+{
+    return ip->v.type != VDIR && ip->disk.links > 1 ? ext2_line(ip->fs) : 0;
+}
+
 static int remove(struct vnode *dvp, const char *name, uint32_t length, bool directory)
 {
     struct inode *dp = INODE(dvp), *ip;
@@ -211,9 +256,13 @@ static int remove(struct vnode *dvp, const char *name, uint32_t length, bool dir
     lock_write(&vp->lock);
     error = may_remove(ip, directory);
     if (!error)
+        error = other_names_are_there(ip);
+    ext2_begin(dp->fs);
+    if (!error)
         error = ext2_dir_remove(dp, name, length);
     if (!error)
         error = drop_links(dp, ip);
+    ext2_end(dp->fs);
     lock_done(&vp->lock);
     ext2_release(vp);
     return error;
@@ -271,33 +320,21 @@ static int lock_two(struct inode *a, struct inode *b)
     return 0;
 }
 
-/* With both directories locked. `ip` is what moves, `old` what has the new name so far, or null. */
-static int move(struct inode *from, const char *name, uint32_t length, struct inode *to, const char *new_name,
-                uint32_t new_length, struct inode *ip, struct inode *old)
+/* With all of them locked, and between ext2_begin and ext2_end. `ip` is what moves, `old` what has the new name so far, or null. */
+static int move_file(struct inode *from, const char *name, uint32_t length, struct inode *to, const char *new_name,
+                     uint32_t new_length, struct inode *ip, struct inode *old)
 {
     bool directory = ip->v.type == VDIR, other = from != to;
-    int error = 0;
-    if (directory && other && !old && to->disk.links >= EXT2_LINKS_MOST)
-        return -EMLINK;
-    if (old) {
-        lock_write(&old->v.lock);
-        error = directory && old->v.type != VDIR    ? -ENOTDIR
-                : !directory && old->v.type == VDIR ? -EISDIR
-                                                    : may_remove(old, directory);
-        if (!error)
-            error = ext2_dir_change(to, new_name, new_length, ip->number, ip->v.type);
-        if (!error)
-            error = drop_links(to, old);
-        lock_done(&old->v.lock);
-    } else {
-        error = ext2_dir_add(to, new_name, new_length, ip->number, ip->v.type);
-    }
+    int error = old ? ext2_dir_change(to, new_name, new_length, ip->number, ip->v.type)
+                    : ext2_dir_add(to, new_name, new_length, ip->number, ip->v.type);
+    if (!error)
+        error = ext2_line(to->fs); /* it has one name or the other, whatever comes */
+    if (!error && old)
+        error = drop_links(to, old);
     if (error)
         return error;
     if (directory && other) {
-        lock_write(&ip->v.lock);
         error = ext2_dir_change(ip, "..", 2, to->number, VDIR);
-        lock_done(&ip->v.lock);
         to->disk.links++;
         from->disk.links -= from->disk.links > 2;
         to->dirty = from->dirty = true;
@@ -308,6 +345,37 @@ static int move(struct inode *from, const char *name, uint32_t length, struct in
     error = error ? error : e;
     e = ext2_update(from, false);
     return error ? error : e;
+}
+
+/* With both directories locked. */
+static int move(struct inode *from, const char *name, uint32_t length, struct inode *to, const char *new_name,
+                uint32_t new_length, struct inode *ip, struct inode *old)
+{
+    struct ext2 *fs = to->fs;
+    bool directory = ip->v.type == VDIR, moves_up = directory && from != to;
+    if (moves_up && !old && to->disk.links >= EXT2_LINKS_MOST)
+        return -EMLINK;
+    if (old && directory != (old->v.type == VDIR)) /* types do not change: nor is a directory waited for below a file */
+        return directory ? -ENOTDIR : -EISDIR;
+    if (old)
+        lock_write(&old->v.lock);
+    int error = old ? may_remove(old, directory) : 0;
+    if (old && !error)
+        error = other_names_are_there(old);
+    bool locked = moves_up && !error;
+    if (locked)
+        lock_write(&ip->v.lock);
+    if (!error)
+        do {
+            ext2_begin(fs);
+            error = move_file(from, name, length, to, new_name, new_length, ip, old);
+            ext2_end(fs);
+        } while (ext2_more_room(fs, error));
+    if (locked)
+        lock_done(&ip->v.lock);
+    if (old)
+        lock_done(&old->v.lock);
+    return error;
 }
 
 static int rename_locked(struct inode *from, const char *name, uint32_t length, struct inode *to, const char *new_name,
@@ -474,6 +542,29 @@ static int overwrite(struct vnode *vp, struct uio *uio)
 #define overwrite 0
 #endif
 
+/* Into block `n` of the file, in one transaction with the block, if it is new. */
+static int write_part(struct inode *ip, struct uio *uio, uint32_t n, uint32_t within, uint32_t part)
+{
+    uint32_t block;
+    bool fresh;
+    int error = ext2_bmap(ip, n, true, &block, &fresh, 0);
+    if (error) {
+        if (ip->fs->log)
+            ext2_update(ip, false); /* of indirect blocks it may have got some */
+        return error;
+    }
+    error = write_block(ip, uio, block, fresh, within, part);
+    int e = ext2_set_pointer(ip);
+    error = error ? error : e;
+    if (!error && uio->offset > ext2_size(ip))
+        ext2_set_size(ip, uio->offset);
+    if (fresh && ip->fs->log) {
+        e = ext2_update(ip, false);
+        error = error ? error : e;
+    }
+    return error;
+}
+
 static int write(struct vnode *vp, struct uio *uio, bool append)
 {
     struct inode *ip = INODE(vp);
@@ -489,22 +580,23 @@ static int write(struct vnode *vp, struct uio *uio, bool append)
     uint64_t most = ext2_size_most(fs);
     while (uio->left && !error) {
         uint32_t n = uio->offset >> fs->block_shift, within = uio->offset & (fs->block_size - 1);
-        uint32_t part = fs->block_size - within, block;
+        uint32_t part = fs->block_size - within;
         part = part < uio->left ? part : uio->left;
         if (uio->offset + part > most)
             return -EFBIG;
-        bool fresh;
-        error = ext2_bmap(ip, n, true, &block, &fresh, 0);
-        if (error)
-            break;
-        error = write_block(ip, uio, block, fresh, within, part);
-        if (!error && uio->offset > ext2_size(ip))
-            ext2_set_size(ip, uio->offset);
+        do {
+            ext2_begin(fs);
+            error = write_part(ip, uio, n, within, part);
+            ext2_end(fs);
+        } while (ext2_more_room(fs, error));
     }
     ip->disk.mtime = ip->disk.ctime = fs_time();
     ip->dirty = true;
-    if (error && uio->offset >= ext2_size(ip))
+    if (error && uio->offset >= ext2_size(ip)) {
+        ext2_begin(fs);
         ext2_truncate(ip, ext2_size(ip)); /* no blocks behind the end */
+        ext2_end(fs);
+    }
     return error;
 }
 
@@ -512,7 +604,12 @@ static int truncate(struct vnode *vp, uint64_t size)
 {
     if (read_only(INODE(vp)))
         return -EROFS;
-    return vp->type == VDIR ? -EISDIR : vp->type != VREG ? -EINVAL : ext2_truncate(INODE(vp), size);
+    if (vp->type != VREG)
+        return vp->type == VDIR ? -EISDIR : -EINVAL;
+    ext2_begin(INODE(vp)->fs);
+    int error = ext2_truncate(INODE(vp), size);
+    ext2_end(INODE(vp)->fs);
+    return error;
 }
 
 static int getattr(struct vnode *vp, struct vattr *attr)
@@ -551,7 +648,7 @@ static int setattr(struct vnode *vp, const struct vattr *attr, unsigned which)
         d->atime = attr->atime, d->mtime = attr->mtime;
     d->ctime = fs_time();
     ip->dirty = true;
-    return ext2_update(ip, false);
+    return ext2_update_alone(ip, false);
 }
 
 static int readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg)
@@ -588,9 +685,7 @@ static int readlink(struct vnode *vp, char *text, uint32_t size)
 static int fsync(struct vnode *vp)
 {
     struct inode *ip = INODE(vp);
-    int error = ext2_update(ip, false), e = ext2_write_counts(ip->fs);
-    error = error ? error : e;
-    e = bflush_cache(ip->fs->device);
+    int error = ext2_update_alone(ip, false), e = ext2_commit(ip->fs);
     return error ? error : e;
 }
 

@@ -67,12 +67,19 @@ static void about_to_wait(void)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/* It has data that are not written yet: that begins now; it is found again when it is done. */
-static void write_out(struct buf *bp)
+/*
+ * It has data that are not written yet: that begins now; it is found again when it is done. If others are to be written before it, who
+ * may wait does that, and it is found again, too.
+ */
+static void write_out(struct buf *bp, bool may_wait)
 {
+    struct blockdev *device = bp->device;
+    bool waits = !buf_may_be_written(bp);
     bufstat_add(&bufstats.delayed);
     bp->flags |= B_AGE;
     bawrite(bp);
+    if (waits && may_wait)
+        bsettle(device);
 }
 
 /* What a look at the lists gave; IN_THE_WAY: it could not look everywhere. */
@@ -231,7 +238,7 @@ struct buf *freelist_take(struct bufchain *chain, bool may_wait)
         return bp;
     cache_unlock(&chain->lock);
     if (found == FOUND)
-        write_out(bp);
+        write_out(bp, may_wait);
     else if (found == IN_THE_WAY && may_wait)
         thread_yield(); /* whoever has a chain's lock has it for a moment */
     else if (may_wait) {

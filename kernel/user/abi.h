@@ -388,6 +388,13 @@ struct user_stat {
     uint32_t spare[2];
 };
 
+/* Of <fcntl.h>: struct flock. */
+struct user_flock {
+    int16_t type, whence;
+    int32_t start, length;
+    int16_t process, spare;
+};
+
 struct user_statfs {
     uint32_t block_size, blocks, blocks_free, files, files_free;
 };

@@ -116,6 +116,11 @@ static void inherit_where(struct process *p, struct process *parent)
     mutex_unlock(&parent->where);
 }
 
+static uint32_t id_of(const struct process *p)
+{
+    return (uint32_t)p->id;
+}
+
 void user_init(void)
 {
     uint32_t end = MAIN_RAM_BASE + MAIN_RAM_SIZE;
@@ -124,6 +129,7 @@ void user_init(void)
     vm_init(begin, end, most);
     thread_limit = bootargs_number("threads", MAX_THREADS, MAX_THREADS);
     descriptors_of = table_of;
+    process_id_of = id_of;
     vfs_caller_root = root_of_caller;
     signals_init();
     syscall_init();

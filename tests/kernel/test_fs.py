@@ -2,24 +2,18 @@
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from sim import programs
+from tests.kernel import power_cuts
 from tests.kernel.machine import DEVICES, DISK_BUILDS, boot
+from tests.kernel.power_cuts import host
 
 OURS = Path(__file__).parent / "programs"
 LOG_BYTES = 3000
 SERIAL = {"unix": "serial", "lock_debug": "1"}
-ENVIRONMENT = os.environ | {"PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
-
-
-def host(*words):
-    done = subprocess.run(list(map(str, words)), capture_output=True, env=ENVIRONMENT)
-    assert done.returncode == 0, (done.stdout + done.stderr).decode(errors="replace")
-    return done.stdout
 
 
 def image(folder, kilobytes=1024, group=256, block=1024):
@@ -120,3 +114,9 @@ def test_processes_change_names_at_once(tmp_path):
     options = {"buffers": "buckets", "alloc": "groups", "inodes": "rw", "lock_debug": "1"}
     run, _ = run_on_disk(tmp_path / "out", image(tmp_path), 2, "spl-pessim", "names", files, "/d,3,24,1", options, 3)
     assert "names: 108 operations, 0 failed" in run.console, run.report()
+
+
+def test_the_power_goes(tmp_path):
+    """At 12 cycles of one run, with a journal; `python -m tests.kernel.power_cuts` does the rest."""
+    cuts, wrong = power_cuts.cut_and_check(tmp_path, DISK_BUILDS["cli-optim"], True, power_cuts.files_load(7, 3), 20, 3)
+    assert cuts > 8 and not wrong, wrong

@@ -52,7 +52,7 @@ def gcc(command: list):
 def run(binary: Path) -> subprocess.CompletedProcess:
     options = {"ASAN_OPTIONS": "detect_stack_use_after_return=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
     return subprocess.run([binary], env=os.environ | options, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, timeout=60)
+                          text=True, timeout=180)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)

@@ -49,7 +49,8 @@ ROW = {folder: row for row, folders in enumerate(TABLE) for folder in folders}
 def sources():
     for path in sorted(KERNEL.rglob("*.[chS]")):
         inside = path.relative_to(KERNEL)
-        if not str(inside).startswith(("user/lib/", "user/programs/", "test/host/")):     # programs of their own
+        # Programs of their own are left out.
+        if not str(inside).startswith(("user/lib/", "user/programs/", "user/ports/", "test/host/")):
             yield inside, path.read_text()
 
 

@@ -1,7 +1,7 @@
 /*
  * ext2 and the buffer cache, on images that the host's own mke2fs makes, its own file system does the same to, and its own
  * e2fsck checks. Sources: fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c fs/ext2_dir.c
- * fs/ext2_ops.c fs/ext2_journal.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c lib/bootargs.c.
+ * fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c lib/bootargs.c.
  * Options: BUFFERS_BUCKETS=0 ALLOC_GROUPS=0
  */
 #include <dirent.h>
@@ -60,6 +60,7 @@ static struct buf *pending[64];
 static unsigned pendings;
 static uint32_t bad_sector = UINT32_MAX; /* cannot be read or written */
 static uint64_t writes_left = UINT64_MAX; /* before the power goes: what comes then is lost, and not told */
+static void (*written)(uint32_t sector, const uint8_t *data, uint32_t size); /* or 0: told of each write that is over */
 
 void event_post(struct event *e)
 {
@@ -84,6 +85,8 @@ static void one_ends(void)
     else if (writes_left) {
         memcpy(at, bp->data, bp->size);
         writes_left--;
+        if (written)
+            written(bp->sector, bp->data, bp->size);
     }
     if (bp->flags & B_ASYNC)
         biodone(bp);
@@ -140,6 +143,12 @@ void thread_yield(void)
 
 static char folder[64], image[96];
 static uint32_t chains = 8;
+static const char *features = "none,filetype,sparse_super";
+static void with_a_journal(void)
+{
+    features = "none,filetype,sparse_super,has_journal -J size=1";
+    strcpy(bootargs, "journal=1");
+}
 
 static void shell(const char *format, ...)
 {
@@ -194,10 +203,9 @@ static void begin(uint32_t kib, const char *options, uint32_t buffers, uint32_t 
     CHECK(mkdtemp(folder));
     atexit(clean_up);
     snprintf(image, sizeof image, "%s/image", folder);
-    shell(
-        "PATH=$PATH:/usr/sbin:/sbin; mkdir %s/there && truncate -s %uk %s && mke2fs -q -F -t ext2 -O none,filetype,sparse_super"
-        " -E root_owner=0:0 %s %s 2>/dev/null >&2 && debugfs -w -R 'rmdir lost+found' %s 2>/dev/null >&2",
-        folder, kib, image, options, image, image);
+    shell("PATH=$PATH:/usr/sbin:/sbin; mkdir %s/there && truncate -s %uk %s && mke2fs -q -F -t ext2 -O %s"
+          " -E root_owner=0:0 %s %s 2>/dev/null >&2 && debugfs -w -R 'rmdir lost+found' %s 2>/dev/null >&2",
+          folder, kib, image, features, options, image, image);
     read_image();
     host_lock_waits = others_run;
 #if UNIX_SERIAL
@@ -488,6 +496,19 @@ HOST_TEST(random_operations_on_large_blocks)
     random_operations("-b 4096 -I 256", 24, 64, 4000);
 }
 
+HOST_TEST(random_operations_with_a_journal)
+{
+    with_a_journal();
+    random_operations("-b 1024 -I 128 -N 2048 -g 1024", 80, 16, 6000);
+}
+
+HOST_TEST(random_operations_on_large_blocks_with_a_journal)
+{
+    with_a_journal();
+    features = "none,filetype,sparse_super,has_journal -J size=4";
+    random_operations("-b 4096 -I 256", 100, 64, 4000);
+}
+
 HOST_TEST(names_and_mounts)
 {
     begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
@@ -729,6 +750,118 @@ HOST_TEST(what_points_is_written_behind_what_it_points_to)
     CHECK_EQUAL(vfs_truncate(vp, 0), 0);
     CHECK_EQUAL(inode_on_disk(ip)->block[12], 0);
     CHECK_EQUAL(inode_on_disk(ip)->size, 0);
+    vrele(vp);
+    end();
+}
+
+/* What happens at the device, in order: a sector that is written, or a flush (-1). */
+static int64_t happened[256];
+static unsigned happened_count;
+
+static void a_write_happened(uint32_t sector, const uint8_t *data, uint32_t size)
+{
+    (void)data, (void)size;
+    CHECK(happened_count < 256);
+    happened[happened_count++] = sector;
+}
+
+static int a_flush_happened(struct blockdev *d)
+{
+    (void)d;
+    a_write_happened(0, 0, 0);
+    happened[happened_count - 1] = -1;
+    return 0;
+}
+
+/* The last write to a block of `fs`, from `from` on. */
+static unsigned write_of(const struct ext2 *fs, uint32_t block, unsigned from)
+{
+    unsigned found = UINT32_MAX;
+    for (unsigned i = from; i < happened_count; i++)
+        found = happened[i] == (int64_t)block * fs->sectors_per_block ? i : found;
+    if (found == UINT32_MAX)
+        host_failed(__FILE__, __LINE__, "block %u is not written", block);
+    return found;
+}
+
+static bool flush_behind(unsigned from)
+{
+    bool found = false;
+    for (unsigned i = from; i < happened_count; i++)
+        found |= happened[i] == -1;
+    return found;
+}
+
+/* Without a journal: what a drive's cache could turn about has a flush in between. */
+HOST_TEST(what_must_not_be_turned_about_is_flushed_between)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 64, 20, 1);
+    static uint8_t data[20000];
+    struct vnode *vp, *root = vfs_root();
+    struct ext2 *fs = EXT2(root->mount);
+    uint32_t inodes = fs->group[0]->disk.inode_table + 1, names = INODE(root)->disk.block[0];
+    vrele(root);
+    device.flush = a_flush_happened;
+    written = a_write_happened;
+    CHECK_EQUAL(pwrite_ours("f", 0, data, sizeof data), 0);
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    uint32_t last; /* it is not whole, so delayed */
+    CHECK_EQUAL(ext2_bmap(INODE(vp), 19, false, &last, 0, 0), 0);
+    happened_count = 0;
+    CHECK_EQUAL(vfs_make(0, "g", VREG, 0644, 0, 0),
+                0); /* its inode is in the same block: so is what leads to f's contents */
+    unsigned written_last = write_of(fs, last, 0), pointed = write_of(fs, inodes, 0);
+    CHECK(written_last < pointed && !flush_behind(pointed) && flush_behind(written_last));
+    happened_count = 0;
+    CHECK_EQUAL(vfs_truncate(vp, 500), 0); /* its blocks are not free before it has none */
+    CHECK(flush_behind(write_of(fs, inodes, 0)));
+    vrele(vp);
+    happened_count = 0;
+    CHECK_EQUAL(vfs_rename(0, "f", "h"), 0); /* one name or the other */
+    unsigned first = 0, second;
+    while (happened[first] != (int64_t)names * 2)
+        first++;
+    second = write_of(fs, names, 0);
+    CHECK(first < second && flush_behind(first));
+    CHECK_EQUAL(vfs_link(0, "h", "i"), 0);
+    happened_count = 0;
+    CHECK_EQUAL(vfs_remove(0, "h", false), 0);
+    CHECK_EQUAL(happened[0], -1); /* the other name */
+    written = 0;
+    end();
+}
+
+/* With a journal: contents, flush, the log, flush, its commit, flush; and nothing else is written where it belongs. */
+HOST_TEST(a_commit_is_the_last_of_its_transaction)
+{
+    with_a_journal();
+    begin(2200, "-b 1024 -I 128 -N 128", 80, 20, 1);
+    static uint8_t data[5000];
+    static struct inode journal;
+    struct vnode *vp;
+    CHECK_EQUAL(pwrite_ours("f", 0, data, sizeof data), 0);
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    CHECK_EQUAL(ext2_inode_on_disk(INODE(vp)->fs, 8, &journal), 0);
+    device.flush = a_flush_happened;
+    written = a_write_happened;
+    happened_count = 0;
+    device.unflushed = 1;
+    CHECK_EQUAL(vfs_fsync(vp), 0);
+    written = 0;
+    unsigned flushes = 0, in_log = 0;
+    for (unsigned i = 0; i < happened_count; i++) {
+        bool log = false;
+        uint32_t block;
+        for (uint32_t n = 1; n < 64 && !log && happened[i] >= 0; n++) {
+            CHECK_EQUAL(ext2_bmap(&journal, n, false, &block, 0, 0), 0);
+            log = happened[i] == 2 * (int64_t)block;
+        }
+        flushes += happened[i] == -1;
+        in_log += log;
+        if (happened[i] >= 0)
+            CHECK_EQUAL(flushes, log ? i + 2 < happened_count ? 1 : 2 : 0); /* the last of them is the commit */
+    }
+    CHECK(flushes == 3 && in_log > 5 && happened[happened_count - 1] == -1);
     vrele(vp);
     end();
 }
@@ -989,6 +1122,68 @@ HOST_TEST(damaged_journals)
     }
 }
 
+/* With a journal: until it is committed, what has been freed is nobody's; and if it is all that is left, it is committed. */
+HOST_TEST(what_is_freed_is_held_until_the_commit)
+{
+    with_a_journal();
+    begin(2200, "-b 1024 -I 128 -N 128 -m 0", 80, 20, 1);
+    static uint8_t data[100 * 1024];
+    struct vnode *f, *g;
+    uint32_t freed[12];
+    CHECK_EQUAL(pwrite_ours("f", 0, data, 12 * 1024), 0);
+    CHECK_EQUAL(namei(0, "f", true, &f), 0);
+    CHECK(EXT2(f->mount)->log);
+    CHECK_EQUAL(vfs_fsync(f), 0);
+    memcpy(freed, INODE(f)->disk.block, sizeof freed);
+    CHECK_EQUAL(vfs_truncate(f, 0), 0);
+    CHECK_EQUAL(pwrite_ours("g", 0, data, 12 * 1024), 0);
+    CHECK_EQUAL(namei(0, "g", true, &g), 0);
+    for (unsigned i = 0; i < 144; i++)
+        CHECK(INODE(g)->disk.block[i / 12] != freed[i % 12]);
+    struct statfs_out now;
+    vfs_statfs(f, &now);
+    CHECK(now.blocks_free > 20);
+    for (uint64_t at = 0; at < (now.blocks_free - 6) * 1024ull; at += 1024)
+        CHECK_EQUAL(pwrite_ours("g", 12 * 1024 + at, data, 1024), 0);
+    vrele(f);
+    vrele(g);
+    end();
+}
+
+/* With a journal: contents where a directory was are not what the log has of it, after a crash. */
+HOST_TEST(what_is_revoked_does_not_come_back)
+{
+    with_a_journal();
+    begin(2200, "-b 1024 -I 128 -N 128", 80, 20, 1);
+    static uint8_t data[12 * 1024];
+    memset(data, 'x', sizeof data);
+    struct vnode *vp;
+    CHECK_EQUAL(vfs_make(0, "d", VDIR, 0755, 0, 0), 0);
+    CHECK_EQUAL(namei(0, "d", true, &vp), 0);
+    uint32_t block = INODE(vp)->disk.block[0];
+    bool used = false;
+    CHECK(EXT2(vp->mount)->log);
+    vrele(vp);
+    CHECK_EQUAL(vfs_sync(), 0);
+    CHECK_EQUAL(vfs_remove(0, "d", true), 0);
+    CHECK_EQUAL(vfs_sync(), 0);
+    for (unsigned n = 0; n < 80 && !used; n++) {
+        char name[8];
+        snprintf(name, sizeof name, "f%u", n);
+        CHECK_EQUAL(pwrite_ours(name, 0, data, sizeof data), 0);
+        CHECK_EQUAL(namei(0, name, true, &vp), 0);
+        CHECK_EQUAL(vfs_fsync(vp), 0);
+        for (unsigned i = 0; i < 12; i++)
+            used |= INODE(vp)->disk.block[i] == block;
+        vrele(vp);
+    }
+    CHECK(used && disk[block * 1024] == 'x');
+    write_image();
+    shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s >/dev/null 2>&1; [ $? -le 1 ]", image);
+    read_image();
+    CHECK_EQUAL(disk[block * 1024], 'x');
+}
+
 /* Bitmaps and tables in places where a file's contents could be, or each other's: it is not mounted. */
 HOST_TEST(what_lies_in_another_place_is_not_mounted)
 {
@@ -1163,25 +1358,28 @@ static void visit(const char *path, unsigned depth)
     vrele(vp);
 }
 
-HOST_TEST(damaged_images)
+static void damaged(uint32_t kib, uint32_t buffers, unsigned images)
 {
-    begin(512, "-b 1024 -I 128 -N 64 -g 256", 12, 16, 1);
+    begin(kib, "-b 1024 -I 128 -N 64 -g 256", buffers, 16, 1);
     for (unsigned i = 0; i < 150; i++)
         random_operation();
     CHECK_EQUAL(vfs_unmount_all(), 0);
-    static uint8_t sound[512 * 1024], used[512 * 1024];
-    memcpy(sound, disk, sizeof sound);
-    for (unsigned i = 0; i < sizeof sound; i++)
-        used[i] = sound[i] != 0;
+    static uint8_t sound[2304 * 1024], used[2304 * 1024];
+    uint32_t size = kib * 1024;
+    memcpy(sound, disk, size);
+    for (unsigned i = 0; i < size; i++) { /* a block of one value is a file's */
+        const uint8_t *block = sound + (i & ~1023u);
+        used[i] = sound[i] != 0 && memcmp(block, block + 1, 1023);
+    }
     const char *more = getenv("EXT2_IMAGES");
-    unsigned images = more ? strtoul(more, 0, 10) : 300;
+    images = more ? strtoul(more, 0, 10) : images;
     for (uint32_t n = 0; n < images; n++) {
         chance = random_from(n, 2);
-        memcpy(disk, sound, sizeof sound);
+        memcpy(disk, sound, size);
         for (unsigned i = 1 + random_below(&chance, 8); i; i--) {
             uint32_t at;
             do
-                at = random_below(&chance, sizeof sound);
+                at = random_below(&chance, size);
             while (!used[at] && random_below(&chance, 50));
             disk[at] =
                 random_below(&chance, 3) ? random_below(&chance, 256) : disk[at] ^ 1u << random_below(&chance, 8);
@@ -1205,46 +1403,15 @@ HOST_TEST(damaged_images)
     }
 }
 
-/*
- * The power goes after a random number of writes, which reach the medium in any order as far as nobody has waited for one:
- * e2fsck mends the image, and what fsync had said is there.
- */
-HOST_TEST(the_power_goes)
+HOST_TEST(damaged_images)
 {
-    const char *more = getenv("EXT2_CUTS");
-    unsigned cuts = more ? strtoul(more, 0, 10) : 12;
-    for (uint32_t n = 1; n <= cuts; n++) {
-        pid_t child = fork();
-        if (!child) {
-            begin(1024, "-b 1024 -I 128 -N 256 -g 512", 16, 20, n);
-            static uint8_t data[5000];
-            memset(data, n, sizeof data);
-            struct vnode *vp;
-            CHECK_EQUAL(pwrite_ours("kept", 0, data, sizeof data), 0);
-            CHECK_EQUAL(namei(0, "kept", true, &vp), 0);
-            CHECK_EQUAL(vfs_fsync(vp), 0);
-            vrele(vp);
-            writes_left = random_below(&chance, 300);
-            for (unsigned i = 0; i < 300; i++) {
-                any_operation(6, 30000, data, sizeof data);
-            }
-            write_image();
-            shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s >%s/fsck 2>&1; [ $? -le 1 ] || { cat %s/fsck; false; }",
-                  image, folder, folder);
-            shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s >%s/fsck 2>&1 || { cat %s/fsck; false; }", image, folder,
-                  folder);
-            shell("PATH=$PATH:/usr/sbin:/sbin; debugfs -R 'dump /kept %s/kept' %s >/dev/null 2>&1", folder, image);
-            char path[128];
-            static uint8_t back[5001];
-            snprintf(path, sizeof path, "%s/kept", folder);
-            FILE *file = fopen(path, "r");
-            CHECK(file && fread(back, 1, sizeof back, file) == sizeof data && !memcmp(back, data, sizeof data));
-            fclose(file);
-            exit(0);
-        }
-        int status;
-        waitpid(child, &status, 0);
-        if (status)
-            host_failed(__FILE__, __LINE__, "cut %u", n);
-    }
+    damaged(512, 12, 300);
 }
+
+HOST_TEST(damaged_images_with_a_journal)
+{
+    with_a_journal();
+    damaged(2304, 64, 60);
+}
+
+#include "test/host/power.h"

@@ -126,15 +126,23 @@ unsigned host_times(void)
     return n > 1 ? (unsigned)n : 1;
 }
 
-int main(void)
+/* Those that are named, or all. */
+int main(int count, char **names)
 {
     kprintf_sink = console_write;
     unsigned run = 0, failed = 0;
-    for (const struct host_test *test = first; test; test = test->next, run++)
+    for (const struct host_test *test = first; test; test = test->next) {
+        bool wanted = count == 1;
+        for (int i = 1; i < count; i++)
+            wanted |= !strcmp(test->name, names[i]);
+        if (!wanted)
+            continue;
+        run++;
         if (!passes(test)) {
             printf("FAILED %s\n", test->name);
             failed++;
         }
+    }
     printf("%u tests, %u failed\n", run, failed);
     return failed || !run;
 }

@@ -52,7 +52,8 @@ void Disk::look_again()
 {
     const bool waits = held && !taken;
     wants.pins = present ? of_unit(DISK0_SAYS, unit) | (waits ? of_unit(DISK0_TAKES, unit) : 0) : 0;
-    wants.before = std::min({due, hand_due, dead ? NEVER : options.cut});
+    const uint64_t copy = copied < options.left.size() ? options.left[copied] : NEVER;
+    wants.before = std::min({due, hand_due, dead ? NEVER : std::min(options.cut, copy)});
 }
 
 void Disk::after_edge(uint64_t cycle, unsigned pins)
@@ -95,7 +96,7 @@ void Disk::reset()
 {
     counts.resets++;
     if (!on_its_way.empty() && on_its_way.back().begin == NEVER) {
-        undo(on_its_way.back(), 0);
+        undo(on_its_way.back(), 0, content);
         on_its_way.pop_back();
     }
     waiting.clear();
@@ -110,6 +111,8 @@ void Disk::reset()
 
 void Disk::before_edge(uint64_t cycle)
 {
+    while (!dead && copied < options.left.size() && cycle >= options.left[copied])
+        copy_what_is_left(cycle, options.left[copied++]);
     if (!dead && cycle >= options.cut)
         power_cut(cycle);
     if (cycle >= hand_due)
@@ -377,26 +380,45 @@ void Disk::settle(uint64_t cycle)
         on_its_way.pop_front();
 }
 
-// Sectors of a write, from one of it on, are again what they were before; how many.
-uint64_t Disk::undo(const Written &written, uint64_t from)
+// Sectors of a write, from one of it on, are again what they were before, in `medium`; how many.
+uint64_t Disk::undo(const Written &written, uint64_t from, std::vector<uint8_t> &medium)
 {
     if (from >= written.sectors())
         return 0;
-    std::memcpy(content.data() + (written.lba + from) * SECTOR, written.before.data() + from * SECTOR,
+    std::memcpy(medium.data() + (written.lba + from) * SECTOR, written.before.data() + from * SECTOR,
                 written.before.size() - from * SECTOR);
     return written.sectors() - from;
 }
 
-// Of writes that were not over, the sectors that the head had not passed are lost; the drive says nothing any more.
-void Disk::power_cut(uint64_t cycle)
+// Of writes that are not over, the sectors that the head has not passed go from `medium`; how many.
+uint64_t Disk::lose(uint64_t cycle, std::vector<uint8_t> &medium)
 {
+    uint64_t lost = 0;
     for (size_t i = on_its_way.size(); i-- > 0;) {
         const Written &written = on_its_way[i];
         uint64_t kept = 0;
         if (written.begin <= cycle)
             kept = written.sector_cycles ? (cycle - written.begin) / written.sector_cycles : written.sectors();
-        counts.lost += undo(written, kept);
+        lost += undo(written, kept, medium);
     }
+    return lost;
+}
+
+// What a power cut in this cycle would leave, to a file of its own.
+void Disk::copy_what_is_left(uint64_t cycle, uint64_t name_of)
+{
+    std::vector<uint8_t> medium = content;
+    lose(cycle, medium);
+    OutFile file;
+    file.open(folder + "/" + name + "-" + std::to_string(name_of) + ".img");
+    file.write(medium.data(), medium.size());
+    file.close();
+}
+
+// The drive says nothing any more.
+void Disk::power_cut(uint64_t cycle)
+{
+    counts.lost += lose(cycle, content);
     on_its_way.clear();
     reset();
     counts.resets--;
@@ -406,7 +428,7 @@ void Disk::power_cut(uint64_t cycle)
 template <class Archive> void Disk::state(Archive &archive)
 {
     archive(waiting, now, step, due, status, moved, length, stream_at, taken_at, data, outbox, held, taken, hand_due,
-            arm, free_at, last_end, last_end_at, on_its_way, dead, counts, changed);
+            arm, free_at, last_end, last_end_at, on_its_way, dead, copied, counts, changed);
     for (DiskOptions::Bad &bad : options.bad)
         archive(bad.times);
 }
@@ -433,6 +455,8 @@ void Disk::open(const std::string &where, bool)
     folder = where;
     if (options.keep == DiskOptions::Keep::COPY && folder.empty())
         throw Failure("--disk write=copy needs --out DIR");
+    if (!options.left.empty() && folder.empty())
+        throw Failure("--disk left=CYCLE needs --out DIR");
 }
 
 void Disk::finish()

@@ -81,7 +81,9 @@ class Disk final : public Device {
     void all_taken(uint64_t cycle);
     void say(uint64_t cycle, Kind kind, uint64_t length, Status status);
     void end_at(uint64_t cycle, Status status);
-    uint64_t undo(const Written &written, uint64_t from_sector);
+    uint64_t undo(const Written &written, uint64_t from_sector, std::vector<uint8_t> &medium);
+    uint64_t lose(uint64_t cycle, std::vector<uint8_t> &medium);
+    void copy_what_is_left(uint64_t cycle, uint64_t name_of);
     void settle(uint64_t cycle);
     uint64_t access(uint64_t from, uint64_t lba) const;
     uint64_t seek(uint64_t lba) const;
@@ -121,5 +123,6 @@ class Disk final : public Device {
     uint64_t last_end = NEVER, last_end_at = 0; // the sector behind the last one read, and when that one came by
     std::deque<Written> on_its_way;
     bool dead = false;
+    uint64_t copied = 0; // of options.left
     Counts counts;
 };

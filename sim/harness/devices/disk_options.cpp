@@ -78,13 +78,16 @@ DiskOptions DiskOptions::parse(const std::string &text)
             o.silent.push_back(whole_number(option, value));
         } else if (name == "cut") {
             o.cut = whole_number(option, value);
+        } else if (name == "left") {
+            o.left.push_back(whole_number(option, value));
         } else {
-            std::string names = "profile, write, bad, silent, cut";
+            std::string names = "profile, write, bad, silent, cut, left";
             for (const DiskProfile::Field &f : DiskProfile::fields)
                 names += std::string(", ") + f.first;
             throw Failure(format("--disk: there is no '%s' (valid: %s)", part.c_str(), names.c_str()));
         }
     }
+    std::sort(o.left.begin(), o.left.end());
     for (uint64_t DiskProfile::*least : {&DiskProfile::sectors_per_track, &DiskProfile::heads, &DiskProfile::cylinders,
                                          &DiskProfile::bus_kb_s, &DiskProfile::burst, &DiskProfile::queue})
         for (const DiskProfile::Field &f : DiskProfile::fields)

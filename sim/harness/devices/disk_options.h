@@ -38,6 +38,7 @@ struct DiskOptions {
     std::vector<Bad> bad;
     std::vector<uint64_t> silent; // numbers of commands, from 0, that are never answered
     uint64_t cut = UINT64_MAX; // the cycle in which its power goes
+    std::vector<uint64_t> left; // cycles, in order: what a cut there would leave is copied
 
     static DiskOptions parse(const std::string &text); // throws Failure
 };

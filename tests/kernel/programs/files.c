@@ -203,6 +203,42 @@ static void maps(void)
     CHECK(read(fd, back, 5) == 5 && back[4] == 'f' && !close(fd) && !unlink("mapped"));
 }
 
+static int locked(int fd, int command, int type, int start, int length)
+{
+    struct flock l = {.l_type = (short)type, .l_whence = SEEK_SET, .l_start = start, .l_len = length};
+    int error = fcntl(fd, command, &l);
+    return error ? error : l.l_type;
+}
+
+/* Locks of ranges, seen by a child; and those that go with a descriptor, of which another process waits. */
+static void record_locks(void)
+{
+    int fd = open("locked", O_CREAT | O_RDWR, 0644), reader = open("locked", O_RDONLY), status, way[2];
+    char byte;
+    pid_t parent = getpid();
+    CHECK(fd >= 0 && reader >= 0 && !pipe(way));
+    CHECK(locked(fd, F_SETLK, F_WRLCK, 10, 20) == F_WRLCK && locked(fd, F_SETLK, F_RDLCK, 15, 5) == F_RDLCK);
+    CHECK(locked(fd, F_SETLK, F_UNLCK, 25, 1) == F_UNLCK && locked(fd, F_GETLK, F_WRLCK, 0, 0) == F_UNLCK);
+    FAILS(locked(reader, F_SETLK, F_WRLCK, 100, 1), EBADF);
+    FAILS(locked(fd, F_SETLK, 77, 100, 1), EINVAL);
+    FAILS(locked(way[0], F_GETLK, F_RDLCK, -1, 1), EINVAL);
+    pid_t child = fork();
+    if (!child) {
+        struct flock l = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};
+        FAILS(locked(fd, F_SETLK, F_WRLCK, 16, 1), EAGAIN);
+        FAILS(locked(fd, F_SETLK, F_RDLCK, 14, 1), EAGAIN);
+        CHECK(locked(fd, F_SETLK, F_RDLCK, 17, 2) == F_RDLCK && locked(fd, F_SETLK, F_WRLCK, 25, 1) == F_WRLCK);
+        CHECK(!fcntl(fd, F_GETLK, &l) && l.l_type == F_WRLCK && l.l_start == 10 && l.l_len == 5 && l.l_pid == parent);
+        CHECK(write(way[1], "x", 1) == 1 && locked(fd, F_SETLKW, F_WRLCK, 0, 0) == F_WRLCK);
+        _exit(failed != 0);
+    }
+    CHECK(read(way[0], &byte, 1) == 1);
+    FAILS(locked(fd, F_SETLK, F_WRLCK, 25, 1), EAGAIN);
+    CHECK(!close(reader)); /* and all that this process has of the file */
+    CHECK(wait(&status) == child && !status && locked(fd, F_SETLK, F_WRLCK, 0, 0) == F_WRLCK);
+    CHECK(!close(fd) && !close(way[0]) && !close(way[1]) && !unlink("locked"));
+}
+
 int main(int argc, char **argv)
 {
     const char *folder = argc > 1 ? argv[1] : "/";
@@ -211,6 +247,7 @@ int main(int argc, char **argv)
     names();
     attributes();
     maps();
+    record_locks();
     places(folder);
     printf("files: %u checks, %u failed\n", checks, failed);
     return failed != 0;

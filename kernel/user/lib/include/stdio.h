@@ -7,6 +7,10 @@
 #include <stdarg.h>
 #include <sys/types.h>
 
+#ifndef FILENAME_MAX
+#define FILENAME_MAX 256 /* USER_PATH_SIZE */
+#endif
+
 #define getc_unlocked(stream) getc(stream)
 #define getchar_unlocked() getchar()
 #define putc_unlocked(c, stream) putc(c, stream)

@@ -1,0 +1,658 @@
+/*
+ * ext2: the journal that this kernel writes (ext2.h), a JBD log as ext3's, of metadata; contents are written before the transaction
+ * that leads to them (Tweedie, *Journaling the Linux ext2fs Filesystem*; e2fsprogs e2fsck/recovery.c reads it).
+ *
+ * One transaction runs at a time, a compound of whatever is done between ext2_begin and ext2_end. The buffers that it has changed are
+ * pinned in the cache. ext2_commit, at fsync, sync, and when there is no room for another operation, waits until nobody is between
+ * the two, and then, in this order:
+ *
+ *   contents that are delayed, and a flush | descriptors and blocks, and the blocks that are revoked, to the log, and a flush |
+ *   the commit block, and a flush | the buffers become delayed writes
+ *
+ * When the log has no room for another transaction, all of these are written, and the log begins anew (checkpoint).
+ *
+ * A block that is freed is nobody's before the transaction is committed (ext2_alloc.c, `held`): until then a crash makes it again what it
+ * was. Metadata that are freed are revoked: an older copy in the log must not come over what stands there later.
+ *
+ * Inodes without links that somebody has open, and files that are cut in several transactions, hang on the superblock's list of
+ * orphans, from inode to inode by dtime, so that whoever mounts next goes on.
+ *
+ * Locking: log->lock is had for reading between ext2_begin and ext2_end, for writing by ext2_commit. It comes behind inodes, before
+ * allocation and buffers; who has it for reading waits for no inode. log->counts, a simple lock, guards what follows it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "fs/ext2.h"
+#include "fs/ext2_jbd.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "mem/page.h"
+
+#define CREDITS \
+    24u /* blocks that are changed, or freed as metadata, between ext2_begin and ext2_end, or until ext2_is_full */
+#define PINNED_MOST ((uint32_t)(PAGE_SIZE / sizeof(struct buf *)))
+#define REVOKED_MOST ((uint32_t)(PAGE_SIZE / sizeof(uint32_t)))
+
+static RW_LOCK_CLASS(log_class, "journal");
+static SIMPLE_LOCK_CLASS(log_counts_class, "journal counts", SPL_SOFTPREEMPT);
+
+struct ext2_log {
+    struct lock lock;
+    struct simple_lock counts;
+    uint32_t open;              /* how many are between ext2_begin and ext2_end */
+    uint32_t pinned, revoked;   /* of the running transaction */
+    struct buf **buffers;       /* a page: those pinned */
+    uint32_t *revokes;        /* a page */
+    uint8_t *tags;            /* a page: of the descriptor that is being written */
+    struct inode inode;
+    uint32_t most;              /* blocks that a transaction may have */
+    uint32_t length, first;     /* blocks of the journal; those from `first` on are the log */
+    uint32_t head, used;        /* where the next block goes; how many behind the last checkpoint */
+    uint32_t sequence;
+    int error;                  /* the log cannot be written: nothing is changed any more */
+    uint8_t uuid[JBD_UUID_SIZE];
+};
+
+static uint32_t per_descriptor(const struct ext2 *fs)
+{
+    return (fs->block_size - sizeof(struct jbd_header) - JBD_UUID_SIZE) / sizeof(struct jbd_tag);
+}
+
+/* Blocks that a transaction takes in the log at most. */
+static uint32_t transaction_most(const struct ext2 *fs)
+{
+    uint32_t most = fs->log->most + 1 + fs->groups / fs->descriptors_per_block + 1;
+    return most + most / per_descriptor(fs) + 1 + REVOKED_MOST * sizeof(uint32_t) / (fs->block_size - 16) + 1 + 1;
+}
+
+/* A block of the log ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t next_place(struct ext2_log *log)
+{
+    uint32_t place = log->head;
+    log->head = place + 1 < log->length ? place + 1 : log->first;
+    log->used++;
+    return place;
+}
+
+/* The buffer of a block of the journal, all 0; null with *error. */
+static struct buf *log_block(struct ext2 *fs, uint32_t place, int *error)
+{
+    uint32_t block;
+    *error = ext2_bmap(&fs->log->inode, place, false, &block, 0, 0);
+    if (!*error && !block)
+        *error = ext2_error(fs, "hole in the journal, block", place);
+    if (*error)
+        return 0;
+    struct buf *bp = ext2_getblk(fs, block);
+    memset(bp->data, 0, fs->block_size);
+    bp->flags |= B_VALID;
+    return bp;
+}
+
+static uint8_t *header(const struct ext2_log *log, struct buf *bp, uint32_t type)
+{
+    *(struct jbd_header *)bp->data = (struct jbd_header){jbd_big(JBD_MAGIC), jbd_big(type), jbd_big(log->sequence)};
+    return bp->data + sizeof(struct jbd_header);
+}
+
+/* Where the log begins, on the device: `start` 0 if it is empty. */
+static int write_log_super(struct ext2 *fs, uint32_t start)
+{
+    struct ext2_log *log = fs->log;
+    uint32_t block;
+    int error = ext2_bmap(&log->inode, 0, false, &block, 0, 0);
+    if (error)
+        return error;
+    struct buf *bp = ext2_bread(fs, block);
+    if (bp->error) {
+        error = bp->error;
+        brelse(bp);
+        return error;
+    }
+    struct jbd_super *s = (struct jbd_super *)bp->data;
+    s->start = jbd_big(start);
+    s->sequence = jbd_big(log->sequence);
+    s->incompat = jbd_big(JBD_INCOMPAT_REVOKE);
+    error = bwrite(bp);
+    return error ? error : bflush_write(fs->device);
+}
+
+/* Between begin and end ----------------------------------------------------------------------------------------------------- */
+
+/* Room for what all who are in between may change yet, and `more` others. With log->counts. */
+static bool has_room(const struct ext2_log *log, uint32_t more)
+{
+    uint32_t coming = (log->open + more) * CREDITS;
+    return log->error || (log->pinned + coming <= log->most && log->revoked + coming <= REVOKED_MOST);
+}
+
+static int commit(struct ext2 *fs);
+
+void ext2_begin(struct ext2 *fs)
+{
+    struct ext2_log *log = fs->log;
+    if (!log)
+        return;
+    for (;;) {
+        lock_read(&log->lock);
+        crit_t s = simple_lock_enter(&log->counts);
+        bool room = has_room(log, 1);
+        log->open += room;
+        simple_lock_leave(&log->counts, s);
+        if (room)
+            return;
+        lock_done(&log->lock);
+        lock_write(&log->lock);
+        if (!has_room(log, 1))
+            commit(fs); /* an error stays the log's */
+        lock_done(&log->lock);
+    }
+}
+
+void ext2_end(struct ext2 *fs)
+{
+    struct ext2_log *log = fs->log;
+    if (!log)
+        return;
+    crit_t s = simple_lock_enter(&log->counts);
+    assert(log->open);
+    log->open--;
+    simple_lock_leave(&log->counts, s);
+    lock_done(&log->lock);
+}
+
+bool ext2_is_full(struct ext2 *fs)
+{
+    struct ext2_log *log = fs->log;
+    crit_t s = simple_lock_enter(&log->counts);
+    bool full = !has_room(log, 0);
+    simple_lock_leave(&log->counts, s);
+    return full;
+}
+
+/* The place of a block among those that are revoked, or `revoked`. With log->counts. */
+static uint32_t revoke_of(const struct ext2_log *log, uint32_t block)
+{
+    uint32_t i = 0;
+    while (i < log->revoked && log->revokes[i] != block)
+        i++;
+    return i;
+}
+
+int ext2_meta(struct ext2 *fs, struct buf *bp, bool wait)
+{
+    struct ext2_log *log = fs->log;
+    if (!log && wait)
+        return bwrite(bp);
+    if (!log) {
+        bdwrite(bp);
+        return 0;
+    }
+    if (log->error) { /* as it is on the device, for whoever reads it next */
+        bp->flags |= bp->flags & B_DELWRI ? 0 : B_INVAL;
+        brelse(bp);
+        return log->error;
+    }
+    crit_t s = simple_lock_enter(&log->counts);
+    if (!(bp->flags & B_PINNED)) {
+        if (log->pinned == PINNED_MOST)
+            panic("a transaction on %s has too many blocks", fs->device->name);
+        log->buffers[log->pinned++] = bp;
+        uint32_t i = revoke_of(log, bp->sector / fs->sectors_per_block);
+        if (i < log->revoked) /* it is metadata again */
+            log->revokes[i] = log->revokes[--log->revoked];
+    }
+    simple_lock_leave(&log->counts, s);
+    bpin(bp);
+    return 0;
+}
+
+/* Its buffer holds no block any more, and is in no transaction. */
+static void forget(struct ext2 *fs, uint32_t block)
+{
+    struct ext2_log *log = fs->log;
+    struct buf *bp = ext2_getblk(fs, block);
+    if (bp->flags & B_PINNED) {
+        crit_t s = simple_lock_enter(&log->counts);
+        uint32_t i = 0;
+        while (log->buffers[i] != bp)
+            i++;
+        log->buffers[i] = log->buffers[--log->pinned];
+        simple_lock_leave(&log->counts, s);
+    }
+    bp->flags = (bp->flags & ~(B_PINNED | B_DELWRI | B_LOGGED)) | B_INVAL;
+    brelse(bp);
+}
+
+void ext2_forget_meta(struct ext2 *fs, uint32_t block)
+{
+    struct ext2_log *log = fs->log;
+    if (incore(fs->device, block * fs->sectors_per_block))
+        forget(fs, block);
+    if (!log || log->error)
+        return;
+    crit_t s = simple_lock_enter(&log->counts);
+    if (revoke_of(log, block) == log->revoked) {
+        if (log->revoked == REVOKED_MOST)
+            panic("a transaction on %s revokes too many blocks", fs->device->name);
+        log->revokes[log->revoked++] = block;
+    }
+    simple_lock_leave(&log->counts, s);
+}
+
+/* Commit -------------------------------------------------------------------------------------------------------------------- */
+
+/* The next block of the transaction, as it stands in the log; its tag goes to *tag. Nobody changes it: nobody is in between. */
+static int write_copy(struct ext2 *fs, const struct buf *of, struct jbd_tag *tag, uint32_t flags)
+{
+    int error;
+    struct buf *bp = log_block(fs, next_place(fs->log), &error);
+    if (!bp)
+        return error;
+    memcpy(bp->data, of->data, fs->block_size);
+    uint32_t *first = (uint32_t *)bp->data;
+    if (*first == jbd_big(JBD_MAGIC)) {
+        *first = 0;
+        flags |= JBD_TAG_ESCAPED;
+    }
+    bawrite(bp);
+    *tag = (struct jbd_tag){jbd_big(of->sector / fs->sectors_per_block), jbd_big(flags)};
+    return 0;
+}
+
+/*
+ * Descriptors, each with its blocks behind it. A thread has one buffer at a time: the tags are put together first, in a page, and
+ * the descriptor is written behind its blocks.
+ */
+static int write_blocks(struct ext2 *fs)
+{
+    struct ext2_log *log = fs->log;
+    uint8_t *page = log->tags;
+    for (uint32_t done = 0, n; done < log->pinned; done += n) {
+        n = log->pinned - done < per_descriptor(fs) ? log->pinned - done : per_descriptor(fs);
+        int error = 0;
+        uint32_t place = next_place(log);
+        memset(page, 0, fs->block_size);
+        uint8_t *at = page;
+        for (uint32_t i = 0; i < n && !error; i++) {
+            uint32_t flags = (i ? JBD_TAG_SAME_UUID : 0) | (i + 1 == n ? JBD_TAG_LAST : 0);
+            struct jbd_tag tag;
+            error = write_copy(fs, log->buffers[done + i], &tag, flags);
+            memcpy(at, &tag, sizeof tag);
+            at += sizeof tag;
+            if (!i)
+                memcpy(at, log->uuid, JBD_UUID_SIZE);
+            at += i ? 0 : JBD_UUID_SIZE;
+        }
+        struct buf *bp = error ? 0 : log_block(fs, place, &error);
+        if (!bp)
+            return error;
+        memcpy(header(log, bp, JBD_DESCRIPTOR), page, fs->block_size - sizeof(struct jbd_header));
+        bawrite(bp);
+    }
+    return 0;
+}
+
+static int write_revokes(struct ext2 *fs)
+{
+    struct ext2_log *log = fs->log;
+    uint32_t room = (fs->block_size - sizeof(struct jbd_header) - sizeof(uint32_t)) / sizeof(uint32_t);
+    for (uint32_t done = 0, n; done < log->revoked; done += n) {
+        n = log->revoked - done < room ? log->revoked - done : room;
+        int error;
+        struct buf *bp = log_block(fs, next_place(log), &error);
+        if (!bp)
+            return error;
+        uint32_t *at = (uint32_t *)header(log, bp, JBD_REVOKE);
+        *at++ = jbd_big(sizeof(struct jbd_header) + sizeof(uint32_t) + n * sizeof(uint32_t));
+        for (uint32_t i = 0; i < n; i++)
+            *at++ = jbd_big(log->revokes[done + i]);
+        bawrite(bp);
+    }
+    return 0;
+}
+
+static int write_transaction(struct ext2 *fs)
+{
+    int error = write_blocks(fs);
+    if (!error)
+        error = write_revokes(fs);
+    bwait(fs->device);
+    int e = __atomic_exchange_n(&fs->device->write_error, 0, __ATOMIC_RELAXED);
+    error = error ? error : e;
+    if (!error)
+        error = bflush_write(fs->device);
+    if (error)
+        return error;
+    struct buf *bp = log_block(fs, next_place(fs->log), &error);
+    if (!bp)
+        return error;
+    header(fs->log, bp, JBD_COMMIT);
+    error = bwrite(bp);
+    return error ? error : bflush_write(fs->device);
+}
+
+/* What had been freed may be had again. */
+static void let_go_of_held(struct ext2 *fs)
+{
+    for (uint32_t i = 0; i < fs->groups; i++)
+        if (fs->group[i]->held) {
+            page_free(page_address(fs->group[i]->held));
+            fs->group[i]->held = 0;
+        }
+}
+
+/* All that has been committed goes to where it belongs, and the log begins anew. */
+static int checkpoint(struct ext2 *fs)
+{
+    int error = bflush_cache(fs->device);
+    if (!error)
+        error = write_log_super(fs, fs->log->head);
+    if (!error)
+        fs->log->used = 0;
+    return error;
+}
+
+/* With log->lock for writing. */
+static int commit(struct ext2 *fs)
+{
+    struct ext2_log *log = fs->log;
+    if (log->error)
+        return log->error;
+    bool anything = log->pinned || log->revoked;
+    int error = anything ? ext2_write_counts(fs) : 0, e = bsettle(fs->device);
+    error = error ? error : e;
+    e = __atomic_exchange_n(&fs->device->write_error, 0, __ATOMIC_RELAXED); /* of contents: somebody is told */
+    if (!anything)
+        return error ? error : e;
+    if (!error)
+        error = write_transaction(fs);
+    for (uint32_t i = 0; i < log->pinned; i++)
+        bunpin(log->buffers[i], error != 0);
+    log->pinned = log->revoked = 0;
+    log->sequence++;
+    if (!error && log->used + transaction_most(fs) > log->length - log->first)
+        error = checkpoint(fs);
+    let_go_of_held(fs);
+    if (error) {
+        kprintf("ext2 on %s: its journal cannot be written (%s): nothing is changed from now on\n", fs->device->name,
+                strerror(-error));
+        log->error = error;
+        fs->mount.read_only = true;
+    }
+    return error ? error : e;
+}
+
+int ext2_commit(struct ext2 *fs)
+{
+    struct ext2_log *log = fs->log;
+    if (!log) {
+        int error = ext2_write_counts(fs), e = bflush_cache(fs->device);
+        return error ? error : e;
+    }
+    lock_write(&log->lock);
+    int error = commit(fs);
+    lock_done(&log->lock);
+    return error;
+}
+
+bool ext2_more_room(struct ext2 *fs, int error)
+{
+    if (error != -ENOSPC || !fs->log || fs->log->error)
+        return false;
+    bool held = false;
+    for (uint32_t i = 0; i < fs->groups; i++)
+        held |= __atomic_load_n(&fs->group[i]->held, __ATOMIC_RELAXED) != 0;
+    return held && !ext2_commit(fs);
+}
+
+/* Orphans ------------------------------------------------------------------------------------------------------------------- */
+
+static void set_first_orphan(struct ext2 *fs, uint32_t number)
+{
+    crit_t s = simple_lock_enter(&fs->counts_lock);
+    fs->super.last_orphan = number;
+    fs->super_dirty = true;
+    simple_lock_leave(&fs->counts_lock, s);
+    if (fs->log)
+        ext2_write_super(fs);
+}
+
+void ext2_orphan_add(struct inode *ip)
+{
+    struct ext2 *fs = ip->fs;
+    if (ip->orphan)
+        return;
+    mutex_lock(&fs->orphan_lock);
+    ip->disk.dtime = fs->super.last_orphan;
+    ip->dirty = true;
+    ext2_update(ip, false);
+    ip->orphan_next = fs->orphans;
+    fs->orphans = ip;
+    ip->orphan = true;
+    set_first_orphan(fs, ip->number);
+    mutex_unlock(&fs->orphan_lock);
+}
+
+/* With orphan_lock: it is not in the list in memory any more. Who is before it there, or null. */
+static struct inode *unlink_orphan(struct inode *ip)
+{
+    struct inode *before = 0, **at = &ip->fs->orphans;
+    for (; *at && *at != ip; at = &(*at)->orphan_next)
+        before = *at;
+    if (*at)
+        *at = ip->orphan_next;
+    ip->orphan = false;
+    return before;
+}
+
+void ext2_orphan_remove(struct inode *ip)
+{
+    struct ext2 *fs = ip->fs;
+    mutex_lock(&fs->orphan_lock);
+    uint32_t next = ip->disk.dtime;
+    struct inode *before = unlink_orphan(ip);
+    if (before) { /* its own lock is not had: nobody else changes this word, and the block has it in any order */
+        __atomic_store_n(&before->disk.dtime, next, __ATOMIC_RELAXED);
+        ext2_change_dtime(fs, before->number, next);
+    } else {
+        set_first_orphan(fs, next);
+    }
+    ip->disk.dtime = 0;
+    ip->dirty = true;
+    ext2_update(ip, false);
+    mutex_unlock(&fs->orphan_lock);
+}
+
+void ext2_orphan_forget(struct inode *ip)
+{
+    if (!ip->orphan)
+        return;
+    mutex_lock(&ip->fs->orphan_lock);
+    unlink_orphan(ip);
+    mutex_unlock(&ip->fs->orphan_lock);
+}
+
+/* One that is on the list, and the first in memory. */
+static int end_orphan(struct ext2 *fs, struct inode *ip)
+{
+    int error = 0;
+    ip->orphan = true;
+    ip->orphan_next = 0;
+    fs->orphans = ip;
+    if (ip->disk.links) {
+        lock_write(&ip->v.lock);
+        ext2_begin(fs);
+        error = ext2_truncate(ip, ext2_size(ip));
+        if (ip->orphan && !error)
+            ext2_orphan_remove(ip);
+        ext2_orphan_forget(ip);
+        ext2_end(fs);
+        lock_done(&ip->v.lock);
+    }
+    ext2_release(&ip->v);
+    return error;
+}
+
+int ext2_orphans_end(struct ext2 *fs)
+{
+    for (uint32_t number; (number = fs->super.last_orphan);) {
+        struct inode *ip;
+        int error = ext2_iget(fs, number, ORPHAN, &ip);
+        if (!error)
+            error = end_orphan(fs, ip);
+        if (error == -ENFILE || error == -ENOMEM)
+            return error;
+        if (error || fs->super.last_orphan == number) { /* damaged: e2fsck finds the others */
+            ext2_error(fs, "orphaned inode", number);
+            ext2_begin(fs);
+            set_first_orphan(fs, 0);
+            ext2_end(fs);
+        }
+    }
+    return 0;
+}
+
+/* The whole of it ----------------------------------------------------------------------------------------------------------- */
+
+static int read_log_super(struct ext2 *fs, struct ext2_log *log)
+{
+    uint32_t block = 0, number = fs->super.journal_inode;
+    int error = number && number <= fs->super.inodes ? ext2_inode_on_disk(fs, number, &log->inode) : -EINVAL;
+    if (!error)
+        error = log->inode.v.type != VREG ? -EINVAL : ext2_bmap(&log->inode, 0, false, &block, 0, 0);
+    if (error || !block)
+        return error ? error : -EINVAL;
+    struct buf *bp = ext2_bread(fs, block);
+    error = bp->error;
+    struct jbd_super s;
+    if (!error)
+        memcpy(&s, bp->data, sizeof s);
+    brelse(bp);
+    if (error)
+        return error;
+    log->length = jbd_big(s.length);
+    log->first = jbd_big(s.first);
+    log->sequence = jbd_big(s.sequence);
+    memcpy(log->uuid, s.uuid, sizeof log->uuid);
+    if (s.header.magic != jbd_big(JBD_MAGIC) || s.header.type != jbd_big(JBD_SUPER_2) || s.start || s.ro_compat ||
+        jbd_big(s.incompat) & ~JBD_INCOMPAT_REVOKE || jbd_big(s.block_size) != fs->block_size ||
+        log->length > ext2_size(&log->inode) >> fs->block_shift || !log->first || log->first >= log->length)
+        return -EINVAL;
+    return 0;
+}
+
+static void free_log(struct ext2_log *log)
+{
+    lock_destroy(&log->lock);
+    simple_lock_destroy(&log->counts);
+    page_free(page_address(log->buffers));
+    page_free(page_address(log->revokes));
+    page_free(page_address(log->tags));
+    page_free(page_address(log));
+}
+
+static struct ext2_log *new_log(void)
+{
+    uint32_t rooms[4] = {page_alloc(), page_alloc_raw(), page_alloc_raw(), page_alloc_raw()};
+    if (!rooms[0] || !rooms[1] || !rooms[2] || !rooms[3]) {
+        for (unsigned i = 0; i < 4; i++)
+            if (rooms[i])
+                page_free(rooms[i]);
+        return 0;
+    }
+    _Static_assert(sizeof(struct ext2_log) <= PAGE_SIZE, "it is in a page");
+    struct ext2_log *log = page_pointer(rooms[0]);
+    *log = (struct ext2_log){.counts = SIMPLE_LOCK("journal counts", log_counts_class),
+                             .buffers = page_pointer(rooms[1]),
+                             .revokes = page_pointer(rooms[2]),
+                             .tags = page_pointer(rooms[3])};
+    lock_init(&log->lock, &log_class, "journal");
+    return log;
+}
+
+static uint32_t logs; /* that are open */
+
+/*
+ * How large a transaction may be: half of the cache's buffers, of a second journal a quarter, as both could have pinned theirs; a third
+ * of the log. -EINVAL: none fits.
+ */
+static int limit(struct ext2 *fs, struct ext2_log *log)
+{
+    uint32_t counts = 1 + fs->groups / fs->descriptors_per_block + 1; /* superblock and descriptors, at each commit */
+    uint32_t part = 2u << __atomic_load_n(&logs, __ATOMIC_RELAXED);
+    uint32_t most = bio_count() / part, third = (log->length - log->first) / 3;
+    most = most < third ? most : third;
+    most = most < PINNED_MOST ? most : PINNED_MOST;
+    if (most < counts + CREDITS) {
+        kprintf("ext2 on %s: a journal wants bufs=%lu, and %lu blocks\n", fs->device->name,
+                (unsigned long)part * (counts + CREDITS), 3ul * (counts + CREDITS));
+        return -EINVAL;
+    }
+    log->most = most - counts;
+    return 0;
+}
+
+int ext2_log_open(struct ext2 *fs)
+{
+    bool wanted = bootargs_number("journal", 0, 1) && fs->super.revision &&
+                  fs->super.compat & EXT2_COMPAT_HAS_JOURNAL && !fs->super.journal_device;
+    if (!wanted) {
+        int error = ext2_write_super(fs);
+        return error ? error : bflush_write(fs->device);
+    }
+    struct ext2_log *log = new_log();
+    if (!log)
+        return -ENOMEM;
+    int error = read_log_super(fs, log);
+    if (error)
+        kprintf("ext2 on %s: this kernel cannot write its journal: mke2fs -j makes one\n", fs->device->name);
+    if (!error)
+        error = limit(fs, log);
+    if (!error) { /* before there can be anything in the log */
+        fs->super.incompat |= EXT2_INCOMPAT_RECOVER;
+        if (fs->sound)
+            fs->super.state |= EXT2_VALID;
+        error = ext2_write_super(fs);
+    }
+    if (!error)
+        error = bflush_write(fs->device);
+    if (error) {
+        free_log(log);
+        return error;
+    }
+    log->head = log->first;
+    fs->log = log;
+    error = transaction_most(fs) > (log->length - log->first) / 2 ? -EINVAL : write_log_super(fs, log->head);
+    if (error) {
+        fs->log = 0;
+        free_log(log);
+    } else {
+        __atomic_fetch_add(&logs, 1, __ATOMIC_RELAXED);
+    }
+    return error;
+}
+
+int ext2_log_close(struct ext2 *fs)
+{
+    struct ext2_log *log = fs->log;
+    if (!log)
+        return 0;
+    int error = ext2_commit(fs);
+    if (!error)
+        error = bflush_cache(fs->device);
+    if (!error)
+        error = write_log_super(fs, 0);
+    if (!error) {
+        fs->super.incompat &= ~EXT2_INCOMPAT_RECOVER;
+        fs->super_dirty = true;
+    }
+    let_go_of_held(fs);
+    fs->log = 0;
+    free_log(log);
+    __atomic_fetch_sub(&logs, 1, __ATOMIC_RELAXED);
+    return error;
+}

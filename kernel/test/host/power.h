@@ -1,0 +1,465 @@
+/*
+ * Power cuts (included by ext2.c): a drive with a cache that keeps any of the sectors written since the last flush when the power goes, in
+ * whatever version; a load that knows what fsync has acknowledged; and what must be left. Many cuts are made of one run: at each a
+ * copy of the process looks at what would be left then.
+ *
+ * Files are of words that say whose they are: file, which write of it, place. A file's name ends in its number, whatever it is called.
+ * So what is another's shows wherever it stands.
+ *
+ * EXT2_CUTS of the environment: how many cuts for each kind of load; EXT2_SEED: of the first run.
+ */
+struct word {
+    uint16_t file, version;
+    uint32_t place;
+};
+
+#define FILES 12
+#define WORDS 40000u /* of a file: behind the first double indirect block */
+#define NAMES 8
+
+struct model {
+    unsigned number;       /* 0: none */
+    bool named;            /* it is there, as far as we know */
+    char name[64];
+    uint16_t version;
+    uint32_t size;         /* words */
+    uint16_t *words;       /* their versions; 0: never written */
+    bool synced, removed, cut; /* since: it may be gone, or shorter */
+    uint32_t synced_size;
+    uint16_t *synced_words;
+    char names[NAMES][64]; /* that it has had since: one of them is there */
+    unsigned names_count;
+};
+
+static struct model models[FILES];
+static unsigned last_number;
+
+static struct {
+    uint32_t sector;
+    uint8_t data[SECTOR_SIZE];
+} *cached; /* what has been written since the last flush, in order */
+static unsigned cached_count, cached_most;
+static uint8_t *medium; /* what is certain */
+static unsigned until_cut, cuts_left;
+static uint32_t power_seed;
+static bool journalled;
+static int to_recover, from_recover;
+
+static void cache_sectors(uint32_t sector, const uint8_t *data, uint32_t size)
+{
+    for (; size; size -= SECTOR_SIZE, data += SECTOR_SIZE, sector++) {
+        if (cached_count == cached_most) {
+            cached_most = cached_most ? 2 * cached_most : 1024;
+            cached = realloc(cached, cached_most * sizeof *cached);
+            CHECK(cached);
+        }
+        cached[cached_count].sector = sector;
+        memcpy(cached[cached_count++].data, data, SECTOR_SIZE);
+    }
+}
+
+static void perhaps_cut(void);
+
+static int flush_cache(struct blockdev *d)
+{
+    CHECK(d == &device);
+    if (random_below(&chance, 4) == 0)
+        perhaps_cut(); /* when there is most to lose */
+    for (unsigned i = 0; i < cached_count; i++)
+        memcpy(medium + (size_t)cached[i].sector * SECTOR_SIZE, cached[i].data, SECTOR_SIZE);
+    cached_count = 0;
+    return 0;
+}
+
+/* `disk` becomes what is left now: of each sector what is certain, or one of what has been written to it since, or is being written. */
+static void lose(void)
+{
+    for (unsigned i = 0; i < pendings; i++)
+        if (!(pending[i]->flags & B_READ))
+            cache_sectors(pending[i]->sector, pending[i]->data, pending[i]->size);
+    static const unsigned odds[] = {0, 1, 8, 15, 16};
+    unsigned kept = odds[random_below(&chance, 5)], end = cached_count, one = UINT32_MAX;
+    switch (random_below(&chance, 4)) {
+    case 0: end = random_below(&chance, cached_count + 1); break; /* in order */
+    case 1: /* all but one, or one alone */
+        kept = random_below(&chance, 4) ? 16 : 0;
+        one = cached_count ? cached[random_below(&chance, cached_count)].sector : 0;
+        break;
+    }
+    memcpy(disk, medium, disk_size);
+    for (unsigned i = 0; i < end; i++)
+        if ((random_below(&chance, 16) < kept) != (cached[i].sector == one))
+            memcpy(disk + (size_t)cached[i].sector * SECTOR_SIZE, cached[i].data, SECTOR_SIZE);
+}
+
+/* What is left ----------------------------------------------------------------------------------------------------------- */
+
+static struct word *file_at(const char *path, uint32_t *words)
+{
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0;
+    static struct word room[WORDS + 1];
+    size_t bytes = fread(room, 1, sizeof room, file);
+    fclose(file);
+    if (bytes % sizeof *room)
+        host_failed(__FILE__, __LINE__, "%s: %zu bytes", path, bytes);
+    *words = (uint32_t)(bytes / sizeof *room);
+    return room;
+}
+
+static bool is_zero(const struct word *w)
+{
+    return !w->file && !w->version && !w->place;
+}
+
+static void all_is_its_own(const char *path, unsigned number)
+{
+    uint32_t words;
+    const struct word *w = file_at(path, &words);
+    CHECK(w);
+    for (uint32_t i = 0; i < words; i++) {
+        if (is_zero(&w[i]))
+            continue;
+        number = number ? number : w[i].file; /* in lost+found */
+        if (w[i].file != number || w[i].place != i)
+            host_failed(__FILE__, __LINE__, "%s, word %u: is word %u of file %u", path, i, w[i].place, w[i].file);
+    }
+}
+
+static void all_are_their_own(const char *at)
+{
+    DIR *dir = opendir(at);
+    CHECK(dir);
+    for (struct dirent *d; (d = readdir(dir));) {
+        char below[PATH_MAX];
+        if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
+            continue;
+        snprintf(below, sizeof below, "%s/%s", at, d->d_name);
+        if (d->d_type == DT_DIR)
+            all_are_their_own(below);
+        else
+            all_is_its_own(below, strchr(d->d_name, '_') ? (unsigned)atoi(strchr(d->d_name, '_') + 1) : 0);
+    }
+    closedir(dir);
+}
+
+static bool has_what_was_synced(const struct model *m, const char *path)
+{
+    uint32_t words;
+    const struct word *w = file_at(path, &words);
+    if (!w || m->cut)
+        return w != 0;
+    if (words < m->synced_size)
+        host_failed(__FILE__, __LINE__, "%s: %u words, of which fsync has acknowledged %u", path, words,
+                    m->synced_size);
+    for (uint32_t i = 0; i < m->synced_size; i++)
+        if (w[i].version < m->synced_words[i])
+            host_failed(__FILE__, __LINE__, "%s, word %u: version %u, but fsync has acknowledged %u", path, i,
+                        w[i].version, m->synced_words[i]);
+    return true;
+}
+
+/* In the tree that `what` has made of the image. */
+static void look_at_tree(const char *of, const char *tree)
+{
+    char path[PATH_MAX];
+    shell("PATH=$PATH:/usr/sbin:/sbin; mkdir %s/%s && debugfs -R 'rdump / %s/%s' %s/%s >%s/rdump 2>&1 && "
+          "! grep -v -e ^debugfs -e ^rdump.*changing.ownership %s/rdump",
+          folder, tree, folder, tree, folder, of, folder, folder);
+    snprintf(path, sizeof path, "%s/%s", folder, tree);
+    all_are_their_own(path);
+    for (const struct model *m = models; m < models + FILES; m++) {
+        bool found = !m->synced || m->removed;
+        for (unsigned i = 0; i < m->names_count && !found; i++) {
+            snprintf(path, sizeof path, "%s/%s/%s", folder, tree, m->names[i]);
+            found = has_what_was_synced(m, path);
+        }
+        if (!found)
+            host_failed(__FILE__, __LINE__, "file %u, which fsync has acknowledged as %s, is gone", m->number,
+                        m->names[0]);
+    }
+}
+
+/* A process that has not begun yet mounts and unmounts `folder`/ours. */
+static void recover(void)
+{
+    for (char path[64]; read(to_recover, path, sizeof path) == (ssize_t)sizeof path;) {
+        int status;
+        pid_t child = fork();
+        if (!child) {
+            strcpy(folder, path);
+            snprintf(image, sizeof image, "%s/ours", folder);
+            read_image();
+            pages_init(BASE, BASE + sizeof memory);
+            host_lock_waits = others_run;
+            bio_start(80, chains);
+            inodes_init(20);
+            namecache_init();
+            remount();
+            CHECK_EQUAL(vfs_unmount_all(), 0);
+            write_image();
+            _exit(0);
+        }
+        waitpid(child, &status, 0);
+        CHECK(write(from_recover, &status, sizeof status) == (ssize_t)sizeof status);
+    }
+    _exit(0);
+}
+
+static void begin_recover(void)
+{
+    int there[2], back[2];
+    CHECK(!pipe(there) && !pipe(back));
+    if (!fork()) {
+        close(there[1]), close(back[0]);
+        to_recover = there[0], from_recover = back[1];
+        recover();
+    }
+    close(there[0]), close(back[1]);
+    to_recover = there[1], from_recover = back[0];
+}
+
+static void look_at_what_is_left(void)
+{
+    lose();
+    write_image();
+    shell("cp %s %s/ours", image, folder);
+    shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s >%s/fsck 2>&1; [ $? -le 1 ] || { cat %s/fsck; false; }", image,
+          folder, folder);
+    if (journalled) /* with a journal there is nothing to mend */
+        shell("! grep -v lost.found %s/fsck | grep -q '? yes' || { cat %s/fsck; false; }", folder, folder);
+    shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s >%s/fsck 2>&1 || { cat %s/fsck; false; }", image, folder, folder);
+    look_at_tree("image", "tree");
+    if (!journalled)
+        return;
+    int status;
+    CHECK(write(to_recover, folder, sizeof folder) == sizeof folder);
+    CHECK(read(from_recover, &status, sizeof status) == sizeof status);
+    CHECK_EQUAL(status, 0);
+    shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s/ours >%s/fsck 2>&1 || { cat %s/fsck; false; }", folder, folder,
+          folder);
+    look_at_tree("ours", "our-tree");
+    shell("cd %s; diff -r -x lost+found tree our-tree", folder); /* e2fsck and we make the same of it */
+}
+
+static void perhaps_cut(void)
+{
+    if (!cuts_left || --until_cut)
+        return;
+    cuts_left--;
+    until_cut = 1 + random_below(&chance, 60);
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        look_at_what_is_left();
+        _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    shell("rm -rf %s/tree %s/our-tree", folder, folder);
+    if (status)
+        host_failed(__FILE__, __LINE__, "with EXT2_SEED=%u, %u cuts before the end", power_seed, cuts_left);
+}
+
+static void cache_and_perhaps_cut(uint32_t sector, const uint8_t *data, uint32_t size)
+{
+    cache_sectors(sector, data, size);
+    perhaps_cut();
+}
+
+/* The load --------------------------------------------------------------------------------------------------------------- */
+
+static void new_name(const struct model *m, char name[64])
+{
+    static const char *const where[] = {"", "a/", "b/", "b/c/"};
+    snprintf(name, 64, "%s%c%.*s_%u", where[random_below(&chance, 4)], 'a' + random_below(&chance, 26),
+             (int)random_below(&chance, 30), "long-long-long-long-long-long-", m->number);
+}
+
+static void add_name(struct model *m, const char *name)
+{
+    if (m->names_count < NAMES)
+        strcpy(m->names[m->names_count++], name);
+    else
+        m->removed = true; /* nothing is known of it any more */
+}
+
+static void make_file(struct model *m)
+{
+    uint16_t *words = m->words, *synced = m->synced_words;
+    *m = (struct model){.number = ++last_number, .words = words, .synced_words = synced, .named = true};
+    memset(words, 0, WORDS * sizeof *words);
+    new_name(m, m->name);
+}
+
+static void write_words(struct model *m)
+{
+    static struct word data[2048];
+    uint32_t most = random_below(&chance, 5) ? 2500 : WORDS - 2000;
+    uint32_t at = random_below(&chance, 2) ? m->size : random_below(&chance, most), n = 1 + random_below(&chance, 1999);
+    if (random_below(&chance, 3) == 0)
+        at &= ~127u, n = (n & ~127u) + 128; /* whole blocks */
+    if (at + n > WORDS)
+        return;
+    m->version++;
+    for (uint32_t i = 0; i < n; i++)
+        data[i] = (struct word){(uint16_t)m->number, m->version, at + i};
+    int error = pwrite_ours(m->name, at * sizeof *data, data, n * sizeof *data);
+    CHECK(!error || error == -ENOSPC);
+    if (error)
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        m->words[at + i] = m->version;
+    m->size = m->size > at + n ? m->size : at + n;
+}
+
+static void sync_file(struct model *m)
+{
+    struct vnode *vp;
+    if (namei(0, m->name, true, &vp))
+        return;
+    CHECK_EQUAL(vfs_fsync(vp), 0);
+    vrele(vp);
+    m->synced = true;
+    m->removed = m->cut = false;
+    m->synced_size = m->size;
+    memcpy(m->synced_words, m->words, WORDS * sizeof *m->words);
+    m->names_count = 0;
+    add_name(m, m->name);
+}
+
+static void cut_file(struct model *m)
+{
+    uint32_t to = m->size ? random_below(&chance, m->size) : 0;
+    m->cut = true;
+    int error = truncate_ours(m->name, to * sizeof(struct word));
+    CHECK(!error || error == -ENOENT);
+    if (error)
+        return;
+    memset(m->words + to, 0, (m->size - to) * sizeof *m->words);
+    m->size = to;
+}
+
+static void rename_file(struct model *m)
+{
+    char name[64];
+    struct model *over = &models[random_below(&chance, FILES)];
+    bool replaces = over != m && over->named && random_below(&chance, 4) == 0;
+    new_name(m, name);
+    add_name(m, name);
+    if (replaces) { /* by the name of the other's number, under which ours cannot stay */
+        over->removed = true;
+        if (!vfs_rename(0, m->name, name) && !vfs_link(0, name, "a/over") && !vfs_rename(0, over->name, "a/over"))
+            over->named = false;
+        vfs_remove(0, "a/over", false);
+    } else if (random_below(&chance, 3)) {
+        CHECK_EQUAL(vfs_rename(0, m->name, name), 0);
+    } else if (!vfs_link(0, m->name, name)) {
+        vfs_remove(0, m->name, false);
+    } else {
+        return;
+    }
+    strcpy(m->name, name);
+}
+
+static void one_thing(void)
+{
+    struct model *m = &models[random_below(&chance, FILES)];
+    char name[64];
+    if (!m->named) {
+        make_file(m);
+        write_words(m);
+        struct vnode *vp;
+        m->named = !namei(0, m->name, true, &vp);
+        if (m->named)
+            vrele(vp);
+        return;
+    }
+    switch (random_below(&chance, 12)) {
+    case 0:
+    case 1: sync_file(m); break;
+    case 2: cut_file(m); break;
+    case 3:
+    case 4: rename_file(m); break;
+    case 5:
+        m->removed = true;
+        CHECK_EQUAL(vfs_remove(0, m->name, false), 0);
+        m->named = false;
+        break;
+    case 6:
+        snprintf(name, sizeof name, "%sx%u", random_below(&chance, 2) ? "" : "a/", random_below(&chance, 4));
+        if (vfs_make(0, name, VDIR, 0755, 0, 0))
+            vfs_remove(0, name, true);
+        break;
+    case 7:
+        if (random_below(&chance, 8) == 0)
+            vfs_sync();
+        break;
+    default: write_words(m);
+    }
+}
+
+static void power_cuts(bool with_journal, unsigned number, unsigned of_run)
+{
+    journalled = with_journal;
+    begin_recover();
+    if (with_journal)
+        with_a_journal();
+    static uint16_t rooms[FILES][2][WORDS];
+    for (unsigned i = 0; i < FILES; i++) {
+        models[i].words = rooms[i][0];
+        models[i].synced_words = rooms[i][1];
+    }
+    power_seed = number;
+    begin(4096, "-b 1024 -I 128 -N 256 -g 1024", 80, 12, number);
+    struct vnode *root = vfs_root();
+    CHECK_EQUAL(EXT2(root->mount)->log != 0, with_journal);
+    vrele(root);
+    medium = malloc(disk_size);
+    CHECK(medium);
+    memcpy(medium, disk, disk_size);
+    written = cache_sectors;
+    device.flush = flush_cache;
+    vfs_make(0, "a", VDIR, 0755, 0, 0);
+    vfs_make(0, "b", VDIR, 0755, 0, 0);
+    vfs_make(0, "b/c", VDIR, 0755, 0, 0);
+    CHECK_EQUAL(vfs_sync(), 0);
+    written = cache_and_perhaps_cut;
+    cuts_left = of_run;
+    until_cut = 1 + random_below(&chance, 100);
+    while (cuts_left)
+        one_thing();
+    written = cache_sectors;
+    end();
+    free(medium);
+    free(cached);
+}
+
+static void many_cuts(bool with_journal)
+{
+    const char *more = getenv("EXT2_CUTS"), *seed = getenv("EXT2_SEED");
+    unsigned cuts = more ? strtoul(more, 0, 10) : 3, number = seed ? strtoul(seed, 0, 10) : 1;
+    for (unsigned n; cuts; cuts -= n, number++) {
+        n = cuts < 50 ? cuts : 50;
+        fflush(stdout);
+        pid_t child = fork();
+        if (!child) {
+            power_cuts(with_journal, number, n);
+            exit(0);
+        }
+        int status;
+        waitpid(child, &status, 0);
+        CHECK_EQUAL(status, 0);
+    }
+}
+
+HOST_TEST(the_power_goes)
+{
+    many_cuts(false);
+}
+
+HOST_TEST(the_power_goes_with_a_journal)
+{
+    many_cuts(true);
+}
