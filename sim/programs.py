@@ -12,8 +12,8 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ class Port:
     cflags: tuple[str, ...] = ()
     configure: tuple[str, ...] | None = None
     result: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @functools.cache
@@ -211,7 +212,12 @@ def build_port(port: Port) -> Path:
         files = sorted({path for pattern in port.sources for path in folder.glob(pattern)
                         if not any(fnmatch.fnmatch(str(path.relative_to(folder)), without)
                                    for without in port.without)})
-        _compile(lib / "cc", files, folder, [*port.cflags, "-w"], out, port.name)
+        written = out / "headers"
+        written.mkdir()
+        for name, text in port.headers.items():
+            (written / name).write_text(text)
+        _compile(lib / "cc", files, folder, [*port.cflags, f"-I{written}", "-w"], out, port.name)
+        shutil.rmtree(written)
 
     inputs: dict[str, Input] = {"library": lib.name, "port": repr(port),
                                 "how": inspect.getsource(_compile) + inspect.getsource(_configure)}
