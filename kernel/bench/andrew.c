@@ -51,6 +51,7 @@ static int andrew(void)
     poll_ticks = bootargs_number("poll", 100, 100000) * clock_hz() / 1000;
     poll_ticks += !poll_ticks;
 
+    mounts_start(); /* else with the first program: it clears all buffers */
     polls_begin();
     timeout_set(&poll, poll_ticks, take_poll, 0);
     uint64_t begin = cycles64();
