@@ -1,4 +1,4 @@
-"""Programs of user mode that are not in the image anyway: built of anybody's C files, or of Debian's sources.
+"""Programs of user mode that are not in the image anyway: built of anybody's C files, or of sources of others.
 
 `./interlock program FILE.c` and `./interlock sim --program` call this; the set-up calls it to fetch the sources."""
 
@@ -31,12 +31,14 @@ class ProgramError(RuntimeError):
 
 @dataclass(frozen=True)
 class Port:
-    """A program of Debian's that is built unmodified: an entry of kernel/user/ports.toml, which says what each is."""
+    """A program of others that is built unmodified: an entry of kernel/user/ports.toml, which says what each is."""
 
     name: str
     what: str
-    debian: str
     sha256: str
+    debian: str = ""
+    pypi: str = ""
+    folder: str = ""
     sources: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     cflags: tuple[str, ...] = ()
@@ -112,12 +114,28 @@ def _fetch(debian: str, sha256: str, out: Path):
                            "their SHA-256 into kernel/user/ports.toml")
 
 
+def _fetch_pypi(requirement: str, sha256: str, out: Path):
+    """A source distribution of PyPI's, unpacked in `out`. pip checks its SHA-256; a version's files do not change."""
+    with tempfile.TemporaryDirectory() as got:
+        wanted = Path(got) / "requirements.txt"
+        wanted.write_text(f"{requirement} --hash=sha256:{sha256}\n")
+        _run(f"the sources of {requirement} cannot be had of PyPI (is there a network?)",
+             [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:",
+              "--no-build-isolation", "--require-hashes", "-r", wanted, "-d", got])
+        for path in Path(got).glob("*.tar.gz"):
+            _run(f"{path.name} cannot be unpacked", ["tar", "-xf", path, "-C", out, "--no-same-owner"])
+
+
 def sources(port: Port) -> Path:
     """The folder with the port's upstream sources; they are fetched if they are not in the cache."""
-    entry = cached("program-sources", {"debian": port.debian, "sha256": port.sha256},
-                   lambda out: _fetch(port.debian, port.sha256, out))
+    if port.pypi:
+        entry = cached("program-sources", {"pypi": port.pypi, "sha256": port.sha256},
+                       lambda out: _fetch_pypi(port.pypi, port.sha256, out))
+    else:
+        entry = cached("program-sources", {"debian": port.debian, "sha256": port.sha256},
+                       lambda out: _fetch(port.debian, port.sha256, out))
     inside = [path for path in entry.iterdir() if path.is_dir()]
-    return inside[0] if len(inside) == 1 else entry
+    return (inside[0] if len(inside) == 1 else entry) / port.folder
 
 
 # Building
