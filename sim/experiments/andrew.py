@@ -26,10 +26,10 @@ def summarise(experiment, records):
             summary[made["kind"]].append(row | more(made, clock_hz) | {"latency": latency, "reason": sync.reason(row)})
         if made["kind"] == "whole":
             summary["phases"].append({"sync": made["sync"], "cycles": phases(made)})
-    wholes = [made for made in good if made["kind"] == "whole"]
-    if wholes:
-        first = next((made for made in wholes if made["sync"] == "cli-pessim"), wholes[0])
-        summary["lengths"] = [sync.lengths(first) | {"kind": "andrew"}]
+    longest = max((made for made in good if made["kind"] in ("whole", "slice")),
+                  key=lambda made: made["run"]["window"]["cycles"], default=None)
+    if longest:
+        summary["lengths"] = [sync.lengths(longest) | {"kind": "andrew"}]
     return summary
 
 
@@ -62,18 +62,25 @@ def phase_table(summary):
     return Table("Phases of the whole set", ["scheme", *PHASES, "all"], rows, ["Million cycles."]) if rows else None
 
 
+def sets(summary):
+    """The runs on one hart at the whole set's latency: of the whole set, and of the slice."""
+    return [("whole", row) for row in summary["whole"]] + [
+        ("slice", row) for row in summary["slice"] if row["latency"] == summary["settings"]["latency"]]
+
+
 def section_table(summary):
     """What Tables 3 and 4 have, seen from outside, in every scheme."""
-    rows = [[row["sync"], number(row["entered_per_s"], 5), number(row["interrupted_per_s"]),
+    rows = [[held, row["sync"], number(row["entered_per_s"], 5), number(row["interrupted_per_s"]),
              number(100 * row["interrupted"] / row["entered"], 2), number(row["section_us"]), number(row["most_us"]),
-             number(row["user_percent"])] for row in summary["whole"]]
+             number(row["user_percent"])] for held, row in sets(summary)]
     if not rows:
         return None
-    return Table("Sections of the whole set", ["scheme", "sections/s", "interrupted/s", "interrupted, %",
-                                               "duration, us, mean", "most", "user mode, %"], rows,
+    return Table("Sections of the whole set and of the slice", [
+        "set", "scheme", "sections/s", "interrupted/s", "interrupted, %", "duration, us, mean", "most",
+        "user mode, %"], rows,
                  [f"Seen from outside. The paper's: {paper.PESSIMISTIC_ENTERED[LOAD]:,} sections/s of "
                   f"{paper.SECTION_US[LOAD]:g} us (cli-pessim); {paper.OPTIMISTIC_ENTERED[LOAD]:,}/s, of which "
-                  f"{paper.OPTIMISTIC_INTERRUPTED[LOAD]}/s are interrupted (spl-optim)."])
+                  f"{paper.OPTIMISTIC_INTERRUPTED[LOAD]}/s are interrupted (spl-optim)."], texts=2)
 
 
 def timed_table(summary):
@@ -102,18 +109,18 @@ def theirs(scheme):
 def overhead_table(summary):
     """Table 6: the model's overhead beside what was measured."""
     rows, notes = [], []
-    for row in summary["whole"]:
+    for held, row in sets(summary):
         apart = 100 * (row["measured_percent"] / row["model_percent"] - 1)
-        rows.append([row["sync"], number(row["pair"]), number(row["mean"]), number(row["model_percent"]),
+        rows.append([held, row["sync"], number(row["pair"]), number(row["mean"]), number(row["model_percent"]),
                      number(row["measured_percent"]), f"{apart:+.0f}",
                      number(paper.OVERHEAD.get(row["sync"], {}).get(LOAD), 1)])
         if row["reason"]:
-            notes.append(f"{row['sync']}: {row['reason']}.")
+            notes.append(f"{held}, {row['sync']}: {row['reason']}.")
     if not rows:
         return None
-    return Table("Table 6: overhead of the whole set in % of the time", [
-        "scheme", "pair, cycles", "where it stands", "by the model", "measured", "measured to model, %",
-        f"paper, {LOAD}"], rows, notes)
+    return Table("Table 6: overhead in % of the time", [
+        "set", "scheme", "pair, cycles", "where it stands", "by the model", "measured", "measured to model, %",
+        f"paper, {LOAD}"], rows, notes, texts=2)
 
 
 def slice_table(summary):
@@ -159,8 +166,10 @@ def harts_table(summary):
 
 
 def comparisons(summary):
-    """Table 6 beside the paper's."""
-    rows = [row for row in summary["whole"] if row["sync"] in paper.OVERHEAD]
+    """Table 6 beside the paper's: of the whole set, where that was run."""
+    of_whole = {row["sync"] for row in summary["whole"]}
+    rows = [row for held, row in sets(summary) if row["sync"] in paper.OVERHEAD
+            and (held == "whole" or row["sync"] not in of_whole)]
     if not rows:
         return []
     return [Comparison("Table 6: overhead by the model, Andrew local", "%", [

@@ -1,4 +1,5 @@
-"""The commands of kernel/user/commands that look at files, on the host, beside the host's own; the Andrew benchmark's script."""
+"""Commands of kernel/user/commands that look at files, on the host, beside the host's own; the Andrew benchmark's
+script."""
 
 import os
 import subprocess
