@@ -22,7 +22,9 @@ def summarise(experiment, records):
         if made["kind"] == "timed":
             summary["timed"].append(timed_figures(made, clock_hz))
         elif made["kind"] in summary and latency in pairs:
-            row = figures(made, pairs[latency], clock_hz)
+            # A queued interrupt's trap is no measure here: those that are handled at once are others, and longer.
+            row = figures(made, pairs[latency], clock_hz) | {"fall_back": None}
+            row["measured_percent"] = row["marks_percent"]
             summary[made["kind"]].append(row | more(made, clock_hz) | {"latency": latency, "reason": sync.reason(row)})
         if made["kind"] == "whole":
             summary["phases"].append({"sync": made["sync"], "cycles": phases(made)})
