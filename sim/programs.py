@@ -156,8 +156,7 @@ def library() -> Path:
              env=environment)
         shutil.rmtree(out / "objects")
 
-    return cached("user-library", made_with | {"lib": USER / "lib", "memory": REPO / "kernel/lib/memory.c",
-                                              "abi": USER / "abi.h", "how": USER / "library.mk",
+    return cached("user-library", made_with | {"lib": USER / "lib", "abi": USER / "abi.h", "how": USER / "library.mk",
                                               "flags": USER / "flags.mk"}, build)
 
 
