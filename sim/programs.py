@@ -1,4 +1,4 @@
-"""Programs of user mode that are not in the image anyway: built of anybody's C files, or of Debian's sources.
+"""Programs of user mode that are not in the image anyway: built of anybody's C files, or of sources of others.
 
 `./interlock program FILE.c` and `./interlock sim --program` call this; the set-up calls it to fetch the sources."""
 
@@ -12,8 +12,8 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,20 +31,21 @@ class ProgramError(RuntimeError):
 
 @dataclass(frozen=True)
 class Port:
-    """A program of Debian's that is built unmodified: an entry of kernel/user/ports.toml, which says what each is."""
+    """A program of others that is built unmodified: an entry of kernel/user/ports.toml, which says what each is."""
 
     name: str
     what: str
     sha256: str
     debian: str = ""
-    crate: str = ""
-    version: str = ""
     own: tuple[str, ...] = ()
+    pypi: str = ""
+    folder: str = ""
     sources: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     cflags: tuple[str, ...] = ()
     configure: tuple[str, ...] | None = None
     result: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @functools.cache
@@ -98,10 +99,6 @@ def _apt() -> tuple[tempfile.TemporaryDirectory, list[str]]:
     return scratch, apt
 
 
-def _is(path: Path, sha256: str) -> bool:
-    return hashlib.sha256(path.read_bytes()).hexdigest() == sha256
-
-
 def _fetch(debian: str, sha256: str, out: Path):
     """The upstream sources of a Debian source package, unpacked in `out`. apt checks signatures, we the content."""
     scratch, apt = _apt()
@@ -109,7 +106,7 @@ def _fetch(debian: str, sha256: str, out: Path):
         _run(f"the sources of Debian's package {debian} cannot be had",
              [*apt, "source", "--download-only", "--only-source", debian], cwd=got)
         for path in Path(got).iterdir():
-            if _is(path, sha256):
+            if hashlib.sha256(path.read_bytes()).hexdigest() == sha256:
                 _run(f"{path.name} cannot be unpacked", ["tar", "-xf", path, "-C", out, "--no-same-owner"])
                 return
         offered = ", ".join(sorted(path.name for path in Path(got).iterdir() if ".orig.tar" in path.name and
@@ -118,35 +115,28 @@ def _fetch(debian: str, sha256: str, out: Path):
                            "their SHA-256 into kernel/user/ports.toml")
 
 
-def _fetch_crate(crate: str, version: str, sha256: str, out: Path):
-    """A crate, as its registry has it, unpacked in `out`: cargo fetches it, and checks it too."""
-    cargo = shutil.which("cargo") or shutil.which("cargo", path=Path.home() / ".cargo/bin")
-    if not cargo:
-        raise ProgramError(f"the sources of {crate} come as a crate, and there is no cargo here: install cargo")
-    home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
-    with tempfile.TemporaryDirectory() as made:
-        (Path(made) / "lib.rs").write_text("")
-        (Path(made) / "Cargo.toml").write_text(
-            f'[package]\nname = "fetch"\nversion = "0.0.0"\n[lib]\npath = "lib.rs"\n'
-            f'[dependencies]\n{crate} = {{version = "={version}", default-features = false}}\n')
-        _run(f"the crate {crate} cannot be had (is there a network?)", [cargo, "fetch", "-q"], cwd=made)
-    for path in home.glob(f"registry/cache/*/{crate}-{version}.crate"):
-        if _is(path, sha256):
-            _run(f"{path.name} cannot be unpacked", ["tar", "-xzf", path, "-C", out, "--no-same-owner"])
-            return
-    raise ProgramError(f"the crate {crate} {version} has another SHA-256 than kernel/user/ports.toml says")
+def _fetch_pypi(requirement: str, sha256: str, out: Path):
+    """A source distribution of PyPI's, unpacked in `out`. pip checks its SHA-256; a version's files do not change."""
+    with tempfile.TemporaryDirectory() as got:
+        wanted = Path(got) / "requirements.txt"
+        wanted.write_text(f"{requirement} --hash=sha256:{sha256}\n")
+        _run(f"the sources of {requirement} cannot be had of PyPI (is there a network?)",
+             [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:",
+              "--no-build-isolation", "--require-hashes", "-r", wanted, "-d", got])
+        for path in Path(got).glob("*.tar.gz"):
+            _run(f"{path.name} cannot be unpacked", ["tar", "-xf", path, "-C", out, "--no-same-owner"])
 
 
 def sources(port: Port) -> Path:
     """The folder with the port's upstream sources; they are fetched if they are not in the cache."""
-    if port.crate:
-        entry = cached("program-sources", {"crate": port.crate, "sha256": port.sha256},
-                       lambda out: _fetch_crate(port.crate, port.version, port.sha256, out))
+    if port.pypi:
+        entry = cached("program-sources", {"pypi": port.pypi, "sha256": port.sha256},
+                       lambda out: _fetch_pypi(port.pypi, port.sha256, out))
     else:
         entry = cached("program-sources", {"debian": port.debian, "sha256": port.sha256},
                        lambda out: _fetch(port.debian, port.sha256, out))
     inside = [path for path in entry.iterdir() if path.is_dir()]
-    return inside[0] if len(inside) == 1 else entry
+    return (inside[0] if len(inside) == 1 else entry) / port.folder
 
 
 # Building
@@ -241,7 +231,12 @@ def build_port(port: Port) -> Path:
         files = sorted({path for pattern in port.sources for path in folder.glob(pattern)
                         if not any(fnmatch.fnmatch(str(path.relative_to(folder)), without)
                                    for without in port.without)}) + [USER / "ports" / name for name in port.own]
-        _compile(lib / "cc", files, folder, [*port.cflags, "-w"], out, port.name)
+        written = out / "headers"
+        written.mkdir()
+        for name, text in port.headers.items():
+            (written / name).write_text(text)
+        _compile(lib / "cc", files, folder, [*port.cflags, f"-I{written}", "-w"], out, port.name)
+        shutil.rmtree(written)
 
     own: dict[str, Input] = {f"own {name}": USER / "ports" / name for name in port.own}
     inputs: dict[str, Input] = {"library": lib.name, "port": repr(port), **own,

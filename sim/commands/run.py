@@ -115,7 +115,7 @@ def resume(
 def carry_out(experiment, values, directory, make_pool, fresh, as_json):
     """Runs all that `values` ask of `experiment` into `directory`, and shows what came of it. `make_pool` gives where
     runs are carried out."""
-    from sim.sweep.runner import Runner, build_targets
+    from sim.sweep.runner import Runner, build_images, build_targets
     from sim.sweep.store import Store
     tools = check_tools()
     pool = make_pool()
@@ -123,6 +123,7 @@ def carry_out(experiment, values, directory, make_pool, fresh, as_json):
     with building(), Display() as display:
         from sim.kernel import build_kernel
         from sim.model.build import build_simulator
+        build_images(runner.runs)
         targets = build_targets(runner.targets(), build_simulator, build_kernel, display.build)
     runner.prepare(tools, {machine.label: describe(machine) for machine in sorted({on for on, *_ in targets})})
     execute(runner, targets, directory, as_json)

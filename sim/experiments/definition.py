@@ -6,7 +6,8 @@ An experiment file has a `description`, the bit rate of the console, its `[keys.
 queries, or by the module beside the file that `report` names. schema.py has every entry. `{name}` in `bootargs`, in the
 values of `build` (the kernel's build options, sim/kernel.py), and names in `cycles` (the estimate that orders runs and
 bounds them), in `input` (how many bytes go down the data line), in `disk` (the drive at each disk controller:
-how many bytes of seeded content it has, then options of the simulator's --disk), in `frames` (those on the Ethernet
+how many bytes of seeded content it has, or @ and the name of an image of sim/disks.py, then options of the simulator's
+--disk), in `frames` (those on the Ethernet
 wire, sim/frames.py) and in `flow` (the simulator's --uart1-flow) stand for the run's parameters and all keys, a list's
 values with commas between.
 Its `[quick]` table has values of keys with which all of it, every kind of run once at least, takes some seconds.
@@ -31,6 +32,7 @@ from sim.experiments.paper_sync import SCHEMES
 from sim.experiments.schema import SettingError, check, unknown
 
 FOLDER = Path(__file__).parent
+IMAGE = "@"             # before the name of an image of sim/disks.py
 FILE_BYTES = 65536      # the file that paper `sync` sends down its serial line
 
 
@@ -408,6 +410,11 @@ def _check_kind(experiment, kind):
             raise SettingError(f"{where}: give '{need}' either for all its runs or in vary")
     if kind.get("sync", SCHEMES[0]) not in SCHEMES:
         raise unknown(f"scheme in {where}", kind["sync"], SCHEMES)
+    image = kind.get("disk", "").partition(",")[0]
+    if image.startswith(IMAGE):
+        from sim.disks import IMAGES
+        if image.removeprefix(IMAGE) not in IMAGES:
+            raise unknown(f"image in {where} disk", image.removeprefix(IMAGE), IMAGES)
     for option in kind.get("build", {}):
         if option not in OPTIONS:
             raise unknown(f"build option in {where}", option, OPTIONS)

@@ -83,8 +83,9 @@ def reason(row):
                 else "for lines that the cache has lost"
             parts.append(f"on average it waits {row['mean'] - row['least']:.1f} cycles {waiting}")
         if row["fall_back"] is not None:
-            parts.append(f"an interrupted section costs {row['fall_back']:,.0f} cycles more, not one pair: a trap that "
-                         "queues the interrupt, and the replay")
+            more = "more" if row["fall_back"] >= 0 else "less"
+            parts.append(f"an interrupted section costs {abs(row['fall_back']):,.0f} cycles {more}, not one pair: a "
+                         "trap that queues the interrupt, and the replay")
         if not parts:
             parts.append(f"unexplained: a pair takes {row['mean']:.1f} cycles where it stands, {row['pair']:g} in "
                          "Table 5's loop")

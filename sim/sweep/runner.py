@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 
 from sim import nodes
-from sim.experiments.definition import Run, disk_image, input_file
+from sim.experiments.definition import IMAGE, Run, disk_image, input_file
 from sim.frames import Flood
 from sim.results import record
 from sim.results.report import solve_line
@@ -94,6 +94,18 @@ def build_targets(wanted, build_simulator, build_kernel, report):
         done += 1
     report("built", done, total)
     return targets
+
+
+def image_of(content):
+    """The image that a drive's content names, with its @; it is made if it is not in the cache."""
+    from sim.disks import IMAGES
+    return IMAGES[content.removeprefix(IMAGE)]()
+
+
+def build_images(runs):
+    """Makes the images of drives that `runs` name."""
+    for content in {run.disk.partition(",")[0] for run in runs if run.disk.startswith(IMAGE)}:
+        image_of(content)
 
 
 def task_of(run, files):
@@ -320,6 +332,13 @@ class Runner:
             record.write_bytes(path, content())
         return path
 
+    def _drive(self, run):
+        """The content of the drive of `run`: an image that is made for it, or seeded bytes."""
+        content = run.disk.partition(",")[0]
+        if content.startswith(IMAGE):
+            return image_of(content)
+        return self._made(f"disk-{content}-seed{run.seed}.img", lambda: disk_image(run.seed, int(content)))
+
     def _job(self, run, targets):
         """What is to be done for `run`, its files in place."""
         target = targets[run.target]
@@ -328,8 +347,7 @@ class Runner:
             paths["input"] = self._made(f"serial-{run.input_bytes}-seed{run.seed}.bin",
                                         lambda: input_file(run.seed, run.input_bytes))
         if run.disk:
-            size = int(run.disk.partition(",")[0])
-            paths["disk"] = self._made(f"disk-{size}-seed{run.seed}.img", lambda: disk_image(run.seed, size))
+            paths["disk"] = self._drive(run)
         if run.frames:
             paths["frames"] = self._made(f"frames-{run.frames.replace(',', '-')}.pcap",
                                          lambda: Flood.of(run.frames).pcap())

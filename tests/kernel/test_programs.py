@@ -3,6 +3,7 @@ programs of others, built as they are."""
 
 import base64
 import bz2
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -12,7 +13,12 @@ from tests.kernel.machine import boot
 
 OURS = Path(__file__).parent / "programs"
 LINES = 20
-INPUT_BYTES = 1000      # for bzip2; docs/programs.md has the command for 256 KB
+# How much: in `make test` little; docs/programs.md has the commands for 256 KB and all of Lua's tests.
+INPUT_BYTES = int(os.environ.get("BZIP2_BYTES", 1000))
+ZSTD_BYTES = int(os.environ.get("ZSTD_BYTES", 1000))
+LUA_TESTS = os.environ.get("LUA_TESTS", "goto,vararg").split(",")
+# Those want a shell and files that can be written, or hours; `all` is all the others.
+LUA_CANNOT = ("all", "files", "heavy", "main")
 MAX_CYCLES = 150_000_000
 HANG_CYCLES = 50_000_000  # they may be silent for long
 
@@ -22,9 +28,11 @@ def text_file(path, lines):
     return path
 
 
-def run_programs(folder, harts, sync, program, args, files):
+def run_programs(folder, harts, sync, program, args, files, times=1):
+    """`times` as many cycles as usual are not too many."""
     bootargs = f"run=user program={program} args={','.join(args)} hz=1000"
-    run = boot(folder, harts, sync, bootargs, files=files, max_cycles=MAX_CYCLES, hang_cycles=HANG_CYCLES)
+    run = boot(folder, harts, sync, bootargs, files=files, max_cycles=times * MAX_CYCLES,
+               hang_cycles=times * HANG_CYCLES)
     assert "panic" not in run.console, run.report()
     return run
 
@@ -68,17 +76,53 @@ def test_lua_runs_a_script_with_its_own_checks_on(tmp_path):
     assert result["failed"] == 0 and result["checks"] > 40 and result["lines"] == LINES, run.report()
 
 
+def test_lua_passes_its_own_tests(tmp_path):
+    """Those of its authors, in their portable mode."""
+    port = programs.ports()["lua-tests"]
+    suite = programs.sources(port) / "testes"
+    files = {"lua": programs.build_port(port), "tests.lua": OURS / "tests.lua"}
+    files |= {path.name: path for path in suite.glob("*.lua")}
+    every = sorted(path.stem for path in suite.glob("*.lua") if path.stem not in LUA_CANNOT)
+    names = every if LUA_TESTS == ["all"] else LUA_TESTS
+    (tmp_path / "names").write_text("".join(f"{name}\n" for name in names))
+    files["names"] = tmp_path / "names"
+    run = run_programs(tmp_path / "run", 1, "cli-pessim", "lua", ["tests.lua", "names"], files, times=len(names))
+    assert run.status == 0, run.report()
+    assert [(line["file"], line["failed"]) for line in run.record["results"]["lua_test"]] == [
+        (name, 0) for name in names], run.report()
+
+
+def repository_text(size):
+    """As much of the repository's own text: it changes with it, and is the same for all who have it."""
+    paths = [programs.REPO / "LICENSE", *sorted((programs.REPO / "kernel").rglob("*.c"))]
+    text = b"".join(path.read_bytes() for path in (paths[:1] if size <= paths[0].stat().st_size else paths))
+    assert len(text) >= size
+    return text[:size]
+
+
 def test_bzip2_compresses_as_on_the_host_and_restores(tmp_path):
-    data = (programs.REPO / "LICENSE").read_bytes()[:INPUT_BYTES]
+    data = repository_text(INPUT_BYTES)
     compressed = bz2.compress(data, 1)
     (tmp_path / "input").write_bytes(data)
     (tmp_path / "compressed").write_bytes(compressed)
     files = programs.commands() | {"bzip2": programs.build_port(programs.ports()["bzip2"]),
                                    "input": tmp_path / "input", "compressed": tmp_path / "compressed",
                                    "bzip2.sh": OURS / "bzip2.sh"}
-    run = run_programs(tmp_path / "run", 1, "spl-pessim", "sh", ["bzip2.sh"], files)
+    run = run_programs(tmp_path / "run", 1, "spl-pessim", "sh", ["bzip2.sh"], files, times=1 + INPUT_BYTES // 10000)
     assert run.status == 0, run.report()
     sent = re.search(r"((?:^[A-Za-z0-9+/=]+\n)+)@bzip2", run.console.replace("\r", ""), re.MULTILINE)
     assert sent and base64.b64decode(sent[1]) == compressed, run.report()
     wanted = subprocess.run(["cksum"], input=data, capture_output=True, check=True).stdout.split()[0]
     assert run.result("bzip2") == {"restored": int(wanted)}, run.report()
+
+
+def test_zstd_compresses_with_threads_and_restores(tmp_path):
+    """Its workers are threads of ours, with pools, conditions and much memory; it looks at its own checksum, too."""
+    data = repository_text(ZSTD_BYTES)
+    (tmp_path / "input").write_bytes(data)
+    files = programs.commands() | {"zstd": programs.build_port(programs.ports()["zstd"]), "input": tmp_path / "input",
+                                   "zstd.sh": OURS / "zstd.sh"}
+    run = run_programs(tmp_path / "run", 2, "spl-optim", "sh", ["zstd.sh"], files, times=1 + ZSTD_BYTES // 100000)
+    assert run.status == 0, run.report()
+    wanted = subprocess.run(["cksum"], input=data, capture_output=True, check=True).stdout.split()[0]
+    assert run.result("zstd") == {"restored": int(wanted)}, run.report()

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -315,6 +316,36 @@ static void *thread(void *argument)
     return (void *)(uintptr_t)(is_begun && pthread_getspecific(key) == value ? own : -1);
 }
 
+/* Gives back what it takes, one turn behind the other: two that share, of which each waits for the other. */
+static sem_t given, taken;
+
+static void *take_and_give(void *argument)
+{
+    unsigned *turns = argument;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        sem_wait(&given);
+        ++*turns;
+        sem_post(&taken);
+    }
+    return 0;
+}
+
+static void semaphores(void)
+{
+    unsigned turns = 0, seen = 0;
+    int value;
+    pthread_t other;
+    CHECK(!sem_init(&given, 0, 1) && !sem_getvalue(&given, &value) && value == 1);
+    CHECK(!sem_trywait(&given) && sem_trywait(&given) == -1 && errno == EAGAIN);
+    CHECK(!sem_init(&taken, 0, 0) && !pthread_create(&other, 0, take_and_give, &turns));
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        sem_post(&given);
+        sem_wait(&taken);
+        seen += turns == i + 1;
+    }
+    CHECK(!pthread_join(other, 0) && seen == ROUNDS && !sem_destroy(&given) && !sem_destroy(&taken));
+}
+
 static void *leave_early(void *argument)
 {
     pthread_exit((char *)argument + 1);
@@ -375,5 +406,6 @@ int main(int argc, char **argv)
     jumps_and_signals();
     processes(argc > 3);
     threads();
+    semaphores();
     return failed != 0;
 }

@@ -1,0 +1,73 @@
+/*
+ * run=andrew: the Modified Andrew Benchmark (paper `sync`, section 5.1) as programs on the disk do it: a shell, the script
+ * /andrew.sh there with the words of args=A,B behind its name, and what that starts. With root=disk0 and the disk's image from
+ * sim/disks.py. The measured part (probes WINDOW_BEGIN and _END) lies around all of it. Prints
+ *
+ *   @andrew harts=... cycles=... status=...        status: the script's, as a shell has it
+ *   @crit_timing, @crit_poll                        in images with CRIT_TIMING (bench/polls.h), a poll each `poll` ms (100)
+ *
+ * and the script when each of its phases begins.
+ */
+#include <string.h>
+
+#include "arch/csr.h"
+#include "arch/probe.h"
+#include "bench/polls.h"
+#include "dev/clock.h"
+#include "init/run.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "lib/printf.h"
+#include "sched/timeout.h"
+#include "user/mounts.h"
+#include "user/run.h"
+
+#define SHELL "/bin/sh"
+#define SCRIPT "/andrew.sh"
+#define SIGNAL_EXIT_CODE 128
+
+static struct timeout poll;
+static uint32_t poll_ticks;
+
+static void take_poll(void *arg)
+{
+    (void)arg;
+    polls_take();
+    timeout_set(&poll, poll_ticks, take_poll, 0);
+}
+
+static int andrew(void)
+{
+    static struct arguments arguments;
+    char words[64];
+    if (!clock_hz() || strcmp(bootargs_string("root", words, sizeof words, ""), "disk0"))
+        panic("run=andrew needs a clock (hz) and root=disk0 with the image of ./interlock run andrew");
+    arguments_clear(&arguments);
+    arguments_add(&arguments, SHELL);
+    arguments_add(&arguments, SCRIPT);
+    char *rest = (char *)bootargs_string("args", words, sizeof words, "");
+    for (char *word; (word = strtok_r(rest, ",", &rest));)
+        arguments_add(&arguments, word);
+    poll_ticks = bootargs_number("poll", 100, 100000) * clock_hz() / 1000;
+    poll_ticks += !poll_ticks;
+
+    mounts_start(); /* else with the first program: it clears all buffers */
+    polls_begin();
+    timeout_set(&poll, poll_ticks, take_poll, 0);
+    uint64_t begin = cycles64();
+    PROBE(WINDOW_BEGIN);
+    int id = process_spawn(0, SHELL, &arguments, ANY_HART);
+    int status = id > 0 ? user_wait_for_all(id) : 0;
+    PROBE(WINDOW_END);
+    uint64_t took = cycles64() - begin;
+    timeout_drain(&poll);
+    polls_end();
+    if (id < 0)
+        panic("run=andrew: " SHELL " on the disk: error %d", id);
+    status = status & 0xff ? SIGNAL_EXIT_CODE + status : status >> 8;
+    polls_print();
+    kprintf("@andrew harts=%u cycles=%llu status=%d\n", hart_count, (unsigned long long)took, status);
+    return mounts_stop() ? 1 : status;
+}
+
+RUN("andrew", "the Modified Andrew Benchmark from a disk (paper sync, section 5.1)", andrew);

@@ -1,0 +1,69 @@
+/* POSIX semaphores (semaphore.h): a word that counts, and how many wait for it to be more than 0. */
+#include <errno.h>
+#include <semaphore.h>
+#include <stdbool.h>
+
+#include "user/lib/system.h"
+
+static int failed(int error)
+{
+    errno = error;
+    return -1;
+}
+
+int sem_init(sem_t *sem, int shared, unsigned value)
+{
+    (void)shared;
+    if (value > SEM_VALUE_MAX)
+        return failed(EINVAL);
+    sem->value = value;
+    sem->waiting = 0;
+    return 0;
+}
+
+int sem_destroy(sem_t *sem)
+{
+    return sem->waiting ? failed(EBUSY) : 0;
+}
+
+int sem_trywait(sem_t *sem)
+{
+    uint32_t value = sem->value;
+    while (value)
+        if (__atomic_compare_exchange_n(&sem->value, &value, value - 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+            return 0;
+    return failed(EAGAIN);
+}
+
+/* Who waits has said so before he looks again: then who posts sees it, or he sees what was posted. */
+int sem_wait(sem_t *sem)
+{
+    int was = errno;
+    while (sem_trywait(sem)) {
+        __atomic_fetch_add(&sem->waiting, 1, __ATOMIC_SEQ_CST);
+        int error = futex_wait(&sem->value, 0, 0);
+        __atomic_fetch_sub(&sem->waiting, 1, __ATOMIC_SEQ_CST);
+        if (error == -EINTR)
+            return failed(EINTR);
+    }
+    errno = was;
+    return 0;
+}
+
+int sem_post(sem_t *sem)
+{
+    uint32_t value = sem->value;
+    do
+        if (value == SEM_VALUE_MAX)
+            return failed(EOVERFLOW);
+    while (!__atomic_compare_exchange_n(&sem->value, &value, value + 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+    if (__atomic_load_n(&sem->waiting, __ATOMIC_SEQ_CST))
+        futex_wake(&sem->value, 1);
+    return 0;
+}
+
+int sem_getvalue(sem_t *sem, int *value)
+{
+    *value = (int)sem->value;
+    return 0;
+}

@@ -1,0 +1,184 @@
+"""The report of `andrew`: tables 3, 4 and 6 and figure 1 of paper `sync` for its load Andrew local."""
+
+from sim.experiments import paper_sync as paper
+from sim.experiments import sync
+from sim.experiments.sync_load import figures, pair_cycles, timed_figures
+from sim.results.comparison import Comparison
+from sim.results.table import Table, number
+
+LOAD = "Andrew local"
+SAME_PERCENT = 5        # by which the slice's rate may differ from that of the whole
+PHASES = ("directories", "copy", "stat", "read", "compile")
+
+
+def summarise(experiment, records):
+    """All figures of the report, from the records alone."""
+    good = [made for made in records if made["failure"] is None]
+    clock_hz = experiment["clock_hz"]
+    pairs = {made["parameters"]["latency"]: pair_cycles(made) for made in good if made["kind"] == "table5"}
+    summary = {"whole": [], "slice": [], "harts": [], "timed": [], "phases": [], "lengths": []}
+    for made in good:
+        latency = made["parameters"].get("latency")
+        if made["kind"] == "timed":
+            summary["timed"].append(timed_figures(made, clock_hz))
+        elif made["kind"] in summary and latency in pairs:
+            # A queued interrupt's trap is no measure here: those that are handled at once are others, and longer.
+            row = figures(made, pairs[latency], clock_hz) | {"fall_back": None}
+            row["measured_percent"] = row["marks_percent"]
+            summary[made["kind"]].append(row | more(made, clock_hz) | {"latency": latency, "reason": sync.reason(row)})
+        if made["kind"] == "whole":
+            summary["phases"].append({"sync": made["sync"], "cycles": phases(made)})
+    longest = max((made for made in good if made["kind"] in ("whole", "slice")),
+                  key=lambda made: made["run"]["window"]["cycles"], default=None)
+    if longest:
+        summary["lengths"] = [sync.lengths(longest) | {"kind": "andrew"}]
+    return summary
+
+
+def more(made, clock_hz):
+    """What figures() does not give: the longest section, and what the harts did."""
+    harts = [hart["statistics"] for hart in made["run"]["harts"]]
+    cycles = made["run"]["window"]["cycles"]
+    busy = sum(sum(hart["accounting"].values()) - hart["accounting"]["idle"] for hart in harts)
+    return {"cycles": cycles, "busy_percent": 100 * busy / cycles,
+            "most_us": 1e6 * max(hart["body_net_cycles"]["max"] for hart in harts) / clock_hz,
+            "user_percent": 100 * sum(hart["accounting"]["user"] for hart in harts) / cycles}
+
+
+def phases(made):
+    """Cycles of each phase."""
+    begun = made["run"]["results"].get("andrew_phase", [])
+    return {now["name"]: then["cycles"] - now["cycles"] for now, then in zip(begun, begun[1:], strict=False)}
+
+
+def tables(summary):
+    """The report's tables, in order."""
+    made = [phase_table(summary), section_table(summary), timed_table(summary), overhead_table(summary),
+            slice_table(summary), latency_table(summary), harts_table(summary)]
+    return [table for table in made if table]
+
+
+def phase_table(summary):
+    rows = [[row["sync"], *(number(row["cycles"][phase] / 1e6) for phase in PHASES),
+             number(sum(row["cycles"].values()) / 1e6)] for row in summary["phases"] if row["cycles"]]
+    return Table("Phases of the whole set", ["scheme", *PHASES, "all"], rows, ["Million cycles."]) if rows else None
+
+
+def sets(summary):
+    """The runs on one hart at the whole set's latency: of the whole set, and of the slice."""
+    return [("whole", row) for row in summary["whole"]] + [
+        ("slice", row) for row in summary["slice"] if row["latency"] == summary["settings"]["latency"]]
+
+
+def section_table(summary):
+    """What Tables 3 and 4 have, seen from outside, in every scheme."""
+    rows = [[held, row["sync"], number(row["entered_per_s"], 5), number(row["interrupted_per_s"]),
+             number(100 * row["interrupted"] / row["entered"], 2), number(row["section_us"]), number(row["most_us"]),
+             number(row["user_percent"])] for held, row in sets(summary)]
+    if not rows:
+        return None
+    return Table("Sections of the whole set and of the slice", [
+        "set", "scheme", "sections/s", "interrupted/s", "interrupted, %", "duration, us, mean", "most",
+        "user mode, %"], rows,
+                 [f"Seen from outside. The paper's: {paper.PESSIMISTIC_ENTERED[LOAD]:,} sections/s of "
+                  f"{paper.SECTION_US[LOAD]:g} us (cli-pessim); {paper.OPTIMISTIC_ENTERED[LOAD]:,}/s, of which "
+                  f"{paper.OPTIMISTIC_INTERRUPTED[LOAD]}/s are interrupted (spl-optim)."], texts=2)
+
+
+def timed_table(summary):
+    """Tables 3 and 4 by the paper's own method."""
+    rows = [[row["sync"], number(row["entered_per_s"], 5), number(row["deviation_percent"], 2),
+             number(row["most_per_s"], 5), number(row["section_us"]), number(row["interrupted_per_s"]), row["polls"],
+             *theirs(row["sync"])] for row in summary["timed"]]
+    if not rows:
+        return None
+    return Table("Tables 3 and 4: sections entered, timed in the kernel and polled",
+                 ["scheme", "sections/s", "deviation, %", "most/s", "duration, us", "interrupted/s", "polls",
+                  "paper: sections/s", "deviation, %", "most/s", "duration, us", "interrupted/s"], rows,
+                 [f"Polls are {summary['settings']['poll']} ms apart, the paper's a second: the shorter, the more they "
+                  "deviate. An image that times takes longer to leave a section, and has the fewer a second."])
+
+
+def theirs(scheme):
+    if scheme == "cli-pessim":
+        return [f"{paper.PESSIMISTIC_ENTERED[LOAD]:,}", f"{paper.PESSIMISTIC_DEVIATION[LOAD]:g}",
+                f"{paper.PESSIMISTIC_MOST[LOAD]:,}", f"{paper.SECTION_US[LOAD]:g}", "-"]
+    if scheme == "spl-optim":
+        return [f"{paper.OPTIMISTIC_ENTERED[LOAD]:,}", "69", "-", "-", f"{paper.OPTIMISTIC_INTERRUPTED[LOAD]}"]
+    return ["-"] * 5
+
+
+def overhead_table(summary):
+    """Table 6: the model's overhead beside what was measured."""
+    rows, notes = [], []
+    for held, row in sets(summary):
+        apart = 100 * (row["measured_percent"] / row["model_percent"] - 1)
+        rows.append([held, row["sync"], number(row["pair"]), number(row["mean"]), number(row["model_percent"]),
+                     number(row["measured_percent"]), f"{apart:+.0f}",
+                     number(paper.OVERHEAD.get(row["sync"], {}).get(LOAD), 1)])
+        if row["reason"]:
+            notes.append(f"{held}, {row['sync']}: {row['reason']}.")
+    if not rows:
+        return None
+    return Table("Table 6: overhead in % of the time", [
+        "set", "scheme", "pair, cycles", "where it stands", "by the model", "measured", "measured to model, %",
+        f"paper, {LOAD}"], rows, notes, texts=2)
+
+
+def slice_table(summary):
+    """Whether the slice stands for the whole."""
+    rows = []
+    for whole in summary["whole"]:
+        for part in summary["slice"]:
+            if (part["sync"], part["latency"]) == (whole["sync"], whole["latency"]):
+                apart = 100 * (part["entered_per_s"] / whole["entered_per_s"] - 1)
+                rows.append([whole["sync"], number(whole["cycles"] / 1e6), number(part["cycles"] / 1e6),
+                             number(whole["entered_per_s"], 5), number(part["entered_per_s"], 5), f"{apart:+.1f}",
+                             "yes" if abs(apart) <= SAME_PERCENT else "NO"])
+    if not rows:
+        return None
+    return Table("The slice beside the whole set", ["scheme", "whole, million cycles", "slice", "whole, sections/s",
+                                                    "slice", "difference, %", f"within {SAME_PERCENT} %"], rows)
+
+
+def latency_table(summary):
+    """Overhead over the PIC's latency."""
+    latencies = sorted({row["latency"] for row in summary["slice"]})
+    rows = []
+    for scheme in dict.fromkeys(row["sync"] for row in summary["slice"]):
+        own = {row["latency"]: row for row in summary["slice"] if row["sync"] == scheme}
+        rows.append([scheme, *(number(own[at]["model_percent"]) if at in own else "-" for at in latencies),
+                     *(number(own[at]["measured_percent"]) if at in own else "-" for at in latencies)])
+    if not rows:
+        return None
+    return Table("Overhead over the PIC's latency in cycles, the slice, 1 hart, in % of the time",
+                 ["scheme", *(f"model, {at}" for at in latencies), *(f"measured, {at}" for at in latencies)], rows)
+
+
+def harts_table(summary):
+    rows = [[row["sync"], row["harts"], number(row["cycles"] / 1e6), number(row["busy_percent"]),
+             number(row["entered_per_s"], 5), number(row["interrupted_per_s"]), number(row["section_us"]),
+             number(row["most_us"]), number(row["model_percent"]), number(row["measured_percent"])]
+            for row in summary["harts"]]
+    if not rows:
+        return None
+    return Table("The slice on several harts, a command for each file, as many processes at once", [
+        "scheme", "harts", "million cycles", "harts busy, %", "sections/s", "interrupted/s", "duration, us, mean",
+        "most", "overhead, %, model", "measured"], rows, ["All harts together; overhead in % of one hart's time."])
+
+
+def comparisons(summary):
+    """Table 6 beside the paper's: of the whole set, where that was run."""
+    of_whole = {row["sync"] for row in summary["whole"]}
+    rows = [row for held, row in sets(summary) if row["sync"] in paper.OVERHEAD
+            and (held == "whole" or row["sync"] not in of_whole)]
+    if not rows:
+        return []
+    return [Comparison("Table 6: overhead by the model, Andrew local", "%", [
+        (row["sync"], paper.OVERHEAD[row["sync"]][LOAD], row["model_percent"],
+         sync.difference_to_paper(row, LOAD, summary["clock_hz"])) for row in rows], f"sync, Table 6, {LOAD}")]
+
+
+def plots(summary):
+    """Figure 1."""
+    return sync.plots({"lengths": summary["lengths"]})
