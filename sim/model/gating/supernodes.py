@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-# In instructions, as far as that can be told: of a gate; of an open one; of a variable that is compared.
-HEAD, OPEN, COMPARISON = 2.0, 2.0, 4.5
+# In instructions, as far as that can be told: of a gate; of an open one; of a variable that is compared; and what could
+# be carried out while the processor finds that a gate is not as it last was. With one hart it learns more than that.
+HEAD, OPEN, COMPARISON, GUESS = 2.0, 2.0, 4.5, 40.0
 FEW = 12      # who looks at a variable that has more readers is not tried with the others of them
 SELDOM = 0.002
 BETTER = 0.01
@@ -51,6 +52,7 @@ class Supernodes:
             for other in others:
                 self.before[other].add(unit)
         self.always = set(never)
+        self.guess = GUESS if any(piece.shared for piece in pieces.values()) else 0.0
         self.version = dict.fromkeys(self.pieces, 0)
         self.reached = self._reached()
         anybody = frozenset().union(*looked.values())
@@ -102,10 +104,14 @@ class Supernodes:
         return (not self.reached[a] >> b & 1
                 or not any(self.reached[other] >> b & 1 for other in self.after[a] if other != b))
 
+    def _gate(self, active: int, cycles: int) -> float:
+        """What it costs that a piece has one."""
+        return HEAD + (OPEN * active.bit_count() + self.guess * (active ^ active >> 1).bit_count()) / cycles
+
     def _costs(self, unit: int) -> float:
         piece = self.pieces[unit]
         inside = piece.cost + COMPARISON * len(self.told[unit])
-        return inside if unit in self.always else HEAD + piece.rate * (OPEN + inside)
+        return inside if unit in self.always else self._gate(piece.active, piece.cycles) + piece.rate * inside
 
     def _gain(self, a: int, b: int) -> float:
         """What it saves to join two pieces."""
@@ -113,8 +119,9 @@ class Supernodes:
         untold = sum(name not in self.kept and len(self.lookers[name]) == 1
                      for x, y in ((a, b), (b, a)) for name in self.told[x] & self.looks[y])
         inside = one.cost + other.cost + COMPARISON * (len(self.told[a]) + len(self.told[b]) - untold)
-        rate = (one.active | other.active).bit_count() / one.cycles
-        return self._costs(a) + self._costs(b) - HEAD - rate * (OPEN + inside)
+        active = one.active | other.active
+        return (self._costs(a) + self._costs(b) - self._gate(active, one.cycles)
+                - active.bit_count() / one.cycles * inside)
 
     def _offer(self, a: int, b: int):
         if a == b or a in self.always or b in self.always or self.pieces[a].shared != self.pieces[b].shared:
@@ -246,7 +253,7 @@ class Supernodes:
                 piece = self.pieces[unit]
                 untold = [name for name in self.looks[unit] if self.lookers[name] == {unit} and name not in self.kept]
                 inside = piece.cost + COMPARISON * len(self.told[unit])
-                saved = piece.cycles * (HEAD + piece.rate * (OPEN + inside) - inside) + sum(
+                saved = piece.cycles * (self._gate(piece.active, piece.cycles) + piece.rate * inside - inside) + sum(
                     COMPARISON * (writer.cycles if self.writer[name] in self.always else writer.active.bit_count())
                     for name in untold for writer in (self.pieces[self.writer[name]],))
                 if saved <= 0:
