@@ -148,8 +148,8 @@ def copies_tp(instruction):
     return re.match(r"(mv|addi)\t\w+,tp", instruction)
 
 
-# What runs with interrupts off, inside a section or the clock's handler, or before there is another hart; and the C library's,
-# which nobody calls.
+# What runs with interrupts off, inside a section or the clock's handler, or before there is another hart; and the C
+# library's, which nobody calls.
 KEEPS_ITS_HART = {"interrupt", "crit_sec_replay", "softint_dispatch_above", "run_queue_take", "kernel_main",
                   "turns_deaf", "intr_return_to_base", "settle_pic", "sched_tick", "lock_check_attempt", "_strerror_r"}
 
