@@ -22,6 +22,8 @@ def test_an_image_holds_its_files_and_is_the_same_to_the_byte(tmp_path, monkeypa
         monkeypatch.setenv("INTERLOCK_BUILD", str(tmp_path / name))
         images.append(disks.ext2_image(FILES, 512, 64))
     assert images[0] != images[1] and images[0].read_bytes() == images[1].read_bytes()
+    written, made = (int.from_bytes(images[0].read_bytes()[at:at + 4], "little") for at in (1024 + 48, 1024 + 264))
+    assert written == made == int(disks.EPOCH), "the image has the time of day in it"
     for name, content in FILES.items():
         if not name.endswith("/"):
             assert debugfs(images[0], f"cat {name}") == content
