@@ -133,5 +133,5 @@ def _tree(name: str, held: Mapping[str, Path], compiled: Iterable[str]) -> dict[
         f"{name}.folders": _lines(folders), f"{name}.files": _lines(sorted(held)), f"{name}.compile": _lines(compiled)}
 
 
-# What `image` of an experiment's runs may name.
+# What `disk = "@NAME,..."` of an experiment's runs may name.
 IMAGES: dict[str, Callable[[], Path]] = {"andrew": andrew}

@@ -279,6 +279,14 @@ void brelse(struct buf *bp)
     leave(bp);
 }
 
+int bfailed(struct buf *bp)
+{
+    int error = bp->error;
+    if (error)
+        brelse(bp);
+    return error;
+}
+
 #if BUFFERS_SHARED
 static bool holds(const struct buf *bp, const struct blockdev *device, uint32_t sector, uint32_t size)
 {
@@ -357,16 +365,14 @@ int bwrite(struct buf *bp)
 {
     bp->error = 0;
     bp = settled(bp);
-    if (bp->error) {
-        int error = bp->error;
-        brelse(bp);
+    int error = bfailed(bp);
+    if (error)
         return error;
-    }
     struct blockdev *device = bp->device;
     bool delayed = bp->flags & B_DELWRI;
     bp->flags = (bp->flags & ~(B_READ | B_DELWRI | B_LOGGED | B_ASYNC)) | B_WRITING;
     start(bp);
-    int error = biowait(bp);
+    error = biowait(bp);
     if (error && delayed) /* somebody else's changes are lost too */
         __atomic_store_n(&device->write_error, error, __ATOMIC_RELAXED);
     bp->flags &= ~B_WRITING;

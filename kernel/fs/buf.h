@@ -115,6 +115,9 @@ bool incore(struct blockdev *device, uint32_t sector);
 
 /* Each lets go of the buffer. */
 void brelse(struct buf *bp);
+
+/* The error with which a buffer came, which is released then; or 0. */
+int bfailed(struct buf *bp);
 int bwrite(struct buf *bp); /* writes, and waits for it: 0, or minus an error number */
 void bawrite(struct buf *bp); /* begins to write */
 void bdwrite(struct buf *bp); /* is written some time later */

@@ -93,11 +93,9 @@ static uint32_t choose(const uint8_t *map, uint32_t goal, uint32_t end)
 static int take(struct ext2 *fs, uint32_t block, uint8_t *held, uint32_t goal, uint32_t end, uint32_t *bit)
 {
     struct buf *bp = ext2_bread(fs, block);
-    if (bp->error) {
-        int error = bp->error;
-        brelse(bp);
+    int error = bfailed(bp);
+    if (error)
         return error;
-    }
     *bit = choose(held ? held : bp->data, goal < end ? goal : 0, end);
     if (*bit >= end) {
         brelse(bp);

@@ -82,11 +82,9 @@ static int pointer(struct ext2 *fs, uint32_t in, uint32_t place, uint32_t *at, u
 static int set_pointer(struct ext2 *fs, uint32_t in, uint32_t place, uint32_t block)
 {
     struct buf *bp = ext2_bread(fs, in);
-    if (bp->error) {
-        int error = bp->error;
-        brelse(bp);
+    int error = bfailed(bp);
+    if (error)
         return error;
-    }
     ((uint32_t *)bp->data)[place] = block;
     if (block && !fs->log)
         bpoints(bp);
@@ -248,11 +246,9 @@ static int clear_behind(struct inode *ip, uint64_t size)
     if (error || !block)
         return error;
     struct buf *bp = ext2_bread(fs, block);
-    if (bp->error) {
-        error = bp->error;
-        brelse(bp);
+    error = bfailed(bp);
+    if (error)
         return error;
-    }
     memset(bp->data + within, 0, fs->block_size - within);
     bdwrite(bp);
     return 0;

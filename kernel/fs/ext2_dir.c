@@ -150,12 +150,9 @@ static struct buf *first_behind(struct inode *dp, struct buf *bp, struct ext2_di
     if (*error)
         return 0;
     bp = ext2_bread(fs, block);
-    *error = bp->error;
     *e = (struct ext2_dirent *)(bp->data + offset);
-    if (!*error)
-        return bp;
-    brelse(bp);
-    return 0;
+    *error = bfailed(bp);
+    return *error ? 0 : bp;
 }
 
 /* Into the room behind this entry, or in it if it is nobody's. */

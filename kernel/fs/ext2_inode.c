@@ -261,18 +261,16 @@ int ext2_update(struct inode *ip, bool wait)
     if (!ip->dirty || fs->mount.read_only)
         return 0;
     struct buf *bp = ext2_bread(fs, block_of(fs, ip->number));
-    if (bp->error) {
-        int error = bp->error;
-        brelse(bp);
+    int error = bfailed(bp);
+    if (error)
         return error;
-    }
     *place(fs, ip->number, bp) = ip->disk;
     ip->dirty = false;
     bool grown = ip->grown;
     ip->grown = false;
     if (grown && !fs->log)
         bpoints(bp);
-    int error = ext2_meta(fs, bp, wait);
+    error = ext2_meta(fs, bp, wait);
     ip->dirty |= error != 0;
     ip->grown |= error && grown;
     return error;
@@ -289,10 +287,8 @@ int ext2_update_alone(struct inode *ip, bool wait)
 void ext2_change_dtime(struct ext2 *fs, uint32_t number, uint32_t to)
 {
     struct buf *bp = ext2_bread(fs, block_of(fs, number));
-    if (bp->error) {
-        brelse(bp);
+    if (bfailed(bp))
         return;
-    }
     place(fs, number, bp)->dtime = to;
     ext2_meta(fs, bp, false);
 }

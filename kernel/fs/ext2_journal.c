@@ -198,11 +198,9 @@ static int empty(struct journal *j)
     if (error)
         return error;
     struct buf *bp = ext2_bread(j->fs, block);
-    if (bp->error) {
-        error = bp->error;
-        brelse(bp);
+    error = bfailed(bp);
+    if (error)
         return error;
-    }
     struct jbd_super *s = (struct jbd_super *)bp->data;
     s->start = 0;
     s->sequence = jbd_big(j->end + 1);

@@ -274,9 +274,9 @@ int ext2_write_counts(struct ext2 *fs)
         if (!dirty)
             continue;
         struct buf *bp = ext2_bread(fs, fs->super.first_data_block + 1 + i / fs->descriptors_per_block);
-        if (bp->error) {
-            error = bp->error;
-            brelse(bp);
+        int e = bfailed(bp);
+        if (e) {
+            error = e;
             continue;
         }
         crit_t s = simple_lock_enter(&fs->counts_lock);

@@ -107,11 +107,9 @@ static int write_log_super(struct ext2 *fs, uint32_t start)
     if (error)
         return error;
     struct buf *bp = ext2_bread(fs, block);
-    if (bp->error) {
-        error = bp->error;
-        brelse(bp);
+    error = bfailed(bp);
+    if (error)
         return error;
-    }
     struct jbd_super *s = (struct jbd_super *)bp->data;
     s->start = jbd_big(start);
     s->sequence = jbd_big(log->sequence);
