@@ -26,7 +26,7 @@ from soc.sim import DISK_INPUTS, DISK_OUTPUTS
 HARNESS = REPO / "sim" / "harness"
 BINARY = "interlock-sim"
 COMPILER_FLAGS = ("-O2", "-Wall", "-Wextra", "-I.", "-Iharness", "-Imodel")
-LINK_FLAGS = ("-llz4",)     # of checkpoints
+LINK_FLAGS = ("-llz4", "-lslirp")     # of checkpoints, and of the Ethernet wire's end in this process
 # In the order of DiskPins (sim/harness/machine/disk_pins.h).
 DISK_PINS = [name for name, _ in DISK_INPUTS + DISK_OUTPUTS]
 PROBE_PINS = (("CData", "valid"), ("IData", "pc"), ("CData", "privilege"), ("CData", "trap"), ("IData", "cause"),

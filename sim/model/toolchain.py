@@ -99,6 +99,13 @@ def compile_objects(folder: Path, sources: Mapping[Path, Sequence[str]]) -> list
     return [made[source] for source in sources]
 
 
+def united(folder: Path, name: str, sources: Sequence[Path]) -> Path:
+    """One source, of that name, of several in `folder`: to read their headers takes longer than to compile them."""
+    made = folder / name
+    made.write_text("".join(f'#include "{source.relative_to(folder)}"\n' for source in sources))
+    return made
+
+
 def archive(folder: Path, out: Path, objects: Sequence[Path]):
     """A library of objects."""
     run([needed(ARCHIVER), "rcs", out, *objects], folder)

@@ -13,7 +13,7 @@ from firmware.build import compiler_version
 from hw.common.cache import Input, cached
 from sim.model import toolchain
 from sim.model.gating import EDGE, SOURCE, NotUnderstood, Watched, split_processes, watch, write_edge
-from sim.model.toolchain import archive, compile_objects, link, needed, processor_level, run
+from sim.model.toolchain import archive, compile_objects, link, needed, processor_level, run, united
 
 TOP = "interlock"
 VERILATOR_FLAGS = ("--cc", "-O3", "--flatten", "--savable", "--x-assign", "fast", "--x-initial", "0", "--noassert",
@@ -22,8 +22,8 @@ VERILATOR_FLAGS = ("--cc", "-O3", "--flatten", "--savable", "--x-assign", "fast"
 COMPILER_FLAGS = ("-O3", "-w")
 LEVEL = processor_level()
 FAST_FLAGS = (*COMPILER_FLAGS, *([f"-march={LEVEL}"] if LEVEL else []))  # of what each cycle runs
-SLOW_FLAGS = ("-O1", "-w")  # what few cycles run
-ONCE_FLAGS = ("-O0", "-w")  # what runs once: set-up, saving, restoring
+SLOW_FLAGS = ("-O1", "-w")  # of a model that is simulated for seconds
+ONCE_FLAGS = ("-O0", "-w")  # what runs once or in few cycles: set-up, saving, restoring, inputs that change
 WATCHED_FLAGS = ("-O0", "-w")  # of a model that is watched for some thousand cycles
 
 
@@ -93,7 +93,7 @@ def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = Fa
 
 
 def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recipe):
-    work = library.dir / "work"
+    work = library.dir.resolve() / "work"   # as Verilator names what it has written there
     made = _translate(work, sources, waves, recipe)
     edge = [] if waves else _edge(made)
     if not edge and not waves:
@@ -104,8 +104,8 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
         made = _translate(work, [apart / path.name for path in sources], waves, recipe)
         edge = _edge(made)
         shutil.rmtree(apart)
-    # Verilator's own then is for the few cycles in which an input changes.
-    whole = SLOW_FLAGS if recipe.rewritten and edge and _rewrite(work, made, edge, recipe.gated) else recipe.fast
+    # Verilator's own then is for the few cycles in which an input changes: 0.2 % of a disk's test.
+    whole = ONCE_FLAGS if recipe.rewritten and edge and _rewrite(work, made, edge, recipe.gated) else recipe.fast
     include = library.dir / "include"
     include.mkdir()
     for header in work.glob("*.h"):
@@ -117,9 +117,11 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
 
     flags = [*options["compile"], "-I."]
     of_kind = {"edge": recipe.fast, "classes_fast": whole, "classes_slow": ONCE_FLAGS, "support_slow": ONCE_FLAGS}
-    objects = compile_objects(work, {
-        Path(path): [*of_kind.get(kind, COMPILER_FLAGS), *flags]
-        for kind, paths in made["sources"].items() if kind != "deps" for path in paths})
+    of_path = {Path(path): of_kind.get(kind, COMPILER_FLAGS)
+               for kind, paths in made["sources"].items() if kind != "deps" for path in paths}
+    once = united(work, "once.cpp", [path for path, how in of_path.items() if how is ONCE_FLAGS])
+    objects = compile_objects(work, {path: [*how, *flags] for path, how in of_path.items() if how is not ONCE_FLAGS}
+                              | {once: [*ONCE_FLAGS, *flags]})
     archive(work, library.archive, objects)
     shutil.rmtree(work)
 
@@ -171,7 +173,9 @@ def _watched(work: Path, made: dict, code: str, members: str) -> Watched:
 
     def build(main: Path) -> Path:
         flags = [*WATCHED_FLAGS, *_defines(made), "-I."]
-        objects = compile_objects(folder, {path: flags for path in [*sources, main]})
+        whole = united(folder, "whole.cpp", [path for path in [*sources, main] if path.is_relative_to(folder)])
+        others = [path for path in sources if not path.is_relative_to(folder)]
+        objects = compile_objects(folder, {path: flags for path in [whole, *others]})
         link(folder, folder / "watch", objects, [*made["options"].get("ldflags", []), "-pthread"])
         return folder / "watch"
 
