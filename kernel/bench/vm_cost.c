@@ -2,7 +2,8 @@
  * run=vm-cost: what page faults cost, each kind beside its floor, without the trap, which run=vm-faults has; copying a map, by its
  * resident pages; and faults on all harts at once, in a map each, beside all harts clearing pages. Cycles of one page:
  *
- *   @vm_fault kind=zero|copy|shared|pager cycles=... floor=...     floor: clearing the page, copying it, nothing
+ *   @vm_fault kind=zero|order|copy|shared|pager cycles=... floor=...  floor: clearing the page, copying it, nothing; order:
+ *                                                                  pages of 0, one after the other
  *   @vm_fork pages=... cycles=...                                  to copy a map of so many pages, and end the copy not
  *   @vm_fork_page hundredths=... floor=...                         each page more; loading and storing an entry of the table
  *   @vm_parallel harts=... cycles=... floor=... pages=...          of all harts together
@@ -52,6 +53,37 @@ static uint32_t faults(struct vm_map *map, unsigned rights)
     return (cycles32() - begin) / pages;
 }
 
+/* The same from the last page to the first: no fault brings another page than its own. */
+static uint32_t faults_down(struct vm_map *map, unsigned rights)
+{
+    uint32_t begin = 0;
+    for (uint32_t i = pages + 2; i--;) {
+        if (i + 1 == pages)
+            begin = cycles32();
+        must(vm_fault(map, AT + i * PAGE_SIZE, rights));
+    }
+    return (cycles32() - begin) / pages;
+}
+
+/* Faults at the first page that is not mapped, until n are. */
+static void fault_up_to(struct vm_map *map, uint32_t n)
+{
+    while (map->pmap.resident < n)
+        must(vm_fault(map, AT + map->pmap.resident * PAGE_SIZE, PAGE_WRITE));
+}
+
+/* Of a page, where user mode writes through the region in order: what a fault gave with another one's page, needs none. */
+static uint32_t faults_in_order(struct vm_map *map)
+{
+    uint32_t begin = 0;
+    must(vm_fault(map, AT, PAGE_WRITE));
+    must(vm_fault(map, AT + PAGE_SIZE, PAGE_WRITE));
+    begin = cycles32();
+    uint32_t first = map->pmap.resident;
+    fault_up_to(map, pages + first);
+    return (cycles32() - begin) / pages;
+}
+
 static uint32_t clearing(void)
 {
     uint32_t begin = 0, page[16];
@@ -95,7 +127,10 @@ static void kinds(void)
 {
     struct vm_map *map = map_with(pages + 2), *child, *other = vm_map_create();
     uint32_t clear = clearing(), copy = copying(), address = AT;
-    report("zero", faults(map, PAGE_WRITE), clear);
+    report("zero", faults_down(map, PAGE_WRITE), clear);
+    struct vm_map *in_order = map_with(pages + 3);
+    report("order", faults_in_order(in_order), clear);
+    vm_map_release(in_order);
     child = vm_map_fork(map);
     if (!child || !other)
         panic("run=vm-cost: no memory for a map");
@@ -187,8 +222,7 @@ static void fault_pages(unsigned hart)
 {
     must(vm_fault(maps[hart], AT, PAGE_WRITE));
     began[hart] = cycles32();
-    for (uint32_t i = 1; i <= pages; i++)
-        must(vm_fault(maps[hart], AT + i * PAGE_SIZE, PAGE_WRITE));
+    fault_up_to(maps[hart], pages + 1);
     ended[hart] = cycles32();
 }
 

@@ -22,9 +22,8 @@ _Static_assert(MAX_HARTS == 8, "one line each");
 
 static struct cache {
     struct simple_lock lock;
+    uint32_t lent; /* less what was given back here: of all harts together it counts; without the lock, by this hart */
     uint32_t count, page[PAGE_CACHE];
-    uint32_t
-        lent; /* less those that were given back here: of all harts together it counts; without the lock, by this hart */
 } __attribute__((aligned(64))) caches[MAX_HARTS] = {CACHE(0), CACHE(1), CACHE(2), CACHE(3),
                                                     CACHE(4), CACHE(5), CACHE(6), CACHE(7)};
 
@@ -127,6 +126,26 @@ FAULT_PATH uint32_t page_borrow(uint32_t reserve, bool *fewer)
         c->lent++;
     crit_sec_leave(s);
     return page;
+}
+
+FAULT_PATH uint32_t page_borrow_some(uint32_t reserve, uint32_t page[], uint32_t n)
+{
+    uint32_t have = 0;
+    crit_t s = crit_sec_enter(SPL_HIGH);
+    struct cache *c = &caches[curhart->id];
+    simple_lock(&c->lock);
+    while (have < n && c->count)
+        page[have++] = c->page[--c->count];
+    simple_unlock(&c->lock);
+    if (have < n) {
+        simple_lock(&pages_lock);
+        while (have < n && pages_in_common() > reserve)
+            page[have++] = take();
+        simple_unlock(&pages_lock);
+    }
+    c->lent += have;
+    crit_sec_leave(s);
+    return have;
 }
 
 uint32_t page_alloc(void)

@@ -12,6 +12,7 @@
 #include "mem/page.h"
 
 #define LEAST_STRIDE 16 /* so that a slab's bits are few */
+#define COLOUR (7 * 64) /* bytes: lines that are as far from each other in no two of 64 slabs */
 #define SLAB_WORDS (PAGE_SIZE / LEAST_STRIDE / 32)
 
 struct slab {
@@ -125,6 +126,15 @@ static void give_back(struct slab *slab)
     }
 }
 
+/*
+ * Which object of a slab is handed out first. Another one in each page (Bonwick's colours): of zones whose slabs have few objects in
+ * use, all first ones would be in the same lines of a cache that has one way of a page's size.
+ */
+static unsigned first_of(const struct zone *z, const struct slab *slab)
+{
+    return page_address(slab) / PAGE_SIZE * COLOUR % (z->per_slab * z->stride) / z->stride;
+}
+
 /* An object from the slabs, or 0. The caller holds the zone's lock. */
 static void *take(struct zone *z)
 {
@@ -137,11 +147,14 @@ static void *take(struct zone *z)
         z->empties--;
         push(&z->partial, slab);
     }
-    unsigned word = 0;
-    while (!slab->bit[word])
-        word++;
-    unsigned n = 32 * word + (unsigned)__builtin_ctz(slab->bit[word]);
-    slab->bit[word] &= slab->bit[word] - 1;
+    unsigned start = first_of(z, slab), word = start / 32;
+    uint32_t bits = slab->bit[word] & ~0u << start % 32;
+    while (!bits) {
+        word = (word + 1) % SLAB_WORDS;
+        bits = slab->bit[word];
+    }
+    unsigned n = 32 * word + (unsigned)__builtin_ctz(bits);
+    slab->bit[word] &= ~(1u << n % 32);
     if (!--slab->free)
         take_out(&z->partial, slab);
     return (uint8_t *)slab + z->begin + n * z->stride;

@@ -5,7 +5,8 @@
  * A slab is a page (mem/page.h) of objects. Each hart keeps up to ZONE_CACHE free objects of a zone for itself: to
  * allocate and to free is then a few loads and stores inside a section at the zone's level, without a lock or an
  * atomic operation. Half a cache at a time goes to and from the slabs, under the zone's lock. A slab that is empty
- * goes back to the pages, but for ZONE_EMPTY of a zone.
+ * goes back to the pages, but for ZONE_EMPTY of a zone. Which object of a slab goes out first depends on its page
+ * (Bonwick's colours): else the first of all zones would share lines of the data cache.
  *
  * A zone has a level, that of its lock's class: the highest at which a handler allocates or frees; one of threads
  * only has SPL_SOFTPREEMPT at least, which keeps the thread on its hart. Nothing here sleeps.

@@ -217,12 +217,26 @@ OFF_PATH static int unlock_page(struct fault *f, struct vm_page *p)
     return AGAIN;
 }
 
-/* Memory of 0 that only one region has, where nothing is mapped: there is hardly a page, unless they are taken from tasks. */
-FAULT_PATH static bool is_probably_new(struct fault *f)
+/*
+ * How many pages of 0 to give from the address on: as many as there are before it in the region, and one, as who has written through
+ * these is likely to go on; so half of what is given at most is given for nothing. 0: look for the page.
+ * Only memory that one region has, where nothing is mapped: there is hardly a page, unless they are taken from tasks.
+ */
+FAULT_PATH static uint32_t probably_new(const struct fault *f)
 {
     const struct vm_object *o = f->first;
-    return o->references == 1 && !o->shadow && !o->external && !o->pager && !vm_page_scarce &&
-           !pmap_lookup(&f->map->pmap, f->address, PAGE_READ);
+    const struct vm_entry *e = f->entry;
+    if (o->references != 1 || o->shadow || o->external || o->pager || vm_page_scarce)
+        return 0;
+    uint32_t before = (f->address - e->begin) / PAGE_SIZE, rest = (e->end - f->address) / PAGE_SIZE, most = vm_ahead;
+    if (most > before + 1)
+        most = before + 1;
+    if (most > rest)
+        most = rest;
+    if (!f->write || f->force || f->wire || e->wired || most < 1)
+        most = 1;
+    uint32_t n = pmap_room(&f->map->pmap, f->address, most);
+    return n > 1 && pages_in_common() < 4 * vm_page_low ? 1 : n;
 }
 
 /*
@@ -237,16 +251,40 @@ FAULT_PATH static int fill_at_once(struct fault *f)
         return 1;
     vm_page_zero(p);
     vm_object_lock(o);
-    if (f->first_index >= o->size || o->shadow || o->copy || o->external || radix_get(&o->pages, f->first_index) ||
-        !vm_page_insert(o, f->first_index, p)) {
+    if (f->first_index >= o->size || o->shadow || o->copy || o->external || !vm_page_add(o, f->first_index, p)) {
         vm_object_unlock(o);
         vm_page_free(p);
         return 1;
     }
     VM_COUNT(zero_fills);
-    int error = enter(f, p);
-    vm_page_unbusy(p);
+    p->dirty = f->write;
+    int error = pmap_enter_new(&f->map->pmap, f->address, &p, 1, allowed(f, p));
+    if (!error && f->wire)
+        p->wired++;
     vm_object_unlock(o);
+    return error;
+}
+
+/* The same with more pages behind it, as far as they are to be had. */
+FAULT_PATH static __attribute__((noinline)) int fill_ahead(struct fault *f, uint32_t n)
+{
+    struct vm_object *o = f->first;
+    struct vm_page *page[VM_AHEAD];
+    uint32_t have = vm_page_alloc_some(page, n), used = 0;
+    for (uint32_t i = 0; i < have; i++)
+        vm_page_zero(page[i]);
+    vm_object_lock(o);
+    int error = 1;
+    if (!o->shadow && !o->copy && !o->external)
+        while (used < have && f->first_index + used < o->size && vm_page_add(o, f->first_index + used, page[used]))
+            page[used++]->dirty = true;
+    if (used) {
+        vm_counts[curhart->id].zero_fills += used;
+        error = pmap_enter_new(&f->map->pmap, f->address, page, used, allowed(f, page[0]));
+    }
+    vm_object_unlock(o);
+    for (; used < have; used++)
+        vm_page_free(page[used]);
     return error;
 }
 
@@ -256,8 +294,9 @@ FAULT_PATH static int resolve(struct fault *f)
     struct vm_entry *e = f->entry;
     f->first = e->object;
     f->first_index = e->offset + (f->address - e->begin) / PAGE_SIZE;
-    if (is_probably_new(f)) {
-        int done = fill_at_once(f);
+    uint32_t n = probably_new(f);
+    if (n) {
+        int done = n > 1 ? fill_ahead(f, n) : fill_at_once(f);
         if (done <= 0) {
             lock_done(&f->map->lock);
             return done == -ENOMEM ? MEMORY : done;

@@ -24,28 +24,31 @@
 #include "vm/pmap.h"
 #include "vm/radix.h"
 
+#define LINE 64 /* of the data cache: what a fault looks at is to be in few */
+
 struct vm_family {
     struct lock lock;
     uint32_t objects;
 };
 
 struct vm_object {
-    struct vm_family *family;
-    uint32_t size;       /* pages */
-    uint32_t references; /* of regions, of objects that shadow it, of whoever made it */
-    struct radix pages;  /* struct vm_page, or VM_PAGED: the pager has it */
-    uint32_t resident, paged, busy; /* how many of these there are; busy pages of the first */
+    struct vm_family *family; /* what a fault looks at comes first, in one line of the cache */
+    uint32_t size;            /* pages */
+    uint32_t references;      /* of regions, of objects that shadow it, of whoever made it */
+    struct radix pages;       /* struct vm_page, or VM_PAGED: the pager has it */
+    uint32_t resident, busy;  /* how many of the first there are; how many of them are busy */
     struct vm_object *shadow; /* where pages come from that are not here, or 0, with a reference */
-    uint32_t shadow_offset;   /* its page that is seen as page 0 here */
     struct vm_object *copy;   /* the newest asymmetric copy, which shadows it; without a reference */
     const struct vm_pager *pager;
-    uint32_t memory;       /* the pager's name for it */
-    vm_control_t control;  /* ours, if there is a pager */
+    bool external; /* what is not here, the pager has */
+    bool written;  /* a region writes to it: as an asymmetric copy it is nobody else's */
+    bool dying, destroyed;
+    uint32_t shadow_offset; /* its page that is seen as page 0 here */
+    uint32_t paged;         /* pages that the pager has */
+    uint32_t memory;        /* the pager's name for it */
+    vm_control_t control;   /* ours, if there is a pager */
     struct vm_object *next_control;
     uint8_t strategy; /* enum vm_copy_strategy */
-    bool external;    /* what is not here, the pager has */
-    bool written;     /* a region writes to it: as an asymmetric copy it is nobody else's */
-    bool dying, destroyed;
 };
 
 #define VM_PAGED ((struct vm_page *)4)
@@ -69,8 +72,8 @@ struct vm_entry {
 struct vm_map {
     struct pmap pmap; /* at the beginning (map.h) */
     struct lock lock;
-    struct vm_entry head; /* of a ring */
     struct vm_entry *hint;
+    struct vm_entry head; /* of a ring */
     uint32_t size;
     volatile uint32_t references;
 };
@@ -92,6 +95,9 @@ extern struct vm_counts vm_counts[MAX_HARTS];
 void vm_pages_init(uint32_t begin, uint32_t end, uint32_t most);
 extern uint32_t vm_page_count, vm_page_low; /* of all; below so many free ones the daemon works */
 extern volatile bool vm_page_scarce; /* the page-out daemon makes some free, or is about to: a hint */
+#define VM_AHEAD 16 /* pages of 0 that a fault gives at most */
+extern uint32_t vm_ahead; /* the boot argument vm.ahead=, up to that */
+uint32_t vm_page_alloc_some(struct vm_page *page[], uint32_t n); /* up to n pages, which is VM_AHEAD at most */
 bool vm_page_wait(void); /* for memory, without locks; false: there will be none (pageout.c) */
 void vm_page_copy(struct vm_page *to, const struct vm_page *from);
 void vm_page_zero(struct vm_page *page);
@@ -106,6 +112,8 @@ void vm_page_sleep(struct vm_page *page, struct vm_object *object, struct lock *
 void vm_page_unbusy(struct vm_page *page);      /* and those who wait go on */
 void vm_page_wake(struct vm_page *page);        /* those who wait look again */
 bool vm_page_insert(struct vm_object *object, uint32_t index, struct vm_page *page); /* busy; false: memory is out */
+bool vm_page_add(struct vm_object *object, uint32_t index,
+                 struct vm_page *page); /* not busy; false also: one is there */
 void vm_page_remove(struct vm_page *page);      /* out of its object, busy; not mapped */
 void vm_page_discard(struct vm_page *page);     /* out of all maps, out of its object, free; busy or not */
 

@@ -16,8 +16,8 @@
 
 #define MOST_SWAP 65536
 
-DEFINE_ZONE(maps, "vm-maps", sizeof(struct vm_map), _Alignof(struct vm_map), SPL_SOFTPREEMPT, 0);
-DEFINE_ZONE(entries, "vm-entries", sizeof(struct vm_entry), _Alignof(struct vm_entry), SPL_SOFTPREEMPT, 0);
+DEFINE_ZONE(maps, "vm-maps", sizeof(struct vm_map), LINE, SPL_SOFTPREEMPT, 0);
+DEFINE_ZONE(entries, "vm-entries", sizeof(struct vm_entry), LINE, SPL_SOFTPREEMPT, 0);
 static RW_LOCK_CLASS(map_class, "vm map");
 static volatile uint32_t map_count;
 
@@ -27,6 +27,7 @@ void vm_init(uint32_t begin, uint32_t end, uint32_t most)
     uint32_t room = (end - begin) / PAGE_SIZE;
     if (swap > room / 2)
         swap = room / 2;
+    vm_ahead = bootargs_number("vm.ahead", VM_AHEAD, VM_AHEAD);
     vm_pages_init(vm_swap_init(begin, swap), end, most);
 }
 

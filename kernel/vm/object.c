@@ -5,8 +5,8 @@
 #include "mem/zone.h"
 #include "vm/internal.h"
 
-DEFINE_ZONE(families, "vm-families", sizeof(struct vm_family), _Alignof(struct vm_family), SPL_SOFTPREEMPT, 0);
-DEFINE_ZONE(objects, "vm-objects", sizeof(struct vm_object), _Alignof(struct vm_object), SPL_SOFTPREEMPT, 0);
+DEFINE_ZONE(families, "vm-families", sizeof(struct vm_family), LINE, SPL_SOFTPREEMPT, 0);
+DEFINE_ZONE(objects, "vm-objects", sizeof(struct vm_object), LINE, SPL_SOFTPREEMPT, 0);
 static MUTEX_CLASS(family_class, "vm family");
 static SIMPLE_LOCK_CLASS(families_lock_class, "vm families", SPL_SOFTPREEMPT);
 

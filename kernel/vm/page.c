@@ -13,7 +13,7 @@ uint32_t vm_pages_begin;
 struct vm_page *vm_pages;
 volatile bool vm_page_scarce;
 static volatile uint32_t promised;
-uint32_t vm_page_count, vm_page_low;
+uint32_t vm_page_count, vm_page_low, vm_ahead = VM_AHEAD;
 struct vm_counts vm_counts[MAX_HARTS];
 
 /* Guards that who looks at a page which is busy is asleep before he is woken. */
@@ -44,6 +44,15 @@ void vm_page_copy(struct vm_page *to, const struct vm_page *from)
     memcpy(vm_page_bytes(to), vm_page_bytes(from), PAGE_SIZE);
 }
 
+static inline void clean_slate(struct vm_page *p)
+{
+    p->busy = true;
+    p->wanted = p->dirty = p->backed = p->absent = p->error = p->unlocking = p->inactive = false;
+    p->clean = 0; /* what is about to be written, no cache of instructions has */
+    p->locked = 0;
+    p->wired = 0;
+}
+
 FAULT_PATH struct vm_page *vm_page_alloc(void)
 {
     bool fewer = false;
@@ -53,12 +62,18 @@ FAULT_PATH struct vm_page *vm_page_alloc(void)
     if (!address)
         return 0;
     struct vm_page *p = vm_page_at(address);
-    p->busy = true;
-    p->wanted = p->dirty = p->backed = p->absent = p->error = p->unlocking = p->inactive = false;
-    p->clean = 0; /* what is about to be written, no cache of instructions has */
-    p->locked = 0;
-    p->wired = 0;
+    clean_slate(p);
     return p;
+}
+
+FAULT_PATH uint32_t vm_page_alloc_some(struct vm_page *page[], uint32_t n)
+{
+    uint32_t address[VM_AHEAD], have = page_borrow_some(RESERVE, address, n);
+    for (uint32_t i = 0; i < have; i++) {
+        page[i] = vm_page_at(address[i]);
+        clean_slate(page[i]);
+    }
+    return have;
 }
 
 void vm_page_free(struct vm_page *page)
@@ -77,6 +92,17 @@ FAULT_PATH bool vm_page_insert(struct vm_object *object, uint32_t index, struct 
     page->index = index;
     object->resident++;
     object->busy++;
+    return true;
+}
+
+FAULT_PATH bool vm_page_add(struct vm_object *object, uint32_t index, struct vm_page *page)
+{
+    if (!radix_add(&object->pages, index, page))
+        return false;
+    page->busy = false;
+    page->object = object;
+    page->index = index;
+    object->resident++;
     return true;
 }
 

@@ -338,6 +338,46 @@ FAULT_PATH int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *p
     return error;
 }
 
+FAULT_PATH uint32_t pmap_room(const struct pmap *pmap, uint32_t address, uint32_t most)
+{
+    const entry_t *leaf = leaf_at(pmap, address);
+    if (!leaf)
+        return 1;
+    uint32_t at = address / PAGE_SIZE % ENTRIES, n = 0, before = 0;
+    while (before < most && before < at && leaf[-(int32_t)before - 1] & ENTRY_VALID)
+        before++;
+    uint32_t limit = before + 1 < most ? before + 1 : most;
+    while (n < limit && at + n < ENTRIES && !(leaf[n] & ENTRY_VALID))
+        n++;
+    return n;
+}
+
+FAULT_PATH int pmap_enter_new(struct pmap *pmap, uint32_t address, struct vm_page *const page[], uint32_t n,
+                              unsigned rights)
+{
+    entry_t *leaf = leaf_at(pmap, address);
+    uint32_t i = 0;
+    if (leaf && rights == (PAGE_READ | PAGE_WRITE)) {
+        crit_t s = crit_sec_enter(SPL_SOFTCLOCK); /* as in pmap_enter */
+        simple_lock(&pmap->lock);
+        for (; i < n && !(leaf[i] & ENTRY_VALID); i++) {
+            page[i]->clean = 0;
+            page[i]->place.address = address + i * PAGE_SIZE;
+            page[i]->place.pmap = pmap;
+            entry_set(&leaf[i], entry_for(vm_page_address(page[i]),
+                                          PAGE_READ | PAGE_WRITE | ENTRY_USER | ENTRY_ACCESSED | ENTRY_DIRTY));
+        }
+        pmap->resident += i;
+        simple_lock_leave(&pmap->lock, s);
+    }
+    for (; i < n; i++) {
+        int error = pmap_enter(pmap, address + i * PAGE_SIZE, page[i], rights);
+        if (error)
+            return i ? 0 : error;
+    }
+    return 0;
+}
+
 /*
  * change(pmap, address, leaf, rights) for the entries of [begin, end), as far as there are tables, a batch in a section; gives
  * whether one of them lost something. Inlined, as a copy of a map spends its time here.

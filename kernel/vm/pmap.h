@@ -37,6 +37,18 @@ void pmap_destroy(struct pmap *pmap);
 
 /* `page`, or another one at the same place until now, is seen at `address`. 0, or -ENOMEM: the tables have no room. */
 int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *page, unsigned rights);
+
+/*
+ * The same for `n` pages at addresses that follow each other, in one table (pmap_room), which are mapped nowhere yet. 0 if the first is;
+ * those behind may not be.
+ */
+int pmap_enter_new(struct pmap *pmap, uint32_t address, struct vm_page *const page[], uint32_t n, unsigned rights);
+
+/*
+ * From `address` on, how many pages in one table have no translation, up to one more than those before it that have one, and
+ * `most`. 0: this one has one. A hint.
+ */
+uint32_t pmap_room(const struct pmap *pmap, uint32_t address, uint32_t most);
 void pmap_remove(struct pmap *pmap, uint32_t begin, uint32_t end);
 void pmap_protect(struct pmap *pmap, uint32_t begin, uint32_t end, unsigned rights); /* no more than these */
 

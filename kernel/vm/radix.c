@@ -84,12 +84,14 @@ OFF_PATH static void prune(struct radix *r, uint32_t number)
     }
 }
 
-FAULT_PATH bool radix_set(struct radix *r, uint32_t number, void *value)
+/* The slot of `number`, with the nodes on the way to it; 0: memory is out, nothing has changed. */
+FAULT_PATH static inline __attribute__((always_inline)) void **slot_made(struct radix *r, uint32_t number,
+                                                                         struct radix_node **of)
 {
     if (!reaches(r, number) && !grow(r, number)) {
         if (r->root)
             prune(r, number & ((1u << (RADIX_BITS * r->height)) - 1));
-        return false;
+        return 0;
     }
     struct radix_node *n = r->root;
     for (uint32_t level = r->height - 1; level; level--) {
@@ -97,14 +99,34 @@ FAULT_PATH bool radix_set(struct radix *r, uint32_t number, void *value)
         if (!*slot) {
             if (!(*slot = node())) {
                 prune(r, number);
-                return false;
+                return 0;
             }
             n->used++;
         }
         n = *slot;
     }
-    void **slot = &n->slot[digit(number, 0)];
+    *of = n;
+    return &n->slot[digit(number, 0)];
+}
+
+FAULT_PATH bool radix_set(struct radix *r, uint32_t number, void *value)
+{
+    struct radix_node *n;
+    void **slot = slot_made(r, number, &n);
+    if (!slot)
+        return false;
     n->used += !*slot;
+    *slot = value;
+    return true;
+}
+
+FAULT_PATH bool radix_add(struct radix *r, uint32_t number, void *value)
+{
+    struct radix_node *n;
+    void **slot = slot_made(r, number, &n);
+    if (!slot || *slot)
+        return false;
+    n->used++;
     *slot = value;
     return true;
 }

@@ -21,6 +21,7 @@ struct radix {
 
 void *radix_get(const struct radix *r, uint32_t number);
 bool radix_set(struct radix *r, uint32_t number, void *value); /* not 0; false: memory is out, nothing has changed */
+bool radix_add(struct radix *r, uint32_t number, void *value); /* the same; false also if it has a value */
 void radix_clear(struct radix *r, uint32_t number);            /* never fails; nodes that are empty go */
 
 /* The first value whose number is *number or more, and that number; 0: there is none. */

@@ -1,15 +1,17 @@
 /*
- * The default pager: memory of 0 that has to leave main RAM goes to a RAM disk, until there are disks. Boot argument vm.swap:
- * its pages. A pager as any other (pager.h): it knows nothing of objects, and who calls it nothing of where it puts pages.
+ * The default pager (swap.h): memory of 0 that has to leave main RAM goes to slots, the first of a RAM disk, those behind of a
+ * store. A pager as any other (pager.h): it knows nothing of objects, and who calls it nothing of where it puts pages.
  *
  * Locking: swap_lock, a mutex, guards which slot has what. A slot is not written while its page is asked for: the kernel asks for a
- * page only when it has returned it, and does one at a time.
+ * page only when it has returned it, and does one at a time. incoming_lock, before nothing, is for the one page of its own that
+ * the store is read into: who asks for a page may be who has to have it before any other becomes free.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "lib/panic.h"
 #include "vm/internal.h"
+#include "vm/swap.h"
 
 #define NONE 0xffffffffu
 
@@ -20,7 +22,13 @@ static struct slot {
     uint32_t next;         /* in a bucket, or of the free ones */
 } *slots;
 static uint32_t *buckets; /* as many as slots */
-static uint32_t begin, pages, free_slot = NONE, free_count;
+static uint32_t begin, ram_pages, pages, free_slot = NONE,
+                                         free_count; /* `pages` are all: the RAM disk's are the first */
+
+DEFINE_MUTEX(incoming_lock, "swap incoming");
+static const struct vm_swap_store *store; /* or 0 */
+static void *incoming; /* a page; behind it are the tables, for so many slots: */
+static uint32_t room;
 
 static uint32_t *bucket(uint32_t memory, uint32_t page)
 {
@@ -43,7 +51,9 @@ static void *bytes(uint32_t slot)
 
 uint32_t vm_swap_init(uint32_t from, uint32_t n)
 {
-    pages = free_count = n;
+    pages = ram_pages = free_count = n;
+    room = 0;
+    store = 0;
     if (!n)
         return from;
     uint32_t tables = n * (sizeof *slots + sizeof *buckets);
@@ -59,6 +69,76 @@ uint32_t vm_swap_init(uint32_t from, uint32_t n)
     return begin + n * PAGE_SIZE;
 }
 
+/* The lists of `n` slots anew, by what is in them; `to` has room for slots and buckets, and may be where they are. */
+static void build_tables(struct slot *to, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        to[i] = i < pages ? slots[i] : (struct slot){0};
+    slots = to;
+    buckets = (uint32_t *)(to + room);
+    pages = n;
+    free_count = 0;
+    free_slot = NONE;
+    for (uint32_t i = 0; i < n; i++)
+        buckets[i] = NONE;
+    for (uint32_t i = n; i-- > 0;) {
+        uint32_t *list = slots[i].memory ? bucket(slots[i].memory, slots[i].page) : &free_slot;
+        slots[i].next = *list;
+        *list = i;
+        free_count += !slots[i].memory;
+    }
+}
+
+int vm_swap_on(const struct vm_swap_store *s)
+{
+    uint32_t n = ram_pages + s->pages, bytes = n * (sizeof *slots + sizeof *buckets);
+    int error = 0;
+    mutex_lock(&swap_lock);
+    if (store)
+        error = -EBUSY;
+    else if (!s->pages || n < s->pages || n > UINT32_MAX / PAGE_SIZE)
+        error = -EINVAL;
+    /* Tables once made stay: pages of the end go back in order only, and others have some behind. */
+    if (!error && n > room) {
+        uint32_t at = pages_take_end(1 + (bytes + PAGE_MASK) / PAGE_SIZE, vm_page_low);
+        if (at) {
+            incoming = page_pointer(at);
+            room = n;
+        } else {
+            error = -ENOMEM;
+        }
+    }
+    if (!error) {
+        build_tables((struct slot *)((char *)incoming + PAGE_SIZE), n);
+        store = s;
+    }
+    mutex_unlock(&swap_lock);
+    return error;
+}
+
+int vm_swap_off(void)
+{
+    int error = 0;
+    mutex_lock(&swap_lock);
+    for (uint32_t i = ram_pages; i < pages && !error; i++)
+        if (slots[i].memory)
+            error = -EBUSY;
+    if (!error && store) {
+        build_tables(slots, ram_pages);
+        store = 0;
+    }
+    mutex_unlock(&swap_lock);
+    return error;
+}
+
+static int write_slot(uint32_t slot, const void *data)
+{
+    if (slot >= ram_pages)
+        return store->move(slot - ram_pages, (void *)data, true);
+    memcpy(bytes(slot), data, PAGE_SIZE);
+    return 0;
+}
+
 uint32_t vm_swap_pages(void)
 {
     return pages;
@@ -69,6 +149,16 @@ uint32_t vm_swap_free(void)
     return free_count;
 }
 
+/* The slot that `at` names is free. With the lock. */
+static void free_at(uint32_t *at)
+{
+    uint32_t slot = *at;
+    *at = slots[slot].next;
+    slots[slot] = (struct slot){.next = free_slot};
+    free_slot = slot;
+    free_count++;
+}
+
 static int swap_return(uint32_t memory, vm_control_t control, uint32_t page, const void *data, uint32_t count,
                        bool kept)
 {
@@ -76,7 +166,8 @@ static int swap_return(uint32_t memory, vm_control_t control, uint32_t page, con
     for (uint32_t i = 0; i < count; i++) {
         mutex_lock(&swap_lock);
         uint32_t *at = place_of(memory, page + i), slot = *at;
-        if (slot == NONE && free_slot != NONE) {
+        bool fresh = slot == NONE && free_slot != NONE;
+        if (fresh) {
             slot = free_slot;
             free_slot = slots[slot].next;
             free_count--;
@@ -87,9 +178,30 @@ static int swap_return(uint32_t memory, vm_control_t control, uint32_t page, con
         mutex_unlock(&swap_lock);
         if (slot == NONE)
             return -ENOMEM;
-        memcpy(bytes(slot), (const char *)data + i * PAGE_SIZE, PAGE_SIZE);
+        int error = write_slot(slot, (const char *)data + i * PAGE_SIZE);
+        if (error && fresh) {
+            mutex_lock(&swap_lock);
+            free_at(place_of(memory, page + i));
+            mutex_unlock(&swap_lock);
+        }
+        if (error)
+            return error;
     }
     return 0;
+}
+
+static void supply_slot(vm_control_t control, uint32_t page, uint32_t slot)
+{
+    if (slot < ram_pages) {
+        vm_pager_data_supply(control, page, bytes(slot), 1, 0);
+        return;
+    }
+    mutex_lock(&incoming_lock);
+    if (store->move(slot - ram_pages, incoming, false))
+        vm_pager_data_error(control, page, 1);
+    else
+        vm_pager_data_supply(control, page, incoming, 1, 0);
+    mutex_unlock(&incoming_lock);
 }
 
 static void swap_request(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count, unsigned rights)
@@ -102,18 +214,8 @@ static void swap_request(uint32_t memory, vm_control_t control, uint32_t page, u
         if (slot == NONE)
             vm_pager_data_error(control, page + i, 1);
         else
-            vm_pager_data_supply(control, page + i, bytes(slot), 1, 0);
+            supply_slot(control, page + i, slot);
     }
-}
-
-/* The slot that `at` names is free. With the lock. */
-static void free_at(uint32_t *at)
-{
-    uint32_t slot = *at;
-    *at = slots[slot].next;
-    slots[slot] = (struct slot){.next = free_slot};
-    free_slot = slot;
-    free_count++;
 }
 
 static void swap_unwanted(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count)

@@ -13,6 +13,7 @@
 #include "test/host/fake/vm.h"
 #include "test/host/host.h"
 #include "vm/internal.h"
+#include "vm/swap.h"
 
 #define MAPS 6
 #define WINDOW 40 /* pages from VM_BEGIN, in which all happens */
@@ -453,10 +454,36 @@ static void one_operation(void)
 
 static uint32_t free_at_start;
 
+/* A store behind the RAM disk that cannot be written now and then. */
+#define STORE_PAGES 500
+static uint8_t stored[STORE_PAGES][PAGE_SIZE];
+static uint32_t store_writes, store_reads, store_failures;
+static bool with_store;
+
+static int store_move(uint32_t n, void *data, bool write)
+{
+    CHECK(n < STORE_PAGES);
+    if (write && store_writes++ % 7 == 0) {
+        store_failures++;
+        memset(stored[n], 0xee, PAGE_SIZE / 2);
+        return -EIO;
+    }
+    store_reads += !write;
+    write ? memcpy(stored[n], data, PAGE_SIZE) : memcpy(data, stored[n], PAGE_SIZE);
+    return 0;
+}
+
+static const struct vm_swap_store store = {STORE_PAGES, store_move};
+
 static void begin(unsigned number, uint32_t pages, uint32_t swap)
 {
     seed = random_from(number, 1);
     fake_vm_init(pages, swap);
+    if (with_store) {
+        CHECK_EQUAL(vm_swap_on(&store), 0);
+        CHECK_EQUAL(vm_swap_on(&store), -EBUSY);
+        CHECK_EQUAL(vm_swap_free(), swap + STORE_PAGES);
+    }
     free_at_start = pages_free();
     host_upgrade_fails = sometimes;
     for (unsigned i = 0; i < FILE_PAGES; i++) {
@@ -486,6 +513,7 @@ static void end(void)
     vm_statistics(&s);
     CHECK_EQUAL(s.promised, 0);
     CHECK_EQUAL(vm_swap_free(), vm_swap_pages());
+    CHECK_EQUAL(vm_swap_off(), 0);
     zones_reclaim();
 
     CHECK_EQUAL(pages_free(), free_at_start);
@@ -519,10 +547,53 @@ HOST_TEST(they_do_when_pages_leave_memory_and_come_back)
 {
     scarce = true;
     for (unsigned number = 1; number <= 16; number++)
-        run(number, 2500, 150, 600);
+        run(number, 2500, 100, 600);
     struct vm_statistics s;
     vm_statistics(&s);
     CHECK(s.pageouts > 500 && s.pageins > 500);
+}
+
+HOST_TEST(a_store_behind_the_ram_disk_does_as_well_and_may_fail)
+{
+    scarce = with_store = true;
+    for (unsigned number = 1; number <= 8; number++)
+        run(number, 2500, 150, number % 2 * 50);
+    CHECK(store_writes > 200 && store_reads > 100 && store_failures > 20);
+    scarce = with_store = false;
+}
+
+/* Switched on while the RAM disk is in use, and off again: what is in either stays. */
+HOST_TEST(a_store_comes_and_goes_while_there_are_pages_at_the_pager)
+{
+    enum { PAGES = 60, SWAP = 30 };
+    begin(1, 60, SWAP);
+    struct vm_map *map = models[0].map;
+    uint32_t at = 0x20000000u, value;
+    CHECK_EQUAL(vm_swap_off(), 0);
+    CHECK_EQUAL(vm_allocate(map, &at, PAGES * PAGE_SIZE, VM_FIXED), 0);
+    for (uint32_t n = 0; n < PAGES; n++)
+        CHECK_EQUAL(vm_write(map, at + n * PAGE_SIZE, &n, sizeof n), 0);
+    uint32_t used = vm_swap_pages() - vm_swap_free();
+    CHECK(used > 10);
+    CHECK_EQUAL(vm_swap_on(&store), 0);
+    CHECK_EQUAL(vm_swap_free(), SWAP + STORE_PAGES - used);
+    store_writes = 1;
+    uint32_t more = 0x28000000u;
+    CHECK_EQUAL(vm_allocate(map, &more, PAGES * PAGE_SIZE, VM_FIXED), 0);
+    for (uint32_t n = 0; n < PAGES; n++)
+        CHECK_EQUAL(vm_write(map, more + n * PAGE_SIZE, &n, sizeof n), 0);
+    CHECK(vm_swap_free() < STORE_PAGES);
+    CHECK_EQUAL(vm_swap_off(), -EBUSY);
+    for (uint32_t n = 0; n < 2 * PAGES; n++) {
+        CHECK_EQUAL(vm_read(map, (n < PAGES ? at : more) + n % PAGES * PAGE_SIZE, sizeof value, &value), 0);
+        CHECK_EQUAL(value, n % PAGES);
+    }
+    CHECK_EQUAL(vm_deallocate(map, more, PAGES * PAGE_SIZE), 0);
+    CHECK_EQUAL(vm_deallocate(map, at, PAGES * PAGE_SIZE), 0);
+    CHECK_EQUAL(vm_swap_off(), 0);
+    CHECK_EQUAL(vm_swap_pages(), SWAP);
+    vm_map_release(map);
+    models[0].map = 0;
 }
 
 HOST_TEST(memory_that_runs_out_is_an_error_to_who_asks)
@@ -593,6 +664,86 @@ HOST_TEST(what_is_deallocated_in_part_is_free)
         uint32_t value;
         CHECK_EQUAL(vm_read(map, at[i] + (PAGES - 1) * PAGE_SIZE, sizeof value, &value), 0);
         CHECK_EQUAL(value, PAGES - 1);
+    }
+    end();
+}
+
+static uint32_t resident(void)
+{
+    struct vm_statistics s;
+    vm_statistics(&s);
+    return s.used;
+}
+
+static void touch(struct vm_map *map, uint32_t address, unsigned rights)
+{
+    int error;
+    uint32_t *w = fake_access(map, address, rights, &error);
+    CHECK(w && !w[0] && !w[1023]);
+    if (rights & PAGE_WRITE)
+        w[0] = w[1023] = address;
+}
+
+/* Twice as many with each fault, but none beyond the region or over what is there, and none for who reads or goes down. */
+HOST_TEST(who_writes_in_order_gets_pages_ahead)
+{
+    enum { PAGES = 40, THERE = 11 };
+    static const uint32_t after[][2] = {{0, 1}, {1, 3}, {3, 7}, {7, 11}, {12, 25}, {25, PAGES}};
+    begin(1, 1500, 0);
+    struct vm_map *map = models[0].map;
+    uint32_t at = 0x20000000u, next = at + (PAGES + 1) * PAGE_SIZE;
+    CHECK_EQUAL(vm_allocate(map, &at, PAGES * PAGE_SIZE, VM_FIXED), 0);
+    CHECK_EQUAL(vm_allocate(map, &next, PAGES * PAGE_SIZE, VM_FIXED), 0);
+    touch(map, at + THERE * PAGE_SIZE, PAGE_WRITE);
+    for (unsigned i = 0; i < sizeof after / sizeof *after; i++) {
+        touch(map, at + after[i][0] * PAGE_SIZE, PAGE_WRITE);
+        CHECK_EQUAL(resident(), after[i][1] + (after[i][1] <= THERE));
+    }
+    CHECK_EQUAL(fake_translations(), PAGES);
+    for (uint32_t page = 0; page < PAGES; page++)
+        if (page != 0 && page != 1 && page != 3 && page != 7 && page != 12 && page != 25 && page != THERE)
+            touch(map, at + page * PAGE_SIZE, PAGE_WRITE);
+    for (uint32_t page = 0; page < 8; page++)
+        touch(map, next + page * PAGE_SIZE, PAGE_READ);
+    CHECK_EQUAL(resident(), PAGES + 8);
+    for (uint32_t page = PAGES; page-- > PAGES - 8;)
+        touch(map, next + page * PAGE_SIZE, PAGE_WRITE);
+    CHECK_EQUAL(resident(), PAGES + 16);
+    end();
+}
+
+/* Nor behind a region, where its object went on once. */
+HOST_TEST(pages_ahead_end_with_the_region)
+{
+    enum { PAGES = 8, REST = 5 };
+    begin(1, 1500, 0);
+    struct vm_map *map = models[0].map;
+    uint32_t at = 0x20000000u;
+    int error;
+    CHECK_EQUAL(vm_allocate(map, &at, PAGES * PAGE_SIZE, VM_FIXED), 0);
+    touch(map, at, PAGE_WRITE);
+    CHECK_EQUAL(vm_deallocate(map, at + REST * PAGE_SIZE, (PAGES - REST) * PAGE_SIZE), 0);
+    for (uint32_t page = 1; page < REST; page++)
+        touch(map, at + page * PAGE_SIZE, PAGE_WRITE);
+    CHECK_EQUAL(resident(), REST);
+    CHECK(!fake_access(map, at + REST * PAGE_SIZE, PAGE_WRITE, &error) && error == -EFAULT);
+    end();
+}
+
+/* Nor where few are left: what one has for nothing, another may need. */
+HOST_TEST(no_pages_ahead_where_memory_is_short)
+{
+    enum { ALL = 200, PAGES = 170 };
+    begin(1, ALL, 0);
+    struct vm_map *map = models[0].map;
+    uint32_t at = 0x20000000u, value = 1;
+    CHECK_EQUAL(vm_allocate(map, &at, PAGES * PAGE_SIZE, VM_FIXED), 0);
+    uint32_t page = 0;
+    for (; pages_free() > 50; page = resident())
+        CHECK_EQUAL(vm_write(map, at + page * PAGE_SIZE, &value, sizeof value), 0);
+    for (uint32_t had = page; page < had + 8; page++) {
+        CHECK_EQUAL(vm_write(map, at + page * PAGE_SIZE, &value, sizeof value), 0);
+        CHECK_EQUAL(resident(), page + 1);
     }
     end();
 }

@@ -40,8 +40,10 @@ uint32_t page_address(const void *pointer)
 
 uint32_t bootargs_number(const char *key, uint32_t otherwise, uint32_t most)
 {
+    if (strcmp(key, "vm.swap"))
+        return otherwise;
     CHECK(swap_pages <= most);
-    return strcmp(key, "vm.swap") ? otherwise : swap_pages;
+    return swap_pages;
 }
 
 void fake_vm_init(uint32_t pages, uint32_t swap)
@@ -118,6 +120,23 @@ int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *page, unsign
         pmap->resident++;
     }
     return 0;
+}
+
+int pmap_enter_new(struct pmap *pmap, uint32_t address, struct vm_page *const page[], uint32_t n, unsigned rights)
+{
+    for (uint32_t i = 0; i < n; i++)
+        pmap_enter(pmap, address + i * PAGE_SIZE, page[i], rights);
+    return 0;
+}
+
+uint32_t pmap_room(const struct pmap *pmap, uint32_t address, uint32_t most)
+{
+    uint32_t before = 0, n = 0;
+    while (before < most && find(pmap, address - (before + 1) * PAGE_SIZE))
+        before++;
+    while (n < most && n < before + 1 && !find(pmap, address + n * PAGE_SIZE))
+        n++;
+    return n;
 }
 
 void pmap_protect(struct pmap *pmap, uint32_t begin, uint32_t end, unsigned rights)
