@@ -21,11 +21,18 @@ static union {
     struct ext2_inode inode[BLOCK / sizeof(struct ext2_inode)];
 } at __attribute__((aligned(8)));
 
-static void put(struct block_device *disk, uint32_t block)
+static uint8_t empty_table[TABLE_BLOCKS * BLOCK] __attribute__((aligned(8)));
+
+static void write_blocks(struct block_device *disk, uint32_t block, uint32_t count, void *data)
 {
-    int error = block_transfer(disk, BLOCK_WRITE, block * 2, 2, &at);
+    int error = block_transfer(disk, BLOCK_WRITE, block * 2, count * 2, data);
     if (error)
         panic("%s: block %lu cannot be written: error %d", disk->name, (unsigned long)block, error);
+}
+
+static void put(struct block_device *disk, uint32_t block)
+{
+    write_blocks(disk, block, 1, &at);
     memset(&at, 0, sizeof at);
 }
 
@@ -68,13 +75,11 @@ void ext2_format(struct block_device *disk)
         uint32_t first = 1 + g * GROUP_BLOCKS, size = blocks - first < GROUP_BLOCKS ? blocks - first : GROUP_BLOCKS;
         put_bitmap(disk, first + 2, OVERHEAD + !g, size);
         put_bitmap(disk, first + 3, g ? 0 : RESERVED_INODES, GROUP_INODES);
-        for (uint32_t i = 0; i < TABLE_BLOCKS; i++) {
-            if (!g && !i)
-                at.inode[EXT2_ROOT - 1] =
-                    (struct ext2_inode){.mode = 0040755, .size = BLOCK, .links = 2, .sectors = 2, .block = {root}};
-            put(disk, first + 4 + i);
-        }
+        write_blocks(disk, first + 4, TABLE_BLOCKS, empty_table);
     }
+    at.inode[EXT2_ROOT - 1] =
+        (struct ext2_inode){.mode = 0040755, .size = BLOCK, .links = 2, .sectors = 2, .block = {root}};
+    put(disk, 1 + 4);
     put_root(disk, root);
     for (uint32_t copy = 0; copy < groups; copy++) {
         uint32_t first = 1 + copy * GROUP_BLOCKS, free = 0;

@@ -83,7 +83,7 @@ static void remove_active(struct block_device *d, struct block_io *io)
 void block_over(struct block_device *d, struct block_io *io, int error, bool again)
 {
     remove_active(d, io);
-    if (error && again && io->tries < BLOCK_TRIES) {
+    if (error && again && io->tries < BLOCK_TRIES && !io->once) {
         d->retried++;
         enqueue(d, io);
         return;

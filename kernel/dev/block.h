@@ -47,6 +47,7 @@ struct block_io {
     void (*done)(struct block_io *io); /* if there is no event */
     struct event *event;
     void *arg; /* the caller's */
+    bool once; /* no second try: the caller has another way */
     int error; /* when it is over: 0, or minus a number of <errno.h> */
 
     /* The device's. */

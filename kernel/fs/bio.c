@@ -11,6 +11,8 @@
 #define BUFS 128
 #define BUFS_LEAST 8 /* as many as threads that have one each, and one to take */
 #define BUFS_MOST (PAGE_SIZE / sizeof(struct buf *))
+#define RUNS 16 /* under way at once */
+#define BUFS_OF_A_RUN 8 /* a run is at most one of so many parts of the cache */
 #define CHAINS 32
 #define CHAINS_MOST (PAGE_SIZE / sizeof(struct bufchain))
 
@@ -29,10 +31,14 @@ struct bufchain *bufchains;
 uint32_t bufchain_count;
 static struct buf **bufs;
 static uint32_t buf_count;
+static struct bufrun runs[RUNS];
+static uint32_t runs_taken; /* a bit each */
+
+#define GROUP 8u /* sectors whose blocks share a chain, so that a run takes few locks of chains */
 
 static struct bufchain *chain_of(const struct blockdev *device, uint32_t sector)
 {
-    uint32_t key = sector / 2 + (uint32_t)((uintptr_t)device >> 5);
+    uint32_t key = sector / GROUP + (uint32_t)((uintptr_t)device >> 5);
     return &bufchains[(key * 2654435769u >> 16) & (bufchain_count - 1)];
 }
 
@@ -212,21 +218,261 @@ struct buf *bread(struct blockdev *device, uint32_t sector, uint32_t size)
     return bp;
 }
 
+/* Whether `bp` is, or was a moment ago, of `device` (0: of any) with one of `flags`. */
+static bool looks_like(const struct buf *bp, const struct blockdev *device, uint32_t flags)
+{
+    const struct blockdev *of = __atomic_load_n(&bp->device, __ATOMIC_RELAXED);
+    return of && (!device || of == device) && __atomic_load_n(&bp->flags, __ATOMIC_RELAXED) & flags;
+}
+
+/* Runs -------------------------------------------------------------------------------------------------------------------- */
+
+uint32_t buf_run_most(void)
+{
+    uint32_t most = buf_count / BUFS_OF_A_RUN;
+    return most < RUN_MOST ? most : RUN_MOST;
+}
+
+/* Null if all are under way: blocks go one by one then. */
+static struct bufrun *run_take(const struct blockdev *device)
+{
+    uint32_t taken = __atomic_load_n(&runs_taken, __ATOMIC_RELAXED), bit;
+    if (!device->strategy_run)
+        return 0;
+    do {
+        if (taken == (1u << RUNS) - 1)
+            return 0;
+        bit = ~taken & (taken + 1); /* the lowest that is clear */
+    } while (!__atomic_compare_exchange_n(&runs_taken, &taken, taken | bit, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+    struct bufrun *run = runs;
+    for (; bit > 1; bit >>= 1)
+        run++;
+    run->count = 0;
+    return run;
+}
+
+static void run_free(struct bufrun *run)
+{
+    __atomic_fetch_and(&runs_taken, ~(1u << (run - runs)), __ATOMIC_RELEASE);
+}
+
+/* Its buffers' flags say what is to be done with them. */
+static void start_run(struct blockdev *device, struct bufrun *run, bool write)
+{
+    run->device = device;
+    run->write = write;
+    run->error = 0;
+    __atomic_fetch_add(write ? &bufstats.writes : &bufstats.reads, run->count, __ATOMIC_RELAXED);
+    bufstat_add(&bufstats.runs);
+    for (uint32_t i = 0; i < run->count; i++) {
+        run->buf[i]->error = 0;
+        buf_disown(&run->buf[i]->lock);
+    }
+    device->strategy_run(device, run);
+}
+
+/* One sector may have spoilt it for all: what each block comes to shows when it is alone. */
+static void split(struct bufrun *run)
+{
+    bufstat_add(&bufstats.split);
+    for (uint32_t i = 0; i < run->count; i++)
+        run->device->strategy(run->device, run->buf[i]);
+    run_free(run);
+}
+
+void biodone_run(struct bufrun *run)
+{
+    if (run->error) {
+        split(run);
+        return;
+    }
+    for (uint32_t i = 0; i < run->count; i++) {
+        struct buf *bp = run->buf[i];
+        buf_adopt(&bp->lock);
+        end(bp);
+        bp->flags &= ~B_ASYNC;
+    }
+    brelse_run(run->buf, run->count);
+    run_free(run);
+}
+
+/* How many of `count` blocks from `sector` on share its chain. */
+static uint32_t on_its_chain(uint32_t sector, uint32_t size, uint32_t count)
+{
+    uint32_t each = size / SECTOR_SIZE, n = (GROUP - sector % GROUP + each - 1) / each;
+    return n < count ? n : count;
+}
+
+/* How many of these, which share a chain, are not in the cache, up to the first that is. */
+static uint32_t absent(struct bufchain *chain, const struct blockdev *device, uint32_t sector, uint32_t size,
+                       uint32_t count)
+{
+    cache_assert_held(&chain->lock);
+    uint32_t each = size / SECTOR_SIZE;
+    for (const struct buf *bp = chain->first; bp; bp = bp->hash_next)
+        if (bp->device == device && bp->sector - sector < count * each)
+            count = (bp->sector - sector) / each;
+    return count;
+}
+
+/* Buffers for the first of these blocks that are not in the cache, without waiting. How many. */
+static uint32_t get_absent(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count, struct buf *bps[])
+{
+    uint32_t n = 0, wanted, got;
+    do {
+        struct bufchain *chain = chain_of(device, sector);
+        wanted = on_its_chain(sector, size, count - n);
+        cache_lock(&chain->lock);
+        got = absent(chain, device, sector, size, wanted);
+        if (got)
+            got = freelist_take_run(chain, bps + n, got);
+        for (uint32_t i = 0; i < got; i++, n++, sector += size / SECTOR_SIZE) {
+            hash(bps[n], chain, device, sector);
+            bps[n]->size = size;
+        }
+        cache_unlock(&chain->lock);
+    } while (n < count && got == wanted);
+    return n;
+}
+
+uint32_t getblk_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count, struct buf *bps[])
+{
+    uint32_t most = buf_run_most(), n;
+    count = count < most ? count : most ? most : 1;
+    n = get_absent(device, sector, size, count, bps);
+    if (!n)
+        bps[n++] = getblk(device, sector, size);
+    for (; n < count; n++)
+        if (!(bps[n] = get(device, sector + n * (size / SECTOR_SIZE), size, false)))
+            break;
+    return n;
+}
+
+void bdwrite_run(struct buf *bps[], uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        bps[i]->error = 0;
+        bps[i]->flags = (bps[i]->flags & ~B_INVAL) | B_DELWRI | B_VALID;
+    }
+    brelse_run(bps, count);
+}
+
+uint32_t breadahead(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count)
+{
+    uint32_t most = buf_run_most(), each = size / SECTOR_SIZE;
+    if (sector >= device->sectors)
+        return 0;
+    uint32_t room = (device->sectors - sector) / each;
+    count = count < room ? count : room;
+    count = count < most ? count : most;
+    struct bufrun *run = count > 1 ? run_take(device) : 0;
+    struct buf *one, **bps = run ? run->buf : &one;
+    uint32_t n = count ? get_absent(device, sector, size, run ? count : 1, bps) : 0;
+    if (count && !n && !incore(device, sector) && (*bps = get(device, sector, size, false))) {
+        n = !((*bps)->flags & B_VALID);
+        if (!n)
+            brelse(*bps);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        bps[i]->flags = B_READ | B_ASYNC;
+    __atomic_fetch_add(&bufstats.read_ahead, n, __ATOMIC_RELAXED);
+    if (run && n > 1) {
+        run->count = n;
+        start_run(device, run, false);
+        return n;
+    }
+    one = *bps;
+    if (run)
+        run_free(run);
+    if (n)
+        start(one);
+    return n;
+}
+
+/*
+ * The buffers of the first of these blocks that are delayed, may be written, have none of the flags `but`, and that nobody has; off their
+ * lists. How many.
+ */
+static uint32_t take_delayed(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count, uint32_t but,
+                             struct buf *bps[])
+{
+    uint32_t n = 0;
+    for (bool good = true; good && n < count;) {
+        uint32_t wanted = on_its_chain(sector, size, count - n), first = n;
+        struct bufchain *chain = chain_of(device, sector);
+        struct buf *bp = 0;
+        cache_lock(&chain->lock);
+        for (; good && wanted--; sector += size / SECTOR_SIZE) {
+            bp = find(chain, device, sector);
+            if (bp && (!looks_like(bp, device, B_DELWRI) || !buf_try(&bp->lock)))
+                bp = 0;
+            good = bp && (bp->flags & (B_DELWRI | B_PINNED | B_INVAL)) == B_DELWRI && !(bp->flags & but) &&
+                   bp->size == size && !bp->iodone && buf_may_be_written(bp);
+            if (good)
+                bps[n++] = bp;
+        }
+        freelist_remove_run_on_chain(bps + first, n - first);
+        cache_unlock(&chain->lock);
+        if (bp && !good)
+            leave(bp);
+    }
+    return n;
+}
+
+static void write_run(struct blockdev *device, struct bufrun *run)
+{
+    for (uint32_t i = 0; i < run->count; i++)
+        run->buf[i]->flags = (run->buf[i]->flags & ~(B_READ | B_DELWRI | B_LOGGED)) | B_ASYNC;
+    if (run->count > 1) {
+        start_run(device, run, true);
+        return;
+    }
+    struct buf *bp = run->count ? run->buf[0] : 0;
+    run_free(run);
+    if (bp)
+        start(bp);
+}
+
+void bawrite_around(struct buf *bp, uint32_t but)
+{
+    struct blockdev *device = bp->device;
+    struct bufrun *run = buf_may_be_written(bp) && !bp->iodone ? run_take(device) : 0;
+    if (!run) {
+        bawrite(bp);
+        return;
+    }
+    uint32_t before = 0, sector = bp->sector, size = bp->size, each = size / SECTOR_SIZE;
+    while (before + 1 < RUN_MOST && sector >= (before + 1) * each &&
+           take_delayed(device, sector - (before + 1) * each, size, 1, but, &run->buf[RUN_MOST - 1 - before]))
+        before++;
+    for (uint32_t i = 0; i < before; i++)
+        run->buf[i] = run->buf[RUN_MOST - before + i];
+    run->buf[before] = bp;
+    run->count = before + 1;
+    run->count += take_delayed(device, sector + each, size, RUN_MOST - run->count, but, run->buf + run->count);
+    write_run(device, run);
+}
+
+void bawrite_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count)
+{
+    struct buf *bp;
+    for (uint32_t n = 0; n < count; n++) {
+        uint32_t at = sector + n * (size / SECTOR_SIZE), most = count - n < RUN_MOST ? count - n : RUN_MOST;
+        struct bufrun *run = run_take(device);
+        if (run) {
+            run->count = take_delayed(device, at, size, most, 0, run->buf);
+            n += run->count ? run->count - 1 : 0;
+            write_run(device, run);
+        } else if (take_delayed(device, at, size, 1, 0, &bp)) {
+            bawrite(bp);
+        }
+    }
+}
+
 /* Not if that would mean to wait: the caller has a buffer, and nobody needs this one yet. */
 static void read_ahead(struct blockdev *device, uint32_t sector, uint32_t size)
 {
-    if (sector >= device->sectors || incore(device, sector))
-        return;
-    struct buf *bp = get(device, sector, size, false);
-    if (!bp)
-        return;
-    if (bp->flags & B_VALID) {
-        brelse(bp);
-        return;
-    }
-    bufstat_add(&bufstats.read_ahead);
-    bp->flags |= B_READ | B_ASYNC;
-    start(bp);
+    breadahead(device, sector, size, 1);
 }
 
 struct buf *breada(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t ahead)
@@ -279,6 +525,32 @@ void brelse(struct buf *bp)
     leave(bp);
 }
 
+/* Buffers that hold their blocks, on their lists or not: at the end of them now, by one turn of the lists' lock. */
+void brelse_run(struct buf *bps[], uint32_t count)
+{
+#if BUFFERS_SHARED
+    if (count && !lock_write_held(&bps[0]->lock.lock)) {
+        for (uint32_t i = 0; i < count; i++)
+            buf_unlock(&bps[i]->lock);
+        freelist_wake();
+        return;
+    }
+#endif
+    for (uint32_t i = 0, n; i < count; i += n) {
+        for (n = 0; i + n < count && !(bps[i + n]->flags & (B_PINNED | B_INVAL)) && !bps[i + n]->error; n++)
+            ;
+        if (n)
+            freelist_put_run(bps + i, n);
+        for (uint32_t k = i; k < i + n; k++) {
+            bps[k]->flags &= ~B_AGE;
+            buf_unlock(&bps[k]->lock);
+        }
+        if (i + n < count)
+            brelse(bps[i + n++]);
+    }
+    freelist_wake();
+}
+
 int bfailed(struct buf *bp)
 {
     int error = bp->error;
@@ -287,35 +559,83 @@ int bfailed(struct buf *bp)
     return error;
 }
 
-#if BUFFERS_SHARED
 static bool holds(const struct buf *bp, const struct blockdev *device, uint32_t sector, uint32_t size)
 {
-    return bp->device == device && bp->sector == sector && bp->size == size && bp->flags & B_VALID;
+    return bp->device == device && bp->sector == sector && bp->size == size && bp->flags & B_VALID && !bp->error;
 }
 
-/* The block's buffer together with others who read it; null if it has to be read first. */
-static struct buf *find_shared(struct blockdev *device, uint32_t sector, uint32_t size)
+/*
+ * The block's buffer, to be looked at only, on its list or off it as it was: in the build buffers=shared together with others who
+ * read it. Null if it has to be read first.
+ */
+static struct buf *find_valid(struct blockdev *device, uint32_t sector, uint32_t size)
 {
     struct bufchain *chain = chain_of(device, sector);
     cache_lock(&chain->lock);
     struct buf *bp = find(chain, device, sector);
+#if BUFFERS_SHARED
     bool taken = bp && lock_try_read(&bp->lock.lock);
     if (taken && !(bp->flags & B_PINNED))
         freelist_used_on_chain(bp);
+#else
+    bool taken = bp && buf_try(&bp->lock);
+#endif
     cache_unlock(&chain->lock);
     if (!bp)
         return 0;
+#if BUFFERS_SHARED
     if (!taken)
         lock_read(&bp->lock.lock);
+#else
+    if (!taken)
+        buf_lock(&bp->lock);
+#endif
     if (holds(bp, device, sector, size)) /* it may have become another block's */
         return bp;
     leave(bp);
     return 0;
 }
 
+uint32_t bread_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count, struct buf *bps[])
+{
+    uint32_t n = 0;
+    for (bool good = true; good && n < count;) {
+        uint32_t wanted = on_its_chain(sector, size, count - n);
+        struct bufchain *chain = chain_of(device, sector);
+        struct buf *bp = 0;
+        cache_lock(&chain->lock);
+        for (; good && wanted--; sector += size / SECTOR_SIZE) {
+            bp = find(chain, device, sector);
+#if BUFFERS_SHARED
+            if (bp && !lock_try_read(&bp->lock.lock))
+                bp = 0;
+            good = bp && holds(bp, device, sector, size);
+            if (good && !(bp->flags & B_PINNED))
+                freelist_used_on_chain(bp);
+#else
+            if (bp && !buf_try(&bp->lock))
+                bp = 0;
+            good = bp && holds(bp, device, sector, size);
+#endif
+            if (good)
+                bps[n++] = bp;
+        }
+        cache_unlock(&chain->lock);
+        if (bp && !good)
+            leave(bp);
+        if (!good && !n && (bps[0] = find_valid(device, sector - size / SECTOR_SIZE, size))) {
+            good = true; /* it had to be waited for; those behind it came with it */
+            n = 1;
+        }
+    }
+    __atomic_fetch_add(&bufstats.hits, n, __ATOMIC_RELAXED);
+    return n;
+}
+
+#if BUFFERS_SHARED
 struct buf *bread_shared(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t ahead)
 {
-    struct buf *bp = find_shared(device, sector, size);
+    struct buf *bp = find_valid(device, sector, size);
     if (bp) {
         bufstat_add(&bufstats.hits);
         if (ahead != UINT32_MAX)
@@ -397,20 +717,13 @@ void bdwrite(struct buf *bp)
     brelse(bp);
 }
 
-/* Whether `bp` is, or was a moment ago, of `device` (0: of any) with one of `flags`. */
-static bool looks_like(const struct buf *bp, const struct blockdev *device, uint32_t flags)
-{
-    const struct blockdev *of = __atomic_load_n(&bp->device, __ATOMIC_RELAXED);
-    return of && (!device || of == device) && __atomic_load_n(&bp->flags, __ATOMIC_RELAXED) & flags;
-}
-
-/* Begins to write it, if it is delayed still, may be written, and has none of `but`. */
+/* Begins to write it and those beside it, if it is delayed still, may be written, and has none of `but`. */
 static void write_delayed(struct buf *bp, const struct blockdev *device, uint32_t but)
 {
     buf_lock(&bp->lock);
     if (looks_like(bp, device, B_DELWRI) && !(bp->flags & but) && buf_may_be_written(bp)) {
         freelist_remove(bp);
-        bawrite(bp);
+        bawrite_around(bp, but);
     } else {
         leave(bp);
     }

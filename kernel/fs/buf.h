@@ -18,7 +18,8 @@
  *   hash chain      a blocking lock each: which buffers are on the chain, and what they are named
  *   free lists      mach: bfreelist_lock, one blocking lock; buckets and shared: each chain's lock guards a free list of its own
  *
- * A thread that has a buffer and wants another may have to wait for one to become free: it keeps few (ext2 one at a time).
+ * A thread that has a buffer and wants another may have to wait for one to become free: so it waits only while it has none, and takes
+ * others beside that one conditionally (runs, below).
  * A buffer on a free list is nobody's, but for a moment: who takes a buffer's lock then takes it off the list. One that is
  * only read in the build buffers=shared stays on its list: nobody can take it from there while its lock is held.
  */
@@ -34,7 +35,10 @@
 
 #define BUF_MOST 4096u /* bytes of one buffer */
 
+#define RUN_MOST 32u /* blocks of a run */
+
 struct buf;
+struct bufrun;
 
 /* What blocks are read from and written to. */
 struct blockdev {
@@ -45,43 +49,65 @@ struct blockdev {
      * biodone(bp) from a thread. Never fails: an error is in bp->error by then. May sleep.
      */
     void (*strategy)(struct blockdev *device, struct buf *bp);
+    /*
+     * Or 0. The same of all buffers of `run`, which is B_ASYNC, by one request. When that has ended it calls biodone_run(run) from a
+     * thread, with run->error.
+     */
+    void (*strategy_run)(struct blockdev *device, struct bufrun *run);
     int (*finish)(struct buf *bp); /* or 0: called by who waited, gives the error */
     int (*flush)(
         struct blockdev *device); /* or 0: what has been written is on the medium when it returns. 0, or an error */
+    /* Or 0. `count` sectors to or from `data`, past the buffers, without memory of its own or a lock: 0, or an error. */
+    int (*transfer)(struct blockdev *device, bool write, uint32_t sector, uint32_t count, void *data);
     void *private;
-    uint32_t unflushed;         /* 1: something has been written since the last flush */
+    uint32_t unflushed; /* 1: something has been written since the last flush */
     uint32_t settling, settled; /* calls of bsettle that have begun, and that are over, modulo 2^32 */
     uint32_t mounted; /* 1: a file system is on it */
     int write_error; /* minus an error number: of a delayed or asynchronous write, until somebody is told (bsync) */
 };
 
-#define B_READ 0x001    /* the I/O under way reads; else it writes */
-#define B_VALID 0x002   /* the contents are the block's, or newer */
-#define B_DELWRI 0x004  /* ... newer: to be written before the buffer is used for another block */
-#define B_ASYNC 0x008   /* nobody waits for the end of the I/O */
-#define B_AGE 0x010     /* not wanted again soon: first to be used for another block */
-#define B_INVAL 0x020   /* holds no block */
+#define B_READ 0x001 /* the I/O under way reads; else it writes */
+#define B_VALID 0x002 /* the contents are the block's, or newer */
+#define B_DELWRI 0x004 /* ... newer: to be written before the buffer is used for another block */
+#define B_ASYNC 0x008 /* nobody waits for the end of the I/O */
+#define B_AGE 0x010 /* not wanted again soon: first to be used for another block */
+#define B_INVAL 0x020 /* holds no block */
 #define B_WRITING 0x040 /* bwrite waits for its end: bsync does too, as it may hold what was delayed before */
-#define B_PINNED 0x080  /* newer than the medium, and not to be written yet: on no list (bpin) */
-#define B_LOGGED 0x100  /* delayed, and a copy of it is in a journal on the medium: bsettle leaves it */
+#define B_PINNED 0x080 /* newer than the medium, and not to be written yet: on no list (bpin) */
+#define B_LOGGED 0x100 /* delayed, and a copy of it is in a journal on the medium: bsettle leaves it */
 
+/* What every use of a buffer touches comes first, in as few lines of a cache as that takes. */
 struct buf {
     struct buf_lock lock;
-    uint32_t flags;
-    struct blockdev *device;
     uint32_t sector;
+    struct blockdev *device;
+    struct buf *hash_next; /* of the chain's lock */
+    struct bufchain *chain; /* whose it is: of its lock, and changed by who has the buffer too */
+    uint32_t flags;
     uint32_t size; /* bytes */
     uint8_t *data;
-    uint32_t after; /* not written before this many calls of bsettle are over (bpoints) */
-    int error;      /* of the last I/O: 0 or minus an error number */
-    struct event done;
-    void (*iodone)(struct buf *bp); /* instead of letting go of it, at the end of asynchronous I/O; in a thread */
-    void *arg;                      /* of whoever set iodone */
-    struct block_io io;             /* of the device's driver */
-    struct bufchain *chain;         /* whose it is: of its lock, and changed by who has the buffer too */
-    struct buf *hash_next;          /* of the chain's lock */
+    int error; /* of the last I/O: 0 or minus an error number */
     struct buf *free_next, *free_prev;
     uint8_t on_list; /* 1 + which free list; of their lock */
+    uint32_t after; /* not written before this many calls of bsettle are over (bpoints) */
+    void (*iodone)(struct buf *bp); /* instead of letting go of it, at the end of asynchronous I/O; in a thread */
+    void *arg; /* of whoever set iodone */
+    struct event done;
+    struct block_io io; /* of the device's driver */
+} __attribute__((aligned(64)));
+
+/*
+ * A run: blocks one behind the other on the device that are read or written by one request, 4.4BSD's cluster (vfs_cluster.c). Their
+ * buffers are disowned until it is over. The driver's from strategy_run to biodone_run.
+ */
+struct bufrun {
+    struct blockdev *device;
+    uint32_t count;
+    bool write;
+    int error; /* of the request as a whole: each block is tried alone then */
+    struct buf *buf[RUN_MOST];
+    struct block_segment segment[RUN_MOST]; /* of the device's driver, as is `io` */
+    struct block_io io;
 };
 
 struct bufstats { /* counts modulo 2^32; exact when nobody uses the cache */
@@ -89,6 +115,8 @@ struct bufstats { /* counts modulo 2^32; exact when nobody uses the cache */
     uint32_t reads, writes, read_ahead, delayed; /* reads and writes begun; delayed: written as the buffer was wanted */
     uint32_t conflicts; /* a conditional attempt that failed: another buffer was looked for */
     uint32_t waits; /* for a buffer to become free */
+    uint32_t runs; /* requests for several blocks */
+    uint32_t split; /* those of them that failed: their blocks were tried alone */
 };
 extern struct bufstats bufstats;
 
@@ -110,6 +138,27 @@ struct buf *breada(struct blockdev *device, uint32_t sector, uint32_t size, uint
  * ends it, and nothing else. `ahead` may be UINT32_MAX. In the other builds it is breada.
  */
 struct buf *bread_shared(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t ahead);
+/*
+ * Runs. All of `count` blocks of `size` bytes one behind the other, from `sector` on.
+ *
+ * breadahead: reading begins, by one request, of the first of them up to one that is in the cache already, or for which there is no
+ * buffer without waiting. Gives how many.
+ * bread_run: the first of them that are in the cache, with their contents, to be looked at only, in `bps`, which has room for all. Waits for
+ * the first one, if it is being read, and for no other. Gives how many: 0 if the first is not there. brelse_run lets go of them.
+ * getblk_run: as getblk, of the first of them, and of as many behind it as can be had without waiting. Gives how many, 1 at least.
+ * bdwrite_run: as bdwrite, of each.
+ * bawrite_run: writing begins of those of them that are delayed.
+ * bawrite_around: as bawrite; delayed blocks beside the buffer's, that have none of the flags `but`, go along.
+ * buf_run_most: blocks that are worth to be had at once, with as many buffers as there are.
+ */
+uint32_t breadahead(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count);
+uint32_t bread_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count, struct buf *bps[]);
+void brelse_run(struct buf *bps[], uint32_t count);
+uint32_t getblk_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count, struct buf *bps[]);
+void bdwrite_run(struct buf *bps[], uint32_t count);
+void bawrite_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count);
+void bawrite_around(struct buf *bp, uint32_t but);
+uint32_t buf_run_most(void);
 /* Whether the block is in the cache; it may be gone the next moment. */
 bool incore(struct blockdev *device, uint32_t sector);
 
@@ -145,6 +194,7 @@ uint32_t bio_count(void); /* buffers */
 
 /* For drivers: asynchronous I/O has ended. From a thread, but in the serial kernel from the interrupt, on the master. */
 void biodone(struct buf *bp);
+void biodone_run(struct bufrun *run);
 
 /* For who starts I/O by hand. */
 int biowait(struct buf *bp);

@@ -7,6 +7,23 @@
 #if BIODONE_SOFTINT
 #include "sched/ithread.h"
 #include "sched/sched.h"
+#endif
+
+/* Of a run's request the data is in pieces. */
+static void tell(struct block_io *io)
+{
+    if (io->data) {
+        struct buf *bp = io->arg;
+        bp->error = io->error;
+        biodone(bp);
+    } else {
+        struct bufrun *run = io->arg;
+        run->error = io->error;
+        biodone_run(run);
+    }
+}
+
+#if BIODONE_SOFTINT
 
 /* The end of a request is told in a soft interrupt, and buffers are let go of by threads. */
 DEFINE_ITHREAD(bufdone_thread, "bufdone", SPL_BIO);
@@ -22,10 +39,8 @@ static void let_go(void *arg, uint32_t word)
     ended = 0;
     simple_lock_leave(&ended_lock, s);
     for (struct block_io *next; io; io = next) {
-        struct buf *bp = io->arg;
         next = io->next;
-        bp->error = io->error;
-        biodone(bp);
+        tell(io);
     }
 }
 
@@ -48,9 +63,7 @@ static void start_threads(void)
 #else
 static void over(struct block_io *io)
 {
-    struct buf *bp = io->arg;
-    bp->error = io->error;
-    biodone(bp);
+    tell(io);
 }
 
 static void start_threads(void) {}
@@ -71,6 +84,27 @@ static void begin(struct blockdev *device, struct buf *bp)
         panic("%s: request for sector %lu is refused: %d", device->name, (unsigned long)bp->sector, error);
 }
 
+static void begin_run(struct blockdev *device, struct bufrun *run)
+{
+    uint32_t bytes = 0;
+    for (uint32_t i = 0; i < run->count; i++) {
+        run->segment[i] = (struct block_segment){(uintptr_t)run->buf[i]->data, run->buf[i]->size};
+        bytes += run->buf[i]->size;
+    }
+    run->io = (struct block_io){.op = run->write ? BLOCK_WRITE : BLOCK_READ,
+                                .lba = run->buf[0]->sector,
+                                .count = bytes / SECTOR_SIZE,
+                                .segments = run->segment,
+                                .segment_count = run->count,
+                                .done = over,
+                                .once = true,
+                                .arg = run};
+    int error = block_submit(device->private, &run->io);
+    if (error)
+        panic("%s: request for %lu blocks from sector %lu on is refused: %d", device->name, (unsigned long)run->count,
+              (unsigned long)run->buf[0]->sector, error);
+}
+
 static int finish(struct buf *bp)
 {
     return bp->io.error;
@@ -81,10 +115,21 @@ static int flush(struct blockdev *device)
     return block_transfer(device->private, BLOCK_FLUSH, 0, 0, 0);
 }
 
+static int transfer(struct blockdev *device, bool write, uint32_t sector, uint32_t count, void *data)
+{
+    return block_transfer(device->private, write ? BLOCK_WRITE : BLOCK_READ, sector, count, data);
+}
+
 void blockdev_of(struct blockdev *to, struct block_device *d)
 {
-    *to = (struct blockdev){
-        .name = d->name, .sectors = d->sectors, .strategy = begin, .finish = finish, .flush = flush, .private = d};
+    *to = (struct blockdev){.name = d->name,
+                            .sectors = d->sectors,
+                            .strategy = begin,
+                            .strategy_run = begin_run,
+                            .finish = finish,
+                            .flush = flush,
+                            .transfer = transfer,
+                            .private = d};
     start_threads();
 }
 

@@ -11,7 +11,7 @@
  *   ext2_transaction.c   the journal that this kernel writes
  *
  * Locking (below vnode.h's): an inode's lock, the vnode's, guards its contents, its blocks and, of a directory, its entries. A
- * thread has one buffer at a time, and lets go of it before it wants the next: so buffers need no order among themselves.
+ * thread waits for a buffer only while it has none: so buffers need no order among themselves.
  * Allocation, option `alloc`: with `one`, disk_alloc_lock of the mount is held while a block or inode is looked for and
  * marked, as Mach did at first (paper `mach`, section 3.2); with `groups`, a lock of the block group, and the counts of free
  * things are kept in memory under a small lock, as they share blocks on the device (unlike cylinder groups).
@@ -43,9 +43,23 @@ struct group {
         held; /* or 0: its blocks' bitmap as allocation sees it, with what this transaction has freed; under the bitmap's lock */
 };
 
-/* An indirect block's pointer to a new block, which is set when that has its contents: none if `in` is 0. */
+/* An indirect block's pointers to new blocks, which are set when these have their contents: none if `in` is 0. */
 struct pointer_to_set {
-    uint32_t in, place, block;
+    uint32_t in, place, block, count;
+};
+
+/*
+ * What a reader in sequence leaves for the next call; of each inode (4.4BSD's cluster_read; paper `mach`, section 3.2, on why this is no
+ * global variable). Block numbers are the file's.
+ */
+struct read_state {
+    uint32_t next; /* block that a read in sequence begins with */
+    uint32_t asked; /* reading has begun of all blocks before this one, as far as it has to be read ahead */
+    uint32_t window; /* blocks of the next request */
+    uint32_t
+        lost; /* requests until the window's limit is what it was before blocks were gone again that had not been read */
+    uint32_t first, count; /* of the file's blocks from `first` on `count` lie one behind the other, */
+    uint32_t block; /* from this one on of the device */
 };
 
 struct inode {
@@ -57,7 +71,9 @@ struct inode {
     bool here; /* it has been read, or could not be */
     struct lock reading; /* held until then; none of the tree's, as who waits for it may have a lock below */
     bool gone; /* no file any more, or never read: nothing can be done with it */
-    uint32_t next_block; /* that a reader in sequence reads next */
+    struct read_state reading_on; /* of who has set `read_taken`: one reader at a time */
+    uint32_t read_taken;
+    uint32_t delayed_first, delayed_count; /* blocks on the device that have been written as a whole, and are delayed */
     uint32_t last_allocated; /* block on the device, where the next one is looked for */
     struct pointer_to_set to_set; /* ext2_bmap leaves it, ext2_set_pointer sets it */
     bool grown; /* it leads to new blocks, and its block on the device does not yet */
@@ -101,6 +117,7 @@ struct buf *ext2_bread_shared(struct ext2 *fs, uint32_t block); /* to look at on
 struct buf *ext2_getblk(struct ext2 *fs, uint32_t block);
 /* A block that may hold a file's contents: none of superblocks, bitmaps, tables. */
 bool ext2_is_data_block(const struct ext2 *fs, uint32_t block);
+uint32_t ext2_data_blocks(const struct ext2 *fs, uint32_t block, uint32_t count);
 int ext2_write_counts(struct ext2 *fs);
 struct buf *ext2_read_super(struct ext2 *fs, struct ext2_super **super); /* the block that has it; as ext2_bread */
 int ext2_write_super(struct ext2 *fs); /* as ext2_meta */
@@ -112,8 +129,8 @@ static inline uint32_t ext2_blocks_in(const struct ext2 *fs, uint32_t group)
     return left < fs->super.blocks_per_group ? left : fs->super.blocks_per_group;
 }
 
-/* ext2_alloc.c: near `goal` if that is not 0; -ENOSPC. */
-int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block);
+/* ext2_alloc.c: near `goal` if that is not 0; -ENOSPC. Of blocks *count at most, one behind the other, and so many then. */
+int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block, uint32_t *count);
 int ext2_bfree(struct ext2 *fs, uint32_t block, bool meta); /* `meta`: no file's contents stood in it */
 int ext2_ialloc(struct ext2 *fs, const struct inode *parent, bool directory, uint32_t *number);
 int ext2_ifree(struct ext2 *fs, uint32_t number, bool directory);
@@ -143,10 +160,10 @@ uint32_t inodes_referenced(void);
  * ext2_bmap.c. The block of the device that holds block `n` of a file, 0 where the file has a hole; with `allocate` never 0,
  * and `*fresh` says that its contents are whatever was there. With the inode locked. -EFBIG, -ENOSPC, -EIO.
  * With `allocate`, ext2_set_pointer is to be called once the block has its contents, or will never have any.
- * `ahead`, if not null: the block that a read in sequence will want next, 0 for none (paper `mach`, section 3.2, on why it is
- * no global variable).
+ * `run`, if not null: how many blocks from `n` on follow each other on the device, 1 at least if there is one. With `allocate` it says
+ * before how many are wanted; if the block is new, so are these, and they are no more.
  */
-int ext2_bmap(struct inode *ip, uint32_t n, bool allocate, uint32_t *block, bool *fresh, uint32_t *ahead);
+int ext2_bmap(struct inode *ip, uint32_t n, bool allocate, uint32_t *block, bool *fresh, uint32_t *run);
 int ext2_set_pointer(struct inode *ip);
 /* Shorter, or longer with a hole. With a journal, between ext2_begin and ext2_end, and these may be called in between, too. */
 int ext2_truncate(struct inode *ip, uint64_t size);

@@ -33,7 +33,7 @@ static void alloc_leave(struct ext2 *fs, uint32_t group)
 /* Never below 0, whatever a damaged image says: it could not be mounted any more. */
 static uint32_t moved(uint32_t count, int by)
 {
-    return by < 0 && !count ? 0 : count + (uint32_t)by;
+    return by < 0 && count < (uint32_t)-by ? 0 : count + (uint32_t)by;
 }
 
 /* So many more are free, in the group and in all. */
@@ -87,23 +87,34 @@ static uint32_t choose(const uint8_t *map, uint32_t goal, uint32_t end)
 }
 
 /*
- * Marks a free bit of the bitmap in `block`, of `end` bits, in *bit; -ENOSPC. In the group's allocation. What is free must be so in
- * `held`, too, if there is one.
+ * Marks a free bit of the bitmap in `block`, of `end` bits, in *bit, and those behind it that are free, *count in all at most, of which
+ * there are *count then; -ENOSPC. In the group's allocation. What is free must be so in `held`, too, if there is one. `base`: the block that
+ * bit 0 stands for, if it is one: what is no data block ends the row.
  */
-static int take(struct ext2 *fs, uint32_t block, uint8_t *held, uint32_t goal, uint32_t end, uint32_t *bit)
+static int take(struct ext2 *fs, uint32_t block, uint8_t *held, uint32_t goal, uint32_t end, uint32_t base,
+                uint32_t *bit, uint32_t *count)
 {
     struct buf *bp = ext2_bread(fs, block);
     int error = bfailed(bp);
     if (error)
         return error;
-    *bit = choose(held ? held : bp->data, goal < end ? goal : 0, end);
-    if (*bit >= end) {
+    const uint8_t *map = held ? held : bp->data;
+    uint32_t first = choose(map, goal < end ? goal : 0, end), n = 1, most = *count;
+    if (first >= end) {
         brelse(bp);
         return -ENOSPC;
     }
-    bp->data[*bit / 8] |= 1 << *bit % 8;
-    if (held)
-        held[*bit / 8] |= 1 << *bit % 8;
+    if (most > 1)
+        most = ext2_is_data_block(fs, base + first) ? ext2_data_blocks(fs, base + first, most) : 1;
+    while (n < most && first + n < end && !is_set(map, first + n))
+        n++;
+    for (uint32_t i = first; i < first + n; i++) {
+        bp->data[i / 8] |= 1 << i % 8;
+        if (held)
+            held[i / 8] |= 1 << i % 8;
+    }
+    *bit = first;
+    *count = n;
     return ext2_meta(fs, bp, false);
 }
 
@@ -137,7 +148,7 @@ static int give_back(struct ext2 *fs, uint32_t block, struct group *g, uint32_t 
     return ext2_meta(fs, bp, false);
 }
 
-int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block)
+int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block, uint32_t *blocks)
 {
     const struct ext2_super *s = &fs->super;
     if (goal < s->first_data_block || goal >= s->blocks)
@@ -148,19 +159,21 @@ int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block)
         if (!fs->group[group]->disk.free_blocks) /* a look without the lock: it decides only where to look */
             continue;
         alloc_enter(fs, group);
-        uint32_t bit;
+        uint32_t bit, base = s->first_data_block + group * s->blocks_per_group, n = *blocks;
         int error = take(fs, fs->group[group]->disk.block_bitmap, fs->group[group]->held, within,
-                         ext2_blocks_in(fs, group), &bit);
+                         ext2_blocks_in(fs, group), base, &bit, &n);
         if (!error)
-            count(fs, group, -1, 0, 0);
+            count(fs, group, -(int)n, 0, 0);
         alloc_leave(fs, group);
         if (error == -ENOSPC)
             continue;
         if (error)
             return error;
-        *block = s->first_data_block + group * s->blocks_per_group + bit;
-        if (ext2_is_data_block(fs, *block))
+        *block = base + bit;
+        if (ext2_is_data_block(fs, *block)) {
+            *blocks = n;
             return 0;
+        }
         ext2_error(fs, "block bitmap of group", group); /* it says that a block of the file system's own is free */
         i--, group = group + fs->groups - 1; /* which is marked now: look again */
         group %= fs->groups;
@@ -210,9 +223,9 @@ int ext2_ialloc(struct ext2 *fs, const struct inode *parent, bool directory, uin
         if (!fs->group[group]->disk.free_inodes)
             continue;
         alloc_enter(fs, group);
-        uint32_t bit;
+        uint32_t bit, one = 1;
         uint32_t first = group ? 0 : fs->first_inode - 1; /* those below are the file system's own */
-        int error = take(fs, fs->group[group]->disk.inode_bitmap, 0, first, fs->super.inodes_per_group, &bit);
+        int error = take(fs, fs->group[group]->disk.inode_bitmap, 0, first, fs->super.inodes_per_group, 0, &bit, &one);
         if (!error)
             count(fs, group, 0, -1, directory);
         alloc_leave(fs, group);

@@ -7,6 +7,8 @@
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
 
+#define RUN_LOOKED_AT 64u /* blocks: two of the longest requests */
+
 /* Where block `n` of a file hangs: the pointer in the inode, and the place in each indirect block below it. */
 struct way {
     unsigned pointer, levels;
@@ -42,15 +44,15 @@ uint64_t ext2_size_most(const struct ext2 *fs)
     return (blocks < by_sectors ? blocks : by_sectors) << fs->block_shift;
 }
 
-/* A new block for the inode, all 0 on the device if it is to hold pointers. */
-static int allocate(struct inode *ip, bool pointers, uint32_t *block)
+/* New blocks for the inode, *count at most; one, all 0 on the device, if it is to hold pointers. */
+static int allocate(struct inode *ip, bool pointers, uint32_t *block, uint32_t *count)
 {
     struct ext2 *fs = ip->fs;
-    int error = ext2_balloc(fs, ext2_goal(ip), block);
+    int error = ext2_balloc(fs, ext2_goal(ip), block, count);
     if (error)
         return error;
-    ip->last_allocated = *block;
-    ip->disk.sectors += fs->sectors_per_block;
+    ip->last_allocated = *block + *count - 1;
+    ip->disk.sectors += *count * fs->sectors_per_block;
     ip->dirty = true;
     if (!pointers)
         return 0;
@@ -64,28 +66,40 @@ static int allocate(struct inode *ip, bool pointers, uint32_t *block)
     return error;
 }
 
-/* The pointer at `place` of the indirect block `in`, which follows it in *next. */
-static int pointer(struct ext2 *fs, uint32_t in, uint32_t place, uint32_t *at, uint32_t *next)
+/* How many of the pointers from `p` on, before `end`, lead to blocks one behind the other, or to none; `most` are looked at. */
+static uint32_t in_a_row(const uint32_t *p, const uint32_t *end, uint32_t most)
+{
+    uint32_t n = 1, step = *p != 0;
+    while (p + n < end && n < most && p[n] == *p + n * step)
+        n++;
+    return n;
+}
+
+/* The pointer at `place` of the indirect block `in`; how many from there on, *run at most, do so in a row in *run, if not null. */
+static int pointer(struct ext2 *fs, uint32_t in, uint32_t place, uint32_t *at, uint32_t *run)
 {
     struct buf *bp = ext2_bread_shared(fs, in);
     int error = bp->error;
-    *at = *next = 0;
+    *at = 0;
     if (!error) {
         const uint32_t *p = (const uint32_t *)bp->data;
         *at = p[place];
-        *next = place + 1 < fs->block_size / 4 ? p[place + 1] : 0;
+        if (run)
+            *run = in_a_row(p + place, p + fs->block_size / 4, *run);
     }
     brelse(bp);
     return error;
 }
 
-static int set_pointer(struct ext2 *fs, uint32_t in, uint32_t place, uint32_t block)
+/* The `count` pointers from `place` on, to blocks one behind the other; or one to none. */
+static int set_pointers(struct ext2 *fs, uint32_t in, uint32_t place, uint32_t block, uint32_t count)
 {
     struct buf *bp = ext2_bread(fs, in);
     int error = bfailed(bp);
     if (error)
         return error;
-    ((uint32_t *)bp->data)[place] = block;
+    for (uint32_t i = 0; i < count; i++)
+        ((uint32_t *)bp->data)[place + i] = block + i;
     if (block && !fs->log)
         bpoints(bp);
     return ext2_meta(fs, bp, false);
@@ -107,41 +121,44 @@ int ext2_set_pointer(struct inode *ip)
 {
     struct pointer_to_set it = ip->to_set;
     ip->to_set.in = 0;
-    int error = it.in ? set_pointer(ip->fs, it.in, it.place, it.block) : 0;
-    if (error)
-        take_back(ip, it.block, contents_are_meta(ip));
+    int error = it.in ? set_pointers(ip->fs, it.in, it.place, it.block, it.count) : 0;
+    for (uint32_t i = 0; error && i < it.count; i++)
+        take_back(ip, it.block + i, contents_are_meta(ip));
     return error;
 }
 
-int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *fresh, uint32_t *ahead)
+int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *fresh, uint32_t *run)
 {
     struct ext2 *fs = ip->fs;
     struct way way;
+    uint32_t most = !run ? 1 : alloc ? *run : RUN_LOOKED_AT;
     *block = 0;
     if (fresh)
         *fresh = false;
-    if (ahead)
-        *ahead = 0;
+    if (run)
+        *run = 0;
     if (!way_to(fs, n, &way))
         return -EFBIG;
     assert(!alloc || !ip->to_set.in);
-    uint32_t at = ip->disk.block[way.pointer], next = 0, in = 0;
-    if (!way.levels && way.pointer + 1 < EXT2_DIRECT)
-        next = ip->disk.block[way.pointer + 1];
+    uint32_t at = ip->disk.block[way.pointer], follow = 1, in = 0;
+    if (run && !way.levels)
+        follow = in_a_row(&ip->disk.block[way.pointer], &ip->disk.block[EXT2_DIRECT], most);
     for (unsigned level = 0;; level++) {
         bool last = level == way.levels;
         if (!at) {
             if (!alloc)
                 return 0;
-            int error = allocate(ip, !last, &at);
+            follow = last ? follow : 1;
+            int error = allocate(ip, !last, &at, &follow);
             if (error)
                 return error;
             if (!level) {
-                ip->disk.block[way.pointer] = at;
+                for (uint32_t i = 0; i < follow; i++)
+                    ip->disk.block[way.pointer + i] = at + i;
                 ip->grown = true;
             } else if (last) {
-                ip->to_set = (struct pointer_to_set){in, way.place[level - 1], at};
-            } else if ((error = set_pointer(fs, in, way.place[level - 1], at))) {
+                ip->to_set = (struct pointer_to_set){in, way.place[level - 1], at, follow};
+            } else if ((error = set_pointers(fs, in, way.place[level - 1], at, 1))) {
                 take_back(ip, at, true);
                 return error;
             }
@@ -153,13 +170,15 @@ int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *f
         if (last)
             break;
         in = at;
-        int error = pointer(fs, in, way.place[level], &at, &next);
+        bool lowest = level + 1 == way.levels;
+        follow = lowest ? most : 1;
+        int error = pointer(fs, in, way.place[level], &at, lowest ? &follow : 0);
         if (error)
             return error;
     }
     *block = at;
-    if (ahead && next && ext2_is_data_block(fs, next))
-        *ahead = next;
+    if (run)
+        *run = ext2_data_blocks(fs, at, follow);
     return 0;
 }
 
@@ -170,8 +189,8 @@ static int free_tree(struct inode *ip, uint32_t block, unsigned levels)
     if (!ext2_is_data_block(fs, block))
         return ext2_error(fs, "block pointer", block);
     for (uint32_t i = 0; levels && i < fs->block_size / 4; i++) {
-        uint32_t child, unused;
-        int e = pointer(fs, block, i, &child, &unused);
+        uint32_t child;
+        int e = pointer(fs, block, i, &child, 0);
         if (e)
             return e; /* what cannot be read stays allocated */
         if (child && (e = free_tree(ip, child, levels - 1)))
@@ -217,9 +236,9 @@ static int free_part(struct inode *ip, uint32_t block, unsigned levels, uint64_t
     if (!ext2_is_data_block(fs, block))
         return ext2_error(fs, "block pointer", block);
     int error = 0;
-    uint32_t i = (from - first) / below, child, unused;
+    uint32_t i = (from - first) / below, child;
     if ((from - first) % below) { /* one child stays in part */
-        error = pointer(fs, block, i++, &child, &unused);
+        error = pointer(fs, block, i++, &child, 0);
         if (!error && child)
             error = free_part(ip, child, levels - 1, first + (i - 1) * below, from);
     }
@@ -291,7 +310,7 @@ static int free_logged(struct inode *ip, uint32_t block, bool meta)
 static int empty(struct inode *ip, uint32_t block, unsigned levels, uint64_t first, uint64_t from)
 {
     struct ext2 *fs = ip->fs;
-    uint32_t per = fs->block_size / 4, child, unused;
+    uint32_t per = fs->block_size / 4, child;
     uint64_t below = 1;
     for (unsigned i = 1; i < levels; i++)
         below *= per;
@@ -301,11 +320,11 @@ static int empty(struct inode *ip, uint32_t block, unsigned levels, uint64_t fir
     int error = 0;
     for (; levels > 1 && i < per && !error; i++) {
         uint64_t begins = first + i * below;
-        error = pointer(fs, block, i, &child, &unused);
+        error = pointer(fs, block, i, &child, 0);
         if (error || !child)
             continue;
         error = empty(ip, child, levels - 1, begins, from);
-        if (!error && begins >= from && !(error = set_pointer(fs, block, i, 0)))
+        if (!error && begins >= from && !(error = set_pointers(fs, block, i, 0, 1)))
             error = free_logged(ip, child, true);
         if (!error)
             error = pause(ip);
@@ -354,6 +373,7 @@ int ext2_truncate(struct inode *ip, uint64_t size)
     lock_assert_write_held(&ip->v.lock);
     if (size > ext2_size_most(fs))
         return -EFBIG;
+    ip->reading_on = (struct read_state){0}; /* whoever reads on has the lock for reading, and is not here */
     uint64_t before = ext2_size(ip), from = (size + fs->block_size - 1) >> fs->block_shift;
     int error = 0;
     if (has_blocks(ip) && size < before) {

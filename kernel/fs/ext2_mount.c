@@ -76,9 +76,24 @@ bool ext2_is_data_block(const struct ext2 *fs, uint32_t block)
     uint32_t n = (block - s->first_data_block) / s->blocks_per_group;
     uint32_t within = (block - s->first_data_block) % s->blocks_per_group;
     const struct ext2_group *g = &fs->group[n]->disk;
-    if (has_super(fs, n) && within < 1 + descriptor_blocks(fs))
+    if (within < 1 + descriptor_blocks(fs) && has_super(fs, n))
         return false;
     return block != g->block_bitmap && block != g->inode_bitmap && block - g->inode_table >= fs->table_blocks;
+}
+
+/* How many of `count` blocks from `block` on, which is one, are data blocks too, in the same group. */
+uint32_t ext2_data_blocks(const struct ext2 *fs, uint32_t block, uint32_t count)
+{
+    const struct ext2_super *s = &fs->super;
+    uint32_t n = (block - s->first_data_block) / s->blocks_per_group;
+    uint32_t left = s->first_data_block + n * s->blocks_per_group + ext2_blocks_in(fs, n) - block;
+    const struct ext2_group *g = &fs->group[n]->disk;
+    const uint32_t own[] = {g->block_bitmap, g->inode_bitmap, g->inode_table};
+    count = count < left ? count : left;
+    for (unsigned i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (own[i] - block < count)
+            count = own[i] - block;
+    return count;
 }
 
 /* A value of a superblock that cannot be used is named; 0 if there is none. */

@@ -462,39 +462,144 @@ static int rename(struct vnode *fdvp, const char *name, uint32_t length, struct 
     return error;
 }
 
-static int read(struct vnode *vp, struct uio *uio)
+/* Where block `n` of the file lies, 0: nowhere, and how many follow each other there: by what was looked up last, if it is in that. */
+static int look_up(struct inode *ip, struct read_state *r, uint32_t n, uint32_t *block, uint32_t *count)
 {
-    struct inode *ip = INODE(vp);
+    if (n - r->first >= r->count) {
+        int error = ext2_bmap(ip, n, false, &r->block, 0, &r->count);
+        r->first = n;
+        r->count = error ? 0 : r->count;
+        *block = *count = 0;
+        if (error || !r->count)
+            return error;
+    }
+    *block = r->block + (n - r->first);
+    *count = r->count - (n - r->first);
+    return 0;
+}
+
+#define LOST_FOR 8u /* requests for which a lost block halves the limit of the window */
+
+/* Reading begins of as many blocks as one request is to have now, from the first on that has not been asked for; `end`: the file's. */
+static void ask(struct inode *ip, struct read_state *r, uint32_t end)
+{
+    struct ext2 *fs = ip->fs;
+    struct read_state there = *r; /* what lies ahead is looked up beside what is read now */
+    uint32_t block, count;
+    if (look_up(ip, &there, r->asked, &block, &count) || !block) { /* who comes there sees */
+        r->asked += r->window;
+        return;
+    }
+    count = count < r->window ? count : r->window;
+    count = count < end - r->asked ? count : end - r->asked;
+    uint32_t sector = block * fs->sectors_per_block;
+    uint32_t begun = breadahead(fs->device, sector, fs->block_size, count);
+    r->lost -= begun && r->lost;
+    if (begun || incore(fs->device, sector)) /* else there was no buffer: another time */
+        r->asked += begun ? begun : count;
+}
+
+/*
+ * Reads ahead, for a reader who wants `wanted` blocks from `n` on: if he goes on where he ended, a window more that doubles with each request
+ * up to what the cache can bear (lost), and the next request begins when there is less than a window of blocks before him.
+ */
+static void read_ahead(struct inode *ip, struct read_state *r, uint32_t n, uint32_t wanted, uint32_t end)
+{
+    uint32_t most = buf_run_most() >> (r->lost + LOST_FOR - 1) / LOST_FOR;
+    bool sequential = n == r->next;
+    most = most ? most : 1;
+    if (!sequential)
+        r->window = r->lost = 0;
+    if (!sequential || r->asked < n)
+        r->asked = n;
+    if (!sequential && wanted < 2)
+        r->asked = n + 1;
+    for (unsigned i = 0; i < 2 && r->asked < end; i++) {
+        if (r->asked != n && !(sequential && n + wanted + r->window > r->asked))
+            return;
+        r->window = 2 * (r->window > wanted ? r->window : sequential ? wanted : (wanted + 1) / 2);
+        r->window = r->window < most ? r->window : most;
+        ask(ip, r, end);
+    }
+}
+
+#define BLOCKS_AT_ONCE 8u /* that a reader has at the same time; those behind the first only if they are there */
+
+/* The rest of what is wanted of this run of blocks, or a part of it. */
+static int read_blocks(struct inode *ip, struct uio *uio, struct read_state *r, uint32_t block, uint32_t count)
+{
+    struct ext2 *fs = ip->fs;
+    struct buf *bps[BLOCKS_AT_ONCE];
+    uint32_t within = uio->offset & (fs->block_size - 1), sector = block * fs->sectors_per_block;
+    uint64_t left = ext2_size(ip) - uio->offset;
+    left = left < uio->left ? left : uio->left;
+    count = count < BLOCKS_AT_ONCE ? count : BLOCKS_AT_ONCE;
+    uint32_t got = bread_run(fs->device, sector, fs->block_size, count, bps), error = 0;
+    bool alone = !got;
+    if (alone) {
+        uint32_t n = (uint32_t)(uio->offset >> fs->block_shift);
+        if (n < r->asked && r->asked > n + 1) { /* there are more readers than the cache has room for: less for each */
+            r->lost = r->lost < 4 * LOST_FOR ? r->lost + LOST_FOR : 5 * LOST_FOR;
+            r->asked = n + 1;
+        }
+        bps[got++] = bread_shared(fs->device, sector, fs->block_size, UINT32_MAX);
+        error = bps[0]->error;
+    }
+    for (uint32_t i = 0; i < got && !error; i++, within = 0) {
+        uint32_t part = fs->block_size - within;
+        part = part < left ? part : (uint32_t)left;
+        error = uio_move(uio, bps[i]->data + within, part);
+        left -= part;
+    }
+    if (alone)
+        brelse(bps[0]);
+    else
+        brelse_run(bps, got);
+    return error;
+}
+
+static int read_all(struct inode *ip, struct uio *uio, struct read_state *r)
+{
     struct ext2 *fs = ip->fs;
     uint64_t size = ext2_size(ip);
-    if (ip->gone)
-        return -EIO;
+    uint32_t end = (uint32_t)((size + fs->block_size - 1) >> fs->block_shift);
     while (uio->left && uio->offset < size) {
-        uint32_t n = uio->offset >> fs->block_shift, within = uio->offset & (fs->block_size - 1);
-        uint32_t part = fs->block_size - within, block, ahead;
-        part = part < uio->left ? part : uio->left;
-        part = part < size - uio->offset ? part : size - uio->offset;
-        int error = ext2_bmap(ip, n, false, &block, 0, &ahead);
+        uint32_t n = uio->offset >> fs->block_shift, within = uio->offset & (fs->block_size - 1), block, count;
+        uint32_t left = uio->left < size - uio->offset ? uio->left : (uint32_t)(size - uio->offset);
+        uint32_t wanted = (within + left + fs->block_size - 1) >> fs->block_shift;
+        int error = look_up(ip, r, n, &block, &count);
         if (error)
             return error;
         if (!block) {
             static const uint8_t zeros[512];
-            part = part < sizeof zeros ? part : sizeof zeros;
-            error = uio_move(uio, (void *)zeros, part);
+            left = left < fs->block_size - within ? left : fs->block_size - within;
+            error = uio_move(uio, (void *)zeros, left < sizeof zeros ? left : sizeof zeros);
         } else {
-            bool sequential = n == ip->next_block; /* a hint: readers may race for it */
-            struct buf *bp = bread_shared(fs->device, block * fs->sectors_per_block, fs->block_size,
-                                          sequential && ahead ? ahead * fs->sectors_per_block : UINT32_MAX);
-            error = bp->error ? bp->error : uio_move(uio, bp->data + within, part);
-            brelse(bp);
-            ip->next_block = n + (within + part == fs->block_size);
+            read_ahead(ip, r, n, wanted, end);
+            error = read_blocks(ip, uio, r, block, count < wanted ? count : wanted);
         }
         if (error)
             return error;
+        r->next = uio->offset >> fs->block_shift;
     }
-    if (!fs->mount.read_only)
-        __atomic_store_n(&ip->disk.atime, fs_time(), __ATOMIC_RELAXED); /* goes to the device with the next change */
     return 0;
+}
+
+static int read(struct vnode *vp, struct uio *uio)
+{
+    struct inode *ip = INODE(vp);
+    if (ip->gone)
+        return -EIO;
+    bool mine = !__atomic_exchange_n(&ip->read_taken, 1, __ATOMIC_ACQUIRE);
+    struct read_state state = mine ? ip->reading_on : (struct read_state){.next = UINT32_MAX};
+    int error = read_all(ip, uio, &state);
+    if (mine) {
+        ip->reading_on = state;
+        __atomic_store_n(&ip->read_taken, 0, __ATOMIC_RELEASE);
+    }
+    if (!error && !ip->fs->mount.read_only)
+        __atomic_store_n(&ip->disk.atime, fs_time(), __ATOMIC_RELAXED); /* goes to the device with the next change */
+    return error;
 }
 
 /* Into one block of a file, of which `part` bytes from `within` on are changed; `fresh`: it has no contents yet. */
@@ -508,10 +613,59 @@ static int write_block(struct inode *ip, struct uio *uio, uint32_t block, bool f
     int error = bp->error ? bp->error : uio_move(uio, bp->data + within, part);
     if (bp->error)
         brelse(bp);
-    else if (whole && !error)
-        bawrite(bp); /* it will not change again soon */
     else
         bdwrite(bp);
+    return error;
+}
+
+/*
+ * What a file gets in whole blocks one behind the other will not change again soon: writing begins when it is as much as a request is to
+ * have (4.4BSD's cluster_write). The rest of it is a delayed write like any other.
+ */
+static void written_whole(struct inode *ip, uint32_t block, uint32_t count)
+{
+    struct ext2 *fs = ip->fs;
+    if (block != ip->delayed_first + ip->delayed_count) {
+        ip->delayed_first = block;
+        ip->delayed_count = 0;
+    }
+    ip->delayed_count += count;
+    if (ip->delayed_count < buf_run_most())
+        return;
+    bawrite_run(fs->device, ip->delayed_first * fs->sectors_per_block, fs->block_size, ip->delayed_count);
+    ip->delayed_first = block + count;
+    ip->delayed_count = 0;
+}
+
+/*
+ * Whole blocks, `count` of them from `block` on. An error: those that it has not come to are all 0 if they are `fresh`, as what was there
+ * before is nobody's business; else they are what they were.
+ */
+static int write_blocks(struct inode *ip, struct uio *uio, uint32_t block, uint32_t count, bool fresh)
+{
+    struct ext2 *fs = ip->fs;
+    struct buf *bps[BLOCKS_AT_ONCE];
+    int error = 0;
+    for (uint32_t done = 0, got; done < count && !(error && !fresh); done += got) {
+        uint32_t left = count - done < BLOCKS_AT_ONCE ? count - done : BLOCKS_AT_ONCE;
+        got = getblk_run(fs->device, (block + done) * fs->sectors_per_block, fs->block_size, left, bps);
+        uint32_t changed = 0;
+        while (!error && changed < got) {
+            error = uio_move(uio, bps[changed]->data, fs->block_size);
+            changed += !error;
+        }
+        for (; error && fresh && changed < got; changed++)
+            memset(bps[changed]->data, 0, fs->block_size);
+        if (error && changed < got && bps[changed]->flags & B_VALID) /* it has some of what is new */
+            changed++;
+        bdwrite_run(bps, changed);
+        for (uint32_t i = changed; i < got; i++) {
+            bps[i]->flags |= bps[i]->flags & B_VALID ? 0 : B_INVAL;
+            brelse(bps[i]);
+        }
+    }
+    if (!error)
+        written_whole(ip, block, count);
     return error;
 }
 
@@ -525,7 +679,7 @@ static int overwrite(struct vnode *vp, struct uio *uio)
     struct inode *ip = INODE(vp);
     struct ext2 *fs = ip->fs;
     uint32_t within = uio->offset & (fs->block_size - 1), block;
-    if (ip->gone || read_only(ip) || !uio->left || uio->left > fs->block_size - within ||
+    if (ip->gone || vp->swapped || read_only(ip) || !uio->left || uio->left > fs->block_size - within ||
         uio->offset + uio->left > ext2_size(ip))
         return -EAGAIN;
     int error = ext2_bmap(ip, uio->offset >> fs->block_shift, false, &block, 0, 0);
@@ -542,18 +696,26 @@ static int overwrite(struct vnode *vp, struct uio *uio)
 #define overwrite 0
 #endif
 
-/* Into block `n` of the file, in one transaction with the block, if it is new. */
+#define BLOCKS_OF_A_TRANSACTION 32u
+
+/*
+ * Into block `n` of the file, or, if `part` is more than is behind `within` there, into several whole ones: in one transaction with
+ * the blocks, if they are new.
+ */
 static int write_part(struct inode *ip, struct uio *uio, uint32_t n, uint32_t within, uint32_t part)
 {
-    uint32_t block;
+    uint32_t block, whole = within ? 0 : part >> ip->fs->block_shift, count = whole;
     bool fresh;
-    int error = ext2_bmap(ip, n, true, &block, &fresh, 0);
+    int error = ext2_bmap(ip, n, true, &block, &fresh, whole ? &count : 0);
     if (error) {
         if (ip->fs->log)
             ext2_update(ip, false); /* of indirect blocks it may have got some */
         return error;
     }
-    error = write_block(ip, uio, block, fresh, within, part);
+    if (whole)
+        error = write_blocks(ip, uio, block, count < whole ? count : whole, fresh);
+    else
+        error = write_block(ip, uio, block, fresh, within, part);
     int e = ext2_set_pointer(ip);
     error = error ? error : e;
     if (!error && uio->offset > ext2_size(ip))
@@ -574,6 +736,8 @@ static int write(struct vnode *vp, struct uio *uio, bool append)
         return -EIO;
     if (read_only(ip))
         return -EROFS;
+    if (vp->swapped)
+        return -ETXTBSY;
     if (append)
         uio->offset = ext2_size(ip);
     int error = 0;
@@ -581,6 +745,12 @@ static int write(struct vnode *vp, struct uio *uio, bool append)
     while (uio->left && !error) {
         uint32_t n = uio->offset >> fs->block_shift, within = uio->offset & (fs->block_size - 1);
         uint32_t part = fs->block_size - within;
+        if (!within && uio->left >= 2 * fs->block_size && uio->offset + 2 * fs->block_size <= most) {
+            uint32_t whole = uio->left >> fs->block_shift;
+            uint64_t room = (most - uio->offset) >> fs->block_shift;
+            whole = whole < room ? whole : (uint32_t)room;
+            part = (whole < BLOCKS_OF_A_TRANSACTION ? whole : BLOCKS_OF_A_TRANSACTION) << fs->block_shift;
+        }
         part = part < uio->left ? part : uio->left;
         if (uio->offset + part > most)
             return -EFBIG;
@@ -606,6 +776,8 @@ static int truncate(struct vnode *vp, uint64_t size)
         return -EROFS;
     if (vp->type != VREG)
         return vp->type == VDIR ? -EISDIR : -EINVAL;
+    if (vp->swapped)
+        return -ETXTBSY;
     ext2_begin(INODE(vp)->fs);
     int error = ext2_truncate(INODE(vp), size);
     ext2_end(INODE(vp)->fs);
@@ -689,6 +861,18 @@ static int fsync(struct vnode *vp)
     return error ? error : e;
 }
 
-const struct vnodeops ext2_vnodeops = {lookup, create,    link,         remove,  rename,  read,
-                                       write,  truncate,  getattr,      setattr, readdir, readlink,
-                                       fsync,  ext2_hold, ext2_release, 0,       0,       overwrite};
+static int place(struct vnode *vp, uint32_t n, struct blockdev **device, uint32_t *sector)
+{
+    struct ext2 *fs = INODE(vp)->fs;
+    uint32_t block;
+    int error = INODE(vp)->gone ? -EIO : ext2_bmap(INODE(vp), n, false, &block, 0, 0);
+    if (error)
+        return error;
+    *device = fs->device;
+    *sector = block * fs->sectors_per_block;
+    return block ? 0 : -EINVAL;
+}
+
+const struct vnodeops ext2_vnodeops = {lookup,       create,  link,    remove,    rename,   read,  write,
+                                       truncate,     getattr, setattr, readdir,   readlink, fsync, ext2_hold,
+                                       ext2_release, 0,       0,       overwrite, place};

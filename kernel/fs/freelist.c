@@ -77,7 +77,7 @@ static void write_out(struct buf *bp, bool may_wait)
     bool waits = !buf_may_be_written(bp);
     bufstat_add(&bufstats.delayed);
     bp->flags |= B_AGE;
-    bawrite(bp);
+    bawrite_around(bp, 0);
     if (waits && may_wait)
         bsettle(device);
 }
@@ -115,6 +115,16 @@ void freelist_remove_on_chain(struct buf *bp)
     freelist_remove(bp);
 }
 
+void freelist_put_run(struct buf *bps[], uint32_t count)
+{
+    cache_lock(&bfreelist_lock);
+    for (uint32_t i = 0; i < count; i++) {
+        take_off(lists, bps[i]);
+        put(lists, bps[i]);
+    }
+    cache_unlock(&bfreelist_lock);
+}
+
 /* Takes it off its hash chain, if that does not mean to wait; `chain` is the caller's. */
 static bool unhash_conditionally(struct buf *bp, struct bufchain *chain)
 {
@@ -127,6 +137,55 @@ static bool unhash_conditionally(struct buf *bp, struct bufchain *chain)
             cache_unlock(&old->lock);
     }
     return true;
+}
+
+void freelist_remove_run_on_chain(struct buf *bps[], uint32_t count)
+{
+    if (!count)
+        return;
+    cache_lock(&bfreelist_lock);
+    for (uint32_t i = 0; i < count; i++)
+        take_off(lists, bps[i]);
+    cache_unlock(&bfreelist_lock);
+}
+
+/* Blocks that follow each other share chains: the lock of the one that was taken last is kept for the next. */
+uint32_t freelist_take_run(struct bufchain *chain, struct buf *bps[], uint32_t most)
+{
+    struct bufchain *old = 0;
+    uint32_t n = 0;
+    cache_lock(&bfreelist_lock);
+    for (unsigned which = FIRST; which <= BY_USE; which++)
+        for (struct buf *bp = lists[which].first, *next; bp && n < most; bp = next) {
+            next = bp->free_next;
+            if (!buf_try(&bp->lock)) {
+                bufstat_add(&bufstats.conflicts);
+                continue;
+            }
+            if (bp->flags & B_DELWRI) {
+                buf_unlock(&bp->lock);
+                most = n;
+                break;
+            }
+            if (bp->device && bp->chain != chain && bp->chain != old) {
+                if (old)
+                    cache_unlock(&old->lock);
+                old = cache_try(&bp->chain->lock) ? bp->chain : 0;
+                if (!old) {
+                    bufstat_add(&bufstats.conflicts);
+                    buf_unlock(&bp->lock);
+                    continue;
+                }
+            }
+            if (bp->device)
+                buf_unhash(bp);
+            take_off(lists, bp);
+            bps[n++] = bp;
+        }
+    if (old)
+        cache_unlock(&old->lock);
+    cache_unlock(&bfreelist_lock);
+    return n;
 }
 
 static enum found look(struct bufchain *chain, struct buf **found)
@@ -180,10 +239,57 @@ void freelist_remove_on_chain(struct buf *bp)
     take_off(bp->chain->list, bp);
 }
 
+void freelist_put_run(struct buf *bps[], uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct bufchain *chain = bps[i]->chain;
+        cache_lock(&chain->lock);
+        take_off(chain->list, bps[i]);
+        put(chain->list, bps[i]);
+        cache_unlock(&chain->lock);
+    }
+}
+
 void freelist_used_on_chain(struct buf *bp)
 {
     take_off(bp->chain->list, bp);
     put(bp->chain->list, bp);
+}
+
+void freelist_remove_run_on_chain(struct buf *bps[], uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        take_off(bps[i]->chain->list, bps[i]);
+}
+
+/* From each chain in turn, as look does, but as many as it has: blocks that follow each other share one. */
+uint32_t freelist_take_run(struct bufchain *chain, struct buf *bps[], uint32_t most)
+{
+    uint32_t begin = __atomic_fetch_add(&next_chain, 1, __ATOMIC_RELAXED), n = 0;
+    for (uint32_t i = 0; i < bufchain_count && n < most; i++) {
+        struct bufchain *from = &bufchains[(begin + i) & (bufchain_count - 1)];
+        if (from != chain && !cache_try(&from->lock)) {
+            bufstat_add(&bufstats.conflicts);
+            continue;
+        }
+        for (unsigned which = FIRST; which <= BY_USE; which++)
+            for (struct buf *bp = from->list[which].first, *next; bp && n < most; bp = next) {
+                next = bp->free_next;
+                if (!buf_try(&bp->lock))
+                    continue;
+                if (bp->flags & B_DELWRI) {
+                    buf_unlock(&bp->lock);
+                    break;
+                }
+                if (bp->device)
+                    buf_unhash(bp);
+                take_off(from->list, bp);
+                bps[n++] = bp;
+            }
+        if (from != chain)
+            cache_unlock(&from->lock);
+    }
+    return n;
 }
 
 /* The first of `from`, whose lock is held, that is nobody's: with its lock held and off the list. */

@@ -33,6 +33,11 @@ void freelist_remove_on_chain(struct buf *bp);
 /* It is on its list, and the last to be taken from there now. With the lock of bp->chain held; free lists by bucket only. */
 void freelist_used_on_chain(struct buf *bp);
 
+/* Who has them takes them off their lists, if they are on one; with their chain's lock held. */
+void freelist_remove_run_on_chain(struct buf *bps[], uint32_t count);
+/* Who has them puts each at the end of its list, whether it is on one or not. */
+void freelist_put_run(struct buf *bps[], uint32_t count);
+
 /* A buffer that somebody might wait for is nobody's any more, whether on a list or taken off it. */
 void freelist_wake(void);
 
@@ -42,6 +47,11 @@ void freelist_wake(void);
  * the caller may wait, or is being written.
  */
 struct buf *freelist_take(struct bufchain *chain, bool may_wait);
+/*
+ * The same for several blocks on `chain`, without waiting for anything: `most` buffers, or as many as come before one that is delayed. How many.
+ * The lock of `chain` is held all the time.
+ */
+uint32_t freelist_take_run(struct bufchain *chain, struct buf *bps[], uint32_t most);
 
 /* A buffer's first place. */
 void freelist_init(struct buf *bp, uint32_t number);

@@ -28,6 +28,7 @@ enum vtype { VNON, VREG, VDIR, VBLK, VCHR, VLNK, VFIFO, VSOCK };
 
 struct vnode;
 struct mount;
+struct blockdev; /* fs/buf.h */
 struct vm_object; /* vm/object.h */
 
 /* Times are seconds since 1970. */
@@ -107,6 +108,8 @@ struct vnodeops {
     const void *(*contents)(struct vnode *vp, uint32_t *size);
     /* Or 0. With vp locked for reading: as write, or -EAGAIN, if it takes more than that, with nothing done. */
     int (*overwrite)(struct vnode *vp, struct uio *uio);
+    /* Or 0. With vp locked: where block `n` of the file (block_size of getattr) is on which device. -EINVAL: a hole. */
+    int (*place)(struct vnode *vp, uint32_t n, struct blockdev **device, uint32_t *sector);
 };
 
 struct vnode {
@@ -114,6 +117,7 @@ struct vnode {
     struct mount *mount;
     struct mount *mounted; /* the file system that is mounted here; of mount_table_lock */
     enum vtype type;
+    bool swapped; /* pages are put into its blocks (swap_file.h): it is neither written nor cut. Of `lock` */
     uint16_t mapped; /* which of the files with a memory object it is, from 1 on; 0: none (vnode_pager.h). Of `lock` */
     uint32_t rdev;
     struct lock lock;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/boot.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
@@ -28,7 +29,8 @@ static int usage(const char *name)
 
 static int user(void)
 {
-    char name[USER_NAME_SIZE], words[128];
+    char name[USER_NAME_SIZE];
+    static char words[BOOTARGS_SIZE]; /* all that there can be */
     static struct arguments arguments;
     arguments_clear(&arguments);
     arguments_add(&arguments, bootargs_string("program", name, sizeof name, "hello"));

@@ -18,7 +18,8 @@ const char *bootargs_string(const char *key, char *value, unsigned size, const c
             word++, k++;
         if (!*k && *word == '=') {
             unsigned n = strcspn(++word, " ");
-            n = n < size ? n : size - 1;
+            if (n >= size)
+                panic("boot argument %s=: give at most %u characters", key, size - 1);
             memcpy(value, word, n);
             value[n] = 0;
             return value;

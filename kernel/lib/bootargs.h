@@ -15,7 +15,7 @@ extern uint32_t run_seed;
 
 void bootargs_init(void); /* hart 0, first of all */
 
-/* The value of `key`, copied to `value` (cut to `size` - 1 characters), or `otherwise` if the key is not there. */
+/* The value of `key`, copied to `value` (panics if it has more than `size` - 1 characters), or `otherwise` if the key is not there. */
 const char *bootargs_string(const char *key, char *value, unsigned size, const char *otherwise);
 
 /* The number of `key`, decimal or 0x, or `otherwise`. Panics if it is not a number up to `most`. */

@@ -14,7 +14,7 @@
 #include "arch/hart.h"
 #include "lock/threads.h"
 
-#define LOCK_HELD_MOST 16 /* by one hart or thread; more panics */
+#define LOCK_HELD_MOST 48 /* by one hart or thread, with the buffers of a run (fs/buf.h); more panics */
 
 struct lock_held {
     struct lock_object *object;
@@ -29,7 +29,7 @@ struct lock_held {
 struct lock_held_list {
     uint32_t count;
     struct lock_held entry[LOCK_HELD_MOST];
-};
+} __attribute__((aligned(64))); /* no hart's in a line with another's */
 
 extern struct lock_held_list lock_held_by_harts[MAX_HARTS];
 

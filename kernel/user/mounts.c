@@ -22,6 +22,7 @@ static bool started;
 #include "fs/device.h"
 #include "fs/ext2.h"
 #include "fs/namecache.h"
+#include "fs/swap_file.h"
 
 #define DISKS 2
 #define INODES 256 /* in memory at a time, by default */
@@ -72,7 +73,29 @@ int mount_device(const char *type, const char *name, bool read_only, struct moun
     mutex_unlock(&mounts_lock);
     return error ? error : ext2_mount(device, read_only, mp);
 }
+
+static void swap_on(void)
+{
+    char path[128];
+    if (!bootargs_string("swap", path, sizeof path, 0))
+        return;
+    int error = swap_file_on(path);
+    if (error)
+        panic("swap=%s: %s: give an ordinary file without holes on a disk, of a page at least", path, strerror(-error));
+}
 #else
+static void swap_on(void)
+{
+    char path[128];
+    if (bootargs_string("swap", path, sizeof path, 0))
+        panic("swap=%s: this machine has no disk: give --machine disks=1", path);
+}
+
+static int swap_file_off(void)
+{
+    return 0;
+}
+
 int mount_device(const char *type, const char *name, bool read_only, struct mount **mp)
 {
     (void)name, (void)read_only, (void)mp;
@@ -129,6 +152,7 @@ static void mount_all(void)
     mount_on("/dev", devices_mount());
     if (!archived && !has_files("/bin"))
         mount_on("/bin", archive_mount());
+    swap_on();
     unix_leave();
 }
 
@@ -147,7 +171,9 @@ int mounts_stop(void)
 {
     mutex_lock(&starting);
     unix_enter();
-    int error = started ? vfs_unmount_all() : 0;
+    int error = started ? swap_file_off() : 0;
+    if (!error && started)
+        error = vfs_unmount_all();
     unix_leave();
     started = false;
     mutex_unlock(&starting);

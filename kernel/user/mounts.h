@@ -1,6 +1,7 @@
 /*
  * What is mounted where when programs run. Boot argument root=: `archive` (the default), or disk0 or disk1, an ext2 file system.
  * Then the devices are mounted on its /dev, and the archive on its /bin if nothing is in there; a folder that is missing is made.
+ * With swap=/FILE, pages that have to leave memory go to that file (fs/swap_file.h); if they cannot, it panics.
  * A disk beside the root is mounted by whoever wants it, on /mnt for example (mount(2): "ext2", path, flags, "disk0").
  */
 #ifndef USER_MOUNTS_H

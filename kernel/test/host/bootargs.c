@@ -40,15 +40,18 @@ HOST_TEST(the_first_of_equal_keys_counts)
     CHECK_EQUAL(bootargs_number("a", 0, 9), 1);
 }
 
-HOST_TEST(a_value_is_cut_to_its_room)
+HOST_TEST(a_value_without_room_panics_and_is_not_cut)
 {
-    strcpy(bootargs, "name=abcdef");
+    strcpy(bootargs, "name=abcdef more=1");
     for (unsigned size = 1; size <= 8; size++) {
         char value[8];
         memset(value, '!', sizeof value);
-        bootargs_string("name", value, size, 0);
-        CHECK_EQUAL(strlen(value), size - 1 < 6 ? size - 1 : 6);
-        CHECK(!strncmp(value, "abcdef", strlen(value)));
+        if (size <= 6) {
+            CHECK_PANICS("boot argument name=: give at most", bootargs_string("name", value, size, 0));
+            CHECK(value[0] == '!');
+        } else {
+            CHECK_TEXT(bootargs_string("name", value, size, 0), "abcdef");
+        }
     }
 }
 

@@ -75,8 +75,13 @@ static int flush_cache(struct blockdev *d)
 static void lose(void)
 {
     for (unsigned i = 0; i < pendings; i++)
-        if (!(pending[i]->flags & B_READ))
-            cache_sectors(pending[i]->sector, pending[i]->data, pending[i]->size);
+        if (pending[i].run) {
+            const struct bufrun *run = pending[i].run;
+            for (uint32_t n = 0; run->write && n < run->count; n++)
+                cache_sectors(run->buf[n]->sector, run->buf[n]->data, run->buf[n]->size);
+        } else if (!(pending[i].bp->flags & B_READ)) {
+            cache_sectors(pending[i].bp->sector, pending[i].bp->data, pending[i].bp->size);
+        }
     static const unsigned odds[] = {0, 1, 8, 15, 16};
     unsigned kept = odds[random_below(&chance, 5)], end = cached_count, one = UINT32_MAX;
     switch (random_below(&chance, 4)) {

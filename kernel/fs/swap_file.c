@@ -1,0 +1,133 @@
+/* Page-out to a file (swap_file.h). */
+#include "fs/swap_file.h"
+
+#include <errno.h>
+
+#include "fs/buf.h"
+#include "fs/vfs.h"
+#include "mem/page.h"
+#include "vm/swap.h"
+
+#define BLOCKS_MOST 262144u /* 256 MiB of blocks of 1 KiB */
+#define PER_CHUNK (PAGE_SIZE / sizeof(uint32_t))
+
+DEFINE_MUTEX(swap_file_lock, "swap file"); /* who switches it on or off */
+static struct vnode *file; /* with a reference, or 0 */
+static struct blockdev *device;
+static uint32_t block_size;
+static uint32_t *chunks[BLOCKS_MOST / PER_CHUNK]; /* pages that hold the first sector of each block */
+
+static uint32_t *sector_of(uint32_t block)
+{
+    return &chunks[block / PER_CHUNK][block % PER_CHUNK];
+}
+
+/* Blocks that follow each other on the device are one request. */
+static int move(uint32_t n, void *data, bool write)
+{
+    uint32_t per_page = PAGE_SIZE / block_size, per_block = block_size / SECTOR_SIZE, first = n * per_page;
+    int error = 0;
+    for (uint32_t i = 0, run; i < per_page && !error; i += run) {
+        uint32_t sector = *sector_of(first + i);
+        for (run = 1; i + run < per_page && *sector_of(first + i + run) == sector + run * per_block;)
+            run++;
+        error = device->transfer(device, write, sector, run * per_block, (char *)data + i * block_size);
+    }
+    return error ? -EIO : 0;
+}
+
+static struct vm_swap_store store = {.move = move};
+
+static void forget_blocks(void)
+{
+    for (unsigned i = 0; i < BLOCKS_MOST / PER_CHUNK; i++) {
+        if (chunks[i])
+            page_free(page_address(chunks[i]));
+        chunks[i] = 0;
+    }
+}
+
+/* With the vnode locked. */
+static int look_up_blocks(struct vnode *vp)
+{
+    struct vattr attr;
+    int error = vp->ops->getattr(vp, &attr);
+    if (error)
+        return error;
+    block_size = attr.block_size;
+    if (block_size > PAGE_SIZE || attr.size < PAGE_SIZE || attr.size / block_size > BLOCKS_MOST)
+        return -EINVAL;
+    store.pages = (uint32_t)(attr.size / PAGE_SIZE);
+    uint32_t blocks = store.pages * (PAGE_SIZE / block_size);
+    for (uint32_t i = 0; i < blocks && !error; i++) {
+        uint32_t *chunk = chunks[i / PER_CHUNK];
+        if (!chunk) {
+            uint32_t page = page_alloc();
+            if (!page)
+                return -ENOMEM;
+            chunks[i / PER_CHUNK] = chunk = page_pointer(page);
+        }
+        error = vp->ops->place(vp, i, &device, &chunk[i % PER_CHUNK]);
+    }
+    return error;
+}
+
+static int begin(struct vnode *vp)
+{
+    if (file)
+        return -EBUSY;
+    if (vp->type != VREG || !vp->ops->place)
+        return -EINVAL;
+    if (vp->mount->read_only)
+        return -EROFS;
+    lock_write(&vp->lock);
+    int error = vp->mapped ? -EBUSY : look_up_blocks(vp);
+    vp->swapped = !error;
+    lock_done(&vp->lock);
+    if (!error)
+        error = device->transfer ? vfs_fsync(vp) : -EINVAL; /* no buffer that is older is to be written later */
+    if (!error)
+        error = vm_swap_on(&store);
+    if (!error) {
+        file = vp;
+        return 0;
+    }
+    lock_write(&vp->lock);
+    vp->swapped = false;
+    lock_done(&vp->lock);
+    forget_blocks();
+    return error;
+}
+
+int swap_file_on(const char *path)
+{
+    struct vnode *vp;
+    int error = namei(0, path, true, &vp);
+    if (error)
+        return error;
+    mutex_lock(&swap_file_lock);
+    error = begin(vp);
+    mutex_unlock(&swap_file_lock);
+    if (error)
+        vrele(vp);
+    return error;
+}
+
+int swap_file_off(void)
+{
+    struct vnode *vp = 0;
+    mutex_lock(&swap_file_lock);
+    int error = file ? vm_swap_off() : 0;
+    if (!error && file) {
+        vp = file;
+        file = 0;
+        forget_blocks();
+        lock_write(&vp->lock);
+        vp->swapped = false;
+        lock_done(&vp->lock);
+    }
+    mutex_unlock(&swap_file_lock);
+    if (vp)
+        vrele(vp);
+    return error;
+}
