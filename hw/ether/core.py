@@ -21,6 +21,7 @@ COUNTERS = {
     "rx_oversize": "Frames of more than 1,518 bytes with FCS.",
     "rx_filtered": "Good frames to others.",
     "rx_preamble": "What came without a preamble.",
+    "rx_off": "Frames, good or bad, that ended while the receiver was switched off.",
     "tx_frames": "Frames sent.",
     "tx_no_link": "Frames that left while there was no link: they are gone.",
     "tx_bad": "Descriptors whose length is no frame's: 0, or more than 1,514.",

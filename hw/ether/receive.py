@@ -46,7 +46,7 @@ class Receiver(LiteXModule):
         self.mask     = delivery.mask
         self.busy     = delivery.busy
         self.arrived  = delivery.arrived
-        self.counted  = counted = {name: Signal() for name in ("frames", "preamble", *DROPS)} | delivery.counted
+        self.counted  = counted = {name: Signal() for name in ("frames", "preamble", "off", *DROPS)} | delivery.counted
 
         # # #
 
@@ -171,6 +171,7 @@ class Receiver(LiteXModule):
         for name, here in drop.items():
             self.comb += counted[name].eq(self.enable & ((last & here & ~earlier) | (tiny if name == "runt" else 0)))
             earlier = earlier | here
+        self.comb += counted["off"].eq(~self.enable & (last | tiny))
         self.sync += [
             If(valid,
                 half.eq(~half),

@@ -60,6 +60,13 @@ void ether_start(void)
                         1 << CSR_ETHER_CONTROL_TRANSMIT_OFFSET);
 }
 
+void ether_stop_receiving(void)
+{
+    ether_control_write(ether_control_read() & ~(1u << CSR_ETHER_CONTROL_RECEIVE_OFFSET));
+    while (ether_status_read() & 1 << CSR_ETHER_STATUS_RECEIVING_OFFSET)
+        ;
+}
+
 void ether_stop(void)
 {
     ether_control_write(ether_control_read() &
@@ -156,6 +163,11 @@ void *ether_tx_reclaim(void)
     return owner;
 }
 
+bool ether_tx_waits(void)
+{
+    return tx.taken != tx.given;
+}
+
 bool ether_link(void)
 {
     return ether_status_read() >> CSR_ETHER_STATUS_LINK_OFFSET & 1;
@@ -164,11 +176,12 @@ bool ether_link(void)
 void ether_print_results(void)
 {
     kprintf("@ether rx_frames=%lu rx_no_descriptor=%lu rx_short_buffer=%lu rx_overrun=%lu rx_crc=%lu rx_runt=%lu "
-            "rx_oversize=%lu rx_filtered=%lu rx_preamble=%lu tx_frames=%lu tx_no_link=%lu tx_bad=%lu\n",
+            "rx_oversize=%lu rx_filtered=%lu rx_preamble=%lu rx_off=%lu tx_frames=%lu tx_no_link=%lu tx_bad=%lu\n",
             (unsigned long)ether_rx_frames_read(), (unsigned long)ether_rx_no_descriptor_read(),
             (unsigned long)ether_rx_short_buffer_read(), (unsigned long)ether_rx_overrun_read(),
             (unsigned long)ether_rx_crc_read(), (unsigned long)ether_rx_runt_read(),
             (unsigned long)ether_rx_oversize_read(), (unsigned long)ether_rx_filtered_read(),
-            (unsigned long)ether_rx_preamble_read(), (unsigned long)ether_tx_frames_read(),
-            (unsigned long)ether_tx_no_link_read(), (unsigned long)ether_tx_bad_read());
+            (unsigned long)ether_rx_preamble_read(), (unsigned long)ether_rx_off_read(),
+            (unsigned long)ether_tx_frames_read(), (unsigned long)ether_tx_no_link_read(),
+            (unsigned long)ether_tx_bad_read());
 }

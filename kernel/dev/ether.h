@@ -32,7 +32,8 @@ struct ether_frame {
 /* Empties the rings, sets the address (6 bytes) and the speed (10, 100 or 1000 Mbit/s); nothing moves yet. */
 void ether_reset(const uint8_t *address, unsigned mbits);
 void ether_start(void);
-void ether_stop(void); /* waits until no buffer is touched any more */
+void ether_stop_receiving(void); /* waits until what has come is in the rings */
+void ether_stop(void);           /* waits until no buffer is touched any more */
 
 /* `fn` is called for a queue's interrupts at SPL_NET; `queue` may be ETHER_QUEUES: what is sent, and the link. */
 void ether_establish(unsigned queue, unsigned hart, intr_fn *fn, void *arg, const char *name);
@@ -50,6 +51,7 @@ bool ether_rx_waits(unsigned queue);
 /* Enters a frame, which begins at an even address; false: the ring is full. The buffer is the core's until it is reclaimed. */
 bool ether_tx_put(void *owner, const uint8_t *data, uint32_t length, bool interrupt);
 void *ether_tx_reclaim(void); /* the owner of the next one that has been read, or 0 */
+bool ether_tx_waits(void); /* there are some that have not been reclaimed */
 
 bool ether_link(void);
 

@@ -86,11 +86,15 @@ static void work_off(void *arg, uint32_t word)
         q == &ipintrq ? ip_input(m) : arp_input(m);
 }
 #if NET == NET_SOFTINT
+static volatile bool in_softnet[MAX_HARTS]; /* set before it takes the first packet */
+
 static void softnet(void *arg)
 {
     (void)arg;
+    in_softnet[curhart->id] = true;
     work_off(&arpintrq, 0);
     work_off(&ipintrq, 0);
+    __atomic_store_n(&in_softnet[curhart->id], false, __ATOMIC_RELEASE);
 }
 #endif
 #endif
@@ -154,8 +158,10 @@ static uint32_t receive(unsigned q, uint32_t most)
 DEFINE_SIMPLE_LOCK(poll_lock, "ether poll", SPL_NET);
 static struct {
     bool due, held; /* a queue's interrupt has come and is off; nobody wants frames */
+    bool ended; /* the thread is to end, when the work that is due is done */
 } poll;
 static uint32_t quota, share;
+static struct thread *poller;
 
 static void handler(void *arg)
 {
@@ -193,8 +199,12 @@ static void poll_thread(void *arg)
     (void)arg;
     for (;;) {
         crit_t s = simple_lock_enter(&poll_lock);
-        while (!poll.due || poll.held)
+        while ((!poll.due || poll.held) && !poll.ended)
             thread_sleep(&poll, &poll_lock);
+        if (poll.ended && (!poll.due || poll.held)) {
+            simple_lock_leave(&poll_lock, s);
+            return;
+        }
         poll.due = false;
         simple_lock_leave(&poll_lock, s);
         uint32_t found, began = cycles32();
@@ -251,7 +261,8 @@ void if_ether_start(void)
 #elif NET == NET_POLL
     quota = bootargs_number("net.quota", 8, ALL);
     share = clock_hz() ? bootargs_number("net.share", 100, 100) : 100;
-    if (!thread_create(poll_thread, 0, PRI_INTERRUPT, ANY_HART, "ether poll"))
+    poller = thread_create(poll_thread, 0, PRI_INTERRUPT, ANY_HART, "ether poll");
+    if (!poller)
         panic("no thread is free for the network");
 #endif
     ether_reset(net_own.ether, mbits);
@@ -270,12 +281,46 @@ void if_ether_start(void)
     ether_start();
 }
 
+/* Who works packets off does all that wait, and ends. Handlers have ended. */
+static void work_ends(void)
+{
+#if NET == NET_THREADS
+    ithread_stop(&netisr_thread);
+    ithread_stop(&arp_thread);
+#elif NET == NET_SOFTINT
+    for (bool busy = true; busy;) {
+        softint_post(SPL_SOFTNET); /* here too, so that nothing waits for another frame */
+        busy = *(volatile uint32_t *)&ipintrq.ifq_len || *(volatile uint32_t *)&arpintrq.ifq_len;
+        for (unsigned h = 0; h < hart_count; h++)
+            busy |= __atomic_load_n(&in_softnet[h], __ATOMIC_ACQUIRE);
+    }
+#endif
+}
+
 void if_ether_stop(void)
 {
+    ether_stop_receiving();
+#if NET == NET_POLL
+    crit_t s = simple_lock_enter(&poll_lock);
+    poll.ended = true;
+    simple_lock_leave(&poll_lock, s);
+    thread_wakeup(&poll);
+    thread_join(poller);
+#endif
     ether_enable(ETHER_RX(0) | ETHER_RX(1), false);
-    ether_stop();
-    for (unsigned q = 0; q < ETHER_QUEUES; q++)
+    for (unsigned q = 0; q < ETHER_QUEUES; q++) {
         intr_disestablish(PIC_SOURCE_ETHER(q));
+        receive(q, ALL); /* what came behind the last interrupt */
+    }
+    work_ends();
+    for (bool waits = true; waits; thread_yield()) {
+        crit_t t = simple_lock_enter(&tx_lock);
+        for (struct mbuf *done; (done = ether_tx_reclaim());)
+            m_free(done);
+        waits = ether_tx_waits();
+        simple_lock_leave(&tx_lock, t);
+    }
+    ether_stop();
 }
 
 /* Packets that found ipintrq full. */

@@ -23,6 +23,11 @@
 
 /* From now on frames come and go. */
 void if_ether_start(void);
+
+/*
+ * No frame comes any more. Those that have come are worked off and answers to them leave before this returns, so that each is in
+ * one of the counters that are printed behind it. From a thread; not to be started again.
+ */
 void if_ether_stop(void);
 
 /* Of poll: no frame is taken until if_ether_go_on, from any level up to SPL_NET; a second call of either does nothing. */
