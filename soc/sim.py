@@ -32,9 +32,12 @@ def ports(config: SoCConfig) -> dict[str, tuple[str, int]]:
     found = ({name: ("input", width) for name, width in inputs}
              | {name: ("output", width) for name, width in outputs})
     if config.ethers:
-        found |= {"ether_" + name: ("input" if name.startswith("rx_") or name == "link" else "output", width)
-                  for name, width in pads_layout}
+        found |= {"ether_" + name: ("input" if _comes_in(name) else "output", width) for name, width in pads_layout}
     return found
+
+
+def _comes_in(name: str) -> bool:
+    return name.startswith("rx_") or name == "link"
 
 
 class SimPlatform(GenericPlatform):
@@ -63,11 +66,7 @@ class SimSoC(InterlockSoC):
             self.comb += join_drive(disk.medium, lambda name, n=n: pin[f"disk{n}_{name}"])
         self.comb += join_observers(self, pin)
         if config.ethers:
-            wire = self.ether.phy.pads
-            for name, _ in pads_layout:
-                inward = ports(config)["ether_" + name][0] == "input"
-                port, pad = pin["ether_" + name], getattr(wire, name)
-                self.comb += pad.eq(port) if inward else port.eq(pad)
+            self.comb += join_wire(self.ether.phy.pads, pin)
 
     def ether_phy(self):
         return WirePHY(self.sys_clk_freq)
@@ -92,6 +91,12 @@ def join_drive(medium, pin) -> list:
         pin("data_out").eq(medium.data_out.data),
         pin("reset").eq(medium.reset),
     ]
+
+
+def join_wire(pads, pin: dict) -> list:
+    """Statements that lead the pads of a WirePHY to the ports `pin`."""
+    return [getattr(pads, name).eq(pin["ether_" + name]) if _comes_in(name) else
+            pin["ether_" + name].eq(getattr(pads, name)) for name, _ in pads_layout]
 
 
 def join_observers(soc: InterlockSoC, pin: dict) -> list:

@@ -37,6 +37,12 @@ static inline void delay_ms(uint32_t ms)
         ;
 }
 
+/* What was stored is seen by whoever is told by the next access of a device. */
+static inline void io_fence(void)
+{
+    __asm__ volatile("fence iorw, iorw" ::: "memory");
+}
+
 static inline volatile uint32_t *word_at(uint32_t address)
 {
     return (volatile uint32_t *)address;

@@ -1,10 +1,100 @@
-/* Ethernet, as far as it goes without a peer that answers: the PHY says who it is, and whether it has a link. */
+/*
+ * Ethernet, as far as it goes without a peer that answers: frames come back in the core's own loop, before the PHY; the PHY
+ * says who it is, and whether it has a link.
+ */
 #include <generated/csr.h>
+#include <generated/mem.h>
 #include <generated/soc.h>
 #include <stdint.h>
 
 #include "hart.h"
 #include "selftest.h"
+
+#ifdef CSR_ETHER_BASE
+
+#define LOOP_MS 2
+#define BUFFER 2048
+#define AHEAD 2 /* bytes before a frame that is received */
+#define DONE 0x80000000
+#define LENGTH 0xffff
+#define GIGABIT 2
+
+/* As the core reads and writes it (hw/ether/README.md). */
+struct descriptor {
+    uint32_t address, size;
+    volatile uint32_t status, stamp;
+};
+
+static struct {
+    struct descriptor receive[2], send[2];
+    uint8_t received[BUFFER], sent[BUFFER];
+} *const memory = (void *)MAIN_RAM_BASE;
+
+static void describe(struct descriptor *d, const uint8_t *bytes, uint32_t size)
+{
+    d->address = (uint32_t)bytes;
+    d->size = size;
+    d->status = 0;
+}
+
+static uint8_t content(unsigned length, unsigned i)
+{
+    return (uint8_t)(i * 29 + length + (i >> 8));
+}
+
+/* What became of a frame of `length` bytes that was sent to nobody: it comes back, whole. */
+static const char *frame_in_a_loop(unsigned length)
+{
+    for (unsigned i = 0; i < length; i++)
+        memory->sent[i] = content(length, i);
+    describe(&memory->receive[0], memory->received, BUFFER);
+    describe(&memory->send[0], memory->sent, length);
+    io_fence();
+    ether_rx0_base_write((uint32_t)memory->receive);
+    ether_rx1_base_write((uint32_t)memory->receive);
+    ether_tx_base_write((uint32_t)memory->send);
+    ether_rx_mask_write(1);
+    ether_tx_mask_write(1);
+    ether_enable_write(0);
+    ether_control_write(1 << CSR_ETHER_CONTROL_RECEIVE_OFFSET | 1 << CSR_ETHER_CONTROL_TRANSMIT_OFFSET |
+                        1 << CSR_ETHER_CONTROL_PROMISCUOUS_OFFSET | 1 << CSR_ETHER_CONTROL_LOOP_OFFSET |
+                        GIGABIT << CSR_ETHER_CONTROL_SPEED_OFFSET);
+    ether_rx0_tail_write(1);
+    ether_tx_tail_write(1);
+    const char *found = 0;
+    for (uint32_t start = cycles(); !(memory->receive[0].status & DONE) && !found;)
+        if (elapsed(start, LOOP_MS * CYCLES_PER_MS))
+            found = "does not come back";
+    if (!found && (memory->receive[0].status & LENGTH) != length)
+        found = "comes back with another length";
+    for (unsigned i = 0; i < length && !found; i++)
+        if (memory->received[AHEAD + i] != content(length, i))
+            found = "comes back as another one";
+    ether_control_write(GIGABIT << CSR_ETHER_CONTROL_SPEED_OFFSET | 1 << CSR_ETHER_CONTROL_LOOP_OFFSET);
+    for (uint32_t start = cycles();
+         ether_status_read() & (1 << CSR_ETHER_STATUS_RECEIVING_OFFSET | 1 << CSR_ETHER_STATUS_SENDING_OFFSET);)
+        if (elapsed(start, LOOP_MS * CYCLES_PER_MS))
+            return "does not end";
+    ether_rx0_tail_write(0);
+    ether_tx_tail_write(0);
+    ether_acknowledge_write(~0u);
+    ether_control_write(GIGABIT << CSR_ETHER_CONTROL_SPEED_OFFSET);
+    return found;
+}
+
+/* The hash of what is no IP is 0: the frames come into queue 0. */
+static int loop(void)
+{
+    static const unsigned lengths[] = {60, 1514};
+    for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        const char *found = frame_in_a_loop(lengths[i]);
+        if (found) {
+            failed("a frame of %d bytes in a loop %s", lengths[i], found);
+            return 0;
+        }
+    }
+    return 1;
+}
 
 #ifdef CSR_ETHPHY_MDIO_W_ADDR
 
@@ -65,7 +155,7 @@ static int has_link(uint32_t phy)
     return !!(mdio_read(phy, STATUS) & STATUS_LINK);
 }
 
-void test_ethernet(int whole)
+static void test_phy(int whole, const char *frames)
 {
     for (uint32_t phy = 0; phy < ADDRESSES; phy++) {
         uint32_t high = mdio_read(phy, IDENTIFIER_HIGH);
@@ -78,8 +168,8 @@ void test_ethernet(int whole)
             link = has_link(phy);
         }
         if (!link)
-            absent("no link; PHY %08lx at %ld answers", identifier, phy);
-        passed("link; PHY %08lx at %ld", identifier, phy);
+            absent("%sno link; PHY %08lx at %ld answers", frames, identifier, phy);
+        passed("%slink; PHY %08lx at %ld", frames, identifier, phy);
         return;
     }
     failed("no PHY answers");
@@ -87,10 +177,31 @@ void test_ethernet(int whole)
 
 #else
 
+static void test_phy(int whole, const char *frames)
+{
+    (void)whole;
+    passed("%sno management of the PHY", frames);
+}
+
+#endif
+
+void test_ethernet(int whole)
+{
+    const char *frames = "";
+    if (main_ram_works()) {
+        if (!loop())
+            return;
+        frames = "frames looped; ";
+    }
+    test_phy(whole, frames);
+}
+
+#else
+
 void test_ethernet(int whole)
 {
     (void)whole;
-    absent("this board has none");
+    absent("this board has none, or does not serve it");
 }
 
 #endif

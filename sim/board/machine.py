@@ -10,6 +10,7 @@ from soc.boards.build import generate_config
 from soc.boards.catalog import BOARDS
 from soc.boards.config import board_config
 
+FITTED = ("disks", "ethers")    # what an experiment asks of its machine that a board may have
 SPARE_CYCLES = 600_000_000      # that a run may take beyond its estimate: the console's time, at the board's clock
 
 
@@ -19,12 +20,14 @@ def config_of(identity):
         raise LinkError(f"the board says that it is '{identity.name}', which this tree does not have (make boards)")
     asked = {"harts": identity.harts, "clock_hz": identity.clock_hz}
     made = []
-    for device in BOARDS[identity.name].devices:
-        config = board_config(identity.name, device, **asked)
-        fingerprint = generate_config(config).fingerprint
-        if fingerprint == identity.fingerprint:
-            return config
-        made.append(f"{fingerprint:016x} for {device}")
+    simulated = not BOARDS[identity.name].oscillator_hz
+    for fitted in ({}, {"disks": 1, "ethers": 1}) if simulated else ({},):
+        for device in BOARDS[identity.name].devices:
+            config = board_config(identity.name, device, **asked, **fitted)
+            fingerprint = generate_config(config).fingerprint
+            if fingerprint == identity.fingerprint:
+                return config
+            made.append(f"{fingerprint:016x} for {' '.join([device, *fitted])}")
     raise LinkError(f"the board {identity.name} is build {identity.fingerprint:016x}, this tree makes "
                     f"{', '.join(made)}: make bitstream BOARD={identity.name} HARTS={identity.harts} "
                     f"CLOCK={identity.clock_hz / 1e6:g}, then make flash BOARD={identity.name}")
@@ -36,7 +39,9 @@ def unfit(experiment, runs, harts):
     if going_on:
         return (f"{experiment.name}: runs {', '.join(going_on)} go on from checkpoints, which only the simulator has: "
                 "leave out --target")
-    said = sorted({name for run in runs for name, _ in run.on})
+    if any(run.frames for run in runs):
+        return f"{experiment.name}: its frames come from the simulator's Ethernet wire: leave out --target"
+    said = sorted({name for run in runs for name, _ in run.on if name not in FITTED})
     if said:
         return (f"{experiment.name}: {', '.join(said)}: a board is the machine that it was built as (make bitstream), "
                 "leave out --target")
@@ -59,6 +64,14 @@ class BoardMachine:
         self.baud = baud
         self.config = config_of(identity)
 
+    def lacks(self, runs):
+        """One line about what `runs` want and the board does not have; None if it has all."""
+        for name in FITTED:
+            wanted = max((dict(run.on).get(name, 0) for run in runs), default=0)
+            if wanted > getattr(self.config, name):
+                return f"the runs want {name}={wanted}, the board has {getattr(self.config, name)}: leave out --target"
+        return None
+
     def targets(self, wanted, build_kernel, report):
         """An image for each `Run.target`; `report(text, done, total)` says how far it is."""
         targets = {}
@@ -75,7 +88,8 @@ class BoardMachine:
         return asdict(self.config) | {"fingerprint": f"{self.identity.fingerprint:016x}"}
 
     def task_of(self, run, files):
-        """What is to be carried out for `run` with `files` (name -> worker.File)."""
+        """What is to be carried out for `run` with `files` (name -> worker.File). Its drive is the board's SD card,
+        with what is on it."""
         arguments = ["{simulator}", "board", "boot", "--image", "{image}", "--bootargs", run.bootargs, "--console",
                      "file", "--seed", str(run.seed), "--max-cycles", str(LIMIT_FACTOR * run.cycles + SPARE_CYCLES),
                      "--expect", f"{self.identity.fingerprint:016x}"]

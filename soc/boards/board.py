@@ -22,13 +22,14 @@ class Device:
     dcache_bytes: int = SoCConfig.dcache_bytes
     dcache_ways: int = SoCConfig.dcache_ways
     trace_depth: int = 1024
-    sd: bool = True         # the board's socket for SD cards is served, if it has one
+    sd: bool = True         # the board's socket for SD cards is served unless one asks, if it has one ...
+    ether: bool = True      # ... and its Ethernet
     small: bool = False     # area comes before clock rate: the SoC hardly has room
     fits: bool = True       # else the FPGA is too small even so (docs/boards.md says by how much)
 
     def parameters(self) -> dict[str, int]:
         """Those of soc.boards.config.BoardConfig."""
-        return {name: value for name, value in asdict(self).items() if name != "fits"}
+        return {name: value for name, value in asdict(self).items() if name not in ("fits", "sd", "ether")}
 
     @property
     def caches(self) -> str:
@@ -64,3 +65,7 @@ class Board:
     def serves_sd(self, device: str) -> bool:
         """Is there a socket for SD cards, and what serves it, with the FPGA `device`?"""
         return self.sd and self.devices[device].sd
+
+    def serves_ethernet(self, device: str) -> bool:
+        """The same of Ethernet."""
+        return bool(self.ethernet) and self.devices[device].ether

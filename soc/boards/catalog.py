@@ -42,7 +42,8 @@ BOARDS = {board.name: board for board in (
         title="LambdaConcept ECPIX-5",
         devices={
             "85F": Device(harts=4, clock_hz=60_000_000),
-            "45F": Device(harts=2, clock_hz=60_000_000, small=True),
+            # Its chip was 93 % full with LiteX's smaller MAC: whether both have room has not been counted.
+            "45F": Device(harts=2, clock_hz=60_000_000, small=True, ether=False),
         },
         oscillator_hz=100_000_000,
         ram_mib=512,
@@ -72,7 +73,7 @@ BOARDS = {board.name: board for board in (
         name="colorlight_i9",
         module="colorlight",
         title="Colorlight i9 v7.2 on its extension board",
-        devices={"45F": Device(harts=2, clock_hz=50_000_000, small=True)},
+        devices={"45F": Device(harts=2, clock_hz=50_000_000, small=True, ether=False)},    # as the ECPIX-5's
         oscillator_hz=25_000_000,
         ram_mib=8,
         memory="SDR SDRAM, 32 bits (M12L64322A and its like)",
@@ -105,14 +106,16 @@ BOARDS = {board.name: board for board in (
         module="sim",
         title="Simulated board (no FPGA)",
         devices={   # the kinds of memory that boards have
-            "sdr": Device(harts=1, clock_hz=60_000_000),
-            "ddr3": Device(harts=1, clock_hz=60_000_000),
+            "sdr": Device(harts=1, clock_hz=60_000_000, sd=False, ether=False),
+            "ddr3": Device(harts=1, clock_hz=60_000_000, sd=False, ether=False),
         },
         oscillator_hz=0,
         ram_mib=32,
         memory="LiteDRAM's models of SDRAM and DDR3, 16 bits",
         memory_clocks=1,
         leds=8,
+        sd=True,
+        ethernet="a wire",
         serial="a pseudo-terminal",
     ),
 )}

@@ -20,14 +20,18 @@ class BoardConfig(SoCConfig):
     ram_read_latency: int = 0   # beyond LiteDRAM's own
     board: str = ""
     device: str = ""
-    sd: bool = True             # serve the board's socket for SD cards, if it has one
     port_registers: bool = True     # before devices, engines and accounting, beside that of the bus, for clock rate
     small: bool = False         # mapped to as little of the FPGA as can be, at the cost of clock rate
 
     def __post_init__(self):
         super().__post_init__()
-        if self.disks:
-            raise ValueError(f"disks={self.disks}: boards have no drive at a disk controller: leave it 0")
+        board = BOARDS.get(self.board)
+        sockets = 1 if board and board.sd else 0
+        if self.disks > sockets:
+            raise ValueError(f"disks={self.disks}: board {self.board} has {sockets or 'no'} socket for SD cards, and a "
+                             f"disk controller is one's: give {sockets}")
+        if self.ethers and not (board and board.ethernet):
+            raise ValueError(f"ethers={self.ethers}: board {self.board} has no Ethernet: leave it out")
 
 
 def board_config(name: str, device: str | None = None, **overrides: int) -> BoardConfig:
@@ -39,9 +43,9 @@ def board_config(name: str, device: str | None = None, **overrides: int) -> Boar
     device = device or next(iter(board.devices))
     if device not in board.devices:
         raise ValueError(f"board {name} has no FPGA '{device}' (valid: {', '.join(board.devices)})")
-    parameters: dict[str, Any] = {"ram_mib": board.ram_mib, **board.devices[device].parameters(), **board.parameters}
-    if overrides.get("ethers"):
-        raise ValueError("ethers=1: boards have LiteEth's own MAC so far: leave it out")
+    parameters: dict[str, Any] = {"ram_mib": board.ram_mib, "disks": int(board.serves_sd(device)),
+                                  "ethers": int(board.serves_ethernet(device)),
+                                  **board.devices[device].parameters(), **board.parameters}
     config = BoardConfig(board=name, device=device, **{**parameters, **overrides})
     if board.oscillator_hz:
         check_clock(config.clock_hz, board.oscillator_hz, board.memory_clocks)

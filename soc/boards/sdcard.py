@@ -12,8 +12,8 @@ def registered(io: type[SDPHYIO]) -> type[SDPHYIO]:
     later; the PHY waits for the strobe, and so for any time.
 
     Reading works at every rate. Who writes has to give the card's clock 4 cycles or more in
-    `sdcard_phy_clocker_divider`: with 2, the end of what was written comes back when the PHY already looks for the
-    card's answer to it.
+    `sdcard_divider`: with 2, the end of what was written comes back when the PHY already looks for the card's answer to
+    it.
 
     Without them there is a path from a pad through all of LiteSDCard to the pads again: the card that is no longer busy
     takes the next byte, and CRC and DMA with it."""
@@ -29,3 +29,24 @@ def registered(io: type[SDPHYIO]) -> type[SDPHYIO]:
             for inner, outer in ((sdpads.cmd, outside.cmd), (sdpads.data, outside.data)):
                 self.sync += [outer.o.eq(inner.o), outer.oe.eq(inner.oe), inner.i.eq(outer.i)]
     return Registered
+
+
+class SimulatedPads(SDPHYIO):
+    """Pads as an FPGA's, a register each way, for a card of soc.boards.sd_card; nobody drives a line: it is high."""
+    def __init__(self, clocker, sdpads, pads):
+        drives_cmd, drives_data = Signal(), Signal()
+        cmd, data = Signal(), Signal(4)
+        self.sync += [
+            pads.clk.eq(~clocker.clk),
+            drives_cmd.eq(sdpads.cmd.oe),
+            drives_data.eq(sdpads.data.oe),
+            cmd.eq(sdpads.cmd.o),
+            data.eq(sdpads.data.o),
+            sdpads.cmd.i.eq(pads.cmd_i),
+            sdpads.data.i.eq(pads.dat_i),
+        ]
+        self.comb += [
+            pads.cmd_i.eq((cmd | ~drives_cmd) & (pads.cmd_o | pads.cmd_t)),
+            *[pads.dat_i[n].eq((data[n] | ~drives_data) & (pads.dat_o[n] | pads.dat_t[n])) for n in range(4)],
+        ]
+        self.add_data_i_ce(clocker, sdpads)

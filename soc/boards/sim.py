@@ -7,13 +7,16 @@ from litedram.modules import MT41K64M16, MT48LC16M16
 from litex.gen import LiteXModule
 from migen import ClockDomain, Record, Signal
 
+from hw.ether.phy import WirePHY
 from hw.host.core import HOST_OUTPUTS
 from soc.boards.dram_model import DRAMModel
 from soc.boards.restart import Restart
+from soc.boards.sd_card import SDCard
+from soc.boards.sdcard import SimulatedPads
 from soc.boards.soc import BoardSoC
 from soc.generate import check_ports, vlt
 from soc.idle import idle_of
-from soc.sim import TOP, SimPlatform, join_observers, ports
+from soc.sim import TOP, SimPlatform, join_drive, join_observers, join_wire, ports
 
 
 class _DDR3(MT41K64M16):
@@ -66,6 +69,17 @@ class Target(BoardSoC):
     def join_data_line(self):
         self.comb += [self.data_line.eq(self.pin["uart1_rx"]), self.pin["uart1_tx"].eq(self.uart1.pads.tx),
                       self.pin["uart1_rts"].eq(self.uart1.rts)]
+
+    def make_sd_pads(self):
+        """A card whose sectors are with a drive of the simulator's: `--disk IMAGE`."""
+        self.card = SDCard()
+        self.comb += join_drive(self.card.store, lambda name: self.pin[f"disk0_{name}"])
+        return self.card.pads, SimulatedPads
+
+    def ether_phy(self):
+        phy = WirePHY(self.parameters.clock_hz)
+        self.comb += join_wire(phy.pads, self.pin)
+        return phy
 
     def led_pads(self):
         return Signal(self.board.leds)

@@ -2,14 +2,15 @@
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from unittest.mock import patch
 
-from litesdcard import phy as sd_phy
+from litesdcard.phy import SDPHYIOGen
 from litex.soc.cores.gpio import GPIOOut
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.interconnect import wishbone
 from migen import Signal
 
+from hw.disk.sdcard import SDCardDrive
+from hw.ether.chip import ChipPHY
 from hw.pic import OffChipPIC
 from hw.player.core import LinePlayer
 from hw.ram.dram import DRAMPorts
@@ -19,22 +20,17 @@ from soc.boards.catalog import BOARDS
 from soc.boards.config import BoardConfig
 from soc.boards.lattice import describe_device, write_constraints
 from soc.boards.sdcard import registered
-from soc.memory_map import Region
 from soc.sim import TOP
 from soc.soc import InterlockSoC
 
-SOURCE_SD = 26
-SOURCE_ETHERNET = 27
 TRACE_SERIAL_GO = 1023  # the event at which the line player begins, as the simulator's harness does
-ETHERNET_BUFFERS = Region(0xf005_0000, 0x2000, "bus", "rw", "Ethernet's buffers: two to receive, two to send.", 18, 16)
 
 
 class BoardSoC(InterlockSoC, ABC):
     """A target derives from this, and says what is on its board in the abstract methods."""
 
     csr_map = InterlockSoC.csr_map | {
-        "sdram": 16, "ddrphy": 17, "leds": 18, "sdcard_phy": 19, "sdcard_core": 20, "sdcard_block2mem": 21,
-        "sdcard_mem2block": 22, "sdcard_irq": 23, "ethphy": 24, "ethmac": 25, "player": 26}
+        "sdram": 16, "ddrphy": 17, "leds": 18, "sdcard": 19, "ethphy": 24, "player": 26}
 
     cost_notes = ("On a board an access of the bus takes 2 cycles more than that and one of `clint`, `uart0`, `uart1`, "
                   "`pic_counters` and `trace_buffer` 4, one of a hart's own window 1 cycle, an engine's of RAM 2, and "
@@ -73,14 +69,10 @@ class BoardSoC(InterlockSoC, ABC):
             self.player.go.eq(self.trace.record.valid & (self.trace.record.event == TRACE_SERIAL_GO)),
             self.uart1.pads.rx.eq(self.data_line & self.player.line),
         ]
-        if self.board.sd and config.sd:
-            pads = sd_phy.SDPHYIOGen
-            # LiteX makes the PHY, and that its pads, by itself.
-            with patch.object(sd_phy, "SDPHYIOGen", registered(pads) if config.port_registers else pads):
-                self.add_sdcard()
-            self.comb += self.sources[SOURCE_SD].eq(self.sdcard_irq.irq)
-        if self.board.ethernet:
-            self.add_mac(config)
+        if self.disks:
+            pads, io = self.make_sd_pads()
+            self.sdcard = SDCardDrive(self.disks[0].medium, pads, config.clock_hz,
+                                      registered(io) if config.port_registers else io)
 
     def add_main_ram(self, config):
         phy, module = self.make_dram(config)
@@ -121,14 +113,13 @@ class BoardSoC(InterlockSoC, ABC):
     def make_controller(self, config, link):
         return OffChipPIC(link, late_accounting=config.port_registers)
 
-    def add_mac(self, config):
-        """Ethernet: LiteEth's MAC, its buffers in the region `ethmac`: first those of what came, then those to send."""
-        self.map["ethmac"] = ETHERNET_BUFFERS
-        self.mem_map["ethmac"] = ETHERNET_BUFFERS.origin
-        self.ethphy = self.make_ethernet_phy(config)
-        # 32 bits: all but the PHY itself is clocked by the system's clock. The platform knows how fast the PHY's is.
-        self.add_ethernet(phy=self.ethphy, data_width=32, with_timing_constraints=False)
-        self.comb += self.sources[SOURCE_ETHERNET].eq(self.ethmac.ev.irq)
+    def make_sd_pads(self):
+        """The SD card's pads, and the class that joins LiteSDCard to them."""
+        return self.platform.request("sdcard"), SDPHYIOGen
+
+    def ether_phy(self):
+        self.ethphy = self.make_ethernet_phy(self.parameters)
+        return ChipPHY(self.ethphy)
 
     def make_ethernet_phy(self, config):
         """LiteEth's PHY; a board with Ethernet has to say."""

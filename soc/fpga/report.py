@@ -12,8 +12,8 @@ from soc.fpga.placement import fits
 LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4}
 COLUMNS = {"TRELLIS_FF": "ff", "DP16KD": "ebr", "MULT18X18D": "mult"}
 # A core's parts, as LiteX names them, are counted as one.
-PARTS = (("sdcard", "sdcard"), ("sdram", "dram"), ("sdrphy", "dram"), ("ddrphy", "dram"), ("ram", "dram"),
-         ("eth", "ethernet"), ("cpu", "interconnect"), ("csr", "csr"), ("dma", "dma"), ("bus", "bus"),
+PARTS = (("sdcard", "sdcard"), ("disk", "disk"), ("sdram", "dram"), ("sdrphy", "dram"), ("ddrphy", "dram"),
+         ("ram", "dram"), ("eth", "ethernet"), ("cpu", "interconnect"), ("csr", "csr"), ("dma", "dma"), ("bus", "bus"),
          ("hart_io", "bus"))
 CHIP = {"lut": "TRELLIS_COMB", "ff": "TRELLIS_FF", "ebr": "DP16KD", "mult": "MULT18X18D"}
 

@@ -1,0 +1,391 @@
+"""An SD card for the simulator, as RTL that stands outside the chip: all of the protocol on four lines, its sectors
+with a drive of the simulator's."""
+
+from litex.gen import LiteXModule
+from migen import FSM, Case, Cat, Constant, If, Memory, Mux, NextState, NextValue, Record, Signal
+
+from hw.disk.medium import ANSWERS, OPERATIONS, SECTOR_WORDS, STATUSES, Medium
+from hw.disk.sdcard import (
+    READ_MULTIPLE,
+    READ_SINGLE,
+    SEND_STATUS,
+    STOP,
+    WRITE_MULTIPLE,
+    WRITE_SINGLE,
+    crc,
+)
+
+PADS = [("clk", 1), ("cmd_i", 1), ("cmd_o", 1), ("cmd_t", 1), ("dat_i", 4), ("dat_o", 4), ("dat_t", 4)]
+GO_IDLE, SEND_CID, SEND_ADDRESS, SELECT, SEND_IF_COND, SEND_CSD, SET_LENGTH, APPLICATION = 0, 2, 3, 7, 8, 9, 16, 55
+BUS_WIDTH, OP_COND = 6, 41      # application commands
+OCR = 0xc0ff8000                # ready, high capacity, 2.7 to 3.6 V
+RELATIVE = 0x4a17               # address
+IDENTITY = 0x5a << 112
+READY, APP_CMD, ILLEGAL_COMMAND, COM_CRC_ERROR, CARD_ECC_FAILED = 1 << 8, 1 << 5, 1 << 22, 1 << 23, 1 << 21
+DELAY = 4                       # clocks before an answer, and data
+NIBBLES = 16 * SECTOR_WORDS
+GOOD, BAD_CRC = 0b010, 0b101    # of a block that was written
+
+
+class SDCard(LiteXModule):
+    """`pads`: the card's, each way apart; it takes what is there when `pads.clk` rises, and changes what it sends when
+    that falls, as at default speed. `store`: where its sectors are.
+
+    It is awake at the second time of asking. A command that comes with a wrong CRC, or out of place, is not answered,
+    and the next status tells."""
+    def __init__(self):
+        self.pads  = pads  = Record(PADS)
+        self.store = store = Medium()
+        self.absent  = Signal()     # i: it is not there
+        self.garbles = Signal()     # i: a bit of each block that it sends is wrong
+        self.mute    = Signal()     # i: it sends no block
+        self.refuses = Signal()     # i: it takes no block
+        self.stays_busy = Signal()  # i: it stays busy behind a block
+        self.lost    = Signal(8)    # o: commands that came with a wrong CRC
+
+        # # #
+
+        before, rise, fall = Signal(), Signal(), Signal()
+        self.sync += before.eq(pads.clk)
+        self.comb += [rise.eq(pads.clk & ~before), fall.eq(~pads.clk & before)]
+
+        # Commands -----------------------------------------------------------------------------------------------------
+
+        word     = Signal(48)
+        now      = Signal(48)
+        left     = Signal(max=48)
+        sum7     = Signal(7)
+        whole    = Signal()
+        good     = Signal()
+        command  = Signal()
+        speaks   = Signal()
+        index    = Signal(6)
+        argument = Signal(32)
+        self.comb += [
+            now.eq(Cat(pads.cmd_i, word)),
+            index.eq(now[40:46]),
+            argument.eq(now[8:40]),
+            whole.eq(rise & (left == 1) & ~self.absent),
+            good.eq((now[1:8] == sum7) & now[0] & now[46] & ~now[47]),
+            command.eq(whole & good),
+        ]
+        self.sync += If(rise,
+            word.eq(now),
+            If(left != 0,
+                left.eq(left - 1),
+                If(left > 8, sum7.eq(Cat(*crc(sum7, [pads.cmd_i], 0x09))))
+            ).Elif(~pads.cmd_i & ~speaks,
+                left.eq(47),
+                sum7.eq(0)
+            )
+        )
+
+        # What the card is at ------------------------------------------------------------------------------------------
+
+        awake, asked, identified, selected, application = Signal(), Signal(), Signal(), Signal(), Signal()
+        length_known = Signal()
+        errors   = Signal(32)       # of the status, until it is told
+        status   = Signal(32)
+        moving   = Signal()         # a data command has not ended
+        legal    = Signal()
+        answers  = Signal()
+        long, plain = Signal(), Signal()
+        value    = Signal(32)
+        register = Signal(120)
+        size     = Signal(22)       # in units of 512 KiB, less one
+        begins, moves = Signal(), Signal()
+        self.comb += [
+            size.eq(store.sectors[10:] - 1),
+            status.eq(errors | READY | Mux(application, APP_CMD, 0)),
+            value.eq(status),
+            legal.eq(0),
+            answers.eq(1),
+            Case(index, {
+                GO_IDLE: [legal.eq(1), answers.eq(0)],
+                SEND_IF_COND: [legal.eq(~identified), value.eq(argument)],
+                APPLICATION: [legal.eq(1), value.eq(status | APP_CMD)],
+                OP_COND: [legal.eq(application & ~identified), value.eq(Mux(asked, OCR, OCR & 0x7fff_ffff)),
+                          plain.eq(1)],
+                SEND_CID: [legal.eq(awake & ~identified), long.eq(1), register.eq(IDENTITY)],
+                SEND_ADDRESS: [legal.eq(identified), value.eq(RELATIVE << 16 | 0x500)],
+                SEND_CSD: [legal.eq(identified & ~selected), long.eq(1),
+                           register.eq(Cat(Constant(0, 40), size, Constant(1 << 56, 58)))],
+                SELECT: legal.eq(identified & (argument[16:] == RELATIVE)),
+                BUS_WIDTH: legal.eq(application & selected & (argument[:2] == 2)),
+                SET_LENGTH: legal.eq(selected & (argument == 512)),
+                SEND_STATUS: legal.eq(identified & (argument[16:] == RELATIVE)),
+                STOP: legal.eq(moving),
+                **{number: [legal.eq(selected & length_known & ~moving), moves.eq(1)]
+                   for number in (READ_SINGLE, READ_MULTIPLE, WRITE_SINGLE, WRITE_MULTIPLE)},
+            }),
+            begins.eq(command & legal & moves),
+        ]
+        self.sync += [
+            If(whole & ~good,
+                self.lost.eq(self.lost + 1),
+                errors.eq(errors | COM_CRC_ERROR)
+            ),
+            If(command,
+                application.eq(0),
+                If(legal,
+                    errors.eq(0),
+                    Case(index, {
+                        GO_IDLE: [awake.eq(0), asked.eq(0), identified.eq(0), selected.eq(0), length_known.eq(0)],
+                        APPLICATION: application.eq(1),
+                        OP_COND: [asked.eq(1), awake.eq(asked)],
+                        SEND_CID: identified.eq(1),
+                        SELECT: selected.eq(1),
+                        BUS_WIDTH: length_known.eq(1),
+                    })
+                ).Else(
+                    errors.eq(errors | ILLEGAL_COMMAND)
+                )
+            ),
+        ]
+
+        # Answers ------------------------------------------------------------------------------------------------------
+
+        shift  = Signal(128)
+        to_go  = Signal(max=136 + DELAY + 1)
+        bits   = Signal(max=137)
+        bare   = Signal()       # no CRC
+        inner  = Signal()       # the CRC does not count the first byte
+        sum_out = Signal(7)
+        bit    = Signal()
+        self.comb += [
+            pads.cmd_t.eq(~speaks),
+            If((to_go > bits) | (to_go == 1),
+                bit.eq(1)
+            ).Elif(to_go > 8,
+                bit.eq(shift[-1])
+            ).Else(
+                bit.eq(bare | sum_out[-1])
+            ),
+        ]
+        self.sync += [
+            If(fall,
+                pads.cmd_o.eq(bit),
+                speaks.eq((to_go != 0) & (to_go <= bits)),
+                If(to_go != 0,
+                    to_go.eq(to_go - 1)
+                ),
+                If((to_go != 0) & (to_go <= bits),
+                    shift.eq(Cat(0, shift[:-1])),
+                    If(inner & (to_go > bits - 8),
+                        sum_out.eq(0)
+                    ).Else(
+                        sum_out.eq(Cat(*crc(sum_out, [bit], 0x09)))
+                    )
+                )
+            ),
+            If(command & legal & answers,
+                sum_out.eq(0),
+                bare.eq(plain),
+                inner.eq(long),
+                If(long,
+                    shift.eq(Cat(register, Constant(0x3f, 8))),
+                    bits.eq(136),
+                    to_go.eq(136 + DELAY)
+                ).Else(
+                    shift.eq(Cat(Constant(0, 88), value, Mux(plain, 0x3f, index), Constant(0, 2))),
+                    bits.eq(48),
+                    to_go.eq(48 + DELAY)
+                )
+            ),
+        ]
+
+        # Blocks -------------------------------------------------------------------------------------------------------
+
+        memory = Memory(64, SECTOR_WORDS)
+        put    = memory.get_port(write_capable=True)
+        get    = memory.get_port(async_read=True)
+        self.specials += memory, put, get
+        sector  = Signal(32)
+        many    = Signal()
+        stopped = Signal()
+        words   = Signal(max=SECTOR_WORDS + 1)
+        place   = Signal(max=NIBBLES + 24)
+        sums    = [Signal(16, name=f"card_crc16_{n}") for n in range(4)]
+        nibble  = Signal(4)
+        fresh   = Signal(64)        # the word that comes
+        failed  = Signal()
+        token   = Signal(5)
+        in_data = Signal()
+        out     = Signal(4, reset=15)
+        drives  = Signal(4)
+        driven  = Signal(4)
+        low     = Signal()          # busy
+        self.comb += [
+            pads.dat_t.eq(~driven),
+            in_data.eq(place < NIBBLES),
+            store.command.lba.eq(sector),
+            store.command.count.eq(1),
+            put.adr.eq(words),
+            get.adr.eq(place[4:10]),
+        ]
+        # A byte's high half comes first.
+        half = Signal(4)
+        self.comb += Case(place[:4], {n: half.eq(get.dat_r[8 * (n // 2) + (4 if n % 2 == 0 else 0):][:4])
+                                      for n in range(16)})
+
+        self.sync += If(fall,
+            pads.dat_o.eq(out & ~Mux(low, 1, 0)),
+            driven.eq(drives | low)
+        )
+        self.fsm = fsm = FSM(reset_state="IDLE")
+        self.comb += moving.eq(~fsm.ongoing("IDLE"))
+        fsm.act("IDLE",
+            NextValue(stopped, 0),
+            NextValue(words, 0),
+            NextValue(failed, 0),
+            NextValue(sector, argument),
+            NextValue(many, (index == READ_MULTIPLE) | (index == WRITE_MULTIPLE)),
+            If(begins,
+                NextState("RECEIVE"),
+                If((index == READ_SINGLE) | (index == READ_MULTIPLE), NextState("FETCH"))
+            )
+        )
+        stop = command & (index == STOP)
+        self.sync += If(stop & moving, stopped.eq(1))
+
+        fsm.act("FETCH",
+            store.command.valid.eq(1),
+            store.command.op.eq(OPERATIONS["READ"]),
+            NextValue(words, 0),
+            NextValue(place, 0),
+            If(store.command.ready, NextState("FETCHED"))
+        )
+        fsm.act("FETCHED",
+            store.answer.ready.eq(1),
+            store.data_in.ready.eq(1),
+            put.we.eq(store.data_in.valid),
+            put.dat_w.eq(store.data_in.data),
+            If(store.data_in.valid, NextValue(words, words + 1)),
+            If(store.answer.valid & (store.answer.kind == ANSWERS["DONE"]),
+                NextValue(failed, store.answer.status != STATUSES["OK"]),
+                NextState("PAUSE")
+            )
+        )
+        fsm.act("PAUSE",
+            *[NextValue(remainder, 0) for remainder in sums],
+            If(stopped,
+                NextState("IDLE")
+            ).Elif(fall & ~self.mute & ~failed,
+                NextValue(place, place + 1),
+                If(place == DELAY,
+                    out.eq(0),
+                    drives.eq(15),
+                    NextValue(place, 0),
+                    NextState("SEND")
+                )
+            )
+        )
+        fsm.act("SEND",
+            drives.eq(15),
+            If(place == NIBBLES + 16,
+                out.eq(15)
+            ).Elif(in_data,
+                out.eq(half ^ Mux((place == 100) & self.garbles, 2, 0))
+            ).Else(
+                out.eq(Cat(*(remainder[-1] for remainder in sums)))
+            ),
+            If(stopped,
+                NextState("IDLE")
+            ).Elif(fall,
+                NextValue(place, place + 1),
+                # The CRC is that of what should have been sent.
+                *[NextValue(remainder, Cat(*crc(remainder, [Mux(in_data, half[n], remainder[-1])], 0x1021)))
+                  for n, remainder in enumerate(sums)],
+                If(place == NIBBLES + 16,
+                    NextValue(sector, sector + 1),
+                    NextState("IDLE"),
+                    If(many, NextState("FETCH"))
+                )
+            )
+        )
+
+        fsm.act("RECEIVE",
+            *[NextValue(remainder, 0) for remainder in sums],
+            NextValue(place, 0),
+            NextValue(words, 0),
+            If(stopped,
+                NextState("IDLE")
+            ).Elif(rise & (pads.dat_i == 0),
+                NextState("BLOCK")
+            )
+        )
+        fsm.act("BLOCK",
+            put.adr.eq(place[4:10]),
+            put.dat_w.eq(Cat(fresh[8:], pads.dat_i, nibble)),
+            If(stopped,
+                NextState("IDLE")
+            ).Elif(rise,
+                NextValue(place, place + 1),
+                NextValue(nibble, pads.dat_i),
+                *[NextValue(remainder, Cat(*crc(remainder, [pads.dat_i[n]], 0x1021)))
+                  for n, remainder in enumerate(sums)],
+                If(in_data & place[0],
+                    NextValue(fresh, put.dat_w),
+                    put.we.eq(place[:4] == 15)
+                ),
+                If(place == NIBBLES + 16,       # the end
+                    NextState("JUDGE")
+                ).Elif(place == NIBBLES + 15,
+                    NextValue(failed, Cat(*(Cat(*crc(remainder, [pads.dat_i[n]], 0x1021))
+                                            for n, remainder in enumerate(sums))) != 0)
+                )
+            )
+        )
+        fsm.act("JUDGE",
+            NextValue(place, 0),
+            NextValue(token, Cat(1, Mux(failed | self.refuses, Constant(BAD_CRC, 3), Constant(GOOD, 3)), 0)),
+            If(fall, NextState("TOKEN"))
+        )
+        fsm.act("TOKEN",
+            out.eq(Cat(token[-1], Constant(7, 3))),
+            drives.eq(1),
+            If(fall,
+                NextValue(token, token << 1),
+                NextValue(place, place + 1),
+                If(place == 4,
+                    NextState("RECEIVE"),
+                    If(~failed & ~self.refuses, NextState("KEEP"))
+                )
+            )
+        )
+        fsm.act("KEEP",
+            low.eq(1),
+            store.command.valid.eq(1),
+            store.command.op.eq(OPERATIONS["WRITE"]),
+            NextValue(words, 0),
+            NextValue(place, 0),
+            If(store.command.ready, NextState("KEPT"))
+        )
+        giving = Signal()
+        fsm.act("KEPT",
+            low.eq(1),
+            store.answer.ready.eq(~giving & (words == 0) | (words == SECTOR_WORDS)),
+            store.data_out.valid.eq(giving),
+            store.data_out.data.eq(get.dat_r),
+            get.adr.eq(words),
+            If(giving & store.data_out.ready,
+                NextValue(words, words + 1),
+                If(words == SECTOR_WORDS - 1, NextValue(giving, 0))
+            ),
+            If(store.answer.valid & store.answer.ready,
+                If(store.answer.kind == ANSWERS["TAKE"],
+                    NextValue(giving, 1)
+                ).Elif(store.answer.kind == ANSWERS["DONE"],
+                    NextState("WRITTEN")
+                )
+            )
+        )
+        fsm.act("WRITTEN",
+            low.eq(1),
+            NextValue(words, 0),
+            If(fall & ~self.stays_busy,
+                NextValue(sector, sector + 1),
+                NextState("IDLE"),
+                If(many & ~stopped, NextState("RECEIVE"))
+            )
+        )
