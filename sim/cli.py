@@ -168,7 +168,7 @@ def sim(
     restore: Annotated[Path | None, typer.Option(help="go on from a checkpoint; nothing is booted")] = None,
     ether: Annotated[list[str] | None, typer.Option(
         metavar="NAME=VALUE", help="the Ethernet wire's far end: in=FILE and out=FILE (pcap), start=CYCLE or log, "
-        "tap=NAME, mbits=N, unplug=A:B")] = None,
+        "tap=NAME, user, mbits=N, unplug=A:B")] = None,
     pokes: Annotated[list[str] | None, typer.Option(
         "--poke", metavar="NAME=VALUE[@CYCLE]", help="write a register of the machine: pic.read=75")] = None,
     nodes: Annotated[int | None, typer.Option(
@@ -277,8 +277,11 @@ def ether_options(given, there):
     words = []
     for text in given:
         name, separator, value = text.partition("=")
+        if text == "user":
+            words += ["--ether", "user"]
+            continue
         if name not in names or not separator:
-            raise Failed(f"--ether {text}: give it as NAME=VALUE (names: {', '.join(names)})", 2)
+            raise Failed(f"--ether {text}: give it as NAME=VALUE (names: {', '.join(names)}), or user", 2)
         words += [names[name], f"tap:{value}" if name == "tap" else value]
     return words
 

@@ -215,38 +215,46 @@ def _arguments(chosen: dict, link: bool) -> list[str]:
     return [f"{name.upper()}={value}" for name, value in chosen.items() if (name in LINK_OPTIONS) == link]
 
 
+def _cflags() -> str:
+    return os.environ.get("KERNEL_CFLAGS", "")
+
+
 def kernel_objects(config: SoCConfig, sync: str, options: dict | None = None) -> Path:
     """The folder with the objects of the kernel proper, by its folders: what images are linked of. Errors as of
     `build_kernel`."""
-    return _compiled(config, sync, "", _arguments(checked_options(options or {}), link=False))[2]()[0]
+    return _compiled(config, sync, _cflags(), _arguments(checked_options(options or {}), link=False))[2]()[0]
 
 
-def build_kernel(config: SoCConfig, sync: str, extra_cflags: str = "", options: dict | None = None,
-                 runs: Iterable[str] | None = None, files: Mapping[str, Path] | None = None) -> Path:
+def build_kernel(config: SoCConfig, sync: str, extra_cflags: str | None = None, options: dict | None = None,
+                 runs: Iterable[str] | None = None, files: Mapping[str, Path] | None = None,
+                 programs: bool = True) -> Path:
     """The ELF image of the kernel with scheme `sync` for the SoC `config`, a board's if that is a BoardConfig. It is
     built if it is not in the cache. It serves SoCs that differ in their number of harts alone; images that differ in
     their runs alone share the kernel proper.
 
     `options` gives those of OPTIONS that are not to have their default; `runs` the benches and tests that the image is
-    to hold (`runs_of` tells them from boot arguments), None: all. ValueError if there is no such scheme, option or run,
-    KernelError if a tool is missing or the build fails.
+    to hold (`runs_of` tells them from boot arguments), None: all; `extra_cflags` more options of the compiler, None:
+    those of the environment's KERNEL_CFLAGS. Without `programs` its archive has none but `files`. ValueError if there
+    is no such scheme, option or run, KernelError if a tool is missing or the build fails.
     """
     chosen = checked_options(options or {})
     held = checked_runs(runs)
     linked = [*_arguments(chosen, link=True), f"RUNS={'all' if held is None else ' '.join(held)}",
               f"RUN_SOURCES={' '.join(_sources(held))}"]
-    inputs, arguments, compiled = _compiled(config, sync, extra_cflags, _arguments(chosen, link=False))
+    inputs, arguments, compiled = _compiled(config, sync, _cflags() if extra_cflags is None else extra_cflags,
+                                           _arguments(chosen, link=False))
 
     added = {name: path.read_bytes() for name, path in (files or {}).items()}
 
     def link(out: Path):
-        objects, programs = compiled()
+        objects, own = compiled()
         archived = out / PROGRAMS
-        archived.write_bytes(archive(added, behind=(programs / "user" / PROGRAMS).read_bytes()))
-        _make(out, sync, f"OBJECTS={objects}", f"PROGRAMS={programs}", *arguments, *linked, f"FILES={archived}")
+        archived.write_bytes(archive(added, behind=(own / "user" / PROGRAMS).read_bytes() if programs else b""))
+        _make(out, sync, f"OBJECTS={objects}", f"PROGRAMS={own}", *arguments, *linked, f"FILES={archived}")
         _keep(out, lambda path: path.name == "kernel.elf")
 
-    return cached(f"kernel-{sync}", inputs | {"link": " ".join(linked), "files": archive(added)}, link) / "kernel.elf"
+    of_link: dict[str, Input] = {"link": " ".join(linked), "files": archive(added), "own programs": str(programs)}
+    return cached(f"kernel-{sync}", inputs | of_link, link) / "kernel.elf"
 
 
 def main():

@@ -155,9 +155,13 @@ def carry_out_on_board(experiment, values, directory, port, slowdown, baud, as_j
             machine = BoardMachine(port, board.identity, slowdown, baud)
         except LinkError as error:
             raise Failed(str(error)) from error
+        runs = experiment.runs(values, board.identity.clock_hz)
+        if machine.lacks(runs):
+            raise Failed(machine.lacks(runs), 2)
         runner = Runner(experiment, values, directory, LocalPool(1), board.identity.clock_hz, task_of=machine.task_of)
         targets = machine.targets(runner.targets(), build_kernel, display.build)
-    runner.prepare(tools, {str(board.identity.harts): machine.describe()})
+    runner.prepare(tools, {label: machine.describe() for label in
+                           {str(board.identity.harts), *(run.machine.alone.label for run in runs)}})
     execute(runner, targets, directory, as_json)
 
 

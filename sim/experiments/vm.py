@@ -4,7 +4,8 @@ from sim.results.plot import Plot
 from sim.results.table import Table
 
 RESULTS = ("fault", "trap", "fork", "fork_page", "parallel", "shootdown", "chain")     # of lines @vm_...
-KINDS = {"zero": "page of 0", "copy": "copy on write", "shared": "there already", "pager": "from a pager"}
+KINDS = {"zero": "page of 0", "order": "pages of 0 in order", "copy": "copy on write",
+         "shared": "there already", "pager": "from a pager"}
 
 
 def summarise(experiment, records):

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t PREAMBLE_BYTES = 8, FCS_BYTES = 4, GAP_BYTES = 12, ADDRESS_BYTES = 6;
 constexpr size_t MIN_BYTES = 60, MOST_QUEUED = 64; // frames that a switch keeps for a port
-constexpr uint64_t TAP_POLL_CYCLES = 1024;
+constexpr uint64_t HOST_POLL_CYCLES = 1024;
 const std::string PREAMBLE = std::string(7, '\x55') + '\xd5';
 const uint64_t RATES[] = {10'000'000, 100'000'000, 1'000'000'000}; // by the number that the PHY shows
 
@@ -51,6 +51,8 @@ EtherPort::EtherPort(Pins &machine, const Arguments &a, const std::vector<uint8_
         played = read_pcap("--ether-in", content);
     if (!tap_name.empty())
         tap = open_tap(tap_name);
+    if (a.ether_user)
+        user = std::make_unique<UserNet>();
     if (start != ETHER_START_PROGRAM) {
         begun = true;
         zero = start == ETHER_START_LOG ? 0 : start;
@@ -249,6 +251,8 @@ void EtherPort::left(uint64_t cycle)
         to(end, frame);
     if (tap >= 0 && ::write(tap, content.data(), content.size()) < 0 && errno != EAGAIN)
         throw Failure(format("--ether tap:%s: %s", tap_name.c_str(), std::strerror(errno)));
+    if (user)
+        user->send(content);
 }
 
 // Where several wires end, the port is a switch's: it has learned whose addresses are behind it.
@@ -272,18 +276,25 @@ uint64_t EtherPort::sends_at(uint64_t first) const
 
 uint64_t EtherPort::poll_cycles() const
 {
-    return tap >= 0 ? TAP_POLL_CYCLES : 0;
+    return is_host() ? HOST_POLL_CYCLES : 0;
+}
+
+void EtherPort::from_host(const std::string &content, uint64_t cycle)
+{
+    const uint64_t at = enter(completed(content), cycle);
+    if (at != NEVER)
+        log.write(pcap_record(nanoseconds(at), content));
 }
 
 void EtherPort::poll(uint64_t cycle)
 {
     char frame[2048];
-    for (ssize_t length; (length = ::read(tap, frame, sizeof frame)) > 0;) {
-        const std::string content(frame, size_t(length));
-        const uint64_t at = enter(completed(content), cycle);
-        if (at != NEVER)
-            log.write(pcap_record(nanoseconds(at), content));
-    }
+    if (tap >= 0)
+        for (ssize_t length; (length = ::read(tap, frame, sizeof frame)) > 0;)
+            from_host(std::string(frame, size_t(length)), cycle);
+    if (user)
+        for (std::string content; user->receive(content);)
+            from_host(content, cycle);
     look_again();
 }
 
@@ -311,7 +322,7 @@ void EtherPort::open(const std::string &folder, bool keep)
     const std::string name = out_path.empty() && !folder.empty() ? folder + "/ether.pcap" : out_path;
     if (!name.empty())
         file.open(name);
-    if (tap >= 0 && !folder.empty())
+    if (is_host() && !folder.empty())
         log.open(folder + "/ether-in.pcap");
     if (keep) {
         file.keep();

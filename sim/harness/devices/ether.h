@@ -1,12 +1,14 @@
-// The Ethernet wire's far end: frames from a pcap file, from other nodes or from a TAP device, and what the target sends. A
+// The Ethernet wire's far end: frames from a pcap file, from other nodes, a TAP device or libslirp, and what the target sends. A
 // frame takes its time on the wire, as hw/ether/phy.py has it: here too it is in one piece, at the cycle of its last bit.
 #pragma once
 #include <deque>
 #include <functional>
+#include <memory>
 #include <set>
 #include <vector>
 
 #include "devices/device.h"
+#include "devices/user_net.h"
 #include "machine/facts.h"
 #include "machine/pins.h"
 #include "options/arguments.h"
@@ -37,7 +39,7 @@ class EtherPort final : public Device {
     uint64_t sends_at(uint64_t first) const override;
     uint64_t poll_cycles() const override;
     void poll(uint64_t cycle) override;
-    bool listens() const override { return tap >= 0; }
+    bool listens() const override { return is_host(); }
     void save(cereal::BinaryOutputArchive &archive) const override;
     void load(cereal::BinaryInputArchive &archive) override;
     void open(const std::string &folder, bool keep) override;
@@ -59,6 +61,8 @@ class EtherPort final : public Device {
     template <class Archive> void state(Archive &archive);
     uint64_t wire_cycles(size_t bytes) const; // of so many, with preamble and FCS
     uint64_t enter(const std::string &frame, uint64_t cycle); // the cycle of its last bit here, or NEVER: no room
+    bool is_host() const { return tap >= 0 || user; } // the wire ends in this machine, whose time is its own
+    void from_host(const std::string &content, uint64_t cycle);
     void link_is(bool up);
     void drive();
     void left(uint64_t cycle);
@@ -73,6 +77,7 @@ class EtherPort final : public Device {
     bool link = true;
     std::string out_path, tap_name;
     int tap = -1;
+    std::unique_ptr<UserNet> user;
 
     PcapFile played;
     uint64_t played_next = 0, zero = 0; // of its frames; the cycle that its stamps count from

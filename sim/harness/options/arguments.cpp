@@ -33,6 +33,7 @@ const char HELP[] =
   --ether-start CYCLE   ... or from this cycle on; log: each at the very cycle of its stamp, as a run's ether-in.pcap has it
   --ether-out FILE      what the target sends, as a pcap file (DIR/ether.pcap)
   --ether tap:NAME      the wire ends in a TAP device of this machine; what comes is in DIR/ether-in.pcap
+  --ether user          ... in a network of this process's own, without root (libslirp), whose router is 10.0.0.1; likewise
   --ether-mbits N       the wire's speed, 10, 100 or 1000 Mbit/s (100)
   --ether-unplug A:B    the cable is pulled in cycle A and back in cycle B
   --max-cycles N        stop after N cycles (exit status 3)
@@ -139,8 +140,11 @@ std::map<std::string, Setter> option_table(Arguments &a, uint64_t clock_hz)
         {"--ether-mbits", number(a.ether_mbits)},
         {"--ether",
          [&a](const std::string &o, const std::string &v) {
+             a.ether_user = v == "user";
+             if (a.ether_user)
+                 return;
              if (v.rfind("tap:", 0) || v.size() == 4)
-                 throw Failure(format("%s: '%s' is not tap:NAME", o.c_str(), v.c_str()));
+                 throw Failure(format("%s: '%s' is not tap:NAME or user", o.c_str(), v.c_str()));
              a.ether_tap = v.substr(4);
          }},
         {"--ether-start",
@@ -248,10 +252,10 @@ void complete(Arguments &a)
         throw Failure("--uart1 pty and --uart1-in: the data line has one far end, give one of the two");
     if (a.ether_mbits != 10 && a.ether_mbits != 100 && a.ether_mbits != 1000)
         throw Failure("--ether-mbits: give 10, 100 or 1000");
-    if (!a.ether_tap.empty() && !a.ether_in.empty())
+    if ((!a.ether_tap.empty() || a.ether_user) && !a.ether_in.empty())
         throw Failure("--ether and --ether-in: the wire has one far end, give one of the two");
     if (a.hang_cycles == UINT64_MAX)
-        a.hang_cycles = a.uart1_pty || !a.ether_tap.empty() ? 0 : HANG_CYCLES;
+        a.hang_cycles = a.uart1_pty || !a.ether_tap.empty() || a.ether_user ? 0 : HANG_CYCLES;
     uint64_t first_wave = a.wave_begin.kind == Moment::Kind::CYCLE ? a.wave_begin.cycle : 0;
     if (a.wave_end.kind == Moment::Kind::CYCLE && a.wave_end.cycle <= first_wave)
         throw Failure("--wave-begin must be before --wave-end");
