@@ -1,5 +1,7 @@
-"""What each folder of tests took, beside its budget (tests/budget.toml): printed at the end of every run."""
+"""What each folder of tests took, beside its budget (tests/budget.toml): printed at the end of every run. And what
+holds for all tests."""
 
+import os
 import resource
 import tomllib
 from collections import defaultdict
@@ -9,6 +11,9 @@ import pytest
 
 BUDGET = Path(__file__).with_name("budget.toml")
 SLOWEST = 5     # files shown of a folder that is over its budget
+# Debugging information is a fifth of what an image costs to compile; only a debugger reads it, and code is the same.
+# The images of tests and those that commands make under test do without, so that they share what is compiled.
+os.environ["KERNEL_CFLAGS"] = "-g0"
 
 
 def processor_seconds():

@@ -11,13 +11,14 @@ SLOWDOWN = 600      # of the simulated board, at the worst: where many processes
 
 
 @contextlib.contextmanager
-def simulated(image, folder, *, empty=True, **parameters):
+def simulated(image, folder, *, empty=True, card=None, **parameters):
     """A board of these `parameters` (sim.model.board.build_board) that runs; the name of its console.
 
     Unless main RAM is `empty` it begins with `image` in it, as that of a board does that was reset: all that the
-    self-test has not used."""
+    self-test has not used. `card` is what the simulator takes as --disk: the board's SD card."""
     process = subprocess.Popen([build_board(**parameters), "--image", image, *["--empty-ram"] * empty, "--console",
-                                "pty", "--hang-cycles", "0", "--progress", "0", "--out", folder / "board"],
+                                "pty", "--hang-cycles", "0", "--progress", "0", "--out", folder / "board",
+                                *(["--disk", card] if card else [])],
                                stderr=subprocess.PIPE, text=True)
     try:
         yield process.stderr.readline().split()[-1]

@@ -27,7 +27,8 @@ def boot(port, image, out):
 
 
 def test_the_kernel_boots_through_the_boot_rom(tmp_path):
-    image = build_kernel(board_config("sim", harts=1), "spl-optim", runs=("hello",))
+    # The board's hart compares all that is there: most of an image is programs, which have no part in this.
+    image = build_kernel(board_config("sim", harts=1), "spl-optim", runs=("hello",), programs=False)
     with simulated(image, tmp_path, empty=False) as port:
         record = boot(port, image, tmp_path / "out")
     assert record["board"]["harts"] == 1

@@ -6,17 +6,18 @@ import zlib
 
 import pytest
 
+from hw.disk.sdcard import FAULTS
 from soc.boards.build import generate_board
 from soc.boards.catalog import BOARDS
 from soc.config import MAX_HARTS
 from tests.board.faulty import build as faulty
+from tests.board.faulty.build import BLOCK, CARD_MIB
 from tests.board.faulty.faults import Fault
 from tests.board.faulty.phy import IDENTIFIER
-from tests.board.faulty.sd_card import BLOCK
 
 PARTS = ("harts", "memory", "caches", "pic", "serial", "sd", "ethernet")
-SHORT = 900_000             # cycles from reset to the end of the short form of a sound board ...
-LONGEST = 1_400_000         # ... and of one that has to be waited for
+SHORT = 1_050_000             # cycles from reset to the end of the short form of a sound board ...
+LONGEST = 1_600_000         # ... and of one that has to be waited for
 ROM_BYTES = 24 << 10        # that a board's boot ROM may take of its block memory
 SOUND = {
     "harts": "ok: 2",
@@ -24,8 +25,8 @@ SOUND = {
     "caches": "ok: 2 harts",
     "pic": r"ok: interrupts in \d+ to \d+ cycles",
     "serial": "ok: uart0 and uart1, looped back inside",
-    "sd": f"ok: high capacity, CRC-32 of block 0 is 0x{zlib.crc32(BLOCK):08x}",
-    "ethernet": f"ok: link; PHY {IDENTIFIER:08x} at 1",
+    "sd": f"ok: {CARD_MIB} MiB, CRC-32 of block 0 is 0x{zlib.crc32(BLOCK):08x}",
+    "ethernet": f"ok: frames looped; link; PHY {IDENTIFIER:08x} at 1",
 }
 
 
@@ -51,6 +52,8 @@ def test_a_sound_board_passes(board, tmp_path):
 
 
 NO_LINK = f"absent: no link; PHY {IDENTIFIER:08x} at 1 answers"
+LINK = f"ok: link; PHY {IDENTIFIER:08x} at 1"
+NO_FRAME = "failed: a frame of 60 bytes in a loop does not come back"
 NO_RAM = {"caches": "absent: needs main RAM", "sd": "absent: needs main RAM"}
 
 
@@ -61,6 +64,7 @@ NO_RAM = {"caches": "absent: needs main RAM", "sd": "absent: needs main RAM"}
         "ethernet": NO_LINK}),
     (Fault.ADDRESS_LINE | Fault.PIC_REGISTER | Fault.SERIAL, NO_RAM | {
         "memory": r"failed: address lines: 0x00004000 at 0x40000000, not 0xffffffff",
+        "ethernet": LINK,
         "pic": "failed: level of hart 0 holds 0x1, not 0x5",
         "serial": "failed: uart1: 0x8 comes back as 0x0"}),
     (Fault.CELL | Fault.HART_WIRE | Fault.NO_PHY, NO_RAM | {
@@ -77,11 +81,15 @@ NO_RAM = {"caches": "absent: needs main RAM", "sd": "absent: needs main RAM"}
         "harts": "failed: hart 1 does not answer",
         "memory": "failed: harts 0x2 have not tried their share",
         "caches": r"failed: hart 0, a line that the copy engine rewrote: 0x\w+, not 0x\w+",
+        "ethernet": NO_FRAME,
         "sd": r"failed: block 0 comes with CRC-32 0x\w{8}, then 0x\w{8}"}),
     (Fault.STALE_RAM, {
         "caches": r"failed: hart \d, additions under a lock: 0x\w+, not 0x40",
+        "ethernet": NO_FRAME,
         "sd": r"failed: block 0 comes with CRC-32 0x\w{8}, then 0x\w{8}"}),
-    (Fault.CARD_DATA, {"sd": r"failed: block 0 comes with CRC-32 0x\w{8}, then 0x\w{8}"}),
+    (Fault.CARD_DATA | Fault.FRAMES, {
+        "sd": f"failed: block 0 does not come, fault {FAULTS['DATA_CRC']}",
+        "ethernet": NO_FRAME}),
 ], ids=lambda value: str(value).replace("Fault.", "") if isinstance(value, Fault) else "")
 def test_a_fault_is_found_and_nothing_else(board, tmp_path, faults, found):
     console, leds = board.run(faults, tmp_path, LONGEST)

@@ -61,11 +61,11 @@ def test_every_pin_has_its_place(generated):
 
 
 def test_what_comes_in_as_a_clock_has_its_frequency(generated):
-    board, _, soc = generated
+    board, device, soc = generated
     clocks = dict(re.findall(r'FREQUENCY PORT "(\w+)" ([\d.]+) MHz;', soc.constraints.read_text()))
     ports = top_ports(soc.verilog[0])
     assert clocks and clocks.keys() <= ports.keys()
-    assert clocks.get("eth_clocks_rx") == ("125.0" if board.ethernet else None)
+    assert clocks.get("eth_clocks_rx") == ("125.0" if board.serves_ethernet(device) else None)
     assert [float(mhz) for name, mhz in clocks.items() if name.startswith("clk")] == [board.oscillator_hz / 1e6]
 
 
@@ -96,19 +96,20 @@ def test_interrupts_pass_a_register_before_the_controller(generated):
 def test_the_devices_are_those_of_the_catalog(generated):
     board, device, soc = generated
     banks = csrs(soc.include)
-    assert ("SDCARD_CORE" in banks, "ETHMAC" in banks, "LEDS" in banks) == (
-        board.serves_sd(device), bool(board.ethernet), True)
+    assert ("SDCARD" in banks, "ETHER" in banks, "LEDS" in banks) == (
+        board.serves_sd(device), board.serves_ethernet(device), True)
     assert ("DDRPHY" in banks) == ("DDR3" in board.memory)
     header = (soc.include / "generated" / "soc.h").read_text()
     assert f'#define CONFIG_BOARD "{board.name}"' in header and "#define CONFIG_BOOT_LOADER\n" in header
-    ethernet = re.search(r"#define ETHMAC_BASE 0x(\w+)L", (soc.include / "generated" / "mem.h").read_text())
-    assert (ethernet and ethernet[1]) == ("f0050000" if board.ethernet else None)
+    disk = re.search(r"#define DISK0_BASE 0x(\w+)L", (soc.include / "generated" / "mem.h").read_text())
+    assert (disk and disk[1]) == ("f0060000" if board.serves_sd(device) else None)
 
 
 def test_the_kernel_finds_its_registers_where_they_were(generated):
     """What both have is at the same place on boards and in the simulator."""
-    *_, soc = generated
-    simulated, board = csrs(generate_soc(SoCConfig()).include), csrs(soc.include)
+    kind, device, soc = generated
+    same = SoCConfig(disks=int(kind.serves_sd(device)), ethers=int(kind.serves_ethernet(device)))
+    simulated, board = csrs(generate_soc(same).include), csrs(soc.include)
     assert simulated.items() <= board.items()
     assert len(set(board.values())) == len(board)
 
@@ -117,8 +118,8 @@ def test_the_reference_has_the_boards_registers_and_costs(generated):
     board, device, soc = generated
     text = soc.reference.read_text()
     assert "On a board an access of the bus takes 2 cycles more" in text
-    for name in ["leds_out", *(["sdcard_core_cmd_send"] if board.serves_sd(device) else []),
-                 *(["ethmac_sram_writer_slot"] if board.ethernet else [])]:
+    for name in ["leds_out", *(["sdcard_command"] if board.serves_sd(device) else []),
+                 *(["ether_rx_mask", "ethphy_mdio_w"] if board.serves_ethernet(device) else [])]:
         assert f"**`{name}`**" in text
 
 
@@ -153,6 +154,10 @@ def test_generation_repeats(tmp_path):
     (["ulx4s"], "there is no board 'ulx4s' (valid: ulx3s, "),
     (["ulx3s", "--device", "12F"], "board ulx3s has no FPGA '12F' (valid: 85F, 45F, 25F)"),
     (["ulx3s", "--harts", "9"], "harts=9: give a whole number from 1 to 8"),
+    (["ulx3s", "--disks", "2"],
+     "disks=2: board ulx3s has 1 socket for SD cards, and a disk controller is one's: give 1"),
+    (["colorlight_i5", "--disks", "1"], "disks=1: board colorlight_i5 has no socket for SD cards"),
+    (["ulx3s", "--ethers", "1"], "ethers=1: board ulx3s has no Ethernet: leave it out"),
     (["ulx3s", "--ram-mib", "64"], "ram_mib=64: board ulx3s has 32"),
     (["ulx3s", "--clock-hz", "61234567"],
      "clock_hz=61234567: the board's PLL cannot make that from 25 MHz: give 61250000"),

@@ -531,7 +531,36 @@ async def switched_off_it_begins_anew(dut):
     await test.csr.write("control", 1 | 1 << 5)
     await test.receive(frame_of(61))
     clock.equal("length", len(test.take(0)[0]), 61)
-    await test.expect(rx_frames=2)
+    await test.expect(rx_frames=2, rx_off=1)
+
+
+@in_simulator
+async def a_frame_that_meets_the_switch_is_counted_once(dut):
+    """Switched off and on again at any distance from frames: each is in one counter, and what is off is in rx_off."""
+    clock, test = await start(dut, buffers=0)
+    good = PREAMBLE + with_fcs(frame_of(61))
+    contents = [good, good[:-1] + b"\0", good[:30], PREAMBLE + b"\1", good]
+
+    async def burst():
+        for content in contents:
+            await test.put(content, gap=12)
+
+    number = 0
+    for wait in range(0, 120, 3):
+        await test.give(0, 1)
+        coming = cocotb.start_soon(burst())
+        await clock.tick(wait)
+        await test.csr.write("control", 0b10 | 1 << 5)
+        await coming
+        await clock.tick(60)
+        test.tail, test.seen = [0] * QUEUES, [0] * QUEUES
+        await test.csr.write("rx0_tail", 0)
+        await test.csr.write("control", 0b11 | 1 << 5)
+        await test.put(PREAMBLE + b"\1", gap=12)
+        number += len(contents) + 1
+        found = await test.counters()
+        clock.equal(f"frames counted, switched off after {wait} cycles: {found}", sum(found.values()), number)
+    clock.check(set(found) == {f"rx_{name}" for name in ("frames", "no_descriptor", "crc", "runt", "off")}, f"{found}")
 
 
 def test_ether():

@@ -77,13 +77,10 @@ def simulator_of(config):
     return build_simulator(config, recipe=BRIEF if config.harts > 4 else DEFAULT)
 
 
-# Debugging information is a fifth of what an image costs to compile; only a debugger reads it, and code is the same.
-WITHOUT_DEBUGGING = "-g0"
-
-
 def kernel_of(config, sync, options=None, runs=None, files=None, debugging=False):
-    """An image for tests, all without debugging information but a debugger's: so they share what is compiled."""
-    return build_kernel(config, sync, "" if debugging else WITHOUT_DEBUGGING, options, runs, files)
+    """An image for tests, all without debugging information (tests/conftest.py) but a debugger's: so they share what is
+    compiled."""
+    return build_kernel(config, sync, "" if debugging else None, options, runs, files)
 
 
 @functools.cache
@@ -130,9 +127,9 @@ def boot(folder, harts, sync, bootargs, seed=0, serial_in=None, max_cycles=MAX_C
     return ended(folder, done.returncode, done.stdout + done.stderr)
 
 
-def converse(folder, harts, sync, bootargs, lines, options=None):
+def converse(folder, harts, sync, bootargs, lines, options=None, runs=None):
     """The same with the console on pipes: each of `lines` is typed when the kernel has printed its prompt."""
-    arguments = command(folder, harts, sync, bootargs, "tty", TYPING_BAUD, options=options)
+    arguments = command(folder, harts, sync, bootargs, "tty", TYPING_BAUD, options=options, runs=runs)
     process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                bufsize=0)
     shown = b""

@@ -3,8 +3,10 @@ host is read, written and compared byte for byte; faults are retried or reported
 
 import hashlib
 import json
+import os
 import subprocess
 import zlib
+from itertools import product
 
 import pytest
 
@@ -46,8 +48,11 @@ def check(made, folder):
     return line
 
 
-@pytest.mark.parametrize("sync", SCHEMES)
-@pytest.mark.parametrize("harts", (1, 2, 4))
+# DISK=all: 4 harts under all schemes; each is tried on 1 and on 2, and on 4 one by DMA and one by programmed I/O.
+ON_FOUR = SCHEMES if os.environ.get("DISK") == "all" else ("spl-optim", "cli-spl-pessim")
+
+
+@pytest.mark.parametrize("harts, sync", [*product((1, 2), SCHEMES), *((4, sync) for sync in ON_FOUR)])
 def test_an_image_is_read_and_written(tmp_path, harts, sync):
     """By DMA and by programmed I/O, by turns; completion in a thread or a soft interrupt, as the scheme's build has it.
     Soft interrupts under the other schemes: test_intr.py."""
@@ -150,3 +155,19 @@ def test_what_a_handler_cannot_do_without(tmp_path):
         line = made.result("handler_floor")
         assert line["count"] == 4, made.report()
         assert floor <= line["min"] <= line["p50"] <= line["max"] < 3 * floor + 100, made.report()
+
+
+def test_two_disks_at_once_and_one_of_them_dies(tmp_path):
+    """A thread's requests to each: as fast as the drives are, each told of once; then the second answers no more."""
+    for name, more in {"both": "", "one": ",cut=900000"}.items():
+        disks = [word for unit in range(2) for word in ("--disk", f"{image(tmp_path, 512)},profile=fast"
+                                                        f"{more if unit else ''}")]
+        made = boot(tmp_path / name, 1, "spl-optim", f"run=test-disks hz=1000 rounds=16 dies={2 if more else 0} "
+                    "disk.patience=4", 3, machine={"disks": 2}, more=disks, options={"lock_debug": "1"})
+        assert made.status == 0, made.report()
+        first, second = made.record["results"]["disk"]
+        assert first["rounds"] == 16 and first["requests"] == first["told"] == 96 and not first["errors"], made.report()
+        assert second["requests"] == second["told"] and bool(second["errors"]) == bool(more), made.report()
+        assert min(first["interrupts"], second["interrupts"]) > 6, made.report()
+        assert [made.record["disks"][f"disk{unit}"]["commands"] for unit in range(1 if more else 2)] == \
+            [96] * (1 if more else 2), made.report()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sim import programs
-from tests.kernel import power_cuts
+from tests.kernel import damaged_images, power_cuts
 from tests.kernel.machine import DEVICES, DISK_BUILDS, boot
 from tests.kernel.power_cuts import host
 
@@ -36,14 +36,18 @@ def on_disk(folder, disk, harts, sync, bootargs, options=None, seed=1, **how):
     return run, folder / "disk0.img"
 
 
-@pytest.mark.parametrize("harts, sync, build", [
-    (1, "spl-optim", {}), (2, "cli-optim", {}), (2, "spl-pessim", {}), (1, "cli-spl-pessim", {}), (4, "cli-pessim", {}),
-    (2, "spl-optim", SERIAL),
+FEW = "bufs=12 bufchains=4"
+
+
+@pytest.mark.parametrize("harts, sync, build, how", [
+    (1, "spl-optim", {}, "bufs=40 disk.mode=pio"), (2, "cli-optim", {}, FEW), (2, "spl-pessim", {}, "bufs=40"),
+    (1, "cli-spl-pessim", {}, FEW), (4, "cli-pessim", {}, FEW), (2, "spl-optim", SERIAL, FEW),
 ])
-def test_threads_work_in_it_at_once(tmp_path, harts, sync, build):
-    """With few buffers, so that they wait for each other's; what is left is what each thread's seed makes."""
+def test_threads_work_in_it_at_once(tmp_path, harts, sync, build, how):
+    """With few buffers, so that they wait for each other's, or enough for runs of blocks, by DMA and by programmed I/O;
+    what is left is what each thread's seed makes."""
     seed = harts + 3 * len(sync)
-    bootargs = "run=test-fs hz=1000 rounds=1 bufs=12 bufchains=4 ram.jitter=5"
+    bootargs = f"run=test-fs hz=1000 rounds=1 {how} ram.jitter=5"
     run, left = on_disk(tmp_path / "out", image(tmp_path), harts, sync, bootargs, build or None, seed,
                         max_cycles=60_000_000)
     line = run.result("test")
@@ -54,9 +58,9 @@ def test_threads_work_in_it_at_once(tmp_path, harts, sync, build):
             (i * 7 + thread * 31 + seed) & 255 for i in range(LOG_BYTES)), f"thread {thread}"
 
 
-def run_on_disk(folder, disk, harts, sync, program, files, args="", options=None, seed=1):
+def run_on_disk(folder, disk, harts, sync, program, files, args="", options=None, seed=1, bootargs=""):
     """A program with the disk for its root."""
-    bootargs = f"run=user program={program} args={args} root=disk0 hz=1000"
+    bootargs = f"run=user program={program} args={args} root=disk0 hz=1000 {bootargs}"
     return on_disk(folder, disk, harts, sync, bootargs, options, seed, max_cycles=100_000_000, files=files)
 
 
@@ -83,6 +87,18 @@ def test_a_program_has_its_files_on_the_disk(tmp_path):
     assert host("debugfs", "-R", "cat /d/d/log", left) == b"even\nodd\neven\nodd\nev"
     listing = host("debugfs", "-R", "ls -p /d/d", left).decode()
     assert listing.count("a file of a long name") == 12 and "/way/" in listing
+
+
+def test_memory_that_is_short_goes_to_a_file_on_the_disk_and_comes_back(tmp_path):
+    """More than main RAM has, all of it written, beside files on the same disk; what is left of that e2fsck likes."""
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files/swap").write_bytes(bytes(range(1, 251)) * 4000)      # no holes: mke2fs makes some of zeroes
+    files = {"swapped": programs.build_program([OURS / "swapped.c"])}
+    run, left = run_on_disk(tmp_path / "out", image(tmp_path, 2048), 1, "cli-spl-pessim", "swapped", files, "48,1",
+                            bootargs="swap=/swap user.pages=90 bufs=24")
+    assert "swapped: 48 pages, 1 rounds, 0 wrong" in run.console, run.report()
+    assert host("debugfs", "-R", "stat /swap", left).count(b"Size: 1000000")
+    assert run.record["disks"]["disk0"]["sectors_written"] > 8 * 48, run.report()
 
 
 def test_a_shell_on_the_disk_runs_a_script_with_commands_on_the_disk(tmp_path):
@@ -114,6 +130,14 @@ def test_processes_change_names_at_once(tmp_path):
     options = {"buffers": "buckets", "alloc": "groups", "inodes": "rw", "lock_debug": "1"}
     run, _ = run_on_disk(tmp_path / "out", image(tmp_path), 2, "spl-pessim", "names", files, "/d,3,24,1", options, 3)
     assert "names: 108 operations, 0 failed" in run.console, run.report()
+
+
+def test_damaged_images_give_errors_and_nothing_worse(tmp_path):
+    """A handful: `python -m tests.kernel.damaged_images` has as many as one likes."""
+    run = damaged_images.damage(tmp_path, DISK_BUILDS["cli-spl-pessim"], 4, sync="cli-spl-pessim")
+    assert run.status == 0, run.report()
+    found = run.result("test")
+    assert found["images"] == 4 and found["operations"] > 60 and found["errors"] > 10, run.report()
 
 
 def test_the_power_goes(tmp_path):

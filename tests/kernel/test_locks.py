@@ -53,8 +53,8 @@ def test_last_user_destroys_the_lock(tmp_path, harts, sync):
     assert run.result("test")["generations"] == 160 // harts + 1
 
 
-@pytest.mark.parametrize("harts, sync, spinlock", [(1, "cli-optim", "tas"), (2, "cli-pessim", "clh"),
-                                                    (4, "spl-optim", "mcs")])
+@pytest.mark.parametrize("harts, sync, spinlock", [(1, "spl-pessim", "tas"), (2, "cli-spl-pessim", "clh"),
+                                                    (4, "cli-pessim", "mcs")])
 def test_a_lock_ends_with_its_last_user(tmp_path, harts, sync, spinlock):
     run = boot(tmp_path, harts, sync, "run=test-last-user hz=0 rounds=60 ram.jitter=7", harts,
                options={"spinlock": spinlock})
@@ -149,7 +149,7 @@ def test_section_of_a_simple_lock_is_checked_under_each_scheme(tmp_path, sync):
 def test_lockstat_shows_and_clears_in_a_running_system(tmp_path):
     run = converse(tmp_path, 1, "spl-optim", "run=monitor rounds=4 lockstat=none", [
         "run test-locks-fair", "lockstat", "lockstat sites", "lockstat clear", "lockstat", "lockstat nonsense", "locks",
-        "exit"], options={"lock_stats": "1"})
+        "exit"], options={"lock_stats": "1"}, runs=("test-locks-fair",))
     assert run.status == 0, run.report()
     shown = run.console.split("> lockstat")
     assert re.search(r"^test fair +[1-9]\d* ", shown[1], re.MULTILINE), run.report()

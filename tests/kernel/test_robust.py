@@ -137,7 +137,8 @@ def test_time_stays_right_when_ticks_merge(tmp_path, harts, sync):
 
 
 # The tests with random rounds: with CLH locks, three times the rounds need no more nodes; with MCS locks a hart has 16.
-@pytest.mark.parametrize("sync, spinlock", cases(SCHEMES, ("clh", "mcs"), [("cli-optim", "clh"), ("spl-optim", "mcs")]))
+@pytest.mark.parametrize("sync, spinlock", cases(SCHEMES, ("clh", "mcs"), [
+    ("cli-spl-pessim", "clh"), ("cli-pessim", "mcs")]))
 @pytest.mark.parametrize("test, rounds", (("event", 40), ("ithread", 20), ("lost", 20), ("locks", 8), ("call", 20)))
 def test_nodes_of_queue_locks_come_back(tmp_path, test, rounds, sync, spinlock):
     nodes = []

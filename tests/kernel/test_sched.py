@@ -7,8 +7,8 @@ from tests.kernel.test_schemes import CONDITIONS
 
 # harts, scheme, run queues, lock debugging
 MACHINES = [
-    (1, "spl-pessim", "per-hart", "0"), (2, "cli-pessim", "global", "1"), (2, "spl-optim", "per-hart", "1"),
-    (4, "cli-optim", "per-hart", "0"),
+    (1, "spl-optim", "per-hart", "0"), (2, "cli-pessim", "global", "1"), (2, "cli-optim", "per-hart", "1"),
+    (4, "spl-pessim", "per-hart", "0"),
 ]
 ACTIVITIES = ("user", "system", "interrupt", "spinning", "idle")
 
@@ -51,7 +51,7 @@ def test_release_without_master_panics(tmp_path):
     assert run.status == 1 and "unix_release without unix_master" in run.console, run.report()
 
 
-@pytest.mark.parametrize("harts, sync", [(1, "spl-pessim"), (2, "cli-pessim")])
+@pytest.mark.parametrize("harts, sync", [(1, "spl-pessim"), (2, "cli-optim")])
 def test_accounts_sum_to_what_elapsed(tmp_path, harts, sync):
     """To the cycle; and the simulator, which counts from outside, agrees up to the trap's own instructions."""
     run = boot(tmp_path, harts, sync, "run=test-threads hz=1000", 3, options={"accounting": "1"})

@@ -10,7 +10,7 @@ ALGORITHMS = OPTIONS["spinlock"]
 ROUNDS = {1: 12, 2: 12, 4: 10}
 SEEDS = {1: (1,), 2: (1, 2), 4: (1, 2)}     # simulating more harts takes longer
 # Of those with several steps to take a lock, mcs under a scheme that lets more urgent interrupts come between them.
-SYNC = dict(zip(ALGORITHMS, ("cli-optim", "cli-pessim", "spl-pessim", "spl-optim", "cli-spl-pessim"), strict=True))
+SYNC = dict(zip(ALGORITHMS, ("cli-optim", "spl-optim", "spl-pessim", "cli-pessim", "cli-spl-pessim"), strict=True))
 
 
 def stress(folder, harts, seed, spinlock, sync="spl-optim", rounds=None, max_cycles=MAX_CYCLES):

@@ -117,6 +117,20 @@ def test_checkpoints_are_the_simulators():
     assert "go on from checkpoints, which only the simulator has" in machine.unfit(chosen, runs, runs[0].harts)
 
 
+def test_drives_are_the_boards_and_frames_the_simulators():
+    chosen = definition.load("file-rate")
+    runs = chosen.runs(chosen.settings([]), 60_000_000)
+    assert machine.unfit(chosen, runs, 1) is None
+    board = object.__new__(machine.BoardMachine)
+    board.config = board_config("sim", harts=1)
+    assert board.lacks(runs) == "the runs want disks=1, the board has 0: leave out --target"
+    board.config = board_config("sim", harts=1, disks=1)
+    assert board.lacks(runs) is None
+    chosen = definition.load("table7")
+    runs = chosen.runs(chosen.settings([]), 60_000_000)
+    assert "frames come from the simulator's Ethernet wire" in machine.unfit(chosen, runs, runs[0].harts)
+
+
 def identity(**changes):
     known = {"name": "sim", "fingerprint": 1, "harts": 2, "clock_hz": 60_000_000, "ram_base": 0x4000_0000,
              "ram_bytes": 1 << 25, "room": 256, "state": State.STATE_IDLE}

@@ -62,5 +62,6 @@ def test_a_cell_is_of_the_core_of_the_signal_that_it_is_called_after():
 
 
 def test_parts_are_counted_with_their_core():
-    assert [whole(core) for core in ("sdcard_phy", "sdrphy", "csr_bankarray", "hart_io3", "hart 3", "pic")] == [
-        "sdcard", "dram", "csr", "bus", "hart 3", "pic"]
+    assert [whole(core) for core in ("sdcard", "disk0", "ether", "sdrphy", "csr_bankarray", "hart_io3", "hart 3",
+                                     "pic")] == [
+        "sdcard", "disk", "ethernet", "dram", "csr", "bus", "hart 3", "pic"]

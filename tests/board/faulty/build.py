@@ -19,7 +19,9 @@ from soc.sim import TOP
 from tests.board.faulty.faults import Fault
 
 BAUD = 8 * 115_200      # of soc.py's console
-CONFIG = board_config("sim", harts=2, clock_hz=16_000_000, ram_mib=1)
+CONFIG = board_config("sim", harts=2, clock_hz=16_000_000, ram_mib=1, disks=1, ethers=1)
+BLOCK = bytes((7 * i + 3) & 0xff for i in range(512))   # the SD card's first ...
+CARD_MIB = 3                                            # ... and so large is it
 ROM = "rom.init"
 PLANTED_AT = 20_000     # cycle: behind the reset, before any test has begun
 # In the data caches, which are one module: what has been written by others is seen, and not dropped.
@@ -69,8 +71,11 @@ class FaultyBoard:
         source.write_text(IMAGE)
         subprocess.run(["riscv64-unknown-elf-gcc", "-march=rv32i", "-mabi=ilp32", "-nostdlib", "-Wl,-N,-e0x40000000",
                         "-Wl,-Ttext=0x40000000,--no-warn-rwx-segments", source, "-o", image], check=True)
+        card = folder / "card.img"
+        card.write_bytes(BLOCK + bytes((CARD_MIB << 20) - len(BLOCK)))
         done = subprocess.run(
-            [self.binary, "--image", image, "--out", folder, "--console", "file", "--quiet", "--hang-cycles", "0",
+            [self.binary, "--image", image, "--disk", f"{card},profile=fast,write=no",
+             "--out", folder, "--console", "file", "--quiet", "--hang-cycles", "0",
              "--max-cycles", str(cycles), "--uart0-baud", str(BAUD), "--poke", f"fault={int(faults)}@{PLANTED_AT}"],
             cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode != 3:

@@ -15,7 +15,8 @@ class Fault(IntFlag):
     SOURCE_WIRE  = 1 << 7   # uart1's wire to the interrupt controller stays down
     SERIAL       = 1 << 8   # bit 3 of all that is read in uart1 is 0
     NO_CARD      = 1 << 9   # the SD card does not answer
-    CARD_DATA    = 1 << 10  # the SD card's first block has one bit that changes from read to read
+    CARD_DATA    = 1 << 10  # a bit of each block that the SD card sends is wrong
     NO_PHY       = 1 << 11  # the Ethernet PHY does not answer
     NO_LINK      = 1 << 12  # it answers, and has no link
+    FRAMES       = 1 << 14  # each word that Ethernet receives has one wrong bit
     STALE_RAM    = 1 << 13  # STALE_LINE in main RAM alone: the harts see each other's words in the SRAM, and answer

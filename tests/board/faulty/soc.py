@@ -3,18 +3,16 @@
 from unittest.mock import patch
 
 from litedram.common import LiteDRAMNativePort
-from litesdcard import phy as sd_phy
+from liteeth.common import eth_phy_description
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream, wishbone
 from litex.soc.interconnect.csr import CSRStorage
 from migen import Display, If, Mux, Signal
 
 from hw.serial.core import Serial16550
-from soc.boards.sdcard import registered
 from soc.boards.sim import Target as SimulatedTarget
 from tests.board.faulty.faults import Fault
 from tests.board.faulty.phy import ManagedPHY
-from tests.board.faulty.sd_card import SDCard
 
 DATA_BIT = 37
 ADDRESS_BIT = 14
@@ -22,6 +20,7 @@ CELL_BIT = 33
 MSIP_1 = 1                  # word of the CLINT
 UART_BIT = 3
 PIC_BIT = 2
+FRAME_BIT = 6
 SPEED_UP = 8                # of both serial ports, from reset
 DEPTH = 64                  # reads that may be under way
 
@@ -43,17 +42,11 @@ class Target(SimulatedTarget):
         # A fast console: less to simulate.
         with patch("soc.soc.Serial16550", lambda clock_hz, depth: Serial16550(clock_hz // SPEED_UP, depth)):
             super().__init__(config)
-        card = SDCard()
-        # LiteSDCard's own card is not in its package, and its pads call a method that has been renamed.
-        sd_phy.SDPHYIOEmulator.data_i_ce = sd_phy.SDPHYIO.add_data_i_ce
-        with (patch("litesdcard.emulator.SDEmulator", lambda platform: card),
-              patch.object(sd_phy, "SDPHYIOEmulator", registered(sd_phy.SDPHYIOEmulator))):    # as on boards
-            self.add_sdcard(use_emulator=True)
         self.ethphy = LiteXModule()
         self.ethphy.mdio = phy = ManagedPHY()
         self.comb += [
-            card.absent.eq(self.planted(Fault.NO_CARD)),
-            card.unsteady.eq(self.planted(Fault.CARD_DATA)),
+            self.card.absent.eq(self.planted(Fault.NO_CARD)),
+            self.card.garbles.eq(self.planted(Fault.CARD_DATA)),
             phy.silent.eq(self.planted(Fault.NO_PHY)),
             phy.unplugged.eq(self.planted(Fault.NO_LINK)),
         ]
@@ -61,6 +54,15 @@ class Target(SimulatedTarget):
     def init_rom(self, name, contents=(), auto_size=True):
         """All of the ROM's address space: the Verilog is the same whatever the ROM."""
         super().init_rom(name, list(contents) + [0] * (self.map["rom"].size // 4 - len(contents)), auto_size)
+
+    def ether_phy(self):
+        phy = super().ether_phy()
+        inner, phy.source = phy.source, stream.Endpoint(eth_phy_description(32))
+        self.comb += [
+            inner.connect(phy.source, omit={"data"}),
+            phy.source.data.eq(inner.data ^ Mux(self.planted(Fault.FRAMES), 1 << FRAME_BIT, 0)),
+        ]
+        return phy
 
     def led_pads(self):
         """The LEDs; each change is printed by the simulator."""

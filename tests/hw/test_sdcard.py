@@ -1,0 +1,325 @@
+"""An SD card as the controller's drive (hw/disk/sdcard.py), at the card's pins: waking it, blocks both ways, its
+errors, and the gap that LiteSDCard wants behind an answer."""
+
+import random
+import zlib
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from litex.gen import LiteXModule
+from migen import Record
+
+from hw.disk.medium import ANSWERS, OPERATIONS, SECTOR_BYTES, SECTOR_WORDS, STATUSES, Medium
+from hw.disk.sdcard import ANSWER_KINDS, FAULTS, GAP_CLOCKS, Patience, SDCardDrive, crc
+from soc.boards.sd_card import OCR, RELATIVE, SDCard
+from soc.boards.sdcard import SimulatedPads, registered
+from tests.hw import bench
+
+CLOCK_HZ = 10_000_000
+PATIENCE = Patience(answer=2e-4, data=1e-3, busy=1e-3)
+SECTORS = 2048          # a card counts its own in units of 512 KiB
+DIVIDER = 4
+FAULT_INPUTS = ("absent", "garbles", "mute", "refuses", "stays_busy")
+
+in_simulator = cocotb.test(timeout_time=3, timeout_unit="ms")  # simulated time: a test that hangs fails
+
+
+def make(gap):
+    top = LiteXModule()
+    top.card = card = SDCard()
+    top.medium = medium = Medium()
+    top.drive = drive = SDCardDrive(medium, card.pads, CLOCK_HZ, registered(SimulatedPads), PATIENCE, gap)
+    top.csrs = csrs = bench.CsrBank(drive)
+    store = card.store
+    return top, {"csr": csrs.bus, "command": medium.command, "data_out": medium.data_out, "answer": medium.answer,
+                 "data_in": medium.data_in, "drive_reset": medium.reset, "sectors": medium.sectors,
+                 "store_command": store.command, "store_data_out": store.data_out, "store_answer": store.answer,
+                 "store_data_in": store.data_in, "store_sectors": store.sectors, "lost": card.lost,
+                 **{name: getattr(card, name) for name in FAULT_INPUTS}}
+
+
+class Bytes(bytes):
+    """Whose text is short enough for a message."""
+    def __repr__(self):
+        return f"{len(self)} bytes of CRC-32 {zlib.crc32(self):#x}"
+
+
+class Store:
+    """Where the card has its sectors."""
+
+    def __init__(self, dut, clock):
+        self.dut, self.clock = dut, clock
+        self.content = bytearray(random.Random(5).randbytes(SECTORS * SECTOR_BYTES))
+        self.delay = 20
+        self.commands = []
+        cocotb.start_soon(self.serve())
+
+    async def say(self, kind, length):
+        self.dut.store_answer_payload_kind.value = ANSWERS[kind]
+        self.dut.store_answer_payload_status.value = STATUSES["OK"]
+        self.dut.store_answer_payload_length.value = length
+        self.dut.store_answer_valid.value = 1
+        await self.clock.tick()
+        while not self.dut.store_answer_ready.value:
+            await self.clock.tick()
+        self.dut.store_answer_valid.value = 0
+
+    async def serve(self):
+        dut = self.dut
+        while True:
+            if not dut.store_command_valid.value:
+                await RisingEdge(dut.store_command_valid)
+                await self.clock.tick()
+            op, sector = int(dut.store_command_payload_op.value), int(dut.store_command_payload_lba.value)
+            self.commands.append((op, sector))
+            at = sector * SECTOR_BYTES
+            await self.clock.tick(self.delay)
+            if op == OPERATIONS["READ"]:
+                await self.say("SEND", SECTOR_WORDS)
+                for n in range(SECTOR_WORDS):
+                    word = self.content[at + 8 * n:at + 8 * n + 8]
+                    dut.store_data_in_payload_data.value = int.from_bytes(word, "little")
+                    dut.store_data_in_valid.value = 1
+                    await self.clock.tick()
+                dut.store_data_in_valid.value = 0
+            else:
+                await self.say("TAKE", SECTOR_WORDS)
+                words = b""
+                while len(words) < SECTOR_BYTES:
+                    await self.clock.tick()
+                    if dut.store_data_out_valid.value:
+                        words += int(dut.store_data_out_payload_data.value).to_bytes(8, "little")
+                self.content[at:at + SECTOR_BYTES] = words
+            await self.say("DONE", 1)
+
+
+class Controller:
+    """The controller's side of the drive."""
+
+    def __init__(self, dut, clock):
+        self.dut, self.clock = dut, clock
+
+    async def tell(self, op, sector, count, tag=3, burst=0):
+        dut = self.dut
+        dut.command_payload_op.value = OPERATIONS.get(op, op)
+        dut.command_payload_tag.value = tag
+        dut.command_payload_lba.value = sector
+        dut.command_payload_count.value = count
+        dut.command_payload_burst.value = burst
+        dut.command_valid.value = 1
+        await self.clock.tick()
+        while not dut.command_ready.value:
+            await self.clock.tick()
+        dut.command_valid.value = 0
+
+    async def answered(self, tag=3, data=b"", patience=60_000):
+        """Status and sectors of the end of request `tag`, what came, and the lengths of the pieces."""
+        dut, came, pieces, first = self.dut, b"", [], self.clock.cycle
+        dut.answer_ready.value = dut.data_in_ready.value = 1
+        while True:
+            await self.clock.tick()
+            self.clock.check(self.clock.cycle - first < patience, f"tag {tag} has not ended")
+            if dut.data_in_valid.value:
+                came += int(dut.data_in_payload_data.value).to_bytes(8, "little")
+            if not dut.answer_valid.value:
+                continue
+            self.clock.equal("tag", dut.answer_payload_tag, tag)
+            kind, length = int(dut.answer_payload_kind.value), int(dut.answer_payload_length.value)
+            if kind == ANSWERS["DONE"]:
+                dut.answer_ready.value = dut.data_in_ready.value = 0
+                return int(dut.answer_payload_status.value), length, Bytes(came), pieces
+            pieces.append(length // SECTOR_WORDS)
+            if kind == ANSWERS["TAKE"]:
+                dut.answer_ready.value = 0
+                for n in range(length):
+                    dut.data_out_payload_data.value = int.from_bytes(data[8 * n:8 * n + 8], "little")
+                    dut.data_out_valid.value = 1
+                    await self.clock.tick()
+                    while not dut.data_out_ready.value:
+                        await self.clock.tick()
+                data = data[8 * length:]
+                dut.data_out_valid.value = 0
+                dut.answer_ready.value = 1
+
+    async def request(self, op, sector, count, tag=3, burst=0, data=b""):
+        await self.tell(op, sector, count, tag, burst)
+        return await self.answered(tag, data)
+
+
+class Software:
+    """What wakes the card, as a boot ROM does."""
+
+    def __init__(self, dut, clock):
+        self.clock = clock
+        layout = bench.csr_layout(SDCardDrive(Medium(), Record([("clk", 1)]), CLOCK_HZ, lambda *_: LiteXModule()))
+        self.csrs = bench.CsrBus(dut, clock, layout)
+
+    async def command(self, index, argument=0, kind="SHORT", checked=True, wake=False):
+        """The fault, and the 32 bits of a short answer."""
+        await self.csrs.write("argument", argument)
+        await self.csrs.write("command", index | ANSWER_KINDS[kind] << 6 | checked << 8 | wake << 9)
+        while (status := await self.csrs.read("status")) & 1:
+            await self.clock.tick(20)
+        return status >> 1, await self.csrs.read("response")
+
+    async def must(self, *arguments, **named):
+        fault, response = await self.command(*arguments, **named)
+        self.clock.equal(f"fault of {arguments}", fault, FAULTS["NONE"])
+        return response
+
+    async def wake(self):
+        await self.csrs.write("divider", DIVIDER)
+        await self.must(0, kind="NONE", wake=True)
+        await self.must(0, kind="NONE")
+        self.clock.equal("answer to the conditions", (await self.must(8, 0x1aa)) & 0xffffffff, 0x1aa)
+        for _ in range(3):
+            await self.must(55)
+            conditions = (await self.must(41, 0x40ff8000, checked=False)) & 0xffffffff
+            if conditions >> 31:
+                break
+        self.clock.equal("conditions", conditions, OCR)
+        await self.must(2, kind="LONG")
+        relative = (await self.must(3)) & 0xffff0000
+        self.clock.equal("address", relative, RELATIVE << 16)
+        register = await self.must(9, relative, kind="LONG")
+        sectors = ((register >> 48 & 0x3fffff) + 1) << 10
+        self.clock.equal("sectors", sectors, SECTORS)
+        await self.must(7, relative, kind="BUSY")
+        await self.must(55, relative)
+        await self.must(6, 2)
+        await self.csrs.write("card", relative >> 16 | 1 << 16)
+        await self.csrs.write("sectors", sectors)
+
+
+async def begin(dut):
+    clock = await bench.start(dut, store_sectors=SECTORS, command_valid=0, data_out_valid=0, answer_ready=0,
+                              drive_reset=0, data_in_ready=0, store_command_ready=1, store_data_out_ready=1,
+                              store_answer_valid=0, store_data_in_valid=0, **dict.fromkeys(FAULT_INPUTS, 0))
+    return clock, Store(dut, clock), Controller(dut, clock), Software(dut, clock)
+
+
+def of(store, sector, count):
+    return Bytes(store.content[sector * SECTOR_BYTES:(sector + count) * SECTOR_BYTES])
+
+
+@in_simulator
+async def blocks_go_both_ways(dut):
+    clock, store, controller, software = await begin(dut)
+    clock.equal("a drive that is not awake", await controller.request("READ", 0, 1), (STATUSES["RANGE"], 0, b"", []))
+    await software.wake()
+    before = bytes(store.content)
+    for sector, count, burst, pieces in ((0, 1, 0, [1]), (2045, 3, 0, [1, 1, 1]), (7, 5, 3, [3, 2])):
+        clock.equal(f"{count} from {sector}", await controller.request("READ", sector, count, burst=burst),
+                    (STATUSES["OK"], count, of(store, sector, count), pieces))
+    seed = random.Random(7)
+    for sector, count, burst, pieces in ((2047, 1, 0, [1]), (100, 3, 0, [1, 1, 1]), (20, 3, 2, [2, 1])):
+        data = seed.randbytes(count * SECTOR_BYTES)
+        expected = bytearray(store.content)
+        expected[sector * SECTOR_BYTES:(sector + count) * SECTOR_BYTES] = data
+        clock.equal(f"{count} to {sector}", await controller.request("WRITE", sector, count, burst=burst, data=data),
+                    (STATUSES["OK"], count, b"", pieces))
+        clock.check(store.content == expected, f"write to {sector} left something else")
+        clock.equal(f"{count} from {sector}", (await controller.request("READ", sector, count))[2], data)
+    clock.check(before != store.content, "nothing was written")
+    for op, sector, count, ended in (
+            ("READ", 2047, 2, ("RANGE", 0)), ("WRITE", 2**32 - 1, 65535, ("RANGE", 0)), ("READ", 5, 0, ("OK", 0)),
+            ("FLUSH", 0, 0, ("OK", 0)), ("DISCARD", 4, 3, ("OK", 3)), ("SEEK", 2047, 0, ("OK", 0)),
+            ("SEEK", 2048, 0, ("RANGE", 0)), (6, 0, 1, ("OPERATION", 0))):
+        clock.equal(f"{op} {sector} {count}", await controller.request(op, sector, count, tag=16),
+                    (STATUSES[ended[0]], ended[1], b"", []))
+    clock.equal("commands that were lost", dut.lost, 0)
+
+
+@in_simulator
+async def a_command_of_each_tag_waits(dut):
+    clock, store, controller, software = await begin(dut)
+    await software.wake()
+    for tag in range(17):
+        await controller.tell("READ", 3 * tag, 1, tag)
+    for tag in range(17):
+        clock.equal(f"request {tag}", await controller.answered(tag),
+                    (STATUSES["OK"], 1, of(store, 3 * tag, 1), [1]))
+
+
+@in_simulator
+async def errors_are_told_and_the_next_request_is_served(dut):
+    clock, store, controller, software = await begin(dut)
+    await software.wake()
+    failures = 0
+    data = bytes(2 * SECTOR_BYTES)
+    for name, op, count, fault in (
+            ("garbles", "READ", 2, "DATA_CRC"), ("garbles", "READ", 1, "DATA_CRC"), ("mute", "READ", 2, "NO_DATA"),
+            ("mute", "READ", 1, "NO_DATA"), ("refuses", "WRITE", 2, "NOT_WRITTEN"),
+            ("refuses", "WRITE", 1, "NOT_WRITTEN"), ("stays_busy", "WRITE", 2, "BUSY"),
+            ("absent", "READ", 2, "NO_ANSWER"), ("absent", "WRITE", 2, "NO_ANSWER")):
+        getattr(dut, name).value = 1
+        status, moved, came, _ = await controller.request(op, 8, count, data=data)
+        clock.equal(f"{name}: status, moved, data", (status, moved, came), (STATUSES["MEDIUM"], 0, b""))
+        getattr(dut, name).value = 0
+        failures += 1
+        clock.equal(f"{name}: fault", await software.csrs.read("faults"), FAULTS[fault] | failures << 3)
+        clock.equal(f"behind {name}", await controller.request("READ", 8, 2),
+                    (STATUSES["OK"], 2, of(store, 8, 2), [1, 1]))
+    # In the midst: what was moved before is told.
+    await controller.tell("READ", 30, 3)
+    while len(store.commands) < 2 or store.commands[-1] != (OPERATIONS["READ"], 31):
+        await clock.tick()
+    dut.mute.value = 1
+    clock.equal("the second block does not come", await controller.answered(),
+                (STATUSES["MEDIUM"], 1, of(store, 30, 1), [1]))
+
+
+@in_simulator
+async def a_reset_forgets_what_is_under_way(dut):
+    clock, store, controller, software = await begin(dut)
+    await software.wake()
+    seed = random.Random(11)
+    for op in ("READ", "WRITE"):
+        for _ in range(6):
+            await controller.tell(op, 4, 2)
+            dut.answer_ready.value = dut.data_in_ready.value = dut.data_out_valid.value = 1
+            await clock.tick(seed.randrange(10, 9000))
+            dut.answer_ready.value = dut.data_in_ready.value = dut.data_out_valid.value = 0
+            dut.drive_reset.value = 1
+            await clock.tick()
+            dut.drive_reset.value = 0
+            await clock.tick(3)
+            for _ in range(200):
+                clock.check(not dut.answer_valid.value and not dut.data_in_valid.value, "it goes on speaking")
+                await clock.tick()
+            clock.equal("the next request", await controller.request("READ", 60, 2, tag=1),
+                        (STATUSES["OK"], 2, of(store, 60, 2), [1, 1]))
+
+
+@in_simulator
+async def a_command_behind_an_answer_is_lost(dut):
+    clock, store, _, software = await begin(dut)
+    try:
+        await software.wake()
+    except AssertionError:
+        clock.check(int(dut.lost.value) != 0, "the card has lost no command")
+        return
+    clock.check(False, "all commands came though there was no gap")
+
+
+WITH_GAP = ("blocks_go_both_ways", "a_command_of_each_tag_waits", "errors_are_told_and_the_next_request_is_served",
+            "a_reset_forgets_what_is_under_way")
+
+
+def test_sd_card():
+    bench.simulate(make, GAP_CLOCKS, tests=WITH_GAP)
+
+
+def test_without_the_gap_litesdcard_spoils_commands():
+    bench.simulate(make, 0, tests=["a_command_behind_an_answer_is_lost"])
+
+
+def test_the_checks_are_those_of_the_specification():
+    """SD specification, part 1, 4.5: its examples."""
+    def of(data, width, polynomial):
+        bits = [byte >> n & 1 for byte in data for n in range(7, -1, -1)]
+        return sum(bit << n for n, bit in enumerate(crc([0] * width, bits, polynomial)))
+
+    assert [of(bytes.fromhex(text), 7, 0x09) for text in ("4000000000", "5100000000", "1100000900")] == [
+        0b1001010, 0b0101010, 0b0110011]
+    assert of(b"\xff" * 512, 16, 0x1021) == 0x7fa1
