@@ -38,7 +38,7 @@ static uint32_t runs_taken; /* a bit each */
 
 static struct bufchain *chain_of(const struct blockdev *device, uint32_t sector)
 {
-    uint32_t key = sector / GROUP + (uint32_t)((uintptr_t)device >> 5);
+    uint32_t key = sector / GROUP + device->number * 7919;
     return &bufchains[(key * 2654435769u >> 16) & (bufchain_count - 1)];
 }
 

@@ -44,6 +44,7 @@ struct bufrun;
 struct blockdev {
     const char *name;
     uint32_t sectors;
+    uint32_t number; /* among devices: which chain a block is on does not depend on where this lies */
     /*
      * Begins the I/O that `bp` says. When it has ended, perhaps before this returns, it posts bp->done, or, with B_ASYNC, calls
      * biodone(bp) from a thread. Never fails: an error is in bp->error by then. May sleep.

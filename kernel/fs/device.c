@@ -120,10 +120,13 @@ static int transfer(struct blockdev *device, bool write, uint32_t sector, uint32
     return block_transfer(device->private, write ? BLOCK_WRITE : BLOCK_READ, sector, count, data);
 }
 
+static uint32_t devices; /* that have a number */
+
 void blockdev_of(struct blockdev *to, struct block_device *d)
 {
     *to = (struct blockdev){.name = d->name,
                             .sectors = d->sectors,
+                            .number = devices++,
                             .strategy = begin,
                             .strategy_run = begin_run,
                             .finish = finish,
@@ -148,5 +151,5 @@ static void move(struct blockdev *device, struct buf *bp)
 
 void blockdev_in_memory(struct blockdev *to, const char *name, void *at, uint32_t sectors)
 {
-    *to = (struct blockdev){.name = name, .sectors = sectors, .strategy = move, .private = at};
+    *to = (struct blockdev){.name = name, .sectors = sectors, .number = devices++, .strategy = move, .private = at};
 }

@@ -67,6 +67,7 @@ static void command(uint32_t i, uint8_t test)
 
 static void run_test(uint8_t test, uint32_t count, const char *harts)
 {
+    sync(); /* what was before it is not the test's */
     shared->ready = 0;
     shared->left = count;
     for (uint32_t i = 0; i < count; i++)
