@@ -183,7 +183,8 @@ class _Writer:
         gate = f"{'m' if group.shared else 's'}.open[{self.gate[g]}]"
         seen = (f"        {WATCHED}[{self.column[group.nodes[0]]}{' + (&m - s.harts)' * group.shared}] = 1;\n"
                 if self.width else "")
-        return f"    if ({gate}) {{\n{seen}        {gate} = 0;\n{text}    }}\n"
+        unlikely = " [[unlikely]]" if group.seldom else ""
+        return f"    if ({gate}){unlikely} {{\n{seen}        {gate} = 0;\n{text}    }}\n"
 
     def _part(self, part: Sequence[int]) -> str:
         """Groups one behind the other. Those that are seldom active have gates that one look passes by together."""
@@ -198,7 +199,8 @@ class _Writer:
                 continue
             size, word = (EIGHT, "uint64_t") if run >= EIGHT else (FOUR, "uint32_t")
             first = f"{'m' if self.groups[part[at]].shared else 's'}.open[{self.gate[part[at]]}]"
-            text += f"    if (some<{word}>({first})) {{\n{''.join(map(self._group, part[at:at + size]))}    }}\n"
+            inside = "".join(map(self._group, part[at:at + size]))
+            text += f"    if (some<{word}>({first})) [[unlikely]] {{\n{inside}    }}\n"
             at += size
         return text
 
