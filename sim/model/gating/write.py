@@ -17,7 +17,7 @@ from sim.model.gating.groups import grouped
 from sim.model.gating.harts import Shared, find_shared
 from sim.model.gating.layout import add_member, arrange, member_types
 from sim.model.gating.order import Node, dependencies
-from sim.model.gating.simplify import joined, simplified, without_copies, written_once
+from sim.model.gating.simplify import joined, simplified, without_copies, written_in_branches, written_once
 from sim.model.gating.statements import Body, NotUnderstood, Statement, Tokens, variables, write_out
 
 EDGE, SOURCE = "interlock_edge", "interlock_edge.cpp"
@@ -145,8 +145,9 @@ class _Writer:
         opening = {name: opened for name in written if (opened := self._opened(name, group.shared))}
         # What opens the same gates has a flag in common.
         flag = {opened: f"changed{i}" for i, opened in enumerate(sorted(set(opening.values())))}
-        # Compared where it is written, if that is once at most: else what it had before is kept.
-        once = written_once(statements)
+        # Compared where it is written, if that is once at most, or not in each cycle: then what is written over within
+        # a cycle may open a gate for nothing. Else what it had before is kept.
+        once = written_once(statements) | written_in_branches(statements)
         before = {name: f"before{i}" for i, name in enumerate(opening)
                   if name not in once and not self._is_memory(name)}
 
