@@ -94,16 +94,14 @@ def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = Fa
 
 def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recipe):
     work = library.dir.resolve() / "work"   # as Verilator names what it has written there
-    made = _translate(work, sources, waves, recipe)
+    apart = library.dir / "apart"
+    apart.mkdir()
+    for path in sources:
+        text = path.read_text()
+        (apart / path.name).write_text(text if waves else split_processes(text))
+    made = _translate(work, [apart / path.name for path in sources], waves, recipe)
     edge = [] if waves else _edge(made)
-    if not edge and not waves:
-        apart = library.dir / "apart"
-        apart.mkdir()
-        for path in sources:
-            (apart / path.name).write_text(split_processes(path.read_text()))
-        made = _translate(work, [apart / path.name for path in sources], waves, recipe)
-        edge = _edge(made)
-        shutil.rmtree(apart)
+    shutil.rmtree(apart)
     # Verilator's own then is for the few cycles in which an input changes: 0.2 % of a disk's test.
     whole = ONCE_FLAGS if recipe.rewritten and edge and _rewrite(work, made, edge, recipe.gated) else recipe.fast
     include = library.dir / "include"

@@ -135,3 +135,24 @@ def written_once(statements: Sequence[Any]) -> set[str]:
         return counts
 
     return {name for name, n in most(statements).items() if n == 1}
+
+
+def written_in_branches(statements: Sequence[Any]) -> set[str]:
+    """The variables that get a new value in branches only, whole each time, however often."""
+    inside: set[str] = set()
+    otherwise = {name for one in statements if isinstance(one, Statement) for name in one.names.writes}
+
+    def look(side: Sequence[Any]):
+        for one in side:
+            if isinstance(one, Statement):
+                whole = {one.whole} & one.names.writes if one.tokens[one.equals] == "=" else set()
+                inside.update(whole)
+                otherwise.update(one.names.writes - whole)
+            else:
+                look(one.then)
+                look(one.other)
+
+    for one in statements:
+        if not isinstance(one, Statement):
+            look([one])
+    return inside - otherwise

@@ -17,7 +17,7 @@ from sim.model.gating.groups import grouped
 from sim.model.gating.harts import Shared, find_shared
 from sim.model.gating.layout import add_member, arrange, member_types
 from sim.model.gating.order import Node, dependencies
-from sim.model.gating.simplify import joined, simplified, without_copies, written_once
+from sim.model.gating.simplify import joined, simplified, without_copies, written_in_branches, written_once
 from sim.model.gating.statements import Body, NotUnderstood, Statement, Tokens, variables, write_out
 
 EDGE, SOURCE = "interlock_edge", "interlock_edge.cpp"
@@ -145,8 +145,9 @@ class _Writer:
         opening = {name: opened for name in written if (opened := self._opened(name, group.shared))}
         # What opens the same gates has a flag in common.
         flag = {opened: f"changed{i}" for i, opened in enumerate(sorted(set(opening.values())))}
-        # Compared where it is written, if that is once at most: else what it had before is kept.
-        once = written_once(statements)
+        # Compared where it is written, if that is once at most, or not in each cycle: then what is written over within
+        # a cycle may open a gate for nothing. Else what it had before is kept.
+        once = written_once(statements) | written_in_branches(statements)
         before = {name: f"before{i}" for i, name in enumerate(opening)
                   if name not in once and not self._is_memory(name)}
 
@@ -183,7 +184,8 @@ class _Writer:
         gate = f"{'m' if group.shared else 's'}.open[{self.gate[g]}]"
         seen = (f"        {WATCHED}[{self.column[group.nodes[0]]}{' + (&m - s.harts)' * group.shared}] = 1;\n"
                 if self.width else "")
-        return f"    if ({gate}) {{\n{seen}        {gate} = 0;\n{text}    }}\n"
+        unlikely = " [[unlikely]]" if group.seldom else ""
+        return f"    if ({gate}){unlikely} {{\n{seen}        {gate} = 0;\n{text}    }}\n"
 
     def _part(self, part: Sequence[int]) -> str:
         """Groups one behind the other. Those that are seldom active have gates that one look passes by together."""
@@ -198,7 +200,8 @@ class _Writer:
                 continue
             size, word = (EIGHT, "uint64_t") if run >= EIGHT else (FOUR, "uint32_t")
             first = f"{'m' if self.groups[part[at]].shared else 's'}.open[{self.gate[part[at]]}]"
-            text += f"    if (some<{word}>({first})) {{\n{''.join(map(self._group, part[at:at + size]))}    }}\n"
+            inside = "".join(map(self._group, part[at:at + size]))
+            text += f"    if (some<{word}>({first})) [[unlikely]] {{\n{inside}    }}\n"
             at += size
         return text
 
