@@ -6,7 +6,7 @@ from sim.kernel import SCHEMES
 from tests.kernel.machine import boot
 
 
-@pytest.mark.parametrize("sync,harts", zip(SCHEMES, (2, 4, 2, 1, 2), strict=True))
+@pytest.mark.parametrize("sync,harts", list(zip(SCHEMES, (2, 4, 2, 1, 2), strict=True)))
 def test_threads_that_end_at_once(tmp_path, harts, sync):
     """Without ticks and with many, by turns."""
     n = SCHEMES.index(sync)
