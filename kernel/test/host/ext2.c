@@ -1515,6 +1515,36 @@ HOST_TEST(a_write_of_many_blocks_that_ends_early)
     end();
 }
 
+/* The same behind a file's end: it is as long as what was written, which is all there, and the caller goes on behind that. */
+HOST_TEST(a_write_of_many_blocks_that_ends_early_makes_a_file_longer)
+{
+    begin(2048, "-b 1024 -I 128 -N 128", 64, 20, 1);
+    static uint8_t got[1024];
+    struct vnode *vp;
+    struct uio uio;
+    fill(0);
+    CHECK_EQUAL(vfs_open(0, "f", VFS_CREATE | VFS_WRITE, 0644, &vp), 0);
+    for (uint32_t at = 0, moves; at < 60; at += moves) {
+        moves = random_below(&chance, 20);
+        moves_left = moves;
+        uio_kernel(&uio, long_file + at * 1024, 20 * 1024, at * 1024, true);
+        uio.move = moves_some;
+        CHECK_EQUAL(vfs_write(vp, &uio, false), -EFAULT);
+        CHECK_EQUAL(uio.left, (20 - moves) * 1024);
+        CHECK_EQUAL(ext2_size(INODE(vp)), (at + moves) * 1024);
+    }
+    uint32_t blocks = (uint32_t)(ext2_size(INODE(vp)) / 1024);
+    vrele(vp);
+    mount_again();
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    for (uint32_t n = 0; n < blocks; n++) {
+        CHECK_EQUAL(read_piece(vp, n * 1024, 1024, got), 0);
+        CHECK(!memcmp(got, long_file + n * 1024, 1024));
+    }
+    vrele(vp);
+    end();
+}
+
 /* Every sector in turn cannot be read or written: an error, nothing held, and no panic. */
 HOST_TEST(a_bad_sector_is_an_error)
 {

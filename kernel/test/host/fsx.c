@@ -152,6 +152,8 @@ static void grow_model(uint32_t to)
 static uint32_t write_piece(uint32_t offset, uint32_t n, uint32_t from, bool append)
 {
     struct transfer t = {map, from, n, false};
+    if (random_below(&chance, 3) == 0) /* some of the program's pages are not there when their turn comes */
+        fake_forget(random_next(&chance), 4);
     if (append) {
         file->flags = O_APPEND;
         CHECK_EQUAL(file_write(file, &t), n);
