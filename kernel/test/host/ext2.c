@@ -1483,6 +1483,30 @@ HOST_TEST(a_bad_sector_spoils_its_own_block_alone)
     end();
 }
 
+/* Contents that could not be written while a transaction was committed for want of room: their file's fsync says so. */
+HOST_TEST(what_a_commit_by_itself_could_not_write_is_told_to_who_asks)
+{
+    with_a_journal();
+    begin(4096, "-b 1024 -I 128 -N 256", 64, 20, 1);
+    struct vnode *vp;
+    uint32_t block;
+    CHECK_EQUAL(pwrite_ours("f", 0, long_file, 1024), 0);
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    CHECK_EQUAL(ext2_bmap(INODE(vp), 0, false, &block, 0, 0), 0);
+    bad_sector = 2 * block + 1;
+    char name[8];
+    for (unsigned i = 0; i < 60; i++) {
+        snprintf(name, sizeof name, "d%u", i);
+        CHECK_EQUAL(vfs_make(0, name, VDIR, 0755, 0, 0), 0);
+    }
+    CHECK(!incore(&device, 2 * block)); /* it has been tried */
+    bad_sector = UINT32_MAX;
+    CHECK_EQUAL(vfs_fsync(vp), -EIO);
+    CHECK_EQUAL(vfs_fsync(vp), 0);
+    vrele(vp);
+    end();
+}
+
 /* A program's memory ends in the midst of a write of many blocks: what it did not come to is as before, or 0 where nothing was. */
 HOST_TEST(a_write_of_many_blocks_that_ends_early)
 {
