@@ -596,6 +596,24 @@ HOST_TEST(a_store_comes_and_goes_while_there_are_pages_at_the_pager)
     models[0].map = 0;
 }
 
+/* Without a RAM disk there is no room at all when the store has gone; an object that has had pages there may still ask. */
+HOST_TEST(a_pager_without_any_room_refuses)
+{
+    fake_vm_init(60, 0);
+    static uint8_t page[PAGE_SIZE];
+    for (unsigned turn = 0; turn < 2; turn++) {
+        CHECK_EQUAL(vm_swap_pages(), 0);
+        CHECK_EQUAL(vm_swap.data_return(1, 1, 7, page, 1, false), -ENOMEM);
+        vm_swap.data_unwanted(1, 1, 7, 1);
+        CHECK_EQUAL(vm_swap_on(&store), 0);
+        store_writes = 1;
+        CHECK_EQUAL(vm_swap.data_return(1, 1, 7, page, 1, false), 0);
+        CHECK_EQUAL(vm_swap_off(), -EBUSY);
+        vm_swap.data_unwanted(1, 1, 7, 1);
+        CHECK_EQUAL(vm_swap_off(), 0);
+    }
+}
+
 HOST_TEST(memory_that_runs_out_is_an_error_to_who_asks)
 {
     scarce = true;
