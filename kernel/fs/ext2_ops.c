@@ -704,7 +704,7 @@ static int overwrite(struct vnode *vp, struct uio *uio)
  */
 static int write_part(struct inode *ip, struct uio *uio, uint32_t n, uint32_t within, uint32_t part)
 {
-    uint32_t block, whole = within ? 0 : part >> ip->fs->block_shift, count = whole;
+    uint32_t block, whole = within ? 0 : part >> ip->fs->block_shift, count = whole, left = uio->left;
     bool fresh;
     int error = ext2_bmap(ip, n, true, &block, &fresh, whole ? &count : 0);
     if (error) {
@@ -717,9 +717,9 @@ static int write_part(struct inode *ip, struct uio *uio, uint32_t n, uint32_t wi
     else
         error = write_block(ip, uio, block, fresh, within, part);
     int e = ext2_set_pointer(ip);
-    error = error ? error : e;
-    if (!error && uio->offset > ext2_size(ip))
+    if (!e && uio->left != left && uio->offset > ext2_size(ip)) /* of many blocks some are there, whatever came then */
         ext2_set_size(ip, uio->offset);
+    error = error ? error : e;
     if (fresh && ip->fs->log) {
         e = ext2_update(ip, false);
         error = error ? error : e;

@@ -354,7 +354,7 @@ static int checkpoint(struct ext2 *fs)
     return error;
 }
 
-/* With log->lock for writing. */
+/* With log->lock for writing. An error of contents is no error of it: it stays the device's, for who asks (ext2_commit). */
 static int commit(struct ext2 *fs)
 {
     struct ext2_log *log = fs->log;
@@ -363,9 +363,9 @@ static int commit(struct ext2 *fs)
     bool anything = log->pinned || log->revoked;
     int error = anything ? ext2_write_counts(fs) : 0, e = bsettle(fs->device);
     error = error ? error : e;
-    e = __atomic_exchange_n(&fs->device->write_error, 0, __ATOMIC_RELAXED); /* of contents: somebody is told */
     if (!anything)
-        return error ? error : e;
+        return error;
+    e = __atomic_exchange_n(&fs->device->write_error, 0, __ATOMIC_RELAXED); /* else it would be taken for the log's */
     if (!error)
         error = write_transaction(fs);
     for (uint32_t i = 0; i < log->pinned; i++)
@@ -381,7 +381,9 @@ static int commit(struct ext2 *fs)
         log->error = error;
         fs->mount.read_only = true;
     }
-    return error ? error : e;
+    if (e)
+        __atomic_store_n(&fs->device->write_error, e, __ATOMIC_RELAXED);
+    return error;
 }
 
 int ext2_commit(struct ext2 *fs)
@@ -392,9 +394,9 @@ int ext2_commit(struct ext2 *fs)
         return error ? error : e;
     }
     lock_write(&log->lock);
-    int error = commit(fs);
+    int error = commit(fs), e = __atomic_exchange_n(&fs->device->write_error, 0, __ATOMIC_RELAXED);
     lock_done(&log->lock);
-    return error;
+    return error ? error : e;
 }
 
 bool ext2_more_room(struct ext2 *fs, int error)
@@ -404,7 +406,12 @@ bool ext2_more_room(struct ext2 *fs, int error)
     bool held = false;
     for (uint32_t i = 0; i < fs->groups; i++)
         held |= __atomic_load_n(&fs->group[i]->held, __ATOMIC_RELAXED) != 0;
-    return held && !ext2_commit(fs);
+    if (!held)
+        return false;
+    lock_write(&fs->log->lock);
+    error = commit(fs);
+    lock_done(&fs->log->lock);
+    return !error;
 }
 
 /* Orphans ------------------------------------------------------------------------------------------------------------------- */

@@ -161,12 +161,20 @@ static int enter(struct mapped *f, struct vnode *vp)
         return -ENOMEM;
     }
     f->control = vm_object_control(f->object);
-    files_mapped++;
     lock_write(&vp->lock);
-    vp->mapped = (uint16_t)(f - files + 1);
-    vp->flush = flush;
+    bool swapped = vp->swapped; /* nothing that is stored there could be written */
+    if (!swapped) {
+        vp->mapped = (uint16_t)(f - files + 1);
+        vp->flush = flush;
+        files_mapped++;
+    }
     lock_done(&vp->lock);
-    return 0;
+    if (swapped) {
+        vm_object_release(f->object);
+        *f = (struct mapped){0};
+        vrele(vp);
+    }
+    return swapped ? -ETXTBSY : 0;
 }
 
 struct vm_object *vnode_pager_object(struct vnode *vp, int *error)

@@ -59,7 +59,7 @@ static void deactivate(struct vm_page *page)
     if (!o)
         return;
     /* one that could not go stays as it is: to take its translations would only cost faults */
-    bool could_go = !page->dirty || (o->external ? o->pager->data_return != 0 : vm_swap_free() != 0);
+    bool could_go = !page->dirty || (o->external ? o->pager->data_return != 0 : page->backed || vm_swap_free() != 0);
     if (could_go && !page->busy && !page->wired && !page->inactive) {
         page->inactive = true;
         if (page->place.pmap)

@@ -38,7 +38,8 @@ static uint32_t *bucket(uint32_t memory, uint32_t page)
 /* Where the number of the slot stands, in which the page is; *place is NONE if it is in none. */
 static uint32_t *place_of(uint32_t memory, uint32_t page)
 {
-    uint32_t *at = bucket(memory, page);
+    static uint32_t none = NONE;
+    uint32_t *at = pages ? bucket(memory, page) : &none; /* an object had pages in a store that is gone */
     while (*at != NONE && (slots[*at].memory != memory || slots[*at].page != page))
         at = &slots[*at].next;
     return at;

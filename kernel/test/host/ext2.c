@@ -1483,6 +1483,30 @@ HOST_TEST(a_bad_sector_spoils_its_own_block_alone)
     end();
 }
 
+/* Contents that could not be written while a transaction was committed for want of room: their file's fsync says so. */
+HOST_TEST(what_a_commit_by_itself_could_not_write_is_told_to_who_asks)
+{
+    with_a_journal();
+    begin(4096, "-b 1024 -I 128 -N 256", 64, 20, 1);
+    struct vnode *vp;
+    uint32_t block;
+    CHECK_EQUAL(pwrite_ours("f", 0, long_file, 1024), 0);
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    CHECK_EQUAL(ext2_bmap(INODE(vp), 0, false, &block, 0, 0), 0);
+    bad_sector = 2 * block + 1;
+    char name[8];
+    for (unsigned i = 0; i < 60; i++) {
+        snprintf(name, sizeof name, "d%u", i);
+        CHECK_EQUAL(vfs_make(0, name, VDIR, 0755, 0, 0), 0);
+    }
+    CHECK(!incore(&device, 2 * block)); /* it has been tried */
+    bad_sector = UINT32_MAX;
+    CHECK_EQUAL(vfs_fsync(vp), -EIO);
+    CHECK_EQUAL(vfs_fsync(vp), 0);
+    vrele(vp);
+    end();
+}
+
 /* A program's memory ends in the midst of a write of many blocks: what it did not come to is as before, or 0 where nothing was. */
 HOST_TEST(a_write_of_many_blocks_that_ends_early)
 {
@@ -1512,6 +1536,36 @@ HOST_TEST(a_write_of_many_blocks_that_ends_early)
         }
         vrele(vp);
     }
+    end();
+}
+
+/* The same behind a file's end: it is as long as what was written, which is all there, and the caller goes on behind that. */
+HOST_TEST(a_write_of_many_blocks_that_ends_early_makes_a_file_longer)
+{
+    begin(2048, "-b 1024 -I 128 -N 128", 64, 20, 1);
+    static uint8_t got[1024];
+    struct vnode *vp;
+    struct uio uio;
+    fill(0);
+    CHECK_EQUAL(vfs_open(0, "f", VFS_CREATE | VFS_WRITE, 0644, &vp), 0);
+    for (uint32_t at = 0, moves; at < 60; at += moves) {
+        moves = random_below(&chance, 20);
+        moves_left = moves;
+        uio_kernel(&uio, long_file + at * 1024, 20 * 1024, at * 1024, true);
+        uio.move = moves_some;
+        CHECK_EQUAL(vfs_write(vp, &uio, false), -EFAULT);
+        CHECK_EQUAL(uio.left, (20 - moves) * 1024);
+        CHECK_EQUAL(ext2_size(INODE(vp)), (at + moves) * 1024);
+    }
+    uint32_t blocks = (uint32_t)(ext2_size(INODE(vp)) / 1024);
+    vrele(vp);
+    mount_again();
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    for (uint32_t n = 0; n < blocks; n++) {
+        CHECK_EQUAL(read_piece(vp, n * 1024, 1024, got), 0);
+        CHECK(!memcmp(got, long_file + n * 1024, 1024));
+    }
+    vrele(vp);
     end();
 }
 

@@ -1,7 +1,8 @@
 /*
  * One file, read, written, cut, appended to, and mapped, at random, beside a model of it (as the file system exerciser fsx does): by
  * the open file, the vnode, ext2, the pager of files and virtual memory, with an image of the host's mke2fs, which its e2fsck
- * and debugfs look at in the end. FSX_OPERATIONS of the environment says how many. Sources: fs/vnode_pager.c fs/vnode_file.c
+ * and debugfs look at in the end. FSX_OPERATIONS of the environment says how many. Beside that, a file that pages of memory are put into.
+ * Sources: fs/vnode_pager.c fs/vnode_file.c fs/swap_file.c
  * file/file.c fs/vfs.c fs/namecache.c fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c
  * fs/ext2_dir.c fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c vm/map.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c vm/radix.c mem/page.c
  * mem/zone.c lock/simple_lock.c lib/printf.c test/host/fake/vm.c.
@@ -16,6 +17,7 @@
 
 #include "fs/ext2.h"
 #include "fs/namecache.h"
+#include "fs/swap_file.h"
 #include "fs/vfs.h"
 #include "fs/vnode_file.h"
 #include "fs/vnode_pager.h"
@@ -24,6 +26,7 @@
 #include "test/host/fake/vm.h"
 #include "test/host/host.h"
 #include "vm/object.h"
+#include "vm/swap.h"
 
 #define DISK_SIZE (2u << 20)
 #define MOST 300000u /* bytes of the file */
@@ -152,6 +155,8 @@ static void grow_model(uint32_t to)
 static uint32_t write_piece(uint32_t offset, uint32_t n, uint32_t from, bool append)
 {
     struct transfer t = {map, from, n, false};
+    if (random_below(&chance, 3) == 0) /* some of the program's pages are not there when their turn comes */
+        fake_forget(random_next(&chance), 4);
     if (append) {
         file->flags = O_APPEND;
         CHECK_EQUAL(file_write(file, &t), n);
@@ -246,11 +251,8 @@ static void one_operation(void)
     CHECK_EQUAL(host_locks_held, 0);
 }
 
-HOST_TEST(a_file_is_what_its_model_is)
+static void begin(uint32_t pages)
 {
-    const char *more = getenv("FSX_OPERATIONS");
-    unsigned operations = more ? strtoul(more, 0, 10) : 6000;
-    chance = random_from(more ? operations : 1, 18);
     strcpy(folder, "/tmp/fsx-XXXXXX");
     CHECK(mkdtemp(folder));
     atexit(clean_up);
@@ -260,13 +262,29 @@ HOST_TEST(a_file_is_what_its_model_is)
         "PATH=$PATH:/usr/sbin:/sbin; truncate -s 2M %s/image; mke2fs -q -F -t ext2 -O none,filetype,sparse_super -b 1024 "
         "-I 128 -N 64 %s/image >/dev/null 2>&1");
     transfer_image("r");
-    fake_vm_init(600, 0);
+    fake_vm_init(pages, 0);
     bio_start(24, 8);
     inodes_init(8);
     namecache_init();
     struct mount *m;
-    uint32_t address = BUFFER;
     CHECK(!ext2_mount(&device, false, &m) && !vfs_mount_root(m));
+}
+
+static void end(void)
+{
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    CHECK(!bio_busy() && !inodes_referenced());
+    vm_check_no_leak();
+    transfer_image("w");
+}
+
+HOST_TEST(a_file_is_what_its_model_is)
+{
+    const char *more = getenv("FSX_OPERATIONS");
+    unsigned operations = more ? strtoul(more, 0, 10) : 6000;
+    chance = random_from(more ? operations : 1, 18);
+    begin(600);
+    uint32_t address = BUFFER;
     CHECK(!vfs_open(0, "f", VFS_CREATE | VFS_WRITE, 0644, &vnode));
     CHECK((file = vnode_file(vnode, FILE_READ | FILE_WRITE, 0)));
     CHECK((map = vm_map_create()) && !vm_allocate(map, &address, 32 * PAGE_SIZE, VM_FIXED));
@@ -276,10 +294,7 @@ HOST_TEST(a_file_is_what_its_model_is)
         unmap_file();
     file_release(file);
     vm_map_release(map);
-    CHECK_EQUAL(vfs_unmount_all(), 0);
-    CHECK(!bio_busy() && !inodes_referenced());
-    vm_check_no_leak();
-    transfer_image("w");
+    end();
     shell(
         "PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s/image >%s/fsck 2>&1 && debugfs -R 'dump /f %s/f' %s/image 2>/dev/null");
     char path[96];
@@ -288,4 +303,121 @@ HOST_TEST(a_file_is_what_its_model_is)
     static uint8_t back[sizeof model];
     CHECK(left && fread(back, 1, sizeof back, left) == size && !memcmp(back, model, size));
     fclose(left);
+}
+
+/* A file that pages go to. ------------------------------------------------------------------------------------------------- */
+
+#define SWAP_BLOCKS 1003u
+static uint32_t block_of_swap[SWAP_BLOCKS], failing = UINT32_MAX;
+static unsigned moved, transfers;
+
+/* Past the buffers, within the file's blocks alone. */
+static int transfer(struct blockdev *d, bool write, uint32_t sector, uint32_t count, void *data)
+{
+    uint8_t *at = disk + (size_t)sector * SECTOR_SIZE;
+    CHECK(d == &device && sector % 2 == 0 && count && count % 2 == 0 && count <= 8);
+    transfers++;
+    for (uint32_t block = sector / 2; block < (sector + count) / 2; block++) {
+        uint32_t i = 0;
+        while (i < SWAP_BLOCKS && block_of_swap[i] != block)
+            i++;
+        CHECK(i < SWAP_BLOCKS);
+        if (i == failing)
+            return -EIO;
+        moved++;
+    }
+    write ? memcpy(at, data, count * SECTOR_SIZE) : memcpy(data, at, count * SECTOR_SIZE);
+    return 0;
+}
+
+static int write_at(const char *path, uint32_t offset, uint32_t n)
+{
+    struct vnode *vp;
+    struct uio uio;
+    static uint8_t bytes[4096];
+    int error = vfs_open(0, path, VFS_CREATE | VFS_WRITE, 0644, &vp);
+    if (error)
+        return error;
+    uio_kernel(&uio, bytes, n, offset, true);
+    error = vfs_write(vp, &uio, false);
+    vrele(vp);
+    return error;
+}
+
+/* Of which not all blocks lie one behind the other: the two grow in turn. */
+static void make_swap_file(void)
+{
+    for (uint32_t n = 0, piece; n < SWAP_BLOCKS; n += piece) {
+        piece = 1 + random_below(&chance, 3);
+        piece = piece < SWAP_BLOCKS - n ? piece : SWAP_BLOCKS - n;
+        CHECK_EQUAL(write_at("swap", n * 1024, piece * 1024), 0);
+        if (n % 5 == 0)
+            CHECK_EQUAL(write_at("other", n / 5 * 1024, 1024), 0);
+    }
+    CHECK_EQUAL(namei(0, "swap", true, &vnode), 0);
+    for (uint32_t n = 0; n < SWAP_BLOCKS; n++)
+        CHECK_EQUAL(ext2_bmap((struct inode *)vnode, n, false, &block_of_swap[n], 0, 0), 0);
+}
+
+HOST_TEST(pages_that_leave_memory_go_to_a_file_and_come_back)
+{
+    enum { PAGES = 200 };
+    chance = random_from(2, 18);
+    begin(250);
+    int error = 0;
+    make_swap_file();
+    CHECK_EQUAL(vfs_make(0, "d", VDIR, 0755, 0, 0), 0);
+    CHECK(!write_at("hole", 0, 4096) && !write_at("hole", 6000, 4096) && !write_at("small", 0, 4095));
+    CHECK_EQUAL(swap_file_on("swap"), -EINVAL); /* the device has no transfer */
+    device.transfer = transfer;
+    CHECK_EQUAL(swap_file_on("none"), -ENOENT);
+    CHECK_EQUAL(swap_file_on("d"), -EINVAL);
+    CHECK_EQUAL(swap_file_on("hole"), -EINVAL);
+    CHECK_EQUAL(swap_file_on("small"), -EINVAL);
+    CHECK((file = vnode_file(vnode, FILE_READ | FILE_WRITE, 0)) && (map = vm_map_create()));
+    map_file();
+    CHECK_EQUAL(swap_file_on("swap"), -EBUSY);
+    unmap_file();
+    vnode->mount->read_only = true;
+    CHECK_EQUAL(swap_file_on("swap"), -EROFS);
+    vnode->mount->read_only = false;
+    CHECK_EQUAL(write_at("swap", 0, 4096), 0); /* delayed still */
+    CHECK_EQUAL(swap_file_on("swap"), 0);
+    CHECK_EQUAL(swap_file_on("swap"), -EBUSY);
+    CHECK_EQUAL(swap_file_on("other"), -EBUSY);
+    CHECK_EQUAL(write_at("swap", 5, 1), -ETXTBSY);
+    CHECK_EQUAL(write_at("swap", SWAP_BLOCKS * 1024, 1), -ETXTBSY);
+    CHECK_EQUAL(file->ops->truncate(file, 0), -ETXTBSY);
+    CHECK(!file->ops->object(file, &error) && error == -ETXTBSY); /* what is stored there could not be written */
+    CHECK_EQUAL(vfs_remove(0, "swap", false), 0); /* it stays until nobody has it */
+    uint32_t used = 0, address = BUFFER;
+    CHECK_EQUAL(vm_allocate(map, &address, 2 * PAGES * PAGE_SIZE, VM_FIXED), 0);
+    for (unsigned round = 0; round < 3; round++) {
+        for (uint32_t page = 0; page < 2 * PAGES; page++)
+            for (uint32_t at = 0; at < PAGE_SIZE; at += 1000) { /* in each of its blocks */
+                uint32_t value = page << 16 | round << 12 | at;
+                CHECK_EQUAL(copyout(map, BUFFER + page * PAGE_SIZE + at, &value, 4), 0);
+            }
+        CHECK_EQUAL(write_at("beside", round * 3000, 4000), 0);
+        for (uint32_t page = 0; page < 2 * PAGES; page++)
+            for (uint32_t at = 0, value; at < PAGE_SIZE; at += 1000) {
+                CHECK_EQUAL(copyin(map, &value, BUFFER + page * PAGE_SIZE + at, 4), 0);
+                CHECK_EQUAL(value, page << 16 | round << 12 | at);
+            }
+    }
+    CHECK(moved > 3 * PAGES && transfers < moved);
+    CHECK_EQUAL(swap_file_off(), -EBUSY);
+    failing = 4 * 20 + 2; /* a page cannot be read: an error to who wants it, and to nobody else */
+    for (uint32_t page = 0; page < 2 * PAGES; page++)
+        used += copyin(map, &error, BUFFER + page * PAGE_SIZE, 4) == -EFAULT;
+    CHECK(used <= 1);
+    failing = UINT32_MAX;
+    CHECK_EQUAL(vm_deallocate(map, BUFFER, 2 * PAGES * PAGE_SIZE), 0);
+    CHECK_EQUAL(swap_file_off(), 0);
+    CHECK_EQUAL(swap_file_off(), 0);
+    CHECK_EQUAL(file->ops->truncate(file, 5), 0);
+    file_release(file);
+    vm_map_release(map);
+    end();
+    shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s/image >%s/fsck 2>&1 || { cat %s/fsck; false; }");
 }

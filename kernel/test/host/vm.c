@@ -596,6 +596,49 @@ HOST_TEST(a_store_comes_and_goes_while_there_are_pages_at_the_pager)
     models[0].map = 0;
 }
 
+/* Without a RAM disk there is no room at all when the store has gone; an object that has had pages there may still ask. */
+HOST_TEST(a_pager_without_any_room_refuses)
+{
+    fake_vm_init(60, 0);
+    static uint8_t page[PAGE_SIZE];
+    for (unsigned turn = 0; turn < 2; turn++) {
+        CHECK_EQUAL(vm_swap_pages(), 0);
+        CHECK_EQUAL(vm_swap.data_return(1, 1, 7, page, 1, false), -ENOMEM);
+        vm_swap.data_unwanted(1, 1, 7, 1);
+        CHECK_EQUAL(vm_swap_on(&store), 0);
+        store_writes = 1;
+        CHECK_EQUAL(vm_swap.data_return(1, 1, 7, page, 1, false), 0);
+        CHECK_EQUAL(vm_swap_off(), -EBUSY);
+        vm_swap.data_unwanted(1, 1, 7, 1);
+        CHECK_EQUAL(vm_swap_off(), 0);
+    }
+}
+
+/* Also when no slot of the pager is free: a page that has come back has one still, and can leave again. */
+HOST_TEST(what_was_promised_is_there)
+{
+    for (uint32_t pages = 60; pages < 240; pages += 30)
+        for (uint32_t swap = 0; swap < 240; swap += 40) {
+            begin(pages + swap, pages + swap + 10, swap);
+            struct vm_map *map = models[0].map;
+            uint32_t at = 0x20000000u, n = pages + swap, value;
+            while (vm_allocate(map, &at, n * PAGE_SIZE, VM_FIXED))
+                n--;
+            CHECK(n > swap);
+            for (uint32_t round = 0; round < 4; round++)
+                for (uint32_t i = 0; i < n; i++) {
+                    uint32_t page = round == 3 ? below(n) : i;
+                    if (round && round < 3) {
+                        CHECK_EQUAL(vm_read(map, at + page * PAGE_SIZE, sizeof value, &value), 0);
+                        CHECK_EQUAL(value, page ^ (round - 1));
+                    }
+                    value = page ^ round;
+                    CHECK_EQUAL(vm_write(map, at + page * PAGE_SIZE, &value, sizeof value), 0);
+                }
+            end();
+        }
+}
+
 HOST_TEST(memory_that_runs_out_is_an_error_to_who_asks)
 {
     scarce = true;
