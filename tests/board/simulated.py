@@ -1,6 +1,7 @@
 """A simulated board that runs, its console a pseudo-terminal, and the host's commands to work with it."""
 
 import contextlib
+import json
 import signal
 import subprocess
 
@@ -35,3 +36,23 @@ def interlock(*arguments):
 def on_board(port):
     """The options for the board at `port`."""
     return ["--port", port, "--slowdown", SLOWDOWN]
+
+
+def boot(port, image, bootargs, out):
+    """The record of a run of the kernel, which has to end well, and what its console says."""
+    done = interlock("board", "boot", *on_board(port), "--image", image, "--bootargs", bootargs, "--seed", 3, "--out",
+                     out, "--console", "file")
+    assert done.returncode == 0, done.stdout + done.stderr + (out / "console.txt").read_text()
+    record = json.loads((out / "run.json").read_text())
+    assert record["exit"]["code"] == 0
+    return record, (out / "console.txt").read_text()
+
+
+def run_on(port, experiment, settings, out):
+    """The experiment's records by run, and what it shows; of the simulator if there is no `port`."""
+    target = ["--target", "board", *on_board(port)] if port else []
+    done = interlock("run", experiment, "--quick", *(word for setting in settings for word in ("--set", setting)),
+                     "--out", out, *target)
+    assert done.returncode == 0, done.stderr
+    records = [json.loads(path.read_text()) for path in out.glob("runs/*/record.json")]
+    return {record["id"]: record for record in records}, done.stdout
