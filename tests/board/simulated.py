@@ -2,12 +2,16 @@
 
 import contextlib
 import json
+import re
 import signal
 import subprocess
 
 from hw.common.cache import REPO
+from sim.board.board import RESET_BAUD
+from sim.board.port import Port
 from sim.model.board import build_board
 
+SEED = 3            # of what is booted
 SLOWDOWN = 600      # of the simulated board, at the worst: where many processes share a processor
 
 
@@ -22,10 +26,20 @@ def simulated(image, folder, *, empty=True, card=None, **parameters):
                                 *(["--disk", card] if card else [])],
                                stderr=subprocess.PIPE, text=True)
     try:
-        yield process.stderr.readline().split()[-1]
+        port = process.stderr.readline().split()[-1]
+        wait_for_self_test(process, port)
+        yield port
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate()
+
+
+def wait_for_self_test(process, port):
+    """Until its last part has been told of: who asks before that asks in vain, and has the board begin anew."""
+    line, said = Port(port, RESET_BAUD), b""
+    while process.poll() is None and not re.search(rb"^ethernet .*\n", said, re.MULTILINE):
+        said += line.read(0.2)
+    line.close()
 
 
 def interlock(*arguments):
@@ -40,8 +54,8 @@ def on_board(port):
 
 def boot(port, image, bootargs, out):
     """The record of a run of the kernel, which has to end well, and what its console says."""
-    done = interlock("board", "boot", *on_board(port), "--image", image, "--bootargs", bootargs, "--seed", 3, "--out",
-                     out, "--console", "file")
+    done = interlock("board", "boot", *on_board(port), "--image", image, "--bootargs", bootargs, "--seed", SEED,
+                     "--out", out, "--console", "file")
     assert done.returncode == 0, done.stdout + done.stderr + (out / "console.txt").read_text()
     record = json.loads((out / "run.json").read_text())
     assert record["exit"]["code"] == 0

@@ -442,8 +442,8 @@ async def a_command_behind_an_answer_is_lost(dut):
 
 
 WITH_GAP = ("blocks_go_both_ways", "more_requests_than_there_are_tags_wait",
-            "errors_are_told_and_the_next_request_is_served", "an_old_card_counts_in_bytes", "what_the_card_finds_behind_the_end_is_this_requests_error",
-            "lines_that_are_low_are_no_block_of_zeroes",
+            "errors_are_told_and_the_next_request_is_served", "an_old_card_counts_in_bytes",
+            "what_the_card_finds_behind_the_end_is_this_requests_error", "lines_that_are_low_are_no_block_of_zeroes",
             "disturbed_lines_end_a_request_with_an_error_or_without_harm", "a_reset_forgets_what_is_under_way")
 
 
