@@ -104,6 +104,8 @@ class CardPins(LiteXModule):
                 part.pads_in.data.i.eq(sdpads.data.i),
             ]
         self.clock  = clocker.ce    # o: once a clock of the card's, whether or not it goes out
+        self.high   = Signal()      # o: nobody holds a data line low
+        self.comb += self.high.eq(sdpads.data_i_ce & (sdpads.data.i == 15))
         self.cmdw, self.cmdr, self.dataw, self.datar = cmdw.sink, cmdr, dataw, datar
 
     def get_csrs(self, sort=False):
@@ -218,7 +220,8 @@ class Commands(LiteXModule):
             byte.eq(cmdr.source.data),
             If(cmdr.source.valid,
                 If(cmdr.source.status == SDCARD_STREAM_STATUS_TIMEOUT,
-                    NextValue(self.fault, Mux(count == 5, FAULTS["BUSY"], FAULTS["NO_ANSWER"])),
+                    NextValue(self.fault, FAULTS["NO_ANSWER"]),
+                    If((kind == ANSWER_KINDS["BUSY"]) & (count == 5), NextValue(self.fault, FAULTS["BUSY"])),
                     NextState("DONE")
                 ).Else(
                     NextValue(count, count + 1),
@@ -358,6 +361,7 @@ class SDCardDrive(LiteXModule):
         moves     = Signal()
         in_data   = Signal()
         begins    = Signal()
+        was_high  = Signal()        # the lines, before the block: without supply a card holds them low
         timer     = Signal(max=int(patience.busy * clock_hz) + 1)
         up        = ResetInserter()(stream.Converter(8, 64))
         down      = ResetInserter()(stream.Converter(64, 8))
@@ -399,8 +403,9 @@ class SDCardDrive(LiteXModule):
                 timer.eq(timer - 1)
             ),
             commands.block.eq(0),
+            If(pins.high, was_high.eq(1)),
             If(receiving & datar.source.valid,
-                If(datar.source.status == SDCARD_STREAM_STATUS_TIMEOUT,
+                If((datar.source.status == SDCARD_STREAM_STATUS_TIMEOUT) | ~was_high,
                     how.eq(FAULTS["NO_DATA"])
                 ),
                 If(~moves | (place == SECTOR_BYTES + CRC_BYTES - 1),
@@ -423,6 +428,7 @@ class SDCardDrive(LiteXModule):
             If(begins,
                 place.eq(0),
                 over.eq(0),
+                was_high.eq(0),
                 how.eq(FAULTS["NONE"]),
                 timer.eq(int(patience.busy * clock_hz)),
                 receiving.eq(~writing),
@@ -670,7 +676,8 @@ class SDCardDrive(LiteXModule):
                     NextValue(moved, moved + 1),
                     NextValue(piece, piece - 1),
                     If(left == 1,
-                        NextState("WRITE-STOP")
+                        NextState("WRITE-STATUS"),
+                        If(many, NextState("WRITE-STOP"))
                     ).Elif(piece == 1,
                         NextState("TAKE")
                     ).Else(
@@ -679,9 +686,9 @@ class SDCardDrive(LiteXModule):
                 )
             )
         )
-        # The answer's status says whether all of it has been programmed.
-        order("WRITE-STOP", Mux(many, STOP, SEND_STATUS), Mux(many, 0, self.card.fields.relative << 16),
-              Mux(many, busy, short), answered(NextState("DONE")))
+        # What the card finds out while it is busy behind the end, only the next status tells: that is this request's.
+        order("WRITE-STOP", STOP, 0, busy, answered(NextState("WRITE-STATUS")))
+        order("WRITE-STATUS", SEND_STATUS, self.card.fields.relative << 16, short, answered(NextState("DONE")))
 
         order("FAIL", STOP, 0, busy, [
             pins.give_up.eq(1),

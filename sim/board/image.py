@@ -3,6 +3,7 @@
 import struct
 
 from elftools.common.exceptions import ELFError
+from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
 BASE = 0x4000_0000          # firmware/README.md, "Image header"
@@ -18,8 +19,9 @@ class ImageError(Exception):
 def pieces(path, bootargs, ram_bytes, feed=b""):
     """What is to lie in main RAM: pairs of address and bytes, the boot arguments among them. ImageError.
 
-    What the file only reserves (.bss) is not there: an image clears it itself. `feed`: bytes that the board's line
-    player brings to the data line; they go where the image's symbol FEED is.
+    What the file only reserves (.bss, .noinit) is not there, though the linker may have filled it up: an image clears
+    itself what it wants cleared. `feed`: bytes that the board's line player brings to the data line; they go where the
+    image's symbol FEED is.
     """
     try:
         with open(path, "rb") as file:
@@ -28,6 +30,7 @@ def pieces(path, bootargs, ram_bytes, feed=b""):
                 raise ImageError(f"the image {path} is not a linked 32-bit RISC-V program")
             segments = [(segment["p_paddr"], segment.data(), segment["p_memsz"]) for segment in elf.iter_segments()
                         if segment["p_type"] == "PT_LOAD" and segment["p_memsz"]]
+            reserved = _reserved(elf)
             feeds = [(_feed_address(path, elf, len(feed)), feed)] if feed else []
     except OSError as error:
         raise ImageError(f"the image {path} cannot be read: {error.strerror}") from error
@@ -41,8 +44,25 @@ def pieces(path, bootargs, ram_bytes, feed=b""):
     text = bootargs.encode()
     if len(text) >= size:
         raise ImageError(f"the boot arguments have {len(text)} bytes, the image's buffer takes {size - 1}: give fewer")
-    found = [(address, content) for address, content, _ in segments if content]
+    found = [piece for address, content, _ in segments for piece in _without(address, content, reserved)]
     return _overlaid(found, where, text.ljust(len(text) // 4 * 4 + 4, b"\0")[:size]) + feeds
+
+
+def _reserved(elf):
+    """Where sections lie that only reserve memory: pairs of beginning and end, in order."""
+    sections = [section.header for section in elf.iter_sections()]
+    return sorted((section.sh_addr, section.sh_addr + section.sh_size) for section in sections
+                  if section.sh_type == "SHT_NOBITS" and section.sh_flags & SH_FLAGS.SHF_ALLOC
+                  and not section.sh_flags & SH_FLAGS.SHF_TLS)
+
+
+def _without(address, content, reserved):
+    """The pieces of `content`, which begins at `address`, that lie outside of `reserved`."""
+    end = address + len(content)
+    for begin, behind in [*reserved, (end, end)]:
+        if address < (last := min(begin, end)):
+            yield address, content[len(content) - (end - address):len(content) - (end - last)]
+        address = max(address, behind)
 
 
 def _feed_address(path, elf, size):

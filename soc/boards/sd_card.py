@@ -18,11 +18,14 @@ from hw.disk.sdcard import (
 PADS = [("clk", 1), ("cmd_i", 1), ("cmd_o", 1), ("cmd_t", 1), ("dat_i", 4), ("dat_o", 4), ("dat_t", 4)]
 GO_IDLE, SEND_CID, SEND_ADDRESS, SELECT, SEND_IF_COND, SEND_CSD, SET_LENGTH, APPLICATION = 0, 2, 3, 7, 8, 9, 16, 55
 BUS_WIDTH, OP_COND = 6, 41      # application commands
-OCR = 0xc0ff8000                # ready, high capacity, 2.7 to 3.6 V
+VOLTAGES = 0xff8000             # 2.7 to 3.6 V
 RELATIVE = 0x4a17               # address
 IDENTITY = 0x5a << 112
-READY, APP_CMD, ILLEGAL_COMMAND, COM_CRC_ERROR, CARD_ECC_FAILED = 1 << 8, 1 << 5, 1 << 22, 1 << 23, 1 << 21
+HIGH_CAPACITY = 1 << 30         # of the operating conditions
+OCR = 1 << 31 | HIGH_CAPACITY | VOLTAGES    # of a card that is ready
+READY, APP_CMD, ILLEGAL_COMMAND, COM_CRC_ERROR, ERROR = 1 << 8, 1 << 5, 1 << 22, 1 << 23, 1 << 19
 DELAY = 4                       # clocks before an answer, and data
+LATE = 700                      # clocks before an answer of a card that is `late`
 NIBBLES = 16 * SECTOR_WORDS
 GOOD, BAD_CRC = 0b010, 0b101    # of a block that was written
 
@@ -41,6 +44,11 @@ class SDCard(LiteXModule):
         self.mute    = Signal()     # i: it sends no block
         self.refuses = Signal()     # i: it takes no block
         self.stays_busy = Signal()  # i: it stays busy behind a block
+        self.spoils  = Signal()     # i: it finds behind the end that what was written is not
+        self.complains = Signal()   # i: its status has an error as it takes a command for data
+        self.twists  = Signal()     # i: the CRC of its answers is wrong
+        self.late    = Signal()     # i: it answers when nobody waits any more
+        self.old     = Signal()     # i: it is of version 1 and counts in bytes (SDSC); else high capacity
         self.lost    = Signal(8)    # o: commands that came with a wrong CRC
 
         # # #
@@ -94,22 +102,30 @@ class SDCard(LiteXModule):
         register = Signal(120)
         size     = Signal(22)       # in units of 512 KiB, less one
         begins, moves = Signal(), Signal()
+        spoilt   = Signal()
+        conditions = Signal(32)
+        csd, csd_1 = Signal(120), Signal(120)
         self.comb += [
             size.eq(store.sectors[10:] - 1),
-            status.eq(errors | READY | Mux(application, APP_CMD, 0)),
+            conditions.eq(VOLTAGES | Mux(asked, 1 << 31, 0) | Mux(self.old, 0, HIGH_CAPACITY)),
+            # Without the byte of its CRC. The old one's unit is 512 blocks of 512 bytes, of which it has twice as many.
+            csd.eq(Cat(Constant(0, 40), size, Constant(1 << 56, 58))),
+            csd_1.eq(Cat(Constant(0, 39), Constant(7, 3), Constant(0, 12), 1, size[:11], Constant(0, 6),
+                         Constant(9, 4), Constant(0, 44))),
+            status.eq(Mux(self.complains & moves, ERROR, 0) | errors | READY | Mux(application, APP_CMD, 0)),
             value.eq(status),
             legal.eq(0),
             answers.eq(1),
             Case(index, {
                 GO_IDLE: [legal.eq(1), answers.eq(0)],
-                SEND_IF_COND: [legal.eq(~identified), value.eq(argument)],
+                SEND_IF_COND: [legal.eq(~identified & ~self.old), value.eq(argument)],
                 APPLICATION: [legal.eq(1), value.eq(status | APP_CMD)],
-                OP_COND: [legal.eq(application & ~identified), value.eq(Mux(asked, OCR, OCR & 0x7fff_ffff)),
+                OP_COND: [legal.eq(application & ~identified), value.eq(conditions),
                           plain.eq(1)],
                 SEND_CID: [legal.eq(awake & ~identified), long.eq(1), register.eq(IDENTITY)],
                 SEND_ADDRESS: [legal.eq(identified), value.eq(RELATIVE << 16 | 0x500)],
                 SEND_CSD: [legal.eq(identified & ~selected), long.eq(1),
-                           register.eq(Cat(Constant(0, 40), size, Constant(1 << 56, 58)))],
+                           register.eq(Mux(self.old, csd_1, csd))],
                 SELECT: legal.eq(identified & (argument[16:] == RELATIVE)),
                 BUS_WIDTH: legal.eq(application & selected & (argument[:2] == 2)),
                 SET_LENGTH: legal.eq(selected & (argument == 512)),
@@ -121,6 +137,9 @@ class SDCard(LiteXModule):
             begins.eq(command & legal & moves),
         ]
         self.sync += [
+            If(spoilt,
+                errors.eq(errors | ERROR)
+            ),
             If(whole & ~good,
                 self.lost.eq(self.lost + 1),
                 errors.eq(errors | COM_CRC_ERROR)
@@ -146,7 +165,8 @@ class SDCard(LiteXModule):
         # Answers ------------------------------------------------------------------------------------------------------
 
         shift  = Signal(128)
-        to_go  = Signal(max=136 + DELAY + 1)
+        to_go  = Signal(max=136 + LATE + 1)
+        delay  = Signal(max=LATE + 1)
         bits   = Signal(max=137)
         bare   = Signal()       # no CRC
         inner  = Signal()       # the CRC does not count the first byte
@@ -154,12 +174,13 @@ class SDCard(LiteXModule):
         bit    = Signal()
         self.comb += [
             pads.cmd_t.eq(~speaks),
+            delay.eq(Mux(self.late, LATE, DELAY)),
             If((to_go > bits) | (to_go == 1),
                 bit.eq(1)
             ).Elif(to_go > 8,
                 bit.eq(shift[-1])
             ).Else(
-                bit.eq(bare | sum_out[-1])
+                bit.eq(bare | (sum_out[-1] ^ self.twists))
             ),
         ]
         self.sync += [
@@ -185,11 +206,11 @@ class SDCard(LiteXModule):
                 If(long,
                     shift.eq(Cat(register, Constant(0x3f, 8))),
                     bits.eq(136),
-                    to_go.eq(136 + DELAY)
+                    to_go.eq(136 + delay)
                 ).Else(
                     shift.eq(Cat(Constant(0, 88), value, Mux(plain, 0x3f, index), Constant(0, 2))),
                     bits.eq(48),
-                    to_go.eq(48 + DELAY)
+                    to_go.eq(48 + delay)
                 )
             ),
         ]
@@ -238,7 +259,7 @@ class SDCard(LiteXModule):
             NextValue(stopped, 0),
             NextValue(words, 0),
             NextValue(failed, 0),
-            NextValue(sector, argument),
+            NextValue(sector, Mux(self.old, argument[9:], argument)),
             NextValue(many, (index == READ_MULTIPLE) | (index == WRITE_MULTIPLE)),
             If(begins,
                 NextState("RECEIVE"),
@@ -309,6 +330,7 @@ class SDCard(LiteXModule):
             NextValue(place, 0),
             NextValue(words, 0),
             If(stopped,
+                spoilt.eq(self.spoils),
                 NextState("IDLE")
             ).Elif(rise & (pads.dat_i == 0),
                 NextState("BLOCK")
@@ -384,6 +406,7 @@ class SDCard(LiteXModule):
             low.eq(1),
             NextValue(words, 0),
             If(fall & ~self.stays_busy,
+                spoilt.eq(self.spoils & (~many | stopped)),
                 NextValue(sector, sector + 1),
                 NextState("IDLE"),
                 If(many & ~stopped, NextState("RECEIVE"))

@@ -1,12 +1,17 @@
 """A simulated board that runs, its console a pseudo-terminal, and the host's commands to work with it."""
 
 import contextlib
+import json
+import re
 import signal
 import subprocess
 
 from hw.common.cache import REPO
+from sim.board.board import RESET_BAUD
+from sim.board.port import Port
 from sim.model.board import build_board
 
+SEED = 3            # of what is booted
 SLOWDOWN = 600      # of the simulated board, at the worst: where many processes share a processor
 
 
@@ -21,10 +26,20 @@ def simulated(image, folder, *, empty=True, card=None, **parameters):
                                 *(["--disk", card] if card else [])],
                                stderr=subprocess.PIPE, text=True)
     try:
-        yield process.stderr.readline().split()[-1]
+        port = process.stderr.readline().split()[-1]
+        wait_for_self_test(process, port)
+        yield port
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate()
+
+
+def wait_for_self_test(process, port):
+    """Until its last part has been told of: who asks before that asks in vain, and has the board begin anew."""
+    line, said = Port(port, RESET_BAUD), b""
+    while process.poll() is None and not re.search(rb"^ethernet .*\n", said, re.MULTILINE):
+        said += line.read(0.2)
+    line.close()
 
 
 def interlock(*arguments):
@@ -35,3 +50,23 @@ def interlock(*arguments):
 def on_board(port):
     """The options for the board at `port`."""
     return ["--port", port, "--slowdown", SLOWDOWN]
+
+
+def boot(port, image, bootargs, out):
+    """The record of a run of the kernel, which has to end well, and what its console says."""
+    done = interlock("board", "boot", *on_board(port), "--image", image, "--bootargs", bootargs, "--seed", SEED,
+                     "--out", out, "--console", "file")
+    assert done.returncode == 0, done.stdout + done.stderr + (out / "console.txt").read_text()
+    record = json.loads((out / "run.json").read_text())
+    assert record["exit"]["code"] == 0
+    return record, (out / "console.txt").read_text()
+
+
+def run_on(port, experiment, settings, out):
+    """The experiment's records by run, and what it shows; of the simulator if there is no `port`."""
+    target = ["--target", "board", *on_board(port)] if port else []
+    done = interlock("run", experiment, "--quick", *(word for setting in settings for word in ("--set", setting)),
+                     "--out", out, *target)
+    assert done.returncode == 0, done.stderr
+    records = [json.loads(path.read_text()) for path in out.glob("runs/*/record.json")]
+    return {record["id"]: record for record in records}, done.stdout

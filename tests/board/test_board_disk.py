@@ -1,22 +1,29 @@
-"""The kernel's disk on a board is the SD card: on the simulated board, with a model of a card at the card's pins."""
+"""The boards' SoC boots the kernel through its boot ROM, driven by the host's tools over a pseudo-terminal, and the
+kernel's disk is the SD card: on the simulated board, with a model of a card at the card's pins."""
 
-import json
+import random
+import shutil
 
 import pytest
 
+from sim import programs
 from sim.kernel import build_kernel
 from soc.boards.config import board_config
-from tests.board.simulated import interlock, on_board, simulated
+from tests.board.simulated import SEED, boot, run_on, simulated
 from tests.kernel.power_cuts import host
 
 SCHEME = "spl-optim"
 MACHINE = {"harts": 1, "disks": 1, "ethers": 1}
+LOG_BYTES = 3000    # of kernel/test/fs.c
+COPIED = random.Random(1).randbytes(20_000)
 
 
 def card(folder):
-    """An ext2 file system that a card of 1 MiB has."""
-    (folder / "files/d").mkdir(parents=True)
-    (folder / "files/d/x").write_text("from the host\n")
+    """An ext2 file system of 1 MiB, with the program `cp` and a file."""
+    (folder / "files/bin").mkdir(parents=True)
+    shutil.copy(programs.build_program([programs.USER / "commands/cp.c"]), folder / "files/bin/cp")
+    (folder / "files/bin/cp").chmod(0o755)
+    (folder / "files/data").write_bytes(COPIED)
     path = folder / "card.img"
     path.write_bytes(bytes(1 << 20))
     host("mke2fs", "-q", "-F", "-t", "ext2", "-O", "none,filetype,sparse_super", "-b", 1024, "-I", 128, "-N", 256, "-g",
@@ -24,26 +31,53 @@ def card(folder):
     return path
 
 
-def boot(port, image, bootargs, out):
-    """What the kernel's console says, which has to end well."""
-    done = interlock("board", "boot", *on_board(port), "--image", image, "--bootargs", bootargs, "--seed", 3, "--out",
-                     out, "--console", "file")
-    assert done.returncode == 0, done.stdout + done.stderr + (out / "console.txt").read_text()
-    assert json.loads((out / "run.json").read_text())["exit"]["code"] == 0
-    return (out / "console.txt").read_text()
+def inserted(path):
+    """What the simulator takes as --disk for the card; what is written to it is in board/disk0.img then."""
+    return f"{path},profile=fast,write=copy"
+
+
+def test_the_kernel_boots_through_the_boot_rom_and_its_root_is_the_sd_card(tmp_path):
+    """The card's program copies the card's file."""
+    # The board's hart compares all that is there: most of an image is programs, which have no part in this.
+    image = build_kernel(board_config("sim", **MACHINE), SCHEME, runs=("user",), programs=False)
+    with simulated(image, tmp_path, empty=False, card=inserted(card(tmp_path)), **MACHINE) as port:
+        record, said = boot(port, image, "run=user program=/bin/cp args=/data,/copy root=disk0 hz=1000",
+                            tmp_path / "out")
+    assert f"Interlock kernel, {SCHEME}, harts 1, " in said
+    assert record["board"]["harts"] == 1
+    assert record["overruns"] == {"uart0": 0, "uart1": 0}
+    assert 4_096 < record["host"]["loaded_bytes"] < 65_536
+    left = tmp_path / "board/disk0.img"
+    host("e2fsck", "-fn", left)
+    assert host("debugfs", "-R", "cat /copy", left) == COPIED
+    assert host("debugfs", "-R", "cat /data", left) == COPIED
 
 
 @pytest.mark.board_long
-def test_the_root_file_system_is_on_the_sd_card(tmp_path):
-    image = build_kernel(board_config("sim", **MACHINE), SCHEME, runs=("disk", "test-fs", "user"))
-    with simulated(image, tmp_path, empty=False, card=f"{card(tmp_path)},profile=fast,write=copy", **MACHINE) as port:
-        for mode in ("dma", "pio"):
-            said = boot(port, image, f"run=disk op=read bytes=65536 disk.mode={mode} hz=0", tmp_path / mode)
-            assert "@disk op=read bytes=65536" in said and "errors=0 retried=0" in said
-        boot(port, image, "run=test-fs hz=1000 rounds=1 bufs=12 bufchains=4", tmp_path / "fs")
-        said = boot(port, image, "run=user program=hello root=disk0 hz=1000", tmp_path / "root")
-    assert "hello" in said
+def test_threads_work_in_the_file_system_by_programmed_io(tmp_path):
+    image = build_kernel(board_config("sim", **MACHINE), SCHEME, runs=("test-fs",), programs=False)
+    with simulated(image, tmp_path, empty=False, card=inserted(card(tmp_path)), **MACHINE) as port:
+        boot(port, image, "run=test-fs hz=1000 rounds=1 bufs=12 bufchains=4 disk.mode=pio", tmp_path / "out")
     left = tmp_path / "board/disk0.img"
     host("e2fsck", "-fn", left)
-    assert host("debugfs", "-R", "cat /d/x", left) == b"from the host\n"
-    assert host("debugfs", "-R", "cat /t0/log", left)
+    assert host("debugfs", "-R", "cat /data", left) == COPIED
+    for thread in range(2):
+        assert host("debugfs", "-R", f"cat /t{thread}/log", left) == bytes(
+            (i * 7 + thread * 31 + SEED) & 255 for i in range(LOG_BYTES)), f"thread {thread}"
+
+
+@pytest.mark.board_long
+def test_the_experiment_with_files_runs_on_the_board(tmp_path):
+    """It makes its own file system on the card."""
+    (tmp_path / "card.img").write_bytes(bytes(8 << 20))
+    image = build_kernel(board_config("sim", **MACHINE), SCHEME, runs=("file-rate",), options={"unix": "parallel"})
+    with simulated(image, tmp_path, empty=False, card=inserted(tmp_path / "card.img"), **MACHINE) as port:
+        records, shown = run_on(port, "file-rate", ["profiles=fast"], tmp_path / "out")
+    record, = records.values()
+    written, read = record["run"]["results"]["file_rate"]
+    assert (written["op"], read["op"], read["bytes"]) == ("write", "read", 131072)
+    assert 0 < written["raw"] < written["cycles"] and 0 < read["raw"] < read["cycles"]
+    assert "Carried out on a board" in shown and "Files beside the drive's rate and a copy's" in shown
+    left = tmp_path / "board/disk0.img"
+    host("e2fsck", "-fn", left)
+    assert b"Size: 131072" in host("debugfs", "-R", "stat /file", left)

@@ -1,38 +1,23 @@
 """The boards' SoC boots the kernel through its boot ROM, driven by the host's tools over a pseudo-terminal."""
 
-import json
-
 import pytest
 
 from sim.kernel import build_kernel
 from soc.boards.config import board_config
-from tests.board.simulated import interlock, on_board, simulated
+from tests.board import simulated as board
+from tests.board.simulated import run_on, simulated
 
 SCHEME = "cli-spl-pessim"
 
 
 def boot(port, image, out):
     """The record of a boot of the kernel, which has to say hello and lose nothing on the line."""
-    done = interlock("board", "boot", *on_board(port), "--image", image, "--bootargs", "run=hello", "--seed", 3,
-                     "--out", out, "--console", "file")
-    assert done.returncode == 0, done.stderr
-    record = json.loads((out / "run.json").read_text())
-    assert record["exit"]["code"] == 0
+    record, console = board.boot(port, image, "run=hello", out)
     assert record["overruns"] == {"uart0": 0, "uart1": 0}
     harts = record["board"]["harts"]
-    console = (out / "console.txt").read_text()
     assert f"Interlock kernel, spl-optim, harts {harts}, " in console
     assert all(f"hello from hart {hart}, " in console for hart in range(harts))
     return record
-
-
-def test_the_kernel_boots_through_the_boot_rom(tmp_path):
-    # The board's hart compares all that is there: most of an image is programs, which have no part in this.
-    image = build_kernel(board_config("sim", harts=1), "spl-optim", runs=("hello",), programs=False)
-    with simulated(image, tmp_path, empty=False) as port:
-        record = boot(port, image, tmp_path / "out")
-    assert record["board"]["harts"] == 1
-    assert 4_096 < record["host"]["loaded_bytes"] < 65_536
 
 
 @pytest.mark.board_long
@@ -43,16 +28,6 @@ def test_a_kernel_is_loaded_over_the_line_and_found_there_again(harts, tmp_path)
         first, again = (boot(port, image, tmp_path / name) for name in ("first", "again"))
     assert first["board"]["harts"] == again["board"]["harts"] == harts
     assert first["host"]["loaded_bytes"] > 8 * again["host"]["loaded_bytes"]
-
-
-def run_on(port, experiment, settings, out):
-    """The experiment's records by run, and what it shows."""
-    target = ["--target", "board", *on_board(port)] if port else []
-    done = interlock("run", experiment, "--quick", *(word for setting in settings for word in ("--set", setting)),
-                     "--out", out, *target)
-    assert done.returncode == 0, done.stderr
-    records = [json.loads(path.read_text()) for path in out.glob("runs/*/record.json")]
-    return {record["id"]: record for record in records}, done.stdout
 
 
 @pytest.mark.board_long

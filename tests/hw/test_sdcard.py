@@ -1,17 +1,22 @@
-"""An SD card as the controller's drive (hw/disk/sdcard.py), at the card's pins: waking it, blocks both ways, its
-errors, and the gap that LiteSDCard wants behind an answer."""
+"""An SD card as the controller's drive (hw/disk/sdcard.py), at the card's pins: waking cards of both kinds, blocks both
+ways, their errors, lines that are disturbed, open or held low from any moment on, and the gap that LiteSDCard wants
+behind an answer.
 
+SDCARD_TRIALS: how many disturbances are tried, 24 by default; SDCARD_SEED: others."""
+
+import os
 import random
 import zlib
 
 import cocotb
+import pytest
 from cocotb.triggers import RisingEdge
 from litex.gen import LiteXModule
-from migen import Record
+from migen import Record, Signal
 
 from hw.disk.medium import ANSWERS, OPERATIONS, SECTOR_BYTES, SECTOR_WORDS, STATUSES, Medium
 from hw.disk.sdcard import ANSWER_KINDS, FAULTS, GAP_CLOCKS, Patience, SDCardDrive, crc
-from soc.boards.sd_card import OCR, RELATIVE, SDCard
+from soc.boards.sd_card import HIGH_CAPACITY, OCR, PADS, RELATIVE, SDCard
 from soc.boards.sdcard import SimulatedPads, registered
 from tests.hw import bench
 
@@ -19,23 +24,49 @@ CLOCK_HZ = 10_000_000
 PATIENCE = Patience(answer=2e-4, data=1e-3, busy=1e-3)
 SECTORS = 2048          # a card counts its own in units of 512 KiB
 DIVIDER = 4
-FAULT_INPUTS = ("absent", "garbles", "mute", "refuses", "stays_busy")
+FAULT_INPUTS = ("absent", "garbles", "mute", "refuses", "stays_busy", "spoils", "complains", "twists", "late", "old")
+LINES = 0x1f            # in FORCED: the command line, and the four of data
+FORCED = ("flipped", "held_high", "held_low")
 
-in_simulator = cocotb.test(timeout_time=3, timeout_unit="ms")  # simulated time: a test that hangs fails
+TRIALS = int(os.environ.get("SDCARD_TRIALS", 24))
+
+# Simulated time: a test that hangs fails.
+in_simulator = cocotb.test(timeout_time=max(3, TRIALS // 8), timeout_unit="ms")
+
+
+class Disturbance(LiteXModule):
+    """Between the host's pads and the card's, a bit for the command line and for each of data: `flipped` in what goes
+    over it, `held_high` as a contact that is open, `held_low` as a card without supply does."""
+    def __init__(self, card):
+        self.pads = pads = Record(PADS)
+        self.flipped, self.held_high, self.held_low = Signal(5), Signal(5), Signal(5)
+
+        # # #
+
+        flipped, high, low = self.flipped, self.held_high, self.held_low
+        for host, of_card, bits in ((pads.cmd_o, card.cmd_o, slice(0, 1)), (pads.dat_o, card.dat_o, slice(1, 5))):
+            self.comb += host.eq((of_card ^ flipped[bits]) & ~low[bits])
+        for host, of_card, bits in ((pads.cmd_t, card.cmd_t, slice(0, 1)), (pads.dat_t, card.dat_t, slice(1, 5))):
+            self.comb += host.eq((of_card | high[bits]) & ~low[bits])
+        for host, of_card, bits in ((pads.cmd_i, card.cmd_i, slice(0, 1)), (pads.dat_i, card.dat_i, slice(1, 5))):
+            self.comb += of_card.eq((host ^ flipped[bits]) | high[bits])
+        self.comb += card.clk.eq(pads.clk)
 
 
 def make(gap):
     top = LiteXModule()
     top.card = card = SDCard()
+    top.wires = wires = Disturbance(card.pads)
     top.medium = medium = Medium()
-    top.drive = drive = SDCardDrive(medium, card.pads, CLOCK_HZ, registered(SimulatedPads), PATIENCE, gap)
+    top.drive = drive = SDCardDrive(medium, wires.pads, CLOCK_HZ, registered(SimulatedPads), PATIENCE, gap)
     top.csrs = csrs = bench.CsrBank(drive)
     store = card.store
     return top, {"csr": csrs.bus, "command": medium.command, "data_out": medium.data_out, "answer": medium.answer,
                  "data_in": medium.data_in, "drive_reset": medium.reset, "sectors": medium.sectors,
                  "store_command": store.command, "store_data_out": store.data_out, "store_answer": store.answer,
                  "store_data_in": store.data_in, "store_sectors": store.sectors, "lost": card.lost,
-                 **{name: getattr(card, name) for name in FAULT_INPUTS}}
+                 **{name: getattr(card, name) for name in FAULT_INPUTS},
+                 **{name: getattr(wires, name) for name in FORCED}}
 
 
 class Bytes(bytes):
@@ -167,34 +198,40 @@ class Software:
         self.clock.equal(f"fault of {arguments}", fault, FAULTS["NONE"])
         return response
 
-    async def wake(self):
+    async def wake(self, old=False):
         await self.csrs.write("divider", DIVIDER)
         await self.must(0, kind="NONE", wake=True)
         await self.must(0, kind="NONE")
-        self.clock.equal("answer to the conditions", (await self.must(8, 0x1aa)) & 0xffffffff, 0x1aa)
+        if old:
+            self.clock.equal("fault", (await self.command(8, 0x1aa))[0], FAULTS["NO_ANSWER"])
+        else:
+            self.clock.equal("answer to the conditions", (await self.must(8, 0x1aa)) & 0xffffffff, 0x1aa)
         for _ in range(3):
             await self.must(55)
-            conditions = (await self.must(41, 0x40ff8000, checked=False)) & 0xffffffff
+            conditions = (await self.must(41, OCR & 0x7fffffff, checked=False)) & 0xffffffff
             if conditions >> 31:
                 break
-        self.clock.equal("conditions", conditions, OCR)
+        self.clock.equal("conditions", conditions, OCR ^ HIGH_CAPACITY if old else OCR)
         await self.must(2, kind="LONG")
         relative = (await self.must(3)) & 0xffff0000
         self.clock.equal("address", relative, RELATIVE << 16)
         register = await self.must(9, relative, kind="LONG")
-        sectors = ((register >> 48 & 0x3fffff) + 1) << 10
+        if register >> 126:
+            sectors = ((register >> 48 & 0x3fffff) + 1) << 10
+        else:
+            sectors = ((register >> 62 & 0xfff) + 1) << (register >> 47 & 7) + 2 + (register >> 80 & 15) - 9
         self.clock.equal("sectors", sectors, SECTORS)
         await self.must(7, relative, kind="BUSY")
         await self.must(55, relative)
         await self.must(6, 2)
-        await self.csrs.write("card", relative >> 16 | 1 << 16)
+        await self.csrs.write("card", relative >> 16 | (not old) << 16)
         await self.csrs.write("sectors", sectors)
 
 
 async def begin(dut):
     clock = await bench.start(dut, store_sectors=SECTORS, command_valid=0, data_out_valid=0, answer_ready=0,
                               drive_reset=0, data_in_ready=0, store_command_ready=1, store_data_out_ready=1,
-                              store_answer_valid=0, store_data_in_valid=0, **dict.fromkeys(FAULT_INPUTS, 0))
+                              store_answer_valid=0, store_data_in_valid=0, **dict.fromkeys(FAULT_INPUTS + FORCED, 0))
     return clock, Store(dut, clock), Controller(dut, clock), Software(dut, clock)
 
 
@@ -231,14 +268,26 @@ async def blocks_go_both_ways(dut):
 
 
 @in_simulator
-async def a_command_of_each_tag_waits(dut):
+async def more_requests_than_there_are_tags_wait(dut):
+    """A flush among them is over behind what was written before it."""
     clock, store, controller, software = await begin(dut)
     await software.wake()
-    for tag in range(17):
-        await controller.tell("READ", 3 * tag, 1, tag)
-    for tag in range(17):
-        clock.equal(f"request {tag}", await controller.answered(tag),
-                    (STATUSES["OK"], 1, of(store, 3 * tag, 1), [1]))
+    data = random.Random(3).randbytes(SECTOR_BYTES)
+
+    async def tell():
+        for n in range(20):
+            await controller.tell("READ", 3 * n, 1, n % 17)
+        await controller.tell("WRITE", 500, 1, 3)
+        await controller.tell("FLUSH", 0, 0, 4)
+    telling = cocotb.start_soon(tell())
+    await clock.tick(100)
+    clock.check(not dut.command_ready.value and not telling.done(), "all of them are taken")
+    for n in range(20):
+        clock.equal(f"request {n}", await controller.answered(n % 17),
+                    (STATUSES["OK"], 1, of(store, 3 * n, 1), [1]))
+    clock.equal("write", await controller.answered(3, data), (STATUSES["OK"], 1, b"", [1]))
+    clock.equal("what is there", of(store, 500, 1), data)
+    clock.equal("flush", await controller.answered(4), (STATUSES["OK"], 0, b"", []))
 
 
 @in_simulator
@@ -251,6 +300,9 @@ async def errors_are_told_and_the_next_request_is_served(dut):
             ("garbles", "READ", 2, "DATA_CRC"), ("garbles", "READ", 1, "DATA_CRC"), ("mute", "READ", 2, "NO_DATA"),
             ("mute", "READ", 1, "NO_DATA"), ("refuses", "WRITE", 2, "NOT_WRITTEN"),
             ("refuses", "WRITE", 1, "NOT_WRITTEN"), ("stays_busy", "WRITE", 2, "BUSY"),
+            ("twists", "READ", 2, "ANSWER"), ("twists", "READ", 1, "ANSWER"), ("twists", "WRITE", 2, "ANSWER"),
+            ("complains", "READ", 1, "CARD"), ("complains", "WRITE", 2, "CARD"),
+            ("late", "READ", 2, "NO_ANSWER"), ("late", "WRITE", 1, "NO_ANSWER"),
             ("absent", "READ", 2, "NO_ANSWER"), ("absent", "WRITE", 2, "NO_ANSWER")):
         getattr(dut, name).value = 1
         status, moved, came, _ = await controller.request(op, 8, count, data=data)
@@ -267,6 +319,93 @@ async def errors_are_told_and_the_next_request_is_served(dut):
     dut.mute.value = 1
     clock.equal("the second block does not come", await controller.answered(),
                 (STATUSES["MEDIUM"], 1, of(store, 30, 1), [1]))
+
+
+@in_simulator
+async def an_old_card_counts_in_bytes(dut):
+    clock, store, controller, software = await begin(dut)
+    dut.old.value = 1
+    await software.wake(old=True)
+    for sector, count in ((0, 1), (2045, 3)):
+        clock.equal(f"{count} from {sector}", await controller.request("READ", sector, count),
+                    (STATUSES["OK"], count, of(store, sector, count), [1] * count))
+    data = random.Random(13).randbytes(SECTOR_BYTES)
+    clock.equal("write", (await controller.request("WRITE", 1027, 1, data=data))[:2], (STATUSES["OK"], 1))
+    clock.equal("what is there", of(store, 1027, 1), data)
+
+
+@in_simulator
+async def what_the_card_finds_behind_the_end_is_this_requests_error(dut):
+    clock, store, controller, software = await begin(dut)
+    await software.wake()
+    for count in (1, 2):
+        dut.spoils.value = 1
+        clock.equal(f"{count} written", await controller.request("WRITE", 8, count, data=bytes(count * SECTOR_BYTES)),
+                    (STATUSES["MEDIUM"], count, b"", [1] * count))
+        dut.spoils.value = 0
+        clock.equal("fault", await software.csrs.read("faults"), FAULTS["CARD"] | count << 3)
+        clock.equal("the next request", (await controller.request("READ", 8, 1))[:2], (STATUSES["OK"], 1))
+
+
+@in_simulator
+async def lines_that_are_low_are_no_block_of_zeroes(dut):
+    """A block of zeroes has a CRC of zeroes."""
+    clock, store, controller, software = await begin(dut)
+    await software.wake()
+    for count in (1, 2):
+        dut.held_low.value = LINES & ~1
+        clock.equal("lines held low", await controller.request("READ", 8, count), (STATUSES["MEDIUM"], 0, b"", []))
+        clock.equal("fault", await software.csrs.read("faults") & 7, FAULTS["NO_DATA"])
+        dut.held_low.value = 0
+        clock.equal("behind it", await controller.request("READ", 8, 2),
+                    (STATUSES["OK"], 2, of(store, 8, 2), [1, 1]))
+    await controller.tell("READ", 30, 3)
+    while len(store.commands) < 2 or store.commands[-1] != (OPERATIONS["READ"], 31):
+        await clock.tick()
+    dut.held_low.value = LINES
+    clock.equal("no supply behind the first block", await controller.answered(),
+                (STATUSES["MEDIUM"], 1, of(store, 30, 1), [1]))
+
+
+@in_simulator
+async def disturbed_lines_end_a_request_with_an_error_or_without_harm(dut):
+    """At any moment a line is flipped for a bit, or lines are open or low for good: a request ends, and what it says is
+    true; when the lines are well, the request after the next at the latest is served."""
+    clock, store, controller, software = await begin(dut)
+    await software.wake()
+    seed = random.Random(int(os.environ.get("SDCARD_SEED", 17)))
+    told = {"OK": 0, "MEDIUM": 0}
+    for trial in range(TRIALS):
+        op, count = seed.choice(("READ", "WRITE")), seed.randrange(1, 4)
+        how, lines = seed.choice(FORCED), seed.choice((1, 2, LINES & ~1, LINES, 1 << seed.randrange(5)))
+        data, before = seed.randbytes(count * SECTOR_BYTES), of(store, 64, count)
+        at, bits = seed.randrange(1, 5_000 * count), seed.randrange(1, 3)
+        what = f"trial {trial}: {op} of {count}, lines {lines:#x} {how} at {at}"
+
+        async def disturb(how=how, lines=lines, at=at, bits=bits):
+            await clock.tick(at)
+            getattr(dut, how).value = lines
+            if how == "flipped":
+                await clock.tick(DIVIDER * bits)
+                getattr(dut, how).value = 0
+        task = cocotb.start_soon(disturb())
+        await controller.tell(op, 64, count)
+        status, moved, came, _ = await controller.answered(data=data, patience=80_000)
+        task.cancel()
+        for name in FORCED:
+            getattr(dut, name).value = 0
+        clock.check(status in (STATUSES["OK"], STATUSES["MEDIUM"]), f"{what}: status {status}")
+        told["OK" if status == STATUSES["OK"] else "MEDIUM"] += 1
+        expected = data if op == "WRITE" else before
+        if status == STATUSES["OK"]:
+            clock.equal(f"{what}: moved", moved, count)
+            clock.equal(f"{what}: what is there", of(store, 64, count), expected)
+        clock.equal(f"{what}: what came", came, before[:moved * SECTOR_BYTES] if op == "READ" else b"")
+        clock.equal(f"{what}: what was moved", of(store, 64, moved), expected[:moved * SECTOR_BYTES])
+        await controller.request("READ", 100, 2)
+        clock.equal(f"behind {what}", await controller.request("READ", 100, 2),
+                    (STATUSES["OK"], 2, of(store, 100, 2), [1, 1]))
+    clock.check(told["OK"] and told["MEDIUM"], f"what was told: {told}")
 
 
 @in_simulator
@@ -302,12 +441,15 @@ async def a_command_behind_an_answer_is_lost(dut):
     clock.check(False, "all commands came though there was no gap")
 
 
-WITH_GAP = ("blocks_go_both_ways", "a_command_of_each_tag_waits", "errors_are_told_and_the_next_request_is_served",
-            "a_reset_forgets_what_is_under_way")
+WITH_GAP = ("blocks_go_both_ways", "more_requests_than_there_are_tags_wait",
+            "errors_are_told_and_the_next_request_is_served", "an_old_card_counts_in_bytes",
+            "what_the_card_finds_behind_the_end_is_this_requests_error", "lines_that_are_low_are_no_block_of_zeroes",
+            "disturbed_lines_end_a_request_with_an_error_or_without_harm", "a_reset_forgets_what_is_under_way")
 
 
-def test_sd_card():
-    bench.simulate(make, GAP_CLOCKS, tests=WITH_GAP)
+@pytest.mark.parametrize("what", WITH_GAP)
+def test_sd_card(what):
+    bench.simulate(make, GAP_CLOCKS, tests=[what])
 
 
 def test_without_the_gap_litesdcard_spoils_commands():

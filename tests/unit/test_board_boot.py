@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
 from sim.board import boot
 from sim.board.boot import Asked, carry_out
@@ -125,6 +126,16 @@ def test_boot_arguments_lie_in_the_image(tmp_path):
     (base, content), = pieces(make_image(tmp_path), "run=x", 1 << 20)
     at = int.from_bytes(content[12:16], "little") - base
     assert content[at:at + 8] == b"run=x\0\0\0" and content[20:30] == b"\x5a" * 10
+
+
+def test_what_is_reserved_between_is_not_loaded(tmp_path):
+    """Though the linker fills it with zeroes, as it lies in the midst of a segment."""
+    image = make_image(tmp_path, archived=40)
+    with open(image, "rb") as file:
+        assert max(segment["p_filesz"] for segment in ELFFile(file).iter_segments()) >= 5064 + 32 + 40
+    (base, content), (address, archived) = pieces(image, "", 1 << 20)
+    assert archived == b"\xa5" * 40
+    assert 5064 < len(content) < 5064 + 32 and base + len(content) + 32 <= address < base + len(content) + 48
 
 
 def test_results_are_read_as_the_harness_reads_them():

@@ -19,4 +19,5 @@ class Fault(IntFlag):
     NO_PHY       = 1 << 11  # the Ethernet PHY does not answer
     NO_LINK      = 1 << 12  # it answers, and has no link
     FRAMES       = 1 << 14  # each word that Ethernet receives has one wrong bit
+    OLD_CARD     = 1 << 15  # no fault: the SD card is of version 1, and counts in bytes
     STALE_RAM    = 1 << 13  # STALE_LINE in main RAM alone: the harts see each other's words in the SRAM, and answer

@@ -47,6 +47,7 @@ class Target(SimulatedTarget):
         self.comb += [
             self.card.absent.eq(self.planted(Fault.NO_CARD)),
             self.card.garbles.eq(self.planted(Fault.CARD_DATA)),
+            self.card.old.eq(self.planted(Fault.OLD_CARD)),
             phy.silent.eq(self.planted(Fault.NO_PHY)),
             phy.unplugged.eq(self.planted(Fault.NO_LINK)),
         ]
