@@ -117,8 +117,7 @@ struct vnode {
     struct mount *mount;
     struct mount *mounted; /* the file system that is mounted here; of mount_table_lock */
     enum vtype type;
-    bool
-        swapped; /* pages are put into its blocks (swap_file.h): it is neither written, nor cut, nor mapped. Of `lock` */
+    bool swapped; /* pages are put into its blocks (swap_file.h): not written, cut or mapped meanwhile. Of `lock` */
     uint16_t mapped; /* which of the files with a memory object it is, from 1 on; 0: none (vnode_pager.h). Of `lock` */
     uint32_t rdev;
     struct lock lock;
