@@ -399,6 +399,7 @@ HOST_TEST(pages_that_leave_memory_go_to_a_file_and_come_back)
                 CHECK_EQUAL(copyout(map, BUFFER + page * PAGE_SIZE + at, &value, 4), 0);
             }
         CHECK_EQUAL(write_at("beside", round * 3000, 4000), 0);
+        CHECK_EQUAL(vfs_sync(), 0);
         for (uint32_t page = 0; page < 2 * PAGES; page++)
             for (uint32_t at = 0, value; at < PAGE_SIZE; at += 1000) {
                 CHECK_EQUAL(copyin(map, &value, BUFFER + page * PAGE_SIZE + at, 4), 0);
