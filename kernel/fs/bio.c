@@ -172,8 +172,12 @@ static void start(struct buf *bp)
 
 static void end(struct buf *bp)
 {
-    if (!(bp->flags & B_READ))
+    if (!(bp->flags & B_READ)) {
         __atomic_store_n(&bp->device->unflushed, 1, __ATOMIC_RELAXED);
+        if (bp->error && bp->flags & B_LOGGED)
+            __atomic_store_n(&bp->device->log_needed, true, __ATOMIC_RELAXED);
+        bp->flags &= ~B_LOGGED;
+    }
     if (bp->error)
         bp->flags &= ~B_VALID;
     else
@@ -422,7 +426,7 @@ static uint32_t take_delayed(struct blockdev *device, uint32_t sector, uint32_t 
 static void write_run(struct blockdev *device, struct bufrun *run)
 {
     for (uint32_t i = 0; i < run->count; i++)
-        run->buf[i]->flags = (run->buf[i]->flags & ~(B_READ | B_DELWRI | B_LOGGED)) | B_ASYNC;
+        run->buf[i]->flags = (run->buf[i]->flags & ~(B_READ | B_DELWRI)) | B_ASYNC;
     if (run->count > 1) {
         start_run(device, run, true);
         return;
@@ -690,7 +694,7 @@ int bwrite(struct buf *bp)
         return error;
     struct blockdev *device = bp->device;
     bool delayed = bp->flags & B_DELWRI;
-    bp->flags = (bp->flags & ~(B_READ | B_DELWRI | B_LOGGED | B_ASYNC)) | B_WRITING;
+    bp->flags = (bp->flags & ~(B_READ | B_DELWRI | B_ASYNC)) | B_WRITING;
     start(bp);
     error = biowait(bp);
     if (error && delayed) /* somebody else's changes are lost too */
@@ -706,7 +710,7 @@ void bawrite(struct buf *bp)
         bdwrite(bp);
         return;
     }
-    bp->flags = (bp->flags & ~(B_READ | B_DELWRI | B_LOGGED)) | B_ASYNC;
+    bp->flags = (bp->flags & ~(B_READ | B_DELWRI)) | B_ASYNC;
     start(bp);
 }
 

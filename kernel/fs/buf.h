@@ -64,6 +64,7 @@ struct blockdev {
     uint32_t unflushed; /* 1: something has been written since the last flush */
     uint32_t settling, settled; /* calls of bsettle that have begun, and that are over, modulo 2^32 */
     uint32_t mounted; /* 1: a file system is on it */
+    bool log_needed; /* what has a copy in a journal (B_LOGGED) could not be written to its place */
     int write_error; /* minus an error number: of a delayed or asynchronous write, until somebody is told (bsync) */
 };
 
@@ -75,7 +76,7 @@ struct blockdev {
 #define B_INVAL 0x020 /* holds no block */
 #define B_WRITING 0x040 /* bwrite waits for its end: bsync does too, as it may hold what was delayed before */
 #define B_PINNED 0x080 /* newer than the medium, and not to be written yet: on no list (bpin) */
-#define B_LOGGED 0x100 /* delayed, and a copy of it is in a journal on the medium: bsettle leaves it */
+#define B_LOGGED 0x100 /* delayed, or being written, and a copy is in a journal on the medium: bsettle leaves it */
 
 /* What every use of a buffer touches comes first, in as few lines of a cache as that takes. */
 struct buf {

@@ -363,8 +363,11 @@ static int commit(struct ext2 *fs)
     bool anything = log->pinned || log->revoked;
     int error = anything ? ext2_write_counts(fs) : 0, e = bsettle(fs->device);
     error = error ? error : e;
-    if (!anything)
+    /* Its place has what is older, which has perhaps been read since: the log is to stay as it is. */
+    bool needed = __atomic_load_n(&fs->device->log_needed, __ATOMIC_RELAXED);
+    if (!anything && !needed)
         return error;
+    error = needed ? -EIO : error;
     e = __atomic_exchange_n(&fs->device->write_error, 0, __ATOMIC_RELAXED); /* else it would be taken for the log's */
     if (!error)
         error = write_transaction(fs);
@@ -631,6 +634,7 @@ int ext2_log_open(struct ext2 *fs)
     }
     log->head = log->first;
     fs->log = log;
+    fs->device->log_needed = false;
     error = transaction_most(fs) > (log->length - log->first) / 2 ? -EINVAL : write_log_super(fs, log->head);
     if (error) {
         fs->log = 0;

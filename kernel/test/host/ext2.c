@@ -1507,6 +1507,30 @@ HOST_TEST(what_a_commit_by_itself_could_not_write_is_told_to_who_asks)
     end();
 }
 
+/* Metadata that are committed, and cannot be written to where they belong: the log keeps them, and nothing is changed any more. */
+HOST_TEST(metadata_that_only_the_log_has_stay_there)
+{
+    with_a_journal();
+    begin(4096, "-b 1024 -I 128 -N 256", 64, 20, 1);
+    struct vnode *root = vfs_root();
+    CHECK_EQUAL(vfs_make(0, "d", VDIR, 0755, 0, 0), 0);
+    CHECK_EQUAL(vfs_fsync(root), 0);
+    bad_sector = 2 * (EXT2(root->mount)->group[0]->disk.inode_table + 1); /* of inodes 9 to 16 */
+    bflush(&device);
+    bwait(&device);
+    bad_sector = UINT32_MAX;
+    vfs_make(0, "e", VDIR, 0755, 0, 0);
+    CHECK_EQUAL(vfs_fsync(root), -EIO);
+    CHECK_EQUAL(vfs_make(0, "g", VDIR, 0755, 0, 0), -EROFS);
+    vrele(root);
+    vfs_unmount_all();
+    write_image();
+    shell(
+        "PATH=$PATH:/usr/sbin:/sbin; cd %s; e2fsck -fy image >fsck 2>&1; [ $? -le 1 ] && e2fsck -fn image >fsck 2>&1 &&"
+        " debugfs -R 'stat /d' image 2>/dev/null | grep -q directory",
+        folder);
+}
+
 /* A program's memory ends in the midst of a write of many blocks: what it did not come to is as before, or 0 where nothing was. */
 HOST_TEST(a_write_of_many_blocks_that_ends_early)
 {

@@ -381,7 +381,7 @@ HOST_TEST(pages_that_leave_memory_go_to_a_file_and_come_back)
     vnode->mount->read_only = true;
     CHECK_EQUAL(swap_file_on("swap"), -EROFS);
     vnode->mount->read_only = false;
-    CHECK_EQUAL(write_at("swap", 0, 4096), 0); /* delayed still */
+    CHECK_EQUAL(write_at("swap", 0, 1024), 0); /* delayed still */
     CHECK_EQUAL(swap_file_on("swap"), 0);
     CHECK_EQUAL(swap_file_on("swap"), -EBUSY);
     CHECK_EQUAL(swap_file_on("other"), -EBUSY);
@@ -389,7 +389,6 @@ HOST_TEST(pages_that_leave_memory_go_to_a_file_and_come_back)
     CHECK_EQUAL(write_at("swap", SWAP_BLOCKS * 1024, 1), -ETXTBSY);
     CHECK_EQUAL(file->ops->truncate(file, 0), -ETXTBSY);
     CHECK(!file->ops->object(file, &error) && error == -ETXTBSY); /* what is stored there could not be written */
-    CHECK_EQUAL(vfs_remove(0, "swap", false), 0); /* it stays until nobody has it */
     uint32_t used = 0, address = BUFFER;
     CHECK_EQUAL(vm_allocate(map, &address, 2 * PAGES * PAGE_SIZE, VM_FIXED), 0);
     for (unsigned round = 0; round < 3; round++) {
@@ -399,6 +398,9 @@ HOST_TEST(pages_that_leave_memory_go_to_a_file_and_come_back)
                 CHECK_EQUAL(copyout(map, BUFFER + page * PAGE_SIZE + at, &value, 4), 0);
             }
         CHECK_EQUAL(write_at("beside", round * 3000, 4000), 0);
+        CHECK_EQUAL(vfs_sync(), 0);
+        if (round == 1)
+            CHECK_EQUAL(vfs_remove(0, "swap", false), 0); /* it stays until nobody has it */
         for (uint32_t page = 0; page < 2 * PAGES; page++)
             for (uint32_t at = 0, value; at < PAGE_SIZE; at += 1000) {
                 CHECK_EQUAL(copyin(map, &value, BUFFER + page * PAGE_SIZE + at, 4), 0);
