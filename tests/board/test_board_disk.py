@@ -9,12 +9,11 @@ import pytest
 from sim import programs
 from sim.kernel import build_kernel
 from soc.boards.config import board_config
-from tests.board.simulated import SEED, boot, run_on, simulated
+from tests.board.simulated import boot, run_on, simulated
 from tests.kernel.power_cuts import host
 
 SCHEME = "spl-optim"
 MACHINE = {"harts": 1, "disks": 1, "ethers": 1}
-LOG_BYTES = 3000    # of kernel/test/fs.c
 COPIED = random.Random(1).randbytes(20_000)
 
 
@@ -54,21 +53,8 @@ def test_the_kernel_boots_through_the_boot_rom_and_its_root_is_the_sd_card(tmp_p
 
 
 @pytest.mark.board_long
-def test_threads_work_in_the_file_system_by_programmed_io(tmp_path):
-    image = build_kernel(board_config("sim", **MACHINE), SCHEME, runs=("test-fs",), programs=False)
-    with simulated(image, tmp_path, empty=False, card=inserted(card(tmp_path)), **MACHINE) as port:
-        boot(port, image, "run=test-fs hz=1000 rounds=1 bufs=12 bufchains=4 disk.mode=pio", tmp_path / "out")
-    left = tmp_path / "board/disk0.img"
-    host("e2fsck", "-fn", left)
-    assert host("debugfs", "-R", "cat /data", left) == COPIED
-    for thread in range(2):
-        assert host("debugfs", "-R", f"cat /t{thread}/log", left) == bytes(
-            (i * 7 + thread * 31 + SEED) & 255 for i in range(LOG_BYTES)), f"thread {thread}"
-
-
-@pytest.mark.board_long
 def test_the_experiment_with_files_runs_on_the_board(tmp_path):
-    """It makes its own file system on the card."""
+    """It makes its own file system on the card, and in the midst of it the transfers that the file's are beside."""
     (tmp_path / "card.img").write_bytes(bytes(8 << 20))
     image = build_kernel(board_config("sim", **MACHINE), SCHEME, runs=("file-rate",), options={"unix": "parallel"})
     with simulated(image, tmp_path, empty=False, card=inserted(tmp_path / "card.img"), **MACHINE) as port:
@@ -78,6 +64,4 @@ def test_the_experiment_with_files_runs_on_the_board(tmp_path):
     assert (written["op"], read["op"], read["bytes"]) == ("write", "read", 131072)
     assert 0 < written["raw"] < written["cycles"] and 0 < read["raw"] < read["cycles"]
     assert "Carried out on a board" in shown and "Files beside the drive's rate and a copy's" in shown
-    left = tmp_path / "board/disk0.img"
-    host("e2fsck", "-fn", left)
-    assert b"Size: 131072" in host("debugfs", "-R", "stat /file", left)
+    assert b"Size: 131072" in host("debugfs", "-R", "stat /file", tmp_path / "board/disk0.img")
