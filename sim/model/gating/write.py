@@ -145,9 +145,9 @@ class _Writer:
         opening = {name: opened for name in written if (opened := self._opened(name, group.shared))}
         # What opens the same gates has a flag in common.
         flag = {opened: f"changed{i}" for i, opened in enumerate(sorted(set(opening.values())))}
-        # Compared where it is written, if that is once at most, or not in each cycle: then what is written over within
-        # a cycle may open a gate for nothing. Else what it had before is kept.
-        once = written_once(statements) | written_in_branches(statements)
+        # Compared where it is written, if that is once at most; and in a group that runs in each cycle, if that is in
+        # branches, though what is written over within a cycle then opens a gate for nothing. Else what it had is kept.
+        once = written_once(statements) | (set() if group.gated else written_in_branches(statements))
         before = {name: f"before{i}" for i, name in enumerate(opening)
                   if name not in once and not self._is_memory(name)}
 
