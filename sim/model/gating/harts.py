@@ -5,7 +5,7 @@ told by where they are used."""
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sim.model.gating.order import Node, components
@@ -13,7 +13,8 @@ from sim.model.gating.statements import SELF, Any, all_tokens
 
 HART = re.compile(r"harts_(\d+)_")
 NUMBERED = re.compile(r"__V(dfg|temp|table)")   # names that say nothing
-ROUNDS = 6     # how far away the use of a numbered variable may be by which it is told from others
+NUMBER = re.compile(r"_?\d+")   # of the first hart it may be missing
+ROUNDS = (6, 1, 0)    # how far away the use of a variable may be by which it is told from others: less where that finds none
 
 
 @dataclass(frozen=True)
@@ -25,18 +26,48 @@ class Shared:
     twins: dict[str, tuple[str, int]]
 
 
-def harts_of(statement: Any) -> set[int]:
+def named(name: str, common: Collection[str] = ()) -> set[int]:
+    """The harts that a name tells of: one or none, as those in `common` are everybody's."""
+    return set() if name in common else {int(n) for n in HART.findall(name)}
+
+
+def harts_of(statement: Any, common: Collection[str] = ()) -> set[int]:
     """The harts whose variables are in a statement."""
-    return {int(n) for name in statement.names.reads | statement.names.writes for n in HART.findall(name)}
+    return set().union(*(named(name, common) for name in statement.names.reads | statement.names.writes))
 
 
-def find_shared(nodes: Sequence[Node], after: Sequence[set[int]], types: Mapping[str, str]) -> Shared:
-    """What the harts have in common, so that each family can be carried out for one hart after the other."""
+def find_common(statements: Sequence[Any]) -> frozenset[str]:
+    """What has a hart's name and is everybody's: Verilator calls a wire to all of them as it is called in one. Each of
+    the others reads it by itself."""
+    readers: dict[str, set[int]] = defaultdict(set)
+    every: set[int] = set()
+    for statement in statements:
+        of = harts_of(statement)
+        every |= of
+        if len(of) != 2:
+            continue
+        written = set().union(*(named(name) for name in statement.names.writes))
+        for name in statement.names.reads - statement.names.writes:
+            for hart in named(name):
+                readers[name] |= of - {hart} - (written & {hart})
+    return frozenset(name for name, of in readers.items() if len(every) > 1 and of == every - named(name))
+
+
+def find_shared(nodes: Sequence[Node], after: Sequence[set[int]], types: Mapping[str, str],
+                common: Collection[str] = ()) -> Shared:
+    """What the harts have in common, so that each family can be carried out for one hart after the other. `common` is
+    what find_common() has found."""
     texts = [_text(node, types) for node in nodes]
-    harts = max((n for node in nodes for s in node.statements for n in harts_of(s)), default=-1) + 1
+    harts = max((n for node in nodes for s in node.statements for n in harts_of(s, common)), default=-1) + 1
     if harts < 2:
         return Shared([], {})
-    families = _consistent(_alike(nodes, texts, types, harts), texts, types, harts)
+    families: list[tuple[int, ...]] = []
+    for far in ROUNDS:
+        before = -1
+        while before < len(families):
+            before = len(families)
+            more = _consistent(families + _alike(texts, common, harts, families, far), texts, types, harts)
+            families = max(families, more, key=len)
     families = _apart(families, nodes, after)
     return Shared(families, {name: (row[0], hart) for row in _rows(families, texts) for hart, name in enumerate(row)
                              if row[0] != row[1]})
@@ -57,28 +88,49 @@ def _text(node: Node, types: Mapping[str, str]) -> tuple[tuple[str, ...], list[s
     return tuple(shape), names
 
 
-def _alike(nodes: Sequence[Node], texts: Sequence, types: Mapping[str, str], harts: int) -> list[tuple[int, ...]]:
-    """Nodes of one hart each that are told apart by nothing but the hart."""
+def _alike(texts: Sequence, common: Collection[str], harts: int, families: Sequence,
+           far: int) -> list[tuple[int, ...]]:
+    """Nodes of one hart each, not in a family yet, that are told apart by nothing but the hart. What a variable is in
+    `families` is known; of the others without a hart's name the numbers in it say nothing."""
     kinds: dict = {}
 
     def kind(what) -> int:
         return kinds.setdefault(what, len(kinds))
 
-    names = {name for _, used in texts for name in used}
-    called = {name: types[name] if NUMBERED.search(name) else HART.sub("harts_N_", name) for name in names}
-    of_name = {name: kind(text) for name, text in called.items()}
-    for _ in range(ROUNDS):
+    row_of: dict[str, tuple[str, ...]] = {}
+    owner: dict[str, set[int]] = {}
+    for row in _rows(families, texts):
+        for hart, name in enumerate(row):
+            row_of[name] = row
+            owner[name] = {hart} if row[0] != row[1] else set()
+    told: dict[str, Any] = {}      # what is known of a variable
+    vague = set()                  # those that are known by their use besides
+    for name in {name for _, used in texts for name in used}:
+        if name in row_of:
+            told[name] = row_of[name]
+        elif name in common:
+            told[name] = name
+        elif HART.search(name) and not NUMBERED.search(name):
+            told[name] = HART.sub("harts_N_", name)
+        else:
+            told[name] = NUMBER.sub("", name)
+            vague.add(name)
+        owner.setdefault(name, named(name, common))
+    of_name = {name: kind(what) for name, what in told.items()}
+    first = dict(of_name)
+    for _ in range(far):
         of_node = [kind((shape, tuple(of_name[name] for name in used))) for shape, used in texts]
         uses: dict[str, list] = defaultdict(list)
         for k, (_, used) in enumerate(texts):
             for place, name in enumerate(used):
-                uses[name].append((of_node[k], place))
-        of_name = {name: kind((called[name], tuple(sorted(uses[name])))) if NUMBERED.search(name) else of_name[name]
-                   for name in names}
+                if name in vague:
+                    uses[name].append((of_node[k], place))
+        of_name |= {name: kind((first[name], tuple(sorted(uses[name])))) for name in vague}
+    taken = {k for family in families for k in family}
     groups: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for k, (shape, used) in enumerate(texts):
-        of = set().union(*map(harts_of, nodes[k].statements))
-        if len(of) == 1:
+        of = set().union(*(owner[name] for name in used))
+        if k not in taken and len(of) == 1:
             groups[kind((shape, tuple(of_name[name] for name in used)))].append((of.pop(), k))
     return sorted(tuple(k for _, k in sorted(group)) for group in groups.values()
                   if sorted(hart for hart, _ in group) == list(range(harts)))

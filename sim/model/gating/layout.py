@@ -34,7 +34,7 @@ def arrange(header: str, twins: Mapping[str, tuple[str, int]], harts: int) -> tu
     order = sorted(of_hart[0], key=lambda name: (BYTES.get(types[name], 16), "VlUnpacked" in types[name], name))
     moved, kept = {}, []
     for line in header.splitlines():
-        member = MEMBER.match(line)
+        member = MEMBER.match(line) or PORT.match(line)
         if member and "." + member["name"] in twins:
             moved["." + member["name"]] = line
         else:

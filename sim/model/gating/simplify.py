@@ -1,9 +1,9 @@
 """Statements made simpler, and alike for all harts, before they are put in another order; and joined again after it."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from sim.model.gating.harts import harts_of
+from sim.model.gating.harts import find_common, harts_of
 from sim.model.gating.order import dependencies
 from sim.model.gating.statements import SELF, Any, Body, If, Statement, Tokens, branch, read
 
@@ -13,7 +13,8 @@ ZERO = {"0", "0U", "0ULL"}
 def simplified(body: Body, reset: str) -> list[Any]:
     """The statements of `body` while the input `reset` is 0."""
     statements = [s for one in body.statements for s in _after_reset(one, reset, body.local)]
-    return _needed([s for one in statements for s in _taken_apart(one, body.local)], body.local)
+    common = find_common(statements)
+    return _needed([s for one in statements for s in _taken_apart(one, body.local, common)], body.local)
 
 
 def _after_reset(one: Any, reset: str, local: Mapping[str, str]) -> list[Any]:
@@ -34,13 +35,13 @@ def _after_reset(one: Any, reset: str, local: Mapping[str, str]) -> list[Any]:
     return other if condition == ("0U",) else [branch(condition, then, other, local)]
 
 
-def _taken_apart(one: Any, local: Mapping[str, str]) -> list[Any]:
+def _taken_apart(one: Any, local: Mapping[str, str], common: Collection[str]) -> list[Any]:
     """A branch of one hart as one for each thing that it writes: Verilator joins them as it finds them, not for every
     hart alike. Next to each other, the compiler joins them again."""
-    if isinstance(one, Statement) or len(harts_of(one)) != 1:
+    if isinstance(one, Statement) or len(harts_of(one, common)) != 1:
         return [one]
     sides = [(s, k) for k, side in enumerate((one.then, one.other)) for inner in side
-             for s in _taken_apart(inner, local)]
+             for s in _taken_apart(inner, local, common)]
     written = frozenset().union(*(s.names.writes for s, _ in sides))
     nodes, _ = dependencies([s for s, _ in sides])
     if written & one.names.reads or len(nodes) < 2:   # what is written is read here, too: the order matters

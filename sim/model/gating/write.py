@@ -14,7 +14,7 @@ from itertools import groupby
 from sim.model.gating.activity import Watched, alone, columns, pieces, units_of
 from sim.model.gating.gates import Group, woken
 from sim.model.gating.groups import grouped
-from sim.model.gating.harts import Shared, find_shared
+from sim.model.gating.harts import Shared, find_common, find_shared
 from sim.model.gating.layout import add_member, arrange, member_types
 from sim.model.gating.order import Node, dependencies
 from sim.model.gating.simplify import joined, simplified, without_copies, written_in_branches, written_once
@@ -61,7 +61,7 @@ def write_edge(root: str, source: str, header: str, function: str, reset: str,
     types = member_types(header) | body.local
     statements, shadows = without_copies(simplified(body, reset), body.local, types)
     nodes, after = dependencies(statements)
-    shared = find_shared(nodes, after, types)
+    shared = find_shared(nodes, after, types, find_common(statements))
     harts = 1 + max((hart for _, hart in shared.twins.values()), default=0)
     header, blocks = arrange(header, shared.twins, harts) if shared.families else (header, [])
     divided, seldom = (pieces(nodes, after, shared.families, watched) if watched else
