@@ -9,7 +9,7 @@ import pytest
 
 from sim.model.gating import ANEW, EDGE, WATCHED, NotUnderstood, Watched, split_processes, write, write_edge
 from sim.model.gating.gates import looked_at
-from sim.model.gating.harts import find_shared
+from sim.model.gating.harts import find_common, find_shared
 from sim.model.gating.layout import FRONT, arrange, member_types
 from sim.model.gating.order import components, dependencies
 from sim.model.gating.simplify import without_copies, written_once
@@ -24,6 +24,10 @@ COMMON = {"total": "IData/*31:0*/", "grant": "CData/*1:0*/", "chain0": "IData/*3
           "chain2": "IData/*31:0*/", "chain3": "IData/*31:0*/", "wide": "VlWide<3>/*95:0*/", "ticks": "CData/*7:0*/",
           "due": "CData/*0:0*/", "alarms": "IData/*31:0*/", "log": "VlUnpacked<IData/*31:0*/, 4>",
           "last": "IData/*31:0*/", "seen": "IData/*31:0*/"}
+# Of each hart, too, but their names do not tell which; ports; and a wire to all that is called as it is in one.
+BUS = {"bus_data": "CData/*7:0*/", "bus_data_8": "CData/*7:0*/", "bus_data_16": "CData/*7:0*/"}
+PORTS = tuple(f"probe{hart}_valid" for hart in range(HARTS))
+WIRE = "harts_2_wire"
 # A device that is quiet most of the time: a counter, what it does at its end, a memory that is written then.
 DEVICE = """
     vlSelfRef.last = (vlSelfRef.log[(3U & vlSelfRef.alarms)] + vlSelfRef.wide[0U]);
@@ -55,14 +59,17 @@ def body(hart: int) -> str:
     vlSelfRef.chain{hart + 1} = (vlSelfRef.chain{hart} ^ {h}pc);
     {h}stuck = (1U & vlSelfRef.chain{hart + 1});
     {h}count = __Vdly__harts_{hart}_count;
-    {h}one = (0xffU & ((IData)({h}other) + (IData)({h}flag) + (IData)({h}count)));"""
+    vlSelfRef.{PORTS[hart]} = (1U & ((IData)({h}stuck) ^ (IData)(vlSelfRef.{WIRE})));
+    vlSelfRef.{list(BUS)[hart]} = (0xffU & ((IData)(vlSelfRef.{PORTS[hart]}) + (IData)({h}one)));
+    {h}one = (0xffU & ((IData)({h}other) + (IData)({h}flag) + (IData)(vlSelfRef.{list(BUS)[hart]})));"""
 
 
 def source() -> str:
     local = "".join(f"    QData/*63:0*/ __Vdly__harts_{h}_count;\n    __Vdly__harts_{h}_count = 0;\n"
                     f"    IData/*31:0*/ __Vtemp_{7 * h + 3};\n" for h in range(HARTS))
     return (f"void {FUNCTION}({ROOT}* vlSelf) {{\n    auto &vlSelfRef = std::ref(*vlSelf).get();\n{local}"
-            f"    vlSelfRef.grant = (3U & ((IData)(vlSelfRef.grant) + 1U));{DEVICE}{''.join(map(body, range(HARTS)))}\n"
+            f"    vlSelfRef.grant = (3U & ((IData)(vlSelfRef.grant) + 1U));\n"
+            f"    vlSelfRef.{WIRE} = (1U & (IData)(vlSelfRef.grant));{DEVICE}{''.join(map(body, range(HARTS)))}\n"
             "    vlSelfRef.wide[1U] = (vlSelfRef.total ^ vlSelfRef.wide[2U]);\n"
             "    vlSelfRef.total = (vlSelfRef.total + (vlSelfRef.harts_0_pc ^ vlSelfRef.harts_2_pc));\n}\n")
 
@@ -71,9 +78,11 @@ def header() -> str:
     # As Verilator has them: by size, not by hart.
     members = "".join(f"    {kind} harts_{hart}_{name};\n" for name, kind in sorted(OF_HART.items(), key=lambda m: m[1])
                       for hart in range(HARTS))
-    members += "".join(f"    {kind} {name};\n" for name, kind in COMMON.items())
+    members += "".join(f"    {kind} {name};\n" for name, kind in (COMMON | BUS | {WIRE: "CData/*0:0*/"}).items())
+    ports = "".join(f"    VL_OUT8({port},0,0);\n" for port in PORTS)
     return (f'#pragma once\n#include "base.h"\nclass {ROOT} {{\n  public:\n    // DESIGN SPECIFIC STATE\n'
-            f"    VL_IN8(sys_rst,0,0);\n{members}\n    // INTERNAL VARIABLES\n    void *vlSymsp;\n}};\n")
+            f"    VL_IN8(sys_rst,0,0);\n{ports}{members}\n    // INTERNAL VARIABLES\n    void *vlSymsp;\n}};\n")
+
 
 
 BASE = """#include <cstdint>
@@ -82,6 +91,7 @@ using CData = uint8_t; using SData = uint16_t; using IData = uint32_t; using QDa
 template <class T, int N> struct VlUnpacked { T at[N]; T &operator[](size_t i) { return at[i]; } };
 template <int N> struct VlWide { uint32_t at[N]; uint32_t &operator[](size_t i) { return at[i]; } };
 #define VL_IN8(name, msb, lsb) CData name
+#define VL_OUT8(name, msb, lsb) CData name
 """
 # Both functions from the same random states, many times one after the other; how many members differ. Another model in
 # the same process goes another way between.
@@ -119,7 +129,8 @@ COMPARED
 
 def differing(folder, code: str, members: str) -> int:
     """How often a variable was not as Verilator's function left it."""
-    names = [f"harts_{hart}_{name}" for hart in range(HARTS) for name in OF_HART] + list(COMMON)
+    names = [f"harts_{hart}_{name}" for hart in range(HARTS) for name in OF_HART]
+    names += [*COMMON, *BUS, *PORTS, WIRE]
     compared = "".join(f"            differ += std::memcmp(&first.{name}, &second.{name}, sizeof first.{name}) != 0;\n"
                        for name in names)
     (folder / "base.h").write_text(BASE)
@@ -150,7 +161,7 @@ def test_it_computes_the_same(tmp_path, seed):
     given = None if seed is None else watched(seed)
     code, members = write_edge(ROOT, source(), header(), FUNCTION, "sys_rst", given)
     assert differing(tmp_path, code, members) == 0
-    assert code.count("Hart &__restrict m)") >= 1, "nothing is shared"
+    assert all(f"h.{name}" in code for name in ("harts_0_one", PORTS[0], "bus_data")), "what is shared"
     assert "sys_rst" not in code
     assert bool(re.search(r"if \([sm]\.open", code)) == (seed is not None)
 
@@ -252,10 +263,10 @@ def test_what_is_written_once(text, once):
     assert written_once(Body(text).statements) == once
 
 
-def shared_of(text: str, types: dict[str, str]):
+def shared_of(text: str, types: dict[str, str], common: frozenset[str] = frozenset()):
     statements = Body(text).statements
     nodes, after = dependencies(statements)
-    return find_shared(nodes, after, types)
+    return find_shared(nodes, after, types, common)
 
 
 def test_what_differs_is_not_shared():
@@ -265,6 +276,31 @@ def test_what_differs_is_not_shared():
     assert not shared_of(same.replace("+ 1U", "+ 2U", 1), types).families
     crossed = "".join(f"vlSelfRef.harts_{h}_a = vlSelfRef.harts_{h}_b;" for h in (0, 1))
     assert not shared_of(crossed.replace("harts_1_b", "harts_0_b"), types).families
+
+
+def test_whose_a_variable_is_may_be_told_by_its_use():
+    """Ports and buses have numbers of their own, or none for the first hart; who uses them is known."""
+    names = {0: ("fire", "when_l4"), 1: ("fire_1", "when_l4_8")}
+    types = {".harts_0_a": "IData", ".harts_1_a": "IData", ".in": "IData"} | {
+        f".{name}": "IData" for both in names.values() for name in both}
+    text = "".join(f"vlSelfRef.{fire} = (vlSelfRef.{when} + 1U); vlSelfRef.{when} = (vlSelfRef.in >> 3U);"
+                   f"vlSelfRef.harts_{h}_a = (vlSelfRef.{fire} + vlSelfRef.in);" for h, (fire, when) in names.items())
+    shared = shared_of(text, types)
+    assert len(shared.families) == 3
+    assert shared.twins[".when_l4_8"] == (".when_l4", 1) and ".in" not in shared.twins
+    # The first hart's stands where the second's ought to.
+    assert len(shared_of(text.replace("vlSelfRef.fire_1 +", "vlSelfRef.fire +"), types).families) < 3
+
+
+def test_what_has_a_hart_s_name_may_be_everybody_s():
+    types = {f".harts_{hart}_{name}": "IData" for hart in range(3) for name in "abw"}
+    text = "".join(f"if (vlSelfRef.harts_{h}_b) {{ vlSelfRef.harts_{h}_a = vlSelfRef.harts_2_w; }}" for h in range(3))
+    common = find_common(Body(text).statements)
+    assert common == {".harts_2_w"}
+    assert len(shared_of(text, types, common).families) == 1
+    assert not shared_of(text, types).families
+    # What only some of the others read is not everybody's.
+    assert not find_common(Body(text.replace("harts_0_a = vlSelfRef.harts_2_w", "harts_0_a = 1U")).statements)
 
 
 def test_harts_that_wait_for_each_other_are_not_shared():
@@ -295,10 +331,11 @@ def test_what_is_not_known_is_refused(text):
 
 def test_a_hart_s_members_lie_together():
     twins = {f".harts_{hart}_{name}": (f".harts_0_{name}", hart) for hart in range(HARTS) for name in OF_HART}
+    twins |= {f".{port}": (f".{PORTS[0]}", hart) for hart, port in enumerate(PORTS)}
     text, blocks = arrange(header(), twins, HARTS)
     assert member_types(text) == member_types(header())
     assert text.count(FRONT) == HARTS
-    of = re.findall(r"harts_(\d)_(\w+);", text)
+    of = re.findall(rf"harts_(\d)_(?!{WIRE[8:]})(\w+);", text)
     assert [hart for hart, _ in of] == sorted(hart for hart, _ in of)
     assert len({tuple(name for h, name in of if h == hart) for hart, _ in of}) == 1
     assert len(blocks) == HARTS

@@ -14,7 +14,8 @@ from sim.model.gating.statements import SELF, Any, all_tokens
 HART = re.compile(r"harts_(\d+)_")
 NUMBERED = re.compile(r"__V(dfg|temp|table)")   # names that say nothing
 NUMBER = re.compile(r"_?\d+")   # of the first hart it may be missing
-ROUNDS = (6, 1, 0)    # how far away the use of a variable may be by which it is told from others: less where that finds none
+# How far away the use of a variable may be by which it is told from others: less where that finds none.
+ROUNDS = (6, 1, 0)
 
 
 @dataclass(frozen=True)
