@@ -138,6 +138,47 @@ bool ether_rx_take(unsigned queue, struct ether_frame *frame)
     return true;
 }
 
+void ether_exchange_begin(struct ether_exchange *x, unsigned queue)
+{
+    struct ring *r = &rx[queue];
+    if (((r->given + 1) & MASK) != r->taken)
+        panic("ether: receive queue %u is to be full", queue);
+    x->ring = r->descriptor;
+    x->tail_register = (volatile uint32_t *)(queue ? CSR_ETHER_RX1_TAIL_ADDR : CSR_ETHER_RX0_TAIL_ADDR);
+    x->cause = ETHER_RX(queue);
+    x->at = r->taken;
+}
+
+/* The core has all descriptors but one, so what it gets is the one before that which it has filled. Its `size` stays. */
+bool ether_exchange(struct ether_exchange *x)
+{
+    ether_acknowledge_write(x->cause);
+    uint32_t at = x->at, head = x->head, status;
+    x->interrupts++;
+    for (; (status = x->ring[at].status) & DONE; at = (at + 1) & MASK) {
+        struct descriptor *filled = &x->ring[at], *free = &x->ring[(at - 1) & MASK];
+        uint32_t buffer = filled->address;
+        if (likely(head - x->tail < x->most)) {
+            struct ether_place *p = &x->place[head & x->mask];
+            uint32_t empty = p->buffer;
+            p->buffer = buffer;
+            p->status = status;
+            p->stamp = filled->stamp;
+            buffer = empty;
+            head++;
+        } else {
+            x->full++;
+        }
+        free->address = buffer;
+        free->status = 0;
+    }
+    x->at = at;
+    __atomic_store_n(&x->head, head, __ATOMIC_RELAXED);
+    io_fence(); /* also for the next handler, which may be on another hart */
+    *x->tail_register = (at - 1) & MASK;
+    return head != x->tail;
+}
+
 bool ether_tx_put(void *owner, const uint8_t *data, uint32_t length, bool interrupt)
 {
     uint32_t next = (tx.given + 1) & MASK;
