@@ -50,39 +50,35 @@ bool ether_rx_waits(unsigned queue);
 
 /*
  * Another way to receive, in which handler and who works frames off need no lock: each place of a ring in memory holds a
- * buffer, an empty one or one with a frame in it. The handler exchanges what the core has filled for what is in the next place;
- * who works off puts an empty one in its stead.
+ * buffer, an empty one or one with a frame in it. The handler exchanges what the core has filled for what is in the next place,
+ * and posts a soft interrupt, which puts an empty one in its stead.
  *
- * The handler alone writes all but `tail`; `tail` and the places up to `head` are of who works off, one at a time. A place is
- * written before the number that passes it on: a hart's stores reach memory in order, and another hart's loads are done in
- * order (hw/cpu/README.md), so on any number of harts neither sees a number without what belongs to it.
+ * The handler, of which there is one at a time, alone writes all but `tail`; `tail` and the places from there up to `head` are of
+ * who works off, one at a time. A place is written before the number that passes it on: a hart's stores reach memory in
+ * order, and its loads are done in order (hw/cpu/README.md), so on any number of harts nobody sees a number without what belongs to it.
  */
 struct ether_place {
     uint32_t buffer; /* its address */
-    uint32_t status; /* of the frame, as in the descriptor */
-    uint32_t stamp;
-} __attribute__((aligned(16)));
+    uint32_t status; /* of the frame, as in the descriptor: 15:0 its length */
+} __attribute__((aligned(8)));
 
 struct ether_exchange {
     volatile uint32_t head, tail; /* frames put into places, and worked off; both run freely */
     uint32_t most; /* frames that may wait */
     uint32_t mask; /* places, a power of two, less one */
     struct ether_place *place;
-    struct descriptor *ring; /* these are ether_exchange_begin's */
+    unsigned softint; /* its level */
+    volatile uint32_t full; /* frames dropped, as so many waited; the core has their buffers again */
+    /* ether_exchange_begin's */
+    struct ether_descriptor *ring, *free, *filled; /* the one that the core does not have; the next that it fills */
     volatile uint32_t *tail_register;
-    uint32_t cause, at;
-    uint32_t interrupts;
-    uint32_t full; /* frames dropped, as so many waited; the core has their buffers again */
+    uint32_t cause;
 } __attribute__((aligned(64)));
 
 /* The queue's ring has been filled by ether_rx_give, each place has a buffer as large. */
 void ether_exchange_begin(struct ether_exchange *x, unsigned queue);
-/* The handler: takes the cause back, exchanges all that has come; whether anything waits. */
-bool ether_exchange(struct ether_exchange *x);
-static inline uint32_t ether_place_length(const struct ether_place *p)
-{
-    return p->status & 0xffff;
-}
+/* The handler, whose argument is the exchange: takes the cause back and exchanges all that has come. */
+void ether_exchange_interrupt(void *exchange);
 
 /* Enters a frame, which begins at an even address; false: the ring is full. The buffer is the core's until it is reclaimed. */
 bool ether_tx_put(void *owner, const uint8_t *data, uint32_t length, bool interrupt);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "arch/csr.h"
+#include "arch/path.h"
 #include "dev/clock.h"
 #include "dev/ether.h"
 #include "dev/node.h"
@@ -105,18 +106,19 @@ static void give(unsigned q, struct mbuf *m)
     ether_rx_give(q, m, m->m_buf, MBUF_BYTES);
 }
 
-static void goes_up(struct mbuf *m, uint32_t length, uint32_t stamp)
+static void goes_up(struct mbuf *m, uint32_t length)
 {
     m->m_data = m->m_buf + ETHER_PAD;
     m->m_len = length;
-    m->m_stamp = stamp;
     ether_input(m);
 }
 
 #if NET == NET_SOFTINT
 #define MOST_WAITING 1024
 DEFINE_SIMPLE_LOCK(softnet_lock, "softnet", SPL_SOFTNET);
-static struct ether_exchange exchange[ETHER_QUEUES];
+
+static struct ether_exchange exchange[ETHER_QUEUES] = {{.softint = SPL_SOFTNET},
+                                                                       {.softint = SPL_SOFTNET}};
 static struct ether_place place[ETHER_QUEUES][MOST_WAITING];
 static uint32_t full_counted[ETHER_QUEUES];
 static volatile bool in_softnet[MAX_HARTS]; /* set before it takes the first packet */
@@ -127,26 +129,28 @@ static struct mbuf *mbuf_of(uint32_t buffer)
 }
 
 /* The next frame of a queue, whose place gets an empty buffer; false: there is none, or no buffer, and it is dropped. */
-static bool take(unsigned q, struct mbuf **m, struct ether_place *frame)
+static bool take(unsigned q, struct mbuf **m, uint32_t *length)
 {
     struct ether_exchange *x = &exchange[q];
     *m = 0;
     crit_t s = simple_lock_enter(&softnet_lock);
     __atomic_fetch_add(&net_count[curhart->id].received, x->full - full_counted[q], __ATOMIC_RELAXED);
     full_counted[q] = x->full;
-    bool some = __atomic_load_n(&x->head, __ATOMIC_ACQUIRE) != x->tail;
+    bool some = x->head != x->tail;
+    fence_acquire();
     if (some) {
         struct ether_place *p = &x->place[x->tail & x->mask];
         struct mbuf *empty = m_get();
         if (empty) {
-            *frame = *p;
+            *length = p->status & 0xffff;
             *m = mbuf_of(p->buffer);
             p->buffer = (uintptr_t)empty->m_buf;
             NET_COUNT(received);
         } else {
             NET_COUNT(no_mbuf);
         }
-        __atomic_store_n(&x->tail, x->tail + 1, __ATOMIC_RELEASE);
+        fence_release();
+        x->tail++;
     }
     simple_lock_leave(&softnet_lock, s);
     return some;
@@ -156,19 +160,13 @@ static void softnet(void *arg)
 {
     (void)arg;
     struct mbuf *m;
-    struct ether_place frame;
+    uint32_t length;
     in_softnet[curhart->id] = true;
     for (unsigned q = 0; q < ETHER_QUEUES; q++)
-        while (take(q, &m, &frame))
+        while (take(q, &m, &length))
             if (m)
-                goes_up(m, ether_place_length(&frame), frame.stamp);
+                goes_up(m, length);
     __atomic_store_n(&in_softnet[curhart->id], false, __ATOMIC_RELEASE);
-}
-
-static void handler(void *arg)
-{
-    if (ether_exchange(arg))
-        softint_mark(SPL_SOFTNET);
 }
 
 /* All places get buffers. */
@@ -179,8 +177,9 @@ static void prepare(unsigned q)
         panic("boot argument net.queue: give 1 to %u", MOST_WAITING);
     while (places < most)
         places *= 2;
-    exchange[q] = (struct ether_exchange){.most = most, .mask = places - 1, .place = place[q]};
-    full_counted[q] = 0;
+    exchange[q].most = most;
+    exchange[q].mask = places - 1;
+    exchange[q].place = place[q];
     for (uint32_t n = 0; n < places; n++) {
         struct mbuf *m = m_get();
         if (!m)
@@ -215,10 +214,10 @@ static uint32_t receive(unsigned q, uint32_t most)
         NET_COUNT(received);
 #if NET == NET_POLL
         simple_lock_leave(&rx_lock[q], s);
-        goes_up(m, frame.length, frame.stamp);
+        goes_up(m, frame.length);
         s = simple_lock_enter(&rx_lock[q]);
 #else
-        goes_up(m, frame.length, frame.stamp);
+        goes_up(m, frame.length);
 #endif
     }
     if (n)
@@ -352,11 +351,13 @@ void if_ether_start(void)
         ether_rx_publish(q);
 #if NET == NET_SOFTINT
         prepare(q);
+        intr_fn *fn = ether_exchange_interrupt;
         void *arg = &exchange[q];
 #else
+        intr_fn *fn = handler;
         void *arg = (void *)(uintptr_t)q;
 #endif
-        ether_establish(q, PIC_ANY_HART, handler, arg, q ? "ether 1" : "ether 0");
+        ether_establish(q, PIC_ANY_HART, fn, arg, q ? "ether 1" : "ether 0");
     }
     ether_enable(ETHER_RX(0) | ETHER_RX(1), true);
     ether_start();
@@ -397,7 +398,7 @@ void if_ether_stop(void)
         intr_disestablish(PIC_SOURCE_ETHER(q));
         /* What came behind the last interrupt. */
 #if NET == NET_SOFTINT
-        ether_exchange(&exchange[q]);
+        ether_exchange_interrupt(&exchange[q]);
 #else
         receive(q, ALL);
 #endif
@@ -435,7 +436,7 @@ struct if_ether_counts if_ether_counts(void)
     }
 #if NET == NET_SOFTINT
     for (unsigned q = 0; q < ETHER_QUEUES; q++) {
-        sum.interrupts += exchange[q].interrupts;
+        sum.interrupts += intr_count(PIC_SOURCE_ETHER(q));
         sum.frames += exchange[q].head + exchange[q].full;
     }
 #endif
