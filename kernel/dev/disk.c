@@ -130,8 +130,13 @@ static void reap(struct block_device *b)
     }
 }
 
+static OFF_PATH void tell_watcher(struct disk *d, enum disk_cause cause, uint32_t begin)
+{
+    d->watcher(cause, cycles32() - begin);
+}
+
 /* The handler's long way: all that is to be done with what is over, here and now. */
-static OFF_PATH enum disk_cause work_off(struct disk *d, bool some)
+static OFF_PATH void work_off(struct disk *d, bool some, uint32_t begin)
 {
     crit_t s = simple_lock_enter(&d->block.lock);
     reap(&d->block);
@@ -141,7 +146,8 @@ static OFF_PATH enum disk_cause work_off(struct disk *d, bool some)
     REG(d, CQ_HEAD) = d->seen;
     d->spurious += !some;
     block_leave(&d->block, s);
-    return some ? DISK_FOR_DONE : DISK_FOR_NOTHING;
+    if (d->watcher)
+        tell_watcher(d, some ? DISK_FOR_DONE : DISK_FOR_NOTHING, begin);
 }
 
 /*
@@ -152,23 +158,22 @@ static OFF_PATH enum disk_cause work_off(struct disk *d, bool some)
  * No lock: `seen` and CQ_HEAD are the handler's, which runs on one hart, and not twice at once. A reset from another hart counts
  * before it begins, so a CQ_HEAD from before it that is written behind it is found out by the look behind the write.
  */
-static void dma_interrupt(void *arg)
+static DEVICE_HANDLER void dma_interrupt(void *arg)
 {
     uint32_t begin = cycles32(), word, urgent = 0;
     struct disk *d = arg;
-    uint32_t seen = d->seen;
+    uint32_t before = d->seen, seen = before, has_event = d->urgent;
     for (; is_there(d, seen, &word); seen++)
-        urgent |= d->urgent >> (word & (TAGS - 1));
-    enum disk_cause cause = DISK_FOR_DONE;
-    bool some = seen != d->seen;
+        urgent |= has_event >> (word & (TAGS - 1));
     d->seen = seen;
     REG(d, CQ_HEAD) = seen;
-    if (likely(some && !(urgent & 1) && !d->block.queue && d->resets == d->seen_resets))
-        biodone_post();
-    else
-        cause = work_off(d, some);
+    if (unlikely(seen == before || urgent & 1 || d->block.queue || d->resets != d->seen_resets)) {
+        work_off(d, seen != before, begin);
+        return;
+    }
+    biodone_post();
     if (d->watcher)
-        d->watcher(cause, cycles32() - begin);
+        tell_watcher(d, DISK_FOR_DONE, begin);
 }
 
 /* Programmed I/O ------------------------------------------------------------------------------------------------------- */

@@ -145,9 +145,9 @@ void ether_exchange_begin(struct ether_exchange *x, unsigned queue)
     struct ring *r = &rx[queue];
     if (((r->given + 1) & MASK) != r->taken)
         panic("ether: receive queue %u is to be full", queue);
+    x->limit = x->tail + x->most;
     x->ring = r->descriptor;
-    x->filled = &r->descriptor[r->taken];
-    x->free = &r->descriptor[r->given];
+    x->filled = r->taken;
     x->tail_register = (volatile uint32_t *)(queue ? CSR_ETHER_RX1_TAIL_ADDR : CSR_ETHER_RX0_TAIL_ADDR);
     x->cause = ETHER_RX(queue);
 }
@@ -157,16 +157,16 @@ static OFF_PATH void count_full(struct ether_exchange *x)
     x->full++;
 }
 
-/* The core has all descriptors but one, which gets the next buffer; its `size` is that of all. */
-void ether_exchange_interrupt(void *exchange)
+/* The core has all descriptors but the one before that which it fills next: that gets the next buffer, its `size` is that of all. */
+DEVICE_HANDLER void ether_exchange_interrupt(void *exchange)
 {
     struct ether_exchange *x = exchange;
     ether_acknowledge_write(x->cause);
-    struct ether_descriptor *ring = x->ring, *filled = x->filled, *free = x->free;
-    uint32_t head = x->head;
-    for (uint32_t status; (status = filled->status) & DONE;) {
-        uint32_t buffer = filled->address;
-        if (likely(head - x->tail < x->most)) {
+    struct ether_descriptor *ring = x->ring;
+    uint32_t filled = x->filled, free = (filled - 1) & MASK, head = x->head;
+    for (uint32_t status; (status = ring[filled].status) & DONE; filled = (filled + 1) & MASK) {
+        uint32_t buffer = ring[filled].address;
+        if (likely(head != x->limit)) {
             struct ether_place *p = &x->place[head++ & x->mask];
             uint32_t empty = p->buffer;
             *p = (struct ether_place){buffer, status};
@@ -174,17 +174,15 @@ void ether_exchange_interrupt(void *exchange)
         } else {
             count_full(x);
         }
-        free->address = buffer;
-        free->status = 0;
+        ring[free].address = buffer;
+        ring[free].status = 0;
         free = filled;
-        filled = ring + ((filled + 1 - ring) & MASK);
     }
-    x->free = free;
     x->filled = filled;
     x->head = head;
     io_fence(); /* also for the next handler, which may be on another hart */
-    *x->tail_register = (uint32_t)(free - ring);
-    softint_mark(x->softint);
+    *x->tail_register = free;
+    softint_mark(SPL_SOFTNET);
 }
 
 bool ether_tx_put(void *owner, const uint8_t *data, uint32_t length, bool interrupt)

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/atomic.h"
 #include "sync/dispatch.h"
 
 #define ETHER_QUEUES 2
@@ -51,10 +52,10 @@ bool ether_rx_waits(unsigned queue);
 /*
  * Another way to receive, in which handler and who works frames off need no lock: each place of a ring in memory holds a
  * buffer, an empty one or one with a frame in it. The handler exchanges what the core has filled for what is in the next place,
- * and posts a soft interrupt, which puts an empty one in its stead.
+ * and posts SPL_SOFTNET, which puts an empty one in its stead.
  *
- * The handler, of which there is one at a time, alone writes all but `tail`; `tail` and the places from there up to `head` are of
- * who works off, one at a time. A place is written before the number that passes it on: a hart's stores reach memory in
+ * The handler, of which there is one at a time, alone writes all but `tail` and `limit`; these and the places from `tail` up to `head` are
+ * of who works off, one at a time. A place is written before the number that passes it on: a hart's stores reach memory in
  * order, and its loads are done in order (hw/cpu/README.md), so on any number of harts nobody sees a number without what belongs to it.
  */
 struct ether_place {
@@ -63,17 +64,27 @@ struct ether_place {
 } __attribute__((aligned(8)));
 
 struct ether_exchange {
-    volatile uint32_t head, tail; /* frames put into places, and worked off; both run freely */
+    volatile uint32_t head,
+        limit; /* frames put into places; as far as that may go: `tail` and `most`. They run freely. */
+    volatile uint32_t tail; /* frames worked off: with `limit`, of who does that */
     uint32_t most; /* frames that may wait */
     uint32_t mask; /* places, a power of two, less one */
     struct ether_place *place;
-    unsigned softint; /* its level */
     volatile uint32_t full; /* frames dropped, as so many waited; the core has their buffers again */
     /* ether_exchange_begin's */
-    struct ether_descriptor *ring, *free, *filled; /* the one that the core does not have; the next that it fills */
+    struct ether_descriptor *ring;
+    uint32_t filled; /* the next one that the core fills */
     volatile uint32_t *tail_register;
     uint32_t cause;
 } __attribute__((aligned(64)));
+
+/* Whoever works off is through with the place at `tail`, where an empty buffer is now. */
+static inline void ether_exchange_done(struct ether_exchange *x)
+{
+    fence_release();
+    x->tail++;
+    x->limit = x->tail + x->most;
+}
 
 /* The queue's ring has been filled by ether_rx_give, each place has a buffer as large. */
 void ether_exchange_begin(struct ether_exchange *x, unsigned queue);

@@ -117,8 +117,7 @@ static void goes_up(struct mbuf *m, uint32_t length)
 #define MOST_WAITING 1024
 DEFINE_SIMPLE_LOCK(softnet_lock, "softnet", SPL_SOFTNET);
 
-static struct ether_exchange exchange[ETHER_QUEUES] = {{.softint = SPL_SOFTNET},
-                                                                       {.softint = SPL_SOFTNET}};
+static struct ether_exchange exchange[ETHER_QUEUES];
 static struct ether_place place[ETHER_QUEUES][MOST_WAITING];
 static uint32_t full_counted[ETHER_QUEUES];
 static volatile bool in_softnet[MAX_HARTS]; /* set before it takes the first packet */
@@ -149,8 +148,7 @@ static bool take(unsigned q, struct mbuf **m, uint32_t *length)
         } else {
             NET_COUNT(no_mbuf);
         }
-        fence_release();
-        x->tail++;
+        ether_exchange_done(x);
     }
     simple_lock_leave(&softnet_lock, s);
     return some;

@@ -20,7 +20,7 @@ def summarise(experiment, records):
 
 def handler(made):
     results = made["run"]["results"]
-    if made["kind"] == "ether":
+    if made["kind"] in ("dma", "ether"):
         line = results["handler"][0]
     else:
         line = next(line for line in results["disk_handler"] if line["cause"] == CAUSE[made["kind"]])
