@@ -152,6 +152,18 @@ def test_too_many_frames_are_dropped_and_counted(tmp_path, sync, way):
     assert sent[-len(later):] == [frames.answer(frame) for _, frame in later]
 
 
+@pytest.mark.parametrize("harts", (1, 2))
+def test_frames_that_find_all_places_taken_are_dropped_and_counted(tmp_path, harts):
+    """As many places as may wait: one frame more would be put over another."""
+    flood = [(1000, frames.echo(n, 18)) for n in range(200)]
+    boot, sent = net(tmp_path, [(0, frames.arp()), *flood, (20_000, frames.echo(999, 18))], 0, ms=30, harts=harts,
+                     sync="spl-optim", build=DISK_BUILDS["spl-optim"] | {"net": "softint"}, bootargs="net.queue=4")
+    counted = each_is_counted(boot, sent, len(flood) + 2)
+    assert boot.result("test")["full"] > 0 and counted["no_mbuf"] == 0
+    assert sent[-1] == frames.answer(frames.echo(999, 18))
+    assert len(set(sent)) == len(sent), "one was answered twice"
+
+
 def each_is_counted(boot, sent, came):
     counted = boot.result("net") | boot.result("ether")
     assert sum(counted[name] for name in ("rx_frames", "rx_no_descriptor", "rx_overrun", "rx_off")) == came
