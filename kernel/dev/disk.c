@@ -152,7 +152,7 @@ static OFF_PATH void work_off(struct disk *d, bool some, uint32_t begin)
 
 /*
  * By DMA. Completions stay in their ring, which is longer than there are tags, until biodone, or whoever holds the lock, reaps
- * them: the handler takes the interrupt back and rings for biodone. It does all of it itself if somebody waits for an event, or
+ * them: the handler takes the interrupt back and rings for biodone. It does all of it itself if a request under way has an event, or
  * requests wait for these to be over (block_submit looks at the ring behind entering one: one of the two sees the other).
  *
  * No lock: `seen` and CQ_HEAD are the handler's, which runs on one hart, and not twice at once. A reset from another hart counts
@@ -160,14 +160,14 @@ static OFF_PATH void work_off(struct disk *d, bool some, uint32_t begin)
  */
 static DEVICE_HANDLER void dma_interrupt(void *arg)
 {
-    uint32_t begin = cycles32(), word, urgent = 0;
+    uint32_t begin = cycles32(), word;
     struct disk *d = arg;
-    uint32_t before = d->seen, seen = before, has_event = d->urgent;
-    for (; is_there(d, seen, &word); seen++)
-        urgent |= has_event >> (word & (TAGS - 1));
+    uint32_t before = d->seen, seen = before;
+    while (is_there(d, seen, &word))
+        seen++;
     d->seen = seen;
     REG(d, CQ_HEAD) = seen;
-    if (unlikely(seen == before || urgent & 1 || d->block.queue || d->resets != d->seen_resets)) {
+    if (unlikely(d->urgent | (uintptr_t)d->block.queue | (d->resets ^ d->seen_resets) | (seen == before))) {
         work_off(d, seen != before, begin);
         return;
     }

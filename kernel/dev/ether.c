@@ -146,15 +146,11 @@ void ether_exchange_begin(struct ether_exchange *x, unsigned queue)
     if (((r->given + 1) & MASK) != r->taken)
         panic("ether: receive queue %u is to be full", queue);
     x->limit = x->tail + x->most;
+    r->descriptor[r->given].size = r->descriptor[r->taken].size; /* it has had no buffer yet */
     x->ring = r->descriptor;
     x->filled = r->taken;
     x->tail_register = (volatile uint32_t *)(queue ? CSR_ETHER_RX1_TAIL_ADDR : CSR_ETHER_RX0_TAIL_ADDR);
     x->cause = ETHER_RX(queue);
-}
-
-static OFF_PATH void count_full(struct ether_exchange *x)
-{
-    x->full++;
 }
 
 /* The core has all descriptors but the one before that which it fills next: that gets the next buffer, its `size` is that of all. */
@@ -172,7 +168,7 @@ DEVICE_HANDLER void ether_exchange_interrupt(void *exchange)
             *p = (struct ether_place){buffer, status};
             buffer = empty;
         } else {
-            count_full(x);
+            x->full++;
         }
         ring[free].address = buffer;
         ring[free].status = 0;

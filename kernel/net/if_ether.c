@@ -133,8 +133,9 @@ static bool take(unsigned q, struct mbuf **m, uint32_t *length)
     struct ether_exchange *x = &exchange[q];
     *m = 0;
     crit_t s = simple_lock_enter(&softnet_lock);
-    __atomic_fetch_add(&net_count[curhart->id].received, x->full - full_counted[q], __ATOMIC_RELAXED);
-    full_counted[q] = x->full;
+    uint32_t full = x->full; /* once: handlers go on */
+    __atomic_fetch_add(&net_count[curhart->id].received, full - full_counted[q], __ATOMIC_RELAXED);
+    full_counted[q] = full;
     bool some = x->head != x->tail;
     fence_acquire();
     if (some) {

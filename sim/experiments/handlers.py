@@ -21,7 +21,7 @@ def summarise(experiment, records):
     for made in good:
         for line in made["run"]["results"].get("handler_floor", []):
             name = line["device"] + (f"-{line['burst']}" if line["burst"] > 1 else "")
-            floors.setdefault(name, {})["cold" if line["cold"] else "warm"] = line["p50"] / line["burst"]
+            floors[name] = line["p50"] / line["burst"]
     rows = [{"device": made["kind"], "sync": made["sync"], **handler(made)} for made in good if made["kind"] in LABELS]
     order = list(LABELS)
     return {"floors": floors,
@@ -47,26 +47,23 @@ def tables(summary):
     cells, beside = [], []
     for row in summary["rows"]:
         of = BESIDE.get(row["device"], (0, row["device"], False))[1]
-        floor = summary["floors"].get(of, {})
-        if "warm" not in floor:
+        floor = summary["floors"].get(of)
+        if not floor:
             continue
-        warm, cold = floor["warm"], floor.get("cold")
         each = row.get("each", row["p50"])
         if row["device"] == "dma-8":        # what an interrupt reads and writes is for all requests that it finds
-            warm, cold = (of and of * row["count"] / row["things"] for of in (warm, cold))
-        figures = [round(warm), round(cold) if cold else "-", "-" if "each" in row else row["min"], round(each),
-                   "-" if "each" in row else row["max"], f"{each / warm:.2f}", f"{each / cold:.2f}" if cold else "-"]
+            floor *= row["count"] / row["things"]
+        least, most = ("-", "-") if "each" in row else (row["min"], row["max"])
+        figures = [round(floor), least, round(each), most,
+                   f"{each / floor:.2f}"]
         (cells if row["device"] in DEVICES else beside).append([LABELS[row["device"]], row["sync"], *figures])
-    head = ["interrupt", "scheme", "floor", "floor, code not in the cache", "least", "median", "greatest", "x floor",
-            "x floor, code not in the cache"]
+    head = ["interrupt", "scheme", "floor", "least", "median", "greatest", "x floor"]
     shown = []
     if cells:
         shown.append(Table("Handlers of devices beside their registers and rings", head, cells, [
-            "Cycles. The floor is the median of the accesses to registers and to rings in memory that the handler needs, "
-            "in a row and by themselves, their code in the cache (run=handler-floor); the second, of the "
-            "same accesses behind an emptied instruction cache, where a handler's code is, as what runs between two "
-            "interrupts evicts it. The handler is timed from the driver's first instruction to its last. Who waits is "
-            "told in a soft interrupt."], texts=2))
+            "Cycles. The floor is the median of the accesses to registers and to rings in memory that a handler "
+            "needs, in a row and by themselves (run=handler-floor); it is timed from the first instruction to the "
+            "last. Who waits is told in a soft interrupt."], texts=2))
     if beside:
         shown.append(Table("Bursts, and other ways to tell who waits", head, beside, [
             "With several at once: all interrupts' cycles over the requests or frames that they were for; floors "
