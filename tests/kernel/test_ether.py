@@ -55,8 +55,9 @@ def test_two_harts_answer_every_echo(tmp_path, sync, way):
     every_echo(tmp_path, sync, DISK_BUILDS[sync] | {"net": way, "lock_debug": "1"}, harts=2)
 
 
-def test_four_harts_without_a_clock_answer_every_echo(tmp_path):
-    every_echo(tmp_path, "cli-optim", {"net": "threads"}, harts=4, hz=0)
+@pytest.mark.parametrize("way", ("threads", "softint"))
+def test_four_harts_without_a_clock_answer_every_echo(tmp_path, way):
+    every_echo(tmp_path, "cli-optim", {"net": way}, harts=4, hz=0)
 
 
 def every_echo(tmp_path, sync, build, harts=1, hz=1000):
