@@ -21,6 +21,12 @@
 /* The way of a page fault that finds its page or clears one (vm/), behind that. */
 #define FAULT_PATH __attribute__((section(".text.fault_path")))
 
+/*
+ * A device's handler that does little. What runs between two interrupts evicts it from the instruction cache, so each line that it
+ * has costs a refill: it begins with one, and has no frame of its own.
+ */
+#define DEVICE_HANDLER __attribute__((aligned(64), optimize("omit-frame-pointer")))
+
 /* What such a function does rarely: not inlined there. */
 #define OFF_PATH __attribute__((noinline, cold))
 

@@ -7,6 +7,8 @@
  *   @disk_handler cause=seek|data|done|all count=... total=... squares=... min=... p50=... max=...
  *   @disk_busy harts=... alone=... beside=...
  *
+ * With waits=1 each request has an event, for which a thread waits before it makes the next.
+ * With handlers=1, instead of @disk_handler, the interrupts as a whole (bench/handlers.h): a look at the clock less in each.
  * `squares` is the sum of the squares of cycles. With busy=1 a thread on each hart goes through 16 KB of memory meanwhile,
  * reading three words and writing two of each line: how many lines a million cycles, without the disk and beside it.
  */
@@ -14,6 +16,7 @@
 
 #include "arch/csr.h"
 #include "arch/probe.h"
+#include "bench/handlers.h"
 #include "bench/quantile.h"
 #include "dev/disk.h"
 #include "init/run.h"
@@ -134,7 +137,11 @@ static int disk_run(void)
     for (unsigned i = 0; i < at_once; i++)
         for (uint32_t n = 0; writes && n < size / 4; n++)
             ((uint32_t *)buffer[i])[n] = random_next(&r);
-    disk_watch(note);
+    bool waits = bootargs_number("waits", 0, 1), timed = bootargs_number("handlers", 0, 1);
+    if (timed)
+        handlers_time(PIC_SOURCE_DISK(bootargs_number("unit", 0, 1)), "disk");
+    else
+        disk_watch(note);
     bool busy = bootargs_number("busy", 0, 1);
     struct thread *goes[MAX_HARTS];
     uint32_t alone = 0;
@@ -150,14 +157,20 @@ static int disk_run(void)
     uint32_t first = all_lines();
     uint64_t begin = cycles64();
     PROBE(WINDOW_BEGIN);
-    for (unsigned i = 0; i < at_once; i++) {
+    for (uint32_t lba = 0; waits && lba < sectors; lba += request)
+        errors += block_transfer(disk, writes ? BLOCK_WRITE : BLOCK_READ, lba,
+                                 sectors - lba < request ? sectors - lba : request, buffer[0]) != 0;
+    for (unsigned i = 0; !waits && i < at_once; i++) {
         io[i] = (struct block_io){.op = writes ? BLOCK_WRITE : BLOCK_READ, .data = buffer[i], .done = again};
         submit(&io[i]);
     }
-    event_wait(&all_done);
+    if (!waits)
+        event_wait(&all_done);
     PROBE(WINDOW_END);
     uint64_t cycles = cycles64() - begin;
     disk_watch(0);
+    if (timed)
+        handlers_end();
     if (busy) {
         uint32_t beside = (uint32_t)((uint64_t)(all_lines() - first) * 1000000 / cycles);
         stop = true;

@@ -8,9 +8,10 @@
  *   device=ether  a frame has come: its cause is taken back, its descriptor's state is read, the descriptor is written for
  *                 another buffer, the next one's state is read, and the tail is written behind a fence
  *
- *   @handler_floor device=... count=... min=... p50=... max=...            cycles
+ *   @handler_floor device=... burst=... count=... min=... p50=... max=...            cycles
  *
- * Boot arguments: device (dma); rounds (32); disk.data_cycles (2). Frames come round by the core's own loop.
+ * Boot arguments: device (dma); rounds (32); disk.data_cycles (2); burst (1), frames that have come at once, 1 to 16. Frames come
+ * round by the core's own loop.
  */
 #include <generated/csr.h>
 #include <generated/disk_regs.h>
@@ -43,8 +44,8 @@ static uint32_t sample[MOST];
     panic("run=handler-floor: %s does not answer", what)
 
 /* The cycles of what stands between, less those of reading the counter. */
-static uint32_t begin_at, empty;
-#define TIMED_BEGIN() (begin_at = cycles32())
+static uint32_t empty;
+#define TIMED_BEGIN() uint32_t begin_at = cycles32()
 #define TIMED_END() (cycles32() - begin_at - empty)
 
 static void disk_reset(uint32_t control)
@@ -119,10 +120,48 @@ static void pio(uint32_t rounds)
 }
 
 /* hw/ether/README.md, Descriptors. */
-static volatile struct {
+static volatile struct descriptor {
     uint32_t address, size, status, stamp;
 } received[RING] __attribute__((aligned(64))), sent[RING] __attribute__((aligned(64)));
+static uint32_t burst;
 static uint8_t rooms[RING][ROOM] __attribute__((aligned(64)));
+
+/* The accesses for the frame in descriptor `n`, or the `burst` from there on; DONE if so many had come. */
+static inline __attribute__((always_inline)) uint32_t one_frame(uint32_t n, uint32_t round)
+{
+    volatile struct descriptor *own = &received[n % RING], *free = &received[(n + RING - 1) % RING],
+                               *after = &received[(n + 1) % RING];
+    uint32_t room = (uintptr_t)rooms[n % RING], tail = (n + RING) % RING;
+    TIMED_BEGIN();
+    ether_acknowledge_write(1);
+    uint32_t state = own->status;
+    free->address = room;
+    free->size = ROOM;
+    free->status = 0;
+    uint32_t next = after->status;
+    io_fence();
+    ether_rx0_tail_write(tail);
+    sample[round] = TIMED_END();
+    return state & ~next;
+}
+
+static uint32_t many_frames(uint32_t n, uint32_t round)
+{
+    uint32_t state, done = DONE, last = n + burst;
+    TIMED_BEGIN();
+    ether_acknowledge_write(1);
+    for (; state = received[n % RING].status, n != last; n++) {
+        unsigned free = (n + RING - 1) % RING;
+        done &= state;
+        received[free].address = (uintptr_t)rooms[n % RING];
+        received[free].size = ROOM;
+        received[free].status = 0;
+    }
+    io_fence();
+    ether_rx0_tail_write((n - 1) % RING);
+    sample[round] = TIMED_END();
+    return done & ~state;
+}
 
 static void ether(uint32_t rounds)
 {
@@ -145,26 +184,19 @@ static void ether(uint32_t rounds)
     ether_rx0_tail_write(RING - 1);
     ether_control_write(1 << CSR_ETHER_CONTROL_RECEIVE_OFFSET | 1 << CSR_ETHER_CONTROL_TRANSMIT_OFFSET |
                         1 << CSR_ETHER_CONTROL_LOOP_OFFSET | 2 << CSR_ETHER_CONTROL_SPEED_OFFSET);
-    for (uint32_t n = 0; n < rounds; n++) {
-        unsigned own = n % RING, free = (n + RING - 1) % RING;
-        sent[own].address = (uintptr_t)frame;
-        sent[own].size = sizeof frame;
-        sent[own].status = 0;
+    for (uint32_t n = 0, at = 0; n < rounds; n++) {
+        for (uint32_t i = at; i < at + burst; i++) {
+            sent[i % RING].address = (uintptr_t)frame;
+            sent[i % RING].size = sizeof frame;
+            sent[i % RING].status = 0;
+        }
         io_fence();
-        ether_tx_tail_write((n + 1) % RING);
-        WAIT(ether_pending_read() & 1, "Ethernet");
-        TIMED_BEGIN();
-        ether_acknowledge_write(1);
-        uint32_t state = received[own].status;
-        received[free].address = (uintptr_t)rooms[own];
-        received[free].size = ROOM;
-        received[free].status = 0;
-        uint32_t next = received[(n + 1) % RING].status;
-        io_fence();
-        ether_rx0_tail_write((n + RING) % RING);
-        sample[n] = TIMED_END();
-        if (!(state & DONE) || (next & DONE))
-            panic("run=handler-floor: one frame was to come, not another number");
+        ether_tx_tail_write((at + burst) % RING);
+        WAIT(ether_rx0_head_read() == (at + burst) % RING && ether_pending_read() & 1, "Ethernet");
+        uint32_t state = burst == 1 ? one_frame(at, n) : many_frames(at, n);
+        at += burst;
+        if (!(state & DONE))
+            panic("run=handler-floor: %lu frames were to come, not another number", (unsigned long)burst);
     }
     ether_control_write(0);
 }
@@ -177,9 +209,10 @@ static int handler_floor(void)
     } devices[] = {{"dma", dma}, {"pio", pio}, {"ether", ether}};
     char device[8];
     uint32_t rounds = bootargs_number("rounds", 32, MOST);
+    burst = bootargs_number("burst", 1, RING / 2);
     bootargs_string("device", device, sizeof device, "dma");
     for (unsigned i = 0; i < sizeof devices / sizeof *devices; i++) {
-        if (strcmp(device, devices[i].name) || !rounds)
+        if (strcmp(device, devices[i].name) || !rounds || !burst)
             continue;
         if (devices[i].run != ether && !DISK(SECTORS))
             panic("run=handler-floor: there is no drive: give --disk IMAGE");
@@ -191,12 +224,12 @@ static int handler_floor(void)
         uint32_t enabled = csr_read_clear(mie, ~0u);
         devices[i].run(rounds);
         csr_write(mie, enabled);
-        kprintf("@handler_floor device=%s count=%lu min=%lu p50=%lu max=%lu\n", device, (unsigned long)rounds,
-                (unsigned long)quantile(sample, rounds, 0), (unsigned long)quantile(sample, rounds, 50),
-                (unsigned long)quantile(sample, rounds, 100));
+        kprintf("@handler_floor device=%s burst=%lu count=%lu min=%lu p50=%lu max=%lu\n", device, (unsigned long)burst,
+                (unsigned long)rounds, (unsigned long)quantile(sample, rounds, 0),
+                (unsigned long)quantile(sample, rounds, 50), (unsigned long)quantile(sample, rounds, 100));
         return 0;
     }
-    panic("run=handler-floor: device is dma, pio or ether; rounds 1 at least");
+    panic("run=handler-floor: device is dma, pio or ether; rounds and burst 1 at least");
 }
 
 RUN("handler-floor", "register and ring accesses of a device's handler, by themselves (device=dma|pio|ether)",

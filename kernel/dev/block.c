@@ -8,9 +8,6 @@
 #include "sched/ithread.h"
 #include "sched/master.h"
 #include "sched/sched.h"
-#if BIODONE_SOFTINT
-#include "intr/softint.h"
-#endif
 
 #define MOST_DEVICES 2
 
@@ -102,7 +99,8 @@ void block_over(struct block_device *d, struct block_io *io, int error, bool aga
 
 static void biodone_wake(void);
 
-void block_leave(struct block_device *d, crit_t saved)
+/* Starts what waits, lets the lock go and posts events; whether something is over for biodone. */
+static bool leave(struct block_device *d, crit_t saved)
 {
     while (dispatch(d), d->wants_data) {
         d->wants_data = false;
@@ -119,8 +117,19 @@ void block_leave(struct block_device *d, crit_t saved)
         posting = io->next; /* it may be gone behind the next line */
         event_post(io->event);
     }
-    if (finished)
+    return finished;
+}
+
+void block_leave(struct block_device *d, crit_t saved)
+{
+    if (leave(d, saved))
         biodone_wake();
+}
+
+static void reap(struct block_device *d)
+{
+    if (d->reap)
+        d->reap(d);
 }
 
 /* The driver has not been answered in time: it begins anew, and what was under way is tried again. */
@@ -128,6 +137,7 @@ static void watch(void *arg)
 {
     struct block_device *d = arg;
     crit_t s = simple_lock_enter(&d->lock);
+    reap(d);
     bool late = false;
     for (struct block_io *io = d->active; io; io = io->next)
         late |= (int32_t)(clock_ticks() - io->due) > 0;
@@ -168,6 +178,10 @@ int block_submit(struct block_device *d, struct block_io *io)
     crit_t s = simple_lock_enter(&d->lock);
     d->submitted++;
     enqueue(d, io);
+    if (d->actives == d->depth) { /* a handler that does not see this one has left what this sees */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        reap(d);
+    }
     block_leave(d, s);
     return 0;
 }
@@ -194,6 +208,7 @@ static void biodone(void)
         for (;;) {
             struct block_device *d = devices[i];
             crit_t s = simple_lock_enter(&d->lock);
+            reap(d);
             struct block_io *io = d->finished;
             if (io) {
                 d->finished = io->next;
@@ -201,7 +216,7 @@ static void biodone(void)
                     d->finished_end = &d->finished;
                 d->told++;
             }
-            simple_lock_leave(&d->lock, s);
+            leave(d, s);
             if (!io)
                 break;
             io->done(io);
@@ -247,6 +262,11 @@ static void biodone_wake(void)
     }
 #endif
     ithread_wake(&biodone_thread, 0);
+}
+
+void biodone_post(void)
+{
+    biodone_wake();
 }
 
 void biodone_start(unsigned source)

@@ -27,6 +27,9 @@
 #include "lock/event.h"
 #include "lock/simple_lock.h"
 #include "sched/timeout.h"
+#if BIODONE_SOFTINT
+#include "intr/softint.h"
+#endif
 
 #define SECTOR_SIZE 512u
 #define BLOCK_TRIES 4
@@ -58,6 +61,7 @@ struct block_io {
 };
 
 struct block_device {
+    struct block_io *queue; /* by sector; first, beside what a driver's handler looks at */
     struct simple_lock lock;
     const char *name;
     uint32_t sectors;
@@ -66,13 +70,14 @@ struct block_device {
     /* The driver, called with the lock held. Start it: block_over says how it went. Forget all that was started. */
     void (*start)(struct block_device *d, struct block_io *io);
     void (*reset)(struct block_device *d);
+    /* Of a driver whose handler leaves what is over where it is, and calls biodone_post: block_over for each of those. Else 0. */
+    void (*reap)(struct block_device *d);
     /* By programmed I/O: a request that was started wants its first data (`wants_data`, which `start` sets). Lets the lock
      * go meanwhile, and gives the state of its section anew. */
     crit_t (*give_data)(struct block_device *d, crit_t saved);
     bool wants_data;
     bool moving; /* a hart moves data, without the lock: nobody else touches what is under way */
 
-    struct block_io *queue; /* by sector */
     struct block_io *active; /* the driver has them */
     struct block_io *posting; /* over, to be told of when the lock is let go */
     struct block_io *finished, **finished_end; /* over, for biodone */
@@ -96,4 +101,14 @@ void block_leave(struct block_device *d, crit_t saved);
 
 /* biodone_thread, or the soft interrupt: once, by who opens the first device. `source` is of the PIC. */
 void biodone_start(unsigned source);
+
+/* From a driver's handler: something is over. Without a lock. */
+#if BIODONE_SOFTINT
+static inline void biodone_post(void)
+{
+    softint_mark(SPL_SOFTBIO); /* the way back from the handler looks for it */
+}
+#else
+void biodone_post(void);
+#endif
 #endif

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <generated/disk_regs.h>
 #include <generated/mem.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "arch/csr.h"
+#include "arch/path.h"
 #include "dev/clock.h"
 #include "intr/intr.h"
 #include "lib/bootargs.h"
@@ -36,24 +38,30 @@ struct request {
     uint32_t own[2];
 };
 struct completion {
-    uint16_t tag;
-    uint8_t status, lap; /* bit 7 */
+    uint32_t word; /* 15:0 tag, 23:16 status, 31 lap: what a handler needs, in one load */
     uint16_t sectors, reserved;
 };
 _Static_assert(sizeof(struct request) == 32 && sizeof(struct completion) == 8, "hw/disk reads and writes them");
 
 struct disk {
-    struct block_device block; /* first */
+    /* What a handler by DMA looks at lies in one line, with the block device's queue behind it. */
     volatile uint32_t *regs;
+    volatile struct completion *completions;
+    uint32_t seen;                          /* completions that the handler, which alone writes it, has seen */
+    uint32_t seen_resets;                   /* and resets */
+    volatile uint32_t resets;               /* of the controller: its counters began anew */
+    volatile uint32_t urgent;               /* bit t: the request of tag t has an event */
+    disk_watcher *watcher;
+    struct block_device block;
+
     bool dma, seeks;
     unsigned cluster;
     uint32_t spurious;
 
     /* DMA */
-    uint32_t tail, head, free_tags;
+    uint32_t tail, head, free_tags; /* `head`: completions that were told to the block device */
     struct block_io *io[TAGS];
     struct request *requests;
-    volatile struct completion *completions;
 
     /* programmed I/O: the request under way, and where its data goes on */
     struct block_io *current;
@@ -66,9 +74,14 @@ struct disk {
 static struct request requests[2][RING] __attribute__((aligned(64)));
 static struct completion completions[2][RING] __attribute__((aligned(64)));
 static SIMPLE_LOCK_CLASS(disk_class, "disk", SPL_BIO);
-static struct disk disks[2] = {{.block = {.lock = SIMPLE_LOCK("disk0", disk_class), .name = "disk0"}},
-                               {.block = {.lock = SIMPLE_LOCK("disk1", disk_class), .name = "disk1"}}};
-static disk_watcher *watcher;
+static struct disk disks[2]
+    __attribute__((aligned(64))) = {{.block = {.lock = SIMPLE_LOCK("disk0", disk_class), .name = "disk0"}},
+                                    {.block = {.lock = SIMPLE_LOCK("disk1", disk_class), .name = "disk1"}}};
+
+static struct disk *disk_of(struct block_device *b)
+{
+    return (struct disk *)((char *)b - offsetof(struct disk, block));
+}
 
 static void over(struct disk *d, struct block_io *io, unsigned status)
 {
@@ -79,10 +92,11 @@ static void over(struct disk *d, struct block_io *io, unsigned status)
 
 static void start_dma(struct block_device *b, struct block_io *io)
 {
-    struct disk *d = (struct disk *)b;
+    struct disk *d = disk_of(b);
     unsigned tag = (unsigned)__builtin_ctz(d->free_tags);
     d->free_tags &= ~(1u << tag);
     d->io[tag] = io;
+    d->urgent |= (uint32_t)(io->event != 0) << tag;
     d->requests[d->tail++ % RING] = (struct request){.op = io->op,
                                                      .tag = (uint16_t)tag,
                                                      .count = (uint16_t)io->count,
@@ -93,24 +107,73 @@ static void start_dma(struct block_device *b, struct block_io *io)
     REG(d, SQ_TAIL) = d->tail;
 }
 
-static enum disk_cause complete(struct disk *d)
+/* Completion `n`, if the controller has written it. */
+static inline bool is_there(const struct disk *d, uint32_t n, uint32_t *word)
 {
-    uint32_t first = d->head;
-    volatile struct completion *c;
-    while (c = &d->completions[d->head % RING], c->lap >> 7 != (d->head >> RING_LOG2 & 1)) {
-        unsigned tag = c->tag;
+    *word = d->completions[n % RING].word;
+    return *word >> 31 != (n >> RING_LOG2 & 1);
+}
+
+/* All that is there, told to the block device. The lock is held. */
+static void reap(struct block_device *b)
+{
+    struct disk *d = disk_of(b);
+    for (uint32_t word; is_there(d, d->head, &word); d->head++) {
+        unsigned tag = word & 0xffff;
         struct block_io *io = tag < TAGS ? d->io[tag] : 0;
         if (!io)
             panic("%s: an answer for tag %u, which no request has", d->block.name, tag);
         d->io[tag] = 0;
         d->free_tags |= 1u << tag;
-        d->head++;
-        over(d, io, c->status);
+        d->urgent &= ~(1u << tag);
+        over(d, io, word >> 16 & 0xff);
     }
-    if (d->head == first)
-        return DISK_FOR_NOTHING;
-    REG(d, CQ_HEAD) = d->head;
-    return DISK_FOR_DONE;
+}
+
+static OFF_PATH void tell_watcher(struct disk *d, enum disk_cause cause, uint32_t begin)
+{
+    d->watcher(cause, cycles32() - begin);
+}
+
+/* The handler's long way: all that is to be done with what is over, here and now. */
+static OFF_PATH void work_off(struct disk *d, bool some, uint32_t begin)
+{
+    crit_t s = simple_lock_enter(&d->block.lock);
+    reap(&d->block);
+    d->seen_resets = d->resets;
+    some |= d->seen != d->head;
+    d->seen = d->head;
+    REG(d, CQ_HEAD) = d->seen;
+    d->spurious += !some;
+    block_leave(&d->block, s);
+    if (d->watcher)
+        tell_watcher(d, some ? DISK_FOR_DONE : DISK_FOR_NOTHING, begin);
+}
+
+/*
+ * By DMA. Completions stay in their ring, which is longer than there are tags, until biodone, or whoever holds the lock, reaps
+ * them: the handler takes the interrupt back and rings for biodone. It does all of it itself if a request under way has an event, or
+ * requests wait for these to be over (block_submit looks at the ring behind entering one: one of the two sees the other).
+ *
+ * No lock: `seen` and CQ_HEAD are the handler's, which runs on one hart, and not twice at once. A reset from another hart counts
+ * before it begins, so a CQ_HEAD from before it that is written behind it is found out by the look behind the write.
+ */
+static DEVICE_HANDLER void dma_interrupt(void *arg)
+{
+    uint32_t begin = cycles32(), word;
+    struct disk *d = arg;
+    uint32_t before = d->seen, seen = before;
+    while (is_there(d, seen, &word))
+        seen++;
+    d->seen = seen;
+    REG(d, CQ_HEAD) = seen;
+    if (unlikely(d->urgent | (uintptr_t)d->block.queue | (d->resets ^ d->seen_resets) | (seen == before))) {
+        work_off(d, seen != before, begin);
+        return;
+    }
+    biodone_post();
+    if (d->watcher)
+        tell_watcher(d, DISK_FOR_DONE, begin);
 }
 
 /* Programmed I/O ------------------------------------------------------------------------------------------------------- */
@@ -196,7 +259,7 @@ static void pio_over(struct disk *d, uint32_t status)
 /* The first cluster of a write. */
 static crit_t give_data(struct block_device *b, crit_t saved)
 {
-    struct disk *d = (struct disk *)b;
+    struct disk *d = disk_of(b);
     saved = move_cluster(d, saved);
     if (d->late)
         pio_over(d, d->late);
@@ -205,7 +268,7 @@ static crit_t give_data(struct block_device *b, crit_t saved)
 
 static void start_pio(struct block_device *b, struct block_io *io)
 {
-    struct disk *d = (struct disk *)b;
+    struct disk *d = disk_of(b);
     d->current = io;
     if (d->seeks && io->count && (io->op == BLOCK_READ || io->op == BLOCK_WRITE)) {
         d->seeking = true;
@@ -248,21 +311,23 @@ static enum disk_cause serve(struct disk *d, crit_t *saved)
 
 /* Both ------------------------------------------------------------------------------------------------------------------ */
 
-static void interrupt(void *arg)
+static void pio_interrupt(void *arg)
 {
     uint32_t begin = cycles32();
     struct disk *d = arg;
     crit_t s = simple_lock_enter(&d->block.lock);
-    enum disk_cause cause = d->dma ? complete(d) : serve(d, &s);
+    enum disk_cause cause = serve(d, &s);
     d->spurious += cause == DISK_FOR_NOTHING;
     block_leave(&d->block, s);
-    if (watcher)
-        watcher(cause, cycles32() - begin);
+    if (d->watcher)
+        d->watcher(cause, cycles32() - begin);
 }
 
 static void reset(struct block_device *b)
 {
-    struct disk *d = (struct disk *)b;
+    struct disk *d = disk_of(b);
+    d->resets++;
+    io_fence();
     REG(d, CONTROL) = DISK_CONTROL_RESET_MASK;
     while (REG(d, CONTROL) & DISK_CONTROL_RESET_MASK)
         ;
@@ -271,6 +336,7 @@ static void reset(struct block_device *b)
     d->late = 0;
     d->tail = d->head = 0;
     d->free_tags = (1u << TAGS) - 1;
+    d->urgent = 0;
     memset(d->io, 0, sizeof d->io);
     memset((void *)d->completions, 0, sizeof completions[0]);
     io_fence();
@@ -308,24 +374,28 @@ struct block_device *disk_open(unsigned unit)
     d->block.patience = (uint32_t)((uint64_t)bootargs_number("disk.patience", 2000, 1000000) * clock_hz() / 1000);
     d->block.start = d->dma ? start_dma : start_pio;
     d->block.reset = reset;
+    d->block.reap = d->dma ? reap : 0;
     d->block.give_data = give_data;
     block_init(&d->block);
     REG(d, CLUSTER) = d->cluster;
     REG(d, DATA_CYCLES) = bootargs_number("disk.data_cycles", 2, 255);
     reset(&d->block);
+    d->seen_resets = d->resets;
     if (!biodone)
         biodone_start(PIC_SOURCE_DISK(unit));
     biodone = true;
-    intr_establish(PIC_SOURCE_DISK(unit), SPL_BIO, INTR_LEVEL, hart, interrupt, d, d->block.name);
+    intr_establish(PIC_SOURCE_DISK(unit), SPL_BIO, INTR_LEVEL, hart, d->dma ? dma_interrupt : pio_interrupt, d,
+                   d->block.name);
     return &d->block;
 }
 
 void disk_watch(disk_watcher *w)
 {
-    watcher = w;
+    for (unsigned unit = 0; unit < UNITS; unit++)
+        disks[unit].watcher = w;
 }
 
 uint32_t disk_spurious(const struct block_device *d)
 {
-    return ((const struct disk *)d)->spurious;
+    return disk_of((struct block_device *)d)->spurious;
 }

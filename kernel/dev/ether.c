@@ -4,7 +4,9 @@
 #include <generated/csr.h>
 
 #include "arch/csr.h"
+#include "arch/path.h"
 #include "intr/intr.h"
+#include "intr/softint.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lock/simple_lock.h"
@@ -16,13 +18,13 @@
 #define TX_INTERRUPT 0x80000000u
 
 /* As the core reads and writes it (hw/ether/README.md). */
-struct descriptor {
+struct ether_descriptor {
     uint32_t address, size; /* of one to send, its length, and TX_INTERRUPT */
     volatile uint32_t status, stamp;
 };
 
 static struct ring {
-    struct descriptor descriptor[ETHER_RING] __attribute__((aligned(64)));
+    struct ether_descriptor descriptor[ETHER_RING] __attribute__((aligned(64)));
     void *owner[ETHER_RING];
     uint32_t given, taken; /* modulo ETHER_RING: the next to be given to the core, and to be taken from it */
 } rx[ETHER_QUEUES], tx;
@@ -107,7 +109,7 @@ void ether_rx_give(unsigned queue, void *owner, uint8_t *buffer, uint32_t size)
     struct ring *r = &rx[queue];
     if (((r->given + 1) & MASK) == r->taken)
         panic("ether: receive queue %u has no room for another buffer", queue);
-    struct descriptor *d = &r->descriptor[r->given];
+    struct ether_descriptor *d = &r->descriptor[r->given];
     d->address = (uint32_t)buffer;
     d->size = size;
     d->status = 0;
@@ -132,10 +134,51 @@ bool ether_rx_take(unsigned queue, struct ether_frame *frame)
     struct ring *r = &rx[queue];
     if (!ether_rx_waits(queue))
         return false;
-    struct descriptor *d = &r->descriptor[r->taken];
+    struct ether_descriptor *d = &r->descriptor[r->taken];
     *frame = (struct ether_frame){r->owner[r->taken], d->status & LENGTH, d->stamp};
     r->taken = (r->taken + 1) & MASK;
     return true;
+}
+
+void ether_exchange_begin(struct ether_exchange *x, unsigned queue)
+{
+    struct ring *r = &rx[queue];
+    if (((r->given + 1) & MASK) != r->taken)
+        panic("ether: receive queue %u is to be full", queue);
+    x->limit = x->tail + x->most;
+    r->descriptor[r->given].size = r->descriptor[r->taken].size; /* it has had no buffer yet */
+    x->ring = r->descriptor;
+    x->filled = r->taken;
+    x->tail_register = (volatile uint32_t *)(queue ? CSR_ETHER_RX1_TAIL_ADDR : CSR_ETHER_RX0_TAIL_ADDR);
+    x->cause = ETHER_RX(queue);
+}
+
+/* The core has all descriptors but the one before that which it fills next: that gets the next buffer, its `size` is that of all. */
+DEVICE_HANDLER void ether_exchange_interrupt(void *exchange)
+{
+    struct ether_exchange *x = exchange;
+    ether_acknowledge_write(x->cause);
+    struct ether_descriptor *ring = x->ring;
+    uint32_t filled = x->filled, free = (filled - 1) & MASK, head = x->head;
+    for (uint32_t status; (status = ring[filled].status) & DONE; filled = (filled + 1) & MASK) {
+        uint32_t buffer = ring[filled].address;
+        if (likely(head != x->limit)) {
+            struct ether_place *p = &x->place[head++ & x->mask];
+            uint32_t empty = p->buffer;
+            *p = (struct ether_place){buffer, status};
+            buffer = empty;
+        } else {
+            x->full++;
+        }
+        ring[free].address = buffer;
+        ring[free].status = 0;
+        free = filled;
+    }
+    x->filled = filled;
+    x->head = head;
+    io_fence(); /* also for the next handler, which may be on another hart */
+    *x->tail_register = free;
+    softint_mark(SPL_SOFTNET);
 }
 
 bool ether_tx_put(void *owner, const uint8_t *data, uint32_t length, bool interrupt)
@@ -143,7 +186,7 @@ bool ether_tx_put(void *owner, const uint8_t *data, uint32_t length, bool interr
     uint32_t next = (tx.given + 1) & MASK;
     if (next == tx.taken)
         return false;
-    struct descriptor *d = &tx.descriptor[tx.given];
+    struct ether_descriptor *d = &tx.descriptor[tx.given];
     d->address = (uint32_t)data;
     d->size = length | (interrupt ? TX_INTERRUPT : 0);
     d->status = 0;

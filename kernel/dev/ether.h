@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/atomic.h"
 #include "sync/dispatch.h"
 
 #define ETHER_QUEUES 2
@@ -47,6 +48,48 @@ void ether_rx_give(unsigned queue, void *owner, uint8_t *buffer, uint32_t size);
 void ether_rx_publish(unsigned queue);
 bool ether_rx_take(unsigned queue, struct ether_frame *frame); /* false: no frame is there */
 bool ether_rx_waits(unsigned queue);
+
+/*
+ * Another way to receive, in which handler and who works frames off need no lock: each place of a ring in memory holds a
+ * buffer, an empty one or one with a frame in it. The handler exchanges what the core has filled for what is in the next place,
+ * and posts SPL_SOFTNET, which puts an empty one in its stead.
+ *
+ * The handler, of which there is one at a time, alone writes all but `tail` and `limit`; these and the places from `tail` up to `head` are
+ * of who works off, one at a time. A place is written before the number that passes it on: a hart's stores reach memory in
+ * order, and its loads are done in order (hw/cpu/README.md), so on any number of harts nobody sees a number without what belongs to it.
+ */
+struct ether_place {
+    uint32_t buffer; /* its address */
+    uint32_t status; /* of the frame, as in the descriptor: 15:0 its length */
+} __attribute__((aligned(8)));
+
+struct ether_exchange {
+    volatile uint32_t head,
+        limit; /* frames put into places; as far as that may go: `tail` and `most`. They run freely. */
+    volatile uint32_t tail; /* frames worked off: with `limit`, of who does that */
+    uint32_t most; /* frames that may wait */
+    uint32_t mask; /* places, a power of two, less one */
+    struct ether_place *place;
+    volatile uint32_t full; /* frames dropped, as so many waited; the core has their buffers again */
+    /* ether_exchange_begin's */
+    struct ether_descriptor *ring;
+    uint32_t filled; /* the next one that the core fills */
+    volatile uint32_t *tail_register;
+    uint32_t cause;
+} __attribute__((aligned(64)));
+
+/* Whoever works off is through with the place at `tail`, where an empty buffer is now. */
+static inline void ether_exchange_done(struct ether_exchange *x)
+{
+    fence_release();
+    x->tail++;
+    x->limit = x->tail + x->most;
+}
+
+/* The queue's ring has been filled by ether_rx_give, each place has a buffer as large. */
+void ether_exchange_begin(struct ether_exchange *x, unsigned queue);
+/* The handler, whose argument is the exchange: takes the cause back and exchanges all that has come. */
+void ether_exchange_interrupt(void *exchange);
 
 /* Enters a frame, which begins at an even address; false: the ring is full. The buffer is the core's until it is reclaimed. */
 bool ether_tx_put(void *owner, const uint8_t *data, uint32_t length, bool interrupt);

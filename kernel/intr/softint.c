@@ -23,21 +23,9 @@ void softint_establish(unsigned level, softint_fn *fn, void *arg)
     table[level].fn = fn;
 }
 
-static inline __attribute__((always_inline)) void mark(unsigned level)
-{
-    uint32_t was = csr_read_clear(mstatus, MSTATUS_MIE); /* its own interrupts post too; quicker than an AMO */
-    sync_hart()->pending |= 1u << level;
-    csr_set(mstatus, was & MSTATUS_MIE);
-}
-
-void softint_mark(unsigned level)
-{
-    mark(level);
-}
-
 SHORT_PATH void softint_post(unsigned level)
 {
-    mark(level);
+    softint_mark(level);
     if (SOFTINT_NEEDS_KICK && !sync_hart()->intr_depth && !sync_hart()->in_softint)
         clint_set_software(curhart->id);
 }

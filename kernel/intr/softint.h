@@ -8,11 +8,21 @@
 
 #include <stdint.h>
 
+#include "arch/csr.h"
+#include "sync/hart_part.h"
+
 typedef void softint_fn(void *arg);
 
 void softint_establish(unsigned level, softint_fn *fn, void *arg);
 void softint_schedule(unsigned level);
 void softint_post(unsigned level); /* the same, from inside a section or a handler */
-void softint_mark(unsigned level); /* the same, where the caller sees to it that what waits is looked for */
+
+/* The same, where the caller, or the way back from the handler that calls, sees to it that what waits is looked for. */
+static inline __attribute__((always_inline)) void softint_mark(unsigned level)
+{
+    uint32_t was = csr_read_clear(mstatus, MSTATUS_MIE); /* its own interrupts post too; quicker than an AMO */
+    sync_hart()->pending |= 1u << level;
+    csr_set(mstatus, was & MSTATUS_MIE);
+}
 
 #endif

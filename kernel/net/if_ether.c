@@ -4,9 +4,11 @@
  */
 #include "net/if_ether.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "arch/csr.h"
+#include "arch/path.h"
 #include "dev/clock.h"
 #include "dev/ether.h"
 #include "dev/node.h"
@@ -29,9 +31,11 @@
 #define RING_FILL (ETHER_RING - 1)
 #define DEFAULT_IP 0x0a000002u /* 10.0.0.2 */
 
+#if NET != NET_SOFTINT
 static SIMPLE_LOCK_CLASS(rx_class, "ether receive", SPL_NET);
 static struct simple_lock rx_lock[ETHER_QUEUES] = {SIMPLE_LOCK("ether receive 0", rx_class),
                                                    SIMPLE_LOCK("ether receive 1", rx_class)};
+#endif
 DEFINE_SIMPLE_LOCK(tx_lock, "ether transmit", SPL_NET);
 
 static struct if_ether_counts counts[MAX_HARTS];
@@ -56,26 +60,20 @@ static void transmit(struct mbuf *m)
 
 /* Receiving -------------------------------------------------------------------------------------------------------------- */
 
-#if NET == NET_THREADS || NET == NET_SOFTINT
-static struct ifqueue ipintrq = IFQUEUE("ipintrq", 0), arpintrq = IFQUEUE("arpintrq", 16);
 #if NET == NET_THREADS
+static struct ifqueue ipintrq = IFQUEUE("ipintrq", 0), arpintrq = IFQUEUE("arpintrq", 16);
 static SIMPLE_LOCK_CLASS(netisr_class, "netisr_thread", SPL_NET);
 static struct ithread netisr_thread = ITHREAD("netisr_thread", netisr_class);
 static struct ithread arp_thread = ITHREAD("arp_thread", netisr_class);
-#endif
 
 /* Interrupt threads are woken once for each frame as long as there may be one that sleeps. */
 static void put_off(struct ifqueue *q, struct mbuf *m)
 {
     if (!IF_ENQUEUE(q, m))
         return;
-#if NET == NET_THREADS
     struct ithread *it = q == &ipintrq ? &netisr_thread : &arp_thread;
     if (it->head - it->tail < it->threads)
         ithread_wake(it, 0);
-#else
-    softint_post(SPL_SOFTNET);
-#endif
 }
 
 static void work_off(void *arg, uint32_t word)
@@ -85,18 +83,6 @@ static void work_off(void *arg, uint32_t word)
     for (struct mbuf *m; (m = IF_DEQUEUE(q));)
         q == &ipintrq ? ip_input(m) : arp_input(m);
 }
-#if NET == NET_SOFTINT
-static volatile bool in_softnet[MAX_HARTS]; /* set before it takes the first packet */
-
-static void softnet(void *arg)
-{
-    (void)arg;
-    in_softnet[curhart->id] = true;
-    work_off(&arpintrq, 0);
-    work_off(&ipintrq, 0);
-    __atomic_store_n(&in_softnet[curhart->id], false, __ATOMIC_RELEASE);
-}
-#endif
 #endif
 
 void ether_input(struct mbuf *m)
@@ -104,7 +90,7 @@ void ether_input(struct mbuf *m)
     uint32_t type = m->m_len >= ETHER_HEADER ? get16(m->m_data + 12) : 0;
     m_adj(m, m->m_len >= ETHER_HEADER ? ETHER_HEADER : 0);
     switch (type) {
-#if NET == NET_THREADS || NET == NET_SOFTINT
+#if NET == NET_THREADS
     case ETHERTYPE_IP: put_off(&ipintrq, m); return;
     case ETHERTYPE_ARP: put_off(&arpintrq, m); return;
 #else
@@ -119,6 +105,95 @@ static void give(unsigned q, struct mbuf *m)
 {
     ether_rx_give(q, m, m->m_buf, MBUF_BYTES);
 }
+
+static void goes_up(struct mbuf *m, uint32_t length)
+{
+    m->m_data = m->m_buf + ETHER_PAD;
+    m->m_len = length;
+    ether_input(m);
+}
+
+#if NET == NET_SOFTINT
+#define MOST_WAITING 1024
+DEFINE_SIMPLE_LOCK(softnet_lock, "softnet", SPL_SOFTNET);
+
+static struct ether_exchange exchange[ETHER_QUEUES];
+static struct ether_place place[ETHER_QUEUES][MOST_WAITING];
+static uint32_t full_counted[ETHER_QUEUES];
+static volatile bool in_softnet[MAX_HARTS]; /* set before it takes the first packet */
+
+static struct mbuf *mbuf_of(uint32_t buffer)
+{
+    return (struct mbuf *)(uintptr_t)(buffer - offsetof(struct mbuf, m_buf));
+}
+
+/* The next frame of a queue, whose place gets an empty buffer; false: there is none, or no buffer, and it is dropped. */
+static bool take(unsigned q, struct mbuf **m, uint32_t *length)
+{
+    struct ether_exchange *x = &exchange[q];
+    *m = 0;
+    crit_t s = simple_lock_enter(&softnet_lock);
+    uint32_t full = x->full; /* once: handlers go on */
+    __atomic_fetch_add(&net_count[curhart->id].received, full - full_counted[q], __ATOMIC_RELAXED);
+    full_counted[q] = full;
+    bool some = x->head != x->tail;
+    fence_acquire();
+    if (some) {
+        struct ether_place *p = &x->place[x->tail & x->mask];
+        struct mbuf *empty = m_get();
+        if (empty) {
+            *length = p->status & 0xffff;
+            *m = mbuf_of(p->buffer);
+            p->buffer = (uintptr_t)empty->m_buf;
+            NET_COUNT(received);
+        } else {
+            NET_COUNT(no_mbuf);
+        }
+        ether_exchange_done(x);
+    }
+    simple_lock_leave(&softnet_lock, s);
+    return some;
+}
+
+static void softnet(void *arg)
+{
+    (void)arg;
+    struct mbuf *m;
+    uint32_t length;
+    in_softnet[curhart->id] = true;
+    for (unsigned q = 0; q < ETHER_QUEUES; q++)
+        while (take(q, &m, &length))
+            if (m)
+                goes_up(m, length);
+    __atomic_store_n(&in_softnet[curhart->id], false, __ATOMIC_RELEASE);
+}
+
+/* All places get buffers. */
+static void prepare(unsigned q)
+{
+    uint32_t most = bootargs_number("net.queue", 50, MOST_WAITING), places = 1;
+    if (!most)
+        panic("boot argument net.queue: give 1 to %u", MOST_WAITING);
+    while (places < most)
+        places *= 2;
+    exchange[q].most = most;
+    exchange[q].mask = places - 1;
+    exchange[q].place = place[q];
+    for (uint32_t n = 0; n < places; n++) {
+        struct mbuf *m = m_get();
+        if (!m)
+            panic("memory is out: no buffers for the network");
+        place[q][n].buffer = (uintptr_t)m->m_buf;
+    }
+    ether_exchange_begin(&exchange[q], q);
+}
+
+static void release(unsigned q)
+{
+    for (uint32_t n = 0; n <= exchange[q].mask; n++)
+        m_free(mbuf_of(place[q][n].buffer));
+}
+#else
 
 /* Up to `most` frames of a queue; how many there were. A frame for whose buffer there is no other is dropped, and keeps it. */
 static uint32_t receive(unsigned q, uint32_t most)
@@ -136,15 +211,12 @@ static uint32_t receive(unsigned q, uint32_t most)
         }
         give(q, fresh);
         NET_COUNT(received);
-        m->m_data = m->m_buf + ETHER_PAD;
-        m->m_len = frame.length;
-        m->m_stamp = frame.stamp;
 #if NET == NET_POLL
         simple_lock_leave(&rx_lock[q], s);
-        ether_input(m);
+        goes_up(m, frame.length);
         s = simple_lock_enter(&rx_lock[q]);
 #else
-        ether_input(m);
+        goes_up(m, frame.length);
 #endif
     }
     if (n)
@@ -153,6 +225,7 @@ static uint32_t receive(unsigned q, uint32_t most)
     counts[curhart->id].frames += n;
     return n;
 }
+#endif
 
 #if NET == NET_POLL
 DEFINE_SIMPLE_LOCK(poll_lock, "ether poll", SPL_NET);
@@ -226,6 +299,7 @@ static void poll_thread(void *arg)
     }
 }
 #else
+#if NET != NET_SOFTINT
 static void handler(void *arg)
 {
     unsigned q = (uintptr_t)arg;
@@ -233,6 +307,7 @@ static void handler(void *arg)
     ether_acknowledge(ETHER_RX(q));
     receive(q, ALL);
 }
+#endif
 
 void if_ether_hold(void) {}
 
@@ -249,10 +324,8 @@ void if_ether_start(void)
     uint32_t mbits = bootargs_number("net.mbits", 100, 1000);
     if (mbits != 10 && mbits != 100 && mbits != 1000)
         panic("boot argument net.mbits=%lu: give 10, 100 or 1000", (unsigned long)mbits);
-#if NET == NET_THREADS || NET == NET_SOFTINT
-    ipintrq.ifq_maxlen = bootargs_number("net.queue", 50, 1000);
-#endif
 #if NET == NET_THREADS
+    ipintrq.ifq_maxlen = bootargs_number("net.queue", 50, 1000);
     uint32_t threads = bootargs_number("net.threads", 1, ITHREAD_MOST);
     ithread_start(&netisr_thread, PIC_SOURCE_ETHER(0), work_off, &ipintrq, PRI_INTERRUPT, threads, ANY_HART);
     ithread_start(&arp_thread, PIC_SOURCE_ETHER(0), work_off, &arpintrq, PRI_INTERRUPT, 1, ANY_HART);
@@ -275,7 +348,15 @@ void if_ether_start(void)
             give(q, m);
         }
         ether_rx_publish(q);
-        ether_establish(q, PIC_ANY_HART, handler, (void *)(uintptr_t)q, q ? "ether 1" : "ether 0");
+#if NET == NET_SOFTINT
+        prepare(q);
+        intr_fn *fn = ether_exchange_interrupt;
+        void *arg = &exchange[q];
+#else
+        intr_fn *fn = handler;
+        void *arg = (void *)(uintptr_t)q;
+#endif
+        ether_establish(q, PIC_ANY_HART, fn, arg, q ? "ether 1" : "ether 0");
     }
     ether_enable(ETHER_RX(0) | ETHER_RX(1), true);
     ether_start();
@@ -289,11 +370,15 @@ static void work_ends(void)
     ithread_stop(&arp_thread);
 #elif NET == NET_SOFTINT
     for (bool busy = true; busy;) {
-        softint_post(SPL_SOFTNET); /* here too, so that nothing waits for another frame */
-        busy = *(volatile uint32_t *)&ipintrq.ifq_len || *(volatile uint32_t *)&arpintrq.ifq_len;
+        softint_schedule(SPL_SOFTNET); /* here too, so that nothing waits for another frame */
+        busy = false;
+        for (unsigned q = 0; q < ETHER_QUEUES; q++)
+            busy |= exchange[q].head != exchange[q].tail;
         for (unsigned h = 0; h < hart_count; h++)
             busy |= __atomic_load_n(&in_softnet[h], __ATOMIC_ACQUIRE);
     }
+    for (unsigned q = 0; q < ETHER_QUEUES; q++)
+        release(q);
 #endif
 }
 
@@ -310,7 +395,12 @@ void if_ether_stop(void)
     ether_enable(ETHER_RX(0) | ETHER_RX(1), false);
     for (unsigned q = 0; q < ETHER_QUEUES; q++) {
         intr_disestablish(PIC_SOURCE_ETHER(q));
-        receive(q, ALL); /* what came behind the last interrupt */
+        /* What came behind the last interrupt. */
+#if NET == NET_SOFTINT
+        ether_exchange_interrupt(&exchange[q]);
+#else
+        receive(q, ALL);
+#endif
     }
     work_ends();
     for (bool waits = true; waits; thread_yield()) {
@@ -326,8 +416,10 @@ void if_ether_stop(void)
 /* Packets that found ipintrq full. */
 static uint32_t full(void)
 {
-#if NET == NET_THREADS || NET == NET_SOFTINT
+#if NET == NET_THREADS
     return ipintrq.ifq_drops + arpintrq.ifq_drops;
+#elif NET == NET_SOFTINT
+    return exchange[0].full + exchange[1].full;
 #else
     return 0;
 #endif
@@ -341,5 +433,11 @@ struct if_ether_counts if_ether_counts(void)
         sum.frames += counts[h].frames;
         sum.rounds += counts[h].rounds;
     }
+#if NET == NET_SOFTINT
+    for (unsigned q = 0; q < ETHER_QUEUES; q++) {
+        sum.interrupts += intr_count(PIC_SOURCE_ETHER(q));
+        sum.frames += exchange[q].head + exchange[q].full;
+    }
+#endif
     return sum;
 }

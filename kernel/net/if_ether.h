@@ -4,7 +4,8 @@
  *
  *   threads    the handler takes frames out of the ring; those of IP wait in ipintrq for one of `net.threads`
  *              netisr_threads, those of ARP for a thread of their own (paper `mach`, 2.1)
- *   softint    the same, but a soft interrupt at SPL_SOFTNET on the hart that took the interrupt works ipintrq off (4.3BSD)
+ *   softint    the handler exchanges frames for empty buffers, without a lock (dev/ether.h), and a soft interrupt at SPL_SOFTNET
+ *              on its hart does the rest (4.3BSD)
  *   interrupt  the handler does all of it
  *   poll       the handler switches its interrupt off and wakes a thread that takes frames, `net.quota` at a time from each
  *              queue, does all that is to be done with them, and switches it on again when there are none. While the queue
@@ -12,7 +13,7 @@
  *              in an Interrupt-driven Kernel*, USENIX 1996, section 6)
  *
  * Boot arguments: net.ip, net.mac (the last byte of the address), net.mbits, net.threads, net.queue (packets that ipintrq
- * holds), net.quota, net.share, net.moderate (frames) and net.moderate.cycles.
+ * holds; of softint, frames of each queue that may wait), net.quota, net.share, net.moderate (frames) and net.moderate.cycles.
  */
 #ifndef NET_IF_ETHER_H
 #define NET_IF_ETHER_H

@@ -20,7 +20,6 @@ struct mbuf {
     struct mbuf *m_nextpkt;
     uint8_t *m_data; /* in m_buf */
     uint32_t m_len;
-    uint32_t m_stamp; /* cycles32() when it came */
     uint8_t m_buf[MBUF_BYTES] __attribute__((aligned(8)));
 };
 

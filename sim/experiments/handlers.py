@@ -5,41 +5,67 @@ from sim.results.table import Table
 
 DEVICES = {"dma": "disk, DMA: a request of a sector", "pio": "disk, programmed I/O: 8 KB",
            "ether": "Ethernet: a frame of 64 bytes"}
-CAUSE = {"dma": "done", "pio": "data"}      # of the disk's interrupts, that which the floor is of
+# The same devices otherwise: label, whose floor, and whether the figures are for each request or frame of several.
+BESIDE = {"dma-8": ("disk, DMA: each of 8 requests under way", "dma", True),
+          "dma-thread": ("disk, DMA: the handler wakes biodone_thread", "dma", False),
+          "dma-event": ("disk, DMA: the handler posts an event", "dma", False),
+          "ether-8": ("Ethernet: each of 8 frames at once", "ether-8", True),
+          "ether-threads": ("Ethernet: the handler wakes netisr_thread", "ether", False)}
+LABELS = DEVICES | {kind: label for kind, (label, *_) in BESIDE.items()}
 
 
 def summarise(experiment, records):
     """All figures of the report, from the records alone, in cycles."""
     good = [made for made in records if made["failure"] is None]
-    floors = {line["device"]: line for made in good for line in made["run"]["results"].get("handler_floor", [])}
-    rows = [{"device": made["kind"], "sync": made["sync"], **handler(made)} for made in good if made["kind"] in DEVICES]
-    order = list(DEVICES)
+    floors = {}
+    for made in good:
+        for line in made["run"]["results"].get("handler_floor", []):
+            name = line["device"] + (f"-{line['burst']}" if line["burst"] > 1 else "")
+            floors[name] = line["p50"] / line["burst"]
+    rows = [{"device": made["kind"], "sync": made["sync"], **handler(made)} for made in good if made["kind"] in LABELS]
+    order = list(LABELS)
     return {"floors": floors,
             "rows": sorted(rows, key=lambda row: (order.index(row["device"]), paper.SCHEMES.index(row["sync"])))}
 
 
 def handler(made):
     results = made["run"]["results"]
-    if made["kind"] == "ether":
-        line = results["handler"][0]
+    if made["kind"] == "pio":
+        line = next(line for line in results["disk_handler"] if line["cause"] == "data")
     else:
-        line = next(line for line in results["disk_handler"] if line["cause"] == CAUSE[made["kind"]])
-    return {name: line[name] for name in ("count", "min", "p50", "max")}
+        line = results["handler"][0]
+    row = {name: line[name] for name in ("count", "min", "p50", "max")}
+    if BESIDE.get(made["kind"], (0, 0, False))[2]:
+        disk = results.get("disk", [None])[0]
+        row["things"] = disk["bytes"] // disk["request"] if disk else results["test"][0]["frames"]
+        row["each"] = line["total"] / row["things"]
+    return row
 
 
 def tables(summary):
-    """The report's table."""
-    cells = []
+    """The report's tables."""
+    cells, beside = [], []
     for row in summary["rows"]:
-        floor = summary["floors"].get(row["device"])
-        if floor:
-            cells.append([DEVICES[row["device"]], row["sync"], floor["p50"], row["min"], row["p50"], row["max"],
-                          f"{row['p50'] / floor['p50']:.2f}"])
-    if not cells:
-        return []
-    return [Table("Handlers of devices beside their registers and rings",
-                  ["interrupt", "scheme", "floor", "least", "median", "greatest", "x floor"], cells, [
-        "Cycles. The floor is the median of the accesses to registers and to rings in memory that the handler needs, "
-        "in a row and by themselves (run=handler-floor); the handler is timed from the driver's first instruction to "
-        "its last. What it does beside them: takes the lock, finds out whose request or frame it is, hands it on to "
-        "who waits (a soft interrupt here), and gives a fresh buffer to the ring."], texts=2)]
+        of = BESIDE.get(row["device"], (0, row["device"], False))[1]
+        floor = summary["floors"].get(of)
+        if not floor:
+            continue
+        each = row.get("each", row["p50"])
+        if row["device"] == "dma-8":        # what an interrupt reads and writes is for all requests that it finds
+            floor *= row["count"] / row["things"]
+        least, most = ("-", "-") if "each" in row else (row["min"], row["max"])
+        figures = [round(floor), least, round(each), most,
+                   f"{each / floor:.2f}"]
+        (cells if row["device"] in DEVICES else beside).append([LABELS[row["device"]], row["sync"], *figures])
+    head = ["interrupt", "scheme", "floor", "least", "median", "greatest", "x floor"]
+    shown = []
+    if cells:
+        shown.append(Table("Handlers of devices beside their registers and rings", head, cells, [
+            "Cycles. The floor is the median of the accesses to registers and to rings in memory that a handler "
+            "needs, in a row and by themselves (run=handler-floor); it is timed from the first instruction to the "
+            "last. Who waits is told in a soft interrupt."], texts=2))
+    if beside:
+        shown.append(Table("Bursts, and other ways to tell who waits", head, beside, [
+            "With several at once: all interrupts' cycles over the requests or frames that they were for; floors "
+            "likewise. A handler that wakes a thread or posts an event does so itself."], texts=2))
+    return shown

@@ -55,8 +55,9 @@ def test_two_harts_answer_every_echo(tmp_path, sync, way):
     every_echo(tmp_path, sync, DISK_BUILDS[sync] | {"net": way, "lock_debug": "1"}, harts=2)
 
 
-def test_four_harts_without_a_clock_answer_every_echo(tmp_path):
-    every_echo(tmp_path, "cli-optim", {"net": "threads"}, harts=4, hz=0)
+@pytest.mark.parametrize("way", ("threads", "softint"))
+def test_four_harts_without_a_clock_answer_every_echo(tmp_path, way):
+    every_echo(tmp_path, "cli-optim", {"net": way}, harts=4, hz=0)
 
 
 def every_echo(tmp_path, sync, build, harts=1, hz=1000):
@@ -150,6 +151,18 @@ def test_too_many_frames_are_dropped_and_counted(tmp_path, sync, way):
     assert counted["rx_off"] == 0
     assert counted["icmp_echo"] < len(flood)
     assert sent[-len(later):] == [frames.answer(frame) for _, frame in later]
+
+
+@pytest.mark.parametrize("harts", (1, 2))
+def test_frames_that_find_all_places_taken_are_dropped_and_counted(tmp_path, harts):
+    """As many places as may wait: one frame more would be put over another."""
+    flood = [(1000, frames.echo(n, 18)) for n in range(200)]
+    boot, sent = net(tmp_path, [(0, frames.arp()), *flood, (20_000, frames.echo(999, 18))], 0, ms=30, harts=harts,
+                     sync="spl-optim", build=DISK_BUILDS["spl-optim"] | {"net": "softint"}, bootargs="net.queue=4")
+    counted = each_is_counted(boot, sent, len(flood) + 2)
+    assert boot.result("test")["full"] > 0 and counted["no_mbuf"] == 0
+    assert sent[-1] == frames.answer(frames.echo(999, 18))
+    assert len(set(sent)) == len(sent), "one was answered twice"
 
 
 def each_is_counted(boot, sent, came):
