@@ -2,6 +2,7 @@
 #include "fs/bio.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "lib/bootargs.h"
 #include "lib/panic.h"
@@ -13,7 +14,8 @@
 #define BUFS_MOST (PAGE_SIZE / sizeof(struct buf *))
 #define RUNS 16 /* under way at once */
 #define BUFS_OF_A_RUN 8 /* a run is at most one of so many parts of the cache */
-#define CHAINS 32
+#define CHAINS 32 /* at least; one for so many buffers where there is room: */
+#define BUFS_OF_A_CHAIN 4
 #define CHAINS_MOST (PAGE_SIZE / sizeof(struct bufchain))
 
 MUTEX_CLASS(bufchain_class, "buffer hash");
@@ -33,6 +35,11 @@ static struct buf **bufs;
 static uint32_t buf_count;
 static struct bufrun runs[RUNS];
 static uint32_t runs_taken; /* a bit each */
+/*
+ * By bp->number: 0 if nothing of the buffer is delayed or being written, so that whoever looks for those goes through a few lines
+ * of memory and not through all buffers. Changed by who has the buffer, or, where it has been started asynchronously, by its end.
+ */
+static uint8_t unwritten[BUFS_MOST] __attribute__((aligned(64)));
 
 #define GROUP 8u /* sectors whose blocks share a chain, so that a run takes few locks of chains */
 
@@ -40,6 +47,23 @@ static struct bufchain *chain_of(const struct blockdev *device, uint32_t sector)
 {
     uint32_t key = sector / GROUP + device->number * 7919;
     return &bufchains[(key * 2654435769u >> 16) & (bufchain_count - 1)];
+}
+
+/* The first buffer from number `i` on that may be delayed or being written; buf_count if there is none. */
+static uint32_t next_unwritten(uint32_t i)
+{
+    for (; i < buf_count; i++) {
+        while (i % 8 == 0 && i < buf_count && !*(const volatile uint64_t *)&unwritten[i])
+            i += 8;
+        if (i < buf_count && __atomic_load_n(&unwritten[i], __ATOMIC_ACQUIRE))
+            return i;
+    }
+    return buf_count;
+}
+
+static void set_unwritten(const struct buf *bp, bool it_is)
+{
+    __atomic_store_n(&unwritten[bp->number], it_is, __ATOMIC_RELEASE);
 }
 
 /* With the chain's lock held. */
@@ -177,6 +201,7 @@ static void end(struct buf *bp)
         if (bp->error && bp->flags & B_LOGGED)
             __atomic_store_n(&bp->device->log_needed, true, __ATOMIC_RELAXED);
         bp->flags &= ~B_LOGGED;
+        set_unwritten(bp, false);
     }
     if (bp->error)
         bp->flags &= ~B_VALID;
@@ -357,6 +382,7 @@ void bdwrite_run(struct buf *bps[], uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         bps[i]->error = 0;
         bps[i]->flags = (bps[i]->flags & ~B_INVAL) | B_DELWRI | B_VALID;
+        set_unwritten(bps[i], true);
     }
     brelse_run(bps, count);
 }
@@ -451,6 +477,7 @@ void bawrite_around(struct buf *bp, uint32_t but)
         before++;
     for (uint32_t i = 0; i < before; i++)
         run->buf[i] = run->buf[RUN_MOST - before + i];
+    set_unwritten(bp, true);
     run->buf[before] = bp;
     run->count = before + 1;
     run->count += take_delayed(device, sector + each, size, RUN_MOST - run->count, but, run->buf + run->count);
@@ -503,6 +530,7 @@ static void forget(struct buf *bp)
         buf_unhash(bp);
         cache_unlock(&chain->lock);
     }
+    set_unwritten(bp, false);
 }
 
 /* Onto its list, with what it holds; the lock stays. */
@@ -695,6 +723,7 @@ int bwrite(struct buf *bp)
     struct blockdev *device = bp->device;
     bool delayed = bp->flags & B_DELWRI;
     bp->flags = (bp->flags & ~(B_READ | B_DELWRI | B_ASYNC)) | B_WRITING;
+    set_unwritten(bp, true);
     start(bp);
     error = biowait(bp);
     if (error && delayed) /* somebody else's changes are lost too */
@@ -711,6 +740,7 @@ void bawrite(struct buf *bp)
         return;
     }
     bp->flags = (bp->flags & ~(B_READ | B_DELWRI)) | B_ASYNC;
+    set_unwritten(bp, true);
     start(bp);
 }
 
@@ -718,6 +748,7 @@ void bdwrite(struct buf *bp)
 {
     bp->error = 0;
     bp->flags |= B_DELWRI | B_VALID;
+    set_unwritten(bp, true);
     brelse(bp);
 }
 
@@ -737,7 +768,7 @@ int bsettle(struct blockdev *device)
 {
     mutex_lock(&settle_lock);
     uint32_t number = __atomic_add_fetch(&device->settling, 1, __ATOMIC_SEQ_CST);
-    for (uint32_t i = 0; i < buf_count; i++)
+    for (uint32_t i = 0; (i = next_unwritten(i)) < buf_count; i++)
         if (looks_like(bufs[i], device, B_DELWRI) && !looks_like(bufs[i], device, B_LOGGED))
             write_delayed(bufs[i], device, B_LOGGED);
     bwait(device);
@@ -763,7 +794,7 @@ int bflush_write(struct blockdev *device)
 
 void bflush(struct blockdev *device)
 {
-    for (uint32_t i = 0; i < buf_count; i++) {
+    for (uint32_t i = 0; (i = next_unwritten(i)) < buf_count; i++) {
         struct buf *bp = bufs[i];
         while (looks_like(bp, device, B_DELWRI)) {
             struct blockdev *of = __atomic_load_n(&bp->device, __ATOMIC_RELAXED);
@@ -776,7 +807,7 @@ void bflush(struct blockdev *device)
 
 void bwait(struct blockdev *device)
 {
-    for (uint32_t i = 0; i < buf_count; i++)
+    for (uint32_t i = 0; (i = next_unwritten(i)) < buf_count; i++)
         if (looks_like(bufs[i], device, B_ASYNC | B_WRITING)) { /* its lock is free when it has been written */
             buf_lock(&bufs[i]->lock);
             leave(bufs[i]);
@@ -801,6 +832,7 @@ void bunpin(struct buf *bp, bool drop)
 {
     buf_lock(&bp->lock);
     bp->flags = (bp->flags & ~B_PINNED) | (drop ? B_INVAL : B_DELWRI | B_LOGGED);
+    set_unwritten(bp, !drop);
     brelse(bp);
 }
 
@@ -860,6 +892,7 @@ void bio_start(uint32_t count, uint32_t chains)
     for (uint32_t i = 0; i < chains; i++)
         cache_lock_init(&bufchains[i].lock, &bufchain_class, "buffer hash");
     bufs = page_for_ever();
+    memset(unwritten, 0, sizeof unwritten);
     buf_count = count;
     struct buf *room = 0;
     for (uint32_t i = 0, left = 0; i < count; i++, left--, room++) {
@@ -867,7 +900,8 @@ void bio_start(uint32_t count, uint32_t chains)
             room = page_for_ever();
             left = PAGE_SIZE / sizeof(struct buf);
         }
-        *room = (struct buf){.flags = B_INVAL, .data = page_for_ever(), .done = EVENT("buffer I/O", bufio_class)};
+        *room = (struct buf){
+            .flags = B_INVAL, .number = (uint16_t)i, .data = page_for_ever(), .done = EVENT("buffer I/O", bufio_class)};
         buf_lock_init(&room->lock, &buf_class, "buffer");
         freelist_init(room, i);
         bufs[i] = room;
@@ -876,10 +910,12 @@ void bio_start(uint32_t count, uint32_t chains)
 
 void bio_init(void)
 {
-    uint32_t chains = bootargs_number("bufchains", CHAINS, CHAINS_MOST);
+    uint32_t count = bootargs_number("bufs", BUFS, BUFS_MOST), otherwise = CHAINS;
+    while (otherwise < CHAINS_MOST && otherwise * BUFS_OF_A_CHAIN < count)
+        otherwise *= 2;
+    uint32_t chains = bootargs_number("bufchains", otherwise, CHAINS_MOST);
     if (!chains || chains & (chains - 1))
         panic("boot argument bufchains=%lu: give a power of two", (unsigned long)chains);
-    uint32_t count = bootargs_number("bufs", BUFS, BUFS_MOST);
     if (count < BUFS_LEAST)
         panic("boot argument bufs=%lu: give %u at least", (unsigned long)count, BUFS_LEAST);
     bio_start(count, chains);

@@ -91,6 +91,7 @@ struct buf {
     int error; /* of the last I/O: 0 or minus an error number */
     struct buf *free_next, *free_prev;
     uint8_t on_list; /* 1 + which free list; of their lock */
+    uint16_t number; /* among all buffers */
     uint32_t after; /* not written before this many calls of bsettle are over (bpoints) */
     void (*iodone)(struct buf *bp); /* instead of letting go of it, at the end of asynchronous I/O; in a thread */
     void *arg; /* of whoever set iodone */

@@ -857,7 +857,10 @@ static int readlink(struct vnode *vp, char *text, uint32_t size)
 static int fsync(struct vnode *vp)
 {
     struct inode *ip = INODE(vp);
-    int error = ext2_update_alone(ip, false), e = ext2_commit(ip->fs);
+    struct ext2 *fs = ip->fs;
+    int error = ext2_update_alone(ip, false);
+    /* Without a journal, the counts of what is free are none of the file's: after a cut they are counted anew. */
+    int e = fs->log ? ext2_commit(fs) : bflush_cache(fs->device);
     return error ? error : e;
 }
 
