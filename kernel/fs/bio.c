@@ -200,7 +200,7 @@ static void end(struct buf *bp)
         __atomic_store_n(&bp->device->unflushed, 1, __ATOMIC_RELAXED);
         if (bp->error && bp->flags & B_LOGGED)
             __atomic_store_n(&bp->device->log_needed, true, __ATOMIC_RELAXED);
-        bp->flags &= ~B_LOGGED;
+        bp->flags &= ~(B_LOGGED | B_LAST);
         set_unwritten(bp, false);
     }
     if (bp->error)
@@ -256,9 +256,10 @@ static bool looks_like(const struct buf *bp, const struct blockdev *device, uint
 
 /* Runs -------------------------------------------------------------------------------------------------------------------- */
 
-uint32_t buf_run_most(void)
+uint32_t buf_run_most(uint32_t size)
 {
-    uint32_t most = buf_count / BUFS_OF_A_RUN;
+    uint32_t most = buf_count / BUFS_OF_A_RUN, long_enough = RUN_BYTES / size;
+    most = most < long_enough ? most : long_enough;
     return most < RUN_MOST ? most : RUN_MOST;
 }
 
@@ -366,7 +367,7 @@ static uint32_t get_absent(struct blockdev *device, uint32_t sector, uint32_t si
 
 uint32_t getblk_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count, struct buf *bps[])
 {
-    uint32_t most = buf_run_most(), n;
+    uint32_t most = buf_run_most(size), n;
     count = count < most ? count : most ? most : 1;
     n = get_absent(device, sector, size, count, bps);
     if (!n)
@@ -389,7 +390,7 @@ void bdwrite_run(struct buf *bps[], uint32_t count)
 
 uint32_t breadahead(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count)
 {
-    uint32_t most = buf_run_most(), each = size / SECTOR_SIZE;
+    uint32_t most = buf_run_most(size), each = size / SECTOR_SIZE;
     if (sector >= device->sectors)
         return 0;
     uint32_t room = (device->sectors - sector) / each;
@@ -472,7 +473,8 @@ void bawrite_around(struct buf *bp, uint32_t but)
         return;
     }
     uint32_t before = 0, sector = bp->sector, size = bp->size, each = size / SECTOR_SIZE;
-    while (before + 1 < RUN_MOST && sector >= (before + 1) * each &&
+    uint32_t most = RUN_BYTES / size < RUN_MOST ? RUN_BYTES / size : RUN_MOST;
+    while (before + 1 < most && sector >= (before + 1) * each &&
            take_delayed(device, sector - (before + 1) * each, size, 1, but, &run->buf[RUN_MOST - 1 - before]))
         before++;
     for (uint32_t i = 0; i < before; i++)
@@ -480,15 +482,17 @@ void bawrite_around(struct buf *bp, uint32_t but)
     set_unwritten(bp, true);
     run->buf[before] = bp;
     run->count = before + 1;
-    run->count += take_delayed(device, sector + each, size, RUN_MOST - run->count, but, run->buf + run->count);
+    run->count += take_delayed(device, sector + each, size, most - run->count, but, run->buf + run->count);
     write_run(device, run);
 }
 
 void bawrite_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count)
 {
     struct buf *bp;
+    uint32_t most = RUN_BYTES / size < RUN_MOST ? RUN_BYTES / size : RUN_MOST;
     for (uint32_t n = 0; n < count; n++) {
-        uint32_t at = sector + n * (size / SECTOR_SIZE), most = count - n < RUN_MOST ? count - n : RUN_MOST;
+        uint32_t at = sector + n * (size / SECTOR_SIZE);
+        most = count - n < most ? count - n : most;
         struct bufrun *run = run_take(device);
         if (run) {
             run->count = take_delayed(device, at, size, most, 0, run->buf);
@@ -769,8 +773,8 @@ int bsettle(struct blockdev *device)
     mutex_lock(&settle_lock);
     uint32_t number = __atomic_add_fetch(&device->settling, 1, __ATOMIC_SEQ_CST);
     for (uint32_t i = 0; (i = next_unwritten(i)) < buf_count; i++)
-        if (looks_like(bufs[i], device, B_DELWRI) && !looks_like(bufs[i], device, B_LOGGED))
-            write_delayed(bufs[i], device, B_LOGGED);
+        if (looks_like(bufs[i], device, B_DELWRI) && !looks_like(bufs[i], device, B_LOGGED | B_LAST))
+            write_delayed(bufs[i], device, B_LOGGED | B_LAST);
     bwait(device);
     int error = bflush_write(device);
     __atomic_store_n(&device->settled, number, __ATOMIC_RELEASE);
@@ -794,6 +798,11 @@ int bflush_write(struct blockdev *device)
 
 void bflush(struct blockdev *device)
 {
+    for (uint32_t i = 0; (i = next_unwritten(i)) < buf_count; i++) {
+        struct blockdev *of = __atomic_load_n(&bufs[i]->device, __ATOMIC_RELAXED);
+        if (of && looks_like(bufs[i], device, B_DELWRI) && !buf_may_be_written(bufs[i]))
+            bsettle(of); /* what it waits for goes first, and then all that is left together */
+    }
     for (uint32_t i = 0; (i = next_unwritten(i)) < buf_count; i++) {
         struct buf *bp = bufs[i];
         while (looks_like(bp, device, B_DELWRI)) {
@@ -911,7 +920,7 @@ void bio_start(uint32_t count, uint32_t chains)
 void bio_init(void)
 {
     uint32_t count = bootargs_number("bufs", BUFS, BUFS_MOST), otherwise = CHAINS;
-    while (otherwise < CHAINS_MOST && otherwise * BUFS_OF_A_CHAIN < count)
+    while (2 * otherwise <= CHAINS_MOST && otherwise * BUFS_OF_A_CHAIN < count)
         otherwise *= 2;
     uint32_t chains = bootargs_number("bufchains", otherwise, CHAINS_MOST);
     if (!chains || chains & (chains - 1))

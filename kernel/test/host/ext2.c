@@ -1429,9 +1429,11 @@ HOST_TEST(a_run_ends_before_what_must_wait)
     begin(1024, "-b 1024 -I 128 -N 128", 128, 20, 1);
     struct vnode *vp;
     uint32_t block;
-    for (uint32_t at = 0; at < 14 * 1024;
-         at += 1024) /* the last two hang on an indirect block, which lies before them */
-        CHECK_EQUAL(pwrite_ours("f", at, long_file, 1024), 0);
+    for (
+        uint32_t at = 0; at < 14 * 1024;
+        at +=
+        1024) /* the last two hang on an indirect block, which lies before them; and what is no whole block stays delayed */
+        CHECK_EQUAL(pwrite_ours("f", at, long_file, 1000), 0);
     CHECK_EQUAL(namei(0, "f", true, &vp), 0);
     CHECK_EQUAL(ext2_bmap(INODE(vp), 0, false, &block, 0, 0), 0);
     CHECK_EQUAL(INODE(vp)->disk.block[12], block + 12);
