@@ -133,7 +133,7 @@ static int take(struct ext2 *fs, uint32_t block, struct group *g, uint32_t goal,
         brelse(bp);
         return -ENOSPC;
     }
-    ahead = g && !g->ahead_count && first == goal && !fs->log ? ahead : 0;
+    ahead = g && !g->ahead_count && !fs->log ? ahead : 0;
     uint32_t all = most + ahead;
     if (all > 1)
         all = ext2_is_data_block(fs, base + first) ? ext2_data_blocks(fs, base + first, all) : 1;
