@@ -41,7 +41,7 @@ static uint32_t runs_taken; /* a bit each */
  */
 static uint8_t unwritten[BUFS_MOST] __attribute__((aligned(64)));
 
-#define GROUP 8u /* sectors whose blocks share a chain, so that a run takes few locks of chains */
+#define GROUP 32u /* sectors whose blocks share a chain, so that a run takes few locks of chains */
 
 static struct bufchain *chain_of(const struct blockdev *device, uint32_t sector)
 {
