@@ -53,8 +53,11 @@ static struct bufchain *chain_of(const struct blockdev *device, uint32_t sector)
 static uint32_t next_unwritten(uint32_t i)
 {
     for (; i < buf_count; i++) {
-        while (i % 8 == 0 && i < buf_count && !*(const volatile uint64_t *)&unwritten[i])
-            i += 8;
+        for (const volatile uint32_t *at; i % 16 == 0 && i < buf_count; i += 16) {
+            at = (const volatile uint32_t *)&unwritten[i];
+            if (at[0] | at[1] | at[2] | at[3])
+                break;
+        }
         if (i < buf_count && __atomic_load_n(&unwritten[i], __ATOMIC_ACQUIRE))
             return i;
     }
