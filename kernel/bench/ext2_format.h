@@ -4,6 +4,9 @@
 
 #include "dev/block.h"
 
-/* Blocks of 1 KiB, in groups of half a megabyte with 64 inodes each. Of the whole drive, up to 16 MB. Panics if it cannot be. */
-void ext2_format(struct block_device *disk);
+/*
+ * Blocks of `size` bytes, 1024, 2048 or 4096, in groups of 512 with 64 inodes each. Of the whole drive, up to 32 groups. Panics if it
+ * cannot be.
+ */
+void ext2_format(struct block_device *disk, uint32_t size);
 #endif

@@ -10,7 +10,7 @@
  * copy       the same bytes copied once, from memory that no cache has to the reader's
  * requests   that the file's transfer took
  *
- * Boot arguments: bytes (131072), piece (4096), bufs (fs/bio.c).
+ * Boot arguments: bytes (131072), piece (4096), block (1024: bytes of the file system's), bufs (fs/bio.c).
  */
 #include <string.h>
 
@@ -127,7 +127,7 @@ static int file_rate(void)
         panic("run=file-rate: there is no drive of 7 MB: build the machine with disks=1 and give --disk IMAGE");
     if (!piece || piece % 8 || bytes < 4 * RAW / 2 || bytes % SECTOR_SIZE)
         panic("run=file-rate: give piece=8 at least, a multiple of it, and bytes=131072 at least, whole sectors");
-    ext2_format(disk);
+    ext2_format(disk, bootargs_number("block", 1024, 4096));
     unix_enter();
     bio_init();
     inodes_init(16);

@@ -204,7 +204,7 @@ static unsigned mount_all(void)
         struct mount *m;
         if (!disk)
             break;
-        ext2_format(disk);
+        ext2_format(disk, 1024);
         blockdev_of(&devices[disks], disk);
         check(ext2_mount(&devices[disks], false, &m), "mount");
         if (!disks) {
@@ -249,7 +249,7 @@ static int by_programs(bool threads)
     unsigned disks = 0;
     struct block_device *disk;
     for (; disks < DISKS_MOST && (disk = disk_open(disks)); disks++)
-        ext2_format(disk);
+        ext2_format(disk, 1024);
     if (!disks || strcmp(bootargs_string("root", text, sizeof text, ""), "disk0"))
         panic("run=nnb by programs needs a drive and root=disk0: build the machine with disks=1, give --disk IMAGE");
     arguments_clear(&arguments);

@@ -2,6 +2,7 @@
 #include "fs/bio.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "lib/bootargs.h"
 #include "lib/panic.h"
@@ -13,7 +14,8 @@
 #define BUFS_MOST (PAGE_SIZE / sizeof(struct buf *))
 #define RUNS 16 /* under way at once */
 #define BUFS_OF_A_RUN 8 /* a run is at most one of so many parts of the cache */
-#define CHAINS 32
+#define CHAINS 32 /* at least; one for so many buffers where there is room: */
+#define BUFS_OF_A_CHAIN 4
 #define CHAINS_MOST (PAGE_SIZE / sizeof(struct bufchain))
 
 MUTEX_CLASS(bufchain_class, "buffer hash");
@@ -33,13 +35,38 @@ static struct buf **bufs;
 static uint32_t buf_count;
 static struct bufrun runs[RUNS];
 static uint32_t runs_taken; /* a bit each */
+/*
+ * By bp->number: 0 if nothing of the buffer is delayed or being written, so that whoever looks for those goes through a few lines
+ * of memory and not through all buffers. Changed by who has the buffer, or, where it has been started asynchronously, by its end.
+ */
+static uint8_t unwritten[BUFS_MOST] __attribute__((aligned(64)));
 
-#define GROUP 8u /* sectors whose blocks share a chain, so that a run takes few locks of chains */
+#define GROUP 32u /* sectors whose blocks share a chain, so that a run takes few locks of chains */
 
 static struct bufchain *chain_of(const struct blockdev *device, uint32_t sector)
 {
     uint32_t key = sector / GROUP + device->number * 7919;
     return &bufchains[(key * 2654435769u >> 16) & (bufchain_count - 1)];
+}
+
+/* The first buffer from number `i` on that may be delayed or being written; buf_count if there is none. */
+static uint32_t next_unwritten(uint32_t i)
+{
+    for (; i < buf_count; i++) {
+        for (const volatile uint32_t *at; i % 16 == 0 && i < buf_count; i += 16) {
+            at = (const volatile uint32_t *)&unwritten[i];
+            if (at[0] | at[1] | at[2] | at[3])
+                break;
+        }
+        if (i < buf_count && __atomic_load_n(&unwritten[i], __ATOMIC_ACQUIRE))
+            return i;
+    }
+    return buf_count;
+}
+
+static void set_unwritten(const struct buf *bp, bool it_is)
+{
+    __atomic_store_n(&unwritten[bp->number], it_is, __ATOMIC_RELEASE);
 }
 
 /* With the chain's lock held. */
@@ -176,7 +203,8 @@ static void end(struct buf *bp)
         __atomic_store_n(&bp->device->unflushed, 1, __ATOMIC_RELAXED);
         if (bp->error && bp->flags & B_LOGGED)
             __atomic_store_n(&bp->device->log_needed, true, __ATOMIC_RELAXED);
-        bp->flags &= ~B_LOGGED;
+        bp->flags &= ~(B_LOGGED | B_LAST);
+        set_unwritten(bp, false);
     }
     if (bp->error)
         bp->flags &= ~B_VALID;
@@ -231,9 +259,10 @@ static bool looks_like(const struct buf *bp, const struct blockdev *device, uint
 
 /* Runs -------------------------------------------------------------------------------------------------------------------- */
 
-uint32_t buf_run_most(void)
+uint32_t buf_run_most(uint32_t size)
 {
-    uint32_t most = buf_count / BUFS_OF_A_RUN;
+    uint32_t most = buf_count / BUFS_OF_A_RUN, long_enough = RUN_BYTES / size;
+    most = most < long_enough ? most : long_enough;
     return most < RUN_MOST ? most : RUN_MOST;
 }
 
@@ -341,7 +370,7 @@ static uint32_t get_absent(struct blockdev *device, uint32_t sector, uint32_t si
 
 uint32_t getblk_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count, struct buf *bps[])
 {
-    uint32_t most = buf_run_most(), n;
+    uint32_t most = buf_run_most(size), n;
     count = count < most ? count : most ? most : 1;
     n = get_absent(device, sector, size, count, bps);
     if (!n)
@@ -357,13 +386,14 @@ void bdwrite_run(struct buf *bps[], uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         bps[i]->error = 0;
         bps[i]->flags = (bps[i]->flags & ~B_INVAL) | B_DELWRI | B_VALID;
+        set_unwritten(bps[i], true);
     }
     brelse_run(bps, count);
 }
 
 uint32_t breadahead(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count)
 {
-    uint32_t most = buf_run_most(), each = size / SECTOR_SIZE;
+    uint32_t most = buf_run_most(size), each = size / SECTOR_SIZE;
     if (sector >= device->sectors)
         return 0;
     uint32_t room = (device->sectors - sector) / each;
@@ -446,22 +476,26 @@ void bawrite_around(struct buf *bp, uint32_t but)
         return;
     }
     uint32_t before = 0, sector = bp->sector, size = bp->size, each = size / SECTOR_SIZE;
-    while (before + 1 < RUN_MOST && sector >= (before + 1) * each &&
+    uint32_t most = RUN_BYTES / size < RUN_MOST ? RUN_BYTES / size : RUN_MOST;
+    while (before + 1 < most && sector >= (before + 1) * each &&
            take_delayed(device, sector - (before + 1) * each, size, 1, but, &run->buf[RUN_MOST - 1 - before]))
         before++;
     for (uint32_t i = 0; i < before; i++)
         run->buf[i] = run->buf[RUN_MOST - before + i];
+    set_unwritten(bp, true);
     run->buf[before] = bp;
     run->count = before + 1;
-    run->count += take_delayed(device, sector + each, size, RUN_MOST - run->count, but, run->buf + run->count);
+    run->count += take_delayed(device, sector + each, size, most - run->count, but, run->buf + run->count);
     write_run(device, run);
 }
 
 void bawrite_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count)
 {
     struct buf *bp;
+    uint32_t most = RUN_BYTES / size < RUN_MOST ? RUN_BYTES / size : RUN_MOST;
     for (uint32_t n = 0; n < count; n++) {
-        uint32_t at = sector + n * (size / SECTOR_SIZE), most = count - n < RUN_MOST ? count - n : RUN_MOST;
+        uint32_t at = sector + n * (size / SECTOR_SIZE);
+        most = count - n < most ? count - n : most;
         struct bufrun *run = run_take(device);
         if (run) {
             run->count = take_delayed(device, at, size, most, 0, run->buf);
@@ -503,6 +537,7 @@ static void forget(struct buf *bp)
         buf_unhash(bp);
         cache_unlock(&chain->lock);
     }
+    set_unwritten(bp, false);
 }
 
 /* Onto its list, with what it holds; the lock stays. */
@@ -695,6 +730,7 @@ int bwrite(struct buf *bp)
     struct blockdev *device = bp->device;
     bool delayed = bp->flags & B_DELWRI;
     bp->flags = (bp->flags & ~(B_READ | B_DELWRI | B_ASYNC)) | B_WRITING;
+    set_unwritten(bp, true);
     start(bp);
     error = biowait(bp);
     if (error && delayed) /* somebody else's changes are lost too */
@@ -711,6 +747,7 @@ void bawrite(struct buf *bp)
         return;
     }
     bp->flags = (bp->flags & ~(B_READ | B_DELWRI)) | B_ASYNC;
+    set_unwritten(bp, true);
     start(bp);
 }
 
@@ -718,6 +755,7 @@ void bdwrite(struct buf *bp)
 {
     bp->error = 0;
     bp->flags |= B_DELWRI | B_VALID;
+    set_unwritten(bp, true);
     brelse(bp);
 }
 
@@ -737,9 +775,9 @@ int bsettle(struct blockdev *device)
 {
     mutex_lock(&settle_lock);
     uint32_t number = __atomic_add_fetch(&device->settling, 1, __ATOMIC_SEQ_CST);
-    for (uint32_t i = 0; i < buf_count; i++)
-        if (looks_like(bufs[i], device, B_DELWRI) && !looks_like(bufs[i], device, B_LOGGED))
-            write_delayed(bufs[i], device, B_LOGGED);
+    for (uint32_t i = 0; (i = next_unwritten(i)) < buf_count; i++)
+        if (looks_like(bufs[i], device, B_DELWRI) && !looks_like(bufs[i], device, B_LOGGED | B_LAST))
+            write_delayed(bufs[i], device, B_LOGGED | B_LAST);
     bwait(device);
     int error = bflush_write(device);
     __atomic_store_n(&device->settled, number, __ATOMIC_RELEASE);
@@ -763,7 +801,12 @@ int bflush_write(struct blockdev *device)
 
 void bflush(struct blockdev *device)
 {
-    for (uint32_t i = 0; i < buf_count; i++) {
+    for (uint32_t i = 0; (i = next_unwritten(i)) < buf_count; i++) {
+        struct blockdev *of = __atomic_load_n(&bufs[i]->device, __ATOMIC_RELAXED);
+        if (of && looks_like(bufs[i], device, B_DELWRI) && !buf_may_be_written(bufs[i]))
+            bsettle(of); /* what it waits for goes first, and then all that is left together */
+    }
+    for (uint32_t i = 0; (i = next_unwritten(i)) < buf_count; i++) {
         struct buf *bp = bufs[i];
         while (looks_like(bp, device, B_DELWRI)) {
             struct blockdev *of = __atomic_load_n(&bp->device, __ATOMIC_RELAXED);
@@ -776,7 +819,7 @@ void bflush(struct blockdev *device)
 
 void bwait(struct blockdev *device)
 {
-    for (uint32_t i = 0; i < buf_count; i++)
+    for (uint32_t i = 0; (i = next_unwritten(i)) < buf_count; i++)
         if (looks_like(bufs[i], device, B_ASYNC | B_WRITING)) { /* its lock is free when it has been written */
             buf_lock(&bufs[i]->lock);
             leave(bufs[i]);
@@ -801,6 +844,7 @@ void bunpin(struct buf *bp, bool drop)
 {
     buf_lock(&bp->lock);
     bp->flags = (bp->flags & ~B_PINNED) | (drop ? B_INVAL : B_DELWRI | B_LOGGED);
+    set_unwritten(bp, !drop);
     brelse(bp);
 }
 
@@ -860,6 +904,7 @@ void bio_start(uint32_t count, uint32_t chains)
     for (uint32_t i = 0; i < chains; i++)
         cache_lock_init(&bufchains[i].lock, &bufchain_class, "buffer hash");
     bufs = page_for_ever();
+    memset(unwritten, 0, sizeof unwritten);
     buf_count = count;
     struct buf *room = 0;
     for (uint32_t i = 0, left = 0; i < count; i++, left--, room++) {
@@ -867,7 +912,8 @@ void bio_start(uint32_t count, uint32_t chains)
             room = page_for_ever();
             left = PAGE_SIZE / sizeof(struct buf);
         }
-        *room = (struct buf){.flags = B_INVAL, .data = page_for_ever(), .done = EVENT("buffer I/O", bufio_class)};
+        *room = (struct buf){
+            .flags = B_INVAL, .number = (uint16_t)i, .data = page_for_ever(), .done = EVENT("buffer I/O", bufio_class)};
         buf_lock_init(&room->lock, &buf_class, "buffer");
         freelist_init(room, i);
         bufs[i] = room;
@@ -876,10 +922,12 @@ void bio_start(uint32_t count, uint32_t chains)
 
 void bio_init(void)
 {
-    uint32_t chains = bootargs_number("bufchains", CHAINS, CHAINS_MOST);
+    uint32_t count = bootargs_number("bufs", BUFS, BUFS_MOST), otherwise = CHAINS;
+    while (2 * otherwise <= CHAINS_MOST && otherwise * BUFS_OF_A_CHAIN < count)
+        otherwise *= 2;
+    uint32_t chains = bootargs_number("bufchains", otherwise, CHAINS_MOST);
     if (!chains || chains & (chains - 1))
         panic("boot argument bufchains=%lu: give a power of two", (unsigned long)chains);
-    uint32_t count = bootargs_number("bufs", BUFS, BUFS_MOST);
     if (count < BUFS_LEAST)
         panic("boot argument bufs=%lu: give %u at least", (unsigned long)count, BUFS_LEAST);
     bio_start(count, chains);

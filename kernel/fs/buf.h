@@ -35,7 +35,12 @@
 
 #define BUF_MOST 4096u /* bytes of one buffer */
 
-#define RUN_MOST 32u /* blocks of a run */
+/*
+ * What a run has at most. A drive without a cache takes all that a request writes before it looks for the place: 104 KiB come in one
+ * turn of 5400 a minute over a bus of 10 MB/s, and with more than that a second turn would be lost.
+ */
+#define RUN_BYTES (104u << 10)
+#define RUN_MOST 104u /* blocks */
 
 struct buf;
 struct bufrun;
@@ -76,6 +81,7 @@ struct blockdev {
 #define B_INVAL 0x020 /* holds no block */
 #define B_WRITING 0x040 /* bwrite waits for its end: bsync does too, as it may hold what was delayed before */
 #define B_PINNED 0x080 /* newer than the medium, and not to be written yet: on no list (bpin) */
+#define B_LAST 0x200 /* delayed, and nothing waits for it: bsettle leaves it, so that it goes with what comes behind */
 #define B_LOGGED 0x100 /* delayed, or being written, and a copy is in a journal on the medium: bsettle leaves it */
 
 /* What every use of a buffer touches comes first, in as few lines of a cache as that takes. */
@@ -91,6 +97,7 @@ struct buf {
     int error; /* of the last I/O: 0 or minus an error number */
     struct buf *free_next, *free_prev;
     uint8_t on_list; /* 1 + which free list; of their lock */
+    uint16_t number; /* among all buffers */
     uint32_t after; /* not written before this many calls of bsettle are over (bpoints) */
     void (*iodone)(struct buf *bp); /* instead of letting go of it, at the end of asynchronous I/O; in a thread */
     void *arg; /* of whoever set iodone */
@@ -160,7 +167,7 @@ uint32_t getblk_run(struct blockdev *device, uint32_t sector, uint32_t size, uin
 void bdwrite_run(struct buf *bps[], uint32_t count);
 void bawrite_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count);
 void bawrite_around(struct buf *bp, uint32_t but);
-uint32_t buf_run_most(void);
+uint32_t buf_run_most(uint32_t size);
 /* Whether the block is in the cache; it may be gone the next moment. */
 bool incore(struct blockdev *device, uint32_t sector);
 
@@ -178,8 +185,8 @@ void bdwrite(struct buf *bp); /* is written some time later */
  * power; only a flush is a line between before and behind.
  *
  * bpoints: the buffer, which the caller has, leads now to blocks whose contents are delayed: it is written behind them and a flush.
- * bsettle: contents that are delayed are written, but for those that wait for others or have a copy in a journal, and flushed: 0 or
- * the flush's error. bflush_write: what has been written is flushed. Both from a thread that has no buffer.
+ * bsettle: contents that are delayed are written, but for those that wait for others, are B_LAST or have a copy in a journal, and flushed:
+ * 0 or the flush's error. bflush_write: what has been written is flushed. Both from a thread that has no buffer.
  */
 void bpoints(struct buf *bp);
 int bsettle(struct blockdev *device);

@@ -37,6 +37,12 @@
 
 struct group {
     struct ext2_group disk; /* its counts: of counts_lock */
+    /*
+     * Blocks that are marked in the bitmap and counted as free, from bit `ahead` on: those behind what a file that grows has got. Who asks
+     * for the first of them gets them, and no bitmap is looked at. Under the bitmap's lock; never with a journal.
+     */
+    uint32_t ahead, ahead_count;
+    uint32_t passed; /* how often blocks were marked for others since they were used */
     struct table_lock lock; /* its bitmaps, in the build `groups` */
     bool dirty;
     uint8_t *
@@ -75,6 +81,7 @@ struct inode {
     uint32_t read_taken;
     uint32_t delayed_first, delayed_count; /* blocks on the device that have been written as a whole, and are delayed */
     uint32_t last_allocated; /* block on the device, where the next one is looked for */
+    uint32_t empty_in, empty_place, empty_count; /* of the indirect block `in` so many pointers from there on are 0 */
     struct pointer_to_set to_set; /* ext2_bmap leaves it, ext2_set_pointer sets it */
     bool grown; /* it leads to new blocks, and its block on the device does not yet */
     bool orphan; /* in the list of those that are to go, or to be cut, after a crash */
@@ -129,8 +136,12 @@ static inline uint32_t ext2_blocks_in(const struct ext2 *fs, uint32_t group)
     return left < fs->super.blocks_per_group ? left : fs->super.blocks_per_group;
 }
 
-/* ext2_alloc.c: near `goal` if that is not 0; -ENOSPC. Of blocks *count at most, one behind the other, and so many then. */
-int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block, uint32_t *count);
+/*
+ * ext2_alloc.c: near `goal` if that is not 0; -ENOSPC. Of blocks *count at most, one behind the other, and so many then. `ahead`: so many
+ * behind them are for who asks for the next one. ext2_return_ahead: those that are marked for `ip`, or all (0), are free again.
+ */
+int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t ahead, uint32_t *block, uint32_t *count);
+int ext2_return_ahead(struct ext2 *fs, const struct inode *ip);
 int ext2_bfree(struct ext2 *fs, uint32_t block, bool meta); /* `meta`: no file's contents stood in it */
 int ext2_ialloc(struct ext2 *fs, const struct inode *parent, bool directory, uint32_t *number);
 int ext2_ifree(struct ext2 *fs, uint32_t number, bool directory);

@@ -86,35 +86,72 @@ static uint32_t choose(const uint8_t *map, uint32_t goal, uint32_t end)
     return found < goal ? found : end;
 }
 
+#define PASSED_MOST 4u /* blocks for others, and then it is one of those for whom blocks are kept */
+
+/* Those that nobody has asked for are free again; `bp` has the group's bitmap. */
+static void unmark_ahead(struct group *g, struct buf *bp)
+{
+    for (; g->ahead_count; g->ahead_count--, g->ahead++)
+        bp->data[g->ahead / 8] &= ~(1 << g->ahead % 8);
+}
+
+/* How many of `most` bits from `bit` on are marked for who asks for it; they are his. */
+static uint32_t take_ahead(struct group *g, uint32_t bit, uint32_t most)
+{
+    if (!g->ahead_count || bit != g->ahead)
+        return 0;
+    uint32_t n = most < g->ahead_count ? most : g->ahead_count;
+    g->ahead += n;
+    g->ahead_count -= n;
+    g->passed = 0;
+    return n;
+}
+
 /*
  * Marks a free bit of the bitmap in `block`, of `end` bits, in *bit, and those behind it that are free, *count in all at most, of which
- * there are *count then; -ENOSPC. In the group's allocation. What is free must be so in `held`, too, if there is one. `base`: the block that
- * bit 0 stands for, if it is one: what is no data block ends the row.
+ * there are *count then; -ENOSPC. In the group's allocation. `g`, or 0: the bitmap is of its blocks, `base` the block that bit 0 stands for.
+ * Then what is free must be so in g->held, too, if there is that; what is no data block ends the row; and up to `ahead` bits more are
+ * marked for who comes next.
  */
-static int take(struct ext2 *fs, uint32_t block, uint8_t *held, uint32_t goal, uint32_t end, uint32_t base,
-                uint32_t *bit, uint32_t *count)
+static int take(struct ext2 *fs, uint32_t block, struct group *g, uint32_t goal, uint32_t end, uint32_t base,
+                uint32_t ahead, uint32_t *bit, uint32_t *count)
 {
     struct buf *bp = ext2_bread(fs, block);
     int error = bfailed(bp);
     if (error)
         return error;
+    uint8_t *held = g ? g->held : 0;
     const uint8_t *map = held ? held : bp->data;
+    if (g && g->ahead_count && g->passed++ == PASSED_MOST)
+        unmark_ahead(g, bp);
     uint32_t first = choose(map, goal < end ? goal : 0, end), n = 1, most = *count;
+    if (first >= end && g && g->ahead_count) {
+        unmark_ahead(g, bp);
+        first = choose(map, goal < end ? goal : 0, end);
+    }
     if (first >= end) {
         brelse(bp);
         return -ENOSPC;
     }
-    if (most > 1)
-        most = ext2_is_data_block(fs, base + first) ? ext2_data_blocks(fs, base + first, most) : 1;
-    while (n < most && first + n < end && !is_set(map, first + n))
+    ahead = g && !g->ahead_count && !fs->log ? ahead : 0;
+    uint32_t all = most + ahead;
+    if (all > 1)
+        all = ext2_is_data_block(fs, base + first) ? ext2_data_blocks(fs, base + first, all) : 1;
+    while (n < all && first + n < end && !is_set(map, first + n))
         n++;
+    *count = n < most ? n : most;
+    if (n > most) {
+        g->ahead = first + most;
+        g->ahead_count = n - most;
+        g->passed = 0;
+    }
     for (uint32_t i = first; i < first + n; i++) {
         bp->data[i / 8] |= 1 << i % 8;
         if (held)
             held[i / 8] |= 1 << i % 8;
     }
     *bit = first;
-    *count = n;
+    bp->flags |= B_LAST;
     return ext2_meta(fs, bp, false);
 }
 
@@ -145,10 +182,11 @@ static int give_back(struct ext2 *fs, uint32_t block, struct group *g, uint32_t 
         return error;
     }
     bp->data[bit / 8] &= ~(1 << bit % 8);
+    bp->flags |= B_LAST;
     return ext2_meta(fs, bp, false);
 }
 
-int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block, uint32_t *blocks)
+int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t ahead, uint32_t *block, uint32_t *blocks)
 {
     const struct ext2_super *s = &fs->super;
     if (goal < s->first_data_block || goal >= s->blocks)
@@ -159,9 +197,15 @@ int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block, uint32_t *block
         if (!fs->group[group]->disk.free_blocks) /* a look without the lock: it decides only where to look */
             continue;
         alloc_enter(fs, group);
-        uint32_t bit, base = s->first_data_block + group * s->blocks_per_group, n = *blocks;
-        int error = take(fs, fs->group[group]->disk.block_bitmap, fs->group[group]->held, within,
-                         ext2_blocks_in(fs, group), base, &bit, &n);
+        struct group *g = fs->group[group];
+        uint32_t bit = within, base = s->first_data_block + group * s->blocks_per_group,
+                 n = take_ahead(g, bit, *blocks);
+        int error = 0;
+        bool are_data = n;
+        if (!n) {
+            n = *blocks;
+            error = take(fs, g->disk.block_bitmap, g, within, ext2_blocks_in(fs, group), base, ahead, &bit, &n);
+        }
         if (!error)
             count(fs, group, -(int)n, 0, 0);
         alloc_leave(fs, group);
@@ -170,7 +214,7 @@ int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block, uint32_t *block
         if (error)
             return error;
         *block = base + bit;
-        if (ext2_is_data_block(fs, *block)) {
+        if (are_data || ext2_is_data_block(fs, *block)) {
             *blocks = n;
             return 0;
         }
@@ -179,6 +223,31 @@ int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t *block, uint32_t *block
         group %= fs->groups;
     }
     return -ENOSPC;
+}
+
+int ext2_return_ahead(struct ext2 *fs, const struct inode *ip)
+{
+    const struct ext2_super *s = &fs->super;
+    uint32_t goal = ip ? ext2_goal(ip) - s->first_data_block : 0, first = goal / s->blocks_per_group;
+    int error = 0;
+    for (uint32_t i = ip ? first : 0; i < (ip ? first + 1 : fs->groups) && i < fs->groups; i++) {
+        struct group *g = fs->group[i];
+        if (!__atomic_load_n(&g->ahead_count, __ATOMIC_RELAXED))
+            continue;
+        alloc_enter(fs, i);
+        if (g->ahead_count && (!ip || g->ahead == goal % s->blocks_per_group)) {
+            struct buf *bp = ext2_bread(fs, g->disk.block_bitmap);
+            int e = bfailed(bp);
+            if (!e) {
+                unmark_ahead(g, bp);
+                bp->flags |= B_LAST;
+                bdwrite(bp);
+            }
+            error = error ? error : e;
+        }
+        alloc_leave(fs, i);
+    }
+    return error;
 }
 
 int ext2_bfree(struct ext2 *fs, uint32_t block, bool meta)
@@ -225,7 +294,8 @@ int ext2_ialloc(struct ext2 *fs, const struct inode *parent, bool directory, uin
         alloc_enter(fs, group);
         uint32_t bit, one = 1;
         uint32_t first = group ? 0 : fs->first_inode - 1; /* those below are the file system's own */
-        int error = take(fs, fs->group[group]->disk.inode_bitmap, 0, first, fs->super.inodes_per_group, 0, &bit, &one);
+        int error =
+            take(fs, fs->group[group]->disk.inode_bitmap, 0, first, fs->super.inodes_per_group, 0, 0, &bit, &one);
         if (!error)
             count(fs, group, 0, -1, directory);
         alloc_leave(fs, group);

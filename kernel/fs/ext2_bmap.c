@@ -48,7 +48,10 @@ uint64_t ext2_size_most(const struct ext2 *fs)
 static int allocate(struct inode *ip, bool pointers, uint32_t *block, uint32_t *count)
 {
     struct ext2 *fs = ip->fs;
-    int error = ext2_balloc(fs, ext2_goal(ip), block, count);
+    /* For who goes on writing as much again as the file has got, up to what one request writes. */
+    uint32_t ahead = ip->v.type == VREG && ip->last_allocated ? ip->disk.sectors / fs->sectors_per_block : 0;
+    uint32_t most = buf_run_most(fs->block_size);
+    int error = ext2_balloc(fs, ext2_goal(ip), ahead < most ? ahead : most, block, count);
     if (error)
         return error;
     ip->last_allocated = *block + *count - 1;
@@ -158,6 +161,8 @@ int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *f
                 ip->grown = true;
             } else if (last) {
                 ip->to_set = (struct pointer_to_set){in, way.place[level - 1], at, follow};
+                ip->empty_place += follow;
+                ip->empty_count -= follow;
             } else if ((error = set_pointers(fs, in, way.place[level - 1], at, 1))) {
                 take_back(ip, at, true);
                 return error;
@@ -171,10 +176,21 @@ int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *f
             break;
         in = at;
         bool lowest = level + 1 == way.levels;
-        follow = lowest ? most : 1;
+        if (alloc && lowest && in == ip->empty_in && way.place[level] == ip->empty_place && ip->empty_count) {
+            at = 0;
+            follow = most < ip->empty_count ? most : ip->empty_count;
+            continue;
+        }
+        follow = lowest ? alloc ? RUN_LOOKED_AT : most : 1;
         int error = pointer(fs, in, way.place[level], &at, lowest ? &follow : 0);
         if (error)
             return error;
+        if (alloc && lowest && !at) {
+            ip->empty_in = in;
+            ip->empty_place = way.place[level];
+            ip->empty_count = follow;
+        }
+        follow = follow < most || !lowest ? follow : most;
     }
     *block = at;
     if (run)
@@ -391,7 +407,7 @@ int ext2_truncate(struct inode *ip, uint64_t size)
             span *= fs->block_size / 4;
         first[i + 1] = first[i] + span;
     }
-    ip->last_allocated = 0;
+    ip->last_allocated = ip->empty_count = 0;
     if (fs->log)
         return cut_logged(ip, from, first);
     /* First the inode without the blocks, and only then may they be another file's. */

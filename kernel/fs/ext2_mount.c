@@ -425,7 +425,8 @@ static int sync_all(struct mount *m)
     if (m->read_only)
         return 0;
     ext2_update_all(fs);
-    return ext2_commit(fs);
+    int error = ext2_return_ahead(fs, 0), e = ext2_commit(fs);
+    return error ? error : e;
 }
 
 static int unmount(struct mount *m)
@@ -439,6 +440,7 @@ static int unmount(struct mount *m)
         if (!fs->errors)
             fs->super.state |= EXT2_VALID;
         fs->super_dirty = true;
+        ext2_return_ahead(fs, 0);
         ext2_write_counts(fs);
         int e = bflush_cache(fs->device);
         error = error ? error : e;

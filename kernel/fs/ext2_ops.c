@@ -478,6 +478,7 @@ static int look_up(struct inode *ip, struct read_state *r, uint32_t n, uint32_t 
     return 0;
 }
 
+#define WINDOW_GROWS 4u /* times: on a drive with a mechanism each small request costs a turn */
 #define LOST_FOR 8u /* requests for which a lost block halves the limit of the window */
 
 /* Reading begins of as many blocks as one request is to have now, from the first on that has not been asked for; `end`: the file's. */
@@ -500,12 +501,12 @@ static void ask(struct inode *ip, struct read_state *r, uint32_t end)
 }
 
 /*
- * Reads ahead, for a reader who wants `wanted` blocks from `n` on: if he goes on where he ended, a window more that doubles with each request
+ * Reads ahead, for a reader who wants `wanted` blocks from `n` on: if he goes on where he ended, a window more that grows with each request
  * up to what the cache can bear (lost), and the next request begins when there is less than a window of blocks before him.
  */
 static void read_ahead(struct inode *ip, struct read_state *r, uint32_t n, uint32_t wanted, uint32_t end)
 {
-    uint32_t most = buf_run_most() >> (r->lost + LOST_FOR - 1) / LOST_FOR;
+    uint32_t most = buf_run_most(ip->fs->block_size) >> (r->lost + LOST_FOR - 1) / LOST_FOR;
     bool sequential = n == r->next;
     most = most ? most : 1;
     if (!sequential)
@@ -517,7 +518,7 @@ static void read_ahead(struct inode *ip, struct read_state *r, uint32_t n, uint3
     for (unsigned i = 0; i < 2 && r->asked < end; i++) {
         if (r->asked != n && !(sequential && n + wanted + r->window > r->asked))
             return;
-        r->window = 2 * (r->window > wanted ? r->window : sequential ? wanted : (wanted + 1) / 2);
+        r->window = sequential ? WINDOW_GROWS * (r->window > wanted ? r->window : wanted) : (wanted + 1) / 2 * 2;
         r->window = r->window < most ? r->window : most;
         ask(ip, r, end);
     }
@@ -618,23 +619,30 @@ static int write_block(struct inode *ip, struct uio *uio, uint32_t block, bool f
     return error;
 }
 
+#define WORTH_A_REQUEST 16u /* parts of the longest one */
+
 /*
  * What a file gets in whole blocks one behind the other will not change again soon: writing begins when it is as much as a request is to
- * have (4.4BSD's cluster_write). The rest of it is a delayed write like any other.
+ * have, or when the next block lies elsewhere, as behind a block of pointers (4.4BSD's cluster_write). The rest of it is a delayed write
+ * like any other.
  */
 static void written_whole(struct inode *ip, uint32_t block, uint32_t count)
 {
     struct ext2 *fs = ip->fs;
-    if (block != ip->delayed_first + ip->delayed_count) {
+    uint32_t most = buf_run_most(fs->block_size), first = ip->delayed_first, n = ip->delayed_count;
+    if (block == first + n) {
+        n += count;
+        uint32_t rest = most ? n % most : 0;
+        n -= rest;
+        ip->delayed_first = first + n;
+        ip->delayed_count = rest;
+    } else {
+        n = n * WORTH_A_REQUEST < most ? 0 : n;
         ip->delayed_first = block;
-        ip->delayed_count = 0;
+        ip->delayed_count = count;
     }
-    ip->delayed_count += count;
-    if (ip->delayed_count < buf_run_most())
-        return;
-    bawrite_run(fs->device, ip->delayed_first * fs->sectors_per_block, fs->block_size, ip->delayed_count);
-    ip->delayed_first = block + count;
-    ip->delayed_count = 0;
+    if (n)
+        bawrite_run(fs->device, first * fs->sectors_per_block, fs->block_size, n);
 }
 
 /*
@@ -857,7 +865,11 @@ static int readlink(struct vnode *vp, char *text, uint32_t size)
 static int fsync(struct vnode *vp)
 {
     struct inode *ip = INODE(vp);
-    int error = ext2_update_alone(ip, false), e = ext2_commit(ip->fs);
+    struct ext2 *fs = ip->fs;
+    int error = ext2_update_alone(ip, false);
+    ext2_return_ahead(fs, ip);
+    /* Without a journal, the counts of what is free are none of the file's: after a cut they are counted anew. */
+    int e = fs->log ? ext2_commit(fs) : bflush_cache(fs->device);
     return error ? error : e;
 }
 

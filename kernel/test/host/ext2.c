@@ -1429,9 +1429,11 @@ HOST_TEST(a_run_ends_before_what_must_wait)
     begin(1024, "-b 1024 -I 128 -N 128", 128, 20, 1);
     struct vnode *vp;
     uint32_t block;
-    for (uint32_t at = 0; at < 14 * 1024;
-         at += 1024) /* the last two hang on an indirect block, which lies before them */
-        CHECK_EQUAL(pwrite_ours("f", at, long_file, 1024), 0);
+    for (
+        uint32_t at = 0; at < 14 * 1024;
+        at +=
+        1024) /* the last two hang on an indirect block, which lies before them; and what is no whole block stays delayed */
+        CHECK_EQUAL(pwrite_ours("f", at, long_file, 1000), 0);
     CHECK_EQUAL(namei(0, "f", true, &vp), 0);
     CHECK_EQUAL(ext2_bmap(INODE(vp), 0, false, &block, 0, 0), 0);
     CHECK_EQUAL(INODE(vp)->disk.block[12], block + 12);
@@ -1443,6 +1445,64 @@ HOST_TEST(a_run_ends_before_what_must_wait)
     CHECK_EQUAL(happened_count, 14);
     for (unsigned i = 0; i < happened_count; i++)
         CHECK(happened[i] != 2 * (int64_t)(block + 12));
+    vrele(vp);
+    end();
+}
+
+/* Two files that grow in turn have their blocks in rows, and what is kept for them is everybody's when there is nothing else. */
+HOST_TEST(blocks_are_kept_for_a_file_that_grows)
+{
+    begin(256, "-b 1024 -I 128 -N 32", 64, 20, 1);
+    struct vnode *vp[2];
+    uint32_t block, before = 0, broken = 0, at = 0;
+    fill(0);
+    for (; at < 64 * 1024; at += 2048)
+        for (unsigned i = 0; i < 2; i++)
+            CHECK_EQUAL(pwrite_ours(i ? "g" : "f", at, long_file + at, 2048), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        CHECK_EQUAL(namei(0, i ? "g" : "f", true, &vp[i]), 0);
+        for (uint32_t n = 0; n < 64; n++, before = block) {
+            CHECK_EQUAL(ext2_bmap(INODE(vp[i]), n, false, &block, 0, 0), 0);
+            broken += n && block != before + 1;
+        }
+    }
+    CHECK(broken < 20); /* else only the two of a call are in a row: 60 and more */
+    struct ext2 *fs = INODE(vp[0])->fs;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < fs->groups; i++)
+        kept += fs->group[i]->ahead_count;
+    CHECK(kept);
+    for (int error = 0; !error; at += 1024)
+        error = pwrite_ours("h", at, long_file + at % 1024, 1024); /* another one takes all there is */
+    CHECK_EQUAL(fs->super.free_blocks, 0);
+    vrele(vp[0]);
+    vrele(vp[1]);
+    end();
+}
+
+/* What says which blocks are free is nobody's contents: it comes behind the flush, with what waits for that. */
+HOST_TEST(bitmaps_go_with_what_comes_last)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 128, 20, 1);
+    struct vnode *vp;
+    fill(0);
+    CHECK_EQUAL(pwrite_ours("f", 0, long_file, 4096), 0);
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    device.flush = a_flush_happened;
+    written = a_write_happened;
+    CHECK_EQUAL(vfs_fsync(vp), 0);
+    written = 0;
+    unsigned contents = 0, bitmaps = 0, flushes = 0;
+    uint32_t bitmap = INODE(vp)->fs->group[0]->disk.block_bitmap, block;
+    CHECK_EQUAL(ext2_bmap(INODE(vp), 0, false, &block, 0, 0), 0);
+    for (unsigned i = 0; i < happened_count; i++) {
+        flushes += happened[i] == -1;
+        contents += !flushes && happened[i] - 2 * (int64_t)block >= 0 && happened[i] - 2 * (int64_t)block < 8;
+        bitmaps += flushes == 1 && happened[i] == 2 * (int64_t)bitmap;
+    }
+    CHECK_EQUAL(contents, 4);
+    CHECK_EQUAL(bitmaps, 1);
+    CHECK_EQUAL(flushes, 2);
     vrele(vp);
     end();
 }
