@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 BUDGET = Path(__file__).with_name("budget.toml")
-WITHOUT_CLUSTER = {"formal", "hw"}
+WITHOUT_CLUSTER = {"formal", "hw"}     # folders, but for
+WITH_CLUSTER = {"test_device_port.py", "test_disk.py", "test_dram.py"}
 SLOWEST = 5     # files shown of a folder that is over its budget
 # Debugging information is a fifth of what an image costs to compile; only a debugger reads it, and code is the same.
 # The images of tests and those that commands make under test do without, so that they share what is compiled.
@@ -42,7 +43,8 @@ def pytest_collection_modifyitems(items):
     """Folders that need no CPU cluster go where the second worker begins: else it waits while the first builds the
     cluster's generator, a minute's work."""
     def waits(item):
-        return item.path.relative_to(BUDGET.parent).parts[0] not in WITHOUT_CLUSTER
+        folder = item.path.relative_to(BUDGET.parent).parts[0]
+        return folder not in WITHOUT_CLUSTER or item.path.name in WITH_CLUSTER
 
     rest, half = list(filter(waits, items)), len(items) // 2
     items[:] = rest[:half] + list(itertools.filterfalse(waits, items)) + rest[half:]

@@ -6,7 +6,7 @@
  *
  *   @test name=fs operations=... refused=... reads=... writes=... hits=... misses=... delayed=... waits=... conflicts=...
  *
- * Boot arguments: rounds (of each thread, 40), threads (two for each hart), bufs, bufchains.
+ * Boot arguments: rounds (of each thread, 40), workers (threads, two for each hart), bufs, bufchains.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -181,7 +181,7 @@ static int test_fs(void)
     well(vfs_mount_root(m), "mount", "/");
     well(vfs_make(0, "/s", VDIR, 0755, 0, 0), "mkdir", "/s");
     unsigned n =
-        bootargs_number("threads", test_harts() * 2 < MOST_THREADS ? test_harts() * 2 : MOST_THREADS, MOST_THREADS);
+        bootargs_number("workers", test_harts() * 2 < MOST_THREADS ? test_harts() * 2 : MOST_THREADS, MOST_THREADS);
     for (unsigned i = 0; i < n; i++)
         threads[i] = thread_create(worker, (void *)(uintptr_t)i, PRI_NORMAL, ANY_HART, "fs test");
     for (unsigned i = 0; i < n; i++)
