@@ -26,7 +26,7 @@ def build(sync, way):
     return DISK_BUILDS[sync] | {"net": way}
 
 
-def simulate(folder, bootargs, *options, harts=1, sync="spl-pessim", way=WAYS[0], hz=1000, max_cycles=20_000_000):
+def simulate(folder, bootargs, *options, harts=1, sync="cli-optim", way=WAYS[0], hz=1000, max_cycles=20_000_000):
     words = command(folder, harts, sync, f"hz={hz} {bootargs}", "file", CONSOLE_BAUD, 0, max_cycles, build(sync, way),
                     None, DEVICES)
     done = subprocess.run([*words, *map(str, options)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -259,8 +259,8 @@ def test_the_router_of_a_network_without_root_answers_and_the_run_repeats_from_i
 @pytest.mark.skipif(namespace() is None, reason="no TAP device can be made here, not even with `unshare -Urn`")
 def test_this_machines_own_echoes_come_back_and_the_run_repeats_from_its_log(tmp_path):
     """Frames of this machine's IP over a TAP device; its log makes the same run again, to the cycle."""
-    words = command(tmp_path / "tap", 1, "spl-pessim", "run=net hz=1000 echoes=3 ms=100000", "file", CONSOLE_BAUD,
-                    max_cycles=400_000_000, options=build("spl-pessim", "threads"), machine=DEVICES)
+    words = command(tmp_path / "tap", 1, "cli-optim", "run=net hz=1000 echoes=3 ms=100000", "file", CONSOLE_BAUD,
+                    max_cycles=400_000_000, options=build("cli-optim", "threads"), machine=DEVICES)
     script = [sys.executable, str(Path(__file__).with_name("tap_ping.py"))]
     done = subprocess.run([*namespace(), *script, *words, "--ether", "tap:tap0"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
