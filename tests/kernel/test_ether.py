@@ -118,7 +118,7 @@ def test_bad_frames_are_counted_one_by_one_and_nothing_else_comes_of_them(tmp_pa
 
 
 # 10,000 under each scheme and way: HOSTILE_FRAMES=10000 HOSTILE=all.
-HOSTILE = PAIRS if os.environ.get("HOSTILE") == "all" else [PAIRS[0]]
+HOSTILE = PAIRS if os.environ.get("HOSTILE") == "all" else [("cli-optim", "poll")]
 
 
 @pytest.mark.parametrize("sync, way", HOSTILE)
@@ -127,7 +127,8 @@ def test_frames_of_any_content_take_nothing_down_and_are_counted_once(tmp_path, 
     count = int(os.environ.get("HOSTILE_FRAMES", "150"))
     hostile = frames.hostile(count, seed=SCHEMES.index(sync))
     last = frames.with_fcs(frames.echo(999))
-    pace = 125      # microseconds: the longest frame takes so long
+    # Microseconds: the longest frame takes 125; a kernel that checks its locks has no time for more.
+    pace = 400 if "lock_debug" in build(sync, way) else 125
     asks = frames.with_fcs(frames.arp().ljust(60, b"\0"))      # again at the end: others may have said that they are he
     played = [(0, asks), *paced([*hostile, asks, last], pace, 2000)]
     boot, sent = net(tmp_path, played, 0, ms=2 + (count + 30) * pace // 1000, fcs=True, sync=sync, way=way,
