@@ -1,7 +1,7 @@
 /*
  * run=test-user-fuzz: processes that make random system calls (user/programs/fuzz.c), `rounds` of them for each
  * seed, several at a time. None takes the kernel down; all end, and leave no process, thread or page behind.
- * user.pages= makes memory run out. Boot arguments: rounds (1), calls (of each process, 250).
+ * user.pages= makes memory run out.
  */
 #include <stdio.h>
 
@@ -13,9 +13,10 @@
 #include "user/run.h"
 
 #define AT_A_TIME 4
+#define CALLS "250"
 #define MILLISECONDS "40" /* after which a process ends, if it hangs */
 
-static int start(uint32_t seed, uint32_t calls)
+static int start(uint32_t seed)
 {
     char number[12];
     static struct arguments arguments;
@@ -23,8 +24,7 @@ static int start(uint32_t seed, uint32_t calls)
     arguments_clear(&arguments);
     arguments_add(&arguments, "fuzz");
     arguments_add(&arguments, number);
-    snprintf(number, sizeof number, "%lu", (unsigned long)calls);
-    arguments_add(&arguments, number);
+    arguments_add(&arguments, CALLS);
     arguments_add(&arguments, MILLISECONDS);
     return process_spawn(0, "fuzz", &arguments, ANY_HART);
 }
@@ -39,11 +39,10 @@ static uint32_t system_calls(void)
 
 static int fuzz(void)
 {
-    uint32_t rounds = bootargs_number("rounds", 1, 10000), calls = bootargs_number("calls", 250, 1000000);
-    uint32_t pages = pages_free(), started = 0;
+    uint32_t rounds = bootargs_number("rounds", 1, 10000), pages = pages_free(), started = 0;
     for (uint32_t round = 0; round < rounds; round++) {
         for (uint32_t i = 0; i < AT_A_TIME; i++)
-            started += start(run_seed * 10000 + round * AT_A_TIME + i, calls) > 0;
+            started += start(run_seed * 10000 + round * AT_A_TIME + i) > 0;
         user_wait_for_all(0);
         assert(process_none_left());
         test_reclaim();

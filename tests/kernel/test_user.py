@@ -1,15 +1,11 @@
 """User mode: programs in address spaces of their own, system calls, and what happens to a program that misbehaves. The
-programs check themselves (kernel/user/programs/); under each scheme, as user mode is entered and left through it.
-FUZZ_CALLS=250 makes more random calls."""
-
-import os
+programs check themselves (kernel/user/programs/); under each scheme, as user mode is entered and left through it."""
 
 import pytest
 
 from sim.kernel import SCHEMES
 from tests.kernel.machine import boot
 
-FUZZ_CALLS = int(os.environ.get("FUZZ_CALLS", 100))     # of each of four processes
 SCHEME_ON = dict(zip((1, 2, 4), ("spl-optim", "cli-optim", "spl-pessim"), strict=True))
 
 
@@ -86,8 +82,7 @@ def test_a_full_table_of_threads_is_an_error(tmp_path):
                                               ("spl-pessim", 4, 1), ("cli-spl-pessim", 1, 1)))
 def test_random_system_calls_do_no_harm(tmp_path, sync, harts, seeds):
     for seed in range(1, seeds + 1):
-        run = boot(tmp_path / str(seed), harts, sync, "run=test-user-fuzz hz=8000 user.pages=300 ram.jitter=9 "
-                   f"calls={FUZZ_CALLS}", seed,
+        run = boot(tmp_path / str(seed), harts, sync, "run=test-user-fuzz hz=8000 user.pages=300 ram.jitter=9", seed,
                    options={"lock_debug": "1"} if seed == 1 else None)
         assert run.status == 0, f"seed {seed}: {run.report()}"
         assert run.result("test")["calls"] > 100
