@@ -287,25 +287,13 @@ static _Noreturn void breach(const struct zone *z, const void *object, const str
           (unsigned long)offset);
 }
 
-/* By words: frames' buffers are long, and this is half of what their kernel does. */
-static bool still_filled(const void *object, uint32_t size)
-{
-    const uint32_t *words = object;
-    const uint8_t *bytes = object;
-    for (uint32_t i = 0; i < size / 4; i++)
-        if (words[i] != FILLING)
-            return false;
-    for (uint32_t i = size & ~3u; i < size; i++)
-        if (bytes[i] != (FILLING & 0xff))
-            return false;
-    return true;
-}
-
 __attribute__((noinline)) void zone_check_allocated(struct zone *z, void *object)
 {
     struct mark *m = mark_of(z, object);
-    if (!still_filled(object, z->size))
-        breach(z, object, m, "was written to while it was free");
+    const uint8_t *bytes = object;
+    for (uint32_t i = 0; i < z->size; i++)
+        if (bytes[i] != (FILLING & 0xff))
+            breach(z, object, m, "was written to while it was free");
     if (m->state != (FREE ^ (uint32_t)(uintptr_t)object))
         breach(z, object, m, "was written behind while it was free");
     *m = (struct mark){ALLOCATED ^ (uint32_t)(uintptr_t)object, (uint32_t)(uintptr_t)__builtin_return_address(0)};
