@@ -1,6 +1,7 @@
 """What each folder of tests took, beside its budget (tests/budget.toml): printed at the end of every run. And what
 holds for all tests."""
 
+import itertools
 import os
 import resource
 import tomllib
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 BUDGET = Path(__file__).with_name("budget.toml")
+WITHOUT_CLUSTER = {"formal", "hw"}     # folders, but for
+WITH_CLUSTER = {"test_device_port.py", "test_disk.py", "test_dram.py"}
 SLOWEST = 5     # files shown of a folder that is over its budget
 # Debugging information is a fifth of what an image costs to compile; only a debugger reads it, and code is the same.
 # The images of tests and those that commands make under test do without, so that they share what is compiled.
@@ -34,6 +37,17 @@ class Meter:
         now = processor_seconds()
         report.processor, self.last = now - self.last, now
         return report
+
+
+def pytest_collection_modifyitems(items):
+    """Folders that need no CPU cluster go where the second worker begins: else it waits while the first builds the
+    cluster's generator, a minute's work."""
+    def waits(item):
+        folder = item.path.relative_to(BUDGET.parent).parts[0]
+        return folder not in WITHOUT_CLUSTER or item.path.name in WITH_CLUSTER
+
+    rest, half = list(filter(waits, items)), len(items) // 2
+    items[:] = rest[:half] + list(itertools.filterfalse(waits, items)) + rest[half:]
 
 
 def pytest_collection_finish(session):

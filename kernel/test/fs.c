@@ -1,12 +1,12 @@
 /*
- * run=test-fs: the ext2 file system on disk 0 is mounted, and threads, two for each hart, work in it at once: each in a
- * directory of its own, where all has to come out as it says, and all in one directory that they share, where files are made,
- * linked, renamed and removed under the same few names, and only what cannot be at all is an error. Then all is unmounted. Each
- * own directory is left with a file `log` that the host can compare: what this thread's seed makes.
+ * run=test-fs: the ext2 file system on disk 0 is mounted, and threads work in it at once: each in a directory of its own, where all
+ * has to come out as it says, and all in one directory that they share, where files are made, linked, renamed and removed
+ * under the same few names, and only what cannot be at all is an error. Then all is unmounted. Each own directory is left with a
+ * file `log` that the host can compare: what this thread's seed makes.
  *
  *   @test name=fs operations=... refused=... reads=... writes=... hits=... misses=... delayed=... waits=... conflicts=...
  *
- * Boot arguments: rounds (of each thread, 40), bufs, bufchains.
+ * Boot arguments: rounds (of each thread, 40), workers (threads, two for each hart), bufs, bufchains.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -180,7 +180,8 @@ static int test_fs(void)
     well(ext2_mount(&device, false, &m), "mount", "disk 0");
     well(vfs_mount_root(m), "mount", "/");
     well(vfs_make(0, "/s", VDIR, 0755, 0, 0), "mkdir", "/s");
-    unsigned n = test_harts() * 2 < MOST_THREADS ? test_harts() * 2 : MOST_THREADS;
+    unsigned n =
+        bootargs_number("workers", test_harts() * 2 < MOST_THREADS ? test_harts() * 2 : MOST_THREADS, MOST_THREADS);
     for (unsigned i = 0; i < n; i++)
         threads[i] = thread_create(worker, (void *)(uintptr_t)i, PRI_NORMAL, ANY_HART, "fs test");
     for (unsigned i = 0; i < n; i++)

@@ -10,7 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim.kernel import build_kernel, runs_of
+from sim.kernel import WRONG_SCHEMES, WRONG_SPINLOCKS, build_kernel, runs_of
 from sim.model.build import build_simulator
 from sim.model.verilate import DEFAULT, SLOW_FLAGS, Recipe
 from soc.config import SoCConfig
@@ -22,11 +22,16 @@ HANG_CYCLES = 3_000_000
 PROMPT = b"> "
 PROBE_LOG = "probes.csv"
 # One machine for all tests of devices, and one kernel a scheme for those of disks: each more costs its building.
-DEVICES = {"disks": 1, "ethers": 1}
+DEVICES = {"disks": 2, "ethers": 1}
 BEYOND = {"unix": "beyond", "lock_debug": "1"}
 SOFTINT = {"biodone": "softint"}
+BUCKETS = {"buffers": "buckets", "alloc": "groups", "inodes": "rw", "lock_debug": "1"}
 DISK_BUILDS = {"spl-pessim": BEYOND, "spl-optim": {"lock_debug": "1"} | SOFTINT, "cli-pessim": BEYOND | SOFTINT,
-               "cli-optim": {"lock_debug": "1"}, "cli-spl-pessim": {"buffers": "buckets"} | SOFTINT}
+               "cli-optim": {}, "cli-spl-pessim": BUCKETS | SOFTINT}
+
+# Of the kernel that counts what locks do, under spl-optim, and of the one that says where time goes, under any scheme.
+COUNTED = {"lock_stats": "1", "spinlock": "ttas"}
+TIMED = {"accounting": "1", "crit_timing": "1"}
 
 
 @dataclass(frozen=True)
@@ -79,8 +84,11 @@ def simulator_of(config):
 
 def kernel_of(config, sync, options=None, runs=None, files=None, debugging=False):
     """An image for tests, all without debugging information (tests/conftest.py) but a debugger's: so they share what is
-    compiled."""
-    return build_kernel(config, sync, "" if debugging else None, options, runs, files)
+    compiled. What is wrong on purpose runs for seconds, and is compiled in less time."""
+    flags = "" if debugging else None
+    if sync in WRONG_SCHEMES or (options or {}).get("spinlock") in WRONG_SPINLOCKS:
+        flags = "-g0 -O1"
+    return build_kernel(config, sync, flags, options, runs, files)
 
 
 @functools.cache

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 TARGET, NUMBER, PATIENCE = "10.0.0.2", 0x494c, 240
 SIZES = (56, 1016, 1400)
@@ -46,6 +47,9 @@ def answered(line, number, content, until):
 def main():
     for words in ("link set lo up", "tuntap add mode tap tap0", "addr add 10.0.0.1/24 dev tap0", "link set tap0 up"):
         subprocess.run(["ip", *words.split()], check=True)
+    # The target may still boot: its address is asked for again soon, and for long, before an echo is given up.
+    for name, value in (("retrans_time_ms", 100), ("mcast_solicit", 10 * PATIENCE)):
+        Path("/proc/sys/net/ipv4/neigh/tap0", name).write_text(str(value))
     simulator = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
     line = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     until = time.monotonic() + PATIENCE

@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from tests.kernel.machine import boot
+from tests.kernel.machine import TIMED, boot
 
 PER_INTERRUPT = 600     # cycles, both ways together
 PER_MISS = 400
@@ -19,7 +19,7 @@ PER_USER_TRAP = 450
 
 @pytest.mark.parametrize("harts, sync", [(1, "spl-pessim"), (1, "cli-spl-pessim"), (2, "cli-optim"), (4, "spl-optim")])
 def test_inside_and_outside_agree(tmp_path, harts, sync):
-    run = boot(tmp_path, harts, sync, "run=test-accounting hz=1000 rounds=4", seed=1, options={"accounting": "1"},
+    run = boot(tmp_path, harts, sync, "run=test-accounting hz=1000 rounds=4", seed=1, options=TIMED,
                probe_log=True)
     assert run.status == 0, run.report()
     waits = Counter(hart for hart, event in run.window_events() if event == "idle_begin")
@@ -43,7 +43,7 @@ def test_inside_and_outside_agree(tmp_path, harts, sync):
 
 
 def test_accounts_of_a_whole_run_are_printed(tmp_path):
-    run = boot(tmp_path, 2, "cli-optim", "run=hello", options={"accounting": "1"})
+    run = boot(tmp_path, 2, "cli-optim", "run=hello", options=TIMED)
     assert run.status == 0, run.report()
     for line in run.record["results"]["accounting"]:
         assert sum(line[account] for account in ("user", "system", "interrupt", "spinning", "idle")) == line["elapsed"]
@@ -52,7 +52,7 @@ def test_accounts_of_a_whole_run_are_printed(tmp_path):
 @pytest.mark.parametrize("harts, sync, program", [(1, "spl-optim", "calls"), (2, "cli-optim", "threads")])
 def test_time_in_user_mode_agrees(tmp_path, harts, sync, program):
     """What the kernel does for a program, in its system calls and in interrupts of it, is not the program's time."""
-    run = boot(tmp_path, harts, sync, f"run=user program={program} hz=1000", seed=1, options={"accounting": "1"})
+    run = boot(tmp_path, harts, sync, f"run=user program={program} hz=1000", seed=1, options=TIMED)
     assert run.status == 0, run.report()
     for line, hart in zip(run.record["results"]["accounting"], run.record["harts"], strict=True):
         statistics = hart["statistics"]

@@ -27,9 +27,9 @@ def image(folder, sectors=SECTORS, seed=0):
     return path
 
 
-def run(folder, harts, sync, bootargs, disk, seed=0, more=(), **limits):
+def run(folder, harts, sync, bootargs, disk, seed=0, more=(), sectors=SECTORS, **limits):
     """The kernel with a drive; `disk` is what follows the image in --disk."""
-    path = image(folder, seed=seed)
+    path = image(folder, sectors, seed)
     return boot(folder / "out", harts, sync, bootargs, seed, options=DISK_BUILDS[sync], machine=DEVICES,
                 more=["--disk", f"{path},{disk}", *more], **limits)
 
@@ -59,7 +59,7 @@ def test_an_image_is_read_and_written(tmp_path, harts, sync):
     n = SCHEMES.index(sync) + 3 * (1, 2, 4).index(harts)
     mode = ("dma", "pio disk.cluster=3")[n % 2]
     made = run(tmp_path, harts, sync, f"run=test-disk hz=1000 rounds=2 disk.mode={mode} {UNEVEN if n % 3 else ''}",
-               "write=copy", n)
+               "write=copy", n, sectors=24)
     line = check(made, tmp_path)
     assert line["errors"] == line["retried"] == line["timed_out"] == 0
 
@@ -68,7 +68,7 @@ def test_an_image_is_read_and_written(tmp_path, harts, sync):
 @pytest.mark.parametrize("fault", ("bad=3:2,bad=17:3", "bad=3", "silent=0,silent=4"))
 def test_faults_are_retried_or_reported(tmp_path, mode, fault):
     made = run(tmp_path, 1, "spl-optim", f"run=test-disk hz=1000 rounds=2 faults=1 disk.patience=15 disk.mode={mode}",
-               f"{fault},write=copy", seed=len(fault))
+               f"{fault},write=copy", seed=len(fault), sectors=24)
     assert made.status == 0, made.report()
     line, drive = made.result("test"), made.record["disks"]["disk0"]
     assert line["requests"] == line["told"], made.report()
@@ -135,8 +135,8 @@ def test_an_image_of_half_a_sector_and_a_machine_without_controller_are_told(tmp
     done = subprocess.run([*arguments, "--disk", path], capture_output=True, text=True)
     assert done.returncode == 2 and "some sectors of 512 bytes" in done.stderr
     path.write_bytes(bytes(1024))
-    done = subprocess.run([*arguments, "--disk", path, "--disk", path], capture_output=True, text=True)
-    assert done.returncode == 2 and "this machine has 1 disk controllers" in done.stderr
+    done = subprocess.run([*arguments, *["--disk", path] * 3], capture_output=True, text=True)
+    assert done.returncode == 2 and "this machine has 2 disk controllers" in done.stderr
 
 
 def test_without_a_drive_the_run_says_so(tmp_path):
@@ -163,7 +163,7 @@ def test_two_disks_at_once_and_one_of_them_dies(tmp_path):
         disks = [word for unit in range(2) for word in ("--disk", f"{image(tmp_path, 512)},profile=fast"
                                                         f"{more if unit else ''}")]
         made = boot(tmp_path / name, 1, "spl-optim", f"run=test-disks hz=1000 rounds=16 dies={2 if more else 0} "
-                    "disk.patience=4", 3, machine={"disks": 2}, more=disks, options={"lock_debug": "1"})
+                    "disk.patience=4", 3, machine=DEVICES, more=disks, options=DISK_BUILDS["spl-optim"])
         assert made.status == 0, made.report()
         first, second = made.record["results"]["disk"]
         assert first["rounds"] == 16 and first["requests"] == first["told"] == 96 and not first["errors"], made.report()

@@ -41,7 +41,7 @@ FEW = "bufs=12 bufchains=4"
 
 @pytest.mark.parametrize("harts, sync, build, how", [
     (1, "spl-optim", {}, "bufs=40 disk.mode=pio"), (2, "cli-optim", {}, FEW), (2, "spl-pessim", {}, "bufs=40"),
-    (1, "cli-spl-pessim", {}, FEW), (4, "cli-pessim", {}, FEW), (2, "spl-optim", SERIAL, FEW),
+    (1, "cli-spl-pessim", {}, FEW), (4, "cli-pessim", {}, f"{FEW} workers=4"), (2, "spl-optim", SERIAL, FEW),
 ])
 def test_threads_work_in_it_at_once(tmp_path, harts, sync, build, how):
     """With few buffers, so that they wait for each other's, or enough for runs of blocks, by DMA and by programmed I/O;
@@ -53,7 +53,7 @@ def test_threads_work_in_it_at_once(tmp_path, harts, sync, build, how):
     line = run.result("test")
     assert line["operations"] > 20 * harts and line["writes"] > 20
     assert host("debugfs", "-R", "cat /d/x", left) == b"from the host\n"
-    for thread in range(2 * harts):
+    for thread in range(min(2 * harts, 4)):
         assert host("debugfs", "-R", f"cat /t{thread}/log", left) == bytes(
             (i * 7 + thread * 31 + seed) & 255 for i in range(LOG_BYTES)), f"thread {thread}"
 
@@ -127,8 +127,7 @@ def test_a_shell_on_the_disk_runs_a_script_with_commands_on_the_disk(tmp_path):
 def test_processes_change_names_at_once(tmp_path):
     """Each beside a model of what its own come to, and all in one folder; e2fsck finds nothing to say."""
     files = {"names": programs.build_program([OURS / "names.c"])}
-    options = {"buffers": "buckets", "alloc": "groups", "inodes": "rw", "lock_debug": "1"}
-    run, _ = run_on_disk(tmp_path / "out", image(tmp_path), 2, "spl-pessim", "names", files, "/d,3,24,1", options, 3)
+    run, _ = run_on_disk(tmp_path / "out", image(tmp_path), 2, "cli-spl-pessim", "names", files, "/d,3,24,1", seed=3)
     assert "names: 108 operations, 0 failed" in run.console, run.report()
 
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from sim.kernel import SCHEMES
-from tests.kernel.machine import boot, converse
+from tests.kernel.machine import COUNTED, boot, converse
 
 DEBUG = {"lock_debug": "1"}
 
@@ -149,7 +149,7 @@ def test_section_of_a_simple_lock_is_checked_under_each_scheme(tmp_path, sync):
 def test_lockstat_shows_and_clears_in_a_running_system(tmp_path):
     run = converse(tmp_path, 1, "spl-optim", "run=monitor rounds=4 lockstat=none", [
         "run test-locks-fair", "lockstat", "lockstat sites", "lockstat clear", "lockstat", "lockstat nonsense", "locks",
-        "exit"], options={"lock_stats": "1"}, runs=("test-locks-fair",))
+        "exit"], options=COUNTED, runs=("test-locks-fair",))
     assert run.status == 0, run.report()
     shown = run.console.split("> lockstat")
     assert re.search(r"^test fair +[1-9]\d* ", shown[1], re.MULTILINE), run.report()
@@ -180,5 +180,5 @@ def test_runner_collects_lock_statistics(tmp_path):
 
 
 def test_bad_lockstat_argument_is_named(tmp_path):
-    run = boot(tmp_path, 1, "spl-optim", "run=hello lockstat=all", options={"lock_stats": "1"})
+    run = boot(tmp_path, 1, "spl-optim", "run=hello lockstat=all", options=COUNTED)
     assert run.status == 1 and "boot argument lockstat=all: give classes, sites or none" in run.console, run.report()

@@ -5,7 +5,7 @@ it with which the kernel reads its counter: three cycles, or where a cache line 
 
 import pytest
 
-from tests.kernel.machine import boot
+from tests.kernel.machine import COUNTED, boot
 
 TEST_CLASSES = {"test_spin", "test_spin_pair", "test_mutex", "test_rw"}
 COUNTS = (("attempts", "attempts"), ("misses", "misses"), ("blocks", "blocks"), ("failures", "fails"))
@@ -23,10 +23,11 @@ def assert_agree(what, outside, inside):
         assert total <= PER_EVENT * seen["count"], f"{what}: {duration}"
 
 
-@pytest.mark.parametrize("harts, spinlock", [(1, "ticket"), (2, "ttas"), (4, "ticket")])
-def test_inside_and_outside_agree(tmp_path, harts, spinlock):
-    run = boot(tmp_path, harts, "cli-optim", "run=test-lockstat hz=4000 rounds=6 ram.jitter=7 lockstat=sites",
-               seed=harts, options={"lock_stats": "1", "spinlock": spinlock})
+@pytest.mark.parametrize("harts, sync, options", [
+    (1, "cli-optim", {"lock_stats": "1"}), (2, "spl-optim", COUNTED), (4, "cli-optim", {"lock_stats": "1"})])
+def test_inside_and_outside_agree(tmp_path, harts, sync, options):
+    run = boot(tmp_path, harts, sync, "run=test-lockstat hz=4000 rounds=6 ram.jitter=7 lockstat=sites",
+               seed=harts, options=options)
     assert run.status == 0, run.report()
     assert "events are missing" not in run.console, run.report()
     results, locks = run.record["results"], run.record["locks"]

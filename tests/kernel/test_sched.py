@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.kernel.machine import boot
+from tests.kernel.machine import TIMED, boot
 from tests.kernel.test_schemes import CONDITIONS
 
 # harts, scheme, run queues, lock debugging
@@ -54,7 +54,7 @@ def test_release_without_master_panics(tmp_path):
 @pytest.mark.parametrize("harts, sync", [(1, "spl-pessim"), (2, "cli-optim")])
 def test_accounts_sum_to_what_elapsed(tmp_path, harts, sync):
     """To the cycle; and the simulator, which counts from outside, agrees up to the trap's own instructions."""
-    run = boot(tmp_path, harts, sync, "run=test-threads hz=1000", 3, options={"accounting": "1"})
+    run = boot(tmp_path, harts, sync, "run=test-threads hz=1000", 3, options=TIMED)
     assert run.status == 0, run.report()
     accounts = run.record["results"]["accounting"]
     assert [account["hart"] for account in accounts] == list(range(harts))

@@ -6,16 +6,19 @@ import re
 import pytest
 
 from sim.experiments.definition import input_file
-from tests.kernel.machine import boot
+from tests.kernel.machine import TIMED, boot
 
 LOAD = "run=synthetic hz=0 sections=60 gap=800"
 
 
-@pytest.mark.parametrize("harts, sync", [(1, "spl-pessim"), (2, "cli-optim"), (2, "spl-optim"), (2, "cli-spl-pessim")])
-def test_sections_timed_inside_and_outside_agree(tmp_path, harts, sync):
-    """Exactly: both methods read at the same marks. With a lock, and with interrupts in sections and their replay."""
+@pytest.mark.parametrize("harts, sync, options", [
+    (1, "spl-pessim", TIMED), (2, "cli-optim", TIMED), (2, "spl-optim", TIMED),
+    (2, "cli-spl-pessim", {"crit_timing": "1"})])
+def test_sections_timed_inside_and_outside_agree(tmp_path, harts, sync, options):
+    """Exactly: both methods read at the same marks. With a lock, and with interrupts in sections and their replay; with
+    the accounts of time as well and without."""
     run = boot(tmp_path, harts, sync, f"{LOAD} interval=1500 lock=shared poll=30000", seed=3,
-               options={"crit_timing": "1"})
+               options=options)
     assert run.status == 0, run.report()
     for line, hart in zip(run.record["results"]["crit_timing"], run.record["harts"], strict=True):
         statistics = hart["statistics"]

@@ -1,5 +1,5 @@
 """Virtual memory (kernel/vm): maps, objects and faults from all harts, memory that is scarce, shootdown, what it costs.
-SHOOTDOWN_SEEDS=100 tries more schedules."""
+SHOOTDOWN_SEEDS=100 tries more schedules, VM_ROUNDS=40 takes more rounds of each thread."""
 
 import os
 
@@ -8,6 +8,7 @@ import pytest
 from sim.kernel import SCHEMES
 from tests.kernel.machine import boot
 
+ROUNDS = int(os.environ.get("VM_ROUNDS", 24))
 UNEVEN = "ram.jitter=9 pic.delivery=40 pic.jitter=30"
 
 
@@ -16,7 +17,7 @@ def test_from_all_harts(tmp_path, harts, sync):
     """With little memory, so that pages leave for the default pager and come back; LOCK_DEBUG's checks by turns."""
     n = SCHEMES.index(sync)
     memory = f"vm.swap=200 user.pages={13 + 20 * harts}"
-    run = boot(tmp_path, harts, sync, f"run=test-vm rounds=40 hz=1000 {memory} {UNEVEN}",
+    run = boot(tmp_path, harts, sync, f"run=test-vm rounds={ROUNDS} hz=1000 {memory} {UNEVEN}",
                n + 1, options={"lock_debug": "1"} if n % 2 == 0 else None)
     assert run.status == 0, run.report()
     result = run.result("test")

@@ -3,9 +3,10 @@
 import subprocess
 import sys
 import tomllib
+from types import SimpleNamespace
 
 from hw.common.cache import REPO
-from tests.conftest import BUDGET, processor_seconds, table
+from tests.conftest import BUDGET, processor_seconds, pytest_collection_modifyitems, table
 
 
 def test_each_folder_stands_beside_its_budget_and_who_is_over_it_tells_the_slowest():
@@ -29,3 +30,11 @@ def test_what_a_program_that_was_started_took_is_counted():
     before = processor_seconds()
     subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pass"], check=True)
     assert 0.3 <= processor_seconds() - before < 5
+
+
+def test_what_needs_no_cluster_comes_where_the_second_worker_begins():
+    names = ["board/a.py", "formal/b.py", "hw/c.py", "hw/test_dram.py", "kernel/d.py", "kernel/e.py", "system/f.py"]
+    items = [SimpleNamespace(path=BUDGET.parent / name) for name in names]
+    pytest_collection_modifyitems(items)
+    assert [item.path.relative_to(BUDGET.parent).as_posix() for item in items] == [
+        "board/a.py", "hw/test_dram.py", "kernel/d.py", "formal/b.py", "hw/c.py", "kernel/e.py", "system/f.py"]
