@@ -68,10 +68,17 @@ static void unlist(struct ithread *it)
 
 static void begin(struct ithread *it, unsigned source, ithread_fn *fn, void *arg, unsigned priority, unsigned threads)
 {
-    *it = (struct ithread){
-        .lock = it->lock, .fn = fn, .arg = arg, .source = source, .threads = threads, .priority = priority};
     crit_t s = simple_lock_enter(&list_lock);
-    it->next = first;
+    for (struct ithread *other = first; other; other = other->next)
+        if (other == it)
+            panic("ithread_start: %s has not been stopped", it->lock.object.name);
+    *it = (struct ithread){.lock = it->lock,
+                           .fn = fn,
+                           .arg = arg,
+                           .source = source,
+                           .threads = threads,
+                           .priority = priority,
+                           .next = first};
     first = it;
     simple_lock_leave(&list_lock, s);
 }

@@ -1,7 +1,7 @@
 /*
  * run=net: the network is up until so many ICMP echo requests (`echoes`) have been answered, or so many milliseconds (`ms`)
  * have passed since frames may come, or interrupts took so many frames (`frames`); then what was counted. With handlers=1
- * also the time of the handlers (bench/handlers.h).
+ * also the time of the handlers (bench/handlers.h). With again=1 it is started and stopped once more at the end.
  *
  *   @test name=net echoes=... interrupts=... frames=... rounds=... full=... cycles=...
  *
@@ -53,6 +53,10 @@ static int run_net(void)
     kprintf("@test name=net echoes=%lu interrupts=%lu frames=%lu rounds=%lu full=%lu cycles=%llu\n",
             (unsigned long)answered, (unsigned long)c.interrupts, (unsigned long)c.frames, (unsigned long)c.rounds,
             (unsigned long)c.full, (unsigned long long)cycles);
+    if (bootargs_number("again", 0, 1)) { /* what has been stopped can be started */
+        if_ether_start();
+        if_ether_stop();
+    }
     return echoes && answered < echoes;
 }
 

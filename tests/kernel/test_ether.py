@@ -185,7 +185,8 @@ def each_is_counted(boot, sent, came):
 def test_frames_that_come_while_the_network_stops_are_answered_and_counted(tmp_path, sync, way):
     """It goes down in a flood: what had come is counted and its answer has left; the rest was too late."""
     flood = [(1000 + 7 * n, frames.echo(n, 18)) for n in range(900)]      # as close as the wire has them
-    boot, sent = net(tmp_path, [(0, frames.arp()), *flood], 0, ms=2, harts=2, sync=sync, way=way)
+    boot, sent = net(tmp_path, [(0, frames.arp()), *flood], 0, ms=2, harts=4, sync=sync, way=way,
+                     bootargs="again=1")    # a hart is left for who stops it; then it is started again
     counted = each_is_counted(boot, sent, sum(boot.result("ether")[name] for name in (
         "rx_frames", "rx_no_descriptor", "rx_overrun", "rx_off")))
     assert counted["rx_frames"] > 12 and counted["rx_off"], "the network did not stop between two frames"
