@@ -132,6 +132,8 @@ static bool take(unsigned q, struct mbuf **m, uint32_t *length)
 {
     struct ether_exchange *x = &exchange[q];
     *m = 0;
+    if (x->head == x->tail && x->full == full_counted[q])
+        return false; /* what a handler adds from here on, it rings for */
     crit_t s = simple_lock_enter(&softnet_lock);
     uint32_t full = x->full; /* once: handlers go on */
     __atomic_fetch_add(&net_count[curhart->id].received, full - full_counted[q], __ATOMIC_RELAXED);
@@ -155,16 +157,18 @@ static bool take(unsigned q, struct mbuf **m, uint32_t *length)
     return some;
 }
 
+/* One frame of each queue in turn: as long as a flood in one of them lasts, the others go on. */
 static void softnet(void *arg)
 {
     (void)arg;
     struct mbuf *m;
     uint32_t length;
     in_softnet[curhart->id] = true;
-    for (unsigned q = 0; q < ETHER_QUEUES; q++)
-        while (take(q, &m, &length))
-            if (m)
-                goes_up(m, length);
+    for (unsigned q = 0, none = 0; none < ETHER_QUEUES; q = (q + 1) % ETHER_QUEUES) {
+        none = take(q, &m, &length) ? 0 : none + 1;
+        if (m)
+            goes_up(m, length);
+    }
     __atomic_store_n(&in_softnet[curhart->id], false, __ATOMIC_RELEASE);
 }
 

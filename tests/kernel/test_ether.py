@@ -169,6 +169,19 @@ def test_frames_that_find_all_places_taken_are_dropped_and_counted(tmp_path, har
     assert len(set(sent)) == len(sent), "one was answered twice"
 
 
+def test_a_flood_in_one_queue_does_not_keep_those_in_the_other(tmp_path):
+    """More than one hart can answer, all of one sender; another's, a tenth of that, are answered meanwhile."""
+    flooding = 0x0a000004       # the hash leads its packets to the other queue
+    flood = paced([frames.echo(n, 18, source=flooding) for n in range(300)], 18, 2000)
+    few = paced([frames.echo(1000 + n, 18) for n in range(25)], 180, 2000)
+    played = [(0, frames.arp()), (0, frames.arp(source_ip=flooding)), *sorted(flood + few, key=lambda at: at[0])]
+    boot, sent = net(tmp_path, played, 0, ms=20, build={"net": "softint"})
+    whose = [frame[30:34] for frame in sent if frame[12:14] == b"\x08\0"]
+    few_of = [n for n, to in enumerate(whose) if to == frames.PEER_IP.to_bytes(4, "big")]
+    assert boot.result("test")["full"] > 100, boot.report()
+    assert len(few_of) == len(few) and few_of[len(few) // 2] < len(whose) * 3 // 4, few_of
+
+
 def each_is_counted(boot, sent, came):
     counted = boot.result("net") | boot.result("ether")
     assert sum(counted[name] for name in ("rx_frames", "rx_no_descriptor", "rx_overrun", "rx_off")) == came
