@@ -175,7 +175,7 @@ def test_a_flood_in_one_queue_does_not_keep_those_in_the_other(tmp_path):
     flood = paced([frames.echo(n, 18, source=flooding) for n in range(300)], 18, 2000)
     few = paced([frames.echo(1000 + n, 18) for n in range(25)], 180, 2000)
     played = [(0, frames.arp()), (0, frames.arp(source_ip=flooding)), *sorted(flood + few, key=lambda at: at[0])]
-    boot, sent = net(tmp_path, played, 0, ms=20, build={"net": "softint"})
+    boot, sent = net(tmp_path, played, 0, ms=20, sync="spl-pessim", way="softint")
     whose = [frame[30:34] for frame in sent if frame[12:14] == b"\x08\0"]
     few_of = [n for n, to in enumerate(whose) if to == frames.PEER_IP.to_bytes(4, "big")]
     assert boot.result("test")["full"] > 100, boot.report()
