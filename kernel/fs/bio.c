@@ -204,7 +204,8 @@ static void end(struct buf *bp)
         if (bp->error && bp->flags & B_LOGGED)
             __atomic_store_n(&bp->device->log_needed, true, __ATOMIC_RELAXED);
         bp->flags &= ~(B_LOGGED | B_LAST);
-        set_unwritten(bp, false);
+        if (!(bp->flags & B_WRITING))
+            set_unwritten(bp, false);
     }
     if (bp->error)
         bp->flags &= ~B_VALID;
@@ -736,6 +737,7 @@ int bwrite(struct buf *bp)
     if (error && delayed) /* somebody else's changes are lost too */
         __atomic_store_n(&device->write_error, error, __ATOMIC_RELAXED);
     bp->flags &= ~B_WRITING;
+    set_unwritten(bp, false); /* only now: whoever waits for it (bsync) is told of the error, too */
     brelse(bp);
     return error;
 }
@@ -824,6 +826,7 @@ void bwait(struct blockdev *device)
             buf_lock(&bufs[i]->lock);
             leave(bufs[i]);
         }
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what their ends have left, an error, is seen with them */
 }
 
 int bsync(struct blockdev *device)
