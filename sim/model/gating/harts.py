@@ -104,7 +104,7 @@ def _alike(texts: Sequence, common: Collection[str], harts: int, families: Seque
         for hart, name in enumerate(row):
             row_of[name] = row
             owner[name] = {hart} if row[0] != row[1] else set()
-    told: dict[str, Any] = {}      # what is known of a variable
+    told: dict[str, object] = {}      # what is known of a variable
     vague = set()                  # those that are known by their use besides
     for name in {name for _, used in texts for name in used}:
         if name in row_of:
