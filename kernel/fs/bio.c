@@ -197,6 +197,13 @@ static void start(struct buf *bp)
     device->strategy(device, bp);
 }
 
+/* Of a write of which nobody waits for all that it holds. */
+static void write_failed(struct blockdev *device, int error)
+{
+    __atomic_store_n(&device->write_error, error, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&device->lost_writes, 1, __ATOMIC_RELEASE);
+}
+
 static void end(struct buf *bp)
 {
     if (!(bp->flags & B_READ)) {
@@ -218,7 +225,7 @@ void biodone(struct buf *bp)
 {
     buf_adopt(&bp->lock);
     if (bp->error && !(bp->flags & B_READ))
-        bp->device->write_error = bp->error;
+        write_failed(bp->device, bp->error);
     end(bp);
     if (bp->iodone)
         bp->iodone(bp);
@@ -735,7 +742,7 @@ int bwrite(struct buf *bp)
     start(bp);
     error = biowait(bp);
     if (error && delayed) /* somebody else's changes are lost too */
-        __atomic_store_n(&device->write_error, error, __ATOMIC_RELAXED);
+        write_failed(device, error);
     bp->flags &= ~B_WRITING;
     set_unwritten(bp, false); /* only now: whoever waits for it (bsync) is told of the error, too */
     brelse(bp);

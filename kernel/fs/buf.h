@@ -71,6 +71,7 @@ struct blockdev {
     uint32_t mounted; /* 1: a file system is on it */
     bool log_needed; /* what has a copy in a journal (B_LOGGED) could not be written to its place */
     int write_error; /* minus an error number: of a delayed or asynchronous write, until somebody is told (bsync) */
+    uint32_t lost_writes; /* how many of those have failed: who remembers the number sees that there are more */
 };
 
 #define B_READ 0x001 /* the I/O under way reads; else it writes */

@@ -80,6 +80,7 @@ struct inode {
     struct read_state reading_on; /* of who has set `read_taken`: one reader at a time */
     uint32_t read_taken;
     uint32_t delayed_first, delayed_count; /* blocks on the device that have been written as a whole, and are delayed */
+    uint32_t lost_seen; /* of the device's lost_writes: what came since then fsync tells of */
     uint32_t last_allocated; /* block on the device, where the next one is looked for */
     uint32_t empty_in, empty_place, empty_count; /* of the indirect block `in` so many pointers from there on are 0 */
     struct pointer_to_set to_set; /* ext2_bmap leaves it, ext2_set_pointer sets it */

@@ -236,6 +236,7 @@ int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct i
     *ip = (struct inode){.v = {.ops = &ext2_vnodeops, .mount = &fs->mount},
                          .fs = fs,
                          .number = number,
+                         .lost_seen = __atomic_load_n(&fs->device->lost_writes, __ATOMIC_RELAXED),
                          .references = 1,
                          .hash_next = chain->first};
     lock_init(&ip->v.lock, &inode_class, "inode");

@@ -870,7 +870,11 @@ static int fsync(struct vnode *vp)
     ext2_return_ahead(fs, ip);
     /* Without a journal, the counts of what is free are none of the file's: after a cut they are counted anew. */
     int e = fs->log ? ext2_commit(fs) : bflush_cache(fs->device);
-    return error ? error : e;
+    error = error ? error : e;
+    /* Whose contents a lost write had is not known: each file that was there then is told, once, whoever asks first (as Linux' errseq_t). */
+    uint32_t lost = __atomic_load_n(&fs->device->lost_writes, __ATOMIC_ACQUIRE);
+    bool more = __atomic_exchange_n(&ip->lost_seen, lost, __ATOMIC_RELAXED) != lost;
+    return error ? error : more ? -EIO : 0;
 }
 
 static int place(struct vnode *vp, uint32_t n, struct blockdev **device, uint32_t *sector)

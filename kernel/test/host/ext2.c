@@ -1567,6 +1567,43 @@ HOST_TEST(what_a_commit_by_itself_could_not_write_is_told_to_who_asks)
     end();
 }
 
+/* Each file that was there when a write failed is told of it, once: the one that is asked first takes it from no other. */
+HOST_TEST(an_error_of_contents_is_told_to_each_file)
+{
+    for (unsigned journal = 0; journal < 2; journal++) {
+        pid_t child = fork();
+        if (!child) {
+            if (journal)
+                with_a_journal();
+            begin(4096, "-b 1024 -I 128 -N 256", 64, 20, 1);
+            struct vnode *vp[3];
+            uint32_t block;
+            for (unsigned i = 0; i < 2; i++) {
+                CHECK_EQUAL(pwrite_ours(i ? "b" : "a", 0, long_file, 900), 0);
+                CHECK_EQUAL(namei(0, i ? "b" : "a", true, &vp[i]), 0);
+                CHECK_EQUAL(vfs_fsync(vp[i]), 0);
+            }
+            CHECK_EQUAL(ext2_bmap(INODE(vp[0]), 0, false, &block, 0, 0), 0);
+            CHECK_EQUAL(pwrite_ours("a", 10, long_file, 100), 0);
+            bad_sector = 2 * block + 1;
+            CHECK_EQUAL(vfs_fsync(vp[1]), -EIO); /* which writes the other's, too */
+            bad_sector = UINT32_MAX;
+            CHECK_EQUAL(vfs_fsync(vp[0]), -EIO);
+            CHECK_EQUAL(vfs_fsync(vp[0]), 0);
+            CHECK_EQUAL(vfs_fsync(vp[1]), 0);
+            CHECK_EQUAL(pwrite_ours("c", 0, long_file, 100), 0); /* had nothing to lose */
+            CHECK_EQUAL(namei(0, "c", true, &vp[2]), 0);
+            CHECK_EQUAL(vfs_fsync(vp[2]), 0);
+            for (unsigned i = 0; i < 3; i++)
+                vrele(vp[i]);
+            end();
+            exit(0);
+        }
+        int status;
+        CHECK(waitpid(child, &status, 0) == child && !status);
+    }
+}
+
 /* Metadata that are committed, and cannot be written to where they belong: the log keeps them, and nothing is changed any more. */
 HOST_TEST(metadata_that_only_the_log_has_stay_there)
 {
