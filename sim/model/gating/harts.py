@@ -47,10 +47,9 @@ def find_common(statements: Sequence[Any]) -> frozenset[str]:
         every |= of
         if len(of) != 2:
             continue
-        written = set().union(*(named(name) for name in statement.names.writes))
         for name in statement.names.reads - statement.names.writes:
             for hart in named(name):
-                readers[name] |= of - {hart} - (written & {hart})
+                readers[name] |= of - {hart}
     return frozenset(name for name, of in readers.items() if len(every) > 1 and of == every - named(name))
 
 
