@@ -84,7 +84,8 @@ class InterlockSoC(SoCCore):
 
         self.disks = []
         for n in range(config.disks):
-            disk = DiskController(self.cpu.device_ports[-1 - n], regions["main_ram"].size)
+            disk = DiskController(self.device_port(config, config.cluster().device_ports - 1 - n),
+                                  regions["main_ram"].size)
             self.add_module(f"disk{n}", disk)
             self.add_window(f"disk{n}", disk.bus)
             self.comb += self.sources[SOURCE_DISK - n].eq(disk.irq)
@@ -118,16 +119,21 @@ class InterlockSoC(SoCCore):
         self.comb += self.trace.cycle.eq(cycle)
 
         if config.ethers:
-            self.add_ether(cycle)
+            self.add_ether(config, cycle)
 
-    def add_ether(self, cycle):
+    def add_ether(self, config, cycle):
         """Ethernet, its frames by the cluster's first device ports; the target has `ether_phy`."""
-        self.ether = Ether(self.ether_phy(), self.cpu.device_ports[:ETHER_PORTS], cycle[:32])
+        ports = [self.device_port(config, n) for n in range(ETHER_PORTS)]
+        self.ether = Ether(self.ether_phy(), ports, cycle[:32])
         self.comb += self.sources[SOURCE_ETHER:SOURCE_ETHER + len(self.ether.irq)].eq(self.ether.irq)
 
     def hart_port(self, config, hart, port):
         """The port of a hart on which its devices are."""
         return port
+
+    def device_port(self, config, n):
+        """Port `n` of the cluster, as a device sees it."""
+        return self.cpu.device_ports[n]
 
     def add_main_ram(self, config):
         """What answers the cluster's ports for instructions and data: `self.ram`, with the CSRs of hw/ram."""

@@ -1,10 +1,11 @@
-"""Registers between the harts and what they reach, for clock rate."""
+"""Registers between the cluster and what it reaches, or what reaches it, for clock rate."""
 
 from litex.gen import LiteXModule
-from litex.soc.interconnect import wishbone
+from litex.soc.interconnect import stream, wishbone
 from migen import If, Signal
 
 from hw.common.hart_io import HartIO
+from hw.cpu.core import DevicePort
 
 
 class BusRegister(LiteXModule):
@@ -71,3 +72,27 @@ class HartIORegister(LiteXModule):
             port.cmd_data.eq(master.cmd_data),
             port.cmd_mask.eq(master.cmd_mask)
         )
+
+
+class DevicePortRegister(LiteXModule):
+    """What a device asks on `port` is asked of `slave` (hw.cpu.core.DevicePort) a cycle later or more, in order and at
+    up to one command a cycle; data goes through as it is. So no path leads from a device's state machine through the
+    port's gathering of commands and back: `ready` comes from a register, too."""
+    COMMANDS = 2    # as many as keep up with one a cycle
+
+    def __init__(self, slave):
+        self.port = port = DevicePort()
+
+        # # #
+
+        self.commands = commands = stream.SyncFIFO(slave.cmd.description, self.COMMANDS)
+        writes = Signal(max=self.COMMANDS + 1)  # among them, which the slave knows nothing of
+        comes, goes = (end.valid & end.ready & end.we for end in (commands.sink, commands.source))
+        self.sync += writes.eq(writes + comes - goes)
+        self.comb += [
+            port.cmd.connect(commands.sink),
+            commands.source.connect(slave.cmd),
+            port.wdata.connect(slave.wdata),
+            slave.rdata.connect(port.rdata),
+            port.busy.eq(slave.busy | (writes != 0)),
+        ]

@@ -15,7 +15,7 @@ from hw.pic import OffChipPIC
 from hw.player.core import LinePlayer
 from hw.ram.dram import DRAMPorts
 from soc.boards.board import Board
-from soc.boards.bus import BusRegister, HartIORegister
+from soc.boards.bus import BusRegister, DevicePortRegister, HartIORegister
 from soc.boards.catalog import BOARDS
 from soc.boards.config import BoardConfig
 from soc.boards.lattice import describe_device, write_constraints
@@ -33,8 +33,8 @@ class BoardSoC(InterlockSoC, ABC):
         "sdram": 16, "ddrphy": 17, "leds": 18, "sdcard": 19, "ethphy": 24, "player": 26}
 
     cost_notes = ("On a board an access of the bus takes 2 cycles more than that and one of `clint`, `uart0`, `uart1`, "
-                  "`pic_counters` and `trace_buffer` 4, one of a hart's own window 1 cycle, an engine's of RAM 2, and "
-                  "main RAM takes what its DRAM does (hw/ram/README.md).\n",)
+                  "`pic_counters` and `trace_buffer` 4, one of a hart's own window 1 cycle, an engine's of RAM 2, one of "
+                  "a disk controller or Ethernet 1, and main RAM takes what its DRAM does (hw/ram/README.md).\n",)
 
     def __init__(self, config: BoardConfig):
         self.parameters = config
@@ -102,6 +102,14 @@ class BoardSoC(InterlockSoC, ABC):
             return port
         register = HartIORegister(port)
         self.add_module(f"hart_io_register{hart}", register)
+        return register.port
+
+    def device_port(self, config, n):
+        port = super().device_port(config, n)
+        if not config.port_registers:
+            return port
+        register = DevicePortRegister(port)
+        self.add_module(f"device_port_register{n}", register)
         return register.port
 
     def add_pic(self, config):

@@ -1,4 +1,5 @@
-"""The register on a hart's private port gives each access to its device once, a cycle later, and the answer at once."""
+"""The register on a hart's private port gives each access to its device once, a cycle later, and the answer at once;
+that on a device's port hands commands on in order, and is busy as long as a write is on its way."""
 
 import random
 
@@ -7,7 +8,8 @@ from litex.gen import LiteXModule
 from litex.gen.sim import run_simulation
 
 from hw.common.hart_io import HartIO
-from soc.boards.bus import HartIORegister
+from hw.cpu.core import DevicePort
+from soc.boards.bus import DevicePortRegister, HartIORegister
 
 DATA = 0x5a5a_0000      # what a load of address 0 gives; others have their address added
 
@@ -97,3 +99,64 @@ def test_the_device_is_asked_the_same_and_each_thing_once(played):
 def test_it_takes_a_cycle(played):
     (_, _, direct), (_, _, later) = played
     assert {b - a for a, b in zip(direct, later, strict=True)} == {1}
+
+
+COMMANDS = 300
+
+
+def device_port(seldom):
+    """What the memory behind the register was asked, what it should have been, the cycle in which the device's command
+    n was taken and that in which it had come to memory, and all cycles in which the port was not busy. Memory takes a
+    command in one of `seldom` cycles, and a write is visible when it is."""
+    slave, choose = DevicePort(), random.Random(seldom)
+    bench = DevicePortRegister(slave)
+    wanted = [(choose.random() < .5, choose.randrange(1 << 27)) for _ in range(COMMANDS)]
+    taken, came, asked, free = [], [], [], []
+    cycle = 0
+
+    def device():
+        port = bench.port
+        for write, address in wanted:
+            yield port.cmd.valid.eq(1)
+            yield port.cmd.we.eq(write)
+            yield port.cmd.addr.eq(address)
+            yield
+            while not (yield port.cmd.ready):
+                yield
+            taken.append(cycle)
+            if choose.random() < .2:
+                yield port.cmd.valid.eq(0)
+                for _ in range(choose.randrange(1, 5)):
+                    yield
+        yield port.cmd.valid.eq(0)
+
+    def memory():
+        nonlocal cycle
+        ready = False
+        while len(asked) < COMMANDS:
+            assert cycle < 100 * COMMANDS, f"cycle {cycle}: {len(asked)} commands have come, the port hangs"
+            if ready and (yield slave.cmd.valid):
+                asked.append(((yield slave.cmd.we), (yield slave.cmd.addr)))
+                came.append(cycle)
+            if not (yield bench.port.busy):
+                free.append(cycle)
+            ready = choose.randrange(seldom) == 0
+            yield slave.cmd.ready.eq(ready)
+            yield
+            cycle += 1
+
+    run_simulation(bench, [memory(), device()])
+    return asked, wanted, taken, came, set(free)
+
+
+@pytest.mark.parametrize("seldom", [1, 2, 5])
+def test_a_devices_commands_come_to_memory_in_order_and_it_is_busy_with_writes_until_then(seldom):
+    asked, wanted, taken, came, free = device_port(seldom)
+    assert asked == wanted
+    for n, (write, _) in enumerate(wanted):
+        assert came[n] > taken[n], f"command {n}"
+        early = free & set(range(taken[n] + 1, came[n] + 1))
+        assert not write or not early, f"write {n} is on its way, and the port is not busy in cycle {min(early)}"
+    assert free, "it is always busy"
+    if seldom == 1:
+        assert {b - a for a, b in zip(taken, came, strict=True)} == {1}, "it takes more than a cycle"
