@@ -33,8 +33,8 @@ class BoardSoC(InterlockSoC, ABC):
         "sdram": 16, "ddrphy": 17, "leds": 18, "sdcard": 19, "ethphy": 24, "player": 26}
 
     cost_notes = ("On a board an access of the bus takes 2 cycles more than that and one of `clint`, `uart0`, `uart1`, "
-                  "`pic_counters` and `trace_buffer` 4, one of a hart's own window 1 cycle, an engine's of RAM 2, one of "
-                  "a disk controller or Ethernet 1, and main RAM takes what its DRAM does (hw/ram/README.md).\n",)
+                  "`pic_counters` and `trace_buffer` 4, one of a hart's own window 1 cycle, an engine's of RAM 2, one "
+                  "of a disk controller or of Ethernet 1, and main RAM takes what its DRAM does (hw/ram/README.md).\n",)
 
     def __init__(self, config: BoardConfig):
         self.parameters = config
