@@ -2,7 +2,8 @@
  * run=test-process-fuzz: processes that make random system calls of all kinds, some at once (user/programs/wild.c), until all of
  * them together have made `calls`, `rounds` times: with forks, signals, handlers and memory that are as random. None takes the
  * kernel down. Where one has ended another begins; when hardly a call is made any more, all that are there are ended.
- * After a round no process, thread, page or zone's object is left. user.pages= makes memory run out.
+ * After a round no process, thread, page or zone's object is left. user.pages= makes memory run out. dear=N: calls that make or
+ * end processes are made N times more seldom, for as many others in the same time.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #define QUIET_TICKS 10  /* with fewer calls than QUIET_CALLS: most of them hang */
 #define QUIET_CALLS 30
 
-static bool start(uint32_t seed, uint32_t calls)
+static bool start(uint32_t seed, uint32_t calls, uint32_t dear)
 {
     static struct arguments arguments;
     char number[12];
@@ -25,6 +26,8 @@ static bool start(uint32_t seed, uint32_t calls)
     snprintf(number, sizeof number, "%lu", (unsigned long)seed);
     arguments_add(&arguments, number);
     snprintf(number, sizeof number, "%lu", (unsigned long)calls);
+    arguments_add(&arguments, number);
+    snprintf(number, sizeof number, "%lu", (unsigned long)dear);
     arguments_add(&arguments, number);
     return process_spawn(0, "wild", &arguments, ANY_HART) > 0;
 }
@@ -68,12 +71,12 @@ static uint32_t living(void)
 
 static uint32_t started, ended;
 
-static void round_of(uint32_t calls)
+static void round_of(uint32_t calls, uint32_t dear)
 {
     uint32_t begin = system_calls(), before = begin, quiet = 0;
     while (system_calls() - begin < calls) {
         for (uint32_t n = living(); n < AT_A_TIME; n++)
-            if (start(run_seed * 10007 + started, EACH))
+            if (start(run_seed * 10007 + started, EACH, dear))
                 started++;
             else
                 break; /* no memory: for now */
@@ -96,10 +99,11 @@ static void round_of(uint32_t calls)
 static int fuzz(void)
 {
     uint32_t rounds = bootargs_number("rounds", 1, 100000), calls = bootargs_number("calls", 1000, 1000000);
+    uint32_t dear = bootargs_number("dear", 1, 1000);
     test_reclaim();
     uint32_t pages = pages_free();
     for (uint32_t round = 0; round < rounds; round++) {
-        round_of(calls);
+        round_of(calls, dear);
         assert(process_none_left());
         test_reclaim();
         vm_check_no_leak();

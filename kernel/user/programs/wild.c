@@ -1,7 +1,7 @@
 /*
- * wild SEED CALLS: makes random system calls, of all there are, with random arguments, good and bad ones; with handlers that
- * are made up, too, children that do the same, and signals to all of them. It may end or hang in any way: who starts it
- * ends it (test/process_fuzz.c).
+ * wild SEED CALLS [DEAR]: makes random system calls, of all there are, with random arguments, good and bad ones; with handlers
+ * that are made up, too, children that do the same, and signals to all of them. It may end or hang in any way: who starts it
+ * ends it (test/process_fuzz.c). Of calls that make or end processes and threads one in DEAR is made.
  */
 #include <generated/mem.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #define PAGE 4096u
 #define DESCRIPTORS 14
 
-static uint32_t state, calls;
+static uint32_t state, calls, dear = 1;
 static int ids[8];
 static uint32_t buffer[64] __attribute__((aligned(16)));
 static uint8_t stack[4][2048] __attribute__((aligned(16)));
@@ -204,6 +204,24 @@ static bool call_with_care(uint32_t n)
     }
 }
 
+/* Takes some hundred times as long as others, or ends who would have made more calls. */
+static bool is_dear(uint32_t n)
+{
+    switch (n) {
+    case SYS_EXIT:
+    case SYS_THREAD_EXIT:
+    case SYS_FORK:
+    case SYS_VFORK:
+    case SYS_SPAWN:
+    case SYS_EXECVE:
+    case SYS_THREAD_SPAWN:
+    case SYS_KILL:
+    case SYS_KILLPG:
+    case SYS_THREAD_KILL: return true;
+    default: return false;
+    }
+}
+
 /* Calls that wait are interrupted, so that it goes on. */
 static void wake_up_now_and_then(void)
 {
@@ -228,6 +246,8 @@ static void make_calls(void)
         uint32_t n = below(2) ? more[below(sizeof more)] : below(SYS_CALLS + 2);
         if (n == SYS_SPAWN && below(10))
             continue;
+        if (dear > 1 && is_dear(n) && below(dear))
+            continue;
         if (!call_with_care(n))
             system_call6(n, anything(), anything(), anything(), anything(), anything(), anything());
     }
@@ -239,6 +259,8 @@ int main(int argc, char **argv)
         return 0;
     state = strtoul(argv[1], 0, 0) * 2654435761u + 1;
     calls = strtoul(argv[2], 0, 0);
+    if (argc > 3)
+        dear = strtoul(argv[3], 0, 0);
     make_calls();
     return 0;
 }
