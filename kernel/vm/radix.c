@@ -46,22 +46,26 @@ OFF_PATH static struct radix_node *node(void)
     return n;
 }
 
+/* Makes the table as high as `number` needs. Of an empty one the highest node is made alone: `number` hangs below another slot
+ * than its first. */
 OFF_PATH static bool grow(struct radix *r, uint32_t number)
 {
     while (!reaches(r, number)) {
         if (r->height == MOST_HEIGHT)
             panic("radix: %lu is too large", (unsigned long)number);
-        struct radix_node *n = node();
-        if (!n)
-            return false;
         if (r->root) {
+            struct radix_node *n = node();
+            if (!n)
+                return false;
             n->slot[0] = r->root;
             n->used = 1;
+            r->root = n;
         }
-        r->root = n;
         r->height++;
     }
-    return true;
+    if (!r->root && !(r->root = node()))
+        r->height = 0;
+    return r->root;
 }
 
 /* Frees the nodes on the way to `number` that have nothing in them. */
@@ -88,11 +92,8 @@ OFF_PATH static void prune(struct radix *r, uint32_t number)
 FAULT_PATH static inline __attribute__((always_inline)) void **slot_made(struct radix *r, uint32_t number,
                                                                          struct radix_node **of)
 {
-    if (!reaches(r, number) && !grow(r, number)) {
-        if (r->root)
-            prune(r, number & ((1u << (RADIX_BITS * r->height)) - 1));
+    if (!reaches(r, number) && !grow(r, number))
         return 0;
-    }
     struct radix_node *n = r->root;
     for (uint32_t level = r->height - 1; level; level--) {
         void **slot = &n->slot[digit(number, level)];

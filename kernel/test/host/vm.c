@@ -755,6 +755,26 @@ HOST_TEST(who_writes_in_order_gets_pages_ahead)
     end();
 }
 
+/* Whatever page of an object comes first, and whichever goes last, no node of its table is left. */
+HOST_TEST(the_first_page_of_an_object_is_far_from_its_begin)
+{
+    enum { PAGES = 1300 };
+    static const uint32_t first[] = {0, 63, 64, 127, 1000, PAGES - 1};
+    for (unsigned i = 0; i < sizeof first / sizeof *first; i++)
+        for (unsigned more = 0; more < 3; more++) {
+            begin(1, 1500, 0);
+            struct vm_map *map = models[0].map;
+            uint32_t at = 0x20000000u;
+            CHECK_EQUAL(vm_allocate(map, &at, PAGES * PAGE_SIZE, VM_FIXED), 0);
+            touch(map, at + first[i] * PAGE_SIZE, PAGE_WRITE);
+            if (more)
+                CHECK_EQUAL(vm_write(map, at + (more == 1 ? 1 : PAGES - 2) * PAGE_SIZE, &at, sizeof at), 0);
+            if (more == 2)
+                CHECK_EQUAL(vm_deallocate(map, at + first[i] * PAGE_SIZE, PAGE_SIZE), 0);
+            end();
+        }
+}
+
 /* Nor behind a region, where its object went on once. */
 HOST_TEST(pages_ahead_end_with_the_region)
 {
