@@ -75,7 +75,7 @@ def source() -> str:
     return (f"void {FUNCTION}({ROOT}* vlSelf) {{\n    auto &vlSelfRef = std::ref(*vlSelf).get();\n{local}"
             f"    vlSelfRef.grant = (3U & ((IData)(vlSelfRef.grant) + 1U));\n"
             f"    vlSelfRef.{WIRE} = (1U & (IData)(vlSelfRef.grant));{DEVICE}\n{READ_OUT}"
-            f"{{''.join(map(body, range(HARTS)))}\n"
+            f"{''.join(map(body, range(HARTS)))}\n"
             "    vlSelfRef.wide[1U] = (vlSelfRef.total ^ vlSelfRef.wide[2U]);\n"
             "    vlSelfRef.total = (vlSelfRef.total + (vlSelfRef.harts_0_pc ^ vlSelfRef.harts_2_pc));\n}\n")
 
