@@ -12,7 +12,7 @@ from sim.model.gating.gates import looked_at
 from sim.model.gating.harts import find_common, find_shared
 from sim.model.gating.layout import FRONT, arrange, member_types
 from sim.model.gating.order import components, dependencies
-from sim.model.gating.simplify import without_copies, written_once
+from sim.model.gating.simplify import SELECTED, simplified, without_copies, written_once
 from sim.model.gating.statements import Body
 from sim.model.gating.supernodes import COMPARISON, HEAD, Piece, Supernodes
 from sim.model.toolchain import compile_objects, link, run
@@ -23,7 +23,7 @@ OF_HART = {"pc": "IData/*31:0*/", "stuck": "CData/*0:0*/", "count": "QData/*63:0
 COMMON = {"total": "IData/*31:0*/", "grant": "CData/*1:0*/", "chain0": "IData/*31:0*/", "chain1": "IData/*31:0*/",
           "chain2": "IData/*31:0*/", "chain3": "IData/*31:0*/", "wide": "VlWide<3>/*95:0*/", "ticks": "CData/*7:0*/",
           "due": "CData/*0:0*/", "alarms": "IData/*31:0*/", "log": "VlUnpacked<IData/*31:0*/, 4>",
-          "last": "IData/*31:0*/", "seen": "IData/*31:0*/"}
+          "last": "IData/*31:0*/", "seen": "IData/*31:0*/", "read_out": "IData/*31:0*/"}
 # Of each hart, too, but their names do not tell which; ports; and a wire to all that is called as it is in one.
 BUS = {"bus_data": "CData/*7:0*/", "bus_data_8": "CData/*7:0*/", "bus_data_16": "CData/*7:0*/"}
 PORTS = tuple(f"probe{hart}_valid" for hart in range(HARTS))
@@ -38,6 +38,11 @@ DEVICE = """
     vlSelfRef.wide[0U] = (vlSelfRef.alarms >> 1U);
     vlSelfRef.seen = (0x5aU ^ vlSelfRef.alarms);
 """
+# What a core reads of its registers: each has a bit that selects it, and most of the time none is set.
+SELECTORS = ("due", *(f"harts_{hart}_flag" for hart in range(HARTS)))
+READ_OUT = "    vlSelfRef.read_out = ((0x11U & vlSelfRef.alarms) | (" + " | (".join(
+    f"((- (IData)((IData)(vlSelfRef.{bit}))) & ({shift}U + vlSelfRef.chain{shift % 4}))"
+    for shift, bit in enumerate(2 * SELECTORS)) + 9 * ")" + ";\n"
 
 
 def body(hart: int) -> str:
@@ -69,7 +74,8 @@ def source() -> str:
                     f"    IData/*31:0*/ __Vtemp_{7 * h + 3};\n" for h in range(HARTS))
     return (f"void {FUNCTION}({ROOT}* vlSelf) {{\n    auto &vlSelfRef = std::ref(*vlSelf).get();\n{local}"
             f"    vlSelfRef.grant = (3U & ((IData)(vlSelfRef.grant) + 1U));\n"
-            f"    vlSelfRef.{WIRE} = (1U & (IData)(vlSelfRef.grant));{DEVICE}{''.join(map(body, range(HARTS)))}\n"
+            f"    vlSelfRef.{WIRE} = (1U & (IData)(vlSelfRef.grant));{DEVICE}\n{READ_OUT}"
+            f"{''.join(map(body, range(HARTS)))}\n"
             "    vlSelfRef.wide[1U] = (vlSelfRef.total ^ vlSelfRef.wide[2U]);\n"
             "    vlSelfRef.total = (vlSelfRef.total + (vlSelfRef.harts_0_pc ^ vlSelfRef.harts_2_pc));\n}\n")
 
@@ -90,6 +96,7 @@ BASE = """#include <cstdint>
 using CData = uint8_t; using SData = uint16_t; using IData = uint32_t; using QData = uint64_t;
 template <class T, int N> struct VlUnpacked { T at[N]; T &operator[](size_t i) { return at[i]; } };
 template <int N> struct VlWide { uint32_t at[N]; uint32_t &operator[](size_t i) { return at[i]; } };
+#define VL_UNLIKELY(x) (!!(x))
 #define VL_IN8(name, msb, lsb) CData name
 #define VL_OUT8(name, msb, lsb) CData name
 """
@@ -163,6 +170,7 @@ def test_it_computes_the_same(tmp_path, seed):
     assert differing(tmp_path, code, members) == 0
     assert all(f"h.{name}" in code for name in ("harts_0_one", PORTS[0], "bus_data")), "what is shared"
     assert "sys_rst" not in code
+    assert code.count("VL_UNLIKELY") == 1, "of the read-out, if nothing is selected nothing is computed"
     assert bool(re.search(r"if \([sm]\.open", code)) == (seed is not None)
 
 
@@ -203,9 +211,10 @@ def test_what_is_looked_at(text, expected):
     assert looked_at(Body(text).statements) == expected
 
 
-def divided(costs: dict, rates: dict, follows: dict, written: dict, looked: dict, never=()) -> list:
+def divided(costs: dict, rates: dict, follows: dict, written: dict, looked: dict, never=(),
+            harts: int = 1) -> list:
     """The pieces of units that are active in so many of a hundred cycles, each in the first of them."""
-    pieces = {unit: Piece([unit], costs[unit], (1 << rates[unit]) - 1, 100, False) for unit in costs}
+    pieces = {unit: Piece([unit], costs[unit], (1 << rates[unit]) - 1, 100, harts) for unit in costs}
     return sorted((gated, sorted(units)) for gated, units in
                   Supernodes(pieces, follows, written, looked, never).divide())
 
@@ -221,6 +230,14 @@ def test_pieces_are_what_is_cheapest():
         chain(HEAD / 2, (50, 50, 50)) == [(False, [0, 1, 2])]
     assert chain(10 * COMPARISON, (100, 100, 100)) == [(False, [0]), (False, [1]), (False, [2])] or \
         chain(10 * COMPARISON, (100, 100, 100)) == [(False, [0, 1, 2])]
+
+
+def test_each_hart_compares_what_is_its_own():
+    """Of three variables that three harts write, one for each: a gate pays that would not if each compared all."""
+    cost, rate, names = 4 * COMPARISON, 20, {"a0", "a1", "a2"}
+    assert HEAD + rate * cost / 100 + COMPARISON + 3 < cost < HEAD + rate * cost / 100 + 3 * COMPARISON
+    assert divided({0: cost, 1: cost}, {0: 100, 1: rate}, {0: {1}, 1: set()}, {0: names, 1: {"b"}},
+                   {0: {"in"}, 1: names}, never=(0,), harts=3) == [(False, [0]), (True, [1])]
 
 
 def test_a_piece_can_be_carried_out_as_a_whole():
@@ -261,6 +278,22 @@ def test_copies_that_are_there_already_are_left_out(text, kept, registers):
 ])
 def test_what_is_written_once(text, once):
     assert written_once(Body(text).statements) == once
+
+
+@pytest.mark.parametrize("operator, term, looks", [
+    ("|", "((- (IData)((IData)(vlSelfRef.b))) & vlSelfRef.c)", True),
+    ("|", "(3U & (- (IData)(vlSelfRef.b)))", True),
+    ("^", "((- (IData)((IData)(vlSelfRef.b))) & vlSelfRef.c)", False),
+    ("|", "((- (IData)((IData)(vlSelfRef.b))) ^ vlSelfRef.c)", False),
+    ("|", "((- (IData)((vlSelfRef.b + 1U))) & vlSelfRef.c)", False),
+    ("|", "((- (IData)(vlSelfRef.b)) & vlSelfRef.c ^ vlSelfRef.c)", False),
+    ("|", "((- (IData)(vlSelfRef.b)) & vlSelfRef.c) | (~ vlSelfRef.c)", False),
+])
+def test_terms_are_what_one_operator_joins(operator, term, looks):
+    text = f"vlSelfRef.a = ({f' {operator} '.join([term] * SELECTED)});"
+    one, = simplified(Body(text), "sys_rst")
+    assert ("VL_UNLIKELY" in one.tokens) == looks
+    assert one.names == Body(text).statements[0].names
 
 
 def shared_of(text: str, types: dict[str, str], common: frozenset[str] = frozenset()):

@@ -29,7 +29,7 @@ from sim.faults import (
 
 FAULTS = load()
 AREAS = {"vm", "scheduler", "locks", "schemes", "interrupts", "user", "pic", "programs", "link", "serial", "clint",
-         "skipping", "nodes", "fs", "net", "sdcard", "disk"}
+         "skipping", "nodes", "fs", "net", "sdcard", "disk", "model"}
 
 
 def test_every_area_has_its_faults():

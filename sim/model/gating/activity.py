@@ -96,7 +96,7 @@ def pieces(nodes: Sequence[Node], after: Sequence[set[int]], families: Sequence[
     written = {unit: {name for k in of for name in nodes[k].names.writes} for unit, of in members.items()}
     looked = {unit: {name for k in of for name in looked_at(nodes[k].statements)} for unit, of in members.items()}
     found = {unit: Piece([unit], sum(map(work, nodes[unit].statements)), watched.of(first[unit], len(of)),
-                         watched.cycles * len(of), len(of) > 1, core_of(nodes[unit])) for unit, of in members.items()}
+                         watched.cycles * len(of), len(of), core_of(nodes[unit])) for unit, of in members.items()}
     never = {unit for unit in members if always(nodes[unit].statements)}
     divided = Supernodes(found, follows, written, looked, never).divide()
     seldom = {unit for gated, units in divided if gated for unit in units

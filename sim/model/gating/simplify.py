@@ -1,5 +1,6 @@
 """Statements made simpler, and alike for all harts, before they are put in another order; and joined again after it."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
@@ -8,13 +9,16 @@ from sim.model.gating.order import dependencies
 from sim.model.gating.statements import SELF, Any, Body, If, Statement, Tokens, branch, read
 
 ZERO = {"0", "0U", "0ULL"}
+OPERATOR = re.compile(r"[-+*/%&|^<>=!~?:,]")
+SELECTED = 8     # terms of which so few are ever selected that it is worth a look whether any is
 
 
 def simplified(body: Body, reset: str) -> list[Any]:
     """The statements of `body` while the input `reset` is 0."""
     statements = [s for one in body.statements for s in _after_reset(one, reset, body.local)]
     common = find_common(statements)
-    return _needed([s for one in statements for s in _taken_apart(one, body.local, common)], body.local)
+    apart = [s for one in statements for s in _taken_apart(one, body.local, common)]
+    return [_selected(one, body.local) for one in _needed(apart, body.local)]
 
 
 def _after_reset(one: Any, reset: str, local: Mapping[str, str]) -> list[Any]:
@@ -71,6 +75,69 @@ def _needed(statements: Sequence[Any], local: Mapping[str, str]) -> list[Any]:
         if isinstance(one, Statement) and one.whole in local and one.tokens[1] == "=" and set(one.tokens[2:]) <= ZERO:
             zeros[one.whole] = i
     return [one for i, one in enumerate(statements) if i not in unneeded]
+
+
+def _selected(one: Any, local: Mapping[str, str]) -> Any:
+    """A value put together of many terms, each with a bit that selects it, as a look whether any of these bits is set,
+    and the terms only then. So a core reads its CSRs: nearly never, and one of them counts cycles."""
+    if not isinstance(one, Statement) or one.tokens[one.equals] != "=":
+        return one
+    terms = _terms(one.tokens[one.equals + 1:], "|")
+    bits = [_selecting(term, local) for term in terms]
+    if sum(map(bool, bits)) < SELECTED:
+        return one
+    others = [term for term, bit in zip(terms, bits, strict=True) if not bit]
+    if any("~" in term for term in others):   # has a sign in C++, so that what stands beside it first matters
+        return one
+    choice = ("VL_UNLIKELY", "(", *_put_together([bit for bit in bits if bit]), ")", "?", "(",
+              *_put_together([term for term, bit in zip(terms, bits, strict=True) if bit]), ")", ":", "0U")
+    tokens = (*one.tokens[:one.equals + 1], *_put_together([*others, choice]))
+    return Statement(tokens, one.names, one.whole, one.equals)
+
+
+def _put_together(terms: Sequence[Tokens]) -> tuple[str, ...]:
+    """The terms with | between them."""
+    return tuple(token for term in terms for token in ("|", "(", *term, ")"))[1:]
+
+
+def _bare(tokens: Tokens) -> Tokens:
+    """An expression without brackets around all of it."""
+    while tokens[:1] == ("(",) and _level(tokens).index(0) == len(tokens) - 1:
+        tokens = tokens[1:-1]
+    return tokens
+
+
+def _level(tokens: Tokens) -> list[int]:
+    """How many brackets are open behind each token."""
+    depth, levels = 0, []
+    for token in tokens:
+        depth += (token in ("(", "[")) - (token in (")", "]"))
+        levels.append(depth)
+    return levels
+
+
+def _terms(tokens: Tokens, operator: str) -> list[Tokens]:
+    """What `operator` joins, all that it joins itself taken apart; the whole, if anything else stands there."""
+    tokens = _bare(tuple(tokens))
+    at = [i for i, (token, level) in enumerate(zip(tokens, _level(tokens), strict=True))
+          if not level and OPERATOR.match(token)]
+    if not at or any(tokens[i] != operator for i in at):
+        return [tokens]
+    sides = [tokens[begin + 1:end] for begin, end in zip([-1, *at], [*at, len(tokens)], strict=True)]
+    return [term for side in sides for term in _terms(side, operator)]
+
+
+def _selecting(term: Tokens, local: Mapping[str, str]) -> Tokens:
+    """The variable that has to be other than 0 for a term to be, one of `- ( IData ) ( variable )`; nothing if none."""
+    for factor in _terms(term, "&"):
+        if tuple(factor[:4]) != ("-", "(", "IData", ")"):
+            continue
+        bit = _bare(tuple(factor[4:]))
+        while tuple(bit[:3]) == ("(", "IData", ")"):
+            bit = _bare(tuple(bit[3:]))
+        if (len(bit) == 3 and bit[:2] == (SELF, ".")) or (len(bit) == 1 and bit[0] in local):
+            return bit
+    return ()
 
 
 def joined(statements: Sequence[Any], local: Mapping[str, str]) -> list[Any]:

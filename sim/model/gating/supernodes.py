@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 # In instructions, as far as that can be told: of a gate; of an open one; of a variable that is compared; and what could
 # be carried out while the processor finds that a gate is not as it last was. With one hart it learns more than that.
-HEAD, OPEN, COMPARISON, GUESS = 2.0, 2.0, 4.5, 40.0
+HEAD, OPEN, COMPARISON, GUESS = 2.0, 2.0, 4.5, 15.0
 FEW = 12      # who looks at a variable that has more readers is not tried with the others of them
 SELDOM = 0.002
 BETTER = 0.01
@@ -22,14 +22,23 @@ BETTER = 0.01
 @dataclass
 class Piece:
     """Units that are carried out together. `active`: a bit for each of the `cycles` watched, of every hart if they
-    share it."""
+    share it, which `harts` do, or 1. Costs are those of one of them; names are those of all."""
 
     units: list[int]
     cost: float
     active: int
     cycles: int
-    shared: bool
+    harts: int
     core: str = ""     # what it is part of: of what was never seen to be active, only that is known
+
+    @property
+    def shared(self) -> bool:
+        return self.harts > 1
+
+    @property
+    def comparison(self) -> float:
+        """What it costs to compare a variable that it writes: each hart compares its own only."""
+        return COMPARISON / self.harts
 
     @property
     def rate(self) -> float:
@@ -110,7 +119,7 @@ class Supernodes:
 
     def _costs(self, unit: int) -> float:
         piece = self.pieces[unit]
-        inside = piece.cost + COMPARISON * len(self.told[unit])
+        inside = piece.cost + piece.comparison * len(self.told[unit])
         return inside if unit in self.always else self._gate(piece.active, piece.cycles) + piece.rate * inside
 
     def _gain(self, a: int, b: int) -> float:
@@ -118,7 +127,7 @@ class Supernodes:
         one, other = self.pieces[a], self.pieces[b]
         untold = sum(name not in self.kept and len(self.lookers[name]) == 1
                      for x, y in ((a, b), (b, a)) for name in self.told[x] & self.looks[y])
-        inside = one.cost + other.cost + COMPARISON * (len(self.told[a]) + len(self.told[b]) - untold)
+        inside = one.cost + other.cost + one.comparison * (len(self.told[a]) + len(self.told[b]) - untold)
         active = one.active | other.active
         return (self._costs(a) + self._costs(b) - self._gate(active, one.cycles)
                 - active.bit_count() / one.cycles * inside)
@@ -146,7 +155,7 @@ class Supernodes:
         """Piece `b` becomes part of `a`."""
         one, other = self.pieces[a], self.pieces.pop(b)
         self.pieces[a] = Piece(one.units + other.units, one.cost + other.cost, one.active | other.active, one.cycles,
-                               one.shared, one.core)
+                               one.harts, one.core)
         for near, mine in ((self.before, self.after), (self.after, self.before)):
             for unit in mine.pop(b):
                 near[unit].discard(b)
@@ -252,9 +261,10 @@ class Supernodes:
                     continue
                 piece = self.pieces[unit]
                 untold = [name for name in self.looks[unit] if self.lookers[name] == {unit} and name not in self.kept]
-                inside = piece.cost + COMPARISON * len(self.told[unit])
+                inside = piece.cost + piece.comparison * len(self.told[unit])
                 saved = piece.cycles * (self._gate(piece.active, piece.cycles) + piece.rate * inside - inside) + sum(
-                    COMPARISON * (writer.cycles if self.writer[name] in self.always else writer.active.bit_count())
+                    writer.comparison * (writer.cycles if self.writer[name] in self.always
+                                         else writer.active.bit_count())
                     for name in untold for writer in (self.pieces[self.writer[name]],))
                 if saved <= 0:
                     continue
