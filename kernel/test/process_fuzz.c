@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "mem/zone.h"
 #include "test/test.h"
 #include "user/run.h"
 #include "user/signal.h"
@@ -107,8 +108,10 @@ static int fuzz(void)
         assert(process_none_left());
         test_reclaim();
         vm_check_no_leak();
-        if (pages_free() != pages)
+        if (pages_free() != pages) {
+            zones_print_results();
             panic("%lu pages are free, %lu were", (unsigned long)pages_free(), (unsigned long)pages);
+        }
     }
     kprintf("\n@test name=process-fuzz started=%lu ended=%lu calls=%lu\n", (unsigned long)started, (unsigned long)ended,
             (unsigned long)system_calls());

@@ -17,6 +17,11 @@ struct radix_node {
 
 DEFINE_ZONE(nodes, "vm-nodes", sizeof(struct radix_node), _Alignof(struct radix_node), SPL_SOFTPREEMPT, 0);
 
+uint32_t radix_nodes(void)
+{
+    return zone_counts(&nodes).in_use;
+}
+
 static uint32_t digit(uint32_t number, uint32_t level)
 {
     return number >> (RADIX_BITS * level) & (FAN - 1);
@@ -46,19 +51,22 @@ OFF_PATH static struct radix_node *node(void)
     return n;
 }
 
+/* A root with nothing in it, of an empty tree, does at any height: below another node prune() would never find it. */
 OFF_PATH static bool grow(struct radix *r, uint32_t number)
 {
     while (!reaches(r, number)) {
         if (r->height == MOST_HEIGHT)
             panic("radix: %lu is too large", (unsigned long)number);
-        struct radix_node *n = node();
-        if (!n)
-            return false;
-        if (r->root) {
-            n->slot[0] = r->root;
-            n->used = 1;
+        if (!r->root || r->root->used) {
+            struct radix_node *n = node();
+            if (!n)
+                return false;
+            if (r->root) {
+                n->slot[0] = r->root;
+                n->used = 1;
+            }
+            r->root = n;
         }
-        r->root = n;
         r->height++;
     }
     return true;
