@@ -51,25 +51,26 @@ OFF_PATH static struct radix_node *node(void)
     return n;
 }
 
-/* A root with nothing in it, of an empty tree, does at any height: below another node prune() would never find it. */
+/* Makes the table as high as `number` needs. Of an empty one the highest node is made alone: `number` hangs below another slot
+ * than its first. */
 OFF_PATH static bool grow(struct radix *r, uint32_t number)
 {
     while (!reaches(r, number)) {
         if (r->height == MOST_HEIGHT)
             panic("radix: %lu is too large", (unsigned long)number);
-        if (!r->root || r->root->used) {
+        if (r->root) {
             struct radix_node *n = node();
             if (!n)
                 return false;
-            if (r->root) {
-                n->slot[0] = r->root;
-                n->used = 1;
-            }
+            n->slot[0] = r->root;
+            n->used = 1;
             r->root = n;
         }
         r->height++;
     }
-    return true;
+    if (!r->root && !(r->root = node()))
+        r->height = 0;
+    return r->root;
 }
 
 /* Frees the nodes on the way to `number` that have nothing in them. */
@@ -96,11 +97,8 @@ OFF_PATH static void prune(struct radix *r, uint32_t number)
 FAULT_PATH static inline __attribute__((always_inline)) void **slot_made(struct radix *r, uint32_t number,
                                                                          struct radix_node **of)
 {
-    if (!reaches(r, number) && !grow(r, number)) {
-        if (r->root)
-            prune(r, number & ((1u << (RADIX_BITS * r->height)) - 1));
+    if (!reaches(r, number) && !grow(r, number))
         return 0;
-    }
     struct radix_node *n = r->root;
     for (uint32_t level = r->height - 1; level; level--) {
         void **slot = &n->slot[digit(number, level)];

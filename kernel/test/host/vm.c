@@ -714,12 +714,15 @@ HOST_TEST(what_is_deallocated_in_part_is_free)
 /* Numbers of all sizes in any order, in trees that are empty now and then; also where nodes are not to be had. */
 HOST_TEST(tables_by_number_are_as_large_as_what_is_in_them)
 {
-    enum { VALUES = 40, LITTLE = 8 };
-    static uint32_t number[VALUES];
+    enum { VALUES = 40, PAGES = 200 };
+    static uint32_t number[VALUES], held[PAGES];
     static bool in[VALUES];
     for (unsigned turn = 0; turn < 400; turn++) {
-        begin(turn + 1, turn % 2 ? LITTLE : 200, 0);
+        begin(turn + 1, PAGES, 0);
         zones_reclaim();
+        uint32_t taken = 0, left = turn % 2 ? turn / 2 % 4 : PAGES;
+        while (pages_free() > left)
+            held[taken++] = page_alloc_raw();
         struct radix r = {0};
         unsigned refused = 0, most = 1 + below(VALUES);
         for (unsigned i = 0; i < most; i++) {
@@ -748,7 +751,9 @@ HOST_TEST(tables_by_number_are_as_large_as_what_is_in_them)
             uint32_t *value = radix_next(&r, &found);
             CHECK_EQUAL(value ? *value : ~0u, least);
         }
-        CHECK(!r.root && !radix_nodes());
+        CHECK(!r.root && !r.height && !radix_get(&r, 0) && !radix_nodes());
+        while (taken)
+            page_free(held[--taken]);
         end();
     }
 }
@@ -816,6 +821,26 @@ HOST_TEST(who_writes_in_order_gets_pages_ahead)
         touch(map, next + page * PAGE_SIZE, PAGE_WRITE);
     CHECK_EQUAL(resident(), PAGES + 16);
     end();
+}
+
+/* Whatever page of an object comes first, and whichever goes last, no node of its table is left. */
+HOST_TEST(the_first_page_of_an_object_is_far_from_its_begin)
+{
+    enum { PAGES = 1300 };
+    static const uint32_t first[] = {0, 63, 64, 127, 1000, PAGES - 1};
+    for (unsigned i = 0; i < sizeof first / sizeof *first; i++)
+        for (unsigned more = 0; more < 3; more++) {
+            begin(1, 1500, 0);
+            struct vm_map *map = models[0].map;
+            uint32_t at = 0x20000000u;
+            CHECK_EQUAL(vm_allocate(map, &at, PAGES * PAGE_SIZE, VM_FIXED), 0);
+            touch(map, at + first[i] * PAGE_SIZE, PAGE_WRITE);
+            if (more)
+                CHECK_EQUAL(vm_write(map, at + (more == 1 ? 1 : PAGES - 2) * PAGE_SIZE, &at, sizeof at), 0);
+            if (more == 2)
+                CHECK_EQUAL(vm_deallocate(map, at + first[i] * PAGE_SIZE, PAGE_SIZE), 0);
+            end();
+        }
 }
 
 /* Nor behind a region, where its object went on once. */
