@@ -14,7 +14,7 @@
 #include "user/signal.h"
 
 #define AT_A_TIME 5
-#define EACH 1500       /* calls that one makes at most, with its children */
+#define EACH 1500       /* calls that one makes at most, with its children; `dear` times as many */
 #define QUIET_TICKS 10  /* with fewer calls than QUIET_CALLS: most of them hang */
 #define QUIET_CALLS 30
 
@@ -77,7 +77,7 @@ static void round_of(uint32_t calls, uint32_t dear)
     uint32_t begin = system_calls(), before = begin, quiet = 0;
     while (system_calls() - begin < calls) {
         for (uint32_t n = living(); n < AT_A_TIME; n++)
-            if (start(run_seed * 10007 + started, EACH, dear))
+            if (start(run_seed * 10007 + started, EACH * dear, dear))
                 started++;
             else
                 break; /* no memory: for now */
