@@ -61,14 +61,19 @@ static void call(void *hart)
     everywhere(hart);
 }
 
-void test_on_every_hart(thread_fn *fn)
+static void on_harts(unsigned n, thread_fn *fn)
 {
     struct thread *t[MAX_HARTS];
     everywhere = fn;
-    for (unsigned h = 0; h < test_harts(); h++)
+    for (unsigned h = 0; h < n; h++)
         t[h] = thread_create(call, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "test");
-    for (unsigned h = 0; h < test_harts(); h++)
+    for (unsigned h = 0; h < n; h++)
         thread_join(t[h]);
+}
+
+void test_on_every_hart(thread_fn *fn)
+{
+    on_harts(test_harts(), fn);
 }
 
 static void reclaim(void *arg)
@@ -79,5 +84,5 @@ static void reclaim(void *arg)
 
 void test_reclaim(void)
 {
-    test_on_every_hart(reclaim);
+    on_harts(hart_count, reclaim);
 }

@@ -45,9 +45,9 @@ void test_spin(uint32_t cycles);
 /* The thread is at base level on a hart that has nothing left over: no level, no queue, no service, interrupts on. */
 void test_assert_base(void);
 
-/* Run `fn(hart)` in a thread bound to each hart, all at once, and wait for all. */
+/* Run `fn(hart)` in a thread bound to each of test_harts(), all at once, and wait for all. */
 void test_on_every_hart(thread_fn *fn);
 
-/* What the zones keep for each hart goes back to the pages (mem/zone.h). */
+/* What the zones keep for each hart, of all there are, goes back to the pages (mem/zone.h). */
 void test_reclaim(void);
 #endif
