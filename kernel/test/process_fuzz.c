@@ -8,12 +8,13 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "mem/zone.h"
 #include "test/test.h"
 #include "user/run.h"
 #include "user/signal.h"
 
 #define AT_A_TIME 5
-#define EACH 1500       /* calls that one makes at most, with its children */
+#define EACH 1500       /* calls that one makes at most, with its children; `dear` times as many */
 #define QUIET_TICKS 10  /* with fewer calls than QUIET_CALLS: most of them hang */
 #define QUIET_CALLS 30
 
@@ -76,7 +77,7 @@ static void round_of(uint32_t calls, uint32_t dear)
     uint32_t begin = system_calls(), before = begin, quiet = 0;
     while (system_calls() - begin < calls) {
         for (uint32_t n = living(); n < AT_A_TIME; n++)
-            if (start(run_seed * 10007 + started, EACH, dear))
+            if (start(run_seed * 10007 + started, EACH * dear, dear))
                 started++;
             else
                 break; /* no memory: for now */
@@ -107,8 +108,10 @@ static int fuzz(void)
         assert(process_none_left());
         test_reclaim();
         vm_check_no_leak();
-        if (pages_free() != pages)
+        if (pages_free() != pages) {
+            zones_print_results();
             panic("%lu pages are free, %lu were", (unsigned long)pages_free(), (unsigned long)pages);
+        }
     }
     kprintf("\n@test name=process-fuzz started=%lu ended=%lu calls=%lu\n", (unsigned long)started, (unsigned long)ended,
             (unsigned long)system_calls());

@@ -756,7 +756,9 @@ int vm_wire(struct vm_map *map, uint32_t address, uint32_t size, bool wired)
 
 void vm_check_no_leak(void)
 {
-    if (map_count || vm_objects() || pages_lent() || pmap_tables)
-        panic("memory of programs is left: %lu maps, %lu objects, %lu pages, %lu page tables", (unsigned long)map_count,
-              (unsigned long)vm_objects(), (unsigned long)pages_lent(), (unsigned long)pmap_tables);
+    uint32_t nodes = radix_nodes();
+    if (map_count || vm_objects() || pages_lent() || pmap_tables || nodes)
+        panic("memory of programs is left: %lu maps, %lu objects, %lu nodes of theirs, %lu pages, %lu page tables",
+              (unsigned long)map_count, (unsigned long)vm_objects(), (unsigned long)nodes, (unsigned long)pages_lent(),
+              (unsigned long)pmap_tables);
 }

@@ -17,6 +17,11 @@ struct radix_node {
 
 DEFINE_ZONE(nodes, "vm-nodes", sizeof(struct radix_node), _Alignof(struct radix_node), SPL_SOFTPREEMPT, 0);
 
+uint32_t radix_nodes(void)
+{
+    return zone_counts(&nodes).in_use;
+}
+
 static uint32_t digit(uint32_t number, uint32_t level)
 {
     return number >> (RADIX_BITS * level) & (FAN - 1);

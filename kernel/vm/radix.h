@@ -26,4 +26,6 @@ void radix_clear(struct radix *r, uint32_t number);            /* never fails; n
 
 /* The first value whose number is *number or more, and that number; 0: there is none. */
 void *radix_next(const struct radix *r, uint32_t *number);
+
+uint32_t radix_nodes(void); /* of all trees; exact when nobody changes one */
 #endif

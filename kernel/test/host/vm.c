@@ -711,6 +711,74 @@ HOST_TEST(what_is_deallocated_in_part_is_free)
     end();
 }
 
+/* Numbers of all sizes in any order, in trees that are empty now and then; also where nodes are not to be had. */
+HOST_TEST(tables_by_number_are_as_large_as_what_is_in_them)
+{
+    enum { VALUES = 40, PAGES = 200 };
+    static uint32_t number[VALUES], held[PAGES];
+    static bool in[VALUES];
+    for (unsigned turn = 0; turn < 400; turn++) {
+        begin(turn + 1, PAGES, 0);
+        zones_reclaim();
+        uint32_t taken = 0, left = turn % 2 ? turn / 2 % 4 : PAGES;
+        while (pages_free() > left)
+            held[taken++] = page_alloc_raw();
+        struct radix r = {0};
+        unsigned refused = 0, most = 1 + below(VALUES);
+        for (unsigned i = 0; i < most; i++) {
+            do
+                number[i] = below(1u << (1 + below(4 * RADIX_BITS)));
+            while (radix_get(&r, number[i]));
+            in[i] = radix_set(&r, number[i], &number[i]);
+            CHECK_EQUAL(radix_get(&r, number[i]) == &number[i], in[i]);
+            refused += !in[i];
+            if (!in[i])
+                number[i] = ~0u;
+        }
+        CHECK(!refused || turn % 2);
+        for (unsigned step = 0; step < 4 * VALUES + most; step++) {
+            unsigned i = step < 4 * VALUES ? below(most) : step - 4 * VALUES; /* at last all go */
+            if (number[i] == ~0u)
+                continue;
+            if (in[i] || step >= 4 * VALUES)
+                radix_clear(&r, number[i]), in[i] = false;
+            else
+                in[i] = radix_add(&r, number[i], &number[i]);
+            uint32_t first = below(1u << (1 + below(4 * RADIX_BITS))), found = first, least = ~0u;
+            for (unsigned k = 0; k < most; k++)
+                if (in[k] && number[k] >= first && number[k] < least)
+                    least = number[k];
+            uint32_t *value = radix_next(&r, &found);
+            CHECK_EQUAL(value ? *value : ~0u, least);
+        }
+        CHECK(!r.root && !r.height && !radix_get(&r, 0) && !radix_nodes());
+        while (taken)
+            page_free(held[--taken]);
+        end();
+    }
+}
+
+/* Whichever page of a region is the first that anybody wants. */
+HOST_TEST(of_large_regions_nothing_is_left)
+{
+    for (unsigned number = 1; number <= 60; number++) {
+        uint32_t pages = number % 2 ? 1500 : 12 + below(200), left = 0;
+        begin(number, pages, 0);
+        struct vm_map *map = models[0].map;
+        for (unsigned i = 0; i < 12; i++) {
+            uint32_t at = 0x20000000u, n = 1 + below(1u << (1 + below(10)));
+            if (vm_allocate(map, &at, n * PAGE_SIZE, VM_ANYWHERE))
+                continue;
+            for (unsigned k = below(5); k--;)
+                left += vm_write(map, at + below(n) * PAGE_SIZE, &n, sizeof n) == -ENOMEM;
+            if (below(2))
+                CHECK_EQUAL(vm_deallocate(map, at, n * PAGE_SIZE), 0);
+        }
+        CHECK(!left || !(number % 2));
+        end();
+    }
+}
+
 static uint32_t resident(void)
 {
     struct vm_statistics s;

@@ -3,6 +3,7 @@
  * other. processes PART runs one part, processes K/N every N-th from the K-th on, counted from 0. Prints @processes parts=...
  * checks=... failed=...; the exit status is 0 if none failed.
  */
+#include <generated/mem.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -880,6 +881,82 @@ static void files(void)
     CHECK(call(SYS_WRITE, fd, text, 9) == 9 && call(SYS_READ, fd, text, 9) == 0 && call(SYS_CLOSE, fd) == 0);
 }
 
+/* t0 to t6 and a1 to a7 as a call of `number` without arguments leaves them. */
+static void registers_after(uint32_t number, uint32_t *at)
+{
+    register uint32_t a7 __asm__("a7") = number, s1 __asm__("s1") = (uint32_t)at;
+    __asm__ volatile("ecall\n"
+                     "sw t0, 0(s1)\n sw t1, 4(s1)\n sw t2, 8(s1)\n sw t3, 12(s1)\n sw t4, 16(s1)\n"
+                     "sw t5, 20(s1)\n sw t6, 24(s1)\n sw a1, 28(s1)\n sw a2, 32(s1)\n sw a3, 36(s1)\n"
+                     "sw a4, 40(s1)\n sw a5, 44(s1)\n sw a6, 48(s1)\n sw a7, 52(s1)"
+                     : "+r"(a7)
+                     : "r"(s1)
+                     : "memory", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a0", "a1", "a2", "a3", "a4", "a5", "a6");
+}
+
+static uint32_t shown[256];
+
+/* Where no word was an address of the kernel, which nothing that a program has is. */
+static bool shows_none(void)
+{
+    for (unsigned i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (shown[i] - MAIN_RAM_BASE < MAIN_RAM_SIZE)
+            return false;
+    memset(shown, 0x5a, sizeof shown);
+    return true;
+}
+
+static void copies_frame(int signal, struct user_siginfo *info, struct user_sigframe *frame)
+{
+    (void)signal, (void)info;
+    memcpy(shown, frame, sizeof *frame);
+}
+
+/* Whatever the kernel writes to a program, or leaves in its registers, has none of the kernel's addresses in it. */
+static void shows_no_address(void)
+{
+    static const struct {
+        uint8_t number, to;
+        int a[4];
+    } calls[] = {{SYS_FSTAT, 1, {0}},
+                 {SYS_FSTAT, 1, {3}},
+                 {SYS_FSTATFS, 1, {3}},
+                 {SYS_GETDIRENTRIES, 1, {3, 0, 800}},
+                 {SYS_GETRUSAGE, 1, {0}},
+                 {SYS_SIGACTION, 2, {USER_SIGALRM}},
+                 {SYS_SIGPROCMASK, 2, {1}},
+                 {SYS_SIGPENDING, 0, {0}},
+                 {SYS_SIGALTSTACK, 1, {0}},
+                 {SYS_GETITIMER, 1, {0}},
+                 {SYS_GETTIMEOFDAY, 0, {0}},
+                 {SYS_TIMES, 0, {0}},
+                 {SYS_CLOCK_GETTIME, 1, {0}},
+                 {SYS_PROCESSES, 0, {0, 9}},
+                 {SYS_GETCWD, 0, {0, 64}},
+                 {SYS_PIPE, 0, {0}},
+                 {SYS_IOCTL, 2, {0, USER_TIOCGETA}}};
+    CHECK(call(SYS_OPEN, "/bin", O_RDONLY) == 3);
+    shows_none();
+    for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
+        uint32_t a[4];
+        memcpy(a, calls[i].a, sizeof a);
+        a[calls[i].to] = (uint32_t)shown;
+        CHECK(call(calls[i].number, a[0], a[1], a[2], a[3]) >= 0);
+        CHECK(shows_none());
+    }
+    for (unsigned i = 3; i < 6; i++) /* with the pipe */
+        call(SYS_CLOSE, i);
+    static const uint32_t numbers[] = {SYS_GETPID, SYS_SBRK, SYS_SCHED_YIELD, SYS_SIGPENDING, SYS_CALLS, SYS_CLOSE};
+    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        registers_after(numbers[i], shown);
+        CHECK(shows_none());
+    }
+    handle(USER_SIGUSR1, copies_frame, 0, 0);
+    CHECK(call(SYS_KILL, call(SYS_GETPID, 0), USER_SIGUSR1) == 0);
+    CHECK(shown[0] != 0x5a5a5a5a && shows_none());
+    handle(USER_SIGUSR1, DEFAULT, 0, 0);
+}
+
 static const struct {
     const char *name;
     void (*part)(void);
@@ -903,6 +980,7 @@ static const struct {
     {"memory", memory, false},
     {"files", files, false},
     {"passes_on", passes_on, false},
+    {"shows", shows_no_address, true},
 };
 
 int main(int argc, char **argv)

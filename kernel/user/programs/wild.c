@@ -1,8 +1,10 @@
 /*
  * wild SEED CALLS [DEAR]: makes random system calls, of all there are, with random arguments, good and bad ones; with handlers
  * that are made up, too, children that do the same, and signals to all of them. It may end or hang in any way: who starts it
- * ends it (test/process_fuzz.c). Of calls that make or end processes and threads one in DEAR is made.
+ * ends it (test/process_fuzz.c). Of calls that make or end processes and threads, of alarms and of what writes to the console,
+ * one in DEAR is made.
  */
+#include <fcntl.h>
 #include <generated/mem.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -28,7 +30,7 @@ static uint32_t next(void)
 
 static uint32_t below(uint32_t n)
 {
-    return next() % n;
+    return (uint32_t)((uint64_t)next() * n >> 32); /* without a division, of which there are many */
 }
 
 extern char wild_trampoline[];
@@ -217,7 +219,9 @@ static bool is_dear(uint32_t n)
     case SYS_THREAD_SPAWN:
     case SYS_KILL:
     case SYS_KILLPG:
-    case SYS_THREAD_KILL: return true;
+    case SYS_THREAD_KILL:
+    case SYS_SIGRETURN:
+    case SYS_SETITIMER: return true;
     default: return false;
     }
 }
@@ -240,7 +244,7 @@ static void make_calls(void)
                                    SYS_SETITIMER, SYS_SIGACTION,    SYS_VFORK, SYS_SPAWN,  SYS_OPEN,  SYS_SETPGID,
                                    SYS_EXECVE,    SYS_THREAD_SPAWN, SYS_IOCTL};
     while (calls) {
-        if (calls-- % 12 == 0)
+        if (calls-- % (12 * dear) == 0)
             wake_up_now_and_then();
         scramble();
         uint32_t n = below(2) ? more[below(sizeof more)] : below(SYS_CALLS + 2);
@@ -261,6 +265,9 @@ int main(int argc, char **argv)
     calls = strtoul(argv[2], 0, 0);
     if (argc > 3)
         dear = strtoul(argv[3], 0, 0);
+    if (dear > 1 && below(dear))
+        for (int fd = 0, null = open("/dev/null", O_RDWR); fd < 3; fd++)
+            dup2(null, fd);
     make_calls();
     return 0;
 }
