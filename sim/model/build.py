@@ -179,8 +179,8 @@ def _compile(out: Path, library: Library, made: Mapping[str, str], defines: Sequ
 
 
 def _united(work: Path) -> list[Path]:
-    """The sources of the harness in the folder `work`, those of one of its folders as one: most of what a file of it takes
-    to compile are the headers."""
+    """The sources of the harness in the folder `work`, those of one of its folders as one: of what a file takes to
+    compile, most are its headers."""
     harness = work / "harness"
     of_machine = [harness / name for name in OF_MACHINE]
     alone = [harness / name for name in ALONE]
