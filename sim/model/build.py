@@ -16,7 +16,7 @@ from sim.model import toolchain
 from sim.model.gating import ANEW, EDGE
 from sim.model.idle import idle_table
 from sim.model.pokes import POKES
-from sim.model.toolchain import BuildError, compile_objects, link, tool_versions
+from sim.model.toolchain import BuildError, compile_objects, link, tool_versions, united
 from sim.model.verilate import DEFAULT, TOP, Library, Recipe, verilate
 from sim.tools import ToolError
 from soc.build import add_options, config_of, generate_soc, told_in_a_line
@@ -27,6 +27,9 @@ HARNESS = REPO / "sim" / "harness"
 BINARY = "interlock-sim"
 COMPILER_FLAGS = ("-O2", "-Wall", "-Wextra", "-I.", "-Iharness", "-Imodel")
 LINK_FLAGS = ("-llz4", "-lslirp")     # of checkpoints, and of the Ethernet wire's end in this process
+# What is compiled for each machine, in this order; the rest is the same for all, and ccache finds it again.
+OF_MACHINE = ("run/node.cpp", "machine/model.cpp", "machine/skip.cpp", "idle_table.cpp")
+ALONE = ("devices/line_speed.cpp",)     # its header has the same names as <termios.h>
 # In the order of DiskPins (sim/harness/machine/disk_pins.h).
 DISK_PINS = [name for name, _ in DISK_INPUTS + DISK_OUTPUTS]
 PROBE_PINS = (("CData", "valid"), ("IData", "pc"), ("CData", "privilege"), ("CData", "trap"), ("IData", "cause"),
@@ -170,11 +173,23 @@ def _compile(out: Path, library: Library, made: Mapping[str, str], defines: Sequ
     for name, text in made.items():
         (work / name).write_text(text)
     flags = [*COMPILER_FLAGS, *library.compile_flags, *defines]
-    # The table is a function of thousands of lines that runs once: to optimise it takes minutes.
-    objects = compile_objects(work, {path: [*flags, *(["-O0"] if path.name == "idle_table.cpp" else [])]
-                                     for path in sorted((work / "harness").rglob("*.cpp"))})
+    objects = compile_objects(work, dict.fromkeys(_united(work), flags))
     link(work, out / BINARY, [*objects, library.archive], [*library.link_flags, *LINK_FLAGS])
     shutil.rmtree(work)
+
+
+def _united(work: Path) -> list[Path]:
+    """The sources of the harness in the folder `work`, those of one of its folders as one: of what a file takes to
+    compile, most are its headers."""
+    harness = work / "harness"
+    of_machine = [harness / name for name in OF_MACHINE]
+    alone = [harness / name for name in ALONE]
+    folders: dict[Path, list[Path]] = {}
+    for path in sorted(harness.rglob("*.cpp")):
+        if path not in of_machine + alone:
+            folders.setdefault(path.parent, []).append(path)
+    return [united(work, "of_machine.cpp", of_machine), *alone,
+            *(united(work, f"all_{folder.name}.cpp", paths) for folder, paths in folders.items())]
 
 
 def print_built(parser: argparse.ArgumentParser, build: Callable[[], Path]):

@@ -78,7 +78,9 @@ def idle_table(root: Path, verilog: Sequence[Path], declared: Sequence[dict], to
             "static Member member(const char *name, Root &root, T &value, Member::Kind kind)\n{\n"
             "    auto offset = reinterpret_cast<char *>(&value) - reinterpret_cast<char *>(&root);\n"
             "    return {name, size_t(offset), sizeof value, kind};\n}\n\n"
-            f"IdleTable idle_table(Root &root)\n{{\n    IdleTable table;\n{body}    return table;\n}}\n")
+            # Thousands of lines that run once: to optimise them takes minutes.
+            f"[[clang::optnone]] IdleTable idle_table(Root &root)\n{{\n    IdleTable table;\n{body}"
+            "    return table;\n}\n")
 
 
 def _member(top: str, name: str) -> str:

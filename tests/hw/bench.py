@@ -54,8 +54,11 @@ from soc.fpga.synthesis import synthesise
 
 PERIOD_NS = 2
 BUILD_ARGS = ["-Wno-fatal", "-Wno-lint", "-Wno-style", "-O3", "-CFLAGS", "-O1"]
+# One file of C++: for several, Verilator's makefile first compiles their headers, twice, 3.5 s each. Only up to so many
+# characters of Verilog: it has been measured for cores, not for designs with a cluster in them.
+ONE_FILE, ONE_FILE_MOST = ["--output-split", "0"], 300_000
 # A netlist is much code, of which little is run; and all its names public, as cocotb asks for, would be 500 MB of it.
-NETLIST_ARGS = [*BUILD_ARGS[:-1], "-O0", "--no-public-flat-rw"]
+NETLIST_ARGS = [*ONE_FILE, *BUILD_ARGS[:-1], "-O0", "--no-public-flat-rw"]
 
 
 # Building and running, in pytest's process ----------------------------------------------------------------------------
@@ -137,7 +140,8 @@ def simulate(make, *args, tests=(), seed=1, level="rtl"):
     if level == "netlist":
         folder = compile_simulator(netlist_of(files, file.stem), waves, NETLIST_ARGS)
     else:
-        folder = compile_simulator(files, waves, BUILD_ARGS)
+        small = sum(map(len, files.values())) <= ONE_FILE_MOST
+        folder = compile_simulator(files, waves, [*ONE_FILE * small, *BUILD_ARGS])
     run = Path(tempfile.mkdtemp(prefix=f"{file.stem}-"))
     names = "|".join(tests)
     try:
