@@ -65,6 +65,7 @@ void lock_destroy(struct lock *l); /* before its memory goes; panics if anybody 
  */
 void lock_disown(struct lock *l);
 void lock_adopt(struct lock *l);
+void lock_done_disowned(struct lock *l); /* adopted and let go of at once, by one compare-and-swap */
 
 /* The rare halves of the inline functions below. `released`: the hook RELEASED has been called. */
 void lock_acquire_slow(struct lock *l, unsigned how, struct lock_attempt attempt);
