@@ -425,7 +425,6 @@ int ext2_truncate(struct inode *ip, uint64_t size)
         return -EFBIG;
     ip->reading_on = (struct read_state){0}; /* whoever reads on has the lock for reading, and is not here */
     uint64_t before = ext2_size(ip), from = (size + fs->block_size - 1) >> fs->block_shift;
-    ext2_set_pointers(ip); /* what is cut is what these lead to; an error is told by fsync */
     int error = 0;
     if (has_blocks(ip) && size < before) {
         error = clear_behind(ip, size);
@@ -451,7 +450,7 @@ int ext2_truncate(struct inode *ip, uint64_t size)
     for (unsigned i = 0; i < EXT2_POINTERS; i++)
         if (first[i] >= from)
             ip->disk.block[i] = 0;
-    error = ext2_update(ip, true);
+    error = ext2_update(ip, true); /* with all pointers set, which lead to what is free then */
     if (!error)
         error = ext2_line(fs);
     if (error) { /* on the device they are still its own */

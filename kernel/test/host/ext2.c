@@ -1659,6 +1659,10 @@ HOST_TEST(pointers_of_many_calls_are_set_together)
     CHECK_EQUAL(vfs_truncate(vp, 65000), 0);
     CHECK_EQUAL(read_piece(vp, 61440, 3560, got), 0);
     CHECK(!memcmp(got, long_file + 61440, 3560));
+    CHECK_EQUAL(vfs_truncate(vp, 71680), 0); /* what was cut is not there when it is long again */
+    CHECK_EQUAL(read_piece(vp, 65536, 4096, got), 0);
+    for (unsigned i = 0; i < 4096; i++)
+        CHECK_EQUAL(got[i], 0);
     write_on(vp, 65536, 71680);
     vrele(vp);
     mount_again();
