@@ -33,12 +33,14 @@ OPTIONS = {
     "buffers": ("mach", "buckets", "shared"),
     "alloc": ("one", "groups"),
     "inodes": ("mutex", "rw"),
+    "locks": ("all", "none"),
     "net": ("threads", "softint", "interrupt", "poll"),
     "pad": tuple(map(str, range(16))),
 }
 # What another value of `unix` than its default makes the default of other options; serial has these and no others.
 KERNELS = {"serial": {"buffers": "mach", "alloc": "one", "inodes": "mutex", "biodone": "thread"},
            "beyond": {"buffers": "shared", "alloc": "groups", "inodes": "rw"}}
+WITHOUT_LOCKS = {"unix": "parallel", "buffers": "mach", "lock_debug": "0", "lock_stats": "0"}   # what locks=none has
 CROSS = os.environ.get("CROSS", "riscv64-unknown-elf-")
 PICOLIBC = Path("/usr/lib/picolibc/riscv64-unknown-elf")
 LIBC = "lib/rv32im/ilp32/libc.a"
@@ -88,6 +90,10 @@ def checked_options(options: dict) -> dict:
             if options.get(name, value) != value:
                 raise ValueError(f"build option {name}={options[name]}: the serial kernel has {name}={value} only; "
                                  "leave one of the two out")
+    if options.get("locks") == "none":
+        for name, value in WITHOUT_LOCKS.items():
+            if options.get(name, defaults.get(name, value)) != value:
+                raise ValueError(f"build option locks=none: it has {name}={value} only; leave one of the two out")
     return {name: options.get(name, defaults.get(name, values[0])) for name, values in OPTIONS.items()}
 
 

@@ -64,6 +64,13 @@ static uint32_t next_unwritten(uint32_t i)
     return buf_count;
 }
 
+static void set_unwritten_run(struct buf *const bps[], uint32_t count, bool it_is)
+{
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* one for all of them: it costs more than the rest */
+    for (uint32_t i = 0; i < count; i++)
+        __atomic_store_n(&unwritten[bps[i]->number], it_is, __ATOMIC_RELAXED);
+}
+
 static void set_unwritten(const struct buf *bp, bool it_is)
 {
     __atomic_store_n(&unwritten[bp->number], it_is, __ATOMIC_RELEASE);
@@ -77,6 +84,24 @@ static struct buf *find(struct bufchain *chain, const struct blockdev *device, u
     while (bp && (bp->device != device || bp->sector != sector))
         bp = bp->hash_next;
     return bp;
+}
+
+/*
+ * The same of `count` blocks one behind the other that share the chain, null where one is not there, by one pass along the chain: a search
+ * for each would be as many.
+ */
+static void find_row(struct bufchain *chain, const struct blockdev *device, uint32_t sector, uint32_t size,
+                     uint32_t count, struct buf *bps[])
+{
+    cache_assert_held(&chain->lock);
+    uint32_t each = size / SECTOR_SIZE;
+    for (uint32_t i = 0; i < count; i++)
+        bps[i] = 0;
+    for (struct buf *bp = chain->first; bp; bp = bp->hash_next) {
+        uint32_t from = bp->sector - sector;
+        if (bp->device == device && from < count * each && !(from & (each - 1)))
+            bps[from / each] = bp;
+    }
 }
 
 void buf_unhash(struct buf *bp)
@@ -267,11 +292,16 @@ static bool looks_like(const struct buf *bp, const struct blockdev *device, uint
 
 /* Runs -------------------------------------------------------------------------------------------------------------------- */
 
+/* What one request carries. */
+static uint32_t request_most(uint32_t size)
+{
+    return RUN_BYTES / size < RUN_MOST ? RUN_BYTES / size : RUN_MOST;
+}
+
 uint32_t buf_run_most(uint32_t size)
 {
-    uint32_t most = buf_count / BUFS_OF_A_RUN, long_enough = RUN_BYTES / size;
-    most = most < long_enough ? most : long_enough;
-    return most < RUN_MOST ? most : RUN_MOST;
+    uint32_t most = buf_count / BUFS_OF_A_RUN, long_enough = request_most(size);
+    return most < long_enough ? most : long_enough;
 }
 
 /* Null if all are under way: blocks go one by one then. */
@@ -327,14 +357,21 @@ void biodone_run(struct bufrun *run)
         split(run);
         return;
     }
+    /* What end, put_back and brelse do, for all at once; nobody else changes them before their locks are free. */
+    if (run->write)
+        __atomic_store_n(&run->device->unflushed, 1, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < run->count; i++) {
         struct buf *bp = run->buf[i];
-        buf_adopt(&bp->lock);
-        end(bp);
-        bp->flags &= ~B_ASYNC;
+        assert(!(bp->flags & (B_PINNED | B_INVAL | B_WRITING)) && !bp->error && !bp->iodone);
+        bp->flags = (bp->flags & ~(run->write ? B_ASYNC | B_LOGGED | B_LAST : B_ASYNC | B_READ)) | B_VALID;
     }
-    brelse_run(run->buf, run->count);
+    if (run->write)
+        set_unwritten_run(run->buf, run->count, false);
+    freelist_put_run(run->buf, run->count);
+    for (uint32_t i = 0; i < run->count; i++)
+        buf_unlock_disowned(&run->buf[i]->lock);
     run_free(run);
+    freelist_wake();
 }
 
 /* How many of `count` blocks from `sector` on share its chain. */
@@ -394,8 +431,8 @@ void bdwrite_run(struct buf *bps[], uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         bps[i]->error = 0;
         bps[i]->flags = (bps[i]->flags & ~B_INVAL) | B_DELWRI | B_VALID;
-        set_unwritten(bps[i], true);
     }
+    set_unwritten_run(bps, count, true);
     brelse_run(bps, count);
 }
 
@@ -438,20 +475,20 @@ uint32_t breadahead(struct blockdev *device, uint32_t sector, uint32_t size, uin
 static uint32_t take_delayed(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count, uint32_t but,
                              struct buf *bps[])
 {
-    uint32_t n = 0;
+    uint32_t n = 0, settled = __atomic_load_n(&device->settled, __ATOMIC_ACQUIRE);
     for (bool good = true; good && n < count;) {
         uint32_t wanted = on_its_chain(sector, size, count - n), first = n;
         struct bufchain *chain = chain_of(device, sector);
         struct buf *bp = 0;
         cache_lock(&chain->lock);
-        for (; good && wanted--; sector += size / SECTOR_SIZE) {
-            bp = find(chain, device, sector);
+        find_row(chain, device, sector, size, wanted, bps + first);
+        for (sector += wanted * (size / SECTOR_SIZE); good && n - first < wanted;) {
+            bp = bps[n];
             if (bp && (!looks_like(bp, device, B_DELWRI) || !buf_try(&bp->lock)))
                 bp = 0;
             good = bp && (bp->flags & (B_DELWRI | B_PINNED | B_INVAL)) == B_DELWRI && !(bp->flags & but) &&
-                   bp->size == size && !bp->iodone && buf_may_be_written(bp);
-            if (good)
-                bps[n++] = bp;
+                   bp->size == size && !bp->iodone && (int32_t)(bp->after - settled) <= 0;
+            n += good;
         }
         freelist_remove_run_on_chain(bps + first, n - first);
         cache_unlock(&chain->lock);
@@ -484,7 +521,7 @@ void bawrite_around(struct buf *bp, uint32_t but)
         return;
     }
     uint32_t before = 0, sector = bp->sector, size = bp->size, each = size / SECTOR_SIZE;
-    uint32_t most = RUN_BYTES / size < RUN_MOST ? RUN_BYTES / size : RUN_MOST;
+    uint32_t most = request_most(size);
     while (before + 1 < most && sector >= (before + 1) * each &&
            take_delayed(device, sector - (before + 1) * each, size, 1, but, &run->buf[RUN_MOST - 1 - before]))
         before++;
@@ -500,7 +537,7 @@ void bawrite_around(struct buf *bp, uint32_t but)
 void bawrite_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count)
 {
     struct buf *bp;
-    uint32_t most = RUN_BYTES / size < RUN_MOST ? RUN_BYTES / size : RUN_MOST;
+    uint32_t most = request_most(size);
     for (uint32_t n = 0; n < count; n++) {
         uint32_t at = sector + n * (size / SECTOR_SIZE);
         most = count - n < most ? count - n : most;
@@ -588,10 +625,8 @@ void brelse_run(struct buf *bps[], uint32_t count)
             ;
         if (n)
             freelist_put_run(bps + i, n);
-        for (uint32_t k = i; k < i + n; k++) {
-            bps[k]->flags &= ~B_AGE;
+        for (uint32_t k = i; k < i + n; k++)
             buf_unlock(&bps[k]->lock);
-        }
         if (i + n < count)
             brelse(bps[i + n++]);
     }
@@ -651,8 +686,9 @@ uint32_t bread_run(struct blockdev *device, uint32_t sector, uint32_t size, uint
         struct bufchain *chain = chain_of(device, sector);
         struct buf *bp = 0;
         cache_lock(&chain->lock);
+        find_row(chain, device, sector, size, wanted, bps + n);
         for (; good && wanted--; sector += size / SECTOR_SIZE) {
-            bp = find(chain, device, sector);
+            bp = bps[n];
 #if BUFFERS_SHARED
             if (bp && !lock_try_read(&bp->lock.lock))
                 bp = 0;
@@ -664,8 +700,7 @@ uint32_t bread_run(struct blockdev *device, uint32_t sector, uint32_t size, uint
                 bp = 0;
             good = bp && holds(bp, device, sector, size);
 #endif
-            if (good)
-                bps[n++] = bp;
+            n += good;
         }
         cache_unlock(&chain->lock);
         if (bp && !good)

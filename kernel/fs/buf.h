@@ -85,19 +85,22 @@ struct blockdev {
 #define B_LAST 0x200 /* delayed, and nothing waits for it: bsettle leaves it, so that it goes with what comes behind */
 #define B_LOGGED 0x100 /* delayed, or being written, and a copy is in a journal on the medium: bsettle leaves it */
 
-/* What every use of a buffer touches comes first, in as few lines of a cache as that takes. */
+/*
+ * Hash chains and free lists touch the first line of a cache alone, in an image that does not check locks: behind a block that has been
+ * copied none of a buffer is in the data cache, and each line costs as much as a lock.
+ */
 struct buf {
     struct buf_lock lock;
     uint32_t sector;
     struct blockdev *device;
     struct buf *hash_next; /* of the chain's lock */
     struct bufchain *chain; /* whose it is: of its lock, and changed by who has the buffer too */
-    uint32_t flags;
+    struct buf *free_next, *free_prev;
+    uint16_t flags;
+    uint8_t on_list; /* 1 + which free list; of their lock */
     uint32_t size; /* bytes */
     uint8_t *data;
     int error; /* of the last I/O: 0 or minus an error number */
-    struct buf *free_next, *free_prev;
-    uint8_t on_list; /* 1 + which free list; of their lock */
     uint16_t number; /* among all buffers */
     uint32_t after; /* not written before this many calls of bsettle are over (bpoints) */
     void (*iodone)(struct buf *bp); /* instead of letting go of it, at the end of asynchronous I/O; in a thread */

@@ -44,12 +44,17 @@ struct group {
     uint32_t ahead, ahead_count;
     uint32_t passed; /* how often blocks were marked for others since they were used */
     struct table_lock lock; /* its bitmaps, in the build `groups` */
+    uint32_t lost_seen[2]; /* lost_writes when a bitmap (inodes, blocks) was compared with its count last */
     bool dirty;
     uint8_t *
         held; /* or 0: its blocks' bitmap as allocation sees it, with what this transaction has freed; under the bitmap's lock */
 };
 
-/* An indirect block's pointers to new blocks, which are set when these have their contents: none if `in` is 0. */
+/*
+ * An indirect block's pointers to new blocks that lie one behind the other: none if `in` is 0. They are set when these have their contents, and
+ * of a file without a journal later still, for many at once: before the inode goes to its block, and before that block is looked
+ * at for anything but where something of the file lies.
+ */
 struct pointer_to_set {
     uint32_t in, place, block, count;
 };
@@ -83,7 +88,7 @@ struct inode {
     uint32_t lost_seen; /* of the device's lost_writes: what came since then fsync tells of */
     uint32_t last_allocated; /* block on the device, where the next one is looked for */
     uint32_t empty_in, empty_place, empty_count; /* of the indirect block `in` so many pointers from there on are 0 */
-    struct pointer_to_set to_set; /* ext2_bmap leaves it, ext2_set_pointer sets it */
+    struct pointer_to_set to_set; /* ext2_bmap leaves it, ext2_set_pointers sets it */
     bool grown; /* it leads to new blocks, and its block on the device does not yet */
     bool orphan; /* in the list of those that are to go, or to be cut, after a crash */
     struct inode *orphan_next; /* of fs->orphan_lock */
@@ -98,6 +103,7 @@ struct ext2 {
     struct blockdev *device;
     struct ext2_super super; /* its counts: of counts_lock */
     uint32_t block_size, block_shift; /* bytes */
+    uint64_t size_most; /* of a file */
     uint32_t sectors_per_block;
     uint32_t groups, descriptors_per_block, inode_size, inodes_per_block, table_blocks;
     uint32_t first_inode;
@@ -171,15 +177,17 @@ uint32_t inodes_referenced(void);
 /*
  * ext2_bmap.c. The block of the device that holds block `n` of a file, 0 where the file has a hole; with `allocate` never 0,
  * and `*fresh` says that its contents are whatever was there. With the inode locked. -EFBIG, -ENOSPC, -EIO.
- * With `allocate`, ext2_set_pointer is to be called once the block has its contents, or will never have any.
+ * With `allocate`, ext2_has_contents is to be called once the block has its contents, or will never have any. ext2_set_pointers: what is left
+ * to be set is set now; with an error blocks are lost, and fsync tells of it.
  * `run`, if not null: how many blocks from `n` on follow each other on the device, 1 at least if there is one. With `allocate` it says
  * before how many are wanted; if the block is new, so are these, and they are no more.
  */
 int ext2_bmap(struct inode *ip, uint32_t n, bool allocate, uint32_t *block, bool *fresh, uint32_t *run);
-int ext2_set_pointer(struct inode *ip);
+int ext2_has_contents(struct inode *ip);
+int ext2_set_pointers(struct inode *ip);
 /* Shorter, or longer with a hole. With a journal, between ext2_begin and ext2_end, and these may be called in between, too. */
 int ext2_truncate(struct inode *ip, uint64_t size);
-uint64_t ext2_size_most(const struct ext2 *fs);
+uint64_t ext2_size_limit(const struct ext2 *fs); /* fs->size_most: by a division of 64 bits, once */
 
 /* ext2_journal.c. 0; -EINVAL: a journal that it does not know; -EIO; -ENOMEM. */
 int ext2_journal_replay(struct ext2 *fs);

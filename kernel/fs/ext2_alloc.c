@@ -108,18 +108,42 @@ static uint32_t take_ahead(struct group *g, uint32_t bit, uint32_t most)
 }
 
 /*
- * Marks a free bit of the bitmap in `block`, of `end` bits, in *bit, and those behind it that are free, *count in all at most, of which
- * there are *count then; -ENOSPC. In the group's allocation. `g`, or 0: the bitmap is of its blocks, `base` the block that bit 0 stands for.
- * Then what is free must be so in g->held, too, if there is that; what is no data block ends the row; and up to `ahead` bits more are
+ * Whether the bitmap in `bp`, of which `clear` of `bits` are to be clear, is not the newest: its buffer is forgotten when its write fails, and
+ * what comes from the device then has blocks free that are a file's by now. Nothing is given of such a bitmap any more.
+ */
+static bool is_older(struct ext2 *fs, const struct buf *bp, uint32_t bits, uint32_t clear, uint32_t *lost_seen)
+{
+    uint32_t lost = __atomic_load_n(&fs->device->lost_writes, __ATOMIC_ACQUIRE);
+    if (*lost_seen == lost || fs->log) /* a log has what could not be written (log_needed) */
+        return false;
+    for (uint32_t i = 0; i < bits; i++)
+        clear -= !is_set(bp->data, i);
+    if (!clear)
+        *lost_seen = lost;
+    else
+        ext2_error(fs, "bitmap that could not be written, block", bp->sector / fs->sectors_per_block);
+    return clear != 0;
+}
+
+/*
+ * Marks a free bit of a bitmap of `of`, which has `end` bits, in *bit, and those behind it that are free, *count in all at most, of which
+ * there are *count then; -ENOSPC. In the group's allocation. `blocks`: it is of blocks, not of inodes, `base` the one that bit 0 stands for.
+ * Then what is free must be so in of->held, too, if there is that; what is no data block ends the row; and up to `ahead` bits more are
  * marked for who comes next.
  */
-static int take(struct ext2 *fs, uint32_t block, struct group *g, uint32_t goal, uint32_t end, uint32_t base,
+static int take(struct ext2 *fs, struct group *of, bool blocks, uint32_t goal, uint32_t end, uint32_t base,
                 uint32_t ahead, uint32_t *bit, uint32_t *count)
 {
-    struct buf *bp = ext2_bread(fs, block);
+    struct group *g = blocks ? of : 0;
+    struct buf *bp = ext2_bread(fs, blocks ? of->disk.block_bitmap : of->disk.inode_bitmap);
     int error = bfailed(bp);
     if (error)
         return error;
+    if (is_older(fs, bp, end, blocks ? of->disk.free_blocks - of->ahead_count : of->disk.free_inodes,
+                 &of->lost_seen[blocks])) {
+        brelse(bp);
+        return -ENOSPC;
+    }
     uint8_t *held = g ? g->held : 0;
     const uint8_t *map = held ? held : bp->data;
     if (g && g->ahead_count && g->passed++ == PASSED_MOST)
@@ -204,7 +228,7 @@ int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t ahead, uint32_t *block,
         bool are_data = n;
         if (!n) {
             n = *blocks;
-            error = take(fs, g->disk.block_bitmap, g, within, ext2_blocks_in(fs, group), base, ahead, &bit, &n);
+            error = take(fs, g, true, within, ext2_blocks_in(fs, group), base, ahead, &bit, &n);
         }
         if (!error)
             count(fs, group, -(int)n, 0, 0);
@@ -294,8 +318,7 @@ int ext2_ialloc(struct ext2 *fs, const struct inode *parent, bool directory, uin
         alloc_enter(fs, group);
         uint32_t bit, one = 1;
         uint32_t first = group ? 0 : fs->first_inode - 1; /* those below are the file system's own */
-        int error =
-            take(fs, fs->group[group]->disk.inode_bitmap, 0, first, fs->super.inodes_per_group, 0, 0, &bit, &one);
+        int error = take(fs, fs->group[group], false, first, fs->super.inodes_per_group, 0, 0, &bit, &one);
         if (!error)
             count(fs, group, 0, -1, directory);
         alloc_leave(fs, group);

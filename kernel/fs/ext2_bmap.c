@@ -7,7 +7,7 @@
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
 
-#define RUN_LOOKED_AT 64u /* blocks: two of the longest requests */
+#define RUN_LOOKED_AT RUN_MOST /* as many blocks as the longest request has */
 
 /* Where block `n` of a file hangs: the pointer in the inode, and the place in each indirect block below it. */
 struct way {
@@ -37,7 +37,7 @@ static bool way_to(const struct ext2 *fs, uint32_t n, struct way *way)
 }
 
 /* Block numbers have 32 bits, and so has the count of sectors of an inode. */
-uint64_t ext2_size_most(const struct ext2 *fs)
+uint64_t ext2_size_limit(const struct ext2 *fs)
 {
     uint64_t per = fs->block_size / 4, blocks = EXT2_DIRECT + per + per * per + per * per * per;
     uint64_t by_sectors = 0xffffffffull / fs->sectors_per_block - per - 3;
@@ -120,13 +120,36 @@ static bool contents_are_meta(const struct inode *ip)
     return ip->v.type != VREG;
 }
 
-int ext2_set_pointer(struct inode *ip)
+int ext2_set_pointers(struct inode *ip)
 {
     struct pointer_to_set it = ip->to_set;
     ip->to_set.in = 0;
     int error = it.in ? set_pointers(ip->fs, it.in, it.place, it.block, it.count) : 0;
     for (uint32_t i = 0; error && i < it.count; i++)
         take_back(ip, it.block + i, contents_are_meta(ip));
+    if (error) {
+        ip->reading_on.count = 0;
+        ip->lost_seen = __atomic_load_n(&ip->fs->device->lost_writes, __ATOMIC_RELAXED) - 1; /* fsync tells of it */
+    }
+    return error;
+}
+
+int ext2_has_contents(struct inode *ip)
+{
+    return ip->fs->log || contents_are_meta(ip) ? ext2_set_pointers(ip) : 0;
+}
+
+/* As `to_set`, behind what is in it, if it goes on there; else that is set now. */
+static int add_pointers(struct inode *ip, uint32_t in, uint32_t place, uint32_t block, uint32_t count)
+{
+    struct pointer_to_set *s = &ip->to_set;
+    if (s->in && s->in == in && s->place + s->count == place && s->block + s->count == block) {
+        s->count += count;
+        return 0;
+    }
+    int error = ext2_set_pointers(ip);
+    if (!error)
+        *s = (struct pointer_to_set){in, place, block, count};
     return error;
 }
 
@@ -142,7 +165,6 @@ int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *f
         *run = 0;
     if (!way_to(fs, n, &way))
         return -EFBIG;
-    assert(!alloc || !ip->to_set.in);
     uint32_t at = ip->disk.block[way.pointer], follow = 1, in = 0;
     if (run && !way.levels)
         follow = in_a_row(&ip->disk.block[way.pointer], &ip->disk.block[EXT2_DIRECT], most);
@@ -160,9 +182,13 @@ int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *f
                     ip->disk.block[way.pointer + i] = at + i;
                 ip->grown = true;
             } else if (last) {
-                ip->to_set = (struct pointer_to_set){in, way.place[level - 1], at, follow};
                 ip->empty_place += follow;
                 ip->empty_count -= follow;
+                error = add_pointers(ip, in, way.place[level - 1], at, follow);
+                for (uint32_t i = 0; error && i < follow; i++)
+                    take_back(ip, at + i, contents_are_meta(ip));
+                if (error)
+                    return error;
             } else if ((error = set_pointers(fs, in, way.place[level - 1], at, 1))) {
                 take_back(ip, at, true);
                 return error;
@@ -181,8 +207,16 @@ int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *f
             follow = most < ip->empty_count ? most : ip->empty_count;
             continue;
         }
+        uint32_t among = way.place[level] - ip->to_set.place;
+        if (!alloc && lowest && in == ip->to_set.in && among < ip->to_set.count) { /* its pointer is to be set yet */
+            at = ip->to_set.block + among;
+            follow = ip->to_set.count - among < most ? ip->to_set.count - among : most;
+            continue;
+        }
         follow = lowest ? alloc ? RUN_LOOKED_AT : most : 1;
-        int error = pointer(fs, in, way.place[level], &at, lowest ? &follow : 0);
+        int error = alloc && lowest ? ext2_set_pointers(ip) : 0;
+        if (!error)
+            error = pointer(fs, in, way.place[level], &at, lowest ? &follow : 0);
         if (error)
             return error;
         if (alloc && lowest && !at) {
@@ -387,7 +421,7 @@ int ext2_truncate(struct inode *ip, uint64_t size)
 {
     struct ext2 *fs = ip->fs;
     lock_assert_write_held(&ip->v.lock);
-    if (size > ext2_size_most(fs))
+    if (size > fs->size_most)
         return -EFBIG;
     ip->reading_on = (struct read_state){0}; /* whoever reads on has the lock for reading, and is not here */
     uint64_t before = ext2_size(ip), from = (size + fs->block_size - 1) >> fs->block_shift;
@@ -416,7 +450,7 @@ int ext2_truncate(struct inode *ip, uint64_t size)
     for (unsigned i = 0; i < EXT2_POINTERS; i++)
         if (first[i] >= from)
             ip->disk.block[i] = 0;
-    error = ext2_update(ip, true);
+    error = ext2_update(ip, true); /* with all pointers set, which lead to what is free then */
     if (!error)
         error = ext2_line(fs);
     if (error) { /* on the device they are still its own */

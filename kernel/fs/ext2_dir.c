@@ -185,7 +185,7 @@ static int add_block(struct inode *dp, const struct look *look)
     memset(bp->data, 0, fs->block_size);
     fill(dp, (struct ext2_dirent *)bp->data, fs->block_size, look);
     error = ext2_meta(fs, bp, true);
-    int e = ext2_set_pointer(dp);
+    int e = ext2_has_contents(dp);
     error = error ? error : e;
     if (error) {
         ext2_truncate(dp, (uint64_t)n << fs->block_shift);

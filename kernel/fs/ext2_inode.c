@@ -156,7 +156,7 @@ static bool is_sound(const struct inode *ip, enum which_inode which)
     uint64_t size = ext2_size(ip);
     if (which == ORPHAN && !size) /* cut already */
         return ip->v.type != VNON;
-    if (ip->v.type == VNON || size > ext2_size_most(ip->fs))
+    if (ip->v.type == VNON || size > ip->fs->size_most)
         return false;
     if (ip->v.type == VDIR)
         return size && size % ip->fs->block_size == 0 && size >> ip->fs->block_shift <= ip->fs->super.blocks;
@@ -261,6 +261,7 @@ int ext2_update(struct inode *ip, bool wait)
     struct ext2 *fs = ip->fs;
     if (!ip->dirty || fs->mount.read_only)
         return 0;
+    ext2_set_pointers(ip); /* an error is told by fsync */
     struct buf *bp = ext2_bread(fs, block_of(fs, ip->number));
     int error = bfailed(bp);
     if (error)

@@ -236,6 +236,7 @@ static void set_sizes(struct ext2 *fs)
     fs->block_shift = 10 + s->log_block_size;
     fs->block_size = 1u << fs->block_shift;
     fs->sectors_per_block = fs->block_size / SECTOR_SIZE;
+    fs->size_most = ext2_size_limit(fs);
     fs->groups = (s->blocks - s->first_data_block - 1) / s->blocks_per_group + 1;
     fs->descriptors_per_block = fs->block_size / sizeof(struct ext2_group);
     fs->inode_size = s->revision ? s->inode_size : sizeof(struct ext2_inode);

@@ -724,7 +724,7 @@ static int write_part(struct inode *ip, struct uio *uio, uint32_t n, uint32_t wi
         error = write_blocks(ip, uio, block, count < whole ? count : whole, fresh);
     else
         error = write_block(ip, uio, block, fresh, within, part);
-    int e = ext2_set_pointer(ip);
+    int e = ext2_has_contents(ip);
     if (!e && uio->left != left && uio->offset > ext2_size(ip)) /* of many blocks some are there, whatever came then */
         ext2_set_size(ip, uio->offset);
     error = error ? error : e;
@@ -749,7 +749,7 @@ static int write(struct vnode *vp, struct uio *uio, bool append)
     if (append)
         uio->offset = ext2_size(ip);
     int error = 0;
-    uint64_t most = ext2_size_most(fs);
+    uint64_t most = fs->size_most;
     while (uio->left && !error) {
         uint32_t n = uio->offset >> fs->block_shift, within = uio->offset & (fs->block_size - 1);
         uint32_t part = fs->block_size - within;

@@ -49,6 +49,14 @@ static void take_off(struct buflist *lists, struct buf *bp)
     bp->on_list = 0;
 }
 
+/* At the end of its list, and used as any other from now on. */
+static void put_anew(struct buflist *lists, struct buf *bp)
+{
+    take_off(lists, bp);
+    put(lists, bp);
+    bp->flags &= ~B_AGE;
+}
+
 /* A buffer may be had now, or soon, by who waits. */
 void freelist_wake(void)
 {
@@ -118,10 +126,8 @@ void freelist_remove_on_chain(struct buf *bp)
 void freelist_put_run(struct buf *bps[], uint32_t count)
 {
     cache_lock(&bfreelist_lock);
-    for (uint32_t i = 0; i < count; i++) {
-        take_off(lists, bps[i]);
-        put(lists, bps[i]);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        put_anew(lists, bps[i]);
     cache_unlock(&bfreelist_lock);
 }
 
@@ -241,11 +247,12 @@ void freelist_remove_on_chain(struct buf *bp)
 
 void freelist_put_run(struct buf *bps[], uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count;) { /* blocks that follow each other share chains */
         struct bufchain *chain = bps[i]->chain;
         cache_lock(&chain->lock);
-        take_off(chain->list, bps[i]);
-        put(chain->list, bps[i]);
+        do
+            put_anew(chain->list, bps[i]);
+        while (++i < count && bps[i]->chain == chain);
         cache_unlock(&chain->lock);
     }
 }

@@ -35,7 +35,7 @@ void freelist_used_on_chain(struct buf *bp);
 
 /* Who has them takes them off their lists, if they are on one; with their chain's lock held. */
 void freelist_remove_run_on_chain(struct buf *bps[], uint32_t count);
-/* Who has them puts each at the end of its list, whether it is on one or not. */
+/* Who has them puts each at the end of its list, whether it is on one or not; B_AGE is over with that. */
 void freelist_put_run(struct buf *bps[], uint32_t count);
 
 /* A buffer that somebody might wait for is nobody's any more, whether on a list or taken off it. */

@@ -54,6 +54,7 @@ struct buf_lock {
 #define buf_unlock(l) serial_idle(&(l)->busy, &(l)->wanted)
 #define buf_disown(l) assert((l)->busy)
 #define buf_adopt(l) assert((l)->busy)
+#define buf_unlock_disowned(l) buf_unlock(l)
 #define buf_assert_mine(l) assert((l)->busy)
 
 #else
@@ -93,6 +94,7 @@ struct buf_lock {
 #define buf_unlock(l) mutex_unlock(&(l)->lock)
 #define buf_disown(l) lock_disown(&(l)->lock)
 #define buf_adopt(l) lock_adopt(&(l)->lock)
+#define buf_unlock_disowned(l) lock_done_disowned(&(l)->lock)
 #define buf_assert_mine(l) lock_assert_write_held(&(l)->lock)
 
 #endif

@@ -1,4 +1,5 @@
 /* Blocking locks (lock.h): what is done when somebody is in the way. */
+#define LOCK_FUNCTIONS 1 /* in an image without locks they are there, and nobody calls them */
 #include "lock/lock.h"
 
 #include "lib/panic.h"
@@ -333,6 +334,19 @@ void lock_adopt(struct lock *l)
     change_owner(l, NO_THREAD, hart_thread(), "adopts it");
     fence_acquire();
     LOCK_HOOK_ACQUIRED(&l->object, &attempt);
+}
+
+/* Disowning was the end of its hold: so there is none to tell of. */
+void lock_done_disowned(struct lock *l)
+{
+    lock_check_context(l);
+    if (likely(atomic_cas_release(&l->word, (uint32_t)(uintptr_t)NO_THREAD, 0)))
+        return;
+    crit_t s = interlock_enter(l);
+    if (lock_word_owner(l->word) != NO_THREAD)
+        not_held(l, "lets go of it, disowned");
+    set_owner(l, 0);
+    interlock_leave_and_wake(l, s, hand_on(l));
 }
 
 void lock_init(struct lock *l, struct lock_class *class, const char *name)

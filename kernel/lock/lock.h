@@ -65,6 +65,7 @@ void lock_destroy(struct lock *l); /* before its memory goes; panics if anybody 
  */
 void lock_disown(struct lock *l);
 void lock_adopt(struct lock *l);
+void lock_done_disowned(struct lock *l); /* adopted and let go of at once, by one compare-and-swap */
 
 /* The rare halves of the inline functions below. `released`: the hook RELEASED has been called. */
 void lock_acquire_slow(struct lock *l, unsigned how, struct lock_attempt attempt);
@@ -161,4 +162,22 @@ static inline bool lock_write_held(const struct lock *l)
     struct thread *owner = lock_word_owner(l->word);
     return owner && owner == hart_thread();
 }
+
+/*
+ * Build option locks=none: a floor, for one thread on one hart that has what it uses to itself (run=file-cost). Blocking locks are nothing.
+ */
+#if LOCKS_NONE && !defined LOCK_FUNCTIONS
+#define lock_read(l) ((void)(l))
+#define lock_write(l) ((void)(l))
+#define lock_try_read(l) ((void)(l), true)
+#define lock_try_write(l) ((void)(l), true)
+#define lock_read_to_write(l) ((void)(l), true)
+#define lock_try_read_to_write(l) ((void)(l), true)
+#define lock_write_to_read(l) ((void)(l))
+#define lock_done(l) ((void)(l))
+#define lock_disown(l) ((void)(l))
+#define lock_adopt(l) ((void)(l))
+#define lock_done_disowned(l) ((void)(l))
+#define lock_write_held(l) ((void)(l), true)
+#endif
 #endif

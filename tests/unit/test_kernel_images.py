@@ -215,3 +215,13 @@ def test_images_that_differ_in_the_link_share_what_is_compiled(monkeypatch, tmp_
     for options, held in (({}, ("hello",)), ({"pad": "4"}, ("table5",)), ({}, None), ({"lock_debug": "1"}, None)):
         build_kernel(SoCConfig(harts=1), SYNC, options=options, runs=held)
     assert compiled[0] == compiled[1] == compiled[2] != compiled[3]
+
+
+@pytest.mark.parametrize("options, said", [
+    ({"unix": "serial", "buffers": "buckets"}, "the serial kernel has buffers=mach only"),
+    ({"locks": "none", "unix": "beyond"}, "locks=none: it has unix=parallel only"),
+    ({"locks": "none", "lock_debug": "1"}, "locks=none: it has lock_debug=0 only"),
+])
+def test_options_that_exclude_each_other_get_one_line(options, said):
+    with pytest.raises(ValueError, match=said):
+        kernel.checked_options(options)

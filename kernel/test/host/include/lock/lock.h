@@ -117,6 +117,13 @@ static inline void lock_adopt(struct lock *l)
     l->disowned = false;
 }
 
+static inline void lock_done_disowned(struct lock *l)
+{
+    if (!l->disowned)
+        panic("lock %s is not disowned", l->object.name);
+    l->disowned = l->written = false;
+}
+
 static inline bool lock_write_held(const struct lock *l)
 {
     return l->written && !l->disowned;
