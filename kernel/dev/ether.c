@@ -166,12 +166,31 @@ void ether_exchange_begin(struct ether_exchange *x, unsigned queue)
     x->cause = ETHER_RX(queue);
 }
 
+/* The frame of a descriptor goes into the next place, if one is free, and that place's buffer into the descriptor `free`. */
+static inline __attribute__((always_inline)) uint32_t exchange_one(struct ether_exchange *x,
+                                                                   struct ether_descriptor *free,
+                                                                   const struct ether_descriptor *filled,
+                                                                   uint32_t status, uint32_t head)
+{
+    uint32_t buffer = filled->address;
+    if (likely(head != x->limit)) {
+        struct ether_place *p = &x->place[head++ & x->mask];
+        uint32_t empty = p->buffer;
+        *p = (struct ether_place){buffer, status};
+        buffer = empty;
+    } else {
+        x->full++;
+    }
+    free->address = buffer;
+    free->status = 0;
+    return head;
+}
+
 /*
  * The core has all descriptors but the one before that which it fills next: that gets the next buffer, its `size` is that of all.
  *
- * A line of code that is not in the cache is fetched while the hart waits for something else, if what it waits for is at the end of
- * the line before: a frame's state, which the core has just written, is read as early as can be, and what is left behind
- * the fence is in the third line (docs/results.md, What handlers take beside their floor).
+ * For one frame no branch is taken; three lines of code. The number for the register is there before the fence, which waits for the
+ * stores.
  */
 NET_PATH DEVICE_HANDLER void ether_exchange_interrupt(void *exchange)
 {
@@ -180,26 +199,19 @@ NET_PATH DEVICE_HANDLER void ether_exchange_interrupt(void *exchange)
     struct ether_descriptor *filled = x->filled, *free = before(filled);
     uint32_t status = filled->status, head = x->head;
     if (likely(status & DONE)) {
-        do {
-            uint32_t buffer = filled->address;
-            if (likely(head != x->limit)) {
-                struct ether_place *p = &x->place[head++ & x->mask];
-                uint32_t empty = p->buffer;
-                *p = (struct ether_place){buffer, status};
-                buffer = empty;
-            } else {
-                x->full++;
-            }
-            free->address = buffer;
-            free->status = 0;
-            free = filled;
-            filled = after(filled);
-        } while ((status = filled->status) & DONE);
+        head = exchange_one(x, free, filled, status, head);
+        free = filled;
+        filled = after(filled);
+        for (; unlikely((status = filled->status) & DONE); free = filled, filled = after(filled))
+            head = exchange_one(x, free, filled, status, head);
         x->filled = filled;
         x->head = head;
     }
+    uint32_t tail = (uintptr_t)free / sizeof *free & MASK;
+    volatile uint32_t *tail_register = x->tail_register;
+    __asm__ volatile("" ::"r"(tail), "r"(tail_register));
     io_fence(); /* also for the next handler, which may be on another hart */
-    *x->tail_register = (uintptr_t)free / sizeof *free & MASK;
+    *tail_register = tail;
     softint_mark(SPL_SOFTNET);
 }
 
