@@ -195,15 +195,19 @@ static inline __attribute__((always_inline)) uint32_t exchange_one(struct ether_
 NET_PATH DEVICE_HANDLER void ether_exchange_interrupt(void *exchange)
 {
     struct ether_exchange *x = exchange;
-    ether_acknowledge_write(x->cause);
     struct ether_descriptor *filled = x->filled, *free = before(filled);
-    uint32_t status = filled->status, head = x->head;
+    uint32_t head = x->head;
+    ether_acknowledge_write(x->cause); /* what comes behind these looks interrupts again */
+    uint32_t status = filled->status, next = after(filled)->status;
     if (likely(status & DONE)) {
         head = exchange_one(x, free, filled, status, head);
         free = filled;
         filled = after(filled);
-        for (; unlikely((status = filled->status) & DONE); free = filled, filled = after(filled))
-            head = exchange_one(x, free, filled, status, head);
+        for (; unlikely(next & DONE); next = filled->status) {
+            head = exchange_one(x, free, filled, next, head);
+            free = filled;
+            filled = after(filled);
+        }
         x->filled = filled;
         x->head = head;
     }
