@@ -171,7 +171,7 @@ def test_frames_that_find_all_places_taken_are_dropped_and_counted(tmp_path, har
 
 
 def test_handlers_that_do_little_have_few_lines_of_code():
-    """Straight on from the first instruction to the return: the lines of 64 bytes that docs/results.md says, no stack."""
+    """Straight on from the first instruction to the return: the lines that docs/results.md says, and no stack."""
     image = kernel_of(SoCConfig(harts=1, **DEVICES), "spl-optim", {"pad": "0"} | build("spl-optim", "softint"),
                       runs_of("run=net"))
     for handler, lines in (("dma_interrupt", 2), ("ether_exchange_interrupt", 3)):
