@@ -12,7 +12,7 @@
 #define SHORT_PATH_ITHREAD __attribute__((section(".text.path.ithread")))
 #define SHORT_PATH_EVENT __attribute__((section(".text.path.event")))
 
-/* The way of a frame through the network, behind it: with it no longer than the instruction cache, so that each frame finds it there. */
+/* The way of a frame through the network, behind it: in one piece, so that its lines are spread over the cache's evenly. */
 #define NET_PATH __attribute__((section(".text.net_path")))
 
 /* The way of user mode into the kernel and back, behind it. */

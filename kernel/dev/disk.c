@@ -24,8 +24,8 @@ static const uintptr_t base[] = {
 #define UNITS (sizeof base / sizeof *base)
 
 #define TAGS 16
-/* More than there are tags, so that neither ring is ever full: a tag is free again only when its completion has been reaped, and the
- * place in the ring of requests was read by then. */
+/* More than there are tags, so that neither ring is ever full: a tag is free again only when its completion has been
+ * reaped, and the place in the ring of requests was read by then. */
 #define RING_LOG2 5
 #define NEW_BEGINNING 0x80000000u /* in `unusual`, behind the bits of tags */
 #define RING (1u << RING_LOG2)
@@ -51,8 +51,8 @@ struct disk {
     volatile uint32_t *regs;
     volatile struct completion *completions;
     uint32_t seen; /* completions that the handler, which alone writes it, has seen */
-    /* Why it cannot leave the rest to biodone: bit t: the request of tag t has an event; NEW_BEGINNING: the controller was reset, and
-     * its counters with it. The lock is held by who writes it. */
+    /* Why it cannot leave the rest to biodone: bit t: the request of tag t has an event; NEW_BEGINNING: the controller was
+     * reset, and its counters with it. The lock is held by who writes it. */
     volatile uint32_t unusual;
     struct block_device block;
 
@@ -154,7 +154,7 @@ static OFF_PATH void work_off(struct disk *d, bool some)
  * No lock: `seen` and CQ_HEAD are the handler's, which runs on one hart, and not twice at once. A reset from another hart is told
  * before it begins, so a CQ_HEAD from before it that is written behind it is found out by the look behind the write.
  *
- * Two lines of code (tests/kernel/test_disk.py counts them), no frame on the stack: what is rare is called at its end.
+ * Two lines of code, no frame on the stack (tests/kernel/test_ether.py): what is rare is called at its end.
  */
 static DEVICE_HANDLER void dma_interrupt(void *arg)
 {

@@ -187,10 +187,11 @@ static inline __attribute__((always_inline)) uint32_t exchange_one(struct ether_
 }
 
 /*
- * The core has all descriptors but the one before that which it fills next: that gets the next buffer, its `size` is that of all.
+ * The core has all descriptors but the one before that which it fills next: that gets the next buffer, its `size` is
+ * that of all.
  *
- * For one frame no branch is taken; three lines of code. The number for the register is there before the fence, which waits for the
- * stores.
+ * For one frame no branch is taken; three lines of code. The number for the register is there before the fence, which
+ * waits for the stores.
  */
 NET_PATH DEVICE_HANDLER void ether_exchange_interrupt(void *exchange)
 {
