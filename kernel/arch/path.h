@@ -12,6 +12,9 @@
 #define SHORT_PATH_ITHREAD __attribute__((section(".text.path.ithread")))
 #define SHORT_PATH_EVENT __attribute__((section(".text.path.event")))
 
+/* The way of a frame through the network, behind it: in one piece, so that its lines are spread over the cache's evenly. */
+#define NET_PATH __attribute__((section(".text.net_path")))
+
 /* The way of user mode into the kernel and back, behind it. */
 #define USER_PATH __attribute__((section(".text.user_path")))
 

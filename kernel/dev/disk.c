@@ -24,7 +24,10 @@ static const uintptr_t base[] = {
 #define UNITS (sizeof base / sizeof *base)
 
 #define TAGS 16
-#define RING_LOG2 5 /* more than there are tags: no ring is ever full */
+/* More than there are tags, so that neither ring is ever full: a tag is free again only when its completion has been
+ * reaped, and the place in the ring of requests was read by then. */
+#define RING_LOG2 5
+#define NEW_BEGINNING 0x80000000u /* in `unusual`, behind the bits of tags */
 #define RING (1u << RING_LOG2)
 #define REG(d, name) ((d)->regs[DISK_##name / 4])
 
@@ -47,12 +50,13 @@ struct disk {
     /* What a handler by DMA looks at lies in one line, with the block device's queue behind it. */
     volatile uint32_t *regs;
     volatile struct completion *completions;
-    uint32_t seen;                          /* completions that the handler, which alone writes it, has seen */
-    uint32_t seen_resets;                   /* and resets */
-    volatile uint32_t resets;               /* of the controller: its counters began anew */
-    volatile uint32_t urgent;               /* bit t: the request of tag t has an event */
-    disk_watcher *watcher;
+    uint32_t seen; /* completions that the handler, which alone writes it, has seen */
+    /* Why it cannot leave the rest to biodone: bit t: the request of tag t has an event; NEW_BEGINNING: the controller was
+     * reset, and its counters with it. The lock is held by who writes it. */
+    volatile uint32_t unusual;
     struct block_device block;
+
+    disk_watcher *watcher;
 
     bool dma, seeks;
     unsigned cluster;
@@ -68,7 +72,7 @@ struct disk {
     bool seeking;
     unsigned segment;
     uint32_t offset, left; /* bytes in the segment; sectors of the request */
-    uint32_t late;         /* STATUS with its end, if that came while data was moved; else 0 */
+    uint32_t late; /* STATUS with its end, if that came while data was moved; else 0 */
 };
 
 static struct request requests[2][RING] __attribute__((aligned(64)));
@@ -96,7 +100,7 @@ static void start_dma(struct block_device *b, struct block_io *io)
     unsigned tag = (unsigned)__builtin_ctz(d->free_tags);
     d->free_tags &= ~(1u << tag);
     d->io[tag] = io;
-    d->urgent |= (uint32_t)(io->event != 0) << tag;
+    d->unusual |= (uint32_t)(io->event != 0) << tag;
     d->requests[d->tail++ % RING] = (struct request){.op = io->op,
                                                      .tag = (uint16_t)tag,
                                                      .count = (uint16_t)io->count,
@@ -107,47 +111,39 @@ static void start_dma(struct block_device *b, struct block_io *io)
     REG(d, SQ_TAIL) = d->tail;
 }
 
-/* Completion `n`, if the controller has written it. */
-static inline bool is_there(const struct disk *d, uint32_t n, uint32_t *word)
+/* Whether the controller has written `word` as completion `n`: its first bit tells the lap. */
+static inline bool is_of(uint32_t word, uint32_t n)
 {
-    *word = d->completions[n % RING].word;
-    return *word >> 31 != (n >> RING_LOG2 & 1);
+    return (int32_t)(word ^ n << (31 - RING_LOG2)) < 0;
 }
 
 /* All that is there, told to the block device. The lock is held. */
 static void reap(struct block_device *b)
 {
     struct disk *d = disk_of(b);
-    for (uint32_t word; is_there(d, d->head, &word); d->head++) {
+    for (uint32_t word; word = d->completions[d->head % RING].word, is_of(word, d->head); d->head++) {
         unsigned tag = word & 0xffff;
         struct block_io *io = tag < TAGS ? d->io[tag] : 0;
         if (!io)
             panic("%s: an answer for tag %u, which no request has", d->block.name, tag);
         d->io[tag] = 0;
         d->free_tags |= 1u << tag;
-        d->urgent &= ~(1u << tag);
+        d->unusual &= ~(1u << tag);
         over(d, io, word >> 16 & 0xff);
     }
 }
 
-static OFF_PATH void tell_watcher(struct disk *d, enum disk_cause cause, uint32_t begin)
-{
-    d->watcher(cause, cycles32() - begin);
-}
-
 /* The handler's long way: all that is to be done with what is over, here and now. */
-static OFF_PATH void work_off(struct disk *d, bool some, uint32_t begin)
+static OFF_PATH void work_off(struct disk *d, bool some)
 {
     crit_t s = simple_lock_enter(&d->block.lock);
     reap(&d->block);
-    d->seen_resets = d->resets;
+    d->unusual &= ~NEW_BEGINNING;
     some |= d->seen != d->head;
     d->seen = d->head;
     REG(d, CQ_HEAD) = d->seen;
     d->spurious += !some;
     block_leave(&d->block, s);
-    if (d->watcher)
-        tell_watcher(d, some ? DISK_FOR_DONE : DISK_FOR_NOTHING, begin);
 }
 
 /*
@@ -155,25 +151,41 @@ static OFF_PATH void work_off(struct disk *d, bool some, uint32_t begin)
  * them: the handler takes the interrupt back and rings for biodone. It does all of it itself if a request under way has an event, or
  * requests wait for these to be over (block_submit looks at the ring behind entering one: one of the two sees the other).
  *
- * No lock: `seen` and CQ_HEAD are the handler's, which runs on one hart, and not twice at once. A reset from another hart counts
+ * No lock: `seen` and CQ_HEAD are the handler's, which runs on one hart, and not twice at once. A reset from another hart is told
  * before it begins, so a CQ_HEAD from before it that is written behind it is found out by the look behind the write.
+ *
+ * Two lines of code, no frame on the stack (tests/kernel/test_ether.py): what is rare is called at its end.
  */
 static DEVICE_HANDLER void dma_interrupt(void *arg)
 {
-    uint32_t begin = cycles32(), word;
     struct disk *d = arg;
-    uint32_t before = d->seen, seen = before;
-    while (is_there(d, seen, &word))
-        seen++;
-    d->seen = seen;
-    REG(d, CQ_HEAD) = seen;
-    if (unlikely(d->urgent | (uintptr_t)d->block.queue | (d->resets ^ d->seen_resets) | (seen == before))) {
-        work_off(d, seen != before, begin);
-        return;
+    volatile uint32_t *regs = d->regs;
+    uint32_t begin = d->seen, seen = begin + 1;
+    uint32_t first = d->completions[begin % RING].word, next = d->completions[seen % RING].word;
+    bool some = is_of(first, begin);
+    if (likely(some)) {
+        for (; unlikely(is_of(next, seen)); next = d->completions[seen % RING].word)
+            seen++;
+        d->seen = seen;
+        regs[DISK_CQ_HEAD / 4] = seen;
+        if (likely(!(d->unusual | (uintptr_t)d->block.queue))) {
+            biodone_post();
+            return;
+        }
     }
-    biodone_post();
-    if (d->watcher)
-        tell_watcher(d, DISK_FOR_DONE, begin);
+    work_off(d, some);
+}
+
+/* The same, and tells who watches it. */
+static void watched_dma_interrupt(void *arg)
+{
+    uint32_t begin = cycles32();
+    struct disk *d = arg;
+    uint32_t spurious = d->spurious;
+    dma_interrupt(d);
+    disk_watcher *w = d->watcher;
+    if (w)
+        w(d->spurious == spurious ? DISK_FOR_DONE : DISK_FOR_NOTHING, cycles32() - begin);
 }
 
 /* Programmed I/O ------------------------------------------------------------------------------------------------------- */
@@ -326,7 +338,7 @@ static void pio_interrupt(void *arg)
 static void reset(struct block_device *b)
 {
     struct disk *d = disk_of(b);
-    d->resets++;
+    d->unusual |= NEW_BEGINNING;
     io_fence();
     REG(d, CONTROL) = DISK_CONTROL_RESET_MASK;
     while (REG(d, CONTROL) & DISK_CONTROL_RESET_MASK)
@@ -336,7 +348,7 @@ static void reset(struct block_device *b)
     d->late = 0;
     d->tail = d->head = 0;
     d->free_tags = (1u << TAGS) - 1;
-    d->urgent = 0;
+    d->unusual = NEW_BEGINNING;
     memset(d->io, 0, sizeof d->io);
     memset((void *)d->completions, 0, sizeof completions[0]);
     io_fence();
@@ -380,7 +392,7 @@ struct block_device *disk_open(unsigned unit)
     REG(d, CLUSTER) = d->cluster;
     REG(d, DATA_CYCLES) = bootargs_number("disk.data_cycles", 2, 255);
     reset(&d->block);
-    d->seen_resets = d->resets;
+    d->unusual = 0; /* no handler has been there before it */
     if (!biodone)
         biodone_start(PIC_SOURCE_DISK(unit));
     biodone = true;
@@ -391,8 +403,15 @@ struct block_device *disk_open(unsigned unit)
 
 void disk_watch(disk_watcher *w)
 {
-    for (unsigned unit = 0; unit < UNITS; unit++)
-        disks[unit].watcher = w;
+    for (unsigned unit = 0; unit < UNITS; unit++) {
+        struct disk *d = &disks[unit];
+        struct intr_vector was, is = {w ? watched_dma_interrupt : dma_interrupt, d};
+        if (d->watcher == w)
+            continue;
+        d->watcher = w;
+        if (d->dma && d->block.start)
+            intr_exchange(PIC_SOURCE_DISK(unit), is, &was);
+    }
 }
 
 uint32_t disk_spurious(const struct block_device *d)

@@ -72,8 +72,7 @@ struct ether_exchange {
     struct ether_place *place;
     volatile uint32_t full; /* frames dropped, as so many waited; the core has their buffers again */
     /* ether_exchange_begin's */
-    struct ether_descriptor *ring;
-    uint32_t filled; /* the next one that the core fills */
+    struct ether_descriptor *filled; /* the next one that the core fills */
     volatile uint32_t *tail_register;
     uint32_t cause;
 } __attribute__((aligned(64)));

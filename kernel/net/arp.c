@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "arch/path.h"
 #include "net/in.h"
 #include "net/net.h"
 
@@ -110,7 +111,7 @@ void arp_input(struct mbuf *m)
     }
 }
 
-void arp_resolve(struct mbuf *m, uint32_t ip)
+NET_PATH void arp_resolve(struct mbuf *m, uint32_t ip)
 {
     uint8_t to[ETHER_ADDRESS];
     struct mbuf *dropped = 0;

@@ -1,6 +1,7 @@
 /* ICMP: answers echo requests (RFC 792), in the packet that they came in. */
 #include <string.h>
 
+#include "arch/path.h"
 #include "net/in.h"
 #include "net/net.h"
 
@@ -52,7 +53,7 @@ static void answered(const uint8_t *icmp, uint32_t length, uint32_t from)
     icmp_answer(from, number, bytes, right);
 }
 
-void icmp_input(struct mbuf *m, uint32_t header)
+NET_PATH void icmp_input(struct mbuf *m, uint32_t header)
 {
     uint8_t *ip = m->m_data, *icmp = ip + header;
     uint32_t length = m->m_len - header, from = get32(ip + 12);

@@ -43,7 +43,7 @@ static struct if_ether_counts counts[MAX_HARTS];
 /* Sending --------------------------------------------------------------------------------------------------------------- */
 
 /* Buffers that have been read go back as the next frames are sent: no interrupt is needed for that. */
-static void transmit(struct mbuf *m)
+static NET_PATH void transmit(struct mbuf *m)
 {
     crit_t s = simple_lock_enter(&tx_lock);
     for (struct mbuf *done; (done = ether_tx_reclaim());)
@@ -85,7 +85,7 @@ static void work_off(void *arg, uint32_t word)
 }
 #endif
 
-void ether_input(struct mbuf *m)
+NET_PATH void ether_input(struct mbuf *m)
 {
     uint32_t type = m->m_len >= ETHER_HEADER ? get16(m->m_data + 12) : 0;
     m_adj(m, m->m_len >= ETHER_HEADER ? ETHER_HEADER : 0);
@@ -117,8 +117,9 @@ static void goes_up(struct mbuf *m, uint32_t length)
 #define MOST_WAITING 1024
 DEFINE_SIMPLE_LOCK(softnet_lock, "softnet", SPL_SOFTNET);
 
-static struct ether_exchange exchange[ETHER_QUEUES];
-static struct ether_place place[ETHER_QUEUES][MOST_WAITING];
+/* Where neither the harts' blocks nor the beginnings of threads' stacks are in the data cache (arch/kernel.ld). */
+static struct ether_exchange exchange[ETHER_QUEUES] __attribute__((section(".bss_net")));
+static struct ether_place place[ETHER_QUEUES][MOST_WAITING] __attribute__((section(".bss_net")));
 static uint32_t full_counted[ETHER_QUEUES];
 static volatile bool in_softnet[MAX_HARTS]; /* set before it takes the first packet */
 
@@ -158,7 +159,7 @@ static bool take(unsigned q, struct mbuf **m, uint32_t *length)
 }
 
 /* One frame of each queue in turn: as long as a flood in one of them lasts, the others go on. */
-static void softnet(void *arg)
+static NET_PATH void softnet(void *arg)
 {
     (void)arg;
     struct mbuf *m;

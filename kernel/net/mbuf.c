@@ -1,4 +1,5 @@
 /* Packets and their queues (mbuf.h). */
+#include "arch/path.h"
 #include "net/mbuf.h"
 
 #include "mem/zone.h"
@@ -7,7 +8,7 @@ DEFINE_ZONE(mbuf_zone, "mbuf", sizeof(struct mbuf), 8, SPL_NET, 0);
 
 LOCK_CLASS(ifqueue_class, "packet queue", LOCK_SIMPLE, SPL_NET);
 
-struct mbuf *m_get(void)
+NET_PATH struct mbuf *m_get(void)
 {
     struct mbuf *m = zone_alloc(&mbuf_zone);
     if (m) {
@@ -18,7 +19,7 @@ struct mbuf *m_get(void)
     return m;
 }
 
-void m_free(struct mbuf *m)
+NET_PATH void m_free(struct mbuf *m)
 {
     zone_free(&mbuf_zone, m);
 }

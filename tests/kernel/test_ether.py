@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from sim import frames
-from sim.kernel import OPTIONS, SCHEMES
-from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command, ended
+from sim.kernel import CROSS, OPTIONS, SCHEMES, runs_of
+from soc.config import SoCConfig
+from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command, ended, kernel_of
 
 WAYS = OPTIONS["net"]
 PAIRS = [(sync, WAYS[n % len(WAYS)]) for n, sync in enumerate(SCHEMES)]
@@ -167,6 +168,19 @@ def test_frames_that_find_all_places_taken_are_dropped_and_counted(tmp_path, har
     assert boot.result("test")["full"] > 0 and counted["no_mbuf"] == 0
     assert sent[-1] == frames.answer(frames.echo(999, 18))
     assert len(set(sent)) == len(sent), "one was answered twice"
+
+
+def test_handlers_that_do_little_have_few_lines_of_code():
+    """Straight on from the first instruction to the return: the lines that docs/results.md says, and no stack."""
+    image = kernel_of(SoCConfig(harts=1, **DEVICES), "spl-optim", {"pad": "0"} | build("spl-optim", "softint"),
+                      runs_of("run=net"))
+    for handler, lines in (("dma_interrupt", 2), ("ether_exchange_interrupt", 3)):
+        listing = subprocess.run([f"{CROSS}objdump", "-d", "--no-show-raw-insn", f"--disassemble={handler}", image],
+                                 check=True, capture_output=True, text=True).stdout
+        straight = listing.partition(f"<{handler}>:\n")[2].partition("\tret")[0].splitlines()
+        assert int(straight[0].partition(":")[0], 16) % 64 == 0, listing
+        assert 0 < len(straight) < 16 * lines, listing
+        assert not any(word in line for line in straight for word in ("sp,", "(sp)", "\tj", "\tcall")), listing
 
 
 def test_a_flood_in_one_queue_does_not_keep_those_in_the_other(tmp_path):
