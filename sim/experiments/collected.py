@@ -8,8 +8,11 @@ from sim.results.table import Table, number
 
 
 def summarise(experiment, records):
-    """What each query gives over the runs that ended well."""
-    connection = query.over([made for made in records if made["failure"] is None])
+    """What each query gives over the runs that ended well; nothing if none has, as then tables lack their columns."""
+    ended = [made for made in records if made["failure"] is None]
+    if not ended:
+        return {"collected": []}
+    connection = query.over(ended)
     collected = []
     for wanted in experiment["collect"]:
         columns, rows = query.ask(connection, wanted["query"], f"[[collect]] '{wanted['title']}': ")

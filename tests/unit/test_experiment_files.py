@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from sim.experiments import definition
+from sim.experiments import collected, definition
 from sim.experiments.schema import SettingError
 
 TEMPLATE = (definition.FOLDER.parent / "commands/template.toml").read_text()
@@ -86,3 +86,10 @@ def test_every_file_of_ours_has_a_quick_table_and_loads():
     for name in definition.names():
         assert tomllib.loads((definition.FOLDER / f"{name}.toml").read_text())["quick"]
         assert definition.load(name).name == name
+
+
+@pytest.mark.parametrize("records", [[], [{"id": "a", "failure": "was interrupted"}]])
+def test_nothing_is_collected_where_no_run_has_ended_well(records):
+    wanted = {"title": "Cost", "query": "select results.cost from runs join results using (run)"}
+    summary = collected.summarise({"collect": [wanted]}, records)
+    assert collected.tables(summary) == [] and collected.plots(summary) == []
