@@ -1604,7 +1604,6 @@ HOST_TEST(an_error_of_contents_is_told_to_each_file)
     }
 }
 
-/* Metadata that are committed, and cannot be written to where they belong: the log keeps them, and nothing is changed any more. */
 /* In pieces of 2 KiB, by a file that stays open. */
 static void write_on(struct vnode *vp, uint32_t from, uint32_t to)
 {
@@ -1741,6 +1740,7 @@ HOST_TEST(nothing_is_given_twice_when_a_bitmap_was_not_written)
     }
 }
 
+/* Metadata that are committed, and cannot be written to where they belong: the log keeps them, and nothing is changed any more. */
 HOST_TEST(metadata_that_only_the_log_has_stay_there)
 {
     with_a_journal();
