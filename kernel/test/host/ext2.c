@@ -515,7 +515,7 @@ static void random_operations(const char *options, uint32_t buffers, uint32_t in
             if (i % (operations / 4) == 0)
                 same_tree(".");
         }
-        vfs_sync();
+        CHECK_EQUAL(vfs_sync(), 0);
         end();
         return;
     }
