@@ -31,7 +31,7 @@ def overview(experiments):
     for experiment in experiments:
         text = textwrap.shorten(experiment.description, max(width, 20), placeholder="...")
         print(f"{experiment.name:<{name_width}}{text}")
-    print("\n`./interlock list NAME` tells all of one, with its keys for --set; `./interlock run NAME` carries it out.")
+    print("`./interlock list NAME` tells all of one, with its keys for --set; `./interlock run NAME` carries it out.")
 
 
 def describe(experiment):
