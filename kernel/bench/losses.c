@@ -7,11 +7,12 @@
  * that keeps no more than one interrupt: ticks that find the last one waiting are merged with it. Prints
  *
  *   @losses sent=... bytes=... overruns=... dropped=... frames=... no_descriptor=... overrun=... full=... disk=... cycles=...
- *           ticks=... merged=...
+ *           ticks=... merged=... starved=...
  *   @handler name=serial|disk|ether|ticker ..., @waits likewise (bench/handlers.h)
  *
  * bytes: received; dropped: by the driver; frames: taken; no_descriptor, overrun: dropped by the core; full: by a full
- * ipintrq; disk: requests that were over.
+ * ipintrq; disk: requests that were over; starved: 1 if the handlers left the reader no time, until after PATIENCE times the
+ * time that the characters take the clock's handler took the load away.
  */
 #include <generated/csr.h>
 
@@ -37,6 +38,7 @@
 #define MOST_REQUEST 65536
 #define AT_ONCE 2
 #define TICKER_WIRE 0
+#define PATIENCE 20
 
 static uint8_t received[MOST_BYTES] __attribute__((section(".noinit")));
 static uint8_t buffer[MOST_REQUEST] __attribute__((aligned(64), section(".noinit")));
@@ -44,7 +46,8 @@ static struct block_io io[AT_ONCE];
 static struct tty tty;
 static struct block_device *disk;
 static uint32_t request, next_sector, over;
-static volatile bool stop;
+static volatile bool stop, starved;
+static uint64_t give_up; /* cycles64() */
 DEFINE_EVENT(stopped, "losses", SPL_BIO);
 DEFINE_SIMPLE_LOCK(disk_lock, "losses", SPL_BIO);
 static unsigned under_way;
@@ -90,6 +93,10 @@ static void tick(void *arg)
 {
     (void)arg;
     arrivals_acknowledge(TICKER_WIRE);
+    if (!stop && cycles64() > give_up) {
+        starved = stop = true;
+        trace(TRACE_ETHER_FLOOD, 0);
+    }
 }
 
 static void start_ticker(void)
@@ -115,6 +122,8 @@ static int losses(void)
     handlers_time(PIC_SOURCE_UART1, "serial");
     for (unsigned q = 0; q < ETHER_QUEUES; q++)
         handlers_time(PIC_SOURCE_ETHER(q), "ether");
+    uint64_t characters = bootargs_number("patience", 200, 1000000) + serial_depth(&serial_data);
+    give_up = cycles64() + PATIENCE * (n + characters) * 10 * CLOCK_HZ / baud;
     start_ticker();
     start_disk();
     uint64_t begin = cycles64();
@@ -123,11 +132,10 @@ static int losses(void)
         trace(TRACE_ETHER_FLOOD, size << 20 | period);
     }
     trace(TRACE_SERIAL_GO, n);
-    uint64_t characters = bootargs_number("patience", 200, 1000000) + serial_depth(&serial_data);
     uint32_t got = ttread(&tty, received, n, (uint32_t)(characters * 10 * clock / baud) + 2);
     uint64_t cycles = cycles64() - begin;
-    trace(TRACE_ETHER_FLOOD, 0);
     stop = true;
+    trace(TRACE_ETHER_FLOOD, 0);
     event_wait(&stopped);
     arrivals_stop();
     uint32_t ticks = intr_count(PIC_SOURCE_ARRIVAL(TICKER_WIRE));
@@ -136,11 +144,11 @@ static int losses(void)
     host_blob(HOST_BLOB_RECEIVED, received, got);
     struct if_ether_counts c = if_ether_counts();
     kprintf("@losses sent=%lu bytes=%lu overruns=%lu dropped=%lu frames=%lu no_descriptor=%lu overrun=%lu full=%lu "
-            "disk=%lu cycles=%llu ticks=%lu merged=%lu\n",
+            "disk=%lu cycles=%llu ticks=%lu merged=%lu starved=%d\n",
             (unsigned long)n, (unsigned long)got, (unsigned long)serial_overruns(&serial_data),
             (unsigned long)(serial_data.dropped + tty.dropped), (unsigned long)c.frames,
             (unsigned long)ether_rx_no_descriptor_read(), (unsigned long)ether_rx_overrun_read(), (unsigned long)c.full,
-            (unsigned long)over, (unsigned long long)cycles, (unsigned long)ticks, (unsigned long)arrivals_lost_read());
+            (unsigned long)over, (unsigned long long)cycles, (unsigned long)ticks, (unsigned long)arrivals_lost_read(), starved);
     return 0;
 }
 

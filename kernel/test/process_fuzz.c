@@ -2,6 +2,7 @@
  * run=test-process-fuzz: processes that make random system calls of all kinds, some at once (user/programs/wild.c), until all of
  * them together have made `calls`, `rounds` times: with forks, signals, handlers and memory that are as random. None takes the
  * kernel down. Where one has ended another begins; when hardly a call is made any more, all that are there are ended.
+ * So is who has run for `life` clock ticks: a program whose handler of a fault returns to it faults for ever.
  * After a round no process, thread, page or zone's object is left. user.pages= makes memory run out. dear=N: calls that make or
  * end processes are made N times more seldom, for as many others in the same time.
  */
@@ -41,12 +42,16 @@ static uint32_t system_calls(void)
     return n;
 }
 
-static void end_all(void)
+/* All that have run for so many clock ticks. */
+static void end_all(uint32_t life)
 {
     crit_t s = simple_lock_enter(&user_lock);
-    for (struct process *p = processes; p; p = p->all_next)
-        if (p->id)
+    for (struct process *p = processes; p; p = p->all_next) {
+        uint32_t user, all;
+        process_ticks(p, &user, &all);
+        if (p->id && all >= life)
             signal_send(p, USER_SIGKILL);
+    }
     simple_lock_leave(&user_lock, s);
 }
 
@@ -72,7 +77,7 @@ static uint32_t living(void)
 
 static uint32_t started, ended;
 
-static void round_of(uint32_t calls, uint32_t dear)
+static void round_of(uint32_t calls, uint32_t dear, uint32_t life)
 {
     uint32_t begin = system_calls(), before = begin, quiet = 0;
     while (system_calls() - begin < calls) {
@@ -83,15 +88,16 @@ static void round_of(uint32_t calls, uint32_t dear)
                 break; /* no memory: for now */
         thread_delay(1);
         ended += reap();
+        end_all(life);
         if (++quiet < QUIET_TICKS)
             continue;
         if (system_calls() - before < QUIET_CALLS)
-            end_all();
+            end_all(0);
         before = system_calls();
         quiet = 0;
     }
     while (living()) {
-        end_all();
+        end_all(0);
         thread_delay(1);
         ended += reap();
     }
@@ -101,10 +107,11 @@ static int fuzz(void)
 {
     uint32_t rounds = bootargs_number("rounds", 1, 100000), calls = bootargs_number("calls", 1000, 1000000);
     uint32_t dear = bootargs_number("dear", 1, 1000);
+    uint32_t life = bootargs_number("life", 100, 1000000);
     test_reclaim();
     uint32_t pages = pages_free();
     for (uint32_t round = 0; round < rounds; round++) {
-        round_of(calls, dear);
+        round_of(calls, dear, life);
         assert(process_none_left());
         test_reclaim();
         vm_check_no_leak();

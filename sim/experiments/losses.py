@@ -6,7 +6,7 @@ from sim.results.table import Table, number
 SOURCES = {"ticker": "ticker", "serial": "serial line", "ether": "Ethernet", "disk": "disk"}     # by falling priority
 FLOWS = {0: "none", 1: "driver", 2: "port"}
 COUNTS = ("sent", "bytes", "overruns", "dropped", "frames", "no_descriptor", "overrun", "full", "disk", "cycles",
-          "ticks", "merged")
+          "ticks", "merged", "starved")
 
 
 def summarise(experiment, records):
@@ -119,7 +119,9 @@ def far_tables(summary):
              for scheme in schemes_of(rows) for baud in values(rows, "baud")]
     return [Table(f"Over the PIC's latency: characters lost, and the longest wait of the serial line, FIFO of {depth}",
                   ["scheme", "bit/s", *(f"lost at {latency}" for latency in latencies),
-                   *(f"us at {latency}" for latency in latencies)], cells, texts=2)]
+                   *(f"us at {latency}" for latency in latencies)], cells, [
+        "starved: interrupts took all of the hart's time, so that nobody read what came; the load was taken away at 20 "
+        "times the time that it was to take."] if any(row["starved"] for row in rows) else [], texts=2)]
 
 
 def found(rows, **wanted):
@@ -128,7 +130,9 @@ def found(rows, **wanted):
 
 def lost_of(rows, **wanted):
     row = found(rows, **wanted)
-    return f"{row['overruns'] + row['dropped']} of {row['sent']}" if row else "-"
+    if not row:
+        return "-"
+    return f"{row['overruns'] + row['dropped']} of {row['sent']}" + (", starved" if row["starved"] else "")
 
 
 def wait_of(rows, **wanted):

@@ -42,9 +42,12 @@ __asm__(".pushsection .text\n"
         ".popsection\n");
 _Static_assert(SYS_SIGRETURN == 103, "wild_trampoline");
 
+/* A fault that it returned from comes again. */
 static void handler(int signal)
 {
-    (void)signal;
+    static uint32_t faults;
+    if ((signal == USER_SIGSEGV || signal == USER_SIGBUS || signal == USER_SIGILL) && !(++faults & 7))
+        system_call(SYS_EXIT, signal, 0, 0);
 }
 
 static void make_calls(void);

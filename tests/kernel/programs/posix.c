@@ -105,6 +105,14 @@ static void numbers(void)
     CHECK(snprintf(text, sizeof text, "%.3f %g %lld %5.1e", 3.14159, 1e100, 1LL << 40, 12345.0) == 34 &&
           !strcmp(text, "3.142 1e+100 1099511627776 1.2e+04"));
     CHECK(strtod("0x1.8p1", 0) == 3 && strtod("1e-3z", 0) == 0.001);
+    CHECK(strtod("0xF0.0", 0) == 240 && strtod(" -0x.8", 0) == -0.5 && strtof("0xA.4", 0) == 10.25f);
+    CHECK(strtod("0x123456789abcdef.8", 0) == 0x123456789abcdf0 && strtod("0x1.00000000000008000000001", 0) > 1);
+    CHECK(strtod("0x.00000000000001p-1017", 0) == 0x1p-1073 && strtod("0x3p-1076", 0) == 0x1p-1074);
+    CHECK(strtold("-0x1.4", 0) == -1.25 && strtod("0x0p99999", 0) == 0);
+    char *behind;
+    errno = 0;
+    CHECK(strtod("0x1p99999z", &behind) == HUGE_VAL && errno == ERANGE && *behind == 'z');
+    CHECK(strtod("0x.p1", &behind) == 0 && *behind == 'x' && strtod("0x1p+", &behind) == 1 && *behind == 'p');
     CHECK(fabs(sin(1) * sin(1) + cos(1) * cos(1) - 1) < 1e-15 && pow(2, 0.5) == sqrt(2));
     int a = 0, b = 0;
     CHECK(sscanf("12,x34", "%d,x%d", &a, &b) == 2 && a == 12 && b == 34);
