@@ -121,6 +121,9 @@ static int disk_run(void)
 {
     static uint32_t all[MOST_SAMPLES] __attribute__((section(".noinit")));
     char op[8];
+    bool waits = bootargs_number("waits", 0, 1), timed = bootargs_number("handlers", 0, 1);
+    if (!timed)
+        disk_watch(note); /* before it is opened: its first handler is a watched one */
     disk = disk_open(bootargs_number("unit", 0, 1));
     if (!disk)
         panic("run=disk: there is no drive: build the machine with disks=1 and give --disk IMAGE");
@@ -137,11 +140,8 @@ static int disk_run(void)
     for (unsigned i = 0; i < at_once; i++)
         for (uint32_t n = 0; writes && n < size / 4; n++)
             ((uint32_t *)buffer[i])[n] = random_next(&r);
-    bool waits = bootargs_number("waits", 0, 1), timed = bootargs_number("handlers", 0, 1);
     if (timed)
         handlers_time(PIC_SOURCE_DISK(bootargs_number("unit", 0, 1)), "disk");
-    else
-        disk_watch(note);
     bool busy = bootargs_number("busy", 0, 1);
     struct thread *goes[MAX_HARTS];
     uint32_t alone = 0;

@@ -148,7 +148,8 @@ static int losses(void)
             (unsigned long)n, (unsigned long)got, (unsigned long)serial_overruns(&serial_data),
             (unsigned long)(serial_data.dropped + tty.dropped), (unsigned long)c.frames,
             (unsigned long)ether_rx_no_descriptor_read(), (unsigned long)ether_rx_overrun_read(), (unsigned long)c.full,
-            (unsigned long)over, (unsigned long long)cycles, (unsigned long)ticks, (unsigned long)arrivals_lost_read(), starved);
+            (unsigned long)over, (unsigned long long)cycles, (unsigned long)ticks, (unsigned long)arrivals_lost_read(),
+            starved);
     return 0;
 }
 

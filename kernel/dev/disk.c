@@ -396,8 +396,8 @@ struct block_device *disk_open(unsigned unit)
     if (!biodone)
         biodone_start(PIC_SOURCE_DISK(unit));
     biodone = true;
-    intr_establish(PIC_SOURCE_DISK(unit), SPL_BIO, INTR_LEVEL, hart, d->dma ? dma_interrupt : pio_interrupt, d,
-                   d->block.name);
+    intr_establish(PIC_SOURCE_DISK(unit), SPL_BIO, INTR_LEVEL, hart,
+                   d->dma ? d->watcher ? watched_dma_interrupt : dma_interrupt : pio_interrupt, d, d->block.name);
     return &d->block;
 }
 

@@ -87,6 +87,8 @@ def test_a_power_cut_leaves_what_was_flushed(tmp_path):
                "profile=scsi,write=copy,overhead_us=10,rpm=60000,cut=700000", max_cycles=30_000_000)
     assert made.status == 1, made.report()      # the drive answers no more: that is told, not waited for
     assert "errors=" in made.console and made.result("disk")["errors"] > 0
+    causes = {line["cause"]: line["count"] for line in made.record["results"]["disk_handler"]}
+    assert causes.get("done", 0) > 2, "who watched the disk before it was opened was told of no interrupt"
     before, after = path.read_bytes(), (made.folder / "disk0.img").read_bytes()
     changed = [n for n in range(SECTORS) if before[SECTOR * n:SECTOR * (n + 1)] != after[SECTOR * n:SECTOR * (n + 1)]]
     assert changed == list(range(len(changed))) and 0 < len(changed) < SECTORS
