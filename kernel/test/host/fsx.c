@@ -140,7 +140,7 @@ static void unmap_file(void)
 {
     CHECK_EQUAL(vm_deallocate(map, MAPPING, MAPPED), 0);
     vnode_pager_sweep();
-    CHECK_EQUAL(vnode->mapped, 0);
+    CHECK(!vnode->mapped);
     mapped = false;
 }
 
