@@ -5,7 +5,6 @@
 
 #include "file/calls.h"
 #include "file/descriptors.h"
-#include "file/poll.h"
 #include "file/record_lock.h"
 
 #define MOST_AT_ONCE 0x10000000u /* bytes: a result is not negative */

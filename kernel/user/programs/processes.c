@@ -693,6 +693,18 @@ static void descriptors(void)
     for (unsigned i = 3; i < most; i += i == 5 ? most - 25 : 1)
         call(SYS_CLOSE, i);
     CHECK(call(SYS_LSEEK, 0, 0, SEEK_SET) == -ESPIPE);
+    static struct user_pollfd all[1024 + 1]; /* as many as there can be at once */
+    static uint32_t in[1024 / 32];
+    CHECK(most == 1024 && call(SYS_PIPE, fd) == 0 && call(SYS_FCNTL, fd[0], F_DUPFD, most - 1) == (int)most - 1);
+    for (unsigned i = 0; i < most; i++)
+        all[i] = (struct user_pollfd){i == most - 1 ? (int)i : -1, USER_POLLIN, 0};
+    in[most / 32 - 1] = 1u << 31;
+    CHECK(call(SYS_POLL, all, most, 0) == 0 && call(SYS_POLL, all, most + 1, 0) == -EINVAL);
+    CHECK(call(SYS_WRITE, fd[1], "x", 1) == 1 && call(SYS_POLL, all, most, -1) == 1);
+    CHECK(all[most - 1].revents == USER_POLLIN && !all[0].revents && call(SYS_POLL, 0x3fffe000, most, 0) == -EFAULT);
+    CHECK(call(SYS_SELECT, most, in, 0, 0, 0) == 1 && in[most / 32 - 1] == 1u << 31);
+    CHECK(call(SYS_SELECT, most + 1, in, 0, 0, 0) == -EINVAL);
+    CHECK(call(SYS_CLOSE, fd[0]) == 0 && call(SYS_CLOSE, fd[1]) == 0 && call(SYS_CLOSE, most - 1) == 0);
 }
 
 static void pipes(void)
