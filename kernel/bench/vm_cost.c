@@ -18,6 +18,7 @@
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
+#include "lock/lock_stats.h"
 #include "vm/internal.h"
 
 #define AT 0x10000000u
@@ -254,6 +255,9 @@ static void parallel(void)
     }
     pace_on_harts(hart_count, clear_pages);
     uint32_t floor = elapsed();
+#if LOCK_STATS
+    lock_stats_clear(); /* what follows tells which locks all of them take */
+#endif
     pace_on_harts(hart_count, fault_pages);
     uint32_t cycles = elapsed();
     kprintf("@vm_parallel harts=%u cycles=%lu floor=%lu pages=%lu\n", hart_count, (unsigned long)cycles,

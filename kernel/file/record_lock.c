@@ -59,9 +59,18 @@ static const struct record *in_the_way(const struct record *r, const struct reco
     return r;
 }
 
-static const struct record *first_in_the_way(const struct record *wanted)
+static const struct record *any_in_the_way(const struct record *wanted)
 {
     return in_the_way(*chain_of(wanted->file), wanted);
+}
+
+static const struct record *first_in_the_way(const struct record *wanted)
+{
+    const struct record *first = any_in_the_way(wanted);
+    for (const struct record *r = first; r; r = in_the_way(r->next, wanted))
+        if (r->first < first->first)
+            first = r;
+    return first;
 }
 
 /* Whether who has what is in the way waits for who wants it, himself or through others: each that waits is looked at once. */
@@ -71,7 +80,7 @@ static bool would_wait_for_ever(const struct record *wanted)
     for (struct waiter *w = waiters; w; w = w->next)
         w->found = false;
     for (const struct record *w = wanted; w; w = open ? &open->wanted : 0, open = open ? open->found_next : 0)
-        for (const struct record *r = first_in_the_way(w); r; r = in_the_way(r->next, w)) {
+        for (const struct record *r = any_in_the_way(w); r; r = in_the_way(r->next, w)) {
             if (r->owner == wanted->owner)
                 return true;
             for (struct waiter *other = waiters; other; other = other->next)
@@ -180,7 +189,7 @@ static int set_or_wait(const struct record *wanted, bool wait)
     for (unsigned i = 0; i < 2; i++) /* as many as it can take at most: nothing is allocated with the lock */
         spare_one(&spare, zone_alloc(&record_zone));
     crit_t s = simple_lock_enter(&record_lock);
-    while (!error && wanted->type != F_UNLCK && first_in_the_way(wanted))
+    while (!error && wanted->type != F_UNLCK && any_in_the_way(wanted))
         error = wait ? wait_for(wanted) : -EAGAIN;
     if (!error)
         error = set(wanted, &spare);

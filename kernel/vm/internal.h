@@ -134,6 +134,7 @@ void vm_object_release_locked(struct vm_object *object); /* lets go of the famil
 struct vm_object *vm_object_shadow(struct vm_object *object, uint32_t offset, uint32_t pages);
 struct vm_object *vm_object_copy(struct vm_object *object,
                                  uint32_t *shoot); /* asymmetric; whom to call is or-ed to *shoot */
+void vm_object_was_copied(struct vm_object *object);
 void vm_object_shorten(struct vm_object *object); /* collapse and bypass what it shadows */
 uint32_t vm_objects(void);
 extern struct simple_lock vm_families_lock;

@@ -14,8 +14,6 @@
 #include "mem/zone.h"
 #include "vm/internal.h"
 
-#define MOST_SWAP 65536
-
 DEFINE_ZONE(maps, "vm-maps", sizeof(struct vm_map), LINE, SPL_SOFTPREEMPT, 0);
 DEFINE_ZONE(entries, "vm-entries", sizeof(struct vm_entry), LINE, SPL_SOFTPREEMPT, 0);
 static RW_LOCK_CLASS(map_class, "vm map");
@@ -23,7 +21,7 @@ static volatile uint32_t map_count;
 
 void vm_init(uint32_t begin, uint32_t end, uint32_t most)
 {
-    uint32_t swap = bootargs_number("vm.swap", 0, MOST_SWAP);
+    uint32_t swap = bootargs_number("vm.swap", 0, UINT32_MAX);
     uint32_t room = (end - begin) / PAGE_SIZE;
     if (swap > room / 2)
         swap = room / 2;
@@ -401,6 +399,8 @@ int vm_map_object(struct vm_map *map, uint32_t *address, uint32_t size, unsigned
         pmap_shootdown(shoot);
         if (!wanted.object)
             return -ENOMEM;
+        if (copy)
+            vm_object_was_copied(object);
         wanted.needs_copy = copy;
     }
     lock_write(&map->lock);
@@ -543,6 +543,8 @@ static struct vm_object *copy_of(struct vm_map *map, struct vm_entry *e, uint32_
         }
     }
     vm_object_unlock(o);
+    if (copy && copy != o)
+        vm_object_was_copied(o);
     return copy;
 }
 

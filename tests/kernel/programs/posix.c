@@ -363,6 +363,13 @@ static void threads(void)
     CHECK(count == THREADS * ROUNDS && begun == 1 && destroyed == 0 + 1 + 2 && turn == 5 * THREADS && own == 7);
     CHECK(!pthread_setspecific(key, &count) && pthread_getspecific(key) == &count);
     CHECK(!pthread_key_delete(key) && !pthread_key_create(&key, 0) && !pthread_getspecific(key));
+    pthread_key_t keys[100]; /* and some that the library may want: POSIX has 128 at least */
+    int wrong = 0;
+    for (int i = 0; i < 100; i++)
+        wrong += pthread_key_create(&keys[i], 0) || pthread_setspecific(keys[i], &keys[i]);
+    for (int i = 0; i < 100; i++)
+        wrong += pthread_getspecific(keys[i]) != &keys[i] || pthread_key_delete(keys[i]);
+    CHECK(!wrong && pthread_key_delete(keys[0]));
     CHECK(!pthread_create(&t[0], 0, leave_early, (void *)8) && !pthread_join(t[0], &result) && result == (char *)9);
     for (int i = 0; i < 20; i++) /* their stacks come back */
         CHECK(!pthread_create(&t[0], 0, leave_early, 0) && !pthread_detach(t[0]));
