@@ -1,6 +1,7 @@
 /*
- * run=vm-cost: what page faults cost, each kind beside its floor, without the trap, which run=vm-faults has; copying a map, by its
- * resident pages; and faults on all harts at once, in a map each, beside all harts clearing pages. Cycles of one page:
+ * run=vm-cost: what page faults cost, each kind beside its floor, without the trap; copying a map, by its resident pages; and
+ * faults on all harts at once, in a map each, beside all harts clearing pages (parallel=1: that alone; with LOCK_STATS, the
+ * statistics of locks are of that). Cycles of one page:
  *
  *   @vm_fault kind=zero|order|copy|shared|pager cycles=... floor=...  floor: clearing the page, copying it, nothing; order:
  *                                                                  pages of 0, one after the other
@@ -269,17 +270,23 @@ static void parallel(void)
     }
 }
 
-static int vm_cost(void)
+static void on_one_hart(void)
 {
-    pages = bootargs_number("pages", 48, 500);
-    if (!pages)
-        return 2;
     result("@vm_trap cycles=%lu\n", (unsigned long)trap_cycles());
     kinds();
     entries(16);
     uint32_t few = fork_of(64), many = fork_of(64 + 512), floor = entries(512);
     kprintf("@vm_fork_page hundredths=%lu floor=%lu\n", (unsigned long)(many - few) * 100 / 512,
             (unsigned long)floor * 100 / 512);
+}
+
+static int vm_cost(void)
+{
+    pages = bootargs_number("pages", 48, 500);
+    if (!pages)
+        return 2;
+    if (!bootargs_number("parallel", 0, 1))
+        on_one_hart();
     parallel();
     vm_check_no_leak();
     return 0;
