@@ -1,7 +1,7 @@
 /*
  * run=vm-cost: what page faults cost, each kind beside its floor, without the trap; copying a map, by its resident pages; and
- * faults on all harts at once, in a map each, beside all harts clearing pages (parallel=1: that alone; with LOCK_STATS, the
- * statistics of locks are of that). Cycles of one page:
+ * faults on all harts at once, in a map each, beside all harts clearing pages (parallel=1: that alone; with LOCK_STATS, @lockstat
+ * lines of that; lockstat=none: no others). Cycles of one page:
  *
  *   @vm_fault kind=zero|order|copy|shared|pager cycles=... floor=...  floor: clearing the page, copying it, nothing; order:
  *                                                                  pages of 0, one after the other
@@ -257,10 +257,14 @@ static void parallel(void)
     pace_on_harts(hart_count, clear_pages);
     uint32_t floor = elapsed();
 #if LOCK_STATS
-    lock_stats_clear(); /* what follows tells which locks all of them take */
+    lock_stats_clear(); /* which locks all of them take */
 #endif
     pace_on_harts(hart_count, fault_pages);
     uint32_t cycles = elapsed();
+#if LOCK_STATS
+    lock_stats_snapshot();
+    lock_stats_print_results(false);
+#endif
     kprintf("@vm_parallel harts=%u cycles=%lu floor=%lu pages=%lu\n", hart_count, (unsigned long)cycles,
             (unsigned long)floor, (unsigned long)pages);
     for (unsigned h = 0; h < hart_count; h++) {

@@ -49,7 +49,7 @@ def test_a_fault_costs_little_beside_its_floor(tmp_path):
 def test_no_lock_is_common_to_all_faults(tmp_path):
     """Four harts fault in four maps, a page each time. What each fault takes is its own, and hardly ever taken; the
     lock of all pages is asked for with one page of eight."""
-    run = boot(tmp_path, 4, "spl-optim", f"run=vm-cost parallel=1 hz=0 pages={PAGES} vm.ahead=1 lockstat=classes",
+    run = boot(tmp_path, 4, "spl-optim", f"run=vm-cost parallel=1 hz=0 pages={PAGES} vm.ahead=1 lockstat=none",
                options=COUNTED)
     assert run.status == 0, run.report()
     faults = 4 * PAGES

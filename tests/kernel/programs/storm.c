@@ -34,7 +34,8 @@ struct common {
 
 static struct common *common;
 static unsigned me, rounds, thread_count, process_count, scarce;
-static uint32_t tag; /* of what this process, or a child that it has forked, writes: each word has it in its upper half */
+static uint32_t
+    tag; /* of what this process, or a child that it has forked, writes: each word has it in its upper half */
 static char *slots;  /* that all threads use */
 static volatile uint32_t caught, counter;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -59,10 +60,10 @@ static void wrong(int line, uint32_t is, uint32_t should)
         __atomic_fetch_add(&common->wrong, 1, __ATOMIC_RELAXED);
 }
 
-#define IS(what, should)                        \
-    do {                                        \
-        uint32_t is_ = (uint32_t)(what);        \
-        if (is_ != (uint32_t)(should))          \
+#define IS(what, should)                              \
+    do {                                              \
+        uint32_t is_ = (uint32_t)(what);              \
+        if (is_ != (uint32_t)(should))                \
             wrong(__LINE__, is_, (uint32_t)(should)); \
     } while (0)
 
@@ -125,9 +126,7 @@ static void common_pages(void)
     char *slot = slots + below(SLOTS) * PAGE;
     volatile uint32_t *words = (uint32_t *)slot;
     switch (below(5)) {
-    case 0:
-        mmap(slot, PAGE * (1 + below(2)), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
-        break;
+    case 0: mmap(slot, PAGE * (1 + below(2)), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0); break;
     case 1: munmap(slot, PAGE); break;
     case 2: mprotect(slot, PAGE, PROT_READ); break;
     case 3: mprotect(slot, PAGE, PROT_READ | PROT_WRITE); break;
@@ -201,7 +200,8 @@ static void children(void)
         while (waitpid(id, &status, 0) < 0)
             IS(errno, EINTR);
         int ended = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-        IS(!status || (ended == SIGKILL && how == 0) || (ended == SIGTERM && how == 3) || (ended == SIGBUS && scarce), 1);
+        IS(!status || (ended == SIGKILL && how == 0) || (ended == SIGTERM && how == 3) || (ended == SIGBUS && scarce),
+           1);
         IS(at[7], value);
     } else if (there) {
         IS(scarce, 1);
@@ -264,7 +264,8 @@ static int run(uint32_t seed)
     sigaction(SIGBUS, &action, 0);
     signal(SIGPIPE, SIG_IGN);
     tag = 0x4000 + seed % 0x1000 * MOST + me;
-    slots = mmap((void *)SLOTS_AT, (SLOTS + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
+    slots =
+        mmap((void *)SLOTS_AT, (SLOTS + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
     if (slots == MAP_FAILED || pipe(fd))
         return !scarce;
     for (int i = 0; i < DESCRIPTORS; i++) {
