@@ -178,8 +178,7 @@ static int record_lock(struct process *p, struct vm_map *map, const uint32_t *a)
     if (!f)
         return -EBADF;
     int result = record_lock_call(d, process_id_of(p), f, map, a[1], a[2]);
-    if (!result &&
-        a[1] != F_GETLK) { /* did another thread close it meanwhile? Then nobody would come to end what is new */
+    if (!result && a[1] != F_GETLK) { /* by what another thread closed meanwhile nobody would end it */
         struct file *now = descriptor_file(d, a[0]);
         if (now != f) {
             record_locks_end(d, f);

@@ -137,7 +137,8 @@ static int set(const struct record *wanted, struct record **spare)
         have++;
     for (const struct record *r = *chain_of(wanted->file); r; r = r->next)
         if (r->owner == wanted->owner && overlap(r, wanted)) {
-            bool before = r->first<wanted->first, behind = r->last> wanted->last;
+            bool before = r->first < wanted->first;
+            bool behind = r->last > wanted->last;
             need += before && behind; /* one becomes two */
             have += !before && !behind;
         }
