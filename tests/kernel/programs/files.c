@@ -1,6 +1,6 @@
 /*
- * files [FOLDER]: POSIX's calls on files and names, in FOLDER (/), and what is to be left there for the host to read. Prints a line
- * for each check that fails, and "files: N checks".
+ * files [FOLDER [LOCKS FILES]]: POSIX's calls on files and names, in FOLDER (/), and what is to be left there for the host to read;
+ * with as many locks of ranges, and at most 1000 mapped files, at a time. Prints a line for each check that fails, and "files: N checks".
  */
 #include <dirent.h>
 #include <errno.h>
@@ -241,17 +241,16 @@ static void record_locks(void)
 }
 
 /* Locks, and mapped files, are as many as memory carries; all of them can be had again. */
-static void many(void)
+static void many(int locks, int files)
 {
-    enum { LOCKS = 200, FILES = 100 };
-    static char *at[FILES];
+    static char *at[1000];
     unsigned wrong = 0;
     int fd = open("locked", O_CREAT | O_RDWR, 0644), status;
     for (int turn = 0; turn < 2; turn++) {
-        for (int i = 0; i < LOCKS; i++)
+        for (int i = 0; i < locks; i++)
             wrong += locked(fd, F_SETLK, F_WRLCK, 2 * i, 1) != F_WRLCK;
         if (turn && !fork()) {
-            for (int i = 0; i < 2 * LOCKS; i++)
+            for (int i = 0; i < 2 * locks; i++)
                 wrong += locked(fd, F_GETLK, F_RDLCK, i, 1) != (i & 1 ? F_UNLCK : F_WRLCK);
             _exit(wrong != 0);
         }
@@ -259,16 +258,16 @@ static void many(void)
         CHECK(!wrong && locked(fd, F_SETLK, F_UNLCK, 0, 0) == F_UNLCK);
     }
     CHECK(!close(fd) && !unlink("locked") && !mkdir("many", 0755) && !chdir("many"));
-    for (int i = 0; i < FILES; i++) {
-        char name[] = {'f', (char)('0' + i / 10), (char)('0' + i % 10), 0};
+    for (int i = 0; i < files; i++) {
+        char name[] = {(char)('a' + i / 100), (char)('0' + i / 10 % 10), (char)('0' + i % 10), 0};
         fd = open(name, O_RDWR | O_CREAT, 0644);
         wrong += fd < 0 || write(fd, name, 4) != 4;
         at[i] = mmap(0, 4, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         wrong += at[i] == MAP_FAILED || close(fd) || unlink(name);
     }
     CHECK(!wrong);
-    for (int i = 0; !wrong && i < FILES; i++)
-        wrong += at[i][1] != '0' + i / 10 || at[i][2] != '0' + i % 10 || munmap(at[i], 4);
+    for (int i = 0; !wrong && i < files; i++)
+        wrong += at[i][1] != '0' + i / 10 % 10 || at[i][2] != '0' + i % 10 || munmap(at[i], 4);
     CHECK(!wrong && !chdir("..") && !rmdir("many"));
 }
 
@@ -309,7 +308,7 @@ int main(int argc, char **argv)
     attributes();
     maps();
     record_locks();
-    many();
+    many(argc > 3 ? atoi(argv[2]) : 70, argc > 3 ? atoi(argv[3]) : 36);
     lock_of_a_closed_descriptor();
     places(folder);
     printf("files: %u checks, %u failed\n", checks, failed);
