@@ -12,7 +12,7 @@ import pytest
 from sim import programs
 from tests.kernel.machine import boot
 
-PARTS = 19
+PARTS = 20
 CALLS = int(os.environ.get("FUZZ_CALLS", 1200))
 
 

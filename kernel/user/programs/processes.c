@@ -537,6 +537,36 @@ static bool spin(unsigned wanted, uint32_t milliseconds, bool in_kernel)
     return true;
 }
 
+static uint32_t microseconds(const struct user_rusage *r)
+{
+    return (uint32_t)(r->user.seconds + r->system.seconds) * 1000000 +
+           (uint32_t)(r->user.microseconds + r->system.microseconds);
+}
+
+/* What a child took is told with its end, and added to its parent's children's; it is what it ran, to a tick or two. */
+static void usage(void)
+{
+    struct user_rusage before, child, after, self;
+    struct user_tms t;
+    int status = 0, id;
+    CHECK(call(SYS_GETRUSAGE, USER_RUSAGE_CHILDREN, &before) == 0);
+    if (!(id = call(SYS_FORK, 0))) {
+        spin(caught + 1, 5, false);
+        leave(0);
+    }
+    CHECK(call(SYS_WAIT4, id, &status, 0, &child) == id && status == 0);
+    CHECK(microseconds(&child) >= 3000 && microseconds(&child) <= 9000 && child.user.microseconds >= 1000);
+    CHECK(call(SYS_GETRUSAGE, USER_RUSAGE_CHILDREN, &after) == 0);
+    CHECK(microseconds(&after) == microseconds(&before) + microseconds(&child));
+    CHECK(call(SYS_GETRUSAGE, USER_RUSAGE_SELF, &before) == 0);
+    spin(caught + 1, 4, false);
+    CHECK(call(SYS_GETRUSAGE, USER_RUSAGE_SELF, &self) == 0);
+    CHECK(microseconds(&self) >= microseconds(&before) + 2000 && microseconds(&self) <= microseconds(&before) + 8000);
+    CHECK(call(SYS_TIMES, &t) >= 0 && call(SYS_TIMES, 4) == -EFAULT && call(SYS_GETRUSAGE, 5, &self) == -EINVAL);
+    uint32_t all = (t.children_user + t.children_system) * (1000000 / USER_CLK_TCK);
+    CHECK(all <= microseconds(&after) && all + 2 * (1000000 / USER_CLK_TCK) > microseconds(&after));
+}
+
 /* Timers of the process's own time: in user mode, and in all. */
 static void own_timers(void)
 {
@@ -985,6 +1015,7 @@ static const struct {
     {"children", child_signals, false},
     {"interrupts", interrupts, true},
     {"own-timers", own_timers, true},
+    {"usage", usage, true},
     {"traps", traps, false},
     {"descriptors", descriptors, false},
     {"pipes", pipes, true},
