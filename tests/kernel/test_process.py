@@ -12,7 +12,7 @@ import pytest
 from sim import programs
 from tests.kernel.machine import boot
 
-PARTS = 20
+PARTS = 21
 CALLS = int(os.environ.get("FUZZ_CALLS", 1200))
 
 

@@ -543,6 +543,34 @@ static uint32_t microseconds(const struct user_rusage *r)
            (uint32_t)(r->user.microseconds + r->system.microseconds);
 }
 
+/* Of many, each is shown once, whatever the kernel takes at a time; and not more than are wanted. */
+static void shows_processes(void)
+{
+    enum { MANY = 10 };
+    static struct user_process all[MANY + 9];
+    int ids[MANY], status, n;
+    int before = call(SYS_PROCESSES, 0, 0);
+    for (int i = 0; i < MANY; i++)
+        if (!(ids[i] = call(SYS_FORK, 0)))
+            leave(0); /* and is a zombie */
+    CHECK(before >= 1 && call(SYS_PROCESSES, 0, 0) == before + MANY);
+    n = call(SYS_PROCESSES, all, MANY + 8);
+    CHECK(n == before + MANY && all[n - 1].id && !all[n].id);
+    for (int i = 0; i < MANY; i++) {
+        int seen = 0;
+        for (int k = 0; k < n; k++)
+            seen += all[k].id == ids[i] && all[k].parent == call(SYS_GETPID, 0);
+        CHECK(seen == 1);
+    }
+    for (int some = 7; some <= 9; some++) {
+        memset(all, 0, sizeof all);
+        CHECK(call(SYS_PROCESSES, all, some) == n && all[some - 1].id && !all[some].id);
+    }
+    CHECK(call(SYS_PROCESSES, 4, 9) == -EFAULT && call(SYS_PROCESSES, 4, 0) == n);
+    for (int i = 0; i < MANY; i++)
+        CHECK(call(SYS_WAIT4, ids[i], &status, 0, 0) == ids[i] && status == 0);
+}
+
 /* What a child took is told with its end, and added to its parent's children's; it is what it ran, to a tick or two. */
 static void usage(void)
 {
@@ -1016,6 +1044,7 @@ static const struct {
     {"interrupts", interrupts, true},
     {"own-timers", own_timers, true},
     {"usage", usage, true},
+    {"shows-processes", shows_processes, false},
     {"traps", traps, false},
     {"descriptors", descriptors, false},
     {"pipes", pipes, true},
