@@ -288,10 +288,10 @@ static void lock_of_a_closed_descriptor(void)
         int mine = open("locked", O_RDWR), given = mine;
         pthread_t waiter;
         CHECK(mine >= 0 && !pthread_create(&waiter, 0, waits_for_lock, &given));
-        usleep(20000);
+        usleep(5000);
         CHECK(!close(mine) && write(way[1], "x", 1) == 1 && !pthread_join(waiter, 0) && given == EBADF);
         CHECK(write(way[1], "y", 1) == 1);
-        usleep(20000); /* so that it is not its end that gives a lock back */
+        usleep(5000); /* so that it is not its end that gives a lock back */
         _exit(failed != 0);
     }
     CHECK(read(way[0], &byte, 1) == 1 && byte == 'x' && locked(fd, F_SETLK, F_UNLCK, 0, 0) == F_UNLCK);
