@@ -1,6 +1,7 @@
 /*
- * run=vm-cost: what page faults cost, each kind beside its floor, without the trap, which run=vm-faults has; copying a map, by its
- * resident pages; and faults on all harts at once, in a map each, beside all harts clearing pages. Cycles of one page:
+ * run=vm-cost: what page faults cost, each kind beside its floor, without the trap; copying a map, by its resident pages; and
+ * faults on all harts at once, in a map each, beside all harts clearing pages (parallel=1: that alone; with LOCK_STATS, @lockstat
+ * lines of that; lockstat=none: no others). Cycles of one page:
  *
  *   @vm_fault kind=zero|order|copy|shared|pager cycles=... floor=...  floor: clearing the page, copying it, nothing; order:
  *                                                                  pages of 0, one after the other
@@ -18,6 +19,7 @@
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
+#include "lock/lock_stats.h"
 #include "vm/internal.h"
 
 #define AT 0x10000000u
@@ -254,8 +256,15 @@ static void parallel(void)
     }
     pace_on_harts(hart_count, clear_pages);
     uint32_t floor = elapsed();
+#if LOCK_STATS
+    lock_stats_clear(); /* which locks all of them take */
+#endif
     pace_on_harts(hart_count, fault_pages);
     uint32_t cycles = elapsed();
+#if LOCK_STATS
+    lock_stats_snapshot();
+    lock_stats_print_results(false);
+#endif
     kprintf("@vm_parallel harts=%u cycles=%lu floor=%lu pages=%lu\n", hart_count, (unsigned long)cycles,
             (unsigned long)floor, (unsigned long)pages);
     for (unsigned h = 0; h < hart_count; h++) {
@@ -265,17 +274,23 @@ static void parallel(void)
     }
 }
 
-static int vm_cost(void)
+static void on_one_hart(void)
 {
-    pages = bootargs_number("pages", 48, 500);
-    if (!pages)
-        return 2;
     result("@vm_trap cycles=%lu\n", (unsigned long)trap_cycles());
     kinds();
     entries(16);
     uint32_t few = fork_of(64), many = fork_of(64 + 512), floor = entries(512);
     kprintf("@vm_fork_page hundredths=%lu floor=%lu\n", (unsigned long)(many - few) * 100 / 512,
             (unsigned long)floor * 100 / 512);
+}
+
+static int vm_cost(void)
+{
+    pages = bootargs_number("pages", 48, 500);
+    if (!pages)
+        return 2;
+    if (!bootargs_number("parallel", 0, 1))
+        on_one_hart();
     parallel();
     vm_check_no_leak();
     return 0;

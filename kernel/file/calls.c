@@ -5,7 +5,6 @@
 
 #include "file/calls.h"
 #include "file/descriptors.h"
-#include "file/poll.h"
 #include "file/record_lock.h"
 
 #define MOST_AT_ONCE 0x10000000u /* bytes: a result is not negative */
@@ -179,6 +178,15 @@ static int record_lock(struct process *p, struct vm_map *map, const uint32_t *a)
     if (!f)
         return -EBADF;
     int result = record_lock_call(d, process_id_of(p), f, map, a[1], a[2]);
+    if (!result && a[1] != F_GETLK) { /* by what another thread closed meanwhile nobody would end it */
+        struct file *now = descriptor_file(d, a[0]);
+        if (now != f) {
+            record_locks_end(d, f);
+            result = -EBADF;
+        }
+        if (now)
+            file_release(now);
+    }
     file_release(f);
     return result;
 }

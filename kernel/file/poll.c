@@ -1,19 +1,23 @@
 /*
- * poll and select (poll.h). Whoever waits looks at his files, and again each time that any file says that it has changed: a
+ * poll and select. Whoever waits looks at his files, and again each time that any file says that it has changed: a
  * count of these, read before the look, tells whether one has been missed. Locking: poll_lock guards the count.
  */
-#include "file/poll.h"
-
 #include <errno.h>
-#include <string.h>
 
 #include "dev/clock.h"
 #include "file/descriptors.h"
+#include "mem/page.h"
 #include "sched/limit.h"
 #include "sched/sched.h"
 
 #define MILLISECONDS 1000
-#define SELECT_MOST 256u
+#define OF_A_PAGE (PAGE_SIZE / sizeof(struct user_pollfd))
+#define PAGES_MOST ((DESCRIPTORS_MOST + OF_A_PAGE - 1) / OF_A_PAGE)
+
+/* What a call waits for, in pages. */
+struct polled {
+    uint32_t count, page[PAGES_MOST];
+};
 
 DEFINE_SIMPLE_LOCK(poll_lock, "poll", SPL_SOFTCLOCK);
 static volatile uint32_t changes;
@@ -24,6 +28,42 @@ void poll_wakeup(void)
     changes++;
     thread_wakeup((const void *)&changes);
     simple_lock_leave(&poll_lock, s);
+}
+
+static void polled_end(struct polled *all)
+{
+    for (uint32_t i = 0; i < PAGES_MOST; i++)
+        if (all->page[i])
+            page_free(all->page[i]);
+}
+
+/* Room for `count`, at most DESCRIPTORS_MOST. */
+static int polled_begin(struct polled *all, uint32_t count)
+{
+    *all = (struct polled){.count = count};
+    for (uint32_t i = 0; i < (count + OF_A_PAGE - 1) / OF_A_PAGE; i++)
+        if (!(all->page[i] = page_alloc_raw())) {
+            polled_end(all);
+            return -ENOMEM;
+        }
+    return 0;
+}
+
+static struct user_pollfd *polled_at(const struct polled *all, uint32_t i)
+{
+    return (struct user_pollfd *)page_pointer(all->page[i / OF_A_PAGE]) + i % OF_A_PAGE;
+}
+
+static int copy_polled(struct vm_map *map, const struct polled *all, uint32_t address, bool out)
+{
+    int error = 0;
+    for (uint32_t i = 0; i < all->count && !error; i += OF_A_PAGE) {
+        uint32_t n = all->count - i < OF_A_PAGE ? all->count - i : OF_A_PAGE, size = n * sizeof(struct user_pollfd);
+        void *at = polled_at(all, i);
+        error = out ? copyout(map, address + i * sizeof(struct user_pollfd), at, size)
+                    : copyin(map, at, address + i * sizeof(struct user_pollfd), size);
+    }
+    return error;
 }
 
 static int look_at(struct descriptors *d, const struct user_pollfd *one)
@@ -38,25 +78,26 @@ static int look_at(struct descriptors *d, const struct user_pollfd *one)
     return now;
 }
 
-static int look(struct descriptors *d, struct user_pollfd *all, uint32_t count)
+static int look(struct descriptors *d, const struct polled *all)
 {
     int n = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        all[i].revents = (int16_t)look_at(d, &all[i]);
-        n += all[i].revents != 0;
+    for (uint32_t i = 0; i < all->count; i++) {
+        struct user_pollfd *one = polled_at(all, i);
+        one->revents = (int16_t)look_at(d, one);
+        n += one->revents != 0;
     }
     return n;
 }
 
 /* How many of them have something; 0 when the time is over; -EINTR. `ticks` 0: for ever, if `waits`. */
-static int wait_for_any(struct descriptors *d, struct user_pollfd *all, uint32_t count, bool waits, uint32_t ticks)
+static int wait_for_any(struct descriptors *d, const struct polled *all, bool waits, uint32_t ticks)
 {
     struct limit limit;
     int n, error = 0;
     limit_begin(&limit, waits ? ticks : NO_LIMIT, (const void *)&changes, &poll_lock);
     for (;;) {
         uint32_t seen = changes;
-        if ((n = look(d, all, count)) || !waits || error || limit.over)
+        if ((n = look(d, all)) || !waits || error || limit.over)
             break;
         crit_t s = simple_lock_enter(&poll_lock);
         while (!error && seen == changes && !limit.over)
@@ -78,24 +119,21 @@ static int ticks_of(int64_t seconds, int32_t nanoseconds, bool *waits, uint32_t 
 
 static int sys_poll(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    uint32_t count = a[1], size = count * sizeof(struct user_pollfd), ticks = 0;
+    uint32_t ticks = 0;
     int limit = (int)a[2];
     bool waits = true;
-    if (count > POLL_MOST)
+    struct polled all;
+    if (a[1] > DESCRIPTORS_MOST)
         return -EINVAL;
     int error = limit < 0 ? 0 : ticks_of(limit / MILLISECONDS, limit % MILLISECONDS * 1000000, &waits, &ticks);
-    if (error)
+    if (error || (error = polled_begin(&all, a[1])))
         return error;
-    uint32_t page = page_alloc_raw();
-    if (!page)
-        return -ENOMEM;
-    struct user_pollfd *all = page_pointer(page);
-    int n = copyin(map, all, a[0], size);
+    int n = copy_polled(map, &all, a[0], false);
     if (!n)
-        n = wait_for_any(descriptors_of(p), all, count, waits, ticks);
-    if (n >= 0 && copyout(map, a[0], all, size))
+        n = wait_for_any(descriptors_of(p), &all, waits, ticks);
+    if (n >= 0 && copy_polled(map, &all, a[0], true))
         n = -EFAULT;
-    page_free(page);
+    polled_end(&all);
     return n;
 }
 SYSCALL(SYS_POLL, sys_poll);
@@ -106,7 +144,7 @@ static const int select_shows[3] = {USER_POLLIN | USER_POLLHUP | USER_POLLERR, U
                                     USER_POLLPRI};
 
 struct sets {
-    uint32_t bits[3][SELECT_MOST / 32];
+    uint32_t bits[3][DESCRIPTORS_MOST / 32];
 };
 
 static int copy_sets_in(struct vm_map *map, const uint32_t *a, uint32_t size, struct sets *sets)
@@ -126,30 +164,41 @@ static int copy_sets_out(struct vm_map *map, const uint32_t *a, uint32_t size, c
     return 0;
 }
 
-static uint32_t gather(const struct sets *sets, uint32_t n, struct user_pollfd *all)
+static int select_events_of(const struct sets *sets, uint32_t fd)
 {
-    uint32_t count = 0;
-    for (uint32_t fd = 0; fd < n; fd++) {
-        int events = 0;
-        for (unsigned k = 0; k < 3; k++)
-            events |= sets->bits[k][fd / 32] >> fd % 32 & 1 ? select_events[k] : 0;
-        if (events)
-            all[count++] = (struct user_pollfd){(int32_t)fd, (int16_t)events, 0};
-    }
-    return count;
+    int events = 0;
+    for (unsigned k = 0; k < 3; k++)
+        events |= sets->bits[k][fd / 32] >> fd % 32 & 1 ? select_events[k] : 0;
+    return events;
 }
 
-static int scatter(struct sets *sets, const struct user_pollfd *all, uint32_t count)
+/* What is in any of the sets, of the first `n` descriptors. */
+static int gather(const struct sets *sets, uint32_t n, struct polled *all)
+{
+    uint32_t count = 0;
+    for (uint32_t fd = 0; fd < n; fd++)
+        count += select_events_of(sets, fd) != 0;
+    int error = polled_begin(all, count);
+    for (uint32_t fd = 0, i = 0; fd < n && !error; fd++) {
+        int events = select_events_of(sets, fd);
+        if (events)
+            *polled_at(all, i++) = (struct user_pollfd){(int32_t)fd, (int16_t)events, 0};
+    }
+    return error;
+}
+
+static int scatter(struct sets *sets, const struct polled *all)
 {
     int bits = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (all[i].revents & USER_POLLNVAL)
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct user_pollfd *one = polled_at(all, i);
+        if (one->revents & USER_POLLNVAL)
             return -EBADF;
         for (unsigned k = 0; k < 3; k++) {
-            uint32_t fd = (uint32_t)all[i].fd, bit = 1u << fd % 32;
-            if (!(all[i].events & select_events[k]))
+            uint32_t fd = (uint32_t)one->fd, bit = 1u << fd % 32;
+            if (!(one->events & select_events[k]))
                 continue;
-            if (all[i].revents & select_shows[k])
+            if (one->revents & select_shows[k])
                 bits++;
             else
                 sets->bits[k][fd / 32] &= ~bit;
@@ -164,24 +213,20 @@ static int sys_select(struct process *p, struct vm_map *map, const uint32_t *a)
     bool waits = true;
     struct user_timeval limit;
     struct sets sets;
-    if (n > SELECT_MOST)
+    struct polled all;
+    if (n > DESCRIPTORS_MOST)
         return -EINVAL;
     if (copy_sets_in(map, a, size, &sets) || (a[4] && copyin(map, &limit, a[4], sizeof limit)))
         return -EFAULT;
     if (a[4] && (limit.microseconds < 0 || limit.microseconds >= 1000000))
         return -EINVAL;
     int error = a[4] ? ticks_of(limit.seconds, limit.microseconds * 1000, &waits, &ticks) : 0;
-    if (error)
+    if (error || (error = gather(&sets, n, &all)))
         return error;
-    uint32_t page = page_alloc_raw();
-    if (!page)
-        return -ENOMEM;
-    struct user_pollfd *all = page_pointer(page);
-    uint32_t count = gather(&sets, n, all);
-    int result = wait_for_any(descriptors_of(p), all, count, waits, ticks);
+    int result = wait_for_any(descriptors_of(p), &all, waits, ticks);
     if (result >= 0)
-        result = scatter(&sets, all, count);
-    page_free(page);
+        result = scatter(&sets, &all);
+    polled_end(&all);
     return result >= 0 && copy_sets_out(map, a, size, &sets) ? -EFAULT : result;
 }
 SYSCALL(SYS_SELECT, sys_select);

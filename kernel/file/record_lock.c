@@ -6,23 +6,40 @@
 #include <unistd.h>
 
 #include "lock/simple_lock.h"
+#include "mem/zone.h"
 #include "sched/sched.h"
 
 #define OFFSET_MOST 0x7fffffff
+#define CHAINS 32 /* of files; as many records as there is memory for */
 
 struct record {
-    const void *file; /* its data: a descriptor of the owner keeps them. 0: none */
+    struct record *next;
+    const void *file; /* its data: a descriptor of the owner keeps them */
     const struct descriptors *owner;
     uint32_t id; /* of the owner's process */
     int32_t first, last;
-    int type; /* F_RDLCK or F_WRLCK */
+    int type; /* F_RDLCK or F_WRLCK; of what is asked for F_UNLCK, too */
+};
+
+/* Who sleeps, on his own stack. */
+struct waiter {
+    struct record wanted;
+    struct waiter *next;
+    struct waiter *found_next; /* of a search for who waits for whom */
+    bool found;
 };
 
 static SIMPLE_LOCK_CLASS(record_class, "record locks", SPL_SOFTPREEMPT);
 static struct simple_lock record_lock = SIMPLE_LOCK("record locks", record_class);
-static struct record records[RECORD_LOCKS];
-static struct record waiting[RECORD_LOCKS]; /* what somebody sleeps for */
-static volatile uint32_t count;             /* of records */
+DEFINE_ZONE(record_zone, "record-locks", sizeof(struct record), _Alignof(struct record), SPL_SOFTPREEMPT, 0);
+static struct record *chains[CHAINS];
+static struct waiter *waiters;
+static volatile uint32_t count; /* of records */
+
+static struct record **chain_of(const void *file)
+{
+    return &chains[((uintptr_t)file >> 4 ^ (uintptr_t)file >> 9) % CHAINS];
+}
 
 static bool overlap(const struct record *a, const struct record *b)
 {
@@ -31,98 +48,154 @@ static bool overlap(const struct record *a, const struct record *b)
 
 static bool conflict(const struct record *a, const struct record *b)
 {
-    return a->file && b->file && a->owner != b->owner && overlap(a, b) && (a->type == F_WRLCK || b->type == F_WRLCK);
+    return a->owner != b->owner && overlap(a, b) && (a->type == F_WRLCK || b->type == F_WRLCK);
 }
 
-/* The rest with record_lock. */
-static const struct record *in_the_way(const struct record *wanted)
+/* The rest with record_lock. From `r` on. */
+static const struct record *in_the_way(const struct record *r, const struct record *wanted)
 {
-    for (const struct record *r = records; r < records + RECORD_LOCKS; r++)
-        if (conflict(r, wanted))
-            return r;
-    return 0;
+    while (r && !conflict(r, wanted))
+        r = r->next;
+    return r;
 }
 
-/* Whether who has what is in the way waits for `me`, itself or through others, of which there are at most as many as wait. */
-static bool would_wait_for_ever(const struct record *wanted, const struct descriptors *me, unsigned depth)
+static const struct record *any_in_the_way(const struct record *wanted)
 {
-    for (const struct record *r = records; r < records + RECORD_LOCKS; r++) {
-        if (!conflict(r, wanted))
-            continue;
-        if (r->owner == me)
-            return true;
-        for (const struct record *w = waiting; w < waiting + RECORD_LOCKS && depth < RECORD_LOCKS; w++)
-            if (w->file && w->owner == r->owner && would_wait_for_ever(w, me, depth + 1))
+    return in_the_way(*chain_of(wanted->file), wanted);
+}
+
+static const struct record *first_in_the_way(const struct record *wanted)
+{
+    const struct record *first = any_in_the_way(wanted);
+    for (const struct record *r = first; r; r = in_the_way(r->next, wanted))
+        if (r->first < first->first)
+            first = r;
+    return first;
+}
+
+/* Whether who has what is in the way waits for who wants it, himself or through others: each that waits is looked at once. */
+static bool would_wait_for_ever(const struct record *wanted)
+{
+    struct waiter *open = 0;
+    for (struct waiter *w = waiters; w; w = w->next)
+        w->found = false;
+    for (const struct record *w = wanted; w; w = open ? &open->wanted : 0, open = open ? open->found_next : 0)
+        for (const struct record *r = any_in_the_way(w); r; r = in_the_way(r->next, w)) {
+            if (r->owner == wanted->owner)
                 return true;
-    }
+            for (struct waiter *other = waiters; other; other = other->next)
+                if (!other->found && other->wanted.owner == r->owner) {
+                    other->found = true;
+                    other->found_next = open;
+                    open = other;
+                }
+        }
     return false;
 }
 
-static struct record *free_record(struct record *table)
+/* Records that are in no chain. */
+static void spare_one(struct record **spare, struct record *r)
 {
-    for (struct record *r = table; r < table + RECORD_LOCKS; r++)
-        if (!r->file)
-            return r;
-    return 0;
+    if (r) {
+        r->next = *spare;
+        *spare = r;
+    }
 }
 
-static void remove(struct record *r)
+static void free_all(struct record *spare)
 {
-    r->file = 0;
+    while (spare) {
+        struct record *r = spare;
+        spare = r->next;
+        zone_free(&record_zone, r);
+    }
+}
+
+static void take_out(struct record **at, struct record **spare)
+{
+    struct record *r = *at;
+    *at = r->next;
     count--;
+    spare_one(spare, r);
 }
 
-static void add(const struct record *new)
+static void put_in(const struct record *new, struct record **spare)
 {
-    *free_record(records) = *new;
+    struct record *r = *spare, **chain = chain_of(new->file);
+    *spare = r->next;
+    *r = *new;
+    r->next = *chain;
+    *chain = r;
     count++;
 }
 
-/* What the owner had there is gone, and `wanted` is there, if it is a lock. -ENOLCK, with nothing done. */
-static int set(const struct record *wanted)
+/* What the owner had there is gone, and `wanted` is there, if it is a lock. -ENOLCK, with nothing done: memory is out. */
+static int set(const struct record *wanted, struct record **spare)
 {
-    uint32_t more = wanted->type != F_UNLCK;
-    for (const struct record *r = records; r < records + RECORD_LOCKS; r++)
-        more += r->owner == wanted->owner && overlap(r, wanted) && r->first < wanted->first && r->last > wanted->last;
-    if (count + more > RECORD_LOCKS)
-        return -ENOLCK; /* one is to become two, or there is a new one */
-    for (struct record *r = records; r < records + RECORD_LOCKS; r++) {
-        if (!r->file || r->owner != wanted->owner || !overlap(r, wanted))
-            continue;
-        struct record behind = *r;
-        behind.first = wanted->last + (wanted->last < OFFSET_MOST);
-        bool is_behind = r->last > wanted->last;
-        r->last = wanted->first - 1;
-        if (r->last < r->first)
-            remove(r);
-        if (is_behind)
-            add(&behind);
+    unsigned have = 0, need = wanted->type != F_UNLCK;
+    for (const struct record *r = *spare; r; r = r->next)
+        have++;
+    for (const struct record *r = *chain_of(wanted->file); r; r = r->next)
+        if (r->owner == wanted->owner && overlap(r, wanted)) {
+            bool before = r->first < wanted->first;
+            bool behind = r->last > wanted->last;
+            need += before && behind; /* one becomes two */
+            have += !before && !behind;
+        }
+    if (have < need)
+        return -ENOLCK;
+    for (struct record **at = chain_of(wanted->file), *r; (r = *at);) {
+        bool is_kept = r->owner != wanted->owner || !overlap(r, wanted);
+        if (!is_kept && r->first < wanted->first) {
+            struct record behind = *r;
+            if (r->last > wanted->last) {
+                behind.first = wanted->last + 1;
+                put_in(&behind, spare); /* at the chain's head: it is not met again */
+            }
+            r->last = wanted->first - 1;
+            is_kept = true;
+        } else if (!is_kept && r->last > wanted->last) {
+            r->first = wanted->last + 1;
+            is_kept = true;
+        }
+        if (!is_kept)
+            take_out(at, spare);
+        else
+            at = &r->next;
     }
     if (wanted->type != F_UNLCK)
-        add(wanted); /* what it stands for has gone by now, so there is room */
-    thread_wakeup(records);
+        put_in(wanted, spare);
+    thread_wakeup(chain_of(wanted->file));
     return 0;
+}
+
+static int wait_for(const struct record *wanted)
+{
+    struct waiter self = {.wanted = *wanted, .next = waiters};
+    if (would_wait_for_ever(wanted))
+        return -EDEADLK;
+    waiters = &self;
+    int error = thread_sleep_interruptibly(chain_of(wanted->file), &record_lock) ? -ERESTART : 0;
+    struct waiter **at = &waiters;
+    while (*at != &self)
+        at = &(*at)->next;
+    *at = self.next;
+    return error;
 }
 
 static int set_or_wait(const struct record *wanted, bool wait)
 {
     int error = 0;
+    struct record *spare = 0;
+    for (unsigned i = 0; i < 2; i++) /* as many as it can take at most: nothing is allocated with the lock */
+        spare_one(&spare, zone_alloc(&record_zone));
     crit_t s = simple_lock_enter(&record_lock);
-    while (!error && wanted->type != F_UNLCK && in_the_way(wanted)) {
-        struct record *w = wait ? free_record(waiting) : 0;
-        if (!w) {
-            error = wait ? -ENOLCK : -EAGAIN;
-        } else if (would_wait_for_ever(wanted, wanted->owner, 0)) {
-            error = -EDEADLK;
-        } else {
-            *w = *wanted;
-            error = thread_sleep_interruptibly(records, &record_lock) ? -ERESTART : 0;
-            w->file = 0;
-        }
-    }
+    while (!error && wanted->type != F_UNLCK && any_in_the_way(wanted))
+        error = wait ? wait_for(wanted) : -EAGAIN;
     if (!error)
-        error = set(wanted);
+        error = set(wanted, &spare);
     simple_lock_leave(&record_lock, s);
+    free_all(spare);
     return error;
 }
 
@@ -173,7 +246,7 @@ int record_lock_call(struct descriptors *d, uint32_t id, struct file *f, struct 
         return set_or_wait(&wanted, command == F_SETLKW);
     }
     crit_t s = simple_lock_enter(&record_lock);
-    const struct record *r = in_the_way(&wanted);
+    const struct record *r = first_in_the_way(&wanted);
     l.type = r ? (int16_t)r->type : F_UNLCK;
     if (r) {
         l.whence = SEEK_SET;
@@ -189,14 +262,15 @@ void record_locks_end(const struct descriptors *d, const struct file *f)
 {
     if (!count) /* a look without the lock: who closes has none of his own to come */
         return;
-    bool any = false;
+    struct record *gone = 0;
     crit_t s = simple_lock_enter(&record_lock);
-    for (struct record *r = records; r < records + RECORD_LOCKS; r++)
-        if (r->file && r->file == f->data && r->owner == d) {
-            remove(r);
-            any = true;
-        }
-    if (any)
-        thread_wakeup(records);
+    for (struct record **at = chain_of(f->data), *r; (r = *at);)
+        if (r->file == f->data && r->owner == d)
+            take_out(at, &gone);
+        else
+            at = &r->next;
+    if (gone)
+        thread_wakeup(chain_of(f->data));
     simple_lock_leave(&record_lock, s);
+    free_all(gone);
 }

@@ -2,7 +2,8 @@
  * Locks of ranges of bytes of files, as POSIX's fcntl gives them to processes (F_GETLK, F_SETLK, F_SETLKW): nothing but another such
  * lock is kept out. A process is its descriptor table. All that it has of a file go when it closes any descriptor of the file.
  *
- * There are RECORD_LOCKS in all (ENOLCK), and a lock has an end: the last offset of a file is 2^31 - 1.
+ * Memory limits how many there are (ENOLCK, as POSIX has it; who waits takes none), and a lock has an end: the last offset of a
+ * file is 2^31 - 1.
  *
  * Locking: a simple lock guards them all.
  */
@@ -10,8 +11,6 @@
 #define FILE_RECORD_LOCK_H
 
 #include "file/descriptors.h"
-
-#define RECORD_LOCKS 64
 
 /* fcntl's F_GETLK, F_SETLK and F_SETLKW on `f` of `d`'s process, with the struct user_flock at `at`. 0, or an error. */
 int record_lock_call(struct descriptors *d, uint32_t id, struct file *f, struct vm_map *map, uint32_t command,

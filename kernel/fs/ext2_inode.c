@@ -231,7 +231,7 @@ int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct i
     ip = room(chain);
     if (!ip) {
         table_unlock(&chain->lock);
-        return -ENFILE;
+        return -ENOMEM;
     }
     *ip = (struct inode){.v = {.ops = &ext2_vnodeops, .mount = &fs->mount},
                          .fs = fs,

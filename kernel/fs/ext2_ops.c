@@ -92,8 +92,8 @@ static int create_file(struct inode *dp, const char *name, uint32_t length, cons
     if (error)
         return error;
     error = ext2_iget(fs, number, FRESH, &ip);
-    if (error) { /* the table is full, or the bitmap was wrong: then the number stays taken */
-        if (error == -ENFILE)
+    if (error) { /* memory is out, or the bitmap was wrong: then the number stays taken */
+        if (error == -ENOMEM)
             ext2_ifree(fs, number, attr->type == VDIR);
         return error;
     }

@@ -512,7 +512,7 @@ int ext2_orphans_end(struct ext2 *fs)
         int error = ext2_iget(fs, number, ORPHAN, &ip);
         if (!error)
             error = end_orphan(fs, ip);
-        if (error == -ENFILE || error == -ENOMEM)
+        if (error == -ENOMEM)
             return error;
         if (error || fs->super.last_orphan == number) { /* damaged: e2fsck finds the others */
             ext2_error(fs, "orphaned inode", number);

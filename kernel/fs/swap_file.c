@@ -8,7 +8,7 @@
 #include "mem/page.h"
 #include "vm/swap.h"
 
-#define BLOCKS_MOST 262144u /* 256 MiB of blocks of 1 KiB */
+#define BLOCKS_MOST 262144u /* 256 MiB of blocks of 1 KiB: more than a disk here has; their table is 1 KiB */
 #define PER_CHUNK (PAGE_SIZE / sizeof(uint32_t))
 
 DEFINE_MUTEX(swap_file_lock, "swap file"); /* who switches it on or off */

@@ -118,7 +118,7 @@ struct vnode {
     struct mount *mounted; /* the file system that is mounted here; of mount_table_lock */
     enum vtype type;
     bool swapped; /* pages are put into its blocks (swap_file.h): not written, cut or mapped meanwhile. Of `lock` */
-    uint16_t mapped; /* which of the files with a memory object it is, from 1 on; 0: none (vnode_pager.h). Of `lock` */
+    struct mapped *mapped; /* if it has a memory object (vnode_pager.h), else null. Of `lock` */
     uint32_t rdev;
     struct lock lock;
     /* If it is mapped: what is changed in the object's pages of these bytes is written. With the lock alone; an error of before, too. */

@@ -8,21 +8,28 @@
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "mem/page.h"
+#include "mem/zone.h"
 #include "sched/master.h"
 #include "vm/object.h"
 
 #define PAGES_MOST (0x80000000u / PAGE_SIZE) /* off_t has 32 bits */
 
 struct mapped {
-    struct vnode *vp; /* with a reference, or null */
+    struct mapped *next;
+    struct vnode *vp; /* with a reference */
     struct vm_object *object;
     vm_control_t control;
     int error; /* of a page that could not be written, until somebody is told; of the vnode's lock */
 };
 
 DEFINE_MUTEX(mapped_lock, "mapped files");
-static struct mapped files[FILES_MAPPED]; /* the pager's number for an object is its place here */
-static volatile unsigned files_mapped;
+DEFINE_ZONE(mapped_zone, "mapped-files", sizeof(struct mapped), _Alignof(struct mapped), SPL_SOFTPREEMPT, 0);
+static struct mapped *volatile files; /* the pager's number for an object is where its file is in memory */
+
+static struct mapped *mapped_of(uint32_t memory)
+{
+    return page_pointer(memory);
+}
 
 static uint32_t pages_of(uint64_t size)
 {
@@ -37,10 +44,10 @@ static uint64_t size_of(struct vnode *vp)
     return vp->ops->getattr(vp, &attr) ? 0 : attr.size;
 }
 
-/* The vnode's lock is held alone: it keeps the table's entry. */
+/* The vnode's lock is held alone: it keeps what is mapped. */
 static int flush(struct vnode *vp, uint64_t from, uint64_t to, bool discard)
 {
-    struct mapped *f = &files[vp->mapped - 1];
+    struct mapped *f = vp->mapped;
     uint32_t first = (uint32_t)(from / PAGE_SIZE), end = pages_of(size_of(vp));
     if (pages_of(to) < end)
         end = pages_of(to);
@@ -53,7 +60,7 @@ static int flush(struct vnode *vp, uint64_t from, uint64_t to, bool discard)
 
 static void request(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count, unsigned rights)
 {
-    struct vnode *vp = files[memory].vp; /* the object keeps the entry, and the page that waits the object */
+    struct vnode *vp = mapped_of(memory)->vp; /* the object keeps it, and the page that waits the object */
     (void)rights;
     uint32_t room = page_alloc_raw();
     uint8_t *data = room ? page_pointer(room) : 0;
@@ -84,7 +91,7 @@ static void request(uint32_t memory, vm_control_t control, uint32_t page, uint32
 
 static int give_back(uint32_t memory, vm_control_t control, uint32_t page, const void *data, uint32_t count, bool kept)
 {
-    struct mapped *f = &files[memory];
+    struct mapped *f = mapped_of(memory);
     struct vnode *vp = f->vp;
     (void)control, (void)kept;
     bool mine = lock_write_held(&vp->lock);
@@ -108,12 +115,14 @@ static int give_back(uint32_t memory, vm_control_t control, uint32_t page, const
 
 static const struct vm_pager pager = {.name = "vnode", .data_request = request, .data_return = give_back};
 
-/* With the table locked: files that nobody has mapped. */
+/* With the list locked: files that nobody has mapped. */
 static void sweep(void)
 {
-    for (struct mapped *f = files; f < files + FILES_MAPPED; f++) {
-        if (!f->vp || !vm_object_is_only(f->object))
+    for (struct mapped *volatile *at = &files, *f; (f = *at);) {
+        if (!vm_object_is_only(f->object)) {
+            at = (struct mapped *volatile *)&f->next;
             continue;
+        }
         struct vnode *vp = f->vp;
         lock_write(&vp->lock);
         int error = flush(vp, 0, UINT64_MAX, false);
@@ -122,16 +131,16 @@ static void sweep(void)
         lock_done(&vp->lock);
         if (error)
             kprintf("a page of a mapped file is lost: %s\n", strerror(-error));
+        *at = f->next;
         vm_object_release(f->object); /* what it has is written, or lost */
-        *f = (struct mapped){0};
-        files_mapped--;
+        zone_free(&mapped_zone, f);
         vrele(vp);
     }
 }
 
 void vnode_pager_sweep(void)
 {
-    if (!files_mapped)
+    if (!files)
         return;
     unix_enter();
     mutex_lock(&mapped_lock);
@@ -140,38 +149,29 @@ void vnode_pager_sweep(void)
     unix_leave();
 }
 
-/* With the table locked. */
-static struct mapped *entry_of(struct vnode *vp)
+/* With the list locked. 0, or an error. */
+static int enter(struct vnode *vp)
 {
-    struct mapped *f = files;
-    while (f < files + FILES_MAPPED && f->vp != vp)
-        f++;
-    return f < files + FILES_MAPPED ? f : 0;
-}
-
-static int enter(struct mapped *f, struct vnode *vp)
-{
-    vhold(vp);
-    f->vp = vp;
-    f->error = 0;
-    f->object = vm_object_create_paged(&pager, (uint32_t)(f - files), PAGES_MOST);
-    if (!f->object) {
-        f->vp = 0;
-        vrele(vp);
+    struct mapped *f = zone_alloc(&mapped_zone);
+    struct vm_object *object = f ? vm_object_create_paged(&pager, page_address(f), PAGES_MOST) : 0;
+    if (!object) {
+        if (f)
+            zone_free(&mapped_zone, f);
         return -ENOMEM;
     }
-    f->control = vm_object_control(f->object);
+    *f = (struct mapped){.next = files, .vp = vp, .object = object, .control = vm_object_control(object)};
+    vhold(vp);
     lock_write(&vp->lock);
     bool swapped = vp->swapped; /* nothing that is stored there could be written */
     if (!swapped) {
-        vp->mapped = (uint16_t)(f - files + 1);
+        vp->mapped = f;
         vp->flush = flush;
-        files_mapped++;
+        files = f;
     }
     lock_done(&vp->lock);
     if (swapped) {
-        vm_object_release(f->object);
-        *f = (struct mapped){0};
+        vm_object_release(object);
+        zone_free(&mapped_zone, f);
         vrele(vp);
     }
     return swapped ? -ETXTBSY : 0;
@@ -181,17 +181,9 @@ struct vm_object *vnode_pager_object(struct vnode *vp, int *error)
 {
     struct vm_object *object = 0;
     mutex_lock(&mapped_lock);
-    struct mapped *f = entry_of(vp);
-    if (!f) {
-        if (files_mapped == FILES_MAPPED)
-            sweep();
-        f = entry_of(0);
-        *error = f ? enter(f, vp) : -ENFILE;
-    } else {
-        *error = 0;
-    }
+    *error = vp->mapped ? 0 : enter(vp); /* it changes with the list locked only */
     if (!*error) {
-        object = f->object;
+        object = vp->mapped->object;
         vm_object_reference(object);
     }
     mutex_unlock(&mapped_lock);
@@ -202,11 +194,10 @@ int vnode_pager_sync(void)
 {
     int error = 0;
     mutex_lock(&mapped_lock);
-    for (struct mapped *f = files; f < files + FILES_MAPPED; f++)
-        if (f->vp) {
-            int e = vfs_fsync(f->vp);
-            error = error ? error : e;
-        }
+    for (struct mapped *f = files; f; f = f->next) {
+        int e = vfs_fsync(f->vp);
+        error = error ? error : e;
+    }
     mutex_unlock(&mapped_lock);
     return error;
 }

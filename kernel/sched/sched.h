@@ -18,10 +18,10 @@
 
 /*
  * Threads are limited by memory. The first lie in the image, where the data cache wants them; those beyond in main RAM that
- * nobody has had yet, a few at a time, which goes back when they have ended. Numbers (`id`) are below MAX_THREADS.
+ * nobody has had yet, a few at a time, which goes back when they have ended. A number (`id`) is that of the place.
  */
 #define FIRST_THREADS 64
-#define MAX_THREADS 4096
+#define ALL_THREADS (~0u)
 /*
  * Bytes of a thread and its stack. Of two pages and a rest, so that the beginnings of the stacks in use, with their threads,
  * lie in different lines of a cache of 4 KB: nine of them.

@@ -220,7 +220,7 @@ static void wakeup(const void *channel, unsigned most)
 
 void thread_wakeup(const void *channel)
 {
-    wakeup(channel, MAX_THREADS);
+    wakeup(channel, ALL_THREADS);
 }
 
 void thread_wakeup_one(const void *channel)

@@ -35,60 +35,134 @@ static struct {
 #define areas all.area
 DEFINE_SIMPLE_LOCK(table_lock, "threads", SPL_SCHED);
 
-/* More of them, in main RAM, which lie in the data cache as the first do. */
+/*
+ * More of them, in main RAM, which lie in the data cache as the first do: chunks of a few, one below the other, numbered
+ * from the highest on. As nobody else takes pages of the end after the first of them (vm/swap.c has done so, if it does), where
+ * one lies follows from its number: no table limits them. What the short path leaves of a chunk says which places are free.
+ */
 #define CHUNK 9
 #define CHUNK_PAGES ((sizeof(struct chunk) + PAGE_MASK) / PAGE_SIZE)
-#define CHUNKS ((MAX_THREADS - FIRST_THREADS) / CHUNK)
 #define LEFT_PAGES 64 /* for what else a thread and its process need */
 struct chunk {
-    uint8_t short_path[1024];
+    union {
+        uint8_t short_path[1024];
+        struct {
+            struct chunk *with_room, *with_room_before; /* of those that have some: the others */
+            unsigned number, used;
+        };
+    };
     struct area area[CHUNK];
 #if LOCK_HOOKS
     struct lock_held_list held[CHUNK];
 #endif
 };
-static struct chunk *chunks[CHUNKS];
-static unsigned chunk_count, first_free; /* no thread below that is free */
-unsigned thread_limit = MAX_THREADS;
+static struct chunk *chunk_0, *room_first, *room_last; /* the highest, while there are any; those with a free place */
+static unsigned chunk_count, thread_count, first_free; /* no thread of the first below that is free */
+unsigned thread_limit = ALL_THREADS;
 
 static unsigned table_size(void)
 {
     return FIRST_THREADS + chunk_count * CHUNK;
 }
 
-static struct area *area_at(unsigned i)
+static struct chunk *chunk_at(unsigned number)
 {
-    return i < FIRST_THREADS ? &areas[i] : &chunks[(i - FIRST_THREADS) / CHUNK]->area[(i - FIRST_THREADS) % CHUNK];
+    return (struct chunk *)((uintptr_t)chunk_0 - number * CHUNK_PAGES * PAGE_SIZE);
 }
 
-/* With table_lock, both. */
+/* Without table_lock, too, for a thread that is in it: chunk_0 stays for as long as there is one. */
+static struct chunk *chunk_of(unsigned i)
+{
+    return chunk_at((i - FIRST_THREADS) / CHUNK);
+}
+
+static struct area *area_at(unsigned i)
+{
+    return i < FIRST_THREADS ? &areas[i] : &chunk_of(i)->area[(i - FIRST_THREADS) % CHUNK];
+}
+
+/* With table_lock, all that follow. The lower a chunk's number, the sooner it is to be full, so that the last ones come to be free. */
+static void has_room(struct chunk *c)
+{
+    bool first = !room_first || c->number < room_first->number;
+    c->with_room = first ? room_first : 0;
+    c->with_room_before = first ? 0 : room_last;
+    *(c->with_room ? &c->with_room->with_room_before : &room_last) = c;
+    *(c->with_room_before ? &c->with_room_before->with_room : &room_first) = c;
+}
+
+static void has_no_room(struct chunk *c)
+{
+    *(c->with_room ? &c->with_room->with_room_before : &room_last) = c->with_room_before;
+    *(c->with_room_before ? &c->with_room_before->with_room : &room_first) = c->with_room;
+}
+
 static bool grow(void)
 {
-    uint32_t page = chunk_count < CHUNKS ? pages_take_end(CHUNK_PAGES, LEFT_PAGES) : 0;
+    uint32_t page = pages_take_end(CHUNK_PAGES, LEFT_PAGES);
     if (!page)
         return false;
     struct chunk *c = page_pointer(page);
+    if (!chunk_count)
+        chunk_0 = c;
+    else if (c != chunk_at(chunk_count))
+        panic("threads: somebody has taken pages between those of chunks");
     for (unsigned i = 0; i < CHUNK; i++)
         c->area[i].thread.state = THREAD_FREE;
 #if LOCK_HOOKS
     memset(c->held, 0, sizeof c->held);
 #endif
-    chunks[chunk_count++] = c;
-    return true;
-}
-
-static bool chunk_is_free(const struct chunk *c)
-{
-    for (unsigned i = 0; i < CHUNK; i++)
-        if (c->area[i].thread.state != THREAD_FREE)
-            return false;
+    c->number = chunk_count++;
+    c->used = 0;
+    has_room(c);
     return true;
 }
 
 static void shrink(void)
 {
-    while (chunk_count && chunk_is_free(chunks[chunk_count - 1]))
-        pages_give_end(page_address(chunks[--chunk_count]), CHUNK_PAGES);
+    struct chunk *c;
+    while (chunk_count && !(c = chunk_at(chunk_count - 1))->used) {
+        has_no_room(c);
+        chunk_count--;
+        pages_give_end(page_address(c), CHUNK_PAGES);
+    }
+}
+
+/* The number of a free place, which is the caller's from now on; or table_size(). */
+static unsigned take_place(void)
+{
+    unsigned i = first_free;
+    while (i < FIRST_THREADS && areas[i].thread.state != THREAD_FREE)
+        i++;
+    first_free = i < FIRST_THREADS ? i + 1 : i;
+    if (i == FIRST_THREADS) {
+        if (!room_first && !grow())
+            return table_size();
+        struct chunk *c = room_first;
+        unsigned k = 0;
+        while (c->area[k].thread.state != THREAD_FREE)
+            k++;
+        if (++c->used == CHUNK)
+            has_no_room(c);
+        i += c->number * CHUNK + k;
+    }
+    thread_count++;
+    return i;
+}
+
+static void free_place(struct thread *t)
+{
+    thread_count--;
+    t->state = THREAD_FREE;
+    if (t->id < FIRST_THREADS) {
+        if (t->id < first_free)
+            first_free = t->id;
+        return;
+    }
+    struct chunk *c = chunk_of(t->id);
+    if (c->used-- == CHUNK)
+        has_room(c);
+    shrink();
 }
 
 /* For the simulator, which names threads and finds where those that wait go on; never loaded
@@ -126,14 +200,11 @@ struct thread *thread_allocate(thread_fn *fn, void *arg, unsigned priority, int 
     if (priority >= PRIORITIES || bound < ANY_HART || bound >= (int)hart_count)
         panic("thread %s: priority %u, hart %d", name, priority, bound);
     simple_lock(&table_lock);
-    unsigned i = first_free;
-    while (i < table_size() && area_at(i)->thread.state != THREAD_FREE)
-        i++;
-    if (i >= thread_limit || (i == table_size() && !grow())) {
+    unsigned i = thread_count < thread_limit ? take_place() : table_size();
+    if (i == table_size()) {
         simple_unlock(&table_lock);
         return 0;
     }
-    first_free = i + 1;
     struct area *area = area_at(i);
     struct thread *t = &area->thread;
     *t = (struct thread){.id = i, .name = name, .fn = fn, .arg = arg, .priority = priority, .bound = bound};
@@ -168,7 +239,7 @@ _Noreturn void thread_exit(void)
     struct thread *self = curhart->thread;
     struct sleep_queue *q = sleep_queue_lock(self);
     self->state = THREAD_DEAD;
-    sched_tell(sleep_queue_wake(q, self, MAX_THREADS));
+    sched_tell(sleep_queue_wake(q, self, ALL_THREADS));
     sched_give_up(sleep_queue_lock_of(q));
     panic("a dead thread runs");
 }
@@ -191,11 +262,7 @@ void thread_join(struct thread *t)
     simple_lock(its_hart); /* until then it may still be on its stack */
     simple_unlock(its_hart);
     simple_lock(&table_lock);
-    t->state = THREAD_FREE;
-    if (t->id < first_free)
-        first_free = t->id;
-    if (unlikely(chunk_count))
-        shrink();
+    free_place(t);
     simple_unlock(&table_lock);
     crit_sec_leave(s);
     if (in_master)
@@ -217,7 +284,7 @@ static struct lock_held_list held[FIRST_THREADS];
 
 static struct lock_held_list *held_by(unsigned i)
 {
-    return i < FIRST_THREADS ? &held[i] : &chunks[(i - FIRST_THREADS) / CHUNK]->held[(i - FIRST_THREADS) % CHUNK];
+    return i < FIRST_THREADS ? &held[i] : &chunk_of(i)->held[(i - FIRST_THREADS) % CHUNK];
 }
 
 struct lock_held_list *thread_locks(struct thread *t)

@@ -1,5 +1,6 @@
 /* System calls about processes and threads (process.h, abi.h). */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "arch/path.h"
@@ -289,6 +290,8 @@ static int sys_thread_exit(struct process *p, struct vm_map *map, const uint32_t
 }
 SYSCALL(SYS_THREAD_EXIT, sys_thread_exit);
 
+#define PROCESSES_AT_ONCE 8 /* on the stack, and looked at with the lock */
+
 /* With user_lock. */
 static struct user_process shown(const struct process *p)
 {
@@ -310,25 +313,48 @@ static struct user_process shown(const struct process *p)
     return it;
 }
 
-static int sys_processes(struct process *p, struct vm_map *map, const uint32_t *a)
+/*
+ * Up to `most` processes whose id is below `below`, with the highest ids first; *count: how many there are in all. A list that changes
+ * between two calls so shows each that stays, once.
+ */
+static uint32_t some_processes(uint32_t below, uint32_t most, struct user_process *to, uint32_t *count)
 {
-    (void)p;
-    const uint32_t room = PAGE_SIZE / sizeof(struct user_process);
-    uint32_t n = 0, most = a[1] < room ? a[1] : room, page = page_alloc_raw();
-    if (!page)
-        return -ENOMEM;
-    struct user_process *all = page_pointer(page);
+    const struct process *chosen[PROCESSES_AT_ONCE];
+    uint32_t n = 0;
+    *count = 0;
     crit_t s = simple_lock_enter(&user_lock);
     for (const struct process *it = processes; it; it = it->all_next) {
-        if (!it->id)
+        *count += it->id != 0; /* else it has just been begun */
+        if (!it->id || (uint32_t)it->id >= below)
             continue;
-        if (n < most)
-            all[n] = shown(it);
-        n++;
+        uint32_t i = n;
+        for (; i && chosen[i - 1]->id < it->id; i--)
+            if (i < most)
+                chosen[i] = chosen[i - 1];
+        if (i < most)
+            chosen[i] = it;
+        n += n < most;
     }
+    for (uint32_t i = 0; i < n; i++)
+        to[i] = shown(chosen[i]);
     simple_lock_leave(&user_lock, s);
-    int error = copyout(map, a[0], all, (n < most ? n : most) * sizeof *all);
-    page_free(page);
-    return error ? error : (int)n;
+    return n;
+}
+
+static int sys_processes(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct user_process some[PROCESSES_AT_ONCE];
+    uint32_t given = 0, below = (uint32_t)INT_MAX + 1, count, n, wanted;
+    (void)p;
+    do {
+        wanted = a[1] - given < PROCESSES_AT_ONCE ? a[1] - given : PROCESSES_AT_ONCE;
+        n = some_processes(below, wanted, some, &count);
+        int error = copyout(map, a[0] + given * sizeof *some, some, n * sizeof *some);
+        if (error)
+            return error;
+        given += n;
+        below = n ? (uint32_t)some[n - 1].id : 0;
+    } while (wanted && n == wanted);
+    return (int)(given < a[1] || given > count ? given : count);
 }
 SYSCALL(SYS_PROCESSES, sys_processes);

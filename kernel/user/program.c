@@ -71,10 +71,9 @@ int program_load(struct vm_map *map, const struct elf_file *file, const struct a
                  struct user_start *start, struct user_break *brk)
 {
     struct elf_program program;
-    uint32_t stack = USER_STACK_TOP - USER_STACK_SIZE;
     int error = elf_load(map, file, &program);
     if (!error)
-        error = vm_allocate(map, &stack, USER_STACK_SIZE, VM_FIXED);
+        error = vm_allocate_stack(map, USER_STACK_TOP, USER_STACK_SIZE, USER_STACK_STEP);
     if (error)
         return error == -ENOMEM || error == -EIO ? error : -ENOEXEC;
     *brk = (struct user_break){program.end, program.end};

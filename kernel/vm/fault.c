@@ -363,7 +363,12 @@ FAULT_PATH static int attempt(struct fault *f)
 {
     lock_read(&f->map->lock);
     struct vm_entry *e = f->entry = vm_map_entry_at(f->map, f->address);
-    int error = !e ? -EFAULT : f->rights & ~(unsigned)e->rights && !f->force ? -EACCES : 0;
+    if (!e) {
+        lock_done(&f->map->lock);
+        int error = vm_map_grow(f->map, f->address);
+        return error ? error : AGAIN;
+    }
+    int error = f->rights & ~(unsigned)e->rights && !f->force ? -EACCES : 0;
     if (error) {
         lock_done(&f->map->lock);
         return error;

@@ -75,8 +75,15 @@ struct vm_map {
     struct vm_entry *hint;
     struct vm_entry head; /* of a ring */
     uint32_t size;
+    struct {
+        uint32_t begin, end; /* of what a stack may still grow into */
+        uint32_t step;
+    } growth;
     volatile uint32_t references;
 };
+
+/* There was no region at `address`: 0: there is one now, as a stack has grown; -EFAULT; -ENOMEM. */
+int vm_map_grow(struct vm_map *map, uint32_t address);
 
 static inline uint32_t vm_entry_pages(const struct vm_entry *e)
 {
@@ -134,6 +141,7 @@ void vm_object_release_locked(struct vm_object *object); /* lets go of the famil
 struct vm_object *vm_object_shadow(struct vm_object *object, uint32_t offset, uint32_t pages);
 struct vm_object *vm_object_copy(struct vm_object *object,
                                  uint32_t *shoot); /* asymmetric; whom to call is or-ed to *shoot */
+void vm_object_was_copied(struct vm_object *object);
 void vm_object_shorten(struct vm_object *object); /* collapse and bypass what it shadows */
 uint32_t vm_objects(void);
 extern struct simple_lock vm_families_lock;

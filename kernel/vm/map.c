@@ -14,8 +14,6 @@
 #include "mem/zone.h"
 #include "vm/internal.h"
 
-#define MOST_SWAP 65536
-
 DEFINE_ZONE(maps, "vm-maps", sizeof(struct vm_map), LINE, SPL_SOFTPREEMPT, 0);
 DEFINE_ZONE(entries, "vm-entries", sizeof(struct vm_entry), LINE, SPL_SOFTPREEMPT, 0);
 static RW_LOCK_CLASS(map_class, "vm map");
@@ -23,7 +21,7 @@ static volatile uint32_t map_count;
 
 void vm_init(uint32_t begin, uint32_t end, uint32_t most)
 {
-    uint32_t swap = bootargs_number("vm.swap", 0, MOST_SWAP);
+    uint32_t swap = bootargs_number("vm.swap", 0, UINT32_MAX);
     uint32_t room = (end - begin) / PAGE_SIZE;
     if (swap > room / 2)
         swap = room / 2;
@@ -401,6 +399,8 @@ int vm_map_object(struct vm_map *map, uint32_t *address, uint32_t size, unsigned
         pmap_shootdown(shoot);
         if (!wanted.object)
             return -ENOMEM;
+        if (copy)
+            vm_object_was_copied(object);
         wanted.needs_copy = copy;
     }
     lock_write(&map->lock);
@@ -414,6 +414,44 @@ int vm_map_object(struct vm_map *map, uint32_t *address, uint32_t size, unsigned
 int vm_allocate(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags)
 {
     return vm_map_object(map, address, size, flags, 0, 0, false, PAGE_READ | PAGE_WRITE, PAGE_RIGHTS, VM_INHERIT_COPY);
+}
+
+int vm_allocate_stack(struct vm_map *map, uint32_t top, uint32_t most, uint32_t step)
+{
+    uint32_t begin = top - step;
+    struct vm_entry *e = first_above(map, top - most);
+    if (e != &map->head && e->begin < top)
+        return -EEXIST;
+    map->growth.begin = top - most;
+    map->growth.end = begin;
+    map->growth.step = step;
+    return vm_allocate(map, &begin, step, VM_FIXED);
+}
+
+/* By whole steps where nothing is in the way, as what is below a region is not joined to it. */
+int vm_map_grow(struct vm_map *map, uint32_t address)
+{
+    static const struct vm_entry wanted = {.rights = PAGE_READ | PAGE_WRITE,
+                                           .maximum = PAGE_RIGHTS,
+                                           .inherit = VM_INHERIT_COPY,
+                                           .charged = true};
+    lock_write(&map->lock);
+    uint32_t begin = map->growth.begin, end = map->growth.end;
+    int error = 0;
+    if (!vm_map_entry_at(map, address)) { /* or another thread was here */
+        struct vm_entry *above = first_above(map, address), *below = above->previous;
+        error = -EFAULT;
+        if (address >= begin && address < end && (above == &map->head || above->begin >= end)) {
+            begin += (address - begin) / map->growth.step * map->growth.step;
+            if (below != &map->head && below->end > begin)
+                begin = below->end;
+            error = add(map, &begin, end - begin, VM_FIXED, &wanted);
+            if (!error)
+                map->growth.end = begin;
+        }
+    }
+    lock_done(&map->lock);
+    return error;
 }
 
 int vm_deallocate(struct vm_map *map, uint32_t address, uint32_t size)
@@ -543,6 +581,8 @@ static struct vm_object *copy_of(struct vm_map *map, struct vm_entry *e, uint32_
         }
     }
     vm_object_unlock(o);
+    if (copy && copy != o)
+        vm_object_was_copied(o);
     return copy;
 }
 
@@ -621,6 +661,7 @@ struct vm_map *vm_map_fork(struct vm_map *parent)
     uint32_t shoot = 0;
     int error = 0;
     lock_write(&parent->lock);
+    child->growth = parent->growth;
     for (struct vm_entry *e = parent->head.next; e != &parent->head && !error; e = e->next)
         error = inherit(parent, child, e, &shoot);
     pmap_shootdown(shoot);

@@ -46,6 +46,12 @@ int vm_allocate(struct vm_map *map, uint32_t *address, uint32_t size, unsigned f
 int vm_deallocate(struct vm_map *map, uint32_t address, uint32_t size);
 
 /*
+ * The same below `top`, `step` bytes at first, and so many more whenever something below them is used, down to `most` in all
+ * (as 4.3BSD's grow()): only what it has is promised. Once in a map, which is nobody else's yet; a child inherits that.
+ */
+int vm_allocate_stack(struct vm_map *map, uint32_t top, uint32_t most, uint32_t step);
+
+/*
  * The rights of a range that is all in regions; none is allowed, and PAGE_WRITE with PAGE_EXECUTE is -EACCES. `maximum`:
  * the most that they may become; the rights are cut to it, too, and it never grows.
  */

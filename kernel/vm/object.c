@@ -206,6 +206,13 @@ struct vm_object *vm_object_copy(struct vm_object *object, uint32_t *shoot)
     return copy;
 }
 
+/* Its pager is told that it has been copied so. Not locked; the caller has a reference. */
+void vm_object_was_copied(struct vm_object *object)
+{
+    if (object->external && object->pager->copy)
+        object->pager->copy(object->memory, object->control, 0, object->size);
+}
+
 /* The pages of `below`, which only `object` shadows, become its own, where it has none. */
 static void collapse(struct vm_object *object, struct vm_object *below)
 {

@@ -1,14 +1,18 @@
 """Processes as 4.3BSD programs expect them: fork, execve, wait4, groups, signals, descriptors, pipes and memory. The
 program checks itself (kernel/user/programs/processes.c), some parts at each boot: all on one hart, half of them on 2
-harts and the other half on 4. PROCESSES=all: all on each; FUZZ_CALLS=2500: more random calls."""
+harts and the other half on 4. PROCESSES=all: all on each; FUZZ_CALLS=2500: more random calls;
+STORM_STEPS=50: longer storms."""
 
 import os
+import subprocess
+from pathlib import Path
 
 import pytest
 
+from sim import programs
 from tests.kernel.machine import boot
 
-PARTS = 19
+PARTS = 22
 CALLS = int(os.environ.get("FUZZ_CALLS", 1200))
 
 
@@ -56,3 +60,25 @@ def test_random_calls_from_processes_at_once(tmp_path, sync, harts, seed):
 def test_forks_until_memory_is_out(tmp_path):
     run = boot(tmp_path, 2, "spl-optim", "run=test-nest user.pages=400 hz=1000")
     assert run.status == 0 and run.result("nest")["error"] == -12 and run.result("nest")["depth"] > 3, run.report()
+
+
+STORM = Path(__file__).parent / "programs/storm.c"
+STORM_STEPS = int(os.environ.get("STORM_STEPS", 5))     # of each thread
+
+
+def test_the_storm_is_none_on_the_host(tmp_path):
+    """The program checks pages, pipes and children: its checks must be right themselves."""
+    subprocess.run(["gcc", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", STORM, "-o", tmp_path / "storm"],
+                   check=True)
+    done = subprocess.run([tmp_path / "storm", "1", "100", "3", "3"], capture_output=True, text=True)
+    assert done.stdout == "storm: 900 steps, 0 wrong\n", done.stdout
+
+
+@pytest.mark.parametrize("sync, harts, options, more", [
+    ("cli-optim", 2, DEBUG, ""), ("spl-pessim", 4, None, "user.pages=110 vm.swap=150")])
+def test_threads_and_processes_on_the_same_pages(tmp_path, sync, harts, options, more):
+    """Which fork, dup2 and signal meanwhile; nobody sees what is in another's page, and pages leave in the second."""
+    args = f"{harts},{STORM_STEPS},2,3" + (",scarce" if more else "")
+    run = boot(tmp_path, harts, sync, f"run=user program=storm args={args} hz=8000 ram.jitter=9 {more}", harts,
+               options=options, files={"storm": programs.build_program([STORM])})
+    assert run.status == 0 and ", 0 wrong" in run.console, run.report()

@@ -6,8 +6,9 @@ import os
 import pytest
 
 from sim.kernel import SCHEMES
-from tests.kernel.machine import boot
+from tests.kernel.machine import COUNTED, boot
 
+PAGES = 100
 ROUNDS = int(os.environ.get("VM_ROUNDS", 24))
 UNEVEN = "ram.jitter=9 pic.delivery=40 pic.jitter=30"
 
@@ -43,6 +44,20 @@ def test_a_fault_costs_little_beside_its_floor(tmp_path):
     assert kinds["shared"]["cycles"] < kinds["pager"]["cycles"] < 3 * kinds["pager"]["floor"], run.report()
     page = run.result("vm_fork_page")
     assert page["hundredths"] <= 3 * page["floor"], run.report()
+
+
+def test_no_lock_is_common_to_all_faults(tmp_path):
+    """Four harts fault in four maps, a page each time. What each fault takes is its own, and hardly ever taken; the
+    lock of all pages is asked for with one page of eight."""
+    run = boot(tmp_path, 4, "spl-optim", f"run=vm-cost parallel=1 hz=0 pages={PAGES} vm.ahead=1 lockstat=none",
+               options=COUNTED)
+    assert run.status == 0, run.report()
+    faults = 4 * PAGES
+    locks = run.record["results"]["lockstat"]
+    of_all = [line for line in locks if line["attempts"] >= faults / 2]
+    assert {"vm_map", "vm_family"} <= {line["class"] for line in of_all}, locks
+    assert all(line["misses"] <= faults / 50 for line in of_all), of_all
+    assert all(line["attempts"] <= faults / 4 for line in locks if line["class"] == "pages"), locks
 
 
 def test_chains_stay_short(tmp_path):

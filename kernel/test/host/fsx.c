@@ -22,6 +22,7 @@
 #include "fs/vnode_file.h"
 #include "fs/vnode_pager.h"
 #include "lib/random.h"
+#include "mem/zone.h"
 #include "sched/sched.h"
 #include "test/host/fake/vm.h"
 #include "test/host/host.h"
@@ -140,7 +141,7 @@ static void unmap_file(void)
 {
     CHECK_EQUAL(vm_deallocate(map, MAPPING, MAPPED), 0);
     vnode_pager_sweep();
-    CHECK_EQUAL(vnode->mapped, 0);
+    CHECK(!vnode->mapped);
     mapped = false;
 }
 
@@ -260,7 +261,7 @@ static void begin(uint32_t pages)
     device.strategy = strategy;
     shell(
         "PATH=$PATH:/usr/sbin:/sbin; truncate -s 2M %s/image; mke2fs -q -F -t ext2 -O none,filetype,sparse_super -b 1024 "
-        "-I 128 -N 64 %s/image >/dev/null 2>&1");
+        "-I 128 -N 160 %s/image >/dev/null 2>&1");
     transfer_image("r");
     fake_vm_init(pages, 0);
     bio_start(24, 8);
@@ -303,6 +304,69 @@ HOST_TEST(a_file_is_what_its_model_is)
     static uint8_t back[sizeof model];
     CHECK(left && fread(back, 1, sizeof back, left) == size && !memcmp(back, model, size));
     fclose(left);
+}
+
+static uint32_t value_of(unsigned i)
+{
+    return i * 2654435761u;
+}
+
+/* As many as there is memory for, and inodes for here; all come back. */
+HOST_TEST(files_are_mapped_as_memory_carries_them)
+{
+    enum { FILES = 100, PAGES = 600 };
+    static struct vnode *vp[FILES + 1];
+    static uint32_t held[PAGES];
+    uint32_t value, n = 0;
+    int error = 0;
+    begin(PAGES);
+    CHECK((map = vm_map_create()));
+    for (unsigned i = 0; i <= FILES; i++) {
+        char name[8];
+        uint32_t at = BUFFER + i * PAGE_SIZE;
+        snprintf(name, sizeof name, "m%u", i);
+        CHECK_EQUAL(vfs_open(0, name, VFS_CREATE | VFS_WRITE, 0644, &vp[i]), 0);
+        CHECK_EQUAL(vfs_truncate(vp[i], sizeof value), 0);
+        if (i == FILES)
+            break;
+        struct vm_object *o = vnode_pager_object(vp[i], &error);
+        CHECK(o && !error && vp[i]->mapped);
+        CHECK_EQUAL(vm_map_object(map, &at, PAGE_SIZE, VM_FIXED, o, 0, false, PAGE_READ | PAGE_WRITE, PAGE_RIGHTS,
+                                  VM_INHERIT_SHARE),
+                    0);
+        vm_object_release(o);
+    }
+    for (unsigned i = 0; i < FILES; i++) {
+        value = value_of(i);
+        CHECK_EQUAL(copyout(map, BUFFER + i * PAGE_SIZE, &value, sizeof value), 0);
+    }
+    for (unsigned step = 0; step < 3; step++) /* not in the order in which they came */
+        for (unsigned i = step; i < FILES; i += 3) {
+            CHECK_EQUAL(vm_deallocate(map, BUFFER + i * PAGE_SIZE, PAGE_SIZE), 0);
+            vnode_pager_sweep();
+            CHECK(!vp[i]->mapped && (step == 2 || vp[2]->mapped));
+        }
+    zones_reclaim();
+    while ((held[n] = page_alloc_raw()))
+        n++;
+    CHECK(!vnode_pager_object(vp[FILES], &error) && error == -ENOMEM && !vp[FILES]->mapped);
+    while (n)
+        page_free(held[--n]);
+    struct vm_object *o = vnode_pager_object(vp[FILES], &error);
+    CHECK(o && !error);
+    vm_object_release(o);
+    vnode_pager_sweep();
+    CHECK(!vp[FILES]->mapped);
+    for (unsigned i = 0; i < FILES; i++) {
+        struct uio uio;
+        uio_kernel(&uio, &value, sizeof value, 0, false);
+        CHECK(!vfs_read(vp[i], &uio) && value == value_of(i));
+    }
+    for (unsigned i = 0; i <= FILES; i++)
+        vrele(vp[i]);
+    vm_map_release(map);
+    end();
+    shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s/image >%s/fsck 2>&1");
 }
 
 /* A file that pages go to. ------------------------------------------------------------------------------------------------- */

@@ -931,3 +931,138 @@ HOST_TEST(page_out_leaves_pages_of_an_object_that_ends)
         page_free(held[--n]);
     end();
 }
+
+/*
+ * A pager that withholds the right to write until it is asked, and counts what it is told: each call of the interface in both
+ * directions (vm/pager.h), a copy that sees what was there, errors, and its end.
+ */
+#define TOLD_PAGES 8u
+static struct {
+    unsigned init, requests, unlocks, returns, completed, copies, ends;
+    vm_control_t control;
+    bool fails;
+    uint32_t page[TOLD_PAGES][PAGE_SIZE / 4];
+} told;
+
+static void told_init(uint32_t memory, vm_control_t control, uint32_t pages)
+{
+    CHECK(memory == 9 && pages == TOLD_PAGES);
+    told.control = control;
+    told.init++;
+}
+
+static void told_request(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count, unsigned rights)
+{
+    CHECK(memory == 9 && control == told.control && count == 1 && rights);
+    told.requests++;
+    CHECK_EQUAL(told.fails ? vm_pager_data_error(control, page, 1)
+                           : vm_pager_data_supply(control, page, told.page[page], 1, PAGE_WRITE),
+                0);
+}
+
+static void told_unlock(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count, unsigned rights)
+{
+    CHECK(memory == 9 && control == told.control && count == 1 && rights & PAGE_WRITE);
+    told.unlocks++;
+    CHECK_EQUAL(vm_pager_lock_request(control, page, 1, VM_RETURN_NONE, false, 0), 0);
+}
+
+static int told_return(uint32_t memory, vm_control_t control, uint32_t page, const void *data, uint32_t count,
+                       bool kept)
+{
+    CHECK(memory == 9 && control == told.control && count == 1);
+    (void)kept;
+    memcpy(told.page[page], data, PAGE_SIZE);
+    told.returns++;
+    return 0;
+}
+
+static void told_completed(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count)
+{
+    CHECK(memory == 9 && control == told.control && page + count <= TOLD_PAGES);
+    told.completed++;
+}
+
+static void told_copy(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count)
+{
+    CHECK(memory == 9 && control == told.control && !page && count == TOLD_PAGES);
+    told.copies++;
+}
+
+static void told_terminate(uint32_t memory, vm_control_t control)
+{
+    CHECK(memory == 9 && control == told.control);
+    told.ends++;
+}
+
+static uint32_t word_at(struct vm_map *map, uint32_t at)
+{
+    uint32_t value = 0;
+    CHECK_EQUAL(vm_read(map, at, sizeof value, &value), 0);
+    return value;
+}
+
+static void store_at(struct vm_map *map, uint32_t at, uint32_t value)
+{
+    CHECK_EQUAL(vm_write(map, at, &value, sizeof value), 0);
+}
+
+HOST_TEST(a_pager_is_told_and_obeyed)
+{
+    static const struct vm_pager pager = {.name = "told",
+                                          .init = told_init,
+                                          .data_request = told_request,
+                                          .data_unlock = told_unlock,
+                                          .data_return = told_return,
+                                          .lock_completed = told_completed,
+                                          .copy = told_copy,
+                                          .terminate = told_terminate};
+    begin(1, 60, 0);
+    for (uint32_t i = 0; i < TOLD_PAGES; i++)
+        told.page[i][0] = 100 + i;
+    struct vm_map *map = models[0].map;
+    struct vm_object *o = vm_object_create_paged(&pager, 9, TOLD_PAGES);
+    uint32_t at = 0x20000000u, seen = 0x21000000u, all = TOLD_PAGES * PAGE_SIZE;
+    CHECK(o && told.init == 1 && vm_object_control(o) == told.control);
+    CHECK_EQUAL(vm_map_object(map, &at, all, VM_FIXED, o, 0, false, RW, RW, VM_INHERIT_COPY), 0);
+    CHECK(word_at(map, at) == 100 && told.requests == 1 && !told.unlocks);
+    store_at(map, at, 7); /* a right that is withheld is asked for, once */
+    CHECK(word_at(map, at) == 7 && told.unlocks == 1);
+    store_at(map, at, 8);
+    CHECK(told.unlocks == 1 && told.completed == 1 && !told.returns);
+
+    CHECK_EQUAL(vm_pager_lock_request(told.control, 0, TOLD_PAGES, VM_RETURN_DIRTY, false, PAGE_WRITE), 0);
+    CHECK(told.returns == 1 && told.page[0][0] == 8 && word_at(map, at) == 8 && told.requests == 1);
+    store_at(map, at, 9);
+    CHECK(told.unlocks == 2);
+    CHECK_EQUAL(vm_pager_lock_request(told.control, 0, TOLD_PAGES, VM_RETURN_ALL, true, 0), 0);
+    CHECK(told.returns == 2 && told.page[0][0] == 9 && word_at(map, at) == 9 && told.requests == 2);
+
+    CHECK_EQUAL(vm_map_object(map, &seen, all, VM_FIXED, o, 0, true, RW, RW, VM_INHERIT_COPY), 0);
+    struct vm_map *child = vm_map_fork(map);
+    CHECK(child && told.copies == 2);
+    store_at(map, at, 10); /* pushed first */
+    CHECK(word_at(map, seen) == 9 && word_at(child, at) == 9 && word_at(map, at) == 10);
+    store_at(child, at + PAGE_SIZE, 55); /* and a copy's page is its own */
+    CHECK(word_at(map, at + PAGE_SIZE) == 101 && word_at(map, seen + PAGE_SIZE) == 101);
+    vm_map_release(child);
+
+    told.fails = true;
+    CHECK_EQUAL(vm_fault(map, at + 5 * PAGE_SIZE, PAGE_READ), -EIO);
+    told.fails = false;
+    CHECK(word_at(map, at + 5 * PAGE_SIZE) == 105); /* the next one asks again */
+    CHECK_EQUAL(vm_pager_data_supply(told.control, 6, told.page[6], 1, 0), -ENOENT); /* that nobody waits for */
+    CHECK_EQUAL(vm_pager_data_supply(told.control, TOLD_PAGES, told.page[0], 1, 0), -EINVAL);
+    CHECK_EQUAL(vm_pager_lock_request(told.control, 1, TOLD_PAGES, VM_RETURN_ALL, true, 0), -EINVAL);
+    CHECK_EQUAL(vm_pager_lock_request(told.control + 1, 0, 1, VM_RETURN_ALL, true, 0), -ENOENT);
+    CHECK_EQUAL(vm_pager_data_error(told.control + 1, 0, 1), -ENOENT);
+
+    CHECK_EQUAL(vm_pager_destroy(told.control), 0);
+    CHECK_EQUAL(vm_fault(map, at + 7 * PAGE_SIZE, PAGE_READ), -EIO);
+    CHECK(word_at(map, at) == 10 && !told.ends);
+    CHECK_EQUAL(vm_deallocate(map, at, all), 0);
+    CHECK_EQUAL(vm_deallocate(map, seen, all), 0);
+    vm_object_release(o);
+    CHECK(told.ends == 1 && vm_pager_destroy(told.control) == -ENOENT);
+    end();
+}

@@ -537,6 +537,64 @@ static bool spin(unsigned wanted, uint32_t milliseconds, bool in_kernel)
     return true;
 }
 
+static uint32_t microseconds(const struct user_rusage *r)
+{
+    return (uint32_t)(r->user.seconds + r->system.seconds) * 1000000 +
+           (uint32_t)(r->user.microseconds + r->system.microseconds);
+}
+
+/* Of many, each is shown once, whatever the kernel takes at a time; and not more than are wanted. */
+static void shows_processes(void)
+{
+    enum { MANY = 10 };
+    static struct user_process all[MANY + 9];
+    int ids[MANY], status, n;
+    int before = call(SYS_PROCESSES, 0, 0);
+    for (int i = 0; i < MANY; i++)
+        if (!(ids[i] = call(SYS_FORK, 0)))
+            leave(0); /* and is a zombie */
+    CHECK(before >= 1 && call(SYS_PROCESSES, 0, 0) == before + MANY);
+    n = call(SYS_PROCESSES, all, MANY + 8);
+    CHECK(n == before + MANY && all[n - 1].id && !all[n].id);
+    for (int i = 0; i < MANY; i++) {
+        int seen = 0;
+        for (int k = 0; k < n; k++)
+            seen += all[k].id == ids[i] && all[k].parent == call(SYS_GETPID, 0);
+        CHECK(seen == 1);
+    }
+    for (int some = 7; some <= 9; some++) {
+        memset(all, 0, sizeof all);
+        CHECK(call(SYS_PROCESSES, all, some) == n && all[some - 1].id && !all[some].id);
+    }
+    CHECK(call(SYS_PROCESSES, 4, 9) == -EFAULT && call(SYS_PROCESSES, 4, 0) == n);
+    for (int i = 0; i < MANY; i++)
+        CHECK(call(SYS_WAIT4, ids[i], &status, 0, 0) == ids[i] && status == 0);
+}
+
+/* What a child took is told with its end, and added to its parent's children's; it is what it ran, to a tick or two. */
+static void usage(void)
+{
+    struct user_rusage before, child, after, self;
+    struct user_tms t;
+    int status = 0, id;
+    CHECK(call(SYS_GETRUSAGE, USER_RUSAGE_CHILDREN, &before) == 0);
+    if (!(id = call(SYS_FORK, 0))) {
+        spin(caught + 1, 5, false);
+        leave(0);
+    }
+    CHECK(call(SYS_WAIT4, id, &status, 0, &child) == id && status == 0);
+    CHECK(microseconds(&child) >= 3000 && microseconds(&child) <= 9000 && child.user.microseconds >= 1000);
+    CHECK(call(SYS_GETRUSAGE, USER_RUSAGE_CHILDREN, &after) == 0);
+    CHECK(microseconds(&after) == microseconds(&before) + microseconds(&child));
+    CHECK(call(SYS_GETRUSAGE, USER_RUSAGE_SELF, &before) == 0);
+    spin(caught + 1, 4, false);
+    CHECK(call(SYS_GETRUSAGE, USER_RUSAGE_SELF, &self) == 0);
+    CHECK(microseconds(&self) >= microseconds(&before) + 2000 && microseconds(&self) <= microseconds(&before) + 8000);
+    CHECK(call(SYS_TIMES, &t) >= 0 && call(SYS_TIMES, 4) == -EFAULT && call(SYS_GETRUSAGE, 5, &self) == -EINVAL);
+    uint32_t all = (t.children_user + t.children_system) * (1000000 / USER_CLK_TCK);
+    CHECK(all <= microseconds(&after) && all + 2 * (1000000 / USER_CLK_TCK) > microseconds(&after));
+}
+
 /* Timers of the process's own time: in user mode, and in all. */
 static void own_timers(void)
 {
@@ -693,6 +751,18 @@ static void descriptors(void)
     for (unsigned i = 3; i < most; i += i == 5 ? most - 25 : 1)
         call(SYS_CLOSE, i);
     CHECK(call(SYS_LSEEK, 0, 0, SEEK_SET) == -ESPIPE);
+    static struct user_pollfd all[1024 + 1]; /* as many as there can be at once */
+    static uint32_t in[1024 / 32];
+    CHECK(most == 1024 && call(SYS_PIPE, fd) == 0 && call(SYS_FCNTL, fd[0], F_DUPFD, most - 1) == (int)most - 1);
+    for (unsigned i = 0; i < most; i++)
+        all[i] = (struct user_pollfd){i == most - 1 ? (int)i : -1, USER_POLLIN, 0};
+    in[most / 32 - 1] = 1u << 31;
+    CHECK(call(SYS_POLL, all, most, 0) == 0 && call(SYS_POLL, all, most + 1, 0) == -EINVAL);
+    CHECK(call(SYS_WRITE, fd[1], "x", 1) == 1 && call(SYS_POLL, all, most, -1) == 1);
+    CHECK(all[most - 1].revents == USER_POLLIN && !all[0].revents && call(SYS_POLL, 0x3fffe000, most, 0) == -EFAULT);
+    CHECK(call(SYS_SELECT, most, in, 0, 0, 0) == 1 && in[most / 32 - 1] == 1u << 31);
+    CHECK(call(SYS_SELECT, most + 1, in, 0, 0, 0) == -EINVAL);
+    CHECK(call(SYS_CLOSE, fd[0]) == 0 && call(SYS_CLOSE, fd[1]) == 0 && call(SYS_CLOSE, most - 1) == 0);
 }
 
 static void pipes(void)
@@ -836,6 +906,41 @@ static void memory(void)
     CHECK(wait_for(id) == USER_SIGSEGV);
 }
 
+/* How a child ends that reads a byte. */
+static int reads(uint32_t at)
+{
+    int id = call(SYS_FORK, 0);
+    if (!id) {
+        uint8_t got = *(volatile uint8_t *)at;
+        leave(got);
+    }
+    return wait_for(id);
+}
+
+/* It grows where it is used beyond what it has, by the kernel too, to its limit or to what is in its way. */
+static void stack(void)
+{
+    uint32_t lowest = USER_STACK_TOP - USER_STACK_SIZE, edge = USER_STACK_TOP - USER_STACK_STEP;
+    CHECK(reads(lowest - 1) == USER_SIGSEGV && reads(lowest) == 0 && reads(edge - 1) == 0);
+    int id = call(SYS_FORK, 0);
+    if (!id) {
+        uint8_t *crossing = (uint8_t *)edge - 2, *far = (uint8_t *)edge - 3 * USER_STACK_STEP;
+        int fd = call(SYS_OPEN, "/bin/hello", O_RDONLY);
+        CHECK(call(SYS_READ, fd, crossing, 4) == 4 && !memcmp(crossing, "\177ELF", 4));
+        CHECK(call(SYS_LSEEK, fd, 0, SEEK_SET) == 0 && call(SYS_READ, fd, far, 4) == 4 && far[1] == 'E');
+        CHECK(call(SYS_READ, fd, lowest - 1, 4) == -EFAULT);
+        CHECK(reads((uint32_t)far + 1) == 'E' << 8 && reads(lowest) == 0); /* the child's own, from there on */
+        uint32_t in_the_way = lowest + USER_STACK_STEP + PAGE;
+        CHECK(call(SYS_MMAP, in_the_way, PAGE, USER_PROT_READ,
+                   USER_MAP_PRIVATE | USER_MAP_ANON | USER_MAP_FIXED, -1) == (int)in_the_way);
+        CHECK(reads(in_the_way - 1) == USER_SIGSEGV && *(volatile uint8_t *)(in_the_way + PAGE) == 0);
+        CHECK(reads(in_the_way - 1) == USER_SIGSEGV); /* it reaches the page now, and ends there */
+        CHECK(call(SYS_MUNMAP, in_the_way + PAGE, PAGE) == 0 && reads(in_the_way + PAGE) == USER_SIGSEGV);
+        leave(0);
+    }
+    CHECK(wait_for(id) == 0);
+}
+
 /* What a structure has between its members is 0 too: it is not the kernel's stack. */
 static bool is_clear_between(const struct user_stat *st)
 {
@@ -973,11 +1078,14 @@ static const struct {
     {"children", child_signals, false},
     {"interrupts", interrupts, true},
     {"own-timers", own_timers, true},
+    {"usage", usage, true},
+    {"shows-processes", shows_processes, false},
     {"traps", traps, false},
     {"descriptors", descriptors, false},
     {"pipes", pipes, true},
     {"dup2", dup2_both_ways, true},
     {"memory", memory, false},
+    {"stack", stack, false},
     {"files", files, false},
     {"passes_on", passes_on, false},
     {"shows", shows_no_address, true},

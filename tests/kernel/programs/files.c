@@ -1,10 +1,11 @@
 /*
- * files [FOLDER]: POSIX's calls on files and names, in FOLDER (/), and what is to be left there for the host to read. Prints a line
- * for each check that fails, and "files: N checks".
+ * files [FOLDER [LOCKS FILES]]: POSIX's calls on files and names, in FOLDER (/), and what is to be left there for the host to read;
+ * with as many locks of ranges, and at most 1000 mapped files, at a time. Prints a line for each check that fails, and "files: N checks".
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +240,65 @@ static void record_locks(void)
     CHECK(!close(fd) && !close(way[0]) && !close(way[1]) && !unlink("locked"));
 }
 
+/* Locks, and mapped files, are as many as memory carries; all of them can be had again. */
+static void many(int locks, int files)
+{
+    static char *at[1000];
+    unsigned wrong = 0;
+    int fd = open("locked", O_CREAT | O_RDWR, 0644), status;
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < locks; i++)
+            wrong += locked(fd, F_SETLK, F_WRLCK, 2 * i, 1) != F_WRLCK;
+        if (turn && !fork()) {
+            for (int i = 0; i < 2 * locks; i++)
+                wrong += locked(fd, F_GETLK, F_RDLCK, i, 1) != (i & 1 ? F_UNLCK : F_WRLCK);
+            _exit(wrong != 0);
+        }
+        CHECK(!turn || (wait(&status) > 0 && !status));
+        CHECK(!wrong && locked(fd, F_SETLK, F_UNLCK, 0, 0) == F_UNLCK);
+    }
+    CHECK(!close(fd) && !unlink("locked") && !mkdir("many", 0755) && !chdir("many"));
+    for (int i = 0; i < files; i++) {
+        char name[] = {(char)('a' + i / 100), (char)('0' + i / 10 % 10), (char)('0' + i % 10), 0};
+        fd = open(name, O_RDWR | O_CREAT, 0644);
+        wrong += fd < 0 || write(fd, name, 4) != 4;
+        at[i] = mmap(0, 4, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        wrong += at[i] == MAP_FAILED || close(fd) || unlink(name);
+    }
+    CHECK(!wrong);
+    for (int i = 0; !wrong && i < files; i++)
+        wrong += at[i][1] != '0' + i / 10 % 10 || at[i][2] != '0' + i % 10 || munmap(at[i], 4);
+    CHECK(!wrong && !chdir("..") && !rmdir("many"));
+}
+
+/* Who waits for a lock by a descriptor that his process closes meanwhile has none in the end: it would be nobody's. */
+static void *waits_for_lock(void *arg)
+{
+    int fd = *(int *)arg;
+    *(int *)arg = locked(fd, F_SETLKW, F_WRLCK, 0, 0) == -1 ? errno : 0;
+    return 0;
+}
+
+static void lock_of_a_closed_descriptor(void)
+{
+    int fd = open("locked", O_CREAT | O_RDWR, 0644), way[2], status;
+    char byte = 0;
+    CHECK(fd >= 0 && !pipe(way) && locked(fd, F_SETLK, F_WRLCK, 0, 0) == F_WRLCK);
+    if (!fork()) {
+        int mine = open("locked", O_RDWR), given = mine;
+        pthread_t waiter;
+        CHECK(mine >= 0 && !pthread_create(&waiter, 0, waits_for_lock, &given));
+        usleep(5000);
+        CHECK(!close(mine) && write(way[1], "x", 1) == 1 && !pthread_join(waiter, 0) && given == EBADF);
+        CHECK(write(way[1], "y", 1) == 1);
+        usleep(5000); /* so that it is not its end that gives a lock back */
+        _exit(failed != 0);
+    }
+    CHECK(read(way[0], &byte, 1) == 1 && byte == 'x' && locked(fd, F_SETLK, F_UNLCK, 0, 0) == F_UNLCK);
+    CHECK(read(way[0], &byte, 1) == 1 && byte == 'y' && locked(fd, F_SETLK, F_WRLCK, 0, 0) == F_WRLCK);
+    CHECK(wait(&status) > 0 && !status && !close(fd) && !close(way[0]) && !close(way[1]) && !unlink("locked"));
+}
+
 int main(int argc, char **argv)
 {
     const char *folder = argc > 1 ? argv[1] : "/";
@@ -248,6 +308,8 @@ int main(int argc, char **argv)
     attributes();
     maps();
     record_locks();
+    many(argc > 3 ? atoi(argv[2]) : 70, argc > 3 ? atoi(argv[3]) : 3);
+    lock_of_a_closed_descriptor();
     places(folder);
     printf("files: %u checks, %u failed\n", checks, failed);
     return failed != 0;

@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/times.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -232,7 +233,9 @@ static void times_pass(void)
     CHECK(!clock_gettime(CLOCK_MONOTONIC, &a) && !nanosleep(&pause, 0) && !clock_gettime(CLOCK_MONOTONIC, &b));
     CHECK((b.tv_sec - a.tv_sec) * 1000000000LL + b.tv_nsec - a.tv_nsec >= 3000000);
     CHECK(!gettimeofday(&day, 0) && time(0) >= day.tv_sec);
-    CHECK(clock() != (clock_t)-1);
+    struct tms mine;
+    CHECK(clock() != (clock_t)-1 && times(&mine) != (clock_t)-1 && mine.tms_utime >= 0 && !mine.tms_cutime);
+    CHECK(!alarm(100) && alarm(0) == 100 && !alarm(0));
     time_t t = 86400 * 365;
     char text[32];
     CHECK(strftime(text, sizeof text, "%Y-%m-%d", gmtime(&t)) == 10 && !strcmp(text, "1971-01-01"));
@@ -371,6 +374,13 @@ static void threads(void)
     CHECK(count == THREADS * ROUNDS && begun == 1 && destroyed == 0 + 1 + 2 && turn == 5 * THREADS && own == 7);
     CHECK(!pthread_setspecific(key, &count) && pthread_getspecific(key) == &count);
     CHECK(!pthread_key_delete(key) && !pthread_key_create(&key, 0) && !pthread_getspecific(key));
+    pthread_key_t keys[100]; /* and some that the library may want: POSIX has 128 at least */
+    int wrong = 0;
+    for (int i = 0; i < 100; i++)
+        wrong += pthread_key_create(&keys[i], 0) || pthread_setspecific(keys[i], &keys[i]);
+    for (int i = 0; i < 100; i++)
+        wrong += pthread_getspecific(keys[i]) != &keys[i] || pthread_key_delete(keys[i]);
+    CHECK(!wrong && pthread_key_delete(keys[0]));
     CHECK(!pthread_create(&t[0], 0, leave_early, (void *)8) && !pthread_join(t[0], &result) && result == (char *)9);
     for (int i = 0; i < 20; i++) /* their stacks come back */
         CHECK(!pthread_create(&t[0], 0, leave_early, 0) && !pthread_detach(t[0]));

@@ -48,7 +48,7 @@ typedef struct {
 #define PTHREAD_CREATE_JOINABLE 0
 #define PTHREAD_CREATE_DETACHED 1
 #define PTHREAD_STACK_MIN 8192
-#define PTHREAD_KEYS_MAX 32
+#define PTHREAD_KEYS_MAX 128 /* of a process: the least that POSIX allows */
 #define PTHREAD_DESTRUCTOR_ITERATIONS 4
 #define PTHREAD_MUTEX_NORMAL 0
 #define PTHREAD_MUTEX_RECURSIVE 1
