@@ -48,17 +48,18 @@ from litex.soc.interconnect import csr_bus
 from migen import ClockDomain, Record, Signal
 
 from hw.common.cache import REPO, cached
+from sim.model.toolchain import COMPILER
 from soc.fpga import netlist
 from soc.fpga.design import Design
 from soc.fpga.synthesis import synthesise
 
 PERIOD_NS = 2
-BUILD_ARGS = ["-Wno-fatal", "-Wno-lint", "-Wno-style", "-O3", "-CFLAGS", "-O1"]
-# One file of C++: for several, Verilator's makefile first compiles their headers, twice, 3.5 s each. Only up to so many
-# characters of Verilog: it has been measured for cores, not for designs with a cluster in them.
-ONE_FILE, ONE_FILE_MOST = ["--output-split", "0"], 300_000
+# One file of C++: for several, Verilator's makefile first compiles their headers, twice, 3.5 s each.
+BUILD_ARGS = ["-Wno-fatal", "-Wno-lint", "-Wno-style", "--output-split", "0", "-O3", "-CFLAGS", "-O1"]
 # A netlist is much code, of which little is run; and all its names public, as cocotb asks for, would be 500 MB of it.
-NETLIST_ARGS = [*ONE_FILE, *BUILD_ARGS[:-1], "-O0", "--no-public-flat-rw"]
+NETLIST_ARGS = [*BUILD_ARGS[:-1], "-O0", "--no-public-flat-rw"]
+# For Verilator's makefile, which names g++: clang takes half the time for a core, a fifth for one with a cluster.
+MAKE = f"CXX={COMPILER}"
 
 
 # Building and running, in pytest's process ----------------------------------------------------------------------------
@@ -110,15 +111,17 @@ def compile_simulator(files, waves, build_args):
         os.environ.setdefault("OBJCACHE", shutil.which("ccache") and "ccache" or "")
         runner = get_runner("verilator")
         try:
-            runner.build(sources=[folder / name for name in files if name.endswith((".v", ".vlt"))],
-                         hdl_toplevel="top", build_dir=folder, build_args=build_args, waves=waves,
-                         log_file=folder / "build.log")
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("MAKEFLAGS", MAKE)
+                runner.build(sources=[folder / name for name in files if name.endswith((".v", ".vlt"))],
+                             hdl_toplevel="top", build_dir=folder, build_args=build_args, waves=waves,
+                             log_file=folder / "build.log")
         except (SystemExit, Exception) as error:
             log = folder / "build.log"
             text = log.read_text()[-3000:] if log.exists() else ""
             raise RuntimeError(f"Verilator could not build the module ({error})\n{text}") from None
 
-    inputs = {**files, "options": json.dumps([build_args, waves, cocotb.__version__, sys.version])}
+    inputs = {**files, "options": json.dumps([build_args, MAKE, waves, cocotb.__version__, sys.version])}
     return cached("cocotb", inputs, compile_in)
 
 
@@ -140,8 +143,7 @@ def simulate(make, *args, tests=(), seed=1, level="rtl"):
     if level == "netlist":
         folder = compile_simulator(netlist_of(files, file.stem), waves, NETLIST_ARGS)
     else:
-        small = sum(map(len, files.values())) <= ONE_FILE_MOST
-        folder = compile_simulator(files, waves, [*ONE_FILE * small, *BUILD_ARGS])
+        folder = compile_simulator(files, waves, BUILD_ARGS)
     run = Path(tempfile.mkdtemp(prefix=f"{file.stem}-"))
     names = "|".join(tests)
     try:
