@@ -29,6 +29,10 @@ BUCKETS = {"buffers": "buckets", "alloc": "groups", "inodes": "rw", "lock_debug"
 DISK_BUILDS = {"spl-pessim": BEYOND, "spl-optim": {"lock_debug": "1"} | SOFTINT, "cli-pessim": BEYOND | SOFTINT,
                "cli-optim": {}, "cli-spl-pessim": BUCKETS | SOFTINT}
 
+# The kernel with LOCK_DEBUG's checks on a machine without devices: under these schemes, as each costs its building.
+# Under the others the tests of disks have it.
+CHECKED = {"spl-optim": {"lock_debug": "1"}, "cli-pessim": {"lock_debug": "1"},
+           "cli-optim": {"lock_debug": "1", "lock_stats": "1"}}
 # Of the kernel that counts what locks do, under spl-optim, and of the one that says where time goes, under any scheme.
 COUNTED = {"lock_stats": "1", "spinlock": "ttas"}
 TIMED = {"accounting": "1", "crit_timing": "1"}
@@ -71,15 +75,16 @@ def with_few_pages(bootargs):
     return bootargs if "user.pages=" in bootargs or "run=user" in bootargs else f"{bootargs} {FEW_PAGES}"
 
 
-# For a model that is simulated for some seconds in all: to make it as fast as can be takes longer.
+# For a model that is simulated for some seconds in all: to make it as fast as can be takes longer. And of eight harts
+# to find what can be left out takes longer than to simulate it.
 BRIEF = Recipe(fast=SLOW_FLAGS)
+EIGHT = Recipe(fast=SLOW_FLAGS, gated=False)
 
 
 @functools.cache
 def simulator_of(config):
     """The simulator; whether it is still what its sources give is looked at once, not for each of hundreds of boots."""
-    # Few tests boot eight harts, for seconds in all.
-    return build_simulator(config, recipe=BRIEF if config.harts > 4 else DEFAULT)
+    return build_simulator(config, recipe=EIGHT if config.harts > 4 else DEFAULT)
 
 
 def kernel_of(config, sync, options=None, runs=None, files=None, debugging=False):

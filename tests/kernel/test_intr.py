@@ -3,7 +3,7 @@
 import pytest
 
 from sim.kernel import SCHEMES
-from tests.kernel.machine import boot
+from tests.kernel.machine import CHECKED, boot
 from tests.kernel.test_schemes import CONDITIONS
 
 LINE_FETCH = 42     # cycles at most to bring a line from memory (hw/cpu/README.md)
@@ -20,7 +20,7 @@ def test_under_each_scheme(tmp_path, test, harts, sync):
     rounds = 12 if test == "event" else 20
     run = boot(tmp_path, harts, sync,
                f"run=test-{test} hz=1000 rounds={rounds} {CONDITIONS[seed % len(CONDITIONS)]}", seed,
-               options={"lock_debug": str(seed % 2)})
+               options=CHECKED.get(sync) if seed % 2 else None)
     assert run.status == 0, run.report()
     assert run.result("test")["name"] == test
 

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from sim.kernel import SCHEMES
-from tests.kernel.machine import COUNTED, boot, converse
+from tests.kernel.machine import CHECKED, COUNTED, DEVICES, DISK_BUILDS, boot, converse
 
-DEBUG = {"lock_debug": "1"}
+DEBUG = CHECKED["spl-optim"]
 
 # What a seed perturbs with it: memory and the link to the PIC, even and uneven.
 CONDITIONS = (
@@ -31,7 +31,8 @@ def stress(folder, harts, seed, rounds, sync, options):
 def test_stress(tmp_path, harts):
     """Over the seeds all that can happen did: readers shared, upgrades went through and were lost, attempts failed."""
     seeds, rounds = STRESS[harts]
-    results = [stress(tmp_path / str(seed), harts, seed, rounds, SCHEMES[seed % len(SCHEMES)], DEBUG) for seed in seeds]
+    results = [stress(tmp_path / str(seed), harts, seed, rounds, sync, CHECKED[sync])
+               for seed, sync in ((seed, SCHEMES[seed % len(SCHEMES)]) for seed in seeds)]
     for what in ("simple", "mutex", "read", "write", "upgraded", "downgraded", "pairs", "refused", "freed", "lost"):
         assert sum(result[what] for result in results) > 0, f"{what}: {results}"
     assert max(result["most_readers"] for result in results) > 1
@@ -77,7 +78,7 @@ ALWAYS = {
     "refcount-below-zero": "reference count falls below 0 under lock mutex A",
 }
 # ... and these in one that is built with LOCK_DEBUG. What stands in brackets is a place, with the function's name.
-CHECKED = {
+WRONG = {
     "simple-again": "lock simple A: the hart takes it again (last locked at simple_again+",
     "mutex-again": "lock mutex A: the thread takes it again (last locked at mutex_again+",
     "read-again": "lock rw A: the thread takes it again (last locked at read_again+",
@@ -112,10 +113,16 @@ PATHS = {
 }
 
 
-def break_rule(folder, rule, sync="spl-optim", options=None):
-    run = boot(folder, 1, sync, f"run=wrong-lock hz=0 rule={rule}", options=options)
+def break_rule(folder, rule, sync="spl-optim", options=None, machine=None):
+    run = boot(folder, 1, sync, f"run=wrong-lock hz=0 rule={rule}", options=options, machine=machine)
     assert run.status == 1 and run.record["exit"]["code"] == 0xdead, run.report()
     return run.console
+
+
+def break_rule_checked(folder, rule, sync):
+    """With LOCK_DEBUG under any scheme: on the disks' machine, where it is that has such a kernel."""
+    assert sync in CHECKED or DISK_BUILDS[sync]["lock_debug"] == "1"
+    return break_rule(folder, rule, sync, CHECKED.get(sync, DISK_BUILDS[sync]), None if sync in CHECKED else DEVICES)
 
 
 @pytest.mark.parametrize("rule", ALWAYS)
@@ -126,13 +133,13 @@ def test_broken_rule_is_caught_in_any_image(tmp_path, rule):
 @pytest.mark.parametrize("sync", [sync for sync in SCHEMES if sync != "spl-optim"])
 @pytest.mark.parametrize("rule", ("handler-above-lock", "soft-interrupt-above-lock"))
 def test_lock_below_its_handler_is_caught_under_each_scheme(tmp_path, rule, sync):
-    assert CHECKED[rule] in break_rule(tmp_path, rule, sync, DEBUG)
+    assert WRONG[rule] in break_rule_checked(tmp_path, rule, sync)
 
 
-@pytest.mark.parametrize("rule", CHECKED)
+@pytest.mark.parametrize("rule", WRONG)
 def test_broken_rule_is_caught_with_lock_debug(tmp_path, rule):
     console = break_rule(tmp_path, rule, options=DEBUG)
-    assert CHECKED[rule] in console
+    assert WRONG[rule] in console
     if rule in PATHS:
         now, before = re.split("above: the call path", console.partition("panic:")[2])
         for part, names in zip((now, before), PATHS[rule], strict=True):
@@ -143,7 +150,7 @@ def test_broken_rule_is_caught_with_lock_debug(tmp_path, rule):
 
 @pytest.mark.parametrize("sync", SCHEMES)
 def test_section_of_a_simple_lock_is_checked_under_each_scheme(tmp_path, sync):
-    assert CHECKED["simple-outside-section"] in break_rule(tmp_path, "simple-outside-section", sync, DEBUG)
+    assert WRONG["simple-outside-section"] in break_rule_checked(tmp_path, "simple-outside-section", sync)
 
 
 def test_lockstat_shows_and_clears_in_a_running_system(tmp_path):
@@ -160,7 +167,7 @@ def test_lockstat_shows_and_clears_in_a_running_system(tmp_path):
 
 def test_runner_collects_lock_statistics(tmp_path):
     run = boot(tmp_path, 1, "cli-optim", "run=test-locks hz=1000 rounds=6 ram.jitter=7 lockstat=sites", 1,
-               options={"lock_stats": "1", "lock_debug": "1"})
+               options=CHECKED["cli-optim"])
     assert run.status == 0, run.report()
     of = {line["class"]: line for line in run.record["results"]["lockstat"]}
     rw, simple = of["test_rw"], of["test_simple"]

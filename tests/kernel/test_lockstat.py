@@ -5,7 +5,7 @@ it with which the kernel reads its counter: three cycles, or where a cache line 
 
 import pytest
 
-from tests.kernel.machine import COUNTED, boot
+from tests.kernel.machine import CHECKED, COUNTED, boot
 
 TEST_CLASSES = {"test_spin", "test_spin_pair", "test_mutex", "test_rw"}
 COUNTS = (("attempts", "attempts"), ("misses", "misses"), ("blocks", "blocks"), ("failures", "fails"))
@@ -24,7 +24,7 @@ def assert_agree(what, outside, inside):
 
 
 @pytest.mark.parametrize("harts, sync, options", [
-    (1, "cli-optim", {"lock_stats": "1"}), (2, "spl-optim", COUNTED), (4, "cli-optim", {"lock_stats": "1"})])
+    (1, "cli-optim", CHECKED["cli-optim"]), (2, "spl-optim", COUNTED), (4, "cli-optim", CHECKED["cli-optim"])])
 def test_inside_and_outside_agree(tmp_path, harts, sync, options):
     run = boot(tmp_path, harts, sync, "run=test-lockstat hz=4000 rounds=6 ram.jitter=7 lockstat=sites",
                seed=harts, options=options)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.kernel.machine import TIMED, boot
+from tests.kernel.machine import CHECKED, TIMED, boot
 from tests.kernel.test_schemes import CONDITIONS
 
 # harts, scheme, run queues, lock debugging
@@ -21,8 +21,8 @@ SCHEDULER_MAX_CYCLES = 6_000_000
 def test_scheduler(tmp_path, harts, sync, queue, debug):
     seed = MACHINES.index((harts, sync, queue, debug)) + 1
     bootargs = f"run=test-scheduler hz=1000 rounds=10 {CONDITIONS[seed % len(CONDITIONS)]}"
-    run = boot(tmp_path, harts, sync, bootargs, seed, options={"runqueue": queue, "lock_debug": debug},
-               max_cycles=SCHEDULER_MAX_CYCLES)
+    run = boot(tmp_path, harts, sync, bootargs, seed, max_cycles=SCHEDULER_MAX_CYCLES,
+               options={"runqueue": queue} | (CHECKED[sync] if debug == "1" else {}))
     assert run.status == 0, run.report()
     result = run.result("test")
     assert (result["name"], result["runqueue"]) == ("scheduler", queue)

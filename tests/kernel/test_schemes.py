@@ -13,7 +13,7 @@ import pytest
 
 from sim.kernel import CROSS, SCHEMES
 from soc.config import SoCConfig
-from tests.kernel.machine import COUNTED, boot, kernel_of
+from tests.kernel.machine import CHECKED, COUNTED, boot, kernel_of
 
 # What a seed perturbs with it: PIC latency near, as in the paper, and uneven; memory with and without jitter.
 CONDITIONS = (
@@ -169,8 +169,8 @@ KEEPS_ITS_HART = {"interrupt", "crit_sec_replay", "softint_dispatch_above", "run
 # All benches and tests of the default build; of others, the kernel proper that other tests' images have.
 @pytest.mark.parametrize("sync, options, runs", [
     *((sync, {}, None) for sync in SCHEMES), ("spl-optim", COUNTED, ("hello",)),
-    ("cli-optim", {"lock_debug": "1", "lock_stats": "1"}, ("hello",)),
-    ("cli-optim", {"runqueue": "per-hart", "lock_debug": "1"}, None)])
+    ("cli-optim", CHECKED["cli-optim"], ("hello",)),
+    ("cli-optim", {"runqueue": "per-hart"} | CHECKED["cli-optim"], None)])
 def test_no_copy_of_tp_outlives_a_move(sync, options, runs):
     """Where a thread may be moved to another hart, tp is used as it is: a copy of it would still name the old hart."""
     copies = {function for function, instruction in instructions(sync, options, runs) if copies_tp(instruction)}

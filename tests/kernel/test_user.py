@@ -4,7 +4,7 @@ programs check themselves (kernel/user/programs/); under each scheme, as user mo
 import pytest
 
 from sim.kernel import SCHEMES
-from tests.kernel.machine import boot
+from tests.kernel.machine import CHECKED, boot
 
 SCHEME_ON = dict(zip((1, 2, 4), ("spl-optim", "cli-optim", "spl-pessim"), strict=True))
 
@@ -83,7 +83,7 @@ def test_a_full_table_of_threads_is_an_error(tmp_path):
 def test_random_system_calls_do_no_harm(tmp_path, sync, harts, seeds):
     for seed in range(1, seeds + 1):
         run = boot(tmp_path / str(seed), harts, sync, "run=test-user-fuzz hz=8000 user.pages=300 ram.jitter=9", seed,
-                   options={"lock_debug": "1"} if seed == 1 else None)
+                   options=CHECKED.get(sync) if seed == 1 else None)
         assert run.status == 0, f"seed {seed}: {run.report()}"
         assert run.result("test")["calls"] > 100
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sim.kernel import SCHEMES
-from tests.kernel.machine import boot
+from tests.kernel.machine import CHECKED, boot
 
 
 @pytest.mark.parametrize("sync,harts", list(zip(SCHEMES, (2, 4, 2, 1, 2), strict=True)))
@@ -11,7 +11,7 @@ def test_threads_that_end_at_once(tmp_path, harts, sync):
     """Without ticks and with many, by turns."""
     n = SCHEMES.index(sync)
     run = boot(tmp_path, harts, sync, f"run=test-user-ends rounds=4 hz={(0, 5000)[n % 2]} ram.jitter=9", n,
-               options={"lock_debug": "1"} if n % 3 == 0 else None)
+               options=CHECKED.get(sync) if n % 3 == 0 else None)
     assert run.status == 0, run.report()
     assert run.result("test")["processes"] >= 8
 

@@ -6,7 +6,11 @@ import os
 import pytest
 
 from sim.kernel import SCHEMES
+<<<<<<< HEAD
 from tests.kernel.machine import COUNTED, boot
+=======
+from tests.kernel.machine import CHECKED, boot
+>>>>>>> 90a5698 (Five kernels fewer to be built by the tests: LOCK_DEBUG without devices under three schemes, with LOCK_STATS in one of them)
 
 PAGES = 100
 ROUNDS = int(os.environ.get("VM_ROUNDS", 24))
@@ -19,7 +23,7 @@ def test_from_all_harts(tmp_path, harts, sync):
     n = SCHEMES.index(sync)
     memory = f"vm.swap=200 user.pages={13 + 20 * harts}"
     run = boot(tmp_path, harts, sync, f"run=test-vm rounds={ROUNDS} hz=1000 {memory} {UNEVEN}",
-               n + 1, options={"lock_debug": "1"} if n % 2 == 0 else None)
+               n + 1, options=CHECKED.get(sync) if n % 2 == 0 else None)
     assert run.status == 0, run.report()
     result = run.result("test")
     assert result["checks"] > 30 * harts and (harts > 1 or result["pageins"] > 5)

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from sim.kernel import SCHEMES
-from tests.kernel.machine import boot, converse
+from tests.kernel.machine import CHECKED, boot, converse
 
 UNEVEN = "pic.read=20 pic.write=10 pic.delivery=40 pic.jitter=30 ram.jitter=7"
 
@@ -21,7 +21,7 @@ def test_zones_from_everywhere(tmp_path, harts, sync):
     """With the checks of LOCK_DEBUG and without, with ticks and without, by turns."""
     n = SCHEMES.index(sync) + (1, 2, 4).index(harts)
     run = boot(tmp_path, harts, sync, f"run=test-zone user.pages=30 rounds={20 + 20 // harts} hz={(0, 1000)[n % 2]} "
-               f"{UNEVEN if n % 3 else ''}", n, options={"lock_debug": "1"} if n % 4 < 2 else None)
+               f"{UNEVEN if n % 3 else ''}", n, options=CHECKED.get(sync) if n % 4 == 0 else None)
     assert run.status == 0, run.report()
     assert run.result("test")["interrupts"] > 10
     zones = {line["name"]: line for line in run.record["results"]["zone"]}
