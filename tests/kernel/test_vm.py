@@ -6,11 +6,7 @@ import os
 import pytest
 
 from sim.kernel import SCHEMES
-<<<<<<< HEAD
-from tests.kernel.machine import COUNTED, boot
-=======
-from tests.kernel.machine import CHECKED, boot
->>>>>>> 90a5698 (Five kernels fewer to be built by the tests: LOCK_DEBUG without devices under three schemes, with LOCK_STATS in one of them)
+from tests.kernel.machine import CHECKED, COUNTED, boot
 
 PAGES = 100
 ROUNDS = int(os.environ.get("VM_ROUNDS", 24))
