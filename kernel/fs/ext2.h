@@ -92,10 +92,12 @@ struct inode {
     bool grown; /* it leads to new blocks, and its block on the device does not yet */
     bool orphan; /* in the list of those that are to go, or to be cut, after a crash */
     struct inode *orphan_next; /* of fs->orphan_lock */
-    /* of its chain of the inode table */
-    uint32_t references;
+    uint32_t references; /* atomic; the first and the last of its chain of the inode table, too */
+    /* of that chain */
     struct inode *hash_next;
-    struct inode *free_next, *free_prev; /* without references: of inode_free_lock */
+    bool used;   /* since it came to the list, or somebody looked for room */
+    bool listed; /* of inode_free_lock, too */
+    struct inode *free_next, *free_prev; /* while it is listed: of inode_free_lock */
 };
 
 struct ext2 {

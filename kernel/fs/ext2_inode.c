@@ -1,7 +1,12 @@
 /*
- * ext2: the table of inodes in memory (ext2.h), as 4.3BSD's: hash chains with a lock each, which guards references, and a list
- * of those that nobody refers to, oldest first, from which room for another inode comes. Those are written by then, so
- * taking one means no I/O. Locks: chain, then inode_free_lock; another chain's only if that does not mean to wait.
+ * ext2: the table of inodes in memory (ext2.h), as 4.3BSD's: hash chains with a lock each, and a list
+ * of those that nobody refers to, from which room for another inode comes. Those are written by then, so taking one means no I/O.
+ *
+ * Locks: chain, then inode_free_lock; another chain's only if that does not mean to wait. The first reference and the last one
+ * come and go with the chain locked; between these, whoever has one makes others of it, and lets go of them, by atomic
+ * instructions alone. One that is referred to again stays on the list until somebody looks for room: he takes those that
+ * were not used since they came there, or since he was here last (second chance), so that looking up a name and
+ * letting go of what it names moves nothing.
  */
 #include "fs/ext2.h"
 
@@ -44,9 +49,10 @@ static struct chain *chain_of(const struct ext2 *fs, uint32_t number)
     return &chains[(number + (uint32_t)((uintptr_t)fs >> 6)) % CHAINS];
 }
 
-/* The next four with inode_free_lock held. */
+/* The next two with inode_free_lock and the inode's chain held. */
 static void list_append(struct inode *ip)
 {
+    ip->listed = true;
     ip->free_next = 0;
     ip->free_prev = free_last;
     *(free_last ? &free_last->free_next : &free_first) = ip;
@@ -55,6 +61,7 @@ static void list_append(struct inode *ip)
 
 static void list_remove(struct inode *ip)
 {
+    ip->listed = false;
     *(ip->free_prev ? &ip->free_prev->free_next : &free_first) = ip->free_next;
     *(ip->free_next ? &ip->free_next->free_prev : &free_last) = ip->free_prev;
 }
@@ -81,20 +88,39 @@ static void destroy(struct inode *ip)
     __atomic_fetch_sub(&inode_count, 1, __ATOMIC_RELAXED);
 }
 
-/* The oldest that nobody refers to, off its chain: its room is to be had. Null: there is none. `mine` is locked by the caller. */
+/* Off the list, if it may be taken, or for as long as somebody refers to it; or to its end, for a second chance. */
+static bool leaves_list(struct inode *ip)
+{
+    list_remove(ip);
+    if (__atomic_load_n(&ip->references, __ATOMIC_RELAXED))
+        return false;
+    if (!ip->used)
+        return true;
+    ip->used = false;
+    list_append(ip);
+    return false;
+}
+
+/* One that nobody refers to, off its chain: its room is to be had. Null: there is none. `mine` is locked by the caller. */
 static struct inode *take_oldest(struct chain *mine)
 {
     table_lock(&inode_free_lock);
-    for (struct inode *ip = free_first; ip; ip = ip->free_next) {
+    for (struct inode *ip = free_first, *next; ip; ip = next) {
         struct chain *chain = chain_of(ip->fs, ip->number);
+        next = ip->free_next;
         if (chain != mine && !table_try(&chain->lock))
             continue;
-        list_remove(ip);
-        table_unlock(&inode_free_lock);
-        unhash(chain, ip);
+        bool taken = leaves_list(ip);
+        if (taken)
+            unhash(chain, ip);
+        else if (!next && ip->listed)
+            next = ip; /* the last one, which is the first of those that had their chance */
         if (chain != mine)
             table_unlock(&chain->lock);
-        return ip;
+        if (taken) {
+            table_unlock(&inode_free_lock);
+            return ip;
+        }
     }
     table_unlock(&inode_free_lock);
     return 0;
@@ -197,11 +223,8 @@ int ext2_inode_on_disk(struct ext2 *fs, uint32_t number, struct inode *ip)
 /* A reference to one that is there. With its chain locked. */
 static void refer(struct inode *ip)
 {
-    if (!ip->references++) {
-        table_lock(&inode_free_lock);
-        list_remove(ip);
-        table_unlock(&inode_free_lock);
-    }
+    __atomic_fetch_add(&ip->references, 1, __ATOMIC_RELAXED);
+    ip->used = true;
 }
 
 int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct inode **ipp)
@@ -297,11 +320,18 @@ void ext2_change_dtime(struct ext2 *fs, uint32_t number, uint32_t to)
 
 void ext2_hold(struct vnode *vp)
 {
-    struct inode *ip = INODE(vp);
-    struct chain *chain = chain_of(ip->fs, ip->number);
-    table_lock(&chain->lock);
-    refer(ip);
-    table_unlock(&chain->lock);
+    uint32_t before = __atomic_fetch_add(&INODE(vp)->references, 1, __ATOMIC_RELAXED);
+    assert(before); /* the caller's own */
+}
+
+/* A reference less. Not if it is the last one, or may be by now. */
+static bool let_go_of_another(struct inode *ip)
+{
+    uint32_t n = __atomic_load_n(&ip->references, __ATOMIC_RELAXED);
+    while (n > 1)
+        if (__atomic_compare_exchange_n(&ip->references, &n, n - 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            return true; /* and with it the inode may be gone */
+    return false;
 }
 
 /* The last one has let go of a file without a name: what it had is free. */
@@ -331,28 +361,42 @@ static void remove_file(struct inode *ip)
 void ext2_release(struct vnode *vp)
 {
     struct inode *ip = INODE(vp);
+    if (let_go_of_another(ip))
+        return;
     struct chain *chain = chain_of(ip->fs, ip->number);
     table_lock(&chain->lock);
-    assert(ip->references);
-    while (ip->references == 1 && ip->dirty && !ip->gone && ip->disk.links) {
-        table_unlock(&chain->lock); /* while there is a reference; another may come, and change it, meanwhile */
-        lock_write(&ip->v.lock);
-        ext2_update_alone(ip, false);
-        ip->dirty = false; /* an error is the device's: the block says so to whoever wants it next */
-        lock_done(&ip->v.lock);
-        table_lock(&chain->lock);
-    }
-    if (--ip->references) {
-        table_unlock(&chain->lock);
-        return;
+    for (;;) { /* others let go of theirs without the lock */
+        uint32_t n = __atomic_load_n(&ip->references, __ATOMIC_ACQUIRE);
+        assert(n);
+        if (n == 1 && ip->dirty && !ip->gone && ip->disk.links) {
+            table_unlock(&chain->lock); /* while there is a reference; another may come, and change it, meanwhile */
+            lock_write(&ip->v.lock);
+            ext2_update_alone(ip, false);
+            ip->dirty = false; /* an error is the device's: the block says so to whoever wants it next */
+            lock_done(&ip->v.lock);
+            table_lock(&chain->lock);
+        } else if (n > 1 && let_go_of_another(ip)) {
+            table_unlock(&chain->lock);
+            return;
+        } else if (n == 1) {
+            __atomic_store_n(&ip->references, 0, __ATOMIC_RELAXED); /* nobody has one, and without the lock none comes */
+            break;
+        }
     }
     bool remove = !ip->gone && !ip->disk.links && !ip->fs->mount.read_only;
     if (!ip->gone && !remove) {
-        table_lock(&inode_free_lock);
-        list_append(ip);
-        table_unlock(&inode_free_lock);
+        if (!ip->listed) {
+            table_lock(&inode_free_lock);
+            list_append(ip);
+            table_unlock(&inode_free_lock);
+        }
         table_unlock(&chain->lock);
         return;
+    }
+    if (ip->listed) {
+        table_lock(&inode_free_lock);
+        list_remove(ip);
+        table_unlock(&inode_free_lock);
     }
     struct ext2 *fs = ip->fs;
     __atomic_fetch_add(&fs->ending, 1, __ATOMIC_RELAXED);
@@ -413,7 +457,8 @@ int ext2_forget(struct ext2 *fs)
         for (struct inode *ip = chains[i].first, *next; ip; ip = next) {
             next = ip->hash_next;
             if (ip->fs == fs) {
-                list_remove(ip);
+                if (ip->listed)
+                    list_remove(ip);
                 unhash(&chains[i], ip);
                 destroy(ip);
             }

@@ -5,7 +5,7 @@
  *
  *   rename lock of a mount     only by rename between directories, around all that follows
  *   vnode                      a directory before what is in it; of two directories the one above first, else by address
- *   vnode table's chains       references
+ *   vnode table's chains       the first reference and the last
  *   buffers                    fs/buf.h
  *
  * A reference keeps a vnode from becoming another file; its lock guards its contents. Operations say what they want.
