@@ -95,7 +95,7 @@ struct inode {
     uint32_t references; /* atomic; the first and the last of its chain of the inode table, too */
     /* of that chain */
     struct inode *hash_next;
-    bool used;   /* since it came to the list, or somebody looked for room */
+    bool used; /* since it came to the list, or somebody looked for room */
     bool listed; /* of inode_free_lock, too */
     struct inode *free_next, *free_prev; /* while it is listed: of inode_free_lock */
 };

@@ -379,7 +379,8 @@ void ext2_release(struct vnode *vp)
             table_unlock(&chain->lock);
             return;
         } else if (n == 1) {
-            __atomic_store_n(&ip->references, 0, __ATOMIC_RELAXED); /* nobody has one, and without the lock none comes */
+            __atomic_store_n(&ip->references, 0,
+                             __ATOMIC_RELAXED); /* nobody has one, and without the lock none comes */
             break;
         }
     }
