@@ -6,7 +6,8 @@
  *
  *   @test name=fs operations=... refused=... reads=... writes=... hits=... misses=... delayed=... waits=... conflicts=...
  *
- * Boot arguments: rounds (of each thread, 40), workers (threads, two for each hart), bufs, bufchains.
+ * Boot arguments: rounds (of each thread, 40), workers (threads, two for each hart), bufs, bufchains, inodes (in
+ * memory without being used, 24).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -172,7 +173,7 @@ static int test_fs(void)
     rounds = bootargs_number("rounds", 40, 1000000);
     unix_enter();
     bio_init();
-    inodes_init(24);
+    inodes_init(bootargs_number("inodes", 24, 1000));
     namecache_init();
     blockdev_of(&device, disk);
     unix_leave();

@@ -41,11 +41,11 @@ FEW = "bufs=12 bufchains=4"
 
 @pytest.mark.parametrize("harts, sync, build, how", [
     (1, "spl-optim", {}, "bufs=40 disk.mode=pio"), (2, "cli-optim", {}, FEW), (2, "spl-pessim", {}, "bufs=40"),
-    (1, "cli-spl-pessim", {}, FEW), (4, "cli-pessim", {}, f"{FEW} workers=4"), (2, "spl-optim", SERIAL, FEW),
+    (1, "cli-spl-pessim", {}, FEW), (4, "cli-pessim", {}, f"{FEW} workers=4 inodes=3"), (2, "spl-optim", SERIAL, FEW),
 ])
 def test_threads_work_in_it_at_once(tmp_path, harts, sync, build, how):
-    """With few buffers, so that they wait for each other's, or enough for runs of blocks, by DMA and by programmed I/O;
-    what is left is what each thread's seed makes."""
+    """With few buffers, so that they wait for each other's, and few inodes, or enough for runs of blocks, by DMA and by
+    programmed I/O; what is left is what each thread's seed makes."""
     seed = harts + 3 * len(sync)
     bootargs = f"run=test-fs hz=1000 rounds=1 {how} ram.jitter=5"
     run, left = on_disk(tmp_path / "out", image(tmp_path), harts, sync, bootargs, build or None, seed,
