@@ -143,7 +143,7 @@ struct vm_map *vm_map_create(void)
     struct vm_map *map = zone_alloc(&maps);
     if (!map)
         return 0;
-    *map = (struct vm_map){.references = 1};
+    *map = (struct vm_map){.references = 1, .room = {VM_BEGIN, VM_END}};
     map->head.next = map->head.previous = map->hint = &map->head;
     if (!pmap_init(&map->pmap)) {
         zone_free(&maps, map);
@@ -276,17 +276,23 @@ void vm_map_release(struct vm_map *map)
 
 /* ---- Regions. */
 
-/* What is free from `*address` on, of `size` bytes; false: nothing. */
+void vm_map_set_room(struct vm_map *map, uint32_t begin, uint32_t end)
+{
+    map->room.begin = begin;
+    map->room.end = end;
+}
+
+/* What is free from `*address` on, of `size` bytes, within the room; false: nothing. */
 static bool find_room(struct vm_map *map, uint32_t *address, uint32_t size)
 {
-    uint32_t at = *address < VM_BEGIN ? VM_BEGIN : *address;
+    uint32_t at = *address < map->room.begin ? map->room.begin : *address;
     for (struct vm_entry *e = first_above(map, at); e != &map->head; e = e->next) {
         if (e->begin >= at && e->begin - at >= size)
             break;
         at = e->end;
     }
     *address = at;
-    return at < VM_END && VM_END - at >= size;
+    return at < map->room.end && map->room.end - at >= size;
 }
 
 static bool is_anonymous_like(const struct vm_entry *e, const struct vm_entry *as)
@@ -327,7 +333,7 @@ static int add(struct vm_map *map, uint32_t *address, uint32_t size, unsigned fl
         if (!size || size > VM_END)
             return -EINVAL;
         if (!find_room(map, &begin, size)) {
-            begin = VM_BEGIN;
+            begin = map->room.begin;
             if (!find_room(map, &begin, size))
                 return -ENOMEM;
         }
@@ -661,6 +667,7 @@ struct vm_map *vm_map_fork(struct vm_map *parent)
     uint32_t shoot = 0;
     int error = 0;
     lock_write(&parent->lock);
+    child->room = parent->room;
     child->growth = parent->growth;
     for (struct vm_entry *e = parent->head.next; e != &parent->head && !error; e = e->next)
         error = inherit(parent, child, e, &shoot);
