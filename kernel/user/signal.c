@@ -492,9 +492,11 @@ static struct user_timeval time_of(uint32_t ticks)
     return (struct user_timeval){ticks / hz, (int32_t)((uint64_t)(ticks % hz) * 1000000 / hz), 0};
 }
 
+static uint32_t whole_ticks(uint32_t ticks);
+
 static struct user_itimerval alarm_now(const struct process *p)
 {
-    return (struct user_itimerval){time_of(p->alarm_interval), time_of(ticks_left(p))};
+    return (struct user_itimerval){time_of(p->alarm_interval), time_of(whole_ticks(ticks_left(p)))};
 }
 
 /* With user_lock: all threads' ticks so far are the timers'. */
