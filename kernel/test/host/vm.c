@@ -493,7 +493,7 @@ static void begin(unsigned number, uint32_t pages, uint32_t swap)
         named[0].cell[i] = cell_new(value);
         named[1].cell[i] = cell_new(0);
     }
-    named[0].object = vm_object_of_bytes(file_bytes, sizeof file_bytes);
+    named[0].object = vm_object_of_bytes(file_bytes, sizeof file_bytes, FILE_PAGES);
     named[1].object = vm_object_create(FILE_PAGES);
     models[0].map = vm_map_create();
     CHECK(named[0].object && named[1].object && models[0].map);

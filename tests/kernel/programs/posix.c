@@ -39,6 +39,27 @@ static void check(bool right, const char *what)
 }
 #define CHECK(what) check(what, #what)
 
+/* A mapping may be longer than its file: 0 to the end of the last page, and no page behind that. */
+static void mapped(const char *path)
+{
+    struct stat s;
+    int file = open(path, O_RDONLY), status;
+    CHECK(file >= 0 && !fstat(file, &s));
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), end = ((size_t)s.st_size + page - 1) / page * page;
+    volatile char *at = mmap(0, end + 3 * page, PROT_READ, MAP_PRIVATE, file, 0);
+    CHECK(at != MAP_FAILED && at[0] == 'l' && at[s.st_size - 1] == '\n' && !at[end - 1]);
+    pid_t id = fork();
+    if (!id) {
+        signal(SIGBUS, SIG_DFL);
+        _exit(at[end]);
+    }
+    CHECK(waitpid(id, &status, 0) == id && WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+    CHECK(!munmap((void *)at, end + 3 * page) && !close(file));
+    file = open(path, O_RDONLY);
+    at = mmap(0, page, PROT_READ, MAP_SHARED, file, (off_t)(end + page));
+    CHECK(at != MAP_FAILED && !munmap((void *)at, page) && !close(file));
+}
+
 /* stdio, on a file that can be read alone */
 static void files(const char *path)
 {
@@ -462,6 +483,7 @@ int main(int argc, char **argv)
     memory();
     environment();
     files(argv[1]);
+    mapped(argv[1]);
     directory(argv[2], argv[1]);
     times_pass();
     jumps_and_signals();
