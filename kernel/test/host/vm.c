@@ -1130,6 +1130,34 @@ HOST_TEST(a_stack_grows_as_it_is_used)
     end();
 }
 
+/* In a child's, too: first from where it was asked for, then from its begin, and never behind its end. */
+HOST_TEST(what_may_be_anywhere_lies_in_the_room)
+{
+    enum { BEGIN = 0x20000000, PAGES = 6, END = BEGIN + PAGES * PAGE_SIZE };
+    begin(1, 200, 0);
+    struct vm_map *map = models[0].map;
+    uint32_t at = 0;
+    CHECK(!vm_allocate(map, &at, PAGE_SIZE, VM_ANYWHERE) && at == VM_BEGIN);
+    vm_map_set_room(map, BEGIN, END);
+    at = 0;
+    CHECK(!vm_allocate(map, &at, 2 * PAGE_SIZE, VM_ANYWHERE) && at == BEGIN);
+    at = END - PAGE_SIZE;
+    CHECK(!vm_allocate(map, &at, PAGE_SIZE, VM_ANYWHERE) && at == END - PAGE_SIZE);
+    struct vm_map *child = vm_map_fork(map);
+    CHECK(child);
+    for (unsigned i = 0; i < 2; i++) {
+        struct vm_map *one = i ? child : map;
+        at = END - PAGE_SIZE;
+        CHECK(!vm_allocate(one, &at, PAGE_SIZE, VM_ANYWHERE) && at == BEGIN + 2 * PAGE_SIZE);
+        CHECK_EQUAL(vm_allocate(one, &at, 3 * PAGE_SIZE, VM_ANYWHERE), -ENOMEM);
+        at = 0x30000000;
+        CHECK(!vm_allocate(one, &at, 2 * PAGE_SIZE, VM_ANYWHERE) && at == BEGIN + 3 * PAGE_SIZE);
+        CHECK_EQUAL(vm_allocate(one, &at, PAGE_SIZE, VM_ANYWHERE), -ENOMEM);
+    }
+    vm_map_release(child);
+    end();
+}
+
 enum { MEANWHILE = 80 };
 static struct vm_page *borrowed[MEANWHILE];
 static unsigned sections;
