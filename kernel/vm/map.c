@@ -323,6 +323,18 @@ static bool extend(struct vm_map *map, struct vm_entry *before, const struct vm_
     return true;
 }
 
+/* Pages of the range, which regions begin and end with, that are promised; `taken`: from now on by somebody else. */
+static uint32_t promised_in(struct vm_map *map, uint32_t begin, uint32_t end, bool taken)
+{
+    uint32_t n = 0;
+    for (struct vm_entry *e = first_above(map, begin); e != &map->head && e->begin < end; e = e->next)
+        if (e->charged) {
+            n += vm_entry_pages(e);
+            e->charged = !taken;
+        }
+    return n;
+}
+
 /* A region as `wanted` says. The map is locked alone. The object's reference is taken over if all is well. */
 static int add(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags, const struct vm_entry *wanted)
 {
@@ -351,19 +363,19 @@ static int add(struct vm_map *map, uint32_t *address, uint32_t size, unsigned fl
     *e = *wanted;
     e->begin = begin;
     e->end = end;
-    if (e->charged && !vm_promise(vm_entry_pages(e))) {
+    int error = flags & VM_REPLACE ? clip_range(map, begin, end) : 0;
+    uint32_t had = error ? 0 : promised_in(map, begin, end, false), want = e->charged ? vm_entry_pages(e) : 0;
+    if (!error && want > had && !vm_promise(want - had))
+        error = -ENOMEM;
+    if (error) {
         zone_free(&entries, e);
-        return -ENOMEM;
+        return error;
     }
     if (flags & VM_REPLACE) {
-        int error = clip_range(map, begin, end);
-        if (error) {
-            if (e->charged)
-                vm_unpromise(vm_entry_pages(e));
-            zone_free(&entries, e);
-            return error;
-        }
+        promised_in(map, begin, end, true);
         remove_range(map, begin, end);
+        if (had > want)
+            vm_unpromise(had - want);
     }
     struct vm_entry *next = first_above(map, begin);
     if (extend(map, next->previous, e))

@@ -1086,12 +1086,18 @@ static void another_thread_was_first(void)
     store_at(grown, TOP - STEP - 8, 41);
 }
 
+static void its_map_is_held_alone(void)
+{
+    host_before_lock = 0;
+    CHECK(grown->lock.written);
+}
+
 /* By whole steps, to what lies in the way or the most that was agreed; what it has is promised, and nothing else. */
 HOST_TEST(a_stack_grows_as_it_is_used)
 {
     begin(1, 200, 0);
     struct vm_map *map = grown = models[0].map;
-    uint32_t way = TOP - 3 * STEP - PAGE_SIZE;
+    uint32_t way = TOP - 3 * STEP + PAGE_SIZE;
     CHECK_EQUAL(vm_allocate_stack(map, TOP, STACK_MOST, STEP), 0);
     CHECK_EQUAL(vm_allocate_stack(map, TOP, STACK_MOST, STEP), -EEXIST);
     CHECK(promised() == 4 && vm_map_size(map) == STEP);
@@ -1115,18 +1121,53 @@ HOST_TEST(a_stack_grows_as_it_is_used)
     CHECK_EQUAL(vm_allocate(map, &way, PAGE_SIZE, VM_FIXED), 0);
     CHECK_EQUAL(vm_protect(map, way, PAGE_SIZE, false, PAGE_READ), 0);
     CHECK_EQUAL(vm_fault(map, way - 4, PAGE_WRITE), -EFAULT);
-    CHECK_EQUAL(word_at(map, way + PAGE_SIZE), 0);
-    CHECK(promised() == 8 + 1 + 4 && vm_map_size(map) == 3 * STEP + PAGE_SIZE);
+    host_before_lock = its_map_is_held_alone;
+    CHECK_EQUAL(word_at(map, way + 2 * PAGE_SIZE), 0);
+    CHECK(!host_before_lock && promised() == 8 + 1 + 2 && vm_map_size(map) == 2 * STEP + 3 * PAGE_SIZE);
     CHECK_EQUAL(vm_fault(map, way, PAGE_WRITE), -EACCES);
     CHECK_EQUAL(vm_deallocate(map, way, PAGE_SIZE), 0);
     uint32_t n = 0; /* where memory is out, nothing has happened */
     while (vm_promise(1))
         n++;
     CHECK_EQUAL(vm_fault(map, way, PAGE_WRITE), -ENOMEM);
-    CHECK_EQUAL(vm_map_size(map), 3 * STEP);
+    CHECK_EQUAL(vm_map_size(map), 2 * STEP + 2 * PAGE_SIZE);
     vm_unpromise(n);
     store_at(map, way, 43);
+    CHECK(promised() == 12 && vm_map_size(map) == 3 * STEP);
+    store_at(map, TOP - 4 * STEP, 44);
     CHECK(promised() == 16 && vm_map_size(map) == 4 * STEP);
+    end();
+}
+
+/* What takes the place of promised memory takes its promise over: nothing is promised twice meanwhile, and nothing is lost. */
+HOST_TEST(what_replaces_memory_has_its_promise)
+{
+    enum { AT = 0x20000000, PAGES = 100, SIZE = PAGES * PAGE_SIZE };
+    begin(1, 200, 0);
+    struct vm_map *map = models[0].map;
+    uint32_t at = AT, more = AT + SIZE, n = 0;
+    CHECK_EQUAL(vm_allocate(map, &at, SIZE, VM_FIXED), 0);
+    store_at(map, AT + 5 * PAGE_SIZE, 7);
+    CHECK_EQUAL(vm_allocate(map, &at, SIZE, VM_REPLACE), 0);
+    CHECK(promised() == PAGES && word_at(map, AT + 5 * PAGE_SIZE) == 0);
+    while (vm_promise(1))
+        n++;
+    CHECK_EQUAL(vm_allocate(map, &at, SIZE, VM_REPLACE), 0);
+    CHECK_EQUAL(vm_allocate(map, &at, SIZE + PAGE_SIZE, VM_REPLACE), -ENOMEM);
+    CHECK(promised() == PAGES + n && vm_map_size(map) == SIZE);
+    vm_unpromise(n);
+    at = AT + SIZE - 2 * PAGE_SIZE;
+    CHECK_EQUAL(vm_allocate(map, &at, 4 * PAGE_SIZE, VM_REPLACE), 0);
+    CHECK_EQUAL(promised(), PAGES + 2);
+    at = AT + PAGE_SIZE; /* what cannot be written has none */
+    CHECK_EQUAL(vm_map_object(map, &at, 3 * PAGE_SIZE, VM_REPLACE, named[0].object, 0, false, PAGE_READ, PAGE_READ,
+                              VM_INHERIT_COPY),
+                0);
+    CHECK_EQUAL(promised(), PAGES - 1);
+    CHECK_EQUAL(vm_allocate(map, &at, 3 * PAGE_SIZE, VM_REPLACE), 0);
+    CHECK_EQUAL(promised(), PAGES + 2);
+    CHECK_EQUAL(vm_deallocate(map, more, 2 * PAGE_SIZE), 0);
+    CHECK_EQUAL(promised(), PAGES);
     end();
 }
 
