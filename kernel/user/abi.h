@@ -147,7 +147,7 @@
  */
 #define USER_STACK_TOP 0x3ffff000
 #define USER_STACK_SIZE 0x100000 /* at most */
-#define USER_STACK_STEP 0x20000  /* at first, and by which it grows when it is used beyond */
+#define USER_STACK_STEP 0x20000 /* at first, and by which it grows when it is used beyond */
 #define USER_ARGUMENTS_MOST 4080 /* bytes of the strings of argv and envp together, with their final 0s */
 #define USER_NAME_SIZE 32 /* of a program, with the final 0 */
 #define USER_PATH_SIZE 256 /* with the final 0 */

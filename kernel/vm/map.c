@@ -449,10 +449,8 @@ int vm_allocate_stack(struct vm_map *map, uint32_t top, uint32_t most, uint32_t 
 /* By whole steps where nothing is in the way, as what is below a region is not joined to it. */
 int vm_map_grow(struct vm_map *map, uint32_t address)
 {
-    static const struct vm_entry wanted = {.rights = PAGE_READ | PAGE_WRITE,
-                                           .maximum = PAGE_RIGHTS,
-                                           .inherit = VM_INHERIT_COPY,
-                                           .charged = true};
+    static const struct vm_entry wanted = {
+        .rights = PAGE_READ | PAGE_WRITE, .maximum = PAGE_RIGHTS, .inherit = VM_INHERIT_COPY, .charged = true};
     lock_write(&map->lock);
     uint32_t begin = map->growth.begin, end = map->growth.end;
     int error = 0;

@@ -974,8 +974,8 @@ static void stack(void)
         CHECK(call(SYS_READ, fd, lowest - 1, 4) == -EFAULT);
         CHECK(reads((uint32_t)far + 1) == 'E' << 8 && reads(lowest) == 0); /* the child's own, from there on */
         uint32_t in_the_way = lowest + USER_STACK_STEP + PAGE;
-        CHECK(call(SYS_MMAP, in_the_way, PAGE, USER_PROT_READ,
-                   USER_MAP_PRIVATE | USER_MAP_ANON | USER_MAP_FIXED, -1) == (int)in_the_way);
+        CHECK(call(SYS_MMAP, in_the_way, PAGE, USER_PROT_READ, USER_MAP_PRIVATE | USER_MAP_ANON | USER_MAP_FIXED, -1) ==
+              (int)in_the_way);
         CHECK(reads(in_the_way - 1) == USER_SIGSEGV && *(volatile uint8_t *)(in_the_way + PAGE) == 0);
         CHECK(reads(in_the_way - 1) == USER_SIGSEGV); /* it reaches the page now, and ends there */
         CHECK(call(SYS_MUNMAP, in_the_way + PAGE, PAGE) == 0 && reads(in_the_way + PAGE) == USER_SIGSEGV);
