@@ -139,7 +139,7 @@ static void kinds(void)
     report("shared", faults(child, PAGE_READ), 0); /* the parent's pages, which are there */
     report("copy", faults(child, PAGE_WRITE), copy);
     vm_map_release(child);
-    struct vm_object *file = vm_object_of_bytes((const void *)0x40000000, (pages + 2) * PAGE_SIZE);
+    struct vm_object *file = vm_object_of_bytes((const void *)0x40000000, (pages + 2) * PAGE_SIZE, pages + 2);
     if (!file)
         panic("run=vm-cost: no memory for an object");
     must(vm_map_object(other, &address, (pages + 2) * PAGE_SIZE, VM_FIXED, file, 0, false, PAGE_READ, PAGE_READ,

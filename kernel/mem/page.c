@@ -230,6 +230,15 @@ uint32_t pages_free(void)
     return n;
 }
 
+/* In one section: whoever was to run between two of these looks could borrow, or return, any number of pages meanwhile. */
+uint32_t pages_kept(uint32_t all)
+{
+    crit_t s = crit_sec_enter(SPL_HIGH);
+    uint32_t others = pages_free() + pages_lent();
+    crit_sec_leave(s);
+    return all > others ? all - others : 0;
+}
+
 uint32_t pages_lent(void)
 {
     uint32_t n = 0;

@@ -35,6 +35,7 @@ uint32_t page_borrow(uint32_t reserve, bool *fewer);
 uint32_t page_borrow_some(uint32_t reserve, uint32_t page[], uint32_t n); /* up to n; gives how many */
 void page_return(uint32_t page);
 uint32_t pages_lent(void); /* how many are borrowed; exact when nobody borrows meanwhile */
+uint32_t pages_kept(uint32_t all); /* of `all`: neither free nor borrowed, but for what other harts do meanwhile */
 uint32_t pages_in_common(void); /* how many no hart keeps: a hint */
 
 /*

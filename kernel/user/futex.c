@@ -86,7 +86,7 @@ int user_sleep(uint32_t ticks, uint32_t *left)
     uint32_t rest = limit.timeout.due - clock_ticks();
     limit_end(&limit);
     if (left)
-        *left = limit.over || (int32_t)rest < 0 ? 0 : rest;
+        *left = limit.over || (int32_t)rest <= 0 ? 0 : rest - 1; /* but for the tick that is under way */
     return limit.over ? 0 : error;
 }
 

@@ -217,7 +217,7 @@ static void release(struct vnode *vp)
 static struct vm_object *object(struct vnode *vp, int *error)
 {
     const struct node *n = NODE(vp);
-    struct vm_object *it = n->bytes ? vm_object_of_bytes(n->bytes, n->size) : 0;
+    struct vm_object *it = n->bytes ? vm_object_of_bytes(n->bytes, n->size, VM_END / PAGE_SIZE) : 0;
     *error = it ? 0 : n->bytes ? -ENOMEM : -ENODEV;
     return it;
 }

@@ -59,9 +59,8 @@ static int sys_mmap(struct process *p, struct vm_map *map, const uint32_t *a)
         return -EINVAL;
     if (size > VM_END)
         return -ENOMEM;
-    if (!fixed &&
-        (address % PAGE_SIZE || address < USER_MAP_BEGIN || address >= USER_MAP_END || size > USER_MAP_END - address))
-        address = USER_MAP_BEGIN;
+    if (!fixed && address % PAGE_SIZE)
+        address = 0;
     if (!(flags & USER_MAP_ANON))
         error = object_of(p, a[4], shared, &object, &maximum);
     if (!error && rights & ~maximum)
@@ -71,10 +70,6 @@ static int sys_mmap(struct process *p, struct vm_map *map, const uint32_t *a)
                               shared ? VM_INHERIT_SHARE : VM_INHERIT_COPY);
     if (object)
         vm_object_release(object);
-    if (!error && !fixed && address + size > USER_MAP_END) { /* all is taken but the pages that guard the stack */
-        vm_deallocate(map, address, size);
-        error = -ENOMEM;
-    }
     return error ? error : (int)address;
 }
 SYSCALL(SYS_MMAP, sys_mmap);

@@ -89,7 +89,8 @@ struct user_thread {
     uint32_t mask_before;        /* of sigsuspend */
     bool suspended, on_stack;
     struct user_stack stack;
-    uint32_t fault_address;      /* of the last trap */
+    uint32_t trapped;            /* bit of the signal of a trap: it takes that before any other; its address: */
+    uint32_t fault_address;
     bool restarts, restarts_unless_handled; /* the call it returns from was interrupted */
     uint32_t restart_a0;
     /* waiting (user/futex.c) */

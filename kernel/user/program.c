@@ -73,6 +73,8 @@ int program_load(struct vm_map *map, const struct elf_file *file, const struct a
     struct elf_program program;
     int error = elf_load(map, file, &program);
     if (!error)
+        vm_map_set_room(map, USER_MAP_BEGIN, USER_MAP_END);
+    if (!error)
         error = vm_allocate_stack(map, USER_STACK_TOP, USER_STACK_SIZE, USER_STACK_STEP);
     if (error)
         return error == -ENOMEM || error == -EIO ? error : -ENOEXEC;

@@ -123,7 +123,7 @@ static int take(struct user_thread *self, struct process *p)
     uint32_t all = (self->pending | p->pending) & ~self->mask;
     if (!all)
         return 0;
-    int signal = __builtin_ctz(all);
+    int signal = __builtin_ctz(self->trapped & all ? self->trapped : all);
     if (self->pending & SIGNAL_BIT(signal))
         self->pending &= ~SIGNAL_BIT(signal);
     else
@@ -164,7 +164,8 @@ static int enter_handler(struct user_thread *self, int signal, const struct user
         .pc = f->mepc, .ra = f->ra, .sp = f->sp, .gp = f->gp, .tp = f->tp, .s0 = f->s0, .mask = mask};
     memcpy(frame.t, f->t, sizeof frame.t);
     memcpy(frame.a, f->a, sizeof frame.a);
-    frame.info = (struct user_siginfo){.signo = signal, .value = self->fault_address};
+    bool trapped = self->trapped & SIGNAL_BIT(signal);
+    frame.info = (struct user_siginfo){.signo = signal, .value = trapped ? self->fault_address : 0};
     int error = copyout(self->process->map, at, &frame, sizeof frame);
     if (error)
         return error;
@@ -174,7 +175,7 @@ static int enter_handler(struct user_thread *self, int signal, const struct user
     f->a[0] = (uint32_t)signal;
     f->a[1] = at + offsetof(struct user_sigframe, info);
     f->a[2] = at;
-    self->fault_address = 0;
+    self->trapped &= ~SIGNAL_BIT(signal);
     return 0;
 }
 
@@ -274,6 +275,7 @@ bool signal_trap(int signal, uint32_t address)
     bool handled = p->action[signal].handler > USER_SIG_IGN && !(self->mask & SIGNAL_BIT(signal));
     if (handled) {
         self->fault_address = address;
+        self->trapped = SIGNAL_BIT(signal);
         self->pending |= SIGNAL_BIT(signal);
         self->thread->attention = true;
     } else {
@@ -492,9 +494,11 @@ static struct user_timeval time_of(uint32_t ticks)
     return (struct user_timeval){ticks / hz, (int32_t)((uint64_t)(ticks % hz) * 1000000 / hz), 0};
 }
 
+static uint32_t whole_ticks(uint32_t ticks);
+
 static struct user_itimerval alarm_now(const struct process *p)
 {
-    return (struct user_itimerval){time_of(p->alarm_interval), time_of(ticks_left(p))};
+    return (struct user_itimerval){time_of(p->alarm_interval), time_of(whole_ticks(ticks_left(p)))};
 }
 
 /* With user_lock: all threads' ticks so far are the timers'. */

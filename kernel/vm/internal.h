@@ -76,6 +76,9 @@ struct vm_map {
     struct vm_entry head; /* of a ring */
     uint32_t size;
     struct {
+        uint32_t begin, end;
+    } room; /* for what may be anywhere */
+    struct {
         uint32_t begin, end; /* of what a stack may still grow into */
         uint32_t step;
     } growth;

@@ -143,7 +143,7 @@ struct vm_map *vm_map_create(void)
     struct vm_map *map = zone_alloc(&maps);
     if (!map)
         return 0;
-    *map = (struct vm_map){.references = 1};
+    *map = (struct vm_map){.references = 1, .room = {VM_BEGIN, VM_END}};
     map->head.next = map->head.previous = map->hint = &map->head;
     if (!pmap_init(&map->pmap)) {
         zone_free(&maps, map);
@@ -276,17 +276,23 @@ void vm_map_release(struct vm_map *map)
 
 /* ---- Regions. */
 
-/* What is free from `*address` on, of `size` bytes; false: nothing. */
+void vm_map_set_room(struct vm_map *map, uint32_t begin, uint32_t end)
+{
+    map->room.begin = begin;
+    map->room.end = end;
+}
+
+/* What is free from `*address` on, of `size` bytes, within the room; false: nothing. */
 static bool find_room(struct vm_map *map, uint32_t *address, uint32_t size)
 {
-    uint32_t at = *address < VM_BEGIN ? VM_BEGIN : *address;
+    uint32_t at = *address < map->room.begin ? map->room.begin : *address;
     for (struct vm_entry *e = first_above(map, at); e != &map->head; e = e->next) {
         if (e->begin >= at && e->begin - at >= size)
             break;
         at = e->end;
     }
     *address = at;
-    return at < VM_END && VM_END - at >= size;
+    return at < map->room.end && map->room.end - at >= size;
 }
 
 static bool is_anonymous_like(const struct vm_entry *e, const struct vm_entry *as)
@@ -317,6 +323,18 @@ static bool extend(struct vm_map *map, struct vm_entry *before, const struct vm_
     return true;
 }
 
+/* Pages of the range, which regions begin and end with, that are promised; `taken`: from now on by somebody else. */
+static uint32_t promised_in(struct vm_map *map, uint32_t begin, uint32_t end, bool taken)
+{
+    uint32_t n = 0;
+    for (struct vm_entry *e = first_above(map, begin); e != &map->head && e->begin < end; e = e->next)
+        if (e->charged) {
+            n += vm_entry_pages(e);
+            e->charged = !taken;
+        }
+    return n;
+}
+
 /* A region as `wanted` says. The map is locked alone. The object's reference is taken over if all is well. */
 static int add(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags, const struct vm_entry *wanted)
 {
@@ -327,7 +345,7 @@ static int add(struct vm_map *map, uint32_t *address, uint32_t size, unsigned fl
         if (!size || size > VM_END)
             return -EINVAL;
         if (!find_room(map, &begin, size)) {
-            begin = VM_BEGIN;
+            begin = map->room.begin;
             if (!find_room(map, &begin, size))
                 return -ENOMEM;
         }
@@ -345,19 +363,19 @@ static int add(struct vm_map *map, uint32_t *address, uint32_t size, unsigned fl
     *e = *wanted;
     e->begin = begin;
     e->end = end;
-    if (e->charged && !vm_promise(vm_entry_pages(e))) {
+    int error = flags & VM_REPLACE ? clip_range(map, begin, end) : 0;
+    uint32_t had = error ? 0 : promised_in(map, begin, end, false), want = e->charged ? vm_entry_pages(e) : 0;
+    if (!error && want > had && !vm_promise(want - had))
+        error = -ENOMEM;
+    if (error) {
         zone_free(&entries, e);
-        return -ENOMEM;
+        return error;
     }
     if (flags & VM_REPLACE) {
-        int error = clip_range(map, begin, end);
-        if (error) {
-            if (e->charged)
-                vm_unpromise(vm_entry_pages(e));
-            zone_free(&entries, e);
-            return error;
-        }
+        promised_in(map, begin, end, true);
         remove_range(map, begin, end);
+        if (had > want)
+            vm_unpromise(had - want);
     }
     struct vm_entry *next = first_above(map, begin);
     if (extend(map, next->previous, e))
@@ -659,6 +677,7 @@ struct vm_map *vm_map_fork(struct vm_map *parent)
     uint32_t shoot = 0;
     int error = 0;
     lock_write(&parent->lock);
+    child->room = parent->room;
     child->growth = parent->growth;
     for (struct vm_entry *e = parent->head.next; e != &parent->head && !error; e = e->next)
         error = inherit(parent, child, e, &shoot);

@@ -38,12 +38,15 @@ static inline struct pmap *vm_map_pmap(struct vm_map *map)
 uint32_t vm_map_size(struct vm_map *map);
 
 #define VM_FIXED 0u    /* at *address */
-#define VM_ANYWHERE 1u /* at the first free address from *address (0: from VM_BEGIN), which is put there */
+#define VM_ANYWHERE 1u /* at the first free address from *address on, or else of all the room, which is put there */
 #define VM_REPLACE 2u  /* at *address; what is there goes first */
 
 /* Memory of 0, all rights but PAGE_EXECUTE, inheritance by copy. */
 int vm_allocate(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags);
 int vm_deallocate(struct vm_map *map, uint32_t address, uint32_t size);
+
+/* The room for VM_ANYWHERE, at first [VM_BEGIN, VM_END). For a map that is nobody else's yet; a child inherits it. */
+void vm_map_set_room(struct vm_map *map, uint32_t begin, uint32_t end);
 
 /*
  * The same below `top`, `step` bytes at first, and so many more whenever something below them is used, down to `most` in all

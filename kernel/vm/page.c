@@ -174,7 +174,7 @@ void vm_page_sleep(struct vm_page *page, struct vm_object *object, struct lock *
 /* What the kernel itself uses is not to be promised. */
 bool vm_promise(uint32_t n)
 {
-    uint32_t used = vm_page_count - pages_free() - pages_lent();
+    uint32_t used = pages_kept(vm_page_count);
     uint32_t slack = 2 * RESERVE + used / 8 + vm_page_count / 64;
     uint32_t least = used + slack, most = vm_page_count + vm_swap_pages();
     for (;;) {

@@ -243,7 +243,7 @@ static void bytes_request(uint32_t memory, vm_control_t control, uint32_t page, 
         if (at + PAGE_SIZE <= b->size) {
             vm_pager_data_supply(control, page, b->at + at, 1, 0);
         } else if (at >= b->size) {
-            vm_pager_data_unavailable(control, page, 1);
+            vm_pager_data_error(control, page, 1); /* as behind the end of any file */
         } else {
             uint32_t part = page_alloc();
             if (!part) {
@@ -273,14 +273,13 @@ static void bytes_terminate(uint32_t memory, vm_control_t control)
 static const struct vm_pager bytes_pager = {
     .name = "bytes", .data_request = bytes_request, .data_return = bytes_return, .terminate = bytes_terminate};
 
-struct vm_object *vm_object_of_bytes(const void *bytes, uint32_t size)
+struct vm_object *vm_object_of_bytes(const void *bytes, uint32_t size, uint32_t pages)
 {
     struct bytes *b = zone_alloc(&bytes_zone);
     if (!b)
         return 0;
     *b = (struct bytes){bytes, size};
-    struct vm_object *o =
-        vm_object_create_paged(&bytes_pager, page_address(b), (uint32_t)(((uint64_t)size + PAGE_MASK) / PAGE_SIZE));
+    struct vm_object *o = vm_object_create_paged(&bytes_pager, page_address(b), pages);
     if (!o)
         zone_free(&bytes_zone, b);
     return o;

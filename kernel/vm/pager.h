@@ -59,8 +59,8 @@ int vm_pager_lock_request(vm_control_t control, uint32_t page, uint32_t count, e
 int vm_pager_destroy(vm_control_t control);
 
 /*
- * Bytes of the kernel's memory that never change, such as a file of the image's archive, as an object; behind the end there is
- * 0. With one reference; 0: memory is out.
+ * Bytes of the kernel's memory that never change, such as a file of the image's archive, as an object of `pages`; behind the
+ * end there is 0 to the page's end, and no further page. With one reference; 0: memory is out.
  */
-struct vm_object *vm_object_of_bytes(const void *bytes, uint32_t size);
+struct vm_object *vm_object_of_bytes(const void *bytes, uint32_t size, uint32_t pages);
 #endif

@@ -14,6 +14,7 @@
 #include "lib/printf.h"
 
 void (*host_before_lock)(void);
+void (*host_before_write)(void);
 unsigned host_locks_held;
 void (*host_lock_waits)(void);
 void (*host_section_begins)(void);

@@ -493,7 +493,7 @@ static void begin(unsigned number, uint32_t pages, uint32_t swap)
         named[0].cell[i] = cell_new(value);
         named[1].cell[i] = cell_new(0);
     }
-    named[0].object = vm_object_of_bytes(file_bytes, sizeof file_bytes);
+    named[0].object = vm_object_of_bytes(file_bytes, sizeof file_bytes, FILE_PAGES);
     named[1].object = vm_object_create(FILE_PAGES);
     models[0].map = vm_map_create();
     CHECK(named[0].object && named[1].object && models[0].map);
@@ -1064,5 +1064,178 @@ HOST_TEST(a_pager_is_told_and_obeyed)
     CHECK_EQUAL(vm_deallocate(map, seen, all), 0);
     vm_object_release(o);
     CHECK(told.ends == 1 && vm_pager_destroy(told.control) == -ENOENT);
+    end();
+}
+
+static uint32_t promised(void)
+{
+    struct vm_statistics s;
+    vm_statistics(&s);
+    return s.promised;
+}
+
+#define TOP 0x30000000u
+#define STEP (4 * PAGE_SIZE)
+#define STACK_MOST (16 * PAGE_SIZE)
+
+static struct vm_map *grown;
+
+static void another_thread_was_first(void)
+{
+    host_before_write = 0;
+    store_at(grown, TOP - STEP - 8, 41);
+}
+
+static void its_map_is_held_alone(void)
+{
+    host_before_lock = 0;
+    CHECK(grown->lock.written);
+}
+
+/* By whole steps, to what lies in the way or the most that was agreed; what it has is promised, and nothing else. */
+HOST_TEST(a_stack_grows_as_it_is_used)
+{
+    begin(1, 200, 0);
+    struct vm_map *map = grown = models[0].map;
+    uint32_t way = TOP - 3 * STEP + PAGE_SIZE;
+    CHECK_EQUAL(vm_allocate_stack(map, TOP, STACK_MOST, STEP), 0);
+    CHECK_EQUAL(vm_allocate_stack(map, TOP, STACK_MOST, STEP), -EEXIST);
+    CHECK(promised() == 4 && vm_map_size(map) == STEP);
+    store_at(map, TOP - 4, 40);
+    CHECK(promised() == 4 && vm_map_size(map) == STEP);
+    host_before_write = another_thread_was_first;
+    CHECK_EQUAL(word_at(map, TOP - STEP - 8), 41);
+    CHECK(!host_before_write && promised() == 8 && vm_map_size(map) == 2 * STEP);
+
+    struct vm_map *child = vm_map_fork(map);
+    CHECK(child && promised() == 16);
+    CHECK_EQUAL(word_at(child, TOP - STEP - 8), 41);
+    store_at(child, TOP - 4 * STEP, 42); /* two steps at once, to the last page */
+    CHECK(promised() == 24 && vm_map_size(child) == 4 * STEP && vm_map_size(map) == 2 * STEP);
+    CHECK_EQUAL(vm_fault(child, TOP - 4 * STEP - 4, PAGE_WRITE), -EFAULT);
+    CHECK_EQUAL(vm_deallocate(child, TOP - 2 * STEP, STEP), 0);
+    CHECK_EQUAL(vm_fault(child, TOP - 2 * STEP, PAGE_WRITE), -EFAULT); /* it was there: that was meant to go */
+    vm_map_release(child);
+    CHECK_EQUAL(promised(), 8);
+
+    CHECK_EQUAL(vm_allocate(map, &way, PAGE_SIZE, VM_FIXED), 0);
+    CHECK_EQUAL(vm_protect(map, way, PAGE_SIZE, false, PAGE_READ), 0);
+    CHECK_EQUAL(vm_fault(map, way - 4, PAGE_WRITE), -EFAULT);
+    host_before_lock = its_map_is_held_alone;
+    CHECK_EQUAL(word_at(map, way + 2 * PAGE_SIZE), 0);
+    CHECK(!host_before_lock && promised() == 8 + 1 + 2 && vm_map_size(map) == 2 * STEP + 3 * PAGE_SIZE);
+    CHECK_EQUAL(vm_fault(map, way, PAGE_WRITE), -EACCES);
+    CHECK_EQUAL(vm_deallocate(map, way, PAGE_SIZE), 0);
+    uint32_t n = 0; /* where memory is out, nothing has happened */
+    while (vm_promise(1))
+        n++;
+    CHECK_EQUAL(vm_fault(map, way, PAGE_WRITE), -ENOMEM);
+    CHECK_EQUAL(vm_map_size(map), 2 * STEP + 2 * PAGE_SIZE);
+    vm_unpromise(n);
+    store_at(map, way, 43);
+    CHECK(promised() == 12 && vm_map_size(map) == 3 * STEP);
+    store_at(map, TOP - 4 * STEP, 44);
+    CHECK(promised() == 16 && vm_map_size(map) == 4 * STEP);
+    end();
+}
+
+/* What takes the place of promised memory takes its promise over: nothing is promised twice meanwhile, and nothing is lost. */
+HOST_TEST(what_replaces_memory_has_its_promise)
+{
+    enum { AT = 0x20000000, PAGES = 100, SIZE = PAGES * PAGE_SIZE };
+    begin(1, 200, 0);
+    struct vm_map *map = models[0].map;
+    uint32_t at = AT, more = AT + SIZE, n = 0;
+    CHECK_EQUAL(vm_allocate(map, &at, SIZE, VM_FIXED), 0);
+    store_at(map, AT + 5 * PAGE_SIZE, 7);
+    CHECK_EQUAL(vm_allocate(map, &at, SIZE, VM_REPLACE), 0);
+    CHECK(promised() == PAGES && word_at(map, AT + 5 * PAGE_SIZE) == 0);
+    while (vm_promise(1))
+        n++;
+    CHECK_EQUAL(vm_allocate(map, &at, SIZE, VM_REPLACE), 0);
+    CHECK_EQUAL(vm_allocate(map, &at, SIZE + PAGE_SIZE, VM_REPLACE), -ENOMEM);
+    CHECK(promised() == PAGES + n && vm_map_size(map) == SIZE);
+    vm_unpromise(n);
+    at = AT + SIZE - 2 * PAGE_SIZE;
+    CHECK_EQUAL(vm_allocate(map, &at, 4 * PAGE_SIZE, VM_REPLACE), 0);
+    CHECK_EQUAL(promised(), PAGES + 2);
+    at = AT + PAGE_SIZE; /* what cannot be written has none */
+    CHECK_EQUAL(vm_map_object(map, &at, 3 * PAGE_SIZE, VM_REPLACE, named[0].object, 0, false, PAGE_READ, PAGE_READ,
+                              VM_INHERIT_COPY),
+                0);
+    CHECK_EQUAL(promised(), PAGES - 1);
+    CHECK_EQUAL(vm_allocate(map, &at, 3 * PAGE_SIZE, VM_REPLACE), 0);
+    CHECK_EQUAL(promised(), PAGES + 2);
+    CHECK_EQUAL(vm_deallocate(map, more, 2 * PAGE_SIZE), 0);
+    CHECK_EQUAL(promised(), PAGES);
+    end();
+}
+
+/* In a child's, too: first from where it was asked for, then from its begin, and never behind its end. */
+HOST_TEST(what_may_be_anywhere_lies_in_the_room)
+{
+    enum { BEGIN = 0x20000000, PAGES = 6, END = BEGIN + PAGES * PAGE_SIZE };
+    begin(1, 200, 0);
+    struct vm_map *map = models[0].map;
+    uint32_t at = 0;
+    CHECK(!vm_allocate(map, &at, PAGE_SIZE, VM_ANYWHERE) && at == VM_BEGIN);
+    vm_map_set_room(map, BEGIN, END);
+    at = 0;
+    CHECK(!vm_allocate(map, &at, 2 * PAGE_SIZE, VM_ANYWHERE) && at == BEGIN);
+    at = END - PAGE_SIZE;
+    CHECK(!vm_allocate(map, &at, PAGE_SIZE, VM_ANYWHERE) && at == END - PAGE_SIZE);
+    struct vm_map *child = vm_map_fork(map);
+    CHECK(child);
+    for (unsigned i = 0; i < 2; i++) {
+        struct vm_map *one = i ? child : map;
+        at = END - PAGE_SIZE;
+        CHECK(!vm_allocate(one, &at, PAGE_SIZE, VM_ANYWHERE) && at == BEGIN + 2 * PAGE_SIZE);
+        CHECK_EQUAL(vm_allocate(one, &at, 3 * PAGE_SIZE, VM_ANYWHERE), -ENOMEM);
+        at = 0x30000000;
+        CHECK(!vm_allocate(one, &at, 2 * PAGE_SIZE, VM_ANYWHERE) && at == BEGIN + 3 * PAGE_SIZE);
+        CHECK_EQUAL(vm_allocate(one, &at, PAGE_SIZE, VM_ANYWHERE), -ENOMEM);
+    }
+    vm_map_release(child);
+    end();
+}
+
+enum { MEANWHILE = 80 };
+static struct vm_page *borrowed[MEANWHILE];
+static unsigned sections;
+
+/* While this thread is not within a section, others may run for long. */
+static void others_borrow_and_return(void)
+{
+    if (sections--)
+        return;
+    host_section_begins = 0;
+    for (unsigned i = 0; i < MEANWHILE; i++)
+        if (borrowed[i]) {
+            vm_page_free(borrowed[i]);
+            borrowed[i] = 0;
+        } else {
+            CHECK((borrowed[i] = vm_page_alloc()));
+        }
+}
+
+/* What there is to promise does not depend on how many pages come and go while that is looked at. */
+HOST_TEST(memory_is_promised_while_others_take_and_return_pages)
+{
+    begin(1, 200, 0);
+    uint32_t most = 0;
+    while (vm_promise(1))
+        most++;
+    for (unsigned moment = 0; moment < 2 * (MAX_HARTS + 4); moment++) {
+        vm_unpromise(1);
+        sections = moment / 2; /* taken and returned in turn */
+        host_section_begins = others_borrow_and_return;
+        CHECK(vm_promise(1));
+        CHECK(!vm_promise(1));
+        host_section_begins = 0;
+    }
+    for (unsigned i = 0; i < MEANWHILE; i++)
+        if (borrowed[i])
+            vm_page_free(borrowed[i]);
+    vm_unpromise(most);
     end();
 }

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "user/lib/system.h"
+#include "user/lib/thread_local.h"
 
 #define PATH_DEFAULT "/bin:/"
 
@@ -21,6 +22,8 @@ pid_t fork(void)
 {
     __LIBC_LOCK();
     int id = with_errno(system_call(SYS_FORK, 0, 0, 0));
+    if (!id)
+        thread_count = 1;
     __LIBC_UNLOCK();
     return id;
 }

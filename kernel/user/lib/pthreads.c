@@ -116,6 +116,8 @@ _Noreturn void pthread_exit(void *result)
     struct pthread *t = pthread_self();
     sigset_t all;
     destroy_values();
+    if (!__atomic_sub_fetch(&thread_count, 1, __ATOMIC_ACQ_REL))
+        exit(0);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, 0); /* no handler needs the stack any more */
     t->result = result;
@@ -158,8 +160,10 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     char *own = (char *)t - thread_local_size();
     thread_local_init(own);
     *thread = t; /* before it runs: it may be detached and gone when we are back */
+    __atomic_fetch_add(&thread_count, 1, __ATOMIC_RELAXED);
     int id = system_call(SYS_THREAD_SPAWN, (uint32_t)thread_main, (uint32_t)t, (uint32_t)own);
     if (id < 0) {
+        __atomic_fetch_sub(&thread_count, 1, __ATOMIC_RELAXED);
         munmap(mapping, size);
         return EAGAIN;
     }

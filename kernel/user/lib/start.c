@@ -18,6 +18,8 @@ extern char **environ;
 __attribute__((used)) static void (*const ours[])(void) = {(void (*)(void))fdopen, (void (*)(void))raise,
                                                            (void (*)(void))__retarget_lock_init};
 
+volatile uint32_t thread_count = 1;
+
 int main(int argc, char **argv, char **envp);
 
 _Noreturn void program_start(int argc, char **argv, char **envp)

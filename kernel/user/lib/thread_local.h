@@ -10,6 +10,8 @@ extern char _thread_local_data[], _thread_local_size[]; /* bytes that have value
 
 #define THREAD_LOCAL_ALIGNMENT 16u
 
+extern volatile uint32_t thread_count; /* of POSIX's threads, the first among them: the last that ends is exit(0) */
+
 static inline uint32_t thread_local_size(void)
 {
     return ((uint32_t)_thread_local_size + THREAD_LOCAL_ALIGNMENT - 1) & ~(THREAD_LOCAL_ALIGNMENT - 1);

@@ -624,7 +624,7 @@ static void own_timers(void)
     handle(USER_SIGVTALRM, DEFAULT, 0, 0);
 }
 
-static volatile uint32_t faults, fault_at;
+static volatile uint32_t faults, fault_at, passed;
 static uint8_t *guarded;
 
 static void mends(int signal, struct user_siginfo *info, struct user_sigframe *frame)
@@ -642,6 +642,42 @@ static void skips(int signal, struct user_siginfo *info, struct user_sigframe *f
     frame->pc += 4;
 }
 
+static void notes(int signal, struct user_siginfo *info, struct user_sigframe *frame)
+{
+    skips(signal, info, frame);
+    fault_at = info->value;
+}
+
+static void passes(int signal, struct user_siginfo *info, struct user_sigframe *frame)
+{
+    (void)signal, (void)frame;
+    passed += info->value == 0;
+}
+
+/* A trap's handler gets the trap's address and its registers, whatever other signal comes in that moment. */
+static void traps_among_signals(void)
+{
+    int id = call(SYS_FORK, 0), status, parent = call(SYS_GETPPID, 0);
+    if (!id) {
+        for (unsigned n = 0; n < 300; n++) {
+            call(SYS_KILL, parent, USER_SIGINT);
+            for (volatile unsigned k = n * 7 % 61; k; k--)
+                ;
+        }
+        leave(0);
+    }
+    unsigned wrong = 0, before = faults, n = 0;
+    while (call(SYS_WAIT4, id, &status, USER_WNOHANG, 0) == 0) {
+        for (unsigned i = 0; i < 8; i++, n++) {
+            uint8_t *at = guarded + PAGE + i;
+            __asm__ volatile(".option push\n.option norvc\nsb zero, 0(%0)\n.option pop" ::"r"(at) : "memory");
+            wrong += fault_at != (uint32_t)at;
+        }
+        call(SYS_SCHED_YIELD, 0);
+    }
+    CHECK(status == 0 && !wrong && faults - before == n && passed);
+}
+
 /* Handlers of traps; on a stack of their own when the stack is the trouble. */
 static void traps(void)
 {
@@ -653,6 +689,10 @@ static void traps(void)
     __asm__ volatile(".4byte 0" ::: "memory");
     CHECK(faults == 2);
     handle(USER_SIGILL, DEFAULT, 0, 0);
+    handle(USER_SIGSEGV, notes, 0, 0);
+    handle(USER_SIGINT, passes, 0, 0);
+    traps_among_signals();
+    handle(USER_SIGINT, DEFAULT, 0, 0);
     int id = call(SYS_FORK, 0);
     if (!id) { /* masked: it ends all the same */
         mask(USER_SIG_BLOCK, 1u << USER_SIGSEGV);
@@ -894,7 +934,10 @@ static void memory(void)
     for (unsigned pages = 1; pages <= 2; pages++) { /* what a hint asks for does not reach the page next to the stack */
         int guard = USER_STACK_TOP - USER_STACK_SIZE - PAGE, hint = guard - (int)((pages - 1) * PAGE);
         int got = call(SYS_MMAP, hint, pages * PAGE, USER_PROT_READ, USER_MAP_PRIVATE | USER_MAP_ANON, -1);
-        CHECK(got > 0 && got + (int)(pages * PAGE) <= guard && call(SYS_MUNMAP, got, pages * PAGE) == 0);
+        CHECK(got > 0 && got + (int)(pages * PAGE) <= guard);
+        int other = call(SYS_MMAP, hint, pages * PAGE, USER_PROT_READ, USER_MAP_PRIVATE | USER_MAP_ANON, -1);
+        CHECK(other >= 0x20000000 && other + (int)(pages * PAGE) <= hint); /* where it is taken, another place does */
+        CHECK(call(SYS_MUNMAP, got, pages * PAGE) == 0 && call(SYS_MUNMAP, other, pages * PAGE) == 0);
     }
     CHECK(call(SYS_MUNMAP, at + 1, PAGE) == -EINVAL && call(SYS_MUNMAP, at, PAGE) == 0);
     CHECK(call(SYS_MPROTECT, at, PAGE, USER_PROT_READ) == -ENOMEM);

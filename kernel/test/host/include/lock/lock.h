@@ -22,6 +22,8 @@ struct lock {
 extern unsigned host_locks_held;
 /* If set: called while a lock is wanted that is disowned, to do what another thread would. */
 extern void (*host_lock_waits)(void);
+/* If set: called before a lock is taken alone, to do what another thread does in that moment. */
+extern void (*host_before_write)(void);
 
 extern bool (*host_upgrade_fails)(void);
 
@@ -59,6 +61,8 @@ static inline bool lock_try_write(struct lock *l)
 
 static inline void lock_write(struct lock *l)
 {
+    if (host_before_write)
+        host_before_write();
     while (l->disowned && host_lock_waits)
         host_lock_waits();
     if (!lock_try_write(l))
