@@ -346,7 +346,8 @@ void if_ether_start(void)
         panic("no thread is free for the network");
 #endif
     ether_reset(net_own.ether, mbits);
-    ether_moderate(bootargs_number("net.moderate", 1, 255), bootargs_number("net.moderate.cycles", 0, 0xffffff));
+    uint32_t moderate = bootargs_number("net.moderate", 1, 255); /* of more than a ring holds, none would ever come */
+    ether_moderate(moderate < RING_FILL ? moderate : RING_FILL, bootargs_number("net.moderate.cycles", 0, 0xffffff));
     for (unsigned q = 0; q < ETHER_QUEUES; q++) {
         for (unsigned n = 0; n < RING_FILL; n++) {
             struct mbuf *m = m_get();

@@ -170,6 +170,19 @@ def test_frames_that_find_all_places_taken_are_dropped_and_counted(tmp_path, har
     assert len(set(sent)) == len(sent), "one was answered twice"
 
 
+@pytest.mark.parametrize("sync, way, moderate, least", (
+    ("spl-pessim", "threads", "net.moderate=8 net.moderate.cycles=300000", 17),
+    ("cli-pessim", "interrupt", "net.moderate=8 net.moderate.cycles=300000", 17),
+    ("spl-optim", "softint", "net.moderate=255", 2), ("cli-optim", "poll", "net.moderate=255", 2)))
+def test_moderated_interrupts_come_before_the_ring_is_full(tmp_path, sync, way, moderate, least):
+    """Few interrupts, no frame dropped; the last ones wait for their time, or for whoever stops the network."""
+    asked = paced([frames.echo(n, 18) for n in range(130)], 600, 1000)     # one that checks its locks needs 200 for each
+    boot, sent = net(tmp_path, [(0, frames.arp()), *asked], 0, ms=90, sync=sync, way=way,
+                     bootargs=f"net.queue=100 {moderate}")
+    assert each_is_counted(boot, sent, 131)["icmp_echo"] == 130
+    assert least <= boot.result("test")["interrupts"] <= least + 1, boot.report()
+
+
 def test_handlers_that_do_little_have_few_lines_of_code():
     """Straight on from the first instruction to the return: the lines that docs/results.md says, and no stack."""
     image = kernel_of(SoCConfig(harts=1, **DEVICES), "spl-optim", {"pad": "0"} | build("spl-optim", "softint"),
