@@ -48,7 +48,7 @@ void ether_rx_give(unsigned queue, void *owner, uint8_t *buffer, uint32_t size);
 void ether_rx_publish(unsigned queue);
 bool ether_rx_take(unsigned queue, struct ether_frame *frame); /* false: no frame is there */
 bool ether_rx_waits(unsigned queue);
-/* After ether_stop, when no frame is left to be taken: a buffer that the core had, as it was given or exchanged; 0: no more. */
+/* After ether_stop, when no frame is left to be taken: a buffer that the core had, given or exchanged; 0: no more. */
 uint32_t ether_rx_take_back(unsigned queue);
 
 /*

@@ -1,8 +1,8 @@
 /*
  * run=net: the network is up until so many ICMP echo requests (`echoes`) have been answered, or so many milliseconds (`ms`)
  * have passed since frames may come, or interrupts took so many frames (`frames`); then what was counted. With handlers=1
- * also the time of the handlers (bench/handlers.h). With again=N it is stopped and started again so often, for `ms` each time,
- * and what is counted is of all times.
+ * also the time of the handlers (bench/handlers.h). With again=N it is stopped and started again so often, for `ms` each
+ * time, and what is counted is of all times.
  *
  *   @test name=net echoes=... interrupts=... frames=... rounds=... full=... cycles=...
  *
