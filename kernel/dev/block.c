@@ -33,7 +33,7 @@ static struct block_io *take_next(struct block_device *d)
     struct block_io *io = *at;
     if (io) {
         *at = io->next;
-        d->position = io->op == BLOCK_FLUSH ? d->position : io->lba;
+        d->position = io->lba + 1; /* whoever asks for the same, or flushes, over and over, lets others go first */
     }
     return io;
 }
@@ -57,7 +57,7 @@ static void dispatch(struct block_device *d)
         d->active = io;
         d->actives++;
         io->tries++;
-        io->due = clock_ticks() + d->patience;
+        io->due = clock_ticks() + d->patience * d->actives; /* it may wait for each of the others */
         d->start(d, io);
     }
     if (d->actives && d->patience && !d->watched) {

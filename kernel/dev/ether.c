@@ -154,6 +154,16 @@ bool ether_rx_take(unsigned queue, struct ether_frame *frame)
     return true;
 }
 
+uint32_t ether_rx_take_back(unsigned queue)
+{
+    struct ring *r = &rx[queue];
+    if (r->taken == r->given)
+        return 0;
+    uint32_t buffer = r->descriptor[r->taken].address;
+    r->taken = (r->taken + 1) & MASK;
+    return buffer;
+}
+
 void ether_exchange_begin(struct ether_exchange *x, unsigned queue)
 {
     struct ring *r = &rx[queue];
@@ -164,6 +174,13 @@ void ether_exchange_begin(struct ether_exchange *x, unsigned queue)
     x->filled = &r->descriptor[r->taken];
     x->tail_register = (volatile uint32_t *)(queue ? CSR_ETHER_RX1_TAIL_ADDR : CSR_ETHER_RX0_TAIL_ADDR);
     x->cause = ETHER_RX(queue);
+}
+
+void ether_exchange_end(struct ether_exchange *x, unsigned queue)
+{
+    struct ring *r = &rx[queue];
+    r->taken = (uint32_t)(x->filled - r->descriptor);
+    r->given = (uint32_t)(before(x->filled) - r->descriptor);
 }
 
 /* The frame of a descriptor goes into the next place, if one is free, and that place's buffer into the descriptor `free`. */

@@ -48,6 +48,8 @@ void ether_rx_give(unsigned queue, void *owner, uint8_t *buffer, uint32_t size);
 void ether_rx_publish(unsigned queue);
 bool ether_rx_take(unsigned queue, struct ether_frame *frame); /* false: no frame is there */
 bool ether_rx_waits(unsigned queue);
+/* After ether_stop, when no frame is left to be taken: a buffer that the core had, given or exchanged; 0: no more. */
+uint32_t ether_rx_take_back(unsigned queue);
 
 /*
  * Another way to receive, in which handler and who works frames off need no lock: each place of a ring in memory holds a
@@ -87,6 +89,8 @@ static inline void ether_exchange_done(struct ether_exchange *x)
 
 /* The queue's ring has been filled by ether_rx_give, each place has a buffer as large. */
 void ether_exchange_begin(struct ether_exchange *x, unsigned queue);
+/* When no handler comes any more: ether_rx_take_back has the ring's buffers, and the places keep theirs. */
+void ether_exchange_end(struct ether_exchange *x, unsigned queue);
 /* The handler, whose argument is the exchange: takes the cause back and exchanges all that has come. */
 void ether_exchange_interrupt(void *exchange);
 

@@ -33,6 +33,20 @@ void arp_init(void)
     next_victim = 0;
 }
 
+void arp_forget(void)
+{
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        crit_t s = simple_lock_enter(&arp_lock);
+        struct mbuf *waiting = table[i].waiting;
+        table[i] = (struct entry){0};
+        simple_lock_leave(&arp_lock, s);
+        if (waiting) {
+            NET_COUNT(arp_dropped);
+            m_free(waiting);
+        }
+    }
+}
+
 static struct entry *find(uint32_t ip)
 {
     for (unsigned i = 0; i < ENTRIES; i++)

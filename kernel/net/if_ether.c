@@ -106,6 +106,11 @@ static void give(unsigned q, struct mbuf *m)
     ether_rx_give(q, m, m->m_buf, MBUF_BYTES);
 }
 
+static struct mbuf *mbuf_of(uint32_t buffer)
+{
+    return (struct mbuf *)(uintptr_t)(buffer - offsetof(struct mbuf, m_buf));
+}
+
 static void goes_up(struct mbuf *m, uint32_t length)
 {
     m->m_data = m->m_buf + ETHER_PAD;
@@ -122,11 +127,6 @@ static struct ether_exchange exchange[ETHER_QUEUES] __attribute__((section(".bss
 static struct ether_place place[ETHER_QUEUES][MOST_WAITING] __attribute__((section(".bss_net")));
 static uint32_t full_counted[ETHER_QUEUES];
 static volatile bool in_softnet[MAX_HARTS]; /* set before it takes the first packet */
-
-static struct mbuf *mbuf_of(uint32_t buffer)
-{
-    return (struct mbuf *)(uintptr_t)(buffer - offsetof(struct mbuf, m_buf));
-}
 
 /* The next frame of a queue, whose place gets an empty buffer; false: there is none, or no buffer, and it is dropped. */
 static bool take(unsigned q, struct mbuf **m, uint32_t *length)
@@ -195,6 +195,7 @@ static void prepare(unsigned q)
 
 static void release(unsigned q)
 {
+    ether_exchange_end(&exchange[q], q);
     for (uint32_t n = 0; n <= exchange[q].mask; n++)
         m_free(mbuf_of(place[q][n].buffer));
 }
@@ -338,13 +339,15 @@ void if_ether_start(void)
     softint_establish(SPL_SOFTNET, softnet, 0);
 #elif NET == NET_POLL
     quota = bootargs_number("net.quota", 8, ALL);
+    poll.ended = false;
     share = clock_hz() ? bootargs_number("net.share", 100, 100) : 100;
     poller = thread_create(poll_thread, 0, PRI_INTERRUPT, ANY_HART, "ether poll");
     if (!poller)
         panic("no thread is free for the network");
 #endif
     ether_reset(net_own.ether, mbits);
-    ether_moderate(bootargs_number("net.moderate", 1, 255), bootargs_number("net.moderate.cycles", 0, 0xffffff));
+    uint32_t moderate = bootargs_number("net.moderate", 1, 255); /* of more than a ring holds, none would ever come */
+    ether_moderate(moderate < RING_FILL ? moderate : RING_FILL, bootargs_number("net.moderate.cycles", 0, 0xffffff));
     for (unsigned q = 0; q < ETHER_QUEUES; q++) {
         for (unsigned n = 0; n < RING_FILL; n++) {
             struct mbuf *m = m_get();
@@ -408,6 +411,7 @@ void if_ether_stop(void)
 #endif
     }
     work_ends();
+    arp_forget();
     for (bool waits = true; waits; thread_yield()) {
         crit_t t = simple_lock_enter(&tx_lock);
         for (struct mbuf *done; (done = ether_tx_reclaim());)
@@ -416,6 +420,9 @@ void if_ether_stop(void)
         simple_lock_leave(&tx_lock, t);
     }
     ether_stop();
+    for (unsigned q = 0; q < ETHER_QUEUES; q++)
+        for (uint32_t buffer; (buffer = ether_rx_take_back(q));)
+            m_free(mbuf_of(buffer));
 }
 
 /* Packets that found ipintrq full. */

@@ -27,7 +27,7 @@ void if_ether_start(void);
 
 /*
  * No frame comes any more. Those that have come are worked off and answers to them leave before this returns, so that each is in
- * one of the counters that are printed behind it. From a thread; not to be started again.
+ * one of the counters that are printed behind it, and all its buffers are free. From a thread. It may be started again.
  */
 void if_ether_stop(void);
 

@@ -1,7 +1,8 @@
 /*
  * run=net: the network is up until so many ICMP echo requests (`echoes`) have been answered, or so many milliseconds (`ms`)
  * have passed since frames may come, or interrupts took so many frames (`frames`); then what was counted. With handlers=1
- * also the time of the handlers (bench/handlers.h). With again=1 it is started and stopped once more at the end.
+ * also the time of the handlers (bench/handlers.h). With again=N it is stopped and started again so often, for `ms` each
+ * time, and what is counted is of all times.
  *
  *   @test name=net echoes=... interrupts=... frames=... rounds=... full=... cycles=...
  *
@@ -29,23 +30,29 @@ static void a_while(void)
 static int run_net(void)
 {
     uint32_t echoes = bootargs_number("echoes", 0, UINT32_MAX), ms = bootargs_number("ms", 1000, 1000000);
-    uint32_t frames = bootargs_number("frames", UINT32_MAX, UINT32_MAX);
+    uint32_t frames = bootargs_number("frames", UINT32_MAX, UINT32_MAX), again = bootargs_number("again", 0, 1000);
     bool timed = bootargs_number("handlers", 0, 1);
-    if_ether_start();
-    for (unsigned q = 0; timed && q < ETHER_QUEUES; q++)
-        handlers_time(PIC_SOURCE_ETHER(q), "ether");
-    kprintf("network: up\n");
-    trace(TRACE_ETHER_GO, 0);
     uint32_t answered;
-    uint64_t begin = cycles64(), until = begin + (uint64_t)ms * (CLOCK_HZ / 1000);
-    do {
-        a_while();
-        answered = net_counts().icmp_echo;
-    } while ((!echoes || answered < echoes) && if_ether_counts().frames < frames && cycles64() < until);
-    uint64_t cycles = cycles64() - begin;
-    a_while(); /* what was answered leaves */
-    if (timed)
-        handlers_end();
+    uint64_t cycles;
+    for (uint32_t n = 0; n <= again; n++) {
+        if_ether_start();
+        for (unsigned q = 0; timed && q < ETHER_QUEUES; q++)
+            handlers_time(PIC_SOURCE_ETHER(q), "ether");
+        kprintf("network: up\n");
+        if (!n)
+            trace(TRACE_ETHER_GO, 0);
+        uint64_t begin = cycles64(), until = begin + (uint64_t)ms * (CLOCK_HZ / 1000);
+        do {
+            a_while();
+            answered = net_counts().icmp_echo;
+        } while ((!echoes || answered < echoes) && if_ether_counts().frames < frames && cycles64() < until);
+        cycles = cycles64() - begin;
+        a_while(); /* what was answered leaves */
+        if (timed)
+            handlers_end();
+        if (n < again)
+            if_ether_stop();
+    }
     struct if_ether_counts c = if_ether_counts();
     if_ether_stop();
     c.full = if_ether_counts().full; /* with those of which the stop was the last to hear */
@@ -54,10 +61,6 @@ static int run_net(void)
     kprintf("@test name=net echoes=%lu interrupts=%lu frames=%lu rounds=%lu full=%lu cycles=%llu\n",
             (unsigned long)answered, (unsigned long)c.interrupts, (unsigned long)c.frames, (unsigned long)c.rounds,
             (unsigned long)c.full, (unsigned long long)cycles);
-    if (bootargs_number("again", 0, 1)) { /* what has been stopped can be started */
-        if_ether_start();
-        if_ether_stop();
-    }
     return echoes && answered < echoes;
 }
 

@@ -80,6 +80,12 @@ def test_faults_are_retried_or_reported(tmp_path, mode, fault):
         assert drive["unanswered"] == fault.count("silent") <= 2 * line["timed_out"]
 
 
+def test_patience_for_less_than_a_clock_tick_ends(tmp_path):
+    made = run(tmp_path, 1, "cli-optim", "run=test-disk hz=100 rounds=1 disk.patience=5", "silent=0,write=copy",
+               sectors=24)
+    assert check(made, tmp_path)["timed_out"] >= 1, made.report()
+
+
 def test_a_power_cut_leaves_what_was_flushed(tmp_path):
     """Each sector is old or new; what the drive lost it counts."""
     path = image(tmp_path)

@@ -130,7 +130,7 @@ static void begin(void)
     device.reap = 0;
     device.sectors = 1000;
     device.depth = DEPTH;
-    device.patience = 8;
+    device.patience = 2;
     device.start = start;
     device.reset = reset;
     block_init(&device);
@@ -304,19 +304,25 @@ HOST_TEST(what_lies_is_not_late)
     CHECK(request[0].told == 1 && !device.actives);
 }
 
-static void finish_one(void)
+/* Of those that the driver has, the one in place `n`. */
+static void finish(unsigned n)
 {
     crit_t s = simple_lock_enter(&device.lock);
-    struct block_io *io = started[0];
-    started[0] = 0;
+    struct block_io *io = started[n];
+    started[n] = 0;
     block_over(&device, io, 0, false);
     block_leave(&device, s);
+}
+
+static void finish_one(void)
+{
+    finish(0);
 }
 
 /* What comes behind the elevator waits for its next way up. */
 HOST_TEST(the_elevator_goes_up)
 {
-    static const uint32_t comes[] = {500, 100, 600, 499, 700, 500}, starts[] = {500, 500, 600, 700, 100, 499};
+    static const uint32_t comes[] = {500, 100, 600, 499, 700, 500}, starts[] = {500, 600, 700, 100, 499, 500};
     begin();
     device.depth = 1;
     for (unsigned i = 0; i < sizeof comes / sizeof *comes; i++) {
@@ -328,6 +334,86 @@ HOST_TEST(the_elevator_goes_up)
         finish_one();
     }
     CHECK(!device.actives);
+}
+
+/* Two that ask for one thing over and over, one of them always while the other is under way: a third gets his turn. */
+static void others_come(unsigned op, uint32_t lba, uint32_t third)
+{
+    unsigned turns = 0;
+    submit_at(2, 500); /* the elevator stands in the midst */
+    for (unsigned n = 0; n < 2; n++) {
+        request[n].io = (struct block_io){.op = (uint8_t)op, .lba = lba, .count = 1, .data = sector, .done = told};
+        CHECK_EQUAL(block_submit(&device, &request[n].io), 0);
+    }
+    finish_one();
+    submit_at(3, third);
+    for (; started[0] != &request[3].io && turns < 20; turns++) {
+        struct block_io *io = started[0];
+        finish_one();
+        softbio(0);
+        CHECK_EQUAL(block_submit(&device, io), 0);
+    }
+    CHECK(turns <= 2);
+    while (started[0])
+        finish_one();
+    softbio(0);
+}
+
+HOST_TEST(one_place_asked_for_over_and_over_does_not_keep_the_elevator)
+{
+    begin();
+    device.depth = 1;
+    others_come(BLOCK_READ, 500, 600);
+    others_come(BLOCK_READ, 500, 499);
+    others_come(BLOCK_READ, 0, 1);
+}
+
+HOST_TEST(flushes_one_behind_the_other_do_not_keep_the_elevator)
+{
+    begin();
+    device.depth = 1;
+    others_come(BLOCK_FLUSH, 0, 100);
+    others_come(BLOCK_FLUSH, 0, 600);
+}
+
+/* As many as it takes at once, one behind the other: the last one waits for all of them, and is not late. */
+HOST_TEST(who_waits_for_others_is_not_late)
+{
+    begin();
+    unsigned late = device.timed_out;
+    device.patience = 8;
+    for (unsigned n = 0; n < DEPTH; n++)
+        submit_at(n, n);
+    for (unsigned n = 0; n < DEPTH; n++) {
+        for (unsigned i = 0; i < device.patience - 2; i++)
+            tick();
+        finish(n);
+        softbio(0);
+    }
+    CHECK_EQUAL(device.timed_out, late);
+    CHECK(!device.actives && request[DEPTH - 1].told == 1);
+}
+
+/* Others are answered all the time, one is not. */
+HOST_TEST(one_without_an_answer_among_others_is_late)
+{
+    begin();
+    unsigned late = device.timed_out, turns = 0;
+    device.patience = 8;
+    for (unsigned n = 0; n < DEPTH; n++)
+        submit_at(n, n);
+    for (unsigned n = 0; device.timed_out == late; turns++) {
+        CHECK(turns < 2 * DEPTH * device.patience);
+        tick();
+        if (device.timed_out != late)
+            break;
+        finish(n);
+        softbio(0);
+        submit_at(n, n);
+        n = (n + 1) % (DEPTH - 1);
+    }
+    CHECK(turns >= device.patience && request[DEPTH - 1].silent == 1);
+    memset(started, 0, sizeof started);
 }
 
 HOST_TEST(what_cannot_be_is_refused)
