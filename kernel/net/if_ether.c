@@ -339,6 +339,8 @@ void if_ether_start(void)
     softint_establish(SPL_SOFTNET, softnet, 0);
 #elif NET == NET_POLL
     quota = bootargs_number("net.quota", 8, ALL);
+    if (!quota)
+        panic("boot argument net.quota: give 1 at least");
     poll.ended = false;
     share = clock_hz() ? bootargs_number("net.share", 100, 100) : 100;
     poller = thread_create(poll_thread, 0, PRI_INTERRUPT, ANY_HART, "ether poll");

@@ -72,6 +72,12 @@ def every_echo(tmp_path, sync, way, harts=1, hz=1000):
     assert boot.result("test")["echoes"] == len(requests)
 
 
+def test_a_quota_of_no_frame_is_refused(tmp_path):
+    _, done = simulate(tmp_path, "run=net echoes=0 ms=1 net.quota=0", way="poll")
+    run = ended(tmp_path, done.returncode, done.stderr)
+    assert run.status == 1 and "boot argument net.quota: give 1 at least" in run.console, run.report()
+
+
 def bad_frames(chance, count):
     """Frames that are to do nothing: (frame with FCS, the counter that has it)."""
     def raw(frame):
