@@ -154,15 +154,21 @@ LOOP(bare)
 LOOP(masked)
 LOOP(locked)
 
+static bool begun; /* the window: else sections of others count between the two marks of its begin */
+
 static void work_of(unsigned hart)
 {
     struct work *w = &work[hart];
     w->lock = lock_use == SHARED_LOCK ? &shared : &w->own;
-    uint32_t begin = cycles32();
     if (hart == 0) {
         polls_begin();
         PROBE(WINDOW_BEGIN);
+        __atomic_store_n(&begun, true, __ATOMIC_RELEASE);
+    } else {
+        while (!__atomic_load_n(&begun, __ATOMIC_ACQUIRE))
+            ;
     }
+    uint32_t begin = cycles32();
     (!mask ? bare_loop : lock_use == NO_LOCK ? masked_loop : locked_loop)(w, hart == 0);
     w->cycles = cycles32() - begin;
     pic_write(PIC_MASK, PIC_SOURCE_ARRIVAL(hart));
