@@ -331,6 +331,7 @@ static bool let_go_of_another(struct inode *ip)
     while (n > 1)
         if (__atomic_compare_exchange_n(&ip->references, &n, n - 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
             return true; /* and with it the inode may be gone */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what those who let go have written is seen */
     return false;
 }
 
@@ -365,25 +366,20 @@ void ext2_release(struct vnode *vp)
         return;
     struct chain *chain = chain_of(ip->fs, ip->number);
     table_lock(&chain->lock);
-    for (;;) { /* others let go of theirs without the lock */
-        uint32_t n = __atomic_load_n(&ip->references, __ATOMIC_ACQUIRE);
-        assert(n);
-        if (n == 1 && ip->dirty && !ip->gone && ip->disk.links) {
-            table_unlock(&chain->lock); /* while there is a reference; another may come, and change it, meanwhile */
-            lock_write(&ip->v.lock);
-            ext2_update_alone(ip, false);
-            ip->dirty = false; /* an error is the device's: the block says so to whoever wants it next */
-            lock_done(&ip->v.lock);
-            table_lock(&chain->lock);
-        } else if (n > 1 && let_go_of_another(ip)) {
-            table_unlock(&chain->lock);
-            return;
-        } else if (n == 1) {
-            __atomic_store_n(&ip->references, 0,
-                             __ATOMIC_RELAXED); /* nobody has one, and without the lock none comes */
-            break;
-        }
+    bool last;
+    while ((last = !let_go_of_another(ip)) && ip->dirty && !ip->gone && ip->disk.links) {
+        table_unlock(&chain->lock); /* while there is a reference; another may come, and change it, meanwhile */
+        lock_write(&ip->v.lock);
+        ext2_update_alone(ip, false);
+        ip->dirty = false; /* an error is the device's: the block says so to whoever wants it next */
+        lock_done(&ip->v.lock);
+        table_lock(&chain->lock);
     }
+    if (!last) {
+        table_unlock(&chain->lock);
+        return;
+    }
+    __atomic_store_n(&ip->references, 0, __ATOMIC_RELAXED); /* nobody has one, and without the lock none comes */
     bool remove = !ip->gone && !ip->disk.links && !ip->fs->mount.read_only;
     if (!ip->gone && !remove) {
         if (!ip->listed) {

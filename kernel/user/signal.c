@@ -494,7 +494,11 @@ static struct user_timeval time_of(uint32_t ticks)
     return (struct user_timeval){ticks / hz, (int32_t)((uint64_t)(ticks % hz) * 1000000 / hz), 0};
 }
 
-static uint32_t whole_ticks(uint32_t ticks);
+/* clock_ticks_of counts the tick that is under way, which a period does not have, nor a time that is counted in ticks. */
+static uint32_t whole_ticks(uint32_t ticks)
+{
+    return ticks > 1 ? ticks - 1 : ticks;
+}
 
 static struct user_itimerval alarm_now(const struct process *p)
 {
@@ -525,12 +529,6 @@ static struct user_itimerval timer_now(struct process *p, uint32_t which)
         return alarm_now(p);
     charge_all(p);
     return (struct user_itimerval){time_of(p->timer[which - 1].interval), time_of(p->timer[which - 1].left)};
-}
-
-/* clock_ticks_of counts the tick that is under way, which a period does not have, nor a time that is counted in ticks. */
-static uint32_t whole_ticks(uint32_t ticks)
-{
-    return ticks > 1 ? ticks - 1 : ticks;
 }
 
 static int sys_setitimer(struct process *p, struct vm_map *map, const uint32_t *a)
