@@ -212,9 +212,11 @@ def test_what_is_looked_at(text, expected):
 
 
 def divided(costs: dict, rates: dict, follows: dict, written: dict, looked: dict, never=(),
-            harts: int = 1) -> list:
-    """The pieces of units that are active in so many of a hundred cycles, each in the first of them."""
-    pieces = {unit: Piece([unit], costs[unit], (1 << rates[unit]) - 1, 100, harts) for unit in costs}
+            harts: int = 1, cores: str = "") -> list:
+    """The pieces of units that are active in so many of a hundred cycles, each in the first of them. `cores` names that
+    of each unit by a letter."""
+    pieces = {unit: Piece([unit], costs[unit], (1 << rates[unit]) - 1, 100, harts, cores[unit:unit + 1])
+              for unit in costs}
     return sorted((gated, sorted(units)) for gated, units in
                   Supernodes(pieces, follows, written, looked, never).divide())
 
@@ -238,6 +240,18 @@ def test_each_hart_compares_what_is_its_own():
     assert HEAD + rate * cost / 100 + COMPARISON + 3 < cost < HEAD + rate * cost / 100 + 3 * COMPARISON
     assert divided({0: cost, 1: cost}, {0: 100, 1: rate}, {0: {1}, 1: set()}, {0: names, 1: {"b"}},
                    {0: {"in"}, 1: names}, never=(0,), harts=3) == [(False, [0]), (True, [1])]
+
+
+def test_cores_that_were_never_active_share_a_gate_only_if_they_look_at_the_same():
+    """A device that is at rest while the model is watched would else be carried out whenever another one works."""
+    def two(names: tuple[set, set]) -> list:
+        return divided({0: 10, 1: 400, 2: 400}, {0: 0, 1: 0, 2: 0}, {0: {1, 2}, 1: set(), 2: set()},
+                       {0: names[0] | names[1], 1: {"b"}, 2: {"c"}}, {0: {"in"}, 1: names[0], 2: names[1]},
+                       never=(0,), cores="ABC")
+
+    first, second = {"x1", "x2", "x3"}, {"y1", "y2", "y3"}
+    assert two((first, second)) == [(False, [0]), (True, [1]), (True, [2])]
+    assert two((first, first)) == [(False, [0]), (True, [1, 2])]
 
 
 def test_a_piece_can_be_carried_out_as_a_whole():
