@@ -9,6 +9,7 @@
 #define ECHO_REQUEST 8
 #define ICMP_HEADER 8
 #define REPLY_TTL 64
+#define LOOPBACK_NET 127
 
 void (*icmp_answer)(uint32_t from, uint32_t number, uint32_t bytes, bool right);
 
@@ -53,6 +54,13 @@ static void answered(const uint8_t *icmp, uint32_t length, uint32_t from)
     icmp_answer(from, number, bytes, right);
 }
 
+/* Whether one host may have sent from this address: not all or a group, none yet, a host to itself, or ours. */
+static bool is_one_host(uint32_t from)
+{
+    return from >> 24 && from >> 24 != LOOPBACK_NET && from >> 28 < 0xe && from != net_own.ip &&
+           from != (net_own.ip & net_own.mask) && from != (net_own.ip | ~net_own.mask);
+}
+
 NET_PATH void icmp_input(struct mbuf *m, uint32_t header)
 {
     uint8_t *ip = m->m_data, *icmp = ip + header;
@@ -68,10 +76,9 @@ NET_PATH void icmp_input(struct mbuf *m, uint32_t header)
         m_free(m);
         return;
     }
-    /* Nobody answers what went to all, or came from no one host (RFC 1122, 3.2.2.6). */
-    bool to_all = get32(ip + 16) != net_own.ip, from_all = !from || from == INADDR_BROADCAST || from >> 28 == 0xe ||
-                                                           from == (net_own.ip | ~net_own.mask) || from == net_own.ip;
-    if (icmp[0] != ECHO_REQUEST || icmp[1] || to_all || from_all) {
+    /* Nobody answers what went to all, or came from no one host (RFC 1122, 3.2.1.3 and 3.2.2.6). */
+    bool to_all = get32(ip + 16) != net_own.ip;
+    if (icmp[0] != ECHO_REQUEST || icmp[1] || to_all || !is_one_host(from)) {
         NET_COUNT(icmp_ignored);
         m_free(m);
         return;

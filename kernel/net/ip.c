@@ -4,6 +4,15 @@
 #include "net/net.h"
 
 #define MORE_OR_OFFSET 0x3fff
+#define GROUP 1 /* in the first byte of an Ethernet address: not of one interface */
+
+/* Is it ours? What came to one host in a frame to all of them is nobody's (RFC 1122, 3.3.6). */
+static bool is_ours(const struct mbuf *m, uint32_t to)
+{
+    if (to == net_own.ip)
+        return !(m->m_data[-ETHER_HEADER] & GROUP);
+    return to == INADDR_BROADCAST || to == (net_own.ip | ~net_own.mask);
+}
 
 /* The length of its header if the packet is one that we can take, else 0; what is wrong has been counted. */
 static uint32_t checked(struct mbuf *m)
@@ -18,7 +27,7 @@ static uint32_t checked(struct mbuf *m)
         NET_COUNT(ip_bad);
     else if (in_cksum(p, header, 0))
         NET_COUNT(ip_checksum);
-    else if (to != net_own.ip && to != INADDR_BROADCAST && to != (net_own.ip | ~net_own.mask))
+    else if (!is_ours(m, to))
         NET_COUNT(ip_other);
     else if (get16(p + 6) & MORE_OR_OFFSET)
         NET_COUNT(ip_fragments);

@@ -204,6 +204,18 @@ HOST_TEST(an_echo_without_its_whole_header_is_none)
     CHECK_EQUAL(m_in_use(), 0);
 }
 
+HOST_TEST(what_came_to_one_host_in_a_frame_to_all_is_nobodys)
+{
+    begin();
+    uint8_t frame[100] __attribute__((aligned(8)));
+    uint32_t length = echo_frame(frame, 1, 10, 0);
+    memset(frame, 0xff, 6);
+    input(frame, length);
+    CHECK_EQUAL(sent_count, 0);
+    CHECK_EQUAL(net_counts().ip_other, 1);
+    CHECK_EQUAL(m_in_use(), 0);
+}
+
 HOST_TEST(who_is_not_known_is_asked_for_and_gets_the_last_packet)
 {
     begin();
