@@ -331,6 +331,7 @@ static bool let_go_of_another(struct inode *ip)
     while (n > 1)
         if (__atomic_compare_exchange_n(&ip->references, &n, n - 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
             return true; /* and with it the inode may be gone */
+    assert(n);
     __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what those who let go have written is seen */
     return false;
 }
