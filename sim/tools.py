@@ -15,6 +15,7 @@ PROGRAMS = {
     "clang++-19": (["--version"], (19,), "Debian package clang-19"),
     "ld.lld-19": (["--version"], (19,), "Debian package lld-19"),
     "llvm-ar-19": (["--version"], (19,), "Debian package llvm-19"),
+    "llvm-profdata-19": (["--version"], (19,), "Debian package llvm-19"),
     "ccache": (["--version"], (4,), "Debian package ccache"),
     "riscv64-unknown-elf-gcc": (["--version"], (12,), "Debian package gcc-riscv64-unknown-elf"),
     "java": (["-version"], (17,), "Debian package default-jdk-headless"),

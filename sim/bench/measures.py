@@ -31,6 +31,7 @@ def fast(optimisation: str) -> Recipe:
 OTHERS = {
     "the rising edge as Verilator writes it": (Recipe(rewritten=False), []),
     "without gates": (Recipe(gated=False), []),
+    "not laid out by how often its branches are taken": (Recipe(profiled=False), []),
     "both edges of the clock evaluated": (Recipe(), ["--evaluate-twice"]),
     "compiled for any x86-64": (Recipe(fast=COMPILER_FLAGS), []),
     "compiled with -O2": (fast("-O2"), []),

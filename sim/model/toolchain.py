@@ -12,8 +12,8 @@ from pathlib import Path
 from sim.tools import PROGRAMS, ToolError, program_version
 
 JOBS = 2
-COMPILER, LINKER, ARCHIVER = "clang++-19", "ld.lld-19", "llvm-ar-19"
-NEEDED = ("perl", COMPILER, LINKER, ARCHIVER, "verilator")
+COMPILER, LINKER, ARCHIVER, PROFILES = "clang++-19", "ld.lld-19", "llvm-ar-19", "llvm-profdata-19"
+NEEDED = ("perl", COMPILER, LINKER, ARCHIVER, PROFILES, "verilator")
 LANGUAGE = "-std=c++17"
 
 

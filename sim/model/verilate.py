@@ -12,8 +12,8 @@ from pathlib import Path
 from firmware.build import compiler_version
 from hw.common.cache import Input, cached
 from sim.model import toolchain
-from sim.model.gating import EDGE, SOURCE, NotUnderstood, Watched, split_processes, watch, write_edge
-from sim.model.toolchain import archive, compile_objects, link, needed, processor_level, run, united
+from sim.model.gating import EDGE, SOURCE, NotUnderstood, Watched, profile, split_processes, watch, write_edge
+from sim.model.toolchain import PROFILES, archive, compile_objects, link, needed, processor_level, run, united
 
 TOP = "interlock"
 VERILATOR_FLAGS = ("--cc", "-O3", "--flatten", "--savable", "--x-assign", "fast", "--x-initial", "0", "--noassert",
@@ -27,6 +27,8 @@ FAST_FLAGS = (*COMPILER_FLAGS, "-mllvm", "-enable-gvn-memdep=false", *([f"-march
 SLOW_FLAGS = ("-O1", "-w")  # of a model that is simulated for seconds
 ONCE_FLAGS = ("-O0", "-w")  # what runs once or in few cycles: set-up, saving, restoring, inputs that change
 WATCHED_FLAGS = ("-O0", "-w")  # of a model that is watched for some thousand cycles
+PROFILED_FLAGS = ("-fprofile-instr-generate",)
+PROFILE = "edge.profdata"
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class Recipe:
     rewritten: bool = True   # the rising edge is ours (sim/model/gating), not Verilator's
     defines: tuple[str, ...] = ()   # of the harness
     gated: bool = True   # its statements are left out where they would change nothing
+    profiled: bool = True   # the rising edge is laid out by how often its branches are taken, if it is ours
 
 
 DEFAULT = Recipe()
@@ -89,7 +92,7 @@ def verilate(sources: Sequence[Path], versions: dict[str, str], waves: bool = Fa
                "compiling": Path(toolchain.__file__),
                "edge": Path(__file__).parent / "gating",
                "cross compiler": compiler_version(),
-               "flags": repr((recipe, COMPILER_FLAGS, SLOW_FLAGS, ONCE_FLAGS, WATCHED_FLAGS))}
+               "flags": repr((recipe, COMPILER_FLAGS, SLOW_FLAGS, ONCE_FLAGS, WATCHED_FLAGS, PROFILED_FLAGS))}
     return Library(cached("model-waves" if waves else "model", inputs,
                           lambda out: _build(Library(out), sources, waves, recipe)))
 
@@ -105,7 +108,9 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
     edge = [] if waves else _edge(made)
     shutil.rmtree(apart)
     # Verilator's own then is for the few cycles in which an input changes: 0.2 % of a disk's test.
-    whole = ONCE_FLAGS if recipe.rewritten and edge and _rewrite(work, made, edge, recipe.gated) else recipe.fast
+    ours = recipe.rewritten and bool(edge) and _rewrite(work, made, edge, recipe.gated)
+    whole = ONCE_FLAGS if ours else recipe.fast
+    fast = [*recipe.fast, *(_profiled(work, made) if ours and recipe.profiled else [])]
     include = library.dir / "include"
     include.mkdir()
     for header in work.glob("*.h"):
@@ -116,7 +121,7 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
     (library.dir / "options.json").write_text(json.dumps(options, indent=1))
 
     flags = [*options["compile"], "-I."]
-    of_kind = {"edge": recipe.fast, "classes_fast": whole, "classes_slow": ONCE_FLAGS, "support_slow": ONCE_FLAGS}
+    of_kind = {"edge": fast, "classes_fast": whole, "classes_slow": ONCE_FLAGS, "support_slow": ONCE_FLAGS}
     of_path = {Path(path): of_kind.get(kind, COMPILER_FLAGS)
                for kind, paths in made["sources"].items() if kind != "deps" for path in paths}
     once = united(work, "once.cpp", [path for path, how in of_path.items() if how is ONCE_FLAGS])
@@ -159,27 +164,48 @@ def _rewrite(work: Path, made: dict, edge: list[str], gated: bool) -> bool:
     return True
 
 
-def _watched(work: Path, made: dict, code: str, members: str) -> Watched:
-    """What is active in the model while it works: the code and the header are of one that tells."""
-    folder = work / "watched"
+def _profiled(work: Path, made: dict) -> list[str]:
+    """What has the compiler lay out the edge by how often its branches were taken while the model worked: flags."""
+    folder = _copied(work, "profiled")
+
+    def build(main: Path) -> Path:
+        return _program(folder, made, main, PROFILED_FLAGS, PROFILED_FLAGS)
+
+    counts = profile(folder, TOP, (folder / f"V{TOP}___024root.h").read_text(), build)
+    run([needed(PROFILES), "merge", "-o", work / PROFILE, counts], folder)
+    shutil.rmtree(folder)
+    return [f"-fprofile-instr-use={PROFILE}"]
+
+
+def _copied(work: Path, name: str) -> Path:
+    """A folder of that name in `work`, with its headers and sources."""
+    folder = work / name
     folder.mkdir()
     for path in (*work.glob("*.h"), *work.glob("*.cpp")):
         shutil.copy(path, folder)
+    return folder
+
+
+def _program(folder: Path, made: dict, main: Path, of_edge: Sequence[str], of_link: Sequence[str] = ()) -> Path:
+    """The program `main` with the model in `folder`, a copy of `work`; with more flags `of_edge` for the edge."""
+    paths = [Path(path) for kind, paths in made["sources"].items() if kind not in ("deps", "edge") for path in paths]
+    copies = [folder / path.name for path in paths]   # but for those that come with Verilator
+    sources = [copy if copy.exists() else path for copy, path in zip(copies, paths, strict=True)]
+    flags = [*WATCHED_FLAGS, *_defines(made), "-I."]
+    whole = united(folder, "whole.cpp", [path for path in [*sources, main] if path.is_relative_to(folder)])
+    others = [path for path in sources if not path.is_relative_to(folder)]
+    objects = compile_objects(folder, {path: flags for path in [whole, *others]}
+                              | {folder / SOURCE: [*flags, *of_edge]})
+    link(folder, folder / "program", objects, [*made["options"].get("ldflags", []), *of_link, "-pthread"])
+    return folder / "program"
+
+
+def _watched(work: Path, made: dict, code: str, members: str) -> Watched:
+    """What is active in the model while it works: the code and the header are of one that tells."""
+    folder = _copied(work, "watched")
     (folder / f"V{TOP}___024root.h").write_text(members)
     (folder / SOURCE).write_text(code)
-    paths = [Path(path) for kind, paths in made["sources"].items() if kind != "deps" for path in paths]
-    copies = [folder / path.name for path in paths]   # but for those that come with Verilator
-    sources = [copy if copy.exists() else path for copy, path in zip(copies, paths, strict=True)] + [folder / SOURCE]
-
-    def build(main: Path) -> Path:
-        flags = [*WATCHED_FLAGS, *_defines(made), "-I."]
-        whole = united(folder, "whole.cpp", [path for path in [*sources, main] if path.is_relative_to(folder)])
-        others = [path for path in sources if not path.is_relative_to(folder)]
-        objects = compile_objects(folder, {path: flags for path in [whole, *others]})
-        link(folder, folder / "watch", objects, [*made["options"].get("ldflags", []), "-pthread"])
-        return folder / "watch"
-
-    return watch(folder, TOP, members, build)
+    return watch(folder, TOP, members, lambda main: _program(folder, made, main, ()))
 
 
 def _edge(made: dict) -> list[str]:

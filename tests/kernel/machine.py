@@ -77,8 +77,8 @@ def with_few_pages(bootargs):
 
 # For a model that is simulated for some seconds in all: to make it as fast as can be takes longer. And of eight harts
 # to find what can be left out takes longer than to simulate it.
-BRIEF = Recipe(fast=SLOW_FLAGS)
-EIGHT = Recipe(fast=SLOW_FLAGS, gated=False)
+BRIEF = Recipe(fast=SLOW_FLAGS, profiled=False)
+EIGHT = Recipe(fast=SLOW_FLAGS, gated=False, profiled=False)
 
 
 @functools.cache

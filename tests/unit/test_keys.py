@@ -247,7 +247,7 @@ CASES = {
             value("verilog", "module other(probe0_valid);"), file("sim/model/verilate.py"),
             file("sim/model/toolchain.py"), file("sim/model/gating/gates.py"),
             value("recipe", replace(sim.model.verilate.DEFAULT, rewritten=False)),
-            constant(sim.model.verilate, "SLOW_FLAGS", ("-O0",))],
+            constant(sim.model.verilate, "SLOW_FLAGS", ("-O0",)), constant(sim.model.verilate, "PROFILED_FLAGS", ())],
     simulator: [*TOOLS, value("model", "other"), value("edge", ["edge"]), value("table", "other"), value("clock", 2),
                 value("verilog", "module interlock(input probe0_valid, input probe1_valid);"),
                 file("harness/machine/main.cpp"), file("harness/machine/main.h"), file("sim/model/build.py"),

@@ -8,7 +8,7 @@ GOOD = {
     "make": "GNU Make 4.3", "perl": "v5.36.0", "g++": "g++ (Debian 12.2.0-14+deb12u1) 12.2.0",
     "clang++-19": "Debian clang version 19.1.7 (3~deb12u1)",
     "ld.lld-19": "Debian LLD 19.1.7 (compatible with GNU linkers)",
-    "llvm-ar-19": "Debian LLVM version 19.1.7",
+    "llvm-ar-19": "Debian LLVM version 19.1.7", "llvm-profdata-19": "Debian LLVM version 19.1.7",
     "ccache": "ccache version 4.7.5",
     "riscv64-unknown-elf-gcc": "riscv64-unknown-elf-gcc (12.2.0-14+deb12u1+11+b2) 12.2.0",
     "java": 'openjdk version "17.0.15" 2025-04-15', "mvn": "Apache Maven 3.8.7",

@@ -1,5 +1,5 @@
-"""Watching a model at work, to see what is active in it: a simulator of its own, in which each node has a gate, and a
-load for the harts (load.S). What it writes is a `Watched`."""
+"""A model at work by itself, with a load for its harts (load.S): watched, to see what is active in it, by a simulator
+of its own in which each node has a gate; and once more, to see which way its branches go."""
 
 import re
 from collections.abc import Callable
@@ -18,9 +18,7 @@ MAIN = """#include <cstdio>
 #include "V{top}.h"
 #include "V{top}___024root.h"
 
-extern unsigned char {watched}[];
-extern const unsigned {watched}_bytes;
-void {edge}(V{top}___024root *);
+{declared}void {edge}(V{top}___024root *);
 void {anew}(V{top}___024root *);
 
 int main(int, char **arguments)
@@ -40,7 +38,12 @@ int main(int, char **arguments)
     {anew}(top.rootp);
     for (int i = 0; i < {boot}; i++)
         {edge}(top.rootp);
-    std::FILE *out = std::fopen(arguments[1], "wb");
+{measured}}}
+"""
+DECLARED = """extern unsigned char {watched}[];
+extern const unsigned {watched}_bytes;
+"""
+MEASURED = """    std::FILE *out = std::fopen(arguments[1], "wb");
     if (!out)
         return 1;
     for (int i = 0; i < {cycles}; i++) {{
@@ -49,7 +52,10 @@ int main(int, char **arguments)
         std::fwrite({watched}, 1, {watched}_bytes, out);
     }}
     return std::fclose(out);
-}}
+"""
+COUNTED = """    for (int i = 0; i < {cycles}; i++)
+        {edge}(top.rootp);
+    return 0;
 """
 FILL = """    std::FILE *load = std::fopen(arguments[2], "rb");
     if (!load || !std::fread(&top.rootp->{ram}[0], 1, sizeof top.rootp->{ram}, load))
@@ -62,15 +68,31 @@ def watch(folder: Path, top: str, header: str, build: Callable[[Path], Path]) ->
     """What the model in `folder` does, whose edge was written with `watching` and has the header `header`.
 
     `build` compiles the source of a main program with it; BuildError and CalledProcessError as there are."""
+    out = _at_work(folder, top, header, build, DECLARED, MEASURED)
+    return Watched.read(out, out.stat().st_size // CYCLES)
+
+
+def profile(folder: Path, top: str, header: str, build: Callable[[Path], Path]) -> Path:
+    """Has the model in `folder`, as it is written in the end, work as long as one that is watched; the counts of its
+    branches, which `build` has clang count (-fprofile-instr-generate). Otherwise as `watch`."""
+    counts = folder / "counts"
+    _at_work(folder, top, header, build, "", COUNTED, "env", f"LLVM_PROFILE_FILE={counts}")
+    return counts
+
+
+def _at_work(folder: Path, top: str, header: str, build: Callable[[Path], Path], declared: str, measured: str,
+             *by: str) -> Path:
+    """Builds the program with these parts and runs it, `by` another one; the file that it was told to write."""
     ram = re.search(r"VlUnpacked<\w+/\*[\d:]+\*/, \d+> (\w+__DOT__main_ram_storage);", header)
     lines = re.findall(r"VL_IN8\(&?(\w+_rx),0,0\)", header)
+    names = {"watched": WATCHED, "edge": EDGE, "cycles": CYCLES}
     source = folder / SOURCE
     source.write_text(MAIN.format(
-        top=top, watched=WATCHED, edge=EDGE, anew=ANEW, reset=RESET, boot=BOOT, cycles=CYCLES,
-        rest="".join(f"    top.{line} = 1;\n" for line in lines), ram=FILL.format(ram=ram[1]) if ram else ""))
+        top=top, anew=ANEW, reset=RESET, boot=BOOT, edge=EDGE, declared=declared.format(**names),
+        measured=measured.format(**names), rest="".join(f"    top.{line} = 1;\n" for line in lines),
+        ram=FILL.format(ram=ram[1]) if ram else ""))
     load, out = folder / "load", folder / "rows"
     run(TOOLS + "gcc", *MACHINE, "-Wl,-Ttext=0x40000000", "-Wl,--build-id=none", LOAD, "-o", folder / "load.elf")
     run(TOOLS + "objcopy", "-O", "binary", folder / "load.elf", load)
-    run(build(source), out, load)
-    width = out.stat().st_size // CYCLES
-    return Watched.read(out, width)
+    run(*by, build(source), out, load)
+    return out
