@@ -42,6 +42,11 @@ class Library:
         return self.dir / "model.a"
 
     @property
+    def profile(self) -> Path:
+        """How often the branches of the edge were taken: there if it is laid out by that (llvm-profdata shows it)."""
+        return self.dir / PROFILE
+
+    @property
     def compile_flags(self) -> list[str]:
         """What C++ that includes the headers is compiled with, beside where they are."""
         return self._options("compile")
@@ -128,6 +133,8 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
     objects = compile_objects(work, {path: [*how, *flags] for path, how in of_path.items() if how is not ONCE_FLAGS}
                               | {once: [*ONCE_FLAGS, *flags]})
     archive(work, library.archive, objects)
+    if (work / PROFILE).exists():
+        shutil.move(work / PROFILE, library.profile)
     shutil.rmtree(work)
 
 

@@ -3,6 +3,7 @@
 import csv
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 from hw.common.cache import REPO
 from sim.model.build import build_simulator
 from sim.model.gating import EDGE
-from sim.model.toolchain import tool_versions
+from sim.model.gating.watch import BOOT, CYCLES
+from sim.model.toolchain import PROFILES, needed, tool_versions
 from sim.model.verilate import verilate
 from sim.tools import ToolError
 from soc.build import generate_soc
@@ -174,7 +176,11 @@ def test_the_edge_alone_is_as_good_as_both(tmp_path, harts, case):
 @pytest.mark.parametrize("config", [CONFIG, SoCConfig(**DEVICES)], ids=["plain", "devices"])
 def test_the_socs_edge_is_all_there_is_to_compute(config):
     soc = generate_soc(config)
-    assert verilate([*soc.verilog, soc.vlt], tool_versions()).edge == [EDGE]
+    library = verilate([*soc.verilog, soc.vlt], tool_versions())
+    assert library.edge == [EDGE]
+    shown = subprocess.run([needed(PROFILES), "show", library.profile], check=True, capture_output=True, text=True)
+    counted, = re.findall(r"^Maximum function count: (\d+)", shown.stdout, re.MULTILINE)
+    assert int(counted) >= BOOT + CYCLES, "the edge was laid out by counts of another model, or of one not at work"
 
 
 @pytest.mark.parametrize(("program", "words"), [
