@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hw.common.cache import build_root, digest
 from soc.boards.build import BoardArtifacts, add_options, config_of, generate_config
+from soc.boards.catalog import BOARDS
 from soc.boards.config import BoardConfig
 from soc.build import told_in_a_line
 from soc.fpga.design import Design
@@ -46,7 +47,7 @@ def design_of(artifacts: BoardArtifacts, config: BoardConfig) -> Design:
     # Between several harts there are longer paths than in each of them.
     apart = (CLUSTER, HARTS) if config.harts > 1 else (CLUSTER,)
     return Design(name, TOP, tuple(artifacts.verilog), artifacts.constraints, cores=artifacts.cores, apart=apart,
-                  small=config.small, in_block_ram=(TAGS,), **chip)
+                  small=config.small, in_block_ram=(TAGS,), mfs=BOARDS[config.board].devices[config.device].mfs, **chip)
 
 
 def make_bitstream(config: BoardConfig, synthesis: SynthesisOptions, placements: Sequence[PlacementOptions]) -> Path:

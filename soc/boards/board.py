@@ -25,11 +25,13 @@ class Device:
     sd: bool = True         # the board's socket for SD cards is served unless one asks, if it has one ...
     ether: bool = True      # ... and its Ethernet
     small: bool = False     # area comes before clock rate: the SoC hardly has room
+    # Whether ABC9 simplifies what it has mapped by don't-cares (&mfs); not where that took over twenty minutes.
+    mfs: bool = True
     fits: bool = True       # else the FPGA is too small even so (docs/boards.md says by how much)
 
     def parameters(self) -> dict[str, int]:
         """Those of soc.boards.config.BoardConfig."""
-        return {name: value for name, value in asdict(self).items() if name not in ("fits", "sd", "ether")}
+        return {name: value for name, value in asdict(self).items() if name not in ("fits", "sd", "ether", "mfs")}
 
     @property
     def caches(self) -> str:

@@ -41,7 +41,7 @@ BOARDS = {board.name: board for board in (
         module="ecpix5",
         title="LambdaConcept ECPIX-5",
         devices={
-            "85F": Device(harts=4, clock_hz=60_000_000),
+            "85F": Device(harts=4, clock_hz=60_000_000, mfs=False),
             # Its chip was 93 % full with LiteX's smaller MAC: whether both have room has not been counted.
             "45F": Device(harts=2, clock_hz=60_000_000, small=True, ether=False),
         },

@@ -12,7 +12,8 @@ class Design:
     the system clock, and the least that any clock has to reach for which neither `lpf` nor a PLL says another. `cores`
     gives the core of a signal or a memory by its name in the Verilog (soc/fpga/cores.py). `apart` are the modules that
     are mapped by themselves, as patterns of yosys. `small` has area come before clock rate; then `in_block_ram` are
-    the memories that are to lie in block RAM, as patterns of yosys."""
+    the memories that are to lie in block RAM, as patterns of yosys. Without `mfs` ABC9 leaves out its last step, which
+    simplifies what is mapped by don't-cares."""
 
     name: str
     top: str
@@ -27,3 +28,4 @@ class Design:
     apart: tuple[str, ...] = ()
     small: bool = False
     in_block_ram: tuple[str, ...] = ()
+    mfs: bool = True

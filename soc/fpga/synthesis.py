@@ -12,6 +12,9 @@ from soc.fpga.design import Design
 from soc.fpga.tools import ToolError, run, version
 
 SLOWEST_PS = 7000      # of a path, by ABC9's estimate, that may save area; two harts on a 45F took 24 ns
+# ABC9's own script (yosys, `help abc9_exe`) but for its last command, &mfs.
+WITHOUT_MFS = "+" + ";,".join(",".join(command) for command in (
+    ("&scorr",), ("&sweep",), ("&dc2",), ("&dch", "-f", "-r"), ("&ps",), ("&if", "{W}", "{D}", "{R}", "-v")))
 PASS = re.compile(r"^(\d+(?:\.\d+)*)\. Executing (\w+)")
 
 
@@ -29,6 +32,8 @@ class SynthesisOptions:
         """What yosys has to do to make `netlist.json` of the Verilog in `files`."""
         arguments = {f"-{name}" for name in ("dff", "nowidelut") if getattr(self, name)}
         read = [f"read_verilog {' '.join(files)}"]
+        if not design.mfs:
+            read.append(f"scratchpad -set abc9.script {WITHOUT_MFS}")
         if design.small:
             # Multiplexers join tables that then have to lie side by side: nothing for a chip that is nearly full.
             arguments |= {"-cmp2softlogic", "-nowidelut"}
