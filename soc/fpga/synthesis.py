@@ -13,8 +13,7 @@ from soc.fpga.tools import ToolError, run, version
 
 SLOWEST_PS = 7000      # of a path, by ABC9's estimate, that may save area; two harts on a 45F took 24 ns
 # ABC9's own script (yosys, `help abc9_exe`) but for its last command, &mfs.
-WITHOUT_MFS = "+" + ";,".join(",".join(command) for command in (
-    ("&scorr",), ("&sweep",), ("&dc2",), ("&dch", "-f", "-r"), ("&ps",), ("&if", "{W}", "{D}", "{R}", "-v")))
+WITHOUT_MFS = "+&scorr;,&sweep;,&dc2;,&dch,-f,-r;,&ps;,&if,{W},{D},{R},-v"
 PASS = re.compile(r"^(\d+(?:\.\d+)*)\. Executing (\w+)")
 
 
