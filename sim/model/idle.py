@@ -14,7 +14,7 @@ from pathlib import Path
 
 from litex.gen.fhdl.verilog import _ieee_1800_2017_verilog_reserved_keywords
 
-from sim.model.gating.layout import FRONT
+from sim.model.gating.layout import APART, FRONT
 from sim.model.toolchain import BuildError
 
 RAM = "main_ram_storage"  # not compared: it changes only if a register that leads there does
@@ -27,7 +27,7 @@ COMMENT = re.compile(r'(?P<kept>"(?:\\.|[^"\\\n])*")|//.*|/\*[\s\S]*?\*/|'
                      r'\(\*(?!\s*\))[\s\S]*?\*\)')
 CLOCKED = re.compile(r"\s*@\s*\(\s*(?:pos|neg)edge\b")
 COMBINATIONAL = re.compile(r"\s*@\s*(?:\(\s*\*\s*\)|\*)")
-SCALAR = re.compile(r"^\s*[CSIQ]Data/\*(?P<high>\d+):(?P<low>\d+)\*/ (?P<name>\w+);$")
+SCALAR = re.compile(rf"^\s*(?:{re.escape(APART)} )?[CSIQ]Data/\*(?P<high>\d+):(?P<low>\d+)\*/ (?P<name>\w+);$")
 OTHER = re.compile(r"^\s*(?:VL_(?:IN|OUT|INOUT)\w*\(&?(\w+),.*|Vl\w+<.*>\S* (\w+);)$")
 
 

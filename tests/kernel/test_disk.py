@@ -103,7 +103,7 @@ def test_a_power_cut_leaves_what_was_flushed(tmp_path):
 
 
 def test_seeks_are_skipped_exactly_and_a_checkpoint_goes_on_in_the_midst(tmp_path):
-    bootargs = "run=disk hz=0 bytes=8192 request=2048 disk.mode=pio disk.cluster=2 disk.seek=1"
+    bootargs = "run=disk hz=0 bytes=4096 request=2048 disk.mode=pio disk.cluster=2 disk.seek=1"
     disk = "profile=floppy,rpm=6000,seek_near_us=2000"
     whole = run(tmp_path / "whole", 1, "spl-pessim", bootargs, disk)
     assert whole.status == 0, whole.report()

@@ -184,7 +184,7 @@ def test_gates_are_passed_by_together(tmp_path, monkeypatch):
     each = write.alone
     monkeypatch.setattr(write, "alone", lambda *given, gated: (each(*given, gated=gated)[0], range(1000)))
     code, members = watching()
-    assert "if (some<uint64_t>(" in code
+    assert "if (some<8>(" in code
     assert differing(tmp_path, code, members) == 0
 
 

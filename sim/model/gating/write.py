@@ -15,7 +15,7 @@ from sim.model.gating.activity import Watched, alone, columns, pieces, units_of
 from sim.model.gating.gates import Group, woken
 from sim.model.gating.groups import grouped
 from sim.model.gating.harts import Shared, find_common, find_shared
-from sim.model.gating.layout import add_member, arrange, member_types
+from sim.model.gating.layout import add_member, apart, arrange, member_types
 from sim.model.gating.order import Node, dependencies
 from sim.model.gating.simplify import joined, simplified, without_copies, written_in_branches, written_once
 from sim.model.gating.statements import Body, NotUnderstood, Statement, Tokens, variables, write_out
@@ -37,11 +37,12 @@ template <class T, class V> bool put(T &to, const V &value)
     to = value;
     return differ(before, to);
 }
-template <class Word> bool some(const uint8_t &first)
+template <int N> bool some(const uint32_t &first)
 {
-    Word gates;
-    std::memcpy(&gates, &first, sizeof gates);
-    return gates != 0;
+    uint32_t all = 0;
+    for (int i = 0; i < N; i++)
+        all |= (&first)[i];
+    return all != 0;
 }
 
 """
@@ -69,7 +70,7 @@ def write_edge(root: str, source: str, header: str, function: str, reset: str,
     groups = grouped(nodes, after, shared.families, divided, seldom)
     constants = "".join(sorted({line + "\n" for line in re.findall(r"^extern const .*;$", source, re.MULTILINE)}))
     writer = _Writer(root, nodes, shared, types, body.local, groups, shadows, watching)
-    return writer.file(constants, blocks), add_member(header, writer.state(len(blocks)))
+    return writer.file(constants, blocks), apart(add_member(header, writer.state(len(blocks))))
 
 
 class _Writer:
@@ -198,10 +199,10 @@ class _Writer:
                 text += "".join(map(self._group, part[at:at + max(run, 1)]))
                 at += max(run, 1)
                 continue
-            size, word = (EIGHT, "uint64_t") if run >= EIGHT else (FOUR, "uint32_t")
+            size = EIGHT if run >= EIGHT else FOUR
             first = f"{'m' if self.groups[part[at]].shared else 's'}.open[{self.gate[part[at]]}]"
             inside = "".join(map(self._group, part[at:at + size]))
-            text += f"    if (some<{word}>({first})) [[unlikely]] {{\n{inside}    }}\n"
+            text += f"    if (some<{size}>({first})) [[unlikely]] {{\n{inside}    }}\n"
             at += size
         return text
 
@@ -241,7 +242,7 @@ class _Writer:
     def state(self, harts: int) -> str:
         """What EDGE() remembers from one edge to the next: a member of the model's class."""
         def variables_of(shared: bool) -> str:
-            return (f"uint8_t open[{self.gates[shared] + 1}];\n"
+            return (f"uint32_t open[{self.gates[shared] + 1}];\n"
                     + "".join(f"        {self.local[name]} {name};\n" for name in sorted(self.handed_on)
                               if (name in self.twins) == shared))
 
