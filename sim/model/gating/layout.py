@@ -12,8 +12,8 @@ PORT_TYPES = {"8": "CData", "16": "SData", "": "IData", "64": "QData"}
 END_OF_STATE = "// INTERNAL VARIABLES"
 BYTES = {"CData": 1, "SData": 2, "IData": 4, "QData": 8}
 FRONT = "alignas(64)"
-# Of what is smaller than a word: each in one of its own. Next to each other they, and gates, made a model 2.7 times as slow
-# on a Zen 5 (docs/simulator.md); with more room, or with ports so, it is slower again.
+# Of what is smaller than a word: each in one of its own. Next to each other they, and gates, made a model 2.7 times as
+# slow on a Zen 5 (docs/simulator.md); with more room, or with ports so too, it is slower again.
 APART = "alignas(4)"
 SMALL = re.compile(r"^(\s*)([CS]Data(?:/\*[\d:]+\*/)? \w+;)", re.MULTILINE)
 
