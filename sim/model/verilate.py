@@ -115,7 +115,6 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
     # Verilator's own then is for the few cycles in which an input changes: 0.2 % of a disk's test.
     ours = recipe.rewritten and bool(edge) and _rewrite(work, made, edge, recipe.gated)
     whole = ONCE_FLAGS if ours else recipe.fast
-    fast = [*recipe.fast, *(_profiled(work, made) if ours and recipe.profiled else [])]
     include = library.dir / "include"
     include.mkdir()
     for header in work.glob("*.h"):
@@ -126,12 +125,15 @@ def _build(library: Library, sources: Sequence[Path], waves: bool, recipe: Recip
     (library.dir / "options.json").write_text(json.dumps(options, indent=1))
 
     flags = [*options["compile"], "-I."]
-    of_kind = {"edge": fast, "classes_fast": whole, "classes_slow": ONCE_FLAGS, "support_slow": ONCE_FLAGS}
+    of_kind = {"classes_fast": whole, "classes_slow": ONCE_FLAGS, "support_slow": ONCE_FLAGS}
     of_path = {Path(path): of_kind.get(kind, COMPILER_FLAGS)
-               for kind, paths in made["sources"].items() if kind != "deps" for path in paths}
+               for kind, paths in made["sources"].items() if kind not in ("deps", "edge") for path in paths}
     once = united(work, "once.cpp", [path for path, how in of_path.items() if how is ONCE_FLAGS])
     objects = compile_objects(work, {path: [*how, *flags] for path, how in of_path.items() if how is not ONCE_FLAGS}
                               | {once: [*ONCE_FLAGS, *flags]})
+    if ours:
+        by_profile = _profiled(work, made, objects) if recipe.profiled else []
+        objects += compile_objects(work, {work / SOURCE: [*recipe.fast, *by_profile, *flags]})
     archive(work, library.archive, objects)
     if (work / PROFILE).exists():
         shutil.move(work / PROFILE, library.profile)
@@ -171,12 +173,15 @@ def _rewrite(work: Path, made: dict, edge: list[str], gated: bool) -> bool:
     return True
 
 
-def _profiled(work: Path, made: dict) -> list[str]:
-    """What has the compiler lay out the edge by how often its branches were taken while the model worked: flags."""
+def _profiled(work: Path, made: dict, others: Sequence[Path]) -> list[str]:
+    """What has the compiler lay out the edge by how often its branches were taken while the model worked: flags.
+    `others` are the objects of all but the edge."""
     folder = _copied(work, "profiled")
+    flags = [*WATCHED_FLAGS, *_defines(made), "-I."]
 
     def build(main: Path) -> Path:
-        return _program(folder, made, main, PROFILED_FLAGS, PROFILED_FLAGS)
+        own = compile_objects(folder, {main: flags, folder / SOURCE: [*flags, *PROFILED_FLAGS]})
+        return _linked(folder, made, [*others, *own], PROFILED_FLAGS)
 
     counts = profile(folder, TOP, (folder / f"V{TOP}___024root.h").read_text(), build)
     run([needed(PROFILES), "merge", "-o", work / PROFILE, counts], folder)
@@ -193,17 +198,9 @@ def _copied(work: Path, name: str) -> Path:
     return folder
 
 
-def _program(folder: Path, made: dict, main: Path, of_edge: Sequence[str], of_link: Sequence[str] = ()) -> Path:
-    """The program `main` with the model in `folder`, a copy of `work`; with more flags `of_edge` for the edge."""
-    paths = [Path(path) for kind, paths in made["sources"].items() if kind not in ("deps", "edge") for path in paths]
-    copies = [folder / path.name for path in paths]   # but for those that come with Verilator
-    sources = [copy if copy.exists() else path for copy, path in zip(copies, paths, strict=True)]
-    flags = [*WATCHED_FLAGS, *_defines(made), "-I."]
-    whole = united(folder, "whole.cpp", [path for path in [*sources, main] if path.is_relative_to(folder)])
-    others = [path for path in sources if not path.is_relative_to(folder)]
-    objects = compile_objects(folder, {path: flags for path in [whole, *others]}
-                              | {folder / SOURCE: [*flags, *of_edge]})
-    link(folder, folder / "program", objects, [*made["options"].get("ldflags", []), *of_link, "-pthread"])
+def _linked(folder: Path, made: dict, objects: Sequence[Path], more: Sequence[str] = ()) -> Path:
+    """The program of objects that are a model and a main program, in `folder`."""
+    link(folder, folder / "program", objects, [*made["options"].get("ldflags", []), *more, "-pthread"])
     return folder / "program"
 
 
@@ -212,7 +209,17 @@ def _watched(work: Path, made: dict, code: str, members: str) -> Watched:
     folder = _copied(work, "watched")
     (folder / f"V{TOP}___024root.h").write_text(members)
     (folder / SOURCE).write_text(code)
-    return watch(folder, TOP, members, lambda main: _program(folder, made, main, ()))
+    paths = [Path(path) for kind, paths in made["sources"].items() if kind not in ("deps", "edge") for path in paths]
+    copies = [folder / path.name for path in paths]   # but for those that come with Verilator
+    sources = [copy if copy.exists() else path for copy, path in zip(copies, paths, strict=True)]
+    others = [path for path in sources if not path.is_relative_to(folder)]
+
+    def build(main: Path) -> Path:
+        whole = united(folder, "whole.cpp", [path for path in [*sources, main] if path.is_relative_to(folder)])
+        flags = [*WATCHED_FLAGS, *_defines(made), "-I."]
+        return _linked(folder, made, compile_objects(folder, dict.fromkeys([whole, *others, folder / SOURCE], flags)))
+
+    return watch(folder, TOP, members, build)
 
 
 def _edge(made: dict) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sim.kernel import WRONG_SCHEMES, WRONG_SPINLOCKS, build_kernel, runs_of
 from sim.model.build import build_simulator
-from sim.model.verilate import DEFAULT, SLOW_FLAGS, Recipe
+from sim.model.verilate import SLOW_FLAGS, Recipe
 from soc.config import SoCConfig
 
 CONSOLE_BAUD = 6_000_000     # ten cycles a bit, so that printing costs little time
@@ -75,16 +75,14 @@ def with_few_pages(bootargs):
     return bootargs if "user.pages=" in bootargs or "run=user" in bootargs else f"{bootargs} {FEW_PAGES}"
 
 
-# For a model that is simulated for some seconds in all: to make it as fast as can be takes longer. And of eight harts
-# to find what can be left out takes longer than to simulate it.
+# For a model that is simulated for some seconds in all: to make it as fast as can be takes longer.
 BRIEF = Recipe(fast=SLOW_FLAGS, profiled=False)
-EIGHT = Recipe(fast=SLOW_FLAGS, gated=False, profiled=False)
 
 
 @functools.cache
 def simulator_of(config):
     """The simulator; whether it is still what its sources give is looked at once, not for each of hundreds of boots."""
-    return build_simulator(config, recipe=EIGHT if config.harts > 4 else DEFAULT)
+    return build_simulator(config)
 
 
 def kernel_of(config, sync, options=None, runs=None, files=None, debugging=False):
