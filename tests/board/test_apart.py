@@ -1,10 +1,14 @@
 """Modules that are mapped by themselves: the netlist is as flat as any, and a slow neighbour costs them nothing."""
 
 import json
+import re
+import subprocess
 from collections import Counter
+from dataclasses import replace
 
 from soc.fpga.design import Design
-from soc.fpga.synthesis import SynthesisOptions, synthesise
+from soc.fpga.synthesis import WITHOUT_MFS, SynthesisOptions, synthesise
+from soc.fpga.tools import find
 
 # The quick module finds the last of 32: small as a chain, fast as a tree. Beside it is a chain that cannot be a tree.
 VERILOG = """
@@ -72,3 +76,14 @@ def test_a_module_apart_is_as_fast_as_alone_and_part_of_a_flat_netlist(tmp_path,
     alone, apart, together = found["quick", ()], found["pair", ("quick",)], found["pair", ()]
     assert apart[0] == alone[0] < together[0]
     assert apart[1] == together[1]
+
+
+def test_abc9_without_its_last_step_does_the_rest_of_its_own_script(tmp_path):
+    told = subprocess.run([find("yosys"), "-p", "help abc9_exe"], check=True, capture_output=True, text=True).stdout
+    own = re.search(r"following scripts are used:\s*(.*)", told)
+    assert own, "yosys tells no script of ABC9 any more"
+    steps = [step.strip().replace(" ", ",") for step in own[1].split(";")]
+    assert steps[-1] == "&mfs" and WITHOUT_MFS == "+" + ";,".join(steps[:-1])
+    design = Design("quick", "quick", (), tmp_path / "none.lpf", "", "25k", "", "6", 25_000_000)
+    assert "abc9.script" not in SynthesisOptions().script(design, [])
+    assert f"abc9.script {WITHOUT_MFS}" in SynthesisOptions().script(replace(design, mfs=False), [])
