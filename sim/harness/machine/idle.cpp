@@ -29,18 +29,25 @@ Idle::Idle(Root &root) : state(reinterpret_cast<char *>(&root)), table(idle_tabl
 {
     std::sort(table.members.begin(), table.members.end(),
               [](const Member &a, const Member &b) { return a.offset < b.offset; });
-    for (const Member &member : table.members)
-        if (member.kind == Member::COMPARED)
-            (member.bytes <= sizeof(uint64_t) ? registers : memories).add(member);
+    const Part *last = nullptr;
+    for (const Member &member : table.members) {
+        Part *part = member.kind != Member::COMPARED    ? nullptr
+                     : member.bytes <= sizeof(uint64_t) ? &registers
+                                                        : &memories;
+        if (part)
+            part->add(member, part == last);
+        last = part;
+    }
 }
 
-void Idle::Part::add(const Member &member)
+void Idle::Part::add(const Member &member, bool next)
 {
-    if (!ranges.empty() && ranges.back().offset + ranges.back().bytes == member.offset)
-        ranges.back().bytes += member.bytes;
+    size_t end = next ? ranges.back().offset + ranges.back().bytes : 0, more = member.bytes;
+    if (next && member.offset - end < MOST_PADDING)
+        ranges.back().bytes += more += member.offset - end;
     else
         ranges.push_back({member.offset, member.bytes});
-    before.resize(before.size() + member.bytes);
+    before.resize(before.size() + more);
 }
 
 void Idle::Part::remember(const char *state)

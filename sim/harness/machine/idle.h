@@ -76,10 +76,13 @@ class Idle {
         size_t offset, bytes;
     };
     struct Part {
+        // Between two variables, each aligned to a word or two: nobody writes there, so it is compared with them.
+        static constexpr size_t MOST_PADDING = 8;
+
         std::vector<Range> ranges;
         std::vector<char> before; // packed
 
-        void add(const Member &member);
+        void add(const Member &member, bool next); // whether that added last is the one before it
         void remember(const char *state);
         bool stood_still(const char *state) const;
     };
