@@ -118,24 +118,25 @@ def lock_table(locks):
     for place_ in dict.fromkeys((order(row), row["users"]) for row in sorted(locks, key=order)):
         own = [row for row in locks if (order(row), row["users"]) == place_ and row["attempts"] >= FEW]
         for row in sorted(own, key=lambda row: -row["misses"] / row["attempts"])[:MOST_LOCKS]:
-            rows.append([row["kernel"], row["class"], row["kind"], row["test"], row["harts"], row["users"],
-                         row["attempts"], row["misses"], f"{100 * row['misses'] / row['attempts']:.2f}", row["blocks"],
+            rows.append([row["kernel"], row["class"], row["kind"], row["test"], row["disks"], row["harts"],
+                         row["users"], row["attempts"], row["misses"], f"{100 * row['misses'] / row['attempts']:.2f}", row["blocks"],
                          row["refused"], f"{row['waited'] / row['cycles']:.2f}"])
     return Table("Locks: the highest miss ratios",
-                 ["kernel", "class", "kind", "test", "harts", "users", "attempts", "misses", "missed, %", "slept",
-                  "refused", "threads that wait, mean"], rows,
+                 ["kernel", "class", "kind", "test", "disks", "harts", "users", "attempts", "misses", "missed, %",
+                  "slept", "refused", "threads that wait, mean"], rows,
                  [f"Of those that were wanted {FEW} times at least, the {MOST_LOCKS} that were found taken most often. "
                   "The simulator counts them from outside."], texts=3)
 
 
 def variant_table(summary):
     usual = {(order(row), row["users"]): row["cycles"] for row in summary["times"]}
-    rows = [[row["how"], row["kernel"], row["sync"], row["test"], row["harts"], row["users"],
+    rows = [[row["how"], row["kernel"], row["sync"], row["test"], row["disks"], row["harts"], row["users"],
              number(row["cycles"] / 1000), number(usual[order(row), row["users"]] / 1000)
              if (order(row), row["users"]) in usual else "-"]
             for row in sorted(summary["variants"], key=lambda row: (row["how"], *order(row), row["users"]))]
     return Table("Variants: completion time",
-                 ["variant", "kernel", "scheme", "test", "harts", "users", "thousand cycles", "without"], rows, texts=3)
+                 ["variant", "kernel", "scheme", "test", "disks", "harts", "users", "thousand cycles", "without"], rows,
+                 texts=3)
 
 
 def plots(summary):
@@ -150,6 +151,6 @@ def plots(summary):
                 label = f"{row['kernel']}, {row['sync']}" if several else row["kernel"]
                 series.setdefault(label, []).append((row["users"], row["cycles"] / 1000))
         name = f"test{test}-{by}-{harts}harts" + (f"-{disks}disks" if disks > 1 else "")
-        drawn.append(Plot(name, f"{titled(test)}; {by}, harts: {harts}", "users", "completion, thousand cycles",
-                          series))
+        drawn.append(Plot(name, f"{titled(test)}; {by}, harts: {harts}, disks: {disks}", "users",
+                          "completion, thousand cycles", series))
     return drawn

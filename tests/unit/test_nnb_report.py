@@ -25,6 +25,6 @@ def test_gains_are_over_the_serial_kernel_and_few_attempts_are_left_out():
     assert times.columns[-2:] == ["1", "8"]
     assert [row[-2:] for row in times.rows] == [["1.00", "8.00"], ["0.500", "2.00"]]
     locks = tables["Locks: the highest miss ratios"].rows
-    assert [(row[0], row[1], row[8]) for row in locks] == [("serial", "bfreelist", "0.00"),
+    assert [(row[0], row[1], row[9]) for row in locks] == [("serial", "bfreelist", "0.00"),
                                                          ("parallel", "bfreelist", "25.00")]
     assert len(nnb.plots(summary)) == 2
