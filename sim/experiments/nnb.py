@@ -119,8 +119,8 @@ def lock_table(locks):
         own = [row for row in locks if (order(row), row["users"]) == place_ and row["attempts"] >= FEW]
         for row in sorted(own, key=lambda row: -row["misses"] / row["attempts"])[:MOST_LOCKS]:
             rows.append([row["kernel"], row["class"], row["kind"], row["test"], row["disks"], row["harts"],
-                         row["users"], row["attempts"], row["misses"], f"{100 * row['misses'] / row['attempts']:.2f}", row["blocks"],
-                         row["refused"], f"{row['waited'] / row['cycles']:.2f}"])
+                         row["users"], row["attempts"], row["misses"], f"{100 * row['misses'] / row['attempts']:.2f}",
+                         row["blocks"], row["refused"], f"{row['waited'] / row['cycles']:.2f}"])
     return Table("Locks: the highest miss ratios",
                  ["kernel", "class", "kind", "test", "disks", "harts", "users", "attempts", "misses", "missed, %",
                   "slept", "refused", "threads that wait, mean"], rows,
