@@ -180,6 +180,8 @@ SHORT_PATH void thread_yield(void)
     crit_t s = crit_sec_enter(SPL_SCHED);
     sched_give_up(0);
     crit_sec_leave(s);
+    if (crit_is_base(s))
+        crit_stay_open();
 }
 
 /* Preemption on the way back to base level, where interrupts are off on chip and must be off again. */

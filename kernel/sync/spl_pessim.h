@@ -52,9 +52,32 @@ static inline unsigned crit_restore(crit_t saved)
     return waiting;
 }
 
+/*
+ * A rise of the hart's wire that is on its way is taken back by the next section's mask (hw/pic). So a hart whose sections come
+ * sooner one after the other than a rise needs is deaf; one that gives itself up in a loop would be for ever.
+ */
+void spl_pessim_stay_open(void);
+#define crit_stay_open() spl_pessim_stay_open()
+
 #include "sync/leave.h"
 
 #ifdef SYNC_IMPLEMENTATION
+#define OPEN_EVERY 8 /* ways of a rise: so it is open a ninth of the time at least */
+
+static struct {
+    uint32_t at; /* when it was open long enough, as far as is known */
+} __attribute__((aligned(64))) open[MAX_HARTS];
+
+void spl_pessim_stay_open(void)
+{
+    uint32_t begin = cycles32(), enough = pic_worst_delivery + pic_worst_access;
+    if (likely(begin - open[curhart->id].at < OPEN_EVERY * enough))
+        return;
+    while (cycles32() - begin < enough)
+        ;
+    open[curhart->id].at = cycles32();
+}
+
 void crit_sec_replay(unsigned level)
 {
     intr_disable();

@@ -18,6 +18,8 @@
  *   crit_level(saved)                 the level to which leaving with `saved` returns, as crit_sec_replay takes it
  *   CRIT_MASKS_ALL                    whether a section keeps out all interrupts, whatever its level
  *   crit_level_masks(of)              whether the hart's level or flag, as it is, keeps out level `of`
+ *   crit_stay_open()                  for who gives up the hart, at base level: what arrives meanwhile may come, if the scheme's
+ *                                     sections would keep it away for ever
  *   HANDLERS_NEST                     whether a handler is interrupted by one of a higher level
  *   QUEUE_GOES_FIRST                  whether a queued interrupt is handled before a higher one that came later
  *   SOFTINT_NEEDS_KICK                whether a soft interrupt posted in a thread's section needs the CLINT to start it
@@ -68,6 +70,10 @@ static inline __attribute__((always_inline)) void interrupt_handler(struct frame
 #endif
 
 #include SYNC_SCHEME_FILE
+
+#ifndef crit_stay_open
+#define crit_stay_open() ((void)0)
+#endif
 
 #ifndef crit_level_masks
 #define crit_level_masks(of) (sync_hart()->level >= (of))

@@ -16,7 +16,7 @@ SCHEMA = 1
 PART = 4096             # bytes of the trace buffer read at a time: the least that its window has
 NOBODY = 0xffff_ffff    # what a read gives that no device answers
 WHOLE = re.compile(r"-?\d+|0x[0-9a-f]+", re.IGNORECASE)
-REAL = re.compile(r"-?\d+\.?\d*(e[+-]?\d+)?", re.IGNORECASE)
+REAL = re.compile(r"-?\d+\.?\d*")
 
 
 def value_of(text):

@@ -108,6 +108,19 @@ def test_woken_thread_runs_within_a_bound(tmp_path, harts, sync, queue):
     assert run.result("test")["name"] == "wakeup"
 
 
+# How late a hart's wire rises and falls; under the scheme that masks at the controller each time, all of them.
+@pytest.mark.parametrize("sync, harts, wire", [
+    *(("spl-pessim", 1 + n % 2, wire) for n, wire in enumerate(((0, 0), (174, 174), (250, 0), (600, 0), (2000, 2000)))),
+    ("spl-optim", 2, (600, 600)), ("cli-pessim", 1, (600, 0)), ("cli-optim", 1, (600, 600)),
+    ("cli-spl-pessim", 2, (600, 0)),
+])
+def test_who_yields_in_a_loop_is_interrupted(tmp_path, sync, harts, wire):
+    delivery, fall = wire
+    run = boot(tmp_path, harts, sync, f"run=test-yielding hz=0 pic.delivery={delivery} pic.fall={fall}", 1)
+    assert run.status == 0, run.report()
+    assert run.result("test")["longest"] >= min(delivery, 1)
+
+
 @pytest.mark.parametrize("sync", SCHEMES)
 def test_an_interrupt_at_each_cycle_of_a_section(tmp_path, sync):
     run = boot(tmp_path, 1, sync, "run=test-sweep hz=0", 1)

@@ -280,7 +280,7 @@ def test_feed_never_begins_without_the_target(play, tmp_path):
 
 
 def test_console_and_results(play):
-    text = ('hello\n@pair primitive=off-chip cycles=304 share=0.5 mask=0x1f low=-3 quick\n'
+    text = ('hello\n@pair primitive=off-chip cycles=304 share=0.5 mask=0x1f low=-3 crc=2687e218 quick\n'
             '@pair primitive=flag cycles=18446744073709551616\nnot @a=1\n@total \x01"n"=1\n')
     script = ending(at=400_000 + bits(10 * len(text) + 20))     # it may take a while until the text is there
     run = play(script, "--console", "tty", stdin=text)
@@ -288,7 +288,8 @@ def test_console_and_results(play):
     assert run.stdout == text
     assert (run.out / "console.txt").read_text() == text
     assert run.record["results"] == {
-        "pair": [{"primitive": "off-chip", "cycles": 304, "share": 0.5, "mask": 31, "low": -3, "quick": True},
+        "pair": [{"primitive": "off-chip", "cycles": 304, "share": 0.5, "mask": 31, "low": -3, "crc": "2687e218",
+                  "quick": True},
                  {"primitive": "flag", "cycles": 18446744073709551616.0}],
         "total": [{'\x01"n"': 1}],
     }

@@ -139,7 +139,7 @@ def test_what_is_reserved_between_is_not_loaded(tmp_path):
 
 
 def test_results_are_read_as_the_harness_reads_them():
-    console = "boot\r\n@a x=1 y=-2 z=0x1f w=1.50 v=1e3 u=abc t=12ab flag x=9 =3\r\n@ no\n@b\n @c d=1\n@a n=007\n"
-    assert results(console) == {"a": [{"x": 1, "y": -2, "z": 31, "w": 1.5, "v": 1000.0, "u": "abc", "t": "12ab",
+    console = "boot\r\n@a x=1 y=-2 z=0x1f w=1.50 v=2687e218 u=abc t=12ab flag x=9 =3\r\n@ no\n@b\n @c d=1\n@a n=007\n"
+    assert results(console) == {"a": [{"x": 1, "y": -2, "z": 31, "w": 1.5, "v": "2687e218", "u": "abc", "t": "12ab",
                                        "flag": True}, {"n": 7}], "b": [{}], "no": [{}]}
     assert value_of("-") == "-" and value_of("") == "" and value_of("1.") == 1.0 and value_of("-0x10") == "-0x10"

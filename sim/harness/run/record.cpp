@@ -26,9 +26,11 @@ void write_value(Json &json, const std::string &key, const std::string &text)
     long long whole = std::strtoll(begin, &end, hexadecimal ? 16 : 10);
     if (digit && !*end && !errno)
         return (void)json.raw(key.c_str(), std::to_string(whole));
+    // No exponent: eight digits of a CRC may look like one.
+    bool decimal = text.find_first_not_of("0123456789.", text[0] == '-') == text.npos;
     errno = 0;
     double real = std::strtod(begin, &end);
-    if (digit && !hexadecimal && !*end && !errno)
+    if (digit && decimal && !*end && !errno)
         return (void)json.raw(key.c_str(), format("%.17g", real));
     json.string(key.c_str(), text);
 }
