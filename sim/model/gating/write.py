@@ -37,7 +37,7 @@ template <class T, class V> bool put(T &to, const V &value)
     to = value;
     return differ(before, to);
 }
-template <int N> bool some(const uint32_t &first)
+template <int N> [[gnu::always_inline]] inline bool some(const uint32_t &first)
 {
     uint32_t all = 0;
     for (int i = 0; i < N; i++)
