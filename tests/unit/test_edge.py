@@ -10,7 +10,7 @@ import pytest
 from sim.model.gating import ANEW, EDGE, WATCHED, NotUnderstood, Watched, split_processes, write, write_edge
 from sim.model.gating.gates import looked_at
 from sim.model.gating.harts import find_common, find_shared
-from sim.model.gating.layout import FRONT, arrange, member_types
+from sim.model.gating.layout import APART, FRONT, apart, arrange, member_types
 from sim.model.gating.order import components, dependencies
 from sim.model.gating.simplify import SELECTED, simplified, without_copies, written_once
 from sim.model.gating.statements import Body
@@ -186,6 +186,16 @@ def test_gates_are_passed_by_together(tmp_path, monkeypatch):
     code, members = watching()
     assert "if (some<8>(" in code
     assert differing(tmp_path, code, members) == 0
+
+
+def test_gates_and_small_variables_have_a_word_each():
+    """Next to each other they cost a processor more than computing (docs/simulator.md)."""
+    _, members = watching()
+    small = [line for line in members.splitlines() if re.search(r"\b[CS]Data(/\*[\d:]+\*/)? \w+;$", line)]
+    assert len(small) > 10 and all(line.strip().startswith(f"{APART} ") for line in small), small
+    assert re.search(r"\buint32_t open\[", members)
+    others = "    IData/*31:0*/ word;\n    VL_OUT8(port,0,0);\n"
+    assert apart(f"    SData/*15:0*/ half;\n{others}") == f"    {APART} SData/*15:0*/ half;\n{others}"
 
 
 @pytest.mark.parametrize("name", [".due", ".alarms", ".total", ".grant", ".harts_0_regs", ".chain2"])

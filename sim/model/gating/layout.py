@@ -11,11 +11,11 @@ PORT = re.compile(r"^\s*VL_(?:IN|OUT|INOUT)(?P<bits>8|16|64|)\(&?(?P<name>\w+),"
 PORT_TYPES = {"8": "CData", "16": "SData", "": "IData", "64": "QData"}
 END_OF_STATE = "// INTERNAL VARIABLES"
 BYTES = {"CData": 1, "SData": 2, "IData": 4, "QData": 8}
+WORD = 4
 FRONT = "alignas(64)"
 # Of what is smaller than a word: each in one of its own. Next to each other they, and gates, made a model 2.7 times as
 # slow on a Zen 5 (docs/simulator.md); with more room, or with ports so too, it is slower again.
-APART = "alignas(4)"
-SMALL = re.compile(r"^(\s*)([CS]Data(?:/\*[\d:]+\*/)? \w+;)", re.MULTILINE)
+APART = f"alignas({WORD})"
 
 
 def member_types(header: str) -> dict[str, str]:
@@ -61,4 +61,8 @@ def add_member(header: str, declaration: str) -> str:
 
 def apart(header: str) -> str:
     """The header with each member that is smaller than a word in a word of its own, but for ports."""
-    return SMALL.sub(rf"\1{APART} \2", header)
+    def small(line: str) -> bool:
+        member = MEMBER.match(line)
+        return member is not None and BYTES.get(member["type"], WORD) < WORD
+
+    return "".join(f"    {APART} {line.strip()}\n" if small(line) else f"{line}\n" for line in header.splitlines())
