@@ -22,8 +22,9 @@ LUT, FF, EBR and MULT are the chip's look-up tables, registers, block RAMs (18 K
 nextpnr says that the system's clock can do, in MHz of what it has to, or another clock where that is missed; a build
 that misses a clock has no bitstream. *Room* is said of what has been packed, not placed and routed: its cells fit, its
 wires and clocks have not been tried. *Not routed* is where nextpnr was stopped, as wires stayed in conflict. Times are
-processor seconds of yosys and nextpnr, memory is the more of the two's peaks. A row is of the SoC as it was when that
-was built: building it again makes it new."""
+processor seconds of yosys and nextpnr, memory is the more of the two's peaks. *&mfs* is ABC9's last step, left out
+where it took over twenty minutes (`mfs` in soc/boards/catalog.py). A row is of the SoC as it was when that was
+built: building it again makes it new."""
 MEASURES = """The catalog's build, and the same without one thing or with another.
 `apart=False`: yosys maps the CPU cluster together with all else, and then saves area until the paths in the harts are
 as long as the longest elsewhere. `port_registers=False`: no registers before the devices, the engines' way to RAM and
@@ -74,7 +75,8 @@ def build_row(record: dict) -> list[str]:
             reached, verdict,
             f"{use['lut']['used']} ({use['lut']['used'] / use['lut']['available']:.0%})",
             *(str(use[column]["used"]) for column in ("ff", "ebr", "mult")),
-            " + ".join(f"{step['processor']:.0f}" for step in steps), str(max(step["memory"] for step in steps))]
+            " + ".join(f"{step['processor']:.0f}" for step in steps), str(max(step["memory"] for step in steps)),
+            "yes" if record["mfs"] else "no"]
 
 
 def page(records: list[dict]) -> str:
@@ -84,7 +86,7 @@ def page(records: list[dict]) -> str:
         place.get(record["board"], len(place)), record["board"], record["parameters"]["device"], differences(record),
         record["harts"], record["clock_hz"]))
     builds = table(["board", "FPGA", "other than in the catalog", "harts", "reached, MHz", "met", *COLUMNS.values(),
-                    "time, s", "memory, MiB"], [build_row(record) for record in records], words=3)
+                    "time, s", "memory, MiB", "&mfs"], [build_row(record) for record in records], words=3)
     paths = table(["build", "clock", "from", "to", "ns", "on wires"],
                   [path_row(record) for record in records if record["routed"]], words=4)
     parts = [INTRODUCTION, "## Builds", builds, "## Longest paths", "Of the clock that the table of builds tells "

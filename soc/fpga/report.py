@@ -81,14 +81,16 @@ def longest_by_core(design: Design, ends: dict[str, dict[str, float]]) -> dict[s
 
 
 def figures(design: Design, netlist: Path, placement: Path) -> dict:
-    """The record of a build: its chip's use and that of each core, its clocks, what the tools took, whether the chip
-    has room for it (`fits`), whether it has been routed, the wires in conflict if that got nowhere, whether every clock
-    is met (`met`), and the least ratio of a clock's rate to the one wanted (`margin`)."""
+    """The record of a build: its chip's use and that of each core, its clocks, what the tools took, whether ABC9 took
+    its last step (`mfs`), whether the chip has room for it (`fits`), whether it has been routed, the wires in conflict
+    if that got nowhere, whether every clock is met (`met`), and the least ratio of a clock's rate to the one wanted
+    (`margin`)."""
     report, ends = (json.loads((placement / name).read_text()) for name in ("report.json", "ends.json"))
     module = json.loads((netlist / "netlist.json").read_text())["modules"][design.top]
     rates = clocks(design, report, cluster_clock(module))
     return {
         "name": design.name, "device": design.device, "clock_hz": design.clock_hz,
+        "mfs": design.mfs,
         "fits": fits(report["utilization"]),
         "routed": bool(rates),
         "conflicts": report.get("conflicts", 0),

@@ -196,6 +196,7 @@ def test_make_bitstream_that_misses_removes_the_older_bitstream(design, tmp_path
     assert {path.name for path in folder.iterdir()} == {"record.json"}
     assert not json.loads((folder / "record.json").read_text())["met"]
     page = resources.page(resources.read(bitstream.records_folder()))
+    assert ["| no |" in resources.page([counted | {"mfs": mfs}]) for mfs in (True, False)] == [False, True]
     assert "| **missed** |" in page and f"## By core: ulx3s 85F, {board_config('ulx3s').harts} harts" in page
 
 
