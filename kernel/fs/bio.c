@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/path.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
@@ -90,8 +91,8 @@ static struct buf *find(struct bufchain *chain, const struct blockdev *device, u
  * The same of `count` blocks one behind the other that share the chain, null where one is not there, by one pass along the chain: a search
  * for each would be as many.
  */
-static void find_row(struct bufchain *chain, const struct blockdev *device, uint32_t sector, uint32_t size,
-                     uint32_t count, struct buf *bps[])
+static FILE_PATH_READ void find_row(struct bufchain *chain, const struct blockdev *device, uint32_t sector,
+                                    uint32_t size, uint32_t count, struct buf *bps[])
 {
     cache_assert_held(&chain->lock);
     uint32_t each = size / SECTOR_SIZE;
@@ -148,7 +149,7 @@ static void set_size(struct buf *bp, uint32_t size)
 }
 
 /* The block's buffer; null only if the caller may not wait, and would have to. */
-static struct buf *get(struct blockdev *device, uint32_t sector, uint32_t size, bool may_wait)
+static FILE_PATH_WRITE struct buf *get(struct blockdev *device, uint32_t sector, uint32_t size, bool may_wait)
 {
     assert(size && size <= BUF_MOST && size % SECTOR_SIZE == 0);
     struct bufchain *chain = chain_of(device, sector);
@@ -274,7 +275,7 @@ static int read_now(struct buf *bp)
     return biowait(bp);
 }
 
-struct buf *bread(struct blockdev *device, uint32_t sector, uint32_t size)
+FILE_PATH_WRITE struct buf *bread(struct blockdev *device, uint32_t sector, uint32_t size)
 {
     struct buf *bp = getblk(device, sector, size);
     bufstat_add(bp->flags & B_VALID ? &bufstats.hits : &bufstats.misses);
@@ -298,7 +299,7 @@ static uint32_t request_most(uint32_t size)
     return RUN_BYTES / size < RUN_MOST ? RUN_BYTES / size : RUN_MOST;
 }
 
-uint32_t buf_run_most(uint32_t size)
+FILE_PATH uint32_t buf_run_most(uint32_t size)
 {
     uint32_t most = buf_count / BUFS_OF_A_RUN, long_enough = request_most(size);
     return most < long_enough ? most : long_enough;
@@ -594,7 +595,7 @@ static void put_back(struct buf *bp)
     bp->flags &= ~B_AGE;
 }
 
-void brelse(struct buf *bp)
+FILE_PATH_WRITE void brelse(struct buf *bp)
 {
 #if BUFFERS_SHARED
     if (!lock_write_held(&bp->lock.lock)) { /* it was only read, and is on its list */
@@ -610,7 +611,7 @@ void brelse(struct buf *bp)
 }
 
 /* Buffers that hold their blocks, on their lists or not: at the end of them now, by one turn of the lists' lock. */
-void brelse_run(struct buf *bps[], uint32_t count)
+FILE_PATH_READ void brelse_run(struct buf *bps[], uint32_t count)
 {
 #if BUFFERS_SHARED
     if (count && !lock_write_held(&bps[0]->lock.lock)) {
@@ -678,7 +679,8 @@ static struct buf *find_valid(struct blockdev *device, uint32_t sector, uint32_t
     return 0;
 }
 
-uint32_t bread_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count, struct buf *bps[])
+FILE_PATH_READ uint32_t bread_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count,
+                                  struct buf *bps[])
 {
     uint32_t n = 0;
     for (bool good = true; good && n < count;) {
@@ -795,7 +797,7 @@ void bawrite(struct buf *bp)
     start(bp);
 }
 
-void bdwrite(struct buf *bp)
+FILE_PATH_WRITE void bdwrite(struct buf *bp)
 {
     bp->error = 0;
     bp->flags |= B_DELWRI | B_VALID;

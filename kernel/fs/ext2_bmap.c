@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/path.h"
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
 
@@ -134,7 +135,7 @@ int ext2_set_pointers(struct inode *ip)
     return error;
 }
 
-int ext2_has_contents(struct inode *ip)
+FILE_PATH_WRITE int ext2_has_contents(struct inode *ip)
 {
     return ip->fs->log || contents_are_meta(ip) ? ext2_set_pointers(ip) : 0;
 }

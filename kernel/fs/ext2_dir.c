@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fs/namecache.h"
+#include "arch/path.h"
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
 
@@ -105,7 +106,7 @@ static int find(struct inode *dp, struct look *look, struct buf *bp, struct ext2
     return 1;
 }
 
-int ext2_dir_find(struct inode *dp, const char *name, uint32_t length, uint32_t *number)
+NAME_PATH int ext2_dir_find(struct inode *dp, const char *name, uint32_t length, uint32_t *number)
 {
     struct look look = {.name = name, .length = length};
     if (namecache_find(dp->fs, dp->number, name, length, number))

@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "fs/namecache.h"
+#include "arch/path.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
 
@@ -227,31 +228,11 @@ static void refer(struct inode *ip)
     ip->used = true;
 }
 
-int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct inode **ipp)
+/* One that is not in the table: with `chain`, its own, locked, and to be unlocked. */
+static OFF_PATH int iget_new(struct ext2 *fs, uint32_t number, enum which_inode which, struct chain *chain,
+                             struct inode **ipp)
 {
-    if (!number || number > fs->super.inodes || (number < fs->first_inode && number != EXT2_ROOT))
-        return ext2_error(fs, "inode number", number);
-    struct chain *chain = chain_of(fs, number);
-    table_lock(&chain->lock);
-    struct inode *ip = chain->first;
-    while (ip && (ip->fs != fs || ip->number != number))
-        ip = ip->hash_next;
-    if (ip) {
-        refer(ip);
-        table_unlock(&chain->lock);
-        if (!__atomic_load_n(&ip->here, __ATOMIC_ACQUIRE)) {
-            mutex_lock(
-                &ip->reading); /* not its own lock: ".." leads up, and who has that by now may want the one below */
-            mutex_unlock(&ip->reading);
-        }
-        if (ip->gone || which == FRESH) { /* in use, and free by its bitmap */
-            ext2_release(&ip->v);
-            return ext2_error(fs, "inode", number);
-        }
-        *ipp = ip;
-        return 0;
-    }
-    ip = room(chain);
+    struct inode *ip = room(chain);
     if (!ip) {
         table_unlock(&chain->lock);
         return -ENOMEM;
@@ -277,6 +258,33 @@ int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct i
     else
         *ipp = ip;
     return error;
+}
+
+NAME_PATH int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct inode **ipp)
+{
+    if (!number || number > fs->super.inodes || (number < fs->first_inode && number != EXT2_ROOT))
+        return ext2_error(fs, "inode number", number);
+    struct chain *chain = chain_of(fs, number);
+    table_lock(&chain->lock);
+    struct inode *ip = chain->first;
+    while (ip && (ip->fs != fs || ip->number != number))
+        ip = ip->hash_next;
+    if (ip) {
+        refer(ip);
+        table_unlock(&chain->lock);
+        if (!__atomic_load_n(&ip->here, __ATOMIC_ACQUIRE)) {
+            mutex_lock(
+                &ip->reading); /* not its own lock: ".." leads up, and who has that by now may want the one below */
+            mutex_unlock(&ip->reading);
+        }
+        if (ip->gone || which == FRESH) { /* in use, and free by its bitmap */
+            ext2_release(&ip->v);
+            return ext2_error(fs, "inode", number);
+        }
+        *ipp = ip;
+        return 0;
+    }
+    return iget_new(fs, number, which, chain, ipp);
 }
 
 int ext2_update(struct inode *ip, bool wait)
@@ -318,14 +326,14 @@ void ext2_change_dtime(struct ext2 *fs, uint32_t number, uint32_t to)
     ext2_meta(fs, bp, false);
 }
 
-void ext2_hold(struct vnode *vp)
+NAME_PATH void ext2_hold(struct vnode *vp)
 {
     uint32_t before = __atomic_fetch_add(&INODE(vp)->references, 1, __ATOMIC_RELAXED);
     assert(before); /* the caller's own */
 }
 
 /* A reference less. Not if it is the last one, or may be by now. */
-static bool let_go_of_another(struct inode *ip)
+static NAME_PATH bool let_go_of_another(struct inode *ip)
 {
     uint32_t n = __atomic_load_n(&ip->references, __ATOMIC_RELAXED);
     while (n > 1)
@@ -360,37 +368,20 @@ static void remove_file(struct inode *ip)
     lock_done(&ip->v.lock);
 }
 
-void ext2_release(struct vnode *vp)
+/* With `chain`, its own, locked, and again when this ends: while there is a reference, another may come, and change it, meanwhile. */
+static OFF_PATH void write_back(struct inode *ip, struct chain *chain)
 {
-    struct inode *ip = INODE(vp);
-    if (let_go_of_another(ip))
-        return;
-    struct chain *chain = chain_of(ip->fs, ip->number);
+    table_unlock(&chain->lock);
+    lock_write(&ip->v.lock);
+    ext2_update_alone(ip, false);
+    ip->dirty = false; /* an error is the device's: the block says so to whoever wants it next */
+    lock_done(&ip->v.lock);
     table_lock(&chain->lock);
-    bool last;
-    while ((last = !let_go_of_another(ip)) && ip->dirty && !ip->gone && ip->disk.links) {
-        table_unlock(&chain->lock); /* while there is a reference; another may come, and change it, meanwhile */
-        lock_write(&ip->v.lock);
-        ext2_update_alone(ip, false);
-        ip->dirty = false; /* an error is the device's: the block says so to whoever wants it next */
-        lock_done(&ip->v.lock);
-        table_lock(&chain->lock);
-    }
-    if (!last) {
-        table_unlock(&chain->lock);
-        return;
-    }
-    __atomic_store_n(&ip->references, 0, __ATOMIC_RELAXED); /* nobody has one, and without the lock none comes */
-    bool remove = !ip->gone && !ip->disk.links && !ip->fs->mount.read_only;
-    if (!ip->gone && !remove) {
-        if (!ip->listed) {
-            table_lock(&inode_free_lock);
-            list_append(ip);
-            table_unlock(&inode_free_lock);
-        }
-        table_unlock(&chain->lock);
-        return;
-    }
+}
+
+/* Out of the table, and with `remove` off the medium: nobody has it any more. With `chain`, its own, locked, and to be unlocked. */
+static OFF_PATH void let_go(struct inode *ip, struct chain *chain, bool remove)
+{
     if (ip->listed) {
         table_lock(&inode_free_lock);
         list_remove(ip);
@@ -406,6 +397,34 @@ void ext2_release(struct vnode *vp)
         ext2_orphan_forget(ip);
     destroy(ip);
     __atomic_fetch_sub(&fs->ending, 1, __ATOMIC_RELEASE); /* from here on an unmount may take `fs` away */
+}
+
+NAME_PATH void ext2_release(struct vnode *vp)
+{
+    struct inode *ip = INODE(vp);
+    if (let_go_of_another(ip))
+        return;
+    struct chain *chain = chain_of(ip->fs, ip->number);
+    table_lock(&chain->lock);
+    bool last;
+    while ((last = !let_go_of_another(ip)) && ip->dirty && !ip->gone && ip->disk.links)
+        write_back(ip, chain);
+    if (!last) {
+        table_unlock(&chain->lock);
+        return;
+    }
+    __atomic_store_n(&ip->references, 0, __ATOMIC_RELAXED); /* nobody has one, and without the lock none comes */
+    bool remove = !ip->gone && !ip->disk.links && !ip->fs->mount.read_only;
+    if (ip->gone || remove) {
+        let_go(ip, chain, remove);
+        return;
+    }
+    if (!ip->listed) {
+        table_lock(&inode_free_lock);
+        list_append(ip);
+        table_unlock(&inode_free_lock);
+    }
+    table_unlock(&chain->lock);
 }
 
 void ext2_update_all(struct ext2 *fs)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fs/namecache.h"
+#include "arch/path.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "mem/page.h"
@@ -41,7 +42,7 @@ struct buf *ext2_getblk(struct ext2 *fs, uint32_t block)
     return getblk(fs->device, block * fs->sectors_per_block, fs->block_size);
 }
 
-struct buf *ext2_bread(struct ext2 *fs, uint32_t block)
+FILE_PATH_WRITE struct buf *ext2_bread(struct ext2 *fs, uint32_t block)
 {
     return bread(fs->device, block * fs->sectors_per_block, fs->block_size);
 }
@@ -413,7 +414,7 @@ int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
     return 0;
 }
 
-static int root_of(struct mount *m, struct vnode **vpp)
+static NAME_PATH int root_of(struct mount *m, struct vnode **vpp)
 {
     *vpp = EXT2(m)->root;
     vhold(*vpp);

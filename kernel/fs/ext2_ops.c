@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/path.h"
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
 
@@ -12,7 +13,7 @@ static bool read_only(const struct inode *ip)
     return ip->fs->mount.read_only;
 }
 
-static int lookup(struct vnode *dvp, const char *name, uint32_t length, struct vnode **vpp)
+static NAME_PATH int lookup(struct vnode *dvp, const char *name, uint32_t length, struct vnode **vpp)
 {
     struct inode *dp = INODE(dvp), *ip;
     uint32_t number;
@@ -463,7 +464,7 @@ static int rename(struct vnode *fdvp, const char *name, uint32_t length, struct 
 }
 
 /* Where block `n` of the file lies, 0: nowhere, and how many follow each other there: by what was looked up last, if it is in that. */
-static int look_up(struct inode *ip, struct read_state *r, uint32_t n, uint32_t *block, uint32_t *count)
+static FILE_PATH_READ int look_up(struct inode *ip, struct read_state *r, uint32_t n, uint32_t *block, uint32_t *count)
 {
     if (n - r->first >= r->count) {
         int error = ext2_bmap(ip, n, false, &r->block, 0, &r->count);
@@ -482,7 +483,7 @@ static int look_up(struct inode *ip, struct read_state *r, uint32_t n, uint32_t 
 #define LOST_FOR 8u /* requests for which a lost block halves the limit of the window */
 
 /* Reading begins of as many blocks as one request is to have now, from the first on that has not been asked for; `end`: the file's. */
-static void ask(struct inode *ip, struct read_state *r, uint32_t end)
+static __attribute__((noinline)) void ask(struct inode *ip, struct read_state *r, uint32_t end)
 {
     struct ext2 *fs = ip->fs;
     struct read_state there = *r; /* what lies ahead is looked up beside what is read now */
@@ -586,7 +587,7 @@ static int read_all(struct inode *ip, struct uio *uio, struct read_state *r)
     return 0;
 }
 
-static int read(struct vnode *vp, struct uio *uio)
+static FILE_PATH_READ int read(struct vnode *vp, struct uio *uio)
 {
     struct inode *ip = INODE(vp);
     if (ip->gone)
@@ -735,7 +736,7 @@ static int write_part(struct inode *ip, struct uio *uio, uint32_t n, uint32_t wi
     return error;
 }
 
-static int write(struct vnode *vp, struct uio *uio, bool append)
+static FILE_PATH_WRITE int write(struct vnode *vp, struct uio *uio, bool append)
 {
     struct inode *ip = INODE(vp);
     struct ext2 *fs = ip->fs;
@@ -792,7 +793,7 @@ static int truncate(struct vnode *vp, uint64_t size)
     return error;
 }
 
-static int getattr(struct vnode *vp, struct vattr *attr)
+static NAME_PATH int getattr(struct vnode *vp, struct vattr *attr)
 {
     const struct inode *ip = INODE(vp);
     const struct ext2_inode *d = &ip->disk;

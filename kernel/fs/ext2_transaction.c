@@ -25,6 +25,7 @@
 
 #include "fs/ext2.h"
 #include "fs/ext2_jbd.h"
+#include "arch/path.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
@@ -129,7 +130,7 @@ static bool has_room(const struct ext2_log *log, uint32_t more)
 
 static int commit(struct ext2 *fs);
 
-void ext2_begin(struct ext2 *fs)
+FILE_PATH_WRITE void ext2_begin(struct ext2 *fs)
 {
     struct ext2_log *log = fs->log;
     if (!log)
@@ -150,7 +151,7 @@ void ext2_begin(struct ext2 *fs)
     }
 }
 
-void ext2_end(struct ext2 *fs)
+FILE_PATH_WRITE void ext2_end(struct ext2 *fs)
 {
     struct ext2_log *log = fs->log;
     if (!log)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "arch/path.h"
 #include "lock/simple_lock.h"
 
 #define CHAINS 32
@@ -53,7 +54,7 @@ static struct entry *look(struct chain *chain, const void *fs, uint32_t director
     return 0;
 }
 
-bool namecache_find(const void *fs, uint32_t directory, const char *name, uint32_t length, uint32_t *number)
+NAME_PATH bool namecache_find(const void *fs, uint32_t directory, const char *name, uint32_t length, uint32_t *number)
 {
     if (length > NAMECACHE_NAME)
         return false;

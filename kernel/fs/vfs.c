@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/path.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
 
@@ -26,12 +27,12 @@ static uint32_t no_clock(void)
 
 uint32_t (*fs_clock)(void) = no_clock;
 
-uint32_t fs_time(void)
+FILE_PATH uint32_t fs_time(void)
 {
     return fs_clock();
 }
 
-int uio_move(struct uio *uio, void *data, uint32_t n)
+FILE_PATH int uio_move(struct uio *uio, void *data, uint32_t n)
 {
     assert(n <= uio->left);
     int error = uio->move(uio, data, n);
@@ -42,7 +43,7 @@ int uio_move(struct uio *uio, void *data, uint32_t n)
     return error;
 }
 
-static int move_in_kernel(struct uio *uio, void *data, uint32_t n)
+static FILE_PATH int move_in_kernel(struct uio *uio, void *data, uint32_t n)
 {
     if (uio->write)
         memcpy(data, uio->with, n);
@@ -67,7 +68,7 @@ static struct mount *root_mount(void)
     return m;
 }
 
-struct vnode *vfs_root(void)
+NAME_PATH struct vnode *vfs_root(void)
 {
     struct vnode *vp = 0;
     lock_read(&mount_table_lock);
@@ -254,7 +255,7 @@ struct walk {
     uint32_t last_length;
 };
 
-static void walk_end(struct walk *w)
+static NAME_PATH void walk_end(struct walk *w)
 {
     if (w->at)
         vrele(w->at);
@@ -264,7 +265,7 @@ static void walk_end(struct walk *w)
 }
 
 /* At the beginning again, or where the directory is. */
-static int start_at(struct walk *w, struct vnode *cwd)
+static NAME_PATH int start_at(struct walk *w, struct vnode *cwd)
 {
     struct vnode *vp = cwd && w->path[0] != '/' ? cwd : w->root;
     if (vp)
@@ -300,7 +301,7 @@ static int follow_link(struct walk *w, struct vnode *vp, const char *rest)
     return length ? start_at(w, w->at) : -ENOENT;
 }
 
-static int step(struct walk *w, const char *name, uint32_t length, struct vnode **vpp)
+static NAME_PATH int step(struct walk *w, const char *name, uint32_t length, struct vnode **vpp)
 {
     if (w->at->type != VDIR)
         return -ENOTDIR;
@@ -324,7 +325,7 @@ static bool is_dots(const char *name, uint32_t length)
  * Goes along the path; with `parent` to the directory of its last component, which is then in w->last, and, with `follow`, no
  * symbolic link.
  */
-static int walk(struct walk *w, struct vnode *cwd, const char *path, bool follow, bool parent)
+static NAME_PATH int walk(struct walk *w, struct vnode *cwd, const char *path, bool follow, bool parent)
 {
     *w = (struct walk){.follow = follow, .buffer = zone_alloc(&path_zone)};
     if (!w->buffer)
@@ -385,7 +386,7 @@ static int walk(struct walk *w, struct vnode *cwd, const char *path, bool follow
     return error;
 }
 
-int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp)
+NAME_PATH int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp)
 {
     struct walk w;
     int error = walk(&w, cwd, path, follow, false);
@@ -430,7 +431,7 @@ int vfs_make(struct vnode *cwd, const char *path, enum vtype type, unsigned mode
     return make(cwd, path, type, mode, rdev, target, false);
 }
 
-int vfs_open(struct vnode *cwd, const char *path, unsigned flags, unsigned mode, struct vnode **vpp)
+NAME_PATH int vfs_open(struct vnode *cwd, const char *path, unsigned flags, unsigned mode, struct vnode **vpp)
 {
     bool exclusive = (flags & (VFS_CREATE | VFS_EXCLUSIVE)) == (VFS_CREATE | VFS_EXCLUSIVE), made = false;
     int error;
@@ -530,7 +531,7 @@ int vfs_rename(struct vnode *cwd, const char *path, const char *new_path)
 
 /* With the lock ------------------------------------------------------------------------------------------------------ */
 
-int vfs_getattr(struct vnode *vp, struct vattr *attr)
+NAME_PATH int vfs_getattr(struct vnode *vp, struct vattr *attr)
 {
     lock_read(&vp->lock);
     int error = vp->ops->getattr(vp, attr);
@@ -571,7 +572,7 @@ int vfs_truncate(struct vnode *vp, uint64_t size)
     return error;
 }
 
-int vfs_read(struct vnode *vp, struct uio *uio)
+FILE_PATH_READ int vfs_read(struct vnode *vp, struct uio *uio)
 {
     lock_read(&vp->lock);
     if (vp->mapped) {
@@ -585,7 +586,7 @@ int vfs_read(struct vnode *vp, struct uio *uio)
     return error;
 }
 
-int vfs_write(struct vnode *vp, struct uio *uio, bool append)
+FILE_PATH_WRITE int vfs_write(struct vnode *vp, struct uio *uio, bool append)
 {
     int error = -EAGAIN;
     if (vp->ops->overwrite && !append) {

@@ -2,6 +2,7 @@
 #define LOCK_FUNCTIONS 1 /* in an image without locks they are there, and nobody calls them */
 #include "lock/lock.h"
 
+#include "arch/path.h"
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
 #include "lock/threads.h"
@@ -198,7 +199,7 @@ void lock_acquire_slow(struct lock *l, unsigned how, struct lock_attempt attempt
     LOCK_HOOK_ACQUIRED(&l->object, &attempt);
 }
 
-bool lock_acquire_if_free(struct lock *l, unsigned how, struct lock_attempt attempt)
+FILE_PATH bool lock_acquire_if_free(struct lock *l, unsigned how, struct lock_attempt attempt)
 {
     lock_check_context(l);
     bool taken = lock_take(l, how);
