@@ -33,7 +33,7 @@ BOARDS = {board.name: board for board in (
         devices={
             "85F": Device(harts=2, clock_hz=55_000_000),
             "45F": Device(harts=2, clock_hz=50_000_000),
-            "25F": Device(harts=1, clock_hz=50_000_000, sd=False, small=True, **SMALL_CACHES),
+            "25F": Device(harts=1, clock_hz=45_000_000, sd=False, small=True, **SMALL_CACHES),
         },
     ),
     Board(

@@ -1,8 +1,10 @@
-"""Writes docs/boards-resources.md from the records of builds: `python -m soc.boards.resources`."""
+"""Writes docs/boards-resources.md from the records of builds: `python -m soc.boards.resources`. What the page has
+already of builds that there is no record of stays: a build takes up to an hour, and records are not committed."""
 
 import argparse
 import json
-from dataclasses import asdict
+import re
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hw.common.cache import REPO
@@ -16,7 +18,8 @@ PAGE = REPO / "docs" / "boards-resources.md"
 INTRODUCTION = """# What the boards' bitstreams take
 
 Made by `python -m soc.boards.resources` from the records of builds that `make bitstream` leaves in
-`build/boards/records`; do not edit. [soc/README.md](../soc/README.md) says how a bitstream is made.
+`build/boards/records`, in place of what the page had of the same builds; do not edit.
+[soc/README.md](../soc/README.md) says how a bitstream is made.
 
 LUT, FF, EBR and MULT are the chip's look-up tables, registers, block RAMs (18 Kbit) and multipliers. *Reached* is what
 nextpnr says that the system's clock can do, in MHz of what it has to, or another clock where that is missed; a build
@@ -30,19 +33,24 @@ MEASURES = """The catalog's build, and the same without one thing or with anothe
 as long as the longest elsewhere. `port_registers=False`: no registers before the devices, the engines' way to RAM and
 the PIC's accounting. `placer=heap`, `router=router2`: nextpnr's own choices. `small`: area comes before clock rate.
 `prediction=none`, `tlb_entries=2`: harts that do not predict branches, or have half the entries in their TLBs."""
+BUILDS, PATHS, TUNINGS, CORES, TOOLS = (
+    "Builds", "Longest paths", "What each measure gives", "By core: ", "Made with")      # the page's headings
 COLUMNS = {"lut": "LUT", "ff": "FF", "ebr": "EBR", "mult": "MULT"}
+
+
+def line(cells: list[str]) -> str:
+    """A row of a table in Markdown."""
+    return "| " + " | ".join(cells) + " |"
 
 
 def table(heading: list[str], rows: list[list[str]], words: int = 1) -> str:
     """A table in Markdown; the first `words` columns are text, the others figures."""
-    def line(cells: list[str]) -> str:
-        return "| " + " | ".join(cells) + " |"
     return "\n".join([line(heading), "|" + "|".join([" --- "] * words + [" ---: "] * (len(heading) - words)) + "|",
                       *map(line, rows)])
 
 
 def differences(record: dict) -> str:
-    """What was built other than the catalog says, harts and clock apart; "" if nothing. Of the controller's own board,
+    """What was built other than the catalog says, harts apart; "" if nothing. Of the controller's own board,
     which the catalog does not have, other than usual."""
     usual = record["parameters"]
     if record["board"] in BOARDS:
@@ -50,7 +58,7 @@ def differences(record: dict) -> str:
     usual = usual | asdict(SynthesisOptions()) | asdict(PlacementOptions())
     built = record["parameters"] | record["options"]
     return ", ".join(f"{name}={value}" for name, value in sorted(built.items())
-                     if name not in ("harts", "clock_hz", "seed") and value != usual.get(name))
+                     if name not in ("harts", "seed") and value != usual.get(name))
 
 
 def told(record: dict) -> tuple[str, dict]:
@@ -79,30 +87,71 @@ def build_row(record: dict) -> list[str]:
             "yes" if record["mfs"] else "no"]
 
 
-def page(records: list[dict]) -> str:
-    """The page, from records in any order. The same records give the same page."""
-    place = {name: index for index, name in enumerate(BOARDS)}
-    records = sorted(records, key=lambda record: (
-        place.get(record["board"], len(place)), record["board"], record["parameters"]["device"], differences(record),
-        record["harts"], record["clock_hz"]))
-    builds = table(["board", "FPGA", "other than in the catalog", "harts", "reached, MHz", "met", *COLUMNS.values(),
-                    "time, s", "memory, MiB", "&mfs"], [build_row(record) for record in records], words=3)
-    paths = table(["build", "clock", "from", "to", "ns", "on wires"],
-                  [path_row(record) for record in records if record["routed"]], words=4)
-    parts = [INTRODUCTION, "## Builds", builds, "## Longest paths", "Of the clock that the table of builds tells "
-             "of, in nanoseconds; *on wires* is the part of them that routing takes, the rest is logic.", paths]
-    parts += ["## What each measure gives", MEASURES, table(
-        ["build", "other than in the catalog", "reached, MHz", "slower by", "LUT", "fewer LUT by"], tunings(records),
-        words=2)]
-    for record in records:
-        if not differences(record):
-            parts += [f"## By core: {title(record)}", table(
-                ["core", *COLUMNS.values(), "longest path, ns"],
-                [[core, *(str(counts[column]) for column in COLUMNS), longest(record, core)]
-                 for core, counts in record["cores"].items()])]
-    parts += ["## Made with", "\n".join(f"- {tool}" for tool in sorted(
-        {record[step]["tool"] for record in records for step in ("synthesis", "placement")}))]
-    return "\n\n".join(parts) + "\n"
+@dataclass
+class Page:
+    """What the page has: rows of text, each under what it is known by."""
+
+    builds: dict[tuple[str, ...], list[str]]    # by board, FPGA, what is other than in the catalog, and harts
+    paths: dict[str, list[str]]                 # by the build in words
+    tunings: dict[tuple[str, ...], list[str]]   # by the build in few words, and what is other
+    cores: dict[str, list[list[str]]]           # by the build in few words: a row for each core
+    tools: set[str]
+
+    @classmethod
+    def of(cls, records: list[dict]) -> "Page":
+        """From records in any order."""
+        return cls(
+            {tuple(row[:4]): row for row in map(build_row, records)},
+            {(row := path_row(record))[0]: row for record in records if record["routed"]},
+            {tuple(row[:2]): row for row in tunings(records)},
+            {title(record): [[core, *(str(counts[column]) for column in COLUMNS), longest(record, core)]
+                             for core, counts in record["cores"].items()]
+             for record in records if not differences(record)},
+            {record[step]["tool"] for record in records for step in ("synthesis", "placement")})
+
+    @classmethod
+    def read(cls, text: str) -> "Page":
+        """From what `str` made of one; empty from ""."""
+        parts = dict(re.findall(r"^## ([^\n]*)\n\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE))
+
+        def rows(heading: str) -> list[list[str]]:
+            lines = [text for text in parts.get(heading, "").splitlines() if text.startswith("|")]
+            return [[cell.strip() for cell in text.strip("|").split("|")] for text in lines[2:]]
+
+        return cls({tuple(row[:4]): row for row in rows(BUILDS)}, {row[0]: row for row in rows(PATHS)},
+                   {tuple(row[:2]): row for row in rows(TUNINGS)},
+                   {heading.removeprefix(CORES): rows(heading) for heading in parts if heading.startswith(CORES)},
+                   set(re.findall(r"^- (.*)$", parts.get(TOOLS, ""), re.MULTILINE)))
+
+    def __or__(self, newer: "Page") -> "Page":
+        """Both, and what the newer one says where both say something."""
+        return Page(self.builds | newer.builds, self.paths | newer.paths, self.tunings | newer.tunings,
+                    self.cores | newer.cores, self.tools | newer.tools)
+
+    def __str__(self) -> str:
+        """In Markdown, in the catalog's order. The same rows give the same text."""
+        boards = list(BOARDS)
+
+        def place(build: str, other: str = "-", harts: str = "0") -> tuple:
+            board, fpga = build.replace(",", "").split()[:2]
+            return (boards.index(board) if board in boards else len(boards), board, fpga, other != "-", other,
+                    int(harts), build)
+
+        parts = [
+            INTRODUCTION, f"## {BUILDS}",
+            table(["board", "FPGA", "other than in the catalog", "harts", "reached, MHz", "met", *COLUMNS.values(),
+                   "time, s", "memory, MiB", "&mfs"],
+                  sorted(self.builds.values(), key=lambda row: place(" ".join(row[:2]), *row[2:4])), words=3),
+            f"## {PATHS}", "Of the clock that the table of builds tells of, in nanoseconds; *on wires* is the part of "
+            "them that routing takes, the rest is logic.",
+            table(["build", "clock", "from", "to", "ns", "on wires"],
+                  sorted(self.paths.values(), key=lambda row: place(row[0])), words=4),
+            f"## {TUNINGS}", MEASURES,
+            table(["build", "other than in the catalog", "reached, MHz", "slower by", "LUT", "fewer LUT by"],
+                  sorted(self.tunings.values(), key=lambda row: place(*row[:2])), words=2)]
+        for build in sorted(self.cores, key=place):
+            parts += [f"## {CORES}{build}", table(["core", *COLUMNS.values(), "longest path, ns"], self.cores[build])]
+        return "\n\n".join([*parts, f"## {TOOLS}", "\n".join(f"- {tool}" for tool in sorted(self.tools))]) + "\n"
 
 
 def tunings(records: list[dict]) -> list[list[str]]:
@@ -152,7 +201,8 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m soc.boards.resources", description=__doc__.split(":")[0])
     parser.add_argument("--out", type=Path, default=PAGE, help="the page to write (default: docs/boards-resources.md)")
     options = parser.parse_args()
-    options.out.write_text(page(read(records_folder())))
+    older = Page.read(options.out.read_text() if options.out.exists() else "")
+    options.out.write_text(str(older | Page.of(read(records_folder()))))
     print(options.out)
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from soc.boards import bitstream, resources
+from soc.boards.catalog import BOARDS
 from soc.boards.config import board_config
 from soc.fpga import placement
 from soc.fpga.design import Design
@@ -142,7 +143,7 @@ def test_what_cannot_be_routed_is_told_and_leaves_nothing_to_flash(design, tmp_p
     with pytest.raises(GateError, match=r"^squares cannot be routed: \d+ wires stay in conflict; give fewer HARTS, "):
         bitstream.make_bitstream(board_config("ulx3s"), SynthesisOptions(), [PlacementOptions()])
     bitstream.count_use(board_config("ulx3s"), SynthesisOptions())      # and does not say that there is room
-    assert "| **not routed** |" in resources.page(resources.read(bitstream.records_folder()))
+    assert "| **not routed** |" in str(resources.Page.of(resources.read(bitstream.records_folder())))
     assert not [*(tmp_path / "build").rglob("*.config"), *(tmp_path / "build").rglob("*.bit")]
 
 
@@ -181,7 +182,7 @@ def test_make_bitstream_that_misses_removes_the_older_bitstream(design, tmp_path
     build(EASY, ["--count"])
     assert re.fullmatch(r"\d+ LUT of 24288, 65 FF of 24288, 0 EBR of 56, \d+ MULT of 28\n", capsys.readouterr().out)
     (counted,) = resources.read(bitstream.records_folder())
-    assert "| room |" in resources.page([counted]) and not counted["routed"]
+    assert "| room |" in str(resources.Page.of([counted])) and not counted["routed"]
     build(EASY)
     assert bitstream.count_use(board_config("ulx3s"), SynthesisOptions())      # and leaves what the whole build said
     assert [record["routed"] for record in resources.read(bitstream.records_folder())] == [True]
@@ -195,9 +196,26 @@ def test_make_bitstream_that_misses_removes_the_older_bitstream(design, tmp_path
     assert "seed 1: " in (told := capsys.readouterr().err) and "seed 2: " in told
     assert {path.name for path in folder.iterdir()} == {"record.json"}
     assert not json.loads((folder / "record.json").read_text())["met"]
-    page = resources.page(resources.read(bitstream.records_folder()))
-    assert ["| no |" in resources.page([counted | {"mfs": mfs}]) for mfs in (True, False)] == [False, True]
+    page = str(resources.Page.of(resources.read(bitstream.records_folder())))
+    assert ["| no |" in str(resources.Page.of([counted | {"mfs": mfs}])) for mfs in (True, False)] == [False, True]
     assert "| **missed** |" in page and f"## By core: ulx3s 85F, {board_config('ulx3s').harts} harts" in page
+
+
+def test_the_page_keeps_the_builds_that_there_is_no_record_of():
+    """Read as it was written, and only what has been built anew is replaced, each row in its place."""
+    older = resources.Page.read(resources.PAGE.read_text())
+    assert str(older) == resources.PAGE.read_text() and len(older.builds) >= len(BOARDS)
+    key, row = next((key, row) for key, row in older.builds.items() if key[2] == "-" and row[5] == "yes")
+    name = f"{key[0]} {key[1]}, {key[3]} hart" + "s" * (key[3] != "1")
+    anew = [*row[:4], "1.5 / 60", "**missed**", *row[6:]]
+    other = ["orangecrab", "25F", "tlb_entries=2", "1", *row[4:]]
+    page = older | resources.Page({key: anew, tuple(other[:4]): other}, {}, {}, {name: [["hart 0", *"12345"]]}, {"x 1"})
+    before, after = (str(text).splitlines() for text in (older, page))
+    added = [line for line in after if line not in before]
+    assert added == [*map(resources.line, (anew, other)), "| hart 0 | 1 | 2 | 3 | 4 | 5 |", "- x 1"]
+    gone = [line for line in before if line not in after]
+    assert gone[0] == resources.line(row) and set(gone[1:]) <= set(map(resources.line, older.cores[name]))
+    assert str(resources.Page.read(str(page))) == str(page)
 
 
 @pytest.mark.parametrize("network_mhz, told", [(130, "sys"), (120, "network")])
