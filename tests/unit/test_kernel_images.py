@@ -65,6 +65,20 @@ def test_the_kernel_proper_lies_where_it_lies_whatever_the_image_runs(options):
         assert not bare - symbols(image(*held)), held
 
 
+@pytest.mark.parametrize("unix", ("parallel", "beyond"))
+def test_the_ways_through_the_file_system_have_room_in_the_instruction_cache(unix):
+    """A cached read, a cached write, and a path whose names are in the name cache: each lies in one piece."""
+    machine = SoCConfig(harts=1, disks=1)
+    at = {name: int(address, 16) for address, _, name in symbols(
+        build_kernel(machine, SYNC, options={"unix": unix}, runs=("file-cost",)))}
+    for begin, end, functions in (
+            ("_file_path", "_file_path_write", ("vfs_read", "bread_run", "brelse_run", "uio_move", "lock_acquire_if_free")),
+            ("_file_path_both", "_name_path", ("uio_move", "lock_acquire_if_free", "vfs_write", "bread", "bdwrite")),
+            ("_name_path", "_name_path_end", ("namei", "ext2_iget", "ext2_release", "namecache_find", "strcspn"))):
+        assert 4096 < at[end] - at[begin] <= machine.icache_bytes, begin
+        assert all(at[begin] <= at[function] < at[end] for function in functions), begin
+
+
 def test_files_of_user_mode_move_nothing_that_is_measured(tmp_path):
     (tmp_path / "file").write_bytes(bytes(12345))
     without, with_it = (symbols(build_kernel(SoCConfig(harts=1), SYNC, runs=("hello",), files=files))
