@@ -35,7 +35,10 @@ def bytes_in(word):
 class WirePHY(LiteXModule):
     """A PHY of 32 bits for LiteEth's parts: `sink` to send, `source` of what is received, which cannot be kept waiting.
 
-    Preamble and FCS are among the bytes. A frame is taken when the wire has carried the one before and the gap."""
+    Preamble and FCS are among the bytes. A frame is taken when the wire has carried the one before and the gap. One
+    that comes while the link goes ends there, as a PHY's carrier does: else the next one would be taken for the rest of
+    it. One that leaves is `sent` if there was a link from its first word to its last; else nothing of it crosses the
+    pins any more."""
     dw = 32
 
     def __init__(self, clock_hz):
@@ -46,7 +49,7 @@ class WirePHY(LiteXModule):
         self.sink    = sink   = stream.Endpoint(eth_phy_description(32))
         self.source  = source = stream.Endpoint(eth_phy_description(32))
         self.sent    = Signal()      # o: a frame's last word left
-        self.unsent  = Signal()      # o: ... and there was no link
+        self.unsent  = Signal()      # o: ... and there was not a link all the time
 
         # # #
 
@@ -55,6 +58,8 @@ class WirePHY(LiteXModule):
         left  = Signal(LEFT_BITS)    # cycles until the wire is free
         part  = Signal(FRACTION_BITS)
         inside, takes = Signal(), Signal()
+        comes, cut = Signal(), Signal()
+        gone  = Signal()             # the link has been away since the frame began that leaves
         more, total = Signal(LEFT_BITS + FRACTION_BITS), Signal(LEFT_BITS + FRACTION_BITS)
         self.while_idle = [Countdown(left)]
         self.comb += [
@@ -74,10 +79,11 @@ class WirePHY(LiteXModule):
                 )
             ),
             total.eq(Cat(part, left) + more),
-            self.sent.eq(takes & sink.last & self.link),
-            self.unsent.eq(takes & sink.last & ~self.link),
+            self.sent.eq(takes & sink.last & self.link & ~gone),
+            self.unsent.eq(takes & sink.last & ~self.sent),
 
-            pads.tx_valid.eq(takes & pads.link & ~self.loop),
+            cut.eq(comes & ~pads.link),
+            pads.tx_valid.eq(takes & pads.link & ~gone & ~self.loop),
             pads.tx_last.eq(sink.last),
             pads.tx_last_be.eq(sink.last_be),
             pads.tx_data.eq(sink.data),
@@ -88,14 +94,24 @@ class WirePHY(LiteXModule):
                 source.last_be.eq(sink.last_be),
                 source.data.eq(sink.data)
             ).Else(
-                source.valid.eq(pads.rx_valid & pads.link),
-                source.last.eq(pads.rx_last),
-                source.last_be.eq(pads.rx_last_be),
+                source.valid.eq((pads.rx_valid & pads.link) | cut),
+                source.last.eq(pads.rx_last | cut),
+                source.last_be.eq(Mux(cut, 1, pads.rx_last_be)),
                 source.data.eq(pads.rx_data)
             ),
         ]
         self.sync += [
-            If(takes, inside.eq(~sink.last)),
+            If(takes,
+                inside.eq(~sink.last),
+                gone.eq(~sink.last & (gone | ~self.link))
+            ).Elif(inside & ~self.link,
+                gone.eq(1)
+            ),
+            If(~pads.link,
+                comes.eq(0)
+            ).Elif(pads.rx_valid,
+                comes.eq(~pads.rx_last)
+            ),
             If((total >> FRACTION_BITS) != 0,
                 Cat(part, left).eq(total - (1 << FRACTION_BITS))
             ).Else(

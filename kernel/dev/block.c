@@ -132,6 +132,20 @@ static void reap(struct block_device *d)
         d->reap(d);
 }
 
+static bool is_late(const struct block_io *io, uint32_t now)
+{
+    return (int32_t)(now - io->due) > 0;
+}
+
+/* The drive is reset: that is no try of a request that was not late itself. Not for ever, as others may be late again and again. */
+static void spare(struct block_io *io, uint32_t now)
+{
+    if (is_late(io, now) || io->spared == BLOCK_TRIES)
+        return;
+    io->spared++;
+    io->tries--;
+}
+
 /* The driver has not been answered in time: it begins anew, and what was under way is tried again. */
 static void watch(void *arg)
 {
@@ -139,13 +153,15 @@ static void watch(void *arg)
     crit_t s = simple_lock_enter(&d->lock);
     reap(d);
     bool late = false;
+    uint32_t now = clock_ticks();
     for (struct block_io *io = d->active; io; io = io->next)
-        late |= (int32_t)(clock_ticks() - io->due) > 0;
+        late |= is_late(io, now);
     if (late && !d->moving) {
         d->timed_out++;
         d->reset(d);
         for (struct block_io *io = d->active, *next; io; io = next) {
             next = io->next;
+            spare(io, now);
             block_over(d, io, -ETIMEDOUT, true);
         }
     }
@@ -173,7 +189,7 @@ int block_submit(struct block_device *d, struct block_io *io)
         if (bytes < io->count * SECTOR_SIZE)
             return -EINVAL;
     }
-    io->tries = 0;
+    io->tries = io->spared = 0;
     io->error = 0;
     crit_t s = simple_lock_enter(&d->lock);
     d->submitted++;

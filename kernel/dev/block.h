@@ -16,7 +16,7 @@
  * device from block_submit until it is told of.
  *
  * Errors, in `error`: -EIO, the medium (after BLOCK_TRIES tries) or the controller; -ETIMEDOUT, no answer to as many
- * tries; both with what was tried. From block_submit, for a request that cannot be: -EINVAL, and nobody is told.
+ * tries; both with what was tried, but for up to BLOCK_TRIES in which the device was reset for another request. From block_submit, for a request that cannot be: -EINVAL, and nobody is told.
  */
 #ifndef DEV_BLOCK_H
 #define DEV_BLOCK_H
@@ -55,7 +55,7 @@ struct block_io {
 
     /* The device's. */
     struct block_io *next;
-    unsigned tries;
+    unsigned tries, spared; /* spared: tries that ended as the drive was reset for another request */
     uint32_t due; /* clock ticks */
     struct block_segment whole;
 };

@@ -27,6 +27,7 @@ static struct ring {
     struct ether_descriptor descriptor[ETHER_RING] __attribute__((aligned(2048))); /* twice its size: see `after` */
     void *owner[ETHER_RING];
     uint32_t given, taken; /* modulo ETHER_RING: the next to be given to the core, and to be taken from it */
+    bool open; /* of tx: it takes frames */
 } rx[ETHER_QUEUES], tx;
 
 #define RING_BYTES (ETHER_RING * sizeof(struct ether_descriptor))
@@ -240,7 +241,7 @@ NET_PATH DEVICE_HANDLER void ether_exchange_interrupt(void *exchange)
 NET_PATH bool ether_tx_put(void *owner, const uint8_t *data, uint32_t length, bool interrupt)
 {
     uint32_t next = (tx.given + 1) & MASK;
-    if (next == tx.taken)
+    if (next == tx.taken || unlikely(!tx.open))
         return false;
     struct ether_descriptor *d = &tx.descriptor[tx.given];
     d->address = (uint32_t)data;
@@ -265,6 +266,16 @@ NET_PATH void *ether_tx_reclaim(void)
 bool ether_tx_waits(void)
 {
     return tx.taken != tx.given;
+}
+
+void ether_tx_open(bool open)
+{
+    tx.open = open;
+}
+
+bool ether_tx_is_open(void)
+{
+    return tx.open;
 }
 
 bool ether_link(void)

@@ -94,10 +94,12 @@ void ether_exchange_end(struct ether_exchange *x, unsigned queue);
 /* The handler, whose argument is the exchange: takes the cause back and exchanges all that has come. */
 void ether_exchange_interrupt(void *exchange);
 
-/* Enters a frame, which begins at an even address; false: the ring is full. The buffer is the core's until it is reclaimed. */
+/* Enters a frame, which begins at an even address; false: the ring is full, or not open. The buffer is the core's until it is reclaimed. */
 bool ether_tx_put(void *owner, const uint8_t *data, uint32_t length, bool interrupt);
 void *ether_tx_reclaim(void); /* the owner of the next one that has been read, or 0 */
 bool ether_tx_waits(void); /* there are some that have not been reclaimed */
+void ether_tx_open(bool open); /* from now on it takes frames, or none any more; none at first */
+bool ether_tx_is_open(void);
 
 bool ether_link(void);
 

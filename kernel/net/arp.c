@@ -26,15 +26,22 @@ static struct entry {
     struct mbuf *waiting;
 } table[ENTRIES];
 static unsigned next_victim;
+static bool asks; /* packets may wait here */
 
 void arp_init(void)
 {
-    memset(table, 0, sizeof table);
+    crit_t s = simple_lock_enter(&arp_lock);
+    memset(table, 0, sizeof table); /* nothing waits: it was so, or arp_forget has seen to it */
     next_victim = 0;
+    asks = true;
+    simple_lock_leave(&arp_lock, s);
 }
 
 void arp_forget(void)
 {
+    crit_t begin = simple_lock_enter(&arp_lock);
+    asks = false;
+    simple_lock_leave(&arp_lock, begin);
     for (unsigned i = 0; i < ENTRIES; i++) {
         crit_t s = simple_lock_enter(&arp_lock);
         struct mbuf *waiting = table[i].waiting;
@@ -131,9 +138,11 @@ NET_PATH void arp_resolve(struct mbuf *m, uint32_t ip)
     struct mbuf *dropped = 0;
     crit_t s = simple_lock_enter(&arp_lock);
     struct entry *e = find(ip);
-    bool known = e && e->known;
+    bool known = e && e->known, ask = asks;
     if (known) {
         memcpy(to, e->ether, ETHER_ADDRESS);
+    } else if (!ask) {
+        dropped = m;
     } else {
         if (e)
             dropped = e->waiting;
@@ -148,7 +157,7 @@ NET_PATH void arp_resolve(struct mbuf *m, uint32_t ip)
     }
     if (known) {
         ether_output(m, to, ETHERTYPE_IP);
-    } else {
+    } else if (ask) {
         NET_COUNT(arp_requests);
         send(ARP_REQUEST, BROADCAST, ip);
     }

@@ -48,14 +48,17 @@ static NET_PATH void transmit(struct mbuf *m)
     crit_t s = simple_lock_enter(&tx_lock);
     for (struct mbuf *done; (done = ether_tx_reclaim());)
         m_free(done);
-    bool sent = ether_tx_put(m, m->m_data, m->m_len, false);
+    bool sent = ether_tx_put(m, m->m_data, m->m_len, false), down = !sent && !ether_tx_is_open();
     simple_lock_leave(&tx_lock, s);
     if (sent) {
         NET_COUNT(sent);
-    } else {
-        NET_COUNT(tx_full);
-        m_free(m);
+        return;
     }
+    if (down)
+        NET_COUNT(tx_down);
+    else
+        NET_COUNT(tx_full);
+    m_free(m);
 }
 
 /* Receiving -------------------------------------------------------------------------------------------------------------- */
@@ -320,13 +323,20 @@ void if_ether_hold(void) {}
 void if_ether_go_on(void) {}
 #endif
 
+/* Whether packets are taken to be sent. */
+static void tx_opens(bool open)
+{
+    crit_t s = simple_lock_enter(&tx_lock);
+    ether_tx_open(open);
+    simple_lock_leave(&tx_lock, s);
+}
+
 void if_ether_start(void)
 {
     uint32_t ip = bootargs_number("net.ip", DEFAULT_IP + node_number(), UINT32_MAX);
     uint32_t last = bootargs_number("net.mac", ip & 0xff, 0xff);
     net_own = (struct net_address){{2, 'I', 'L', 'K', 0, (uint8_t)last}, ip, 0xffffff00};
     if_transmit = transmit;
-    arp_init();
     uint32_t mbits = bootargs_number("net.mbits", 100, 1000);
     if (mbits != 10 && mbits != 100 && mbits != 1000)
         panic("boot argument net.mbits=%lu: give 10, 100 or 1000", (unsigned long)mbits);
@@ -347,7 +357,9 @@ void if_ether_start(void)
     if (!poller)
         panic("no thread is free for the network");
 #endif
+    crit_t s = simple_lock_enter(&tx_lock); /* who sends looks at the ring, though it is not open */
     ether_reset(net_own.ether, mbits);
+    simple_lock_leave(&tx_lock, s);
     uint32_t moderate = bootargs_number("net.moderate", 1, 255); /* of more than a ring holds, none would ever come */
     ether_moderate(moderate < RING_FILL ? moderate : RING_FILL, bootargs_number("net.moderate.cycles", 0, 0xffffff));
     for (unsigned q = 0; q < ETHER_QUEUES; q++) {
@@ -369,6 +381,8 @@ void if_ether_start(void)
         ether_establish(q, PIC_ANY_HART, fn, arg, q ? "ether 1" : "ether 0");
     }
     ether_enable(ETHER_RX(0) | ETHER_RX(1), true);
+    arp_init();
+    tx_opens(true);
     ether_start();
 }
 
@@ -414,6 +428,7 @@ void if_ether_stop(void)
     }
     work_ends();
     arp_forget();
+    tx_opens(false); /* else others fill the ring as fast as it empties */
     for (bool waits = true; waits; thread_yield()) {
         crit_t t = simple_lock_enter(&tx_lock);
         for (struct mbuf *done; (done = ether_tx_reclaim());)

@@ -22,12 +22,13 @@
 
 #include "net/net.h"
 
-/* From now on frames come and go. */
+/* From now on frames come and go. Packets that others send before this, or behind if_ether_stop, are dropped and counted. */
 void if_ether_start(void);
 
 /*
  * No frame comes any more. Those that have come are worked off and answers to them leave before this returns, so that each is in
- * one of the counters that are printed behind it, and all its buffers are free. From a thread. It may be started again.
+ * one of the counters that are printed behind it, and all its buffers are free. From a thread. It may be started again, and others may
+ * go on sending meanwhile.
  */
 void if_ether_stop(void);
 

@@ -22,7 +22,7 @@ extern struct net_address net_own;
         count(arp_requests) count(arp_dropped) count(ip_in) count(ip_short) count(ip_bad) count(ip_checksum)       \
             count(ip_fragments) count(ip_other) count(ip_protocol) count(icmp_in) count(icmp_bad) count(icmp_echo) \
                 count(icmp_ignored) count(udp_in) count(udp_bad) count(udp_no_port) count(udp_full) count(sent)    \
-                    count(tx_full) count(no_room)
+                    count(tx_full) count(tx_down) count(no_room)
 struct net_counts {
 #define NET_COUNT_FIELD(name) uint32_t name;
     NET_COUNTS(NET_COUNT_FIELD)
@@ -46,7 +46,8 @@ void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type);
 /* The same, to who has the address `ip`; asks for him if nobody knows. */
 void arp_resolve(struct mbuf *m, uint32_t ip);
 void arp_init(void);
-void arp_forget(void); /* all that it knows; what waits for an answer is dropped and counted */
+void arp_forget(
+    void); /* all that it knows; what waits for an answer is dropped and counted, and so is what would until arp_init */
 
 /*
  * An echo request to `to`, numbered, with so many bytes of a pattern: false if there is no memory for it. What answers come is

@@ -260,6 +260,24 @@ def test_a_network_that_was_stopped_in_a_flood_works_when_it_is_started_again(tm
     assert len(when) > 4, boot.report()      # one by one, not all by who stops it
 
 
+@pytest.mark.parametrize("sync, way, harts, mbits, often", [
+    (sync, way, *((2, 10, "ms=2 us=0 senders=1"), (4, 100, "again=12 us=3 senders=2"))[n % 2])
+    for n, (sync, way) in enumerate(TWO_HARTS[:len(WAYS)])])
+def test_who_sends_while_the_network_stops_and_starts_does_it_no_harm(tmp_path, sync, way, harts, mbits, often):
+    """At 10 Mbit/s without a pause the ring is never empty by itself. Each packet is counted once, no buffer lost."""
+    asks = frames.write_pcap(tmp_path / "in.pcap", paced([frames.arp()] * 100, 150), False)
+    _, done = simulate(tmp_path, f"run=test-net-restart net.mbits={mbits} {often}", "--ether-in", asks, "--ether-mbits",
+                       mbits, harts=harts, sync=sync, way=way)
+    boot = ended(tmp_path, done.returncode, done.stdout + done.stderr)
+    assert boot.status == 0, boot.report()
+    counts, asked = boot.result("net") | boot.result("ether"), boot.result("test")["asked"]
+    assert counts["mbufs"] == 0 and counts["sent"] == counts["tx_frames"] + counts["tx_no_link"]
+    assert counts["tx_down"] > 0 or counts["arp_dropped"] > 0
+    assert asked > 50
+    assert asked + counts["arp_requests"] + counts["arp_replies"] == (
+        counts["sent"] + counts["tx_full"] + counts["tx_down"] + counts["arp_dropped"])
+
+
 def nodes(folder, count, bootargs, *options, **how):
     words, done = simulate(folder, bootargs, "--nodes", count, *options, **how)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -314,6 +332,34 @@ def test_a_cable_is_pulled_and_comes_back(tmp_path):
     answers = [frames.answer(frame) for n, (_, frame) in enumerate(requests) if n not in lost]
     assert sent == [frames.arp_answer(), *answers]
     assert boot.record["ether"]["dropped_no_link"] == len(lost)
+
+
+@pytest.mark.parametrize("word", (0, 1, 20))
+def test_a_cable_pulled_in_the_midst_of_a_frame_costs_that_frame_alone(tmp_path, word):
+    """One that comes, a word a cycle, and then one that leaves; each is counted."""
+    requests = [(1500 + n * 1000, frames.echo(n)) for n in range(5)]
+    answers = [frames.answer(frame) for _, frame in requests]
+
+    def run(folder, *unplug):
+        boot, sent = net(tmp_path / folder, [(0, frames.arp()), *requests], 0, "--ether-start", 1_500_000, *unplug,
+                         ms=30)
+        counts, wire = boot.result("net") | boot.result("ether"), boot.record["ether"]
+        assert counts["sent"] == counts["tx_frames"] + counts["tx_no_link"] and counts["tx_frames"] == len(sent)
+        assert wire["frames_to_target"] == counts["rx_frames"] == counts["received"]
+        return sent, wire["cut"], counts
+
+    comes = 1_500_000 + 60 * requests[1][0] + 1 + word
+    sent, cut, counts = run("comes", "--ether-unplug", f"{comes}:{comes + 20_000}")
+    assert (sent, cut) == ([frames.arp_answer(), answers[0], *answers[2:]], 1)
+    assert counts["rx_crc"] + counts["rx_runt"] == (word > 0)       # of two words of preamble both have to come
+
+    sent, cut, counts = run("whole")
+    assert (sent, cut) == ([frames.arp_answer(), *answers], 0)
+    (ends,) = (at for at, frame in frames.read_pcap(tmp_path / "whole/ether.pcap") if frame == answers[1])
+    leaves = round(ends * 60) - (8 + len(answers[1]) + 4) * 8 * 60 // 100 + 1 + word
+    for back in (3, 20_000):    # also when it comes back before the frame is over
+        sent, cut, counts = run(f"leaves-{back}", "--ether-unplug", f"{leaves}:{leaves + back}")
+        assert (sent, cut) == ([frames.arp_answer(), answers[0], *answers[2:]], 1) and counts["tx_no_link"] == 1
 
 
 def namespace():

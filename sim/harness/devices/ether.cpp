@@ -157,6 +157,7 @@ void EtherPort::flood(uint64_t cycle, uint32_t period, uint32_t bytes)
 void EtherPort::before_edge(uint64_t cycle)
 {
     if (cycle >= unplug_at) {
+        cut();
         link_is(false);
         unplug_at = NEVER;
     }
@@ -188,18 +189,34 @@ void EtherPort::before_edge(uint64_t cycle)
     look_again();
 }
 
+// What crosses the pins does not get to its end; what is behind it is a frame of its own.
+void EtherPort::cut()
+{
+    if (driving && sent_bytes < queue.front().bytes.size()) {
+        counts.cut++;
+        come_to_rest();
+    }
+    counts.cut += !leaving.empty();
+    leaving.clear();
+}
+
+void EtherPort::come_to_rest()
+{
+    queue.pop_front();
+    sent_bytes = 0;
+    driving = false;
+    machine.set_ether(false, {});
+}
+
 // The next word of the first frame; behind the last one, the pins come to rest.
 void EtherPort::drive()
 {
     if (!driving)
         return;
-    if (queue.empty() || sent_bytes >= queue.front().bytes.size()) {
+    if (sent_bytes >= queue.front().bytes.size()) {
         counts.to_target++;
         counts.to_target_bytes += queue.front().bytes.size() - PREAMBLE_BYTES;
-        queue.pop_front();
-        sent_bytes = 0;
-        driving = false;
-        machine.set_ether(false, {});
+        come_to_rest();
         return;
     }
     const std::string &bytes = queue.front().bytes;
@@ -364,6 +381,6 @@ void EtherPort::record(Json &json) const
     json.number("frames_from_target", counts.from_target).number("bytes_from_target", counts.from_target_bytes);
     json.number("dropped_no_room", counts.no_room).number("dropped_elsewhere", counts.elsewhere);
     json.number("dropped_no_link", counts.no_link).number("dropped_other_speed", counts.other_speed);
-    json.number("bad_fcs", counts.bad_fcs).number("played", played_next);
+    json.number("cut", counts.cut).number("bad_fcs", counts.bad_fcs).number("played", played_next);
     json.number("flooded", flooded);
 }

@@ -64,6 +64,8 @@ class EtherPort final : public Device {
     bool is_host() const { return tap >= 0 || user; } // the wire ends in this machine, whose time is its own
     void from_host(const std::string &content, uint64_t cycle);
     void link_is(bool up);
+    void cut(); // the cable goes
+    void come_to_rest(); // the frame that crosses the pins is over, or cut
     void drive();
     void left(uint64_t cycle);
     void look_again();
@@ -100,11 +102,11 @@ class EtherPort final : public Device {
     Mix mix;
     struct {
         uint64_t to_target = 0, to_target_bytes = 0, from_target = 0, from_target_bytes = 0;
-        uint64_t no_room = 0, elsewhere = 0, other_speed = 0, no_link = 0, bad_fcs = 0;
+        uint64_t no_room = 0, elsewhere = 0, other_speed = 0, no_link = 0, cut = 0, bad_fcs = 0;
         template <class Archive> void serialize(Archive &archive)
         {
             archive(to_target, to_target_bytes, from_target, from_target_bytes, no_room, elsewhere, other_speed,
-                    no_link, bad_fcs);
+                    no_link, cut, bad_fcs);
         }
     } counts;
 };

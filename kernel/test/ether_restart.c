@@ -1,0 +1,61 @@
+/*
+ * run=test-net-restart: the network is stopped and started again (`again` times, up for `ms` each time) while `senders` threads
+ * send echo requests, one every `us`; they end before the last stop. Then every packet has been counted once, and all
+ * buffers are free. Prints what net_print_results and ether_print_results do, and
+ *
+ *   @test name=net-restart asked=... refused=...      requests that were handed to the network, or for which there was no buffer
+ */
+#include "arch/trace.h"
+#include "dev/ether.h"
+#include "net/if_ether.h"
+#include "net/net.h"
+#include "test/test.h"
+
+#define MOST_SENDERS 12
+#define TO 0x0a000001u
+#define BYTES 18
+
+static volatile bool ends;
+static uint32_t us, asked, refused;
+
+static void wait_us(uint32_t n)
+{
+    for (uint32_t begin = cycles32(); cycles32() - begin < n * (CLOCK_HZ / 1000000);)
+        thread_yield();
+}
+
+static void sender(void *arg)
+{
+    uint32_t me = (uintptr_t)arg;
+    for (uint32_t n = 0; !ends; n++) {
+        bool handed = icmp_ask(TO, me << 12 | (n & 0xfff), BYTES);
+        __atomic_fetch_add(handed ? &asked : &refused, 1, __ATOMIC_RELAXED);
+        wait_us(us);
+    }
+}
+
+static int test_net_restart(void)
+{
+    struct thread *threads[MOST_SENDERS];
+    uint32_t ms = bootargs_number("ms", 1, 1000), again = bootargs_number("again", 3, 1000);
+    uint32_t senders = bootargs_number("senders", 1, MOST_SENDERS);
+    us = bootargs_number("us", 20, 1000000);
+    for (uint32_t i = 0; i <= again; i++) {
+        if_ether_start();
+        if (!i)
+            trace(TRACE_ETHER_GO, 0);
+        for (uint32_t k = 0; !i && k < senders; k++)
+            threads[k] = thread_create(sender, (void *)(uintptr_t)k, PRI_NORMAL, ANY_HART, "sender");
+        wait_us(ms * 1000);
+        ends = i == again;
+        for (uint32_t k = 0; ends && k < senders; k++)
+            thread_join(threads[k]);
+        if_ether_stop();
+    }
+    net_print_results();
+    ether_print_results();
+    kprintf("@test name=net-restart asked=%lu refused=%lu\n", (unsigned long)asked, (unsigned long)refused);
+    return 0;
+}
+
+RUN("test-net-restart", "who sends while the network stops and starts again does it no harm", test_net_restart);
