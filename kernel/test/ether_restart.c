@@ -1,19 +1,25 @@
 /*
  * run=test-net-restart: the network is stopped and started again (`again` times, up for `ms` each time) while `senders` threads
- * send echo requests, one every `us`; they end before the last stop. Then every packet has been counted once, and all
+ * send, echo requests and by turns frames that need no address to be found, one every `us`; they end before the last stop. Then every packet has been counted once, and all
  * buffers are free. Prints what net_print_results and ether_print_results do, and
  *
- *   @test name=net-restart asked=... refused=...      requests that were handed to the network, or for which there was no buffer
+ *   @test name=net-restart asked=... refused=...      packets that were handed to the network, or for which there was no buffer
  */
+#include <string.h>
+
 #include "arch/trace.h"
 #include "dev/ether.h"
 #include "net/if_ether.h"
+#include "net/in.h"
 #include "net/net.h"
 #include "test/test.h"
 
 #define MOST_SENDERS 12
 #define TO 0x0a000001u
 #define BYTES 18
+#define EXPERIMENTAL 0x88b5 /* IEEE 802's type for experiments */
+
+static const uint8_t PEER[6] = {2, 'I', 'L', 'K', 0, 1};
 
 static volatile bool ends;
 static uint32_t us, asked, refused;
@@ -24,11 +30,24 @@ static void wait_us(uint32_t n)
         thread_yield();
 }
 
+/* Straight to the interface. */
+static bool send_frame(void)
+{
+    struct mbuf *m = m_get();
+    if (!m)
+        return false;
+    m->m_data += ETHER_HEADER + 2;
+    m->m_len = BYTES;
+    memset(m->m_data, 0, BYTES);
+    ether_output(m, PEER, EXPERIMENTAL);
+    return true;
+}
+
 static void sender(void *arg)
 {
     uint32_t me = (uintptr_t)arg;
     for (uint32_t n = 0; !ends; n++) {
-        bool handed = icmp_ask(TO, me << 12 | (n & 0xfff), BYTES);
+        bool handed = n % 2 ? send_frame() : icmp_ask(TO, me << 12 | (n & 0xfff), BYTES);
         __atomic_fetch_add(handed ? &asked : &refused, 1, __ATOMIC_RELAXED);
         wait_us(us);
     }
