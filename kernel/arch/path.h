@@ -24,13 +24,16 @@
 /* The way of a page fault that finds its page or clears one (vm/), behind that. */
 #define FAULT_PATH __attribute__((section(".text.fault_path")))
 
-/* The way of a read or write to a block in the cache (fs/), behind that: what only one of them needs lies at the two ends. */
-#define FILE_PATH __attribute__((section(".text.file_path")))
-#define FILE_PATH_READ __attribute__((section(".text.file_path.read")))
-#define FILE_PATH_WRITE __attribute__((section(".text.file_path.write")))
+/*
+ * The way of a read or write to a block in the cache (fs/), behind all other code, which it is not to move: what only one of them
+ * needs lies at the two ends.
+ */
+#define FILE_PATH __attribute__((section(".file_path")))
+#define FILE_PATH_READ __attribute__((section(".file_path.read")))
+#define FILE_PATH_WRITE __attribute__((section(".file_path.write")))
 
 /* The way along a path whose names are in the name cache (fs/), behind that. */
-#define NAME_PATH __attribute__((section(".text.name_path")))
+#define NAME_PATH __attribute__((section(".name_path")))
 
 /*
  * A device's handler that does little. What runs between two interrupts evicts it from the instruction cache, so each line that it

@@ -55,7 +55,7 @@ struct block_io {
 
     /* The device's. */
     struct block_io *next;
-    unsigned tries, spared; /* spared: tries that ended as the drive was reset for another request */
+    uint16_t tries, spared; /* spared: tries that ended as the drive was reset for another request */
     uint32_t due; /* clock ticks */
     struct block_segment whole;
 };

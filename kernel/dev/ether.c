@@ -27,7 +27,8 @@ static struct ring {
     struct ether_descriptor descriptor[ETHER_RING] __attribute__((aligned(2048))); /* twice its size: see `after` */
     void *owner[ETHER_RING];
     uint32_t given, taken; /* modulo ETHER_RING: the next to be given to the core, and to be taken from it */
-    bool open; /* of tx: it takes frames */
+    uint32_t end; /* of tx: `taken` as it was, or, unless it is open, one behind `given`: nothing is put there */
+    bool open;
 } rx[ETHER_QUEUES], tx;
 
 #define RING_BYTES (ETHER_RING * sizeof(struct ether_descriptor))
@@ -57,6 +58,7 @@ void ether_reset(const uint8_t *address, unsigned mbits)
         tail_is(q, 0);
     }
     tx.given = tx.taken = 0;
+    ether_tx_open(false);
     ether_tx_tail_write(0);
     ether_rx0_base_write((uint32_t)rx[0].descriptor);
     ether_rx1_base_write((uint32_t)rx[1].descriptor);
@@ -238,10 +240,18 @@ NET_PATH DEVICE_HANDLER void ether_exchange_interrupt(void *exchange)
     softint_mark(SPL_SOFTNET);
 }
 
+/* What has been taken meanwhile may be used again; whether there is any. */
+static OFF_PATH bool more_room(uint32_t next)
+{
+    if (tx.open)
+        tx.end = tx.taken;
+    return next != tx.end;
+}
+
 NET_PATH bool ether_tx_put(void *owner, const uint8_t *data, uint32_t length, bool interrupt)
 {
     uint32_t next = (tx.given + 1) & MASK;
-    if (next == tx.taken || unlikely(!tx.open))
+    if (unlikely(next == tx.end) && !more_room(next))
         return false;
     struct ether_descriptor *d = &tx.descriptor[tx.given];
     d->address = (uint32_t)data;
@@ -271,6 +281,7 @@ bool ether_tx_waits(void)
 void ether_tx_open(bool open)
 {
     tx.open = open;
+    tx.end = open ? tx.taken : (tx.given + 1) & MASK;
 }
 
 bool ether_tx_is_open(void)

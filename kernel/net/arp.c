@@ -25,7 +25,7 @@ static struct entry {
     uint8_t ether[ETHER_ADDRESS];
     struct mbuf *waiting;
 } table[ENTRIES];
-static unsigned next_victim;
+static uint16_t next_victim;
 static bool asks; /* packets may wait here */
 
 void arp_init(void)

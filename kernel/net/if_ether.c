@@ -42,23 +42,27 @@ static struct if_ether_counts counts[MAX_HARTS];
 
 /* Sending --------------------------------------------------------------------------------------------------------------- */
 
+static OFF_PATH void not_sent(struct mbuf *m)
+{
+    if (ether_tx_is_open())
+        NET_COUNT(tx_full);
+    else
+        NET_COUNT(tx_down);
+    m_free(m);
+}
+
 /* Buffers that have been read go back as the next frames are sent: no interrupt is needed for that. */
 static NET_PATH void transmit(struct mbuf *m)
 {
     crit_t s = simple_lock_enter(&tx_lock);
     for (struct mbuf *done; (done = ether_tx_reclaim());)
         m_free(done);
-    bool sent = ether_tx_put(m, m->m_data, m->m_len, false), down = !sent && !ether_tx_is_open();
+    bool sent = ether_tx_put(m, m->m_data, m->m_len, false);
     simple_lock_leave(&tx_lock, s);
-    if (sent) {
+    if (likely(sent))
         NET_COUNT(sent);
-        return;
-    }
-    if (down)
-        NET_COUNT(tx_down);
     else
-        NET_COUNT(tx_full);
-    m_free(m);
+        not_sent(m);
 }
 
 /* Receiving -------------------------------------------------------------------------------------------------------------- */
