@@ -16,7 +16,8 @@
  * device from block_submit until it is told of.
  *
  * Errors, in `error`: -EIO, the medium (after BLOCK_TRIES tries) or the controller; -ETIMEDOUT, no answer to as many
- * tries; both with what was tried, but for up to BLOCK_TRIES in which the device was reset for another request. From block_submit, for a request that cannot be: -EINVAL, and nobody is told.
+ * tries; both with what was tried. A try that ends as the device is reset for another request is none, up to BLOCK_TRIES times.
+ * From block_submit, for a request that cannot be: -EINVAL, and nobody is told.
  */
 #ifndef DEV_BLOCK_H
 #define DEV_BLOCK_H

@@ -39,11 +39,9 @@ void arp_init(void)
 
 void arp_forget(void)
 {
-    crit_t begin = simple_lock_enter(&arp_lock);
-    asks = false;
-    simple_lock_leave(&arp_lock, begin);
     for (unsigned i = 0; i < ENTRIES; i++) {
         crit_t s = simple_lock_enter(&arp_lock);
+        asks = false;
         struct mbuf *waiting = table[i].waiting;
         table[i] = (struct entry){0};
         simple_lock_leave(&arp_lock, s);

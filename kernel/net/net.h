@@ -46,8 +46,8 @@ void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type);
 /* The same, to who has the address `ip`; asks for him if nobody knows. */
 void arp_resolve(struct mbuf *m, uint32_t ip);
 void arp_init(void);
-void arp_forget(
-    void); /* all that it knows; what waits for an answer is dropped and counted, and so is what would until arp_init */
+/* All that it knows; what waits for an answer is dropped and counted, and so is, until arp_init, what would wait. */
+void arp_forget(void);
 
 /*
  * An echo request to `to`, numbered, with so many bytes of a pattern: false if there is no memory for it. What answers come is

@@ -1,7 +1,7 @@
 /*
  * run=test-net-restart: the network is stopped and started again (`again` times, up for `ms` each time) while `senders` threads
- * send, echo requests and by turns frames that need no address to be found, one every `us`; they end before the last stop. Then every packet has been counted once, and all
- * buffers are free. Prints what net_print_results and ether_print_results do, and
+ * send, by turns frames that need no address to be found and echo requests, one every `us`; they end before the last stop. Then
+ * every packet has been counted once, and all buffers are free. Prints what net_print_results and ether_print_results do, and
  *
  *   @test name=net-restart asked=... refused=...      packets that were handed to the network, or for which there was no buffer
  */
@@ -17,18 +17,13 @@
 #define MOST_SENDERS 12
 #define TO 0x0a000001u
 #define BYTES 18
+#define CYCLES_OF_US (CLOCK_HZ / 1000000)
 #define EXPERIMENTAL 0x88b5 /* IEEE 802's type for experiments */
 
 static const uint8_t PEER[6] = {2, 'I', 'L', 'K', 0, 1};
 
 static volatile bool ends;
 static uint32_t us, asked, refused;
-
-static void wait_us(uint32_t n)
-{
-    for (uint32_t begin = cycles32(); cycles32() - begin < n * (CLOCK_HZ / 1000000);)
-        thread_yield();
-}
 
 /* Straight to the interface. */
 static bool send_frame(void)
@@ -49,7 +44,7 @@ static void sender(void *arg)
     for (uint32_t n = 0; !ends; n++) {
         bool handed = n % 2 ? send_frame() : icmp_ask(TO, me << 12 | (n & 0xfff), BYTES);
         __atomic_fetch_add(handed ? &asked : &refused, 1, __ATOMIC_RELAXED);
-        wait_us(us);
+        test_yield(us * CYCLES_OF_US);
     }
 }
 
@@ -65,7 +60,7 @@ static int test_net_restart(void)
             trace(TRACE_ETHER_GO, 0);
         for (uint32_t k = 0; !i && k < senders; k++)
             threads[k] = thread_create(sender, (void *)(uintptr_t)k, PRI_NORMAL, ANY_HART, "sender");
-        wait_us(ms * 1000);
+        test_yield(ms * 1000 * CYCLES_OF_US);
         ends = i == again;
         for (uint32_t k = 0; ends && k < senders; k++)
             thread_join(threads[k]);

@@ -38,8 +38,7 @@ static void taker(void *arg)
 /* Give threads of our own urgency the time to do all they can. */
 static void let_others_run(void)
 {
-    for (uint32_t begin = cycles32(); cycles32() - begin < test_settle_cycles(4);)
-        thread_yield();
+    test_yield(test_settle_cycles(4));
 }
 
 static void start(struct thread **t, thread_fn *fn)

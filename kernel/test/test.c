@@ -42,6 +42,12 @@ void test_spin(uint32_t cycles)
         ;
 }
 
+void test_yield(uint32_t cycles)
+{
+    for (uint32_t begin = cycles32(); cycles32() - begin < cycles;)
+        thread_yield();
+}
+
 void test_assert_base(void)
 {
     crit_t s = crit_sec_enter(SPL_HIGH); /* stay on this hart while looking */

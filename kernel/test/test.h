@@ -41,6 +41,7 @@ void test_establish_waking(intr_fn *fn);
 /* Cycles in which an interrupt raised now has certainly been delivered and `handlers` handlers have run. */
 uint32_t test_settle_cycles(unsigned handlers);
 void test_spin(uint32_t cycles);
+void test_yield(uint32_t cycles); /* giving up the hart meanwhile */
 
 /* The thread is at base level on a hart that has nothing left over: no level, no queue, no service, interrupts on. */
 void test_assert_base(void);

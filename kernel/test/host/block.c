@@ -309,13 +309,18 @@ HOST_TEST(what_lies_is_not_late)
 }
 
 /* Of those that the driver has, the one in place `n`. */
-static void finish(unsigned n)
+static void ends(unsigned n, int error)
 {
     crit_t s = simple_lock_enter(&device.lock);
     struct block_io *io = started[n];
     started[n] = 0;
-    block_over(&device, io, 0, false);
+    block_over(&device, io, error, error != 0);
     block_leave(&device, s);
+}
+
+static void finish(unsigned n)
+{
+    ends(n, 0);
 }
 
 static void finish_one(void)
@@ -331,13 +336,8 @@ HOST_TEST(a_reset_for_another_costs_no_try)
     for (unsigned n = 0; n < 3; n++)
         tick();
     submit_at(1, 9);
-    for (unsigned failed = 0; failed + 1 < BLOCK_TRIES; failed++) {
-        crit_t s = simple_lock_enter(&device.lock);
-        unsigned at = started[0] == &request[1].io ? 0 : 1;
-        started[at] = 0;
-        block_over(&device, &request[1].io, -EIO, true);
-        block_leave(&device, s);
-    }
+    for (unsigned failed = 0; failed + 1 < BLOCK_TRIES; failed++)
+        ends(started[0] == &request[1].io ? 0 : 1, -EIO);
     uint32_t late = device.timed_out;
     while (device.timed_out == late)
         tick();
