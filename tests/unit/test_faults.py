@@ -28,7 +28,7 @@ from sim.faults import (
 )
 
 FAULTS = load()
-AREAS = {"vm", "scheduler", "locks", "schemes", "interrupts", "user", "pic", "programs", "link", "serial", "clint",
+AREAS = {"boards", "vm", "scheduler", "locks", "schemes", "interrupts", "user", "pic", "programs", "link", "serial", "clint",
          "skipping", "nodes", "fs", "net", "sdcard", "disk", "model"}
 
 
