@@ -92,7 +92,7 @@ struct inode {
     bool grown; /* it leads to new blocks, and its block on the device does not yet */
     bool orphan; /* in the list of those that are to go, or to be cut, after a crash */
     struct inode *orphan_next; /* of fs->orphan_lock */
-    uint32_t references; /* atomic; the first and the last of its chain of the inode table, too */
+    uint32_t references; /* atomic; the first of its chain of the inode table, too (ext2_inode.c) */
     /* of that chain */
     struct inode *hash_next;
     bool used; /* since it came to the list, or somebody looked for room */

@@ -2,10 +2,11 @@
  * ext2: the table of inodes in memory (ext2.h), as 4.3BSD's: hash chains with a lock each, and a list
  * of those that nobody refers to, from which room for another inode comes. Those are written by then, so taking one means no I/O.
  *
- * Locks: chain, then inode_free_lock; another chain's only if that does not mean to wait. The first reference and the last one
- * come and go with the chain locked; between these, whoever has one makes others of it, and lets go of them, by atomic
- * instructions alone. One that is referred to again stays on the list until somebody looks for room: he takes those that
- * were not used since they came there, or since he was here last (second chance), so that looking up a name and
+ * Locks: chain, then inode_free_lock; another chain's only if that does not mean to wait. The first reference comes with the
+ * chain locked; from then on whoever has one makes others of it, and lets go of them, by atomic instructions alone. The last one
+ * goes with the chain locked if something is to be done then, which REFERENCES_LAST says: the inode is to be written, or
+ * removed, or is not on the list. One that is referred to again stays on the list until somebody looks for room: he takes those
+ * that were not used since they came there, or since he was here last (second chance), so that looking up a name and
  * letting go of what it names moves nothing.
  */
 #include "fs/ext2.h"
@@ -18,6 +19,8 @@
 #include "mem/zone.h"
 
 #define CHAINS 64
+#define REFERENCES_LAST 0x80000000u /* with the number of references: the last one goes with the chain locked */
+#define REFERENCES (~REFERENCES_LAST)
 
 static MUTEX_CLASS(inode_chain_class, "inode hash");
 #if INODES_SHARED
@@ -93,11 +96,12 @@ static void destroy(struct inode *ip)
 static bool leaves_list(struct inode *ip)
 {
     list_remove(ip);
-    if (__atomic_load_n(&ip->references, __ATOMIC_RELAXED))
-        return false;
+    if (__atomic_fetch_or(&ip->references, REFERENCES_LAST, __ATOMIC_ACQUIRE) & REFERENCES)
+        return false; /* the last one puts it there again */
     if (!ip->used)
         return true;
     ip->used = false;
+    __atomic_store_n(&ip->references, 0, __ATOMIC_RELAXED);
     list_append(ip);
     return false;
 }
@@ -241,7 +245,7 @@ static OFF_PATH int iget_new(struct ext2 *fs, uint32_t number, enum which_inode 
                          .fs = fs,
                          .number = number,
                          .lost_seen = __atomic_load_n(&fs->device->lost_writes, __ATOMIC_RELAXED),
-                         .references = 1,
+                         .references = 1 | REFERENCES_LAST,
                          .hash_next = chain->first};
     lock_init(&ip->v.lock, &inode_class, "inode");
     lock_init(&ip->reading, &reading_class, "inode read");
@@ -329,17 +333,23 @@ void ext2_change_dtime(struct ext2 *fs, uint32_t number, uint32_t to)
 NAME_PATH void ext2_hold(struct vnode *vp)
 {
     uint32_t before = __atomic_fetch_add(&INODE(vp)->references, 1, __ATOMIC_RELAXED);
-    assert(before); /* the caller's own */
+    assert(before & REFERENCES); /* the caller's own */
 }
 
-/* A reference less. Not if it is the last one, or may be by now. */
-static NAME_PATH bool let_go_of_another(struct inode *ip)
+/* Whether there is something to do when nobody refers to it. What others change they tell of before they let go. */
+static bool is_changed(const struct inode *ip)
 {
-    uint32_t n = __atomic_load_n(&ip->references, __ATOMIC_RELAXED);
-    while (n > 1)
-        if (__atomic_compare_exchange_n(&ip->references, &n, n - 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    return ip->dirty || ip->gone || !ip->disk.links;
+}
+
+/* A reference less. Not if it is the last one, or may be by now, and there is something to do then. */
+static NAME_PATH bool let_go_lightly(struct inode *ip)
+{
+    uint32_t n = __atomic_load_n(&ip->references, __ATOMIC_RELAXED), last = is_changed(ip) ? REFERENCES_LAST : 0;
+    assert(n & REFERENCES);
+    while ((n & REFERENCES) > 1 || !((n | last) & REFERENCES_LAST))
+        if (__atomic_compare_exchange_n(&ip->references, &n, (n - 1) | last, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
             return true; /* and with it the inode may be gone */
-    assert(n);
     __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what those who let go have written is seen */
     return false;
 }
@@ -402,12 +412,12 @@ static OFF_PATH void let_go(struct inode *ip, struct chain *chain, bool remove)
 NAME_PATH void ext2_release(struct vnode *vp)
 {
     struct inode *ip = INODE(vp);
-    if (let_go_of_another(ip))
+    if (let_go_lightly(ip))
         return;
     struct chain *chain = chain_of(ip->fs, ip->number);
     table_lock(&chain->lock);
     bool last;
-    while ((last = !let_go_of_another(ip)) && ip->dirty && !ip->gone && ip->disk.links)
+    while ((last = !let_go_lightly(ip)) && ip->dirty && !ip->gone && ip->disk.links)
         write_back(ip, chain);
     if (!last) {
         table_unlock(&chain->lock);
@@ -433,7 +443,7 @@ void ext2_update_all(struct ext2 *fs)
         struct inode *held = 0; /* while there is a reference, it stays on the chain */
         table_lock(&chains[i].lock);
         for (struct inode *ip = chains[i].first; ip; ip = ip->hash_next) {
-            if (ip->fs != fs || !ip->dirty || ip->gone || !ip->references)
+            if (ip->fs != fs || !ip->dirty || ip->gone || !(ip->references & REFERENCES))
                 continue;
             refer(ip);
             table_unlock(&chains[i].lock);
@@ -458,7 +468,7 @@ int ext2_forget(struct ext2 *fs)
         table_lock(&chains[i].lock);
         bool busy = false;
         for (struct inode *ip = chains[i].first; ip; ip = ip->hash_next)
-            busy |= ip->fs == fs && ip->references != (ip == root);
+            busy |= ip->fs == fs && (ip->references & REFERENCES) != (ip == root);
         table_unlock(&chains[i].lock);
         if (busy)
             return -EBUSY;
@@ -491,6 +501,6 @@ uint32_t inodes_referenced(void)
     uint32_t n = 0;
     for (unsigned i = 0; i < CHAINS; i++)
         for (const struct inode *ip = chains[i].first; ip; ip = ip->hash_next)
-            n += ip->references != 0;
+            n += (ip->references & REFERENCES) != 0;
     return n;
 }

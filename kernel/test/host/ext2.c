@@ -623,6 +623,44 @@ HOST_TEST(a_removed_file_stays_while_it_is_open)
     end();
 }
 
+/* Whoever looks for room takes it off while somebody has it, and who changed it says so to the last one. */
+HOST_TEST(an_inode_that_nobody_has_is_on_the_list_once)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 16, 3, 1);
+    struct vnode *vp, *again, *other;
+    struct uio uio;
+    char name[] = "0";
+    for (; *name < '8'; ++*name)
+        CHECK_EQUAL(vfs_make(0, name, VREG, 0644, 0, 0), 0);
+    CHECK_EQUAL(namei(0, "0", true, &vp), 0);
+    struct inode *ip = INODE(vp);
+    CHECK(!ip->listed);
+    vrele(vp);
+    CHECK(ip->listed && !ip->references);
+    CHECK_EQUAL(namei(0, "0", true, &vp), 0);
+    CHECK(ip->listed);
+    for (*name = '1'; *name < '8'; ++*name) {
+        CHECK_EQUAL(namei(0, name, true, &other), 0);
+        vrele(other);
+    }
+    CHECK(!ip->listed);
+    CHECK_EQUAL(namei(0, "0", true, &again), 0);
+    CHECK(again == vp);
+    vrele(again);
+    vrele(vp);
+    CHECK(ip->listed && !ip->references);
+    CHECK_EQUAL(namei(0, "0", true, &vp), 0);
+    CHECK_EQUAL(namei(0, "0", true, &again), 0);
+    CHECK_EQUAL(ip->references, 2);
+    uio_kernel(&uio, name, 1, 0, true);
+    CHECK_EQUAL(vfs_write(vp, &uio, false), 0);
+    vrele(vp);
+    CHECK(ip->references != 1);
+    vrele(again);
+    CHECK(ip->listed && ip->free_prev != ip && ip->free_next != ip && !ip->references && !ip->dirty);
+    end();
+}
+
 /* Until it is full, and all of it back: what does not fit is -ENOSPC, what was there stays right. */
 HOST_TEST(a_full_device)
 {
