@@ -28,8 +28,8 @@ from sim.faults import (
 )
 
 FAULTS = load()
-AREAS = {"boards", "vm", "scheduler", "locks", "schemes", "interrupts", "user", "pic", "programs", "link", "serial", "clint",
-         "skipping", "nodes", "fs", "net", "sdcard", "disk", "model"}
+AREAS = {"boards", "vm", "scheduler", "locks", "schemes", "interrupts", "user", "pic", "programs", "link", "serial",
+         "clint", "skipping", "nodes", "fs", "net", "sdcard", "disk", "model"}
 
 
 def test_every_area_has_its_faults():
