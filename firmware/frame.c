@@ -14,7 +14,8 @@ static const uint32_t table[16] = {
     0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
 };
 
-static uint32_t crc32_byte(uint32_t crc, uint8_t byte)
+/* Inlined: of an image that is to be compared each byte takes this. */
+static inline __attribute__((always_inline)) uint32_t crc32_byte(uint32_t crc, uint8_t byte)
 {
     crc ^= byte;
     crc = crc >> 4 ^ table[crc & 0xf];

@@ -287,15 +287,27 @@ static _Noreturn void breach(const struct zone *z, const void *object, const str
           (unsigned long)offset);
 }
 
-/* By the word: a handler of frames allocates what is 2 KB, with interrupts masked. */
+/*
+ * A handler of frames allocates what is 2 KB, with interrupts masked: eight words at a time, and loads first, so that none waits for
+ * the one before it.
+ */
 static bool is_filled(const void *object, uint32_t size)
 {
+    enum { PIECE = 8 };
+    const uint32_t filling = (FILLING & 0xff) * 0x01010101u;
     const uint32_t __attribute__((may_alias)) *word = object;
-    const uint8_t *bytes = object;
     uint32_t i = 0, differs = 0;
-    for (; i + sizeof *word <= size; i += sizeof *word)
-        differs |= *word++ ^ (FILLING & 0xff) * 0x01010101u;
-    for (; i < size; i++)
+    for (; i + PIECE * sizeof *word <= size; i += PIECE * sizeof *word) {
+        uint32_t piece[PIECE];
+#pragma GCC unroll 8
+        for (unsigned k = 0; k < PIECE; k++)
+            piece[k] = word[k];
+#pragma GCC unroll 8
+        for (unsigned k = 0; k < PIECE; k++)
+            differs |= piece[k] ^ filling;
+        word += PIECE;
+    }
+    for (const uint8_t *bytes = object; i < size; i++)
         differs |= bytes[i] ^ (FILLING & 0xff);
     return !differs;
 }

@@ -44,6 +44,16 @@ def answered(line, number, content, until):
     return False
 
 
+def wait_for_the_far_end(simulator, until):
+    """What is sent before the simulator has opened the device is lost, and asked for again half a minute later."""
+    def opened():
+        told = subprocess.run(["ip", "link", "show", "tap0"], check=True, capture_output=True, text=True).stdout
+        return "LOWER_UP" in told
+
+    while not opened() and simulator.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+
+
 def main():
     for words in ("link set lo up", "tuntap add mode tap tap0", "addr add 10.0.0.1/24 dev tap0", "link set tap0 up"):
         subprocess.run(["ip", *words.split()], check=True)
@@ -53,6 +63,7 @@ def main():
     simulator = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
     line = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     until = time.monotonic() + PATIENCE
+    wait_for_the_far_end(simulator, until)
     right = [answered(line, number, os.urandom(size), until) for number, size in enumerate(SIZES)]
     if not all(right):
         simulator.kill()
