@@ -100,7 +100,7 @@ def link(tmp_path_factory):
 
 
 @pytest.mark.parametrize("faults", [
-    {"lost": 0.0005}, {"changed": 0.0005}, {"lost": 0.002, "changed": 0.002}, {"late": 0.1},
+    {"lost": 0.0005}, {"changed": 0.0005}, {"lost": 0.001, "changed": 0.001}, {"late": 0.1},
 ], ids=["lost", "changed", "both, many", "late"])
 def test_a_bad_line_delays_and_spoils_nothing(tmp_path, faults):
     with bad_line(tmp_path, **faults) as line:
