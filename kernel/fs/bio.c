@@ -137,15 +137,47 @@ static void leave(struct buf *bp)
     freelist_wake();
 }
 
-/* A block may be asked for with another size after its device got another file system. */
-static void set_size(struct buf *bp, uint32_t size)
+static OFF_PATH void set_another_size(struct buf *bp, uint32_t size)
 {
-    if (bp->size != size && bp->flags & B_DELWRI)
+    if (bp->flags & B_DELWRI)
         panic("buffer of %s, sector %lu: has %lu bytes that are not written, asked for with %lu", bp->device->name,
               (unsigned long)bp->sector, (unsigned long)bp->size, (unsigned long)size);
-    if (bp->size != size)
-        bp->flags &= ~B_VALID;
+    bp->flags &= ~B_VALID;
     bp->size = size;
+}
+
+/* A block may be asked for with another size after its device got another file system. */
+static inline void set_size(struct buf *bp, uint32_t size)
+{
+    if (bp->size != size)
+        set_another_size(bp, size);
+}
+
+/*
+ * The block's buffer where it is not just there, with `chain`, its own, locked, and to be unlocked; `bp`: somebody has it, or null: there
+ * is none. Null: it is to be looked for again, or the caller may not wait.
+ */
+static OFF_PATH struct buf *get_or_wait(struct bufchain *chain, struct buf *bp, struct blockdev *device,
+                                        uint32_t sector, bool may_wait)
+{
+    if (!bp) {
+        bp = freelist_take(chain, may_wait);
+        if (bp) {
+            hash(bp, chain, device, sector);
+            cache_unlock(&chain->lock);
+        }
+        return bp;
+    }
+    cache_unlock(&chain->lock);
+    if (!may_wait)
+        return 0;
+    buf_lock(&bp->lock);
+    if (bp->device == device && bp->sector == sector) {
+        freelist_remove(bp);
+        return bp;
+    }
+    leave(bp); /* by the time he let go it was another block's */
+    return 0;
 }
 
 /* The block's buffer; null only if the caller may not wait, and would have to. */
@@ -153,37 +185,20 @@ static FILE_PATH_WRITE struct buf *get(struct blockdev *device, uint32_t sector,
 {
     assert(size && size <= BUF_MOST && size % SECTOR_SIZE == 0);
     struct bufchain *chain = chain_of(device, sector);
+    struct buf *bp;
     do {
         cache_lock(&chain->lock);
-        struct buf *bp = find(chain, device, sector);
+        bp = find(chain, device, sector);
         if (bp && buf_try(&bp->lock)) {
             freelist_remove_on_chain(bp);
             cache_unlock(&chain->lock);
-            set_size(bp, size);
-            return bp;
+        } else {
+            bp = get_or_wait(chain, bp, device, sector, may_wait);
         }
-        if (bp) { /* somebody has it; by the time he lets go it may be another block's */
-            cache_unlock(&chain->lock);
-            if (!may_wait)
-                return 0;
-            buf_lock(&bp->lock);
-            if (bp->device == device && bp->sector == sector) {
-                freelist_remove(bp);
-                set_size(bp, size);
-                return bp;
-            }
-            leave(bp);
-            continue;
-        }
-        bp = freelist_take(chain, may_wait);
-        if (bp) {
-            hash(bp, chain, device, sector);
-            cache_unlock(&chain->lock);
-            set_size(bp, size);
-            return bp;
-        }
-    } while (may_wait);
-    return 0;
+    } while (!bp && may_wait);
+    if (bp)
+        set_size(bp, size);
+    return bp;
 }
 
 struct buf *getblk(struct blockdev *device, uint32_t sector, uint32_t size)
@@ -575,7 +590,7 @@ struct buf *breada(struct blockdev *device, uint32_t sector, uint32_t size, uint
     return bp;
 }
 
-static void forget(struct buf *bp)
+static OFF_PATH void forget(struct buf *bp)
 {
     struct bufchain *chain = bp->chain;
     if (bp->device) {

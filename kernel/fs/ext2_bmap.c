@@ -154,7 +154,7 @@ static int add_pointers(struct inode *ip, uint32_t in, uint32_t place, uint32_t 
     return error;
 }
 
-int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *fresh, uint32_t *run)
+static OFF_PATH int bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *fresh, uint32_t *run)
 {
     struct ext2 *fs = ip->fs;
     struct way way;
@@ -230,6 +230,18 @@ int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *f
     *block = at;
     if (run)
         *run = ext2_data_blocks(fs, at, follow);
+    return 0;
+}
+
+/* The inode itself leads to the first ones. */
+FILE_PATH_WRITE int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *fresh, uint32_t *run)
+{
+    uint32_t at = n < EXT2_DIRECT ? ip->disk.block[n] : 0;
+    if (!at || run || !ext2_is_data_block(ip->fs, at))
+        return bmap(ip, n, alloc, block, fresh, run);
+    *block = at;
+    if (fresh)
+        *fresh = false;
     return 0;
 }
 

@@ -264,6 +264,13 @@ static OFF_PATH int iget_new(struct ext2 *fs, uint32_t number, enum which_inode 
     return error;
 }
 
+/* Not with its own lock: ".." leads up, and who has that by now may want the one below. */
+static OFF_PATH void wait_for_reading(struct inode *ip)
+{
+    mutex_lock(&ip->reading);
+    mutex_unlock(&ip->reading);
+}
+
 NAME_PATH int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct inode **ipp)
 {
     if (!number || number > fs->super.inodes || (number < fs->first_inode && number != EXT2_ROOT))
@@ -276,11 +283,8 @@ NAME_PATH int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which
     if (ip) {
         refer(ip);
         table_unlock(&chain->lock);
-        if (!__atomic_load_n(&ip->here, __ATOMIC_ACQUIRE)) {
-            mutex_lock(
-                &ip->reading); /* not its own lock: ".." leads up, and who has that by now may want the one below */
-            mutex_unlock(&ip->reading);
-        }
+        if (!__atomic_load_n(&ip->here, __ATOMIC_ACQUIRE))
+            wait_for_reading(ip);
         if (ip->gone || which == FRESH) { /* in use, and free by its bitmap */
             ext2_release(&ip->v);
             return ext2_error(fs, "inode", number);
@@ -379,7 +383,7 @@ static void remove_file(struct inode *ip)
 }
 
 /* With `chain`, its own, locked, and again when this ends: while there is a reference, another may come, and change it, meanwhile. */
-static OFF_PATH void write_back(struct inode *ip, struct chain *chain)
+static void write_back(struct inode *ip, struct chain *chain)
 {
     table_unlock(&chain->lock);
     lock_write(&ip->v.lock);
@@ -390,7 +394,7 @@ static OFF_PATH void write_back(struct inode *ip, struct chain *chain)
 }
 
 /* Out of the table, and with `remove` off the medium: nobody has it any more. With `chain`, its own, locked, and to be unlocked. */
-static OFF_PATH void let_go(struct inode *ip, struct chain *chain, bool remove)
+static void let_go(struct inode *ip, struct chain *chain, bool remove)
 {
     if (ip->listed) {
         table_lock(&inode_free_lock);
@@ -409,11 +413,8 @@ static OFF_PATH void let_go(struct inode *ip, struct chain *chain, bool remove)
     __atomic_fetch_sub(&fs->ending, 1, __ATOMIC_RELEASE); /* from here on an unmount may take `fs` away */
 }
 
-NAME_PATH void ext2_release(struct vnode *vp)
+static OFF_PATH void release_last(struct inode *ip)
 {
-    struct inode *ip = INODE(vp);
-    if (let_go_lightly(ip))
-        return;
     struct chain *chain = chain_of(ip->fs, ip->number);
     table_lock(&chain->lock);
     bool last;
@@ -435,6 +436,13 @@ NAME_PATH void ext2_release(struct vnode *vp)
         table_unlock(&inode_free_lock);
     }
     table_unlock(&chain->lock);
+}
+
+NAME_PATH void ext2_release(struct vnode *vp)
+{
+    struct inode *ip = INODE(vp);
+    if (!let_go_lightly(ip))
+        release_last(ip);
 }
 
 void ext2_update_all(struct ext2 *fs)

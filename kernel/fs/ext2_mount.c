@@ -69,7 +69,7 @@ static uint32_t descriptor_blocks(const struct ext2 *fs)
     return (fs->groups + fs->descriptors_per_block - 1) / fs->descriptors_per_block;
 }
 
-bool ext2_is_data_block(const struct ext2 *fs, uint32_t block)
+FILE_PATH_WRITE bool ext2_is_data_block(const struct ext2 *fs, uint32_t block)
 {
     const struct ext2_super *s = &fs->super;
     if (block < s->first_data_block || block >= s->blocks)

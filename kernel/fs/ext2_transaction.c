@@ -130,11 +130,8 @@ static bool has_room(const struct ext2_log *log, uint32_t more)
 
 static int commit(struct ext2 *fs);
 
-FILE_PATH_WRITE void ext2_begin(struct ext2 *fs)
+static OFF_PATH void begin(struct ext2 *fs, struct ext2_log *log)
 {
-    struct ext2_log *log = fs->log;
-    if (!log)
-        return;
     for (;;) {
         lock_read(&log->lock);
         crit_t s = simple_lock_enter(&log->counts);
@@ -151,16 +148,25 @@ FILE_PATH_WRITE void ext2_begin(struct ext2 *fs)
     }
 }
 
-FILE_PATH_WRITE void ext2_end(struct ext2 *fs)
+FILE_PATH_WRITE void ext2_begin(struct ext2 *fs)
 {
-    struct ext2_log *log = fs->log;
-    if (!log)
-        return;
+    if (fs->log)
+        begin(fs, fs->log);
+}
+
+static OFF_PATH void end(struct ext2_log *log)
+{
     crit_t s = simple_lock_enter(&log->counts);
     assert(log->open);
     log->open--;
     simple_lock_leave(&log->counts, s);
     lock_done(&log->lock);
+}
+
+FILE_PATH_WRITE void ext2_end(struct ext2 *fs)
+{
+    if (fs->log)
+        end(fs->log);
 }
 
 bool ext2_is_full(struct ext2 *fs)
@@ -403,19 +409,22 @@ int ext2_commit(struct ext2 *fs)
     return error ? error : e;
 }
 
-bool ext2_more_room(struct ext2 *fs, int error)
+static OFF_PATH bool commit_what_is_held(struct ext2 *fs)
 {
-    if (error != -ENOSPC || !fs->log || fs->log->error)
-        return false;
     bool held = false;
     for (uint32_t i = 0; i < fs->groups; i++)
         held |= __atomic_load_n(&fs->group[i]->held, __ATOMIC_RELAXED) != 0;
     if (!held)
         return false;
     lock_write(&fs->log->lock);
-    error = commit(fs);
+    int error = commit(fs);
     lock_done(&fs->log->lock);
     return !error;
+}
+
+FILE_PATH_WRITE bool ext2_more_room(struct ext2 *fs, int error)
+{
+    return error == -ENOSPC && fs->log && !fs->log->error && commit_what_is_held(fs);
 }
 
 /* Orphans ------------------------------------------------------------------------------------------------------------------- */

@@ -91,7 +91,11 @@ struct buf_lock {
 
 #define buf_lock(l) mutex_lock(&(l)->lock)
 #define buf_try(l) mutex_try(&(l)->lock)
+#if BUFFERS_SHARED
+#define buf_unlock(l) lock_done(&(l)->lock)
+#else
 #define buf_unlock(l) mutex_unlock(&(l)->lock)
+#endif
 #define buf_disown(l) lock_disown(&(l)->lock)
 #define buf_adopt(l) lock_adopt(&(l)->lock)
 #define buf_unlock_disowned(l) lock_done_disowned(&(l)->lock)

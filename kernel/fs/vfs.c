@@ -71,11 +71,11 @@ static struct mount *root_mount(void)
 NAME_PATH struct vnode *vfs_root(void)
 {
     struct vnode *vp = 0;
-    lock_read(&mount_table_lock);
+    rw_lock_read(&mount_table_lock);
     struct mount *m = root_mount();
     if (m && m->ops->root(m, &vp))
         vp = 0;
-    lock_done(&mount_table_lock);
+    lock_done_shared(&mount_table_lock);
     return vp;
 }
 
@@ -205,14 +205,14 @@ static int cross_down(struct vnode **vpp)
     int error = 0;
     if (!(*vpp)->mounted) /* a look without the lock: who mounts now comes later */
         return 0;
-    lock_read(&mount_table_lock);
+    rw_lock_read(&mount_table_lock);
     while (!error && (*vpp)->mounted) {
         struct vnode *vp;
         error = (*vpp)->mounted->ops->root((*vpp)->mounted, &vp);
         vrele(*vpp);
         *vpp = error ? 0 : vp;
     }
-    lock_done(&mount_table_lock);
+    lock_done_shared(&mount_table_lock);
     return error;
 }
 
@@ -601,7 +601,7 @@ FILE_PATH_WRITE int vfs_write(struct vnode *vp, struct uio *uio, bool append)
     if (vp->mapped)
         change_under_maps(vp, append ? UINT64_MAX : uio->offset, append ? UINT64_MAX : uio->offset + uio->left);
     error = vp->ops->write(vp, uio, append);
-    lock_done(&vp->lock);
+    lock_done_alone(&vp->lock);
     return error;
 }
 

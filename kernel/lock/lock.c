@@ -199,15 +199,19 @@ void lock_acquire_slow(struct lock *l, unsigned how, struct lock_attempt attempt
     LOCK_HOOK_ACQUIRED(&l->object, &attempt);
 }
 
+/* Who is in the way may be on the way out, or only look. */
+static OFF_PATH bool take_if_free(struct lock *l, unsigned how)
+{
+    crit_t s = interlock_enter(l);
+    bool taken = take(l, is_shared(l, how));
+    interlock_leave(l, s);
+    return taken;
+}
+
 FILE_PATH bool lock_acquire_if_free(struct lock *l, unsigned how, struct lock_attempt attempt)
 {
     lock_check_context(l);
-    bool taken = lock_take(l, how);
-    if (!taken) {
-        crit_t s = interlock_enter(l); /* who is in the way may be on the way out, or only look */
-        taken = take(l, is_shared(l, how));
-        interlock_leave(l, s);
-    }
+    bool taken = lock_take(l, how) || take_if_free(l, how);
     if (taken)
         LOCK_HOOK_ACQUIRED(&l->object, &attempt);
     else

@@ -152,9 +152,45 @@ static inline void lock_done(struct lock *l)
     lock_done_slow(l, mine);
 }
 
+/* The same of one that the caller knows to have alone, or for reading, and so without a look which: less code. */
+static inline void lock_done_alone(struct lock *l)
+{
+#if LOCK_HOOKS
+    lock_done(l); /* what is not held is to be told, too */
+#else
+    lock_check_context(l);
+    LOCK_HOOK_RELEASED(&l->object, LOCK_HERE());
+    if (unlikely(!atomic_cas_release(&l->word, (uint32_t)(uintptr_t)hart_thread(), 0)))
+        lock_done_slow(l, true);
+#endif
+}
+
+static inline void lock_done_shared(struct lock *l)
+{
+#if LOCK_HOOKS
+    lock_done(l);
+#else
+    lock_check_context(l);
+    LOCK_HOOK_RELEASED(&l->object, LOCK_HERE());
+    if (unlikely(!lock_word_drop_reader(&l->word)))
+        lock_done_slow(l, true);
+#endif
+}
+
+/* A read/write lock's, without a look at its class. */
+static inline void rw_lock_read(struct lock *l)
+{
+    struct lock_attempt attempt = LOCK_HOOK_ATTEMPT(&l->object, LOCK_SHARED);
+    lock_check_context(l);
+    if (likely(lock_word_add_reader(&l->word)))
+        LOCK_HOOK_ACQUIRED(&l->object, &attempt);
+    else
+        lock_acquire_slow(l, LOCK_SHARED, attempt);
+}
+
 #define mutex_lock(l) lock_write(l)
 #define mutex_try(l) lock_try_write(l)
-#define mutex_unlock(l) lock_done(l)
+#define mutex_unlock(l) lock_done_alone(l)
 
 /* Whether this thread has the lock alone. */
 static inline bool lock_write_held(const struct lock *l)
@@ -175,6 +211,9 @@ static inline bool lock_write_held(const struct lock *l)
 #define lock_try_read_to_write(l) ((void)(l), true)
 #define lock_write_to_read(l) ((void)(l))
 #define lock_done(l) ((void)(l))
+#define lock_done_alone(l) ((void)(l))
+#define lock_done_shared(l) ((void)(l))
+#define rw_lock_read(l) ((void)(l))
 #define lock_disown(l) ((void)(l))
 #define lock_adopt(l) ((void)(l))
 #define lock_done_disowned(l) ((void)(l))

@@ -105,6 +105,27 @@ static inline void lock_done(struct lock *l)
         l->readers--;
 }
 
+static inline void lock_done_alone(struct lock *l)
+{
+    if (!l->written)
+        panic("lock %s is not held alone", l->object.name);
+    lock_done(l);
+}
+
+static inline void lock_done_shared(struct lock *l)
+{
+    if (!l->readers)
+        panic("lock %s is not held for reading", l->object.name);
+    lock_done(l);
+}
+
+static inline void rw_lock_read(struct lock *l)
+{
+    if (l->object.class->kind == LOCK_MUTEX)
+        panic("lock %s is a mutex", l->object.name);
+    lock_read(l);
+}
+
 static inline void lock_disown(struct lock *l)
 {
     if (!l->written || l->disowned)
@@ -153,5 +174,5 @@ static inline void lock_write_to_read(struct lock *l)
 
 #define mutex_lock(l) lock_write(l)
 #define mutex_try(l) lock_try_write(l)
-#define mutex_unlock(l) lock_done(l)
+#define mutex_unlock(l) lock_done_alone(l)
 #endif
