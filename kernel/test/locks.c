@@ -376,7 +376,9 @@ static void wait_for_group(unsigned end)
 static void asks(void *arg)
 {
     const struct asker *a = arg;
-    if (a->how != WRITES)
+    if (a->how == READS)
+        rw_lock_read(&fair_lock);
+    else if (a->how == UPGRADES)
         lock_read(&fair_lock);
     else
         lock_write(&fair_lock);
@@ -389,7 +391,10 @@ static void asks(void *arg)
     test_spin(a->dawdles);
     thread_yield();
     assert(got == a->end);
-    lock_done(&fair_lock);
+    if (a->how == READS)
+        lock_done_shared(&fair_lock);
+    else
+        lock_done_alone(&fair_lock);
 }
 
 /* Until asker `i` waits. He is more urgent, so on one hart he does already. */
@@ -453,7 +458,12 @@ static void asks_in_turn(void *arg)
         thread_yield();
         if (passed > most_passed)
             most_passed = passed;
-        lock_done(&fair_lock);
+        if (n % 2)
+            lock_done(&fair_lock);
+        else if (reads)
+            lock_done_shared(&fair_lock);
+        else
+            lock_done_alone(&fair_lock);
     }
 }
 

@@ -661,6 +661,44 @@ HOST_TEST(an_inode_that_nobody_has_is_on_the_list_once)
     end();
 }
 
+HOST_TEST(a_pointer_to_what_is_the_file_systems_own_is_not_written_to)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
+    struct vnode *vp;
+    struct uio uio;
+    CHECK_EQUAL(pwrite_ours("f", 0, "0123456789", 10), 0);
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    struct ext2 *fs = INODE(vp)->fs;
+    uint32_t right = INODE(vp)->disk.block[0],
+             own[] = {1, fs->group[0]->disk.block_bitmap, fs->group[0]->disk.inode_table};
+    for (unsigned i = 0; i < sizeof own / sizeof own[0]; i++) {
+        INODE(vp)->disk.block[0] = own[i];
+        uio_kernel(&uio, "x", 1, 0, true);
+        CHECK_EQUAL(vfs_write(vp, &uio, false), -EIO);
+    }
+    CHECK_EQUAL(fs->errors, sizeof own / sizeof own[0]);
+    fs->errors = 0;
+    INODE(vp)->disk.block[0] = right;
+    vrele(vp);
+    end();
+}
+
+/* As it may be when a device gets another file system. */
+HOST_TEST(a_block_of_another_size_is_read_again)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
+    uint32_t sector = device.sectors - 4;
+    for (unsigned i = 0; i < 2048; i++)
+        disk[sector * 512 + i] = (uint8_t)(i + i / 256 + 1);
+    for (uint32_t size = 1024; size <= 2048; size *= 2) {
+        struct buf *bp = bread(&device, sector, size);
+        CHECK(!bp->error && !memcmp(bp->data, disk + sector * 512, size));
+        brelse(bp);
+    }
+    memset(disk + sector * 512, 0, 2048);
+    end();
+}
+
 /* Until it is full, and all of it back: what does not fit is -ENOSPC, what was there stays right. */
 HOST_TEST(a_full_device)
 {
