@@ -200,7 +200,7 @@ void lock_acquire_slow(struct lock *l, unsigned how, struct lock_attempt attempt
 }
 
 /* Who is in the way may be on the way out, or only look. */
-static OFF_PATH bool take_if_free(struct lock *l, unsigned how)
+static __attribute__((noinline)) bool take_if_free(struct lock *l, unsigned how)
 {
     crit_t s = interlock_enter(l);
     bool taken = take(l, is_shared(l, how));
