@@ -186,15 +186,20 @@ void ether_exchange_end(struct ether_exchange *x, unsigned queue)
     r->given = (uint32_t)(before(x->filled) - r->descriptor);
 }
 
-/* The frame of a descriptor goes into the next place, if one is free, and that place's buffer into the descriptor `free`. */
-static inline __attribute__((always_inline)) uint32_t exchange_one(struct ether_exchange *x,
+/*
+ * The frame of a descriptor goes into the next of `places`, if one is free (`limit`: none from there on), and that place's buffer into
+ * the descriptor `free`.
+ */
+static inline __attribute__((always_inline)) uint32_t exchange_one(struct ether_exchange *x, uint32_t limit,
+                                                                   struct ether_place *places, uint32_t mask,
                                                                    struct ether_descriptor *free,
                                                                    const struct ether_descriptor *filled,
                                                                    uint32_t status, uint32_t head)
 {
     uint32_t buffer = filled->address;
-    if (likely(head != x->limit)) {
-        struct ether_place *p = &x->place[head++ & x->mask];
+    if (__builtin_expect_with_probability(head != limit, 1,
+                                          0.9999)) { /* what else is done lies behind what a burst needs */
+        struct ether_place *p = &places[head++ & mask];
         uint32_t empty = p->buffer;
         *p = (struct ether_place){buffer, status};
         buffer = empty;
@@ -221,13 +226,20 @@ NET_PATH DEVICE_HANDLER void ether_exchange_interrupt(void *exchange)
     ether_acknowledge_write(x->cause); /* what comes behind these looks interrupts again */
     uint32_t status = filled->status, next = after(filled)->status;
     if (likely(status & DONE)) {
-        head = exchange_one(x, free, filled, status, head);
+        head = exchange_one(x, x->limit, x->place, x->mask, free, filled, status, head);
         free = filled;
         filled = after(filled);
-        for (; unlikely(next & DONE); next = filled->status) {
-            head = exchange_one(x, free, filled, next, head);
-            free = filled;
-            filled = after(filled);
+        if (unlikely(next & DONE)) {
+            const uint32_t limit = x->limit, mask = x->mask;
+            struct ether_place *const places = x->place;
+            do { /* whether there is another one is there before it is asked for */
+                struct ether_descriptor *then = after(filled);
+                uint32_t ahead = then->status;
+                head = exchange_one(x, limit, places, mask, free, filled, next, head);
+                free = filled;
+                filled = then;
+                next = ahead;
+            } while (next & DONE);
         }
         x->filled = filled;
         x->head = head;
