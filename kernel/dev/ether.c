@@ -197,8 +197,7 @@ static inline __attribute__((always_inline)) uint32_t exchange_one(struct ether_
                                                                    uint32_t status, uint32_t head)
 {
     uint32_t buffer = filled->address;
-    if (__builtin_expect_with_probability(head != limit, 1,
-                                          0.9999)) { /* what else is done lies behind what a burst needs */
+    if (likely(head != limit)) {
         struct ether_place *p = &places[head++ & mask];
         uint32_t empty = p->buffer;
         *p = (struct ether_place){buffer, status};

@@ -56,10 +56,10 @@ const char *lock_places(const struct lock_object *o)
     return text;
 }
 
-static unsigned class_number(const struct lock_class *class)
+static inline unsigned class_number(const struct lock_class *class)
 {
     unsigned n = class - lock_classes;
-    if (n >= LOCK_ORDER_CLASSES)
+    if (unlikely(n >= LOCK_ORDER_CLASSES))
         panic("lock class %s: the image has more than %u (LOCK_ORDER_CLASSES)", class->name, LOCK_ORDER_CLASSES);
     return n;
 }
@@ -106,19 +106,26 @@ static void add_to_order(const struct lock_held *held, const struct lock_object 
         BREACH("lock order: more than %u pairs of classes (LOCK_ORDER_EDGES)", LOCK_ORDER_EDGES);
 }
 
-static void check_order(const struct lock_held *held, const struct lock_object *o, uint32_t fp)
+static __attribute__((noinline)) void check_addresses(const struct lock_held *held, const struct lock_object *o)
 {
-    if (held->object == o) /* an upgrade */
-        return;
-    if (held->object->class == o->class) {
-        if (held->object > o && !o->class->tree)
-            BREACH("lock order: %s is wanted while %s is held, both of class %s, against the order of their "
-                   "addresses%s",
-                   o->name, held->object->name, o->class->name, lock_places(held->object));
-        return;
+    if (held->object > o && !o->class->tree)
+        BREACH("lock order: %s is wanted while %s is held, both of class %s, against the order of their "
+               "addresses%s",
+               o->name, held->object->name, o->class->name, lock_places(held->object));
+}
+
+/* Of each that is held: of those whose order is known nothing else is looked at. */
+static void check_order(const struct lock_held_list *list, const struct lock_object *o, uint32_t fp)
+{
+    const struct lock_class *class = o->class;
+    const struct lock_held *end = list->entry + list->count;
+    unsigned to = class_number(class);
+    for (const struct lock_held *held = list->entry; held != end; held++) {
+        if (held->class == class)
+            check_addresses(held, o); /* an upgrade's own is neither above nor below */
+        else if (unlikely(!lock_order_knows(&order, class_number(held->class), to)))
+            add_to_order(held, o, fp);
     }
-    if (!lock_order_knows(&order, class_number(held->object->class), class_number(o->class)))
-        add_to_order(held, o, fp);
 }
 
 static void check_blocking(const struct lock_object *o, unsigned how)
@@ -160,14 +167,13 @@ void lock_check_attempt(const struct lock_object *o, unsigned how, bool masked, 
     }
     struct lock_held_list *list = lock_held_list_for(o);
     check_again(o, lock_held_find(list, o), how);
-    if (!(how & LOCK_CONDITIONAL))
-        for (unsigned i = 0; i < list->count; i++)
-            check_order(&list->entry[i], o, fp);
+    if (list->count && !(how & LOCK_CONDITIONAL))
+        check_order(list, o, fp);
 }
 
 void lock_check_held(const struct lock_object *o, const struct lock_held *held, const char *what)
 {
-    if (!held)
+    if (unlikely(!held))
         BREACH("lock %s: %s by %s that has it not%s", o->name, what, is_simple(o) ? "a hart" : "a thread",
                lock_places(o));
 }

@@ -18,6 +18,7 @@
 
 struct lock_held {
     struct lock_object *object;
+    const struct lock_class *class; /* the object's, which is looked at with each attempt */
     uintptr_t site;
     uint32_t how;   /* LOCK_SHARED: for reading */
     uint32_t since; /* cycles32() */
@@ -67,6 +68,7 @@ static inline struct lock_held *lock_held_add(struct lock_held_list *list, struc
         lock_held_too_many(o);
     struct lock_held *h = &list->entry[list->count++];
     h->object = o;
+    h->class = o->class;
     return h;
 }
 

@@ -1,11 +1,6 @@
 /* The graph of lock order (lock_order.h). */
 #include "lock/lock_order.h"
 
-bool lock_order_knows(const struct lock_order *g, unsigned from, unsigned to)
-{
-    return g->known[from][to / 32] >> (to % 32) & 1;
-}
-
 /* The edges of a shortest way from class `at` to class `goal`, found breadth first; 0: there is none. */
 static unsigned find_way(const struct lock_order *g, unsigned at, unsigned goal, const struct lock_order_edge **way)
 {

@@ -32,7 +32,10 @@ struct lock_order {
 
 enum lock_order_result { LOCK_ORDER_ADDED, LOCK_ORDER_CYCLE, LOCK_ORDER_FULL };
 
-bool lock_order_knows(const struct lock_order *g, unsigned from, unsigned to);
+static inline bool lock_order_knows(const struct lock_order *g, unsigned from, unsigned to)
+{
+    return g->known[from][to / 32] >> (to % 32) & 1;
+}
 
 /*
  * Adds an edge between two different classes that it does not know. Where it would close a cycle, it is not added, and
