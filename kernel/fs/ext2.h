@@ -116,6 +116,7 @@ struct ext2 {
     struct simple_lock counts_lock;
     struct vnode *root;
     uint32_t errors; /* wrong numbers met */
+    bool forgetting, referred; /* an unmount looks whether an inode is in use; one was found by its number meanwhile */
     uint32_t ending; /* inodes off their chains whose files are being removed */
     struct ext2_log *log; /* or 0: the journal that is written */
     struct lock orphan_lock;

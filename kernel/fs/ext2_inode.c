@@ -225,9 +225,17 @@ int ext2_inode_on_disk(struct ext2 *fs, uint32_t number, struct inode *ip)
     return error;
 }
 
+/* A reference comes: an unmount may have been past the chain, which is locked, and come to where the last one left too late. */
+static void tell_unmount(struct ext2 *fs)
+{
+    if (unlikely(__atomic_load_n(&fs->forgetting, __ATOMIC_RELAXED)))
+        __atomic_store_n(&fs->referred, true, __ATOMIC_RELAXED);
+}
+
 /* A reference to one that is there. With its chain locked. */
 static void refer(struct inode *ip)
 {
+    tell_unmount(ip->fs);
     __atomic_fetch_add(&ip->references, 1, __ATOMIC_RELAXED);
     ip->used = true;
 }
@@ -250,6 +258,7 @@ static OFF_PATH int iget_new(struct ext2 *fs, uint32_t number, enum which_inode 
     lock_init(&ip->v.lock, &inode_class, "inode");
     lock_init(&ip->reading, &reading_class, "inode read");
     chain->first = ip;
+    tell_unmount(fs);
     if (!mutex_try(&ip->reading)) /* nobody knows it yet; and as an attempt, it is not against the order */
         panic("a new inode is locked");
     table_unlock(&chain->lock);
@@ -472,16 +481,20 @@ void ext2_update_all(struct ext2 *fs)
 int ext2_forget(struct ext2 *fs)
 {
     struct inode *root = fs->root ? INODE(fs->root) : 0;
-    for (unsigned i = 0; i < CHAINS; i++) {
+    bool busy = false;
+    fs->referred = false;
+    __atomic_store_n(&fs->forgetting, true, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < CHAINS && !busy; i++) {
         table_lock(&chains[i].lock);
-        bool busy = false;
         for (struct inode *ip = chains[i].first; ip; ip = ip->hash_next)
             busy |= ip->fs == fs && (ip->references & REFERENCES) != (ip == root);
         table_unlock(&chains[i].lock);
-        if (busy)
-            return -EBUSY;
     }
-    if (__atomic_load_n(&fs->ending, __ATOMIC_ACQUIRE))
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what those had done who have let go */
+    /* A reference that came meanwhile, by one that was let go of before the look at it, was on a chain behind us. */
+    busy |= __atomic_load_n(&fs->referred, __ATOMIC_RELAXED) || __atomic_load_n(&fs->ending, __ATOMIC_ACQUIRE);
+    fs->forgetting = false;
+    if (busy)
         return -EBUSY;
     fs->root = 0;
     if (root)

@@ -26,11 +26,11 @@ void serial_assert(void)
 void serial_spl_enter(void)
 {
     serial_assert();
-    crit_t s = crit_sec_enter(SPL_BIO);
-    if (!depth++) {
-        outside = s;
+    if (!depth) { /* a handler between this look and the next line leaves it 0 */
+        outside = crit_sec_enter(SPL_BIO);
         handlers = in_handler();
     }
+    depth++;
     assert(handlers == in_handler()); /* else it was not kept out */
 }
 

@@ -13,6 +13,7 @@ from tests.kernel.power_cuts import host
 
 OURS = Path(__file__).parent / "programs"
 LOG_BYTES = 3000
+ROUNDS = int(os.environ.get("ROUNDS", "5"))
 SERIAL = {"unix": "serial", "lock_debug": "1"}
 
 
@@ -52,10 +53,33 @@ def test_threads_work_in_it_at_once(tmp_path, harts, sync, build, how):
                         max_cycles=60_000_000)
     line = run.result("test")
     assert line["operations"] > 20 * harts and line["writes"] > 20
+    assert all(hart["at_end"]["section_depth"] == 0 for hart in run.record["harts"]), run.report()
     assert host("debugfs", "-R", "cat /d/x", left) == b"from the host\n"
     for thread in range(min(2 * harts, 4)):
         assert host("debugfs", "-R", f"cat /t{thread}/log", left) == bytes(
             (i * 7 + thread * 31 + seed) & 255 for i in range(LOG_BYTES)), f"thread {thread}"
+
+
+@pytest.mark.parametrize("harts, sync, seed", [(2, "cli-optim", 5), (4, "cli-pessim", 4)][
+    :1 + ("ROUNDS" in os.environ)])
+def test_nothing_is_unmounted_that_somebody_looks_into(tmp_path, harts, sync, seed):
+    """The way through the table of inodes is long (filler=), and who looks up goes from its end to its beginning.
+    ROUNDS=100: the long form."""
+    for unit in range(2):
+        files = tmp_path / f"{unit}/files"
+        (files / "z").mkdir(parents=True)
+        for n in range(44 if unit else 180):
+            (files / (f"a{n:02}" if unit else f"w{n:03}")).write_text("")
+        for n in range(30 if unit else 0):
+            (files / f"z/y{n:02}").write_bytes(b"x" * (n + 1))
+    disks = [word for unit in range(2)
+             for word in ("--disk", f"{image(tmp_path / str(unit))},write=copy,profile=fast")]
+    run = boot(tmp_path / "out", harts, sync, f"run=test-unmount hz=1000 rounds={ROUNDS} tries=1000 bufs=60 inodes=300 "
+               "filler=180 ram.jitter=5", seed, options=DISK_BUILDS[sync], machine=DEVICES, more=disks,
+               max_cycles=100_000_000)
+    assert run.status == 0, run.report()
+    for unit in range(2):
+        host("e2fsck", "-fn", run.folder / f"disk{unit}.img")
 
 
 def run_on_disk(folder, disk, harts, sync, program, files, args="", options=None, seed=1, bootargs=""):
