@@ -377,15 +377,19 @@ static void remove_file(struct inode *ip)
     }
     lock_write(&ip->v.lock);
     ext2_begin(ip->fs);
-    if (!ext2_truncate(ip, 0)) {
+    int error = ext2_truncate(ip, 0);
+    if (!error) {
         if (ip->orphan)
             ext2_orphan_remove(ip);
         ip->disk.dtime = fs_time();
         ip->disk.mode = 0;
         ip->dirty = true;
-        if (!ext2_update(ip, false))
+        error = ext2_update(ip, false);
+        if (!error)
             ext2_ifree(ip->fs, ip->number, directory);
     }
+    if (error)
+        ext2_error(ip->fs, "inode", ip->number); /* what it had stays taken, until e2fsck gives it back */
     ext2_orphan_forget(ip);
     ext2_end(ip->fs);
     lock_done(&ip->v.lock);

@@ -1927,6 +1927,28 @@ HOST_TEST(a_bad_sector_is_an_error)
     }
 }
 
+/* A number that was taken for a file whose inode then cannot be written: e2fsck is to look at it. */
+HOST_TEST(what_cannot_be_given_back_is_told)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 8, 12, 1);
+    struct vnode *root = vfs_root();
+    struct ext2 *fs = INODE(root)->fs;
+    vrele(root);
+    unsigned per = fs->inodes_per_block;
+    bad_sector = 2 * (fs->group[0]->disk.inode_table + (fs->first_inode - 1) / per);
+    char name[] = "a";
+    int error = 0;
+    for (unsigned i = 0; !error && i < per; i++, ++*name)
+        error = vfs_make(0, name, VREG, 0644, 0, 0);
+    CHECK_EQUAL(error, -EIO);
+    CHECK_EQUAL(fs->errors, 1);
+    CHECK(fs->super.state & EXT2_ERRORS);
+    bad_sector = UINT32_MAX;
+    nothing_is_held();
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    CHECK_EQUAL(inodes_referenced(), 0);
+}
+
 /*
  * Any image: bytes of a sound one changed, in what is not a file's contents. Whatever is asked of it, the worst is an error; it
  * is not checked afterwards. EXT2_IMAGES of the environment says how many.
