@@ -39,12 +39,9 @@ static uint32_t reads;
 static uint32_t ready, threads_of_run, began, ended[MOST_THREADS];
 static volatile bool go;
 
-/* As a system call would: each by itself on the master, in the serial kernel. */
 #define CALL(operation)                                               \
     do {                                                              \
-        unix_enter();                                                 \
-        int error_ = operation;                                       \
-        unix_leave();                                                 \
+        int error_ = UNIX_CALL(operation);                            \
         if (error_)                                                   \
             panic("run=file-cost: %s: error %d", #operation, error_); \
     } while (0)

@@ -42,6 +42,15 @@ static inline void unix_leave(void)
 #endif
 }
 
+/* What `operation` gives, as a system call of its own would. */
+#define UNIX_CALL(operation)   \
+    ({                         \
+        unix_enter();          \
+        int gave_ = operation; \
+        unix_leave();          \
+        gave_;                 \
+    })
+
 /* For assertions at the beginning of functions that expect it. */
 bool unix_is_master(void);
 #endif

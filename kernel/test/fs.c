@@ -44,15 +44,7 @@ static void went_well(int error, const char *what, const char *path)
         panic("%s %s: error %d", what, path, error);
 }
 
-/* As a system call would: each by itself on the master, in the serial kernel. */
-#define CALL(operation)        \
-    ({                         \
-        unix_enter();          \
-        int gave_ = operation; \
-        unix_leave();          \
-        gave_;                 \
-    })
-#define well(operation, what, path) went_well(CALL(operation), what, path)
+#define well(operation, what, path) went_well(UNIX_CALL(operation), what, path)
 
 static int transfer(const char *path, void *memory, uint32_t size, uint32_t offset, bool write)
 {
@@ -99,7 +91,7 @@ static void alone(unsigned me, uint32_t round, struct random *r)
     vrele(vp);
     unix_leave();
     well(vfs_remove(0, a, false), "remove", a);
-    if (count(CALL(namei(0, a, true, &vp))) != -ENOENT)
+    if (count(UNIX_CALL(namei(0, a, true, &vp))) != -ENOENT)
         panic("%s is still there", a);
     if (random_below(r, 2))
         well(vfs_remove(0, b, false), "remove", b);

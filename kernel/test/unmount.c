@@ -26,14 +26,6 @@ static uint32_t attempt; /* odd: one is under way */
 static uint32_t files, looked, held;
 static bool stop;
 
-#define CALL(operation)        \
-    ({                         \
-        unix_enter();          \
-        int gave_ = operation; \
-        unix_leave();          \
-        gave_;                 \
-    })
-
 static void looker(void *arg)
 {
     unsigned me = (uintptr_t)arg;
@@ -43,14 +35,14 @@ static void looker(void *arg)
         struct vnode *vp;
         snprintf(path, sizeof path, "/m/z/y%02lu", (unsigned long)random_below(&r, files));
         __atomic_fetch_add(&looked, 1, __ATOMIC_RELAXED);
-        if (!CALL(namei(0, path, true, &vp))) {
+        if (!UNIX_CALL(namei(0, path, true, &vp))) {
             __atomic_store_n(&holds[me], true, __ATOMIC_SEQ_CST);
             __atomic_fetch_add(&held, 1, __ATOMIC_RELAXED);
             uint32_t a = __atomic_load_n(&attempt, __ATOMIC_SEQ_CST);
             while (a & 1 && __atomic_load_n(&attempt, __ATOMIC_SEQ_CST) == a)
                 thread_yield();
             __atomic_store_n(&holds[me], false, __ATOMIC_SEQ_CST);
-            CALL((vrele(vp), 0));
+            UNIX_CALL((vrele(vp), 0));
         }
         test_spin(random_below(&r, 600));
     }
@@ -78,25 +70,25 @@ static int test_unmount(void)
         unix_enter();
         blockdev_of(&devices[i], disk);
         unix_leave();
-        if (CALL(ext2_mount(&devices[i], false, &m)) || (i ? CALL(vfs_mount(0, "/m", m)) : vfs_mount_root(m)))
+        if (UNIX_CALL(ext2_mount(&devices[i], false, &m)) || (i ? UNIX_CALL(vfs_mount(0, "/m", m)) : vfs_mount_root(m)))
             panic("disk %u is not mounted", i);
-        if (!i && CALL(vfs_make(0, "/m", VDIR, 0755, 0, 0)))
+        if (!i && UNIX_CALL(vfs_make(0, "/m", VDIR, 0755, 0, 0)))
             panic("no directory /m");
     }
     for (uint32_t i = 0; i < filler; i++) { /* so that it takes longer to go through the table */
         char path[32];
         struct vnode *vp;
         snprintf(path, sizeof path, "/w%03lu", (unsigned long)i);
-        if (CALL(namei(0, path, true, &vp)))
+        if (UNIX_CALL(namei(0, path, true, &vp)))
             panic("no file %s", path);
-        CALL((vrele(vp), 0));
+        UNIX_CALL((vrele(vp), 0));
     }
     for (unsigned i = 0; i < n; i++)
         threads[i] = thread_create(looker, (void *)(uintptr_t)i, PRI_NORMAL, ANY_HART, "looks up");
     while (again < rounds && busy < tries) {
         test_spin(random_below(&r, 15000));
         __atomic_fetch_add(&attempt, 1, __ATOMIC_SEQ_CST);
-        int error = CALL(vfs_unmount(0, "/m"));
+        int error = UNIX_CALL(vfs_unmount(0, "/m"));
         for (unsigned i = 0; !error && i < n; i++)
             if (__atomic_load_n(&holds[i], __ATOMIC_SEQ_CST))
                 panic("unmounted while thread %u has a file of it", i);
@@ -107,7 +99,7 @@ static int test_unmount(void)
             busy++;
             thread_yield();
         } else {
-            if (CALL(ext2_mount(&devices[1], false, &m)) || CALL(vfs_mount(0, "/m", m)))
+            if (UNIX_CALL(ext2_mount(&devices[1], false, &m)) || UNIX_CALL(vfs_mount(0, "/m", m)))
                 panic("it is not mounted again");
             again++;
         }
@@ -115,7 +107,7 @@ static int test_unmount(void)
     __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
     for (unsigned i = 0; i < n; i++)
         thread_join(threads[i]);
-    if (CALL(vfs_unmount_all()))
+    if (UNIX_CALL(vfs_unmount_all()))
         panic("something is in use still");
     unix_enter();
     assert(!inodes_referenced() && !bio_busy());
