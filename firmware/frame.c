@@ -8,18 +8,24 @@
 
 #define POLL_BYTES 64 /* between looks at the line */
 
-/* What four bits make of the CRC: a ROM of more than 4096 words takes many more look-up tables on small boards. */
-static const uint32_t table[16] = {
+/*
+ * What the upper and the lower four bits of a byte make of the CRC: neither look waits for the other. (A ROM of more than 4096
+ * words takes many more look-up tables on small boards, and the SRAM has the stacks of eight harts.)
+ */
+static const uint32_t upper[16] = {
     0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
     0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+};
+static const uint32_t lower[16] = {
+    0x00000000, 0x77073096, 0xee0e612c, 0x990951ba, 0x076dc419, 0x706af48f, 0xe963a535, 0x9e6495a3,
+    0x0edb8832, 0x79dcb8a4, 0xe0d5e91e, 0x97d2d988, 0x09b64c2b, 0x7eb17cbd, 0xe7b82d07, 0x90bf1d91,
 };
 
 /* Inlined: of an image that is to be compared each byte takes this. */
 static inline __attribute__((always_inline)) uint32_t crc32_byte(uint32_t crc, uint8_t byte)
 {
-    crc ^= byte;
-    crc = crc >> 4 ^ table[crc & 0xf];
-    return crc >> 4 ^ table[crc & 0xf];
+    uint32_t at = crc ^ byte;
+    return crc >> 8 ^ upper[at >> 4 & 0xf] ^ lower[at & 0xf];
 }
 
 uint32_t crc32(const uint8_t *bytes, uint32_t length)
@@ -28,8 +34,9 @@ uint32_t crc32(const uint8_t *bytes, uint32_t length)
     for (const uint8_t *end = bytes + length; bytes < end;) {
         const uint8_t *part = end - bytes < POLL_BYTES ? end : bytes + POLL_BYTES;
         line_poll();
-        while (bytes < part)
+        do
             crc = crc32_byte(crc, *bytes++);
+        while (bytes < part);
     }
     return ~crc;
 }

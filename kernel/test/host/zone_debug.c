@@ -44,3 +44,20 @@ HOST_TEST(a_write_to_what_is_free_is_noticed)
         CHECK_PANICS("was written to while it was free", zone_alloc(&z[i]));
     }
 }
+
+/* Of what is large: the first and the last bytes that are looked at, and those next to the middle. */
+HOST_TEST(a_write_to_either_end_of_what_is_large_and_free_is_noticed)
+{
+    begin(PAGES);
+    for (unsigned size = 512; size < 1100; size += 193)
+        for (unsigned i = 0; i < 4; i++) {
+            static struct zone z[16];
+            static unsigned used;
+            struct zone *large_one = &z[used++];
+            zone_init(large_one, "z", size, 4, &made_class, 0);
+            uint8_t *a = zone_alloc(large_one);
+            zone_free(large_one, a);
+            a[(const unsigned[]){0, 255, size - 256, size - 1}[i]] ^= 4;
+            CHECK_PANICS("was written to while it was free", zone_alloc(large_one));
+        }
+}
