@@ -61,11 +61,11 @@ def digest(inputs: Mapping[str, Input]) -> str:
     return total.hexdigest()
 
 
-def cached(kind: str, inputs: Mapping[str, Input], build: Callable[[Path], object]) -> Path:
+def cached(kind: str, inputs: Mapping[str, Input], build: Callable[[Path], object], quiet: bool = False) -> Path:
     """Return the entry of `kind` made from `inputs`, a directory; if it is missing, `build(directory)` fills it.
 
     `build` gets an empty directory and must write only there. What it raises is passed on and leaves no entry. One line
-    on stderr says that something is being built, none is printed when it is there already."""
+    on stderr says that something is being built unless it is `quiet`, none is printed when it is there already."""
     folder = build_root() / "cache" / kind
     key = digest(inputs)[:16]
     entry = folder / key
@@ -76,7 +76,8 @@ def cached(kind: str, inputs: Mapping[str, Input], build: Callable[[Path], objec
         if entry.is_dir():
             hold(entry)
             return entry
-        print(f"building {kind} {key}", file=sys.stderr, flush=True)
+        say = (lambda text: None) if quiet else (lambda text: print(text, file=sys.stderr, flush=True))
+        say(f"building {kind} {key}")
         start = time.monotonic()
         aside = Path(tempfile.mkdtemp(prefix=f".{key}.", dir=folder))
         try:
@@ -87,7 +88,7 @@ def cached(kind: str, inputs: Mapping[str, Input], build: Callable[[Path], objec
             shutil.rmtree(aside, ignore_errors=True)
             raise
         hold(entry)
-        print(f"built {kind} {key} in {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+        say(f"built {kind} {key} in {time.monotonic() - start:.0f} s")
     return entry
 
 

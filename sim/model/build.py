@@ -12,10 +12,9 @@ from pathlib import Path
 
 from hw.common.cache import REPO, Input, cached, digest
 from sim.model import idle as idle_module
-from sim.model import toolchain
+from sim.model import pokes, toolchain
 from sim.model.gating import ANEW, EDGE
 from sim.model.idle import idle_table
-from sim.model.pokes import POKES
 from sim.model.toolchain import BuildError, compile_objects, link, tool_versions, united
 from sim.model.verilate import DEFAULT, TOP, Library, Recipe, verilate
 from sim.tools import ToolError
@@ -68,22 +67,26 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
         "how": Path(__file__),      # with the flags, what is compiled otherwise, and how it is linked
         "compiling": Path(toolchain.__file__),
         "table": Path(idle_module.__file__),
+        "pokes": Path(pokes.__file__),
         "clock": str(clock_hz),
         "waves": str(waves),
         "defines": repr(recipe.defines),
+        "edge": repr(library.edge),
+        "idle": idle or "none",
     }
-    header = library.dir / "include" / f"V{TOP}___024root.h"
-    declared = json.loads(idle.read_text()) if idle else []
-    made = {"ports.h": _ports(_harts(sources), _disks(sources), _pokes(sources), library.edge,
-                              _has_ether(sources)),
-            "harness/idle_table.cpp": idle_table(header, [s for s in sources if s.suffix == ".v"], declared, TOP)}
 
     def build(out: Path):
-        # Not in the key: what it says follows from what is.
-        facts = {"harness/facts.cpp": _facts(digest(inputs)[:16], _harts(sources), clock_hz)}
-        _compile(out, library, made | facts, [*recipe.defines, *(["-DWAVES"] if waves else [])])
+        # Not in the key: what these say follows from the model's, and from what else is in it.
+        header = library.dir / "include" / f"V{TOP}___024root.h"
+        declared = json.loads(idle.read_text()) if idle else []
+        verilog = [path for path in sources if path.suffix == ".v"]
+        made = {"ports.h": _ports(_harts(sources), _disks(sources), _pokes(sources), library.edge,
+                                  _has_ether(sources)),
+                "harness/idle_table.cpp": idle_table(header, verilog, declared, TOP),
+                "harness/facts.cpp": _facts(digest(inputs)[:16], _harts(sources), clock_hz)}
+        _compile(out, library, made, [*recipe.defines, *(["-DWAVES"] if waves else [])])
 
-    return cached("simulator-waves" if waves else "simulator", inputs | made, build) / BINARY
+    return cached("simulator-waves" if waves else "simulator", inputs, build) / BINARY
 
 
 def _harness(pattern: str) -> list[Path]:
@@ -116,14 +119,14 @@ def _has_ether(sources: Sequence[Path]) -> bool:
 
 def _pokes(sources: Sequence[Path]) -> list[str]:
     """What can be poked, as C++: name, width, what writes it. Only what this Verilog has."""
-    pokes = []
+    found = []
     text = "".join(path.read_text() for path in sources)
-    for name, (csr, strobe) in POKES.items():
+    for name, (csr, strobe) in pokes.POKES.items():
         storage = re.search(rf"^reg +\[(\d+):0\] +{csr}_storage\b", text, re.MULTILINE)
         if storage:
             write = f"root->{TOP}__DOT__{csr}_storage = value;" + f" root->{TOP}__DOT__{csr}_re = 1;" * strobe
-            pokes.append(f'{{"{name}", {int(storage.group(1)) + 1}, [root](uint32_t value) {{ {write} }}}}')
-    return pokes
+            found.append(f'{{"{name}", {int(storage.group(1)) + 1}, [root](uint32_t value) {{ {write} }}}}')
+    return found
 
 
 def _ports(harts: int, disks: int, pokes: Sequence[str], edge: Sequence[str],

@@ -48,7 +48,7 @@ class Keys:
             if module.__file__.startswith(str(REPO / "soc/fpga")):
                 monkeypatch.setattr(module, "version", lambda name: f"{name} {self.said.get(name, 1)}")
             monkeypatch.setattr(module, "__file__", self.at(module.__file__))
-        for module in (sim.model.toolchain, sim.model.idle):
+        for module in (sim.model.toolchain, sim.model.idle, sim.model.pokes):
             monkeypatch.setattr(module, "__file__", self.at(module.__file__))
         monkeypatch.setattr(soc.config, "REPO", folder)
         monkeypatch.setattr(sim.kernel, "REPO", folder)
@@ -134,12 +134,12 @@ def model(keys):
 
 
 def simulator(keys):
-    keys.write("top.v", getattr(keys, "verilog", "module interlock(input probe0_valid);"))
+    keys.write("top.v", "module interlock(input probe0_valid);")     # in the model's
     library = SimpleNamespace(dir=keys.folder / getattr(keys, "model", "model"), edge=getattr(keys, "edge", []))
     keys.patch.setattr(sim.model.build, "verilate", lambda *_: library)
-    keys.patch.setattr(sim.model.build, "idle_table", lambda *_: getattr(keys, "table", "table"))
+    keys.write("idle.json", getattr(keys, "idle", "[]"))
     sim.model.build.build_model([keys.folder / "top.v"], getattr(keys, "clock", 1), getattr(keys, "waves", False),
-                                getattr(keys, "versions", VERSIONS))
+                                getattr(keys, "versions", VERSIONS), keys.folder / "idle.json")
     return keys.key
 
 
@@ -248,10 +248,9 @@ CASES = {
             file("sim/model/toolchain.py"), file("sim/model/gating/gates.py"),
             value("recipe", replace(sim.model.verilate.DEFAULT, rewritten=False)),
             constant(sim.model.verilate, "SLOW_FLAGS", ("-O0",)), constant(sim.model.verilate, "PROFILED_FLAGS", ())],
-    simulator: [*TOOLS, value("model", "other"), value("edge", ["edge"]), value("table", "other"), value("clock", 2),
-                value("verilog", "module interlock(input probe0_valid, input probe1_valid);"),
+    simulator: [*TOOLS, value("model", "other"), value("edge", ["edge"]), value("idle", "[1]"), value("clock", 2),
                 file("harness/machine/main.cpp"), file("harness/machine/main.h"), file("sim/model/build.py"),
-                file("sim/model/toolchain.py"), file("sim/model/idle.py")],
+                file("sim/model/toolchain.py"), file("sim/model/idle.py"), file("sim/model/pokes.py")],
     generator: [file("hw/cpu/scala/Cluster.scala"), file("hw/cpu/scala/pom.xml"), file("hw/cpu/jars.sha256"),
                 constant(hw.cpu.generate, "MAVEN", ("mvn",)), constant(hw.cpu.generate, "REWRITES", ())],
     cluster: [value("generator", "other"), value("parameters", {"icache_bytes": 2048}),
