@@ -6,7 +6,7 @@
  *
  *   @test name=fs operations=... refused=... reads=... writes=... hits=... misses=... delayed=... waits=... conflicts=...
  *
- * Boot arguments: rounds (of each thread, 40), workers (threads, two for each hart), bufs, bufchains, inodes (in
+ * Boot arguments: rounds (of each thread, 40), bytes (that a file has at most, 6000), workers (threads, two for each hart), bufs, bufchains, inodes (in
  * memory without being used, 24).
  */
 #include <errno.h>
@@ -22,12 +22,12 @@
 #include "test/test.h"
 
 #define MOST_THREADS 8
-#define BYTES 6000u
+#define MOST_BYTES 6000u
 #define LOG_BYTES 3000u
 
-static uint8_t data[MOST_THREADS][BYTES] __attribute__((section(".noinit")));
-static uint8_t back[MOST_THREADS][BYTES] __attribute__((section(".noinit")));
-static uint32_t rounds, operations, refused;
+static uint8_t data[MOST_THREADS][MOST_BYTES] __attribute__((section(".noinit")));
+static uint8_t back[MOST_THREADS][MOST_BYTES] __attribute__((section(".noinit")));
+static uint32_t rounds, bytes, operations, refused;
 
 static int count(int error)
 {
@@ -67,7 +67,7 @@ static void alone(unsigned me, uint32_t round, struct random *r)
     char a[48], b[48];
     snprintf(a, sizeof a, "/t%u/f%lu", me, (unsigned long)round % 5);
     snprintf(b, sizeof b, "/t%u/d/g%lu", me, (unsigned long)round % 3);
-    uint32_t size = 1 + random_below(r, BYTES - 1), cut = random_below(r, size);
+    uint32_t size = 1 + random_below(r, bytes - 1), cut = random_below(r, size);
     for (uint32_t i = 0; i < size; i++)
         data[me][i] = (uint8_t)random_next(r);
     for (uint32_t at = 0, n; at < size; at += n) {
@@ -163,6 +163,9 @@ static int test_fs(void)
     if (!disk)
         panic("run=test-fs: there is no drive: build the machine with disks=1 and give --disk IMAGE");
     rounds = bootargs_number("rounds", 40, 1000000);
+    bytes = bootargs_number("bytes", MOST_BYTES, MOST_BYTES);
+    if (bytes < 2)
+        panic("run=test-fs: bytes=%lu: give 2 to %u", (unsigned long)bytes, MOST_BYTES);
     unix_enter();
     bio_init();
     inodes_init(bootargs_number("inodes", 24, 1000));

@@ -1,7 +1,7 @@
 /*
  * run=test-user-fuzz: processes that make random system calls (user/programs/fuzz.c), `rounds` of them for each
  * seed, several at a time. None takes the kernel down; all end, and leave no process, thread or page behind.
- * user.pages= makes memory run out.
+ * user.pages= makes memory run out; calls= is how many each process makes (250).
  */
 #include <stdio.h>
 
@@ -13,18 +13,18 @@
 #include "user/run.h"
 
 #define AT_A_TIME 4
-#define CALLS "250"
 #define MILLISECONDS "40" /* after which a process ends, if it hangs */
 
 static int start(uint32_t seed)
 {
-    char number[12];
+    char number[12], calls[12];
     static struct arguments arguments;
     snprintf(number, sizeof number, "%lu", (unsigned long)seed);
     arguments_clear(&arguments);
     arguments_add(&arguments, "fuzz");
     arguments_add(&arguments, number);
-    arguments_add(&arguments, CALLS);
+    snprintf(calls, sizeof calls, "%lu", (unsigned long)bootargs_number("calls", 250, 1000000));
+    arguments_add(&arguments, calls);
     arguments_add(&arguments, MILLISECONDS);
     return process_spawn(0, "fuzz", &arguments, ANY_HART);
 }

@@ -288,12 +288,12 @@ def nodes(folder, count, bootargs, *options, **how):
     return words, record, pings
 
 
-PING = "run=ping count=5 ms=12 us=600"
+PING = "run=ping count=3 ms=8 us=600"
 
 
 def test_two_nodes_ping_each_other_the_same_however_they_are_simulated(tmp_path):
     _, record, pings = nodes(tmp_path / "plain", 2, PING, *BOTH)
-    assert all(ping["answered"] == ping["asked"] == 5 for ping in pings)
+    assert all(ping["answered"] == ping["asked"] == 3 for ping in pings)
     assert record["host"]["skipped_cycles"] > 0.15 * 2 * record["cycles"]
     for name, options in {"check": ["--check-skip"], "all": ["--no-skip"], "shuffled": ["--shuffle", 5]}.items():
         _, other, _ = nodes(tmp_path / name, 2, PING, *BOTH, *options)

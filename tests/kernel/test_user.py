@@ -1,10 +1,15 @@
 """User mode: programs in address spaces of their own, system calls, and what happens to a program that misbehaves. The
 programs check themselves (kernel/user/programs/); under each scheme, as user mode is entered and left through it."""
 
+import os
+
 import pytest
 
 from sim.kernel import SCHEMES
 from tests.kernel.machine import CHECKED, boot
+
+# The long form: FUZZ_CALLS=1000.
+CALLS = int(os.environ.get("FUZZ_CALLS", "100"))
 
 SCHEME_ON = dict(zip((1, 2, 4), ("spl-optim", "cli-optim", "spl-pessim"), strict=True))
 
@@ -82,7 +87,8 @@ def test_a_full_table_of_threads_is_an_error(tmp_path):
                                               ("spl-pessim", 4, 1), ("cli-spl-pessim", 1, 1)))
 def test_random_system_calls_do_no_harm(tmp_path, sync, harts, seeds):
     for seed in range(1, seeds + 1):
-        run = boot(tmp_path / str(seed), harts, sync, "run=test-user-fuzz hz=8000 user.pages=300 ram.jitter=9", seed,
+        run = boot(tmp_path / str(seed), harts, sync,
+                   f"run=test-user-fuzz calls={CALLS} hz=8000 user.pages=300 ram.jitter=9 lockstat=none", seed,
                    options=CHECKED.get(sync) if seed == 1 else None)
         assert run.status == 0, f"seed {seed}: {run.report()}"
         assert run.result("test")["calls"] > 100

@@ -308,7 +308,7 @@ int main(int argc, char **argv)
     attributes();
     maps();
     record_locks();
-    many(argc > 3 ? atoi(argv[2]) : 70, argc > 3 ? atoi(argv[3]) : 3);
+    many(argc > 3 ? atoi(argv[2]) : 40, argc > 3 ? atoi(argv[3]) : 3);
     lock_of_a_closed_descriptor();
     places(folder);
     printf("files: %u checks, %u failed\n", checks, failed);
