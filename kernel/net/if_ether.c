@@ -355,11 +355,7 @@ void if_ether_start(void)
     quota = bootargs_number("net.quota", 8, ALL);
     if (!quota)
         panic("boot argument net.quota: give 1 at least");
-    poll.ended = false;
     share = clock_hz() ? bootargs_number("net.share", 100, 100) : 100;
-    poller = thread_create(poll_thread, 0, PRI_INTERRUPT, ANY_HART, "ether poll");
-    if (!poller)
-        panic("no thread is free for the network");
 #endif
     crit_t s = simple_lock_enter(&tx_lock); /* who sends looks at the ring, though it is not open */
     ether_reset(net_own.ether, mbits);
@@ -384,6 +380,13 @@ void if_ether_start(void)
 #endif
         ether_establish(q, PIC_ANY_HART, fn, arg, q ? "ether 1" : "ether 0");
     }
+#if NET == NET_POLL
+    assert(!poll.due); /* nobody looks into the rings before they are filled */
+    poll.ended = false;
+    poller = thread_create(poll_thread, 0, PRI_INTERRUPT, ANY_HART, "ether poll");
+    if (!poller)
+        panic("no thread is free for the network");
+#endif
     ether_enable(ETHER_RX(0) | ETHER_RX(1), true);
     arp_init();
     tx_opens(true);
@@ -430,6 +433,9 @@ void if_ether_stop(void)
         receive(q, ALL);
 #endif
     }
+#if NET == NET_POLL
+    poll.due = false; /* of a handler that came behind the last round */
+#endif
     work_ends();
     arp_forget();
     tx_opens(false); /* else others fill the ring as fast as it empties */

@@ -12,7 +12,7 @@ import pytest
 from sim import frames
 from sim.kernel import CROSS, OPTIONS, SCHEMES, runs_of
 from soc.config import SoCConfig
-from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command, ended, kernel_of
+from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command, ended, kernel_of, simulator_of
 
 WAYS = OPTIONS["net"]
 PAIRS = [(sync, WAYS[n % len(WAYS)]) for n, sync in enumerate(SCHEMES)]
@@ -314,6 +314,23 @@ def test_two_nodes_ping_each_other_the_same_however_they_are_simulated(tmp_path)
                 (tmp_path / f"whole/node-{node}/ether.pcap").read_bytes()
         on = json.loads((tmp_path / f"on-{cycle}/run.json").read_text())
         assert on["digest"] == whole["digest"], cycle
+
+
+def test_a_checkpoint_carries_the_frames_that_are_still_to_come(tmp_path):
+    """Nothing but the checkpoint is given to who goes on from it, and the file is gone."""
+    echoes = [frames.echo(n) for n in range(6)]
+    played = [(0, frames.arp()), *paced(echoes, 400, 1500)]
+    whole, sent = net(tmp_path / "whole", played, len(echoes))
+    window, saved = whole.record["window"], tmp_path / "saved"
+    net(tmp_path / "first", played, len(echoes), "--checkpoint", saved, "--checkpoint-at",
+        f"cycle:{(window['begin'] + window['end']) // 2}", "--checkpoint-stop")
+    (tmp_path / "first/in.pcap").unlink()
+    again = tmp_path / "again"
+    done = subprocess.run([simulator_of(SoCConfig(harts=1, **DEVICES)), "--restore", saved, "--out", again, "--quiet",
+                           "--console", "file"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((again / "run.json").read_text())["digest"] == whole.record["digest"]
+    assert [frame for _, frame in frames.read_pcap(again / "ether.pcap")] == sent
 
 
 def test_a_switch_leads_frames_to_who_has_the_address(tmp_path):

@@ -145,7 +145,8 @@ Inputs merge_inputs(const Checkpoint &checkpoint, Arguments &a)
     fixed("--uart1-flow", a.uart1_flow == inputs.uart1_flow, inputs.uart1_flow ? "rts" : "none");
     fixed("--disk", a.disks == inputs.disks, inputs.disks.empty() ? "no disk" : "'" + inputs.disks.front() + "'");
     fixed("--ether-mbits", a.ether_mbits == inputs.ether_mbits, std::to_string(inputs.ether_mbits));
-    fixed("--ether-in", inputs.frames_name.empty() || read_file(a.ether_in, "pcap file") == inputs.frames,
+    fixed("--ether-in",
+          inputs.frames_name.empty() || a.ether_in.empty() || read_file(a.ether_in, "pcap file") == inputs.frames,
           inputs.frames_name);
     fixed("--ether-start", a.ether_start == inputs.ether_start, "another start of --ether-in");
     fixed("--ether-unplug", a.ether_unplug == inputs.ether_unplug && a.ether_plug == inputs.ether_plug,
