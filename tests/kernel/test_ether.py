@@ -262,6 +262,16 @@ def test_a_network_that_was_stopped_in_a_flood_works_when_it_is_started_again(tm
     assert len(when) > 4, boot.report()      # one by one, not all by who stops it
 
 
+def test_what_a_late_handler_has_due_does_not_outlast_the_network(tmp_path):
+    """Frames wait for their interrupt when the network stops: it comes when the thread that polls has ended."""
+    played = [(0, frames.arp()), *paced([frames.echo(n, 18) for n in range(1000)], 130, 1000)]
+    boot, sent = net(tmp_path, played, 0, ms=1, harts=2, way="poll",
+                     bootargs="again=8 net.moderate=63 net.moderate.cycles=5200 pic.delivery=300")
+    counted = each_is_counted(boot, sent, sum(boot.result("ether")[name] for name in (
+        "rx_frames", "rx_no_descriptor", "rx_overrun", "rx_off")))
+    assert counted["icmp_echo"] > 30, boot.report()
+
+
 @pytest.mark.parametrize("sync, way, harts, mbits, often", [
     (sync, way, *((2, 10, "ms=2 us=0 senders=1"), (4, 100, f"again={RESTARTS} us=3 senders=2"))[n % 2])
     for n, (sync, way) in enumerate(TWO_HARTS[:len(WAYS)])])
