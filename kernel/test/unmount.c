@@ -5,7 +5,8 @@
  *   @test name=unmount looked=... held=... busy=... again=...
  *
  * Boot arguments: rounds (of unmounting; 20), tries (that are refused at most; 2000), workers (1), files (y00, y01, ... in /m/z; 30),
- * filler (files w000, w001, ... of the first disk whose inodes are in the table; 0).
+ * filler (files w000, w001, ... of the first disk whose inodes are in the table; 0), there (1: so are those of /m/z, after each
+ * mount; 0).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,6 +26,19 @@ static bool holds[MOST_THREADS];
 static uint32_t attempt; /* odd: one is under way */
 static uint32_t files, looked, held;
 static bool stop;
+
+/* All files of /m/z, or some of /, are looked up, and let go of again: their inodes are in the table. */
+static void all_come_to_the_table(const char *names, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        char path[32];
+        struct vnode *vp;
+        snprintf(path, sizeof path, names, (unsigned long)i);
+        if (UNIX_CALL(namei(0, path, true, &vp)))
+            panic("no file %s", path);
+        UNIX_CALL((vrele(vp), 0));
+    }
+}
 
 static void looker(void *arg)
 {
@@ -75,14 +89,9 @@ static int test_unmount(void)
         if (!i && UNIX_CALL(vfs_make(0, "/m", VDIR, 0755, 0, 0)))
             panic("no directory /m");
     }
-    for (uint32_t i = 0; i < filler; i++) { /* so that it takes longer to go through the table */
-        char path[32];
-        struct vnode *vp;
-        snprintf(path, sizeof path, "/w%03lu", (unsigned long)i);
-        if (UNIX_CALL(namei(0, path, true, &vp)))
-            panic("no file %s", path);
-        UNIX_CALL((vrele(vp), 0));
-    }
+    all_come_to_the_table("/w%03lu", filler); /* so that it takes longer to go through it */
+    uint32_t there = bootargs_number("there", 0, 1) ? files : 0;
+    all_come_to_the_table("/m/z/y%02lu", there);
     for (unsigned i = 0; i < n; i++)
         threads[i] = thread_create(looker, (void *)(uintptr_t)i, PRI_NORMAL, ANY_HART, "looks up");
     while (again < rounds && busy < tries) {
@@ -101,6 +110,7 @@ static int test_unmount(void)
         } else {
             if (UNIX_CALL(ext2_mount(&devices[1], false, &m)) || UNIX_CALL(vfs_mount(0, "/m", m)))
                 panic("it is not mounted again");
+            all_come_to_the_table("/m/z/y%02lu", there);
             again++;
         }
     }

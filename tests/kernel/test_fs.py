@@ -61,11 +61,11 @@ def test_threads_work_in_it_at_once(tmp_path, harts, sync, build, how):
             (i * 7 + thread * 31 + seed) & 255 for i in range(LOG_BYTES)), f"thread {thread}"
 
 
-@pytest.mark.parametrize("harts, sync, seed", [(2, "cli-optim", 5), (4, "cli-pessim", 4)][
-    :1 + ("ROUNDS" in os.environ)])
-def test_nothing_is_unmounted_that_somebody_looks_into(tmp_path, harts, sync, seed):
-    """The way through the table of inodes is long (filler=), and who looks up goes from its end to its beginning.
-    ROUNDS=100: the long form."""
+@pytest.mark.parametrize("harts, sync, seed, more", [(2, "cli-optim", 5, ""), (2, "cli-optim", 15, "there=1 files=8"),
+                                                     (4, "cli-pessim", 4, "")][:2 + ("ROUNDS" in os.environ)])
+def test_nothing_is_unmounted_that_somebody_looks_into(tmp_path, harts, sync, seed, more):
+    """The way through the table of inodes is long (filler=), and who looks up goes from its end to its beginning: to
+    inodes that he brings there, or that are there. ROUNDS=100: the long form."""
     for unit in range(2):
         files = tmp_path / f"{unit}/files"
         (files / "z").mkdir(parents=True)
@@ -75,8 +75,9 @@ def test_nothing_is_unmounted_that_somebody_looks_into(tmp_path, harts, sync, se
             (files / f"z/y{n:02}").write_bytes(b"x" * (n + 1))
     disks = [word for unit in range(2)
              for word in ("--disk", f"{image(tmp_path / str(unit))},write=copy,profile=fast")]
-    run = boot(tmp_path / "out", harts, sync, f"run=test-unmount hz=1000 rounds={ROUNDS} tries=1000 bufs=60 inodes=300 "
-               "filler=180 ram.jitter=5", seed, options=DISK_BUILDS[sync], machine=DEVICES, more=disks,
+    bootargs = (f"run=test-unmount hz=1000 rounds={ROUNDS + 3 * bool(more)} tries=1000 bufs=60 inodes=300 filler=180 "
+                f"ram.jitter=5 {more}")
+    run = boot(tmp_path / "out", harts, sync, bootargs, seed, options=DISK_BUILDS[sync], machine=DEVICES, more=disks,
                max_cycles=100_000_000)
     assert run.status == 0, run.report()
     for unit in range(2):
