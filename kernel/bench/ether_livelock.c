@@ -7,6 +7,8 @@
  *
  *   @livelock period=... offered=... delivered=... counted=... alone=... no_descriptor=... full=... unread=... interrupts=...
  *
+ * `late=` holds it so many cycles after the look at the queue (0): a test's.
+ *
  * offered, delivered: datagrams on the wire and read in the window; counted: what the program did in it; alone: in as long a
  * window without load; no_descriptor, full, unread: dropped at the ring, at ipintrq and at the reader's queue.
  */
@@ -35,13 +37,19 @@
 static void notified(struct udp_port *p);
 static struct udp_port port = {.port = PORT, .queue = IFQUEUE("reader", QUEUE), .notify = notified};
 static bool feedback;
+static uint32_t late;
 static volatile uint32_t delivered, counted, sum;
 static volatile uint32_t began, length; /* of the window: what is done behind it does not count */
 
 static void notified(struct udp_port *p)
 {
-    if (feedback && p->queue.ifq_len >= QUEUE * 3 / 4)
+    if (feedback && p->queue.ifq_len >= QUEUE * 3 / 4) {
+        for (uint32_t from = cycles32(); cycles32() - from < late;)
+            ;
         if_ether_hold();
+        if (p->queue.ifq_len <= QUEUE / 4) /* the reader, on another hart, has been past that meanwhile */
+            if_ether_go_on();
+    }
     thread_wakeup(p);
 }
 
@@ -128,6 +136,7 @@ static int run_livelock(void)
     if (clock_hz() < 100)
         panic("run=livelock measures in clock ticks: give hz=1000");
     feedback = bootargs_number("feedback", 0, 1);
+    late = bootargs_number("late", 0, 10000000);
     udp_bind(&port);
     if_ether_start();
     if (!thread_create(reader, 0, PRI_READER, ANY_HART, "reader") ||

@@ -32,7 +32,10 @@ void if_ether_start(void);
  */
 void if_ether_stop(void);
 
-/* Of poll: no frame is taken until if_ether_go_on, from any level up to SPL_NET; a second call of either does nothing. */
+/*
+ * Of poll: no frame is taken until if_ether_go_on, from any level up to SPL_NET; a second call of either does nothing. Who
+ * holds for what a queue has looks at it again behind the call: its reader may have gone on before, and goes on no more. It outlasts a stop.
+ */
 void if_ether_hold(void);
 void if_ether_go_on(void);
 

@@ -262,6 +262,15 @@ def test_a_network_that_was_stopped_in_a_flood_works_when_it_is_started_again(tm
     assert len(when) > 4, boot.report()      # one by one, not all by who stops it
 
 
+def test_who_holds_the_interface_late_holds_it_not_for_ever(tmp_path):
+    """The reader empties its queue on another hart, between the look at it and the hold."""
+    load = "bytes=1000 periods=6000,20000,20000 window=600000"     # more than he reads, then less
+    _, done = simulate(tmp_path, f"run=livelock {load} net.quota=1 feedback=1 late=500000", harts=2, way="poll")
+    boot = ended(tmp_path, done.returncode, done.stdout + done.stderr)
+    assert boot.status == 0, boot.report()
+    assert all(line["delivered"] > 10 for line in boot.record["results"]["livelock"]), boot.report()
+
+
 def test_what_a_late_handler_has_due_does_not_outlast_the_network(tmp_path):
     """Frames wait for their interrupt when the network stops: it comes when the thread that polls has ended."""
     played = [(0, frames.arp()), *paced([frames.echo(n, 18) for n in range(1000)], 130, 1000)]
