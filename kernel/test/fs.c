@@ -6,8 +6,8 @@
  *
  *   @test name=fs operations=... refused=... reads=... writes=... hits=... misses=... delayed=... waits=... conflicts=...
  *
- * Boot arguments: rounds (of each thread, 40), bytes (that a file has at most, 6000), workers (threads, two for each hart), bufs, bufchains, inodes (in
- * memory without being used, 24).
+ * Boot arguments: rounds (of each thread, 40), bytes (that a file has at most, 6000), workers (threads, two for each
+ * hart), bufs, bufchains, inodes (in memory without being used, 24).
  */
 #include <errno.h>
 #include <stdio.h>

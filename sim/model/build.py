@@ -12,9 +12,11 @@ from pathlib import Path
 
 from hw.common.cache import REPO, Input, cached, digest
 from sim.model import idle as idle_module
-from sim.model import pokes, toolchain
+from sim.model import pokes as pokes_module
+from sim.model import toolchain
 from sim.model.gating import ANEW, EDGE
 from sim.model.idle import idle_table
+from sim.model.pokes import POKES
 from sim.model.toolchain import BuildError, compile_objects, link, tool_versions, united
 from sim.model.verilate import DEFAULT, TOP, Library, Recipe, verilate
 from sim.tools import ToolError
@@ -67,7 +69,7 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
         "how": Path(__file__),      # with the flags, what is compiled otherwise, and how it is linked
         "compiling": Path(toolchain.__file__),
         "table": Path(idle_module.__file__),
-        "pokes": Path(pokes.__file__),
+        "pokes": Path(pokes_module.__file__),
         "clock": str(clock_hz),
         "waves": str(waves),
         "defines": repr(recipe.defines),
@@ -119,14 +121,14 @@ def _has_ether(sources: Sequence[Path]) -> bool:
 
 def _pokes(sources: Sequence[Path]) -> list[str]:
     """What can be poked, as C++: name, width, what writes it. Only what this Verilog has."""
-    found = []
+    pokes = []
     text = "".join(path.read_text() for path in sources)
-    for name, (csr, strobe) in pokes.POKES.items():
+    for name, (csr, strobe) in POKES.items():
         storage = re.search(rf"^reg +\[(\d+):0\] +{csr}_storage\b", text, re.MULTILINE)
         if storage:
             write = f"root->{TOP}__DOT__{csr}_storage = value;" + f" root->{TOP}__DOT__{csr}_re = 1;" * strobe
-            found.append(f'{{"{name}", {int(storage.group(1)) + 1}, [root](uint32_t value) {{ {write} }}}}')
-    return found
+            pokes.append(f'{{"{name}", {int(storage.group(1)) + 1}, [root](uint32_t value) {{ {write} }}}}')
+    return pokes
 
 
 def _ports(harts: int, disks: int, pokes: Sequence[str], edge: Sequence[str],

@@ -49,7 +49,7 @@ def tool_versions() -> dict[str, str]:
         path = find(name)
         if not path:
             raise ToolError(f"{name} is missing ({source}): run 'make setup'")
-        version = _version(path, tuple(arguments))
+        version = _version(path, arguments)
         if version is None:
             raise ToolError(f"{path} does not run: reinstall it ({source}), or run 'make setup'")
         if tuple(int(part) for part in version.split(".")) < oldest:

@@ -80,7 +80,7 @@ def test_a_full_table_of_threads_is_an_error(tmp_path, harts, sync):
     turns, pages = (3, 600) if ALL else (1, 400)
     run = boot(tmp_path, harts, sync, f"run=test-full turns={turns} hz=0 by_memory=1 user.pages={pages}")
     assert run.status == 0, run.report()
-    assert run.result("test")["by_memory"] > 100, run.report()
+    assert run.result("test")["by_memory"] > pages // 4, run.report()
 
 
 def test_a_full_table_of_threads_is_eagain_for_programs(tmp_path):

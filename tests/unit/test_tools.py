@@ -3,6 +3,7 @@
 import pytest
 
 from sim import tools
+from sim.model import toolchain
 
 GOOD = {
     "make": "GNU Make 4.3", "perl": "v5.36.0", "g++": "g++ (Debian 12.2.0-14+deb12u1) 12.2.0",
@@ -75,3 +76,23 @@ def test_a_program_that_is_slow_is_not_called_broken(programs, monkeypatch):
     programs("mvn", "Apache Maven 3.8.7'; exec /bin/sleep 60; '")
     monkeypatch.setattr(tools, "ANSWER_S", 0.2)
     assert "/mvn has not said its version within 0.2 s: try again" in complaint()
+
+
+def test_a_version_is_remembered_as_long_as_the_program_is_the_same(tmp_path, monkeypatch):
+    monkeypatch.setenv("INTERLOCK_BUILD", str(tmp_path / "build"))
+    program, calls = tmp_path / "tool", tmp_path / "calls"
+
+    def install(says, status=0):
+        program.unlink(missing_ok=True)
+        program.write_text(f"#!/bin/sh\necho x >> {calls}\necho 'tool {says}'\nexit {status}\n")
+        program.chmod(0o755)
+
+    def asked():
+        return toolchain._version(str(program), ["--version"]), len(calls.read_text().split())
+
+    install("1.2")
+    assert [asked(), asked()] == [("1.2", 1), ("1.2", 1)]
+    install("1.3")
+    assert [asked(), asked()] == [("1.3", 2), ("1.3", 2)]
+    install("1.4", status=1)        # one that does not work is asked each time
+    assert [asked(), asked()] == [(None, 3), (None, 4)]
