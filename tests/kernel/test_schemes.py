@@ -163,14 +163,14 @@ def instructions(sync, options=None, runs=None):
     listing = subprocess.run([f"{CROSS}objdump", "-d", image], check=True, capture_output=True, text=True).stdout
     function = None
     for line in listing.splitlines():
-        if label := re.match(r"[0-9a-f]+ <(.*)>:", line):
-            function = label[1]
+        if line.endswith(">:"):
+            function = line[line.index("<") + 1:-2]
         elif line.count("\t") > 1:
             yield function, line.split("\t", 2)[2]
 
 
 def copies_tp(instruction):
-    return re.match(r"(mv|addi)\t\w+,tp", instruction)
+    return ",tp" in instruction and re.match(r"(mv|addi)\t\w+,tp", instruction)
 
 
 # What runs with interrupts off, inside a section or the clock's handler, or before there is another hart; and the C
