@@ -1,15 +1,12 @@
-/* In the place of locks in the serial kernel (serial.h). */
+/* In the place of locks in the serial kernel (serial.h): what is rare, and what is checked. */
 #include "fs/serial.h"
 
 #if UNIX_SERIAL
 #include "lib/panic.h"
-#include "lock/simple_lock.h"
 #include "sched/master.h"
 #include "sched/sched.h"
 
-static unsigned depth; /* of serial_spl_enter; 0 whenever a handler begins, as these are kept out else */
-static crit_t outside;
-static bool handlers; /* whose it is, if depth is not 0 */
+struct serial_section serial_section;
 DEFINE_SIMPLE_LOCK(busy_lock, "busy", SPL_BIO); /* to sleep with: nobody contends for it on one hart */
 
 static bool in_handler(void)
@@ -17,49 +14,27 @@ static bool in_handler(void)
     return sync_hart()->intr_depth | sync_hart()->in_softint;
 }
 
-void serial_assert(void)
+void serial_check(void)
 {
     if (curhart->id != MASTER_HART || !(in_handler() || unix_is_master()))
         panic("in the file system of the serial kernel without unix_master, on hart %u", (unsigned)curhart->id);
 }
 
-void serial_spl_enter(void)
+void serial_check_inside(void)
 {
-    serial_assert();
-    if (!depth) { /* a handler between this look and the next line leaves it 0 */
-        outside = crit_sec_enter(SPL_BIO);
-        handlers = in_handler();
-    }
-    depth++;
-    assert(handlers == in_handler()); /* else it was not kept out */
+    serial_check();
+    assert(serial_section.depth);
 }
 
-void serial_spl_leave(void)
+void serial_check_entered(bool outermost)
 {
-    serial_assert_spl();
-    crit_t s = outside;
-    if (!--depth)
-        crit_sec_leave(s);
+    if (outermost)
+        serial_section.handlers = in_handler();
+    assert(serial_section.handlers == in_handler()); /* else it was not kept out */
 }
 
-void serial_assert_spl(void)
+void serial_wait(volatile bool *busy, volatile bool *wanted)
 {
-    serial_assert();
-    assert(depth);
-}
-
-bool serial_try_busy(volatile bool *busy)
-{
-    serial_spl_enter();
-    bool taken = !*busy;
-    *busy = true;
-    serial_spl_leave();
-    return taken;
-}
-
-void serial_busy(volatile bool *busy, volatile bool *wanted)
-{
-    serial_assert();
     crit_t s = simple_lock_enter(&busy_lock);
     while (*busy) {
         *wanted = true;
@@ -69,15 +44,9 @@ void serial_busy(volatile bool *busy, volatile bool *wanted)
     simple_lock_leave(&busy_lock, s);
 }
 
-void serial_idle(volatile bool *busy, volatile bool *wanted)
+void serial_wake(volatile bool *busy, volatile bool *wanted)
 {
-    serial_spl_enter();
-    assert(*busy);
-    *busy = false;
-    if (*wanted) {
-        *wanted = false;
-        thread_wakeup((const void *)busy);
-    }
-    serial_spl_leave();
+    *wanted = false;
+    thread_wakeup((const void *)busy);
 }
 #endif

@@ -10,7 +10,7 @@
  * In the serial kernel, whoever is in the file system is on the master (sched/master.h): one thread at a time, until it
  * sleeps. Cache and table locks are not held across a sleep there, but for disk_alloc_lock, which guards no more than the busy
  * buffers do. What is left are the disk's interrupts, which let go of buffers at their own level, on the master too: cache locks
- * keep them out. All this is asserted, in images without LOCK_DEBUG as well.
+ * keep them out. All this is checked in images with LOCK_DEBUG.
  *
  * Who may call what is as with any blocking lock; in the serial kernel cache locks may be taken, and a buffer be let go of,
  * by the handler of SPL_BIO too.
