@@ -139,6 +139,8 @@ def _make(out: Path, sync: str, *arguments: str):
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
+        if refused := re.search(r"\*\*\* RUNS: (.*)\.  Stop\.$", done.stderr, re.MULTILINE):
+            raise KernelError(refused[1])
         raise KernelError(f"the kernel with {sync} does not build:\n{done.stderr.strip()}" + (
             "\nwhat a file of bench/ or test/ uses of another one there, it has to include the header of"
             if "undefined reference" in done.stderr else ""))

@@ -9,7 +9,7 @@ import pytest
 
 from hw.common.cache import REPO
 from sim import kernel
-from sim.kernel import CROSS, build_kernel, checked_runs, runs, runs_of
+from sim.kernel import CROSS, KernelError, build_kernel, checked_runs, runs, runs_of
 from soc.build import generate_soc
 from soc.config import SoCConfig
 
@@ -158,6 +158,14 @@ def test_a_run_that_there_is_not_is_told_before_anything_is_built():
     with pytest.raises(ValueError, match=r"run=test-lst: there is no such run; use one of .*, test-lost, ") as error:
         build_kernel(SoCConfig(harts=1), SYNC, runs=("test-lst",))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("devices, run, missing", [({}, "file-cost", "disks=1"), ({}, "losses", "disks=1 ethers=1"),
+                                                   ({"disks": 1}, "losses", "ethers=1")])
+def test_a_run_that_wants_more_devices_says_which(devices, run, missing):
+    with pytest.raises(KernelError) as error:
+        build_kernel(SoCConfig(**devices), SYNC, runs=(run,))
+    assert str(error.value) == f"run={run} is for a machine with more devices: give it {missing}"
 
 
 @pytest.fixture
