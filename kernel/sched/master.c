@@ -6,35 +6,62 @@
 #include "sched/sleep.h"
 
 static struct thread *inside; /* who has the master */
-static unsigned waiting; /* for it; both of master_lock */
 DEFINE_SIMPLE_LOCK(master_lock, "master", SPL_SCHED);
+
+/*
+ * In the serial kernel this is on the way of each system call: who finds the master free, on its hart, takes it in one section, goes
+ * home in one, and looks for nobody to wake if nobody waits. Other kernels have no need of the code.
+ */
+static unsigned waiting; /* in the serial kernel: how many, or more; of master_lock */
+
+static bool take_here(struct thread *self)
+{
+    crit_t s = simple_lock_enter(&master_lock);
+    bool taken = curhart->id == MASTER_HART && !inside && !(sync_hart()->intr_depth | sync_hart()->in_softint);
+    if (taken) {
+        self->master_home = MASTER_HART;
+        self->master_bound = self->bound;
+        self->bound = MASTER_HART;
+        inside = self;
+    }
+    simple_lock_leave(&master_lock, s);
+    return taken;
+}
+
+static bool release_here(struct thread *self)
+{
+    if (self->master_home != MASTER_HART || (self->master_bound != ANY_HART && self->master_bound != MASTER_HART))
+        return false;
+    crit_t s = simple_lock_enter(&master_lock);
+    assert(inside == self);
+    inside = 0;
+    if (waiting)
+        thread_wakeup_one(&inside);
+    self->bound = self->master_bound;
+    simple_lock_leave(&master_lock, s);
+    return true;
+}
 
 void master_take(void)
 {
     crit_t s = simple_lock_enter(&master_lock);
     while (inside) {
-        waiting++;
+        waiting += UNIX_SERIAL;
         thread_sleep_in_master(&inside, &master_lock);
-        waiting--;
+        waiting -= UNIX_SERIAL;
     }
     inside = curhart->thread;
     simple_lock_leave(&master_lock, s);
 }
 
-/* With the lock held. */
-static void let_go(struct thread *self)
-{
-    if (inside != self)
-        panic("thread %s gives up the master, which it has not", self->name);
-    inside = 0;
-    if (waiting)
-        thread_wakeup_one(&inside);
-}
-
 void master_give_up(void)
 {
     crit_t s = simple_lock_enter(&master_lock);
-    let_go(curhart->thread);
+    if (inside != curhart->thread)
+        panic("thread %s gives up the master, which it has not", curhart->thread->name);
+    inside = 0;
+    if (!UNIX_SERIAL || waiting)
+        thread_wakeup_one(&inside);
     simple_lock_leave(&master_lock, s);
 }
 
@@ -45,30 +72,16 @@ void unix_master(void)
         self->master_depth++;
         return;
     }
-    crit_t s = simple_lock_enter(&master_lock);
-    self->master_home = (int)curhart->id;
-    self->master_bound = self->bound;
-    bool taken = curhart->id == MASTER_HART && !inside && !(sync_hart()->intr_depth | sync_hart()->in_softint);
-    if (taken) {
-        self->bound = MASTER_HART;
-        inside = self;
+    if (UNIX_SERIAL && take_here(self)) {
+        self->master_depth = 1;
+        return;
     }
-    simple_lock_leave(&master_lock, s);
-    if (!taken) {
-        thread_bind(MASTER_HART);
-        master_take();
-    }
-    self->master_depth = 1;
-}
-
-/* Back to where `self` came from. */
-static void go_home(struct thread *self)
-{
     crit_t s = crit_sec_enter(SPL_SCHED);
-    thread_bind(self->master_bound);
-    if (self->master_bound == ANY_HART)
-        thread_move((unsigned)self->master_home);
+    self->master_home = (int)curhart->id;
+    self->master_bound = thread_bind(MASTER_HART);
     crit_sec_leave(s);
+    master_take();
+    self->master_depth = 1;
 }
 
 void unix_release(void)
@@ -76,17 +89,14 @@ void unix_release(void)
     struct thread *self = curhart->thread;
     if (!self->master_depth)
         panic("thread %s: unix_release without unix_master", self->name);
-    if (--self->master_depth)
+    if (--self->master_depth || (UNIX_SERIAL && release_here(self)))
         return;
-    bool at_home =
-        self->master_bound == MASTER_HART || (self->master_bound == ANY_HART && self->master_home == MASTER_HART);
-    crit_t s = simple_lock_enter(&master_lock);
-    let_go(self);
-    if (at_home)
-        self->bound = self->master_bound;
-    simple_lock_leave(&master_lock, s);
-    if (!at_home)
-        go_home(self);
+    master_give_up();
+    crit_t s = crit_sec_enter(SPL_SCHED);
+    thread_bind(self->master_bound);
+    if (self->master_bound == ANY_HART)
+        thread_move((unsigned)self->master_home);
+    crit_sec_leave(s);
 }
 
 bool unix_is_master(void)
