@@ -36,12 +36,12 @@ def test_a_joined_threads_place_is_free(tmp_path, harts, sync, queue):
     assert run.result("test") == {"name": "join", "threads": 54}
 
 
-@pytest.mark.parametrize("harts, sync, queue, hz", [
-    (1, "cli-optim", "global", 1000), (2, "spl-pessim", "per-hart", 1000), (2, "spl-optim", "global", 0),
-    (4, "cli-pessim", "global", 1000)])
-def test_master(tmp_path, harts, sync, queue, hz):
-    run = boot(tmp_path, harts, sync, f"run=test-master hz={hz} rounds=8 intr.master=1", harts,
-               options={"runqueue": queue})
+@pytest.mark.parametrize("harts, sync, options, hz", [
+    (1, "cli-optim", {"runqueue": "global"}, 1000), (2, "spl-pessim", {"runqueue": "per-hart"}, 1000),
+    (2, "spl-optim", {}, 0), (4, "cli-pessim", {}, 1000), (1, "spl-optim", {"unix": "serial"}, 1000),
+    (2, "spl-pessim", {"unix": "serial"}, 1000), (4, "cli-optim", {"unix": "serial"}, 1000)])
+def test_master(tmp_path, harts, sync, options, hz):
+    run = boot(tmp_path, harts, sync, f"run=test-master hz={hz} rounds=8 intr.master=1", harts, options=options)
     assert run.status == 0, run.report()
     assert run.result("test") == {"name": "master", "handled": harts, "elsewhere": 0}
 
