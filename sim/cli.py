@@ -217,7 +217,8 @@ def sim(
         raise Failed("--image has its files already: leave out --program and --file", 2)
     if gdb and send:
         raise Failed("--gdb and --send both want the data line: give one of them", 2)
-    line_baud = baud or (GDB_BAUD if gdb else 115200)
+    of_the_wire = ether_options(ether or (), bool(config.ethers))
+    line_baud = (GDB_BAUD if gdb else 115200) if baud is None else baud
     added: dict[str, Path] = {}
     if program or files:
         words, added = user_files(words, program or (), files or ())
@@ -241,7 +242,7 @@ def sim(
         command += ["--image", str(booted), "--bootargs", bootargs, "--seed", str(seed), "--uart1-baud", str(line_baud)]
     command += [word for poke in pokes or [] for word in ("--poke", poke)]
     command += [word for one in disk or [] for word in ("--disk", one)]
-    command += ether_options(ether or (), bool(config.ethers))
+    command += of_the_wire
     for option, wanted in (("--checkpoint-stop", checkpoint_stop), ("--no-skip", no_skip),
                            ("--check-skip", check_skip)):
         command += [option] if wanted else []
@@ -275,12 +276,17 @@ def ether_options(given, there):
     if given and not there:
         raise Failed("--ether: this machine has no Ethernet, give --machine ethers=1", 2)
     words = []
+    far_ends = [text for text in given if text.partition("=")[0] in ("in", "tap", "user")]
+    if len(far_ends) > 1:
+        raise Failed(f"--ether {far_ends[0]} and --ether {far_ends[1]}: the wire has one far end, give one of them", 2)
+    if any(text.startswith("start=") for text in given) and not any(text.startswith("in=") for text in given):
+        raise Failed("--ether start=CYCLE: that is of the frames of a file, give --ether in=FILE, too", 2)
     for text in given:
-        name, separator, value = text.partition("=")
+        name, _, value = text.partition("=")
         if text == "user":
             words += ["--ether", "user"]
             continue
-        if name not in names or not separator:
+        if name not in names or not value:
             raise Failed(f"--ether {text}: give it as NAME=VALUE (names: {', '.join(names)}), or user", 2)
         words += [names[name], f"tap:{value}" if name == "tap" else value]
     return words

@@ -49,6 +49,11 @@ static void enqueue(struct block_device *d, struct block_io *io)
 
 static void watch(void *arg);
 
+static uint16_t shares_of(const struct block_io *io)
+{
+    return (uint16_t)(1 + io->count / BLOCK_SHARE);
+}
+
 static void dispatch(struct block_device *d)
 {
     struct block_io *io;
@@ -57,7 +62,8 @@ static void dispatch(struct block_device *d)
         d->active = io;
         d->actives++;
         io->tries++;
-        io->due = clock_ticks() + d->patience * d->actives; /* it may wait for each of the others */
+        d->shares += shares_of(io);
+        io->due = clock_ticks() + d->patience * d->shares; /* it may wait for each of the others */
         d->start(d, io);
     }
     if (d->actives && d->patience && !d->watched) {
@@ -75,6 +81,7 @@ static void remove_active(struct block_device *d, struct block_io *io)
         panic("%s: a request is over that is not under way", d->name);
     *at = io->next;
     d->actives--;
+    d->shares -= shares_of(io);
 }
 
 void block_over(struct block_device *d, struct block_io *io, int error, bool again)

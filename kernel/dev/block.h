@@ -61,13 +61,17 @@ struct block_io {
     struct block_segment whole;
 };
 
+/* What a request may take: a share, and one more for as many sectors: a floppy moves 32 KiB in 0.8 s. */
+#define BLOCK_SHARE 64u
+
 struct block_device {
     struct block_io *queue; /* by sector; first, beside what a driver's handler looks at */
     struct simple_lock lock;
     const char *name;
     uint32_t sectors;
     unsigned depth;         /* requests that the driver takes at once */
-    uint32_t patience; /* clock ticks for each request under way, until one without an answer is begun anew; 0: never */
+    uint32_t
+        patience; /* clock ticks for each share of those under way, until one without an answer is begun anew; 0: never */
     /* The driver, called with the lock held. Start it: block_over says how it went. Forget all that was started. */
     void (*start)(struct block_device *d, struct block_io *io);
     void (*reset)(struct block_device *d);
@@ -78,6 +82,7 @@ struct block_device {
     crit_t (*give_data)(struct block_device *d, crit_t saved);
     bool wants_data;
     bool moving; /* a hart moves data, without the lock: nobody else touches what is under way */
+    uint16_t shares; /* of those under way (BLOCK_SHARE) */
 
     struct block_io *active; /* the driver has them */
     struct block_io *posting; /* over, to be told of when the lock is let go */

@@ -383,7 +383,7 @@ struct block_device *disk_open(unsigned unit)
         panic("boot arguments disk.cluster and disk.depth: give 1 at least");
     d->block.sectors = REG(d, SECTORS);
     d->block.depth = d->dma ? depth : 1;
-    uint64_t patience = bootargs_number("disk.patience", 2000, 1000000); /* ms; a part of a tick is one */
+    uint64_t patience = bootargs_number("disk.patience", 1000, 1000000); /* ms; a part of a tick is one */
     d->block.patience = (uint32_t)((patience * clock_hz() + 999) / 1000);
     d->block.start = d->dma ? start_dma : start_pio;
     d->block.reset = reset;

@@ -7,7 +7,8 @@
  *   disk.data_cycles  cycles of an access to the data register, 2 to 255 (2)
  *   disk.seek         1: by programmed I/O, a seek of its own before each transfer, as a floppy's driver has it (0)
  *   disk.hart         which takes the interrupts (0)
- *   disk.patience     milliseconds until a request without an answer is tried anew; 0: never (2000)
+ *   disk.patience     milliseconds until a request without an answer is tried anew, and as many for each
+ *                     32 KiB of it and for those under way with it; 0: never (1000)
  *
  * Locking: the block device's lock.
  */

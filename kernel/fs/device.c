@@ -1,6 +1,7 @@
 /* Block devices and memory under the buffer cache (device.h). */
 #include "fs/device.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "lib/panic.h"
@@ -10,15 +11,21 @@
 #endif
 
 /* Of a run's request the data is in pieces. */
+/* To a program it is all the same why a drive has failed. */
+static int told(int error)
+{
+    return error ? -EIO : 0;
+}
+
 static void tell(struct block_io *io)
 {
     if (io->data) {
         struct buf *bp = io->arg;
-        bp->error = io->error;
+        bp->error = told(io->error);
         biodone(bp);
     } else {
         struct bufrun *run = io->arg;
-        run->error = io->error;
+        run->error = told(io->error);
         biodone_run(run);
     }
 }
@@ -107,17 +114,17 @@ static void begin_run(struct blockdev *device, struct bufrun *run)
 
 static int finish(struct buf *bp)
 {
-    return bp->io.error;
+    return told(bp->io.error);
 }
 
 static int flush(struct blockdev *device)
 {
-    return block_transfer(device->private, BLOCK_FLUSH, 0, 0, 0);
+    return told(block_transfer(device->private, BLOCK_FLUSH, 0, 0, 0));
 }
 
 static int transfer(struct blockdev *device, bool write, uint32_t sector, uint32_t count, void *data)
 {
-    return block_transfer(device->private, write ? BLOCK_WRITE : BLOCK_READ, sector, count, data);
+    return told(block_transfer(device->private, write ? BLOCK_WRITE : BLOCK_READ, sector, count, data));
 }
 
 static uint32_t devices; /* that have a number */

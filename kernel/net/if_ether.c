@@ -346,6 +346,8 @@ void if_ether_start(void)
         panic("boot argument net.mbits=%lu: give 10, 100 or 1000", (unsigned long)mbits);
 #if NET == NET_THREADS
     ipintrq.ifq_maxlen = bootargs_number("net.queue", 50, 1000);
+    if (!ipintrq.ifq_maxlen)
+        panic("boot argument net.queue: give 1 to 1000");
     uint32_t threads = bootargs_number("net.threads", 1, ITHREAD_MOST);
     ithread_start(&netisr_thread, PIC_SOURCE_ETHER(0), work_off, &ipintrq, PRI_INTERRUPT, threads, ANY_HART);
     ithread_start(&arp_thread, PIC_SOURCE_ETHER(0), work_off, &arpintrq, PRI_INTERRUPT, 1, ANY_HART);

@@ -81,7 +81,8 @@ static void swap_on(void)
         return;
     int error = swap_file_on(path);
     if (error)
-        panic("swap=%s: %s: give an ordinary file without holes on a disk, of a page at least", path, strerror(-error));
+        panic("swap=%s: %s%s", path, strerror(-error),
+              error == -EIO ? "" : ": give an ordinary file without holes on a disk, of a page at least");
 }
 #else
 static void swap_on(void)

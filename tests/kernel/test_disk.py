@@ -86,6 +86,22 @@ def test_patience_for_less_than_a_clock_tick_ends(tmp_path):
     assert check(made, tmp_path)["timed_out"] >= 1, made.report()
 
 
+def test_a_drive_that_answers_no_command_is_told_before_it_looks_like_a_hang(tmp_path):
+    """With the limits that nobody has set: the kernel's patience is over before the simulator's."""
+    made = run(tmp_path, 1, "cli-optim", "run=test-disk hz=100 rounds=1", "profile=fast,silent=0,write=copy",
+               sectors=24, hang_cycles=100_000_000, max_cycles=300_000_000)
+    assert check(made, tmp_path)["timed_out"] == 1, made.report()
+
+
+@pytest.mark.parametrize("requests", [1, 2])
+def test_a_long_request_is_waited_for_longer(tmp_path, requests):
+    """A floppy takes 1.6 s for 64 KiB, which is no reason to begin anew, and twice that for two."""
+    made = run(tmp_path, 1, "cli-optim", f"run=disk hz=100 op=read request=65536 bytes=131072 requests={requests} "
+               "disk.patience=600", "profile=floppy", sectors=256, hang_cycles=0, max_cycles=300_000_000)
+    assert made.status == 0 and made.result("disk")["interrupts"] == 2, made.report()
+    assert made.result("disk")["retried"] == made.result("disk")["errors"] == 0, made.report()
+
+
 def test_a_power_cut_leaves_what_was_flushed(tmp_path):
     """Each sector is old or new; what the drive lost it counts."""
     path = image(tmp_path)

@@ -226,6 +226,8 @@ def test_wrong_images(binary, play, tmp_path):
     (["--console", "screen"], ["--console", "tty, pty, file, none"]),
     (["--uart1-in", "nowhere.bin"], ["serial file nowhere.bin"]),
     (["--uart1-in", "/dev/null"], ["serial file /dev/null is empty"]),
+    (["--uart1-in", "/dev/zero"], ["serial file /dev/zero", "no ordinary file", "256 MiB"]),
+    (["--ether-in", "/dev/null"], ["pcap file /dev/null is empty"]),
     (["--uart1", "tty"], ["--uart1", "file, pty"]),
     (["--uart1", "pty", "--uart1-in", "/dev/null"], ["--uart1 pty and --uart1-in"]),
     (["--wave", "w.fst"], ["built without waves"]),

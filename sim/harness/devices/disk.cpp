@@ -39,6 +39,10 @@ Disk::Disk(Pins &machine, unsigned unit, const std::string &text, const std::vec
     if (unit >= machine.disks())
         throw Failure(
             format("--disk: this machine has %u disk controllers: build it with disks=%u", machine.disks(), unit + 1));
+    for (const DiskOptions::Bad &bad : options.bad)
+        if (bad.sector >= sectors())
+            throw Failure(format("--disk bad=%llu: the disk has %llu sectors", (unsigned long long)bad.sector,
+                                 (unsigned long long)sectors()));
     changed.assign(sectors(), false);
     if (profile.rpm) {
         sector_cycles = std::max<uint64_t>(1, CLOCK_HZ * 60 / profile.rpm / profile.sectors_per_track);

@@ -74,6 +74,8 @@ DiskOptions DiskOptions::parse(const std::string &text)
             size_t colon = value.find(':');
             o.bad.push_back({whole_number(option, value.substr(0, colon)),
                              colon == std::string::npos ? UINT64_MAX : whole_number(option, value.substr(colon + 1))});
+            if (!o.bad.back().times)
+                throw Failure(format("--disk: bad=%s: a sector that is bad 0 times is none", value.c_str()));
         } else if (name == "silent") {
             o.silent.push_back(whole_number(option, value));
         } else if (name == "cut") {

@@ -27,6 +27,9 @@ const uint64_t RATES[] = {10'000'000, 100'000'000, 1'000'000'000}; // by the num
 
 int open_tap(const std::string &name)
 {
+    if (name.size() >= IFNAMSIZ)
+        throw Failure(
+            format("--ether tap:%s: the name of a device has %d characters at most", name.c_str(), IFNAMSIZ - 1));
     int fd = ::open("/dev/net/tun", O_RDWR | O_NONBLOCK);
     ifreq request{};
     request.ifr_flags = IFF_TAP | IFF_NO_PI;

@@ -104,6 +104,14 @@ void write_frame(OutFile &file, const std::string &frame)
     file.write(frame);
 }
 
+std::vector<uint8_t> read_frames(const std::string &path)
+{
+    std::vector<uint8_t> frames = read_file(path, "pcap file");
+    if (frames.empty())
+        throw Failure(format("the pcap file %s is empty", path.c_str()));
+    return frames;
+}
+
 } // namespace
 
 Inputs read_inputs(const Arguments &a)
@@ -121,7 +129,7 @@ Inputs read_inputs(const Arguments &a)
         inputs.disk_images.push_back(read_file(disk.substr(0, disk.find(',')), "disk image"));
     if (!a.ether_in.empty()) {
         inputs.frames_name = file_name(a.ether_in);
-        inputs.frames = read_file(a.ether_in, "pcap file");
+        inputs.frames = read_frames(a.ether_in);
     }
     static_cast<Shape &>(inputs) = a;
     return inputs;
@@ -153,7 +161,7 @@ Inputs merge_inputs(const Checkpoint &checkpoint, Arguments &a)
           "another moment of it");
     if (inputs.frames_name.empty() && !a.ether_in.empty()) {
         inputs.frames_name = file_name(a.ether_in);
-        inputs.frames = read_file(a.ether_in, "pcap file");
+        inputs.frames = read_frames(a.ether_in);
     }
     if (a.given.count("--uart1-in")) {
         inputs.feed_name = file_name(a.uart1_in);

@@ -10,6 +10,8 @@
 #include "support/failure.h"
 #include "support/watchdog.h"
 
+constexpr size_t MOST_OF_A_STREAM = 256 << 20;
+
 std::vector<uint8_t> read_file(const std::string &path, const char *what)
 {
     std::error_code error;
@@ -18,11 +20,18 @@ std::vector<uint8_t> read_file(const std::string &path, const char *what)
     std::FILE *file = std::fopen(path.c_str(), "rb");
     if (!file)
         throw Failure(format("cannot read the %s %s: %s", what, path.c_str(), std::strerror(errno)));
+    // What comes out of a pipe or a device may have no end.
+    const size_t most = std::filesystem::is_regular_file(path, error) ? SIZE_MAX : MOST_OF_A_STREAM;
     std::vector<uint8_t> bytes;
     uint8_t part[65536];
     size_t got;
-    while ((got = std::fread(part, 1, sizeof part, file)) > 0)
+    while (bytes.size() <= most && (got = std::fread(part, 1, sizeof part, file)) > 0)
         bytes.insert(bytes.end(), part, part + got);
+    if (bytes.size() > most) {
+        std::fclose(file);
+        throw Failure(format("cannot read the %s %s: it is no ordinary file, and has more than %zu MiB", what,
+                             path.c_str(), most >> 20));
+    }
     bool bad = std::ferror(file);
     std::fclose(file);
     if (bad)
