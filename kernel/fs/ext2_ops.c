@@ -605,7 +605,8 @@ static FILE_PATH_READ int read(struct vnode *vp, struct uio *uio)
 }
 
 /* Into one block of a file, of which `part` bytes from `within` on are changed; `fresh`: it has no contents yet. */
-static int write_block(struct inode *ip, struct uio *uio, uint32_t block, bool fresh, uint32_t within, uint32_t part)
+static FILE_PATH_WRITE int write_block(struct inode *ip, struct uio *uio, uint32_t block, bool fresh, uint32_t within,
+                                       uint32_t part)
 {
     struct ext2 *fs = ip->fs;
     bool whole = part == fs->block_size;
@@ -683,7 +684,7 @@ static int write_blocks(struct inode *ip, struct uio *uio, uint32_t block, uint3
  * What changes no size and stays in one block needs the inode for reading only: the buffer's lock keeps those apart who
  * change the same block (paper `mach`, section 3.3.4). -EAGAIN: it is no such write, and nothing has been done.
  */
-static int overwrite(struct vnode *vp, struct uio *uio)
+static FILE_PATH_WRITE int overwrite(struct vnode *vp, struct uio *uio)
 {
     struct inode *ip = INODE(vp);
     struct ext2 *fs = ip->fs;
