@@ -41,6 +41,9 @@
  */
 #define DEVICE_HANDLER __attribute__((aligned(64), optimize("omit-frame-pointer")))
 
+/* What is not to move all that lies behind it in the caches: behind all other code. */
+#define BEHIND_ALL __attribute__((noinline, section(".behind_all")))
+
 /* What such a function does rarely: not inlined there. */
 #define OFF_PATH __attribute__((noinline, cold))
 

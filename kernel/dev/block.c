@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "arch/path.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "sched/ithread.h"
@@ -49,9 +50,13 @@ static void enqueue(struct block_device *d, struct block_io *io)
 
 static void watch(void *arg);
 
-static uint16_t shares_of(const struct block_io *io)
+/* In ticks, for the first of those under way: it may wait for each of the others. */
+static BEHIND_ALL uint32_t patience_for(const struct block_io *active, uint32_t patience)
 {
-    return (uint16_t)(1 + io->count / BLOCK_SHARE);
+    uint32_t shares = 0;
+    for (; active; active = active->next)
+        shares += 1 + active->count / BLOCK_SHARE;
+    return patience * shares;
 }
 
 static void dispatch(struct block_device *d)
@@ -62,8 +67,7 @@ static void dispatch(struct block_device *d)
         d->active = io;
         d->actives++;
         io->tries++;
-        d->shares += shares_of(io);
-        io->due = clock_ticks() + d->patience * d->shares; /* it may wait for each of the others */
+        io->due = clock_ticks() + patience_for(d->active, d->patience);
         d->start(d, io);
     }
     if (d->actives && d->patience && !d->watched) {
@@ -81,7 +85,6 @@ static void remove_active(struct block_device *d, struct block_io *io)
         panic("%s: a request is over that is not under way", d->name);
     *at = io->next;
     d->actives--;
-    d->shares -= shares_of(io);
 }
 
 void block_over(struct block_device *d, struct block_io *io, int error, bool again)
@@ -169,7 +172,7 @@ static void watch(void *arg)
         for (struct block_io *io = d->active, *next; io; io = next) {
             next = io->next;
             spare(io, now);
-            block_over(d, io, -ETIMEDOUT, true);
+            block_over(d, io, -EIO, true); /* to whoever waits it is all the same why the drive has failed */
         }
     }
     d->watched = false;

@@ -15,8 +15,8 @@
  * Locking: the device's lock, level SPL_BIO, guards queue and driver. `done` is called without it. The request belongs to the
  * device from block_submit until it is told of.
  *
- * Errors, in `error`: -EIO, the medium (after BLOCK_TRIES tries) or the controller; -ETIMEDOUT, no answer to as many
- * tries; both with what was tried. A try that ends as the device is reset for another request is none, up to BLOCK_TRIES times.
+ * Errors, in `error`: -EIO, the medium or the controller, or no answer (`timed_out` counts those), after BLOCK_TRIES tries,
+ * with what was tried. A try that ends as the device is reset for another request is none, up to BLOCK_TRIES times.
  * From block_submit, for a request that cannot be: -EINVAL, and nobody is told.
  */
 #ifndef DEV_BLOCK_H
@@ -82,7 +82,6 @@ struct block_device {
     crit_t (*give_data)(struct block_device *d, crit_t saved);
     bool wants_data;
     bool moving; /* a hart moves data, without the lock: nobody else touches what is under way */
-    uint16_t shares; /* of those under way (BLOCK_SHARE) */
 
     struct block_io *active; /* the driver has them */
     struct block_io *posting; /* over, to be told of when the lock is let go */

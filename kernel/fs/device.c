@@ -1,7 +1,6 @@
 /* Block devices and memory under the buffer cache (device.h). */
 #include "fs/device.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "lib/panic.h"
@@ -11,21 +10,15 @@
 #endif
 
 /* Of a run's request the data is in pieces. */
-/* To a program it is all the same why a drive has failed. */
-static int told(int error)
-{
-    return error ? -EIO : 0;
-}
-
 static void tell(struct block_io *io)
 {
     if (io->data) {
         struct buf *bp = io->arg;
-        bp->error = told(io->error);
+        bp->error = io->error;
         biodone(bp);
     } else {
         struct bufrun *run = io->arg;
-        run->error = told(io->error);
+        run->error = io->error;
         biodone_run(run);
     }
 }
@@ -114,17 +107,17 @@ static void begin_run(struct blockdev *device, struct bufrun *run)
 
 static int finish(struct buf *bp)
 {
-    return told(bp->io.error);
+    return bp->io.error;
 }
 
 static int flush(struct blockdev *device)
 {
-    return told(block_transfer(device->private, BLOCK_FLUSH, 0, 0, 0));
+    return block_transfer(device->private, BLOCK_FLUSH, 0, 0, 0);
 }
 
 static int transfer(struct blockdev *device, bool write, uint32_t sector, uint32_t count, void *data)
 {
-    return told(block_transfer(device->private, write ? BLOCK_WRITE : BLOCK_READ, sector, count, data));
+    return block_transfer(device->private, write ? BLOCK_WRITE : BLOCK_READ, sector, count, data);
 }
 
 static uint32_t devices; /* that have a number */

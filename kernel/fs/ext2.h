@@ -129,8 +129,8 @@ struct ext2 {
 /* ext2_mount.c */
 int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp);
 int ext2_error(struct ext2 *fs, const char *what, uint32_t number); /* says that the image is wrong: -EIO */
-void ext2_keeps(struct ext2 *fs,
-                uint32_t number); /* says that an inode could not be freed, unless something was wrong before */
+/* The same of what could not be freed, though nothing may be wrong with it. */
+int ext2_keeps(struct ext2 *fs, const char *what, uint32_t number);
 struct buf *ext2_bread(struct ext2 *fs, uint32_t block);
 struct buf *ext2_bread_shared(struct ext2 *fs, uint32_t block); /* to look at only (bread_shared) */
 struct buf *ext2_getblk(struct ext2 *fs, uint32_t block);

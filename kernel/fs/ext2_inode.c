@@ -389,7 +389,7 @@ static void remove_file(struct inode *ip)
             ext2_ifree(ip->fs, ip->number, directory);
     }
     if (error)
-        ext2_keeps(ip->fs, ip->number); /* until e2fsck gives it back */
+        ext2_keeps(ip->fs, "inode", ip->number); /* until e2fsck gives it back */
     ext2_orphan_forget(ip);
     ext2_end(ip->fs);
     lock_done(&ip->v.lock);

@@ -26,10 +26,10 @@ DEFINE_ZONE(group_zone, "ext2-group", sizeof(struct group), 8, SPL_SOFTPREEMPT, 
 
 static const struct mountops ext2_mountops;
 
-static int has_error(struct ext2 *fs, const char *what, uint32_t number, const char *how)
+int ext2_error(struct ext2 *fs, const char *what, uint32_t number)
 {
     if (!__atomic_fetch_add(&fs->errors, 1, __ATOMIC_RELAXED))
-        kprintf("ext2 on %s: %s %lu %s: check it with e2fsck\n", fs->device->name, what, (unsigned long)number, how);
+        kprintf("ext2 on %s: %s %lu is wrong: check it with e2fsck\n", fs->device->name, what, (unsigned long)number);
     crit_t s = simple_lock_enter(&fs->counts_lock);
     fs->super.state |= EXT2_ERRORS;
     fs->super_dirty = true;
@@ -37,14 +37,16 @@ static int has_error(struct ext2 *fs, const char *what, uint32_t number, const c
     return -EIO;
 }
 
-int ext2_error(struct ext2 *fs, const char *what, uint32_t number)
+BEHIND_ALL int ext2_keeps(struct ext2 *fs, const char *what, uint32_t number)
 {
-    return has_error(fs, what, number, "is wrong");
-}
-
-void ext2_keeps(struct ext2 *fs, uint32_t number)
-{
-    has_error(fs, "inode", number, "keeps what it had, as the drive failed");
+    if (!__atomic_fetch_add(&fs->errors, 1, __ATOMIC_RELAXED))
+        kprintf("ext2 on %s: %s %lu keeps what it had, as the drive failed: e2fsck gives it back\n", fs->device->name,
+                what, (unsigned long)number);
+    crit_t s = simple_lock_enter(&fs->counts_lock);
+    fs->super.state |= EXT2_ERRORS;
+    fs->super_dirty = true;
+    simple_lock_leave(&fs->counts_lock, s);
+    return -EIO;
 }
 
 struct buf *ext2_getblk(struct ext2 *fs, uint32_t block)

@@ -335,6 +335,16 @@ static void tx_opens(bool open)
     simple_lock_leave(&tx_lock, s);
 }
 
+#if NET == NET_THREADS
+static BEHIND_ALL uint32_t queue_length(void)
+{
+    uint32_t most = bootargs_number("net.queue", 50, 1000);
+    if (!most)
+        panic("boot argument net.queue: give 1 to 1000");
+    return most;
+}
+#endif
+
 void if_ether_start(void)
 {
     uint32_t ip = bootargs_number("net.ip", DEFAULT_IP + node_number(), UINT32_MAX);
@@ -345,9 +355,7 @@ void if_ether_start(void)
     if (mbits != 10 && mbits != 100 && mbits != 1000)
         panic("boot argument net.mbits=%lu: give 10, 100 or 1000", (unsigned long)mbits);
 #if NET == NET_THREADS
-    ipintrq.ifq_maxlen = bootargs_number("net.queue", 50, 1000);
-    if (!ipintrq.ifq_maxlen)
-        panic("boot argument net.queue: give 1 to 1000");
+    ipintrq.ifq_maxlen = queue_length();
     uint32_t threads = bootargs_number("net.threads", 1, ITHREAD_MOST);
     ithread_start(&netisr_thread, PIC_SOURCE_ETHER(0), work_off, &ipintrq, PRI_INTERRUPT, threads, ANY_HART);
     ithread_start(&arp_thread, PIC_SOURCE_ETHER(0), work_off, &arpintrq, PRI_INTERRUPT, 1, ANY_HART);

@@ -5,6 +5,7 @@
 #include <generated/mem.h>
 #include <string.h>
 
+#include "arch/path.h"
 #include "dev/clock.h"
 #include "fs/vfs.h"
 #include "lib/bootargs.h"
@@ -18,6 +19,7 @@ DEFINE_MUTEX(starting, "mounts starting"); /* who comes second waits until there
 static bool started;
 
 #ifdef DISK0_BASE
+#include "arch/path.h"
 #include "dev/disk.h"
 #include "fs/device.h"
 #include "fs/ext2.h"
@@ -74,6 +76,12 @@ int mount_device(const char *type, const char *name, bool read_only, struct moun
     return error ? error : ext2_mount(device, read_only, mp);
 }
 
+static BEHIND_ALL void no_swap(const char *path, int error)
+{
+    panic("swap=%s: %s%s", path, strerror(-error),
+          error == -EIO ? "" : ": give an ordinary file without holes on a disk, of a page at least");
+}
+
 static void swap_on(void)
 {
     char path[128];
@@ -81,8 +89,7 @@ static void swap_on(void)
         return;
     int error = swap_file_on(path);
     if (error)
-        panic("swap=%s: %s%s", path, strerror(-error),
-              error == -EIO ? "" : ": give an ordinary file without holes on a disk, of a page at least");
+        no_swap(path, error);
 }
 #else
 static void swap_on(void)
