@@ -70,8 +70,7 @@ struct block_device {
     const char *name;
     uint32_t sectors;
     unsigned depth;         /* requests that the driver takes at once */
-    uint32_t
-        patience; /* clock ticks for each share of those under way, until one without an answer is begun anew; 0: never */
+    uint32_t patience;      /* clock ticks for each share of those under way, until one is begun anew; 0: never */
     /* The driver, called with the lock held. Start it: block_over says how it went. Forget all that was started. */
     void (*start)(struct block_device *d, struct block_io *io);
     void (*reset)(struct block_device *d);

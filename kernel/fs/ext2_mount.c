@@ -26,10 +26,8 @@ DEFINE_ZONE(group_zone, "ext2-group", sizeof(struct group), 8, SPL_SOFTPREEMPT, 
 
 static const struct mountops ext2_mountops;
 
-int ext2_error(struct ext2 *fs, const char *what, uint32_t number)
+static inline __attribute__((always_inline)) int has_errors(struct ext2 *fs)
 {
-    if (!__atomic_fetch_add(&fs->errors, 1, __ATOMIC_RELAXED))
-        kprintf("ext2 on %s: %s %lu is wrong: check it with e2fsck\n", fs->device->name, what, (unsigned long)number);
     crit_t s = simple_lock_enter(&fs->counts_lock);
     fs->super.state |= EXT2_ERRORS;
     fs->super_dirty = true;
@@ -37,16 +35,19 @@ int ext2_error(struct ext2 *fs, const char *what, uint32_t number)
     return -EIO;
 }
 
+int ext2_error(struct ext2 *fs, const char *what, uint32_t number)
+{
+    if (!__atomic_fetch_add(&fs->errors, 1, __ATOMIC_RELAXED))
+        kprintf("ext2 on %s: %s %lu is wrong: check it with e2fsck\n", fs->device->name, what, (unsigned long)number);
+    return has_errors(fs);
+}
+
 BEHIND_ALL int ext2_keeps(struct ext2 *fs, const char *what, uint32_t number)
 {
     if (!__atomic_fetch_add(&fs->errors, 1, __ATOMIC_RELAXED))
         kprintf("ext2 on %s: %s %lu keeps what it had, as the drive failed: e2fsck gives it back\n", fs->device->name,
                 what, (unsigned long)number);
-    crit_t s = simple_lock_enter(&fs->counts_lock);
-    fs->super.state |= EXT2_ERRORS;
-    fs->super_dirty = true;
-    simple_lock_leave(&fs->counts_lock, s);
-    return -EIO;
+    return has_errors(fs);
 }
 
 struct buf *ext2_getblk(struct ext2 *fs, uint32_t block)

@@ -28,15 +28,22 @@ static bool take_here(struct thread *self)
     return taken;
 }
 
+/* With the lock held. */
+static inline __attribute__((always_inline)) void let_go(void)
+{
+    if (inside != curhart->thread)
+        panic("thread %s gives up the master, which it has not", curhart->thread->name);
+    inside = 0;
+    if (!UNIX_SERIAL || waiting)
+        thread_wakeup_one(&inside);
+}
+
 static bool release_here(struct thread *self)
 {
     if (self->master_home != MASTER_HART || (self->master_bound != ANY_HART && self->master_bound != MASTER_HART))
         return false;
     crit_t s = simple_lock_enter(&master_lock);
-    assert(inside == self);
-    inside = 0;
-    if (waiting)
-        thread_wakeup_one(&inside);
+    let_go();
     self->bound = self->master_bound;
     simple_lock_leave(&master_lock, s);
     return true;
@@ -57,11 +64,7 @@ void master_take(void)
 void master_give_up(void)
 {
     crit_t s = simple_lock_enter(&master_lock);
-    if (inside != curhart->thread)
-        panic("thread %s gives up the master, which it has not", curhart->thread->name);
-    inside = 0;
-    if (!UNIX_SERIAL || waiting)
-        thread_wakeup_one(&inside);
+    let_go();
     simple_lock_leave(&master_lock, s);
 }
 
