@@ -242,7 +242,8 @@ void thread_delay(uint32_t ticks)
 {
     bool over = false;
     struct timeout t = {0};
-    timeout_set(&t, ticks + 1, delay_over, &over); /* the tick that is under way does not count: at least `ticks` */
+    uint32_t least = ticks < TIMEOUT_MOST ? ticks + 1 : TIMEOUT_MOST; /* the tick that is under way does not count */
+    timeout_set(&t, least, delay_over, &over);
     crit_t s = simple_lock_enter(&delay_lock);
     while (!over)
         thread_sleep(&over, &delay_lock);

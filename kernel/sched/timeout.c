@@ -16,9 +16,18 @@ uint32_t clock_ticks(void)
     return now;
 }
 
+/*
+ * Ticks until it is due; 0 or less: it is. Two are in the order of these, not of the difference of their due times, which may be
+ * more than 31 bits hold: one is overdue, as the soft interrupt is late, and the other one due in TIMEOUT_MOST.
+ */
+static int32_t ticks_left(const struct timeout *t)
+{
+    return (int32_t)(t->due - now);
+}
+
 static bool is_due(const struct timeout *t)
 {
-    return (int32_t)(now - t->due) >= 0;
+    return ticks_left(t) <= 0;
 }
 
 void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg)
@@ -28,10 +37,10 @@ void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg)
         panic("timeout set twice");
     t->fn = fn;
     t->arg = arg;
-    t->due = now + (ticks ? ticks : 1);
+    t->due = now + (!ticks ? 1 : ticks < TIMEOUT_MOST ? ticks : TIMEOUT_MOST);
     t->pending = true;
     struct timeout **at = &first;
-    while (*at && (int32_t)((*at)->due - t->due) <= 0)
+    while (*at && ticks_left(*at) <= ticks_left(t))
         at = &(*at)->next;
     t->next = *at;
     *at = t;

@@ -1,7 +1,7 @@
 /*
  * Timeouts: a function called once after a number of clock ticks, from the soft clock interrupt (SPL_SOFTCLOCK) of
  * hart 0. Ticks are those of hart 0's clock; a timeout of n fires between n-1 and n ticks' time after it is set,
- * plus the delay of the soft interrupt.
+ * plus the delay of the soft interrupt. One of more than TIMEOUT_MOST ticks is one of so many.
  *
  * Locking: timeout_lock (level SPL_CLOCK) guards the list, which is sorted by due time.
  */
@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define TIMEOUT_MOST INT32_MAX /* ticks */
 
 typedef void timeout_fn(void *arg);
 
