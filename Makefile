@@ -25,7 +25,7 @@ help: ## list the verbs
 
 setup: ## install what is missing: Debian packages (as root or with sudo), the Python environment in .venv, sources
 	@setup/setup.sh
-	@$(VENV)/python -m sim.programs
+	@$(VENV)/python -m sim.images.programs
 
 run: setup ## the main job: experiment pic-latency in its default size, at most 10 minutes on two cores
 	@./interlock run pic-latency --jobs $(JOBS)

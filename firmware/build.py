@@ -8,7 +8,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from hw.common.cache import REPO, Input, cached
+from support.cache import REPO, Input, cached
 
 FOLDER = REPO / "firmware"
 BOARD = FOLDER / "board"

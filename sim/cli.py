@@ -87,7 +87,7 @@ def build(
     chosen = kernel_options(options)
     check_tools()
     with building():
-        from sim.kernel import build_kernel
+        from sim.images.kernel import build_kernel
         from sim.model.build import build_simulator
         made = [build_simulator(config, waves=waves, two_chips=on.two_chips),
                 *(build_kernel(config, scheme, options=chosen) for scheme in schemes)]
@@ -229,7 +229,7 @@ def sim(
             raise Failed(f"{path}: there is no such file", 2)
     check_tools()
     with building():
-        from sim.kernel import build_kernel
+        from sim.images.kernel import build_kernel
         from sim.model.build import build_simulator
         simulator = build_simulator(config, waves=wave is not None, two_chips=on.two_chips)
         booted = image or (None if restore else build_kernel(config, sync, options=chosen, runs=held,
@@ -260,7 +260,7 @@ def sim(
             command += [option, str(value)]
     sys.stdout.flush()
     if nodes:
-        from sim.nodes import options as options_of
+        from sim.wires.nodes import options as options_of
         wire = on.value("nodes_wire")
         if wire == "ether" and not config.ethers:
             raise Failed("--machine nodes_wire=ether: this machine has no Ethernet, give --machine ethers=1, too", 2)
@@ -297,7 +297,7 @@ def run_nodes(command, nodes, out):
     import subprocess
     import tempfile
 
-    from sim.nodes import consoles
+    from sim.wires.nodes import consoles
     with tempfile.TemporaryDirectory() as scratch:
         folder = out or Path(scratch)
         status = subprocess.run(command if out else [*command, "--out", scratch], stdin=subprocess.DEVNULL).returncode

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from firmware.build import compiler_version
-from hw.common.cache import REPO, cached
 from hw.cpu.generate import ToolError, generate_cluster
 from soc.config import SoCConfig
+from support.cache import REPO, cached
 
 GENERATORS_LAST_LINES = 20     # are shown when one fails
 

@@ -5,8 +5,8 @@ import hashlib
 from dataclasses import dataclass
 from importlib import metadata
 
-from hw.common.cache import REPO
 from hw.cpu.generate import PREDICTIONS, ClusterParameters
+from support.cache import REPO
 
 MAX_HARTS = 8            # PIC sources 0..7 and 8..15 are theirs
 MAX_LATENCY = 65_535

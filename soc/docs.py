@@ -4,9 +4,9 @@ import argparse
 import shutil
 from pathlib import Path
 
-from hw.common.cache import build_root
 from soc.build import command_line, generate_soc
 from soc.config import SoCConfig
+from support.cache import build_root
 
 
 def write_reference(config: SoCConfig) -> Path:

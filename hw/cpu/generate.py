@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from hw.common.cache import REPO, build_root, cached
+from support.cache import REPO, build_root, cached
 
 SCALA = Path(__file__).parent / "scala"
 # Every file that is fetched must have the checksum that its repository states; of those that a generator runs with, the

@@ -36,7 +36,7 @@ struct hart {
 #define HART_PART(subsystem, words) uintptr_t subsystem##_part[words]
     HART_PART(sched, 12); /* sched/hart_part.h */
     HART_PART(vm, 2);     /* vm/mmu.h */
-    HART_PART(user, 2);   /* user/process.h */
+    HART_PART(user, 2);   /* proc/process.h */
     HART_PART(dev, 4);    /* dev/clock.h */
     HART_PART(intr, 8);   /* intr/call.h */
     HART_PART(sync, 136); /* sync/hart_part.h */

@@ -1,7 +1,7 @@
 /*
  * run=andrew: the Modified Andrew Benchmark (paper `sync`, section 5.1) as programs on the disk do it: a shell, the script
  * /andrew.sh there with the words of args=A,B behind its name, and what that starts. With root=disk0 and the disk's image from
- * sim/disks.py. The measured part (probes WINDOW_BEGIN and _END) lies around all of it. Prints
+ * sim/images/disks.py. The measured part (probes WINDOW_BEGIN and _END) lies around all of it. Prints
  *
  *   @andrew harts=... cycles=... status=...        status: the script's, as a shell has it
  *   @crit_timing, @crit_poll                        in images with CRIT_TIMING (bench/polls.h), a poll each `poll` ms (100)
@@ -19,8 +19,8 @@
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "sched/timeout.h"
-#include "user/mounts.h"
-#include "user/run.h"
+#include "proc/mounts.h"
+#include "proc/run.h"
 
 #define SHELL "/bin/sh"
 #define SCRIPT "/andrew.sh"

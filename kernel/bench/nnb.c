@@ -38,8 +38,8 @@
 #include "lib/printf.h"
 #include "sched/master.h"
 #include "sched/sched.h"
-#include "user/mounts.h"
-#include "user/run.h"
+#include "proc/mounts.h"
+#include "proc/run.h"
 
 #define USERS_MOST 20
 #define TESTS "1,3,8,18"

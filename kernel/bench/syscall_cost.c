@@ -5,7 +5,7 @@
 #include "arch/hart.h"
 #include "init/run.h"
 #include "lib/panic.h"
-#include "user/run.h"
+#include "proc/run.h"
 
 static int syscall_cost(void)
 {

@@ -5,7 +5,7 @@
 
 #include "debug/harts.h"
 #include "sched/sched.h"
-#include "user/process.h"
+#include "proc/process.h"
 #include "vm/pmap.h"
 
 #define PTE_V 1u

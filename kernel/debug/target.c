@@ -7,7 +7,7 @@
 #include "debug/line.h"
 #include "debug/memory.h"
 #include "sched/sched.h"
-#include "user/process.h"
+#include "proc/process.h"
 
 #define CSR_FIRST RSP_CORE_REGISTERS
 #define PRIV (CSR_FIRST + DEBUG_CSR_COUNT)

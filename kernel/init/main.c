@@ -29,7 +29,7 @@
 #include "sched/timeout.h"
 #include "sync/dispatch.h"
 #include "sync/pic.h"
-#include "user/process.h"
+#include "proc/process.h"
 
 #define USAGE_EXIT_CODE 2
 

@@ -11,9 +11,9 @@
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
-#include "user/archive.h"
-#include "user/mounts.h"
-#include "user/run.h"
+#include "proc/archive.h"
+#include "proc/mounts.h"
+#include "proc/run.h"
 
 #define USAGE_EXIT_CODE 2
 #define SIGNAL_EXIT_CODE 128

@@ -25,7 +25,7 @@
 
 enum hart_call {
     CALL_PREEMPT, /* the scheduler's: look whether the thread that runs is to be preempted */
-    CALL_RETURN,  /* nothing: a hart in user mode comes by the kernel on its way back there (user/process.c) */
+    CALL_RETURN,  /* nothing: a hart in user mode comes by the kernel on its way back there (proc/process.c) */
     CALL_RUN,     /* hart_call_run */
     CALL_HALT,    /* a panic: stand still */
     CALLS

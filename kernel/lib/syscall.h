@@ -4,7 +4,7 @@
  *   static int sys_getpid(struct process *p, struct vm_map *map, const uint32_t *a) { return p->id; }
  *   SYSCALL(SYS_GETPID, sys_getpid);
  *
- * The numbers are in user/abi.h. The linker gathers the calls of the kernel proper (arch/kernel.ld); user/syscall.c
+ * The numbers are in user/abi.h. The linker gathers the calls of the kernel proper (arch/kernel.ld); proc/syscall.c
  * carries them out.
  */
 #ifndef LIB_SYSCALL_H
@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-struct process; /* user/process.h: layers below user/ have no use for it */
+struct process; /* proc/process.h: layers below user/ have no use for it */
 struct vm_map;  /* vm/map.h: its memory, where the caller's pointers point to */
 
 /*

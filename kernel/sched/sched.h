@@ -66,12 +66,12 @@ struct thread {
         volatile uint16_t looks; /* either: it looks what it is on its way to user mode */
     };
     bool interruptible; /* it sleeps, or is about to, and goes on when it has attention */
-    bool timed;         /* its process counts the time that it runs (user/signal.c) */
+    bool timed;         /* its process counts the time that it runs (proc/signal.c) */
     uint32_t ticks;          /* clock ticks that have found it running */
 #if CRIT_TIMING
     uint32_t crit_depth; /* sections that it is in, while it does not run (sync/crit_timing.h) */
 #endif
-    struct user_thread *user; /* what it is in a process (user/process.h), or 0; switches leave satp alone (vm/mmu.h) */
+    struct user_thread *user; /* what it is in a process (proc/process.h), or 0; switches leave satp alone (vm/mmu.h) */
 } __attribute__((aligned(64)));
 
 /* A new runnable thread, or 0 if memory for one is out, or there are `thread_limit`. `bound` is a hart or ANY_HART. */
@@ -127,7 +127,7 @@ int thread_sleep_interruptibly(const void *channel, struct simple_lock *interloc
 
 /*
  * Set `attention` of `t`, which the caller keeps from ending, and end such a sleep of it. A hart that runs it in user mode is
- * not told. The thread's owner clears it (user/signal.c).
+ * not told. The thread's owner clears it (proc/signal.c).
  */
 void thread_interrupt(struct thread *t);
 void thread_wakeup_one(const void *channel); /* the first that went to sleep */

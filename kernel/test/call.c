@@ -18,7 +18,7 @@
 #include "intr/softint.h"
 #include "lock/event.h"
 #include "test/test.h"
-#include "user/run.h"
+#include "proc/run.h"
 
 #define SOONEST_PATIENCE 100000 /* cycles, and what all other harts' handlers and sections may take besides */
 #define PROGRAMS 2

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "test/test.h"
-#include "user/run.h"
+#include "proc/run.h"
 
 #define LEFT 8 /* entries that the program has */
 #define LIMIT FIRST_THREADS

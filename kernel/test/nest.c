@@ -3,7 +3,7 @@
  * Then no process, thread, page or zone's object is left.
  */
 #include "test/test.h"
-#include "user/run.h"
+#include "proc/run.h"
 
 static int nest(void)
 {

@@ -11,8 +11,8 @@
 
 #include "mem/zone.h"
 #include "test/test.h"
-#include "user/run.h"
-#include "user/signal.h"
+#include "proc/run.h"
+#include "proc/signal.h"
 
 #define AT_A_TIME 5
 #define EACH 1500       /* calls that one makes at most, with its children; `dear` times as many */

@@ -10,7 +10,7 @@
 
 #include "mem/page.h"
 #include "test/test.h"
-#include "user/run.h"
+#include "proc/run.h"
 
 #define SEGMENTS 3
 #define STEPS 12

@@ -13,7 +13,7 @@
 
 #include "test/test.h"
 #include "user/programs/toucher.h"
-#include "user/run.h"
+#include "proc/run.h"
 #include "vm/internal.h"
 #include "vm/mmu.h"
 

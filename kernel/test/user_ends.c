@@ -6,7 +6,7 @@
 
 #include "mem/page.h"
 #include "test/test.h"
-#include "user/run.h"
+#include "proc/run.h"
 
 #define AT_A_TIME 2
 #define EXIT (7 << 8)

@@ -10,7 +10,7 @@
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "test/test.h"
-#include "user/run.h"
+#include "proc/run.h"
 
 #define AT_A_TIME 4
 #define MILLISECONDS "40" /* after which a process ends, if it hangs */

@@ -17,16 +17,16 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from hw.common.cache import build_root
 from sim.bench import counts, litex_sim, sleeping, waiting
 from sim.bench.busy import BUSY, SYNC, ours
 from sim.bench.image import main_ram
 from sim.bench.run import Measured, measure
-from sim.kernel import KernelError, build_kernel, runs_of
+from sim.images.kernel import KernelError, build_kernel, runs_of
 from sim.model.build import build_simulator
 from sim.model.toolchain import BuildError, tool_versions
-from sim.tools import ToolError
 from soc.config import SoCConfig
+from support.cache import build_root
+from support.tools import ToolError
 
 COMPARED = 40     # characters of the console that have to have come from both
 

@@ -19,15 +19,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from hw.common.cache import build_root
 from sim.bench import litex_sim
 from sim.bench.busy import BUSY, SYNC, ours
 from sim.bench.image import main_ram
-from sim.kernel import build_kernel, runs_of
+from sim.images.kernel import build_kernel, runs_of
 from sim.model.build import build_simulator
 from sim.model.toolchain import needed, run, tool_versions
-from sim.tools import ToolError
 from soc.config import SoCConfig
+from support.cache import build_root
+from support.tools import ToolError
 
 CACHE = "32768,8,64"     # bytes, ways, bytes a line: of both first-level caches
 BOOTED = 620_000         # cycles, by when all harts are busy and a window of the bench has begun

@@ -24,11 +24,11 @@ from litex.soc.cores.uart import RS232PHYRX
 from migen import Finish, If, Memory, Signal
 
 from firmware.build import build_rom, rom_words
-from hw.common.cache import REPO, Input, cached
 from sim.model.toolchain import COMPILER, JOBS, BuildError, needed, run
 from soc.build import add_options, config_of, generate_soc
 from soc.config import SoCConfig
 from soc.soc import InterlockSoC
+from support.cache import REPO, Input, cached
 
 CC, CXX = "clang-19", "clang++-19"
 CONSOLE_BAUD = 6_000_000

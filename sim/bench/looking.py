@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from sim.bench.waiting import CONSOLE_BAUD, cpu_seconds
-from sim.kernel import build_kernel
+from sim.images.kernel import build_kernel
 from sim.model.build import build_simulator
 from soc.config import SoCConfig
 

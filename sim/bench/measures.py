@@ -14,7 +14,7 @@ from rich.table import Table
 
 from sim.bench.busy import BUSY, SYNC, ours
 from sim.bench.run import measure
-from sim.kernel import build_kernel, runs_of
+from sim.images.kernel import build_kernel, runs_of
 from sim.model.build import build_model
 from sim.model.verilate import COMPILER_FLAGS, FAST_FLAGS, VERILATOR_FLAGS, Recipe
 from soc.build import generate_soc

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sim.experiments.definition import input_file
-from sim.kernel import build_kernel
+from sim.images.kernel import build_kernel
 from sim.model.build import build_simulator
 from soc.config import SoCConfig
 

@@ -2,13 +2,13 @@
 
 from dataclasses import asdict
 
-from hw.common.cache import REPO
 from sim.board.link import LinkError
 from sim.sweep import worker
 from sim.sweep.runner import LIMIT_FACTOR, Target
 from soc.boards.build import generate_config
 from soc.boards.catalog import BOARDS
 from soc.boards.config import board_config
+from support.cache import REPO
 
 FITTED = ("disks", "ethers")    # what an experiment asks of its machine that a board may have
 SPARE_CYCLES = 600_000_000      # that a run may take beyond its estimate: the console's time, at the board's clock

@@ -6,7 +6,7 @@ import zlib
 from dataclasses import dataclass
 from enum import IntEnum
 
-from hw.common.cache import REPO
+from support.cache import REPO
 
 _NUMBERS = {name: int(value, 0) for name, value in re.findall(
     r"^#define (\w+) (0x[0-9a-f]+|\d+)\b", (REPO / "firmware/protocol.h").read_text(), re.MULTILINE)}

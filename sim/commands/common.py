@@ -67,7 +67,7 @@ def checked_scheme(name):
 
 def kernel_options(texts):
     """The build options that `--option` gave; an unknown one is a usage error."""
-    from sim.kernel import OPTIONS, checked_options
+    from sim.images.kernel import OPTIONS, checked_options
     options = {}
     for text in texts or []:
         name, separator, value = text.partition("=")
@@ -83,7 +83,7 @@ def kernel_options(texts):
 
 def kernel_runs(words):
     """What the image is to hold for these boot arguments; a run that there is not is a usage error."""
-    from sim.kernel import checked_runs, runs_of
+    from sim.images.kernel import checked_runs, runs_of
     held = runs_of(" ".join(words))
     try:
         checked_runs(held)
@@ -102,7 +102,7 @@ def checked_settings(texts):
 
 
 def check_tools():
-    from sim import tools
+    from support import tools
     try:
         return tools.check()
     except tools.ToolError as error:
@@ -111,7 +111,7 @@ def check_tools():
 
 def results_directory(name, out):
     """Where the records go: `out`, which must be new or empty, or a directory named by the time."""
-    from hw.common.cache import build_root
+    from support.cache import build_root
     if out:
         if out.exists() and (not out.is_dir() or any(path.name != ".lock" for path in out.iterdir())):
             raise Failed(f"--out {out} is there already: give a new directory, or go on with: "

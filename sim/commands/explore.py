@@ -47,7 +47,7 @@ def explore(
 
     Example:  ./interlock explore test-race --sync spl-optim --set plant=level --seeds 20
     """
-    from sim.kernel import runs
+    from sim.images.kernel import runs
     from sim.sweep.explore import ExploreError, Explorer, Subject
     from sim.sweep.folder import claimed
     if test not in runs():
@@ -60,7 +60,7 @@ def explore(
     directory = results_directory(f"explore-{test}", out)
     check_tools()
     with building():
-        from sim.kernel import build_kernel
+        from sim.images.kernel import build_kernel
         from sim.model.build import build_simulator
         from sim.sweep.runner import Target
         image = build_kernel(config, sync, options=kernel_options(options), runs=(test,))

@@ -27,7 +27,7 @@ def faults(
 
     Example:  ./interlock faults --only locks
     """
-    from sim.faults import FaultError, chosen, load
+    from sim.faults.planted import FaultError, chosen, load
     try:
         selected = chosen(load(), only or [])
         for fault in selected:
@@ -86,7 +86,7 @@ class Progress:
 def by_area(selected, trials):
     """Lines of text: of each area the faults by what came of them, and by the folder of the test that noticed; the time
     that they took by the clock and of the processors."""
-    from sim.faults import NOTICED
+    from sim.faults.planted import NOTICED
     folders = sorted({trial.by.split("/")[1] for trial in trials if trial.how == NOTICED})
     heads = ["faults", *(f"by {folder}" for folder in folders), "unnoticed", "change nothing", "clock", "processors"]
     yield " " * 12 + "".join(f"  {head}" for head in heads)
@@ -100,7 +100,7 @@ def by_area(selected, trials):
 
 
 def plant(selected, jobs, limit, keep):
-    from sim.faults import NOTICED, Nursery
+    from sim.faults.planted import NOTICED, Nursery
     real = [fault for fault in selected if not fault.equivalent]
     begin = time.monotonic()
     if keep:

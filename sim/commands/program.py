@@ -15,7 +15,7 @@ def user_files(words: Sequence[str], wanted: Sequence[str],
                files: Sequence[str]) -> tuple[Sequence[str], dict[str, Path]]:
     """The boot arguments `words` with what starts the first program that is wanted, and the files of the archive by
     name, all of these programs among them."""
-    from sim import programs
+    from sim.images import programs
     added = {}
     for text in files:
         name, given, path = text.rpartition("=")
@@ -56,7 +56,7 @@ def program(
     """
     import shutil
 
-    from sim import programs
+    from sim.images import programs
     try:
         with building():
             made = programs.build_program(files, out.stem if out else None, flags or ())

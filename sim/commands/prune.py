@@ -30,9 +30,9 @@ def prune(
     """
     from rich.filesize import decimal
 
-    from sim import prune as pruning
     from sim.commands.common import show_tables
     from sim.results.table import Table
+    from sim.sweep import prune as pruning
     if days is None and gib is None:
         days = DAYS
     items = [item for item in pruning.found() if not only or item.kind in only]

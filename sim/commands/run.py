@@ -121,7 +121,7 @@ def carry_out(experiment, values, directory, make_pool, fresh, as_json):
     pool = make_pool()
     runner = Runner(experiment, values, directory, pool, clock_of(values), Store(), fresh)
     with building(), Display() as display:
-        from sim.kernel import build_kernel
+        from sim.images.kernel import build_kernel
         from sim.model.build import build_simulator
         build_images(runner.runs)
         targets = build_targets(runner.targets(), build_simulator, build_kernel, display.build)
@@ -141,7 +141,7 @@ def carry_out_on_board(experiment, values, directory, port, slowdown, baud, as_j
     from sim.board.link import LinkError
     from sim.board.machine import BoardMachine, unfit
     from sim.commands.board import connected
-    from sim.kernel import build_kernel
+    from sim.images.kernel import build_kernel
     from sim.sweep.local import LocalPool
     from sim.sweep.runner import Runner
     tools = check_tools()

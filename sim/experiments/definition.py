@@ -3,13 +3,12 @@
 An experiment file has a `description`, the bit rate of the console, its `[keys.*]` (what `--set` may change) and its
 `[[runs]]`: kinds of runs, each `vary`-ing over list keys. `[machine]`, `[devices]` and `[nodes]` say what they run on
 (machine.py): keys as well, and runs vary over those that have several values. Its report is made by its `[[collect]]`
-queries, or by the module beside the file that `report` names. schema.py has every entry. `{name}` in `bootargs`, in the
-values of `build` (the kernel's build options, sim/kernel.py), and names in `cycles` (the estimate that orders runs and
-bounds them), in `input` (how many bytes go down the data line), in `disk` (the drive at each disk controller:
-how many bytes of seeded content it has, or @ and the name of an image of sim/disks.py, then options of the simulator's
---disk), in `frames` (those on the Ethernet
-wire, sim/frames.py) and in `flow` (the simulator's --uart1-flow) stand for the run's parameters and all keys, a list's
-values with commas between.
+queries, or by the module beside the file that `report` names. schema.py has every entry. `{name}` in `bootargs`, in
+the values of `build` (the kernel's build options, sim/images/kernel.py), and names in `cycles` (the estimate that
+orders runs and bounds them), in `input` (how many bytes go down the data line), in `disk` (the drive at each disk
+controller: how many bytes of seeded content it has, or @ and the name of an image of sim/images/disks.py, then options
+of the simulator's --disk), in `frames` (those on the Ethernet wire, sim/wires/frames.py) and in `flow` (the
+simulator's --uart1-flow) stand for the run's parameters and all keys, a list's values with commas between.
 Its `[quick]` table has values of keys with which all of it, every kind of run once at least, takes some seconds.
 """
 
@@ -32,7 +31,7 @@ from sim.experiments.paper_sync import SCHEMES
 from sim.experiments.schema import SettingError, check, unknown
 
 FOLDER = Path(__file__).parent
-IMAGE = "@"             # before the name of an image of sim/disks.py
+IMAGE = "@"             # before the name of an image of sim/images/disks.py
 FILE_BYTES = 65536      # the file that paper `sync` sends down its serial line
 
 
@@ -154,7 +153,7 @@ class Run:
     checkpoint: str = ""    # the moment up to which runs of the same boot share it (sim/sweep/boot.py); empty: its own
     pokes: tuple = ()       # registers that it writes there, (name, value) in order of name
     disk: str = ""          # the drive: bytes, and options of --disk, with commas between
-    frames: str = ""        # on the Ethernet wire (sim/frames.py, Flood)
+    frames: str = ""        # on the Ethernet wire (sim/wires/frames.py, Flood)
     flow: str = ""          # whether the data line's far end looks at RTS: rts or none
     on: tuple = ()          # what is said of the machine beside its harts, (name, value) in order of name
 
@@ -169,7 +168,7 @@ class Run:
     @property
     def target(self):
         """What it needs built: machine, scheme, build options, what the image holds."""
-        from sim.kernel import runs_of
+        from sim.images.kernel import runs_of
         return self.machine.alone, self.sync, self.options, runs_of(self.bootargs)
 
 
@@ -255,7 +254,7 @@ class Experiment:
 
     def solver_target(self, kind, settings):
         """`Run.target` of a solver, which is not known to the last parameter yet."""
-        from sim.kernel import runs_of
+        from sim.images.kernel import runs_of
         on = Machine.of(kind["harts"], {name: settings[name] for name in self._machine(settings)})
         return on.alone, kind["sync"], tuple(sorted(kind.get("build", {}).items())), runs_of(kind["bootargs"])
 
@@ -395,7 +394,7 @@ def _check_values(experiment):
 
 def _check_kind(experiment, kind):
     """What a kind of runs refers to is there: keys, schemes, build options, other kinds."""
-    from sim.kernel import OPTIONS
+    from sim.images.kernel import OPTIONS
     where, keys, vary = f"runs {kind['name']}", experiment.keys, kind.get("vary", {})
     if [other["name"] for other in experiment.kinds].count(kind["name"]) > 1:
         raise SettingError(f"{where}: two kinds of runs have this name")
@@ -412,7 +411,7 @@ def _check_kind(experiment, kind):
         raise unknown(f"scheme in {where}", kind["sync"], SCHEMES)
     image = kind.get("disk", "").partition(",")[0]
     if image.startswith(IMAGE):
-        from sim.disks import IMAGES
+        from sim.images.disks import IMAGES
         if image.removeprefix(IMAGE) not in IMAGES:
             raise unknown(f"image in {where} disk", image.removeprefix(IMAGE), IMAGES)
     for option in kind.get("build", {}):

@@ -8,8 +8,8 @@ import importlib
 import importlib.util
 from pathlib import Path
 
-from hw.common.cache import build_root, locked
 from sim.results.record import RecordError
+from support.cache import build_root, locked
 
 TRUSTED = "trusted-reports.txt"     # in the build folder: a path a line
 

@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from hw.common.cache import REPO, Input, cached, digest
 from sim.model import idle as idle_module
 from sim.model import pokes as pokes_module
 from sim.model import toolchain
@@ -19,10 +18,11 @@ from sim.model.idle import idle_table
 from sim.model.pokes import POKES
 from sim.model.toolchain import BuildError, compile_objects, link, tool_versions, united
 from sim.model.verilate import DEFAULT, TOP, Library, Recipe, verilate
-from sim.tools import ToolError
 from soc.build import add_options, config_of, generate_soc, told_in_a_line
 from soc.config import SoCConfig
 from soc.sim import DISK_INPUTS, DISK_OUTPUTS
+from support.cache import REPO, Input, cached, digest
+from support.tools import ToolError
 
 HARNESS = REPO / "sim" / "harness"
 BINARY = "interlock-sim"

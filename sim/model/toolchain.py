@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from hw.common.cache import Input, cached
-from sim.tools import PROGRAMS, ToolError, program_version
+from support.cache import Input, cached
+from support.tools import PROGRAMS, ToolError, program_version
 
 JOBS = 2
 COMPILER, LINKER, ARCHIVER, PROFILES = "clang++-19", "ld.lld-19", "llvm-ar-19", "llvm-profdata-19"

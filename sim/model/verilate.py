@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from firmware.build import compiler_version
-from hw.common.cache import Input, cached
 from sim.model import toolchain
 from sim.model.gating import EDGE, SOURCE, NotUnderstood, Watched, profile, split_processes, watch, write_edge
 from sim.model.toolchain import PROFILES, archive, compile_objects, link, needed, processor_level, run, united
+from support.cache import Input, cached
 
 TOP = "interlock"
 VERILATOR_FLAGS = ("--cc", "-O3", "--flatten", "--savable", "--x-assign", "fast", "--x-initial", "0", "--noassert",

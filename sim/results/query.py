@@ -8,8 +8,8 @@ from pathlib import Path
 
 import duckdb
 
-from hw.common.cache import build_root
 from sim.results import record, tables
+from support.cache import build_root
 
 
 def directories():

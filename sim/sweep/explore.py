@@ -13,13 +13,13 @@ import shutil
 import time
 from pathlib import Path
 
-from hw.common.cache import REPO
 from sim.experiments.definition import written
 from sim.experiments.machine import Machine
 from sim.results import record
 from sim.sweep.local import POLL_S
 from sim.sweep.runner import REPORT_S, Progress, why_failed
 from sim.sweep.worker import MESSAGES, digest_of, end, start
+from support.cache import REPO
 
 CONSOLE_BAUD = 6_000_000    # ten cycles a bit: printing costs little time
 HANG_CYCLES = 3_000_000

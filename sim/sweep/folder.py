@@ -2,8 +2,8 @@
 
 import contextlib
 
-from hw.common.cache import locked
 from sim.results import record
+from support.cache import locked
 
 LOCK = ".lock"
 

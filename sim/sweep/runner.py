@@ -15,13 +15,13 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-from sim import nodes
 from sim.experiments.definition import IMAGE, Run, disk_image, input_file
-from sim.frames import Flood
 from sim.results import record
 from sim.results.report import solve_line
 from sim.sweep import boot, worker
 from sim.sweep.store import key_of
+from sim.wires import nodes
+from sim.wires.frames import Flood
 
 # What the simulator's exit status means (sim/harness).
 OUTCOMES = {
@@ -98,7 +98,7 @@ def build_targets(wanted, build_simulator, build_kernel, report):
 
 def image_of(content):
     """The image that a drive's content names, with its @; it is made if it is not in the cache."""
-    from sim.disks import IMAGES
+    from sim.images.disks import IMAGES
     return IMAGES[content.removeprefix(IMAGE)]()
 
 

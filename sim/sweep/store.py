@@ -15,9 +15,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hw.common.cache import build_root, locked
 from sim.results import record
 from sim.sweep.worker import digest_of
+from support.cache import build_root, locked
 
 INDEX = "kept.json"
 
@@ -53,7 +53,7 @@ class Store:
         with self._lock(shared=True):
             kept = self._whole(entry)
             if kept:
-                os.utime(entry)     # when it was used last: sim/prune.py
+                os.utime(entry)     # when it was used last: sim/sweep/prune.py
                 copy(kept["files"], entry, into)
                 return kept["started"]
         self.discard(entry)

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from cryptography import x509
 from distributed.security import Security
 
-from hw.common.cache import build_root, locked
 from sim.results.record import RecordError, write_text
+from support.cache import build_root, locked
 
 CERTIFICATE, KEY = "certificate.pem", "key.pem"
 LEAST_LEFT = datetime.timedelta(days=30)    # a certificate lasts for a year

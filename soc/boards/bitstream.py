@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from hw.common.cache import build_root, digest
 from soc.boards.build import BoardArtifacts, add_options, config_of, generate_config
 from soc.boards.catalog import BOARDS
 from soc.boards.config import BoardConfig
@@ -19,6 +18,7 @@ from soc.fpga.report import figures, summary
 from soc.fpga.synthesis import SynthesisOptions, synthesise
 from soc.fpga.tools import ToolError, say
 from soc.sim import TOP
+from support.cache import build_root, digest
 
 MOST_SEEDS = 100
 CLUSTER = "InterlockCluster"      # the module of the harts and what is between them

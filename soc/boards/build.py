@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from firmware.build import compiler_version
-from hw.common.cache import REPO, cached
 from hw.cpu.generate import generate_cluster
 from soc.boards.config import BoardConfig, board_config
 from soc.build import SoCArtifacts, told_in_a_line
+from support.cache import REPO, cached
 
 PARAMETERS = [field for field in dataclasses.fields(BoardConfig) if field.name not in ("board", "device")]
 GENERATORS = ("litedram", "liteeth", "litesdcard", "litex-boards")  # beside those of every SoC

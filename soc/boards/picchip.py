@@ -17,7 +17,6 @@ from litex.soc.cores.clock import ECP5PLL
 from migen import Cat, ClockDomain, If, Signal
 from migen.genlib.resetsync import AsyncResetSynchronizer
 
-from hw.common.cache import REPO, cached
 from hw.common.memory import block_rams, with_block_rams
 from hw.pic.pins import PICChip
 from hw.pic.registers import MAX_HARTS
@@ -38,6 +37,7 @@ from soc.fpga.report import figures, summary
 from soc.fpga.synthesis import SynthesisOptions, synthesise
 from soc.fpga.tools import ToolError, say
 from soc.generate import undated
+from support.cache import REPO, cached
 
 TOP = "picchip"
 CLOCK_HZ = 50_000_000      # hw/pic/pins/README.md: between two thirds of the SoC's clock and one and a half times it

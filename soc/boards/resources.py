@@ -7,12 +7,12 @@ import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hw.common.cache import REPO
 from soc.boards.bitstream import records_folder
 from soc.boards.catalog import BOARDS
 from soc.boards.config import board_config
 from soc.fpga.placement import PlacementOptions, is_system
 from soc.fpga.synthesis import SynthesisOptions
+from support.cache import REPO
 
 PAGE = REPO / "docs" / "boards-resources.md"
 INTRODUCTION = """# What the boards' bitstreams take

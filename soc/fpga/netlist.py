@@ -8,8 +8,8 @@ import re
 from importlib import resources
 from pathlib import Path
 
-from hw.common.cache import cached
 from soc.fpga.tools import ToolError, run, version
+from support.cache import cached
 
 CELLS = Path(__file__).parent / "cells"
 VENDOR = ("common_sim.vh", "ccu2c_sim.vh")  # not cells_sim.v, which has an empty DP16KD and nothing else

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from hw.common.cache import Input, cached
 from soc.fpga.design import Design
 from soc.fpga.placement import GateError
 from soc.fpga.tools import ToolError, run, version
+from support.cache import Input, cached
 
 BITSTREAM = "chip.bit"
 

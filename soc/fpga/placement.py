@@ -6,9 +6,9 @@ import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hw.common.cache import Input, cached
 from soc.fpga.design import Design
 from soc.fpga.tools import ToolError, run, version
+from support.cache import Input, cached
 
 SYSTEM_CLOCK_SLACK = 0.01   # by how much a PLL's rate may differ from the one wanted
 USE = re.compile(r"Info:\s+(\w+):\s+(\d+)/\s*(\d+)\s+\d+%")

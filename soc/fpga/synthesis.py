@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hw.common.cache import cached
 from soc.fpga.design import Design
 from soc.fpga.tools import ToolError, run, version
+from support.cache import cached
 
 SLOWEST_PS = 7000      # of a path, by ABC9's estimate, that may save area; two harts on a 45F took 24 ns
 # ABC9's own script (yosys, `help abc9_exe`) but for its last command, &mfs.

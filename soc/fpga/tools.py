@@ -16,7 +16,7 @@ from pathlib import Path
 
 import platformdirs
 
-from hw.common.cache import build_root
+from support.cache import build_root
 
 REGISTRY = "yowasp-"      # what the registry's programs are called by: the same ones, compiled to WebAssembly
 TALK_SECONDS = 20         # between two lines of progress

@@ -6,10 +6,10 @@ import re
 import signal
 import subprocess
 
-from hw.common.cache import REPO
 from sim.board.board import RESET_BAUD
 from sim.board.port import Port
 from sim.model.board import build_board
+from support.cache import REPO
 
 SEED = 3            # of what is booted
 SLOWDOWN = 600      # of the simulated board, at the worst: where many processes share a processor

@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from sim import programs
-from sim.kernel import build_kernel
+from sim.images import programs
+from sim.images.kernel import build_kernel
 from soc.boards.config import board_config
 from tests.board.simulated import boot, run_on, simulated
 from tests.kernel.power_cuts import host

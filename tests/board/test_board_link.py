@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.kernel import build_kernel
+from sim.images.kernel import build_kernel
 from soc.boards.config import board_config
 from tests.board import simulated as board
 from tests.board.simulated import run_on, simulated

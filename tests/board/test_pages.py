@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from hw.common.cache import REPO
 from sim.commands.board import board as board_commands
 from soc.boards.catalog import BOARDS
 from soc.boards.restart import BREAK_SECONDS, HOLD_CYCLES
+from support.cache import REPO
 
 DOCS = REPO / "docs"
 INDEX = DOCS / "boards.md"

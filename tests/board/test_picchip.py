@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from hw.common.cache import REPO
 from hw.pic.pins.wires import MAX_CLOCK_RATIO
 from soc.boards import bitstream as soc_bitstream
 from soc.boards import picchip
@@ -15,6 +14,7 @@ from soc.boards.build import generate_board
 from soc.boards.catalog import BOARDS
 from soc.boards.pic_wires import FROM_SOC, TO_SOC
 from soc.boards.picchip import ChipConfig, generate_chip, make_bitstream
+from support.cache import REPO
 
 
 def wires(constraints):

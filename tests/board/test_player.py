@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from hw.common.cache import REPO
 from soc.boards.build import generate_board
+from support.cache import REPO
 from tests.board.simulated import interlock, on_board, simulated
 
 LENGTH = 203

@@ -10,13 +10,13 @@ import sys
 import pytest
 
 from firmware.build import rom_words
-from hw.common.cache import REPO
 from soc.boards.board import SMALL_CACHES, Device
 from soc.boards.build import generate_board
 from soc.boards.catalog import BOARDS
 from soc.boards.config import board_config
 from soc.build import generate_soc
 from soc.config import SoCConfig
+from support.cache import REPO
 
 FPGA = [name for name, board in BOARDS.items() if board.oscillator_hz]
 

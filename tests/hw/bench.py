@@ -47,11 +47,11 @@ from litex.gen.fhdl.verilog import convert
 from litex.soc.interconnect import csr_bus
 from migen import ClockDomain, Record, Signal
 
-from hw.common.cache import REPO, cached
 from sim.model.toolchain import COMPILER
 from soc.fpga import netlist
 from soc.fpga.design import Design
 from soc.fpga.synthesis import synthesise
+from support.cache import REPO, cached
 
 PERIOD_NS = 2
 # One file of C++: for several, Verilator's makefile first compiles their headers, twice, 3.5 s each.

@@ -8,7 +8,7 @@ import cocotb
 from litex.gen import LiteXModule
 
 from hw.arrivals.core import ENTRIES, MIN_INTERVAL, START_CYCLES, WIRES, ArrivalPlayer
-from hw.common.cache import REPO
+from support.cache import REPO
 from tests.hw import bench
 
 in_simulator = cocotb.test(timeout_time=2, timeout_unit="ms")  # simulated time: a test that hangs fails

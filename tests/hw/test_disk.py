@@ -8,13 +8,13 @@ from pathlib import Path
 import cocotb
 from litex.gen import LiteXModule
 
-from hw.common.cache import REPO
 from hw.cpu.core import InterlockCluster
 from hw.cpu.generate import ClusterParameters
 from hw.disk.core import DiskController
 from hw.disk.medium import ANSWERS, OPERATIONS, SECTOR_BYTES, SECTOR_WORDS, STATUSES, TAGS
 from hw.disk.registers import REGISTERS
 from hw.ram.core import MainRAM
+from support.cache import REPO
 from tests.hw import bench
 
 RAM_BYTES = 1 << 16

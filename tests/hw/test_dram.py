@@ -10,11 +10,11 @@ from litedram.core import LiteDRAMCore
 from litedram.core.controller import ControllerSettings
 from litex.gen import LiteXModule
 
-from hw.common.cache import REPO
 from hw.pic.model import Xorshift
 from hw.ram.core import OUTSTANDING, SALTS
 from hw.ram.dram import DRAMPorts
 from soc.boards.dram_model import DRAMModel
+from support.cache import REPO
 from tests.hw import bench
 from tests.hw.native_port import NativePort
 

@@ -9,10 +9,10 @@ import cocotb
 from litex.gen import LiteXModule
 from migen import Signal
 
-from hw.common.cache import REPO
 from hw.ether.core import COUNTERS, LINK, QUEUES, TX, Ether
 from hw.ether.phy import SPEEDS, WirePHY
 from hw.ram.core import MainRAM
+from support.cache import REPO
 from tests.hw import bench
 
 CLOCK_HZ = 60_000_000

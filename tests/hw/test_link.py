@@ -9,10 +9,10 @@ import cocotb
 import pytest
 from cocotb.triggers import Combine, ValueChange
 
-from hw.common.cache import REPO
 from hw.pic.link import ACCESS_SALT, DELIVERY_SALT, MAX_LATENCY, Link
 from hw.pic.model import Model, Xorshift
 from hw.pic.registers import CONTEXT, REGISTERS, SOURCES
+from support.cache import REPO
 from tests.hw import bench
 from tests.hw.pic_compare import compare
 from tests.hw.pic_dut import Pic, build, offset

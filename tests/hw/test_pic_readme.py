@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from hw.common.cache import REPO
 from hw.pic.docs import README, with_tables
 from hw.pic.registers import COUNTERS, REGISTERS
+from support.cache import REPO
 
 
 def test_register_tables_are_those_of_the_declarations():

@@ -6,11 +6,11 @@ import cocotb
 import pytest
 from cocotb.triggers import Combine
 
-from hw.common.cache import REPO
 from hw.pic.pins.courier import ATTEMPTS, patience
 from hw.pic.pins.near import GONE
 from hw.pic.pins.wires import Pads, Receiver, Sender
 from hw.pic.registers import COUNTERS
+from support.cache import REPO
 from tests.hw import bench
 from tests.hw.pic_dut import offset
 from tests.hw.pins_dut import CLOCK_HZ, NEAR_PS, PinPic, build

@@ -9,8 +9,8 @@ from litex.gen import LiteXModule
 from litex.soc.interconnect import wishbone
 from migen import If, Memory, Signal
 
-from hw.common.cache import REPO
 from hw.player.core import LinePlayer
+from support.cache import REPO
 from tests.hw import bench
 
 CLOCK_HZ = 60_000_000

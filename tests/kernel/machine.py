@@ -10,7 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim.kernel import WRONG_SCHEMES, WRONG_SPINLOCKS, build_kernel, runs_of
+from sim.images.kernel import WRONG_SCHEMES, WRONG_SPINLOCKS, build_kernel, runs_of
 from sim.model.build import build_simulator
 from sim.model.verilate import SLOW_FLAGS, Recipe
 from soc.config import SoCConfig

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sim import programs
+from sim.images import programs
 from tests.kernel.machine import DEVICES, boot
 
 OURS = Path(__file__).parent / "programs"
@@ -144,7 +144,7 @@ def check(image, log, cut, journal, look_inside=True):
 
 
 def rows_of(last):
-    """What SQLite's table holds after as many transactions (kernel/user/ports/sqlite.c)."""
+    """What SQLite's table holds after as many transactions (user/ports/sqlite.c)."""
     rows = {}
     for n in range(1, last + 1):
         rows |= {(n * 7 + 3 * i) % 40: (n * 100 + i, (37 * n + 101 * i) % 700) for i in range(6)}

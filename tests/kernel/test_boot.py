@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from sim.kernel import SCHEMES
+from sim.images.kernel import SCHEMES
 from tests.kernel.machine import boot, converse
 
 

@@ -10,7 +10,7 @@ from itertools import product
 
 import pytest
 
-from sim.kernel import SCHEMES
+from sim.images.kernel import SCHEMES
 from soc.config import SoCConfig
 from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, boot, command, simulator_of
 

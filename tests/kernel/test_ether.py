@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sim import frames
-from sim.kernel import CROSS, OPTIONS, SCHEMES, runs_of
+from sim.images.kernel import CROSS, OPTIONS, SCHEMES, runs_of
+from sim.wires import frames
 from soc.config import SoCConfig
 from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command, ended, kernel_of, simulator_of
 

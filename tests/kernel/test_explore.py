@@ -8,12 +8,12 @@ import subprocess
 
 import pytest
 
-from hw.common.cache import REPO
 from sim.experiments.machine import Machine
-from sim.kernel import SCHEMES
+from sim.images.kernel import SCHEMES
 from sim.sweep.explore import Explorer, Subject
 from sim.sweep.runner import Target
 from soc.config import SoCConfig
+from support.cache import REPO
 from tests.kernel.machine import kernel_of, simulator_of
 
 SEEDS = 20          # in which a race must be found

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sim import programs
+from sim.images import programs
 from tests.kernel import damaged_images, power_cuts
 from tests.kernel.machine import DEVICES, DISK_BUILDS, boot
 from tests.kernel.power_cuts import host

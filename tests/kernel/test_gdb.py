@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sim import programs
+from sim.images import programs
 from tests.kernel.gdb import Session
 
 WATCHED = Path(__file__).parent / "programs/watched.c"

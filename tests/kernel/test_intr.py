@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.kernel import SCHEMES
+from sim.images.kernel import SCHEMES
 from tests.kernel.machine import CHECKED, boot
 from tests.kernel.test_schemes import CONDITIONS
 

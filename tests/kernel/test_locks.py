@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from sim.kernel import SCHEMES
+from sim.images.kernel import SCHEMES
 from tests.kernel.machine import CHECKED, COUNTED, DEVICES, DISK_BUILDS, boot, converse
 
 DEBUG = CHECKED["spl-optim"]

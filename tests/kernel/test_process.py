@@ -1,5 +1,5 @@
 """Processes as 4.3BSD programs expect them: fork, execve, wait4, groups, signals, descriptors, pipes and memory. The
-program checks itself (kernel/user/programs/processes.c), some parts at each boot: all on one hart, half of them on 2
+program checks itself (user/programs/processes.c), some parts at each boot: all on one hart, half of them on 2
 harts and the other half on 4. PROCESSES=all: all on each; FUZZ_CALLS=2500: more random calls;
 STORM_STEPS=50: longer storms."""
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sim import programs
+from sim.images import programs
 from tests.kernel.machine import boot
 
 PARTS = 22

@@ -8,7 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from sim import programs
+from sim.images import programs
 from tests.kernel.machine import boot
 
 OURS = Path(__file__).parent / "programs"

@@ -10,7 +10,7 @@ from itertools import product
 
 import pytest
 
-from sim.kernel import SCHEMES
+from sim.images.kernel import SCHEMES
 from tests.kernel.machine import boot
 
 ALL = os.environ.get("ROBUST") == "all"

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from sim.kernel import CROSS, SCHEMES
+from sim.images.kernel import CROSS, SCHEMES
 from soc.config import SoCConfig
 from tests.kernel.machine import CHECKED, COUNTED, boot, kernel_of
 

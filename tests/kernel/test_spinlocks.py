@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from sim.kernel import OPTIONS
+from sim.images.kernel import OPTIONS
 from tests.kernel.machine import MAX_CYCLES, boot
 
 ALGORITHMS = OPTIONS["spinlock"]

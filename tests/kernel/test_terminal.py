@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sim import programs
+from sim.images import programs
 from tests.kernel.machine import dialogue
 
 PROGRAM = Path(__file__).parent / "programs/terminal.c"

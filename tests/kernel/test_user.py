@@ -1,11 +1,11 @@
 """User mode: programs in address spaces of their own, system calls, and what happens to a program that misbehaves. The
-programs check themselves (kernel/user/programs/); under each scheme, as user mode is entered and left through it."""
+programs check themselves (user/programs/); under each scheme, as user mode is entered and left through it."""
 
 import os
 
 import pytest
 
-from sim.kernel import SCHEMES
+from sim.images.kernel import SCHEMES
 from tests.kernel.machine import CHECKED, boot
 
 # The long form: FUZZ_CALLS=1000.

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from sim.kernel import SCHEMES
+from sim.images.kernel import SCHEMES
 from tests.kernel.machine import CHECKED, boot
 
 # The long form: ROUNDS=40.

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from sim.kernel import SCHEMES
+from sim.images.kernel import SCHEMES
 from tests.kernel.machine import CHECKED, COUNTED, boot
 
 PAGES = 100

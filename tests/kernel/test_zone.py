@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from sim.kernel import SCHEMES
+from sim.images.kernel import SCHEMES
 from tests.kernel.machine import CHECKED, boot, converse
 
 UNEVEN = "pic.read=20 pic.write=10 pic.delivery=40 pic.jitter=30 ram.jitter=7"

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from hw.common.cache import cached
 from sim.model.toolchain import find
 from soc.boards.bitstream import design_of
 from soc.boards.build import generate_config
@@ -18,6 +17,7 @@ from soc.boards.config import BoardConfig
 from soc.fpga.netlist import models, primitives, verilog
 from soc.fpga.synthesis import synthesise
 from soc.sim import TOP
+from support.cache import cached
 
 HERE = Path(__file__).parent
 PADS = ("sdram_dq",)    # those that the chip drives, too; the pins of the SD card's are never driven: there is none

@@ -13,10 +13,10 @@ from functools import cache
 
 import pytest
 
-from hw.common.cache import cached
 from sim.model.toolchain import find
 from soc.fpga.netlist import models
 from soc.fpga.tools import run, version
+from support.cache import cached
 
 CYCLES = 20_000
 ADDRESSES = ("ra", "wa", "aa", "ab")  # inputs that are small every now and then, so that accesses meet

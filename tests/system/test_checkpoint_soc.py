@@ -7,10 +7,10 @@ import subprocess
 
 import pytest
 
-from hw.common.cache import REPO
-from sim.kernel import runs_of
+from sim.images.kernel import runs_of
 from sim.sweep.checkpoint import header
 from soc.config import SoCConfig
+from support.cache import REPO
 from tests.kernel.machine import kernel_of, simulator_of
 
 CONSOLE_BAUD = 6_000_000

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import typer
 
-from hw.common.cache import REPO
 from sim.cli import app
 from sim.results import record
-from sim.tools import PROGRAMS
+from support.cache import REPO
+from support.tools import PROGRAMS
 from tests.system.chromium import cells, chromium, drawn, grid, heads, opened
 
 TINY = ("--set", "harts=1,2", "--set", "latencies=0,75", "--set", "schemes=spl-pessim,cli-optim", "--set", "size=32",

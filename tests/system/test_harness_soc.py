@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from hw.common.cache import REPO
 from sim.model.build import build_simulator
 from sim.model.gating import EDGE
 from sim.model.gating.watch import BOOT, CYCLES
 from sim.model.toolchain import PROFILES, needed, tool_versions
 from sim.model.verilate import verilate
-from sim.tools import ToolError
 from soc.build import generate_soc
 from soc.config import SoCConfig
+from support.cache import REPO
+from support.tools import ToolError
 from tests.kernel.machine import DEVICES, simulator_of
 from tests.system import harness_player as player
 

@@ -6,13 +6,13 @@ import subprocess
 import pytest
 
 from sim.experiments import definition
-from sim.kernel import build_kernel
+from sim.images.kernel import build_kernel
 from sim.model.build import build_simulator
-from sim.nodes import ring
 from sim.results import record, tables
 from sim.sweep.local import LocalPool
 from sim.sweep.runner import Runner, build_targets
 from sim.sweep.store import Store
+from sim.wires.nodes import ring
 from soc.config import SoCConfig
 from tests.kernel.machine import kernel_of
 

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from sim.experiments import definition
-from sim.kernel import runs_of
+from sim.images.kernel import runs_of
 from sim.model.build import build_model
 from soc.build import generate_soc
 from soc.config import SoCConfig

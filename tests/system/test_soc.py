@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from hw.common.cache import REPO
 from hw.pic import COUNTERS as PIC_COUNTERS
 from hw.pic import REGISTERS as PIC
 from hw.pic.registers import IPI_SOURCE, MAX_HARTS, source_reset
@@ -22,6 +21,7 @@ from soc.config import SoCConfig
 from soc.docs import write_reference
 from soc.fingerprint import UNSIGNED, signed
 from soc.memory_map import memory_map
+from support.cache import REPO
 from tests.kernel.machine import simulator_of
 
 HERE = Path(__file__).parent / "soc"

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from hw.common.cache import REPO
 from sim.results import record
+from support.cache import REPO
 
 EXPERIMENT = ("pic-latency", "--quick")
 INTERLOCK = str(REPO / "interlock")

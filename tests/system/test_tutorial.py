@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from hw.common.cache import REPO
+from support.cache import REPO
 
 PAGES = [REPO / "docs" / name for name in ("tutorial.md", "programs.md")]     # each says that all goes to build/<name>
 TIMEOUT_S = 900                         # of one command that has to build

@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from sim.kernel import runs_of
+from sim.images.kernel import runs_of
 from sim.model.build import build_simulator
 from soc.config import SoCConfig
 from tests.kernel.machine import BRIEF, ended, kernel_of

@@ -2,7 +2,7 @@
 
 import re
 
-from hw.common.cache import REPO
+from support.cache import REPO
 
 
 def test_every_proof_is_there():

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from hw.common.cache import REPO
+from support.cache import REPO
 
 HERE = REPO / "firmware" / "board"
 HART = """#pragma once

@@ -52,7 +52,7 @@ def experiment(tmp_path, monkeypatch):
     path.write_text(EXPERIMENT)
     image = make_image(tmp_path)
     monkeypatch.setattr(machine, "config_of", lambda identity: board_config("sim", harts=2))
-    monkeypatch.setattr("sim.kernel.build_kernel", lambda config, sync, options, runs: image)
+    monkeypatch.setattr("sim.images.kernel.build_kernel", lambda config, sync, options, runs: image)
     return definition.load(str(path))
 
 

@@ -5,7 +5,7 @@ import sys
 import tomllib
 from types import SimpleNamespace
 
-from hw.common.cache import REPO
+from support.cache import REPO
 from tests.conftest import BUDGET, processor_seconds, pytest_collection_modifyitems, table
 
 

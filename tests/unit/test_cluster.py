@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from hw.common.cache import REPO
 from sim.results import record
 from sim.sweep import cluster, tls
 from sim.sweep.cluster import Cluster
+from support.cache import REPO
 
 SMALL = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
 FAILING = "serial-h1-cli-optim-l100"

@@ -1,4 +1,4 @@
-"""Commands of kernel/user/commands that look at files, on the host, beside the host's own; the Andrew benchmark's
+"""Commands of user/commands that look at files, on the host, beside the host's own; the Andrew benchmark's
 script."""
 
 import os
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hw.common.cache import REPO
+from support.cache import REPO
 
-COMMANDS = REPO / "kernel/user/commands"
-ANDREW = REPO / "kernel/user/andrew/andrew.sh"
+COMMANDS = REPO / "user/commands"
+ANDREW = REPO / "user/andrew/andrew.sh"
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,12 @@
-"""Images of disks that experiments boot from (sim/disks.py)."""
+"""Images of disks that experiments boot from (sim/images/disks.py)."""
 
 import os
 import subprocess
 
 import pytest
 
-from sim import disks, programs
 from sim.experiments import definition
+from sim.images import disks, programs
 
 FILES = {"bin/run": b"#!", "a/b/c/text": b"some\n" * 1000, "a/empty": b"", "nothing/": b"", "top": b"x"}
 

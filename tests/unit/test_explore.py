@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from hw.common.cache import REPO
 from sim.experiments.machine import Machine
-from sim.kernel import runs
+from sim.images.kernel import runs
 from sim.results import record
 from sim.sweep.explore import KNOBS, ExploreError, Explorer, Subject, describe, perturbation
 from sim.sweep.runner import Target
+from support.cache import REPO
 
 # Each seed does what plan.json says of it: how long it takes, its exit status, what it prints.
 STUB = '''#!{python}

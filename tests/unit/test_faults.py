@@ -10,10 +10,9 @@ import time
 
 import pytest
 
-from hw.common.cache import REPO
-from sim import faults
 from sim.commands.faults import by_area
-from sim.faults import (
+from sim.faults import planted as faults
+from sim.faults.planted import (
     NO_SUCH_TEST,
     NOT_A_FAULT,
     NOTICED,
@@ -26,6 +25,7 @@ from sim.faults import (
     judge,
     load,
 )
+from support.cache import REPO
 
 FAULTS = load()
 AREAS = {"boards", "vm", "scheduler", "locks", "schemes", "interrupts", "user", "pic", "programs", "link", "serial",
@@ -184,7 +184,8 @@ def test_the_table_of_areas():
 INTERRUPTED = """
 import signal, sys
 from pathlib import Path
-from sim import cli, faults
+from sim import cli
+from sim.faults import planted as faults
 from sim.commands.faults import plant
 faults.REPO = Path.cwd()
 signal.signal(signal.SIGTERM, cli.terminated)

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from hw.common.cache import REPO
+from support.cache import REPO
 
 # As the registry's programs: the first run writes a file that all others look at while they run.
 PROGRAM = """#!/bin/sh

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hw.common.cache import cached
 from sim.model.build import HARNESS
 from sim.model.toolchain import COMPILER, LINKER, compile_objects, find, run, tool_versions
+from support.cache import cached
 
 DRIVER = Path(__file__).with_name("harness_classes.cpp")
 SOURCES = (

@@ -15,7 +15,7 @@ PROGRAMS = sorted(path for path in HOST.glob("*.c") if path.name != "host.c")
 # CHECK_PANICS uses setjmp. No path of the tree is in what comes out: a compiler cache finds it for a copy of the tree.
 FLAGS = ["-std=gnu11", "-O1", "-g", "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-fno-common",
          "-Wall", "-Wextra", "-Werror", "-Wno-clobbered", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-         "-Itest/host/include", "-I.", f"-ffile-prefix-map={KERNEL}=."]
+         "-Itest/host/include", "-I.", "-iquote", "..", f"-ffile-prefix-map={KERNEL}=."]
 MACROS = {"SYNC_NAME": '"host"', "SYNC_SCHEME_FILE": '"test/host/scheme.h"',
           "SPINLOCK_NAME": '"host"', "SPINLOCK_FILE": '"test/host/spin.h"',
           "RUNQUEUE_NAME": '"global"', "RUNQUEUE_PER_HART": "0", "LOCK_DEBUG": "0", "LOCK_STATS": "0",

@@ -7,11 +7,11 @@ import subprocess
 
 import pytest
 
-from hw.common.cache import REPO
-from sim import kernel
-from sim.kernel import CROSS, KernelError, build_kernel, checked_runs, runs, runs_of
+from sim.images import kernel
+from sim.images.kernel import CROSS, KernelError, build_kernel, checked_runs, runs, runs_of
 from soc.build import generate_soc
 from soc.config import SoCConfig
+from support.cache import REPO
 
 SYNC = "spl-optim"
 NEW = """

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hw.common.cache import REPO
-from sim.kernel import CROSS, SCHEMES, kernel_objects
+from sim.images.kernel import CROSS, SCHEMES, kernel_objects
 from soc.config import SoCConfig
+from support.cache import REPO
 
 KERNEL = REPO / "kernel"
 # What a header of a lower layer declares and a higher layer defines: each with its reason.
@@ -33,6 +33,7 @@ UPCALLS = {
     "thread_locks": "the same",
 }
 OPEN = {"user/abi.h"}    # what programs and the kernel agree on: any layer can have system calls
+OF_RUNS = "user/programs/"      # what a run of bench/ or test/ shares with the program that it starts
 ASSEMBLY_CALLS = {"kernel_main", "hart_main"}
 
 
@@ -49,8 +50,8 @@ ROW = {folder: row for row, folders in enumerate(TABLE) for folder in folders}
 def sources():
     for path in sorted(KERNEL.rglob("*.[chS]")):
         inside = path.relative_to(KERNEL)
-        # Programs of their own are left out.
-        if not str(inside).startswith(("user/lib/", "user/programs/", "user/ports/", "test/host/")):
+        # The host tests are programs of their own.
+        if not str(inside).startswith("test/host/"):
             yield inside, path.read_text()
 
 
@@ -58,7 +59,7 @@ def goes_up(inside, text):
     """The includes of the file `inside` that go to a later row, or to no row at all, as lines."""
     for line, name in re.findall(r'^([ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"])', text, re.MULTILINE):
         folder = name.partition("/")[0]
-        if name in OPEN:
+        if name in OPEN or name.startswith(OF_RUNS) and inside.parts[0] in TABLE[-1]:
             continue
         if folder in ROW and (KERNEL / name).is_file():
             if ROW[folder] > ROW[inside.parts[0]]:
@@ -82,40 +83,43 @@ def test_no_include_goes_up():
     ("lib/a.c", '#include "lib/printf.h"\n#include <string.h>\n#include <generated/csr.h>\n', 0),
     ("lib/a.c", '  # include "sched/sched.h"\n', 1),
     ("lib/a.c", "#include <sched/sched.h>\n", 1),
-    ("sched/a.c", '#include "lib/printf.h"\n#include "sched/sleep.h"\n#include "user/process.h"\n', 1),
+    ("sched/a.c", '#include "lib/printf.h"\n#include "sched/sleep.h"\n#include "proc/process.h"\n', 1),
     ("sched/a.c", '#include "sched.h"\n', 1),
-    ("dev/a.c", '#include "user/abi.h"\n#include "user/syscall.h"\n', 1),
+    ("dev/a.c", '#include "user/abi.h"\n#include "proc/syscall.h"\n', 1),
+    ("test/a.c", '#include "user/programs/toucher.h"\n', 0),
+    ("proc/a.c", '#include "user/programs/toucher.h"\n', 1),
     ("dev/host.c", '#include "../firmware/service.h"\n', 0),
-    ("bench/a.c", '#include "test/test.h"\n#include "user/process.h"\n', 0),
+    ("bench/a.c", '#include "test/test.h"\n#include "proc/process.h"\n', 0),
 ])
 def test_an_include_that_goes_up_is_found(inside, text, problems):
     assert len(list(goes_up(Path(inside), text))) == problems
 
 
 def test_a_header_open_to_all_needs_nothing_of_the_kernel():
-    assert not [name for name in OPEN if '#include "' in (KERNEL / name).read_text()]
+    assert not [name for name in OPEN if '#include "' in (REPO / name).read_text()]
 
 
 def test_a_program_is_made_of_what_lies_in_user_alone():
-    """So that it is built anew if that changes, and not for each change of the kernel (sim/kernel.py)."""
-    files = [path for folder in ("lib", "programs") for path in sorted((KERNEL / "user" / folder).rglob("*.[chS]"))]
+    """So that it is built anew if that changes, and not for each change of the kernel (sim/images/kernel.py)."""
+    files = [path for folder in ("lib", "programs") for path in sorted((REPO / "user" / folder).rglob("*.[chS]"))]
     line = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
-    included = [(path.name, name) for path in (*files, KERNEL / "user/abi.h")
+    included = [(path.name, name) for path in (*files, REPO / "user/abi.h")
                 for name in line.findall(path.read_text())]
     assert len(included) > 100
     assert not [(file, name) for file, name in included
-                if (KERNEL / name).is_file() and not name.startswith("user/") or ".." in name]
+                if ".." in name or (KERNEL / name).is_file() or
+                (REPO / name).is_file() and not name.startswith("user/")]
 
 
 def test_each_system_call_stands_once_beside_what_it_is_about():
     """None of them with those that carry calls out; each has a number of its own that programs are told."""
-    numbers = dict(re.findall(r"^#define (SYS_\w+) (\d+)\b", (KERNEL / "user/abi.h").read_text(), re.MULTILINE))
+    numbers = dict(re.findall(r"^#define (SYS_\w+) (\d+)\b", (REPO / "user/abi.h").read_text(), re.MULTILINE))
     most = int(numbers.pop("SYS_CALLS"))
     assert len(set(numbers.values())) == len(numbers) > 100 and all(int(number) < most for number in numbers.values())
     where = [(name, str(inside)) for inside, text in sources()
              for name in re.findall(r"^SYSCALL\((\w+), \w+\);$", text, re.MULTILINE)]
     assert len(dict(where)) == len(where) and set(dict(where)) <= set(numbers)
-    assert "user/syscall.c" not in dict(where).values() and len(set(dict(where).values())) > 3
+    assert "proc/syscall.c" not in dict(where).values() and len(set(dict(where).values())) > 3
 
 
 def test_boot_arguments_of_subsystems_are_read_beside_them():

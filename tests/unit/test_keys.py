@@ -11,7 +11,7 @@ import pytest
 
 import firmware.build
 import hw.cpu.generate
-import sim.kernel
+import sim.images.kernel
 import sim.model.build
 import sim.model.verilate
 import soc.boards.build
@@ -21,10 +21,10 @@ import soc.config
 import soc.fpga.pack
 import soc.fpga.placement
 import soc.fpga.synthesis
-from hw.common.cache import REPO, digest
 from soc.boards.catalog import BOARDS
 from soc.boards.config import board_config
 from soc.config import SoCConfig
+from support.cache import REPO, digest
 
 BOARD = next(iter(BOARDS))
 VERSIONS = {"verilator": "5.052", "clang++-19": "19"}
@@ -39,11 +39,12 @@ class Keys:
         self.undo = []
         for name in ("kernel", "firmware", "hw/cpu", "sim/model"):
             shutil.copytree(REPO / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.md"))
-        for name in ("hw/common/cache.py", "soc/soc.py", "sim/kernel.py"):
+        for name in ("hw/common/regmap.py", "soc/soc.py", "sim/images/kernel.py"):
             self.write(name)
         self.said = dict.fromkeys(("gcc", "as", "ld"), "version 1\n")
-        for module in (hw.cpu.generate, firmware.build, sim.kernel, sim.model.build, sim.model.verilate, soc.build,
-                       soc.boards.build, soc.boards.picchip, soc.fpga.pack, soc.fpga.placement, soc.fpga.synthesis):
+        for module in (hw.cpu.generate, firmware.build, sim.images.kernel, sim.model.build, sim.model.verilate,
+                       soc.build, soc.boards.build, soc.boards.picchip, soc.fpga.pack, soc.fpga.placement,
+                       soc.fpga.synthesis):
             monkeypatch.setattr(module, "cached", self.cached)
             if module.__file__.startswith(str(REPO / "soc/fpga")):
                 monkeypatch.setattr(module, "version", lambda name: f"{name} {self.said.get(name, 1)}")
@@ -51,10 +52,12 @@ class Keys:
         for module in (sim.model.toolchain, sim.model.idle, sim.model.pokes):
             monkeypatch.setattr(module, "__file__", self.at(module.__file__))
         monkeypatch.setattr(soc.config, "REPO", folder)
-        monkeypatch.setattr(sim.kernel, "REPO", folder)
-        monkeypatch.setattr(sim.kernel, "PICOLIBC", folder / "picolibc")
-        self.write("picolibc/" + sim.kernel.LIBC)
+        monkeypatch.setattr(sim.images.kernel, "REPO", folder)
+        monkeypatch.setattr(sim.images.kernel, "PICOLIBC", folder / "picolibc")
+        self.write("picolibc/" + sim.images.kernel.LIBC)
         self.write("picolibc/include/stdio.h")
+        self.write("user/abi.h")
+        self.write("user/programs/hello.c")
         self.write("libgcc.a")
         for name in ("FOLDER", "BOARD", "SIMULATOR_SOURCES", "LINK_SOURCES"):
             value = getattr(firmware.build, name)
@@ -65,8 +68,8 @@ class Keys:
         monkeypatch.setattr(sim.model.build, "HARNESS", self.folder / "harness")
         self.write("harness/machine/main.cpp")
         self.write("harness/machine/main.h")
-        monkeypatch.setattr(sim.kernel.shutil, "which", lambda name: f"/bin/{name}")
-        monkeypatch.setattr(sim.kernel.subprocess, "run", self.answer)
+        monkeypatch.setattr(sim.images.kernel.shutil, "which", lambda name: f"/bin/{name}")
+        monkeypatch.setattr(sim.images.kernel.subprocess, "run", self.answer)
         self.include = SimpleNamespace(include=folder / "include", fingerprint=1)
         self.write("include/generated/soc.h", "#define CONFIG_HARTS 1\n")
         self.config = SoCConfig()
@@ -117,11 +120,11 @@ def keys(tmp_path, monkeypatch):
 # The builds -------------------------------------------------------------------------------------------------------
 
 def kernel(keys):
-    keys.patch.setattr(sim.kernel, "generate_soc", lambda config: keys.include)
-    sim.kernel.compiler.cache_clear()
-    sim.kernel._compiled(keys.config, "spl-optim", getattr(keys, "cflags", ""), ["LOCK_DEBUG=0"])[2]()
+    keys.patch.setattr(sim.images.kernel, "generate_soc", lambda config: keys.include)
+    sim.images.kernel.compiler.cache_clear()
+    sim.images.kernel._compiled(keys.config, "spl-optim", getattr(keys, "cflags", ""), ["LOCK_DEBUG=0"])[2]()
     objects = keys.key
-    sim.kernel.build_kernel(keys.config, "spl-optim", options=getattr(keys, "options", {}), runs=("table5",))
+    sim.images.kernel.build_kernel(keys.config, "spl-optim", options=getattr(keys, "options", {}), runs=("table5",))
     return objects + keys.key
 
 
@@ -236,11 +239,12 @@ def parameter(name, after):
 OTHER = {field.name: "none" if field.type is str else field.default // 2 or field.default + 1
          for field in fields(SoCConfig)}
 RISCV = [said("gcc"), said("as"), said("ld")]
-SOURCES = [file("hw/cpu/generate.py"), file("soc/soc.py"), file("firmware/start.S"), file("hw/common/cache.py")]
+SOURCES = [file("hw/cpu/generate.py"), file("soc/soc.py"), file("firmware/start.S"), file("hw/common/regmap.py")]
 TOOLS = [value("versions", VERSIONS | {"verilator": "5.054"}), value("waves", True)]
 CASES = {
-    kernel: [*RISCV, file("picolibc/" + sim.kernel.LIBC), file("picolibc/include/stdio.h"), file("libgcc.a"),
-             file("kernel/Makefile"), file("kernel/arch/kernel.ld"), file("kernel/lib/ksyms.py"), file("sim/kernel.py"),
+    kernel: [*RISCV, file("picolibc/" + sim.images.kernel.LIBC), file("picolibc/include/stdio.h"), file("libgcc.a"),
+             file("kernel/Makefile"), file("kernel/arch/kernel.ld"), file("kernel/lib/ksyms.py"), file("user/abi.h"),
+             file("user/programs/hello.c"), file("sim/images/kernel.py"),
              file("firmware/service.h"), file("include/generated/soc.h"), value("cflags", "-O1"),
              value("options", {"pad": "3"})],
     model: [*TOOLS, said("gcc"), file("sim/model/gating/load.S"),
@@ -285,9 +289,10 @@ def test_whatever_a_build_is_made_from_tells_its_key(build, keys):
 
 def test_the_c_library_and_the_tools_of_a_kernel_are_those_that_it_is_made_with():
     """What the test above stands in for is asked for in earnest here."""
-    sim.kernel.compiler.cache_clear()
-    tools = sim.kernel.compiler()
+    sim.images.kernel.compiler.cache_clear()
+    tools = sim.images.kernel.compiler()
     for tool in ("gcc", "as", "ld"):
-        said = subprocess.run([f"{sim.kernel.CROSS}{tool}", "--version"], check=True, capture_output=True, text=True)
+        said = subprocess.run([f"{sim.images.kernel.CROSS}{tool}", "--version"], check=True, capture_output=True,
+                              text=True)
         assert tools[tool] == said.stdout.splitlines()[0]
     assert len(tools["libc"]) == len(tools["libgcc"]) == 64

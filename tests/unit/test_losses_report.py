@@ -2,10 +2,10 @@
 
 import pytest
 
-from sim import frames
 from sim.experiments import definition, losses
 from sim.sweep.runner import task_of
 from sim.sweep.worker import File
+from sim.wires import frames
 
 CLOCK_HZ = 60_000_000
 

@@ -1,13 +1,13 @@
-"""The parts of a run of several nodes (sim/harness/run, sim/nodes.py), each by itself, under sanitizers."""
+"""The parts of a run of several nodes (sim/harness/run, sim/wires/nodes.py), each by itself, under sanitizers."""
 
 import subprocess
 
 import pytest
 
-from hw.common.cache import REPO
 from sim.model.build import HARNESS
 from sim.model.toolchain import compile_objects, link
-from sim.nodes import consoles, options, ring
+from sim.wires.nodes import consoles, options, ring
+from support.cache import REPO
 
 PARTS = ("run/lookahead.cpp", "support/crew.cpp", "devices/serial.cpp")
 

@@ -8,10 +8,10 @@ import subprocess
 import pytest
 from typer.testing import CliRunner
 
-from kernel.user.archive import archive, entry
-from sim import programs
 from sim.cli import app
 from sim.commands.common import Failed
+from sim.images import programs
+from user.archive import archive, entry
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,12 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from hw.common import cache
-from hw.common.cache import REPO, cached, discard, held
-from sim import prune
 from sim.cli import app
+from sim.sweep import prune
 from sim.sweep.store import INDEX, Store
 from sim.sweep.worker import digest_of
+from support import cache
+from support.cache import REPO, cached, discard, held
 
 DAY = 86_400
 
@@ -85,7 +85,7 @@ def test_by_size_what_was_used_longest_ago_goes_first(root):
 
 def test_what_a_process_uses_stays_and_a_lease_of_the_dead_does_not_count(root):
     entry = build("a", ago=40)
-    code = ("import sys; from hw.common.cache import cached; cached('thing', {'name': 'a'}, None);"
+    code = ("import sys; from support.cache import cached; cached('thing', {'name': 'a'}, None);"
             "import os; print('has it', flush=True); os.execvp('cat', ['cat'])")     # as ./interlock sim does
     process = subprocess.Popen([sys.executable, "-c", code], cwd=REPO, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
@@ -148,8 +148,8 @@ def test_several_that_prune_beside_builds_lose_nothing(root):
     """Builders take entries and read them, while three remove whatever they can."""
     code = """
 import sys, random
-from hw.common.cache import cached
-from sim import prune
+from support.cache import cached
+from sim.sweep import prune
 dice = random.Random(int(sys.argv[2]))
 for _ in range(150):
     if sys.argv[1] == "prune":
@@ -160,7 +160,7 @@ for _ in range(150):
         entry = cached("thing", {"name": name}, lambda folder: (folder / "content").write_text(name))
         assert (entry / "content").read_text() == name
         if dice.random() < 0.2:
-            from hw.common import cache
+            from support import cache
             [lease.close() for lease in cache._leases.values()]
             cache._leases.clear()
 """

@@ -2,9 +2,9 @@
 
 import re
 
-from hw.common.cache import REPO
 from sim.experiments import modules
 from sim.results import record, report
+from support.cache import REPO
 
 
 def test_the_example_makes_a_report(tmp_path, monkeypatch):

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from hw.common.cache import REPO
 from sim import cli
 from sim.commands import run as commands
 from sim.commands.common import Failed
@@ -19,6 +18,7 @@ from sim.sweep import cluster
 from sim.sweep.folder import claimed
 from sim.sweep.runner import Job, why_failed
 from sim.sweep.store import Store
+from support.cache import REPO
 
 SMALL = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
 HOLDER = """

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from hw.common.cache import REPO
+from support.cache import REPO
 
 PACKAGES = [line for line in (REPO / "setup/apt.txt").read_text().splitlines() if line and not line.startswith("#")]
 NEEDED = ("bash", "cat", "cut", "dirname", "env", "grep", "ln", "readlink", "rm", "sha256sum")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sim import tools
 from sim.model import toolchain
+from support import tools
 
 GOOD = {
     "make": "GNU Make 4.3", "perl": "v5.36.0", "g++": "g++ (Debian 12.2.0-14+deb12u1) 12.2.0",

@@ -1,9 +1,9 @@
 /*
- * The loader of programs, with files that are damaged in every byte, and the break. Sources: user/elf.c user/program.c
+ * The loader of programs, with files that are damaged in every byte, and the break. Sources: proc/elf.c proc/program.c
  * vm/map.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c vm/radix.c mem/page.c mem/zone.c
  * lock/simple_lock.c lib/printf.c test/host/fake/vm.c.
  */
-#include "user/elf.h"
+#include "proc/elf.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "lib/random.h"
 #include "test/host/fake/vm.h"
 #include "test/host/host.h"
-#include "user/program.h"
+#include "proc/program.h"
 
 #define PAGES 64
 #define TEXT 0x00010000u

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from firmware.build import compiler_version, rom_words
-from hw.common.cache import REPO, cached
 from hw.cpu.generate import generate_cluster
 from sim.model.build import build_model
 from soc.boards.config import board_config
 from soc.boards.generate import generate
 from soc.fingerprint import UNSIGNED
 from soc.sim import TOP
+from support.cache import REPO, cached
 from tests.board.faulty.faults import Fault
 
 BAUD = 8 * 115_200      # of soc.py's console

@@ -7,8 +7,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.common.cache import REPO, cached
 from hw.cpu.generate import generate_cluster
+from support.cache import REPO, cached
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"

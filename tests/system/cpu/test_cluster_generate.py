@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from hw.common.cache import REPO
 from hw.cpu import generate
 from hw.cpu.generate import MAX_HARTS, ClusterParameters, ToolError
+from support.cache import REPO
 
 
 @pytest.mark.parametrize("bad, told", [

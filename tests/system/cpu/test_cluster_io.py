@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from hw.common.cache import REPO
+from support.cache import REPO
 from tests.system.cpu.cluster_bench import passes, run
 
 HARTS = [1, 2, 4]

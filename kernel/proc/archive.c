@@ -1,0 +1,82 @@
+/* The archive of programs (archive.h). The image carries it, so it is taken to be sound. */
+#include "proc/archive.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define MAGIC "070701"
+#define LAST "TRAILER!!!"
+#define HEADER_SIZE 110u
+#define FIELD_SIZE 54u /* where the header's eight hexadecimal digits of the file's size are, */
+#define FIELD_NAME_SIZE 94u /* and those of the name's, with its final 0 */
+
+extern const char user_archive[];
+
+struct entry {
+    const char *name;
+    const char *file;
+    uint32_t size;
+};
+
+static uint32_t hexadecimal(const char *digits)
+{
+    uint32_t v = 0;
+    for (unsigned i = 0; i < 8; i++)
+        v = v << 4 | (uint32_t)(digits[i] <= '9' ? digits[i] - '0' : (digits[i] | 0x20) - 'a' + 10);
+    return v;
+}
+
+static uint32_t rounded(uint32_t n)
+{
+    return (n + 3) & ~3u;
+}
+
+/* The entry at offset *at, which moves on to the next; false behind the last. */
+static bool next_entry(uint32_t *at, struct entry *e)
+{
+    const char *header = user_archive + *at;
+    if (memcmp(header, MAGIC, sizeof MAGIC - 1))
+        return false;
+    uint32_t file_at = rounded(*at + HEADER_SIZE + hexadecimal(header + FIELD_NAME_SIZE));
+    *e = (struct entry){header + HEADER_SIZE, user_archive + file_at, hexadecimal(header + FIELD_SIZE)};
+    *at = rounded(file_at + e->size);
+    return strcmp(e->name, LAST);
+}
+
+const void *archive_find(const char *name, uint32_t *size)
+{
+    struct entry e;
+    for (uint32_t at = 0; next_entry(&at, &e);)
+        if (!strcmp(e.name, name)) {
+            *size = e.size;
+            return e.file;
+        }
+    return 0;
+}
+
+const char *archive_name(unsigned n)
+{
+    struct entry e;
+    for (uint32_t at = 0; next_entry(&at, &e);)
+        if (!n--)
+            return e.name;
+    return 0;
+}
+
+/* A name may stand with its folder, /bin, in front. */
+const void *archive_lookup(const char *path, uint32_t *size)
+{
+    while (*path == '/' || (path[0] == '.' && path[1] == '/'))
+        path++;
+    const void *file = archive_find(path, size);
+    return file || strncmp(path, "bin/", 4) ? file : archive_find(path + 4, size);
+}
+
+unsigned archive_number(const void *file)
+{
+    struct entry e;
+    unsigned n = 0;
+    for (uint32_t at = 0; next_entry(&at, &e) && e.file != file;)
+        n++;
+    return n;
+}

@@ -1,0 +1,496 @@
+/*
+ * System calls on files by their paths (user/abi.h): from 4.3BSD's arguments to what fs/vfs.h does. There is one user, root: modes
+ * and owners are kept and not looked at, but for execve's and access's right to execute.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "file/descriptors.h"
+#include "fs/vfs.h"
+#include "fs/vnode_file.h"
+#include "fs/vnode_pager.h"
+#include "lib/syscall.h"
+#include "proc/devices.h"
+#include "proc/mounts.h"
+#include "proc/process.h"
+
+#define ID_MOST 0xffff /* of users and groups: <sys/stat.h> has 16 bits */
+#define TEXT_SIZE 32   /* of the names of a file system's type and of a device */
+
+/* 0, or -EFAULT, -ENAMETOOLONG. */
+static int copy_in_path(struct vm_map *map, uint32_t from, char *path)
+{
+    int error = copyinstr(map, path, from, USER_PATH_SIZE);
+    return error == -E2BIG ? -ENAMETOOLONG : error;
+}
+
+/* A path, and where it begins if not with '/', with a reference. */
+struct from {
+    struct vnode *cwd;
+    char path[USER_PATH_SIZE];
+};
+
+static int from_user(struct process *p, struct vm_map *map, uint32_t at, struct from *from)
+{
+    int error = copy_in_path(map, at, from->path);
+    from->cwd = error || from->path[0] == '/' ? 0 : process_directory(p);
+    return error;
+}
+
+static void from_end(struct from *from)
+{
+    if (from->cwd)
+        vrele(from->cwd);
+}
+
+/* The vnode that a path leads to, with a reference. */
+static int find(struct process *p, struct vm_map *map, uint32_t at, bool follow, struct vnode **vp)
+{
+    struct from from;
+    int error = from_user(p, map, at, &from);
+    if (!error)
+        error = namei(from.cwd, from.path, follow, vp);
+    from_end(&from);
+    return error;
+}
+
+/* That of a descriptor, and a reference to its file, which keeps it. -EBADF; -EINVAL: it is no file of a file system. */
+static int of_descriptor(struct process *p, uint32_t fd, struct file **f, struct vnode **vp)
+{
+    *f = descriptor_file(p->descriptors, fd);
+    if (!*f)
+        return -EBADF;
+    *vp = vnode_of_file(*f);
+    if (*vp)
+        return 0;
+    file_release(*f);
+    return -EINVAL;
+}
+
+/* What a call does with a vnode, found by the path or the descriptor that is its first argument. */
+typedef int (*on_vnode)(struct vnode *vp, struct vm_map *map, const uint32_t *a);
+
+static int by_path(struct process *p, struct vm_map *map, const uint32_t *a, bool follow, on_vnode call)
+{
+    struct vnode *vp;
+    int result = find(p, map, a[0], follow, &vp);
+    if (result)
+        return result;
+    result = call(vp, map, a);
+    vrele(vp);
+    return result;
+}
+
+static int by_descriptor(struct process *p, struct vm_map *map, const uint32_t *a, on_vnode call)
+{
+    struct file *f;
+    struct vnode *vp;
+    int result = of_descriptor(p, a[0], &f, &vp);
+    if (result)
+        return result;
+    result = call(vp, map, a);
+    file_release(f);
+    return result;
+}
+
+static unsigned masked(const struct process *p, uint32_t mode)
+{
+    return mode & MODE_BITS & ~(uint32_t)p->umask;
+}
+
+/* Opening -------------------------------------------------------------------------------------------------------------- */
+
+static int open_vnode(struct vnode *vp, uint32_t kind, uint32_t flags, struct file **f)
+{
+    int error = 0;
+    switch (vp->type) {
+    case VREG:
+    case VDIR:
+        *f = vnode_file(vp, kind, flags);
+        if (*f)
+            return 0; /* the reference is the file's */
+        error = -ENOMEM;
+        break;
+    case VCHR: error = device_open(vp->rdev, kind, !(flags & O_NOCTTY), f); break;
+    default: error = -ENXIO;
+    }
+    vrele(vp);
+    if (!error)
+        (*f)->flags = flags & ~(uint32_t)O_NOCTTY;
+    return error;
+}
+
+static int sys_open(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    static const uint8_t kinds[] = {
+        [O_RDONLY] = FILE_READ, [O_WRONLY] = FILE_WRITE, [O_RDWR] = FILE_READ | FILE_WRITE, [O_ACCMODE] = 0};
+    uint32_t flags = a[1], kind = kinds[flags & O_ACCMODE];
+    struct from from;
+    struct vnode *vp;
+    struct file *f = 0;
+    if (!kind)
+        return -EINVAL;
+    unsigned how = (flags & O_CREAT ? VFS_CREATE : 0) | (flags & O_EXCL ? VFS_EXCLUSIVE : 0) |
+                   (flags & O_TRUNC ? VFS_TRUNCATE : 0) | (kind & FILE_WRITE || flags & O_TRUNC ? VFS_WRITE : 0) |
+                   (flags & O_DIRECTORY ? VFS_DIRECTORY : 0) | (flags & O_NOFOLLOW ? VFS_NOFOLLOW : 0);
+    int error = from_user(p, map, a[0], &from);
+    if (!error)
+        error = vfs_open(from.cwd, from.path, how, masked(p, a[2]) & ~(unsigned)S_ISVTX, &vp);
+    from_end(&from);
+    if (!error)
+        error = open_vnode(vp, kind, flags & (O_APPEND | O_NONBLOCK | O_SYNC | O_NOCTTY), &f);
+    if (error)
+        return error;
+    int fd = descriptor_open(p->descriptors, f, 0, flags & O_CLOEXEC);
+    if (fd < 0)
+        file_release(f);
+    return fd;
+}
+SYSCALL(SYS_OPEN, sys_open);
+
+/* Names ---------------------------------------------------------------------------------------------------------------- */
+
+static int sys_mkdir(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct from from;
+    int error = from_user(p, map, a[0], &from);
+    if (!error)
+        error = vfs_make(from.cwd, from.path, VDIR, masked(p, a[1]), 0, 0);
+    from_end(&from);
+    return error;
+}
+SYSCALL(SYS_MKDIR, sys_mkdir);
+
+static int sys_mknod(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct from from;
+    enum vtype type;
+    switch (a[1] & S_IFMT) {
+    case 0:
+    case S_IFREG: type = VREG; break;
+    case S_IFCHR: type = VCHR; break;
+    case S_IFBLK: type = VBLK; break;
+    case S_IFIFO: type = VFIFO; break;
+    default: return -EINVAL;
+    }
+    int error = from_user(p, map, a[0], &from);
+    if (!error)
+        error = vfs_make(from.cwd, from.path, type, masked(p, a[1]), a[2] & 0xffff, 0);
+    from_end(&from);
+    return error;
+}
+SYSCALL(SYS_MKNOD, sys_mknod);
+
+static int remove_name(struct process *p, struct vm_map *map, uint32_t at, bool directory)
+{
+    struct from from;
+    int error = from_user(p, map, at, &from);
+    if (!error)
+        error = vfs_remove(from.cwd, from.path, directory);
+    from_end(&from);
+    return error;
+}
+
+static int sys_unlink(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return remove_name(p, map, a[0], false);
+}
+SYSCALL(SYS_UNLINK, sys_unlink);
+
+static int sys_rmdir(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return remove_name(p, map, a[0], true);
+}
+SYSCALL(SYS_RMDIR, sys_rmdir);
+
+/* link and rename. */
+static int two_paths(struct process *p, struct vm_map *map, const uint32_t *a,
+                     int (*call)(struct vnode *, const char *, const char *))
+{
+    struct from from;
+    char path[USER_PATH_SIZE];
+    int error = copy_in_path(map, a[1], path);
+    if (error)
+        return error;
+    error = from_user(p, map, a[0], &from);
+    if (!error && !from.cwd && path[0] != '/')
+        from.cwd = process_directory(p);
+    if (!error)
+        error = call(from.cwd, from.path, path);
+    from_end(&from);
+    return error;
+}
+
+static int sys_link(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return two_paths(p, map, a, vfs_link);
+}
+SYSCALL(SYS_LINK, sys_link);
+
+static int sys_rename(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return two_paths(p, map, a, vfs_rename);
+}
+SYSCALL(SYS_RENAME, sys_rename);
+
+static int sys_symlink(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct from from;
+    char text[USER_PATH_SIZE];
+    int error = copy_in_path(map, a[0], text);
+    if (error)
+        return error;
+    error = from_user(p, map, a[1], &from);
+    if (!error)
+        error = vfs_make(from.cwd, from.path, VLNK, 0777, 0, text);
+    from_end(&from);
+    return error;
+}
+SYSCALL(SYS_SYMLINK, sys_symlink);
+
+static int read_link(struct vnode *vp, struct vm_map *map, const uint32_t *a)
+{
+    char text[USER_PATH_SIZE];
+    int n = vfs_readlink(vp, text, a[2] < sizeof text ? a[2] : sizeof text);
+    return n > 0 && copyout(map, a[1], text, (uint32_t)n) ? -EFAULT : n;
+}
+
+static int sys_readlink(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return by_path(p, map, a, false, read_link);
+}
+SYSCALL(SYS_READLINK, sys_readlink);
+
+/* Attributes ----------------------------------------------------------------------------------------------------------- */
+
+static int tell_stat(struct vnode *vp, struct vm_map *map, const uint32_t *a)
+{
+    struct user_stat st;
+    int error = vnode_stat(vp, &st);
+    return error ? error : copyout(map, a[1], &st, sizeof st);
+}
+
+static int sys_stat(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return by_path(p, map, a, true, tell_stat);
+}
+SYSCALL(SYS_STAT, sys_stat);
+
+static int sys_lstat(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return by_path(p, map, a, false, tell_stat);
+}
+SYSCALL(SYS_LSTAT, sys_lstat);
+
+static int may_access(struct vnode *vp, struct vm_map *map, const uint32_t *a)
+{
+    struct vattr attr;
+    (void)map;
+    int error = vfs_getattr(vp, &attr);
+    if (!error && a[1] & W_OK && vp->mount->read_only && vp->type != VCHR)
+        error = -EROFS;
+    if (!error && a[1] & X_OK && vp->type != VDIR && !(attr.mode & 0111))
+        error = -EACCES;
+    return error;
+}
+
+static int sys_access(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return a[1] & ~(uint32_t)(R_OK | W_OK | X_OK) ? -EINVAL : by_path(p, map, a, true, may_access);
+}
+SYSCALL(SYS_ACCESS, sys_access);
+
+static int change_mode(struct vnode *vp, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    return vfs_setattr(vp, &(struct vattr){.mode = a[1] & MODE_BITS}, ATTR_MODE);
+}
+
+static int sys_chmod(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return by_path(p, map, a, true, change_mode);
+}
+SYSCALL(SYS_CHMOD, sys_chmod);
+
+static int sys_fchmod(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return by_descriptor(p, map, a, change_mode);
+}
+SYSCALL(SYS_FCHMOD, sys_fchmod);
+
+/* -1 (of 16 bits or 32): as it was. */
+static int change_owner(struct vnode *vp, struct vm_map *map, const uint32_t *a)
+{
+    struct vattr attr;
+    (void)map;
+    int error = vfs_getattr(vp, &attr);
+    if ((a[1] & ID_MOST) != ID_MOST)
+        attr.uid = a[1] & ID_MOST;
+    if ((a[2] & ID_MOST) != ID_MOST)
+        attr.gid = a[2] & ID_MOST;
+    return error ? error : vfs_setattr(vp, &attr, ATTR_OWNER);
+}
+
+static int sys_chown(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return by_path(p, map, a, true, change_owner);
+}
+SYSCALL(SYS_CHOWN, sys_chown);
+
+static int sys_fchown(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return by_descriptor(p, map, a, change_owner);
+}
+SYSCALL(SYS_FCHOWN, sys_fchown);
+
+static int sys_utimes(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct vnode *vp;
+    struct user_timeval both[2];
+    struct vattr attr = {.atime = fs_time(), .mtime = fs_time()};
+    int error = a[1] ? copyin(map, both, a[1], sizeof both) : 0;
+    if (!error)
+        error = find(p, map, a[0], true, &vp);
+    if (error)
+        return error;
+    if (a[1]) {
+        attr.atime = (uint32_t)both[0].seconds;
+        attr.mtime = (uint32_t)both[1].seconds;
+    }
+    error = vfs_setattr(vp, &attr, ATTR_TIMES);
+    vrele(vp);
+    return error;
+}
+SYSCALL(SYS_UTIMES, sys_utimes);
+
+static int cut(struct vnode *vp, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    return vfs_truncate(vp, a[1]);
+}
+
+static int sys_truncate(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return (int32_t)a[1] < 0 ? -EINVAL : by_path(p, map, a, true, cut);
+}
+SYSCALL(SYS_TRUNCATE, sys_truncate);
+
+static int sys_umask(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    int old = p->umask;
+    p->umask = a[0] & 0777;
+    return old;
+}
+SYSCALL(SYS_UMASK, sys_umask);
+
+/* Where paths begin ---------------------------------------------------------------------------------------------------- */
+
+static int sys_chdir(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct vnode *vp;
+    int error = find(p, map, a[0], true, &vp);
+    return error ? error : process_change_directory(p, vp, false);
+}
+SYSCALL(SYS_CHDIR, sys_chdir);
+
+static int sys_fchdir(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct file *f;
+    struct vnode *vp;
+    (void)map;
+    int error = of_descriptor(p, a[0], &f, &vp);
+    if (error)
+        return error == -EINVAL ? -ENOTDIR : error;
+    vhold(vp);
+    error = process_change_directory(p, vp, false);
+    file_release(f);
+    return error;
+}
+SYSCALL(SYS_FCHDIR, sys_fchdir);
+
+static int sys_chroot(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct vnode *vp;
+    int error = find(p, map, a[0], true, &vp);
+    return error ? error : process_change_directory(p, vp, true);
+}
+SYSCALL(SYS_CHROOT, sys_chroot);
+
+static int sys_getcwd(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    char path[USER_PATH_SIZE];
+    struct vnode *cwd = process_directory(p);
+    if (!cwd)
+        cwd = vfs_caller_root();
+    if (!cwd)
+        cwd = vfs_root();
+    int n = vfs_getcwd(cwd, path, a[1] < sizeof path ? a[1] : sizeof path);
+    vrele(cwd);
+    return n < 0 ? n : copyout(map, a[0], path, (uint32_t)n + 1) ? -EFAULT : n + 1;
+}
+SYSCALL(SYS_GETCWD, sys_getcwd);
+
+/* File systems --------------------------------------------------------------------------------------------------------- */
+
+static int sys_sync(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)p, (void)map, (void)a;
+    int error = vnode_pager_sync(), e = vfs_sync();
+    return error ? error : e;
+}
+SYSCALL(SYS_SYNC, sys_sync);
+
+static int sys_mount(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    char type[TEXT_SIZE], device[TEXT_SIZE];
+    struct from from;
+    struct mount *m;
+    int error = copyinstr(map, type, a[0], sizeof type);
+    if (!error)
+        error = copyinstr(map, device, a[3], sizeof device);
+    if (error)
+        return error == -E2BIG ? -ENODEV : error;
+    error = from_user(p, map, a[1], &from);
+    if (!error)
+        error = mount_device(type, device, a[2] & USER_MNT_RDONLY, &m);
+    if (!error && (error = vfs_mount(from.cwd, from.path, m)))
+        m->ops->unmount(m);
+    from_end(&from);
+    return error;
+}
+SYSCALL(SYS_MOUNT, sys_mount);
+
+static int sys_unmount(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct from from;
+    int error = from_user(p, map, a[0], &from);
+    if (!error)
+        error = vfs_unmount(from.cwd, from.path);
+    from_end(&from);
+    return error;
+}
+SYSCALL(SYS_UNMOUNT, sys_unmount);
+
+static int tell_statfs(struct vnode *vp, struct vm_map *map, const uint32_t *a)
+{
+    struct statfs_out it;
+    int error = vfs_statfs(vp, &it);
+    struct user_statfs told = {it.block_size, it.blocks, it.blocks_free, it.files, it.files_free};
+    return error ? error : copyout(map, a[1], &told, sizeof told);
+}
+
+static int sys_statfs(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return by_path(p, map, a, true, tell_statfs);
+}
+SYSCALL(SYS_STATFS, sys_statfs);
+
+static int sys_fstatfs(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return by_descriptor(p, map, a, tell_statfs);
+}
+SYSCALL(SYS_FSTATFS, sys_fstatfs);

@@ -1,0 +1,146 @@
+/* Sleeping threads of processes (futex.h). */
+#include "proc/futex.h"
+
+#include <errno.h>
+
+#include "dev/clock.h"
+#include "file/file.h"
+#include "lib/syscall.h"
+#include "sched/limit.h"
+
+static struct user_thread *first, **end = &first;
+
+static void append(struct user_thread *t)
+{
+    t->next = 0;
+    *end = t;
+    end = &t->next;
+}
+
+static void take_out(struct user_thread *t)
+{
+    struct user_thread **at = &first;
+    while (*at && *at != t)
+        at = &(*at)->next;
+    if (!*at)
+        return; /* who woke it took it out */
+    *at = t->next;
+    if (end == &t->next)
+        end = at;
+}
+
+/* Sleep until woken or the limit. Called and returns with user_lock held. */
+static int wait(struct user_thread *self, uint32_t word, const struct limit *limit)
+{
+    int error = 0;
+    self->word = word;
+    self->woken = false;
+    append(self);
+    while (!error && !self->woken && !limit->over)
+        error = thread_sleep_interruptibly(&self->woken, &user_lock);
+    take_out(self);
+    return self->woken ? 0 : limit->over ? -ETIMEDOUT : -ERESTART;
+}
+
+/* The word, while user_lock is held: it may have to come into memory first. */
+static int look(struct vm_map *map, uint32_t word, uint32_t *now, crit_t *s)
+{
+    while (copyin_resident(map, now, word, sizeof *now)) {
+        simple_lock_leave(&user_lock, *s);
+        int error = copyin(map, now, word, sizeof *now);
+        *s = simple_lock_enter(&user_lock);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+/* The calling thread sleeps while the word at `word` is `value`, for at most `ticks`. */
+static int futex_wait(struct vm_map *map, uint32_t word, uint32_t value, uint32_t ticks)
+{
+    if (word % sizeof(uint32_t))
+        return -EINVAL;
+    struct user_thread *self = user_self();
+    struct limit limit;
+    uint32_t now;
+    limit_begin(&limit, ticks, &self->woken, &user_lock);
+    crit_t s = simple_lock_enter(&user_lock);
+    int error = look(map, word, &now, &s);
+    if (!error)
+        error = now == value ? wait(self, word, &limit) : -EAGAIN;
+    simple_lock_leave(&user_lock, s);
+    limit_end(&limit);
+    return error == -ERESTART && ticks ? -EINTR : error; /* made again, it would wait for the whole time again */
+}
+
+int user_sleep(uint32_t ticks, uint32_t *left)
+{
+    const void *channel = &user_self()->woken;
+    struct limit limit;
+    int error = 0;
+    limit_begin(&limit, ticks, channel, &user_lock);
+    crit_t s = simple_lock_enter(&user_lock);
+    while (!error && !limit.over)
+        error = thread_sleep_interruptibly(channel, &user_lock);
+    simple_lock_leave(&user_lock, s);
+    uint32_t rest = limit.timeout.due - clock_ticks();
+    limit_end(&limit);
+    if (left)
+        *left = limit.over || (int32_t)rest <= 0 ? 0 : rest - 1; /* but for the tick that is under way */
+    return limit.over ? 0 : error;
+}
+
+/* The clock ticks that last at least as long as the time at user address `from`. 0, -EFAULT or -EINVAL. */
+static int copy_in_ticks(struct vm_map *map, uint32_t from, uint32_t *ticks)
+{
+    struct user_timespec t;
+    return copyin(map, &t, from, sizeof t) ? -EFAULT : clock_ticks_of(&t, ticks);
+}
+
+static int sys_futex_wait(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)p;
+    uint32_t ticks = NO_LIMIT;
+    int error = a[2] ? copy_in_ticks(map, a[2], &ticks) : 0;
+    return error ? error : futex_wait(map, a[0], a[1], ticks);
+}
+SYSCALL(SYS_FUTEX_WAIT, sys_futex_wait);
+
+static int sys_futex_wake(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    uint32_t word = a[0], most = a[1], n = 0;
+    if (word % sizeof(uint32_t))
+        return -EINVAL;
+    crit_t s = simple_lock_enter(&user_lock);
+    for (struct user_thread *t = first, *next; t && n < most; t = next) {
+        next = t->next;
+        if (t->process != p || t->word != word)
+            continue;
+        take_out(t);
+        t->woken = true;
+        thread_wakeup(&t->woken);
+        n++;
+    }
+    simple_lock_leave(&user_lock, s);
+    return (int)n;
+}
+SYSCALL(SYS_FUTEX_WAKE, sys_futex_wake);
+
+static int sys_nanosleep(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)p;
+    uint32_t ticks, left;
+    int error = copy_in_ticks(map, a[0], &ticks);
+    if (error)
+        return error;
+    error = user_sleep(ticks, &left);
+    if (error && a[1]) {
+        uint32_t hz = clock_hz();
+        struct user_timespec rest = {left / hz, (int32_t)((uint64_t)(left % hz) * 1000000000 / hz), 0};
+        if (copyout(map, a[1], &rest, sizeof rest))
+            return -EFAULT;
+    }
+    return error;
+}
+SYSCALL(SYS_NANOSLEEP, sys_nanosleep);

@@ -1,0 +1,794 @@
+/* Processes and their threads (process.h). */
+#include "proc/process.h"
+
+#include <errno.h>
+#include <generated/mem.h>
+#include <limits.h>
+#include <string.h>
+
+#include "arch/accounting.h"
+#include "arch/path.h"
+#include "dev/clock.h"
+#include "dev/console.h"
+#include "file/descriptors.h"
+#include "fs/vfs.h"
+#include "fs/vnode_pager.h"
+#include "intr/call.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "mem/zone.h"
+#include "sched/master.h"
+#include "proc/console.h"
+#include "proc/elf.h"
+#include "proc/image_fs.h"
+#include "proc/mounts.h"
+#include "proc/signal.h"
+#include "proc/syscall.h"
+#include "vm/mmu.h"
+
+#define STANDARD_FILES 3
+
+extern char _ram_free[];
+
+static SIMPLE_LOCK_CLASS(user_class, "user", SPL_SOFTCLOCK);
+static MUTEX_CLASS(memory_class, "process memory");
+static MUTEX_CLASS(where_class, "process directory");
+
+struct simple_lock user_lock = SIMPLE_LOCK("user", user_class);
+DEFINE_ZONE(process_zone, "processes", sizeof(struct process), _Alignof(struct process), SPL_SOFTPREEMPT, 0);
+DEFINE_ZONE(threads, "user-threads", sizeof(struct user_thread), _Alignof(struct user_thread), SPL_SOFTPREEMPT, 0);
+
+struct process *processes;
+static struct process *orphans;    /* children of init */
+static struct user_thread *exited; /* nobody has joined them yet */
+static unsigned process_count, thread_count;
+static int last_id = INIT_ID;
+
+/* The children of `parent`, which is also what those who wait for them sleep on. */
+static struct process **children_of(struct process *parent)
+{
+    return parent ? &parent->children : &orphans;
+}
+
+static struct descriptors *table_of(struct process *p)
+{
+    return p->descriptors;
+}
+
+/* A process's root does not go while one of its threads is in the kernel: only another chroot takes it away. */
+static struct vnode *root_of_caller(void)
+{
+    struct user_thread *self = curhart->thread->user;
+    struct process *p = self ? self->process : 0;
+    if (!p || !p->root)
+        return 0;
+    mutex_lock(&p->where);
+    struct vnode *vp = p->root;
+    vhold(vp);
+    mutex_unlock(&p->where);
+    return vp;
+}
+
+struct vnode *process_directory(struct process *p)
+{
+    if (!p->cwd) /* there has been no chdir; one that comes now is another thread's, and comes later */
+        return 0;
+    mutex_lock(&p->where);
+    struct vnode *vp = p->cwd;
+    vhold(vp);
+    mutex_unlock(&p->where);
+    return vp;
+}
+
+int process_change_directory(struct process *p, struct vnode *vp, bool root)
+{
+    if (vp->type != VDIR) {
+        vrele(vp);
+        return -ENOTDIR;
+    }
+    if (root)
+        vhold(vp);
+    mutex_lock(&p->where);
+    struct vnode *old = p->cwd, *old_root = root ? p->root : 0;
+    p->cwd = vp;
+    if (root)
+        p->root = vp;
+    mutex_unlock(&p->where);
+    if (old)
+        vrele(old);
+    if (old_root)
+        vrele(old_root);
+    return 0;
+}
+
+static void inherit_where(struct process *p, struct process *parent)
+{
+    p->umask = parent->umask;
+    if (!parent->cwd && !parent->root)
+        return;
+    mutex_lock(&parent->where);
+    p->cwd = parent->cwd;
+    p->root = parent->root;
+    if (p->cwd)
+        vhold(p->cwd);
+    if (p->root)
+        vhold(p->root);
+    mutex_unlock(&parent->where);
+}
+
+static uint32_t id_of(const struct process *p)
+{
+    return (uint32_t)p->id;
+}
+
+void user_init(void)
+{
+    uint32_t end = MAIN_RAM_BASE + MAIN_RAM_SIZE;
+    uint32_t most = bootargs_number("user.pages", MAIN_RAM_SIZE / PAGE_SIZE, MAIN_RAM_SIZE / PAGE_SIZE);
+    uint32_t begin = (uint32_t)_ram_free;
+    vm_init(begin, end, most);
+    thread_limit = bootargs_number("threads", ALL_THREADS, ALL_THREADS);
+    descriptors_of = table_of;
+    process_id_of = id_of;
+    vfs_caller_root = root_of_caller;
+    signals_init();
+    syscall_init();
+}
+
+static int next_id(void)
+{
+    last_id = last_id == INT_MAX ? INIT_ID + 1 : last_id + 1;
+    return last_id;
+}
+
+struct process *process_find(int id)
+{
+    struct process *p = id > 0 ? processes : 0;
+    while (p && p->id != id)
+        p = p->all_next;
+    return p;
+}
+
+/* A thread that has ended holds a thread of the kernel until it is joined, which waits for its last steps alone. */
+static void join_exited(void)
+{
+    crit_t s = simple_lock_enter(&user_lock);
+    while (exited) {
+        struct user_thread *t = exited;
+        exited = t->sibling; /* nobody else joins it */
+        simple_lock_leave(&user_lock, s);
+        thread_join(t->thread);
+        s = simple_lock_enter(&user_lock);
+        if (!--t->process->unjoined)
+            thread_wakeup(&t->process->unjoined);
+        thread_count--;
+        simple_lock_leave(&user_lock, s);
+        zone_free(&threads, t);
+        s = simple_lock_enter(&user_lock);
+    }
+    simple_lock_leave(&user_lock, s);
+}
+
+static void thread_begin(void *arg)
+{
+    struct user_thread *self = arg;
+    struct frame frame = self->first;
+    self->frame = &frame;
+    curhart->thread->user = self;
+    user_leave_kernel();
+    user_enter(&frame);
+}
+
+static struct frame frame_of(const struct user_start *start)
+{
+    return (struct frame){
+        .sp = start->sp, .a = {start->a0, start->a1, start->a2}, .mepc = start->pc, .mstatus = MSTATUS_MPIE};
+}
+
+/* A thread of `p` that begins with `frame`, with an id that is no other's. Gives that, or -ENOMEM, -EAGAIN. */
+static int add_thread(struct process *p, const struct frame *frame, const struct user_thread *parent)
+{
+    struct user_thread *t = zone_alloc(&threads);
+    if (!t)
+        return -ENOMEM;
+    crit_t s = simple_lock_enter(&user_lock);
+    int id = next_id();
+    *t = (struct user_thread){.process = p, .id = id, .first = *frame, .sibling = p->threads};
+    if (parent)
+        signals_fork(p, t, parent);
+    bool is_first = !p->id;
+    if (is_first) { /* before it runs: it may ask for its id at once */
+        p->id = id;
+        if (!p->group) {
+            p->group = p->session = id;
+            console_control(p);
+        }
+    }
+    /* it cannot end before the lock is free */
+    t->thread = p->ending ? 0 : thread_create(thread_begin, t, PRI_NORMAL, p->bound, p->name);
+    if (t->thread) {
+        t->thread->timed = p->timer[0].left || p->timer[1].left;
+        p->threads = t;
+        p->alive++;
+        p->unjoined++;
+        thread_count++;
+        if (p->lone)
+            user_thread_attend(t);
+    } else if (is_first) {
+        p->id = 0;
+    }
+    bool there = t->thread;
+    simple_lock_leave(&user_lock, s);
+    if (there)
+        return id;
+    zone_free(&threads, t);
+    return -EAGAIN;
+}
+
+int process_add_thread(struct process *p, uint32_t pc, uint32_t sp, uint32_t argument)
+{
+    join_exited();
+    struct frame frame = frame_of(&(struct user_start){.pc = pc, .sp = sp, .a0 = argument});
+    return add_thread(p, &frame, user_self());
+}
+
+static void adopt(struct process *p, struct process *parent)
+{
+    p->parent = parent;
+    p->next = *children_of(parent);
+    *children_of(parent) = p;
+}
+
+static void disown(struct process *p)
+{
+    struct process **at = children_of(p->parent);
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+}
+
+static void unlist(struct process *p)
+{
+    struct process **at = &processes;
+    while (*at != p)
+        at = &(*at)->all_next;
+    *at = p->all_next;
+    process_count--;
+}
+
+static void give_back(struct process *p)
+{
+    unix_enter();
+    if (p->descriptors)
+        descriptors_destroy(p->descriptors);
+    if (p->map)
+        vm_map_release(p->map); /* with what is mapped of files */
+    p->map = 0;
+    vnode_pager_sweep();
+    if (p->cwd)
+        vrele(p->cwd);
+    if (p->root)
+        vrele(p->root);
+    unix_leave();
+    p->cwd = p->root = 0;
+    lock_destroy(&p->memory);
+    lock_destroy(&p->where);
+}
+
+/* Of the program, without its folder. */
+static void set_name(struct process *p, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    strlcpy(p->name, slash ? slash + 1 : path, sizeof p->name);
+}
+
+static struct process *allocate(struct process *parent, const char *name, int bound)
+{
+    join_exited();
+    struct process *p = zone_alloc(&process_zone);
+    if (!p)
+        return 0;
+    *p = (struct process){.parent = parent, .bound = bound};
+    if (parent) {
+        p->group = parent->group;
+        p->session = parent->session;
+    }
+    set_name(p, name);
+    lock_init(&p->memory, &memory_class, "process memory");
+    lock_init(&p->where, &where_class, "process directory");
+    if (parent)
+        inherit_where(p, parent);
+    else
+        p->umask = 022;
+    return p;
+}
+
+/* It gets its id with its first thread. Until then nobody else knows it. Gone if that fails. */
+static int begin(struct process *p, const struct frame *frame, const struct user_thread *parent)
+{
+    crit_t s = simple_lock_enter(&user_lock);
+    adopt(p, p->parent);
+    p->all_next = processes;
+    processes = p;
+    process_count++;
+    simple_lock_leave(&user_lock, s);
+    int id = add_thread(p, frame, parent);
+    if (id < 0) {
+        s = simple_lock_enter(&user_lock);
+        disown(p);
+        unlist(p);
+        thread_wakeup(children_of(p->parent)); /* who saw it waits for nobody now */
+        simple_lock_leave(&user_lock, s);
+    }
+    return id;
+}
+
+static int failed(struct process *p, int error)
+{
+    give_back(p);
+    zone_free(&process_zone, p);
+    return error;
+}
+
+/* The console as 0, 1 and 2. */
+static bool open_standard(struct descriptors *d)
+{
+    for (unsigned i = 0; i < STANDARD_FILES; i++) {
+        struct file *f = console_file();
+        if (f && descriptor_open(d, f, i, false) >= 0)
+            continue;
+        if (f)
+            file_release(f);
+        return false;
+    }
+    return true;
+}
+
+/* A program in a map and with descriptors of its own. 0, or an error: what is made by then stays in `p`. */
+static int prepare(struct process *p, const struct elf_file *file, const struct arguments *arguments,
+                   struct user_start *start)
+{
+    if (!p->parent && !console_terminal())
+        return -EAGAIN;
+    if (!(p->map = vm_map_create()))
+        return -ENOMEM;
+    int error = program_load(p->map, file, arguments, start, &p->brk);
+    if (error)
+        return error;
+    p->descriptors = p->parent ? descriptors_fork(p->parent->descriptors) : descriptors_create();
+    if (!p->descriptors || (!p->parent && !open_standard(p->descriptors)))
+        return -ENOMEM;
+    descriptors_exec(p->descriptors);
+    return 0;
+}
+
+static int start(struct process *parent, const char *name, const struct elf_file *file,
+                 const struct arguments *arguments, int bound)
+{
+    struct process *p = allocate(parent, name, bound);
+    struct user_start start_at;
+    if (!p)
+        return -ENOMEM;
+    p->has_execed = true;
+    int error = prepare(p, file, arguments, &start_at);
+    if (error)
+        return failed(p, error);
+    struct frame frame = frame_of(&start_at);
+    if (parent) {
+        crit_t s = simple_lock_enter(&user_lock);
+        memcpy(p->action, parent->action, sizeof p->action);
+        signals_exec(p, 0);
+        simple_lock_leave(&user_lock, s);
+    }
+    int id = begin(p, &frame, 0);
+    return id < 0 ? failed(p, id) : id;
+}
+
+int process_start(struct process *parent, const char *name, const void *file, uint32_t size,
+                  const struct arguments *arguments, int bound)
+{
+    if (!parent)
+        mounts_start();
+    return start(parent, name, &(struct elf_file){.bytes = file, .size = size}, arguments, bound);
+}
+
+static int read_program(const struct elf_file *file, uint32_t at, void *to, uint32_t n)
+{
+    struct uio uio;
+    uio_kernel(&uio, to, n, at, false);
+    int error = vfs_read(file->with, &uio);
+    return error ? error : uio.left ? -EIO : 0;
+}
+
+/* A file that may be executed, with a reference, and its contents. What the kernel itself starts is looked for in the archive, too. */
+static int find_program(struct process *p, const char *path, struct vnode **vpp, struct elf_file *file)
+{
+    struct vattr attr;
+    struct vnode *cwd = p && path[0] != '/' ? process_directory(p) : 0;
+    int error = namei(cwd, path, true, vpp);
+    if (cwd)
+        vrele(cwd);
+    if (error == -ENOENT && !p)
+        error = archive_vnode(path, vpp);
+    if (error)
+        return error;
+    error = (*vpp)->type != VREG ? -EACCES : vfs_getattr(*vpp, &attr);
+    if (!error && !(attr.mode & 0111))
+        error = -EACCES;
+    if (error) {
+        vrele(*vpp);
+        return error;
+    }
+    *file = (struct elf_file){
+        .size = attr.size < UINT32_MAX ? (uint32_t)attr.size : UINT32_MAX, .read = read_program, .with = *vpp};
+    if ((*vpp)->ops->contents)
+        file->bytes = (*vpp)->ops->contents(*vpp, &file->size);
+    return 0;
+}
+
+int process_spawn(struct process *parent, const char *name, const struct arguments *arguments, int bound)
+{
+    struct vnode *vp;
+    struct elf_file file;
+    if (!parent)
+        mounts_start();
+    unix_enter();
+    int result = find_program(parent, name, &vp, &file);
+    if (!result) {
+        result = start(parent, name, &file, arguments, bound);
+        vrele(vp);
+    }
+    unix_leave();
+    return result;
+}
+
+/* Map and break of the parent, as they are together. */
+static int copy_memory(struct process *child, struct process *parent, bool borrows)
+{
+    mutex_lock(&parent->memory);
+    child->brk = parent->brk;
+    if (borrows)
+        vm_map_reference(parent->map);
+    child->map = borrows ? parent->map : vm_map_fork(parent->map);
+    mutex_unlock(&parent->memory);
+    return child->map ? 0 : -ENOMEM;
+}
+
+/* Until the child needs the map no more, or this process ends. */
+static void lend(struct user_thread *self, struct process *p)
+{
+    crit_t s = simple_lock_enter(&user_lock);
+    while (self->lends && !p->ending)
+        thread_sleep(&self->lends, &user_lock);
+    for (struct process *c = p->children; c; c = c->next)
+        if (c->borrower == self)
+            c->borrower = 0;
+    self->lends = false;
+    simple_lock_leave(&user_lock, s);
+}
+
+/* The thread of the parent that has lent its map goes on. With user_lock. */
+static void return_map(struct process *p)
+{
+    if (!p->borrower)
+        return;
+    p->borrower->lends = false;
+    thread_wakeup(&p->borrower->lends);
+    p->borrower = 0;
+}
+
+int process_fork(bool borrows)
+{
+    struct user_thread *self = user_self();
+    struct process *parent = self->process, *p = allocate(parent, parent->name, parent->bound);
+    if (!p)
+        return -ENOMEM;
+    p->descriptors = descriptors_fork(parent->descriptors);
+    int error = p->descriptors ? copy_memory(p, parent, borrows) : -ENOMEM;
+    if (error)
+        return failed(p, error);
+    struct frame frame = *self->frame;
+    frame.a[0] = 0;
+    frame.mstatus = MSTATUS_MPIE;
+    if (borrows) {
+        p->borrower = self;
+        self->lends = true;
+    }
+    int id = begin(p, &frame, self);
+    if (id < 0) {
+        self->lends = false;
+        return failed(p, id);
+    }
+    if (borrows)
+        lend(self, parent);
+    return id;
+}
+
+void user_thread_attend(struct user_thread *t)
+{
+    thread_interrupt(t->thread);
+    unsigned hart = (unsigned)*(volatile int *)&t->thread->hart;
+    if (t->thread != curhart->thread && hart != curhart->id && thread_runs(t->thread))
+        hart_call(1u << hart, CALL_RETURN);
+}
+
+void process_attend(struct process *p)
+{
+    for (struct user_thread *t = p->threads; t; t = t->sibling)
+        user_thread_attend(t);
+}
+
+void process_end_locked(struct process *p, int status)
+{
+    if (p->ending || p->ended)
+        return;
+    p->status = status;
+    p->ending = true;
+    process_attend(p);
+    thread_wakeup(&p->stopped);
+    thread_wakeup(&p->alive);
+    for (struct user_thread *t = p->threads; t; t = t->sibling)
+        thread_wakeup(&t->lends);
+}
+
+void process_end(struct process *p, int status)
+{
+    crit_t s = simple_lock_enter(&user_lock);
+    process_end_locked(p, status);
+    simple_lock_leave(&user_lock, s);
+}
+
+void process_news(struct process *child)
+{
+    thread_wakeup(children_of(child->parent));
+}
+
+/* The children of one that is gone are init's: nobody would continue those that are stopped. The caller holds user_lock. */
+static void give_away_children(struct process *p)
+{
+    for (struct process *c = p->children, *next; c; c = next) {
+        next = c->next;
+        adopt(c, 0);
+        if (c->stopped) {
+            signal_send(c, USER_SIGHUP);
+            signal_send(c, USER_SIGCONT);
+        }
+        if (c->ended)
+            thread_wakeup(children_of(0));
+    }
+    p->children = 0;
+}
+
+/* The thread is not one of its process any more. The caller holds user_lock. */
+static void retire(struct user_thread *self)
+{
+    struct process *p = self->process;
+    struct user_thread **at = &p->threads;
+    while (*at != self)
+        at = &(*at)->sibling;
+    *at = self->sibling;
+    p->alive--;
+    p->user_ticks += self->user_ticks;
+    p->ticks += self->thread->ticks;
+    self->sibling = exited;
+    exited = self;
+    if (p->lone)
+        thread_wakeup(&p->alive);
+    signals_pass_on(p, self, ~self->mask);
+}
+
+/* All is given back: it is a zombie, or init's if its parent does not wait for any. The caller holds user_lock. */
+static void become_zombie(struct process *p)
+{
+    p->ended = true;
+    return_map(p);
+    give_away_children(p);
+    if (p->parent && signals_child(p, false)) {
+        disown(p);
+        process_news(p);
+        adopt(p, 0);
+    }
+    process_news(p);
+}
+
+/* To count the thread out and to say that it has ended is one step: who sees none alive finds all to be joined. */
+_Noreturn void user_thread_end(void)
+{
+    struct user_thread *self = user_self();
+    struct process *p = self->process;
+    crit_t s = simple_lock_enter(&user_lock);
+    if (p->alive == 1) { /* nobody else is there who could start another */
+        if (!p->ending)
+            p->status = 0; /* it may say still that the process was stopped */
+        p->ending = true;
+        simple_lock_leave(&user_lock, s);
+        signals_end(p);
+        if (p->session == p->id)
+            console_hang_up(p);
+        give_back(p);
+        s = simple_lock_enter(&user_lock);
+        become_zombie(p);
+    }
+    retire(self);
+    simple_lock_leave(&user_lock, s);
+    thread_exit();
+}
+
+/* All other threads of the process end. False: it is ending itself, or another thread was first. */
+static bool become_lone(struct user_thread *self, struct process *p)
+{
+    crit_t s = simple_lock_enter(&user_lock);
+    bool first = !p->lone && !p->ending;
+    if (first) {
+        p->lone = self;
+        for (struct user_thread *t = p->threads; t; t = t->sibling)
+            if (t != self)
+                user_thread_attend(t);
+        thread_wakeup(&p->stopped);
+        while (p->alive > 1 && !p->ending)
+            thread_sleep(&p->alive, &user_lock);
+        first = !p->ending;
+        p->lone = 0;
+    }
+    simple_lock_leave(&user_lock, s);
+    return first;
+}
+
+static void put_on(struct process *p, struct user_thread *self, const char *name, struct vm_map *map)
+{
+    crit_t s = simple_lock_enter(&user_lock);
+    set_name(p, name);
+    p->map = map;
+    p->has_execed = true;
+    self->id = p->id;
+    signals_exec(p, self);
+    return_map(p);
+    simple_lock_leave(&user_lock, s);
+}
+
+int process_exec(const char *name, const struct arguments *arguments)
+{
+    struct user_thread *self = user_self();
+    struct process *p = self->process;
+    struct user_start start;
+    struct user_break brk;
+    struct vnode *vp;
+    struct elf_file file;
+    int error = find_program(p, name, &vp, &file);
+    if (error)
+        return error;
+    struct vm_map *map = vm_map_create(), *old = p->map;
+    error = map ? program_load(map, &file, arguments, &start, &brk) : -ENOMEM;
+    vrele(vp);
+    if (!error && !become_lone(self, p))
+        error = -EINTR;
+    if (error) {
+        if (map)
+            vm_map_release(map);
+        return error;
+    }
+    descriptors_exec(p->descriptors);
+    p->brk = brk;
+    put_on(p, self, name, map);
+    vm_map_release(old);
+    vnode_pager_sweep();
+    struct frame *frame = self->frame, fresh = frame_of(&start);
+    fresh.hart = frame->hart;
+    *frame = fresh;
+    return (int)start.a0;
+}
+
+static bool is_meant(const struct process *c, const struct process *parent, int which)
+{
+    return which > 0 ? c->id == which : which == -1 || c->group == (which ? -which : parent->group);
+}
+
+/* A child of which there is something to tell: its id; 0 if there is not, -ECHILD if there is no such child. */
+static int news(struct process *parent, int which, int options, struct process **child)
+{
+    int result = -ECHILD;
+    for (struct process *c = *children_of(parent); c; c = c->next) {
+        if (!c->id || !is_meant(c, parent, which))
+            continue;
+        result = 0;
+        if (c->ended || (options & USER_WUNTRACED && c->stopped && c->stop_is_news && !c->ending)) {
+            *child = c;
+            return c->id;
+        }
+    }
+    return result;
+}
+
+/* It has ended, and is told of: nobody else finds it any more. */
+static void bury(struct process *c)
+{
+    join_exited();
+    crit_t s = simple_lock_enter(&user_lock);
+    while (c->unjoined) /* another hart is about to */
+        thread_sleep(&c->unjoined, &user_lock);
+    process_count--;
+    simple_lock_leave(&user_lock, s);
+    zone_free(&process_zone, c);
+}
+
+int process_wait(struct process *parent, int which, int options, int *status, struct user_rusage *usage)
+{
+    struct process *c = 0;
+    crit_t s = simple_lock_enter(&user_lock);
+    int id;
+    while (!(id = news(parent, which, options, &c)) && !(options & USER_WNOHANG))
+        if (thread_sleep_interruptibly(children_of(parent), &user_lock)) {
+            id = -ERESTART;
+            break;
+        }
+    bool ended = id > 0 && c->ended;
+    if (id > 0) {
+        *status = ended ? c->status : c->status << 8 | USER_WSTOPPED;
+        if (usage)
+            usage_of(c->user_ticks + c->children_user_ticks, c->ticks + c->children_ticks, usage);
+        c->stop_is_news = false;
+    }
+    if (ended) {
+        if (parent) {
+            parent->children_user_ticks += c->user_ticks + c->children_user_ticks;
+            parent->children_ticks += c->ticks + c->children_ticks;
+        }
+        disown(c);
+        unlist(c);
+        process_count++; /* until it is buried */
+    }
+    simple_lock_leave(&user_lock, s);
+    if (ended)
+        bury(c);
+    return id;
+}
+
+void process_ticks(const struct process *p, uint32_t *user, uint32_t *all)
+{
+    *user = p->user_ticks;
+    *all = p->ticks;
+    for (const struct user_thread *t = p->threads; t; t = t->sibling) {
+        *user += t->user_ticks;
+        *all += t->thread->ticks;
+    }
+}
+
+int process_move_break(struct process *p, int32_t bytes)
+{
+    mutex_lock(&p->memory);
+    int result = program_move_break(p->map, &p->brk, bytes);
+    mutex_unlock(&p->memory);
+    return result;
+}
+
+bool process_group_exists(int group, int session)
+{
+    for (const struct process *p = processes; p; p = p->all_next)
+        if (p->group == group && p->session == session)
+            return true;
+    return false;
+}
+
+bool process_none_left(void)
+{
+    join_exited();
+    vnode_pager_sweep();
+    crit_t s = simple_lock_enter(&user_lock);
+    bool none = !process_count && !thread_count;
+    simple_lock_leave(&user_lock, s);
+    if (none)
+        vm_check_no_leak();
+    return none;
+}
+
+USER_PATH void user_leave_kernel(void)
+{
+    intr_disable();
+    while (unlikely(curhart->thread->looks)) {
+        intr_enable();
+        signals_attend();
+        intr_disable();
+    }
+    mmu_use(vm_map_pmap(user_self()->process->map));
+    account_switch(ACCOUNT_USER);
+}

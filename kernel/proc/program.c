@@ -1,0 +1,117 @@
+/* Programs in their map (program.h). */
+#include "proc/program.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "proc/elf.h"
+
+#define WORDS 32
+
+/* Words that go to user mode by the piece. */
+struct words {
+    struct vm_map *map;
+    uint32_t to;
+    unsigned count;
+    uint32_t word[WORDS];
+};
+
+static int flush(struct words *w)
+{
+    uint32_t n = w->count * sizeof w->word[0];
+    int error = copyout(w->map, w->to, w->word, n);
+    w->to += n;
+    w->count = 0;
+    return error;
+}
+
+static int put(struct words *w, uint32_t word)
+{
+    w->word[w->count++] = word;
+    return w->count == WORDS ? flush(w) : 0;
+}
+
+/* Pointers to so many strings, of which the first lies at *text and is at *at here, and a 0. */
+static int put_vector(struct words *w, unsigned count, uint32_t *text, const char **at)
+{
+    int error = 0;
+    for (; count && !error; count--) {
+        uint32_t n = strlen(*at) + 1;
+        error = put(w, *text);
+        *at += n;
+        *text += n;
+    }
+    return error ? error : put(w, 0);
+}
+
+/* argc, argv, envp and their strings on the stack (abi.h). */
+static int push_arguments(struct vm_map *map, const struct arguments *arguments, struct user_start *start)
+{
+    uint32_t text = (USER_STACK_TOP - arguments->size) & ~3u;
+    uint32_t size = (3 + arguments->count + arguments->environment) * sizeof(uint32_t);
+    if (size + arguments->size > USER_STACK_SIZE / 2)
+        return -E2BIG;
+    const char *at = arguments->text;
+    int error = copyout(map, text, at, arguments->size);
+    start->sp = (text - size) & ~15u;
+    start->a0 = arguments->count;
+    start->a1 = start->sp + 4;
+    start->a2 = start->a1 + (arguments->count + 1) * sizeof(uint32_t);
+    struct words w = {.map = map, .to = start->sp};
+    if (!error)
+        error = put(&w, arguments->count);
+    if (!error)
+        error = put_vector(&w, arguments->count, &text, &at);
+    if (!error)
+        error = put_vector(&w, arguments->environment, &text, &at);
+    return error ? error : flush(&w);
+}
+
+int program_load(struct vm_map *map, const struct elf_file *file, const struct arguments *arguments,
+                 struct user_start *start, struct user_break *brk)
+{
+    struct elf_program program;
+    int error = elf_load(map, file, &program);
+    if (!error)
+        vm_map_set_room(map, USER_MAP_BEGIN, USER_MAP_END);
+    if (!error)
+        error = vm_allocate_stack(map, USER_STACK_TOP, USER_STACK_SIZE, USER_STACK_STEP);
+    if (error)
+        return error == -ENOMEM || error == -EIO ? error : -ENOEXEC;
+    *brk = (struct user_break){program.end, program.end};
+    start->pc = program.entry;
+    return push_arguments(map, arguments, start);
+}
+
+static uint32_t rounded(uint32_t address)
+{
+    return (address + PAGE_MASK) & ~PAGE_MASK;
+}
+
+static int raise_break(struct vm_map *map, struct user_break *brk, uint32_t bytes)
+{
+    if (brk->now > USER_BREAK_LIMIT || bytes > USER_BREAK_LIMIT - brk->now)
+        return -ENOMEM;
+    uint32_t from = rounded(brk->now), to = rounded(brk->now + bytes);
+    return to > from && vm_allocate(map, &from, to - from, VM_FIXED) ? -ENOMEM : 0; /* or something is mapped there */
+}
+
+static int lower_break(struct vm_map *map, struct user_break *brk, uint32_t bytes)
+{
+    if (bytes > brk->now - brk->begin)
+        return -EINVAL;
+    uint32_t from = rounded(brk->now - bytes), to = rounded(brk->now);
+    return to > from ? vm_deallocate(map, from, to - from) : 0;
+}
+
+int program_move_break(struct vm_map *map, struct user_break *brk, int32_t bytes)
+{
+    uint32_t old = brk->now;
+    if (!bytes)
+        return (int)old;
+    int error = bytes < 0 ? lower_break(map, brk, -(uint32_t)bytes) : raise_break(map, brk, (uint32_t)bytes);
+    if (error)
+        return error;
+    brk->now = old + (uint32_t)bytes;
+    return (int)old;
+}

@@ -1,0 +1,14 @@
+/* Starting programs from the kernel's runs. */
+#ifndef USER_RUN_H
+#define USER_RUN_H
+
+#include "proc/process.h"
+
+void arguments_clear(struct arguments *a);
+
+/* Put a word behind the others; panics if it does not fit. */
+void arguments_add(struct arguments *to, const char *word);
+
+/* Wait for every process that is the kernel's, those that others left behind too. Gives the status of process `id`. */
+int user_wait_for_all(int id);
+#endif

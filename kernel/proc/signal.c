@@ -1,0 +1,655 @@
+/* Signals (signal.h). */
+#include "proc/signal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "dev/clock.h"
+#include "file/calls.h"
+#include "file/file.h"
+#include "lib/panic.h"
+#include "lib/syscall.h"
+
+#define STOPS_OF_TERMINALS (SIGNAL_BIT(USER_SIGTSTP) | SIGNAL_BIT(USER_SIGTTIN) | SIGNAL_BIT(USER_SIGTTOU))
+#define STOPS (SIGNAL_BIT(USER_SIGSTOP) | STOPS_OF_TERMINALS)
+#define IGNORED_BY_DEFAULT                                                                                    \
+    (SIGNAL_BIT(USER_SIGURG) | SIGNAL_BIT(USER_SIGCONT) | SIGNAL_BIT(USER_SIGCHLD) | SIGNAL_BIT(USER_SIGIO) | \
+     SIGNAL_BIT(USER_SIGWINCH))
+
+/* What has init for its parent is not stopped by a terminal, as in 4.3BSD: nobody would continue it. */
+static bool ignores(const struct process *p, int signal)
+{
+    uint32_t handler = p->action[signal].handler;
+    return handler == USER_SIG_IGN ||
+           (handler == USER_SIG_DFL &&
+            (SIGNAL_BIT(signal) & IGNORED_BY_DEFAULT || (!p->parent && SIGNAL_BIT(signal) & STOPS_OF_TERMINALS)));
+}
+
+static void forget(struct process *p, uint32_t signals)
+{
+    p->pending &= ~signals;
+    for (struct user_thread *t = p->threads; t; t = t->sibling)
+        t->pending &= ~signals;
+}
+
+static void go_on(struct process *p)
+{
+    if (!p->stopped)
+        return;
+    p->stopped = p->stop_is_news = false;
+    thread_wakeup(&p->stopped);
+}
+
+/* What a signal does when it is sent. Whether it is to be pending. */
+static bool sent(struct process *p, int signal)
+{
+    if (p->ending || p->ended)
+        return false;
+    if (signal == USER_SIGKILL) {
+        process_end_locked(p, signal);
+        return false;
+    }
+    if (SIGNAL_BIT(signal) & STOPS)
+        forget(p, SIGNAL_BIT(USER_SIGCONT));
+    if (signal == USER_SIGCONT) {
+        forget(p, STOPS);
+        go_on(p);
+    }
+    return !ignores(p, signal);
+}
+
+void signal_send_thread(struct user_thread *t, int signal)
+{
+    if (!sent(t->process, signal))
+        return;
+    t->pending |= SIGNAL_BIT(signal);
+    if (!(t->mask & SIGNAL_BIT(signal)))
+        user_thread_attend(t);
+}
+
+void signal_send(struct process *p, int signal)
+{
+    if (!sent(p, signal))
+        return;
+    p->pending |= SIGNAL_BIT(signal);
+    for (struct user_thread *t = p->threads; t; t = t->sibling)
+        if (!(t->mask & SIGNAL_BIT(signal))) {
+            user_thread_attend(t);
+            return;
+        }
+}
+
+void signals_pass_on(struct process *p, const struct user_thread *self, uint32_t which)
+{
+    which &= p->pending;
+    for (struct user_thread *t = p->threads; t && which; t = t->sibling)
+        if (t != self && which & ~t->mask) {
+            user_thread_attend(t);
+            which &= t->mask;
+        }
+}
+
+/* The thread's mask, which may have more in it than before. With user_lock. */
+static void change_mask(struct user_thread *self, uint32_t mask)
+{
+    uint32_t more = mask & ~self->mask;
+    self->mask = mask & ~SIGNALS_UNMASKED;
+    signals_pass_on(self->process, self, more);
+}
+
+bool signals_child(struct process *child, bool stopped)
+{
+    struct process *parent = child->parent;
+    if (!parent)
+        return false;
+    const struct user_sigaction *action = &parent->action[USER_SIGCHLD];
+    if (!stopped || !(action->flags & USER_SA_NOCLDSTOP))
+        signal_send(parent, USER_SIGCHLD);
+    return action->flags & USER_SA_NOCLDWAIT || action->handler == USER_SIG_IGN;
+}
+
+static void stop(struct process *p, int signal)
+{
+    p->stopped = p->stop_is_news = true;
+    p->status = signal;
+    process_attend(p);
+    signals_child(p, true);
+    process_news(p);
+}
+
+/* The next that this thread is to take, off what is pending; 0: none. */
+static int take(struct user_thread *self, struct process *p)
+{
+    uint32_t all = (self->pending | p->pending) & ~self->mask;
+    if (!all)
+        return 0;
+    int signal = __builtin_ctz(self->trapped & all ? self->trapped : all);
+    if (self->pending & SIGNAL_BIT(signal))
+        self->pending &= ~SIGNAL_BIT(signal);
+    else
+        p->pending &= ~SIGNAL_BIT(signal);
+    return signal;
+}
+
+/* The call that was interrupted: made again, or over. */
+static void end_call(struct user_thread *self, bool again)
+{
+    if (!self->restarts && !self->restarts_unless_handled)
+        return;
+    if (again) {
+        self->frame->mepc -= 4;
+        self->frame->a[0] = self->restart_a0;
+    } else {
+        self->frame->a[0] = (uint32_t)-EINTR;
+    }
+    self->restarts = self->restarts_unless_handled = false;
+}
+
+static uint32_t place_for_frame(struct user_thread *self, const struct user_sigaction *action)
+{
+    uint32_t sp = self->frame->sp;
+    const struct user_stack *stack = &self->stack;
+    bool is_on = sp - stack->sp <= stack->size;
+    if (action->flags & USER_SA_ONSTACK && !(stack->flags & USER_SS_DISABLE) && stack->size && !is_on)
+        sp = stack->sp + stack->size;
+    return (sp - sizeof(struct user_sigframe)) & ~15u;
+}
+
+/* The thread goes on in the handler. Without locks. 0, or -EFAULT. */
+static int enter_handler(struct user_thread *self, int signal, const struct user_sigaction *action, uint32_t mask)
+{
+    struct frame *f = self->frame;
+    uint32_t at = place_for_frame(self, action);
+    struct user_sigframe frame = {
+        .pc = f->mepc, .ra = f->ra, .sp = f->sp, .gp = f->gp, .tp = f->tp, .s0 = f->s0, .mask = mask};
+    memcpy(frame.t, f->t, sizeof frame.t);
+    memcpy(frame.a, f->a, sizeof frame.a);
+    bool trapped = self->trapped & SIGNAL_BIT(signal);
+    frame.info = (struct user_siginfo){.signo = signal, .value = trapped ? self->fault_address : 0};
+    int error = copyout(self->process->map, at, &frame, sizeof frame);
+    if (error)
+        return error;
+    f->mepc = action->handler;
+    f->ra = self->process->trampoline;
+    f->sp = at;
+    f->a[0] = (uint32_t)signal;
+    f->a[1] = at + offsetof(struct user_sigframe, info);
+    f->a[2] = at;
+    self->trapped &= ~SIGNAL_BIT(signal);
+    return 0;
+}
+
+/* With user_lock, which is let go for the handler's frame, in the section `s`, which may be another one then. */
+static crit_t handle(struct user_thread *self, struct process *p, int signal, crit_t s)
+{
+    struct user_sigaction action = p->action[signal];
+    uint32_t mask = self->suspended ? self->mask_before : self->mask;
+    self->suspended = false;
+    end_call(self, self->restarts && action.flags & USER_SA_RESTART);
+    change_mask(self, self->mask | action.mask | (action.flags & USER_SA_NODEFER ? 0 : SIGNAL_BIT(signal)));
+    if (action.flags & USER_SA_RESETHAND)
+        p->action[signal].handler = USER_SIG_DFL;
+    simple_lock_leave(&user_lock, s);
+    int error = enter_handler(self, signal, &action, mask);
+    s = simple_lock_enter(&user_lock);
+    if (error)
+        process_end_locked(p, USER_SIGSEGV); /* there is no stack */
+    return s;
+}
+
+/* Clock ticks that a timer of the process's own time has not seen yet. With user_lock. */
+static void run_down(struct process *p, unsigned which, uint32_t ticks)
+{
+    uint32_t *left = &p->timer[which].left, interval = p->timer[which].interval;
+    if (!*left || !ticks)
+        return;
+    if (ticks < *left) {
+        *left -= ticks;
+        return;
+    }
+    *left = interval ? interval - (ticks - *left) % interval : 0;
+    signal_send(p, which ? USER_SIGPROF : USER_SIGVTALRM);
+}
+
+/* The ticks that have found the thread running are its process's. With user_lock. */
+static void charge(struct process *p, struct user_thread *t)
+{
+    uint32_t user = t->user_ticks - t->charged_user, all = t->thread->ticks - t->charged;
+    t->charged_user += user;
+    t->charged += all;
+    run_down(p, 0, user);
+    run_down(p, 1, all);
+}
+
+void signals_attend(void)
+{
+    struct user_thread *self = user_self();
+    struct process *p = self->process;
+    crit_t s = simple_lock_enter(&user_lock);
+    for (;;) {
+        if (p->ending || (p->lone && p->lone != self)) {
+            simple_lock_leave(&user_lock, s);
+            user_thread_end();
+        }
+        if (p->stopped) {
+            thread_sleep(&p->stopped, &user_lock);
+            continue;
+        }
+        self->thread->attention = self->thread->ticked = false;
+        charge(p, self);
+        int signal = take(self, p);
+        if (!signal)
+            break;
+        if (ignores(p, signal))
+            continue;
+        if (p->action[signal].handler != USER_SIG_DFL)
+            s = handle(self, p, signal, s);
+        else if (SIGNAL_BIT(signal) & STOPS)
+            stop(p, signal);
+        else
+            process_end_locked(p, signal);
+    }
+    if (self->suspended) { /* nothing was for it: it waits on, with the mask that it had before for the call */
+        self->suspended = false;
+        change_mask(self, self->mask_before);
+    }
+    end_call(self, true);
+    simple_lock_leave(&user_lock, s);
+}
+
+void signals_call_interrupted(int result, uint32_t a0)
+{
+    struct user_thread *self = user_self();
+    self->restarts = result == -ERESTART;
+    self->restarts_unless_handled = result == -ERESTART_UNLESS_HANDLED;
+    self->restart_a0 = a0;
+    self->frame->a[0] = (uint32_t)-EINTR;
+    self->thread->attention = true; /* whatever else it was for is done by now, maybe */
+}
+
+bool signal_trap(int signal, uint32_t address)
+{
+    struct user_thread *self = user_self();
+    struct process *p = self->process;
+    crit_t s = simple_lock_enter(&user_lock);
+    bool handled = p->action[signal].handler > USER_SIG_IGN && !(self->mask & SIGNAL_BIT(signal));
+    if (handled) {
+        self->fault_address = address;
+        self->trapped = SIGNAL_BIT(signal);
+        self->pending |= SIGNAL_BIT(signal);
+        self->thread->attention = true;
+    } else {
+        process_end_locked(p, signal);
+    }
+    simple_lock_leave(&user_lock, s);
+    return handled;
+}
+
+void signals_exec(struct process *p, struct user_thread *self)
+{
+    for (unsigned n = 1; n < USER_SIGNALS; n++) {
+        uint32_t handler = p->action[n].handler == USER_SIG_IGN ? USER_SIG_IGN : USER_SIG_DFL;
+        p->action[n] = (struct user_sigaction){.handler = handler};
+    }
+    p->trampoline = 0;
+    if (self)
+        self->stack = (struct user_stack){.flags = USER_SS_DISABLE};
+}
+
+void signals_fork(struct process *child, struct user_thread *thread, const struct user_thread *parent)
+{
+    thread->mask = parent->suspended ? parent->mask_before : parent->mask;
+    if (child == parent->process)
+        return;
+    memcpy(child->action, parent->process->action, sizeof child->action);
+    child->trampoline = parent->process->trampoline;
+    thread->stack = parent->stack;
+}
+
+/* System calls. */
+
+static bool is_signal(uint32_t n)
+{
+    return n - 1 < USER_SIGNALS - 1;
+}
+
+static int sys_sigaction(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    uint32_t signal = a[0];
+    struct user_sigaction action, old;
+    if (!is_signal(signal) || (a[1] && SIGNAL_BIT(signal) & SIGNALS_UNMASKED))
+        return -EINVAL;
+    if (a[1] && copyin(map, &action, a[1], sizeof action))
+        return -EFAULT;
+    crit_t s = simple_lock_enter(&user_lock);
+    old = p->action[signal];
+    if (a[1]) {
+        action.mask &= ~SIGNALS_UNMASKED;
+        p->action[signal] = action;
+        if (a[3])
+            p->trampoline = a[3];
+        if (ignores(p, (int)signal))
+            forget(p, SIGNAL_BIT(signal));
+    }
+    simple_lock_leave(&user_lock, s);
+    return a[2] ? copyout(map, a[2], &old, sizeof old) : 0;
+}
+SYSCALL(SYS_SIGACTION, sys_sigaction);
+
+/* With user_lock. */
+static void set_mask(struct user_thread *self, uint32_t mask)
+{
+    change_mask(self, mask);
+    if ((self->pending | self->process->pending) & ~self->mask)
+        self->thread->attention = true;
+}
+
+static int sys_sigprocmask(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)p;
+    struct user_thread *self = user_self();
+    uint32_t set = 0, old = self->mask;
+    if (a[1] && copyin(map, &set, a[1], sizeof set))
+        return -EFAULT;
+    if (a[1]) {
+        if (a[0] > USER_SIG_UNBLOCK)
+            return -EINVAL;
+        crit_t s = simple_lock_enter(&user_lock);
+        set_mask(self, a[0] == USER_SIG_SETMASK ? set : a[0] == USER_SIG_BLOCK ? old | set : old & ~set);
+        simple_lock_leave(&user_lock, s);
+    }
+    return a[2] ? copyout(map, a[2], &old, sizeof old) : 0;
+}
+SYSCALL(SYS_SIGPROCMASK, sys_sigprocmask);
+
+static int sys_sigpending(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    uint32_t set = (user_self()->pending | p->pending) & user_self()->mask;
+    return copyout(map, a[0], &set, sizeof set);
+}
+SYSCALL(SYS_SIGPENDING, sys_sigpending);
+
+static int sys_sigsuspend(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)p;
+    struct user_thread *self = user_self();
+    uint32_t set;
+    if (copyin(map, &set, a[0], sizeof set))
+        return -EFAULT;
+    crit_t s = simple_lock_enter(&user_lock);
+    self->mask_before = self->mask;
+    self->suspended = true;
+    set_mask(self, set);
+    while (!thread_sleep_interruptibly(self, &user_lock)) /* nobody wakes it */
+        ;
+    simple_lock_leave(&user_lock, s);
+    return -ERESTART_UNLESS_HANDLED;
+}
+SYSCALL(SYS_SIGSUSPEND, sys_sigsuspend);
+
+static int sys_sigaltstack(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)p;
+    struct user_thread *self = user_self();
+    struct user_stack stack, old = self->stack;
+    bool is_on = old.size && self->frame->sp - old.sp <= old.size;
+    if (!old.size)
+        old.flags = USER_SS_DISABLE;
+    else if (is_on)
+        old.flags |= USER_SS_ONSTACK;
+    if (a[0]) {
+        if (copyin(map, &stack, a[0], sizeof stack))
+            return -EFAULT;
+        if (is_on)
+            return -EPERM;
+        if (stack.flags & ~USER_SS_DISABLE)
+            return -EINVAL;
+        if (!(stack.flags & USER_SS_DISABLE) && stack.size < 2 * sizeof(struct user_sigframe))
+            return -ENOMEM;
+        self->stack = stack.flags & USER_SS_DISABLE ? (struct user_stack){.flags = USER_SS_DISABLE} : stack;
+    }
+    return a[1] ? copyout(map, a[1], &old, sizeof old) : 0;
+}
+SYSCALL(SYS_SIGALTSTACK, sys_sigaltstack);
+
+static int sys_sigreturn(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)p;
+    struct user_thread *self = user_self();
+    struct user_sigframe frame;
+    struct frame *f = self->frame;
+    if (copyin(map, &frame, a[0], sizeof frame))
+        return -EFAULT;
+    f->mepc = frame.pc;
+    f->ra = frame.ra;
+    f->sp = frame.sp;
+    f->gp = frame.gp;
+    f->tp = frame.tp;
+    f->s0 = frame.s0;
+    memcpy(f->t, frame.t, sizeof f->t);
+    memcpy(f->a, frame.a, sizeof f->a);
+    crit_t s = simple_lock_enter(&user_lock);
+    set_mask(self, frame.mask);
+    simple_lock_leave(&user_lock, s);
+    return (int)frame.a[0];
+}
+SYSCALL(SYS_SIGRETURN, sys_sigreturn);
+
+/* Alarms. */
+
+/* The ticks from now until the timer is over, at least 1; 0: it does not run. With user_lock. */
+static uint32_t ticks_left(const struct process *p)
+{
+    if (!p->alarm_due)
+        return 0;
+    uint32_t left = p->alarm_due - clock_ticks();
+    return (int32_t)left > 0 ? left : 1;
+}
+
+static void set_alarm(struct process *p, uint32_t ticks);
+
+static void alarm(void *arg)
+{
+    struct process *p = arg;
+    crit_t s = simple_lock_enter(&user_lock);
+    if (p->alarm_due && (int32_t)(clock_ticks() - p->alarm_due) >= 0) { /* else it was set again meanwhile */
+        p->alarm_due = 0;
+        set_alarm(p, p->alarm_interval);
+        signal_send(p, USER_SIGALRM);
+    }
+    simple_lock_leave(&user_lock, s);
+}
+
+/* With user_lock. */
+static void set_alarm(struct process *p, uint32_t ticks)
+{
+    timeout_cancel(&p->alarm);
+    if (!ticks || p->ending)
+        return;
+    p->alarm_due = clock_ticks() + ticks;
+    if (!p->alarm_due)
+        p->alarm_due = 1;
+    timeout_set(&p->alarm, ticks, alarm, p);
+}
+
+void signals_end(struct process *p)
+{
+    timeout_drain(&p->alarm);
+}
+
+static int ticks_of(const struct user_timeval *t, uint32_t *ticks)
+{
+    *ticks = 0;
+    if (t->microseconds < 0 || t->microseconds >= 1000000)
+        return -EINVAL;
+    struct user_timespec as_timespec = {t->seconds, t->microseconds * 1000, 0};
+    return t->seconds || t->microseconds ? clock_ticks_of(&as_timespec, ticks) : 0;
+}
+
+static struct user_timeval time_of(uint32_t ticks)
+{
+    uint32_t hz = clock_hz();
+    if (!hz)
+        return (struct user_timeval){0};
+    return (struct user_timeval){ticks / hz, (int32_t)((uint64_t)(ticks % hz) * 1000000 / hz), 0};
+}
+
+/* clock_ticks_of counts the tick that is under way, which a period does not have, nor a time that is counted in ticks. */
+static uint32_t whole_ticks(uint32_t ticks)
+{
+    return ticks > 1 ? ticks - 1 : ticks;
+}
+
+static struct user_itimerval alarm_now(const struct process *p)
+{
+    return (struct user_itimerval){time_of(p->alarm_interval), time_of(whole_ticks(ticks_left(p)))};
+}
+
+/* With user_lock: all threads' ticks so far are the timers'. */
+static void charge_all(struct process *p)
+{
+    for (struct user_thread *t = p->threads; t; t = t->sibling)
+        charge(p, t);
+}
+
+/* Of a process's own time. With user_lock. */
+static void set_timer(struct process *p, unsigned which, uint32_t ticks, uint32_t interval)
+{
+    charge_all(p);
+    p->timer[which].left = ticks;
+    p->timer[which].interval = interval;
+    for (struct user_thread *t = p->threads; t; t = t->sibling)
+        t->thread->timed = p->timer[0].left || p->timer[1].left;
+}
+
+/* With user_lock. */
+static struct user_itimerval timer_now(struct process *p, uint32_t which)
+{
+    if (which == USER_ITIMER_REAL)
+        return alarm_now(p);
+    charge_all(p);
+    return (struct user_itimerval){time_of(p->timer[which - 1].interval), time_of(p->timer[which - 1].left)};
+}
+
+static int sys_setitimer(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct user_itimerval new = {0}, old;
+    uint32_t interval, ticks;
+    if (a[0] > USER_ITIMER_PROF)
+        return -EINVAL;
+    if (a[1] && copyin(map, &new, a[1], sizeof new))
+        return -EFAULT;
+    int error = ticks_of(&new.interval, &interval);
+    if (!error)
+        error = ticks_of(&new.value, &ticks);
+    if (error)
+        return error;
+    crit_t s = simple_lock_enter(&user_lock);
+    old = timer_now(p, a[0]);
+    if (a[1] && a[0] != USER_ITIMER_REAL) {
+        set_timer(p, a[0] - 1, whole_ticks(ticks), whole_ticks(interval));
+    } else if (a[1]) {
+        p->alarm_due = 0;
+        p->alarm_interval = whole_ticks(interval);
+        set_alarm(p, ticks);
+    }
+    simple_lock_leave(&user_lock, s);
+    return a[2] ? copyout(map, a[2], &old, sizeof old) : 0;
+}
+SYSCALL(SYS_SETITIMER, sys_setitimer);
+
+static int sys_getitimer(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    if (a[0] > USER_ITIMER_PROF)
+        return -EINVAL;
+    crit_t s = simple_lock_enter(&user_lock);
+    struct user_itimerval now = timer_now(p, a[0]);
+    simple_lock_leave(&user_lock, s);
+    return copyout(map, a[1], &now, sizeof now);
+}
+SYSCALL(SYS_GETITIMER, sys_getitimer);
+
+/* kill and its like. */
+
+int signal_send_group(int group, int signal, const struct process *except)
+{
+    int n = 0;
+    for (struct process *p = processes; p; p = p->all_next) {
+        if (!p->id || (group && p->group != group) || p == except)
+            continue;
+        n++;
+        if (signal)
+            signal_send(p, signal);
+    }
+    return n;
+}
+
+static int send_to(struct process *caller, int which, int signal)
+{
+    if (which == INIT_ID)
+        return -EPERM;
+    if (which <= 0) {
+        int group = which == 0 ? caller->group : which == -1 ? 0 : -which;
+        return signal_send_group(group, signal, group ? 0 : caller) || which == -1 ? 0 : -ESRCH;
+    }
+    struct process *p = process_find(which);
+    if (!p)
+        return -ESRCH;
+    if (signal)
+        signal_send(p, signal);
+    return 0;
+}
+
+static int sys_kill(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    if ((a[1] && !is_signal(a[1])) || (int)a[0] == INT32_MIN)
+        return -EINVAL;
+    crit_t s = simple_lock_enter(&user_lock);
+    int result = send_to(p, (int)a[0], (int)a[1]);
+    simple_lock_leave(&user_lock, s);
+    return result;
+}
+SYSCALL(SYS_KILL, sys_kill);
+
+static int sys_killpg(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    if ((a[1] && !is_signal(a[1])) || (int)a[0] < 0)
+        return -EINVAL;
+    crit_t s = simple_lock_enter(&user_lock);
+    int result = signal_send_group(a[0] ? (int)a[0] : p->group, (int)a[1], 0) ? 0 : -ESRCH;
+    simple_lock_leave(&user_lock, s);
+    return result;
+}
+SYSCALL(SYS_KILLPG, sys_killpg);
+
+static int sys_thread_kill(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    int result = -ESRCH;
+    if (a[1] && !is_signal(a[1]))
+        return -EINVAL;
+    crit_t s = simple_lock_enter(&user_lock);
+    for (struct user_thread *t = p->threads; t; t = t->sibling)
+        if (t->id == (int)a[0]) {
+            if (a[1])
+                signal_send_thread(t, (int)a[1]);
+            result = 0;
+        }
+    simple_lock_leave(&user_lock, s);
+    return result;
+}
+SYSCALL(SYS_THREAD_KILL, sys_thread_kill);
+
+static void broken_pipe(void)
+{
+    crit_t s = simple_lock_enter(&user_lock);
+    signal_send_thread(user_self(), USER_SIGPIPE);
+    simple_lock_leave(&user_lock, s);
+}
+
+void signals_init(void)
+{
+    file_broken_pipe = broken_pipe;
+}

@@ -1,0 +1,68 @@
+/* System calls (syscall.h). */
+#include "proc/syscall.h"
+
+#include <errno.h>
+
+#include "arch/path.h"
+#include "file/file.h"
+#include "lib/syscall.h"
+#include "sched/master.h"
+#include "proc/process.h"
+#include "proc/signal.h"
+
+extern const struct syscall _syscalls[], _syscalls_end[];
+
+#if UNIX_SERIAL
+/* What Mach does itself, and any hart: threads, waiting, memory (paper `mach`, section 1). The others are 4.3BSD's. */
+static bool is_machs(uint32_t number)
+{
+    switch (number) {
+    case SYS_SCHED_YIELD:
+    case SYS_THREAD_SPAWN:
+    case SYS_FUTEX_WAIT:
+    case SYS_FUTEX_WAKE:
+    case SYS_SBRK:
+    case SYS_MPROTECT:
+    case SYS_MINHERIT: return true;
+    default: return false;
+    }
+}
+#else
+#define is_machs(number) true
+#endif
+
+static syscall_fn *calls[SYS_CALLS] __attribute__((section(".bss_syscalls"))); /* placed by arch/kernel.ld */
+
+static int no_call(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)p, (void)map, (void)a;
+    return -ENOSYS;
+}
+
+void syscall_init(void)
+{
+    syscalls_gather(_syscalls, _syscalls_end, no_call, calls, SYS_CALLS);
+}
+
+/* A call that gives -ERESTART was interrupted; what sigreturn gives is not its own result. */
+static OFF_PATH void interrupted(int result, uint32_t number, uint32_t a0)
+{
+    if (number != SYS_SIGRETURN)
+        signals_call_interrupted(result, a0);
+}
+
+USER_PATH void system_call(struct frame *frame)
+{
+    uint32_t number = frame->a[7], a0 = frame->a[0];
+    struct process *p = user_self()->process;
+    user_hart()->system_calls++; /* roughly: a thread may be moved to another hart while it counts */
+    bool native = is_machs(number);
+    if (!native)
+        unix_master();
+    int result = number < SYS_CALLS ? calls[number](p, p->map, frame->a) : -ENOSYS;
+    if (!native)
+        unix_release();
+    frame->a[0] = (uint32_t)result;
+    if (unlikely(result == -ERESTART || result == -ERESTART_UNLESS_HANDLED))
+        interrupted(result, number, a0);
+}

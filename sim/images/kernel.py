@@ -1,0 +1,285 @@
+"""Build kernel images, one for each synchronisation scheme (paper `sync`, section 3) and SoC configuration."""
+
+import argparse
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from soc.boards.build import generate_config
+from soc.boards.config import BoardConfig
+from soc.build import SoCArtifacts, generate_soc
+from soc.config import SoCConfig
+from support.cache import REPO, Input, cached, digest
+from user.archive import archive
+
+SCHEMES = ("spl-pessim", "spl-optim", "cli-pessim", "cli-optim", "cli-spl-pessim")
+WRONG_SCHEMES = tuple(sorted(path.stem for path in (REPO / "kernel/test/wrong").glob("*.h")))
+WRONG_SPINLOCKS = tuple(sorted(path.stem for path in (REPO / "kernel/test/wrong-spin").glob("*.h")))
+# Build options of an image: what each may be, its default first. kernel/Makefile has the same list.
+OPTIONS = {
+    "spinlock": ("ticket", "ttas", "tas", "mcs", "clh"),
+    "runqueue": ("global", "per-hart"),
+    "lock_debug": ("0", "1"),
+    "lock_stats": ("0", "1"),
+    "accounting": ("0", "1"),
+    "crit_timing": ("0", "1"),
+    "biodone": ("thread", "softint"),
+    "unix": ("parallel", "serial", "beyond"),
+    "buffers": ("mach", "buckets", "shared"),
+    "alloc": ("one", "groups"),
+    "inodes": ("mutex", "rw"),
+    "locks": ("all", "none"),
+    "net": ("threads", "softint", "interrupt", "poll"),
+    "pad": tuple(map(str, range(16))),
+}
+# What another value of `unix` than its default makes the default of other options; serial has these and no others.
+KERNELS = {"serial": {"buffers": "mach", "alloc": "one", "inodes": "mutex", "biodone": "thread"},
+           "beyond": {"buffers": "shared", "alloc": "groups", "inodes": "rw"}}
+WITHOUT_LOCKS = {"unix": "parallel", "buffers": "mach", "lock_debug": "0", "lock_stats": "0"}   # what locks=none has
+CROSS = os.environ.get("CROSS", "riscv64-unknown-elf-")
+PICOLIBC = Path("/usr/lib/picolibc/riscv64-unknown-elf")
+LIBC = "lib/rv32im/ilp32/libc.a"
+PROGRAMS = "programs.cpio"      # of an image's objects: the archive of its own programs
+LINK_OPTIONS = ("pad",)     # which change how an image is linked, not what is compiled for it
+RUN = re.compile(r'^RUN\("([^"]+)",\s*"([^"]+)"', re.MULTILINE)
+RUNS_FOLDERS = ("bench", "test")    # of the kernel: what an image holds only if it is built for it
+INCLUDED = re.compile(rf'^\s*#\s*include "((?:{"|".join(RUNS_FOLDERS)})/[^"]+)\.h"', re.MULTILINE)
+# What generated headers say of the number of harts: the kernel counts them as it starts, so its images fit any number.
+OF_HARTS = re.compile(r"^#define (?:CONFIG_CPU_COUNT|CONFIG_HARTS|PIC_ID_RESET) .*\n"
+                      r"|^static inline int config_(?:cpu_count|harts)_read\(void\) \{\n.*\n\}\n", re.MULTILINE)
+
+
+class KernelError(RuntimeError):
+    """A kernel image could not be built; the message is one line that names the mend."""
+
+
+@functools.cache
+def compiler() -> dict[str, Input]:
+    """What tells apart the tools that make an image: compiler, assembler, linker, and the content of the C library."""
+    inputs: dict[str, Input] = {}
+    for tool in ("gcc", "as", "ld"):
+        path = shutil.which(f"{CROSS}{tool}")
+        if not path:
+            raise KernelError(f"{CROSS}{tool} is not installed: run `make setup`, or set CROSS to another RISC-V GCC's "
+                              "prefix")
+        version = subprocess.run([path, "--version"], check=True, capture_output=True, text=True).stdout
+        inputs[tool] = version.splitlines()[0]
+    if not (PICOLIBC / LIBC).exists():
+        raise KernelError("picolibc for RISC-V is not installed: run `make setup`")
+    libgcc = subprocess.run([f"{CROSS}gcc", "-march=rv32im", "-mabi=ilp32", "-print-libgcc-file-name"], check=True,
+                            capture_output=True, text=True).stdout.strip()      # as kernel/Makefile links it
+    return inputs | {"libc": digest({"library": PICOLIBC / LIBC, "headers": PICOLIBC / "include"}),
+                     "libgcc": digest({"": Path(libgcc)})}
+
+
+def checked_options(options: dict) -> dict:
+    """All build options with their values, those of `options` and else the defaults; ValueError in one line."""
+    for name, value in options.items():
+        if name not in OPTIONS:
+            raise ValueError(f"there is no build option {name!r}: use one of {', '.join(OPTIONS)}")
+        if value not in OPTIONS[name] and not (name == "spinlock" and value in WRONG_SPINLOCKS):
+            raise ValueError(f"build option {name}={value}: give one of {', '.join(OPTIONS[name])}")
+    defaults = KERNELS.get(options.get("unix", ""), {})
+    if options.get("unix") == "serial":
+        for name, value in defaults.items():
+            if options.get(name, value) != value:
+                raise ValueError(f"build option {name}={options[name]}: the serial kernel has {name}={value} only; "
+                                 "leave one of the two out")
+    if options.get("locks") == "none":
+        for name, value in WITHOUT_LOCKS.items():
+            if options.get(name, defaults.get(name, value)) != value:
+                raise ValueError(f"build option locks=none: it has {name}={value} only; leave one of the two out")
+    return {name: options.get(name, defaults.get(name, values[0])) for name, values in OPTIONS.items()}
+
+
+@functools.cache
+def runs() -> dict[str, str]:
+    """What an image can run (`run=NAME`), by name in order, and what it is: the kernel's RUN() lines (init/run.h)."""
+    found: dict[str, str] = {}
+    for path in (REPO / "kernel").glob("*/*.c"):
+        found |= RUN.findall(path.read_text())
+    return dict(sorted(found.items()))
+
+
+@functools.cache
+def _always_there() -> frozenset[str]:
+    """Those of runs() that every image has."""
+    return frozenset(name for path in (REPO / "kernel").glob("*/*.c") if path.parent.name not in RUNS_FOLDERS
+                     for name, _ in RUN.findall(path.read_text()))
+
+
+def runs_of(bootargs: str) -> tuple[str, ...]:
+    """What an image that is booted with these arguments has to hold, as `build_kernel` takes it: the run they name, and
+    if they name none the monitor, which stands for all as it can start any."""
+    named = [word.partition("=")[2] for word in bootargs.split() if word.startswith("run=")]
+    return tuple(named[:1] or ["monitor"])
+
+
+def checked_runs(names: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Those of `names` that an image has only if it is built for them, in order; None: all there are, as for None.
+
+    ValueError in one line if there is no such run."""
+    for name in names or ():
+        if name not in runs():
+            raise ValueError(f"run={name}: there is no such run; use one of {', '.join(runs())}")
+    if names is None or "monitor" in names:
+        return None
+    return tuple(sorted(set(names) - _always_there()))
+
+
+def _make(out: Path, sync: str, *arguments: str):
+    command = ["make", "--no-print-directory", "-C", str(REPO / "kernel"), f"SYNC={sync}", f"OUT={out}",
+               f"CROSS={CROSS}", f"PICOLIBC={PICOLIBC}", f"PYTHON={sys.executable}",
+               f"OBJCACHE={'ccache' if shutil.which('ccache') else ''}", "-j2", *arguments]
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        if refused := re.search(r"\*\*\* RUNS: (.*)\.  Stop\.$", done.stderr, re.MULTILINE):
+            raise KernelError(refused[1])
+        raise KernelError(f"the kernel with {sync} does not build:\n{done.stderr.strip()}" + (
+            "\nwhat a file of bench/ or test/ uses of another one there, it has to include the header of"
+            if "undefined reference" in done.stderr else ""))
+
+
+def _keep(out: Path, kept: Callable[[Path], bool]):
+    """Of what was made in the folder `out`, only the files that are `kept` stay."""
+    for path in sorted(out.rglob("*"), reverse=True):
+        if path.is_dir():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif not kept(path):
+            path.unlink()
+
+
+def _headers(soc: SoCArtifacts) -> dict[str, Input]:
+    """The generated headers as the kernel sees them, by name: without what tells how many harts there are."""
+    return {path.relative_to(soc.include).as_posix(): OF_HARTS.sub("", path.read_text())
+            for path in sorted(soc.include.rglob("*.h"))}
+
+
+def _folder_of(headers: dict[str, Input]) -> Path:
+    def write(out: Path):
+        for name, text in headers.items():
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            (out / name).write_text(str(text))
+
+    # A copy of the tree shares entries by links: by their true path a compiler cache finds again what was made of them.
+    return cached("kernel-headers", headers, write).resolve()
+
+
+def _sources(runs: Iterable[str] | None) -> list[str]:
+    """The files of bench/ and test/ that an image with these runs is made of: those that have them, and those whose
+    headers they include. None: all."""
+    folder = REPO / "kernel"
+    files = {path.relative_to(folder).with_suffix("").as_posix(): path
+             for name in RUNS_FOLDERS for path in sorted((folder / name).glob("*.[cS]"))}
+    texts = {name: path.read_text() for name, path in files.items()}
+    wanted = set(files if runs is None else ())
+    todo = [name for name, text in texts.items() if {run for run, _ in RUN.findall(text)} & set(runs or ())]
+    while todo:
+        name = todo.pop()
+        if name not in wanted:
+            wanted.add(name)
+            header = (folder / name).with_suffix(".h")
+            todo += INCLUDED.findall(texts.get(name, "") + (header.read_text() if header.exists() else ""))
+    return [path.relative_to(folder).as_posix() for name, path in files.items() if name in wanted]
+
+
+def _compiled(config: SoCConfig, sync: str, extra_cflags: str, compiled: list[str]):
+    """What is compiled for an image: its inputs, what `make` is told of them, and a function that gives the folders of
+    its objects and of the programs of user mode."""
+    if sync not in SCHEMES + WRONG_SCHEMES:
+        raise ValueError(f"there is no scheme {sync!r}: use one of {', '.join(SCHEMES)}")
+    headers = _headers(generate_config(config) if isinstance(config, BoardConfig) else generate_soc(config))
+    include = _folder_of(headers)
+    shared: dict[str, Input] = compiler() | {"include": digest(headers), "how": Path(__file__)}
+    of_programs = shared | {"user": REPO / "user", "makefile": REPO / "kernel/Makefile"}
+    inputs = shared | {"kernel": REPO / "kernel", "abi": REPO / "user/abi.h",
+                       "programs": REPO / "user/programs", "service": REPO / "firmware/service.h", "sync": sync,
+                       "cflags": extra_cflags, "options": " ".join(compiled)}
+    arguments = [f"INCLUDE={include}", f"EXTRA_CFLAGS={extra_cflags}", *compiled]
+
+    def build_programs(out: Path):
+        _make(out, SCHEMES[0], "programs", f"INCLUDE={include}")
+        _keep(out, lambda path: path.name == PROGRAMS)
+
+    def folders():
+        programs = cached("kernel-programs", of_programs, build_programs)
+
+        def build(out: Path):
+            _make(out, sync, "objects", f"PROGRAMS={programs}", *arguments)
+            _keep(out, lambda path: path.suffix == ".o" and path.parent.name != "libs")
+
+        return cached(f"kernel-objects-{sync}", inputs, build), programs
+
+    return inputs, arguments, folders
+
+
+def _arguments(chosen: dict, link: bool) -> list[str]:
+    return [f"{name.upper()}={value}" for name, value in chosen.items() if (name in LINK_OPTIONS) == link]
+
+
+def _cflags() -> str:
+    return os.environ.get("KERNEL_CFLAGS", "")
+
+
+def kernel_objects(config: SoCConfig, sync: str, options: dict | None = None) -> Path:
+    """The folder with the objects of the kernel proper, by its folders: what images are linked of. Errors as of
+    `build_kernel`."""
+    return _compiled(config, sync, _cflags(), _arguments(checked_options(options or {}), link=False))[2]()[0]
+
+
+def build_kernel(config: SoCConfig, sync: str, extra_cflags: str | None = None, options: dict | None = None,
+                 runs: Iterable[str] | None = None, files: Mapping[str, Path] | None = None,
+                 programs: bool = True) -> Path:
+    """The ELF image of the kernel with scheme `sync` for the SoC `config`, a board's if that is a BoardConfig. It is
+    built if it is not in the cache. It serves SoCs that differ in their number of harts alone; images that differ in
+    their runs alone share the kernel proper.
+
+    `options` gives those of OPTIONS that are not to have their default; `runs` the benches and tests that the image is
+    to hold (`runs_of` tells them from boot arguments), None: all; `extra_cflags` more options of the compiler, None:
+    those of the environment's KERNEL_CFLAGS. Without `programs` its archive has none but `files`. ValueError if there
+    is no such scheme, option or run, KernelError if a tool is missing or the build fails.
+    """
+    chosen = checked_options(options or {})
+    held = checked_runs(runs)
+    linked = [*_arguments(chosen, link=True), f"RUNS={'all' if held is None else ' '.join(held)}",
+              f"RUN_SOURCES={' '.join(_sources(held))}"]
+    inputs, arguments, compiled = _compiled(config, sync, _cflags() if extra_cflags is None else extra_cflags,
+                                           _arguments(chosen, link=False))
+
+    added = {name: path.read_bytes() for name, path in (files or {}).items()}
+
+    def link(out: Path):
+        objects, own = compiled()
+        archived = out / PROGRAMS
+        archived.write_bytes(archive(added, behind=(own / "user" / PROGRAMS).read_bytes() if programs else b""))
+        _make(out, sync, f"OBJECTS={objects}", f"PROGRAMS={own}", *arguments, *linked, f"FILES={archived}")
+        _keep(out, lambda path: path.name == "kernel.elf")
+
+    of_link: dict[str, Input] = {"link": " ".join(linked), "files": archive(added), "own programs": str(programs)}
+    return cached(f"kernel-{sync}", inputs | of_link, link) / "kernel.elf"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Build a kernel image and print where it is.")
+    parser.add_argument("--harts", type=int, default=1, help="harts of the SoC (1 to 8)")
+    parser.add_argument("--sync", default=SCHEMES[0], help=f"one of {', '.join(SCHEMES)}")
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
+                        help="; ".join(f"{name}={'|'.join(values)}" for name, values in OPTIONS.items()))
+    parser.add_argument("--runs", nargs="+", metavar="NAME", help="benches and tests that it holds (default: all)")
+    arguments = parser.parse_args()
+    options = dict(option.partition("=")[::2] for option in arguments.option)
+    try:
+        print(build_kernel(SoCConfig(harts=arguments.harts), arguments.sync, options=options, runs=arguments.runs))
+    except (ValueError, KernelError) as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

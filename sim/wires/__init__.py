@@ -1,0 +1,1 @@
+"""What comes and goes over a machine's wires: frames and files of them, and the wires between nodes."""

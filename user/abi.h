@@ -1,0 +1,417 @@
+/*
+ * What programs and the kernel agree on. A system call is ECALL with its number in a7 and up to six arguments from a0;
+ * a0 gives its result, or minus an error number of <errno.h>. All other registers are kept.
+ *
+ * Numbers up to 199 are those of 4.3BSD (sys/kern/syscalls.master), with 4.4BSD's for what 4.3BSD had not: paper `mach` runs
+ * 4.3BSD's calls, and the C library of programs, picolibc, numbers signals as 4.3BSD does. Those from 200 on are our own.
+ * Structures and constants in arguments are the C library's (<fcntl.h>, <signal.h>, <sys/stat.h>, <sys/time.h>,
+ * <sys/times.h>; off_t has 32 bits, time_t 64, bit n of a sigset_t is signal n); what it lacks is below. A number that
+ * is named here and has no code yet gives ENOSYS. What each call does, and its limits: proc/README.md.
+ */
+#ifndef USER_ABI_H
+#define USER_ABI_H
+
+/* Processes. */
+#define SYS_EXIT 1         /* (status) */
+#define SYS_FORK 2         /* () gives the child's id, and 0 in it */
+#define SYS_WAIT4 7        /* (id, int *status, options, struct user_rusage *) */
+#define SYS_GETPID 20      /* () */
+#define SYS_GETUID 24      /* () always 0, as the next three */
+#define SYS_GETEUID 25     /* () */
+#define SYS_KILL 37        /* (id, signal) */
+#define SYS_GETPPID 39     /* () */
+#define SYS_GETEGID 43     /* () */
+#define SYS_GETGID 47      /* () */
+#define SYS_EXECVE 59      /* (path, argv, envp) */
+#define SYS_VFORK 66       /* () the parent waits until the child has called execve, or has ended */
+#define SYS_GETPGRP 81     /* () */
+#define SYS_SETPGID 82     /* (id, group) */
+#define SYS_GETRUSAGE 117  /* (who, struct user_rusage *) */
+#define SYS_KILLPG 146     /* (group, signal) */
+#define SYS_SETSID 147     /* () */
+
+/* Signals. The last argument of sigaction is where handlers return to: code that calls sigreturn with the handler's sp. */
+#define SYS_SIGACTION 46 /* (signal, const struct sigaction *, struct sigaction *old, trampoline) */
+#define SYS_SIGPROCMASK 48 /* (how, const sigset_t *, sigset_t *old); of this thread */
+#define SYS_SIGPENDING 52 /* (sigset_t *) */
+#define SYS_SIGALTSTACK 53 /* (const stack_t *, stack_t *old); of this thread */
+#define SYS_SIGRETURN 103 /* (struct user_sigframe *) */
+#define SYS_SIGSUSPEND 111 /* (const sigset_t *) */
+
+/* Memory. */
+#define SYS_MSYNC 65 /* (address, size, flags) */
+#define SYS_SBRK 69 /* (bytes, which may be negative) gives the old break; 4.3BSD had brk at 17 beside it */
+#define SYS_MMAP 71 /* (address, size, protection, flags, fd, offset) */
+#define SYS_MUNMAP 73 /* (address, size) */
+#define SYS_MPROTECT 74 /* (address, size, protection) */
+#define SYS_MINHERIT 75 /* (address, size, inheritance) */
+
+/* Descriptors and files. */
+#define SYS_READ 3 /* (fd, to, size) */
+#define SYS_WRITE 4 /* (fd, from, size) */
+#define SYS_OPEN 5 /* (path, flags, mode) */
+#define SYS_CLOSE 6 /* (fd) */
+#define SYS_LINK 9 /* (path, new) */
+#define SYS_UNLINK 10 /* (path) */
+#define SYS_CHDIR 12 /* (path) */
+#define SYS_FCHDIR 13 /* (fd) */
+#define SYS_MKNOD 14 /* (path, mode, device) */
+#define SYS_CHMOD 15 /* (path, mode) */
+#define SYS_CHOWN 16 /* (path, owner, group) */
+#define SYS_LSEEK 19 /* (fd, offset, whence) */
+#define SYS_MOUNT 21 /* (type, path, flags, device) */
+#define SYS_UNMOUNT 22 /* (path, flags) */
+#define SYS_ACCESS 33 /* (path, mode) */
+#define SYS_SYNC 36 /* () */
+#define SYS_STAT 38 /* (path, struct stat *) */
+#define SYS_LSTAT 40 /* (path, struct stat *) */
+#define SYS_DUP 41 /* (fd) */
+#define SYS_PIPE 42 /* (int fd[2]) */
+#define SYS_IOCTL 54 /* (fd, request, argument) */
+#define SYS_SYMLINK 57 /* (text, path) */
+#define SYS_READLINK 58 /* (path, to, size) */
+#define SYS_UMASK 60 /* (mask) */
+#define SYS_CHROOT 61 /* (path) */
+#define SYS_FSTAT 62 /* (fd, struct stat *) */
+#define SYS_GETDTABLESIZE 89 /* () */
+#define SYS_DUP2 90 /* (fd, new) */
+#define SYS_FCNTL 92 /* (fd, command, argument) */
+#define SYS_SELECT 93 /* (n, fd_set *, fd_set *, fd_set *, struct timeval *) */
+#define SYS_FSYNC 95 /* (fd) */
+#define SYS_READV 120 /* (fd, const struct user_iovec *, count) */
+#define SYS_WRITEV 121 /* (fd, const struct user_iovec *, count) */
+#define SYS_FCHOWN 123 /* (fd, owner, group) */
+#define SYS_FCHMOD 124 /* (fd, mode) */
+#define SYS_RENAME 128 /* (path, new) */
+#define SYS_TRUNCATE 129 /* (path, size) */
+#define SYS_FTRUNCATE 130 /* (fd, size) */
+#define SYS_MKDIR 136 /* (path, mode) */
+#define SYS_RMDIR 137 /* (path) */
+#define SYS_UTIMES 138 /* (path, const struct timeval[2]) */
+#define SYS_STATFS 157 /* (path, struct user_statfs *) */
+#define SYS_FSTATFS 158 /* (fd, struct user_statfs *) */
+#define SYS_PREAD 173 /* (fd, to, size, offset) */
+#define SYS_PWRITE 174 /* (fd, from, size, offset) */
+#define SYS_GETDIRENTRIES 196 /* (fd, struct user_dirent *, size) gives the bytes, 0 at the end */
+
+/* Sockets. */
+#define SYS_RECVMSG 27
+#define SYS_SENDMSG 28
+#define SYS_RECVFROM 29
+#define SYS_ACCEPT 30
+#define SYS_GETPEERNAME 31
+#define SYS_GETSOCKNAME 32
+#define SYS_SOCKET 97
+#define SYS_CONNECT 98
+#define SYS_BIND 104
+#define SYS_SETSOCKOPT 105
+#define SYS_LISTEN 106
+#define SYS_GETSOCKOPT 118
+#define SYS_SENDTO 133
+#define SYS_SHUTDOWN 134
+#define SYS_SOCKETPAIR 135
+
+/* Time. The clock is the time since reset. */
+#define SYS_SETITIMER 83 /* (which, const struct itimerval *, struct itimerval *old) */
+#define SYS_GETITIMER 86 /* (which, struct itimerval *) */
+#define SYS_GETTIMEOFDAY 116 /* (struct timeval *, 0) */
+
+/* Our own: threads and time. */
+#define SYS_SPAWN 200 /* (path, argv, envp or 0) fork and execve in one, without a copy; gives the child's id */
+#define SYS_THREAD_SPAWN 201 /* (entry, argument, sp) a thread of this process; gives its id */
+#define SYS_THREAD_EXIT 202 /* () ends this thread; with the last one the process, with status 0 */
+#define SYS_GETTID 203 /* () a process's first thread has the process's id */
+#define SYS_THREAD_KILL 204 /* (thread, signal) of this process */
+#define SYS_SCHED_YIELD 205 /* () */
+#define SYS_FUTEX_WAIT 206 /* (word, value, const struct timespec *limit or 0) */
+#define SYS_FUTEX_WAKE 207 /* (word, most) gives how many it woke */
+#define SYS_NANOSLEEP 208 /* (const struct timespec *, struct timespec *rest or 0) */
+#define SYS_CLOCK_GETTIME 209 /* (clock, struct timespec *) */
+#define SYS_TIMES 210 /* (struct tms *) in units of 1/USER_CLK_TCK s */
+#define SYS_POLL 211 /* (struct user_pollfd *, count, milliseconds or -1) */
+#define SYS_GETCWD 212 /* (to, size) gives the length */
+#define SYS_PROCESSES 213 /* (struct user_process *, count) for ps: gives how many there are */
+/* 220 to 239: Mach's calls on memory (vm/), 240 to 254: on ports (ipc/). */
+#define SYS_VM_FIRST 220
+#define SYS_IPC_FIRST 240
+#define SYS_CALLS 256
+
+/* Clocks, as Linux numbers them. */
+#define USER_CLOCK_REALTIME 0
+#define USER_CLOCK_MONOTONIC 1
+#define USER_CLK_TCK 100
+
+/*
+ * A process starts with sp on argc, behind which are argv's pointers and a 0, envp's pointers and a 0;
+ * a0 = argc, a1 = argv, a2 = envp.
+ */
+#define USER_STACK_TOP 0x3ffff000
+#define USER_STACK_SIZE 0x100000 /* at most */
+#define USER_STACK_STEP 0x20000 /* at first, and by which it grows when it is used beyond */
+#define USER_ARGUMENTS_MOST 4080 /* bytes of the strings of argv and envp together, with their final 0s */
+#define USER_NAME_SIZE 32 /* of a program, with the final 0 */
+#define USER_PATH_SIZE 256 /* with the final 0 */
+
+/* Signals, as 4.3BSD and <signal.h> number them. */
+#define USER_SIGHUP 1
+#define USER_SIGINT 2
+#define USER_SIGQUIT 3
+#define USER_SIGILL 4
+#define USER_SIGTRAP 5
+#define USER_SIGABRT 6
+#define USER_SIGFPE 8
+#define USER_SIGKILL 9
+#define USER_SIGBUS 10
+#define USER_SIGSEGV 11
+#define USER_SIGSYS 12
+#define USER_SIGPIPE 13
+#define USER_SIGALRM 14
+#define USER_SIGTERM 15
+#define USER_SIGURG 16
+#define USER_SIGSTOP 17
+#define USER_SIGTSTP 18
+#define USER_SIGCONT 19
+#define USER_SIGCHLD 20
+#define USER_SIGTTIN 21
+#define USER_SIGTTOU 22
+#define USER_SIGIO 23
+#define USER_SIGXCPU 24
+#define USER_SIGXFSZ 25
+#define USER_SIGVTALRM 26
+#define USER_SIGPROF 27
+#define USER_SIGWINCH 28
+#define USER_SIGUSR1 30
+#define USER_SIGUSR2 31
+#define USER_SIGNALS 32
+
+#define USER_SIG_DFL 0
+#define USER_SIG_IGN 1
+
+/* Flags of sigaction: the first three as newlib has them; <signal.h> of programs is to have the rest. */
+#define USER_SA_NOCLDSTOP 0x1
+#define USER_SA_SIGINFO 0x2
+#define USER_SA_ONSTACK 0x4
+#define USER_SA_RESTART 0x10000000
+#define USER_SA_NOCLDWAIT 0x20000000
+#define USER_SA_NODEFER 0x40000000
+#define USER_SA_RESETHAND 0x80000000
+
+#define USER_SIG_SETMASK 0
+#define USER_SIG_BLOCK 1
+#define USER_SIG_UNBLOCK 2
+#define USER_SS_ONSTACK 1
+#define USER_SS_DISABLE 2
+
+/* wait4's options; a status as 4.3BSD's: code << 8 of one that exited, the signal of one that was ended by it,
+ * signal << 8 | 0177 of one that has stopped. */
+#define USER_WNOHANG 1
+#define USER_WUNTRACED 2
+#define USER_WSTOPPED 0177
+
+/* mmap, mprotect, minherit: as 4.4BSD. */
+#define USER_PROT_READ 1
+#define USER_PROT_WRITE 2
+#define USER_PROT_EXEC 4
+#define USER_MAP_SHARED 0x1
+#define USER_MAP_PRIVATE 0x2
+#define USER_MAP_FIXED 0x10
+#define USER_MAP_ANON 0x1000
+#define USER_MS_ASYNC 1
+#define USER_MS_INVALIDATE 2
+#define USER_MS_SYNC 4
+#define USER_INHERIT_SHARE 0
+#define USER_INHERIT_COPY 1
+#define USER_INHERIT_NONE 2
+
+#define USER_ITIMER_REAL 0
+#define USER_ITIMER_VIRTUAL 1
+#define USER_ITIMER_PROF 2
+
+#define USER_RUSAGE_SELF 0
+#define USER_RUSAGE_CHILDREN -1
+
+#define USER_POLLIN 1
+#define USER_POLLPRI 2
+#define USER_POLLOUT 4
+#define USER_POLLERR 8
+#define USER_POLLHUP 16
+#define USER_POLLNVAL 32
+
+#define USER_MNT_RDONLY 1 /* of mount */
+
+/* ioctl, as 4.3BSD and, where terminals have modes, 4.4BSD. */
+#define USER_FIONREAD 0x4004667f /* (int *) */
+#define USER_TIOCGETA 0x402c7413 /* (struct user_termios *) */
+#define USER_TIOCSETA 0x802c7414 /* (const struct user_termios *) at once, */
+#define USER_TIOCSETAW 0x802c7415 /* when all output has been sent, */
+#define USER_TIOCSETAF 0x802c7416 /* and input that nobody has read is thrown away */
+#define USER_TIOCFLUSH 0x80047410 /* (const int *: 1 input; 2 output is not thrown away here) */
+#define USER_TIOCDRAIN 0x2000745e /* () */
+#define USER_TIOCSTOP 0x2000746f /* () */
+#define USER_TIOCSTART 0x2000746e /* () */
+#define USER_TIOCOUTQ 0x40047473 /* (int *) */
+#define USER_TIOCSCTTY 0x20007461 /* () */
+#define USER_TIOCNOTTY 0x20007471 /* () */
+#define USER_TIOCGSID 0x40047463 /* (int *) */
+#define USER_TIOCGPGRP 0x40047477 /* (int *) */
+#define USER_TIOCSPGRP 0x80047476 /* (const int *) */
+#define USER_TIOCGWINSZ 0x40087468 /* (uint16_t[4]: rows, columns, 0, 0) */
+#define USER_TIOCSWINSZ 0x80087467 /* (const uint16_t[4]) */
+
+/* Of struct user_termios, as 4.4BSD: those that do something, and three characters that never do. */
+#define USER_VDSUSP 11
+#define USER_VDISCARD 15
+#define USER_VSTATUS 18
+#define USER_VEOF 0
+#define USER_VEOL 1
+#define USER_VEOL2 2
+#define USER_VERASE 3
+#define USER_VWERASE 4
+#define USER_VKILL 5
+#define USER_VREPRINT 6
+#define USER_VERASE2 7
+#define USER_VINTR 8
+#define USER_VQUIT 9
+#define USER_VSUSP 10
+#define USER_VSTART 12
+#define USER_VSTOP 13
+#define USER_VLNEXT 14
+#define USER_VMIN 16
+#define USER_VTIME 17
+#define USER_NCCS 20
+#define USER_VDISABLE 0xff
+#define USER_ISTRIP 0x20
+#define USER_INLCR 0x40
+#define USER_IGNCR 0x80
+#define USER_ICRNL 0x100
+#define USER_IXON 0x200
+#define USER_IXANY 0x800
+#define USER_IMAXBEL 0x2000
+#define USER_OPOST 0x1
+#define USER_ONLCR 0x2
+#define USER_CS8 0x300
+#define USER_CREAD 0x800
+#define USER_ECHOKE 0x1
+#define USER_ECHOE 0x2
+#define USER_ECHOK 0x4
+#define USER_ECHO 0x8
+#define USER_ECHONL 0x10
+#define USER_ECHOCTL 0x40
+#define USER_ISIG 0x80
+#define USER_ICANON 0x100
+#define USER_IEXTEN 0x400
+#define USER_TOSTOP 0x400000
+#define USER_NOFLSH 0x80000000
+
+#ifndef __ASSEMBLER__
+#include <stdint.h>
+
+struct user_timespec {
+    int64_t seconds;
+    int32_t nanoseconds;
+    int32_t zero;
+};
+
+struct user_timeval {
+    int64_t seconds;
+    int32_t microseconds;
+    int32_t zero;
+};
+
+struct user_itimerval {
+    struct user_timeval interval, value;
+};
+
+struct user_tms {
+    uint32_t user, system, children_user, children_system;
+};
+
+/* 4.3BSD's; what is not counted is 0. */
+struct user_rusage {
+    struct user_timeval user, system;
+    int32_t maxrss, ixrss, idrss, isrss, minflt, majflt, nswap, inblock, oublock, msgsnd, msgrcv, nsignals, nvcsw,
+        nivcsw;
+};
+
+struct user_sigaction {
+    uint32_t handler, mask, flags;
+};
+
+struct user_stack {
+    uint32_t sp;
+    int32_t flags;
+    uint32_t size;
+};
+
+/* <signal.h>'s siginfo_t begins so. */
+struct user_siginfo {
+    int32_t signo, code;
+    uint32_t value; /* the address of a trap; the id of who sent it */
+};
+
+/*
+ * What lies on the user's stack while a handler runs; a handler is called with a0 = signal, a1 = &info, a2 = the frame, and
+ * returns to the trampoline with sp on the frame. sigreturn takes the registers and the mask from it, and nothing else. s1 to s11 are as the handler leaves them: C keeps them.
+ */
+struct user_sigframe {
+    uint32_t pc, ra, sp, gp, tp, t[7], a[8], s0;
+    uint32_t mask;
+    struct user_siginfo info;
+};
+
+struct user_iovec {
+    uint32_t base, size;
+};
+
+struct user_pollfd {
+    int32_t fd;
+    int16_t events, revents;
+};
+
+/* 4.4BSD's struct dirent. */
+struct user_dirent {
+    uint32_t fileno;
+    uint16_t reclen;
+    uint8_t type, namlen;
+    char name[]; /* namlen characters and a 0; reclen is a multiple of 4 */
+};
+
+/* Of <sys/stat.h>. */
+struct user_stat {
+    int16_t dev;
+    uint16_t ino;
+    uint32_t mode;
+    uint16_t nlink, uid, gid;
+    int16_t rdev;
+    int32_t size;
+    struct user_timespec atime, mtime, ctime;
+    int32_t blksize, blocks;
+    uint32_t spare[2];
+};
+
+/* Of <fcntl.h>: struct flock. */
+struct user_flock {
+    int16_t type, whence;
+    int32_t start, length;
+    int16_t process, spare;
+};
+
+struct user_statfs {
+    uint32_t block_size, blocks, blocks_free, files, files_free;
+};
+
+struct user_termios {
+    uint32_t iflag, oflag, cflag, lflag;
+    uint8_t cc[USER_NCCS];
+    uint32_t ispeed, ospeed;
+};
+
+struct user_process {
+    int32_t id, parent, group, session;
+    uint32_t threads, pages;
+    uint32_t milliseconds; /* user and system time */
+    char state; /* R, S, T, Z */
+    char name[USER_NAME_SIZE - 1];
+};
+#endif
+#endif

@@ -1,0 +1,1 @@
+../../kernel/lib/memory.c
