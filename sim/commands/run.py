@@ -167,7 +167,7 @@ def carry_out_on_board(experiment, values, directory, port, slowdown, baud, as_j
 
 def execute(runner, targets, directory, as_json):
     """Lets the runner do its work, and shows what came of it."""
-    from sim.results import record, report
+    from sim.results import record, report, statistics
     from sim.sweep.runner import Interrupted
     interrupted = False
     with Display() as display:
@@ -190,7 +190,7 @@ def execute(runner, targets, directory, as_json):
         show_failure(failure)
     summary, tables = report.write(directory)
     if as_json:
-        print(json.dumps(summary, indent=1, sort_keys=True))
+        print(json.dumps(statistics.plain(summary), indent=1, sort_keys=True))
     else:
         show_tables(tables)
         print(f"record: {shown(directory)} (report.html, report.md, summary.json, records.jsonl, tables/, runs/)")

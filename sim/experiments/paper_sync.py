@@ -14,6 +14,8 @@ FALL_BACK = {"spl-optim": "off-chip", "cli-optim": "on-chip"}
 PAIR_CYCLES = {"off-chip": 304, "on-chip": 21, "flag": 6}
 PAIR_US = {"off-chip": 2.5, "on-chip": 0.18, "flag": 0.05}
 
+SERIAL_BAUD = 115_200       # of its load Serial 115.2
+
 LOADS = ("Andrew local", "Andrew NFS", "WebStone", "Serial 115.2")
 
 # Table 3 (measured with cli-pessim): sections entered per second, the deviation of that in per cent, the most in a

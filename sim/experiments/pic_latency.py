@@ -3,11 +3,14 @@
 from sim.experiments import paper_sync as paper
 from sim.experiments.pic_latency_paper import comparisons as comparisons
 from sim.experiments.pic_latency_paper import nearest_latency
+from sim.results import claims
 from sim.results.plot import Plot
 from sim.results.report import fit_line
+from sim.results.statistics import always, apply, bounds, ever
 from sim.results.table import Table, number
 
 OBSERVED = ("serial", "link")      # kinds of runs whose figures need an outside observer
+MARGIN = 0.10               # within which an overhead is called the same
 BEHIND_CHARACTERS = 16      # a receiver that ends so much later than the line has not kept up: its FIFO's depth
 
 
@@ -73,6 +76,8 @@ def serial_figures(made, pairs, clock_hz):
         "sync": made["sync"],
         "latency": latency,
         "cycles": cycles,
+        "one_per_s": round(1 / seconds, 1),     # what an event that came once is worth
+        "baud": made["parameters"]["baud"],
         "sections": total("entered"),
         "sections_per_s": round(total("entered") / seconds, 1),
         "interrupted": interrupted,
@@ -118,7 +123,7 @@ def lookup(value, path):
 
 def tables(summary):
     """The report's tables, in order."""
-    made = [latency_table(summary)]
+    made = [claim_table(summary), latency_table(summary)]
     for harts in sorted({row["harts"] for row in summary["serial"]}):
         made.append(overhead_table(summary, harts, "predicted_percent",
                                    "by the model of Table 2 from the pairs above", True))
@@ -141,22 +146,31 @@ def latency_table(summary):
                  main=not summary["match"])
 
 
+def cell(row, figure):
+    """A figure of a run, marked where a layout did not keep up, or lost bytes."""
+    return number(row[figure]) + "~" * ever(row["behind"]) + "!" * (not always(row["identical"]))
+
+
 def overhead_table(summary, harts, figure, how, main):
     """Schemes by latency, per cent of one hart's time."""
     rows = [row for row in summary["serial"] if row["harts"] == harts]
     latencies = sorted({row["latency"] for row in rows})
-    cells = {(row["sync"], row["latency"]): number(row[figure]) + "~" * row["behind"] + "!" * (not row["identical"])
-             for row in rows}
+    cells = {(row["sync"], row["latency"]): cell(row, figure) for row in rows}
     schemes = [scheme for scheme in paper.SCHEMES if any(key[0] == scheme for key in cells)]
     table = Table(f"Overhead in % on {harts} hart{'s' * (harts > 1)} over PIC latency in cycles, {how}",
                   ["scheme", *map(str, latencies)],
                   [[scheme, *(cells.get((scheme, latency), "-") for latency in latencies)] for scheme in schemes],
                   main=main)
-    if any(row["behind"] for row in rows):
+    if any(ever(row["behind"]) for row in rows):
         table.notes.append("~ the receiver did not keep up with the line; rates are those it reached")
-    if not all(row["identical"] for row in rows):
+    if not all(always(row["identical"]) for row in rows):
         table.notes.append("! bytes were lost, and counted as overruns or drops")
     return table
+
+
+def load_of(rows):
+    """The serial load's name, by the rate that its runs had."""
+    return ", ".join(f"Serial {baud / 1000:g}" for baud in sorted({row["baud"] for row in rows}))
 
 
 def scheme_table(summary):
@@ -165,11 +179,66 @@ def scheme_table(summary):
     if latency is None:
         return None
     harts = min(row["harts"] for row in summary["serial"])
+    chosen = [row for row in summary["serial"] if (row["latency"], row["harts"]) == (latency, harts)]
     rows = [[row["sync"], number(row["sections_per_s"], 5), number(row["interrupted_per_s"]), number(row["section_us"]),
-             number(row["predicted_percent"]), number(row["measured_percent"])]
-            for row in summary["serial"] if (row["latency"], row["harts"]) == (latency, harts)]
-    return Table(f"Serial 115.2 by scheme: {harts} hart{'s' * (harts > 1)}, PIC latency {latency}",
-                 ["scheme", "sections/s", "interrupted/s", "section, us", "predicted %", "measured %"], rows)
+             cell(row, "predicted_percent"), cell(row, "measured_percent")] for row in chosen]
+    notes = [f"One event in this window is {number(chosen[0]['one_per_s'])} a second: fewer cannot be seen."]
+    notes += ranked_apart(chosen)
+    return Table(f"{load_of(chosen)} by scheme: {harts} hart{'s' * (harts > 1)}, PIC latency {latency}",
+                 ["scheme", "sections/s", "interrupted/s", "section, us", "predicted %", "measured %"], rows, notes)
+
+
+def ranked_apart(rows):
+    """A line for each two schemes that model and measurement put in another order, by more than their intervals."""
+    lines = []
+    known = [row for row in rows if row["predicted_percent"] is not None]
+    for index, one in enumerate(known):
+        for other in known[index + 1:]:
+            model, seen = (sign(one[figure], other[figure]) for figure in ("predicted_percent", "measured_percent"))
+            if model * seen < 0:
+                first, second = (one, other) if model < 0 else (other, one)
+                lines.append(
+                    f"Model and measurement rank {first['sync']} and {second['sync']} differently: by the model "
+                    f"{number(first['predicted_percent'])} and {number(second['predicted_percent'])} %, measured "
+                    f"{number(first['measured_percent'])} and {number(second['measured_percent'])} %.")
+    return lines
+
+
+def sign(a, b):
+    """-1 if a is less than b in all of the interval of their difference, 1 if it is more, else 0."""
+    low, high = bounds(apply(lambda x, y: x - y, a, b))
+    return -1 if high < 0 else int(low > 0)
+
+
+def claim_table(summary):
+    """What paper `sync` claims of the schemes, on the least number of harts."""
+    rows = summary["serial"]
+    if not rows:
+        return None
+    harts = min(row["harts"] for row in rows)
+    at = {(row["sync"], row["latency"]): row for row in rows if row["harts"] == harts and not ever(row["behind"])}
+    tried = []
+
+    def measured(scheme, latency):
+        return at[scheme, latency]["measured_percent"]
+
+    latencies = sorted({latency for _, latency in at})
+    for scheme in paper.SCHEMES:
+        own = [latency for latency in latencies if (scheme, latency) in at]
+        if len(own) > 1 and scheme != "spl-pessim":
+            tried.append(claims.same(f"{scheme} costs the same at any distance of the controller",
+                                     f"measured %, at latency {own[0]} (b) and {own[-1]} (a)",
+                                     measured(scheme, own[-1]), measured(scheme, own[0]), MARGIN))
+    near = nearest_latency(summary)
+    for less, more in (("spl-optim", "spl-pessim"), ("cli-pessim", "spl-pessim"), ("spl-optim", "cli-pessim"),
+                       ("cli-optim", "cli-pessim")):
+        if (less, near) in at and (more, near) in at:
+            tried.append(claims.less(f"{less} costs less than {more}", f"measured %, at latency {near}: {less} (a), "
+                                     f"{more} (b)", measured(less, near), measured(more, near)))
+    if not tried:
+        return None
+    return claims.table(f"What paper sync claims, {load_of(rows)}, {harts} hart{'s' * (harts > 1)}", tried,
+                        summary["sampling"]["samples"])
 
 
 def detail_table(summary):
@@ -205,10 +274,12 @@ def plots(summary):
     for harts in sorted({row["harts"] for row in summary["serial"]}):
         rows = sorted((row for row in summary["serial"] if row["harts"] == harts), key=lambda row: row["latency"])
         if len({row["latency"] for row in rows}) > 1:
-            lines = {}
+            lines, late = {}, {}
             for row in sorted(rows, key=lambda row: paper.SCHEMES.index(row["sync"])):
                 lines.setdefault(row["sync"], []).append((row["latency"], row["measured_percent"]))
+                if ever(row["behind"]):
+                    late.setdefault(row["sync"], []).append(row["latency"])
             drawn.append(Plot(f"overhead-{harts}", f"Overhead on {harts} hart{'s' * (harts > 1)}, measured from "
                               "outside", "PIC access latency, cycles", "% of one hart's time", lines, log_x=True,
-                              log_y=True))
+                              log_y=True, hollow=late, hollow_means="did not keep up with the line"))
     return drawn

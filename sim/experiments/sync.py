@@ -3,16 +3,15 @@
 import math
 
 from sim.experiments import paper_sync as paper
-from sim.experiments.pic_latency_paper import CHEAP_MASK, DEAR_FLAG, LABELS, scheme_of
+from sim.experiments.pic_latency_paper import LABELS, scheme_of
 from sim.experiments.sync_load import difference_cycles, figures, lock_figures, pair_cycles, timed_figures
-from sim.results.comparison import Comparison
+from sim.results.comparison import Comparison, Factor
 from sim.results.plot import Histogram
 from sim.results.table import Table, number
 
 # Kinds of runs whose figures need an outside observer.
 OBSERVED = ("serial", "synthetic", "quiet", "bare", "shared", "timed-synthetic", "timed-serial")
-# The paper's load that each of ours is put beside.
-BESIDE = {"serial": "Serial 115.2", "synthetic": "Andrew NFS"}
+LOAD = "Serial 115.2"       # of the paper; the synthetic load is none of its
 AGREE = 0.10
 MODEL = {
     "spl-pessim": "entered x off-chip",
@@ -137,24 +136,29 @@ def softint_table(summary):
                   "interrupt traps when the section ends. The others look when they leave."])
 
 
+def the_papers(summary, kind):
+    """Whether a load is one of the paper's: the serial one at its rate."""
+    return kind == "serial" and summary["settings"].get("baud") == paper.SERIAL_BAUD
+
+
 def rate_table(summary, which, scheme):
     """Tables 3 and 4: sections per second and their duration, by the paper's own method, in its own scheme."""
     rows = []
     for row in summary["timed"]:
         if row["sync"] == scheme:
-            load = BESIDE[row["load"]]
+            load = LOAD if the_papers(summary, row["load"]) else None
             cells = [f"{row['load']}, {row['harts']} hart{'s' * (row['harts'] > 1)}", number(row["entered_per_s"], 5),
                      number(row["deviation_percent"], 2)]
             if which == 3:
                 cells += [number(row["most_per_s"], 5), number(row["section_us"])]
-                theirs = [f"{paper.PESSIMISTIC_ENTERED[load]:,} ({paper.PESSIMISTIC_DEVIATION[load]:g} %)",
+                theirs = load and [f"{paper.PESSIMISTIC_ENTERED[load]:,} ({paper.PESSIMISTIC_DEVIATION[load]:g} %)",
                           f"{paper.PESSIMISTIC_MOST[load]:,}", f"{paper.SECTION_US[load]:g}"]
             else:
                 share = row["interrupted_per_s"] / row["entered_per_s"] if row["entered_per_s"] else 0
                 cells += [number(row["interrupted_per_s"]), number(100 * share, 2)]
-                theirs = [f"{paper.OPTIMISTIC_ENTERED[load]:,}", f"{paper.OPTIMISTIC_INTERRUPTED[load]:,}",
+                theirs = load and [f"{paper.OPTIMISTIC_ENTERED[load]:,}", f"{paper.OPTIMISTIC_INTERRUPTED[load]:,}",
                           f"{100 * paper.OPTIMISTIC_INTERRUPTED[load] / paper.OPTIMISTIC_ENTERED[load]:.2g}"]
-            rows.append([*cells, load, *theirs])
+            rows.append([*cells, load or "-", *(theirs or ["-"] * 3)])
     if not rows:
         return None
     if which == 3:
@@ -195,12 +199,12 @@ def overhead_table(summary, kind):
     rows = []
     notes = ["Interrupted are sections in which an interrupt was queued (optimistic schemes) or the hart's wire rose "
              "(the others; with spl-pessim the controller holds it back)."]
-    with_interval = several_intervals(summary)
+    with_interval, theirs = several_intervals(summary), the_papers(summary, kind)
     for row in summary[kind]:
         rows.append([label(row, with_interval), number(row["entered_per_s"], 5), number(row["interrupted_per_s"]),
                      number(row["section_us"]), number(row["model_percent"]), number(row["measured_percent"]),
                      f"{100 * (row['measured_percent'] / row['model_percent'] - 1):+.0f}",
-                     number(paper.OVERHEAD.get(row["sync"], {}).get(BESIDE[kind]), 1)])
+                     *([number(paper.OVERHEAD.get(row["sync"], {}).get(LOAD), 1)] if theirs else [])])
         if row["reason"]:
             notes.append(f"{label(row, with_interval)}: {row['reason']}.")
     if not rows:
@@ -208,7 +212,7 @@ def overhead_table(summary, kind):
     of = "every hart's" if kind == "synthetic" else "one hart's"
     return Table(f"Table 6, {kind} load: overhead in % of {of} time", [
         "scheme", "sections/s", "interrupted/s", "section, us", "by the model", "measured",
-        "measured to model, %", f"paper, {BESIDE[kind]}"], rows, notes)
+        "measured to model, %", *([f"paper, {LOAD}"] if theirs else [])], rows, notes)
 
 
 def difference_table(summary):
@@ -237,36 +241,29 @@ def comparisons(summary):
     if not summary["pairs"]:
         return []
     clock_hz = summary["clock_hz"]
-    far = f"the PIC's latency is set to {summary['latency']} cycles"
-    off_chip = (paper.PAIR_CYCLES["off-chip"], summary["pairs"]["spl-pessim"])
-    why = {"off-chip": far if apart(*off_chip) else "", "on-chip": CHEAP_MASK, "flag": DEAR_FLAG}
     made = [Comparison("Table 5: cost of a pair", "cycles", [
-        (name, paper.PAIR_CYCLES[primitive], summary["pairs"][scheme_of(primitive)], why[primitive])
+        (name, paper.PAIR_CYCLES[primitive], summary["pairs"][scheme_of(primitive)], [])
         for primitive, name in LABELS.items()], "sync, Table 5",
         [f"PIC latency {summary['latency']} cycles. Clocks: {clock_hz / 1e6:g} MHz, the paper's "
          f"{paper.CLOCK_HZ / 1e6:g} MHz."])]
-    for kind, load in BESIDE.items():
-        rows = [row for row in summary[kind] if row["harts"] == min(other["harts"] for other in summary[kind])]
-        rows = [row for row in rows if row["interval"] == rows[0]["interval"] and row["sync"] in paper.OVERHEAD]
-        if rows:
-            made.append(Comparison(
-                f"Table 6: overhead by the model, {kind} load on {rows[0]['harts']} hart{'s' * (rows[0]['harts'] > 1)}",
-                "%", [(row["sync"], paper.OVERHEAD[row["sync"]][load], row["model_percent"],
-                       difference_to_paper(row, load, clock_hz)) for row in rows], f"sync, Table 6, {load}"))
+    rows = [row for row in summary["serial"] if row["harts"] == min(other["harts"] for other in summary["serial"])
+            and row["sync"] in paper.OVERHEAD]
+    if rows and the_papers(summary, "serial"):
+        made.append(Comparison(
+            f"Table 6: overhead by the model, serial load on {rows[0]['harts']} hart{'s' * (rows[0]['harts'] > 1)}",
+            "%", [(row["sync"], paper.OVERHEAD[row["sync"]][LOAD], row["model_percent"],
+                   difference_to_paper(row, LOAD, clock_hz)) for row in rows], f"sync, Table 6, {LOAD}"))
     return made
 
 
 def difference_to_paper(row, load, clock_hz):
-    """Why the model's overhead is not the paper's: its factors, each beside theirs."""
+    """The factors of the model's overhead, each beside the paper's: sections a second, and what a pair takes."""
     scheme = row["sync"]
     theirs = (paper.OPTIMISTIC_ENTERED if scheme in paper.FALL_BACK else paper.PESSIMISTIC_ENTERED)[load]
-    pair_us = 1e6 * row["pair"] / clock_hz
-    text = (f"{row['entered_per_s']:,.0f} sections a second against {theirs:,}, and a pair takes {pair_us:.2f} us "
-            f"against {paper.PAIR_US[paper.PRIMITIVE[scheme]]}")
-    if scheme in paper.FALL_BACK:
-        text += (f", and {row['interrupted_per_s']:,.0f} sections a second are interrupted against "
-                 f"{paper.OPTIMISTIC_INTERRUPTED[load]}")
-    return text
+    pair_us, their_us = 1e6 * row["pair"] / clock_hz, paper.PAIR_US[paper.PRIMITIVE[scheme]]
+    return [Factor(f"{float(row['entered_per_s']):,.0f} sections a second, the paper {theirs:,}",
+                   row["entered_per_s"] / theirs),
+            Factor(f"a pair takes {float(pair_us):.2f} us, the paper's {their_us}", pair_us / their_us)]
 
 
 def plots(summary):

@@ -1,20 +1,34 @@
-"""A paper's figures beside ours, with the difference and its reason."""
+"""A paper's figures beside ours, with the difference and what explains it.
 
+A reason is a `Factor`: by how many times ours would be the paper's if that were all that differs, computed from figures
+of the records and of the paper. What the factors of a row give together stands beside the difference, and what is left
+of it is said to be not explained; so a reason that goes the wrong way, or not far enough, is seen.
+"""
+
+import math
 from dataclasses import dataclass, field
 
+from sim.results.statistics import bounds
 from sim.results.table import Table, number
 
 TOLERANCE = 0.10        # a difference that is greater, as a share of the paper's figure, wants a reason
-UNEXPLAINED = "no reason given"
+UNEXPLAINED = "not explained"
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What makes ours `times` the paper's: `text` names it with its two figures."""
+
+    text: str
+    times: float
 
 
 @dataclass
 class Comparison:
-    """Figures of one table of a paper. `rows`: list of (label, paper, ours, reason).
+    """Figures of one table of a paper. `rows`: list of (label, paper, ours, factors).
 
-    Figures are in `unit`, None where there is none. A reason is one sentence without its stop; it is left out where the
-    figures agree within `tolerance`, and a greater difference without one is shown as unexplained. `source` is the
-    paper's name.
+    Figures are in `unit`, None where there is none; `factors` are those that explain the difference, in a list. They
+    are left out where the figures agree within `tolerance`. `source` is the paper's name.
     """
 
     title: str
@@ -27,18 +41,23 @@ class Comparison:
 
     def entries(self):
         """The rows as they are shown: label, paper, ours, difference, reason; all strings."""
-        return [(label, number(paper), number(ours), difference(paper, ours), self.reason(paper, ours, reason))
-                for label, paper, ours, reason in self.rows]
+        return [(label, number(paper), number(ours), difference(paper, ours), self.reason(paper, ours, factors))
+                for label, paper, ours, factors in self.rows]
 
-    def reason(self, paper, ours, reason):
-        """The reason to show: none where the figures agree, else the one given, or that one is wanted."""
-        if self.differs(paper, ours):
-            return reason or UNEXPLAINED
-        return reason if paper is None or ours is None else ""
+    def reason(self, paper, ours, factors):
+        """What the factors explain of a difference; nothing where the figures agree."""
+        return explained(paper, ours, factors, self.tolerance) if self.differs(paper, ours) else ""
 
     def differs(self, paper, ours):
-        """Whether the figures are further apart than the tolerance."""
-        return paper is not None and ours is not None and abs(ours - paper) > self.tolerance * abs(paper)
+        """Whether the figures are further apart than the tolerance, in all of the interval of ours."""
+        if paper is None or ours is None:
+            return False
+        low, high = bounds(ours)
+        return low > paper + self.tolerance * abs(paper) or high < paper - self.tolerance * abs(paper)
+
+    def left_open(self, paper, ours, factors):
+        """Whether a difference is not explained, or not all of it."""
+        return UNEXPLAINED in self.reason(paper, ours, factors)
 
     def heading(self):
         return self.title + (f" (paper {self.source})" if self.source else "")
@@ -52,6 +71,27 @@ class Comparison:
         notes = [f"{', '.join(labels)}: {reason}." for reason, labels in reasons.items()]
         return Table(self.heading(), ["", f"paper, {self.unit}", f"ours, {self.unit}", "difference"],
                      [list(entry[:4]) for entry in self.entries()], [*self.notes, *notes], self.main)
+
+
+def explained(paper, ours, factors, tolerance=TOLERANCE):
+    """A difference's factors, what they give together beside what it is, and what is left of it."""
+    factors = [factor for factor in factors or () if factor.times and abs(math.log(factor.times)) > math.log1p(0.02)]
+    if not factors or paper is None or not paper or ours is None or ours / paper <= 0:
+        return UNEXPLAINED
+    whole, given = float(ours) / paper, math.prod(float(factor.times) for factor in factors)
+    named = ", ".join(f"{factor.text} ({times(factor.times)})" for factor in factors)
+    if (whole > 1) != (given > 1):
+        return f"{UNEXPLAINED}: {named} would make it {times(given)}, and it is {times(whole)}"
+    left = whole / given
+    together = f": together {times(given)}" if len(factors) > 1 else ""
+    rest = f"; {times(left)} is {UNEXPLAINED}" if abs(math.log(left)) > math.log1p(tolerance) else ""
+    return f"{named}{together} of {times(whole)}{rest}"
+
+
+def times(ratio):
+    """A factor in words: x 2.00, or / 2.00 where it is below 1."""
+    ratio = float(ratio)
+    return f"x {number(ratio)}" if ratio >= 1 else f"/ {number(1 / ratio)}"
 
 
 def difference(paper, ours):

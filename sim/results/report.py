@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sim.experiments.modules import report_of
-from sim.results import record
+from sim.results import record, sampling
+from sim.results.statistics import plain
 from sim.results.table import Table
 from sim.results.tables import collect
 
@@ -66,8 +67,8 @@ def summarise(module, experiment, records):
     """All figures of an experiment whose report is in `module`."""
     unseen = [made["id"] for made in records if on_board(made) and made["kind"] in getattr(module, "OBSERVED", ())]
     boards = {"boards": boards_of(records), "unseen": unseen} if boards_of(records) else {}
-    return frame(experiment, records) | boards | module.summarise(
-        experiment, [made for made in records if made["id"] not in unseen])
+    return frame(experiment, records) | boards | sampling.summarise(
+        module, experiment, [made for made in records if made["id"] not in unseen])
 
 
 def boards_of(records):
@@ -123,7 +124,7 @@ def write(directory):
     directory = Path(directory)
     made = load(directory)
     tables = made.all_tables()
-    record.write_json(directory / "summary.json", made.summary)
+    record.write_json(directory / "summary.json", plain(made.summary))
     record.write_text(directory / "report.md", markdown(made.summary, tables, made.plots))
     for plot in made.plots:
         plot.write(directory)
@@ -135,7 +136,8 @@ def markdown(summary, tables, plots=()):
     settings = ", ".join(f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
                          for name, value in summary["settings"].items())
     lines = [f"# {summary['experiment']}", "", f"Settings: {settings}.",
-             f"Runs: {summary['finished']} of {summary['asked']}, {len(summary['failures'])} failed.", ""]
+             f"Runs: {summary['finished']} of {summary['asked']}, {len(summary['failures'])} failed.", "",
+             sampling.note(summary["sampling"]), ""]
     for table in tables:
         lines += [table.markdown(), ""]
     for plot in plots:

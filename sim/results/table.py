@@ -3,6 +3,8 @@
 import textwrap
 from dataclasses import dataclass, field
 
+from sim.results.statistics import Samples
+
 HEADING_WIDTH = 14      # characters of a heading on the terminal before it is broken, where figures are narrower
 
 
@@ -45,13 +47,20 @@ class Table:
 
 
 def number(value, digits=3):
-    """A figure with so many significant digits, thousands apart; a dash for none."""
+    """A figure with so many significant digits, thousands apart; a dash for none. One that is not the same in all
+    layouts and seeds: its median, and its interval in brackets unless that is narrower than the last digit."""
     if value is None:
         return "-"
+    if isinstance(value, Samples):
+        return format(value, f",.{places(max(abs(value.low), abs(value.high)), digits)}f")
     if value == 0:
         return "0"
+    return f"{value:,.{places(value, digits)}f}"
+
+
+def places(value, digits):
+    """Decimals with which a figure has so many significant digits."""
     decimals = digits
     while decimals and abs(value) >= 10 ** (digits - decimals):
         decimals -= 1
-    text = f"{value:,.{decimals}f}"
-    return text
+    return decimals

@@ -91,7 +91,7 @@ def test_bins_of_a_recorded_spread():
 
 def test_zero_has_a_place_on_a_logarithmic_axis():
     line = Plot("l", "L", "latency", "cycles", {"a": [(0, 1), (100, 3)]}, log_x=True).figure()
-    assert line["data"][0]["x"] == [0, 3] and line["data"][0]["customdata"] == [0, 100]
+    assert line["data"][0]["x"] == [0, 3] and line["data"][0]["customdata"] == [[0, "1"], [100, "3"]]
     assert line["layout"]["xaxis"]["ticktext"] == ["0", "100"]
 
 

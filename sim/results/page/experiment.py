@@ -2,8 +2,10 @@
 
 import json
 
+from sim.results import sampling
 from sim.results.page.parts import Grid, Listing, Page, Picture, Section
 from sim.results.record import nodes_of
+from sim.results.statistics import plain
 from sim.results.table import number
 
 GONE = "not finished"
@@ -29,10 +31,10 @@ def page(report):
     return Page(
         title=summary["experiment"],
         lead=f"{summary['finished']} of {summary['asked']} runs finished, {failed} failed. "
-             f"Clock of the target: {summary['clock_hz'] / 1e6:g} MHz.",
+             f"Clock of the target: {summary['clock_hz'] / 1e6:g} MHz. {sampling.note(summary['sampling'])}",
         sections=[section for section in sections if section.parts],
         warnings=[*warnings, *summary["notes"]],
-        attached={"summary.json": json.dumps(summary, indent=1, sort_keys=True) + "\n"},
+        attached={"summary.json": json.dumps(plain(summary), indent=1, sort_keys=True) + "\n"},
     )
 
 
@@ -43,8 +45,7 @@ def grid(table, shown):
 def comparison_grid(comparison):
     """With the reason in a column of its own; rows that want one are marked."""
     rows = comparison.entries()
-    marks = {index: "unexplained" for index, (_, paper, ours, reason) in enumerate(comparison.rows)
-             if comparison.differs(paper, ours) and not reason}
+    marks = {index: "unexplained" for index, (_, *row) in enumerate(comparison.rows) if comparison.left_open(*row)}
     columns = ["", f"paper, {comparison.unit}", f"ours, {comparison.unit}", "difference", "reason"]
     return Grid(comparison.heading(), columns, rows, comparison.notes, wide=(0, 4), marks=marks)
 
