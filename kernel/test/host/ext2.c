@@ -65,6 +65,7 @@ static unsigned requests; /* that the device has had */
 static uint32_t bad_sector = UINT32_MAX; /* cannot be read or written */
 static uint64_t writes_left = UINT64_MAX; /* before the power goes: what comes then is lost, and not told */
 static void (*written)(uint32_t sector, const uint8_t *data, uint32_t size); /* or 0: told of each write that is over */
+static bool (*transfer_fails)(const struct buf *bp); /* or 0: asked of each block before it is moved */
 
 void event_post(struct event *e)
 {
@@ -74,7 +75,7 @@ void event_post(struct event *e)
 static int move_block(struct buf *bp)
 {
     uint8_t *at = disk + (size_t)bp->sector * SECTOR_SIZE;
-    if (bad_sector - bp->sector < bp->size / SECTOR_SIZE)
+    if (bad_sector - bp->sector < bp->size / SECTOR_SIZE || (transfer_fails && transfer_fails(bp)))
         return -EIO;
     if (bp->flags & B_READ)
         memcpy(bp->data, at, bp->size);
@@ -2041,3 +2042,4 @@ HOST_TEST(damaged_images_with_a_journal)
 }
 
 #include "test/host/power.h"
+#include "test/host/transfers.h"

@@ -1,0 +1,803 @@
+/*
+ * Transfers that fail (included by ext2.c). Each operation of the list below is tried on the same tree again and again, and each time
+ * another of its transfers, a block or a flush, fails. A model judges, which is the tree before it and the tree after it without a
+ * fault, and so does e2fsck:
+ *
+ *   what is seen then, by the same mount, is the one or the other; the latter if the operation told of no error
+ *   the operation again, with the drive well, comes to the tree after it (`ONCE`)
+ *   what sync has acknowledged is what a cut of the power leaves; and so is what fsync has, of the first call or the second one
+ *   what is unmounted then is sound, or e2fsck was asked for, and mends it; it has the one tree or the other
+ *   no file is changed but the one that is operated upon
+ *
+ * A new operation is a line of `operations`: its name, what it does, and what is done before, on a cache that then knows nothing,
+ * or (`warm`) knows all, with what is delayed. `parts`: a file that may have come to some of what is written, cut or added.
+ * `fails`: some case is known not to hold; the test then looks for one that does not, and once all do, it says so: then the mark goes.
+ *
+ * EXT2_TRANSFERS of the environment: all cases, not some of them, of the operations whose names begin with it ("all": of each), and
+ * what is wrong in each that does not hold.
+ */
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#ifndef TRANSFERS_EACH
+#define TRANSFERS_EACH 16u /* of so many cases one */
+#endif
+#define PARTS_MOST 320000u
+
+struct picture { /* of a tree: a line for each file, sorted */
+    char text[24000];
+    uint8_t parts[PARTS_MOST]; /* contents of the file of which parts may be there */
+    uint32_t parts_size;
+};
+
+struct operation {
+    const char *name;
+    int (*operate)(void);
+    int (*before)(void); /* or 0 */
+    const char *parts;   /* or 0 */
+    bool warm;
+    unsigned fails; /* 1: without a journal, 2: with one */
+};
+
+enum how { ONCE, SECTOR, DEAD, DONE, HOWS };
+static const char *const how_it_fails[] = {"once", "with its sector, until the operation is over",
+                                           "with all that come behind, until the operation is over",
+                                           "once, though it is written"};
+
+static struct shared { /* with the processes that try */
+    struct picture before, after, seen;
+    uint32_t transfers, sector;
+    const char *what;
+    bool reached, told;
+} *shared;
+
+static const struct operation *tried;
+static bool failing, with_log;
+static uint32_t fails_at, transfers_so_far, failing_sector;
+static enum how fails_how;
+static uint8_t *certain; /* what is on the medium whatever the drive's cache loses */
+static struct vnode *kept_open;
+
+/* Of the device: whether the transfer of `bp`, or a flush (null), is to fail. */
+static bool a_transfer_fails(const struct buf *bp)
+{
+    if (!failing)
+        return false;
+    uint32_t number = transfers_so_far++, sector = bp ? bp->sector : UINT32_MAX;
+    bool write = bp && !(bp->flags & B_READ);
+    if (number == fails_at) {
+        failing_sector = sector;
+        shared->reached = true;
+        shared->sector = sector;
+        shared->what = !bp ? "flush" : write ? "write" : "read";
+        if (fails_how == DONE && write)
+            memcpy(disk + (size_t)sector * SECTOR_SIZE, bp->data, bp->size);
+        return true;
+    }
+    return number > fails_at && (fails_how == DEAD || (fails_how == SECTOR && sector == failing_sector));
+}
+
+static int flush_or_fail(struct blockdev *d)
+{
+    (void)d;
+    if (a_transfer_fails(0))
+        return -EIO;
+    memcpy(certain, disk, disk_size);
+    return 0;
+}
+
+/* Pictures ----------------------------------------------------------------------------------------------------------------- */
+
+struct names {
+    uint32_t count;
+    char name[64][NAME_MOST + 1];
+};
+
+static bool remember_name(void *arg, const struct dirent_out *entry)
+{
+    struct names *names = arg;
+    CHECK(names->count < 64);
+    memcpy(names->name[names->count], entry->name, entry->length);
+    names->name[names->count++][entry->length] = 0;
+    return true;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static void draw(struct picture *p, const char *path);
+
+static uint32_t draw_directory(struct picture *p, const char *path, struct vnode *vp)
+{
+    struct names *names = calloc(1, sizeof *names);
+    uint32_t not_ours = 0;
+    CHECK_EQUAL(vfs_readdir(vp, 0, remember_name, names), 0);
+    qsort(names->name, names->count, sizeof names->name[0], by_name);
+    for (uint32_t i = 0; i < names->count; i++) {
+        char below[PATH_MOST];
+        if (!strcmp(names->name[i], "lost+found")) /* e2fsck's */
+            not_ours++;
+        else if (strcmp(names->name[i], ".") && strcmp(names->name[i], "..")) {
+            snprintf(below, sizeof below, "%s/%s", path, names->name[i]);
+            draw(p, below);
+        }
+    }
+    free(names);
+    char up[PATH_MOST];
+    struct vnode *above, *dots;
+    snprintf(up, sizeof up, "%s/..", path);
+    CHECK_EQUAL(namei(0, up, true, &dots), 0);
+    snprintf(up, sizeof up, "%.*s/", (int)(strrchr(path, '/') - path), path);
+    CHECK_EQUAL(namei(0, *path && strrchr(path, '/') != path ? up : "/", true, &above), 0);
+    if (dots != above)
+        host_failed(__FILE__, __LINE__, "%s/.. leads elsewhere", path);
+    vrele(dots);
+    vrele(above);
+    return not_ours;
+}
+
+static uint32_t draw_contents(struct picture *p, const char *path, struct vnode *vp, uint64_t size)
+{
+    static uint8_t data[PARTS_MOST];
+    bool in_parts = tried->parts && !strcmp(path + 1, tried->parts);
+    uint32_t sum = 2166136261u;
+    struct uio uio;
+    CHECK(size <= sizeof data);
+    uio_kernel(&uio, data, (uint32_t)size, 0, false);
+    CHECK_EQUAL(vfs_read(vp, &uio), 0);
+    CHECK_EQUAL(uio.left, 0);
+    if (in_parts) {
+        memcpy(p->parts, data, size);
+        p->parts_size = (uint32_t)size;
+        return 0;
+    }
+    for (uint32_t i = 0; i < size; i++)
+        sum = (sum ^ data[i]) * 16777619u;
+    return sum;
+}
+
+static void draw(struct picture *p, const char *path)
+{
+    struct vnode *vp;
+    struct vattr attr;
+    char text[PATH_MOST] = "";
+    uint32_t links, sum = 0;
+    int error = namei(0, *path ? path : "/", false, &vp);
+    if (error)
+        host_failed(__FILE__, __LINE__, "%s is named, and not there: %s", path, strerror(-error));
+    CHECK_EQUAL(vfs_getattr(vp, &attr), 0);
+    links = attr.nlink;
+    uint64_t size = attr.size;
+    if (vp->type == VDIR) {
+        links -= draw_directory(p, path, vp);
+        size = 0; /* whatever its entries need */
+    } else if (vp->type == VREG) {
+        sum = draw_contents(p, path, vp, size);
+        size = tried->parts && !strcmp(path + 1, tried->parts) ? 0 : size;
+    } else if (vp->type == VLNK) {
+        CHECK_EQUAL(vfs_readlink(vp, text, sizeof text - 1), size);
+    }
+    size_t used = strlen(p->text);
+    CHECK(used + 400 + strlen(text) < sizeof p->text);
+    sprintf(p->text + used, "%s %o %u %u %llu %x %s\n", path, attr.mode, (unsigned)links, (unsigned)attr.uid,
+            (unsigned long long)size, (unsigned)sum, text);
+    vrele(vp);
+}
+
+static void draw_all(struct picture *p)
+{
+    p->text[0] = 0;
+    p->parts_size = 0;
+    draw(p, "");
+    nothing_is_held();
+}
+
+/* What of a file may have been written, cut or added in part: each byte is that of before or after, or one that was never written. */
+static bool parts_are_good(const struct picture *p)
+{
+    const struct picture *b = &shared->before, *a = &shared->after;
+    uint32_t most = b->parts_size > a->parts_size ? b->parts_size : a->parts_size;
+    if (p->parts_size > most)
+        return false;
+    for (uint32_t i = 0; i < p->parts_size; i++) {
+        uint8_t byte = p->parts[i];
+        if (!(i < b->parts_size && byte == b->parts[i]) && !(i < a->parts_size && byte == a->parts[i]) &&
+            !(byte == 0 && (i >= b->parts_size || i >= a->parts_size)))
+            return false;
+    }
+    return true;
+}
+
+static bool alike(const struct picture *a, const struct picture *b)
+{
+    return !strcmp(a->text, b->text) && a->parts_size == b->parts_size && !memcmp(a->parts, b->parts, a->parts_size);
+}
+
+static _Noreturn void is_neither(const char *when, const struct picture *p)
+{
+    printf("%s: it is neither the tree before nor the one after:\n", when);
+    const struct picture *all[] = {&shared->before, &shared->after, p};
+    static const char *const names[] = {"before", "after", "is"};
+    for (unsigned i = 0; i < 3; i++)
+        for (const char *line = all[i]->text, *end; *line; line = end + 1) {
+            char one[PATH_MOST + 512];
+            unsigned in = 0;
+            end = strchr(line, '\n');
+            snprintf(one, sizeof one, "%.*s\n", (int)(end - line), line);
+            for (unsigned k = 0; k < 3; k++)
+                in += strstr(all[k]->text, one) != 0;
+            if (in < 3)
+                printf("  %s: %s", names[i], one);
+        }
+    fflush(stdout);
+    _exit(1);
+}
+
+/* 1: the tree after, 0: before, 2: between the two, where that may be; else it ends. */
+static int judge(const char *when, const struct picture *p)
+{
+    if (alike(p, &shared->after))
+        return 1;
+    if (alike(p, &shared->before))
+        return 0;
+    if (tried->parts && (!strcmp(p->text, shared->after.text) || !strcmp(p->text, shared->before.text)) &&
+        parts_are_good(p))
+        return 2;
+    is_neither(when, p);
+}
+
+/* One case --------------------------------------------------------------------------------------------------------------- */
+
+static int status_of(const char *format, const char *path)
+{
+    char command[256], whole[400];
+    snprintf(command, sizeof command, format, path);
+    snprintf(whole, sizeof whole, "exec /usr/sbin/%s >%s/fsck 2>&1", command, folder);
+    int status = system(whole);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 100;
+}
+
+static void show_fsck(const char *when)
+{
+    char command[128];
+    printf("%s:\n", when);
+    fflush(stdout);
+    snprintf(command, sizeof command, "cat %s/fsck", folder);
+    CHECK(!system(command));
+}
+
+/* Mends what is in `disk`, mounts it, and draws what is there. */
+static void draw_what_is_left(const char *when, bool told)
+{
+    write_image();
+    bool clean = told ? !status_of("e2fsck -fn %s", image) : true;
+    if (!clean || !told) {
+        int status = status_of("e2fsck -fy %s", image);
+        if (status > 1)
+            show_fsck(when);
+        CHECK(status <= 1);
+        CHECK_EQUAL(status_of("e2fsck -fn %s", image), 0);
+    }
+    read_image();
+    remount();
+    draw_all(&shared->seen);
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+}
+
+static void drive_is_well(void)
+{
+    while (pendings) /* what was begun belongs to it */
+        one_ends();
+    failing = false;
+}
+
+/* What has been acknowledged by a sync is there after a cut of the power: `of` the tree as it was seen then. */
+static void what_a_cut_leaves(int of)
+{
+    pid_t child = fork();
+    if (!child) {
+        CHECK_EQUAL(vfs_unmount_all(), 0);
+        memcpy(disk, certain, disk_size);
+        draw_what_is_left("after sync and a cut of the power", false);
+        CHECK_EQUAL(judge("after sync and a cut of the power", &shared->seen), of);
+        _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    CHECK_EQUAL(status, 0);
+}
+
+static void one_case(uint32_t at, enum how how)
+{
+    struct rlimit most = {20, 20};
+    setrlimit(RLIMIT_CPU, &most);
+    fails_at = at, fails_how = how, failing = true;
+    int error = tried->operate();
+    drive_is_well();
+    if (!shared->reached && at != UINT32_MAX)
+        _exit(0);
+    nothing_is_held();
+    draw_all(&shared->seen);
+    if (at == UINT32_MAX) {
+        CHECK_EQUAL(error, 0);
+        shared->transfers = transfers_so_far;
+        shared->after = shared->seen;
+    }
+    struct vnode *root = vfs_root();
+    const struct ext2 *fs = EXT2(root->mount);
+    bool flush_alone = shared->what && !strcmp(shared->what, "flush") && how == ONCE;
+    vrele(root);
+    int is = judge("behind it", &shared->seen);
+    if (!error)
+        CHECK_EQUAL(is, 1);
+    if (error && how == ONCE && is != 1 && !fs->mount.read_only) { /* again */
+        CHECK_EQUAL(tried->operate(), 0);
+        draw_all(&shared->seen);
+        is = judge("when it is done again", &shared->seen);
+        CHECK_EQUAL(is, 1);
+    }
+    bool errors = fs->errors;
+    int lost = vfs_sync();
+    if (!lost && (!error || flush_alone) && !fs->mount.read_only) {
+        draw_all(&shared->seen);
+        is = judge("behind sync", &shared->seen);
+        what_a_cut_leaves(is);
+    }
+    if (kept_open)
+        vrele(kept_open);
+    errors |= fs->errors;
+    int unmounted = vfs_unmount_all();
+    CHECK(unmounted != -EBUSY);
+    nothing_is_held();
+    CHECK_EQUAL(inodes_referenced(), 0);
+    CHECK_EQUAL(bio_busy(), 0);
+    bool told = errors || lost || unmounted;
+    write_image();
+    int status = status_of("e2fsck -fn %s", image);
+    if (status && !told)
+        show_fsck("it is not sound, and nobody was told");
+    CHECK(!status || told);
+    shared->told = status;
+    draw_what_is_left("unmounted", true);
+    int left = judge("unmounted", &shared->seen);
+    if (!told && !error && !lost)
+        CHECK_EQUAL(left, 1);
+    _exit(0);
+}
+
+/* Whether it held. Without `say` nothing of it is shown. */
+static bool holds(uint32_t at, enum how how, bool say)
+{
+    fflush(stdout);
+    shared->reached = false;
+    pid_t child = fork();
+    if (!child) {
+        if (!say)
+            CHECK(freopen("/dev/null", "w", stdout) && dup2(fileno(stdout), 1) >= 0 && dup2(fileno(stdout), 2) >= 0);
+        one_case(at, how);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    return !status;
+}
+
+/* The operations ----------------------------------------------------------------------------------------------------------- */
+
+static void must(int error)
+{
+    CHECK_EQUAL(error, 0);
+}
+
+static uint8_t contents[PARTS_MOST];
+
+/* `n` bytes that say which file and which writing of it they are. */
+static int put(const char *path, uint32_t at, uint32_t n, uint8_t whose)
+{
+    for (uint32_t i = 0; i < n; i++)
+        contents[i] = (uint8_t)(whose ? whose + (at + i) / 512 % 7 * 16 : 0);
+    return pwrite_ours(path, at, contents, n);
+}
+
+static void name_of_250(char *to, const char *where, unsigned n)
+{
+    sprintf(to, "%s/%0250u", where, n);
+}
+
+static void make_tree(void)
+{
+    static const char *const folders[] = {"a", "b", "a/sub", "b/full", "b/deep", "e", "f"};
+    char name[300];
+    for (unsigned i = 0; i < sizeof folders / sizeof folders[0]; i++)
+        must(vfs_make(0, folders[i], VDIR, 0755, 0, 0));
+    must(put("a/small", 0, 900, 1));
+    must(put("b/over", 0, 2500, 2));
+    must(put("a/two", 0, 3000, 3));
+    must(vfs_link(0, "a/two", "b/two"));
+    must(put("a/big", 0, 14 * 1024, 4));
+    must(put("a/big", 100 * 1024, 5000, 5));
+    must(put("a/big", 290 * 1024, 10000, 6));
+    must(put("a/sub/x", 0, 700, 7));
+    must(put("beside", 0, 5000, 8));
+    memset(name, 't', sizeof name);
+    name[200] = 0;
+    must(vfs_make(0, "a/long", VLNK, 0777, 0, name));
+    must(vfs_make(0, "a/short", VLNK, 0777, 0, "small"));
+    for (unsigned i = 0; i < 3; i++) { /* no room for another one */
+        name_of_250(name, "b/full", i);
+        must(vfs_link(0, "a/small", name));
+    }
+    sprintf(name, "b/full/%0180u", 3);
+    must(vfs_link(0, "a/small", name));
+    for (unsigned i = 0; i < 36; i++) { /* nor in the twelve blocks that the inode leads to */
+        name_of_250(name, "b/deep", i);
+        must(vfs_link(0, "a/two", name));
+    }
+}
+
+static int open_and(const char *path, int (*fn)(struct vnode *vp))
+{
+    struct vnode *vp;
+    int error = namei(0, path, true, &vp);
+    if (error)
+        return error;
+    error = fn(vp);
+    vrele(vp);
+    return error;
+}
+
+static char name_250[300];
+
+static int none(int error, int done) /* `done`: it has been done before, as it told of an error then */
+{
+    return error == done ? 0 : error;
+}
+
+static int op_create(void)
+{
+    return none(vfs_make(0, "a/new", VREG, 0644, 0, 0), -EEXIST);
+}
+static int op_create_in_full(void)
+{
+    name_of_250(name_250, "b/full", 9);
+    return none(vfs_make(0, name_250, VREG, 0644, 0, 0), -EEXIST);
+}
+static int op_create_in_deep(void)
+{
+    name_of_250(name_250, "b/deep", 99);
+    return none(vfs_make(0, name_250, VREG, 0644, 0, 0), -EEXIST);
+}
+static int op_mkdir(void)
+{
+    return none(vfs_make(0, "a/newer", VDIR, 0755, 0, 0), -EEXIST);
+}
+static int op_mkdir_in_full(void)
+{
+    name_of_250(name_250, "b/full", 9);
+    return none(vfs_make(0, name_250, VDIR, 0755, 0, 0), -EEXIST);
+}
+static int op_symlink(void)
+{
+    return none(vfs_make(0, "a/s", VLNK, 0777, 0, "small"), -EEXIST);
+}
+static int op_symlink_long(void)
+{
+    char text[201];
+    memset(text, 'u', 200);
+    text[200] = 0;
+    return none(vfs_make(0, "a/s", VLNK, 0777, 0, text), -EEXIST);
+}
+static int op_device(void)
+{
+    return none(vfs_make(0, "a/dev", VCHR, 0600, 0x501, 0), -EEXIST);
+}
+static int op_link(void)
+{
+    return none(vfs_link(0, "a/big", "b/big"), -EEXIST);
+}
+static int op_link_in_full(void)
+{
+    name_of_250(name_250, "b/full", 9);
+    return none(vfs_link(0, "a/big", name_250), -EEXIST);
+}
+static int op_unlink_small(void)
+{
+    return none(vfs_remove(0, "b/over", false), -ENOENT);
+}
+static int op_unlink_big(void)
+{
+    return none(vfs_remove(0, "a/big", false), -ENOENT);
+}
+static int op_unlink_one_of_two(void)
+{
+    return none(vfs_remove(0, "a/two", false), -ENOENT);
+}
+static int op_unlink_long(void)
+{
+    return none(vfs_remove(0, "a/long", false), -ENOENT);
+}
+static int op_unlink_short(void)
+{
+    return none(vfs_remove(0, "a/short", false), -ENOENT);
+}
+static int op_rmdir(void)
+{
+    return none(vfs_remove(0, "e", true), -ENOENT);
+}
+static int op_rename(void)
+{
+    return none(vfs_rename(0, "a/small", "a/smaller"), -ENOENT);
+}
+static int op_rename_over(void)
+{
+    return none(vfs_rename(0, "a/big", "a/two"), -ENOENT);
+}
+static int op_rename_across(void)
+{
+    return none(vfs_rename(0, "a/small", "b/small"), -ENOENT);
+}
+static int op_rename_across_over(void)
+{
+    return none(vfs_rename(0, "a/big", "b/over"), -ENOENT);
+}
+static int op_rename_in_full(void)
+{
+    name_of_250(name_250, "b/full", 9);
+    return none(vfs_rename(0, "a/big", name_250), -ENOENT);
+}
+static int op_rename_directory(void)
+{
+    return none(vfs_rename(0, "a/sub", "a/sup"), -ENOENT);
+}
+static int op_rename_directory_across(void)
+{
+    return none(vfs_rename(0, "a/sub", "b/sub"), -ENOENT);
+}
+static int op_rename_directory_over(void)
+{
+    return none(vfs_rename(0, "a/sub", "e"), -ENOENT);
+}
+static int op_rename_directory_up(void)
+{
+    return none(vfs_rename(0, "a/sub", "sub"), -ENOENT);
+}
+static int op_cut(void)
+{
+    return truncate_ours("a/big", 104000);
+}
+static int op_cut_to_direct(void)
+{
+    return truncate_ours("a/big", 5000);
+}
+static int op_cut_to_none(void)
+{
+    return truncate_ours("a/big", 0);
+}
+static int op_extend(void)
+{
+    return truncate_ours("a/small", 20000);
+}
+static int op_write_new(void)
+{
+    return put("a/made", 0, 9000, 9);
+}
+static int op_write_over(void)
+{
+    return put("b/over", 100, 700, 10);
+}
+static int op_write_whole(void)
+{
+    return put("a/two", 0, 2048, 10);
+}
+static int op_append(void)
+{
+    return put("a/two", 3000, 16000, 10);
+}
+static int op_write_into_hole(void)
+{
+    return put("a/big", 60 * 1024, 6000, 11);
+}
+static int op_write_double(void)
+{
+    return put("a/small", 280 * 1024, 3000, 11);
+}
+static int change_mode(struct vnode *vp)
+{
+    struct vattr attr = {.mode = 0600};
+    return vfs_setattr(vp, &attr, ATTR_MODE);
+}
+static int op_chmod(void)
+{
+    return open_and("b/over", change_mode);
+}
+static int before_fsync(void)
+{
+    return put("a/made", 0, 9000, 9);
+}
+static int before_sync(void)
+{
+    return put("a/big", 60 * 1024, 6000, 11);
+}
+static int op_fsync(void)
+{
+    return open_and("a/made", vfs_fsync);
+}
+static int op_fsync_big(void)
+{
+    return open_and("a/big", vfs_fsync);
+}
+static int op_sync(void)
+{
+    return vfs_sync();
+}
+static int read_names(struct vnode *vp)
+{
+    struct names *names = calloc(1, sizeof *names);
+    int error = vfs_readdir(vp, 0, remember_name, names);
+    if (!error)
+        CHECK_EQUAL(names->count, 38);
+    free(names);
+    return error;
+}
+static int op_readdir(void)
+{
+    return open_and("b/deep", read_names);
+}
+static int read_big(struct vnode *vp)
+{
+    static uint8_t data[PARTS_MOST];
+    struct uio uio;
+    uio_kernel(&uio, data, 300 * 1024, 0, false);
+    return vfs_read(vp, &uio);
+}
+static int op_read(void)
+{
+    return open_and("a/big", read_big);
+}
+static int before_close(void)
+{
+    return namei(0, "a/big", true, &kept_open);
+}
+static int op_unlink_and_close(void)
+{
+    int error = vfs_remove(0, "a/big", false);
+    if (!error && kept_open) {
+        vrele(kept_open);
+        kept_open = 0;
+    }
+    return none(error, -ENOENT);
+}
+
+static const struct operation operations[] = {
+    {"create", op_create, 0, 0, false, 0},
+    {"create where the directory grows", op_create_in_full, 0, 0, false, 1},
+    {"create where the directory gets a block of pointers", op_create_in_deep, 0, 0, false, 1},
+    {"mkdir", op_mkdir, 0, 0, false, 1},
+    {"mkdir where the directory grows", op_mkdir_in_full, 0, 0, false, 1},
+    {"symlink", op_symlink, 0, 0, false, 0},
+    {"symlink of a long text", op_symlink_long, 0, 0, false, 0},
+    {"mknod", op_device, 0, 0, false, 0},
+    {"link", op_link, 0, 0, false, 1},
+    {"link where the directory grows", op_link_in_full, 0, 0, false, 1},
+    {"unlink", op_unlink_small, 0, 0, false, 1},
+    {"unlink of many blocks", op_unlink_big, 0, 0, false, 1},
+    {"unlink of one of two names", op_unlink_one_of_two, 0, 0, false, 1},
+    {"unlink of a long link", op_unlink_long, 0, 0, false, 1},
+    {"unlink of a short link", op_unlink_short, 0, 0, false, 1},
+    {"unlink and close", op_unlink_and_close, before_close, 0, false, 1},
+    {"rmdir", op_rmdir, 0, 0, false, 1},
+    {"rename", op_rename, 0, 0, false, 1},
+    {"rename over a file", op_rename_over, 0, 0, false, 1},
+    {"rename to another directory", op_rename_across, 0, 0, false, 1},
+    {"rename to another directory over a file", op_rename_across_over, 0, 0, false, 1},
+    {"rename where the directory grows", op_rename_in_full, 0, 0, false, 1},
+    {"rename of a directory", op_rename_directory, 0, 0, false, 1},
+    {"rename of a directory to another", op_rename_directory_across, 0, 0, false, 3},
+    {"rename of a directory over one", op_rename_directory_over, 0, 0, false, 3},
+    {"rename of a directory upwards", op_rename_directory_up, 0, 0, false, 3},
+    {"cut", op_cut, 0, "a/big", false, 3},
+    {"cut to direct blocks", op_cut_to_direct, 0, "a/big", false, 3},
+    {"cut to nothing", op_cut_to_none, 0, "a/big", false, 3},
+    {"made longer by a hole", op_extend, 0, "a/small", false, 0},
+    {"write of a new file", op_write_new, 0, "a/made", false, 0},
+    {"write in place", op_write_over, 0, "b/over", false, 0},
+    {"write of whole blocks in place", op_write_whole, 0, "a/two", false, 0},
+    {"append", op_append, 0, "a/two", false, 3},
+    {"write into a hole", op_write_into_hole, 0, "a/big", false, 0},
+    {"write behind blocks of pointers", op_write_double, 0, "a/small", false, 0},
+    {"chmod", op_chmod, 0, 0, false, 0},
+    {"fsync of a new file", op_fsync, before_fsync, "a/made", true, 3},
+    {"fsync of one that had a hole", op_fsync_big, before_sync, "a/big", true, 3},
+    {"sync", op_sync, before_sync, "a/big", true, 3},
+    {"readdir", op_readdir, 0, 0, false, 0},
+    {"read", op_read, 0, 0, false, 0},
+};
+#define OPERATIONS (sizeof operations / sizeof operations[0])
+
+static void try_operation(const struct operation *op, uint32_t each, uint32_t first)
+{
+    tried = op;
+    uint32_t cases = 0, asked = 0, wrong = 0;
+    bool fails = op->fails & (with_log ? 2 : 1), all = getenv("EXT2_TRANSFERS") != 0;
+    if (op->before && op->warm)
+        must(op->before());
+    draw_all(&shared->before);
+    if (!op->warm) {
+        mount_again();
+        if (op->before)
+            must(op->before());
+    }
+    shared->what = 0;
+    transfers_so_far = 0;
+    if (!holds(UINT32_MAX, ONCE, true))
+        host_failed(__FILE__, __LINE__, "%s, without a fault", op->name);
+    for (uint32_t at = 0, transfers = shared->transfers; at < transfers; at++)
+        for (enum how how = 0; how < HOWS; how++) {
+            if (!all && (fails ? wrong : (at * HOWS + how + first) % each))
+                continue;
+            shared->what = 0;
+            bool held = holds(at, how, all || !fails);
+            cases += shared->reached;
+            asked += held && shared->told;
+            wrong += !held;
+            if (!held && (all || !fails))
+                printf("%s: transfer %u of %u, %s of sector %d, fails %s\n", op->name, at, transfers,
+                       shared->what ? shared->what : "?", (int)shared->sector, how_it_fails[how]);
+        }
+    if (all)
+        printf("%s: %u cases, after %u e2fsck was asked for, %u wrong\n", op->name, cases, asked, wrong);
+    if (fails && !wrong)
+        host_failed(__FILE__, __LINE__, "%s: all %u cases hold: take its mark away", op->name, cases);
+    fflush(stdout);
+    _exit(!fails && wrong);
+}
+
+/* Of each operation every so many-th case, another one for each, or all. */
+static void transfers_fail(bool with_journal, uint32_t each)
+{
+    const char *only = getenv("EXT2_TRANSFERS");
+    with_log = with_journal;
+    if (with_journal)
+        with_a_journal();
+    begin(with_journal ? 2304 : 512, "-b 1024 -I 128 -N 128", 64, 24, 1);
+    certain = malloc(disk_size);
+    shared = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(certain && shared != MAP_FAILED);
+    make_tree();
+    mount_again();
+    struct vnode *root = vfs_root();
+    CHECK_EQUAL(EXT2(root->mount)->log != 0, with_journal);
+    vrele(root);
+    memcpy(certain, disk, disk_size);
+    device.flush = flush_or_fail;
+    transfer_fails = a_transfer_fails;
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < OPERATIONS; i++) {
+        if (only && strcmp(only, "all") && strncmp(operations[i].name, only, strlen(only)))
+            continue;
+        fflush(stdout);
+        pid_t child = fork();
+        if (!child) {
+            try_operation(&operations[i], each, i);
+        }
+        int status;
+        waitpid(child, &status, 0);
+        wrong += status != 0;
+    }
+    free(certain);
+    CHECK_EQUAL(wrong, 0);
+    device.flush = 0;
+    transfer_fails = 0;
+    end();
+}
+
+HOST_TEST(each_transfer_fails)
+{
+    transfers_fail(false, TRANSFERS_EACH);
+}
+
+HOST_TEST(each_transfer_fails_with_a_journal)
+{
+    transfers_fail(true, TRANSFERS_EACH);
+}
