@@ -17,7 +17,7 @@ unexport VERILATOR_ROOT
 PYTEST = $(VENV)/python -m pytest --verbose --numprocesses $(JOBS) --dist worksteal --durations 15 $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run bench-sim test test-unit test-hw test-kernel test-system test-boards bitstream bitstream-pic flash \
+.PHONY: help setup run results bench-sim test test-unit test-hw test-kernel test-system test-boards bitstream bitstream-pic flash \
 	docs boards lint format lock clean distclean
 
 help: ## list the verbs
@@ -29,6 +29,9 @@ setup: ## install what is missing: Debian packages (as root or with sudo), the P
 
 run: setup ## the main job: experiment pic-latency in its default size, at most 10 minutes on two cores
 	@./interlock run pic-latency --jobs $(JOBS)
+
+results: setup ## measure the stale blocks of the results pages anew, ten hours for all (BLOCKS='pic-latency nnb')
+	@./interlock results $(or $(BLOCKS),--stale) --jobs $(JOBS)
 
 test: lint ## every test (PYTEST_ARGS='-k name' narrows, JOBS=1 runs them one after the other)
 	$(PYTEST) tests

@@ -38,6 +38,7 @@ from sim.commands.new import new
 from sim.commands.program import program, user_files
 from sim.commands.prune import prune
 from sim.commands.query import query
+from sim.commands.results import results
 from sim.commands.run import resume, run
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
@@ -55,6 +56,7 @@ app.command()(flame)
 app.command()(latency)
 app.command()(run)
 app.command()(resume)
+app.command()(results)
 app.command()(explore)
 app.command()(faults)
 app.command()(prune)

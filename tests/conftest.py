@@ -66,6 +66,15 @@ def pytest_terminal_summary(terminalreporter):
     terminalreporter.section("minutes of processor time, by folder")
     for line in table(files, minutes["minutes"], minutes["cold"]):
         terminalreporter.write_line(line)
+    stale, blocks = stale_blocks()
+    terminalreporter.write_line(f"{len(stale)} of {blocks} blocks of the results pages are stale "
+                                "('./interlock results' lists them)")
+
+
+def stale_blocks():
+    """Names of the blocks of the results pages whose sources have changed, and how many blocks there are."""
+    from sim.results import blocks
+    return blocks.stale()
 
 
 def table(files, budget, cold):

@@ -1,8 +1,9 @@
 """Reads an experiment's TOML file, checks the settings a user gives, and lays out the runs they ask for.
 
-An experiment file has a `description`, the bit rate of the console, its `[keys.*]` (what `--set` may change) and its
-`[[runs]]`: kinds of runs, each `vary`-ing over list keys. `[machine]`, `[devices]` and `[nodes]` say what they run on
-(machine.py): keys as well, and runs vary over those that have several values. Its report is made by its `[[collect]]`
+An experiment file has a `description`, the `question` that its report answers, the bit rate of the console, its
+`[keys.*]` (what `--set` may change) and its `[[runs]]`: kinds of runs, each `vary`-ing over list keys. `[machine]`,
+`[devices]` and `[nodes]` say what they run on (machine.py): keys as well, and runs vary over those that have several
+values. Its report is made by its `[[collect]]`
 queries, or by the module beside the file that `report` names. schema.py has every entry. `{name}` in `bootargs`, in
 the values of `build` (the kernel's build options, sim/images/kernel.py), and names in `cycles` (the estimate that
 orders runs and bounds them), in `input` (how many bytes go down the data line), in `disk` (the drive at each disk
@@ -183,6 +184,7 @@ class Experiment:
     kinds: tuple            # the [[runs]] tables
     quick: dict             # values of keys that make it short
     collect: tuple          # the [[collect]] tables
+    question: str = ""      # what it is to answer
 
     def settings(self, overrides, quick=False):
         """All keys with their values: defaults, the `quick` ones over them, then `overrides` ("key=value").
@@ -334,7 +336,8 @@ def read(path):
         keys = {name: _key(name, entry) for name, entry in table["keys"].items()} | _machine_keys(table)
         source = path.stem if path.parent == FOLDER else str(path)
         experiment = Experiment(path.stem, source, table["description"], _report(path, table), table["console_baud"],
-                                keys, tuple(table["runs"]), table["quick"], tuple(table.get("collect", ())))
+                                keys, tuple(table["runs"]), table["quick"], tuple(table.get("collect", ())),
+                                table.get("question", ""))
         _check_values(experiment)
         for kind in experiment.kinds:
             _check_kind(experiment, kind)

@@ -92,6 +92,7 @@ class ExperimentTable(_Table):
     """An experiment file."""
 
     description: str
+    question: str | None = None
     report: Name | None = None
     console_baud: Annotated[int, Field(ge=9600)]
     keys: dict[Name, KeyTable]

@@ -2,8 +2,9 @@
 
 What is particular to an experiment is in the module that its `report` names: `summarise(experiment, records)` gives
 figures that are plain JSON, beside those of `frame`, which all experiments have; `tables(summary)` lays them out, and
-where they are, `comparisons(summary)` puts them beside a paper's (sim/results/comparison.py) and `plots(summary)`
-draws them (sim/results/plot). All depend on their arguments alone, so a report of the same records is the same to the
+where they are, `comparisons(summary)` puts them beside a paper's (sim/results/comparison.py), `plots(summary)` draws
+them (sim/results/plot), the most telling first, and `answer(summary)` answers the experiment's question in two
+sentences. All depend on their arguments alone, so a report of the same records is the same to the
 byte. `OBSERVED` names the kinds of runs whose figures need an outside observer: those of a board are left out.
 """
 
@@ -100,6 +101,10 @@ class Report:
     tables: list
     plots: list
 
+    def asked(self):
+        """The experiment's question, and the answer of its records in two sentences; "" for what there is not."""
+        return self.summary["question"], self.summary["answer"]
+
     def all_tables(self):
         """What the terminal and report.md show, in order: the paper beside ours first."""
         return [*(comparison.table() for comparison in self.comparisons), *self.tables]
@@ -110,6 +115,8 @@ def load(directory):
     experiment, records = collect(directory)
     module = report_of(experiment)
     summary = summarise(module, experiment, records)
+    summary["question"] = experiment.get("question") or ""
+    summary["answer"] = module.answer(summary) if hasattr(module, "answer") else ""
 
     def optional(name):
         return getattr(module, name)(summary) if hasattr(module, name) else []
@@ -135,12 +142,17 @@ def write(directory):
 def markdown(summary, tables, plots=()):
     settings = ", ".join(f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
                          for name, value in summary["settings"].items())
-    lines = [f"# {summary['experiment']}", "", f"Settings: {settings}.",
-             f"Runs: {summary['finished']} of {summary['asked']}, {len(summary['failures'])} failed.", "",
-             sampling.note(summary["sampling"]), ""]
+    lines = [f"# {summary['experiment']}", ""]
+    for heading in ("question", "answer"):
+        if summary.get(heading):
+            lines += [f"**{heading.capitalize()}.** {summary[heading]}", ""]
+    lines += [line for plot in plots[:1] for line in (f"![{plot.title}]({plot.name}.svg)", "")]
+    lines += [f"Settings: {settings}.",
+              f"Runs: {summary['finished']} of {summary['asked']}, {len(summary['failures'])} failed.", "",
+              sampling.note(summary["sampling"]), ""]
     for table in tables:
         lines += [table.markdown(), ""]
-    for plot in plots:
+    for plot in plots[1:]:
         lines += [f"## {plot.title}", "", f"![{plot.title}]({plot.name}.svg)", ""]
     if summary["failures"]:
         lines += ["## Failed runs", "", *(f"- {failure['id']}: {failure['reason']}" for failure in summary["failures"]),

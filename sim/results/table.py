@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from sim.results.statistics import Samples
 
+FOLDED_ROWS = 10        # a table with more is folded in Markdown
 HEADING_WIDTH = 14      # characters of a heading on the terminal before it is broken, where figures are narrower
 
 
@@ -24,7 +25,10 @@ class Table:
         def line(cells):
             return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
         rule = "|" + "|".join([" --- "] * self.texts + [" ---: "] * (len(self.columns) - self.texts)) + "|"
-        lines = [f"## {self.title}", "", line(self.columns), rule, *map(line, self.rows)]
+        lines = [line(self.columns), rule, *map(line, self.rows)]
+        if len(self.rows) > FOLDED_ROWS:
+            lines = ["<details>", f"<summary>{len(self.rows)} rows</summary>", "", *lines, "", "</details>"]
+        lines = [f"## {self.title}", "", *lines]
         for note in self.notes:
             lines += ["", note]
         return "\n".join(lines)

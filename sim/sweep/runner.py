@@ -261,6 +261,7 @@ class Runner:
         self.context = {
             "experiment": self.experiment.name,
             "source": self.experiment.source,
+            "question": self.experiment.question,
             "report": self.experiment.report,
             "collect": list(self.experiment.collect),
             "settings": self.settings,

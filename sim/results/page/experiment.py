@@ -16,9 +16,9 @@ def page(report):
     summary = report.summary
     main, others = ([table for table in report.tables if table.main is wanted] for wanted in (True, False))
     sections = [
+        Section("Plots", [Picture(plot) for plot in report.plots]),
         Section("Beside the paper", [comparison_grid(one) for one in report.comparisons]),
         Section("Results", [grid(table, True) for table in main]),
-        Section("Plots", [Picture(plot) for plot in report.plots]),
         Section("More tables", [grid(table, False) for table in others]),
         Section("Runs", [runs_grid(report)]),
         Section("Made with", made_with(report.experiment)),
@@ -34,6 +34,8 @@ def page(report):
              f"Clock of the target: {summary['clock_hz'] / 1e6:g} MHz. {sampling.note(summary['sampling'])}",
         sections=[section for section in sections if section.parts],
         warnings=[*warnings, *summary["notes"]],
+        question=summary["question"],
+        answer=summary["answer"],
         attached={"summary.json": json.dumps(plain(summary), indent=1, sort_keys=True) + "\n"},
     )
 

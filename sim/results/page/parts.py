@@ -76,10 +76,13 @@ class Section:
 
 @dataclass
 class Page:
-    """`warnings` stand on top, each one line; `attached`: file name -> text that can be taken away."""
+    """`question` and `answer` stand on top, then `warnings`, each one line; `attached`: file name -> text that can be
+    taken away."""
 
     title: str
     lead: str
     sections: list
     warnings: list = field(default_factory=list)
     attached: dict = field(default_factory=dict)
+    question: str = ""
+    answer: str = ""
