@@ -6,6 +6,7 @@ import plotly.graph_objects
 import pytest
 
 from sim.results.plot import HeatMap, Histogram, Intervals, Plot, log2_bins
+from sim.results.statistics import Samples
 
 LINES = Plot("throughput", "Throughput", "harts", "pairs per 1000 cycles",
              {"mcs": [(1, 10.0), (2, 8.5)], "ticket": [(1, 11.0), (2, 6.0)]}, {"floor": 12.0})
@@ -91,7 +92,7 @@ def test_bins_of_a_recorded_spread():
 
 def test_zero_has_a_place_on_a_logarithmic_axis():
     line = Plot("l", "L", "latency", "cycles", {"a": [(0, 1), (100, 3)]}, log_x=True).figure()
-    assert line["data"][0]["x"] == [0, 3] and line["data"][0]["customdata"] == [[0, "1"], [100, "3"]]
+    assert line["data"][0]["x"] == [0, 3] and line["data"][0]["customdata"] == [0, 100]
     assert line["layout"]["xaxis"]["ticktext"] == ["0", "100"]
 
 
@@ -101,3 +102,17 @@ def test_names_on_an_axis_stay_in_their_order():
     assert [trace["x"] for trace in data] == [[0, 1], [1]] and xaxis["ticktext"] == ["spl-pessim", "cli-optim"]
     drawn = list(ElementTree.fromstring(plot.files()["svg"]).itertext())
     assert drawn.index("spl-pessim") < drawn.index("cli-optim")
+
+
+def test_figures_with_an_interval_have_a_band_and_marked_points_are_hollow():
+    plot = Plot("b", "B", "latency", "%", {"a": [(0, Samples([1, 2, 3])), (75, 4)]}, {"floor": Samples([1, 1, 2])},
+                hollow={"a": [75]}, hollow_means="fell behind")
+    band, line, floor = plot.figure()["data"]
+    assert band["x"] == [0, 75, 75, 0] and band["y"] == [0, 4, 4, pytest.approx(4.484, abs=1e-3)]
+    assert line["y"] == [2, 4] and line["marker"]["symbol"] == ["circle", "circle-open"]
+    assert line["text"] == ["2 (0..4.48414)", "4; fell behind"] and floor["y"] == [1, 1]
+    plotly.graph_objects.Figure(plot.figure())
+    assert plot.csv().splitlines()[0] == "series,latency,%,low,high,fell behind"
+    assert plot.csv().splitlines()[2] == "a,75,4.0,4.0,4.0,yes"
+    texts = list(ElementTree.fromstring(plot.files()["svg"]).itertext())
+    assert "hollow: fell behind" in texts

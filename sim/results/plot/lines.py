@@ -109,15 +109,16 @@ class Plot(Drawing):
                 data.append({"type": "scatter", "mode": "lines", "x": [*at, *at[::-1]],
                              "y": [*band[0], *band[1][::-1]], "fill": "toself", "fillcolor": f"{colour(index)}40",
                              "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "legendgroup": label})
-            custom = [[x, f"{y:,.6g}" + (f"; {self.hollow_means}" if x in hollow else "")] for x, y in points]
+            said = [f"{y:,.6g}" + (f"; {self.hollow_means}" if x in hollow else "") for x, y in points]
             data.append({
                 "type": "scatter", "mode": "lines+markers", "name": label, "legendgroup": label,
-                "x": at, "y": [float(y) for _, y in points] if band else [y for _, y in points], "customdata": custom,
+                "x": at, "y": [float(y) for _, y in points] if band else [y for _, y in points],
+                "customdata": [x for x, _ in points], "text": said,
                 "line": {"color": colour(index)},
                 "marker": {"color": colour(index), "size": 8,
                            "symbol": [f"{symbol}-open" if x in hollow else symbol for x, _ in points] if hollow
                            else symbol},
-                "hovertemplate": "%{customdata[0]} → %{customdata[1]}",
+                "hovertemplate": "%{customdata} → %{text}",
             })
         for label, y in self.levels.items():
             y = float(y) if isinstance(y, Samples) else y
