@@ -17,7 +17,8 @@ def compare(
     ignore: Annotated[list[str] | None, typer.Option(metavar="NAME", help="a parameter that need not match")] = None,
     out: Annotated[Path | None, typer.Option(help="new directory for comparison.html and comparison.csv")] = None,
 ):
-    """Compare two sets of records: runs with the same parameters, figure by figure, with intervals over seeds.
+    """Compare two sets of records: runs with the same parameters, figure by figure, with intervals over layouts and
+    seeds.
 
     Example:  ./interlock compare build/results/before build/results/after --figure "results*"
     """
@@ -26,7 +27,8 @@ def compare(
     from sim.results.page.render import render
     chosen = sets.choose("A", a), sets.choose("B", b)
     matched = matching.match(*chosen, ignore or ())
-    made = layout.Shown(*chosen, matched, statistics.differences(matched), figure or ())
+    made = layout.Shown(*chosen, matched, statistics.differences(matched, figure or ()),
+                        figure or ())
     if not made.all:
         raise Failed(f"--figure {' '.join(figure or ())}: no figure that A and B share has such a name; "
                      "without it all are shown", 2)

@@ -33,7 +33,7 @@ def out(folder):
     result = interlock("compare", folder / "results/before", folder / "results/after", "--out", folder / "comparison")
     assert result.returncode == 0, result.stderr
     assert "5 pairs of runs with the same parameters" in result.stdout and COST in result.stdout
-    assert "One seed only" not in result.stdout
+    assert "One sample only" not in result.stdout
     return folder / "comparison"
 
 
@@ -53,7 +53,7 @@ def test_the_page_shows_what_the_records_hold(out, folder):
             assert float(row["A"]) == pytest.approx(a, rel=1e-4) and float(row["B"]) == pytest.approx(b, rel=1e-4)
             change, low, high = (float(re.sub(r"[ %]", "", row[name])) for name in ("difference", "from", "to"))
             assert low < change < high and change == pytest.approx(100 * (b - a) / a, abs=0.01)
-            assert row["seeds"] == "3/3" and row["verdict"] == "differs"
+            assert row["samples"] == "3/3" and row["verdict"] == "differs"
         points = drawn(page, "plot-differences").evaluate("plot => plot.data[0].x")
         assert points == pytest.approx([change] * 3, abs=0.01)
         assert not page.complaints and len(page.asked) == 1

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import random
 import shutil
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from sim.results import record, report
 from sim.results.compare import layout, matching, sets, statistics
 from sim.results.compare.figures import figures
-from sim.results.compare.statistics import DIFFERS, EXACT, NOISE, ONE_SEED, SAME, Difference
+from sim.results.compare.statistics import DIFFERS, NOISE, ONE_SAMPLE, SAME, Difference
 from tests.unit.stub import Bench
 
 TRIED = ("harts=1", "latencies=0,75", "size=16", "schemes=cli-pessim,spl-optim", "sweep=1000")
@@ -75,18 +76,19 @@ def test_the_interval_is_welchs():
 
 
 @pytest.mark.parametrize("a, b, verdict", [
-    ([5, 5], [5, 5, 5], SAME), ([5], [5], SAME), ([5], [6], ONE_SEED), ([5], [5, 6], ONE_SEED), ([5, 5], [6, 6], EXACT),
-    ([5, 7, 6], [6, 5, 7], NOISE), ([5, 7, 6], [105, 107, 106], DIFFERS), ([0, 0], [0, 1], NOISE)])
+    ([5, 5], [5, 5, 5], SAME), ([5], [5], SAME), ([5], [6], ONE_SAMPLE), ([5], [5, 6], ONE_SAMPLE),
+    ([5, 5], [6, 6], ONE_SAMPLE), ([5, 7, 6], [6, 5, 7], NOISE), ([5, 7, 6], [105, 107, 106], DIFFERS),
+    ([0, 0], [0, 1], NOISE)])
 def test_verdicts(a, b, verdict):
     one = Difference((), "results", a, b)
     statistics.judge([one])
     assert one.verdict == verdict
-    assert (one.low is None) == (verdict in (SAME, ONE_SEED))
+    assert (one.low is None) == (verdict in (SAME, ONE_SAMPLE))
 
 
 @pytest.mark.parametrize("a, b, verdict, interval", [
     ([5, 9, 7], [5, 9, 7], SAME, (None, None)),
-    ([5, 9, 7], [6, 10, 8], EXACT, (1, 1)),
+    ([5, 9, 7], [6, 10, 8], ONE_SAMPLE, (None, None)),
     # Differences 3, 2, 4: mean 3, standard error 1/sqrt(3), and 4.302653 of them at two degrees of freedom.
     ([6, 70, 600], [9, 72, 604], DIFFERS, (3 - 4.302653 / 3 ** 0.5, 3 + 4.302653 / 3 ** 0.5)),
     ([6, 70, 600], [9, 69, 600], NOISE, None)])
@@ -94,13 +96,14 @@ def test_the_same_seeds_are_compared_one_by_one(a, b, verdict, interval):
     one = Difference((), "results", a, b, paired=True)
     statistics.judge([one])
     assert one.verdict == verdict
-    if interval:
+    if interval and interval[0] is None:
+        assert one.low is None and one.high is None
+    elif interval:
         assert (one.low, one.high) == pytest.approx(interval, abs=1e-5)
 
 
 def test_chance_alone_makes_no_difference_among_many_figures():
     """Of 200 figures without a difference, Welch alone takes some ten for one."""
-    import random
     draw = random.Random(7)
     many = [Difference((), "results", [draw.gauss(100, 5) for _ in range(6)], [draw.gauss(100, 5) for _ in range(6)])
             for _ in range(200)]
@@ -125,14 +128,41 @@ def test_runs_are_matched_by_parameters_and_seeds_are_samples(made, tmp_path):
     assert len(plot.points) == 3
 
 
+def test_the_correction_counts_the_figures_that_are_chosen(made, tmp_path):
+    """A difference that stands alone need not stand among all figures."""
+    dice = random.Random(3)
+    for seed, (before, after) in enumerate([(60, 62), (61, 66), (60, 63), (62, 64)], start=1):
+        for name, cost in (("a", before), ("b", after)):
+            out = derived(made, tmp_path / name / str(seed), seed, cost)
+            for path in out.glob("runs/*/record.json"):
+                entry = json.loads(path.read_text())
+                entry["run"]["results"]["noise"] = [{f"figure{n}": dice.gauss(100, 5) for n in range(100)}]
+                entry["run"]["digest"] = f"{name}{seed}"
+                record.write_json(path, entry)
+    chosen = sets.choose("A", str(tmp_path / "a")), sets.choose("B", str(tmp_path / "b"))
+    matched = matching.match(*chosen)
+    for patterns, verdict in (([], NOISE), (["*cycles_per_pair"], DIFFERS)):
+        found = statistics.differences(matched, patterns)
+        assert {one.verdict for one in found if one.figure == COST} == {verdict}
+
+
+def test_layouts_are_samples(made, tmp_path):
+    for number, (before, after) in enumerate([(6, 9), (7, 9), (6, 10)], start=1):
+        derived(made, tmp_path / "a" / str(number), cost=before, layout=number)
+        derived(made, tmp_path / "b" / str(number), cost=after, layout=number)
+    shown = compared(tmp_path / "a", tmp_path / "b")
+    assert len(shown.matching.pairs) == 2 + 1 + 4
+    assert {(one.figure, one.verdict) for one in shown.all if one.differs} == {(COST, DIFFERS)}
+
+
 def test_one_seed_is_said(made, tmp_path):
     shown = compared(made, derived(made, tmp_path / "b", cost=9))
-    assert [one.verdict for one in shown.chosen] == [ONE_SEED] * 3 and not shown.plots()
-    assert "One seed only" in shown.warnings()[0]
+    assert [one.verdict for one in shown.chosen] == [ONE_SAMPLE] * 3 and not shown.plots()
+    assert "One sample only" in shown.warnings()[0]
     columns, rows = shown.differences()
     row = dict(zip(columns, rows[0], strict=True))
     wanted = {"figure": COST, "A": "6.0000", "B": "9.0000", "difference": "+50.00 %", "from": "-", "to": "-",
-              "seeds": "1/1", "verdict": ONE_SEED}
+              "samples": "1/1", "verdict": ONE_SAMPLE}
     assert {name: row[name] for name in wanted} == wanted
 
 

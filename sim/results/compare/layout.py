@@ -5,8 +5,9 @@ import fnmatch
 import io
 import math
 
+from sim.results import sampling
 from sim.results.compare.matching import words
-from sim.results.compare.statistics import CONFIDENCE, DIFFERS, EXACT, NOISE, ONE_SEED, SAME
+from sim.results.compare.statistics import CONFIDENCE, DIFFERS, NOISE, ONE_SAMPLE, SAME
 from sim.results.page.parts import Grid, Listing, Page, Picture, Section
 from sim.results.plot import Intervals
 from sim.results.table import Table, number
@@ -15,11 +16,11 @@ ORDER = ("results", "runs", "harts", "interrupts", "locks")     # what a user as
 TERMINAL_ROWS = 25
 PLOTTED = 25
 PAGE_ROWS = 4000        # more make a browser slow; the CSV file has all
-ABOUT = (f"B - A, in per cent of A's mean; the interval is of the difference of the means over seeds "
-         f"({CONFIDENCE:.0%}; seed by seed where both sides have the same, else Welch). Verdicts: '{DIFFERS}', "
-         f"'{NOISE}': by the same test, corrected for the number of figures (Benjamini, Hochberg); '{EXACT}': by as "
-         f"much whatever the seed; '{ONE_SEED}': not the same, but a side has one seed only, so how much a seed "
-         f"changes is not known.")
+ABOUT = (f"B - A, in per cent of A's mean; the interval is of the difference of the means over layouts and "
+         f"seeds ({CONFIDENCE:.0%}; one by one where both sides have the same, else Welch). Verdicts: '{DIFFERS}', "
+         f"'{NOISE}': by the same test, corrected for the number of figures shown (Benjamini, Hochberg); "
+         f"'{ONE_SAMPLE}': not the same, but a side has one layout and seed only, or none moves the difference, so how "
+         f"far it may be chance is not known.")
 
 
 class Shown:
@@ -40,15 +41,15 @@ class Shown:
 
     def lead(self):
         count = {verdict: sum(one.verdict == verdict for one in self.all)
-                 for verdict in (SAME, DIFFERS, EXACT, ONE_SEED, NOISE)}
+                 for verdict in (SAME, DIFFERS, ONE_SAMPLE, NOISE)}
         said = ", ".join(f"{verdict}: {value:,}" for verdict, value in count.items() if value)
         return f"{len(self.matching.pairs)} pairs of runs with the same parameters; {len(self.all):,} figures. {said}."
 
     def warnings(self):
         made = []
-        if any(one.verdict == ONE_SEED for one in self.chosen):
-            made.append("One seed only on a side: the differences are exact for it, but have no confidence interval; "
-                        "run more seeds (--set seed=2 ...) into the same folder.")
+        if any(one.verdict == ONE_SAMPLE for one in self.chosen):
+            made.append("One sample only, where the verdict says so: the differences are exact for it, but have no "
+                        "confidence interval; run more layouts or seeds (--set seed=2 ...) into the same folder.")
         for chosen in (self.a, self.b):
             if chosen.failed:
                 made.append(f"{chosen.failed} failed runs of {chosen.name} are left out.")
@@ -60,9 +61,9 @@ class Shown:
         """What A and B are, and in what they are not the same."""
         pairs = []
         for chosen in (self.a, self.b):
-            seeds = sorted({made["parameters"].get("seed", 0) for made in chosen.records})
-            pairs.append((chosen.name, f"{chosen.asked}\n{len(chosen.records)} runs, seeds "
-                                       f"{', '.join(map(str, seeds))}\n{', '.join(chosen.directories)}"))
+            samples = sorted({sampling.words(sampling.place(made)) for made in chosen.records})
+            pairs.append((chosen.name, f"{chosen.asked}\n{len(chosen.records)} runs: {'; '.join(samples)}\n"
+                                       f"{', '.join(chosen.directories)}"))
         pairs += [(name, f"A: {of_a}, B: {of_b}") for name, of_a, of_b in self.matching.differ]
         pairs += [("kernel images", self._others("image_sha256")), ("machine", self._others("soc")),
                   ("tools", self._others("tools"))]
@@ -93,7 +94,7 @@ class Shown:
         return ["figure", "pairs", "that differ", "B / A, geometric mean", "least", "greatest"], rows
 
     def differences(self):
-        columns = ["figure", *self.varied, "A", "B", "difference", "from", "to", "seeds", "verdict"]
+        columns = ["figure", *self.varied, "A", "B", "difference", "from", "to", "samples", "verdict"]
         return columns, [self.row(one) for one in self.chosen]
 
     def row(self, one):
@@ -147,7 +148,7 @@ class Shown:
         text = io.StringIO()
         out = csv.writer(text, lineterminator="\n")
         names = list(dict.fromkeys(name for one in self.all for name, _ in one.key))
-        out.writerow(["figure", *names, "mean_a", "mean_b", "difference", "low", "high", "seeds_a", "seeds_b",
+        out.writerow(["figure", *names, "mean_a", "mean_b", "difference", "low", "high", "samples_a", "samples_b",
                       "verdict"])
         for one in self.all:
             found = dict(one.key)

@@ -1,16 +1,18 @@
-"""Finds which runs of two sets belong together: those with the same parameters, whatever their seed."""
+"""Finds which runs of two sets belong together: those with the same parameters, whatever their layout and seed."""
 
 from dataclasses import dataclass
 
 from sim.results.compare.figures import figures
 from sim.results.record import RecordError
+from sim.results.sampling import AXES, place
+from sim.results.sampling import words as of_sample
 
 
 @dataclass
 class Matching:
     """`differ`: (name, its value in A, in B) of what is one thing in all runs of a kind in A and another in B, which is
-    what is compared; `pairs`: parameters -> ({seed: figures} of A, of B); `alone`: (set, parameters) of runs without a
-    partner."""
+    what is compared; `pairs`: parameters -> ({(layout, seed): figures} of A, of B); `alone`: (set, parameters) of runs
+    without a partner."""
 
     differ: list
     pairs: dict
@@ -18,10 +20,11 @@ class Matching:
 
 
 def parameters(made):
-    """All that says which run it is, but the seed."""
+    """All that says which run it is, but layout and seed."""
     fixed = {"experiment": made["experiment"], "kind": made["kind"], "harts": made["harts"], "scheme": made["sync"]}
-    named = {name: value for name, value in made["parameters"].items() if name not in ("seed", "harts", "sync")}
-    return fixed | named | made["options"]
+    named = {name: value for name, value in (made["parameters"] | made["options"]).items()
+             if name not in (*AXES, "harts", "sync")}
+    return fixed | named
 
 
 def match(a, b, ignored=()):
@@ -66,18 +69,18 @@ def apart(a, b):
 
 
 def grouped(chosen, differ, ignored):
-    """Parameters -> {seed: figures}; a run that is there twice counts once, and must have had the same outcome."""
+    """Parameters -> {(layout, seed): figures}; a run that is there twice counts once, and must be the same twice."""
     groups, first = {}, {}
     for made in chosen.records:
         left_out = {*differ.get(kind(parameters(made)), ()), *ignored}
         key = tuple((name, value) for name, value in parameters(made).items() if name not in left_out)
-        seed = made["parameters"].get("seed")
-        before = first.setdefault((key, seed), made)
+        sample = place(made)
+        before = first.setdefault((key, sample), made)
         if (parameters(before), before["run"].get("digest")) != (parameters(made), made["run"].get("digest")):
-            raise RecordError(f"{chosen.name} has {words(key)} with seed {seed} twice, and not the same: in "
+            raise RecordError(f"{chosen.name} has {words(key)} with {of_sample(sample)} twice, and not the same: in "
                               f"{chosen.sources[id(before)]} and {chosen.sources[id(made)]}; choose one of them")
         hidden = {value for name, value in parameters(made).items() if name in left_out}
-        groups.setdefault(key, {})[seed] = figures(before, hidden)
+        groups.setdefault(key, {})[sample] = figures(before, hidden)
     return groups
 
 

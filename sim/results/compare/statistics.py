@@ -1,25 +1,26 @@
 """What the difference of a figure between two sets is worth.
 
-A run is exact: the same inputs give the same figures. What varies is the seed, so the samples are seeds, and a figure
-with one seed on a side has no interval. With more, the interval of the difference of the means is Student's, of the
-differences seed by seed, where both sides have the same seeds (they draw the same numbers, so they are not
-independent), else Welch's (unequal variances). Whether they differ is decided with Benjamini and Hochberg's correction
-for the number of figures.
+A run is exact: the same inputs give the same figures. What varies is layout and seed, so these are the samples, and a
+figure with one of them on a side has no interval; nor has one that none of them moves, or by as much on both sides: its
+samples are one. Else the interval of the difference of the means is Student's, of the differences sample by sample,
+where both sides have the same samples (they draw the same numbers, so they are not independent), else Welch's (unequal
+variances). Whether they differ is decided with Benjamini and Hochberg's correction for the number of figures shown.
 """
 
+import fnmatch
 import warnings
 from dataclasses import dataclass
 
 CONFIDENCE = 0.95
 
-# EXACT: by as much, whatever the seed. ONE_SEED: not the same, and what a seed does to it is not known.
-SAME, EXACT, ONE_SEED, DIFFERS, NOISE = "same", "differs, any seed", "one seed", "differs", "within noise"
+# ONE_SAMPLE: not the same, and what a layout or seed does to the difference is not known.
+SAME, ONE_SAMPLE, DIFFERS, NOISE = "same", "one sample", "differs", "within noise"
 
 
 @dataclass
 class Difference:
     """One figure of runs with the same parameters, in A and in B. `low`, `high`: the interval of B - A, if known.
-    `paired`: both sides have the same seeds, and their figures are in the order of them."""
+    `paired`: both sides have the same samples, and their figures are in the order of them."""
 
     key: tuple
     figure: str
@@ -44,23 +45,24 @@ class Difference:
 
     @property
     def differs(self):
-        return self.verdict in (EXACT, ONE_SEED, DIFFERS)
+        return self.verdict in (ONE_SAMPLE, DIFFERS)
 
     def percent(self, value):
         """A difference as per cent of A's mean; None where that is 0 or the difference is not known."""
         return None if value is None or not self.mean_a else 100 * value / abs(self.mean_a)
 
 
-def differences(matching):
-    """All figures that both sides of a pair have, each with its verdict."""
+def differences(matching, patterns=()):
+    """All figures that both sides of a pair have and whose names fit one of the `patterns`, each with its verdict."""
     made = []
     for key, (of_a, of_b) in matching.pairs.items():
-        seeds_a, seeds_b = sorted(of_a, key=str), sorted(of_b, key=str)
+        samples_a, samples_b = sorted(of_a, key=str), sorted(of_b, key=str)
         names = [name for name in next(iter(of_a.values()))
-                 if all(name in found for found in (*of_a.values(), *of_b.values()))]
+                 if (not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns))
+                 and all(name in found for found in (*of_a.values(), *of_b.values()))]
         for name in names:
-            made.append(Difference(key, name, [of_a[seed][name] for seed in seeds_a],
-                                   [of_b[seed][name] for seed in seeds_b], seeds_a == seeds_b))
+            made.append(Difference(key, name, [of_a[sample][name] for sample in samples_a],
+                                   [of_b[sample][name] for sample in samples_b], samples_a == samples_b))
     judge(made)
     return made
 
@@ -73,17 +75,15 @@ def judge(made):
         shifts = {b - a for a, b in zip(one.a, one.b, strict=True)} if one.paired else ()
         if one.paired and one.a == one.b or constant and one.a[0] == one.b[0]:
             one.verdict = SAME
-        elif len(one.a) == 1 or len(one.b) == 1:
-            one.verdict = ONE_SEED
-        elif constant or len(shifts) == 1:
-            one.verdict, one.low, one.high = EXACT, one.change, one.change
+        elif len(one.a) == 1 or len(one.b) == 1 or constant or len(shifts) == 1:
+            one.verdict = ONE_SAMPLE
         else:
             tested.append(one)
     welch_or_paired(tested)
 
 
 def welch_or_paired(tested):
-    """Intervals and verdicts of those figures that vary over the seeds."""
+    """Intervals and verdicts of those figures that vary over the samples."""
     if not tested:
         return
     from scipy import stats
