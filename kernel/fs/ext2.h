@@ -79,6 +79,7 @@ struct inode {
     uint32_t number;
     struct ext2_inode disk;
     bool dirty; /* `disk` differs from its block */
+    bool fresh; /* what stands behind `disk` in its block is a removed file's: its attributes */
     bool here; /* it has been read, or could not be */
     struct lock reading; /* held until then; none of the tree's, as who waits for it may have a lock below */
     bool gone; /* no file any more, or never read: nothing can be done with it */
@@ -176,6 +177,11 @@ static inline uint64_t ext2_size(const struct inode *ip)
     return ip->disk.size | (ip->v.type == VREG ? (uint64_t)ip->disk.size_high << 32 : 0);
 }
 void ext2_set_size(struct inode *ip, uint64_t size);
+/* A symbolic link with its text where others have pointers: it has no blocks, but perhaps one of extended attributes. */
+static inline bool ext2_text_is_in_inode(const struct inode *ip)
+{
+    return ip->v.type == VLNK && ip->disk.sectors == (ip->disk.attributes ? ip->fs->sectors_per_block : 0);
+}
 void inodes_init(uint32_t most);
 uint32_t inodes_referenced(void);
 

@@ -339,7 +339,7 @@ static int clear_behind(struct inode *ip, uint64_t size)
 /* A short symbolic link has its text where the pointers are; devices have their number there. */
 static bool has_blocks(const struct inode *ip)
 {
-    return ip->v.type == VREG || ip->v.type == VDIR || (ip->v.type == VLNK && ip->disk.sectors);
+    return ip->v.type == VREG || ip->v.type == VDIR || (ip->v.type == VLNK && !ext2_text_is_in_inode(ip));
 }
 
 /* With a journal: what has been cut so far can be committed, if there is no room in the transaction for more. */

@@ -118,9 +118,26 @@ NAME_PATH int ext2_dir_find(struct inode *dp, const char *name, uint32_t length,
     return result < 0 ? result : result ? 0 : -ENOENT;
 }
 
+/*
+ * What is changed in a directory with a hash tree is changed without one: so it has none any more, and the inode says so before the entry
+ * is another, or in the same transaction.
+ */
+static int without_index(struct inode *dp)
+{
+    if (likely(!(dp->disk.flags & EXT2_INDEX_FLAG)))
+        return 0;
+    dp->disk.flags &= ~EXT2_INDEX_FLAG;
+    dp->dirty = true;
+    int error = ext2_update(dp, true);
+    if (!error)
+        error = ext2_line(dp->fs);
+    if (error)
+        dp->disk.flags |= EXT2_INDEX_FLAG;
+    return error;
+}
+
 static void changed(struct inode *dp)
 {
-    dp->disk.flags &= ~EXT2_INDEX_FLAG;
     dp->disk.mtime = dp->disk.ctime = fs_time();
     dp->dirty = true;
 }
@@ -201,7 +218,9 @@ int ext2_dir_add(struct inode *dp, const char *name, uint32_t length, uint32_t n
 {
     lock_assert_write_held(&dp->v.lock);
     struct look look = {.name = name, .length = length, .number = number, .type = type};
-    int result = each_entry(dp, add, &look, true);
+    int result = without_index(dp);
+    if (!result)
+        result = each_entry(dp, add, &look, true);
     if (result)
         return result < 0 ? result : 0;
     return add_block(dp, &look);
@@ -224,7 +243,9 @@ int ext2_dir_remove(struct inode *dp, const char *name, uint32_t length)
     lock_assert_write_held(&dp->v.lock);
     struct look look = {.name = name, .length = length};
     namecache_drop(dp->fs, dp->number, name, length);
-    int result = each_entry(dp, drop, &look, true);
+    int result = without_index(dp);
+    if (!result)
+        result = each_entry(dp, drop, &look, true);
     return result < 0 ? result : result ? 0 : -ENOENT;
 }
 
@@ -245,7 +266,9 @@ int ext2_dir_change(struct inode *dp, const char *name, uint32_t length, uint32_
     lock_assert_write_held(&dp->v.lock);
     struct look look = {.name = name, .length = length, .number = number, .type = type};
     namecache_drop(dp->fs, dp->number, name, length);
-    int result = each_entry(dp, change, &look, true);
+    int result = without_index(dp);
+    if (!result)
+        result = each_entry(dp, change, &look, true);
     return result < 0 ? result : result ? 0 : -ENOENT;
 }
 

@@ -19,6 +19,7 @@
 #define EXT2_ERRORS 2
 
 #define EXT2_COMPAT_HAS_JOURNAL 0x4
+#define EXT2_COMPAT_SPARSE_SUPER2 0x200
 #define EXT2_INCOMPAT_FILETYPE 0x2
 #define EXT2_INCOMPAT_RECOVER 0x4
 #define EXT2_RO_COMPAT_SPARSE_SUPER 0x1
@@ -44,7 +45,10 @@ struct ext2_super { /* 1024 bytes at byte 1024 */
     uint16_t reserved_descriptors;
     uint8_t journal_uuid[16];
     uint32_t journal_inode, journal_device, last_orphan;
-    uint32_t rest[197];
+    uint32_t rest[88];
+    uint32_t backup_groups
+        [2]; /* with EXT2_COMPAT_SPARSE_SUPER2: those with a copy of the superblock, but for the first; 0: none */
+    uint32_t rest_behind[107];
 };
 
 struct ext2_group {
@@ -53,20 +57,26 @@ struct ext2_group {
     uint32_t rest[3];
 };
 
-struct ext2_inode { /* the first 128 bytes of `inode_size` */
+struct ext2_inode { /* the first 128 bytes of `inode_size`; extended attributes may stand behind */
     uint16_t mode, uid;
-    uint32_t size, atime, ctime, mtime, dtime;
+    uint32_t size, atime, ctime, mtime, dtime; /* times with a sign */
     uint16_t gid, links;
     uint32_t sectors; /* of 512 bytes, indirect blocks included */
     uint32_t flags, version;
     uint32_t block[EXT2_POINTERS];
-    uint32_t generation, file_acl;
+    uint32_t generation;
+    uint32_t attributes; /* block of extended attributes, or 0; one of `sectors` */
     uint32_t size_high; /* of regular files */
     uint32_t fragment;
     uint16_t fragments, pad;
     uint16_t uid_high, gid_high;
     uint32_t rest;
 };
+
+struct ext2_attributes { /* begins a block of them; files with the same ones may share it */
+    uint32_t magic, references, blocks, hash;
+};
+#define EXT2_ATTRIBUTES_MAGIC 0xea020000u
 
 struct ext2_dirent { /* at multiples of 4, within one block */
     uint32_t inode;      /* 0: room */

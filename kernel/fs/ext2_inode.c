@@ -12,6 +12,7 @@
 #include "fs/ext2.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "fs/namecache.h"
 #include "arch/path.h"
@@ -314,15 +315,20 @@ int ext2_update(struct inode *ip, bool wait)
     int error = bfailed(bp);
     if (error)
         return error;
-    *place(fs, ip->number, bp) = ip->disk;
+    struct ext2_inode *at = place(fs, ip->number, bp);
+    *at = ip->disk;
+    if (ip->fresh)
+        memset(at + 1, 0, fs->inode_size - sizeof *at);
     ip->dirty = false;
-    bool grown = ip->grown;
+    bool grown = ip->grown, fresh = ip->fresh;
+    ip->fresh = false;
     ip->grown = false;
     if (grown && !fs->log)
         bpoints(bp);
     error = ext2_meta(fs, bp, wait);
     ip->dirty |= error != 0;
     ip->grown |= error && grown;
+    ip->fresh |= error && fresh;
     return error;
 }
 
@@ -367,6 +373,48 @@ static NAME_PATH bool let_go_lightly(struct inode *ip)
     return false;
 }
 
+/*
+ * A removed file leaves the block of its extended attributes, which is free if no other file has it too. First the inode without it: until
+ * then the block's count has it, and after a power cut a count that is too high does no harm.
+ */
+static int leave_attributes(struct inode *ip)
+{
+    struct ext2 *fs = ip->fs;
+    struct ext2_inode before = ip->disk;
+    if (!before.attributes)
+        return 0;
+    struct buf *bp = ext2_is_data_block(fs, before.attributes) ? ext2_bread(fs, before.attributes) : 0;
+    int error = bp ? bfailed(bp) : ext2_error(fs, "block of attributes", before.attributes);
+    if (error)
+        return error; /* and nothing has changed */
+    const struct ext2_attributes *head = (const struct ext2_attributes *)bp->data;
+    bool sound = head->magic == EXT2_ATTRIBUTES_MAGIC && head->blocks == 1 && head->references;
+    brelse(bp);
+    if (!sound)
+        return ext2_error(fs, "block of attributes", before.attributes);
+    ip->disk.attributes = 0;
+    ip->disk.sectors -= ip->disk.sectors < fs->sectors_per_block ? ip->disk.sectors : fs->sectors_per_block;
+    ip->dirty = true;
+    error = ext2_update(ip, true);
+    if (!error)
+        error = ext2_line(fs);
+    if (error) {
+        ip->disk = before;
+        return error;
+    }
+    bp = ext2_bread(fs, before.attributes);
+    error = bfailed(bp);
+    if (error)
+        return error;
+    struct ext2_attributes *now = (struct ext2_attributes *)bp->data;
+    if (now->references > 1) { /* by now it may be another one that has it alone */
+        now->references--;
+        return ext2_meta(fs, bp, false);
+    }
+    brelse(bp);
+    return ext2_bfree(fs, before.attributes, true);
+}
+
 /* The last one has let go of a file without a name: what it had is free. */
 static void remove_file(struct inode *ip)
 {
@@ -378,6 +426,8 @@ static void remove_file(struct inode *ip)
     lock_write(&ip->v.lock);
     ext2_begin(ip->fs);
     int error = ext2_truncate(ip, 0);
+    if (!error)
+        error = leave_attributes(ip);
     if (!error) {
         if (ip->orphan)
             ext2_orphan_remove(ip);

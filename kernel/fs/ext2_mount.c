@@ -68,7 +68,10 @@ struct buf *ext2_bread_shared(struct ext2 *fs, uint32_t block)
 /* Whether group `n` begins with a copy of superblock and descriptors. */
 static bool has_super(const struct ext2 *fs, uint32_t n)
 {
-    if (!(fs->super.ro_compat & EXT2_RO_COMPAT_SPARSE_SUPER) || n <= 1)
+    const struct ext2_super *s = &fs->super;
+    if (n && s->revision && s->compat & EXT2_COMPAT_SPARSE_SUPER2)
+        return n == s->backup_groups[0] || n == s->backup_groups[1];
+    if (!(s->ro_compat & EXT2_RO_COMPAT_SPARSE_SUPER) || n <= 1)
         return true;
     for (uint32_t power = 3; power <= 7; power += 2)
         for (uint32_t m = power; m <= n; m *= power)

@@ -70,7 +70,7 @@ static int begin_file(struct inode *dp, struct inode *ip, const struct vattr *at
                                    .ctime = now};
     ext2_set_type(ip);
     assert(ip->v.type == attr->type);
-    ip->dirty = true;
+    ip->dirty = ip->fresh = true;
     int error = 0;
     if (attr->type == VDIR)
         error = ext2_dir_begin(ip, dp->number);
@@ -845,7 +845,7 @@ static int readlink(struct vnode *vp, char *text, uint32_t size)
     if (vp->type != VLNK)
         return -EINVAL;
     uint32_t length = ip->disk.size < size ? ip->disk.size : size, block;
-    if (!ip->disk.sectors) {
+    if (ext2_text_is_in_inode(ip)) {
         if (ip->disk.size >= sizeof ip->disk.block)
             return ext2_error(fs, "symbolic link", ip->number);
         memcpy(text, ip->disk.block, length);

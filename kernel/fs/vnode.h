@@ -31,7 +31,7 @@ struct mount;
 struct blockdev; /* fs/buf.h */
 struct vm_object; /* vm/object.h */
 
-/* Times are seconds since 1970. */
+/* Times are seconds since 1970; before, they are less than 0. */
 struct vattr {
     enum vtype type;
     uint16_t mode; /* with its type */
@@ -42,7 +42,7 @@ struct vattr {
     uint32_t blocks; /* of 512 bytes */
     uint32_t block_size;
     uint32_t rdev;
-    uint32_t atime, mtime, ctime;
+    int32_t atime, mtime, ctime;
 };
 
 #define ATTR_MODE 1

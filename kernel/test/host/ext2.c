@@ -177,6 +177,8 @@ void thread_yield(void)
 /* Images --------------------------------------------------------------------------------------------------------------- */
 
 static char folder[64], image[96];
+static void mount_again(void);
+
 static uint32_t chains = 8;
 static const char *features = "none,filetype,sparse_super";
 static void with_a_journal(void)
@@ -543,6 +545,306 @@ HOST_TEST(random_operations_on_large_blocks_with_a_journal)
     with_a_journal();
     features = "none,filetype,sparse_super,has_journal -J size=4";
     random_operations("-b 4096 -I 256", 100, 64, 4000);
+}
+
+/* `n` files of each kind, alike on both sides, with names of `long_names` bytes at least. */
+static void one_of_each(unsigned n, unsigned long_names)
+{
+    char name[300], text[400];
+    for (unsigned i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "f%0*u", long_names, i);
+        BOTH(name, pwrite_ours(name, 0, name, i * 100 % 256), pwrite_theirs(name, 0, name, i * 100 % 256));
+        snprintf(name, sizeof name, "d%0*u", long_names, i);
+        BOTH(name, vfs_make(0, name, VDIR, 0755, 0, 0), mkdir(name, 0755));
+        memset(text, 't', sizeof text);
+        text[1 + i * 37 % 150] = 0; /* in the inode, and in a block */
+        snprintf(name, sizeof name, "l%0*u", long_names, i);
+        BOTH(name, vfs_make(0, name, VLNK, 0777, 0, text), symlink(text, name));
+    }
+}
+
+static void debugfs_begins(FILE **commands)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/commands", folder);
+    CHECK((*commands = fopen(path, "w")));
+}
+
+static void debugfs_ends(FILE *commands)
+{
+    fclose(commands);
+    write_image();
+    shell(
+        "PATH=$PATH:/usr/sbin:/sbin; cd %s; debugfs -w -f commands image >said 2>&1; ! grep -i -e unknown -e 'ea_set: ' "
+        "-e usage said",
+        folder);
+    read_image();
+}
+
+/* Attributes of any size for every other file of one_of_each. Of a small inode they are in a block; some of these are shared then. */
+static void give_attributes(unsigned n, unsigned long_names)
+{
+    FILE *commands;
+    debugfs_begins(&commands);
+    for (unsigned i = 0; i < n; i++)
+        for (const char *kind = "fdl"; *kind; kind++)
+            if (random_below(&chance, 2))
+                fprintf(commands, "ea_set %c%0*u user.a%u %0*u\n", *kind, long_names, i, i % 3,
+                        1 + (int)random_below(&chance, 300), i);
+    debugfs_ends(commands);
+}
+
+static uint32_t inode_size_on_disk(void)
+{
+    return ((const struct ext2_super *)(disk + 1024))->inode_size;
+}
+
+static struct ext2_inode *inode_at(uint32_t number)
+{
+    const struct ext2_super *s = (const struct ext2_super *)(disk + 1024);
+    uint32_t size = 1024u << s->log_block_size, per = s->inodes_per_group;
+    const struct ext2_group *groups = (const struct ext2_group *)(disk + (s->first_data_block + 1) * size);
+    return (struct ext2_inode *)(disk + (size_t)groups[(number - 1) / per].inode_table * size +
+                                 (number - 1) % per * inode_size_on_disk());
+}
+
+/* Those that follow each other in pairs have one block then. How many files have one in the end. */
+static unsigned share_attributes(void)
+{
+    const struct ext2_super *s = (const struct ext2_super *)(disk + 1024);
+    struct ext2_inode *before = 0;
+    unsigned with = 0;
+    for (uint32_t n = s->first_inode; n <= s->inodes; n++) {
+        struct ext2_inode *ip = inode_at(n);
+        if (!ip->links || !ip->attributes)
+            continue;
+        with++;
+        if (before && random_below(&chance, 3))
+            ip->attributes = before->attributes;
+        before = ip;
+    }
+    write_image(); /* e2fsck counts who has which */
+    shell("PATH=$PATH:/usr/sbin:/sbin; exec >/dev/null 2>&1; e2fsck -fy %s; [ $? -le 1 ] && { debugfs -w -R "
+          "'rmdir lost+found' %s; true; }",
+          image, image);
+    read_image();
+    return with;
+}
+
+static void mount_there(void)
+{
+    struct mount *m;
+    CHECK_EQUAL(ext2_mount(&device, false, &m), 0);
+    CHECK_EQUAL(vfs_mount_root(m), 0);
+}
+
+/* What others have made, and this kernel does not: attributes in inodes and in blocks, shared ones, directories with a hash tree. */
+static void random_operations_on_what_others_made(bool journal, const char *options, uint32_t buffers)
+{
+    if (journal)
+        with_a_journal();
+    features = journal ? "none,filetype,sparse_super,ext_attr,dir_index,resize_inode,has_journal -J size=1"
+                       : "none,filetype,sparse_super2,ext_attr,dir_index";
+    begin(16384, options, buffers, 16, 7);
+    static const char *const names[] = {"a", "bb", "c", "d.d"};
+    for (unsigned i = 0; i < 4; i++) /* which random_operation goes into */
+        BOTH(names[i], vfs_make(0, names[i], VDIR, 0755, 0, 0), mkdir(names[i], 0755));
+    one_of_each(40, 60);
+    for (unsigned i = 0; i < 60; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s/%040u", names[i % 4], i);
+        BOTH(name, vfs_make(0, name, VREG, 0644, 0, 0), mknod(name, S_IFREG | 0644, 0));
+    }
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    write_image();
+    shell("PATH=$PATH:/usr/sbin:/sbin; exec >/dev/null 2>&1; e2fsck -fyD %s; [ $? -le 1 ]", image);
+    read_image();
+    CHECK(inode_at(EXT2_ROOT)->flags & EXT2_INDEX_FLAG);
+    give_attributes(40, 60);
+    unsigned with = share_attributes();
+    CHECK(with > (inode_size_on_disk() > 128 ? 10 : 40));
+    fsck();
+    mount_there();
+    same_tree(".");
+    for (unsigned i = 0; i < 40; i++) { /* some of them go, by their kind, in any order */
+        char name[100];
+        unsigned n = random_below(&chance, 40), kind = random_below(&chance, 3);
+        snprintf(name, sizeof name, "%c%060u", "fdl"[kind], n);
+        BOTH(name, vfs_remove(0, name, kind == 1), kind == 1 ? rmdir(name) : unlink(name));
+    }
+    for (unsigned i = 0; i < 800; i++)
+        random_operation();
+    same_tree(".");
+    end();
+}
+
+HOST_TEST(random_operations_on_attributes_in_blocks)
+{
+    random_operations_on_what_others_made(false, "-b 1024 -I 128 -N 1024 -g 2048", 24);
+}
+
+HOST_TEST(random_operations_on_attributes_in_inodes)
+{
+    random_operations_on_what_others_made(false, "-b 1024 -I 256 -N 1024 -g 2048", 24);
+}
+
+HOST_TEST(random_operations_on_attributes_with_a_journal)
+{
+    random_operations_on_what_others_made(true, "-b 1024 -I 128 -N 1024 -g 2048", 90);
+}
+
+/* All the blocks of attributes are free when the files are gone, and the inodes that come behind have none. */
+HOST_TEST(attributes_go_with_their_file)
+{
+    for (unsigned way = 0; way < 4; way++) {
+        pid_t child = fork();
+        if (!child) {
+            if (way & 1)
+                with_a_journal();
+            features = way & 1 ? "none,filetype,sparse_super,ext_attr,has_journal -J size=1"
+                               : "none,filetype,sparse_super,ext_attr";
+            struct statfs_out before, after;
+            char name[32];
+            begin(4096, way & 2 ? "-b 1024 -I 256 -N 256" : "-b 1024 -I 128 -N 256", 90, 20, way + 1);
+            struct vnode *root = vfs_root();
+            vfs_statfs(root, &before);
+            vrele(root);
+            one_of_each(20, 3);
+            CHECK_EQUAL(vfs_unmount_all(), 0);
+            give_attributes(20, 3);
+            CHECK(share_attributes() > (way & 2 ? 5 : 20));
+            mount_there();
+            same_tree(".");
+            for (unsigned i = 0; i < 60; i++) {
+                snprintf(name, sizeof name, "%c%03u", "fdl"[i % 3], i / 3);
+                CHECK_EQUAL(vfs_remove(0, name, i % 3 == 1), 0);
+            }
+            CHECK_EQUAL(vfs_sync(), 0);
+            root = vfs_root();
+            vfs_statfs(root, &after);
+            vrele(root);
+            CHECK_EQUAL(after.files_free, before.files_free);
+            CHECK_EQUAL(before.blocks_free - after.blocks_free, inode_at(EXT2_ROOT)->size / 1024 - 1);
+            for (unsigned i = 0; i < 40; i++) {
+                snprintf(name, sizeof name, "n%u", i);
+                CHECK_EQUAL(vfs_make(0, name, i % 2 ? VREG : VDIR, 0755, 0, 0), 0);
+            }
+            end();
+            const struct ext2_super *s = (const struct ext2_super *)(disk + 1024);
+            uint32_t made = 0;
+            for (uint32_t n = s->first_inode; n <= s->inodes; n++) {
+                const uint8_t *at = (const uint8_t *)inode_at(n);
+                if (!inode_at(n)->links)
+                    continue;
+                made++;
+                CHECK_EQUAL(inode_at(n)->attributes, 0);
+                for (uint32_t i = sizeof(struct ext2_inode); i < inode_size_on_disk(); i++)
+                    CHECK_EQUAL(at[i], 0);
+            }
+            CHECK_EQUAL(made, 40);
+            exit(0);
+        }
+        int status;
+        CHECK(waitpid(child, &status, 0) == child && !status);
+    }
+}
+
+/* A block of attributes that is none, or is somebody else's: an error, and nothing of it is free. */
+HOST_TEST(attributes_that_are_wrong_stay)
+{
+    for (unsigned wrong = 0; wrong < 5; wrong++) {
+        pid_t child = fork();
+        if (!child) {
+            features = "none,filetype,sparse_super,ext_attr";
+            begin(1024, "-b 1024 -I 128 -N 128", 16, 20, wrong);
+            struct vnode *vp;
+            one_of_each(1, 1);
+            CHECK_EQUAL(namei(0, "f0", true, &vp), 0);
+            uint32_t number = INODE(vp)->number;
+            vrele(vp);
+            CHECK_EQUAL(vfs_unmount_all(), 0);
+            FILE *commands;
+            debugfs_begins(&commands);
+            fprintf(commands, "ea_set f0 user.a text\n");
+            debugfs_ends(commands);
+            struct ext2_attributes *head =
+                (struct ext2_attributes *)(disk + (size_t)inode_at(number)->attributes * 1024);
+            CHECK_EQUAL(head->magic, EXT2_ATTRIBUTES_MAGIC);
+            switch (wrong) {
+            case 0: head->magic++; break;
+            case 1: head->references = 0; break;
+            case 2: head->blocks = 2; break;
+            case 3: inode_at(number)->attributes = 3; break;
+            case 4: inode_at(number)->attributes = 1024; break;
+            }
+            mount_there();
+            struct vnode *root = vfs_root();
+            struct ext2 *fs = EXT2(root->mount);
+            vrele(root);
+            uint32_t free = fs->super.free_blocks;
+            CHECK_EQUAL(vfs_remove(0, "f0", false), 0);
+            CHECK(fs->errors && fs->super.free_blocks == free);
+            CHECK_EQUAL(vfs_unmount_all(), 0);
+            exit(0);
+        }
+        int status;
+        CHECK(waitpid(child, &status, 0) == child && !status);
+    }
+}
+
+/* Copies of the superblock where sparse_super2 has them, and nowhere else: what lies there else is a file's. */
+HOST_TEST(copies_of_the_superblock_are_where_the_features_say)
+{
+    static const char *const of[] = {"none,filetype", "none,filetype,sparse_super", "none,filetype,sparse_super2",
+                                     "none,filetype,sparse_super2 -E num_backup_sb=1",
+                                     "none,filetype,sparse_super2 -E num_backup_sb=0"};
+    for (unsigned i = 0; i < sizeof of / sizeof of[0]; i++) {
+        pid_t child = fork();
+        if (!child) {
+            static uint8_t data[20000];
+            features = of[i];
+            begin(2048, "-b 1024 -I 128 -N 128 -g 256 -m 0", 32, 20, i);
+            struct vnode *root = vfs_root();
+            const struct ext2 *fs = EXT2(root->mount);
+            vrele(root);
+            for (uint32_t g = 0; g < fs->groups; g++) {
+                const struct ext2_super *copy = (const struct ext2_super *)(disk + (1 + g * 256) * 1024);
+                const struct ext2_group *of = &fs->group[g]->disk;
+                uint32_t first = 1 + g * 256;
+                if (first != of->block_bitmap && first != of->inode_bitmap && first != of->inode_table)
+                    CHECK_EQUAL(ext2_is_data_block(fs, first), copy->magic != EXT2_MAGIC);
+            }
+            for (unsigned n = 0; n < 95; n++) {
+                char name[8];
+                snprintf(name, sizeof name, "f%u", n);
+                memset(data, (int)n, sizeof data);
+                BOTH(name, pwrite_ours(name, 0, data, sizeof data), pwrite_theirs(name, 0, data, sizeof data));
+            }
+            same_tree(".");
+            end();
+            exit(0);
+        }
+        int status;
+        CHECK(waitpid(child, &status, 0) == child && !status);
+    }
+}
+
+HOST_TEST(times_before_1970_are_less_than_0)
+{
+    begin(256, "-b 1024 -I 128 -N 32", 16, 8, 1);
+    struct vnode *vp;
+    struct vattr attr = {.atime = INT32_MIN, .mtime = -1};
+    CHECK_EQUAL(pwrite_ours("f", 0, "x", 1), 0);
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    CHECK_EQUAL(vfs_setattr(vp, &attr, ATTR_TIMES), 0);
+    vrele(vp);
+    mount_again();
+    CHECK_EQUAL(namei(0, "f", true, &vp), 0);
+    CHECK_EQUAL(vfs_getattr(vp, &attr), 0);
+    long long times[] = {attr.atime, attr.mtime};
+    CHECK(times[0] == INT32_MIN && times[1] == -1);
+    vrele(vp);
+    end();
 }
 
 HOST_TEST(names_and_mounts)
