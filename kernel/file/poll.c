@@ -101,7 +101,7 @@ static int wait_for_any(struct descriptors *d, const struct polled *all, bool wa
             break;
         crit_t s = simple_lock_enter(&poll_lock);
         while (!error && seen == changes && !limit.over)
-            error = thread_sleep_interruptibly((const void *)&changes, &poll_lock);
+            error = limit_sleep(&limit);
         simple_lock_leave(&poll_lock, s);
     }
     limit_end(&limit);

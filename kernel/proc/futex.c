@@ -34,10 +34,11 @@ static int wait(struct user_thread *self, uint32_t word, const struct limit *lim
 {
     int error = 0;
     self->word = word;
+    self->waits_in = self->process->space;
     self->woken = false;
     append(self);
     while (!error && !self->woken && !limit->over)
-        error = thread_sleep_interruptibly(&self->woken, &user_lock);
+        error = limit_sleep(limit);
     take_out(self);
     return self->woken ? 0 : limit->over ? -ETIMEDOUT : -ERESTART;
 }
@@ -55,8 +56,8 @@ static int look(struct vm_map *map, uint32_t word, uint32_t *now, crit_t *s)
     return 0;
 }
 
-/* The calling thread sleeps while the word at `word` is `value`, for at most `ticks`. */
-static int futex_wait(struct vm_map *map, uint32_t word, uint32_t value, uint32_t ticks)
+/* The calling thread sleeps while the word at `word` is `value`, for at most `ticks`; not at all if it is not to wait. */
+static int futex_wait(struct vm_map *map, uint32_t word, uint32_t value, bool waits, uint32_t ticks)
 {
     if (word % sizeof(uint32_t))
         return -EINVAL;
@@ -67,7 +68,7 @@ static int futex_wait(struct vm_map *map, uint32_t word, uint32_t value, uint32_
     crit_t s = simple_lock_enter(&user_lock);
     int error = look(map, word, &now, &s);
     if (!error)
-        error = now == value ? wait(self, word, &limit) : -EAGAIN;
+        error = now != value ? -EAGAIN : waits ? wait(self, word, &limit) : -ETIMEDOUT;
     simple_lock_leave(&user_lock, s);
     limit_end(&limit);
     return error == -ERESTART && ticks ? -EINTR : error; /* made again, it would wait for the whole time again */
@@ -81,7 +82,7 @@ int user_sleep(uint32_t ticks, uint32_t *left)
     limit_begin(&limit, ticks, channel, &user_lock);
     crit_t s = simple_lock_enter(&user_lock);
     while (!error && !limit.over)
-        error = thread_sleep_interruptibly(channel, &user_lock);
+        error = limit_sleep(&limit);
     simple_lock_leave(&user_lock, s);
     uint32_t rest = limit.timeout.due - clock_ticks();
     limit_end(&limit);
@@ -90,11 +91,14 @@ int user_sleep(uint32_t ticks, uint32_t *left)
     return limit.over ? 0 : error;
 }
 
-/* The clock ticks that last at least as long as the time at user address `from`. 0, -EFAULT or -EINVAL. */
+/* The clock ticks that last at least as long as the time at user address `from`, 0 of none. 0, -EFAULT or -EINVAL. */
 static int copy_in_ticks(struct vm_map *map, uint32_t from, uint32_t *ticks)
 {
     struct user_timespec t;
-    return copyin(map, &t, from, sizeof t) ? -EFAULT : clock_ticks_of(&t, ticks);
+    *ticks = 0;
+    if (copyin(map, &t, from, sizeof t))
+        return -EFAULT;
+    return t.seconds || t.nanoseconds ? clock_ticks_of(&t, ticks) : 0;
 }
 
 static int sys_futex_wait(struct process *p, struct vm_map *map, const uint32_t *a)
@@ -102,7 +106,7 @@ static int sys_futex_wait(struct process *p, struct vm_map *map, const uint32_t 
     (void)p;
     uint32_t ticks = NO_LIMIT;
     int error = a[2] ? copy_in_ticks(map, a[2], &ticks) : 0;
-    return error ? error : futex_wait(map, a[0], a[1], ticks);
+    return error ? error : futex_wait(map, a[0], a[1], !a[2] || ticks, ticks);
 }
 SYSCALL(SYS_FUTEX_WAIT, sys_futex_wait);
 
@@ -115,7 +119,7 @@ static int sys_futex_wake(struct process *p, struct vm_map *map, const uint32_t 
     crit_t s = simple_lock_enter(&user_lock);
     for (struct user_thread *t = first, *next; t && n < most; t = next) {
         next = t->next;
-        if (t->process != p || t->word != word)
+        if (t->waits_in != p->space || t->word != word)
             continue;
         take_out(t);
         t->woken = true;
@@ -134,6 +138,8 @@ static int sys_nanosleep(struct process *p, struct vm_map *map, const uint32_t *
     int error = copy_in_ticks(map, a[0], &ticks);
     if (error)
         return error;
+    if (ticks == NO_LIMIT) /* no time at all */
+        return 0;
     error = user_sleep(ticks, &left);
     if (error && a[1]) {
         uint32_t hz = clock_hz();

@@ -10,7 +10,7 @@
 static int sys_sbrk(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     (void)map;
-    return process_move_break(p, (int32_t)a[0]);
+    return space_move_break(p->space, (int32_t)a[0]);
 }
 SYSCALL(SYS_SBRK, sys_sbrk);
 

@@ -31,7 +31,6 @@
 extern char _ram_free[];
 
 static SIMPLE_LOCK_CLASS(user_class, "user", SPL_SOFTCLOCK);
-static MUTEX_CLASS(memory_class, "process memory");
 static MUTEX_CLASS(where_class, "process directory");
 
 struct simple_lock user_lock = SIMPLE_LOCK("user", user_class);
@@ -261,8 +260,9 @@ static void give_back(struct process *p)
     unix_enter();
     if (p->descriptors)
         descriptors_destroy(p->descriptors);
-    if (p->map)
-        vm_map_release(p->map); /* with what is mapped of files */
+    if (p->space)
+        space_release(p->space); /* with what is mapped of files */
+    p->space = 0;
     p->map = 0;
     vnode_pager_sweep();
     if (p->cwd)
@@ -271,7 +271,6 @@ static void give_back(struct process *p)
         vrele(p->root);
     unix_leave();
     p->cwd = p->root = 0;
-    lock_destroy(&p->memory);
     lock_destroy(&p->where);
 }
 
@@ -294,7 +293,6 @@ static struct process *allocate(struct process *parent, const char *name, int bo
         p->session = parent->session;
     }
     set_name(p, name);
-    lock_init(&p->memory, &memory_class, "process memory");
     lock_init(&p->where, &where_class, "process directory");
     if (parent)
         inherit_where(p, parent);
@@ -350,9 +348,10 @@ static int prepare(struct process *p, const struct elf_file *file, const struct 
 {
     if (!p->parent && !console_terminal())
         return -EAGAIN;
-    if (!(p->map = vm_map_create()))
+    if (!(p->space = space_create()))
         return -ENOMEM;
-    int error = program_load(p->map, file, arguments, start, &p->brk);
+    p->map = p->space->map;
+    int error = program_load(p->map, file, arguments, start, &p->space->brk);
     if (error)
         return error;
     p->descriptors = p->parent ? descriptors_fork(p->parent->descriptors) : descriptors_create();
@@ -442,39 +441,41 @@ int process_spawn(struct process *parent, const char *name, const struct argumen
     return result;
 }
 
-/* Map and break of the parent, as they are together. */
-static int copy_memory(struct process *child, struct process *parent, bool borrows)
-{
-    mutex_lock(&parent->memory);
-    child->brk = parent->brk;
-    if (borrows)
-        vm_map_reference(parent->map);
-    child->map = borrows ? parent->map : vm_map_fork(parent->map);
-    mutex_unlock(&parent->memory);
-    return child->map ? 0 : -ENOMEM;
-}
-
-/* Until the child needs the map no more, or this process ends. */
+/* Until the child has left the space, or this thread is to end. */
 static void lend(struct user_thread *self, struct process *p)
 {
     crit_t s = simple_lock_enter(&user_lock);
-    while (self->lends && !p->ending)
-        thread_sleep(&self->lends, &user_lock);
+    while (self->lends)
+        if (thread_sleep_interruptibly(&self->lends, &user_lock) && signals_end_wait(self))
+            break;
     for (struct process *c = p->children; c; c = c->next)
-        if (c->borrower == self)
-            c->borrower = 0;
+        if (c->lender == self)
+            c->lender = 0;
     self->lends = false;
+    self->thread->attention = true; /* a handler may have waited for this */
     simple_lock_leave(&user_lock, s);
 }
 
-/* The thread of the parent that has lent its map goes on. With user_lock. */
-static void return_map(struct process *p)
+/* The process has left the space that it was lent. With user_lock. */
+static void return_space(struct process *p)
 {
-    if (!p->borrower)
+    if (!p->lender)
         return;
-    p->borrower->lends = false;
-    thread_wakeup(&p->borrower->lends);
-    p->borrower = 0;
+    p->lender->lends = false;
+    thread_wakeup(&p->lender->lends);
+    p->lender = 0;
+}
+
+/* 0, or -ENOMEM. */
+static int share_space(struct process *child, struct process *parent, bool borrows)
+{
+    if (borrows)
+        space_reference(parent->space);
+    child->space = borrows ? parent->space : space_fork(parent->space);
+    if (!child->space)
+        return -ENOMEM;
+    child->map = child->space->map;
+    return 0;
 }
 
 int process_fork(bool borrows)
@@ -484,14 +485,14 @@ int process_fork(bool borrows)
     if (!p)
         return -ENOMEM;
     p->descriptors = descriptors_fork(parent->descriptors);
-    int error = p->descriptors ? copy_memory(p, parent, borrows) : -ENOMEM;
+    int error = p->descriptors ? share_space(p, parent, borrows) : -ENOMEM;
     if (error)
         return failed(p, error);
     struct frame frame = *self->frame;
     frame.a[0] = 0;
     frame.mstatus = MSTATUS_MPIE;
     if (borrows) {
-        p->borrower = self;
+        p->lender = self;
         self->lends = true;
     }
     int id = begin(p, &frame, self);
@@ -527,8 +528,6 @@ void process_end_locked(struct process *p, int status)
     process_attend(p);
     thread_wakeup(&p->stopped);
     thread_wakeup(&p->alive);
-    for (struct user_thread *t = p->threads; t; t = t->sibling)
-        thread_wakeup(&t->lends);
 }
 
 void process_end(struct process *p, int status)
@@ -581,7 +580,7 @@ static void retire(struct user_thread *self)
 static void become_zombie(struct process *p)
 {
     p->ended = true;
-    return_map(p);
+    return_space(p);
     give_away_children(p);
     if (p->parent && signals_child(p, false)) {
         disown(p);
@@ -634,15 +633,16 @@ static bool become_lone(struct user_thread *self, struct process *p)
     return first;
 }
 
-static void put_on(struct process *p, struct user_thread *self, const char *name, struct vm_map *map)
+static void put_on(struct process *p, struct user_thread *self, const char *name, struct space *space)
 {
     crit_t s = simple_lock_enter(&user_lock);
     set_name(p, name);
-    p->map = map;
+    p->space = space;
+    p->map = space->map;
     p->has_execed = true;
     self->id = p->id;
     signals_exec(p, self);
-    return_map(p);
+    return_space(p);
     simple_lock_leave(&user_lock, s);
 }
 
@@ -651,26 +651,24 @@ int process_exec(const char *name, const struct arguments *arguments)
     struct user_thread *self = user_self();
     struct process *p = self->process;
     struct user_start start;
-    struct user_break brk;
     struct vnode *vp;
     struct elf_file file;
     int error = find_program(p, name, &vp, &file);
     if (error)
         return error;
-    struct vm_map *map = vm_map_create(), *old = p->map;
-    error = map ? program_load(map, &file, arguments, &start, &brk) : -ENOMEM;
+    struct space *space = space_create(), *old = p->space;
+    error = space ? program_load(space->map, &file, arguments, &start, &space->brk) : -ENOMEM;
     vrele(vp);
     if (!error && !become_lone(self, p))
         error = -EINTR;
     if (error) {
-        if (map)
-            vm_map_release(map);
+        if (space)
+            space_release(space);
         return error;
     }
     descriptors_exec(p->descriptors);
-    p->brk = brk;
-    put_on(p, self, name, map);
-    vm_map_release(old);
+    put_on(p, self, name, space);
+    space_release(old);
     vnode_pager_sweep();
     struct frame *frame = self->frame, fresh = frame_of(&start);
     fresh.hart = frame->hart;
@@ -751,14 +749,6 @@ void process_ticks(const struct process *p, uint32_t *user, uint32_t *all)
         *user += t->user_ticks;
         *all += t->thread->ticks;
     }
-}
-
-int process_move_break(struct process *p, int32_t bytes)
-{
-    mutex_lock(&p->memory);
-    int result = program_move_break(p->map, &p->brk, bytes);
-    mutex_unlock(&p->memory);
-    return result;
 }
 
 bool process_group_exists(int group, int session)

@@ -1,5 +1,5 @@
 /*
- * Processes, as 4.3BSD programs expect them (README.md here has the calls): a task, that is a map (vm/map.h) and a
+ * Processes, as 4.3BSD programs expect them (README.md here has the calls): a task, that is an address space (space.h) and a
  * table of descriptors (file/descriptors.h), with one or more threads, its place among the other processes, and what
  * signals do to it (signal.h). Each of its threads is a thread of the kernel (sched/sched.h) that spends most of its life in
  * user mode and comes back through user_trap (arch/trap.S).
@@ -18,7 +18,7 @@
  * Processes and threads come from zones (mem/zone.h): memory limits how many there are.
  *
  * Locking: user_lock guards who is whose thread and child, signals, and what waits (futex.c). It is a simple lock at
- * SPL_SOFTCLOCK, because timeouts take it. `memory` of a process, a mutex, guards its break, and keeps it and the map together.
+ * SPL_SOFTCLOCK, because timeouts take it.
  */
 #ifndef USER_PROCESS_H
 #define USER_PROCESS_H
@@ -30,7 +30,7 @@
 #include "lock/simple_lock.h"
 #include "sched/sched.h"
 #include "sched/timeout.h"
-#include "proc/program.h"
+#include "proc/space.h"
 
 #define INIT_ID 1 /* the kernel */
 
@@ -45,17 +45,16 @@ struct process {
     struct process *all_next; /* of all that are not waited for */
     int group, session;
     int bound;              /* the hart its threads run on, or ANY_HART; children take it over */
-    struct vm_map *map;
+    struct space *space;
+    struct vm_map *map;     /* of its space: for each way to user mode and each call */
     struct descriptors *descriptors;
     struct lock where; /* of the next two: references, or null for the root of all */
     struct vnode *cwd, *root;
     uint16_t umask;
-    struct lock memory;
-    struct user_break brk;
     struct user_thread *threads; /* alive */
     unsigned alive, unjoined; /* threads that have not ended; those that are not joined yet */
     struct user_thread *lone; /* the one that is in execve: all others end */
-    struct user_thread *borrower; /* of the parent, which waits until this one needs its map no more (vfork) */
+    struct user_thread *lender; /* of the parent, which waits until this one has left its space (vfork) */
     volatile bool ending;   /* its threads do not go back to user mode */
     bool ended;             /* none is alive */
     bool stopped;           /* they do not before it is continued */
@@ -83,7 +82,7 @@ struct user_thread {
     struct user_thread *sibling; /* alive in its process; or of those that have ended and are not joined yet */
     uint32_t user_ticks;
     uint32_t charged_user, charged; /* of its clock ticks, to its process's timers */
-    bool lends;                  /* a child runs in its map (vfork) */
+    bool lends;                  /* a child runs on its stack, in its space (vfork): it takes no handler meanwhile */
     /* signals (signal.c) */
     uint32_t mask, pending;
     uint32_t mask_before;        /* of sigsuspend */
@@ -95,7 +94,8 @@ struct user_thread {
     uint32_t restart_a0;
     /* waiting (proc/futex.c) */
     struct user_thread *next;
-    uint32_t word;           /* user address of the futex */
+    uint32_t word;           /* user address of the futex, in */
+    const struct space *waits_in;
     bool woken;
 };
 
@@ -124,7 +124,10 @@ int process_spawn(struct process *parent, const char *name, const struct argumen
 int process_start(struct process *parent, const char *name, const void *file, uint32_t size,
                   const struct arguments *arguments, int bound);
 
-/* A child as the calling thread is. Its id, or -ENOMEM, -EAGAIN. `borrows`: it has the same map, and this thread waits (vfork). */
+/*
+ * A child as the calling thread is. Its id, or -ENOMEM, -EAGAIN. `borrows`: it has the same space, and this thread waits until the
+ * child has left that (vfork). The wait ends sooner if this thread is to end; the child goes on then.
+ */
 int process_fork(bool borrows);
 
 /* The calling thread goes on with another program, alone. What a0 is to be, or as process_spawn: then nothing has changed. */
@@ -172,9 +175,6 @@ struct vnode *process_directory(struct process *p);
 
 /* It is `vp` from now on; `root`: its root, too. Takes the reference over. 0 or -ENOTDIR. */
 int process_change_directory(struct process *p, struct vnode *vp, bool root);
-
-/* Move the break. The old one, or -EINVAL, -ENOMEM. */
-int process_move_break(struct process *p, int32_t bytes);
 
 /* Whether no process and no thread of one is left: what runs check when they are done. Panics if memory of programs is. */
 bool process_none_left(void);

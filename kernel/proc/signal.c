@@ -9,6 +9,7 @@
 #include "file/file.h"
 #include "lib/panic.h"
 #include "lib/syscall.h"
+#include "sched/limit.h"
 
 #define STOPS_OF_TERMINALS (SIGNAL_BIT(USER_SIGTSTP) | SIGNAL_BIT(USER_SIGTTIN) | SIGNAL_BIT(USER_SIGTTOU))
 #define STOPS (SIGNAL_BIT(USER_SIGSTOP) | STOPS_OF_TERMINALS)
@@ -67,13 +68,32 @@ void signal_send_thread(struct user_thread *t, int signal)
         user_thread_attend(t);
 }
 
+/* Those of `which` that have a handler. */
+static uint32_t handled(const struct process *p, uint32_t which)
+{
+    uint32_t all = 0;
+    for (; which; which &= which - 1) {
+        int signal = __builtin_ctz(which);
+        if (p->action[signal].handler > USER_SIG_IGN)
+            all |= SIGNAL_BIT(signal);
+    }
+    return all;
+}
+
+/* Those of `which` that the thread can do something about now: there is no place for a handler while it lends its stack. */
+static uint32_t takes(const struct user_thread *t, uint32_t which)
+{
+    which &= ~t->mask;
+    return t->lends ? which & ~handled(t->process, which) : which;
+}
+
 void signal_send(struct process *p, int signal)
 {
     if (!sent(p, signal))
         return;
     p->pending |= SIGNAL_BIT(signal);
     for (struct user_thread *t = p->threads; t; t = t->sibling)
-        if (!(t->mask & SIGNAL_BIT(signal))) {
+        if (takes(t, SIGNAL_BIT(signal))) {
             user_thread_attend(t);
             return;
         }
@@ -82,11 +102,12 @@ void signal_send(struct process *p, int signal)
 void signals_pass_on(struct process *p, const struct user_thread *self, uint32_t which)
 {
     which &= p->pending;
-    for (struct user_thread *t = p->threads; t && which; t = t->sibling)
-        if (t != self && which & ~t->mask) {
+    for (struct user_thread *t = p->threads; t && which; t = t->sibling) {
+        uint32_t its = t == self ? 0 : takes(t, which);
+        if (its)
             user_thread_attend(t);
-            which &= t->mask;
-        }
+        which &= ~its;
+    }
 }
 
 /* The thread's mask, which may have more in it than before. With user_lock. */
@@ -117,6 +138,14 @@ static void stop(struct process *p, int signal)
     process_news(p);
 }
 
+static void take_off(struct user_thread *self, struct process *p, int signal)
+{
+    if (self->pending & SIGNAL_BIT(signal))
+        self->pending &= ~SIGNAL_BIT(signal);
+    else
+        p->pending &= ~SIGNAL_BIT(signal);
+}
+
 /* The next that this thread is to take, off what is pending; 0: none. */
 static int take(struct user_thread *self, struct process *p)
 {
@@ -124,11 +153,54 @@ static int take(struct user_thread *self, struct process *p)
     if (!all)
         return 0;
     int signal = __builtin_ctz(self->trapped & all ? self->trapped : all);
-    if (self->pending & SIGNAL_BIT(signal))
-        self->pending &= ~SIGNAL_BIT(signal);
-    else
-        p->pending &= ~SIGNAL_BIT(signal);
+    take_off(self, p, signal);
     return signal;
+}
+
+/* What a signal does that has no handler. */
+static void act(struct process *p, int signal)
+{
+    if (ignores(p, signal))
+        return;
+    if (SIGNAL_BIT(signal) & STOPS)
+        stop(p, signal);
+    else
+        process_end_locked(p, signal);
+}
+
+bool signals_end_wait(struct user_thread *self)
+{
+    struct process *p = self->process;
+    for (;;) {
+        if (p->ending || (p->lone && p->lone != self))
+            return true;
+        if (p->stopped) {
+            thread_sleep(&p->stopped, &user_lock);
+            continue;
+        }
+        self->thread->attention = false;
+        uint32_t all = (self->pending | p->pending) & ~self->mask, now = takes(self, all);
+        signals_pass_on(p, self, all & ~now);
+        if (!now)
+            return false;
+        int signal = __builtin_ctz(now);
+        take_off(self, p, signal);
+        if (handled(p, SIGNAL_BIT(signal))) { /* it is this thread's now: the call ends with its handler */
+            self->pending |= SIGNAL_BIT(signal);
+            self->thread->attention = true;
+            return true;
+        }
+        act(p, signal);
+    }
+}
+
+static bool wait_ends(void)
+{
+    struct user_thread *self = user_self();
+    simple_lock(&user_lock);
+    bool ends = !self || signals_end_wait(self);
+    simple_unlock(&user_lock);
+    return ends;
 }
 
 /* The call that was interrupted: made again, or over. */
@@ -240,14 +312,10 @@ void signals_attend(void)
         int signal = take(self, p);
         if (!signal)
             break;
-        if (ignores(p, signal))
-            continue;
-        if (p->action[signal].handler != USER_SIG_DFL)
+        if (handled(p, SIGNAL_BIT(signal)))
             s = handle(self, p, signal, s);
-        else if (SIGNAL_BIT(signal) & STOPS)
-            stop(p, signal);
         else
-            process_end_locked(p, signal);
+            act(p, signal);
     }
     if (self->suspended) { /* nothing was for it: it waits on, with the mask that it had before for the call */
         self->suspended = false;
@@ -652,4 +720,5 @@ static void broken_pipe(void)
 void signals_init(void)
 {
     file_broken_pipe = broken_pipe;
+    limit_wait_ends = wait_ends;
 }

@@ -8,6 +8,8 @@
  *
  * A call that a signal interrupts gives -ERESTART: it is made again if no handler runs, or one with SA_RESTART, else it is
  * -EINTR. Those that wait for a signal, or for a time, are not made again after a handler (-ERESTART_UNLESS_HANDLED, -EINTR).
+ * A wait for a time (sched/limit.h) stops and goes on where it is, so that its time runs on, and ends for a handler alone; so does
+ * vfork's, which handlers wait for.
  *
  * Locking: user_lock.
  */
@@ -31,6 +33,12 @@ int signal_send_group(int group, int signal, const struct process *except);
  * may have been meant for this one: another that does not mask them looks.
  */
 void signals_pass_on(struct process *p, const struct user_thread *self, uint32_t which);
+
+/*
+ * The calling thread's wait was interrupted: does what needs no handler. Whether the wait is to be left, for a handler, or
+ * because the thread is to end. With user_lock, which is let go while the process is stopped.
+ */
+bool signals_end_wait(struct user_thread *self);
 
 /* The calling thread has trapped: its handler is to run, or the process ends. Whether the former. */
 bool signal_trap(int signal, uint32_t address);

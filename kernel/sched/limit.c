@@ -1,8 +1,12 @@
 /* Limits to waits (limit.h). */
 #include "sched/limit.h"
 
+#include <errno.h>
+
 #include "lock/simple_lock.h"
 #include "sched/sched.h"
+
+bool (*limit_wait_ends)(void);
 
 static void over(void *arg)
 {
@@ -25,4 +29,14 @@ void limit_end(struct limit *l)
 {
     if (l->timeout.fn)
         timeout_drain(&l->timeout);
+}
+
+int limit_sleep(const struct limit *l)
+{
+    if (!thread_sleep_interruptibly(l->channel, l->lock))
+        return 0;
+    simple_unlock(l->lock);
+    bool ends = limit_wait_ends();
+    simple_lock(l->lock);
+    return ends ? -EINTR : 0;
 }

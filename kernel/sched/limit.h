@@ -4,7 +4,7 @@
  *
  *   limit_begin(&l, ticks, channel, &lock);
  *   s = simple_lock_enter(&lock);
- *   while (!there && !l.over && !error) error = thread_sleep_interruptibly(channel, &lock);
+ *   while (!there && !l.over && !error) error = limit_sleep(&l);
  *   simple_lock_leave(&lock, s);
  *   limit_end(&l);
  */
@@ -26,4 +26,11 @@ struct limit {
 
 void limit_begin(struct limit *l, uint32_t ticks, const void *channel, struct simple_lock *lock);
 void limit_end(struct limit *l); /* from a thread, without simple locks */
+
+/*
+ * Sleep, in the section of the lock, which is held; it may be woken for nothing. 0, or -EINTR: it was interrupted
+ * (thread_interrupt), and limit_wait_ends said, with the lock let go, that the wait is to be left. Else the time runs on.
+ */
+int limit_sleep(const struct limit *l);
+extern bool (*limit_wait_ends)(void); /* filled in by who interrupts */
 #endif

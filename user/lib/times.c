@@ -60,6 +60,17 @@ unsigned alarm(unsigned seconds)
     return (unsigned)old.it_value.tv_sec + !!old.it_value.tv_usec;
 }
 
+/* In microseconds, as the result is. */
+useconds_t ualarm(useconds_t value, useconds_t interval)
+{
+    struct itimerval new = {.it_value = {.tv_sec = value / MICROSECONDS, .tv_usec = (long)(value % MICROSECONDS)},
+                            .it_interval = {.tv_sec = interval / MICROSECONDS,
+                                            .tv_usec = (long)(interval % MICROSECONDS)}},
+                     old = {0};
+    setitimer(ITIMER_REAL, &new, &old);
+    return (useconds_t)(old.it_value.tv_sec * MICROSECONDS + old.it_value.tv_usec);
+}
+
 clock_t times(struct tms *to)
 {
     return (clock_t)with_errno(system_call(SYS_TIMES, (uint32_t)to, 0, 0));
