@@ -154,6 +154,8 @@ SHORT_PATH void sched_give_up(struct simple_lock *held)
         stack_overflowed(from);
     simple_lock(&sched_hart()->queue->lock);
     lock_check_switch(&run_queue_class, held);
+    if (unlikely(crit_is_deaf()))
+        softint_mark(SPL_SOFTPREEMPT);
     bool was_asked = sync_hart()->resched;
     sync_hart()->resched = 0; /* one set in between is not lost: this hart takes that thread, or one as urgent */
     if (held)
@@ -180,8 +182,6 @@ SHORT_PATH void thread_yield(void)
     crit_t s = crit_sec_enter(SPL_SCHED);
     sched_give_up(0);
     crit_sec_leave(s);
-    if (crit_is_base(s))
-        crit_stay_open();
 }
 
 /* Preemption on the way back to base level, where interrupts are off on chip and must be off again. */
@@ -281,10 +281,12 @@ SHORT_PATH _Noreturn void sched_idle(void)
         intr_disable();
         intr_return_to_base();
         enum account was = account_switch(ACCOUNT_IDLE);
+        uint32_t since = cycles32();
         PROBE(IDLE_BEGIN);
         if (!sync_hart()->resched)
             __asm__ volatile("wfi" ::: "memory");
         PROBE(IDLE_END);
+        crit_was_open(since);
         account_switch(was);
         intr_enable();
     }

@@ -47,4 +47,5 @@ SHORT_PATH void intr_return_to_base(void)
         if (sync_hart()->resched)
             sched_preempt_from_interrupt();
     }
+    crit_stay_open();
 }

@@ -54,28 +54,56 @@ static inline unsigned crit_restore(crit_t saved)
 
 /*
  * A rise of the hart's wire that is on its way is taken back by the next section's mask (hw/pic). So a hart whose sections come
- * sooner one after the other than a rise needs is deaf; one that gives itself up in a loop would be for ever.
+ * sooner one after the other than a rise needs is deaf; one that is given up in a loop would be for ever. `heard` is when
+ * the hart last was open for as long as a rise takes, and none came, as far as is known. Where it is given up a multiple of that
+ * later (crit_is_deaf), its way back to base level waits for so long (crit_stay_open).
  */
+#define OPEN_EVERY 32 /* ways of a rise: so it is open for a part of 33 of the time at least */
+
+extern struct heard {
+    uint32_t at;
+} spl_pessim_heard[MAX_HARTS];
+
+/* From when the PIC has been told the level, or a source is raised, until the hart's `mip` shows it; the PIC's own part is 4. */
+static inline uint32_t spl_pessim_rise(void)
+{
+    return pic_worst_delivery + pic_worst_access + 16;
+}
+
+#define crit_is_deaf() (cycles32() - spl_pessim_heard[curhart->id].at > OPEN_EVERY * spl_pessim_rise())
+
 void spl_pessim_stay_open(void);
-#define crit_stay_open() spl_pessim_stay_open()
+#define crit_stay_open()              \
+    do {                              \
+        if (unlikely(crit_is_deaf())) \
+            spl_pessim_stay_open();   \
+    } while (0)
+
+#define crit_was_open(since)                               \
+    do {                                                   \
+        if (cycles32() - (since) >= spl_pessim_rise())     \
+            spl_pessim_heard[curhart->id].at = cycles32(); \
+    } while (0)
 
 #include "sync/leave.h"
 
 #ifdef SYNC_IMPLEMENTATION
-#define OPEN_EVERY 8 /* ways of a rise: so it is open a ninth of the time at least */
+struct heard spl_pessim_heard[MAX_HARTS];
 
-static struct {
-    uint32_t at; /* when it was open long enough, as far as is known */
-} __attribute__((aligned(64))) open[MAX_HARTS];
-
+/*
+ * Interrupts are off on chip, so nobody's section comes in between, and what has arrived is taken before a call of another hart. A
+ * wire that is up ends the wait and does not count as heard: less urgent sources may wait, and the wire fall late.
+ */
 void spl_pessim_stay_open(void)
 {
-    uint32_t begin = cycles32(), enough = pic_worst_delivery + pic_worst_access;
-    if (likely(begin - open[curhart->id].at < OPEN_EVERY * enough))
+    uint32_t begin = cycles32();
+    while (!(csr_read(mip) & MIE_MEIE)) {
+        uint32_t now = cycles32();
+        if (now - begin < spl_pessim_rise())
+            continue;
+        spl_pessim_heard[curhart->id].at = now;
         return;
-    while (cycles32() - begin < enough)
-        ;
-    open[curhart->id].at = cycles32();
+    }
 }
 
 void crit_sec_replay(unsigned level)

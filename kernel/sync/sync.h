@@ -18,8 +18,10 @@
  *   crit_level(saved)                 the level to which leaving with `saved` returns, as crit_sec_replay takes it
  *   CRIT_MASKS_ALL                    whether a section keeps out all interrupts, whatever its level
  *   crit_level_masks(of)              whether the hart's level or flag, as it is, keeps out level `of`
- *   crit_stay_open()                  for who gives up the hart, at base level: what arrives meanwhile may come, if the scheme's
- *                                     sections would keep it away for ever
+ *   crit_is_deaf()                    whether the scheme's sections may have kept interrupts away from this hart for long: who gives
+ *                                     it up posts SPL_SOFTPREEMPT, so that its way back to base level is the longer one
+ *   crit_stay_open()                  if so: wait until what is on its way has arrived; at base level, interrupts off on chip
+ *   crit_was_open(since)              this hart has been at base level since then, by cycles32()
  *   HANDLERS_NEST                     whether a handler is interrupted by one of a higher level
  *   QUEUE_GOES_FIRST                  whether a queued interrupt is handled before a higher one that came later
  *   SOFTINT_NEEDS_KICK                whether a soft interrupt posted in a thread's section needs the CLINT to start it
@@ -71,8 +73,10 @@ static inline __attribute__((always_inline)) void interrupt_handler(struct frame
 
 #include SYNC_SCHEME_FILE
 
-#ifndef crit_stay_open
+#ifndef crit_is_deaf
+#define crit_is_deaf() 0
 #define crit_stay_open() ((void)0)
+#define crit_was_open(since) ((void)(since))
 #endif
 
 #ifndef crit_level_masks
