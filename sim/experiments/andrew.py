@@ -28,8 +28,8 @@ def summarise(experiment, records):
             summary[made["kind"]].append(row | more(made, clock_hz) | {"latency": latency, "reason": sync.reason(row)})
         if made["kind"] == "whole":
             summary["phases"].append({"sync": made["sync"], "cycles": phases(made)})
-    longest = max((made for made in good if made["kind"] in ("whole", "slice")),
-                  key=lambda made: made["run"]["window"]["cycles"], default=None)
+    longest = min((made for made in good if made["kind"] in ("whole", "slice")),
+                  key=lambda made: (-made["run"]["window"]["cycles"], made["id"]), default=None)
     if longest:
         summary["lengths"] = [sync.lengths(longest) | {"kind": "andrew"}]
     return summary

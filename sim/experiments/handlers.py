@@ -1,7 +1,9 @@
 """The report of `handlers`: what drivers' handlers take beside the accesses that they cannot do without."""
 
 from sim.experiments import paper_sync as paper
-from sim.results.table import Table
+from sim.results.plot import Intervals
+from sim.results.statistics import bounds, least, most
+from sim.results.table import Table, number
 
 DEVICES = {"dma": "disk, DMA: a request of a sector", "pio": "disk, programmed I/O: 8 KB",
            "ether": "Ethernet: a frame of 64 bytes"}
@@ -42,20 +44,23 @@ def handler(made):
     return row
 
 
+def measured(summary):
+    """Each row that has a floor, with that and how many times it the handler takes: (row, floor, each, ratio)."""
+    for row in summary["rows"]:
+        floor = summary["floors"].get(BESIDE.get(row["device"], (0, row["device"], False))[1])
+        if floor:
+            each = row.get("each", row["p50"])
+            if row["device"] == "dma-8":    # what an interrupt reads and writes is for all requests that it finds
+                floor *= row["count"] / row["things"]
+            yield row, floor, each, each / floor
+
+
 def tables(summary):
     """The report's tables."""
     cells, beside = [], []
-    for row in summary["rows"]:
-        of = BESIDE.get(row["device"], (0, row["device"], False))[1]
-        floor = summary["floors"].get(of)
-        if not floor:
-            continue
-        each = row.get("each", row["p50"])
-        if row["device"] == "dma-8":        # what an interrupt reads and writes is for all requests that it finds
-            floor *= row["count"] / row["things"]
-        least, most = ("-", "-") if "each" in row else (row["min"], row["max"])
-        figures = [round(floor), least, round(each), most,
-                   f"{each / floor:.2f}"]
+    for row, floor, each, ratio in measured(summary):
+        ends = ("-", "-") if "each" in row else (least(row["min"]), most(row["max"]))
+        figures = [round(floor), ends[0], round(each), ends[1], f"{ratio:.2f}"]
         (cells if row["device"] in DEVICES else beside).append([LABELS[row["device"]], row["sync"], *figures])
     head = ["interrupt", "scheme", "floor", "least", "median", "greatest", "x floor"]
     shown = []
@@ -69,3 +74,30 @@ def tables(summary):
             "With several at once: all interrupts' cycles over the requests or frames that they were for; floors "
             "likewise. A handler that wakes a thread or posts an event does so itself."], texts=2))
     return shown
+
+
+def plots(summary):
+    """How many floors each handler takes."""
+    points = [(f"{LABELS[row['device']]}, {row['sync']}", low, float(ratio), high)
+              for row, _, _, ratio in measured(summary) for low, high in [map(float, bounds(ratio))]]
+    return [Intervals("floors", "Handlers beside their floor, median and 95 % interval over layouts", "times the floor",
+                      points, 1)] if points else []
+
+
+def answer(summary):
+    """The devices' handlers, and the dearest other way to tell who waits."""
+    rows = list(measured(summary))
+    devices = [(row, ratio) for row, _, _, ratio in rows if row["device"] in DEVICES]
+    others = [(row, ratio) for row, _, _, ratio in rows if row["device"] not in DEVICES]
+    if not devices:
+        return ""
+    parts = []
+    for device, label in DEVICES.items():
+        ratios = sorted((ratio for row, ratio in devices if row["device"] == device), key=float)
+        if ratios:
+            parts.append(f"{label}, {number(ratios[0])} to {number(ratios[-1])} floors")
+    text = f"Over the schemes, the medians are: {'; '.join(parts)}."
+    if others:
+        row, ratio = max(others, key=lambda each: float(each[1]))
+        text += f" The dearest other way is \"{LABELS[row['device']]}\" under {row['sync']}, {number(ratio)} floors."
+    return text

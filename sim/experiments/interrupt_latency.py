@@ -2,6 +2,7 @@
 
 from sim.experiments import paper_sync
 from sim.results.plot import Plot
+from sim.results.statistics import Samples, most
 from sim.results.table import Table, number
 
 LOADS = ("idle", "loaded")
@@ -80,12 +81,41 @@ def latency_table(summary, harts, ways, main):
     for sync, latency in dict.fromkeys((row["sync"], row["latency"]) for row in ordered(
             [row for row in summary["latency"] if row["harts"] == harts])):
         cells = [found.get((sync, latency, way, load)) for way in ways for load in LOADS]
-        rows.append([sync, latency, *(f"{number(cell['p50'], 0)} ({number(cell['max'], 0)})" if cell else "-"
-                                      for cell in cells)])
+        rows.append([sync, latency, *(with_most(cell) if cell else "-" for cell in cells)])
     title = f"Cycles from the wire on {harts} hart{'s' * (harts > 1)}, median (greatest)"
     notes = ["; ".join(f"{way}: to the {WAYS[way]}" for way in ways) + "."]
     return Table(title + ("" if main else ": by the thread, straight, and to another hart"),
                  ["scheme", "PIC latency", *(f"{way}, {load}" for way in ways for load in LOADS)], rows, notes, main)
+
+
+def with_most(cell):
+    """The median of a way, and the greatest of any layout."""
+    greatest = number(most(cell["max"]), 0)
+    if isinstance(cell["p50"], Samples):
+        return f"{number(cell['p50'], 0)}, most {greatest}"
+    return f"{number(cell['p50'], 0)} ({greatest})"
+
+
+def answer(summary):
+    """Wire to handler and to thread, idle, over the schemes, at the greatest latency on the least number of harts."""
+    if not summary["latency"]:
+        return ""
+    harts = min(row["harts"] for row in summary["latency"])
+    latency = max(row["latency"] for row in summary["latency"])
+    parts = []
+    for way in ("handler", "thread"):
+        rows = sorted((row for row in summary["latency"] if (row["harts"], row["latency"], row["to"], row["load"])
+                       == (harts, latency, way, "idle")), key=lambda row: float(row["p50"]))
+        if rows:
+            parts.append(f"to the {WAYS[way]} takes {number(rows[0]['p50'], 0)} ({rows[0]['sync']}) to "
+                         f"{number(rows[-1]['p50'], 0)} cycles ({rows[-1]['sync']})")
+    text = (f"On {harts} idle hart{'s' * (harts > 1)} with a PIC latency of {latency} cycles the way from the wire "
+            f"{' and '.join(parts)}.") if parts else ""
+    ratios = sorted((row["ratio"] for row in summary["floor"] if row["latency"] == latency), key=float)
+    if ratios:
+        text += (f" The kernel's entry takes {number(ratios[0])} to {number(ratios[-1])} times as long as a trap that "
+                 "does nothing but claim and call.")
+    return text.strip()
 
 
 def outside_table(summary):

@@ -2,6 +2,7 @@
 it has left, for each way to receive, each cure, each scheme."""
 
 from sim.results.plot import Plot
+from sim.results.statistics import always
 from sim.results.table import Table
 
 LOSSLESS = 0.99     # of what is offered has to be delivered: the window cuts off what is under way
@@ -59,7 +60,7 @@ def rates(rows, title, first, notes):
     cells = []
     for label in labels(rows):
         own = sorted((row for row in rows if row["label"] == label), key=lambda row: row["offered"])
-        lossless = [row["offered"] for row in own if row["lossless"]]
+        lossless = [row["offered"] for row in own if always(row["lossless"])]
         cells.append([label, f"{max(lossless):,.0f}" if lossless else "none offered",
                       f"{max(row['delivered'] for row in own):,.0f}", f"{own[-1]['offered']:,.0f}",
                       f"{own[-1]['delivered']:,.0f}", f"{100 * own[-1]['share']:.1f} %"])
@@ -87,11 +88,10 @@ def plots(summary):
                              ("schemes", of(summary, "scheme"), "interrupt threads, scheme and PIC latency")):
         if not rows:
             continue
-        most = max(row["offered"] for row in rows)
-        delivered = {label: [(round(row["offered"]), round(row["delivered"])) for row in rows if row["label"] == label]
-                     for label in labels(rows)}
-        left = {label: [(round(row["offered"]), round(100 * row["share"], 1)) for row in rows if row["label"] == label]
-                for label in labels(rows)}
+        most = max(float(row["offered"]) for row in rows)
+        delivered, left = ({label: [(round(float(row["offered"])), value(row)) for row in rows if row["label"] == label]
+                            for label in labels(rows)}
+                           for value in (lambda row: round(row["delivered"]), lambda row: round(100 * row["share"], 1)))
         made += [
             Plot(f"delivered-{name}", f"Delivered against offered: {what}", "offered, datagrams/s",
                  "delivered, datagrams/s", sorted_points(delivered), log_x=most > 20_000),

@@ -1,6 +1,7 @@
 """The report of `lock-cost`: what locks of each kind cost, and what LOCK_DEBUG and LOCK_STATS cost on top."""
 
-from sim.results.plot import Plot
+from sim.results.plot import Intervals, Plot
+from sim.results.statistics import bounds
 from sim.results.table import Table, number
 
 IMAGES = {(0, 0): "plain", (1, 0): "debug", (0, 1): "statistics", (1, 1): "both"}     # by debug, stats
@@ -76,14 +77,49 @@ def costs(rows, harts, kind):
     return cells
 
 
+def ratios(summary):
+    """(kind, image, times the plain image's) of uncontended locks, on the least number of harts."""
+    rows = summary["uncontended"]
+    if not rows:
+        return []
+    harts = min(present(rows, "harts"))
+    return [(kind, image, cell(rows, image, harts, kind) / cell(rows, "plain", harts, kind))
+            for kind in present(rows, "kind") for image in images(rows) if image != "plain"
+            and cell(rows, image, harts, kind) and cell(rows, "plain", harts, kind)]
+
+
+def answer(summary):
+    """The least and the greatest cost of a plain lock, and what checking and counting make of it."""
+    rows = summary["uncontended"]
+    if not rows:
+        return ""
+    harts = min(present(rows, "harts"))
+    plain = sorted(((cell(rows, "plain", harts, kind), kind) for kind in present(rows, "kind")
+                    if cell(rows, "plain", harts, kind)), key=lambda each: float(each[0]))
+    if not plain:
+        return ""
+    text = (f"Uncontended, a pair takes from {number(plain[0][0])} cycles ({plain[0][1]}) to {number(plain[-1][0])} "
+            f"({plain[-1][1]}).")
+    parts = []
+    for image in images(rows):
+        found = sorted((ratio for _, of, ratio in ratios(summary) if of == image), key=float)
+        if found:
+            parts.append(f"with {image} {number(found[0])} to {number(found[-1])} times as long")
+    return text + (f" It takes {', '.join(parts)}." if parts else "")
+
+
 def plots(summary):
-    """Time per passage over harts, a line for each kind of lock and image."""
+    """What checking and counting cost; time per passage over harts, a line for each kind of lock and image."""
+    points = [(f"{kind}, {image}", float(bounds(ratio)[0]), float(ratio), float(bounds(ratio)[1]))
+              for kind, image, ratio in ratios(summary)]
+    made = [Intervals("checked", "Uncontended locks, median and 95 % interval over layouts", "times the plain image's",
+                      points, 1)] if points else []
     rows = summary["contended"]
     harts = sorted(present(rows, "harts"))
     if len(harts) < 2:
-        return []
+        return made
     lines = {f"{kind}, {image}": [(count, cell(rows, image, count, kind)) for count in harts
                                   if cell(rows, image, count, kind) is not None]
              for kind in present(rows, "kind") for image in images(rows)}
-    return [Plot("passage", "Time per passage through a contended lock", "harts",
+    return [*made, Plot("passage", "Time per passage through a contended lock", "harts",
                  "cycles per passage, all harts together", lines, log_y=True)]

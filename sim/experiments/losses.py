@@ -1,6 +1,7 @@
 """The report of `losses`: who loses what, and whose interrupts wait how long (paper `sync`, section 6.4)."""
 
 from sim.experiments.serial_loss import characters, heat_maps, scheme_table, schemes_of, values
+from sim.results.statistics import ever
 from sim.results.table import Table, number
 
 SOURCES = {"ticker": "ticker", "serial": "serial line", "ether": "Ethernet", "disk": "disk"}     # by falling priority
@@ -38,16 +39,16 @@ def tables(summary):
 
 
 def claim_table(rows):
-    lossy = {(row["baud"], row["depth"]) for row in rows if row["sync"] == "cli-pessim" and row["overruns"]}
+    lossy = {(row["baud"], row["depth"]) for row in rows if row["sync"] == "cli-pessim" and ever(row["overruns"])}
     cells = []
     for scheme in schemes_of(rows):
         own = [row for row in rows if row["sync"] == scheme]
         there = [row for row in own if (row["baud"], row["depth"]) in lossy]
-        cells.append([scheme, f"{sum(row['overruns'] > 0 for row in own)} of {len(own)}",
+        cells.append([scheme, f"{sum(ever(row['overruns']) for row in own)} of {len(own)}",
                       *(sum(row[name] for row in own) for name in ("sent", "overruns", "dropped")),
                       f"{sum(row['merged'] for row in own)} of {sum(row['ticks'] + row['merged'] for row in own)}",
                       sum(row["no_descriptor"] + row["overrun"] + row["full"] for row in own),
-                      f"{sum(row['overruns'] == 0 for row in there)} of {len(there)}" if lossy else "-"])
+                      f"{sum(not ever(row['overruns']) for row in there)} of {len(there)}" if lossy else "-"])
     return Table("Who loses what: a serial line beside a disk by programmed I/O and frames",
                  ["scheme", "settings with overruns", "characters sent", "overruns", "dropped by the driver",
                   "ticks merged", "frames dropped", "without overruns where cli-pessim has them"], cells, [
@@ -121,7 +122,7 @@ def far_tables(summary):
                   ["scheme", "bit/s", *(f"lost at {latency}" for latency in latencies),
                    *(f"us at {latency}" for latency in latencies)], cells, [
         "starved: interrupts took all of the hart's time, so that nobody read what came; the load was taken away at 20 "
-        "times the time that it was to take."] if any(row["starved"] for row in rows) else [], texts=2)]
+        "times the time that it was to take."] if any(ever(row["starved"]) for row in rows) else [], texts=2)]
 
 
 def found(rows, **wanted):
@@ -132,7 +133,7 @@ def lost_of(rows, **wanted):
     row = found(rows, **wanted)
     if not row:
         return "-"
-    return f"{row['overruns'] + row['dropped']} of {row['sent']}" + (", starved" if row["starved"] else "")
+    return f"{row['overruns'] + row['dropped']} of {row['sent']}" + (", starved" if ever(row["starved"]) else "")
 
 
 def wait_of(rows, **wanted):

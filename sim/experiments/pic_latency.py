@@ -263,14 +263,36 @@ def link_table(summary):
                   "cycles a section", "measured %"], rows)
 
 
+def answer(summary):
+    """The experiment's question answered: the dearest and the cheapest scheme where the off-chip pair takes the paper's
+    time, and which schemes depend on the distance."""
+    near = nearest_latency(summary)
+    if near is None:
+        return ""
+    harts = min(row["harts"] for row in summary["serial"])
+    rows = sorted((row for row in summary["serial"] if row["harts"] == harts), key=lambda row: row["latency"])
+    here = sorted((row for row in rows if row["latency"] == near), key=lambda row: float(row["measured_percent"]))
+    text = (f"At a latency of {near} cycles {here[-1]['sync']} spends {number(here[-1]['measured_percent'])} % of "
+            f"{harts} hart{'s' * (harts > 1)}' time on masking, {here[0]['sync']} "
+            f"{number(here[0]['measured_percent'])} %.").replace("1 hart'", "one hart's")
+    grow, stay = [], []
+    for scheme in dict.fromkeys(row["sync"] for row in here):
+        own = [row for row in rows if row["sync"] == scheme and not ever(row["behind"])]
+        first, last = own[0]["measured_percent"], own[-1]["measured_percent"]
+        if len(own) > 1:
+            (stay if abs(float(last) - float(first)) <= MARGIN * float(first) else grow).append(
+                (scheme, own[-1]["latency"], first, last))
+    parts = [f"{scheme} grows from {number(first)} to {number(last)} % up to a latency of {latency}, the farthest at "
+             "which the receiver keeps up" for scheme, latency, first, last in grow]
+    if stay:
+        parts.append(f"{', '.join(scheme for scheme, *_ in stay)} stay within {MARGIN:.0%} of what they cost at the "
+                     "nearest")
+    return f"{text} {'; '.join(parts)}." if parts else text
+
+
 def plots(summary):
-    """Pairs and overheads over the PIC's latency, a line a scheme."""
+    """Overheads and pairs over the PIC's latency, a line a scheme."""
     drawn = []
-    if len(summary["pair_cycles"]) > 1:
-        drawn.append(Plot("pairs", "Cost of a pair over the PIC's access latency", "PIC access latency, cycles",
-                          "cycles per pair",
-                          {scheme: [(int(latency), pair[scheme]) for latency, pair in summary["pair_cycles"].items()]
-                           for scheme in paper.SCHEMES}, log_x=True, log_y=True))
     for harts in sorted({row["harts"] for row in summary["serial"]}):
         rows = sorted((row for row in summary["serial"] if row["harts"] == harts), key=lambda row: row["latency"])
         if len({row["latency"] for row in rows}) > 1:
@@ -282,4 +304,9 @@ def plots(summary):
             drawn.append(Plot(f"overhead-{harts}", f"Overhead on {harts} hart{'s' * (harts > 1)}, measured from "
                               "outside", "PIC access latency, cycles", "% of one hart's time", lines, log_x=True,
                               log_y=True, hollow=late, hollow_means="did not keep up with the line"))
+    if len(summary["pair_cycles"]) > 1:
+        drawn.append(Plot("pairs", "Cost of a pair over the PIC's access latency", "PIC access latency, cycles",
+                          "cycles per pair",
+                          {scheme: [(int(latency), pair[scheme]) for latency, pair in summary["pair_cycles"].items()]
+                           for scheme in paper.SCHEMES}, log_x=True, log_y=True))
     return drawn

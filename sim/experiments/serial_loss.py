@@ -3,6 +3,7 @@ paper `sync`, section 6.4."""
 
 from sim.experiments import paper_sync as paper
 from sim.results.plot import HeatMap
+from sim.results.statistics import ever
 from sim.results.table import Table, number
 
 CHARACTER_BITS = 10     # 8N1
@@ -52,20 +53,20 @@ def tables(summary):
 def claim_table(summary):
     """How much each scheme lost, and where cli-pessim lost and it did not: but for what the line loses by itself."""
     rows = summary["rows"]
-    alone = sorted((row["baud"], row["depth"]) for row in summary["alone"] if row["overruns"])
-    lossy = {(row["baud"], row["depth"]) for row in rows if row["sync"] == "cli-pessim" and row["overruns"]}
+    alone = sorted((row["baud"], row["depth"]) for row in summary["alone"] if ever(row["overruns"]))
+    lossy = {(row["baud"], row["depth"]) for row in rows if row["sync"] == "cli-pessim" and ever(row["overruns"])}
     lossy -= set(alone)
     cells = []
     for scheme in schemes_of(rows):
         own = [row for row in rows if row["sync"] == scheme]
         there = [row for row in own if (row["baud"], row["depth"]) in lossy]
-        cells.append([scheme, f"{sum(row['overruns'] > 0 for row in own)} of {len(own)}",
+        cells.append([scheme, f"{sum(ever(row['overruns']) for row in own)} of {len(own)}",
                       sum(row["overruns"] for row in own), sum(row["dropped"] for row in own),
-                      f"{sum(row['overruns'] == 0 for row in there)} of {len(there)}" if lossy else "-"])
+                      f"{sum(not ever(row['overruns']) for row in there)} of {len(there)}" if lossy else "-"])
     notes = ["A setting is a bit rate and a FIFO depth. Overruns are counted by the port (hw/serial)."]
-    if any(row["dropped"] for row in rows):
+    if any(ever(row["dropped"]) for row in rows):
         settings = "; ".join(f"{baud:,} bit/s, FIFO of {depth}" for baud, depth in sorted(
-            {(row["baud"], row["depth"]) for row in rows if row["dropped"]}))
+            {(row["baud"], row["depth"]) for row in rows if ever(row["dropped"])}))
         notes.append("Dropped were characters that came out of the port in time and found the driver's ring full: "
                      "beside the handler too little of the hart's time was left for the line discipline. That is so "
                      f"with {settings}.")
@@ -89,7 +90,7 @@ def arithmetic_table(summary):
         line = [f"{baud:,}", number(1e6 * CHARACTER_BITS / baud), number(come), f"over {come:.0f}"]
         for scheme in measured:
             enough = [row["depth"] for row in rows if (row["sync"], row["baud"]) == (scheme, baud)
-                      and not row["overruns"]]
+                      and not ever(row["overruns"])]
             most = max(row["depth"] for row in rows if row["sync"] == scheme)
             line.append(min(enough) if enough else f"over {most}")
         cells.append(line)

@@ -50,7 +50,8 @@ def summarise(experiment, records):
     summary["timed"] = [timed_figures(made, clock_hz) for made in timed]
     for kind in ("synthetic", "serial"):
         if kind in of:      # the run with the most of them
-            summary["lengths"].append(lengths(max(of[kind], key=lambda made: made["harts"])))
+            summary["lengths"].append(lengths(min(of[kind], key=lambda made: (
+                -made["harts"], paper.SCHEMES.index(made["sync"]), made["id"]))))
     return summary
 
 
@@ -271,7 +272,7 @@ def plots(summary):
     made = []
     for each in summary["lengths"]:
         step = each["step"]
-        wide = max(1, round(each["mean"] / 8 / step))    # bars of about an eighth of the mean
+        wide = max(1, round(float(each["mean"]) / 8 / step))    # bars of about an eighth of the mean
         groups = [sum(each["counts"][i:i + wide]) for i in range(0, len(each["counts"]), wide)]
         count = sum(each["counts"])
         bars = [(i * wide * step, (i + 1) * wide * step, 100 * n / count) for i, n in enumerate(groups)]

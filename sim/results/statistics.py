@@ -160,6 +160,16 @@ def bounds(figure):
     return (figure.low, figure.high) if isinstance(figure, Samples) else (figure, figure)
 
 
+def most(figure):
+    """The greatest value in any sample."""
+    return max(figure.there) if isinstance(figure, Samples) else figure
+
+
+def least(figure):
+    """The least value in any sample."""
+    return min(figure.there) if isinstance(figure, Samples) else figure
+
+
 def ever(figure):
     """Whether it is true, or not 0, in any sample."""
     return any(value for value in values_of(figure, 1))

@@ -56,7 +56,7 @@ def number(value, digits=3):
     if value is None:
         return "-"
     if isinstance(value, Samples):
-        return format(value, f",.{places(max(abs(value.low), abs(value.high)), digits)}f")
+        return format(value, f",.{places(float(value) or value.high, digits)}f")
     if value == 0:
         return "0"
     return f"{value:,.{places(value, digits)}f}"

@@ -29,7 +29,7 @@ from support.cache import REPO
 
 FAULTS = load()
 AREAS = {"boards", "vm", "scheduler", "locks", "schemes", "interrupts", "user", "pic", "programs", "link", "serial",
-         "clint", "skipping", "nodes", "fs", "net", "sdcard", "disk", "model"}
+         "results", "clint", "skipping", "nodes", "fs", "net", "sdcard", "disk", "model"}
 
 
 def test_every_area_has_its_faults():

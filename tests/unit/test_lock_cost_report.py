@@ -38,7 +38,8 @@ def test_tables_compare_with_the_plain_image():
 
 def test_plot_has_a_line_for_each_image():
     made = summary([record(1, 0, 0, 1), record(2, 0, 0, 1), record(1, 1, 0, 3)])
-    (plot,) = lock_cost.plots(made)
+    checked, plot = lock_cost.plots(made)
+    assert checked.points == [("simple, debug", 3, 3, 3), ("mutex, debug", 3, 3, 3)]
     assert plot.series == {"mutex, plain": [(1, 900), (2, 1800)], "mutex, debug": [(1, 2700)]}
 
 

@@ -41,6 +41,9 @@ def test_arithmetic_is_done_sample_by_sample():
     assert (took / Samples([10, 0, 20])).values == (2, None, 4)
     assert sum([took, floor]).values == (30, 60, 100) and -floor == -20 and abs(-floor).values == floor.values
     assert max(took, floor) is took and float(took) == 30
+    assert float(Samples([1, 2, 4, 9])) == 3
+    gap = Samples([10, None, 30])
+    assert (gap + 1).values == (11, None, 31) and (took / gap).values == (2, None, 80 / 30)
     with pytest.raises(ValueError):
         took + Samples([1, 2])
 
@@ -91,7 +94,9 @@ FAR, NEAR = Samples([20, 21, 22, 21, 20]), Samples([10, 11, 10, 12, 11])
     (claims.less("", "", NEAR, Samples([11, 10, 12, 11, 10])), OPEN), (claims.less("", "", 6, 11), SHOWN),
     (claims.less("", "", 6, 6), OPEN),
     (claims.same("", "", NEAR, NEAR + 0.2, 0.10), SHOWN), (claims.same("", "", NEAR, FAR, 0.10), REFUTED),
-    (claims.same("", "", NEAR, Samples([11, 10, 12, 11, 10]), 0.10), OPEN), (claims.same("", "", 6, 6, 0.05), SHOWN)])
+    (claims.same("", "", NEAR, Samples([11, 10, 12, 11, 10]), 0.10), OPEN),
+    (claims.same("", "", Samples([9.1, 9.4, 8.9, 9.2, 9.0]), 10, 0.10), OPEN),      # within at one end only
+    (claims.same("", "", 6, 6, 0.05), SHOWN)])
 def test_claims_are_decided_by_their_rule(claim, verdict):
     assert said(claim) == [verdict]
     assert said(claim, count=2) == [OPEN]           # too few samples

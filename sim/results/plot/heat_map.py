@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from sim.results.plot.drawing import DPI, Drawing, colour_scale
+from sim.results.statistics import Samples
 
 COLOURS = "YlOrRd"
 ABREAST = 3             # grids side by side
@@ -16,7 +17,8 @@ class HeatMap(Drawing):
     """A grid for each of `panels`: label -> list of (x, y, value). All share axes, order and colours.
 
     x and y are settings, numbers or names; numbers are put in order, names stay as they come. A place without a value
-    stays empty. `log`: colours by decades, with room for 0.
+    stays empty. Of a value that varies over layouts and seeds it shows the median. `log`: colours by decades, with room
+    for 0.
     """
 
     x: str                  # with its unit
@@ -24,6 +26,10 @@ class HeatMap(Drawing):
     value: str              # what the colour says, with its unit
     panels: dict
     log: bool = False
+
+    def __post_init__(self):
+        self.panels = {label: [(x, y, float(value) if isinstance(value, Samples) else value) for x, y, value in cells]
+                       for label, cells in self.panels.items()}
 
     def rows(self):
         return [["panel", self.x, self.y, self.value],

@@ -1,0 +1,355 @@
+"""Every report module on made-up records: golden figures of those that have no test of their own, and what holds for
+all: the order of records does not count, failed runs and layouts of which one is missing are left out, and figures of
+several layouts are their medians."""
+
+import copy
+import importlib
+import random
+import re
+
+import pytest
+
+from sim.experiments import definition
+from sim.results import report
+from tests.unit import (
+    test_handlers_report,
+    test_intr_reports,
+    test_lock_cost_report,
+    test_losses_report,
+    test_nnb_report,
+    test_spinlocks_report,
+    test_sync_reports,
+    test_table7_report,
+)
+
+CLOCK_HZ = 60_000_000
+
+
+def made(kind, count=1, sync="spl-optim", parameters=None, results=None, **run):
+    parameters = parameters or {}
+    name = "-".join([kind, str(count), sync, *(f"{key}{value}" for key, value in parameters.items())])
+    return {"id": name, "kind": kind, "harts": count, "sync": sync, "parameters": parameters, "options": {},
+            "failure": None, "run": {"results": results or {}, **run}}
+
+
+# ---- andrew
+
+
+def andrew():
+    def load(kind, sync, sections, **parameters):
+        harts = parameters.pop("harts", 1)
+        one = test_sync_reports.statistics(sections, 2, 4)["statistics"]
+        one["accounting"] = {"idle": 200_000, "user": 300_000, "kernel": 100_000}
+        phases = [{"name": name, "cycles": cycles} for name, cycles in zip(
+            ("directories", "copy", "stat", "read", "compile", "end"), (0, 10, 30, 60, 100, 600_000), strict=True)]
+        return made(kind, harts, sync, {"latency": 138, **parameters}, {"andrew_phase": phases},
+                    window={"cycles": 600_000}, harts=[{"statistics": one}] * harts)
+    pairs = {"table5": [{"scheme": name, "cycles_per_pair": cycles}
+                        for name, cycles in test_sync_reports.PAIRS.items()]}
+    timed = load("timed", "cli-pessim", 100)
+    timed["run"]["results"] = {"crit_timing": [{"sections": 100, "cycles": 31_000}], "crit_poll": [
+        {"cycles": 300_000, "sections": count} for count in (40, 60)]}
+    return [made("table5", parameters={"latency": 138}, results=pairs), load("whole", "cli-pessim", 100),
+            load("slice", "cli-pessim", 103), load("slice", "spl-optim", 50), load("harts", "cli-pessim", 100, harts=2),
+            timed]
+
+
+# ---- livelock
+
+
+def livelock():
+    def load(kind, sync="spl-optim", **parameters):
+        lines = [{"period": period, "window": 600_000, "offered": offered, "delivered": delivered, "counted": counted,
+                  "alone": 1000, "no_descriptor": offered - delivered, "full": 1, "unread": 2, "interrupts": 3,
+                  "frames": 4} for period, offered, delivered, counted in ((60_000, 10, 10, 900), (6000, 100, 60, 50))]
+        return made(kind, 1, sync, parameters, {"livelock": lines}, harness={"clock_hz": CLOCK_HZ})
+    return [load("way", way="threads"), load("way", way="poll"), load("cure", share=50), load("scheme", latency=138),
+            load("scheme", "cli-optim", latency=138)]
+
+
+# ---- master
+
+
+def master():
+    return [made("master", harts, "spl-optim", {"queue": "global", "section": section}, {
+        "master": [{"wrapped": wrapped, "per_megacycle": 1000 * (harts if not wrapped else 1) // (section // 100)}
+                   for wrapped in (0, 1)],
+        "master_move": [{"from": hart, "enter": 10 + 90 * hart, "release": 20, "nested": 5} for hart in range(harts)]})
+        for harts in (1, 2) for section in (100, 1000)]
+
+
+# ---- processes
+
+
+def processes():
+    costs = {"null": 100, "fork": 5000, "fork_exec": 9000, "vfork_exec": 7000, "spawn": 6000, "thread": 800,
+             "signal": 500, "pipe": 1200, "switch_1": 300, "switch_2": 400, "switch_4": 410, "switch_8": 420,
+             "switch_16": 500}
+    return [made("processes", harts, sync, results={"process_cost": [costs | {"fork": 5000 + harts}]})
+            for sync in ("spl-optim", "cli-pessim") for harts in (1, 2)]
+
+
+# ---- scheduler
+
+
+def scheduler():
+    def load(queue, harts):
+        return made("load", harts, "spl-optim", {"queue": queue}, {
+            "scheduler": [{"load": name, "per_megacycle": 1000 * harts, "cycles": 1000, "operations": 10 * harts,
+                           "stolen": 3} for name in ("yield", "pairs")],
+            "wakeup": [{"place": place, "median": 900, "most": 1300} for place in ("same", "other")]})
+    floor = {"floor": 28, "switch": 42, "ratio": 1.5, "yield": 315, "yield_floor": 104, "wake_floor": 180}
+    return [*(load(queue, harts) for queue in ("global", "per-hart") for harts in (1, 2)),
+            *(made("floor", 1, "spl-optim", {"queue": queue}, {"switch_floor": [floor]})
+              for queue in ("global", "per-hart"))]
+
+
+# ---- system-calls
+
+
+def system_calls():
+    costs = {"null": 100, "clock": 150, "yield": 200, "thread_switch": 320, "process_switch": 480, "spawn": 9000}
+    return [made("calls", harts, sync, results={"syscall_cost": [costs]}) for sync in ("spl-optim", "cli-pessim")
+            for harts in (1, 2)]
+
+
+# ---- vm
+
+
+def vm():
+    def machine(harts, sync):
+        return made("vm", harts, sync, results={
+            "vm_fault": [{"kind": kind, "cycles": 4000, "floor": 1000} for kind in ("zero", "copy")],
+            "vm_trap": [{"cycles": 58}], "vm_fork": [{"cycles": 1}],
+            "vm_fork_page": [{"hundredths": 4500, "floor": 900}],
+            "vm_parallel": [{"harts": harts, "pages": 10, "cycles": 60_000, "floor": 15_000}],
+            "vm_shootdown": [{"state": "idle", "harts": harts - 1, "cycles": 700, "floor": 350}],
+            "vm_chain": [{"strategy": "symmetric", "collapse": collapse, "children": children, "objects": 3,
+                          "parent": 1, "first": 2, "last": children * (2 - collapse), "cycles": 800}
+                         for collapse in (0, 1) for children in (1, 4)]})
+    return [machine(harts, sync) for sync in ("spl-optim", "cli-pessim") for harts in (1, 4)]
+
+
+GOLDEN = {
+    "andrew": (andrew, {
+        "Phases of the whole set": [["cli-pessim", "0.000", "0.000", "0.000", "0.000", "0.600", "0.600"]],
+        # 100 sections in 10 ms; their bodies take 5 us.
+        "Sections of the whole set and of the slice": [
+            ["whole", "cli-pessim", "10,000", "0", "0", "5.00", "5.00", "50.0"],
+            ["slice", "cli-pessim", "10,300", "0", "0", "5.00", "5.00", "50.0"],
+            ["slice", "spl-optim", "5,000.0", "0", "0", "5.00", "5.00", "50.0"]],
+        "Table 6: overhead in % of the time": [
+            ["whole", "cli-pessim", "6.00", "6.00", "0.100", "0.100", "+0", "0.7"],
+            ["slice", "cli-pessim", "6.00", "6.00", "0.103", "0.103", "+0", "0.7"],
+            ["slice", "spl-optim", "11.0", "6.00", "0.092", "0.050", "-45", "0.2"]],
+        "The slice beside the whole set": [["cli-pessim", "0.600", "0.600", "10,000", "10,300", "+3.0", "yes"]],
+    }),
+    "livelock": (livelock, {
+        # 10 and 100 datagrams in 10 ms; of 100 only 60 arrive.
+        "Where frames are worked on, spl-optim": [
+            ["threads", "1,000", "6,000", "10,000", "6,000", "5.0 %"],
+            ["poll", "1,000", "6,000", "10,000", "6,000", "5.0 %"],
+            ["poll, feedback, 50 % of a tick", "1,000", "6,000", "10,000", "6,000", "5.0 %"]],
+        "Interrupt threads under each scheme": [
+            ["spl-optim, 138", "1,000", "6,000", "10,000", "6,000", "5.0 %"],
+            ["cli-optim, 138", "1,000", "6,000", "10,000", "6,000", "5.0 %"]],
+    }),
+    "master": (master, {
+        "Operations in a million cycles, one thread a hart": [
+            ["spl-optim", "global", 100, 1, "1,000", "1,000", "1.00"],
+            ["spl-optim", "global", 100, 2, "2,000", "1,000", "2.00"],
+            ["spl-optim", "global", 1000, 1, "100.0", "100.0", "1.00"],
+            ["spl-optim", "global", 1000, 2, "200.0", "100.0", "2.00"]],
+        "To the master and back, cycles, mean": [
+            ["spl-optim", "global", 1, 0, 10, 20, 5], ["spl-optim", "global", 2, 0, 10, 20, 5],
+            ["spl-optim", "global", 2, 1, 100, 20, 5]],
+    }),
+    "processes": (processes, {
+        "Processes, threads and signals": [
+            [sync, harts, 100, 5000 + harts, 9000, 7000, 6000, 800, 500, 1200, 2.5]
+            for sync in ("spl-optim", "cli-pessim") for harts in (1, 2)],
+        "One switch among so many processes": [
+            [sync, harts, 300, 400, 410, 420, 500] for sync in ("spl-optim", "cli-pessim") for harts in (1, 2)],
+    }),
+    "scheduler": (scheduler, {
+        "Throughput by run queues, two threads a hart": [
+            ["spl-optim", load, queue, harts, f"{1000 * harts:,}", "100.0", 3]
+            for load in ("turns of pairs", "yields") for queue in ("global", "per-hart") for harts in (1, 2)],
+        "A thread switch beside saving and restoring the registers, cycles, 1 hart": [
+            ["spl-optim", queue, "28.00", "42.00", "1.50", "315.0", "104.0", "180.0"]
+            for queue in ("global", "per-hart")],
+    }),
+    "system_calls": (system_calls, {
+        "System calls and switches": [[sync, harts, 100, 150, 200, 320, 480, 9000]
+                                      for sync in ("spl-optim", "cli-pessim") for harts in (1, 2)],
+    }),
+    "vm": (vm, {
+        "Page faults: cycles, and times the floor": [
+            [sync, harts, fault, 4000, 1000, "4.00"] for sync in ("spl-optim", "cli-pessim") for harts in (1, 4)
+            for fault in ("page of 0", "copy on write")],
+        "Copying a map: cycles for each resident page more": [
+            [sync, harts, "45.0", "9.0", "5.00"] for sync in ("spl-optim", "cli-pessim") for harts in (1, 4)],
+        "All harts fault, each in a map of its own": [
+            [sync, harts, 6000, 1500, "0.25"] for sync in ("spl-optim", "cli-pessim") for harts in (1, 4)],
+        "Shootdown: cycles to take a right from one page": [
+            [sync, "idle", 3, 700, 350] for sync in ("spl-optim", "cli-pessim")],
+    }),
+}
+# The experiments whose files name a module: name of the experiment, settings that are not its defaults, records.
+OTHERS = {
+    "handlers": lambda: test_handlers_report.RECORDS[:-1],
+    "interrupt_latency": test_intr_reports.latency_records,
+    "lock_cost": lambda: [test_lock_cost_report.record(harts, debug, 0, 1 + 2 * debug) for harts in (1, 2)
+                          for debug in (0, 1)],
+    "losses": lambda: [test_losses_report.made("cli-pessim", 20, 90000),
+                       test_losses_report.made("cli-spl-pessim", 0, 300),
+                       test_losses_report.made("cli-pessim", 19, 9000, "flow", flow=1)],
+    "nnb": lambda: [test_nnb_report.record("serial", {1: 1000, 8: 8000}, 0),
+                    test_nnb_report.record("parallel", {1: 500, 8: 2000}, 25)],
+    "spinlocks": lambda: [test_spinlocks_report.uncontended("ticket", 60.0),
+                          test_spinlocks_report.uncontended("mcs", 129.0),
+                          *(test_spinlocks_report.contended(name, harts, 40) for name in ("ticket", "mcs")
+                            for harts in (1, 2, 4))],
+    "sync": lambda: [*test_sync_reports.records(), test_sync_reports.serial_record()],
+    "table7": lambda: test_table7_report.RECORDS,
+    "serial_loss": lambda: [test_sync_reports.loss_record("cli-pessim", 115_200, 4, 30),
+                            test_sync_reports.loss_record("cli-spl-pessim", 460_800, 16, 0)],
+}
+RECORDS = {name: builder for name, (builder, _) in GOLDEN.items()} | OTHERS
+# Their reports have a test over layouts that carries out the stub of a simulator, or make none.
+ELSEWHERE = {"pic_latency", "pic_latency_paper", "designated", "placement", "collected", "sync_load", "paper_sync",
+             "definition", "machine", "modules", "schema"}
+
+
+def experiment_of(module, records):
+    name = module.replace("_", "-")
+    experiment = definition.load(name)
+    settings = experiment.settings([])
+    return {"experiment": name, "settings": settings, "notes": [], "clock_hz": CLOCK_HZ,
+            "runs": [one.get("id", "") for one in records]}
+
+
+def records_of(module):
+    """Made-up records, whole enough for a report."""
+    found = []
+    for index, one in enumerate(copy.deepcopy(RECORDS[module]())):
+        whole = {"id": f"{module}-{index}", "harts": 1, "sync": "spl-optim", "options": {}, "parameters": {}}
+        found.append(whole | one)
+    return found
+
+
+def shown(module, records):
+    """Summary, tables and plots of records."""
+    loaded = importlib.import_module(f"sim.experiments.{module}")
+    summary = report.summarise(loaded, experiment_of(module, records), records)
+    tables = [comparison.table() for comparison in getattr(loaded, "comparisons", lambda _: [])(summary)]
+    tables += loaded.tables(summary)
+    plots = getattr(loaded, "plots", lambda _: [])(summary)
+    for plot in plots:
+        plot.csv()
+        plot.figure()
+    return summary, tables, plots
+
+
+def content(tables, plots=()):
+    """Titles and what stands under them, whatever the order of rows."""
+    return {table.title: sorted(str(list(map(str, row))) for row in table.rows) for table in tables} | {
+        plot.name: sorted(plot.csv().splitlines()) for plot in plots}
+
+
+CYCLES = ("cycles", "floor", "p50", "min", "max", "total", "squares", "cycles_per_pair")
+
+
+def layouts(records, changes=(0, 0, 0)):
+    """The records in a layout for each of `changes`: cycles of every result grow by so many parts in a thousand."""
+    made = []
+    for number, change in enumerate(changes, 1):
+        for one in copy.deepcopy(records):
+            one["id"] += f"-layout{number}"
+            one["parameters"] = dict(one["parameters"]) | {"layout": number}
+            one["run"]["digest"] = one["id"]
+            one["run"]["results"] = grown(one["run"]["results"], 1 + change / 1000)
+            made.append(one)
+    return made
+
+
+def grown(value, factor):
+    if isinstance(value, dict):
+        return {name: times(inner, factor ** (2 if name == "squares" else 1)) if name in CYCLES
+                and isinstance(inner, int | float) else grown(inner, factor) for name, inner in value.items()}
+    return [grown(inner, factor) for inner in value] if isinstance(value, list) else value
+
+
+def times(value, factor):
+    return round(value * factor) if isinstance(value, int) else value * factor
+
+
+@pytest.mark.parametrize("module", GOLDEN)
+def test_golden_figures(module):
+    _, tables, _ = shown(module, records_of(module))
+    found = {table.title: table.rows for table in tables}
+    for title, rows in GOLDEN[module][1].items():
+        assert title in found, list(found)
+        if module == "livelock":
+            assert sorted(found[title]) == sorted(rows)
+        else:
+            assert found[title] == rows
+
+
+@pytest.mark.parametrize("module", RECORDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_of_records_does_not_count(module, seed):
+    records = records_of(module)
+    expected = content(*shown(module, records)[1:])
+    random.Random(seed).shuffle(records)
+    assert content(*shown(module, records)[1:]) == expected and expected
+
+
+@pytest.mark.parametrize("module", RECORDS)
+def test_layouts_that_are_alike_give_the_figures_of_one(module):
+    records = records_of(module)
+    summary, *made = shown(module, layouts(records))
+    assert summary["sampling"]["samples"] == 3
+    assert content(*made) == content(*shown(module, records)[1:])
+
+
+@pytest.mark.parametrize("module", RECORDS)
+def test_figures_of_layouts_are_medians_in_any_order(module):
+    records = records_of(module)
+    middle = content(shown(module, layouts(records, (500,)))[1])
+    several = layouts(records, (0, 900, 500))
+    random.Random(5).shuffle(several)
+    summary, tables, _ = shown(module, several)
+    assert summary["sampling"]["layouts"] == [1, 2, 3]
+    found = content(tables)
+    assert found.keys() == middle.keys()
+    if found != content(shown(module, records)[1]):      # something in it is cycles
+        assert ".." in str(found)
+        without = {title: sorted(unbracketed(row) for row in rows) for title, rows in found.items()}
+        assert without.keys() == middle.keys()
+        for title, rows in middle.items():
+            assert len(without[title]) == len(rows), title
+        assert sum(rows == middle[title] for title, rows in without.items()) >= len(middle) / 2
+
+
+def unbracketed(text):
+    return re.sub(r" \([\d.,+-]+\.\.[\d.,+-]+\)", "", text)
+
+
+@pytest.mark.parametrize("module", RECORDS)
+def test_a_failed_run_is_left_out_and_all_failed_are_no_error(module):
+    records = records_of(module)
+    for one in records:
+        failed = [other | ({"failure": "limit"} if other is one else {}) for other in copy.deepcopy(records)]
+        failed[records.index(one)]["failure"] = "limit"
+        summary, _, _ = shown(module, failed)
+        assert [each["id"] for each in summary["failures"]] == [one["id"]]
+    for one in records:
+        one["failure"] = "limit"
+    summary, tables, _ = shown(module, records)
+    assert len(summary["failures"]) == len(records)
+
+
+def test_every_module_is_tried():
+    names = {path.stem for path in definition.FOLDER.glob("*.py")} - {"__init__"}
+    assert names - ELSEWHERE == set(RECORDS)
