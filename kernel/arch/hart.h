@@ -4,7 +4,7 @@
  *
  * The block is made of parts, one for each subsystem that needs some. A subsystem says what is in its part, in a header of
  * its own; here is only how much room it has, so that the offset from tp is known when code is compiled, and nothing here
- * knows what lies above. What is not needed on every short path may as well be an array by hart's number.
+ * knows what lies above.
  *
  *   HART_PART_OF(sync);                in sync/hart_part.h, behind struct sync_hart
  *   sync_hart()->level                 of the hart that runs
@@ -18,7 +18,6 @@
 
 #define MAX_HARTS 8
 #define HART_STACK_SIZE 8192
-#define HART_SIZE 4096 /* bytes: of a way of the data cache */
 
 #ifndef __ASSEMBLER__
 #include <stdbool.h>
@@ -40,9 +39,8 @@ struct hart {
     HART_PART(dev, 4);    /* dev/clock.h */
     HART_PART(intr, 8);   /* intr/call.h */
     HART_PART(sync, 136); /* sync/hart_part.h */
-    HART_PART(lock, 272) __attribute__((aligned(64))); /* lock/hart_part.h; behind what is not for the short path */
-}
-__attribute__((aligned(HART_SIZE))); /* no line of one is written by another, and all lie in the same of their caches */
+    HART_PART(lock, 272) __attribute__((aligned(64))); /* lock/hart_part.h */
+} __attribute__((aligned(64))); /* no line of one is written by another */
 
 extern struct hart harts[MAX_HARTS];
 extern unsigned hart_count;

@@ -34,9 +34,6 @@ start:
     la t0, _bss_start
     la t1, _bss_end
     jal clear
-    la t0, _runs_bss
-    la t1, _runs_bss_end
-    jal clear
     call kernel_main
 halt:
     wfi

@@ -5,7 +5,7 @@
  */
 #include "arch/probe.h"
 
-    .section .text.path, "ax"
+    .section .text.context_switch, "ax"
     .globl context_switch
 context_switch:
     .pushsection .interlock.probes, "", @progbits

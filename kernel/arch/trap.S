@@ -127,7 +127,7 @@ trap_entry:
     li t1, CAUSE_EXTERNAL
     mv a0, sp
     bne t0, t1, 1f
-    jal interrupt /* near: in the same section */
+    call interrupt
 
     .globl trap_return
 trap_return:
@@ -139,7 +139,7 @@ trap_return:
     .cfi_endproc
 trap_entry_end:
 
-    .section .text.user_path, "ax"
+    .section .text.trap_rest, "ax"
     .balign 64
     .globl trap_rest, trap_rest_end
 trap_rest: /* what is not for every interrupt of the kernel */

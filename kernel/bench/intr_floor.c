@@ -31,18 +31,12 @@
 #define CACHE_LINES 64
 #define LONGEST_TURN 40 /* cycles of the interrupted loop: an interrupt takes more */
 
-INTR_PATH_DATA struct intr_vector bare_table[PIC_SOURCES];
+struct intr_vector bare_table[PIC_SOURCES];
 
-/* Code and data from one interrupt to the next must evict nothing of the way that is measured: all lie beside it. */
-#define BETWEEN_INTERRUPTS INTR_PATH __attribute__((noinline))
+static uint32_t first_instruction, last_instruction; /* of the driver: the cycles */
+static struct stamp stamp;
 
-/* What runs between interrupts lies where the trap's own lines are not, in an instruction cache of 4 KB (arch/kernel.ld). */
-__asm__(".pushsection .text.trap, \"ax\"\n .balign 4096\n .space 0xc80\n .popsection");
-
-static INTR_PATH_DATA uint32_t first_instruction, last_instruction; /* of the driver: the cycles */
-static INTR_PATH_DATA struct stamp stamp;
-
-static BETWEEN_INTERRUPTS void driver(struct stamp *stamp, uint32_t cycle)
+static void driver(struct stamp *stamp, uint32_t cycle)
 {
     (void)stamp;
     clint_stop_timer(curhart->id);
@@ -58,7 +52,7 @@ struct ways {
  * An interrupt after `delay` cycles, through whatever mtvec points to, in a loop that reads the cycle counter and
  * nothing else, until a jump of it says that there was one. The loop gives up t6 to the trap.
  */
-static BETWEEN_INTERRUPTS struct ways take_interrupt(uint32_t delay)
+static __attribute__((noinline)) struct ways take_interrupt(uint32_t delay)
 {
     uint32_t trap, back;
     uint64_t wire = cycles64() + delay;
@@ -75,7 +69,7 @@ static BETWEEN_INTERRUPTS struct ways take_interrupt(uint32_t delay)
 static uint32_t trapped[MOST_SAMPLES], in[MOST_SAMPLES], back[MOST_SAMPLES];
 
 /* Where the stack lies decides what of it shares a line of the cache with what: so it is moved, over a whole cache. */
-static BETWEEN_INTERRUPTS struct ways take_with_stack_lower(uint32_t lines, uint32_t delay)
+static __attribute__((noinline)) struct ways take_with_stack_lower(uint32_t lines, uint32_t delay)
 {
     uint8_t room[lines * CACHE_LINE + 1];
     __asm__ volatile("" ::"r"(room)); /* it is there, though nobody uses it */
@@ -84,7 +78,7 @@ static BETWEEN_INTERRUPTS struct ways take_with_stack_lower(uint32_t lines, uint
 }
 
 /* `samples` interrupts through `vector`, each a cycle later in the loop than the last. */
-static BETWEEN_INTERRUPTS struct ways measure(void (*vector)(void), uint32_t samples)
+static struct ways measure(void (*vector)(void), uint32_t samples)
 {
     uint32_t old = csr_read(mtvec);
     if (vector)

@@ -37,7 +37,6 @@
 #define MOST_SECTIONS 100000
 #define MOST_MEAN 8000
 #define INTERRUPT_LEVEL SPL_BIO
-#define INSTRUCTION_CACHE 4096 /* bytes */
 
 enum lock_use { NO_LOCK, OWN_LOCK, SHARED_LOCK };
 
@@ -141,14 +140,11 @@ INLINE void all_sections(enter_fn *enter, leave_fn *leave, struct work *w, bool 
     }
 }
 
-/*
- * A loop for each way, so that a section costs what it costs. They lie a multiple of the instruction cache's size apart:
- * in all of them the loop loses the same lines to interrupts, and what differs between two runs is entering and leaving.
- */
-#define LOOP(way)                                                                                              \
-    static void __attribute__((noinline, aligned(INSTRUCTION_CACHE))) way##_loop(struct work *w, bool polling) \
-    {                                                                                                          \
-        all_sections(way##_enter, way##_leave, w, polling);                                                    \
+/* A loop for each way, so that a section costs what it costs. */
+#define LOOP(way)                                                                               \
+    static void __attribute__((noinline, aligned(64))) way##_loop(struct work *w, bool polling) \
+    {                                                                                           \
+        all_sections(way##_enter, way##_leave, w, polling);                                     \
     }
 LOOP(bare)
 LOOP(masked)

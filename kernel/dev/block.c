@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "arch/path.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "sched/ithread.h"
@@ -51,7 +50,7 @@ static void enqueue(struct block_device *d, struct block_io *io)
 static void watch(void *arg);
 
 /* In ticks, for the first of those under way: it may wait for each of the others. */
-static BEHIND_ALL uint32_t patience_for(const struct block_io *active, uint32_t patience)
+static uint32_t patience_for(const struct block_io *active, uint32_t patience)
 {
     uint32_t shares = 0;
     for (; active; active = active->next)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "arch/csr.h"
-#include "arch/path.h"
+#include "lib/compiler.h"
 #include "dev/clock.h"
 #include "intr/intr.h"
 #include "lib/bootargs.h"
@@ -134,7 +134,7 @@ static void reap(struct block_device *b)
 }
 
 /* The handler's long way: all that is to be done with what is over, here and now. */
-static OFF_PATH void work_off(struct disk *d, bool some)
+static COLD void work_off(struct disk *d, bool some)
 {
     crit_t s = simple_lock_enter(&d->block.lock);
     reap(&d->block);
@@ -153,10 +153,8 @@ static OFF_PATH void work_off(struct disk *d, bool some)
  *
  * No lock: `seen` and CQ_HEAD are the handler's, which runs on one hart, and not twice at once. A reset from another hart is told
  * before it begins, so a CQ_HEAD from before it that is written behind it is found out by the look behind the write.
- *
- * Two lines of code, no frame on the stack (tests/kernel/test_ether.py): what is rare is called at its end.
  */
-static DEVICE_HANDLER void dma_interrupt(void *arg)
+static void dma_interrupt(void *arg)
 {
     struct disk *d = arg;
     volatile uint32_t *regs = d->regs;

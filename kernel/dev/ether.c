@@ -4,7 +4,7 @@
 #include <generated/csr.h>
 
 #include "arch/csr.h"
-#include "arch/path.h"
+#include "lib/compiler.h"
 #include "intr/intr.h"
 #include "intr/softint.h"
 #include "lib/panic.h"
@@ -189,24 +189,19 @@ void ether_exchange_end(struct ether_exchange *x, unsigned queue)
 /*
  * The core has all descriptors but the one before that which it fills next: that gets the next buffer, its `size` is
  * that of all. A frame's buffer goes into the next place, whose own goes to the core; if no place is free, the frame's.
- *
- * Three lines of code, however many frames have come, and for one no branch is taken. The number for the register is
- * there before the fence, which waits for the stores.
  */
-NET_PATH DEVICE_HANDLER void ether_exchange_interrupt(void *exchange)
+void ether_exchange_interrupt(void *exchange)
 {
     struct ether_exchange *x = exchange;
     struct ether_descriptor *filled = x->filled, *free = before(filled);
     ether_acknowledge_write(x->cause); /* what comes behind these looks interrupts again */
     uint32_t status = filled->status;
     if (likely(status & DONE)) {
-        struct ether_place *const places = x->place;
-        const uint32_t limit = x->limit, mask = x->mask;
         uint32_t head = x->head;
         do {
             uint32_t buffer = filled->address;
-            if (likely(head != limit)) {
-                struct ether_place *p = &places[head++ & mask];
+            if (likely(head != x->limit)) {
+                struct ether_place *p = &x->place[head++ & x->mask];
                 uint32_t empty = p->buffer;
                 *p = (struct ether_place){buffer, status};
                 buffer = empty;
@@ -218,28 +213,24 @@ NET_PATH DEVICE_HANDLER void ether_exchange_interrupt(void *exchange)
             free = filled;
             filled = after(filled);
             status = filled->status;
-            __asm__("" : "+r"(filled), "+r"(free)); /* else the loop begins with a jump */
         } while (status & DONE);
         x->filled = filled;
         x->head = head;
     }
-    uint32_t tail = (uintptr_t)free / sizeof *free & MASK;
-    volatile uint32_t *tail_register = x->tail_register;
-    __asm__ volatile("" ::"r"(tail), "r"(tail_register));
     io_fence(); /* also for the next handler, which may be on another hart */
-    *tail_register = tail;
+    *x->tail_register = (uintptr_t)free / sizeof *free & MASK;
     softint_mark(SPL_SOFTNET);
 }
 
 /* What has been taken meanwhile may be used again; whether there is any. */
-static OFF_PATH bool more_room(uint32_t next)
+static COLD bool more_room(uint32_t next)
 {
     if (tx.open)
         tx.end = tx.taken;
     return next != tx.end;
 }
 
-NET_PATH bool ether_tx_put(void *owner, const uint8_t *data, uint32_t length, bool interrupt)
+bool ether_tx_put(void *owner, const uint8_t *data, uint32_t length, bool interrupt)
 {
     uint32_t next = (tx.given + 1) & MASK;
     if (unlikely(next == tx.end) && !more_room(next))
@@ -255,8 +246,7 @@ NET_PATH bool ether_tx_put(void *owner, const uint8_t *data, uint32_t length, bo
     return true;
 }
 
-/* Aligned so that what a frame runs after the handler evicts none of its lines, under whichever scheme. */
-NET_PATH __attribute__((aligned(128))) void *ether_tx_reclaim(void)
+void *ether_tx_reclaim(void)
 {
     if (tx.taken == tx.given || !(tx.descriptor[tx.taken].status & DONE))
         return 0;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arch/path.h"
+#include "lib/compiler.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
@@ -91,8 +91,8 @@ static struct buf *find(struct bufchain *chain, const struct blockdev *device, u
  * The same of `count` blocks one behind the other that share the chain, null where one is not there, by one pass along the chain: a search
  * for each would be as many.
  */
-static FILE_PATH_READ void find_row(struct bufchain *chain, const struct blockdev *device, uint32_t sector,
-                                    uint32_t size, uint32_t count, struct buf *bps[])
+static void find_row(struct bufchain *chain, const struct blockdev *device, uint32_t sector, uint32_t size,
+                     uint32_t count, struct buf *bps[])
 {
     cache_assert_held(&chain->lock);
     uint32_t each = size / SECTOR_SIZE;
@@ -137,7 +137,7 @@ static void leave(struct buf *bp)
     freelist_wake();
 }
 
-static OFF_PATH void set_another_size(struct buf *bp, uint32_t size)
+static COLD void set_another_size(struct buf *bp, uint32_t size)
 {
     if (bp->flags & B_DELWRI)
         panic("buffer of %s, sector %lu: has %lu bytes that are not written, asked for with %lu", bp->device->name,
@@ -157,8 +157,8 @@ static inline void set_size(struct buf *bp, uint32_t size)
  * The block's buffer where it is not just there, with `chain`, its own, locked, and to be unlocked; `bp`: somebody has it, or null: there
  * is none. Null: it is to be looked for again, or the caller may not wait.
  */
-static OFF_PATH struct buf *get_or_wait(struct bufchain *chain, struct buf *bp, struct blockdev *device,
-                                        uint32_t sector, bool may_wait)
+static COLD struct buf *get_or_wait(struct bufchain *chain, struct buf *bp, struct blockdev *device, uint32_t sector,
+                                    bool may_wait)
 {
     if (!bp) {
         bp = freelist_take(chain, may_wait);
@@ -181,7 +181,7 @@ static OFF_PATH struct buf *get_or_wait(struct bufchain *chain, struct buf *bp, 
 }
 
 /* The block's buffer; null only if the caller may not wait, and would have to. */
-static FILE_PATH_WRITE struct buf *get(struct blockdev *device, uint32_t sector, uint32_t size, bool may_wait)
+static struct buf *get(struct blockdev *device, uint32_t sector, uint32_t size, bool may_wait)
 {
     assert(size && size <= BUF_MOST && size % SECTOR_SIZE == 0);
     struct bufchain *chain = chain_of(device, sector);
@@ -290,7 +290,7 @@ static int read_now(struct buf *bp)
     return biowait(bp);
 }
 
-FILE_PATH_WRITE struct buf *bread(struct blockdev *device, uint32_t sector, uint32_t size)
+struct buf *bread(struct blockdev *device, uint32_t sector, uint32_t size)
 {
     struct buf *bp = getblk(device, sector, size);
     bufstat_add(bp->flags & B_VALID ? &bufstats.hits : &bufstats.misses);
@@ -314,7 +314,7 @@ static uint32_t request_most(uint32_t size)
     return RUN_BYTES / size < RUN_MOST ? RUN_BYTES / size : RUN_MOST;
 }
 
-FILE_PATH uint32_t buf_run_most(uint32_t size)
+uint32_t buf_run_most(uint32_t size)
 {
     uint32_t most = buf_count / BUFS_OF_A_RUN, long_enough = request_most(size);
     return most < long_enough ? most : long_enough;
@@ -590,7 +590,7 @@ struct buf *breada(struct blockdev *device, uint32_t sector, uint32_t size, uint
     return bp;
 }
 
-static OFF_PATH void forget(struct buf *bp)
+static COLD void forget(struct buf *bp)
 {
     struct bufchain *chain = bp->chain;
     if (bp->device) {
@@ -610,7 +610,7 @@ static void put_back(struct buf *bp)
     bp->flags &= ~B_AGE;
 }
 
-FILE_PATH_WRITE void brelse(struct buf *bp)
+void brelse(struct buf *bp)
 {
 #if BUFFERS_SHARED
     if (!lock_write_held(&bp->lock.lock)) { /* it was only read, and is on its list */
@@ -626,7 +626,7 @@ FILE_PATH_WRITE void brelse(struct buf *bp)
 }
 
 /* Buffers that hold their blocks, on their lists or not: at the end of them now, by one turn of the lists' lock. */
-FILE_PATH_READ void brelse_run(struct buf *bps[], uint32_t count)
+void brelse_run(struct buf *bps[], uint32_t count)
 {
 #if BUFFERS_SHARED
     if (count && !lock_write_held(&bps[0]->lock.lock)) {
@@ -694,8 +694,7 @@ static struct buf *find_valid(struct blockdev *device, uint32_t sector, uint32_t
     return 0;
 }
 
-FILE_PATH_READ uint32_t bread_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count,
-                                  struct buf *bps[])
+uint32_t bread_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32_t count, struct buf *bps[])
 {
     uint32_t n = 0;
     for (bool good = true; good && n < count;) {
@@ -812,7 +811,7 @@ void bawrite(struct buf *bp)
     start(bp);
 }
 
-FILE_PATH_WRITE void bdwrite(struct buf *bp)
+void bdwrite(struct buf *bp)
 {
     bp->error = 0;
     bp->flags |= B_DELWRI | B_VALID;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arch/path.h"
+#include "lib/compiler.h"
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
 
@@ -135,7 +135,7 @@ int ext2_set_pointers(struct inode *ip)
     return error;
 }
 
-FILE_PATH_WRITE int ext2_has_contents(struct inode *ip)
+int ext2_has_contents(struct inode *ip)
 {
     return ip->fs->log || contents_are_meta(ip) ? ext2_set_pointers(ip) : 0;
 }
@@ -154,7 +154,7 @@ static int add_pointers(struct inode *ip, uint32_t in, uint32_t place, uint32_t 
     return error;
 }
 
-static OFF_PATH int bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *fresh, uint32_t *run)
+static COLD int bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *fresh, uint32_t *run)
 {
     struct ext2 *fs = ip->fs;
     struct way way;
@@ -234,7 +234,7 @@ static OFF_PATH int bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *blo
 }
 
 /* The inode itself leads to the first ones. */
-FILE_PATH_WRITE int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *fresh, uint32_t *run)
+int ext2_bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *fresh, uint32_t *run)
 {
     uint32_t at = n < EXT2_DIRECT ? ip->disk.block[n] : 0;
     if (!at || run || !ext2_is_data_block(ip->fs, at))

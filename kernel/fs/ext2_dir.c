@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "fs/namecache.h"
-#include "arch/path.h"
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
 
@@ -106,7 +105,7 @@ static int find(struct inode *dp, struct look *look, struct buf *bp, struct ext2
     return 1;
 }
 
-NAME_PATH int ext2_dir_find(struct inode *dp, const char *name, uint32_t length, uint32_t *number)
+int ext2_dir_find(struct inode *dp, const char *name, uint32_t length, uint32_t *number)
 {
     struct look look = {.name = name, .length = length};
     if (namecache_find(dp->fs, dp->number, name, length, number))

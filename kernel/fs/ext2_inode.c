@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "fs/namecache.h"
-#include "arch/path.h"
+#include "lib/compiler.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
 
@@ -242,8 +242,8 @@ static void refer(struct inode *ip)
 }
 
 /* One that is not in the table: with `chain`, its own, locked, and to be unlocked. */
-static OFF_PATH int iget_new(struct ext2 *fs, uint32_t number, enum which_inode which, struct chain *chain,
-                             struct inode **ipp)
+static COLD int iget_new(struct ext2 *fs, uint32_t number, enum which_inode which, struct chain *chain,
+                         struct inode **ipp)
 {
     struct inode *ip = room(chain);
     if (!ip) {
@@ -275,13 +275,13 @@ static OFF_PATH int iget_new(struct ext2 *fs, uint32_t number, enum which_inode 
 }
 
 /* Not with its own lock: ".." leads up, and who has that by now may want the one below. */
-static OFF_PATH void wait_for_reading(struct inode *ip)
+static COLD void wait_for_reading(struct inode *ip)
 {
     mutex_lock(&ip->reading);
     mutex_unlock(&ip->reading);
 }
 
-NAME_PATH int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct inode **ipp)
+int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct inode **ipp)
 {
     if (!number || number > fs->super.inodes || (number < fs->first_inode && number != EXT2_ROOT))
         return ext2_error(fs, "inode number", number);
@@ -349,7 +349,7 @@ void ext2_change_dtime(struct ext2 *fs, uint32_t number, uint32_t to)
     ext2_meta(fs, bp, false);
 }
 
-NAME_PATH void ext2_hold(struct vnode *vp)
+void ext2_hold(struct vnode *vp)
 {
     uint32_t before = __atomic_fetch_add(&INODE(vp)->references, 1, __ATOMIC_RELAXED);
     assert(before & REFERENCES); /* the caller's own */
@@ -362,7 +362,7 @@ static bool is_changed(const struct inode *ip)
 }
 
 /* A reference less. Not if it is the last one, or may be by now, and there is something to do then. */
-static NAME_PATH bool let_go_lightly(struct inode *ip)
+static bool let_go_lightly(struct inode *ip)
 {
     uint32_t n = __atomic_load_n(&ip->references, __ATOMIC_RELAXED), last = is_changed(ip) ? REFERENCES_LAST : 0;
     assert(n & REFERENCES);
@@ -476,7 +476,7 @@ static void let_go(struct inode *ip, struct chain *chain, bool remove)
     __atomic_fetch_sub(&fs->ending, 1, __ATOMIC_RELEASE); /* from here on an unmount may take `fs` away */
 }
 
-static OFF_PATH void release_last(struct inode *ip)
+static COLD void release_last(struct inode *ip)
 {
     struct chain *chain = chain_of(ip->fs, ip->number);
     table_lock(&chain->lock);
@@ -501,7 +501,7 @@ static OFF_PATH void release_last(struct inode *ip)
     table_unlock(&chain->lock);
 }
 
-NAME_PATH void ext2_release(struct vnode *vp)
+void ext2_release(struct vnode *vp)
 {
     struct inode *ip = INODE(vp);
     if (!let_go_lightly(ip))

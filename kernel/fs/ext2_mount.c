@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "fs/namecache.h"
-#include "arch/path.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "mem/page.h"
@@ -42,7 +41,7 @@ int ext2_error(struct ext2 *fs, const char *what, uint32_t number)
     return has_errors(fs);
 }
 
-BEHIND_ALL int ext2_keeps(struct ext2 *fs, const char *what, uint32_t number)
+int ext2_keeps(struct ext2 *fs, const char *what, uint32_t number)
 {
     if (!__atomic_fetch_add(&fs->errors, 1, __ATOMIC_RELAXED))
         kprintf("ext2 on %s: %s %lu keeps what it had, as the drive failed: e2fsck gives it back\n", fs->device->name,
@@ -55,7 +54,7 @@ struct buf *ext2_getblk(struct ext2 *fs, uint32_t block)
     return getblk(fs->device, block * fs->sectors_per_block, fs->block_size);
 }
 
-FILE_PATH_WRITE struct buf *ext2_bread(struct ext2 *fs, uint32_t block)
+struct buf *ext2_bread(struct ext2 *fs, uint32_t block)
 {
     return bread(fs->device, block * fs->sectors_per_block, fs->block_size);
 }
@@ -85,7 +84,7 @@ static uint32_t descriptor_blocks(const struct ext2 *fs)
     return (fs->groups + fs->descriptors_per_block - 1) / fs->descriptors_per_block;
 }
 
-FILE_PATH_WRITE bool ext2_is_data_block(const struct ext2 *fs, uint32_t block)
+bool ext2_is_data_block(const struct ext2 *fs, uint32_t block)
 {
     const struct ext2_super *s = &fs->super;
     if (block < s->first_data_block || block >= s->blocks)
@@ -430,7 +429,7 @@ int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
     return 0;
 }
 
-static NAME_PATH int root_of(struct mount *m, struct vnode **vpp)
+static int root_of(struct mount *m, struct vnode **vpp)
 {
     *vpp = EXT2(m)->root;
     vhold(*vpp);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arch/path.h"
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
 
@@ -13,7 +12,7 @@ static bool read_only(const struct inode *ip)
     return ip->fs->mount.read_only;
 }
 
-static NAME_PATH int lookup(struct vnode *dvp, const char *name, uint32_t length, struct vnode **vpp)
+static int lookup(struct vnode *dvp, const char *name, uint32_t length, struct vnode **vpp)
 {
     struct inode *dp = INODE(dvp), *ip;
     uint32_t number;
@@ -464,7 +463,7 @@ static int rename(struct vnode *fdvp, const char *name, uint32_t length, struct 
 }
 
 /* Where block `n` of the file lies, 0: nowhere, and how many follow each other there: by what was looked up last, if it is in that. */
-static FILE_PATH_READ int look_up(struct inode *ip, struct read_state *r, uint32_t n, uint32_t *block, uint32_t *count)
+static int look_up(struct inode *ip, struct read_state *r, uint32_t n, uint32_t *block, uint32_t *count)
 {
     if (n - r->first >= r->count) {
         int error = ext2_bmap(ip, n, false, &r->block, 0, &r->count);
@@ -587,7 +586,7 @@ static int read_all(struct inode *ip, struct uio *uio, struct read_state *r)
     return 0;
 }
 
-static FILE_PATH_READ int read(struct vnode *vp, struct uio *uio)
+static int read(struct vnode *vp, struct uio *uio)
 {
     struct inode *ip = INODE(vp);
     if (ip->gone)
@@ -605,8 +604,7 @@ static FILE_PATH_READ int read(struct vnode *vp, struct uio *uio)
 }
 
 /* Into one block of a file, of which `part` bytes from `within` on are changed; `fresh`: it has no contents yet. */
-static FILE_PATH_WRITE int write_block(struct inode *ip, struct uio *uio, uint32_t block, bool fresh, uint32_t within,
-                                       uint32_t part)
+static int write_block(struct inode *ip, struct uio *uio, uint32_t block, bool fresh, uint32_t within, uint32_t part)
 {
     struct ext2 *fs = ip->fs;
     bool whole = part == fs->block_size;
@@ -684,7 +682,7 @@ static int write_blocks(struct inode *ip, struct uio *uio, uint32_t block, uint3
  * What changes no size and stays in one block needs the inode for reading only: the buffer's lock keeps those apart who
  * change the same block (paper `mach`, section 3.3.4). -EAGAIN: it is no such write, and nothing has been done.
  */
-static FILE_PATH_WRITE int overwrite(struct vnode *vp, struct uio *uio)
+static int overwrite(struct vnode *vp, struct uio *uio)
 {
     struct inode *ip = INODE(vp);
     struct ext2 *fs = ip->fs;
@@ -737,7 +735,7 @@ static int write_part(struct inode *ip, struct uio *uio, uint32_t n, uint32_t wi
     return error;
 }
 
-static FILE_PATH_WRITE int write(struct vnode *vp, struct uio *uio, bool append)
+static int write(struct vnode *vp, struct uio *uio, bool append)
 {
     struct inode *ip = INODE(vp);
     struct ext2 *fs = ip->fs;
@@ -794,7 +792,7 @@ static int truncate(struct vnode *vp, uint64_t size)
     return error;
 }
 
-static NAME_PATH int getattr(struct vnode *vp, struct vattr *attr)
+static int getattr(struct vnode *vp, struct vattr *attr)
 {
     const struct inode *ip = INODE(vp);
     const struct ext2_inode *d = &ip->disk;

@@ -25,7 +25,7 @@
 
 #include "fs/ext2.h"
 #include "fs/ext2_jbd.h"
-#include "arch/path.h"
+#include "lib/compiler.h"
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
@@ -130,7 +130,7 @@ static bool has_room(const struct ext2_log *log, uint32_t more)
 
 static int commit(struct ext2 *fs);
 
-static OFF_PATH void begin(struct ext2 *fs, struct ext2_log *log)
+static COLD void begin(struct ext2 *fs, struct ext2_log *log)
 {
     for (;;) {
         lock_read(&log->lock);
@@ -148,13 +148,13 @@ static OFF_PATH void begin(struct ext2 *fs, struct ext2_log *log)
     }
 }
 
-FILE_PATH_WRITE void ext2_begin(struct ext2 *fs)
+void ext2_begin(struct ext2 *fs)
 {
     if (fs->log)
         begin(fs, fs->log);
 }
 
-static OFF_PATH void end(struct ext2_log *log)
+static COLD void end(struct ext2_log *log)
 {
     crit_t s = simple_lock_enter(&log->counts);
     assert(log->open);
@@ -163,7 +163,7 @@ static OFF_PATH void end(struct ext2_log *log)
     lock_done(&log->lock);
 }
 
-FILE_PATH_WRITE void ext2_end(struct ext2 *fs)
+void ext2_end(struct ext2 *fs)
 {
     if (fs->log)
         end(fs->log);
@@ -409,7 +409,7 @@ int ext2_commit(struct ext2 *fs)
     return error ? error : e;
 }
 
-static OFF_PATH bool commit_what_is_held(struct ext2 *fs)
+static COLD bool commit_what_is_held(struct ext2 *fs)
 {
     bool held = false;
     for (uint32_t i = 0; i < fs->groups; i++)
@@ -422,7 +422,7 @@ static OFF_PATH bool commit_what_is_held(struct ext2 *fs)
     return !error;
 }
 
-FILE_PATH_WRITE bool ext2_more_room(struct ext2 *fs, int error)
+bool ext2_more_room(struct ext2 *fs, int error)
 {
     return error == -ENOSPC && fs->log && !fs->log->error && commit_what_is_held(fs);
 }

@@ -1,7 +1,6 @@
 /* Free lists of buffers (freelist.h), both builds. */
 #include "fs/freelist.h"
 
-#include "arch/path.h"
 #include "fs/bio.h"
 #include "lib/panic.h"
 #include "sched/sched.h"
@@ -35,7 +34,7 @@ static void unlink(struct buflist *list, struct buf *bp)
 }
 
 /* With the lists' lock held. */
-static FILE_PATH void put(struct buflist *lists, struct buf *bp)
+static void put(struct buflist *lists, struct buf *bp)
 {
     assert(!bp->on_list);
     unsigned which = bp->flags & (B_AGE | B_INVAL) ? FIRST : BY_USE;
@@ -59,7 +58,7 @@ static void put_anew(struct buflist *lists, struct buf *bp)
 }
 
 /* A buffer may be had now, or soon, by who waits. */
-FILE_PATH void freelist_wake(void)
+void freelist_wake(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (wanted) {
@@ -105,26 +104,26 @@ void freelist_init(struct buf *bp, uint32_t number)
     put(lists, bp);
 }
 
-FILE_PATH_WRITE void freelist_put(struct buf *bp)
+void freelist_put(struct buf *bp)
 {
     cache_lock(&bfreelist_lock);
     put(lists, bp);
     cache_unlock(&bfreelist_lock);
 }
 
-FILE_PATH_WRITE void freelist_remove(struct buf *bp)
+void freelist_remove(struct buf *bp)
 {
     cache_lock(&bfreelist_lock);
     take_off(lists, bp);
     cache_unlock(&bfreelist_lock);
 }
 
-FILE_PATH_WRITE void freelist_remove_on_chain(struct buf *bp)
+void freelist_remove_on_chain(struct buf *bp)
 {
     freelist_remove(bp);
 }
 
-FILE_PATH_READ void freelist_put_run(struct buf *bps[], uint32_t count)
+void freelist_put_run(struct buf *bps[], uint32_t count)
 {
     cache_lock(&bfreelist_lock);
     for (uint32_t i = 0; i < count; i++)
@@ -227,26 +226,26 @@ void freelist_init(struct buf *bp, uint32_t number)
     put(bp->chain->list, bp);
 }
 
-FILE_PATH_WRITE void freelist_put(struct buf *bp)
+void freelist_put(struct buf *bp)
 {
     cache_lock(&bp->chain->lock);
     put(bp->chain->list, bp);
     cache_unlock(&bp->chain->lock);
 }
 
-FILE_PATH_WRITE void freelist_remove(struct buf *bp)
+void freelist_remove(struct buf *bp)
 {
     cache_lock(&bp->chain->lock);
     take_off(bp->chain->list, bp);
     cache_unlock(&bp->chain->lock);
 }
 
-FILE_PATH_WRITE void freelist_remove_on_chain(struct buf *bp)
+void freelist_remove_on_chain(struct buf *bp)
 {
     take_off(bp->chain->list, bp);
 }
 
-FILE_PATH_READ void freelist_put_run(struct buf *bps[], uint32_t count)
+void freelist_put_run(struct buf *bps[], uint32_t count)
 {
     for (uint32_t i = 0; i < count;) { /* blocks that follow each other share chains */
         struct bufchain *chain = bps[i]->chain;

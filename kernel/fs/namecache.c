@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "arch/path.h"
 #include "lock/simple_lock.h"
 
 #define CHAINS 32
@@ -54,7 +53,7 @@ static struct entry *look(struct chain *chain, const void *fs, uint32_t director
     return 0;
 }
 
-NAME_PATH bool namecache_find(const void *fs, uint32_t directory, const char *name, uint32_t length, uint32_t *number)
+bool namecache_find(const void *fs, uint32_t directory, const char *name, uint32_t length, uint32_t *number)
 {
     if (length > NAMECACHE_NAME)
         return false;

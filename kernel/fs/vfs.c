@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arch/path.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
 
@@ -27,12 +26,12 @@ static uint32_t no_clock(void)
 
 uint32_t (*fs_clock)(void) = no_clock;
 
-FILE_PATH uint32_t fs_time(void)
+uint32_t fs_time(void)
 {
     return fs_clock();
 }
 
-FILE_PATH int uio_move(struct uio *uio, void *data, uint32_t n)
+int uio_move(struct uio *uio, void *data, uint32_t n)
 {
     assert(n <= uio->left);
     int error = uio->move(uio, data, n);
@@ -43,7 +42,7 @@ FILE_PATH int uio_move(struct uio *uio, void *data, uint32_t n)
     return error;
 }
 
-static FILE_PATH int move_in_kernel(struct uio *uio, void *data, uint32_t n)
+static int move_in_kernel(struct uio *uio, void *data, uint32_t n)
 {
     if (uio->write)
         memcpy(data, uio->with, n);
@@ -68,7 +67,7 @@ static struct mount *root_mount(void)
     return m;
 }
 
-NAME_PATH struct vnode *vfs_root(void)
+struct vnode *vfs_root(void)
 {
     struct vnode *vp = 0;
     rw_lock_read(&mount_table_lock);
@@ -255,7 +254,7 @@ struct walk {
     uint32_t last_length;
 };
 
-static NAME_PATH void walk_end(struct walk *w)
+static void walk_end(struct walk *w)
 {
     if (w->at)
         vrele(w->at);
@@ -265,7 +264,7 @@ static NAME_PATH void walk_end(struct walk *w)
 }
 
 /* At the beginning again, or where the directory is. */
-static NAME_PATH int start_at(struct walk *w, struct vnode *cwd)
+static int start_at(struct walk *w, struct vnode *cwd)
 {
     struct vnode *vp = cwd && w->path[0] != '/' ? cwd : w->root;
     if (vp)
@@ -301,7 +300,7 @@ static int follow_link(struct walk *w, struct vnode *vp, const char *rest)
     return length ? start_at(w, w->at) : -ENOENT;
 }
 
-static NAME_PATH int step(struct walk *w, const char *name, uint32_t length, struct vnode **vpp)
+static int step(struct walk *w, const char *name, uint32_t length, struct vnode **vpp)
 {
     if (w->at->type != VDIR)
         return -ENOTDIR;
@@ -325,7 +324,7 @@ static bool is_dots(const char *name, uint32_t length)
  * Goes along the path; with `parent` to the directory of its last component, which is then in w->last, and, with `follow`, no
  * symbolic link.
  */
-static NAME_PATH int walk(struct walk *w, struct vnode *cwd, const char *path, bool follow, bool parent)
+static int walk(struct walk *w, struct vnode *cwd, const char *path, bool follow, bool parent)
 {
     *w = (struct walk){.follow = follow, .buffer = zone_alloc(&path_zone)};
     if (!w->buffer)
@@ -386,7 +385,7 @@ static NAME_PATH int walk(struct walk *w, struct vnode *cwd, const char *path, b
     return error;
 }
 
-NAME_PATH int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp)
+int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp)
 {
     struct walk w;
     int error = walk(&w, cwd, path, follow, false);
@@ -431,7 +430,7 @@ int vfs_make(struct vnode *cwd, const char *path, enum vtype type, unsigned mode
     return make(cwd, path, type, mode, rdev, target, false);
 }
 
-NAME_PATH int vfs_open(struct vnode *cwd, const char *path, unsigned flags, unsigned mode, struct vnode **vpp)
+int vfs_open(struct vnode *cwd, const char *path, unsigned flags, unsigned mode, struct vnode **vpp)
 {
     bool exclusive = (flags & (VFS_CREATE | VFS_EXCLUSIVE)) == (VFS_CREATE | VFS_EXCLUSIVE), made = false;
     int error;
@@ -531,7 +530,7 @@ int vfs_rename(struct vnode *cwd, const char *path, const char *new_path)
 
 /* With the lock ------------------------------------------------------------------------------------------------------ */
 
-NAME_PATH int vfs_getattr(struct vnode *vp, struct vattr *attr)
+int vfs_getattr(struct vnode *vp, struct vattr *attr)
 {
     lock_read(&vp->lock);
     int error = vp->ops->getattr(vp, attr);
@@ -572,7 +571,7 @@ int vfs_truncate(struct vnode *vp, uint64_t size)
     return error;
 }
 
-FILE_PATH_READ int vfs_read(struct vnode *vp, struct uio *uio)
+int vfs_read(struct vnode *vp, struct uio *uio)
 {
     lock_read(&vp->lock);
     if (vp->mapped) {
@@ -586,7 +585,7 @@ FILE_PATH_READ int vfs_read(struct vnode *vp, struct uio *uio)
     return error;
 }
 
-FILE_PATH_WRITE int vfs_write(struct vnode *vp, struct uio *uio, bool append)
+int vfs_write(struct vnode *vp, struct uio *uio, bool append)
 {
     int error = -EAGAIN;
     if (vp->ops->overwrite && !append) {

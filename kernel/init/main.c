@@ -10,7 +10,6 @@
 #include "arch/accounting.h"
 #include "arch/hart.h"
 #include "arch/panic.h"
-#include "arch/path.h"
 #include "debug/debug.h"
 #include "dev/clock.h"
 #include "dev/console.h"
@@ -33,8 +32,8 @@
 
 #define USAGE_EXIT_CODE 2
 
-INTR_PATH_DATA struct hart harts[MAX_HARTS];
-SHORT_PATH_DATA unsigned hart_count;
+struct hart harts[MAX_HARTS];
+unsigned hart_count;
 
 extern volatile uint32_t harts_may_start;
 extern const struct run _runs[], _runs_end[];

@@ -23,7 +23,7 @@ void softint_establish(unsigned level, softint_fn *fn, void *arg)
     table[level].fn = fn;
 }
 
-SHORT_PATH void softint_post(unsigned level)
+void softint_post(unsigned level)
 {
     softint_mark(level);
     if (SOFTINT_NEEDS_KICK && !sync_hart()->intr_depth && !sync_hart()->in_softint)

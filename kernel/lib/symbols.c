@@ -3,12 +3,11 @@
 
 #include "lib/symbols.h"
 
-extern const char _text[], _etext[], _runs_text[], _runs_etext[]; /* arch/kernel.ld */
+extern const char _text[], _etext[]; /* arch/kernel.ld */
 
 static bool is_code(uint32_t pc)
 {
-    return (pc >= (uint32_t)_text && pc < (uint32_t)_etext) ||
-           (pc >= (uint32_t)_runs_text && pc < (uint32_t)_runs_etext);
+    return pc >= (uint32_t)_text && pc < (uint32_t)_etext;
 }
 
 const char *symbol_of(uint32_t pc, uint32_t *offset)

@@ -1,7 +1,7 @@
 /* Events (event.h). */
 #include "lock/event.h"
 
-#include "arch/path.h"
+#include "lib/compiler.h"
 #include "lock/threads.h"
 
 /* One that waits; it lies on the waiting thread's stack. */
@@ -12,7 +12,7 @@ struct event_waiter {
 };
 
 /* Those whom a posting wakes, in their order, taken off the list: all that only wait, and the first that takes it. */
-static OFF_PATH struct event_waiter *served(struct event *e)
+static COLD struct event_waiter *served(struct event *e)
 {
     e->posted = true;
     struct event_waiter *wake = 0, **end = &wake, **at = &e->waiting;
@@ -31,7 +31,7 @@ static OFF_PATH struct event_waiter *served(struct event *e)
     return wake;
 }
 
-SHORT_PATH_EVENT void event_post(struct event *e)
+void event_post(struct event *e)
 {
     crit_t s = simple_lock_enter(&e->lock);
     struct event_waiter *wake = e->waiting;
@@ -79,7 +79,7 @@ void event_wait(struct event *e)
     wait_or_take(e, false);
 }
 
-SHORT_PATH_EVENT void event_take(struct event *e)
+void event_take(struct event *e)
 {
     wait_or_take(e, true);
 }

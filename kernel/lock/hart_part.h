@@ -7,8 +7,7 @@
 #define HART_SPIN_SPACE 1024 /* bytes */
 
 struct lock_hart {
-    /* The algorithm's nodes, next to what else a hart uses, so that neither evicts the other. */
-    uint8_t spin_space[HART_SPIN_SPACE] __attribute__((aligned(64)));
+    uint8_t spin_space[HART_SPIN_SPACE] __attribute__((aligned(64))); /* the algorithm's nodes */
     uint32_t polls; /* somebody wants spin_poll to be called in each turn of a waiting loop (lock/spin/spin.h) */
 };
 

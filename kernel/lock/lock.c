@@ -2,7 +2,6 @@
 #define LOCK_FUNCTIONS 1 /* in an image without locks they are there, and nobody calls them */
 #include "lock/lock.h"
 
-#include "arch/path.h"
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
 #include "lock/threads.h"
@@ -208,7 +207,7 @@ static __attribute__((noinline)) bool take_if_free(struct lock *l, unsigned how)
     return taken;
 }
 
-FILE_PATH bool lock_acquire_if_free(struct lock *l, unsigned how, struct lock_attempt attempt)
+bool lock_acquire_if_free(struct lock *l, unsigned how, struct lock_attempt attempt)
 {
     lock_check_context(l);
     bool taken = lock_take(l, how) || take_if_free(l, how);

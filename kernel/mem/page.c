@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "arch/hart.h"
-#include "arch/path.h"
+#include "lib/compiler.h"
 #include "lib/panic.h"
 #include "lock/simple_lock.h"
 
@@ -58,7 +58,7 @@ static uint32_t take(void)
  * Some of the pages that are in common go to `c`, which is this hart's, and one to the caller: half of what it holds at a time,
  * so that neither the next page nor the next one back needs this, but fewer when few are left. No two locks at once.
  */
-OFF_PATH static uint32_t fill(struct cache *c, uint32_t reserve)
+static COLD uint32_t fill(struct cache *c, uint32_t reserve)
 {
     uint32_t page[PAGE_CACHE / 2], n = 0;
     simple_lock(&pages_lock);
@@ -84,7 +84,7 @@ static void give(uint32_t page)
 }
 
 /* When all else is out: what harts keep. */
-OFF_PATH static uint32_t take_from_caches(void)
+static COLD uint32_t take_from_caches(void)
 {
     uint32_t page = 0;
     for (unsigned h = 0; h < MAX_HARTS && !page; h++) {
@@ -109,7 +109,7 @@ uint32_t page_alloc_raw(void)
     return page;
 }
 
-FAULT_PATH uint32_t page_borrow(uint32_t reserve, bool *fewer)
+uint32_t page_borrow(uint32_t reserve, bool *fewer)
 {
     crit_t s = crit_sec_enter(SPL_HIGH);
     struct cache *c = &caches[curhart->id];
@@ -128,7 +128,7 @@ FAULT_PATH uint32_t page_borrow(uint32_t reserve, bool *fewer)
     return page;
 }
 
-FAULT_PATH uint32_t page_borrow_some(uint32_t reserve, uint32_t page[], uint32_t n)
+uint32_t page_borrow_some(uint32_t reserve, uint32_t page[], uint32_t n)
 {
     uint32_t have = 0;
     crit_t s = crit_sec_enter(SPL_HIGH);

@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "arch/path.h"
 #include "net/in.h"
 #include "net/net.h"
 
@@ -130,7 +129,7 @@ void arp_input(struct mbuf *m)
     }
 }
 
-NET_PATH void arp_resolve(struct mbuf *m, uint32_t ip)
+void arp_resolve(struct mbuf *m, uint32_t ip)
 {
     uint8_t to[ETHER_ADDRESS];
     struct mbuf *dropped = 0;

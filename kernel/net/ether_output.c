@@ -1,11 +1,10 @@
 /* A packet gets its Ethernet header, and goes to the interface (net.h). */
 #include <string.h>
 
-#include "arch/path.h"
 #include "net/in.h"
 #include "net/net.h"
 
-NET_PATH void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type)
+void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type)
 {
     if (m->m_len > IP_MTU || !m_prepend(m, ETHER_HEADER)) {
         NET_COUNT(no_room);

@@ -1,7 +1,6 @@
 /* ICMP: answers echo requests (RFC 792), in the packet that they came in. */
 #include <string.h>
 
-#include "arch/path.h"
 #include "net/in.h"
 #include "net/net.h"
 
@@ -61,7 +60,7 @@ static bool is_one_host(uint32_t from)
            from != (net_own.ip & net_own.mask) && from != (net_own.ip | ~net_own.mask);
 }
 
-NET_PATH void icmp_input(struct mbuf *m, uint32_t header)
+void icmp_input(struct mbuf *m, uint32_t header)
 {
     uint8_t *ip = m->m_data, *icmp = ip + header;
     uint32_t length = m->m_len - header, from = get32(ip + 12);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "arch/csr.h"
-#include "arch/path.h"
+#include "lib/compiler.h"
 #include "dev/clock.h"
 #include "dev/ether.h"
 #include "dev/node.h"
@@ -42,7 +42,7 @@ static struct if_ether_counts counts[MAX_HARTS];
 
 /* Sending --------------------------------------------------------------------------------------------------------------- */
 
-static OFF_PATH void not_sent(struct mbuf *m)
+static COLD void not_sent(struct mbuf *m)
 {
     if (ether_tx_is_open())
         NET_COUNT(tx_full);
@@ -52,7 +52,7 @@ static OFF_PATH void not_sent(struct mbuf *m)
 }
 
 /* Buffers that have been read go back as the next frames are sent: no interrupt is needed for that. */
-static NET_PATH void transmit(struct mbuf *m)
+static void transmit(struct mbuf *m)
 {
     crit_t s = simple_lock_enter(&tx_lock);
     for (struct mbuf *done; (done = ether_tx_reclaim());)
@@ -92,7 +92,7 @@ static void work_off(void *arg, uint32_t word)
 }
 #endif
 
-NET_PATH void ether_input(struct mbuf *m)
+void ether_input(struct mbuf *m)
 {
     uint32_t type = m->m_len >= ETHER_HEADER ? get16(m->m_data + 12) : 0;
     m_adj(m, m->m_len >= ETHER_HEADER ? ETHER_HEADER : 0);
@@ -129,9 +129,8 @@ static void goes_up(struct mbuf *m, uint32_t length)
 #define MOST_WAITING 1024
 DEFINE_SIMPLE_LOCK(softnet_lock, "softnet", SPL_SOFTNET);
 
-/* Where neither the harts' blocks nor the beginnings of threads' stacks are in the data cache (arch/kernel.ld). */
-static struct ether_exchange exchange[ETHER_QUEUES] __attribute__((section(".bss_net")));
-static struct ether_place place[ETHER_QUEUES][MOST_WAITING] __attribute__((section(".bss_net")));
+static struct ether_exchange exchange[ETHER_QUEUES];
+static struct ether_place place[ETHER_QUEUES][MOST_WAITING];
 static uint32_t full_counted[ETHER_QUEUES];
 static volatile bool in_softnet[MAX_HARTS]; /* set before it takes the first packet */
 
@@ -166,7 +165,7 @@ static bool take(unsigned q, struct mbuf **m, uint32_t *length)
 }
 
 /* One frame of each queue in turn: as long as a flood in one of them lasts, the others go on. */
-static NET_PATH void softnet(void *arg)
+static void softnet(void *arg)
 {
     (void)arg;
     struct mbuf *m;
@@ -336,7 +335,7 @@ static void tx_opens(bool open)
 }
 
 #if NET == NET_THREADS
-static BEHIND_ALL uint32_t queue_length(void)
+static uint32_t queue_length(void)
 {
     uint32_t most = bootargs_number("net.queue", 50, 1000);
     if (!most)

@@ -1,9 +1,8 @@
 /* The internet checksum (in.h). */
-#include "arch/path.h"
 #include "net/in.h"
 
 /* In the machine's order, a word at a time: the sum of swapped numbers is the swapped sum (RFC 1071, 2B). */
-NET_PATH uint32_t in_cksum(const uint8_t *p, uint32_t length, uint32_t sum)
+uint32_t in_cksum(const uint8_t *p, uint32_t length, uint32_t sum)
 {
     uint64_t total = 0;
     if ((uintptr_t)p & 2 && length >= 2) {

@@ -1,5 +1,4 @@
 /* IP: looks at a packet before anybody else does, and sends (RFC 791). Fragments are counted and dropped. */
-#include "arch/path.h"
 #include "net/in.h"
 #include "net/net.h"
 
@@ -38,7 +37,7 @@ static uint32_t checked(struct mbuf *m)
     return 0;
 }
 
-NET_PATH void ip_input(struct mbuf *m)
+void ip_input(struct mbuf *m)
 {
     NET_COUNT(ip_in);
     uint32_t header = checked(m);
@@ -53,7 +52,7 @@ NET_PATH void ip_input(struct mbuf *m)
     }
 }
 
-NET_PATH void ip_output(struct mbuf *m, uint32_t to)
+void ip_output(struct mbuf *m, uint32_t to)
 {
     uint8_t *p = m->m_data;
     put16(p + 10, 0);

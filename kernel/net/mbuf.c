@@ -1,5 +1,4 @@
 /* Packets and their queues (mbuf.h). */
-#include "arch/path.h"
 #include "net/mbuf.h"
 
 #include "mem/zone.h"
@@ -8,7 +7,7 @@ DEFINE_ZONE(mbuf_zone, "mbuf", sizeof(struct mbuf), 8, SPL_NET, 0);
 
 LOCK_CLASS(ifqueue_class, "packet queue", LOCK_SIMPLE, SPL_NET);
 
-NET_PATH struct mbuf *m_get(void)
+struct mbuf *m_get(void)
 {
     struct mbuf *m = zone_alloc(&mbuf_zone);
     if (m) {
@@ -19,7 +18,7 @@ NET_PATH struct mbuf *m_get(void)
     return m;
 }
 
-NET_PATH void m_free(struct mbuf *m)
+void m_free(struct mbuf *m)
 {
     zone_free(&mbuf_zone, m);
 }

@@ -5,7 +5,6 @@
 #include <generated/mem.h>
 #include <string.h>
 
-#include "arch/path.h"
 #include "dev/clock.h"
 #include "fs/vfs.h"
 #include "lib/bootargs.h"
@@ -19,7 +18,6 @@ DEFINE_MUTEX(starting, "mounts starting"); /* who comes second waits until there
 static bool started;
 
 #ifdef DISK0_BASE
-#include "arch/path.h"
 #include "dev/disk.h"
 #include "fs/device.h"
 #include "fs/ext2.h"
@@ -76,12 +74,6 @@ int mount_device(const char *type, const char *name, bool read_only, struct moun
     return error ? error : ext2_mount(device, read_only, mp);
 }
 
-static BEHIND_ALL void no_swap(const char *path, int error)
-{
-    panic("swap=%s: %s%s", path, strerror(-error),
-          error == -EIO ? "" : ": give an ordinary file without holes on a disk, of a page at least");
-}
-
 static void swap_on(void)
 {
     char path[128];
@@ -89,7 +81,8 @@ static void swap_on(void)
         return;
     int error = swap_file_on(path);
     if (error)
-        no_swap(path, error);
+        panic("swap=%s: %s%s", path, strerror(-error),
+              error == -EIO ? "" : ": give an ordinary file without holes on a disk, of a page at least");
 }
 #else
 static void swap_on(void)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "arch/accounting.h"
-#include "arch/path.h"
 #include "dev/clock.h"
 #include "dev/console.h"
 #include "file/descriptors.h"
@@ -771,7 +770,7 @@ bool process_none_left(void)
     return none;
 }
 
-USER_PATH void user_leave_kernel(void)
+void user_leave_kernel(void)
 {
     intr_disable();
     while (unlikely(curhart->thread->looks)) {

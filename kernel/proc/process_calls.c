@@ -3,7 +3,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "arch/path.h"
 #include "dev/clock.h"
 #include "file/file.h"
 #include "lib/syscall.h"
@@ -115,21 +114,21 @@ static int sys_wait4(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_WAIT4, sys_wait4);
 
-USER_PATH_CALL static int sys_getpid(struct process *p, struct vm_map *map, const uint32_t *a)
+static int sys_getpid(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     (void)map, (void)a;
     return p->id;
 }
 SYSCALL(SYS_GETPID, sys_getpid);
 
-USER_PATH_CALL static int sys_gettid(struct process *p, struct vm_map *map, const uint32_t *a)
+static int sys_gettid(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     (void)p, (void)map, (void)a;
     return user_self()->id;
 }
 SYSCALL(SYS_GETTID, sys_gettid);
 
-USER_PATH_CALL static int sys_sched_yield(struct process *p, struct vm_map *map, const uint32_t *a)
+static int sys_sched_yield(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     (void)p, (void)map, (void)a;
     thread_yield();

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "arch/path.h"
+#include "lib/compiler.h"
 #include "file/file.h"
 #include "lib/syscall.h"
 #include "sched/master.h"
@@ -31,7 +31,7 @@ static bool is_machs(uint32_t number)
 #define is_machs(number) true
 #endif
 
-static syscall_fn *calls[SYS_CALLS] __attribute__((section(".bss_syscalls"))); /* placed by arch/kernel.ld */
+static syscall_fn *calls[SYS_CALLS];
 
 static int no_call(struct process *p, struct vm_map *map, const uint32_t *a)
 {
@@ -45,13 +45,13 @@ void syscall_init(void)
 }
 
 /* A call that gives -ERESTART was interrupted; what sigreturn gives is not its own result. */
-static OFF_PATH void interrupted(int result, uint32_t number, uint32_t a0)
+static COLD void interrupted(int result, uint32_t number, uint32_t a0)
 {
     if (number != SYS_SIGRETURN)
         signals_call_interrupted(result, a0);
 }
 
-USER_PATH void system_call(struct frame *frame)
+void system_call(struct frame *frame)
 {
     uint32_t number = frame->a[7], a0 = frame->a[0];
     struct process *p = user_self()->process;

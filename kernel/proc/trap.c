@@ -4,7 +4,6 @@
 #include "arch/accounting.h"
 #include "arch/csr.h"
 #include "arch/exception.h"
-#include "arch/path.h"
 #include "lib/printf.h"
 #include "sync/sync.h"
 #include "proc/process.h"
@@ -56,7 +55,7 @@ static void user_exception(uint32_t cause, const struct frame *frame)
  * Called by trap.S, interrupts off on chip, as they are again on return. It lies beside trap.S in the instruction
  * cache.
  */
-USER_PATH void user_trap(uint32_t cause, struct frame *frame)
+void user_trap(uint32_t cause, struct frame *frame)
 {
     account_switch(ACCOUNT_SYSTEM);
     if (cause == CAUSE_USER_ECALL) {

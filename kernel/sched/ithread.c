@@ -1,7 +1,6 @@
 /* Interrupt threads (ithread.h). Locking: list_lock guards the list of those started. */
 #include "sched/ithread.h"
 
-#include "arch/path.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "sched/sched.h"
@@ -10,7 +9,7 @@ DEFINE_SIMPLE_LOCK(list_lock, "ithread list", SPL_HIGH);
 static struct ithread *first;
 
 /* The oldest word, when there is one; false when the thread is to end. */
-SHORT_PATH_ITHREAD static bool next_word(struct ithread *it, uint32_t *word)
+static bool next_word(struct ithread *it, uint32_t *word)
 {
     crit_t s = simple_lock_enter(&it->lock);
     while (it->head == it->tail && !it->stopping) {
@@ -26,7 +25,7 @@ SHORT_PATH_ITHREAD static bool next_word(struct ithread *it, uint32_t *word)
     return found;
 }
 
-SHORT_PATH_ITHREAD static void serve(void *arg)
+static void serve(void *arg)
 {
     struct ithread *it = arg;
     uint32_t word = 0;
@@ -36,7 +35,7 @@ SHORT_PATH_ITHREAD static void serve(void *arg)
     }
 }
 
-SHORT_PATH_ITHREAD bool ithread_wake(struct ithread *it, uint32_t saved)
+bool ithread_wake(struct ithread *it, uint32_t saved)
 {
     crit_t s = simple_lock_enter(&it->lock);
     bool room = it->head - it->tail < ITHREAD_QUEUE;

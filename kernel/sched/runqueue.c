@@ -1,20 +1,18 @@
 /* Run queues (runqueue.h). */
 #include "sched/runqueue.h"
 
-#include "arch/path.h"
 #include "lock/lock_debug.h"
 
 SIMPLE_LOCK_CLASS(run_queue_class, "run queue", SPL_SCHED);
 #if !RUNQUEUE_PER_HART
-SHORT_PATH_DATA
 #endif
 struct run_queue run_queue[RUN_QUEUES] = {[0 ... RUN_QUEUES - 1] = {.lock = SIMPLE_LOCK("run queue", run_queue_class)}};
 struct ready run_queue_bound[MAX_HARTS];
 
 _Static_assert(PRIORITIES == 32, "a level is a bit of a word");
 
-SHORT_PATH_DATA uint8_t run_queue_place[32] = {0,  1,  28, 2,  29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4,  8,
-                                               31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6,  11, 5,  10, 9};
+uint8_t run_queue_place[32] = {0,  1,  28, 2,  29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4,  8,
+                               31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6,  11, 5,  10, 9};
 
 static unsigned first_level(const struct ready *r)
 {

@@ -2,7 +2,7 @@
 #include "sched/sched.h"
 
 #include "arch/accounting.h"
-#include "arch/path.h"
+#include "lib/compiler.h"
 #include "arch/trace.h"
 #include "intr/call.h"
 #include "intr/softint.h"
@@ -14,7 +14,7 @@
 #define SLICE_TICKS 2
 
 /* Preempt the thread that runs here as soon as this hart is back at base level. */
-SHORT_PATH void sched_request(void)
+void sched_request(void)
 {
     sync_hart()->resched = 1;
     softint_post(SPL_SOFTPREEMPT);
@@ -32,7 +32,7 @@ static void asked(void)
  * one it ran on. An idle hart that was asked already is on its way to another thread; one that is not there yet runs
  * something of priority 0. Gives the hart to be called, as a bit; 0: none.
  */
-SHORT_PATH static uint32_t ask(unsigned priority, int bound, int last)
+static uint32_t ask(unsigned priority, int bound, int last)
 {
     struct hart *worst = 0;
     unsigned h = bound == ANY_HART ? 0 : (unsigned)bound, end = bound == ANY_HART ? hart_count : h + 1;
@@ -86,7 +86,7 @@ void sched_tell(uint32_t harts_to_tell)
         hart_call(harts_to_tell, CALL_PREEMPT);
 }
 
-SHORT_PATH void thread_unblock(struct thread *t)
+void thread_unblock(struct thread *t)
 {
     crit_sec_raise(SPL_SCHED);
     uint32_t harts_to_tell = make_runnable(t);
@@ -95,7 +95,7 @@ SHORT_PATH void thread_unblock(struct thread *t)
 }
 
 /* Its registers are saved: nothing of it is needed on this hart any more. */
-static OFF_PATH void arrive(struct thread *leaving)
+static COLD void arrive(struct thread *leaving)
 {
     sched_hart()->leaving = 0;
     leaving->hart = sched_hart()->leaving_to;
@@ -121,7 +121,7 @@ void sched_switched(void)
  * maybe it was for more than the one that it took, and by who saw it as it was before: nobody else was told of those, so
  * this hart asks another for the first of them, and whichever takes that one goes on so.
  */
-static OFF_PATH void look_again(bool was_asked)
+static COLD void look_again(bool was_asked)
 {
     struct waiting w = run_queue_most_urgent();
     if (w.priority < sched_hart()->priority)
@@ -147,7 +147,7 @@ static inline __attribute__((always_inline)) struct thread *queue_self(struct th
     return 0;
 }
 
-SHORT_PATH void sched_give_up(struct simple_lock *held)
+void sched_give_up(struct simple_lock *held)
 {
     struct thread *from = curhart->thread, *to = 0;
     if (unlikely(stack_is_low(from)))
@@ -176,7 +176,7 @@ SHORT_PATH void sched_give_up(struct simple_lock *held)
     switched();
 }
 
-SHORT_PATH void thread_yield(void)
+void thread_yield(void)
 {
     curhart->thread->slice = 0;
     crit_t s = crit_sec_enter(SPL_SCHED);
@@ -185,7 +185,7 @@ SHORT_PATH void thread_yield(void)
 }
 
 /* Preemption on the way back to base level, where interrupts are off on chip and must be off again. */
-SHORT_PATH void sched_preempt_from_interrupt(void)
+void sched_preempt_from_interrupt(void)
 {
     enum account was = account_switch(ACCOUNT_SYSTEM);
     PROBE(PREEMPT_BEGIN);
@@ -274,7 +274,7 @@ void sched_start_hart(void)
     crit_sec_leave(s);
 }
 
-SHORT_PATH _Noreturn void sched_idle(void)
+_Noreturn void sched_idle(void)
 {
     for (;;) {
         /* WFI wakes for a pending interrupt though it is off, so one that comes before WFI is not slept through. */

@@ -17,7 +17,7 @@
 #include "sync/sync.h"
 
 /*
- * Threads are limited by memory. The first lie in the image, where the data cache wants them; those beyond in main RAM that
+ * Threads are limited by memory. The first lie in the image, those beyond in main RAM that
  * nobody has had yet, a few at a time, which goes back when they have ended. A number (`id`) is that of the place.
  */
 #define FIRST_THREADS 64

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "arch/path.h"
+#include "lib/compiler.h"
 #include "lib/panic.h"
 #include "sched/master.h"
 #include "sched/sched.h"
@@ -77,13 +77,13 @@ uint32_t sleep_queue_wake(struct sleep_queue *q, const void *channel, unsigned m
     return harts_to_tell;
 }
 
-static OFF_PATH void not_here(void)
+static COLD void not_here(void)
 {
     panic("sleep at interrupt level");
 }
 
 /* The thread that sleeps gives up the master, and has it again before it goes on. */
-static OFF_PATH void block_in_master(struct simple_lock *interlock, crit_t saved)
+static COLD void block_in_master(struct simple_lock *interlock, crit_t saved)
 {
     struct thread *self = curhart->thread;
     unsigned depth = self->master_depth;
@@ -94,7 +94,7 @@ static OFF_PATH void block_in_master(struct simple_lock *interlock, crit_t saved
     self->master_depth = depth;
 }
 
-SHORT_PATH void thread_block(struct simple_lock *interlock, crit_t saved)
+void thread_block(struct simple_lock *interlock, crit_t saved)
 {
     struct thread *self = curhart->thread;
     if (unlikely(sync_hart()->intr_depth | sync_hart()->in_softint || self == sched_hart()->idle))

@@ -11,11 +11,11 @@
 #include "arch/trace.h"
 #include "sched/sched.h"
 
-/* arch/switch.S. A near jump: the core knows early where it leads, other than a call over any distance. */
+/* arch/switch.S */
 static inline void context_switch(struct context *from, struct context *to)
 {
     register struct context *a0 __asm__("a0") = from, *a1 __asm__("a1") = to;
-    __asm__ volatile("jal context_switch"
+    __asm__ volatile("call context_switch"
                      : "+r"(a0), "+r"(a1)
                      :
                      : "ra", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a2", "a3", "a4", "a5", "a6", "a7", "memory");

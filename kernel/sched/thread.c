@@ -26,31 +26,20 @@ struct area {
 };
 _Static_assert(sizeof(struct area) == THREAD_AREA_SIZE, "sched.h");
 
-/* Behind what the short path has in the data cache (arch/path.h). */
-static struct {
-    uint8_t short_path[1024];
-    struct area area[FIRST_THREADS];
-} all __attribute__((section(".noinit"), aligned(4096)));
-
-#define areas all.area
+static struct area areas[FIRST_THREADS] __attribute__((section(".noinit")));
 DEFINE_SIMPLE_LOCK(table_lock, "threads", SPL_SCHED);
 
 /*
- * More of them, in main RAM, which lie in the data cache as the first do: chunks of a few, one below the other, numbered
+ * More of them, in main RAM, chunks of a few, one below the other, numbered
  * from the highest on. As nobody else takes pages of the end after the first of them (vm/swap.c has done so, if it does), where
- * one lies follows from its number: no table limits them. What the short path leaves of a chunk says which places are free.
+ * one lies follows from its number: no table limits them.
  */
 #define CHUNK 9
 #define CHUNK_PAGES ((sizeof(struct chunk) + PAGE_MASK) / PAGE_SIZE)
 #define LEFT_PAGES 64 /* for what else a thread and its process need */
 struct chunk {
-    union {
-        uint8_t short_path[1024];
-        struct {
-            struct chunk *with_room, *with_room_before; /* of those that have some: the others */
-            unsigned number, used;
-        };
-    };
+    struct chunk *with_room, *with_room_before; /* of those that have some: the others */
+    unsigned number, used;
     struct area area[CHUNK];
 #if LOCK_HOOKS
     struct lock_held_list held[CHUNK];

@@ -56,7 +56,7 @@ static inline unsigned crit_restore(crit_t saved)
 #include "sync/leave.h"
 
 #ifdef SYNC_IMPLEMENTATION
-static OFF_PATH void queue_interrupt(struct claim c, struct frame *frame)
+static COLD void queue_interrupt(struct claim c, struct frame *frame)
 {
     PROBE(CRIT_QUEUED);
     sync_hart()->queued[c.priority] |= 1u << c.source;

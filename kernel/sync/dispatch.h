@@ -13,10 +13,6 @@
 #include "sync/hart_part.h"
 #include "sync/pic.h"
 
-/* The code of the way to the driver lies together, and so does the data (arch/kernel.ld). */
-#define INTR_PATH __attribute__((section(".text.trap")))
-#define INTR_PATH_DATA __attribute__((section(".bss.trap")))
-
 typedef void intr_fn(void *arg);
 
 /* An interrupt whose service has begun. */

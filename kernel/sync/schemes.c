@@ -4,7 +4,6 @@
 #include "sync/sync.h"
 
 #include "arch/accounting.h"
-#include "arch/path.h"
 
 #if LOCK_DEBUG
 volatile uint8_t handler_level[MAX_HARTS];
@@ -12,7 +11,7 @@ uint8_t source_level[HART_SOURCES];
 #endif
 
 /* Called by trap.S for every interrupt of the PIC, interrupts off on chip. */
-void INTR_PATH interrupt(struct frame *frame)
+void interrupt(struct frame *frame)
 {
     enum account was = account_switch(ACCOUNT_INTERRUPT);
     interrupt_handler(frame);
@@ -36,7 +35,7 @@ void crit_sec_leave_slow(crit_t saved)
  * the thread goes on that gave way here. So look until nothing is left, which with interrupts off on chip stays so. Mostly
  * all that waits is the preemption itself.
  */
-SHORT_PATH void intr_return_to_base(void)
+void intr_return_to_base(void)
 {
     uint32_t pending;
     while ((pending = sync_hart()->pending) || sync_hart()->resched) {

@@ -68,7 +68,7 @@ static inline unsigned crit_restore(crit_t saved)
 #include "sync/leave.h"
 
 #ifdef SYNC_IMPLEMENTATION
-static OFF_PATH void queue_interrupt(struct claim c)
+static COLD void queue_interrupt(struct claim c)
 {
     PROBE(CRIT_QUEUED);
     sync_hart()->queued[c.priority] |= 1u << c.source;

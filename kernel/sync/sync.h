@@ -37,7 +37,7 @@
 #include "arch/csr.h"
 #include "arch/frame.h"
 #include "arch/hart.h"
-#include "arch/path.h"
+#include "lib/compiler.h"
 #include "sync/hart_part.h"
 #include "sync/pic.h"
 #include "sync/crit_timing.h"
@@ -45,9 +45,6 @@
 #include "sync/spl.h"
 
 typedef uint32_t crit_t;
-
-#define likely(x) __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
 
 /*
  * What lies above and is defined there, interrupts off on chip before and after. The preemption of the thread that runs

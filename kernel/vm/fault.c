@@ -28,7 +28,7 @@ struct fault {
 };
 
 /* The region's object for this fault, with the map locked alone meanwhile. */
-OFF_PATH static int prepare(struct fault *f)
+static COLD int prepare(struct fault *f)
 {
     struct vm_entry *e = f->entry;
     if (!lock_read_to_write(&f->map->lock))
@@ -65,7 +65,7 @@ OFF_PATH static int prepare(struct fault *f)
     return result;
 }
 
-OFF_PATH static int no_memory(struct fault *f)
+static COLD int no_memory(struct fault *f)
 {
     vm_object_unlock(f->first);
     lock_done(&f->map->lock);
@@ -94,7 +94,7 @@ static inline __attribute__((always_inline)) int enter(struct fault *f, struct v
 }
 
 /* There is no such page in the chain: one of 0. It is busy, and nobody's until it is clear. */
-FAULT_PATH static int zero_fill(struct fault *f)
+static int zero_fill(struct fault *f)
 {
     struct vm_page *p = vm_page_alloc();
     if (!p)
@@ -158,7 +158,7 @@ __attribute__((noinline)) static int copy_page(struct fault *f, struct vm_page *
 }
 
 /* What the pager has, is asked for. */
-OFF_PATH static int page_in(struct fault *f, struct vm_object *o, uint32_t index)
+static COLD int page_in(struct fault *f, struct vm_object *o, uint32_t index)
 {
     if (o->destroyed) {
         vm_object_unlock(f->first);
@@ -183,7 +183,7 @@ OFF_PATH static int page_in(struct fault *f, struct vm_object *o, uint32_t index
 }
 
 /* A page that its pager could not give. The next one who wants it asks again. */
-OFF_PATH static int failed(struct fault *f, struct vm_page *p)
+static COLD int failed(struct fault *f, struct vm_page *p)
 {
     if (p->object->external)
         vm_page_discard(p);
@@ -195,7 +195,7 @@ OFF_PATH static int failed(struct fault *f, struct vm_page *p)
 }
 
 /* The pager withholds a right: it is told, and this thread waits for news of the page. */
-OFF_PATH static int unlock_page(struct fault *f, struct vm_page *p)
+static COLD int unlock_page(struct fault *f, struct vm_page *p)
 {
     struct vm_object *o = p->object;
     const struct vm_pager *pager = o->pager;
@@ -222,7 +222,7 @@ OFF_PATH static int unlock_page(struct fault *f, struct vm_page *p)
  * these is likely to go on; so half of what is given at most is given for nothing. 0: look for the page.
  * Only memory that one region has, where nothing is mapped: there is hardly a page, unless they are taken from tasks.
  */
-FAULT_PATH static uint32_t probably_new(const struct fault *f)
+static uint32_t probably_new(const struct fault *f)
 {
     const struct vm_object *o = f->first;
     const struct vm_entry *e = f->entry;
@@ -243,7 +243,7 @@ FAULT_PATH static uint32_t probably_new(const struct fault *f)
  * A page of 0, cleared before the family is locked, which so is once and not twice. What was seen without the lock is looked at again.
  * The map stays locked. 1: look for the page.
  */
-FAULT_PATH static int fill_at_once(struct fault *f)
+static int fill_at_once(struct fault *f)
 {
     struct vm_object *o = f->first;
     struct vm_page *p = vm_page_alloc();
@@ -266,7 +266,7 @@ FAULT_PATH static int fill_at_once(struct fault *f)
 }
 
 /* The same with more pages behind it, as far as they are to be had. */
-FAULT_PATH static __attribute__((noinline)) int fill_ahead(struct fault *f, uint32_t n)
+static __attribute__((noinline)) int fill_ahead(struct fault *f, uint32_t n)
 {
     struct vm_object *o = f->first;
     struct vm_page *page[VM_AHEAD];
@@ -289,7 +289,7 @@ FAULT_PATH static __attribute__((noinline)) int fill_ahead(struct fault *f, uint
 }
 
 /* The map is locked, shared, and the region has an object: ends with neither. */
-FAULT_PATH static int resolve(struct fault *f)
+static int resolve(struct fault *f)
 {
     struct vm_entry *e = f->entry;
     f->first = e->object;
@@ -359,7 +359,7 @@ FAULT_PATH static int resolve(struct fault *f)
     }
 }
 
-FAULT_PATH static int attempt(struct fault *f)
+static int attempt(struct fault *f)
 {
     lock_read(&f->map->lock);
     struct vm_entry *e = f->entry = vm_map_entry_at(f->map, f->address);
@@ -381,7 +381,7 @@ FAULT_PATH static int attempt(struct fault *f)
     return resolve(f);
 }
 
-FAULT_PATH static int fault(struct fault *f)
+static int fault(struct fault *f)
 {
     VM_COUNT(faults);
     if (f->address < VM_BEGIN || f->address >= VM_END)
@@ -395,7 +395,7 @@ FAULT_PATH static int fault(struct fault *f)
     }
 }
 
-FAULT_PATH int vm_fault(struct vm_map *map, uint32_t address, unsigned rights)
+int vm_fault(struct vm_map *map, uint32_t address, unsigned rights)
 {
     struct fault f = {.map = map, .address = address & ~PAGE_MASK, .rights = rights, .write = rights & PAGE_WRITE};
     return fault(&f);

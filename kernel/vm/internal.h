@@ -16,7 +16,6 @@
 #define VM_INTERNAL_H
 
 #include "arch/hart.h"
-#include "arch/path.h"
 #include "lock/lock.h"
 #include "vm/map.h"
 #include "vm/object.h"

@@ -41,7 +41,7 @@ uint32_t vm_map_size(struct vm_map *map)
 
 /* ---- The list. */
 
-FAULT_PATH struct vm_entry *vm_map_entry_at(struct vm_map *map, uint32_t address)
+struct vm_entry *vm_map_entry_at(struct vm_map *map, uint32_t address)
 {
     struct vm_entry *e = map->hint;
     if (address < e->begin || e == &map->head)

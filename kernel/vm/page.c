@@ -53,7 +53,7 @@ static inline void clean_slate(struct vm_page *p)
     p->wired = 0;
 }
 
-FAULT_PATH struct vm_page *vm_page_alloc(void)
+struct vm_page *vm_page_alloc(void)
 {
     bool fewer = false;
     uint32_t address = page_borrow(RESERVE, &fewer);
@@ -66,7 +66,7 @@ FAULT_PATH struct vm_page *vm_page_alloc(void)
     return p;
 }
 
-FAULT_PATH uint32_t vm_page_alloc_some(struct vm_page *page[], uint32_t n)
+uint32_t vm_page_alloc_some(struct vm_page *page[], uint32_t n)
 {
     uint32_t address[VM_AHEAD], have = page_borrow_some(RESERVE, address, n);
     for (uint32_t i = 0; i < have; i++) {
@@ -84,7 +84,7 @@ void vm_page_free(struct vm_page *page)
     page_return(vm_page_address(page));
 }
 
-FAULT_PATH bool vm_page_insert(struct vm_object *object, uint32_t index, struct vm_page *page)
+bool vm_page_insert(struct vm_object *object, uint32_t index, struct vm_page *page)
 {
     if (!radix_set(&object->pages, index, page))
         return false;
@@ -95,7 +95,7 @@ FAULT_PATH bool vm_page_insert(struct vm_object *object, uint32_t index, struct 
     return true;
 }
 
-FAULT_PATH bool vm_page_add(struct vm_object *object, uint32_t index, struct vm_page *page)
+bool vm_page_add(struct vm_object *object, uint32_t index, struct vm_page *page)
 {
     if (!radix_add(&object->pages, index, page))
         return false;
@@ -125,7 +125,7 @@ void vm_page_wake(struct vm_page *page)
     simple_lock_leave(&sleepers_lock, s);
 }
 
-FAULT_PATH void vm_page_unbusy(struct vm_page *page)
+void vm_page_unbusy(struct vm_page *page)
 {
     page->busy = false;
     page->object->busy--;

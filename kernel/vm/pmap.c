@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "arch/atomic.h"
-#include "arch/path.h"
+#include "lib/compiler.h"
 #include "intr/call.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
@@ -120,7 +120,7 @@ static uint32_t users_of(const struct pmap *pmap)
     return harts_of_it;
 }
 
-OFF_PATH void mmu_change(struct pmap *pmap)
+COLD void mmu_change(struct pmap *pmap)
 {
     vm_hart()->pmap = pmap;
     vm_hart()->serial = pmap->serial;
@@ -182,7 +182,7 @@ void pmap_shootdown(uint32_t which)
 
 /* ---- Where a page is mapped: the pmap's lock is held. */
 
-FAULT_PATH static bool place_add(struct vm_page *page, struct pmap *pmap, uint32_t address)
+static bool place_add(struct vm_page *page, struct pmap *pmap, uint32_t address)
 {
     if (!page->place
              .pmap) { /* nobody else adds one (pmap.h), and there is none that could be taken out: no lock is needed */
@@ -245,7 +245,7 @@ static void place_remove(struct vm_page *page, const struct pmap *pmap, uint32_t
  * `page` is about to be executable. If it has been before, with other content, caches of instructions may hold that: harts that
  * use the pmap drop it now, others when they begin to.
  */
-OFF_PATH static void prepare_to_execute(struct pmap *pmap, struct vm_page *page)
+static COLD void prepare_to_execute(struct pmap *pmap, struct vm_page *page)
 {
     if (!page->executed) {
         page->executed = 1;
@@ -274,7 +274,7 @@ void pmap_text_changed(struct pmap *pmap)
 /* ---- Mappings. */
 
 /* The lower table for `address`; 0: memory is out. Taken without the lock, as a page is cleared for it. */
-OFF_PATH static entry_t *leaf_made(struct pmap *pmap, uint32_t address)
+static COLD entry_t *leaf_made(struct pmap *pmap, uint32_t address)
 {
     uint32_t table = table_alloc();
     if (!table)
@@ -295,7 +295,7 @@ static unsigned sound(unsigned rights)
     return rights & PAGE_WRITE ? rights | PAGE_READ : rights; /* there is no page that can be written only */
 }
 
-FAULT_PATH int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *page, unsigned rights)
+int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *page, unsigned rights)
 {
     rights = sound(rights);
     if (!rights) {
@@ -338,7 +338,7 @@ FAULT_PATH int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *p
     return error;
 }
 
-FAULT_PATH uint32_t pmap_room(const struct pmap *pmap, uint32_t address, uint32_t most)
+uint32_t pmap_room(const struct pmap *pmap, uint32_t address, uint32_t most)
 {
     const entry_t *leaf = leaf_at(pmap, address);
     if (!leaf)
@@ -352,8 +352,7 @@ FAULT_PATH uint32_t pmap_room(const struct pmap *pmap, uint32_t address, uint32_
     return n;
 }
 
-FAULT_PATH int pmap_enter_new(struct pmap *pmap, uint32_t address, struct vm_page *const page[], uint32_t n,
-                              unsigned rights)
+int pmap_enter_new(struct pmap *pmap, uint32_t address, struct vm_page *const page[], uint32_t n, unsigned rights)
 {
     entry_t *leaf = leaf_at(pmap, address);
     uint32_t i = 0;

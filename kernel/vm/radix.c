@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "arch/path.h"
+#include "lib/compiler.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
 
@@ -32,7 +32,7 @@ static bool reaches(const struct radix *r, uint32_t number)
     return r->height && !(number >> (RADIX_BITS * r->height));
 }
 
-FAULT_PATH void *radix_get(const struct radix *r, uint32_t number)
+void *radix_get(const struct radix *r, uint32_t number)
 {
     if (!reaches(r, number))
         return 0;
@@ -43,7 +43,7 @@ FAULT_PATH void *radix_get(const struct radix *r, uint32_t number)
     return n->slot[digit(number, 0)];
 }
 
-OFF_PATH static struct radix_node *node(void)
+static COLD struct radix_node *node(void)
 {
     struct radix_node *n = zone_alloc(&nodes);
     if (n)
@@ -53,7 +53,7 @@ OFF_PATH static struct radix_node *node(void)
 
 /* Makes the table as high as `number` needs. Of an empty one the highest node is made alone: `number` hangs below another slot
  * than its first. */
-OFF_PATH static bool grow(struct radix *r, uint32_t number)
+static COLD bool grow(struct radix *r, uint32_t number)
 {
     while (!reaches(r, number)) {
         if (r->height == MOST_HEIGHT)
@@ -74,7 +74,7 @@ OFF_PATH static bool grow(struct radix *r, uint32_t number)
 }
 
 /* Frees the nodes on the way to `number` that have nothing in them. */
-OFF_PATH static void prune(struct radix *r, uint32_t number)
+static COLD void prune(struct radix *r, uint32_t number)
 {
     struct radix_node *way[MOST_HEIGHT], *n = r->root;
     uint32_t level = r->height;
@@ -94,8 +94,7 @@ OFF_PATH static void prune(struct radix *r, uint32_t number)
 }
 
 /* The slot of `number`, with the nodes on the way to it; 0: memory is out, nothing has changed. */
-FAULT_PATH static inline __attribute__((always_inline)) void **slot_made(struct radix *r, uint32_t number,
-                                                                         struct radix_node **of)
+static inline __attribute__((always_inline)) void **slot_made(struct radix *r, uint32_t number, struct radix_node **of)
 {
     if (!reaches(r, number) && !grow(r, number))
         return 0;
@@ -115,7 +114,7 @@ FAULT_PATH static inline __attribute__((always_inline)) void **slot_made(struct 
     return &n->slot[digit(number, 0)];
 }
 
-FAULT_PATH bool radix_set(struct radix *r, uint32_t number, void *value)
+bool radix_set(struct radix *r, uint32_t number, void *value)
 {
     struct radix_node *n;
     void **slot = slot_made(r, number, &n);
@@ -126,7 +125,7 @@ FAULT_PATH bool radix_set(struct radix *r, uint32_t number, void *value)
     return true;
 }
 
-FAULT_PATH bool radix_add(struct radix *r, uint32_t number, void *value)
+bool radix_add(struct radix *r, uint32_t number, void *value)
 {
     struct radix_node *n;
     void **slot = slot_made(r, number, &n);

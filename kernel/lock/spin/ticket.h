@@ -22,7 +22,7 @@ struct spin {
     };
 };
 
-typedef uint8_t spin_place_t; /* none before it waits: the number is drawn there, off the short path */
+typedef uint8_t spin_place_t; /* none before it waits: the number is drawn there, by who has to wait */
 
 static inline struct hart *spin_owner(const struct spin *s)
 {
