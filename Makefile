@@ -1,5 +1,5 @@
 # The verbs of the project; `make help` lists them. What is built is cached by content under build/cache, so every verb
-# may be called at any time and does only what is missing.
+# may be called at any time and does only what is missing. A verb installs what it needs: its groups of setup/groups.py.
 
 JOBS ?= $(shell nproc)
 PYTEST_ARGS ?=
@@ -23,67 +23,90 @@ PYTEST = $(VENV)/python -m pytest --verbose --numprocesses $(JOBS) --dist workst
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-setup: ## install what is missing: Debian packages (as root or with sudo), the Python environment in .venv, sources
-	@setup/setup.sh
+setup: ## install all that any verb needs: Debian packages (as root or with sudo), the Python environment in .venv, sources
+	@setup/setup.sh all
 	@$(VENV)/python -m sim.images.programs
 
-run: setup ## the main job: experiment pic-latency in its default size, at most 10 minutes on two cores
+run: ## the main job: experiment pic-latency in its default size, at most 10 minutes on two cores
+	@setup/setup.sh run
 	@./interlock run pic-latency --jobs $(JOBS)
 
-results: setup ## measure the stale blocks of the results pages anew, ten hours for all (BLOCKS='pic-latency nnb')
+results: ## measure the stale blocks of the results pages anew, ten hours for all (BLOCKS='pic-latency nnb')
+	@setup/setup.sh run
+	@$(VENV)/python -m sim.images.programs
 	@./interlock results $(or $(BLOCKS),--stale) --jobs $(JOBS)
 
 test: lint ## every test (PYTEST_ARGS='-k name' narrows, JOBS=1 runs them one after the other)
+	@setup/setup.sh all
+	@$(VENV)/python -m sim.images.programs
 	$(PYTEST) tests
 
-test-unit: setup ## only the Python tests, seconds
+test-unit: ## only the Python tests, seconds
+	@setup/setup.sh run test lint boards
+	@$(VENV)/python -m sim.images.programs
 	$(PYTEST) tests/unit
 
-test-hw: setup ## only the cocotb tests of the cores
+test-hw: ## only the cocotb tests of the cores
+	@setup/setup.sh run test
 	$(PYTEST) tests/hw
 
-test-kernel: setup ## only the kernel's tests in simulation
+test-kernel: ## only the kernel's tests in simulation
+	@setup/setup.sh run test
+	@$(VENV)/python -m sim.images.programs
 	$(PYTEST) tests/kernel
 
-test-system: setup ## only the tests of the whole path: cluster, simulator, command line
+test-system: ## only the tests of the whole path: cluster, simulator, command line
+	@setup/setup.sh run test browser
+	@$(VENV)/python -m sim.images.programs
 	$(PYTEST) tests/system
 
-test-boards: setup ## the boards' long tests: each board's bitstream, and whole boards simulated (an hour or more)
+test-boards: ## the boards' long tests: each board's bitstream, and whole boards simulated (an hour or more)
+	@setup/setup.sh run test boards
+	@$(VENV)/python -m sim.images.programs
 	$(PYTEST) tests -m board_long
 
-bitstream: setup ## a board's bitstream, in build/boards (BOARD=ulx3s [DEVICE=45F] [HARTS=2] [CLOCK=60, MHz] [SEEDS=3])
+bitstream: ## a board's bitstream, in build/boards (BOARD=ulx3s [DEVICE=45F] [HARTS=2] [CLOCK=60, MHz] [SEEDS=3])
+	@setup/setup.sh run boards
 	@$(VENV)/python -m soc.boards.bitstream $(or $(BOARD),$(error say which: make bitstream BOARD=ulx3s; 'make boards' \
 		lists them)) $(if $(DEVICE),--device $(DEVICE)) $(if $(HARTS),--harts $(HARTS)) $(if $(CLOCK),--clock $(CLOCK)) \
 		$(if $(SEEDS),--seeds $(SEEDS)) $(BITSTREAM_ARGS)
 
-bitstream-pic: setup ## the interrupt controller's own board, for BOARD=ulx3s_pins (BOARD=colorlight_i5 [DEVICE=25F])
+bitstream-pic: ## the interrupt controller's own board, for BOARD=ulx3s_pins (BOARD=colorlight_i5 [DEVICE=25F])
+	@setup/setup.sh run boards
 	@$(VENV)/python -m soc.boards.picchip $(or $(BOARD),$(error say which: make bitstream-pic BOARD=colorlight_i5)) \
 		$(if $(DEVICE),--device $(DEVICE))
 
-flash: setup ## load a board's bitstream into its FPGA (BOARD=ulx3s)
+flash: ## load a board's bitstream into its FPGA (BOARD=ulx3s)
+	@setup/setup.sh run boards
 	@$(VENV)/python -m sim.board.flash $(or $(BOARD),$(error say which: make flash BOARD=ulx3s; 'make boards' lists them))
 
-docs: setup ## write the generated register reference to build/docs
+docs: ## write the generated register reference to build/docs
+	@setup/setup.sh run
 	$(VENV)/python -m soc.docs
 
-bench-sim: setup ## the simulator's speed beside LiteX's own, about ten minutes the first time (BENCH_ARGS='--harts 1')
+bench-sim: ## the simulator's speed beside LiteX's own, about ten minutes the first time (BENCH_ARGS='--harts 1')
+	@setup/setup.sh run test
 	$(VENV)/python -m sim.bench $(BENCH_ARGS)
 
-boards: setup ## list the boards there are targets for
+boards: ## list the boards there are targets for
+	@setup/setup.sh run boards
 	@$(VENV)/python -m soc.boards
 
 C_SOURCES = git ls-files -z -- '*.c' '*.h' '*.cpp'
 
-lint: setup ## check the sources: ruff, mypy, clang-format
+lint: ## check the sources: ruff, mypy, clang-format
+	@setup/setup.sh run test lint
 	$(VENV)/ruff check .
 	$(VENV)/mypy --no-error-summary
 	$(C_SOURCES) | xargs -0 clang-format-19 --dry-run --Werror
 
-format: setup ## put the sources into the form that `make lint` wants
+format: ## put the sources into the form that `make lint` wants
+	@setup/setup.sh lint
 	$(VENV)/ruff check --fix .
 	$(C_SOURCES) | xargs -0 clang-format-19 -i
 
-lock: setup ## renew setup/requirements.lock from setup/requirements.in
+lock: ## renew setup/requirements.lock from setup/requirements.in
+	@setup/setup.sh lint
 	$(VENV)/python -m venv build/lock
 	build/lock/bin/pip install --quiet pip-tools==7.6.2
 	build/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-header \

