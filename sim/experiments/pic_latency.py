@@ -272,14 +272,14 @@ def answer(summary):
     harts = min(row["harts"] for row in summary["serial"])
     rows = sorted((row for row in summary["serial"] if row["harts"] == harts), key=lambda row: row["latency"])
     here = sorted((row for row in rows if row["latency"] == near), key=lambda row: float(row["measured_percent"]))
-    text = (f"At a latency of {near} cycles {here[-1]['sync']} spends {number(here[-1]['measured_percent'])} % of "
-            f"{harts} hart{'s' * (harts > 1)}' time on masking, {here[0]['sync']} "
-            f"{number(here[0]['measured_percent'])} %.").replace("1 hart'", "one hart's")
+    text = (f"At a latency of {near} cycles {here[-1]['sync']} spends {number(here[-1]['measured_percent'])} % of one "
+            "hart's time on masking")
+    text += f", {here[0]['sync']} {number(here[0]['measured_percent'])} %." if len(here) > 1 else "."
     grow, stay = [], []
     for scheme in dict.fromkeys(row["sync"] for row in here):
         own = [row for row in rows if row["sync"] == scheme and not ever(row["behind"])]
-        first, last = own[0]["measured_percent"], own[-1]["measured_percent"]
         if len(own) > 1:
+            first, last = own[0]["measured_percent"], own[-1]["measured_percent"]
             (stay if abs(float(last) - float(first)) <= MARGIN * float(first) else grow).append(
                 (scheme, own[-1]["latency"], first, last))
     parts = [f"{scheme} grows from {number(first)} to {number(last)} % up to a latency of {latency}, the farthest at "

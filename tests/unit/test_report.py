@@ -73,6 +73,25 @@ def test_the_paper_is_compared_where_the_pair_takes_its_time(made):
     assert next(table for table in tables if table.title.startswith("Serial")).title.endswith("PIC latency 75")
 
 
+def test_a_load_that_is_not_the_papers_does_not_stand_beside_it_nor_does_one_that_falls_behind(tmp_path):
+    bench = Bench(tmp_path)
+    runner = bench.run("harts=1", "latencies=0,75", "size=16", "baud=921600", "schemes=cli-optim,cli-pessim")
+    summary, tables = report.write(runner.out)
+    titles = [table.title for table in tables]
+    assert "Serial 921.6 by scheme: 1 hart, PIC latency 75" in titles and not any("115.2" in title for title in titles)
+    assert not any(title.startswith(("Tables 3", "Table 3", "Table 6")) for title in titles)
+    assert summary["question"] and "cli-pessim spends" in summary["answer"]
+    # 16 characters' time is over after a tenth of the window: every run is behind.
+    bench.plan = {run.id: {"feed_ended": 6000} for run in runner.runs}
+    for baud in ("115200", "921600"):
+        runner = bench.run("harts=1", "latencies=0,75", "size=16", f"baud={baud}", "schemes=cli-pessim", out=baud)
+        for made in runner.out.glob("runs/serial-*/run.json"):
+            assert "6000" in made.read_text()
+        summary, tables = report.write(runner.out)
+        assert all(row["behind"] for row in summary["serial"]) == (baud == "921600")
+        assert "grows" not in summary["answer"] and "stay" not in summary["answer"] or baud == "115200"
+
+
 def test_markdown(made):
     summary, tables = made
     text = report.markdown(summary, tables)
