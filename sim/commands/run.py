@@ -167,7 +167,7 @@ def carry_out_on_board(experiment, values, directory, port, slowdown, baud, as_j
 
 def execute(runner, targets, directory, as_json):
     """Lets the runner do its work, and shows what came of it."""
-    from sim.results import record, report, statistics
+    from sim.results import record, report, sampling, statistics
     from sim.sweep.runner import Interrupted
     interrupted = False
     with Display() as display:
@@ -192,6 +192,9 @@ def execute(runner, targets, directory, as_json):
     if as_json:
         print(json.dumps(statistics.plain(summary), indent=1, sort_keys=True))
     else:
+        for line in (summary["question"], summary["answer"], sampling.note(summary["sampling"])):
+            if line:
+                print(line, end="\n\n")
         show_tables(tables)
         print(f"record: {shown(directory)} (report.html, report.md, summary.json, records.jsonl, tables/, runs/)")
     if interrupted:

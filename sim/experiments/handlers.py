@@ -25,6 +25,8 @@ def summarise(experiment, records):
             name = line["device"] + (f"-{line['burst']}" if line["burst"] > 1 else "")
             floors[name] = line["p50"] / line["burst"]
     rows = [{"device": made["kind"], "sync": made["sync"], **handler(made)} for made in good if made["kind"] in LABELS]
+    for row in rows:
+        row |= beside_floor(row, floors)
     order = list(LABELS)
     return {"floors": floors,
             "rows": sorted(rows, key=lambda row: (order.index(row["device"]), paper.SCHEMES.index(row["sync"])))}
@@ -44,23 +46,28 @@ def handler(made):
     return row
 
 
+def beside_floor(row, floors):
+    """What a handler cannot do without, what it takes, and how many times that is; nothing where no floor is known."""
+    floor = floors.get(BESIDE.get(row["device"], (0, row["device"], False))[1])
+    if not floor:
+        return {}
+    if row["device"] == "dma-8":        # what an interrupt reads and writes is for all requests that it finds
+        floor *= row["count"] / row["things"]
+    each = row.get("each", row["p50"])
+    return {"floor": floor, "takes": each, "ratio": each / floor}
+
+
 def measured(summary):
-    """Each row that has a floor, with that and how many times it the handler takes: (row, floor, each, ratio)."""
-    for row in summary["rows"]:
-        floor = summary["floors"].get(BESIDE.get(row["device"], (0, row["device"], False))[1])
-        if floor:
-            each = row.get("each", row["p50"])
-            if row["device"] == "dma-8":    # what an interrupt reads and writes is for all requests that it finds
-                floor *= row["count"] / row["things"]
-            yield row, floor, each, each / floor
+    """The rows that have a floor."""
+    return [row for row in summary["rows"] if "ratio" in row]
 
 
 def tables(summary):
     """The report's tables."""
     cells, beside = [], []
-    for row, floor, each, ratio in measured(summary):
+    for row in measured(summary):
         ends = ("-", "-") if "each" in row else (least(row["min"]), most(row["max"]))
-        figures = [round(floor), ends[0], round(each), ends[1], f"{ratio:.2f}"]
+        figures = [round(row["floor"]), ends[0], round(row["takes"]), ends[1], f"{row['ratio']:.2f}"]
         (cells if row["device"] in DEVICES else beside).append([LABELS[row["device"]], row["sync"], *figures])
     head = ["interrupt", "scheme", "floor", "least", "median", "greatest", "x floor"]
     shown = []
@@ -78,17 +85,17 @@ def tables(summary):
 
 def plots(summary):
     """How many floors each handler takes."""
-    points = [(f"{LABELS[row['device']]}, {row['sync']}", low, float(ratio), high)
-              for row, _, _, ratio in measured(summary) for low, high in [map(float, bounds(ratio))]]
+    points = [(f"{LABELS[row['device']]}, {row['sync']}", low, float(row["ratio"]), high)
+              for row in measured(summary) for low, high in [map(float, bounds(row["ratio"]))]]
     return [Intervals("floors", "Handlers beside their floor, median and 95 % interval over layouts", "times the floor",
                       points, 1)] if points else []
 
 
 def answer(summary):
     """The devices' handlers, and the dearest other way to tell who waits."""
-    rows = list(measured(summary))
-    devices = [(row, ratio) for row, _, _, ratio in rows if row["device"] in DEVICES]
-    others = [(row, ratio) for row, _, _, ratio in rows if row["device"] not in DEVICES]
+    rows = [(row, row["ratio"]) for row in measured(summary)]
+    devices = [(row, ratio) for row, ratio in rows if row["device"] in DEVICES]
+    others = [(row, ratio) for row, ratio in rows if row["device"] not in DEVICES]
     if not devices:
         return ""
     parts = []

@@ -1,11 +1,14 @@
 """The report of `nnb`: completion times over users, as Figures 1 to 4 of paper `mach`, and the locks behind them."""
 
+from sim.results import claims, sampling
 from sim.results.plot import Plot
 from sim.results.table import Table, number
 
 KERNELS = ("serial", "parallel", "beyond")
 FIGURES = {8: ("Figure 1", "empty calls"), 18: ("Figure 2", "random reads"), 3: ("Figure 3", "disk I/O"),
            1: ("Figure 4", "the average user")}
+MARGIN = 0.10   # within which two completion times are called the same
+FREE_LIST = "bfreelist"
 FEW = 50        # attempts: a ratio of fewer says little
 MOST_LOCKS = 6  # of each table's part
 
@@ -71,11 +74,12 @@ def tables(summary):
             made.append(times_table(test, rows, summary["settings"]))
     if summary["times"]:
         made.append(gain_table(summary["times"]))
+        made.append(claim_table(summary))
     if summary["locks"]:
         made.append(lock_table(summary["locks"]))
     if summary["variants"]:
         made.append(variant_table(summary))
-    return made
+    return [table for table in made if table]
 
 
 def times_table(test, rows, settings):
@@ -94,23 +98,75 @@ def times_table(test, rows, settings):
                             18: f"{much['reads']} random reads"}.get(test, "a test") + "."], texts=3)
 
 
-def gain_table(times):
-    """How many times as fast as the serial kernel."""
+def gains_of(times):
+    """(kernel, by, sync, test, disks, harts) -> {users: how many times as fast as the serial kernel}."""
     taken = {(row["test"], row["by"], row["disks"], row["harts"], row["sync"], row["users"], row["kernel"]):
              row["cycles"] for row in times}
-    rows = []
+    found = {}
     for test, by, disks, harts, sync in sorted({key[:5] for key in taken}):
         for kernel in KERNELS[1:]:
             gains = {key[5]: taken[key[:6] + ("serial",)] / cycles for key, cycles in taken.items()
                      if key[:5] == (test, by, disks, harts, sync) and key[6] == kernel
                      and key[:6] + ("serial",) in taken}
             if gains:
-                best = max(gains, key=lambda n: gains[n])
-                rows.append([kernel, by, sync, test, disks, harts, f"{gains[min(gains)]:.2f}",
-                             f"{gains[best]:.2f} ({best})", f"{gains[max(gains)]:.2f}"])
+                found[kernel, by, sync, test, disks, harts] = gains
+    return found
+
+
+def gain_table(times):
+    """How many times as fast as the serial kernel."""
+    rows = []
+    for place_, gains in gains_of(times).items():
+        best = max(gains, key=lambda n: gains[n])
+        rows.append([*place_, f"{gains[min(gains)]:.2f}", f"{gains[best]:.2f} ({best})", f"{gains[max(gains)]:.2f}"])
     return Table("As fast as the serial kernel, times",
                  ["kernel", "users", "scheme", "test", "disks", "harts", "fewest users", "best (users)",
                   "most users"], rows, texts=3)
+
+
+def claim_table(summary):
+    """What paper `mach` says of its two kernels (section 3.3), with one disk and the most users, on each number of
+    harts; a and b are thousand cycles, gains or miss ratios."""
+    found = {}
+    for row in summary["times"]:
+        if row["disks"] == 1:
+            found[row["test"], row["harts"], row["users"], row["kernel"]] = row["cycles"] / 1000
+    gains = {(test, harts, kernel): of_users for (kernel, _, _, test, disks, harts), of_users
+             in gains_of(summary["times"]).items() if disks == 1}
+    tried = []
+    for test, harts in sorted({key[:2] for key in found}):
+        users = max(key[2] for key in found if key[:2] == (test, harts))
+        serial, parallel = (found.get((test, harts, users, kernel)) for kernel in KERNELS[:2])
+        if serial is None or parallel is None:
+            continue
+        rule = f"thousand cycles with {users} users, parallel (a), serial (b)"
+        if test == 8:
+            tried.append(claims.same(f"test 8 takes the same under both, {harts} harts", rule, parallel, serial,
+                                     MARGIN))
+        else:
+            tried.append(claims.less(f"test {test} is faster under the parallel kernel, {harts} harts", rule, parallel,
+                                     serial))
+            for kernel, text in ((KERNELS[1], "decays as users are added"),
+                                 (KERNELS[2], "of what the paper proposes is kept as users are added")):
+                of_users = gains.get((test, harts, kernel), {})
+                if len(of_users) > 1 and harts > 1:
+                    best = max(of_users, key=lambda n: float(of_users[n]))
+                    rule = f"times as fast with {users} users (a), with {best}, the most gain (b)"
+                    tried.append((claims.less if kernel == KERNELS[1] else claims.same)(
+                        f"the gain {text}: test {test}, {harts} harts", rule, of_users[users], of_users[best],
+                        *([] if kernel == KERNELS[1] else [MARGIN])))
+    ratios = {}
+    for row in summary["locks"]:
+        if row["kernel"] == KERNELS[1] and row["attempts"] >= FEW:
+            ratio = 100 * row["misses"] / row["attempts"]
+            ratios[row["class"]] = max(ratios.get(row["class"], 0), ratio, key=float)
+    listed = ratios.pop(FREE_LIST, None)
+    if listed is not None and ratios:
+        other = max(ratios, key=lambda name: float(ratios[name]))
+        tried.append(claims.less(f"{FREE_LIST} is missed ten times as often as any other lock",
+                                 f"ten times the misses of {other}, % (a), of {FREE_LIST}, % (b)", 10 * ratios[other],
+                                 listed))
+    return claims.table("What paper mach claims of its kernels", tried, sampling.count(summary)) if tried else None
 
 
 def lock_table(locks):
@@ -154,3 +210,26 @@ def plots(summary):
         drawn.append(Plot(name, f"{titled(test)}; {by}, harts: {harts}, disks: {disks}", "users",
                           "completion, thousand cycles", series))
     return drawn
+
+
+def answer(summary):
+    """The parallel kernel's greatest gain on the most harts, and what it wants most of all locks."""
+    found = gains_of(summary["times"])
+    if not found:
+        return ""
+    harts = max(place_[5] for place_ in found)
+    parts = []
+    for test in [test for test in FIGURES if any(place_[3] == test for place_ in found)]:
+        gains = [(value, users) for place_, of_users in found.items() for users, value in of_users.items()
+                 if (place_[0], place_[3], place_[5]) == ("parallel", test, harts)]
+        if gains:
+            value, users = max(gains, key=lambda each: float(each[0]))
+            parts.append(f"{number(value)} times in test {test} ({users} users)")
+    text = (f"On {harts} harts the parallel kernel is at best {', '.join(parts)} as fast as the serial one."
+            if parts else "")
+    wanted = [row for row in summary["locks"] if row["kernel"] == "parallel" and row["attempts"] >= FEW]
+    if wanted:
+        row = max(wanted, key=lambda row: float(row["misses"] / row["attempts"]))
+        text += (f" Of its locks {row['class']} is found taken most often, "
+                 f"{number(100 * row['misses'] / row['attempts'])} % of the time at worst.")
+    return text.strip()

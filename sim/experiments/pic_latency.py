@@ -3,7 +3,7 @@
 from sim.experiments import paper_sync as paper
 from sim.experiments.pic_latency_paper import comparisons as comparisons
 from sim.experiments.pic_latency_paper import nearest_latency
-from sim.results import claims
+from sim.results import claims, sampling
 from sim.results.plot import Plot
 from sim.results.report import fit_line
 from sim.results.statistics import always, apply, bounds, ever
@@ -238,7 +238,7 @@ def claim_table(summary):
     if not tried:
         return None
     return claims.table(f"What paper sync claims, {load_of(rows)}, {harts} hart{'s' * (harts > 1)}", tried,
-                        summary["sampling"]["samples"])
+                        sampling.count(summary))
 
 
 def detail_table(summary):

@@ -80,6 +80,11 @@ def summarise(module, experiment, records):
     return statistics.merge(trees, names) | {"sampling": said}
 
 
+def count(summary):
+    """How many samples a summary is of."""
+    return summary.get("sampling", {}).get("samples", 1)
+
+
 def note(said):
     """One line: of how many layouts and seeds the figures are."""
     layouts, seeds, samples = len(said["layouts"]), len(said["seeds"]), said["samples"]

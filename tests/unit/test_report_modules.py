@@ -310,7 +310,10 @@ def test_layouts_that_are_alike_give_the_figures_of_one(module):
     records = records_of(module)
     summary, *made = shown(module, layouts(records))
     assert summary["sampling"]["samples"] == 3
-    assert content(*made) == content(*shown(module, records)[1:])
+    found, alone = content(*made), content(*shown(module, records)[1:])
+    for title in [title for title in found if title.startswith("What paper")]:     # claims need three layouts
+        assert "shown" in str(found.pop(title)) and "shown" not in str(alone.pop(title))
+    assert found == alone
 
 
 @pytest.mark.parametrize("module", RECORDS)
