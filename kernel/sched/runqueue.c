@@ -20,23 +20,28 @@ static unsigned first_level(const struct ready *r)
     return levels ? run_queue_lowest_bit(levels) : PRIORITIES;
 }
 
+static unsigned waiting_of(const struct ready *r, unsigned level)
+{
+    return RUN_QUEUES > 1 ? r->count[level] : 0;
+}
+
 bool run_queue_any_first(const struct ready *any, const struct ready *mine)
 {
     unsigned level = run_queue_lowest_bit(any->levels);
     return (int32_t)(any->last[level]->next->queued_at - mine->last[level]->next->queued_at) < 0;
 }
 
-/* Another hart's queue that has an unbound thread more urgent than `than`, or as urgent and more than `waiting` threads. */
+/* Another hart's queue that has an unbound thread more urgent than `than`, or as urgent and more than `waiting` such threads. */
 static struct run_queue *victim(unsigned than, unsigned waiting)
 {
     struct run_queue *own = run_queue_of(curhart->id), *found = 0;
     for (unsigned i = 0; i < RUN_QUEUES && i < hart_count; i++) {
         struct run_queue *q = &run_queue[i];
         unsigned level = q == own ? PRIORITIES : first_level(&q->any);
-        if (level < than || (level == than && level < PRIORITIES && q->any.count > waiting)) {
+        if (level < than || (level == than && level < PRIORITIES && waiting_of(&q->any, level) > waiting)) {
             found = q;
             than = level;
-            waiting = q->any.count;
+            waiting = waiting_of(&q->any, level);
         }
     }
     return found;
@@ -46,13 +51,14 @@ struct thread *run_queue_steal(const struct ready *any, const struct ready *mine
 {
     if (hart_count == 1)
         return 0;
-    unsigned a = first_level(any), m = first_level(mine), than = a < m ? a : m, waiting = any->count + mine->count;
+    unsigned a = first_level(any), m = first_level(mine), than = a < m ? a : m;
+    unsigned waiting = than < PRIORITIES ? waiting_of(any, than) + waiting_of(mine, than) : 0;
     struct run_queue *q = victim(than, waiting);
     if (!q || !simple_lock_try(&q->lock))
         return 0; /* whoever holds it makes it shorter or sees to its threads; else run_queue_most_urgent tells */
     unsigned level = first_level(&q->any);
     struct thread *t = 0;
-    if (level < than || (level == than && level < PRIORITIES && q->any.count > waiting)) {
+    if (level < than || (level == than && level < PRIORITIES && waiting_of(&q->any, level) > waiting)) {
         t = run_queue_take_first(&q->any, level);
         sched_hart()->stolen++;
     }

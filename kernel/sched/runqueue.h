@@ -4,7 +4,7 @@
  *
  *   a thread waits in the queue of the hart it last ran on (affinity), in a part of its own if it is bound there;
  *   a hart takes the most urgent thread of its own queue, unless another queue has a more urgent one that is not bound, or
- *   an equal one and more threads waiting than its own: then it steals the first of those.
+ *   an equal one and more threads of that priority waiting than its own: then it steals the first of those.
  *
  * Locking: each queue has its lock (level SPL_SCHED). A hart that holds its own only tries another's: two that steal from
  * each other never wait for each other. `levels` and `count` are also read without the lock, as a hint, which
@@ -26,8 +26,8 @@ extern struct lock_class run_queue_class;
 /* Threads in order: a ring for each priority, by its last thread, whose `next` is the first. */
 struct ready {
     volatile uint32_t levels; /* bit p: some thread of priority p */
-    volatile uint32_t count;  /* where there is a queue for each hart */
     struct thread *last[PRIORITIES];
+    volatile uint16_t count[RUN_QUEUES > 1 ? PRIORITIES : 1]; /* where there is a queue for each hart */
 };
 
 struct run_queue {
@@ -80,7 +80,7 @@ static inline void run_queue_add(struct ready *r, struct thread *t, bool behind)
     if (behind || !last)
         r->last[p] = t;
     if (RUN_QUEUES > 1)
-        r->count++;
+        r->count[p]++;
 }
 
 /* The first of a level that is not empty, taken off. */
@@ -94,7 +94,7 @@ static inline struct thread *run_queue_take_first(struct ready *r, unsigned leve
         last->next = t->next;
     }
     if (RUN_QUEUES > 1)
-        r->count--;
+        r->count[level]--;
     t->hart = (int)curhart->id;
     return t;
 }

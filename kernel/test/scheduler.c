@@ -4,7 +4,8 @@
  */
 #include "test/test.h"
 
-#define SOON 20000    /* cycles: much less than a slice, much more than a preemption takes */
+/* Cycles: much less than a slice, much more than a preemption takes, and than to make a thread for each hart. */
+#define SOON (20000 + 4000 * hart_count)
 #define RANDOM_THREADS 12
 #define CHANNELS 3
 
@@ -144,6 +145,50 @@ static void test_all_woken_run(void *arg)
     assert(wait_until_met(hart_count));
     for (unsigned i = 0; i < hart_count; i++)
         thread_join(t[i]);
+}
+
+#define LESS_URGENT 10
+#define SHARED_TICKS 4
+static uint32_t turns[4 * MAX_HARTS];
+
+static void take_turns(void *turn)
+{
+    while (!stop) {
+        test_spin(100);
+        ++*(uint32_t *)turn;
+        thread_yield();
+    }
+}
+
+static void nothing(void *arg)
+{
+    (void)arg;
+}
+
+/* Threads that are equally urgent share the harts, however many less urgent ones wait beside them on one hart. */
+static void test_equals_share_the_harts(void *arg)
+{
+    unsigned equals = 3 * hart_count + 1;
+    struct thread *t[4 * MAX_HARTS + LESS_URGENT];
+    (void)arg;
+    stop = false;
+    for (unsigned i = 0; i < LESS_URGENT; i++)
+        t[equals + i] = thread_create(nothing, 0, PRI_NORMAL + 2, ANY_HART, "less urgent");
+    for (unsigned i = 0; i < equals; i++) {
+        turns[i] = 0;
+        t[i] = thread_create(take_turns, &turns[i], PRI_NORMAL, ANY_HART, "equal");
+    }
+    thread_delay(SHARED_TICKS);
+    stop = true;
+    uint32_t least = turns[0], most = turns[0];
+    for (unsigned i = 0; i < equals; i++) {
+        least = turns[i] < least ? turns[i] : least;
+        most = turns[i] > most ? turns[i] : most;
+    }
+    for (unsigned i = 0; i < equals + LESS_URGENT; i++)
+        thread_join(t[i]);
+    if (most > 3 * least)
+        panic("equal threads had %lu to %lu turns", (unsigned long)least, (unsigned long)most);
 }
 
 static unsigned order;
@@ -290,6 +335,7 @@ static int scheduler_test(void)
         thread_join(thread_create(test_all_woken_run, 0, PRI_NORMAL - 1, (int)h, "test"));
         thread_join(thread_create(test_turns, 0, PRI_NORMAL, (int)h, "test"));
     }
+    thread_join(thread_create(test_equals_share_the_harts, 0, PRI_NORMAL - 1, 0, "test"));
     test_order_of_bound_and_unbound();
     test_binding();
     test_at_random();

@@ -109,6 +109,23 @@ static void protected_stays(struct vm_map *map, const struct vm_object *object)
     lock_done(&map->lock);
 }
 
+#define COUNTED 200
+
+static void call_all(void *arg)
+{
+    (void)arg;
+    for (unsigned i = 0; i < COUNTED; i++)
+        pmap_shootdown((1u << hart_count) - 1);
+}
+
+/* What is counted is what has happened, though all harts count at once. */
+static void check_counts(void)
+{
+    uint32_t shootdowns = pmap_shootdowns, calls = pmap_calls, n = test_harts();
+    test_on_every_hart(call_all);
+    assert(pmap_shootdowns - shootdowns == n * COUNTED && pmap_calls - calls == n * COUNTED * (hart_count - 1));
+}
+
 struct driver {
     struct vm_map *map;
     struct vm_object *object; /* the one that is mapped */
@@ -168,6 +185,7 @@ static int shootdown(void)
     vm_map_release(map);
     int status = user_wait_for_all(id);
     assert(process_none_left() && !status && wrote);
+    check_counts();
     vm_check_no_leak();
     kprintf("@test name=shootdown rounds=%lu copies=%lu writers=%u shootdowns=%lu calls=%lu\n",
             (unsigned long)driver.rounds, (unsigned long)driver.copies, wrote, (unsigned long)pmap_shootdowns,

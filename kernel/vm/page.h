@@ -29,15 +29,16 @@ struct pmap_place {
 struct vm_page {
     struct pmap_place place; /* the first; pmap.c's */
     uint8_t executed;        /* it has been executable since the start: caches of instructions may hold it */
-    uint8_t clean;           /* bit h: hart h's holds nothing older than its content; counts if `executed` */
-    uint8_t locked;          /* rights that the pager withholds */
-    bool busy, wanted;       /* somebody works on it; others wait for that */
-    bool inactive;           /* not used since the clock's first hand came by */
-    bool dirty;              /* the pager has not got it as it is */
-    bool backed;             /* the pager has had it: if it is not dirty, it may go */
+    uint8_t clean; /* bit h: hart h's holds nothing older than its content; counts if `executed`; 0: it may be
+                              * mapped for writing */
+    uint8_t locked; /* rights that the pager withholds */
+    bool busy, wanted; /* somebody works on it; others wait for that */
+    bool inactive; /* not used since the clock's first hand came by */
+    bool dirty; /* the pager has not got it as it is */
+    bool backed; /* the pager has had it: if it is not dirty, it may go */
     bool absent : 1,
         error : 1; /* busy until the pager has given it; it could not. With the family's lock, so in one byte */
-    bool unlocking : 1;      /* the pager has been asked for rights that it withholds */
+    bool unlocking : 1; /* the pager has been asked for rights that it withholds */
     uint16_t wired;
     struct vm_object *object;
     uint32_t index; /* in the object */

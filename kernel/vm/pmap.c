@@ -168,7 +168,7 @@ static void call(uint32_t which, void (*fn)(void *arg), void *arg)
         return;
     if (crit_level_masks(SPL_SOFTPREEMPT))
         panic("a thread in a section, or holding a simple lock, would wait for other harts");
-    pmap_calls += (uint32_t)__builtin_popcount(which & ~(1u << curhart->id));
+    __atomic_fetch_add(&pmap_calls, (uint32_t)__builtin_popcount(which & ~(1u << curhart->id)), __ATOMIC_RELAXED);
     hart_call_run(which, fn, arg);
 }
 
@@ -176,7 +176,7 @@ void pmap_shootdown(uint32_t which)
 {
     if (!which)
         return;
-    pmap_shootdowns++;
+    __atomic_fetch_add(&pmap_shootdowns, 1, __ATOMIC_RELAXED);
     call(which, drop_translations, 0);
 }
 
@@ -242,11 +242,23 @@ static void place_remove(struct vm_page *page, const struct pmap *pmap, uint32_t
 /* ---- Instructions. */
 
 /*
+ * A page is not mapped for writing and for executing at once, wherever that is: who gets the one right takes the other from all
+ * maps, which get it back by a fault. So what is executed has been written before harts drop what their caches hold.
+ */
+OFF_PATH static void take_right(struct vm_page *page, unsigned right)
+{
+    if (page->place.pmap)
+        pmap_page_protect(page, PAGE_RIGHTS & ~right);
+}
+
+/*
  * `page` is about to be executable. If it has been before, with other content, caches of instructions may hold that: harts that
- * use the pmap drop it now, others when they begin to.
+ * use the pmap drop it now, others when they begin to. Where no hart's is clean, it may be mapped for writing.
  */
 static COLD void prepare_to_execute(struct pmap *pmap, struct vm_page *page)
 {
+    if (!page->executed || !page->clean)
+        take_right(page, PAGE_WRITE);
     if (!page->executed) {
         page->executed = 1;
         page->clean = ALL_HARTS;
@@ -257,6 +269,13 @@ static COLD void prepare_to_execute(struct pmap *pmap, struct vm_page *page)
     uint32_t stale = users_of(pmap) & ~page->clean;
     call(stale, drop_instructions, 0);
     page->clean |= (uint8_t)stale;
+}
+
+FAULT_PATH static inline void prepare_to_write(struct vm_page *page)
+{
+    if (page->executed)
+        take_right(page, PAGE_EXECUTE);
+    page->clean = 0;
 }
 
 static void forget_instructions(void *arg)
@@ -308,7 +327,7 @@ int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *page, unsign
     if (rights & PAGE_EXECUTE)
         prepare_to_execute(pmap, page);
     else if (rights & PAGE_WRITE)
-        page->clean = 0;
+        prepare_to_write(page);
     uint32_t bits = rights | ENTRY_USER | ENTRY_ACCESSED | ENTRY_DIRTY; /* the last two are looked at by no hart */
     uint32_t entry = entry_for(vm_page_address(page), bits), lost;
     int error = 0;

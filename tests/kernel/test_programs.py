@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sim.images import programs
 from tests.kernel.machine import boot
+from tests.limited import run_limited
 
 OURS = Path(__file__).parent / "programs"
 LINES = 20
@@ -46,8 +47,8 @@ def test_what_the_c_library_is_checked_for_holds_on_the_host(tmp_path):
     lines = posix(tmp_path)
     subprocess.run(["gcc", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", OURS / "posix.c",
                     "-o", tmp_path / "posix", "-lm", "-lpthread"], check=True)
-    done = subprocess.run([tmp_path / "posix", lines, tmp_path, "sh"], capture_output=True, text=True, timeout=100,
-                          env={"ASAN_OPTIONS": "handle_segv=0:detect_leaks=0", "PATH": "/usr/bin:/bin"})
+    done = run_limited([tmp_path / "posix", lines, tmp_path, "sh"], 100, capture_output=True, text=True,
+                       env={"ASAN_OPTIONS": "handle_segv=0:detect_leaks=0", "PATH": "/usr/bin:/bin"})
     assert done.returncode == 0 and done.stdout.endswith("failed=0\nlast words"), done.stdout + done.stderr
 
 

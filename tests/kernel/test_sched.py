@@ -8,7 +8,7 @@ from tests.kernel.test_schemes import CONDITIONS
 # harts, scheme, run queues, lock debugging
 MACHINES = [
     (1, "spl-optim", "per-hart", "0"), (2, "cli-pessim", "global", "1"), (2, "cli-optim", "per-hart", "1"),
-    (4, "spl-pessim", "per-hart", "0"),
+    (4, "spl-pessim", "per-hart", "0"), (8, "cli-spl-pessim", "per-hart", "0"),
 ]
 ACTIVITIES = ("user", "system", "interrupt", "spinning", "idle")
 
@@ -20,7 +20,8 @@ SCHEDULER_MAX_CYCLES = 6_000_000
 @pytest.mark.parametrize("harts, sync, queue, debug", MACHINES)
 def test_scheduler(tmp_path, harts, sync, queue, debug):
     seed = MACHINES.index((harts, sync, queue, debug)) + 1
-    bootargs = f"run=test-scheduler hz=1000 rounds=10 {CONDITIONS[seed % len(CONDITIONS)]}"
+    rounds = 4 if harts == 8 else 10
+    bootargs = f"run=test-scheduler hz=1000 rounds={rounds} {CONDITIONS[seed % len(CONDITIONS)]}"
     run = boot(tmp_path, harts, sync, bootargs, seed, max_cycles=SCHEDULER_MAX_CYCLES,
                options={"runqueue": queue} | (CHECKED[sync] if debug == "1" else {}))
     assert run.status == 0, run.report()

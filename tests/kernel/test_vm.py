@@ -70,3 +70,11 @@ def test_chains_stay_short(tmp_path):
     assert lines["symmetric", 1, 8]["parent"] <= 3
     assert lines["asymmetric", 0, 8]["parent"] == 1
     assert lines["asymmetric", 0, 8]["first"] == 9
+
+
+# A hart alone has a stale cache all the same.
+@pytest.mark.parametrize("harts,sync", ((1, "cli-optim"), (2, "spl-pessim"), (4, "spl-optim")))
+def test_what_is_executed_is_what_was_written(tmp_path, harts, sync):
+    run = boot(tmp_path, harts, sync, "run=test-text rounds=40 hz=4000")
+    assert run.status == 0, run.report()
+    assert run.result("test")["name"] == "text"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sim.model.build import build_model
+from tests.limited import run_limited
 
 CLOCK_HZ = 60_000_000
 SCRIPT = 0x40010000
@@ -171,9 +172,8 @@ def simulator(waves=False) -> Path:
     return build_model([folder / "harness_player.v", folder / "harness_player.vlt"], CLOCK_HZ, waves)
 
 
-def run(binary, image, out, *options, stdin="", timeout=60) -> Run:
+def run(binary, image, out, *options, stdin="", cpu_s=60) -> Run:
     """One run to its end, quiet; its files go to `out`."""
     command = [binary, "--image", image, "--out", out, "--quiet", *options]
-    done = subprocess.run(list(map(str, command)), input=stdin, capture_output=True, text=True, timeout=timeout,
-                          errors="replace")
+    done = run_limited(command, cpu_s, input=stdin, capture_output=True, text=True, errors="replace")
     return Run(done.returncode, done.stdout, done.stderr, Path(out))

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from tests.limited import run_limited
 from tests.system import harness_player as player
 from tests.system.harness_player import Script
 
@@ -100,7 +101,7 @@ class Bench:
         """Goes on from there with nothing but `options` given."""
         command = [self.binary, "--out", self.folder / name, "--quiet", "--hang-cycles", 800, "--restore",
                    self.checkpoint, *options]
-        done = subprocess.run(list(map(str, command)), input="typed", capture_output=True, text=True, timeout=60)
+        done = run_limited(command, 60, input="typed", capture_output=True, text=True)
         return player.Run(done.returncode, done.stdout, done.stderr, self.folder / name)
 
     def same(self, run):

@@ -4,7 +4,6 @@ behaviour sanitizers: what is right comes out, what is wrong gets one line, and 
 import json
 import random
 import struct
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from sim.model.build import HARNESS
 from sim.model.toolchain import COMPILER, LINKER, compile_objects, find, run, tool_versions
 from support.cache import cached
+from tests.limited import run_limited
 
 DRIVER = Path(__file__).with_name("harness_classes.cpp")
 SOURCES = (
@@ -72,12 +72,12 @@ def encoded(*texts):
 
 def ask(program, *cases):
     """An answer for each case; AssertionError with the sanitizer's report if the program dies."""
-    done = subprocess.run(
+    done = run_limited(
         [program],
+        60,
         input=b"".join(encoded(*case) for case in cases),
         capture_output=True,
         env={"UBSAN_OPTIONS": "print_stacktrace=1"},
-        timeout=60,
     )
     answers = [
         json.loads(line, strict=False) for line in done.stdout.splitlines() if line.startswith(b"{")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.limited import run_limited
+
 KERNEL = Path(__file__).parents[2] / "kernel"
 HOST = KERNEL / "test/host"
 PROGRAMS = sorted(path for path in HOST.glob("*.c") if path.name != "host.c")
@@ -54,10 +56,13 @@ def gcc(command: list):
 LONGER = {"EXT2_CUTS", "EXT2_IMAGES", "EXT2_TRANSFERS", "FSX_OPERATIONS"}
 
 
-def run(binary: Path) -> subprocess.CompletedProcess:
+def run(binary: Path, cpu_s: int = 180) -> subprocess.CompletedProcess:
+    """All tests of a program, of which each may take so much processor time."""
     options = {"ASAN_OPTIONS": "detect_stack_use_after_return=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
-    return subprocess.run([binary], env=os.environ | options, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, timeout=None if LONGER & os.environ.keys() else 180)
+    options = {"env": os.environ | options, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    if LONGER & os.environ.keys():
+        return subprocess.run([binary], **options)
+    return run_limited([binary], cpu_s, **options)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
@@ -68,7 +73,7 @@ def test_unit(tmp_path, program):
 
 def test_the_frame_notices_what_is_wrong(tmp_path):
     """Every test of wrong/frame.c but one fails, each for its own reason, and none keeps the next from running."""
-    done = run(build(HOST / "wrong/frame.c", tmp_path))
+    done = run(build(HOST / "wrong/frame.c", tmp_path), cpu_s=1)
     assert done.returncode == 1, done.stdout
     for test, reason in (("a_check_that_fails", "1 + 1 is 2 (0x2), not 3"),
                          ("text_that_differs", 'is "is", not "should"'),
@@ -76,6 +81,7 @@ def test_the_frame_notices_what_is_wrong(tmp_path):
                          ("a_panic_that_does_not_come", "no panic"),
                          ("a_panic_that_says_something_else", 'the panic says "boot argument n=bad'),
                          ("a_read_outside", "global-buffer-overflow"),
-                         ("an_overflow", "signed integer overflow")):
+                         ("an_overflow", "signed integer overflow"),
+                         ("one_that_does_not_end", "its limit of processor time")):
         assert reason in done.stdout and f"FAILED {test}\n" in done.stdout, done.stdout
-    assert done.stdout.endswith("8 tests, 7 failed\n"), done.stdout
+    assert done.stdout.endswith("9 tests, 8 failed\n"), done.stdout

@@ -1,6 +1,7 @@
 /* Runs the tests of one program (host.h), and what the kernel's sources find beside them on the host. */
 #include "test/host/host.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +118,8 @@ static bool passes(const struct host_test *test)
     }
     int status;
     waitpid(child, &status, 0);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+        printf("%s: its limit of processor time is over\n", test->name);
     return WIFEXITED(status) && !WEXITSTATUS(status);
 }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hw.cpu.generate import generate_cluster
 from support.cache import REPO, cached
+from tests.limited import run_limited
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"
@@ -76,7 +77,7 @@ def run(name: str, harts: int, latency: int = 8, jitter: int = 0, seed: int = 1,
     that is planted (bench/device.h)."""
     command = [build_bench(harts, ways), build_program(name, harts, **defines), "--latency", latency,
                "--jitter", jitter, "--seed", seed, "--max-cycles", max_cycles, "--fault", fault]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300)
+    done = run_limited(command, 300, capture_output=True, text=True)
     return Run(done.returncode, done.stdout + done.stderr)
 
 

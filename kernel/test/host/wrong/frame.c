@@ -41,3 +41,11 @@ HOST_TEST(an_overflow)
 {
     CHECK_EQUAL(most + 1, 0);
 }
+
+static volatile bool ends;
+
+HOST_TEST(one_that_does_not_end)
+{
+    while (!ends)
+        ;
+}

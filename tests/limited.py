@@ -1,0 +1,15 @@
+"""Runs a program of a test with a limit of processor time: how busy the machine is decides no test."""
+
+import resource
+import subprocess
+
+# A program that waits for what does not come uses no processor: by the clock it has this many times its limit.
+CLOCK_FACTOR = 20
+
+
+def run_limited(command, cpu_s, **options) -> subprocess.CompletedProcess:
+    """subprocess.run(command, **options) in which each process is ended by SIGXCPU after `cpu_s` seconds of processor time."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 5))
+
+    return subprocess.run(list(map(str, command)), preexec_fn=limit, timeout=CLOCK_FACTOR * cpu_s, **options)
