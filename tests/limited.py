@@ -8,7 +8,7 @@ CLOCK_FACTOR = 20
 
 
 def run_limited(command, cpu_s, **options) -> subprocess.CompletedProcess:
-    """subprocess.run(command, **options) in which each process is ended by SIGXCPU after `cpu_s` seconds of processor time."""
+    """subprocess.run(command, **options), in which SIGXCPU ends a process after `cpu_s` seconds of processor time."""
     def limit():
         resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 5))
 
