@@ -245,7 +245,7 @@ static void place_remove(struct vm_page *page, const struct pmap *pmap, uint32_t
  * A page is not mapped for writing and for executing at once, wherever that is: who gets the one right takes the other from all
  * maps, which get it back by a fault. So what is executed has been written before harts drop what their caches hold.
  */
-OFF_PATH static void take_right(struct vm_page *page, unsigned right)
+static void take_right(struct vm_page *page, unsigned right)
 {
     if (page->place.pmap)
         pmap_page_protect(page, PAGE_RIGHTS & ~right);
@@ -271,7 +271,7 @@ static COLD void prepare_to_execute(struct pmap *pmap, struct vm_page *page)
     page->clean |= (uint8_t)stale;
 }
 
-FAULT_PATH static inline void prepare_to_write(struct vm_page *page)
+static inline void prepare_to_write(struct vm_page *page)
 {
     if (page->executed)
         take_right(page, PAGE_EXECUTE);
