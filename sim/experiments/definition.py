@@ -30,6 +30,7 @@ from sim.experiments import machine
 from sim.experiments.machine import Entry, Machine
 from sim.experiments.paper_sync import SCHEMES
 from sim.experiments.schema import SettingError, check, unknown
+from sim.results.sampling import AXES
 
 FOLDER = Path(__file__).parent
 IMAGE = "@"             # before the name of an image of sim/images/disks.py
@@ -55,13 +56,18 @@ class Key:
     def parse(self, text):
         """The value that `text` stands for; SettingError if it is none."""
         if not self.is_list:
-            return self._parse_one(text.strip())
+            several = self.name in AXES and "," in text
+            return _one_or_list([self._parse_one(part) for part in self._parts(text)]) if several else (
+                self._parse_one(text.strip()))
         if self.none and text.strip() == "none":
             return []
+        return list(dict.fromkeys(self._parse_one(part) for part in self._parts(text)))
+
+    def _parts(self, text):
         parts = [part.strip() for part in text.split(",") if part.strip()]
         if not parts:
             raise SettingError(f"{self.name}: empty, give at least one value ({self.domain()})")
-        return list(dict.fromkeys(self._parse_one(part) for part in parts))
+        return parts
 
     def _parse_one(self, text):
         if self.choices:
@@ -254,22 +260,26 @@ class Experiment:
         """The kinds of runs whose varied value has to be solved from other runs' results."""
         return [kind for kind in self.kinds if "solve" in kind]
 
-    def solver_target(self, kind, settings):
-        """`Run.target` of a solver, which is not known to the last parameter yet."""
-        from sim.images.kernel import runs_of
-        on = Machine.of(kind["harts"], {name: settings[name] for name in self._machine(settings)})
-        return on.alone, kind["sync"], tuple(sorted(kind.get("build", {}).items())), runs_of(kind["bootargs"])
+    def solver_targets(self, kind, settings, clock_hz):
+        """`Run.target` of a solver's runs, which are not known to the last parameter yet."""
+        return {run.target for run in self.solved(kind, 0, settings, clock_hz)}
 
     def solved(self, kind, value, settings, clock_hz):
-        """The run of a solver `kind`, now that its `value` is known."""
+        """The runs of a solver `kind`, one a sample, now that its `value` is known."""
         fixed = dict(settings) | {kind["solve"]["for"]: value}
-        return self._make(kind, {kind["solve"]["for"]: value}, fixed, clock_hz)
+        given = {kind["solve"]["for"]: value}
+        return [self._make(kind, given | varied, fixed, clock_hz) for varied in self._varied(kind, settings)]
 
     def _expand(self, kind, settings, clock_hz):
-        vary = kind.get("vary", {}) | {name: name for name in self._machine(settings)
-                                       if isinstance(settings[name], list)}
-        for values in itertools.product(*(settings[key] for key in vary.values())):
-            yield self._make(kind, dict(zip(vary, values, strict=True)), settings, clock_hz)
+        return [self._make(kind, varied, settings, clock_hz) for varied in self._varied(kind, settings)]
+
+    def _varied(self, kind, settings):
+        """The values of what a kind of runs varies over, of each run."""
+        vary = kind.get("vary", {})
+        vary = vary | {name: name for name in (*self._machine(settings), *AXES)
+                       if isinstance(settings.get(name), list) and name not in vary}
+        return [dict(zip(vary, values, strict=True))
+                for values in itertools.product(*(settings[key] for key in vary.values()))]
 
     def _make(self, kind, varied, settings, clock_hz):
         single = {name: value for name, value in settings.items() if name in self.keys and not self.keys[name].is_list

@@ -6,11 +6,12 @@ from sim.experiments.pic_latency_paper import nearest_latency
 from sim.results import claims, sampling
 from sim.results.plot import Plot
 from sim.results.report import fit_line
-from sim.results.statistics import always, apply, bounds, ever
+from sim.results.statistics import Samples, always, apply, bounds, ever
 from sim.results.table import Table, number
 
 OBSERVED = ("serial", "link")      # kinds of runs whose figures need an outside observer
 MARGIN = 0.10               # within which an overhead is called the same
+SEEN = 0.02                 # of a figure: a difference that is less is not worth a word
 BEHIND_CHARACTERS = 16      # a receiver that ends so much later than the line has not kept up: its FIFO's depth
 
 
@@ -142,7 +143,12 @@ def latency_table(summary):
         return None
     rows = [[scheme, *(f"{summary['pair_cycles'][latency][scheme]:.2f}" for latency in latencies)]
             for scheme in paper.SCHEMES]
-    return Table("Cycles per pair over the PIC's access latency", ["scheme", *latencies], rows,
+    notes = []
+    if sampling.count(summary) > 1 and not any(isinstance(pair, Samples) for found in summary["pair_cycles"].values()
+                                               for pair in found.values()):
+        notes.append(f"The same to the cycle in all {sampling.count(summary)} samples: a loop that is in the cache "
+                     "does not depend on where its code lies.")
+    return Table("Cycles per pair over the PIC's access latency", ["scheme", *latencies], rows, notes,
                  main=not summary["match"])
 
 
@@ -205,7 +211,10 @@ def ranked_apart(rows):
 
 
 def sign(a, b):
-    """-1 if a is less than b in all of the interval of their difference, 1 if it is more, else 0."""
+    """-1 if a is less than b in all of the interval of their difference, 1 if it is more; 0 if neither, or if they are
+    closer than SEEN."""
+    if abs(float(a) - float(b)) <= SEEN * max(abs(float(a)), abs(float(b))):
+        return 0
     low, high = bounds(apply(lambda x, y: x - y, a, b))
     return -1 if high < 0 else int(low > 0)
 

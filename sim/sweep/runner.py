@@ -18,6 +18,7 @@ from pathlib import Path
 from sim.experiments.definition import IMAGE, Run, disk_image, input_file
 from sim.results import record
 from sim.results.report import solve_line
+from sim.results.statistics import median
 from sim.sweep import boot, worker
 from sim.sweep.store import key_of
 from sim.wires import nodes
@@ -160,16 +161,17 @@ def wrong_result(run, simulated, received):
 
 
 def solve_value(solve, records):
-    """The whole value of `solve["for"]` at which the results of `records` say that `solve["equals"]` comes out.
+    """The whole value of `solve["for"]` at which `solve["equals"]` comes out, by the medians over layouts and seeds of
+    the results of `records`.
 
     ValueError when there is no such value.
     """
-    points = []
+    found = {}
     for made in records:
         for result in record.results_of(made["run"], solve["result"]):
             if result["primitive"] == solve["primitive"]:
-                points.append((made["parameters"][solve["for"]], result[solve["value"]]))
-    return round(solve_line(points, solve["equals"]))
+                found.setdefault(made["parameters"][solve["for"]], []).append(result[solve["value"]])
+    return round(solve_line([(x, median(values)) for x, values in found.items()], solve["equals"]))
 
 
 @dataclasses.dataclass(eq=False)
@@ -252,8 +254,8 @@ class Runner:
 
     def targets(self):
         """The targets of all runs, those too that are still to be solved."""
-        return ({run.target for run in self.runs}
-                | {self.experiment.solver_target(kind, self.settings) for kind in self.solvers})
+        return {run.target for run in self.runs}.union(
+            *(self.experiment.solver_targets(kind, self.settings, self.clock_hz) for kind in self.solvers))
 
     def prepare(self, tools, soc):
         """Makes the results directory and notes there what is asked for."""
@@ -477,8 +479,8 @@ class Runner:
             except ValueError as error:
                 self.notes.append(f"{kind['name']}: {error}")
             else:
-                run = self.experiment.solved(kind, value, self.settings, self.clock_hz)
-                self.runs.append(run)
-                ready.append(run)
+                runs = self.experiment.solved(kind, value, self.settings, self.clock_hz)
+                self.runs += runs
+                ready += runs
             self._write_context()
         return ready

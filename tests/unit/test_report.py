@@ -4,8 +4,10 @@ import io
 
 import pytest
 
+from sim.experiments import pic_latency
 from sim.results import report
 from sim.results.report import fit_line, solve_line
+from sim.results.statistics import Samples
 from sim.results.table import Table, number
 from tests.unit.stub import Bench
 
@@ -161,3 +163,12 @@ def test_a_wide_table_keeps_every_figure_on_the_terminal():
     console.print(Table("t", columns, [["spl-optim, 1 hart", *(f"{index}23,456.78" for index in range(6))]]).rich())
     text = console.export_text()
     assert "…" not in text and "spl-optim" in text and all(f"{index}23,456.78" in text for index in range(6))
+
+
+@pytest.mark.parametrize("seen, lines", [((1.0, 2.0), 0), ((2.0, 1.0), 1), ((1.01, 1.0), 0),
+                                         ((Samples([2.0, 0.5, 3.0]), 1.0), 0)])
+def test_what_model_and_measurement_rank_differently_is_said(seen, lines):
+    rows = [{"sync": name, "predicted_percent": model, "measured_percent": measured}
+            for name, model, measured in zip(("a", "b"), (0.71, 0.87), seen, strict=True)]
+    found = pic_latency.ranked_apart(rows)
+    assert len(found) == lines and all("a and b differently: by the model 0.710 and 0.870 %" in line for line in found)

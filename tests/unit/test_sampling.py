@@ -96,3 +96,29 @@ def test_one_layout_has_no_interval_and_the_report_says_so(made):
     summary = report.summarise(report.report_of(experiment), experiment, records)
     assert "no interval" in sampling.note(summary["sampling"])
     assert "no interval" in report.markdown(summary, [])
+
+
+def test_any_experiment_runs_with_several_seeds_and_reports_over_them(tmp_path):
+    bench = Bench(tmp_path)
+    runner = bench.runner(*TRIED, "latencies=0,75,147", "seed=1,2,3", "iterations=500")
+    for run in runner.runs:     # the pair of the middle seed is what is solved from
+        bench.plan[run.id] = {"digest": f"digest {run.id}"}
+    runner = bench.run(*TRIED, "latencies=0,75,147", "seed=1,2,3", "iterations=500", out="several")
+    assert not runner.failures
+    ids = {run.id for run in runner.runs}
+    assert {f"table5-l75-seed{seed}" for seed in (1, 2, 3)} <= ids
+    assert {f"match-l147-seed{seed}" for seed in (1, 2, 3)} <= ids      # one latency for all samples
+    summary, _ = report.write(runner.out)
+    assert summary["sampling"]["seeds"] == [1, 2, 3] and not summary["sampling"]["left_out"]
+    assert summary["match"]["latency"] == 147
+
+
+def test_a_value_is_solved_from_medians():
+    from sim.sweep.runner import solve_value
+    solve = {"result": "table5", "primitive": "off-chip", "for": "latency", "value": "cycles_per_pair", "equals": 304}
+    records = [{"parameters": {"latency": latency, "layout": layout}, "run": {"results": {"table5": [
+        {"primitive": "off-chip", "cycles_per_pair": 10 + 2 * latency + more}]}}}
+        for latency in (0, 75) for layout, more in enumerate((0, 0, 40))]
+    assert solve_value(solve, records) == 147
+    with pytest.raises(ValueError):
+        solve_value(solve, records[:3])
