@@ -779,7 +779,7 @@ static struct buf *settled(struct buf *bp)
     return bp;
 }
 
-int bwrite(struct buf *bp)
+static int write_and_wait(struct buf *bp, bool keep)
 {
     bp->error = 0;
     bp = settled(bp);
@@ -792,12 +792,26 @@ int bwrite(struct buf *bp)
     set_unwritten(bp, true);
     start(bp);
     error = biowait(bp);
+    bp->flags &= ~B_WRITING;
+    if (error && keep) {
+        bdwrite(bp);
+        return error;
+    }
     if (error && delayed) /* somebody else's changes are lost too */
         write_failed(device, error);
-    bp->flags &= ~B_WRITING;
     set_unwritten(bp, false); /* only now: whoever waits for it (bsync) is told of the error, too */
     brelse(bp);
     return error;
+}
+
+int bwrite(struct buf *bp)
+{
+    return write_and_wait(bp, false);
+}
+
+int bwrite_kept(struct buf *bp)
+{
+    return write_and_wait(bp, true);
 }
 
 void bawrite(struct buf *bp)
@@ -853,7 +867,10 @@ int bflush_write(struct blockdev *device)
     mutex_lock(&flush_lock);
     if (__atomic_exchange_n(&device->unflushed, 0, __ATOMIC_ACQ_REL)) {
         error = device->flush(device);
-        device->unflushed |= error != 0;
+        if (error) { /* what the drive has in its cache may be lost, whosever it is; and it is to be flushed yet */
+            device->unflushed = 1;
+            __atomic_fetch_add(&device->lost_writes, 1, __ATOMIC_RELEASE);
+        }
     }
     mutex_unlock(&flush_lock);
     return error;

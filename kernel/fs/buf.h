@@ -71,7 +71,8 @@ struct blockdev {
     uint32_t mounted; /* 1: a file system is on it */
     bool log_needed; /* what has a copy in a journal (B_LOGGED) could not be written to its place */
     int write_error; /* minus an error number: of a delayed or asynchronous write, until somebody is told (bsync) */
-    uint32_t lost_writes; /* how many of those have failed: who remembers the number sees that there are more */
+    uint32_t
+        lost_writes; /* how many of those, and of flushes, have failed: who remembers the number sees that there are more */
 };
 
 #define B_READ 0x001 /* the I/O under way reads; else it writes */
@@ -181,6 +182,8 @@ void brelse(struct buf *bp);
 /* The error with which a buffer came, which is released then; or 0. */
 int bfailed(struct buf *bp);
 int bwrite(struct buf *bp); /* writes, and waits for it: 0, or minus an error number */
+int bwrite_kept(
+    struct buf *bp); /* the same, but what could not be written is a delayed write then: it is not lost yet */
 void bawrite(struct buf *bp); /* begins to write */
 void bdwrite(struct buf *bp); /* is written some time later */
 

@@ -117,6 +117,7 @@ struct ext2 {
     struct simple_lock counts_lock;
     struct vnode *root;
     uint32_t errors; /* wrong numbers met */
+    uint32_t lost_writes; /* the device's when it was mounted: more of them by the end, and e2fsck is to look */
     bool forgetting, referred; /* an unmount looks whether an inode is in use; one was found by its number meanwhile */
     uint32_t ending; /* inodes off their chains whose files are being removed */
     struct ext2_log *log; /* or 0: the journal that is written */
@@ -213,7 +214,10 @@ void ext2_begin(struct ext2 *fs);
 void ext2_end(struct ext2 *fs);
 bool ext2_is_full(
     struct ext2 *fs); /* so much has been changed that ext2_end and ext2_begin are to come before more is */
-/* Lets go of a buffer of metadata that has been changed: into the transaction, or, without a journal, as bwrite or bdwrite. */
+/*
+ * Lets go of a buffer of metadata that has been changed: into the transaction, or, without a journal, as bwrite_kept or bdwrite. After an
+ * error it may hold the change all the same: who is to leave all as it was puts that back.
+ */
 int ext2_meta(struct ext2 *fs, struct buf *bp, bool wait);
 void ext2_forget_meta(struct ext2 *fs, uint32_t block); /* it is free, and what stood there not wanted any more */
 int ext2_commit(struct ext2 *fs); /* all that has been changed is on the device: 0, or an error */

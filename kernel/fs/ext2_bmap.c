@@ -336,6 +336,30 @@ static int clear_behind(struct inode *ip, uint64_t size)
     return 0;
 }
 
+/*
+ * Reads the blocks of pointers below `block`, a tree's root that begins with block number `first` of the file, that are gone through when all
+ * from `from` on is cut: what cannot be read is known before anything has changed. `left`: so many are looked at, more are none's.
+ */
+static int read_first(struct ext2 *fs, uint32_t block, unsigned levels, uint64_t first, uint64_t from, uint32_t *left)
+{
+    uint32_t per = fs->block_size / 4, child;
+    uint64_t below = 1;
+    for (unsigned i = 1; i < levels; i++)
+        below *= per;
+    if (!ext2_is_data_block(fs, block) || !(*left)--)
+        return ext2_error(fs, "block pointer", block);
+    uint32_t i = from > first ? (uint32_t)((from - first) / below) : 0;
+    int error = 0;
+    if (levels == 1)
+        return pointer(fs, block, 0, &child, 0);
+    for (; i < per && !error; i++) {
+        error = pointer(fs, block, i, &child, 0);
+        if (!error && child)
+            error = read_first(fs, child, levels - 1, first + i * below, from, left);
+    }
+    return error;
+}
+
 /* A short symbolic link has its text where the pointers are; devices have their number there. */
 static bool has_blocks(const struct inode *ip)
 {
@@ -421,6 +445,8 @@ static int cut_logged(struct inode *ip, uint64_t from, const uint64_t first[])
         if (!error)
             error = pause(ip);
     }
+    if (error)
+        ext2_keeps(ip->fs, "inode", ip->number);
     ip->dirty = true;
     int e = ext2_update(ip, false);
     if (ip->disk.links && ip->orphan && !error)
@@ -439,21 +465,25 @@ int ext2_truncate(struct inode *ip, uint64_t size)
     ip->reading_on = (struct read_state){0}; /* whoever reads on has the lock for reading, and is not here */
     uint64_t before = ext2_size(ip), from = (size + fs->block_size - 1) >> fs->block_shift;
     int error = 0;
-    if (has_blocks(ip) && size < before) {
-        error = clear_behind(ip, size);
-        if (error)
-            return error;
-    }
-    ext2_set_size(ip, size);
-    ip->disk.mtime = ip->disk.ctime = fs_time();
-    if (size > before || !has_blocks(ip) || !ip->disk.sectors) /* the same size: a write that ended early left blocks */
-        return 0;
+    bool cuts =
+        size <= before && has_blocks(ip) && ip->disk.sectors; /* the same size: a write that ended early left blocks */
     uint64_t first[EXT2_POINTERS + 1] = {0}, span = 1;
+    uint32_t left = fs->super.blocks;
     for (unsigned i = 0; i < EXT2_POINTERS; i++) {
         if (i >= EXT2_DIRECT)
             span *= fs->block_size / 4;
         first[i + 1] = first[i] + span;
+        if (cuts && i >= EXT2_DIRECT && ip->disk.block[i] && first[i + 1] > from && !error)
+            error = read_first(fs, ip->disk.block[i], i - EXT2_DIRECT + 1, first[i], from, &left);
     }
+    if (has_blocks(ip) && size < before && !error)
+        error = clear_behind(ip, size);
+    if (error)
+        return error;
+    ext2_set_size(ip, size);
+    ip->disk.mtime = ip->disk.ctime = fs_time();
+    if (!cuts)
+        return 0;
     ip->last_allocated = ip->empty_count = 0;
     if (fs->log)
         return cut_logged(ip, from, first);
@@ -480,6 +510,8 @@ int ext2_truncate(struct inode *ip, uint64_t size)
             e = free_part(ip, pointers[i], levels, first[i], from);
         error = error ? error : e;
     }
+    if (error)
+        ext2_keeps(fs, "inode", ip->number);
     ip->dirty = true;
     return error;
 }

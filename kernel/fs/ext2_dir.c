@@ -141,6 +141,37 @@ static void changed(struct inode *dp)
     dp->dirty = true;
 }
 
+/* The head of an entry as it was. */
+struct was {
+    uint32_t block, offset; /* in bytes */
+    struct ext2_dirent head;
+};
+
+static struct was as_it_is(const struct inode *dp, const struct buf *bp, const struct ext2_dirent *e)
+{
+    return (struct was){bp->sector / dp->fs->sectors_per_block, (uint32_t)((const uint8_t *)e - bp->data), *e};
+}
+
+/*
+ * Lets go of the buffer with an entry that has been changed; after an error all is as it was, in memory, and on the device some time
+ * later, whatever has become of the write.
+ */
+static int write_entry(struct inode *dp, struct buf *bp, const struct was *was)
+{
+    int error = ext2_meta(dp->fs, bp, true);
+    if (!error || dp->fs->log) /* a log that cannot be written lets go of what has been changed */
+        return error;
+    bp = ext2_bread(dp->fs, was->block);
+    if (bp->error) {
+        brelse(bp);
+        ext2_keeps(dp->fs, "directory", dp->number);
+        return error;
+    }
+    *(struct ext2_dirent *)(bp->data + was->offset) = was->head;
+    bdwrite(bp);
+    return error;
+}
+
 static void fill(const struct inode *dp, struct ext2_dirent *e, uint32_t size, const struct look *look)
 {
     e->inode = look->number;
@@ -161,7 +192,7 @@ static struct buf *first_behind(struct inode *dp, struct buf *bp, struct ext2_di
     uint32_t offset = (uint32_t)((uint8_t *)*e - bp->data), block = bp->sector / fs->sectors_per_block;
     if (fs->log || offset / SECTOR_SIZE == (offset + used) / SECTOR_SIZE)
         return bp;
-    *error = bwrite(bp);
+    *error = bwrite_kept(bp);
     if (!*error)
         *error = ext2_line(fs);
     if (*error)
@@ -179,13 +210,14 @@ static int add(struct inode *dp, struct look *look, struct buf *bp, struct ext2_
     uint32_t used = e->inode ? EXT2_DIRENT_SIZE(e->name_length) : 0, room = e->size - used;
     if (room < EXT2_DIRENT_SIZE(look->length))
         return 0;
+    struct was was = as_it_is(dp, bp, e);
     fill(dp, (struct ext2_dirent *)((uint8_t *)e + used), room, look);
     int error = 0;
     if (used && !(bp = first_behind(dp, bp, &e, used, &error)))
         return error;
     if (used)
         e->size = used;
-    error = ext2_meta(dp->fs, bp, true); /* the inode is there already */
+    error = write_entry(dp, bp, &was); /* the inode is there already */
     changed(dp);
     return error ? error : 1;
 }
@@ -210,7 +242,18 @@ static int add_block(struct inode *dp, const struct look *look)
     }
     ext2_set_size(dp, (uint64_t)(n + 1) << fs->block_shift);
     changed(dp);
-    return ext2_update(dp, true);
+    error = ext2_update(dp, true);
+    if (!error || fs->log)
+        return error;
+    bp = ext2_bread(fs, block); /* the block stays, with room in it */
+    if (bp->error) {
+        brelse(bp);
+        ext2_keeps(fs, "directory", dp->number);
+        return error;
+    }
+    ((struct ext2_dirent *)bp->data)->inode = 0;
+    bdwrite(bp);
+    return error;
 }
 
 int ext2_dir_add(struct inode *dp, const char *name, uint32_t length, uint32_t number, enum vtype type)
@@ -229,10 +272,12 @@ static int drop(struct inode *dp, struct look *look, struct buf *bp, struct ext2
 {
     if (!is_called(e, look->name, look->length))
         return 0;
+    struct was was = as_it_is(dp, bp, before ? before : e);
     if (before)
-        before->size += e->size;
-    e->inode = 0;
-    int error = ext2_meta(dp->fs, bp, true); /* before the inode loses the link */
+        before->size += e->size; /* and with that it is not there */
+    else
+        e->inode = 0;
+    int error = write_entry(dp, bp, &was); /* before the inode loses the link */
     changed(dp);
     return error ? error : 1;
 }
@@ -254,8 +299,9 @@ static int change(struct inode *dp, struct look *look, struct buf *bp, struct ex
     (void)before;
     if (!is_called(e, look->name, look->length))
         return 0;
+    struct was was = as_it_is(dp, bp, e);
     fill(dp, e, e->size, look);
-    int error = ext2_meta(dp->fs, bp, true);
+    int error = write_entry(dp, bp, &was);
     changed(dp);
     return error ? error : 1;
 }

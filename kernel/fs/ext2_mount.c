@@ -392,6 +392,7 @@ int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
     }
     *fs = (struct ext2){.mount = {.ops = &ext2_mountops, .read_only = read_only},
                         .device = device,
+                        .lost_writes = __atomic_load_n(&device->lost_writes, __ATOMIC_RELAXED),
                         .counts_lock = SIMPLE_LOCK("ext2 counts", counts_class)};
     table_lock_init(&fs->disk_alloc_lock, &disk_alloc_class, "disk_alloc_lock");
     lock_init(&fs->mount.rename_lock, &rename_class, "rename");
@@ -446,20 +447,33 @@ static int sync_all(struct mount *m)
     return error ? error : e;
 }
 
+/* The device says that it was unmounted in order, unless something may be wrong: then e2fsck is to look. */
+static void mark_valid(struct ext2 *fs, bool journal)
+{
+    bool lost = __atomic_load_n(&fs->device->lost_writes, __ATOMIC_ACQUIRE) != fs->lost_writes;
+    if (lost && !journal && !fs->errors) /* a journal keeps metadata, and says itself what it could not */
+        kprintf("ext2 on %s: writes were lost: check it with e2fsck\n", fs->device->name);
+    if (!fs->errors && (!lost || journal))
+        fs->super.state |= EXT2_VALID;
+    fs->super_dirty = true;
+}
+
 static int unmount(struct mount *m)
 {
     struct ext2 *fs = EXT2(m);
     int error = ext2_forget(fs);
     if (error)
         return error;
+    bool journal = fs->log;
     error = ext2_log_close(fs);
     if (!m->read_only) {
-        if (!fs->errors)
-            fs->super.state |= EXT2_VALID;
-        fs->super_dirty = true;
         ext2_return_ahead(fs, 0);
         ext2_write_counts(fs);
         int e = bflush_cache(fs->device);
+        error = error ? error : e;
+        mark_valid(fs, journal);
+        ext2_write_counts(fs);
+        e = bflush_cache(fs->device);
         error = error ? error : e;
     }
     free_groups(fs);

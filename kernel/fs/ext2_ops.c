@@ -80,6 +80,27 @@ static int begin_file(struct inode *dp, struct inode *ip, const struct vattr *at
     return error ? error : ext2_update(ip, true);
 }
 
+/* On the device before the entry that it is for; after an error as it was. */
+static int add_link(struct inode *ip)
+{
+    ip->disk.links++;
+    ip->dirty = true;
+    int error = ext2_update(ip, true);
+    if (error) {
+        ip->disk.links--;
+        ip->dirty = true;
+    }
+    return error;
+}
+
+static void take_link(struct inode *ip)
+{
+    ip->disk.links--;
+    ip->dirty = true;
+    if (ip->fs->log)
+        ext2_update(ip, false);
+}
+
 /* A new file with its name, or nothing; with a reference in *ipp, unless that is null. Between ext2_begin and ext2_end. */
 static int create_file(struct inode *dp, const char *name, uint32_t length, const struct vattr *attr,
                        const char *target, struct inode **ipp)
@@ -102,17 +123,14 @@ static int create_file(struct inode *dp, const char *name, uint32_t length, cons
             &ip->v.lock)) /* to wait for would be against the order; and only a wrong entry leads there yet */
         return ext2_error(fs, "inode", number);
     error = begin_file(dp, ip, attr, target);
-    if (!error)
+    if (!error && attr->type == VDIR)
+        error = add_link(dp); /* more links than entries do no harm */
+    if (!error) {
         error = ext2_dir_add(dp, name, length, number, attr->type);
-    if (!error && attr->type == VDIR) {
-        dp->disk.links++;
-        dp->dirty = true;
-        error = ext2_update(dp, true);
-        if (error)
-            dp->disk.links--;
+        if (error && attr->type == VDIR)
+            take_link(dp);
     }
     if (error) {
-        ext2_dir_remove(dp, name, length);
         ip->disk.links = 0; /* it goes with the reference */
         ip->dirty = true;
         if (fs->log) {
@@ -156,18 +174,13 @@ static int create(struct vnode *dvp, const char *name, uint32_t length, const st
 /* Both locked, and between ext2_begin and ext2_end. */
 static int link_file(struct inode *dp, const char *name, uint32_t length, struct inode *ip)
 {
-    ip->disk.links++;
     ip->disk.ctime = fs_time();
-    ip->dirty = true;
-    int error = ext2_update(ip, true); /* more links than entries do no harm */
-    if (!error)
-        error = ext2_dir_add(dp, name, length, ip->number, ip->v.type);
-    if (error) {
-        ip->disk.links--;
-        ip->dirty = true;
-        if (ip->fs->log)
-            ext2_update(ip, false);
-    }
+    int error = add_link(ip); /* more links than entries do no harm */
+    if (error)
+        return error;
+    error = ext2_dir_add(dp, name, length, ip->number, ip->v.type);
+    if (error)
+        take_link(ip);
     return error;
 }
 

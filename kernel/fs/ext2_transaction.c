@@ -191,7 +191,7 @@ int ext2_meta(struct ext2 *fs, struct buf *bp, bool wait)
 {
     struct ext2_log *log = fs->log;
     if (!log && wait)
-        return bwrite(bp);
+        return bwrite_kept(bp);
     if (!log) {
         bdwrite(bp);
         return 0;

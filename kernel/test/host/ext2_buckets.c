@@ -3,7 +3,7 @@
  * fs/ext2_bmap.c fs/ext2_dir.c fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c
  * lib/bootargs.c. Options: BUFFERS_BUCKETS=1 BUFFERS_SHARED=1 ALLOC_GROUPS=1 INODES_SHARED=1
  */
-#define TRANSFERS_EACH 48u /* most of it is tried by ext2.c */
+#define TRANSFERS_EACH 29u /* most of it is tried by ext2.c */
 #include "ext2.c"
 
 HOST_TEST(readers_share_a_buffer_and_it_is_nobody_elses_meanwhile)

@@ -4,7 +4,7 @@
  * fs/ext2_journal.c fs/ext2_transaction.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c lib/bootargs.c.
  * Options: UNIX_SERIAL=1 SERIAL_CHECKS=1 BUFFERS_BUCKETS=0 ALLOC_GROUPS=0
  */
-#define TRANSFERS_EACH 48u /* most of it is tried by ext2.c */
+#define TRANSFERS_EACH 29u /* most of it is tried by ext2.c */
 #include "ext2.c"
 
 #include "sched/master.h"
