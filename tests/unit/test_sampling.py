@@ -122,3 +122,18 @@ def test_a_value_is_solved_from_medians():
     assert solve_value(solve, records) == 147
     with pytest.raises(ValueError):
         solve_value(solve, records[:3])
+
+
+def test_a_query_sees_one_sample_at_a_time(made):
+    experiment, records = layouts(made, (1, 3, 2))
+    asked = experiment | {"report": None, "collect": [{"title": "Pairs", "query": """
+        select latency, scheme, avg(cycles_per_pair) as pair from results join runs using (id)
+        where result = 'table5' group by all order by all""",
+        "plot": {"x": "latency", "y": "pair", "line": ["scheme"]}}]}
+    module = report.report_of(asked)
+    summary = report.summarise(module, asked, records)
+    [table], [plot] = module.tables(summary), module.plots(summary)
+    assert len(table.rows) == 3 * 5
+    row = next(row for row in table.rows if row[:2] == ["75", "spl-optim"])
+    assert row[2] == "18.00 (0.00..40.36)"
+    assert plot.series["spl-optim"][0][1].values == (9, 27, 18)
