@@ -177,7 +177,10 @@ def sim(
         min=1, max=4096, help="so many machines, the data line of each leads to the next one's")] = None,
     node: Annotated[list[str] | None, typer.Option(
         metavar="K:OPTION=VALUE", help="for node K alone, an option of the simulator: 0:bootargs=run=hello")] = None,
-    latency: Annotated[int, typer.Option(min=1, help="cycles that a character takes from node to node")] = 1000,
+    wire: Annotated[str, typer.Option(
+        help="what joins --nodes: serial, a ring of data lines, or ether, a switch")] = "serial",
+    latency: Annotated[int, typer.Option(
+        min=1, help="cycles that a character or a frame takes from node to node")] = 1000,
     jobs: Annotated[int, typer.Option(min=1, help="threads that carry nodes: same result")] = 1,
     no_skip: Annotated[bool, typer.Option("--no-skip", help="simulate idle cycles too: same result")] = False,
     check_skip: Annotated[bool, typer.Option("--check-skip", help="prove it: compare every register")] = False,
@@ -187,6 +190,7 @@ def sim(
 
     Example:  ./interlock sim --harts 2 --sync spl-optim --set run=hello
     """
+    from sim.wires.nodes import WIRES
     if restore:
         from sim.sweep.checkpoint import CheckpointError, harts_of, nodes_of
         given = [option for name, option in BOOTED.items()
@@ -200,6 +204,8 @@ def sim(
             nodes = nodes or (nodes_of(restore) if wired else None)
         except CheckpointError as error:
             raise Failed(str(error), 2) from error
+    if wire not in WIRES:
+        raise Failed(f"--wire {wire}: give one of {', '.join(WIRES)}", 2)
     if node and not nodes:
         raise Failed("--node needs --nodes N", 2)
     if nodes and gdb:
@@ -212,6 +218,8 @@ def sim(
         machine = [*(machine or []), f"disks={len(disk)}"]
     on = machine_of(harts, machine)
     config = on.config()
+    if wire == "ether" and not config.ethers:
+        raise Failed("--wire ether: this machine has no Ethernet, give --machine ethers=1, too", 2)
     checked_scheme(sync)
     chosen = kernel_options(options)
     words = checked_settings(settings)
@@ -263,9 +271,6 @@ def sim(
     sys.stdout.flush()
     if nodes:
         from sim.wires.nodes import options as options_of
-        wire = on.value("nodes_wire")
-        if wire == "ether" and not config.ethers:
-            raise Failed("--machine nodes_wire=ether: this machine has no Ethernet, give --machine ethers=1, too", 2)
         sys.exit(run_nodes([*command, *options_of(nodes, wire, latency, node or (), jobs, bool(restore) and wired)],
                            nodes, out))
     os.execv(simulator, command)
