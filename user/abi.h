@@ -237,6 +237,18 @@
 #define USER_POLLHUP 16
 #define USER_POLLNVAL 32
 
+/* Sockets. Addresses and ports have the most significant byte first. */
+#define USER_AF_INET 2
+#define USER_SOCK_STREAM 1
+#define USER_SOCK_CLOEXEC 0x40000
+#define USER_SOCK_NONBLOCK 0x4000
+#define USER_SHUT_RD 0
+#define USER_SHUT_WR 1
+#define USER_SHUT_RDWR 2
+#define USER_SOL_SOCKET 0xffff
+#define USER_SO_ERROR 0x1007
+#define USER_TCP_NODELAY 1
+
 #define USER_MNT_RDONLY 1 /* of mount */
 
 /* ioctl, as 4.3BSD and, where terminals have modes, 4.4BSD. */
@@ -394,6 +406,13 @@ struct user_flock {
     int16_t type, whence;
     int32_t start, length;
     int16_t process, spare;
+};
+
+/* Of <netinet/in.h>: struct sockaddr_in. */
+struct user_sockaddr_in {
+    uint16_t family, port;
+    uint32_t address;
+    uint8_t zero[8];
 };
 
 struct user_statfs {

@@ -18,6 +18,7 @@
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "net/in.h"
+#include "net/policy.h"
 #include "sched/ithread.h"
 #include "sched/sched.h"
 #include "sync/pic.h"
@@ -38,6 +39,7 @@ static struct simple_lock rx_lock[ETHER_QUEUES] = {SIMPLE_LOCK("ether receive 0"
 #endif
 DEFINE_SIMPLE_LOCK(tx_lock, "ether transmit", SPL_NET);
 
+const bool if_ether_in_threads = NET == NET_THREADS || NET == NET_POLL;
 static struct if_ether_counts counts[MAX_HARTS];
 
 /* Sending --------------------------------------------------------------------------------------------------------------- */
@@ -87,8 +89,10 @@ static void work_off(void *arg, uint32_t word)
 {
     (void)word;
     struct ifqueue *q = arg;
+    inet_enter();
     for (struct mbuf *m; (m = IF_DEQUEUE(q));)
         q == &ipintrq ? ip_input(m) : arp_input(m);
+    inet_leave();
 }
 #endif
 
@@ -225,7 +229,9 @@ static uint32_t receive(unsigned q, uint32_t most)
         NET_COUNT(received);
 #if NET == NET_POLL
         simple_lock_leave(&rx_lock[q], s);
+        inet_enter();
         goes_up(m, frame.length);
+        inet_leave();
         s = simple_lock_enter(&rx_lock[q]);
 #else
         goes_up(m, frame.length);

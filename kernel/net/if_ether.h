@@ -18,6 +18,7 @@
 #ifndef NET_IF_ETHER_H
 #define NET_IF_ETHER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "net/net.h"
@@ -38,6 +39,9 @@ void if_ether_stop(void);
  */
 void if_ether_hold(void);
 void if_ether_go_on(void);
+
+/* Whether what is above IP is called in threads, which may take blocking locks. */
+extern const bool if_ether_in_threads;
 
 /* What interrupts took: handlers called, and frames that they, or who polls, found. */
 struct if_ether_counts {

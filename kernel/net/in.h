@@ -16,6 +16,7 @@
 #define IP_HEADER 20 /* without options */
 #define IP_MTU 1500
 #define IPPROTO_ICMP 1
+#define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 #define INADDR_BROADCAST 0xffffffffu
 
@@ -46,4 +47,13 @@ static inline void put32(uint8_t *p, uint32_t value)
  * (an even number of bytes); as it is put into a header that had 0 there. Of a right header with its checksum it is 0.
  */
 uint32_t in_cksum(const uint8_t *p, uint32_t length, uint32_t sum);
+
+/* The sum of what goes into the checksum of TCP and UDP besides: addresses of the IP header, protocol, length. */
+static inline uint32_t in_pseudo_sum(const uint8_t *ip, uint32_t protocol, uint32_t length)
+{
+    uint32_t sum = protocol + length;
+    for (unsigned at = 12; at < 20; at += 2)
+        sum += get16(ip + at);
+    return sum;
+}
 #endif

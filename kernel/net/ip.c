@@ -1,4 +1,5 @@
 /* IP: looks at a packet before anybody else does, and sends (RFC 791). Fragments are counted and dropped. */
+#include "net/if_ether.h"
 #include "net/in.h"
 #include "net/net.h"
 
@@ -48,6 +49,12 @@ void ip_input(struct mbuf *m)
     switch (m->m_data[9]) {
     case IPPROTO_ICMP: icmp_input(m, header); return;
     case IPPROTO_UDP: udp_input(m, header); return;
+    case IPPROTO_TCP:
+        if (if_ether_in_threads) {
+            tcp_input(m, header);
+            return;
+        }
+        /* fall through */
     default: NET_COUNT(ip_protocol); m_free(m);
     }
 }

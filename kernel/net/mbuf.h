@@ -20,6 +20,7 @@ struct mbuf {
     struct mbuf *m_nextpkt;
     uint8_t *m_data; /* in m_buf */
     uint32_t m_len;
+    uint32_t m_seq; /* of a segment that TCP has out of order: its first byte's number */
     uint8_t m_buf[MBUF_BYTES] __attribute__((aligned(8)));
 };
 

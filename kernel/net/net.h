@@ -17,12 +17,13 @@ struct net_address {
 extern struct net_address net_own;
 
 /* What became of packets. Each hart counts by itself; net_counts adds them up. */
-#define NET_COUNTS(count)                                                                                          \
-    count(received) count(no_mbuf) count(no_protocol) count(arp_in) count(arp_bad) count(arp_replies)              \
-        count(arp_requests) count(arp_dropped) count(ip_in) count(ip_short) count(ip_bad) count(ip_checksum)       \
-            count(ip_fragments) count(ip_other) count(ip_protocol) count(icmp_in) count(icmp_bad) count(icmp_echo) \
-                count(icmp_ignored) count(udp_in) count(udp_bad) count(udp_no_port) count(udp_full) count(sent)    \
-                    count(tx_full) count(tx_down) count(no_room)
+#define NET_COUNTS(count)                                                                                              \
+    count(received) count(no_mbuf) count(no_protocol) count(arp_in) count(arp_bad) count(arp_replies)                  \
+        count(arp_requests) count(arp_dropped) count(ip_in) count(ip_short) count(ip_bad) count(ip_checksum)           \
+            count(ip_fragments) count(ip_other) count(ip_protocol) count(icmp_in) count(icmp_bad) count(icmp_echo)     \
+                count(icmp_ignored) count(udp_in) count(udp_bad) count(udp_no_port) count(udp_full) count(tcp_in)      \
+                    count(tcp_bad) count(tcp_no_port) count(tcp_out) count(tcp_retransmits) count(sent) count(tx_full) \
+                        count(tx_down) count(no_room)
 struct net_counts {
 #define NET_COUNT_FIELD(name) uint32_t name;
     NET_COUNTS(NET_COUNT_FIELD)
@@ -38,6 +39,7 @@ void arp_input(struct mbuf *m);
 void ip_input(struct mbuf *m);
 void icmp_input(struct mbuf *m, uint32_t header); /* of the IP header at m_data, its length */
 void udp_input(struct mbuf *m, uint32_t header);
+void tcp_input(struct mbuf *m, uint32_t header); /* in thread context */
 
 /* To `to`, a packet with its IP header, whose addresses and lengths are right; the checksum is made here. */
 void ip_output(struct mbuf *m, uint32_t to);

@@ -12,22 +12,14 @@ void udp_bind(struct udp_port *p)
     __atomic_store_n(&ports, p, __ATOMIC_RELEASE);
 }
 
-/* The sum of what goes into the checksum besides: addresses, protocol, length. */
-static uint32_t pseudo_sum(const uint8_t *ip, uint32_t length)
-{
-    uint32_t sum = IPPROTO_UDP + length;
-    for (unsigned at = 12; at < 20; at += 2)
-        sum += get16(ip + at);
-    return sum;
-}
-
 void udp_input(struct mbuf *m, uint32_t header)
 {
     uint8_t *ip = m->m_data, *udp = ip + header;
     uint32_t room = m->m_len - header;
     NET_COUNT(udp_in);
     uint32_t length = room >= UDP_HEADER ? get16(udp + 4) : 0;
-    if (length < UDP_HEADER || length > room || (get16(udp + 6) && in_cksum(udp, length, pseudo_sum(ip, length)))) {
+    if (length < UDP_HEADER || length > room ||
+        (get16(udp + 6) && in_cksum(udp, length, in_pseudo_sum(ip, IPPROTO_UDP, length)))) {
         NET_COUNT(udp_bad);
         m_free(m);
         return;

@@ -35,6 +35,7 @@ OPTIONS = {
     "inodes": ("mutex", "rw"),
     "locks": ("all", "none"),
     "net": ("threads", "softint", "interrupt", "poll"),
+    "tcpip": ("connection", "serial"),
     "pad": tuple(map(str, range(16))),
 }
 # What another value of `unix` than its default makes the default of other options; serial has these and no others.

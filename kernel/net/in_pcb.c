@@ -1,0 +1,208 @@
+/* Connections by their addresses (in_pcb.h). */
+#include "net/in_pcb.h"
+
+#include <errno.h>
+
+#include "arch/csr.h"
+#include "lib/bootargs.h"
+#include "lib/panic.h"
+#include "net/socket.h"
+#include "net/tcp.h"
+
+#define PORT_FIRST 49152u /* RFC 6335: those that are chosen */
+#define PORTS 16384u
+
+DEFINE_NET_CLASSES;
+
+DEFINE_LIST_MUTEX(pcb_list_lock, "inpcb list");
+static struct inpcb *pcb_list;
+
+/* The hash -------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t rotated(uint64_t x, unsigned by)
+{
+    return x << by | x >> (64 - by);
+}
+
+static void sip_round(uint64_t v[4])
+{
+    v[0] += v[1], v[1] = rotated(v[1], 13) ^ v[0], v[0] = rotated(v[0], 32);
+    v[2] += v[3], v[3] = rotated(v[3], 16) ^ v[2];
+    v[0] += v[3], v[3] = rotated(v[3], 21) ^ v[0];
+    v[2] += v[1], v[1] = rotated(v[1], 17) ^ v[2], v[2] = rotated(v[2], 32);
+}
+
+static void sip_take(uint64_t v[4], uint64_t word)
+{
+    v[3] ^= word;
+    sip_round(v);
+    sip_round(v);
+    v[0] ^= word;
+}
+
+/* The secret has what is different at each start: the seed of the run, and when the first connection is made. */
+static const uint64_t *secret(void)
+{
+    static uint64_t key[2];
+    static bool made;
+    if (!__atomic_load_n(&made, __ATOMIC_ACQUIRE)) {
+        key[0] = cycles64() * 0x9e3779b97f4a7c15u ^ (uint64_t)run_seed << 32;
+        key[1] = bootargs_number("net.secret", 0, UINT32_MAX) * 0xd6e8feb86659fd93u ^ key[0] >> 7;
+        __atomic_store_n(&made, true, __ATOMIC_RELEASE);
+    }
+    return key;
+}
+
+uint32_t in_pcb_hash(const struct inpcb *inp, uint32_t what)
+{
+    const uint64_t *key = secret();
+    uint64_t v[4] = {key[0] ^ 0x736f6d6570736575u, key[1] ^ 0x646f72616e646f6du, key[0] ^ 0x6c7967656e657261u,
+                     key[1] ^ 0x7465646279746573u};
+    sip_take(v, (uint64_t)inp->laddr << 32 | inp->faddr);
+    sip_take(v, (uint64_t)what << 32 | (uint32_t)inp->lport << 16 | inp->fport);
+    sip_take(v, 16ull << 56); /* the length */
+    v[2] ^= 0xff;
+    for (unsigned i = 0; i < 4; i++)
+        sip_round(v);
+    uint64_t sum = v[0] ^ v[1] ^ v[2] ^ v[3];
+    return (uint32_t)(sum >> 32 ^ sum);
+}
+
+/* The list -------------------------------------------------------------------------------------------------------------- */
+
+static struct inpcb *found(uint32_t faddr, uint32_t fport, uint32_t laddr, uint32_t lport)
+{
+    struct inpcb *inp = pcb_list;
+    while (inp && (inp->marker || inp->lport != lport || inp->fport != fport || inp->faddr != faddr ||
+                   (inp->laddr != laddr && (inp->laddr || inp->fport))))
+        inp = inp->next;
+    return inp;
+}
+
+struct inpcb *in_pcb_lookup(uint32_t faddr, uint32_t fport, uint32_t laddr, uint32_t lport)
+{
+    list_lock(&pcb_list_lock);
+    struct inpcb *inp = found(faddr, fport, laddr, lport);
+    if (inp)
+        inp->references++;
+    list_unlock(&pcb_list_lock);
+    return inp;
+}
+
+struct inpcb *in_pcb_listener(uint32_t laddr, uint32_t lport)
+{
+    return in_pcb_lookup(0, 0, laddr, lport);
+}
+
+void in_pcb_reference(struct inpcb *inp)
+{
+    list_lock(&pcb_list_lock);
+    inp->references++;
+    list_unlock(&pcb_list_lock);
+}
+
+void in_pcb_release(struct inpcb *inp)
+{
+    list_lock(&pcb_list_lock);
+    if (!inp->references)
+        panic("inpcb: more references are released than there were");
+    bool last = !--inp->references;
+    list_unlock(&pcb_list_lock);
+    if (!last)
+        return;
+    struct socket *so = inp->so;
+    pcb_mutex_destroy(&inp->lock);
+    tcp_free(tcb_of(inp));
+    if (so)
+        so_destroy(so);
+}
+
+static void put_first(struct inpcb **link, struct inpcb *inp)
+{
+    inp->next = *link;
+    inp->link = link;
+    if (inp->next)
+        inp->next->link = &inp->next;
+    *link = inp;
+}
+
+static void unlink(struct inpcb *inp)
+{
+    *inp->link = inp->next;
+    if (inp->next)
+        inp->next->link = inp->link;
+    inp->link = 0;
+}
+
+int in_pcb_insert(struct inpcb *inp, uint32_t laddr, uint32_t lport, uint32_t faddr, uint32_t fport)
+{
+    list_lock(&pcb_list_lock);
+    struct inpcb *has = found(faddr, fport, laddr, lport);
+    bool taken = has && has != inp;
+    if (!taken) {
+        inp->laddr = laddr;
+        inp->faddr = faddr;
+        inp->lport = (uint16_t)lport;
+        inp->fport = (uint16_t)fport;
+        if (!inp->link) {
+            put_first(&pcb_list, inp);
+            inp->references++;
+        }
+    }
+    list_unlock(&pcb_list_lock);
+    return taken ? -EADDRINUSE : 0;
+}
+
+int in_pcb_choose_port(struct inpcb *inp)
+{
+    uint32_t from = in_pcb_hash(inp, 1);
+    int error = -EADDRNOTAVAIL;
+    list_lock(&pcb_list_lock);
+    static uint32_t chosen; /* goes on, so that a port is not used again soon */
+    for (uint32_t i = 0; i < PORTS && error; i++) {
+        uint32_t port = PORT_FIRST + (from + chosen++) % PORTS;
+        bool used = false;
+        for (struct inpcb *other = pcb_list; other && !used; other = other->next)
+            used = !other->marker && other->lport == port;
+        if (!used) {
+            inp->lport = (uint16_t)port;
+            error = 0;
+        }
+    }
+    list_unlock(&pcb_list_lock);
+    return error;
+}
+
+void in_pcb_remove(struct inpcb *inp)
+{
+    list_lock(&pcb_list_lock);
+    inp->closing = true;
+    if (inp->link) {
+        unlink(inp);
+        inp->references--; /* the caller's own is left */
+    }
+    list_unlock(&pcb_list_lock);
+}
+
+void in_pcb_each(struct inpcb *marker, void (*fn)(struct inpcb *inp))
+{
+    marker->marker = true;
+    list_lock(&pcb_list_lock);
+    put_first(&pcb_list, marker);
+    for (struct inpcb *inp; (inp = marker->next);) {
+        unlink(marker);
+        put_first(&inp->next, marker);
+        if (inp->marker)
+            continue;
+        inp->references++;
+        list_unlock(&pcb_list_lock);
+        pcb_lock(&inp->lock);
+        if (!inp->closing)
+            fn(inp);
+        pcb_unlock(&inp->lock);
+        in_pcb_release(inp);
+        list_lock(&pcb_list_lock);
+    }
+    unlink(marker);
+    list_unlock(&pcb_list_lock);
+}

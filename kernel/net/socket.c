@@ -1,0 +1,448 @@
+/* Stream sockets: buffers, waiting, states (socket.h). */
+#include "net/socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/panic.h"
+#include "mem/zone.h"
+#include "net/tcp.h"
+#include "sched/sched.h"
+
+static SIMPLE_LOCK_CLASS(wait_class, "socket wait", SPL_SOFTPREEMPT);
+DEFINE_ZONE(sockets, "socket", sizeof(struct socket), _Alignof(struct socket), SPL_SOFTPREEMPT, 0);
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Life ------------------------------------------------------------------------------------------------------------------ */
+
+struct socket *so_create(void)
+{
+    struct socket *so = zone_alloc(&sockets);
+    struct tcpcb *tp = so ? tcp_create() : 0;
+    if (!tp) {
+        if (so)
+            zone_free(&sockets, so);
+        return 0;
+    }
+    *so = (struct socket){
+        .tcb = tp, .snd.hiwat = SO_BUFFER, .rcv.hiwat = SO_BUFFER, .wait_lock = SIMPLE_LOCK("socket wait", wait_class)};
+    so->queue_end = &so->queue_first;
+    so_mutex_init(&so->lock);
+    tp->inp.so = so;
+    return so;
+}
+
+void so_destroy(struct socket *so)
+{
+    sb_flush(&so->snd);
+    sb_flush(&so->rcv);
+    so_mutex_destroy(&so->lock);
+    simple_lock_destroy(&so->wait_lock);
+    zone_free(&sockets, so);
+}
+
+int so_wait(struct socket *so)
+{
+    uint32_t seen = so->changes;
+    int error = 0;
+    so_unlock(&so->lock);
+    crit_t s = simple_lock_enter(&so->wait_lock);
+    while (so->changes == seen && !error)
+        error = thread_sleep_interruptibly(&so->changes, &so->wait_lock) ? -ERESTART : 0;
+    simple_lock_leave(&so->wait_lock, s);
+    so_lock(&so->lock);
+    return error;
+}
+
+void so_changed(struct socket *so)
+{
+    crit_t s = simple_lock_enter(&so->wait_lock);
+    so->changes++;
+    thread_wakeup(&so->changes);
+    simple_lock_leave(&so->wait_lock, s);
+    poll_wakeup();
+}
+
+/* Buffers --------------------------------------------------------------------------------------------------------------- */
+
+/* What fits behind the last packet is copied there, so that many small ones do not hold much memory. */
+void sb_append(struct sockbuf *sb, struct mbuf *m)
+{
+    struct mbuf *last = sb->tail;
+    uint32_t room = last ? (uint32_t)(last->m_buf + MBUF_BYTES - (last->m_data + last->m_len)) : 0;
+    sb->cc += m->m_len;
+    if (m->m_len <= room) {
+        memcpy(last->m_data + last->m_len, m->m_data, m->m_len);
+        last->m_len += m->m_len;
+        m_free(m);
+        return;
+    }
+    m->m_nextpkt = 0;
+    if (last)
+        last->m_nextpkt = m;
+    else
+        sb->head = m;
+    sb->tail = m;
+}
+
+void sb_drop(struct sockbuf *sb, uint32_t bytes)
+{
+    if (bytes > sb->cc)
+        panic("socket buffer: %lu bytes are dropped of %lu", (unsigned long)bytes, (unsigned long)sb->cc);
+    sb->cc -= bytes;
+    while (bytes) {
+        struct mbuf *m = sb->head;
+        if (bytes < m->m_len) {
+            m_adj(m, bytes);
+            return;
+        }
+        bytes -= m->m_len;
+        sb->head = m->m_nextpkt;
+        if (!sb->head)
+            sb->tail = 0;
+        m_free(m);
+    }
+}
+
+void sb_copy(const struct sockbuf *sb, uint32_t from, uint32_t bytes, uint8_t *to)
+{
+    const struct mbuf *m = sb->head;
+    for (; bytes && from >= m->m_len; m = m->m_nextpkt)
+        from -= m->m_len;
+    for (; bytes; m = m->m_nextpkt, from = 0) {
+        uint32_t n = least(m->m_len - from, bytes);
+        memcpy(to, m->m_data + from, n);
+        to += n;
+        bytes -= n;
+    }
+}
+
+void sb_flush(struct sockbuf *sb)
+{
+    sb_drop(sb, sb->cc);
+}
+
+/* What TCP says --------------------------------------------------------------------------------------------------------- */
+
+void so_is_connected(struct socket *so)
+{
+    so_lock(&so->lock);
+    so->state = (so->state & ~SS_CONNECTING) | SS_CONNECTED;
+    so_changed(so);
+    so_unlock(&so->lock);
+}
+
+void so_cannot_receive(struct socket *so)
+{
+    so_lock(&so->lock);
+    so->state |= SS_CANTRECEIVE;
+    so_changed(so);
+    so_unlock(&so->lock);
+}
+
+void so_is_disconnected(struct socket *so, int error)
+{
+    so_lock(&so->lock);
+    so->state = (so->state & ~SS_CONNECTING) | SS_CANTSEND | SS_CANTRECEIVE;
+    if (error)
+        so->error = error;
+    sb_flush(&so->snd);
+    so_changed(so);
+    so_unlock(&so->lock);
+}
+
+bool so_reserve(struct socket *listening)
+{
+    so_lock(&listening->lock);
+    bool room = !(listening->state & SS_CLOSED) && listening->queued < listening->backlog;
+    listening->queued += room;
+    so_unlock(&listening->lock);
+    return room;
+}
+
+void so_unreserve(struct socket *listening)
+{
+    so_lock(&listening->lock);
+    listening->queued--;
+    so_unlock(&listening->lock);
+}
+
+bool so_queue(struct socket *listening, struct socket *so)
+{
+    so_lock(&listening->lock);
+    bool open = !(listening->state & SS_CLOSED);
+    if (open) {
+        so->queue_next = 0;
+        *listening->queue_end = so;
+        listening->queue_end = &so->queue_next;
+        so_changed(listening);
+    } else {
+        listening->queued--;
+    }
+    so_unlock(&listening->lock);
+    return open;
+}
+
+/* Reading and writing --------------------------------------------------------------------------------------------------- */
+
+static struct socket *socket_of(struct file *f)
+{
+    return f->data;
+}
+
+/* Waits, or does not, as the descriptor says. With the socket's lock. */
+static int wait(struct socket *so, const struct file *f)
+{
+    return f->flags & O_NONBLOCK ? -EAGAIN : so_wait(so);
+}
+
+static int taken_error(struct socket *so)
+{
+    int error = so->error;
+    so->error = 0;
+    return error;
+}
+
+/* The protocol looks what there is to be sent, or whether the window is to be said again. */
+static void output(struct socket *so)
+{
+    struct inpcb *inp = &so->tcb->inp;
+    pcb_lock(&inp->lock);
+    tcp_output(so->tcb);
+    pcb_unlock(&inp->lock);
+}
+
+/* Room for something, in bytes, or what is wrong. With the socket's lock. */
+static int room(struct socket *so, const struct file *f)
+{
+    for (int error = 0; !error; error = wait(so, f)) {
+        if (so->error)
+            return taken_error(so);
+        if (so->state & SS_CANTSEND)
+            return -EPIPE;
+        if (!(so->state & (SS_CONNECTED | SS_CONNECTING)))
+            return -ENOTCONN;
+        if (so->state & SS_CONNECTED && sb_space(&so->snd))
+            return (int)sb_space(&so->snd);
+    }
+    return f->flags & O_NONBLOCK ? -EAGAIN : -ERESTART;
+}
+
+/* Takes a turn, and gives it back; with the socket's lock. */
+static int turn(struct socket *so, const struct file *f, bool *taken)
+{
+    int error = 0;
+    while (*taken && !error)
+        error = wait(so, f);
+    if (!error)
+        *taken = true;
+    return error;
+}
+
+static void turn_ends(struct socket *so, bool *taken)
+{
+    *taken = false;
+    so_changed(so);
+}
+
+/* Moves up to `most` bytes of the caller's into a packet; 0: *error says why. */
+static struct mbuf *taken_in(struct transfer *t, uint32_t most, int *error)
+{
+    struct mbuf *m = m_get();
+    if (!m) {
+        *error = -ENOBUFS;
+        return 0;
+    }
+    m->m_len = least(least(t->left, most), MBUF_BYTES);
+    *error = transfer_in(t, m->m_data, m->m_len);
+    if (*error) {
+        m_free(m);
+        return 0;
+    }
+    return m;
+}
+
+static int socket_write(struct file *f, struct transfer *t)
+{
+    struct socket *so = socket_of(f);
+    int done = 0;
+    inet_enter();
+    so_lock(&so->lock);
+    int error = turn(so, f, &so->sending);
+    bool mine = !error;
+    while (!error && t->left) {
+        int space = room(so, f);
+        if (space < 0) {
+            error = space;
+            break;
+        }
+        so_unlock(&so->lock);
+        struct mbuf *m = taken_in(t, (uint32_t)space, &error);
+        so_lock(&so->lock);
+        if (m && so->state & SS_CANTSEND) {
+            m_free(m);
+            continue; /* room says why */
+        }
+        if (!m)
+            break;
+        done += (int)m->m_len;
+        sb_append(&so->snd, m);
+        if (t->left && sb_space(&so->snd))
+            continue;
+        so_unlock(&so->lock);
+        output(so);
+        so_lock(&so->lock);
+    }
+    if (mine)
+        turn_ends(so, &so->sending);
+    so_unlock(&so->lock);
+    if (done && error)
+        output(so); /* what was taken before */
+    inet_leave();
+    return done ? done : error;
+}
+
+/* Bytes of the first packet, at most `most`, or 0 at the end, or what is wrong. With the socket's lock. */
+static int there_is(struct socket *so, const struct file *f, uint32_t most)
+{
+    for (int error = 0; !error; error = wait(so, f)) {
+        if (so->rcv.cc)
+            return (int)least(so->rcv.head->m_len, most);
+        if (so->error)
+            return taken_error(so);
+        if (so->state & SS_CANTRECEIVE)
+            return 0;
+        if (!(so->state & (SS_CONNECTED | SS_CONNECTING)))
+            return -ENOTCONN;
+    }
+    return f->flags & O_NONBLOCK ? -EAGAIN : -ERESTART;
+}
+
+static int socket_read(struct file *f, struct transfer *t)
+{
+    struct socket *so = socket_of(f);
+    int done = 0, error = 0;
+    if (!t->left)
+        return 0;
+    inet_enter();
+    so_lock(&so->lock);
+    error = turn(so, f, &so->receiving);
+    bool mine = !error;
+    while (!error && t->left && !((done || t->has_some) && !so->rcv.cc)) {
+        int n = there_is(so, f, t->left);
+        if (n <= 0) {
+            error = n;
+            break;
+        }
+        const uint8_t *from = so->rcv.head->m_data; /* stays: who receives alone takes packets off */
+        so_unlock(&so->lock);
+        error = transfer_out(t, from, (uint32_t)n);
+        so_lock(&so->lock);
+        if (!error) {
+            sb_drop(&so->rcv, (uint32_t)n);
+            done += n;
+        }
+    }
+    if (mine)
+        turn_ends(so, &so->receiving);
+    bool none_yet = !done && !error && t->has_some;
+    so_unlock(&so->lock);
+    if (done)
+        output(so);
+    inet_leave();
+    return done ? done : none_yet ? -EAGAIN : error;
+}
+
+/* The end of a descriptor --------------------------------------------------------------------------------------------------- */
+
+/* Connections that nobody will accept any more. */
+static void refuse_queue(struct socket *so)
+{
+    so_lock(&so->lock);
+    so->state |= SS_CLOSED;
+    while (so->queue_first) {
+        struct socket *of = so->queue_first;
+        so->queue_first = of->queue_next;
+        so->queued--;
+        so_unlock(&so->lock);
+        struct inpcb *inp = &of->tcb->inp;
+        pcb_lock(&inp->lock);
+        if (!inp->closing)
+            tcp_abort(of->tcb, 0);
+        pcb_unlock(&inp->lock);
+        in_pcb_release(inp);
+        so_lock(&so->lock);
+    }
+    so->queue_end = &so->queue_first;
+    so_unlock(&so->lock);
+}
+
+static void socket_close(struct file *f)
+{
+    struct socket *so = socket_of(f);
+    struct inpcb *inp = &so->tcb->inp;
+    inet_enter();
+    pcb_lock(&inp->lock);
+    so_lock(&so->lock);
+    bool listens = so->state & SS_LISTENS, unread = so->rcv.cc;
+    so->state |= SS_NO_DESCRIPTOR | SS_CANTSEND | SS_CANTRECEIVE;
+    so_unlock(&so->lock);
+    if (!inp->closing)
+        tcp_user_closed(so->tcb, unread);
+    pcb_unlock(&inp->lock);
+    if (listens)
+        refuse_queue(so);
+    in_pcb_release(inp);
+    inet_leave();
+}
+
+static int socket_stat(struct file *f, struct user_stat *to)
+{
+    (void)f;
+    *to = (struct user_stat){.mode = S_IFSOCK | 0600, .nlink = 1, .blksize = SO_BUFFER};
+    return 0;
+}
+
+static int socket_ioctl(struct file *f, struct vm_map *map, uint32_t request, uint32_t argument)
+{
+    struct socket *so = socket_of(f);
+    inet_enter();
+    so_lock(&so->lock);
+    int n = (int)so->rcv.cc;
+    so_unlock(&so->lock);
+    inet_leave();
+    return request == USER_FIONREAD ? copyout(map, argument, &n, sizeof n) : -ENOTTY;
+}
+
+static int socket_poll(struct file *f, int events)
+{
+    struct socket *so = socket_of(f);
+    int now = 0;
+    inet_enter();
+    so_lock(&so->lock);
+    if (so->rcv.cc || so->state & SS_CANTRECEIVE || so->queue_first || so->error)
+        now |= USER_POLLIN;
+    if (so->state & SS_CANTSEND || so->error || (so->state & SS_CONNECTED && sb_space(&so->snd)))
+        now |= USER_POLLOUT;
+    if (so->state & SS_CANTSEND && so->state & SS_CANTRECEIVE)
+        now |= USER_POLLHUP;
+    if (so->error)
+        now |= USER_POLLERR;
+    so_unlock(&so->lock);
+    inet_leave();
+    return now & (events | USER_POLLHUP | USER_POLLERR);
+}
+
+const struct file_ops socket_ops = {.name = "socket",
+                                    .read = socket_read,
+                                    .write = socket_write,
+                                    .close = socket_close,
+                                    .ioctl = socket_ioctl,
+                                    .stat = socket_stat,
+                                    .poll = socket_poll};

@@ -1,0 +1,91 @@
+/*
+ * Stream sockets: what a descriptor refers to, its two buffers, and, of one that listens, its queue. After 4.4BSD (McKusick et al.,
+ * chapter 11; Wright and Stevens, TCP/IP Illustrated 2, chapters 15 and 16), with a lock for each socket (paper `mach`, 4.5).
+ *
+ * A buffer is a list of mbufs that holds so_cc bytes. Whoever sends takes the turn `sending` first, whoever receives
+ * `receiving`: bytes of two calls do not mix, and user mode's memory is read and written without a lock.
+ *
+ * Waiting: so_wait, until the next so_changed; both under the socket's lock, so that no change is missed.
+ *
+ * Life: a socket and its connection (struct tcpcb, tcp.h) are one: they come and go together, by the references that the
+ * connection counts (in_pcb.h). A descriptor holds one, as does the queue of a listening socket.
+ *
+ * Locking: so_lock guards all of a socket but what `policy.h` gives to the inpcb; wait_lock guards `changes` as its sleepers see it.
+ */
+#ifndef NET_SOCKET_H
+#define NET_SOCKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "file/file.h"
+#include "lock/simple_lock.h"
+#include "net/mbuf.h"
+#include "net/policy.h"
+
+#define SO_BUFFER 16384u    /* bytes that a buffer holds */
+#define SO_BACKLOG_MOST 128 /* connections that wait to be accepted */
+
+struct sockbuf {
+    struct mbuf *head, *tail; /* by m_nextpkt */
+    uint32_t cc, hiwat;       /* bytes; never more than hiwat */
+};
+
+/* Of so_state. */
+#define SS_CONNECTING 1u
+#define SS_CONNECTED 2u   /* has been; the two below say what is left of it */
+#define SS_CANTSEND 4u    /* no more is sent: shutdown, or the connection's end */
+#define SS_CANTRECEIVE 8u /* no more comes */
+#define SS_NO_DESCRIPTOR 16u
+#define SS_LISTENS 32u
+#define SS_CLOSED 64u     /* of one that listened */
+
+struct tcpcb;
+
+struct socket {
+    struct so_mutex lock;
+    struct tcpcb *tcb;
+    uint32_t state;
+    int error; /* of the connection, told once: minus a number of <errno.h> */
+    struct sockbuf snd, rcv;
+    bool sending, receiving; /* some thread's turn */
+    bool no_delay;           /* TCP_NODELAY */
+    /* Of one that listens: connections in their order, and how many are on their way or wait. */
+    struct socket *queue_first, **queue_end;
+    uint32_t queued, backlog;
+    struct socket *queue_next; /* of one in a queue */
+    struct simple_lock wait_lock;
+    uint32_t changes;
+};
+
+/* With its connection, closed, and one reference; 0: memory is out. */
+struct socket *so_create(void);
+void so_destroy(struct socket *so); /* for in_pcb.c: nobody refers to it */
+
+/* Called with the socket's lock, which is let go while it waits. 0, or -ERESTART. */
+int so_wait(struct socket *so);
+void so_changed(struct socket *so); /* with the lock */
+
+static inline uint32_t sb_space(const struct sockbuf *sb)
+{
+    return sb->hiwat - sb->cc;
+}
+
+/* All with the socket's lock. sb_append consumes the packet, whose bytes from m_data on are added. */
+void sb_append(struct sockbuf *sb, struct mbuf *m);
+void sb_drop(struct sockbuf *sb, uint32_t bytes);
+void sb_copy(const struct sockbuf *sb, uint32_t from, uint32_t bytes, uint8_t *to);
+void sb_flush(struct sockbuf *sb);
+
+/* What TCP says of the connection; each takes the socket's lock. */
+void so_is_connected(struct socket *so);
+void so_cannot_receive(struct socket *so); /* the other side has sent its last */
+void so_is_disconnected(struct socket *so, int error);
+
+/* A connection of `listening` is ready to be accepted; false: that is closed. The queue gets the caller's reference. */
+bool so_queue(struct socket *listening, struct socket *so);
+bool so_reserve(struct socket *listening); /* a place in the queue; false: it is full, or closed */
+void so_unreserve(struct socket *listening);
+
+extern const struct file_ops socket_ops;
+#endif

@@ -1,0 +1,119 @@
+/*
+ * TCP (RFC 9293) in 4.4BSD's shape (Wright and Stevens, TCP/IP Illustrated 2, chapters 24 to 30): slow start, congestion avoidance, fast
+ * retransmit and recovery (RFC 5681, 6582), retransmission times (RFC 6298, in units of the slow timer), delayed acknowledgements, the
+ * algorithms against small segments, window probes, checks against blind resets and injection (RFC 5961). Numbers of sequences are compared
+ * modulo 2^32.
+ *
+ *   tcp_input.c   a segment that came              tcp_timer.c   pffast_thread (200 ms) and pfslow_thread (500 ms)
+ *   tcp_output.c  what is to be sent now           tcp_usrreq.c  what sockets ask for
+ *
+ * Locking: all of a tcpcb is guarded by its inpcb's lock (in_pcb.h), which every function below is called with.
+ */
+#ifndef NET_TCP_H
+#define NET_TCP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/in_pcb.h"
+#include "net/mbuf.h"
+
+#define TCP_HEADER 20
+#define TCP_MSS_DEFAULT 536
+#define TCP_WINDOW_MOST 65535u
+
+enum tcp_state {
+    TCPS_CLOSED,
+    TCPS_LISTEN,
+    TCPS_SYN_SENT,
+    TCPS_SYN_RECEIVED,
+    TCPS_ESTABLISHED,
+    TCPS_CLOSE_WAIT,
+    TCPS_FIN_WAIT_1,
+    TCPS_CLOSING,
+    TCPS_LAST_ACK,
+    TCPS_FIN_WAIT_2,
+    TCPS_TIME_WAIT,
+};
+
+#define TH_FIN 1u
+#define TH_SYN 2u
+#define TH_RST 4u
+#define TH_PUSH 8u
+#define TH_ACK 16u
+
+/* Ticks of the slow timer: 500 ms. */
+#define TCP_SLOW_HZ 2
+enum { TCPT_REXMT, TCPT_PERSIST, TCPT_KEEP, TCPT_2MSL, TCP_TIMERS };
+#define TCP_MSL_TICKS (30 * TCP_SLOW_HZ)
+#define TCP_CONNECT_TICKS (75 * TCP_SLOW_HZ)
+#define TCP_RTO_FIRST (3 * TCP_SLOW_HZ)
+#define TCP_RTO_LEAST (1 * TCP_SLOW_HZ)
+#define TCP_RTO_MOST (64 * TCP_SLOW_HZ)
+#define TCP_RETRIES 12
+#define TCP_REASSEMBLY_MOST 64 /* segments that wait for one before them */
+
+struct tcpcb {
+    struct inpcb inp;
+    enum tcp_state state;
+    bool ack_now, delayed_ack, force; /* force: a byte beyond a closed window */
+    bool sent_fin, fin_seen;          /* fin_seen: the other side's is at fin_at */
+    bool recovers;                    /* from a loss, until all up to `recover` is acknowledged */
+    uint32_t fin_at;
+    uint32_t mss;
+    struct socket *listening; /* of a connection that one of it will accept: with a reference */
+    /* Sending: acknowledged up to, next, most that was sent; the other side's window and the segment that said it. */
+    uint32_t iss, snd_una, snd_nxt, snd_max, snd_wnd, snd_wl1, snd_wl2, max_snd_wnd;
+    uint32_t cwnd, ssthresh, recover, duplicates;
+    /* Receiving: next, window, and the end of what has been offered. */
+    uint32_t irs, rcv_nxt, rcv_wnd, rcv_adv;
+    struct mbuf *reassembly; /* by m_nextpkt, in order of m_seq */
+    uint32_t reassembled; /* how many */
+    /* Timers count down; 0 is off. The time of the segment at rtt_seq is measured while rtt is not 0. */
+    uint32_t timer[TCP_TIMERS], rto, retries;
+    uint32_t rtt, rtt_seq, srtt, rttvar; /* ticks; srtt times 8, rttvar times 4 */
+    uint32_t challenges; /* ACKs of RFC 5961 in this tick */
+};
+
+static inline struct tcpcb *tcb_of(struct inpcb *inp)
+{
+    return (struct tcpcb *)inp;
+}
+
+static inline bool seq_lt(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) < 0;
+}
+
+static inline bool seq_leq(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) <= 0;
+}
+
+struct tcpcb *tcp_create(void); /* with a socket to be set; one reference; 0: memory is out */
+void tcp_free(struct tcpcb *tp); /* for in_pcb.c */
+
+void tcp_output(struct tcpcb *tp); /* all that may be sent now */
+
+/* A segment without data to `to`, as from `from`; it is of no connection, or of one that is not told. */
+struct tcp_ends {
+    uint32_t laddr, faddr;
+    uint16_t lport, fport;
+};
+void tcp_respond(const struct tcp_ends *ends, uint32_t seq, uint32_t ack, uint32_t flags, uint32_t window);
+
+/* The end of a connection: the list has it no more, and the socket is told. */
+void tcp_close(struct tcpcb *tp, int error);
+void tcp_abort(struct tcpcb *tp, int error); /* with a reset to the other side, if it knows of the connection */
+
+void tcp_init_send(struct tcpcb *tp); /* the first number of sequence, RFC 6528 */
+void tcp_cancel_timers(struct tcpcb *tp);
+void tcp_set_persist(struct tcpcb *tp);
+void tcp_timers_start(void); /* the two threads, once */
+
+/* What sockets ask for: 0 or minus a number of <errno.h>. */
+int tcp_bind(struct tcpcb *tp, uint32_t laddr, uint32_t lport);
+int tcp_listen(struct tcpcb *tp);
+int tcp_connect(struct tcpcb *tp, uint32_t faddr, uint32_t fport);
+void tcp_user_closed(struct tcpcb *tp, bool unread); /* no more is sent; `unread`: nor read, though something waits */
+#endif

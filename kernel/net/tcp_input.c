@@ -1,0 +1,584 @@
+/*
+ * TCP: a segment that came (RFC 9293, 3.10.7). Each step below is one of the RFC's; those that find the segment not acceptable say
+ * so by `false`, and nothing else is done with it.
+ */
+#include <errno.h>
+
+#include "net/in.h"
+#include "net/net.h"
+#include "net/socket.h"
+#include "net/tcp.h"
+
+#define OPTION_END 0
+#define OPTION_NOP 1
+#define OPTION_MSS 2
+#define DUPLICATES 3     /* acknowledgements that tell of a loss */
+#define CHALLENGES_MOST 10 /* in a tick of the slow timer (RFC 5961, 5) */
+
+struct segment {
+    struct tcp_ends ends;
+    struct mbuf *m; /* its data; 0: consumed */
+    uint32_t seq, ack, length, window, mss;
+    uint32_t flags;
+};
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t most(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What comes back for a segment of no connection (RFC 9293, 3.5.2). */
+static void refuse(const struct segment *s)
+{
+    if (s->flags & TH_RST)
+        return;
+    if (s->flags & TH_ACK)
+        tcp_respond(&s->ends, s->ack, 0, TH_RST, 0);
+    else
+        tcp_respond(&s->ends, 0, s->seq + s->length + !!(s->flags & TH_SYN) + !!(s->flags & TH_FIN), TH_RST | TH_ACK,
+                    0);
+}
+
+/* It may not be of the other side: an acknowledgement asks it whether it meant that (RFC 5961). */
+static void challenge(struct tcpcb *tp)
+{
+    if (tp->challenges < CHALLENGES_MOST) {
+        tp->challenges++;
+        tp->ack_now = true;
+    }
+}
+
+static uint32_t mss_of(const uint8_t *option, uint32_t bytes)
+{
+    for (uint32_t at = 0; at < bytes && option[at] != OPTION_END;) {
+        if (option[at] == OPTION_NOP) {
+            at++;
+            continue;
+        }
+        uint32_t length = at + 1 < bytes ? option[at + 1] : 0;
+        if (length < 2 || length > bytes - at)
+            break;
+        if (option[at] == OPTION_MSS && length == 4)
+            return get16(option + at + 2);
+        at += length;
+    }
+    return 0;
+}
+
+/* Whether it is a segment at all; *s then. m_data is at its data from here on. */
+static bool parse(struct mbuf *m, uint32_t header, struct segment *s)
+{
+    uint8_t *ip = m->m_data, *tcp = ip + header;
+    uint32_t length = m->m_len - header;
+    uint32_t of_tcp = length >= TCP_HEADER ? (tcp[12] >> 4) * 4u : 0;
+    if (of_tcp < TCP_HEADER || of_tcp > length || in_cksum(tcp, length, in_pseudo_sum(ip, IPPROTO_TCP, length)))
+        return false;
+    *s = (struct segment){.ends = {get32(ip + 16), get32(ip + 12), (uint16_t)get16(tcp + 2), (uint16_t)get16(tcp)},
+                          .m = m,
+                          .seq = get32(tcp + 4),
+                          .ack = get32(tcp + 8),
+                          .length = length - of_tcp,
+                          .window = get16(tcp + 14),
+                          .flags = tcp[13],
+                          .mss = mss_of(tcp + TCP_HEADER, of_tcp - TCP_HEADER)};
+    m_adj(m, header + of_tcp);
+    m->m_len = s->length;
+    return s->ends.laddr == net_own.ip && s->ends.lport && s->ends.fport;
+}
+
+static void drop_data(struct segment *s)
+{
+    if (s->m)
+        m_free(s->m);
+    s->m = 0;
+    s->length = 0;
+    s->flags &= ~TH_FIN;
+}
+
+static void take_window(struct tcpcb *tp, const struct segment *s)
+{
+    tp->snd_wnd = s->window;
+    tp->snd_wl1 = s->seq;
+    tp->snd_wl2 = s->ack;
+    tp->max_snd_wnd = most(tp->max_snd_wnd, s->window);
+}
+
+/* What a SYN says of the other side. */
+static void take_syn(struct tcpcb *tp, struct segment *s)
+{
+    tp->irs = s->seq;
+    tp->rcv_nxt = tp->rcv_adv = s->seq + 1;
+    tp->mss = least(tp->mss, most(s->mss ? s->mss : TCP_MSS_DEFAULT, 64));
+    tp->cwnd = tp->mss > 2190 ? 2 * tp->mss : tp->mss > 1095 ? 3 * tp->mss : 4 * tp->mss; /* RFC 5681, 3.1 */
+    s->seq++;
+    s->flags &= ~TH_SYN;
+}
+
+static uint32_t receive_window(struct tcpcb *tp)
+{
+    struct socket *so = tp->inp.so;
+    so_lock(&so->lock);
+    uint32_t space = least(sb_space(&so->rcv), TCP_WINDOW_MOST);
+    so_unlock(&so->lock);
+    return most(space, seq_lt(tp->rcv_nxt, tp->rcv_adv) ? tp->rcv_adv - tp->rcv_nxt : 0);
+}
+
+/* A SYN for one that listens becomes a connection of its own, if its queue has room: that, with a reference, or 0. */
+static struct tcpcb *listens(struct tcpcb *tp, struct segment *s)
+{
+    struct socket *listening = tp->inp.so;
+    if (s->flags & TH_ACK || tp->state != TCPS_LISTEN)
+        refuse(s);
+    if (s->flags & (TH_RST | TH_ACK) || tp->state != TCPS_LISTEN || !(s->flags & TH_SYN) || !so_reserve(listening))
+        return 0;
+    struct socket *so = so_create();
+    if (!so) {
+        so_unreserve(listening);
+        return 0;
+    }
+    struct tcpcb *new = so->tcb;
+    struct inpcb *inp = &new->inp;
+    so->no_delay = listening->no_delay;
+    so->state = SS_CONNECTING | SS_NO_DESCRIPTOR;
+    inp->laddr = s->ends.laddr;
+    inp->lport = s->ends.lport;
+    inp->faddr = s->ends.faddr;
+    inp->fport = s->ends.fport;
+    tcp_init_send(new);
+    take_syn(new, s);
+    take_window(new, s);
+    new->state = TCPS_SYN_RECEIVED;
+    new->timer[TCPT_KEEP] = TCP_CONNECT_TICKS;
+    in_pcb_reference(&tp->inp);
+    new->listening = listening;
+    if (!in_pcb_insert(inp, s->ends.laddr, s->ends.lport, s->ends.faddr, s->ends.fport))
+        return new;
+    new->listening = 0; /* another thread has had the same SYN */
+    so_unreserve(listening);
+    in_pcb_release(&tp->inp);
+    in_pcb_release(inp);
+    return 0;
+}
+
+/* False: nothing more is to be done with the segment. */
+static bool syn_sent(struct tcpcb *tp, struct segment *s)
+{
+    bool acks = s->flags & TH_ACK;
+    if (acks && (seq_leq(s->ack, tp->iss) || seq_lt(tp->snd_max, s->ack))) {
+        refuse(s);
+        return false;
+    }
+    if (s->flags & TH_RST) {
+        if (acks)
+            tcp_close(tp, -ECONNREFUSED);
+        return false;
+    }
+    if (!(s->flags & TH_SYN))
+        return false;
+    take_syn(tp, s);
+    tp->ack_now = true;
+    tp->timer[TCPT_REXMT] = 0;
+    if (acks) {
+        tp->snd_una = s->ack;
+        if (seq_lt(tp->snd_nxt, tp->snd_una))
+            tp->snd_nxt = tp->snd_una;
+        tp->rtt = tp->retries = 0;
+        tp->timer[TCPT_KEEP] = 0;
+        tp->state = TCPS_ESTABLISHED;
+        so_is_connected(tp->inp.so);
+    } else {
+        tp->state = TCPS_SYN_RECEIVED; /* both have asked at once */
+        tp->snd_nxt = tp->snd_una;     /* the SYN goes again, with an acknowledgement */
+    }
+    take_window(tp, s);
+    return true;
+}
+
+/* Cuts the segment to what fits into the window. False: nothing of it does. */
+static bool in_window(struct tcpcb *tp, struct segment *s)
+{
+    if (s->flags & TH_RST) {
+        if (s->seq == tp->rcv_nxt)
+            tcp_close(tp, tp->state == TCPS_SYN_RECEIVED ? -ECONNREFUSED : -ECONNRESET);
+        else if (s->seq - tp->rcv_nxt < tp->rcv_wnd)
+            challenge(tp);
+        return false;
+    }
+    if (s->flags & TH_SYN) {
+        if (tp->state == TCPS_SYN_RECEIVED && s->seq == tp->irs && !(s->flags & TH_ACK))
+            tp->snd_nxt = tp->snd_una; /* our answer has been lost */
+        challenge(tp);
+        return false;
+    }
+    if (seq_lt(s->seq, tp->rcv_nxt)) { /* it begins with what has come */
+        uint32_t old = tp->rcv_nxt - s->seq;
+        tp->ack_now = true;
+        if (old > s->length || (old == s->length && !(s->flags & TH_FIN))) {
+            drop_data(s);
+        } else {
+            m_adj(s->m, old);
+            s->length -= old;
+        }
+        s->seq = tp->rcv_nxt;
+    }
+    uint32_t end = s->seq + s->length - tp->rcv_nxt;
+    if (end > tp->rcv_wnd) {
+        uint32_t beyond = end - tp->rcv_wnd;
+        tp->ack_now = true;
+        if (beyond >= s->length) {
+            if (s->seq != tp->rcv_nxt)
+                return false;
+            drop_data(s); /* a probe of a closed window: what it acknowledges counts */
+        } else {
+            s->length -= beyond;
+            s->m->m_len = s->length;
+            s->flags &= ~TH_FIN;
+        }
+    }
+    return true;
+}
+
+/* RFC 6298, 2, in ticks; `rtt` has one tick more than have gone by. */
+static void measured(struct tcpcb *tp)
+{
+    uint32_t r = tp->rtt - 1;
+    if (tp->srtt) {
+        int32_t delta = (int32_t)r - (int32_t)(tp->srtt >> 3);
+        tp->srtt = (uint32_t)most((uint32_t)((int32_t)tp->srtt + delta), 1);
+        delta = delta < 0 ? -delta : delta;
+        tp->rttvar = (uint32_t)((int32_t)tp->rttvar + delta - (int32_t)(tp->rttvar >> 2));
+    } else {
+        tp->srtt = most(r << 3, 1);
+        tp->rttvar = most(r << 1, 1);
+    }
+    tp->rtt = 0;
+    tp->rto = least(most((tp->srtt >> 3) + most(tp->rttvar, 1), TCP_RTO_LEAST), TCP_RTO_MOST);
+}
+
+/* Sends the segment at snd_una again, and nothing else. */
+static void retransmit_first(struct tcpcb *tp)
+{
+    uint32_t next = tp->snd_nxt, window = tp->cwnd;
+    tp->timer[TCPT_REXMT] = 0;
+    tp->rtt = 0;
+    tp->snd_nxt = tp->snd_una;
+    tp->cwnd = tp->mss;
+    NET_COUNT(tcp_retransmits);
+    tcp_output(tp);
+    tp->cwnd = window;
+    if (seq_lt(tp->snd_nxt, next))
+        tp->snd_nxt = next;
+}
+
+/* The same number acknowledged again: RFC 5681, 3.2. */
+static void duplicate(struct tcpcb *tp)
+{
+    if (tp->recovers) {
+        tp->cwnd += tp->mss;
+        tcp_output(tp);
+    } else if (++tp->duplicates == DUPLICATES && seq_leq(tp->recover, tp->snd_una)) {
+        tp->ssthresh = most((tp->snd_max - tp->snd_una) / 2, 2 * tp->mss);
+        tp->recovers = true;
+        tp->recover = tp->snd_max;
+        retransmit_first(tp);
+        tp->cwnd = tp->ssthresh + DUPLICATES * tp->mss;
+        tcp_output(tp);
+    }
+}
+
+/* The window of congestion after `acked` more bytes. */
+static void opens(struct tcpcb *tp, uint32_t acked)
+{
+    if (!tp->recovers) {
+        uint32_t more = tp->cwnd > tp->ssthresh ? most(tp->mss * tp->mss / tp->cwnd, 1) : least(acked, tp->mss);
+        tp->cwnd = least(tp->cwnd + more, TCP_WINDOW_MOST);
+        return;
+    }
+    if (!seq_lt(tp->snd_una, tp->recover)) {
+        tp->cwnd = least(tp->ssthresh, most(tp->snd_max - tp->snd_una, tp->mss) + tp->mss); /* RFC 6582, 3.2 */
+        tp->recovers = false;
+        return;
+    }
+    retransmit_first(tp);
+    tp->cwnd = most(tp->cwnd > acked ? tp->cwnd - acked : 0, tp->mss) + (acked >= tp->mss ? tp->mss : 0);
+}
+
+/* Bytes leave the buffer; whether our FIN is acknowledged, too. */
+static bool leave_buffer(struct tcpcb *tp, uint32_t acked)
+{
+    struct socket *so = tp->inp.so;
+    so_lock(&so->lock);
+    uint32_t of_data = least(acked, so->snd.cc);
+    sb_drop(&so->snd, of_data);
+    if (of_data)
+        so_changed(so);
+    so_unlock(&so->lock);
+    return tp->sent_fin && acked > of_data;
+}
+
+static bool acknowledged(struct tcpcb *tp, struct segment *s)
+{
+    if (tp->state == TCPS_SYN_RECEIVED) {
+        if (seq_leq(s->ack, tp->iss) || seq_lt(tp->snd_max, s->ack)) {
+            refuse(s);
+            return false;
+        }
+        tp->snd_una++; /* the SYN */
+        tp->timer[TCPT_KEEP] = 0;
+        tp->state = TCPS_ESTABLISHED;
+        take_window(tp, s);
+        struct socket *listening = tp->listening;
+        so_is_connected(tp->inp.so);
+        if (listening) {
+            tp->listening = 0;
+            in_pcb_reference(&tp->inp); /* the queue's */
+            bool queued = so_queue(listening, tp->inp.so);
+            in_pcb_release((struct inpcb *)listening->tcb);
+            if (!queued) {
+                tcp_abort(tp, -ECONNABORTED);
+                in_pcb_release(&tp->inp); /* not the last: the caller has one */
+                return false;
+            }
+        }
+    }
+    if (seq_lt(tp->snd_max, s->ack) || seq_lt(s->ack, tp->snd_una - tp->max_snd_wnd)) { /* RFC 5961, 5.2 */
+        challenge(tp);
+        return false;
+    }
+    if (!seq_lt(tp->snd_una, s->ack)) {
+        if (s->ack == tp->snd_una && !s->length && !(s->flags & TH_FIN) && s->window == tp->snd_wnd &&
+            tp->snd_una != tp->snd_max && tp->timer[TCPT_REXMT])
+            duplicate(tp);
+        else if (s->ack == tp->snd_una && s->length == 0)
+            tp->duplicates = 0;
+        return true;
+    }
+    uint32_t acked = s->ack - tp->snd_una;
+    tp->duplicates = 0;
+    if (tp->rtt && seq_lt(tp->rtt_seq, s->ack))
+        measured(tp);
+    tp->retries = 0;
+    bool of_fin = leave_buffer(tp, acked);
+    tp->snd_una = s->ack;
+    if (seq_lt(tp->snd_nxt, tp->snd_una))
+        tp->snd_nxt = tp->snd_una;
+    if (seq_lt(tp->recover, tp->snd_una) && !tp->recovers)
+        tp->recover = tp->snd_una;
+    if (s->ack == tp->snd_max)
+        tp->timer[TCPT_REXMT] = 0;
+    else if (!tp->timer[TCPT_PERSIST])
+        tp->timer[TCPT_REXMT] = tp->rto;
+    opens(tp, acked);
+    if (!of_fin)
+        return true;
+    switch (tp->state) {
+    case TCPS_FIN_WAIT_1:
+        tp->state = TCPS_FIN_WAIT_2;
+        if (tp->inp.so->state & SS_NO_DESCRIPTOR)
+            tp->timer[TCPT_2MSL] = 2 * TCP_MSL_TICKS; /* a FIN that never comes is not waited for without end */
+        return true;
+    case TCPS_CLOSING:
+        tp->state = TCPS_TIME_WAIT;
+        tcp_cancel_timers(tp);
+        tp->timer[TCPT_2MSL] = 2 * TCP_MSL_TICKS;
+        return true;
+    case TCPS_LAST_ACK: tcp_close(tp, 0); return false;
+    default: return true;
+    }
+}
+
+static void update_window(struct tcpcb *tp, const struct segment *s)
+{
+    bool newer =
+        seq_lt(tp->snd_wl1, s->seq) ||
+        (tp->snd_wl1 == s->seq && (seq_lt(tp->snd_wl2, s->ack) || (tp->snd_wl2 == s->ack && s->window > tp->snd_wnd)));
+    if (newer && seq_leq(tp->snd_una, s->ack))
+        take_window(tp, s);
+}
+
+/* The packet's data, which come next, go to the socket. */
+static void deliver(struct tcpcb *tp, struct mbuf *m)
+{
+    struct socket *so = tp->inp.so;
+    tp->rcv_nxt += m->m_len;
+    so_lock(&so->lock);
+    if (so->state & SS_CANTRECEIVE) {
+        m_free(m); /* nobody reads them */
+    } else {
+        sb_append(&so->rcv, m);
+        so_changed(so);
+    }
+    so_unlock(&so->lock);
+}
+
+/* A segment behind a gap is kept, cut to what its neighbours do not have. */
+static void keep(struct tcpcb *tp, struct segment *s)
+{
+    struct mbuf **at = &tp->reassembly, *m = s->m;
+    s->m = 0;
+    m->m_seq = s->seq;
+    while (*at && seq_leq((*at)->m_seq, m->m_seq)) {
+        uint32_t end = (*at)->m_seq + (*at)->m_len;
+        if (seq_lt(m->m_seq, end)) {
+            uint32_t both = end - m->m_seq;
+            if (both >= m->m_len) {
+                m_free(m);
+                return;
+            }
+            m_adj(m, both);
+            m->m_seq += both;
+        }
+        at = &(*at)->m_nextpkt;
+    }
+    for (struct mbuf *next; (next = *at) && seq_lt(next->m_seq, m->m_seq + m->m_len);) {
+        uint32_t both = m->m_seq + m->m_len - next->m_seq;
+        if (both < next->m_len) {
+            m->m_len -= both; /* the other one has them */
+            break;
+        }
+        *at = next->m_nextpkt;
+        m_free(next);
+        tp->reassembled--;
+    }
+    if (tp->reassembled >= TCP_REASSEMBLY_MOST) {
+        m_free(m);
+        return;
+    }
+    tp->reassembled++;
+    m->m_nextpkt = *at;
+    *at = m;
+}
+
+static void close_gap(struct tcpcb *tp)
+{
+    struct mbuf *m;
+    while ((m = tp->reassembly) && seq_leq(m->m_seq, tp->rcv_nxt)) {
+        tp->reassembly = m->m_nextpkt;
+        tp->reassembled--;
+        uint32_t old = tp->rcv_nxt - m->m_seq;
+        if (old >= m->m_len) {
+            m_free(m);
+            continue;
+        }
+        m_adj(m, old);
+        deliver(tp, m);
+        tp->ack_now = true;
+    }
+}
+
+/* The other side has sent its last. */
+static void finished(struct tcpcb *tp)
+{
+    tp->rcv_nxt++;
+    tp->ack_now = true;
+    so_cannot_receive(tp->inp.so);
+    switch (tp->state) {
+    case TCPS_SYN_RECEIVED:
+    case TCPS_ESTABLISHED: tp->state = TCPS_CLOSE_WAIT; break;
+    case TCPS_FIN_WAIT_1: tp->state = TCPS_CLOSING; break;
+    case TCPS_FIN_WAIT_2:
+        tp->state = TCPS_TIME_WAIT;
+        tcp_cancel_timers(tp);
+        tp->timer[TCPT_2MSL] = 2 * TCP_MSL_TICKS;
+        break;
+    default: break;
+    }
+}
+
+static bool still_receives(const struct tcpcb *tp)
+{
+    return tp->state == TCPS_ESTABLISHED || tp->state == TCPS_FIN_WAIT_1 || tp->state == TCPS_FIN_WAIT_2;
+}
+
+static void data(struct tcpcb *tp, struct segment *s)
+{
+    if (!still_receives(tp)) {
+        tp->ack_now |= s->flags & TH_FIN && tp->state == TCPS_TIME_WAIT;
+        return;
+    }
+    if (s->length && tp->inp.so->state & SS_NO_DESCRIPTOR && !tp->listening && tp->state >= TCPS_FIN_WAIT_1) {
+        tcp_abort(tp, 0); /* nobody will read it: the other side is told (RFC 1122, 4.2.2.13) */
+        return;
+    }
+    if (s->flags & TH_FIN) {
+        tp->fin_seen = true;
+        tp->fin_at = s->seq + s->length;
+    }
+    if (s->length) {
+        if (s->seq == tp->rcv_nxt) {
+            tp->ack_now |= tp->delayed_ack || tp->reassembly; /* every other segment at least */
+            tp->delayed_ack = true;
+            struct mbuf *m = s->m;
+            s->m = 0;
+            deliver(tp, m);
+            close_gap(tp);
+        } else {
+            tp->ack_now = true;
+            keep(tp, s);
+        }
+    }
+    if (tp->fin_seen && tp->fin_at == tp->rcv_nxt)
+        finished(tp);
+    else if (tp->fin_seen && s->flags & TH_FIN)
+        tp->ack_now = true;
+}
+
+static void process(struct tcpcb *tp, struct segment *s)
+{
+    tp->rcv_wnd = tp->state > TCPS_SYN_SENT ? receive_window(tp) : 0;
+    if (tp->state == TCPS_SYN_SENT) {
+        if (!syn_sent(tp, s) || tp->state == TCPS_SYN_RECEIVED)
+            return;
+        tp->rcv_wnd = receive_window(tp);
+        if (!in_window(tp, s))
+            return;
+    } else {
+        if (!in_window(tp, s) || !(s->flags & TH_ACK) || !acknowledged(tp, s))
+            return;
+        update_window(tp, s);
+    }
+    data(tp, s);
+}
+
+void tcp_input(struct mbuf *m, uint32_t header)
+{
+    struct segment s;
+    NET_COUNT(tcp_in);
+    if (!parse(m, header, &s)) {
+        NET_COUNT(tcp_bad);
+        m_free(m);
+        return;
+    }
+    struct inpcb *inp = in_pcb_lookup(s.ends.faddr, s.ends.fport, s.ends.laddr, s.ends.lport);
+    if (!inp)
+        inp = in_pcb_listener(s.ends.laddr, s.ends.lport);
+    if (inp) {
+        struct tcpcb *tp = tcb_of(inp), *new = 0;
+        pcb_lock(&inp->lock);
+        if (inp->closing) {
+            refuse(&s);
+        } else if (!inp->fport) {
+            new = listens(tp, &s);
+        } else {
+            process(tp, &s);
+            tcp_output(tp);
+        }
+        pcb_unlock(&inp->lock);
+        in_pcb_release(inp);
+        if (new) {
+            pcb_lock(&new->inp.lock);
+            tcp_output(new);
+            pcb_unlock(&new->inp.lock);
+            in_pcb_release(&new->inp);
+        }
+    } else {
+        NET_COUNT(tcp_no_port);
+        refuse(&s);
+    }
+    drop_data(&s);
+}

@@ -1,0 +1,224 @@
+/* TCP: what is to be sent now (RFC 9293, 3.8.6; RFC 1122, 4.2.3.4). */
+#include <string.h>
+
+#include "net/in.h"
+#include "net/net.h"
+#include "net/socket.h"
+#include "net/tcp.h"
+
+#define IP_TTL 64
+#define OPTION_MSS 2
+#define OPTION_MSS_BYTES 4
+#define HEADERS (IP_HEADER + TCP_HEADER)
+#define MSS_OWN (IP_MTU - HEADERS)
+
+/* What a state sends besides data. */
+static const uint8_t flags_of[] = {
+    [TCPS_CLOSED] = TH_RST | TH_ACK,
+    [TCPS_LISTEN] = 0,
+    [TCPS_SYN_SENT] = TH_SYN,
+    [TCPS_SYN_RECEIVED] = TH_SYN | TH_ACK,
+    [TCPS_ESTABLISHED] = TH_ACK,
+    [TCPS_CLOSE_WAIT] = TH_ACK,
+    [TCPS_FIN_WAIT_1] = TH_FIN | TH_ACK,
+    [TCPS_CLOSING] = TH_FIN | TH_ACK,
+    [TCPS_LAST_ACK] = TH_FIN | TH_ACK,
+    [TCPS_FIN_WAIT_2] = TH_ACK,
+    [TCPS_TIME_WAIT] = TH_ACK,
+};
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* An empty packet with room before its TCP header for all others; 0: memory is out. */
+static struct mbuf *packet(void)
+{
+    struct mbuf *m = m_get();
+    if (!m) {
+        NET_COUNT(no_mbuf);
+        return 0;
+    }
+    m->m_data += ETHER_HEADER + 2;
+    m->m_len = HEADERS;
+    return m;
+}
+
+/* Fills in both headers, with `options` bytes of options behind them, which are there, as is what follows; and sends it. */
+static void send(struct mbuf *m, const struct tcp_ends *ends, uint32_t seq, uint32_t ack, uint32_t flags,
+                 uint32_t window, uint32_t options)
+{
+    static uint32_t identification;
+    uint8_t *ip = m->m_data, *tcp = ip + IP_HEADER;
+    memset(ip, 0, HEADERS);
+    ip[0] = 0x45;
+    put16(ip + 2, m->m_len);
+    put16(ip + 4, __atomic_fetch_add(&identification, 1, __ATOMIC_RELAXED));
+    ip[8] = IP_TTL;
+    ip[9] = IPPROTO_TCP;
+    put32(ip + 12, ends->laddr);
+    put32(ip + 16, ends->faddr);
+    put16(tcp, ends->lport);
+    put16(tcp + 2, ends->fport);
+    put32(tcp + 4, seq);
+    put32(tcp + 8, flags & TH_ACK ? ack : 0);
+    tcp[12] = (uint8_t)((TCP_HEADER + options) / 4 << 4);
+    tcp[13] = (uint8_t)flags;
+    put16(tcp + 14, window);
+    uint32_t length = m->m_len - IP_HEADER;
+    put16(tcp + 16, in_cksum(tcp, length, in_pseudo_sum(ip, IPPROTO_TCP, length)));
+    NET_COUNT(tcp_out);
+    ip_output(m, ends->faddr);
+}
+
+void tcp_respond(const struct tcp_ends *ends, uint32_t seq, uint32_t ack, uint32_t flags, uint32_t window)
+{
+    struct mbuf *m = packet();
+    if (m)
+        send(m, ends, seq, ack, flags, window, 0);
+}
+
+/* What one segment is to be. */
+struct plan {
+    uint32_t offset, length; /* of the data, in the buffer of what is sent */
+    uint32_t flags, window;
+    bool more; /* there is more to be sent behind it */
+};
+
+/* Whether the other side is to be told of the window that there is now: by two segments or half the buffer more than it knows. */
+static bool window_opens(const struct tcpcb *tp, uint32_t space, uint32_t hiwat)
+{
+    uint32_t offered = tp->rcv_adv - tp->rcv_nxt, open = least(space, TCP_WINDOW_MOST);
+    uint32_t more = open > offered ? open - offered : 0;
+    return more >= 2 * tp->mss || 2 * more >= hiwat;
+}
+
+/* RFC 1122, 4.2.3.4: no small segment while another is on its way. */
+static bool data_goes(const struct tcpcb *tp, const struct socket *so, const struct plan *p)
+{
+    bool idle = tp->snd_max == tp->snd_una;
+    if (!p->length)
+        return false;
+    return p->length == tp->mss || ((idle || so->no_delay) && p->offset + p->length >= so->snd.cc) || tp->force ||
+           p->length >= tp->max_snd_wnd / 2 || seq_lt(tp->snd_nxt, tp->snd_max) ||
+           (p->flags & TH_FIN && p->offset + p->length == so->snd.cc);
+}
+
+/* The next segment: whether there is one. With the socket's lock. */
+static bool planned(struct tcpcb *tp, const struct socket *so, struct plan *p)
+{
+    uint32_t window = least(tp->snd_wnd, tp->cwnd), unsent;
+    *p = (struct plan){.flags = flags_of[tp->state]};
+    bool syn = p->flags & TH_SYN && tp->snd_una == tp->iss; /* not acknowledged */
+    if (tp->snd_nxt != tp->iss)
+        p->flags &= ~TH_SYN;
+    if (tp->force && window)
+        tp->timer[TCPT_PERSIST] = tp->retries = 0; /* it has opened */
+    else if (tp->force)
+        window = 1;
+    p->offset = syn ? 0 : tp->snd_nxt - tp->snd_una;
+    unsent = !syn && so->snd.cc > p->offset ? so->snd.cc - p->offset : 0;
+    if (!syn && window > p->offset)
+        p->length = least(unsent, window - p->offset);
+    if (!window && !syn && so->snd.cc && tp->state >= TCPS_ESTABLISHED) {
+        /* The window has closed: from now on it is probed, from where it closed. */
+        tp->timer[TCPT_REXMT] = 0;
+        tp->snd_nxt = seq_lt(tp->snd_una, tp->snd_nxt) ? tp->snd_una : tp->snd_nxt;
+    }
+    if (p->length > tp->mss) {
+        p->length = tp->mss;
+        p->more = true;
+    }
+    if (p->offset + p->length < so->snd.cc || syn)
+        p->flags &= ~TH_FIN;
+    uint32_t space = sb_space(&so->rcv);
+    p->window = space < so->rcv.hiwat / 4 && space < tp->mss ? 0 : space; /* RFC 1122, 4.2.3.3 */
+    if (p->window > TCP_WINDOW_MOST)
+        p->window = TCP_WINDOW_MOST;
+    if (tp->state != TCPS_SYN_SENT && p->window < tp->rcv_adv - tp->rcv_nxt)
+        p->window = tp->rcv_adv - tp->rcv_nxt; /* what was offered is not taken back */
+    if (data_goes(tp, so, p) || tp->ack_now || p->flags & (TH_SYN | TH_RST))
+        return true;
+    if (p->flags & TH_FIN && (!tp->sent_fin || tp->snd_nxt == tp->snd_una))
+        return true;
+    if (p->flags & TH_ACK && tp->state >= TCPS_ESTABLISHED && window_opens(tp, space, so->rcv.hiwat))
+        return true;
+    if (so->snd.cc && !tp->timer[TCPT_REXMT] && !tp->timer[TCPT_PERSIST]) {
+        tp->retries = 0;
+        tcp_set_persist(tp);
+    }
+    return false;
+}
+
+/* What the segment means for the connection, and the number that it begins with. */
+static uint32_t account(struct tcpcb *tp, struct plan *p)
+{
+    if (p->flags & TH_FIN && tp->sent_fin && tp->snd_nxt == tp->snd_max)
+        tp->snd_nxt--; /* a FIN is sent again with its own number */
+    bool is_new = p->length || p->flags & (TH_SYN | TH_FIN) || tp->timer[TCPT_PERSIST];
+    uint32_t seq = is_new ? tp->snd_nxt : tp->snd_max;
+    uint32_t takes = p->length + !!(p->flags & TH_SYN) + !!(p->flags & TH_FIN);
+    if (!tp->force || !tp->timer[TCPT_PERSIST]) {
+        tp->snd_nxt += takes;
+        tp->sent_fin |= !!(p->flags & TH_FIN);
+        if (seq_lt(tp->snd_max, tp->snd_nxt)) {
+            tp->snd_max = tp->snd_nxt;
+            if (!tp->rtt) {
+                tp->rtt = 1;
+                tp->rtt_seq = seq;
+            }
+        }
+        if (takes && !tp->timer[TCPT_REXMT]) {
+            tp->timer[TCPT_REXMT] = tp->rto;
+            tp->timer[TCPT_PERSIST] = 0;
+        }
+    } else if (seq_lt(tp->snd_max, tp->snd_nxt + p->length)) {
+        tp->snd_max = tp->snd_nxt + p->length;
+    }
+    if (seq_lt(tp->rcv_adv, tp->rcv_nxt + p->window))
+        tp->rcv_adv = tp->rcv_nxt + p->window;
+    tp->ack_now = tp->delayed_ack = false;
+    return seq;
+}
+
+/* One segment; whether another one may follow. */
+static bool send_one(struct tcpcb *tp)
+{
+    struct socket *so = tp->inp.so;
+    struct plan p;
+    so_lock(&so->lock);
+    struct mbuf *m = planned(tp, so, &p) ? packet() : 0;
+    if (!m) {
+        /* If that is for want of memory, what is to go is tried again by the timer. */
+        if (!tp->timer[TCPT_REXMT] && !tp->timer[TCPT_PERSIST] && (so->snd.cc || p.flags & (TH_SYN | TH_FIN)) &&
+            tp->snd_una != tp->snd_max)
+            tp->timer[TCPT_REXMT] = tp->rto;
+        so_unlock(&so->lock);
+        return false;
+    }
+    uint32_t options = 0;
+    if (p.flags & TH_SYN) {
+        uint8_t *option = m->m_data + HEADERS;
+        option[0] = OPTION_MSS;
+        option[1] = options = OPTION_MSS_BYTES;
+        put16(option + 2, MSS_OWN);
+    }
+    sb_copy(&so->snd, p.offset, p.length, m->m_data + HEADERS + options);
+    m->m_len += options + p.length;
+    if (p.length && p.offset + p.length == so->snd.cc)
+        p.flags |= TH_PUSH;
+    so_unlock(&so->lock);
+    uint32_t seq = account(tp, &p);
+    struct tcp_ends ends = {tp->inp.laddr, tp->inp.faddr, tp->inp.lport, tp->inp.fport};
+    send(m, &ends, seq, tp->rcv_nxt, p.flags, p.window, options);
+    return p.more;
+}
+
+void tcp_output(struct tcpcb *tp)
+{
+    if (tp->inp.closing || tp->state == TCPS_LISTEN || tp->state == TCPS_CLOSED)
+        return;
+    while (send_one(tp))
+        ;
+}

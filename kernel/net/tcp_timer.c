@@ -1,0 +1,116 @@
+/*
+ * TCP's timers, in two threads, as their work takes locks (paper `mach`, 4.4): pffast_thread sends acknowledgements that were put
+ * off, every 200 ms; pfslow_thread counts each connection's timers down, every 500 ms.
+ */
+#include <errno.h>
+
+#include "dev/clock.h"
+#include "lib/panic.h"
+#include "net/net.h"
+#include "net/socket.h"
+#include "net/tcp.h"
+#include "sched/sched.h"
+
+#define FAST_HZ 5
+#define RETRY_SHIFT_MOST 6
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+void tcp_cancel_timers(struct tcpcb *tp)
+{
+    for (unsigned i = 0; i < TCP_TIMERS; i++)
+        tp->timer[i] = 0;
+}
+
+static uint32_t backed_off(const struct tcpcb *tp)
+{
+    return least(tp->rto << least(tp->retries, RETRY_SHIFT_MOST), TCP_RTO_MOST);
+}
+
+void tcp_set_persist(struct tcpcb *tp)
+{
+    tp->timer[TCPT_PERSIST] = backed_off(tp);
+    tp->retries += tp->retries < TCP_RETRIES;
+}
+
+/* RFC 6298, 5; RFC 5681, 3.1. The time of a segment that was sent twice is not measured. */
+static void retransmit(struct tcpcb *tp)
+{
+    if (++tp->retries > TCP_RETRIES) {
+        tcp_abort(tp, -ETIMEDOUT);
+        return;
+    }
+    uint32_t flight = tp->snd_max - tp->snd_una;
+    tp->ssthresh = flight / 2 > 2 * tp->mss ? flight / 2 : 2 * tp->mss;
+    tp->cwnd = tp->mss;
+    tp->recovers = false;
+    tp->recover = tp->snd_max;
+    tp->duplicates = tp->rtt = 0;
+    tp->snd_nxt = tp->snd_una;
+    tp->timer[TCPT_REXMT] = backed_off(tp);
+    NET_COUNT(tcp_retransmits);
+    tcp_output(tp);
+}
+
+static void probe(struct tcpcb *tp)
+{
+    tcp_set_persist(tp);
+    tp->force = true;
+    tcp_output(tp);
+    tp->force = false;
+}
+
+static void slow(struct inpcb *inp)
+{
+    struct tcpcb *tp = tcb_of(inp);
+    tp->challenges = 0;
+    tp->rtt += !!tp->rtt;
+    for (unsigned i = 0; i < TCP_TIMERS && !inp->closing; i++) {
+        if (!tp->timer[i] || --tp->timer[i])
+            continue;
+        switch (i) {
+        case TCPT_REXMT: retransmit(tp); break;
+        case TCPT_PERSIST: probe(tp); break;
+        case TCPT_KEEP: tcp_abort(tp, -ETIMEDOUT); break;
+        default: tcp_close(tp, 0);
+        }
+    }
+}
+
+static void fast(struct inpcb *inp)
+{
+    struct tcpcb *tp = tcb_of(inp);
+    if (tp->delayed_ack) {
+        tp->ack_now = true;
+        tcp_output(tp);
+    }
+}
+
+struct rounds {
+    uint32_t hz;
+    void (*fn)(struct inpcb *inp);
+    const char *name;
+};
+static const struct rounds pffast = {FAST_HZ, fast, "pffast_thread"}, pfslow = {TCP_SLOW_HZ, slow, "pfslow_thread"};
+
+static void rounds_thread(void *arg)
+{
+    const struct rounds *r = arg;
+    struct inpcb marker = {0};
+    for (;;) {
+        thread_delay(clock_hz() / r->hz);
+        inet_enter();
+        in_pcb_each(&marker, r->fn);
+        inet_leave();
+    }
+}
+
+void tcp_timers_start(void)
+{
+    if (!thread_create(rounds_thread, (void *)&pffast, PRI_INTERRUPT, ANY_HART, pffast.name) ||
+        !thread_create(rounds_thread, (void *)&pfslow, PRI_INTERRUPT, ANY_HART, pfslow.name))
+        panic("no thread is free for the network's timers");
+}

@@ -1,0 +1,83 @@
+"""TCP between two machines on one wire: programs with sockets, every byte looked at, under each kernel of the network.
+
+TCP_BYTES=65536 sends more each way."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from sim.images.kernel import OPTIONS, SCHEMES
+from sim.images.programs import USER, build_program
+from sim.wires import frames
+from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command
+
+BYTES = int(os.environ.get("TCP_BYTES", "12000"))
+KERNELS = OPTIONS["tcpip"]
+HARTS = 1, 2, 4
+CASES = [(sync, KERNELS[n % len(KERNELS)], HARTS[n % len(HARTS)]) for n, sync in enumerate(SCHEMES)]
+WIRES = ["--wire", "0.ether:1.ether:600", "--wire", "1.ether:0.ether:600"]
+SERVER, PORT = "10.0.0.2", 7
+FIN, SYN, RST = 1, 2, 4
+
+
+def transfer(folder, sync, kernel, harts, size, *options, of_bytes=BYTES, connections=1, max_cycles=90_000_000):
+    """`tcptest` on two nodes: what each printed as @tcptest, and the segments of each, (us, flags, seq, bytes)."""
+    files = {"tcptest": build_program([USER / "commands/tcptest.c"])}
+    both = f"run=user hz=1000 program=tcptest console.baud={CONSOLE_BAUD} args="
+    words = command(folder, harts, sync, both, "file", CONSOLE_BAUD, 0, max_cycles,
+                    DISK_BUILDS[sync] | {"tcpip": kernel}, None, DEVICES, files, hang_cycles=100_000_000)
+    done = subprocess.run([*words, "--nodes", "2", *WIRES, "--node", f"0:bootargs={both}serve,{PORT},{connections}",
+                           "--node", f"1:bootargs={both}call,{SERVER},{PORT},{of_bytes},{size}", *map(str, options)],
+                          capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    said = "\n".join((folder / f"node-{node}/console.txt").read_text() for node in (0, 1))
+    assert done.returncode == 0, done.stdout + done.stderr + said
+    record = json.loads((folder / "run.json").read_text())
+    return ([node["results"]["tcptest"][0] for node in record["nodes"]],
+            [segments(folder / f"node-{node}/ether.pcap") for node in (0, 1)])
+
+
+def segments(path):
+    found = []
+    for at, frame in frames.read_pcap(path):
+        if frame[12:14] == b"\x08\x00" and frame[23] == 6:
+            ip = frame[14:14 + int.from_bytes(frame[16:18], "big")]
+            tcp = ip[20:]
+            assert not frames.checksum(ip[:20])
+            assert not frames.checksum(ip[12:20] + bytes([0, 6]) + len(tcp).to_bytes(2, "big") + tcp)
+            found.append((at, tcp[13], int.from_bytes(tcp[4:8], "big"), len(tcp) - (tcp[12] >> 4) * 4))
+    return found
+
+
+@pytest.mark.parametrize("sync, kernel, harts", CASES)
+def test_bytes_arrive_as_they_were_sent_both_ways(tmp_path, sync, kernel, harts):
+    (server, client), sent = transfer(tmp_path, sync, kernel, harts, 1000)
+    assert server["bytes"] == client["bytes"] == BYTES
+    for of_node in sent:
+        assert sum(bool(flags & FIN) for _, flags, _, _ in of_node) == 1
+        # Nothing was lost, so nothing was sent twice, and no reset went out but before the server listened.
+        data = [seq for _, _, seq, length in of_node if length]
+        assert len(data) == len(set(data)) and sum(length for _, _, _, length in of_node) == BYTES
+    assert sum(bool(flags & RST) for _, flags, _, _ in sent[0]) == client["tries"]
+    assert not any(flags & RST for _, flags, _, _ in sent[1])
+
+
+def test_what_a_pulled_cable_loses_is_sent_again(tmp_path):
+    """The first time after a second at least (RFC 6298, 2.4)."""
+    begin, end = 800_000, 2_400_000      # cycles: with the first segments under way
+    (server, client), sent = transfer(tmp_path, "cli-optim", "connection", 1, 1000, "--node",
+                                      f"1:ether-unplug={begin}:{end}", max_cycles=200_000_000)
+    assert server["bytes"] == client["bytes"] == BYTES
+    again = [[seq for _, _, seq, length in of_node if length] for of_node in sent]
+    assert any(len(data) > len(set(data)) for data in again), "nothing was lost: the cable was pulled too late"
+    assert max(server["us"], client["us"] + client["back_us"]) > 900_000
+
+
+@pytest.mark.parametrize("size", (1, 4096))
+def test_writes_of_any_size(tmp_path, size):
+    """Small ones share segments: no small one goes while another is under way (RFC 1122, 4.2.3.4)."""
+    of_bytes = 1500 if size == 1 else BYTES
+    _, sent = transfer(tmp_path, "cli-optim", "connection", 1, size, of_bytes=of_bytes)
+    lengths = [length for _, _, _, length in sent[1] if length]
+    assert sum(lengths) == of_bytes and len(lengths) < of_bytes / 8

@@ -1,0 +1,42 @@
+/* Sockets (user/abi.h): streams of the internet's protocols. */
+#ifndef _SYS_SOCKET_H
+#define _SYS_SOCKET_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef uint32_t socklen_t;
+typedef uint16_t sa_family_t;
+
+struct sockaddr {
+    sa_family_t sa_family;
+    char sa_data[14];
+};
+
+#define AF_UNSPEC 0
+#define AF_INET 2
+#define PF_INET AF_INET
+#define SOCK_STREAM 1
+#define SOCK_CLOEXEC 0x40000
+#define SOCK_NONBLOCK 0x4000
+#define SHUT_RD 0
+#define SHUT_WR 1
+#define SHUT_RDWR 2
+#define SOL_SOCKET 0xffff
+#define SO_ERROR 0x1007
+#define SOMAXCONN 128
+
+int socket(int domain, int type, int protocol);
+int bind(int fd, const struct sockaddr *address, socklen_t length);
+int listen(int fd, int backlog);
+int accept(int fd, struct sockaddr *address, socklen_t *length);
+int connect(int fd, const struct sockaddr *address, socklen_t length);
+int shutdown(int fd, int how);
+int getsockname(int fd, struct sockaddr *address, socklen_t *length);
+int getpeername(int fd, struct sockaddr *address, socklen_t *length);
+int setsockopt(int fd, int level, int name, const void *value, socklen_t length);
+int getsockopt(int fd, int level, int name, void *value, socklen_t *length);
+ssize_t send(int fd, const void *buffer, size_t length, int flags); /* EOPNOTSUPP: flags that are not 0 */
+ssize_t recv(int fd, void *buffer, size_t length, int flags);
+#endif
