@@ -9,8 +9,8 @@ USER_CFLAGS := -O2 $(USER_ARCH) -ffunction-sections -fdata-sections
 USER_DEFINES := -D_POSIX_TIMERS=1 -D_POSIX_MONOTONIC_CLOCK=1
 USER_OWN_CFLAGS := -std=gnu11 -Wall -Wextra -Werror -ffile-prefix-map=$(USERLAND)=user -iquote $(USERLAND)/.. \
     -isystem $(USERLAND)/lib/include
-USER_LDFLAGS := -nostdlib -static -Wl,--gc-sections -Wl,--no-relax -Wl,--build-id=none -Wl,-z,max-page-size=4096 \
-    $(foreach name,strtod strtof strtold,-Wl,--wrap=$(name)) # user/lib/strtod.c
+USER_LD_OPTIONS := --gc-sections --no-relax --build-id=none -zmax-page-size=4096 \
+    $(foreach name,strtod strtof strtold,--wrap=$(name)) # user/lib/strtod.c
 # Debian has no libraries for rv32ima: those for rv32im do. Those that it takes for rv32ima multiply by software.
 USER_LIBC := $(PICOLIBC)/lib/rv32im/ilp32
 USER_LIBGCC := $(shell $(CC) -march=rv32im -mabi=ilp32 -print-libgcc-file-name)

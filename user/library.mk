@@ -3,6 +3,7 @@
 # puts there `cc` (a script that compiles and links as $(CROSS)gcc does), crt0.o, libuser.a, user.ld and headers. The folder
 # may be moved. Called by sim/images/programs.py.
 
+comma := ,
 OUT ?= ../build/user-library
 CROSS ?= riscv64-unknown-elf-
 CC := $(CROSS)gcc
@@ -46,7 +47,8 @@ for word; do
         exec $(CC) $(USER_CFLAGS) $(USER_DEFINES) -isystem "$$here/include" -isystem $(PICOLIBC)/include "$$@" ;;
     esac
 done
-exec $(CC) $(USER_CFLAGS) $(USER_DEFINES) -isystem "$$here/include" -isystem $(PICOLIBC)/include $(USER_LDFLAGS) \
+exec $(CC) $(USER_CFLAGS) $(USER_DEFINES) -isystem "$$here/include" -isystem $(PICOLIBC)/include -nostdlib -static \
+    $(addprefix -Wl$(comma),$(USER_LD_OPTIONS)) \
     -T "$$here/user.ld" "$$here/crt0.o" "$$@" \
     -L$(USER_LIBC) -Wl,--start-group "$$here/libuser.a" -lc $(USER_LIBGCC) -Wl,--end-group
 endef

@@ -29,8 +29,8 @@ $(USER_LIBRARY): $(patsubst $(USERLAND)/lib/%.c,$(OUT)/user/lib/%.o,$(USER_LIB_S
 # They print no floating-point numbers, and are loaded in half the time without the code for them.
 $(OUT)/user/programs/%.elf: $(OUT)/user/programs/%.o $(USER_LIBRARY) $(USER_CRT0) $(USERLAND)/lib/user.ld
 	@echo '  LD $@'
-	@$(CC) $(USER_CFLAGS) $(USER_LDFLAGS) -s -Wl,--defsym=vfprintf=__i_vfprintf -T $(USERLAND)/lib/user.ld $(USER_CRT0) $< \
-		-Wl,--start-group $(USER_LIBRARY) -L$(USER_LIBC) -lc $(USER_LIBGCC) -Wl,--end-group -o $@
+	@$(LLD) -m elf32lriscv -nostdlib -static $(USER_LD_OPTIONS) -s --defsym=vfprintf=__i_vfprintf $(SHUFFLE) \
+		-T $(USERLAND)/lib/user.ld $(USER_CRT0) $< $(USER_LIBRARY) $(USER_LIBC)/libc.a $(USER_LIBGCC) -o $@
 
 $(OUT)/user/programs.cpio: $(USER_PROGRAMS) $(USERLAND)/archive.py
 	@$(PYTHON) $(USERLAND)/archive.py $@ $(USER_PROGRAMS)

@@ -5,7 +5,7 @@
 #include "arch/boot.h"
 #include "arch/hart.h"
 
-    .section .text.start, "ax"
+    .section .start, "ax"
     .globl _start
 _start:
     j start
@@ -67,7 +67,7 @@ harts_may_start: /* in .data: other harts read it while hart 0 still clears .bss
 bootargs:
     .space BOOTARGS_SIZE
 
-    .section .noinit, "aw", @nobits
+    .section .noinit.boot_stacks, "aw", @nobits
     .balign 16
     .globl boot_stacks
 boot_stacks:

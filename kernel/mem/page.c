@@ -8,11 +8,14 @@
 
 #include "arch/hart.h"
 #include "lib/compiler.h"
+#include "lib/layout.h"
 #include "lib/panic.h"
 #include "lock/simple_lock.h"
 
 DEFINE_SIMPLE_LOCK(pages_lock, "pages", SPL_HIGH);
 static SIMPLE_LOCK_CLASS(cache_class, "pages of a hart", SPL_HIGH);
+
+#define DRAWN 16 /* pages */
 
 static uint32_t first, count; /* of the list */
 static uint32_t begin, next, end; /* of all; of the rest */
@@ -41,8 +44,30 @@ uint32_t pages_in_common(void)
     return count + (end - next) / PAGE_SIZE;
 }
 
+static void give(uint32_t page)
+{
+    *(uint32_t *)page_pointer(page) = first;
+    first = page;
+    count++;
+}
+
+/* Of the pages that nobody has had, some at once to the list, in an order drawn from the layout. */
+static void draw_some(void)
+{
+    uint32_t page[DRAWN];
+    for (unsigned i = 0; i < DRAWN; i++, next += PAGE_SIZE) {
+        uint32_t j = layout_choice(LAYOUT_OF_FRAME, next / PAGE_SIZE, i + 1);
+        page[i] = i == j ? next : page[j];
+        page[j] = next;
+    }
+    for (unsigned i = 0; i < DRAWN; i++)
+        give(page[i]);
+}
+
 static uint32_t take(void)
 {
+    if (layout_seed && !first && (end - next) / PAGE_SIZE >= DRAWN)
+        draw_some();
     uint32_t page = first;
     if (page) {
         first = *(uint32_t *)page_pointer(page);
@@ -74,13 +99,6 @@ static COLD uint32_t fill(struct cache *c, uint32_t reserve)
         simple_unlock(&c->lock);
     }
     return n ? page[0] : 0;
-}
-
-static void give(uint32_t page)
-{
-    *(uint32_t *)page_pointer(page) = first;
-    first = page;
-    count++;
 }
 
 /* When all else is out: what harts keep. */

@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/layout.h"
 #include "proc/elf.h"
 
 #define WORDS 32
+#define STACK_STEP 16 /* bytes between the places where a stack, or a heap, may begin */
+#define HEAP_STEP 16
 
 /* Words that go to user mode by the piece. */
 struct words {
@@ -47,7 +50,8 @@ static int put_vector(struct words *w, unsigned count, uint32_t *text, const cha
 /* argc, argv, envp and their strings on the stack (abi.h). */
 static int push_arguments(struct vm_map *map, const struct arguments *arguments, struct user_start *start)
 {
-    uint32_t text = (USER_STACK_TOP - arguments->size) & ~3u;
+    uint32_t below = layout_choice(LAYOUT_OF_USER_STACK, 0, PAGE_SIZE / STACK_STEP) * STACK_STEP;
+    uint32_t text = (USER_STACK_TOP - below - arguments->size) & ~3u;
     uint32_t size = (3 + arguments->count + arguments->environment) * sizeof(uint32_t);
     if (size + arguments->size > USER_STACK_SIZE / 2)
         return -E2BIG;
@@ -67,6 +71,11 @@ static int push_arguments(struct vm_map *map, const struct arguments *arguments,
     return error ? error : flush(&w);
 }
 
+static uint32_t rounded(uint32_t address)
+{
+    return (address + PAGE_MASK) & ~PAGE_MASK;
+}
+
 int program_load(struct vm_map *map, const struct elf_file *file, const struct arguments *arguments,
                  struct user_start *start, struct user_break *brk)
 {
@@ -78,14 +87,11 @@ int program_load(struct vm_map *map, const struct elf_file *file, const struct a
         error = vm_allocate_stack(map, USER_STACK_TOP, USER_STACK_SIZE, USER_STACK_STEP);
     if (error)
         return error == -ENOMEM || error == -EIO ? error : -ENOEXEC;
-    *brk = (struct user_break){program.end, program.end};
+    uint32_t left = rounded(program.end) - program.end; /* of the program's last page */
+    uint32_t begin = program.end + layout_choice(LAYOUT_OF_HEAP, 0, left / HEAP_STEP + 1) * HEAP_STEP;
+    *brk = (struct user_break){begin, begin};
     start->pc = program.entry;
     return push_arguments(map, arguments, start);
-}
-
-static uint32_t rounded(uint32_t address)
-{
-    return (address + PAGE_MASK) & ~PAGE_MASK;
 }
 
 static int raise_break(struct vm_map *map, struct user_break *brk, uint32_t bytes)

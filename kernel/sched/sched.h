@@ -22,12 +22,7 @@
  */
 #define FIRST_THREADS 64
 #define ALL_THREADS (~0u)
-/*
- * Bytes of a thread and its stack. Of two pages and a rest, so that the beginnings of the stacks in use, with their threads,
- * lie in different lines of a cache of 4 KB: nine of them.
- */
-#define THREAD_AREA_SIZE (8192 + 448)
-#define THREAD_STACK_SIZE (THREAD_AREA_SIZE - sizeof(struct thread))
+#define THREAD_STACK_SIZE 8448 /* bytes */
 #define PRIORITIES 32 /* 0 is the most urgent */
 #define PRI_INTERRUPT 4
 #define PRI_NORMAL 16

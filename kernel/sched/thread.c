@@ -8,6 +8,7 @@
 #include "arch/csr.h"
 #include "arch/panic.h"
 #include "lib/backtrace.h"
+#include "lib/layout.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lock/lock_debug.h"
@@ -19,12 +20,13 @@
 #include "sched/sleep.h"
 #include "sched/switch.h"
 
-/* A thread lies on top of its stack, so that what a switch needs of it is together (THREAD_AREA_SIZE). */
+/* A thread and its stack, which begins in one of some lines of the cache: lib/layout.h. */
+#define STACK_PLACES 16
+#define LINE 64
 struct area {
-    uint8_t stack[THREAD_STACK_SIZE];
+    uint8_t stack[THREAD_STACK_SIZE + (STACK_PLACES - 1) * LINE];
     struct thread thread;
 };
-_Static_assert(sizeof(struct area) == THREAD_AREA_SIZE, "sched.h");
 
 static struct area areas[FIRST_THREADS] __attribute__((section(".noinit")));
 DEFINE_SIMPLE_LOCK(table_lock, "threads", SPL_SCHED);
@@ -34,7 +36,7 @@ DEFINE_SIMPLE_LOCK(table_lock, "threads", SPL_SCHED);
  * from the highest on. As nobody else takes pages of the end after the first of them (vm/swap.c has done so, if it does), where
  * one lies follows from its number: no table limits them.
  */
-#define CHUNK 9
+#define CHUNK 8
 #define CHUNK_PAGES ((sizeof(struct chunk) + PAGE_MASK) / PAGE_SIZE)
 #define LEFT_PAGES 64 /* for what else a thread and its process need */
 struct chunk {
@@ -201,8 +203,8 @@ struct thread *thread_allocate(thread_fn *fn, void *arg, unsigned priority, int 
     t->hart = bound == ANY_HART ? (int)curhart->id : bound;
     t->context.ra = (uint32_t)thread_begin;
     crit_timing_new_thread(t);
-    t->context.sp = (uint32_t)(area->stack + THREAD_STACK_SIZE);
-    t->guard = (uint32_t *)area->stack;
+    t->guard = (uint32_t *)(area->stack + layout_choice(LAYOUT_OF_KERNEL_STACK, i, STACK_PLACES) * LINE);
+    t->context.sp = (uint32_t)t->guard + THREAD_STACK_SIZE;
     *t->guard = STACK_GUARD;
     simple_unlock(&table_lock);
     return t;

@@ -30,6 +30,7 @@ from sim.experiments import machine
 from sim.experiments.machine import Entry, Machine
 from sim.experiments.paper_sync import SCHEMES
 from sim.experiments.schema import SettingError, check, unknown
+from sim.images.layout import DOMAIN, LAYOUT, PROFILE
 from sim.results.sampling import AXES
 
 FOLDER = Path(__file__).parent
@@ -125,6 +126,31 @@ class MachineKey:
 
     def domain(self):
         return self.entry.domain()
+
+    def default_text(self):
+        return written(self.default)
+
+
+@dataclass(frozen=True)
+class LayoutKey:
+    """Where code and data lie (build option `layout`): every experiment has it. One value, or a list of several."""
+
+    default: object = 0
+
+    name = "layout"
+    is_list = False
+    help = "where code, data, stacks and pages lie: 0 in the link's order, N in an order drawn from N, or profile"
+
+    def parse(self, text):
+        """As of Key."""
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        wrong = [part for part in parts if not LAYOUT.fullmatch(part)]
+        if wrong or not parts:
+            raise SettingError(f"{self.name}: '{text}' is not one of {self.domain()}")
+        return _one_or_list([part if part == PROFILE else int(part) for part in parts])
+
+    def domain(self):
+        return DOMAIN
 
     def default_text(self):
         return written(self.default)
@@ -313,7 +339,7 @@ class Experiment:
             disk=kind.get("disk", "").format_map(names),
             frames=kind.get("frames", "").format_map(names),
             flow=kind.get("flow", "").format_map(names),
-            options=tuple(sorted((name, value.format_map(names)) for name, value in kind.get("build", {}).items())),
+            options=_options(kind, parameters["layout"], names),
             checkpoint=kind.get("checkpoint", ""),
             pokes=tuple(sorted((name, value.format_map(names)) for name, value in kind.get("poke", {}).items())),
             on=tuple(sorted((name, parameters[name]) for name in self._machine(parameters))),
@@ -344,6 +370,9 @@ def read(path):
         table = tomllib.loads(path.read_text())
         check(table)
         keys = {name: _key(name, entry) for name, entry in table["keys"].items()} | _machine_keys(table)
+        if LayoutKey.name in keys:
+            raise SettingError(f"keys {LayoutKey.name}: every experiment has this key, leave it out")
+        keys[LayoutKey.name] = LayoutKey()
         source = path.stem if path.parent == FOLDER else str(path)
         experiment = Experiment(path.stem, source, table["description"], _report(path, table), table["console_baud"],
                                 keys, tuple(table["runs"]), table["quick"], tuple(table.get("collect", ())),
@@ -405,6 +434,12 @@ def _check_values(experiment):
         experiment.keys[name].parse(written(value))
 
 
+def _options(kind, layout, names=None):
+    """The build options of a run of `kind`, (name, value) in order of name; without `names` as the file has them."""
+    options = {name: value.format_map(names) if names else value for name, value in kind.get("build", {}).items()}
+    return tuple(sorted((options | ({"layout": str(layout)} if layout else {})).items()))
+
+
 def _check_kind(experiment, kind):
     """What a kind of runs refers to is there: keys, schemes, build options, other kinds."""
     from sim.images.kernel import OPTIONS
@@ -427,6 +462,8 @@ def _check_kind(experiment, kind):
         from sim.images.disks import IMAGES
         if image.removeprefix(IMAGE) not in IMAGES:
             raise unknown(f"image in {where} disk", image.removeprefix(IMAGE), IMAGES)
+    if LayoutKey.name in kind.get("build", {}):
+        raise SettingError(f"{where}: build option layout follows from the key of this name, leave it out")
     for option in kind.get("build", {}):
         if option not in OPTIONS:
             raise unknown(f"build option in {where}", option, OPTIONS)

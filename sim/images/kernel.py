@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from sim.images.layout import DOMAIN, LAYOUT
 from soc.boards.build import generate_config
 from soc.boards.config import BoardConfig
 from soc.build import SoCArtifacts, generate_soc
@@ -36,17 +37,18 @@ OPTIONS = {
     "locks": ("all", "none"),
     "net": ("threads", "softint", "interrupt", "poll"),
     "tcpip": ("connection", "serial"),
-    "pad": tuple(map(str, range(16))),
+    "layout": ("0",),       # or another number, or profile: layout.py
 }
 # What another value of `unix` than its default makes the default of other options; serial has these and no others.
 KERNELS = {"serial": {"buffers": "mach", "alloc": "one", "inodes": "mutex", "biodone": "thread"},
            "beyond": {"buffers": "shared", "alloc": "groups", "inodes": "rw"}}
 WITHOUT_LOCKS = {"unix": "parallel", "buffers": "mach", "lock_debug": "0", "lock_stats": "0"}   # what locks=none has
 CROSS = os.environ.get("CROSS", "riscv64-unknown-elf-")
+LLD = os.environ.get("LLD", "ld.lld-19")
 PICOLIBC = Path("/usr/lib/picolibc/riscv64-unknown-elf")
 LIBC = "lib/rv32im/ilp32/libc.a"
 PROGRAMS = "programs.cpio"      # of an image's objects: the archive of its own programs
-LINK_OPTIONS = ("pad",)     # which change how an image is linked, not what is compiled for it
+LINK_OPTIONS = ("layout",)     # which change how an image is linked, not what is compiled for it
 RUN = re.compile(r'^RUN\("([^"]+)",\s*"([^"]+)"', re.MULTILINE)
 RUNS_FOLDERS = ("bench", "test")    # of the kernel: what an image holds only if it is built for it
 INCLUDED = re.compile(rf'^\s*#\s*include "((?:{"|".join(RUNS_FOLDERS)})/[^"]+)\.h"', re.MULTILINE)
@@ -63,13 +65,13 @@ class KernelError(RuntimeError):
 def compiler() -> dict[str, Input]:
     """What tells apart the tools that make an image: compiler, assembler, linker, and the content of the C library."""
     inputs: dict[str, Input] = {}
-    for tool in ("gcc", "as", "ld"):
-        path = shutil.which(f"{CROSS}{tool}")
+    for tool in (f"{CROSS}gcc", f"{CROSS}as", f"{CROSS}ld", LLD):
+        path = shutil.which(tool)
         if not path:
-            raise KernelError(f"{CROSS}{tool} is not installed: run `make setup`, or set CROSS to another RISC-V GCC's "
-                              "prefix")
+            raise KernelError(f"{tool} is not installed: run `make setup`, or set " + (
+                "LLD to another ld.lld" if tool == LLD else "CROSS to another RISC-V GCC's prefix"))
         version = subprocess.run([path, "--version"], check=True, capture_output=True, text=True).stdout
-        inputs[tool] = version.splitlines()[0]
+        inputs[tool.removeprefix(CROSS)] = version.splitlines()[0]
     if not (PICOLIBC / LIBC).exists():
         raise KernelError("picolibc for RISC-V is not installed: run `make setup`")
     libgcc = subprocess.run([f"{CROSS}gcc", "-march=rv32im", "-mabi=ilp32", "-print-libgcc-file-name"], check=True,
@@ -83,7 +85,9 @@ def checked_options(options: dict) -> dict:
     for name, value in options.items():
         if name not in OPTIONS:
             raise ValueError(f"there is no build option {name!r}: use one of {', '.join(OPTIONS)}")
-        if value not in OPTIONS[name] and not (name == "spinlock" and value in WRONG_SPINLOCKS):
+        if name == "layout" and not LAYOUT.fullmatch(value):
+            raise ValueError(f"build option {name}={value}: give {DOMAIN}")
+        if name != "layout" and value not in OPTIONS[name] and not (name == "spinlock" and value in WRONG_SPINLOCKS):
             raise ValueError(f"build option {name}={value}: give one of {', '.join(OPTIONS[name])}")
     defaults = KERNELS.get(options.get("unix", ""), {})
     if options.get("unix") == "serial":
@@ -135,7 +139,7 @@ def checked_runs(names: Iterable[str] | None) -> tuple[str, ...] | None:
 
 def _make(out: Path, sync: str, *arguments: str):
     command = ["make", "--no-print-directory", "-C", str(REPO / "kernel"), f"SYNC={sync}", f"OUT={out}",
-               f"CROSS={CROSS}", f"PICOLIBC={PICOLIBC}", f"PYTHON={sys.executable}",
+               f"CROSS={CROSS}", f"LLD={LLD}", f"PICOLIBC={PICOLIBC}", f"PYTHON={sys.executable}",
                f"OBJCACHE={'ccache' if shutil.which('ccache') else ''}", "-j2", *arguments]
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -191,9 +195,9 @@ def _sources(runs: Iterable[str] | None) -> list[str]:
     return [path.relative_to(folder).as_posix() for name, path in files.items() if name in wanted]
 
 
-def _compiled(config: SoCConfig, sync: str, extra_cflags: str, compiled: list[str]):
+def _compiled(config: SoCConfig, sync: str, extra_cflags: str, compiled: list[str], layout: str = "0"):
     """What is compiled for an image: its inputs, what `make` is told of them, and a function that gives the folders of
-    its objects and of the programs of user mode."""
+    its objects and of the programs of user mode, these linked in `layout`."""
     if sync not in SCHEMES + WRONG_SCHEMES:
         raise ValueError(f"there is no scheme {sync!r}: use one of {', '.join(SCHEMES)}")
     headers = _headers(generate_config(config) if isinstance(config, BoardConfig) else generate_soc(config))
@@ -206,15 +210,15 @@ def _compiled(config: SoCConfig, sync: str, extra_cflags: str, compiled: list[st
     arguments = [f"INCLUDE={include}", f"EXTRA_CFLAGS={extra_cflags}", *compiled]
 
     def build_programs(out: Path):
-        _make(out, SCHEMES[0], "programs", f"INCLUDE={include}")
+        _make(out, SCHEMES[0], "programs", f"INCLUDE={include}", f"LAYOUT={layout}")
         _keep(out, lambda path: path.name == PROGRAMS)
 
     def folders():
-        programs = cached("kernel-programs", of_programs, build_programs)
+        programs = cached("kernel-programs", of_programs | {"layout": layout}, build_programs)
 
         def build(out: Path):
             _make(out, sync, "objects", f"PROGRAMS={programs}", *arguments)
-            _keep(out, lambda path: path.suffix == ".o" and path.parent.name != "libs")
+            _keep(out, lambda path: path.suffix == ".o")
 
         return cached(f"kernel-objects-{sync}", inputs, build), programs
 
@@ -252,7 +256,7 @@ def build_kernel(config: SoCConfig, sync: str, extra_cflags: str | None = None, 
     linked = [*_arguments(chosen, link=True), f"RUNS={'all' if held is None else ' '.join(held)}",
               f"RUN_SOURCES={' '.join(_sources(held))}"]
     inputs, arguments, compiled = _compiled(config, sync, _cflags() if extra_cflags is None else extra_cflags,
-                                           _arguments(chosen, link=False))
+                                           _arguments(chosen, link=False), chosen["layout"])
 
     added = {name: path.read_bytes() for name, path in (files or {}).items()}
 
@@ -272,7 +276,8 @@ def main():
     parser.add_argument("--harts", type=int, default=1, help="harts of the SoC (1 to 8)")
     parser.add_argument("--sync", default=SCHEMES[0], help=f"one of {', '.join(SCHEMES)}")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
-                        help="; ".join(f"{name}={'|'.join(values)}" for name, values in OPTIONS.items()))
+                        help="; ".join(f"{name}={DOMAIN if name == 'layout' else '|'.join(values)}"
+                                       for name, values in OPTIONS.items()))
     parser.add_argument("--runs", nargs="+", metavar="NAME", help="benches and tests that it holds (default: all)")
     arguments = parser.parse_args()
     options = dict(option.partition("=")[::2] for option in arguments.option)

@@ -121,6 +121,7 @@ def make(run, experiment, settings, image, simulated, received, failure, host):
         "harts": run.harts,
         "sync": run.sync,
         "options": dict(run.options),
+        "layout": run.parameters["layout"],
         "parameters": run.parameters,
         "bootargs": run.bootargs,
         "image_sha256": image,

@@ -1,6 +1,6 @@
 """Boots kernel images in the simulator, for the kernel's tests.
 
-The environment's KERNEL_PAD=1 to 15 runs them with the code as many cache lines further behind: none may fail."""
+The environment's KERNEL_LAYOUT=N runs them with code, data, stacks and pages where N puts them: none may fail."""
 
 import csv
 import functools
@@ -105,7 +105,7 @@ def command(folder, harts, sync, bootargs, console, baud, seed=0, max_cycles=MAX
     """The simulator's command line. The image holds `runs`, without which the run that `bootargs` name; `machine` has
     parameters of SoCConfig, `files` more for the archive of user mode, by name; a debugger wants `debugging`."""
     config = SoCConfig(harts=harts, **(machine or {}))
-    options = {"pad": os.environ.get("KERNEL_PAD", "0")} | (options or {})
+    options = {"layout": os.environ.get("KERNEL_LAYOUT", "0")} | (options or {})
     image = image_of(config, sync, tuple(sorted(options.items())), tuple(runs or runs_of(bootargs)),
                      tuple(sorted((files or {}).items())), debugging)
     folder.mkdir(parents=True, exist_ok=True)

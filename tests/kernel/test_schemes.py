@@ -34,6 +34,11 @@ def seeds_of(test, harts, sync):
     return SEEDS[(TESTS.index(test) + SCHEMES.index(sync) + harts % 4 // 2) % len(SEEDS):][:1]
 
 
+def layout_of(sync):
+    """Where code, data and stacks lie, each scheme's elsewhere; the environment's KERNEL_LAYOUT for all."""
+    return None if "KERNEL_LAYOUT" in os.environ else {"layout": str(SCHEMES.index(sync))}
+
+
 def bootargs(test, seed, harts=1):
     return f"run=test-{test} hz=1000 rounds={ROUNDS[harts]} {CONDITIONS[seed % len(CONDITIONS)]}"
 
@@ -43,7 +48,7 @@ def bootargs(test, seed, harts=1):
 @pytest.mark.parametrize("test", TESTS)
 def test_scheme(tmp_path, test, harts, sync):
     for seed in seeds_of(test, harts, sync):
-        run = boot(tmp_path / str(seed), harts, sync, bootargs(test, seed, harts), seed)
+        run = boot(tmp_path / str(seed), harts, sync, bootargs(test, seed, harts), seed, options=layout_of(sync))
         assert run.status == 0, f"seed {seed}: {run.report()}"
         result = run.result("test")
         assert result["name"] == test
@@ -63,7 +68,7 @@ def test_threads(tmp_path, harts, sync):
     rounds_of = harts if harts == 4 else 1
     for seed in (1, 2) if ALL else (1 + (SCHEMES.index(sync) + harts // 2) % 2,):
         run = boot(tmp_path / str(seed), harts, sync, bootargs("threads", seed, rounds_of), seed,
-                   max_cycles=THREADS_MAX_CYCLES)
+                   max_cycles=THREADS_MAX_CYCLES, options=layout_of(sync))
         assert run.status == 0, f"seed {seed}: {run.report()}"
 
 
@@ -151,11 +156,12 @@ def test_wrong_scheme_is_caught(tmp_path, wrong, test, sign, harts):
 
 
 def test_same_seed_same_cycles(tmp_path):
-    """Two runs with one seed are alike to the cycle; another seed is another run."""
-    runs = [boot(tmp_path / str(i), 2, "spl-optim", bootargs("exclusion", 1), seed) for i, seed in enumerate((1, 1, 2))]
-    first, second, other = ({k: v for k, v in run.record.items() if k not in ("host", "arguments")} for run in runs)
+    """Two runs with one seed and one layout are alike to the cycle; another of either is another run."""
+    runs = [boot(tmp_path / str(i), 2, "spl-optim", bootargs("exclusion", 1), seed, options={"layout": layout})
+            for i, (seed, layout) in enumerate(((1, "1"), (1, "1"), (2, "1"), (1, "2")))]
+    first, second, *others = ({k: v for k, v in run.record.items() if k not in ("host", "arguments")} for run in runs)
     assert first == second
-    assert first["digest"] != other["digest"]
+    assert all(first["digest"] != other["digest"] for other in others)
 
 
 def instructions(sync, options=None, runs=None):

@@ -6,6 +6,7 @@ import pytest
 
 from sim.experiments import collected, definition
 from sim.experiments.schema import SettingError
+from sim.results import record
 
 TEMPLATE = (definition.FOLDER.parent / "commands/template.toml").read_text()
 
@@ -35,7 +36,30 @@ def test_runs_may_vary_over_seeds(tmp_path):
     assert [(run.id, run.seed) for run in runs] == [("pair-l75-seed1", 1), ("pair-l75-seed2", 2)]
 
 
+def test_runs_vary_over_layouts_of_any_experiment(tmp_path):
+    experiment = load(tmp_path)
+    plain, = experiment.runs(experiment.settings(["latencies=75"]), 60_000_000)
+    assert plain.parameters["layout"] == 0 and "layout" not in dict(plain.options)
+    runs = experiment.runs(experiment.settings(["latencies=75", "layout=3,profile,0"]), 60_000_000)
+    assert [(run.id, run.parameters["layout"], dict(run.options).get("layout")) for run in runs] == [
+        ("pair-l75-layout3", 3, "3"), ("pair-l75-layoutprofile", "profile", "profile"), ("pair-l75-layout0", 0, None)]
+    for wrong in ("x", "-1", "1,,x", ""):
+        with pytest.raises(SettingError, match="layout: .* is not one of 0 to 999999999, or profile"):
+            experiment.settings([f"layout={wrong}"])
+
+
+def test_a_record_says_its_layout(tmp_path):
+    experiment = load(tmp_path)
+    for said, layout in (("0", 0), ("7", 7), ("profile", "profile")):
+        run = experiment.runs(experiment.settings(["latencies=75", f"layout={said}"]), 60_000_000)[0]
+        made = record.make(run, "mine", {"tools": {}, "soc": {run.machine.alone.label: {}}}, "", {}, None, None, {})
+        assert made["layout"] == layout and made["options"].get("layout", "0") == said
+
+
 @pytest.mark.parametrize("before, after, said", [
+    ("lock_debug = \"0\"", "layout = \"0\"", ["build option layout", "leave it out"]),
+    ("[keys.seed]", "[keys.layout]\nhelp = \"x\"\ndefault = 0\nrange = [0, 1]\n\n[keys.seed]",
+     ["keys layout", "every experiment has this key"]),
     ("description =", "describe =", ["unknown entry 'describe'", "'description'"]),
     ("[[runs]]", "[[run]]", ["unknown entry 'run'", "did you mean 'runs'"]),
     ("bootargs =", "bootarg =", ["unknown entry in runs 1 'bootarg'", "did you mean 'bootargs'"]),

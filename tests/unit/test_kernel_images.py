@@ -1,9 +1,11 @@
 """What an image holds, where it lies, and what tells one image from another in the cache."""
 
+import itertools
 import os
 import re
 import shutil
 import subprocess
+from collections import Counter
 
 import pytest
 
@@ -37,6 +39,8 @@ RUN("new", "a bench that was not there before", fresh);
 """
 # What lies behind all that is measured.
 BEHIND = re.compile(r"ksyms|user_archive|_end$|_ram_free$")
+# Labels, and what lies in tables in the link's order, which nothing hangs on.
+TABLES = re.compile(r"[$.]|_|syscall_of_|run=|panic_report|\w+_class$")
 
 
 def symbols(image):
@@ -54,6 +58,54 @@ def test_files_of_user_mode_move_nothing_that_is_measured(tmp_path):
     without, with_it = (symbols(build_kernel(SoCConfig(harts=1), SYNC, runs=("hello",), files=files))
                         for files in ({}, {"file": tmp_path / "file"}))
     assert all(BEHIND.match(name) for _, _, name in without - with_it)
+
+
+def in_order(image, kinds):
+    """What an image names of these kinds (nm's letters), in order of addresses."""
+    found = sorted((int(address, 16), name) for address, kind, name in symbols(image)
+                   if kind in kinds and not TABLES.match(name))
+    return [name for _, name in found]
+
+
+@pytest.mark.parametrize("kinds", ("tT", "rR", "dD", "bB"))
+def test_a_layout_is_another_order_of_the_same_functions_and_data(kinds):
+    orders = [in_order(build_kernel(SoCConfig(harts=1), SYNC, options={"layout": layout}, runs=("hello",)), kinds)
+              for layout in ("0", "1", "2")]
+    first = orders[0]
+    assert len(first) > 20 and all(Counter(order) == Counter(first) for order in orders)
+    for one, other in itertools.combinations(orders, 2):
+        neighbours = set(itertools.pairwise(one)) & set(itertools.pairwise(other))
+        assert len(neighbours) < len(first) // 2, f"{len(neighbours)} of {len(first)} lie behind the same one"
+
+
+def test_programs_of_user_mode_are_shuffled_too():
+    made = [kernel._compiled(SoCConfig(harts=1), SYNC, "", [], layout)[2]()[1] / "user" / kernel.PROGRAMS
+            for layout in ("0", "1", "2")]
+    archives = [path.read_bytes() for path in made]
+    assert len(set(archives)) == 3 and max(map(len, archives)) - min(map(len, archives)) < len(archives[0]) // 50
+
+
+def test_the_same_layout_is_the_same_image(monkeypatch, tmp_path):
+    known = build_kernel(SoCConfig(harts=1), SYNC, options={"layout": "2"}, runs=("hello",))
+    cached, linked = kernel.cached, []
+
+    def anew(kind, inputs, build):
+        if kind != f"kernel-{SYNC}":
+            return cached(kind, inputs, build)
+        linked.append(kind)
+        build(tmp_path)
+        return tmp_path
+
+    monkeypatch.setattr(kernel, "cached", anew)
+    again = build_kernel(SoCConfig(harts=1), SYNC, options={"layout": "2"}, runs=("hello",))
+    assert linked and again != known and again.read_bytes() == known.read_bytes()
+
+
+@pytest.mark.parametrize("layout", ("-1", "01", "1000000000", "x", "", "0x1"))
+def test_a_layout_that_there_is_not_gets_one_line(layout):
+    with pytest.raises(ValueError, match="build option layout=.*: give 0 to 999999999, or profile") as error:
+        kernel.checked_options({"layout": layout})
+    assert "\n" not in str(error.value)
 
 
 def test_one_image_serves_any_number_of_harts():
@@ -154,7 +206,7 @@ def keys(monkeypatch):
 
 def fake_tools(folder, monkeypatch, changed=None):
     folder.mkdir()
-    for tool in ("gcc", "as", "ld"):
+    for tool in ("gcc", "as", "ld", "lld"):
         path = folder / f"x-{tool}"
         path.write_text(f"#!/bin/sh\ncase $* in *libgcc*) echo {folder}/libgcc.a ;; "
                         f"*) echo {tool} {2 if tool == changed else 1} ;; esac\n")
@@ -166,12 +218,13 @@ def fake_tools(folder, monkeypatch, changed=None):
     (folder / "picolibc/include").mkdir()
     (folder / "picolibc/include/stdio.h").write_text(f"header {changed == 'stdio.h'}")
     monkeypatch.setattr(kernel, "CROSS", f"{folder}/x-")
+    monkeypatch.setattr(kernel, "LLD", f"{folder}/x-lld")
     monkeypatch.setattr(kernel, "PICOLIBC", folder / "picolibc")
 
 
 def test_what_an_image_is_made_with_is_in_its_key(tmp_path, monkeypatch, keys):
     found = set()
-    changes = (None, "gcc", "as", "ld", "libc.a", "stdio.h", "libgcc.a")
+    changes = (None, "gcc", "as", "ld", "lld", "libc.a", "stdio.h", "libgcc.a")
     for n, changed in enumerate(changes):
         fake_tools(tmp_path / str(n), monkeypatch, changed)
         found.add(tuple(keys(runs=("hello",))))
@@ -199,7 +252,7 @@ def test_images_that_differ_in_the_link_share_what_is_compiled(monkeypatch, tmp_
 
     monkeypatch.setattr(kernel, "cached", note)
     monkeypatch.setattr(kernel, "_make", lambda *arguments: None)
-    for options, held in (({}, ("hello",)), ({"pad": "4"}, ("table5",)), ({}, None), ({"lock_debug": "1"}, None)):
+    for options, held in (({}, ("hello",)), ({"layout": "4"}, ("table5",)), ({}, None), ({"lock_debug": "1"}, None)):
         build_kernel(SoCConfig(harts=1), SYNC, options=options, runs=held)
     assert compiled[0] == compiled[1] == compiled[2] != compiled[3]
 

@@ -41,7 +41,7 @@ class Keys:
             shutil.copytree(REPO / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.md"))
         for name in ("hw/common/regmap.py", "soc/soc.py", "sim/images/kernel.py"):
             self.write(name)
-        self.said = dict.fromkeys(("gcc", "as", "ld"), "version 1\n")
+        self.said = dict.fromkeys(("gcc", "as", "ld", "lld"), "version 1\n")
         for module in (hw.cpu.generate, firmware.build, sim.images.kernel, sim.model.build, sim.model.verilate,
                        soc.build, soc.boards.build, soc.boards.picchip, soc.fpga.pack, soc.fpga.placement,
                        soc.fpga.synthesis):
@@ -108,7 +108,7 @@ class Keys:
         words = [str(word) for word in command]
         if "-print-libgcc-file-name" in words:
             return SimpleNamespace(stdout=str(self.folder / "libgcc.a"), returncode=0)
-        tool = words[0].rpartition("-")[2]
+        tool = "lld" if "ld.lld" in words[0] else words[0].rpartition("-")[2]
         return SimpleNamespace(stdout=f"{tool} {self.said[tool]}", returncode=0)
 
 
@@ -242,11 +242,11 @@ RISCV = [said("gcc"), said("as"), said("ld")]
 SOURCES = [file("hw/cpu/generate.py"), file("soc/soc.py"), file("firmware/start.S"), file("hw/common/regmap.py")]
 TOOLS = [value("versions", VERSIONS | {"verilator": "5.054"}), value("waves", True)]
 CASES = {
-    kernel: [*RISCV, file("picolibc/" + sim.images.kernel.LIBC), file("picolibc/include/stdio.h"), file("libgcc.a"),
-             file("kernel/Makefile"), file("kernel/arch/kernel.ld"), file("kernel/lib/ksyms.py"), file("user/abi.h"),
-             file("user/programs/hello.c"), file("sim/images/kernel.py"),
+    kernel: [*RISCV, said("lld"), file("picolibc/" + sim.images.kernel.LIBC), file("picolibc/include/stdio.h"),
+             file("libgcc.a"), file("kernel/Makefile"), file("kernel/arch/kernel.ld"), file("kernel/lib/ksyms.py"),
+             file("user/abi.h"), file("user/programs/hello.c"), file("sim/images/kernel.py"),
              file("firmware/service.h"), file("include/generated/soc.h"), value("cflags", "-O1"),
-             value("options", {"pad": "3"})],
+             value("options", {"layout": "3"})],
     model: [*TOOLS, said("gcc"), file("sim/model/gating/load.S"),
             value("verilog", "module other(probe0_valid);"), file("sim/model/verilate.py"),
             file("sim/model/toolchain.py"), file("sim/model/gating/gates.py"),
