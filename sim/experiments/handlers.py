@@ -102,8 +102,9 @@ def answer(summary):
     for device, label in DEVICES.items():
         ratios = sorted((ratio for row, ratio in devices if row["device"] == device), key=float)
         if ratios:
-            parts.append(f"{label}, {number(ratios[0])} to {number(ratios[-1])} floors")
-    text = f"Over the schemes, the medians are: {'; '.join(parts)}."
+            ends = list(dict.fromkeys([number(ratios[0]), number(ratios[-1])]))
+            parts.append(f"{label}, {' to '.join(ends)} floors")
+    text = f"Over the schemes, the medians of their handlers are: {'; '.join(parts)}."
     if others:
         row, ratio = max(others, key=lambda each: float(each[1]))
         text += f" The dearest other way is \"{LABELS[row['device']]}\" under {row['sync']}, {number(ratio)} floors."

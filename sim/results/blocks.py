@@ -12,6 +12,7 @@ N significant digits, or `:median` to leave the interval out.
 """
 
 import json
+import os
 import re
 import subprocess
 import tomllib
@@ -197,8 +198,7 @@ def shown(part, block, made, page):
         if not plot:
             raise record.RecordError(f"{page}: there is no plot {name} in block {block.name} "
                                      f"({', '.join(plot.name for plot in made.plots)})")
-        up = "../" * (len(Path(page).parts) - 1)
-        return f"![{plot.title}]({up}{plot_file(block, plot)})"
+        return f"![{plot.title}]({os.path.relpath(plot_file(block, plot), Path(page).parent)})"
     chosen = [table.markdown().replace("## ", "### ", 1) for table in made.tables if table.title.startswith(part)]
     return "\n\n".join(chosen)
 

@@ -65,7 +65,7 @@ def test_a_page_gets_question_plot_tables_and_what_they_were_measured_with(tree)
     text = (tree / "docs/page.md").read_text()
     content = text[text.index("<!-- begin"):]
     parts = ("Measured by `./interlock results load`", "**Question.** What does it cost?",
-             "**Answer.** Little. It does not grow.", "](../docs/plots/load-over.svg)", "### Rows", "<details>")
+             "**Answer.** Little. It does not grow.", "](plots/load-over.svg)", "### Rows", "<details>")
     assert [content.index(part) for part in parts] == sorted(content.index(part) for part in parts)
     assert "3 layouts, seed 1; commit" in content and "code c0de" in content
     assert "Others" not in text and "old" not in text
