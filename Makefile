@@ -27,9 +27,12 @@ setup: ## install all that any verb needs: Debian packages (as root or with sudo
 	@setup/setup.sh all
 	@$(VENV)/python -m sim.images.programs
 
-run: ## the main job: experiment pic-latency in its default size, at most 10 minutes on two cores
+# The headline of pic-latency in three layouts; `./interlock run pic-latency` has four harts, eight latencies and the link's ways.
+RUN := layout=1,2,3 harts=1,2 latencies=0,30,75,152,304,600 falls=none iterations=20000 sweep=3000
+
+run: ## the main job: pic-latency's headline figures in three layouts, at most 10 minutes on two cores
 	@setup/setup.sh run
-	@./interlock run pic-latency --jobs $(JOBS)
+	@./interlock run pic-latency $(RUN:%=--set %) --jobs $(JOBS)
 
 results: ## measure the stale blocks of the results pages anew, ten hours for all (BLOCKS='pic-latency nnb')
 	@setup/setup.sh run

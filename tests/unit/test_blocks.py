@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sim.results import blocks
+from sim.results import blocks, sampling
 from sim.results.blocks import CHANGED, FRESH, NEVER, STALE, Block
 from sim.results.plot import Plot
 from sim.results.record import RecordError
@@ -173,6 +173,24 @@ def test_every_block_is_in_its_pages_and_every_mark_is_of_a_block():
 def test_blocks_take_no_more_than_an_hour_each_and_ten_together():
     minutes = [block.minutes for block in blocks.load().values()]
     assert max(minutes) <= 60 and sum(minutes) <= 600
+
+
+def test_the_settings_of_every_block_are_those_of_its_experiment():
+    from sim.experiments import definition
+    for block in blocks.load().values():
+        experiment = definition.load(block.experiment)
+        runs = experiment.runs(experiment.settings(block.overrides()), 60_000_000)
+        assert {sampling.place({"parameters": run.parameters}) for run in runs} == {
+            (layout, seed) for layout in range(1, block.layouts + 1) for seed in block.seeds}
+
+
+def test_what_make_run_asks_for_is_in_three_layouts():
+    from sim.experiments import definition
+    (words,) = re.findall(r"^RUN := (.*)$", (REPO / "Makefile").read_text(), re.MULTILINE)
+    experiment = definition.load("pic-latency")
+    settings = experiment.settings(words.split())
+    assert len(settings["layout"]) >= 3
+    assert {run.kind for run in experiment.runs(settings, 60_000_000)} == {"table5", "serial"}
 
 
 def test_figures_in_the_prose_of_pages_are_those_that_were_measured():
