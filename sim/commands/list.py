@@ -37,6 +37,8 @@ def overview(experiments):
 def describe(experiment):
     from sim.experiments.definition import written
     print(f"{experiment.name}: {experiment.description}")
+    if experiment.question:
+        print(f"  {experiment.question}")
     made = experiment.runs(experiment.settings([]), CLOCK_HZ)
     for kind in experiment.kinds:
         count = sum(run.kind == kind["name"] for run in made)

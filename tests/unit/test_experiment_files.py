@@ -117,3 +117,8 @@ def test_nothing_is_collected_where_no_run_has_ended_well(records):
     wanted = {"title": "Cost", "query": "select results.cost from runs join results using (run)"}
     summary = collected.summarise({"collect": [wanted]}, records)
     assert collected.tables(summary) == [] and collected.plots(summary) == []
+
+
+def test_every_experiment_of_ours_asks_a_question():
+    for name in definition.names():
+        assert definition.load(name).question.endswith("?"), name

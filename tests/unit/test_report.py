@@ -83,6 +83,10 @@ def test_a_load_that_is_not_the_papers_does_not_stand_beside_it_nor_does_one_tha
     assert "Serial 921.6 by scheme: 1 hart, PIC latency 75" in titles and not any("115.2" in title for title in titles)
     assert not any(title.startswith(("Tables 3", "Table 3", "Table 6")) for title in titles)
     assert summary["question"] and "cli-pessim spends" in summary["answer"]
+    page, text = ((runner.out / f"report.{suffix}").read_text() for suffix in ("html", "md"))
+    parts = ('class="question"', 'class="answer"', 'id="section-plots"', 'id="section-beside-the-paper"')
+    assert [page.index(part) for part in parts] == sorted(page.index(part) for part in parts)
+    assert text.index("**Question.**") < text.index("**Answer.**") < text.index(".svg)") < text.index("| ---")
     # 16 characters' time is over after a tenth of the window: every run is behind.
     bench.plan = {run.id: {"feed_ended": 6000} for run in runner.runs}
     for baud in ("115200", "921600"):
