@@ -166,10 +166,12 @@ class Run:
 
 
 @functools.cache
-def simulator(waves=False) -> Path:
-    """The harness around the player, looked for once."""
+def simulator(waves=False, skips=False) -> Path:
+    """The harness around the player, looked for once; with `skips`, or waves, cycles in which a script waits are left
+    out: then nothing takes long."""
     folder = Path(__file__).parent
-    return build_model([folder / "harness_player.v", folder / "harness_player.vlt"], CLOCK_HZ, waves)
+    return build_model([folder / "harness_player.v", folder / "harness_player.vlt"], CLOCK_HZ, waves,
+                       idle=folder / "harness_player.json" if waves or skips else None)
 
 
 def run(binary, image, out, *options, stdin="", cpu_s=60) -> Run:

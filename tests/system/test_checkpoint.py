@@ -27,8 +27,9 @@ def binary():
     return player.simulator()
 
 
-def busy_script(seed, steps=900):
-    """All that the harness can see, at random, on two harts side by side; ends with code 0."""
+def busy_script(seed, steps=900, longest=20):
+    """All that the harness can see, at random, on two harts side by side, with waits of less than `longest` cycles;
+    ends with code 0."""
     script, random_ = Script(), random.Random(seed)
     for label, kind in MARKS.items():
         script.mark(label, kind, register=11 if label in (ATTEMPT, MISS, BLOCK, ACQUIRED, RELEASED, FAILED) else 10)
@@ -37,7 +38,7 @@ def busy_script(seed, steps=900):
         return [lambda hart, label=label: script.retire(label, hart) for label in labels]
 
     def wait():
-        return [lambda _: script.wait_until(script.cycle + random_.randrange(1, 20))]
+        return [lambda _: script.wait_until(script.cycle + random_.randrange(1, longest))]
 
     def lock():
         chosen = random_.choice(LOCKS)

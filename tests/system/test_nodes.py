@@ -1,5 +1,6 @@
 """Several machines in one run: characters go round over serial lines, however the machines are simulated."""
 
+import csv
 import json
 import subprocess
 
@@ -136,6 +137,28 @@ def test_one_that_fails_ends_all_at_one_cycle(machine, tmp_path):
         assert left(tmp_path / str(i)) == left(tmp_path / "0")
     exits = [node["exit"]["kind"] for node in left(tmp_path / "0")[0]["nodes"]]
     assert exits == ["stopped", "target", "stopped"]
+
+
+def arrivals(path):
+    with open(path, newline="") as file:
+        return [(int(row["cycle"]), int(row["wire"]), row["bytes"]) for row in csv.DictReader(file)]
+
+
+def test_characters_arrive_in_the_cycles_that_the_wires_take(machine, booted, tmp_path):
+    """To the cycle, by itself and not only as often as it is simulated: of node 0, which hears nothing, what it says is
+    the same, and comes as much later as the wire is longer; its characters follow each other at the line's rate."""
+    came = {}
+    for latency in (1, 2, 77, 5000):
+        file = tmp_path / str(latency)
+        options = ["--nodes", 2, "--wire", f"0.uart1:1.uart1:{latency}", "--node", f"1:arrivals={file}",
+                   "--max-cycles", 300_000]
+        assert machine(tmp_path / "out", "--restore", booted, *options)[0] == 3
+        came[latency] = arrivals(file)
+        assert [wire["messages"] for wire in left(tmp_path / "out")[0]["wires"]] == [BYTES] == [len(came[latency])]
+        assert came[latency] == [(at - 1 + latency, wire, content) for at, wire, content in came[1]]
+    bits = SoCConfig().clock_hz // BAUD
+    gaps = [b[0] - a[0] for a, b in zip(came[1], came[1][1:], strict=False)]
+    assert gaps == [10 * bits] * (BYTES - 1)    # start, eight bits, stop, without a pause between
 
 
 def test_a_hang_is_all_nodes(machine, booted, tmp_path):

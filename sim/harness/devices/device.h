@@ -39,7 +39,7 @@ class Device {
 
     const std::string name; // as wires and the record call it
 
-    // What the clock loop looks at. A device changes it only in the functions below that are not const; who else calls
+    // What the clock loop looks at, not saved: made anew when the device is loaded. A device changes it only in the functions below that are not const; who else calls
     // something that changes it has the node look again.
     struct Wants {
         uint64_t before = NEVER; // `before_edge` in the first cycle not earlier
@@ -70,7 +70,8 @@ class Device {
     virtual void poll(uint64_t /*cycle*/) {}
     virtual bool listens() const { return false; } // somebody there may do something, in his own time
 
-    // A checkpoint has the state of all devices. Files hold what they have got from `open` on if `keep`, so that a
+    // A checkpoint has the state of all devices: each member that is no constant or reference is saved and loaded, or a comment
+    // says that it is not saved (a test looks at that: tests/unit/test_devices.py). Files hold what they have got from `open` on if `keep`, so that a
     // restored run can write it again, until `forget`.
     virtual void save(cereal::BinaryOutputArchive &) const {}
     virtual void load(cereal::BinaryInputArchive &) {}

@@ -98,6 +98,8 @@ class Disk final : public Device {
     const bool present;
     DiskOptions options;
     const DiskProfile &profile;
+
+    // Not saved: this run's, and what the profile gives.
     std::string folder;
     uint64_t sector_cycles = 0, rotation = 0; // 0: no mechanism
 

@@ -289,9 +289,9 @@ void EtherPort::arrive(const std::string &content, uint64_t cycle)
 uint64_t EtherPort::sends_at(uint64_t first) const
 {
     const uint64_t least = wire_cycles(PREAMBLE_BYTES + MIN_BYTES + FCS_BYTES);
-    if (!leaving.empty())
-        return leaves + std::max(least, wire_cycles(leaving.size()));
-    return first < NEVER - least ? first + least : NEVER;
+    if (first >= NEVER - least)
+        return NEVER;
+    return leaving.empty() ? first + least : std::max(leaves + std::max(least, wire_cycles(leaving.size())), first + 1);
 }
 
 uint64_t EtherPort::poll_cycles() const

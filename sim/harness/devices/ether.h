@@ -77,11 +77,13 @@ class EtherPort final : public Device {
     const uint64_t rate, start;
     uint64_t unplug_at, plug_at; // NEVER: past, or not wanted
     bool link = true;
+
+    // Not saved: this run's own, and what is made of the file that a checkpoint has, too.
     std::string out_path, tap_name;
     int tap = -1;
     std::unique_ptr<UserNet> user;
-
     PcapFile played;
+
     uint64_t played_next = 0, zero = 0; // of its frames; the cycle that its stamps count from
     bool begun = false;
     std::deque<Coming> queue;
@@ -93,12 +95,16 @@ class EtherPort final : public Device {
 
     std::string leaving; // a frame of the target whose last word has not come
     uint64_t leaves = 0; // the cycle of its first word
-    std::vector<std::function<void(uint64_t, std::string)>> wires;
-    unsigned incoming_wires = 0;
     std::set<std::string> own; // addresses that the target sends from
 
+    // Not saved: the run joins them anew.
+    std::vector<std::function<void(uint64_t, std::string)>> wires;
+    unsigned incoming_wires = 0;
+
+    // Not saved, but what the files have got, which is then what they held before.
     OutFile file, log; // what the target sent; what came from outside, so that it can be played again
     std::string before, log_before; // what they held at the checkpoint that was restored
+
     Mix mix;
     struct {
         uint64_t to_target = 0, to_target_bytes = 0, from_target = 0, from_target_bytes = 0;

@@ -10,7 +10,7 @@
 #include "support/json.h"
 
 HostPort::HostPort(Pins &machine, std::function<void(uint32_t)> ended, bool &life)
-    : Device("host"), machine(machine), ended(std::move(ended)), life(life)
+    : Device("host"), machine(machine), life(life), ended(std::move(ended))
 {
     wants.pins = HOST_BLOB | HOST_EXIT;
 }

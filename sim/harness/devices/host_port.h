@@ -31,10 +31,12 @@ class HostPort final : public Device {
     void write_blob(uint32_t kind, const void *content, size_t length);
 
     Pins &machine;
-    std::function<void(uint32_t)> ended;
     bool &life;
+    std::vector<Blob> blobs;
+
+    // Not saved: this run's.
+    std::function<void(uint32_t)> ended;
     std::string folder;
     bool keeping = false;
-    std::vector<Blob> blobs;
     std::map<uint32_t, bool> written; // in this run: the next one of the kind is appended
 };

@@ -28,11 +28,11 @@ void Player::before_edge(uint64_t cycle)
 
 void Player::save(cereal::BinaryOutputArchive &archive) const
 {
-    archive(wants.before, began_at, due);
+    archive(began_at, due);
 }
 
 void Player::load(cereal::BinaryInputArchive &archive)
 {
-    uint64_t saved;
-    archive(saved, began_at, due); // the moment may have been given anew
+    archive(began_at, due);
+    wants.before = due ? NEVER : start; // the moment may have been given anew
 }

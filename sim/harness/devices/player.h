@@ -24,6 +24,7 @@ class Player final : public Device {
   private:
     SerialPort &line;
     const std::vector<uint8_t> &bytes;
-    uint64_t start, began_at = NEVER;
+    uint64_t start; // not saved: may be given anew
+    uint64_t began_at = NEVER;
     bool due = false;
 };

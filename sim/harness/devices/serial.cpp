@@ -45,7 +45,6 @@ bool LineReceiver::advance(bool level, uint64_t cycle)
 {
     if (stuck) { // after a framing error: wait for the line to rise
         stuck = busy = !level;
-        next = cycle + 1;
         return false;
     }
     if (!busy) {

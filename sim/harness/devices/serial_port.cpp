@@ -14,8 +14,8 @@ constexpr uint64_t PTY_POLL_CYCLES = 1024; // and at who is attached to a line: 
 
 SerialPort::SerialPort(std::string name, Pin transmit, Arguments::Console far_end, std::function<void(bool)> drive,
                        BitRate rate, bool &life)
-    : Device(std::move(name)), in(rate), out(rate), terminal(far_end), transmit(transmit), drive(std::move(drive)),
-      life(life)
+    : Device(std::move(name)), in(rate), out(rate), terminal(far_end), life(life), transmit(transmit),
+      drive(std::move(drive))
 {
     look_again();
 }

@@ -44,15 +44,19 @@ class SerialPort : public Device {
 
     LineDriver in;
     LineReceiver out;
+
+    // Not saved: this run's own. What the file has got is, as what it held before.
     Terminal terminal; // somebody at the far end
     OutFile file; // what came from the target
 
   private:
+    bool &life;
+
+    // Not saved: they follow from what the port is and is joined to.
     Pin transmit;
     std::function<void(bool)> drive;
     std::function<bool()> ready;
     std::function<void(uint64_t, std::string)> wire_to;
-    bool &life;
 };
 
 // Keeps all that the target prints: results are read from it.
@@ -73,7 +77,7 @@ class Console final : public SerialPort {
   private:
     void byte(uint8_t byte) override;
 
-    Arguments::Console kind;
+    Arguments::Console kind; // not saved: this run's
     std::string printed;
 };
 
@@ -83,7 +87,7 @@ class DataLine final : public SerialPort {
     DataLine(bool pty, const std::string &path, std::function<void(bool)> drive, BitRate rate, bool &life,
              const std::vector<uint8_t> &feed, uint64_t feed_start);
 
-    Player player;
+    Player player; // not saved here: a device of its own
 
     uint64_t poll_cycles() const override;
     void poll(uint64_t cycle) override;
@@ -98,7 +102,7 @@ class DataLine final : public SerialPort {
     void byte(uint8_t byte) override;
     void record_more(Json &json) const override;
 
-    std::string path;
-    std::string before; // what the file held at the checkpoint that was restored
+    std::string path; // not saved: this run's
+    std::string before; // not saved: what the file held at the checkpoint that was restored
     Mix mix;
 };

@@ -7,7 +7,7 @@
 #include "support/json.h"
 
 TracePort::TracePort(const Pins &machine, std::function<void(const Record &, uint64_t)> told, bool &life)
-    : Device("trace"), machine(machine), told(std::move(told)), life(life)
+    : Device("trace"), machine(machine), life(life), told(std::move(told))
 {
     wants.pins = TRACE_VALID;
 }

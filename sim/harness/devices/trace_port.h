@@ -30,10 +30,13 @@ class TracePort final : public Device {
 
   private:
     const Pins &machine;
-    std::function<void(const Record &, uint64_t)> told;
     bool &life;
+
+    // Not saved: this run's. What the file has got is, as what it held before.
+    std::function<void(const Record &, uint64_t)> told;
     OutFile file;
     std::string before; // what the file held at the checkpoint that was restored
+
     Mix mix;
     uint64_t records = 0;
 };

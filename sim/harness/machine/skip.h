@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "machine/idle.h"
@@ -16,12 +17,12 @@ class Skip {
 
     Skip(Model &model, Mode mode) : model(model), idle(model.root()), mode(mode) {}
 
-    // Cycles in which no hart did anything end with this call; `cycle` is the next one to simulate, and until `limit`
-    // nothing comes from outside. `step` simulates one cycle, counts it and tells whether nothing was seen in it. Behind it
-    // the model may be asleep.
-    template <class Step> void look(uint64_t &cycle, uint64_t limit, Step step)
+    // Cycles in which no hart did anything end with this call; `cycle` is the next one to simulate, those before `end` may be
+    // simulated now, and until `limit`, which may be later, nothing comes from outside. `step` simulates one cycle, counts
+    // it and tells whether nothing was seen in it. Behind it the model may be asleep.
+    template <class Step> void look(uint64_t &cycle, uint64_t end, uint64_t limit, Step step)
     {
-        if (cycle < next)
+        if (cycle < next || end < cycle + LOOK)
             return;
         if (mode == Mode::OFF || limit < cycle + LEAST || model.dumps_waves()) {
             next = limit;
@@ -54,14 +55,15 @@ class Skip {
     uint64_t sleeps_until() const { return sleep_end; }
 
     // Leaves cycles out, from `cycle` to some before `to`, which is no later than it sleeps: those in between are to be
-    // simulated, as they bring what follows the counters up to date. Throws Failure if a check finds a difference.
-    template <class Step> void wake(uint64_t &cycle, uint64_t to, Step step)
+    // simulated, as they bring what follows the counters up to date. A check simulates all, up to `to`, and throws Failure
+    // if it finds a difference; `outside` gives the state of all that stands at the model's pins or watches them.
+    template <class Step, class Outside> void wake(uint64_t &cycle, uint64_t to, Step step, Outside outside)
     {
         sleep_end = 0;
         if (to > cycle + Idle::SETTLE) {
             uint64_t cycles = to - cycle - Idle::SETTLE;
             skipped += cycles;
-            mode == Mode::CHECK ? check(cycle, cycles, step) : leave_out(cycle, cycles);
+            mode == Mode::CHECK ? check(cycle, cycles, step, outside) : leave_out(cycle, cycles);
         }
         next = cycle + Idle::SETTLE + EVENT;
     }
@@ -76,6 +78,7 @@ class Skip {
     uint64_t skipped = 0; // cycles
 
   private:
+    static constexpr uint64_t LOOK = 2; // cycles that a look simulates at most
     static constexpr uint64_t LEAST = 24; // fewer are sooner simulated than left out
     static constexpr uint64_t EVENT = 3; // what ended a stretch has its effect in so many cycles, often
     static constexpr uint64_t PAUSE = 4, LONGEST_PAUSE = 64; // until the next close look
@@ -91,9 +94,10 @@ class Skip {
         model.settle();
         cycle += cycles;
     }
-    template <class Step> void check(uint64_t &cycle, uint64_t cycles, Step step)
+    template <class Step, class Outside> void check(uint64_t &cycle, uint64_t cycles, Step step, Outside outside)
     {
         uint64_t began = cycle;
+        const std::string around = outside();
         keep(before);
         ram_before.assign(model.ram(), model.ram() + model.ram_bytes());
         idle.advance(cycles);
@@ -105,13 +109,14 @@ class Skip {
         bool nothing = true;
         for (uint64_t i = 0; i < cycles; i++)
             nothing &= step();
+        const bool around_stood_still = outside() == around;
         for (uint64_t i = 0; i < Idle::SETTLE; i++)
             step();
-        compare(nothing, began, cycles);
+        compare(nothing, around_stood_still, began, cycles);
     }
     void keep(std::vector<char> &state) const;
     void put_back(const std::vector<char> &state);
-    void compare(bool nothing, uint64_t began, uint64_t cycles) const;
+    void compare(bool nothing, bool around_stood_still, uint64_t began, uint64_t cycles) const;
 
     Model &model;
     Idle idle;

@@ -70,6 +70,7 @@ const char HELP[] =
   --latencies FILE      every interrupt, from its wire to its handler and to its thread, as CSV
   --samples FILE        counters of every hart over time, as CSV, ...
   --sample-cycles N     ... each of so many cycles (10000); with --timeline some of them there, too
+  --arrivals FILE       what comes over wires, as CSV: the cycle, the wire's place in the record, the bytes
   --probe-log FILE      every probe point, trap, arrival and thread switch as CSV
 exit status: 0 the target ended with code 0, 1 with another, 2 bad usage or input, 3 limit, 4 hang, 5 stall,
 130 interrupted
@@ -82,8 +83,8 @@ const std::set<std::string> OF_THE_RUN = {
     "--out",       "--console",  "--uart1",      "--max-cycles",    "--max-seconds", "--hang-cycles", "--stall-seconds",
     "--max-stall", "--progress", "--checkpoint", "--checkpoint-at", "--restore",     "--ether"};
 // Options that several nodes cannot share, as each would write the same file.
-const std::set<std::string> OF_ONE_NODE = {"--wave",      "--probe-log", "--timeline",  "--flame",
-                                           "--latencies", "--samples",   "--uart1-out", "--ether-out"};
+const std::set<std::string> OF_ONE_NODE = {"--wave",    "--probe-log", "--timeline",  "--flame",   "--latencies",
+                                           "--samples", "--uart1-out", "--ether-out", "--arrivals"};
 
 double seconds(const std::string &option, const std::string &text)
 {
@@ -176,6 +177,7 @@ std::map<std::string, Setter> option_table(Arguments &a, uint64_t clock_hz)
         {"--flame", text(a.flame)},
         {"--latencies", text(a.latencies)},
         {"--samples", text(a.samples)},
+        {"--arrivals", text(a.arrivals)},
         {"--sample-cycles", number(a.sample_cycles)},
         {"--checkpoint", text(a.checkpoint)},
         {"--checkpoint-at", [&a](const std::string &o, const std::string &v) { a.checkpoint_at = parse_moment(o, v); }},

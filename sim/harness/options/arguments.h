@@ -37,7 +37,7 @@ struct Arguments : Shape {
     std::string image, out, uart1_in, uart1_out, uart1_name = "file";
     std::string ether_in, ether_out, ether_tap;
     bool ether_user = false;
-    std::string wave, probe_log, timeline, flame, latencies, samples; // files of those who look on
+    std::string wave, probe_log, timeline, flame, latencies, samples, arrivals; // files of those who look on
     Console console = Console::TTY;
     std::string console_name; // as given; empty: file with --out, else tty
     bool uart1_pty = false; // the data line is a pseudo-terminal, else files

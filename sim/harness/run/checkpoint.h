@@ -14,7 +14,7 @@ struct Inputs : Shape {
     std::string image_name, feed_name, frames_name;
     std::vector<uint8_t> image, feed, frames; // the program; bytes for the data line; a pcap file
     std::vector<std::vector<uint8_t>> disk_images; // of `disks`
-    bool other_feed = false; // other_feed: it is not the checkpoint's
+    bool other_feed = false; // not saved: it is not the checkpoint's
 
     template <class Archive> void serialize(Archive &archive)
     {

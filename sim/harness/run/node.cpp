@@ -27,9 +27,17 @@ std::vector<const uint32_t *> register_files(const HartPins &pins)
     return files;
 }
 
+std::string hexadecimal(const std::string &bytes)
+{
+    std::string text;
+    for (char byte : bytes)
+        text += format("%02x", uint8_t(byte));
+    return text;
+}
+
 } // namespace
 
-Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsigned number, unsigned count)
+Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsigned number, unsigned count, bool clone)
     : arguments(a), number(number), count(count), machine(std::make_unique<Machine>(!a.skip        ? Skip::Mode::OFF
                                                                                     : a.check_skip ? Skip::Mode::CHECK
                                                                                                    : Skip::Mode::ON)),
@@ -81,7 +89,7 @@ Node::Node(const Arguments &a, Inputs given, const Checkpoint *checkpoint, unsig
     if (checkpoint)
         restore(*checkpoint);
     bool told = count > 1 && model.identify(number, count);
-    if (count > 1 && checkpoint && !told)
+    if (count > 1 && clone && !told)
         throw Failure("--nodes, --restore: this machine has no register that tells it which node it is: boot each");
     schedule();
     open_outputs();
@@ -172,6 +180,10 @@ void Node::attach_observers()
     attach(timeline);
     if (Flame *flame = observe<Flame>(a.flame, inspector, a.flame))
         watch.follow(*flame);
+    if (!a.arrivals.empty()) {
+        arrivals_log.open(a.arrivals);
+        arrivals_log.write("cycle,wire,bytes\n");
+    }
 }
 
 // What the command line wants at certain cycles, now that the first one is known.
@@ -208,6 +220,9 @@ void Node::advance(uint64_t limit)
             go_on(limit);
         if (draining)
             drain(limit);
+        if (cycle > limit)
+            throw Failure(format("the simulator is at fault: %s cycles simulated, the limit was %s",
+                                 grouped(cycle).c_str(), grouped(limit).c_str()));
     } catch (const Failure &failure) {
         stop(End::FAILURE, failure.what());
     }
@@ -219,6 +234,8 @@ void Node::go_on(uint64_t limit)
     look_at_devices(); // someone may have typed, something may have been delivered
     while (end == End::NONE && time() < limit && !moment_reached) {
         apply_pokes();
+        if (waves && wave_window.next_change(cycle) <= time())
+            catch_up(); // it slept up to there
         until = std::min(limit, hang.due());
         if (waves) {
             until = std::min(until, wave_window.next_change(cycle));
@@ -241,12 +258,11 @@ void Node::go_on(uint64_t limit)
                         std::none_of(devices.begin(), devices.end(), [](const Device *d) { return d->listens(); });
         while (cycle < until && end == End::NONE && !skip.asleep()) {
             step();
-            if (still >= Skip::PATIENCE && skipping && cycle < until)
-                skip.look(cycle, next_from_outside(), [this] { return step(); });
+            if (still >= Skip::PATIENCE && skipping)
+                skip.look(cycle, until, next_from_outside(), [this] { return step(); });
         }
         if (end != End::NONE)
             break;
-        // A look takes two cycles, and may have gone one beyond.
         if (time() >= hang.due() && hang.check(time()) && count == 1)
             stop(End::HANG, "no sign of life for " + grouped(arguments.hang_cycles) + " cycles");
         if (samples && time() >= samples->due())
@@ -256,7 +272,7 @@ void Node::go_on(uint64_t limit)
 
 void Node::wake(uint64_t at)
 {
-    skip.wake(cycle, at, [this] { return step(); });
+    skip.wake(cycle, at, [this] { return draining ? drain_step() : step(); }, [this] { return outside(); });
 }
 
 void Node::catch_up()
@@ -265,7 +281,7 @@ void Node::catch_up()
     if (skip.asleep())
         wake(to);
     while (cycle < to)
-        step();
+        draining ? drain_step() : step();
 }
 
 // A cycle. False: a hart did something in it, or the trace or host port did.
@@ -312,8 +328,15 @@ bool Node::step()
 void Node::before_edge(uint64_t now)
 {
     size_t arrived = 0;
-    for (; arrived < arrivals.size() && arrivals[arrived].message.at <= now; arrived++)
-        arrivals[arrived].to->arrive(arrivals[arrived].message.content, now);
+    for (; arrived < arrivals.size() && arrivals[arrived].message.at <= now; arrived++) {
+        const Arrival &arrival = arrivals[arrived];
+        if (arrival.message.at < now)
+            late(arrival.message, now);
+        arrival.to->arrive(arrival.message.content, now);
+        if (arrivals_log.wanted())
+            arrivals_log.write(format("%llu,%u,%s\n", (unsigned long long)now, arrival.message.wire,
+                                      hexadecimal(arrival.message.content).c_str()));
+    }
     arrivals.erase(arrivals.begin(), arrivals.begin() + long(arrived));
     for (Device *device : devices)
         if (now >= device->wants.before)
@@ -396,10 +419,18 @@ void Node::begin_wire(Device &from, unsigned wire, uint64_t latency)
     });
 }
 
+void Node::late(const Message &message, uint64_t now) const
+{
+    throw Failure(format("the simulator is at fault: what is due over wire %u at cycle %s comes at cycle %s",
+                         message.wire, grouped(message.at).c_str(), grouped(now).c_str()));
+}
+
 void Node::deliver(const Message &message, Device &to)
 {
     if (end != End::NONE)
         return; // nobody is there any more
+    if (message.at < time())
+        late(message, time());
     auto later = [](const Message &m, const Arrival &a) { return m < a.message; };
     arrivals.insert(std::upper_bound(arrivals.begin(), arrivals.end(), message, later), {message, &to});
 }
@@ -410,18 +441,16 @@ uint64_t Node::stirs_at() const
         return NEVER;
     if (!skip.asleep())
         return time();
-    uint64_t next = std::min(next_from_outside(), skip.sleeps_until());
+    uint64_t next = std::min(skip.sleeps_until(), draining ? next_while_draining() : next_from_outside());
     if (poked < pokes.size() && !draining)
         next = std::min(next, pokes[poked].cycle);
     return std::max(next, time());
 }
 
-// The target has ended, but its last characters are still in the serial ports: both lines run dry.
+// The target has ended, but its last characters are still in the serial ports: both lines run dry. What comes in is not
+// listened to any more.
 void Node::drain(uint64_t limit)
 {
-    auto nothing_on_its_way = [this] {
-        return std::all_of(devices.begin(), devices.end(), [](Device *d) { return !d->drains() || d->idle(); });
-    };
     auto step = [this] { return drain_step(); };
     if (!drain_limit) {
         constexpr uint64_t QUIET_BITS = 12, MOST_BITS = 10 * 300;
@@ -435,32 +464,46 @@ void Node::drain(uint64_t limit)
     }
     while (draining && time() < limit) {
         if (skip.asleep()) {
-            uint64_t next = std::min({skip.sleeps_until(), next_of_devices(), drain_limit, drain_last + drain_quiet});
-            if (next >= limit) {
+            uint64_t next = std::min(skip.sleeps_until(), next_while_draining());
+            if (next >= limit && drain_end() > limit) {
                 slept_to = limit;
                 return;
             }
-            skip.wake(cycle, next, step);
+            wake(std::min(next, limit));
         }
-        while (cycle < limit && cycle < drain_limit && cycle - drain_last < drain_quiet && !skip.asleep()) {
+        while (cycle < std::min(limit, drain_end()) && !skip.asleep()) {
             step();
-            if (cycle < limit)
-                skip.look(cycle, std::min({drain_limit, drain_last + drain_quiet, next_of_devices()}), step);
-            if (!nothing_on_its_way())
-                drain_last = cycle - 1;
+            skip.look(cycle, std::min(limit, drain_end()), next_while_draining(), step);
         }
-        draining = cycle < drain_limit && cycle - drain_last < drain_quiet;
+        draining = time() < drain_end();
     }
 }
 
+// A cycle of that.
 bool Node::drain_step()
 {
+    bool idle = true;
     model.cycle();
-    for (Device *device : devices)
-        if (device->drains() && ((model.pins_away_from_rest() & device->wants.pins) || cycle >= device->wants.after))
+    for (Device *device : devices) {
+        if (!device->drains())
+            continue;
+        if ((model.pins_away_from_rest() & device->wants.pins) || cycle >= device->wants.after)
             device->after_edge(cycle, model.pins_away_from_rest());
+        idle &= device->idle();
+    }
+    if (!idle)
+        drain_last = cycle;
     cycle++;
     return true;
+}
+
+uint64_t Node::next_while_draining() const
+{
+    uint64_t next = drain_end();
+    for (const Device *device : devices)
+        if (device->drains())
+            next = std::min(next, device->next());
+    return next;
 }
 
 void Node::stop(End how, const std::string &why)
@@ -470,6 +513,7 @@ void Node::stop(End how, const std::string &why)
         ended = how == End::TARGET ? cycle + 1 : time(); // the cycle that showed the exit code counts
         draining = how == End::TARGET;
         reason = why;
+        arrivals.clear(); // as what is delivered from now on
     }
     if (how == End::FAILURE) {
         failed = true;
@@ -501,6 +545,7 @@ void Node::finish()
         attempt([this, &observer] { (*observer)->finish(ended); });
     for (Device *device : devices)
         attempt([device] { device->finish(); });
+    attempt([this] { arrivals_log.close(); });
 }
 
 void Node::show_harts() const

@@ -36,8 +36,10 @@ class Node {
   public:
     enum class End { NONE, TARGET, MAX_CYCLES, MAX_SECONDS, HANG, INTERRUPTED, CHECKPOINT, STOPPED, FAILURE };
 
-    // Node `number` of `count`; goes on where the checkpoint was taken, if there is one. Throws Failure on bad input.
-    Node(const Arguments &arguments, Inputs inputs, const Checkpoint *checkpoint, unsigned number, unsigned count);
+    // Node `number` of `count`; goes on where the checkpoint was taken, if there is one, as one of several that are made of it
+    // if it is a `clone`. Throws Failure on bad input.
+    Node(const Arguments &arguments, Inputs inputs, const Checkpoint *checkpoint, unsigned number, unsigned count,
+         bool clone);
     ~Node();
 
     void begin(); // before the first cycle
@@ -51,7 +53,7 @@ class Node {
 
     // Wires. What was sent since it was last asked, by wire; and the first cycle in which the device may send, if nothing
     // arrives at the node before `arrival`.
-    std::vector<Message> sent;
+    std::vector<Message> sent; // not saved: the run has taken it
     void deliver(const Message &message, Device &to);
     uint64_t stirs_at() const; // the first cycle in which it may do something, if nothing arrives
     Device *device(const std::string &name); // null: there is none that wires can be attached to
@@ -77,7 +79,7 @@ class Node {
     std::string reason; // one line; empty if the target ended with code 0
     bool failed = false; // a Failure was reported
     uint32_t exit_code = 0;
-    uint64_t began = 0; // the first cycle simulated here: not 0 if the node was restored
+    uint64_t began = 0; // not saved: the first cycle simulated here, not 0 if the node was restored
     uint64_t skipped() const;
     size_t ram_bytes() const;
     const std::string &image_sha256() const { return image.sha256; }
@@ -105,8 +107,12 @@ class Node {
     void look_at_devices();
     uint64_t next_from_outside() const { return std::min(next_of_devices(), next_arrival()); }
     uint64_t next_of_devices() const;
+    uint64_t next_while_draining() const;
+    uint64_t drain_end() const { return std::min(drain_limit, drain_last + drain_quiet); }
     uint64_t next_arrival() const { return arrivals.empty() ? NEVER : arrivals.front().message.at; }
     void wake(uint64_t at);
+    std::string outside() const; // the state of what stands at the model's pins or watches them
+    [[noreturn]] void late(const Message &message, uint64_t now) const;
     void before_edge(uint64_t now);
     void after_edge(uint64_t now);
     void trace(const TracePort::Record &record, uint64_t now);
@@ -118,42 +124,46 @@ class Node {
     template <class Archive> void state(Archive &archive);
     void write_results(Json &json) const;
 
-    const std::unique_ptr<Machine> machine; // all that knows which one it is; the next two are its parts
+    const std::unique_ptr<Machine>
+        machine; // saved as the model's state: all that knows which one it is; the next two are its parts
     Model &model;
     Skip &skip;
     Inputs inputs;
-    Image image;
-    std::string feed_sha256;
+    Image image; // not saved: of the inputs
+    std::string feed_sha256; // not saved: likewise
     Watch watch;
-    Inspector inspector;
-    std::vector<std::unique_ptr<Observer>> observers;
-    Samples *samples = nullptr; // one of them
+    Inspector inspector; // not saved: it has no state
+    std::vector<std::unique_ptr<Observer>> observers; // not saved: they look on in this run
+    Samples *samples = nullptr; // not saved: one of them
+    OutFile arrivals_log; // not saved: likewise
     Hang hang;
-    WaveWindow wave_window;
+    WaveWindow wave_window; // not saved: this run's
 
+    // Not saved here: they are by the list of all devices.
     Console console_line;
     DataLine data_line;
     TracePort trace_port;
     HostPort host_port;
     std::vector<std::unique_ptr<Disk>> disks;
     std::unique_ptr<EtherPort> ether_port; // null: this machine has none
+
     std::vector<Device *> devices; // those, in the order in which they are called in a cycle
 
-    // Of what the devices want, what the clock loop looks at: the first of each, and all pins.
+    // Not saved, but made anew. Of what the devices want, what the clock loop looks at: the first of each, and all pins.
     Device::Wants wants;
-    std::vector<Arrival> arrivals; // by time, then source; the next one first
-
-    uint64_t cycle = 0; // the next cycle to simulate
     uint64_t slept_to = 0; // the model stands at `cycle`, and in those up to here it does nothing
     uint64_t until = 0; // where the loop looks up next
     unsigned still = 0; // cycles in which no hart did anything, up to now
+
+    std::vector<Arrival> arrivals; // by time, then source; the next one first
+    uint64_t cycle = 0; // the next cycle to simulate
     uint32_t wires = 0, source_wires = 0;
 
     bool draining = false; // the target has ended, its last characters are on their way
     uint64_t drain_limit = 0, drain_last = 0, drain_quiet = 0;
 
-    std::optional<uint64_t> digested;
+    std::optional<uint64_t> digested; // not saved: behind the end
     std::vector<Poke> pokes; // by cycle
     size_t poked = 0; // of them
-    bool moment_reached = false, checkpoint_written = false;
+    bool moment_reached = false, checkpoint_written = false; // not saved: this run's
 };

@@ -16,8 +16,8 @@
 // machine's that runs the simulator.
 template <class Archive> void Node::state(Archive &archive)
 {
-    archive(watch, cycle, wires, source_wires, pokes, poked, end, ended, reason, exit_code, draining, drain_limit,
-            drain_last, drain_quiet);
+    archive(watch, cycle, wires, source_wires, pokes, poked, end, ended, reason, failed, exit_code, draining,
+            drain_limit, drain_last, drain_quiet);
 }
 
 // Called in the cycle that the moment belongs to: the checkpoint is taken behind it.
@@ -27,6 +27,17 @@ void Node::at_moment(uint64_t now)
         return;
     moment_reached = true;
     until = now + 1;
+}
+
+std::string Node::outside() const
+{
+    std::ostringstream stream;
+    cereal::BinaryOutputArchive archive(stream);
+    archive(watch, wires, source_wires, sent);
+    for (const Device *device : devices)
+        device->save(archive);
+    archive(arrivals.size()); // each is handed over in a cycle that is not left out
+    return stream.str();
 }
 
 Checkpoint Node::save()

@@ -64,9 +64,9 @@ Run::Run(Plan given, const CheckpointFile *checkpoint)
             if (i == 0 || !clones)
                 state = checkpoint->node(i);
             Inputs inputs = merge_inputs(state, a);
-            nodes.push_back(std::make_unique<Node>(a, std::move(inputs), &state, i, count));
+            nodes.push_back(std::make_unique<Node>(a, std::move(inputs), &state, i, count, clones));
         } else {
-            nodes.push_back(std::make_unique<Node>(a, read_inputs(a), nullptr, i, count));
+            nodes.push_back(std::make_unique<Node>(a, read_inputs(a), nullptr, i, count, false));
         }
         watchdog.alive(i);
     }
@@ -156,7 +156,7 @@ void Run::loop()
             for (const Device *device : node->device_list())
                 if (uint64_t period = device->poll_cycles())
                     limit = std::min(limit, next_multiple(cycle, period));
-        if (nodes[0]->end == End::NONE || !alone()) { // else its lines run dry, whatever the limit
+        if (goes_on) { // else lines run dry, whatever the limit
             limit = std::min(limit, arguments.max_cycles);
             if (checkpoint_due && cycle < arguments.checkpoint_at.cycle)
                 limit = std::min(limit, arguments.checkpoint_at.cycle);
@@ -184,18 +184,25 @@ void Run::advance(uint64_t limit)
         });
         return;
     }
-    auto arrives = [this](unsigned wire, uint64_t first) {
+    std::vector<uint64_t> promised(wires.size());
+    auto arrives = [&](unsigned wire, uint64_t first) {
+        if (nodes[wires[wire].wire.from.node]->over())
+            return NEVER; // what arrives there stirs nobody
         uint64_t sent = wires[wire].from->sends_at(first), latency = wires[wire].wire.latency;
-        return sent < NEVER - latency ? sent + latency : NEVER;
+        return promised[wire] = sent < NEVER - latency ? sent + latency : NEVER;
     };
     for (;;) {
+        std::fill(promised.begin(), promised.end(), NEVER);
         std::vector<uint64_t> stirs;
         for (const auto &node : nodes)
             stirs.push_back(node->stirs_at());
         const std::vector<uint64_t> limits = lookahead.limits(stirs, arrives);
         const std::vector<size_t> served = to_serve(limits, stirs, limit);
-        if (served.empty())
+        if (served.empty()) {
+            if (!std::all_of(stirs.begin(), stirs.end(), [limit](uint64_t cycle) { return cycle >= limit; }))
+                throw Failure("the simulator is at fault: each node waits for another one");
             break;
+        }
         crew.share(served.size(), [&](size_t i) {
             nodes[served[i]]->advance(std::min(limits[served[i]], limit));
             watchdog.alive(limit);
@@ -204,6 +211,11 @@ void Run::advance(uint64_t limit)
             for (const Message &message : nodes[i]->sent) {
                 Joined &wire = wires[message.wire];
                 wire.wire.messages++;
+                if (message.at < promised[message.wire])
+                    nodes[i]->stop(End::FAILURE, format("the simulator is at fault: what was promised over wire %u "
+                                                        "from cycle %s on comes at cycle %s",
+                                                        message.wire, grouped(promised[message.wire]).c_str(),
+                                                        grouped(message.at).c_str()));
                 nodes[wire.wire.to.node]->deliver(message, *wire.to);
             }
             nodes[i]->sent.clear();

@@ -100,7 +100,7 @@ class LockWatch {
     template <typename Action> void for_both(const Class &lock_class, uint32_t site, Action action);
 
     const Image &image;
-    TargetMemory memory;
+    TargetMemory memory; // not saved: main RAM
     bool window = false;
     uint64_t window_began = 0;
     uint64_t stray = 0;

@@ -100,7 +100,7 @@ struct Hart {
     uint64_t activity_since = 0;
     uint64_t switch_began = 0; // 0: none under way
 
-    Thread *thread = nullptr;
+    Thread *thread = nullptr; // not saved here: Watch finds it again
     uint32_t announced = 0; // the thread of a switch that was announced and has not taken effect
     bool switch_announced = false, switch_reached = false;
 
@@ -230,12 +230,13 @@ class Watch {
 
     const Image &image;
     const uint8_t *ram;
-    std::vector<const uint32_t *> registers;
+    std::vector<const uint32_t *> registers; // not saved: the model's
     LockWatch locks;
     LatencyWatch latency;
     bool window = false;
-    bool switch_probe = false; // the image marks where a thread switch takes effect
 
+    // Not saved: it follows from the image, and from who looks on in this run.
+    bool switch_probe = false; // the image marks where a thread switch takes effect
     // Per instruction of the code: function + 1 (0: none), with MARKED if something is to be done when it retires.
     static constexpr uint16_t MARKED = 0x8000;
     uint32_t code_begin;
@@ -245,7 +246,6 @@ class Watch {
     static constexpr uint32_t ACTION = UINT32_MAX - 1; // an action of `at`,
     static constexpr uint32_t TRANSFER = UINT32_MAX - 2; // a call, jump or return
     std::unordered_map<uint32_t, std::vector<std::function<void()>>> actions; // by pc
-
     std::vector<Observer *> observers;
     Observer *follower = nullptr;
 };
