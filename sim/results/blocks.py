@@ -174,7 +174,8 @@ def headed(block, entry, how):
     told = measured(block, entry)
     if how == FRESH:
         return f"<sub>Measured {told}</sub>"
-    return f"> **Stale.** The code has changed since this was measured {told}"
+    changed = "The code has" if how == STALE else "Sources of the code have"
+    return f"> **Stale.** {changed} changed since this was measured {told}"
 
 
 def measured(block, entry):

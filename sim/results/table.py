@@ -1,10 +1,13 @@
 """A table of a report, for the terminal and for Markdown, and its figures."""
 
+import re
 import textwrap
 from dataclasses import dataclass, field
 
 from sim.results.statistics import Samples
 
+WIDE = 110              # characters of a row from which on intervals go below their figures on the terminal
+INTERVAL = re.compile(r" (\([^()]*\.\.[^()]*\))")
 FOLDED_ROWS = 10        # a table with more is folded in Markdown
 HEADING_WIDTH = 14      # characters of a heading on the terminal before it is broken, where figures are narrower
 
@@ -38,15 +41,19 @@ class Table:
         from rich import box
         from rich.table import Table as RichTable
         from rich.text import Text
-        drawn = RichTable(box=box.SIMPLE_HEAD)
+        rows = [[str(cell) for cell in row] for row in self.rows]
+        wide = any(sum(map(len, row)) + 3 * len(row) > WIDE for row in rows)
+        if wide:        # intervals go below their figures
+            rows = [[INTERVAL.sub(r"\n\1", cell) for cell in row] for row in rows]
+        drawn = RichTable(box=box.SIMPLE_HEAD, padding=(0, 0) if wide else (0, 1))
         for index, column in enumerate(self.columns):
             words = index < self.texts      # may be wrapped; figures stay whole
-            widest = max((len(str(row[index])) for row in self.rows), default=0)
+            widest = max((len(line) for row in rows for line in row[index].splitlines()), default=0)
             heading = "\n".join(textwrap.wrap(str(column), max(widest, HEADING_WIDTH))) or str(column)
             drawn.add_column(Text(heading), justify="left" if words else "right", no_wrap=not words,
                              min_width=min(widest, HEADING_WIDTH))
-        for row in self.rows:
-            drawn.add_row(*(Text(str(cell)) for cell in row))   # as they are: "[...]" is no mark-up
+        for row in rows:
+            drawn.add_row(*map(Text, row))      # as they are: "[...]" is no mark-up
         return drawn
 
 

@@ -176,3 +176,12 @@ def test_what_model_and_measurement_rank_differently_is_said(seen, lines):
             for name, model, measured in zip(("a", "b"), (0.71, 0.87), seen, strict=True)]
     found = pic_latency.ranked_apart(rows)
     assert len(found) == lines and all("a and b differently: by the model 0.710 and 0.870 %" in line for line in found)
+
+
+def test_a_wide_table_with_intervals_keeps_every_figure_on_the_terminal():
+    from rich.console import Console
+    console = Console(width=132, record=True, file=io.StringIO())
+    figures = [number(Samples([14.1 + index, 13.9, 15.5])) for index in range(8)]
+    console.print(Table("t", ["scheme", *map(str, range(8))], [["cli-spl-pessim", *figures]]).rich())
+    text = console.export_text()
+    assert "…" not in text and all(part in text for figure in figures for part in figure.split())
