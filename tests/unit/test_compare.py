@@ -224,7 +224,7 @@ def test_the_same_run_twice_has_to_be_the_same(made, tmp_path):
     derived(made, tmp_path / "a" / "2")
     assert len(compared(tmp_path / "a", made).matching.pairs) == 7
     derived(made, tmp_path / "a" / "3", cost=8)
-    with pytest.raises(record.RecordError, match="A has .* with seed 1 twice, and not the same: in .*choose one"):
+    with pytest.raises(record.RecordError, match="A has .* with layout 0, seed 1 twice.*choose one"):
         compared(tmp_path / "a", made)
 
 
