@@ -62,9 +62,9 @@ static uint32_t per_descriptor(const struct ext2 *fs)
 }
 
 /* Blocks that a transaction takes in the log at most. */
-static uint32_t transaction_most(const struct ext2 *fs)
+static uint32_t transaction_most(const struct ext2 *fs, uint32_t blocks)
 {
-    uint32_t most = fs->log->most + 1 + fs->groups / fs->descriptors_per_block + 1;
+    uint32_t most = blocks + 1 + fs->groups / fs->descriptors_per_block + 1;
     return most + most / per_descriptor(fs) + 1 + REVOKED_MOST * sizeof(uint32_t) / (fs->block_size - 16) + 1 + 1;
 }
 
@@ -382,7 +382,7 @@ static int commit(struct ext2 *fs)
         bunpin(log->buffers[i], error != 0);
     log->pinned = log->revoked = 0;
     log->sequence++;
-    if (!error && log->used + transaction_most(fs) > log->length - log->first)
+    if (!error && log->used + transaction_most(fs, log->most) > log->length - log->first)
         error = checkpoint(fs);
     let_go_of_held(fs);
     if (error) {
@@ -596,7 +596,7 @@ static uint32_t logs; /* that are open */
 
 /*
  * How large a transaction may be: half of the cache's buffers, of a second journal a quarter, as both could have pinned theirs; a third
- * of the log. -EINVAL: none fits.
+ * of the log, which has room for two with all that belongs to them. -EINVAL: none fits.
  */
 static int limit(struct ext2 *fs, struct ext2_log *log)
 {
@@ -605,9 +605,11 @@ static int limit(struct ext2 *fs, struct ext2_log *log)
     uint32_t most = bio_count() / part, third = (log->length - log->first) / 3;
     most = most < third ? most : third;
     most = most < PINNED_MOST ? most : PINNED_MOST;
-    if (most < counts + CREDITS) {
+    uint32_t wanted = 3 * (counts + CREDITS), two = 2 * transaction_most(fs, CREDITS);
+    wanted = log->first + (wanted > two ? wanted : two);
+    if (most < counts + CREDITS || log->length < wanted) {
         kprintf("ext2 on %s: a journal wants bufs=%lu, and %lu blocks\n", fs->device->name,
-                (unsigned long)part * (counts + CREDITS), 3ul * (counts + CREDITS));
+                (unsigned long)part * (counts + CREDITS), (unsigned long)wanted);
         return -EINVAL;
     }
     log->most = most - counts;
@@ -645,7 +647,7 @@ int ext2_log_open(struct ext2 *fs)
     log->head = log->first;
     fs->log = log;
     fs->device->log_needed = false;
-    error = transaction_most(fs) > (log->length - log->first) / 2 ? -EINVAL : write_log_super(fs, log->head);
+    error = write_log_super(fs, log->head);
     if (error) {
         fs->log = 0;
         free_log(log);

@@ -6,6 +6,9 @@
  * Files are of words that say whose they are: file, which write of it, place. A file's name ends in its number, whatever it is called.
  * So what is another's shows wherever it stands.
  *
+ * Beside these, directories with a hash tree and files with extended attributes, some of them shared, as others make them, of which names
+ * come and go: the image is to be sound. With a journal, the mount that carries it out is cut, too: what is left of that leads to the same.
+ *
  * EXT2_CUTS of the environment: how many cuts for each kind of load; EXT2_SEED: of the first run.
  */
 struct word {
@@ -43,7 +46,14 @@ static uint8_t *medium; /* what is certain */
 static unsigned until_cut, cuts_left;
 static uint32_t power_seed;
 static bool journalled;
+static bool shortest_log;    /* the least that can be mounted, and cuts behind each commit, nowhere else */
+static bool commit_written;
 static int to_recover, from_recover;
+static unsigned until_replay_is_cut; /* 0: it is not */
+static struct replay { /* what a process that has not begun yet is to mount, and when it is cut: 0, never */
+    char folder[64], name[16];
+    unsigned cut, seed;
+} replay;
 
 static void cache_sectors(uint32_t sector, const uint8_t *data, uint32_t size)
 {
@@ -59,6 +69,7 @@ static void cache_sectors(uint32_t sector, const uint8_t *data, uint32_t size)
 }
 
 static void perhaps_cut(void);
+static void cut_now(void);
 
 static int flush_cache(struct blockdev *d)
 {
@@ -68,6 +79,9 @@ static int flush_cache(struct blockdev *d)
     for (unsigned i = 0; i < cached_count; i++)
         memcpy(medium + (size_t)cached[i].sector * SECTOR_SIZE, cached[i].data, SECTOR_SIZE);
     cached_count = 0;
+    if (commit_written && shortest_log && cuts_left)
+        cut_now();
+    commit_written = false;
     return 0;
 }
 
@@ -138,7 +152,7 @@ static void all_are_their_own(const char *at)
     CHECK(dir);
     for (struct dirent *d; (d = readdir(dir));) {
         char below[PATH_MAX];
-        if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
+        if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..") || d->d_type == DT_LNK)
             continue;
         snprintf(below, sizeof below, "%s/%s", at, d->d_name);
         if (d->d_type == DT_DIR)
@@ -186,16 +200,44 @@ static void look_at_tree(const char *of, const char *tree)
     }
 }
 
-/* A process that has not begun yet mounts and unmounts `folder`/ours. */
+static void perhaps_cut_replay(void)
+{
+    if (!until_replay_is_cut || --until_replay_is_cut)
+        return;
+    lose();
+    write_image();
+    _exit(0);
+}
+
+static void cache_and_perhaps_cut_replay(uint32_t sector, const uint8_t *data, uint32_t size)
+{
+    cache_sectors(sector, data, size);
+    perhaps_cut_replay();
+}
+
+static int flush_and_perhaps_cut_replay(struct blockdev *d)
+{
+    perhaps_cut_replay();
+    return flush_cache(d);
+}
+
+/* A process that has not begun yet mounts and unmounts an image, or is cut while it does. */
 static void recover(void)
 {
-    for (char path[64]; read(to_recover, path, sizeof path) == (ssize_t)sizeof path;) {
+    while (read(to_recover, &replay, sizeof replay) == (ssize_t)sizeof replay) {
         int status;
         pid_t child = fork();
         if (!child) {
-            strcpy(folder, path);
-            snprintf(image, sizeof image, "%s/ours", folder);
+            strcpy(folder, replay.folder);
+            snprintf(image, sizeof image, "%s/%s", folder, replay.name);
             read_image();
+            medium = malloc(disk_size);
+            CHECK(medium);
+            memcpy(medium, disk, disk_size);
+            chance = random_from(replay.seed, 9);
+            until_replay_is_cut = replay.cut;
+            written = cache_and_perhaps_cut_replay;
+            device.flush = flush_and_perhaps_cut_replay;
             pages_init(BASE, BASE + sizeof memory);
             host_lock_waits = others_run;
             bio_start(80, chains);
@@ -210,6 +252,17 @@ static void recover(void)
         CHECK(write(from_recover, &status, sizeof status) == (ssize_t)sizeof status);
     }
     _exit(0);
+}
+
+static void mount_and_unmount(const char *name, unsigned cut)
+{
+    struct replay it = {.cut = cut, .seed = random_below(&chance, 1u << 30)};
+    int status;
+    strcpy(it.folder, folder);
+    strcpy(it.name, name);
+    CHECK(write(to_recover, &it, sizeof it) == sizeof it);
+    CHECK(read(from_recover, &status, sizeof status) == sizeof status);
+    CHECK_EQUAL(status, 0);
 }
 
 static void begin_recover(void)
@@ -229,7 +282,7 @@ static void look_at_what_is_left(void)
 {
     lose();
     write_image();
-    shell("cp %s %s/ours", image, folder);
+    shell("cp %s %s/ours && cp %s %s/half", image, folder, image, folder);
     shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s >%s/fsck 2>&1; [ $? -le 1 ] || { cat %s/fsck; false; }", image,
           folder, folder);
     if (journalled) /* with a journal there is nothing to mend */
@@ -238,22 +291,37 @@ static void look_at_what_is_left(void)
     look_at_tree("image", "tree");
     if (!journalled)
         return;
-    int status;
-    CHECK(write(to_recover, folder, sizeof folder) == sizeof folder);
-    CHECK(read(from_recover, &status, sizeof status) == sizeof status);
-    CHECK_EQUAL(status, 0);
+    mount_and_unmount("ours", 0);
     shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s/ours >%s/fsck 2>&1 || { cat %s/fsck; false; }", folder, folder,
           folder);
     look_at_tree("ours", "our-tree");
-    shell("cd %s; diff -r -x lost+found tree our-tree", folder); /* e2fsck and we make the same of it */
+    shell("cd %s; diff -r --no-dereference -x lost+found tree our-tree",
+          folder); /* e2fsck and we make the same of it */
+    unsigned cuts = 1 + random_below(&chance, 3);
+    while (cuts--)
+        mount_and_unmount("half", 1 + random_below(&chance, 50));
+    if (random_below(&chance, 2))
+        mount_and_unmount("half", 0);
+    shell(
+        "PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s/half >%s/fsck 2>&1; [ $? -le 1 ] && ! grep -v lost.found %s/fsck | "
+        "grep -q '? yes' || { cat %s/fsck; false; }",
+        folder, folder, folder, folder);
+    shell("rm -r %s/our-tree", folder);
+    look_at_tree("half", "our-tree");
+    shell("cd %s; diff -r --no-dereference -x lost+found tree our-tree", folder);
 }
 
 static void perhaps_cut(void)
 {
-    if (!cuts_left || --until_cut)
+    if (!cuts_left || shortest_log || --until_cut)
         return;
-    cuts_left--;
     until_cut = 1 + random_below(&chance, 60);
+    cut_now();
+}
+
+static void cut_now(void)
+{
+    cuts_left--;
     fflush(stdout);
     pid_t child = fork();
     if (!child) {
@@ -269,7 +337,9 @@ static void perhaps_cut(void)
 
 static void cache_and_perhaps_cut(uint32_t sector, const uint8_t *data, uint32_t size)
 {
+    static const uint8_t commit[] = {0xc0, 0x3b, 0x39, 0x98, 0, 0, 0, 2};
     cache_sectors(sector, data, size);
+    commit_written |= !memcmp(data, commit, sizeof commit);
     perhaps_cut();
 }
 
@@ -368,8 +438,99 @@ static void rename_file(struct model *m)
     strcpy(m->name, name);
 }
 
+#define INDEXED 6u /* directories with a hash tree */
+#define IN_INDEX 30u
+
+static int name_in_index(char name[100], unsigned in, unsigned n)
+{
+    static const enum vtype kinds[] = {VREG, VDIR, VLNK};
+    snprintf(name, 100, "i%u/%c%060u", in, "fdl"[n % 3], n);
+    return kinds[n % 3];
+}
+
+static int make_in_index(unsigned in, unsigned n)
+{
+    char name[100], text[121];
+    int kind = name_in_index(name, in, n);
+    memset(text, 't', sizeof text);
+    text[1 + n * 11 % 120] = 0;
+    return vfs_make(0, name, kind, 0755, 0, kind == VLNK ? text : 0);
+}
+
+static void change_in_index(void)
+{
+    char name[100], other[100];
+    unsigned n = random_below(&chance, IN_INDEX), in = random_below(&chance, INDEXED);
+    bool directory = name_in_index(name, in, n) == VDIR;
+    switch (random_below(&chance, 4)) {
+    case 0: make_in_index(in, n); break;
+    case 1:
+        name_in_index(other, random_below(&chance, INDEXED), n);
+        vfs_rename(0, name, other);
+        break;
+    default: vfs_remove(0, name, directory);
+    }
+}
+
+/* As others leave it: names, attributes that are shared, hash trees. */
+static void made_by_others(void)
+{
+    char name[100];
+    FILE *commands;
+    for (unsigned in = 0; in < INDEXED; in++) {
+        snprintf(name, sizeof name, "i%u", in);
+        CHECK_EQUAL(vfs_make(0, name, VDIR, 0755, 0, 0), 0);
+        for (unsigned n = 0; n < IN_INDEX; n++)
+            if (random_below(&chance, 6)) /* the others come later */
+                CHECK_EQUAL(make_in_index(in, n), 0);
+    }
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    debugfs_begins(&commands);
+    for (unsigned i = 0; i < INDEXED * IN_INDEX; i++)
+        /* e2fsck 1.47.0 forgets the attributes of a short link that a journal says is to go. */
+        if (random_below(&chance, 3) && !(journalled && i % 3 == 2 && 1 + i % IN_INDEX * 11 % 120 < 60)) {
+            name_in_index(name, i / IN_INDEX, i % IN_INDEX);
+            fprintf(commands, "ea_set %s user.a%u %0*u\n", name, i % 3, 1 + (int)random_below(&chance, 200), i);
+        }
+    fclose(commands);
+    write_image();
+    shell(
+        "PATH=$PATH:/usr/sbin:/sbin; cd %s; debugfs -w -f commands image >said 2>&1; e2fsck -fyD image >said 2>&1; [ $? -le "
+        "1 ]",
+        folder);
+    read_image();
+    CHECK(share_attributes() > INDEXED * IN_INDEX / 3 || inode_size_on_disk() > 128);
+}
+
+static void set_length_of_log(uint32_t length)
+{
+    uint8_t *at = disk + (size_t)inode_at(8)->block[0] * 1024 + 16;
+    for (unsigned i = 0; i < 4; i++)
+        at[i] = (uint8_t)(length >> (24 - 8 * i));
+}
+
+/* The shortest log that can be mounted; what is shorter is refused, in one line that says how long it is to be. */
+static void mount_with_the_shortest_log(void)
+{
+    struct mount *m;
+    uint32_t length = 10, wanted = 0;
+    for (set_length_of_log(length); ext2_mount(&device, false, &m); set_length_of_log(++length)) {
+        const char *said = strstr(host_output(), ", and "), *end = strchr(host_output(), '\n');
+        CHECK(length < 1000 && said && end && !end[1]);
+        wanted = (uint32_t)strtoul(said + 6, 0, 10);
+        host_output_clear();
+        CHECK(!(((const struct ext2_super *)(disk + 1024))->incompat & EXT2_INCOMPAT_RECOVER));
+    }
+    CHECK_EQUAL(length, wanted);
+    CHECK_EQUAL(vfs_mount_root(m), 0);
+}
+
 static void one_thing(void)
 {
+    if (random_below(&chance, 4) == 0) {
+        change_in_index();
+        return;
+    }
     struct model *m = &models[random_below(&chance, FILES)];
     char name[64];
     if (!m->named) {
@@ -417,7 +578,14 @@ static void power_cuts(bool with_journal, unsigned number, unsigned of_run)
         models[i].synced_words = rooms[i][1];
     }
     power_seed = number;
-    begin(4096, "-b 1024 -I 128 -N 256 -g 1024", 80, 12, number);
+    features = with_journal ? "none,filetype,sparse_super,ext_attr,dir_index,has_journal -J size=1"
+                            : "none,filetype,sparse_super,ext_attr,dir_index";
+    begin(4096, number % 2 ? "-b 1024 -I 128 -N 512 -g 1024" : "-b 1024 -I 256 -N 512 -g 1024", 80, 12, number);
+    made_by_others();
+    if (shortest_log)
+        mount_with_the_shortest_log();
+    else
+        remount();
     struct vnode *root = vfs_root();
     CHECK_EQUAL(EXT2(root->mount)->log != 0, with_journal);
     vrele(root);
@@ -443,6 +611,7 @@ static void power_cuts(bool with_journal, unsigned number, unsigned of_run)
 
 static void many_cuts(bool with_journal)
 {
+
     const char *more = getenv("EXT2_CUTS"), *seed = getenv("EXT2_SEED");
     unsigned cuts = more ? strtoul(more, 0, 10) : 3, number = seed ? strtoul(seed, 0, 10) : 1;
     for (unsigned n; cuts; cuts -= n, number++) {
@@ -467,4 +636,151 @@ HOST_TEST(the_power_goes)
 HOST_TEST(the_power_goes_with_a_journal)
 {
     many_cuts(true);
+}
+
+/* What is on the device now is mounted by this kernel, as after a crash: nothing of what it had in memory counts. */
+static void crash_and_mount(void)
+{
+    uint8_t *left = malloc(disk_size);
+    CHECK(left);
+    memcpy(left, disk, disk_size);
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    memcpy(disk, left, disk_size);
+    free(left);
+    mount_there();
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+}
+
+/* A log of the least blocks: each operation may be a transaction of its own, and each commit a checkpoint. */
+HOST_TEST(the_power_goes_behind_each_commit_of_the_shortest_log)
+{
+    shortest_log = true;
+    many_cuts(true);
+}
+
+/*
+ * With a journal: a block of each kind of metadata is freed, and is a file's contents then; after a crash the log, which has both it and that
+ * it is free, is carried out by e2fsck, or by us: the contents are what they were.
+ */
+HOST_TEST(metadata_of_each_kind_that_are_contents_by_now_do_not_come_back)
+{
+    static const char *const kinds[] = {"directory", "pointers", "pointers to pointers", "link", "attributes"};
+    for (unsigned kind = 0; kind < 2 * (sizeof kinds / sizeof kinds[0]); kind++) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (!child) {
+            static uint8_t data[12 * 1024];
+            char text[201];
+            struct vnode *vp;
+            uint32_t block = 0;
+            FILE *commands;
+            with_a_journal();
+            features = "none,filetype,sparse_super,ext_attr,has_journal -J size=1";
+            begin(2304, "-b 1024 -I 128 -N 256", 80, 20, kind);
+            memset(text, 't', 200), text[200] = 0;
+            CHECK_EQUAL(pwrite_ours("a", 0, "x", 1), 0);
+            CHECK_EQUAL(vfs_unmount_all(), 0);
+            debugfs_begins(&commands);
+            fprintf(commands, "ea_set a user.a text\n");
+            debugfs_ends(commands);
+            mount_there();
+            switch (kind / 2) {
+            case 0: CHECK_EQUAL(vfs_make(0, "m", VDIR, 0755, 0, 0), 0); break;
+            case 1: CHECK_EQUAL(pwrite_ours("m", 14 * 1024, "x", 1), 0); break;
+            case 2: CHECK_EQUAL(pwrite_ours("m", 300 * 1024, "x", 1), 0); break;
+            case 3: CHECK_EQUAL(vfs_make(0, "m", VLNK, 0777, 0, text), 0); break;
+            default: CHECK_EQUAL(vfs_rename(0, "a", "m"), 0);
+            }
+            CHECK_EQUAL(namei(0, "m", false, &vp), 0);
+            const struct ext2_inode *d = &INODE(vp)->disk;
+            struct ext2 *fs = INODE(vp)->fs;
+            block = kind / 2 == 1   ? d->block[12]
+                    : kind / 2 == 2 ? d->block[13]
+                    : kind / 2 == 4 ? d->attributes
+                                    : d->block[0];
+            if (kind / 2 == 4) { /* as if it had been changed: it is in the log then */
+                ext2_begin(fs);
+                struct buf *bp = ext2_bread(fs, block);
+                CHECK_EQUAL(ext2_meta(fs, bp, false), 0);
+                ext2_end(fs);
+            }
+            CHECK(block && fs->log);
+            vrele(vp);
+            CHECK_EQUAL(vfs_sync(), 0);
+            CHECK_EQUAL(vfs_remove(0, "m", kind / 2 == 0), 0);
+            CHECK_EQUAL(vfs_sync(), 0);
+            memset(data, 'x', sizeof data);
+            bool used = false;
+            for (unsigned n = 0; n < 60 && !used; n++) {
+                char name[8];
+                snprintf(name, sizeof name, "f%u", n);
+                CHECK_EQUAL(pwrite_ours(name, 0, data, sizeof data), 0);
+                CHECK_EQUAL(namei(0, name, true, &vp), 0);
+                CHECK_EQUAL(vfs_fsync(vp), 0);
+                for (unsigned i = 0; i < 12; i++)
+                    used |= INODE(vp)->disk.block[i] == block;
+                vrele(vp);
+            }
+            if (!used || disk[block * 1024] != 'x')
+                host_failed(__FILE__, __LINE__, "the block of %s is not used again", kinds[kind / 2]);
+            write_image();
+            if (kind % 2) {
+                crash_and_mount();
+            } else {
+                shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s >/dev/null 2>&1; [ $? -le 1 ]", image);
+                read_image();
+            }
+            if (disk[block * 1024] != 'x' || disk[block * 1024 + 1023] != 'x')
+                host_failed(__FILE__, __LINE__, "%s: what was there came back", kinds[kind / 2]);
+            exit(0);
+        }
+        int status;
+        CHECK(waitpid(child, &status, 0) == child && !status);
+    }
+}
+
+/* A directory with a hash tree is changed, and the change is committed by another file's fsync: with it the tree's end. */
+HOST_TEST(an_index_ends_with_the_change_of_its_directory)
+{
+    for (unsigned what = 0; what < 4; what++) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (!child) {
+            char name[100];
+            struct vnode *root, *open;
+            with_a_journal();
+            features = "none,filetype,sparse_super,dir_index,has_journal -J size=1";
+            begin(2304, "-b 1024 -I 128 -N 256", 80, 20, what);
+            CHECK_EQUAL(vfs_make(0, "i0", VDIR, 0755, 0, 0), 0);
+            for (unsigned n = 0; n < 60; n++)
+                CHECK_EQUAL(make_in_index(0, n), 0);
+            CHECK_EQUAL(vfs_make(0, "f", VREG, 0644, 0, 0), 0);
+            CHECK_EQUAL(vfs_unmount_all(), 0);
+            write_image();
+            shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fyD %s >/dev/null 2>&1; [ $? -le 1 ]", image);
+            read_image();
+            mount_there();
+            CHECK_EQUAL(namei(0, "i0", true, &open),
+                        0); /* and stays so: its inode is not written by the last one who has it */
+            CHECK(INODE(open)->disk.flags & EXT2_INDEX_FLAG);
+            name_in_index(name, 0, what * 3);
+            switch (what) {
+            case 0: CHECK_EQUAL(vfs_make(0, "i0/new", VREG, 0644, 0, 0), 0); break;
+            case 1: CHECK_EQUAL(vfs_remove(0, name, false), 0); break;
+            case 2: CHECK_EQUAL(vfs_rename(0, name, "i0/other"), 0); break;
+            case 3: CHECK_EQUAL(vfs_rename(0, "f", name), 0); break;
+            }
+            root = vfs_root();
+            CHECK_EQUAL(vfs_fsync(root), 0);
+            vrele(root);
+            write_image();
+            shell(
+                "PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s >%s/fsck 2>&1; [ $? -le 1 ] && ! grep -v lost.found %s/fsck | "
+                "grep -q '? yes' || { cat %s/fsck; false; }",
+                image, folder, folder, folder);
+            _exit(0);
+        }
+        int status;
+        CHECK(waitpid(child, &status, 0) == child && !status);
+    }
 }

@@ -748,7 +748,8 @@ static void try_operation(const struct operation *op, uint32_t each, uint32_t fi
         host_failed(__FILE__, __LINE__, "%s, without a fault", op->name);
     for (uint32_t at = 0, transfers = shared->transfers; at < transfers; at++)
         for (enum how how = 0; how < HOWS; how++) {
-            if (!all && (fails ? wrong : (at * HOWS + how + first) % each))
+            bool sampled = (at * HOWS + how + first) % each == 0 || (op->acknowledges && how == ONCE);
+            if (!all && (fails ? wrong : !sampled))
                 continue;
             shared->what = 0;
             bool held = holds(at, how, all || !fails);
