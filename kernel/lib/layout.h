@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-extern const uint32_t layout_seed; /* the image's number (arch/kernel.ld); 0: nothing is drawn */
+extern uint32_t layout_seed; /* the image's number, never written (arch/kernel.ld); 0: nothing is drawn */
 
 enum layout_of { LAYOUT_OF_KERNEL_STACK = 1, LAYOUT_OF_FRAME, LAYOUT_OF_USER_STACK, LAYOUT_OF_HEAP };
 
@@ -16,7 +16,7 @@ static inline uint32_t layout_choice(enum layout_of kind, uint32_t n, uint32_t c
 {
     if (!layout_seed)
         return n % choices;
-    uint32_t x = layout_seed * 0x9e3779b9u + ((uint32_t)kind << 28) + n; /* mixed as by lowbias32 */
+    uint32_t x = layout_seed * 0x9e3779b9u + (uint32_t)kind * 0x85ebca6bu + n; /* mixed as by lowbias32 */
     x = (x ^ x >> 16) * 0x7feb352du;
     x = (x ^ x >> 15) * 0x846ca68bu;
     return (x ^ x >> 16) % choices;

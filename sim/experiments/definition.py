@@ -1,7 +1,8 @@
 """Reads an experiment's TOML file, checks the settings a user gives, and lays out the runs they ask for.
 
 An experiment file has a `description`, the `question` that its report answers, the bit rate of the console, its
-`[keys.*]` (what `--set` may change) and its `[[runs]]`: kinds of runs, each `vary`-ing over list keys. `[machine]`,
+`[keys.*]` (what `--set` may change; every experiment has the key `layout`, whose default is a list beside them) and its
+`[[runs]]`: kinds of runs, each `vary`-ing over list keys. `[machine]`,
 `[devices]` and `[nodes]` say what they run on (machine.py): keys as well, and runs vary over those that have several
 values. Its report is made by its `[[collect]]`
 queries, or by the module beside the file that `report` names. schema.py has every entry. `{name}` in `bootargs`, in
@@ -372,7 +373,8 @@ def read(path):
         keys = {name: _key(name, entry) for name, entry in table["keys"].items()} | _machine_keys(table)
         if LayoutKey.name in keys:
             raise SettingError(f"keys {LayoutKey.name}: every experiment has this key, leave it out")
-        keys[LayoutKey.name] = LayoutKey()
+        layouts = LayoutKey().parse(written(table.get("layout", [0])))
+        keys[LayoutKey.name] = LayoutKey(layouts)
         source = path.stem if path.parent == FOLDER else str(path)
         experiment = Experiment(path.stem, source, table["description"], _report(path, table), table["console_baud"],
                                 keys, tuple(table["runs"]), table["quick"], tuple(table.get("collect", ())),

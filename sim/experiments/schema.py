@@ -95,6 +95,7 @@ class ExperimentTable(_Table):
     question: str | None = None
     report: Name | None = None
     console_baud: Annotated[int, Field(ge=9600)]
+    layout: Annotated[list[int | str], Field(min_length=1)] = [0]
     keys: dict[Name, KeyTable]
     machine: MachineTable = {}
     devices: MachineTable = {}

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from sim.images.layout import DOMAIN, LAYOUT
+from sim.images.layout import DOMAIN, LAYOUT, PROFILE
 from soc.boards.build import generate_config
 from soc.boards.config import BoardConfig
 from soc.build import SoCArtifacts, generate_soc
@@ -255,8 +255,12 @@ def build_kernel(config: SoCConfig, sync: str, extra_cflags: str | None = None, 
     held = checked_runs(runs)
     linked = [*_arguments(chosen, link=True), f"RUNS={'all' if held is None else ' '.join(held)}",
               f"RUN_SOURCES={' '.join(_sources(held))}"]
+    ordered: dict[str, Path] = {}
+    if chosen["layout"] == PROFILE:
+        from sim.images import profile
+        ordered["calls"] = profile.calls(config, sync, options or {})
     inputs, arguments, compiled = _compiled(config, sync, _cflags() if extra_cflags is None else extra_cflags,
-                                           _arguments(chosen, link=False), chosen["layout"])
+                                           _arguments(chosen, link=False), "0" if ordered else chosen["layout"])
 
     added = {name: path.read_bytes() for name, path in (files or {}).items()}
 
@@ -264,10 +268,12 @@ def build_kernel(config: SoCConfig, sync: str, extra_cflags: str | None = None, 
         objects, own = compiled()
         archived = out / PROGRAMS
         archived.write_bytes(archive(added, behind=(own / "user" / PROGRAMS).read_bytes() if programs else b""))
-        _make(out, sync, f"OBJECTS={objects}", f"PROGRAMS={own}", *arguments, *linked, f"FILES={archived}")
+        _make(out, sync, f"OBJECTS={objects}", f"PROGRAMS={own}", *arguments, *linked, f"FILES={archived}",
+              *(f"{name.upper()}={path}" for name, path in ordered.items()))
         _keep(out, lambda path: path.name == "kernel.elf")
 
-    of_link: dict[str, Input] = {"link": " ".join(linked), "files": archive(added), "own programs": str(programs)}
+    of_link: dict[str, Input] = {**ordered, "link": " ".join(linked), "files": archive(added),
+                                 "own programs": str(programs)}
     return cached(f"kernel-{sync}", inputs | of_link, link) / "kernel.elf"
 
 

@@ -1,7 +1,7 @@
 """The samples of a results directory: its records by layout and seed, and what is made of several.
 
 A report module knows nothing of samples: it makes a summary of one, and the summaries are merged to one whose figures
-are ensembles (statistics.py).
+are ensembles (statistics.py). One that says LAYOUTS_APART is given the records of all samples at once.
 """
 
 from sim.results import statistics
@@ -72,6 +72,8 @@ def summarise(module, experiment, records):
     """The module's summary of records; of several samples, one with ensembles for figures. It says of how many in its
     entry `sampling`."""
     chosen, said = choose(records)
+    if getattr(module, "LAYOUTS_APART", False):
+        return module.summarise(experiment, list(records)) | {"sampling": said}
     if len(chosen) < 2:
         found = next(iter(chosen.values()), list(records))
         return module.summarise(experiment, found) | {"sampling": said}

@@ -28,8 +28,8 @@ from sim.faults.planted import (
 from support.cache import REPO
 
 FAULTS = load()
-AREAS = {"boards", "vm", "scheduler", "locks", "schemes", "interrupts", "user", "pic", "programs", "link", "serial",
-         "results", "clint", "skipping", "nodes", "fs", "net", "sdcard", "disk", "model"}
+AREAS = {"boards", "vm", "scheduler", "locks", "schemes", "interrupts", "layout", "user", "pic", "programs", "link",
+         "serial", "results", "clint", "skipping", "nodes", "fs", "net", "sdcard", "disk", "model"}
 
 
 def test_every_area_has_its_faults():

@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from sim.images import kernel
+from sim.images import kernel, profile
 from sim.images.kernel import CROSS, KernelError, build_kernel, checked_runs, runs, runs_of
 from soc.build import generate_soc
 from soc.config import SoCConfig
@@ -99,6 +99,19 @@ def test_the_same_layout_is_the_same_image(monkeypatch, tmp_path):
     monkeypatch.setattr(kernel, "cached", anew)
     again = build_kernel(SoCConfig(harts=1), SYNC, options={"layout": "2"}, runs=("hello",))
     assert linked and again != known and again.read_bytes() == known.read_bytes()
+
+
+def test_an_ordered_layout_has_functions_beside_those_that_they_call(monkeypatch, tmp_path):
+    pairs = (("hart_main", "page_alloc"), ("vm_fault", "serial_init"), ("kprintf", "strcmp"))
+    calls = tmp_path / "calls.txt"
+    calls.write_text("".join(f"{caller} {callee} 1000\n" for caller, callee in pairs))
+    monkeypatch.setattr(profile, "calls", lambda *_: calls)
+    linked, ordered = (in_order(build_kernel(SoCConfig(harts=1), SYNC, options={"layout": layout}, runs=("hello",)),
+                                "tT") for layout in ("0", "profile"))
+    assert Counter(linked) == Counter(ordered)
+    for caller, callee in pairs:
+        assert abs(ordered.index(caller) - ordered.index(callee)) == 1 < abs(linked.index(caller) -
+                                                                             linked.index(callee))
 
 
 @pytest.mark.parametrize("layout", ("-1", "01", "1000000000", "x", "", "0x1"))

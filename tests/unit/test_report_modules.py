@@ -217,7 +217,7 @@ OTHERS = {
 }
 RECORDS = {name: builder for name, (builder, _) in GOLDEN.items()} | OTHERS
 # Their reports have a test over layouts that carries out the stub of a simulator, or make none.
-ELSEWHERE = {"pic_latency", "pic_latency_paper", "designated", "collected", "sync_load", "paper_sync",
+ELSEWHERE = {"pic_latency", "pic_latency_paper", "designated", "layout", "collected", "sync_load", "paper_sync",
              "definition", "machine", "modules", "schema"}
 
 

@@ -20,7 +20,13 @@ unsigned host_locks_held;
 void (*host_lock_waits)(void);
 void (*host_section_begins)(void);
 
-const uint32_t layout_seed; /* lib/layout.h */
+uint32_t layout_seed; /* lib/layout.h */
+
+void host_layout(uint32_t seed)
+{
+    layout_seed = seed;
+}
+
 struct hart harts[MAX_HARTS];
 unsigned hart_count = 1;
 struct hart *curhart = &harts[0];

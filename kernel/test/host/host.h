@@ -70,6 +70,8 @@ void host_check_panic(const char *file, int line, bool panicked, const char *par
 /* The environment's HOST_TIMES, or 1: how many times as long a test of random input is to be; what it does first is the same. */
 unsigned host_times(void);
 
+void host_layout(uint32_t seed); /* what lib/layout.h draws from, from here on */
+
 /* What kprintf has written since the test began, or since host_output_clear. */
 const char *host_output(void);
 void host_output_clear(void);
