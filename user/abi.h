@@ -131,6 +131,12 @@
 #define SYS_POLL 211 /* (struct user_pollfd *, count, milliseconds or -1) */
 #define SYS_GETCWD 212 /* (to, size) gives the length */
 #define SYS_PROCESSES 213 /* (struct user_process *, count) for ps: gives how many there are */
+#define SYS_WAITID 214 /* (P_ALL..., id, struct user_siginfo *, options, struct user_rusage * or 0) */
+#define SYS_SIGTIMEDWAIT 215 /* (const sigset_t *, struct user_siginfo * or 0, const struct timespec *limit or 0) gives the signal */
+#define SYS_SIGQUEUE 216 /* (id, signal, value) */
+#define SYS_GETPGID 217 /* (id) */
+#define SYS_GETSID 218 /* (id) */
+#define SYS_CLOCK_NANOSLEEP 219 /* (clock, flags: 1 until, const struct timespec *, struct timespec *rest or 0) gives the error number */
 /* 220 to 239: Mach's calls on memory (vm/), 240 to 254: on ports (ipc/). */
 #define SYS_VM_FIRST 220
 #define SYS_IPC_FIRST 240
@@ -148,7 +154,7 @@
 #define USER_STACK_TOP 0x3ffff000
 #define USER_STACK_SIZE 0x100000 /* at most */
 #define USER_STACK_STEP 0x20000 /* at first, and by which it grows when it is used beyond */
-#define USER_ARGUMENTS_MOST 4080 /* bytes of the strings of argv and envp together, with their final 0s */
+#define USER_ARGUMENTS_MOST 32768 /* bytes of the strings of argv and envp together, with their final 0s */
 #define USER_NAME_SIZE 32 /* of a program, with the final 0 */
 #define USER_PATH_SIZE 256 /* with the final 0 */
 
@@ -196,6 +202,24 @@
 #define USER_SA_NODEFER 0x40000000
 #define USER_SA_RESETHAND 0x80000000
 
+/* Codes of struct user_siginfo, as Linux numbers them: how a signal came, */
+#define USER_SI_USER 0 /* kill */
+#define USER_SI_KERNEL 0x80
+#define USER_SI_QUEUE -1
+#define USER_SI_TKILL -6 /* thread_kill */
+/* what a child did, */
+#define USER_CLD_EXITED 1
+#define USER_CLD_KILLED 2
+#define USER_CLD_STOPPED 5
+#define USER_CLD_CONTINUED 6
+/* and of traps. */
+#define USER_SEGV_MAPERR 1
+#define USER_SEGV_ACCERR 2
+#define USER_BUS_ADRALN 1
+#define USER_BUS_ADRERR 2
+#define USER_ILL_ILLOPC 1
+#define USER_TRAP_BRKPT 1
+
 #define USER_SIG_SETMASK 0
 #define USER_SIG_BLOCK 1
 #define USER_SIG_UNBLOCK 2
@@ -203,10 +227,17 @@
 #define USER_SS_DISABLE 2
 
 /* wait4's options; a status as 4.3BSD's: code << 8 of one that exited, the signal of one that was ended by it,
- * signal << 8 | 0177 of one that has stopped. */
+ * signal << 8 | 0177 of one that has stopped, 0xffff of one that goes on. Those of waitid have the rest, as Linux. */
 #define USER_WNOHANG 1
 #define USER_WUNTRACED 2
+#define USER_WEXITED 4
+#define USER_WCONTINUED 8
+#define USER_WNOWAIT 0x1000000
 #define USER_WSTOPPED 0177
+#define USER_W_GOES_ON 0xffff
+#define USER_P_ALL 0
+#define USER_P_PID 1
+#define USER_P_PGID 2
 
 /* mmap, mprotect, minherit: as 4.4BSD. */
 #define USER_PROT_READ 1
@@ -355,10 +386,13 @@ struct user_stack {
     uint32_t size;
 };
 
-/* <signal.h>'s siginfo_t begins so. */
+/* <signal.h>'s siginfo_t. What a code does not need is 0. */
 struct user_siginfo {
-    int32_t signo, code;
-    uint32_t value; /* the address of a trap; the id of who sent it */
+    int32_t signo, code, error;
+    int32_t sender;         /* the process that sent it, or the child that it tells of */
+    uint32_t user;
+    int32_t status;         /* of the child: what it exited with, or the signal */
+    uint32_t address, value; /* of a trap; of sigqueue */
 };
 
 /*
@@ -404,8 +438,7 @@ struct user_stat {
 /* Of <fcntl.h>: struct flock. */
 struct user_flock {
     int16_t type, whence;
-    int32_t start, length;
-    int16_t process, spare;
+    int32_t start, length, process;
 };
 
 /* Of <netinet/in.h>: struct sockaddr_in. */

@@ -83,21 +83,38 @@ static int gather(struct vm_map *map, const uint32_t *a, char all[AS_ONE])
     return (int)n;
 }
 
+/* Whether they are pieces at all, and not longer together than a result may say. */
+static int check_pieces(struct vm_map *map, const uint32_t *a)
+{
+    uint32_t all = 0;
+    if (a[2] > MOST_PIECES)
+        return -EINVAL;
+    for (uint32_t i = 0; i < a[2]; i++) {
+        struct user_iovec piece;
+        if (copyin(map, &piece, a[1] + i * sizeof piece, sizeof piece))
+            return -EFAULT;
+        if (piece.size > INT32_MAX - all)
+            return -EINVAL;
+        all += piece.size;
+    }
+    return 0;
+}
+
 /* Ends with the first piece that is not moved whole. */
 static int on_pieces(struct process *p, bool write, struct vm_map *map, const uint32_t *a)
 {
     struct file *f = descriptor_file(descriptors_of(p), a[0]);
-    int done = 0, result = f ? 0 : -EBADF;
+    int done = 0, result = f ? check_pieces(map, a) : -EBADF;
     char all[AS_ONE];
-    int n = f && write ? gather(map, a, all) : -1;
+    int n = !result && write ? gather(map, a, all) : -1;
     if (n > 0) {
         result = read_or_write(f, true, 0, (uint32_t)(uintptr_t)all, (uint32_t)n, false);
         file_release(f);
         return result;
     }
-    for (uint32_t i = 0; f && i < a[2]; i++) {
+    for (uint32_t i = 0; (!result || done) && i < a[2]; i++) {
         struct user_iovec piece;
-        result = a[2] > MOST_PIECES ? -EINVAL : copyin(map, &piece, a[1] + i * sizeof piece, sizeof piece);
+        result = copyin(map, &piece, a[1] + i * sizeof piece, sizeof piece);
         if (result || (piece.size && (result = read_or_write(f, write, map, piece.base, piece.size, done)) < 0))
             break;
         done += result;

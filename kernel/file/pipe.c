@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "file/calls.h"
 #include "file/descriptors.h"
 #include "mem/zone.h"
 #include "sched/sched.h"
@@ -79,8 +80,13 @@ static int pipe_read(struct file *f, struct transfer *t)
     if (!t->left)
         return 0;
     crit_t s = simple_lock_enter(&p->lock);
-    while (!error && (p->reading || (p->head == p->tail && !p->no_writer)))
+    while (p->reading || (p->head == p->tail && !p->no_writer)) {
+        if (error)
+            break;
         error = t->has_some ? -EAGAIN : wait(p, f);
+    }
+    if (!p->reading && (p->head != p->tail || p->no_writer)) /* it has come, whatever else has */
+        error = 0;
     if (!error && p->head != p->tail) {
         p->reading = true;
         uint32_t from = p->tail;
@@ -103,7 +109,8 @@ static int wait_for_room(struct pipe *p, const struct file *f, uint32_t least)
     int error = 0;
     while (!error && !p->no_reader && PIPE_SIZE - (p->head - p->tail) < least)
         error = wait(p, f);
-    return error ? error : p->no_reader ? -EPIPE : (int)(PIPE_SIZE - (p->head - p->tail));
+    uint32_t room = PIPE_SIZE - (p->head - p->tail);
+    return p->no_reader ? -EPIPE : room >= least ? (int)room : error;
 }
 
 static int pipe_write(struct file *f, struct transfer *t)
@@ -139,6 +146,8 @@ static int pipe_write(struct file *f, struct transfer *t)
     p->writing = false;
     changed(p);
     simple_lock_leave(&p->lock, s);
+    if (done && error == -EPIPE) /* the result does not say it */
+        file_broken_pipe();
     return done ? done : error;
 }
 

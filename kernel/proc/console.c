@@ -35,8 +35,8 @@ void console_hang_up(const struct process *leader)
     crit_t s = simple_lock_enter(&user_lock);
     bool was = console_controls(leader) && leader->session == leader->id;
     if (was) {
-        signal_send_group(foreground, USER_SIGHUP, leader);
-        signal_send_group(foreground, USER_SIGCONT, leader);
+        signal_send_group(foreground, USER_SIGHUP, leader, 0);
+        signal_send_group(foreground, USER_SIGCONT, leader, 0);
         session = foreground = 0;
     }
     simple_lock_leave(&user_lock, s);
@@ -48,7 +48,7 @@ static void to_foreground(int number)
 {
     crit_t s = simple_lock_enter(&user_lock);
     if (foreground)
-        signal_send_group(foreground, number, 0);
+        signal_send_group(foreground, number, 0, 0);
     simple_lock_leave(&user_lock, s);
 }
 
@@ -71,15 +71,28 @@ static int in_background(int number)
         else if (deaf || !p->parent)
             result = -EIO;
         else
-            result = signal_send_group(p->group, number, 0) ? -ERESTART : -EIO;
+            result = signal_send_group(p->group, number, 0, 0) ? -ERESTART : -EIO;
     }
     simple_lock_leave(&user_lock, s);
     return result;
 }
 
+/* Whether the leader of the calling process's session has ended: it was its terminal, and may be another session's by now. */
+static bool has_hung_up(void)
+{
+    struct user_thread *self = curhart->thread->user;
+    crit_t s = simple_lock_enter(&user_lock);
+    const struct process *p = self ? self->process : 0, *leader = p ? process_find(p->session) : 0;
+    bool result = p && !console_controls(p) && (!leader || leader->ending);
+    simple_lock_leave(&user_lock, s);
+    return result;
+}
+
+#define HUNG_UP -ENXIO
+
 static int may_read(void)
 {
-    return in_background(USER_SIGTTIN);
+    return has_hung_up() ? HUNG_UP : in_background(USER_SIGTTIN);
 }
 
 static struct terminal *terminal_of(struct file *f)
@@ -109,11 +122,13 @@ static int console_file_read(struct file *f, struct transfer *t)
     int n = terminal_read(terminal_of(f), typed, t->left, !t->has_some && !(f->flags & O_NONBLOCK));
     if (n > 0 && transfer_out(t, typed, (uint32_t)n))
         return -EFAULT;
-    return n;
+    return n == HUNG_UP ? 0 : n;
 }
 
 static int console_file_poll(struct file *f, int events)
 {
+    if (has_hung_up())
+        return (events & (USER_POLLIN | USER_POLLOUT)) | USER_POLLHUP;
     return (terminal_is_readable(terminal_of(f)) ? events & USER_POLLIN : 0) | (events & USER_POLLOUT);
 }
 

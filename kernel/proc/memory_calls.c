@@ -83,16 +83,28 @@ static int sys_munmap(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_MUNMAP, sys_munmap);
 
+/* Without a hole. */
+static bool is_mapped(struct vm_map *map, uint32_t from, uint32_t size)
+{
+    struct vm_region r;
+    uint32_t end = (from + size + PAGE_MASK) & ~PAGE_MASK;
+    for (uint32_t at = from; at < end; at = r.end)
+        if (vm_region(map, at, &r) || r.begin > at)
+            return false;
+    return true;
+}
+
 /* All files that are mapped: that is more than was asked for, and few are. MS_INVALIDATE means nothing: read and write see the pages. */
 static int sys_msync(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    struct vm_region r;
     (void)p;
-    if (!is_range(a[0], a[1]) || a[2] & ~(uint32_t)(USER_MS_ASYNC | USER_MS_INVALIDATE | USER_MS_SYNC))
+    if (a[0] % PAGE_SIZE || a[2] & ~(uint32_t)(USER_MS_ASYNC | USER_MS_INVALIDATE | USER_MS_SYNC) ||
+        (a[2] & USER_MS_ASYNC && a[2] & USER_MS_SYNC))
         return -EINVAL;
-    if (vm_region(map, a[0], &r) || r.begin > a[0])
-        return -ENOMEM;
-    return a[2] & USER_MS_ASYNC ? 0 : vnode_pager_sync();
+    if (!a[1])
+        return 0;
+    int error = a[2] & USER_MS_ASYNC ? 0 : vnode_pager_sync();
+    return error || (is_range(a[0], a[1]) && is_mapped(map, a[0], a[1])) ? error : -ENOMEM;
 }
 SYSCALL(SYS_MSYNC, sys_msync);
 
@@ -109,7 +121,9 @@ static int sys_mprotect(struct process *p, struct vm_map *map, const uint32_t *a
     int error = rights_of(a[2], &rights);
     if (error)
         return error;
-    return is_range(a[0], a[1]) ? as_mapped(vm_protect(map, a[0], a[1], false, rights)) : -EINVAL;
+    if (!a[1] || a[0] % PAGE_SIZE)
+        return a[0] % PAGE_SIZE ? -EINVAL : 0;
+    return is_range(a[0], a[1]) ? as_mapped(vm_protect(map, a[0], a[1], false, rights)) : -ENOMEM;
 }
 SYSCALL(SYS_MPROTECT, sys_mprotect);
 

@@ -16,6 +16,7 @@
 #include "lib/bootargs.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
+#include "proc/arguments.h"
 #include "sched/master.h"
 #include "proc/console.h"
 #include "proc/elf.h"
@@ -378,7 +379,7 @@ static int start(struct process *parent, const char *name, const struct elf_file
         signals_exec(p, 0);
         simple_lock_leave(&user_lock, s);
     }
-    int id = begin(p, &frame, 0);
+    int id = begin(p, &frame, parent ? user_self() : 0);
     return id < 0 ? failed(p, id) : id;
 }
 
@@ -424,17 +425,92 @@ static int find_program(struct process *p, const char *path, struct vnode **vpp,
     return 0;
 }
 
-int process_spawn(struct process *parent, const char *name, const struct arguments *arguments, int bound)
+#define SCRIPT_LINE 128 /* of which the file's first is read */
+#define SCRIPTS_MOST 4u /* a script's interpreter may be a script */
+
+/* "#!INTERPRETER WORD" at the beginning of a file, as two strings within `line`. -ENOEXEC: it is none, or too long. */
+static int parse_script(const struct elf_file *file, char line[SCRIPT_LINE], char **interpreter, char **word)
 {
+    uint32_t n = file->size < SCRIPT_LINE - 1 ? file->size : SCRIPT_LINE - 1;
+    int error = 0;
+    if (file->bytes)
+        memcpy(line, file->bytes, n);
+    else
+        error = n ? file->read(file, 0, line, n) : 0;
+    line[n] = 0;
+    if (error || line[0] != '#' || line[1] != '!')
+        return error ? error : -ENOEXEC;
+    char *end = strchr(line, '\n');
+    if (!end && n == SCRIPT_LINE - 1)
+        return -ENOEXEC;
+    if (!end)
+        end = line + strlen(line);
+    while (end > line + 2 && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    *end = 0;
+    *interpreter = line + 2 + strspn(line + 2, " \t");
+    *word = *interpreter + strcspn(*interpreter, " \t");
+    if (**word) {
+        *(*word)++ = 0;
+        *word += strspn(*word, " \t");
+    }
+    return **interpreter ? 0 : -ENOEXEC;
+}
+
+/* A program to load, and its arguments. */
+struct loaded {
     struct vnode *vp;
     struct elf_file file;
+    const struct arguments *arguments;
+    struct arguments *own; /* 0: they are the caller's */
+};
+
+/* The program at `path`, or the interpreter of the script there. With references and memory until unload. */
+static int find_loadable(struct process *p, const char *path, const struct arguments *arguments, struct loaded *l)
+{
+    char line[2][SCRIPT_LINE], *interpreter, *word;
+    *l = (struct loaded){.arguments = arguments};
+    for (unsigned depth = 0;; depth++) {
+        char *into = line[depth % 2]; /* `path` lies in the other one */
+        int error = find_program(p, path, &l->vp, &l->file);
+        if (!error && parse_script(&l->file, into, &interpreter, &word))
+            return 0; /* a program, or nothing that program_load takes */
+        if (!error) {
+            vrele(l->vp);
+            error = depth == SCRIPTS_MOST ? -ELOOP : 0;
+        }
+        struct arguments *made = error ? 0 : arguments_create();
+        if (!error)
+            error = made ? arguments_for_script(made, l->arguments, interpreter, word, path) : -ENOMEM;
+        if (l->own)
+            arguments_destroy(l->own);
+        l->arguments = l->own = made;
+        if (error) {
+            if (made)
+                arguments_destroy(made);
+            return error;
+        }
+        path = interpreter;
+    }
+}
+
+static void unload(struct loaded *l)
+{
+    vrele(l->vp);
+    if (l->own)
+        arguments_destroy(l->own);
+}
+
+int process_spawn(struct process *parent, const char *name, const struct arguments *arguments, int bound)
+{
+    struct loaded l;
     if (!parent)
         mounts_start();
     unix_enter();
-    int result = find_program(parent, name, &vp, &file);
+    int result = find_loadable(parent, name, arguments, &l);
     if (!result) {
-        result = start(parent, name, &file, arguments, bound);
-        vrele(vp);
+        result = start(parent, name, &l.file, l.arguments, bound);
+        unload(&l);
     }
     unix_leave();
     return result;
@@ -548,8 +624,8 @@ static void give_away_children(struct process *p)
         next = c->next;
         adopt(c, 0);
         if (c->stopped) {
-            signal_send(c, USER_SIGHUP);
-            signal_send(c, USER_SIGCONT);
+            signal_send(c, USER_SIGHUP, 0);
+            signal_send(c, USER_SIGCONT, 0);
         }
         if (c->ended)
             thread_wakeup(children_of(0));
@@ -581,7 +657,7 @@ static void become_zombie(struct process *p)
     p->ended = true;
     return_space(p);
     give_away_children(p);
-    if (p->parent && signals_child(p, false)) {
+    if (p->parent && signals_child(p, p->status)) {
         disown(p);
         process_news(p);
         adopt(p, 0);
@@ -650,14 +726,13 @@ int process_exec(const char *name, const struct arguments *arguments)
     struct user_thread *self = user_self();
     struct process *p = self->process;
     struct user_start start;
-    struct vnode *vp;
-    struct elf_file file;
-    int error = find_program(p, name, &vp, &file);
+    struct loaded l;
+    int error = find_loadable(p, name, arguments, &l);
     if (error)
         return error;
     struct space *space = space_create(), *old = p->space;
-    error = space ? program_load(space->map, &file, arguments, &start, &space->brk) : -ENOMEM;
-    vrele(vp);
+    error = space ? program_load(space->map, &l.file, l.arguments, &start, &space->brk) : -ENOMEM;
+    unload(&l);
     if (!error && !become_lone(self, p))
         error = -EINTR;
     if (error) {
@@ -675,6 +750,18 @@ int process_exec(const char *name, const struct arguments *arguments)
     return (int)start.a0;
 }
 
+struct signal_info process_status_info(int id, int status)
+{
+    int code = status == USER_W_GOES_ON                    ? USER_CLD_CONTINUED
+               : (status & USER_WSTOPPED) == USER_WSTOPPED ? USER_CLD_STOPPED
+               : status & USER_WSTOPPED                    ? USER_CLD_KILLED
+                                                           : USER_CLD_EXITED;
+    int value = code == USER_CLD_CONTINUED ? USER_SIGCONT
+                : code == USER_CLD_KILLED  ? status & USER_WSTOPPED
+                                           : status >> 8;
+    return (struct signal_info){.code = code, .sender = id, .value = (uint32_t)value};
+}
+
 static bool is_meant(const struct process *c, const struct process *parent, int which)
 {
     return which > 0 ? c->id == which : which == -1 || c->group == (which ? -which : parent->group);
@@ -685,10 +772,11 @@ static int news(struct process *parent, int which, int options, struct process *
 {
     int result = -ECHILD;
     for (struct process *c = *children_of(parent); c; c = c->next) {
-        if (!c->id || !is_meant(c, parent, which))
+        if (!c->id || !is_meant(c, parent, which) || (c->ended && options & NOT_ENDED))
             continue;
         result = 0;
-        if (c->ended || (options & USER_WUNTRACED && c->stopped && c->stop_is_news && !c->ending)) {
+        if (c->ended || (options & USER_WUNTRACED && c->stopped && c->stop_is_news && !c->ending) ||
+            (options & USER_WCONTINUED && c->going_on_is_news && !c->ending)) {
             *child = c;
             return c->id;
         }
@@ -712,19 +800,21 @@ int process_wait(struct process *parent, int which, int options, int *status, st
 {
     struct process *c = 0;
     crit_t s = simple_lock_enter(&user_lock);
-    int id;
-    while (!(id = news(parent, which, options, &c)) && !(options & USER_WNOHANG))
-        if (thread_sleep_interruptibly(children_of(parent), &user_lock)) {
-            id = -ERESTART;
-            break;
-        }
-    bool ended = id > 0 && c->ended;
+    int id, error = 0;
+    while (!(id = news(parent, which, options, &c)) && !(options & USER_WNOHANG) && !error)
+        error = thread_sleep_interruptibly(children_of(parent), &user_lock);
+    if (!id && error) /* what was told meanwhile, with the signal that it is told by, is not lost */
+        id = -ERESTART;
+    bool ended = id > 0 && c->ended, stays = options & USER_WNOWAIT;
     if (id > 0) {
-        *status = ended ? c->status : c->status << 8 | USER_WSTOPPED;
+        bool stopped = !ended && c->stopped;
+        *status = ended ? c->status : stopped ? c->status << 8 | USER_WSTOPPED : USER_W_GOES_ON;
         if (usage)
             usage_of(c->user_ticks + c->children_user_ticks, c->ticks + c->children_ticks, usage);
-        c->stop_is_news = false;
+        c->stop_is_news &= stays;
+        c->going_on_is_news &= stays;
     }
+    ended = ended && !stays;
     if (ended) {
         if (parent) {
             parent->children_user_ticks += c->user_ticks + c->children_user_ticks;

@@ -37,6 +37,12 @@
 struct descriptors;
 struct vnode;
 
+/* What struct user_siginfo is made of. */
+struct signal_info {
+    int32_t code, sender;
+    uint32_t value; /* sigqueue's; a child's status; the address of a trap */
+};
+
 struct process {
     int id;
     char name[USER_NAME_SIZE];
@@ -58,16 +64,20 @@ struct process {
     volatile bool ending;   /* its threads do not go back to user mode */
     bool ended;             /* none is alive */
     bool stopped;           /* they do not before it is continued */
-    bool stop_is_news;      /* wait4 has not told it yet */
+    bool stop_is_news;      /* wait4 has not told it yet; */
+    bool going_on_is_news;  /* nor that it goes on */
     bool has_execed;
     int status;             /* as wait4 gives it */
     /* signals (signal.c) */
     struct user_sigaction action[USER_SIGNALS];
     uint32_t trampoline, pending;
+    struct signal_info info[USER_SIGNALS]; /* of those that are pending */
     struct timeout alarm;
-    uint32_t alarm_interval, alarm_due; /* clock ticks */
+    uint64_t alarm_interval,
+        alarm_more; /* clock ticks; those left when the timeout comes that is set, which is for a part */
+    uint32_t alarm_due;                  /* 0: it does not run */
     struct {
-        uint32_t left, interval; /* clock ticks of its threads; 0: it does not run */
+        uint64_t left, interval; /* clock ticks of its threads; 0: it does not run */
     } timer[2];                  /* ITIMER_VIRTUAL: those in user mode; ITIMER_PROF: all */
     /* clock ticks of threads that have ended, and of children that were waited for */
     uint32_t user_ticks, ticks, children_user_ticks, children_ticks;
@@ -88,8 +98,11 @@ struct user_thread {
     uint32_t mask_before;        /* of sigsuspend */
     bool suspended, on_stack;
     struct user_stack stack;
-    uint32_t trapped;            /* bit of the signal of a trap: it takes that before any other; its address: */
-    uint32_t fault_address;
+    uint32_t trapped;            /* bit of the signal of a trap: it takes that before any other; what it is: */
+    struct signal_info trap;     /* its; and of one of the process's that it has taken for itself: */
+    uint32_t claimed;
+    struct signal_info claim;
+    uint32_t awaited;            /* signals that it waits for (sigtimedwait), masked as they are */
     bool restarts, restarts_unless_handled; /* the call it returns from was interrupted */
     uint32_t restart_a0;
     /* waiting (proc/futex.c) */
@@ -135,11 +148,16 @@ int process_exec(const char *name, const struct arguments *arguments);
 
 struct user_rusage;
 
+#define NOT_ENDED 0x80000000 /* of the options: not one that has ended */
+
 /*
  * Wait for a child of `parent` that `which` names, as wait4: above 0 its id; -1 any; 0 of the parent's group; below -1 of group
- * -which. Its id; 0: none has ended or stopped, with WNOHANG; -ECHILD; -ERESTART if a signal comes first. `usage` may be 0.
+ * -which. Its id; 0: none has anything to tell, with WNOHANG; -ECHILD; -ERESTART if a signal comes first. `usage` may be 0.
  */
 int process_wait(struct process *parent, int which, int options, int *status, struct user_rusage *usage);
+
+/* A status as wait4 gives it as code and status of a struct user_siginfo. */
+struct signal_info process_status_info(int id, int status);
 
 /* Another thread of the process; its id, or -ENOMEM, -EAGAIN. */
 int process_add_thread(struct process *p, uint32_t pc, uint32_t sp, uint32_t argument);
@@ -152,7 +170,7 @@ void process_end_locked(struct process *p, int status); /* with user_lock */
 void user_thread_attend(struct user_thread *t);
 void process_attend(struct process *p); /* all of its threads */
 
-/* With user_lock: there is something to tell of it to who waits for it. */
+/* With user_lock: there is something to tell of it to who waits for it; its status is as wait4 would give it. */
 void process_news(struct process *child);
 
 /* The calling thread of a process ends here. */

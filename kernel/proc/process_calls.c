@@ -6,6 +6,7 @@
 #include "dev/clock.h"
 #include "file/file.h"
 #include "lib/syscall.h"
+#include "proc/arguments.h"
 #include "proc/process.h"
 
 static int sys_exit(struct process *p, struct vm_map *map, const uint32_t *a)
@@ -25,18 +26,15 @@ static int copy_in_strings(struct vm_map *map, uint32_t vector, struct arguments
             return -EFAULT;
         if (!string)
             return count;
-        char *at = to->text + to->size;
-        int error = copyinstr(map, at, string, sizeof to->text - to->size);
+        int error = arguments_copy_in(to, map, string);
         if (error)
             return error;
-        to->size += strlen(at) + 1;
     }
 }
 
 /* argv and envp, which may be 0. 0, or an error. */
 static int copy_in_arguments(struct vm_map *map, const uint32_t *a, struct arguments *to)
 {
-    to->size = to->count = to->environment = 0;
     int n = copy_in_strings(map, a[1], to);
     if (n >= 0)
         to->count = (unsigned)n;
@@ -48,19 +46,17 @@ static int copy_in_arguments(struct vm_map *map, const uint32_t *a, struct argum
 /* execve and spawn: path, argv, envp. */
 static int with_arguments(struct process *p, struct vm_map *map, const uint32_t *a, bool spawns)
 {
-    _Static_assert(sizeof(struct arguments) <= PAGE_SIZE, "they are in a page");
     char path[USER_PATH_SIZE];
     int result = copyinstr(map, path, a[0], sizeof path);
     if (result)
         return result == -E2BIG ? -ENAMETOOLONG : result;
-    uint32_t page = page_alloc_raw();
-    if (!page)
+    struct arguments *arguments = arguments_create();
+    if (!arguments)
         return -ENOMEM;
-    struct arguments *arguments = page_pointer(page);
     result = copy_in_arguments(map, a, arguments);
     if (!result)
         result = spawns ? process_spawn(p, path, arguments, p->bound) : process_exec(path, arguments);
-    page_free(page);
+    arguments_destroy(arguments);
     return result;
 }
 
@@ -100,7 +96,7 @@ static int sys_wait4(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     struct user_rusage usage;
     int status;
-    if (a[2] & ~(uint32_t)(USER_WNOHANG | USER_WUNTRACED))
+    if (a[2] & ~(uint32_t)(USER_WNOHANG | USER_WUNTRACED | USER_WCONTINUED))
         return -EINVAL;
     if ((int)a[0] == INT32_MIN)
         return -ESRCH;
@@ -113,6 +109,32 @@ static int sys_wait4(struct process *p, struct vm_map *map, const uint32_t *a)
     return id;
 }
 SYSCALL(SYS_WAIT4, sys_wait4);
+
+static int sys_waitid(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    const uint32_t what = USER_WEXITED | USER_WUNTRACED | USER_WCONTINUED;
+    struct user_siginfo to = {0};
+    struct user_rusage usage;
+    int status, which = a[0] == USER_P_ALL ? -1 : a[0] == USER_P_PID ? (int)a[1] : -(int)a[1];
+    if (a[0] > USER_P_PGID || !(a[3] & what) || a[3] & ~(what | USER_WNOHANG | USER_WNOWAIT) ||
+        (a[0] != USER_P_ALL && (int)a[1] < (a[0] == USER_P_PID)))
+        return -EINVAL;
+    if (a[0] == USER_P_PGID && a[1] <= 1) /* 0: the caller's; none has 1, which means any for wait4 */
+        which = a[1] ? INT32_MAX : 0;
+    if ((a[2] && !is_writable(map, a[2], sizeof to)) || (a[4] && !is_writable(map, a[4], sizeof usage)))
+        return -EFAULT;
+    int id = process_wait(p, which, (int)(a[3] | (a[3] & USER_WEXITED ? 0 : NOT_ENDED)), &status, &usage);
+    if (id > 0) {
+        struct signal_info info = process_status_info(id, status);
+        to = (struct user_siginfo){
+            .signo = USER_SIGCHLD, .code = info.code, .sender = id, .status = (int32_t)info.value};
+    }
+    if (id >= 0 &&
+        ((a[2] && copyout(map, a[2], &to, sizeof to)) || (id && a[4] && copyout(map, a[4], &usage, sizeof usage))))
+        return -EFAULT;
+    return id < 0 ? id : 0;
+}
+SYSCALL(SYS_WAITID, sys_waitid);
 
 static int sys_getpid(struct process *p, struct vm_map *map, const uint32_t *a)
 {
@@ -183,6 +205,30 @@ static int sys_getpgrp(struct process *p, struct vm_map *map, const uint32_t *a)
     return p->group;
 }
 SYSCALL(SYS_GETPGRP, sys_getpgrp);
+
+/* Of a process, 0: the caller. */
+static int of_process(const struct process *p, int id, bool session)
+{
+    crit_t s = simple_lock_enter(&user_lock);
+    const struct process *of = id ? process_find(id) : p;
+    int result = !of ? -ESRCH : session ? of->session : of->group;
+    simple_lock_leave(&user_lock, s);
+    return result;
+}
+
+static int sys_getpgid(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    return of_process(p, (int)a[0], false);
+}
+SYSCALL(SYS_GETPGID, sys_getpgid);
+
+static int sys_getsid(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    return of_process(p, (int)a[0], true);
+}
+SYSCALL(SYS_GETSID, sys_getsid);
 
 /* With user_lock. */
 static int set_group(const struct process *caller, int id, int group)

@@ -34,15 +34,14 @@ static int put(struct words *w, uint32_t word)
     return w->count == WORDS ? flush(w) : 0;
 }
 
-/* Pointers to so many strings, of which the first lies at *text and is at *at here, and a 0. */
-static int put_vector(struct words *w, unsigned count, uint32_t *text, const char **at)
+/* Pointers to so many strings, of which the first is the one from byte *at on, and a 0; the bytes are at `text`. */
+static int put_vector(struct words *w, unsigned count, uint32_t text, const struct arguments *a, uint32_t *at)
 {
     int error = 0;
     for (; count && !error; count--) {
-        uint32_t n = strlen(*at) + 1;
-        error = put(w, *text);
-        *at += n;
-        *text += n;
+        error = put(w, text + *at);
+        while (arguments_byte(a, (*at)++))
+            ;
     }
     return error ? error : put(w, 0);
 }
@@ -55,8 +54,12 @@ static int push_arguments(struct vm_map *map, const struct arguments *arguments,
     uint32_t size = (3 + arguments->count + arguments->environment) * sizeof(uint32_t);
     if (size + arguments->size > USER_STACK_SIZE / 2)
         return -E2BIG;
-    const char *at = arguments->text;
-    int error = copyout(map, text, at, arguments->size);
+    uint32_t at = 0;
+    int error = 0;
+    for (uint32_t done = 0, n; done < arguments->size && !error; done += n) {
+        n = arguments->size - done < ARGUMENTS_PIECE ? arguments->size - done : ARGUMENTS_PIECE;
+        error = copyout(map, text + done, arguments->piece[done / ARGUMENTS_PIECE], n);
+    }
     start->sp = (text - size) & ~15u;
     start->a0 = arguments->count;
     start->a1 = start->sp + 4;
@@ -65,9 +68,9 @@ static int push_arguments(struct vm_map *map, const struct arguments *arguments,
     if (!error)
         error = put(&w, arguments->count);
     if (!error)
-        error = put_vector(&w, arguments->count, &text, &at);
+        error = put_vector(&w, arguments->count, text, arguments, &at);
     if (!error)
-        error = put_vector(&w, arguments->environment, &text, &at);
+        error = put_vector(&w, arguments->environment, text, arguments, &at);
     return error ? error : flush(&w);
 }
 

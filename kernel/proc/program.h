@@ -12,11 +12,20 @@
 #include "user/abi.h"
 #include "vm/map.h"
 
-/* The strings of argv, and behind them those of envp, one behind the other, each with its final 0. */
+#define ARGUMENTS_PIECE 4096u
+#define ARGUMENTS_PIECES (USER_ARGUMENTS_MOST / ARGUMENTS_PIECE)
+
+/* The strings of argv, and behind them those of envp, one behind the other, each with its final 0: `size` bytes, by the piece. */
 struct arguments {
     unsigned count, environment, size;
-    char text[USER_ARGUMENTS_MOST];
+    char *piece[ARGUMENTS_PIECES];
+    char own[1024]; /* the first piece of what the kernel itself starts */
 };
+
+static inline char arguments_byte(const struct arguments *a, uint32_t at)
+{
+    return a->piece[at / ARGUMENTS_PIECE][at % ARGUMENTS_PIECE];
+}
 
 /* Where a thread starts, and with what in which registers. */
 struct user_start {

@@ -13,9 +13,10 @@ void arguments_clear(struct arguments *a)
 void arguments_add(struct arguments *to, const char *word)
 {
     uint32_t n = strlen(word) + 1;
-    if (n > sizeof to->text - to->size)
+    to->piece[0] = to->own;
+    if (n > sizeof to->own - to->size)
         panic("too many arguments for a program: %s", word);
-    memcpy(to->text + to->size, word, n);
+    memcpy(to->own + to->size, word, n);
     to->size += n;
     to->count++;
 }

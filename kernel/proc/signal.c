@@ -29,8 +29,10 @@ static bool ignores(const struct process *p, int signal)
 static void forget(struct process *p, uint32_t signals)
 {
     p->pending &= ~signals;
-    for (struct user_thread *t = p->threads; t; t = t->sibling)
+    for (struct user_thread *t = p->threads; t; t = t->sibling) {
         t->pending &= ~signals;
+        t->claimed &= ~signals;
+    }
 }
 
 static void go_on(struct process *p)
@@ -38,10 +40,13 @@ static void go_on(struct process *p)
     if (!p->stopped)
         return;
     p->stopped = p->stop_is_news = false;
+    p->going_on_is_news = true;
     thread_wakeup(&p->stopped);
+    signals_child(p, USER_W_GOES_ON);
+    process_news(p);
 }
 
-/* What a signal does when it is sent. Whether it is to be pending. */
+/* What a signal does when it is sent, masked or not. Whether there is somebody for whom it may be pending. */
 static bool sent(struct process *p, int signal)
 {
     if (p->ending || p->ended)
@@ -56,15 +61,15 @@ static bool sent(struct process *p, int signal)
         forget(p, STOPS);
         go_on(p);
     }
-    return !ignores(p, signal);
+    return true;
 }
 
 void signal_send_thread(struct user_thread *t, int signal)
 {
-    if (!sent(t->process, signal))
+    if (!sent(t->process, signal) || (ignores(t->process, signal) && !(t->mask & SIGNAL_BIT(signal))))
         return;
     t->pending |= SIGNAL_BIT(signal);
-    if (!(t->mask & SIGNAL_BIT(signal)))
+    if (~t->mask & SIGNAL_BIT(signal) || t->awaited & SIGNAL_BIT(signal))
         user_thread_attend(t);
 }
 
@@ -83,14 +88,25 @@ static uint32_t handled(const struct process *p, uint32_t which)
 /* Those of `which` that the thread can do something about now: there is no place for a handler while it lends its stack. */
 static uint32_t takes(const struct user_thread *t, uint32_t which)
 {
-    which &= ~t->mask;
+    which &= ~t->mask | t->awaited;
     return t->lends ? which & ~handled(t->process, which) : which;
 }
 
-void signal_send(struct process *p, int signal)
+/* It may be waited for, or its action may be another one by the time that it is not. */
+static bool masked_by_all(const struct process *p, int signal)
 {
-    if (!sent(p, signal))
+    for (const struct user_thread *t = p->threads; t; t = t->sibling)
+        if (!(t->mask & SIGNAL_BIT(signal)))
+            return false;
+    return true;
+}
+
+void signal_send(struct process *p, int signal, const struct signal_info *info)
+{
+    if (!sent(p, signal) || (ignores(p, signal) && !masked_by_all(p, signal)))
         return;
+    if (!(p->pending & SIGNAL_BIT(signal)))
+        p->info[signal] = info ? *info : (struct signal_info){.code = USER_SI_KERNEL};
     p->pending |= SIGNAL_BIT(signal);
     for (struct user_thread *t = p->threads; t; t = t->sibling)
         if (takes(t, SIGNAL_BIT(signal))) {
@@ -118,42 +134,67 @@ static void change_mask(struct user_thread *self, uint32_t mask)
     signals_pass_on(self->process, self, more);
 }
 
-bool signals_child(struct process *child, bool stopped)
+bool signals_child(struct process *child, int status)
 {
     struct process *parent = child->parent;
     if (!parent)
         return false;
     const struct user_sigaction *action = &parent->action[USER_SIGCHLD];
-    if (!stopped || !(action->flags & USER_SA_NOCLDSTOP))
-        signal_send(parent, USER_SIGCHLD);
+    struct signal_info info = process_status_info(child->id, status);
+    if ((info.code != USER_CLD_STOPPED && info.code != USER_CLD_CONTINUED) || !(action->flags & USER_SA_NOCLDSTOP))
+        signal_send(parent, USER_SIGCHLD, &info);
     return action->flags & USER_SA_NOCLDWAIT || action->handler == USER_SIG_IGN;
 }
 
 static void stop(struct process *p, int signal)
 {
     p->stopped = p->stop_is_news = true;
+    p->going_on_is_news = false;
     p->status = signal;
     process_attend(p);
-    signals_child(p, true);
+    signals_child(p, signal << 8 | USER_WSTOPPED);
     process_news(p);
 }
 
-static void take_off(struct user_thread *self, struct process *p, int signal)
+/* Off what is pending. What it is about. */
+static struct signal_info take_off(struct user_thread *self, struct process *p, int signal)
 {
-    if (self->pending & SIGNAL_BIT(signal))
-        self->pending &= ~SIGNAL_BIT(signal);
-    else
-        p->pending &= ~SIGNAL_BIT(signal);
+    uint32_t bit = SIGNAL_BIT(signal);
+    struct signal_info info = {.code = signal == USER_SIGPIPE ? USER_SI_USER : USER_SI_TKILL, .sender = p->id};
+    if (!(self->pending & bit)) {
+        p->pending &= ~bit;
+        return p->info[signal];
+    }
+    self->pending &= ~bit;
+    if (self->trapped & bit)
+        info = self->trap;
+    else if (self->claimed & bit)
+        info = self->claim;
+    self->trapped &= ~bit;
+    self->claimed &= ~bit;
+    return info;
+}
+
+static struct user_siginfo shown(int signal, const struct signal_info *info)
+{
+    bool child = signal == USER_SIGCHLD && info->code > 0 && info->code != USER_SI_KERNEL;
+    bool trap = !child && info->code > 0 && info->code != USER_SI_KERNEL;
+    return (struct user_siginfo){.signo = signal,
+                                 .code = info->code,
+                                 .sender = info->sender,
+                                 .status = child ? (int32_t)info->value : 0,
+                                 .address = trap ? info->value : 0,
+                                 .value = child || trap ? 0 : info->value};
 }
 
 /* The next that this thread is to take, off what is pending; 0: none. */
-static int take(struct user_thread *self, struct process *p)
+static int take(struct user_thread *self, struct process *p, struct signal_info *info)
 {
     uint32_t all = (self->pending | p->pending) & ~self->mask;
     if (!all)
         return 0;
     int signal = __builtin_ctz(self->trapped & all ? self->trapped : all);
-    take_off(self, p, signal);
+    *info = take_off(self, p, signal);
     return signal;
 }
 
@@ -179,14 +220,18 @@ bool signals_end_wait(struct user_thread *self)
             continue;
         }
         self->thread->attention = false;
-        uint32_t all = (self->pending | p->pending) & ~self->mask, now = takes(self, all);
+        uint32_t all = (self->pending | p->pending) & (~self->mask | self->awaited), now = takes(self, all);
         signals_pass_on(p, self, all & ~now);
         if (!now)
             return false;
-        int signal = __builtin_ctz(now);
-        take_off(self, p, signal);
+        int signal = __builtin_ctz(now & self->awaited ? now & self->awaited : now);
+        if (SIGNAL_BIT(signal) & self->awaited)
+            return true;
+        struct signal_info info = take_off(self, p, signal);
         if (handled(p, SIGNAL_BIT(signal))) { /* it is this thread's now: the call ends with its handler */
             self->pending |= SIGNAL_BIT(signal);
+            self->claimed |= SIGNAL_BIT(signal);
+            self->claim = info;
             self->thread->attention = true;
             return true;
         }
@@ -228,7 +273,8 @@ static uint32_t place_for_frame(struct user_thread *self, const struct user_siga
 }
 
 /* The thread goes on in the handler. Without locks. 0, or -EFAULT. */
-static int enter_handler(struct user_thread *self, int signal, const struct user_sigaction *action, uint32_t mask)
+static int enter_handler(struct user_thread *self, int signal, const struct signal_info *info,
+                         const struct user_sigaction *action, uint32_t mask)
 {
     struct frame *f = self->frame;
     uint32_t at = place_for_frame(self, action);
@@ -236,8 +282,7 @@ static int enter_handler(struct user_thread *self, int signal, const struct user
         .pc = f->mepc, .ra = f->ra, .sp = f->sp, .gp = f->gp, .tp = f->tp, .s0 = f->s0, .mask = mask};
     memcpy(frame.t, f->t, sizeof frame.t);
     memcpy(frame.a, f->a, sizeof frame.a);
-    bool trapped = self->trapped & SIGNAL_BIT(signal);
-    frame.info = (struct user_siginfo){.signo = signal, .value = trapped ? self->fault_address : 0};
+    frame.info = shown(signal, info);
     int error = copyout(self->process->map, at, &frame, sizeof frame);
     if (error)
         return error;
@@ -247,12 +292,11 @@ static int enter_handler(struct user_thread *self, int signal, const struct user
     f->a[0] = (uint32_t)signal;
     f->a[1] = at + offsetof(struct user_sigframe, info);
     f->a[2] = at;
-    self->trapped &= ~SIGNAL_BIT(signal);
     return 0;
 }
 
 /* With user_lock, which is let go for the handler's frame, in the section `s`, which may be another one then. */
-static crit_t handle(struct user_thread *self, struct process *p, int signal, crit_t s)
+static crit_t handle(struct user_thread *self, struct process *p, int signal, const struct signal_info *info, crit_t s)
 {
     struct user_sigaction action = p->action[signal];
     uint32_t mask = self->suspended ? self->mask_before : self->mask;
@@ -262,7 +306,7 @@ static crit_t handle(struct user_thread *self, struct process *p, int signal, cr
     if (action.flags & USER_SA_RESETHAND)
         p->action[signal].handler = USER_SIG_DFL;
     simple_lock_leave(&user_lock, s);
-    int error = enter_handler(self, signal, &action, mask);
+    int error = enter_handler(self, signal, info, &action, mask);
     s = simple_lock_enter(&user_lock);
     if (error)
         process_end_locked(p, USER_SIGSEGV); /* there is no stack */
@@ -272,7 +316,7 @@ static crit_t handle(struct user_thread *self, struct process *p, int signal, cr
 /* Clock ticks that a timer of the process's own time has not seen yet. With user_lock. */
 static void run_down(struct process *p, unsigned which, uint32_t ticks)
 {
-    uint32_t *left = &p->timer[which].left, interval = p->timer[which].interval;
+    uint64_t *left = &p->timer[which].left, interval = p->timer[which].interval;
     if (!*left || !ticks)
         return;
     if (ticks < *left) {
@@ -280,7 +324,7 @@ static void run_down(struct process *p, unsigned which, uint32_t ticks)
         return;
     }
     *left = interval ? interval - (ticks - *left) % interval : 0;
-    signal_send(p, which ? USER_SIGPROF : USER_SIGVTALRM);
+    signal_send(p, which ? USER_SIGPROF : USER_SIGVTALRM, 0);
 }
 
 /* The ticks that have found the thread running are its process's. With user_lock. */
@@ -309,11 +353,12 @@ void signals_attend(void)
         }
         self->thread->attention = self->thread->ticked = false;
         charge(p, self);
-        int signal = take(self, p);
+        struct signal_info info;
+        int signal = take(self, p, &info);
         if (!signal)
             break;
         if (handled(p, SIGNAL_BIT(signal)))
-            s = handle(self, p, signal, s);
+            s = handle(self, p, signal, &info, s);
         else
             act(p, signal);
     }
@@ -335,14 +380,14 @@ void signals_call_interrupted(int result, uint32_t a0)
     self->thread->attention = true; /* whatever else it was for is done by now, maybe */
 }
 
-bool signal_trap(int signal, uint32_t address)
+bool signal_trap(int signal, int code, uint32_t address)
 {
     struct user_thread *self = user_self();
     struct process *p = self->process;
     crit_t s = simple_lock_enter(&user_lock);
     bool handled = p->action[signal].handler > USER_SIG_IGN && !(self->mask & SIGNAL_BIT(signal));
     if (handled) {
-        self->fault_address = address;
+        self->trap = (struct signal_info){.code = code, .value = address};
         self->trapped = SIGNAL_BIT(signal);
         self->pending |= SIGNAL_BIT(signal);
         self->thread->attention = true;
@@ -505,39 +550,45 @@ SYSCALL(SYS_SIGRETURN, sys_sigreturn);
 
 /* Alarms. */
 
+#define AT_ONCE 0x40000000u /* ticks of one timeout */
+
 /* The ticks from now until the timer is over, at least 1; 0: it does not run. With user_lock. */
-static uint32_t ticks_left(const struct process *p)
+static uint64_t ticks_left(const struct process *p)
 {
     if (!p->alarm_due)
         return 0;
-    uint32_t left = p->alarm_due - clock_ticks();
-    return (int32_t)left > 0 ? left : 1;
+    int32_t left = (int32_t)(p->alarm_due - clock_ticks());
+    return p->alarm_more + (left > 0 ? (uint32_t)left : !p->alarm_more);
 }
 
-static void set_alarm(struct process *p, uint32_t ticks);
+static void set_alarm(struct process *p, uint64_t ticks);
 
 static void alarm(void *arg)
 {
     struct process *p = arg;
     crit_t s = simple_lock_enter(&user_lock);
     if (p->alarm_due && (int32_t)(clock_ticks() - p->alarm_due) >= 0) { /* else it was set again meanwhile */
+        bool over = !p->alarm_more;
         p->alarm_due = 0;
-        set_alarm(p, p->alarm_interval);
-        signal_send(p, USER_SIGALRM);
+        set_alarm(p, over ? p->alarm_interval : p->alarm_more);
+        if (over)
+            signal_send(p, USER_SIGALRM, 0);
     }
     simple_lock_leave(&user_lock, s);
 }
 
 /* With user_lock. */
-static void set_alarm(struct process *p, uint32_t ticks)
+static void set_alarm(struct process *p, uint64_t ticks)
 {
     timeout_cancel(&p->alarm);
     if (!ticks || p->ending)
         return;
-    p->alarm_due = clock_ticks() + ticks;
+    uint32_t now = ticks < AT_ONCE ? (uint32_t)ticks : AT_ONCE;
+    p->alarm_more = ticks - now;
+    p->alarm_due = clock_ticks() + now;
     if (!p->alarm_due)
         p->alarm_due = 1;
-    timeout_set(&p->alarm, ticks, alarm, p);
+    timeout_set(&p->alarm, now, alarm, p);
 }
 
 void signals_end(struct process *p)
@@ -545,25 +596,32 @@ void signals_end(struct process *p)
     timeout_drain(&p->alarm);
 }
 
-static int ticks_of(const struct user_timeval *t, uint32_t *ticks)
+#define MOST_SECONDS (1ll << 40) /* what is longer is as long */
+
+/* The ticks that last at least as long, from now; 0 of no time. */
+static int ticks_of(const struct user_timeval *t, uint64_t *ticks)
 {
+    uint64_t hz = clock_hz();
     *ticks = 0;
-    if (t->microseconds < 0 || t->microseconds >= 1000000)
+    if (t->seconds < 0 || t->microseconds < 0 || t->microseconds >= 1000000)
         return -EINVAL;
-    struct user_timespec as_timespec = {t->seconds, t->microseconds * 1000, 0};
-    return t->seconds || t->microseconds ? clock_ticks_of(&as_timespec, ticks) : 0;
+    if (!t->seconds && !t->microseconds)
+        return 0;
+    uint64_t seconds = (uint64_t)(t->seconds < MOST_SECONDS ? t->seconds : MOST_SECONDS);
+    *ticks = seconds * hz + ((uint32_t)t->microseconds * hz + 999999) / 1000000 + 1; /* one is under way already */
+    return hz ? 0 : -EINVAL;
 }
 
-static struct user_timeval time_of(uint32_t ticks)
+static struct user_timeval time_of(uint64_t ticks)
 {
     uint32_t hz = clock_hz();
     if (!hz)
         return (struct user_timeval){0};
-    return (struct user_timeval){ticks / hz, (int32_t)((uint64_t)(ticks % hz) * 1000000 / hz), 0};
+    return (struct user_timeval){(int64_t)(ticks / hz), (int32_t)(ticks % hz * 1000000 / hz), 0};
 }
 
-/* clock_ticks_of counts the tick that is under way, which a period does not have, nor a time that is counted in ticks. */
-static uint32_t whole_ticks(uint32_t ticks)
+/* ticks_of counts the tick that is under way, which a period does not have, nor a time that is counted in ticks. */
+static uint64_t whole_ticks(uint64_t ticks)
 {
     return ticks > 1 ? ticks - 1 : ticks;
 }
@@ -581,7 +639,7 @@ static void charge_all(struct process *p)
 }
 
 /* Of a process's own time. With user_lock. */
-static void set_timer(struct process *p, unsigned which, uint32_t ticks, uint32_t interval)
+static void set_timer(struct process *p, unsigned which, uint64_t ticks, uint64_t interval)
 {
     charge_all(p);
     p->timer[which].left = ticks;
@@ -602,7 +660,7 @@ static struct user_itimerval timer_now(struct process *p, uint32_t which)
 static int sys_setitimer(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     struct user_itimerval new = {0}, old;
-    uint32_t interval, ticks;
+    uint64_t interval, ticks;
     if (a[0] > USER_ITIMER_PROF)
         return -EINVAL;
     if (a[1] && copyin(map, &new, a[1], sizeof new))
@@ -639,7 +697,7 @@ SYSCALL(SYS_GETITIMER, sys_getitimer);
 
 /* kill and its like. */
 
-int signal_send_group(int group, int signal, const struct process *except)
+int signal_send_group(int group, int signal, const struct process *except, const struct signal_info *info)
 {
     int n = 0;
     for (struct process *p = processes; p; p = p->all_next) {
@@ -647,24 +705,24 @@ int signal_send_group(int group, int signal, const struct process *except)
             continue;
         n++;
         if (signal)
-            signal_send(p, signal);
+            signal_send(p, signal, info);
     }
     return n;
 }
 
-static int send_to(struct process *caller, int which, int signal)
+static int send_to(struct process *caller, int which, int signal, const struct signal_info *info)
 {
     if (which == INIT_ID)
         return -EPERM;
     if (which <= 0) {
         int group = which == 0 ? caller->group : which == -1 ? 0 : -which;
-        return signal_send_group(group, signal, group ? 0 : caller) || which == -1 ? 0 : -ESRCH;
+        return signal_send_group(group, signal, group ? 0 : caller, info) || which == -1 ? 0 : -ESRCH;
     }
     struct process *p = process_find(which);
     if (!p)
         return -ESRCH;
     if (signal)
-        signal_send(p, signal);
+        signal_send(p, signal, info);
     return 0;
 }
 
@@ -673,8 +731,9 @@ static int sys_kill(struct process *p, struct vm_map *map, const uint32_t *a)
     (void)map;
     if ((a[1] && !is_signal(a[1])) || (int)a[0] == INT32_MIN)
         return -EINVAL;
+    struct signal_info info = {.code = USER_SI_USER, .sender = p->id};
     crit_t s = simple_lock_enter(&user_lock);
-    int result = send_to(p, (int)a[0], (int)a[1]);
+    int result = send_to(p, (int)a[0], (int)a[1], &info);
     simple_lock_leave(&user_lock, s);
     return result;
 }
@@ -686,7 +745,8 @@ static int sys_killpg(struct process *p, struct vm_map *map, const uint32_t *a)
     if ((a[1] && !is_signal(a[1])) || (int)a[0] < 0)
         return -EINVAL;
     crit_t s = simple_lock_enter(&user_lock);
-    int result = signal_send_group(a[0] ? (int)a[0] : p->group, (int)a[1], 0) ? 0 : -ESRCH;
+    struct signal_info info = {.code = USER_SI_USER, .sender = p->id};
+    int result = signal_send_group(a[0] ? (int)a[0] : p->group, (int)a[1], 0, &info) ? 0 : -ESRCH;
     simple_lock_leave(&user_lock, s);
     return result;
 }
@@ -709,6 +769,66 @@ static int sys_thread_kill(struct process *p, struct vm_map *map, const uint32_t
     return result;
 }
 SYSCALL(SYS_THREAD_KILL, sys_thread_kill);
+
+static int sys_sigqueue(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    if (a[1] && !is_signal(a[1]))
+        return -EINVAL;
+    if ((int)a[0] <= 0)
+        return -ESRCH;
+    struct signal_info info = {.code = USER_SI_QUEUE, .sender = p->id, .value = a[2]};
+    crit_t s = simple_lock_enter(&user_lock);
+    int result = send_to(p, (int)a[0], (int)a[1], &info);
+    simple_lock_leave(&user_lock, s);
+    return result;
+}
+SYSCALL(SYS_SIGQUEUE, sys_sigqueue);
+
+/* One of `set` off what is pending for the thread, or 0; until one comes, or the limit. With user_lock. */
+static int await(struct user_thread *self, uint32_t set, bool waits, const struct limit *limit,
+                 struct signal_info *info)
+{
+    struct process *p = self->process;
+    uint32_t there;
+    bool left = false;
+    self->awaited = set;
+    while (!(there = (self->pending | p->pending) & set) && !left && waits && !limit->over)
+        left = limit_sleep(limit);
+    self->awaited = 0;
+    if (!there)
+        return left ? -EINTR : -EAGAIN;
+    int signal = __builtin_ctz(there);
+    *info = take_off(self, p, signal);
+    return signal;
+}
+
+static int sys_sigtimedwait(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct user_thread *self = user_self();
+    struct signal_info info;
+    struct user_timespec t;
+    struct limit limit;
+    uint32_t set, ticks = NO_LIMIT;
+    (void)p;
+    if (copyin(map, &set, a[0], sizeof set) || (a[2] && copyin(map, &t, a[2], sizeof t)))
+        return -EFAULT;
+    bool waits = !a[2] || t.seconds || t.nanoseconds;
+    int signal = a[2] && waits ? clock_ticks_of(&t, &ticks) : 0;
+    if (signal)
+        return signal;
+    limit_begin(&limit, ticks, self, &user_lock);
+    crit_t s = simple_lock_enter(&user_lock);
+    signal = await(self, set & ~SIGNALS_UNMASKED, waits, &limit, &info);
+    self->thread->attention = true; /* what was for the thread besides */
+    simple_lock_leave(&user_lock, s);
+    limit_end(&limit);
+    if (signal < 0 || !a[1])
+        return signal;
+    struct user_siginfo to = shown(signal, &info);
+    return copyout(map, a[1], &to, sizeof to) ? -EFAULT : signal;
+}
+SYSCALL(SYS_SIGTIMEDWAIT, sys_sigtimedwait);
 
 static void broken_pipe(void)
 {

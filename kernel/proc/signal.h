@@ -21,12 +21,12 @@
 #define SIGNAL_BIT(signal) (1u << (signal))
 #define SIGNALS_UNMASKED (SIGNAL_BIT(USER_SIGKILL) | SIGNAL_BIT(USER_SIGSTOP))
 
-/* Send one, with user_lock. A process that ends, or has, does not notice. */
-void signal_send(struct process *p, int signal);
+/* Send one, with user_lock; `info` 0: it is the kernel that sends it. A process that ends, or has, does not notice. */
+void signal_send(struct process *p, int signal, const struct signal_info *info);
 void signal_send_thread(struct user_thread *t, int signal);
 
 /* To all of a group, or all that there are (0), but `except`. Gives how many. With user_lock. */
-int signal_send_group(int group, int signal, const struct process *except);
+int signal_send_group(int group, int signal, const struct process *except, const struct signal_info *info);
 
 /*
  * Thread `self` ends or masks `which` from now on, with user_lock. Those of them that wait for a thread of the process
@@ -41,7 +41,7 @@ void signals_pass_on(struct process *p, const struct user_thread *self, uint32_t
 bool signals_end_wait(struct user_thread *self);
 
 /* The calling thread has trapped: its handler is to run, or the process ends. Whether the former. */
-bool signal_trap(int signal, uint32_t address);
+bool signal_trap(int signal, int code, uint32_t address);
 
 /* On the way to user mode, `attention` is set: do what is wanted, or do not return. Interrupts on. */
 void signals_attend(void);
@@ -56,8 +56,8 @@ void signals_fork(struct process *child, struct user_thread *thread, const struc
 /* No alarm of the process will come any more. From a thread, without locks. */
 void signals_end(struct process *p);
 
-/* The parent is told that a child has ended, stopped. With user_lock. Whether it does not want to wait for those that ended. */
-bool signals_child(struct process *child, bool stopped);
+/* The parent is told of a child's status, as wait4 gives it. With user_lock. Whether it does not want to wait for those that ended. */
+bool signals_child(struct process *child, int status);
 
 void signals_init(void);
 #endif

@@ -32,6 +32,10 @@ static unsigned wanted(uint32_t cause)
                                              : 0;
 }
 
+/* Of every signal of a trap: SEGV_MAPERR, BUS_ADRALN, ILL_ILLOPC, TRAP_BRKPT. */
+#define FIRST_CODE 1
+_Static_assert(USER_SEGV_MAPERR == 1 && USER_BUS_ADRALN == 1 && USER_ILL_ILLOPC == 1 && USER_TRAP_BRKPT == 1, "traps");
+
 static void user_exception(uint32_t cause, const struct frame *frame)
 {
     struct process *p = user_self()->process;
@@ -45,7 +49,10 @@ static void user_exception(uint32_t cause, const struct frame *frame)
         return;
     }
     int signal = error == -ENOMEM || error == -EIO ? USER_SIGBUS : signal_of(cause);
-    if (signal_trap(signal, value))
+    int code = signal == USER_SIGSEGV && error == -EACCES ? USER_SEGV_ACCERR
+               : signal == USER_SIGBUS && rights          ? USER_BUS_ADRERR
+                                                          : FIRST_CODE;
+    if (signal_trap(signal, code, value))
         return;
     kprintf("%s, process %d: %s at pc %#lx, address %#lx; it is ended\n", p->name, p->id, exception_name(cause),
             (unsigned long)frame->mepc, (unsigned long)value);

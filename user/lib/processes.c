@@ -44,10 +44,29 @@ int execv(const char *path, char *const argv[])
     return execve(path, argv, environ);
 }
 
+/* What is no program is a script for the shell. */
+static void execute_script(const char *path, char *const argv[], char *const envp[])
+{
+    unsigned n = 0;
+    while (argv[n])
+        n++;
+    const char *words[n + 3];
+    words[0] = "sh";
+    words[1] = path;
+    for (unsigned i = 1; i <= n; i++)
+        words[i + 1] = argv[i];
+    words[n + !n + 1] = 0;
+    execve(_PATH_BSHELL, (char *const *)words, envp);
+}
+
 int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-    if (strchr(file, '/'))
-        return execve(file, argv, envp);
+    if (strchr(file, '/')) {
+        execve(file, argv, envp);
+        if (errno == ENOEXEC)
+            execute_script(file, argv, envp);
+        return -1;
+    }
     const char *at = getenv("PATH"), *end;
     size_t length = strlen(file);
     int error = ENOENT;
@@ -60,6 +79,10 @@ int execvpe(const char *file, char *const argv[], char *const envp[])
             path[folder] = '/';
             memcpy(path + folder + !!folder, file, length + 1);
             execve(path, argv, envp);
+            if (errno == ENOEXEC) {
+                execute_script(path, argv, envp);
+                return -1;
+            }
             if (errno != ENOENT && errno != ENOTDIR)
                 error = errno;
         }
@@ -132,6 +155,11 @@ pid_t waitpid(pid_t id, int *status, int options)
 pid_t wait(int *status)
 {
     return wait4(-1, status, 0, 0);
+}
+
+int waitid(idtype_t which, id_t id, siginfo_t *to, int options)
+{
+    return with_errno(system_call6(SYS_WAITID, (uint32_t)which, (uint32_t)id, (uint32_t)to, (uint32_t)options, 0, 0));
 }
 
 int getrusage(int who, struct rusage *to)

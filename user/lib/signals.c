@@ -6,6 +6,7 @@
 #include "user/lib/system.h"
 
 _Static_assert(sizeof(struct sigaction) == sizeof(struct user_sigaction), "the kernel reads struct sigaction");
+_Static_assert(sizeof(siginfo_t) == sizeof(struct user_siginfo), "the kernel writes siginfo_t");
 
 /* Where a handler returns to, with sp as the kernel gave it. */
 __attribute__((naked)) static void trampoline(void)
@@ -72,6 +73,33 @@ int killpg(pid_t group, int number)
 int raise(int number)
 {
     return with_errno(system_call(SYS_THREAD_KILL, (uint32_t)system_call(SYS_GETTID, 0, 0, 0), (uint32_t)number, 0));
+}
+
+int sigtimedwait(const sigset_t *set, siginfo_t *to, const struct timespec *limit)
+{
+    return with_errno(system_call(SYS_SIGTIMEDWAIT, (uint32_t)set, (uint32_t)to, (uint32_t)limit));
+}
+
+int sigwaitinfo(const sigset_t *set, siginfo_t *to)
+{
+    return sigtimedwait(set, to, 0);
+}
+
+/* POSIX: it gives the error. */
+int sigwait(const sigset_t *set, int *number)
+{
+    int result;
+    do
+        result = system_call(SYS_SIGTIMEDWAIT, (uint32_t)set, 0, 0);
+    while (result == -EINTR);
+    if (result > 0)
+        *number = result;
+    return result < 0 ? -result : 0;
+}
+
+int sigqueue(pid_t id, int number, const union sigval value)
+{
+    return with_errno(system_call(SYS_SIGQUEUE, (uint32_t)id, (uint32_t)number, (uint32_t)value.sival_int));
 }
 
 int siginterrupt(int number, int interrupts)

@@ -121,6 +121,15 @@ static void executes(void)
     CHECK(call(SYS_EXECVE, "status", 4, 0) == -EFAULT);
     id = call(SYS_SPAWN, "status", argv, 0);
     CHECK(wait_for(id) == 5 << 8);
+    static const char *const sleeps_on[] = {"processes", "sleep", 0}; /* with the mask of who spawned it */
+    mask(USER_SIG_BLOCK, 1u << USER_SIGTERM);
+    id = call(SYS_SPAWN, "processes", sleeps_on, 0);
+    mask(USER_SIG_UNBLOCK, 1u << USER_SIGTERM);
+    call(SYS_KILL, id, USER_SIGTERM);
+    sleep_for(0, 3 * MILLISECOND);
+    CHECK(call(SYS_WAIT4, id, 0, USER_WNOHANG, 0) == 0);
+    call(SYS_KILL, id, USER_SIGKILL);
+    CHECK(wait_for(id) == USER_SIGKILL);
 }
 
 static uint8_t stacks[4][1024] __attribute__((aligned(16)));
@@ -631,7 +640,7 @@ static void mends(int signal, struct user_siginfo *info, struct user_sigframe *f
 {
     (void)frame;
     faults += signal == USER_SIGSEGV;
-    fault_at = info->value;
+    fault_at = info->address;
     call(SYS_MPROTECT, guarded, PAGE, USER_PROT_READ | USER_PROT_WRITE);
 }
 
@@ -645,13 +654,13 @@ static void skips(int signal, struct user_siginfo *info, struct user_sigframe *f
 static void notes(int signal, struct user_siginfo *info, struct user_sigframe *frame)
 {
     skips(signal, info, frame);
-    fault_at = info->value;
+    fault_at = info->address;
 }
 
 static void passes(int signal, struct user_siginfo *info, struct user_sigframe *frame)
 {
     (void)signal, (void)frame;
-    passed += info->value == 0;
+    passed += info->address == 0;
 }
 
 /* A trap's handler gets the trap's address and its registers, whatever other signal comes in that moment. */

@@ -233,7 +233,8 @@ static void raise_at_random(struct user_break *brk, struct random *random)
 HOST_TEST(any_program_and_any_break_do_no_harm)
 {
     struct random random = random_from(2, 0);
-    struct arguments arguments = {.count = 2, .size = 6, .text = "ab\0cd"};
+    static char text[] = "ab\0cd";
+    struct arguments arguments = {.count = 2, .size = 6, .piece = {text}};
     unsigned loaded = 0, beyond = 0, refused = 0, no_memory = 0;
     for (unsigned round = 0; round < 40000 * host_times(); round++) {
         struct file *file = malloc(sizeof *file);
