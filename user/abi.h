@@ -136,11 +136,14 @@
 #define SYS_SIGQUEUE 216 /* (id, signal, value) */
 #define SYS_GETPGID 217 /* (id) */
 #define SYS_GETSID 218 /* (id) */
-#define SYS_CLOCK_NANOSLEEP 219 /* (clock, flags: 1 until, const struct timespec *, struct timespec *rest or 0) gives the error number */
+#define SYS_CLOCK_NANOSLEEP 219 /* (clock, flags: 1 until, const struct timespec *, struct timespec *rest or 0) */
 /* 220 to 239: Mach's calls on memory (vm/), 240 to 254: on ports (ipc/). */
 #define SYS_VM_FIRST 220
 #define SYS_IPC_FIRST 240
-#define SYS_CALLS 256
+#define SYS_PIPE2 256 /* (int fd[2], flags of open: O_CLOEXEC, O_NONBLOCK) */
+#define SYS_DUP3 257 /* (fd, new, O_CLOEXEC or 0) */
+#define SYS_MASKED 258 /* (const sigset_t *, number, const uint32_t[5]) SYS_POLL or SYS_SELECT under that mask */
+#define SYS_CALLS 264
 
 /* Clocks, as Linux numbers them. */
 #define USER_CLOCK_REALTIME 0

@@ -155,9 +155,18 @@ SYSCALL(SYS_DUP, sys_dup);
 static int sys_dup2(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     (void)map;
-    return descriptor_dup2(descriptors_of(p), a[0], a[1]);
+    return descriptor_dup2(descriptors_of(p), a[0], a[1], false);
 }
 SYSCALL(SYS_DUP2, sys_dup2);
+
+static int sys_dup3(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    if (a[0] == a[1] || a[2] & ~(uint32_t)O_CLOEXEC)
+        return -EINVAL;
+    return descriptor_dup2(descriptors_of(p), a[0], a[1], a[2]);
+}
+SYSCALL(SYS_DUP3, sys_dup3);
 
 static int sys_getdtablesize(struct process *p, struct vm_map *map, const uint32_t *a)
 {

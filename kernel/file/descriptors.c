@@ -270,7 +270,7 @@ int descriptor_dup(struct descriptors *d, uint32_t fd, uint32_t from, bool close
     return -EMFILE;
 }
 
-int descriptor_dup2(struct descriptors *d, uint32_t fd, uint32_t to)
+int descriptor_dup2(struct descriptors *d, uint32_t fd, uint32_t to, bool close_on_exec)
 {
     struct descriptor *it = find(d, fd), *other;
     if (!it || to >= DESCRIPTORS_MOST)
@@ -282,7 +282,7 @@ int descriptor_dup2(struct descriptors *d, uint32_t fd, uint32_t to)
     if (f && it != other) {
         old = other->file;
         other->file = another(it);
-        other->close_on_exec = false;
+        other->close_on_exec = close_on_exec;
     }
     lock_pair_done(&it->lock, &other->lock);
     if (old) {

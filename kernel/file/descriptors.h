@@ -41,7 +41,7 @@ int descriptor_close(struct descriptors *d, uint32_t fd);
 int descriptor_close_file(struct descriptors *d, uint32_t fd, const struct file *f); /* if it still is `f` */
 
 int descriptor_dup(struct descriptors *d, uint32_t fd, uint32_t from, bool close_on_exec);
-int descriptor_dup2(struct descriptors *d, uint32_t fd, uint32_t to);
+int descriptor_dup2(struct descriptors *d, uint32_t fd, uint32_t to, bool close_on_exec);
 
 /* FD_CLOEXEC; `change`: as `to`. What it was, or -EBADF. */
 int descriptor_close_on_exec(struct descriptors *d, uint32_t fd, bool change, bool to);

@@ -233,7 +233,8 @@ static int pipe_create(struct file *end[2])
     return -ENOMEM;
 }
 
-static int sys_pipe(struct process *process, struct vm_map *map, const uint32_t *a)
+/* Both ends, with their descriptors at `to`. */
+static int open_pipe(struct process *process, struct vm_map *map, uint32_t to, uint32_t flags)
 {
     struct descriptors *d = descriptors_of(process);
     struct file *end[2];
@@ -242,13 +243,15 @@ static int sys_pipe(struct process *process, struct vm_map *map, const uint32_t 
     if (error)
         return error;
     for (unsigned i = 0; i < 2; i++)
+        end[i]->flags |= flags & O_NONBLOCK;
+    for (unsigned i = 0; i < 2; i++)
         file_reference(end[i]); /* another thread may close a descriptor, and open it as something else */
     for (; opened < 2 && !error; opened += !error) {
-        fd[opened] = descriptor_open(d, end[opened], 0, false);
+        fd[opened] = descriptor_open(d, end[opened], 0, flags & O_CLOEXEC);
         error = fd[opened] < 0 ? fd[opened] : 0;
     }
     if (!error)
-        error = copyout(map, a[0], fd, sizeof fd);
+        error = copyout(map, to, fd, sizeof fd);
     for (unsigned i = 0; i < 2; i++) {
         if (i >= opened)
             file_release(end[i]); /* no descriptor has it */
@@ -258,4 +261,15 @@ static int sys_pipe(struct process *process, struct vm_map *map, const uint32_t 
     }
     return error;
 }
+
+static int sys_pipe(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return open_pipe(p, map, a[0], 0);
+}
 SYSCALL(SYS_PIPE, sys_pipe);
+
+static int sys_pipe2(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    return a[1] & ~(uint32_t)(O_NONBLOCK | O_CLOEXEC) ? -EINVAL : open_pipe(p, map, a[0], a[1]);
+}
+SYSCALL(SYS_PIPE2, sys_pipe2);

@@ -131,22 +131,53 @@ static int sys_futex_wake(struct process *p, struct vm_map *map, const uint32_t 
 }
 SYSCALL(SYS_FUTEX_WAKE, sys_futex_wake);
 
-static int sys_nanosleep(struct process *p, struct vm_map *map, const uint32_t *a)
+/* `rest` 0, or where what is left goes if the sleep is interrupted. */
+static int sleep_and_tell(struct vm_map *map, uint32_t ticks, uint32_t rest)
 {
-    (void)p;
-    uint32_t ticks, left;
-    int error = copy_in_ticks(map, a[0], &ticks);
-    if (error)
-        return error;
-    if (ticks == NO_LIMIT) /* no time at all */
-        return 0;
-    error = user_sleep(ticks, &left);
-    if (error && a[1]) {
-        uint32_t hz = clock_hz();
-        struct user_timespec rest = {left / hz, (int32_t)((uint64_t)(left % hz) * 1000000000 / hz), 0};
-        if (copyout(map, a[1], &rest, sizeof rest))
+    uint32_t left, hz = clock_hz();
+    int error = ticks == NO_LIMIT ? 0 : user_sleep(ticks, &left); /* no time at all */
+    if (error && rest) {
+        struct user_timespec t = {left / hz, (int32_t)((uint64_t)(left % hz) * 1000000000 / hz), 0};
+        if (copyout(map, rest, &t, sizeof t))
             return -EFAULT;
     }
     return error;
+}
+
+static int sys_clock_nanosleep(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct user_timespec t, now;
+    uint32_t ticks = NO_LIMIT;
+    (void)p;
+    if (a[0] != USER_CLOCK_REALTIME && a[0] != USER_CLOCK_MONOTONIC)
+        return -EINVAL;
+    if (!a[1]) {
+        int error = copy_in_ticks(map, a[2], &ticks);
+        return error ? error : sleep_and_tell(map, ticks, a[3]);
+    }
+    if (copyin(map, &t, a[2], sizeof t))
+        return -EFAULT;
+    if (t.nanoseconds < 0 || t.nanoseconds >= 1000000000)
+        return -EINVAL;
+    clock_since_reset(&now);
+    t.seconds -= now.seconds;
+    t.nanoseconds -= now.nanoseconds;
+    if (t.nanoseconds < 0) {
+        t.seconds--;
+        t.nanoseconds += 1000000000;
+    }
+    if (t.seconds < 0 || (!t.seconds && !t.nanoseconds))
+        return 0;
+    int error = clock_ticks_of(&t, &ticks);
+    return error ? error : sleep_and_tell(map, ticks, 0);
+}
+SYSCALL(SYS_CLOCK_NANOSLEEP, sys_clock_nanosleep);
+
+static int sys_nanosleep(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)p;
+    uint32_t ticks;
+    int error = copy_in_ticks(map, a[0], &ticks);
+    return error ? error : sleep_and_tell(map, ticks, a[1]);
 }
 SYSCALL(SYS_NANOSLEEP, sys_nanosleep);

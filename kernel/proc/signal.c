@@ -482,6 +482,27 @@ static int sys_sigpending(struct process *p, struct vm_map *map, const uint32_t 
 }
 SYSCALL(SYS_SIGPENDING, sys_sigpending);
 
+void signals_mask_call(uint32_t mask)
+{
+    struct user_thread *self = user_self();
+    crit_t s = simple_lock_enter(&user_lock);
+    self->mask_before = self->mask;
+    self->suspended = true;
+    set_mask(self, mask);
+    simple_lock_leave(&user_lock, s);
+}
+
+void signals_unmask_call(bool interrupted)
+{
+    struct user_thread *self = user_self();
+    crit_t s = simple_lock_enter(&user_lock);
+    if (!interrupted) {
+        self->suspended = false;
+        set_mask(self, self->mask_before);
+    }
+    simple_lock_leave(&user_lock, s);
+}
+
 static int sys_sigsuspend(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     (void)p;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <paths.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,14 +18,41 @@
 
 #define PATH_DEFAULT "/bin:/"
 
+/* What pthread_atfork was given, the last first. */
+static struct at_fork {
+    struct at_fork *next, *before_it;
+    void (*before)(void), (*in_parent)(void), (*in_child)(void);
+} *last_at_fork, *first_at_fork;
+
+int pthread_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
+{
+    struct at_fork *f = malloc(sizeof *f);
+    if (!f)
+        return ENOMEM;
+    __LIBC_LOCK();
+    *f = (struct at_fork){last_at_fork, 0, before, in_parent, in_child};
+    *(last_at_fork ? &last_at_fork->before_it : &first_at_fork) = f;
+    last_at_fork = f;
+    __LIBC_UNLOCK();
+    return 0;
+}
+
 /* The child has this thread alone: nobody else may be within malloc then. */
 pid_t fork(void)
 {
+    for (struct at_fork *f = last_at_fork; f; f = f->next)
+        if (f->before)
+            f->before();
     __LIBC_LOCK();
     int id = with_errno(system_call(SYS_FORK, 0, 0, 0));
     if (!id)
         thread_count = 1;
     __LIBC_UNLOCK();
+    for (struct at_fork *f = first_at_fork; f; f = f->before_it) {
+        void (*then)(void) = id ? f->in_parent : f->in_child;
+        if (then)
+            then();
+    }
     return id;
 }
 

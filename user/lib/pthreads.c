@@ -10,11 +10,11 @@
 #include <sys/mman.h>
 
 #include "user/lib/futex_lock.h"
+#include "user/lib/limits_of_time.h"
 #include "user/lib/thread_local.h"
 
 #define PAGE 4096u
 #define STACK_SIZE 65536u
-#define NANOSECONDS 1000000000
 
 enum fate { JOINABLE, ENDED, DETACHED };
 
@@ -286,7 +286,8 @@ static uint32_t self_tp(void)
     return (uint32_t)__builtin_thread_pointer();
 }
 
-int pthread_mutex_lock(pthread_mutex_t *m)
+/* `until` 0: for ever. */
+static int lock_until(pthread_mutex_t *m, const struct timespec *until)
 {
     if (m->type != PTHREAD_MUTEX_NORMAL && m->owner == self_tp()) {
         if (m->type == PTHREAD_MUTEX_ERRORCHECK)
@@ -294,9 +295,26 @@ int pthread_mutex_lock(pthread_mutex_t *m)
         m->depth++;
         return 0;
     }
-    futex_lock(&m->word);
+    if (!until)
+        futex_lock(&m->word);
+    else if (!futex_lock_try(&m->word))
+        while (__atomic_exchange_n(&m->word, 2, __ATOMIC_ACQUIRE)) {
+            int error = futex_wait_until(&m->word, 2, CLOCK_REALTIME, until);
+            if (error == ETIMEDOUT || error == EINVAL)
+                return error;
+        }
     m->owner = self_tp();
     return 0;
+}
+
+int pthread_mutex_lock(pthread_mutex_t *m)
+{
+    return lock_until(m, 0);
+}
+
+int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
+{
+    return lock_until(m, until);
 }
 
 int pthread_mutex_trylock(pthread_mutex_t *m)
@@ -375,17 +393,10 @@ int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 
 int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until)
 {
-    struct timespec now;
-    if (until->tv_nsec < 0 || until->tv_nsec >= NANOSECONDS)
-        return EINVAL;
-    clock_gettime(c->clock ? (clockid_t)c->clock : CLOCK_REALTIME, &now);
-    struct timespec span = {until->tv_sec - now.tv_sec, until->tv_nsec - now.tv_nsec};
-    if (span.tv_nsec < 0) {
-        span.tv_sec--;
-        span.tv_nsec += NANOSECONDS;
-    }
-    if (span.tv_sec < 0 || (!span.tv_sec && !span.tv_nsec))
-        return ETIMEDOUT;
+    struct timespec span;
+    int error = span_until(c->clock ? (clockid_t)c->clock : CLOCK_REALTIME, until, &span);
+    if (error)
+        return error;
     return wait_for(c, m, &span);
 }
 

@@ -3,7 +3,7 @@
 #include <semaphore.h>
 #include <stdbool.h>
 
-#include "user/lib/system.h"
+#include "user/lib/limits_of_time.h"
 
 static int failed(int error)
 {
@@ -36,18 +36,23 @@ int sem_trywait(sem_t *sem)
 }
 
 /* Who waits has said so before he looks again: then who posts sees it, or he sees what was posted. */
-int sem_wait(sem_t *sem)
+int sem_timedwait(sem_t *sem, const struct timespec *until)
 {
     int was = errno;
     while (sem_trywait(sem)) {
         __atomic_fetch_add(&sem->waiting, 1, __ATOMIC_SEQ_CST);
-        int error = futex_wait(&sem->value, 0, 0);
+        int error = futex_wait_until(&sem->value, 0, CLOCK_REALTIME, until);
         __atomic_fetch_sub(&sem->waiting, 1, __ATOMIC_SEQ_CST);
-        if (error == -EINTR)
-            return failed(EINTR);
+        if (error && error != EAGAIN)
+            return failed(error);
     }
     errno = was;
     return 0;
+}
+
+int sem_wait(sem_t *sem)
+{
+    return sem_timedwait(sem, 0);
 }
 
 int sem_post(sem_t *sem)

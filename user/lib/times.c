@@ -31,6 +31,25 @@ int nanosleep(const struct timespec *how_long, struct timespec *rest)
     return with_errno(system_call(SYS_NANOSLEEP, (uint32_t)how_long, (uint32_t)rest, 0));
 }
 
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *rest)
+{
+    uint32_t known = clock == CLOCK_MONOTONIC  ? USER_CLOCK_MONOTONIC
+                     : clock == CLOCK_REALTIME ? USER_CLOCK_REALTIME
+                                               : ~0u;
+    return -system_call6(SYS_CLOCK_NANOSLEEP, known, flags == TIMER_ABSTIME, (uint32_t)until, (uint32_t)rest, 0, 0);
+}
+
+int clock_getres(clockid_t clock, struct timespec *to)
+{
+    if (clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (to)
+        *to = (struct timespec){.tv_nsec = 1};
+    return 0;
+}
+
 unsigned sleep(unsigned seconds)
 {
     struct timespec t = {.tv_sec = seconds};

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -51,6 +52,8 @@ CALL1(int, close, SYS_CLOSE, int)
 CALL3(off_t, lseek, SYS_LSEEK, int, off_t, int)
 CALL1(int, dup, SYS_DUP, int)
 CALL2(int, dup2, SYS_DUP2, int, int)
+CALL3(int, dup3, SYS_DUP3, int, int, int)
+CALL2(int, pipe2, SYS_PIPE2, int *, int)
 CALL1(int, fsync, SYS_FSYNC, int)
 CALL2(int, ftruncate, SYS_FTRUNCATE, int, off_t)
 CALL2(int, fchmod, SYS_FCHMOD, int, mode_t)
@@ -85,6 +88,8 @@ CALL0(pid_t, getppid, SYS_GETPPID)
 CALL0(pid_t, getpgrp, SYS_GETPGRP)
 CALL2(int, setpgid, SYS_SETPGID, pid_t, pid_t)
 CALL0(pid_t, setsid, SYS_SETSID)
+CALL1(pid_t, getpgid, SYS_GETPGID, pid_t)
+CALL1(pid_t, getsid, SYS_GETSID, pid_t)
 CALL0(uid_t, getuid, SYS_GETUID)
 CALL0(uid_t, geteuid, SYS_GETEUID)
 CALL0(gid_t, getgid, SYS_GETGID)
@@ -164,25 +169,53 @@ int select(int n, fd_set *reading, fd_set *writing, fd_set *exceptions, struct t
                                    (uint32_t)limit, 0));
 }
 
+/* `call` with a mask of signals of its own, which is there while it waits, and no longer. */
+static int masked(const sigset_t *mask, unsigned number, const uint32_t *a)
+{
+    return with_errno(system_call(SYS_MASKED, (uint32_t)mask, number, (uint32_t)a));
+}
+
+int pselect(int n, fd_set *reading, fd_set *writing, fd_set *exceptions, const struct timespec *limit,
+            const sigset_t *mask)
+{
+    struct timeval t;
+    if (limit) {
+        if (limit->tv_nsec < 0 || limit->tv_nsec >= 1000000000) {
+            errno = EINVAL;
+            return -1;
+        }
+        t = (struct timeval){.tv_sec = limit->tv_sec, .tv_usec = (limit->tv_nsec + 999) / 1000};
+        if (t.tv_usec == 1000000)
+            t = (struct timeval){.tv_sec = limit->tv_sec + 1};
+    }
+    if (!mask)
+        return select(n, reading, writing, exceptions, limit ? &t : 0);
+    const uint32_t a[] = {(uint32_t)n, (uint32_t)reading, (uint32_t)writing, (uint32_t)exceptions,
+                          limit ? (uint32_t)&t : 0};
+    return masked(mask, SYS_SELECT, a);
+}
+
+/* As long as the limit, or up to a millisecond longer. */
+int ppoll(struct pollfd *of, nfds_t count, const struct timespec *limit, const sigset_t *mask)
+{
+    int milliseconds = -1;
+    if (limit && (limit->tv_sec < 0 || limit->tv_nsec < 0 || limit->tv_nsec >= 1000000000)) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (limit)
+        milliseconds = limit->tv_sec > INT_MAX / 1000 - 1
+                           ? INT_MAX
+                           : (int)limit->tv_sec * 1000 + (int)((limit->tv_nsec + 999999) / 1000000);
+    if (!mask)
+        return poll(of, count, milliseconds);
+    const uint32_t a[] = {(uint32_t)of, count, (uint32_t)milliseconds, 0, 0};
+    return masked(mask, SYS_POLL, a);
+}
+
 char *getcwd(char *to, size_t size)
 {
     return with_errno(system_call(SYS_GETCWD, (uint32_t)to, size, 0)) < 0 ? 0 : to;
-}
-
-int getpagesize(void)
-{
-    return 4096;
-}
-
-long sysconf(int name)
-{
-    switch (name) {
-    case _SC_PAGESIZE: return 4096;
-    case _SC_CLK_TCK: return USER_CLK_TCK;
-    case _SC_OPEN_MAX: return getdtablesize();
-    case _SC_ARG_MAX: return USER_ARGUMENTS_MOST;
-    default: errno = EINVAL; return -1;
-    }
 }
 
 /* There is one user, and it may do everything. */

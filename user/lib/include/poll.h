@@ -15,5 +15,8 @@ struct pollfd {
     short events, revents;
 };
 
+#include <signal.h>
+
 int poll(struct pollfd *of, nfds_t count, int milliseconds);
+int ppoll(struct pollfd *of, nfds_t count, const struct timespec *limit, const sigset_t *mask);
 #endif

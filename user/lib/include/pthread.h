@@ -1,6 +1,6 @@
 /*
- * POSIX threads, the part that programs use most: threads, mutexes, conditions, once, keys; over the kernel's threads
- * and futexes. Not there: cancelling, attributes but the stack's size and detached, scheduling, sharing with another
+ * POSIX threads, the part that programs use most: threads, mutexes, conditions, read/write locks, barriers, spin locks, once, keys;
+ * over the kernel's threads and futexes. Not there: cancelling, attributes but the stack's size and detached, scheduling, sharing with another
  * process. A function that fails gives an error number, as POSIX has it.
  */
 #ifndef _PTHREAD_H
@@ -93,6 +93,53 @@ int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m);
 int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until);
 int pthread_cond_signal(pthread_cond_t *c);
 int pthread_cond_broadcast(pthread_cond_t *c);
+
+int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until);
+int pthread_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));
+
+/* A writer that waits keeps readers out. */
+typedef struct {
+    volatile uint32_t state, writers, waiting, turns;
+    volatile uint32_t owner;
+} pthread_rwlock_t;
+typedef int pthread_rwlockattr_t;
+
+#define PTHREAD_RWLOCK_INITIALIZER {0, 0, 0, 0, 0}
+
+int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *a);
+int pthread_rwlock_destroy(pthread_rwlock_t *l);
+int pthread_rwlockattr_init(pthread_rwlockattr_t *a);
+int pthread_rwlockattr_destroy(pthread_rwlockattr_t *a);
+int pthread_rwlock_rdlock(pthread_rwlock_t *l);
+int pthread_rwlock_wrlock(pthread_rwlock_t *l);
+int pthread_rwlock_tryrdlock(pthread_rwlock_t *l);
+int pthread_rwlock_trywrlock(pthread_rwlock_t *l);
+int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until);
+int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *until);
+int pthread_rwlock_unlock(pthread_rwlock_t *l);
+
+typedef struct {
+    uint32_t count;
+    volatile uint32_t here, round, leaving;
+} pthread_barrier_t;
+typedef int pthread_barrierattr_t;
+
+#define PTHREAD_BARRIER_SERIAL_THREAD -1
+
+int pthread_barrier_init(pthread_barrier_t *b, const pthread_barrierattr_t *a, unsigned count);
+int pthread_barrier_destroy(pthread_barrier_t *b);
+int pthread_barrier_wait(pthread_barrier_t *b);
+
+typedef volatile uint32_t pthread_spinlock_t;
+
+#define PTHREAD_PROCESS_PRIVATE 0
+#define PTHREAD_PROCESS_SHARED 1
+
+int pthread_spin_init(pthread_spinlock_t *l, int shared);
+int pthread_spin_destroy(pthread_spinlock_t *l);
+int pthread_spin_lock(pthread_spinlock_t *l);
+int pthread_spin_trylock(pthread_spinlock_t *l);
+int pthread_spin_unlock(pthread_spinlock_t *l);
 
 int pthread_once(pthread_once_t *once, void (*fn)(void));
 

@@ -3,6 +3,7 @@
 #define _SEMAPHORE_H
 
 #include <stdint.h>
+#include <time.h>
 
 typedef struct {
     volatile uint32_t value;
@@ -16,6 +17,7 @@ int sem_init(sem_t *sem, int shared, unsigned value);
 int sem_destroy(sem_t *sem);
 int sem_wait(sem_t *sem);
 int sem_trywait(sem_t *sem);
+int sem_timedwait(sem_t *sem, const struct timespec *until); /* of CLOCK_REALTIME */
 int sem_post(sem_t *sem);
 int sem_getvalue(sem_t *sem, int *value);
 #endif

@@ -182,7 +182,7 @@ int main(int argc, char **argv)
         say("%d words, %u wrong", argc - 3, wrong);
         return 0;
     }
-    if (argc > 1 && !strcmp(argv[1], "shows")) { /* for scripts: its arguments without folders */
+    if (argc > 1 && !strncmp(argv[1], "shows", 5)) { /* for scripts: its arguments without folders */
         for (int i = 0; i < argc; i++) {
             const char *slash = strrchr(argv[i], '/');
             say("argument %d: '%s'", i, slash ? slash + 1 : argv[i]);

@@ -22,4 +22,19 @@ void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t 
 int munmap(void *address, size_t size);
 int msync(void *address, size_t size, int flags);
 int mprotect(void *address, size_t size, int protection);
+
+/* Advice that nothing follows; MADV_DONTNEED is not taken. */
+#define MADV_NORMAL 0
+#define MADV_RANDOM 1
+#define MADV_SEQUENTIAL 2
+#define MADV_WILLNEED 3
+#define MADV_DONTNEED 4
+#define POSIX_MADV_NORMAL MADV_NORMAL
+#define POSIX_MADV_RANDOM MADV_RANDOM
+#define POSIX_MADV_SEQUENTIAL MADV_SEQUENTIAL
+#define POSIX_MADV_WILLNEED MADV_WILLNEED
+#define POSIX_MADV_DONTNEED MADV_DONTNEED
+
+int madvise(void *address, size_t size, int advice);
+int posix_madvise(void *address, size_t size, int advice);
 #endif

@@ -5,4 +5,5 @@
 #include_next <sys/stat.h>
 
 int lstat(const char *path, struct stat *to);
+int mknod(const char *path, mode_t mode, dev_t device);
 #endif

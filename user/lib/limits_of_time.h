@@ -1,0 +1,33 @@
+/* Waits that end at a time of a clock: what POSIX's timed functions have, on the kernel's spans. */
+#ifndef USER_LIB_LIMITS_OF_TIME_H
+#define USER_LIB_LIMITS_OF_TIME_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "user/lib/system.h"
+
+/* How long it is until then: 0, ETIMEDOUT: it has been; EINVAL: it is no time. */
+static inline int span_until(clockid_t clock, const struct timespec *until, struct timespec *span)
+{
+    struct timespec now;
+    if (until->tv_nsec < 0 || until->tv_nsec >= 1000000000 || clock_gettime(clock, &now))
+        return EINVAL;
+    *span = (struct timespec){.tv_sec = until->tv_sec - now.tv_sec, .tv_nsec = until->tv_nsec - now.tv_nsec};
+    if (span->tv_nsec < 0) {
+        span->tv_sec--;
+        span->tv_nsec += 1000000000;
+    }
+    return span->tv_sec < 0 || (!span->tv_sec && !span->tv_nsec) ? ETIMEDOUT : 0;
+}
+
+/* As futex_wait; `until` 0: for ever. 0, EAGAIN, EINTR, ETIMEDOUT, EINVAL. */
+static inline int futex_wait_until(volatile uint32_t *word, uint32_t value, clockid_t clock,
+                                   const struct timespec *until)
+{
+    struct timespec span;
+    int error = until ? span_until(clock, until, &span) : 0;
+    return error ? error : -system_call(SYS_FUTEX_WAIT, (uint32_t)word, value, until ? (uint32_t)&span : 0);
+}
+#endif
