@@ -132,7 +132,8 @@
 #define SYS_GETCWD 212 /* (to, size) gives the length */
 #define SYS_PROCESSES 213 /* (struct user_process *, count) for ps: gives how many there are */
 #define SYS_WAITID 214 /* (P_ALL..., id, struct user_siginfo *, options, struct user_rusage * or 0) */
-#define SYS_SIGTIMEDWAIT 215 /* (const sigset_t *, struct user_siginfo * or 0, const struct timespec *limit or 0) gives the signal */
+#define SYS_SIGTIMEDWAIT \
+    215 /* (const sigset_t *, struct user_siginfo * or 0, const struct timespec *limit or 0) gives the signal */
 #define SYS_SIGQUEUE 216 /* (id, signal, value) */
 #define SYS_GETPGID 217 /* (id) */
 #define SYS_GETSID 218 /* (id) */
@@ -392,9 +393,9 @@ struct user_stack {
 /* <signal.h>'s siginfo_t. What a code does not need is 0. */
 struct user_siginfo {
     int32_t signo, code, error;
-    int32_t sender;         /* the process that sent it, or the child that it tells of */
+    int32_t sender; /* the process that sent it, or the child that it tells of */
     uint32_t user;
-    int32_t status;         /* of the child: what it exited with, or the signal */
+    int32_t status; /* of the child: what it exited with, or the signal */
     uint32_t address, value; /* of a trap; of sigqueue */
 };
 

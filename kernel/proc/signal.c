@@ -9,6 +9,7 @@
 #include "file/file.h"
 #include "lib/panic.h"
 #include "lib/syscall.h"
+#include "proc/syscall.h"
 #include "sched/limit.h"
 
 #define STOPS_OF_TERMINALS (SIGNAL_BIT(USER_SIGTSTP) | SIGNAL_BIT(USER_SIGTTIN) | SIGNAL_BIT(USER_SIGTTOU))
@@ -482,9 +483,8 @@ static int sys_sigpending(struct process *p, struct vm_map *map, const uint32_t 
 }
 SYSCALL(SYS_SIGPENDING, sys_sigpending);
 
-void signals_mask_call(uint32_t mask)
+static void mask_call(struct user_thread *self, uint32_t mask)
 {
-    struct user_thread *self = user_self();
     crit_t s = simple_lock_enter(&user_lock);
     self->mask_before = self->mask;
     self->suspended = true;
@@ -492,9 +492,9 @@ void signals_mask_call(uint32_t mask)
     simple_lock_leave(&user_lock, s);
 }
 
-void signals_unmask_call(bool interrupted)
+/* Where the call was interrupted, its mask stays until the handlers have been chosen. */
+static void unmask_call(struct user_thread *self, bool interrupted)
 {
-    struct user_thread *self = user_self();
     crit_t s = simple_lock_enter(&user_lock);
     if (!interrupted) {
         self->suspended = false;
@@ -502,6 +502,21 @@ void signals_unmask_call(bool interrupted)
     }
     simple_lock_leave(&user_lock, s);
 }
+
+/* ppoll and pselect: the mask is there while the call waits. */
+static int sys_masked(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    uint32_t mask, of[6] = {0};
+    if (a[1] != SYS_POLL && a[1] != SYS_SELECT)
+        return -EINVAL;
+    if (copyin(map, &mask, a[0], sizeof mask) || copyin(map, of, a[2], 5 * sizeof *of))
+        return -EFAULT;
+    mask_call(user_self(), mask);
+    int result = system_call_of(a[1], p, of);
+    unmask_call(user_self(), result == -EINTR || result == -ERESTART_UNLESS_HANDLED);
+    return result;
+}
+SYSCALL(SYS_MASKED, sys_masked);
 
 static int sys_sigsuspend(struct process *p, struct vm_map *map, const uint32_t *a)
 {

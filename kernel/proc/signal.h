@@ -49,10 +49,6 @@ void signals_attend(void);
 /* The call that is under way was interrupted: `result` is -ERESTART or -ERESTART_UNLESS_HANDLED; a0 was `a0`. */
 void signals_call_interrupted(int result, uint32_t a0);
 
-/* For a call that waits with a mask of its own. Where it was interrupted, that stays until the handlers have been chosen. */
-void signals_mask_call(uint32_t mask);
-void signals_unmask_call(bool interrupted);
-
 /* execve: handlers are gone, ignored ones stay ignored. A new process has what its parent has. With user_lock. */
 void signals_exec(struct process *p, struct user_thread *self);
 void signals_fork(struct process *child, struct user_thread *thread, const struct user_thread *parent);

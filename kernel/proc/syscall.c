@@ -39,20 +39,10 @@ static int no_call(struct process *p, struct vm_map *map, const uint32_t *a)
     return -ENOSYS;
 }
 
-/* ppoll and pselect: the mask is there while the call waits. */
-static int sys_masked(struct process *p, struct vm_map *map, const uint32_t *a)
+int system_call_of(uint32_t number, struct process *p, const uint32_t *a)
 {
-    uint32_t mask, of[6] = {0};
-    if (a[1] != SYS_POLL && a[1] != SYS_SELECT)
-        return -EINVAL;
-    if (copyin(map, &mask, a[0], sizeof mask) || copyin(map, of, a[2], 5 * sizeof *of))
-        return -EFAULT;
-    signals_mask_call(mask);
-    int result = calls[a[1]](p, map, of);
-    signals_unmask_call(result == -EINTR || result == -ERESTART_UNLESS_HANDLED);
-    return result;
+    return calls[number](p, p->map, a);
 }
-SYSCALL(SYS_MASKED, sys_masked);
 
 void syscall_init(void)
 {

@@ -4,6 +4,8 @@
 
 #include "arch/frame.h"
 
+struct process;
+
 void syscall_init(void); /* hart 0 */
 
 /*
@@ -11,4 +13,7 @@ void syscall_init(void); /* hart 0 */
  * on.
  */
 void system_call(struct frame *frame);
+
+/* Carries out a call, whose number is below SYS_CALLS, for the calling thread, of process `p`, within another one. */
+int system_call_of(uint32_t number, struct process *p, const uint32_t *a);
 #endif

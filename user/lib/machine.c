@@ -157,26 +157,6 @@ char *getlogin(void)
     return name;
 }
 
-int ttyname_r(int fd, char *to, size_t size)
-{
-    if (!isatty(fd))
-        return errno;
-    if (size < sizeof "/dev/console")
-        return ERANGE;
-    strcpy(to, "/dev/console");
-    return 0;
-}
-
-char *ttyname(int fd)
-{
-    static char name[sizeof "/dev/console"];
-    int error = ttyname_r(fd, name, sizeof name);
-    if (!error)
-        return name;
-    errno = error;
-    return 0;
-}
-
 /* There is no source of chance: runs are the same again. It differs between processes, calls and moments. */
 ssize_t getrandom(void *to, size_t size, unsigned flags)
 {

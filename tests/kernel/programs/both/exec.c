@@ -107,8 +107,9 @@ static void spawns(void)
     sigaddset(&set, SIGHUP);
     sigprocmask(SIG_BLOCK, &set, &old);
     signal(SIGUSR2, SIG_IGN);
-    SAY(posix_spawn(&id, self, 0, 0, argv, environ));
+    int error = posix_spawn(&id, self, 0, 0, argv, environ); /* the child prints, too: what it gave is said later */
     say_wait("spawned", id, 0);
+    say("posix_spawn: %s", error_name(error));
     posix_spawnattr_t a;
     posix_spawnattr_init(&a);
     SAY(posix_spawnattr_setsigmask(&a, &old));
@@ -117,8 +118,9 @@ static void spawns(void)
     SAY(posix_spawnattr_setsigdefault(&a, &set));
     SAY(posix_spawnattr_setpgroup(&a, 0));
     SAY(posix_spawnattr_setflags(&a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP));
-    SAY(posix_spawn(&id, self, 0, &a, argv, environ));
+    error = posix_spawn(&id, self, 0, &a, argv, environ);
     say_wait("with attributes", id, 0);
+    say("posix_spawn: %s", error_name(error));
     posix_spawnattr_destroy(&a);
     posix_spawn_file_actions_t f;
     int ends[2];
@@ -145,8 +147,9 @@ static void spawns(void)
     say("nothing there: %s", error_name(posix_spawnp(&id, "nonsense", 0, 0, none, environ)));
     setenv("PATH", folder, 1);
     char *const by_path[] = {"shows", "by path", 0};
-    say("by PATH: %s", error_name(posix_spawnp(&id, "shows", 0, 0, by_path, environ)));
+    error = posix_spawnp(&id, "shows", 0, 0, by_path, environ);
     say_wait("by PATH", id, 0);
+    say("by PATH: %s", error_name(error));
     sigprocmask(SIG_SETMASK, &old, 0);
     signal(SIGUSR2, SIG_DFL);
     SAY(waitpid(-1, 0, WNOHANG));

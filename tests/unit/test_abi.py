@@ -1,0 +1,42 @@
+"""What programs and the kernel agree on (user/abi.h): each constant is named by a test, or is in a list here with the
+reason why it is not. By its own name, or by the one that programs know it by (SIGHUP, getpid)."""
+
+import re
+from pathlib import Path
+
+REPO = Path(__file__).parents[2]
+TESTS = ("tests/kernel", "user/programs", "kernel/test")
+NO_TEST = {
+    "sockets have no calls yet": "SYS_RECVMSG SYS_SENDMSG SYS_RECVFROM SYS_ACCEPT SYS_GETPEERNAME SYS_GETSOCKNAME "
+    "SYS_SETSOCKOPT SYS_GETSOCKOPT SYS_SHUTDOWN SYS_SOCKETPAIR SYS_VM_FIRST SYS_IPC_FIRST",
+    "no trap gives it": "USER_BUS_ADRALN USER_TRAP_BRKPT USER_SIGSYS USER_SIGXFSZ USER_SIGIO USER_SIGWINCH",
+    "limits of the kernel's own tables, which programs meet as errors": "USER_NAME_SIZE USER_PATH_SIZE USER_SIGNALS",
+    "seen by its macro": "USER_W_GOES_ON",
+}
+# Of these no test says what they do: whoever writes one takes them off.
+MISSING = """SYS_GETUID SYS_GETEGID SYS_GETGID SYS_FCHOWN SYS_FCHMOD USER_ILL_ILLOPC USER_SS_ONSTACK USER_SS_DISABLE
+USER_MS_INVALIDATE USER_INHERIT_SHARE USER_INHERIT_COPY USER_INHERIT_NONE USER_MNT_RDONLY USER_TIOCSWINSZ USER_VDSUSP
+USER_VDISCARD USER_VSTATUS USER_VEOF USER_VEOL USER_VEOL2 USER_VERASE USER_VWERASE USER_VKILL USER_VREPRINT USER_VERASE2
+USER_VQUIT USER_VSUSP USER_VSTART USER_VSTOP USER_VLNEXT USER_NCCS USER_VDISABLE USER_ISTRIP USER_INLCR USER_IGNCR
+USER_ICRNL USER_IXANY USER_IMAXBEL USER_OPOST USER_ONLCR USER_CS8 USER_CREAD USER_ECHOKE USER_ECHOE USER_ECHOK
+USER_ECHONL USER_ECHOCTL USER_IEXTEN USER_TOSTOP"""
+
+
+def names(define):
+    kind, short = define.split("_", 1)
+    return {define, short if kind == "USER" else short.lower()}
+
+
+def unnamed():
+    defines = re.findall(r"^#define ((?:USER|SYS)_\w+)", (REPO / "user/abi.h").read_text(), re.MULTILINE)
+    words: set[str] = set()
+    for folder in TESTS:
+        for path in sorted((REPO / folder).rglob("*.[chp]*")):
+            words |= set(re.findall(r"\w+", path.read_text()))
+    return {define for define in defines if not define.endswith("_H") and not names(define) & words}
+
+
+def test_each_constant_is_named_by_a_test():
+    known = {name for group in (*NO_TEST.values(), MISSING) for name in group.split()}
+    found = unnamed()
+    assert not found - known, "no test names these"
