@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sim import programs
+from sim.images import programs
 from tests.kernel.machine import DEVICES, DISK_BUILDS, boot
 from tests.kernel.power_cuts import KERNELS, host
 
@@ -118,7 +118,7 @@ def on_host(families: Sequence[str], part: int, folder: Path) -> dict[str, str]:
 
 
 def on_machine(families: Sequence[str], part: int, folder: Path, harts: int, sync: str, options=None,
-               bootargs: str = "", max_cycles: int = 400_000_000) -> dict[str, str]:
+               bootargs: str = "journal=1", max_cycles: int = 400_000_000) -> dict[str, str]:
     """What they print there. Programs and outputs are on a disk, so no kernel is linked for them."""
     files = folder / "files"
     for name in ("bin", "w"):
@@ -128,8 +128,8 @@ def on_machine(families: Sequence[str], part: int, folder: Path, harts: int, syn
         (files / "bin" / name).chmod(0o755)
     disk = folder / "disk.img"
     disk.write_bytes(bytes(4096 << 10))
-    host("mke2fs", "-q", "-F", "-t", "ext2", "-O", "none,filetype,sparse_super", "-b", 1024, "-I", 128, "-N", 512,
-         "-g", 1024, "-d", files, disk)
+    host("mke2fs", "-q", "-F", "-t", "ext2", "-O", "none,filetype,sparse_super,has_journal", "-J", "size=1",
+         "-b", 1024, "-I", 128, "-N", 512, "-g", 1024, "-d", files, disk)
     words = ",".join(["/bin", "/w", str(part), *families])
     run = boot(folder / "run", harts, sync, f"run=user program=/bin/{RUNNER} args={words} root=disk0 hz=1000 {bootargs}",
                options=DISK_BUILDS[sync] if options is None else options, machine=DEVICES,
@@ -142,8 +142,8 @@ def on_machine(families: Sequence[str], part: int, folder: Path, harts: int, syn
     return printed
 
 
-def judge(folder: Path, families: Sequence[str] = FAMILIES, part: int = 1, harts: int = 1, sync: str = "spl-optim",
-          options=None, bootargs: str = "", max_cycles: int = 2_000_000_000) -> Verdict:
+def judge(folder: Path, families: Sequence[str] = FAMILIES, part: int = 1, harts: int = 1, sync: str = "cli-optim",
+          options=None, bootargs: str = "journal=1", max_cycles: int = 2_000_000_000) -> Verdict:
     theirs = on_host(families, part, folder)
     ours = on_machine(families, part, folder, harts, sync, options, bootargs, max_cycles)
     for name in families:
@@ -158,7 +158,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="a folder that is not there, or is replaced")
     parser.add_argument("--part", type=int, default=1, help="one of so many combinations")
     parser.add_argument("--harts", type=int, default=1)
-    parser.add_argument("--sync", default="spl-optim", choices=sorted(DISK_BUILDS))
+    parser.add_argument("--sync", default="cli-optim", choices=sorted(DISK_BUILDS))
+    parser.add_argument("--journal", type=int, choices=(0, 1), default=1, help="without, it takes several times as long")
     parser.add_argument("--unix", choices=sorted(KERNELS), help="which kernel, instead of the scheme's of the tests")
     arguments = parser.parse_args()
     unknown = set(arguments.families) - set(FAMILIES)
@@ -167,7 +168,7 @@ def main() -> int:
                      "--part is 1 or more")
     shutil.rmtree(arguments.out, ignore_errors=True)
     verdict = judge(arguments.out, arguments.families or FAMILIES, arguments.part, arguments.harts, arguments.sync,
-                    KERNELS[arguments.unix] if arguments.unix else None)
+                    KERNELS[arguments.unix] if arguments.unix else None, f"journal={arguments.journal}")
     print(verdict.report(), end="")
     return bool(verdict.wrong)
 

@@ -193,6 +193,7 @@ static void places(void)
     SHOW(fchdir(-1));
     fd = open("d", O_RDONLY);
     int status;
+    fflush(stdout);
     if (!fork()) {
         SHOW(fchdir(fd));
         SHOW(access("e", F_OK));

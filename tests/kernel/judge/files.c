@@ -364,6 +364,7 @@ static void removed(void)
     SHOW(pwrite(fd, "XY", 2, 100));
     SHOW(ftruncate(fd, 4));
     SHOW(pread(fd, back, 16, 0));
+    fflush(stdout);
     if (!fork()) {
         SHOW(lseek(fd, 1, SEEK_SET));
         SHOW(write(fd, "child", 5));

@@ -121,11 +121,11 @@ static inline void judge_say(const char *function, const char *what, const char 
      : WIFSIGNALED(status) ? SAY(name, "%s", judge_signal(WTERMSIG(status)))                                          \
                            : SAY(name, "stopped or continued, %s", WIFSTOPPED(status) ? judge_signal(WSTOPSIG(status)) : "?"))
 
-/* What the runner (run.c) gave: the part of a short run. What is printed is there before a child is. */
+/* What the runner (run.c) gave: the part of a short run. What is printed is to be flushed before fork. */
 static inline void judge_begin(int argc, char **argv)
 {
     judge_part = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
-    setvbuf(stdout, 0, _IOLBF, 0);
+    setvbuf(stdout, 0, _IOFBF, 4096);
     umask(022);
 }
 #endif

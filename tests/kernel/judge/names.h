@@ -64,41 +64,78 @@ static inline void judge_below(const char *at, char *to, unsigned size, int leve
     }
 }
 
-static inline void judge_remove(const char *at)
+#define JUDGE_MOST 128 /* names of a folder */
+
+/* What a folder has, and what is below that; the first `kept` of the names in `but` stay. */
+static inline void judge_remove_but(const char *at, const char *const but[], unsigned kept)
 {
-    for (;;) { /* what is removed changes what comes next: from the beginning again */
+    static char names[JUDGE_MOST][256];
+    unsigned n = 0;
+    DIR *d = opendir(at);
+    for (struct dirent *e; d && n < JUDGE_MOST && (e = readdir(d));) {
+        unsigned i = 0;
+        while (i < kept && strcmp(e->d_name, but[i]))
+            i++;
+        if (i == kept && strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+            strcpy(names[n++], e->d_name);
+    }
+    if (d)
+        closedir(d);
+    while (n--) {
         char path[512];
         struct stat s;
-        path[0] = 0;
-        DIR *d = opendir(at);
-        for (struct dirent *e; d && (e = readdir(d));)
-            if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..")) {
-                snprintf(path, sizeof path, "%.250s/%.255s", at, e->d_name);
-                break;
-            }
-        if (d)
-            closedir(d);
-        if (!path[0] || lstat(path, &s))
-            return;
-        if (S_ISDIR(s.st_mode))
-            judge_remove(path);
-        if (S_ISDIR(s.st_mode) ? rmdir(path) : unlink(path)) {
-            perror(path);
+        snprintf(path, sizeof path, "%s/%s", at, names[n]);
+        if (unlink(path) && !lstat(path, &s) && S_ISDIR(s.st_mode)) {
+            judge_remove_but(path, 0, 0);
+            if (rmdir(path))
+                perror(path);
+            judge_remove_but(at, but, kept); /* what was below has been written over the names */
             return;
         }
     }
 }
 
-/* In the current folder, whatever was there. */
+static inline void judge_remove(const char *at)
+{
+    judge_remove_but(at, 0, 0);
+}
+
+static inline int judge_is(const char *path, mode_t type, off_t size)
+{
+    struct stat s;
+    return !lstat(path, &s) && (s.st_mode & S_IFMT) == type && (type == S_IFDIR || (s.st_nlink == 1 && s.st_size == size));
+}
+
+/* In the current folder, whatever was there: what is right stays, as it takes long to make. */
 static inline void judge_tree(void)
 {
-    judge_remove(".");
-    judge_file("f");
-    judge_file("g");
-    if (mkdir("d", 0755) || mkdir("d/y", 0755) || mkdir("e", 0755) || symlink("f", "lf") || symlink("e", "le") ||
-        symlink("d", "ld") || symlink("m", "lm") || symlink("ll", "ll"))
-        perror("tree");
-    judge_file("d/x");
+    static const char *const top[] = {"f", "g", "d", "e", "lf", "le", "ld", "lm", "ll"}, *const in_d[] = {"x", "y"};
+    static const char *const texts[] = {"f", "e", "d", "m", "ll"};
+    judge_remove_but(".", top, 9);
+    for (unsigned i = 0; i < 9; i++) {
+        int link = i >= 4, folder = i == 2 || i == 3;
+        const char *text = texts[link ? i - 4 : 0];
+        if (judge_is(top[i], link ? S_IFLNK : folder ? S_IFDIR : S_IFREG, link ? (off_t)strlen(text) : 1))
+            continue;
+        if (unlink(top[i]) && errno == EISDIR) {
+            judge_remove(top[i]);
+            rmdir(top[i]);
+        }
+        if (link ? symlink(text, top[i]) : folder && mkdir(top[i], 0755))
+            perror(top[i]);
+        if (!link && !folder)
+            judge_file(top[i]);
+    }
+    judge_remove("e");
+    judge_remove_but("d", in_d, 2);
+    if (!judge_is("d/x", S_IFREG, 3)) {
+        unlink("d/x");
+        judge_file("d/x");
+    }
+    if (judge_is("d/y", S_IFDIR, 0))
+        judge_remove("d/y");
+    else if (mkdir("d/y", 0755))
+        perror("d/y");
 }
 
 static inline void judge_show_tree(const char *function, const char *what)
