@@ -131,7 +131,7 @@ static int new_offset(struct file *f, int32_t offset, int whence)
         return -EINVAL;
     }
     int64_t to = (int64_t)offset + (whence == SEEK_END ? st.size : whence == SEEK_CUR ? f->offset : 0);
-    return to < 0 || to > INT32_MAX ? -EINVAL : (int)to;
+    return to < 0 ? -EINVAL : to > INT32_MAX ? -EOVERFLOW : (int)to;
 }
 
 int file_seek(struct file *f, int32_t offset, int whence)

@@ -604,6 +604,8 @@ static int read(struct vnode *vp, struct uio *uio)
     struct inode *ip = INODE(vp);
     if (ip->gone)
         return -EIO;
+    if (!uio->left) /* and its time of access stays */
+        return 0;
     bool mine = !__atomic_exchange_n(&ip->read_taken, 1, __ATOMIC_ACQUIRE);
     struct read_state state = mine ? ip->reading_on : (struct read_state){.next = UINT32_MAX};
     int error = read_all(ip, uio, &state);
@@ -759,10 +761,14 @@ static int write(struct vnode *vp, struct uio *uio, bool append)
         return -EROFS;
     if (vp->swapped)
         return -ETXTBSY;
+    if (!uio->left)
+        return 0;
     if (append)
         uio->offset = ext2_size(ip);
     int error = 0;
-    uint64_t most = fs->size_most;
+    uint64_t most = uio->most && uio->most < fs->size_most ? uio->most : fs->size_most;
+    if (uio->offset >= most)
+        return -EFBIG;
     while (uio->left && !error) {
         uint32_t n = uio->offset >> fs->block_shift, within = uio->offset & (fs->block_size - 1);
         uint32_t part = fs->block_size - within;
@@ -773,8 +779,11 @@ static int write(struct vnode *vp, struct uio *uio, bool append)
             part = (whole < BLOCKS_OF_A_TRANSACTION ? whole : BLOCKS_OF_A_TRANSACTION) << fs->block_shift;
         }
         part = part < uio->left ? part : uio->left;
-        if (uio->offset + part > most)
-            return -EFBIG;
+        part = uio->offset + part <= most ? part : (uint32_t)(most - uio->offset);
+        if (!part) { /* what there was room for has been written */
+            error = -EFBIG;
+            break;
+        }
         do {
             ext2_begin(fs);
             error = write_part(ip, uio, n, within, part);
@@ -846,6 +855,8 @@ static int setattr(struct vnode *vp, const struct vattr *attr, unsigned which)
 
 static int readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg)
 {
+    if (vp->type == VDIR && !INODE(vp)->disk.links)
+        return -ENOENT; /* removed */
     return vp->type == VDIR ? ext2_dir_read(INODE(vp), offset, fn, arg) : -ENOTDIR;
 }
 

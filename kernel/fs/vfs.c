@@ -397,6 +397,27 @@ int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp)
     return 0;
 }
 
+/* A path that ends so can only mean a directory. */
+static bool ends_in_slash(const struct walk *w)
+{
+    return w->last[w->last_length] == '/';
+}
+
+/* Of what the walk's last name stands for, itself if it is a symbolic link. -EEXIST if it is there and no `type` is wanted; -ENOENT. */
+static int type_of_last(const struct walk *w, enum vtype *type)
+{
+    struct vnode *vp;
+    lock_read(&w->at->lock);
+    int error = w->at->ops->lookup(w->at, w->last, w->last_length, &vp);
+    lock_done(&w->at->lock);
+    if (error)
+        return error;
+    if (type)
+        *type = vp->type;
+    vrele(vp);
+    return type ? 0 : -EEXIST;
+}
+
 static int make(struct vnode *cwd, const char *path, enum vtype type, unsigned mode, uint32_t rdev, const char *target,
                 bool follow)
 {
@@ -412,8 +433,8 @@ static int make(struct vnode *cwd, const char *path, enum vtype type, unsigned m
     struct vnode *vp = 0;
     if (is_dots(w.last, w.last_length))
         error = follow ? -ENOENT : -EEXIST; /* vfs_open did not find it: it will not, in a removed directory */
-    else if (w.last[w.last_length] == '/' && type != VDIR)
-        error = -ENOENT;
+    else if (type != VDIR && ends_in_slash(&w))
+        error = follow ? -EISDIR : type_of_last(&w, 0); /* of open: as below */
     if (!error) {
         lock_write(&w.at->lock);
         error = w.at->ops->create(w.at, w.last, w.last_length, &attr, target, &vp);
@@ -430,10 +451,26 @@ int vfs_make(struct vnode *cwd, const char *path, enum vtype type, unsigned mode
     return make(cwd, path, type, mode, rdev, target, false);
 }
 
+/* Of a path that ends in a slash, and is to be made if it is not there: no file can be (-EISDIR, as Linux). 0: it ends in dots. */
+static int open_as_directory(struct vnode *cwd, const char *path)
+{
+    struct walk w;
+    int error = walk(&w, cwd, path, false, true);
+    if (error)
+        return error == -EEXIST ? -EISDIR : error;
+    error = is_dots(w.last, w.last_length) ? 0 : -EISDIR;
+    walk_end(&w);
+    return error;
+}
+
 int vfs_open(struct vnode *cwd, const char *path, unsigned flags, unsigned mode, struct vnode **vpp)
 {
     bool exclusive = (flags & (VFS_CREATE | VFS_EXCLUSIVE)) == (VFS_CREATE | VFS_EXCLUSIVE), made = false;
-    int error;
+    struct vattr attr;
+    uint32_t size = flags & VFS_CREATE ? strlen(path) : 0;
+    int error = size && path[size - 1] == '/' ? open_as_directory(cwd, path) : 0;
+    if (error)
+        return error;
     for (;;) { /* until nobody makes or removes it between the look and the making */
         error = namei(cwd, path, !exclusive && !(flags & VFS_NOFOLLOW), vpp);
         if (error != -ENOENT || !(flags & VFS_CREATE))
@@ -452,8 +489,12 @@ int vfs_open(struct vnode *cwd, const char *path, unsigned flags, unsigned mode,
         error = -ELOOP;
     else if (flags & VFS_DIRECTORY && vp->type != VDIR)
         error = -ENOTDIR;
-    else if (flags & (VFS_WRITE | VFS_TRUNCATE) && vp->type == VDIR)
+    else if (flags & (VFS_CREATE | VFS_WRITE | VFS_TRUNCATE) && vp->type == VDIR)
         error = -EISDIR;
+    else if (vp->type == VREG && (error = vfs_getattr(vp, &attr)))
+        ;
+    else if (vp->type == VREG && attr.size > VFS_SIZE_MOST)
+        error = -EOVERFLOW;
     else if (flags & VFS_WRITE && vp->type == VREG && vp->mount->read_only)
         error = -EROFS;
     else if (flags & VFS_TRUNCATE && vp->type == VREG)
@@ -474,8 +515,8 @@ int vfs_link(struct vnode *cwd, const char *path, const char *new_path)
     if (!error) {
         if (is_dots(w.last, w.last_length))
             error = -EEXIST;
-        else if (w.last[w.last_length] == '/')
-            error = -ENOENT;
+        else if (ends_in_slash(&w))
+            error = type_of_last(&w, 0);
         if (!error) {
             lock_write(&w.at->lock);
             error = w.at->ops->link(w.at, w.last, w.last_length, vp);
@@ -492,11 +533,15 @@ int vfs_remove(struct vnode *cwd, const char *path, bool directory)
     struct walk w;
     int error = walk(&w, cwd, path, false, true);
     if (error)
-        return error == -EEXIST ? -EBUSY : error;
-    if (is_dots(w.last, w.last_length))
+        return error != -EEXIST ? error : directory ? -EBUSY : -EISDIR;
+    if (is_dots(w.last, w.last_length)) {
         error = directory ? w.last_length == 1 ? -EINVAL : -ENOTEMPTY : -EISDIR;
-    else if (w.last[w.last_length] == '/' && !directory)
-        error = -ENOTDIR;
+    } else if (!directory && ends_in_slash(&w)) {
+        enum vtype type = VNON;
+        error = type_of_last(&w, &type);
+        if (!error)
+            error = type == VDIR ? -EISDIR : -ENOTDIR;
+    }
     if (!error) {
         lock_write(&w.at->lock);
         error = w.at->ops->remove(w.at, w.last, w.last_length, directory);
@@ -521,7 +566,13 @@ int vfs_rename(struct vnode *cwd, const char *path, const char *new_path)
         error = -EINVAL;
     else if (from.at->mount != to.at->mount)
         error = -EXDEV;
-    else
+    if (!error && (ends_in_slash(&from) || ends_in_slash(&to))) {
+        enum vtype type = VNON;
+        error = type_of_last(&from, &type);
+        if (!error && type != VDIR)
+            error = -ENOTDIR;
+    }
+    if (!error)
         error = from.at->ops->rename(from.at, from.last, from.last_length, to.at, to.last, to.last_length);
     walk_end(&from);
     walk_end(&to);
@@ -546,41 +597,52 @@ int vfs_setattr(struct vnode *vp, const struct vattr *attr, unsigned which)
     return error;
 }
 
-/*
- * These bytes of a file that is mapped are about to change, or its end is: pages that show them are written and go, also that of the
- * end so far, behind which it has what nobody is to see when the file grows. An error is kept for fsync.
- */
-static void change_under_maps(struct vnode *vp, uint64_t from, uint64_t to)
+static uint64_t size_of(struct vnode *vp)
 {
     struct vattr attr;
-    if (vp->ops->getattr(vp, &attr))
-        return;
-    if (from > attr.size)
-        from = attr.size;
-    int error = vp->flush(vp, from, to > from ? to : from + 1, true);
-    (void)error;
+    return vp->ops->getattr(vp, &attr) ? 0 : attr.size;
+}
+
+/*
+ * These bytes of a file that is mapped are about to be written: pages that show them are written and go. If one of them cannot be written,
+ * as the disk is full, the call fails: what the page has would come over its bytes later. Behind the end so far the page that it lies
+ * in may have what nobody is to see when the file grows.
+ */
+static int write_under_maps(struct vnode *vp, uint64_t from, uint64_t left, bool append)
+{
+    uint64_t size = size_of(vp);
+    if (append)
+        from = size;
+    if (from + left > size)
+        vp->end(vp, size, size);
+    return left ? vp->flush(vp, from, from + left, true) : 0;
 }
 
 int vfs_truncate(struct vnode *vp, uint64_t size)
 {
     lock_write(&vp->lock);
-    if (vp->mapped)
-        change_under_maps(vp, size, UINT64_MAX);
+    uint64_t before = vp->mapped ? size_of(vp) : 0;
+    if (vp->mapped && size > before)
+        vp->end(vp, before, before);
     int error = vp->ops->truncate(vp, size);
+    if (vp->mapped && !error && size < before)
+        vp->end(vp, size, before);
     lock_done(&vp->lock);
     return error;
 }
 
 int vfs_read(struct vnode *vp, struct uio *uio)
 {
+    int error = 0;
     lock_read(&vp->lock);
     if (vp->mapped) {
         lock_done(&vp->lock);
         lock_write(&vp->lock);
-        if (vp->mapped)
-            vp->flush(vp, uio->offset, uio->offset + uio->left, false);
+        if (vp->mapped && uio->left) /* an error: the file has older bytes than a mapping shows */
+            error = vp->flush(vp, uio->offset, uio->offset + uio->left, false);
     }
-    int error = vp->type == VDIR ? -EISDIR : vp->ops->read(vp, uio);
+    if (!error)
+        error = vp->type == VDIR ? -EISDIR : vp->ops->read(vp, uio);
     lock_done(&vp->lock);
     return error;
 }
@@ -597,9 +659,9 @@ int vfs_write(struct vnode *vp, struct uio *uio, bool append)
     if (error != -EAGAIN)
         return error;
     lock_write(&vp->lock);
-    if (vp->mapped)
-        change_under_maps(vp, append ? UINT64_MAX : uio->offset, append ? UINT64_MAX : uio->offset + uio->left);
-    error = vp->ops->write(vp, uio, append);
+    error = vp->mapped ? write_under_maps(vp, uio->offset, uio->left, append) : 0;
+    if (!error)
+        error = vp->ops->write(vp, uio, append);
     lock_done_alone(&vp->lock);
     return error;
 }
@@ -608,6 +670,8 @@ int vfs_fsync(struct vnode *vp)
 {
     lock_write(&vp->lock);
     int error = vp->mapped ? vp->flush(vp, 0, UINT64_MAX, false) : 0, e = vp->ops->fsync(vp);
+    error = error ? error : vp->map_error;
+    vp->map_error = 0;
     lock_done(&vp->lock);
     return error ? error : e;
 }

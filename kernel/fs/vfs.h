@@ -15,6 +15,7 @@
 
 #define PATH_MOST 1024 /* with the final 0, and with what symbolic links add */
 #define LINKS_MOST 8   /* symbolic links on the way */
+#define VFS_SIZE_MOST 0x7fffffffu /* of a file that can be opened: off_t has 32 bits */
 
 void vfs_init(void);
 

@@ -54,6 +54,7 @@ struct uio {
     uint64_t offset; /* in the file; moved on */
     uint32_t left;   /* bytes; counted down */
     bool write;      /* to the file */
+    uint64_t most;   /* or 0: of a write, where the file is to end at most */
     /* Moves `n` bytes, at most `left`, between `data` and the other side: 0 or minus an error number. It counts nothing. */
     int (*move)(struct uio *uio, void *data, uint32_t n);
     uint64_t at; /* on the other side; `move` moves it on */
@@ -121,8 +122,13 @@ struct vnode {
     struct mapped *mapped; /* if it has a memory object (vnode_pager.h), else null. Of `lock` */
     uint32_t rdev;
     struct lock lock;
-    /* If it is mapped: what is changed in the object's pages of these bytes is written. With the lock alone; an error of before, too. */
+    int map_error; /* of a page that nobody has mapped any more and that could not be written: for fsync. Of `lock` */
+    /*
+     * If it is mapped, and with the lock alone: what is changed in the object's pages of these bytes is written, and with `discard` the
+     * pages go then. An error: some are as they were. `end`: behind `size` there is nothing any more in any page; it was `before`.
+     */
     int (*flush)(struct vnode *vp, uint64_t from, uint64_t to, bool discard);
+    void (*end)(struct vnode *vp, uint64_t size, uint64_t before);
 };
 
 struct mount {

@@ -9,7 +9,7 @@
 #include "fs/vnode_pager.h"
 #include "mem/page.h"
 
-#define OFFSET_MOST 0x7fffffffu /* off_t has 32 bits */
+#define OFFSET_MOST VFS_SIZE_MOST
 #define BLOCK 512u
 #define TOUCHED (16 * PAGE_SIZE)
 
@@ -41,6 +41,7 @@ static int by_page(struct vnode *vp, struct uio *uio, bool append)
         return -ENOMEM;
     void *data = page_pointer(page);
     uio_kernel(&own, data, n, uio->offset, uio->write);
+    own.most = uio->most;
     const struct transfer before = *t;
     int error = uio->write ? transfer_in(t, data, n) : 0;
     if (!error)
@@ -99,15 +100,17 @@ static int moved(uint32_t wanted, const struct uio *uio, int error)
     return n ? (int)n : error;
 }
 
-static struct uio piece_of(const struct file *f, struct transfer *t, bool write)
+/* `append`: where it is to be the file system knows, and how much there is room for. */
+static struct uio piece_of(const struct file *f, struct transfer *t, bool write, bool append)
 {
-    uint32_t room = OFFSET_MOST - (uint32_t)f->offset, n = t->left < room ? t->left : room;
-    return (struct uio){.offset = (uint32_t)f->offset, .left = n, .write = write, .move = move, .with = t};
+    uint32_t room = append ? UINT32_MAX : OFFSET_MOST - (uint32_t)f->offset, n = t->left < room ? t->left : room;
+    return (struct uio){
+        .offset = (uint32_t)f->offset, .left = n, .write = write, .most = OFFSET_MOST, .move = move, .with = t};
 }
 
 static int vnode_read(struct file *f, struct transfer *t)
 {
-    struct uio uio = piece_of(f, t, false);
+    struct uio uio = piece_of(f, t, false, false);
     uint32_t wanted = uio.left;
     return moved(wanted, &uio, whole(f->data, &uio, false));
 }
@@ -115,7 +118,7 @@ static int vnode_read(struct file *f, struct transfer *t)
 static int vnode_write(struct file *f, struct transfer *t)
 {
     bool append = f->flags & O_APPEND;
-    struct uio uio = piece_of(f, t, true);
+    struct uio uio = piece_of(f, t, true, append);
     uint32_t wanted = uio.left;
     if (!wanted && t->left && !append)
         return -EFBIG;

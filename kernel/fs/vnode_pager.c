@@ -19,7 +19,7 @@ struct mapped {
     struct vnode *vp; /* with a reference */
     struct vm_object *object;
     vm_control_t control;
-    int error; /* of a page that could not be written, until somebody is told; of the vnode's lock */
+    int error; /* of a page that could not be written, while `flush` goes over them; of the vnode's lock */
 };
 
 DEFINE_MUTEX(mapped_lock, "mapped files");
@@ -51,11 +51,21 @@ static int flush(struct vnode *vp, uint64_t from, uint64_t to, bool discard)
     uint32_t first = (uint32_t)(from / PAGE_SIZE), end = pages_of(size_of(vp));
     if (pages_of(to) < end)
         end = pages_of(to);
+    f->error = 0; /* what page-out could not write is there still, and is tried again */
     if (first < end)
         vm_pager_lock_request(f->control, first, end - first, VM_RETURN_DIRTY, discard, 0);
-    int error = f->error;
-    f->error = 0;
-    return error;
+    return f->error;
+}
+
+/* The same: nobody has anything of what was behind it, but in the page that it lies in. */
+static void end(struct vnode *vp, uint64_t size, uint64_t before)
+{
+    struct mapped *f = vp->mapped;
+    uint32_t first = pages_of(size), behind = pages_of(before);
+    if (first < behind)
+        vm_pager_lock_request(f->control, first, behind - first, VM_RETURN_NONE, true, 0);
+    if (size % PAGE_SIZE && first)
+        vm_pager_clear(f->control, (uint32_t)(size / PAGE_SIZE), (uint32_t)(size % PAGE_SIZE));
 }
 
 static void request(uint32_t memory, vm_control_t control, uint32_t page, uint32_t count, unsigned rights)
@@ -128,6 +138,8 @@ static void sweep(void)
         int error = flush(vp, 0, UINT64_MAX, false);
         vp->mapped = 0;
         vp->flush = 0;
+        vp->end = 0;
+        vp->map_error = error ? error : vp->map_error;
         lock_done(&vp->lock);
         if (error)
             kprintf("a page of a mapped file is lost: %s\n", strerror(-error));
@@ -166,6 +178,7 @@ static int enter(struct vnode *vp)
     if (!swapped) {
         vp->mapped = f;
         vp->flush = flush;
+        vp->end = end;
         files = f;
     }
     lock_done(&vp->lock);

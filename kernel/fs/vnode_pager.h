@@ -9,7 +9,8 @@
  * written comes from then (POSIX leaves it open).
  *
  * What is stored behind the file's end is lost; a page that begins there cannot be had (SIGBUS, or the call's EFAULT). A page for which the
- * disk has no room when it is written is lost, and fsync or msync says so.
+ * disk has no room stays as it is, and is tried again: fsync and msync say so, and a read or write of its bytes fails until there is
+ * room. It is lost if nobody has it mapped any more; the next fsync says that.
  *
  * Locking: the list's mutex; then the vnode's lock; then those of vm/. Who pages out has the page busy and only tries for the
  * vnode's lock, as who has that may wait for the page. No fault is made with a vnode's lock: copies to and from programs

@@ -13,6 +13,7 @@
 #include "fs/vnode_file.h"
 #include "fs/vnode_pager.h"
 #include "lib/syscall.h"
+#include "mem/page.h"
 #include "proc/devices.h"
 #include "proc/mounts.h"
 #include "proc/process.h"
@@ -251,16 +252,22 @@ static int sys_symlink(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_SYMLINK, sys_symlink);
 
+/* A link that another system has made may be longer than a path here: by a page, which is more than any of them has. */
 static int read_link(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 {
-    char text[USER_PATH_SIZE];
-    int n = vfs_readlink(vp, text, a[2] < sizeof text ? a[2] : sizeof text);
-    return n > 0 && copyout(map, a[1], text, (uint32_t)n) ? -EFAULT : n;
+    uint32_t page = page_alloc_raw();
+    if (!page)
+        return -ENOMEM;
+    int n = vfs_readlink(vp, page_pointer(page), a[2] < PAGE_SIZE ? a[2] : PAGE_SIZE);
+    if (n > 0 && copyout(map, a[1], page_pointer(page), (uint32_t)n))
+        n = -EFAULT;
+    page_free(page);
+    return n;
 }
 
 static int sys_readlink(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    return by_path(p, map, a, false, read_link);
+    return (int32_t)a[2] <= 0 ? -EINVAL : by_path(p, map, a, false, read_link);
 }
 SYSCALL(SYS_READLINK, sys_readlink);
 
@@ -346,19 +353,32 @@ static int sys_fchown(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_FCHOWN, sys_fchown);
 
+static bool is_time(const struct user_timeval *t)
+{
+    return t->microseconds >= 0 && t->microseconds < 1000000;
+}
+
+/* The nearest that a file can have. */
+static int32_t file_time(int64_t seconds)
+{
+    return seconds < INT32_MIN ? INT32_MIN : seconds > INT32_MAX ? INT32_MAX : (int32_t)seconds;
+}
+
 static int sys_utimes(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     struct vnode *vp;
     struct user_timeval both[2];
     struct vattr attr = {.atime = fs_time(), .mtime = fs_time()};
     int error = a[1] ? copyin(map, both, a[1], sizeof both) : 0;
+    if (!error && a[1] && (!is_time(&both[0]) || !is_time(&both[1])))
+        error = -EINVAL;
     if (!error)
         error = find(p, map, a[0], true, &vp);
     if (error)
         return error;
     if (a[1]) {
-        attr.atime = (uint32_t)both[0].seconds;
-        attr.mtime = (uint32_t)both[1].seconds;
+        attr.atime = file_time(both[0].seconds);
+        attr.mtime = file_time(both[1].seconds);
     }
     error = vfs_setattr(vp, &attr, ATTR_TIMES);
     vrele(vp);

@@ -202,6 +202,29 @@ int vm_pager_lock_request(vm_control_t control, uint32_t page, uint32_t count, e
     return 0;
 }
 
+int vm_pager_clear(vm_control_t control, uint32_t page, uint32_t within)
+{
+    struct vm_object *o = object_of(control);
+    struct vm_page *p;
+    if (!o)
+        return -ENOENT;
+    o->references++;
+    while (vm_is_page(p = radix_get(&o->pages, page)) && p->busy && !p->absent) {
+        vm_page_sleep(p, o, 0);
+        vm_object_lock(o);
+    }
+    if (vm_is_page(p) && !p->absent) {
+        p->busy = true;
+        o->busy++;
+        vm_object_unlock(o);
+        memset(vm_page_bytes(p) + within, 0, PAGE_SIZE - within);
+        vm_object_lock(o);
+        vm_page_unbusy(p);
+    }
+    vm_object_release_locked(o);
+    return 0;
+}
+
 int vm_pager_destroy(vm_control_t control)
 {
     struct vm_object *o = object_of(control);

@@ -56,6 +56,8 @@ enum vm_return { VM_RETURN_NONE, VM_RETURN_DIRTY, VM_RETURN_ALL };
 /* `locked`: rights that are withheld from now on. `flush`: the pages leave memory. Done when lock_completed is called. */
 int vm_pager_lock_request(vm_control_t control, uint32_t page, uint32_t count, enum vm_return what, bool flush,
                           unsigned locked);
+/* Bytes of a page from `within` on are 0, as they are to its pager; nothing if it is not in memory. */
+int vm_pager_clear(vm_control_t control, uint32_t page, uint32_t within);
 int vm_pager_destroy(vm_control_t control);
 
 /*

@@ -17,6 +17,13 @@ struct __dir {
 
 DIR *fdopendir(int fd)
 {
+    struct stat s;
+    if (fstat(fd, &s))
+        return 0;
+    if (!S_ISDIR(s.st_mode)) {
+        errno = ENOTDIR;
+        return 0;
+    }
     DIR *d = malloc(sizeof *d);
     if (!d)
         return 0;
@@ -27,15 +34,9 @@ DIR *fdopendir(int fd)
 
 DIR *opendir(const char *path)
 {
-    struct stat s;
-    int fd = open(path, O_RDONLY);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return 0;
-    if (fstat(fd, &s) || !S_ISDIR(s.st_mode)) {
-        close(fd);
-        errno = ENOTDIR;
-        return 0;
-    }
     DIR *d = fdopendir(fd);
     if (!d)
         close(fd);
@@ -45,7 +46,8 @@ DIR *opendir(const char *path)
 struct dirent *readdir(DIR *d)
 {
     if (d->at >= d->length) {
-        d->length = with_errno(system_call(SYS_GETDIRENTRIES, (uint32_t)d->fd, (uint32_t)d->buffer, sizeof d->buffer));
+        int n = system_call(SYS_GETDIRENTRIES, (uint32_t)d->fd, (uint32_t)d->buffer, sizeof d->buffer);
+        d->length = n == -ENOENT ? 0 : with_errno(n); /* a removed directory has no entries */
         d->at = 0;
         if (d->length <= 0)
             return 0;

@@ -306,6 +306,174 @@ HOST_TEST(a_file_is_what_its_model_is)
     fclose(left);
 }
 
+/* All that the disk has room for, or none of it. */
+static void fill_disk(bool full)
+{
+    static uint8_t bytes[65536];
+    struct vnode *vp;
+    struct uio uio;
+    CHECK(!vfs_open(0, "fill", VFS_CREATE | VFS_WRITE | VFS_TRUNCATE, 0644, &vp));
+    do
+        uio_kernel(&uio, bytes, sizeof bytes, 0, true);
+    while (full && !vfs_write(vp, &uio, true));
+    CHECK_EQUAL(vfs_fsync(vp), 0);
+    vrele(vp);
+}
+
+/* A write has come so far, or to nothing. */
+static void written_or_not(int n, uint32_t offset, const uint8_t *bytes, uint32_t wanted)
+{
+    CHECK(n <= (int)wanted);
+    if (n <= 0) {
+        CHECK(n == -ENOSPC);
+        return;
+    }
+    grow_model(offset);
+    memcpy(model + offset, bytes, (uint32_t)n);
+    if (offset + (uint32_t)n > size)
+        size = offset + (uint32_t)n;
+}
+
+/*
+ * A mapped file with holes on a disk that has no room for them from time to time: what was stored, written and cut is so, whichever of
+ * them told of an error did nothing, and once there is room all of it is on the disk.
+ */
+static void full_disk_operation(bool full)
+{
+    uint32_t offset = random_below(&chance, size + 3000), n = 1 + random_below(&chance, random_below(&chance, 2) ? 100 : 9000);
+    if (offset + n > MOST)
+        return;
+    uint32_t there = offset < size ? size - offset : 0, both = n < there ? n : there;
+    for (uint32_t i = 0; i < n; i++)
+        piece[i] = (uint8_t)random_next(&chance);
+    struct transfer t = {map, BUFFER, n, false};
+    int result;
+    switch (random_below(&chance, 9)) {
+    case 0:
+    case 1: /* store */
+        to_program(MAPPING + offset, piece, both);
+        memcpy(model + offset, piece, both);
+        break;
+    case 2:
+    case 3: /* write */
+        to_program(BUFFER, piece, n);
+        result = file_write_at(file, &t, (int32_t)offset);
+        CHECK(full || result == (int)n);
+        written_or_not(result, offset, piece, n);
+        break;
+    case 4: /* read */
+        result = file_read_at(file, &t, (int32_t)offset);
+        CHECK((full && result == -ENOSPC) || result == (int)both);
+        if (result > 0)
+            is_in_program(BUFFER, model + offset, (uint32_t)result, "read");
+        break;
+    case 5: is_in_program(MAPPING + offset, model + offset, both, "mapping"); break;
+    case 6: /* shorter, or longer */
+        offset = random_below(&chance, 2) ? random_below(&chance, size + 1) : random_below(&chance, MOST);
+        CHECK_EQUAL(file->ops->truncate(file, (int32_t)offset), 0);
+        grow_model(offset);
+        size = offset;
+        break;
+    case 7: /* behind the end, in the page that it lies in: nobody is to see it when the file grows */
+        if (size % PAGE_SIZE)
+            to_program(MAPPING + size, piece, n < PAGE_SIZE - size % PAGE_SIZE ? n : PAGE_SIZE - size % PAGE_SIZE);
+        break;
+    default:
+        result = file->ops->sync(file);
+        CHECK(!result || (full && result == -ENOSPC));
+    }
+    CHECK_EQUAL(host_locks_held, 0);
+}
+
+HOST_TEST(a_disk_without_room_loses_nothing_of_a_mapped_file)
+{
+    const char *more = getenv("FSX_OPERATIONS");
+    unsigned operations = more ? strtoul(more, 0, 10) : 4000;
+    uint32_t address = BUFFER;
+    chance = random_from(more ? operations : 3, 18);
+    begin(900);
+    size = 0;
+    CHECK(!vfs_open(0, "f", VFS_CREATE | VFS_WRITE, 0644, &vnode));
+    CHECK((file = vnode_file(vnode, FILE_READ | FILE_WRITE, 0)));
+    CHECK((map = vm_map_create()) && !vm_allocate(map, &address, 32 * PAGE_SIZE, VM_FIXED));
+    map_file();
+    bool full = false;
+    for (unsigned i = 0; i < operations; i++) {
+        if (random_below(&chance, 40) == 0)
+            fill_disk((full = !full));
+        if (random_below(&chance, 300) == 0) {
+            CHECK_EQUAL(file->ops->truncate(file, 0), 0);
+            size = 0;
+        }
+        full_disk_operation(full);
+    }
+    fill_disk(false);
+    CHECK_EQUAL(file->ops->sync(file), 0);
+    unmap_file();
+    struct transfer t = {map, BUFFER, 0, false};
+    for (uint32_t at = 0, n; at < size; at += n) {
+        n = size - at < PIECE ? size - at : PIECE;
+        t = (struct transfer){map, BUFFER, n, false};
+        CHECK_EQUAL(file_read_at(file, &t, (int32_t)at), n);
+        is_in_program(BUFFER, model + at, n, "in the end");
+    }
+    /* what nobody has mapped any more and has no room is lost: fsync tells of it, once */
+    CHECK_EQUAL(file->ops->truncate(file, 0), 0);
+    CHECK_EQUAL(file->ops->truncate(file, 8192), 0);
+    map_file();
+    to_program(MAPPING, "lost", 4);
+    fill_disk(true);
+    unmap_file();
+    CHECK_EQUAL(file->ops->sync(file), -ENOSPC);
+    CHECK_EQUAL(file->ops->sync(file), 0);
+    file_release(file);
+    vm_map_release(map);
+    end();
+    shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s/image >%s/fsck 2>&1 || { cat %s/fsck; false; }");
+}
+
+/* off_t has 32 bits: the last byte is number 2^31 - 2, however it comes there. */
+HOST_TEST(a_file_ends_before_two_to_the_31st)
+{
+    static const struct {
+        uint32_t size, wanted;
+        int appended;
+    } cases[] = {{0x7ffffffe, 1, 1}, {0x7ffffffe, 100, 1}, {0x7fffffff, 1, -EFBIG},   {0x7fffffff, 0, 0},
+                 {0x7ffffff0, 9, 9}, {0x7ffffff0, 15, 15}, {0x7ffffff0, 16, 15}, {0x7ffffc00, 5000, 1023}};
+    struct user_stat st;
+    uint32_t address = BUFFER;
+    begin(200);
+    CHECK(!vfs_open(0, "f", VFS_CREATE | VFS_WRITE, 0644, &vnode));
+    CHECK((file = vnode_file(vnode, FILE_READ | FILE_WRITE, 0)));
+    CHECK((map = vm_map_create()) && !vm_allocate(map, &address, 4 * PAGE_SIZE, VM_FIXED));
+    for (unsigned way = 0; way < 3; way++)
+        for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+            struct transfer t = {map, BUFFER, cases[i].wanted, false};
+            CHECK(!file->ops->truncate(file, 0) && !file->ops->truncate(file, (int32_t)cases[i].size));
+            file->flags = way ? 0 : O_APPEND;
+            file->offset = (int32_t)cases[i].size * (way == 1);
+            int n = way < 2 ? file_write(file, &t) : file_write_at(file, &t, (int32_t)cases[i].size);
+            CHECK_EQUAL(n, cases[i].appended);
+            CHECK_EQUAL(vnode_stat(vnode, &st), 0);
+            CHECK_EQUAL(st.size, (int32_t)cases[i].size + (n > 0 ? n : 0));
+            if (n > 0 && way < 2)
+                CHECK_EQUAL(file->offset, st.size);
+        }
+    CHECK_EQUAL(file_seek(file, 0x7fffffff, 0), 0x7fffffff);
+    CHECK_EQUAL(file_seek(file, 1, 1), -EOVERFLOW);
+    CHECK_EQUAL(file_seek(file, INT32_MIN, 1), -EINVAL);
+    CHECK_EQUAL(vfs_truncate(vnode, 0x80000000u), 0);
+    struct vnode *other;
+    CHECK_EQUAL(vfs_open(0, "f", 0, 0, &other), -EOVERFLOW);
+    CHECK_EQUAL(vfs_open(0, "f", VFS_WRITE | VFS_TRUNCATE, 0, &other), -EOVERFLOW);
+    CHECK_EQUAL(vfs_truncate(vnode, 0x7fffffff), 0);
+    CHECK_EQUAL(vfs_open(0, "f", VFS_WRITE, 0, &other), 0);
+    vrele(other);
+    file_release(file);
+    vm_map_release(map);
+    end();
+}
+
 static uint32_t value_of(unsigned i)
 {
     return i * 2654435761u;

@@ -80,7 +80,7 @@ static void changed_while_read(void)
     for (unsigned way = 0; way < 4; way++) {
         char name[24];
         unsigned seen[40] = {0}, wrong = 0, first = 0;
-        judge_remove(".");
+        judge_clean();
         for (unsigned i = 0; i < 40; i++) {
             snprintf(name, sizeof name, "stays-%u", i);
             judge_file(name);
@@ -129,7 +129,7 @@ static void removed_folders(void)
     struct stat s;
     char text[64];
     int home = open(".", O_RDONLY);
-    judge_remove(".");
+    judge_clean();
     SHOW(mkdir("d", 0755));
     DIR *d = opendir("d");
     int fd = open("d", O_RDONLY);
@@ -166,7 +166,7 @@ static void removed_folders(void)
 static void places(void)
 {
     char text[256], all[256];
-    judge_remove(".");
+    judge_clean();
     SHOW_IF(getcwd(all, sizeof all) == all);
     const char *end = strrchr(all, '/');
     SAY("the end of the way", "%s", end);
@@ -215,7 +215,7 @@ static void as_files(void)
 {
     char back[16];
     struct stat s;
-    judge_remove(".");
+    judge_clean();
     SHOW(mkdir("d", 0755));
     int fd = (int)SHOW(open("d", O_RDONLY));
     SHOW(read(fd, back, 1));
@@ -247,7 +247,7 @@ static void counts(void)
 {
     struct stat s;
     char name[16];
-    judge_remove(".");
+    judge_clean();
     for (unsigned i = 0; i < 20; i++) {
         snprintf(name, sizeof name, "d%u", i);
         SHOW_AS(name, mkdir(name, 0755));

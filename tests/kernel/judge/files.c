@@ -62,7 +62,7 @@ static void long_names(void)
 {
     static char name[PATH_MAX + 8];
     static const unsigned lengths[] = {1, 31, 254, 255, 256};
-    judge_remove(".");
+    judge_clean();
     for (unsigned i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         char what[64];
         memset(name, 'n', lengths[i]);
@@ -81,7 +81,7 @@ static void long_names(void)
 static void reads_and_writes(void)
 {
     static char bytes[9000], back[9000];
-    judge_remove(".");
+    judge_clean();
     for (unsigned i = 0; i < sizeof bytes; i++)
         bytes[i] = (char)('a' + i % 23);
     int fd = (int)SHOW(open("f", O_CREAT | O_RDWR, 0640));
@@ -153,7 +153,7 @@ static void reads_and_writes(void)
 static void appends(void)
 {
     char back[64];
-    judge_remove(".");
+    judge_clean();
     int fd = (int)SHOW(open("log", O_CREAT | O_RDWR | O_APPEND, 0644)), other = open("log", O_RDWR);
     SHOW(write(fd, "one", 3));
     SHOW(lseek(fd, 0, SEEK_SET));
@@ -189,7 +189,7 @@ static void sizes(void)
     static const long lengths[] = {0, 1, 511, 512, 1023, 1024, 1025, 4095, 4096, 4097, 12288, 12289, 100000};
     static char back[4200];
     struct stat s;
-    judge_remove(".");
+    judge_clean();
     int fd = open("f", O_CREAT | O_RDWR, 0644);
     for (unsigned from = 0; from < 13; from++)
         for (unsigned to = 0; to < 13; to++) {
@@ -230,7 +230,7 @@ static void sizes(void)
 static void descriptors(void)
 {
     char back[8];
-    judge_remove(".");
+    judge_clean();
     judge_file("f");
     int fd = (int)SHOW(open("f", O_RDWR)), other = (int)SHOW(dup(fd));
     SHOW(write(fd, "0123456789", 10));
@@ -279,7 +279,7 @@ static void pieces(void)
 {
     char a[4], b[1], c[700], d[3000];
     struct iovec piece[4] = {{a, sizeof a}, {b, 0}, {c, sizeof c}, {d, sizeof d}};
-    judge_remove(".");
+    judge_clean();
     memset(a, 'a', sizeof a);
     memset(c, 'c', sizeof c);
     memset(d, 'd', sizeof d);
@@ -309,7 +309,7 @@ static void modes(void)
     static const int masks[] = {0, 022, 077, 0777};
     static const int wanted[] = {0, 0600, 0666, 0777, 04755, 01777, 07777};
     struct stat s;
-    judge_remove(".");
+    judge_clean();
     for (unsigned m = 0; m < 4; m++)
         for (unsigned w = 0; w < 7; w++) {
             char what[64];
@@ -354,7 +354,7 @@ static void removed(void)
     char back[16];
     struct stat s;
     int status;
-    judge_remove(".");
+    judge_clean();
     int fd = open("f", O_CREAT | O_RDWR, 0644);
     SHOW(write(fd, "abcdef", 6));
     SHOW(unlink("f"));

@@ -105,7 +105,7 @@ static void texts(void)
     static const unsigned lengths[] = {1, 59, 60, 61, 200, 254, 255, 256, 300, 1000, 1023, 1024, 4095, 4096};
     static char text[5000];
     struct stat s;
-    judge_remove(".");
+    judge_clean();
     for (unsigned i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         char what[64];
         memset(text, 't', lengths[i]);
@@ -139,7 +139,7 @@ static void texts(void)
 static void chains(void)
 {
     char from[16], to[16];
-    judge_remove(".");
+    judge_clean();
     judge_file("0");
     for (unsigned i = 1; i < 12; i++) {
         snprintf(from, sizeof from, "%u", i);
@@ -182,7 +182,7 @@ static void chains(void)
 static void counts(void)
 {
     struct stat s, t;
-    judge_remove(".");
+    judge_clean();
     judge_file("f");
     for (unsigned i = 0; i < 5; i++) {
         char name[8];

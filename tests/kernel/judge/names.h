@@ -3,7 +3,6 @@
 #define JUDGE_NAMES_H
 
 #include <dirent.h>
-#include <fcntl.h>
 
 #include "judge.h"
 
@@ -95,9 +94,11 @@ static inline void judge_remove_but(const char *at, const char *const but[], uns
     }
 }
 
-static inline void judge_remove(const char *at)
+/* The family's own folder, which is the current one then. */
+static inline void judge_clean(void)
 {
-    judge_remove_but(at, 0, 0);
+    judge_home();
+    judge_remove_but(".", 0, 0);
 }
 
 static inline int judge_is(const char *path, mode_t type, off_t size)
@@ -106,11 +107,12 @@ static inline int judge_is(const char *path, mode_t type, off_t size)
     return !lstat(path, &s) && (s.st_mode & S_IFMT) == type && (type == S_IFDIR || (s.st_nlink == 1 && s.st_size == size));
 }
 
-/* In the current folder, whatever was there: what is right stays, as it takes long to make. */
+/* There, whatever was there: what is right stays, as it takes long to make. */
 static inline void judge_tree(void)
 {
     static const char *const top[] = {"f", "g", "d", "e", "lf", "le", "ld", "lm", "ll"}, *const in_d[] = {"x", "y"};
     static const char *const texts[] = {"f", "e", "d", "m", "ll"};
+    judge_home();
     judge_remove_but(".", top, 9);
     for (unsigned i = 0; i < 9; i++) {
         int link = i >= 4, folder = i == 2 || i == 3;
@@ -118,7 +120,7 @@ static inline void judge_tree(void)
         if (judge_is(top[i], link ? S_IFLNK : folder ? S_IFDIR : S_IFREG, link ? (off_t)strlen(text) : 1))
             continue;
         if (unlink(top[i]) && errno == EISDIR) {
-            judge_remove(top[i]);
+            judge_remove_but(top[i], 0, 0);
             rmdir(top[i]);
         }
         if (link ? symlink(text, top[i]) : folder && mkdir(top[i], 0755))
@@ -126,14 +128,14 @@ static inline void judge_tree(void)
         if (!link && !folder)
             judge_file(top[i]);
     }
-    judge_remove("e");
+    judge_remove_but("e", 0, 0);
     judge_remove_but("d", in_d, 2);
     if (!judge_is("d/x", S_IFREG, 3)) {
         unlink("d/x");
         judge_file("d/x");
     }
     if (judge_is("d/y", S_IFDIR, 0))
-        judge_remove("d/y");
+        judge_remove_but("d/y", 0, 0);
     else if (mkdir("d/y", 0755))
         perror("d/y");
 }

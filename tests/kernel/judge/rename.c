@@ -55,7 +55,7 @@ static void folders(void)
             char what[96];
             if (!TAKEN)
                 continue;
-            judge_remove(".");
+            judge_clean();
             if (mkdir("a", 0755) || mkdir("a/b", 0755) || mkdir("a/b/c", 0755) || mkdir("a/b/c/d", 0755) || mkdir("p", 0755) ||
                 mkdir("p/q", 0755))
                 perror("folders");
@@ -76,7 +76,7 @@ static void open_files(void)
 {
     char back[8];
     struct stat s;
-    judge_remove(".");
+    judge_clean();
     judge_file("old");
     judge_file("new");
     int old = open("old", O_RDWR), new = open("new", O_RDWR);
@@ -122,7 +122,7 @@ static void open_files(void)
 static void links_of_folders(void)
 {
     struct stat s;
-    judge_remove(".");
+    judge_clean();
     SHOW(mkdir("a", 0755) | mkdir("b", 0755) | mkdir("a/x", 0755) | mkdir("a/y", 0755) | mkdir("b/y", 0755));
     for (unsigned round = 0; round < 3; round++) {
         static const char *const from[] = {"a/x", "b/x", "a/y"}, *const to[] = {"b/x", "a/x", "b/y"};
@@ -144,7 +144,7 @@ static void many(void)
 {
     char from[16], to[16];
     unsigned wrong = 0;
-    judge_remove(".");
+    judge_clean();
     for (unsigned i = 0; i < 24; i++) {
         snprintf(from, sizeof from, "%u", i);
         judge_file(from);

@@ -146,7 +146,7 @@ static void files(void)
     struct stat s[CALLS];
     int results[CALLS];
     char name[32];
-    judge_remove(".");
+    judge_clean();
     for (unsigned i = 0; i < CALLS; i++) {
         snprintf(name, sizeof name, "%u", i);
         SHOW_AS(of_files[i].name, mkdir(name, 0755) | chdir(name));
@@ -254,7 +254,7 @@ static void folders(void)
                  C(renames_into_it), C(renames_over), C(renames_it),    C(looks_through_it), C(lists_it)};
     for (unsigned i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         struct stat s;
-        judge_remove(".");
+        judge_clean();
         if (mkdir("d", 0755))
             perror("d");
         judge_file("d/f");
@@ -314,7 +314,7 @@ static void set_times(void)
 static void mapped(void)
 {
     struct stat s;
-    judge_remove(".");
+    judge_clean();
     judge_file("f");
     fd = open("f", O_RDWR);
     char *at = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
