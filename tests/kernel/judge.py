@@ -14,6 +14,7 @@ differ any more is wrong, too, when every combination is made.
 import argparse
 import fnmatch
 import itertools
+import os
 import shutil
 import subprocess
 import sys
@@ -103,18 +104,20 @@ def compare(outputs: dict[str, tuple[str, str]], whole: bool = True) -> Verdict:
     return verdict
 
 
-def on_host(families: Sequence[str], part: int, folder: Path) -> dict[str, str]:
-    """What they print here, in a file system in memory if there is one: it has times and counts of links as POSIX has
-    them, whatever the disk is mounted with."""
-    built = folder / "host"
-    built.mkdir(parents=True)
-    for name in (RUNNER, *families):
-        host("gcc", *FLAGS, SOURCES / f"{name}.c", "-o", built / name, "-pthread")
+def on_host(families: Sequence[str], part: int) -> dict[str, str]:
+    """What they print here, with a new folder for a root, as they change whatever they can, and that in memory if it can
+    be: there are times and counts of links as POSIX has them, whatever the disk is mounted with."""
     memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as work:
-        subprocess.run([built / RUNNER, built, work, str(part), *families], check=True, timeout=LIMIT, cwd=work,
-                       env={"PATH": "/usr/bin:/bin"}, stdin=subprocess.DEVNULL)
-        return {name: (Path(work) / f"{name}.out").read_text(errors="replace") for name in families}
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as root:
+        for name in ("bin", "w", "dev"):
+            (Path(root) / name).mkdir()
+        (Path(root) / "dev/null").write_text("")
+        for name in (RUNNER, *families):
+            host("gcc", *FLAGS, "-static", SOURCES / f"{name}.c", "-o", f"{root}/bin/{name}", "-pthread")
+        as_root = [] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user"]
+        subprocess.run([*as_root, "chroot", root, f"/bin/{RUNNER}", "/bin", "/w", str(part), *families], check=True,
+                       timeout=LIMIT, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, stdin=subprocess.DEVNULL)
+        return {name: (Path(root) / f"w/{name}.out").read_text(errors="replace") for name in families}
 
 
 def on_machine(families: Sequence[str], part: int, folder: Path, harts: int, sync: str, options=None,
@@ -144,7 +147,7 @@ def on_machine(families: Sequence[str], part: int, folder: Path, harts: int, syn
 
 def judge(folder: Path, families: Sequence[str] = FAMILIES, part: int = 1, harts: int = 1, sync: str = "cli-optim",
           options=None, bootargs: str = "journal=1", max_cycles: int = 2_000_000_000) -> Verdict:
-    theirs = on_host(families, part, folder)
+    theirs = on_host(families, part)
     ours = on_machine(families, part, folder, harts, sync, options, bootargs, max_cycles)
     for name in families:
         (folder / f"{name}.linux").write_text(theirs[name])
