@@ -340,7 +340,8 @@ static void written_or_not(int n, uint32_t offset, const uint8_t *bytes, uint32_
  */
 static void full_disk_operation(bool full)
 {
-    uint32_t offset = random_below(&chance, size + 3000), n = 1 + random_below(&chance, random_below(&chance, 2) ? 100 : 9000);
+    uint32_t offset = random_below(&chance, size + 3000),
+             n = 1 + random_below(&chance, random_below(&chance, 2) ? 100 : 9000);
     if (offset + n > MOST)
         return;
     uint32_t there = offset < size ? size - offset : 0, both = n < there ? n : there;
@@ -378,9 +379,7 @@ static void full_disk_operation(bool full)
         if (size % PAGE_SIZE)
             to_program(MAPPING + size, piece, n < PAGE_SIZE - size % PAGE_SIZE ? n : PAGE_SIZE - size % PAGE_SIZE);
         break;
-    default:
-        result = file->ops->sync(file);
-        CHECK(!result || (full && result == -ENOSPC));
+    default: result = file->ops->sync(file); CHECK(!result || (full && result == -ENOSPC));
     }
     CHECK_EQUAL(host_locks_held, 0);
 }
@@ -438,8 +437,8 @@ HOST_TEST(a_file_ends_before_two_to_the_31st)
     static const struct {
         uint32_t size, wanted;
         int appended;
-    } cases[] = {{0x7ffffffe, 1, 1}, {0x7ffffffe, 100, 1}, {0x7fffffff, 1, -EFBIG},   {0x7fffffff, 0, 0},
-                 {0x7ffffff0, 9, 9}, {0x7ffffff0, 15, 15}, {0x7ffffff0, 16, 15}, {0x7ffffc00, 5000, 1023}};
+    } cases[] = {{0x7ffffffe, 1, 1}, {0x7ffffffe, 100, 1}, {0x7fffffff, 1, -EFBIG}, {0x7fffffff, 0, 0},
+                 {0x7ffffff0, 9, 9}, {0x7ffffff0, 15, 15}, {0x7ffffff0, 16, 15},    {0x7ffffc00, 5000, 1023}};
     struct user_stat st;
     uint32_t address = BUFFER;
     begin(200);

@@ -48,8 +48,9 @@ static void streams(void)
         struct stat s;
         lstat(e->d_name, &s);
         if (strcmp(e->d_name, "..")) /* its number, and its type twice */
-            SHOW_AS("what is right of an entry", (s.st_ino == e->d_ino) + 2 * (S_ISDIR(s.st_mode) == (e->d_type == DT_DIR)) +
-                                    4 * (S_ISLNK(s.st_mode) == (e->d_type == DT_LNK)));
+            SHOW_AS("what is right of an entry", (s.st_ino == e->d_ino) +
+                                                     2 * (S_ISDIR(s.st_mode) == (e->d_type == DT_DIR)) +
+                                                     4 * (S_ISLNK(s.st_mode) == (e->d_type == DT_LNK)));
     }
     SHOW(closedir(d));
     SHOW_POINTER(opendir("f"));

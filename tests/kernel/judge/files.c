@@ -197,7 +197,8 @@ static void sizes(void)
             if (!TAKEN)
                 continue;
             snprintf(what, sizeof what, "from %ld to %ld", lengths[from], lengths[to]);
-            if (ftruncate(fd, 0) || ftruncate(fd, lengths[from]) || (from && pwrite(fd, "z", 1, lengths[from] - 1) != 1))
+            if (ftruncate(fd, 0) || ftruncate(fd, lengths[from]) ||
+                (from && pwrite(fd, "z", 1, lengths[from] - 1) != 1))
                 perror("sizes");
             SHOW_AS(what, ftruncate(fd, lengths[to]));
             if (ftruncate(fd, lengths[to] + 4100) || pread(fd, back, 4100, lengths[to]) != 4100)

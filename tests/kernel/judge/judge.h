@@ -36,11 +36,12 @@ static inline const char *judge_error(int number)
         const char *name;
     } all[] = {
 #define E(name) {name, #name}
-        E(E2BIG),    E(EACCES),  E(EAGAIN), E(EBADF),  E(EBUSY),        E(ECHILD),    E(EDEADLK), E(EDOM),     E(EEXIST),
-        E(EFAULT),   E(EFBIG),   E(EINTR),  E(EINVAL), E(EIO),          E(EISDIR),    E(ELOOP),   E(EMFILE),   E(EMLINK),
-        E(ENFILE),   E(ENODEV),  E(ENOENT), E(ENOEXEC), E(ENAMETOOLONG), E(ENOLCK),    E(ENOMEM),  E(ENOSPC),   E(ENOSYS),
-        E(ENOTDIR),  E(ENOTTY),  E(ENXIO),  E(EPERM),  E(EPIPE),        E(ERANGE),    E(EROFS),   E(ESPIPE),   E(ESRCH),
-        E(ETXTBSY),  E(EXDEV),   E(ENOTSUP), E(EOVERFLOW), E(ETIMEDOUT), E(ENOTEMPTY), E(ECANCELED), E(EOWNERDEAD),
+        E(E2BIG),     E(EACCES),    E(EAGAIN),    E(EBADF),      E(EBUSY),   E(ECHILD),  E(EDEADLK),      E(EDOM),
+        E(EEXIST),    E(EFAULT),    E(EFBIG),     E(EINTR),      E(EINVAL),  E(EIO),     E(EISDIR),       E(ELOOP),
+        E(EMFILE),    E(EMLINK),    E(ENFILE),    E(ENODEV),     E(ENOENT),  E(ENOEXEC), E(ENAMETOOLONG), E(ENOLCK),
+        E(ENOMEM),    E(ENOSPC),    E(ENOSYS),    E(ENOTDIR),    E(ENOTTY),  E(ENXIO),   E(EPERM),        E(EPIPE),
+        E(ERANGE),    E(EROFS),     E(ESPIPE),    E(ESRCH),      E(ETXTBSY), E(EXDEV),   E(ENOTSUP),      E(EOVERFLOW),
+        E(ETIMEDOUT), E(ENOTEMPTY), E(ECANCELED), E(EOWNERDEAD),
 #undef E
     };
     static char other[24];
@@ -58,9 +59,10 @@ static inline const char *judge_signal(int number)
         const char *name;
     } all[] = {
 #define S(name) {name, #name}
-        S(SIGHUP),  S(SIGINT),  S(SIGQUIT), S(SIGILL),  S(SIGTRAP), S(SIGABRT), S(SIGFPE),  S(SIGKILL),   S(SIGBUS),  S(SIGSEGV),
-        S(SIGSYS),  S(SIGPIPE), S(SIGALRM), S(SIGTERM), S(SIGURG),  S(SIGSTOP), S(SIGTSTP), S(SIGCONT),   S(SIGCHLD), S(SIGTTIN),
-        S(SIGTTOU), S(SIGXCPU), S(SIGXFSZ), S(SIGVTALRM), S(SIGPROF), S(SIGWINCH), S(SIGUSR1), S(SIGUSR2),
+        S(SIGHUP),  S(SIGINT),  S(SIGQUIT),   S(SIGILL),  S(SIGTRAP),  S(SIGABRT), S(SIGFPE),
+        S(SIGKILL), S(SIGBUS),  S(SIGSEGV),   S(SIGSYS),  S(SIGPIPE),  S(SIGALRM), S(SIGTERM),
+        S(SIGURG),  S(SIGSTOP), S(SIGTSTP),   S(SIGCONT), S(SIGCHLD),  S(SIGTTIN), S(SIGTTOU),
+        S(SIGXCPU), S(SIGXFSZ), S(SIGVTALRM), S(SIGPROF), S(SIGWINCH), S(SIGUSR1), S(SIGUSR2),
 #undef S
     };
     static char other[24];
@@ -112,16 +114,16 @@ static inline void judge_say(const char *function, const char *what, const char 
 /* Whether it is so: no number of its own is shown. */
 #define SHOW_IF(condition) judge_say(__func__, #condition, "%s", (condition) ? "yes" : "no")
 /* A call that gives a pointer. */
-#define SHOW_POINTER(call) \
-    (errno = 0, judge_say(__func__, #call, "%s", (call) ? "there" : judge_error(errno)))
+#define SHOW_POINTER(call) (errno = 0, judge_say(__func__, #call, "%s", (call) ? "there" : judge_error(errno)))
 #define SHOW_BYTES(name, bytes, n) judge_bytes(__func__, name, bytes, n)
 #define SAY(name, ...) judge_say(__func__, name, __VA_ARGS__)
 
 /* How a child ended. */
-#define SHOW_STATUS(name, status)                                                                                     \
-    (WIFEXITED(status) ? SAY(name, "exit %d", WEXITSTATUS(status))                                                    \
-     : WIFSIGNALED(status) ? SAY(name, "%s", judge_signal(WTERMSIG(status)))                                          \
-                           : SAY(name, "stopped or continued, %s", WIFSTOPPED(status) ? judge_signal(WSTOPSIG(status)) : "?"))
+#define SHOW_STATUS(name, status)                                  \
+    (WIFEXITED(status) ? SAY(name, "exit %d", WEXITSTATUS(status)) \
+     : WIFSIGNALED(status)                                         \
+         ? SAY(name, "%s", judge_signal(WTERMSIG(status)))         \
+         : SAY(name, "stopped or continued, %s", WIFSTOPPED(status) ? judge_signal(WSTOPSIG(status)) : "?"))
 
 /* What the runner (run.c) gave: the part of a short run. What is printed is to be flushed before fork. */
 static inline void judge_begin(int argc, char **argv)

@@ -44,7 +44,8 @@ static int told(const char *path)
     struct stat s;
     int error = stat(path, &s);
     if (!error)
-        judge_say("told", path, "%#o, %u", (unsigned)s.st_mode & S_IFMT, S_ISDIR(s.st_mode) ? 0u : (unsigned)s.st_nlink);
+        judge_say("told", path, "%#o, %u", (unsigned)s.st_mode & S_IFMT,
+                  S_ISDIR(s.st_mode) ? 0u : (unsigned)s.st_nlink);
     return error;
 }
 
@@ -53,7 +54,8 @@ static int told_of_link(const char *path)
     struct stat s;
     int error = lstat(path, &s);
     if (!error)
-        judge_say("told", path, "%#o, %u", (unsigned)s.st_mode & S_IFMT, S_ISDIR(s.st_mode) ? 0u : (unsigned)s.st_nlink);
+        judge_say("told", path, "%#o, %u", (unsigned)s.st_mode & S_IFMT,
+                  S_ISDIR(s.st_mode) ? 0u : (unsigned)s.st_nlink);
     return error;
 }
 
@@ -71,9 +73,10 @@ static const struct {
     const char *name;
     int (*call)(const char *path);
     int changes;
-} calls[] = {{"link to", made_link, 1}, {"link of", linked, 1},          {"symlink", made_symlink, 1}, {"mkdir", made_folder, 1},
-             {"unlink", unlink, 1},     {"rmdir", rmdir, 1},             {"readlink", read_to, 0},     {"stat", told, 0},
-             {"lstat", told_of_link, 0}, {"chmod", changed, 0},          {"chdir", entered, 0}};
+} calls[] = {{"link to", made_link, 1}, {"link of", linked, 1}, {"symlink", made_symlink, 1},
+             {"mkdir", made_folder, 1}, {"unlink", unlink, 1},  {"rmdir", rmdir, 1},
+             {"readlink", read_to, 0},  {"stat", told, 0},      {"lstat", told_of_link, 0},
+             {"chmod", changed, 0},     {"chdir", entered, 0}};
 
 static void every_kind(void)
 {

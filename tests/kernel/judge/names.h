@@ -9,8 +9,9 @@
 /* f, g: files; d: a folder with a file x and a folder y; e: an empty one; l*: symbolic links; m: nothing. */
 static const char *const judge_names[] = {"m", "f", "e", "d", "lf", "le", "ld", "lm", "ll"};
 #define NAMES (sizeof judge_names / sizeof judge_names[0])
-static const char *const judge_odd[] = {"",    ".",   "..",  "/",    "./f", "f/x",  "m/x",  "d/x",  "d/x/", "d/..",   "d/../f",
-                                        "d/.", "e/.", "f/.", "f/..", "m/.", "ld/x", "lf/x", "ll/x", "d//x", "lm/../f", "e/../d/x"};
+static const char *const judge_odd[] = {"",     ".",    "..",     "/",    "./f",     "f/x",     "m/x",  "d/x",
+                                        "d/x/", "d/..", "d/../f", "d/.",  "e/.",     "f/.",     "f/..", "m/.",
+                                        "ld/x", "lf/x", "ll/x",   "d//x", "lm/../f", "e/../d/x"};
 #define ODD (sizeof judge_odd / sizeof judge_odd[0])
 
 static inline void judge_file(const char *name)
@@ -104,7 +105,8 @@ static inline void judge_clean(void)
 static inline int judge_is(const char *path, mode_t type, off_t size)
 {
     struct stat s;
-    return !lstat(path, &s) && (s.st_mode & S_IFMT) == type && (type == S_IFDIR || (s.st_nlink == 1 && s.st_size == size));
+    return !lstat(path, &s) && (s.st_mode & S_IFMT) == type &&
+           (type == S_IFDIR || (s.st_nlink == 1 && s.st_size == size));
 }
 
 /* There, whatever was there: what is right stays, as it takes long to make. */

@@ -45,9 +45,8 @@ static void odd_names(void)
 /* Folders within folders: what may not lie below itself. */
 static void folders(void)
 {
-    static const char *const all[] = {"a",         "a/b",   "a/b/c", "a/b/c/d", "a/b/c/d/e", "a/n", "a/b/n",
-                                      "a/b/../n",  "p",     "p/q",   "p/n",     "p/q/n",     "a/b/c/", "a/./b",
-                                      "a/b/c/../", "p/../a"};
+    static const char *const all[] = {"a", "a/b", "a/b/c", "a/b/c/d", "a/b/c/d/e", "a/n",   "a/b/n",     "a/b/../n",
+                                      "p", "p/q", "p/n",   "p/q/n",   "a/b/c/",    "a/./b", "a/b/c/../", "p/../a"};
     unsigned n = sizeof all / sizeof all[0];
     struct stat before, after;
     for (unsigned i = 0; i < n; i++)
@@ -56,8 +55,8 @@ static void folders(void)
             if (!TAKEN)
                 continue;
             judge_clean();
-            if (mkdir("a", 0755) || mkdir("a/b", 0755) || mkdir("a/b/c", 0755) || mkdir("a/b/c/d", 0755) || mkdir("p", 0755) ||
-                mkdir("p/q", 0755))
+            if (mkdir("a", 0755) || mkdir("a/b", 0755) || mkdir("a/b/c", 0755) || mkdir("a/b/c/d", 0755) ||
+                mkdir("p", 0755) || mkdir("p/q", 0755))
                 perror("folders");
             int there = !stat(all[i], &before);
             snprintf(what, sizeof what, "rename(\"%s\", \"%s\")", all[i], all[j]);

@@ -117,10 +117,30 @@ static const struct {
     int (*call)(void);
 } of_files[] = {
 #define C(name) {#name, name}
-    C(reads),       C(reads_nothing),  C(reads_at_the_end), C(reads_at),     C(writes),       C(writes_nothing),
-    C(writes_from_nowhere), C(reads_to_nowhere), C(writes_at), C(cuts),      C(cuts_to_the_same), C(grows),
-    C(opens),       C(opens_and_cuts), C(changes_mode),     C(changes_mode_by_descriptor), C(gives_away), C(links_it),
-    C(unlinks_one), C(renames),        C(seeks),            C(duplicates),   C(syncs),        C(looks),
+    C(reads),
+    C(reads_nothing),
+    C(reads_at_the_end),
+    C(reads_at),
+    C(writes),
+    C(writes_nothing),
+    C(writes_from_nowhere),
+    C(reads_to_nowhere),
+    C(writes_at),
+    C(cuts),
+    C(cuts_to_the_same),
+    C(grows),
+    C(opens),
+    C(opens_and_cuts),
+    C(changes_mode),
+    C(changes_mode_by_descriptor),
+    C(gives_away),
+    C(links_it),
+    C(unlinks_one),
+    C(renames),
+    C(seeks),
+    C(duplicates),
+    C(syncs),
+    C(looks),
 };
 
 static void set_old(const char *path)
@@ -249,9 +269,10 @@ static void folders(void)
     static const struct {
         const char *name;
         int (*call)(void);
-    } calls[] = {C(makes_a_file), C(opens_a_file),    C(writes_a_file), C(removes_a_file), C(removes_none),      C(makes_a_folder),
-                 C(makes_one_that_is_there), C(makes_a_link), C(links_into_it), C(renames_in_it), C(renames_out_of_it),
-                 C(renames_into_it), C(renames_over), C(renames_it),    C(looks_through_it), C(lists_it)};
+    } calls[] = {C(makes_a_file),  C(opens_a_file),   C(writes_a_file),           C(removes_a_file),
+                 C(removes_none),  C(makes_a_folder), C(makes_one_that_is_there), C(makes_a_link),
+                 C(links_into_it), C(renames_in_it),  C(renames_out_of_it),       C(renames_into_it),
+                 C(renames_over),  C(renames_it),     C(looks_through_it),        C(lists_it)};
     for (unsigned i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         struct stat s;
         judge_clean();
@@ -271,8 +292,10 @@ static void set_times(void)
 {
     static const struct {
         long seconds, microseconds;
-    } all[] = {{0, 0},  {1, 0},  {1, 999999}, {1, 1000000}, {1, -1},         {1, 1000001}, {1000000000, 5}, {2000000000, 0},
-               {2147483647, 0}, {-1, 0}, {-2147483647 - 1, 0}, {1, -1000000}, {86400, 999999}};
+    } all[] = {{0, 0},          {1, 0},       {1, 999999},          {1, 1000000},
+               {1, -1},         {1, 1000001}, {1000000000, 5},      {2000000000, 0},
+               {2147483647, 0}, {-1, 0},      {-2147483647 - 1, 0}, {1, -1000000},
+               {86400, 999999}};
     struct stat s;
     judge_tree();
     for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
