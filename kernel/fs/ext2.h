@@ -165,6 +165,7 @@ uint32_t ext2_goal(const struct inode *ip);
 enum which_inode { ANY_FILE, FRESH, ORPHAN };
 int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct inode **ipp);
 int ext2_inode_on_disk(struct ext2 *fs, uint32_t number, struct inode *ip); /* one of its own, in no table */
+int ext2_inode_is_there(struct inode *ip); /* its block can be read */
 int ext2_update(struct inode *ip, bool wait); /* writes `disk` to its block, if it is dirty, by ext2_meta */
 int ext2_update_alone(struct inode *ip, bool wait); /* the same between ext2_begin and ext2_end of its own */
 void ext2_change_dtime(struct ext2 *fs, uint32_t number, uint32_t to); /* of an inode on the device alone */
@@ -240,6 +241,9 @@ int ext2_dir_find(struct inode *dp, const char *name, uint32_t length, uint32_t 
 int ext2_dir_add(struct inode *dp, const char *name, uint32_t length, uint32_t number, enum vtype type);
 int ext2_dir_remove(struct inode *dp, const char *name, uint32_t length);
 int ext2_dir_change(struct inode *dp, const char *name, uint32_t length, uint32_t number, enum vtype type);
+/* What was added or changed is as it was before: `number` again, or 0: none. It is written some time later. */
+void ext2_dir_put_back(struct inode *dp, const char *name, uint32_t length, uint32_t number, enum vtype type);
+int ext2_dir_is_there(struct inode *dp, const char *name, uint32_t length); /* it can be read; else -EIO */
 int ext2_dir_begin(struct inode *dp, uint32_t parent); /* a new directory's first block */
 int ext2_dir_is_empty(struct inode *dp); /* 1, 0, or an error */
 int ext2_dir_read(struct inode *dp, uint64_t offset, dirent_fn *fn, void *arg);

@@ -67,7 +67,7 @@ struct look {
     const char *name;
     uint32_t length, number;
     enum vtype type;
-    bool sync;
+    bool later; /* it is not waited for: what undoes another change cannot fail, but for reading */
 };
 typedef int look_fn(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e,
                     struct ext2_dirent *before);
@@ -156,9 +156,9 @@ static struct was as_it_is(const struct inode *dp, const struct buf *bp, const s
  * Lets go of the buffer with an entry that has been changed; after an error all is as it was, in memory, and on the device some time
  * later, whatever has become of the write.
  */
-static int write_entry(struct inode *dp, struct buf *bp, const struct was *was)
+static int write_entry(struct inode *dp, struct buf *bp, const struct was *was, bool later)
 {
-    int error = ext2_meta(dp->fs, bp, true);
+    int error = ext2_meta(dp->fs, bp, !later);
     if (!error || dp->fs->log) /* a log that cannot be written lets go of what has been changed */
         return error;
     bp = ext2_bread(dp->fs, was->block);
@@ -217,7 +217,7 @@ static int add(struct inode *dp, struct look *look, struct buf *bp, struct ext2_
         return error;
     if (used)
         e->size = used;
-    error = write_entry(dp, bp, &was); /* the inode is there already */
+    error = write_entry(dp, bp, &was, look->later); /* the inode is there already */
     changed(dp);
     return error ? error : 1;
 }
@@ -277,20 +277,25 @@ static int drop(struct inode *dp, struct look *look, struct buf *bp, struct ext2
         before->size += e->size; /* and with that it is not there */
     else
         e->inode = 0;
-    int error = write_entry(dp, bp, &was); /* before the inode loses the link */
+    int error = write_entry(dp, bp, &was, look->later); /* before the inode loses the link */
     changed(dp);
     return error ? error : 1;
 }
 
-int ext2_dir_remove(struct inode *dp, const char *name, uint32_t length)
+static int remove_entry(struct inode *dp, const char *name, uint32_t length, bool later)
 {
     lock_assert_write_held(&dp->v.lock);
-    struct look look = {.name = name, .length = length};
+    struct look look = {.name = name, .length = length, .later = later};
     namecache_drop(dp->fs, dp->number, name, length);
     int result = without_index(dp);
     if (!result)
         result = each_entry(dp, drop, &look, true);
     return result < 0 ? result : result ? 0 : -ENOENT;
+}
+
+int ext2_dir_remove(struct inode *dp, const char *name, uint32_t length)
+{
+    return remove_entry(dp, name, length, false);
 }
 
 static int change(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e,
@@ -301,20 +306,40 @@ static int change(struct inode *dp, struct look *look, struct buf *bp, struct ex
         return 0;
     struct was was = as_it_is(dp, bp, e);
     fill(dp, e, e->size, look);
-    int error = write_entry(dp, bp, &was);
+    int error = write_entry(dp, bp, &was, look->later);
     changed(dp);
     return error ? error : 1;
 }
 
-int ext2_dir_change(struct inode *dp, const char *name, uint32_t length, uint32_t number, enum vtype type)
+static int change_entry(struct inode *dp, const char *name, uint32_t length, uint32_t number, enum vtype type,
+                        bool later)
 {
     lock_assert_write_held(&dp->v.lock);
-    struct look look = {.name = name, .length = length, .number = number, .type = type};
+    struct look look = {.name = name, .length = length, .number = number, .type = type, .later = later};
     namecache_drop(dp->fs, dp->number, name, length);
     int result = without_index(dp);
     if (!result)
         result = each_entry(dp, change, &look, true);
     return result < 0 ? result : result ? 0 : -ENOENT;
+}
+
+int ext2_dir_change(struct inode *dp, const char *name, uint32_t length, uint32_t number, enum vtype type)
+{
+    return change_entry(dp, name, length, number, type, false);
+}
+
+void ext2_dir_put_back(struct inode *dp, const char *name, uint32_t length, uint32_t number, enum vtype type)
+{
+    int error = number ? change_entry(dp, name, length, number, type, true) : remove_entry(dp, name, length, true);
+    if (error)
+        ext2_keeps(dp->fs, "directory", dp->number); /* the name stays, and e2fsck is to look */
+}
+
+int ext2_dir_is_there(struct inode *dp, const char *name, uint32_t length)
+{
+    struct look look = {.name = name, .length = length};
+    int result = each_entry(dp, find, &look, false);
+    return result < 0 ? result : result ? 0 : ext2_error(dp->fs, "directory", dp->number);
 }
 
 int ext2_dir_begin(struct inode *dp, uint32_t parent)

@@ -305,6 +305,14 @@ int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct i
     return iget_new(fs, number, which, chain, ipp);
 }
 
+int ext2_inode_is_there(struct inode *ip)
+{
+    struct buf *bp = ext2_bread_shared(ip->fs, block_of(ip->fs, ip->number));
+    int error = bp->error;
+    brelse(bp);
+    return error;
+}
+
 int ext2_update(struct inode *ip, bool wait)
 {
     struct ext2 *fs = ip->fs;

@@ -333,28 +333,72 @@ static int lock_two(struct inode *a, struct inode *b)
     return 0;
 }
 
-/* With all of them locked, and between ext2_begin and ext2_end. `ip` is what moves, `old` what has the new name so far, or null. */
-static int move_file(struct inode *from, const char *name, uint32_t length, struct inode *to, const char *new_name,
-                     uint32_t new_length, struct inode *ip, struct inode *old)
+/* What moves, between which names: `old` is what has the new one so far, or null. All are locked. */
+struct move {
+    struct inode *from, *to, *file, *old;
+    const char *name, *new_name;
+    uint32_t length, new_length;
+    bool turns; /* a directory that goes to another one: its ".." changes */
+};
+
+enum moved { COUNTED, NAMED, TURNED };
+
+/* All is as it was before. What could not be put back e2fsck finds. */
+static void move_back(const struct move *m, enum moved so_far)
 {
-    bool directory = ip->v.type == VDIR, other = from != to;
-    int error = old ? ext2_dir_change(to, new_name, new_length, ip->number, ip->v.type)
-                    : ext2_dir_add(to, new_name, new_length, ip->number, ip->v.type);
-    if (!error)
-        error = ext2_line(to->fs); /* it has one name or the other, whatever comes */
+    if (so_far >= TURNED && m->turns)
+        ext2_dir_put_back(m->file, "..", 2, m->from->number, VDIR);
+    if (so_far >= NAMED)
+        ext2_dir_put_back(m->to, m->new_name, m->new_length, m->old ? m->old->number : 0,
+                          m->old ? m->old->v.type : VNON);
+    if (m->turns)
+        take_link(m->to);
+    take_link(m->file);
+}
+
+/*
+ * In 4.3BSD's order: the file has a link more while it has, or may have, two names. Until its old name has ended all can be undone; whoever
+ * had the new one loses it only then. Between ext2_begin and ext2_end.
+ */
+static int move_file(const struct move *m)
+{
+    struct inode *from = m->from, *to = m->to, *ip = m->file, *old = m->old;
+    int error = m->turns ? ext2_dir_is_there(ip, "..", 2) : 0;
     if (!error && old)
-        error = drop_links(to, old);
+        error = ext2_inode_is_there(old);
+    ip->disk.ctime = fs_time();
+    if (!error)
+        error = add_link(ip);
     if (error)
         return error;
-    if (directory && other) {
-        error = ext2_dir_change(ip, "..", 2, to->number, VDIR);
-        to->disk.links++;
-        from->disk.links -= from->disk.links > 2;
-        to->dirty = from->dirty = true;
+    if (m->turns && (error = add_link(to))) {
+        take_link(ip);
+        return error;
     }
-    int e = ext2_dir_remove(from, name, length);
-    error = error ? error : e;
-    e = ext2_update(to, false);
+    enum moved so_far = COUNTED;
+    error = old ? ext2_dir_change(to, m->new_name, m->new_length, ip->number, ip->v.type)
+                : ext2_dir_add(to, m->new_name, m->new_length, ip->number, ip->v.type);
+    if (!error) {
+        so_far = NAMED;
+        error = m->turns ? ext2_dir_change(ip, "..", 2, to->number, VDIR) : 0;
+    }
+    if (!error) {
+        so_far = TURNED;
+        error = ext2_line(to->fs); /* it has one name or the other, whatever comes */
+    }
+    if (!error)
+        error = ext2_dir_remove(from, m->name, m->length);
+    if (error) {
+        move_back(m, so_far);
+        return error;
+    }
+    take_link(ip);
+    if (m->turns) {
+        from->disk.links -= from->disk.links > 2;
+        from->dirty = true;
+    }
+    error = old ? drop_links(to, old) : 0;
+    int e = ext2_update(to, false);
     error = error ? error : e;
     e = ext2_update(from, false);
     return error ? error : e;
@@ -365,8 +409,9 @@ static int move(struct inode *from, const char *name, uint32_t length, struct in
                 uint32_t new_length, struct inode *ip, struct inode *old)
 {
     struct ext2 *fs = to->fs;
-    bool directory = ip->v.type == VDIR, moves_up = directory && from != to;
-    if (moves_up && !old && to->disk.links >= EXT2_LINKS_MOST)
+    bool directory = ip->v.type == VDIR;
+    const struct move m = {from, to, ip, old, name, new_name, length, new_length, directory && from != to};
+    if (m.turns && !old && to->disk.links >= EXT2_LINKS_MOST)
         return -EMLINK;
     if (old && directory != (old->v.type == VDIR)) /* types do not change: nor is a directory waited for below a file */
         return directory ? -ENOTDIR : -EISDIR;
@@ -375,17 +420,15 @@ static int move(struct inode *from, const char *name, uint32_t length, struct in
     int error = old ? may_remove(old, directory) : 0;
     if (old && !error)
         error = other_names_are_there(old);
-    bool locked = moves_up && !error;
-    if (locked)
-        lock_write(&ip->v.lock);
-    if (!error)
+    if (!error) {
+        lock_write(&ip->v.lock); /* of two files any first: renames come one after the other */
         do {
             ext2_begin(fs);
-            error = move_file(from, name, length, to, new_name, new_length, ip, old);
+            error = move_file(&m);
             ext2_end(fs);
         } while (ext2_more_room(fs, error));
-    if (locked)
         lock_done(&ip->v.lock);
+    }
     if (old)
         lock_done(&old->v.lock);
     return error;
