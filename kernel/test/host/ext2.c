@@ -847,6 +847,113 @@ HOST_TEST(times_before_1970_are_less_than_0)
     end();
 }
 
+/* Each kind of name, with and without a slash behind it, in each call by path: all give what the host's own give. */
+static const char *const kinds[] = {"m", "f", "e", "d", "lf", "le", "ld", "lm", "ll"};
+#define KINDS (sizeof kinds / sizeof kinds[0])
+
+static void make_kinds(void)
+{
+    static const char *const files[] = {"new", "m", "f", "lf", "le", "ld", "lm", "ll", "e/x", "d/x"};
+    static const char *const folders[] = {"m/e", "m", "new", "e", "d/e", "d", "lm"};
+    static const char *const links[][2] = {{"f", "lf"}, {"e", "le"}, {"d", "ld"}, {"m", "lm"}, {"ll", "ll"}};
+    for (unsigned round = 0; round < 2; round++) { /* what is a folder now may have files of another one */
+        for (unsigned i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+            char below[32];
+            snprintf(below, sizeof below, "%s/x", folders[i]);
+            vfs_remove(0, below, false), unlink(below);
+        }
+        for (unsigned i = 0; i < sizeof files / sizeof files[0]; i++)
+            vfs_remove(0, files[i], false), unlink(files[i]);
+        for (unsigned i = 0; i < sizeof folders / sizeof folders[0]; i++)
+            vfs_remove(0, folders[i], true), rmdir(folders[i]);
+    }
+    BOTH("f", vfs_make(0, "f", VREG, 0644, 0, 0), mknod("f", S_IFREG | 0644, 0));
+    BOTH("e", vfs_make(0, "e", VDIR, 0755, 0, 0), mkdir("e", 0755));
+    BOTH("d", vfs_make(0, "d", VDIR, 0755, 0, 0), mkdir("d", 0755));
+    BOTH("d/x", vfs_make(0, "d/x", VREG, 0644, 0, 0), mknod("d/x", S_IFREG | 0644, 0));
+    for (unsigned i = 0; i < 5; i++)
+        BOTH(links[i][1], vfs_make(0, links[i][1], VLNK, 0777, 0, links[i][0]), symlink(links[i][0], links[i][1]));
+}
+
+static int open_ours(const char *path, unsigned flags)
+{
+    struct vnode *vp;
+    int error = vfs_open(0, path, flags, 0644, &vp);
+    if (!error)
+        vrele(vp);
+    return error;
+}
+
+static int open_theirs(const char *path, int flags)
+{
+    int fd = open(path, flags, 0644);
+    return fd < 0 ? fd : close(fd);
+}
+
+static int stat_ours(const char *path, bool follow)
+{
+    struct vnode *vp;
+    int error = namei(0, path, follow, &vp);
+    if (!error)
+        vrele(vp);
+    return error;
+}
+
+static void every_call(const char *path)
+{
+    struct stat s;
+    BOTH(path, stat_ours(path, true), stat(path, &s));
+    BOTH(path, stat_ours(path, false), lstat(path, &s));
+    BOTH(path, open_ours(path, 0), open_theirs(path, O_RDONLY));
+    BOTH(path, open_ours(path, VFS_WRITE), open_theirs(path, O_RDWR));
+    BOTH(path, open_ours(path, VFS_DIRECTORY), open_theirs(path, O_RDONLY | O_DIRECTORY));
+    BOTH(path, open_ours(path, VFS_NOFOLLOW), open_theirs(path, O_RDONLY | O_NOFOLLOW));
+    BOTH(path, open_ours(path, VFS_CREATE | VFS_EXCLUSIVE), open_theirs(path, O_RDONLY | O_CREAT | O_EXCL));
+    make_kinds();
+    BOTH(path, open_ours(path, VFS_CREATE), open_theirs(path, O_RDONLY | O_CREAT));
+    make_kinds();
+    BOTH(path, open_ours(path, VFS_CREATE | VFS_WRITE | VFS_TRUNCATE), open_theirs(path, O_RDWR | O_CREAT | O_TRUNC));
+    make_kinds();
+    BOTH(path, vfs_make(0, path, VREG, 0644, 0, 0), mknod(path, S_IFREG | 0644, 0));
+    make_kinds();
+    BOTH(path, vfs_make(0, path, VDIR, 0755, 0, 0), mkdir(path, 0755));
+    make_kinds();
+    BOTH(path, vfs_make(0, path, VLNK, 0777, 0, "to"), symlink("to", path));
+    make_kinds();
+    BOTH(path, vfs_link(0, "f", path), link("f", path));
+    make_kinds();
+    BOTH(path, vfs_link(0, path, "new"), link(path, "new"));
+    make_kinds();
+    BOTH(path, vfs_remove(0, path, false), unlink(path));
+    make_kinds();
+    BOTH(path, vfs_remove(0, path, true), rmdir(path));
+    make_kinds();
+}
+
+HOST_TEST(a_slash_behind_a_name)
+{
+    static const char *const behind[] = {"", "/", "//"};
+    char from[16], to[16], both[40];
+    begin(1024, "-b 1024 -I 128 -N 128", 30, 30, 1);
+    make_kinds();
+    for (unsigned i = 0; i < 3 * KINDS; i++) {
+        snprintf(from, sizeof from, "%s%s", kinds[i / 3], behind[i % 3]);
+        every_call(from);
+        for (unsigned k = 0; k < 3 * KINDS; k++) {
+            snprintf(to, sizeof to, "%s%s", kinds[k / 3], behind[k % 3]);
+            snprintf(both, sizeof both, "%s to %s", from, to);
+            int ours = vfs_rename(0, from, to);
+            BOTH(both, ours, rename(from, to));
+            if (!ours)
+                make_kinds();
+        }
+    }
+    CHECK_EQUAL(open_ours("new/", VFS_CREATE), host(open_theirs("new/", O_CREAT)));
+    CHECK_EQUAL(vfs_remove(0, "/", false), -EISDIR);
+    CHECK_EQUAL(vfs_remove(0, "/", true), -EBUSY);
+    end();
+}
+
 HOST_TEST(names_and_mounts)
 {
     begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);

@@ -707,7 +707,7 @@ static const struct operation operations[] = {
     {"rename where the directory grows", op_rename_in_full, 0, 0, false, false, 0},
     {"rename of a directory", op_rename_directory, 0, 0, false, false, 0},
     {"rename of a directory to another", op_rename_directory_across, 0, 0, false, false, 0},
-    {"rename of a directory over one", op_rename_directory_over, 0, 0, false, false, 0},
+    {"rename of a directory over one", op_rename_directory_over, 0, 0, false, false, 2},
     {"rename of a directory upwards", op_rename_directory_up, 0, 0, false, false, 0},
     {"cut", op_cut, 0, "a/big", false, false, 0},
     {"cut to direct blocks", op_cut_to_direct, 0, "a/big", false, false, 0},
