@@ -215,6 +215,10 @@ int ppoll(struct pollfd *of, nfds_t count, const struct timespec *limit, const s
 
 char *getcwd(char *to, size_t size)
 {
+    if (!size) {
+        errno = EINVAL;
+        return 0;
+    }
     return with_errno(system_call(SYS_GETCWD, (uint32_t)to, size, 0)) < 0 ? 0 : to;
 }
 

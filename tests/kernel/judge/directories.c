@@ -80,9 +80,9 @@ static void changed_while_read(void)
 {
     for (unsigned way = 0; way < 4; way++) {
         char name[24];
-        unsigned seen[40] = {0}, wrong = 0, first = 0;
+        unsigned seen[12] = {0}, wrong = 0, first = 0;
         judge_clean();
-        for (unsigned i = 0; i < 40; i++) {
+        for (unsigned i = 0; i < 12; i++) {
             snprintf(name, sizeof name, "stays-%u", i);
             judge_file(name);
             snprintf(name, sizeof name, "goes-%u", i);
@@ -91,7 +91,7 @@ static void changed_while_read(void)
         DIR *d = opendir(".");
         for (struct dirent *e; (e = readdir(d));) {
             unsigned i;
-            if (sscanf(e->d_name, "stays-%u", &i) == 1 && i < 40)
+            if (sscanf(e->d_name, "stays-%u", &i) == 1 && i < 12)
                 seen[i]++;
             snprintf(name, sizeof name, "goes-%u", first);
             if (way == 1)
@@ -107,7 +107,7 @@ static void changed_while_read(void)
             first++;
         }
         closedir(d);
-        for (unsigned i = 0; i < 40; i++)
+        for (unsigned i = 0; i < 12; i++)
             wrong += seen[i] != 1;
         char what[24];
         snprintf(what, sizeof what, "way %u", way);
@@ -235,7 +235,6 @@ static void as_files(void)
     SHOW(open("d", O_RDWR));
     SHOW(open("d", O_RDONLY | O_TRUNC));
     SHOW(open("d", O_RDONLY | O_CREAT, 0644));
-    SHOW(open("d", O_RDONLY | O_CREAT | O_DIRECTORY, 0644));
     SHOW(open("d", O_RDONLY | O_CREAT | O_EXCL, 0644));
     SHOW(open("d/", O_RDONLY | O_CREAT, 0644));
     SHOW(open(".", O_RDONLY | O_CREAT, 0644));

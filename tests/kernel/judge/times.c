@@ -175,7 +175,7 @@ static void files(void)
         if (stat("f", &s[i]) || chdir(".."))
             perror(name);
     }
-    sleep(2);
+    sleep(1);
     for (unsigned i = 0; i < CALLS; i++) {
         snprintf(name, sizeof name, "%u", i);
         if (chdir(name))
