@@ -900,7 +900,10 @@ static int readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg)
 {
     if (vp->type == VDIR && !INODE(vp)->disk.links)
         return -ENOENT; /* removed */
-    return vp->type == VDIR ? ext2_dir_read(INODE(vp), offset, fn, arg) : -ENOTDIR;
+    int error = vp->type == VDIR ? ext2_dir_read(INODE(vp), offset, fn, arg) : -ENOTDIR;
+    if (!error && !read_only(INODE(vp)))
+        __atomic_store_n(&INODE(vp)->disk.atime, fs_time(), __ATOMIC_RELAXED); /* as read */
+    return error;
 }
 
 static int readlink(struct vnode *vp, char *text, uint32_t size)

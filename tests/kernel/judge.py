@@ -105,8 +105,8 @@ def compare(outputs: dict[str, tuple[str, str]], whole: bool = True) -> Verdict:
 
 
 def on_host(families: Sequence[str], part: int) -> dict[str, str]:
-    """What they print here, with a new folder for a root, as they change whatever they can, and that in memory if it can
-    be: there are times and counts of links as POSIX has them, whatever the disk is mounted with."""
+    """What they print here, with a new folder for a root, as they change whatever they can, and that in memory if it
+    can be: there are times and counts of links as POSIX has them, whatever the disk is mounted with."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as root:
         for name in ("bin", "w", "dev"):
@@ -127,14 +127,16 @@ def on_machine(families: Sequence[str], part: int, folder: Path, harts: int, syn
     for name in ("bin", "w"):
         (files / name).mkdir(parents=True)
     for name in (RUNNER, *families):
-        shutil.copy(programs.build_program([SOURCES / f"{name}.c"], name, ("-Wno-unused", "-Wno-format-truncation")), files / "bin" / name)
+        built = programs.build_program([SOURCES / f"{name}.c"], name, ("-Wno-unused", "-Wno-format-truncation"))
+        shutil.copy(built, files / "bin" / name)
         (files / "bin" / name).chmod(0o755)
     disk = folder / "disk.img"
     disk.write_bytes(bytes(4096 << 10))
     host("mke2fs", "-q", "-F", "-t", "ext2", "-O", "none,filetype,sparse_super,has_journal", "-J", "size=1",
          "-b", 1024, "-I", 128, "-N", 512, "-g", 1024, "-d", files, disk)
     words = ",".join(["/bin", "/w", str(part), *families])
-    run = boot(folder / "run", harts, sync, f"run=user program=/bin/{RUNNER} args={words} root=disk0 hz=1000 {bootargs}",
+    bootargs = f"run=user program=/bin/{RUNNER} args={words} root=disk0 hz=1000 {bootargs}"
+    run = boot(folder / "run", harts, sync, bootargs,
                options=DISK_BUILDS[sync] if options is None else options, machine=DEVICES,
                more=["--disk", f"{disk},write=copy,profile=fast"], max_cycles=max_cycles, hang_cycles=max_cycles)
     left = folder / "run/disk0.img"
@@ -162,7 +164,7 @@ def main() -> int:
     parser.add_argument("--part", type=int, default=1, help="one of so many combinations")
     parser.add_argument("--harts", type=int, default=1)
     parser.add_argument("--sync", default="cli-optim", choices=sorted(DISK_BUILDS))
-    parser.add_argument("--journal", type=int, choices=(0, 1), default=1, help="without, it takes several times as long")
+    parser.add_argument("--journal", type=int, choices=(0, 1), default=1, help="without, it takes longer")
     parser.add_argument("--unix", choices=sorted(KERNELS), help="which kernel, instead of the scheme's of the tests")
     arguments = parser.parse_args()
     unknown = set(arguments.families) - set(FAMILIES)

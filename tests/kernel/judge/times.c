@@ -284,7 +284,9 @@ static void folders(void)
         int result = calls[i].call();
         SAY(calls[i].name, "%d", result);
         stat("d", &s);
-        SAY("the folder's times", "%s%s", s.st_atime == OLD_A ? "" : "a", s.st_mtime == OLD_M ? "" : "m");
+        char what[64];
+        snprintf(what, sizeof what, "the folder, %s", calls[i].name);
+        SAY(what, "%s%s", s.st_atime == OLD_A ? "" : "a", s.st_mtime == OLD_M ? "" : "m");
     }
 }
 
