@@ -199,8 +199,9 @@ class Load:
         return {"power": programs.build_program([OURS / "power.c"])}
 
 
-def files_load(operations_each, seed):
-    return Load("power", f"2,{operations_each},{seed}", 2_000_000 + 350_000 * operations_each, check)
+def files_load(operations_each, seed, processes=2):
+    return Load("power", f"{processes},{operations_each},{seed}",
+                2_000_000 + 175_000 * processes * operations_each, check)
 
 
 def sqlite_load(transactions):
@@ -224,9 +225,9 @@ def run_load(folder, options, journal, load, cuts, seed, harts=2):
                                       if begin <= cycle <= end}
 
 
-def cut_and_check(folder, options, journal, load, cuts, seed=1):
+def cut_and_check(folder, options, journal, load, cuts, seed=1, harts=2):
     """How many cuts there were while the load ran, and what is wrong after any of them, by its cycle."""
-    log, left = run_load(folder, options, journal, load, cuts, seed)
+    log, left = run_load(folder, options, journal, load, cuts, seed, harts)
     assert len(log) > 5 and left, "the load has done nothing"
     said = {cut: load.check(left[cut], log, cut, journal) for cut in left}
     return len(left), {cut: wrong for cut, wrong in said.items() if wrong}
@@ -236,17 +237,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cuts", type=int, default=1000, help="in all; those outside of the load are left out")
     parser.add_argument("--kernels", nargs="+", default=list(KERNELS), choices=KERNELS)
-    parser.add_argument("--operations", type=int, default=60, help="of each of two processes")
+    parser.add_argument("--operations", type=int, default=60, help="of each process")
+    parser.add_argument("--harts", type=int, default=2, help="and as many processes")
     parser.add_argument("--sqlite", action="store_true", help="the load is SQLite's, with as many transactions")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="new folder for images and runs")
     given = parser.parse_args()
-    load = sqlite_load(given.operations) if given.sqlite else files_load(given.operations, given.seed)
+    load = sqlite_load(given.operations) if given.sqlite else files_load(given.operations, given.seed, given.harts)
     each, made, failed = -(-given.cuts // (2 * len(given.kernels))), 0, 0
     for kernel in given.kernels:
         for journal in (False, True):
             folder = given.out.resolve() / f"{kernel}-{'journal' if journal else 'synchronous'}"
-            cuts, wrong = cut_and_check(folder, KERNELS[kernel], journal, load, each, given.seed)
+            cuts, wrong = cut_and_check(folder, KERNELS[kernel], journal, load, each, given.seed, given.harts)
             made += cuts
             failed += len(wrong)
             print(f"unix={kernel} journal={int(journal)}: {cuts} cuts, {len(wrong)} wrong", flush=True)

@@ -2090,6 +2090,43 @@ HOST_TEST(an_error_of_contents_is_told_to_each_file)
     }
 }
 
+static unsigned flushes_that_fail;
+
+static int flush_may_fail(struct blockdev *d)
+{
+    (void)d;
+    flushes_that_fail -= flushes_that_fail != 0;
+    return flushes_that_fail ? -EIO : 0;
+}
+
+/* A flush that fails may have lost what any file has in the drive's cache: each is told, once; the next call flushes again. */
+HOST_TEST(a_flush_that_fails_is_told_to_each_file)
+{
+    begin(1024, "-b 1024 -I 128 -N 128", 64, 20, 1);
+    struct vnode *vp[2];
+    fill(0);
+    for (unsigned i = 0; i < 2; i++) {
+        CHECK_EQUAL(pwrite_ours(i ? "b" : "a", 0, long_file, 2000), 0);
+        CHECK_EQUAL(namei(0, i ? "b" : "a", true, &vp[i]), 0);
+        CHECK_EQUAL(vfs_fsync(vp[i]), 0);
+    }
+    device.flush = flush_may_fail;
+    for (unsigned failing = 1; failing < 3; failing++) {
+        CHECK_EQUAL(pwrite_ours("a", 100, long_file, 100), 0);
+        flushes_that_fail = failing + 1;
+        for (unsigned i = 0; i < failing; i++)
+            CHECK_EQUAL(vfs_fsync(vp[0]), -EIO);
+        CHECK_EQUAL(device.unflushed, 1);
+        CHECK_EQUAL(vfs_fsync(vp[0]), 0);
+        CHECK_EQUAL(vfs_fsync(vp[1]), -EIO);
+        CHECK_EQUAL(vfs_fsync(vp[1]), 0);
+    }
+    vrele(vp[0]);
+    vrele(vp[1]);
+    end();
+    CHECK(!(((const struct ext2_super *)(disk + 1024))->state & EXT2_VALID)); /* e2fsck is to look at it */
+}
+
 /* In pieces of 2 KiB, by a file that stays open. */
 static void write_on(struct vnode *vp, uint32_t from, uint32_t to)
 {
