@@ -35,8 +35,23 @@ def script(choose, folder, steps):
     made = busy_script(choose.randrange(1 << 30), steps, choose.choice((3, 60, 60, 500)))
     if choose.random() < 0.2:
         made.words.pop()
+    else:
+        say(made, choose)
     folder.mkdir(exist_ok=True)
     return made.image(folder)
+
+
+def say(made, choose):
+    """Characters, and what is none, behind the script's end: the lines run dry with them."""
+    for _ in range(choose.randrange(6)):
+        bit = player.CLOCK_HZ // choose.choice(RATES)
+        made.wait_until(made.cycle + choose.randrange(1, 14 * bit))
+        low = choose.randrange(1, 4)
+        made.lines(3 - low)
+        for n in range(choose.choice((8, 8, 9, 11))):
+            made.wait_until(made.cycle + max(bit - 1, 1))
+            made.lines(3 if n == 8 or choose.random() < 0.5 else 3 - low)
+        made.lines(3)
 
 
 def path(choose, nodes):

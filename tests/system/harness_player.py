@@ -115,6 +115,10 @@ class Script:
         """A register of a hart gets `value`, a number or a label."""
         return self._step(12, value, hart, (number, 0))
 
+    def lines(self, mask):
+        """A bit for each serial port, 0 holds what it sends low."""
+        return self._step(13, mask)
+
     def mark(self, label, *kinds, register=None):
         """Probe points at a label p0 .. p19, with their value in `register`."""
         value = 0 if register is None else register + 1 << 8

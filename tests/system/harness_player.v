@@ -5,8 +5,8 @@
 //   4 IRQ wires=data                   5 SOURCES=data                     6 TRACE argument=data, next word: event
 //   7 EXIT code=data                   8 BLOB kind=data, next word {length, address}
 //   9 WFI hart on/off=data[0]         10 PRIVILEGE=data                  11 JUMP to word data
-//  12 REGISTER hart data, next word: its number
-// Both serial ports are loops of wire.
+//  12 REGISTER hart data, next word: its number   13 LINES uart1, uart0=data[1:0]
+// Both serial ports are loops of wire, which a line that is low holds low. A script goes on behind its EXIT.
 module interlock (
     input sys_clk, sys_rst, uart0_rx, uart1_rx,
     output uart0_tx, uart1_tx, uart1_rts,
@@ -30,8 +30,9 @@ module interlock (
     wire [7:0] op = word[63:56];
     wire hart = word[48];
 
-    assign uart0_tx = uart0_rx;
-    assign uart1_tx = uart1_rx;
+    reg [1:0] lines = 2'b11;
+    assign uart0_tx = uart0_rx & lines[0];
+    assign uart1_tx = uart1_rx & lines[1];
     assign uart1_rts = 1;
     assign trace_cycle = cycle - 1;
 
@@ -96,12 +97,13 @@ module interlock (
                     else InterlockCluster.harts_0_logic_cpu.RegFilePlugin_regFile[extra[4:0]] <= word[31:0];
                     at <= at + 2;
                 end
+                13: lines <= word[1:0];
                 default: at <= at;
             endcase
         end
         if (sys_rst) begin
             at <= 0; wait_left <= 0; cycle <= 0; host_exit <= 0; pic_irq <= 0; pic_sources <= 0;
-            wfi <= 0; privilege <= 4'b1111;
+            wfi <= 0; privilege <= 4'b1111; lines <= 2'b11;
         end
     end
 endmodule
