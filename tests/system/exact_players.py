@@ -43,9 +43,9 @@ def script(choose, folder, steps):
 
 def say(made, choose):
     """Characters, and what is none, behind the script's end: the lines run dry with them."""
-    for _ in range(choose.randrange(6)):
-        bit = player.CLOCK_HZ // choose.choice(RATES)
-        made.wait_until(made.cycle + choose.randrange(1, 14 * bit))
+    bit = player.CLOCK_HZ // choose.choice(RATES)
+    for _ in range(choose.choice((0, 2, 12))):
+        made.wait_until(made.cycle + choose.choice((1, bit, choose.randrange(1, 14 * bit))))
         low = choose.randrange(1, 4)
         made.lines(3 - low)
         for n in range(choose.choice((8, 8, 9, 11))):
@@ -158,7 +158,9 @@ class Bench:
             more = [word for way in ways if choose.random() < 0.5 for word in way]
             self.same(case, self.run(case, name, *way, *more), whole)
         ends = [node["cycles"] for node in record.get("nodes", [record])]
-        at = min(choose.choice((choose.randrange(record["cycles"]), choose.choice(ends) + choose.randrange(200))),
+        # Anywhere, but more often while the lines of a node that has ended run dry.
+        at = min(choose.choice((choose.randrange(record["cycles"]), *(min(ends) + choose.randrange(most)
+                                                                     for most in (100, 1000, 5000)))),
                  record["cycles"] - 1)
         saved = []
         for name, way in (("cut", ["--no-skip"]), ("cut-skipped", [])):
