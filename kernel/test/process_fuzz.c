@@ -50,7 +50,7 @@ static void end_all(uint32_t life)
         uint32_t user, all;
         process_ticks(p, &user, &all);
         if (p->id && all >= life)
-            signal_send(p, USER_SIGKILL);
+            signal_send(p, USER_SIGKILL, 0);
     }
     simple_lock_leave(&user_lock, s);
 }
