@@ -12,7 +12,7 @@ import warnings
 from dataclasses import dataclass
 
 from sim.results import statistics
-from sim.results.statistics import CONFIDENCE, bounds, values_of
+from sim.results.statistics import CONFIDENCE, values_of
 from sim.results.table import Table, number
 
 SHOWN, REFUTED, OPEN = "shown", "refuted", "not decided"
@@ -90,9 +90,9 @@ def table(title, claims, count, notes=()):
     """The claims with their figures, and what is decided."""
     rows = []
     for claim, said in zip(claims, verdicts(claims, count), strict=True):
-        change = statistics.of(differences(claim, count))
+        values = differences(claim, count)
         factor = 100 if claim.margin is not None else 1
-        low, high = bounds(change)
+        low, high = statistics.interval(values, signed=True) or (values[0], values[0])
         shown = f"{number(factor * low)}..{number(factor * high)}" if low != high else number(factor * low)
         rows.append([claim.text, said, claim.rule, number(claim.a), number(claim.b),
                      shown + (f" %, margin {100 * claim.margin:g} %" if claim.margin is not None else "")])

@@ -77,7 +77,11 @@ def summarise(module, experiment, records):
     if len(chosen) < 2:
         found = next(iter(chosen.values()), list(records))
         return module.summarise(experiment, found) | {"sampling": said}
-    names = {name for made in records for name in made["parameters"]} | {"harts", "id", "kind"}
+    names = {}
+    for made in records:
+        for name, value in (made["parameters"] | {"harts": made["harts"]}).items():
+            names.setdefault(name, set()).add(value)
+    names = {name: values for name, values in names.items() if len(values) > 1 and name not in AXES}
     trees = [module.summarise(experiment, found) for found in chosen.values()]
     return statistics.merge(trees, names) | {"sampling": said}
 

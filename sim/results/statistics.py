@@ -43,8 +43,9 @@ def median(values):
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
-def interval(values, confidence=CONFIDENCE):
-    """(low, high) of the median of what `values` are samples of; None if one sample is all there is."""
+def interval(values, confidence=CONFIDENCE, signed=False):
+    """(low, high) of the median of what `values` are samples of; None if one sample is all there is. What is `signed`,
+    as a difference is, may be on the other side of 0 than all samples are."""
     n = len(values)
     if n < 2:
         return None
@@ -55,6 +56,8 @@ def interval(values, confidence=CONFIDENCE):
     mean = sum(values) / n
     reach = _student(n, confidence) * math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1))
     low, high = min(ordered[0], mean - reach), max(ordered[-1], mean + reach)
+    if signed:
+        return low, high
     # A cost or a share has no values below 0.
     return (max(low, 0) if ordered[0] >= 0 else low), (min(high, 0) if ordered[-1] <= 0 else high)
 
@@ -193,10 +196,11 @@ def plain(value):
 # ---- trees of figures, one a sample, to one of ensembles
 
 
-def merge(trees, names=()):
+def merge(trees, names=None):
     """One tree of the figures of all `trees`, one a sample: numbers become `Samples` where they are not all the same.
-    Rows of a list belong together if they agree in their words, and in the entries called `names`."""
-    return _merged(list(trees), frozenset(names))
+    Rows of a list belong together if they agree in their words, and in the entries that `names` has (name -> values): a
+    parameter's. An entry of that name with another value is a figure."""
+    return _merged(list(trees), names or {})
 
 
 def _merged(parts, names):
@@ -226,7 +230,7 @@ def _aligned(parts, names):
 def _labels(rows, names):
     found, seen = {}, {}
     for row in rows:
-        label = str([(key, value) for key, value in row.items() if key in names
+        label = str([(key, value) for key, value in row.items() if key in names and value in names[key]
                      or isinstance(value, str) and key not in REMARKS]) if isinstance(row, dict) else ""
         seen[label] = seen.get(label, 0) + 1
         found[label, seen[label]] = row

@@ -202,6 +202,12 @@ def test_figures_in_the_prose_of_pages_are_those_that_were_measured():
             assert figures.get(found["path"]) == found["text"], f"{path.name}: {found[0]}"
 
 
+def test_results_pages_begin_with_a_question_and_a_plot():
+    for path in [REPO / "README.md", *sorted((REPO / "docs").glob("results*.md"))]:
+        parts = re.search(r"<!-- begin [a-z][\w-]*: (.*?) -->", path.read_text())[1].split("; ")
+        assert parts[0] == "question" and parts[1].startswith("plot "), path.name
+
+
 def test_every_block_says_what_it_was_measured_with_or_that_it_is_stale():
     for name, block in blocks.load().items():
         for page in block.pages:

@@ -32,6 +32,13 @@ def test_one_sample_has_no_interval_and_no_interval_of_costs_goes_below_0():
     assert interval([1, 40, 2])[0] == 0 and interval([-1, 40, 2])[0] < -1
 
 
+def test_the_interval_of_a_difference_may_reach_over_0():
+    assert interval([1, 40, 2], signed=True)[0] < 0 < interval([-1, -40, -2], signed=True)[1]
+    tried = claims.less("", "", Samples([10, 10, 10.0, 11]), Samples([11, 12, 30, 11.5]))
+    low, high = claims.table("t", [tried], 4).rows[0][5].split("..")
+    assert float(low) < 0 < float(high)
+
+
 def test_arithmetic_is_done_sample_by_sample():
     took, floor = Samples([20, 30, 80]), Samples([10, 30, 20])
     assert (took / floor).values == (2, 1, 4)           # not 30 / 20
@@ -68,7 +75,7 @@ def test_trees_merge_by_the_words_of_their_rows():
     other = tree(3, True)
     other["rows"].reverse()
     del other["rows"][0]            # b, 75
-    made = merge([tree(1), tree(2), other], {"latency"})
+    made = merge([tree(1), tree(2), other], {"latency": {0, 75}, "cycles": {400}})
     rows = {(row["sync"], row["latency"]): row for row in made["rows"]}
     assert list(rows) == [("a", 0), ("a", 75), ("b", 0), ("b", 75)]
     assert rows["a", 75]["cycles"].values == (76, 152, 228) and rows["b", 75]["cycles"].values == (76, 152, None)
