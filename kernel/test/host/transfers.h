@@ -454,6 +454,37 @@ static void make_tree(void)
     }
 }
 
+/* A file with attributes of its own, and two and a short link that share theirs; what has none is not changed. */
+static void give_attributes_of_tree(void)
+{
+    FILE *commands;
+    must(put("f/own", 0, 2000, 12));
+    must(put("f/one", 0, 700, 13));
+    must(put("f/two", 0, 700, 14));
+    must(vfs_make(0, "f/link", VLNK, 0777, 0, "own"));
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    debugfs_begins(&commands);
+    fprintf(
+        commands,
+        "ea_set f/own user.a text\nea_set f/one user.b text\nea_set f/two user.b text\nea_set f/link user.b text\n");
+    debugfs_ends(commands);
+    uint32_t shares = 0, number[3], n = 0;
+    const struct ext2_super *s = (const struct ext2_super *)(disk + 1024);
+    for (uint32_t i = s->first_inode; i <= s->inodes; i++)
+        if (inode_at(i)->links && inode_at(i)->attributes && n++ && n <= 4)
+            number[n - 2] = i; /* behind f/own */
+    CHECK_EQUAL(n, 4);
+    shares = inode_at(number[0])->attributes;
+    inode_at(number[1])->attributes = inode_at(number[2])->attributes = shares;
+    write_image(); /* e2fsck counts, and frees the others */
+    shell("PATH=$PATH:/usr/sbin:/sbin; exec >/dev/null 2>&1; e2fsck -fy %s; [ $? -le 1 ] && { debugfs -w -R 'rmdir "
+          "lost+found' %s; true; }",
+          image, image);
+    read_image();
+    CHECK_EQUAL(((const struct ext2_attributes *)(disk + (size_t)shares * 1024))->references, 3);
+    mount_there();
+}
+
 static int open_and(const char *path, int (*fn)(struct vnode *vp))
 {
     struct vnode *vp;
@@ -645,6 +676,18 @@ static int op_fsync_big(void)
 {
     return open_and("a/big", vfs_fsync);
 }
+static int op_unlink_with_own(void)
+{
+    return none(vfs_remove(0, "f/own", false), -ENOENT);
+}
+static int op_unlink_with_shared(void)
+{
+    return none(vfs_remove(0, "f/two", false), -ENOENT);
+}
+static int op_unlink_link_with_shared(void)
+{
+    return none(vfs_remove(0, "f/link", false), -ENOENT);
+}
 static int op_sync(void)
 {
     return vfs_sync();
@@ -704,6 +747,9 @@ static const struct operation operations[] = {
     {"unlink of a long link", op_unlink_long, 0, 0, false, false, 0},
     {"unlink of a short link", op_unlink_short, 0, 0, false, false, 0},
     {"unlink and close", op_unlink_and_close, before_close, 0, false, false, 0},
+    {"unlink of a file with attributes", op_unlink_with_own, 0, 0, false, false, 0},
+    {"unlink of a file that shares its attributes", op_unlink_with_shared, 0, 0, false, false, 0},
+    {"unlink of a short link that shares its attributes", op_unlink_link_with_shared, 0, 0, false, false, 0},
     {"rmdir", op_rmdir, 0, 0, false, false, 0},
     {"rename", op_rename, 0, 0, false, false, 0},
     {"rename over a file", op_rename_over, 0, 0, false, false, 0},
@@ -791,12 +837,14 @@ static void transfers_fail(bool with_journal, uint32_t each)
     with_log = with_journal;
     if (with_journal)
         with_a_journal();
+    features = with_journal ? "none,filetype,sparse_super,ext_attr,has_journal -J size=1"
+                            : "none,filetype,sparse_super,ext_attr";
     begin(with_journal ? 2304 : 512, "-b 1024 -I 128 -N 128", 64, 24, 1);
     certain = malloc(disk_size);
     shared = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(certain && shared != MAP_FAILED);
     make_tree();
-    mount_again();
+    give_attributes_of_tree();
     struct vnode *root = vfs_root();
     CHECK_EQUAL(EXT2(root->mount)->log != 0, with_journal);
     vrele(root);
