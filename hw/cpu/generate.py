@@ -140,6 +140,16 @@ REWRITES = (
             "    when(!valid){\n      waysAllocator := (waysAllocator ## waysAllocator.msb).resized\n    }\n",
             "    waysAllocator := (if(wayCount == 1) B(1, 1 bits) else UIntToOh(interlock.WayOfSet(wayCount, "
             "wayLineCount, baseAddress(lineRange), stageB.flusher.counter, done), wayCount))\n"),
+    # WFI and SFENCE.VMA of user mode are illegal.
+    Rewrite("plugin/CsrPlugin.scala", "when(arbitration.isValid && input(ENV_CTRL) === EnvCtrlEnum.WFI){",
+            "when(arbitration.isValid && input(ENV_CTRL) === EnvCtrlEnum.WFI && privilege =/= 0){"),
+    Rewrite("plugin/CsrPlugin.scala", "        //Manage ECALL instructions\n",
+            "        when(arbitration.isValid && privilege === 0 && "
+            "(input(IS_SFENCE_VMA) || input(ENV_CTRL) === EnvCtrlEnum.WFI)) {\n"
+            "          illegalInstruction := True\n"
+            "        }\n\n        //Manage ECALL instructions\n"),
+    Rewrite("plugin/CsrPlugin.scala", "when(execute.arbitration.isValid && execute.input(IS_SFENCE_VMA)) {",
+            "when(execute.arbitration.isValid && execute.input(IS_SFENCE_VMA) && privilege =/= 0) {"),
     # The probe sees traps.
     Rewrite("plugin/CsrPlugin.scala", "  var utime : UInt = null\n",
             "  var utime : UInt = null\n"

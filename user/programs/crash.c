@@ -62,6 +62,16 @@ static void return_from_trap(void)
     __asm__ volatile("mret");
 }
 
+static void wait_for_interrupt(void)
+{
+    __asm__ volatile("wfi");
+}
+
+static void drop_translations(void)
+{
+    __asm__ volatile("sfence.vma");
+}
+
 static void execute_break(void)
 {
     __asm__ volatile("ebreak");
@@ -109,6 +119,8 @@ int main(int argc, char **argv)
         {"csr", 0, read_machine_csr, 0},
         {"satp", 0, write_satp, 0},
         {"mret", 0, return_from_trap, 0},
+        {"wfi", 0, wait_for_interrupt, 0},
+        {"sfence", 0, drop_translations, 0},
         {"break", 0, execute_break, 0},
         {"thread", 0, in_second_thread, 0},
     };

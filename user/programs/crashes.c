@@ -19,7 +19,8 @@ static const struct {
     {"jump-data", USER_SIGSEGV},    {"jump-rodata", USER_SIGSEGV},
     {"stack", USER_SIGSEGV},        {"illegal", USER_SIGILL},
     {"csr", USER_SIGILL},           {"satp", USER_SIGILL},
-    {"mret", USER_SIGILL},          {"break", USER_SIGTRAP},
+    {"mret", USER_SIGILL},          {"wfi", USER_SIGILL},
+    {"sfence", USER_SIGILL},        {"break", USER_SIGTRAP},
     {"thread", USER_SIGSEGV},
 };
 

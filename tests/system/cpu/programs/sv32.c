@@ -8,6 +8,11 @@ USER_FUNCTION(user_jump, "jr a0");
 USER_FUNCTION(user_return_at_data, "ecall");
 USER_FUNCTION(user_csr, "csrr a0, mstatus\n ecall");
 USER_FUNCTION(user_mret, "mret\n ecall");
+USER_FUNCTION(user_sret, "sret\n ecall");
+USER_FUNCTION(user_wfi, "wfi\n ecall");
+USER_FUNCTION(user_fence_all, "sfence.vma\n ecall");
+USER_FUNCTION(user_fence_one, "sfence.vma a0, a1\n ecall");
+USER_FUNCTION(user_satp, "csrw satp, zero\n ecall");
 USER_FUNCTION(user_ebreak, "ebreak\n ecall");
 USER_FUNCTION(user_counters, "csrr a0, cycle\n csrr a1, instret\n csrr a2, time\n ecall");
 USER_FUNCTION(user_amo, "amoadd.w a0, a1, (a0)\n ecall");
@@ -74,7 +79,12 @@ void hart_main(int hart)
         FAULTS(user_load, AT(DATA) + 2, 0, 4, AT(DATA) + 2, 0);    // misaligned
         FAULTS(user_store, AT(DATA) + 1, 0, 6, AT(DATA) + 1, 0);
         FAULTS(user_csr, 0, 0, 2, 0x30002573, 0);                  // the instruction
+        FAULTS(user_satp, 0, 0, 2, 0x18001073, 0);
         FAULTS(user_mret, 0, 0, 2, 0x30200073, 0);
+        FAULTS(user_sret, 0, 0, 2, 0x10200073, 0);
+        FAULTS(user_wfi, 0, 0, 2, 0x10500073, 0);
+        FAULTS(user_fence_all, 0, 0, 2, 0x12000073, 0);
+        FAULTS(user_fence_one, AT(DATA), 0, 2, 0x12b50073, 0);
         user(hart, user_ebreak, 0, 0);
         CHECK_EQUAL(cause[hart], 3);
         CHECK_EQUAL(epc[hart], USER(user_ebreak));
