@@ -1,6 +1,7 @@
 /*
- * Pages (page.h): a list of those given back, linked through their first word, the rest that nobody has had yet, and a
- * few for each hart, so that those that borrow pages do not meet at one lock with each.
+ * Pages (page.h): a list of those given back, linked through their first words, the rest that nobody has had yet, and a
+ * few for each hart, so that those that borrow pages do not meet at one lock with each. A bit for each page says whether it
+ * stands in the list: so pages in a row are found there, too.
  */
 #include "mem/page.h"
 
@@ -18,7 +19,12 @@ static SIMPLE_LOCK_CLASS(cache_class, "pages of a hart", SPL_HIGH);
 #define DRAWN 16 /* pages */
 
 static uint32_t first, count; /* of the list */
-static uint32_t begin, next, end; /* of all; of the rest */
+static uint32_t begin, next, end, limit; /* of all, of the rest, of the rest, of all */
+static volatile uint32_t *listed;        /* in the first pages; changed with the lock */
+
+struct listed_page {
+    uint32_t next, previous;
+};
 
 #define CACHE(h) [h] = {.lock = SIMPLE_LOCK("pages of a hart", cache_class)}
 _Static_assert(MAX_HARTS == 8, "one line each");
@@ -32,8 +38,13 @@ static struct cache {
 
 void pages_init(uint32_t from, uint32_t to)
 {
-    begin = next = (from + PAGE_MASK) & ~PAGE_MASK;
-    end = to & ~PAGE_MASK;
+    begin = (from + PAGE_MASK) & ~PAGE_MASK;
+    end = limit = to & ~PAGE_MASK;
+    uint32_t words = ((end - begin) / PAGE_SIZE + 31) / 32, bytes = words * sizeof *listed;
+    listed = page_pointer(begin);
+    for (uint32_t i = 0; i < words; i++)
+        listed[i] = 0;
+    next = begin + ((bytes + PAGE_MASK) & ~PAGE_MASK);
     first = count = 0;
     for (unsigned h = 0; h < MAX_HARTS; h++)
         caches[h].count = caches[h].lent = 0;
@@ -44,10 +55,40 @@ uint32_t pages_in_common(void)
     return count + (end - next) / PAGE_SIZE;
 }
 
+static struct listed_page *in_list(uint32_t page)
+{
+    return page_pointer(page);
+}
+
+static uint32_t number_of(uint32_t page)
+{
+    return (page - begin) / PAGE_SIZE;
+}
+
+static bool is_listed(uint32_t number)
+{
+    return listed[number / 32] >> number % 32 & 1;
+}
+
+static void take_out(uint32_t page)
+{
+    const struct listed_page *p = in_list(page);
+    uint32_t number = number_of(page);
+    *(p->previous ? &in_list(p->previous)->next : &first) = p->next;
+    if (p->next)
+        in_list(p->next)->previous = p->previous;
+    listed[number / 32] &= ~(1u << number % 32);
+    count--;
+}
+
 static void give(uint32_t page)
 {
-    *(uint32_t *)page_pointer(page) = first;
+    uint32_t number = number_of(page);
+    *in_list(page) = (struct listed_page){.next = first};
+    if (first)
+        in_list(first)->previous = page;
     first = page;
+    listed[number / 32] |= 1u << number % 32;
     count++;
 }
 
@@ -70,8 +111,7 @@ static uint32_t take(void)
         draw_some();
     uint32_t page = first;
     if (page) {
-        first = *(uint32_t *)page_pointer(page);
-        count--;
+        take_out(page);
     } else if (next < end) {
         page = next;
         next += PAGE_SIZE;
@@ -176,7 +216,7 @@ uint32_t page_alloc(void)
 
 bool page_is_ours(uintptr_t address)
 {
-    return address >= begin && address < next;
+    return (address >= begin && address < next) || (address >= end && address < limit);
 }
 
 static void check(uint32_t page)
@@ -215,22 +255,95 @@ void page_return(uint32_t page)
     crit_sec_leave(s);
 }
 
-uint32_t pages_take_end(uint32_t n, uint32_t reserve)
+/* The number of the first of `n` pages in a row that stand in the list, the last ones of memory; 0: there are none. A hint. */
+static uint32_t find_listed(uint32_t n)
+{
+    uint32_t found = 0;
+    for (uint32_t i = number_of(limit); i-- > 0;) {
+        uint32_t word = listed[i / 32];
+        if (!word) {
+            found = 0;
+            i -= i % 32;
+            continue;
+        }
+        found = word >> i % 32 & 1 ? found + 1 : 0;
+        if (found == n)
+            return i;
+    }
+    return 0;
+}
+
+/* With the lock: they are the caller's, if they stand in the list still. */
+static bool take_listed(uint32_t number, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!is_listed(number + i))
+            return false;
+    for (uint32_t i = 0; i < n; i++)
+        take_out(begin + (number + i) * PAGE_SIZE);
+    return true;
+}
+
+/* What harts keep goes into the list. */
+static void list_all(void)
+{
+    for (unsigned h = 0; h < MAX_HARTS; h++) {
+        uint32_t page[PAGE_CACHE], n = 0;
+        simple_lock(&caches[h].lock);
+        while (caches[h].count)
+            page[n++] = caches[h].page[--caches[h].count];
+        simple_unlock(&caches[h].lock);
+        simple_lock(&pages_lock);
+        while (n)
+            give(page[--n]);
+        simple_unlock(&pages_lock);
+    }
+}
+
+#define TRIES 3 /* others take pages between the search, which is made without the lock, and what follows */
+
+static uint32_t search_row(uint32_t n, uint32_t reserve)
 {
     uint32_t page = 0;
-    crit_t s = simple_lock_enter(&pages_lock);
-    if ((end - next) / PAGE_SIZE >= n && pages_in_common() >= n + reserve)
-        page = end -= n * PAGE_SIZE;
-    simple_lock_leave(&pages_lock, s);
+    for (unsigned tries = 0; tries < TRIES && !page; tries++) {
+        uint32_t number = find_listed(n);
+        if (!number)
+            break;
+        simple_lock(&pages_lock);
+        if (pages_in_common() >= n + reserve && take_listed(number, n))
+            page = begin + number * PAGE_SIZE;
+        simple_unlock(&pages_lock);
+    }
     return page;
 }
 
-void pages_give_end(uint32_t page, uint32_t n)
+uint32_t pages_take_row(uint32_t n, uint32_t reserve)
+{
+    uint32_t page = 0;
+    crit_t s = simple_lock_enter(&pages_lock);
+    if ((end - next) / PAGE_SIZE < n) {
+        for (; next < end; next += PAGE_SIZE) /* a row may begin before it */
+            give(next);
+    } else if (pages_in_common() >= n + reserve) {
+        page = end -= n * PAGE_SIZE;
+    }
+    simple_unlock(&pages_lock);
+    if (!page) {
+        list_all(); /* else it would be divided by what harts keep */
+        page = search_row(n, reserve);
+    }
+    crit_sec_leave(s);
+    return page;
+}
+
+void pages_give_row(uint32_t page, uint32_t n)
 {
     crit_t s = simple_lock_enter(&pages_lock);
-    if (page != end)
-        panic("pages_give_end: %#lx is not the last that was taken", (unsigned long)page);
-    end += n * PAGE_SIZE;
+    if (page == end && next < end)
+        end += n * PAGE_SIZE;
+    else
+        while (n)
+            give(page + --n * PAGE_SIZE);
     simple_lock_leave(&pages_lock, s);
 }
 

@@ -39,11 +39,11 @@ uint32_t pages_kept(uint32_t all); /* of `all`: neither free nor borrowed, but f
 uint32_t pages_in_common(void); /* how many no hart keeps: a hint */
 
 /*
- * `n` pages in a row at the end of those that nobody has had yet, and no others; 0 if these are fewer, or fewer than `reserve`
- * would be left in common. They go back in the opposite order.
+ * `n` pages in a row, as far at memory's end as there are such; 0 if there are none, or fewer than `reserve` would be left in
+ * common. At a level that keeps the thread on its hart, it looks through all memory.
  */
-uint32_t pages_take_end(uint32_t n, uint32_t reserve);
-void pages_give_end(uint32_t page, uint32_t n);
+uint32_t pages_take_row(uint32_t n, uint32_t reserve);
+void pages_give_row(uint32_t page, uint32_t n);
 
 bool page_is_ours(uintptr_t address); /* whether it lies in a page that somebody has had */
 

@@ -32,14 +32,14 @@ static struct area areas[FIRST_THREADS] __attribute__((section(".noinit")));
 DEFINE_SIMPLE_LOCK(table_lock, "threads", SPL_SCHED);
 
 /*
- * More of them, in main RAM, chunks of a few, one below the other, numbered
- * from the highest on. As nobody else takes pages of the end after the first of them (vm/swap.c has done so, if it does), where
- * one lies follows from its number: no table limits them.
+ * More of them, in main RAM, in chunks of a few, wherever there are pages in a row. A chunk has the lowest number that is free, and a
+ * thread the number of its place; chunks are in a list by number, so no table limits them.
  */
 #define CHUNK 8
 #define CHUNK_PAGES ((sizeof(struct chunk) + PAGE_MASK) / PAGE_SIZE)
 #define LEFT_PAGES 64 /* for what else a thread and its process need */
 struct chunk {
+    struct chunk *next, *before;                 /* of all */
     struct chunk *with_room, *with_room_before; /* of those that have some: the others */
     unsigned number, used;
     struct area area[CHUNK];
@@ -47,7 +47,9 @@ struct chunk {
     struct lock_held_list held[CHUNK];
 #endif
 };
-static struct chunk *chunk_0, *room_first, *room_last; /* the highest, while there are any; those with a free place */
+static struct chunk *first_chunk;
+static struct chunk *room_first, *room_last; /* those with a free place */
+static struct chunk *below; /* no number is free up to this one's; 0: that is not known of any */
 static unsigned chunk_count, thread_count, first_free; /* no thread of the first below that is free */
 unsigned thread_limit = ALL_THREADS;
 
@@ -56,20 +58,35 @@ static unsigned table_size(void)
     return FIRST_THREADS + chunk_count * CHUNK;
 }
 
-static struct chunk *chunk_at(unsigned number)
+static unsigned place_in_chunk(const struct thread *t)
 {
-    return (struct chunk *)((uintptr_t)chunk_0 - number * CHUNK_PAGES * PAGE_SIZE);
+    return (t->id - FIRST_THREADS) % CHUNK;
 }
 
-/* Without table_lock, too, for a thread that is in it: chunk_0 stays for as long as there is one. */
-static struct chunk *chunk_of(unsigned i)
+/* Of one that is not of the first. Without table_lock, too, for a thread that is in it. */
+static struct chunk *chunk_of(const struct thread *t)
 {
-    return chunk_at((i - FIRST_THREADS) / CHUNK);
+    return (struct chunk *)((uintptr_t)t - offsetof(struct chunk, area[0].thread) -
+                            place_in_chunk(t) * sizeof(struct area));
 }
 
-static struct area *area_at(unsigned i)
+/* Those of the first, then those of each chunk: 0 behind the last. With table_lock, or where nothing changes any more. */
+static struct thread *thread_behind(struct thread *t)
 {
-    return i < FIRST_THREADS ? &areas[i] : &chunk_of(i)->area[(i - FIRST_THREADS) % CHUNK];
+    struct chunk *c;
+    if (!t)
+        return &areas[0].thread;
+    if (t->id < FIRST_THREADS - 1)
+        return &areas[t->id + 1].thread;
+    if (t->id == FIRST_THREADS - 1) {
+        c = first_chunk;
+    } else {
+        c = chunk_of(t);
+        if (place_in_chunk(t) < CHUNK - 1)
+            return &c->area[place_in_chunk(t) + 1].thread;
+        c = c->next;
+    }
+    return c ? &c->area[0].thread : 0;
 }
 
 /* With table_lock, all that follow. The lower a chunk's number, the sooner it is to be full, so that the last ones come to be free. */
@@ -88,47 +105,67 @@ static void has_no_room(struct chunk *c)
     *(c->with_room_before ? &c->with_room_before->with_room : &room_first) = c->with_room;
 }
 
+/* Where the chunk behind `c` is named; behind none is the first. */
+static struct chunk **behind(struct chunk *c)
+{
+    return c ? &c->next : &first_chunk;
+}
+
+static unsigned number_behind(const struct chunk *c)
+{
+    return c ? c->number + 1 : 0;
+}
+
 static bool grow(void)
 {
-    uint32_t page = pages_take_end(CHUNK_PAGES, LEFT_PAGES);
+    uint32_t page = pages_take_row(CHUNK_PAGES, LEFT_PAGES);
     if (!page)
         return false;
     struct chunk *c = page_pointer(page);
-    if (!chunk_count)
-        chunk_0 = c;
-    else if (c != chunk_at(chunk_count))
-        panic("threads: somebody has taken pages between those of chunks");
-    for (unsigned i = 0; i < CHUNK; i++)
+    while (*behind(below) && (*behind(below))->number == number_behind(below))
+        below = *behind(below);
+    c->number = number_behind(below);
+    c->before = below;
+    c->next = *behind(below);
+    if (c->next)
+        c->next->before = c;
+    below = *behind(below) = c;
+    for (unsigned i = 0; i < CHUNK; i++) {
         c->area[i].thread.state = THREAD_FREE;
+        c->area[i].thread.id = FIRST_THREADS + c->number * CHUNK + i;
+    }
 #if LOCK_HOOKS
     memset(c->held, 0, sizeof c->held);
 #endif
-    c->number = chunk_count++;
     c->used = 0;
+    chunk_count++;
     has_room(c);
     return true;
 }
 
-static void shrink(void)
+static void shrink(struct chunk *c)
 {
-    struct chunk *c;
-    while (chunk_count && !(c = chunk_at(chunk_count - 1))->used) {
-        has_no_room(c);
-        chunk_count--;
-        pages_give_end(page_address(c), CHUNK_PAGES);
-    }
+    has_no_room(c);
+    if (below && below->number >= c->number)
+        below = c->before;
+    *behind(c->before) = c->next;
+    if (c->next)
+        c->next->before = c->before;
+    chunk_count--;
+    pages_give_row(page_address(c), CHUNK_PAGES);
 }
 
-/* The number of a free place, which is the caller's from now on; or table_size(). */
-static unsigned take_place(void)
+/* A free place, which is the caller's from now on, with its number; or 0. */
+static struct area *take_place(unsigned *number)
 {
     unsigned i = first_free;
     while (i < FIRST_THREADS && areas[i].thread.state != THREAD_FREE)
         i++;
     first_free = i < FIRST_THREADS ? i + 1 : i;
+    struct area *area = &areas[i];
     if (i == FIRST_THREADS) {
         if (!room_first && !grow())
-            return table_size();
+            return 0;
         struct chunk *c = room_first;
         unsigned k = 0;
         while (c->area[k].thread.state != THREAD_FREE)
@@ -136,9 +173,11 @@ static unsigned take_place(void)
         if (++c->used == CHUNK)
             has_no_room(c);
         i += c->number * CHUNK + k;
+        area = &c->area[k];
     }
     thread_count++;
-    return i;
+    *number = i;
+    return area;
 }
 
 static void free_place(struct thread *t)
@@ -150,10 +189,11 @@ static void free_place(struct thread *t)
             first_free = t->id;
         return;
     }
-    struct chunk *c = chunk_of(t->id);
+    struct chunk *c = chunk_of(t);
     if (c->used-- == CHUNK)
         has_room(c);
-    shrink();
+    if (!c->used)
+        shrink(c);
 }
 
 /* For the simulator, which names threads and finds where those that wait go on; never loaded
@@ -169,8 +209,10 @@ __attribute__((section(".interlock.threads"), used)) static const uintptr_t thre
 
 void threads_init(void)
 {
-    for (unsigned i = 0; i < FIRST_THREADS; i++)
+    for (unsigned i = 0; i < FIRST_THREADS; i++) {
         areas[i].thread.state = THREAD_FREE;
+        areas[i].thread.id = i;
+    }
 }
 
 /* Where a new thread begins: as if it had just been switched to in thread_yield. */
@@ -191,12 +233,12 @@ struct thread *thread_allocate(thread_fn *fn, void *arg, unsigned priority, int 
     if (priority >= PRIORITIES || bound < ANY_HART || bound >= (int)hart_count)
         panic("thread %s: priority %u, hart %d", name, priority, bound);
     simple_lock(&table_lock);
-    unsigned i = thread_count < thread_limit ? take_place() : table_size();
-    if (i == table_size()) {
+    unsigned i;
+    struct area *area = thread_count < thread_limit ? take_place(&i) : 0;
+    if (!area) {
         simple_unlock(&table_lock);
         return 0;
     }
-    struct area *area = area_at(i);
     struct thread *t = &area->thread;
     *t = (struct thread){.id = i, .name = name, .fn = fn, .arg = arg, .priority = priority, .bound = bound};
     t->state = THREAD_SLEEPING; /* not free, and in no queue yet */
@@ -273,20 +315,15 @@ bool thread_runs(const struct thread *t)
 #if LOCK_HOOKS
 static struct lock_held_list held[FIRST_THREADS];
 
-static struct lock_held_list *held_by(unsigned i)
-{
-    return i < FIRST_THREADS ? &held[i] : &chunk_of(i)->held[(i - FIRST_THREADS) % CHUNK];
-}
-
 struct lock_held_list *thread_locks(struct thread *t)
 {
-    return held_by(t->id);
+    return t->id < FIRST_THREADS ? &held[t->id] : &chunk_of(t)->held[place_in_chunk(t)];
 }
 
 void sched_print_locks(void)
 {
-    for (unsigned i = 0; i < table_size(); i++)
-        lock_held_print("thread", i, held_by(i));
+    for (struct thread *t = thread_behind(0); t; t = thread_behind(t))
+        lock_held_print("thread", t->id, thread_locks(t));
 }
 #else
 void sched_print_locks(void) {}
@@ -334,10 +371,9 @@ void stack_suspect(const void *fp)
 void sched_dump(void)
 {
     static const char *const state[] = {"free", "runnable", "running", "sleeping", "dead"};
-    for (unsigned i = 0; i < table_size(); i++) {
-        const struct thread *t = &area_at(i)->thread;
+    for (struct thread *t = thread_behind(0); t; t = thread_behind(t)) {
         if (t->state != THREAD_FREE)
-            kprintf("  thread %u %s: %s, priority %u, hart %d%s, channel %p%s\n", i, t->name, state[t->state],
+            kprintf("  thread %u %s: %s, priority %u, hart %d%s, channel %p%s\n", t->id, t->name, state[t->state],
                     t->priority, t->hart, t->bound == ANY_HART ? "" : " bound", t->channel,
                     *t->guard == STACK_GUARD ? "" : ", its stack has overflowed");
     }

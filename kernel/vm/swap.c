@@ -99,9 +99,9 @@ int vm_swap_on(const struct vm_swap_store *s)
         error = -EBUSY;
     else if (!s->pages || n < s->pages || n > UINT32_MAX / PAGE_SIZE)
         error = -EINVAL;
-    /* Tables once made stay: pages of the end go back in order only, and others have some behind. */
+    /* Tables once made stay: the next store is hardly larger. */
     if (!error && n > room) {
-        uint32_t at = pages_take_end(1 + (bytes + PAGE_MASK) / PAGE_SIZE, vm_page_low);
+        uint32_t at = pages_take_row(1 + (bytes + PAGE_MASK) / PAGE_SIZE, vm_page_low);
         if (at) {
             incoming = page_pointer(at);
             room = n;

@@ -17,7 +17,7 @@
 #define HARTS 4
 #define MOST 4000 /* objects */
 
-static uint8_t memory[PAGES * PAGE_SIZE] __attribute__((aligned(4096)));
+static uint8_t memory[(PAGES + 1) * PAGE_SIZE] __attribute__((aligned(4096)));
 
 void *page_pointer(uint32_t address)
 {
@@ -46,7 +46,7 @@ static void on(unsigned hart)
 
 static void begin(unsigned pages)
 {
-    pages_init(BASE, BASE + pages * PAGE_SIZE);
+    pages_init(BASE, BASE + (pages + 1) * PAGE_SIZE); /* one is for the pages' own list */
     hart_count = HARTS;
     on(0);
 }

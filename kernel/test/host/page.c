@@ -1,0 +1,185 @@
+/*
+ * Pages: random calls on several harts agree with a model; what one owner wrote, nobody else changes; and pages in a row are found
+ * exactly where there are some, whoever has had them before. Sources: mem/page.c lock/simple_lock.c
+ */
+#include "mem/page.h"
+
+#include <string.h>
+
+#include "arch/hart.h"
+#include "lib/random.h"
+#include "test/host/host.h"
+
+#define BASE 0x40000000u
+#define PAGES 300
+#define HARTS 3
+
+static uint8_t memory[PAGES * PAGE_SIZE] __attribute__((aligned(4096)));
+
+void *page_pointer(uint32_t address)
+{
+    CHECK(address >= BASE && address < BASE + sizeof memory);
+    return memory + (address - BASE);
+}
+
+uint32_t page_address(const void *pointer)
+{
+    return BASE + (uint32_t)((const uint8_t *)pointer - memory);
+}
+
+/* The model: whose a page is; what is nobody's can be had. */
+enum owner { NOBODY, ALLOCATED, BORROWED, ROW };
+static enum owner owner[PAGES];
+static uint32_t row_pages[PAGES]; /* of a row that begins here */
+static uint32_t unowned;
+
+static uint32_t number_of(uint32_t page)
+{
+    return (page - BASE) / PAGE_SIZE;
+}
+
+static void get(uint32_t page, enum owner by)
+{
+    uint32_t i = number_of(page);
+    CHECK(page % PAGE_SIZE == 0 && i < PAGES && owner[i] == NOBODY);
+    owner[i] = by;
+    unowned--;
+    memset(page_pointer(page), (int)i, PAGE_SIZE);
+}
+
+static void lose(uint32_t i)
+{
+    for (uint32_t at = 0; at < PAGE_SIZE; at += 64)
+        CHECK_EQUAL(memory[i * PAGE_SIZE + at], (uint8_t)i);
+    memset(memory + i * PAGE_SIZE, 0xa5, PAGE_SIZE);
+    owner[i] = NOBODY;
+    unowned++;
+}
+
+static bool has_row(uint32_t n)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < PAGES && found < n; i++)
+        found = owner[i] == NOBODY ? found + 1 : 0;
+    return found == n;
+}
+
+static uint32_t begin(void)
+{
+    hart_count = HARTS;
+    for (unsigned h = 0; h < HARTS; h++)
+        harts[h].id = h;
+    pages_init(BASE, BASE + sizeof memory);
+    uint32_t all = pages_free();
+    memset(owner, 0, sizeof owner);
+    for (uint32_t i = 0; i < PAGES - all; i++)
+        owner[i] = ALLOCATED; /* by mem/page.c for itself */
+    unowned = all;
+    return all;
+}
+
+static void take_row(struct random *r)
+{
+    uint32_t n = 2 + random_below(r, 24), reserve = random_below(r, 3) ? 0 : random_below(r, 100);
+    bool should = unowned >= n + reserve && has_row(n);
+    uint32_t page = pages_take_row(n, reserve);
+    CHECK_EQUAL(page != 0, should);
+    if (!page)
+        return;
+    row_pages[number_of(page)] = n;
+    for (uint32_t i = 0; i < n; i++)
+        get(page + i * PAGE_SIZE, ROW);
+}
+
+static void give_back(uint32_t i)
+{
+    uint32_t page = BASE + i * PAGE_SIZE, n = 1;
+    switch (owner[i]) {
+    case ALLOCATED:
+        lose(i);
+        page_free(page);
+        break;
+    case BORROWED:
+        lose(i);
+        page_return(page);
+        break;
+    case ROW:
+        if (!row_pages[i])
+            return; /* in the middle of one */
+        for (n = 0; n < row_pages[i]; n++)
+            lose(i + n);
+        row_pages[i] = 0;
+        pages_give_row(page, n);
+        break;
+    default: break;
+    }
+}
+
+/* More is taken for a while, then more is given back, so that memory is out, and whole, again and again. */
+HOST_TEST(any_order_of_calls)
+{
+    struct random r = random_from(1, 0);
+    uint32_t all = begin(), rows_failed = 0, own = PAGES - all;
+    for (unsigned turn = 0; turn < 40000 * host_times(); turn++) {
+        curhart = &harts[random_below(&r, HARTS)];
+        bool takes = random_below(&r, 10) < (turn / 700 % 2 ? 3 : 7), fewer = false;
+        uint32_t page;
+        if (!takes) {
+            give_back(own + random_below(&r, all));
+        } else if (random_below(&r, 20) == 0) {
+            rows_failed += !has_row(10);
+            take_row(&r);
+        } else if (random_below(&r, 2)) {
+            page = page_alloc_raw();
+            CHECK_EQUAL(page != 0, unowned != 0);
+            if (page)
+                get(page, ALLOCATED);
+        } else {
+            page = page_borrow(0, &fewer);
+            CHECK_EQUAL(page != 0, unowned != 0);
+            if (page)
+                get(page, BORROWED);
+        }
+        CHECK_EQUAL(pages_free(), unowned);
+    }
+    CHECK(rows_failed > 10);
+    for (uint32_t i = own; i < PAGES; i++)
+        give_back(i);
+    CHECK_EQUAL(pages_free(), all);
+    CHECK_EQUAL(pages_lent(), 0);
+}
+
+static uint32_t rows(uint32_t n)
+{
+    uint32_t page[PAGES], have = 0;
+    while ((page[have] = pages_take_row(n, 0)))
+        have++;
+    for (uint32_t i = 0; i < have; i++)
+        pages_give_row(page[i], n);
+    return have;
+}
+
+HOST_TEST(memory_used_once_leaves_as_many_rows)
+{
+    struct random r = random_from(2, 0);
+    uint32_t all = begin(), page[PAGES];
+    for (uint32_t n = 2; n < 60; n += 7) {
+        begin();
+        uint32_t before = rows(n), used = all - random_below(&r, n); /* some nobody has had */
+        begin();
+        for (uint32_t i = 0; i < used; i++) {
+            curhart = &harts[i % HARTS];
+            page[i] = page_alloc_raw();
+        }
+        CHECK(used < all || !page_alloc_raw());
+        for (uint32_t left = used; left; left--) {
+            uint32_t i = random_below(&r, left);
+            curhart = &harts[left % HARTS];
+            page_return(page[i]);
+            page[i] = page[left - 1];
+        }
+        CHECK_EQUAL(before, all / n);
+        CHECK_EQUAL(rows(n), before);
+        CHECK_EQUAL(pages_free(), all);
+    }
+}
