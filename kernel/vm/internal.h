@@ -73,6 +73,7 @@ struct vm_map {
     struct lock lock;
     struct vm_entry *hint;
     struct vm_entry head; /* of a ring */
+    uint32_t entries;     /* in it */
     uint32_t size;
     struct {
         uint32_t begin, end;

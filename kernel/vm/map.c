@@ -83,12 +83,45 @@ static void unlink(struct vm_map *map, struct vm_entry *e)
         map->hint = &map->head;
 }
 
+/*
+ * A region is the kernel's memory, with the object that it may get. A map has some for nothing; for so many more of them a page is
+ * promised, as if it were the program's own: so a program that has many of them leaves to others what was promised them. The map is
+ * locked alone, or nobody else's.
+ */
+#define ENTRIES_FREE 64
+#define ENTRIES_PER_PAGE 8
+
+static bool entries_are_charged(uint32_t n)
+{
+    return n >= ENTRIES_FREE && n % ENTRIES_PER_PAGE == 0;
+}
+
+static struct vm_entry *entry_new(struct vm_map *map)
+{
+    bool charged = entries_are_charged(map->entries);
+    if (charged && !vm_promise(1))
+        return 0;
+    struct vm_entry *e = zone_alloc(&entries);
+    if (e)
+        map->entries++;
+    else if (charged)
+        vm_unpromise(1);
+    return e;
+}
+
+static void entry_free(struct vm_map *map, struct vm_entry *e)
+{
+    zone_free(&entries, e);
+    if (entries_are_charged(--map->entries))
+        vm_unpromise(1);
+}
+
 /* The region is divided at `address`, which may lie outside of it; the part behind becomes one of its own. */
 static int clip(struct vm_map *map, struct vm_entry *e, uint32_t address)
 {
     if (address <= e->begin || address >= e->end)
         return 0;
-    struct vm_entry *behind = zone_alloc(&entries);
+    struct vm_entry *behind = entry_new(map);
     if (!behind)
         return -ENOMEM;
     *behind = *e;
@@ -167,7 +200,7 @@ static void drop(struct vm_map *map, struct vm_entry *e)
         vm_unpromise(vm_entry_pages(e));
     if (e->object)
         vm_object_release(e->object);
-    zone_free(&entries, e);
+    entry_free(map, e);
 }
 
 /* The page that the region sees at `index` of its object, or 0. The family is locked. */
@@ -357,7 +390,7 @@ static int add(struct vm_map *map, uint32_t *address, uint32_t size, unsigned fl
         if (e != &map->head && e->begin < end && !(flags & VM_REPLACE))
             return -EEXIST;
     }
-    struct vm_entry *e = zone_alloc(&entries);
+    struct vm_entry *e = entry_new(map);
     if (!e)
         return -ENOMEM;
     *e = *wanted;
@@ -368,7 +401,7 @@ static int add(struct vm_map *map, uint32_t *address, uint32_t size, unsigned fl
     if (!error && want > had && !vm_promise(want - had))
         error = -ENOMEM;
     if (error) {
-        zone_free(&entries, e);
+        entry_free(map, e);
         return error;
     }
     if (flags & VM_REPLACE) {
@@ -379,7 +412,7 @@ static int add(struct vm_map *map, uint32_t *address, uint32_t size, unsigned fl
     }
     struct vm_entry *next = first_above(map, begin);
     if (extend(map, next->previous, e))
-        zone_free(&entries, e);
+        entry_free(map, e);
     else
         insert_before(map, next, e);
     *address = begin;
@@ -636,13 +669,13 @@ static int inherit(struct vm_map *parent, struct vm_map *child, struct vm_entry 
         return 0;
     bool shared = e->inherit == VM_INHERIT_SHARE;
     int error = shared ? make_shared(e) : 0;
-    struct vm_entry *c = error ? 0 : zone_alloc(&entries);
+    struct vm_entry *c = error ? 0 : entry_new(child);
     if (!c)
         return -ENOMEM;
     *c = *e;
     c->wired = 0;
     if (c->charged && !vm_promise(vm_entry_pages(c))) {
-        zone_free(&entries, c);
+        entry_free(child, c);
         return -ENOMEM;
     }
     if (shared) {
@@ -653,7 +686,7 @@ static int inherit(struct vm_map *parent, struct vm_map *child, struct vm_entry 
         if (!c->object) {
             if (c->charged)
                 vm_unpromise(vm_entry_pages(c));
-            zone_free(&entries, c);
+            entry_free(child, c);
             return -ENOMEM;
         }
     }

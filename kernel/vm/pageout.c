@@ -135,6 +135,7 @@ static bool reclaim(struct vm_page *page)
 static uint32_t turn(void)
 {
     uint32_t freed = 0, distance = vm_page_count / DISTANCE;
+    hand %= vm_page_count; /* on the host there may be fewer than there were */
     for (uint32_t n = 0; n < vm_page_count + distance && pages_in_common() < 2 * vm_page_low; n++) {
         deactivate(&vm_pages[hand]);
         freed += reclaim(&vm_pages[(hand + vm_page_count - distance) % vm_page_count]);

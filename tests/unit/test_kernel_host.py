@@ -22,7 +22,7 @@ MACROS = {"SYNC_NAME": '"host"', "SYNC_SCHEME_FILE": '"test/host/scheme.h"',
           "SPINLOCK_NAME": '"host"', "SPINLOCK_FILE": '"test/host/spin.h"',
           "RUNQUEUE_NAME": '"global"', "RUNQUEUE_PER_HART": "0", "LOCK_DEBUG": "0", "LOCK_STATS": "0",
           "ACCOUNTING": "0", "CRIT_TIMING": "0", "UNIX_SERIAL": "0", "BUFFERS_SHARED": "0", "INODES_SHARED": "0",
-          "LOCKS_NONE": "0"}
+          "LOCKS_NONE": "0", "ZONE_DEBUG": "1"}     # what is free is filled, as pages are (mem/page.c)
 
 
 def named(program: Path, what: str) -> list[str]:

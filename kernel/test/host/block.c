@@ -17,7 +17,7 @@
 
 static softint_fn *softbio;
 static bool posted;
-static uint32_t now;
+static uint32_t now = UINT32_MAX - 20; /* its count wraps around in each test that waits */
 static struct timeout *watch;
 static uint32_t watch_due;
 

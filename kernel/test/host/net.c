@@ -1,7 +1,7 @@
 /*
  * The network stack, frame by frame, against what has to come back; and frames of any content, which take nothing down and lose
  * no buffer. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/icmp.c net/udp.c net/in_cksum.c net/ether_output.c
- * mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c.
+ * mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
  */
 #include "net/net.h"
 

@@ -107,9 +107,11 @@ static void check_page(struct model *m, unsigned page)
 
 static void check_all(void)
 {
+    fake_looks = true;
     for (unsigned i = 0; i < MAPS; i++)
         for (unsigned p = 0; models[i].map && p < WINDOW; p++)
             check_page(&models[i], p);
+    fake_looks = false;
 }
 
 static void write_page(struct model *m, unsigned page, uint32_t value)
@@ -541,6 +543,59 @@ HOST_TEST(random_operations_agree_with_a_model)
     struct vm_statistics s;
     vm_statistics(&s);
     CHECK(s.collapses > 20 && s.bypasses > 5 && s.pushes > 100 && s.copies > 100 && s.shadows > 100);
+}
+
+#define FEW 6
+
+/* The pages shared by name, to others of the map's own behind them. */
+static void copy_few(struct model *m)
+{
+    uint32_t to = address_of(FEW);
+    CHECK(!vm_allocate(m->map, &to, FEW * PAGE_SIZE, VM_REPLACE));
+    CHECK(!vm_copy(m->map, address_of(0), FEW * PAGE_SIZE, to));
+    for (unsigned i = 0; i < FEW; i++)
+        page_set(&m->page[FEW + i], (struct page){cell_new(m->page[i].cell->value), RW, PAGE_RIGHTS, VM_INHERIT_COPY});
+}
+
+/*
+ * Few pages, shared by name and copied again and again, are written so often that harts have translations of them from before a
+ * copy: one that a hart was not told to forget changes the copy.
+ */
+HOST_TEST(what_harts_remember_changes_no_copy)
+{
+    for (unsigned n = 1; n < 4; n++) {
+        begin(n + 100, 400, 0);
+        for (unsigned turn = 0; turn < 1500; turn++) {
+            struct model *m = &models[below(3)];
+            unsigned what = below(100);
+            uint32_t address = address_of(0);
+            if (!m->map)
+                m->map = vm_map_create();
+            if (!m->page[0].cell || what < 2) {
+                CHECK(!vm_map_object(m->map, &address, FEW * PAGE_SIZE, VM_REPLACE, named[1].object, 0, false, RW, RW,
+                                     VM_INHERIT_COPY));
+                for (unsigned i = 0; i < FEW; i++) {
+                    named[1].cell[i]->references++;
+                    page_set(&m->page[i], (struct page){named[1].cell[i], RW, RW, VM_INHERIT_COPY});
+                }
+            } else if (what < 70) {
+                write_page(m, below(FEW), random_next(&seed));
+            } else if (what < 76) {
+                fork_map(m);
+            } else if (what < 82) {
+                end_map(m);
+            } else if (what < 86) {
+                map_named(m);
+            } else if (what < 90) {
+                copy_few(m);
+            } else {
+                check_page(m, below(FEW));
+            }
+            if (turn % 4 == 0)
+                check_all();
+        }
+        end();
+    }
 }
 
 HOST_TEST(they_do_when_pages_leave_memory_and_come_back)
@@ -1238,4 +1293,41 @@ HOST_TEST(memory_is_promised_while_others_take_and_return_pages)
             vm_page_free(borrowed[i]);
     vm_unpromise(most);
     end();
+}
+
+#define EATEN 600
+#define OTHERS 60
+
+/* A program divides what it has mapped, which is not promised, into as many regions as the kernel lets it. */
+HOST_TEST(a_program_with_many_regions_leaves_others_what_they_were_promised)
+{
+    static uint8_t file[EATEN * 64];
+    fake_vm_init(160, 0);
+    struct vm_object *object = vm_object_of_bytes(file, sizeof file, EATEN * 16);
+    struct vm_map *eater = vm_map_create(), *other = vm_map_create();
+    uint32_t at = VM_BEGIN, theirs = VM_BEGIN, size = EATEN * 16 * PAGE_SIZE, regions = 0;
+    CHECK(!vm_allocate(other, &theirs, OTHERS * PAGE_SIZE, VM_FIXED));
+    uint32_t before = promised(), free_before = pages_free();
+    CHECK(!vm_map_object(eater, &at, size, VM_FIXED, object, 0, false, PAGE_READ, PAGE_READ, VM_INHERIT_COPY));
+    CHECK_EQUAL(promised(), before);
+    int error = 0;
+    for (uint32_t i = 1; !error && i < EATEN * 16; i += 2) {
+        error = vm_protect(eater, at + i * PAGE_SIZE, PAGE_SIZE, false, 0);
+        regions += error ? 0 : 2;
+    }
+    CHECK_EQUAL(error, -ENOMEM);
+    CHECK(regions > 100 && promised() > before + (regions - 100) / 8);
+    int failed;
+    for (uint32_t i = 0; i < OTHERS; i++)
+        CHECK(fake_access(other, theirs + i * PAGE_SIZE, PAGE_WRITE, &failed));
+    struct vm_map *child = vm_map_fork(eater); /* would have as many */
+    CHECK(!child);
+    CHECK(!vm_deallocate(eater, at, size));
+    CHECK_EQUAL(promised(), before);
+    vm_map_release(eater);
+    vm_map_release(other);
+    vm_object_release(object);
+    zones_reclaim();
+    CHECK_EQUAL(promised(), 0);
+    CHECK(pages_free() >= free_before - 4);
 }

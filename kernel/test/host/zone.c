@@ -1,6 +1,6 @@
 /*
  * Zones, against a simple reference: which objects are out, and who of several harts did what. Sources: mem/zone.c
- * mem/page.c lock/simple_lock.c lib/printf.c.
+ * mem/page.c lock/simple_lock.c lib/printf.c. Options: ZONE_DEBUG=0
  */
 #include "mem/zone.h"
 

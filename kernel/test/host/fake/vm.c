@@ -26,6 +26,56 @@ static struct translation {
 } translations[MOST];
 static unsigned used;
 
+/*
+ * What harts keep of them: a user's accesses go from hart to hart, by what the one has kept, as it is, and only without that by
+ * the list above. So a translation that was taken away and that nobody has told the harts of is used on. They forget what they
+ * have to, and nothing else.
+ */
+#define KEPT 64
+static struct kept {
+    struct translation translation[KEPT]; /* those without a pmap are none */
+    unsigned next;
+} kept[FAKE_HARTS];
+static unsigned access_count;
+bool fake_looks;
+
+static void forget_on(unsigned hart, const struct pmap *pmap, uint32_t begin, uint32_t end)
+{
+    for (unsigned i = 0; i < KEPT; i++) {
+        struct translation *t = &kept[hart].translation[i];
+        if (!pmap || (t->pmap == pmap && t->address >= begin && t->address < end))
+            *t = (struct translation){0};
+    }
+}
+
+static void forget(const struct pmap *pmap, uint32_t begin, uint32_t end)
+{
+    for (unsigned h = 0; h < FAKE_HARTS; h++)
+        forget_on(h, pmap, begin, end);
+}
+
+static struct translation *kept_on(unsigned hart, const struct pmap *pmap, uint32_t address, unsigned rights)
+{
+    for (unsigned i = 0; i < KEPT; i++) {
+        struct translation *t = &kept[hart].translation[i];
+        if (t->pmap == pmap && t->address == (address & ~PAGE_MASK))
+            return rights & ~t->rights ? 0 : t;
+    }
+    return 0;
+}
+
+/* In place of what the hart has of the address, or of the oldest. */
+static void keep(unsigned hart, const struct translation *t)
+{
+    struct kept *k = &kept[hart];
+    for (unsigned i = 0; i < KEPT; i++)
+        if (k->translation[i].pmap == t->pmap && k->translation[i].address == t->address) {
+            k->translation[i] = *t;
+            return;
+        }
+    k->translation[k->next++ % KEPT] = *t;
+}
+
 void *page_pointer(uint32_t address)
 {
     CHECK(address >= FAKE_RAM && address < FAKE_RAM + sizeof memory);
@@ -50,6 +100,7 @@ void fake_vm_init(uint32_t pages, uint32_t swap)
 {
     swap_pages = swap;
     used = 0;
+    memset(kept, 0, sizeof kept);
     vm_init(FAKE_RAM, FAKE_RAM + sizeof memory, pages);
 }
 
@@ -103,6 +154,7 @@ void pmap_destroy(struct pmap *pmap)
 {
     pmap_remove(pmap, 0, VM_END);
     CHECK_EQUAL(pmap->resident, 0);
+    forget(pmap, 0, UINT32_MAX);
     page_free(pmap->root);
     pmap_tables--;
 }
@@ -111,6 +163,8 @@ int pmap_enter(struct pmap *pmap, uint32_t address, struct vm_page *page, unsign
 {
     struct translation *old = find(pmap, address);
     CHECK(page->object && address % PAGE_SIZE == 0);
+    if (old && (old->page != page || old->rights & ~rights))
+        forget(pmap, address, address + PAGE_SIZE);
     if (old)
         drop(old);
     CHECK(used < MOST);
@@ -141,6 +195,7 @@ uint32_t pmap_room(const struct pmap *pmap, uint32_t address, uint32_t most)
 
 void pmap_protect(struct pmap *pmap, uint32_t begin, uint32_t end, unsigned rights)
 {
+    forget(pmap, begin & ~PAGE_MASK, end);
     for (unsigned i = 0; i < used;) {
         struct translation *t = &translations[i];
         if (t->pmap == pmap && t->address >= begin && t->address < end && !(t->rights &= rights))
@@ -157,24 +212,29 @@ void pmap_remove(struct pmap *pmap, uint32_t begin, uint32_t end)
 
 uint32_t pmap_page_protect_later(struct vm_page *page, unsigned rights)
 {
+    uint32_t lost = 0;
     for (unsigned i = 0; i < used;) {
         struct translation *t = &translations[i];
+        if (t->page == page)
+            lost |= t->rights & ~rights ? (1u << FAKE_HARTS) - 1 : 0;
         if (t->page == page && !(t->rights &= rights))
             drop(t);
         else
             i++;
     }
-    return 1;
+    return lost;
 }
 
 void pmap_page_protect(struct vm_page *page, unsigned rights)
 {
-    pmap_page_protect_later(page, rights);
+    pmap_shootdown(pmap_page_protect_later(page, rights));
 }
 
 void pmap_shootdown(uint32_t harts_to_call)
 {
-    (void)harts_to_call;
+    for (unsigned h = 0; h < FAKE_HARTS; h++)
+        if (harts_to_call >> h & 1)
+            forget_on(h, 0, 0, 0);
 }
 
 void pmap_text_changed(struct pmap *pmap)
@@ -215,19 +275,29 @@ uint32_t pmap_copy_out(struct pmap *pmap, uint32_t to, const void *from, uint32_
 
 void *fake_access(struct vm_map *map, uint32_t address, unsigned rights, int *error)
 {
-    uint32_t at;
-    for (unsigned faults = 0; !(at = pmap_lookup(vm_map_pmap(map), address, rights)); faults++) {
+    struct pmap *pmap = vm_map_pmap(map);
+    unsigned hart = access_count++ % FAKE_HARTS;
+    struct translation *t;
+    *error = 0;
+    for (unsigned faults = 0; fake_looks || !(t = kept_on(hart, pmap, address, rights)); faults++) {
+        t = find(pmap, address);
+        if (t && !(rights & ~t->rights)) {
+            if (!fake_looks)
+                keep(hart, t);
+            break;
+        }
         *error = vm_fault(map, address, rights);
+        forget_on(hart, pmap, address & ~PAGE_MASK, (address & ~PAGE_MASK) + PAGE_SIZE);
         if (*error)
             return 0;
         CHECK(faults < 3);
     }
-    *error = 0;
-    return page_pointer(at);
+    return page_pointer(vm_page_address(t->page) | (address & PAGE_MASK));
 }
 
 void fake_forget(uint32_t number, uint32_t of)
 {
+    pmap_shootdown((1u << FAKE_HARTS) - 1);
     for (unsigned i = 0; i < used;)
         if ((number = number * 1664525 + 1013904223) % of == 0)
             drop(&translations[i]);

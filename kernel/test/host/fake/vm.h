@@ -10,12 +10,16 @@
 
 #define FAKE_RAM 0x40000000u
 #define FAKE_PAGES 2048 /* at most */
+#define FAKE_HARTS 2    /* that keep translations, until they are told that they have ended */
 
 /* `swap` pages for the default pager, `pages` for all else; whatever was in RAM stays. */
 void fake_vm_init(uint32_t pages, uint32_t swap);
 
 /* The bytes at `address`, as user mode reaches them; 0: a fault that did not help, whose error is at *error. */
 void *fake_access(struct vm_map *map, uint32_t address, unsigned rights, int *error);
+
+/* If set, that is no hart's access: by the translations as they are, and nothing is kept. */
+extern bool fake_looks;
 
 /* Translations go, as they may at any time: each with a chance of 1 in `of`. */
 void fake_forget(uint32_t number, uint32_t of);
