@@ -5,7 +5,8 @@ It is a LiteX SoC: LiteX's bus, CSRs, memory regions and exports; none of its BI
 
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.integration.soc_core import SoCCore
-from migen import Signal
+from litex.soc.interconnect import wishbone
+from migen import Mux, Signal
 
 from hw.arrivals.core import WIRES, ArrivalPlayer
 from hw.common.idle import Clock
@@ -121,10 +122,24 @@ class InterlockSoC(SoCCore):
         if config.ethers:
             self.add_ether(config, cycle)
 
+    def add_csr_bridge(self, name="csr", **options):
+        """As LiteX's; a store of less than a word does nothing, where LiteX would take the bus's other bytes for the
+        rest of the register."""
+        super().add_csr_bridge(name, **options)
+        bridge = self.bus.slaves[name]
+        whole = wishbone.Interface(data_width=bridge.data_width, address_width=bridge.address_width,
+                                   addressing=bridge.addressing)
+        all_bytes = (1 << len(whole.sel)) - 1
+        self.comb += [
+            whole.connect(bridge, omit={"sel"}),
+            bridge.sel.eq(Mux(~whole.we | (whole.sel == all_bytes), all_bytes, 0)),
+        ]
+        self.bus.slaves[name] = whole
+
     def add_ether(self, config, cycle):
         """Ethernet, its frames by the cluster's first device ports; the target has `ether_phy`."""
         ports = [self.device_port(config, n) for n in range(ETHER_PORTS)]
-        self.ether = Ether(self.ether_phy(), ports, cycle[:32])
+        self.ether = Ether(self.ether_phy(), ports, self.map["main_ram"].size, cycle[:32])
         self.comb += self.sources[SOURCE_ETHER:SOURCE_ETHER + len(self.ether.irq)].eq(self.ether.irq)
 
     def hart_port(self, config, hart, port):

@@ -1,12 +1,22 @@
-"""Where a core's memory is to lie in an FPGA."""
+"""Where a core's memory is to lie in an FPGA, and what of the address space is main RAM."""
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 from migen import Memory, Module
 
 LUT_RAM_WORDS = 16
+MAIN_RAM = 0x4000_0000     # where it begins
+WORD_BYTES = 8             # of a device's port
 DECLARED = r"^(reg \[\d+:0\] {}\[0:\d+\];)"
+
+
+def in_main_ram(word: Any, ram_bytes: int) -> Any:
+    """Whether `word`, an address in words of a device's port with all of its 29 bits, is in the main RAM of
+    `ram_bytes`, a power of two: an expression of one comparison."""
+    bits = (ram_bytes // WORD_BYTES).bit_length() - 1
+    return word[bits:] == MAIN_RAM // WORD_BYTES >> bits
 
 
 def block_ram(memory: Memory) -> Memory:

@@ -6,6 +6,7 @@ table of the core's README. All registers are 32 bits wide; offsets are in bytes
 """
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 WIDTH = 32
 ACCESSES = ("rw", "ro", "wo")
@@ -84,6 +85,15 @@ class Register:
     def mask(self) -> int:
         """The bits that mean something; the others are reserved."""
         return sum(part.mask for part in self.fields) if self.fields else (1 << WIDTH) - 1
+
+    @property
+    def lanes(self) -> int:
+        """The bytes in which it has fields, a bit each: a store of fewer is none (`stored`)."""
+        return sum(1 << byte for byte in range(WIDTH // 8) if self.mask >> 8 * byte & 0xff)
+
+    def stored(self, select: Any) -> Any:
+        """Whether a store of the bytes `select`, a number or a signal, has all of its fields: else it does nothing."""
+        return (select & self.lanes) == self.lanes
 
     def resetting_to(self, value: int) -> "Register":
         """The same register of a build in which it resets to `value`."""

@@ -63,7 +63,8 @@ class DiskController(LiteXModule):
             return access & ~self.bus.we & (word == REGISTERS[name].offset // 4)
 
         def writes(name):
-            return access & self.bus.we & self.bus.sel[0] & (word == REGISTERS[name].offset // 4)
+            register = REGISTERS[name]
+            return access & self.bus.we & register.stored(self.bus.sel) & (word == register.offset // 4)
 
         def value(name, *parts):
             """What a read of a register gives: a value for each field."""
@@ -108,6 +109,9 @@ class DiskController(LiteXModule):
             pio.given.eq(dat_w),
             pio.begin.eq(writes("COMMAND") & ~engine.resetting),
             pio.op.eq(dat_w),
+            engine.count.eq(dat_w),
+            engine.enters.eq(writes("SQ_TAIL")),
+            engine.takes.eq(writes("CQ_HEAD")),
         ]
         cluster, log2 = dat_w[:5], dat_w[:4]
         self.sync += [
@@ -120,27 +124,21 @@ class DiskController(LiteXModule):
             If(writes("CLUSTER") & (cluster != 0) & (cluster <= CLUSTER_SECTORS),
                 pio.cluster.eq(cluster)
             ),
-            If(writes("ENTRIES") & (log2 <= MOST_ENTRIES_LOG2),
-                engine.log2.eq(log2)
-            ),
             If(writes("LBA"),
                 pio.lba.eq(dat_w)
             ),
             If(writes("COUNT"),
                 pio.count.eq(dat_w)
             ),
-            If(writes("SQ_BASE"),
-                engine.sq_base.eq(dat_w & ~7)
-            ),
-            If(writes("CQ_BASE"),
-                engine.cq_base.eq(dat_w & ~7)
-            ),
-            If(~engine.resetting,
-                If(writes("SQ_TAIL"),
-                    engine.sq_tail.eq(dat_w)
+            If(~engine.running,
+                If(writes("ENTRIES") & (log2 <= MOST_ENTRIES_LOG2),
+                    engine.log2.eq(log2)
                 ),
-                If(writes("CQ_HEAD"),
-                    engine.cq_head.eq(dat_w)
+                If(writes("SQ_BASE"),
+                    engine.sq_base.eq(dat_w & ~7)
+                ),
+                If(writes("CQ_BASE"),
+                    engine.cq_base.eq(dat_w & ~7)
                 )
             ),
         ]

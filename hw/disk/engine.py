@@ -6,7 +6,8 @@ from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
 from migen import FSM, Array, Case, Cat, Constant, If, Memory, Mux, NextState, NextValue, Record, ResetInserter, Signal
 
-from hw.disk.medium import ANSWER, ANSWERS, DATA, SECTOR_WORDS, STATUSES, TAGS
+from hw.common.memory import MAIN_RAM, in_main_ram
+from hw.disk.medium import ANSWER, ANSWERS, DATA, SECTOR_WORDS, STATUSES, TAGS, operation
 from hw.disk.registers import CLUSTER_SECTORS, MOST_ENTRIES_LOG2, RESET_ENTRIES_LOG2
 
 REQUEST_WORDS = 4          # of 64 bits in a request, of which the last is software's
@@ -15,7 +16,6 @@ IN_WORDS = 64              # from the drive, on their way to memory
 ANSWERS_AHEAD = 4
 READ_AHEAD = 64            # from memory, on their way to the drive
 RESET_CYCLES = 8           # until what was on its way from the drive has come, and is thrown away
-RAM_BASE = 0x4000_0000
 SLOT = [("pointer", 29), ("segments", 16), ("address", 27), ("words", 29), ("bad", 1)]   # of a request under way
 
 
@@ -34,6 +34,10 @@ class Engine(LiteXModule):
         self.cq_tail = Signal(16)
         self.refused = Signal(32)
         self.stray   = Signal(32)
+        self.count   = Signal(16)    # i: written
+        self.enters  = Signal()      # ... as the tail of the requests,
+        self.takes   = Signal()      # ... as the head of the completions
+        self.running = Signal()      # o: requests have been entered: the rings stay where they are
         self.reset   = Signal()      # i: for a cycle
         self.resetting = Signal()
 
@@ -110,13 +114,44 @@ class Engine(LiteXModule):
         mask = Signal(MOST_ENTRIES_LOG2)
         self.comb += Case(self.log2, {n: mask.eq((1 << n) - 1) for n in range(MOST_ENTRIES_LOG2 + 1)})
 
+        # Counters that software writes go on, and not beyond what there is. Differences are modulo 2^16 ---------------
+
+        inside = Signal()           # both rings are, wholly
+        waiting, room, more = Signal(16), Signal(16), Signal(16)    # requests: entered, that fit, that are to be
+        there, taken = Signal(16), Signal(16)                       # completions: in memory, that are to be taken
+        visible = Signal()          # one is in memory, perhaps, and not counted
+
+        def ring_inside(base, entry_words):
+            """The rest of main RAM from `base` on has room for the ring."""
+            bits = ram_bytes.bit_length() - 1
+            return in_main_ram(base[3:], ram_bytes) & (
+                base[3:bits] + ((mask + 1) * entry_words) <= 1 << bits - 3)
+
+        self.comb += [
+            waiting.eq(self.sq_tail - self.sq_head),
+            room.eq(mask + 1 - waiting),
+            more.eq(self.count - self.sq_tail),
+            there.eq(self.cq_tail - self.cq_head + visible),
+            taken.eq(self.count - self.cq_head),
+        ]
+        self.sync += [
+            inside.eq(ring_inside(self.sq_base, REQUEST_WORDS) & ring_inside(self.cq_base, 1)),
+            If(self.enters & (more <= room) & inside & ~self.resetting,
+                self.sq_tail.eq(self.count),
+                self.running.eq(1)
+            ),
+            If(self.takes & (taken <= there) & ~self.resetting,
+                self.cq_head.eq(self.count)
+            ),
+        ]
+
         def word_address(base, offset):
             return base[3:30] + offset
 
         request  = Array(Signal(64, name=f"request_{n}") for n in range(READ_WORDS))
         step     = Signal(max=READ_WORDS + 1)
         got      = Signal(max=READ_WORDS + 1)
-        op, want_tag, count = request[0][:3], request[0][16:32], request[0][32:48]
+        op, want_tag, count = operation(request[0][:8]), request[0][16:32], request[0][32:48]
         lba, list_at, listed = request[1][:32], request[2][3:32], request[2][32:48]
         free_tag = Signal()
         self.comb += free_tag.eq((want_tag < TAGS) & ~(in_use >> want_tag[:4]))
@@ -134,15 +169,21 @@ class Engine(LiteXModule):
             lap.eq(~(self.cq_tail >> self.log2)),
         ]
 
+        # A completion that finds the ring full is put aside, so that the drive's other answers go on: one a tag at the
+        # most, as the tag is not free before.
+        self.aside = aside = ResetInserter()(stream.SyncFIFO([("tag", 4), ("status", 8), ("moved", 16)], TAGS))
+        self.comb += aside.reset.eq(self.resetting)
+
         # A segment: address and length in bytes, of which the low 3 bits are taken as 0.
         segment       = reader.source.data
         outside       = Signal()
-        segment_start = Signal(33)
-        segment_end   = Signal(34)
+        segment_start = Signal(30)    # in words
+        segment_end   = Signal(31)
         self.comb += [
-            segment_start.eq(segment[:32]),
-            segment_end.eq(segment_start + segment[32:64]),
-            outside.eq((segment_start < RAM_BASE) | (segment_end > RAM_BASE + ram_bytes)),
+            segment_start.eq(segment[3:32]),
+            segment_end.eq(segment_start + segment[35:64]),
+            outside.eq((segment[35:64] != 0) & (
+                (segment_start < MAIN_RAM // 8) | (segment_end > (MAIN_RAM + ram_bytes) // 8))),
         ]
 
         to_drive = Signal()       # the word that memory gives is the drive's
@@ -164,6 +205,14 @@ class Engine(LiteXModule):
 
         #  -------------------------------------------------------------------------------------------------------------
 
+        told_status = Signal(8)
+        self.comb += [
+            told_status.eq(Mux((answer.status == STATUSES["OK"]) & loaded.bad, STATUSES["MEMORY"], answer.status)),
+            aside.sink.tag.eq(answer.tag),
+            aside.sink.status.eq(told_status),
+            aside.sink.moved.eq(answer.length),
+        ]
+
         serviceable = Signal()    # what the drive says can be done at once
         of_pio      = Signal()
         self.comb += [
@@ -184,6 +233,13 @@ class Engine(LiteXModule):
             If(self.resetting,
                 NextValue(wait, RESET_CYCLES),
                 NextState("RESET")
+            ).Elif(aside.source.valid & ~full,
+                aside.source.ready.eq(1),
+                NextValue(end_tag, aside.source.tag),
+                NextValue(end_status, aside.source.status),
+                NextValue(end_moved, aside.source.moved),
+                NextValue(releases, 1),
+                NextState("COMPLETE")
             ).Elif(answer.valid & serviceable,
                 answer.ready.eq(1),
                 NextValue(tag, answer.tag),
@@ -214,11 +270,12 @@ class Engine(LiteXModule):
                     ),
                     If(answer.kind == ANSWERS["DONE"],
                         NextValue(end_tag, answer.tag),
-                        NextValue(end_status, Mux((answer.status == STATUSES["OK"]) & loaded.bad,
-                            STATUSES["MEMORY"], answer.status)),
+                        NextValue(end_status, told_status),
                         NextValue(end_moved, answer.length),
                         NextValue(releases, 1),
-                        If(known,
+                        If(known & full,
+                            aside.sink.valid.eq(1)
+                        ).Elif(known,
                             NextState("COMPLETE")
                         )
                     ).Else(
@@ -229,11 +286,11 @@ class Engine(LiteXModule):
                 medium.command.valid.eq(1),
                 medium.command.op.eq(pio.sent_op),
                 medium.command.tag.eq(TAGS),
-                medium.command.lba.eq(pio.lba),
-                medium.command.count.eq(pio.count),
-                medium.command.burst.eq(pio.cluster),
+                medium.command.lba.eq(pio.sent_lba),
+                medium.command.count.eq(pio.sent_count),
+                medium.command.burst.eq(pio.sent_cluster),
                 pio.sent.eq(medium.command.ready)
-            ).Elif(self.sq_head != self.sq_tail,
+            ).Elif((self.sq_head != self.sq_tail) & ~full,
                 NextValue(step, 0),
                 NextValue(got, 0),
                 NextState("FETCH")
@@ -307,12 +364,14 @@ class Engine(LiteXModule):
                     If(pending == 0,
                         NextState("NOWHERE")
                     )
-                ).Else(
+                ).Elif(in_main_ram(pointer, ram_bytes),
                     reader.sink.valid.eq(1),
                     reader.sink.address.eq(pointer),
                     If(reader.sink.ready,
                         NextState("SEGMENT")
                     )
+                ).Else(
+                    NextValue(segments, 0)
                 )
             ).Elif(inwards,
                 writer.sink.valid.eq(in_fifo.source.valid),
@@ -407,12 +466,12 @@ class Engine(LiteXModule):
             )
         )
 
-        # A request ends -----------------------------------------------------------------------------------------------
+        # A request ends: there is room, and none of it goes while this comes ------------------------------------------
 
         fsm.act("COMPLETE",
             If(self.resetting,
                 NextState("IDLE")
-            ).Elif(~full,
+            ).Else(
                 writer.sink.valid.eq(1),
                 writer.sink.address.eq(word_address(self.cq_base, self.cq_tail & mask)),
                 writer.sink.data.eq(Cat(end_tag, end_status, Constant(0, 7), lap, end_moved)),
@@ -422,6 +481,7 @@ class Engine(LiteXModule):
             )
         )
         fsm.act("VISIBLE",
+            visible.eq(1),
             If(~port.busy & ~to_write.wdata.valid,
                 NextValue(self.cq_tail, self.cq_tail + 1),
                 If(releases,
@@ -445,6 +505,7 @@ class Engine(LiteXModule):
                 NextValue(self.sq_tail, 0),
                 NextValue(self.cq_tail, 0),
                 NextValue(self.cq_head, 0),
+                NextValue(self.running, 0),
                 NextState("IDLE")
             )
         )

@@ -2,7 +2,7 @@
 
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
-from migen import Signal
+from migen import Mux, Signal
 
 SECTOR_BYTES = 512
 WORD_BYTES = 8                # of the data streams
@@ -14,9 +14,15 @@ ANSWERS = {"SEND": 0, "TAKE": 1, "DONE": 2}
 # Of a request. The drive says the first four, the controller MEMORY and TAG.
 STATUSES = {"OK": 0, "MEDIUM": 1, "RANGE": 2, "OPERATION": 3, "MEMORY": 4, "TAG": 5}
 
-COMMAND = [("op", 3), ("tag", 5), ("lba", 32), ("count", 16), ("burst", 5)]
+OPERATION_BITS = 3
+COMMAND = [("op", OPERATION_BITS), ("tag", 5), ("lba", 32), ("count", 16), ("burst", 5)]
 ANSWER = [("kind", 2), ("tag", 5), ("status", 8), ("length", 16)]
 DATA = [("data", 8 * WORD_BYTES)]
+
+
+def operation(byte):
+    """The operation that the drive is told of a signal of 8 bits: what does not fit is none that there is."""
+    return Mux(byte[OPERATION_BITS:] != 0, (1 << OPERATION_BITS) - 1, byte[:OPERATION_BITS])
 
 
 class Medium(LiteXModule):

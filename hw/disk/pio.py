@@ -4,7 +4,7 @@ from litex.gen import LiteXModule
 from migen import Case, If, Memory, Mux, Replicate, Signal
 
 from hw.common.memory import block_ram
-from hw.disk.medium import OPERATIONS, SECTOR_WORDS
+from hw.disk.medium import OPERATIONS, SECTOR_WORDS, operation
 from hw.disk.registers import CLUSTER_SECTORS
 
 HALVES = 4     # of 16 bits in a word of the streams
@@ -16,7 +16,7 @@ class ProgrammedIO(LiteXModule):
         self.lba     = Signal(32)
         self.count   = Signal(16)
         self.cluster = Signal(5, reset=CLUSTER_SECTORS)
-        self.op      = Signal(3)
+        self.op      = Signal(8)
         self.begin   = Signal()     # i: a command begins, unless one is under way
         self.clear   = Signal()     # i: forget it
 
@@ -36,7 +36,10 @@ class ProgrammedIO(LiteXModule):
         # To the engine, which talks to the drive.
         self.asks    = Signal()     # o: the command is to be sent
         self.sent    = Signal()     # i: it was
-        self.sent_op = Signal(3)
+        self.sent_op = Signal(3)    # o: as they were when the command began
+        self.sent_lba     = Signal(32)
+        self.sent_count   = Signal(16)
+        self.sent_cluster = Signal(5)
         self.free    = Signal()     # o: the buffer can take a cluster from the drive
         self.filled  = Signal()     # o: the buffer has one for it
         self.index   = Signal(max=CLUSTER_SECTORS * SECTOR_WORDS + 1)   # i: the word that the engine moves
@@ -66,7 +69,7 @@ class ProgrammedIO(LiteXModule):
         last    = Signal()
         writing = Signal()
         self.comb += [
-            piece.eq(Mux(left < self.cluster, left, self.cluster)),
+            piece.eq(Mux(left < self.sent_cluster, left, self.sent_cluster)),
             going.eq(self.drq & Mux(writing, self.put, self.take)),
             last.eq(going & (at == halves - 1)),
             head.adr.eq(Mux(self.drq, at[2:], self.index)),
@@ -137,7 +140,10 @@ class ProgrammedIO(LiteXModule):
                 self.filled.eq(0),
                 self.code.eq(0),
                 self.moved.eq(0),
-                self.sent_op.eq(self.op),
+                self.sent_op.eq(operation(self.op)),
+                self.sent_lba.eq(self.lba),
+                self.sent_count.eq(self.count),
+                self.sent_cluster.eq(self.cluster),
                 writing.eq(self.op == OPERATIONS["WRITE"]),
                 left.eq(self.count)
             ),

@@ -13,7 +13,7 @@ class ChipPHY(LiteXModule):
     """As hw.ether.phy.WirePHY for the core, at LiteEth's `phy`, whose clock domains are `eth_rx` and `eth_tx`.
 
     The wire's speed is the PHY's: `speed` has no effect. A PHY that does not say whether it has a link has one. A loop
-    is in the system's clock, before anything of the chip's."""
+    is in the system's clock, before anything of the chip's; it counts from when no frame is under way, in or out."""
     dw = 32
 
     def __init__(self, phy):
@@ -30,15 +30,17 @@ class ChipPHY(LiteXModule):
         # Preamble and FCS are the core's, and so is padding.
         self.chip = chip = LiteEthMACCore(phy, 32, with_sys_datapath=True, with_preamble_crc=False, with_padding=False)
         carrier, last = Signal(reset=1), Signal()
+        loops = Signal()                  # `loop`, as it counts
+        inside, comes = Signal(), Signal()
         status = getattr(getattr(phy, "rx", None), "inband_status", None)
         if status is not None:
             self.specials += MultiReg(status.fields.link_status, carrier)
         self.comb += [
-            self.link.eq(carrier | self.loop),
+            self.link.eq(carrier | loops),
             last.eq(sink.valid & sink.ready & sink.last),
             self.sent.eq(last & self.link),
             self.unsent.eq(last & ~self.link),
-            If(self.loop,
+            If(loops,
                 sink.connect(source, omit={"ready"}),
                 sink.ready.eq(1),
                 chip.source.ready.eq(1)
@@ -46,5 +48,16 @@ class ChipPHY(LiteXModule):
                 sink.connect(chip.sink),
                 chip.source.connect(source, omit={"ready"}),
                 chip.source.ready.eq(1)
+            ),
+        ]
+        self.sync += [
+            If(sink.valid & sink.ready,
+                inside.eq(~sink.last)
+            ),
+            If(chip.source.valid,
+                comes.eq(~chip.source.last)
+            ),
+            If(~inside & ~sink.valid & ~comes & ~chip.source.valid,
+                loops.eq(self.loop)
             ),
         ]

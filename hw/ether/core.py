@@ -2,7 +2,7 @@
 
 from litex.gen import LiteXModule
 from litex.soc.interconnect.csr import CSRField, CSRStatus, CSRStorage
-from migen import If, Signal
+from migen import Cat, If, Signal
 
 from hw.common.idle import Countdown
 from hw.ether.receive import DROPS, Receiver
@@ -13,8 +13,9 @@ ENTRIES_BITS = 10
 TX, LINK = QUEUES, QUEUES + 1     # bits of the interrupt registers behind those of the queues
 COUNTERS = {
     "rx_frames": "Frames put into buffers.",
-    "rx_no_descriptor": "Frames that found their queue's ring empty, or the receiver switched off meanwhile.",
-    "rx_short_buffer": "Frames for which the buffer of the next descriptor was too small.",
+    "rx_no_descriptor": "Frames that found their queue's ring empty or not in main RAM, or the receiver switched off "
+                        "meanwhile.",
+    "rx_short_buffer": "Frames for which the buffer of the next descriptor was too small, or not in main RAM.",
     "rx_overrun": "Frames for which the core's own FIFO had no room.",
     "rx_crc": "Frames with a wrong FCS.",
     "rx_runt": "Frames of fewer than 64 bytes with FCS.",
@@ -24,16 +25,21 @@ COUNTERS = {
     "rx_off": "Frames, good or bad, that ended while the receiver was switched off.",
     "tx_frames": "Frames sent.",
     "tx_no_link": "Frames that left while there was no link: they are gone.",
-    "tx_bad": "Descriptors whose length is no frame's: 0, or more than 1,514.",
+    "tx_bad": "Descriptors whose length is no frame's (0, or more than 1,514), or whose buffer is not in main RAM.",
 }
 
 
+def ring_mask(mask):
+    """The least number of ones that has all bits of `mask`."""
+    return Cat(*[mask[bit:] != 0 for bit in range(ENTRIES_BITS)])
+
+
 class Ether(LiteXModule):
-    """Ethernet with descriptor rings in main RAM.
+    """Ethernet with descriptor rings in main RAM, of `ram_bytes`, a power of two.
 
     `ports`: two LiteDRAM native ports with `busy` (hw.cpu.core.DevicePort), to receive and to send; `phy`: that of
     hw.ether.phy or any of 32 bits that has its signals; `cycle`: what received frames are stamped with."""
-    def __init__(self, phy, ports, cycle):
+    def __init__(self, phy, ports, ram_bytes, cycle):
         self.irq = Signal(3)    # o: levels: the two receive queues, and the rest
 
         self.control = CSRStorage(description="What the core does.", fields=[
@@ -41,8 +47,9 @@ class Ether(LiteXModule):
             CSRField("transmit", 1, description="Send what is in the ring. While 0 and not busy, its head is 0."),
             CSRField("promiscuous", 1, description="Take frames to any address."),
             CSRField("multicast", 1, description="Take frames to any group. Broadcasts are always taken."),
-            CSRField("loop", 1, description="What is sent comes back, and does not leave."),
-            CSRField("speed", 2, reset=1, description="0: 10, 1: 100, 2: 1000 Mbit/s."),
+            CSRField("loop", 1, description="What is sent comes back, and does not leave. A change counts from when no "
+                "frame is under way."),
+            CSRField("speed", 2, reset=1, description="0: 10, 1: 100, 2 and 3: 1000 Mbit/s."),
         ])
         self.status = CSRStatus(description="What it is at.", fields=[
             CSRField("link", 1, description="There is somebody at the wire's other end."),
@@ -53,17 +60,18 @@ class Ether(LiteXModule):
         self.mac_rest = CSRStorage(32, description="Its four other bytes, likewise.")
         for q in range(QUEUES):
             setattr(self, f"rx{q}_base", CSRStorage(32, name=f"rx{q}_base", description=f"Ring of receive queue {q}: "
-                    "address of descriptor 0, a multiple of 16."))
+                    "address of descriptor 0; the low 4 bits are taken as 0. Of base and masks counts what they were when "
+                    "`receive` was last 0 and not busy."))
             setattr(self, f"rx{q}_tail", CSRStorage(ENTRIES_BITS, name=f"rx{q}_tail", description="The first "
-                    "descriptor that is not the core's."))
+                    "descriptor that is not the core's, modulo the ring."))
             setattr(self, f"rx{q}_head", CSRStatus(ENTRIES_BITS, name=f"rx{q}_head", description="The next descriptor "
                     "that it fills."))
         self.rx_mask = CSRStorage(ENTRIES_BITS, description="Descriptors of each receive ring, a power of two, less "
-            "one.")
-        self.tx_base = CSRStorage(32, description="Ring of frames to send, likewise.")
-        self.tx_tail = CSRStorage(ENTRIES_BITS, description="The first descriptor that is not the core's.")
+            "one; another value is taken as the next greater one that is.")
+        self.tx_base = CSRStorage(32, description="Ring of frames to send, likewise, with `transmit`.")
+        self.tx_tail = CSRStorage(ENTRIES_BITS, description="The first descriptor that is not the core's, likewise.")
         self.tx_head = CSRStatus(ENTRIES_BITS, description="The next descriptor that it reads.")
-        self.tx_mask = CSRStorage(ENTRIES_BITS, description="Its descriptors, a power of two, less one.")
+        self.tx_mask = CSRStorage(ENTRIES_BITS, description="Its descriptors, a power of two, less one, likewise.")
         causes = [*(CSRField(f"rx{q}", 1, description=f"Frames have come into queue {q}.")
                     for q in range(QUEUES)),
                   CSRField("tx", 1, description="A descriptor that asked for it is done."),
@@ -72,9 +80,10 @@ class Ether(LiteXModule):
         self.pending = CSRStatus(QUEUES + 2, description="Causes that have come, whether or not they interrupt.")
         self.acknowledge = CSRStorage(QUEUES + 2, description="A write takes back the causes whose bits are set. "
             "What comes in the same cycle stays.")
-        self.moderate_frames = CSRStorage(8, reset=1, description="A queue's cause comes when so many frames have, 1 "
-            "at least, ...")
-        self.moderate_cycles = CSRStorage(24, description="... or so many cycles after the first of them; 0: never.")
+        self.moderate_frames = CSRStorage(8, reset=1, description="A queue's cause comes when so many frames wait for "
+            "it, 1 at least, ...")
+        self.moderate_cycles = CSRStorage(24, description="... or so many cycles after the first of them, or after a "
+            "write of this, if that is later; 0: never.")
         for name, text in COUNTERS.items():
             setattr(self, name, CSRStatus(32, name=name, description=text + " Modulo 2^32."))
 
@@ -82,8 +91,8 @@ class Ether(LiteXModule):
 
         rx_port, tx_port = ports
         self.phy         = phy
-        self.receiver    = receiver    = Receiver(rx_port, cycle, QUEUES)
-        self.transmitter = transmitter = Transmitter(tx_port)
+        self.receiver    = receiver    = Receiver(rx_port, ram_bytes, cycle, QUEUES)
+        self.transmitter = transmitter = Transmitter(tx_port, ram_bytes)
         control = self.control.fields
         self.comb += [
             phy.source.connect(receiver.sink),
@@ -96,11 +105,8 @@ class Ether(LiteXModule):
             receiver.groups.eq(control.multicast),
             receiver.first.eq(self.mac_first.storage),
             receiver.rest.eq(self.mac_rest.storage),
-            receiver.mask.eq(self.rx_mask.storage),
             transmitter.enable.eq(control.transmit),
-            transmitter.base.eq(self.tx_base.storage),
-            transmitter.tail.eq(self.tx_tail.storage),
-            transmitter.mask.eq(self.tx_mask.storage),
+            transmitter.tail.eq(self.tx_tail.storage & transmitter.mask),
             self.tx_head.status.eq(transmitter.head),
             self.status.fields.link.eq(phy.link),
             self.status.fields.receiving.eq(receiver.busy),
@@ -108,10 +114,21 @@ class Ether(LiteXModule):
         ]
         for q in range(QUEUES):
             self.comb += [
-                receiver.base[q].eq(getattr(self, f"rx{q}_base").storage),
-                receiver.tail[q].eq(getattr(self, f"rx{q}_tail").storage),
+                receiver.tail[q].eq(getattr(self, f"rx{q}_tail").storage & receiver.mask),
                 getattr(self, f"rx{q}_head").status.eq(receiver.head[q]),
             ]
+
+        # A ring is where it was when its side was last switched off and not busy.
+        self.sync += [
+            If(~control.receive & ~receiver.busy,
+                receiver.mask.eq(ring_mask(self.rx_mask.storage)),
+                *[receiver.base[q].eq(getattr(self, f"rx{q}_base").storage) for q in range(QUEUES)]
+            ),
+            If(~control.transmit & ~transmitter.busy,
+                transmitter.mask.eq(ring_mask(self.tx_mask.storage)),
+                transmitter.base.eq(self.tx_base.storage)
+            ),
+        ]
 
         # Counters -----------------------------------------------------------------------------------------------------
 
@@ -142,15 +159,18 @@ class Ether(LiteXModule):
             waiting = Signal(8, name=f"waiting{q}")
             timer   = Signal(24, name=f"timer{q}")
             self.while_idle.append(Countdown(timer, end=1))
-            enough = waiting + 1 >= self.moderate_frames.storage
-            self.comb += comes[q].eq((timer == 1) | (receiver.arrived[q] & enough))
+            number  = Signal(9, name=f"number{q}")    # of frames that wait for a cause, with one of this cycle
+            self.comb += [
+                number.eq(waiting + receiver.arrived[q]),
+                comes[q].eq((timer == 1) | ((number != 0) & (number >= self.moderate_frames.storage))),
+            ]
             self.sync += [
                 If(timer != 0,
                     timer.eq(timer - 1)
                 ),
-                If(receiver.arrived[q],
-                    waiting.eq(waiting + 1),
-                    If(waiting == 0, timer.eq(self.moderate_cycles.storage))
+                waiting.eq(number),
+                If((receiver.arrived[q] & (waiting == 0)) | ((waiting != 0) & self.moderate_cycles.re),
+                    timer.eq(self.moderate_cycles.storage)
                 ),
                 If(comes[q],
                     waiting.eq(0),

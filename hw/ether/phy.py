@@ -38,7 +38,7 @@ class WirePHY(LiteXModule):
     Preamble and FCS are among the bytes. A frame is taken when the wire has carried the one before and the gap. One
     that comes while the link goes ends there, as a PHY's carrier does: else the next one would be taken for the rest of
     it. One that leaves is `sent` if there was a link from its first word to its last; else nothing of it crosses the
-    pins any more."""
+    pins any more. `loop` counts from when no frame is under way, in or out."""
     dw = 32
 
     def __init__(self, clock_hz):
@@ -59,13 +59,14 @@ class WirePHY(LiteXModule):
         part  = Signal(FRACTION_BITS)
         inside, takes = Signal(), Signal()
         comes, cut = Signal(), Signal()
+        loops = Signal()             # `loop`, as it counts
         gone  = Signal()             # the link has been away since the frame began that leaves
         more, total = Signal(LEFT_BITS + FRACTION_BITS), Signal(LEFT_BITS + FRACTION_BITS)
         self.while_idle = [Countdown(left)]
         self.comb += [
             Case(self.speed, {n: step.eq(byte_time(clock_hz, rate)) for n, rate in enumerate(SPEEDS)}
                  | {"default": step.eq(byte_time(clock_hz, SPEEDS[-1]))}),
-            self.link.eq(pads.link | self.loop),
+            self.link.eq(pads.link | loops),
             sink.ready.eq(inside | (left == 0)),
             takes.eq(sink.valid & sink.ready),
             # A whole word takes four steps, and behind the last word comes the gap.
@@ -83,12 +84,12 @@ class WirePHY(LiteXModule):
             self.unsent.eq(takes & sink.last & ~self.sent),
 
             cut.eq(comes & ~pads.link),
-            pads.tx_valid.eq(takes & pads.link & ~gone & ~self.loop),
+            pads.tx_valid.eq(takes & pads.link & ~gone & ~loops),
             pads.tx_last.eq(sink.last),
             pads.tx_last_be.eq(sink.last_be),
             pads.tx_data.eq(sink.data),
             pads.speed.eq(self.speed),
-            If(self.loop,
+            If(loops,
                 source.valid.eq(takes),
                 source.last.eq(sink.last),
                 source.last_be.eq(sink.last_be),
@@ -101,6 +102,9 @@ class WirePHY(LiteXModule):
             ),
         ]
         self.sync += [
+            If(~inside & ~takes & ~comes & ~pads.rx_valid,
+                loops.eq(self.loop)
+            ),
             If(takes,
                 inside.eq(~sink.last),
                 gone.eq(~sink.last & (gone | ~self.link))

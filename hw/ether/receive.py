@@ -11,6 +11,7 @@ from litex.soc.interconnect import stream
 from migen import READ_FIRST, Array, Cat, If, Memory, Mux, Signal
 from migen.genlib.fsm import FSM, NextState, NextValue
 
+from hw.common.memory import in_main_ram
 from hw.ether.descriptor import write_status
 from hw.ether.phy import bytes_in
 
@@ -28,12 +29,12 @@ KEPT_FRAME = [("length", LENGTH_BITS), ("hash", 8), ("stamp", 32)]    # what is 
 
 
 class Receiver(LiteXModule):
-    """`port` is a LiteDRAM native port of its own; `cycle` is what frames are stamped with.
+    """`port` is a LiteDRAM native port of its own, of `ram_bytes` of main RAM; `cycle` is what frames are stamped with.
 
     `base`, `tail` and `head` are those of each queue's ring, `mask` its entries less one (a power of two). `counted`
     has a strobe for each frame delivered ("frames") and each way to be dropped; `arrived` one for each queue."""
-    def __init__(self, port, cycle, queues):
-        self.delivery = delivery = Delivery(port, queues)
+    def __init__(self, port, ram_bytes, cycle, queues):
+        self.delivery = delivery = Delivery(port, ram_bytes, queues)
         self.sink     = stream.Endpoint(eth_phy_description(32))
         self.enable   = delivery.enable
         self.all      = Signal()       # i: frames to any address
@@ -205,7 +206,7 @@ class Delivery(LiteXModule):
 
     `frame` is the next one, whose words are read at `read_next` a cycle ahead and come as `word`; `read` is behind the
     last word that is done with. The others are Receiver's."""
-    def __init__(self, port, queues):
+    def __init__(self, port, ram_bytes, queues):
         self.frame     = frame = stream.Endpoint(KEPT_FRAME)
         self.word      = Signal(64)
         self.read      = read = Signal(max=FIFO_WORDS)
@@ -229,13 +230,17 @@ class Delivery(LiteXModule):
         asked   = Signal(9)        # commands to give,
         owed    = Signal(9)        # and data
         size    = Signal(16)
-        place   = Signal(port.address_width)
+        place   = Signal(29)       # of the descriptor, in words
+        end     = Signal(29)       # of the buffer, as far as the frame goes: its last word
+        rest    = Signal(3)        # bytes of that; 0: all
         popped, skip_frame = Signal(), Signal()
         self.comb += [
             here["base"].eq(Array(self.base)[queue]),
             here["head"].eq(Array(self.head)[queue]),
             here["tail"].eq(Array(self.tail)[queue]),
-            place.eq((here["base"][3:] + (here["head"] << 1))[:port.address_width]),
+            place.eq(Cat(0, here["base"][4:] + here["head"])),
+            end.eq(address[3:] + words - 1),
+            rest.eq(frame.length + PAD),
             words.eq((frame.length + PAD + 7) >> 3),
             If(skip_frame,
                 read_next.eq(read + words)
@@ -254,7 +259,7 @@ class Delivery(LiteXModule):
             )
         )
         fsm.act("SELECT",
-            If((here["head"] == here["tail"]) | ~self.enable,
+            If((here["head"] == here["tail"]) | ~self.enable | ~in_main_ram(place, ram_bytes),
                 counted["no_descriptor"].eq(1),
                 NextState("DROP")
             ).Else(
@@ -276,7 +281,7 @@ class Delivery(LiteXModule):
         fsm.act("CHECK",
             NextValue(asked, words),
             NextValue(owed, words),
-            If(size < frame.length + PAD,
+            If((size < frame.length + PAD) | ~in_main_ram(address[3:], ram_bytes) | ~in_main_ram(end, ram_bytes),
                 counted["short_buffer"].eq(1),
                 NextState("DROP")
             ).Else(
@@ -293,7 +298,7 @@ class Delivery(LiteXModule):
             ),
             port.wdata.valid.eq(owed != 0),
             port.wdata.data.eq(self.word),
-            port.wdata.we.eq(0xff),
+            port.wdata.we.eq(Mux((owed == 1) & (rest != 0), (1 << rest) - 1, 0xff)),
             popped.eq(port.wdata.valid & port.wdata.ready),
             NextValue(owed, owed - popped),
             If((asked == 0) & (owed == 0), NextState("STATUS"))

@@ -9,6 +9,7 @@ from litex.soc.interconnect.stream import DIR_SINK, BufferizeEndpoints
 from migen import READ_FIRST, Array, Cat, If, Memory, Mux, Signal
 from migen.genlib.fsm import FSM, NextState, NextValue
 
+from hw.common.memory import in_main_ram
 from hw.ether.descriptor import write_status
 from hw.ether.receive import LENGTH_BITS, MAX_BYTES, MIN_BYTES
 
@@ -19,11 +20,12 @@ INTERRUPT_BIT = 63       # of a descriptor's first word
 
 
 class Transmitter(LiteXModule):
-    """`port` is a LiteDRAM native port of its own; `source` goes to the PHY.
+    """`port` is a LiteDRAM native port of its own, of `ram_bytes` of main RAM; `source` goes to the PHY.
 
     A frame is read whole before its first word leaves: memory may take its time. `done` strobes when a descriptor that
-    asks for it is done with: its buffer has been read; `bad` when its length is none of a frame."""
-    def __init__(self, port):
+    asks for it is done with: its buffer has been read; `bad` when its length is none of a frame, or its
+    buffer not in main RAM. A ring that leaves main RAM has no descriptors there."""
+    def __init__(self, port, ram_bytes):
         self.source = stream.Endpoint(eth_phy_description(32))
         self.enable = Signal()
         self.base   = Signal(32)
@@ -52,11 +54,13 @@ class Transmitter(LiteXModule):
         error   = Signal()
         words   = Signal(14)
         asked, due = Signal(9), Signal(9)
-        place   = Signal(port.address_width)
+        place   = Signal(29)       # of the descriptor, in words
+        end     = Signal(29)       # of the buffer: its last word
         self.comb += [
             room.eq(read - write - 1),
             words.eq((address[:3] + length + 7) >> 3),
-            place.eq((self.base[3:] + (self.head << 1))[:port.address_width]),
+            place.eq(Cat(0, self.base[4:] + self.head)),
+            end.eq(address[3:] + words - 1),
             port.rdata.ready.eq(1),
             fill.adr.eq(write),
             fill.dat_w.eq(port.rdata.data),
@@ -64,7 +68,7 @@ class Transmitter(LiteXModule):
         self.fsm = fsm = FSM(reset_state="IDLE")
         self.comb += self.busy.eq(info.source.valid | ~fsm.ongoing("IDLE"))
         fsm.act("IDLE",
-            If(self.enable & (self.head != self.tail), NextState("FETCH"))
+            If(self.enable & (self.head != self.tail) & in_main_ram(place, ram_bytes), NextState("FETCH"))
         )
         fsm.act("FETCH",
             port.cmd.valid.eq(1),
@@ -83,7 +87,8 @@ class Transmitter(LiteXModule):
             NextValue(asked, words),
             NextValue(due, words),
             NextValue(error, 0),
-            If((length == 0) | (length > MAX_BYTES),
+            If((length == 0) | (length > MAX_BYTES) | ~in_main_ram(address[3:], ram_bytes)
+                    | ~in_main_ram(end, ram_bytes),
                 NextValue(error, 1),
                 self.bad.eq(1),
                 NextState("STATUS")

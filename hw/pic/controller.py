@@ -190,7 +190,7 @@ class OffChipPIC(LiteXModule):
         self.comb += [
             data.eq(link.data & stored),
             write.eq(link.effect & link.write),
-            If(link.mask[0] & (data[NUMBER_BITS] == 0),
+            If(link.mask[0] & (data[NUMBER_BITS:] == 0),
                 single.eq(1 << data[:NUMBER_BITS])
             ),
             If(claimed,

@@ -202,12 +202,13 @@ class Accounting(LiteXModule):
         words = {name: COUNTERS[name].offset // 4 for name in (register.name for register in COUNTERS.registers)}
         word_bits = (COUNTERS.registers[0].stride // 4 - 1).bit_length()
         access = Signal()
+        inside = Signal()    # a source has its counters there
         word   = Signal(word_bits)
         self.comb += [
             access.eq(self.bus.cyc & self.bus.stb & ~self.bus.ack),
             arrivals_port.adr.eq(self.bus.adr[word_bits:]),
             taken_port.adr.eq(self.bus.adr[word_bits:]),
-            Case(word, {
+            If(inside, Case(word, {
                 words["RISES"]:           self.bus.dat_r.eq(shown_arrivals[:32]),
                 words["MERGED"]:          self.bus.dat_r.eq(shown_arrivals[32:]),
                 words["DELIVERIES"]:      self.bus.dat_r.eq(shown_taken[:32]),
@@ -215,12 +216,13 @@ class Accounting(LiteXModule):
                 words["TOTAL_WAIT_LOW"]:  self.bus.dat_r.eq(shown_taken[64:96]),
                 words["TOTAL_WAIT_HIGH"]: self.bus.dat_r.eq(shown_taken[96:]),
                 "default":                self.bus.dat_r.eq(0),
-            }),
+            })),
         ]
         self.sync += [
             self.bus.ack.eq(access),
             If(access,
                 word.eq(self.bus.adr),
+                inside.eq(self.bus.adr[word_bits + ROUND_BITS:10] == 0),
                 shown_arrivals.eq(arrivals_port.dat_r),
                 shown_taken.eq(taken_port.dat_r)
             ),

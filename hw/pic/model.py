@@ -201,7 +201,7 @@ class Model:
         name, index = self.decode(hart, command.address)
         stored = sum(0xff << 8 * i for i in range(4) if command.mask >> i & 1)
         data = command.data & stored
-        single = 1 << (data & 0x3f) & WORD if stored & 0xff else 0
+        single = 1 << data if stored & 0xff and data < SOURCES else 0
         if name == "LEVEL":
             self.level[index] = (self.level[index] & ~stored | data) & REGISTERS["LEVEL"].mask
         elif name == "EOI":

@@ -13,7 +13,7 @@ CONTEXT = ("LEVEL", "CLAIM", "EOI", "ENABLE", "MASK", "UNMASK", "DELIVERABLE", "
 
 
 def _number(action):
-    return (Field("SOURCE", 0, 6, f"Number of the source to {action}; from 32 up the write does nothing."),)
+    return (Field("SOURCE", 0, 32, f"Number of the source to {action}; from 32 up the write does nothing."),)
 
 
 def source_reset(source):

@@ -131,7 +131,7 @@ class Serial16550(LiteXModule):
                 self.comb += reads[register.name].eq(here & ~self.bus.we)
             if register.access != "ro":
                 writes[register.name] = Signal(name=f"write_{register.name.lower()}")
-                self.comb += writes[register.name].eq(here & self.bus.we & self.bus.sel[0])
+                self.comb += writes[register.name].eq(here & self.bus.we & register.stored(self.bus.sel))
 
         def value(name, signal):
             """What a read of a register gives: the signal, at the place of the register's first field."""

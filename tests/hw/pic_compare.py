@@ -50,6 +50,8 @@ class Stimulus:
         server = (hart if own is None else own) if rng.random() < 0.7 else rng.choice(self.model.harts)
         served = list(bits(self.model.in_service[server]))
         number = rng.randrange(64) if rng.random() < 0.1 else rng.randrange(SOURCES)
+        if number >= SOURCES:   # no source's, by any one bit that is too high
+            number = number - SOURCES | 1 << 5 + number % 27
         fields = REGISTERS["SOURCE"]
         source = (fields["PRIORITY"].put(rng.choice((0, 1, 2, 3, 7, 14, 15))) | fields["EDGE"].put(rng.getrandbits(1))
                   | fields["ROUTE"].put(rng.randrange(len(self.model.harts) + 1))

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import cocotb
+from cocotb.triggers import Lock
 from litex.gen import LiteXModule
 
 from hw.cpu.core import InterlockCluster
@@ -16,6 +17,7 @@ from hw.disk.registers import REGISTERS
 from hw.ram.core import MainRAM
 from support.cache import REPO
 from tests.hw import bench
+from tests.hw.register_storm import any_bytes, odd_values
 
 RAM_BYTES = 1 << 16
 RAM_BASE = 0x4000_0000
@@ -163,13 +165,16 @@ class Disk:
     def __init__(self, dut, clock):
         self.dut, self.clock = dut, clock
         self.bus = bench.WishboneBus(dut, "bus", clock)
+        self.lock = Lock()       # held by who has more than one access to make in a row
         self.tail = self.head = 0
 
     async def read(self, name):
-        return await self.bus.read(REGISTERS[name].offset)
+        async with self.lock:
+            return await self.bus.read(REGISTERS[name].offset)
 
     async def write(self, name, value):
-        await self.bus.write(REGISTERS[name].offset, value)
+        async with self.lock:
+            await self.bus.write(REGISTERS[name].offset, value)
 
     async def expect(self, **values):
         for name, expected in values.items():
@@ -193,12 +198,14 @@ class Disk:
         await self.write("CONTROL", REGISTERS["CONTROL"]["RING"].mask)
         self.tail = self.head = 0
 
-    async def request(self, op, tag, lba, count, segments, list_at=LISTS):
-        """Enter a request; `segments`: (place in RAM or address, bytes) of each."""
-        entries = b"".join((at if at >= RAM_BYTES else RAM_BASE + at).to_bytes(4, "little") + size.to_bytes(4, "little")
-                           for at, size in segments)
-        self.poke(list_at, entries)
-        entry = [OPERATIONS.get(op, op) | tag << 16 | count << 32, lba, (RAM_BASE + list_at) | len(segments) << 32, 0]
+    async def request(self, op, tag, lba, count, segments, list_at=LISTS, address=None, entries=None, raw=False):
+        """Enter a request; `segments`: (place in RAM or address, bytes) of each, or with `raw` the address always.
+        `address` and `entries` are those of its list, if they are not where the segments are entered."""
+        listed = b"".join((at if raw or at >= RAM_BYTES else RAM_BASE + at).to_bytes(4, "little")
+                          + size.to_bytes(4, "little") for at, size in segments)
+        self.poke(list_at, listed)
+        address, entries = address or RAM_BASE + list_at, entries or len(segments)
+        entry = [OPERATIONS.get(op, op) | tag << 16 | count << 32, lba, address | entries << 32, 0]
         self.poke(SQ + 32 * (self.tail % (1 << self.log2)), b"".join(word.to_bytes(8, "little") for word in entry))
         await self.clock.tick()
         self.tail += 1
@@ -263,7 +270,7 @@ async def registers_hold_their_bits(dut):
                 clock.equal(register.name, await disk.read(register.name), kept)
                 chosen[register.name] = kept
     await disk.expect(**chosen)      # none answers for another
-    for name, value in (("CLUSTER", 0), ("CLUSTER", 17), ("ENTRIES", 9)):
+    for name, value in (("CLUSTER", 0), ("CLUSTER", 17), ("CLUSTER", 31), ("ENTRIES", 9), ("ENTRIES", 15)):
         await disk.write(name, value)
         clock.equal(f"{name} behind {value}", await disk.read(name), chosen[name])
     await disk.write("DATA_CYCLES", 1)
@@ -369,6 +376,8 @@ async def programmed_io_tells_errors(dut):
     drive.bad = {9}
     for op, lba, count, code, moved in (("READ", 60, 5, "RANGE", 0), ("WRITE", 63, 2, "RANGE", 0),
                                         ("SEEK", 5, 0, "OK", 0), ("FLUSH", 0, 0, "OK", 0), (6, 0, 1, "OPERATION", 0),
+                                        (8, 0, 1, "OPERATION", 0), (0x81, 0, 1, "OPERATION", 0),
+                                        (5, 0, 1, "OPERATION", 0),
                                         ("READ", 8, 4, "MEDIUM", 1)):
         await disk.write("LBA", lba)
         await disk.write("COUNT", count)
@@ -456,6 +465,7 @@ async def errors_and_wrong_tags_are_told(dut):
     await disk.rings()
     drive.bad = {40}
     for op, lba, count, status in (("READ", 40, 1, "MEDIUM"), ("READ", 64, 1, "RANGE"), (7, 0, 1, "OPERATION"),
+                                   (8, 0, 1, "OPERATION"), (0x81, 0, 1, "OPERATION"), (0xff, 0, 1, "OPERATION"),
                                    ("FLUSH", 0, 0, "OK"), ("DISCARD", 3, 4, "OK"), ("READ", 0, 0, "OK")):
         await disk.request(op, 15, lba, count, [(BUFFERS, 4096)])
         clock.equal(f"completion of {op}", await disk.completed(), (15, STATUSES[status], 0))
@@ -481,17 +491,264 @@ async def errors_and_wrong_tags_are_told(dut):
 
 @in_simulator
 async def a_full_ring_of_completions_waits(dut):
+    """16 requests end while there is room for two: the others wait, in order, programmed I/O goes on, and no request is
+    fetched; the counters that software writes take just what they can."""
     clock, drive, disk = await start(dut)
     await disk.rings(log2=1)
-    for tag in range(2):
-        await disk.request("FLUSH", tag, 0, 0, [])
-    await clock.tick(2000)
-    for tag in range(2, 4):
-        await disk.request("FLUSH", tag, 0, 0, [])
-    await clock.tick(2000)
-    await disk.expect(CQ_TAIL=2, SQ_HEAD=4)
-    found = sorted([await disk.completed() for _ in range(4)])
-    clock.equal("completions", found, [(tag, 0, 0) for tag in range(4)])
+    drive.held = True
+    for tag in range(TAGS):
+        await disk.request("READ", tag, tag, 1, [(BUFFERS + 512 * tag, 512)], LISTS + 64 * tag)
+        while await disk.read("SQ_HEAD") != tag + 1:
+            pass
+    drive.held = False
+    await clock.tick(6000)
+    await disk.expect(CQ_TAIL=2, SQ_HEAD=TAGS)
+    await disk.write("COUNT", 1)
+    await disk.write("LBA", 9)
+    await disk.write("COMMAND", OPERATIONS["READ"])
+    await disk.until("DRQ")
+    data = [await disk.read("DATA") for _ in range(SECTOR_BYTES // 2)]
+    clock.check(b"".join(half.to_bytes(2, "little") for half in data) == drive.content[9 * 512:10 * 512],
+                "programmed I/O beside a full ring")
+    await disk.until("DONE")
+    # Two more fit, and just two; none is fetched, and none taken back.
+    for more, kept in ((3, 0), (-1, 0), (0x8000, 0), (2, 2), (3, 2), (1, 2), (0, 2), (2, 2)):
+        await disk.write("SQ_TAIL", TAGS + more & 0xffff)
+        clock.equal(f"SQ_TAIL behind {more} more", await disk.read("SQ_TAIL"), TAGS + kept)
+    # What is taken of the completions: those that are there.
+    for taken in (3, 4, 0xffff, 0x8000):
+        await disk.write("CQ_HEAD", taken)
+        await disk.expect(CQ_HEAD=0)
+    disk.tail = TAGS + 2
+    for n, tag in enumerate((16, 17)):      # of which one is refused, and one in use
+        entry = OPERATIONS["FLUSH"] | tag << 16
+        disk.poke(SQ + 32 * n, b"".join(word.to_bytes(8, "little") for word in (entry, 0, 0, 0)))
+    found = []
+    while len(found) < TAGS + 2:
+        found.append(await disk.completed())
+        await disk.expect(CQ_HEAD=len(found))
+    told = [tag for _, tag, *_ in drive.seen if tag < TAGS]
+    clock.equal("completions", sorted(found),
+                sorted([(tag, 0, 1) for tag in told] + [(tag, STATUSES["TAG"], 0) for tag in (16, 17)]))
+    for tag in range(TAGS):
+        clock.check(disk.peek(BUFFERS + 512 * tag, 512) == drive.content[512 * tag:512 * (tag + 1)], f"sector {tag}")
+    await clock.tick(50)
+    await disk.expect(CQ_TAIL=TAGS + 2, SQ_HEAD=TAGS + 2)
+    for head, kept in ((TAGS + 3, TAGS + 2), (TAGS + 1, TAGS + 2), (0, TAGS + 2)):
+        await disk.write("CQ_HEAD", head)
+        await disk.expect(CQ_HEAD=kept)
+
+
+@in_simulator
+async def addresses_outside_of_main_ram_are_refused(dut):
+    """Lists, segments and rings up to its last word, beyond it, and where a narrower address would be in it again."""
+    clock, drive, disk = await start(dut)
+    filling = random.Random(2).randbytes(RAM_BYTES)
+    disk.poke(0, filling)
+    await disk.rings()
+    end = RAM_BASE + RAM_BYTES
+    far = [RAM_BASE - 8, end, end + BUFFERS, RAM_BASE | 0x2000_0000, RAM_BASE | 0x8000_0000, BUFFERS, 0xffff_fff8]
+    for at in far:
+        for segments in ([(at, 512)], [(at, 8), (RAM_BASE + BUFFERS, 512)], [(RAM_BASE + BUFFERS, 504), (at, 8)]):
+            await disk.request("READ", 1, 3, 1, segments, raw=True)
+            clock.equal(f"completion at {at:#x}", await disk.completed(), (1, STATUSES["MEMORY"], 1))
+    # A list: wholly there to the last word, or not.
+    for list_at, entries, status in ((RAM_BYTES - 8, 1, "OK"), (RAM_BYTES - 16, 2, "OK"), (RAM_BYTES - 8, 2, "MEMORY"),
+                                     *((at - RAM_BASE, 1, "MEMORY") for at in far)):
+        pieces = [(BUFFERS, 512)] if entries == 1 else [(BUFFERS, 256), (BUFFERS + 256, 256)]
+        words_of = b"".join((RAM_BASE + at).to_bytes(4, "little") + size.to_bytes(4, "little") for at, size in pieces)
+        for n in range(0, len(words_of), 8):
+            if 0 <= list_at + n < RAM_BYTES:
+                disk.poke(list_at + n, words_of[n:n + 8])
+        disk.poke(BUFFERS, bytes(512))
+        for op in ("READ", "WRITE"):
+            await disk.request(op, 1, 3, 1, [], address=RAM_BASE + list_at & 0xffff_ffff, entries=entries)
+            clock.equal(f"{op} by a list at {list_at:#x}", await disk.completed(), (1, STATUSES[status], 1))
+            if op == "READ" and status == "OK":
+                clock.check(disk.peek(BUFFERS, 512) == drive.content[1536:2048], "what was read")
+            drive.content[1536:2048] = random.Random(len(drive.seen)).randbytes(512)
+    # Segments: up to the last word, the low bits do not count, and an empty one may be anywhere.
+    for segments, status in (([(RAM_BYTES - 512, 512)], "OK"), ([(RAM_BYTES - 504, 512)], "MEMORY"),
+                             ([(end - 508, 512)], "OK"), ([(end - 505, 512)], "OK"), ([(end - 504, 512)], "MEMORY"),
+                             ([(end - 512 + 7, 519)], "OK"), ([(0, 0), (BUFFERS, 512)], "OK"),
+                             ([(0x1234_5678, 7), (BUFFERS, 512), (0, 0)], "OK"), ([(BUFFERS, 0xffff_fff8)], "MEMORY")):
+        entries = [(at if at >= RAM_BASE or size < 8 else RAM_BASE + at, size) for at, size in segments]
+        await disk.request("READ", 2, 5, 1, entries, raw=True)
+        clock.equal(f"completion of {segments}", await disk.completed(), (2, STATUSES[status], 1))
+    for at, value in ((0x3000, filling), (0x8000, filling)):
+        clock.check(disk.peek(at, 0x1000) == value[at:at + 0x1000], f"memory at {at:#x} was written")
+    # Rings: none is used that is not wholly there.
+    for log2, base, good in ((3, RAM_BYTES - 256, True), (3, RAM_BYTES - 248, False), (8, RAM_BYTES - 8192, True),
+                             (8, RAM_BYTES - 8184, False), (0, RAM_BYTES - 32, True), (0, RAM_BYTES - 24, False),
+                             *((3, at - RAM_BASE, False) for at in far)):
+        for name, other in (("SQ_BASE", "CQ_BASE"), ("CQ_BASE", "SQ_BASE")):
+            await disk.write("CONTROL", 1)
+            while await disk.read("CONTROL") & 1:
+                pass
+            least = base if name == "SQ_BASE" or not good else RAM_BYTES - (8 << log2)
+            if name == "CQ_BASE" and base in (RAM_BYTES - 248, RAM_BYTES - 8184, RAM_BYTES - 24):
+                least = RAM_BYTES - (8 << log2) + 8
+            await disk.write(name, RAM_BASE + least & 0xffff_ffff)
+            await disk.write(other, RAM_BASE)
+            await disk.write("ENTRIES", log2)
+            told = len(drive.seen)
+            disk.poke(0, bytes(8))
+            disk.poke(least if 0 <= least < RAM_BYTES else 0, bytes(8))
+            await disk.write("SQ_TAIL", 1)
+            await disk.expect(SQ_TAIL=int(good))
+            await clock.tick(300)
+            clock.equal(f"requests by {name} {least:#x} of {1 << log2}", len(drive.seen) - told, int(good))
+            # What runs stays where it is.
+            for register in ("SQ_BASE", "CQ_BASE", "ENTRIES"):
+                before = await disk.read(register)
+                await disk.write(register, before ^ 8 if register != "ENTRIES" else before - 1 if before else 1)
+                changed = await disk.read(register) != before
+                clock.equal(f"{register} can be changed", changed, not good)
+
+
+class Software:
+    """What README.md says that a read of a register gives, of those that software writes: `stored` tells it of a store.
+    All accesses are made with `lock`."""
+
+    def __init__(self, disk, chance):
+        self.disk, self.chance, self.lock = disk, chance, Lock()
+        self.kept = {register.name: register.reset for register in REGISTERS.registers if register.access == "rw"}
+        self.running = False
+        self.busy = False          # a command is under way for certain
+        self.stores = 0
+
+    def stored(self, name, value, select=0xf):
+        register = REGISTERS[name]
+        if select & register.lanes != register.lanes or register.access != "rw" or name == "DATA":
+            return
+        value &= register.mask
+        if name in ("SQ_BASE", "CQ_BASE", "ENTRIES") and self.running:
+            return
+        if name == "CLUSTER" and not 1 <= value <= 16 or name == "ENTRIES" and value > 8:
+            return
+        self.kept[name] = {"SQ_BASE": value & ~7, "CQ_BASE": value & ~7, "DATA_CYCLES": max(value, 2)}.get(name, value)
+
+    async def store(self, name, value, select=0xf):
+        self.stored(name, value, select)
+        await self.disk.bus.write(REGISTERS[name].offset, value, select)
+
+    async def storm(self):
+        """For ever: at any time a store that README.md says to have no effect on what is under way, and a look."""
+        disk, chance = self.disk, self.chance
+        while True:
+            await disk.clock.tick(chance.choice((1, 1, 2, 3, 7, 40)))
+            register = chance.choice(REGISTERS.registers)
+            name, value, select = register.name, odd_values(chance, register, RAM_BYTES), any_bytes(chance)
+            whole = register.lanes & select == register.lanes
+            async with self.lock:
+                if name == "CONTROL":
+                    value &= ~1        # a reset has tests of its own
+                elif name == "SQ_TAIL":
+                    value = self.kept[name] + chance.choice((-1, -2, -0x8000, 9, 0x7fff, 5)) & 0xffff
+                elif name == "CQ_HEAD":
+                    value = self.kept[name] + chance.choice((-1, -5, 40, 0x7fff, -0x8000)) & 0xffff
+                elif name == "DATA_CYCLES" and value & 0xff > 20:
+                    value &= 0xffff_ff07
+                elif name in ("DATA", "COMMAND") and whole and not (name == "COMMAND" and self.busy):
+                    continue
+                if name in ("SQ_TAIL", "CQ_HEAD"):
+                    await disk.bus.write(register.offset, value, select)
+                else:
+                    await self.store(name, value, select)
+                self.stores += 1
+                looked = chance.choice(list(self.kept))
+                if looked != "DATA":
+                    disk.clock.equal(f"{looked} behind {value:#x} in {name}, bytes {select:#x}",
+                                     await disk.bus.read(REGISTERS[looked].offset), self.kept[looked])
+
+
+@in_simulator
+async def registers_take_any_store_as_the_readme_says(dut):
+    """Both ways of moving data are at work, on halves of the drive of their own, while software stores what it likes."""
+    clock, drive, disk = await start(dut, seed=6)
+    chance = random.Random(21)
+    filling = random.Random(4).randbytes(RAM_BYTES)
+    disk.poke(0, filling)
+    await disk.rings(log2=2)
+    software = Software(disk, chance)
+    for name, value in (("SQ_BASE", RAM_BASE + SQ), ("CQ_BASE", RAM_BASE + CQ), ("ENTRIES", 2), ("CONTROL", 2)):
+        software.stored(name, value)
+    over = {"rings": False, "pio": False}
+
+    async def rings():
+        for n in range(40):
+            op, count = chance.choice(("READ", "WRITE")), chance.randint(1, 4)
+            lba, tag = 32 + chance.randrange(32 - count), n % TAGS
+            data = chance.randbytes(512 * count)
+            disk.poke(BUFFERS, data)
+            disk.poke(LISTS, (RAM_BASE + BUFFERS).to_bytes(4, "little") + len(data).to_bytes(4, "little"))
+            entry = (OPERATIONS[op] | tag << 16 | count << 32, lba, RAM_BASE + LISTS | 1 << 32, 0)
+            disk.poke(SQ + 32 * (n % 4), b"".join(word.to_bytes(8, "little") for word in entry))
+            await clock.tick()
+            async with software.lock:
+                software.running = True
+                await software.store("SQ_TAIL", n + 1)
+            while not (found := disk.completion()):
+                await clock.tick()
+            clock.equal("completion", found, (tag, STATUSES["OK"], count))
+            async with software.lock:
+                while await disk.bus.read(REGISTERS["CQ_TAIL"].offset) != n + 1:
+                    pass
+                await software.store("CQ_HEAD", n + 1)
+            there = drive.content[512 * lba:512 * (lba + count)]
+            clock.check((disk.peek(BUFFERS, len(data)) if op == "READ" else data) == there, f"request {n}: {op}")
+        over["rings"] = True
+
+    async def pio():
+        for n in range(10):
+            op, count, cluster = chance.choice(("READ", "WRITE")), chance.randint(1, 4), chance.randint(1, 4)
+            lba = chance.randrange(32 - count)
+            data = chance.randbytes(512 * count)
+            before = drive.content[512 * lba:512 * (lba + count)]
+            async with software.lock:
+                for name, value in (("LBA", lba), ("COUNT", count), ("CLUSTER", cluster), ("COMMAND", OPERATIONS[op])):
+                    await software.store(name, value)
+                software.busy = op == "WRITE"
+            moved = b""
+            while len(moved) < len(data):
+                async with software.lock:
+                    status = await disk.bus.read(REGISTERS["STATUS"].offset)
+                if not status & STATUS["DRQ"].mask:
+                    continue
+                for _ in range(min(cluster, (len(data) - len(moved)) // 512) * 256):
+                    async with software.lock:
+                        if op == "READ":
+                            moved += (await disk.bus.read(REGISTERS["DATA"].offset)).to_bytes(2, "little")
+                        else:
+                            half = data[len(moved):len(moved) + 2]
+                            software.busy = len(moved) + 2 < len(data)
+                            await software.store("DATA", int.from_bytes(half, "little"))
+                            moved += half
+            while status & STATUS["BUSY"].mask:
+                async with software.lock:
+                    status = await disk.bus.read(REGISTERS["STATUS"].offset)
+            clock.equal("CODE", STATUS["CODE"].get(status), STATUSES["OK"])
+            async with software.lock:
+                clock.equal("MOVED", await disk.bus.read(REGISTERS["MOVED"].offset), count)
+            there = drive.content[512 * lba:512 * (lba + count)]
+            clock.check(there == (data if op == "WRITE" else before), f"command {n}: {op} of {count} at {lba}: the medium")
+            clock.check(op == "WRITE" or moved == before, f"command {n}: what was read")
+        over["pio"] = True
+
+    others = [cocotb.start_soon(work()) for work in (rings, pio, software.storm)]
+    outside = bytes(drive.content)
+    while not all(over.values()):
+        await clock.tick(20)
+        for other in others:
+            clock.check(not other.done() or over["rings"] or over["pio"], "the work has ended")
+    others[2].cancel()
+    clock.check(software.stores > 300, f"only {software.stores} stores")
+    clock.check(len(outside) == len(drive.content), "the medium")
+    for at, to in ((0x80, CQ), (CQ + 0x20, LISTS), (LISTS + 8, BUFFERS), (BUFFERS + 2048, RAM_BYTES)):
+        clock.check(disk.peek(at, to - at) == filling[at:to], f"memory from {at:#x} to {to:#x} was written")
+    sent = [(op, tag) for op, tag, *_ in drive.seen]
+    clock.equal("commands of programmed I/O", sum(tag == TAGS for _, tag in sent), 10)
+    clock.equal("requests", sum(tag < TAGS for _, tag in sent), 40)
 
 
 @in_simulator

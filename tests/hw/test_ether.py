@@ -9,6 +9,7 @@ import cocotb
 from litex.gen import LiteXModule
 from migen import Signal
 
+from hw.common.memory import MAIN_RAM
 from hw.ether.core import COUNTERS, LINK, QUEUES, TX, Ether
 from hw.ether.phy import SPEEDS, WirePHY
 from hw.ram.core import MainRAM
@@ -18,7 +19,7 @@ from tests.hw import bench
 CLOCK_HZ = 60_000_000
 RAM_BYTES = 1 << 17
 LATENCY = 8
-RX_RINGS, TX_RING, BUFFERS, TX_BUFFERS = (0x0000, 0x0400), 0x0800, 0x1000, 0x12000
+RX_RINGS, TX_RING, BUFFERS, TX_BUFFERS = (0x0000, 0x0400), 0x0800, 0x1000, 0x12000  # in RAM
 MASK = 15
 SLOT = 2048
 MAC = bytes.fromhex("02494c4b0001")
@@ -38,16 +39,25 @@ def make():
         port.busy = Signal()    # what is taken is in memory
     cycle = Signal(32)
     top.sync += cycle.eq(cycle + 1)
-    top.ether = ether = Ether(phy, ram.ports, cycle)
+    top.ether = ether = Ether(phy, ram.ports, RAM_BYTES, cycle)
     top.bank = bench.CsrBank(ether)
     return top, {"csr": top.bank.bus, "irq": ether.irq, "wire": phy.pads, "stamp_now": cycle}
 
 
-def layout():
+def whole():
+    """The core, to be asked for its registers."""
     ports = MainRAM(RAM_BYTES).ports
     for port in ports:
         port.busy = Signal()
-    return bench.csr_layout(Ether(WirePHY(CLOCK_HZ), ports, Signal(32)))
+    return Ether(WirePHY(CLOCK_HZ), ports, RAM_BYTES, Signal(32))
+
+
+def layout():
+    return bench.csr_layout(whole())
+
+
+def csrs():
+    return whole().get_csrs(sort=True)
 
 
 def with_fcs(frame):
@@ -143,7 +153,7 @@ class Bench:
         """So many empty buffers."""
         for _ in range(count):
             at = RX_RINGS[queue] + 16 * self.tail[queue]
-            self.word(at, size << 32 | self.buffer(queue, self.tail[queue]))
+            self.word(at, size << 32 | MAIN_RAM + self.buffer(queue, self.tail[queue]))
             self.word(at + 8, 0)
             self.tail[queue] = self.tail[queue] + 1 & MASK
         await self.clock.tick()
@@ -165,7 +175,7 @@ class Bench:
         content = (b"\xee" * offset + frame + b"\xdd" * 16)
         for at in range(0, len(content) // 8 * 8, 8):
             self.word((address & ~7) + at, int.from_bytes(content[at:at + 8], "little"))
-        self.word(TX_RING + 16 * index, interrupt << 63 | len(frame) << 32 | address)
+        self.word(TX_RING + 16 * index, interrupt << 63 | len(frame) << 32 | MAIN_RAM + address)
         self.word(TX_RING + 16 * index + 8, 0)
         await self.clock.tick()
         await self.csr.write("tx_tail", index + 1 & MASK)
@@ -182,9 +192,9 @@ async def start(dut, buffers=MASK, control=0b11, speed=1):
     clock = await bench.start(dut, wire_rx_valid=0, wire_link=1)
     test = Bench(dut, clock)
     for q in range(QUEUES):
-        await test.csr.write(f"rx{q}_base", RX_RINGS[q])
+        await test.csr.write(f"rx{q}_base", MAIN_RAM + RX_RINGS[q])
     await test.csr.write("rx_mask", MASK)
-    await test.csr.write("tx_base", TX_RING)
+    await test.csr.write("tx_base", MAIN_RAM + TX_RING)
     await test.csr.write("tx_mask", MASK)
     await test.csr.write("mac_first", int.from_bytes(MAC[:2], "little"))
     await test.csr.write("mac_rest", int.from_bytes(MAC[2:], "little"))
@@ -298,7 +308,7 @@ async def an_empty_ring_and_a_small_buffer_drop(dut):
     await test.give(0, 1, size=201)
     await test.receive(frame)
     await test.expect(rx_no_descriptor=1, rx_short_buffer=1)
-    test.word(RX_RINGS[0], 202 << 32 | test.buffer(0, 0))
+    test.word(RX_RINGS[0], 202 << 32 | MAIN_RAM + test.buffer(0, 0))
     await test.receive(frame)
     clock.check(test.take(0)[0] == frame, "the frame")
     await test.receive(frame)
@@ -385,7 +395,7 @@ async def frames_leave_whole_from_any_even_address(dut):
 async def bad_lengths_do_not_leave(dut):
     clock, test = await start(dut)
     for number, length in enumerate((0, 1515, 65535)):
-        test.word(TX_RING + 16 * number, 1 << 63 | length << 32 | TX_BUFFERS)
+        test.word(TX_RING + 16 * number, 1 << 63 | length << 32 | MAIN_RAM + TX_BUFFERS)
         await test.csr.write("tx_tail", number + 1)
         await clock.tick(100)
         clock.equal("status", test.word(TX_RING + 16 * number + 8), DONE | ERROR | length)
@@ -442,6 +452,218 @@ async def interrupts_are_moderated_by_count_and_time(dut):
     await test.csr.write("enable", 7)
     await clock.tick(2)
     clock.equal("interrupt, enabled later", dut.irq.value, 1)
+
+
+@in_simulator
+async def moderation_may_change_while_frames_wait(dut):
+    """Number and time are lowered with any number of frames waiting: the cause comes as soon as it would have."""
+    clock, test = await start(dut)
+    frame = frame_of(60)
+    for number in range(1, 6):
+        for lowered in (0, 1, number, number + 1):
+            await test.csr.write("moderate_frames", 200)
+            for _ in range(number):
+                await test.receive(frame)
+            clock.equal(f"interrupt with {number} of 200", dut.irq.value, 0)
+            await test.csr.write("moderate_frames", lowered)
+            await clock.tick(2)
+            clock.equal(f"interrupt with {number} of {lowered}", dut.irq.value, int(number >= lowered))
+            if number < lowered:
+                await test.receive(frame)
+                clock.equal("interrupt with one more", dut.irq.value, 1)
+            await test.csr.write("acknowledge", 1)
+            await clock.tick(20)
+            clock.equal("interrupt again", dut.irq.value, 0)
+            while test.take(0):
+                await test.give(0, 1)
+    await test.csr.write("moderate_frames", 200)
+    for before, after in ((0, 400), (100_000, 400), (300, 900)):
+        await test.csr.write("moderate_cycles", before)
+        await test.receive(frame)
+        await test.csr.write("moderate_cycles", after)
+        begin = clock.cycle
+        while not dut.irq.value:
+            await clock.tick()
+            clock.check(clock.cycle - begin <= after + 4, f"no interrupt {after} cycles after {before} became {after}")
+        clock.check(clock.cycle - begin >= after, f"an interrupt after {clock.cycle - begin} cycles, not {after}")
+        await test.csr.write("acknowledge", 1)
+    await test.csr.write("moderate_cycles", 200)
+    await test.receive(frame, gap=40)
+    await test.csr.write("moderate_cycles", 0)
+    await clock.tick(400)
+    clock.equal("interrupt without a time", dut.irq.value, 0)
+
+
+@in_simulator
+async def nothing_is_written_beyond_a_frame(dut):
+    """Buffers of just the size, of every phase, in main RAM to its last word: what is behind them stays."""
+    clock, test = await start(dut, buffers=0)
+    guard = 0x5a5a_5a5a_5a5a_5a5a
+    for number, length in enumerate((60, 61, 62, 63, 64, 65, 66, 67, 1513, 1514)):
+        frame = frame_of(length, seed=length)
+        size = length + 2
+        place = RAM_BYTES - (size + 7) // 8 * 8 if number % 2 else test.buffer(0, number)
+        for at in range(place, min(place + size + 16, RAM_BYTES), 8):
+            test.word(at, guard)
+        test.word(RX_RINGS[0] + 16 * (number & MASK), size << 32 | MAIN_RAM + place)
+        test.word(RX_RINGS[0] + 16 * (number & MASK) + 8, 0)
+        await clock.tick()
+        await test.csr.write("rx0_tail", number + 1 & MASK)
+        await test.receive(frame, gap=400)
+        clock.equal("length", test.word(RX_RINGS[0] + 16 * (number & MASK) + 8) & 0xffff, length)
+        clock.check(test.memory(place + 2, length) == frame, f"a frame of {length} bytes")
+        behind = min(14, RAM_BYTES - place - size)
+        clock.check(test.memory(place + size, behind) == b"\x5a" * behind,
+                    f"behind a frame of {length} bytes is {test.memory(place + size, behind).hex()}")
+
+
+FAR = (MAIN_RAM - 16, MAIN_RAM + RAM_BYTES, MAIN_RAM + RAM_BYTES + BUFFERS, MAIN_RAM | 0x2000_0000, BUFFERS, 0,
+       MAIN_RAM | 0x8000_0000, 0xffff_fff0)
+
+
+@in_simulator
+async def addresses_outside_of_main_ram_are_refused(dut):
+    """Buffers and rings: up to the last word, beyond it, and where a narrower address would be in main RAM again."""
+    clock, test = await start(dut, buffers=0)
+    ram = [0x0123_4567_89ab_cdef ^ n for n in range(RAM_BYTES // 8)]
+    for n, word in enumerate(ram):
+        dut.main_ram_storage[n].value = word
+    await clock.tick()
+    frame, counts = frame_of(60), {"rx_short_buffer": 0, "rx_no_descriptor": 0, "tx_bad": 0}
+    index = 0
+    for at in (*FAR, MAIN_RAM + RAM_BYTES - 56):
+        test.word(RX_RINGS[0], SLOT << 32 | at)
+        await test.csr.write("rx0_tail", 1)
+        await test.receive(frame)
+        counts["rx_short_buffer"] += 1
+        for length in (60, 1514):
+            test.word(TX_RING + 16 * index, length << 32 | (at if at != MAIN_RAM + RAM_BYTES - 56 else at + 6))
+            index = index + 1 & MASK
+            await test.csr.write("tx_tail", index)
+            await clock.tick(60)
+            clock.equal(f"status of a frame to send at {at:#x}", test.word(TX_RING + 16 * (index - 1 & MASK) + 8),
+                        DONE | ERROR | length)
+            counts["tx_bad"] += 1
+    clock.equal("what left", len(test.sent), 0)
+    for at in (*FAR, MAIN_RAM + RAM_BYTES - 8):     # of which the low bits do not count: there is room for a ring of one
+        await test.csr.write("control", 1 << 5)
+        await clock.tick(200)
+        await test.csr.write("rx0_base", at)
+        await test.csr.write("tx_base", at)
+        await test.csr.write("rx0_tail", 1)
+        await test.csr.write("tx_tail", 1)
+        good = at == MAIN_RAM + RAM_BYTES - 8
+        if good:
+            test.word(RAM_BYTES - 16, 60 << 32 | MAIN_RAM + TX_BUFFERS)
+        sent = len(test.sent)
+        await test.csr.write("control", 0b11 | 1 << 5)
+        await clock.tick(300)
+        clock.equal(f"heads by a ring at {at:#x}", await test.csr.read("tx_head"), int(good))
+        clock.equal(f"frames by a ring at {at:#x}", len(test.sent) - sent, int(good))
+        await test.receive(frame)
+        counts["rx_no_descriptor" if not good else "rx_short_buffer"] += 1
+    await test.expect(**counts, tx_frames=1)
+    changed = {8 * n for n, word in enumerate(ram) if int(dut.main_ram_storage[n].value) != word}
+    rings = set(range(TX_RING, TX_RING + 16 * (MASK + 1), 8)) | {RX_RINGS[0], RAM_BYTES - 16, RAM_BYTES - 8}
+    clock.check(changed <= rings, f"memory was written at {sorted(map(hex, changed - rings))[:4]}")
+
+
+@in_simulator
+async def masks_and_tails_are_taken_modulo_the_ring(dut):
+    """Any value of them: a mask is the next power of two less one, a tail counts modulo that, both from when it is off."""
+    clock, test = await start(dut)
+    chance = random.Random(3)
+    for mask in (0, 1, 2, 4, 5, 6, 9, 0x3ff, 0x200, chance.getrandbits(10)):
+        ring = (1 << mask.bit_length()) - 1
+        entries = min(ring, 4)
+        await test.csr.write("control", 1 << 5)
+        await clock.tick(100)
+        await test.csr.write("tx_mask", mask)
+        for n in range(4):
+            test.word(TX_RING + 16 * n, 0)                # a bad length: done at once
+            test.word(TX_RING + 16 * n + 8, 0)
+        await clock.tick()
+        await test.csr.write("tx_tail", entries | chance.getrandbits(10) & ~ring)
+        await test.csr.write("control", 0b10 | 1 << 5)
+        await clock.tick(200)
+        clock.equal(f"descriptors done with a mask of {mask:#x}", await test.csr.read("tx_head"), entries)
+        done = [test.word(TX_RING + 16 * n + 8) for n in range(4)]
+        clock.equal("their status", done, [DONE | ERROR if n < entries else 0 for n in range(4)])
+
+
+@in_simulator
+async def a_loop_begins_and_ends_between_frames(dut):
+    """`loop` is switched at every distance from frames that come and leave: none is joined to another or lost."""
+    clock, test = await start(dut, speed=2)
+    coming, leaving = frame_of(60, seed=1), frame_of(60, to=MAC, seed=2)
+    taken = []
+    for wait in range(0, 150, 2):
+        for control in (0b10011, 0b00011):
+            come = cocotb.start_soon(test.receive(coming, gap=0))
+            await test.send(wait // 2 * 2 + (control == 0b11) & MASK, leaving, interrupt=False)
+            await clock.tick(wait)
+            await test.csr.write("control", control | 2 << 5)
+            await come
+            await clock.tick(420)
+            while (found := test.take(0)):
+                taken.append(found[0])
+                await test.give(0, 1)
+            clock.check(all(frame in (coming, leaving) for frame in taken), f"after {wait} cycles: {taken[-1].hex()}")
+    counts = await test.counters()
+    came, looped = taken.count(coming), taken.count(leaving)
+    clock.equal("frames sent", counts.pop("tx_frames"), 150)
+    clock.equal("frames that came or left", looped + len(test.sent), 150)
+    clock.check(all(content == PREAMBLE + with_fcs(leaving) for _, content in test.sent), "what left")
+    clock.equal("counters", counts, {"rx_frames": came + looped})
+    clock.check(20 < looped < 130 and 20 < came, f"{came} came, {looped} came back")
+
+
+@in_simulator
+async def registers_take_any_store_as_the_readme_says(dut):
+    """While frames come and leave: any value in any register that README.md says to have no effect on them, or one that
+    can be told; the frames are what they were, and memory is written nowhere else."""
+    clock, test = await start(dut, speed=2)
+    chance = random.Random(8)
+    ram = [chance.getrandbits(64) for _ in range(RAM_BYTES // 8)]
+    for n, word in enumerate(ram):
+        if RX_RINGS[0] + 16 * (MASK + 1) <= 8 * n < RX_RINGS[1] or 8 * n >= TX_RING:
+            dut.main_ram_storage[n].value = word
+    widths = {csr.name: csr.size for csr in csrs() if hasattr(csr, "storage")}
+    free = [name for name in widths if name.endswith(("base", "mask")) or name in
+            ("enable", "moderate_frames", "moderate_cycles", "acknowledge")]
+    others = [csr.name for csr in csrs() if not hasattr(csr, "storage")]
+    clock.equal("registers that are stored to here, and those that are not", sorted(
+        set(widths) - set(free)), ["control", "mac_first", "mac_rest", "rx0_tail", "rx1_tail", "tx_tail"])
+    kept, wanted, written = {}, [], set()
+    for number in range(60):
+        length = chance.choice((60, 61, 99, 300))
+        incoming, outgoing = frame_of(length, seed=number), frame_of(length, to=OTHER, seed=-number)
+        come = cocotb.start_soon(test.receive(incoming, gap=0))
+        await test.send(number & MASK, outgoing, offset=2 * (number & 3), interrupt=False)
+        wanted.append(PREAMBLE + with_fcs(outgoing))
+        for _ in range(6):
+            await clock.tick(chance.randrange(30))
+            name = chance.choice(free)
+            top = (1 << widths[name]) - 1
+            kept[name] = chance.choice((0, 1, top, chance.getrandbits(widths[name]), top >> 1))
+            await test.csr.write(name, kept[name] | chance.getrandbits(32) & ~top)     # bits of no field
+            ignored = chance.choice(others)
+            await test.csr.write(ignored, chance.getrandbits(32))
+            looked = chance.choice(list(kept))
+            clock.equal(f"{looked} behind {name}", await test.csr.read(looked), kept[looked])
+        await come
+        await clock.tick(500)
+        found = test.take(0)
+        clock.check(found and found[0] == incoming, f"frame {number} came as {found and found[0].hex()}")
+        await test.give(0, 1)
+    clock.check([content for _, content in test.sent] == wanted, "what left")
+    await test.expect(rx_frames=60, tx_frames=60)
+    for place, size in ((0, 16 * (MASK + 1)), (TX_RING, 16 * (MASK + 1)), (BUFFERS, (MASK + 1) * SLOT),
+                        (TX_BUFFERS, (MASK + 1) * SLOT), (RX_RINGS[1], 16 * (MASK + 1))):
+        written |= set(range(place, place + size, 8))
+    written |= set(range(RX_RINGS[1], TX_RING, 8))      # not filled
+    changed = {8 * n for n, word in enumerate(ram) if int(dut.main_ram_storage[n].value) != word} - written
+    clock.check(not changed, f"memory was written at {sorted(map(hex, changed))[:4]}")
 
 
 @in_simulator

@@ -164,12 +164,26 @@ async def mask_and_unmask_are_one_store_each(dut):
         await pic.write("UNMASK", source)
         enabled |= 1 << source
         pic.clock.equal("enable", await pic.read("ENABLE"), enabled)
-    for number in (32, 48, 63):
+    for number in (*(n | 1 << bit for n in (0, 7, 16, 31) for bit in range(5, 32)), HIGHEST):     # no source's
         await pic.write("MASK", number)
-        await pic.write("UNMASK", number)
-        pic.clock.equal("enable", await pic.read("ENABLE"), enabled)
-    await pic.write("MASK", 7 | HIGHEST << 6 & HIGHEST)  # reserved bits do not count
+        await pic.write("UNMASK", number ^ 1)
+        pic.clock.equal(f"enable behind {number:#x}", await pic.read("ENABLE"), enabled)
+    await pic.write("MASK", 7 | HIGHEST << 8 & HIGHEST, mask=0b0001)  # bytes that are not stored do not count
     pic.clock.equal("enable", await pic.read("ENABLE"), enabled & ~(1 << 7))
+
+
+@cocotb.test()
+async def numbers_of_no_source_end_no_service(dut):
+    pic = await start(dut)
+    await pic.configure(0, priority=3, edge=True)
+    await pic.write("UNMASK", 0)
+    await pic.pulse(0)
+    pic.clock.equal("claimed", await pic.claim(), 0)
+    for bit in range(5, 32):
+        await pic.write("EOI", 1 << bit)
+        pic.clock.equal(f"in service behind {1 << bit:#x}", await pic.read("INSERVICE"), 1)
+    await pic.write("EOI", 0)
+    pic.clock.equal("in service", await pic.read("INSERVICE"), 0)
 
 
 # Sources --------------------------------------------------------------------------------------------------------------
@@ -567,6 +581,9 @@ async def counters_are_read_only_and_cleared_by_reset(dut):
     pic.clock.equal("counters", await pic.counters(25), before)
     for hole in (0x18, 0x1c):
         pic.clock.equal("hole", await pic.bus.read(25 * 0x20 + hole), 0)
+    for window in (0x400, 0x800, 0xc00):
+        for register in COUNTERS.registers:
+            pic.clock.equal(f"{register.name} beyond the sources", await pic.bus.read(window + register.at(25)), 0)
     pic = await start(dut)
     for source in range(SOURCES):
         counts = await pic.read_counters(source)

@@ -274,8 +274,17 @@ async def registers_read_only(dut):
 
 
 @in_simulator
-async def writes_need_the_low_byte(dut):
+async def writes_need_the_bytes_of_their_fields(dut):
+    """A store of fewer does nothing: of `DEPTH`, which has two, and of all others, which have one."""
     port = await Port.start(dut)
+    for select in range(16):
+        await port.access(REGISTERS["DEPTH"].offset, 0x0004_0404 if select & 3 != 3 else 4, select=select)
+        await port.expect(DEPTH=4 if select & 3 == 3 else DEPTH)
+        await port.write("DEPTH", DEPTH)
+        for name, value in (("IER", 5), ("MCR", 2), ("LCR", 3), ("SCR", 0x99), ("DLF", 7)):
+            await port.write(name, 0)
+            await port.access(REGISTERS[name].offset, value * 0x0101_0101, select=select)
+            await port.expect(**{name: value if select & 1 else 0})
     await port.write("SCR", 0x5a)
     await port.access(REGISTERS["SCR"].offset, 0xffffffff, select=0b1110)
     await port.expect(SCR=0x5a)

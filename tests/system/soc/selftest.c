@@ -108,6 +108,25 @@ static void bus_error(void)
     CHECK(ctrl_bus_errors_read() == before + 2);
 }
 
+/* Of a CSR a load of any width sees its part, and a store of less than a word does nothing. */
+static void narrow_accesses(void)
+{
+    const uintptr_t place = CSR_DMA_SOURCE_ADDR;
+    dma_source_write(0x12345678);
+    for (unsigned i = 0; i < 4; i++) {
+        ((volatile uint8_t *)place)[i] = 0xa5;
+        CHECK(dma_source_read() == 0x12345678);
+        CHECK(((volatile uint8_t *)place)[i] == (0x12345678 >> 8 * i & 0xff));
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        ((volatile uint16_t *)place)[i] = 0xa55a;
+        CHECK(dma_source_read() == 0x12345678);
+        CHECK(((volatile uint16_t *)place)[i] == (0x12345678 >> 16 * i & 0xffff));
+    }
+    *(volatile uint8_t *)CSR_DMA_LENGTH_ADDR = 0xff; /* no copy begins */
+    CHECK(!dma_busy_read());
+}
+
 /* Of the hart's own window, what is no device's reads as 0, and stores to it go nowhere. */
 static void hart_window(unsigned hart)
 {
@@ -286,6 +305,7 @@ static void as_hart(unsigned hart)
     memories();
     coherent_copy();
     bus_error();
+    narrow_accesses();
     hart_window(hart);
     one_time();
     timer_down(hart);
