@@ -20,10 +20,10 @@ INTRODUCTION = """\
 Generated from the declarations the hardware is made of (`python -m soc.docs`), for the SoC with {parameters}.
 
 Registers have 32 bits. A load of any width reads the whole of one, with what that does. A store of less than a word
-counts where the core says so, and is else ignored: the serial ports and the disk controller take one that has all bytes
-in which the register has fields, the interrupt controller and the timers any byte, CSRs whole words only. Bits of no field,
-and where there is no register, read as 0 and ignore stores. Addresses with bit 31 set are I/O: not cached, and a hart waits
-for each load and store it makes there, except for stores to the trace port. C finds the names below in
+counts where the core says so, and is else ignored: the serial ports and the disk controller take one that has all
+bytes in which the register has fields, the interrupt controller and the timers any byte, CSRs whole words only. Bits of
+no field, and where there is no register, read as 0 and ignore stores. Addresses with bit 31 set are I/O: not cached,
+and a hart waits for each load and store it makes there, except for stores to the trace port. C finds the names below in
 `generated/csr.h` (`<csr>_read()`, `<csr>_write()`), `disk_regs.h`, `pic_regs.h`, `serial_regs.h`, `trace_regs.h` and
 `mem.h`.
 """

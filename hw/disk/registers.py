@@ -16,7 +16,8 @@ REGISTERS = RegisterMap("Disk controller", 0x1000, "Sectors are of 512 bytes. Re
     Register("SECTORS", 0x04, "ro", "Sectors of the drive; 0: there is none."),
     Register("CONTROL", 0x08, "rw", "Reset, and which causes interrupt.", (
         Field("RESET", 0, 1, "A write of 1 has controller and drive forget all that is under way, and sets the rings' "
-              "counters to 0; reads as 1 until that is done. `COMMAND`, `SQ_TAIL` and `CQ_HEAD` are ignored meanwhile."),
+              "counters to 0; reads as 1 until that is done. `COMMAND`, `SQ_TAIL` and `CQ_HEAD` are ignored "
+              "meanwhile."),
         Field("RING", 1, 1, "Interrupt while `CQ_TAIL` is not `CQ_HEAD`."),
         Field("DATA", 2, 1, "Interrupt while `STATUS.DATA` is set."),
         Field("DONE", 3, 1, "Interrupt while `STATUS.DONE` is set."))),
@@ -49,14 +50,14 @@ REGISTERS = RegisterMap("Disk controller", 0x1000, "Sectors are of 512 bytes. Re
     Register("CQ_BASE", 0x34, "rw", "Physical address of the ring of completions, likewise."),
     Register("ENTRIES", 0x38, "rw", "How long the rings are, both.", (
         Field("LOG2", 0, 4, "They have 2^LOG2 entries; 0 to 8, others are ignored.", RESET_ENTRIES_LOG2),)),
-    Register("SQ_TAIL", 0x3c, "rw", "Requests entered since the reset, modulo 2^16. A write has the controller look. It is "
-             "ignored if it takes requests back, if there would be more than 2^LOG2 that are not fetched, and while a "
-             "ring is not wholly in main RAM.", (
+    Register("SQ_TAIL", 0x3c, "rw", "Requests entered since the reset, modulo 2^16. A write has the controller look. "
+             "It is ignored if it takes requests back, if there would be more than 2^LOG2 that are not fetched, and "
+             "while a ring is not wholly in main RAM.", (
                  Field("COUNT", 0, 16, "Entry COUNT modulo 2^LOG2 is the next to be entered."),)),
     Register("SQ_HEAD", 0x40, "ro", "Requests fetched since the reset: their entries may be used again.", (
         Field("COUNT", 0, 16, "Modulo 2^16."),)),
-    Register("CQ_HEAD", 0x44, "rw", "Completions that software has taken since the reset. A write is ignored if it goes "
-             "back, or beyond those in memory.", (
+    Register("CQ_HEAD", 0x44, "rw", "Completions that software has taken since the reset. A write is ignored if it "
+             "goes back, or beyond those in memory.", (
                  Field("COUNT", 0, 16, "Modulo 2^16."),)),
     Register("CQ_TAIL", 0x48, "ro", "Completions entered since the reset; all of them are in memory.", (
         Field("COUNT", 0, 16, "Modulo 2^16. None is entered into a full ring: it waits, no request is fetched "

@@ -60,8 +60,8 @@ class Ether(LiteXModule):
         self.mac_rest = CSRStorage(32, description="Its four other bytes, likewise.")
         for q in range(QUEUES):
             setattr(self, f"rx{q}_base", CSRStorage(32, name=f"rx{q}_base", description=f"Ring of receive queue {q}: "
-                    "address of descriptor 0; the low 4 bits are taken as 0. Of base and masks counts what they were when "
-                    "`receive` was last 0 and not busy."))
+                    "address of descriptor 0; the low 4 bits are taken as 0. Of base and masks counts what they were "
+                    "when `receive` was last 0 and not busy."))
             setattr(self, f"rx{q}_tail", CSRStorage(ENTRIES_BITS, name=f"rx{q}_tail", description="The first "
                     "descriptor that is not the core's, modulo the ring."))
             setattr(self, f"rx{q}_head", CSRStatus(ENTRIES_BITS, name=f"rx{q}_head", description="The next descriptor "

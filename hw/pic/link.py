@@ -102,13 +102,14 @@ class Link(LiteXModule):
 
         # Accesses: the next hart after the last one that wants the link gets it ---------------------------------------
 
-        idle      = Signal(reset=1)
-        there     = Signal()                    # on its way there, for `remaining` cycles more
-        decide    = Signal()
-        behind    = Signal(LATENCY_WIDTH)       # cycles of the way back
-        back      = Signal()                    # on its way back, for `remaining` cycles more
-        answer    = Signal()
-        remaining = Signal(LATENCY_WIDTH + 1)
+        # Where the one that is under way is: attributes, for who proves that none is lost.
+        self.idle      = idle      = Signal(reset=1)
+        self.there     = there     = Signal()                   # on its way there, for `remaining` cycles more
+        self.decide    = decide    = Signal()
+        self.behind    = behind    = Signal(LATENCY_WIDTH)      # cycles of the way back
+        self.back      = back      = Signal()                   # on its way back, for `remaining` cycles more
+        self.answer    = answer    = Signal()
+        self.remaining = remaining = Signal(LATENCY_WIDTH + 1)
         requests  = Signal(n_harts)
         chosen    = Signal.like(self.hart)
         accept    = Signal()

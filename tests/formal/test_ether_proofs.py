@@ -3,12 +3,14 @@ once; each frame goes to one descriptor, or is counted as dropped."""
 
 from migen import Cat, If, Signal
 
+from hw.common.memory import MAIN_RAM, in_main_ram
 from hw.ether.receive import PAD, Delivery
 from hw.ether.transmit import Transmitter
 from tests.formal.memory import ADDRESS_BITS, AnyMemory
 from tests.formal.prove import Proof, prove
 
 ENTRIES = 4
+RAM_BYTES = 8 << ADDRESS_BITS
 RING_WORDS = 2 * ENTRIES
 MOST_BYTES = 20     # of a frame: it is the rings that are looked at
 BUFFERS = 32        # the first word of memory for them, behind all rings
@@ -26,7 +28,8 @@ def given(proof, tail, head):
 
 def beyond(address):
     """A buffer's address, in bytes: a multiple of 8 behind the rings, and not near memory's end."""
-    return (address[3:3 + ADDRESS_BITS] >= BUFFERS) & (address[3:3 + ADDRESS_BITS] < 128)
+    return (in_main_ram(address[3:32], RAM_BYTES) & (address[3:3 + ADDRESS_BITS] >= BUFFERS)
+            & (address[3:3 + ADDRESS_BITS] < 128))
 
 
 class ReceiveProof(Proof):
@@ -34,7 +37,7 @@ class ReceiveProof(Proof):
     def __init__(self):
         super().__init__()
         self.memory = memory = AnyMemory(self)
-        self.core = core = Delivery(memory.port, 2)
+        self.core = core = Delivery(memory.port, RAM_BYTES, 2)
         port, frame = memory.port, core.frame
         self.any_value(frame.valid, frame.length, frame.hash, core.word)
         held, before = Signal(), Signal(11 + 8)
@@ -69,7 +72,7 @@ class ReceiveProof(Proof):
         for q in range(2):
             # The entry that is next, as the outside counts them.
             entry = Signal(max=ENTRIES)
-            self.comb += core.base[q].eq(8 * RING_WORDS * q)
+            self.comb += core.base[q].eq(MAIN_RAM + 8 * RING_WORDS * q)
             given(self, core.tail[q], core.head[q])
             here = frame.valid & (queue == q)
             self.sync += If(core.arrived[q], entry.eq(entry + 1))
@@ -95,11 +98,11 @@ class SendProof(Proof):
     def __init__(self):
         super().__init__()
         self.memory = memory = AnyMemory(self)
-        self.core = core = Transmitter(memory.port)
+        self.core = core = Transmitter(memory.port, RAM_BYTES)
         port = memory.port
         self.any_value(core.source.ready)
         given(self, core.tail, core.head)
-        self.comb += [core.enable.eq(1), core.mask.eq(ENTRIES - 1)]
+        self.comb += [core.enable.eq(1), core.mask.eq(ENTRIES - 1), core.base.eq(MAIN_RAM)]
         length = port.rdata.data[32:48]
         at_ring = port.cmd.addr < RING_WORDS
         entry, fetched, described, status, kept, bad, reads = (Signal(max=ENTRIES), Signal(), Signal(), Signal(),

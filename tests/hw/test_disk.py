@@ -664,7 +664,7 @@ class Software:
 
 @in_simulator
 async def registers_take_any_store_as_the_readme_says(dut):
-    """Both ways of moving data are at work, on halves of the drive of their own, while software stores what it likes."""
+    """Both ways of moving data are at work, each on its half of the drive, while software stores what it likes."""
     clock, drive, disk = await start(dut, seed=6)
     chance = random.Random(21)
     filling = random.Random(4).randbytes(RAM_BYTES)
@@ -731,7 +731,7 @@ async def registers_take_any_store_as_the_readme_says(dut):
             async with software.lock:
                 clock.equal("MOVED", await disk.bus.read(REGISTERS["MOVED"].offset), count)
             there = drive.content[512 * lba:512 * (lba + count)]
-            clock.check(there == (data if op == "WRITE" else before), f"command {n}: {op} of {count} at {lba}: the medium")
+            clock.check(there == (data if op == "WRITE" else before), f"command {n}: {op} at {lba}: the medium")
             clock.check(op == "WRITE" or moved == before, f"command {n}: what was read")
         over["pio"] = True
 

@@ -545,7 +545,7 @@ async def addresses_outside_of_main_ram_are_refused(dut):
                         DONE | ERROR | length)
             counts["tx_bad"] += 1
     clock.equal("what left", len(test.sent), 0)
-    for at in (*FAR, MAIN_RAM + RAM_BYTES - 8):     # of which the low bits do not count: there is room for a ring of one
+    for at in (*FAR, MAIN_RAM + RAM_BYTES - 8):     # the low bits do not count: a ring of one fits
         await test.csr.write("control", 1 << 5)
         await clock.tick(200)
         await test.csr.write("rx0_base", at)
@@ -570,7 +570,7 @@ async def addresses_outside_of_main_ram_are_refused(dut):
 
 @in_simulator
 async def masks_and_tails_are_taken_modulo_the_ring(dut):
-    """Any value of them: a mask is the next power of two less one, a tail counts modulo that, both from when it is off."""
+    """Any value of them: a mask is the next power of two less one, and a tail counts modulo that."""
     clock, test = await start(dut)
     chance = random.Random(3)
     for mask in (0, 1, 2, 4, 5, 6, 9, 0x3ff, 0x200, chance.getrandbits(10)):
