@@ -72,7 +72,7 @@ struct blockdev {
     bool log_needed; /* what has a copy in a journal (B_LOGGED) could not be written to its place */
     int write_error; /* minus an error number: of a delayed or asynchronous write, until somebody is told (bsync) */
     uint32_t
-        lost_writes; /* how many of those, and of flushes, have failed: who remembers the number sees that there are more */
+        lost_writes; /* how many of those, and of flushes, have failed: a caller that keeps the number sees that there are more */
 };
 
 #define B_READ 0x001 /* the I/O under way reads; else it writes */

@@ -217,7 +217,7 @@ bool ext2_is_full(
     struct ext2 *fs); /* so much has been changed that ext2_end and ext2_begin are to come before more is */
 /*
  * Lets go of a buffer of metadata that has been changed: into the transaction, or, without a journal, as bwrite_kept or bdwrite. After an
- * error it may hold the change all the same: who is to leave all as it was puts that back.
+ * error it may hold the change all the same: a caller that must leave all as it was puts that back.
  */
 int ext2_meta(struct ext2 *fs, struct buf *bp, bool wait);
 void ext2_forget_meta(struct ext2 *fs, uint32_t block); /* it is free, and what stood there not wanted any more */

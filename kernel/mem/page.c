@@ -219,7 +219,7 @@ bool page_is_ours(uintptr_t address)
     return (address >= begin && address < next) || (address >= end && address < limit);
 }
 
-/* On the host what is free is filled: who goes on using it, or takes what he gets for pages of 0, finds that. */
+/* On the host free pages are filled, so that code that goes on using one, or expects zeros, finds that. */
 #ifdef __riscv
 #define fill_free(page) ((void)0)
 #else

@@ -340,7 +340,7 @@ static int socket_read(struct file *f, struct transfer *t)
             error = n;
             break;
         }
-        const uint8_t *from = so->rcv.head->m_data; /* stays: who receives alone takes packets off */
+        const uint8_t *from = so->rcv.head->m_data; /* stays: only the thread whose turn it is takes packets off */
         so_unlock(&so->lock);
         error = transfer_out(t, from, (uint32_t)n);
         so_lock(&so->lock);

@@ -242,7 +242,7 @@ static void place_remove(struct vm_page *page, const struct pmap *pmap, uint32_t
 /* ---- Instructions. */
 
 /*
- * A page is not mapped for writing and for executing at once, wherever that is: who gets the one right takes the other from all
+ * A page is not mapped for writing and for executing at once, wherever that is: a fault that gives the one right takes the other from all
  * maps, which get it back by a fault. So what is executed has been written before harts drop what their caches hold.
  */
 static void take_right(struct vm_page *page, unsigned right)

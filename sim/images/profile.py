@@ -1,4 +1,4 @@
-"""The call graph by which layout `profile` orders a kernel's functions: who calls whom, and for how many cycles.
+"""The call graph by which layout `profile` orders a kernel's functions: calls, and the cycles spent in each.
 
 The link's own order of the kernel runs what experiments measure while the simulator counts every cycle by call stack
 (`sim --flame`). ld.lld puts callers and callees side by side by it (--call-graph-ordering-file, cdsort).

@@ -106,7 +106,7 @@ class Case:
         if kind == "ring":
             wires = [f"{a}.uart1:{(a + 1) % nodes}.uart1" for a in range(nodes)]
             if choose.random() < 0.1:
-                wires.pop()     # an open line: who waits for what comes back hangs
+                wires.pop()     # an open line: a node that waits for an answer hangs
         else:
             wires = [f"{a}.ether:{b}.ether" for a in range(nodes) for b in range(nodes) if a != b]
         if choose.random() < 0.5:   # what a console says has its own time, up to when it has run dry

@@ -167,7 +167,7 @@ int pthread_spin_trylock(pthread_spinlock_t *l)
     return __atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE) ? EBUSY : 0;
 }
 
-/* Who has it may have to run on this hart. */
+/* The thread that has it may have to run on this hart. */
 int pthread_spin_lock(pthread_spinlock_t *l)
 {
     while (pthread_spin_trylock(l))
