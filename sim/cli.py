@@ -34,6 +34,7 @@ from sim.commands.faults import faults
 from sim.commands.flame import flame
 from sim.commands.latency import latency
 from sim.commands.list import list_experiments
+from sim.commands.mpd import mpd
 from sim.commands.new import new
 from sim.commands.program import program, user_files
 from sim.commands.prune import prune
@@ -50,6 +51,7 @@ app.command()(certificates)
 app.command("list")(list_experiments)
 app.command()(new)
 app.command()(program)
+app.command()(mpd)
 app.command()(query)
 app.command()(compare)
 app.command()(flame)
@@ -139,7 +141,8 @@ def sim(
     options: Options = None,
     machine: OnMachine = None,
     program: Annotated[list[str] | None, typer.Option(
-        metavar="FILE.c|NAME", help="run this program of user mode (docs/programs.md); others are there")] = None,
+        metavar="FILE.c|FILE.mpd|NAME",
+        help="run this program of user mode (docs/programs.md); others are there")] = None,
     files: Annotated[list[str] | None, typer.Option(
         "--file", metavar="[NAME=]PATH", help="a file that programs of user mode can read")] = None,
     image: Annotated[Path | None, typer.Option(help="boot this ELF file instead of the kernel")] = None,

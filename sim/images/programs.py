@@ -253,11 +253,15 @@ def commands() -> dict[str, Path]:
 def program(text: str) -> tuple[str, dict[str, Path]]:
     """What --program names: the program's name in the archive, and the files that the archive is to hold for it.
 
-    A C file is built, an ELF file taken as it is; else it is a port's name, or one of the image's own programs. `sh`
-    comes with all commands."""
+    A C file or an MPD program is built, an ELF file taken as it is; else it is a port's name, or one of the image's own
+    programs. `sh` comes with all commands."""
     path = Path(text)
     if path.suffix == ".c":
         built = build_program([path])
+        return built.name, {built.name: built}
+    if path.suffix == ".mpd":
+        from sim.images.mpd import build_mpd
+        built = build_mpd(path)
         return built.name, {built.name: built}
     if path.suffix == ".elf":
         if not path.is_file():
@@ -270,7 +274,8 @@ def program(text: str) -> tuple[str, dict[str, Path]]:
     if (USER / f"programs/{text}.c").is_file():
         return text, {}
     own = sorted(path.stem for path in (USER / "programs").glob("*.c"))
-    raise ProgramError(f"--program {text}: give a C file, an ELF file, or one of {', '.join([*ports(), *own])}")
+    raise ProgramError(f"--program {text}: give a C file, an MPD program, an ELF file, or one of "
+                       f"{', '.join([*ports(), *own])}")
 
 
 def main():

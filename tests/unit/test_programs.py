@@ -79,7 +79,7 @@ def test_every_port_says_what_it_is_made_of():
 
 
 @pytest.mark.parametrize("words, told", [
-    (["sim", "--program", "nonsense"], "--program nonsense: give a C file, an ELF file, or one of lua"),
+    (["sim", "--program", "nonsense"], "--program nonsense: give a C file, an MPD program, an ELF file, or one of lua"),
     (["sim", "--program", "none.c"], "none.c: there is no such file"),
     (["sim", "--program", "none.elf"], "none.elf: there is no such file"),
     (["sim", "--file", "none"], "--file none: there is no such file"),
