@@ -72,6 +72,8 @@ struct tcpcb {
     /* Timers count down; 0 is off. The time of the segment at rtt_seq is measured while rtt is not 0. */
     uint32_t timer[TCP_TIMERS], rto, retries;
     uint32_t rtt, rtt_seq, srtt, rttvar; /* ticks; srtt times 8, rttvar times 4 */
+    uint32_t probes; /* of a closed window, since the other side was heard of */
+    uint32_t orphan_probes; /* since nobody has the socket */
     uint32_t challenges; /* ACKs of RFC 5961 in this tick */
 };
 

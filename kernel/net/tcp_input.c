@@ -20,6 +20,7 @@ struct segment {
     struct mbuf *m; /* its data; 0: consumed */
     uint32_t seq, ack, length, window, mss;
     uint32_t flags;
+    uint32_t first; /* as `seq`, but what has come before is not cut off */
 };
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -70,6 +71,12 @@ static uint32_t mss_of(const uint8_t *option, uint32_t bytes)
     return 0;
 }
 
+/* Whether `ip` may be another host's (RFC 1122, 4.2.3.10). */
+static bool is_host(uint32_t ip)
+{
+    return ip && ip != net_own.ip && ip != (net_own.ip | ~net_own.mask) && ip >> 28 < 0xe;
+}
+
 /* Whether it is a segment at all; *s then. m_data is at its data from here on. */
 static bool parse(struct mbuf *m, uint32_t header, struct segment *s)
 {
@@ -81,6 +88,7 @@ static bool parse(struct mbuf *m, uint32_t header, struct segment *s)
     *s = (struct segment){.ends = {get32(ip + 16), get32(ip + 12), (uint16_t)get16(tcp + 2), (uint16_t)get16(tcp)},
                           .m = m,
                           .seq = get32(tcp + 4),
+                          .first = get32(tcp + 4),
                           .ack = get32(tcp + 8),
                           .length = length - of_tcp,
                           .window = get16(tcp + 14),
@@ -88,7 +96,7 @@ static bool parse(struct mbuf *m, uint32_t header, struct segment *s)
                           .mss = mss_of(tcp + TCP_HEADER, of_tcp - TCP_HEADER)};
     m_adj(m, header + of_tcp);
     m->m_len = s->length;
-    return s->ends.laddr == net_own.ip && s->ends.lport && s->ends.fport;
+    return s->ends.laddr == net_own.ip && s->ends.lport && s->ends.fport && is_host(s->ends.faddr);
 }
 
 static void drop_data(struct segment *s)
@@ -103,7 +111,7 @@ static void drop_data(struct segment *s)
 static void take_window(struct tcpcb *tp, const struct segment *s)
 {
     tp->snd_wnd = s->window;
-    tp->snd_wl1 = s->seq;
+    tp->snd_wl1 = s->first;
     tp->snd_wl2 = s->ack;
     tp->max_snd_wnd = most(tp->max_snd_wnd, s->window);
 }
@@ -218,6 +226,8 @@ static bool in_window(struct tcpcb *tp, struct segment *s)
     if (seq_lt(s->seq, tp->rcv_nxt)) { /* it begins with what has come */
         uint32_t old = tp->rcv_nxt - s->seq;
         tp->ack_now = true;
+        if (old > s->length + TCP_WINDOW_MOST)
+            return false; /* older than anything that can be late: what it acknowledges is not believed */
         if (old > s->length || (old == s->length && !(s->flags & TH_FIN))) {
             drop_data(s);
         } else {
@@ -328,8 +338,13 @@ static bool acknowledged(struct tcpcb *tp, struct segment *s)
             refuse(s);
             return false;
         }
-        tp->snd_una++; /* the SYN */
-        tp->timer[TCPT_KEEP] = 0;
+        tp->snd_una++; /* the SYN: it needs no answer any more, and what follows it is next, though memory for it was out */
+        if (seq_lt(tp->snd_nxt, tp->snd_una))
+            tp->snd_nxt = tp->snd_una;
+        if (tp->rtt)
+            measured(tp);
+        tp->retries = 0;
+        tp->timer[TCPT_REXMT] = tp->timer[TCPT_KEEP] = 0;
         tp->state = TCPS_ESTABLISHED;
         take_window(tp, s);
         struct socket *listening = tp->listening;
@@ -395,8 +410,7 @@ static bool acknowledged(struct tcpcb *tp, struct segment *s)
 static void update_window(struct tcpcb *tp, const struct segment *s)
 {
     bool newer =
-        seq_lt(tp->snd_wl1, s->seq) ||
-        (tp->snd_wl1 == s->seq && (seq_lt(tp->snd_wl2, s->ack) || (tp->snd_wl2 == s->ack && s->window > tp->snd_wnd)));
+        seq_lt(tp->snd_wl1, s->first) || (tp->snd_wl1 == s->first && seq_leq(tp->snd_wl2, s->ack)); /* RFC 9293 */
     if (newer && seq_leq(tp->snd_una, s->ack))
         take_window(tp, s);
 }
@@ -541,6 +555,7 @@ static void process(struct tcpcb *tp, struct segment *s)
         if (!in_window(tp, s) || !(s->flags & TH_ACK) || !acknowledged(tp, s))
             return;
         update_window(tp, s);
+        tp->probes = 0;
     }
     data(tp, s);
 }

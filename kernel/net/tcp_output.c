@@ -130,7 +130,7 @@ static bool planned(struct tcpcb *tp, const struct socket *so, struct plan *p)
         p->length = tp->mss;
         p->more = true;
     }
-    if (p->offset + p->length < so->snd.cc || syn)
+    if (p->offset + p->length < so->snd.cc || syn || (tp->force && tp->timer[TCPT_PERSIST])) /* nor with a probe */
         p->flags &= ~TH_FIN;
     uint32_t space = sb_space(&so->rcv);
     p->window = space < so->rcv.hiwat / 4 && space < tp->mss ? 0 : space; /* RFC 1122, 4.2.3.3 */
@@ -188,11 +188,12 @@ static bool send_one(struct tcpcb *tp)
     struct socket *so = tp->inp.so;
     struct plan p;
     so_lock(&so->lock);
-    struct mbuf *m = planned(tp, so, &p) ? packet() : 0;
+    bool goes = planned(tp, so, &p);
+    struct mbuf *m = goes ? packet() : 0;
     if (!m) {
         /* If that is for want of memory, what is to go is tried again by the timer. */
-        if (!tp->timer[TCPT_REXMT] && !tp->timer[TCPT_PERSIST] && (so->snd.cc || p.flags & (TH_SYN | TH_FIN)) &&
-            tp->snd_una != tp->snd_max)
+        if (goes && !tp->timer[TCPT_REXMT] && !tp->timer[TCPT_PERSIST] &&
+            (so->snd.cc || p.flags & (TH_SYN | TH_FIN) || tp->snd_una != tp->snd_max))
             tp->timer[TCPT_REXMT] = tp->rto;
         so_unlock(&so->lock);
         return false;

@@ -55,8 +55,14 @@ static void retransmit(struct tcpcb *tp)
     tcp_output(tp);
 }
 
+/* Without end while the other side answers and somebody has the socket (RFC 1122, 4.2.2.17), else as often as all is sent again. */
 static void probe(struct tcpcb *tp)
 {
+    tp->orphan_probes += !!(tp->inp.so->state & SS_NO_DESCRIPTOR);
+    if (++tp->probes > TCP_RETRIES || tp->orphan_probes > TCP_RETRIES) {
+        tcp_abort(tp, -ETIMEDOUT);
+        return;
+    }
     tcp_set_persist(tp);
     tp->force = true;
     tcp_output(tp);
@@ -83,7 +89,7 @@ static void slow(struct inpcb *inp)
 static void fast(struct inpcb *inp)
 {
     struct tcpcb *tp = tcb_of(inp);
-    if (tp->delayed_ack) {
+    if (tp->delayed_ack || tp->ack_now) { /* ack_now: memory for it was out */
         tp->ack_now = true;
         tcp_output(tp);
     }

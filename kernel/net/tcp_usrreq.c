@@ -128,7 +128,7 @@ void tcp_user_closed(struct tcpcb *tp, bool unread)
     case TCPS_CLOSED:
     case TCPS_LISTEN:
     case TCPS_SYN_SENT: tcp_close(tp, 0); return;
-    case TCPS_SYN_RECEIVED:
+    case TCPS_SYN_RECEIVED: tcp_abort(tp, 0); return; /* both have asked, and nobody has the connection yet */
     case TCPS_ESTABLISHED:
         if (unread) {
             tcp_abort(tp, 0); /* the other side must not believe that it was read: RFC 1122, 4.2.2.13 */
@@ -143,6 +143,11 @@ void tcp_user_closed(struct tcpcb *tp, bool unread)
         }
         tp->state = TCPS_LAST_ACK;
         break;
+    case TCPS_FIN_WAIT_1:
+    case TCPS_CLOSING:
+        if (unread)
+            tcp_abort(tp, 0);
+        return;
     case TCPS_FIN_WAIT_2:
         if (unread)
             tcp_abort(tp, 0);

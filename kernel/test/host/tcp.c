@@ -1,0 +1,1701 @@
+/*
+ * TCP and its sockets: system calls above, segments below, both in simulated time. Scripts of segments; a peer that is another TCP, with
+ * arithmetic of its own, over a wire that loses, repeats, reorders, delays and damages; segments of any content; memory that is out
+ * at any place. Sources: net/mbuf.c net/net.c net/arp.c net/ip.c net/icmp.c net/udp.c net/in_cksum.c net/ether_output.c net/in_pcb.c
+ * net/socket.c net/tcp_input.c net/tcp_output.c net/tcp_timer.c net/tcp_usrreq.c lock/simple_lock.c lib/bootargs.c lib/printf.c.
+ * Options: ZONE_DEBUG=0 TCPIP_FILE="net/policy/connection.h"
+ */
+#include "net/socket_calls.c"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/random.h"
+#include "mem/zone.h"
+#include "sched/master.h"
+#include "sched/sched.h"
+#include "test/host/host.h"
+
+#define OUR_IP 0x0a000002u
+#define PEER_IP 0x0a000001u
+#define HZ 1000
+#define FAST_MS 200
+#define SLOW_MS 500
+#define MSS 1460
+#define FILES 64
+#define LOGGED 4096
+
+#define F TH_FIN
+#define S TH_SYN
+#define R TH_RST
+#define P TH_PUSH
+#define A TH_ACK
+
+const bool if_ether_in_threads = true;
+char bootargs[64];
+static uint32_t now; /* milliseconds */
+static unsigned master;
+static uint64_t cycles_base;
+static uint8_t user[65536]; /* memory of user mode, from address 0x1000 on */
+#define USER_AT 0x1000u
+
+/* The kernel beside TCP ------------------------------------------------------------------------------------------------- */
+
+static unsigned objects; /* of all zones */
+static uint64_t allocations; /* that were asked for */
+static uint64_t fail_from, fail_to; /* those fail */
+
+void *zone_alloc_slow(struct zone *z, struct zone_cache *c)
+{
+    (void)c;
+    uint64_t number = allocations++;
+    if (number >= fail_from && number < fail_to)
+        return 0;
+    objects++;
+    z->out++;
+    void *object = aligned_alloc(64, (z->size + 63) & ~63u);
+    CHECK(object);
+    memset(object, 0xdb, z->size);
+    return object;
+}
+
+void zone_free_slow(struct zone *z, struct zone_cache *c, void *object)
+{
+    (void)c;
+    CHECK(objects && z->out);
+    objects--;
+    z->out--;
+    free(object);
+}
+
+struct zone_counts zone_counts(const struct zone *z)
+{
+    return (struct zone_counts){.in_use = z->out};
+}
+
+uint64_t cycles64(void)
+{
+    return cycles_base + (uint64_t)now * 100000;
+}
+
+uint32_t clock_hz(void)
+{
+    return HZ;
+}
+
+void unix_master(void)
+{
+    master++;
+}
+
+void unix_release(void)
+{
+    CHECK(master);
+    master--;
+}
+
+static unsigned wakeups;
+
+void poll_wakeup(void)
+{
+    wakeups++;
+}
+
+void thread_wakeup(const void *channel)
+{
+    (void)channel;
+}
+
+static void (*sleeps)(void); /* what happens while somebody waits; it ends the wait */
+
+int thread_sleep_interruptibly(const void *channel, struct simple_lock *interlock)
+{
+    (void)channel;
+    CHECK(sleeps);
+    CHECK_EQUAL(host_locks_held, 0);
+    simple_unlock(interlock);
+    unsigned level = sync_hart()->level;
+    sync_hart()->level = SPL_NONE;
+    unsigned was = master;
+    master = 0;
+    sleeps();
+    master = was;
+    sync_hart()->level = level;
+    simple_lock(interlock);
+    return 0;
+}
+
+/* The two threads go their rounds when `advance` says so: each begins again, up to its second delay. */
+static struct {
+    thread_fn *fn;
+    void *arg;
+} rounds[2];
+static unsigned threads, delays;
+static jmp_buf round_ends;
+
+struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bound, const char *name)
+{
+    (void)priority, (void)bound, (void)name;
+    CHECK(threads < 2);
+    rounds[threads].fn = fn;
+    rounds[threads++].arg = arg;
+    return (struct thread *)&rounds[threads - 1];
+}
+
+void thread_delay(uint32_t ticks)
+{
+    CHECK(ticks == HZ * FAST_MS / 1000 || ticks == HZ * SLOW_MS / 1000);
+    CHECK_EQUAL(host_locks_held, 0);
+    CHECK(!master);
+    if (delays++)
+        longjmp(round_ends, 1);
+}
+
+static void go_round(unsigned thread)
+{
+    delays = 0;
+    if (!setjmp(round_ends))
+        rounds[thread].fn(rounds[thread].arg);
+}
+
+void if_ether_start(void)
+{
+    arp_init();
+}
+
+int copyin(struct vm_map *map, void *to, uint32_t from, uint32_t n)
+{
+    (void)map;
+    if (from < USER_AT || from - USER_AT > sizeof user || n > sizeof user - (from - USER_AT))
+        return -EFAULT;
+    memcpy(to, user + (from - USER_AT), n);
+    return 0;
+}
+
+int copyout(struct vm_map *map, uint32_t to, const void *from, uint32_t n)
+{
+    (void)map;
+    if (to < USER_AT || to - USER_AT > sizeof user || n > sizeof user - (to - USER_AT))
+        return -EFAULT;
+    memcpy(user + (to - USER_AT), from, n);
+    return 0;
+}
+
+int transfer_in(struct transfer *t, void *to, uint32_t n)
+{
+    CHECK_EQUAL(host_locks_held, 0); /* a page fault sleeps */
+    int error = copyin(t->map, to, t->at, n);
+    t->at += n;
+    t->left -= n;
+    return error;
+}
+
+int transfer_out(struct transfer *t, const void *from, uint32_t n)
+{
+    CHECK_EQUAL(host_locks_held, 0);
+    int error = copyout(t->map, t->at, from, n);
+    t->at += n;
+    t->left -= n;
+    return error;
+}
+
+static struct file *files[FILES];
+static unsigned files_most = FILES;
+static unsigned open_files;
+
+struct file *file_create(const struct file_ops *ops, void *data, uint32_t kind, uint32_t flags)
+{
+    uint64_t number = allocations++;
+    if (number >= fail_from && number < fail_to)
+        return 0;
+    struct file *f = calloc(1, sizeof *f);
+    CHECK(f);
+    *f = (struct file){.ops = ops, .data = data, .references = 1, .kind = kind, .flags = flags};
+    open_files++;
+    return f;
+}
+
+void file_release(struct file *f)
+{
+    CHECK(f->references);
+    if (--f->references)
+        return;
+    CHECK_EQUAL(host_locks_held, 0);
+    f->ops->close(f);
+    free(f);
+    open_files--;
+}
+
+struct file *descriptor_file(struct descriptors *d, uint32_t fd)
+{
+    (void)d;
+    struct file *f = fd < FILES ? files[fd] : 0;
+    if (f)
+        f->references++;
+    return f;
+}
+
+int descriptor_open(struct descriptors *d, struct file *f, uint32_t from, bool close_on_exec)
+{
+    (void)d, (void)close_on_exec;
+    for (unsigned fd = from; fd < files_most; fd++)
+        if (!files[fd]) {
+            files[fd] = f;
+            return (int)fd;
+        }
+    return -EMFILE;
+}
+
+int descriptor_close(struct descriptors *d, uint32_t fd)
+{
+    (void)d;
+    struct file *f = fd < FILES ? files[fd] : 0;
+    if (!f)
+        return -EBADF;
+    files[fd] = 0;
+    file_release(f);
+    return 0;
+}
+
+static struct descriptors *no_descriptors(struct process *p)
+{
+    (void)p;
+    return 0;
+}
+
+struct descriptors *(*descriptors_of)(struct process *p) = no_descriptors;
+
+/* System calls, from this file's own memory. All that a call took it has given back. */
+static int checked(int result)
+{
+    CHECK_EQUAL(host_locks_held, 0);
+    CHECK_EQUAL(sync_hart()->level, SPL_NONE);
+    CHECK(!master);
+    return result;
+}
+
+#define CALL(fn, ...) checked(fn(0, 0, (const uint32_t[6]){__VA_ARGS__}))
+
+static uint32_t address(uint32_t ip, uint32_t port)
+{
+    struct user_sockaddr_in to = address_of(ip, port);
+    memcpy(user, &to, sizeof to);
+    return USER_AT;
+}
+
+static int k_socket(void)
+{
+    return CALL(sys_socket, USER_AF_INET, USER_SOCK_STREAM | USER_SOCK_NONBLOCK, 0);
+}
+
+static int k_listen(uint32_t port, uint32_t backlog)
+{
+    int fd = k_socket();
+    if (fd < 0)
+        return fd;
+    int error = CALL(sys_bind, (uint32_t)fd, address(0, port), sizeof(struct user_sockaddr_in));
+    if (!error)
+        error = CALL(sys_listen, (uint32_t)fd, backlog);
+    CHECK_EQUAL(error, 0);
+    return fd;
+}
+
+static int k_connect(int fd, uint32_t port)
+{
+    return CALL(sys_connect, (uint32_t)fd, address(PEER_IP, port), sizeof(struct user_sockaddr_in));
+}
+
+static int k_accept(int fd)
+{
+    int of = CALL(sys_accept, (uint32_t)fd, 0, 0);
+    if (of >= 0)
+        files[of]->flags |= O_NONBLOCK;
+    return of;
+}
+
+static int k_close(int fd)
+{
+    return checked(descriptor_close(0, (uint32_t)fd));
+}
+
+static int k_shutdown(int fd, uint32_t how)
+{
+    return CALL(sys_shutdown, (uint32_t)fd, how);
+}
+
+/* The bytes at user + USER_DATA. */
+#define USER_DATA 256u
+#define USER_MOST 32768u
+
+static int k_write(int fd, uint32_t n)
+{
+    struct transfer t = {.at = USER_AT + USER_DATA, .left = n};
+    return checked(socket_ops.write(files[fd], &t));
+}
+
+static int k_read(int fd, uint32_t n)
+{
+    struct transfer t = {.at = USER_AT + USER_DATA, .left = n};
+    return checked(socket_ops.read(files[fd], &t));
+}
+
+static int k_error(int fd)
+{
+    uint32_t length = sizeof(int);
+    memcpy(user, &length, sizeof length);
+    CHECK_EQUAL(CALL(sys_getsockopt, (uint32_t)fd, USER_SOL_SOCKET, USER_SO_ERROR, USER_AT + 16, USER_AT), 0);
+    int error;
+    memcpy(&error, user + 16, sizeof error);
+    return error;
+}
+
+static struct socket *socket_at(int fd)
+{
+    return files[fd]->data;
+}
+
+static struct tcpcb *tcb_at(int fd)
+{
+    return socket_at(fd)->tcb;
+}
+
+/* Segments ------------------------------------------------------------------------------------------------------------- */
+
+struct seg {
+    uint32_t at; /* milliseconds */
+    uint32_t seq, ack, flags, window, mss, length;
+    uint16_t kernel, peer; /* ports */
+    uint8_t data[MSS];
+};
+
+static struct seg logged[LOGGED]; /* what the kernel has sent and no test has looked at */
+static unsigned log_first, log_end;
+static void (*on_sent)(const struct seg *s); /* instead of the log */
+
+static uint32_t sum_of(const uint8_t *p, uint32_t length, uint32_t sum)
+{
+    for (uint32_t i = 0; i < length; i++)
+        sum += i % 2 ? p[i] : p[i] << 8;
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return sum;
+}
+
+static uint32_t tcp_sum(const uint8_t *ip, const uint8_t *tcp, uint32_t length)
+{
+    return sum_of(tcp, length, sum_of(ip + 12, 8, IPPROTO_TCP + length));
+}
+
+/* Each segment that leaves is one that TCP may send, whatever it answers. */
+static void transmitted(struct mbuf *m)
+{
+    const uint8_t *ip = m->m_data + ETHER_HEADER, *tcp = ip + IP_HEADER;
+    if (get16(m->m_data + 12) == ETHERTYPE_IP) {
+        uint32_t length = get16(ip + 2) - IP_HEADER, header = (tcp[12] >> 4) * 4u;
+        CHECK_EQUAL(m->m_len, ETHER_HEADER + IP_HEADER + length);
+        CHECK_EQUAL(ip[0], 0x45);
+        CHECK_EQUAL(ip[9], IPPROTO_TCP);
+        CHECK_EQUAL(sum_of(ip, IP_HEADER, 0), 0xffff);
+        CHECK_EQUAL(tcp_sum(ip, tcp, length), 0xffff);
+        CHECK_EQUAL(get32(ip + 12), OUR_IP);
+        CHECK_EQUAL(get32(ip + 16), PEER_IP);
+        struct seg s = {.at = now,
+                        .kernel = (uint16_t)get16(tcp),
+                        .peer = (uint16_t)get16(tcp + 2),
+                        .seq = get32(tcp + 4),
+                        .ack = get32(tcp + 8),
+                        .flags = tcp[13],
+                        .window = get16(tcp + 14),
+                        .length = length - header};
+        CHECK(header == 20 + (s.flags & S ? 4u : 0u));
+        if (s.flags & S) {
+            CHECK_EQUAL(get16(tcp + 20), 0x0204);
+            s.mss = get16(tcp + 22);
+        }
+        CHECK(s.flags & A || s.flags & (S | R));
+        CHECK(!!(s.flags & S) + !!(s.flags & R) + !!(s.flags & F) <= 1);
+        CHECK(!(s.flags & (S | R)) || !s.length);
+        CHECK(s.length <= MSS);
+        memcpy(s.data, tcp + header, s.length);
+        if (on_sent) {
+            on_sent(&s);
+        } else {
+            CHECK(log_end - log_first < LOGGED);
+            logged[log_end++ % LOGGED] = s;
+        }
+    }
+    m_free(m);
+}
+
+static uint8_t frame[1600] __attribute__((aligned(8)));
+static uint8_t *const frame_ip = frame + ETHER_HEADER, *const frame_tcp = frame + ETHER_HEADER + IP_HEADER;
+
+static void make_sums(uint32_t length)
+{
+    put16(frame_ip + 10, 0);
+    put16(frame_ip + 10, ~sum_of(frame_ip, IP_HEADER, 0) & 0xffff);
+    put16(frame_tcp + 16, 0);
+    put16(frame_tcp + 16, ~tcp_sum(frame_ip, frame_tcp, length) & 0xffff);
+}
+
+/* The frame for a segment; its length. */
+static uint32_t make_frame(const struct seg *s)
+{
+    static const uint8_t us[6] = {2, 'I', 'L', 'K', 0, 2}, peer[6] = {2, 0, 0, 0, 0, 1};
+    uint32_t header = s->mss ? 24 : 20, length = header + s->length;
+    memcpy(frame, us, 6);
+    memcpy(frame + 6, peer, 6);
+    put16(frame + 12, ETHERTYPE_IP);
+    memset(frame_ip, 0, IP_HEADER + header);
+    frame_ip[0] = 0x45;
+    put16(frame_ip + 2, IP_HEADER + length);
+    frame_ip[8] = 64;
+    frame_ip[9] = IPPROTO_TCP;
+    put32(frame_ip + 12, PEER_IP);
+    put32(frame_ip + 16, OUR_IP);
+    put16(frame_tcp, s->peer);
+    put16(frame_tcp + 2, s->kernel);
+    put32(frame_tcp + 4, s->seq);
+    put32(frame_tcp + 8, s->ack);
+    frame_tcp[12] = (uint8_t)(header / 4 << 4);
+    frame_tcp[13] = (uint8_t)s->flags;
+    put16(frame_tcp + 14, s->window);
+    if (s->mss) {
+        put16(frame_tcp + 20, 0x0204);
+        put16(frame_tcp + 22, s->mss);
+    }
+    memcpy(frame_tcp + header, s->data, s->length);
+    make_sums(length);
+    return ETHER_HEADER + IP_HEADER + length;
+}
+
+/* What netisr_thread does with a frame. */
+static void input_frame(uint32_t length)
+{
+    struct mbuf *m = m_get();
+    if (!m)
+        return; /* lost */
+    m->m_data += 2;
+    m->m_len = length < 60 ? 60 : length;
+    memset(m->m_data, 0, m->m_len);
+    memcpy(m->m_data, frame, length);
+    m_adj(m, ETHER_HEADER);
+    inet_enter();
+    ip_input(m);
+    inet_leave();
+    checked(0);
+}
+
+static void input(const struct seg *s)
+{
+    input_frame(make_frame(s));
+}
+
+static void advance(uint32_t ms)
+{
+    for (uint32_t end = now + ms; now != end;) {
+        uint32_t next = end, fast = now + FAST_MS - now % FAST_MS, slow = now + SLOW_MS - now % SLOW_MS;
+        next = (int32_t)(next - fast) > 0 ? fast : next;
+        next = (int32_t)(next - slow) > 0 ? slow : next;
+        now = next;
+        if (threads && now % FAST_MS == 0)
+            go_round(0);
+        if (threads && now % SLOW_MS == 0)
+            go_round(1);
+        checked(0);
+    }
+}
+
+static void begin(void)
+{
+    net_own = (struct net_address){{2, 'I', 'L', 'K', 0, 2}, OUR_IP, 0xffffff00};
+    if_transmit = transmitted;
+    now = 1000;
+    CHECK_EQUAL(start_network(), 0);
+    struct mbuf *m = m_get();
+    m->m_data += ETHER_HEADER;
+    m->m_len = 28;
+    memcpy(m->m_data, (const uint8_t[]){0, 1, 8, 0, 6, 4, 0, 2, 2, 0, 0, 0, 0, 1}, 14);
+    put32(m->m_data + 14, PEER_IP);
+    memcpy(m->m_data + 18, net_own.ether, 6);
+    put32(m->m_data + 24, OUR_IP);
+    arp_input(m);
+}
+
+static void all_has_gone(void)
+{
+    CHECK_EQUAL(open_files, 0);
+    CHECK_EQUAL(objects, 0);
+}
+
+/* Scripts -------------------------------------------------------------------------------------------------------------- */
+
+static struct seg last; /* what `expect` has found */
+
+static void expect_(int line, uint32_t flags, uint32_t seq, uint32_t ack, uint32_t length)
+{
+    if (log_first == log_end)
+        host_failed(__FILE__, line, "nothing is sent");
+    last = logged[log_first++ % LOGGED];
+    if ((last.flags & ~P) != flags || last.seq != seq || (flags & A && last.ack != ack) || last.length != length)
+        host_failed(__FILE__, line, "sent: flags %x seq %x ack %x length %u; not %x %x %x %u", (unsigned)last.flags,
+                    (unsigned)last.seq, (unsigned)last.ack, (unsigned)last.length, (unsigned)flags, (unsigned)seq,
+                    (unsigned)ack, (unsigned)length);
+}
+#define EXPECT(flags, seq, ack, length) expect_(__LINE__, flags, seq, ack, length)
+
+static void expect_nothing_(int line)
+{
+    if (log_first != log_end) {
+        last = logged[log_first % LOGGED];
+        host_failed(__FILE__, line, "sent: flags %x seq %x ack %x length %u at %u", (unsigned)last.flags,
+                    (unsigned)last.seq, (unsigned)last.ack, (unsigned)last.length, (unsigned)last.at);
+    }
+}
+#define EXPECT_NOTHING() expect_nothing_(__LINE__)
+
+/* One connection of a script: numbers are relative to the first ones of each side. */
+static struct {
+    uint32_t iss, irs; /* the kernel's, the peer's */
+    uint16_t kernel, peer;
+    uint32_t window;
+    int listening, fd;
+} c;
+
+static void say(uint32_t flags, uint32_t seq, uint32_t ack, uint32_t length)
+{
+    struct seg s = {.flags = flags,
+                    .seq = seq,
+                    .ack = flags & A ? ack : 0,
+                    .length = length,
+                    .window = c.window,
+                    .kernel = c.kernel,
+                    .peer = c.peer,
+                    .mss = flags & S ? MSS : 0};
+    for (uint32_t i = 0; i < length; i++)
+        s.data[i] = (uint8_t)((seq - c.irs + i) * 7);
+    input(&s);
+}
+#define US(n) (c.iss + (n))
+#define PEER(n) (c.irs + (n))
+
+/* The kernel's first number of the next connection between these ports. */
+static void aim_iss(uint32_t kernel, uint32_t peer, uint32_t iss)
+{
+    struct inpcb of = {.laddr = OUR_IP, .faddr = PEER_IP, .lport = (uint16_t)kernel, .fport = (uint16_t)peer};
+    cycles_base = 0;
+    cycles_base = ((uint64_t)(iss - in_pcb_hash(&of, 0)) << 8) - (uint64_t)now * 100000;
+}
+
+/* A socket that has asked the peer for a connection. */
+static void asks_peer(void)
+{
+    c.fd = k_socket();
+    CHECK_EQUAL(CALL(sys_bind, (uint32_t)c.fd, address(0, c.kernel), sizeof(struct user_sockaddr_in)), 0);
+    CHECK_EQUAL(k_connect(c.fd, c.peer), -EINPROGRESS);
+    c.iss = logged[log_first % LOGGED].seq;
+}
+
+static uint32_t first_window = 65535;
+
+static void prepare(uint32_t irs)
+{
+    begin();
+    static uint16_t peer = 4000;
+    c.irs = irs;
+    c.window = first_window;
+    c.peer = peer++;
+    c.kernel = 7;
+    c.listening = -1;
+    aim_iss(c.kernel, c.peer, irs + 5);
+}
+
+/* Established, from the peer's side or from ours. */
+static void established(uint32_t irs, bool passive)
+{
+    prepare(irs);
+    if (passive) {
+        c.listening = k_listen(7, 3);
+        say(S, PEER(0), 0, 0);
+        c.iss = logged[log_first % LOGGED].seq;
+        EXPECT(S | A, US(0), PEER(1), 0);
+        CHECK_EQUAL(last.mss, MSS);
+        CHECK_EQUAL(k_accept(c.listening), -EAGAIN);
+        say(A, PEER(1), US(1), 0);
+        c.fd = k_accept(c.listening);
+        CHECK(c.fd >= 0);
+    } else {
+        asks_peer();
+        EXPECT(S, US(0), 0, 0);
+        CHECK_EQUAL(k_connect(c.fd, c.peer), -EALREADY);
+        say(S | A, PEER(0), US(1), 0);
+        EXPECT(A, US(1), PEER(1), 0);
+    }
+    EXPECT_NOTHING();
+}
+
+static void close_all(void)
+{
+    for (int fd = 0; fd < FILES; fd++)
+        if (files[fd])
+            k_close(fd);
+}
+
+/* The user goes, and the peer resets what is still said to it. */
+static void ended(void)
+{
+    close_all();
+    for (unsigned seconds = 0; seconds < 3600 && objects; seconds++, advance(1000))
+        while (log_first != log_end) {
+            last = logged[log_first++ % LOGGED];
+            struct seg reset = {.flags = R, .seq = last.ack, .kernel = last.kernel, .peer = last.peer};
+            if (last.flags & A && !(last.flags & R))
+                input(&reset);
+        }
+    log_first = log_end;
+    all_has_gone();
+}
+
+static int state(void)
+{
+    return tcb_at(c.fd)->state;
+}
+
+/* For numbers that are small, that wrap within the first bytes or soon, and that change their sign. */
+static const uint32_t STARTS[] = {1000, 0xffffffff, 0xfffffff0, 0xfffff000, 0x7ffffff8};
+#define FOR_STARTS(passive_)                                                           \
+    for (unsigned start_ = 0; start_ < 2 * (sizeof STARTS / sizeof *STARTS); start_++) \
+        for (bool passive_ = start_ % 2, once_ = true; once_; once_ = false)
+#define START STARTS[start_ / 2]
+
+HOST_TEST(a_connection_begins_carries_bytes_both_ways_and_ends)
+{
+    FOR_STARTS(passive)
+    {
+        established(START, passive);
+        for (uint32_t n = 0; n < 3000; n++)
+            user[USER_DATA + n] = (uint8_t)(n * 3);
+        CHECK_EQUAL(k_write(c.fd, 3000), 3000);
+        EXPECT(A, US(1), PEER(1), 1460);
+        CHECK(last.data[0] == 0 && last.data[1459] == (uint8_t)(1459 * 3));
+        EXPECT(A, US(1461), PEER(1), 1460);
+        EXPECT_NOTHING(); /* the rest is small, and others are on their way */
+        say(A, PEER(1), US(2921), 0);
+        EXPECT(A, US(2921), PEER(1), 80);
+        CHECK(last.flags & P);
+        say(A, PEER(1), US(3001), 0);
+        say(A, PEER(1), US(3001), 100);
+        EXPECT_NOTHING();
+        say(A, PEER(101), US(3001), 100);
+        EXPECT(A, US(3001), PEER(201), 0); /* every other one at once */
+        say(A, PEER(201), US(3001), 10);
+        EXPECT_NOTHING();
+        advance(FAST_MS);
+        EXPECT(A, US(3001), PEER(211), 0);
+        CHECK_EQUAL(k_read(c.fd, 1000), 210);
+        for (uint32_t n = 0; n < 210; n++)
+            CHECK_EQUAL(user[USER_DATA + n], (uint8_t)((n + 1) * 7));
+        CHECK_EQUAL(k_read(c.fd, 1000), -EAGAIN);
+        say(F | A, PEER(211), US(3001), 0);
+        EXPECT(A, US(3001), PEER(212), 0);
+        CHECK_EQUAL(k_read(c.fd, 1000), 0);
+        CHECK_EQUAL(k_write(c.fd, 5), 5); /* the other half is open */
+        EXPECT(A, US(3001), PEER(212), 5);
+        say(A, PEER(212), US(3006), 0);
+        k_close(c.fd);
+        EXPECT(F | A, US(3006), PEER(212), 0);
+        say(A, PEER(212), US(3007), 0);
+        EXPECT_NOTHING();
+        if (passive)
+            k_close(c.listening);
+        all_has_gone(); /* at once: it was not the first to close */
+    }
+}
+
+HOST_TEST(who_closes_first_waits_for_what_is_late)
+{
+    FOR_STARTS(passive)
+    {
+        established(START, passive);
+        CHECK_EQUAL(k_shutdown(c.fd, USER_SHUT_WR), 0);
+        EXPECT(F | A, US(1), PEER(1), 0);
+        CHECK_EQUAL(k_write(c.fd, 5), -EPIPE);
+        say(A, PEER(1), US(2), 0);
+        say(A, PEER(1), US(2), 10);
+        say(A, PEER(11), US(2), 10);
+        EXPECT(A, US(2), PEER(21), 0);
+        CHECK_EQUAL(k_read(c.fd, 100), 20);
+        say(F | A, PEER(21), US(2), 5);
+        EXPECT(A, US(2), PEER(27), 0);
+        CHECK_EQUAL(k_read(c.fd, 100), 5);
+        CHECK_EQUAL(k_read(c.fd, 100), 0);
+        CHECK_EQUAL(state(), TCPS_TIME_WAIT);
+        k_close(c.fd);
+        say(F | A, PEER(21), US(2), 5); /* our acknowledgement was lost */
+        EXPECT(A, US(2), PEER(27), 0);
+        advance(59000);
+        CHECK(objects > (passive ? 2u : 0u));
+        advance(62000);
+        EXPECT_NOTHING();
+        if (passive)
+            k_close(c.listening);
+        all_has_gone();
+    }
+}
+
+HOST_TEST(both_open_and_close_at_once)
+{
+    FOR_STARTS(acknowledges)
+    {
+        prepare(START);
+        asks_peer();
+        EXPECT(S, US(0), 0, 0);
+        say(S, PEER(0), 0, 0);
+        EXPECT(S | A, US(0), PEER(1), 0);
+        if (acknowledges) { /* the answer to ours, which asks for nothing more, or the other side's own */
+            say(A, PEER(1), US(1), 0);
+        } else {
+            say(S | A, PEER(0), US(1), 0);
+            EXPECT(A, US(1), PEER(1), 0);
+            say(A, PEER(1), US(1), 0);
+        }
+        EXPECT_NOTHING();
+        CHECK_EQUAL(k_connect(c.fd, c.peer), -EISCONN);
+        CHECK_EQUAL(state(), TCPS_ESTABLISHED);
+        CHECK_EQUAL(k_shutdown(c.fd, USER_SHUT_RDWR), 0);
+        EXPECT(F | A, US(1), PEER(1), 0);
+        say(F | A, PEER(1), US(1), 0);
+        EXPECT(F | A, US(1), PEER(2), 0);
+        CHECK_EQUAL(state(), TCPS_CLOSING);
+        say(A, PEER(2), US(2), 0);
+        CHECK_EQUAL(state(), TCPS_TIME_WAIT);
+        EXPECT_NOTHING();
+        ended();
+    }
+}
+
+/* A connection that one has to be told of as long as it is not there is not taken for one that has ended. */
+HOST_TEST(one_that_is_closed_while_both_ask_is_told_and_ends)
+{
+    for (unsigned lost = 0; lost < 2; lost++) {
+        prepare(1000);
+        asks_peer();
+        EXPECT(S, US(0), 0, 0);
+        say(S, PEER(0), 0, 0);
+        EXPECT(S | A, US(0), PEER(1), 0);
+        k_close(c.fd);
+        bool told = false;
+        for (unsigned n = 0; n < 100; n++, advance(SLOW_MS))
+            for (; log_first != log_end; log_first++) {
+                const struct seg *s = &logged[log_first % LOGGED];
+                told |= s->flags & (R | F) && s->seq == US(1) && (s->flags & R || n || !lost);
+                if (!(s->flags & R) && (n || !lost))
+                    say(A, PEER(1), told && n ? US(2) : US(1), 0);
+            }
+        CHECK(told);
+        ended();
+    }
+}
+
+HOST_TEST(who_listens_not_is_refused)
+{
+    prepare(1000);
+    say(S, PEER(0), 0, 0);
+    EXPECT(R | A, 0, PEER(1), 0);
+    say(S | F, PEER(0), 0, 10);
+    EXPECT(R | A, 0, PEER(12), 0);
+    say(A, PEER(0), 77, 10);
+    EXPECT(R, 77, 0, 0);
+    say(R, PEER(0), 77, 0);
+    say(R | A, PEER(0), 77, 0);
+    EXPECT_NOTHING();
+    asks_peer();
+    EXPECT(S, US(0), 0, 0);
+    say(A, PEER(1), US(7), 0); /* of an old connection */
+    EXPECT(R, US(7), 0, 0);
+    say(R, PEER(0), 0, 0); /* of nobody */
+    say(R | A, PEER(0), US(0), 0);
+    EXPECT_NOTHING();
+    CHECK_EQUAL(state(), TCPS_SYN_SENT);
+    say(R | A, PEER(0), US(1), 0);
+    EXPECT_NOTHING();
+    CHECK_EQUAL(k_error(c.fd), ECONNREFUSED);
+    CHECK_EQUAL(k_error(c.fd), 0);
+    ended();
+}
+
+/* RFC 5961: only a reset with the very next number is one; what may be one is asked for. */
+HOST_TEST(resets_end_a_connection_only_with_the_right_number)
+{
+    FOR_STARTS(passive)
+    {
+        established(START, passive);
+        uint32_t window = tcb_at(c.fd)->rcv_adv - PEER(1);
+        CHECK_EQUAL(window, SO_BUFFER);
+        say(R, PEER(0), 0, 0);
+        say(R, PEER(1) + window, 0, 0);
+        EXPECT_NOTHING();
+        say(R, PEER(2), 0, 0);
+        EXPECT(A, US(1), PEER(1), 0);
+        say(R | A, PEER(window), US(1), 0);
+        EXPECT(A, US(1), PEER(1), 0);
+        say(S, PEER(1), 0, 0);
+        EXPECT(A, US(1), PEER(1), 0);
+        say(S | A, PEER(77), US(1), 0);
+        EXPECT(A, US(1), PEER(1), 0);
+        say(A, PEER(1), US(2), 10); /* acknowledges what was not sent */
+        EXPECT(A, US(1), PEER(1), 0);
+        say(A, PEER(1), US(1) - 65536, 10);
+        EXPECT(A, US(1), PEER(1), 0);
+        CHECK_EQUAL(k_read(c.fd, 100), -EAGAIN);
+        for (unsigned n = 0; n < 1000; n++) {
+            say(R, PEER(2), 0, 0);
+            say(S, PEER(2), 0, 0);
+        }
+        CHECK(log_end - log_first <= 10); /* bounded */
+        log_first = log_end;
+        say(A, PEER(1), US(1), 10);
+        say(R, PEER(11), 0, 0);
+        EXPECT_NOTHING();
+        CHECK_EQUAL(k_read(c.fd, 100), 10);
+        CHECK_EQUAL(k_read(c.fd, 100), -ECONNRESET);
+        CHECK_EQUAL(k_read(c.fd, 100), 0);
+        CHECK_EQUAL(k_write(c.fd, 100), -EPIPE);
+        ended();
+    }
+}
+
+/* Whatever is outside of what the connection expects changes nothing. */
+HOST_TEST(segments_of_who_does_not_know_the_numbers_do_nothing)
+{
+    established(0xfffff000, true);
+    struct random r = random_from(5, 5);
+    CHECK_EQUAL(k_write(c.fd, 3 * MSS), 3 * MSS);
+    say(A, PEER(1), US(1461), 10);
+    log_first = log_end;
+    struct tcpcb *tp = tcb_at(c.fd), was = *tp;
+    for (unsigned n = 0; n < 10000 * host_times(); n++) {
+        uint32_t flags = random_below(&r, 32), length = random_below(&r, 3) * 100, seq = random_next(&r),
+                 ack = random_next(&r);
+        /* One of both may be right. */
+        if (random_below(&r, 2))
+            seq = tp->rcv_nxt + random_below(&r, 3000);
+        else
+            ack = tp->snd_una + random_below(&r, tp->snd_max - tp->snd_una + 1);
+        bool seq_good = seq - (tp->rcv_nxt - 65535 - length) < 65535 + SO_BUFFER + 65535;
+        bool ack_good = ack - (tp->snd_una - 65535) <= 65535 + tp->snd_max - tp->snd_una;
+        if ((seq_good && (ack_good || flags & R || !(flags & A))))
+            continue;
+        c.window = random_below(&r, 65536);
+        say(flags, seq, ack, length);
+        if (n % 100 == 0)
+            advance(0);
+        CHECK_EQUAL(tp->state, TCPS_ESTABLISHED);
+        CHECK_EQUAL(tp->snd_una, was.snd_una);
+        CHECK_EQUAL(tp->snd_nxt, was.snd_nxt);
+        CHECK_EQUAL(tp->rcv_nxt, was.rcv_nxt);
+        CHECK_EQUAL(tp->snd_wnd, was.snd_wnd);
+        CHECK_EQUAL(tp->cwnd, was.cwnd);
+        CHECK(!tp->reassembly && !tp->fin_seen);
+        for (; log_first != log_end; log_first++)
+            CHECK(logged[log_first % LOGGED].flags == A);
+    }
+    ended();
+}
+
+HOST_TEST(segments_in_any_order_and_over_each_other_arrive_once)
+{
+    struct random r = random_from(3, 3);
+    for (unsigned turn = 0; turn < 60 * host_times(); turn++) {
+        established(STARTS[turn % 5], turn & 1);
+        uint32_t most = 1 + random_below(&r, MSS), read = 0;
+        uint32_t bytes = 1 + random_below(&r, 40 * most < 12000 ? 40 * most : 12000);
+        uint8_t missing[12002];
+        memset(missing, 1, sizeof missing);
+        for (bool over = false; !over;) {
+            uint32_t at = random_below(&r, bytes + 1), n = random_below(&r, most) + 1;
+            if (!random_below(&r, 3)) /* the first hole */
+                for (at = 0; at < bytes && !missing[at]; at++)
+                    ;
+            n = n < bytes - at ? n : bytes - at;
+            uint32_t fin = at + n == bytes ? F : 0;
+            say(A | fin, PEER(1 + at), US(1), n);
+            memset(missing + at, 0, n + !!fin);
+            log_first = log_end;
+            int got = random_below(&r, 2) ? k_read(c.fd, random_below(&r, 4000) + 1) : -EAGAIN;
+            over = got == 0;
+            for (int i = 0; i < got; i++)
+                CHECK_EQUAL(user[USER_DATA + i], (uint8_t)((1 + read + (uint32_t)i) * 7));
+            read += got > 0 ? (uint32_t)got : 0;
+        }
+        CHECK_EQUAL(read, bytes);
+        ended();
+    }
+}
+
+HOST_TEST(an_end_before_the_data_waits_for_them)
+{
+    FOR_STARTS(passive)
+    {
+        established(START, passive);
+        say(F | A, PEER(201), US(1), 100);
+        EXPECT(A, US(1), PEER(1), 0);
+        say(F | A, PEER(301), US(1), 0);
+        EXPECT(A, US(1), PEER(1), 0);
+        CHECK_EQUAL(k_read(c.fd, 1000), -EAGAIN);
+        say(A, PEER(1), US(1), 200);
+        EXPECT(A, US(1), PEER(302), 0);
+        CHECK_EQUAL(k_read(c.fd, 1000), 300);
+        CHECK_EQUAL(k_read(c.fd, 1000), 0);
+        ended();
+    }
+}
+
+HOST_TEST(an_idle_connection_stays_for_ever)
+{
+    FOR_STARTS(passive)
+    {
+        established(START, passive);
+        advance(7200 * 1000);
+        EXPECT_NOTHING();
+        CHECK_EQUAL(state(), TCPS_ESTABLISHED);
+        CHECK_EQUAL(k_write(c.fd, 5000), 5000);
+        EXPECT(A, US(1), PEER(1), 1460);
+        CHECK(log_end - log_first >= 1); /* nothing was lost: the window of congestion is that of a beginning */
+        log_first = log_end;
+        ended();
+    }
+}
+
+/* When a segment goes again while nothing answers: twice as long each time, up to 64 s, and then the connection ends. */
+HOST_TEST(what_is_not_acknowledged_goes_again_ever_later)
+{
+    for (unsigned what = 0; what < 4; what++) {
+        uint32_t flags = (const uint32_t[]){S, S | A, A, F | A}[what], seq, length = what == 2 ? 100 : 0;
+        int listening = -1;
+        if (what == 0) {
+            prepare(1000);
+            asks_peer();
+        } else if (what == 1) {
+            prepare(1000);
+            listening = k_listen(7, 3);
+            say(S, PEER(0), 0, 0);
+            c.iss = logged[log_first % LOGGED].seq;
+        } else {
+            established(1000, what == 2);
+            if (what == 2)
+                CHECK_EQUAL(k_write(c.fd, 100), 100);
+            else
+                k_close(c.fd);
+        }
+        seq = what < 2 ? US(0) : US(1);
+        uint32_t times = 0, before = now, gap = 0;
+        for (unsigned n = 0; n < 4000; n++, advance(SLOW_MS))
+            for (; log_first != log_end; log_first++, times++) {
+                last = logged[log_first % LOGGED];
+                if (last.flags & R)
+                    break;
+                CHECK_EQUAL(last.flags & ~P, flags);
+                CHECK_EQUAL(last.seq, seq);
+                CHECK_EQUAL(last.length, length);
+                uint32_t ms = last.at - before;
+                if (times == 1)
+                    CHECK(ms >= 500 && ms <= 3000);
+                else if (times > 1)
+                    CHECK((ms + 2 * SLOW_MS >= 2 * gap && ms <= 2 * gap + 2 * SLOW_MS) || ms == 64000);
+                before = last.at;
+                gap = ms;
+            }
+        log_first = log_end;
+        CHECK(what < 2 ? times == 6 || times == 5 : times >= 12 && times <= 14);
+        if (what == 0 || what == 2)
+            CHECK_EQUAL(k_error(c.fd), ETIMEDOUT);
+        if (what == 3)
+            CHECK_EQUAL(open_files, 0);
+        ended();
+        (void)listening;
+    }
+}
+
+HOST_TEST(three_acknowledgements_alike_bring_one_segment_back_at_once)
+{
+    FOR_STARTS(passive)
+    {
+        established(START, passive);
+        uint32_t acked = 1, sent = 1;
+        for (unsigned round = 0; round < 6; round++) { /* the window opens */
+            k_write(c.fd, USER_MOST);
+            for (; log_first != log_end; log_first++)
+                sent += logged[log_first % LOGGED].length;
+            acked = sent;
+            say(A, PEER(1), US(acked), 0);
+        }
+        k_write(c.fd, USER_MOST);
+        while (log_first != log_end)
+            sent += logged[log_first++ % LOGGED].length;
+        CHECK(sent - acked >= 5 * MSS);
+        say(A, PEER(1), US(acked), 0);
+        say(A, PEER(1), US(acked), 0);
+        EXPECT_NOTHING();
+        say(A, PEER(1), US(acked), 0);
+        EXPECT(A, US(acked), PEER(1), MSS);
+        log_first = log_end;
+        uint32_t ssthresh = tcb_at(c.fd)->ssthresh;
+        CHECK(ssthresh <= (sent - acked) / 2 + MSS && ssthresh >= 2 * MSS);
+        say(A, PEER(1), US(acked + 2 * MSS), 0); /* a second one was lost: RFC 6582 */
+        EXPECT(A, US(acked + 2 * MSS), PEER(1), MSS);
+        log_first = log_end;
+        say(A, PEER(1), US(tcb_at(c.fd)->snd_max - c.iss), 0);
+        CHECK(tcb_at(c.fd)->cwnd <= ssthresh + MSS);
+        ended();
+    }
+}
+
+/* A window that closes is probed with a byte, ever later; whatever the last byte or an end behind it, all arrives when it opens. */
+HOST_TEST(a_closed_window_is_probed_until_it_opens)
+{
+    for (unsigned what = 0; what < 12; what++) {
+        uint32_t left = (const uint32_t[]){1, 2, 1000, 3000}[what % 4]; /* behind the closed window */
+        bool takes = what / 4 == 1, close = what / 4 != 2; /* the peer takes a probe's byte */
+        first_window = 1000;
+        established(what % 2 ? 0xfffffff0 : 1000, what & 1);
+        CHECK_EQUAL(k_write(c.fd, 1000 + left), (int)(1000 + left));
+        EXPECT(A, US(1), PEER(1), 1000);
+        c.window = 0;
+        say(A, PEER(1), US(1001), 0);
+        EXPECT_NOTHING();
+        if (close)
+            k_shutdown(c.fd, USER_SHUT_WR);
+        EXPECT_NOTHING();
+        uint32_t next = 1001, before = now, gap = 0;
+        for (unsigned probe = 0; probe < 5; probe++) {
+            while (log_first == log_end && now - before < 200000)
+                advance(SLOW_MS);
+            CHECK(log_end - log_first == 1);
+            last = logged[log_first++ % LOGGED];
+            CHECK_EQUAL(last.seq, US(next));
+            CHECK_EQUAL(last.length, 1);
+            CHECK(now - before + SLOW_MS >= gap);
+            gap = now - before;
+            before = now;
+            if (!takes)
+                say(A, PEER(1), US(next), 0);
+        }
+        c.window = 10000;
+        if (takes) { /* what it says of the window was lost, and it has taken what the last probe had: all of it */
+            next += last.length;
+            if (last.flags & F)
+                next++;
+        }
+        say(A, PEER(1), US(next), 0);
+        uint32_t all = 1001 + left + close;
+        for (unsigned n = 0; n < 100 && next != all; n++, advance(SLOW_MS)) {
+            uint32_t was = next;
+            for (; log_first != log_end; log_first++) {
+                const struct seg *s = &logged[log_first % LOGGED];
+                if (s->seq == US(next))
+                    next += s->length + !!(s->flags & F);
+            }
+            if (next != was)
+                say(A, PEER(1), US(next), 0);
+        }
+        CHECK_EQUAL(next, all);
+        if (close)
+            CHECK_EQUAL(state(), TCPS_FIN_WAIT_2);
+        ended();
+    }
+}
+
+/* A peer that closes its window and is not heard of again, or answers for ever that it is closed when nobody has the socket. */
+HOST_TEST(a_closed_window_keeps_no_connection_for_ever)
+{
+    for (unsigned answers = 0; answers < 2; answers++) {
+        established(1000, true);
+        c.window = 0;
+        say(A, PEER(1), US(1), 0);
+        CHECK_EQUAL(k_write(c.fd, 100), 100);
+        if (answers)
+            k_close(c.fd);
+        for (unsigned s = 0; s < 1800 && (answers ? objects > 2 : state() != TCPS_CLOSED); s++) {
+            advance(1000);
+            bool sent = log_first != log_end;
+            log_first = log_end;
+            if (sent && answers)
+                say(A, PEER(1), US(1), 0);
+        }
+        if (answers)
+            CHECK_EQUAL(objects, 2);
+        else
+            CHECK_EQUAL(k_error(c.fd), ETIMEDOUT);
+        ended();
+    }
+    established(1000, true); /* but whose user is there and whose peer answers stays */
+    c.window = 0;
+    say(A, PEER(1), US(1), 0);
+    CHECK_EQUAL(k_write(c.fd, 100), 100);
+    for (unsigned s = 0; s < 3600; s++) {
+        advance(1000);
+        bool sent = log_first != log_end;
+        log_first = log_end;
+        if (sent)
+            say(A, PEER(1), US(1), 0);
+    }
+    CHECK_EQUAL(state(), TCPS_ESTABLISHED);
+    ended();
+}
+
+HOST_TEST(a_window_that_shrinks_is_kept)
+{
+    FOR_STARTS(passive)
+    {
+        established(START, passive);
+        CHECK_EQUAL(k_write(c.fd, 10000), 10000);
+        log_first = log_end;
+        c.window = 700;
+        say(A, PEER(1), US(1461), 10);
+        advance(30000);
+        for (; log_first != log_end; log_first++)
+            CHECK(logged[log_first % LOGGED].seq - US(1) + logged[log_first % LOGGED].length <= 1460 + 700 ||
+                  logged[log_first % LOGGED].length <= 1);
+        say(A, PEER(1), US(1461), 10); /* the same again, late */
+        ended();
+    }
+}
+
+HOST_TEST(an_old_segment_says_nothing_of_the_window)
+{
+    established(1000, true);
+    c.window = 100;
+    say(A, PEER(1), US(1), 10);
+    c.window = 30000;
+    say(A, PEER(11), US(1), 10);
+    c.window = 100;
+    say(A, PEER(1), US(1), 10);
+    CHECK_EQUAL(tcb_at(c.fd)->snd_wnd, 30000);
+    ended();
+}
+
+HOST_TEST(no_segment_of_nobody_begins_a_connection)
+{
+    prepare(1000);
+    int listening = k_listen(7, 3);
+    unsigned had = objects;
+    for (unsigned i = 0; i < 6; i++) {
+        struct seg s = {.flags = S, .seq = 1, .window = 1000, .kernel = 7, .peer = 99};
+        uint32_t length = make_frame(&s);
+        put32(frame_ip + 12, (const uint32_t[]){0, OUR_IP, 0xffffffff, 0x0a0000ff, 0xe0000001, 0xff000001}[i]);
+        make_sums(TCP_HEADER);
+        input_frame(length);
+        CHECK_EQUAL(objects, had);
+    }
+    CHECK_EQUAL(net_counts().tcp_bad, 6);
+    k_close(listening);
+    ended();
+}
+
+HOST_TEST(who_closes_with_bytes_unread_resets)
+{
+    for (unsigned what = 0; what < 5; what++) {
+        established(1000, true);
+        bool ends = what == 1 || what == 4;
+        say(A | (ends && what == 1 ? F : 0), PEER(1), US(1), 100);
+        if (what >= 2)
+            k_shutdown(c.fd, USER_SHUT_WR);
+        if (what == 3)
+            say(A, PEER(101), US(2), 0);
+        if (what == 4)
+            say(F | A, PEER(101), US(1), 0); /* both at once */
+        log_first = log_end;
+        k_close(c.fd);
+        CHECK(log_end - log_first == 1);
+        last = logged[log_first++ % LOGGED];
+        CHECK_EQUAL(last.flags, R | A);
+        CHECK_EQUAL(last.seq, what < 2 ? US(1) : US(2));
+        k_close(c.listening);
+        all_has_gone();
+    }
+    established(1000, true); /* and bytes that come when nobody has the socket any more */
+    k_close(c.fd);
+    EXPECT(F | A, US(1), PEER(1), 0);
+    say(A, PEER(1), US(2), 0);
+    EXPECT_NOTHING();
+    say(A, PEER(1), US(2), 10);
+    EXPECT(R | A, US(2), PEER(1), 0);
+    k_close(c.listening);
+    all_has_gone();
+}
+
+HOST_TEST(a_queue_takes_as_many_as_it_was_said_and_a_flood_costs_no_more)
+{
+    prepare(1000);
+    int listening = k_listen(7, 4);
+    unsigned had = objects;
+    for (unsigned n = 0; n < 10000; n++) {
+        c.peer = (uint16_t)(1000 + n);
+        say(S, PEER(0), 0, 0);
+        CHECK(objects <= had + 2 * 4);
+        CHECK(log_end - log_first <= 4);
+    }
+    CHECK_EQUAL(log_end - log_first, 4);
+    for (unsigned n = 0; n < 4; n++) {
+        c.peer = logged[(log_first + n) % LOGGED].peer;
+        c.iss = logged[(log_first + n) % LOGGED].seq;
+        if (n != 2)
+            say(A, PEER(1), US(1), 10);
+    }
+    log_first = log_end;
+    c.fd = k_accept(listening);
+    CHECK(c.fd >= 0);
+    CHECK_EQUAL(k_read(c.fd, 100), 10);
+    c.peer = 999;
+    say(S, PEER(0), 0, 0); /* there is room for one again */
+    CHECK_EQUAL(log_end - log_first, 1);
+    c.iss = logged[log_first++ % LOGGED].seq;
+    say(S, PEER(0), 0, 0); /* its answer was lost */
+    EXPECT(S | A, US(0), PEER(1), 0);
+    log_first = log_end;
+    unsigned resets = 0;
+    k_close(listening); /* two wait, two are on their way: they are refused when they come */
+    while (log_first != log_end)
+        resets += !!(logged[log_first++ % LOGGED].flags & R);
+    CHECK_EQUAL(resets, 2);
+    say(A, PEER(1), US(1), 10);
+    EXPECT(R | A, US(1), PEER(1), 0);
+    ended();
+}
+
+/* A peer --------------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Another TCP, simple and without mercy: what is its own it counts in places of 64 bits (0 is the SYN, then the bytes, then the FIN),
+ * it sends segments of any length that the window lets it, over each other when they go again, and takes what comes in any order.
+ */
+#define STREAM_MOST 60000u
+#define PEERS 4
+
+struct peer {
+    bool begins, heard, reset,
+        both; /* begins: it sends the first SYN; heard: of the kernel's SYN; both: it begins, too */
+    uint16_t kernel, port;
+    uint32_t iss, irs, mss, capacity;
+    uint64_t una, nxt, most, edge; /* of what it sends: acknowledged, next, most that was sent, end of the window */
+    uint32_t size; /* bytes */
+    bool ends; /* its FIN may go */
+    uint64_t rnxt, fin, read, offered; /* of what comes; fin 0: not known */
+    uint8_t got[STREAM_MOST + 2 * MSS];
+    uint32_t timer, wait, ack_at;
+    bool acks;
+    /* What the kernel has said. */
+    bool said;
+    uint64_t acked, kernel_edge;
+    /* The kernel's user. */
+    int fd;
+    uint32_t to_write, wrote, has_read, next, how;
+    bool shut, at_end, closed, error;
+};
+
+static struct peer peers[PEERS];
+static unsigned peer_count;
+static struct random dice;
+static uint32_t loss, twice, late, damage; /* of 1000; late: milliseconds at most */
+static bool may_fail; /* connections may end otherwise than by all that they had to carry */
+static bool silent; /* the wire is cut */
+
+static struct flight {
+    uint32_t at, number;
+    bool to_kernel, damaged;
+    struct seg s;
+} flights[512];
+static unsigned flight_count;
+static uint32_t flight_number;
+
+static bool chance(uint32_t of_1000)
+{
+    return random_below(&dice, 1000) < of_1000;
+}
+
+static uint8_t pattern(const struct peer *p, bool of_kernel, uint64_t at)
+{
+    uint32_t n = (uint32_t)at * 2654435761u + p->port * 40503u + of_kernel * 77777u;
+    return (uint8_t)(n >> 13);
+}
+
+static uint64_t place(uint32_t number, uint32_t first, uint64_t near)
+{
+    return near + (uint64_t)(int64_t)(int32_t)(number - first - (uint32_t)near);
+}
+
+static void to_wire(const struct seg *s, bool to_kernel)
+{
+    for (unsigned copies = 1 + chance(twice); copies; copies--) {
+        if (silent || chance(loss) || flight_count == 512)
+            continue;
+        struct flight *f = &flights[flight_count++];
+        *f = (struct flight){now + 1 + random_below(&dice, late + 1), flight_number++, to_kernel, chance(damage), *s};
+    }
+}
+
+static uint32_t peer_window(const struct peer *p)
+{
+    uint64_t used = p->rnxt > p->read + 1 ? p->rnxt - p->read - 1 : 0;
+    uint64_t space = p->capacity > used ? p->capacity - used : 0,
+             promised = p->offered > p->rnxt ? p->offered - p->rnxt : 0;
+    return (uint32_t)(space > promised ? space : promised);
+}
+
+static void peer_says(struct peer *p, uint32_t flags, uint64_t at, uint32_t length)
+{
+    struct seg s = {.kernel = p->kernel,
+                    .peer = p->port,
+                    .seq = p->iss + (uint32_t)at,
+                    .flags = flags | (p->heard ? A : 0u),
+                    .ack = p->heard ? p->irs + (uint32_t)p->rnxt : 0,
+                    .window = peer_window(p),
+                    .mss = flags & S ? p->mss : 0,
+                    .length = length};
+    for (uint32_t i = 0; i < length; i++)
+        s.data[i] = pattern(p, false, at + i);
+    uint64_t end = at + length + !!(flags & (S | F));
+    p->most = end > p->most ? end : p->most;
+    if (p->rnxt + s.window > p->offered)
+        p->offered = p->rnxt + s.window;
+    p->acks = false;
+    to_wire(&s, true);
+}
+
+static void peer_sends(struct peer *p)
+{
+    if (p->reset || (!p->heard && !p->begins))
+        return;
+    if (!p->nxt) {
+        peer_says(p, S, 0, 0);
+        p->nxt = 1;
+    }
+    while (p->una && p->nxt <= p->size && p->nxt < p->edge) {
+        uint64_t n = 1 + random_below(&dice, random_below(&dice, 3) ? MSS : 100);
+        n = n > p->size + 1 - p->nxt ? p->size + 1 - p->nxt : n;
+        n = n > p->edge - p->nxt ? p->edge - p->nxt : n;
+        bool with_end = p->ends && p->nxt + n == p->size + 1 && random_below(&dice, 2);
+        peer_says(p, P | (with_end ? F : 0), p->nxt, (uint32_t)n);
+        p->nxt += n + with_end;
+    }
+    if (p->una && p->ends && p->nxt == p->size + 1) {
+        peer_says(p, F, p->nxt, 0);
+        p->nxt++;
+    }
+}
+
+static bool peer_is_over(const struct peer *p)
+{
+    return p->reset || (p->una == p->size + 2 && p->fin && p->rnxt == p->fin + 1);
+}
+
+static void peer_timer(struct peer *p)
+{
+    if (p->acks && (int32_t)(now - p->ack_at) >= 0)
+        peer_says(p, 0, p->nxt, 0);
+    if ((int32_t)(now - p->timer) < 0)
+        return;
+    p->wait = p->wait < 8000 ? 2 * p->wait : 8000;
+    p->timer = now + p->wait;
+    if (p->reset || (p->una == p->nxt && !(p->una && p->nxt <= p->size)))
+        return;
+    bool closed = p->una == p->nxt; /* a window that has no room */
+    p->nxt = p->una > 1 && random_below(&dice, 3) == 0 && p->una <= p->size
+                 ? p->una - random_below(&dice, (uint32_t)(p->una < 500 ? p->una : 500))
+                 : p->una;
+    if (closed && p->edge <= p->nxt) {
+        peer_says(p, P, p->nxt, 1);
+        p->nxt = p->una;
+    } else {
+        peer_sends(p);
+    }
+}
+
+static void peer_takes(struct peer *p, const struct seg *s)
+{
+    if (s->flags & R) {
+        if (p->heard ? place(s->seq, p->irs, p->rnxt) - p->rnxt <= p->capacity : s->flags & A && s->ack == p->iss + 1)
+            p->reset = true;
+        return;
+    }
+    if (p->reset)
+        return;
+    if (s->flags & S && !p->heard) {
+        p->heard = true;
+        p->irs = s->seq;
+        p->rnxt = 1;
+        if (!(s->flags & A)) {
+            p->nxt = 0; /* its SYN goes again with an acknowledgement */
+            p->acks = false;
+        } else {
+            p->acks = true;
+            p->ack_at = now;
+        }
+    }
+    if (!p->heard)
+        return;
+    if (s->flags & A) {
+        uint64_t a = place(s->ack, p->iss, p->una);
+        if (a > p->una && a <= p->most) {
+            p->una = a;
+            p->nxt = p->nxt < a ? a : p->nxt;
+            p->wait = 500;
+            p->timer = now + p->wait;
+        }
+        if (a <= p->most && a + s->window > p->edge)
+            p->edge = a + s->window;
+    }
+    uint64_t at = place(s->seq, p->irs, p->rnxt), end = at + s->length;
+    if (s->flags & S) {
+        p->acks = true;
+        p->ack_at = now;
+    }
+    if (!(s->length || s->flags & F))
+        return;
+    p->ack_at =
+        at != p->rnxt || p->acks || s->flags & F || random_below(&dice, 2) ? now : now + random_below(&dice, 200);
+    p->acks = true;
+    uint64_t most = p->rnxt + peer_window(p);
+    for (uint64_t i = at < p->rnxt ? p->rnxt : at; i < end && i < most; i++)
+        p->got[i] = 1;
+    if (s->flags & F && end <= most)
+        p->fin = end;
+    while (p->got[p->rnxt])
+        p->rnxt++;
+    if (p->fin && p->rnxt == p->fin)
+        p->rnxt++;
+}
+
+/* What the kernel sends is right at once, whatever becomes of it on its way. */
+static void sent_to_peers(const struct seg *s)
+{
+    struct peer *p = 0;
+    for (unsigned i = 0; i < peer_count; i++)
+        if (peers[i].port == s->peer && peers[i].kernel == s->kernel)
+            p = &peers[i];
+    if (!p)
+        return;
+    if (!(s->flags & R)) {
+        static uint32_t first[PEERS];
+        uint32_t *irs = &first[p - peers];
+        if (!p->said) {
+            CHECK(s->flags & S);
+            *irs = s->seq;
+            p->said = true;
+        }
+        uint64_t at = place(s->seq, *irs, p->rnxt), end = at + s->length;
+        CHECK(!(s->flags & S) || at == 0);
+        CHECK(!s->length || (at > 0 && end <= p->wrote + 1u));
+        CHECK(s->length <= p->mss);
+        CHECK(!s->length || end <= p->offered || (s->length == 1 && end == p->offered + 1));
+        for (uint32_t i = 0; i < s->length; i++)
+            CHECK_EQUAL(s->data[i], pattern(p, true, at + i));
+        CHECK(!(s->flags & F) || ((p->shut || p->closed) && end == p->wrote + 1u));
+        if (s->flags & A) {
+            uint64_t a = place(s->ack, p->iss, p->acked);
+            CHECK(a <= p->most && a >= p->acked);
+            CHECK(a + s->window >= p->kernel_edge);
+            p->acked = a;
+            p->kernel_edge = a + s->window;
+        }
+    }
+    to_wire(s, false);
+}
+
+/* The kernel's user of a connection does something. */
+static void user_acts(struct peer *p)
+{
+    if (p->fd < 0 || p->closed || (int32_t)(now - p->next) < 0)
+        return;
+    p->next = now + random_below(&dice, p->how & 1 ? 20 : 400);
+    uint32_t most = 1 + random_below(&dice, random_below(&dice, 2) ? USER_MOST : 300);
+    if (!p->at_end && !p->error) {
+        int n = k_read(p->fd, most);
+        for (int i = 0; i < n; i++)
+            CHECK_EQUAL(user[USER_DATA + i], pattern(p, false, p->has_read + 1u + (uint32_t)i));
+        if (n > 0)
+            p->has_read += (uint32_t)n;
+        p->at_end = n == 0;
+        p->error = n < 0 && n != -EAGAIN && n != -ENOTCONN;
+        CHECK(!p->error || may_fail || n == -ENOBUFS);
+        CHECK(!p->at_end || p->has_read == p->size || may_fail);
+    }
+    if (!p->shut && !p->error && (!(p->how & 2) || p->at_end)) { /* at once, or when all has come */
+        uint32_t n = p->to_write - p->wrote < most ? p->to_write - p->wrote : most;
+        for (uint32_t i = 0; i < n; i++)
+            user[USER_DATA + i] = pattern(p, true, p->wrote + 1u + i);
+        uint32_t before = p->wrote;
+        p->wrote += n; /* it may be sent at once */
+        int done = n ? k_write(p->fd, n) : 0;
+        p->wrote = before + (done > 0 ? (uint32_t)done : 0);
+        CHECK(done >= 0 || done == -EAGAIN || done == -ENOBUFS || done == -ENOTCONN || may_fail);
+        p->error = done == -EPIPE || done == -ECONNRESET || done == -ETIMEDOUT;
+        if (!p->error && p->wrote == p->to_write && !(p->how & 4 && !p->at_end)) {
+            p->shut = true;
+            if (!(p->how & 4) && k_shutdown(p->fd, USER_SHUT_WR)) {
+                p->shut = false;
+            }
+        }
+    }
+    if (p->error || (p->shut && p->at_end) || (may_fail && chance(2))) {
+        p->closed = true;
+        k_close(p->fd);
+        p->fd = -1;
+    }
+}
+
+/* Up to the next thing that happens. */
+static void world_step(int listening)
+{
+    static uint32_t until;
+    until = now + 1;
+    unsigned earliest = flight_count;
+    for (unsigned i = 0; i < flight_count; i++)
+        if (earliest == flight_count || (int32_t)(flights[i].at - flights[earliest].at) < 0 ||
+            (flights[i].at == flights[earliest].at && flights[i].number < flights[earliest].number))
+            earliest = i;
+    uint32_t next = now + 100;
+    if (earliest < flight_count && (int32_t)(flights[earliest].at - next) < 0)
+        next = flights[earliest].at;
+    for (unsigned i = 0; i < peer_count; i++) {
+        struct peer *p = &peers[i];
+        if (p->fd >= 0 && (int32_t)(p->next - next) < 0)
+            next = p->next;
+        if (!p->reset && (int32_t)(p->timer - next) < 0)
+            next = p->timer;
+        if (p->acks && (int32_t)(p->ack_at - next) < 0)
+            next = p->ack_at;
+    }
+    if ((int32_t)(next - until) > 0)
+        until = next;
+    advance(until - now);
+    for (unsigned i = 0; i < flight_count;) {
+        if ((int32_t)(now - flights[i].at) < 0) {
+            i++;
+            continue;
+        }
+        struct flight f = flights[i];
+        flights[i] = flights[--flight_count];
+        if (f.to_kernel) {
+            uint32_t length = make_frame(&f.s);
+            if (f.damaged) {
+                uint32_t bit = random_below(&dice, 8 * (length - ETHER_HEADER));
+                frame[ETHER_HEADER + bit / 8] ^= (uint8_t)(1 << bit % 8);
+            }
+            input_frame(length);
+        } else if (!f.damaged) {
+            for (unsigned n = 0; n < peer_count; n++)
+                if (peers[n].port == f.s.peer && peers[n].kernel == f.s.kernel)
+                    peer_takes(&peers[n], &f.s);
+        }
+    }
+    int fd = listening >= 0 ? k_accept(listening) : -1;
+    for (unsigned i = 0; i < peer_count; i++) {
+        struct peer *p = &peers[i];
+        if (fd >= 0 && tcb_at(fd)->inp.fport == p->port) {
+            p->fd = fd;
+            fd = -1;
+        }
+        user_acts(p);
+        if (p->rnxt > p->read + 1 && random_below(&dice, 4)) { /* its user reads */
+            uint32_t was = peer_window(p);
+            p->read += 1 + random_below(&dice, (uint32_t)(p->rnxt - p->read - 1));
+            if (!was || random_below(&dice, 4) == 0) {
+                p->acks = true;
+                p->ack_at = now;
+            }
+        }
+        peer_sends(p);
+        peer_timer(p);
+    }
+    CHECK(fd < 0);
+}
+
+static void transfers(uint32_t seed, unsigned how_many, uint32_t most)
+{
+    begin();
+    dice = random_from(seed, 9);
+    on_sent = sent_to_peers;
+    flight_count = 0;
+    static const uint32_t losses[] = {0, 0, 20, 100, 250}, lates[] = {0, 5, 50, 800};
+    loss = losses[random_below(&dice, 5)];
+    twice = losses[random_below(&dice, 4)];
+    damage = losses[random_below(&dice, 4)];
+    late = lates[random_below(&dice, 4)];
+    int listening = -1;
+    while ((listening = k_listen(7, 8)) < 0)
+        ;
+    peer_count = how_many;
+    for (unsigned i = 0; i < peer_count; i++) {
+        struct peer *p = &peers[i];
+        static uint16_t port = 2000;
+        *p = (struct peer){.port = port++, .kernel = 7, .fd = -1};
+        port = port > 40000 ? 2000 : port;
+        p->iss = random_below(&dice, 2) ? 0u - random_below(&dice, 2 * most) : random_next(&dice);
+        p->mss = 64 + random_below(&dice, 1400);
+        p->capacity = 1 + random_below(&dice, random_below(&dice, 3) ? 20000 : 2000);
+        p->size = random_below(&dice, most);
+        p->to_write = random_below(&dice, most);
+        p->how = random_below(&dice, 8);
+        p->ends = true;
+        p->begins = random_below(&dice, 2);
+        p->wait = 500;
+        p->timer = now + p->wait;
+        p->next = now;
+        if (p->begins && i) {
+            aim_iss(7, p->port, 0u - random_below(&dice, 2 * most));
+        } else { /* the kernel begins; the peer does, too, or not */
+            p->begins = random_below(&dice, 4) == 0;
+            p->kernel = (uint16_t)(100 + i);
+            aim_iss(p->kernel, p->port, 0u - random_below(&dice, 2 * most));
+            do
+                p->fd = k_socket();
+            while (p->fd < 0);
+            CHECK_EQUAL(CALL(sys_bind, (uint32_t)p->fd, address(0, p->kernel), sizeof(struct user_sockaddr_in)), 0);
+            CHECK_EQUAL(k_connect(p->fd, p->port), -EINPROGRESS);
+        }
+    }
+    uint32_t began = now;
+    for (bool over = false; !over && now - began < 7200 * 1000;) {
+        world_step(listening);
+        over = true;
+        for (unsigned i = 0; i < peer_count; i++)
+            over &= (peer_is_over(&peers[i]) || may_fail) && (peers[i].closed || (may_fail && now - began > 100000));
+    }
+    for (unsigned i = 0; i < peer_count && !may_fail; i++) {
+        struct peer *p = &peers[i];
+        if (!p->closed || !p->at_end || p->has_read != p->size || p->wrote != p->to_write ||
+            (!p->reset && p->rnxt != p->to_write + 2u))
+            host_failed(
+                __FILE__, __LINE__,
+                "seed %u, connection %u of %u: how %u, read %u of %u, wrote %u of %u, came %u, shut %u closed %u reset %u, "
+                "state %d",
+                seed, i, peer_count, p->how, p->has_read, p->size, p->wrote, p->to_write, (unsigned)p->rnxt, p->shut,
+                p->closed, p->reset, p->fd >= 0 ? (int)tcb_at(p->fd)->state : -1);
+    }
+    fail_from = fail_to = 0;
+    close_all();
+    for (unsigned i = 0; i < peer_count; i++)
+        peers[i].fd = -1, peers[i].closed = true;
+    began = now;
+    while (objects && now - began < 1800 * 1000)
+        world_step(-1);
+    if (objects)
+        host_failed(__FILE__, __LINE__, "seed %u: %u objects are left", seed, objects);
+    all_has_gone();
+    on_sent = 0;
+}
+
+static unsigned seeds(unsigned few)
+{
+    const char *n = getenv("TCP_SEEDS");
+    return n ? (unsigned)atoi(n) : few;
+}
+
+HOST_TEST(bytes_arrive_over_any_wire)
+{
+    for (uint32_t seed = 0; seed < seeds(40); seed++)
+        transfers(seed, 1 + seed % 3, seed % 5 ? 8000 : STREAM_MOST);
+}
