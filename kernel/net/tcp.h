@@ -73,7 +73,7 @@ struct tcpcb {
     uint32_t timer[TCP_TIMERS], rto, retries;
     uint32_t rtt, rtt_seq, srtt, rttvar; /* ticks; srtt times 8, rttvar times 4 */
     uint32_t probes; /* of a closed window, since the other side was heard of */
-    uint32_t orphan_probes; /* since nobody has the socket */
+    uint32_t orphan_probes; /* of one whose socket nobody has, since it took something */
     uint32_t challenges; /* ACKs of RFC 5961 in this tick */
 };
 

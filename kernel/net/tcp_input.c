@@ -112,7 +112,7 @@ static void take_window(struct tcpcb *tp, const struct segment *s)
 {
     tp->snd_wnd = s->window;
     tp->snd_wl1 = s->first;
-    tp->snd_wl2 = s->ack;
+    tp->snd_wl2 = s->flags & TH_ACK ? s->ack : tp->snd_una;
     tp->max_snd_wnd = most(tp->max_snd_wnd, s->window);
 }
 
@@ -331,6 +331,14 @@ static bool leave_buffer(struct tcpcb *tp, uint32_t acked)
     return tp->sent_fin && acked > of_data;
 }
 
+static void update_window(struct tcpcb *tp, const struct segment *s)
+{
+    /* RFC 9293; and one that acknowledges more is newer, though it begins with what has come before. */
+    bool newer = seq_lt(tp->snd_wl2, s->ack) || (tp->snd_wl2 == s->ack && seq_leq(tp->snd_wl1, s->first));
+    if (newer && seq_leq(tp->snd_una, s->ack))
+        take_window(tp, s);
+}
+
 static bool acknowledged(struct tcpcb *tp, struct segment *s)
 {
     if (tp->state == TCPS_SYN_RECEIVED) {
@@ -377,11 +385,12 @@ static bool acknowledged(struct tcpcb *tp, struct segment *s)
     tp->duplicates = 0;
     if (tp->rtt && seq_lt(tp->rtt_seq, s->ack))
         measured(tp);
-    tp->retries = 0;
+    tp->retries = tp->orphan_probes = 0;
     bool of_fin = leave_buffer(tp, acked);
     tp->snd_una = s->ack;
     if (seq_lt(tp->snd_nxt, tp->snd_una))
         tp->snd_nxt = tp->snd_una;
+    update_window(tp, s); /* before anything is sent */
     if (seq_lt(tp->recover, tp->snd_una) && !tp->recovers)
         tp->recover = tp->snd_una;
     if (s->ack == tp->snd_max)
@@ -405,14 +414,6 @@ static bool acknowledged(struct tcpcb *tp, struct segment *s)
     case TCPS_LAST_ACK: tcp_close(tp, 0); return false;
     default: return true;
     }
-}
-
-static void update_window(struct tcpcb *tp, const struct segment *s)
-{
-    bool newer =
-        seq_lt(tp->snd_wl1, s->first) || (tp->snd_wl1 == s->first && seq_leq(tp->snd_wl2, s->ack)); /* RFC 9293 */
-    if (newer && seq_leq(tp->snd_una, s->ack))
-        take_window(tp, s);
 }
 
 /* The packet's data, which come next, go to the socket. */

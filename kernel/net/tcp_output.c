@@ -117,15 +117,15 @@ static bool planned(struct tcpcb *tp, const struct socket *so, struct plan *p)
         tp->timer[TCPT_PERSIST] = tp->retries = 0; /* it has opened */
     else if (tp->force)
         window = 1;
-    p->offset = syn ? 0 : tp->snd_nxt - tp->snd_una;
-    unsent = !syn && so->snd.cc > p->offset ? so->snd.cc - p->offset : 0;
-    if (!syn && window > p->offset)
-        p->length = least(unsent, window - p->offset);
     if (!window && !syn && so->snd.cc && tp->state >= TCPS_ESTABLISHED) {
         /* The window has closed: from now on it is probed, from where it closed. */
         tp->timer[TCPT_REXMT] = 0;
         tp->snd_nxt = seq_lt(tp->snd_una, tp->snd_nxt) ? tp->snd_una : tp->snd_nxt;
     }
+    p->offset = syn ? 0 : tp->snd_nxt - tp->snd_una;
+    unsent = !syn && so->snd.cc > p->offset ? so->snd.cc - p->offset : 0;
+    if (!syn && window > p->offset)
+        p->length = least(unsent, window - p->offset);
     if (p->length > tp->mss) {
         p->length = tp->mss;
         p->more = true;
