@@ -51,6 +51,7 @@ static struct chunk *first_chunk;
 static struct chunk *room_first, *room_last; /* those with a free place */
 static struct chunk *below; /* no number is free up to this one's; 0: that is not known of any */
 static unsigned chunk_count, thread_count, first_free; /* no thread of the first below that is free */
+static bool table_ready; /* what was in memory before is no thread: a panic may come sooner */
 unsigned thread_limit = ALL_THREADS;
 
 static unsigned table_size(void)
@@ -75,7 +76,7 @@ static struct thread *thread_behind(struct thread *t)
 {
     struct chunk *c;
     if (!t)
-        return &areas[0].thread;
+        return table_ready ? &areas[0].thread : 0;
     if (t->id < FIRST_THREADS - 1)
         return &areas[t->id + 1].thread;
     if (t->id == FIRST_THREADS - 1) {
@@ -213,6 +214,7 @@ void threads_init(void)
         areas[i].thread.state = THREAD_FREE;
         areas[i].thread.id = i;
     }
+    table_ready = true;
 }
 
 /* Where a new thread begins: as if it had just been switched to in thread_yield. */
