@@ -132,8 +132,7 @@
 #define SYS_GETCWD 212 /* (to, size) gives the length */
 #define SYS_PROCESSES 213 /* (struct user_process *, count) for ps: gives how many there are */
 #define SYS_WAITID 214 /* (P_ALL..., id, struct user_siginfo *, options, struct user_rusage * or 0) */
-#define SYS_SIGTIMEDWAIT \
-    215 /* (const sigset_t *, struct user_siginfo * or 0, const struct timespec *limit or 0) gives the signal */
+#define SYS_SIGTIMEDWAIT 215 /* (const sigset_t *, struct user_siginfo * or 0, limit or 0) gives the signal */
 #define SYS_SIGQUEUE 216 /* (id, signal, value) */
 #define SYS_GETPGID 217 /* (id) */
 #define SYS_GETSID 218 /* (id) */

@@ -5,13 +5,14 @@ TCP_BYTES=65536 sends more each way."""
 import json
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from sim.images.kernel import OPTIONS, SCHEMES
 from sim.images.programs import USER, build_program
 from sim.wires import frames
-from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command
+from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command, ended
 
 BYTES = int(os.environ.get("TCP_BYTES", "12000"))
 KERNELS = OPTIONS["tcpip"]
@@ -48,6 +49,16 @@ def segments(path):
             assert not frames.checksum(ip[12:20] + bytes([0, 6]) + len(tcp).to_bytes(2, "big") + tcp)
             found.append((at, tcp[13], int.from_bytes(tcp[4:8], "big"), len(tcp) - (tcp[12] >> 4) * 4))
     return found
+
+
+@pytest.mark.parametrize("sync, kernel, harts", [("cli-optim", "connection", 1), ("spl-optim", "serial", 2)])
+def test_calls_answer_odd_arguments(tmp_path, sync, kernel, harts):
+    files = {"sockets": build_program([Path(__file__).parent / "programs/sockets.c"])}
+    words = command(tmp_path, harts, sync, f"run=user program=sockets hz=1000 console.baud={CONSOLE_BAUD}", "file",
+                    CONSOLE_BAUD, options=DISK_BUILDS[sync] | {"tcpip": kernel}, machine=DEVICES, files=files)
+    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    run = ended(tmp_path, done.returncode, done.stdout + done.stderr)
+    assert run.status == 0 and run.result("sockets")["wrong"] == 0, run.report()
 
 
 @pytest.mark.parametrize("sync, kernel, harts", CASES)

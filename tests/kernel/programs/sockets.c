@@ -1,0 +1,140 @@
+/* What calls on sockets answer when nobody is at the other end, and odd arguments: prints what is not so, and ends with 1. */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int wrong;
+
+static void expect(const char *what, long got, long wanted)
+{
+    if (got == wanted)
+        return;
+    printf("%s: %ld (errno %d) instead of %ld\n", what, got, errno, wanted);
+    wrong = 1;
+}
+
+#define FAILS(call, error)                     \
+    do {                                       \
+        errno = 0;                             \
+        expect(#call, (long)(call), -1);       \
+        expect(#call ", errno", errno, error); \
+    } while (0)
+
+static struct sockaddr *address(struct sockaddr_in *of, const char *ip, unsigned port)
+{
+    *of = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((unsigned short)port)};
+    of->sin_addr.s_addr = inet_addr(ip);
+    return (struct sockaddr *)of;
+}
+
+static void options(int fd)
+{
+    int value = -1;
+    socklen_t length = sizeof value;
+    expect("TCP_NODELAY at first", getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &length) | value, 0);
+    value = 1;
+    expect("setsockopt", setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, sizeof value), 0);
+    value = 0;
+    expect("getsockopt", getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &length), 0);
+    expect("TCP_NODELAY", value, 1);
+    value = -1;
+    expect("SO_ERROR", getsockopt(fd, SOL_SOCKET, SO_ERROR, &value, &length) | value, 0);
+    expect("its length", length, sizeof value);
+    FAILS(getsockopt(fd, SOL_SOCKET, 99, &value, &length), ENOPROTOOPT);
+    FAILS(setsockopt(fd, SOL_SOCKET, SO_ERROR, &value, sizeof value), ENOPROTOOPT);
+    FAILS(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, sizeof value - 1), EINVAL);
+    FAILS(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, (void *)16, sizeof value), EFAULT);
+    length = 3;
+    FAILS(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &length), EINVAL);
+}
+
+static void names(int fd)
+{
+    struct sockaddr_in of, other;
+    socklen_t length = sizeof of;
+    FAILS(bind(fd, address(&of, "10.9.9.9", 7), sizeof of), EADDRNOTAVAIL);
+    FAILS(bind(fd, address(&of, "0.0.0.0", 7), sizeof of - 1), EINVAL);
+    expect("bind", bind(fd, address(&of, "0.0.0.0", 7), sizeof of), 0);
+    FAILS(bind(fd, address(&of, "0.0.0.0", 8), sizeof of), EINVAL);
+    expect("getsockname", getsockname(fd, (struct sockaddr *)&other, &length), 0);
+    expect("its port", ntohs(other.sin_port), 7);
+    expect("its family", other.sin_family, AF_INET);
+    expect("its length", length, sizeof other);
+    FAILS(getpeername(fd, (struct sockaddr *)&other, &length), ENOTCONN);
+    int second = socket(AF_INET, SOCK_STREAM, IPPROTO_TCP);
+    FAILS(bind(second, address(&of, "0.0.0.0", 7), sizeof of), EADDRINUSE);
+    expect("bind of any port", bind(second, address(&of, "0.0.0.0", 0), sizeof of), 0);
+    expect("getsockname", getsockname(second, (struct sockaddr *)&other, &length), 0);
+    expect("a port that is chosen", ntohs(other.sin_port) >= 49152, 1);
+    expect("close", close(second), 0);
+}
+
+static void listening(void)
+{
+    struct sockaddr_in of;
+    socklen_t length = sizeof of;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    expect("O_NONBLOCK", !!(fcntl(fd, F_GETFL) & O_NONBLOCK), 1);
+    expect("FD_CLOEXEC", fcntl(fd, F_GETFD), FD_CLOEXEC);
+    FAILS(accept(fd, 0, 0), EINVAL);
+    expect("bind", bind(fd, address(&of, "0.0.0.0", 9), sizeof of), 0);
+    expect("listen", listen(fd, SOMAXCONN), 0);
+    expect("listen again", listen(fd, 1), 0);
+    FAILS(accept(fd, (struct sockaddr *)&of, &length), EAGAIN);
+    FAILS(connect(fd, address(&of, "10.0.0.77", 7), sizeof of), EOPNOTSUPP);
+    struct pollfd poll_of = {.fd = fd, .events = POLLIN | POLLOUT};
+    expect("poll", poll(&poll_of, 1, 0), 0);
+    expect("close", close(fd), 0);
+}
+
+static void connecting(void)
+{
+    struct sockaddr_in of;
+    char byte = 0;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    FAILS(read(fd, &byte, 1), ENOTCONN);
+    FAILS(write(fd, &byte, 1), ENOTCONN);
+    FAILS(connect(fd, address(&of, "11.0.0.1", 7), sizeof of), ENETUNREACH);
+    FAILS(connect(fd, address(&of, "10.0.0.255", 7), sizeof of), EADDRNOTAVAIL);
+    FAILS(connect(fd, address(&of, "10.0.0.77", 0), sizeof of), EADDRNOTAVAIL);
+    of.sin_family = 99;
+    FAILS(connect(fd, (struct sockaddr *)&of, sizeof of), EAFNOSUPPORT);
+    FAILS(shutdown(fd, SHUT_RD), ENOTCONN);
+    FAILS(shutdown(fd, SHUT_WR), ENOTCONN);
+    FAILS(shutdown(fd, SHUT_RDWR), ENOTCONN);
+    FAILS(shutdown(fd, SHUT_RDWR + 1), EINVAL);
+    expect("fcntl", fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+    FAILS(connect(fd, address(&of, "10.0.0.77", 7), sizeof of), EINPROGRESS);
+    FAILS(connect(fd, address(&of, "10.0.0.77", 7), sizeof of), EALREADY);
+    FAILS(write(fd, &byte, 1), EAGAIN);
+    FAILS(read(fd, &byte, 1), EAGAIN);
+    struct pollfd poll_of = {.fd = fd, .events = POLLIN | POLLOUT};
+    expect("poll while it connects", poll(&poll_of, 1, 0), 0);
+    expect("close", close(fd), 0);
+}
+
+int main(void)
+{
+    int ends[2], fd = socket(AF_INET, SOCK_STREAM, 0);
+    expect("socket", fd, 3);
+    FAILS(socket(AF_INET + 1, SOCK_STREAM, 0), EAFNOSUPPORT);
+    FAILS(socket(AF_INET, SOCK_STREAM + 1, 0), EPROTONOSUPPORT);
+    FAILS(socket(AF_INET, SOCK_STREAM, IPPROTO_TCP + 1), EPROTONOSUPPORT);
+    options(fd);
+    names(fd);
+    expect("pipe", pipe(ends), 0);
+    FAILS(listen(ends[0], 1), ENOTSOCK);
+    FAILS(listen(99, 1), EBADF);
+    FAILS(lseek(fd, 0, SEEK_SET), ESPIPE);
+    expect("close", close(fd), 0);
+    listening();
+    connecting();
+    printf("@sockets wrong=%d\n", wrong);
+    return wrong;
+}
