@@ -203,7 +203,7 @@ static void waitids(void)
         pid_t id = fork();
         if (!id)
             _exit(9);
-        milliseconds(3);
+        waitid(P_PID, (id_t)id, &i, WEXITED | WNOWAIT); /* it has ended, and can be waited for */
         memset(&i, 0, sizeof i);
         errno = 0;
         int r = waitid(P_PID, (id_t)id, &i, options[k]);
