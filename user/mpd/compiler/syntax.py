@@ -98,9 +98,8 @@ class Separators:
                 continue
             if token.type == "NAME" and token in NOT_YET:
                 raise _fail(at, f"'{token}': {NOT_YET[token]} cannot be compiled yet")
-            inside = bool(open_ones) and open_ones[-1].type != "LBRACE"
             if last is not None and token.type in BEGINS:
-                if last.type == "RBRACE" or newline and last.type in ENDS and not inside:
+                if last.type == "RBRACE" or newline and last.type in ENDS:
                     yield Token.new_borrow_pos("_NL", "\n", token)
             newline = None
             if token.type in OPEN:
