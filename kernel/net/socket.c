@@ -218,12 +218,12 @@ static void output(struct socket *so)
     pcb_unlock(&inp->lock);
 }
 
-/* Room for something, in bytes, or what is wrong. With the socket's lock. */
-static int room(struct socket *so, const struct file *f)
+/* Room for something, in bytes, or what is wrong: of the connection only if the call tells it. With the socket's lock. */
+static int room(struct socket *so, const struct file *f, bool tells)
 {
     for (int error = 0; !error; error = wait(so, f)) {
         if (so->error)
-            return taken_error(so);
+            return tells ? taken_error(so) : so->error;
         if (so->state & SS_CANTSEND)
             return -EPIPE;
         if (!(so->state & (SS_CONNECTED | SS_CONNECTING)))
@@ -277,7 +277,7 @@ static int socket_write(struct file *f, struct transfer *t)
     int error = turn(so, f, &so->sending);
     bool mine = !error;
     while (!error && t->left) {
-        int space = room(so, f);
+        int space = room(so, f, !done);
         if (space < 0) {
             error = space;
             break;

@@ -121,6 +121,10 @@ static bool planned(struct tcpcb *tp, const struct socket *so, struct plan *p)
         /* The window has closed: from now on it is probed, from where it closed. */
         tp->timer[TCPT_REXMT] = 0;
         tp->snd_nxt = seq_lt(tp->snd_una, tp->snd_nxt) ? tp->snd_una : tp->snd_nxt;
+        if (!tp->timer[TCPT_PERSIST]) {
+            tp->retries = 0;
+            tcp_set_persist(tp);
+        }
     }
     p->offset = syn ? 0 : tp->snd_nxt - tp->snd_una;
     unsent = !syn && so->snd.cc > p->offset ? so->snd.cc - p->offset : 0;

@@ -942,6 +942,12 @@ HOST_TEST(segments_in_any_order_and_over_each_other_arrive_once)
             say(A | fin, PEER(1 + at), US(1), n);
             memset(missing + at, 0, n + !!fin);
             log_first = log_end;
+            uint32_t kept = 0, behind = 0;
+            for (const struct mbuf *m = tcb_at(c.fd)->reassembly; m; m = m->m_nextpkt, kept++) {
+                CHECK(!kept || seq_leq(behind, m->m_seq));
+                behind = m->m_seq + m->m_len;
+            }
+            CHECK_EQUAL(tcb_at(c.fd)->reassembled, kept);
             int got = random_below(&r, 2) ? k_read(c.fd, random_below(&r, 4000) + 1) : -EAGAIN;
             over = got == 0;
             for (int i = 0; i < got; i++)
@@ -1126,6 +1132,20 @@ HOST_TEST(a_closed_window_is_probed_until_it_opens)
     }
 }
 
+HOST_TEST(a_window_that_closes_with_something_to_be_answered_is_probed)
+{
+    established(1000, true);
+    CHECK_EQUAL(k_write(c.fd, 100), 100);
+    EXPECT(A, US(1), PEER(1), 100);
+    c.window = 0;
+    say(A, PEER(50), US(1), 10);
+    CHECK_EQUAL(log_end - log_first, 1);
+    CHECK_EQUAL(logged[log_first++ % LOGGED].length, 0);
+    advance(10000);
+    EXPECT(A, US(1), PEER(1), 1);
+    ended();
+}
+
 /* A peer that closes its window and is not heard of again, or answers for ever that it is closed when nobody has the socket. */
 HOST_TEST(a_closed_window_keeps_no_connection_for_ever)
 {
@@ -1273,6 +1293,14 @@ HOST_TEST(a_queue_takes_as_many_as_it_was_said_and_a_flood_costs_no_more)
     c.iss = logged[log_first++ % LOGGED].seq;
     say(S, PEER(0), 0, 0); /* its answer was lost */
     EXPECT(S | A, US(0), PEER(1), 0);
+    for (unsigned n = 0; n < 20; n++) { /* a place is free again when who asked has gone, or never answers */
+        say(R, PEER(1), 0, 0);
+        c.peer = (uint16_t)(100 + n);
+        log_first = log_end;
+        say(S, PEER(0), 0, 0);
+        c.iss = logged[log_first % LOGGED].seq;
+        EXPECT(S | A, US(0), PEER(1), 0);
+    }
     log_first = log_end;
     unsigned resets = 0;
     k_close(listening); /* two wait, two are on their way: they are refused when they come */
@@ -1678,7 +1706,7 @@ static void transfers(uint32_t seed, unsigned how_many, uint32_t most)
         port = port > 40000 ? 2000 : port;
         p->iss = random_below(&dice, 2) ? 0u - random_below(&dice, 2 * most) : random_next(&dice);
         p->mss = 64 + random_below(&dice, 1400);
-        p->capacity = 1 + random_below(&dice, random_below(&dice, 3) ? 20000 : 2000);
+        p->capacity = 1 + most / 200 + random_below(&dice, random_below(&dice, 3) ? 20000 : 2000);
         p->size = random_below(&dice, most);
         p->to_write = random_below(&dice, most);
         p->how = random_below(&dice, 8);
@@ -1742,7 +1770,7 @@ static unsigned seeds(unsigned few)
 HOST_TEST(bytes_arrive_over_any_wire)
 {
     const char *one = getenv("TCP_SEED");
-    for (uint32_t seed = one ? (uint32_t)atoi(one) : 0; seed < seeds(40); seed++)
+    for (uint32_t seed = one ? (uint32_t)atoi(one) : 0; seed < seeds(200); seed++)
         transfers(seed, 1 + seed % 3, seed % 5 ? 8000 : STREAM_MOST);
 }
 
@@ -1769,6 +1797,118 @@ HOST_TEST(without_descriptors_there_are_no_sockets)
     }
 }
 
+/* Whatever was to be sent when memory was out is sent when there is some, without anybody's help. */
+HOST_TEST(what_memory_was_out_for_goes_later)
+{
+    for (unsigned what = 0; what < 5; what++) {
+        established(STARTS[what], true);
+        struct inpcb *inp = &tcb_at(c.fd)->inp;
+        uint32_t flags = A, length = 0;
+        fail_from = 0;
+        if (what == 0) { /* a SYN */
+            c.kernel++;
+            c.peer = 3000;
+            fail_to = 0;
+            c.fd = k_socket();
+            CHECK_EQUAL(CALL(sys_bind, (uint32_t)c.fd, address(0, c.kernel), sizeof(struct user_sockaddr_in)), 0);
+            fail_to = UINT64_MAX;
+            CHECK_EQUAL(k_connect(c.fd, c.peer), -EINPROGRESS);
+            flags = S;
+        } else if (what == 1) { /* bytes, the end, an acknowledgement */
+            CHECK_EQUAL(k_write(c.fd, 100), 100);
+            log_first = log_end;
+            say(A, PEER(1), US(101), 0);
+            fail_to = 1;
+            static struct mbuf *m;
+            m = m_get();
+            CHECK(m);
+            m->m_len = length = 50;
+            memset(m->m_data, 1, 50);
+            so_lock(&socket_at(c.fd)->lock);
+            sb_append(&socket_at(c.fd)->snd, m);
+            so_unlock(&socket_at(c.fd)->lock);
+            fail_to = UINT64_MAX;
+            pcb_lock(&inp->lock);
+            tcp_output(tcb_at(c.fd));
+            pcb_unlock(&inp->lock);
+        } else if (what == 2) {
+            fail_to = UINT64_MAX;
+            k_close(c.fd);
+            flags = F | A;
+        } else if (what == 3) { /* to a segment out of order, which needs memory itself */
+            uint64_t only = allocations + 1;
+            fail_from = only;
+            fail_to = UINT64_MAX;
+            say(A, PEER(100), US(1), 10);
+        } else { /* of a SYN with its answer, which is acknowledged before there is some */
+            c.peer = 3001;
+            say(S, PEER(0), 0, 0);
+            c.iss = logged[log_first % LOGGED].seq;
+            EXPECT(S | A, US(0), PEER(1), 0);
+            fail_to = UINT64_MAX;
+            advance(3500);
+            fail_to = 0;
+            say(A, PEER(1), US(1), 0);
+            int fd = k_accept(c.listening);
+            CHECK(fd >= 0);
+            CHECK_EQUAL(k_write(fd, 10), 10);
+            EXPECT(A, US(1), PEER(1), 10);
+            ended();
+            continue;
+        }
+        EXPECT_NOTHING();
+        fail_to = fail_from = 0;
+        advance(4000);
+        CHECK(log_first != log_end);
+        last = logged[log_first % LOGGED];
+        CHECK_EQUAL(last.flags & ~P, flags);
+        CHECK_EQUAL(last.length, length);
+        ended();
+    }
+}
+
+static unsigned slept;
+
+static void peer_acts(void)
+{
+    switch (slept++) {
+    case 0:
+        c.iss = logged[log_first % LOGGED].seq;
+        EXPECT(S, US(0), 0, 0);
+        say(S | A, PEER(0), US(1), 0);
+        EXPECT(A, US(1), PEER(1), 0);
+        break;
+    case 1: say(A, PEER(1), US(1), 10); break;
+    case 2:
+        say(A, PEER(11), US(1), 0); /* nothing new: it waits on */
+        while (log_first != log_end)
+            last = logged[log_first++ % LOGGED];
+        say(A, PEER(11), last.seq + last.length, 0);
+        break;
+    case 3: say(R, PEER(11), 0, 0); break;
+    default: CHECK(slept < 100); advance(SLOW_MS);
+    }
+    log_first = log_end;
+}
+
+/* A descriptor that blocks: calls wait for what they ask for, with nothing held, and end with the connection. */
+HOST_TEST(calls_wait_for_what_they_ask_for)
+{
+    sleeps = peer_acts;
+    prepare(1000);
+    c.fd = CALL(sys_socket, USER_AF_INET, USER_SOCK_STREAM, 0);
+    CHECK_EQUAL(CALL(sys_bind, (uint32_t)c.fd, address(0, c.kernel), sizeof(struct user_sockaddr_in)), 0);
+    CHECK_EQUAL(k_connect(c.fd, c.peer), 0);
+    CHECK_EQUAL(slept, 1);
+    CHECK_EQUAL(k_read(c.fd, 100), 10);
+    CHECK_EQUAL(slept, 2);
+    CHECK(k_write(c.fd, USER_MOST) >= (int)SO_BUFFER); /* what it had taken before the reset */
+    CHECK_EQUAL(slept, 4);
+    CHECK_EQUAL(k_read(c.fd, 10), -ECONNRESET);
+    CHECK_EQUAL(k_write(c.fd, 10), -EPIPE);
+    ended();
+}
+
 HOST_TEST(all_arrives_whatever_memory_is_out_meanwhile)
 {
     for (unsigned turn = 0; turn < 3; turn++) {
@@ -1781,7 +1921,7 @@ HOST_TEST(all_arrives_whatever_memory_is_out_meanwhile)
 HOST_TEST(connections_end_whoever_goes_when_and_whatever_is_cut)
 {
     may_fail = true;
-    for (uint32_t seed = 0; seed < seeds(40); seed++)
+    for (uint32_t seed = 0; seed < seeds(200); seed++)
         transfers(seed, 1 + seed % PEERS, 8000);
 }
 
@@ -1804,7 +1944,7 @@ static void others_run(void)
 HOST_TEST(bytes_arrive_whatever_others_do_between)
 {
     host_before_write = others_run;
-    for (uint32_t seed = 0; seed < seeds(40); seed++) {
+    for (uint32_t seed = 0; seed < seeds(200); seed++) {
         may_fail = seed % 2;
         transfers(seed, 1 + seed % PEERS, 5000);
     }
@@ -1812,12 +1952,16 @@ HOST_TEST(bytes_arrive_whatever_others_do_between)
 
 /* Segments of any content ----------------------------------------------------------------------------------------------- */
 
+static struct seg answered; /* the last SYN that the kernel has answered */
+
 static void forget(const struct seg *s)
 {
-    (void)s;
+    if (s->flags & S && s->flags & A)
+        answered = *s;
 }
 
 static int hostile_listening;
+static unsigned hostile_accepted, hostile_in[TCPS_TIME_WAIT + 1], hostile_read;
 
 /* About what some connection expects, or not at all. */
 static void hostile_segment(void)
@@ -1828,7 +1972,15 @@ static void hostile_segment(void)
                     .ack = random_next(&dice)};
     int fd = (int)random_below(&dice, FILES);
     struct tcpcb *tp = files[fd] ? tcb_at(fd) : 0;
+    if (!random_below(&dice, 4)) {
+        tp = 0;
+        s.kernel = answered.kernel;
+        s.peer = answered.peer;
+        s.seq = answered.ack + random_below(&dice, 2);
+        s.ack = answered.seq + 1 - (random_below(&dice, 8) == 0);
+    }
     if (tp && tp->inp.fport) {
+        hostile_in[tp->state]++;
         s.kernel = tp->inp.lport;
         s.peer = tp->inp.fport;
         s.seq = tp->rcv_nxt + random_below(&dice, 200) - (random_below(&dice, 2) ? 100 : random_below(&dice, 200));
@@ -1860,7 +2012,7 @@ static void user_does_anything(void)
 {
     int fd = (int)random_below(&dice, FILES);
     if (!random_below(&dice, 8))
-        fd = k_accept(hostile_listening);
+        fd = k_accept(hostile_listening), hostile_accepted += fd >= 0;
     if (fd < 0)
         return;
     if (!files[fd]) {
@@ -1873,7 +2025,7 @@ static void user_does_anything(void)
     }
     switch (random_below(&dice, fd == hostile_listening ? 5 : 8)) {
     case 0:
-    case 1: k_read(fd, 1 + random_below(&dice, 5000)); break;
+    case 1: hostile_read += k_read(fd, 1 + random_below(&dice, 5000)) > 0; break;
     case 2: CALL(sys_getpeername, (uint32_t)fd, USER_AT, USER_AT + 32); break;
     case 3: k_write(fd, 1 + random_below(&dice, 5000)); break;
     case 4: k_connect(fd, 1 + random_below(&dice, 40)); break;
@@ -1901,7 +2053,7 @@ HOST_TEST(segments_of_any_content_take_nothing_down_and_leave_nothing)
     begin();
     on_sent = forget;
     dice = random_from(11, 11);
-    for (unsigned turn = 0; turn < 20 * host_times(); turn++) {
+    for (unsigned turn = 0; turn < 100 * host_times(); turn++) {
         host_before_write = turn % 2 ? others_are_hostile : 0;
         hostile_listening = k_listen(7, 1 + random_below(&dice, 20));
         for (unsigned n = 0; n < 2000; n++) {
@@ -1922,4 +2074,7 @@ HOST_TEST(segments_of_any_content_take_nothing_down_and_leave_nothing)
             advance(1000);
         all_has_gone();
     }
+    CHECK(hostile_accepted && hostile_read);
+    for (unsigned s = TCPS_SYN_SENT; s <= TCPS_TIME_WAIT; s++)
+        CHECK(hostile_in[s]);
 }
