@@ -97,7 +97,9 @@ int tcp_connect(struct tcpcb *tp, uint32_t faddr, uint32_t fport)
 {
     if (tp->state == TCPS_LISTEN)
         return -EOPNOTSUPP;
-    if (tp->state != TCPS_CLOSED || tp->inp.closing)
+    if (tp->state == TCPS_CLOSED && tp->inp.closing)
+        return -EINVAL; /* its connection has ended */
+    if (tp->state != TCPS_CLOSED)
         return tp->state == TCPS_SYN_SENT || tp->state == TCPS_SYN_RECEIVED ? -EALREADY : -EISCONN;
     if (!fport || !faddr || faddr == INADDR_BROADCAST || faddr == (net_own.ip | ~net_own.mask) || faddr >> 28 >= 0xe)
         return -EADDRNOTAVAIL;

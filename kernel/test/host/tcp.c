@@ -318,7 +318,7 @@ static int k_connect(int fd, uint32_t port)
 static int k_accept(int fd)
 {
     int of = CALL(sys_accept, (uint32_t)fd, 0, 0);
-    if (of >= 0)
+    if (of >= 0 && files[of])
         files[of]->flags |= O_NONBLOCK;
     return of;
 }
@@ -357,6 +357,14 @@ static int k_read(int fd, uint32_t n)
     int done = socket_ops.read(f, &t);
     file_release(f);
     return checked(done);
+}
+
+static int k_poll(int fd)
+{
+    struct file *f = descriptor_file(0, (uint32_t)fd);
+    int now_so = socket_ops.poll(f, USER_POLLIN | USER_POLLOUT);
+    file_release(f);
+    return checked(now_so);
 }
 
 static int k_error(int fd)
@@ -841,6 +849,8 @@ HOST_TEST(who_listens_not_is_refused)
     EXPECT_NOTHING();
     CHECK_EQUAL(k_error(c.fd), ECONNREFUSED);
     CHECK_EQUAL(k_error(c.fd), 0);
+    CHECK_EQUAL(k_poll(c.fd), USER_POLLIN | USER_POLLOUT | USER_POLLHUP);
+    CHECK_EQUAL(k_connect(c.fd, c.peer), -EINVAL);
     ended();
 }
 
@@ -1749,9 +1759,9 @@ static void transfers(uint32_t seed, unsigned how_many, uint32_t most)
                 p->closed, p->reset, p->fd >= 0 ? (int)tcb_at(p->fd)->state : -1);
     }
     fail_from = fail_to = 0;
-    close_all();
     for (unsigned i = 0; i < peer_count; i++)
         peers[i].fd = -1, peers[i].closed = true;
+    close_all();
     began = now;
     while (objects && now - began < 1800 * 1000)
         world_step(-1);
@@ -2030,7 +2040,7 @@ static void user_does_anything(void)
     case 3: k_write(fd, 1 + random_below(&dice, 5000)); break;
     case 4: k_connect(fd, 1 + random_below(&dice, 40)); break;
     case 5: k_shutdown(fd, random_below(&dice, 4)); break;
-    case 6: socket_ops.poll(files[fd], USER_POLLIN | USER_POLLOUT); break;
+    case 6: k_poll(fd); break;
     default: k_close(fd);
     }
 }
