@@ -1643,6 +1643,35 @@ static void frames_arrive(void)
     }
 }
 
+static bool flooded; /* somebody who does not know the numbers sends, too */
+
+/* Segments of the peers' ports; once all connections have begun, others that begin and never go on. */
+static void flood(void)
+{
+    bool begun = true;
+    for (unsigned i = 0; i < peer_count; i++)
+        begun &= peers[i].una > 0 && peers[i].fd >= 0;
+    for (unsigned n = random_below(&dice, 4); n; n--) {
+        const struct peer *p = &peers[random_below(&dice, peer_count)];
+        struct seg s = {.kernel = p->kernel,
+                        .peer = p->port,
+                        .seq = random_next(&dice),
+                        .ack = random_next(&dice),
+                        .flags = random_below(&dice, 32),
+                        .window = random_below(&dice, 65536),
+                        .length = random_below(&dice, 3) * 100};
+        if (begun && random_below(&dice, 2)) {
+            s.kernel = 7;
+            s.peer = (uint16_t)(50000 + random_below(&dice, 10000));
+            s.flags = S;
+        } else if (!p->una || p->closed || (p->fin && p->rnxt > p->fin)) {
+            continue; /* there may be no connection yet, or none any more: a SYN would begin one */
+        }
+        input(&s);
+        CHECK(m_in_use() <= peer_count * (TCP_REASSEMBLY_MOST + 4 * (SO_BUFFER / MBUF_BYTES + 1)));
+    }
+}
+
 /* Up to the next thing that happens. */
 static void world_step(int listening)
 {
@@ -1669,6 +1698,8 @@ static void world_step(int listening)
         until = next;
     advance(until - now);
     frames_arrive();
+    if (flooded)
+        flood();
     int fd = listening >= 0 ? k_accept(listening) : -1;
     for (unsigned i = 0; i < peer_count; i++) {
         struct peer *p = &peers[i];
@@ -1926,6 +1957,13 @@ HOST_TEST(all_arrives_whatever_memory_is_out_meanwhile)
         for (failing = 0; failing < 400 * host_times(); failing += turn ? 7 : 1)
             transfers((uint32_t)failing % 7 * 1000 + turn, 2, 3000);
     }
+}
+
+HOST_TEST(bytes_arrive_though_others_send_to_the_same_ports)
+{
+    flooded = true;
+    for (uint32_t seed = 0; seed < seeds(200); seed++)
+        transfers(seed, 1 + seed % 3, 8000);
 }
 
 HOST_TEST(connections_end_whoever_goes_when_and_whatever_is_cut)
