@@ -468,7 +468,7 @@ struct loaded {
 /* The program at `path`, or the interpreter of the script there. With references and memory until unload. */
 static int find_loadable(struct process *p, const char *path, const struct arguments *arguments, struct loaded *l)
 {
-    char line[2][SCRIPT_LINE], *interpreter, *word;
+    char line[2][SCRIPT_LINE], *interpreter = 0, *word = 0;
     *l = (struct loaded){.arguments = arguments};
     for (unsigned depth = 0;; depth++) {
         char *into = line[depth % 2]; /* `path` lies in the other one */
