@@ -50,7 +50,7 @@ class Boot:
 
     def image(self):
         if self.kind == "ether":
-            return kernel_of(SoCConfig(harts=1, **DEVICES), "cli-optim", {"pad": "0"} | ETHER_BUILD, ("ping",))
+            return kernel_of(SoCConfig(harts=1, **DEVICES), "cli-optim", ETHER_BUILD, ("ping",))
         return kernel_of(SoCConfig(), "spl-optim", runs=("test-ring", "test-hang"))
 
     def save(self, folder):

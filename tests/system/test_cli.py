@@ -220,11 +220,12 @@ def test_the_figures_make_sense(tiny):
         assert far == pytest.approx(near, rel=0.2)
     for row in rows.values():       # no section is open while its hart waits for the next bytes, hundreds of us
         assert row["section_us"] < 20
-    # The model of the paper against what was seen from outside. The flag is a few cycles, which the loop pays without
-    # and the kernel with cache misses (the paper says so in section 5.3): there it costs up to three times the model.
+    # The model of the paper against what was seen from outside. A pair that stays on the chip is a few cycles, which
+    # the loop pays without and the kernel with cache misses (the paper says so in section 5.3): there it costs up to
+    # three times the model. So it is with the controller at no distance.
     for row in rows.values():
         predicted, measured = row["predicted_percent"], row["measured_percent"]
-        if "optim" in row["sync"]:
+        if "optim" in row["sync"] or row["latency"] == 0:
             assert predicted / 1.35 < measured < 3 * predicted
         else:
             assert predicted == pytest.approx(measured, rel=0.35)
