@@ -1,16 +1,6 @@
 /*
- * The Ethernet interface: what its interrupts do, and where the rest of the work is done. That is a build option (NET), so
- * that each way costs what it costs:
- *
- *   threads    the handler takes frames out of the ring; those of IP wait in ipintrq for one of `net.threads`
- *              netisr_threads, those of ARP for a thread of their own (paper `mach`, 2.1)
- *   softint    the handler exchanges frames for empty buffers, without a lock (dev/ether.h), and a soft interrupt at SPL_SOFTNET
- *              on its hart does the rest (4.3BSD)
- *   interrupt  the handler does all of it
- *   poll       the handler switches its interrupt off and wakes a thread that takes frames, `net.quota` at a time from each
- *              queue, does all that is to be done with them, and switches it on again when there are none. While the queue
- *              of a reader who has said so is full it takes none (Mogul and Ramakrishnan, *Eliminating Receiver Livelock
- *              in an Interrupt-driven Kernel*, USENIX 1996, section 6)
+ * The Ethernet interface: it starts, stops, and sends. Where frames that come are worked on is a build option (`net`), so that each way costs
+ * what it costs: receive.h.
  *
  * Boot arguments: net.ip, net.mac (the last byte of the address), net.mbits, net.threads, net.queue (packets that ipintrq
  * holds; of softint, frames of each queue that may wait), net.quota, net.share, net.moderate (frames) and net.moderate.cycles.
