@@ -1,6 +1,7 @@
 """The same C program on the host's Linux and on the machine: what it prints is the same, line by line. One program for
 each family of calls (programs/both); where the two differ on purpose, a program does not ask."""
 
+import signal
 import subprocess
 from pathlib import Path
 
@@ -18,9 +19,16 @@ def build_for_host(folder, name):
                     BOTH / f"{name}.c", "-o", folder / name], check=True)
 
 
+def as_by_login():
+    """What was ignored or masked where the tests were started (nohup, a shell's background) is so no more."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
 def lines_of_host(folder, name, args):
     done = subprocess.run([folder / name, *args], cwd=folder, capture_output=True, text=True, timeout=100,
-                          stdin=subprocess.DEVNULL, start_new_session=True)
+                          stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=as_by_login)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()
 
