@@ -22,6 +22,7 @@
 #include "init/run.h"
 #include "intr/intr.h"
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lib/random.h"
@@ -51,7 +52,7 @@ static void note(enum disk_cause cause, uint32_t cycles)
 static bool fill(struct block_io *i)
 {
     crit_t s = simple_lock_enter(&bench_lock);
-    uint32_t count = sectors - next_sector < request ? sectors - next_sector : request;
+    uint32_t count = MIN(sectors - next_sector, request);
     i->lba = next_sector;
     i->count = count;
     next_sector += count;
@@ -158,8 +159,8 @@ static int disk_run(void)
     uint64_t begin = cycles64();
     PROBE(WINDOW_BEGIN);
     for (uint32_t lba = 0; waits && lba < sectors; lba += request)
-        errors += block_transfer(disk, writes ? BLOCK_WRITE : BLOCK_READ, lba,
-                                 sectors - lba < request ? sectors - lba : request, buffer[0]) != 0;
+        errors +=
+            block_transfer(disk, writes ? BLOCK_WRITE : BLOCK_READ, lba, MIN(sectors - lba, request), buffer[0]) != 0;
     for (unsigned i = 0; !waits && i < at_once; i++) {
         io[i] = (struct block_io){.op = writes ? BLOCK_WRITE : BLOCK_READ, .data = buffer[i], .done = again};
         submit(&io[i]);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fs/ext2_disk.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 
 #define BLOCK_MOST 4096u
@@ -79,7 +80,7 @@ void ext2_format(struct block_device *disk, uint32_t size)
         panic("%s: %lu sectors are too few for a file system", disk->name, (unsigned long)disk->sectors);
     uint32_t root = begin + overhead;
     for (uint32_t g = 0; g < groups; g++) {
-        uint32_t first = begin + g * GROUP_BLOCKS, left = blocks - first < GROUP_BLOCKS ? blocks - first : GROUP_BLOCKS;
+        uint32_t first = begin + g * GROUP_BLOCKS, left = MIN(blocks - first, GROUP_BLOCKS);
         put_bitmap(disk, first + 2, overhead + !g, left);
         put_bitmap(disk, first + 3, g ? 0 : RESERVED_INODES, GROUP_INODES);
         write_blocks(disk, first + 4, table, empty_table);
@@ -91,8 +92,7 @@ void ext2_format(struct block_device *disk, uint32_t size)
     for (uint32_t copy = 0; copy < groups; copy++) {
         uint32_t first = begin + copy * GROUP_BLOCKS, free = 0;
         for (uint32_t g = 0; g < groups; g++) {
-            uint32_t from = begin + g * GROUP_BLOCKS,
-                     left = blocks - from < GROUP_BLOCKS ? blocks - from : GROUP_BLOCKS;
+            uint32_t from = begin + g * GROUP_BLOCKS, left = MIN(blocks - from, GROUP_BLOCKS);
             at.group[g] = (struct ext2_group){.block_bitmap = from + 2,
                                               .inode_bitmap = from + 3,
                                               .inode_table = from + 4,

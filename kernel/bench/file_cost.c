@@ -22,6 +22,7 @@
 #include "fs/vfs.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "sched/master.h"
@@ -156,7 +157,7 @@ static void together(unsigned n)
         threads[i] = thread_create(reader, (void *)(uintptr_t)i, PRI_NORMAL, ANY_HART, "file cost");
     for (unsigned i = 0; i < n; i++) {
         thread_join(threads[i]);
-        took = ended[i] - began > took ? ended[i] - began : took;
+        took = MAX(ended[i] - began, took);
     }
     kprintf("@file_scale threads=%u reads=%lu cycles=%lu\n", n, (unsigned long)reads, (unsigned long)took);
 }

@@ -23,6 +23,7 @@
 #include "fs/vfs.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lock/event.h"
@@ -67,7 +68,7 @@ static uint32_t transfer(struct vnode *vp, bool write)
     uint32_t begin = cycles32();
     for (uint32_t at = 0, n; at < bytes; at += n) {
         struct uio uio;
-        n = bytes - at < piece ? bytes - at : piece;
+        n = MIN(bytes - at, piece);
         uio_kernel(&uio, memory[0], n, at, write);
         check(write ? vfs_write(vp, &uio, false) : vfs_read(vp, &uio), write ? "write" : "read");
         if (uio.left)
@@ -91,7 +92,7 @@ static uint32_t raw(struct block_device *disk, unsigned op)
         }
         if (at >= bytes)
             continue;
-        uint32_t n = bytes - at < RAW ? bytes - at : RAW;
+        uint32_t n = MIN(bytes - at, RAW);
         io[i] = (struct block_io){.op = (uint8_t)op,
                                   .lba = RAW_LBA + at / SECTOR_SIZE,
                                   .count = n / SECTOR_SIZE,

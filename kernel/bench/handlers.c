@@ -6,6 +6,7 @@
 #include "arch/csr.h"
 #include "bench/quantile.h"
 #include "intr/intr.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "sync/pic.h"
@@ -62,13 +63,13 @@ static void print(unsigned first)
         struct pic_counters now = pic_counters(t->source);
         all.deliveries += now.deliveries - t->before.deliveries;
         all.merged += now.merged - t->before.merged;
-        all.max_wait = now.max_wait > all.max_wait ? now.max_wait : all.max_wait;
+        all.max_wait = MAX(now.max_wait, all.max_wait);
         if (i == first)
             continue;
         sum.count += t->count;
         sum.total += t->total;
         sum.squares += t->squares;
-        uint32_t more = t->samples < MOST_SAMPLES - n ? t->samples : MOST_SAMPLES - n;
+        uint32_t more = MIN(t->samples, MOST_SAMPLES - n);
         memcpy(&sample[first][n], sample[i], more * sizeof sample[i][0]);
         n += more;
     }

@@ -23,6 +23,7 @@
 #include "init/run.h"
 #include "intr/intr.h"
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lib/random.h"
@@ -136,7 +137,7 @@ static void waiter(void *arg)
     struct thread *t[MAX_HARTS];
     (void)arg;
     uint32_t asked = samples;
-    samples = asked < IDLE_SAMPLES ? asked : IDLE_SAMPLES;
+    samples = MIN(asked, IDLE_SAMPLES);
     measure_all("idle");
     samples = asked;
     for (unsigned h = 0; h < hart_count; h++)

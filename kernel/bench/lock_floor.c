@@ -16,6 +16,7 @@
 #include "arch/csr.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lock/simple_lock.h"
@@ -172,7 +173,7 @@ static uint32_t measure(loop_fn *loop, uint32_t iterations)
         measured = &lines[p][0].lock;
         loop(4); /* the code is in the cache now */
         uint64_t cycles = loop(iterations);
-        least = cycles < least ? cycles : least;
+        least = MIN(cycles, least);
     }
     csr_write(mie, enabled);
     return (uint32_t)((least * 100 + iterations / 2) / iterations);

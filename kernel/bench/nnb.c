@@ -121,6 +121,7 @@ static void nnb_unlink(void *arg, const char *path)
     unix_leave();
 }
 
+#include "lib/minmax.h"
 #include "user/programs/nnb_tests.h"
 
 /* The driver ------------------------------------------------------------------------------------------------------------- */
@@ -142,7 +143,7 @@ static void user(void *arg)
     n.fd = nnb_open(u, u->path, !u->test);
     if (!u->test) /* the working file is made */
         for (uint32_t at = 0, piece; at < file_bytes; at += piece) {
-            piece = file_bytes - at < sizeof zeros ? file_bytes - at : sizeof zeros;
+            piece = MIN(file_bytes - at, sizeof zeros);
             nnb_write(u, n.fd, zeros, piece);
         }
     if (!__atomic_sub_fetch(&not_ready, 1, __ATOMIC_SEQ_CST))
@@ -186,7 +187,7 @@ static uint64_t run_test(unsigned test, unsigned count, unsigned disks)
     PROBE(WINDOW_END);
     for (unsigned i = 0; i < count; i++) {
         uint64_t took = users[i].ended - begin;
-        last = took > last ? took : last;
+        last = MAX(took, last);
         sum += took;
     }
     if (test) {
@@ -297,7 +298,7 @@ static int nnb(void)
     unsigned disks = mount_all();
     unix_leave();
     for (unsigned i = 0; i < count_count; i++)
-        most = counts[i] > most ? counts[i] : most;
+        most = MAX(counts[i], most);
     for (unsigned i = 0; i < most; i++) {
         const char *top = i % disks ? "/1" : "";
         snprintf(users[i].path, sizeof users[i].path, "%s/f%u", top, i);

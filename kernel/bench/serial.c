@@ -28,6 +28,7 @@
 #include "init/run.h"
 #include "intr/intr.h"
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "sched/sched.h"
@@ -111,7 +112,7 @@ static uint32_t receive(uint32_t n, uint32_t every, uint32_t ticks)
 {
     uint32_t got = 0;
     while (got < n) {
-        uint32_t part = n - got < every ? n - got : every, came = ttread(&tty, received + got, part, ticks);
+        uint32_t part = MIN(n - got, every), came = ttread(&tty, received + got, part, ticks);
         got += came;
         if (came < part)
             break;

@@ -31,6 +31,7 @@
 #include "bench/pace.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lib/random.h"
@@ -105,7 +106,7 @@ static void report(void)
         uint32_t wait = a->got - a->asked;
         of[a->hart]++;
         wait_sum += wait;
-        wait_max = wait > wait_max ? wait : wait_max;
+        wait_max = MAX(wait, wait_max);
         if (!before)
             continue;
         if ((int32_t)(a->got - before->released) < 0)
@@ -115,13 +116,13 @@ static void report(void)
         uint32_t handover = a->got - before->released;
         handovers++;
         handover_sum += handover;
-        handover_min = handover < handover_min ? handover : handover_min;
-        handover_max = handover > handover_max ? handover : handover_max;
+        handover_min = MIN(handover, handover_min);
+        handover_max = MAX(handover, handover_max);
     }
     for (unsigned h = 0; h < hart_count; h++) {
         squares += (uint64_t)of[h] * of[h];
-        least = of[h] < least ? of[h] : least;
-        most = of[h] > most ? of[h] : most;
+        least = MIN(of[h], least);
+        most = MAX(of[h], most);
     }
     uint32_t jain = (uint32_t)((uint64_t)total * total * 1000 / (hart_count * squares));
     uint32_t handover = handovers ? (uint32_t)(handover_sum * 1000 / handovers) : 0;

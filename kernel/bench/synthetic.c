@@ -26,6 +26,7 @@
 #include "init/run.h"
 #include "intr/intr.h"
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lock/simple_lock.h"
@@ -64,7 +65,7 @@ static void handler(void *wire)
 static uint32_t turns_of(uint32_t cycles)
 {
     uint32_t turns = cycles * 16 / pace_cycles_of_16_turns;
-    return turns < 0xffff ? turns : 0xffff;
+    return MIN(turns, 0xffff);
 }
 
 static void draw(struct work *w, unsigned hart, uint32_t section, uint32_t gap)

@@ -9,6 +9,7 @@
 #include "arch/csr.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "mem/zone.h"
@@ -80,7 +81,7 @@ static uint32_t measure(loop_fn *loop, uint32_t iterations)
     for (unsigned p = 0; p < PLACES; p++) {
         loop(p, 4); /* all is in the caches now */
         uint32_t cycles = loop(p, iterations);
-        least = cycles < least ? cycles : least;
+        least = MIN(cycles, least);
     }
     csr_write(mie, enabled);
     return (uint32_t)(((uint64_t)least * 100 + iterations / 2) / iterations);

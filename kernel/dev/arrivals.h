@@ -10,6 +10,7 @@
 #include <generated/csr.h>
 
 #include "lib/exponential.h"
+#include "lib/minmax.h"
 #include "sync/pic.h"
 
 #define ARRIVALS_WIRES 8
@@ -27,7 +28,7 @@ static inline void arrivals_begin(void)
 /* The next of up to ARRIVALS_ENTRIES entries: `interval` cycles after the one before, `wire` rises. */
 static inline void arrivals_enter(uint32_t interval, unsigned wire)
 {
-    arrivals_entry_write((interval < ARRIVALS_LONGEST ? interval : ARRIVALS_LONGEST) | wire << 28);
+    arrivals_entry_write(MIN(interval, ARRIVALS_LONGEST) | wire << 28);
 }
 
 /* Play the first `entries` of the list until arrivals_stop. */

@@ -12,6 +12,7 @@
 #include "dev/clock.h"
 #include "intr/intr.h"
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "sync/pic.h"
 
@@ -212,13 +213,13 @@ static crit_t move_cluster(struct disk *d, crit_t saved)
 {
     struct block_io *io = d->current;
     volatile uint32_t *data = &REG(d, DATA);
-    uint32_t sectors = d->left < d->cluster ? d->left : d->cluster, bytes = sectors * SECTOR_SIZE;
+    uint32_t sectors = MIN(d->left, d->cluster), bytes = sectors * SECTOR_SIZE;
     d->left -= sectors;
     d->block.moving = true;
     simple_lock_leave(&d->block.lock, saved);
     for (bool last = false; !last;) {
         const struct block_segment *s = &io->segments[d->segment];
-        uint32_t n = s->bytes - d->offset < bytes ? s->bytes - d->offset : bytes;
+        uint32_t n = MIN(s->bytes - d->offset, bytes);
         last = n == bytes;
         uint32_t *p = (uint32_t *)(uintptr_t)(s->address + d->offset), *end = p + n / 4;
         copy(io->op, data, p, end - last);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dev/clock.h"
+#include "lib/minmax.h"
 #include "sched/limit.h"
 #include "sched/sched.h"
 
@@ -413,7 +414,7 @@ static int wait_for_input(struct terminal *tp, uint32_t n)
             break;
         uint32_t there = tp->line - tp->tail, least = 1, limit = 0;
         if (!has_flag(tp, USER_ICANON)) {
-            least = tp->modes.cc[USER_VMIN] < n ? tp->modes.cc[USER_VMIN] : n;
+            least = MIN(tp->modes.cc[USER_VMIN], n);
             uint32_t time = tenths(tp->modes.cc[USER_VTIME]);
             if (!least && !time)
                 break;

@@ -6,6 +6,7 @@
 #include "file/calls.h"
 #include "file/descriptors.h"
 #include "file/record_lock.h"
+#include "lib/minmax.h"
 
 #define MOST_AT_ONCE 0x10000000u /* bytes: a result is not negative */
 #define MOST_PIECES 1024u        /* of readv and writev */
@@ -15,7 +16,7 @@ void (*file_broken_pipe)(void);
 
 static int read_or_write(struct file *f, bool write, struct vm_map *map, uint32_t at, uint32_t n, bool has_some)
 {
-    struct transfer t = {map, at, n < MOST_AT_ONCE ? n : MOST_AT_ONCE, has_some};
+    struct transfer t = {map, at, MIN(n, MOST_AT_ONCE), has_some};
     int result = write ? file_write(f, &t) : file_read(f, &t);
     if (result == -EPIPE)
         file_broken_pipe();
@@ -49,7 +50,7 @@ static int on_one_at(struct process *p, bool write, struct vm_map *map, const ui
     struct file *f = descriptor_file(descriptors_of(p), a[0]);
     if (!f)
         return -EBADF;
-    struct transfer t = {map, a[1], a[2] < MOST_AT_ONCE ? a[2] : MOST_AT_ONCE, false};
+    struct transfer t = {map, a[1], MIN(a[2], MOST_AT_ONCE), false};
     int result = write ? file_write_at(f, &t, (int32_t)a[3]) : file_read_at(f, &t, (int32_t)a[3]);
     file_release(f);
     return result;
@@ -278,7 +279,7 @@ static int sys_getdirentries(struct process *p, struct vm_map *map, const uint32
     struct file *f = descriptor_file(descriptors_of(p), a[0]);
     if (!f)
         return -EBADF;
-    struct transfer t = {map, a[1], a[2] < MOST_AT_ONCE ? a[2] : MOST_AT_ONCE, false};
+    struct transfer t = {map, a[1], MIN(a[2], MOST_AT_ONCE), false};
     int result = file_getdirentries(f, &t);
     file_release(f);
     return result;

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "file/record_lock.h"
+#include "lib/minmax.h"
 #include "lock/lock_pair.h"
 #include "mem/zone.h"
 
@@ -141,7 +142,7 @@ static void hint_closed(struct descriptors *d, uint32_t fd)
     uint32_t old = d->hint, new;
     do {
         uint32_t lowest = old & HINT_MASK;
-        new = ((old & ~HINT_MASK) + HINT_MASK + 1) | (fd < lowest ? fd : lowest);
+        new = ((old & ~HINT_MASK) + HINT_MASK + 1) | MIN(fd, lowest);
     } while (!__atomic_compare_exchange_n(&d->hint, &old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 }
 

@@ -12,6 +12,7 @@
 
 #include "file/calls.h"
 #include "file/descriptors.h"
+#include "lib/minmax.h"
 #include "mem/zone.h"
 #include "sched/sched.h"
 
@@ -50,7 +51,7 @@ static void changed(struct pipe *p)
 static uint32_t contiguous(uint32_t from, uint32_t n)
 {
     uint32_t rest = PIPE_SIZE - from % PIPE_SIZE;
-    return n < rest ? n : rest;
+    return MIN(n, rest);
 }
 
 static uint8_t *byte_at(struct pipe *p, uint32_t at)
@@ -90,7 +91,7 @@ static int pipe_read(struct file *f, struct transfer *t)
     if (!error && p->head != p->tail) {
         p->reading = true;
         uint32_t from = p->tail;
-        n = p->head - from < t->left ? p->head - from : t->left;
+        n = MIN(p->head - from, t->left);
         simple_lock_leave(&p->lock, s);
         error = copy_from(p, from, n, t);
         s = simple_lock_enter(&p->lock);
@@ -132,7 +133,7 @@ static int pipe_write(struct file *f, struct transfer *t)
             error = room;
             break;
         }
-        uint32_t n = t->left < (uint32_t)room ? t->left : (uint32_t)room, to = p->head;
+        uint32_t n = MIN(t->left, (uint32_t)room), to = p->head;
         simple_lock_leave(&p->lock, s);
         error = copy_to(p, to, n, t);
         s = simple_lock_enter(&p->lock);

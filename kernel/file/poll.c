@@ -6,6 +6,7 @@
 
 #include "dev/clock.h"
 #include "file/descriptors.h"
+#include "lib/minmax.h"
 #include "mem/page.h"
 #include "sched/limit.h"
 #include "sched/sched.h"
@@ -58,7 +59,7 @@ static int copy_polled(struct vm_map *map, const struct polled *all, uint32_t ad
 {
     int error = 0;
     for (uint32_t i = 0; i < all->count && !error; i += OF_A_PAGE) {
-        uint32_t n = all->count - i < OF_A_PAGE ? all->count - i : OF_A_PAGE, size = n * sizeof(struct user_pollfd);
+        uint32_t n = MIN(all->count - i, OF_A_PAGE), size = n * sizeof(struct user_pollfd);
         void *at = polled_at(all, i);
         error = out ? copyout(map, address + i * sizeof(struct user_pollfd), at, size)
                     : copyin(map, at, address + i * sizeof(struct user_pollfd), size);

@@ -6,6 +6,7 @@
 
 #include "lib/compiler.h"
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
 #include "mem/page.h"
@@ -311,13 +312,13 @@ static bool looks_like(const struct buf *bp, const struct blockdev *device, uint
 /* What one request carries. */
 static uint32_t request_most(uint32_t size)
 {
-    return RUN_BYTES / size < RUN_MOST ? RUN_BYTES / size : RUN_MOST;
+    return MIN(RUN_BYTES / size, RUN_MOST);
 }
 
 uint32_t buf_run_most(uint32_t size)
 {
     uint32_t most = buf_count / BUFS_OF_A_RUN, long_enough = request_most(size);
-    return most < long_enough ? most : long_enough;
+    return MIN(most, long_enough);
 }
 
 /* Null if all are under way: blocks go one by one then. */
@@ -394,7 +395,7 @@ void biodone_run(struct bufrun *run)
 static uint32_t on_its_chain(uint32_t sector, uint32_t size, uint32_t count)
 {
     uint32_t each = size / SECTOR_SIZE, n = (GROUP - sector % GROUP + each - 1) / each;
-    return n < count ? n : count;
+    return MIN(n, count);
 }
 
 /* How many of these, which share a chain, are not in the cache, up to the first that is. */
@@ -458,8 +459,8 @@ uint32_t breadahead(struct blockdev *device, uint32_t sector, uint32_t size, uin
     if (sector >= device->sectors)
         return 0;
     uint32_t room = (device->sectors - sector) / each;
-    count = count < room ? count : room;
-    count = count < most ? count : most;
+    count = MIN(count, room);
+    count = MIN(count, most);
     struct bufrun *run = count > 1 ? run_take(device) : 0;
     struct buf *one, **bps = run ? run->buf : &one;
     uint32_t n = count ? get_absent(device, sector, size, run ? count : 1, bps) : 0;
@@ -556,7 +557,7 @@ void bawrite_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32
     uint32_t most = request_most(size);
     for (uint32_t n = 0; n < count; n++) {
         uint32_t at = sector + n * (size / SECTOR_SIZE);
-        most = count - n < most ? count - n : most;
+        most = MIN(count - n, most);
         struct bufrun *run = run_take(device);
         if (run) {
             run->count = take_delayed(device, at, size, most, 0, run->buf);

@@ -34,6 +34,7 @@
 #include "fs/buf.h"
 #include "fs/ext2_disk.h"
 #include "fs/vnode.h"
+#include "lib/minmax.h"
 
 struct group {
     struct ext2_group disk; /* its counts: of counts_lock */
@@ -147,7 +148,7 @@ int ext2_write_super(struct ext2 *fs); /* as ext2_meta */
 static inline uint32_t ext2_blocks_in(const struct ext2 *fs, uint32_t group)
 {
     uint32_t left = fs->super.blocks - fs->super.first_data_block - group * fs->super.blocks_per_group;
-    return left < fs->super.blocks_per_group ? left : fs->super.blocks_per_group;
+    return MIN(left, fs->super.blocks_per_group);
 }
 
 /*

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "mem/page.h"
 
@@ -71,7 +72,7 @@ static uint32_t first_clear(const uint8_t *map, uint32_t from, uint32_t end)
 /* The first of 8 free ones in a row, so that a file that grows stays together, or else the first free one; or `end`. */
 static uint32_t choose(const uint8_t *map, uint32_t goal, uint32_t end)
 {
-    uint32_t near = goal + 32 < end ? goal + 32 : end, found = first_clear(map, goal, near);
+    uint32_t near = MIN(goal + 32, end), found = first_clear(map, goal, near);
     if (found < near)
         return found;
     for (uint32_t turn = 0; turn < 2; turn++)
@@ -100,7 +101,7 @@ static uint32_t take_ahead(struct group *g, uint32_t bit, uint32_t most)
 {
     if (!g->ahead_count || bit != g->ahead)
         return 0;
-    uint32_t n = most < g->ahead_count ? most : g->ahead_count;
+    uint32_t n = MIN(most, g->ahead_count);
     g->ahead += n;
     g->ahead_count -= n;
     g->passed = 0;
@@ -163,7 +164,7 @@ static int take(struct ext2 *fs, struct group *of, bool blocks, uint32_t goal, u
         all = ext2_is_data_block(fs, base + first) ? ext2_data_blocks(fs, base + first, all) : 1;
     while (n < all && first + n < end && !is_set(map, first + n))
         n++;
-    *count = n < most ? n : most;
+    *count = MIN(n, most);
     if (n > most) {
         g->ahead = first + most;
         g->ahead_count = n - most;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/compiler.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
 
@@ -42,7 +43,7 @@ uint64_t ext2_size_limit(const struct ext2 *fs)
 {
     uint64_t per = fs->block_size / 4, blocks = EXT2_DIRECT + per + per * per + per * per * per;
     uint64_t by_sectors = 0xffffffffull / fs->sectors_per_block - per - 3;
-    return (blocks < by_sectors ? blocks : by_sectors) << fs->block_shift;
+    return MIN(blocks, by_sectors) << fs->block_shift;
 }
 
 /* New blocks for the inode, *count at most; one, all 0 on the device, if it is to hold pointers. */
@@ -52,7 +53,7 @@ static int allocate(struct inode *ip, bool pointers, uint32_t *block, uint32_t *
     /* For who goes on writing as much again as the file has got, up to what one request writes. */
     uint32_t ahead = ip->v.type == VREG && ip->last_allocated ? ip->disk.sectors / fs->sectors_per_block : 0;
     uint32_t most = buf_run_most(fs->block_size);
-    int error = ext2_balloc(fs, ext2_goal(ip), ahead < most ? ahead : most, block, count);
+    int error = ext2_balloc(fs, ext2_goal(ip), MIN(ahead, most), block, count);
     if (error)
         return error;
     ip->last_allocated = *block + *count - 1;
@@ -205,13 +206,13 @@ static COLD int bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, 
         bool lowest = level + 1 == way.levels;
         if (alloc && lowest && in == ip->empty_in && way.place[level] == ip->empty_place && ip->empty_count) {
             at = 0;
-            follow = most < ip->empty_count ? most : ip->empty_count;
+            follow = MIN(most, ip->empty_count);
             continue;
         }
         uint32_t among = way.place[level] - ip->to_set.place;
         if (!alloc && lowest && in == ip->to_set.in && among < ip->to_set.count) { /* its pointer is to be set yet */
             at = ip->to_set.block + among;
-            follow = ip->to_set.count - among < most ? ip->to_set.count - among : most;
+            follow = MIN(ip->to_set.count - among, most);
             continue;
         }
         follow = lowest ? alloc ? RUN_LOOKED_AT : most : 1;

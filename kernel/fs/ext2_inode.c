@@ -16,6 +16,7 @@
 
 #include "fs/namecache.h"
 #include "lib/compiler.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
 
@@ -401,7 +402,7 @@ static int leave_attributes(struct inode *ip)
     if (!sound)
         return ext2_error(fs, "block of attributes", before.attributes);
     ip->disk.attributes = 0;
-    ip->disk.sectors -= ip->disk.sectors < fs->sectors_per_block ? ip->disk.sectors : fs->sectors_per_block;
+    ip->disk.sectors -= MIN(ip->disk.sectors, fs->sectors_per_block);
     ip->dirty = true;
     error = ext2_update(ip, true);
     if (!error)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fs/namecache.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "mem/page.h"
@@ -105,7 +106,7 @@ uint32_t ext2_data_blocks(const struct ext2 *fs, uint32_t block, uint32_t count)
     uint32_t left = s->first_data_block + n * s->blocks_per_group + ext2_blocks_in(fs, n) - block;
     const struct ext2_group *g = &fs->group[n]->disk;
     const uint32_t own[] = {g->block_bitmap, g->inode_bitmap, g->inode_table};
-    count = count < left ? count : left;
+    count = MIN(count, left);
     for (unsigned i = 0; i < sizeof own / sizeof own[0]; i++)
         if (own[i] - block < count)
             count = own[i] - block;
@@ -299,7 +300,7 @@ int ext2_write_counts(struct ext2 *fs)
 {
     int error = 0;
     for (uint32_t i = 0; i < fs->groups; i += fs->descriptors_per_block) {
-        uint32_t end = i + fs->descriptors_per_block < fs->groups ? i + fs->descriptors_per_block : fs->groups;
+        uint32_t end = MIN(i + fs->descriptors_per_block, fs->groups);
         bool dirty = false;
         for (uint32_t k = i; k < end; k++)
             dirty |= fs->group[k]->dirty;

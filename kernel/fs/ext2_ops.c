@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lock/lock_debug.h"
 
@@ -547,8 +548,8 @@ static __attribute__((noinline)) void ask(struct inode *ip, struct read_state *r
         r->asked += r->window;
         return;
     }
-    count = count < r->window ? count : r->window;
-    count = count < end - r->asked ? count : end - r->asked;
+    count = MIN(count, r->window);
+    count = MIN(count, end - r->asked);
     uint32_t sector = block * fs->sectors_per_block;
     uint32_t begun = breadahead(fs->device, sector, fs->block_size, count);
     r->lost -= begun && r->lost;
@@ -574,8 +575,8 @@ static void read_ahead(struct inode *ip, struct read_state *r, uint32_t n, uint3
     for (unsigned i = 0; i < 2 && r->asked < end; i++) {
         if (r->asked != n && !(sequential && n + wanted + r->window > r->asked))
             return;
-        r->window = sequential ? WINDOW_GROWS * (r->window > wanted ? r->window : wanted) : (wanted + 1) / 2 * 2;
-        r->window = r->window < most ? r->window : most;
+        r->window = sequential ? WINDOW_GROWS * MAX(r->window, wanted) : (wanted + 1) / 2 * 2;
+        r->window = MIN(r->window, most);
         ask(ip, r, end);
     }
 }
@@ -589,8 +590,8 @@ static int read_blocks(struct inode *ip, struct uio *uio, struct read_state *r, 
     struct buf *bps[BLOCKS_AT_ONCE];
     uint32_t within = uio->offset & (fs->block_size - 1), sector = block * fs->sectors_per_block;
     uint64_t left = ext2_size(ip) - uio->offset;
-    left = left < uio->left ? left : uio->left;
-    count = count < BLOCKS_AT_ONCE ? count : BLOCKS_AT_ONCE;
+    left = MIN(left, uio->left);
+    count = MIN(count, BLOCKS_AT_ONCE);
     uint32_t got = bread_run(fs->device, sector, fs->block_size, count, bps), error = 0;
     bool alone = !got;
     if (alone) {
@@ -629,11 +630,11 @@ static int read_all(struct inode *ip, struct uio *uio, struct read_state *r)
             return error;
         if (!block) {
             static const uint8_t zeros[512];
-            left = left < fs->block_size - within ? left : fs->block_size - within;
-            error = uio_move(uio, (void *)zeros, left < sizeof zeros ? left : sizeof zeros);
+            left = MIN(left, fs->block_size - within);
+            error = uio_move(uio, (void *)zeros, MIN(left, sizeof zeros));
         } else {
             read_ahead(ip, r, n, wanted, end);
-            error = read_blocks(ip, uio, r, block, count < wanted ? count : wanted);
+            error = read_blocks(ip, uio, r, block, MIN(count, wanted));
         }
         if (error)
             return error;
@@ -713,7 +714,7 @@ static int write_blocks(struct inode *ip, struct uio *uio, uint32_t block, uint3
     struct buf *bps[BLOCKS_AT_ONCE];
     int error = 0;
     for (uint32_t done = 0, got; done < count && !(error && !fresh); done += got) {
-        uint32_t left = count - done < BLOCKS_AT_ONCE ? count - done : BLOCKS_AT_ONCE;
+        uint32_t left = MIN(count - done, BLOCKS_AT_ONCE);
         got = getblk_run(fs->device, (block + done) * fs->sectors_per_block, fs->block_size, left, bps);
         uint32_t changed = 0;
         while (!error && changed < got) {
@@ -779,7 +780,7 @@ static int write_part(struct inode *ip, struct uio *uio, uint32_t n, uint32_t wi
         return error;
     }
     if (whole)
-        error = write_blocks(ip, uio, block, count < whole ? count : whole, fresh);
+        error = write_blocks(ip, uio, block, MIN(count, whole), fresh);
     else
         error = write_block(ip, uio, block, fresh, within, part);
     int e = ext2_has_contents(ip);
@@ -819,9 +820,9 @@ static int write(struct vnode *vp, struct uio *uio, bool append)
             uint32_t whole = uio->left >> fs->block_shift;
             uint64_t room = (most - uio->offset) >> fs->block_shift;
             whole = whole < room ? whole : (uint32_t)room;
-            part = (whole < BLOCKS_OF_A_TRANSACTION ? whole : BLOCKS_OF_A_TRANSACTION) << fs->block_shift;
+            part = MIN(whole, BLOCKS_OF_A_TRANSACTION) << fs->block_shift;
         }
-        part = part < uio->left ? part : uio->left;
+        part = MIN(part, uio->left);
         part = uio->offset + part <= most ? part : (uint32_t)(most - uio->offset);
         if (!part) { /* what there was room for has been written */
             error = -EFBIG;
@@ -912,7 +913,7 @@ static int readlink(struct vnode *vp, char *text, uint32_t size)
     struct ext2 *fs = ip->fs;
     if (vp->type != VLNK)
         return -EINVAL;
-    uint32_t length = ip->disk.size < size ? ip->disk.size : size, block;
+    uint32_t length = MIN(ip->disk.size, size), block;
     if (ext2_text_is_in_inode(ip)) {
         if (ip->disk.size >= sizeof ip->disk.block)
             return ext2_error(fs, "symbolic link", ip->number);

@@ -27,6 +27,7 @@
 #include "fs/ext2_jbd.h"
 #include "lib/compiler.h"
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "mem/page.h"
@@ -277,7 +278,7 @@ static int write_blocks(struct ext2 *fs)
     struct ext2_log *log = fs->log;
     uint8_t *page = log->tags;
     for (uint32_t done = 0, n; done < log->pinned; done += n) {
-        n = log->pinned - done < per_descriptor(fs) ? log->pinned - done : per_descriptor(fs);
+        n = MIN(log->pinned - done, per_descriptor(fs));
         int error = 0;
         uint32_t place = next_place(log);
         memset(page, 0, fs->block_size);
@@ -306,7 +307,7 @@ static int write_revokes(struct ext2 *fs)
     struct ext2_log *log = fs->log;
     uint32_t room = (fs->block_size - sizeof(struct jbd_header) - sizeof(uint32_t)) / sizeof(uint32_t);
     for (uint32_t done = 0, n; done < log->revoked; done += n) {
-        n = log->revoked - done < room ? log->revoked - done : room;
+        n = MIN(log->revoked - done, room);
         int error;
         struct buf *bp = log_block(fs, next_place(log), &error);
         if (!bp)
@@ -603,10 +604,10 @@ static int limit(struct ext2 *fs, struct ext2_log *log)
     uint32_t counts = 1 + fs->groups / fs->descriptors_per_block + 1; /* superblock and descriptors, at each commit */
     uint32_t part = 2u << __atomic_load_n(&logs, __ATOMIC_RELAXED);
     uint32_t most = bio_count() / part, third = (log->length - log->first) / 3;
-    most = most < third ? most : third;
-    most = most < PINNED_MOST ? most : PINNED_MOST;
+    most = MIN(most, third);
+    most = MIN(most, PINNED_MOST);
     uint32_t wanted = 3 * (counts + CREDITS), two = 2 * transaction_most(fs, CREDITS);
-    wanted = log->first + (wanted > two ? wanted : two);
+    wanted = log->first + MAX(wanted, two);
     if (most < counts + CREDITS || log->length < wanted) {
         kprintf("ext2 on %s: a journal wants bufs=%lu, and %lu blocks\n", fs->device->name,
                 (unsigned long)part * (counts + CREDITS), (unsigned long)wanted);

@@ -7,6 +7,7 @@
 
 #include "fs/vfs.h"
 #include "fs/vnode_pager.h"
+#include "lib/minmax.h"
 #include "mem/page.h"
 
 #define OFFSET_MOST VFS_SIZE_MOST
@@ -36,7 +37,7 @@ static int by_page(struct vnode *vp, struct uio *uio, bool append)
     struct transfer *t = uio->with;
     struct uio own;
     uint32_t page = page_alloc_raw(), room = PAGE_SIZE - (uint32_t)(uio->offset & PAGE_MASK);
-    uint32_t n = uio->left < room ? uio->left : room;
+    uint32_t n = MIN(uio->left, room);
     if (!page)
         return -ENOMEM;
     void *data = page_pointer(page);
@@ -66,7 +67,7 @@ static int by_page(struct vnode *vp, struct uio *uio, bool append)
 static int touch(const struct transfer *t, uint32_t size, unsigned rights)
 {
     int error = vm_fault(t->map, t->at, rights);
-    uint32_t end = t->at + (size < TOUCHED ? size : TOUCHED);
+    uint32_t end = t->at + MIN(size, TOUCHED);
     for (uint32_t at = (t->at & ~PAGE_MASK) + PAGE_SIZE; !error && at < end && at > t->at; at += PAGE_SIZE)
         if (vm_fault(t->map, at, rights))
             break;
@@ -103,7 +104,7 @@ static int moved(uint32_t wanted, const struct uio *uio, int error)
 /* `append`: where it is to be the file system knows, and how much there is room for. */
 static struct uio piece_of(const struct file *f, struct transfer *t, bool write, bool append)
 {
-    uint32_t room = append ? UINT32_MAX : OFFSET_MOST - (uint32_t)f->offset, n = t->left < room ? t->left : room;
+    uint32_t room = append ? UINT32_MAX : OFFSET_MOST - (uint32_t)f->offset, n = MIN(t->left, room);
     return (struct uio){
         .offset = (uint32_t)f->offset, .left = n, .write = write, .most = OFFSET_MOST, .move = move, .with = t};
 }
@@ -198,7 +199,7 @@ static int vnode_entries(struct file *f, struct transfer *t)
     uint32_t page = page_alloc_raw();
     if (!page)
         return -ENOMEM;
-    struct entries to = {.at = page_pointer(page), .left = t->left < PAGE_SIZE ? t->left : PAGE_SIZE};
+    struct entries to = {.at = page_pointer(page), .left = MIN(t->left, PAGE_SIZE)};
     int error = vfs_readdir(vp, (uint32_t)f->offset, add_entry, &to);
     if (!error && !to.done && to.full)
         error = -EINVAL;

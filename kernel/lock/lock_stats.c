@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lib/symbols.h"
@@ -38,7 +39,7 @@ static void merge_duration(struct lock_duration *into, const struct lock_duratio
     if (!d->count)
         return;
     into->min = into->count && into->min < d->min ? into->min : d->min;
-    into->max = into->max > d->max ? into->max : d->max;
+    into->max = MAX(into->max, d->max);
     into->count += d->count;
     into->total += d->total;
 }

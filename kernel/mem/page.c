@@ -10,6 +10,7 @@
 #include "arch/hart.h"
 #include "lib/compiler.h"
 #include "lib/layout.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lock/simple_lock.h"
 
@@ -128,7 +129,7 @@ static COLD uint32_t fill(struct cache *c, uint32_t reserve)
     uint32_t page[PAGE_CACHE / 2], n = 0;
     simple_lock(&pages_lock);
     uint32_t common = pages_in_common(), some = common > reserve ? common - reserve : 0;
-    uint32_t most = some / (2 * hart_count) < PAGE_CACHE / 2 ? some / (2 * hart_count) : PAGE_CACHE / 2;
+    uint32_t most = MIN(some / (2 * hart_count), PAGE_CACHE / 2);
     while (n < most || (n < 1 && some))
         page[n++] = take();
     simple_unlock(&pages_lock);

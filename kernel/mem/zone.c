@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lib/symbols.h"
@@ -50,24 +51,24 @@ static uint32_t round_up(uint32_t n, uint32_t to)
 /* The caller holds the zone's lock, or nobody else knows the zone. */
 static void set_up(struct zone *z)
 {
-    uint32_t least = sizeof(void *), align = z->align < least ? least : z->align;
+    uint32_t least = sizeof(void *), align = MAX(z->align, least);
     if (!z->size || z->align & (z->align - 1) || align > PAGE_SIZE / 2 || z->size > PAGE_SIZE)
         panic("zone %s: objects of %lu bytes, aligned to %lu", name_of(z), (unsigned long)z->size,
               (unsigned long)z->align);
     if (z->level < SPL_SOFTPREEMPT)
         panic("zone %s: a level of %lu does not keep a thread on its hart", name_of(z), (unsigned long)z->level);
     uint32_t stride = round_up(round_up(z->size, 4) + MARK_SIZE, align);
-    z->stride = stride < LEAST_STRIDE ? LEAST_STRIDE : stride;
+    z->stride = MAX(stride, LEAST_STRIDE);
     z->begin = round_up(sizeof(struct slab), align);
     z->per_slab = z->begin < PAGE_SIZE ? (PAGE_SIZE - z->begin) / z->stride : 0;
     if (!z->per_slab)
         panic("zone %s: an object of %lu bytes does not fit a page", name_of(z), (unsigned long)z->size);
-    uint32_t most = z->per_slab < ZONE_CACHE ? z->per_slab : ZONE_CACHE;
+    uint32_t most = MIN(z->per_slab, ZONE_CACHE);
     crit_t s = simple_lock_enter(&zones_lock);
     z->next = zones;
     __atomic_store_n(&zones, z, __ATOMIC_RELEASE);
     simple_lock_leave(&zones_lock, s);
-    __atomic_store_n(&z->cache_most, most < 2 ? 2 : most, __ATOMIC_RELEASE); /* others look without the lock */
+    __atomic_store_n(&z->cache_most, MAX(most, 2), __ATOMIC_RELEASE); /* others look without the lock */
 }
 
 static void push(struct slab **list, struct slab *slab)

@@ -9,6 +9,7 @@
 #include "dev/console.h"
 #include "dev/terminal.h"
 #include "file/file.h"
+#include "lib/minmax.h"
 #include "proc/signal.h"
 
 static int session;    /* whose controlling terminal it is; 0: nobody's */
@@ -106,7 +107,7 @@ static int console_file_write(struct file *f, struct transfer *t)
     int done = 0, error = tp->modes.lflag & USER_TOSTOP ? in_background(USER_SIGTTOU) : 0;
     while (t->left && !error) {
         char piece[TERMINAL_WRITE];
-        uint32_t n = t->left < sizeof piece ? t->left : sizeof piece;
+        uint32_t n = MIN(t->left, sizeof piece);
         error = transfer_in(t, piece, n);
         if (!error)
             error = terminal_write(tp, piece, n);

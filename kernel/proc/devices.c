@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "lib/minmax.h"
 #include "proc/console.h"
 #include "proc/process.h"
 
@@ -25,7 +26,7 @@ static int zero_read(struct file *f, struct transfer *t)
     int done = 0;
     (void)f;
     while (t->left) {
-        uint32_t n = t->left < sizeof zeros ? t->left : sizeof zeros;
+        uint32_t n = MIN(t->left, sizeof zeros);
         if (transfer_out(t, zeros, n))
             return done ? done : -EFAULT;
         done += (int)n;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "lib/minmax.h"
 #include "mem/page.h"
 
 #define IDENTIFICATION "\177ELF\1\1\1" /* 32 bits, little-endian, version 1 */
@@ -43,7 +44,7 @@ static int fill(struct vm_map *map, uint32_t to, const struct elf_file *file, ui
     uint32_t page = page_alloc_raw();
     int error = page ? 0 : -ENOMEM;
     for (uint32_t part; n && !error; n -= part, from += part, to += part) {
-        part = n < PAGE_SIZE ? n : PAGE_SIZE;
+        part = MIN(n, PAGE_SIZE);
         error = get(file, from, page_pointer(page), part);
         if (!error)
             error = vm_fill(map, to, page_pointer(page), part);

@@ -12,6 +12,7 @@
 #include "fs/vfs.h"
 #include "fs/vnode_file.h"
 #include "fs/vnode_pager.h"
+#include "lib/minmax.h"
 #include "lib/syscall.h"
 #include "mem/page.h"
 #include "proc/devices.h"
@@ -258,7 +259,7 @@ static int read_link(struct vnode *vp, struct vm_map *map, const uint32_t *a)
     uint32_t page = page_alloc_raw();
     if (!page)
         return -ENOMEM;
-    int n = vfs_readlink(vp, page_pointer(page), a[2] < PAGE_SIZE ? a[2] : PAGE_SIZE);
+    int n = vfs_readlink(vp, page_pointer(page), MIN(a[2], PAGE_SIZE));
     if (n > 0 && copyout(map, a[1], page_pointer(page), (uint32_t)n))
         n = -EFAULT;
     page_free(page);
@@ -448,7 +449,7 @@ static int sys_getcwd(struct process *p, struct vm_map *map, const uint32_t *a)
         cwd = vfs_caller_root();
     if (!cwd)
         cwd = vfs_root();
-    int n = vfs_getcwd(cwd, path, a[1] < sizeof path ? a[1] : sizeof path);
+    int n = vfs_getcwd(cwd, path, MIN(a[1], sizeof path));
     vrele(cwd);
     return n < 0 ? n : copyout(map, a[0], path, (uint32_t)n + 1) ? -EFAULT : n + 1;
 }

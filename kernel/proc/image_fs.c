@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/minmax.h"
 #include "mem/zone.h"
 #include "proc/archive.h"
 #include "proc/devices.h"
@@ -133,7 +134,7 @@ static int read(struct vnode *vp, struct uio *uio)
     if (!n->bytes)
         return -EIO;
     uint32_t at = uio->offset < n->size ? (uint32_t)uio->offset : n->size, rest = n->size - at;
-    return uio_move(uio, (void *)(n->bytes + at), uio->left < rest ? uio->left : rest);
+    return uio_move(uio, (void *)(n->bytes + at), MIN(uio->left, rest));
 }
 
 static int write(struct vnode *vp, struct uio *uio, bool append)

@@ -14,6 +14,7 @@
 #include "fs/vnode_pager.h"
 #include "intr/call.h"
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
 #include "proc/arguments.h"
@@ -431,7 +432,7 @@ static int find_program(struct process *p, const char *path, struct vnode **vpp,
 /* "#!INTERPRETER WORD" at the beginning of a file, as two strings within `line`. -ENOEXEC: it is none, or too long. */
 static int parse_script(const struct elf_file *file, char line[SCRIPT_LINE], char **interpreter, char **word)
 {
-    uint32_t n = file->size < SCRIPT_LINE - 1 ? file->size : SCRIPT_LINE - 1;
+    uint32_t n = MIN(file->size, SCRIPT_LINE - 1);
     int error = 0;
     if (file->bytes)
         memcpy(line, file->bytes, n);

@@ -5,6 +5,7 @@
 
 #include "dev/clock.h"
 #include "file/file.h"
+#include "lib/minmax.h"
 #include "lib/syscall.h"
 #include "proc/arguments.h"
 #include "proc/process.h"
@@ -392,7 +393,7 @@ static int sys_processes(struct process *p, struct vm_map *map, const uint32_t *
     uint32_t given = 0, below = (uint32_t)INT_MAX + 1, count, n, wanted;
     (void)p;
     do {
-        wanted = a[1] - given < PROCESSES_AT_ONCE ? a[1] - given : PROCESSES_AT_ONCE;
+        wanted = MIN(a[1] - given, PROCESSES_AT_ONCE);
         n = some_processes(below, wanted, some, &count);
         int error = copyout(map, a[0] + given * sizeof *some, some, n * sizeof *some);
         if (error)

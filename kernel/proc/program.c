@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/layout.h"
+#include "lib/minmax.h"
 #include "proc/elf.h"
 
 #define WORDS 32
@@ -57,7 +58,7 @@ static int push_arguments(struct vm_map *map, const struct arguments *arguments,
     uint32_t at = 0;
     int error = 0;
     for (uint32_t done = 0, n; done < arguments->size && !error; done += n) {
-        n = arguments->size - done < ARGUMENTS_PIECE ? arguments->size - done : ARGUMENTS_PIECE;
+        n = MIN(arguments->size - done, ARGUMENTS_PIECE);
         error = copyout(map, text + done, arguments->piece[done / ARGUMENTS_PIECE], n);
     }
     start->sp = (text - size) & ~15u;

@@ -7,6 +7,7 @@
 #include "dev/clock.h"
 #include "file/calls.h"
 #include "file/file.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/syscall.h"
 #include "proc/syscall.h"
@@ -643,7 +644,7 @@ static int ticks_of(const struct user_timeval *t, uint64_t *ticks)
         return -EINVAL;
     if (!t->seconds && !t->microseconds)
         return 0;
-    uint64_t seconds = (uint64_t)(t->seconds < MOST_SECONDS ? t->seconds : MOST_SECONDS);
+    uint64_t seconds = (uint64_t)MIN(t->seconds, MOST_SECONDS);
     *ticks = seconds * hz + ((uint32_t)t->microseconds * hz + 999999) / 1000000 + 1; /* one is under way already */
     return hz ? 0 : -EINVAL;
 }

@@ -1,6 +1,7 @@
 /* Run queues (runqueue.h). */
 #include "sched/runqueue.h"
 
+#include "lib/minmax.h"
 #include "lock/lock_debug.h"
 
 SIMPLE_LOCK_CLASS(run_queue_class, "run queue", SPL_SCHED);
@@ -51,7 +52,7 @@ struct thread *run_queue_steal(const struct ready *any, const struct ready *mine
 {
     if (hart_count == 1)
         return 0;
-    unsigned a = first_level(any), m = first_level(mine), than = a < m ? a : m;
+    unsigned a = first_level(any), m = first_level(mine), than = MIN(a, m);
     unsigned waiting = than < PRIORITIES ? waiting_of(any, than) + waiting_of(mine, than) : 0;
     struct run_queue *q = victim(than, waiting);
     if (!q || !simple_lock_try(&q->lock))

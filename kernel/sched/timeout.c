@@ -2,6 +2,7 @@
 #include "sched/timeout.h"
 
 #include "intr/softint.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lock/simple_lock.h"
 #include "sched/sched.h"
@@ -37,7 +38,7 @@ void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg)
         panic("timeout set twice");
     t->fn = fn;
     t->arg = arg;
-    t->due = now + (!ticks ? 1 : ticks < TIMEOUT_MOST ? ticks : TIMEOUT_MOST);
+    t->due = now + (!ticks ? 1 : MIN(ticks, TIMEOUT_MOST));
     t->pending = true;
     struct timeout **at = &first;
     while (*at && ticks_left(*at) <= ticks_left(t))

@@ -6,6 +6,7 @@
 #include <generated/csr.h>
 
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 
 #define MOST_LATENCY 65535
 
@@ -37,9 +38,9 @@ void pic_init(void)
     uint32_t read = bootargs_number("pic.read", 0, MOST_LATENCY), write = bootargs_number("pic.write", 0, MOST_LATENCY);
     uint32_t delivery = bootargs_number("pic.delivery", 0, MOST_LATENCY);
     uint32_t jitter = bootargs_number("pic.jitter", 0, MOST_LATENCY);
-    pic_worst_access = (read > write ? read : write) + jitter;
+    pic_worst_access = MAX(read, write) + jitter;
     uint32_t fall = bootargs_number("pic.fall", 0, MOST_LATENCY);
-    pic_worst_delivery = (delivery > fall ? delivery : fall) + jitter;
+    pic_worst_delivery = MAX(delivery, fall) + jitter;
     link_read_back_write(bootargs_number("pic.read_back", 0, read));
     link_write_back_write(bootargs_number("pic.write_back", 0, write));
     link_fall_delay_write(fall);

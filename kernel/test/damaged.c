@@ -16,6 +16,7 @@
 #include "fs/ext2.h"
 #include "fs/namecache.h"
 #include "fs/vfs.h"
+#include "lib/minmax.h"
 #include "lib/random.h"
 #include "sched/master.h"
 #include "test/test.h"
@@ -170,7 +171,7 @@ static void read_sound(void)
         panic("run=test-damaged: give --disk IMAGE of at most %u bytes, on a machine with disks=1", IMAGE_MOST);
     sectors = disk->sectors;
     for (uint32_t s = 0; s < sectors; s += 64) {
-        int error = block_transfer(disk, BLOCK_READ, s, sectors - s < 64 ? sectors - s : 64, sound + s * SECTOR_SIZE);
+        int error = block_transfer(disk, BLOCK_READ, s, MIN(sectors - s, 64), sound + s * SECTOR_SIZE);
         if (error)
             panic("run=test-damaged: disk 0 cannot be read: %s", strerror(-error));
     }

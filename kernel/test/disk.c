@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "dev/disk.h"
+#include "lib/minmax.h"
 #include "test/test.h"
 
 #define MOST_SECTORS 2048u
@@ -133,7 +134,7 @@ static void read_all(uint8_t *to, struct random *r)
         unsigned n = 0;
         for (; n < AT_ONCE && lba < sectors; n++) {
             uint32_t count = 1 + random_below(r, MOST_COUNT);
-            count = count < sectors - lba ? count : sectors - lba;
+            count = MIN(count, sectors - lba);
             launch(f, n, BLOCK_READ, lba, count, to + lba * SECTOR_SIZE, r);
             lba += count;
         }
@@ -149,12 +150,12 @@ static void read_all(uint8_t *to, struct random *r)
 static void worker(void *arg)
 {
     unsigned me = (uintptr_t)arg, of = test_harts() * 2;
-    of = of < MOST_THREADS ? of : MOST_THREADS;
+    of = MIN(of, MOST_THREADS);
     uint32_t share = sectors / of, first = me * share;
     struct flight *f = &flights[me];
     struct random r = random_from(run_seed, 900 + me);
     for (uint32_t round = 0; round < rounds; round++) {
-        uint32_t count = 1 + random_below(&r, MOST_COUNT < share ? MOST_COUNT : share);
+        uint32_t count = 1 + random_below(&r, MIN(MOST_COUNT, share));
         uint32_t lba = first + random_below(&r, share - count + 1);
         uint8_t *data = scratch[me][0];
         switch (random_below(&r, 4)) {
@@ -174,7 +175,7 @@ static void worker(void *arg)
         default: { /* several, each in a part of its own of the share */
             unsigned n = 1 + random_below(&r, AT_ONCE);
             bool writes = random_below(&r, 2);
-            uint32_t part = share / n, most = part < MOST_COUNT ? part : MOST_COUNT;
+            uint32_t part = share / n, most = MIN(part, MOST_COUNT);
             if (!most)
                 break;
             for (unsigned i = 0; i < n; i++) {
@@ -207,7 +208,7 @@ static int test_disk(void)
     disk = disk_open(0);
     if (!disk)
         panic("run=test-disk: there is no drive: build the machine with disks=1 and give --disk IMAGE");
-    sectors = bootargs_number("sectors", disk->sectors < MOST_SECTORS ? disk->sectors : MOST_SECTORS, MOST_SECTORS);
+    sectors = bootargs_number("sectors", MIN(disk->sectors, MOST_SECTORS), MOST_SECTORS);
     rounds = bootargs_number("rounds", 40, 1000000);
     faults = bootargs_number("faults", 0, 1);
     struct random r = random_from(run_seed, 899);
@@ -227,7 +228,7 @@ static int test_disk(void)
 
     read_all(model, &r);
     uint32_t crc_in = crc32(model, sectors * SECTOR_SIZE);
-    unsigned n = test_harts() * 2 < MOST_THREADS ? test_harts() * 2 : MOST_THREADS;
+    unsigned n = MIN(test_harts() * 2, MOST_THREADS);
     for (unsigned i = 0; i < n; i++)
         threads[i] = thread_create(worker, (void *)(uintptr_t)i, PRI_NORMAL, (int)(i % test_harts()), "disk test");
     for (unsigned i = 0; i < n; i++)
@@ -236,7 +237,7 @@ static int test_disk(void)
     good(block_transfer(disk, BLOCK_FLUSH, 0, 0, 0));
     uint32_t crc = crc32(model, sectors * SECTOR_SIZE);
     for (uint32_t lba = 0; lba < sectors; lba += MOST_COUNT) {
-        uint32_t count = sectors - lba < MOST_COUNT ? sectors - lba : MOST_COUNT;
+        uint32_t count = MIN(sectors - lba, MOST_COUNT);
         requests++;
         if (good(block_transfer(disk, BLOCK_READ, lba, count, scratch[0][0])))
             check_read(lba, count, scratch[0][0]);

@@ -4,6 +4,7 @@
  */
 #include "dev/ether.h"
 #include "dev/node.h"
+#include "lib/minmax.h"
 #include "lock/simple_lock.h"
 #include "net/if_ether.h"
 #include "net/in.h"
@@ -29,8 +30,8 @@ static void answer(uint32_t from, uint32_t number, uint32_t bytes, bool right)
     answered++;
     uint32_t took = now - asked_at[number];
     all += took;
-    shortest = took < shortest ? took : shortest;
-    longest = took > longest ? took : longest;
+    shortest = MIN(took, shortest);
+    longest = MAX(took, longest);
     simple_lock_leave(&answers_lock, s);
 }
 

@@ -18,6 +18,7 @@
 #include "fs/ext2.h"
 #include "fs/namecache.h"
 #include "fs/vfs.h"
+#include "lib/minmax.h"
 #include "sched/master.h"
 #include "test/test.h"
 
@@ -176,8 +177,7 @@ static int test_fs(void)
     well(ext2_mount(&device, false, &m), "mount", "disk 0");
     well(vfs_mount_root(m), "mount", "/");
     well(vfs_make(0, "/s", VDIR, 0755, 0, 0), "mkdir", "/s");
-    unsigned n =
-        bootargs_number("workers", test_harts() * 2 < MOST_THREADS ? test_harts() * 2 : MOST_THREADS, MOST_THREADS);
+    unsigned n = bootargs_number("workers", MIN(test_harts() * 2, MOST_THREADS), MOST_THREADS);
     for (unsigned i = 0; i < n; i++)
         threads[i] = thread_create(worker, (void *)(uintptr_t)i, PRI_NORMAL, ANY_HART, "fs test");
     for (unsigned i = 0; i < n; i++)

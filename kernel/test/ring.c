@@ -9,6 +9,7 @@
  */
 #include "dev/node.h"
 #include "dev/tty.h"
+#include "lib/minmax.h"
 #include "test/test.h"
 
 #define MOST_BYTES 256
@@ -51,8 +52,8 @@ static int ring_test(void)
             send(lap, bytes, 0);
             receive(lap, bytes, nodes - 1);
             uint32_t took = cycles32() - begin;
-            least = took < least ? took : least;
-            most = took > most ? took : most;
+            least = MIN(took, least);
+            most = MAX(took, most);
         } else {
             receive(lap, bytes, me - 1);
             send(lap, bytes, me);

@@ -2,6 +2,7 @@
  * run=test-scheduler: threads find idle harts and less urgent ones, stay where they are bound, keep their turn when they are
  * preempted; and threads that bind, move, yield, sleep and wake each other at random, for `rounds` each, from the seed.
  */
+#include "lib/minmax.h"
 #include "test/test.h"
 
 /* Cycles: much less than a slice, much more than a preemption takes, and than to make a thread for each hart. */
@@ -182,8 +183,8 @@ static void test_equals_share_the_harts(void *arg)
     stop = true;
     uint32_t least = turns[0], most = turns[0];
     for (unsigned i = 0; i < equals; i++) {
-        least = turns[i] < least ? turns[i] : least;
-        most = turns[i] > most ? turns[i] : most;
+        least = MIN(turns[i], least);
+        most = MAX(turns[i], most);
     }
     for (unsigned i = 0; i < equals + LESS_URGENT; i++)
         thread_join(t[i]);

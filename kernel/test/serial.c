@@ -10,6 +10,7 @@
 #include "arch/trace.h"
 #include "dev/serial.h"
 #include "intr/softint.h"
+#include "lib/minmax.h"
 #include "test/test.h"
 
 #define SILENCE 100000 /* cycles after which the rest is taken for lost */
@@ -70,7 +71,7 @@ static void hold_back(uint32_t bytes)
         ;
     assert(!got);
     crit_sec_leave(s);
-    uint32_t most = bytes < SERIAL_RX_RING ? bytes : SERIAL_RX_RING;
+    uint32_t most = MIN(bytes, SERIAL_RX_RING);
     if (got != most || serial_data.dropped != bytes - most)
         panic("%lu of %lu characters came, %lu are counted as dropped", (unsigned long)got, (unsigned long)bytes,
               (unsigned long)serial_data.dropped);

@@ -11,6 +11,7 @@
  */
 #include <generated/csr.h>
 
+#include "lib/minmax.h"
 #include "test/test.h"
 
 #define LOCKS TEST_SOURCES   /* one for each level at which a handler runs, in the order in which they are taken */
@@ -254,7 +255,7 @@ static int spinlocks(void)
     for (unsigned h = 0; h < test_harts(); h++) {
         tries += hart[h].tries;
         failed += hart[h].failed;
-        passed_by = hart[h].passed_by > passed_by ? hart[h].passed_by : passed_by;
+        passed_by = MAX(hart[h].passed_by, passed_by);
     }
     if (SPIN_FIFO && passed_by > hart_count - 1 + OVERTAKERS_ASKING)
         panic("first come is not first served: %lu others came first", (unsigned long)passed_by);

@@ -1,13 +1,14 @@
 /* What the kernel's tests share (test.h). */
 #include "test/test.h"
 
+#include "lib/minmax.h"
 #include "mem/zone.h"
 
 const unsigned test_level[TEST_SOURCES] = {SPL_BIO, SPL_TTY, SPL_HIGH - 1};
 
 unsigned test_harts(void)
 {
-    return hart_count < TEST_MAX_HARTS ? hart_count : TEST_MAX_HARTS;
+    return MIN(hart_count, TEST_MAX_HARTS);
 }
 
 static void establish(intr_fn *fn, const unsigned *level)

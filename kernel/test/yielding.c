@@ -3,6 +3,7 @@
  * interrupt to the hart takes and in whatever way they give it up: they yield, sleep and wake each other, wait for each
  * other's events, preempt each other, end, go to another hart and come back, or call each other from hart to hart.
  */
+#include "lib/minmax.h"
 #include "lock/event.h"
 #include "test/test.h"
 
@@ -188,7 +189,7 @@ static int yielding_test(void)
     test_establish(handler);
     test_on_every_hart(worker);
     for (unsigned h = 0; h < test_harts(); h++)
-        most = on[h].longest > most ? on[h].longest : most;
+        most = MAX(on[h].longest, most);
     kprintf("@test name=yielding ways=%u longest=%lu\n", (unsigned)WAYS, (unsigned long)most);
     return 0;
 }

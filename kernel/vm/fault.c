@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "vm/internal.h"
 
@@ -487,7 +488,7 @@ int copyout_resident(struct vm_map *map, uint32_t to, const void *from, uint32_t
 int vm_fill(struct vm_map *map, uint32_t to, const void *from, uint32_t size)
 {
     while (size) {
-        uint32_t rest = PAGE_SIZE - (to & PAGE_MASK), now = size < rest ? size : rest;
+        uint32_t rest = PAGE_SIZE - (to & PAGE_MASK), now = MIN(size, rest);
         int error = fault_to_fill(map, to);
         if (error)
             return error;

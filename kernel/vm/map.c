@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
 #include "vm/internal.h"
@@ -318,7 +319,7 @@ void vm_map_set_room(struct vm_map *map, uint32_t begin, uint32_t end)
 /* What is free from `*address` on, of `size` bytes, within the room; false: nothing. */
 static bool find_room(struct vm_map *map, uint32_t *address, uint32_t size)
 {
-    uint32_t at = *address < map->room.begin ? map->room.begin : *address;
+    uint32_t at = MAX(*address, map->room.begin);
     for (struct vm_entry *e = first_above(map, at); e != &map->head; e = e->next) {
         if (e->begin >= at && e->begin - at >= size)
             break;

@@ -7,6 +7,7 @@
 #include "arch/atomic.h"
 #include "lib/compiler.h"
 #include "intr/call.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
 #include "vm/mmu.h"
@@ -365,7 +366,7 @@ uint32_t pmap_room(const struct pmap *pmap, uint32_t address, uint32_t most)
     uint32_t at = address / PAGE_SIZE % ENTRIES, n = 0, before = 0;
     while (before < most && before < at && leaf[-(int32_t)before - 1] & ENTRY_VALID)
         before++;
-    uint32_t limit = before + 1 < most ? before + 1 : most;
+    uint32_t limit = MIN(before + 1, most);
     while (n < limit && at + n < ENTRIES && !(leaf[n] & ENTRY_VALID))
         n++;
     return n;
@@ -550,8 +551,8 @@ static uint32_t piece_at(const struct pmap *pmap, uint32_t address, uint32_t n, 
     if (!physical)
         return 0;
     *at = page_pointer(physical);
-    n = n < rest ? n : rest;
-    return n < PIECE ? n : PIECE;
+    n = MIN(n, rest);
+    return MIN(n, PIECE);
 }
 
 /* With the lock, so that the page cannot be given away meanwhile; a piece at a time, so that this is short. */

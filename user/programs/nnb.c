@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,7 +44,7 @@ static void work(void *arg)
     static const uint8_t zeros[4096];
     n->fd = nnb_open(0, paths[i], true);
     for (uint32_t at = 0, piece; at < file_bytes; at += piece) {
-        piece = file_bytes - at < sizeof zeros ? file_bytes - at : sizeof zeros;
+        piece = MIN(file_bytes - at, sizeof zeros);
         nnb_write(0, n->fd, zeros, piece);
     }
     nnb_random_read(n); /* what fork shares is copied now */
@@ -81,7 +82,7 @@ static void run_test(uint8_t test, uint32_t count, const char *harts)
     nnb_read(0, done[0], &test, 1);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t took = shared->ended[i] - begin;
-        last = took > last ? took : last;
+        last = MAX(took, last);
         sum += took;
     }
     printf("@nnb test=%u users=%lu disks=%lu harts=%s cycles=%lu mean=%lu\n", test, (unsigned long)count,
@@ -112,7 +113,7 @@ int main(int argc, char **argv)
     disks = (uint32_t)atoi(argv[8]);
     bool threads = atoi(argv[10]);
     for (unsigned i = 0; i < count_count; i++)
-        most = counts[i] > most ? counts[i] : most;
+        most = MAX(counts[i], most);
     if (disks > 1 && (mkdir("/1", 0755) || mount("ext2", "/1", 0, "disk1")))
         nnb_failed("the second disk");
     shared = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);

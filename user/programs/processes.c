@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "user/lib/system.h"
@@ -830,7 +831,7 @@ static void pipes(void)
     call(SYS_CLOSE, fd[1]);
     unsigned n = 0, wrong = 0;
     int got;
-    while ((got = call(SYS_READ, fd[0], bytes + n, SIZE - n < 777 ? SIZE - n : 777)) > 0)
+    while ((got = call(SYS_READ, fd[0], bytes + n, MIN(SIZE - n, 777))) > 0)
         n += (unsigned)got;
     for (unsigned i = 0; i < SIZE; i++)
         wrong += bytes[i] != (uint8_t)(i * 7 + i / 256);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "intr/softint.h"
+#include "lib/minmax.h"
 #include "lib/random.h"
 #include "test/host/host.h"
 
@@ -88,7 +89,7 @@ static void start(struct block_device *d, struct block_io *io)
     unsigned all = 0;
     for (n = 0; n < DEPTH; n++)
         all += started[n] != 0;
-    most_started = all > most_started ? all : most_started;
+    most_started = MAX(all, most_started);
 }
 
 static void reset(struct block_device *d)

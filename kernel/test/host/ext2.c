@@ -19,6 +19,7 @@
 #include "fs/ext2.h"
 #include "fs/namecache.h"
 #include "fs/vfs.h"
+#include "lib/minmax.h"
 #include "lib/random.h"
 #include "lib/symbols.h"
 #include "mem/page.h"
@@ -1751,7 +1752,7 @@ HOST_TEST(limits)
         CHECK_EQUAL(namei(0, name, false, &vp), 0);
         CHECK_EQUAL(INODE(vp)->disk.sectors, lengths[i] < 60 ? 0 : 2);
         CHECK_EQUAL(vfs_readlink(vp, back, sizeof back), lengths[i]);
-        CHECK_EQUAL(vfs_readlink(vp, back, 5), lengths[i] < 5 ? lengths[i] : 5);
+        CHECK_EQUAL(vfs_readlink(vp, back, 5), MIN(lengths[i], 5));
         vrele(vp);
         text[lengths[i]] = 't';
     }

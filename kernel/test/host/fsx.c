@@ -21,6 +21,7 @@
 #include "fs/vfs.h"
 #include "fs/vnode_file.h"
 #include "fs/vnode_pager.h"
+#include "lib/minmax.h"
 #include "lib/random.h"
 #include "mem/zone.h"
 #include "sched/sched.h"
@@ -179,7 +180,7 @@ static void one_operation(void)
     n += random_below(&chance, random_below(&chance, 2) ? 100 : PIECE - 1);
     if (offset + n > MOST)
         offset = MOST - n;
-    uint32_t there = offset < size ? size - offset : 0, both = n < there ? n : there;
+    uint32_t there = offset < size ? size - offset : 0, both = MIN(n, there);
     for (uint32_t i = 0; i < n; i++)
         piece[i] = (uint8_t)random_next(&chance);
     struct transfer t = {map, BUFFER + random_below(&chance, 5000), n, false};
@@ -225,7 +226,7 @@ static void one_operation(void)
         break;
     case 14: /* the file's own pages are read and written by the calls */
         if (mapped && both) {
-            uint32_t from = random_below(&chance, size), m = size - from < both ? size - from : both;
+            uint32_t from = random_below(&chance, size), m = MIN(size - from, both);
             t = (struct transfer){map, MAPPING + from, m, false};
             if (random_below(&chance, 2)) {
                 memcpy(piece, model + from, m);
@@ -344,7 +345,7 @@ static void full_disk_operation(bool full)
              n = 1 + random_below(&chance, random_below(&chance, 2) ? 100 : 9000);
     if (offset + n > MOST)
         return;
-    uint32_t there = offset < size ? size - offset : 0, both = n < there ? n : there;
+    uint32_t there = offset < size ? size - offset : 0, both = MIN(n, there);
     for (uint32_t i = 0; i < n; i++)
         piece[i] = (uint8_t)random_next(&chance);
     struct transfer t = {map, BUFFER, n, false};
@@ -377,7 +378,7 @@ static void full_disk_operation(bool full)
         break;
     case 7: /* behind the end, in the page that it lies in: nobody is to see it when the file grows */
         if (size % PAGE_SIZE)
-            to_program(MAPPING + size, piece, n < PAGE_SIZE - size % PAGE_SIZE ? n : PAGE_SIZE - size % PAGE_SIZE);
+            to_program(MAPPING + size, piece, MIN(n, PAGE_SIZE - size % PAGE_SIZE));
         break;
     default: result = file->ops->sync(file); CHECK(!result || (full && result == -ENOSPC));
     }
@@ -411,7 +412,7 @@ HOST_TEST(a_disk_without_room_loses_nothing_of_a_mapped_file)
     unmap_file();
     struct transfer t = {map, BUFFER, 0, false};
     for (uint32_t at = 0, n; at < size; at += n) {
-        n = size - at < PIECE ? size - at : PIECE;
+        n = MIN(size - at, PIECE);
         t = (struct transfer){map, BUFFER, n, false};
         CHECK_EQUAL(file_read_at(file, &t, (int32_t)at), n);
         is_in_program(BUFFER, model + at, n, "in the end");
@@ -580,7 +581,7 @@ static void make_swap_file(void)
 {
     for (uint32_t n = 0, piece; n < SWAP_BLOCKS; n += piece) {
         piece = 1 + random_below(&chance, 3);
-        piece = piece < SWAP_BLOCKS - n ? piece : SWAP_BLOCKS - n;
+        piece = MIN(piece, SWAP_BLOCKS - n);
         CHECK_EQUAL(write_at("swap", n * 1024, piece * 1024), 0);
         if (n % 5 == 0)
             CHECK_EQUAL(write_at("other", n / 5 * 1024, 1024), 0);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/minmax.h"
 #include "lib/random.h"
 #include "lib/symbols.h"
 #include "mem/page.h"
@@ -90,7 +91,7 @@ static void input(const uint8_t *frame, uint32_t length)
     memset(m->m_buf, 0, 2 + LEAST);
     m->m_data += 2;
     memcpy(m->m_data, frame, length);
-    length = length < LEAST ? LEAST : length; /* as on the wire */
+    length = MAX(length, LEAST); /* as on the wire */
     m->m_len = length;
     __asan_poison_memory_region(m->m_data + length, MBUF_BYTES - 2 - length); /* nobody may look there */
     uint32_t type = get16(frame + 12);

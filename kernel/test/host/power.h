@@ -386,7 +386,7 @@ static void write_words(struct model *m)
         return;
     for (uint32_t i = 0; i < n; i++)
         m->words[at + i] = m->version;
-    m->size = m->size > at + n ? m->size : at + n;
+    m->size = MAX(m->size, at + n);
 }
 
 static void sync_file(struct model *m)
@@ -615,7 +615,7 @@ static void many_cuts(bool with_journal)
     const char *more = getenv("EXT2_CUTS"), *seed = getenv("EXT2_SEED");
     unsigned cuts = more ? strtoul(more, 0, 10) : 3, number = seed ? strtoul(seed, 0, 10) : 1;
     for (unsigned n; cuts; cuts -= n, number++) {
-        n = cuts < 50 ? cuts : 50;
+        n = MIN(cuts, 50);
         fflush(stdout);
         pid_t child = fork();
         if (!child) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "intr/softint.h"
+#include "lib/minmax.h"
 #include "lib/random.h"
 #include "sched/sched.h"
 #include "test/host/host.h"
@@ -288,7 +289,7 @@ HOST_TEST(any_order_of_calls)
                 break;
             timer[i] = (struct timeout){0};
             timeout_set(&timer[i], ticks, is_next, (void *)(uintptr_t)i);
-            model_due[i] = model_now + (!ticks ? 1 : ticks < TIMEOUT_MOST ? ticks : TIMEOUT_MOST);
+            model_due[i] = model_now + (!ticks ? 1 : MIN(ticks, TIMEOUT_MOST));
             model_order[i] = sets++;
             set[i] = true;
             break;

@@ -200,7 +200,7 @@ static void draw_all(struct picture *p)
 static bool parts_are_good(const struct picture *p)
 {
     const struct picture *b = &shared->before, *a = &shared->after;
-    uint32_t most = b->parts_size > a->parts_size ? b->parts_size : a->parts_size;
+    uint32_t most = MAX(b->parts_size, a->parts_size);
     if (p->parts_size > most)
         return false;
     for (uint32_t i = 0; i < p->parts_size; i++) {

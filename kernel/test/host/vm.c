@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/minmax.h"
 #include "lib/random.h"
 #include "mem/zone.h"
 #include "test/host/fake/vm.h"
@@ -136,7 +137,7 @@ struct range {
 static struct range some_range(void)
 {
     unsigned page = below(WINDOW), count = 1 + below(below(4) ? 6 : 20);
-    return (struct range){page, count < WINDOW - page ? count : WINDOW - page};
+    return (struct range){page, MIN(count, WINDOW - page)};
 }
 
 static bool out_of_memory(int error)
@@ -248,7 +249,7 @@ static void inherit(struct model *m)
 static void copy(struct model *m)
 {
     struct range from = some_range(), to = some_range();
-    unsigned count = from.count < to.count ? from.count : to.count;
+    unsigned count = MIN(from.count, to.count);
     from.count = to.count = count;
     int error = vm_copy(m->map, address_of(from.page), count * PAGE_SIZE, address_of(to.page)), should = 0, access = 0;
     unsigned apart = from.page < to.page ? to.page - from.page : from.page - to.page;

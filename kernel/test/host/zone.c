@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/minmax.h"
 #include "lib/random.h"
 #include "lib/symbols.h"
 #include "mem/page.h"
@@ -118,7 +119,7 @@ static void allocate(struct reference *r, struct random *random)
     *o = (struct object){at, (uint8_t)random_next(random)};
     memset(at, o->filled_with, r->size);
     r->allocations++;
-    r->most = r->n > r->most ? r->n : r->most;
+    r->most = MAX(r->n, r->most);
 }
 
 /* Any of them. What another wrote into it shows. */
