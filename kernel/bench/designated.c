@@ -41,22 +41,22 @@ static struct client {
     struct event returned;
 } client[MAX_HARTS];
 
-static void update(void)
+static void bench_designated_update(void)
 {
     for (uint32_t i = 0; i < lines; i++)
         database[i][0]++;
 }
 
-static void action(struct krp *krp)
+static void bench_designated_action(struct krp *krp)
 {
     struct client *c = (struct client *)krp->parameter[0];
-    update();
+    bench_designated_update();
     __atomic_store_n(&c->busy[krp->parameter[1]], false, __ATOMIC_SEQ_CST);
     if (c->waiting)
         event_post(&c->returned);
 }
 
-static void wait_for(struct client *c, unsigned slot)
+static void bench_designated_wait_for(struct client *c, unsigned slot)
 {
     c->waiting = true;
     for (;;) {
@@ -71,20 +71,20 @@ static void wait_for(struct client *c, unsigned slot)
 static void update_designated(struct client *c, unsigned slot)
 {
     if (c->busy[slot])
-        wait_for(c, slot);
+        bench_designated_wait_for(c, slot);
     c->busy[slot] = true;
-    c->krp[slot] = (struct krp){.action = action, .parameter = {(uintptr_t)c, slot}};
+    c->krp[slot] = (struct krp){.action = bench_designated_action, .parameter = {(uintptr_t)c, slot}};
     krp_queue(&queue, &c->krp[slot]);
 }
 
 static void update_under_lock(void)
 {
     crit_t s = simple_lock_enter(&global_lock);
-    update();
+    bench_designated_update();
     simple_lock_leave(&global_lock, s);
 }
 
-static void work(void *arg)
+static void bench_designated_work(void *arg)
 {
     struct client *c = arg;
     unsigned slot = 0;
@@ -101,10 +101,10 @@ static void work(void *arg)
     }
     for (slot = 0; slot < PACKETS; slot++)
         if (c->busy[slot])
-            wait_for(c, slot);
+            bench_designated_wait_for(c, slot);
 }
 
-static void measure(bool designated)
+static void bench_designated_measure(bool designated)
 {
     struct thread *t[MAX_HARTS];
     designate = designated;
@@ -116,7 +116,7 @@ static void measure(bool designated)
     uint64_t begin = cycles64();
     for (unsigned h = 0; h < hart_count; h++) {
         client[h].returned = (struct event)EVENT("returned", returned_class);
-        t[h] = thread_create(work, &client[h], PRI_NORMAL, (int)h, "client");
+        t[h] = thread_create(bench_designated_work, &client[h], PRI_NORMAL, (int)h, "client");
     }
     for (unsigned h = 0; h < hart_count; h++)
         thread_join(t[h]);
@@ -133,16 +133,16 @@ static void measure(bool designated)
             (unsigned long)(designated ? queue.woken : 0));
 }
 
-static int designated(void)
+static int bench_designated(void)
 {
     operations = bootargs_number("operations", 200, MOST_OPERATIONS);
     parallel = bootargs_number("parallel", 2000, 1000000);
     lines = bootargs_number("lines", 16, MOST_LINES);
     if (!operations || !lines)
         panic("run=designated: give operations=1 to %u and lines=1 to %u", MOST_OPERATIONS, MOST_LINES);
-    measure(false);
-    measure(true);
+    bench_designated_measure(false);
+    bench_designated_measure(true);
     return 0;
 }
 
-RUN("designated", "the designated hart beside one global lock (paper krp)", designated);
+RUN("designated", "the designated hart beside one global lock (paper krp)", bench_designated);

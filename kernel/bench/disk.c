@@ -42,14 +42,14 @@ static struct block_device *disk;
 DEFINE_EVENT(all_done, "disk bench", SPL_BIO);
 DEFINE_SIMPLE_LOCK(bench_lock, "disk bench", SPL_BIO);
 
-static void note(enum disk_cause cause, uint32_t cycles)
+static void bench_disk_note(enum disk_cause cause, uint32_t cycles)
 {
     if (samples[cause] < MOST_SAMPLES)
         sample[cause][samples[cause]++] = cycles;
 }
 
 /* The next request of the transfer in the place of one that is over; false if there is none. */
-static bool fill(struct block_io *i)
+static bool bench_disk_fill(struct block_io *i)
 {
     crit_t s = simple_lock_enter(&bench_lock);
     uint32_t count = MIN(sectors - next_sector, request);
@@ -67,7 +67,7 @@ static bool fill(struct block_io *i)
 
 static void submit(struct block_io *i)
 {
-    if (fill(i) && block_submit(disk, i))
+    if (bench_disk_fill(i) && block_submit(disk, i))
         panic("the disk refuses a request of %lu sectors at %lu", (unsigned long)i->count, (unsigned long)i->lba);
 }
 
@@ -96,7 +96,7 @@ static uint32_t all_lines(void)
     return n;
 }
 
-static void again(struct block_io *i)
+static void bench_disk_again(struct block_io *i)
 {
     errors += i->error != 0;
     submit(i);
@@ -124,7 +124,7 @@ static int disk_run(void)
     char op[8];
     bool waits = bootargs_number("waits", 0, 1), timed = bootargs_number("handlers", 0, 1);
     if (!timed)
-        disk_watch(note); /* before it is opened: its first handler is a watched one */
+        disk_watch(bench_disk_note); /* before it is opened: its first handler is a watched one */
     disk = disk_open(bootargs_number("unit", 0, 1));
     if (!disk)
         panic("run=disk: there is no drive: build the machine with disks=1 and give --disk IMAGE");
@@ -162,7 +162,7 @@ static int disk_run(void)
         errors +=
             block_transfer(disk, writes ? BLOCK_WRITE : BLOCK_READ, lba, MIN(sectors - lba, request), buffer[0]) != 0;
     for (unsigned i = 0; !waits && i < at_once; i++) {
-        io[i] = (struct block_io){.op = writes ? BLOCK_WRITE : BLOCK_READ, .data = buffer[i], .done = again};
+        io[i] = (struct block_io){.op = writes ? BLOCK_WRITE : BLOCK_READ, .data = buffer[i], .done = bench_disk_again};
         submit(&io[i]);
     }
     if (!waits)

@@ -53,7 +53,7 @@ static void notified(struct udp_port *p)
     thread_wakeup(p);
 }
 
-static void reader(void *arg)
+static void ether_livelock_reader(void *arg)
 {
     (void)arg;
     for (;;) {
@@ -82,7 +82,7 @@ static void program(void *arg)
  * Both counters over the next `window` cycles. The caller is the most urgent of all threads, but under load may run long behind
  * the window's end.
  */
-static void measure(uint32_t window, uint32_t *read, uint32_t *done)
+static void ether_livelock_measure(uint32_t window, uint32_t *read, uint32_t *done)
 {
     uint32_t before = delivered, so_far = counted;
     length = 0;
@@ -96,13 +96,13 @@ static void measure(uint32_t window, uint32_t *read, uint32_t *done)
 static void one(uint32_t period, uint32_t bytes, uint32_t window)
 {
     uint32_t read, done, alone, nothing, frames = window / period;
-    measure(window, &nothing, &alone);
+    ether_livelock_measure(window, &nothing, &alone);
     struct net_counts before = net_counts();
     struct if_ether_counts was = if_ether_counts();
     uint32_t lost = ether_rx_no_descriptor_read();
     trace(TRACE_ETHER_FRAMES, frames);
     trace(TRACE_ETHER_FLOOD, bytes << 20 | period);
-    measure(window, &read, &done);
+    ether_livelock_measure(window, &read, &done);
     thread_delay(3); /* what waits is read */
     struct net_counts after = net_counts();
     struct if_ether_counts is = if_ether_counts();
@@ -116,7 +116,7 @@ static void one(uint32_t period, uint32_t bytes, uint32_t window)
         (unsigned long)(is.rounds - was.rounds));
 }
 
-static void sweep(void *arg)
+static void ether_livelock_sweep(void *arg)
 {
     (void)arg;
     char list[120];
@@ -139,10 +139,10 @@ static int run_livelock(void)
     late = bootargs_number("late", 0, 10000000);
     udp_bind(&port);
     if_ether_start();
-    if (!thread_create(reader, 0, PRI_READER, ANY_HART, "reader") ||
+    if (!thread_create(ether_livelock_reader, 0, PRI_READER, ANY_HART, "reader") ||
         !thread_create(program, 0, PRI_PROGRAM, ANY_HART, "program"))
         panic("no thread is free");
-    thread_join(thread_create(sweep, 0, 0, ANY_HART, "sweep"));
+    thread_join(thread_create(ether_livelock_sweep, 0, 0, ANY_HART, "sweep"));
     ether_print_results();
     return 0;
 }

@@ -24,7 +24,7 @@ static union {
 static uint8_t empty_table[TABLE_BYTES] __attribute__((aligned(8)));
 static uint32_t block_size;
 
-static void write_blocks(struct block_device *disk, uint32_t block, uint32_t count, void *data)
+static void ext2_format_write_blocks(struct block_device *disk, uint32_t block, uint32_t count, void *data)
 {
     uint32_t sectors = block_size / SECTOR_SIZE;
     int error = block_transfer(disk, BLOCK_WRITE, block * sectors, count * sectors, data);
@@ -32,9 +32,9 @@ static void write_blocks(struct block_device *disk, uint32_t block, uint32_t cou
         panic("%s: block %lu cannot be written: error %d", disk->name, (unsigned long)block, error);
 }
 
-static void put(struct block_device *disk, uint32_t block)
+static void ext2_format_put(struct block_device *disk, uint32_t block)
 {
-    write_blocks(disk, block, 1, &at);
+    ext2_format_write_blocks(disk, block, 1, &at);
     memset(&at, 0, sizeof at);
 }
 
@@ -44,7 +44,7 @@ static void put_bitmap(struct block_device *disk, uint32_t block, uint32_t used,
     for (uint32_t n = 0; n < 8 * block_size; n++)
         if (n < used || n >= size)
             at.byte[n / 8] |= 1 << n % 8;
-    put(disk, block);
+    ext2_format_put(disk, block);
 }
 
 static void put_root(struct block_device *disk, uint32_t block)
@@ -57,7 +57,7 @@ static void put_root(struct block_device *disk, uint32_t block)
     } entries = {{EXT2_ROOT, 12, 1, EXT2_TYPE_DIR, {}}, ".", {EXT2_ROOT, 0, 2, EXT2_TYPE_DIR, {}}, ".."};
     entries.up.size = (uint16_t)(block_size - 12);
     memcpy(at.byte, &entries, sizeof entries);
-    put(disk, block);
+    ext2_format_put(disk, block);
 }
 
 void ext2_format(struct block_device *disk, uint32_t size)
@@ -83,11 +83,11 @@ void ext2_format(struct block_device *disk, uint32_t size)
         uint32_t first = begin + g * GROUP_BLOCKS, left = MIN(blocks - first, GROUP_BLOCKS);
         put_bitmap(disk, first + 2, overhead + !g, left);
         put_bitmap(disk, first + 3, g ? 0 : RESERVED_INODES, GROUP_INODES);
-        write_blocks(disk, first + 4, table, empty_table);
+        ext2_format_write_blocks(disk, first + 4, table, empty_table);
     }
     at.inode[EXT2_ROOT - 1] =
         (struct ext2_inode){.mode = 0040755, .size = size, .links = 2, .sectors = sectors, .block = {root}};
-    put(disk, begin + 4);
+    ext2_format_put(disk, begin + 4);
     put_root(disk, root);
     for (uint32_t copy = 0; copy < groups; copy++) {
         uint32_t first = begin + copy * GROUP_BLOCKS, free = 0;
@@ -101,7 +101,7 @@ void ext2_format(struct block_device *disk, uint32_t size)
                                               .directories = !g};
             free += at.group[g].free_blocks;
         }
-        put(disk, first + 1);
+        ext2_format_put(disk, first + 1);
         struct ext2_super super = {.inodes = groups * GROUP_INODES,
                                    .blocks = blocks,
                                    .free_blocks = free,
@@ -122,6 +122,6 @@ void ext2_format(struct block_device *disk, uint32_t size)
                                    .group = copy,
                                    .incompat = EXT2_INCOMPAT_FILETYPE};
         memcpy(at.byte + (copy || begin ? 0 : SUPER_AT), &super, sizeof super);
-        put(disk, first);
+        ext2_format_put(disk, first);
     }
 }

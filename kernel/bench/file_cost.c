@@ -72,7 +72,7 @@ static int stat(const char *path)
     return error;
 }
 
-static int transfer(struct vnode *vp, void *data, uint32_t size, uint32_t offset, bool write)
+static int file_cost_transfer(struct vnode *vp, void *data, uint32_t size, uint32_t offset, bool write)
 {
     struct uio uio;
     uio_kernel(&uio, data, size, offset, write);
@@ -89,10 +89,10 @@ static uint32_t iterations;
             CALL(operation);                                                                         \
             total_ += i_ < 2 ? 0 : cycles32() - begin_; /* the first two bring it into the caches */ \
         }                                                                                            \
-        print(op, total_);                                                                           \
+        file_cost_print(op, total_);                                                                 \
     } while (0)
 
-static void print(const char *op, uint32_t cycles)
+static void file_cost_print(const char *op, uint32_t cycles)
 {
     kprintf("@file_cost op=%s count=%lu cycles=%lu\n", op, (unsigned long)iterations, (unsigned long)cycles);
 }
@@ -109,8 +109,8 @@ static void made_and_removed(void)
         create += i < 2 ? 0 : between - begin;
         unlink += i < 2 ? 0 : cycles32() - between;
     }
-    print("create", create);
-    print("unlink", unlink);
+    file_cost_print("create", create);
+    file_cost_print("unlink", unlink);
 }
 
 static void calls(void)
@@ -120,12 +120,12 @@ static void calls(void)
     MEASURE("open", opened("/d/f0", 0));
     MEASURE("stat", stat("/d/f0"));
     made_and_removed();
-    MEASURE("read", transfer(vp, memory[0], 1, 100, false));
-    MEASURE("write", transfer(vp, memory[0], 1, 100, true));
+    MEASURE("read", file_cost_transfer(vp, memory[0], 1, 100, false));
+    MEASURE("write", file_cost_transfer(vp, memory[0], 1, 100, true));
     CALL(close(vp));
 }
 
-static void reader(void *arg)
+static void file_cost_reader(void *arg)
 {
     unsigned me = (uintptr_t)arg;
     char path[16];
@@ -133,7 +133,7 @@ static void reader(void *arg)
     snprintf(path, sizeof path, "/d/f%u", me);
     CALL(vfs_open(0, path, 0, 0, &vp));
     for (uint32_t at = 0; at < FILE_BYTES; at += PIECE)
-        CALL(transfer(vp, memory[me], PIECE, at, false));
+        CALL(file_cost_transfer(vp, memory[me], PIECE, at, false));
     if (__atomic_add_fetch(&ready, 1, __ATOMIC_ACQ_REL) == threads_of_run) {
         began = cycles32();
         go = true;
@@ -141,12 +141,12 @@ static void reader(void *arg)
     while (!go)
         thread_yield(); /* in the serial kernel others come to the master's hart */
     for (uint32_t i = 0; i < reads; i++)
-        CALL(transfer(vp, memory[me], PIECE, i * PIECE % FILE_BYTES, false));
+        CALL(file_cost_transfer(vp, memory[me], PIECE, i * PIECE % FILE_BYTES, false));
     ended[me] = cycles32();
     CALL(close(vp));
 }
 
-static void together(unsigned n)
+static void file_cost_together(unsigned n)
 {
     struct thread *threads[MOST_THREADS];
     uint32_t took = 0;
@@ -154,7 +154,7 @@ static void together(unsigned n)
     go = false;
     threads_of_run = n;
     for (unsigned i = 0; i < n; i++)
-        threads[i] = thread_create(reader, (void *)(uintptr_t)i, PRI_NORMAL, ANY_HART, "file cost");
+        threads[i] = thread_create(file_cost_reader, (void *)(uintptr_t)i, PRI_NORMAL, ANY_HART, "file cost");
     for (unsigned i = 0; i < n; i++) {
         thread_join(threads[i]);
         took = MAX(ended[i] - began, took);
@@ -191,13 +191,13 @@ static int file_cost(void)
         snprintf(path, sizeof path, "/d/f%u", i);
         CALL(vfs_open(0, path, VFS_CREATE | VFS_WRITE, 0644, &vp));
         for (uint32_t at = 0; at < FILE_BYTES; at += PIECE)
-            CALL(transfer(vp, memory[i], PIECE, at, true));
+            CALL(file_cost_transfer(vp, memory[i], PIECE, at, true));
         CALL(close(vp));
     }
     CALL(vfs_sync());
     calls();
     for (unsigned n = 1; n <= hart_count && n <= most; n *= 2)
-        together(n);
+        file_cost_together(n);
     return 0;
 }
 

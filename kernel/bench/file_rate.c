@@ -40,7 +40,7 @@ static uint32_t bytes, piece;
 DEFINE_EVENT(first_done, "file rate", SPL_BIO);
 DEFINE_EVENT(second_done, "file rate", SPL_BIO);
 
-static void check(int error, const char *what)
+static void file_rate_check(int error, const char *what)
 {
     if (error)
         panic("run=file-rate: %s: error %d", what, error);
@@ -51,31 +51,31 @@ static struct vnode *mounted(struct block_device *disk, unsigned flags)
     struct mount *m;
     struct vnode *vp;
     blockdev_of(&device, disk);
-    check(ext2_mount(&device, false, &m), "mount");
-    check(vfs_mount_root(m), "mount of the root");
-    check(vfs_open(0, "/file", flags, 0644, &vp), "open");
+    file_rate_check(ext2_mount(&device, false, &m), "mount");
+    file_rate_check(vfs_mount_root(m), "mount of the root");
+    file_rate_check(vfs_open(0, "/file", flags, 0644, &vp), "open");
     return vp;
 }
 
-static void unmount(struct vnode *vp)
+static void file_rate_unmount(struct vnode *vp)
 {
     vrele(vp);
-    check(vfs_unmount_all(), "unmount");
+    file_rate_check(vfs_unmount_all(), "unmount");
 }
 
-static uint32_t transfer(struct vnode *vp, bool write)
+static uint32_t file_rate_transfer(struct vnode *vp, bool write)
 {
     uint32_t begin = cycles32();
     for (uint32_t at = 0, n; at < bytes; at += n) {
         struct uio uio;
         n = MIN(bytes - at, piece);
         uio_kernel(&uio, memory[0], n, at, write);
-        check(write ? vfs_write(vp, &uio, false) : vfs_read(vp, &uio), write ? "write" : "read");
+        file_rate_check(write ? vfs_write(vp, &uio, false) : vfs_read(vp, &uio), write ? "write" : "read");
         if (uio.left)
             panic("run=file-rate: %lu bytes are missing", (unsigned long)uio.left);
     }
     if (write)
-        check(vfs_fsync(vp), "fsync");
+        file_rate_check(vfs_fsync(vp), "fsync");
     return cycles32() - begin;
 }
 
@@ -88,7 +88,7 @@ static uint32_t raw(struct block_device *disk, unsigned op)
     for (uint32_t at = 0, i = 0; at < bytes + 2 * RAW; at += RAW, i ^= 1) {
         if (at >= 2 * RAW) {
             event_take(done[i]);
-            check(io[i].error, "the drive");
+            file_rate_check(io[i].error, "the drive");
         }
         if (at >= bytes)
             continue;
@@ -98,7 +98,7 @@ static uint32_t raw(struct block_device *disk, unsigned op)
                                   .count = n / SECTOR_SIZE,
                                   .data = memory[i],
                                   .event = done[i]};
-        check(block_submit(disk, &io[i]), "a request");
+        file_rate_check(block_submit(disk, &io[i]), "a request");
     }
     return cycles32() - begin;
 }
@@ -112,7 +112,7 @@ static uint32_t copied(void)
     return cycles32() - begin;
 }
 
-static void print(const char *op, uint32_t cycles, uint32_t drive, uint32_t requests)
+static void file_rate_print(const char *op, uint32_t cycles, uint32_t drive, uint32_t requests)
 {
     kprintf("@file_rate op=%s bytes=%lu piece=%lu cycles=%lu raw=%lu copy=%lu requests=%lu\n", op, (unsigned long)bytes,
             (unsigned long)piece, (unsigned long)cycles, (unsigned long)drive, (unsigned long)copied(),
@@ -134,15 +134,15 @@ static int file_rate(void)
     inodes_init(16);
     namecache_init();
     struct vnode *vp = mounted(disk, VFS_CREATE | VFS_TRUNCATE | VFS_WRITE);
-    uint32_t before = disk->submitted, took = transfer(vp, true), requests = disk->submitted - before;
-    unmount(vp);
-    print("write", took, raw(disk, BLOCK_WRITE), requests);
+    uint32_t before = disk->submitted, took = file_rate_transfer(vp, true), requests = disk->submitted - before;
+    file_rate_unmount(vp);
+    file_rate_print("write", took, raw(disk, BLOCK_WRITE), requests);
     vp = mounted(disk, 0);
     before = disk->submitted;
-    took = transfer(vp, false);
+    took = file_rate_transfer(vp, false);
     requests = disk->submitted - before;
-    print("read", took, raw(disk, BLOCK_READ), requests);
-    unmount(vp);
+    file_rate_print("read", took, raw(disk, BLOCK_READ), requests);
+    file_rate_unmount(vp);
     unix_leave();
     return 0;
 }

@@ -27,7 +27,7 @@ static struct timed {
 static unsigned used;
 static uint32_t sample[MOST][MOST_SAMPLES] __attribute__((section(".noinit")));
 
-static void call(void *arg)
+static void handlers_call(void *arg)
 {
     struct timed *t = arg;
     struct intr_vector own = t->own; /* before the time begins: not the handler's access */
@@ -48,10 +48,10 @@ void handlers_time(unsigned source, const char *name)
         panic("handlers_time: %u sources at most", MOST);
     struct timed *t = &timed[used++];
     *t = (struct timed){.source = source, .name = name, .before = pic_counters(source)};
-    intr_exchange(source, (struct intr_vector){call, t}, &t->own);
+    intr_exchange(source, (struct intr_vector){handlers_call, t}, &t->own);
 }
 
-static void print(unsigned first)
+static void handlers_print(unsigned first)
 {
     struct timed sum = timed[first];
     uint32_t n = sum.samples;
@@ -93,7 +93,7 @@ void handlers_end(void)
         for (unsigned k = 0; k < i; k++)
             again |= !strcmp(timed[k].name, timed[i].name);
         if (!again)
-            print(i);
+            handlers_print(i);
     }
     used = 0;
 }

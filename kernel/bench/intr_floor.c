@@ -78,7 +78,7 @@ static __attribute__((noinline)) struct ways take_with_stack_lower(uint32_t line
 }
 
 /* `samples` interrupts through `vector`, each a cycle later in the loop than the last. */
-static struct ways measure(void (*vector)(void), uint32_t samples)
+static struct ways intr_floor_measure(void (*vector)(void), uint32_t samples)
 {
     uint32_t old = csr_read(mtvec);
     if (vector)
@@ -93,7 +93,7 @@ static struct ways measure(void (*vector)(void), uint32_t samples)
     return (struct ways){quantile(trapped, samples, 50), quantile(in, samples, 50), quantile(back, samples, 50)};
 }
 
-static unsigned long hundredths(uint32_t a, uint32_t b)
+static unsigned long intr_floor_hundredths(uint32_t a, uint32_t b)
 {
     return (100 * a + b / 2) / b;
 }
@@ -110,13 +110,14 @@ static void floor_thread(void *result)
     bare_table[source].arg = &stamp;
     pic_configure(source, SPL_CLOCK, false, curhart->id);
     pic_write(PIC_UNMASK, source);
-    uint32_t trap = measure(bare_trap_stamped, samples).trap;
-    struct ways bare = measure(bare_trap, samples);
+    uint32_t trap = intr_floor_measure(bare_trap_stamped, samples).trap;
+    struct ways bare = intr_floor_measure(bare_trap, samples);
     pic_write(PIC_MASK, source);
     intr_establish(source, SPL_CLOCK, INTR_LEVEL, curhart->id, stamp_handler, &stamp, "floor");
-    struct ways kernel = measure(0, samples);
+    struct ways kernel = intr_floor_measure(0, samples);
     intr_disestablish(source);
-    unsigned long ratio = hundredths(kernel.in, bare.in), in_software = hundredths(kernel.in - trap, bare.in - trap);
+    unsigned long ratio = intr_floor_hundredths(kernel.in, bare.in),
+                  in_software = intr_floor_hundredths(kernel.in - trap, bare.in - trap);
     kprintf("@intr_floor samples=%lu trap=%lu bare=%lu kernel=%lu ratio=%lu.%02lu ratio_in_software=%lu.%02lu "
             "bare_return=%lu kernel_return=%lu\n",
             (unsigned long)samples, (unsigned long)trap, (unsigned long)bare.in, (unsigned long)kernel.in, ratio / 100,

@@ -45,7 +45,7 @@ DEFINE_EVENT(done, "latency done", SPL_CLOCK);
 DEFINE_ITHREAD(worker, "latency", SPL_CLOCK);
 DEFINE_SIMPLE_LOCK(load_lock, "latency load", SPL_HIGH);
 
-static void handler(struct stamp *stamp, uint32_t cycle)
+static void intr_latency_handler(struct stamp *stamp, uint32_t cycle)
 {
     (void)stamp;
     clint_stop_timer(0);
@@ -56,7 +56,7 @@ static void handler(struct stamp *stamp, uint32_t cycle)
         ithread_wake(&worker, cycle);
 }
 
-static void work(void *arg, uint32_t saved)
+static void intr_latency_work(void *arg, uint32_t saved)
 {
     thread_cycle = cycles32();
     (void)arg;
@@ -71,7 +71,7 @@ static void spin(uint32_t most)
         ;
 }
 
-static void load(void *arg)
+static void intr_latency_load(void *arg)
 {
     (void)arg;
     while (!load_ends) {
@@ -82,7 +82,7 @@ static void load(void *arg)
     }
 }
 
-static void print(const char *load_name, const char *way, uint32_t *cycles)
+static void intr_latency_print(const char *load_name, const char *way, uint32_t *cycles)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < samples; i++)
@@ -96,11 +96,11 @@ static void print(const char *load_name, const char *way, uint32_t *cycles)
 static uint32_t to_handler[MOST_SAMPLES], to_thread[MOST_SAMPLES], to_waiter[MOST_SAMPLES];
 
 /* Interrupts that wake this thread: directly, or through an interrupt thread on hart `hart`. */
-static void measure(bool directly, unsigned hart)
+static void intr_latency_measure(bool directly, unsigned hart)
 {
     direct = directly;
     if (!direct)
-        ithread_start(&worker, PIC_SOURCE_TIMER(0), work, 0, PRI_INTERRUPT, 1, (int)hart);
+        ithread_start(&worker, PIC_SOURCE_TIMER(0), intr_latency_work, 0, PRI_INTERRUPT, 1, (int)hart);
     for (uint32_t i = 0; i < samples + 1; i++) { /* the first fills the caches */
         if (i == 1 && !direct && hart == 0)
             PROBE(WINDOW_BEGIN);
@@ -120,19 +120,19 @@ static void measure(bool directly, unsigned hart)
 
 static void measure_all(const char *load_name)
 {
-    measure(true, 0);
-    print(load_name, "event", to_waiter);
-    measure(false, 0);
-    print(load_name, "handler", to_handler);
-    print(load_name, "thread", to_thread);
-    print(load_name, "relayed", to_waiter);
+    intr_latency_measure(true, 0);
+    intr_latency_print(load_name, "event", to_waiter);
+    intr_latency_measure(false, 0);
+    intr_latency_print(load_name, "handler", to_handler);
+    intr_latency_print(load_name, "thread", to_thread);
+    intr_latency_print(load_name, "relayed", to_waiter);
     if (hart_count > 1) {
-        measure(false, hart_count - 1);
-        print(load_name, "remote", to_thread);
+        intr_latency_measure(false, hart_count - 1);
+        intr_latency_print(load_name, "remote", to_thread);
     }
 }
 
-static void waiter(void *arg)
+static void intr_latency_waiter(void *arg)
 {
     struct thread *t[MAX_HARTS];
     (void)arg;
@@ -141,7 +141,7 @@ static void waiter(void *arg)
     measure_all("idle");
     samples = asked;
     for (unsigned h = 0; h < hart_count; h++)
-        t[h] = thread_create(load, 0, PRI_NORMAL, (int)h, "load");
+        t[h] = thread_create(intr_latency_load, 0, PRI_NORMAL, (int)h, "load");
     measure_all("loaded");
     load_ends = true;
     for (unsigned h = 0; h < hart_count; h++)
@@ -150,7 +150,7 @@ static void waiter(void *arg)
 
 static int intr_latency(void)
 {
-    static struct stamp stamp = {handler};
+    static struct stamp stamp = {intr_latency_handler};
     samples = bootargs_number("samples", 50, MOST_SAMPLES);
     longest_section = bootargs_number("section", 200, 100000);
     if (!samples || clock_hz())
@@ -158,7 +158,7 @@ static int intr_latency(void)
     pace = random_from(run_seed, 500);
     load_ends = false;
     intr_establish(PIC_SOURCE_TIMER(0), SPL_CLOCK, INTR_LEVEL, 0, stamp_handler, &stamp, "latency");
-    thread_join(thread_create(waiter, 0, PRI_INTERRUPT, 0, "waiter"));
+    thread_join(thread_create(intr_latency_waiter, 0, PRI_INTERRUPT, 0, "waiter"));
     intr_disestablish(PIC_SOURCE_TIMER(0));
     return 0;
 }

@@ -23,7 +23,7 @@ static struct {
 static uint32_t rounds, cycles; /* a round is two transfers */
 static unsigned partner;
 
-static void wait_for(volatile uint32_t *word, uint32_t value)
+static void line_transfer_wait_for(volatile uint32_t *word, uint32_t value)
 {
     while (*word != value)
         ;
@@ -35,12 +35,12 @@ static void player(unsigned h)
     uint32_t begin = cycles32();
     for (uint32_t i = 1; h == 0 && i <= rounds; i++) {
         line[0].round = i;
-        wait_for(&line[1].round, i);
+        line_transfer_wait_for(&line[1].round, i);
     }
     if (h == 0)
         cycles = cycles32() - begin;
     for (uint32_t i = 1; h == partner && i <= rounds; i++) {
-        wait_for(&line[0].round, i);
+        line_transfer_wait_for(&line[0].round, i);
         line[1].round = i;
     }
     crit_sec_leave(s);

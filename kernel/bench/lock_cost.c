@@ -130,7 +130,7 @@ static const struct {
 };
 
 /* Tenths of a cycle a turn; the turns before bring code and data into the caches. */
-static uint32_t tenths(uint32_t (*loop)(uint32_t), uint32_t iterations)
+static uint32_t lock_cost_tenths(uint32_t (*loop)(uint32_t), uint32_t iterations)
 {
     loop(4);
     return (uint32_t)(((uint64_t)loop(iterations) * 10 + iterations / 2) / iterations);
@@ -182,9 +182,9 @@ static int lock_cost(void)
     if (!iterations || !rounds)
         return 2;
     pace_calibrate();
-    uint32_t nothing = tenths(time_nothing, iterations);
+    uint32_t nothing = lock_cost_tenths(time_nothing, iterations);
     for (unsigned i = 0; i < sizeof uncontended / sizeof *uncontended; i++) {
-        uint32_t cost = tenths(uncontended[i].loop, iterations) - nothing;
+        uint32_t cost = lock_cost_tenths(uncontended[i].loop, iterations) - nothing;
         result("@lock_cost debug=%d stats=%d kind=%s cycles=%lu.%lu iterations=%lu\n", LOCK_DEBUG, LOCK_STATS,
                uncontended[i].name, (unsigned long)cost / 10, (unsigned long)cost % 10, (unsigned long)iterations);
     }

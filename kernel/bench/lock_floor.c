@@ -165,7 +165,7 @@ static const struct {
 #define SIMPLE_PAIR 4
 
 /* Hundredths of cycles per iteration. */
-static uint32_t measure(loop_fn *loop, uint32_t iterations)
+static uint32_t lock_floor_measure(loop_fn *loop, uint32_t iterations)
 {
     uint32_t enabled = csr_read_clear(mie, ~0u);
     uint64_t least = ~0ull;
@@ -189,9 +189,9 @@ static int lock_floor(void)
     for (unsigned p = 0; p < PLACES; p++)
         lines[p][0].lock = (struct simple_lock)SIMPLE_LOCK("measured", measured_class);
     for (unsigned s = 0; s < 2; s++) {
-        uint32_t around = measure(nothing[s], iterations), cycles[PAIRS], least = ~0u;
+        uint32_t around = lock_floor_measure(nothing[s], iterations), cycles[PAIRS], least = ~0u;
         for (unsigned i = 0; i < PAIRS; i++) {
-            cycles[i] = measure(pairs[i].loop[s], iterations) - around;
+            cycles[i] = lock_floor_measure(pairs[i].loop[s], iterations) - around;
             if (pairs[i].bare && cycles[i] < least)
                 least = cycles[i];
             kprintf("@lock_pair pair=%s section=%s cycles=%lu.%02lu iterations=%lu\n", pairs[i].name, section[s],

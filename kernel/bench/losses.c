@@ -53,7 +53,7 @@ DEFINE_SIMPLE_LOCK(disk_lock, "losses", SPL_BIO);
 static unsigned under_way;
 
 /* The disk's end is followed by its beginning. */
-static void again(struct block_io *i)
+static void losses_again(struct block_io *i)
 {
     crit_t s = simple_lock_enter(&disk_lock);
     bool goes_on = !stop;
@@ -83,13 +83,13 @@ static void start_disk(void)
     handlers_time(PIC_SOURCE_DISK(0), "disk");
     under_way = AT_ONCE;
     for (unsigned i = 0; i < AT_ONCE; i++) {
-        io[i] = (struct block_io){.op = BLOCK_WRITE, .count = request, .data = buffer, .done = again};
+        io[i] = (struct block_io){.op = BLOCK_WRITE, .count = request, .data = buffer, .done = losses_again};
         if (block_submit(disk, &io[i]))
             panic("the disk refuses a request");
     }
 }
 
-static void tick(void *arg)
+static void losses_tick(void *arg)
 {
     (void)arg;
     arrivals_acknowledge(TICKER_WIRE);
@@ -101,7 +101,7 @@ static void tick(void *arg)
 
 static void start_ticker(void)
 {
-    intr_establish(PIC_SOURCE_ARRIVAL(TICKER_WIRE), SPL_CLOCK, INTR_LEVEL, 0, tick, 0, "ticker");
+    intr_establish(PIC_SOURCE_ARRIVAL(TICKER_WIRE), SPL_CLOCK, INTR_LEVEL, 0, losses_tick, 0, "ticker");
     handlers_time(PIC_SOURCE_ARRIVAL(TICKER_WIRE), "ticker");
     arrivals_begin();
     arrivals_enter(CLOCK_HZ / 2000, TICKER_WIRE);

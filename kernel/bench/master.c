@@ -43,7 +43,7 @@ static void move_cost(void *arg)
             (unsigned long)(nested / pairs));
 }
 
-static void work(void *wrapped)
+static void bench_master_work(void *wrapped)
 {
     for (uint32_t i = 0; i < operations; i++) {
         if (wrapped)
@@ -55,12 +55,12 @@ static void work(void *wrapped)
     }
 }
 
-static void measure(bool wrapped)
+static void bench_master_measure(bool wrapped)
 {
     struct thread *t[MAX_HARTS];
     uint64_t begin = cycles64();
     for (unsigned h = 0; h < hart_count; h++)
-        t[h] = thread_create(work, (void *)(uintptr_t)wrapped, PRI_NORMAL, (int)h, "work");
+        t[h] = thread_create(bench_master_work, (void *)(uintptr_t)wrapped, PRI_NORMAL, (int)h, "work");
     for (unsigned h = 0; h < hart_count; h++)
         thread_join(t[h]);
     uint64_t cycles = cycles64() - begin, rate = (uint64_t)operations * hart_count * 100000000 / cycles;
@@ -79,8 +79,8 @@ static int master(void)
     pace_calibrate();
     for (unsigned h = 0; h < hart_count; h++)
         thread_join(thread_create(move_cost, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "moves"));
-    measure(false);
-    measure(true);
+    bench_master_measure(false);
+    bench_master_measure(true);
     return 0;
 }
 

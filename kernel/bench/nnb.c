@@ -55,7 +55,7 @@ struct user {
     uint64_t ended;
 };
 
-static void check(int error, const char *what)
+static void nnb_check(int error, const char *what)
 {
     if (error)
         panic("run=nnb: %s: error %d", what, error);
@@ -68,7 +68,7 @@ static int nnb_open(void *arg, const char *path, bool create)
     struct user *u = arg;
     int fd = u->vp[0] ? 1 : 0;
     unix_enter();
-    check(vfs_open(0, path, create ? VFS_CREATE | VFS_TRUNCATE | VFS_WRITE : VFS_WRITE, 0644, &u->vp[fd]), "open");
+    nnb_check(vfs_open(0, path, create ? VFS_CREATE | VFS_TRUNCATE | VFS_WRITE : VFS_WRITE, 0644, &u->vp[fd]), "open");
     unix_leave();
     u->offset[fd] = 0;
     return fd;
@@ -91,12 +91,12 @@ static void nnb_seek(void *arg, int fd, uint32_t offset)
     unix_leave();
 }
 
-static void transfer(struct user *u, int fd, void *memory, uint32_t n, bool write)
+static void nnb_transfer(struct user *u, int fd, void *memory, uint32_t n, bool write)
 {
     struct uio uio;
     uio_kernel(&uio, memory, n, u->offset[fd], write);
     unix_enter();
-    check(write ? vfs_write(u->vp[fd], &uio, false) : vfs_read(u->vp[fd], &uio), write ? "write" : "read");
+    nnb_check(write ? vfs_write(u->vp[fd], &uio, false) : vfs_read(u->vp[fd], &uio), write ? "write" : "read");
     unix_leave();
     if (uio.left)
         panic("run=nnb: %lu bytes were not %s", (unsigned long)uio.left, write ? "written" : "read");
@@ -105,19 +105,19 @@ static void transfer(struct user *u, int fd, void *memory, uint32_t n, bool writ
 
 static void nnb_read(void *arg, int fd, void *to, uint32_t n)
 {
-    transfer(arg, fd, to, n, false);
+    nnb_transfer(arg, fd, to, n, false);
 }
 
 static void nnb_write(void *arg, int fd, const void *from, uint32_t n)
 {
-    transfer(arg, fd, (void *)from, n, true);
+    nnb_transfer(arg, fd, (void *)from, n, true);
 }
 
 static void nnb_unlink(void *arg, const char *path)
 {
     (void)arg;
     unix_enter();
-    check(vfs_remove(0, path, false), "unlink");
+    nnb_check(vfs_remove(0, path, false), "unlink");
     unix_leave();
 }
 
@@ -135,7 +135,7 @@ DEFINE_EVENT(all_ready, "nnb ready", SPL_SCHED);
 
 static const uint8_t zeros[4096];
 
-static void user(void *arg)
+static void nnb_user(void *arg)
 {
     struct user *u = arg;
     struct nnb n = {
@@ -170,11 +170,11 @@ static uint64_t run_test(unsigned test, unsigned count, unsigned disks)
     not_ready = count;
     event_clear(&start);
     unix_enter();
-    check(vfs_sync(), "sync"); /* what was before it is not the test's */
+    nnb_check(vfs_sync(), "sync"); /* what was before it is not the test's */
     unix_leave();
     for (unsigned i = 0; i < count; i++) {
         users[i].test = test;
-        threads[i] = thread_create(user, &users[i], PRI_NORMAL, ANY_HART, "user");
+        threads[i] = thread_create(nnb_user, &users[i], PRI_NORMAL, ANY_HART, "user");
     }
     event_take(&all_ready);
     thread_yield(); /* the last one goes to sleep */
@@ -198,7 +198,7 @@ static uint64_t run_test(unsigned test, unsigned count, unsigned disks)
     return last;
 }
 
-static unsigned mount_all(void)
+static unsigned nnb_mount_all(void)
 {
     static struct blockdev devices[DISKS_MOST];
     unsigned disks = 0;
@@ -209,12 +209,12 @@ static unsigned mount_all(void)
             break;
         ext2_format(disk, 1024);
         blockdev_of(&devices[disks], disk);
-        check(ext2_mount(&devices[disks], false, &m), "mount");
+        nnb_check(ext2_mount(&devices[disks], false, &m), "mount");
         if (!disks) {
-            check(vfs_mount_root(m), "mount of the root");
+            nnb_check(vfs_mount_root(m), "mount of the root");
         } else {
-            check(vfs_make(0, "/1", VDIR, 0755, 0, 0), "mkdir");
-            check(vfs_mount(0, "/1", m), "mount at /1");
+            nnb_check(vfs_make(0, "/1", VDIR, 0755, 0, 0), "mkdir");
+            nnb_check(vfs_mount(0, "/1", m), "mount at /1");
         }
     }
     if (!disks)
@@ -237,7 +237,7 @@ static unsigned numbers(const char *name, const char *otherwise, unsigned most, 
     return n;
 }
 
-static void add_number(struct arguments *to, uint32_t n)
+static void nnb_add_number(struct arguments *to, uint32_t n)
 {
     char text[16];
     snprintf(text, sizeof text, "%lu", (unsigned long)n);
@@ -259,16 +259,16 @@ static int by_programs(bool threads)
     arguments_add(&arguments, "nnb");
     arguments_add(&arguments, bootargs_string("tests", text, sizeof text, TESTS));
     arguments_add(&arguments, bootargs_string("users", text, sizeof text, USERS));
-    add_number(&arguments, file_bytes / 1024);
-    add_number(&arguments, scale.average);
-    add_number(&arguments, scale.loops);
-    add_number(&arguments, scale.calls);
-    add_number(&arguments, scale.reads);
-    add_number(&arguments, disks);
-    add_number(&arguments, hart_count);
-    add_number(&arguments, threads);
+    nnb_add_number(&arguments, file_bytes / 1024);
+    nnb_add_number(&arguments, scale.average);
+    nnb_add_number(&arguments, scale.loops);
+    nnb_add_number(&arguments, scale.calls);
+    nnb_add_number(&arguments, scale.reads);
+    nnb_add_number(&arguments, disks);
+    nnb_add_number(&arguments, hart_count);
+    nnb_add_number(&arguments, threads);
     int id = process_spawn(0, "nnb", &arguments, ANY_HART);
-    check(id < 0 ? id : 0, "start of the program nnb");
+    nnb_check(id < 0 ? id : 0, "start of the program nnb");
     int status = user_wait_for_all(id);
     return mounts_stop() ? 1 : status >> 8 | (status & 0xff);
 }
@@ -295,7 +295,7 @@ static int nnb(void)
     bio_init();
     inodes_init(3 * USERS_MOST);
     namecache_init();
-    unsigned disks = mount_all();
+    unsigned disks = nnb_mount_all();
     unix_leave();
     for (unsigned i = 0; i < count_count; i++)
         most = MAX(counts[i], most);
@@ -309,7 +309,7 @@ static int nnb(void)
         for (unsigned i = 0; i < count_count; i++)
             run_test(tests[t], counts[i], disks);
     unix_enter();
-    check(vfs_unmount_all(), "unmount");
+    nnb_check(vfs_unmount_all(), "unmount");
     unix_leave();
     return 0;
 }

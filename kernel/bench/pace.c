@@ -26,7 +26,7 @@ void __attribute__((aligned(64))) pace_calibrate(void)
     csr_write(mie, enabled);
 }
 
-static void call(void *hart)
+static void pace_call(void *hart)
 {
     if (atomic_add(&arrived, 1) + 1 == expected) {
         start = cycles32() + START_DELAY;
@@ -49,7 +49,7 @@ void pace_on_harts(unsigned count, void (*fn)(unsigned hart))
     expected = count;
     arrived = go = 0;
     for (unsigned h = 0; h < count; h++)
-        t[h] = thread_create(call, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "bench");
+        t[h] = thread_create(pace_call, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "bench");
     for (unsigned h = 0; h < count; h++)
         thread_join(t[h]);
 }

@@ -34,7 +34,7 @@ static struct sums sums_of(unsigned hart)
     return s;
 }
 
-static void take(void)
+static void polls_sample(void)
 {
     struct poll p = {.at = cycles64()};
     for (unsigned h = 0; h < hart_count; h++) {
@@ -52,14 +52,14 @@ void polls_begin(void)
         sync_hart_of(&harts[h])->crit_timing.longest = 0;
     }
     polls = 0;
-    take();
+    polls_sample();
 }
 
 void polls_take(void)
 {
     if (polls < MOST_POLLS) {
         polls++;
-        take();
+        polls_sample();
     }
 }
 

@@ -23,7 +23,7 @@
 
 static uint32_t operations;
 
-static void yields(void *arg)
+static void bench_scheduler_yields(void *arg)
 {
     (void)arg;
     for (uint32_t i = 0; i < operations; i++)
@@ -58,7 +58,7 @@ static uint32_t stolen(void)
     return n;
 }
 
-static void load(const char *name, thread_fn *fn)
+static void bench_scheduler_load(const char *name, thread_fn *fn)
 {
     struct thread *t[2 * MAX_HARTS];
     unsigned threads = 2 * hart_count;
@@ -79,7 +79,7 @@ DEFINE_EVENT(go, "go", SPL_SCHED);
 static uint32_t posted, latency[MOST_SAMPLES];
 static volatile uint32_t taken;
 
-static void waits(void *samples)
+static void bench_scheduler_waits(void *samples)
 {
     while (taken < (uintptr_t)samples) {
         event_take(&go);
@@ -91,7 +91,8 @@ static void waits(void *samples)
 static void wakeup_latency(const char *place, unsigned hart, uint32_t samples)
 {
     taken = 0;
-    struct thread *t = thread_create(waits, (void *)(uintptr_t)samples, PRI_NORMAL - 4, (int)hart, "waits");
+    struct thread *t =
+        thread_create(bench_scheduler_waits, (void *)(uintptr_t)samples, PRI_NORMAL - 4, (int)hart, "waits");
     for (uint32_t i = 0; i < samples; i++) {
         for (uint32_t begin = cycles32(); cycles32() - begin < 4000;) /* it sleeps again, and its hart idles */
             ;
@@ -112,8 +113,8 @@ static int scheduler(void)
     uint32_t samples = bootargs_number("samples", 30, MOST_SAMPLES);
     if (!operations || !samples)
         panic("run=scheduler needs operations=1 to 1000000 and samples=1 to %u", MOST_SAMPLES);
-    load("yield", yields);
-    load("pairs", takes_turns);
+    bench_scheduler_load("yield", bench_scheduler_yields);
+    bench_scheduler_load("pairs", takes_turns);
     thread_bind(0);
     wakeup_latency("own", 0, samples);
     if (hart_count > 1)

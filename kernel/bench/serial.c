@@ -48,7 +48,7 @@ static struct tty tty;
 static uint32_t busy_turns;
 
 /* CRC-32 of ISO 3309, as zip has it. */
-static uint32_t crc32(const uint8_t *bytes, uint32_t n)
+static uint32_t bench_serial_crc32(const uint8_t *bytes, uint32_t n)
 {
     uint32_t crc = ~0u;
     for (uint32_t i = 0; i < n; i++) {
@@ -80,7 +80,7 @@ static uint32_t switches(struct hart *h)
     return sched_hart_of(h)->switches;
 }
 
-static void busy(void *arg)
+static void bench_serial_busy(void *arg)
 {
     (void)arg;
     arrivals_acknowledge(BUSY_WIRE);
@@ -93,7 +93,7 @@ static void start_busy_device(uint32_t us, uint32_t rate)
         panic("boot argument busy.rate=0: give interrupts a second");
     pace_calibrate();
     busy_turns = (uint32_t)((uint64_t)us * CLOCK_HZ / 1000000 * 16 / pace_cycles_of_16_turns);
-    intr_establish(PIC_SOURCE_ARRIVAL(BUSY_WIRE), BUSY_LEVEL, INTR_LEVEL, 0, busy, 0, "busy");
+    intr_establish(PIC_SOURCE_ARRIVAL(BUSY_WIRE), BUSY_LEVEL, INTR_LEVEL, 0, bench_serial_busy, 0, "busy");
     arrivals_begin();
     arrivals_enter(CLOCK_HZ / rate, BUSY_WIRE);
     arrivals_play(1);
@@ -108,7 +108,7 @@ static void stop_busy_device(void)
 }
 
 /* Up to `n` bytes, with a poll after each `every` of them. */
-static uint32_t receive(uint32_t n, uint32_t every, uint32_t ticks)
+static uint32_t bench_serial_receive(uint32_t n, uint32_t every, uint32_t ticks)
 {
     uint32_t got = 0;
     while (got < n) {
@@ -150,7 +150,7 @@ static int serial(void)
     uint64_t begin = cycles64();
     /* the first of a full FIFO's characters is not seen before it is half full */
     uint64_t characters = patience + serial_depth(&serial_data);
-    uint32_t got = receive(n, poll ? poll : n, (uint32_t)(characters * 10 * clock / baud) + 2);
+    uint32_t got = bench_serial_receive(n, poll ? poll : n, (uint32_t)(characters * 10 * clock / baud) + 2);
     uint64_t cycles = cycles64() - begin;
     PROBE(WINDOW_END);
     polls_end();
@@ -159,7 +159,7 @@ static int serial(void)
     if (timed)
         handlers_end();
 
-    uint32_t crc = crc32(received, got);
+    uint32_t crc = bench_serial_crc32(received, got);
     host_blob(HOST_BLOB_RECEIVED, received, got);
     kprintf("@serial bytes=%lu crc=%08lx overruns=%lu dropped=%lu cycles=%llu interrupts=%lu queued=%lu spurious=%lu "
             "switches=%lu\n",

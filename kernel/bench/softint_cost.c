@@ -25,7 +25,7 @@
 static volatile uint32_t called_at;
 static volatile bool is_called;
 
-static void called(void *arg)
+static void softint_cost_called(void *arg)
 {
     (void)arg;
     called_at = cycles32();
@@ -37,7 +37,7 @@ struct steps {
     uint32_t begin, posted, end;
 };
 
-static __attribute__((noinline)) struct steps section(bool posts)
+static __attribute__((noinline)) struct steps softint_cost_section(bool posts)
 {
     is_called = !posts;
     struct steps at = {.begin = cycles32()};
@@ -59,9 +59,9 @@ static int softint_cost(void)
     uint32_t samples = bootargs_number("samples", 64, MOST_SAMPLES);
     if (!samples || clock_hz())
         panic("run=softint-cost needs hz=0, and samples=1 to %u", MOST_SAMPLES);
-    softint_establish(SPL_SOFTNET, called, 0);
+    softint_establish(SPL_SOFTNET, softint_cost_called, 0);
     for (uint32_t i = 0; i < samples + WARM; i++) {
-        struct steps without = section(false), with = section(true);
+        struct steps without = softint_cost_section(false), with = softint_cost_section(true);
         uint32_t at = i < WARM ? 0 : i - WARM;
         empty[at] = without.end - without.begin;
         post[at] = with.posted - with.begin - (without.posted - without.begin);

@@ -96,7 +96,7 @@ static void __attribute__((noinline, aligned(64))) worker(unsigned h)
 #define THOUSANDTHS "%lu.%03lu"
 #define SPLIT(x) (unsigned long)((x) / 1000), (unsigned long)((x) % 1000)
 
-static void report(void)
+static void bench_spinlocks_report(void)
 {
     uint32_t of[MAX_HARTS] = {0}, total = acquisitions, least = ~0u, most = 0;
     uint32_t handovers = 0, handover_min = ~0u, handover_max = 0, wait_max = 0;
@@ -153,7 +153,7 @@ static uint32_t mean_held(unsigned count)
     return (uint32_t)(sum * 1000 / acquisitions);
 }
 
-static int spinlocks(void)
+static int bench_spinlocks(void)
 {
     char list[64];
     pause = bootargs_number("pause", 100, 1000000);
@@ -169,7 +169,7 @@ static int spinlocks(void)
                   (unsigned long)window);
         at = *end ? end + 1 : end;
         compete(hart_count);
-        report();
+        bench_spinlocks_report();
     }
     if (hart_count > 1) {
         section = 0;
@@ -183,4 +183,4 @@ static int spinlocks(void)
     return 0;
 }
 
-RUN("spinlocks", "throughput, fairness and hand-over of a contended lock", spinlocks);
+RUN("spinlocks", "throughput, fairness and hand-over of a contended lock", bench_spinlocks);

@@ -93,7 +93,7 @@ static __attribute__((noinline)) uint32_t switch_cycles(uint32_t iterations)
     return each(cycles, 2 * iterations);
 }
 
-static __attribute__((noinline)) void yields(void *iterations)
+static __attribute__((noinline)) void switch_floor_yields(void *iterations)
 {
     for (uint32_t i = (uintptr_t)iterations; i; i--)
         thread_yield();
@@ -104,7 +104,8 @@ static uint32_t yield_cycles(uint32_t iterations)
     struct thread *t[2];
     crit_t s = crit_sec_enter(SPL_SCHED); /* both are there before the first runs */
     for (unsigned i = 0; i < 2; i++)
-        t[i] = thread_create(yields, (void *)(uintptr_t)iterations, PRI_NORMAL - 1, (int)curhart->id, "yields");
+        t[i] = thread_create(switch_floor_yields, (void *)(uintptr_t)iterations, PRI_NORMAL - 1, (int)curhart->id,
+                             "yields");
     uint64_t begin = cycles64();
     crit_sec_leave(s);
     for (unsigned i = 0; i < 2; i++)
@@ -112,7 +113,7 @@ static uint32_t yield_cycles(uint32_t iterations)
     return each(cycles64() - begin, 2 * iterations);
 }
 
-static unsigned long hundredths(uint32_t a, uint32_t b)
+static unsigned long switch_floor_hundredths(uint32_t a, uint32_t b)
 {
     return (100 * a + b / 2) / b;
 }
@@ -128,7 +129,8 @@ static int switch_floor(void)
     uint32_t pair = pair_cycles(iterations) - loop;
     csr_write(mie, enabled);
     uint32_t yielded = yield_cycles(iterations) - loop;
-    unsigned long ratio = hundredths(switched, least), yield_ratio = hundredths(yielded, least);
+    unsigned long ratio = switch_floor_hundredths(switched, least),
+                  yield_ratio = switch_floor_hundredths(yielded, least);
     kprintf(
         "@switch_floor iterations=%lu floor=%lu.%02lu switch=%lu.%02lu ratio=%lu.%02lu yield=%lu.%02lu yield_ratio=%lu.%02lu "
         "pair=%lu.%02lu yield_floor=%lu.%02lu wake_floor=%lu.%02lu\n",

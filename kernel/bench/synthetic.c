@@ -56,7 +56,7 @@ static uint32_t sections, poll_every, handler_turns;
 static enum lock_use lock_use;
 static bool mask;
 
-static void handler(void *wire)
+static void synthetic_handler(void *wire)
 {
     arrivals_acknowledge((uintptr_t)wire);
     pace_turns(handler_turns);
@@ -209,7 +209,7 @@ static int synthetic(void)
     handler_turns = handler_cycles * 16 / pace_cycles_of_16_turns;
     for (unsigned h = 0; h < hart_count; h++) {
         draw(&work[h], h, section, gap);
-        intr_establish(PIC_SOURCE_ARRIVAL(h), INTERRUPT_LEVEL, INTR_LEVEL, h, handler, (void *)(uintptr_t)h,
+        intr_establish(PIC_SOURCE_ARRIVAL(h), INTERRUPT_LEVEL, INTR_LEVEL, h, synthetic_handler, (void *)(uintptr_t)h,
                        "synthetic");
     }
     struct random r = random_from(run_seed, MAX_HARTS);

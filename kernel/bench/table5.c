@@ -22,7 +22,7 @@ static uint64_t __attribute__((noinline, aligned(64))) empty_loop(uint32_t itera
 }
 
 /* Hundredths of cycles per iteration. */
-static uint32_t measure(uint64_t (*loop)(uint32_t), uint32_t iterations)
+static uint32_t table5_measure(uint64_t (*loop)(uint32_t), uint32_t iterations)
 {
     uint32_t enabled = csr_read_clear(mie, ~0u);
     loop(16); /* the code is in the cache now */
@@ -42,9 +42,9 @@ static int table5(void)
     uint32_t iterations = bootargs_number("iterations", 100000, 1000000);
     if (!iterations)
         return 2;
-    uint32_t empty = measure(empty_loop, iterations);
+    uint32_t empty = table5_measure(empty_loop, iterations);
     for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        uint32_t pair = measure(pairs[i].loop, iterations) - empty;
+        uint32_t pair = table5_measure(pairs[i].loop, iterations) - empty;
         kprintf("@table5 primitive=%s scheme=%s cycles_per_pair=%lu.%02lu loop_cycles=%lu.%02lu iterations=%lu\n",
                 pairs[i].primitive, pairs[i].scheme, (unsigned long)pair / 100, (unsigned long)pair % 100,
                 (unsigned long)empty / 100, (unsigned long)empty % 100, (unsigned long)iterations);

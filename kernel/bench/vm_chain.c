@@ -20,7 +20,7 @@
 
 static struct vm_map *children[MOST];
 
-static void must(int error)
+static void vm_chain_must(int error)
 {
     if (error)
         panic("run=vm-chain: error %d", -error);
@@ -29,7 +29,7 @@ static void must(int error)
 static uint32_t length(struct vm_map *map)
 {
     struct vm_region region;
-    must(vm_region(map, AT, &region));
+    vm_chain_must(vm_region(map, AT, &region));
     return region.objects;
 }
 
@@ -43,22 +43,22 @@ static void chain(bool asymmetric, bool collapses, uint32_t n)
     if (!parent || (asymmetric && !(object = vm_object_create(PAGES))))
         panic("run=vm-chain: no memory");
     /* what is mapped by its name is copied asymmetrically */
-    must(vm_map_object(parent, &address, PAGES * PAGE_SIZE, VM_FIXED, object, 0, false, PAGE_READ | PAGE_WRITE,
-                       PAGE_READ | PAGE_WRITE, VM_INHERIT_COPY));
+    vm_chain_must(vm_map_object(parent, &address, PAGES * PAGE_SIZE, VM_FIXED, object, 0, false, PAGE_READ | PAGE_WRITE,
+                                PAGE_READ | PAGE_WRITE, VM_INHERIT_COPY));
     if (object)
         vm_object_release(object);
     for (uint32_t i = 0; i < PAGES; i++)
-        must(vm_fault(parent, AT + i * PAGE_SIZE, PAGE_WRITE));
+        vm_chain_must(vm_fault(parent, AT + i * PAGE_SIZE, PAGE_WRITE));
     for (uint32_t i = 0; i < n; i++) {
         if (!(children[i] = vm_map_fork(parent)))
             panic("run=vm-chain: no memory for a child");
-        must(vm_fault(parent, AT, PAGE_WRITE)); /* its stack */
+        vm_chain_must(vm_fault(parent, AT, PAGE_WRITE)); /* its stack */
     }
     vm_statistics(&s);
-    must(vm_fault(children[n - 1], AT + PAGE_SIZE, PAGE_READ)); /* code into the cache */
-    must(vm_fault(children[0], AT + PAGE_SIZE, PAGE_READ));
+    vm_chain_must(vm_fault(children[n - 1], AT + PAGE_SIZE, PAGE_READ)); /* code into the cache */
+    vm_chain_must(vm_fault(children[0], AT + PAGE_SIZE, PAGE_READ));
     uint32_t begin = cycles32();
-    must(vm_fault(asymmetric ? children[0] : children[n - 1], AT + (PAGES - 1) * PAGE_SIZE, PAGE_READ));
+    vm_chain_must(vm_fault(asymmetric ? children[0] : children[n - 1], AT + (PAGES - 1) * PAGE_SIZE, PAGE_READ));
     uint32_t cycles = cycles32() - begin;
     kprintf("@vm_chain strategy=%s collapse=%d children=%lu objects=%lu parent=%lu first=%lu last=%lu cycles=%lu\n",
             asymmetric ? "asymmetric" : "symmetric", collapses, (unsigned long)n, (unsigned long)s.objects,

@@ -27,7 +27,7 @@
 
 static uint32_t pages;
 
-static void must(int error)
+static void vm_cost_must(int error)
 {
     if (error)
         panic("run=vm-cost: error %d: give fewer pages", -error);
@@ -39,7 +39,7 @@ static struct vm_map *map_with(uint32_t n)
     uint32_t address = AT;
     if (!map)
         panic("run=vm-cost: no memory for a map");
-    must(vm_allocate(map, &address, n * PAGE_SIZE, VM_FIXED));
+    vm_cost_must(vm_allocate(map, &address, n * PAGE_SIZE, VM_FIXED));
     return map;
 }
 
@@ -50,7 +50,7 @@ static uint32_t faults(struct vm_map *map, unsigned rights)
     for (uint32_t i = 0; i < pages + 2; i++) {
         if (i == 2)
             begin = cycles32();
-        must(vm_fault(map, AT + i * PAGE_SIZE, rights));
+        vm_cost_must(vm_fault(map, AT + i * PAGE_SIZE, rights));
     }
     return (cycles32() - begin) / pages;
 }
@@ -62,7 +62,7 @@ static uint32_t faults_down(struct vm_map *map, unsigned rights)
     for (uint32_t i = pages + 2; i--;) {
         if (i + 1 == pages)
             begin = cycles32();
-        must(vm_fault(map, AT + i * PAGE_SIZE, rights));
+        vm_cost_must(vm_fault(map, AT + i * PAGE_SIZE, rights));
     }
     return (cycles32() - begin) / pages;
 }
@@ -71,15 +71,15 @@ static uint32_t faults_down(struct vm_map *map, unsigned rights)
 static void fault_up_to(struct vm_map *map, uint32_t n)
 {
     while (map->pmap.resident < n)
-        must(vm_fault(map, AT + map->pmap.resident * PAGE_SIZE, PAGE_WRITE));
+        vm_cost_must(vm_fault(map, AT + map->pmap.resident * PAGE_SIZE, PAGE_WRITE));
 }
 
 /* Of a page, where user mode writes through the region in order: what a fault gave with another one's page, needs none. */
 static uint32_t faults_in_order(struct vm_map *map)
 {
     uint32_t begin = 0;
-    must(vm_fault(map, AT, PAGE_WRITE));
-    must(vm_fault(map, AT + PAGE_SIZE, PAGE_WRITE));
+    vm_cost_must(vm_fault(map, AT, PAGE_WRITE));
+    vm_cost_must(vm_fault(map, AT + PAGE_SIZE, PAGE_WRITE));
     begin = cycles32();
     uint32_t first = map->pmap.resident;
     fault_up_to(map, pages + first);
@@ -120,7 +120,7 @@ static uint32_t copying(void)
     return cycles;
 }
 
-static void report(const char *kind, uint32_t cycles, uint32_t floor)
+static void vm_cost_report(const char *kind, uint32_t cycles, uint32_t floor)
 {
     result("@vm_fault kind=%s cycles=%lu floor=%lu\n", kind, (unsigned long)cycles, (unsigned long)floor);
 }
@@ -129,22 +129,22 @@ static void kinds(void)
 {
     struct vm_map *map = map_with(pages + 2), *child, *other = vm_map_create();
     uint32_t clear = clearing(), copy = copying(), address = AT;
-    report("zero", faults_down(map, PAGE_WRITE), clear);
+    vm_cost_report("zero", faults_down(map, PAGE_WRITE), clear);
     struct vm_map *in_order = map_with(pages + 3);
-    report("order", faults_in_order(in_order), clear);
+    vm_cost_report("order", faults_in_order(in_order), clear);
     vm_map_release(in_order);
     child = vm_map_fork(map);
     if (!child || !other)
         panic("run=vm-cost: no memory for a map");
-    report("shared", faults(child, PAGE_READ), 0); /* the parent's pages, which are there */
-    report("copy", faults(child, PAGE_WRITE), copy);
+    vm_cost_report("shared", faults(child, PAGE_READ), 0); /* the parent's pages, which are there */
+    vm_cost_report("copy", faults(child, PAGE_WRITE), copy);
     vm_map_release(child);
     struct vm_object *file = vm_object_of_bytes((const void *)0x40000000, (pages + 2) * PAGE_SIZE, pages + 2);
     if (!file)
         panic("run=vm-cost: no memory for an object");
-    must(vm_map_object(other, &address, (pages + 2) * PAGE_SIZE, VM_FIXED, file, 0, false, PAGE_READ, PAGE_READ,
-                       VM_INHERIT_COPY));
-    report("pager", faults(other, PAGE_READ), copy);
+    vm_cost_must(vm_map_object(other, &address, (pages + 2) * PAGE_SIZE, VM_FIXED, file, 0, false, PAGE_READ, PAGE_READ,
+                               VM_INHERIT_COPY));
+    vm_cost_report("pager", faults(other, PAGE_READ), copy);
     vm_object_release(file);
     vm_map_release(other);
     vm_map_release(map);
@@ -154,13 +154,13 @@ static uint32_t fork_of(uint32_t n)
 {
     struct vm_map *map = map_with(n), *child;
     for (uint32_t i = 0; i < n; i++)
-        must(vm_fault(map, AT + i * PAGE_SIZE, PAGE_WRITE));
+        vm_cost_must(vm_fault(map, AT + i * PAGE_SIZE, PAGE_WRITE));
     child = vm_map_fork(map); /* brings the code */
     if (!child)
         panic("run=vm-cost: no memory for a map");
     vm_map_release(child);
     for (uint32_t i = 0; i < n; i++)
-        must(vm_fault(map, AT + i * PAGE_SIZE, PAGE_WRITE)); /* as they were */
+        vm_cost_must(vm_fault(map, AT + i * PAGE_SIZE, PAGE_WRITE)); /* as they were */
     uint32_t begin = cycles32();
     child = vm_map_fork(map);
     uint32_t cycles = cycles32() - begin;
@@ -222,7 +222,7 @@ static uint32_t own[MAX_HARTS][16];
 
 static void fault_pages(unsigned hart)
 {
-    must(vm_fault(maps[hart], AT, PAGE_WRITE));
+    vm_cost_must(vm_fault(maps[hart], AT, PAGE_WRITE));
     began[hart] = cycles32();
     fault_up_to(maps[hart], pages + 1);
     ended[hart] = cycles32();

@@ -20,7 +20,7 @@
 
 static volatile bool stop;
 
-static void busy(void *arg)
+static void vm_shootdown_busy(void *arg)
 {
     (void)arg;
     while (!stop)
@@ -33,7 +33,7 @@ static void take_up(void *arg)
     mmu_use(arg);
 }
 
-static void nothing(void *arg)
+static void vm_shootdown_nothing(void *arg)
 {
     (void)arg;
 }
@@ -50,7 +50,7 @@ static uint32_t cycles_of(struct vm_map *map, uint32_t others, bool floor)
         if (!floor)
             pmap_protect(vm_map_pmap(map), AT, AT + PAGE_SIZE, PAGE_READ);
         else if (others)
-            hart_call_run(others, nothing, 0);
+            hart_call_run(others, vm_shootdown_nothing, 0);
         if (i) /* the first brings the code */
             sum += cycles32() - begin;
         pmap_remove(vm_map_pmap(map), AT, AT + PAGE_SIZE);
@@ -58,7 +58,7 @@ static uint32_t cycles_of(struct vm_map *map, uint32_t others, bool floor)
     return sum / TIMES;
 }
 
-static void measure(struct vm_map *map, const char *state)
+static void vm_shootdown_measure(struct vm_map *map, const char *state)
 {
     for (unsigned n = 0; n < hart_count; n++) {
         uint32_t others = ((1u << n) - 1) << 1; /* the caller is bound to hart 0 */
@@ -76,11 +76,11 @@ static int shootdowns(void)
     if (!map || vm_allocate(map, &address, PAGE_SIZE, VM_FIXED))
         panic("run=vm-shootdown: no memory");
     int bound = thread_bind(0);
-    measure(map, "idle");
+    vm_shootdown_measure(map, "idle");
     stop = false;
     for (unsigned h = 1; h < hart_count; h++)
-        threads[h] = thread_create(busy, 0, PRI_NORMAL, (int)h, "busy");
-    measure(map, "busy");
+        threads[h] = thread_create(vm_shootdown_busy, 0, PRI_NORMAL, (int)h, "busy");
+    vm_shootdown_measure(map, "busy");
     stop = true;
     for (unsigned h = 1; h < hart_count; h++)
         thread_join(threads[h]);

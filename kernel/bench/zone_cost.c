@@ -26,7 +26,7 @@ static struct stack {
 
 typedef uint32_t loop_fn(unsigned place, uint32_t iterations);
 
-static __attribute__((noinline, aligned(64))) uint32_t nothing(unsigned place, uint32_t iterations)
+static __attribute__((noinline, aligned(64))) uint32_t zone_cost_nothing(unsigned place, uint32_t iterations)
 {
     (void)place;
     uint32_t begin = cycles32();
@@ -35,7 +35,7 @@ static __attribute__((noinline, aligned(64))) uint32_t nothing(unsigned place, u
     return cycles32() - begin;
 }
 
-static __attribute__((noinline, aligned(64))) uint32_t sections(unsigned place, uint32_t iterations)
+static __attribute__((noinline, aligned(64))) uint32_t zone_cost_sections(unsigned place, uint32_t iterations)
 {
     (void)place;
     uint32_t begin = cycles32();
@@ -75,7 +75,7 @@ static __attribute__((noinline, aligned(64))) uint32_t zone(unsigned place, uint
 }
 
 /* Hundredths of cycles per iteration. */
-static uint32_t measure(loop_fn *loop, uint32_t iterations)
+static uint32_t zone_cost_measure(loop_fn *loop, uint32_t iterations)
 {
     uint32_t enabled = csr_read_clear(mie, ~0u), least = ~0u;
     for (unsigned p = 0; p < PLACES; p++) {
@@ -100,8 +100,10 @@ static int zone_cost(void)
         zone_free(&zones[p], object);
         stacks[p][0].count = ZONE_CACHE / 2;
     }
-    uint32_t around = measure(nothing, iterations), empty = measure(sections, iterations) - around;
-    uint32_t floor = measure(bare, iterations) - around, cycles = measure(zone, iterations) - around;
+    uint32_t around = zone_cost_measure(zone_cost_nothing, iterations),
+             empty = zone_cost_measure(zone_cost_sections, iterations) - around;
+    uint32_t floor = zone_cost_measure(bare, iterations) - around,
+             cycles = zone_cost_measure(zone, iterations) - around;
     uint32_t ratio = (cycles * 100 + floor / 2) / floor;
     kprintf("@zone_cost sections=%lu.%02lu floor=%lu.%02lu cycles=%lu.%02lu ratio=%lu.%02lu iterations=%lu\n",
             (unsigned long)empty / 100, (unsigned long)empty % 100, (unsigned long)floor / 100,

@@ -19,7 +19,7 @@ static bool within(uint32_t address, const char *begin, const char *end)
     return address - (uint32_t)begin < (uint32_t)(end - begin);
 }
 
-static int find(uint32_t address, bool once)
+static int break_find(uint32_t address, bool once)
 {
     for (int i = 0; i < BREAKPOINTS; i++)
         if (table[i].used && table[i].address == address && table[i].once == once)
@@ -27,12 +27,12 @@ static int find(uint32_t address, bool once)
     return -1;
 }
 
-static bool set(uint32_t address, bool once)
+static bool break_put(uint32_t address, bool once)
 {
     if (within(address, trap_entry, trap_entry_end) || within(address, trap_rest, trap_rest_end) ||
         within(address, unbreakable, _etext))
         return false;
-    if (find(address, once) >= 0)
+    if (break_find(address, once) >= 0)
         return true;
     for (unsigned i = 0; i < BREAKPOINTS; i++)
         if (!table[i].used) {
@@ -46,17 +46,17 @@ static bool set(uint32_t address, bool once)
 
 bool break_set(uint32_t address)
 {
-    return set(address, false);
+    return break_put(address, false);
 }
 
 bool break_set_once(uint32_t address)
 {
-    return set(address, true);
+    return break_put(address, true);
 }
 
 bool break_clear(uint32_t address)
 {
-    int i = find(address, false);
+    int i = break_find(address, false);
     if (i >= 0)
         table[i].used = false;
     return true;
@@ -64,7 +64,7 @@ bool break_clear(uint32_t address)
 
 bool break_is_set(uint32_t address)
 {
-    return find(address, false) >= 0;
+    return break_find(address, false) >= 0;
 }
 
 void break_clear_all(void)

@@ -53,7 +53,7 @@ static void note_csrs(struct debug_hart *me)
 }
 
 /* Wait here until GDB lets this hart go. `signal`: what GDB is to be told; 0: nothing. */
-static void stop(struct debug_hart *me, struct frame *frame, unsigned signal)
+static void debug_stop(struct debug_hart *me, struct frame *frame, unsigned signal)
 {
     here()->stop = 0;
     me->frame = frame;
@@ -87,7 +87,7 @@ static bool end_step(struct debug_hart *me)
     return was;
 }
 
-static bool breakpoint(struct debug_hart *me, struct frame *frame, bool stepping)
+static bool debug_breakpoint(struct debug_hart *me, struct frame *frame, bool stepping)
 {
     uint32_t physical;
     bool ours;
@@ -95,7 +95,7 @@ static bool breakpoint(struct debug_hart *me, struct frame *frame, bool stepping
         me->invited = false;
         frame->mepc += 4;
         frame->mstatus |= me->mpie;
-        stop(me, frame, 0);
+        debug_stop(me, frame, 0);
         return true;
     }
     me->frame = frame;
@@ -106,12 +106,12 @@ static bool breakpoint(struct debug_hart *me, struct frame *frame, bool stepping
     me->breakpoint = ours;
     me->at_ebreak = !stepping;
     me->stepped = stepping;
-    stop(me, frame, stepping ? 0 : me->message ? RSP_SIGABRT : RSP_SIGTRAP);
+    debug_stop(me, frame, stepping ? 0 : me->message ? RSP_SIGABRT : RSP_SIGTRAP);
     me->at_ebreak = false;
     return true;
 }
 
-static unsigned signal_of(uint32_t cause)
+static unsigned debug_signal_of(uint32_t cause)
 {
     switch (cause) {
     case CAUSE_MISALIGNED_FETCH:
@@ -134,18 +134,18 @@ static bool debug_trap(uint32_t cause, struct frame *frame)
         return false;
     bool stepping = end_step(me);
     if (cause == CAUSE_BREAKPOINT)
-        return breakpoint(me, frame, stepping);
+        return debug_breakpoint(me, frame, stepping);
     uint32_t pc = frame->mepc;
     if (cause & CAUSE_INTERRUPT) {
         if (cause == CAUSE_SOFTWARE && here()->stop)
-            stop(me, frame, 0);
+            debug_stop(me, frame, 0);
         return false;
     }
     me->frame = frame;
     if (debug_in_user(me) && !stepping)
         return false; /* it ends the program only */
     me->breakpoint = me->at_ebreak = false;
-    stop(me, frame, signal_of(cause));
+    debug_stop(me, frame, debug_signal_of(cause));
     return frame->mepc != pc; /* GDB has mended it */
 }
 

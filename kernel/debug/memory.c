@@ -70,7 +70,7 @@ static uint32_t table_of_process(const struct debug_hart *h)
 }
 
 /* `known`: the hart's frame and CSRs are those of now. */
-static bool address_of(const struct debug_hart *h, bool known, uint32_t address, uint32_t *physical)
+static bool debug_memory_address_of(const struct debug_hart *h, bool known, uint32_t address, uint32_t *physical)
 {
     *physical = address;
     if (known && debug_in_user(h)) {
@@ -84,16 +84,16 @@ static bool address_of(const struct debug_hart *h, bool known, uint32_t address,
 
 static bool machine_address(const struct debug_hart *h, uint32_t address, uint32_t *physical)
 {
-    return address_of(h, h->stopped, address, physical);
+    return debug_memory_address_of(h, h->stopped, address, physical);
 }
 
 /* The greatest aligned access at `address` of at most n bytes. */
-static uint32_t width(uint32_t address, uint32_t n)
+static uint32_t debug_memory_width(uint32_t address, uint32_t n)
 {
     return !(address & 3) && n >= 4 ? 4 : !(address & 1) && n >= 2 ? 2 : 1;
 }
 
-static void load(uint32_t address, uint8_t *to, uint32_t n)
+static void debug_memory_load(uint32_t address, uint8_t *to, uint32_t n)
 {
     uint32_t value = n == 4   ? *(volatile uint32_t *)address
                      : n == 2 ? *(volatile uint16_t *)address
@@ -118,10 +118,10 @@ static void store(uint32_t address, const uint8_t *from, uint32_t n)
 bool memory_read(const struct debug_hart *h, uint32_t address, uint8_t *to, uint32_t n)
 {
     for (uint32_t part, physical; n; address += part, to += part, n -= part) {
-        part = width(address, n);
+        part = debug_memory_width(address, n);
         if (!machine_address(h, address, &physical) || !is_there(physical, false))
             return false;
-        load(physical, to, part);
+        debug_memory_load(physical, to, part);
     }
     return true;
 }
@@ -133,7 +133,7 @@ bool memory_write(const struct debug_hart *h, uint32_t address, const uint8_t *f
         if (!machine_address(h, address + i, &physical) || !is_there(physical, true))
             return false;
     for (uint32_t part; n; address += part, from += part, n -= part) {
-        part = width(address, n);
+        part = debug_memory_width(address, n);
         machine_address(h, address, &physical);
         store(physical, from, part);
     }
@@ -147,5 +147,5 @@ bool memory_code(const struct debug_hart *h, uint32_t address, uint32_t *physica
 
 bool memory_pc(const struct debug_hart *h, uint32_t *physical)
 {
-    return address_of(h, true, h->frame->mepc, physical) && is_ram(*physical);
+    return debug_memory_address_of(h, true, h->frame->mepc, physical) && is_ram(*physical);
 }

@@ -16,7 +16,7 @@ static char hex_digit(unsigned n)
     return "0123456789abcdef"[n & 15];
 }
 
-static void send(struct rsp *r)
+static void rsp_send(struct rsp *r)
 {
     uint8_t sum = 0;
     r->target->put('$');
@@ -29,7 +29,7 @@ static void send(struct rsp *r)
     r->target->put((uint8_t)hex_digit(sum));
 }
 
-static void add(struct rsp *r, char c)
+static void rsp_add(struct rsp *r, char c)
 {
     if (r->reply_length == sizeof r->reply)
         r->reply_cut = true;
@@ -40,23 +40,23 @@ static void add(struct rsp *r, char c)
 static void add_text(struct rsp *r, const char *text)
 {
     while (*text)
-        add(r, *text++);
+        rsp_add(r, *text++);
 }
 
 static void add_byte(struct rsp *r, uint8_t b)
 {
-    add(r, hex_digit(b >> 4));
-    add(r, hex_digit(b));
+    rsp_add(r, hex_digit(b >> 4));
+    rsp_add(r, hex_digit(b));
 }
 
 /* A number without leading zeros. */
-static void add_number(struct rsp *r, uint32_t value)
+static void rsp_add_number(struct rsp *r, uint32_t value)
 {
     unsigned shift = 28;
     while (shift && !(value >> shift))
         shift -= 4;
     for (;; shift -= 4) {
-        add(r, hex_digit(value >> shift));
+        rsp_add(r, hex_digit(value >> shift));
         if (!shift)
             return;
     }
@@ -90,7 +90,7 @@ enum rsp_verdict rsp_receive(struct rsp *r, uint8_t c)
     switch (r->state) {
     case RSP_BETWEEN:
         if (c == '-' && r->reply_length)
-            send(r);
+            rsp_send(r);
         else if (c == '$')
             r->state = RSP_BODY, r->length = r->sum = 0, r->too_long = false;
         return c == RSP_INTERRUPT_CHARACTER ? RSP_INTERRUPT : RSP_NOTHING;
@@ -139,7 +139,7 @@ static bool number(const char **at, uint32_t *value)
     return *at != begin;
 }
 
-static bool expect(const char **at, char c)
+static bool rsp_expect(const char **at, char c)
 {
     if (**at != c)
         return false;
@@ -150,7 +150,7 @@ static bool expect(const char **at, char c)
 /* "address,length" */
 static bool range(const char **at, uint32_t *address, uint32_t *length)
 {
-    return number(at, address) && expect(at, ',') && number(at, length);
+    return number(at, address) && rsp_expect(at, ',') && number(at, length);
 }
 
 /* A thread: -1 (all) and 0 (any) are given as 0. */
@@ -194,7 +194,7 @@ static bool hex_bytes(const char *from, uint8_t *to, uint32_t n)
 /* Memory and registers --------------------------------------------------------------------------------------------- */
 
 /* GDB takes what could be read from the beginning of a range on; the fault shows when it asks for the rest. */
-static void read_memory(struct rsp *r, const char *at)
+static void rsp_read_memory(struct rsp *r, const char *at)
 {
     uint32_t address, n, end;
     uint8_t bytes[16];
@@ -224,8 +224,8 @@ static void write_hex(struct rsp *r, const char *at)
 {
     uint32_t address, n;
     uint8_t *bytes = (uint8_t *)r->in;
-    reply_ok(r, range(&at, &address, &n) && expect(&at, ':') && n <= RSP_PACKET_SIZE / 2 && hex_bytes(at, bytes, n) &&
-                    r->target->write(r->thread, address, bytes, n));
+    reply_ok(r, range(&at, &address, &n) && rsp_expect(&at, ':') && n <= RSP_PACKET_SIZE / 2 &&
+                    hex_bytes(at, bytes, n) && r->target->write(r->thread, address, bytes, n));
 }
 
 static void write_binary(struct rsp *r, const char *at)
@@ -233,7 +233,7 @@ static void write_binary(struct rsp *r, const char *at)
     uint32_t address, n, got = 0;
     uint8_t *bytes = (uint8_t *)r->in;
     const char *end = r->in + r->length;
-    if (!range(&at, &address, &n) || !expect(&at, ':')) {
+    if (!range(&at, &address, &n) || !rsp_expect(&at, ':')) {
         reply(r, "E01");
         return;
     }
@@ -270,7 +270,7 @@ static void write_registers(struct rsp *r, const char *at)
     reply_ok(r, ok);
 }
 
-static void read_register(struct rsp *r, const char *at)
+static void rsp_read_register(struct rsp *r, const char *at)
 {
     uint32_t n;
     if (!number(&at, &n)) {
@@ -281,11 +281,11 @@ static void read_register(struct rsp *r, const char *at)
     add_register(r, r->thread, n);
 }
 
-static void write_register(struct rsp *r, const char *at)
+static void rsp_write_register(struct rsp *r, const char *at)
 {
     uint32_t n;
     uint8_t bytes[4];
-    reply_ok(r, number(&at, &n) && expect(&at, '=') && hex_bytes(at, bytes, 4) &&
+    reply_ok(r, number(&at, &n) && rsp_expect(&at, '=') && hex_bytes(at, bytes, 4) &&
                     r->target->write_register(r->thread, n, little_endian(bytes)));
 }
 
@@ -324,12 +324,12 @@ static void add_part(struct rsp *r, const char *document, const char *at)
         n = RSP_PACKET_SIZE - 1;
     bool last = n >= size - offset;
     r->reply_length = 0;
-    add(r, last ? 'l' : 'm');
+    rsp_add(r, last ? 'l' : 'm');
     for (uint32_t i = 0; i < (last ? size - offset : n); i++)
-        add(r, document[offset + i]);
+        rsp_add(r, document[offset + i]);
 }
 
-static char *copy(char *to, char *end, const char *text)
+static char *rsp_copy(char *to, char *end, const char *text)
 {
     while (*text && to < end)
         *to++ = *text++;
@@ -348,7 +348,7 @@ static void plain(char *text)
 static void add_threads(struct rsp *r, const char *at)
 {
     char *to = r->list, *end = to + sizeof r->list - 1;
-    to = copy(to, end, "<threads>");
+    to = rsp_copy(to, end, "<threads>");
     for (unsigned t = 1; t <= r->target->threads; t++) {
         char name[16], text[80], id[2] = {hex_digit(t), 0}, core[2] = {hex_digit(t - 1), 0};
         r->target->describe(t, name, sizeof name, text, sizeof text);
@@ -357,9 +357,9 @@ static void add_threads(struct rsp *r, const char *at)
         const char *const parts[] = {"<thread id=\"", id,   "\" core=\"", core, "\" name=\"", name,
                                      "\">",           text, "</thread>"};
         for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
-            to = copy(to, end, parts[i]);
+            to = rsp_copy(to, end, parts[i]);
     }
-    *copy(to, end, "</threads>") = 0;
+    *rsp_copy(to, end, "</threads>") = 0;
     add_part(r, r->list, at);
 }
 
@@ -367,8 +367,8 @@ static void add_thread_ids(struct rsp *r)
 {
     r->reply_length = 0;
     for (unsigned t = 1; t <= r->target->threads; t++) {
-        add(r, t == 1 ? 'm' : ',');
-        add_number(r, t);
+        rsp_add(r, t == 1 ? 'm' : ',');
+        rsp_add_number(r, t);
     }
 }
 
@@ -376,7 +376,7 @@ static void query(struct rsp *r, const char *at)
 {
     if (starts(&at, "Supported")) {
         reply(r, "PacketSize=");
-        add_number(r, RSP_PACKET_SIZE);
+        rsp_add_number(r, RSP_PACKET_SIZE);
         add_text(r, ";qXfer:features:read+;qXfer:threads:read+;swbreak+;vContSupported+");
     } else if (starts(&at, "Xfer:features:read:target.xml:")) {
         add_part(r, r->target->description, at);
@@ -390,7 +390,7 @@ static void query(struct rsp *r, const char *at)
         reply(r, "1"); /* GDB leaves the target running when it quits */
     } else if (*at == 'C' && !at[1]) {
         reply(r, "QC");
-        add_number(r, r->thread);
+        rsp_add_number(r, r->thread);
     } else {
         reply(r, "");
     }
@@ -399,7 +399,7 @@ static void query(struct rsp *r, const char *at)
 /* Breakpoints and running ------------------------------------------------------------------------------------------ */
 
 /* "type,address,kind": only software breakpoints (type 0) of four bytes; this CPU has no others. */
-static void breakpoint(struct rsp *r, bool set, const char *at)
+static void rsp_breakpoint(struct rsp *r, bool set, const char *at)
 {
     uint32_t address, kind;
     if (!starts(&at, "0,")) {
@@ -436,14 +436,14 @@ static bool action_of(const char **at, struct rsp_action *a)
 }
 
 /* "vCont;action[:thread]...": for each thread the first action that names it, or that names none, holds. */
-static enum rsp_verdict resume(struct rsp *r, const char *at)
+static enum rsp_verdict rsp_vcont(struct rsp *r, const char *at)
 {
     bool given[RSP_MAX_THREADS] = {false};
     all_do(r, RSP_HOLD);
-    while (expect(&at, ';')) {
+    while (rsp_expect(&at, ';')) {
         struct rsp_action a;
         unsigned thread = 0;
-        if (!action_of(&at, &a) || (expect(&at, ':') && !thread_number(r, &at, &thread))) {
+        if (!action_of(&at, &a) || (rsp_expect(&at, ':') && !thread_number(r, &at, &thread))) {
             reply(r, "E01");
             return RSP_NOTHING;
         }
@@ -473,8 +473,8 @@ static void add_stop(struct rsp *r)
     reply(r, "T");
     add_byte(r, r->stop_signal);
     add_text(r, "thread:");
-    add_number(r, r->stop_thread);
-    add(r, ';');
+    rsp_add_number(r, r->stop_thread);
+    rsp_add(r, ';');
     if (r->stop_breakpoint)
         add_text(r, "swbreak:;");
 }
@@ -488,7 +488,7 @@ void rsp_stopped(struct rsp *r, unsigned thread, enum rsp_signal signal, bool br
         return;
     r->waiting = false;
     add_stop(r);
-    send(r);
+    rsp_send(r);
 }
 
 void rsp_console(struct rsp *r, const char *text)
@@ -498,7 +498,7 @@ void rsp_console(struct rsp *r, const char *text)
     reply(r, "O");
     while (*text)
         add_byte(r, (uint8_t)*text++);
-    send(r);
+    rsp_send(r);
 }
 
 void rsp_exited(struct rsp *r, uint8_t code)
@@ -507,7 +507,7 @@ void rsp_exited(struct rsp *r, uint8_t code)
         return;
     reply(r, "W");
     add_byte(r, code);
-    send(r);
+    rsp_send(r);
 }
 
 enum rsp_verdict rsp_execute(struct rsp *r)
@@ -520,16 +520,16 @@ enum rsp_verdict rsp_execute(struct rsp *r)
     case '?': add_stop(r); break;
     case 'g': read_registers(r); break;
     case 'G': write_registers(r, at); break;
-    case 'p': read_register(r, at); break;
-    case 'P': write_register(r, at); break;
-    case 'm': read_memory(r, at); break;
+    case 'p': rsp_read_register(r, at); break;
+    case 'P': rsp_write_register(r, at); break;
+    case 'm': rsp_read_memory(r, at); break;
     case 'M': write_hex(r, at); break;
     case 'X': write_binary(r, at); break;
     case 'H': select_thread(r, at); break;
     case 'T': reply_ok(r, thread_number(r, &at, &thread) && thread); break;
     case 'q': query(r, at); break;
-    case 'Z': breakpoint(r, true, at); break;
-    case 'z': breakpoint(r, false, at); break;
+    case 'Z': rsp_breakpoint(r, true, at); break;
+    case 'z': rsp_breakpoint(r, false, at); break;
     case 'D':
         reply(r, "OK");
         all_do(r, RSP_CONTINUE);
@@ -546,7 +546,7 @@ enum rsp_verdict rsp_execute(struct rsp *r)
         if (starts(&at, "Cont?")) {
             reply(r, "vCont;c;C;s;S;r");
         } else if (starts(&at, "Cont")) {
-            verdict = resume(r, at);
+            verdict = rsp_vcont(r, at);
         } else {
             reply(r, "");
         }
@@ -558,7 +558,7 @@ enum rsp_verdict rsp_execute(struct rsp *r)
         return verdict; /* the reply is how it ends */
     if (r->reply_cut)
         reply(r, "E02");
-    send(r);
+    rsp_send(r);
     return verdict;
 }
 

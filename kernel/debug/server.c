@@ -67,14 +67,14 @@ static bool should_run(unsigned hart)
                               : continues(hart) || (server.way == FREE && server.rsp.action[hart].resume == RSP_STEP);
 }
 
-static void let_go(struct debug_hart *h)
+static void server_let_go(struct debug_hart *h)
 {
     h->stopped = false;
     fence_release();
     h->go = true;
 }
 
-static void run(int way)
+static void server_run(int way)
 {
     server.way = way;
     server.state = RUNS;
@@ -83,7 +83,7 @@ static void run(int way)
     line_interrupts(true);
     for (unsigned h = 0; h < hart_count; h++)
         if (debug_harts[h].stopped && should_run(h))
-            let_go(&debug_harts[h]);
+            server_let_go(&debug_harts[h]);
 }
 
 static bool all_stopped(void)
@@ -145,7 +145,7 @@ static void say(const char *text)
         line_tell_console(text);
 }
 
-static void report(unsigned hart, enum rsp_signal signal, bool breakpoint)
+static void server_report(unsigned hart, enum rsp_signal signal, bool breakpoint)
 {
     struct debug_hart *h = &debug_harts[hart];
     if (h->message) {
@@ -187,27 +187,27 @@ static uint32_t register_of(void *hart, unsigned number)
     return value;
 }
 
-static void step(void);
+static void server_step(void);
 
 static void step_ended(void)
 {
     const struct rsp_action *a = &server.rsp.action[server.stepper];
     bool breakpoint = at_breakpoint(server.stepper);
     if (breakpoint || pc_of(server.stepper) - a->begin >= a->end - a->begin)
-        report(server.stepper, RSP_SIGTRAP, breakpoint);
+        server_report(server.stepper, RSP_SIGTRAP, breakpoint);
     else if (anybody_continues() && ++server.steps % STEPS_BETWEEN_SHARES == 0)
-        run(SHARE);
+        server_run(SHARE);
     else
-        step();
+        server_step();
 }
 
-static void step(void)
+static void server_step(void)
 {
     struct debug_hart *h = &debug_harts[server.stepper];
     struct step_source source = {instruction_at, register_of, h};
     uint32_t targets[STEP_MAX_TARGETS], physical, instruction;
     if (!instruction_at(h, h->frame->mepc, &instruction)) {
-        report(server.stepper, RSP_SIGSEGV, false);
+        server_report(server.stepper, RSP_SIGSEGV, false);
         return;
     }
     if (step_is_wfi(instruction) || (h->at_ebreak && instruction == EBREAK)) {
@@ -222,13 +222,13 @@ static void step(void)
         ok = ok && memory_code(h, targets[i], &physical) && break_set_once(physical);
     if (!ok) { /* it stays where it is */
         break_clear_once();
-        report(server.stepper, RSP_SIGILL, false);
+        server_report(server.stepper, RSP_SIGILL, false);
         return;
     }
     h->stepping = true;
     h->stepped = false;
     h->masked = !step_is_ecall(instruction);
-    run(STEP);
+    server_run(STEP);
 }
 
 /* The machine has just been stopped: what for? `hart` is the one that found out. */
@@ -239,19 +239,19 @@ static void decide(unsigned hart)
     if (request == RSP_INTERRUPT)
         server.request = RSP_NOTHING; /* a packet is for converse() */
     if (event < hart_count)
-        report(event, debug_harts[event].signal, debug_harts[event].breakpoint);
+        server_report(event, debug_harts[event].signal, debug_harts[event].breakpoint);
     else if (request != RSP_NOTHING)
-        report(hart, RSP_SIGINT, false);
+        server_report(hart, RSP_SIGINT, false);
     else if (server.way == STEP)
         step_ended();
     else if (debug_harts[server.stepper].stopped)
-        step();
+        server_step();
     else
-        report(hart, RSP_SIGINT, false); /* the hart that was to step does not answer */
+        server_report(hart, RSP_SIGINT, false); /* the hart that was to step does not answer */
 }
 
 /* GDB lets the machine go. What has not been reported yet, because something else was, is now. */
-static void resume(void)
+static void server_resume(void)
 {
     const struct rsp_action *action = server.rsp.action;
     unsigned steps = hart_count, event;
@@ -260,7 +260,7 @@ static void resume(void)
             debug_harts[h].signal = 0; /* the breakpoint has been taken back meanwhile */
     event = eventful();
     if (event < hart_count) {
-        report(event, debug_harts[event].signal, debug_harts[event].breakpoint);
+        server_report(event, debug_harts[event].signal, debug_harts[event].breakpoint);
         return;
     }
     for (unsigned h = hart_count; h--;) {
@@ -274,11 +274,11 @@ static void resume(void)
     server.stepper = steps;
     server.steps = 0;
     if (steps == hart_count)
-        run(FREE);
+        server_run(FREE);
     else if (anybody_continues())
-        run(SHARE);
+        server_run(SHARE);
     else
-        step();
+        server_step();
 }
 
 static void obey(enum rsp_verdict verdict)
@@ -288,7 +288,7 @@ static void obey(enum rsp_verdict verdict)
     if (verdict == RSP_DETACH)
         break_clear_all();
     if (verdict == RSP_RESUME || verdict == RSP_DETACH)
-        resume();
+        server_resume();
 }
 
 static void converse(void)
@@ -329,7 +329,7 @@ void server_serve(unsigned hart)
             stop_all();
             decide(hart);
         } else if (server.way != STEP && should_run(hart)) {
-            let_go(&debug_harts[hart]); /* it was asked to stop, and comes too late */
+            server_let_go(&debug_harts[hart]); /* it was asked to stop, and comes too late */
         }
     }
     converse();

@@ -23,7 +23,7 @@ bool debug_in_user(const struct debug_hart *h)
 }
 
 /* Where a register of the interrupted code lies in its frame; 0: x0. */
-static uint32_t *place(struct frame *f, unsigned number)
+static uint32_t *target_place(struct frame *f, unsigned number)
 {
     switch (number) {
     case 0: return 0;
@@ -43,7 +43,7 @@ static uint32_t *place(struct frame *f, unsigned number)
     return number < 28 ? &f->s1_s11[number - 17] : &f->t[number - 25];
 }
 
-static bool read_register(unsigned thread, unsigned number, uint32_t *value)
+static bool target_read_register(unsigned thread, unsigned number, uint32_t *value)
 {
     struct debug_hart *h = hart_of(thread);
     if (!h->stopped || number > PRIV)
@@ -53,22 +53,22 @@ static bool read_register(unsigned thread, unsigned number, uint32_t *value)
     } else if (number >= CSR_FIRST) {
         *value = h->csr[number - CSR_FIRST];
     } else {
-        uint32_t *at = place(h->frame, number);
+        uint32_t *at = target_place(h->frame, number);
         *value = at ? *at : 0;
     }
     return true;
 }
 
 /* In the kernel sp and tp belong to the trap's own return, and gp to nobody. CSRs can only be read. */
-static bool write_register(unsigned thread, unsigned number, uint32_t value)
+static bool target_write_register(unsigned thread, unsigned number, uint32_t value)
 {
     struct debug_hart *h = hart_of(thread);
     uint32_t now;
-    if (!read_register(thread, number, &now))
+    if (!target_read_register(thread, number, &now))
         return false;
     if (value == now)
         return true;
-    uint32_t *at = number < CSR_FIRST ? place(h->frame, number) : 0;
+    uint32_t *at = number < CSR_FIRST ? target_place(h->frame, number) : 0;
     if (!at || (number >= 2 && number <= 4 && !debug_in_user(h)) || (number == RSP_PC && value & 3))
         return false;
     *at = value;
@@ -77,7 +77,7 @@ static bool write_register(unsigned thread, unsigned number, uint32_t value)
     return true;
 }
 
-static bool read_memory(unsigned thread, uint32_t address, uint8_t *to, uint32_t n)
+static bool target_read_memory(unsigned thread, uint32_t address, uint8_t *to, uint32_t n)
 {
     return memory_read(hart_of(thread), address, to, n);
 }
@@ -103,55 +103,55 @@ struct text {
     char *at, *end;
 };
 
-static void add(struct text *t, const char *what)
+static void target_add(struct text *t, const char *what)
 {
     while (*what && t->at < t->end)
         *t->at++ = *what++;
     *t->at = 0;
 }
 
-static void add_number(struct text *t, unsigned n)
+static void target_add_number(struct text *t, unsigned n)
 {
     char digits[11], *d = digits + sizeof digits - 1;
     *d = 0;
     do
         *--d = (char)('0' + n % 10);
     while (n /= 10);
-    add(t, d);
+    target_add(t, d);
 }
 
 static void describe(unsigned thread, char *name, unsigned name_size, char *text, unsigned text_size)
 {
     const struct sync_hart *h = sync_hart_of(&harts[thread - 1]);
     struct text n = {name, name + name_size - 1}, t = {text, text + text_size - 1};
-    add(&n, "hart ");
-    add_number(&n, thread - 1);
+    target_add(&n, "hart ");
+    target_add_number(&n, thread - 1);
     if (!hart_of(thread)->stopped) {
-        add(&t, "does not answer: it runs with interrupts off");
+        target_add(&t, "does not answer: it runs with interrupts off");
         return;
     }
-    add(&t, "thread ");
+    target_add(&t, "thread ");
     const struct user_thread *user = harts[thread - 1].thread->user;
-    add(&t, harts[thread - 1].thread->name);
+    target_add(&t, harts[thread - 1].thread->name);
     if (user) {
-        add(&t, ", process ");
-        add_number(&t, (unsigned)user->process->id);
-        add(&t, debug_in_user(hart_of(thread)) ? " in user mode" : " in the kernel");
+        target_add(&t, ", process ");
+        target_add_number(&t, (unsigned)user->process->id);
+        target_add(&t, debug_in_user(hart_of(thread)) ? " in user mode" : " in the kernel");
     }
-    add(&t, ", level ");
-    add_number(&t, h->level);
-    add(&t, ", handlers ");
-    add_number(&t, h->intr_depth);
+    target_add(&t, ", level ");
+    target_add_number(&t, h->level);
+    target_add(&t, ", handlers ");
+    target_add_number(&t, h->intr_depth);
 }
 
 struct rsp_target debug_target = {
     .description = debug_target_xml,
     .put = line_put,
     .describe = describe,
-    .read = read_memory,
+    .read = target_read_memory,
     .write = write_memory,
-    .read_register = read_register,
-    .write_register = write_register,
+    .read_register = target_read_register,
+    .write_register = target_write_register,
     .set_breakpoint = set_breakpoint,
     .clear_breakpoint = clear_breakpoint,
 };

@@ -109,7 +109,7 @@ void block_over(struct block_device *d, struct block_io *io, int error, bool aga
 static void biodone_wake(void);
 
 /* Starts what waits, lets the lock go and posts events; whether something is over for biodone. */
-static bool leave(struct block_device *d, crit_t saved)
+static bool block_unlock(struct block_device *d, crit_t saved)
 {
     while (dispatch(d), d->wants_data) {
         d->wants_data = false;
@@ -131,11 +131,11 @@ static bool leave(struct block_device *d, crit_t saved)
 
 void block_leave(struct block_device *d, crit_t saved)
 {
-    if (leave(d, saved))
+    if (block_unlock(d, saved))
         biodone_wake();
 }
 
-static void reap(struct block_device *d)
+static void block_reap(struct block_device *d)
 {
     if (d->reap)
         d->reap(d);
@@ -160,7 +160,7 @@ static void watch(void *arg)
 {
     struct block_device *d = arg;
     crit_t s = simple_lock_enter(&d->lock);
-    reap(d);
+    block_reap(d);
     bool late = false;
     uint32_t now = clock_ticks();
     for (struct block_io *io = d->active; io; io = io->next)
@@ -205,7 +205,7 @@ int block_submit(struct block_device *d, struct block_io *io)
     enqueue(d, io);
     if (d->actives == d->depth) { /* a handler that does not see this one has left what this sees */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        reap(d);
+        block_reap(d);
     }
     block_leave(d, s);
     return 0;
@@ -227,13 +227,13 @@ int block_transfer(struct block_device *d, unsigned op, uint32_t lba, uint32_t c
 }
 
 /* What is over, in order, of all devices. */
-static void biodone(void)
+static void block_biodone(void)
 {
     for (unsigned i = 0; i < device_count; i++)
         for (;;) {
             struct block_device *d = devices[i];
             crit_t s = simple_lock_enter(&d->lock);
-            reap(d);
+            block_reap(d);
             struct block_io *io = d->finished;
             if (io) {
                 d->finished = io->next;
@@ -241,7 +241,7 @@ static void biodone(void)
                     d->finished_end = &d->finished;
                 d->told++;
             }
-            leave(d, s);
+            block_unlock(d, s);
             if (!io)
                 break;
             io->done(io);
@@ -252,7 +252,7 @@ static void biodone(void)
 static void softbio(void *arg)
 {
     (void)arg;
-    biodone();
+    block_biodone();
 }
 
 static void biodone_wake(void)
@@ -273,7 +273,7 @@ static void biodone_work(void *arg, uint32_t word)
     (void)arg;
     (void)word;
     unix_enter();
-    biodone();
+    block_biodone();
     unix_leave();
 }
 
@@ -282,7 +282,7 @@ static void biodone_wake(void)
 {
 #if UNIX_SERIAL
     if (curhart->id == MASTER_HART && (sync_hart()->intr_depth | sync_hart()->in_softint)) {
-        biodone(); /* as 4.3BSD does; the thread is for a driver that gives up elsewhere */
+        block_biodone(); /* as 4.3BSD does; the thread is for a driver that gives up elsewhere */
         return;
     }
 #endif

@@ -31,12 +31,12 @@ static uint32_t merged[MAX_HARTS];
 static uint32_t period, rate, most_late;
 
 /* Lateness is not carried on to the next tick: on the average the clock keeps its rate. */
-static void set_timer(unsigned hart)
+static void clock_set_timer(unsigned hart)
 {
     clint_set_timer(hart, next[hart] + (most_late ? random_below(&lateness[hart], most_late + 1) : 0));
 }
 
-static void tick(void *arg)
+static void clock_tick(void *arg)
 {
     (void)arg;
     unsigned hart = curhart->id;
@@ -46,7 +46,7 @@ static void tick(void *arg)
         next[hart] += period;
         ticks++;
     } while (next[hart] <= now);
-    set_timer(hart);
+    clock_set_timer(hart);
     dev_hart()->ticks += ticks;
     merged[hart] += ticks - 1;
     if (hart == 0)
@@ -73,8 +73,8 @@ void clock_start_hart(void)
         return;
     lateness[hart] = random_from(run_seed, RANDOM_STREAM + hart);
     next[hart] = clint_time64() + period + (uint64_t)period * hart / hart_count;
-    set_timer(hart);
-    intr_establish(PIC_SOURCE_TIMER(hart), SPL_CLOCK, INTR_LEVEL, hart, tick, 0, "clock");
+    clock_set_timer(hart);
+    intr_establish(PIC_SOURCE_TIMER(hart), SPL_CLOCK, INTR_LEVEL, hart, clock_tick, 0, "clock");
 }
 
 uint32_t clock_hz(void)

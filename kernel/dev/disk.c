@@ -88,7 +88,7 @@ static struct disk *disk_of(struct block_device *b)
     return (struct disk *)((char *)b - offsetof(struct disk, block));
 }
 
-static void over(struct disk *d, struct block_io *io, unsigned status)
+static void disk_over(struct disk *d, struct block_io *io, unsigned status)
 {
     block_over(&d->block, io, status == DISK_STATUS_CODE_OK ? 0 : -EIO, status == DISK_STATUS_CODE_MEDIUM);
 }
@@ -119,7 +119,7 @@ static inline bool is_of(uint32_t word, uint32_t n)
 }
 
 /* All that is there, told to the block device. The lock is held. */
-static void reap(struct block_device *b)
+static void disk_reap(struct block_device *b)
 {
     struct disk *d = disk_of(b);
     for (uint32_t word; word = d->completions[d->head % RING].word, is_of(word, d->head); d->head++) {
@@ -130,15 +130,15 @@ static void reap(struct block_device *b)
         d->io[tag] = 0;
         d->free_tags |= 1u << tag;
         d->unusual &= ~(1u << tag);
-        over(d, io, word >> 16 & 0xff);
+        disk_over(d, io, word >> 16 & 0xff);
     }
 }
 
 /* The handler's long way: all that is to be done with what is over, here and now. */
-static COLD void work_off(struct disk *d, bool some)
+static COLD void disk_work_off(struct disk *d, bool some)
 {
     crit_t s = simple_lock_enter(&d->block.lock);
-    reap(&d->block);
+    disk_reap(&d->block);
     d->unusual &= ~NEW_BEGINNING;
     some |= d->seen != d->head;
     d->seen = d->head;
@@ -172,7 +172,7 @@ static void dma_interrupt(void *arg)
             return;
         }
     }
-    work_off(d, some);
+    disk_work_off(d, some);
 }
 
 /* The same, and tells who watches it. */
@@ -189,7 +189,7 @@ static void watched_dma_interrupt(void *arg)
 
 /* Programmed I/O ------------------------------------------------------------------------------------------------------- */
 
-static void copy(unsigned op, volatile uint32_t *data, uint32_t *p, const uint32_t *end)
+static void disk_copy(unsigned op, volatile uint32_t *data, uint32_t *p, const uint32_t *end)
 {
     if (op == BLOCK_READ) {
         for (; p < end; p++) {
@@ -222,10 +222,10 @@ static crit_t move_cluster(struct disk *d, crit_t saved)
         uint32_t n = MIN(s->bytes - d->offset, bytes);
         last = n == bytes;
         uint32_t *p = (uint32_t *)(uintptr_t)(s->address + d->offset), *end = p + n / 4;
-        copy(io->op, data, p, end - last);
+        disk_copy(io->op, data, p, end - last);
         if (last) {
             saved = simple_lock_enter(&d->block.lock);
-            copy(io->op, data, end - 1, end);
+            disk_copy(io->op, data, end - 1, end);
         }
         bytes -= n;
         d->offset += n;
@@ -264,7 +264,7 @@ static void pio_over(struct disk *d, uint32_t status)
     struct block_io *io = d->current;
     d->current = 0;
     d->late = 0;
-    over(d, io, code_of(status));
+    disk_over(d, io, code_of(status));
 }
 
 /* The first cluster of a write. */
@@ -290,7 +290,7 @@ static void start_pio(struct block_device *b, struct block_io *io)
     begin_transfer(d);
 }
 
-static enum disk_cause serve(struct disk *d, crit_t *saved)
+static enum disk_cause disk_serve(struct disk *d, crit_t *saved)
 {
     uint32_t status = REG(d, STATUS); /* takes DONE back */
     enum disk_cause cause = DISK_FOR_NOTHING;
@@ -327,7 +327,7 @@ static void pio_interrupt(void *arg)
     uint32_t begin = cycles32();
     struct disk *d = arg;
     crit_t s = simple_lock_enter(&d->block.lock);
-    enum disk_cause cause = serve(d, &s);
+    enum disk_cause cause = disk_serve(d, &s);
     d->spurious += cause == DISK_FOR_NOTHING;
     block_leave(&d->block, s);
     if (d->watcher)
@@ -386,7 +386,7 @@ struct block_device *disk_open(unsigned unit)
     d->block.patience = (uint32_t)((patience * clock_hz() + 999) / 1000);
     d->block.start = d->dma ? start_dma : start_pio;
     d->block.reset = reset;
-    d->block.reap = d->dma ? reap : 0;
+    d->block.reap = d->dma ? disk_reap : 0;
     d->block.give_data = give_data;
     block_init(&d->block);
     REG(d, CLUSTER) = d->cluster;

@@ -50,7 +50,7 @@ void serial_flow(struct serial *p, enum serial_flow flow)
 }
 
 /* The far end is told to wait, or to go on. The caller holds the lock. */
-static void hold(struct serial *p, bool on)
+static void serial_hold(struct serial *p, bool on)
 {
     if (p->flow && p->held != on) {
         p->held = on;
@@ -59,7 +59,7 @@ static void hold(struct serial *p, bool on)
 }
 
 /* Move what fits from the ring to the FIFO, which is empty when THRE is set. */
-static void transmit(struct serial *p)
+static void serial_transmit(struct serial *p)
 {
     if (p->stopped || !(REG(p, LSR) & SERIAL_LSR_THRE_MASK))
         return;
@@ -77,7 +77,7 @@ static void enable(struct serial *p)
         REG(p, IER) = p->ier = ier;
 }
 
-static void receive(struct serial *p)
+static void serial_receive(struct serial *p)
 {
     while (REG(p, LSR) & SERIAL_LSR_DR_MASK) {
         uint8_t c = REG(p, RBR);
@@ -86,7 +86,7 @@ static void receive(struct serial *p)
         else
             p->rx[p->rx_head++ % SERIAL_RX_RING] = c;
         if (p->rx_head - p->rx_tail >= SERIAL_RX_RING * 3 / 4)
-            hold(p, true);
+            serial_hold(p, true);
     }
 }
 
@@ -107,11 +107,11 @@ static void interrupt_of(void *arg)
     p->interrupts++;
     for (uint32_t id; (id = IIR_ID(REG(p, IIR))) != SERIAL_IIR_ID_NONE;) {
         if (id == SERIAL_IIR_ID_THRE) {
-            transmit(p);
+            serial_transmit(p);
             wake |= ends_waiting(p);
             enable(p);
         } else {
-            receive(p);
+            serial_receive(p);
             received = true;
         }
     }
@@ -130,7 +130,7 @@ static int next_character(struct serial *p)
     crit_t s = simple_lock_enter(&p->lock);
     int c = p->rx_tail == p->rx_head ? -1 : p->rx[p->rx_tail++ % SERIAL_RX_RING];
     if (p->held && p->rx_head - p->rx_tail <= SERIAL_RX_RING / 4)
-        hold(p, false);
+        serial_hold(p, false);
     simple_lock_leave(&p->lock, s);
     return c;
 }
@@ -191,11 +191,11 @@ void serial_stop(struct serial *p)
 static void drain(struct serial *p)
 {
     while (p->tx_tail != p->tx_head)
-        transmit(p);
+        serial_transmit(p);
 }
 
 /* Puts `n` characters, and perhaps the end of a line, into the ring; false if they do not all fit. */
-static bool put(struct serial *p, const char *text, unsigned n, bool ends_line)
+static bool serial_put(struct serial *p, const char *text, unsigned n, bool ends_line)
 {
     if (SERIAL_TX_RING - (p->tx_head - p->tx_tail) < n + 2 * ends_line)
         return false;
@@ -211,7 +211,7 @@ static bool put(struct serial *p, const char *text, unsigned n, bool ends_line)
 }
 
 /* Sleep until the ring holds no more than `fill`; others may wait for another fill. The caller holds the lock. */
-static int wait_for(struct serial *p, uint32_t fill)
+static int serial_wait_for(struct serial *p, uint32_t fill)
 {
     p->wake_at = p->waiting && p->wake_at > fill ? p->wake_at : fill;
     p->waiting = true;
@@ -219,10 +219,10 @@ static int wait_for(struct serial *p, uint32_t fill)
     return thread_sleep_interruptibly(&p->waiting, &p->lock);
 }
 
-static void release(struct serial *p)
+static void serial_release(struct serial *p)
 {
     p->stopped = false;
-    transmit(p);
+    serial_transmit(p);
     enable(p);
 }
 
@@ -230,7 +230,7 @@ static void release(struct serial *p)
 static void wait_for_surely(struct serial *p, uint32_t fill)
 {
     p->urgent++;
-    release(p);
+    serial_release(p);
     p->wake_at = p->waiting && p->wake_at > fill ? p->wake_at : fill;
     p->waiting = true;
     enable(p);
@@ -248,7 +248,7 @@ static crit_t make_room(struct serial *p, crit_t saved)
         wait_for_surely(p, SERIAL_TX_RING / 2);
         return saved;
     }
-    release(p);
+    serial_release(p);
     simple_lock_leave(&p->lock, saved);
     panic_stop_if_other();
     return simple_lock_enter(&p->lock);
@@ -257,20 +257,20 @@ static crit_t make_room(struct serial *p, crit_t saved)
 static void write_at_once(struct serial *p, const char *text, unsigned n, bool ends_line)
 {
     if (!p->started) {
-        while (!put(p, text, n, ends_line))
-            transmit(p);
+        while (!serial_put(p, text, n, ends_line))
+            serial_transmit(p);
         drain(p);
         return;
     }
     crit_t s = simple_lock_enter(&p->lock);
-    while (!put(p, text, n, ends_line))
+    while (!serial_put(p, text, n, ends_line))
         s = make_room(p, s);
-    transmit(p);
+    serial_transmit(p);
     enable(p);
     simple_lock_leave(&p->lock, s);
 }
 
-static void write(struct serial *p, const char *text, unsigned n, bool ends_line)
+static void serial_put_text(struct serial *p, const char *text, unsigned n, bool ends_line)
 {
     for (; n > SERIAL_AT_ONCE; text += SERIAL_AT_ONCE, n -= SERIAL_AT_ONCE)
         write_at_once(p, text, SERIAL_AT_ONCE, false);
@@ -279,19 +279,19 @@ static void write(struct serial *p, const char *text, unsigned n, bool ends_line
 
 void serial_write(struct serial *p, const char *text, unsigned n)
 {
-    write(p, text, n, false);
+    serial_put_text(p, text, n, false);
 }
 
 void serial_write_line(struct serial *p, const char *text, unsigned n)
 {
-    write(p, text, n, true);
+    serial_put_text(p, text, n, true);
 }
 
 bool serial_try_write(struct serial *p, const char *text, unsigned n)
 {
     crit_t s = simple_lock_enter(&p->lock);
-    bool fits = put(p, text, n, false);
-    transmit(p);
+    bool fits = serial_put(p, text, n, false);
+    serial_transmit(p);
     enable(p);
     simple_lock_leave(&p->lock, s);
     return fits;
@@ -301,9 +301,9 @@ int serial_write_interruptibly(struct serial *p, const char *text, unsigned n)
 {
     int error = 0;
     crit_t s = simple_lock_enter(&p->lock);
-    while (!error && !put(p, text, n, false))
-        error = wait_for(p, SERIAL_TX_RING / 2);
-    transmit(p);
+    while (!error && !serial_put(p, text, n, false))
+        error = serial_wait_for(p, SERIAL_TX_RING / 2);
+    serial_transmit(p);
     enable(p);
     simple_lock_leave(&p->lock, s);
     return error;
@@ -316,7 +316,7 @@ void serial_stop_output(struct serial *p, bool stop)
         p->stopped = true;
         enable(p);
     } else {
-        release(p);
+        serial_release(p);
     }
     simple_lock_leave(&p->lock, s);
 }
@@ -337,7 +337,7 @@ int serial_drain_interruptibly(struct serial *p)
     int error = 0;
     crit_t s = simple_lock_enter(&p->lock);
     while (!error && !fifo_is_empty(p))
-        error = wait_for(p, 0);
+        error = serial_wait_for(p, 0);
     simple_lock_leave(&p->lock, s);
     return error;
 }
@@ -367,8 +367,8 @@ void serial_flush(struct serial *p)
     uint32_t end = p->tx_head;
     for (;;) {
         if (p->stopped)
-            release(p);
-        transmit(p);
+            serial_release(p);
+        serial_transmit(p);
         if (has_left(p, end))
             break;
         bool may_sleep = thread_may_sleep(s);

@@ -74,7 +74,7 @@ static unsigned processed(struct terminal *tp, char c, char to[2])
 }
 
 /* With tty_lock. What finds no room is lost. */
-static void put(struct terminal *tp, char c)
+static void terminal_put(struct terminal *tp, char c)
 {
     char out[2];
     unsigned n = processed(tp, c, out);
@@ -115,7 +115,7 @@ static bool is_control(uint8_t c)
 }
 
 /* Columns of a character that is echoed when the cursor is at `column`. */
-static uint32_t width(const struct terminal *tp, uint8_t c, uint32_t column)
+static uint32_t terminal_width(const struct terminal *tp, uint8_t c, uint32_t column)
 {
     if (c == '\t')
         return TAB - column % TAB;
@@ -133,10 +133,10 @@ static void echo(struct terminal *tp, uint16_t q)
     if (q & END_OF_FILE)
         return;
     if (is_control(c) && c != '\t' && c != '\n' && flags & USER_ECHOCTL) {
-        put(tp, '^');
-        put(tp, (char)(c ^ 0x40));
+        terminal_put(tp, '^');
+        terminal_put(tp, (char)(c ^ 0x40));
     } else if (!is_control(c) || c == '\t' || c == '\n' || c == '\r') {
-        put(tp, (char)c);
+        terminal_put(tp, (char)c);
     }
 }
 
@@ -145,14 +145,14 @@ static uint32_t end_of_line(const struct terminal *tp)
 {
     uint32_t column = tp->start;
     for (uint32_t at = tp->line; at != tp->head; at++)
-        column += width(tp, (uint8_t)tp->queue[at % TERMINAL_QUEUE], column);
+        column += terminal_width(tp, (uint8_t)tp->queue[at % TERMINAL_QUEUE], column);
     return column;
 }
 
 static void reprint(struct terminal *tp)
 {
     echo(tp, tp->modes.cc[USER_VREPRINT]);
-    put(tp, '\n');
+    terminal_put(tp, '\n');
     tp->start = tp->column;
     for (uint32_t at = tp->line; at != tp->head; at++)
         echo(tp, tp->queue[at % TERMINAL_QUEUE]);
@@ -160,7 +160,7 @@ static void reprint(struct terminal *tp)
 
 /* ---- Input. All with tty_lock. */
 
-static void changed(struct terminal *tp)
+static void terminal_changed(struct terminal *tp)
 {
     crit_t s = simple_lock_enter(&tp->wait_lock);
     tp->changes++;
@@ -174,7 +174,7 @@ static void make_readable(struct terminal *tp)
 {
     tp->line = tp->head;
     tp->start = tp->column;
-    changed(tp);
+    terminal_changed(tp);
 }
 
 static bool has_flag(const struct terminal *tp, uint32_t flag)
@@ -193,11 +193,11 @@ static bool erase_one(struct terminal *tp)
         return false;
     uint8_t c = (uint8_t)tp->queue[--tp->head % TERMINAL_QUEUE];
     if (has_flag(tp, USER_ECHO) && has_flag(tp, USER_ECHOE))
-        for (uint32_t n = width(tp, c, end_of_line(tp)); n && tp->column; n--) {
-            put(tp, '\b');
+        for (uint32_t n = terminal_width(tp, c, end_of_line(tp)); n && tp->column; n--) {
+            terminal_put(tp, '\b');
             if (c != '\t') {
-                put(tp, ' ');
-                put(tp, '\b');
+                terminal_put(tp, ' ');
+                terminal_put(tp, '\b');
             }
         }
     else
@@ -215,7 +215,7 @@ static void erase_line(struct terminal *tp)
     tp->head = tp->line;
     echo(tp, tp->modes.cc[USER_VKILL]);
     if (has_flag(tp, USER_ECHOK) && has_flag(tp, USER_ECHO)) {
-        put(tp, '\n');
+        terminal_put(tp, '\n');
         tp->start = tp->column;
     }
 }
@@ -234,7 +234,7 @@ static void erase_word(struct terminal *tp)
         erase_one(tp);
 }
 
-static void append(struct terminal *tp, uint16_t q)
+static void terminal_append(struct terminal *tp, uint16_t q)
 {
     bool by_line = has_flag(tp, USER_ICANON);
     uint32_t room = TERMINAL_QUEUE - (tp->head - tp->tail);
@@ -242,7 +242,7 @@ static void append(struct terminal *tp, uint16_t q)
     if (!room || (by_line && !(q & (ENDS | END_OF_FILE)) && (room == 1 || tp->head - tp->line >= TERMINAL_LINE - 1))) {
         tp->dropped++;
         if (tp->modes.iflag & USER_IMAXBEL)
-            put(tp, BELL);
+            terminal_put(tp, BELL);
         return;
     }
     if (tp->head == tp->line)
@@ -312,14 +312,14 @@ static uint16_t with_its_mark(const struct terminal *tp, uint8_t c)
     return c == '\n' || is(tp, c, USER_VEOL) || is(tp, c, USER_VEOL2) ? c | ENDS : c;
 }
 
-static void ttyinput(struct terminal *tp, uint8_t c)
+static void terminal_character(struct terminal *tp, uint8_t c)
 {
     const uint32_t flags = tp->modes.iflag;
     if (flags & USER_ISTRIP)
         c &= 0x7f;
     if (tp->literal) {
         tp->literal = false;
-        append(tp, c);
+        terminal_append(tp, c);
         return;
     }
     if (has_flag(tp, USER_IEXTEN) && is(tp, c, USER_VLNEXT)) {
@@ -340,16 +340,16 @@ static void ttyinput(struct terminal *tp, uint8_t c)
         c = '\r';
     }
     if (!has_flag(tp, USER_ICANON))
-        append(tp, c);
+        terminal_append(tp, c);
     else if (!edits(tp, c))
-        append(tp, with_its_mark(tp, c));
+        terminal_append(tp, with_its_mark(tp, c));
 }
 
 void terminal_input(struct terminal *tp, const uint8_t *c, uint32_t n)
 {
     mutex_lock(&tp->tty_lock);
     for (uint32_t i = 0; i < n; i++)
-        ttyinput(tp, c[i]);
+        terminal_character(tp, c[i]);
     mutex_unlock(&tp->tty_lock);
 }
 
@@ -381,7 +381,7 @@ static int wait_for_change(struct terminal *tp, uint32_t limit, bool *over)
 }
 
 /* What may be read, one line at most. */
-static uint32_t take(struct terminal *tp, uint8_t *to, uint32_t n)
+static uint32_t terminal_take(struct terminal *tp, uint8_t *to, uint32_t n)
 {
     uint32_t taken = 0;
     while (tp->tail != tp->line) {
@@ -399,13 +399,13 @@ static uint32_t take(struct terminal *tp, uint8_t *to, uint32_t n)
 }
 
 /* Tenths of a second as ticks; 0, no limit, without a clock. */
-static uint32_t tenths(uint32_t n)
+static uint32_t terminal_tenths(uint32_t n)
 {
     return n && clock_hz() ? (n * clock_hz() + 9) / 10 + 1 : 0;
 }
 
 /* With tty_lock: until there is what a read of `n` characters wants. */
-static int wait_for_input(struct terminal *tp, uint32_t n)
+static int terminal_wait(struct terminal *tp, uint32_t n)
 {
     bool over = false;
     int error = 0;
@@ -415,7 +415,7 @@ static int wait_for_input(struct terminal *tp, uint32_t n)
         uint32_t there = tp->line - tp->tail, least = 1, limit = 0;
         if (!has_flag(tp, USER_ICANON)) {
             least = MIN(tp->modes.cc[USER_VMIN], n);
-            uint32_t time = tenths(tp->modes.cc[USER_VTIME]);
+            uint32_t time = terminal_tenths(tp->modes.cc[USER_VTIME]);
             if (!least && !time)
                 break;
             limit = !least || there ? time : 0; /* with VMIN the time is between characters */
@@ -435,13 +435,13 @@ int terminal_read(struct terminal *tp, uint8_t *to, uint32_t n, bool waits)
         n = TERMINAL_LINE;
     mutex_lock(&tp->tty_lock);
     if (waits)
-        result = wait_for_input(tp, n);
+        result = terminal_wait(tp, n);
     else if (tp->hooks.may_read)
         result = tp->hooks.may_read();
     if (!result && !waits && tp->tail == tp->line)
         result = -EAGAIN;
     if (!result)
-        result = (int)take(tp, to, n);
+        result = (int)terminal_take(tp, to, n);
     mutex_unlock(&tp->tty_lock);
     return result;
 }
@@ -491,7 +491,7 @@ static void set_modes(struct terminal *tp, const struct user_termios *from)
     tp->literal = false;
     if (!(tp->modes.iflag & USER_IXON))
         stop_output(tp, false);
-    changed(tp); /* who reads looks again by the new modes */
+    terminal_changed(tp); /* who reads looks again by the new modes */
 }
 
 int terminal_set_modes(struct terminal *tp, const struct user_termios *from, uint32_t when)

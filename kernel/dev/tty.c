@@ -3,7 +3,7 @@
 
 #include "sched/sched.h"
 
-static void ttyinput(void *arg, int c)
+static void tty_input(void *arg, int c)
 {
     struct tty *tp = arg;
     crit_t s = simple_lock_enter(&tp->lock);
@@ -28,7 +28,7 @@ static void waited_too_long(void *arg)
 }
 
 /* Sleep until a character or the end of `ticks`. The caller holds the lock, in its section. */
-static void wait_for_input(struct tty *tp, uint32_t ticks)
+static void tty_wait(struct tty *tp, uint32_t ticks)
 {
     tp->expired = false;
     if (ticks)
@@ -47,7 +47,7 @@ static int tty_getc(struct tty *tp, uint32_t ticks)
     crit_t s = simple_lock_enter(&tp->lock);
     bool empty = tp->head == tp->tail;
     if (empty)
-        wait_for_input(tp, ticks);
+        tty_wait(tp, ticks);
     int c = tp->head == tp->tail ? -1 : tp->queue[tp->tail++ % TTY_QUEUE];
     simple_lock_leave(&tp->lock, s);
     if (empty && ticks)
@@ -73,7 +73,7 @@ void tty_attach(struct tty *tp, struct serial *port, unsigned hart)
     if (tp->port)
         simple_lock_destroy(&tp->lock); /* attached before: what the lock keeps goes back */
     *tp = (struct tty){.lock = SIMPLE_LOCK("tty", tty_class), .port = port};
-    serial_start(port, hart, ttyinput, tp);
+    serial_start(port, hart, tty_input, tp);
 }
 
 void tty_open(struct tty *tp, struct serial *port, uint32_t baud, unsigned hart)

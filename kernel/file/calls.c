@@ -69,7 +69,7 @@ static int sys_pwrite(struct process *p, struct vm_map *map, const uint32_t *a)
 SYSCALL(SYS_PWRITE, sys_pwrite);
 
 /* What few bytes all pieces are, so that they are written as one and not mixed with others' (proc/README.md); -1: not so. */
-static int gather(struct vm_map *map, const uint32_t *a, char all[AS_ONE])
+static int calls_gather(struct vm_map *map, const uint32_t *a, char all[AS_ONE])
 {
     uint32_t n = 0;
     if (a[2] > MOST_PIECES)
@@ -107,7 +107,7 @@ static int on_pieces(struct process *p, bool write, struct vm_map *map, const ui
     struct file *f = descriptor_file(descriptors_of(p), a[0]);
     int done = 0, result = f ? check_pieces(map, a) : -EBADF;
     char all[AS_ONE];
-    int n = !result && write ? gather(map, a, all) : -1;
+    int n = !result && write ? calls_gather(map, a, all) : -1;
     if (n > 0) {
         result = read_or_write(f, true, 0, (uint32_t)(uintptr_t)all, (uint32_t)n, false);
         file_release(f);

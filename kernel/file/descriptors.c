@@ -30,15 +30,15 @@ static MUTEX_CLASS(descriptor_class, "descriptor");
 struct descriptors *(*descriptors_of)(struct process *p);
 uint32_t (*process_id_of)(const struct process *p);
 
-static struct chunk *chunk_of(struct descriptors *d, uint32_t fd)
+static struct chunk *descriptors_chunk_of(struct descriptors *d, uint32_t fd)
 {
     return fd < DESCRIPTORS_MOST ? __atomic_load_n(&d->chunk[fd / DESCRIPTOR_CHUNK], __ATOMIC_ACQUIRE) : 0;
 }
 
 /* 0: there is none yet, so it is not open. */
-static struct descriptor *find(struct descriptors *d, uint32_t fd)
+static struct descriptor *descriptors_find(struct descriptors *d, uint32_t fd)
 {
-    struct chunk *c = chunk_of(d, fd);
+    struct chunk *c = descriptors_chunk_of(d, fd);
     return c ? &c->descriptor[fd % DESCRIPTOR_CHUNK] : 0;
 }
 
@@ -50,9 +50,9 @@ static void chunk_free(struct chunk *c)
 }
 
 /* The descriptor, which is there then. 0: memory is out. */
-static struct descriptor *make(struct descriptors *d, uint32_t fd)
+static struct descriptor *descriptors_make(struct descriptors *d, uint32_t fd)
 {
-    struct descriptor *it = find(d, fd);
+    struct descriptor *it = descriptors_find(d, fd);
     if (it)
         return it;
     struct chunk *c = zone_alloc(&chunks), *none = 0;
@@ -65,7 +65,7 @@ static struct descriptor *make(struct descriptors *d, uint32_t fd)
     if (!__atomic_compare_exchange_n(&d->chunk[fd / DESCRIPTOR_CHUNK], &none, c, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
         chunk_free(c); /* another thread was first */
-    return find(d, fd);
+    return descriptors_find(d, fd);
 }
 
 struct descriptors *descriptors_create(void)
@@ -74,7 +74,7 @@ struct descriptors *descriptors_create(void)
     if (!d)
         return 0;
     *d = (struct descriptors){0};
-    if (make(d, 0))
+    if (descriptors_make(d, 0))
         return d;
     zone_free(&tables, d);
     return 0;
@@ -111,7 +111,7 @@ static bool copy_chunk(struct descriptors *child, struct chunk *c, uint32_t from
         struct descriptor *it = &c->descriptor[n], *to;
         if (!it->file)
             continue;
-        if (!(to = make(child, from + n)))
+        if (!(to = descriptors_make(child, from + n)))
             return false;
         lock_write(&it->lock);
         to->file = another(it);
@@ -125,7 +125,7 @@ struct descriptors *descriptors_fork(struct descriptors *parent)
 {
     struct descriptors *child = descriptors_create();
     for (uint32_t i = 0; child && i < DESCRIPTOR_CHUNKS; i++) {
-        struct chunk *c = chunk_of(parent, i * DESCRIPTOR_CHUNK);
+        struct chunk *c = descriptors_chunk_of(parent, i * DESCRIPTOR_CHUNK);
         if (c && !copy_chunk(child, c, i * DESCRIPTOR_CHUNK)) {
             descriptors_destroy(child);
             child = 0;
@@ -162,7 +162,7 @@ static uint32_t first_to_try(uint32_t hint, uint32_t from)
 /* Close it, if it is open, as `only` unless that is 0, and to be closed on exec or not. */
 static int close_one(struct descriptors *d, uint32_t fd, bool any, const struct file *only)
 {
-    struct descriptor *it = find(d, fd);
+    struct descriptor *it = descriptors_find(d, fd);
     if (!it)
         return -EBADF;
     lock_write(&it->lock);
@@ -183,7 +183,7 @@ static int close_one(struct descriptors *d, uint32_t fd, bool any, const struct 
 void descriptors_exec(struct descriptors *d)
 {
     for (uint32_t fd = 0; fd < DESCRIPTORS_MOST; fd++) {
-        struct descriptor *it = find(d, fd);
+        struct descriptor *it = descriptors_find(d, fd);
         if (!it)
             fd |= DESCRIPTOR_CHUNK - 1;
         else if (it->file)
@@ -193,7 +193,7 @@ void descriptors_exec(struct descriptors *d)
 
 struct file *descriptor_file(struct descriptors *d, uint32_t fd)
 {
-    struct descriptor *it = find(d, fd);
+    struct descriptor *it = descriptors_find(d, fd);
     if (!it)
         return 0;
     lock_read(&it->lock);
@@ -206,7 +206,7 @@ int descriptor_open(struct descriptors *d, struct file *f, uint32_t from, bool c
 {
     uint32_t hint = d->hint;
     for (uint32_t fd = first_to_try(hint, from); fd < DESCRIPTORS_MOST; fd++) {
-        struct descriptor *it = make(d, fd);
+        struct descriptor *it = descriptors_make(d, fd);
         if (!it)
             return -ENOMEM;
         if (it->file)
@@ -252,14 +252,14 @@ static int dup_to(struct descriptor *from, struct descriptor *to, bool close_on_
 
 int descriptor_dup(struct descriptors *d, uint32_t fd, uint32_t from, bool close_on_exec)
 {
-    struct descriptor *it = find(d, fd);
+    struct descriptor *it = descriptors_find(d, fd);
     if (!it || !it->file)
         return -EBADF;
     if (from >= DESCRIPTORS_MOST)
         return -EINVAL;
     uint32_t hint = d->hint;
     for (uint32_t to = first_to_try(hint, from); to < DESCRIPTORS_MOST; to++) {
-        struct descriptor *other = make(d, to);
+        struct descriptor *other = descriptors_make(d, to);
         if (!other)
             return -ENOMEM;
         int error = other->file ? -EAGAIN : dup_to(it, other, close_on_exec);
@@ -273,10 +273,10 @@ int descriptor_dup(struct descriptors *d, uint32_t fd, uint32_t from, bool close
 
 int descriptor_dup2(struct descriptors *d, uint32_t fd, uint32_t to, bool close_on_exec)
 {
-    struct descriptor *it = find(d, fd), *other;
+    struct descriptor *it = descriptors_find(d, fd), *other;
     if (!it || to >= DESCRIPTORS_MOST)
         return -EBADF;
-    if (!(other = make(d, to)))
+    if (!(other = descriptors_make(d, to)))
         return -ENOMEM;
     lock_pair(&it->lock, &other->lock);
     struct file *f = it->file, *old = 0;
@@ -295,7 +295,7 @@ int descriptor_dup2(struct descriptors *d, uint32_t fd, uint32_t to, bool close_
 
 int descriptor_close_on_exec(struct descriptors *d, uint32_t fd, bool change, bool to)
 {
-    struct descriptor *it = find(d, fd);
+    struct descriptor *it = descriptors_find(d, fd);
     if (!it)
         return -EBADF;
     lock_write(&it->lock);

@@ -93,7 +93,8 @@ int file_write(struct file *f, struct transfer *t)
     return at_offset(f, t, f->ops->write);
 }
 
-static int elsewhere(struct file *f, struct transfer *t, int32_t offset, int (*op)(struct file *, struct transfer *))
+static int file_elsewhere(struct file *f, struct transfer *t, int32_t offset,
+                          int (*op)(struct file *, struct transfer *))
 {
     if (!(f->kind & FILE_SEEKS))
         return -ESPIPE;
@@ -108,14 +109,14 @@ int file_read_at(struct file *f, struct transfer *t, int32_t offset)
 {
     if (!(f->kind & FILE_READ) || !f->ops->read)
         return -EBADF;
-    return elsewhere(f, t, offset, f->ops->read);
+    return file_elsewhere(f, t, offset, f->ops->read);
 }
 
 int file_write_at(struct file *f, struct transfer *t, int32_t offset)
 {
     if (!(f->kind & FILE_WRITE) || !f->ops->write)
         return -EBADF;
-    return elsewhere(f, t, offset, f->ops->write);
+    return file_elsewhere(f, t, offset, f->ops->write);
 }
 
 static int new_offset(struct file *f, int32_t offset, int whence)

@@ -35,14 +35,14 @@ static struct pipe *pipe_of(struct file *f)
     return f->data;
 }
 
-static int wait(struct pipe *p, const struct file *f)
+static int pipe_wait(struct pipe *p, const struct file *f)
 {
     if (f->flags & O_NONBLOCK)
         return -EAGAIN;
     return thread_sleep_interruptibly(p, &p->lock) ? -ERESTART : 0;
 }
 
-static void changed(struct pipe *p)
+static void pipe_changed(struct pipe *p)
 {
     thread_wakeup(p);
     poll_wakeup();
@@ -66,7 +66,7 @@ static int copy_from(struct pipe *p, uint32_t from, uint32_t n, struct transfer 
     return error || first == n ? error : transfer_out(t, byte_at(p, from + first), n - first);
 }
 
-static int copy_to(struct pipe *p, uint32_t to, uint32_t n, struct transfer *t)
+static int pipe_copy_to(struct pipe *p, uint32_t to, uint32_t n, struct transfer *t)
 {
     uint32_t first = contiguous(to, n);
     int error = transfer_in(t, byte_at(p, to), first);
@@ -84,7 +84,7 @@ static int pipe_read(struct file *f, struct transfer *t)
     while (p->reading || (p->head == p->tail && !p->no_writer)) {
         if (error)
             break;
-        error = t->has_some ? -EAGAIN : wait(p, f);
+        error = t->has_some ? -EAGAIN : pipe_wait(p, f);
     }
     if (!p->reading && (p->head != p->tail || p->no_writer)) /* it has come, whatever else has */
         error = 0;
@@ -98,7 +98,7 @@ static int pipe_read(struct file *f, struct transfer *t)
         p->reading = false;
         if (!error)
             p->tail += n;
-        changed(p);
+        pipe_changed(p);
     }
     simple_lock_leave(&p->lock, s);
     return error ? error : (int)n;
@@ -109,7 +109,7 @@ static int wait_for_room(struct pipe *p, const struct file *f, uint32_t least)
 {
     int error = 0;
     while (!error && !p->no_reader && PIPE_SIZE - (p->head - p->tail) < least)
-        error = wait(p, f);
+        error = pipe_wait(p, f);
     uint32_t room = PIPE_SIZE - (p->head - p->tail);
     return p->no_reader ? -EPIPE : room >= least ? (int)room : error;
 }
@@ -120,7 +120,7 @@ static int pipe_write(struct file *f, struct transfer *t)
     int error = 0, done = 0;
     crit_t s = simple_lock_enter(&p->lock);
     while (!error && p->writing)
-        error = wait(p, f);
+        error = pipe_wait(p, f);
     if (error) {
         simple_lock_leave(&p->lock, s);
         return error;
@@ -135,17 +135,17 @@ static int pipe_write(struct file *f, struct transfer *t)
         }
         uint32_t n = MIN(t->left, (uint32_t)room), to = p->head;
         simple_lock_leave(&p->lock, s);
-        error = copy_to(p, to, n, t);
+        error = pipe_copy_to(p, to, n, t);
         s = simple_lock_enter(&p->lock);
         if (!error) {
             p->head += n;
             done += (int)n;
-            changed(p);
+            pipe_changed(p);
         }
         least = 1;
     }
     p->writing = false;
-    changed(p);
+    pipe_changed(p);
     simple_lock_leave(&p->lock, s);
     if (done && error == -EPIPE) /* the result does not say it */
         file_broken_pipe();
@@ -161,7 +161,7 @@ static void pipe_close(struct file *f)
     else
         p->no_writer = true;
     bool last = p->no_reader && p->no_writer;
-    changed(p);
+    pipe_changed(p);
     simple_lock_leave(&p->lock, s);
     if (!last)
         return;

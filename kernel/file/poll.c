@@ -79,7 +79,7 @@ static int look_at(struct descriptors *d, const struct user_pollfd *one)
     return now;
 }
 
-static int look(struct descriptors *d, const struct polled *all)
+static int poll_look(struct descriptors *d, const struct polled *all)
 {
     int n = 0;
     for (uint32_t i = 0; i < all->count; i++) {
@@ -98,7 +98,7 @@ static int wait_for_any(struct descriptors *d, const struct polled *all, bool wa
     limit_begin(&limit, waits ? ticks : NO_LIMIT, (const void *)&changes, &poll_lock);
     for (;;) {
         uint32_t seen = changes;
-        if ((n = look(d, all)) || !waits || error || limit.over)
+        if ((n = poll_look(d, all)) || !waits || error || limit.over)
             break;
         crit_t s = simple_lock_enter(&poll_lock);
         while (!error && seen == changes && !limit.over)
@@ -111,7 +111,7 @@ static int wait_for_any(struct descriptors *d, const struct polled *all, bool wa
     return n ? n : error;
 }
 
-static int ticks_of(int64_t seconds, int32_t nanoseconds, bool *waits, uint32_t *ticks)
+static int poll_ticks_of(int64_t seconds, int32_t nanoseconds, bool *waits, uint32_t *ticks)
 {
     *waits = seconds || nanoseconds;
     struct user_timespec t = {seconds, nanoseconds, 0};
@@ -126,7 +126,7 @@ static int sys_poll(struct process *p, struct vm_map *map, const uint32_t *a)
     struct polled all;
     if (a[1] > DESCRIPTORS_MOST)
         return -EINVAL;
-    int error = limit < 0 ? 0 : ticks_of(limit / MILLISECONDS, limit % MILLISECONDS * 1000000, &waits, &ticks);
+    int error = limit < 0 ? 0 : poll_ticks_of(limit / MILLISECONDS, limit % MILLISECONDS * 1000000, &waits, &ticks);
     if (error || (error = polled_begin(&all, a[1])))
         return error;
     int n = copy_polled(map, &all, a[0], false);
@@ -174,7 +174,7 @@ static int select_events_of(const struct sets *sets, uint32_t fd)
 }
 
 /* What is in any of the sets, of the first `n` descriptors. */
-static int gather(const struct sets *sets, uint32_t n, struct polled *all)
+static int poll_gather(const struct sets *sets, uint32_t n, struct polled *all)
 {
     uint32_t count = 0;
     for (uint32_t fd = 0; fd < n; fd++)
@@ -221,8 +221,8 @@ static int sys_select(struct process *p, struct vm_map *map, const uint32_t *a)
         return -EFAULT;
     if (a[4] && (limit.microseconds < 0 || limit.microseconds >= 1000000))
         return -EINVAL;
-    int error = a[4] ? ticks_of(limit.seconds, limit.microseconds * 1000, &waits, &ticks) : 0;
-    if (error || (error = gather(&sets, n, &all)))
+    int error = a[4] ? poll_ticks_of(limit.seconds, limit.microseconds * 1000, &waits, &ticks) : 0;
+    if (error || (error = poll_gather(&sets, n, &all)))
         return error;
     int result = wait_for_any(descriptors_of(p), &all, waits, ticks);
     if (result >= 0)

@@ -36,7 +36,7 @@ static struct record *chains[CHAINS];
 static struct waiter *waiters;
 static volatile uint32_t count; /* of records */
 
-static struct record **chain_of(const void *file)
+static struct record **record_chain_of(const void *file)
 {
     return &chains[((uintptr_t)file >> 4 ^ (uintptr_t)file >> 9) % CHAINS];
 }
@@ -61,7 +61,7 @@ static const struct record *in_the_way(const struct record *r, const struct reco
 
 static const struct record *any_in_the_way(const struct record *wanted)
 {
-    return in_the_way(*chain_of(wanted->file), wanted);
+    return in_the_way(*record_chain_of(wanted->file), wanted);
 }
 
 static const struct record *first_in_the_way(const struct record *wanted)
@@ -111,7 +111,7 @@ static void free_all(struct record *spare)
     }
 }
 
-static void take_out(struct record **at, struct record **spare)
+static void record_take_out(struct record **at, struct record **spare)
 {
     struct record *r = *at;
     *at = r->next;
@@ -121,7 +121,7 @@ static void take_out(struct record **at, struct record **spare)
 
 static void put_in(const struct record *new, struct record **spare)
 {
-    struct record *r = *spare, **chain = chain_of(new->file);
+    struct record *r = *spare, **chain = record_chain_of(new->file);
     *spare = r->next;
     *r = *new;
     r->next = *chain;
@@ -130,12 +130,12 @@ static void put_in(const struct record *new, struct record **spare)
 }
 
 /* What the owner had there is gone, and `wanted` is there, if it is a lock. -ENOLCK, with nothing done: memory is out. */
-static int set(const struct record *wanted, struct record **spare)
+static int record_set(const struct record *wanted, struct record **spare)
 {
     unsigned have = 0, need = wanted->type != F_UNLCK;
     for (const struct record *r = *spare; r; r = r->next)
         have++;
-    for (const struct record *r = *chain_of(wanted->file); r; r = r->next)
+    for (const struct record *r = *record_chain_of(wanted->file); r; r = r->next)
         if (r->owner == wanted->owner && overlap(r, wanted)) {
             bool before = r->first < wanted->first;
             bool behind = r->last > wanted->last;
@@ -144,7 +144,7 @@ static int set(const struct record *wanted, struct record **spare)
         }
     if (have < need)
         return -ENOLCK;
-    for (struct record **at = chain_of(wanted->file), *r; (r = *at);) {
+    for (struct record **at = record_chain_of(wanted->file), *r; (r = *at);) {
         bool is_kept = r->owner != wanted->owner || !overlap(r, wanted);
         if (!is_kept && r->first < wanted->first) {
             struct record behind = *r;
@@ -159,23 +159,23 @@ static int set(const struct record *wanted, struct record **spare)
             is_kept = true;
         }
         if (!is_kept)
-            take_out(at, spare);
+            record_take_out(at, spare);
         else
             at = &r->next;
     }
     if (wanted->type != F_UNLCK)
         put_in(wanted, spare);
-    thread_wakeup(chain_of(wanted->file));
+    thread_wakeup(record_chain_of(wanted->file));
     return 0;
 }
 
-static int wait_for(const struct record *wanted)
+static int record_wait_for(const struct record *wanted)
 {
     struct waiter self = {.wanted = *wanted, .next = waiters};
     if (would_wait_for_ever(wanted))
         return -EDEADLK;
     waiters = &self;
-    int error = thread_sleep_interruptibly(chain_of(wanted->file), &record_lock) ? -ERESTART : 0;
+    int error = thread_sleep_interruptibly(record_chain_of(wanted->file), &record_lock) ? -ERESTART : 0;
     struct waiter **at = &waiters;
     while (*at != &self)
         at = &(*at)->next;
@@ -191,9 +191,9 @@ static int set_or_wait(const struct record *wanted, bool wait)
         spare_one(&spare, zone_alloc(&record_zone));
     crit_t s = simple_lock_enter(&record_lock);
     while (!error && wanted->type != F_UNLCK && any_in_the_way(wanted))
-        error = wait ? wait_for(wanted) : -EAGAIN;
+        error = wait ? record_wait_for(wanted) : -EAGAIN;
     if (!error)
-        error = set(wanted, &spare);
+        error = record_set(wanted, &spare);
     simple_lock_leave(&record_lock, s);
     free_all(spare);
     return error;
@@ -264,13 +264,13 @@ void record_locks_end(const struct descriptors *d, const struct file *f)
         return;
     struct record *gone = 0;
     crit_t s = simple_lock_enter(&record_lock);
-    for (struct record **at = chain_of(f->data), *r; (r = *at);)
+    for (struct record **at = record_chain_of(f->data), *r; (r = *at);)
         if (r->file == f->data && r->owner == d)
-            take_out(at, &gone);
+            record_take_out(at, &gone);
         else
             at = &r->next;
     if (gone)
-        thread_wakeup(chain_of(f->data));
+        thread_wakeup(record_chain_of(f->data));
     simple_lock_leave(&record_lock, s);
     free_all(gone);
 }

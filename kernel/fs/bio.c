@@ -45,7 +45,7 @@ static uint8_t unwritten[BUFS_MOST] __attribute__((aligned(64)));
 
 #define GROUP 32u /* sectors whose blocks share a chain, so that a run takes few locks of chains */
 
-static struct bufchain *chain_of(const struct blockdev *device, uint32_t sector)
+static struct bufchain *bio_chain_of(const struct blockdev *device, uint32_t sector)
 {
     uint32_t key = sector / GROUP + device->number * 7919;
     return &bufchains[(key * 2654435769u >> 16) & (bufchain_count - 1)];
@@ -79,7 +79,7 @@ static void set_unwritten(const struct buf *bp, bool it_is)
 }
 
 /* With the chain's lock held. */
-static struct buf *find(struct bufchain *chain, const struct blockdev *device, uint32_t sector)
+static struct buf *bio_find(struct bufchain *chain, const struct blockdev *device, uint32_t sector)
 {
     cache_assert_held(&chain->lock);
     struct buf *bp = chain->first;
@@ -132,7 +132,7 @@ static void hash(struct buf *bp, struct bufchain *chain, struct blockdev *device
 }
 
 /* Whoever has it wants it no more; it is on its list. */
-static void leave(struct buf *bp)
+static void bio_leave(struct buf *bp)
 {
     buf_unlock(&bp->lock);
     freelist_wake();
@@ -177,19 +177,19 @@ static COLD struct buf *get_or_wait(struct bufchain *chain, struct buf *bp, stru
         freelist_remove(bp);
         return bp;
     }
-    leave(bp); /* by the time he let go it was another block's */
+    bio_leave(bp); /* by the time he let go it was another block's */
     return 0;
 }
 
 /* The block's buffer; null only if the caller may not wait, and would have to. */
-static struct buf *get(struct blockdev *device, uint32_t sector, uint32_t size, bool may_wait)
+static struct buf *bio_get(struct blockdev *device, uint32_t sector, uint32_t size, bool may_wait)
 {
     assert(size && size <= BUF_MOST && size % SECTOR_SIZE == 0);
-    struct bufchain *chain = chain_of(device, sector);
+    struct bufchain *chain = bio_chain_of(device, sector);
     struct buf *bp;
     do {
         cache_lock(&chain->lock);
-        bp = find(chain, device, sector);
+        bp = bio_find(chain, device, sector);
         if (bp && buf_try(&bp->lock)) {
             freelist_remove_on_chain(bp);
             cache_unlock(&chain->lock);
@@ -204,20 +204,20 @@ static struct buf *get(struct blockdev *device, uint32_t sector, uint32_t size, 
 
 struct buf *getblk(struct blockdev *device, uint32_t sector, uint32_t size)
 {
-    return get(device, sector, size, true);
+    return bio_get(device, sector, size, true);
 }
 
 bool incore(struct blockdev *device, uint32_t sector)
 {
-    struct bufchain *chain = chain_of(device, sector);
+    struct bufchain *chain = bio_chain_of(device, sector);
     cache_lock(&chain->lock);
-    bool found = find(chain, device, sector) != 0;
+    bool found = bio_find(chain, device, sector) != 0;
     cache_unlock(&chain->lock);
     return found;
 }
 
 /* Begins the I/O that the flags say. */
-static void start(struct buf *bp)
+static void bio_begin(struct buf *bp)
 {
     struct blockdev *device = bp->device;
     bp->error = 0;
@@ -246,7 +246,7 @@ static void write_failed(struct blockdev *device, int error)
     __atomic_fetch_add(&device->lost_writes, 1, __ATOMIC_RELEASE);
 }
 
-static void end(struct buf *bp)
+static void bio_end(struct buf *bp)
 {
     if (!(bp->flags & B_READ)) {
         __atomic_store_n(&bp->device->unflushed, 1, __ATOMIC_RELAXED);
@@ -268,7 +268,7 @@ void biodone(struct buf *bp)
     buf_adopt(&bp->lock);
     if (bp->error && !(bp->flags & B_READ))
         write_failed(bp->device, bp->error);
-    end(bp);
+    bio_end(bp);
     if (bp->iodone)
         bp->iodone(bp);
     else
@@ -280,14 +280,14 @@ int biowait(struct buf *bp)
     event_wait(&bp->done);
     if (bp->device->finish && !bp->error)
         bp->error = bp->device->finish(bp);
-    end(bp);
+    bio_end(bp);
     return bp->error;
 }
 
 static int read_now(struct buf *bp)
 {
     bp->flags |= B_READ;
-    start(bp);
+    bio_begin(bp);
     return biowait(bp);
 }
 
@@ -415,7 +415,7 @@ static uint32_t get_absent(struct blockdev *device, uint32_t sector, uint32_t si
 {
     uint32_t n = 0, wanted, got;
     do {
-        struct bufchain *chain = chain_of(device, sector);
+        struct bufchain *chain = bio_chain_of(device, sector);
         wanted = on_its_chain(sector, size, count - n);
         cache_lock(&chain->lock);
         got = absent(chain, device, sector, size, wanted);
@@ -438,7 +438,7 @@ uint32_t getblk_run(struct blockdev *device, uint32_t sector, uint32_t size, uin
     if (!n)
         bps[n++] = getblk(device, sector, size);
     for (; n < count; n++)
-        if (!(bps[n] = get(device, sector + n * (size / SECTOR_SIZE), size, false)))
+        if (!(bps[n] = bio_get(device, sector + n * (size / SECTOR_SIZE), size, false)))
             break;
     return n;
 }
@@ -464,7 +464,7 @@ uint32_t breadahead(struct blockdev *device, uint32_t sector, uint32_t size, uin
     struct bufrun *run = count > 1 ? run_take(device) : 0;
     struct buf *one, **bps = run ? run->buf : &one;
     uint32_t n = count ? get_absent(device, sector, size, run ? count : 1, bps) : 0;
-    if (count && !n && !incore(device, sector) && (*bps = get(device, sector, size, false))) {
+    if (count && !n && !incore(device, sector) && (*bps = bio_get(device, sector, size, false))) {
         n = !((*bps)->flags & B_VALID);
         if (!n)
             brelse(*bps);
@@ -481,7 +481,7 @@ uint32_t breadahead(struct blockdev *device, uint32_t sector, uint32_t size, uin
     if (run)
         run_free(run);
     if (n)
-        start(one);
+        bio_begin(one);
     return n;
 }
 
@@ -495,7 +495,7 @@ static uint32_t take_delayed(struct blockdev *device, uint32_t sector, uint32_t 
     uint32_t n = 0, settled = __atomic_load_n(&device->settled, __ATOMIC_ACQUIRE);
     for (bool good = true; good && n < count;) {
         uint32_t wanted = on_its_chain(sector, size, count - n), first = n;
-        struct bufchain *chain = chain_of(device, sector);
+        struct bufchain *chain = bio_chain_of(device, sector);
         struct buf *bp = 0;
         cache_lock(&chain->lock);
         find_row(chain, device, sector, size, wanted, bps + first);
@@ -510,7 +510,7 @@ static uint32_t take_delayed(struct blockdev *device, uint32_t sector, uint32_t 
         freelist_remove_run_on_chain(bps + first, n - first);
         cache_unlock(&chain->lock);
         if (bp && !good)
-            leave(bp);
+            bio_leave(bp);
     }
     return n;
 }
@@ -526,7 +526,7 @@ static void write_run(struct blockdev *device, struct bufrun *run)
     struct buf *bp = run->count ? run->buf[0] : 0;
     run_free(run);
     if (bp)
-        start(bp);
+        bio_begin(bp);
 }
 
 void bawrite_around(struct buf *bp, uint32_t but)
@@ -570,7 +570,7 @@ void bawrite_run(struct blockdev *device, uint32_t sector, uint32_t size, uint32
 }
 
 /* Not if that would mean to wait: the caller has a buffer, and nobody needs this one yet. */
-static void read_ahead(struct blockdev *device, uint32_t sector, uint32_t size)
+static void bio_read_ahead(struct blockdev *device, uint32_t sector, uint32_t size)
 {
     breadahead(device, sector, size, 1);
 }
@@ -582,16 +582,16 @@ struct buf *breada(struct blockdev *device, uint32_t sector, uint32_t size, uint
     bufstat_add(valid ? &bufstats.hits : &bufstats.misses);
     if (!valid) {
         bp->flags |= B_READ;
-        start(bp);
+        bio_begin(bp);
     }
     if (ahead != UINT32_MAX)
-        read_ahead(device, ahead, size);
+        bio_read_ahead(device, ahead, size);
     if (!valid)
         biowait(bp);
     return bp;
 }
 
-static COLD void forget(struct buf *bp)
+static COLD void bio_forget(struct buf *bp)
 {
     struct bufchain *chain = bp->chain;
     if (bp->device) {
@@ -615,15 +615,15 @@ void brelse(struct buf *bp)
 {
 #if BUFFERS_SHARED
     if (!lock_write_held(&bp->lock.lock)) { /* it was only read, and is on its list */
-        leave(bp);
+        bio_leave(bp);
         return;
     }
 #endif
     buf_assert_mine(&bp->lock);
     if (bp->flags & B_INVAL || (bp->error && !(bp->flags & (B_DELWRI | B_PINNED))))
-        forget(bp);
+        bio_forget(bp);
     put_back(bp);
-    leave(bp);
+    bio_leave(bp);
 }
 
 /* Buffers that hold their blocks, on their lists or not: at the end of them now, by one turn of the lists' lock. */
@@ -669,9 +669,9 @@ static bool holds(const struct buf *bp, const struct blockdev *device, uint32_t 
  */
 static struct buf *find_valid(struct blockdev *device, uint32_t sector, uint32_t size)
 {
-    struct bufchain *chain = chain_of(device, sector);
+    struct bufchain *chain = bio_chain_of(device, sector);
     cache_lock(&chain->lock);
-    struct buf *bp = find(chain, device, sector);
+    struct buf *bp = bio_find(chain, device, sector);
 #if BUFFERS_SHARED
     bool taken = bp && lock_try_read(&bp->lock.lock);
     if (taken && !(bp->flags & B_PINNED))
@@ -691,7 +691,7 @@ static struct buf *find_valid(struct blockdev *device, uint32_t sector, uint32_t
 #endif
     if (holds(bp, device, sector, size)) /* it may have become another block's */
         return bp;
-    leave(bp);
+    bio_leave(bp);
     return 0;
 }
 
@@ -700,7 +700,7 @@ uint32_t bread_run(struct blockdev *device, uint32_t sector, uint32_t size, uint
     uint32_t n = 0;
     for (bool good = true; good && n < count;) {
         uint32_t wanted = on_its_chain(sector, size, count - n);
-        struct bufchain *chain = chain_of(device, sector);
+        struct bufchain *chain = bio_chain_of(device, sector);
         struct buf *bp = 0;
         cache_lock(&chain->lock);
         find_row(chain, device, sector, size, wanted, bps + n);
@@ -721,7 +721,7 @@ uint32_t bread_run(struct blockdev *device, uint32_t sector, uint32_t size, uint
         }
         cache_unlock(&chain->lock);
         if (bp && !good)
-            leave(bp);
+            bio_leave(bp);
         if (!good && !n && (bps[0] = find_valid(device, sector - size / SECTOR_SIZE, size))) {
             good = true; /* it had to be waited for; those behind it came with it */
             n = 1;
@@ -738,7 +738,7 @@ struct buf *bread_shared(struct blockdev *device, uint32_t sector, uint32_t size
     if (bp) {
         bufstat_add(&bufstats.hits);
         if (ahead != UINT32_MAX)
-            read_ahead(device, ahead, size);
+            bio_read_ahead(device, ahead, size);
         return bp;
     }
     bp = breada(device, sector, size, ahead);
@@ -791,7 +791,7 @@ static int write_and_wait(struct buf *bp, bool keep)
     bool delayed = bp->flags & B_DELWRI;
     bp->flags = (bp->flags & ~(B_READ | B_DELWRI | B_ASYNC)) | B_WRITING;
     set_unwritten(bp, true);
-    start(bp);
+    bio_begin(bp);
     error = biowait(bp);
     bp->flags &= ~B_WRITING;
     if (error && keep) {
@@ -823,7 +823,7 @@ void bawrite(struct buf *bp)
     }
     bp->flags = (bp->flags & ~(B_READ | B_DELWRI)) | B_ASYNC;
     set_unwritten(bp, true);
-    start(bp);
+    bio_begin(bp);
 }
 
 void bdwrite(struct buf *bp)
@@ -842,7 +842,7 @@ static void write_delayed(struct buf *bp, const struct blockdev *device, uint32_
         freelist_remove(bp);
         bawrite_around(bp, but);
     } else {
-        leave(bp);
+        bio_leave(bp);
     }
 }
 
@@ -900,7 +900,7 @@ void bwait(struct blockdev *device)
     for (uint32_t i = 0; (i = next_unwritten(i)) < buf_count; i++)
         if (looks_like(bufs[i], device, B_ASYNC | B_WRITING)) { /* its lock is free when it has been written */
             buf_lock(&bufs[i]->lock);
-            leave(bufs[i]);
+            bio_leave(bufs[i]);
         }
     __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what their ends have left, an error, is seen with them */
 }
@@ -945,7 +945,7 @@ void binval(struct blockdev *device)
             bp->flags = (bp->flags & ~(B_DELWRI | B_PINNED)) | B_INVAL;
             brelse(bp);
         } else {
-            leave(bp);
+            bio_leave(bp);
         }
     }
 }

@@ -31,7 +31,7 @@ static SIMPLE_LOCK_CLASS(ended_class, "bufdone", SPL_BIO);
 static struct simple_lock ended_lock = SIMPLE_LOCK("bufdone", ended_class);
 static struct block_io *ended; /* the last one first */
 
-static void let_go(void *arg, uint32_t word)
+static void device_let_go(void *arg, uint32_t word)
 {
     (void)arg, (void)word;
     crit_t s = simple_lock_enter(&ended_lock);
@@ -44,7 +44,7 @@ static void let_go(void *arg, uint32_t word)
     }
 }
 
-static void over(struct block_io *io)
+static void device_over(struct block_io *io)
 {
     crit_t s = simple_lock_enter(&ended_lock);
     io->next = ended;
@@ -57,11 +57,11 @@ static void start_threads(void)
 {
     static bool started;
     if (!started)
-        ithread_start(&bufdone_thread, 0, let_go, 0, PRI_INTERRUPT, 1, ANY_HART);
+        ithread_start(&bufdone_thread, 0, device_let_go, 0, PRI_INTERRUPT, 1, ANY_HART);
     started = true;
 }
 #else
-static void over(struct block_io *io)
+static void device_over(struct block_io *io)
 {
     tell(io);
 }
@@ -69,14 +69,14 @@ static void over(struct block_io *io)
 static void start_threads(void) {}
 #endif
 
-static void begin(struct blockdev *device, struct buf *bp)
+static void device_begin(struct blockdev *device, struct buf *bp)
 {
     bool wait = !(bp->flags & B_ASYNC);
     bp->io = (struct block_io){.op = bp->flags & B_READ ? BLOCK_READ : BLOCK_WRITE,
                                .lba = bp->sector,
                                .count = bp->size / SECTOR_SIZE,
                                .data = bp->data,
-                               .done = over,
+                               .done = device_over,
                                .event = wait ? &bp->done : 0,
                                .arg = bp};
     int error = block_submit(device->private, &bp->io);
@@ -96,7 +96,7 @@ static void begin_run(struct blockdev *device, struct bufrun *run)
                                 .count = bytes / SECTOR_SIZE,
                                 .segments = run->segment,
                                 .segment_count = run->count,
-                                .done = over,
+                                .done = device_over,
                                 .once = true,
                                 .arg = run};
     int error = block_submit(device->private, &run->io);
@@ -110,12 +110,12 @@ static int finish(struct buf *bp)
     return bp->io.error;
 }
 
-static int flush(struct blockdev *device)
+static int device_flush(struct blockdev *device)
 {
     return block_transfer(device->private, BLOCK_FLUSH, 0, 0, 0);
 }
 
-static int transfer(struct blockdev *device, bool write, uint32_t sector, uint32_t count, void *data)
+static int device_transfer(struct blockdev *device, bool write, uint32_t sector, uint32_t count, void *data)
 {
     return block_transfer(device->private, write ? BLOCK_WRITE : BLOCK_READ, sector, count, data);
 }
@@ -127,16 +127,16 @@ void blockdev_of(struct blockdev *to, struct block_device *d)
     *to = (struct blockdev){.name = d->name,
                             .sectors = d->sectors,
                             .number = devices++,
-                            .strategy = begin,
+                            .strategy = device_begin,
                             .strategy_run = begin_run,
                             .finish = finish,
-                            .flush = flush,
-                            .transfer = transfer,
+                            .flush = device_flush,
+                            .transfer = device_transfer,
                             .private = d};
     start_threads();
 }
 
-static void move(struct blockdev *device, struct buf *bp)
+static void device_move(struct blockdev *device, struct buf *bp)
 {
     uint8_t *at = (uint8_t *)device->private + (size_t)bp->sector * SECTOR_SIZE;
     if (bp->flags & B_READ)
@@ -151,5 +151,6 @@ static void move(struct blockdev *device, struct buf *bp)
 
 void blockdev_in_memory(struct blockdev *to, const char *name, void *at, uint32_t sectors)
 {
-    *to = (struct blockdev){.name = name, .sectors = sectors, .number = devices++, .strategy = move, .private = at};
+    *to = (struct blockdev){
+        .name = name, .sectors = sectors, .number = devices++, .strategy = device_move, .private = at};
 }

@@ -32,21 +32,21 @@ static void alloc_leave(struct ext2 *fs, uint32_t group)
 }
 
 /* Never below 0, whatever a damaged image says: it could not be mounted any more. */
-static uint32_t moved(uint32_t count, int by)
+static uint32_t ext2_alloc_moved(uint32_t count, int by)
 {
     return by < 0 && count < (uint32_t)-by ? 0 : count + (uint32_t)by;
 }
 
 /* So many more are free, in the group and in all. */
-static void count(struct ext2 *fs, uint32_t group, int blocks, int inodes, int directories)
+static void ext2_alloc_count(struct ext2 *fs, uint32_t group, int blocks, int inodes, int directories)
 {
     struct group *g = fs->group[group];
     crit_t s = simple_lock_enter(&fs->counts_lock);
-    g->disk.free_blocks = moved(g->disk.free_blocks, blocks);
-    g->disk.free_inodes = moved(g->disk.free_inodes, inodes);
-    g->disk.directories = moved(g->disk.directories, directories);
-    fs->super.free_blocks = moved(fs->super.free_blocks, blocks);
-    fs->super.free_inodes = moved(fs->super.free_inodes, inodes);
+    g->disk.free_blocks = ext2_alloc_moved(g->disk.free_blocks, blocks);
+    g->disk.free_inodes = ext2_alloc_moved(g->disk.free_inodes, inodes);
+    g->disk.directories = ext2_alloc_moved(g->disk.directories, directories);
+    fs->super.free_blocks = ext2_alloc_moved(fs->super.free_blocks, blocks);
+    fs->super.free_inodes = ext2_alloc_moved(fs->super.free_inodes, inodes);
     g->dirty = fs->super_dirty = true;
     simple_lock_leave(&fs->counts_lock, s);
 }
@@ -132,8 +132,8 @@ static bool is_older(struct ext2 *fs, const struct buf *bp, uint32_t bits, uint3
  * Then what is free must be so in of->held, too, if there is that; what is no data block ends the row; and up to `ahead` bits more are
  * marked for who comes next.
  */
-static int take(struct ext2 *fs, struct group *of, bool blocks, uint32_t goal, uint32_t end, uint32_t base,
-                uint32_t ahead, uint32_t *bit, uint32_t *count)
+static int ext2_alloc_take(struct ext2 *fs, struct group *of, bool blocks, uint32_t goal, uint32_t end, uint32_t base,
+                           uint32_t ahead, uint32_t *bit, uint32_t *count)
 {
     struct group *g = blocks ? of : 0;
     struct buf *bp = ext2_bread(fs, blocks ? of->disk.block_bitmap : of->disk.inode_bitmap);
@@ -181,7 +181,7 @@ static int take(struct ext2 *fs, struct group *of, bool blocks, uint32_t goal, u
 }
 
 /* What is freed is held until the transaction is committed: until then a crash gives it back to whose it was. */
-static int hold(struct ext2 *fs, struct group *g, const struct buf *bp)
+static int ext2_alloc_hold(struct ext2 *fs, struct group *g, const struct buf *bp)
 {
     if (!fs->log || g->held)
         return 0;
@@ -194,14 +194,14 @@ static int hold(struct ext2 *fs, struct group *g, const struct buf *bp)
 }
 
 /* Clears a bit; -EIO if it was clear. `g`: of blocks, which are held. */
-static int give_back(struct ext2 *fs, uint32_t block, struct group *g, uint32_t bit)
+static int ext2_alloc_give_back(struct ext2 *fs, uint32_t block, struct group *g, uint32_t bit)
 {
     struct buf *bp = ext2_bread(fs, block);
     int error = bp->error;
     if (!error && !is_set(bp->data, bit))
         error = -EIO;
     if (!error && g)
-        error = hold(fs, g, bp);
+        error = ext2_alloc_hold(fs, g, bp);
     if (error) {
         brelse(bp);
         return error;
@@ -229,10 +229,10 @@ int ext2_balloc(struct ext2 *fs, uint32_t goal, uint32_t ahead, uint32_t *block,
         bool are_data = n;
         if (!n) {
             n = *blocks;
-            error = take(fs, g, true, within, ext2_blocks_in(fs, group), base, ahead, &bit, &n);
+            error = ext2_alloc_take(fs, g, true, within, ext2_blocks_in(fs, group), base, ahead, &bit, &n);
         }
         if (!error)
-            count(fs, group, -(int)n, 0, 0);
+            ext2_alloc_count(fs, group, -(int)n, 0, 0);
         alloc_leave(fs, group);
         if (error == -ENOSPC)
             continue;
@@ -283,9 +283,10 @@ int ext2_bfree(struct ext2 *fs, uint32_t block, bool meta)
         ext2_forget_meta(fs, block);
     uint32_t n = block - fs->super.first_data_block, group = n / fs->super.blocks_per_group;
     alloc_enter(fs, group);
-    int error = give_back(fs, fs->group[group]->disk.block_bitmap, fs->group[group], n % fs->super.blocks_per_group);
+    int error =
+        ext2_alloc_give_back(fs, fs->group[group]->disk.block_bitmap, fs->group[group], n % fs->super.blocks_per_group);
     if (!error)
-        count(fs, group, 1, 0, 0);
+        ext2_alloc_count(fs, group, 1, 0, 0);
     alloc_leave(fs, group);
     return error == -EIO ? ext2_error(fs, "free block", block) : error;
 }
@@ -319,9 +320,9 @@ int ext2_ialloc(struct ext2 *fs, const struct inode *parent, bool directory, uin
         alloc_enter(fs, group);
         uint32_t bit, one = 1;
         uint32_t first = group ? 0 : fs->first_inode - 1; /* those below are the file system's own */
-        int error = take(fs, fs->group[group], false, first, fs->super.inodes_per_group, 0, 0, &bit, &one);
+        int error = ext2_alloc_take(fs, fs->group[group], false, first, fs->super.inodes_per_group, 0, 0, &bit, &one);
         if (!error)
-            count(fs, group, 0, -1, directory);
+            ext2_alloc_count(fs, group, 0, -1, directory);
         alloc_leave(fs, group);
         if (error == -ENOSPC)
             continue;
@@ -340,9 +341,10 @@ int ext2_ifree(struct ext2 *fs, uint32_t number, bool directory)
 {
     uint32_t group = (number - 1) / fs->super.inodes_per_group;
     alloc_enter(fs, group);
-    int error = give_back(fs, fs->group[group]->disk.inode_bitmap, 0, (number - 1) % fs->super.inodes_per_group);
+    int error =
+        ext2_alloc_give_back(fs, fs->group[group]->disk.inode_bitmap, 0, (number - 1) % fs->super.inodes_per_group);
     if (!error)
-        count(fs, group, 0, 1, -directory);
+        ext2_alloc_count(fs, group, 0, 1, -directory);
     alloc_leave(fs, group);
     return error ? ext2_error(fs, "free inode", number) : 0;
 }

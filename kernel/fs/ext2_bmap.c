@@ -47,7 +47,7 @@ uint64_t ext2_size_limit(const struct ext2 *fs)
 }
 
 /* New blocks for the inode, *count at most; one, all 0 on the device, if it is to hold pointers. */
-static int allocate(struct inode *ip, bool pointers, uint32_t *block, uint32_t *count)
+static int bmap_allocate(struct inode *ip, bool pointers, uint32_t *block, uint32_t *count)
 {
     struct ext2 *fs = ip->fs;
     /* For who goes on writing as much again as the file has got, up to what one request writes. */
@@ -176,7 +176,7 @@ static COLD int bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, 
             if (!alloc)
                 return 0;
             follow = last ? follow : 1;
-            int error = allocate(ip, !last, &at, &follow);
+            int error = bmap_allocate(ip, !last, &at, &follow);
             if (error)
                 return error;
             if (!level) {
@@ -395,7 +395,7 @@ static int free_logged(struct inode *ip, uint32_t block, bool meta)
  * With a journal: all behind block number `from` of the file that hangs below `block`, a tree's root that begins with `first`. In steps
  * that leave the tree whole: what is freed has no pointer any more, and what has one is not free.
  */
-static int empty(struct inode *ip, uint32_t block, unsigned levels, uint64_t first, uint64_t from)
+static int bmap_empty(struct inode *ip, uint32_t block, unsigned levels, uint64_t first, uint64_t from)
 {
     struct ext2 *fs = ip->fs;
     uint32_t per = fs->block_size / 4, child;
@@ -411,7 +411,7 @@ static int empty(struct inode *ip, uint32_t block, unsigned levels, uint64_t fir
         error = pointer(fs, block, i, &child, 0);
         if (error || !child)
             continue;
-        error = empty(ip, child, levels - 1, begins, from);
+        error = bmap_empty(ip, child, levels - 1, begins, from);
         if (!error && begins >= from && !(error = set_pointers(fs, block, i, 0, 1)))
             error = free_logged(ip, child, true);
         if (!error)
@@ -438,7 +438,7 @@ static int cut_logged(struct inode *ip, uint64_t from, const uint64_t first[])
         if (!block || first[i + 1] <= from)
             continue;
         if (i >= EXT2_DIRECT)
-            error = empty(ip, block, i - EXT2_DIRECT + 1, first[i], from);
+            error = bmap_empty(ip, block, i - EXT2_DIRECT + 1, first[i], from);
         if (!error && first[i] >= from) {
             ip->disk.block[i] = 0;
             error = free_logged(ip, block, i >= EXT2_DIRECT || contents_are_meta(ip));

@@ -24,7 +24,7 @@ static uint32_t blocks_of(const struct inode *dp)
 }
 
 /* The buffer of block `n` of a directory, which has no holes; null with *error. `look`: nothing is changed in it. */
-static struct buf *read_block(struct inode *dp, uint32_t n, bool look, int *error)
+static struct buf *ext2_dir_read_block(struct inode *dp, uint32_t n, bool look, int *error)
 {
     uint32_t block;
     *error = ext2_bmap(dp, n, false, &block, 0, 0);
@@ -44,7 +44,7 @@ static struct buf *read_block(struct inode *dp, uint32_t n, bool look, int *erro
 }
 
 /* The entry at `offset` of a block, if it is one that stays within it. */
-static struct ext2_dirent *entry_at(const struct inode *dp, struct buf *bp, uint32_t offset)
+static struct ext2_dirent *ext2_dir_entry_at(const struct inode *dp, struct buf *bp, uint32_t offset)
 {
     uint32_t left = dp->fs->block_size - offset;
     struct ext2_dirent *e = (struct ext2_dirent *)(bp->data + offset);
@@ -53,7 +53,7 @@ static struct ext2_dirent *entry_at(const struct inode *dp, struct buf *bp, uint
     return e;
 }
 
-static bool is_called(const struct ext2_dirent *e, const char *name, uint32_t length)
+static bool ext2_dir_is_called(const struct ext2_dirent *e, const char *name, uint32_t length)
 {
     return e->inode && e->name_length == length && !memcmp(e->name, name, length);
 }
@@ -76,12 +76,12 @@ static int each_entry(struct inode *dp, look_fn *fn, struct look *look, bool cha
 {
     for (uint32_t n = 0; n < blocks_of(dp); n++) {
         int error;
-        struct buf *bp = read_block(dp, n, !changes, &error);
+        struct buf *bp = ext2_dir_read_block(dp, n, !changes, &error);
         if (!bp)
             return error;
         struct ext2_dirent *before = 0, *e;
         for (uint32_t offset = 0; offset < dp->fs->block_size; offset += e->size, before = e) {
-            e = entry_at(dp, bp, offset);
+            e = ext2_dir_entry_at(dp, bp, offset);
             if (!e) {
                 brelse(bp);
                 return ext2_error(dp->fs, "directory", dp->number);
@@ -95,10 +95,11 @@ static int each_entry(struct inode *dp, look_fn *fn, struct look *look, bool cha
     return 0;
 }
 
-static int find(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e, struct ext2_dirent *before)
+static int ext2_dir_match(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e,
+                          struct ext2_dirent *before)
 {
     (void)dp, (void)before;
-    if (!is_called(e, look->name, look->length))
+    if (!ext2_dir_is_called(e, look->name, look->length))
         return 0;
     look->number = e->inode;
     brelse(bp);
@@ -110,7 +111,7 @@ int ext2_dir_find(struct inode *dp, const char *name, uint32_t length, uint32_t 
     struct look look = {.name = name, .length = length};
     if (namecache_find(dp->fs, dp->number, name, length, number))
         return 0;
-    int result = each_entry(dp, find, &look, false);
+    int result = each_entry(dp, ext2_dir_match, &look, false);
     *number = look.number;
     if (result > 0)
         namecache_enter(dp->fs, dp->number, name, length, look.number);
@@ -135,7 +136,7 @@ static int without_index(struct inode *dp)
     return error;
 }
 
-static void changed(struct inode *dp)
+static void ext2_dir_changed(struct inode *dp)
 {
     dp->disk.mtime = dp->disk.ctime = fs_time();
     dp->dirty = true;
@@ -172,7 +173,7 @@ static int write_entry(struct inode *dp, struct buf *bp, const struct was *was, 
     return error;
 }
 
-static void fill(const struct inode *dp, struct ext2_dirent *e, uint32_t size, const struct look *look)
+static void ext2_dir_fill(const struct inode *dp, struct ext2_dirent *e, uint32_t size, const struct look *look)
 {
     e->inode = look->number;
     e->size = size;
@@ -204,21 +205,22 @@ static struct buf *first_behind(struct inode *dp, struct buf *bp, struct ext2_di
 }
 
 /* Into the room behind this entry, or in it if it is nobody's. */
-static int add(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e, struct ext2_dirent *before)
+static int ext2_dir_put_entry(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e,
+                              struct ext2_dirent *before)
 {
     (void)before;
     uint32_t used = e->inode ? EXT2_DIRENT_SIZE(e->name_length) : 0, room = e->size - used;
     if (room < EXT2_DIRENT_SIZE(look->length))
         return 0;
     struct was was = as_it_is(dp, bp, e);
-    fill(dp, (struct ext2_dirent *)((uint8_t *)e + used), room, look);
+    ext2_dir_fill(dp, (struct ext2_dirent *)((uint8_t *)e + used), room, look);
     int error = 0;
     if (used && !(bp = first_behind(dp, bp, &e, used, &error)))
         return error;
     if (used)
         e->size = used;
     error = write_entry(dp, bp, &was, look->later); /* the inode is there already */
-    changed(dp);
+    ext2_dir_changed(dp);
     return error ? error : 1;
 }
 
@@ -232,7 +234,7 @@ static int add_block(struct inode *dp, const struct look *look)
         return error;
     struct buf *bp = ext2_getblk(fs, block);
     memset(bp->data, 0, fs->block_size);
-    fill(dp, (struct ext2_dirent *)bp->data, fs->block_size, look);
+    ext2_dir_fill(dp, (struct ext2_dirent *)bp->data, fs->block_size, look);
     error = ext2_meta(fs, bp, true);
     int e = ext2_has_contents(dp);
     error = error ? error : e;
@@ -241,7 +243,7 @@ static int add_block(struct inode *dp, const struct look *look)
         return error;
     }
     ext2_set_size(dp, (uint64_t)(n + 1) << fs->block_shift);
-    changed(dp);
+    ext2_dir_changed(dp);
     error = ext2_update(dp, true);
     if (!error || fs->log)
         return error;
@@ -262,15 +264,16 @@ int ext2_dir_add(struct inode *dp, const char *name, uint32_t length, uint32_t n
     struct look look = {.name = name, .length = length, .number = number, .type = type};
     int result = without_index(dp);
     if (!result)
-        result = each_entry(dp, add, &look, true);
+        result = each_entry(dp, ext2_dir_put_entry, &look, true);
     if (result)
         return result < 0 ? result : 0;
     return add_block(dp, &look);
 }
 
-static int drop(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e, struct ext2_dirent *before)
+static int ext2_dir_drop(struct inode *dp, struct look *look, struct buf *bp, struct ext2_dirent *e,
+                         struct ext2_dirent *before)
 {
-    if (!is_called(e, look->name, look->length))
+    if (!ext2_dir_is_called(e, look->name, look->length))
         return 0;
     struct was was = as_it_is(dp, bp, before ? before : e);
     if (before)
@@ -278,7 +281,7 @@ static int drop(struct inode *dp, struct look *look, struct buf *bp, struct ext2
     else
         e->inode = 0;
     int error = write_entry(dp, bp, &was, look->later); /* before the inode loses the link */
-    changed(dp);
+    ext2_dir_changed(dp);
     return error ? error : 1;
 }
 
@@ -289,7 +292,7 @@ static int remove_entry(struct inode *dp, const char *name, uint32_t length, boo
     namecache_drop(dp->fs, dp->number, name, length);
     int result = without_index(dp);
     if (!result)
-        result = each_entry(dp, drop, &look, true);
+        result = each_entry(dp, ext2_dir_drop, &look, true);
     return result < 0 ? result : result ? 0 : -ENOENT;
 }
 
@@ -302,12 +305,12 @@ static int change(struct inode *dp, struct look *look, struct buf *bp, struct ex
                   struct ext2_dirent *before)
 {
     (void)before;
-    if (!is_called(e, look->name, look->length))
+    if (!ext2_dir_is_called(e, look->name, look->length))
         return 0;
     struct was was = as_it_is(dp, bp, e);
-    fill(dp, e, e->size, look);
+    ext2_dir_fill(dp, e, e->size, look);
     int error = write_entry(dp, bp, &was, look->later);
-    changed(dp);
+    ext2_dir_changed(dp);
     return error ? error : 1;
 }
 
@@ -338,7 +341,7 @@ void ext2_dir_put_back(struct inode *dp, const char *name, uint32_t length, uint
 int ext2_dir_is_there(struct inode *dp, const char *name, uint32_t length)
 {
     struct look look = {.name = name, .length = length};
-    int result = each_entry(dp, find, &look, false);
+    int result = each_entry(dp, ext2_dir_match, &look, false);
     return result < 0 ? result : result ? 0 : ext2_error(dp->fs, "directory", dp->number);
 }
 
@@ -353,8 +356,9 @@ int ext2_dir_begin(struct inode *dp, uint32_t parent)
     memset(bp->data, 0, fs->block_size);
     struct look self = {.name = ".", .length = 1, .number = dp->number, .type = VDIR};
     struct look up = {.name = "..", .length = 2, .number = parent, .type = VDIR};
-    fill(dp, (struct ext2_dirent *)bp->data, EXT2_DIRENT_SIZE(1), &self);
-    fill(dp, (struct ext2_dirent *)(bp->data + EXT2_DIRENT_SIZE(1)), fs->block_size - EXT2_DIRENT_SIZE(1), &up);
+    ext2_dir_fill(dp, (struct ext2_dirent *)bp->data, EXT2_DIRENT_SIZE(1), &self);
+    ext2_dir_fill(dp, (struct ext2_dirent *)(bp->data + EXT2_DIRENT_SIZE(1)), fs->block_size - EXT2_DIRENT_SIZE(1),
+                  &up);
     error = ext2_meta(fs, bp, true);
     ext2_set_size(dp, fs->block_size);
     return error;
@@ -383,11 +387,11 @@ int ext2_dir_read(struct inode *dp, uint64_t offset, dirent_fn *fn, void *arg)
     struct ext2 *fs = dp->fs;
     for (uint64_t n = offset >> fs->block_shift; n < blocks_of(dp); n++) {
         int error;
-        struct buf *bp = read_block(dp, n, true, &error);
+        struct buf *bp = ext2_dir_read_block(dp, n, true, &error);
         if (!bp)
             return error;
         for (uint32_t within = 0; within < fs->block_size;) {
-            const struct ext2_dirent *e = entry_at(dp, bp, within);
+            const struct ext2_dirent *e = ext2_dir_entry_at(dp, bp, within);
             if (!e) {
                 brelse(bp);
                 return ext2_error(fs, "directory", dp->number);

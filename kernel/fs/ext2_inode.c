@@ -50,7 +50,7 @@ void inodes_init(uint32_t most)
         table_lock_init(&chains[i].lock, &inode_chain_class, "inode hash");
 }
 
-static struct chain *chain_of(const struct ext2 *fs, uint32_t number)
+static struct chain *ext2_inode_chain_of(const struct ext2 *fs, uint32_t number)
 {
     return &chains[(number + (uint32_t)((uintptr_t)fs >> 6)) % CHAINS];
 }
@@ -87,7 +87,7 @@ static void end_locks(struct inode *ip)
     lock_destroy(&ip->reading);
 }
 
-static void destroy(struct inode *ip)
+static void ext2_inode_destroy(struct inode *ip)
 {
     end_locks(ip);
     zone_free(&inode_zone, ip);
@@ -113,7 +113,7 @@ static struct inode *take_oldest(struct chain *mine)
 {
     table_lock(&inode_free_lock);
     for (struct inode *ip = free_first, *next; ip; ip = next) {
-        struct chain *chain = chain_of(ip->fs, ip->number);
+        struct chain *chain = ext2_inode_chain_of(ip->fs, ip->number);
         next = ip->free_next;
         if (chain != mine && !table_try(&chain->lock))
             continue;
@@ -133,7 +133,7 @@ static struct inode *take_oldest(struct chain *mine)
     return 0;
 }
 
-static struct inode *room(struct chain *mine)
+static struct inode *ext2_inode_room(struct chain *mine)
 {
     struct inode *ip = 0;
     if (inode_count >= inode_most && (ip = take_oldest(mine))) {
@@ -154,7 +154,7 @@ static uint32_t block_of(const struct ext2 *fs, uint32_t number)
     return fs->group[(number - 1) / fs->super.inodes_per_group]->disk.inode_table + n / fs->inodes_per_block;
 }
 
-static struct ext2_inode *place(const struct ext2 *fs, uint32_t number, struct buf *bp)
+static struct ext2_inode *ext2_inode_place(const struct ext2 *fs, uint32_t number, struct buf *bp)
 {
     uint32_t n = (number - 1) % fs->super.inodes_per_group % fs->inodes_per_block;
     return (struct ext2_inode *)(bp->data + n * fs->inode_size);
@@ -184,7 +184,7 @@ void ext2_set_size(struct inode *ip, uint64_t size)
 }
 
 /* What of an inode can lead astray. */
-static bool is_sound(const struct inode *ip, enum which_inode which)
+static bool ext2_inode_is_sound(const struct inode *ip, enum which_inode which)
 {
     uint64_t size = ext2_size(ip);
     if (which == ORPHAN && !size) /* cut already */
@@ -205,13 +205,14 @@ static int read_inode(struct inode *ip, enum which_inode which)
     struct buf *bp = ext2_bread_shared(fs, block_of(fs, ip->number));
     int error = bp->error;
     if (!error)
-        ip->disk = *place(fs, ip->number, bp);
+        ip->disk = *ext2_inode_place(fs, ip->number, bp);
     brelse(bp);
     if (error)
         return error;
     ext2_set_type(ip);
     /* One that is marked free: only a damaged entry leads to it. */
-    return (ip->disk.links || which == ORPHAN) && is_sound(ip, which) ? 0 : ext2_error(fs, "inode", ip->number);
+    return (ip->disk.links || which == ORPHAN) && ext2_inode_is_sound(ip, which) ? 0
+                                                                                 : ext2_error(fs, "inode", ip->number);
 }
 
 int ext2_inode_on_disk(struct ext2 *fs, uint32_t number, struct inode *ip)
@@ -220,7 +221,7 @@ int ext2_inode_on_disk(struct ext2 *fs, uint32_t number, struct inode *ip)
     struct buf *bp = ext2_bread(fs, block_of(fs, number));
     int error = bp->error;
     if (!error)
-        ip->disk = *place(fs, number, bp);
+        ip->disk = *ext2_inode_place(fs, number, bp);
     brelse(bp);
     if (!error)
         ext2_set_type(ip);
@@ -246,7 +247,7 @@ static void refer(struct inode *ip)
 static COLD int iget_new(struct ext2 *fs, uint32_t number, enum which_inode which, struct chain *chain,
                          struct inode **ipp)
 {
-    struct inode *ip = room(chain);
+    struct inode *ip = ext2_inode_room(chain);
     if (!ip) {
         table_unlock(&chain->lock);
         return -ENOMEM;
@@ -286,7 +287,7 @@ int ext2_iget(struct ext2 *fs, uint32_t number, enum which_inode which, struct i
 {
     if (!number || number > fs->super.inodes || (number < fs->first_inode && number != EXT2_ROOT))
         return ext2_error(fs, "inode number", number);
-    struct chain *chain = chain_of(fs, number);
+    struct chain *chain = ext2_inode_chain_of(fs, number);
     table_lock(&chain->lock);
     struct inode *ip = chain->first;
     while (ip && (ip->fs != fs || ip->number != number))
@@ -324,7 +325,7 @@ int ext2_update(struct inode *ip, bool wait)
     int error = bfailed(bp);
     if (error)
         return error;
-    struct ext2_inode *at = place(fs, ip->number, bp);
+    struct ext2_inode *at = ext2_inode_place(fs, ip->number, bp);
     *at = ip->disk;
     if (ip->fresh)
         memset(at + 1, 0, fs->inode_size - sizeof *at);
@@ -354,7 +355,7 @@ void ext2_change_dtime(struct ext2 *fs, uint32_t number, uint32_t to)
     struct buf *bp = ext2_bread(fs, block_of(fs, number));
     if (bfailed(bp))
         return;
-    place(fs, number, bp)->dtime = to;
+    ext2_inode_place(fs, number, bp)->dtime = to;
     ext2_meta(fs, bp, false);
 }
 
@@ -466,7 +467,7 @@ static void write_back(struct inode *ip, struct chain *chain)
 }
 
 /* Out of the table, and with `remove` off the medium: nobody has it any more. With `chain`, its own, locked, and to be unlocked. */
-static void let_go(struct inode *ip, struct chain *chain, bool remove)
+static void ext2_inode_let_go(struct inode *ip, struct chain *chain, bool remove)
 {
     if (ip->listed) {
         table_lock(&inode_free_lock);
@@ -481,13 +482,13 @@ static void let_go(struct inode *ip, struct chain *chain, bool remove)
         remove_file(ip);
     else
         ext2_orphan_forget(ip);
-    destroy(ip);
+    ext2_inode_destroy(ip);
     __atomic_fetch_sub(&fs->ending, 1, __ATOMIC_RELEASE); /* from here on an unmount may take `fs` away */
 }
 
 static COLD void release_last(struct inode *ip)
 {
-    struct chain *chain = chain_of(ip->fs, ip->number);
+    struct chain *chain = ext2_inode_chain_of(ip->fs, ip->number);
     table_lock(&chain->lock);
     bool last;
     while ((last = !let_go_lightly(ip)) && ip->dirty && !ip->gone && ip->disk.links)
@@ -499,7 +500,7 @@ static COLD void release_last(struct inode *ip)
     __atomic_store_n(&ip->references, 0, __ATOMIC_RELAXED); /* nobody has one, and without the lock none comes */
     bool remove = !ip->gone && !ip->disk.links && !ip->fs->mount.read_only;
     if (ip->gone || remove) {
-        let_go(ip, chain, remove);
+        ext2_inode_let_go(ip, chain, remove);
         return;
     }
     if (!ip->listed) {
@@ -571,7 +572,7 @@ int ext2_forget(struct ext2 *fs)
                 if (ip->listed)
                     list_remove(ip);
                 unhash(&chains[i], ip);
-                destroy(ip);
+                ext2_inode_destroy(ip);
             }
         }
         table_unlock(&inode_free_lock);

@@ -40,7 +40,7 @@ struct journal {
 
 enum pass { SCAN, COLLECT, CARRY_OUT };
 
-static int read_block(struct journal *j, uint32_t n, void *to)
+static int journal_read_block(struct journal *j, uint32_t n, void *to)
 {
     uint32_t block;
     int error = ext2_bmap(&j->inode, n, false, &block, 0, 0);
@@ -54,7 +54,7 @@ static int read_block(struct journal *j, uint32_t n, void *to)
     return error;
 }
 
-static uint32_t behind(const struct journal *j, uint32_t n)
+static uint32_t journal_behind(const struct journal *j, uint32_t n)
 {
     return n + 1 < j->length ? n + 1 : j->first;
 }
@@ -110,7 +110,7 @@ static int carry_over(struct journal *j, const struct jbd_tag *tag, uint32_t fro
         return 0;
     if (block < fs->super.first_data_block || block >= fs->super.blocks)
         return -EIO;
-    int error = read_block(j, from, j->data);
+    int error = journal_read_block(j, from, j->data);
     if (error)
         return error;
     if (jbd_big(tag->flags) & JBD_TAG_ESCAPED)
@@ -128,7 +128,7 @@ static int descriptor(struct journal *j, enum pass pass, uint32_t sequence, uint
     struct jbd_tag tag;
     for (uint32_t i = sizeof(struct jbd_header); i + sizeof tag <= j->fs->block_size;) {
         memcpy(&tag, j->block + i, sizeof tag);
-        *at = behind(j, *at);
+        *at = journal_behind(j, *at);
         ++*steps;
         int error = pass == CARRY_OUT ? carry_over(j, &tag, *at, sequence) : 0;
         if (error)
@@ -144,9 +144,9 @@ static int descriptor(struct journal *j, enum pass pass, uint32_t sequence, uint
 static int go_along(struct journal *j, enum pass pass)
 {
     uint32_t sequence = j->sequence, at = j->start, steps = 0;
-    for (; steps < j->length && (pass == SCAN || sequence != j->end); at = behind(j, at), steps++) {
+    for (; steps < j->length && (pass == SCAN || sequence != j->end); at = journal_behind(j, at), steps++) {
         struct jbd_header h;
-        int error = read_block(j, at, j->block);
+        int error = journal_read_block(j, at, j->block);
         if (error)
             return error;
         memcpy(&h, j->block, sizeof h);
@@ -166,11 +166,11 @@ static int go_along(struct journal *j, enum pass pass)
     return 0;
 }
 
-static int begin(struct journal *j)
+static int journal_begin(struct journal *j)
 {
     const struct ext2 *fs = j->fs;
     struct jbd_super s;
-    int error = read_block(j, 0, j->block);
+    int error = journal_read_block(j, 0, j->block);
     if (error)
         return error;
     memcpy(&s, j->block, sizeof s);
@@ -189,7 +189,7 @@ static int begin(struct journal *j)
 }
 
 /* What has been carried out is on the medium before the log says that it is empty. */
-static int empty(struct journal *j)
+static int journal_empty(struct journal *j)
 {
     uint32_t block;
     int error = bflush_cache(j->fs->device);
@@ -224,7 +224,7 @@ int ext2_journal_replay(struct ext2 *fs)
     if (!error && j->inode.v.type != VREG)
         error = -EINVAL;
     if (!error)
-        error = begin(j);
+        error = journal_begin(j);
     if (!error && j->start) {
         error = go_along(j, SCAN);
         if (!error)
@@ -232,7 +232,7 @@ int ext2_journal_replay(struct ext2 *fs)
         if (!error)
             error = go_along(j, CARRY_OUT);
         if (!error)
-            error = empty(j);
+            error = journal_empty(j);
     }
     for (struct revokes *r = j ? j->revokes : 0, *next; r; r = next) {
         next = r->next;

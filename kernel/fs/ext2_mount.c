@@ -327,7 +327,7 @@ int ext2_write_counts(struct ext2 *fs)
     return error;
 }
 
-static void destroy(struct ext2 *fs)
+static void ext2_destroy(struct ext2 *fs)
 {
     table_lock_destroy(&fs->disk_alloc_lock);
     lock_destroy(&fs->mount.rename_lock);
@@ -356,7 +356,7 @@ static int read_super(struct ext2 *fs)
 }
 
 /* Superblock and groups, with the journal carried out if there is one that says so: then both may be others. */
-static int read_all(struct ext2 *fs)
+static int ext2_read_super_and_groups(struct ext2 *fs)
 {
     int error = read_super(fs);
     if (error)
@@ -398,9 +398,9 @@ int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
     table_lock_init(&fs->disk_alloc_lock, &disk_alloc_class, "disk_alloc_lock");
     lock_init(&fs->mount.rename_lock, &rename_class, "rename");
     lock_init(&fs->orphan_lock, &orphan_class, "orphans");
-    int error = read_all(fs);
+    int error = ext2_read_super_and_groups(fs);
     if (error) {
-        destroy(fs);
+        ext2_destroy(fs);
         return error;
     }
     struct inode *root;
@@ -423,7 +423,7 @@ int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
         ext2_forget(fs);
         ext2_log_close(fs);
         free_groups(fs);
-        destroy(fs);
+        ext2_destroy(fs);
         return error;
     }
     fs->root = &root->v;
@@ -459,7 +459,7 @@ static void mark_valid(struct ext2 *fs, bool journal)
     fs->super_dirty = true;
 }
 
-static int unmount(struct mount *m)
+static int ext2_unmount(struct mount *m)
 {
     struct ext2 *fs = EXT2(m);
     int error = ext2_forget(fs);
@@ -478,11 +478,11 @@ static int unmount(struct mount *m)
         error = error ? error : e;
     }
     free_groups(fs);
-    destroy(fs);
+    ext2_destroy(fs);
     return error;
 }
 
-static void statfs(struct mount *m, struct statfs_out *to)
+static void ext2_statfs(struct mount *m, struct statfs_out *to)
 {
     struct ext2 *fs = EXT2(m);
     crit_t s = simple_lock_enter(&fs->counts_lock);
@@ -491,4 +491,4 @@ static void statfs(struct mount *m, struct statfs_out *to)
     simple_lock_leave(&fs->counts_lock, s);
 }
 
-static const struct mountops ext2_mountops = {root_of, sync_all, unmount, statfs};
+static const struct mountops ext2_mountops = {root_of, sync_all, ext2_unmount, ext2_statfs};

@@ -13,7 +13,7 @@ static bool read_only(const struct inode *ip)
     return ip->fs->mount.read_only;
 }
 
-static int lookup(struct vnode *dvp, const char *name, uint32_t length, struct vnode **vpp)
+static int ext2_lookup(struct vnode *dvp, const char *name, uint32_t length, struct vnode **vpp)
 {
     struct inode *dp = INODE(dvp), *ip;
     uint32_t number;
@@ -143,8 +143,8 @@ static int create_file(struct inode *dp, const char *name, uint32_t length, cons
     return error;
 }
 
-static int create(struct vnode *dvp, const char *name, uint32_t length, const struct vattr *attr, const char *target,
-                  struct vnode **vpp)
+static int ext2_create(struct vnode *dvp, const char *name, uint32_t length, const struct vattr *attr,
+                       const char *target, struct vnode **vpp)
 {
     struct inode *dp = INODE(dvp), *ip;
     struct ext2 *fs = dp->fs;
@@ -185,7 +185,7 @@ static int link_file(struct inode *dp, const char *name, uint32_t length, struct
     return error;
 }
 
-static int link(struct vnode *dvp, const char *name, uint32_t length, struct vnode *vp)
+static int ext2_link(struct vnode *dvp, const char *name, uint32_t length, struct vnode *vp)
 {
     struct inode *dp = INODE(dvp), *ip = INODE(vp);
     uint32_t number;
@@ -253,13 +253,13 @@ static int other_names_are_there(struct inode *ip)
     return ip->v.type != VDIR && ip->disk.links > 1 ? ext2_line(ip->fs) : 0;
 }
 
-static int remove(struct vnode *dvp, const char *name, uint32_t length, bool directory)
+static int ext2_remove(struct vnode *dvp, const char *name, uint32_t length, bool directory)
 {
     struct inode *dp = INODE(dvp), *ip;
     struct vnode *vp;
     if (read_only(dp))
         return -EROFS;
-    int error = lookup(dvp, name, length, &vp);
+    int error = ext2_lookup(dvp, name, length, &vp);
     if (error)
         return error;
     if (vp == dvp) { /* an entry that leads back: of a damaged directory */
@@ -300,7 +300,7 @@ static int is_below(struct inode *dp, struct inode *ip)
         } else {
             lock_read(&at->lock);
             bool removed = !INODE(at)->disk.links;
-            int error = at->type == VDIR ? lookup(at, "..", 2, &up) : -ENOTDIR;
+            int error = at->type == VDIR ? ext2_lookup(at, "..", 2, &up) : -ENOTDIR;
             lock_done(&at->lock);
             if (error) {
                 result = error == -ENOENT && !removed ? ext2_error(fs, "directory", INODE(at)->number) : error;
@@ -406,8 +406,8 @@ static int move_file(const struct move *m)
 }
 
 /* With both directories locked. */
-static int move(struct inode *from, const char *name, uint32_t length, struct inode *to, const char *new_name,
-                uint32_t new_length, struct inode *ip, struct inode *old)
+static int ext2_move(struct inode *from, const char *name, uint32_t length, struct inode *to, const char *new_name,
+                     uint32_t new_length, struct inode *ip, struct inode *old)
 {
     struct ext2 *fs = to->fs;
     bool directory = ip->v.type == VDIR;
@@ -439,7 +439,7 @@ static int rename_locked(struct inode *from, const char *name, uint32_t length, 
                          uint32_t new_length, struct inode *ip)
 {
     struct vnode *old = 0, *now;
-    int error = lookup(&from->v, name, length, &now);
+    int error = ext2_lookup(&from->v, name, length, &now);
     if (error)
         return error;
     ext2_release(now);
@@ -447,7 +447,7 @@ static int rename_locked(struct inode *from, const char *name, uint32_t length, 
         return -EAGAIN; /* another file's name meanwhile */
     if (!to->disk.links)
         return -ENOENT;
-    error = lookup(&to->v, new_name, new_length, &old);
+    error = ext2_lookup(&to->v, new_name, new_length, &old);
     if (error && error != -ENOENT)
         return error;
     if (error)
@@ -459,7 +459,7 @@ static int rename_locked(struct inode *from, const char *name, uint32_t length, 
     if (old == &to->v || old == &from->v)
         error = ext2_error(to->fs, "directory", to->number);
     else
-        error = move(from, name, length, to, new_name, new_length, ip, old ? INODE(old) : 0);
+        error = ext2_move(from, name, length, to, new_name, new_length, ip, old ? INODE(old) : 0);
     if (old)
         ext2_release(old);
     return error;
@@ -472,7 +472,7 @@ static int is_above(struct inode *from, struct inode *to, const char *name, uint
 {
     struct vnode *old;
     lock_read(&to->v.lock);
-    int error = lookup(&to->v, name, length, &old);
+    int error = ext2_lookup(&to->v, name, length, &old);
     lock_done(&to->v.lock);
     if (error)
         return error == -ENOENT ? 0 : error;
@@ -481,8 +481,8 @@ static int is_above(struct inode *from, struct inode *to, const char *name, uint
     return below > 0 ? -ENOTEMPTY : below;
 }
 
-static int rename(struct vnode *fdvp, const char *name, uint32_t length, struct vnode *tdvp, const char *new_name,
-                  uint32_t new_length)
+static int ext2_rename(struct vnode *fdvp, const char *name, uint32_t length, struct vnode *tdvp, const char *new_name,
+                       uint32_t new_length)
 {
     struct inode *from = INODE(fdvp), *to = INODE(tdvp);
     struct vnode *vp;
@@ -496,7 +496,7 @@ static int rename(struct vnode *fdvp, const char *name, uint32_t length, struct 
     do {
         mutex_lock(&fdvp->mount->rename_lock);
         lock_read(&fdvp->lock);
-        error = lookup(fdvp, name, length, &vp);
+        error = ext2_lookup(fdvp, name, length, &vp);
         lock_done(&fdvp->lock);
         if (error) {
             mutex_unlock(&fdvp->mount->rename_lock);
@@ -539,7 +539,7 @@ static int look_up(struct inode *ip, struct read_state *r, uint32_t n, uint32_t 
 #define LOST_FOR 8u /* requests for which a lost block halves the limit of the window */
 
 /* Reading begins of as many blocks as one request is to have now, from the first on that has not been asked for; `end`: the file's. */
-static __attribute__((noinline)) void ask(struct inode *ip, struct read_state *r, uint32_t end)
+static __attribute__((noinline)) void ext2_ask(struct inode *ip, struct read_state *r, uint32_t end)
 {
     struct ext2 *fs = ip->fs;
     struct read_state there = *r; /* what lies ahead is looked up beside what is read now */
@@ -561,7 +561,7 @@ static __attribute__((noinline)) void ask(struct inode *ip, struct read_state *r
  * Reads ahead, for a reader who wants `wanted` blocks from `n` on: if he goes on where he ended, a window more that grows with each request
  * up to what the cache can bear (lost), and the next request begins when there is less than a window of blocks before him.
  */
-static void read_ahead(struct inode *ip, struct read_state *r, uint32_t n, uint32_t wanted, uint32_t end)
+static void ext2_read_ahead(struct inode *ip, struct read_state *r, uint32_t n, uint32_t wanted, uint32_t end)
 {
     uint32_t most = buf_run_most(ip->fs->block_size) >> (r->lost + LOST_FOR - 1) / LOST_FOR;
     bool sequential = n == r->next;
@@ -577,7 +577,7 @@ static void read_ahead(struct inode *ip, struct read_state *r, uint32_t n, uint3
             return;
         r->window = sequential ? WINDOW_GROWS * MAX(r->window, wanted) : (wanted + 1) / 2 * 2;
         r->window = MIN(r->window, most);
-        ask(ip, r, end);
+        ext2_ask(ip, r, end);
     }
 }
 
@@ -616,7 +616,7 @@ static int read_blocks(struct inode *ip, struct uio *uio, struct read_state *r, 
     return error;
 }
 
-static int read_all(struct inode *ip, struct uio *uio, struct read_state *r)
+static int ext2_read_file(struct inode *ip, struct uio *uio, struct read_state *r)
 {
     struct ext2 *fs = ip->fs;
     uint64_t size = ext2_size(ip);
@@ -633,7 +633,7 @@ static int read_all(struct inode *ip, struct uio *uio, struct read_state *r)
             left = MIN(left, fs->block_size - within);
             error = uio_move(uio, (void *)zeros, MIN(left, sizeof zeros));
         } else {
-            read_ahead(ip, r, n, wanted, end);
+            ext2_read_ahead(ip, r, n, wanted, end);
             error = read_blocks(ip, uio, r, block, MIN(count, wanted));
         }
         if (error)
@@ -643,7 +643,7 @@ static int read_all(struct inode *ip, struct uio *uio, struct read_state *r)
     return 0;
 }
 
-static int read(struct vnode *vp, struct uio *uio)
+static int ext2_read(struct vnode *vp, struct uio *uio)
 {
     struct inode *ip = INODE(vp);
     if (ip->gone)
@@ -652,7 +652,7 @@ static int read(struct vnode *vp, struct uio *uio)
         return 0;
     bool mine = !__atomic_exchange_n(&ip->read_taken, 1, __ATOMIC_ACQUIRE);
     struct read_state state = mine ? ip->reading_on : (struct read_state){.next = UINT32_MAX};
-    int error = read_all(ip, uio, &state);
+    int error = ext2_read_file(ip, uio, &state);
     if (mine) {
         ip->reading_on = state;
         __atomic_store_n(&ip->read_taken, 0, __ATOMIC_RELEASE);
@@ -708,7 +708,7 @@ static void written_whole(struct inode *ip, uint32_t block, uint32_t count)
  * Whole blocks, `count` of them from `block` on. An error: those that it has not come to are all 0 if they are `fresh`, as what was there
  * before is nobody's business; else they are what they were.
  */
-static int write_blocks(struct inode *ip, struct uio *uio, uint32_t block, uint32_t count, bool fresh)
+static int ext2_write_blocks(struct inode *ip, struct uio *uio, uint32_t block, uint32_t count, bool fresh)
 {
     struct ext2 *fs = ip->fs;
     struct buf *bps[BLOCKS_AT_ONCE];
@@ -780,7 +780,7 @@ static int write_part(struct inode *ip, struct uio *uio, uint32_t n, uint32_t wi
         return error;
     }
     if (whole)
-        error = write_blocks(ip, uio, block, MIN(count, whole), fresh);
+        error = ext2_write_blocks(ip, uio, block, MIN(count, whole), fresh);
     else
         error = write_block(ip, uio, block, fresh, within, part);
     int e = ext2_has_contents(ip);
@@ -794,7 +794,7 @@ static int write_part(struct inode *ip, struct uio *uio, uint32_t n, uint32_t wi
     return error;
 }
 
-static int write(struct vnode *vp, struct uio *uio, bool append)
+static int ext2_write(struct vnode *vp, struct uio *uio, bool append)
 {
     struct inode *ip = INODE(vp);
     struct ext2 *fs = ip->fs;
@@ -844,7 +844,7 @@ static int write(struct vnode *vp, struct uio *uio, bool append)
     return error;
 }
 
-static int truncate(struct vnode *vp, uint64_t size)
+static int ext2_truncate_vnode(struct vnode *vp, uint64_t size)
 {
     if (read_only(INODE(vp)))
         return -EROFS;
@@ -858,7 +858,7 @@ static int truncate(struct vnode *vp, uint64_t size)
     return error;
 }
 
-static int getattr(struct vnode *vp, struct vattr *attr)
+static int ext2_getattr(struct vnode *vp, struct vattr *attr)
 {
     const struct inode *ip = INODE(vp);
     const struct ext2_inode *d = &ip->disk;
@@ -878,7 +878,7 @@ static int getattr(struct vnode *vp, struct vattr *attr)
     return 0;
 }
 
-static int setattr(struct vnode *vp, const struct vattr *attr, unsigned which)
+static int ext2_setattr(struct vnode *vp, const struct vattr *attr, unsigned which)
 {
     struct inode *ip = INODE(vp);
     struct ext2_inode *d = &ip->disk;
@@ -897,7 +897,7 @@ static int setattr(struct vnode *vp, const struct vattr *attr, unsigned which)
     return ext2_update_alone(ip, false);
 }
 
-static int readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg)
+static int ext2_readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg)
 {
     if (vp->type == VDIR && !INODE(vp)->disk.links)
         return -ENOENT; /* removed */
@@ -907,7 +907,7 @@ static int readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg)
     return error;
 }
 
-static int readlink(struct vnode *vp, char *text, uint32_t size)
+static int ext2_readlink(struct vnode *vp, char *text, uint32_t size)
 {
     struct inode *ip = INODE(vp);
     struct ext2 *fs = ip->fs;
@@ -933,7 +933,7 @@ static int readlink(struct vnode *vp, char *text, uint32_t size)
     return error ? error : (int)length;
 }
 
-static int fsync(struct vnode *vp)
+static int ext2_fsync(struct vnode *vp)
 {
     struct inode *ip = INODE(vp);
     struct ext2 *fs = ip->fs;
@@ -948,7 +948,7 @@ static int fsync(struct vnode *vp)
     return error ? error : more ? -EIO : 0;
 }
 
-static int place(struct vnode *vp, uint32_t n, struct blockdev **device, uint32_t *sector)
+static int ext2_place(struct vnode *vp, uint32_t n, struct blockdev **device, uint32_t *sector)
 {
     struct ext2 *fs = INODE(vp)->fs;
     uint32_t block;
@@ -960,6 +960,22 @@ static int place(struct vnode *vp, uint32_t n, struct blockdev **device, uint32_
     return block ? 0 : -EINVAL;
 }
 
-const struct vnodeops ext2_vnodeops = {lookup,       create,  link,    remove,    rename,   read,  write,
-                                       truncate,     getattr, setattr, readdir,   readlink, fsync, ext2_hold,
-                                       ext2_release, 0,       0,       overwrite, place};
+const struct vnodeops ext2_vnodeops = {ext2_lookup,
+                                       ext2_create,
+                                       ext2_link,
+                                       ext2_remove,
+                                       ext2_rename,
+                                       ext2_read,
+                                       ext2_write,
+                                       ext2_truncate_vnode,
+                                       ext2_getattr,
+                                       ext2_setattr,
+                                       ext2_readdir,
+                                       ext2_readlink,
+                                       ext2_fsync,
+                                       ext2_hold,
+                                       ext2_release,
+                                       0,
+                                       0,
+                                       overwrite,
+                                       ext2_place};

@@ -123,7 +123,7 @@ static int write_log_super(struct ext2 *fs, uint32_t start)
 /* Between begin and end ----------------------------------------------------------------------------------------------------- */
 
 /* Room for what all who are in between may change yet, and `more` others. With log->counts. */
-static bool has_room(const struct ext2_log *log, uint32_t more)
+static bool transaction_has_room(const struct ext2_log *log, uint32_t more)
 {
     uint32_t coming = (log->open + more) * CREDITS;
     return log->error || (log->pinned + coming <= log->most && log->revoked + coming <= REVOKED_MOST);
@@ -131,19 +131,19 @@ static bool has_room(const struct ext2_log *log, uint32_t more)
 
 static int commit(struct ext2 *fs);
 
-static COLD void begin(struct ext2 *fs, struct ext2_log *log)
+static COLD void transaction_begin(struct ext2 *fs, struct ext2_log *log)
 {
     for (;;) {
         lock_read(&log->lock);
         crit_t s = simple_lock_enter(&log->counts);
-        bool room = has_room(log, 1);
+        bool room = transaction_has_room(log, 1);
         log->open += room;
         simple_lock_leave(&log->counts, s);
         if (room)
             return;
         lock_done(&log->lock);
         lock_write(&log->lock);
-        if (!has_room(log, 1))
+        if (!transaction_has_room(log, 1))
             commit(fs); /* an error stays the log's */
         lock_done(&log->lock);
     }
@@ -152,10 +152,10 @@ static COLD void begin(struct ext2 *fs, struct ext2_log *log)
 void ext2_begin(struct ext2 *fs)
 {
     if (fs->log)
-        begin(fs, fs->log);
+        transaction_begin(fs, fs->log);
 }
 
-static COLD void end(struct ext2_log *log)
+static COLD void transaction_end(struct ext2_log *log)
 {
     crit_t s = simple_lock_enter(&log->counts);
     assert(log->open);
@@ -167,14 +167,14 @@ static COLD void end(struct ext2_log *log)
 void ext2_end(struct ext2 *fs)
 {
     if (fs->log)
-        end(fs->log);
+        transaction_end(fs->log);
 }
 
 bool ext2_is_full(struct ext2 *fs)
 {
     struct ext2_log *log = fs->log;
     crit_t s = simple_lock_enter(&log->counts);
-    bool full = !has_room(log, 0);
+    bool full = !transaction_has_room(log, 0);
     simple_lock_leave(&log->counts, s);
     return full;
 }
@@ -217,7 +217,7 @@ int ext2_meta(struct ext2 *fs, struct buf *bp, bool wait)
 }
 
 /* Its buffer holds no block any more, and is in no transaction. */
-static void forget(struct ext2 *fs, uint32_t block)
+static void transaction_forget(struct ext2 *fs, uint32_t block)
 {
     struct ext2_log *log = fs->log;
     struct buf *bp = ext2_getblk(fs, block);
@@ -237,7 +237,7 @@ void ext2_forget_meta(struct ext2 *fs, uint32_t block)
 {
     struct ext2_log *log = fs->log;
     if (incore(fs->device, block * fs->sectors_per_block))
-        forget(fs, block);
+        transaction_forget(fs, block);
     if (!log || log->error)
         return;
     crit_t s = simple_lock_enter(&log->counts);
@@ -273,7 +273,7 @@ static int write_copy(struct ext2 *fs, const struct buf *of, struct jbd_tag *tag
  * Descriptors, each with its blocks behind it. A thread has one buffer at a time: the tags are put together first, in a page, and
  * the descriptor is written behind its blocks.
  */
-static int write_blocks(struct ext2 *fs)
+static int transaction_write_blocks(struct ext2 *fs)
 {
     struct ext2_log *log = fs->log;
     uint8_t *page = log->tags;
@@ -323,7 +323,7 @@ static int write_revokes(struct ext2 *fs)
 
 static int write_transaction(struct ext2 *fs)
 {
-    int error = write_blocks(fs);
+    int error = transaction_write_blocks(fs);
     if (!error)
         error = write_revokes(fs);
     bwait(fs->device);

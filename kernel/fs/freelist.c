@@ -10,7 +10,7 @@ enum { FIRST, BY_USE }; /* the two lists */
 DEFINE_EVENT(available, "buffer free", SPL_BIO);
 static volatile bool wanted; /* somebody waits for a buffer, or is about to */
 
-static void append(struct buflist *list, struct buf *bp)
+static void freelist_append(struct buflist *list, struct buf *bp)
 {
     bp->free_next = 0;
     bp->free_prev = list->last;
@@ -21,7 +21,7 @@ static void append(struct buflist *list, struct buf *bp)
     list->last = bp;
 }
 
-static void unlink(struct buflist *list, struct buf *bp)
+static void freelist_unlink(struct buflist *list, struct buf *bp)
 {
     if (bp->free_prev)
         bp->free_prev->free_next = bp->free_next;
@@ -34,26 +34,26 @@ static void unlink(struct buflist *list, struct buf *bp)
 }
 
 /* With the lists' lock held. */
-static void put(struct buflist *lists, struct buf *bp)
+static void freelist_put_locked(struct buflist *lists, struct buf *bp)
 {
     assert(!bp->on_list);
     unsigned which = bp->flags & (B_AGE | B_INVAL) ? FIRST : BY_USE;
-    append(&lists[which], bp);
+    freelist_append(&lists[which], bp);
     bp->on_list = 1 + which;
 }
 
-static void take_off(struct buflist *lists, struct buf *bp)
+static void freelist_take_off(struct buflist *lists, struct buf *bp)
 {
     if (bp->on_list)
-        unlink(&lists[bp->on_list - 1], bp);
+        freelist_unlink(&lists[bp->on_list - 1], bp);
     bp->on_list = 0;
 }
 
 /* At the end of its list, and used as any other from now on. */
 static void put_anew(struct buflist *lists, struct buf *bp)
 {
-    take_off(lists, bp);
-    put(lists, bp);
+    freelist_take_off(lists, bp);
+    freelist_put_locked(lists, bp);
     bp->flags &= ~B_AGE;
 }
 
@@ -101,20 +101,20 @@ static struct buflist lists[2];
 void freelist_init(struct buf *bp, uint32_t number)
 {
     bp->chain = &bufchains[number % bufchain_count];
-    put(lists, bp);
+    freelist_put_locked(lists, bp);
 }
 
 void freelist_put(struct buf *bp)
 {
     cache_lock(&bfreelist_lock);
-    put(lists, bp);
+    freelist_put_locked(lists, bp);
     cache_unlock(&bfreelist_lock);
 }
 
 void freelist_remove(struct buf *bp)
 {
     cache_lock(&bfreelist_lock);
-    take_off(lists, bp);
+    freelist_take_off(lists, bp);
     cache_unlock(&bfreelist_lock);
 }
 
@@ -151,7 +151,7 @@ void freelist_remove_run_on_chain(struct buf *bps[], uint32_t count)
         return;
     cache_lock(&bfreelist_lock);
     for (uint32_t i = 0; i < count; i++)
-        take_off(lists, bps[i]);
+        freelist_take_off(lists, bps[i]);
     cache_unlock(&bfreelist_lock);
 }
 
@@ -185,7 +185,7 @@ uint32_t freelist_take_run(struct bufchain *chain, struct buf *bps[], uint32_t m
             }
             if (bp->device)
                 buf_unhash(bp);
-            take_off(lists, bp);
+            freelist_take_off(lists, bp);
             bps[n++] = bp;
         }
     if (old)
@@ -194,7 +194,7 @@ uint32_t freelist_take_run(struct bufchain *chain, struct buf *bps[], uint32_t m
     return n;
 }
 
-static enum found look(struct bufchain *chain, struct buf **found)
+static enum found freelist_look(struct bufchain *chain, struct buf **found)
 {
     cache_lock(&bfreelist_lock);
     for (unsigned which = FIRST; which <= BY_USE; which++)
@@ -204,7 +204,7 @@ static enum found look(struct bufchain *chain, struct buf **found)
                 continue;
             }
             if (bp->flags & B_DELWRI || unhash_conditionally(bp, chain)) {
-                take_off(lists, bp);
+                freelist_take_off(lists, bp);
                 cache_unlock(&bfreelist_lock);
                 *found = bp;
                 return FOUND;
@@ -223,26 +223,26 @@ static uint32_t next_chain; /* where to look first: every chain in turn */
 void freelist_init(struct buf *bp, uint32_t number)
 {
     bp->chain = &bufchains[number % bufchain_count];
-    put(bp->chain->list, bp);
+    freelist_put_locked(bp->chain->list, bp);
 }
 
 void freelist_put(struct buf *bp)
 {
     cache_lock(&bp->chain->lock);
-    put(bp->chain->list, bp);
+    freelist_put_locked(bp->chain->list, bp);
     cache_unlock(&bp->chain->lock);
 }
 
 void freelist_remove(struct buf *bp)
 {
     cache_lock(&bp->chain->lock);
-    take_off(bp->chain->list, bp);
+    freelist_take_off(bp->chain->list, bp);
     cache_unlock(&bp->chain->lock);
 }
 
 void freelist_remove_on_chain(struct buf *bp)
 {
-    take_off(bp->chain->list, bp);
+    freelist_take_off(bp->chain->list, bp);
 }
 
 void freelist_put_run(struct buf *bps[], uint32_t count)
@@ -259,14 +259,14 @@ void freelist_put_run(struct buf *bps[], uint32_t count)
 
 void freelist_used_on_chain(struct buf *bp)
 {
-    take_off(bp->chain->list, bp);
-    put(bp->chain->list, bp);
+    freelist_take_off(bp->chain->list, bp);
+    freelist_put_locked(bp->chain->list, bp);
 }
 
 void freelist_remove_run_on_chain(struct buf *bps[], uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        take_off(bps[i]->chain->list, bps[i]);
+        freelist_take_off(bps[i]->chain->list, bps[i]);
 }
 
 /* From each chain in turn, as look does, but as many as it has: blocks that follow each other share one. */
@@ -290,7 +290,7 @@ uint32_t freelist_take_run(struct bufchain *chain, struct buf *bps[], uint32_t m
                 }
                 if (bp->device)
                     buf_unhash(bp);
-                take_off(from->list, bp);
+                freelist_take_off(from->list, bp);
                 bps[n++] = bp;
             }
         if (from != chain)
@@ -300,12 +300,12 @@ uint32_t freelist_take_run(struct bufchain *chain, struct buf *bps[], uint32_t m
 }
 
 /* The first of `from`, whose lock is held, that is nobody's: with its lock held and off the list. */
-static struct buf *first_of(struct bufchain *from)
+static struct buf *freelist_first_of(struct bufchain *from)
 {
     for (unsigned which = FIRST; which <= BY_USE; which++)
         for (struct buf *bp = from->list[which].first; bp; bp = bp->free_next) {
             if (buf_try(&bp->lock)) {
-                take_off(from->list, bp);
+                freelist_take_off(from->list, bp);
                 return bp;
             }
             bufstat_add(&bufstats.conflicts);
@@ -313,7 +313,7 @@ static struct buf *first_of(struct bufchain *from)
     return 0;
 }
 
-static enum found look(struct bufchain *chain, struct buf **found)
+static enum found freelist_look(struct bufchain *chain, struct buf **found)
 {
     uint32_t begin = __atomic_fetch_add(&next_chain, 1, __ATOMIC_RELAXED);
     enum found result = NONE;
@@ -324,7 +324,7 @@ static enum found look(struct bufchain *chain, struct buf **found)
             result = IN_THE_WAY;
             continue;
         }
-        struct buf *bp = first_of(from);
+        struct buf *bp = freelist_first_of(from);
         if (bp && bp->device && !(bp->flags & B_DELWRI))
             buf_unhash(bp);
         if (from != chain)
@@ -342,10 +342,10 @@ static enum found look(struct bufchain *chain, struct buf **found)
 struct buf *freelist_take(struct bufchain *chain, bool may_wait)
 {
     struct buf *bp = 0;
-    enum found found = look(chain, &bp);
+    enum found found = freelist_look(chain, &bp);
     if (found == NONE && may_wait) {
         about_to_wait();
-        found = look(chain, &bp);
+        found = freelist_look(chain, &bp);
     }
     if (found == FOUND && !(bp->flags & B_DELWRI))
         return bp;

@@ -31,12 +31,12 @@ void namecache_init(void)
         chains[i].lock = (struct simple_lock)SIMPLE_LOCK("name cache", namecache_class);
 }
 
-static void count(uint32_t *counter)
+static void namecache_count(uint32_t *counter)
 {
     __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
-static struct chain *chain_of(uint32_t directory, const char *name, uint32_t length)
+static struct chain *namecache_chain_of(uint32_t directory, const char *name, uint32_t length)
 {
     uint32_t hash = directory * 2654435769u;
     for (uint32_t i = 0; i < length; i++)
@@ -45,7 +45,8 @@ static struct chain *chain_of(uint32_t directory, const char *name, uint32_t len
 }
 
 /* With the chain's lock held. */
-static struct entry *look(struct chain *chain, const void *fs, uint32_t directory, const char *name, uint32_t length)
+static struct entry *namecache_look(struct chain *chain, const void *fs, uint32_t directory, const char *name,
+                                    uint32_t length)
 {
     for (struct entry *e = chain->entry; e < chain->entry + WAYS; e++)
         if (e->fs == fs && e->directory == directory && e->length == length && !memcmp(e->name, name, length))
@@ -57,13 +58,13 @@ bool namecache_find(const void *fs, uint32_t directory, const char *name, uint32
 {
     if (length > NAMECACHE_NAME)
         return false;
-    struct chain *chain = chain_of(directory, name, length);
+    struct chain *chain = namecache_chain_of(directory, name, length);
     crit_t s = simple_lock_enter(&chain->lock);
-    const struct entry *e = look(chain, fs, directory, name, length);
+    const struct entry *e = namecache_look(chain, fs, directory, name, length);
     if (e)
         *number = e->number;
     simple_lock_leave(&chain->lock, s);
-    count(e ? &namecache_counts.hits : &namecache_counts.misses);
+    namecache_count(e ? &namecache_counts.hits : &namecache_counts.misses);
     return e != 0;
 }
 
@@ -71,29 +72,29 @@ void namecache_enter(const void *fs, uint32_t directory, const char *name, uint3
 {
     if (length > NAMECACHE_NAME)
         return;
-    struct chain *chain = chain_of(directory, name, length);
+    struct chain *chain = namecache_chain_of(directory, name, length);
     crit_t s = simple_lock_enter(&chain->lock);
-    struct entry *e = look(chain, fs, directory, name, length);
+    struct entry *e = namecache_look(chain, fs, directory, name, length);
     if (!e)
         e = &chain->entry[chain->next++ % WAYS];
     *e = (struct entry){.fs = fs, .directory = directory, .number = number, .length = length};
     memcpy(e->name, name, length);
     simple_lock_leave(&chain->lock, s);
-    count(&namecache_counts.entered);
+    namecache_count(&namecache_counts.entered);
 }
 
 void namecache_drop(const void *fs, uint32_t directory, const char *name, uint32_t length)
 {
     if (length > NAMECACHE_NAME)
         return;
-    struct chain *chain = chain_of(directory, name, length);
+    struct chain *chain = namecache_chain_of(directory, name, length);
     crit_t s = simple_lock_enter(&chain->lock);
-    struct entry *e = look(chain, fs, directory, name, length);
+    struct entry *e = namecache_look(chain, fs, directory, name, length);
     if (e)
         e->fs = 0;
     simple_lock_leave(&chain->lock, s);
     if (e)
-        count(&namecache_counts.dropped);
+        namecache_count(&namecache_counts.dropped);
 }
 
 void namecache_purge(const void *fs)

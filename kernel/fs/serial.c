@@ -9,14 +9,14 @@
 struct serial_section serial_section;
 DEFINE_SIMPLE_LOCK(busy_lock, "busy", SPL_BIO); /* to sleep with: nobody contends for it on one hart */
 
-static bool in_handler(void)
+static bool fs_serial_in_handler(void)
 {
     return sync_hart()->intr_depth | sync_hart()->in_softint;
 }
 
 void serial_check(void)
 {
-    if (curhart->id != MASTER_HART || !(in_handler() || unix_is_master()))
+    if (curhart->id != MASTER_HART || !(fs_serial_in_handler() || unix_is_master()))
         panic("in the file system of the serial kernel without unix_master, on hart %u", (unsigned)curhart->id);
 }
 
@@ -29,8 +29,8 @@ void serial_check_inside(void)
 void serial_check_entered(bool outermost)
 {
     if (outermost)
-        serial_section.handlers = in_handler();
-    assert(serial_section.handlers == in_handler()); /* else it was not kept out */
+        serial_section.handlers = fs_serial_in_handler();
+    assert(serial_section.handlers == fs_serial_in_handler()); /* else it was not kept out */
 }
 
 void serial_wait(volatile bool *busy, volatile bool *wanted)

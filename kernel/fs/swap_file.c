@@ -23,7 +23,7 @@ static uint32_t *sector_of(uint32_t block)
 }
 
 /* Blocks that follow each other on the device are one request. */
-static int move(uint32_t n, void *data, bool write)
+static int swap_file_move(uint32_t n, void *data, bool write)
 {
     uint32_t per_page = PAGE_SIZE / block_size, per_block = block_size / SECTOR_SIZE, first = n * per_page;
     int error = 0;
@@ -36,7 +36,7 @@ static int move(uint32_t n, void *data, bool write)
     return error ? -EIO : 0;
 }
 
-static struct vm_swap_store store = {.move = move};
+static struct vm_swap_store store = {.move = swap_file_move};
 
 static void forget_blocks(void)
 {
@@ -72,7 +72,7 @@ static int look_up_blocks(struct vnode *vp)
     return error;
 }
 
-static int begin(struct vnode *vp)
+static int swap_file_begin(struct vnode *vp)
 {
     if (file)
         return -EBUSY;
@@ -106,7 +106,7 @@ int swap_file_on(const char *path)
     if (error)
         return error;
     mutex_lock(&swap_file_lock);
-    error = begin(vp);
+    error = swap_file_begin(vp);
     mutex_unlock(&swap_file_lock);
     if (error)
         vrele(vp);

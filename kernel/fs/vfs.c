@@ -129,7 +129,7 @@ int vfs_mount(struct vnode *cwd, const char *path, struct mount *m)
 }
 
 /* With the table locked for writing: nobody crosses a mount point. */
-static int unmount(struct mount *m)
+static int vfs_unmount_one(struct mount *m)
 {
     struct vnode *covered = m->covered;
     for (const struct mount *other = mounts; other; other = other->next)
@@ -169,7 +169,7 @@ int vfs_unmount(struct vnode *cwd, const char *path)
     bool there = false; /* another one may have been faster */
     for (const struct mount *other = mounts; other; other = other->next)
         there |= other == m;
-    error = there ? unmount(m) : -EINVAL;
+    error = there ? vfs_unmount_one(m) : -EINVAL;
     lock_done(&mount_table_lock);
     return error;
 }
@@ -179,7 +179,7 @@ int vfs_unmount_all(void)
     int error = 0;
     lock_write(&mount_table_lock);
     while (mounts && error != -EBUSY) {
-        int e = unmount(mounts);
+        int e = vfs_unmount_one(mounts);
         error = e ? e : error;
     }
     lock_done(&mount_table_lock);
@@ -300,7 +300,7 @@ static int follow_link(struct walk *w, struct vnode *vp, const char *rest)
     return length ? start_at(w, w->at) : -ENOENT;
 }
 
-static int step(struct walk *w, const char *name, uint32_t length, struct vnode **vpp)
+static int vfs_step(struct walk *w, const char *name, uint32_t length, struct vnode **vpp)
 {
     if (w->at->type != VDIR)
         return -ENOTDIR;
@@ -324,7 +324,7 @@ static bool is_dots(const char *name, uint32_t length)
  * Goes along the path; with `parent` to the directory of its last component, which is then in w->last, and, with `follow`, no
  * symbolic link.
  */
-static int walk(struct walk *w, struct vnode *cwd, const char *path, bool follow, bool parent)
+static int vfs_walk(struct walk *w, struct vnode *cwd, const char *path, bool follow, bool parent)
 {
     *w = (struct walk){.follow = follow, .buffer = zone_alloc(&path_zone)};
     if (!w->buffer)
@@ -355,7 +355,7 @@ static int walk(struct walk *w, struct vnode *cwd, const char *path, bool follow
             w->last_length = length;
             if (w->at->type != VDIR)
                 error = -ENOTDIR;
-            if (error || !follow || step(w, name, length, &vp))
+            if (error || !follow || vfs_step(w, name, length, &vp))
                 break;
             if (vp->type != VLNK) {
                 vrele(vp);
@@ -365,7 +365,7 @@ static int walk(struct walk *w, struct vnode *cwd, const char *path, bool follow
             error = follow_link(w, vp, rest);
             continue;
         }
-        error = step(w, name, length, &vp);
+        error = vfs_step(w, name, length, &vp);
         if (error)
             break;
         if (vp->type == VLNK && (!last || *rest || w->follow)) {
@@ -388,7 +388,7 @@ static int walk(struct walk *w, struct vnode *cwd, const char *path, bool follow
 int namei(struct vnode *cwd, const char *path, bool follow, struct vnode **vpp)
 {
     struct walk w;
-    int error = walk(&w, cwd, path, follow, false);
+    int error = vfs_walk(&w, cwd, path, follow, false);
     if (error)
         return error;
     *vpp = w.at;
@@ -418,8 +418,8 @@ static int type_of_last(const struct walk *w, enum vtype *type)
     return type ? 0 : -EEXIST;
 }
 
-static int make(struct vnode *cwd, const char *path, enum vtype type, unsigned mode, uint32_t rdev, const char *target,
-                bool follow)
+static int vfs_make_node(struct vnode *cwd, const char *path, enum vtype type, unsigned mode, uint32_t rdev,
+                         const char *target, bool follow)
 {
     static const uint16_t modes[] = {[VREG] = 0100000, [VDIR] = 040000,  [VBLK] = 060000,  [VCHR] = 020000,
                                      [VLNK] = 0120000, [VFIFO] = 010000, [VSOCK] = 0140000};
@@ -427,7 +427,7 @@ static int make(struct vnode *cwd, const char *path, enum vtype type, unsigned m
     struct walk w;
     if (target && !*target)
         return -ENOENT;
-    int error = walk(&w, cwd, path, follow, true);
+    int error = vfs_walk(&w, cwd, path, follow, true);
     if (error)
         return error;
     struct vnode *vp = 0;
@@ -448,14 +448,14 @@ static int make(struct vnode *cwd, const char *path, enum vtype type, unsigned m
 
 int vfs_make(struct vnode *cwd, const char *path, enum vtype type, unsigned mode, uint32_t rdev, const char *target)
 {
-    return make(cwd, path, type, mode, rdev, target, false);
+    return vfs_make_node(cwd, path, type, mode, rdev, target, false);
 }
 
 /* Of a path that ends in a slash, and is to be made if it is not there: no file can be (-EISDIR, as Linux). 0: it ends in dots. */
 static int open_as_directory(struct vnode *cwd, const char *path)
 {
     struct walk w;
-    int error = walk(&w, cwd, path, false, true);
+    int error = vfs_walk(&w, cwd, path, false, true);
     if (error)
         return error == -EEXIST ? -EISDIR : error;
     error = is_dots(w.last, w.last_length) ? 0 : -EISDIR;
@@ -475,7 +475,7 @@ int vfs_open(struct vnode *cwd, const char *path, unsigned flags, unsigned mode,
         error = namei(cwd, path, !exclusive && !(flags & VFS_NOFOLLOW), vpp);
         if (error != -ENOENT || !(flags & VFS_CREATE))
             break;
-        error = make(cwd, path, VREG, mode, 0, 0, !exclusive);
+        error = vfs_make_node(cwd, path, VREG, mode, 0, 0, !exclusive);
         made = !error;
         if (error && (error != -EEXIST || exclusive))
             return error;
@@ -511,7 +511,7 @@ int vfs_link(struct vnode *cwd, const char *path, const char *new_path)
     int error = namei(cwd, path, false, &vp);
     if (error)
         return error;
-    error = walk(&w, cwd, new_path, false, true);
+    error = vfs_walk(&w, cwd, new_path, false, true);
     if (!error) {
         if (is_dots(w.last, w.last_length))
             error = -EEXIST;
@@ -531,7 +531,7 @@ int vfs_link(struct vnode *cwd, const char *path, const char *new_path)
 int vfs_remove(struct vnode *cwd, const char *path, bool directory)
 {
     struct walk w;
-    int error = walk(&w, cwd, path, false, true);
+    int error = vfs_walk(&w, cwd, path, false, true);
     if (error)
         return error != -EEXIST ? error : directory ? -EBUSY : -EISDIR;
     if (is_dots(w.last, w.last_length)) {
@@ -554,10 +554,10 @@ int vfs_remove(struct vnode *cwd, const char *path, bool directory)
 int vfs_rename(struct vnode *cwd, const char *path, const char *new_path)
 {
     struct walk from, to;
-    int error = walk(&from, cwd, path, false, true);
+    int error = vfs_walk(&from, cwd, path, false, true);
     if (error)
         return error == -EEXIST ? -EBUSY : error;
-    error = walk(&to, cwd, new_path, false, true);
+    error = vfs_walk(&to, cwd, new_path, false, true);
     if (error) {
         walk_end(&from);
         return error == -EEXIST ? -EBUSY : error;
@@ -597,7 +597,7 @@ int vfs_setattr(struct vnode *vp, const struct vattr *attr, unsigned which)
     return error;
 }
 
-static uint64_t size_of(struct vnode *vp)
+static uint64_t vfs_size_of(struct vnode *vp)
 {
     struct vattr attr;
     return vp->ops->getattr(vp, &attr) ? 0 : attr.size;
@@ -610,7 +610,7 @@ static uint64_t size_of(struct vnode *vp)
  */
 static int write_under_maps(struct vnode *vp, uint64_t from, uint64_t left, bool append)
 {
-    uint64_t size = size_of(vp);
+    uint64_t size = vfs_size_of(vp);
     if (append)
         from = size;
     if (from + left > size)
@@ -621,7 +621,7 @@ static int write_under_maps(struct vnode *vp, uint64_t from, uint64_t left, bool
 int vfs_truncate(struct vnode *vp, uint64_t size)
 {
     lock_write(&vp->lock);
-    uint64_t before = vp->mapped ? size_of(vp) : 0;
+    uint64_t before = vp->mapped ? vfs_size_of(vp) : 0;
     if (vp->mapped && size > before)
         vp->end(vp, before, before);
     int error = vp->ops->truncate(vp, size);

@@ -18,7 +18,7 @@
  * With the vnode's lock and a buffer's: nothing that would have to fault (vnode_pager.h). What is not there comes by the kernel's page
  * (by_page).
  */
-static int move(struct uio *uio, void *data, uint32_t n)
+static int vnode_file_move(struct uio *uio, void *data, uint32_t n)
 {
     struct transfer *t = uio->with;
     if (!t->map)
@@ -64,7 +64,7 @@ static int by_page(struct vnode *vp, struct uio *uio, bool append)
 }
 
 /* The program's next pages are there for a moment, if nothing takes them away. */
-static int touch(const struct transfer *t, uint32_t size, unsigned rights)
+static int vnode_file_touch(const struct transfer *t, uint32_t size, unsigned rights)
 {
     int error = vm_fault(t->map, t->at, rights);
     uint32_t end = t->at + MIN(size, TOUCHED);
@@ -83,7 +83,7 @@ static int whole(struct vnode *vp, struct uio *uio, bool append)
             return error;
         if (uio->left != left) { /* it has moved on since the last time */
             left = uio->left;
-            error = touch(t, left, uio->write ? PAGE_READ : PAGE_WRITE);
+            error = vnode_file_touch(t, left, uio->write ? PAGE_READ : PAGE_WRITE);
             if (error)
                 return error == -ENOMEM ? error : -EFAULT;
             continue;
@@ -95,7 +95,7 @@ static int whole(struct vnode *vp, struct uio *uio, bool append)
 }
 
 /* What has been moved counts, whatever came then. */
-static int moved(uint32_t wanted, const struct uio *uio, int error)
+static int vnode_file_moved(uint32_t wanted, const struct uio *uio, int error)
 {
     uint32_t n = wanted - uio->left;
     return n ? (int)n : error;
@@ -105,15 +105,19 @@ static int moved(uint32_t wanted, const struct uio *uio, int error)
 static struct uio piece_of(const struct file *f, struct transfer *t, bool write, bool append)
 {
     uint32_t room = append ? UINT32_MAX : OFFSET_MOST - (uint32_t)f->offset, n = MIN(t->left, room);
-    return (struct uio){
-        .offset = (uint32_t)f->offset, .left = n, .write = write, .most = OFFSET_MOST, .move = move, .with = t};
+    return (struct uio){.offset = (uint32_t)f->offset,
+                        .left = n,
+                        .write = write,
+                        .most = OFFSET_MOST,
+                        .move = vnode_file_move,
+                        .with = t};
 }
 
 static int vnode_read(struct file *f, struct transfer *t)
 {
     struct uio uio = piece_of(f, t, false, false);
     uint32_t wanted = uio.left;
-    return moved(wanted, &uio, whole(f->data, &uio, false));
+    return vnode_file_moved(wanted, &uio, whole(f->data, &uio, false));
 }
 
 static int vnode_write(struct file *f, struct transfer *t)
@@ -123,7 +127,7 @@ static int vnode_write(struct file *f, struct transfer *t)
     uint32_t wanted = uio.left;
     if (!wanted && t->left && !append)
         return -EFBIG;
-    int n = moved(wanted, &uio, whole(f->data, &uio, append));
+    int n = vnode_file_moved(wanted, &uio, whole(f->data, &uio, append));
     if (n > 0 && append)
         f->offset = (int32_t)(uio.offset - (uint32_t)n); /* the caller moves it on */
     int error = n > 0 && f->flags & O_SYNC ? vfs_fsync(f->data) : 0;

@@ -19,7 +19,7 @@ struct mapped {
     struct vnode *vp; /* with a reference */
     struct vm_object *object;
     vm_control_t control;
-    int error; /* of a page that could not be written, while `flush` goes over them; of the vnode's lock */
+    int error; /* of a page that could not be written, while `vnode_pager_flush` goes over them; of the vnode's lock */
 };
 
 DEFINE_MUTEX(mapped_lock, "mapped files");
@@ -38,17 +38,17 @@ static uint32_t pages_of(uint64_t size)
 }
 
 /* With the vnode's lock. */
-static uint64_t size_of(struct vnode *vp)
+static uint64_t vnode_pager_size_of(struct vnode *vp)
 {
     struct vattr attr;
     return vp->ops->getattr(vp, &attr) ? 0 : attr.size;
 }
 
 /* The vnode's lock is held alone: it keeps what is mapped. */
-static int flush(struct vnode *vp, uint64_t from, uint64_t to, bool discard)
+static int vnode_pager_flush(struct vnode *vp, uint64_t from, uint64_t to, bool discard)
 {
     struct mapped *f = vp->mapped;
-    uint32_t first = (uint32_t)(from / PAGE_SIZE), end = pages_of(size_of(vp));
+    uint32_t first = (uint32_t)(from / PAGE_SIZE), end = pages_of(vnode_pager_size_of(vp));
     if (pages_of(to) < end)
         end = pages_of(to);
     f->error = 0; /* what page-out could not write is there still, and is tried again */
@@ -58,7 +58,7 @@ static int flush(struct vnode *vp, uint64_t from, uint64_t to, bool discard)
 }
 
 /* The same: nobody has anything of what was behind it, but in the page that it lies in. */
-static void end(struct vnode *vp, uint64_t size, uint64_t before)
+static void vnode_pager_end(struct vnode *vp, uint64_t size, uint64_t before)
 {
     struct mapped *f = vp->mapped;
     uint32_t first = pages_of(size), behind = pages_of(before);
@@ -79,7 +79,7 @@ static void request(uint32_t memory, vm_control_t control, uint32_t page, uint32
         struct uio uio;
         int error = room ? 0 : -ENOMEM;
         lock_read(&vp->lock);
-        uint64_t size = size_of(vp), at = (uint64_t)page * PAGE_SIZE;
+        uint64_t size = vnode_pager_size_of(vp), at = (uint64_t)page * PAGE_SIZE;
         if (!error && at >= size)
             error = -EIO;
         if (!error) {
@@ -99,7 +99,8 @@ static void request(uint32_t memory, vm_control_t control, uint32_t page, uint32
         page_free(room);
 }
 
-static int give_back(uint32_t memory, vm_control_t control, uint32_t page, const void *data, uint32_t count, bool kept)
+static int vnode_pager_give_back(uint32_t memory, vm_control_t control, uint32_t page, const void *data, uint32_t count,
+                                 bool kept)
 {
     struct mapped *f = mapped_of(memory);
     struct vnode *vp = f->vp;
@@ -108,7 +109,7 @@ static int give_back(uint32_t memory, vm_control_t control, uint32_t page, const
     if (!mine && !lock_try_write(&vp->lock))
         return -ENOMEM; /* it stays in memory: another time */
     unix_enter();
-    uint64_t size = size_of(vp), at = (uint64_t)page * PAGE_SIZE;
+    uint64_t size = vnode_pager_size_of(vp), at = (uint64_t)page * PAGE_SIZE;
     int error = 0;
     if (at < size) {
         struct uio uio;
@@ -123,10 +124,10 @@ static int give_back(uint32_t memory, vm_control_t control, uint32_t page, const
     return error ? -EIO : 0;
 }
 
-static const struct vm_pager pager = {.name = "vnode", .data_request = request, .data_return = give_back};
+static const struct vm_pager pager = {.name = "vnode", .data_request = request, .data_return = vnode_pager_give_back};
 
 /* With the list locked: files that nobody has mapped. */
-static void sweep(void)
+static void vnode_pager_sweep_locked(void)
 {
     for (struct mapped *volatile *at = &files, *f; (f = *at);) {
         if (!vm_object_is_only(f->object)) {
@@ -135,7 +136,7 @@ static void sweep(void)
         }
         struct vnode *vp = f->vp;
         lock_write(&vp->lock);
-        int error = flush(vp, 0, UINT64_MAX, false);
+        int error = vnode_pager_flush(vp, 0, UINT64_MAX, false);
         vp->mapped = 0;
         vp->flush = 0;
         vp->end = 0;
@@ -156,13 +157,13 @@ void vnode_pager_sweep(void)
         return;
     unix_enter();
     mutex_lock(&mapped_lock);
-    sweep();
+    vnode_pager_sweep_locked();
     mutex_unlock(&mapped_lock);
     unix_leave();
 }
 
 /* With the list locked. 0, or an error. */
-static int enter(struct vnode *vp)
+static int vnode_pager_enter(struct vnode *vp)
 {
     struct mapped *f = zone_alloc(&mapped_zone);
     struct vm_object *object = f ? vm_object_create_paged(&pager, page_address(f), PAGES_MOST) : 0;
@@ -177,8 +178,8 @@ static int enter(struct vnode *vp)
     bool swapped = vp->swapped; /* nothing that is stored there could be written */
     if (!swapped) {
         vp->mapped = f;
-        vp->flush = flush;
-        vp->end = end;
+        vp->flush = vnode_pager_flush;
+        vp->end = vnode_pager_end;
         files = f;
     }
     lock_done(&vp->lock);
@@ -194,7 +195,7 @@ struct vm_object *vnode_pager_object(struct vnode *vp, int *error)
 {
     struct vm_object *object = 0;
     mutex_lock(&mapped_lock);
-    *error = vp->mapped ? 0 : enter(vp); /* it changes with the list locked only */
+    *error = vp->mapped ? 0 : vnode_pager_enter(vp); /* it changes with the list locked only */
     if (!*error) {
         object = vp->mapped->object;
         vm_object_reference(object);

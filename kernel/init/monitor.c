@@ -51,7 +51,7 @@ static void set_latency(unsigned words, char **word)
         pic_set_access_latency(read, write);
 }
 
-static void lockstat(unsigned words, char **word)
+static void monitor_lockstat(unsigned words, char **word)
 {
 #if LOCK_STATS
     bool sites = words > 1 && !strcmp(word[1], "sites");
@@ -75,7 +75,7 @@ static void lockstat(unsigned words, char **word)
 #endif
 }
 
-static void locks(void)
+static void monitor_locks(void)
 {
 #if LOCK_HOOKS
     lock_held_print_harts();
@@ -85,7 +85,7 @@ static void locks(void)
 #endif
 }
 
-static void accounting(void)
+static void monitor_accounting(void)
 {
 #if ACCOUNTING
     accounting_show();
@@ -112,11 +112,11 @@ static bool command(unsigned words, char **word)
     else if (!strcmp(word[0], "latency"))
         set_latency(words, word);
     else if (!strcmp(word[0], "lockstat"))
-        lockstat(words, word);
+        monitor_lockstat(words, word);
     else if (!strcmp(word[0], "locks"))
-        locks();
+        monitor_locks();
     else if (!strcmp(word[0], "accounting"))
-        accounting();
+        monitor_accounting();
     else if (!strcmp(word[0], "zones"))
         zones_show();
     else if (!strcmp(word[0], "run") && words > 1)

@@ -27,7 +27,7 @@ static int usage(const char *name)
     return USAGE_EXIT_CODE;
 }
 
-static int user(void)
+static int init_user(void)
 {
     char name[USER_NAME_SIZE];
     static char words[BOOTARGS_SIZE]; /* all that there can be */
@@ -50,4 +50,4 @@ static int user(void)
     return status & 0xff ? SIGNAL_EXIT_CODE + status : status >> 8;
 }
 
-RUN("user", "a program of the image: program=NAME args=A,B", user);
+RUN("user", "a program of the image: program=NAME args=A,B", init_user);

@@ -46,7 +46,7 @@ void hart_calls_answer(void)
             call_fn[type]();
 }
 
-static void run(void)
+static void call_run(void)
 {
     intr_hart()->runs = 1;
     uint32_t callers = atomic_swap_acquire_release(&intr_hart()->callers, 0);
@@ -135,7 +135,7 @@ PANIC_REPORT(report_deaf);
 
 void hart_calls_init(void)
 {
-    hart_call_establish(CALL_RUN, run);
+    hart_call_establish(CALL_RUN, call_run);
     hart_call_establish(CALL_HALT, halt);
     panic_hooks.stop_others = halt_others;
     panic_hooks.halt = halt;

@@ -38,7 +38,7 @@ void softint_schedule(unsigned level)
 }
 
 /* Takes the highest posted level above `level`; 0 if there is none. */
-static unsigned take(unsigned level)
+static unsigned softint_highest(unsigned level)
 {
     unsigned waiting = (sync_hart()->pending & SOFT_MASK) >> (level + 1);
     if (!waiting)
@@ -48,7 +48,7 @@ static unsigned take(unsigned level)
     return next;
 }
 
-static void call(unsigned level)
+static void softint_call(unsigned level)
 {
     if (level == SPL_SOFTPREEMPT)
         return; /* whoever dispatches looks at `resched` next */
@@ -64,9 +64,9 @@ static void call(unsigned level)
 void softint_dispatch_above(unsigned level)
 {
     sync_hart()->in_softint++;
-    for (unsigned next; (next = take(level));) {
+    for (unsigned next; (next = softint_highest(level));) {
         sync_hart()->level = next;
-        call(next);
+        softint_call(next);
         sync_hart()->level = level;
     }
     sync_hart()->in_softint--;
@@ -77,7 +77,7 @@ void softint_dispatch(void)
     if (sync_hart()->in_softint)
         return;
     sync_hart()->in_softint = 1;
-    for (unsigned next; (next = take(SPL_NONE));)
-        call(next);
+    for (unsigned next; (next = softint_highest(SPL_NONE));)
+        softint_call(next);
     sync_hart()->in_softint = 0;
 }

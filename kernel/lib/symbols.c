@@ -5,14 +5,14 @@
 
 extern const char _text[], _etext[]; /* arch/kernel.ld */
 
-static bool is_code(uint32_t pc)
+static bool symbols_is_code(uint32_t pc)
 {
     return pc >= (uint32_t)_text && pc < (uint32_t)_etext;
 }
 
 const char *symbol_of(uint32_t pc, uint32_t *offset)
 {
-    if (!is_code(pc))
+    if (!symbols_is_code(pc))
         return 0;
     uint32_t low = 0, high = ksyms_count; /* the last entry at or below pc is in [low - 1, high) */
     while (low < high) {

@@ -50,7 +50,7 @@ static crit_t interlock_enter(struct lock *l)
 }
 
 /* If nobody waits, it is everybody's again. */
-static void settle(struct lock *l)
+static void lock_settle(struct lock *l)
 {
     if (!l->first && !l->upgrader) {
         fence_release();
@@ -60,14 +60,14 @@ static void settle(struct lock *l)
 
 static void interlock_leave(struct lock *l, crit_t s)
 {
-    settle(l);
+    lock_settle(l);
     simple_lock_leave(&l->interlock, s);
 }
 
 /* The same, and wakes those that hand_on has given the lock: when they go on, nobody touches the lock for its last owner. */
 static void interlock_leave_and_wake(struct lock *l, crit_t s, struct lock_waiter *granted)
 {
-    settle(l);
+    lock_settle(l);
     simple_unlock(&l->interlock);
     for (struct lock_waiter *next; granted; granted = next) {
         next = granted->next;
@@ -89,7 +89,7 @@ static void set_readers(struct lock *l, uint32_t n)
 }
 
 /* Takes it if nobody is in the way, and nobody who asked before waits. */
-static bool take(struct lock *l, bool shared)
+static bool lock_try(struct lock *l, bool shared)
 {
     uint32_t readers = lock_word_readers(l->word);
     if (lock_word_owner(l->word) || l->upgrader || l->first || (readers && !shared))
@@ -178,7 +178,7 @@ void lock_acquire_slow(struct lock *l, unsigned how, struct lock_attempt attempt
 {
     bool shared = is_shared(l, how);
     crit_t s = interlock_enter(l);
-    bool taken = take(l, shared), awake = taken;
+    bool taken = lock_try(l, shared), awake = taken;
     if (!taken) {
         check_not_mine(l);
         LOCK_HOOK_MISS(&l->object, &attempt);
@@ -187,7 +187,7 @@ void lock_acquire_slow(struct lock *l, unsigned how, struct lock_attempt attempt
             taken = spin_and_take(l, how);
             if (!taken) {
                 s = interlock_enter(l);
-                taken = awake = take(l, shared);
+                taken = awake = lock_try(l, shared);
             }
         }
     }
@@ -202,7 +202,7 @@ void lock_acquire_slow(struct lock *l, unsigned how, struct lock_attempt attempt
 static __attribute__((noinline)) bool take_if_free(struct lock *l, unsigned how)
 {
     crit_t s = interlock_enter(l);
-    bool taken = take(l, is_shared(l, how));
+    bool taken = lock_try(l, is_shared(l, how));
     interlock_leave(l, s);
     return taken;
 }
@@ -311,7 +311,7 @@ void lock_done_slow(struct lock *l, bool released)
 }
 
 /* From `owner` to `next`, and those who wait go on waiting. */
-static void change_owner(struct lock *l, struct thread *owner, struct thread *next, const char *what)
+static void lock_change_owner(struct lock *l, struct thread *owner, struct thread *next, const char *what)
 {
     if (atomic_cas_release(&l->word, (uint32_t)(uintptr_t)owner, (uint32_t)(uintptr_t)next))
         return;
@@ -328,14 +328,14 @@ void lock_disown(struct lock *l)
     if (!lock_write_held(l))
         not_held(l, "disowns it");
     LOCK_HOOK_RELEASED(&l->object, (uintptr_t)__builtin_return_address(0));
-    change_owner(l, hart_thread(), NO_THREAD, "disowns it");
+    lock_change_owner(l, hart_thread(), NO_THREAD, "disowns it");
 }
 
 void lock_adopt(struct lock *l)
 {
     lock_check_context(l);
     struct lock_attempt attempt = LOCK_HOOK_ATTEMPT(&l->object, LOCK_CONDITIONAL);
-    change_owner(l, NO_THREAD, hart_thread(), "adopts it");
+    lock_change_owner(l, NO_THREAD, hart_thread(), "adopts it");
     fence_acquire();
     LOCK_HOOK_ACQUIRED(&l->object, &attempt);
 }

@@ -115,7 +115,7 @@ static __attribute__((noinline)) void check_addresses(const struct lock_held *he
 }
 
 /* Of each that is held: of those whose order is known nothing else is looked at. */
-static void check_order(const struct lock_held_list *list, const struct lock_object *o, uint32_t fp)
+static void lock_debug_check_order(const struct lock_held_list *list, const struct lock_object *o, uint32_t fp)
 {
     const struct lock_class *class = o->class;
     const struct lock_held *end = list->entry + list->count;
@@ -168,7 +168,7 @@ void lock_check_attempt(const struct lock_object *o, unsigned how, bool masked, 
     struct lock_held_list *list = lock_held_list_for(o);
     check_again(o, lock_held_find(list, o), how);
     if (list->count && !(how & LOCK_CONDITIONAL))
-        check_order(list, o, fp);
+        lock_debug_check_order(list, o, fp);
 }
 
 void lock_check_held(const struct lock_object *o, const struct lock_held *held, const char *what)

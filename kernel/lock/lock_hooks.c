@@ -14,7 +14,7 @@
 #endif
 
 /* Lists and counters belong to a hart: no interrupt and no thread switch comes between. */
-static inline uint32_t mask(void)
+static inline uint32_t lock_hooks_mask(void)
 {
     return csr_read_clear(mstatus, MSTATUS_MIE) & MSTATUS_MIE;
 }
@@ -32,7 +32,7 @@ static unsigned effective(const struct lock_object *o, unsigned how)
 
 struct lock_attempt lock_hook_attempt(struct lock_object *o, uintptr_t site, unsigned how)
 {
-    uint32_t saved = mask();
+    uint32_t saved = lock_hooks_mask();
     struct lock_attempt a = {.site = site, .how = effective(o, how)};
 #if LOCK_DEBUG
     lock_check_attempt(o, a.how, !saved, (uint32_t)__builtin_frame_address(0));
@@ -47,7 +47,7 @@ struct lock_attempt lock_hook_attempt(struct lock_object *o, uintptr_t site, uns
 void lock_hook_miss(struct lock_object *o, struct lock_attempt *a, uint32_t now)
 {
     (void)o;
-    uint32_t saved = mask();
+    uint32_t saved = lock_hooks_mask();
 #if LOCK_STATS
     COUNTS(a, o)->misses++;
 #endif
@@ -61,7 +61,7 @@ void lock_hook_block(struct lock_object *o, struct lock_attempt *a, uint32_t now
     (void)o;
     (void)a;
     (void)now;
-    uint32_t saved = mask();
+    uint32_t saved = lock_hooks_mask();
 #if LOCK_STATS
     COUNTS(a, o)->blocks++;
 #endif
@@ -70,7 +70,7 @@ void lock_hook_block(struct lock_object *o, struct lock_attempt *a, uint32_t now
 
 void lock_hook_acquired(struct lock_object *o, struct lock_attempt *a, uint32_t now)
 {
-    uint32_t saved = mask();
+    uint32_t saved = lock_hooks_mask();
 #if LOCK_STATS
     if (a->missed)
         lock_duration_add(&COUNTS(a, o)->wait, now - a->missed_at);
@@ -93,7 +93,7 @@ void lock_hook_failed(struct lock_object *o, struct lock_attempt *a, uint32_t no
     (void)o;
     (void)a;
     (void)now;
-    uint32_t saved = mask();
+    uint32_t saved = lock_hooks_mask();
 #if LOCK_STATS
     COUNTS(a, o)->fails++;
 #endif
@@ -102,7 +102,7 @@ void lock_hook_failed(struct lock_object *o, struct lock_attempt *a, uint32_t no
 
 void lock_hook_released(struct lock_object *o, uintptr_t site, uint32_t now)
 {
-    uint32_t saved = mask();
+    uint32_t saved = lock_hooks_mask();
     struct lock_held_list *list = lock_held_list_for(o);
     struct lock_held *held = lock_held_find(list, o);
 #if LOCK_DEBUG
@@ -122,7 +122,7 @@ void lock_hook_released(struct lock_object *o, uintptr_t site, uint32_t now)
 
 void lock_hook_downgraded(struct lock_object *o)
 {
-    uint32_t saved = mask();
+    uint32_t saved = lock_hooks_mask();
     struct lock_held *held = lock_held_find(lock_held_list_for(o), o);
     if (held)
         held->how = LOCK_SHARED;

@@ -61,7 +61,7 @@ static struct listed_page *in_list(uint32_t page)
     return page_pointer(page);
 }
 
-static uint32_t number_of(uint32_t page)
+static uint32_t page_number_of(uint32_t page)
 {
     return (page - begin) / PAGE_SIZE;
 }
@@ -71,10 +71,10 @@ static bool is_listed(uint32_t number)
     return listed[number / 32] >> number % 32 & 1;
 }
 
-static void take_out(uint32_t page)
+static void page_take_out(uint32_t page)
 {
     const struct listed_page *p = in_list(page);
-    uint32_t number = number_of(page);
+    uint32_t number = page_number_of(page);
     *(p->previous ? &in_list(p->previous)->next : &first) = p->next;
     if (p->next)
         in_list(p->next)->previous = p->previous;
@@ -82,9 +82,9 @@ static void take_out(uint32_t page)
     count--;
 }
 
-static void give(uint32_t page)
+static void page_give(uint32_t page)
 {
-    uint32_t number = number_of(page);
+    uint32_t number = page_number_of(page);
     *in_list(page) = (struct listed_page){.next = first};
     if (first)
         in_list(first)->previous = page;
@@ -103,16 +103,16 @@ static void draw_some(void)
         page[j] = next;
     }
     for (unsigned i = 0; i < DRAWN; i++)
-        give(page[i]);
+        page_give(page[i]);
 }
 
-static uint32_t take(void)
+static uint32_t page_take(void)
 {
     if (layout_seed && !first && (end - next) / PAGE_SIZE >= DRAWN)
         draw_some();
     uint32_t page = first;
     if (page) {
-        take_out(page);
+        page_take_out(page);
     } else if (next < end) {
         page = next;
         next += PAGE_SIZE;
@@ -124,14 +124,14 @@ static uint32_t take(void)
  * Some of the pages that are in common go to `c`, which is this hart's, and one to the caller: half of what it holds at a time,
  * so that neither the next page nor the next one back needs this, but fewer when few are left. No two locks at once.
  */
-static COLD uint32_t fill(struct cache *c, uint32_t reserve)
+static COLD uint32_t page_fill(struct cache *c, uint32_t reserve)
 {
     uint32_t page[PAGE_CACHE / 2], n = 0;
     simple_lock(&pages_lock);
     uint32_t common = pages_in_common(), some = common > reserve ? common - reserve : 0;
     uint32_t most = MIN(some / (2 * hart_count), PAGE_CACHE / 2);
     while (n < most || (n < 1 && some))
-        page[n++] = take();
+        page[n++] = page_take();
     simple_unlock(&pages_lock);
     if (n > 1) {
         simple_lock(&c->lock);
@@ -160,7 +160,7 @@ static COLD uint32_t take_from_caches(void)
 uint32_t page_alloc_raw(void)
 {
     crit_t s = simple_lock_enter(&pages_lock);
-    uint32_t page = take();
+    uint32_t page = page_take();
     simple_unlock(&pages_lock);
     if (unlikely(!page))
         page = take_from_caches();
@@ -177,7 +177,7 @@ uint32_t page_borrow(uint32_t reserve, bool *fewer)
     simple_unlock(&c->lock);
     if (unlikely(!page)) {
         *fewer = true;
-        page = fill(c, reserve);
+        page = page_fill(c, reserve);
         if (!page && !reserve)
             page = take_from_caches();
     }
@@ -199,7 +199,7 @@ uint32_t page_borrow_some(uint32_t reserve, uint32_t page[], uint32_t n)
     if (have < n) {
         simple_lock(&pages_lock);
         while (have < n && pages_in_common() > reserve)
-            page[have++] = take();
+            page[have++] = page_take();
         simple_unlock(&pages_lock);
     }
     c->lent += have;
@@ -222,9 +222,9 @@ bool page_is_ours(uintptr_t address)
 
 /* On the host free pages are filled, so that code that goes on using one, or expects zeros, finds that. */
 #ifdef __riscv
-#define fill_free(page) ((void)0)
+#define page_fill_free(page) ((void)0)
 #else
-__attribute__((no_sanitize("address"))) static void fill_free(uint32_t page)
+__attribute__((no_sanitize("address"))) static void page_fill_free(uint32_t page)
 {
     volatile uint32_t *word = page_pointer(page);
     for (uint32_t i = 0; i < PAGE_SIZE / sizeof *word; i++)
@@ -232,24 +232,24 @@ __attribute__((no_sanitize("address"))) static void fill_free(uint32_t page)
 }
 #endif
 
-static void check(uint32_t page)
+static void page_check(uint32_t page)
 {
     if (page & PAGE_MASK || !page_is_ours(page))
         panic("page_free: %#lx is no page", (unsigned long)page);
-    fill_free(page);
+    page_fill_free(page);
 }
 
 void page_free(uint32_t page)
 {
-    check(page);
+    page_check(page);
     crit_t s = simple_lock_enter(&pages_lock);
-    give(page);
+    page_give(page);
     simple_lock_leave(&pages_lock, s);
 }
 
 void page_return(uint32_t page)
 {
-    check(page);
+    page_check(page);
     uint32_t over[PAGE_CACHE / 2], n = 0;
     crit_t s = crit_sec_enter(SPL_HIGH);
     struct cache *c = &caches[curhart->id];
@@ -263,7 +263,7 @@ void page_return(uint32_t page)
     if (unlikely(n)) {
         simple_lock(&pages_lock);
         while (n)
-            give(over[--n]);
+            page_give(over[--n]);
         simple_unlock(&pages_lock);
     }
     crit_sec_leave(s);
@@ -273,7 +273,7 @@ void page_return(uint32_t page)
 static uint32_t find_listed(uint32_t n)
 {
     uint32_t found = 0;
-    for (uint32_t i = number_of(limit); i-- > 0;) {
+    for (uint32_t i = page_number_of(limit); i-- > 0;) {
         uint32_t word = listed[i / 32];
         if (!word) {
             found = 0;
@@ -294,7 +294,7 @@ static bool take_listed(uint32_t number, uint32_t n)
         if (!is_listed(number + i))
             return false;
     for (uint32_t i = 0; i < n; i++)
-        take_out(begin + (number + i) * PAGE_SIZE);
+        page_take_out(begin + (number + i) * PAGE_SIZE);
     return true;
 }
 
@@ -309,7 +309,7 @@ static void list_all(void)
         simple_unlock(&caches[h].lock);
         simple_lock(&pages_lock);
         while (n)
-            give(page[--n]);
+            page_give(page[--n]);
         simple_unlock(&pages_lock);
     }
 }
@@ -337,7 +337,7 @@ uint32_t pages_take_row(uint32_t n, uint32_t reserve)
     crit_t s = simple_lock_enter(&pages_lock);
     if ((end - next) / PAGE_SIZE < n) {
         for (; next < end; next += PAGE_SIZE) /* a row may begin before it */
-            give(next);
+            page_give(next);
     } else if (pages_in_common() >= n + reserve) {
         page = end -= n * PAGE_SIZE;
     }
@@ -357,7 +357,7 @@ void pages_give_row(uint32_t page, uint32_t n)
         end += n * PAGE_SIZE;
     else
         while (n)
-            give(page + --n * PAGE_SIZE);
+            page_give(page + --n * PAGE_SIZE);
     simple_lock_leave(&pages_lock, s);
 }
 

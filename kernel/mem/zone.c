@@ -38,7 +38,7 @@ struct mark {
 DEFINE_SIMPLE_LOCK(zones_lock, "zones", SPL_HIGH);
 static struct zone *zones;
 
-static const char *name_of(const struct zone *z)
+static const char *zone_name_of(const struct zone *z)
 {
     return z->lock.object.name;
 }
@@ -53,16 +53,16 @@ static void set_up(struct zone *z)
 {
     uint32_t least = sizeof(void *), align = MAX(z->align, least);
     if (!z->size || z->align & (z->align - 1) || align > PAGE_SIZE / 2 || z->size > PAGE_SIZE)
-        panic("zone %s: objects of %lu bytes, aligned to %lu", name_of(z), (unsigned long)z->size,
+        panic("zone %s: objects of %lu bytes, aligned to %lu", zone_name_of(z), (unsigned long)z->size,
               (unsigned long)z->align);
     if (z->level < SPL_SOFTPREEMPT)
-        panic("zone %s: a level of %lu does not keep a thread on its hart", name_of(z), (unsigned long)z->level);
+        panic("zone %s: a level of %lu does not keep a thread on its hart", zone_name_of(z), (unsigned long)z->level);
     uint32_t stride = round_up(round_up(z->size, 4) + MARK_SIZE, align);
     z->stride = MAX(stride, LEAST_STRIDE);
     z->begin = round_up(sizeof(struct slab), align);
     z->per_slab = z->begin < PAGE_SIZE ? (PAGE_SIZE - z->begin) / z->stride : 0;
     if (!z->per_slab)
-        panic("zone %s: an object of %lu bytes does not fit a page", name_of(z), (unsigned long)z->size);
+        panic("zone %s: an object of %lu bytes does not fit a page", zone_name_of(z), (unsigned long)z->size);
     uint32_t most = MIN(z->per_slab, ZONE_CACHE);
     crit_t s = simple_lock_enter(&zones_lock);
     z->next = zones;
@@ -80,7 +80,7 @@ static void push(struct slab **list, struct slab *slab)
     *list = slab;
 }
 
-static void take_out(struct slab **list, struct slab *slab)
+static void zone_take_out(struct slab **list, struct slab *slab)
 {
     if (slab->previous)
         slab->previous->next = slab->next;
@@ -113,7 +113,7 @@ static uint32_t tail_of(uint32_t size)
     return size > 2 * LOOKED_AT ? (size - LOOKED_AT) & ~3u : size;
 }
 
-static void fill_free(uint8_t *object, uint32_t size)
+static void zone_fill_free(uint8_t *object, uint32_t size)
 {
     uint32_t tail = tail_of(size);
     memset(object, FILLING & 0xff, head_of(size));
@@ -133,7 +133,7 @@ static struct slab *new_slab(struct zone *z)
         slab->bit[i / 32] |= 1u << i % 32;
         uint8_t *object = (uint8_t *)slab + z->begin + i * z->stride;
 #if ZONE_DEBUG
-        fill_free(object, z->size);
+        zone_fill_free(object, z->size);
         *(struct mark *)(object + round_up(z->size, 4)) = (struct mark){FREE ^ (uint32_t)(uintptr_t)object, 0};
 #endif
         if (z->ctor && !ZONE_DEBUG)
@@ -143,7 +143,7 @@ static struct slab *new_slab(struct zone *z)
 }
 
 /* A list of slabs, linked through `next`, goes back. No lock is held. */
-static void give_back(struct slab *slab)
+static void zone_give_back(struct slab *slab)
 {
     while (slab) {
         struct slab *next = slab->next;
@@ -157,24 +157,24 @@ static void give_back(struct slab *slab)
  * Which object of a slab is handed out first. Another one in each page (Bonwick's colours): of zones whose slabs have few objects in
  * use, all first ones would be in the same lines of a cache that has one way of a page's size.
  */
-static unsigned first_of(const struct zone *z, const struct slab *slab)
+static unsigned zone_first_of(const struct zone *z, const struct slab *slab)
 {
     return page_address(slab) / PAGE_SIZE * COLOUR % (z->per_slab * z->stride) / z->stride;
 }
 
 /* An object from the slabs, or 0. The caller holds the zone's lock. */
-static void *take(struct zone *z)
+static void *zone_take(struct zone *z)
 {
     struct slab *slab = z->partial;
     if (!slab) {
         slab = z->empty;
         if (!slab)
             return 0;
-        take_out(&z->empty, slab);
+        zone_take_out(&z->empty, slab);
         z->empties--;
         push(&z->partial, slab);
     }
-    unsigned start = first_of(z, slab), word = start / 32;
+    unsigned start = zone_first_of(z, slab), word = start / 32;
     uint32_t bits = slab->bit[word] & ~0u << start % 32;
     while (!bits) {
         word = (word + 1) % SLAB_WORDS;
@@ -183,7 +183,7 @@ static void *take(struct zone *z)
     unsigned n = 32 * word + (unsigned)__builtin_ctz(bits);
     slab->bit[word] &= ~(1u << n % 32);
     if (!--slab->free)
-        take_out(&z->partial, slab);
+        zone_take_out(&z->partial, slab);
     return (uint8_t *)slab + z->begin + n * z->stride;
 }
 
@@ -193,12 +193,12 @@ static _Noreturn void foreign(const struct zone *z, const void *object)
     while (known && known != other)
         known = known->next;
     if (known && known != z)
-        panic("zone %s: %p is freed, which is of zone %s", name_of(z), object, name_of(known));
-    panic("zone %s: %p is freed, which is no object of it", name_of(z), object);
+        panic("zone %s: %p is freed, which is of zone %s", zone_name_of(z), object, zone_name_of(known));
+    panic("zone %s: %p is freed, which is no object of it", zone_name_of(z), object);
 }
 
 /* Its number in its slab; panics if it has none. */
-static unsigned number_of(const struct zone *z, const void *object)
+static unsigned zone_number_of(const struct zone *z, const void *object)
 {
     uint32_t offset = (uint32_t)((uintptr_t)object & PAGE_MASK);
     if (!page_is_ours(page_address(object)) || slab_of(object)->zone != z || offset < z->begin ||
@@ -208,18 +208,18 @@ static unsigned number_of(const struct zone *z, const void *object)
 }
 
 /* An object goes to its slab, and a slab that shall go back before those of *back. The caller holds the zone's lock. */
-static void put(struct zone *z, void *object, struct slab **back)
+static void zone_put(struct zone *z, void *object, struct slab **back)
 {
-    unsigned n = number_of(z, object);
+    unsigned n = zone_number_of(z, object);
     struct slab *slab = slab_of(object);
     if (slab->bit[n / 32] & 1u << n % 32)
-        panic("zone %s: %p is freed twice", name_of(z), object);
+        panic("zone %s: %p is freed twice", zone_name_of(z), object);
     slab->bit[n / 32] |= 1u << n % 32;
     if (!slab->free++)
         push(&z->partial, slab);
     if (slab->free < z->per_slab)
         return;
-    take_out(&z->partial, slab);
+    zone_take_out(&z->partial, slab);
     if (z->empties < ZONE_EMPTY) {
         push(&z->empty, slab);
         z->empties++;
@@ -231,13 +231,13 @@ static void put(struct zone *z, void *object, struct slab **back)
 }
 
 /* Objects from the slabs into the cache, up to half of it. Gives how many there are then. */
-static uint32_t fill(struct zone *z, struct zone_cache *c)
+static uint32_t zone_fill(struct zone *z, struct zone_cache *c)
 {
     simple_lock(&z->lock);
     if (!z->cache_most)
         set_up(z);
     void *object;
-    while (c->count < z->cache_most / 2 && (object = take(z))) {
+    while (c->count < z->cache_most / 2 && (object = zone_take(z))) {
         c->object[c->count++] = object;
         c->filled++;
         z->out++;
@@ -249,22 +249,22 @@ static uint32_t fill(struct zone *z, struct zone_cache *c)
 }
 
 /* The oldest objects of the cache go to their slabs, until `rest` are left. */
-static void flush(struct zone *z, struct zone_cache *c, uint32_t rest)
+static void zone_flush(struct zone *z, struct zone_cache *c, uint32_t rest)
 {
     struct slab *back = 0;
     uint32_t n = c->count - rest;
     simple_lock(&z->lock);
     for (uint32_t i = 0; i < n; i++)
-        put(z, c->object[i], &back);
+        zone_put(z, c->object[i], &back);
     z->out -= n;
     simple_unlock(&z->lock);
     memmove(c->object, c->object + n, rest * sizeof c->object[0]);
     c->count = rest;
     c->flushed += n;
-    give_back(back);
+    zone_give_back(back);
 }
 
-static bool grow(struct zone *z)
+static bool zone_grow(struct zone *z)
 {
     struct slab *slab = new_slab(z);
     if (!slab)
@@ -280,8 +280,8 @@ static bool grow(struct zone *z)
 /* Inside the zone's section: this hart's cache is empty. */
 void *zone_alloc_slow(struct zone *z, struct zone_cache *c)
 {
-    while (!fill(z, c)) /* another hart may have what this one has brought */
-        if (!grow(z)) {
+    while (!zone_fill(z, c)) /* another hart may have what this one has brought */
+        if (!zone_grow(z)) {
             c->failures++;
             return 0;
         }
@@ -294,7 +294,7 @@ void zone_free_slow(struct zone *z, struct zone_cache *c, void *object)
 {
     if (!z->cache_most)
         foreign(z, object);
-    flush(z, c, z->cache_most / 2);
+    zone_flush(z, c, z->cache_most / 2);
     c->flushes++;
     c->object[c->count++] = object;
     c->frees++;
@@ -310,8 +310,8 @@ static _Noreturn void breach(const struct zone *z, const void *object, const str
 {
     uint32_t offset = 0;
     const char *name = symbol_of(m->site, &offset);
-    panic("zone %s: %p %s (last allocated or freed at %s+0x%lx)", name_of(z), object, what, name ? name : "nowhere",
-          (unsigned long)offset);
+    panic("zone %s: %p %s (last allocated or freed at %s+0x%lx)", zone_name_of(z), object, what,
+          name ? name : "nowhere", (unsigned long)offset);
 }
 
 /* Eight words at a time, and loads first, so that none waits for the one before it. */
@@ -351,14 +351,14 @@ __attribute__((noinline)) void zone_check_allocated(struct zone *z, void *object
 
 __attribute__((noinline)) void zone_check_freed(struct zone *z, void *object)
 {
-    number_of(z, object);
+    zone_number_of(z, object);
     struct mark *m = mark_of(z, object);
     if (m->state == (FREE ^ (uint32_t)(uintptr_t)object))
         breach(z, object, m, "is freed twice");
     if (m->state != (ALLOCATED ^ (uint32_t)(uintptr_t)object))
         breach(z, object, m, "was written behind");
     *m = (struct mark){FREE ^ (uint32_t)(uintptr_t)object, (uint32_t)(uintptr_t)__builtin_return_address(0)};
-    fill_free(object, z->size);
+    zone_fill_free(object, z->size);
 }
 #endif
 
@@ -375,11 +375,11 @@ static struct slab *take_empty(struct zone *z)
 void zone_reclaim(struct zone *z)
 {
     crit_t s = crit_sec_enter(z->level);
-    flush(z, &z->cache[curhart->id], 0);
+    zone_flush(z, &z->cache[curhart->id], 0);
     simple_lock(&z->lock);
     struct slab *back = take_empty(z);
     simple_unlock(&z->lock);
-    give_back(back);
+    zone_give_back(back);
     crit_sec_leave(s);
 }
 
@@ -416,10 +416,10 @@ void zone_destroy(struct zone *z)
 {
     crit_t s = crit_sec_enter(z->level);
     for (unsigned h = 0; h < MAX_HARTS; h++)
-        flush(z, &z->cache[h], 0);
+        zone_flush(z, &z->cache[h], 0);
     if (z->out)
-        panic("zone %s: destroyed with %lu objects in use", name_of(z), (unsigned long)z->out);
-    give_back(take_empty(z));
+        panic("zone %s: destroyed with %lu objects in use", zone_name_of(z), (unsigned long)z->out);
+    zone_give_back(take_empty(z));
     crit_sec_leave(s);
     simple_lock_destroy(&z->lock);
     leave_list(z);
@@ -447,7 +447,7 @@ void zones_show(void)
             "flushes  failures\n");
     for (const struct zone *z = zones; z; z = z->next) {
         struct zone_counts n = zone_counts(z);
-        kprintf("%-16s  %4lu  %6lu  %6lu  %6lu  %5lu  %11lu  %10lu  %10lu  %7lu  %7lu  %8lu\n", name_of(z),
+        kprintf("%-16s  %4lu  %6lu  %6lu  %6lu  %5lu  %11lu  %10lu  %10lu  %7lu  %7lu  %8lu\n", zone_name_of(z),
                 (unsigned long)z->size, (unsigned long)n.in_use, (unsigned long)n.peak, (unsigned long)n.cached,
                 (unsigned long)n.pages, (unsigned long)n.allocations, (unsigned long)n.frees, (unsigned long)n.hits,
                 (unsigned long)n.refills, (unsigned long)n.flushes, (unsigned long)n.failures);
@@ -460,7 +460,7 @@ void zones_print_results(void)
         struct zone_counts n = zone_counts(z);
         kprintf("@zone name=%s size=%lu allocations=%lu frees=%lu in_use=%lu peak=%lu cached=%lu hits=%lu refills=%lu "
                 "flushes=%lu failures=%lu pages=%lu\n",
-                name_of(z), (unsigned long)z->size, (unsigned long)n.allocations, (unsigned long)n.frees,
+                zone_name_of(z), (unsigned long)z->size, (unsigned long)n.allocations, (unsigned long)n.frees,
                 (unsigned long)n.in_use, (unsigned long)n.peak, (unsigned long)n.cached, (unsigned long)n.hits,
                 (unsigned long)n.refills, (unsigned long)n.flushes, (unsigned long)n.failures, (unsigned long)n.pages);
     }

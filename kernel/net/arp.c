@@ -51,7 +51,7 @@ void arp_forget(void)
     }
 }
 
-static struct entry *find(uint32_t ip)
+static struct entry *arp_find(uint32_t ip)
 {
     for (unsigned i = 0; i < ENTRIES; i++)
         if (table[i].ip == ip)
@@ -60,9 +60,9 @@ static struct entry *find(uint32_t ip)
 }
 
 /* The entry for `ip`, which has none. */
-static struct entry *make(uint32_t ip, struct mbuf **dropped)
+static struct entry *arp_make(uint32_t ip, struct mbuf **dropped)
 {
-    struct entry *e = find(0);
+    struct entry *e = arp_find(0);
     if (!e)
         e = &table[next_victim++ % ENTRIES];
     *dropped = e->waiting;
@@ -70,7 +70,7 @@ static struct entry *make(uint32_t ip, struct mbuf **dropped)
     return e;
 }
 
-static void send(uint32_t operation, const uint8_t *to, uint32_t to_ip)
+static void arp_send(uint32_t operation, const uint8_t *to, uint32_t to_ip)
 {
     struct mbuf *m = m_get();
     if (!m) {
@@ -107,9 +107,9 @@ void arp_input(struct mbuf *m)
 
     struct mbuf *waiting = 0, *dropped = 0;
     crit_t s = simple_lock_enter(&arp_lock);
-    struct entry *e = find(from_ip);
+    struct entry *e = arp_find(from_ip);
     if (!e && to_ip == net_own.ip)
-        e = make(from_ip, &dropped);
+        e = arp_make(from_ip, &dropped);
     if (e) {
         memcpy(e->ether, from, ETHER_ADDRESS);
         e->known = true;
@@ -125,7 +125,7 @@ void arp_input(struct mbuf *m)
         ether_output(waiting, from, ETHERTYPE_IP);
     if (operation == ARP_REQUEST && to_ip == net_own.ip) {
         NET_COUNT(arp_replies);
-        send(ARP_REPLY, from, from_ip);
+        arp_send(ARP_REPLY, from, from_ip);
     }
 }
 
@@ -134,7 +134,7 @@ void arp_resolve(struct mbuf *m, uint32_t ip)
     uint8_t to[ETHER_ADDRESS];
     struct mbuf *dropped = 0;
     crit_t s = simple_lock_enter(&arp_lock);
-    struct entry *e = find(ip);
+    struct entry *e = arp_find(ip);
     bool known = e && e->known, ask = asks;
     if (known) {
         memcpy(to, e->ether, ETHER_ADDRESS);
@@ -144,7 +144,7 @@ void arp_resolve(struct mbuf *m, uint32_t ip)
         if (e)
             dropped = e->waiting;
         else
-            e = make(ip, &dropped);
+            e = arp_make(ip, &dropped);
         e->waiting = m;
     }
     simple_lock_leave(&arp_lock, s);
@@ -156,6 +156,6 @@ void arp_resolve(struct mbuf *m, uint32_t ip)
         ether_output(m, to, ETHERTYPE_IP);
     } else if (ask) {
         NET_COUNT(arp_requests);
-        send(ARP_REQUEST, BROADCAST, ip);
+        arp_send(ARP_REQUEST, BROADCAST, ip);
     }
 }

@@ -37,7 +37,7 @@ static COLD void not_sent(struct mbuf *m)
 }
 
 /* Buffers that have been read go back as the next frames are sent: no interrupt is needed for that. */
-static void transmit(struct mbuf *m)
+static void ether_transmit(struct mbuf *m)
 {
     crit_t s = simple_lock_enter(&tx_lock);
     for (struct mbuf *done; (done = ether_tx_reclaim());)
@@ -76,7 +76,7 @@ void if_ether_start(void)
     uint32_t ip = bootargs_number("net.ip", DEFAULT_IP + node_number(), UINT32_MAX);
     uint32_t last = bootargs_number("net.mac", ip & 0xff, 0xff);
     net_own = (struct net_address){{2, 'I', 'L', 'K', 0, (uint8_t)last}, ip, 0xffffff00};
-    if_transmit = transmit;
+    if_transmit = ether_transmit;
     uint32_t mbits = bootargs_number("net.mbits", 100, 1000);
     if (mbits != 10 && mbits != 100 && mbits != 1000)
         panic("boot argument net.mbits=%lu: give 10, 100 or 1000", (unsigned long)mbits);

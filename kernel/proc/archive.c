@@ -26,7 +26,7 @@ static uint32_t hexadecimal(const char *digits)
     return v;
 }
 
-static uint32_t rounded(uint32_t n)
+static uint32_t archive_rounded(uint32_t n)
 {
     return (n + 3) & ~3u;
 }
@@ -37,9 +37,9 @@ static bool next_entry(uint32_t *at, struct entry *e)
     const char *header = user_archive + *at;
     if (memcmp(header, MAGIC, sizeof MAGIC - 1))
         return false;
-    uint32_t file_at = rounded(*at + HEADER_SIZE + hexadecimal(header + FIELD_NAME_SIZE));
+    uint32_t file_at = archive_rounded(*at + HEADER_SIZE + hexadecimal(header + FIELD_NAME_SIZE));
     *e = (struct entry){header + HEADER_SIZE, user_archive + file_at, hexadecimal(header + FIELD_SIZE)};
-    *at = rounded(file_at + e->size);
+    *at = archive_rounded(file_at + e->size);
     return strcmp(e->name, LAST);
 }
 

@@ -26,7 +26,7 @@ void arguments_destroy(struct arguments *a)
 }
 
 /* Where the next byte goes, and up to how many; 0: memory is out. */
-static char *room(struct arguments *a, uint32_t *n)
+static char *arguments_room(struct arguments *a, uint32_t *n)
 {
     char **piece = &a->piece[a->size / ARGUMENTS_PIECE];
     if (!*piece) {
@@ -43,7 +43,7 @@ int arguments_copy_in(struct arguments *to, struct vm_map *map, uint32_t from)
 {
     while (to->size < USER_ARGUMENTS_MOST) {
         uint32_t n;
-        char *at = room(to, &n);
+        char *at = arguments_room(to, &n);
         int error = at ? copyinstr(map, at, from, n) : -ENOMEM;
         if (!error)
             n = strlen(at) + 1;
@@ -57,10 +57,10 @@ int arguments_copy_in(struct arguments *to, struct vm_map *map, uint32_t from)
     return -E2BIG;
 }
 
-static int append(struct arguments *to, char c)
+static int arguments_put(struct arguments *to, char c)
 {
     uint32_t n;
-    char *at = to->size < USER_ARGUMENTS_MOST ? room(to, &n) : 0;
+    char *at = to->size < USER_ARGUMENTS_MOST ? arguments_room(to, &n) : 0;
     if (!at)
         return to->size < USER_ARGUMENTS_MOST ? -ENOMEM : -E2BIG;
     *at = c;
@@ -72,7 +72,7 @@ int arguments_append(struct arguments *to, const char *string)
 {
     int error;
     do
-        error = append(to, *string);
+        error = arguments_put(to, *string);
     while (!error && *string++);
     return error;
 }
@@ -89,7 +89,7 @@ int arguments_for_script(struct arguments *to, const struct arguments *from, con
     while (from->count && arguments_byte(from, at++)) /* its own name */
         ;
     for (; at < from->size && !error; at++)
-        error = append(to, arguments_byte(from, at));
+        error = arguments_put(to, arguments_byte(from, at));
     to->count = 2 + !!*word + (from->count ? from->count - 1 : 0);
     to->environment = from->environment;
     return error;

@@ -28,7 +28,7 @@ struct segment {
     uint32_t type, at, address, physical, in_file, in_memory, flags, align;
 };
 
-static int get(const struct elf_file *file, uint32_t at, void *to, uint32_t n)
+static int elf_get(const struct elf_file *file, uint32_t at, void *to, uint32_t n)
 {
     if (!file->bytes)
         return file->read(file, at, to, n);
@@ -37,7 +37,7 @@ static int get(const struct elf_file *file, uint32_t at, void *to, uint32_t n)
 }
 
 /* The file's `n` bytes from `from` on, to user mode's `to`: by the page, if they are not in memory. */
-static int fill(struct vm_map *map, uint32_t to, const struct elf_file *file, uint32_t from, uint32_t n)
+static int elf_fill(struct vm_map *map, uint32_t to, const struct elf_file *file, uint32_t from, uint32_t n)
 {
     if (file->bytes)
         return vm_fill(map, to, (const uint8_t *)file->bytes + from, n);
@@ -45,7 +45,7 @@ static int fill(struct vm_map *map, uint32_t to, const struct elf_file *file, ui
     int error = page ? 0 : -ENOMEM;
     for (uint32_t part; n && !error; n -= part, from += part, to += part) {
         part = MIN(n, PAGE_SIZE);
-        error = get(file, from, page_pointer(page), part);
+        error = elf_get(file, from, page_pointer(page), part);
         if (!error)
             error = vm_fill(map, to, page_pointer(page), part);
     }
@@ -61,31 +61,31 @@ static bool is_program(const struct header *h, uint32_t size)
            h->segments <= (size - h->segments_at) / sizeof(struct segment);
 }
 
-static bool is_sound(const struct segment *s, uint32_t size)
+static bool elf_is_sound(const struct segment *s, uint32_t size)
 {
     return s->at <= size && s->in_file <= size - s->at && s->in_file <= s->in_memory && s->address >= VM_BEGIN &&
            s->address <= VM_END && s->in_memory <= VM_END - s->address && s->flags & SEGMENT_READ;
 }
 
-static unsigned rights_of(const struct segment *s)
+static unsigned elf_rights_of(const struct segment *s)
 {
     return PAGE_READ | (s->flags & SEGMENT_WRITE ? PAGE_WRITE : 0) | (s->flags & SEGMENT_EXECUTE ? PAGE_EXECUTE : 0);
 }
 
 static int load_segment(struct vm_map *map, const struct elf_file *file, const struct segment *s)
 {
-    if (!is_sound(s, file->size))
+    if (!elf_is_sound(s, file->size))
         return -ENOEXEC;
     uint32_t begin = s->address & ~PAGE_MASK;
-    unsigned rights = rights_of(s);
+    unsigned rights = elf_rights_of(s);
     int error = vm_map_object(map, &begin, s->address + s->in_memory - begin, VM_FIXED, 0, 0, false, rights,
                               PAGE_RIGHTS, VM_INHERIT_COPY);
     if (error)
         return error == -ENOMEM ? error : -ENOEXEC; /* a page that another segment has, or code that can be written */
-    return fill(map, s->address, file, s->at, s->in_file);
+    return elf_fill(map, s->address, file, s->at, s->in_file);
 }
 
-static bool is_code(const struct segment *s, uint32_t address)
+static bool elf_is_code(const struct segment *s, uint32_t address)
 {
     return s->flags & SEGMENT_EXECUTE && address - s->address < s->in_memory;
 }
@@ -95,14 +95,14 @@ int elf_load(struct vm_map *map, const struct elf_file *file, struct elf_program
     struct header h;
     if (file->size < sizeof h)
         return -ENOEXEC;
-    int error = get(file, 0, &h, sizeof h);
+    int error = elf_get(file, 0, &h, sizeof h);
     if (error || !is_program(&h, file->size))
         return error ? error : -ENOEXEC;
     *program = (struct elf_program){.entry = h.entry};
     bool has_entry = false;
     for (unsigned i = 0; i < h.segments; i++) {
         struct segment s;
-        error = get(file, h.segments_at + i * sizeof s, &s, sizeof s);
+        error = elf_get(file, h.segments_at + i * sizeof s, &s, sizeof s);
         if (error)
             return error;
         if (s.type != SEGMENT_LOAD || !s.in_memory)
@@ -110,7 +110,7 @@ int elf_load(struct vm_map *map, const struct elf_file *file, struct elf_program
         error = load_segment(map, file, &s);
         if (error)
             return error;
-        has_entry |= is_code(&s, h.entry);
+        has_entry |= elf_is_code(&s, h.entry);
         uint32_t end = (s.address + s.in_memory + PAGE_MASK) & ~PAGE_MASK;
         if (end > program->end)
             program->end = end;

@@ -49,7 +49,7 @@ static void from_end(struct from *from)
 }
 
 /* The vnode that a path leads to, with a reference. */
-static int find(struct process *p, struct vm_map *map, uint32_t at, bool follow, struct vnode **vp)
+static int file_calls_find(struct process *p, struct vm_map *map, uint32_t at, bool follow, struct vnode **vp)
 {
     struct from from;
     int error = from_user(p, map, at, &from);
@@ -78,7 +78,7 @@ typedef int (*on_vnode)(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 static int by_path(struct process *p, struct vm_map *map, const uint32_t *a, bool follow, on_vnode call)
 {
     struct vnode *vp;
-    int result = find(p, map, a[0], follow, &vp);
+    int result = file_calls_find(p, map, a[0], follow, &vp);
     if (result)
         return result;
     result = call(vp, map, a);
@@ -330,7 +330,7 @@ static int sys_fchmod(struct process *p, struct vm_map *map, const uint32_t *a)
 SYSCALL(SYS_FCHMOD, sys_fchmod);
 
 /* -1 (of 16 bits or 32): as it was. */
-static int change_owner(struct vnode *vp, struct vm_map *map, const uint32_t *a)
+static int file_calls_chown(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 {
     struct vattr attr;
     (void)map;
@@ -344,13 +344,13 @@ static int change_owner(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 
 static int sys_chown(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    return by_path(p, map, a, true, change_owner);
+    return by_path(p, map, a, true, file_calls_chown);
 }
 SYSCALL(SYS_CHOWN, sys_chown);
 
 static int sys_fchown(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    return by_descriptor(p, map, a, change_owner);
+    return by_descriptor(p, map, a, file_calls_chown);
 }
 SYSCALL(SYS_FCHOWN, sys_fchown);
 
@@ -374,7 +374,7 @@ static int sys_utimes(struct process *p, struct vm_map *map, const uint32_t *a)
     if (!error && a[1] && (!is_time(&both[0]) || !is_time(&both[1])))
         error = -EINVAL;
     if (!error)
-        error = find(p, map, a[0], true, &vp);
+        error = file_calls_find(p, map, a[0], true, &vp);
     if (error)
         return error;
     if (a[1]) {
@@ -387,7 +387,7 @@ static int sys_utimes(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_UTIMES, sys_utimes);
 
-static int cut(struct vnode *vp, struct vm_map *map, const uint32_t *a)
+static int file_calls_truncate(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 {
     (void)map;
     return vfs_truncate(vp, a[1]);
@@ -395,7 +395,7 @@ static int cut(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 
 static int sys_truncate(struct process *p, struct vm_map *map, const uint32_t *a)
 {
-    return (int32_t)a[1] < 0 ? -EINVAL : by_path(p, map, a, true, cut);
+    return (int32_t)a[1] < 0 ? -EINVAL : by_path(p, map, a, true, file_calls_truncate);
 }
 SYSCALL(SYS_TRUNCATE, sys_truncate);
 
@@ -413,7 +413,7 @@ SYSCALL(SYS_UMASK, sys_umask);
 static int sys_chdir(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     struct vnode *vp;
-    int error = find(p, map, a[0], true, &vp);
+    int error = file_calls_find(p, map, a[0], true, &vp);
     return error ? error : process_change_directory(p, vp, false);
 }
 SYSCALL(SYS_CHDIR, sys_chdir);
@@ -436,7 +436,7 @@ SYSCALL(SYS_FCHDIR, sys_fchdir);
 static int sys_chroot(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     struct vnode *vp;
-    int error = find(p, map, a[0], true, &vp);
+    int error = file_calls_find(p, map, a[0], true, &vp);
     return error ? error : process_change_directory(p, vp, true);
 }
 SYSCALL(SYS_CHROOT, sys_chroot);

@@ -10,14 +10,14 @@
 
 static struct user_thread *first, **end = &first;
 
-static void append(struct user_thread *t)
+static void futex_append(struct user_thread *t)
 {
     t->next = 0;
     *end = t;
     end = &t->next;
 }
 
-static void take_out(struct user_thread *t)
+static void futex_take_out(struct user_thread *t)
 {
     struct user_thread **at = &first;
     while (*at && *at != t)
@@ -30,21 +30,21 @@ static void take_out(struct user_thread *t)
 }
 
 /* Sleep until woken or the limit. Called and returns with user_lock held. */
-static int wait(struct user_thread *self, uint32_t word, const struct limit *limit)
+static int futex_sleep(struct user_thread *self, uint32_t word, const struct limit *limit)
 {
     int error = 0;
     self->word = word;
     self->waits_in = self->process->space;
     self->woken = false;
-    append(self);
+    futex_append(self);
     while (!error && !self->woken && !limit->over)
         error = limit_sleep(limit);
-    take_out(self);
+    futex_take_out(self);
     return self->woken ? 0 : limit->over ? -ETIMEDOUT : -ERESTART;
 }
 
 /* The word, while user_lock is held: it may have to come into memory first. */
-static int look(struct vm_map *map, uint32_t word, uint32_t *now, crit_t *s)
+static int futex_look(struct vm_map *map, uint32_t word, uint32_t *now, crit_t *s)
 {
     while (copyin_resident(map, now, word, sizeof *now)) {
         simple_lock_leave(&user_lock, *s);
@@ -66,9 +66,9 @@ static int futex_wait(struct vm_map *map, uint32_t word, uint32_t value, bool wa
     uint32_t now;
     limit_begin(&limit, ticks, &self->woken, &user_lock);
     crit_t s = simple_lock_enter(&user_lock);
-    int error = look(map, word, &now, &s);
+    int error = futex_look(map, word, &now, &s);
     if (!error)
-        error = now != value ? -EAGAIN : waits ? wait(self, word, &limit) : -ETIMEDOUT;
+        error = now != value ? -EAGAIN : waits ? futex_sleep(self, word, &limit) : -ETIMEDOUT;
     simple_lock_leave(&user_lock, s);
     limit_end(&limit);
     return error == -ERESTART && ticks ? -EINTR : error; /* made again, it would wait for the whole time again */
@@ -121,7 +121,7 @@ static int sys_futex_wake(struct process *p, struct vm_map *map, const uint32_t 
         next = t->next;
         if (t->waits_in != p->space || t->word != word)
             continue;
-        take_out(t);
+        futex_take_out(t);
         t->woken = true;
         thread_wakeup(&t->woken);
         n++;

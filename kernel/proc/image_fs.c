@@ -52,7 +52,7 @@ static struct node nodes[] = {
 #define NODES (sizeof nodes / sizeof nodes[0])
 #define NODE(vp) ((struct node *)(vp))
 
-static bool is_called(const char *name, const char *wanted, uint32_t length)
+static bool image_is_called(const char *name, const char *wanted, uint32_t length)
 {
     return strlen(name) == length && !memcmp(name, wanted, length);
 }
@@ -74,14 +74,14 @@ int archive_vnode(const char *path, struct vnode **vpp)
     return 0;
 }
 
-static int lookup(struct vnode *dvp, const char *name, uint32_t length, struct vnode **vpp)
+static int image_lookup(struct vnode *dvp, const char *name, uint32_t length, struct vnode **vpp)
 {
     struct node *d = NODE(dvp);
-    *vpp = is_called(".", name, length) ? dvp : is_called("..", name, length) ? &d->in->v : 0;
-    if (d == &archive_root && is_called("bin", name, length))
+    *vpp = image_is_called(".", name, length) ? dvp : image_is_called("..", name, length) ? &d->in->v : 0;
+    if (d == &archive_root && image_is_called("bin", name, length))
         *vpp = dvp;
     for (unsigned i = 0; i < NODES && !*vpp; i++)
-        if (nodes[i].in == d && is_called(nodes[i].name, name, length))
+        if (nodes[i].in == d && image_is_called(nodes[i].name, name, length))
             *vpp = &nodes[i].v;
     if (*vpp)
         return 0;
@@ -93,42 +93,42 @@ static int lookup(struct vnode *dvp, const char *name, uint32_t length, struct v
     return archive_vnode(text, vpp);
 }
 
-static int create(struct vnode *dvp, const char *name, uint32_t length, const struct vattr *attr, const char *target,
-                  struct vnode **vpp)
+static int image_create(struct vnode *dvp, const char *name, uint32_t length, const struct vattr *attr,
+                        const char *target, struct vnode **vpp)
 {
     (void)attr, (void)target;
-    if (lookup(dvp, name, length, vpp))
+    if (image_lookup(dvp, name, length, vpp))
         return -EROFS;
     vrele(*vpp);
     *vpp = 0;
     return -EEXIST;
 }
 
-static int link(struct vnode *dvp, const char *name, uint32_t length, struct vnode *vp)
+static int image_link(struct vnode *dvp, const char *name, uint32_t length, struct vnode *vp)
 {
     (void)dvp, (void)name, (void)length, (void)vp;
     return -EROFS;
 }
 
-static int remove(struct vnode *dvp, const char *name, uint32_t length, bool directory)
+static int image_remove(struct vnode *dvp, const char *name, uint32_t length, bool directory)
 {
     struct vnode *vp;
     (void)directory;
-    int error = lookup(dvp, name, length, &vp);
+    int error = image_lookup(dvp, name, length, &vp);
     if (error)
         return error;
     vrele(vp);
     return -EROFS;
 }
 
-static int rename(struct vnode *from, const char *name, uint32_t length, struct vnode *to, const char *new_name,
-                  uint32_t new_length)
+static int image_rename(struct vnode *from, const char *name, uint32_t length, struct vnode *to, const char *new_name,
+                        uint32_t new_length)
 {
     (void)to, (void)new_name, (void)new_length;
-    return remove(from, name, length, false);
+    return image_remove(from, name, length, false);
 }
 
-static int read(struct vnode *vp, struct uio *uio)
+static int image_read(struct vnode *vp, struct uio *uio)
 {
     const struct node *n = NODE(vp);
     if (!n->bytes)
@@ -137,19 +137,19 @@ static int read(struct vnode *vp, struct uio *uio)
     return uio_move(uio, (void *)(n->bytes + at), MIN(uio->left, rest));
 }
 
-static int write(struct vnode *vp, struct uio *uio, bool append)
+static int image_write(struct vnode *vp, struct uio *uio, bool append)
 {
     (void)vp, (void)uio, (void)append;
     return -EROFS;
 }
 
-static int truncate(struct vnode *vp, uint64_t size)
+static int image_truncate(struct vnode *vp, uint64_t size)
 {
     (void)vp, (void)size;
     return -EROFS;
 }
 
-static int getattr(struct vnode *vp, struct vattr *attr)
+static int image_getattr(struct vnode *vp, struct vattr *attr)
 {
     const struct node *n = NODE(vp);
     *attr = (struct vattr){.type = vp->type, .nlink = 1, .ino = n->number, .block_size = BLOCK, .rdev = vp->rdev};
@@ -159,14 +159,14 @@ static int getattr(struct vnode *vp, struct vattr *attr)
     return 0;
 }
 
-static int setattr(struct vnode *vp, const struct vattr *attr, unsigned which)
+static int image_setattr(struct vnode *vp, const struct vattr *attr, unsigned which)
 {
     (void)vp, (void)attr, (void)which;
     return -EROFS;
 }
 
 /* Offsets count: the archive's files, then what has a node here. */
-static int readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg)
+static int image_readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg)
 {
     const struct node *d = NODE(vp);
     uint32_t at = (uint32_t)offset, files = 0;
@@ -188,25 +188,25 @@ static int readdir(struct vnode *vp, uint64_t offset, dirent_fn *fn, void *arg)
     return 0;
 }
 
-static int readlink(struct vnode *vp, char *text, uint32_t size)
+static int image_readlink(struct vnode *vp, char *text, uint32_t size)
 {
     (void)vp, (void)text, (void)size;
     return -EINVAL;
 }
 
-static int fsync(struct vnode *vp)
+static int image_fsync(struct vnode *vp)
 {
     (void)vp;
     return 0;
 }
 
-static void hold(struct vnode *vp)
+static void image_hold(struct vnode *vp)
 {
     if (!NODE(vp)->name)
         __atomic_fetch_add(&NODE(vp)->references, 1, __ATOMIC_RELAXED);
 }
 
-static void release(struct vnode *vp)
+static void image_release(struct vnode *vp)
 {
     struct node *n = NODE(vp);
     if (n->name || __atomic_sub_fetch(&n->references, 1, __ATOMIC_ACQ_REL))
@@ -229,21 +229,21 @@ static const void *contents(struct vnode *vp, uint32_t *size)
     return NODE(vp)->bytes;
 }
 
-static const struct vnodeops image_ops = {.lookup = lookup,
-                                          .create = create,
-                                          .link = link,
-                                          .remove = remove,
-                                          .rename = rename,
-                                          .read = read,
-                                          .write = write,
-                                          .truncate = truncate,
-                                          .getattr = getattr,
-                                          .setattr = setattr,
-                                          .readdir = readdir,
-                                          .readlink = readlink,
-                                          .fsync = fsync,
-                                          .hold = hold,
-                                          .release = release,
+static const struct vnodeops image_ops = {.lookup = image_lookup,
+                                          .create = image_create,
+                                          .link = image_link,
+                                          .remove = image_remove,
+                                          .rename = image_rename,
+                                          .read = image_read,
+                                          .write = image_write,
+                                          .truncate = image_truncate,
+                                          .getattr = image_getattr,
+                                          .setattr = image_setattr,
+                                          .readdir = image_readdir,
+                                          .readlink = image_readlink,
+                                          .fsync = image_fsync,
+                                          .hold = image_hold,
+                                          .release = image_release,
                                           .object = object,
                                           .contents = contents};
 
@@ -261,20 +261,20 @@ static int devices_root_of(struct mount *m, struct vnode **vpp)
     return 0;
 }
 
-static int nothing(struct mount *m)
+static int image_nothing(struct mount *m)
 {
     (void)m;
     return 0;
 }
 
-static void statfs(struct mount *m, struct statfs_out *to)
+static void image_statfs(struct mount *m, struct statfs_out *to)
 {
     (void)m;
     *to = (struct statfs_out){.block_size = BLOCK};
 }
 
-static const struct mountops archive_ops = {archive_root_of, nothing, nothing, statfs};
-static const struct mountops devices_ops = {devices_root_of, nothing, nothing, statfs};
+static const struct mountops archive_ops = {archive_root_of, image_nothing, image_nothing, image_statfs};
+static const struct mountops devices_ops = {devices_root_of, image_nothing, image_nothing, image_statfs};
 
 struct mount *archive_mount(void)
 {

@@ -15,7 +15,7 @@ static int sys_sbrk(struct process *p, struct vm_map *map, const uint32_t *a)
 SYSCALL(SYS_SBRK, sys_sbrk);
 
 /* Sv32 has no page that can be written and not read. */
-static int rights_of(uint32_t protection, unsigned *rights)
+static int mmap_rights_of(uint32_t protection, unsigned *rights)
 {
     if (protection & ~(uint32_t)(USER_PROT_READ | USER_PROT_WRITE | USER_PROT_EXEC))
         return -EINVAL;
@@ -31,7 +31,7 @@ static bool is_range(uint32_t address, uint32_t size)
 }
 
 /* A file's object for mmap, with a reference, and what may ever be done with it. */
-static int object_of(struct process *p, uint32_t fd, bool shared, struct vm_object **object, unsigned *maximum)
+static int mmap_object_of(struct process *p, uint32_t fd, bool shared, struct vm_object **object, unsigned *maximum)
 {
     struct file *f = descriptor_file(p->descriptors, fd);
     if (!f)
@@ -51,7 +51,7 @@ static int sys_mmap(struct process *p, struct vm_map *map, const uint32_t *a)
     bool shared = kind == USER_MAP_SHARED, fixed = flags & USER_MAP_FIXED;
     unsigned rights, maximum = PAGE_RIGHTS, how = fixed ? VM_REPLACE : VM_ANYWHERE;
     struct vm_object *object = 0;
-    int error = rights_of(a[2], &rights);
+    int error = mmap_rights_of(a[2], &rights);
     if (error)
         return error;
     if ((kind != USER_MAP_SHARED && kind != USER_MAP_PRIVATE) || !size || a[5] % PAGE_SIZE ||
@@ -62,7 +62,7 @@ static int sys_mmap(struct process *p, struct vm_map *map, const uint32_t *a)
     if (!fixed && address % PAGE_SIZE)
         address = 0;
     if (!(flags & USER_MAP_ANON))
-        error = object_of(p, a[4], shared, &object, &maximum);
+        error = mmap_object_of(p, a[4], shared, &object, &maximum);
     if (!error && rights & ~maximum)
         error = -EACCES;
     if (!error)
@@ -118,7 +118,7 @@ static int sys_mprotect(struct process *p, struct vm_map *map, const uint32_t *a
 {
     (void)p;
     unsigned rights;
-    int error = rights_of(a[2], &rights);
+    int error = mmap_rights_of(a[2], &rights);
     if (error)
         return error;
     if (!a[1] || a[0] % PAGE_SIZE)

@@ -137,7 +137,7 @@ static void mount_on(const char *path, struct mount *m)
         kprintf("nothing is mounted on %s: %s\n", path, strerror(-error));
 }
 
-static void mount_all(void)
+static void mounts_mount_all(void)
 {
     char root[16];
     struct mount *m;
@@ -163,7 +163,7 @@ void mounts_start(void)
         return;
     mutex_lock(&starting);
     if (!started)
-        mount_all();
+        mounts_mount_all();
     __atomic_store_n(&started, true, __ATOMIC_RELEASE);
     mutex_unlock(&starting);
 }

@@ -169,7 +169,7 @@ static void join_exited(void)
     simple_lock_leave(&user_lock, s);
 }
 
-static void thread_begin(void *arg)
+static void process_thread_begin(void *arg)
 {
     struct user_thread *self = arg;
     struct frame frame = self->first;
@@ -186,7 +186,7 @@ static struct frame frame_of(const struct user_start *start)
 }
 
 /* A thread of `p` that begins with `frame`, with an id that is no other's. Gives that, or -ENOMEM, -EAGAIN. */
-static int add_thread(struct process *p, const struct frame *frame, const struct user_thread *parent)
+static int process_new_thread(struct process *p, const struct frame *frame, const struct user_thread *parent)
 {
     struct user_thread *t = zone_alloc(&threads);
     if (!t)
@@ -205,7 +205,7 @@ static int add_thread(struct process *p, const struct frame *frame, const struct
         }
     }
     /* it cannot end before the lock is free */
-    t->thread = p->ending ? 0 : thread_create(thread_begin, t, PRI_NORMAL, p->bound, p->name);
+    t->thread = p->ending ? 0 : thread_create(process_thread_begin, t, PRI_NORMAL, p->bound, p->name);
     if (t->thread) {
         t->thread->timed = p->timer[0].left || p->timer[1].left;
         p->threads = t;
@@ -229,7 +229,7 @@ int process_add_thread(struct process *p, uint32_t pc, uint32_t sp, uint32_t arg
 {
     join_exited();
     struct frame frame = frame_of(&(struct user_start){.pc = pc, .sp = sp, .a0 = argument});
-    return add_thread(p, &frame, user_self());
+    return process_new_thread(p, &frame, user_self());
 }
 
 static void adopt(struct process *p, struct process *parent)
@@ -247,7 +247,7 @@ static void disown(struct process *p)
     *at = p->next;
 }
 
-static void unlist(struct process *p)
+static void process_unlist(struct process *p)
 {
     struct process **at = &processes;
     while (*at != p)
@@ -256,7 +256,7 @@ static void unlist(struct process *p)
     process_count--;
 }
 
-static void give_back(struct process *p)
+static void process_give_back(struct process *p)
 {
     unix_enter();
     if (p->descriptors)
@@ -282,7 +282,7 @@ static void set_name(struct process *p, const char *path)
     strlcpy(p->name, slash ? slash + 1 : path, sizeof p->name);
 }
 
-static struct process *allocate(struct process *parent, const char *name, int bound)
+static struct process *process_allocate(struct process *parent, const char *name, int bound)
 {
     join_exited();
     struct process *p = zone_alloc(&process_zone);
@@ -303,7 +303,7 @@ static struct process *allocate(struct process *parent, const char *name, int bo
 }
 
 /* It gets its id with its first thread. Until then nobody else knows it. Gone if that fails. */
-static int begin(struct process *p, const struct frame *frame, const struct user_thread *parent)
+static int process_begin_thread(struct process *p, const struct frame *frame, const struct user_thread *parent)
 {
     crit_t s = simple_lock_enter(&user_lock);
     adopt(p, p->parent);
@@ -311,20 +311,20 @@ static int begin(struct process *p, const struct frame *frame, const struct user
     processes = p;
     process_count++;
     simple_lock_leave(&user_lock, s);
-    int id = add_thread(p, frame, parent);
+    int id = process_new_thread(p, frame, parent);
     if (id < 0) {
         s = simple_lock_enter(&user_lock);
         disown(p);
-        unlist(p);
+        process_unlist(p);
         thread_wakeup(children_of(p->parent)); /* who saw it waits for nobody now */
         simple_lock_leave(&user_lock, s);
     }
     return id;
 }
 
-static int failed(struct process *p, int error)
+static int process_not_begun(struct process *p, int error)
 {
-    give_back(p);
+    process_give_back(p);
     zone_free(&process_zone, p);
     return error;
 }
@@ -344,8 +344,8 @@ static bool open_standard(struct descriptors *d)
 }
 
 /* A program in a map and with descriptors of its own. 0, or an error: what is made by then stays in `p`. */
-static int prepare(struct process *p, const struct elf_file *file, const struct arguments *arguments,
-                   struct user_start *start)
+static int process_prepare(struct process *p, const struct elf_file *file, const struct arguments *arguments,
+                           struct user_start *start)
 {
     if (!p->parent && !console_terminal())
         return -EAGAIN;
@@ -362,17 +362,17 @@ static int prepare(struct process *p, const struct elf_file *file, const struct 
     return 0;
 }
 
-static int start(struct process *parent, const char *name, const struct elf_file *file,
-                 const struct arguments *arguments, int bound)
+static int process_start_file(struct process *parent, const char *name, const struct elf_file *file,
+                              const struct arguments *arguments, int bound)
 {
-    struct process *p = allocate(parent, name, bound);
+    struct process *p = process_allocate(parent, name, bound);
     struct user_start start_at;
     if (!p)
         return -ENOMEM;
     p->has_execed = true;
-    int error = prepare(p, file, arguments, &start_at);
+    int error = process_prepare(p, file, arguments, &start_at);
     if (error)
-        return failed(p, error);
+        return process_not_begun(p, error);
     struct frame frame = frame_of(&start_at);
     if (parent) {
         crit_t s = simple_lock_enter(&user_lock);
@@ -380,8 +380,8 @@ static int start(struct process *parent, const char *name, const struct elf_file
         signals_exec(p, 0);
         simple_lock_leave(&user_lock, s);
     }
-    int id = begin(p, &frame, parent ? user_self() : 0);
-    return id < 0 ? failed(p, id) : id;
+    int id = process_begin_thread(p, &frame, parent ? user_self() : 0);
+    return id < 0 ? process_not_begun(p, id) : id;
 }
 
 int process_start(struct process *parent, const char *name, const void *file, uint32_t size,
@@ -389,7 +389,7 @@ int process_start(struct process *parent, const char *name, const void *file, ui
 {
     if (!parent)
         mounts_start();
-    return start(parent, name, &(struct elf_file){.bytes = file, .size = size}, arguments, bound);
+    return process_start_file(parent, name, &(struct elf_file){.bytes = file, .size = size}, arguments, bound);
 }
 
 static int read_program(const struct elf_file *file, uint32_t at, void *to, uint32_t n)
@@ -510,7 +510,7 @@ int process_spawn(struct process *parent, const char *name, const struct argumen
     unix_enter();
     int result = find_loadable(parent, name, arguments, &l);
     if (!result) {
-        result = start(parent, name, &l.file, l.arguments, bound);
+        result = process_start_file(parent, name, &l.file, l.arguments, bound);
         unload(&l);
     }
     unix_leave();
@@ -557,13 +557,13 @@ static int share_space(struct process *child, struct process *parent, bool borro
 int process_fork(bool borrows)
 {
     struct user_thread *self = user_self();
-    struct process *parent = self->process, *p = allocate(parent, parent->name, parent->bound);
+    struct process *parent = self->process, *p = process_allocate(parent, parent->name, parent->bound);
     if (!p)
         return -ENOMEM;
     p->descriptors = descriptors_fork(parent->descriptors);
     int error = p->descriptors ? share_space(p, parent, borrows) : -ENOMEM;
     if (error)
-        return failed(p, error);
+        return process_not_begun(p, error);
     struct frame frame = *self->frame;
     frame.a[0] = 0;
     frame.mstatus = MSTATUS_MPIE;
@@ -571,10 +571,10 @@ int process_fork(bool borrows)
         p->lender = self;
         self->lends = true;
     }
-    int id = begin(p, &frame, self);
+    int id = process_begin_thread(p, &frame, self);
     if (id < 0) {
         self->lends = false;
-        return failed(p, id);
+        return process_not_begun(p, id);
     }
     if (borrows)
         lend(self, parent);
@@ -680,7 +680,7 @@ _Noreturn void user_thread_end(void)
         signals_end(p);
         if (p->session == p->id)
             console_hang_up(p);
-        give_back(p);
+        process_give_back(p);
         s = simple_lock_enter(&user_lock);
         become_zombie(p);
     }
@@ -822,7 +822,7 @@ int process_wait(struct process *parent, int which, int options, int *status, st
             parent->children_ticks += c->ticks + c->children_ticks;
         }
         disown(c);
-        unlist(c);
+        process_unlist(c);
         process_count++; /* until it is buried */
     }
     simple_lock_leave(&user_lock, s);

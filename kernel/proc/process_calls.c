@@ -271,7 +271,7 @@ static int sys_setsid(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_SETSID, sys_setsid);
 
-static struct user_timeval time_of(uint32_t ticks)
+static struct user_timeval rusage_time_of(uint32_t ticks)
 {
     uint32_t hz = clock_hz();
     if (!hz)
@@ -281,7 +281,7 @@ static struct user_timeval time_of(uint32_t ticks)
 
 void usage_of(uint32_t user, uint32_t all, struct user_rusage *usage)
 {
-    *usage = (struct user_rusage){.user = time_of(user), .system = time_of(all > user ? all - user : 0)};
+    *usage = (struct user_rusage){.user = rusage_time_of(user), .system = rusage_time_of(all > user ? all - user : 0)};
 }
 
 static int sys_getrusage(struct process *p, struct vm_map *map, const uint32_t *a)
@@ -339,7 +339,7 @@ SYSCALL(SYS_THREAD_EXIT, sys_thread_exit);
 #define PROCESSES_AT_ONCE 8 /* on the stack, and looked at with the lock */
 
 /* With user_lock. */
-static struct user_process shown(const struct process *p)
+static struct user_process process_shown(const struct process *p)
 {
     uint32_t user, all;
     process_ticks(p, &user, &all);
@@ -382,7 +382,7 @@ static uint32_t some_processes(uint32_t below, uint32_t most, struct user_proces
         n += n < most;
     }
     for (uint32_t i = 0; i < n; i++)
-        to[i] = shown(chosen[i]);
+        to[i] = process_shown(chosen[i]);
     simple_lock_leave(&user_lock, s);
     return n;
 }

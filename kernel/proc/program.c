@@ -20,7 +20,7 @@ struct words {
     uint32_t word[WORDS];
 };
 
-static int flush(struct words *w)
+static int program_flush(struct words *w)
 {
     uint32_t n = w->count * sizeof w->word[0];
     int error = copyout(w->map, w->to, w->word, n);
@@ -29,10 +29,10 @@ static int flush(struct words *w)
     return error;
 }
 
-static int put(struct words *w, uint32_t word)
+static int program_put(struct words *w, uint32_t word)
 {
     w->word[w->count++] = word;
-    return w->count == WORDS ? flush(w) : 0;
+    return w->count == WORDS ? program_flush(w) : 0;
 }
 
 /* Pointers to so many strings, of which the first is the one from byte *at on, and a 0; the bytes are at `text`. */
@@ -40,11 +40,11 @@ static int put_vector(struct words *w, unsigned count, uint32_t text, const stru
 {
     int error = 0;
     for (; count && !error; count--) {
-        error = put(w, text + *at);
+        error = program_put(w, text + *at);
         while (arguments_byte(a, (*at)++))
             ;
     }
-    return error ? error : put(w, 0);
+    return error ? error : program_put(w, 0);
 }
 
 /* argc, argv, envp and their strings on the stack (abi.h). */
@@ -67,15 +67,15 @@ static int push_arguments(struct vm_map *map, const struct arguments *arguments,
     start->a2 = start->a1 + (arguments->count + 1) * sizeof(uint32_t);
     struct words w = {.map = map, .to = start->sp};
     if (!error)
-        error = put(&w, arguments->count);
+        error = program_put(&w, arguments->count);
     if (!error)
         error = put_vector(&w, arguments->count, text, arguments, &at);
     if (!error)
         error = put_vector(&w, arguments->environment, text, arguments, &at);
-    return error ? error : flush(&w);
+    return error ? error : program_flush(&w);
 }
 
-static uint32_t rounded(uint32_t address)
+static uint32_t program_rounded(uint32_t address)
 {
     return (address + PAGE_MASK) & ~PAGE_MASK;
 }
@@ -91,7 +91,7 @@ int program_load(struct vm_map *map, const struct elf_file *file, const struct a
         error = vm_allocate_stack(map, USER_STACK_TOP, USER_STACK_SIZE, USER_STACK_STEP);
     if (error)
         return error == -ENOMEM || error == -EIO ? error : -ENOEXEC;
-    uint32_t left = rounded(program.end) - program.end; /* of the program's last page */
+    uint32_t left = program_rounded(program.end) - program.end; /* of the program's last page */
     uint32_t begin = program.end + layout_choice(LAYOUT_OF_HEAP, 0, left / HEAP_STEP + 1) * HEAP_STEP;
     *brk = (struct user_break){begin, begin};
     start->pc = program.entry;
@@ -102,7 +102,7 @@ static int raise_break(struct vm_map *map, struct user_break *brk, uint32_t byte
 {
     if (brk->now > USER_BREAK_LIMIT || bytes > USER_BREAK_LIMIT - brk->now)
         return -ENOMEM;
-    uint32_t from = rounded(brk->now), to = rounded(brk->now + bytes);
+    uint32_t from = program_rounded(brk->now), to = program_rounded(brk->now + bytes);
     return to > from && vm_allocate(map, &from, to - from, VM_FIXED) ? -ENOMEM : 0; /* or something is mapped there */
 }
 
@@ -110,7 +110,7 @@ static int lower_break(struct vm_map *map, struct user_break *brk, uint32_t byte
 {
     if (bytes > brk->now - brk->begin)
         return -EINVAL;
-    uint32_t from = rounded(brk->now - bytes), to = rounded(brk->now);
+    uint32_t from = program_rounded(brk->now - bytes), to = program_rounded(brk->now);
     return to > from ? vm_deallocate(map, from, to - from) : 0;
 }
 

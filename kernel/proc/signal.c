@@ -28,7 +28,7 @@ static bool ignores(const struct process *p, int signal)
             (SIGNAL_BIT(signal) & IGNORED_BY_DEFAULT || (!p->parent && SIGNAL_BIT(signal) & STOPS_OF_TERMINALS)));
 }
 
-static void forget(struct process *p, uint32_t signals)
+static void signal_forget(struct process *p, uint32_t signals)
 {
     p->pending &= ~signals;
     for (struct user_thread *t = p->threads; t; t = t->sibling) {
@@ -58,9 +58,9 @@ static bool sent(struct process *p, int signal)
         return false;
     }
     if (SIGNAL_BIT(signal) & STOPS)
-        forget(p, SIGNAL_BIT(USER_SIGCONT));
+        signal_forget(p, SIGNAL_BIT(USER_SIGCONT));
     if (signal == USER_SIGCONT) {
-        forget(p, STOPS);
+        signal_forget(p, STOPS);
         go_on(p);
     }
     return true;
@@ -148,7 +148,7 @@ bool signals_child(struct process *child, int status)
     return action->flags & USER_SA_NOCLDWAIT || action->handler == USER_SIG_IGN;
 }
 
-static void stop(struct process *p, int signal)
+static void signal_stop(struct process *p, int signal)
 {
     p->stopped = p->stop_is_news = true;
     p->going_on_is_news = false;
@@ -159,7 +159,7 @@ static void stop(struct process *p, int signal)
 }
 
 /* Off what is pending. What it is about. */
-static struct signal_info take_off(struct user_thread *self, struct process *p, int signal)
+static struct signal_info signal_take_off(struct user_thread *self, struct process *p, int signal)
 {
     uint32_t bit = SIGNAL_BIT(signal);
     struct signal_info info = {.code = signal == USER_SIGPIPE ? USER_SI_USER : USER_SI_TKILL, .sender = p->id};
@@ -177,7 +177,7 @@ static struct signal_info take_off(struct user_thread *self, struct process *p, 
     return info;
 }
 
-static struct user_siginfo shown(int signal, const struct signal_info *info)
+static struct user_siginfo signal_shown(int signal, const struct signal_info *info)
 {
     bool child = signal == USER_SIGCHLD && info->code > 0 && info->code != USER_SI_KERNEL;
     bool trap = !child && info->code > 0 && info->code != USER_SI_KERNEL;
@@ -190,23 +190,23 @@ static struct user_siginfo shown(int signal, const struct signal_info *info)
 }
 
 /* The next that this thread is to take, off what is pending; 0: none. */
-static int take(struct user_thread *self, struct process *p, struct signal_info *info)
+static int signal_take(struct user_thread *self, struct process *p, struct signal_info *info)
 {
     uint32_t all = (self->pending | p->pending) & ~self->mask;
     if (!all)
         return 0;
     int signal = __builtin_ctz(self->trapped & all ? self->trapped : all);
-    *info = take_off(self, p, signal);
+    *info = signal_take_off(self, p, signal);
     return signal;
 }
 
 /* What a signal does that has no handler. */
-static void act(struct process *p, int signal)
+static void signal_act(struct process *p, int signal)
 {
     if (ignores(p, signal))
         return;
     if (SIGNAL_BIT(signal) & STOPS)
-        stop(p, signal);
+        signal_stop(p, signal);
     else
         process_end_locked(p, signal);
 }
@@ -229,7 +229,7 @@ bool signals_end_wait(struct user_thread *self)
         int signal = __builtin_ctz(now & self->awaited ? now & self->awaited : now);
         if (SIGNAL_BIT(signal) & self->awaited)
             return true;
-        struct signal_info info = take_off(self, p, signal);
+        struct signal_info info = signal_take_off(self, p, signal);
         if (handled(p, SIGNAL_BIT(signal))) { /* it is this thread's now: the call ends with its handler */
             self->pending |= SIGNAL_BIT(signal);
             self->claimed |= SIGNAL_BIT(signal);
@@ -237,7 +237,7 @@ bool signals_end_wait(struct user_thread *self)
             self->thread->attention = true;
             return true;
         }
-        act(p, signal);
+        signal_act(p, signal);
     }
 }
 
@@ -284,7 +284,7 @@ static int enter_handler(struct user_thread *self, int signal, const struct sign
         .pc = f->mepc, .ra = f->ra, .sp = f->sp, .gp = f->gp, .tp = f->tp, .s0 = f->s0, .mask = mask};
     memcpy(frame.t, f->t, sizeof frame.t);
     memcpy(frame.a, f->a, sizeof frame.a);
-    frame.info = shown(signal, info);
+    frame.info = signal_shown(signal, info);
     int error = copyout(self->process->map, at, &frame, sizeof frame);
     if (error)
         return error;
@@ -356,13 +356,13 @@ void signals_attend(void)
         self->thread->attention = self->thread->ticked = false;
         charge(p, self);
         struct signal_info info;
-        int signal = take(self, p, &info);
+        int signal = signal_take(self, p, &info);
         if (!signal)
             break;
         if (handled(p, SIGNAL_BIT(signal)))
             s = handle(self, p, signal, &info, s);
         else
-            act(p, signal);
+            signal_act(p, signal);
     }
     if (self->suspended) { /* nothing was for it: it waits on, with the mask that it had before for the call */
         self->suspended = false;
@@ -444,7 +444,7 @@ static int sys_sigaction(struct process *p, struct vm_map *map, const uint32_t *
         if (a[3])
             p->trampoline = a[3];
         if (ignores(p, (int)signal))
-            forget(p, SIGNAL_BIT(signal));
+            signal_forget(p, SIGNAL_BIT(signal));
     }
     simple_lock_leave(&user_lock, s);
     return a[2] ? copyout(map, a[2], &old, sizeof old) : 0;
@@ -590,7 +590,7 @@ SYSCALL(SYS_SIGRETURN, sys_sigreturn);
 #define AT_ONCE 0x40000000u /* ticks of one timeout */
 
 /* The ticks from now until the timer is over, at least 1; 0: it does not run. With user_lock. */
-static uint64_t ticks_left(const struct process *p)
+static uint64_t signal_ticks_left(const struct process *p)
 {
     if (!p->alarm_due)
         return 0;
@@ -636,7 +636,7 @@ void signals_end(struct process *p)
 #define MOST_SECONDS (1ll << 40) /* what is longer is as long */
 
 /* The ticks that last at least as long, from now; 0 of no time. */
-static int ticks_of(const struct user_timeval *t, uint64_t *ticks)
+static int signal_ticks_of(const struct user_timeval *t, uint64_t *ticks)
 {
     uint64_t hz = clock_hz();
     *ticks = 0;
@@ -649,7 +649,7 @@ static int ticks_of(const struct user_timeval *t, uint64_t *ticks)
     return hz ? 0 : -EINVAL;
 }
 
-static struct user_timeval time_of(uint64_t ticks)
+static struct user_timeval signal_time_of(uint64_t ticks)
 {
     uint32_t hz = clock_hz();
     if (!hz)
@@ -665,7 +665,8 @@ static uint64_t whole_ticks(uint64_t ticks)
 
 static struct user_itimerval alarm_now(const struct process *p)
 {
-    return (struct user_itimerval){time_of(p->alarm_interval), time_of(whole_ticks(ticks_left(p)))};
+    return (struct user_itimerval){signal_time_of(p->alarm_interval),
+                                   signal_time_of(whole_ticks(signal_ticks_left(p)))};
 }
 
 /* With user_lock: all threads' ticks so far are the timers'. */
@@ -676,7 +677,7 @@ static void charge_all(struct process *p)
 }
 
 /* Of a process's own time. With user_lock. */
-static void set_timer(struct process *p, unsigned which, uint64_t ticks, uint64_t interval)
+static void signal_set_timer(struct process *p, unsigned which, uint64_t ticks, uint64_t interval)
 {
     charge_all(p);
     p->timer[which].left = ticks;
@@ -691,7 +692,8 @@ static struct user_itimerval timer_now(struct process *p, uint32_t which)
     if (which == USER_ITIMER_REAL)
         return alarm_now(p);
     charge_all(p);
-    return (struct user_itimerval){time_of(p->timer[which - 1].interval), time_of(p->timer[which - 1].left)};
+    return (struct user_itimerval){signal_time_of(p->timer[which - 1].interval),
+                                   signal_time_of(p->timer[which - 1].left)};
 }
 
 static int sys_setitimer(struct process *p, struct vm_map *map, const uint32_t *a)
@@ -702,15 +704,15 @@ static int sys_setitimer(struct process *p, struct vm_map *map, const uint32_t *
         return -EINVAL;
     if (a[1] && copyin(map, &new, a[1], sizeof new))
         return -EFAULT;
-    int error = ticks_of(&new.interval, &interval);
+    int error = signal_ticks_of(&new.interval, &interval);
     if (!error)
-        error = ticks_of(&new.value, &ticks);
+        error = signal_ticks_of(&new.value, &ticks);
     if (error)
         return error;
     crit_t s = simple_lock_enter(&user_lock);
     old = timer_now(p, a[0]);
     if (a[1] && a[0] != USER_ITIMER_REAL) {
-        set_timer(p, a[0] - 1, whole_ticks(ticks), whole_ticks(interval));
+        signal_set_timer(p, a[0] - 1, whole_ticks(ticks), whole_ticks(interval));
     } else if (a[1]) {
         p->alarm_due = 0;
         p->alarm_interval = whole_ticks(interval);
@@ -836,7 +838,7 @@ static int await(struct user_thread *self, uint32_t set, bool waits, const struc
     if (!there)
         return left ? -EINTR : -EAGAIN;
     int signal = __builtin_ctz(there);
-    *info = take_off(self, p, signal);
+    *info = signal_take_off(self, p, signal);
     return signal;
 }
 
@@ -862,7 +864,7 @@ static int sys_sigtimedwait(struct process *p, struct vm_map *map, const uint32_
     limit_end(&limit);
     if (signal < 0 || !a[1])
         return signal;
-    struct user_siginfo to = shown(signal, &info);
+    struct user_siginfo to = signal_shown(signal, &info);
     return copyout(map, a[1], &to, sizeof to) ? -EFAULT : signal;
 }
 SYSCALL(SYS_SIGTIMEDWAIT, sys_sigtimedwait);

@@ -11,7 +11,7 @@
 #include "proc/syscall.h"
 #include "vm/mmu.h"
 
-static int signal_of(uint32_t cause)
+static int trap_signal_of(uint32_t cause)
 {
     switch (cause) {
     case CAUSE_ILLEGAL: return USER_SIGILL;
@@ -48,7 +48,7 @@ static void user_exception(uint32_t cause, const struct frame *frame)
         mmu_flush(); /* the hart keeps that there was nothing, or less */
         return;
     }
-    int signal = error == -ENOMEM || error == -EIO ? USER_SIGBUS : signal_of(cause);
+    int signal = error == -ENOMEM || error == -EIO ? USER_SIGBUS : trap_signal_of(cause);
     int code = signal == USER_SIGSEGV && error == -EACCES ? USER_SEGV_ACCERR
                : signal == USER_SIGBUS && rights          ? USER_BUS_ADRERR
                                                           : FIRST_CODE;

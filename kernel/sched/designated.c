@@ -18,7 +18,7 @@ static struct krp *take_all(struct designated *d)
     return first;
 }
 
-static void serve(void *arg)
+static void designated_serve(void *arg)
 {
     struct designated *d = arg;
     for (struct krp *krp; (krp = take_all(d));)
@@ -50,7 +50,7 @@ void krp_queue(struct designated *d, struct krp *krp)
 void designated_start(struct designated *d, unsigned hart, unsigned priority)
 {
     *d = (struct designated){.lock = d->lock};
-    d->thread = thread_create(serve, d, priority, (int)hart, d->lock.object.name);
+    d->thread = thread_create(designated_serve, d, priority, (int)hart, d->lock.object.name);
     if (!d->thread)
         panic("designated_start: there is no memory for the thread of %s", d->lock.object.name);
 }

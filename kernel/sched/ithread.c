@@ -25,7 +25,7 @@ static bool next_word(struct ithread *it, uint32_t *word)
     return found;
 }
 
-static void serve(void *arg)
+static void ithread_serve(void *arg)
 {
     struct ithread *it = arg;
     uint32_t word = 0;
@@ -55,7 +55,7 @@ bool ithread_wake(struct ithread *it, uint32_t saved)
     return room;
 }
 
-static void unlist(struct ithread *it)
+static void ithread_unlist(struct ithread *it)
 {
     crit_t s = simple_lock_enter(&list_lock);
     struct ithread **at = &first;
@@ -65,7 +65,8 @@ static void unlist(struct ithread *it)
     simple_lock_leave(&list_lock, s);
 }
 
-static void begin(struct ithread *it, unsigned source, ithread_fn *fn, void *arg, unsigned priority, unsigned threads)
+static void ithread_begin(struct ithread *it, unsigned source, ithread_fn *fn, void *arg, unsigned priority,
+                          unsigned threads)
 {
     crit_t s = simple_lock_enter(&list_lock);
     for (struct ithread *other = first; other; other = other->next)
@@ -82,9 +83,9 @@ static void begin(struct ithread *it, unsigned source, ithread_fn *fn, void *arg
     simple_lock_leave(&list_lock, s);
 }
 
-static bool add_thread(struct ithread *it, unsigned i, int bound)
+static bool ithread_add_thread(struct ithread *it, unsigned i, int bound)
 {
-    it->thread[i] = thread_create(serve, it, it->priority, bound, it->lock.object.name);
+    it->thread[i] = thread_create(ithread_serve, it, it->priority, bound, it->lock.object.name);
     return it->thread[i];
 }
 
@@ -93,18 +94,18 @@ void ithread_start(struct ithread *it, unsigned source, ithread_fn *fn, void *ar
 {
     if (!threads || threads > ITHREAD_MOST)
         panic("ithread_start: %s with %u threads: give 1 to %u", it->lock.object.name, threads, ITHREAD_MOST);
-    begin(it, source, fn, arg, priority, threads);
+    ithread_begin(it, source, fn, arg, priority, threads);
     for (unsigned i = 0; i < threads; i++)
-        if (!add_thread(it, i, bound))
+        if (!ithread_add_thread(it, i, bound))
             panic("ithread_start: there is no memory for the thread of %s", it->lock.object.name);
 }
 
 bool ithread_start_one(struct ithread *it, unsigned source, ithread_fn *fn, void *arg, unsigned priority)
 {
-    begin(it, source, fn, arg, priority, 1);
-    bool there = add_thread(it, 0, ANY_HART);
+    ithread_begin(it, source, fn, arg, priority, 1);
+    bool there = ithread_add_thread(it, 0, ANY_HART);
     if (!there)
-        unlist(it);
+        ithread_unlist(it);
     return there;
 }
 
@@ -122,7 +123,7 @@ void ithread_stop(struct ithread *it)
     crit_sec_leave(s);
     for (unsigned i = 0; i < it->threads; i++)
         thread_join(it->thread[i]);
-    unlist(it);
+    ithread_unlist(it);
 }
 
 void ithread_dump(void)

@@ -8,7 +8,7 @@
 
 bool (*limit_wait_ends)(void);
 
-static void over(void *arg)
+static void thread_limit_over(void *arg)
 {
     struct limit *l = arg;
     crit_t s = simple_lock_enter(l->lock);
@@ -21,7 +21,7 @@ void limit_begin(struct limit *l, uint32_t ticks, const void *channel, struct si
 {
     *l = (struct limit){.channel = channel, .lock = lock};
     if (ticks)
-        timeout_set(&l->timeout, ticks, over, l);
+        timeout_set(&l->timeout, ticks, thread_limit_over, l);
 }
 
 /* The limit is on the caller's stack, so its function must be over. */

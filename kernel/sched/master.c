@@ -29,7 +29,7 @@ static bool take_here(struct thread *self)
 }
 
 /* With the lock held. */
-static inline __attribute__((always_inline)) void let_go(void)
+static inline __attribute__((always_inline)) void master_let_go(void)
 {
     if (inside != curhart->thread)
         panic("thread %s gives up the master, which it has not", curhart->thread->name);
@@ -43,7 +43,7 @@ static bool release_here(struct thread *self)
     if (self->master_home != MASTER_HART || (self->master_bound != ANY_HART && self->master_bound != MASTER_HART))
         return false;
     crit_t s = simple_lock_enter(&master_lock);
-    let_go();
+    master_let_go();
     self->bound = self->master_bound;
     simple_lock_leave(&master_lock, s);
     return true;
@@ -64,7 +64,7 @@ void master_take(void)
 void master_give_up(void)
 {
     crit_t s = simple_lock_enter(&master_lock);
-    let_go();
+    master_let_go();
     simple_lock_leave(&master_lock, s);
 }
 

@@ -32,7 +32,7 @@ static void asked(void)
  * one it ran on. An idle hart that was asked already is on its way to another thread; one that is not there yet runs
  * something of priority 0. Gives the hart to be called, as a bit; 0: none.
  */
-static uint32_t ask(unsigned priority, int bound, int last)
+static uint32_t sched_ask(unsigned priority, int bound, int last)
 {
     struct hart *worst = 0;
     unsigned h = bound == ANY_HART ? 0 : (unsigned)bound, end = bound == ANY_HART ? hart_count : h + 1;
@@ -56,11 +56,11 @@ static uint32_t ask(unsigned priority, int bound, int last)
 }
 
 /* The same for `t`, which has just been queued. */
-static uint32_t place(const struct thread *t)
+static uint32_t sched_place(const struct thread *t)
 {
     if (RUN_QUEUES > 1)
         __atomic_thread_fence(__ATOMIC_SEQ_CST); /* run_queue_most_urgent */
-    return ask(t->priority, t->bound, t->hart);
+    return sched_ask(t->priority, t->bound, t->hart);
 }
 
 static inline __attribute__((always_inline)) uint32_t make_runnable(struct thread *t)
@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) uint32_t make_runnable(struct threa
     t->state = THREAD_RUNNABLE;
     t->slice = SLICE_TICKS;
     run_queue_add(run_queue_for(t), t, true);
-    uint32_t harts_to_tell = place(t);
+    uint32_t harts_to_tell = sched_place(t);
     simple_unlock(l);
     return harts_to_tell;
 }
@@ -127,7 +127,7 @@ static COLD void look_again(bool was_asked)
     if (w.priority < sched_hart()->priority)
         sched_request();
     else if (was_asked && w.priority < PRIORITIES)
-        sched_tell(ask(w.priority, ANY_HART, w.hart));
+        sched_tell(sched_ask(w.priority, ANY_HART, w.hart));
 }
 
 /* `self` could go on: it is queued, if another one does not take its place. That one, or 0. */

@@ -175,7 +175,7 @@ int thread_sleep_interruptibly(const void *channel, struct simple_lock *interloc
 }
 
 /* `t` out of its queue, whose lock is held, if it sleeps there still and may be interrupted: harts for sched_tell. */
-static uint32_t interrupt(struct sleep_queue *q, struct thread *t, const void *channel)
+static uint32_t sleep_interrupt(struct sleep_queue *q, struct thread *t, const void *channel)
 {
     if (t->channel != channel || !t->interruptible || t->state != THREAD_SLEEPING)
         return 0;
@@ -202,13 +202,13 @@ void thread_interrupt(struct thread *t)
         return;
     crit_t s = crit_sec_enter(SPL_SCHED);
     struct sleep_queue *q = sleep_queue_lock(channel);
-    uint32_t harts_to_tell = interrupt(q, t, channel);
+    uint32_t harts_to_tell = sleep_interrupt(q, t, channel);
     sleep_queue_unlock(q);
     sched_tell(harts_to_tell);
     crit_sec_leave(s);
 }
 
-static void wakeup(const void *channel, unsigned most)
+static void sleep_wake(const void *channel, unsigned most)
 {
     crit_t s = crit_sec_enter(SPL_SCHED);
     struct sleep_queue *q = sleep_queue_lock(channel);
@@ -220,12 +220,12 @@ static void wakeup(const void *channel, unsigned most)
 
 void thread_wakeup(const void *channel)
 {
-    wakeup(channel, ALL_THREADS);
+    sleep_wake(channel, ALL_THREADS);
 }
 
 void thread_wakeup_one(const void *channel)
 {
-    wakeup(channel, 1);
+    sleep_wake(channel, 1);
 }
 
 DEFINE_SIMPLE_LOCK(delay_lock, "delay", SPL_CLOCK);

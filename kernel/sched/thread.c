@@ -65,7 +65,7 @@ static unsigned place_in_chunk(const struct thread *t)
 }
 
 /* Of one that is not of the first. Without table_lock, too, for a thread that is in it. */
-static struct chunk *chunk_of(const struct thread *t)
+static struct chunk *thread_chunk_of(const struct thread *t)
 {
     return (struct chunk *)((uintptr_t)t - offsetof(struct chunk, area[0].thread) -
                             place_in_chunk(t) * sizeof(struct area));
@@ -82,7 +82,7 @@ static struct thread *thread_behind(struct thread *t)
     if (t->id == FIRST_THREADS - 1) {
         c = first_chunk;
     } else {
-        c = chunk_of(t);
+        c = thread_chunk_of(t);
         if (place_in_chunk(t) < CHUNK - 1)
             return &c->area[place_in_chunk(t) + 1].thread;
         c = c->next;
@@ -91,7 +91,7 @@ static struct thread *thread_behind(struct thread *t)
 }
 
 /* With table_lock, all that follow. The lower a chunk's number, the sooner it is to be full, so that the last ones come to be free. */
-static void has_room(struct chunk *c)
+static void thread_has_room(struct chunk *c)
 {
     bool first = !room_first || c->number < room_first->number;
     c->with_room = first ? room_first : 0;
@@ -107,7 +107,7 @@ static void has_no_room(struct chunk *c)
 }
 
 /* Where the chunk behind `c` is named; behind none is the first. */
-static struct chunk **behind(struct chunk *c)
+static struct chunk **thread_chunk_behind(struct chunk *c)
 {
     return c ? &c->next : &first_chunk;
 }
@@ -117,20 +117,20 @@ static unsigned number_behind(const struct chunk *c)
     return c ? c->number + 1 : 0;
 }
 
-static bool grow(void)
+static bool thread_grow(void)
 {
     uint32_t page = pages_take_row(CHUNK_PAGES, LEFT_PAGES);
     if (!page)
         return false;
     struct chunk *c = page_pointer(page);
-    while (*behind(below) && (*behind(below))->number == number_behind(below))
-        below = *behind(below);
+    while (*thread_chunk_behind(below) && (*thread_chunk_behind(below))->number == number_behind(below))
+        below = *thread_chunk_behind(below);
     c->number = number_behind(below);
     c->before = below;
-    c->next = *behind(below);
+    c->next = *thread_chunk_behind(below);
     if (c->next)
         c->next->before = c;
-    below = *behind(below) = c;
+    below = *thread_chunk_behind(below) = c;
     for (unsigned i = 0; i < CHUNK; i++) {
         c->area[i].thread.state = THREAD_FREE;
         c->area[i].thread.id = FIRST_THREADS + c->number * CHUNK + i;
@@ -140,7 +140,7 @@ static bool grow(void)
 #endif
     c->used = 0;
     chunk_count++;
-    has_room(c);
+    thread_has_room(c);
     return true;
 }
 
@@ -149,7 +149,7 @@ static void shrink(struct chunk *c)
     has_no_room(c);
     if (below && below->number >= c->number)
         below = c->before;
-    *behind(c->before) = c->next;
+    *thread_chunk_behind(c->before) = c->next;
     if (c->next)
         c->next->before = c->before;
     chunk_count--;
@@ -165,7 +165,7 @@ static struct area *take_place(unsigned *number)
     first_free = i < FIRST_THREADS ? i + 1 : i;
     struct area *area = &areas[i];
     if (i == FIRST_THREADS) {
-        if (!room_first && !grow())
+        if (!room_first && !thread_grow())
             return 0;
         struct chunk *c = room_first;
         unsigned k = 0;
@@ -190,9 +190,9 @@ static void free_place(struct thread *t)
             first_free = t->id;
         return;
     }
-    struct chunk *c = chunk_of(t);
+    struct chunk *c = thread_chunk_of(t);
     if (c->used-- == CHUNK)
-        has_room(c);
+        thread_has_room(c);
     if (!c->used)
         shrink(c);
 }
@@ -319,7 +319,7 @@ static struct lock_held_list held[FIRST_THREADS];
 
 struct lock_held_list *thread_locks(struct thread *t)
 {
-    return t->id < FIRST_THREADS ? &held[t->id] : &chunk_of(t)->held[place_in_chunk(t)];
+    return t->id < FIRST_THREADS ? &held[t->id] : &thread_chunk_of(t)->held[place_in_chunk(t)];
 }
 
 void sched_print_locks(void)
@@ -381,7 +381,7 @@ void sched_dump(void)
     }
 }
 
-static void report(void)
+static void thread_report(void)
 {
     for (unsigned h = 0; h < hart_count; h++) {
         const struct sync_hart *at = sync_hart_of(&harts[h]);
@@ -393,4 +393,4 @@ static void report(void)
     sched_print_locks();
 }
 
-PANIC_REPORT(report);
+PANIC_REPORT(thread_report);

@@ -21,14 +21,14 @@ uint32_t clock_ticks(void)
  * Ticks until it is due; 0 or less: it is. Two are in the order of these, not of the difference of their due times, which may be
  * more than 31 bits hold: one is overdue, as the soft interrupt is late, and the other one due in TIMEOUT_MOST.
  */
-static int32_t ticks_left(const struct timeout *t)
+static int32_t timeout_ticks_left(const struct timeout *t)
 {
     return (int32_t)(t->due - now);
 }
 
 static bool is_due(const struct timeout *t)
 {
-    return ticks_left(t) <= 0;
+    return timeout_ticks_left(t) <= 0;
 }
 
 void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg)
@@ -41,7 +41,7 @@ void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg)
     t->due = now + (!ticks ? 1 : MIN(ticks, TIMEOUT_MOST));
     t->pending = true;
     struct timeout **at = &first;
-    while (*at && ticks_left(*at) <= ticks_left(t))
+    while (*at && timeout_ticks_left(*at) <= timeout_ticks_left(t))
         at = &(*at)->next;
     t->next = *at;
     *at = t;
@@ -49,7 +49,7 @@ void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg)
 }
 
 /* The caller holds the lock. */
-static bool take_off(struct timeout *t)
+static bool timeout_take_off(struct timeout *t)
 {
     bool was = t->pending;
     for (struct timeout **at = &first; was && *at; at = &(*at)->next)
@@ -64,7 +64,7 @@ static bool take_off(struct timeout *t)
 bool timeout_cancel(struct timeout *t)
 {
     crit_t s = simple_lock_enter(&timeout_lock);
-    bool was = take_off(t);
+    bool was = timeout_take_off(t);
     simple_lock_leave(&timeout_lock, s);
     return was;
 }
@@ -74,7 +74,7 @@ bool timeout_cancel(struct timeout *t)
 static bool drained(struct timeout *t)
 {
     crit_t s = simple_lock_enter(&timeout_lock);
-    take_off(t);
+    timeout_take_off(t);
     bool runs = __atomic_load_n(&calling, __ATOMIC_ACQUIRE) == t;
     simple_lock_leave(&timeout_lock, s);
     return !runs;

@@ -17,7 +17,7 @@ DEFINE_SIMPLE_LOCK(shared_lock, "test shared", SPL_HIGH);
 static volatile uint32_t handled[MAX_HARTS], handling[MAX_HARTS]; /* handlers, and their cycles */
 
 /* Longer than all that the two accounts of an interrupt may differ by (tests/kernel/test_accounting.py). */
-static void handler(void *source)
+static void test_accounts_handler(void *source)
 {
     uint32_t begin = cycles32();
     (void)source;
@@ -39,7 +39,7 @@ static void interrupt_self(unsigned hart, struct random *r, bool in_section)
     }
 }
 
-static void worker(void *arg)
+static void test_accounts_worker(void *arg)
 {
     unsigned hart = (unsigned)(uintptr_t)arg;
     struct random r = random_from(run_seed, hart);
@@ -55,14 +55,14 @@ static void worker(void *arg)
     }
 }
 
-static int accounting(void)
+static int test_accounts(void)
 {
     struct accounting before[MAX_HARTS], after[MAX_HARTS];
-    test_establish(handler);
+    test_establish(test_accounts_handler);
     for (unsigned h = 0; h < hart_count; h++)
         before[h] = accounting_read(h);
     PROBE(WINDOW_BEGIN);
-    test_on_every_hart(worker);
+    test_on_every_hart(test_accounts_worker);
     PROBE(WINDOW_END);
     for (unsigned h = 0; h < hart_count; h++)
         after[h] = accounting_read(h);
@@ -81,5 +81,5 @@ static int accounting(void)
     return 0;
 }
 
-RUN("test-accounting", "test: what harts do with their time, for comparison with the simulator's", accounting);
+RUN("test-accounting", "test: what harts do with their time, for comparison with the simulator's", test_accounts);
 #endif

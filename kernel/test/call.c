@@ -46,7 +46,7 @@ static volatile uint32_t answers[MAX_HARTS], arrived, finished;
 static volatile bool wanted[MAX_HARTS]; /* a soft interrupt */
 DEFINE_SIMPLE_LOCK(shared_lock, "test call", SPL_HIGH);
 
-static void called(void *arg)
+static void test_call_called(void *arg)
 {
     struct caller *c = arg;
     unsigned h = curhart->id;
@@ -73,7 +73,7 @@ static void await_soft_interrupt(unsigned h)
 static void run_on(struct caller *c, uint32_t harts_to_call)
 {
     c->value++;
-    hart_call_run(harts_to_call, called, c);
+    hart_call_run(harts_to_call, test_call_called, c);
     for (unsigned h = 0; h < hart_count; h++) {
         bool named = harts_to_call >> h & 1;
         c->expected[h] += named;
@@ -85,7 +85,7 @@ static void run_on(struct caller *c, uint32_t harts_to_call)
 }
 
 /* What a posted call does here. */
-static void answer(void)
+static void test_call_answer(void)
 {
     unsigned me = curhart->id;
     answers[me]++;
@@ -115,7 +115,7 @@ static void wakes(void *arg)
 }
 
 /* Only one asks for it at a time. */
-static void wake(struct caller *c, unsigned on)
+static void test_call_wake(struct caller *c, unsigned on)
 {
     struct urgent *u = &urgent[on];
     uint32_t number = ++u->asked;
@@ -125,7 +125,7 @@ static void wake(struct caller *c, unsigned on)
             panic("hart %u: an urgent thread on hart %u does not run", (unsigned)c->id, on);
 }
 
-static void handler(void *arg)
+static void test_call_handler(void *arg)
 {
     (void)arg;
     test_spin(cycles32() % 300);
@@ -133,14 +133,14 @@ static void handler(void *arg)
         softint_schedule(SPL_SOFTNET);
 }
 
-static void soft(void *arg)
+static void test_call_soft(void *arg)
 {
     (void)arg;
     wanted[curhart->id] = false;
     test_spin(cycles32() % 300);
 }
 
-static void disturb(struct random *r)
+static void test_call_disturb(struct random *r)
 {
     unsigned h = random_below(r, test_harts());
     pic_raise(1u << test_source(h, random_below(r, TEST_SOURCES)));
@@ -156,7 +156,7 @@ static void lock_for_a_while(struct random *r)
 static void call_in_section(struct caller *c, struct random *r)
 {
     crit_t s = crit_sec_enter(random_below(r, SPL_HIGH + 1));
-    disturb(r);
+    test_call_disturb(r);
     run_on(c, random_next(r) & ((1u << hart_count) - 1));
     test_spin(random_below(r, 300));
     crit_sec_leave(s);
@@ -169,9 +169,9 @@ static void do_something(struct caller *c, struct random *r)
     switch (random_below(r, 8)) {
     case 0: call_in_section(c, r); break;
     case 1: lock_for_a_while(r); break;
-    case 2: wake(c, (c->id + 1) % hart_count); break;
+    case 2: test_call_wake(c, (c->id + 1) % hart_count); break;
     case 3: post_to(c, other); break;
-    case 4: disturb(r); break;
+    case 4: test_call_disturb(r); break;
     case 5: thread_yield(); break;
     case 6:
         run_on(c, r->state & 256 ? all : 1u << c->id);
@@ -181,7 +181,7 @@ static void do_something(struct caller *c, struct random *r)
     }
 }
 
-static void worker(void *arg)
+static void test_call_worker(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     struct caller *c = &caller[h];
@@ -218,7 +218,7 @@ static void random_calls(void)
     }
     start_programs();
     for (unsigned h = 0; h < hart_count; h++)
-        t[h] = thread_create(worker, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "test");
+        t[h] = thread_create(test_call_worker, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "test");
     for (unsigned h = 0; h < hart_count; h++)
         thread_join(t[h]);
     for (unsigned h = 0; h < hart_count; h++) {
@@ -248,7 +248,7 @@ static void in_section(void *level)
     crit_sec_leave(s);
 }
 
-static void nothing(void *arg)
+static void test_call_nothing(void *arg)
 {
     (void)arg;
 }
@@ -265,7 +265,7 @@ static void calls_pass(unsigned handlers_source)
         t = thread_create(in_section, (void *)SPL_HIGH, PRI_NORMAL, (int)last, "in section");
     while (!inside)
         ;
-    hart_call_run(1u << last, nothing, 0);
+    hart_call_run(1u << last, test_call_nothing, 0);
     done = true;
     if (t)
         thread_join(t);
@@ -273,7 +273,7 @@ static void calls_pass(unsigned handlers_source)
 
 static void calls_again(void *arg)
 {
-    hart_call_run((1u << hart_count) - 1, nothing, arg);
+    hart_call_run((1u << hart_count) - 1, test_call_nothing, arg);
 }
 
 static int call_test(void)
@@ -285,9 +285,9 @@ static int call_test(void)
         hart_call_run(1u << (hart_count - 1), calls_again, 0);
         return 1;
     }
-    hart_call_establish(CALL_RETURN, answer);
-    softint_establish(SPL_SOFTNET, soft, 0);
-    test_establish(handler);
+    hart_call_establish(CALL_RETURN, test_call_answer);
+    softint_establish(SPL_SOFTNET, test_call_soft, 0);
+    test_establish(test_call_handler);
     random_calls();
     for (unsigned h = 0; h < hart_count; h++) {
         posts += caller[h].posts;

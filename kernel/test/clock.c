@@ -20,7 +20,7 @@ static void check_ticks(uint32_t counted, uint64_t since)
               (unsigned long)due);
 }
 
-static void handler(void *arg)
+static void test_clock_handler(void *arg)
 {
     (void)arg;
     test_spin(cycles32() % longest);
@@ -28,7 +28,7 @@ static void handler(void *arg)
 
 static volatile uint32_t fired_at;
 
-static void fires(void *arg)
+static void test_clock_fires(void *arg)
 {
     (void)arg;
     fired_at = clock_ticks();
@@ -58,7 +58,7 @@ static void check_slice(unsigned h)
         panic("hart %u: a slice goes on though its ticks have gone by", h);
 }
 
-static void worker(void *arg)
+static void test_clock_worker(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     struct random r = random_from(run_seed, 800 + h);
@@ -74,7 +74,7 @@ static void worker(void *arg)
         struct timeout t = {0};
         uint32_t set_at = clock_ticks(), after = 1 + random_below(&r, 8);
         if (h == 0)
-            timeout_set(&t, after, fires, 0);
+            timeout_set(&t, after, test_clock_fires, 0);
         crit_t s = crit_sec_enter(random_below(&r, SPL_HIGH + 1));
         pic_raise(1u << test_source(h, random_below(&r, TEST_SOURCES)));
         test_spin(random_below(&r, longest));
@@ -99,8 +99,8 @@ static int clock_test(void)
     longest = 5 * period;
     uint32_t ticks = clock_ticks();
     uint64_t since = clint_time64();
-    test_establish(handler);
-    test_on_every_hart(worker);
+    test_establish(test_clock_handler);
+    test_on_every_hart(test_clock_worker);
     check_ticks(clock_ticks() - ticks, since);
     for (unsigned h = 0; h < test_harts(); h++)
         merged += clock_merged(h);

@@ -21,7 +21,7 @@
 static volatile uint32_t turns;
 static volatile bool stop;
 
-static void counts(void *arg)
+static void test_console_counts(void *arg)
 {
     (void)arg;
     while (!stop)
@@ -33,7 +33,7 @@ static void prints(void *arg)
     kprintf("handler of source %02lu says: %.30s\n", (unsigned long)(uintptr_t)arg, "abcdefghijklmnopqrstuvwxyzabcdef");
 }
 
-static uint32_t alone(uint32_t cycles)
+static uint32_t test_console_alone(uint32_t cycles)
 {
     uint32_t before = turns;
     for (uint32_t begin = cycles32(); cycles32() - begin < cycles;)
@@ -70,7 +70,7 @@ static void write_lines(uint32_t lines)
     }
 }
 
-static unsigned room(void)
+static unsigned test_console_room(void)
 {
     return SERIAL_TX_RING - (serial_console.tx_head - serial_console.tx_tail);
 }
@@ -80,10 +80,10 @@ static uint32_t fill_to_the_brim(uint32_t number)
 {
     for (unsigned beyond = 0; beyond <= 2 * BREAK; beyond++) {
         crit_t s = crit_sec_enter(SPL_HIGH);
-        while (room() > LONGEST - 2 * BREAK)
+        while (test_console_room() > LONGEST - 2 * BREAK)
             write_line(number++, LINE);
-        write_line(number++, room() - BREAK + 1 + beyond);
-        assert(room() < SERIAL_TX_RING);
+        write_line(number++, test_console_room() - BREAK + 1 + beyond);
+        assert(test_console_room() < SERIAL_TX_RING);
         crit_sec_leave(s);
     }
     return number;
@@ -121,13 +121,13 @@ static int console(void)
     }
     thread_bind(0);
     test_establish(prints);
-    struct thread *t = thread_create(counts, 0, PRI_NORMAL + 1, 0, "counts");
+    struct thread *t = thread_create(test_console_counts, 0, PRI_NORMAL + 1, 0, "counts");
     uint32_t begin = cycles32(), before = turns;
     write_lines(lines);
     uint32_t took = cycles32() - begin, meanwhile = turns - before;
     stop = true;
     thread_join(t);
-    uint32_t share = 100 * meanwhile / (alone(took / 8) * 8 + 1);
+    uint32_t share = 100 * meanwhile / (test_console_alone(took / 8) * 8 + 1);
     kprintf("@test name=console lines=%lu cycles=%lu share=%lu\n", (unsigned long)lines, (unsigned long)took,
             (unsigned long)share);
     assert(share >= SHARE);

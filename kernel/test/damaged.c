@@ -36,7 +36,7 @@ static uint32_t sectors, operations, errors;
 static struct random chance;
 static char at[PATH];
 
-static void move(struct blockdev *device, struct buf *bp)
+static void damaged_move(struct blockdev *device, struct buf *bp)
 {
     (void)device;
     uint8_t *bytes = image + bp->sector * SECTOR_SIZE;
@@ -86,7 +86,7 @@ static void counted(int error)
     errors += error != 0;
 }
 
-static int transfer(const char *path, uint64_t offset, bool write)
+static int damaged_transfer(const char *path, uint64_t offset, bool write)
 {
     struct vnode *vp;
     struct uio uio;
@@ -99,7 +99,7 @@ static int transfer(const char *path, uint64_t offset, bool write)
     return error;
 }
 
-static int cut(const char *path)
+static int damaged_cut(const char *path)
 {
     struct vnode *vp;
     int error = namei(0, path, true, &vp);
@@ -119,8 +119,8 @@ static void any_operation(void)
     case 1: counted(vfs_rename(0, a, b)); break;
     case 2: counted(vfs_remove(0, a, random_below(&chance, 2))); break;
     case 3: counted(vfs_link(0, a, b)); break;
-    case 4: counted(cut(a)); break;
-    default: counted(transfer(a, random_below(&chance, FAR), true));
+    case 4: counted(damaged_cut(a)); break;
+    default: counted(damaged_transfer(a, random_below(&chance, FAR), true));
     }
 }
 
@@ -147,7 +147,7 @@ static void visit(unsigned depth)
     vrele(vp);
     if (type != VDIR)
         for (unsigned i = 0; i < 2; i++)
-            counted(transfer(at, i * 290000ull, false));
+            counted(damaged_transfer(at, i * 290000ull, false));
     for (unsigned i = 0; i < 3 && type == VDIR && depth < DEPTH; i++) {
         size_t length = strlen(at);
         strcpy(at + length, names[i]); /* DEPTH of them fit */
@@ -182,7 +182,7 @@ static void read_sound(void)
 
 static int test_damaged(void)
 {
-    static struct blockdev device = {.name = "damaged", .strategy = move};
+    static struct blockdev device = {.name = "damaged", .strategy = damaged_move};
     uint32_t images = bootargs_number("images", 8, 1000000), first = bootargs_number("first", 0, 1000000);
     uint32_t refused = 0, dirty = 0;
     read_sound();

@@ -30,19 +30,19 @@ static uint32_t __attribute__((noinline)) debug_test_walk(uint32_t n)
     return word;
 }
 
-static void nothing(void *arg)
+static void test_debug_nothing(void *arg)
 {
     (void)arg;
 }
 
 /* With the boot argument calls=1 the harts call each other meanwhile, and so wait for each other. */
-static void counts(void *hart)
+static void test_debug_counts(void *hart)
 {
     bool calls = bootargs_number("calls", 0, 1);
     while (!debug_test.done) {
         debug_test.count[(uintptr_t)hart]++;
         if (calls)
-            hart_call_run((1u << hart_count) - 1, nothing, 0);
+            hart_call_run((1u << hart_count) - 1, test_debug_nothing, 0);
     }
 }
 
@@ -51,7 +51,7 @@ static int debug(void)
     struct thread *t[MAX_HARTS];
     thread_bind((int)curhart->id); /* GDB's `finish` waits on the hart where it was said */
     for (unsigned h = 0; h < hart_count; h++)
-        t[h] = thread_create(counts, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "counts");
+        t[h] = thread_create(test_debug_counts, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "counts");
     for (uint32_t n = 0; !debug_test.done; n++)
         debug_test.result = debug_test_walk(n);
     for (unsigned h = 0; h < hart_count; h++)
@@ -75,13 +75,13 @@ static void locks_both(struct simple_lock *mine, struct simple_lock *other)
     simple_lock_leave(mine, outer);
 }
 
-static void a_then_b(void *arg)
+static void test_debug_a_then_b(void *arg)
 {
     (void)arg;
     locks_both(&lock_a, &lock_b);
 }
 
-static void b_then_a(void *arg)
+static void test_debug_b_then_a(void *arg)
 {
     (void)arg;
     locks_both(&lock_b, &lock_a);
@@ -89,8 +89,8 @@ static void b_then_a(void *arg)
 
 static int deadlock(void)
 {
-    thread_create(a_then_b, 0, PRI_NORMAL, 0, "a then b");
-    thread_join(thread_create(b_then_a, 0, PRI_NORMAL, 1, "b then a"));
+    thread_create(test_debug_a_then_b, 0, PRI_NORMAL, 0, "a then b");
+    thread_join(thread_create(test_debug_b_then_a, 0, PRI_NORMAL, 1, "b then a"));
     return 0;
 }
 

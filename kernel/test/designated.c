@@ -23,7 +23,7 @@ static struct thread *seen; /* the thread that works packets off */
 static volatile uint32_t first_half, second_half;
 static uint32_t again;
 
-static void update(uint32_t wait)
+static void test_designated_update(uint32_t wait)
 {
     uint32_t v = first_half;
     assert(second_half == v);
@@ -33,14 +33,14 @@ static void update(uint32_t wait)
 }
 
 /* Parameters: who queued it, the how manieth of that owner, and how often it is to be queued again. */
-static void action(struct krp *krp)
+static void test_designated_action(struct krp *krp)
 {
     unsigned who = krp->parameter[0];
     uint32_t number = krp->parameter[1];
     assert(curhart->id == designated_hart && !sync_hart()->intr_depth);
     assert(!seen || seen == curhart->thread);
     seen = curhart->thread;
-    update(number % 64);
+    test_designated_update(number % 64);
     if (krp->parameter[2]) {
         krp->parameter[2]--;
         again++;
@@ -63,18 +63,18 @@ static bool queue_next(unsigned who, unsigned times, bool one)
         return false;
     }
     owner[who].busy[slot] = true;
-    owner[who].krp[slot] = (struct krp){.action = action, .parameter = {who, number, times}};
+    owner[who].krp[slot] = (struct krp){.action = test_designated_action, .parameter = {who, number, times}};
     owner[who].queued++;
     krp_queue(&queue, &owner[who].krp[slot]);
     return true;
 }
 
-static void handler(void *arg)
+static void test_designated_handler(void *arg)
 {
     queue_next((uintptr_t)arg, 0, false);
 }
 
-static void worker(void *arg)
+static void test_designated_worker(void *arg)
 {
     unsigned h = (uintptr_t)arg, who = PIC_SOURCES + h;
     struct random r = random_from(run_seed, 600 + h);
@@ -102,13 +102,13 @@ static void at_once(void *arg)
     assert(owner[who].done == done + 1);
 }
 
-static int designated(void)
+static int test_designated(void)
 {
     uint32_t done = 0;
     designated_hart = test_harts() - 1;
     designated_start(&queue, designated_hart, PRI_DESIGNATED);
-    test_establish_waking(handler);
-    test_on_every_hart(worker);
+    test_establish_waking(test_designated_handler);
+    test_on_every_hart(test_designated_worker);
     thread_join(thread_create(at_once, 0, PRI_NORMAL, (int)designated_hart, "test"));
     test_spin(test_settle_cycles(TEST_SOURCES * hart_count));
     designated_stop(&queue);
@@ -126,4 +126,4 @@ static int designated(void)
     return 0;
 }
 
-RUN("test-designated", "test: the designated hart", designated);
+RUN("test-designated", "test: the designated hart", test_designated);

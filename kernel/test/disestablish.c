@@ -24,7 +24,7 @@ struct block {
 static struct block block[PIC_SOURCES];
 static uint32_t handled[MAX_HARTS], established[MAX_HARTS];
 
-static void handler(void *arg)
+static void disestablish_handler(void *arg)
 {
     struct block *b = arg;
     assert(b->alive == ALIVE);
@@ -55,12 +55,12 @@ static void raise_in_section(struct random *r)
     crit_sec_leave(s);
 }
 
-static void establish(struct random *r, unsigned source, unsigned level)
+static void disestablish_establish(struct random *r, unsigned source, unsigned level)
 {
     unsigned hart = random_below(r, hart_count + 1);
     block[source] = (struct block){.alive = ALIVE, .source = source};
     intr_establish(source, level, random_below(r, 2) ? INTR_EDGE : INTR_LEVEL, hart < hart_count ? hart : PIC_ANY_HART,
-                   handler, &block[source], "test");
+                   disestablish_handler, &block[source], "test");
 }
 
 static void disestablish(unsigned h, unsigned source)
@@ -77,14 +77,14 @@ static void disestablish(unsigned h, unsigned source)
     assert(!intr_name(source));
 }
 
-static void worker(void *arg)
+static void disestablish_worker(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     struct random r = random_from(run_seed, 700 + h);
     for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
         unsigned which = random_below(&r, TEST_SOURCES), source = test_source(h, which);
         raise_some(&r); /* what waits at the PIC already comes as soon as it is unmasked */
-        establish(&r, source, test_level[which]);
+        disestablish_establish(&r, source, test_level[which]);
         for (unsigned i = random_below(&r, 4); i; i--) {
             raise_in_section(&r);
             raise_some(&r);
@@ -127,7 +127,7 @@ static int disestablish_test(void)
         misuse(where);
         return 1;
     }
-    test_on_every_hart(worker);
+    test_on_every_hart(disestablish_worker);
     for (unsigned h = 0; h < test_harts(); h++) {
         all += handled[h];
         times += established[h];

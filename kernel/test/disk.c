@@ -29,7 +29,7 @@ static struct block_device *disk;
 static uint32_t sectors, rounds, faults, errors, requests;
 
 /* CRC-32 of ISO 3309, as zip has it. */
-static uint32_t crc32(const uint8_t *bytes, uint32_t n)
+static uint32_t test_disk_crc32(const uint8_t *bytes, uint32_t n)
 {
     static uint32_t table[256];
     for (uint32_t i = 0; i < 256; i++) {
@@ -54,7 +54,7 @@ struct flight {
 static SIMPLE_LOCK_CLASS(flight_class, "disk test", SPL_BIO);
 static struct flight flights[MOST_THREADS];
 
-static void landed(struct block_io *io)
+static void test_disk_landed(struct block_io *io)
 {
     struct flight *f = io->arg;
     crit_t s = simple_lock_enter(&f->lock);
@@ -76,7 +76,7 @@ static void launch(struct flight *f, unsigned n, unsigned op, uint32_t lba, uint
                    struct random *r)
 {
     struct block_io *io = &f->io[n];
-    *io = (struct block_io){.op = (uint8_t)op, .lba = lba, .count = count, .done = landed, .arg = f};
+    *io = (struct block_io){.op = (uint8_t)op, .lba = lba, .count = count, .done = test_disk_landed, .arg = f};
     if (random_below(r, 2)) {
         uint32_t bytes = count * SECTOR_SIZE, a = 8 * random_below(r, bytes / 8 + 1);
         uint32_t b = a + 8 * random_below(r, (bytes - a) / 8 + 1);
@@ -127,7 +127,7 @@ static void check_read(uint32_t lba, uint32_t count, const uint8_t *data)
 }
 
 /* Reads all of the disk into `to`, many at once. */
-static void read_all(uint8_t *to, struct random *r)
+static void test_disk_read_all(uint8_t *to, struct random *r)
 {
     struct flight *f = &flights[0];
     for (uint32_t lba = 0; lba < sectors;) {
@@ -147,7 +147,7 @@ static void read_all(uint8_t *to, struct random *r)
     }
 }
 
-static void worker(void *arg)
+static void test_disk_worker(void *arg)
 {
     unsigned me = (uintptr_t)arg, of = test_harts() * 2;
     of = MIN(of, MOST_THREADS);
@@ -226,16 +226,17 @@ static int test_disk(void)
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert(block_submit(disk, &wrong[i]) == -EINVAL);
 
-    read_all(model, &r);
-    uint32_t crc_in = crc32(model, sectors * SECTOR_SIZE);
+    test_disk_read_all(model, &r);
+    uint32_t crc_in = test_disk_crc32(model, sectors * SECTOR_SIZE);
     unsigned n = MIN(test_harts() * 2, MOST_THREADS);
     for (unsigned i = 0; i < n; i++)
-        threads[i] = thread_create(worker, (void *)(uintptr_t)i, PRI_NORMAL, (int)(i % test_harts()), "disk test");
+        threads[i] =
+            thread_create(test_disk_worker, (void *)(uintptr_t)i, PRI_NORMAL, (int)(i % test_harts()), "disk test");
     for (unsigned i = 0; i < n; i++)
         thread_join(threads[i]);
     requests++;
     good(block_transfer(disk, BLOCK_FLUSH, 0, 0, 0));
-    uint32_t crc = crc32(model, sectors * SECTOR_SIZE);
+    uint32_t crc = test_disk_crc32(model, sectors * SECTOR_SIZE);
     for (uint32_t lba = 0; lba < sectors; lba += MOST_COUNT) {
         uint32_t count = MIN(sectors - lba, MOST_COUNT);
         requests++;

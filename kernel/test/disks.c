@@ -34,7 +34,7 @@ static struct unit {
 static uint32_t data[UNITS][AT_ONCE][WORDS] __attribute__((aligned(64), section(".noinit")));
 static uint32_t rounds, dies;
 
-static void landed(struct block_io *io)
+static void disks_landed(struct block_io *io)
 {
     struct unit *u = io->arg;
     crit_t s = simple_lock_enter(&u->lock);
@@ -68,7 +68,7 @@ static void one_round(struct unit *u, struct random *r)
                                      .lba = place[n] * COUNT,
                                      .count = COUNT,
                                      .data = mine[n],
-                                     .done = landed,
+                                     .done = disks_landed,
                                      .arg = u};
         crit_t s = simple_lock_enter(&u->lock);
         u->under_way++;
@@ -97,7 +97,7 @@ static void one_round(struct unit *u, struct random *r)
     }
 }
 
-static void worker(void *arg)
+static void disks_worker(void *arg)
 {
     struct unit *u = arg;
     struct random r = random_from(run_seed, 950 + (uint32_t)(u - units));
@@ -124,7 +124,7 @@ static int test_disks(void)
                 i);
     }
     for (unsigned i = 0; i < UNITS; i++)
-        threads[i] = thread_create(worker, &units[i], PRI_NORMAL, ANY_HART, "disks test");
+        threads[i] = thread_create(disks_worker, &units[i], PRI_NORMAL, ANY_HART, "disks test");
     bool failed = false;
     for (unsigned i = 0; i < UNITS; i++) {
         thread_join(threads[i]);

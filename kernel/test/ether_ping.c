@@ -18,7 +18,7 @@ static uint8_t answers[MOST];
 static uint32_t answered, shortest = UINT32_MAX, longest;
 static uint64_t all;
 
-static void answer(uint32_t from, uint32_t number, uint32_t bytes, bool right)
+static void ether_ping_answer(uint32_t from, uint32_t number, uint32_t bytes, bool right)
 {
     uint32_t now = cycles32();
     if (!right || number >= MOST)
@@ -43,7 +43,7 @@ static int run_ping(void)
     if_ether_start();
     uint32_t next = net_own.ip - node_number() + (node_number() + 1) % node_count();
     uint32_t to = bootargs_number("to", next, UINT32_MAX);
-    icmp_answer = answer;
+    icmp_answer = ether_ping_answer;
     uint64_t at = cycles64() + bootargs_number("start", 60000, UINT32_MAX); /* the others are up, too */
     for (uint32_t number = 0; number < count; number++, at += us * (CLOCK_HZ / 1000000)) {
         while (cycles64() < at)

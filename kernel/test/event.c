@@ -18,7 +18,7 @@ static struct event shared = EVENT("shared", event_class), turn = EVENT("turn", 
 static unsigned woken, taken;
 static volatile bool stop;
 
-static void waiter(void *arg)
+static void test_event_waiter(void *arg)
 {
     (void)arg;
     event_wait(&shared);
@@ -41,7 +41,7 @@ static void let_others_run(void)
     test_yield(test_settle_cycles(4));
 }
 
-static void start(struct thread **t, thread_fn *fn)
+static void test_event_start(struct thread **t, thread_fn *fn)
 {
     for (unsigned i = 0; i < WAITERS; i++)
         t[i] = thread_create(fn, 0, PRI_NORMAL, ANY_HART, "test");
@@ -55,7 +55,7 @@ static void test_waiters(void)
     assert(event_posted(&shared));
     event_clear(&shared);
     assert(!event_posted(&shared));
-    start(t, waiter);
+    test_event_start(t, test_event_waiter);
     let_others_run();
     assert(woken == 0);
     event_post(&shared);
@@ -82,7 +82,7 @@ static void test_taker_alone(void)
 static void test_takers(void)
 {
     struct thread *t[WAITERS];
-    start(t, taker);
+    test_event_start(t, taker);
     for (unsigned i = 0; i < WAITERS - 2; i++) {
         let_others_run();
         assert(taken == i && !event_posted(&turn));
@@ -102,7 +102,7 @@ static struct event *volatile wanted[PIC_SOURCES];
 static volatile bool news[PIC_SOURCES];
 static uint32_t posts[PIC_SOURCES];
 
-static void handler(void *arg)
+static void test_event_handler(void *arg)
 {
     unsigned source = (uintptr_t)arg;
     struct event *e = wanted[source];
@@ -133,7 +133,7 @@ static void wait_once(struct random *r, unsigned source)
         assert(((volatile uint8_t *)bytes)[i] == CANARY);
 }
 
-static void worker(void *arg)
+static void test_event_worker(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     struct random r = random_from(run_seed, 300 + h);
@@ -150,8 +150,8 @@ static int event(void)
     test_waiters();
     test_taker_alone();
     test_takers();
-    test_establish_waking(handler);
-    test_on_every_hart(worker);
+    test_establish_waking(test_event_handler);
+    test_on_every_hart(test_event_worker);
     test_assert_base();
     for (unsigned h = 0; h < test_harts(); h++)
         waited += waits[h];

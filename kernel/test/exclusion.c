@@ -20,7 +20,7 @@ static struct {
 static struct halves common;
 DEFINE_SIMPLE_LOCK(common_lock, "test common", SPL_HIGH);
 
-static void update(struct halves *h, uint32_t wait)
+static void exclusion_update(struct halves *h, uint32_t wait)
 {
     uint32_t v = h->first;
     assert(h->second == v);
@@ -35,16 +35,16 @@ static void update_both(uint32_t wait)
     crit_t s = crit_sec_enter(SPL_HIGH);
     unsigned outer = hart[curhart->id].body_level;
     hart[curhart->id].body_level = SPL_HIGH;
-    update(&hart[curhart->id].own, wait);
+    exclusion_update(&hart[curhart->id].own, wait);
     hart[curhart->id].updates++;
     simple_lock(&common_lock);
-    update(&common, wait / 2);
+    exclusion_update(&common, wait / 2);
     simple_unlock(&common_lock);
     hart[curhart->id].body_level = outer;
     crit_sec_leave(s);
 }
 
-static void handler(void *arg)
+static void exclusion_handler(void *arg)
 {
     unsigned n = ((uintptr_t)arg - PIC_SOURCE_FREE) % TEST_SOURCES, level = test_level[n];
     unsigned interrupted = hart[curhart->id].body_level;
@@ -55,7 +55,7 @@ static void handler(void *arg)
     hart[curhart->id].body_level = interrupted;
 }
 
-static void worker(void *arg)
+static void exclusion_worker(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     struct random *r = &hart[h].random;
@@ -81,8 +81,8 @@ static void worker(void *arg)
 static int exclusion(void)
 {
     uint32_t updates = 0, interrupts = 0;
-    test_establish(handler);
-    test_on_every_hart(worker);
+    test_establish(exclusion_handler);
+    test_on_every_hart(exclusion_worker);
     test_spin(test_settle_cycles(TEST_SOURCES * hart_count));
     test_assert_base();
     for (unsigned h = 0; h < hart_count; h++) {

@@ -30,7 +30,7 @@ static uint8_t data[MOST_THREADS][MOST_BYTES] __attribute__((section(".noinit"))
 static uint8_t back[MOST_THREADS][MOST_BYTES] __attribute__((section(".noinit")));
 static uint32_t rounds, bytes, operations, refused;
 
-static int count(int error)
+static int test_fs_count(int error)
 {
     __atomic_fetch_add(&operations, 1, __ATOMIC_RELAXED);
     if (error)
@@ -40,14 +40,14 @@ static int count(int error)
 
 static void went_well(int error, const char *what, const char *path)
 {
-    count(error);
+    test_fs_count(error);
     if (error)
         panic("%s %s: error %d", what, path, error);
 }
 
 #define well(operation, what, path) went_well(UNIX_CALL(operation), what, path)
 
-static int transfer(const char *path, void *memory, uint32_t size, uint32_t offset, bool write)
+static int test_fs_transfer(const char *path, void *memory, uint32_t size, uint32_t offset, bool write)
 {
     struct vnode *vp;
     struct uio uio;
@@ -63,7 +63,7 @@ static int transfer(const char *path, void *memory, uint32_t size, uint32_t offs
 }
 
 /* A file is written in pieces, renamed, linked, cut, read, and removed. */
-static void alone(unsigned me, uint32_t round, struct random *r)
+static void test_fs_alone(unsigned me, uint32_t round, struct random *r)
 {
     char a[48], b[48];
     snprintf(a, sizeof a, "/t%u/f%lu", me, (unsigned long)round % 5);
@@ -73,12 +73,12 @@ static void alone(unsigned me, uint32_t round, struct random *r)
         data[me][i] = (uint8_t)random_next(r);
     for (uint32_t at = 0, n; at < size; at += n) {
         n = 1 + random_below(r, size - at);
-        well(transfer(a, data[me] + at, n, at, true), "write", a);
+        well(test_fs_transfer(a, data[me] + at, n, at, true), "write", a);
     }
     well(vfs_rename(0, a, b), "rename to", b);
     well(vfs_link(0, b, a), "link", a);
     memset(back[me], 0, size);
-    well(transfer(a, back[me], size, 0, false), "read", a);
+    well(test_fs_transfer(a, back[me], size, 0, false), "read", a);
     if (memcmp(data[me], back[me], size))
         panic("%s is not what was written", a);
     struct vnode *vp;
@@ -92,7 +92,7 @@ static void alone(unsigned me, uint32_t round, struct random *r)
     vrele(vp);
     unix_leave();
     well(vfs_remove(0, a, false), "remove", a);
-    if (count(UNIX_CALL(namei(0, a, true, &vp))) != -ENOENT)
+    if (test_fs_count(UNIX_CALL(namei(0, a, true, &vp))) != -ENOENT)
         panic("%s is still there", a);
     if (random_below(r, 2))
         well(vfs_remove(0, b, false), "remove", b);
@@ -110,7 +110,7 @@ static bool any(void *arg, const struct dirent_out *entry)
     return true;
 }
 
-static void together(unsigned me, struct random *r)
+static void test_fs_together(unsigned me, struct random *r)
 {
     static const char *const names[] = {"/s/a", "/s/b", "/s/d", "/s/d/a", "/s/d/b", "/s/e", "/s/e/a"};
     const char *a = names[random_below(r, 7)], *b = names[random_below(r, 7)];
@@ -119,7 +119,7 @@ static void together(unsigned me, struct random *r)
     unix_enter();
     switch (random_below(r, 7)) {
     case 0: error = vfs_make(0, a, VDIR, 0755, 0, 0); break;
-    case 1: error = transfer(a, data[me], 1 + random_below(r, 2000), random_below(r, 3000), true); break;
+    case 1: error = test_fs_transfer(a, data[me], 1 + random_below(r, 2000), random_below(r, 3000), true); break;
     case 2: error = vfs_remove(0, a, false); break;
     case 3: error = vfs_remove(0, a, true); break;
     case 4: error = vfs_rename(0, a, b); break;
@@ -133,11 +133,11 @@ static void together(unsigned me, struct random *r)
         }
     }
     unix_leave();
-    if (!may_be(count(error)))
+    if (!may_be(test_fs_count(error)))
         panic("in the common directory, %s and %s: error %d", a, b, error);
 }
 
-static void worker(void *arg)
+static void test_fs_worker(void *arg)
 {
     unsigned me = (uintptr_t)arg;
     struct random r = random_from(run_seed, 700 + me);
@@ -147,13 +147,13 @@ static void worker(void *arg)
     snprintf(path, sizeof path, "/t%u/d", me);
     well(vfs_make(0, path, VDIR, 0755, 0, 0), "mkdir", path);
     for (uint32_t round = 0; round < rounds; round++) {
-        alone(me, round, &r);
-        together(me, &r);
+        test_fs_alone(me, round, &r);
+        test_fs_together(me, &r);
     }
     snprintf(path, sizeof path, "/t%u/log", me);
     for (uint32_t i = 0; i < LOG_BYTES; i++)
         data[me][i] = (uint8_t)(i * 7 + me * 31 + run_seed);
-    well(transfer(path, data[me], LOG_BYTES, 0, true), "write", path);
+    well(test_fs_transfer(path, data[me], LOG_BYTES, 0, true), "write", path);
 }
 
 static int test_fs(void)
@@ -179,7 +179,7 @@ static int test_fs(void)
     well(vfs_make(0, "/s", VDIR, 0755, 0, 0), "mkdir", "/s");
     unsigned n = bootargs_number("workers", MIN(test_harts() * 2, MOST_THREADS), MOST_THREADS);
     for (unsigned i = 0; i < n; i++)
-        threads[i] = thread_create(worker, (void *)(uintptr_t)i, PRI_NORMAL, ANY_HART, "fs test");
+        threads[i] = thread_create(test_fs_worker, (void *)(uintptr_t)i, PRI_NORMAL, ANY_HART, "fs test");
     for (unsigned i = 0; i < n; i++)
         thread_join(threads[i]);
     well(vfs_sync(), "sync", "/");

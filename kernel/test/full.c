@@ -17,19 +17,19 @@ static volatile bool go;
 static struct thread *made[MAX_HARTS + 1][LIMIT]; /* by each hart's thread, and the first one */
 static unsigned count[MAX_HARTS + 1];
 
-static void waits(void *arg)
+static void full_waits(void *arg)
 {
     (void)arg;
     while (!go)
         thread_yield();
 }
 
-static void fill(void *arg)
+static void full_fill(void *arg)
 {
     unsigned h = (uintptr_t)arg, n = 0;
-    while ((made[h][n] = thread_create(waits, 0, PRI_NORMAL, ANY_HART, "fills")))
+    while ((made[h][n] = thread_create(full_waits, 0, PRI_NORMAL, ANY_HART, "fills")))
         n++;
-    assert(!thread_create(waits, 0, PRI_NORMAL, ANY_HART, "one more"));
+    assert(!thread_create(full_waits, 0, PRI_NORMAL, ANY_HART, "one more"));
     count[h] = n;
 }
 
@@ -41,7 +41,7 @@ static int start_program(void)
     return process_spawn(0, "full", &arguments, ANY_HART);
 }
 
-static unsigned empty(void)
+static unsigned full_empty(void)
 {
     unsigned all = 0;
     go = true;
@@ -57,15 +57,15 @@ static unsigned empty(void)
 static unsigned fill_and_empty(void)
 {
     go = false;
-    test_on_every_hart(fill);
-    fill((void *)MAX_HARTS); /* what the threads above have left */
+    test_on_every_hart(full_fill);
+    full_fill((void *)MAX_HARTS); /* what the threads above have left */
     assert(start_program() == -EAGAIN && process_none_left());
     unsigned pages = pages_free(); /* zones may keep what the first took */
     assert(start_program() == -EAGAIN && process_none_left() && pages_free() == pages);
-    return empty();
+    return full_empty();
 }
 
-static void sleeps(void *arg)
+static void full_sleeps(void *arg)
 {
     (void)arg;
     while (!go)
@@ -76,10 +76,10 @@ static void program_in_a_full_table(unsigned entries)
 {
     go = false;
     while (count[0] + LEFT < entries)
-        made[0][count[0]++] = thread_create(sleeps, 0, PRI_NORMAL, ANY_HART, "fills");
+        made[0][count[0]++] = thread_create(full_sleeps, 0, PRI_NORMAL, ANY_HART, "fills");
     int id = start_program();
     assert(id > 0 && user_wait_for_all(id) == 0 && process_none_left());
-    empty();
+    full_empty();
 }
 
 /* All memory is used, and given back in a random order. */
@@ -106,7 +106,8 @@ static unsigned until_memory_is_out(void)
     test_reclaim(); /* what zones keep, on whichever hart */
     unsigned n = 0, pages = pages_free();
     go = false;
-    while (n < MOST && (all[n] = thread_create(clock_hz() ? sleeps : waits, 0, PRI_NORMAL, ANY_HART, "fills")))
+    while (n < MOST &&
+           (all[n] = thread_create(clock_hz() ? full_sleeps : full_waits, 0, PRI_NORMAL, ANY_HART, "fills")))
         n++;
     if (n == MOST)
         panic("more than %u threads could be made: give the test a machine of less memory", MOST);

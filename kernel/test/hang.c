@@ -33,7 +33,7 @@ static void spins(void *arg)
     simple_lock_leave(own->simple[0], s);
 }
 
-static void sleeps(void *arg)
+static void hang_sleeps(void *arg)
 {
     struct pair *own = arg;
     mutex_lock(own->mutex[0]);
@@ -46,7 +46,7 @@ static void sleeps(void *arg)
 static int hang(void)
 {
     char name[16];
-    thread_fn *fn = strcmp(bootargs_string("lock", name, sizeof name, "simple"), "mutex") ? spins : sleeps;
+    thread_fn *fn = strcmp(bootargs_string("lock", name, sizeof name, "simple"), "mutex") ? spins : hang_sleeps;
     if (fn == spins && hart_count < 2) {
         kprintf("run=test-hang: simple locks need two harts; give lock=mutex\n");
         return 2;

@@ -22,7 +22,7 @@ static uint32_t refused;
 
 static intr_fn *volatile handle;
 
-static void handler(void *arg)
+static void test_ithread_handler(void *arg)
 {
     handle(arg);
 }
@@ -38,7 +38,7 @@ static void save(void *arg)
         __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
 }
 
-static void check_order(void *arg, uint32_t word)
+static void test_ithread_check_order(void *arg, uint32_t word)
 {
     (void)arg;
     unsigned source = word >> SEQUENCE_BITS;
@@ -65,7 +65,7 @@ static void count_active(void *arg, uint32_t word)
     __atomic_fetch_sub(&active, 1, __ATOMIC_RELAXED);
 }
 
-static void worker(void *arg)
+static void test_ithread_worker(void *arg)
 {
     struct random r = random_from(run_seed, 400 + (uintptr_t)arg);
     for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
@@ -81,13 +81,13 @@ static uint32_t test_rain(void)
 {
     uint32_t handled = 0;
     handle = save;
-    ithread_start(&one, PIC_SOURCE_FREE, check_order, 0, PRI_INTERRUPT, 1, ANY_HART);
+    ithread_start(&one, PIC_SOURCE_FREE, test_ithread_check_order, 0, PRI_INTERRUPT, 1, ANY_HART);
     ithread_start(&several, PIC_SOURCE_FREE + 1, count_active, 0, PRI_INTERRUPT, 3, ANY_HART);
     crit_t s = crit_sec_enter(SPL_SCHED); /* as many words as threads, at once */
     for (unsigned i = 0; i < several.threads; i++)
         save((void *)test_source(0, 1));
     crit_sec_leave(s);
-    test_on_every_hart(worker);
+    test_on_every_hart(test_ithread_worker);
     test_spin(test_settle_cycles(TEST_SOURCES * hart_count));
     ithread_stop(&one);
     ithread_stop(&several);
@@ -107,7 +107,7 @@ static char order[8];
 static unsigned ordered;
 static volatile bool raised_inside;
 
-static void note(char c)
+static void test_ithread_note(char c)
 {
     order[ordered++ % sizeof order] = c;
 }
@@ -122,24 +122,24 @@ static void wake_by_level(void *arg)
 static void low_work(void *arg, uint32_t source)
 {
     (void)arg;
-    note('l');
+    test_ithread_note('l');
     if (raised_inside) {
         pic_raise(1u << (source + 1));
         test_spin(test_settle_cycles(4));
     }
-    note('L');
+    test_ithread_note('L');
 }
 
 static void high_work(void *arg, uint32_t source)
 {
     (void)arg;
     (void)source;
-    note('h');
+    test_ithread_note('h');
     test_spin(100);
-    note('H');
+    test_ithread_note('H');
 }
 
-static void expect(const char *what, const char *expected)
+static void test_ithread_expect(const char *what, const char *expected)
 {
     for (unsigned i = 0; expected[i]; i++)
         if (order[i] != expected[i] || ordered != 4)
@@ -159,11 +159,11 @@ static void priorities(void *arg)
     test_spin(test_settle_cycles(1));
     crit_sec_leave(s);
     test_spin(test_settle_cycles(8));
-    expect("both at once", "hHlL");
+    test_ithread_expect("both at once", "hHlL");
     raised_inside = true;
     pic_raise(1u << test_source(h, 1));
     test_spin(test_settle_cycles(12));
-    expect("the urgent one meanwhile", "lhHL");
+    test_ithread_expect("the urgent one meanwhile", "lhHL");
     raised_inside = false;
     ithread_stop(&low);
     ithread_stop(&high);
@@ -201,7 +201,7 @@ static void test_full(void)
 
 static int ithread(void)
 {
-    test_establish_waking(handler);
+    test_establish_waking(test_ithread_handler);
     uint32_t handled = test_rain();
     handle = wake_by_level;
     unsigned last = test_harts() - 1;

@@ -12,14 +12,14 @@
 
 static volatile unsigned begun, interrupted;
 
-static void handler(void *arg)
+static void join_handler(void *arg)
 {
     (void)arg;
     interrupted++;
     test_spin(STAYS);
 }
 
-static void ends(void *delivery)
+static void join_ends(void *delivery)
 {
     begun++;
     pic_set_latency(0, 0, (uint32_t)(uintptr_t)delivery, 0, run_seed);
@@ -33,9 +33,10 @@ static int join(void)
     if (clock_hz() || hart_count < 2 || hart_count > test_harts() || !step)
         panic("run=test-join needs hz=0, 2 to %u harts, and step=1 or more", (unsigned)TEST_MAX_HARTS);
     thread_bind(0);
-    test_establish(handler);
+    test_establish(join_handler);
     for (; delivery <= LAST; delivery += step) {
-        struct thread *t = thread_create(ends, (void *)(uintptr_t)delivery, PRI_NORMAL, (int)hart_count - 1, "ends");
+        struct thread *t =
+            thread_create(join_ends, (void *)(uintptr_t)delivery, PRI_NORMAL, (int)hart_count - 1, "ends");
         made++;
         while (interrupted < made) /* asleep in thread_join, it would need a lock that the last hart may hold */
             ;

@@ -21,7 +21,7 @@ static struct {
 } object;
 static volatile uint32_t rounds_begun, out;
 
-static void handler(void *arg)
+static void last_user_handler(void *arg)
 {
     (void)arg;
     test_spin(cycles32() * 2654435761u % LONGEST_HANDLER);
@@ -41,7 +41,7 @@ static void end_object(uint32_t round)
     begin_object(round + 1);
 }
 
-static void take(struct random *r)
+static void last_user_take(struct random *r)
 {
     if (random_below(r, 2)) {
         mutex_lock(&object.lock);
@@ -56,7 +56,7 @@ static void use(struct random *r, uint32_t round)
     if (random_below(r, 2))
         pic_raise(1u << test_source(random_below(r, test_harts()), random_below(r, TEST_SOURCES)));
     test_spin(random_below(r, 500));
-    take(r);
+    last_user_take(r);
     test_spin(random_below(r, 300));
     bool last = !--object.users;
     mutex_unlock(&object.lock);
@@ -64,7 +64,7 @@ static void use(struct random *r, uint32_t round)
         end_object(round);
 }
 
-static void user(void *hart)
+static void last_user_loop(void *hart)
 {
     struct random r = random_from(run_seed, (uintptr_t)hart);
     for (uint32_t n = bootargs_number("rounds", 60, 1000000), i = 1; i <= n; i++) {
@@ -103,10 +103,10 @@ static void destroy_before_one_is_out(void)
 static int last_user(void)
 {
     destroy_before_one_is_out();
-    test_establish(handler);
+    test_establish(last_user_handler);
     begin_object(1);
     rounds_begun = 1;
-    test_on_every_hart(user);
+    test_on_every_hart(last_user_loop);
     kprintf("@test name=last-user rounds=%lu\n", (unsigned long)rounds_begun - 1);
     return 0;
 }

@@ -42,7 +42,7 @@ static uint32_t rounds;
 static uint32_t count[SHAPES][OUTCOMES];
 
 /* Every hart meets every other here; memory is in order across it. Gives a cycle to which all can still come in time. */
-static uint32_t meet(void)
+static uint32_t litmus_meet(void)
 {
     static volatile uint32_t all_there;
     static uint32_t arrived __attribute__((aligned(4 * LINE_WORDS)));
@@ -83,7 +83,7 @@ static void wait_for_cycle(uint32_t when)
         ;
 }
 
-static void disturb(struct random *r, unsigned hart)
+static void litmus_disturb(struct random *r, unsigned hart)
 {
     for (uint32_t n = random_below(r, 16); n; n--)
         noise[random_below(r, hart_count)].word[hart] += noise[hart].word[random_below(r, 2 * LINE_WORDS)];
@@ -108,7 +108,7 @@ static unsigned outcome(const struct litmus_shape *shape, unsigned n, uint32_t x
     return number;
 }
 
-static void touch(const volatile uint32_t *x, unsigned distance, struct random *own)
+static void litmus_touch(const volatile uint32_t *x, unsigned distance, struct random *own)
 {
     unsigned which = random_below(own, 4);
     if (which & 1)
@@ -123,7 +123,7 @@ static void play(litmus_thread *thread, unsigned part, unsigned distance, uint32
 {
     for (unsigned n = 0; n < BATCH; n++, begin += PLAY_CYCLES) {
         volatile uint32_t *x = &cells[n].word[0];
-        touch(x, distance, own);
+        litmus_touch(x, distance, own);
         wait_for_cycle(begin + random_below(own, apart));
         uint64_t r = thread(x, x + distance);
         result[part].r[n][0] = (uint32_t)r;
@@ -147,12 +147,12 @@ static void play_rounds(const struct litmus_shape *shape, uint32_t *counts, stru
     for (uint32_t n = 0; n < rounds; n++) {
         unsigned distance = distances[random_below(&common, 3)], apart = aparts[random_below(&common, 3)];
         unsigned part = (hart + random_below(&common, hart_count)) % hart_count;
-        uint32_t begin = meet();
+        uint32_t begin = litmus_meet();
         if (part < threads_of(shape))
             play(shape->thread[part], part, distance, begin, apart, own);
         else
-            disturb(own, hart);
-        meet();
+            litmus_disturb(own, hart);
+        litmus_meet();
         if (hart == 0)
             count_and_clear(shape, distance, counts);
     }
@@ -188,7 +188,7 @@ static bool is_weak(const struct litmus_shape *shape, const char *text)
 }
 
 /* A line is put together by hand: there are many, and printf takes more time than playing. */
-static char *put(char *at, const char *text)
+static char *litmus_put(char *at, const char *text)
 {
     while (*text)
         *at++ = *text++;
@@ -209,7 +209,7 @@ static char *put_number(char *at, uint32_t v, unsigned base, unsigned least_digi
 }
 
 /* Prints what came out, and gives the number of plays with a weak outcome. */
-static uint32_t report(const struct litmus_shape *shape, const uint32_t *counts, bool allowed)
+static uint32_t litmus_report(const struct litmus_shape *shape, const uint32_t *counts, bool allowed)
 {
     static char outcomes[OUTCOMES * 16], line[sizeof outcomes + 128];
     char *at = outcomes;
@@ -217,18 +217,18 @@ static uint32_t report(const struct litmus_shape *shape, const uint32_t *counts,
     for (unsigned i = 0; i < OUTCOMES; i++) {
         if (!counts[i])
             continue;
-        char *begin = at = put(at, at == outcomes ? "" : ",");
+        char *begin = at = litmus_put(at, at == outcomes ? "" : ",");
         at = put_number(at, i, 3, digits_of(shape));
         *at = 0;
         weak += is_weak(shape, begin) ? counts[i] : 0;
-        at = put_number(put(at, ":"), counts[i], 10, 1);
+        at = put_number(litmus_put(at, ":"), counts[i], 10, 1);
     }
     *at = 0;
-    at = put(put(line, "@litmus name="), shape->name);
-    at = put_number(put(at, " weak="), weak, 10, 1);
-    at = put_number(put(at, " allowed="), allowed, 10, 1);
-    at = put_number(put(at, " plays="), rounds * BATCH, 10, 1);
-    at = put(put(put(at, " outcomes="), outcomes), "\n");
+    at = litmus_put(litmus_put(line, "@litmus name="), shape->name);
+    at = put_number(litmus_put(at, " weak="), weak, 10, 1);
+    at = put_number(litmus_put(at, " allowed="), allowed, 10, 1);
+    at = put_number(litmus_put(at, " plays="), rounds * BATCH, 10, 1);
+    at = litmus_put(litmus_put(litmus_put(at, " outcomes="), outcomes), "\n");
     console_write(line, (unsigned)(at - line));
     return weak;
 }
@@ -245,7 +245,7 @@ static int litmus(void)
             continue;
         bool allowed = litmus_shapes[i].allowed && !sequential;
         shapes++;
-        forbidden += report(&litmus_shapes[i], count[i], allowed) && !allowed;
+        forbidden += litmus_report(&litmus_shapes[i], count[i], allowed) && !allowed;
     }
     kprintf("@test name=litmus shapes=%u forbidden=%u\n", shapes, forbidden);
     return shapes && !forbidden ? 0 : 1;

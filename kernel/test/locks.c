@@ -66,7 +66,7 @@ static struct {
     uint32_t simple, refused, mutex, read, write, upgraded, lost, downgraded, pairs, freed, most_readers;
 } done;
 
-static void count(uint32_t *what)
+static void test_locks_count(uint32_t *what)
 {
     __atomic_fetch_add(what, 1, __ATOMIC_RELAXED);
 }
@@ -95,7 +95,7 @@ static void update_alone(struct guarded *g, struct random *r)
     g->second = v + 1;
 }
 
-static uint32_t look(struct guarded *g, struct random *r)
+static uint32_t test_locks_look(struct guarded *g, struct random *r)
 {
     uint32_t readers = __atomic_add_fetch(&g->readers, 1, __ATOMIC_RELAXED), v = g->first;
     if (readers > done.most_readers)
@@ -114,10 +114,10 @@ static void do_simple(struct random *r)
         crit_t s = crit_sec_enter(SPL_HIGH);
         if (simple_lock_try(&simple[i].lock)) {
             update_alone(&simple[i].data, 0);
-            count(&done.simple);
+            test_locks_count(&done.simple);
             simple_unlock(&simple[i].lock);
         } else {
-            count(&done.refused);
+            test_locks_count(&done.refused);
         }
         crit_sec_leave(s);
         return;
@@ -126,17 +126,17 @@ static void do_simple(struct random *r)
     crit_t s = simple_lock_pair_enter(&simple[i].lock, &simple[j].lock);
     update_alone(&simple[i].data, 0);
     test_spin(random_below(r, 30));
-    count(&done.simple);
+    test_locks_count(&done.simple);
     simple_lock_pair_leave(&simple[i].lock, &simple[j].lock, s);
 }
 
-static void handler(void *arg)
+static void test_locks_handler(void *arg)
 {
     (void)arg;
     unsigned i = cycles32() % SIMPLE_LOCKS;
     crit_t s = simple_lock_enter(&simple[i].lock);
     update_alone(&simple[i].data, 0);
-    count(&done.simple);
+    test_locks_count(&done.simple);
     simple_lock_leave(&simple[i].lock, s);
 }
 
@@ -145,7 +145,7 @@ static void do_mutex(struct random *r)
     unsigned i = random_below(r, ACCOUNTS);
     if (random_below(r, 3) == 0) {
         if (!mutex_try(&account[i].lock)) {
-            count(&done.refused);
+            test_locks_count(&done.refused);
             return;
         }
     } else {
@@ -153,7 +153,7 @@ static void do_mutex(struct random *r)
     }
     lock_assert_write_held(&account[i].lock);
     update_alone(&account[i].data, r);
-    count(&done.mutex);
+    test_locks_count(&done.mutex);
     mutex_unlock(&account[i].lock);
 }
 
@@ -167,8 +167,8 @@ static void do_mutex_as_rw(struct random *r)
         panic("a mutex was not upgraded");
     lock_write_to_read(&account[i].lock);
     update_alone(&account[i].data, r);
-    count(&done.mutex);
-    count(&done.mutex);
+    test_locks_count(&done.mutex);
+    test_locks_count(&done.mutex);
     lock_done(&account[i].lock);
 }
 
@@ -181,7 +181,7 @@ static void do_pair(struct random *r)
     dawdle(r);
     account[to].balance += amount;
     assert(account[from].balance + account[to].balance == sum);
-    count(&done.pairs);
+    test_locks_count(&done.pairs);
     lock_pair_done(&account[from].lock, &account[to].lock);
 }
 
@@ -191,12 +191,12 @@ static void do_read(struct random *r)
     if (random_below(r, 4)) {
         lock_read(&rw[i].lock);
     } else if (!lock_try_read(&rw[i].lock)) {
-        count(&done.refused);
+        test_locks_count(&done.refused);
         return;
     }
     lock_assert_held(&rw[i].lock);
-    look(&rw[i].data, r);
-    count(&done.read);
+    test_locks_look(&rw[i].data, r);
+    test_locks_count(&done.read);
     lock_done(&rw[i].lock);
 }
 
@@ -206,16 +206,16 @@ static void do_write(struct random *r)
     if (random_below(r, 4)) {
         lock_write(&rw[i].lock);
     } else if (!lock_try_write(&rw[i].lock)) {
-        count(&done.refused);
+        test_locks_count(&done.refused);
         return;
     }
     update_alone(&rw[i].data, r);
-    count(&done.write);
+    test_locks_count(&done.write);
     if (random_below(r, 2)) {
         uint32_t written = rw[i].data.first;
         lock_write_to_read(&rw[i].lock);
-        assert(look(&rw[i].data, r) == written);
-        count(&done.downgraded);
+        assert(test_locks_look(&rw[i].data, r) == written);
+        test_locks_count(&done.downgraded);
     }
     lock_done(&rw[i].lock);
 }
@@ -224,23 +224,23 @@ static void do_upgrade(struct random *r)
 {
     unsigned i = random_below(r, RW_LOCKS);
     lock_read(&rw[i].lock);
-    uint32_t before = look(&rw[i].data, r);
+    uint32_t before = test_locks_look(&rw[i].data, r);
     if (random_below(r, 4) == 0) {
         if (!lock_try_read_to_write(&rw[i].lock)) { /* goes on as a reader */
-            assert(look(&rw[i].data, r) == before);
-            count(&done.refused);
+            assert(test_locks_look(&rw[i].data, r) == before);
+            test_locks_count(&done.refused);
             lock_done(&rw[i].lock);
             return;
         }
     } else if (!lock_read_to_write(&rw[i].lock)) {
         lock_assert_not_held(&rw[i].lock);
-        count(&done.lost);
+        test_locks_count(&done.lost);
         return;
     }
     assert(rw[i].data.first == before);
     update_alone(&rw[i].data, r);
-    count(&done.write);
-    count(&done.upgraded);
+    test_locks_count(&done.write);
+    test_locks_count(&done.upgraded);
     lock_done(&rw[i].lock);
 }
 
@@ -263,12 +263,12 @@ static void do_reference(struct random *r)
     if (refcount_drop(&object[i].references, &list_lock.object)) {
         object[i].listed = false;
         object[i].freed = true;
-        count(&done.freed);
+        test_locks_count(&done.freed);
     }
     mutex_unlock(&list_lock);
 }
 
-static void worker(void *arg)
+static void test_locks_worker(void *arg)
 {
     static void (*const operation[])(struct random *) = {
         do_simple, do_mutex, do_mutex_as_rw, do_pair, do_read, do_read, do_write, do_upgrade, do_upgrade, do_reference,
@@ -311,7 +311,7 @@ static void check_and_destroy(void)
     assert(mutex == done.mutex && written == done.write && simply == done.simple);
 }
 
-static int locks(void)
+static int test_locks(void)
 {
     for (unsigned i = 0; i < SIMPLE_LOCKS; i++)
         simple[i].lock = (struct simple_lock)SIMPLE_LOCK("test simple", simple_class);
@@ -321,8 +321,8 @@ static int locks(void)
     }
     for (unsigned i = 0; i < RW_LOCKS; i++)
         lock_init(&rw[i].lock, &rw_class, "test rw");
-    test_establish(handler);
-    run_threads(worker, hart_count * THREADS_PER_HART);
+    test_establish(test_locks_handler);
+    run_threads(test_locks_worker, hart_count * THREADS_PER_HART);
     test_spin(test_settle_cycles(TEST_SOURCES * hart_count));
     check_and_destroy();
     kprintf("@test name=locks simple=%lu mutex=%lu read=%lu write=%lu upgraded=%lu lost=%lu downgraded=%lu pairs=%lu "
@@ -548,6 +548,6 @@ static int locks_destroy(void)
     return 0;
 }
 
-RUN("test-locks", "test: every kind of lock under stress", locks);
+RUN("test-locks", "test: every kind of lock under stress", test_locks);
 RUN("test-locks-fair", "test: nobody is passed over while he waits for a lock", locks_fair);
 RUN("test-locks-destroy", "test: a lock is destroyed by the last who uses it", locks_destroy);

@@ -27,7 +27,7 @@ static const char *const class_name[CLASSES] = {"test_spin", "test_spin_pair", "
 static uint32_t attempts[MAX_HARTS][CLASSES]; /* of threads; a hart's own */
 static uint32_t handled[MAX_HARTS];
 
-static void handler(void *source)
+static void lockstat_handler(void *source)
 {
     (void)source;
     crit_t s = simple_lock_enter(&spin_lock);
@@ -96,7 +96,7 @@ static void sharing(struct random *r, uint32_t *made)
     made[RW]++;
 }
 
-static void worker(void *arg)
+static void lockstat_worker(void *arg)
 {
     unsigned hart = (unsigned)(uintptr_t)arg;
     struct random r = random_from(run_seed, hart);
@@ -109,12 +109,12 @@ static void worker(void *arg)
     test_spin(test_settle_cycles(TEST_SOURCES));
 }
 
-static int lockstat(void)
+static int test_lockstat_run(void)
 {
-    test_establish_waking(handler);
+    test_establish_waking(lockstat_handler);
     lock_stats_clear();
     PROBE(WINDOW_BEGIN);
-    test_on_every_hart(worker);
+    test_on_every_hart(lockstat_worker);
     PROBE(WINDOW_END);
     console_polled(); /* results are many: this is faster, and takes no lock */
     for (unsigned class = 0; class < CLASSES; class ++) {
@@ -126,5 +126,5 @@ static int lockstat(void)
     return 0; /* and now main prints what was counted */
 }
 
-RUN("test-lockstat", "test: lock statistics, for comparison with the simulator's", lockstat);
+RUN("test-lockstat", "test: lock statistics, for comparison with the simulator's", test_lockstat_run);
 #endif

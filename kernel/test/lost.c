@@ -14,13 +14,13 @@ static struct {
 } count[PIC_SOURCES];
 DEFINE_SIMPLE_LOCK(raise_lock, "test raise", SPL_HIGH);
 
-static void handler(void *arg)
+static void lost_handler(void *arg)
 {
     count[(uintptr_t)arg].handled++; /* a source belongs to one hart and does not nest in itself */
 }
 
 /* Raise a source whose last interrupt has been handled; whether it could be. */
-static bool raise(unsigned source)
+static bool lost_raise(unsigned source)
 {
     crit_t s = simple_lock_enter(&raise_lock);
     bool free = count[source].raised == count[source].handled;
@@ -32,19 +32,19 @@ static bool raise(unsigned source)
     return free;
 }
 
-static void worker(void *arg)
+static void lost_worker(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     struct random r = random_from(run_seed, 100 + h);
     for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
         crit_t outer = crit_sec_enter(random_below(&r, SPL_HIGH + 1));
-        raise(test_source(random_below(&r, test_harts()), random_below(&r, TEST_SOURCES)));
+        lost_raise(test_source(random_below(&r, test_harts()), random_below(&r, TEST_SOURCES)));
         test_spin(random_below(&r, 150));
         crit_t inner = crit_sec_enter(random_below(&r, SPL_HIGH + 1));
-        raise(test_source(h, random_below(&r, TEST_SOURCES)));
+        lost_raise(test_source(h, random_below(&r, TEST_SOURCES)));
         test_spin(random_below(&r, 150));
         crit_sec_leave(inner);
-        raise(test_source(random_below(&r, test_harts()), random_below(&r, TEST_SOURCES)));
+        lost_raise(test_source(random_below(&r, test_harts()), random_below(&r, TEST_SOURCES)));
         crit_sec_leave(outer);
         test_spin(random_below(&r, 300));
     }
@@ -61,11 +61,11 @@ static uint32_t spurious_claims(void)
 static int lost(void)
 {
     uint32_t raised = 0;
-    test_establish(handler);
+    test_establish(lost_handler);
     struct pic_counters before[PIC_SOURCES];
     for (unsigned i = PIC_SOURCE_FREE; i < PIC_SOURCES; i++)
         before[i] = pic_counters(i);
-    test_on_every_hart(worker);
+    test_on_every_hart(lost_worker);
     test_spin(test_settle_cycles(TEST_SOURCES * hart_count));
     test_assert_base();
     for (unsigned i = PIC_SOURCE_FREE; i < PIC_SOURCE_FREE + TEST_SOURCES * test_harts(); i++) {

@@ -28,7 +28,7 @@ static unsigned level_of(unsigned source)
     return test_level[(source - PIC_SOURCE_FREE) % TEST_SOURCES];
 }
 
-static void raise(unsigned source)
+static void mask_raise(unsigned source)
 {
     __atomic_fetch_add(&source_of[source].raised, 1, __ATOMIC_RELAXED);
     pic_raise(1u << source);
@@ -36,18 +36,18 @@ static void raise(unsigned source)
 
 static void raise_any(struct random *r)
 {
-    raise(test_source(random_below(r, test_harts()), random_below(r, TEST_SOURCES)));
+    mask_raise(test_source(random_below(r, test_harts()), random_below(r, TEST_SOURCES)));
 }
 
 /* Sections down to `depth`, with edges on the way in and out; each raising with the chance 1 in `one_in`. */
-static void sections(struct random *r, unsigned depth, unsigned one_in, uint32_t longest)
+static void mask_sections(struct random *r, unsigned depth, unsigned one_in, uint32_t longest)
 {
     crit_t s = crit_sec_enter(random_below(r, SPL_HIGH + 1));
     if (!random_below(r, one_in))
-        raise(test_source(curhart->id, random_below(r, TEST_SOURCES)));
+        mask_raise(test_source(curhart->id, random_below(r, TEST_SOURCES)));
     test_spin(random_below(r, longest));
     if (depth > 1)
-        sections(r, depth - 1, one_in, longest);
+        mask_sections(r, depth - 1, one_in, longest);
     if (!random_below(r, one_in))
         raise_any(r);
     test_spin(random_below(r, longest));
@@ -62,13 +62,13 @@ static void assert_pic_masks(unsigned level)
         panic("in a handler of level %u the PIC is at level %u", level, told);
 }
 
-static void handler(void *arg)
+static void mask_handler(void *arg)
 {
     unsigned source = (uintptr_t)arg;
     struct random *r = &source_of[source].random;
     if (walking) {
         if (!random_below(r, 2))
-            sections(r, 1 + random_below(r, 2), 8, 60);
+            mask_sections(r, 1 + random_below(r, 2), 8, 60);
         if (!random_below(r, 8))
             softint_post(SPL_SOFTTTY);
     } else if (in_handler_raise[source]) {
@@ -77,7 +77,7 @@ static void handler(void *arg)
         in_handler_raise[source] = 0;
         for (unsigned i = PIC_SOURCE_FREE; i < PIC_SOURCES; i++)
             if (what >> i & 1)
-                raise(i);
+                mask_raise(i);
         test_spin(test_settle_cycles(1));
         crit_sec_leave(s);
     }
@@ -87,17 +87,17 @@ static void handler(void *arg)
 
 static volatile unsigned soft_raises; /* a source that the soft interrupt raises and waits for; 0: none */
 
-static void soft(void *arg)
+static void mask_soft(void *arg)
 {
     (void)arg;
     unsigned source = soft_raises;
     softints++;
     if (walking) {
-        sections(&soft_random[curhart->id], 1 + random_below(&soft_random[curhart->id], 2), 6, 60);
+        mask_sections(&soft_random[curhart->id], 1 + random_below(&soft_random[curhart->id], 2), 6, 60);
     } else if (source) {
         uint32_t handled = source_of[source].handled;
         soft_raises = 0;
-        raise(source);
+        mask_raise(source);
         test_spin(test_settle_cycles(2));
         assert(source_of[source].handled == handled + 1); /* no interrupt is kept from it */
     }
@@ -133,7 +133,7 @@ static void falling(unsigned hart, unsigned outer, bool between, unsigned inner,
     crit_t saved[3];
     for (unsigned d = 0; d < depth; d++)
         saved[d] = crit_sec_enter(level[d]);
-    raise(source);
+    mask_raise(source);
     while (depth) {
         test_spin(test_settle_cycles(TEST_SOURCES));
         for (unsigned i = 0; i < TEST_SOURCES; i++)
@@ -141,7 +141,7 @@ static void falling(unsigned hart, unsigned outer, bool between, unsigned inner,
                 panic("a second edge at level %u is claimed while the first is queued", test_level[i]);
         crit_sec_leave(saved[--depth]);
         for (unsigned i = 0; depth && i < TEST_SOURCES; i++)
-            raise(test_source(hart, i));
+            mask_raise(test_source(hart, i));
     }
     test_spin(test_settle_cycles(2 * TEST_SOURCES));
     expect_quiet("levels that fall", hart);
@@ -158,7 +158,7 @@ static void cases(unsigned hart)
         for (unsigned set = 1; set < 1u << TEST_SOURCES; set++) {
             in_handler_raise[test_source(hart, n)] = set << test_source(hart, 0);
             crit_t s = crit_sec_enter(set & 1 ? SPL_SOFTNET : SPL_SCHED);
-            raise(test_source(hart, n));
+            mask_raise(test_source(hart, n));
             test_spin(test_settle_cycles(TEST_SOURCES));
             crit_sec_leave(s);
             test_spin(2 * test_settle_cycles(2 * TEST_SOURCES));
@@ -167,7 +167,7 @@ static void cases(unsigned hart)
     crit_t s = crit_sec_enter(SPL_TTY);
     uint32_t before = softints;
     soft_raises = test_source(hart, 0);
-    raise(test_source(hart, 0));
+    mask_raise(test_source(hart, 0));
     test_spin(test_settle_cycles(1));
     softint_post(SPL_SOFTTTY);
     crit_sec_leave(s);
@@ -176,20 +176,20 @@ static void cases(unsigned hart)
     expect_quiet("a soft interrupt behind a queue", hart);
 }
 
-static void walk(void *arg)
+static void mask_walk(void *arg)
 {
     struct random r = random_from(run_seed, 300 + (uintptr_t)arg);
     for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
         if (!random_below(&r, 4))
             softint_schedule(SPL_SOFTTTY);
-        sections(&r, 1 + random_below(&r, MOST_DEPTH), 2, 150);
+        mask_sections(&r, 1 + random_below(&r, MOST_DEPTH), 2, 150);
         if (!random_below(&r, 4))
             thread_yield();
     }
 }
 
 /* Until the PIC holds nothing back and no handler has run for a while. */
-static void settle(void)
+static void mask_settle(void)
 {
     uint32_t before, now = 0, waits = 0;
     do {
@@ -202,12 +202,12 @@ static void settle(void)
     } while (now != before || pic_read(PIC_PENDING) >> PIC_SOURCE_FREE);
 }
 
-static int mask(void)
+static int test_mask(void)
 {
     uint32_t raised = 0, handled = 0;
     struct pic_counters before[PIC_SOURCES];
-    test_establish(handler);
-    softint_establish(SPL_SOFTTTY, soft, 0);
+    test_establish(mask_handler);
+    softint_establish(SPL_SOFTTTY, mask_soft, 0);
     for (unsigned i = PIC_SOURCE_FREE; i < PIC_SOURCES; i++) {
         before[i] = pic_counters(i);
         assert(!before[i].rises);
@@ -219,8 +219,8 @@ static int mask(void)
     cases(test_harts() - 1);
     thread_bind(was);
     walking = true;
-    test_on_every_hart(walk);
-    settle();
+    test_on_every_hart(mask_walk);
+    mask_settle();
     test_assert_base();
     for (unsigned i = PIC_SOURCE_FREE; i < PIC_SOURCE_FREE + TEST_SOURCES * test_harts(); i++) {
         struct pic_counters now = pic_counters(i);
@@ -242,4 +242,4 @@ static int mask(void)
     return 0;
 }
 
-RUN("test-mask", "test: what is claimed is handled, whatever is raised while it is masked", mask);
+RUN("test-mask", "test: what is claimed is handled, whatever is raised while it is masked", test_mask);

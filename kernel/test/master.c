@@ -8,7 +8,7 @@
 
 static volatile unsigned handled, handled_elsewhere;
 
-static void count(void *arg)
+static void test_master_count(void *arg)
 {
     (void)arg;
     if (curhart->id != MASTER_HART)
@@ -46,7 +46,7 @@ static void in_and_out(void *got_in)
 }
 
 /* Two sections at random depth, with everything in them that may give up the hart. */
-static void at_random(void *arg)
+static void test_master_at_random(void *arg)
 {
     int bound = (int)(uintptr_t)arg - 1;
     struct random r = random_from(run_seed, (uintptr_t)arg);
@@ -131,11 +131,11 @@ static int master_test(void)
     unsigned threads = hart_count + 2; /* one bound to each hart, two that are not */
     for (unsigned i = 0; i < threads; i++) {
         int bound = i < hart_count ? (int)i : ANY_HART;
-        t[i] = thread_create(at_random, (void *)(uintptr_t)(bound + 1), PRI_NORMAL, bound, "master");
+        t[i] = thread_create(test_master_at_random, (void *)(uintptr_t)(bound + 1), PRI_NORMAL, bound, "master");
     }
     for (unsigned i = 0; i < threads; i++)
         thread_join(t[i]);
-    intr_establish(PIC_SOURCE_FREE, SPL_BIO, INTR_EDGE, PIC_ANY_HART, count, 0, "test");
+    intr_establish(PIC_SOURCE_FREE, SPL_BIO, INTR_EDGE, PIC_ANY_HART, test_master_count, 0, "test");
     for (unsigned h = 0; h < hart_count; h++) {
         thread_bind((int)h);
         pic_raise(1u << PIC_SOURCE_FREE);

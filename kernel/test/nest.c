@@ -5,7 +5,7 @@
 #include "test/test.h"
 #include "proc/run.h"
 
-static int nest(void)
+static int test_nest(void)
 {
     static struct arguments arguments;
     arguments_clear(&arguments);
@@ -22,4 +22,4 @@ static int nest(void)
     return 0;
 }
 
-RUN("test-nest", "test: forks until there is no more, then all comes back", nest);
+RUN("test-nest", "test: forks until there is no more, then all comes back", test_nest);

@@ -45,7 +45,7 @@ static int relock_test(void)
     return 0;
 }
 
-static void sleeps(void *arg)
+static void test_panic_sleeps(void *arg)
 {
     DEFINE_SIMPLE_LOCK(lock, "slept on", SPL_HIGH);
     simple_lock_enter(&lock);
@@ -54,7 +54,7 @@ static void sleeps(void *arg)
 
 static int sleep_test(void)
 {
-    test_establish(sleeps);
+    test_establish(test_panic_sleeps);
     pic_raise(1u << test_source(0, 0));
     test_spin(test_settle_cycles(4));
     return 0;
@@ -84,7 +84,7 @@ static void look_at_the_other(const void *deaf)
         ;
 }
 
-static void nothing(void *arg)
+static void test_panic_nothing(void *arg)
 {
     (void)arg;
 }
@@ -114,7 +114,7 @@ static void resists(void *how)
         there = true;
         while (!hears_nothing)
             ;
-        hart_call_run(1, nothing, 0);
+        hart_call_run(1, test_panic_nothing, 0);
     } else if (!strcmp(how, "called")) {
         hart_call_run(1, panics_in_call, how);
     }

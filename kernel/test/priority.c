@@ -13,7 +13,7 @@ static volatile uint32_t logged;
 static volatile unsigned
     raise_in_handler[TEST_SOURCES]; /* sources, as a mask, that the handler raises before it ends */
 
-static void note(char c)
+static void priority_note(char c)
 {
     uint32_t at = atomic_add(&logged, 1); /* a handler may come in between */
     assert(at < sizeof log - 1);
@@ -21,15 +21,15 @@ static void note(char c)
 }
 
 /* Handler n writes "l", "m" or "h" when it begins, and in capitals when it ends. */
-static void handler(void *arg)
+static void priority_handler(void *arg)
 {
     unsigned n = ((uintptr_t)arg - PIC_SOURCE_FREE) % TEST_SOURCES;
-    note("lmh"[n]);
+    priority_note("lmh"[n]);
     if (raise_in_handler[n]) {
         pic_raise(raise_in_handler[n]);
         test_spin(test_settle_cycles(2));
     }
-    note("LMH"[n]);
+    priority_note("LMH"[n]);
 }
 
 static void expect_either(const char *what, const char *wanted, const char * or)
@@ -40,78 +40,78 @@ static void expect_either(const char *what, const char *wanted, const char * or)
     logged = 0;
 }
 
-static void expect(const char *what, const char *wanted)
+static void priority_expect(const char *what, const char *wanted)
 {
     expect_either(what, wanted, wanted);
 }
 
-static void begin(void)
+static void priority_begin(void)
 {
     logged = 0;
     for (unsigned n = 0; n < TEST_SOURCES; n++)
         raise_in_handler[n] = 0;
 }
 
-static void on_hart(void *arg)
+static void priority_on_hart(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     unsigned low = 1u << test_source(h, 0), middle = 1u << test_source(h, 1), high = 1u << test_source(h, 2);
     uint32_t settle = test_settle_cycles(4);
 
-    begin(); /* all at once, masked: highest first */
+    priority_begin(); /* all at once, masked: highest first */
     crit_t s = crit_sec_enter(SPL_HIGH);
     pic_raise(low | middle | high);
     test_spin(settle);
-    expect("in a section at the highest level", "");
+    priority_expect("in a section at the highest level", "");
     crit_sec_leave(s);
     test_spin(settle);
-    expect("after it", "hHmMlL");
+    priority_expect("after it", "hHmMlL");
 
     s = crit_sec_enter(SPL_TTY); /* a section masks its level and below */
     pic_raise(low | middle | high);
     test_spin(settle);
-    expect("in a section at the middle level", CRIT_MASKS_ALL ? "" : "hH");
+    priority_expect("in a section at the middle level", CRIT_MASKS_ALL ? "" : "hH");
     crit_sec_leave(s);
     test_spin(settle);
-    expect("after it", CRIT_MASKS_ALL ? "hHmMlL" : "mMlL");
+    priority_expect("after it", CRIT_MASKS_ALL ? "hHmMlL" : "mMlL");
 
     s = crit_sec_enter(SPL_TTY); /* sections nest: leaving the inner one lets in what the outer does not mask */
     crit_t inner = crit_sec_enter(SPL_HIGH);
     pic_raise(low | high);
     test_spin(settle);
-    expect("in the inner section", "");
+    priority_expect("in the inner section", "");
     crit_sec_leave(inner);
     test_spin(settle);
-    expect("in the outer section", CRIT_MASKS_ALL ? "" : "hH");
+    priority_expect("in the outer section", CRIT_MASKS_ALL ? "" : "hH");
     crit_sec_leave(s);
     test_spin(settle);
-    expect("after both", CRIT_MASKS_ALL ? "hHlL" : "lL");
+    priority_expect("after both", CRIT_MASKS_ALL ? "hHlL" : "lL");
 
     raise_in_handler[0] = high; /* a handler gives way to a higher level ... */
     pic_raise(low);
     test_spin(settle * 2);
-    expect("high raised in low", HANDLERS_NEST ? "lhHL" : "lLhH");
+    priority_expect("high raised in low", HANDLERS_NEST ? "lhHL" : "lLhH");
 
-    begin(); /* ... and to no lower one */
+    priority_begin(); /* ... and to no lower one */
     raise_in_handler[2] = low;
     pic_raise(high);
     test_spin(settle * 2);
-    expect("low raised in high", "hHlL");
+    priority_expect("low raised in high", "hHlL");
 
-    begin(); /* three deep */
+    priority_begin(); /* three deep */
     raise_in_handler[0] = middle;
     raise_in_handler[1] = high;
     pic_raise(low);
     test_spin(settle * 3);
-    expect("three deep", HANDLERS_NEST ? "lmhHML" : "lLmMhH");
+    priority_expect("three deep", HANDLERS_NEST ? "lmhHML" : "lLmMhH");
 
-    begin(); /* and whom it gave way to does not let in, at its end, what it keeps out */
+    priority_begin(); /* and whom it gave way to does not let in, at its end, what it keeps out */
     raise_in_handler[1] = low | high;
     pic_raise(middle);
     test_spin(settle * 3);
-    expect("low and high raised in middle", HANDLERS_NEST ? "mhHMlL" : "mMhHlL");
+    priority_expect("low and high raised in middle", HANDLERS_NEST ? "mhHMlL" : "mMhHlL");
 
-    begin(); /* what arrives first in a section does not keep what is more urgent waiting, but for cli-optim's queue */
+    priority_begin(); /* what arrives first in a section does not keep what is more urgent waiting, but for cli-optim's queue */
     s = crit_sec_enter(SPL_HIGH);
     uint32_t deferred = sync_hart()->deferred;
     pic_raise(low);
@@ -133,9 +133,9 @@ static void on_hart(void *arg)
 
 static int priority(void)
 {
-    test_establish(handler);
+    test_establish(priority_handler);
     for (unsigned h = 0; h < test_harts(); h++)
-        thread_join(thread_create(on_hart, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "test"));
+        thread_join(thread_create(priority_on_hart, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "test"));
     kprintf("@test name=priority harts=%u\n", test_harts());
     return 0;
 }

@@ -19,7 +19,7 @@
 #define QUIET_TICKS 10  /* with fewer calls than QUIET_CALLS: most of them hang */
 #define QUIET_CALLS 30
 
-static bool start(uint32_t seed, uint32_t calls, uint32_t dear)
+static bool process_fuzz_start(uint32_t seed, uint32_t calls, uint32_t dear)
 {
     static struct arguments arguments;
     char number[12];
@@ -34,7 +34,7 @@ static bool start(uint32_t seed, uint32_t calls, uint32_t dear)
     return process_spawn(0, "wild", &arguments, ANY_HART) > 0;
 }
 
-static uint32_t system_calls(void)
+static uint32_t process_fuzz_system_calls(void)
 {
     uint32_t n = 0;
     for (unsigned h = 0; h < hart_count; h++)
@@ -56,7 +56,7 @@ static void end_all(uint32_t life)
 }
 
 /* How many have ended by now. */
-static uint32_t reap(void)
+static uint32_t process_fuzz_reap(void)
 {
     uint32_t ended = 0;
     int status;
@@ -79,31 +79,31 @@ static uint32_t started, ended;
 
 static void round_of(uint32_t calls, uint32_t dear, uint32_t life)
 {
-    uint32_t begin = system_calls(), before = begin, quiet = 0;
-    while (system_calls() - begin < calls) {
+    uint32_t begin = process_fuzz_system_calls(), before = begin, quiet = 0;
+    while (process_fuzz_system_calls() - begin < calls) {
         for (uint32_t n = living(); n < AT_A_TIME; n++)
-            if (start(run_seed * 10007 + started, EACH * dear, dear))
+            if (process_fuzz_start(run_seed * 10007 + started, EACH * dear, dear))
                 started++;
             else
                 break; /* no memory: for now */
         thread_delay(1);
-        ended += reap();
+        ended += process_fuzz_reap();
         end_all(life);
         if (++quiet < QUIET_TICKS)
             continue;
-        if (system_calls() - before < QUIET_CALLS)
+        if (process_fuzz_system_calls() - before < QUIET_CALLS)
             end_all(0);
-        before = system_calls();
+        before = process_fuzz_system_calls();
         quiet = 0;
     }
     while (living()) {
         end_all(0);
         thread_delay(1);
-        ended += reap();
+        ended += process_fuzz_reap();
     }
 }
 
-static int fuzz(void)
+static int process_fuzz(void)
 {
     uint32_t rounds = bootargs_number("rounds", 1, 100000), calls = bootargs_number("calls", 1000, 1000000);
     uint32_t dear = bootargs_number("dear", 1, 1000);
@@ -121,8 +121,8 @@ static int fuzz(void)
         }
     }
     kprintf("\n@test name=process-fuzz started=%lu ended=%lu calls=%lu\n", (unsigned long)started, (unsigned long)ended,
-            (unsigned long)system_calls());
+            (unsigned long)process_fuzz_system_calls());
     return 0;
 }
 
-RUN("test-process-fuzz", "test: random system calls of all kinds from processes at once", fuzz);
+RUN("test-process-fuzz", "test: random system calls of all kinds from processes at once", process_fuzz);

@@ -63,7 +63,7 @@ static uint32_t near_an_edge(struct random *r)
     return a + (random_below(r, 5) - 2) * PAGE_SIZE + (random_below(r, 3) ? 0 : random_below(r, 9) - 4);
 }
 
-static void make(struct random *r)
+static void program_fuzz_make(struct random *r)
 {
     file = (struct file){.identification = "\177ELF\1\1\1",
                          .type = 2,
@@ -101,7 +101,7 @@ static int program_fuzz(void)
     arguments_clear(&arguments);
     arguments_add(&arguments, "fuzzed");
     for (uint32_t n = rounds; n; n--) {
-        make(&r);
+        program_fuzz_make(&r);
         int status, id = process_start(0, "fuzzed", &file, sizeof file, &arguments, ANY_HART);
         started += id > 0;
         refused += id == -ENOEXEC;

@@ -32,7 +32,7 @@ DEFINE_SIMPLE_LOCK(all_lock, "test race", SPL_TTY);
 static unsigned section_level;
 static bool has_lock;
 
-static void answer(void *arg)
+static void race_answer(void *arg)
 {
     (void)arg;
     driver[curhart->id].under_way--;
@@ -85,7 +85,7 @@ static int race(void)
         return 2;
     }
     for (unsigned h = 0; h < test_harts(); h++)
-        intr_establish(test_source(h, 1), SPL_TTY, INTR_EDGE, h, answer, 0, "test race");
+        intr_establish(test_source(h, 1), SPL_TTY, INTR_EDGE, h, race_answer, 0, "test race");
     test_on_every_hart(start_requests);
     uint32_t answered = 0;
     for (unsigned h = 0; h < test_harts(); h++) {

@@ -10,7 +10,7 @@
 
 static volatile uint32_t handled[PIC_SOURCES];
 
-static void handler(void *arg)
+static void replay_handler(void *arg)
 {
     handled[(uintptr_t)arg]++;
 }
@@ -21,7 +21,7 @@ static bool lets_through(unsigned level, unsigned depth, unsigned n)
     return CRIT_MASKS_ALL ? depth == 0 : test_level[n] > level;
 }
 
-static void on_hart(void *arg)
+static void replay_on_hart(void *arg)
 {
     unsigned h = (uintptr_t)arg, depth = 0, level[MOST_DEPTH + 1] = {0};
     crit_t saved[MOST_DEPTH];
@@ -75,9 +75,9 @@ static void on_hart(void *arg)
 static int replay(void)
 {
     uint32_t deferred = 0;
-    test_establish(handler);
+    test_establish(replay_handler);
     for (unsigned h = 0; h < test_harts(); h++) {
-        thread_join(thread_create(on_hart, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "test"));
+        thread_join(thread_create(replay_on_hart, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "test"));
         deferred += sync_hart_of(&harts[h])->deferred;
     }
     kprintf("@test name=replay queued=%lu\n", (unsigned long)deferred);

@@ -22,7 +22,7 @@ static uint8_t character(uint32_t lap, uint32_t i, uint32_t hops)
     return (uint8_t)(7 * i + 13 * lap + run_seed + hops);
 }
 
-static void receive(uint32_t lap, uint32_t bytes, uint32_t hops)
+static void ring_receive(uint32_t lap, uint32_t bytes, uint32_t hops)
 {
     ttread(&tty, message, bytes, 0);
     for (uint32_t i = 0; i < bytes; i++)
@@ -31,7 +31,7 @@ static void receive(uint32_t lap, uint32_t bytes, uint32_t hops)
                   character(lap, i, hops));
 }
 
-static void send(uint32_t lap, uint32_t bytes, uint32_t hops)
+static void ring_send(uint32_t lap, uint32_t bytes, uint32_t hops)
 {
     for (uint32_t i = 0; i < bytes; i++)
         message[i] = character(lap, i, hops);
@@ -49,14 +49,14 @@ static int ring_test(void)
     for (uint32_t lap = 0; lap < laps; lap++) {
         if (me == 0) {
             uint32_t begin = cycles32();
-            send(lap, bytes, 0);
-            receive(lap, bytes, nodes - 1);
+            ring_send(lap, bytes, 0);
+            ring_receive(lap, bytes, nodes - 1);
             uint32_t took = cycles32() - begin;
             least = MIN(took, least);
             most = MAX(took, most);
         } else {
-            receive(lap, bytes, me - 1);
-            send(lap, bytes, me);
+            ring_receive(lap, bytes, me - 1);
+            ring_send(lap, bytes, me);
         }
     }
     serial_flush(&serial_data);

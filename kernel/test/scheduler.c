@@ -20,7 +20,7 @@ static bool wait_until_met(unsigned how_many)
     return false;
 }
 
-static void meet(void *arg)
+static void test_scheduler_meet(void *arg)
 {
     (void)arg;
     __atomic_fetch_add(&met, 1, __ATOMIC_RELAXED);
@@ -39,7 +39,7 @@ static void test_idle_harts_take_threads(void)
     for (uint32_t n = bootargs_number("rounds", 60, 100000); n; n--) {
         met = 0;
         for (unsigned i = 0; i < hart_count; i++) {
-            t[i] = thread_create(meet, 0, PRI_NORMAL + 1, ANY_HART, "meets");
+            t[i] = thread_create(test_scheduler_meet, 0, PRI_NORMAL + 1, ANY_HART, "meets");
             test_spin(random_below(&r, 500));
         }
         for (unsigned i = 0; i < hart_count; i++)
@@ -161,7 +161,7 @@ static void take_turns(void *turn)
     }
 }
 
-static void nothing(void *arg)
+static void test_scheduler_nothing(void *arg)
 {
     (void)arg;
 }
@@ -174,7 +174,7 @@ static void test_equals_share_the_harts(void *arg)
     (void)arg;
     stop = false;
     for (unsigned i = 0; i < LESS_URGENT; i++)
-        t[equals + i] = thread_create(nothing, 0, PRI_NORMAL + 2, ANY_HART, "less urgent");
+        t[equals + i] = thread_create(test_scheduler_nothing, 0, PRI_NORMAL + 2, ANY_HART, "less urgent");
     for (unsigned i = 0; i < equals; i++) {
         turns[i] = 0;
         t[i] = thread_create(take_turns, &turns[i], PRI_NORMAL, ANY_HART, "equal");
@@ -269,7 +269,7 @@ static void sleep_or_wake(unsigned c, bool may_sleep)
     simple_lock_leave(&channel[c].lock, s);
 }
 
-static void at_random(void *arg)
+static void test_scheduler_at_random(void *arg)
 {
     unsigned self = (uintptr_t)arg;
     struct random r = random_from(run_seed, self);
@@ -317,7 +317,7 @@ static void test_at_random(void)
     uint32_t rounds = bootargs_number("rounds", 60, 100000);
     at_work = RANDOM_THREADS;
     for (unsigned i = 0; i < RANDOM_THREADS; i++)
-        t[i] = thread_create(at_random, (void *)(uintptr_t)i, PRI_NORMAL + i % 3, ANY_HART, "random");
+        t[i] = thread_create(test_scheduler_at_random, (void *)(uintptr_t)i, PRI_NORMAL + i % 3, ANY_HART, "random");
     for (unsigned i = 0; i < RANDOM_THREADS; i++) {
         thread_join(t[i]);
         assert(steps[i] == rounds);

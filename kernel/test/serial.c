@@ -34,13 +34,13 @@ static void input(void *arg, int c)
     inside = false;
 }
 
-static void posts(void *arg)
+static void test_serial_posts(void *arg)
 {
     (void)arg;
     softint_schedule(SPL_SOFTTTY);
 }
 
-static void worker(void *arg)
+static void test_serial_worker(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     struct random r = random_from(run_seed, 950 + h);
@@ -83,7 +83,7 @@ static int serial_test(void)
     uint32_t bytes = bootargs_number("bytes", 300, 100000);
     port_hart = bootargs_number("hart", hart_count - 1, hart_count - 1);
     serial_configure(&serial_data, bootargs_number("baud", 115200, 15000000));
-    test_establish(posts);
+    test_establish(test_serial_posts);
     last_at = cycles32();
     serial_start(&serial_data, port_hart, input, 0);
     if (bootargs_number("hold", 0, 1)) {
@@ -91,7 +91,7 @@ static int serial_test(void)
         return 0;
     }
     trace(TRACE_SERIAL_GO, bytes); /* the far end begins */
-    test_on_every_hart(worker);
+    test_on_every_hart(test_serial_worker);
     assert(!serial_overruns(&serial_data) && !serial_data.dropped);
     if (got != bytes)
         panic("%lu characters came, %lu were sent", (unsigned long)got, (unsigned long)bytes);

@@ -20,7 +20,7 @@
 static struct random random;
 
 /* The map of the process that runs, which is the only one: some hart has its pmap. */
-static struct vm_map *map_of_the_process(void)
+static struct vm_map *shootdown_map_of_the_process(void)
 {
     for (;;) {
         for (unsigned h = 0; h < hart_count; h++) {
@@ -162,7 +162,7 @@ static int shootdown(void)
     int id = process_spawn(0, "toucher", &arguments, ANY_HART);
     if (id < 0)
         panic("the program toucher does not start: error %d", -id);
-    struct vm_map *map = map_of_the_process();
+    struct vm_map *map = shootdown_map_of_the_process();
     vm_map_reference(map);
     struct vm_object *object = vm_object_create(1), *stop = vm_object_create(1);
     if (!object || !stop)

@@ -42,7 +42,7 @@ static struct {
     struct random random, in_handler[LOCKS];
 } hart[MAX_HARTS];
 
-static void update(unsigned n, uint32_t wait)
+static void test_spinlocks_update(unsigned n, uint32_t wait)
 {
     assert(simple_lock_held(&guarded[n].lock));
     uint32_t v = guarded[n].first;
@@ -55,14 +55,14 @@ static void update(unsigned n, uint32_t wait)
     hart[curhart->id].updates[n]++;
 }
 
-static void release(unsigned n)
+static void test_spinlocks_release(unsigned n)
 {
     simple_unlock(&guarded[n].lock);
     assert(!simple_lock_held(&guarded[n].lock));
 }
 
 /* Take lock n; a thread counts at the highest, where nothing interrupts, how many others got it meanwhile. */
-static crit_t take(unsigned n)
+static crit_t test_spinlocks_take(unsigned n)
 {
     crit_t s = crit_sec_enter(guarded[n].lock.object.class->level);
     uint32_t before = guarded[n].updates;
@@ -80,16 +80,16 @@ static void take_several(struct random *r, unsigned lowest)
     unsigned end = lowest + 1 + random_below(r, LOCKS - lowest);
     bool same_order = random_below(r, 2);
     for (unsigned n = lowest; n < end; n++) {
-        saved[n] = take(n);
-        update(n, random_below(r, 30));
+        saved[n] = test_spinlocks_take(n);
+        test_spinlocks_update(n, random_below(r, 30));
     }
     if (same_order) {
         for (unsigned n = lowest; n < end; n++)
-            release(n);
+            test_spinlocks_release(n);
         crit_sec_leave(saved[lowest]);
     } else {
         for (unsigned n = end; n-- > lowest;) {
-            release(n);
+            test_spinlocks_release(n);
             crit_sec_leave(saved[n]);
         }
     }
@@ -100,8 +100,8 @@ static void try_one(struct random *r, unsigned n)
     crit_t s = crit_sec_enter(guarded[n].lock.object.class->level);
     hart[curhart->id].tries++;
     if (simple_lock_try(&guarded[n].lock)) {
-        update(n, random_below(r, 60));
-        release(n);
+        test_spinlocks_update(n, random_below(r, 60));
+        test_spinlocks_release(n);
     } else {
         hart[curhart->id].failed++;
         assert(!simple_lock_held(&guarded[n].lock));
@@ -110,7 +110,7 @@ static void try_one(struct random *r, unsigned n)
 }
 
 /* At its level a handler may take the locks of that level and above. */
-static void handler(void *arg)
+static void test_spinlocks_handler(void *arg)
 {
     unsigned n = ((uintptr_t)arg - PIC_SOURCE_FREE) % TEST_SOURCES;
     take_several(&hart[curhart->id].in_handler[n], n);
@@ -127,7 +127,7 @@ static void stack_locks(void)
     }
 }
 
-static void worker(void *arg)
+static void test_spinlocks_worker(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     struct random *r = &hart[h].random;
@@ -183,8 +183,8 @@ static void try_together(void *arg)
         crit_t s = crit_sec_enter(SPL_HIGH);
         test_spin(-cycles32() & (TRY_PERIOD - 1));
         if (simple_lock_try(&guarded[0].lock)) {
-            update(0, 0);
-            release(0);
+            test_spinlocks_update(0, 0);
+            test_spinlocks_release(0);
         }
         crit_sec_leave(s);
     }
@@ -237,11 +237,11 @@ static void sweep_of_interrupts(void)
     link_delivery_delay_write(delivery);
 }
 
-static int spinlocks(void)
+static int test_spinlocks(void)
 {
     uint32_t updates = 0, tries = 0, failed = 0, passed_by = 0;
-    test_establish(handler);
-    test_on_every_hart(worker);
+    test_establish(test_spinlocks_handler);
+    test_on_every_hart(test_spinlocks_worker);
     test_spin(test_settle_cycles(TEST_SOURCES * hart_count));
     test_assert_base();
     for (unsigned n = 0; n < LOCKS; n++) {
@@ -269,4 +269,4 @@ static int spinlocks(void)
     return 0;
 }
 
-RUN("test-spinlocks", "test: the algorithm below simple locks under stress", spinlocks);
+RUN("test-spinlocks", "test: the algorithm below simple locks under stress", test_spinlocks);

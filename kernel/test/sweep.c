@@ -15,7 +15,7 @@ static volatile unsigned ran[TEST_SOURCES];
 
 #define SOME_REGISTERS "t0,t1,t2,t3,t4,t5,t6,a1,a2,a3,a4,a5,a6,a7"
 
-static void handler(void *source)
+static void test_sweep_handler(void *source)
 {
     __asm__ volatile(".irp r, " SOME_REGISTERS "\n li \\r, -1\n .endr" ::
                          : "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a1", "a2", "a3", "a4", "a5", "a6", "a7");
@@ -28,7 +28,7 @@ static void raise_in(unsigned n, uint32_t cycles)
     pic_raise(1u << test_source(0, n));
 }
 
-static void section(uint32_t before_enter, uint32_t before_leave)
+static void test_sweep_section(uint32_t before_enter, uint32_t before_leave)
 {
     unsigned low = ran[0], high = ran[2], raised = (before_enter != 0) + (before_leave != 0);
     if (before_enter)
@@ -74,22 +74,22 @@ static void registers_stay(uint32_t delivery)
     assert(!changed && ran[2] == high + 1);
 }
 
-static void sweep(void *arg)
+static void test_sweep(void *arg)
 {
     (void)arg;
     for (uint32_t delivery = 100; delivery < 400; delivery += 30)
         registers_stay(delivery);
     ran[2] = 0;
     for (uint32_t cycles = 1; cycles <= CYCLES; cycles++) {
-        section(cycles, 0);
-        section(0, cycles);
+        test_sweep_section(cycles, 0);
+        test_sweep_section(0, cycles);
     }
 }
 
 static int run_sweep(void)
 {
-    test_establish(handler);
-    thread_join(thread_create(sweep, 0, PRI_NORMAL, 0, "sweep"));
+    test_establish(test_sweep_handler);
+    thread_join(thread_create(test_sweep, 0, PRI_NORMAL, 0, "sweep"));
     kprintf("@test name=sweep high=%u low=%u\n", ran[2], ran[0]);
     return 0;
 }

@@ -11,7 +11,7 @@ unsigned test_harts(void)
     return MIN(hart_count, TEST_MAX_HARTS);
 }
 
-static void establish(intr_fn *fn, const unsigned *level)
+static void test_establish_at(intr_fn *fn, const unsigned *level)
 {
     for (unsigned h = 0; h < test_harts(); h++)
         for (unsigned n = 0; n < TEST_SOURCES; n++) {
@@ -22,13 +22,13 @@ static void establish(intr_fn *fn, const unsigned *level)
 
 void test_establish(intr_fn *fn)
 {
-    establish(fn, test_level);
+    test_establish_at(fn, test_level);
 }
 
 void test_establish_waking(intr_fn *fn)
 {
     static const unsigned level[TEST_SOURCES] = {SPL_BIO, SPL_TTY, SPL_SCHED};
-    establish(fn, level);
+    test_establish_at(fn, level);
 }
 
 uint32_t test_settle_cycles(unsigned handlers)
@@ -62,7 +62,7 @@ void test_assert_base(void)
 
 static thread_fn *everywhere;
 
-static void call(void *hart)
+static void test_on_its_hart(void *hart)
 {
     assert(curhart->id == (uintptr_t)hart);
     everywhere(hart);
@@ -73,7 +73,7 @@ static void on_harts(unsigned n, thread_fn *fn)
     struct thread *t[MAX_HARTS];
     everywhere = fn;
     for (unsigned h = 0; h < n; h++)
-        t[h] = thread_create(call, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "test");
+        t[h] = thread_create(test_on_its_hart, (void *)(uintptr_t)h, PRI_NORMAL, (int)h, "test");
     for (unsigned h = 0; h < n; h++)
         thread_join(t[h]);
 }
@@ -83,7 +83,7 @@ void test_on_every_hart(thread_fn *fn)
     on_harts(test_harts(), fn);
 }
 
-static void reclaim(void *arg)
+static void test_reclaim_now(void *arg)
 {
     (void)arg;
     zones_reclaim();
@@ -91,5 +91,5 @@ static void reclaim(void *arg)
 
 void test_reclaim(void)
 {
-    on_harts(hart_count, reclaim);
+    on_harts(hart_count, test_reclaim_now);
 }

@@ -11,7 +11,7 @@
 #include "vm/mmu.h"
 
 /* The map of the process that runs, which is the only one: some hart has its pmap. */
-static struct vm_map *map_of_the_process(void)
+static struct vm_map *text_map_of_the_process(void)
 {
     for (;;) {
         for (unsigned h = 0; h < hart_count; h++) {
@@ -30,7 +30,7 @@ static void map_page(struct vm_map *map, uint32_t address, struct vm_object *obj
         panic("mapping a page: error %d", -error);
 }
 
-static void add_number(struct arguments *arguments, uint32_t number)
+static void text_add_number(struct arguments *arguments, uint32_t number)
 {
     char text[12];
     snprintf(text, sizeof text, "%lu", (unsigned long)number);
@@ -42,12 +42,12 @@ static int text(void)
     static struct arguments arguments;
     uint32_t rounds = bootargs_number("rounds", 40, 2000);
     arguments_add(&arguments, "toucher");
-    add_number(&arguments, hart_count);
-    add_number(&arguments, rounds);
+    text_add_number(&arguments, hart_count);
+    text_add_number(&arguments, rounds);
     int id = process_spawn(0, "toucher", &arguments, ANY_HART);
     if (id < 0)
         panic("the program toucher does not start: error %d", -id);
-    struct vm_map *map = map_of_the_process();
+    struct vm_map *map = text_map_of_the_process();
     vm_map_reference(map);
     struct vm_object *object = vm_object_create(1);
     if (!object)

@@ -182,7 +182,7 @@ static void test_timeouts(void)
 
 static volatile unsigned soft_runs, soft_masked_run;
 
-static void soft(void *arg)
+static void test_threads_soft(void *arg)
 {
     (void)arg;
     soft_runs++;
@@ -211,7 +211,7 @@ static char noted[16]; /* begins of soft interrupts, by level, each followed by 
 static unsigned notes;
 static unsigned posts_inside[SPL_SOFT_MAX + 1]; /* what a soft interrupt of that level posts while it runs */
 
-static void note(unsigned what)
+static void test_threads_note(unsigned what)
 {
     if (notes < sizeof noted - 1)
         noted[notes++] = (char)what;
@@ -221,11 +221,11 @@ static void soft_of_level(void *arg)
 {
     unsigned level = (uintptr_t)arg;
     assert(csr_read(mstatus) & MSTATUS_MIE); /* hardware interrupts are on */
-    note('0' + level);
+    test_threads_note('0' + level);
     if (posts_inside[level])
         softint_schedule(posts_inside[level]);
     test_spin(1000);
-    note('.');
+    test_threads_note('.');
 }
 
 static void expect_softints(unsigned first, unsigned second, unsigned inside, const char *expected)
@@ -247,7 +247,7 @@ static void expect_softints(unsigned first, unsigned second, unsigned inside, co
 static void hardware(void *source)
 {
     (void)source;
-    note('H');
+    test_threads_note('H');
 }
 
 /* Of what an optimistic scheme has queued and what is posted, the hardware's goes first. The others queue nothing. */
@@ -291,7 +291,7 @@ static void test_softints_by_level(void)
 static int threads_test(void)
 {
     test_sleep_wakeup();
-    softint_establish(SPL_SOFTNET, soft, 0);
+    softint_establish(SPL_SOFTNET, test_threads_soft, 0);
     for (unsigned h = 0; h < hart_count; h++) {
         thread_join(thread_create(preemption, 0, PRI_NORMAL, (int)h, "test"));
         thread_join(thread_create(softints, 0, PRI_NORMAL, (int)h, "test"));

@@ -22,16 +22,16 @@ static struct slot {
 static uint32_t fired[MAX_HARTS], cancelled[MAX_HARTS], drained[MAX_HARTS];
 static uint32_t period;
 
-static void fires(void *arg);
+static void test_timeout_fires(void *arg);
 
-static void set(struct slot *s)
+static void test_timeout_set(struct slot *s)
 {
     s->after = 1 + random_below(&s->random, 2);
     s->set_at = clock_ticks();
-    timeout_set(&s->t, s->after, fires, s);
+    timeout_set(&s->t, s->after, test_timeout_fires, s);
 }
 
-static void fires(void *arg)
+static void test_timeout_fires(void *arg)
 {
     struct slot *s = arg;
     assert(s->alive == ALIVE && clock_ticks() - s->set_at >= s->after);
@@ -40,14 +40,14 @@ static void fires(void *arg)
     test_spin(random_below(&s->random, period));
     if (s->again) {
         s->again--;
-        set(s);
+        test_timeout_set(s);
         if (s->takes_back && !s->again)
             timeout_cancel(&s->t); /* or who drains it has */
     }
     assert(s->alive == ALIVE);
 }
 
-static void worker(void *arg)
+static void test_timeout_worker(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     struct slot *s = &slot[h];
@@ -57,7 +57,7 @@ static void worker(void *arg)
             (struct slot){.alive = ALIVE, .again = random_below(&r, 4), .takes_back = random_below(&r, 2), .random = r};
         random_next(&r);
         bool once = !s->again;
-        set(s);
+        test_timeout_set(s);
         test_spin(random_below(&r, 3 * period));
         if (once && timeout_cancel(&s->t)) {
             cancelled[h]++;
@@ -78,7 +78,7 @@ static int timeout_test(void)
     if (!clock_hz())
         panic("run=test-timeout needs a clock: give hz=1000 or more");
     period = CLOCK_HZ / clock_hz();
-    test_on_every_hart(worker);
+    test_on_every_hart(test_timeout_worker);
     for (unsigned h = 0; h < test_harts(); h++) {
         all += fired[h];
         cancels += cancelled[h];

@@ -11,7 +11,7 @@
 #define AT_A_TIME 2
 #define EXIT (7 << 8)
 
-static int start(uint32_t seed)
+static int user_ends_start(uint32_t seed)
 {
     char number[12];
     static struct arguments arguments;
@@ -31,7 +31,7 @@ static bool outlived(int id, const int first[])
     return true;
 }
 
-static int ends(void)
+static int user_ends(void)
 {
     uint32_t rounds = bootargs_number("rounds", 20, 100000), waited = 0;
     test_reclaim();
@@ -40,7 +40,7 @@ static int ends(void)
         int id, status;
         int first[AT_A_TIME];
         for (uint32_t i = 0; i < AT_A_TIME; i++)
-            if ((first[i] = start(run_seed * 100000 + round * AT_A_TIME + i)) < 0)
+            if ((first[i] = user_ends_start(run_seed * 100000 + round * AT_A_TIME + i)) < 0)
                 panic("the program ends does not start: error %d", -first[i]);
         for (; (id = process_wait(0, -1, 0, &status, 0)) > 0; waited++)
             if (status && status != EXIT && !(status == USER_SIGHUP && outlived(id, first)))
@@ -53,4 +53,4 @@ static int ends(void)
     return waited < rounds * AT_A_TIME;
 }
 
-RUN("test-user-ends", "test: threads of processes that end at once", ends);
+RUN("test-user-ends", "test: threads of processes that end at once", user_ends);

@@ -15,7 +15,7 @@
 #define AT_A_TIME 4
 #define MILLISECONDS "40" /* after which a process ends, if it hangs */
 
-static int start(uint32_t seed)
+static int user_fuzz_start(uint32_t seed)
 {
     char number[12], calls[12];
     static struct arguments arguments;
@@ -29,7 +29,7 @@ static int start(uint32_t seed)
     return process_spawn(0, "fuzz", &arguments, ANY_HART);
 }
 
-static uint32_t system_calls(void)
+static uint32_t user_fuzz_system_calls(void)
 {
     uint32_t n = 0;
     for (unsigned h = 0; h < hart_count; h++)
@@ -37,19 +37,20 @@ static uint32_t system_calls(void)
     return n;
 }
 
-static int fuzz(void)
+static int user_fuzz(void)
 {
     uint32_t rounds = bootargs_number("rounds", 1, 10000), pages = pages_free(), started = 0;
     for (uint32_t round = 0; round < rounds; round++) {
         for (uint32_t i = 0; i < AT_A_TIME; i++)
-            started += start(run_seed * 10000 + round * AT_A_TIME + i) > 0;
+            started += user_fuzz_start(run_seed * 10000 + round * AT_A_TIME + i) > 0;
         user_wait_for_all(0);
         assert(process_none_left());
         test_reclaim();
         assert(pages_free() == pages);
     }
-    kprintf("\n@test name=user-fuzz processes=%lu calls=%lu\n", (unsigned long)started, (unsigned long)system_calls());
+    kprintf("\n@test name=user-fuzz processes=%lu calls=%lu\n", (unsigned long)started,
+            (unsigned long)user_fuzz_system_calls());
     return started != rounds * AT_A_TIME;
 }
 
-RUN("test-user-fuzz", "test: random system calls from processes", fuzz);
+RUN("test-user-fuzz", "test: random system calls from processes", user_fuzz);

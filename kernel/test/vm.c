@@ -39,7 +39,7 @@ static bool done(struct state *s, int error)
     return true;
 }
 
-static void check(struct state *s, struct vm_map *map, uint32_t address, uint32_t should)
+static void test_vm_check(struct state *s, struct vm_map *map, uint32_t address, uint32_t should)
 {
     uint32_t is;
     if (!done(s, copyin(map, &is, address, sizeof is)))
@@ -50,7 +50,7 @@ static void check(struct state *s, struct vm_map *map, uint32_t address, uint32_
               (unsigned long)should);
 }
 
-static uint32_t place(const struct state *s, uint32_t page)
+static uint32_t test_vm_place(const struct state *s, uint32_t page)
 {
     return AT + page * PAGE_SIZE + 4 * (uint32_t)(s - states);
 }
@@ -58,7 +58,7 @@ static uint32_t place(const struct state *s, uint32_t page)
 static void write_word(struct state *s, uint32_t page)
 {
     uint32_t value = random_next(&s->random);
-    if (done(s, copyout(s->map, place(s, page), &value, sizeof value)))
+    if (done(s, copyout(s->map, test_vm_place(s, page), &value, sizeof value)))
         s->value[page] = value;
 }
 
@@ -77,11 +77,11 @@ static void fork_and_compare(struct state *s)
         uint32_t page = random_below(&s->random, PAGES), value = random_next(&s->random);
         if (random_below(&s->random, 2))
             write_word(s, page);
-        else if (done(s, copyout(child, place(s, page), &value, sizeof value)))
+        else if (done(s, copyout(child, test_vm_place(s, page), &value, sizeof value)))
             was[page] = value;
         page = random_below(&s->random, PAGES);
-        check(s, child, place(s, page), was[page]);
-        check(s, s->map, place(s, page), s->value[page]);
+        test_vm_check(s, child, test_vm_place(s, page), was[page]);
+        test_vm_check(s, s->map, test_vm_place(s, page), s->value[page]);
     }
     if (random_below(&s->random, 2)) { /* the parent ends, and the child goes on */
         struct vm_map *parent = s->map;
@@ -95,7 +95,7 @@ static void fork_and_compare(struct state *s)
 static void named_word(struct state *s)
 {
     uint32_t at = NAMED + 4 * (uint32_t)(s - states), value = random_next(&s->random);
-    check(s, s->map, at, s->mine);
+    test_vm_check(s, s->map, at, s->mine);
     if (done(s, copyout(s->map, at, &value, sizeof value)))
         s->mine = value;
 }
@@ -104,7 +104,7 @@ static void common_word(struct state *s)
 {
     uint32_t at = COMMON + (uint32_t)(s - states) * 4, value = random_next(&s->random);
     uint32_t own = COMMON + PAGE_SIZE * (8 + (uint32_t)(s - states)), is;
-    check(s, common, at, s->shared);
+    test_vm_check(s, common, at, s->shared);
     if (done(s, copyout(common, at, &value, sizeof value)))
         s->shared = value;
     /* its list of regions changes while others fault */
@@ -118,7 +118,7 @@ static void common_word(struct state *s)
         thread_yield();
 }
 
-static void move(struct state *s)
+static void test_vm_move(struct state *s)
 {
     uint32_t from = random_below(&s->random, PAGES), to = random_below(&s->random, PAGES);
     if (from == to)
@@ -135,7 +135,7 @@ static void renew(struct state *s)
         s->value[page] = 0;
 }
 
-static void begin(struct state *s, unsigned hart)
+static void test_vm_begin(struct state *s, unsigned hart)
 {
     uint32_t address = AT, there = NAMED;
     s->random = random_from(run_seed, hart);
@@ -146,25 +146,25 @@ static void begin(struct state *s, unsigned hart)
         panic("run=test-vm: no memory to begin with: give more user.pages");
 }
 
-static void traffic(void *arg)
+static void test_vm_traffic(void *arg)
 {
     unsigned hart = (uintptr_t)arg;
     struct state *s = &states[hart];
-    begin(s, hart);
+    test_vm_begin(s, hart);
     for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
         switch (random_below(&s->random, 8)) {
         case 0: fork_and_compare(s); break;
         case 1: named_word(s); break;
         case 2: common_word(s); break;
-        case 3: move(s); break;
+        case 3: test_vm_move(s); break;
         case 4: renew(s); break;
         default: write_word(s, random_below(&s->random, PAGES)); break;
         }
         uint32_t page = random_below(&s->random, PAGES);
-        check(s, s->map, place(s, page), s->value[page]);
+        test_vm_check(s, s->map, test_vm_place(s, page), s->value[page]);
     }
     for (uint32_t page = 0; page < PAGES; page++)
-        check(s, s->map, place(s, page), s->value[page]);
+        test_vm_check(s, s->map, test_vm_place(s, page), s->value[page]);
     vm_map_release(s->map);
 }
 
@@ -175,7 +175,7 @@ static int vm(void)
     common = vm_map_create();
     if (!named || !common || vm_allocate(common, &address, PAGE_SIZE, VM_FIXED))
         panic("run=test-vm: no memory to begin with: give more user.pages");
-    test_on_every_hart(traffic);
+    test_on_every_hart(test_vm_traffic);
     vm_map_release(common);
     vm_object_release(named);
     vm_check_no_leak();

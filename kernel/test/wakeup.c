@@ -49,7 +49,7 @@ static uint32_t bound, worst;
 
 DEFINE_SIMPLE_LOCK(trial_lock, "test trial", SPL_SCHED);
 
-static void handler(void *arg)
+static void wakeup_handler(void *arg)
 {
     for (unsigned n = 0; n < WOKEN; n++) {
         struct woken *w = &woken[n];
@@ -76,25 +76,25 @@ static void urgent(void *arg)
     }
 }
 
-static void soft(void *arg)
+static void wakeup_soft(void *arg)
 {
     (void)arg;
     test_spin(100);
 }
 
-static void nest(struct random *r, unsigned depth)
+static void wakeup_nest(struct random *r, unsigned depth)
 {
     crit_t s = crit_sec_enter(random_below(r, SPL_HIGH + 1));
     test_spin(random_below(r, 100));
     if (depth)
-        nest(r, depth - 1);
+        wakeup_nest(r, depth - 1);
     crit_sec_leave(s);
 }
 
-static void act(struct random *r, enum activity what)
+static void wakeup_act(struct random *r, enum activity what)
 {
     switch (what) {
-    case SECTIONS: nest(r, random_below(r, 3)); break;
+    case SECTIONS: wakeup_nest(r, random_below(r, 3)); break;
     case YIELD: thread_yield(); break;
     case MOVE:
         if (curhart->thread->bound == ANY_HART)
@@ -103,12 +103,12 @@ static void act(struct random *r, enum activity what)
             thread_bind(curhart->thread->bound);
         break;
     case SOFTINT: softint_schedule(SPL_SOFTNET); break;
-    case SWITCH: thread_join(thread_create(soft, 0, PRI_NORMAL - 1, (int)curhart->id, "short")); break;
+    case SWITCH: thread_join(thread_create(wakeup_soft, 0, PRI_NORMAL - 1, (int)curhart->id, "short")); break;
     default: test_spin(random_below(r, 200));
     }
 }
 
-static void report(const char *what)
+static void wakeup_report(const char *what)
 {
     kprintf("PIC: pending %#lx, in service %#lx, level %lu\n", (unsigned long)pic_read(PIC_PENDING),
             (unsigned long)pic_read(PIC_INSERVICE), (unsigned long)pic_read(PIC_LEVEL));
@@ -129,19 +129,19 @@ static void live_through_trial(struct random *r)
 {
     uint32_t begin = cycles32(), busy = random_below(r, LONGEST_BEFORE);
     while (!trial.raised || cycles32() - begin < busy)
-        act(r, random_below(r, ACTIVITIES));
+        wakeup_act(r, random_below(r, ACTIVITIES));
     begin = cycles32();
     while (trial.to_run) {
         if (trial.with_sections)
-            act(r, SECTIONS);
+            wakeup_act(r, SECTIONS);
         test_spin(trial.delivery +
                   50); /* a wire that falls before its rise has arrived is not seen: sections may hold it off */
         if (cycles32() - begin > FOREVER_PASSES * bound)
-            report("an urgent thread waits for ever");
+            wakeup_report("an urgent thread waits for ever");
     }
 }
 
-static void load(void *arg)
+static void wakeup_load(void *arg)
 {
     struct random r = random_from(run_seed, 600 + (uintptr_t)arg);
     uint32_t last = 0;
@@ -189,13 +189,13 @@ static void one_trial(struct random *r, uint32_t delivery, uint32_t access)
     begin_trial(r, delivery);
     unsigned n = random_below(r, 3);
     while (n--)
-        act(r, random_below(r, ACTIVITIES));
+        wakeup_act(r, random_below(r, ACTIVITIES));
     trial.raised = true;
     pic_raise(1u << trial.source[0]);
     live_through_trial(r);
     for (n = 0; n < WOKEN; n++) {
         if (woken[n].latency > bound)
-            report("an urgent thread waits too long");
+            wakeup_report("an urgent thread waits too long");
         if (woken[n].latency > worst)
             worst = woken[n].latency;
     }
@@ -207,7 +207,7 @@ static void one_trial(struct random *r, uint32_t delivery, uint32_t access)
     }
 }
 
-static int wakeup(void)
+static int test_wakeup(void)
 {
     struct thread *loads[MAX_HARTS];
     struct random r = random_from(run_seed, 599);
@@ -216,15 +216,15 @@ static int wakeup(void)
     uint32_t read = bootargs_number("pic.read", 0, 65535), write = bootargs_number("pic.write", 0, 65535);
     if (clock_hz() || !step)
         panic("run=test-wakeup needs hz=0, and delivery.step=1 or more");
-    test_establish_waking(handler);
-    softint_establish(SPL_SOFTNET, soft, 0);
+    test_establish_waking(wakeup_handler);
+    softint_establish(SPL_SOFTNET, wakeup_soft, 0);
     for (unsigned n = 0; n < WOKEN; n++) {
         int hart = n == 2 ? ANY_HART : (int)((n * (hart_count - 1)) % hart_count);
         woken[n].thread = thread_create(urgent, &woken[n], PRI_NORMAL - 4 - 2 * n, hart, "urgent");
     }
     int was = thread_bind(0);
     for (unsigned h = 0; h < test_harts(); h++)
-        loads[h] = thread_create(load, (void *)(uintptr_t)h, PRI_NORMAL, h == 1 ? ANY_HART : (int)h, "load");
+        loads[h] = thread_create(wakeup_load, (void *)(uintptr_t)h, PRI_NORMAL, h == 1 ? ANY_HART : (int)h, "load");
     for (uint32_t round = 0; round < rounds; round++)
         for (uint32_t delivery = 0; delivery <= last; delivery += step, trials++) {
             uint32_t shift = random_below(&r, step);
@@ -245,4 +245,4 @@ static int wakeup(void)
     return 0;
 }
 
-RUN("test-wakeup", "test: a woken thread that is more urgent runs within a bound, without clock ticks", wakeup);
+RUN("test-wakeup", "test: a woken thread that is more urgent runs within a bound, without clock ticks", test_wakeup);

@@ -30,7 +30,7 @@ static void call_other(void *arg)
 }
 
 /* In another thread, to its end. */
-static void elsewhere(void (*fn)(void))
+static void wrong_locks_elsewhere(void (*fn)(void))
 {
     other = fn;
     thread_join(thread_create(call_other, 0, PRI_NORMAL, ANY_HART, "other"));
@@ -74,7 +74,7 @@ static void mutex_again(void)
 
 static void mutex_of_another(void)
 {
-    elsewhere(locks_a);
+    wrong_locks_elsewhere(locks_a);
     mutex_unlock(&mutex_a);
 }
 
@@ -107,7 +107,7 @@ static void tries(void *arg)
         mutex_unlock(&mutex_a);
 }
 
-static void in_handler(void)
+static void wrong_locks_in_handler(void)
 {
     interrupted_by(tries);
 }
@@ -135,13 +135,13 @@ static void read_again(void)
 static void done_by_another_reader(void)
 {
     lock_read(&rw_a);
-    elsewhere(done_by_nobody);
+    wrong_locks_elsewhere(done_by_nobody);
 }
 
 static void upgrade_by_another(void)
 {
     lock_read(&rw_a);
-    elsewhere(upgrade_unheld);
+    wrong_locks_elsewhere(upgrade_unheld);
 }
 
 static void simple_outside_section(void)
@@ -171,7 +171,7 @@ static void sleep_under_simple(void)
 
 static void exit_with_lock(void)
 {
-    elsewhere(locks_a);
+    wrong_locks_elsewhere(locks_a);
 }
 
 /* Noinline, and nothing behind the call is left out: the report must name them. */
@@ -361,7 +361,7 @@ static const struct {
     {"upgrade-unheld", upgrade_unheld},
     {"downgrade-unheld", downgrade_unheld},
     {"destroyed", destroyed},
-    {"in-handler", in_handler},
+    {"in-handler", wrong_locks_in_handler},
     {"in-soft-interrupt", in_soft_interrupt},
     {"refcount-below-zero", refcount_below_zero},
     /* with LOCK_DEBUG */

@@ -26,7 +26,7 @@ __attribute__((aligned(64))) on[MAX_HARTS] = {[0 ... MAX_HARTS - 1] = {.lock = S
                                                                        .to = EVENT("test event to", event_class),
                                                                        .from = EVENT("test event from", event_class)}};
 
-static void handler(void *arg)
+static void yielding_handler(void *arg)
 {
     (void)arg;
     on[curhart->id].handled++;
@@ -34,7 +34,7 @@ static void handler(void *arg)
 
 /* ---- What the worker does again and again, and the partner meanwhile, until it is done. */
 
-static void yields(struct hart_test *t)
+static void yielding_loop(struct hart_test *t)
 {
     (void)t;
     thread_yield();
@@ -57,7 +57,7 @@ static void take_turn(struct hart_test *t, bool partner)
     simple_lock_leave(&t->lock, s);
 }
 
-static void sleeps(struct hart_test *t)
+static void yielding_sleeps(struct hart_test *t)
 {
     take_turn(t, false);
 }
@@ -69,7 +69,7 @@ static void partner_sleeps(void *arg)
         take_turn(t, true);
 }
 
-static void posts(struct hart_test *t)
+static void yielding_posts(struct hart_test *t)
 {
     event_post(&t->to);
     event_take(&t->from);
@@ -94,15 +94,15 @@ static void partner_preempts(void *arg)
         ;
 }
 
-static void nothing(void *arg)
+static void yielding_nothing(void *arg)
 {
     (void)arg;
 }
 
-static void ends(struct hart_test *t)
+static void yielding_ends(struct hart_test *t)
 {
     (void)t;
-    thread_join(thread_create(nothing, 0, PRI_NORMAL, (int)curhart->id, "short"));
+    thread_join(thread_create(yielding_nothing, 0, PRI_NORMAL, (int)curhart->id, "short"));
 }
 
 static void goes(struct hart_test *t)
@@ -121,19 +121,19 @@ static const struct way {
     thread_fn *partner; /* 0: there is none */
     unsigned priority, hart; /* the partner's: so many harts further on */
 } ways[] = {
-    {"yields alone", yields, 0, 0, 0},
-    {"yields", yields, partner_yields, PRI_NORMAL, 0},
-    {"sleeps", sleeps, partner_sleeps, PRI_NORMAL, 0},
-    {"posts events", posts, partner_posts, PRI_NORMAL, 0},
+    {"yields alone", yielding_loop, 0, 0, 0},
+    {"yields", yielding_loop, partner_yields, PRI_NORMAL, 0},
+    {"sleeps", yielding_sleeps, partner_sleeps, PRI_NORMAL, 0},
+    {"posts events", yielding_posts, partner_posts, PRI_NORMAL, 0},
     {"is preempted", preempted, partner_preempts, PRI_NORMAL - 1, 0},
-    {"waits for short threads", ends, 0, 0, 0},
+    {"waits for short threads", yielding_ends, 0, 0, 0},
     {"goes and comes", goes, 0, 0, NEXT_HART},
-    {"sleeps for another hart", sleeps, partner_sleeps, PRI_NORMAL, NEXT_HART},
-    {"calls another hart", posts, partner_posts, PRI_NORMAL, NEXT_HART},
+    {"sleeps for another hart", yielding_sleeps, partner_sleeps, PRI_NORMAL, NEXT_HART},
+    {"calls another hart", yielding_posts, partner_posts, PRI_NORMAL, NEXT_HART},
 };
 #define WAYS (sizeof ways / sizeof *ways)
 
-static void raise(unsigned h, const struct way *way, struct random *r)
+static void yielding_raise(unsigned h, const struct way *way, struct random *r)
 {
     struct hart_test *t = &on[h];
     uint32_t limit = LONGEST * test_settle_cycles(1) + CLOSED * (pic_worst_delivery + pic_worst_access);
@@ -154,7 +154,7 @@ static void raise(unsigned h, const struct way *way, struct random *r)
     }
 }
 
-static void worker(void *arg)
+static void yielding_worker(void *arg)
 {
     unsigned h = (uintptr_t)arg, rounds = bootargs_number("rounds", 4, 100000);
     struct hart_test *t = &on[h];
@@ -165,7 +165,7 @@ static void worker(void *arg)
         int at = (int)((h + way->hart) % hart_count);
         struct thread *partner = way->partner ? thread_create(way->partner, t, way->priority, at, "partner") : 0;
         for (unsigned n = 0; n < rounds; n++) {
-            raise(h, way, &r);
+            yielding_raise(h, way, &r);
             for (uint32_t steps = random_below(&r, 5); steps; steps--)
                 way->step(t);
         }
@@ -186,8 +186,8 @@ static void worker(void *arg)
 static int yielding_test(void)
 {
     uint32_t most = 0;
-    test_establish(handler);
-    test_on_every_hart(worker);
+    test_establish(yielding_handler);
+    test_on_every_hart(yielding_worker);
     for (unsigned h = 0; h < test_harts(); h++)
         most = MAX(on[h].longest, most);
     kprintf("@test name=yielding ways=%u longest=%lu\n", (unsigned)WAYS, (unsigned long)most);

@@ -28,13 +28,13 @@ static struct {
     void *chain[ZONES];
 } hart[MAX_HARTS];
 
-static void fill(uint32_t *object, uint32_t size, uint32_t with)
+static void test_zone_fill(uint32_t *object, uint32_t size, uint32_t with)
 {
     for (uint32_t i = 0; i < size / 4; i++)
         object[i] = with + i;
 }
 
-static void check(const uint32_t *object, uint32_t size)
+static void test_zone_check(const uint32_t *object, uint32_t size)
 {
     for (uint32_t i = 1; i < size / 4; i++)
         if (object[i] != object[0] + i)
@@ -43,29 +43,29 @@ static void check(const uint32_t *object, uint32_t size)
 }
 
 /* One turn: something new, or nothing, into a slot; what was there is freed. */
-static void turn(unsigned which, uint32_t number, bool allocate)
+static void test_zone_turn(unsigned which, uint32_t number, bool allocate)
 {
     struct zone *z = zone[which];
     uint32_t *object = allocate ? zone_alloc(z) : 0;
     if (object)
-        fill(object, z->size, number);
+        test_zone_fill(object, z->size, number);
     object = __atomic_exchange_n(&slot[which][number % SLOTS], object, __ATOMIC_ACQ_REL);
     if (!object)
         return;
-    check(object, z->size);
+    test_zone_check(object, z->size);
     memset(object, 0x11, 8);
     zone_free(z, object);
 }
 
-static void handler(void *arg)
+static void test_zone_handler(void *arg)
 {
     (void)arg;
     uint32_t number = random_next(&hart[curhart->id].of_handler);
     for (unsigned i = 0; i < 3; i++)
-        turn(0, number >> i, number >> (8 + i) & 3);
+        test_zone_turn(0, number >> i, number >> (8 + i) & 3);
 }
 
-static void traffic(void *arg)
+static void test_zone_traffic(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     struct random *r = &hart[h].random;
@@ -73,7 +73,7 @@ static void traffic(void *arg)
         pic_raise(1u << test_source(random_below(r, test_harts()), random_below(r, TEST_SOURCES)));
         bool fill_up = n / 8 % 2; /* to and fro, so that caches run empty and full */
         for (unsigned i = 0; i < 12; i++)
-            turn(random_below(r, ZONES), random_next(r), random_below(r, 8) < (fill_up ? 7 : 1));
+            test_zone_turn(random_below(r, ZONES), random_next(r), random_below(r, 8) < (fill_up ? 7 : 1));
         if (!random_below(r, 16))
             zone_reclaim(zone[random_below(r, ZONES)]);
     }
@@ -128,8 +128,8 @@ static int zones(void)
         hart[h].random = random_from(run_seed, h);
         hart[h].of_handler = random_from(run_seed, MAX_HARTS + h);
     }
-    test_establish(handler);
-    test_on_every_hart(traffic);
+    test_establish(test_zone_handler);
+    test_on_every_hart(test_zone_traffic);
     for (unsigned which = 0; which < ZONES; which++)
         for (unsigned i = 0; i < SLOTS; i++)
             if (slot[which][i])

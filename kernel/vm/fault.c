@@ -29,7 +29,7 @@ struct fault {
 };
 
 /* The region's object for this fault, with the map locked alone meanwhile. */
-static COLD int prepare(struct fault *f)
+static COLD int vm_fault_prepare(struct fault *f)
 {
     struct vm_entry *e = f->entry;
     if (!lock_read_to_write(&f->map->lock))
@@ -83,7 +83,7 @@ static inline unsigned allowed(const struct fault *f, const struct vm_page *p)
 }
 
 /* The family is locked, or the page busy. */
-static inline __attribute__((always_inline)) int enter(struct fault *f, struct vm_page *p)
+static inline __attribute__((always_inline)) int vm_fault_enter(struct fault *f, struct vm_page *p)
 {
     p->inactive = false;
     if (f->write)
@@ -110,7 +110,7 @@ static int zero_fill(struct fault *f)
     vm_page_zero(p);
     VM_COUNT(zero_fills);
     vm_object_lock(f->first);
-    int error = f->first->copy ? AGAIN : enter(f, p); /* a copy is to have it, too: as if it had been there */
+    int error = f->first->copy ? AGAIN : vm_fault_enter(f, p); /* a copy is to have it, too: as if it had been there */
     vm_page_unbusy(p);
     vm_object_unlock(f->first);
     lock_done(&f->map->lock);
@@ -184,7 +184,7 @@ static COLD int page_in(struct fault *f, struct vm_object *o, uint32_t index)
 }
 
 /* A page that its pager could not give. The next one who wants it asks again. */
-static COLD int failed(struct fault *f, struct vm_page *p)
+static COLD int vm_fault_failed(struct fault *f, struct vm_page *p)
 {
     if (p->object->external)
         vm_page_discard(p);
@@ -329,7 +329,7 @@ static int resolve(struct fault *f)
             return AGAIN;
         }
         if (p->error)
-            return failed(f, p);
+            return vm_fault_failed(f, p);
         if (p->locked & f->rights)
             return unlock_page(f, p);
         if (p->inactive)
@@ -337,7 +337,7 @@ static int resolve(struct fault *f)
         struct vm_object *copy = f->first->copy;
         int error;
         if (!f->write) {
-            error = enter(f, p);
+            error = vm_fault_enter(f, p);
         } else if (o != f->first) {
             error = copy_page(f, p, f->first, f->first_index);
             if (!error) {
@@ -350,7 +350,7 @@ static int resolve(struct fault *f)
             if (!error)
                 continue;
         } else {
-            error = enter(f, p);
+            error = vm_fault_enter(f, p);
         }
         if (error == MEMORY || error == -ENOMEM)
             return no_memory(f);
@@ -375,7 +375,7 @@ static int attempt(struct fault *f)
         return error;
     }
     if (!e->object || (f->write && e->needs_copy)) {
-        error = prepare(f);
+        error = vm_fault_prepare(f);
         if (error)
             return error;
     }
@@ -439,7 +439,7 @@ int copyin(struct vm_map *map, void *to, uint32_t from, uint32_t n)
     }
 }
 
-static int copy_to(struct vm_map *map, uint32_t to, const void *from, uint32_t n, unsigned rights)
+static int vm_fault_copy_to(struct vm_map *map, uint32_t to, const void *from, uint32_t n, unsigned rights)
 {
     for (;;) {
         uint32_t done = pmap_copy_out(&map->pmap, to, from, n, rights);
@@ -456,7 +456,7 @@ static int copy_to(struct vm_map *map, uint32_t to, const void *from, uint32_t n
 
 int copyout(struct vm_map *map, uint32_t to, const void *from, uint32_t n)
 {
-    return copy_to(map, to, from, n, PAGE_WRITE);
+    return vm_fault_copy_to(map, to, from, n, PAGE_WRITE);
 }
 
 int copyinstr(struct vm_map *map, char *to, uint32_t from, uint32_t size)

@@ -75,7 +75,7 @@ static void insert_before(struct vm_map *map, struct vm_entry *next, struct vm_e
     map->size += e->end - e->begin;
 }
 
-static void unlink(struct vm_map *map, struct vm_entry *e)
+static void vm_map_unlink(struct vm_map *map, struct vm_entry *e)
 {
     e->previous->next = e->next;
     e->next->previous = e->previous;
@@ -194,9 +194,9 @@ void vm_map_reference(struct vm_map *map)
 }
 
 /* Its pages are not mapped any more. The map is locked alone, or nobody else's. */
-static void drop(struct vm_map *map, struct vm_entry *e)
+static void vm_map_drop(struct vm_map *map, struct vm_entry *e)
 {
-    unlink(map, e);
+    vm_map_unlink(map, e);
     if (e->charged)
         vm_unpromise(vm_entry_pages(e));
     if (e->object)
@@ -292,7 +292,7 @@ static void remove_range(struct vm_map *map, uint32_t begin, uint32_t end)
         next = first->next;
         if (first->object && map->references) /* else all goes */
             discard_unseen(map, first);
-        drop(map, first);
+        vm_map_drop(map, first);
     }
 }
 
@@ -370,7 +370,8 @@ static uint32_t promised_in(struct vm_map *map, uint32_t begin, uint32_t end, bo
 }
 
 /* A region as `wanted` says. The map is locked alone. The object's reference is taken over if all is well. */
-static int add(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags, const struct vm_entry *wanted)
+static int vm_map_add(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags,
+                      const struct vm_entry *wanted)
 {
     uint32_t begin = *address, end;
     if (flags & VM_ANYWHERE) {
@@ -456,7 +457,7 @@ int vm_map_object(struct vm_map *map, uint32_t *address, uint32_t size, unsigned
         wanted.needs_copy = copy;
     }
     lock_write(&map->lock);
-    int error = add(map, address, size, flags, &wanted);
+    int error = vm_map_add(map, address, size, flags, &wanted);
     lock_done(&map->lock);
     if (error && wanted.object)
         vm_object_release(wanted.object);
@@ -495,7 +496,7 @@ int vm_map_grow(struct vm_map *map, uint32_t address)
             begin += (address - begin) / map->growth.step * map->growth.step;
             if (below != &map->head && below->end > begin)
                 begin = below->end;
-            error = add(map, &begin, end - begin, VM_FIXED, &wanted);
+            error = vm_map_add(map, &begin, end - begin, VM_FIXED, &wanted);
             if (!error)
                 map->growth.end = begin;
         }

@@ -29,7 +29,7 @@ static uint32_t hand;              /* the first */
 static uint32_t next_memory = 1;   /* the default pager's name for the next object */
 
 /* `page` in its object, with the family locked; or 0, if it is in none or one that ends, or another has the family. */
-static struct vm_object *object_of(struct vm_page *page)
+static struct vm_object *pageout_object_of(struct vm_page *page)
 {
     crit_t s = simple_lock_enter(&vm_families_lock);
     struct vm_object *o = *(struct vm_object *volatile *)&page->object;
@@ -55,7 +55,7 @@ static struct vm_object *object_of(struct vm_page *page)
 
 static void deactivate(struct vm_page *page)
 {
-    struct vm_object *o = page->object ? object_of(page) : 0;
+    struct vm_object *o = page->object ? pageout_object_of(page) : 0;
     if (!o)
         return;
     /* one that could not go stays as it is: to take its translations would only cost faults */
@@ -110,11 +110,11 @@ static bool launder(struct vm_object *o, struct vm_page *page)
     return free;
 }
 
-static bool reclaim(struct vm_page *page)
+static bool pageout_reclaim(struct vm_page *page)
 {
     if (!page->inactive)
         return false;
-    struct vm_object *o = object_of(page);
+    struct vm_object *o = pageout_object_of(page);
     if (!o)
         return false;
     if (page->busy || page->wired || !page->inactive) {
@@ -132,24 +132,24 @@ static bool reclaim(struct vm_page *page)
 }
 
 /* Both hands once round, or until enough is free. Gives how many pages were freed. */
-static uint32_t turn(void)
+static uint32_t pageout_turn(void)
 {
     uint32_t freed = 0, distance = vm_page_count / DISTANCE;
     hand %= vm_page_count; /* on the host there may be fewer than there were */
     for (uint32_t n = 0; n < vm_page_count + distance && pages_in_common() < 2 * vm_page_low; n++) {
         deactivate(&vm_pages[hand]);
-        freed += reclaim(&vm_pages[(hand + vm_page_count - distance) % vm_page_count]);
+        freed += pageout_reclaim(&vm_pages[(hand + vm_page_count - distance) % vm_page_count]);
         hand = (hand + 1) % vm_page_count;
     }
     return freed;
 }
 
 /* One turn. Called and returns with pageout_lock, in the section that *s ends. */
-static void work(crit_t *s)
+static void pageout_work(crit_t *s)
 {
     simple_lock_leave(&pageout_lock, *s);
     mutex_lock(&turn_lock);
-    uint32_t freed = turn();
+    uint32_t freed = pageout_turn();
     mutex_unlock(&turn_lock);
     *s = simple_lock_enter(&pageout_lock);
     failures = freed || pages_free() > vm_page_low ? 0 : failures + 1;
@@ -164,14 +164,14 @@ static void daemon(void *arg)
     for (;;) {
         while (!wanted)
             thread_sleep(&wanted, &pageout_lock);
-        work(&s);
+        pageout_work(&s);
         wanted = false;
         vm_page_scarce = pages_in_common() < 2 * vm_page_low;
     }
 }
 
 /* The daemon's thread is one only where memory has ever been short: it is one less for others. */
-static void wake(void)
+static void pageout_wake(void)
 {
     wanted = vm_page_scarce = true;
     if (!runs)
@@ -185,7 +185,7 @@ void vm_pageout_wake(void)
     if (*(volatile bool *)&wanted || *(volatile uint32_t *)&failures)
         return;
     crit_t s = simple_lock_enter(&pageout_lock);
-    wake();
+    pageout_wake();
     simple_lock_leave(&pageout_lock, s);
 }
 
@@ -194,13 +194,13 @@ bool vm_page_wait(void)
     crit_t s = simple_lock_enter(&pageout_lock);
     uint32_t begin = turns;
     do {
-        wake();
+        pageout_wake();
         uint32_t now = turns;
         if (runs)
             while (now == turns)
                 thread_sleep(&turns, &pageout_lock);
         else
-            work(&s); /* there is no thread left for a daemon */
+            pageout_work(&s); /* there is no thread left for a daemon */
     } while (failures && failures < PATIENCE && turns - begin < 2 * PATIENCE);
     bool there = !failures;
     simple_lock_leave(&pageout_lock, s);

@@ -19,7 +19,7 @@ DEFINE_MUTEX(controls_lock, "vm controls");
 static struct vm_object *controls[BUCKETS];
 static vm_control_t last;
 
-static struct vm_object **place_of(vm_control_t control)
+static struct vm_object **pager_place_of(vm_control_t control)
 {
     struct vm_object **at = &controls[control % BUCKETS];
     while (*at && (*at)->control != control)
@@ -33,7 +33,7 @@ void vm_control_add(struct vm_object *object)
     mutex_lock(&controls_lock);
     do
         last++;
-    while (!last || *place_of(last));
+    while (!last || *pager_place_of(last));
     object->control = last;
     object->next_control = controls[last % BUCKETS];
     controls[last % BUCKETS] = object;
@@ -43,7 +43,7 @@ void vm_control_add(struct vm_object *object)
 void vm_control_remove(struct vm_object *object)
 {
     mutex_lock(&controls_lock);
-    struct vm_object **at = place_of(object->control);
+    struct vm_object **at = pager_place_of(object->control);
     if (*at != object)
         panic("vm_control_remove: %lu is another's", (unsigned long)object->control);
     *at = object->next_control;
@@ -51,10 +51,10 @@ void vm_control_remove(struct vm_object *object)
 }
 
 /* The object with its family's lock, or 0. */
-static struct vm_object *object_of(vm_control_t control)
+static struct vm_object *pager_object_of(vm_control_t control)
 {
     mutex_lock(&controls_lock);
-    struct vm_object *o = *place_of(control);
+    struct vm_object *o = *pager_place_of(control);
     if (o)
         vm_object_lock(o);
     mutex_unlock(&controls_lock);
@@ -95,7 +95,7 @@ static void supply(struct vm_object *o, struct vm_page *p, const void *data, uns
 
 static int provide(vm_control_t control, uint32_t page, const uint8_t *data, uint32_t count, unsigned locked)
 {
-    struct vm_object *o = object_of(control);
+    struct vm_object *o = pager_object_of(control);
     if (!o)
         return -ENOENT;
     int error = is_within(o, page, count) ? 0 : -EINVAL;
@@ -122,7 +122,7 @@ int vm_pager_data_unavailable(vm_control_t control, uint32_t page, uint32_t coun
 
 int vm_pager_data_error(vm_control_t control, uint32_t page, uint32_t count)
 {
-    struct vm_object *o = object_of(control);
+    struct vm_object *o = pager_object_of(control);
     if (!o)
         return -ENOENT;
     int error = is_within(o, page, count) ? 0 : -EINVAL;
@@ -139,7 +139,7 @@ int vm_pager_data_error(vm_control_t control, uint32_t page, uint32_t count)
 }
 
 /* Gives the page to the pager. The family is locked, and is so again; the page is busy meanwhile, and not mapped for writing. */
-static int give_back(struct vm_object *o, struct vm_page *p, bool kept)
+static int pager_give_back(struct vm_object *o, struct vm_page *p, bool kept)
 {
     const struct vm_pager *pager = o->pager;
     p->busy = true;
@@ -164,7 +164,7 @@ static void request_of(struct vm_object *o, struct vm_page *p, enum vm_return wh
     if (p->place.pmap)
         pmap_page_protect(p, PAGE_RIGHTS & ~p->locked);
     if (what == VM_RETURN_ALL || (what == VM_RETURN_DIRTY && p->dirty))
-        error = give_back(o, p, !flush);
+        error = pager_give_back(o, p, !flush);
     if (flush && !error && !p->wired)
         vm_page_discard(p);
     else
@@ -174,7 +174,7 @@ static void request_of(struct vm_object *o, struct vm_page *p, enum vm_return wh
 int vm_pager_lock_request(vm_control_t control, uint32_t page, uint32_t count, enum vm_return what, bool flush,
                           unsigned locked)
 {
-    struct vm_object *o = object_of(control);
+    struct vm_object *o = pager_object_of(control);
     if (!o)
         return -ENOENT;
     if (!is_within(o, page, count)) {
@@ -204,7 +204,7 @@ int vm_pager_lock_request(vm_control_t control, uint32_t page, uint32_t count, e
 
 int vm_pager_clear(vm_control_t control, uint32_t page, uint32_t within)
 {
-    struct vm_object *o = object_of(control);
+    struct vm_object *o = pager_object_of(control);
     struct vm_page *p;
     if (!o)
         return -ENOENT;
@@ -227,7 +227,7 @@ int vm_pager_clear(vm_control_t control, uint32_t page, uint32_t within)
 
 int vm_pager_destroy(vm_control_t control)
 {
-    struct vm_object *o = object_of(control);
+    struct vm_object *o = pager_object_of(control);
     if (!o)
         return -ENOENT;
     struct vm_page *p;

@@ -57,7 +57,7 @@ static uint32_t entry_for(uint32_t page, uint32_t bits)
 }
 
 /* Where the entry of `address` is in the table whose page is `table`; level 1 is the first. */
-static entry_t *entry_at(uint32_t table, uint32_t address, unsigned level)
+static entry_t *pmap_entry_at(uint32_t table, uint32_t address, unsigned level)
 {
     return (entry_t *)page_pointer(table) + (address >> (12 + 10 * level)) % ENTRIES;
 }
@@ -65,8 +65,8 @@ static entry_t *entry_at(uint32_t table, uint32_t address, unsigned level)
 /* That of the lower table, or 0 where there is none. */
 static entry_t *leaf_at(const struct pmap *pmap, uint32_t address)
 {
-    uint32_t upper = *entry_at(pmap->root, address, 1);
-    return upper & ENTRY_VALID ? entry_at(entry_page(upper), address, 0) : 0;
+    uint32_t upper = *pmap_entry_at(pmap->root, address, 1);
+    return upper & ENTRY_VALID ? pmap_entry_at(entry_page(upper), address, 0) : 0;
 }
 
 /* What is mapped must be there before the entry that says so. */
@@ -149,7 +149,7 @@ static void drop_translations(void *arg)
 }
 
 /* The pmap's end: a hart that has it in satp is in the kernel. */
-static void forget(void *arg)
+static void pmap_forget(void *arg)
 {
     if (vm_hart()->pmap == arg) {
         vm_hart()->serial = 0;
@@ -163,7 +163,7 @@ static void drop_instructions(void *arg)
     __asm__ volatile("fence.i" ::: "memory");
 }
 
-static void call(uint32_t which, void (*fn)(void *arg), void *arg)
+static void pmap_call(uint32_t which, void (*fn)(void *arg), void *arg)
 {
     if (!which)
         return;
@@ -178,7 +178,7 @@ void pmap_shootdown(uint32_t which)
     if (!which)
         return;
     __atomic_fetch_add(&pmap_shootdowns, 1, __ATOMIC_RELAXED);
-    call(which, drop_translations, 0);
+    pmap_call(which, drop_translations, 0);
 }
 
 /* ---- Where a page is mapped: the pmap's lock is held. */
@@ -268,7 +268,7 @@ static COLD void prepare_to_execute(struct pmap *pmap, struct vm_page *page)
         return;
     __atomic_fetch_and(&pmap->fetched, page->clean, __ATOMIC_RELAXED);
     uint32_t stale = users_of(pmap) & ~page->clean;
-    call(stale, drop_instructions, 0);
+    pmap_call(stale, drop_instructions, 0);
     page->clean |= (uint8_t)stale;
 }
 
@@ -288,7 +288,7 @@ void pmap_text_changed(struct pmap *pmap)
 {
     pmap->fetched = 0;
     pmap->serial = new_serial(); /* harts that have it in satp look at `fetched` again */
-    call(users_of(pmap), forget_instructions, 0);
+    pmap_call(users_of(pmap), forget_instructions, 0);
 }
 
 /* ---- Mappings. */
@@ -299,7 +299,7 @@ static COLD entry_t *leaf_made(struct pmap *pmap, uint32_t address)
     uint32_t table = table_alloc();
     if (!table)
         return 0;
-    entry_t *upper = entry_at(pmap->root, address, 1);
+    entry_t *upper = pmap_entry_at(pmap->root, address, 1);
     crit_t s = simple_lock_enter(&pmap->lock);
     bool needed = !(*upper & ENTRY_VALID);
     if (needed)
@@ -518,7 +518,7 @@ void pmap_destroy(struct pmap *pmap)
 {
     const entry_t *upper = page_pointer(pmap->root);
     pmap_remove(pmap, VM_BEGIN, VM_END);
-    call(users_of(pmap), forget, pmap);
+    pmap_call(users_of(pmap), pmap_forget, pmap);
     for (unsigned i = 0; i < ENTRIES; i++)
         if (upper[i] & ENTRY_VALID)
             table_free(entry_page(upper[i]));
@@ -530,7 +530,7 @@ void pmap_destroy(struct pmap *pmap)
 /* ---- Looking, and copies. */
 
 /* The lock is held, or the answer is a hint. Rights of an entry are those of user mode. */
-static uint32_t lookup(const struct pmap *pmap, uint32_t address, unsigned rights)
+static uint32_t pmap_find(const struct pmap *pmap, uint32_t address, unsigned rights)
 {
     entry_t *leaf = address >= VM_BEGIN && address < VM_END ? leaf_at(pmap, address) : 0;
     uint32_t entry = leaf ? *leaf : 0;
@@ -541,13 +541,13 @@ static uint32_t lookup(const struct pmap *pmap, uint32_t address, unsigned right
 
 uint32_t pmap_lookup(struct pmap *pmap, uint32_t address, unsigned rights)
 {
-    return lookup(pmap, address, rights);
+    return pmap_find(pmap, address, rights);
 }
 
 /* The bytes from `address` on that lie in its page, at most `n` and those of a piece; 0 if `rights` do not reach. */
 static uint32_t piece_at(const struct pmap *pmap, uint32_t address, uint32_t n, unsigned rights, void **at)
 {
-    uint32_t physical = lookup(pmap, address, rights), rest = PAGE_SIZE - (address & PAGE_MASK);
+    uint32_t physical = pmap_find(pmap, address, rights), rest = PAGE_SIZE - (address & PAGE_MASK);
     if (!physical)
         return 0;
     *at = page_pointer(physical);

@@ -53,7 +53,7 @@ static COLD struct radix_node *node(void)
 
 /* Makes the table as high as `number` needs. Of an empty one the highest node is made alone: `number` hangs below another slot
  * than its first. */
-static COLD bool grow(struct radix *r, uint32_t number)
+static COLD bool radix_grow(struct radix *r, uint32_t number)
 {
     while (!reaches(r, number)) {
         if (r->height == MOST_HEIGHT)
@@ -96,7 +96,7 @@ static COLD void prune(struct radix *r, uint32_t number)
 /* The slot of `number`, with the nodes on the way to it; 0: memory is out, nothing has changed. */
 static inline __attribute__((always_inline)) void **slot_made(struct radix *r, uint32_t number, struct radix_node **of)
 {
-    if (!reaches(r, number) && !grow(r, number))
+    if (!reaches(r, number) && !radix_grow(r, number))
         return 0;
     struct radix_node *n = r->root;
     for (uint32_t level = r->height - 1; level; level--) {

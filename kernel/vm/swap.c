@@ -36,7 +36,7 @@ static uint32_t *bucket(uint32_t memory, uint32_t page)
 }
 
 /* Where the number of the slot stands, in which the page is; *place is NONE if it is in none. */
-static uint32_t *place_of(uint32_t memory, uint32_t page)
+static uint32_t *swap_place_of(uint32_t memory, uint32_t page)
 {
     static uint32_t none = NONE;
     uint32_t *at = pages ? bucket(memory, page) : &none; /* an object had pages in a store that is gone */
@@ -166,7 +166,7 @@ static int swap_return(uint32_t memory, vm_control_t control, uint32_t page, con
     (void)control, (void)kept;
     for (uint32_t i = 0; i < count; i++) {
         mutex_lock(&swap_lock);
-        uint32_t *at = place_of(memory, page + i), slot = *at;
+        uint32_t *at = swap_place_of(memory, page + i), slot = *at;
         bool fresh = slot == NONE && free_slot != NONE;
         if (fresh) {
             slot = free_slot;
@@ -182,7 +182,7 @@ static int swap_return(uint32_t memory, vm_control_t control, uint32_t page, con
         int error = write_slot(slot, (const char *)data + i * PAGE_SIZE);
         if (error && fresh) {
             mutex_lock(&swap_lock);
-            free_at(place_of(memory, page + i));
+            free_at(swap_place_of(memory, page + i));
             mutex_unlock(&swap_lock);
         }
         if (error)
@@ -210,7 +210,7 @@ static void swap_request(uint32_t memory, vm_control_t control, uint32_t page, u
     (void)rights;
     for (uint32_t i = 0; i < count; i++) {
         mutex_lock(&swap_lock);
-        uint32_t slot = *place_of(memory, page + i);
+        uint32_t slot = *swap_place_of(memory, page + i);
         mutex_unlock(&swap_lock);
         if (slot == NONE)
             vm_pager_data_error(control, page + i, 1);
@@ -224,7 +224,7 @@ static void swap_unwanted(uint32_t memory, vm_control_t control, uint32_t page, 
     (void)control;
     mutex_lock(&swap_lock);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t *at = place_of(memory, page + i);
+        uint32_t *at = swap_place_of(memory, page + i);
         if (*at != NONE)
             free_at(at);
     }

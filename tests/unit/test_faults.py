@@ -29,7 +29,8 @@ from support.cache import REPO
 
 FAULTS = load()
 AREAS = {"boards", "vm", "scheduler", "locks", "schemes", "interrupts", "layout", "user", "pic", "programs", "link",
-         "serial", "results", "clint", "skipping", "nodes", "fs", "net", "sdcard", "disk", "ether", "model", "mpd"}
+         "serial", "results", "clint", "skipping", "nodes", "fs", "net", "sdcard", "disk", "ether", "model", "mpd",
+         "style"}
 
 
 def test_every_area_has_its_faults():

@@ -12,7 +12,7 @@ static inline void receive_input(struct mbuf *m, bool ip)
     in_protocols(m, ip);
 }
 
-static void interrupt_handler(void *arg)
+static void receive_handler(void *arg)
 {
     unsigned q = (uintptr_t)arg;
     receive_counts[curhart->id].interrupts++;
@@ -22,7 +22,7 @@ static void interrupt_handler(void *arg)
 
 static inline void receive_establish(unsigned q)
 {
-    ether_establish(q, PIC_ANY_HART, interrupt_handler, (void *)(uintptr_t)q, q ? "ether 1" : "ether 0");
+    ether_establish(q, PIC_ANY_HART, receive_handler, (void *)(uintptr_t)q, q ? "ether 1" : "ether 0");
 }
 
 static inline void receive_prepare(void) {}

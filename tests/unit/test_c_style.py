@@ -1,0 +1,83 @@
+"""What the C of the kernel keeps to and no compiler checks: a name is one function's, so that a backtrace and a
+breakpoint say which."""
+
+import re
+
+import pytest
+
+from support.cache import REPO
+
+KERNEL = REPO / "kernel"
+# Of each of these an image holds one file, behind the interface of all; what the five schemes share stands in two more.
+VARIANTS = ("lock/spin/", "test/wrong-spin/"), ("net/receive/",), ("net/policy/",), ("sync/", "test/wrong/")
+HOST = "test/host/"     # programs of their own
+TWICE = {"swap_file_off": "where a machine has no disk, a part of the kernel is not there",
+         "least": "to become MIN", "socket_of": "to be one"}
+
+
+def functions(text):
+    """Of each function with a body: its name, the line it begins in, its lines, from its type to the last brace."""
+    lines = text.split("\n")
+    for at, line in enumerate(lines):
+        if line != "{":
+            continue
+        begin = at
+        while begin and lines[begin - 1] and not re.search(r"[;}]$|\*/$|^#|\\$", lines[begin - 1]):
+            begin -= 1
+        head = re.sub(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)", "", " ".join(lines[begin:at]))
+        name = re.search(r"(\w+)\(", head)
+        if name and not name[1].isupper():      # the latter is a macro that makes one, as HOST_TEST does
+            yield name[1], begin + 1, lines.index("}", at) + 1 - begin
+
+
+def unit(inside):
+    """What has a name once: a file with its header, of which `#if` chooses, or files of which an image has one."""
+    for variants in VARIANTS:
+        if inside.startswith(variants) and (inside.endswith(".h") or "sync/" not in variants):
+            return variants[0]
+    return inside.rpartition(".")[0]
+
+
+def shared_names(sources):
+    """The names that functions of several units have, as lines."""
+    found = {}
+    for inside, text in sources:
+        for name, line, _ in functions(text):
+            found.setdefault(name, {}).setdefault(unit(inside), f"{inside}:{line}")
+    return [f"{name}: {', '.join(where.values())}" for name, where in sorted(found.items()) if len(where) > 1]
+
+
+def kernel():
+    for path in sorted(KERNEL.rglob("*.[ch]")):
+        inside = str(path.relative_to(KERNEL))
+        if not inside.startswith(HOST):
+            yield inside, path.read_text()
+
+
+def test_a_function_of_the_kernel_has_a_name_of_its_own():
+    assert sum(1 for _, text in kernel() for _ in functions(text)) > 2500
+    shared = [line for line in shared_names(kernel()) if line.partition(":")[0] not in TWICE]
+    assert not shared, f"{len(shared)} names, to which the name of a module is missing:\n" + "\n".join(shared)
+
+
+ONE = "static int fill(void)\n{\n    return 1;\n}\n"
+LONG = ('/* A word. */\n__attribute__((no_sanitize("address"))) static void\nfill(int (*of)(void),\n     int n)\n{\n'
+        "    if (n)\n    {\n        of();\n    }\n}\n")
+
+
+@pytest.mark.parametrize("sources, shared", [
+    ({"mem/page.c": ONE, "mem/zone.c": ONE}, ["fill: mem/page.c:1, mem/zone.c:1"]),
+    ({"mem/page.c": ONE, "fs/bio.h": LONG}, ["fill: mem/page.c:1, fs/bio.h:2"]),
+    ({"mem/page.c": ONE, "mem/page.h": "#else\n" + ONE}, []),
+    ({"sync/cli.h": ONE, "test/wrong/no-mask.h": ONE}, []),
+    ({"sync/cli.h": ONE, "sync/pic.c": ONE}, ["fill: sync/cli.h:1, sync/pic.c:1"]),
+    ({"lock/spin/tas.h": ONE, "test/wrong-spin/own-node.h": ONE}, []),
+    ({"lock/spin/tas.h": ONE, "net/receive/poll.h": ONE}, ["fill: lock/spin/tas.h:1, net/receive/poll.h:1"]),
+    ({"mem/page.c": ONE, "mem/zone.c": "static int fill(void);\nint fill_all(void)\n{\n}\n"}, []),
+])
+def test_a_shared_name_is_found(sources, shared):
+    assert shared_names(sources.items()) == shared
+
+
+def test_a_function_is_as_long_as_it_is():
+    assert [*functions(ONE + "\n" + LONG)] == [("fill", 1, 4), ("fill", 7, 9)]
