@@ -175,7 +175,7 @@ def sim(
         metavar="NAME=VALUE", help="the Ethernet wire's far end: in=FILE and out=FILE (pcap), start=CYCLE or log, "
         "tap=NAME, user, mbits=N, unplug=A:B")] = None,
     pokes: Annotated[list[str] | None, typer.Option(
-        "--poke", metavar="NAME=VALUE[@CYCLE]", help="write a register of the machine: pic.read=75")] = None,
+        "--poke", metavar="NAME=VALUE[@CYCLE]", help="write a register of the machine: link_read_latency=75")] = None,
     nodes: Annotated[int | None, typer.Option(
         min=1, max=4096, help="so many machines, the data line of each leads to the next one's")] = None,
     node: Annotated[list[str] | None, typer.Option(

@@ -14,6 +14,7 @@ from firmware.build import compiler_version
 from hw.cpu.generate import ToolError, generate_cluster
 from soc.config import SoCConfig
 from support.cache import REPO, cached
+from support.parameters.machine import MACHINE
 
 GENERATORS_LAST_LINES = 20     # are shown when one fails
 
@@ -64,7 +65,7 @@ def add_options(parser: argparse.ArgumentParser):
     """An option for each parameter of a SoC: `ram_mib` is `--ram-mib N`."""
     for field in dataclasses.fields(SoCConfig):
         parser.add_argument("--" + field.name.replace("_", "-"), type=field.type, default=field.default,
-                            metavar="N" if field.type is int else "WORD", help=f"default {field.default}")
+                            metavar="N" if field.type is int else "WORD", help=MACHINE[field.name].line())
 
 
 def config_of(options: argparse.Namespace) -> SoCConfig:

@@ -12,10 +12,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from support.cache import REPO, build_root, cached
+from support.parameters.machine import MACHINE, default
 
 SCALA = Path(__file__).parent / "scala"
 # Every file that is fetched must have the checksum that its repository states; of those that a generator runs with, the
@@ -25,11 +26,8 @@ JARS = Path(__file__).parent / "jars.sha256"
 # A generator lives for seconds, in which neither C2 nor a parallel collector earns what it costs.
 JAVA = ("java", "-Xmx2g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 NETLIST = "InterlockCluster.v"
-MAX_HARTS = 8
 MAX_DEVICE_PORTS = 4
-WAYS = (1, 2, 4)
 WAY_BYTES = (1024, 2048, 4096)  # at most a page: the line is looked up while its address is translated
-PREDICTIONS = ("none", "static", "dynamic")
 
 
 class ToolError(RuntimeError):
@@ -40,34 +38,29 @@ class ToolError(RuntimeError):
 class ClusterParameters:
     """What a cluster is built with. ValueError, one line, for what cannot be built."""
 
-    harts: int = 1
+    harts: int = default("harts")
     reset_vector: int = 0
-    icache_bytes: int = 4096
-    icache_ways: int = 1
-    dcache_bytes: int = 4096
-    dcache_ways: int = 1
-    itlb_entries: int = 4
-    dtlb_entries: int = 4
-    prediction: str = "static"
+    icache_bytes: int = default("icache_bytes")
+    icache_ways: int = default("icache_ways")
+    dcache_bytes: int = default("dcache_bytes")
+    dcache_ways: int = default("dcache_ways")
+    itlb_entries: int = default("tlb_entries")
+    dtlb_entries: int = default("tlb_entries")
+    prediction: str = default("prediction")
     device_ports: int = 1
 
     def __post_init__(self):
-        if not 1 <= self.harts <= MAX_HARTS:
-            raise ValueError(f"a cluster has 1 to {MAX_HARTS} harts, not {self.harts}")
+        for name in ("harts", "icache_ways", "dcache_ways", "prediction"):
+            MACHINE[name].checked(getattr(self, name))
+        for name in ("itlb_entries", "dtlb_entries"):
+            replace(MACHINE["tlb_entries"], name=name).checked(getattr(self, name))
         if self.reset_vector % 4 or not 0 <= self.reset_vector < 1 << 32:
             raise ValueError(f"reset_vector must be a 32-bit multiple of 4, not {self.reset_vector:#x}")
         for cache in ("icache", "dcache"):
             size, ways = getattr(self, cache + "_bytes"), getattr(self, cache + "_ways")
-            if type(ways) is not int or ways not in WAYS:
-                raise ValueError(f"{cache}_ways={ways}: give 1, 2 or 4")
             if type(size) is not int or size not in (ways * way for way in WAY_BYTES):
                 raise ValueError(f"{cache}_bytes={size}: give a power of two from {ways * WAY_BYTES[0]} to "
                                  f"{ways * WAY_BYTES[-1]}, which is what {cache}_ways={ways} can have")
-        for tlb in ("itlb_entries", "dtlb_entries"):
-            if getattr(self, tlb) not in (2, 4, 8, 16):
-                raise ValueError(f"{tlb} must be 2, 4, 8 or 16, not {getattr(self, tlb)}")
-        if self.prediction not in PREDICTIONS:
-            raise ValueError(f"prediction must be none, static or dynamic, not {self.prediction}")
         if type(self.device_ports) is not int or not 0 <= self.device_ports <= MAX_DEVICE_PORTS:
             raise ValueError(f"device_ports={self.device_ports}: give 0 to {MAX_DEVICE_PORTS}")
 

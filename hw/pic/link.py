@@ -12,8 +12,9 @@ from hw.common.hart_io import HartIO
 from hw.common.idle import Clock, Countdown
 from hw.common.jitter import Jitter
 from hw.pic.registers import MAX_HARTS
+from support.parameters.machine import CYCLES_WIDTH
 
-LATENCY_WIDTH = 16
+LATENCY_WIDTH = CYCLES_WIDTH
 MAX_LATENCY = (1 << LATENCY_WIDTH) - 1
 ACCESS_CYCLES = 4        # of an access at latency 0: accepted, selected, decided, done
 ADDRESS_WIDTH = 16

@@ -1,9 +1,9 @@
 """The PIC's registers as a hart sees them through its link, and the window of its counters on the main bus."""
 
 from hw.common.regmap import Alias, Field, Register, RegisterMap
+from support.parameters.machine import MAX_HARTS
 
 SOURCES = 32
-MAX_HARTS = 8
 TIMER_SOURCE = 0    # + hart
 IPI_SOURCE = 8      # + hart
 VERSION = 1

@@ -11,11 +11,12 @@ from migen import READ_FIRST, If, Memory, Signal
 
 from hw.common.idle import Still
 from hw.common.jitter import Jitter
+from support.parameters.machine import CYCLES_WIDTH
 
 DATA_WIDTH = 64
 OUTSTANDING = 32         # reads that a port can have under way
 READ_CYCLES = 2          # from command to data when latency and jitter are 0
-DELAY_WIDTH = 16
+DELAY_WIDTH = CYCLES_WIDTH
 SALTS = (0x2545_f491, 0x9068_ffff, 0x6c07_8965, 0x1b87_3593)  # of the ports' random sequences
 # The clock that read data is held back by wraps around; a read waits at most for the longest latency and jitter, and
 # for the reads before it.

@@ -40,15 +40,15 @@ static int andrew(void)
 {
     static struct arguments arguments;
     char words[64];
-    if (!clock_hz() || strcmp(bootargs_string("root", words, sizeof words, ""), "disk0"))
+    if (!clock_hz() || strcmp(bootargs_string(BOOT(kernel, root), words, sizeof words), "disk0"))
         panic("run=andrew needs a clock (hz) and root=disk0 with the image of ./interlock run andrew");
     arguments_clear(&arguments);
     arguments_add(&arguments, SHELL);
     arguments_add(&arguments, SCRIPT);
-    char *rest = (char *)bootargs_string("args", words, sizeof words, "");
+    char *rest = (char *)bootargs_string(BOOT(kernel, args), words, sizeof words);
     for (char *word; (word = strtok_r(rest, ",", &rest));)
         arguments_add(&arguments, word);
-    poll_ticks = bootargs_number("poll", 100, 100000) * clock_hz() / 1000;
+    poll_ticks = bootargs_number(BOOT(bench_andrew, poll)) * clock_hz() / 1000;
     poll_ticks += !poll_ticks;
 
     mounts_start(); /* else with the first program: it clears all buffers */

@@ -20,8 +20,8 @@
 #include "sched/designated.h"
 
 #define LINE_WORDS 16
-#define MOST_LINES 64
-#define MOST_OPERATIONS 2000
+#define MOST_LINES BOOT_MOST(bench_designated, lines)
+#define MOST_OPERATIONS BOOT_MOST(bench_designated, operations)
 #define PACKETS 8 /* of each thread */
 
 static volatile uint32_t database[MOST_LINES][LINE_WORDS] __attribute__((aligned(64)));
@@ -135,9 +135,9 @@ static void bench_designated_measure(bool designated)
 
 static int bench_designated(void)
 {
-    operations = bootargs_number("operations", 200, MOST_OPERATIONS);
-    parallel = bootargs_number("parallel", 2000, 1000000);
-    lines = bootargs_number("lines", 16, MOST_LINES);
+    operations = bootargs_number(BOOT(bench_designated, operations));
+    parallel = bootargs_number(BOOT(bench_designated, parallel));
+    lines = bootargs_number(BOOT(bench_designated, lines));
     if (!operations || !lines)
         panic("run=designated: give operations=1 to %u and lines=1 to %u", MOST_OPERATIONS, MOST_LINES);
     bench_designated_measure(false);

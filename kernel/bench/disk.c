@@ -29,8 +29,8 @@
 #include "sched/sched.h"
 #include "sync/pic.h"
 
-#define MOST_AT_ONCE 16
-#define MOST_REQUEST 65536
+#define MOST_AT_ONCE BOOT_MOST(bench_disk, requests)
+#define MOST_REQUEST BOOT_MOST(bench_disk, request)
 #define MOST_SAMPLES 16384
 
 static uint8_t buffer[MOST_AT_ONCE][MOST_REQUEST] __attribute__((aligned(64), section(".noinit")));
@@ -122,15 +122,15 @@ static int disk_run(void)
 {
     static uint32_t all[MOST_SAMPLES] __attribute__((section(".noinit")));
     char op[8];
-    bool waits = bootargs_number("waits", 0, 1), timed = bootargs_number("handlers", 0, 1);
+    bool waits = bootargs_number(BOOT(bench_disk, waits)), timed = bootargs_number(BOOT(bench_disk, handlers));
     if (!timed)
         disk_watch(bench_disk_note); /* before it is opened: its first handler is a watched one */
-    disk = disk_open(bootargs_number("unit", 0, 1));
+    disk = disk_open(bootargs_number(BOOT(bench_disk, unit)));
     if (!disk)
         panic("run=disk: there is no drive: build the machine with disks=1 and give --disk IMAGE");
-    bool writes = !strcmp(bootargs_string("op", op, sizeof op, "read"), "write");
-    uint32_t bytes = bootargs_number("bytes", 65536, 1u << 30), size = bootargs_number("request", 8192, MOST_REQUEST);
-    uint32_t at_once = bootargs_number("requests", 1, MOST_AT_ONCE);
+    bool writes = !strcmp(bootargs_string(BOOT(bench_disk, op), op, sizeof op), "write");
+    uint32_t bytes = bootargs_number(BOOT(bench_disk, bytes)), size = bootargs_number(BOOT(bench_disk, request));
+    uint32_t at_once = bootargs_number(BOOT(bench_disk, requests));
     sectors = bytes / SECTOR_SIZE;
     request = size / SECTOR_SIZE;
     if (!request || !at_once || !sectors || sectors > disk->sectors)
@@ -142,8 +142,8 @@ static int disk_run(void)
         for (uint32_t n = 0; writes && n < size / 4; n++)
             ((uint32_t *)buffer[i])[n] = random_next(&r);
     if (timed)
-        handlers_time(PIC_SOURCE_DISK(bootargs_number("unit", 0, 1)), "disk");
-    bool busy = bootargs_number("busy", 0, 1);
+        handlers_time(PIC_SOURCE_DISK(bootargs_number(BOOT(bench_disk, unit))), "disk");
+    bool busy = bootargs_number(BOOT(bench_disk, busy));
     struct thread *goes[MAX_HARTS];
     uint32_t alone = 0;
     if (busy) {

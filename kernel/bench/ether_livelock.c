@@ -120,8 +120,9 @@ static void ether_livelock_sweep(void *arg)
 {
     (void)arg;
     char list[120];
-    uint32_t bytes = bootargs_number("bytes", 18, 1472), window = bootargs_number("window", 600000, 60000000);
-    for (const char *at = bootargs_string("periods", list, sizeof list, "20000,5000,2000,1000"); *at;) {
+    uint32_t bytes = bootargs_number(BOOT(bench_ether_livelock, bytes)),
+             window = bootargs_number(BOOT(bench_ether_livelock, window));
+    for (const char *at = bootargs_string(BOOT(bench_ether_livelock, periods), list, sizeof list); *at;) {
         char *end;
         uint32_t period = strtoul(at, &end, 10);
         if (end == at || !period || period > LONGEST_PERIOD)
@@ -135,8 +136,8 @@ static int run_livelock(void)
 {
     if (clock_hz() < 100)
         panic("run=livelock measures in clock ticks: give hz=1000");
-    feedback = bootargs_number("feedback", 0, 1);
-    late = bootargs_number("late", 0, 10000000);
+    feedback = bootargs_number(BOOT(bench_ether_livelock, feedback));
+    late = bootargs_number(BOOT(bench_ether_livelock, late));
     udp_bind(&port);
     if_ether_start();
     if (!thread_create(ether_livelock_reader, 0, PRI_READER, ANY_HART, "reader") ||

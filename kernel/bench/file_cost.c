@@ -29,7 +29,7 @@
 #include "sched/sched.h"
 
 #define IMAGE (1u << 20)
-#define MOST_THREADS 8u
+#define MOST_THREADS BOOT_MOST(bench_file_cost, readers)
 #define PIECE 512u
 #define FILE_BYTES 16384u /* whose blocks share a hash chain with no other file's */
 
@@ -165,8 +165,8 @@ static void file_cost_together(unsigned n)
 static int file_cost(void)
 {
     struct block_device *disk = disk_open(0);
-    iterations = bootargs_number("iterations", 200, 100000);
-    reads = bootargs_number("reads", 400, 1000000);
+    iterations = bootargs_number(BOOT(bench_file_cost, iterations));
+    reads = bootargs_number(BOOT(bench_file_cost, reads));
     if (!disk || disk->sectors != IMAGE / SECTOR_SIZE)
         panic("run=file-cost: there is no drive of 1 MiB: build the machine with disks=1 and give --disk IMAGE");
     if (!iterations || !reads)
@@ -184,7 +184,7 @@ static int file_cost(void)
     CALL(ext2_mount(&device, false, &m));
     CALL(vfs_mount_root(m));
     CALL(vfs_make(0, "/d", VDIR, 0755, 0, 0));
-    uint32_t most = bootargs_number("readers", MOST_THREADS, MOST_THREADS);
+    uint32_t most = bootargs_number(BOOT(bench_file_cost, readers));
     for (unsigned i = 0; i < MOST_THREADS; i++) {
         char path[16];
         struct vnode *vp;

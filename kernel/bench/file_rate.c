@@ -30,8 +30,9 @@
 #include "sched/master.h"
 #include "sched/sched.h"
 
-#define BYTES_MOST (1u << 20)
+#define BYTES_MOST BOOT_MOST(bench_file_rate, bytes)
 #define RAW 65536u
+_Static_assert(BOOT_MOST(bench_file_rate, piece) <= RAW / 2, "memory holds two pieces");
 #define RAW_LBA 12288u /* behind what the file takes */
 
 static uint8_t memory[2][RAW] __attribute__((aligned(64), section(".noinit")));
@@ -122,13 +123,13 @@ static void file_rate_print(const char *op, uint32_t cycles, uint32_t drive, uin
 static int file_rate(void)
 {
     struct block_device *disk = disk_open(0);
-    bytes = bootargs_number("bytes", 131072, BYTES_MOST);
-    piece = bootargs_number("piece", 4096, RAW / 2);
+    bytes = bootargs_number(BOOT(bench_file_rate, bytes));
+    piece = bootargs_number(BOOT(bench_file_rate, piece));
     if (!disk || disk->sectors < RAW_LBA + BYTES_MOST / SECTOR_SIZE)
         panic("run=file-rate: there is no drive of 7 MB: build the machine with disks=1 and give --disk IMAGE");
     if (!piece || piece % 8 || bytes < 4 * RAW / 2 || bytes % SECTOR_SIZE)
         panic("run=file-rate: give piece=8 at least, a multiple of it, and bytes=131072 at least, whole sectors");
-    ext2_format(disk, bootargs_number("block", 1024, 4096));
+    ext2_format(disk, bootargs_number(BOOT(bench_file_rate, block)));
     unix_enter();
     bio_init();
     inodes_init(16);

@@ -26,9 +26,10 @@
 #include "lib/printf.h"
 #include "sync/pic.h"
 
-#define MOST 1024
+#define MOST BOOT_MOST(bench_handler_floor, rounds)
 #define RING_LOG2 5
 #define RING (1u << RING_LOG2)
+_Static_assert(BOOT_MOST(bench_handler_floor, burst) <= RING / 2, "the ring holds a burst");
 #define SECTOR 512
 #define CLUSTER 16
 #define ROOM 2048
@@ -97,7 +98,7 @@ static void pio(uint32_t rounds)
 {
     disk_reset(0);
     DISK(CLUSTER) = CLUSTER;
-    DISK(DATA_CYCLES) = bootargs_number("disk.data_cycles", 2, 255);
+    DISK(DATA_CYCLES) = bootargs_number(BOOT(kernel, disk_data_cycles));
     for (uint32_t n = 0; n < rounds; n++) {
         DISK(LBA) = 0;
         DISK(COUNT) = CLUSTER;
@@ -208,9 +209,9 @@ static int handler_floor(void)
         void (*run)(uint32_t rounds);
     } devices[] = {{"dma", dma}, {"pio", pio}, {"ether", ether}};
     char device[8];
-    uint32_t rounds = bootargs_number("rounds", 32, MOST);
-    burst = bootargs_number("burst", 1, RING / 2);
-    bootargs_string("device", device, sizeof device, "dma");
+    uint32_t rounds = bootargs_number(BOOT(bench_handler_floor, rounds));
+    burst = bootargs_number(BOOT(bench_handler_floor, burst));
+    bootargs_string(BOOT(bench_handler_floor, device), device, sizeof device);
     for (unsigned i = 0; i < sizeof devices / sizeof *devices; i++) {
         if (strcmp(device, devices[i].name) || !rounds || !burst)
             continue;

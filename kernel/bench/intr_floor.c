@@ -26,9 +26,8 @@
 #include "sync/dispatch.h"
 #include "sync/pic.h"
 
-#define MOST_SAMPLES 200
+#define MOST_SAMPLES BOOT_MOST(bench_intr_floor, samples)
 #define CACHE_LINE 64
-#define CACHE_LINES 64
 #define LONGEST_TURN 40 /* cycles of the interrupted loop: an interrupt takes more */
 
 struct intr_vector bare_table[PIC_SOURCES];
@@ -84,7 +83,7 @@ static struct ways intr_floor_measure(void (*vector)(void), uint32_t samples)
     if (vector)
         csr_write(mtvec, vector);
     for (uint32_t i = 0; i < samples; i++) {
-        struct ways w = take_with_stack_lower(i % CACHE_LINES, 400 + i);
+        struct ways w = take_with_stack_lower(i % 64, 400 + i);
         trapped[i] = w.trap;
         in[i] = w.in;
         back[i] = w.back;
@@ -101,7 +100,7 @@ static unsigned long intr_floor_hundredths(uint32_t a, uint32_t b)
 static void floor_thread(void *result)
 {
     unsigned source = PIC_SOURCE_TIMER(curhart->id);
-    uint32_t samples = bootargs_number("samples", CACHE_LINES, MOST_SAMPLES);
+    uint32_t samples = bootargs_number(BOOT(bench_intr_floor, samples));
     if (!samples || clock_hz())
         panic("run=intr-floor needs hz=0, the timer is what it measures with, and samples=1 to %u", MOST_SAMPLES);
     console_flush(); /* the bare trap knows no transmitter */

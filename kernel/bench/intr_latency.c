@@ -31,7 +31,7 @@
 #include "sched/ithread.h"
 #include "sched/sched.h"
 
-#define MOST_SAMPLES 1000
+#define MOST_SAMPLES BOOT_MOST(bench_intr_latency, samples)
 #define IDLE_SAMPLES 3  /* nothing varies then */
 #define TO_SLEEP 2000 /* cycles in which the waiting thread is asleep and its hart idle ... */
 #define ACCESSES_TO_SLEEP 24 /* ... and as many accesses of the PIC */
@@ -151,8 +151,8 @@ static void intr_latency_waiter(void *arg)
 static int intr_latency(void)
 {
     static struct stamp stamp = {intr_latency_handler};
-    samples = bootargs_number("samples", 50, MOST_SAMPLES);
-    longest_section = bootargs_number("section", 200, 100000);
+    samples = bootargs_number(BOOT(bench_intr_latency, samples));
+    longest_section = bootargs_number(BOOT(bench_intr_latency, section));
     if (!samples || clock_hz())
         panic("run=intr-latency needs hz=0, the timer is what it measures with, and samples=1 to %u", MOST_SAMPLES);
     pace = random_from(run_seed, 500);

@@ -48,7 +48,7 @@ static void player(unsigned h)
 
 int line_transfer(void)
 {
-    rounds = bootargs_number("transfers", 400, 1000000) / 2;
+    rounds = bootargs_number(BOOT(bench_line_transfer, transfers)) / 2;
     if (!rounds)
         panic("boot argument transfers: give 2 at least");
     for (partner = 1; partner < hart_count; partner++) {

@@ -175,10 +175,10 @@ static const struct {
 
 static int lock_cost(void)
 {
-    uint32_t iterations = bootargs_number("iterations", 200, 1000000);
-    section = bootargs_number("section", 100, 100000);
-    pause = bootargs_number("pause", 200, 100000);
-    rounds = bootargs_number("rounds", 50, 100000);
+    uint32_t iterations = bootargs_number(BOOT(bench_lock_cost, iterations));
+    section = bootargs_number(BOOT(bench_lock_cost, section));
+    pause = bootargs_number(BOOT(bench_lock_cost, pause));
+    rounds = bootargs_number(BOOT(bench_lock_cost, rounds));
     if (!iterations || !rounds)
         return 2;
     pace_calibrate();

@@ -183,7 +183,7 @@ static int lock_floor(void)
 {
     static const char *const section[] = {"empty", "store"};
     static loop_fn *const nothing[] = {no_empty, no_store};
-    uint32_t iterations = bootargs_number("iterations", 1000, 1000000);
+    uint32_t iterations = bootargs_number(BOOT(bench_lock_floor, iterations));
     if (!iterations)
         panic("boot argument iterations: give 1 at least");
     for (unsigned p = 0; p < PLACES; p++)

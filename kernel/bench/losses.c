@@ -34,8 +34,8 @@
 #include "sched/sched.h"
 #include "sync/pic.h"
 
-#define MOST_BYTES 65536
-#define MOST_REQUEST 65536
+#define MOST_BYTES BOOT_MOST(bench_losses, bytes)
+#define MOST_REQUEST BOOT_MOST(bench_losses, request)
 #define AT_ONCE 2
 #define TICKER_WIRE 0
 #define PATIENCE 20
@@ -77,7 +77,7 @@ static void start_disk(void)
     disk = disk_open(0);
     if (!disk)
         panic("run=losses: there is no drive: build the machine with disks=1 and give --disk IMAGE");
-    request = bootargs_number("request", 32768, MOST_REQUEST) / SECTOR_SIZE;
+    request = bootargs_number(BOOT(bench_losses, request)) / SECTOR_SIZE;
     if (!request || request > disk->sectors)
         panic("boot argument request: give some sectors of %u bytes, no more than the disk has", SECTOR_SIZE);
     handlers_time(PIC_SOURCE_DISK(0), "disk");
@@ -110,19 +110,20 @@ static void start_ticker(void)
 
 static int losses(void)
 {
-    uint32_t n = bootargs_number("bytes", 512, MOST_BYTES), baud = bootargs_number("baud", 115200, 15000000);
-    uint32_t period = bootargs_number("frame.period", 0, 0xfffff), size = bootargs_number("frame.bytes", 18, 1472);
+    uint32_t n = bootargs_number(BOOT(bench_losses, bytes)), baud = bootargs_number(BOOT(bench_losses, baud));
+    uint32_t period = bootargs_number(BOOT(bench_losses, frame_period)),
+             size = bootargs_number(BOOT(bench_losses, frame_bytes));
     uint32_t clock = clock_hz();
     if (!clock)
         panic("run=losses needs the clock: leave out hz=0");
-    serial_set_depth(&serial_data, bootargs_number("fifo", serial_depth(&serial_data), MOST_BYTES));
+    serial_set_depth(&serial_data, bootargs_number(BOOT_OR(bench_losses, fifo, serial_depth(&serial_data))));
     tty_open(&tty, &serial_data, baud, 0);
-    serial_flow(&serial_data, (enum serial_flow)bootargs_number("flow", SERIAL_FLOW_NONE, SERIAL_FLOW_PORT));
+    serial_flow(&serial_data, (enum serial_flow)bootargs_number(BOOT(bench_losses, flow)));
     if_ether_start();
     handlers_time(PIC_SOURCE_UART1, "serial");
     for (unsigned q = 0; q < ETHER_QUEUES; q++)
         handlers_time(PIC_SOURCE_ETHER(q), "ether");
-    uint64_t characters = bootargs_number("patience", 200, 1000000) + serial_depth(&serial_data);
+    uint64_t characters = bootargs_number(BOOT(bench_losses, patience)) + serial_depth(&serial_data);
     give_up = cycles64() + PATIENCE * (n + characters) * 10 * CLOCK_HZ / baud;
     start_ticker();
     start_disk();

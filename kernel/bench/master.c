@@ -22,7 +22,7 @@ static uint32_t section, pause, operations;
 
 static void move_cost(void *arg)
 {
-    uint32_t pairs = bootargs_number("pairs", 40, 100000);
+    uint32_t pairs = bootargs_number(BOOT(bench_master, pairs));
     uint64_t enter = 0, release = 0, nested = 0;
     if (!pairs)
         panic("run=master needs pairs=1 to 100000");
@@ -71,9 +71,9 @@ static void bench_master_measure(bool wrapped)
 
 static int master(void)
 {
-    section = bootargs_number("section", 2000, 10000000);
-    pause = bootargs_number("pause", 2000, 10000000);
-    operations = bootargs_number("operations", 40, 1000000);
+    section = bootargs_number(BOOT(bench_master, section));
+    pause = bootargs_number(BOOT(bench_master, pause));
+    operations = bootargs_number(BOOT(bench_master, operations));
     if (!operations)
         panic("run=master needs operations=1 to 1000000");
     pace_calibrate();

@@ -42,8 +42,6 @@
 #include "proc/run.h"
 
 #define USERS_MOST 20
-#define TESTS "1,3,8,18"
-#define USERS "1,2,3,4,6,8,11,16,20"
 #define DISKS_MOST 2
 #define FILES 2 /* that a user has open */
 
@@ -227,7 +225,7 @@ static unsigned numbers(const char *name, const char *otherwise, unsigned most, 
 {
     char text[64], *rest;
     unsigned n = 0;
-    rest = (char *)bootargs_string(name, text, sizeof text, otherwise);
+    rest = (char *)bootargs_string(name, otherwise, text, sizeof text);
     for (char *word; n < room && (word = strtok_r(rest, ",", &rest));) {
         to[n] = (unsigned)atoi(word);
         if (!to[n] || to[n] > most)
@@ -253,12 +251,12 @@ static int by_programs(bool threads)
     struct block_device *disk;
     for (; disks < DISKS_MOST && (disk = disk_open(disks)); disks++)
         ext2_format(disk, 1024);
-    if (!disks || strcmp(bootargs_string("root", text, sizeof text, ""), "disk0"))
+    if (!disks || strcmp(bootargs_string(BOOT(kernel, root), text, sizeof text), "disk0"))
         panic("run=nnb by programs needs a drive and root=disk0: build the machine with disks=1, give --disk IMAGE");
     arguments_clear(&arguments);
     arguments_add(&arguments, "nnb");
-    arguments_add(&arguments, bootargs_string("tests", text, sizeof text, TESTS));
-    arguments_add(&arguments, bootargs_string("users", text, sizeof text, USERS));
+    arguments_add(&arguments, bootargs_string(BOOT(bench_nnb, tests), text, sizeof text));
+    arguments_add(&arguments, bootargs_string(BOOT(bench_nnb, users), text, sizeof text));
     nnb_add_number(&arguments, file_bytes / 1024);
     nnb_add_number(&arguments, scale.average);
     nnb_add_number(&arguments, scale.loops);
@@ -276,15 +274,15 @@ static int by_programs(bool threads)
 static int nnb(void)
 {
     unsigned tests[8], counts[16];
-    unsigned test_count = numbers("tests", TESTS, 18, tests, 8);
-    unsigned count_count = numbers("users", USERS, USERS_MOST, counts, 16), most = 0;
-    uint32_t size = bootargs_number("size", 1, 1000);
+    unsigned test_count = numbers(BOOT(bench_nnb, tests), 18, tests, 8);
+    unsigned count_count = numbers(BOOT(bench_nnb, users), USERS_MOST, counts, 16), most = 0;
+    uint32_t size = bootargs_number(BOOT(bench_nnb, size));
     char by[16];
-    bootargs_string("by", by, sizeof by, "processes");
-    file_bytes = bootargs_number("file", 12, 1024) * 1024;
-    scale =
-        (struct nnb_scale){size * bootargs_number("average", 1, 1000), size * bootargs_number("loops", 1, 1000),
-                           size * bootargs_number("calls", 1000, 1000000), size * bootargs_number("reads", 10, 10000)};
+    bootargs_string(BOOT(bench_nnb, by), by, sizeof by);
+    file_bytes = bootargs_number(BOOT(bench_nnb, file)) * 1024;
+    scale = (struct nnb_scale){
+        size * bootargs_number(BOOT(bench_nnb, average)), size * bootargs_number(BOOT(bench_nnb, loops)),
+        size * bootargs_number(BOOT(bench_nnb, calls)), size * bootargs_number(BOOT(bench_nnb, reads))};
     if (file_bytes < 10 * NNB_PIECE || !clock_hz())
         panic("run=nnb needs file=5 at least, and a clock (hz)");
     if (!strcmp(by, "processes") || !strcmp(by, "threads"))

@@ -19,7 +19,7 @@
 #include "lock/event.h"
 #include "sched/sched.h"
 
-#define MOST_SAMPLES 200
+#define MOST_SAMPLES BOOT_MOST(bench_scheduler, samples)
 
 static uint32_t operations;
 
@@ -109,8 +109,8 @@ static void wakeup_latency(const char *place, unsigned hart, uint32_t samples)
 
 static int scheduler(void)
 {
-    operations = bootargs_number("operations", 100, 1000000);
-    uint32_t samples = bootargs_number("samples", 30, MOST_SAMPLES);
+    operations = bootargs_number(BOOT(bench_scheduler, operations));
+    uint32_t samples = bootargs_number(BOOT(bench_scheduler, samples));
     if (!operations || !samples)
         panic("run=scheduler needs operations=1 to 1000000 and samples=1 to %u", MOST_SAMPLES);
     bench_scheduler_load("yield", bench_scheduler_yields);

@@ -36,7 +36,7 @@
 
 #include <stdlib.h>
 
-#define MOST_BYTES 65536
+#define MOST_BYTES BOOT_MOST(bench_serial, bytes)
 #define BUSY_WIRE 0
 #define BUSY_LEVEL SPL_BIO /* below SPL_TTY: where levels count, characters are received meanwhile */
 
@@ -123,25 +123,26 @@ static uint32_t bench_serial_receive(uint32_t n, uint32_t every, uint32_t ticks)
 
 static int serial(void)
 {
-    uint32_t n = bootargs_number("bytes", 512, MOST_BYTES);
-    uint32_t baud = bootargs_number("baud", 115200, 15000000);
-    uint32_t patience = bootargs_number("patience", 200, 1000000), poll = bootargs_number("poll", 0, MOST_BYTES);
-    uint32_t busy_us = bootargs_number("busy.us", 0, 100000), busy_rate = bootargs_number("busy.rate", 321, 10000);
+    uint32_t n = bootargs_number(BOOT(bench_serial, bytes));
+    uint32_t baud = bootargs_number(BOOT(bench_serial, baud));
+    uint32_t patience = bootargs_number(BOOT(bench_serial, patience)), poll = bootargs_number(BOOT(bench_serial, poll));
+    uint32_t busy_us = bootargs_number(BOOT(bench_serial, busy_us)),
+             busy_rate = bootargs_number(BOOT(bench_serial, busy_rate));
     char crc_text[12];
     uint32_t clock = clock_hz();
     if (!clock)
         panic("run=serial needs the clock: leave out hz=0");
 
-    serial_set_depth(&serial_data, bootargs_number("fifo", serial_depth(&serial_data), MOST_BYTES));
+    serial_set_depth(&serial_data, bootargs_number(BOOT_OR(bench_serial, fifo, serial_depth(&serial_data))));
     tty_open(&tty, &serial_data, baud, 0);
-    bool timed = bootargs_number("handlers", 0, 1);
+    bool timed = bootargs_number(BOOT(bench_serial, handlers));
     if (timed)
         handlers_time(PIC_SOURCE_UART1, "serial");
     uint32_t was_deferred = sum_of(deferred), was_spurious = sum_of(spurious), was_switches = sum_of(switches);
     if (busy_us)
         start_busy_device(busy_us, busy_rate);
 #ifdef CSR_PLAYER_BASE
-    if (n && bootargs_number("player", 0, 1))
+    if (n && bootargs_number(BOOT(bench_serial, player)))
         player_arm(serial_input, n, baud);
 #endif
     trace(TRACE_SERIAL_GO, n);
@@ -172,8 +173,9 @@ static int serial(void)
         kprintf("%lu of %lu bytes came\n", (unsigned long)got, (unsigned long)n);
         return 1;
     }
-    if (bootargs_string("crc", crc_text, sizeof crc_text, 0) && strtoul(crc_text, 0, 16) != crc) {
-        kprintf("the bytes received are not those sent: their CRC should be %s\n", crc_text);
+    const char *expected = bootargs_string(BOOT(bench_serial, crc), crc_text, sizeof crc_text);
+    if (*expected && strtoul(expected, 0, 16) != crc) {
+        kprintf("the bytes received are not those sent: their CRC should be %s\n", expected);
         return 1;
     }
     return 0;

@@ -19,7 +19,7 @@
 #include "lib/printf.h"
 #include "sync/sync.h"
 
-#define MOST_SAMPLES 256
+#define MOST_SAMPLES BOOT_MOST(bench_softint_cost, samples)
 #define WARM 4
 
 static volatile uint32_t called_at;
@@ -56,7 +56,7 @@ static int softint_cost(void)
 {
     static uint32_t post[MOST_SAMPLES], call[MOST_SAMPLES], back[MOST_SAMPLES], whole[MOST_SAMPLES],
         empty[MOST_SAMPLES];
-    uint32_t samples = bootargs_number("samples", 64, MOST_SAMPLES);
+    uint32_t samples = bootargs_number(BOOT(bench_softint_cost, samples));
     if (!samples || clock_hz())
         panic("run=softint-cost needs hz=0, and samples=1 to %u", MOST_SAMPLES);
     softint_establish(SPL_SOFTNET, softint_cost_called, 0);

@@ -37,12 +37,11 @@
 #include "lib/random.h"
 #include "lock/spin/spin.h"
 
-#define LOG_ENTRIES 8192
 #define LEAST_CYCLES 40 /* that an acquisition takes: no window overflows the log */
-#define MOST_WINDOW (LOG_ENTRIES * LEAST_CYCLES)
+#define LOG_ENTRIES (BOOT_MOST(bench_spinlocks, window) / LEAST_CYCLES)
 #define PLACES 4
 #define LINES_APART 17
-#define MEMORY_LINES 128
+#define MEMORY_LINES BOOT_MOST(bench_spinlocks, lines)
 
 struct acquisition {
     uint32_t hart, asked, got, released; /* cycles */
@@ -156,12 +155,12 @@ static uint32_t mean_held(unsigned count)
 static int bench_spinlocks(void)
 {
     char list[64];
-    pause = bootargs_number("pause", 100, 1000000);
-    window = bootargs_number("window", 40000, MOST_WINDOW);
+    pause = bootargs_number(BOOT(bench_spinlocks, pause));
+    window = bootargs_number(BOOT(bench_spinlocks, window));
     pace_calibrate();
     if (hart_count > 1 && line_transfer())
         return 2;
-    for (const char *at = bootargs_string("section", list, sizeof list, "0,100,400"); *at;) {
+    for (const char *at = bootargs_string(BOOT(bench_spinlocks, section), list, sizeof list); *at;) {
         char *end;
         section = strtoul(at, &end, 10);
         if (end == at || (*end && *end != ',') || section > window)
@@ -173,7 +172,7 @@ static int bench_spinlocks(void)
     }
     if (hart_count > 1) {
         section = 0;
-        lines_read = bootargs_number("lines", 10, MEMORY_LINES);
+        lines_read = bootargs_number(BOOT(bench_spinlocks, lines));
         uint32_t alone = mean_held(1), held = mean_held(hart_count);
         kprintf("@spinlocks_memory algorithm=" SPINLOCK_NAME " harts=%u lines=%lu alone=" THOUSANDTHS
                 " held=" THOUSANDTHS "\n",

@@ -120,7 +120,7 @@ static unsigned long switch_floor_hundredths(uint32_t a, uint32_t b)
 
 static int switch_floor(void)
 {
-    uint32_t iterations = bootargs_number("iterations", 200, 1000000);
+    uint32_t iterations = bootargs_number(BOOT(bench_switch_floor, iterations));
     if (!iterations)
         panic("run=switch-floor needs iterations=1 to 1000000");
     uint32_t enabled = csr_read_clear(mie, ~0u);

@@ -35,8 +35,6 @@
 #include <string.h>
 
 #define DRAWS 512 /* of each length, for a hart: then they come again */
-#define MOST_SECTIONS 100000
-#define MOST_MEAN 8000
 #define INTERRUPT_LEVEL SPL_BIO
 
 enum lock_use { NO_LOCK, OWN_LOCK, SHARED_LOCK };
@@ -182,7 +180,7 @@ static enum lock_use named_lock_use(void)
 {
     static const char *const name[] = {"none", "own", "shared"};
     char text[16];
-    const char *use = bootargs_string("lock", text, sizeof text, "none");
+    const char *use = bootargs_string(BOOT(bench_synthetic, lock), text, sizeof text);
     for (unsigned i = 0; i < sizeof name / sizeof *name; i++)
         if (!strcmp(use, name[i]))
             return (enum lock_use)i;
@@ -191,12 +189,13 @@ static enum lock_use named_lock_use(void)
 
 static int synthetic(void)
 {
-    uint32_t section = bootargs_number("section", 276, MOST_MEAN), gap = bootargs_number("gap", 1389, MOST_MEAN);
-    uint32_t interval = bootargs_number("interval", 6000, 1u << 27);
-    uint32_t handler_cycles = bootargs_number("handler", 200, 1000000);
-    sections = bootargs_number("sections", 600, MOST_SECTIONS);
-    poll_every = bootargs_number("poll", 0, 1u << 30);
-    mask = bootargs_number("mask", 1, 1);
+    uint32_t section = bootargs_number(BOOT(bench_synthetic, section)),
+             gap = bootargs_number(BOOT(bench_synthetic, gap));
+    uint32_t interval = bootargs_number(BOOT(bench_synthetic, interval));
+    uint32_t handler_cycles = bootargs_number(BOOT(bench_synthetic, handler));
+    sections = bootargs_number(BOOT(bench_synthetic, sections));
+    poll_every = bootargs_number(BOOT(bench_synthetic, poll));
+    mask = bootargs_number(BOOT(bench_synthetic, mask));
     lock_use = named_lock_use();
     if (!sections)
         panic("run=synthetic: give sections=1 at least");

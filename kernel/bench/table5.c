@@ -39,7 +39,7 @@ static int table5(void)
     } pairs[] = {
 #define ENTRY(primitive, scheme, id) {primitive, scheme, table5_##id},
         SCHEMES(ENTRY)};
-    uint32_t iterations = bootargs_number("iterations", 100000, 1000000);
+    uint32_t iterations = bootargs_number(BOOT(bench_table5, iterations));
     if (!iterations)
         return 2;
     uint32_t empty = table5_measure(empty_loop, iterations);

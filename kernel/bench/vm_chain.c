@@ -16,7 +16,7 @@
 
 #define AT 0x10000000u
 #define PAGES 8
-#define MOST 24
+#define MOST BOOT_MOST(bench_vm_chain, children)
 
 static struct vm_map *children[MOST];
 
@@ -73,7 +73,7 @@ static void chain(bool asymmetric, bool collapses, uint32_t n)
 
 static int chains(void)
 {
-    uint32_t most = bootargs_number("children", 16, MOST);
+    uint32_t most = bootargs_number(BOOT(bench_vm_chain, children));
     for (unsigned kind = 0; kind < 4; kind++)
         for (uint32_t n = 1; n <= most; n *= 2)
             chain(kind / 2, kind % 2, n);

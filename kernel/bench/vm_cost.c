@@ -286,10 +286,10 @@ static void on_one_hart(void)
 
 static int vm_cost(void)
 {
-    pages = bootargs_number("pages", 48, 500);
+    pages = bootargs_number(BOOT(bench_vm_cost, pages));
     if (!pages)
         return 2;
-    if (!bootargs_number("parallel", 0, 1))
+    if (!bootargs_number(BOOT(bench_vm_cost, parallel)))
         on_one_hart();
     parallel();
     vm_check_no_leak();

@@ -89,7 +89,7 @@ static uint32_t zone_cost_measure(loop_fn *loop, uint32_t iterations)
 
 static int zone_cost(void)
 {
-    uint32_t iterations = bootargs_number("iterations", 1000, 1000000);
+    uint32_t iterations = bootargs_number(BOOT(bench_zone_cost, iterations));
     if (!iterations)
         panic("boot argument iterations: give 1 at least");
     for (unsigned p = 0; p < PLACES; p++) {

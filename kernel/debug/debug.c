@@ -23,8 +23,6 @@
 #include "sync/pic.h"
 #include "sync/spl.h"
 
-#define DEFAULT_BAUD 115200
-#define MOST_BAUD 10000000 /* 60 cycles a byte; line_fill takes 20 */
 #define POLL_TURNS 64 /* of a loop, between looks at the line */
 
 struct debug_hart debug_harts[MAX_HARTS];
@@ -207,13 +205,13 @@ void debug_exit(uint32_t code)
 bool debug_init(void)
 {
     char value[8];
-    const char *gdb = bootargs_string("gdb", value, sizeof value, "0");
+    const char *gdb = bootargs_string(BOOT(kernel, gdb), value, sizeof value);
     bool wait = !strcmp(gdb, "wait");
     if (!strcmp(gdb, "0"))
         return false;
     if (!wait && strcmp(gdb, "1"))
         panic("boot argument gdb=%s: give 0, 1 or wait", gdb);
-    line_open(bootargs_number("gdb.baud", DEFAULT_BAUD, MOST_BAUD));
+    line_open(bootargs_number(BOOT(kernel, gdb_baud)));
     server_init(hart_count, wait);
     for (unsigned h = 0; h < hart_count; h++)
         lock_hart_of(&harts[h])->polls = 1;

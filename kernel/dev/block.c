@@ -296,7 +296,8 @@ void biodone_post(void)
 
 void biodone_start(unsigned source)
 {
-    uint32_t threads = bootargs_number("biodone.threads", 1, ITHREAD_MOST);
+    _Static_assert(BOOT_MOST(kernel, biodone_threads) <= ITHREAD_MOST, "a source has so many");
+    uint32_t threads = bootargs_number(BOOT(kernel, biodone_threads));
     if (!threads)
         panic("boot argument biodone.threads: give 1 to %u", ITHREAD_MOST);
     ithread_start(&biodone_thread, source, biodone_work, 0, PRI_INTERRUPT, threads, ANY_HART);

@@ -20,8 +20,6 @@
 #include "user/abi.h"
 #include "vm/map.h"
 
-#define DEFAULT_HZ 100
-#define MOST_HZ 100000
 #define NANOSECONDS 1000000000
 #define RANDOM_STREAM 1000 /* of hart 0's lateness; tests have the streams below */
 
@@ -56,9 +54,9 @@ static void clock_tick(void *arg)
 
 void clock_init(void)
 {
-    rate = bootargs_number("hz", DEFAULT_HZ, MOST_HZ);
+    rate = bootargs_number(BOOT(kernel, hz));
     period = rate ? CLOCK_HZ / rate : 0;
-    most_late = bootargs_number("hz.jitter", 0, period);
+    most_late = bootargs_number(BOOT_WITHIN(kernel, hz_jitter, 0, period));
 }
 
 void clock_init_hart(void)

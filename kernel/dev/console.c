@@ -9,8 +9,6 @@
 #include "lib/panic.h"
 #include "lib/printf.h"
 
-#define CONSOLE_BAUD 115200
-
 static struct terminal console_tty;
 static bool listens;
 DEFINE_MUTEX(first_lock, "console");
@@ -19,7 +17,7 @@ void console_init(void)
 {
     kprintf_sink = console_write;
     panic_hooks.poll_console = console_polled;
-    serial_configure(&serial_console, bootargs_number("console.baud", CONSOLE_BAUD, 60000000));
+    serial_configure(&serial_console, bootargs_number(BOOT(kernel, console_baud)));
 }
 
 void console_start(void)

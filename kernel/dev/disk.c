@@ -25,6 +25,7 @@ static const uintptr_t base[] = {
 #define UNITS (sizeof base / sizeof *base)
 
 #define TAGS 16
+_Static_assert(BOOT_MOST(kernel, disk_depth) <= TAGS, "each request has a tag");
 /* More than there are tags, so that neither ring is ever full: a tag is free again only when its completion has been
  * reaped, and the place in the ring of requests was read by then. */
 #define RING_LOG2 5
@@ -369,20 +370,21 @@ struct block_device *disk_open(unsigned unit)
         return 0;
     if (d->block.start)
         return &d->block;
-    const char *mode = bootargs_string("disk.mode", text, sizeof text, "dma");
+    const char *mode = bootargs_string(BOOT(kernel, disk_mode), text, sizeof text);
     d->dma = !strcmp(mode, "dma");
     if (!d->dma && strcmp(mode, "pio"))
         panic("boot argument disk.mode=%s: give dma or pio", mode);
     d->requests = requests[unit];
     d->completions = completions[unit];
-    d->cluster = bootargs_number("disk.cluster", 16, 16);
-    d->seeks = bootargs_number("disk.seek", 0, 1);
-    uint32_t depth = bootargs_number("disk.depth", 8, TAGS), hart = bootargs_number("disk.hart", 0, hart_count - 1);
+    d->cluster = bootargs_number(BOOT(kernel, disk_cluster));
+    d->seeks = bootargs_number(BOOT(kernel, disk_seek));
+    uint32_t depth = bootargs_number(BOOT(kernel, disk_depth)),
+             hart = bootargs_number(BOOT_WITHIN(kernel, disk_hart, 0, hart_count - 1));
     if (!d->cluster || !depth)
         panic("boot arguments disk.cluster and disk.depth: give 1 at least");
     d->block.sectors = REG(d, SECTORS);
     d->block.depth = d->dma ? depth : 1;
-    uint64_t patience = bootargs_number("disk.patience", 1000, 1000000); /* ms; a part of a tick is one */
+    uint64_t patience = bootargs_number(BOOT(kernel, disk_patience)); /* ms; a part of a tick is one */
     d->block.patience = (uint32_t)((patience * clock_hz() + 999) / 1000);
     d->block.start = d->dma ? start_dma : start_pio;
     d->block.reset = reset;
@@ -390,7 +392,7 @@ struct block_device *disk_open(unsigned unit)
     d->block.give_data = give_data;
     block_init(&d->block);
     REG(d, CLUSTER) = d->cluster;
-    REG(d, DATA_CYCLES) = bootargs_number("disk.data_cycles", 2, 255);
+    REG(d, DATA_CYCLES) = bootargs_number(BOOT(kernel, disk_data_cycles));
     reset(&d->block);
     d->unusual = 0; /* no handler has been there before it */
     if (!biodone)

@@ -9,17 +9,15 @@
 
 #include "lib/bootargs.h"
 
-#define MOST_NODES 65535
-
 static inline unsigned node_count(void)
 {
     uint32_t said = host_node_read() >> 16;
-    return said ? said : bootargs_number("nodes", 1, MOST_NODES);
+    return said ? said : bootargs_number(BOOT(kernel, nodes));
 }
 
 static inline unsigned node_number(void)
 {
     uint32_t said = host_node_read();
-    return said >> 16 ? said & 0xffff : bootargs_number("node", 0, MOST_NODES - 1);
+    return said >> 16 ? said & 0xffff : bootargs_number(BOOT(kernel, node));
 }
 #endif

@@ -5,11 +5,13 @@
 
 #include "lib/bootargs.h"
 
-#define MOST_LATENCY 65535
-
+/* What no boot argument gives stays as the register has it. */
 void ram_init(void)
 {
-    ram_read_latency_write(bootargs_number("ram.latency", ram_read_latency_read(), MOST_LATENCY));
-    ram_seed_write(run_seed * 2 + 1);
-    ram_jitter_write(bootargs_number("ram.jitter", 0, MOST_LATENCY));
+    uint32_t seed = ram_seed_read();
+    if (run_seed || !seed)
+        seed = run_seed * 2 + 1;
+    ram_read_latency_write(bootargs_number(BOOT_OR(kernel, ram_read_latency, ram_read_latency_read())));
+    ram_seed_write(bootargs_number(BOOT_OR(kernel, ram_seed, seed)));
+    ram_jitter_write(bootargs_number(BOOT_OR(kernel, ram_jitter, ram_jitter_read())));
 }

@@ -2,5 +2,5 @@
 #ifndef DEV_RAM_H
 #define DEV_RAM_H
 
-void ram_init(void); /* boot arguments ram.latency and ram.jitter: hart 0 */
+void ram_init(void); /* boot arguments ram_*: hart 0 */
 #endif

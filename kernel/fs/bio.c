@@ -11,9 +11,9 @@
 #include "lock/lock_debug.h"
 #include "mem/page.h"
 
-#define BUFS 128
 #define BUFS_LEAST 8 /* as many as threads that have one each, and one to take */
 #define BUFS_MOST (PAGE_SIZE / sizeof(struct buf *))
+_Static_assert(BOOT_MOST(kernel, bufs) <= BUFS_MOST, "they are found in a page");
 #define RUNS 16 /* under way at once */
 #define BUFS_OF_A_RUN 8 /* a run is at most one of so many parts of the cache */
 #define CHAINS 32 /* at least; one for so many buffers where there is room: */
@@ -1001,10 +1001,10 @@ void bio_start(uint32_t count, uint32_t chains)
 
 void bio_init(void)
 {
-    uint32_t count = bootargs_number("bufs", BUFS, BUFS_MOST), otherwise = CHAINS;
+    uint32_t count = bootargs_number(BOOT(kernel, bufs)), otherwise = CHAINS;
     while (2 * otherwise <= CHAINS_MOST && otherwise * BUFS_OF_A_CHAIN < count)
         otherwise *= 2;
-    uint32_t chains = bootargs_number("bufchains", otherwise, CHAINS_MOST);
+    uint32_t chains = bootargs_number(BOOT_WITHIN(kernel, bufchains, otherwise, CHAINS_MOST));
     if (!chains || chains & (chains - 1))
         panic("boot argument bufchains=%lu: give a power of two", (unsigned long)chains);
     if (count < BUFS_LEAST)

@@ -619,7 +619,7 @@ static int limit(struct ext2 *fs, struct ext2_log *log)
 
 int ext2_log_open(struct ext2 *fs)
 {
-    bool wanted = bootargs_number("journal", 0, 1) && fs->super.revision &&
+    bool wanted = bootargs_number(BOOT(kernel, journal)) && fs->super.revision &&
                   fs->super.compat & EXT2_COMPAT_HAS_JOURNAL && !fs->super.journal_device;
     if (!wanted) {
         int error = ext2_write_super(fs);

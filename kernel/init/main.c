@@ -61,7 +61,7 @@ static void main_thread(void *arg)
         console_flush();
         debug_break();
     }
-    int code = run_named(bootargs_string("run", name, sizeof name, "hello"));
+    int code = run_named(bootargs_string(BOOT(kernel, run), name, sizeof name));
     clock_print_results();
 #if SPIN_COUNTS_NODES
     kprintf("@spin nodes=%u\n", spin_nodes_in_use());
@@ -72,7 +72,7 @@ static void main_thread(void *arg)
 #if ACCOUNTING
     accounting_print_results();
 #endif
-    if (bootargs_number("zones", 0, 1))
+    if (bootargs_number(BOOT(kernel, zones)))
         zones_print_results();
     console_flush();
     debug_exit((uint32_t)code);

@@ -8,6 +8,7 @@
 #include "dev/console.h"
 #include "init/run.h"
 #include "intr/intr.h"
+#include "lib/bootargs.h"
 #include "lib/printf.h"
 #include "lock/lock_held.h"
 #include "lock/lock_stats.h"
@@ -17,6 +18,7 @@
 #include "sync/pic.h"
 
 #define LINE 80
+#define MOST_LATENCY BOOT_MOST(kernel, link_latency)
 #define WORDS 4
 
 static void show_harts(void)
@@ -44,9 +46,10 @@ static void show_interrupts(void)
 
 static void set_latency(unsigned words, char **word)
 {
-    unsigned long read = words > 1 ? strtoul(word[1], 0, 0) : 65536, write = words > 2 ? strtoul(word[2], 0, 0) : read;
-    if (read > 65535 || write > 65535)
-        kprintf("latency READ [WRITE]: cycles that a PIC access stalls its hart, 0 to 65535\n");
+    unsigned long read = words > 1 ? strtoul(word[1], 0, 0) : MOST_LATENCY + 1,
+                  write = words > 2 ? strtoul(word[2], 0, 0) : read;
+    if (read > MOST_LATENCY || write > MOST_LATENCY)
+        kprintf("latency READ [WRITE]: cycles that a PIC access stalls its hart, 0 to %u\n", MOST_LATENCY);
     else
         pic_set_access_latency(read, write);
 }

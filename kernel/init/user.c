@@ -33,8 +33,8 @@ static int init_user(void)
     static char words[BOOTARGS_SIZE]; /* all that there can be */
     static struct arguments arguments;
     arguments_clear(&arguments);
-    arguments_add(&arguments, bootargs_string("program", name, sizeof name, "hello"));
-    char *rest = (char *)bootargs_string("args", words, sizeof words, "");
+    arguments_add(&arguments, bootargs_string(BOOT(kernel, program), name, sizeof name));
+    char *rest = (char *)bootargs_string(BOOT(kernel, args), words, sizeof words);
     for (char *word; (word = strtok_r(rest, ",", &rest));)
         arguments_add(&arguments, word);
     int id = process_spawn(0, name, &arguments, ANY_HART);

@@ -148,7 +148,7 @@ void interrupt_other(uint32_t cause)
 void intr_init(void)
 {
     hart_calls_init();
-    confined = bootargs_number("intr.master", 0, 1) || UNIX_SERIAL;
+    confined = bootargs_number(BOOT(kernel, intr_master)) || UNIX_SERIAL;
     for (unsigned source = 0; source < PIC_SOURCES; source++)
         set_vector(source, stray, (void *)(uintptr_t)source);
 }

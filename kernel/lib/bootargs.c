@@ -10,7 +10,7 @@
 uint32_t run_seed;
 
 /* By hand: a boot asks some sixty times, and with the library's functions that was a sixth of what it takes. */
-const char *bootargs_string(const char *key, char *value, unsigned size, const char *otherwise)
+const char *bootargs_string(const char *key, const char *otherwise, char *value, unsigned size)
 {
     for (const char *word = bootargs; *word;) {
         const char *k = key;
@@ -35,7 +35,7 @@ const char *bootargs_string(const char *key, char *value, unsigned size, const c
 uint32_t bootargs_number(const char *key, uint32_t otherwise, uint32_t most)
 {
     char text[24], *end;
-    if (!bootargs_string(key, text, sizeof text, 0))
+    if (!bootargs_string(key, 0, text, sizeof text))
         return otherwise;
     errno = 0;
     unsigned long v = strtoul(text, &end, 0);
@@ -46,5 +46,5 @@ uint32_t bootargs_number(const char *key, uint32_t otherwise, uint32_t most)
 
 void bootargs_init(void)
 {
-    run_seed = bootargs_number("seed", 0, 0x7fffffff);
+    run_seed = bootargs_number(BOOT(kernel, seed));
 }

@@ -179,7 +179,7 @@ void lock_stats_print_results(bool sites)
 void lock_stats_report(void)
 {
     char text[12];
-    const char *what = bootargs_string("lockstat", text, sizeof text, "classes");
+    const char *what = bootargs_string(BOOT(kernel, lockstat), text, sizeof text);
     bool sites = !strcmp(what, "sites");
     if (!strcmp(what, "none"))
         return;

@@ -73,19 +73,20 @@ static void tx_opens(bool open)
 
 void if_ether_start(void)
 {
-    uint32_t ip = bootargs_number("net.ip", DEFAULT_IP + node_number(), UINT32_MAX);
-    uint32_t last = bootargs_number("net.mac", ip & 0xff, 0xff);
+    uint32_t ip = bootargs_number(BOOT_OR(kernel, net_ip, DEFAULT_IP + node_number()));
+    uint32_t last = bootargs_number(BOOT_OR(kernel, net_mac, ip & 0xff));
     net_own = (struct net_address){{2, 'I', 'L', 'K', 0, (uint8_t)last}, ip, 0xffffff00};
     if_transmit = ether_transmit;
-    uint32_t mbits = bootargs_number("net.mbits", 100, 1000);
+    uint32_t mbits = bootargs_number(BOOT(kernel, net_mbits));
     if (mbits != 10 && mbits != 100 && mbits != 1000)
         panic("boot argument net.mbits=%lu: give 10, 100 or 1000", (unsigned long)mbits);
     receive_prepare();
     crit_t s = simple_lock_enter(&tx_lock); /* senders look at the ring, though it is not open */
     ether_reset(net_own.ether, mbits);
     simple_lock_leave(&tx_lock, s);
-    uint32_t moderate = bootargs_number("net.moderate", 1, 255); /* of more than a ring holds, none would ever come */
-    ether_moderate(moderate < RING_FILL ? moderate : RING_FILL, bootargs_number("net.moderate.cycles", 0, 0xffffff));
+    uint32_t moderate =
+        bootargs_number(BOOT(kernel, net_moderate)); /* of more than a ring holds, none would ever come */
+    ether_moderate(moderate < RING_FILL ? moderate : RING_FILL, bootargs_number(BOOT(kernel, net_moderate_cycles)));
     for (unsigned q = 0; q < ETHER_QUEUES; q++) {
         for (unsigned n = 0; n < RING_FILL; n++) {
             struct mbuf *m = m_get();

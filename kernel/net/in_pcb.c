@@ -47,7 +47,7 @@ static const uint64_t *secret(void)
     static bool made;
     if (!__atomic_load_n(&made, __ATOMIC_ACQUIRE)) {
         key[0] = cycles64() * 0x9e3779b97f4a7c15u ^ (uint64_t)run_seed << 32;
-        key[1] = bootargs_number("net.secret", 0, UINT32_MAX) * 0xd6e8feb86659fd93u ^ key[0] >> 7;
+        key[1] = bootargs_number(BOOT(kernel, net_secret)) * 0xd6e8feb86659fd93u ^ key[0] >> 7;
         __atomic_store_n(&made, true, __ATOMIC_RELEASE);
     }
     return key;

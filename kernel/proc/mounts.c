@@ -25,7 +25,6 @@ static bool started;
 #include "fs/swap_file.h"
 
 #define DISKS 2
-#define INODES 256 /* in memory at a time, by default */
 
 DEFINE_MUTEX(mounts_lock, "mounts"); /* which devices are open */
 static struct blockdev disks[DISKS];
@@ -38,7 +37,7 @@ static void caches_init(void)
         return;
     done = true;
     bio_init();
-    inodes_init(bootargs_number("inodes", INODES, 100000));
+    inodes_init(bootargs_number(BOOT(kernel, inodes)));
     namecache_init();
 }
 
@@ -77,7 +76,7 @@ int mount_device(const char *type, const char *name, bool read_only, struct moun
 static void swap_on(void)
 {
     char path[128];
-    if (!bootargs_string("swap", path, sizeof path, 0))
+    if (!*bootargs_string(BOOT(kernel, swap), path, sizeof path))
         return;
     int error = swap_file_on(path);
     if (error)
@@ -88,7 +87,7 @@ static void swap_on(void)
 static void swap_on(void)
 {
     char path[128];
-    if (bootargs_string("swap", path, sizeof path, 0))
+    if (*bootargs_string(BOOT(kernel, swap), path, sizeof path))
         panic("swap=%s: this machine has no disk: give --machine disks=1", path);
 }
 
@@ -143,7 +142,7 @@ static void mounts_mount_all(void)
     struct mount *m;
     fs_clock = seconds;
     unix_enter();
-    bool archived = !strcmp(bootargs_string("root", root, sizeof root, "archive"), "archive");
+    bool archived = !strcmp(bootargs_string(BOOT(kernel, root), root, sizeof root), "archive");
     int error = archived ? 0 : mount_device("ext2", root, false, &m);
     if (error)
         panic("root=%s cannot be mounted (%s): give --disk IMAGE with an ext2 file system, or root=archive", root,

@@ -124,10 +124,11 @@ static uint32_t id_of(const struct process *p)
 void user_init(void)
 {
     uint32_t end = MAIN_RAM_BASE + MAIN_RAM_SIZE;
-    uint32_t most = bootargs_number("user.pages", MAIN_RAM_SIZE / PAGE_SIZE, MAIN_RAM_SIZE / PAGE_SIZE);
+    uint32_t most =
+        bootargs_number(BOOT_WITHIN(kernel, user_pages, MAIN_RAM_SIZE / PAGE_SIZE, MAIN_RAM_SIZE / PAGE_SIZE));
     uint32_t begin = (uint32_t)_ram_free;
     vm_init(begin, end, most);
-    thread_limit = bootargs_number("threads", ALL_THREADS, ALL_THREADS);
+    thread_limit = bootargs_number(BOOT_OR(kernel, threads, ALL_THREADS));
     descriptors_of = table_of;
     process_id_of = id_of;
     vfs_caller_root = root_of_caller;

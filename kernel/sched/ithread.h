@@ -17,7 +17,7 @@
 #include "lock/simple_lock.h"
 
 #define ITHREAD_QUEUE 64 /* words; a power of two */
-#define ITHREAD_MOST 4   /* threads of one source */
+#define ITHREAD_MOST 4u   /* threads of one source */
 
 struct thread;
 

@@ -7,8 +7,9 @@
 
 #include "lib/bootargs.h"
 #include "lib/minmax.h"
+#include "lib/minmax.h"
 
-#define MOST_LATENCY 65535
+#define SEED_OF_RUN (run_seed * 2 + 1)
 
 uint32_t pic_worst_access, pic_worst_delivery;
 
@@ -33,18 +34,25 @@ void pic_set_latency(unsigned read, unsigned write, unsigned delivery, unsigned 
     link_seed_write(seed);
 }
 
+/* What no boot argument gives stays as the register has it: as it was built, or as it was written from outside. */
 void pic_init(void)
 {
-    uint32_t read = bootargs_number("pic.read", 0, MOST_LATENCY), write = bootargs_number("pic.write", 0, MOST_LATENCY);
-    uint32_t delivery = bootargs_number("pic.delivery", 0, MOST_LATENCY);
-    uint32_t jitter = bootargs_number("pic.jitter", 0, MOST_LATENCY);
+    uint32_t read = link_read_latency_read(), write = link_write_latency_read();
+    uint32_t both = bootargs_number(BOOT_OR(kernel, link_latency, UINT32_MAX));
+    if (both != UINT32_MAX)
+        read = write = both;
+    read = bootargs_number(BOOT_OR(kernel, link_read_latency, read));
+    write = bootargs_number(BOOT_OR(kernel, link_write_latency, write));
+    uint32_t delivery = bootargs_number(BOOT_OR(kernel, link_delivery_delay, link_delivery_delay_read()));
+    uint32_t jitter = bootargs_number(BOOT_OR(kernel, link_jitter, link_jitter_read()));
+    uint32_t fall = bootargs_number(BOOT_OR(kernel, link_fall_delay, link_fall_delay_read()));
+    uint32_t seed = run_seed ? SEED_OF_RUN : link_seed_read();
     pic_worst_access = MAX(read, write) + jitter;
-    uint32_t fall = bootargs_number("pic.fall", 0, MOST_LATENCY);
     pic_worst_delivery = MAX(delivery, fall) + jitter;
-    link_read_back_write(bootargs_number("pic.read_back", 0, read));
-    link_write_back_write(bootargs_number("pic.write_back", 0, write));
+    link_read_back_write(bootargs_number(BOOT_WITHIN(kernel, link_read_back, link_read_back_read(), read)));
+    link_write_back_write(bootargs_number(BOOT_WITHIN(kernel, link_write_back, link_write_back_read(), write)));
     link_fall_delay_write(fall);
-    pic_set_latency(read, write, delivery, jitter, run_seed * 2 + 1);
+    pic_set_latency(read, write, delivery, jitter, bootargs_number(BOOT_OR(kernel, link_seed, seed)));
 }
 
 #define COUNTED_AFTER 64 /* cycles; 35 of the PIC's own */

@@ -69,7 +69,7 @@ static inline void pic_raise(uint32_t mask)
     pic_write(PIC_RAISE, mask);
 }
 
-/* Boot arguments pic.read, pic.write, pic.read_back, pic.write_back, pic.delivery, pic.fall and pic.jitter: hart 0. */
+/* The boot arguments link_*: hart 0. */
 void pic_init(void);
 
 /* What they set: cycles of an access, the worst case, and of a delivery or the fall of a hart's wire. */

@@ -43,7 +43,7 @@ static void test_accounts_worker(void *arg)
 {
     unsigned hart = (unsigned)(uintptr_t)arg;
     struct random r = random_from(run_seed, hart);
-    for (uint32_t n = bootargs_number("rounds", 8, 1000000); n; n--) {
+    for (uint32_t n = bootargs_number(BOOT(test_accounting, rounds)); n; n--) {
         for (unsigned turn = 0; turn < 6; turn++) {
             crit_t s = simple_lock_enter(&shared_lock);
             test_spin(random_below(&r, 1000));

@@ -186,7 +186,7 @@ static void test_call_worker(void *arg)
     unsigned h = (uintptr_t)arg;
     struct caller *c = &caller[h];
     struct random r = random_from(run_seed, 900 + h);
-    uint32_t rounds = bootargs_number("rounds", 60, 1000000);
+    uint32_t rounds = bootargs_number(BOOT(test_call, rounds));
     __atomic_fetch_add(&arrived, 1, __ATOMIC_RELAXED);
     while (arrived < hart_count)
         ;
@@ -281,7 +281,7 @@ static int call_test(void)
     char what[8];
     uint32_t calls = 0, posts = 0, answered = 0;
     thread_bind(0);
-    if (!strcmp(bootargs_string("misuse", what, sizeof what, ""), "nested")) {
+    if (!strcmp(bootargs_string(BOOT(test_call, misuse), what, sizeof what), "nested")) {
         hart_call_run(1u << (hart_count - 1), calls_again, 0);
         return 1;
     }

@@ -70,7 +70,7 @@ static void test_clock_worker(void *arg)
     test_spin(2 * period);
     uint32_t ticks = dev_hart()->ticks;
     uint64_t since = clint_time64();
-    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+    for (uint32_t n = bootargs_number(BOOT(test_clock, rounds)); n; n--) {
         struct timeout t = {0};
         uint32_t set_at = clock_ticks(), after = 1 + random_below(&r, 8);
         if (h == 0)

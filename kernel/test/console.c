@@ -113,8 +113,8 @@ static uint32_t write_to_a_stopped_port(uint32_t number)
 
 static int console(void)
 {
-    uint32_t lines = bootargs_number("bytes", 12800, 1000000) / LINE;
-    if (bootargs_number("brim", 0, 1)) {
+    uint32_t lines = bootargs_number(BOOT(test_console, bytes)) / LINE;
+    if (bootargs_number(BOOT(test_console, brim))) {
         uint32_t number = write_to_a_stopped_port(fill_to_the_brim(0));
         kprintf("@test name=console lines=%lu\n", (unsigned long)number);
         return 0;

@@ -183,7 +183,7 @@ static void read_sound(void)
 static int test_damaged(void)
 {
     static struct blockdev device = {.name = "damaged", .strategy = damaged_move};
-    uint32_t images = bootargs_number("images", 8, 1000000), first = bootargs_number("first", 0, 1000000);
+    uint32_t images = bootargs_number(BOOT(test_damaged, images)), first = bootargs_number(BOOT(test_damaged, first));
     uint32_t refused = 0, dirty = 0;
     read_sound();
     device.sectors = sectors;

@@ -38,7 +38,7 @@ static void test_debug_nothing(void *arg)
 /* With the boot argument calls=1 the harts call each other meanwhile, and so wait for each other. */
 static void test_debug_counts(void *hart)
 {
-    bool calls = bootargs_number("calls", 0, 1);
+    bool calls = bootargs_number(BOOT(test_debug, calls));
     while (!debug_test.done) {
         debug_test.count[(uintptr_t)hart]++;
         if (calls)

@@ -78,7 +78,7 @@ static void test_designated_worker(void *arg)
 {
     unsigned h = (uintptr_t)arg, who = PIC_SOURCES + h;
     struct random r = random_from(run_seed, 600 + h);
-    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+    for (uint32_t n = bootargs_number(BOOT(test_designated, rounds)); n; n--) {
         pic_raise(1u << test_source(random_below(&r, test_harts()), random_below(&r, TEST_SOURCES)));
         queue_next(who, h % 2 ? random_below(&r, 3) : 0, h % 2);
         test_spin(random_below(&r, 400));

@@ -81,7 +81,7 @@ static void disestablish_worker(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     struct random r = random_from(run_seed, 700 + h);
-    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+    for (uint32_t n = bootargs_number(BOOT(test_disestablish, rounds)); n; n--) {
         unsigned which = random_below(&r, TEST_SOURCES), source = test_source(h, which);
         raise_some(&r); /* what waits at the PIC already comes as soon as it is unmasked */
         disestablish_establish(&r, source, test_level[which]);
@@ -123,7 +123,7 @@ static int disestablish_test(void)
 {
     char where[12];
     uint32_t all = 0, times = 0;
-    if (strcmp(bootargs_string("misuse", where, sizeof where, ""), "")) {
+    if (strcmp(bootargs_string(BOOT(test_disestablish, misuse), where, sizeof where), "")) {
         misuse(where);
         return 1;
     }

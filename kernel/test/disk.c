@@ -16,7 +16,7 @@
 #include "lib/minmax.h"
 #include "test/test.h"
 
-#define MOST_SECTORS 2048u
+#define MOST_SECTORS BOOT_MOST(test_disk, sectors)
 #define AT_ONCE 12
 #define MOST_COUNT 24u
 #define MOST_THREADS 8
@@ -208,9 +208,9 @@ static int test_disk(void)
     disk = disk_open(0);
     if (!disk)
         panic("run=test-disk: there is no drive: build the machine with disks=1 and give --disk IMAGE");
-    sectors = bootargs_number("sectors", MIN(disk->sectors, MOST_SECTORS), MOST_SECTORS);
-    rounds = bootargs_number("rounds", 40, 1000000);
-    faults = bootargs_number("faults", 0, 1);
+    sectors = bootargs_number(BOOT_OR(test_disk, sectors, MIN(disk->sectors, MOST_SECTORS)));
+    rounds = bootargs_number(BOOT(test_disk, rounds));
+    faults = bootargs_number(BOOT(test_disk, faults));
     struct random r = random_from(run_seed, 899);
     for (unsigned i = 0; i < MOST_THREADS; i++)
         flights[i].lock = (struct simple_lock)SIMPLE_LOCK("disk test", flight_class);

@@ -113,8 +113,8 @@ static void disks_worker(void *arg)
 static int test_disks(void)
 {
     static struct thread *threads[UNITS];
-    rounds = bootargs_number("rounds", 20, 100000);
-    dies = bootargs_number("dies", 0, 3);
+    rounds = bootargs_number(BOOT(test_disks, rounds));
+    dies = bootargs_number(BOOT(test_disks, dies));
     for (unsigned i = 0; i < UNITS; i++) {
         units[i].lock = (struct simple_lock)SIMPLE_LOCK("disks test", unit_class);
         units[i].disk = disk_open(i);

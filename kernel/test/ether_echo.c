@@ -28,9 +28,10 @@ static void a_while(void)
 
 static int run_net(void)
 {
-    uint32_t echoes = bootargs_number("echoes", 0, UINT32_MAX), ms = bootargs_number("ms", 1000, 1000000);
-    uint32_t frames = bootargs_number("frames", UINT32_MAX, UINT32_MAX), again = bootargs_number("again", 0, 1000);
-    bool timed = bootargs_number("handlers", 0, 1);
+    uint32_t echoes = bootargs_number(BOOT(test_ether_echo, echoes)), ms = bootargs_number(BOOT(test_ether_echo, ms));
+    uint32_t frames = bootargs_number(BOOT(test_ether_echo, frames)),
+             again = bootargs_number(BOOT(test_ether_echo, again));
+    bool timed = bootargs_number(BOOT(test_ether_echo, handlers));
     uint32_t answered;
     uint64_t cycles;
     for (uint32_t n = 0; n <= again; n++) {

@@ -10,7 +10,7 @@
 #include "net/in.h"
 #include "test/test.h"
 
-#define MOST 1024
+#define MOST BOOT_MOST(test_ether_ping, count)
 
 DEFINE_SIMPLE_LOCK(answers_lock, "ping answers", SPL_NET);
 static uint32_t asked_at[MOST];
@@ -37,14 +37,15 @@ static void ether_ping_answer(uint32_t from, uint32_t number, uint32_t bytes, bo
 
 static int run_ping(void)
 {
-    uint32_t count = bootargs_number("count", 10, MOST), bytes = bootargs_number("bytes", 56, IP_MTU - IP_HEADER - 8);
-    uint32_t us = bootargs_number("us", 1000, 1000000), ms = bootargs_number("ms", 20, 100000);
+    uint32_t count = bootargs_number(BOOT(test_ether_ping, count)),
+             bytes = bootargs_number(BOOT(test_ether_ping, bytes));
+    uint32_t us = bootargs_number(BOOT(test_ether_ping, us)), ms = bootargs_number(BOOT(test_ether_ping, ms));
     uint64_t until = cycles64() + (uint64_t)ms * (CLOCK_HZ / 1000);
     if_ether_start();
     uint32_t next = net_own.ip - node_number() + (node_number() + 1) % node_count();
-    uint32_t to = bootargs_number("to", next, UINT32_MAX);
+    uint32_t to = bootargs_number(BOOT_OR(test_ether_ping, to, next));
     icmp_answer = ether_ping_answer;
-    uint64_t at = cycles64() + bootargs_number("start", 60000, UINT32_MAX); /* the others are up, too */
+    uint64_t at = cycles64() + bootargs_number(BOOT(test_ether_ping, start)); /* the others are up, too */
     for (uint32_t number = 0; number < count; number++, at += us * (CLOCK_HZ / 1000000)) {
         while (cycles64() < at)
             thread_yield();

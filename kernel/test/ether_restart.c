@@ -14,7 +14,7 @@
 #include "net/net.h"
 #include "test/test.h"
 
-#define MOST_SENDERS 12
+#define MOST_SENDERS BOOT_MOST(test_ether_restart, senders)
 #define TO 0x0a000001u
 #define BYTES 18
 #define CYCLES_OF_US (CLOCK_HZ / 1000000)
@@ -51,9 +51,10 @@ static void sender(void *arg)
 static int test_net_restart(void)
 {
     struct thread *threads[MOST_SENDERS];
-    uint32_t ms = bootargs_number("ms", 1, 1000), again = bootargs_number("again", 3, 1000);
-    uint32_t senders = bootargs_number("senders", 1, MOST_SENDERS);
-    us = bootargs_number("us", 20, 1000000);
+    uint32_t ms = bootargs_number(BOOT(test_ether_restart, ms)),
+             again = bootargs_number(BOOT(test_ether_restart, again));
+    uint32_t senders = bootargs_number(BOOT(test_ether_restart, senders));
+    us = bootargs_number(BOOT(test_ether_restart, us));
     for (uint32_t i = 0; i <= again; i++) {
         if_ether_start();
         if (!i)

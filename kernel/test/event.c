@@ -137,7 +137,7 @@ static void test_event_worker(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     struct random r = random_from(run_seed, 300 + h);
-    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+    for (uint32_t n = bootargs_number(BOOT(test_event, rounds)); n; n--) {
         unsigned level = random_below(&r, TEST_SOURCES), to = (h + level) % test_harts();
         wait_once(&r, test_source(to, level));
         waits[h]++;

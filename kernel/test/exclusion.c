@@ -60,7 +60,7 @@ static void exclusion_worker(void *arg)
     unsigned h = (uintptr_t)arg;
     struct random *r = &hart[h].random;
     *r = random_from(run_seed, h);
-    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+    for (uint32_t n = bootargs_number(BOOT(test_exclusion, rounds)); n; n--) {
         pic_raise(1u << test_source(random_below(r, test_harts()), random_below(r, TEST_SOURCES)));
         test_spin(random_below(r, 100));
         unsigned level = test_level[random_below(r, TEST_SOURCES)];

@@ -22,8 +22,8 @@
 #include "sched/master.h"
 #include "test/test.h"
 
-#define MOST_THREADS 8
-#define MOST_BYTES 6000u
+#define MOST_THREADS BOOT_MOST(test_fs, workers)
+#define MOST_BYTES BOOT_MOST(test_fs, bytes)
 #define LOG_BYTES 3000u
 
 static uint8_t data[MOST_THREADS][MOST_BYTES] __attribute__((section(".noinit")));
@@ -163,13 +163,13 @@ static int test_fs(void)
     struct block_device *disk = disk_open(0);
     if (!disk)
         panic("run=test-fs: there is no drive: build the machine with disks=1 and give --disk IMAGE");
-    rounds = bootargs_number("rounds", 40, 1000000);
-    bytes = bootargs_number("bytes", MOST_BYTES, MOST_BYTES);
+    rounds = bootargs_number(BOOT(test_fs, rounds));
+    bytes = bootargs_number(BOOT(test_fs, bytes));
     if (bytes < 2)
         panic("run=test-fs: bytes=%lu: give 2 to %u", (unsigned long)bytes, MOST_BYTES);
     unix_enter();
     bio_init();
-    inodes_init(bootargs_number("inodes", 24, 1000));
+    inodes_init(bootargs_number(BOOT_WITHIN(kernel, inodes, 24, 1000)));
     namecache_init();
     blockdev_of(&device, disk);
     unix_leave();
@@ -177,7 +177,7 @@ static int test_fs(void)
     well(ext2_mount(&device, false, &m), "mount", "disk 0");
     well(vfs_mount_root(m), "mount", "/");
     well(vfs_make(0, "/s", VDIR, 0755, 0, 0), "mkdir", "/s");
-    unsigned n = bootargs_number("workers", MIN(test_harts() * 2, MOST_THREADS), MOST_THREADS);
+    unsigned n = bootargs_number(BOOT_OR(test_fs, workers, MIN(test_harts() * 2, MOST_THREADS)));
     for (unsigned i = 0; i < n; i++)
         threads[i] = thread_create(test_fs_worker, (void *)(uintptr_t)i, PRI_NORMAL, ANY_HART, "fs test");
     for (unsigned i = 0; i < n; i++)

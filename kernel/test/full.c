@@ -126,7 +126,7 @@ static int full(void)
 {
     unsigned entries = LIMIT - hart_count - 1; /* idle threads, and this one */
     thread_limit = LIMIT;
-    for (uint32_t turn = bootargs_number("turns", 3, 1000); turn; turn--) {
+    for (uint32_t turn = bootargs_number(BOOT(test_full, turns)); turn; turn--) {
         unsigned n = fill_and_empty();
         if (n != entries)
             panic("%u threads could be made, of %u", n, entries);
@@ -135,7 +135,7 @@ static int full(void)
         program_in_a_full_table(entries);
     unsigned by_memory = 0;
     thread_limit = ALL_THREADS;
-    if (bootargs_number("by_memory", 0, 1)) {
+    if (bootargs_number(BOOT(test_full, by_memory))) {
         by_memory = until_memory_is_out();
         use_all_memory();
         unsigned again = until_memory_is_out();

@@ -46,7 +46,7 @@ static void hang_sleeps(void *arg)
 static int hang(void)
 {
     char name[16];
-    thread_fn *fn = strcmp(bootargs_string("lock", name, sizeof name, "simple"), "mutex") ? spins : hang_sleeps;
+    thread_fn *fn = strcmp(bootargs_string(BOOT(test_hang, lock), name, sizeof name), "mutex") ? spins : hang_sleeps;
     if (fn == spins && hart_count < 2) {
         kprintf("run=test-hang: simple locks need two harts; give lock=mutex\n");
         return 2;

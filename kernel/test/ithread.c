@@ -68,7 +68,7 @@ static void count_active(void *arg, uint32_t word)
 static void test_ithread_worker(void *arg)
 {
     struct random r = random_from(run_seed, 400 + (uintptr_t)arg);
-    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+    for (uint32_t n = bootargs_number(BOOT(test_ithread, rounds)); n; n--) {
         pic_raise(1u << test_source(random_below(&r, test_harts()), random_below(&r, TEST_SOURCES)));
         crit_t s = crit_sec_enter(random_below(&r, SPL_HIGH + 1));
         test_spin(random_below(&r, 200));

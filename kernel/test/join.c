@@ -8,7 +8,7 @@
 #include "test/test.h"
 
 #define STAYS 6000 /* cycles: more than it takes to join and to make a thread, with nothing in the caches */
-#define LAST 1600 /* cycles: more than a thread takes to end */
+#define LAST BOOT_MOST(test_join, step) /* cycles: more than a thread takes to end */
 
 static volatile unsigned begun, interrupted;
 
@@ -28,7 +28,7 @@ static void join_ends(void *delivery)
 
 static int join(void)
 {
-    uint32_t step = bootargs_number("step", 30, LAST), delivery = 0;
+    uint32_t step = bootargs_number(BOOT(test_join, step)), delivery = 0;
     unsigned made = 0;
     if (clock_hz() || hart_count < 2 || hart_count > test_harts() || !step)
         panic("run=test-join needs hz=0, 2 to %u harts, and step=1 or more", (unsigned)TEST_MAX_HARTS);

@@ -67,7 +67,7 @@ static void use(struct random *r, uint32_t round)
 static void last_user_loop(void *hart)
 {
     struct random r = random_from(run_seed, (uintptr_t)hart);
-    for (uint32_t n = bootargs_number("rounds", 60, 1000000), i = 1; i <= n; i++) {
+    for (uint32_t n = bootargs_number(BOOT(test_last_user, rounds)), i = 1; i <= n; i++) {
         while (rounds_begun < i)
             ;
         use(&r, i);

@@ -73,7 +73,7 @@ static unsigned threads_of(const struct litmus_shape *shape)
 static bool runs_here(const struct litmus_shape *shape)
 {
     char wanted[40];
-    const char *beginning = bootargs_string("shape", wanted, sizeof wanted, "");
+    const char *beginning = bootargs_string(BOOT(test_litmus, shape), wanted, sizeof wanted);
     return threads_of(shape) <= hart_count && !strncmp(shape->name, beginning, strlen(beginning));
 }
 
@@ -236,9 +236,9 @@ static uint32_t litmus_report(const struct litmus_shape *shape, const uint32_t *
 static int litmus(void)
 {
     char model[8];
-    bool sequential = !strcmp(bootargs_string("model", model, sizeof model, "rvwmo"), "sc");
+    bool sequential = !strcmp(bootargs_string(BOOT(test_litmus, model), model, sizeof model), "sc");
     unsigned shapes = 0, forbidden = 0;
-    rounds = bootargs_number("rounds", 12, 1000000);
+    rounds = bootargs_number(BOOT(test_litmus, rounds));
     test_on_every_hart(every_hart);
     for (unsigned i = 0; i < SHAPES; i++) {
         if (!runs_here(&litmus_shapes[i]))

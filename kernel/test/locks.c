@@ -274,7 +274,7 @@ static void test_locks_worker(void *arg)
         do_simple, do_mutex, do_mutex_as_rw, do_pair, do_read, do_read, do_write, do_upgrade, do_upgrade, do_reference,
     };
     struct random r = random_from(run_seed, (uintptr_t)arg);
-    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+    for (uint32_t n = bootargs_number(BOOT(test_locks, rounds)); n; n--) {
         operation[random_below(&r, sizeof operation / sizeof *operation)](&r);
         if (random_below(&r, 4) == 0)
             pic_raise(1u << test_source(random_below(&r, test_harts()), random_below(&r, TEST_SOURCES)));
@@ -448,7 +448,7 @@ static uint32_t most_passed;
 static void asks_in_turn(void *arg)
 {
     bool reads = (uintptr_t)arg % 4 != 0;
-    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+    for (uint32_t n = bootargs_number(BOOT(test_locks, rounds)); n; n--) {
         uint32_t before = taken;
         if (reads)
             lock_read(&fair_lock);
@@ -476,7 +476,7 @@ static int locks_fair(void)
 {
     unsigned threads = hart_count * THREADS_PER_HART + 2;
     struct random r = random_from(run_seed, threads);
-    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--)
+    for (uint32_t n = bootargs_number(BOOT(test_locks, rounds)); n; n--)
         order_round(&r);
     run_threads(asks_in_turn, threads);
     kprintf("@test name=locks-fair threads=%u most_passed=%lu\n", threads, (unsigned long)most_passed);
@@ -522,7 +522,7 @@ static bool use_once(struct random *r)
 static void live_and_die(void *arg)
 {
     struct random r = random_from(run_seed, 800 + (uintptr_t)arg);
-    for (uint32_t n = bootargs_number("rounds", 60, 1000000), g = 1; n; n--, g++) {
+    for (uint32_t n = bootargs_number(BOOT(test_locks, rounds)), g = 1; n; n--, g++) {
         while (__atomic_load_n(&generation, __ATOMIC_ACQUIRE) != g)
             thread_yield();
         if (!use_once(&r))

@@ -100,7 +100,7 @@ static void lockstat_worker(void *arg)
 {
     unsigned hart = (unsigned)(uintptr_t)arg;
     struct random r = random_from(run_seed, hart);
-    for (uint32_t n = bootargs_number("rounds", 10, 1000000); n; n--) {
+    for (uint32_t n = bootargs_number(BOOT(test_lockstat, rounds)); n; n--) {
         spinning(&r, attempts[hart]);
         pic_raise(1u << test_source(hart, 1));
         sleeping(&r, attempts[hart]);

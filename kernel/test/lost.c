@@ -3,7 +3,7 @@
  * but none that it knows to be pending; in the end each source was handled exactly as often as the PIC delivered it,
  * and the PIC delivered every rise that did not merge with one still pending. Counted by the handlers here, and by the PIC
  * itself (hw/pic, counters). Where nothing else comes (hz=0), each claim that found nothing has been counted here and by the
- * link alike, however many the late fall of a hart's wire (pic.fall) made of them.
+ * link alike, however many the late fall of a hart's wire (link_fall_delay) made of them.
  */
 #include <generated/csr.h>
 
@@ -36,7 +36,7 @@ static void lost_worker(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     struct random r = random_from(run_seed, 100 + h);
-    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+    for (uint32_t n = bootargs_number(BOOT(test_lost, rounds)); n; n--) {
         crit_t outer = crit_sec_enter(random_below(&r, SPL_HIGH + 1));
         lost_raise(test_source(random_below(&r, test_harts()), random_below(&r, TEST_SOURCES)));
         test_spin(random_below(&r, 150));

@@ -179,7 +179,7 @@ static void cases(unsigned hart)
 static void mask_walk(void *arg)
 {
     struct random r = random_from(run_seed, 300 + (uintptr_t)arg);
-    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+    for (uint32_t n = bootargs_number(BOOT(test_mask, rounds)); n; n--) {
         if (!random_below(&r, 4))
             softint_schedule(SPL_SOFTTTY);
         mask_sections(&r, 1 + random_below(&r, MOST_DEPTH), 2, 150);

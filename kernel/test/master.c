@@ -50,7 +50,7 @@ static void test_master_at_random(void *arg)
 {
     int bound = (int)(uintptr_t)arg - 1;
     struct random r = random_from(run_seed, (uintptr_t)arg);
-    uint32_t rounds = bootargs_number("rounds", 20, 100000);
+    uint32_t rounds = bootargs_number(BOOT(test_master, rounds));
     for (uint32_t i = 0; i < rounds; i++) {
         unsigned depth = 1 + random_below(&r, 3);
         for (unsigned d = 0; d < depth; d++) {
@@ -144,7 +144,7 @@ static int master_test(void)
     }
     thread_bind(ANY_HART);
     intr_disestablish(PIC_SOURCE_FREE);
-    assert(!handled_elsewhere || !bootargs_number("intr.master", 0, 1));
+    assert(!handled_elsewhere || !bootargs_number(BOOT(kernel, intr_master)));
     kprintf("@test name=master handled=%u elsewhere=%u\n", handled, handled_elsewhere);
     return 0;
 }

@@ -128,7 +128,7 @@ static void resists(void *how)
 static int panic_stop_test(void)
 {
     static char how[8];
-    bootargs_string("how", how, sizeof how, "level");
+    bootargs_string(BOOT(test_panic, how), how, sizeof how);
     bool deaf = !strcmp(how, "deaf");
     thread_bind(0);
     if (!strcmp(how, "lock"))
@@ -197,7 +197,7 @@ static void does_nothing(void *arg)
 static int overflow_test(void)
 {
     static char where[8];
-    bootargs_string("where", where, sizeof where, "deep");
+    bootargs_string(BOOT(test_panic, where), where, sizeof where);
     thread_bind((int)hart_count - 1);
     test_establish(strcmp(where, "handler") ? does_nothing : overflows_in_handler);
     thread_create(does_nothing, 0, PRI_NORMAL + 1, 0, "neighbour"); /* whose stack lies below: it has ended by then */

@@ -105,9 +105,10 @@ static void round_of(uint32_t calls, uint32_t dear, uint32_t life)
 
 static int process_fuzz(void)
 {
-    uint32_t rounds = bootargs_number("rounds", 1, 100000), calls = bootargs_number("calls", 1000, 1000000);
-    uint32_t dear = bootargs_number("dear", 1, 1000);
-    uint32_t life = bootargs_number("life", 100, 1000000);
+    uint32_t rounds = bootargs_number(BOOT(test_process_fuzz, rounds)),
+             calls = bootargs_number(BOOT(test_process_fuzz, calls));
+    uint32_t dear = bootargs_number(BOOT(test_process_fuzz, dear));
+    uint32_t life = bootargs_number(BOOT(test_process_fuzz, life));
     test_reclaim();
     uint32_t pages = pages_free();
     for (uint32_t round = 0; round < rounds; round++) {

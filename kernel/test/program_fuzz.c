@@ -95,7 +95,7 @@ static int program_fuzz(void)
 {
     struct random r = random_from(run_seed, 0);
     static struct arguments arguments;
-    uint32_t started = 0, refused = 0, no_memory = 0, rounds = bootargs_number("rounds", 60, 1000000);
+    uint32_t started = 0, refused = 0, no_memory = 0, rounds = bootargs_number(BOOT(test_program_fuzz, rounds));
     test_reclaim();
     uint32_t pages = pages_free();
     arguments_clear(&arguments);

@@ -60,7 +60,7 @@ static void count_of_all(bool locks)
 static void start_requests(void *arg)
 {
     unsigned h = (uintptr_t)arg;
-    for (uint32_t n = bootargs_number("rounds", 60, 100000), i = 1; i <= n; i++) {
+    for (uint32_t n = bootargs_number(BOOT(test_race, rounds)), i = 1; i <= n; i++) {
         wait_for_turn(h);
         pic_raise(1u << test_source(h, 1));
         test_spin(BEFORE_COUNTING);
@@ -76,7 +76,7 @@ static void start_requests(void *arg)
 static int race(void)
 {
     char plant[8];
-    bootargs_string("plant", plant, sizeof plant, "none");
+    bootargs_string(BOOT(test_race, plant), plant, sizeof plant);
     bool low = !strcmp(plant, "level");
     has_lock = strcmp(plant, "lock");
     section_level = low ? SPL_BIO : SPL_TTY;

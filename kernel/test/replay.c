@@ -28,7 +28,7 @@ static void replay_on_hart(void *arg)
     uint32_t raised[TEST_SOURCES] = {0};
     bool held[TEST_SOURCES] = {false}; /* raised, and masked since */
     struct random r = random_from(run_seed, 200 + h);
-    for (uint32_t steps = bootargs_number("rounds", 60, 1000000); steps || depth; steps -= steps > 0) {
+    for (uint32_t steps = bootargs_number(BOOT(test_replay, rounds)); steps || depth; steps -= steps > 0) {
         unsigned n = random_below(&r, TEST_SOURCES);
         uint32_t deferred = sync_hart()->deferred;
         switch (steps ? random_below(&r, 3) : 2) {

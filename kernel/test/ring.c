@@ -12,7 +12,7 @@
 #include "lib/minmax.h"
 #include "test/test.h"
 
-#define MOST_BYTES 256
+#define MOST_BYTES BOOT_MOST(test_ring, bytes)
 
 static struct tty tty;
 static uint8_t message[MOST_BYTES];
@@ -40,12 +40,12 @@ static void ring_send(uint32_t lap, uint32_t bytes, uint32_t hops)
 
 static int ring_test(void)
 {
-    uint32_t laps = bootargs_number("laps", 2, 100000), bytes = bootargs_number("bytes", 8, MOST_BYTES);
+    uint32_t laps = bootargs_number(BOOT(test_ring, laps)), bytes = bootargs_number(BOOT(test_ring, bytes));
     unsigned me = node_number(), nodes = node_count();
     uint32_t least = ~0u, most = 0;
-    tty_open(&tty, &serial_data, bootargs_number("baud", 115200, 15000000), 0);
+    tty_open(&tty, &serial_data, bootargs_number(BOOT(test_ring, baud)), 0);
     if (me == 0)
-        test_spin(bootargs_number("start", 30000, 100000000));
+        test_spin(bootargs_number(BOOT(test_ring, start)));
     for (uint32_t lap = 0; lap < laps; lap++) {
         if (me == 0) {
             uint32_t begin = cycles32();

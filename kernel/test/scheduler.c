@@ -36,7 +36,7 @@ static void test_idle_harts_take_threads(void)
 {
     struct random r = random_from(run_seed, RANDOM_THREADS);
     struct thread *t[MAX_HARTS];
-    for (uint32_t n = bootargs_number("rounds", 60, 100000); n; n--) {
+    for (uint32_t n = bootargs_number(BOOT(test_scheduler, rounds)); n; n--) {
         met = 0;
         for (unsigned i = 0; i < hart_count; i++) {
             t[i] = thread_create(test_scheduler_meet, 0, PRI_NORMAL + 1, ANY_HART, "meets");
@@ -273,7 +273,7 @@ static void test_scheduler_at_random(void *arg)
 {
     unsigned self = (uintptr_t)arg;
     struct random r = random_from(run_seed, self);
-    uint32_t rounds = bootargs_number("rounds", 60, 100000);
+    uint32_t rounds = bootargs_number(BOOT(test_scheduler, rounds));
     struct thread *thread = curhart->thread;
     uint32_t guard[4] = {self, ~self, self * 3, self * 5}; /* on its stack, which is its own */
     int bound = ANY_HART;
@@ -314,7 +314,7 @@ static void test_scheduler_at_random(void *arg)
 static void test_at_random(void)
 {
     struct thread *t[RANDOM_THREADS];
-    uint32_t rounds = bootargs_number("rounds", 60, 100000);
+    uint32_t rounds = bootargs_number(BOOT(test_scheduler, rounds));
     at_work = RANDOM_THREADS;
     for (unsigned i = 0; i < RANDOM_THREADS; i++)
         t[i] = thread_create(test_scheduler_at_random, (void *)(uintptr_t)i, PRI_NORMAL + i % 3, ANY_HART, "random");

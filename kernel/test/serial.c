@@ -80,13 +80,13 @@ static void hold_back(uint32_t bytes)
 
 static int serial_test(void)
 {
-    uint32_t bytes = bootargs_number("bytes", 300, 100000);
-    port_hart = bootargs_number("hart", hart_count - 1, hart_count - 1);
-    serial_configure(&serial_data, bootargs_number("baud", 115200, 15000000));
+    uint32_t bytes = bootargs_number(BOOT(test_serial, bytes));
+    port_hart = bootargs_number(BOOT_WITHIN(test_serial, hart, hart_count - 1, hart_count - 1));
+    serial_configure(&serial_data, bootargs_number(BOOT(test_serial, baud)));
     test_establish(test_serial_posts);
     last_at = cycles32();
     serial_start(&serial_data, port_hart, input, 0);
-    if (bootargs_number("hold", 0, 1)) {
+    if (bootargs_number(BOOT(test_serial, hold))) {
         hold_back(bytes);
         return 0;
     }

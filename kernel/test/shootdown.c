@@ -170,7 +170,7 @@ static int shootdown(void)
     map_named(map, TOUCHER_NAMED, VM_FIXED, object);
     map_named(map, TOUCHER_OWN, VM_FIXED, 0);
     map_named(map, TOUCHER_STOP, VM_FIXED, stop);
-    struct driver driver = {.map = map, .object = object, .rounds = bootargs_number("rounds", 60, 1000000)};
+    struct driver driver = {.map = map, .object = object, .rounds = bootargs_number(BOOT(test_shootdown, rounds))};
     thread_join(thread_create(drive, &driver, PRI_NORMAL - 1, ANY_HART, "driver"));
     object = driver.object;
     struct words words = read_words(map);

@@ -134,7 +134,7 @@ static void test_spinlocks_worker(void *arg)
     *r = random_from(run_seed, h);
     for (unsigned n = 0; n < LOCKS; n++)
         hart[h].in_handler[n] = random_from(run_seed, MAX_HARTS * (n + 1) + h);
-    for (uint32_t round = bootargs_number("rounds", 60, 1000000); round; round--) {
+    for (uint32_t round = bootargs_number(BOOT(test_spinlocks, rounds)); round; round--) {
         pic_raise(1u << test_source(random_below(r, test_harts()), random_below(r, TEST_SOURCES)));
         take_several(r, random_below(r, LOCKS));
         try_one(r, random_below(r, LOCKS));

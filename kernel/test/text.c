@@ -40,7 +40,7 @@ static void text_add_number(struct arguments *arguments, uint32_t number)
 static int text(void)
 {
     static struct arguments arguments;
-    uint32_t rounds = bootargs_number("rounds", 40, 2000);
+    uint32_t rounds = bootargs_number(BOOT(test_text, rounds));
     arguments_add(&arguments, "toucher");
     text_add_number(&arguments, hart_count);
     text_add_number(&arguments, rounds);

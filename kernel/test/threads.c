@@ -148,7 +148,7 @@ static void sleepers(void *arg)
 static void test_delay(void)
 {
     for (uint32_t ticks = 1; ticks <= 3; ticks++) {
-        uint32_t period = CLOCK_HZ / clock_hz(), late = bootargs_number("hz.jitter", 0, period);
+        uint32_t period = CLOCK_HZ / clock_hz(), late = bootargs_number(BOOT_WITHIN(kernel, hz_jitter, 0, period));
         test_spin(ticks * period / 4); /* from anywhere in a tick */
         uint64_t begin = cycles64();
         thread_delay(ticks);

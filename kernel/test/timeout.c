@@ -52,7 +52,7 @@ static void test_timeout_worker(void *arg)
     unsigned h = (uintptr_t)arg;
     struct slot *s = &slot[h];
     struct random r = random_from(run_seed, 970 + h);
-    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+    for (uint32_t n = bootargs_number(BOOT(test_timeout, rounds)); n; n--) {
         *s =
             (struct slot){.alive = ALIVE, .again = random_below(&r, 4), .takes_back = random_below(&r, 2), .random = r};
         random_next(&r);

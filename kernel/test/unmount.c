@@ -19,7 +19,7 @@
 #include "sched/master.h"
 #include "test/test.h"
 
-#define MOST_THREADS 8
+#define MOST_THREADS BOOT_MOST(test_unmount, workers)
 
 static struct blockdev devices[2];
 static bool holds[MOST_THREADS];
@@ -65,16 +65,16 @@ static void looker(void *arg)
 static int test_unmount(void)
 {
     static struct thread *threads[MOST_THREADS];
-    uint32_t rounds = bootargs_number("rounds", 20, 1000000), tries = bootargs_number("tries", 2000, 1000000);
+    uint32_t rounds = bootargs_number(BOOT(test_unmount, rounds)), tries = bootargs_number(BOOT(test_unmount, tries));
     uint32_t busy = 0, again = 0;
-    unsigned n = bootargs_number("workers", 1, MOST_THREADS);
+    unsigned n = bootargs_number(BOOT(test_unmount, workers));
     struct random r = random_from(run_seed, 699);
     struct mount *m;
-    uint32_t filler = bootargs_number("filler", 0, 1000);
-    files = bootargs_number("files", 30, 100);
+    uint32_t filler = bootargs_number(BOOT(test_unmount, filler));
+    files = bootargs_number(BOOT(test_unmount, files));
     unix_enter();
     bio_init();
-    inodes_init(bootargs_number("inodes", 24, 1000));
+    inodes_init(bootargs_number(BOOT_WITHIN(kernel, inodes, 24, 1000)));
     namecache_init();
     unix_leave();
     for (unsigned i = 0; i < 2; i++) {
@@ -90,7 +90,7 @@ static int test_unmount(void)
             panic("no directory /m");
     }
     all_come_to_the_table("/w%03lu", filler); /* so that it takes longer to go through it */
-    uint32_t there = bootargs_number("there", 0, 1) ? files : 0;
+    uint32_t there = bootargs_number(BOOT(test_unmount, there)) ? files : 0;
     all_come_to_the_table("/m/z/y%02lu", there);
     for (unsigned i = 0; i < n; i++)
         threads[i] = thread_create(looker, (void *)(uintptr_t)i, PRI_NORMAL, ANY_HART, "looks up");

@@ -33,7 +33,7 @@ static bool outlived(int id, const int first[])
 
 static int user_ends(void)
 {
-    uint32_t rounds = bootargs_number("rounds", 20, 100000), waited = 0;
+    uint32_t rounds = bootargs_number(BOOT(test_user_ends, rounds)), waited = 0;
     test_reclaim();
     uint32_t pages = pages_free();
     for (uint32_t round = 0; round < rounds; round++) {

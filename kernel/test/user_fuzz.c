@@ -23,7 +23,7 @@ static int user_fuzz_start(uint32_t seed)
     arguments_clear(&arguments);
     arguments_add(&arguments, "fuzz");
     arguments_add(&arguments, number);
-    snprintf(calls, sizeof calls, "%lu", (unsigned long)bootargs_number("calls", 250, 1000000));
+    snprintf(calls, sizeof calls, "%lu", (unsigned long)bootargs_number(BOOT(test_user_fuzz, calls)));
     arguments_add(&arguments, calls);
     arguments_add(&arguments, MILLISECONDS);
     return process_spawn(0, "fuzz", &arguments, ANY_HART);
@@ -39,7 +39,7 @@ static uint32_t user_fuzz_system_calls(void)
 
 static int user_fuzz(void)
 {
-    uint32_t rounds = bootargs_number("rounds", 1, 10000), pages = pages_free(), started = 0;
+    uint32_t rounds = bootargs_number(BOOT(test_user_fuzz, rounds)), pages = pages_free(), started = 0;
     for (uint32_t round = 0; round < rounds; round++) {
         for (uint32_t i = 0; i < AT_A_TIME; i++)
             started += user_fuzz_start(run_seed * 10000 + round * AT_A_TIME + i) > 0;

@@ -151,7 +151,7 @@ static void test_vm_traffic(void *arg)
     unsigned hart = (uintptr_t)arg;
     struct state *s = &states[hart];
     test_vm_begin(s, hart);
-    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+    for (uint32_t n = bootargs_number(BOOT(test_vm, rounds)); n; n--) {
         switch (random_below(&s->random, 8)) {
         case 0: fork_and_compare(s); break;
         case 1: named_word(s); break;

@@ -9,6 +9,8 @@
  * The bound: what is to be done before the last of three woken threads runs is at most three times an interrupt, its wake and a
  * thread switch, each of which takes two accesses to the PIC in sections, six in a handler and one delivery to another hart.
  */
+#include <generated/csr.h>
+
 #include "arch/atomic.h"
 #include "intr/softint.h"
 #include "lock/event.h"
@@ -211,9 +213,10 @@ static int test_wakeup(void)
 {
     struct thread *loads[MAX_HARTS];
     struct random r = random_from(run_seed, 599);
-    uint32_t last = bootargs_number("delivery.last", 6000, 65535), step = bootargs_number("delivery.step", 75, 65535);
-    uint32_t rounds = bootargs_number("rounds", 1, 1000000), trials = 0;
-    uint32_t read = bootargs_number("pic.read", 0, 65535), write = bootargs_number("pic.write", 0, 65535);
+    uint32_t last = bootargs_number(BOOT(test_wakeup, delivery_last)),
+             step = bootargs_number(BOOT(test_wakeup, delivery_step));
+    uint32_t rounds = bootargs_number(BOOT(test_wakeup, rounds)), trials = 0;
+    uint32_t read = link_read_latency_read(), write = link_write_latency_read();
     if (clock_hz() || !step)
         panic("run=test-wakeup needs hz=0, and delivery.step=1 or more");
     test_establish_waking(wakeup_handler);

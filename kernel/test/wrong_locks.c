@@ -393,7 +393,7 @@ static const struct {
 static int wrong_lock(void)
 {
     char name[32];
-    const char *rule = bootargs_string("rule", name, sizeof name, "");
+    const char *rule = bootargs_string(BOOT(test_wrong_locks, rule), name, sizeof name);
     for (unsigned i = 0; i < RULES; i++)
         if (!strcmp(rule, rules[i].name)) {
             rules[i].fn();

@@ -156,7 +156,7 @@ static void yielding_raise(unsigned h, const struct way *way, struct random *r)
 
 static void yielding_worker(void *arg)
 {
-    unsigned h = (uintptr_t)arg, rounds = bootargs_number("rounds", 4, 100000);
+    unsigned h = (uintptr_t)arg, rounds = bootargs_number(BOOT(test_yielding, rounds));
     struct hart_test *t = &on[h];
     struct random r = random_from(run_seed, 1100 + h);
     for (const struct way *way = ways; way < ways + WAYS; way++) {

@@ -69,7 +69,7 @@ static void test_zone_traffic(void *arg)
 {
     unsigned h = (uintptr_t)arg;
     struct random *r = &hart[h].random;
-    for (uint32_t n = bootargs_number("rounds", 60, 1000000); n; n--) {
+    for (uint32_t n = bootargs_number(BOOT(test_zone, rounds)); n; n--) {
         pic_raise(1u << test_source(random_below(r, test_harts()), random_below(r, TEST_SOURCES)));
         bool fill_up = n / 8 % 2; /* to and fro, so that caches run empty and full */
         for (unsigned i = 0; i < 12; i++)

@@ -16,6 +16,7 @@
 #define VM_INTERNAL_H
 
 #include "arch/hart.h"
+#include "lib/bootargs.h"
 #include "lock/lock.h"
 #include "vm/map.h"
 #include "vm/object.h"
@@ -105,7 +106,7 @@ extern struct vm_counts vm_counts[MAX_HARTS];
 void vm_pages_init(uint32_t begin, uint32_t end, uint32_t most);
 extern uint32_t vm_page_count, vm_page_low; /* of all; below so many free ones the daemon works */
 extern volatile bool vm_page_scarce; /* the page-out daemon makes some free, or is about to: a hint */
-#define VM_AHEAD 16 /* pages of 0 that a fault gives at most */
+#define VM_AHEAD BOOT_MOST(kernel, vm_ahead) /* pages of 0 that a fault gives at most */
 extern uint32_t vm_ahead; /* the boot argument vm.ahead=, up to that */
 uint32_t vm_page_alloc_some(struct vm_page *page[], uint32_t n); /* up to n pages, which is VM_AHEAD at most */
 bool vm_page_wait(void); /* for memory, without locks; false: there will be none (pageout.c) */

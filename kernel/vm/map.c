@@ -22,11 +22,11 @@ static volatile uint32_t map_count;
 
 void vm_init(uint32_t begin, uint32_t end, uint32_t most)
 {
-    uint32_t swap = bootargs_number("vm.swap", 0, UINT32_MAX);
+    uint32_t swap = bootargs_number(BOOT(kernel, vm_swap));
     uint32_t room = (end - begin) / PAGE_SIZE;
     if (swap > room / 2)
         swap = room / 2;
-    vm_ahead = bootargs_number("vm.ahead", VM_AHEAD, VM_AHEAD);
+    vm_ahead = bootargs_number(BOOT(kernel, vm_ahead));
     vm_pages_init(vm_swap_init(begin, swap), end, most);
 }
 

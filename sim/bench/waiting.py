@@ -63,7 +63,7 @@ def measure(harts: int, rounds: int, size: int = SIZE, sync: str = SYNC, baud: i
 
     NotTheSame if a run fails, or if its result is not that of the others."""
     config = SoCConfig(harts=harts)
-    bootargs = (f"run=serial bytes={size} baud={baud} pic.read={latency} pic.write={latency} "
+    bootargs = (f"run=serial bytes={size} baud={baud} link_latency={latency} "
                 f"console.baud={CONSOLE_BAUD}")
     times: dict[str, list[float]] = {mode: [] for mode in MODES}
     results, skipped, cycles = set(), 0, 0

@@ -82,11 +82,11 @@ def kernel_options(texts):
 
 
 def kernel_runs(words):
-    """What the image is to hold for these boot arguments; a run that there is not is a usage error."""
-    from sim.images.kernel import checked_runs, runs_of
+    """What the image is to hold for these boot arguments; one that it does not read or take is a usage error."""
+    from sim.images.kernel import checked_bootargs, runs_of
     held = runs_of(" ".join(words))
     try:
-        checked_runs(held)
+        checked_bootargs(words)
     except ValueError as error:
         raise Failed(str(error), 2) from error
     return held

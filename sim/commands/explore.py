@@ -19,6 +19,7 @@ from sim.commands.common import (
     checked_scheme,
     checked_settings,
     kernel_options,
+    kernel_runs,
     machine_of,
     minutes,
     results_directory,
@@ -53,6 +54,7 @@ def explore(
     if test not in runs():
         from sim.experiments.definition import unknown
         raise unknown("test", test, runs())
+    kernel_runs([f"run={test}", *(settings or [])])
     on = machine_of(harts, machine)
     subject = Subject(test, on, checked_scheme(sync), checked_settings(settings),
                       tuple(f"{name}={value}" for name, value in sorted(kernel_options(options).items())), max_cycles)

@@ -31,8 +31,11 @@ from sim.experiments import machine
 from sim.experiments.machine import Entry, Machine
 from sim.experiments.paper_sync import SCHEMES
 from sim.experiments.schema import SettingError, check, unknown
+from sim.images.kernel import checked_bootargs
 from sim.images.layout import DOMAIN, LAYOUT, PROFILE
 from sim.results.sampling import AXES
+from soc.config import SoCConfig
+from support.parameters.machine import REGISTERS
 
 FOLDER = Path(__file__).parent
 IMAGE = "@"             # before the name of an image of sim/images/disks.py
@@ -325,6 +328,14 @@ class Experiment:
                 raise SettingError(f"runs {kind['name']}: the file for the data line has 1 to {FILE_BYTES} bytes, not "
                                    f"{input_bytes}")
             names["crc"] = f"{zlib.crc32(input_file(parameters['seed'], input_bytes)):08x}"
+        words = [*kind["bootargs"].format_map(names).split(), f"console.baud={self.console_baud}"]
+        pokes = tuple(sorted((name, value.format_map(names)) for name, value in kind.get("poke", {}).items()))
+        try:
+            checked_bootargs(words)
+            for name, value in pokes:
+                REGISTERS[name].parse(value)
+        except ValueError as error:
+            raise SettingError(f"runs {kind['name']}: {error}") from error
         suffix = "".join(f"-{SHORT.get(name, name)}{written(value)}" for name, value in varied.items())
         return Run(
             id=kind["name"] + suffix,
@@ -332,7 +343,7 @@ class Experiment:
             harts=varied.get("harts", kind.get("harts")),
             sync=varied.get("sync", kind.get("sync")),
             parameters=parameters,
-            bootargs=f"{kind['bootargs'].format_map(names)} console.baud={self.console_baud}",
+            bootargs=" ".join(words),
             console_baud=self.console_baud,
             cycles=int(arithmetic(kind["cycles"], names)),
             result=kind["result"],
@@ -342,7 +353,7 @@ class Experiment:
             flow=kind.get("flow", "").format_map(names),
             options=_options(kind, parameters["layout"], names),
             checkpoint=kind.get("checkpoint", ""),
-            pokes=tuple(sorted((name, value.format_map(names)) for name, value in kind.get("poke", {}).items())),
+            pokes=pokes,
             on=tuple(sorted((name, parameters[name]) for name in self._machine(parameters))),
         )
 
@@ -383,7 +394,7 @@ def read(path):
         for kind in experiment.kinds:
             _check_kind(experiment, kind)
         for quick in (False, True):
-            experiment.machines(experiment.settings([], quick))
+            experiment.runs(experiment.settings([], quick), SoCConfig.clock_hz)
     except OSError as error:
         raise SettingError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -491,13 +502,12 @@ def _check_kind(experiment, kind):
 
 
 def _check_checkpoint(where, kind):
-    from sim.model.pokes import POKES
     moment = kind.get("checkpoint")
     if moment is not None and not re.fullmatch(r"(cycle|pc|event):\S+", moment):
         raise SettingError(f"{where}: checkpoint '{moment}' is not cycle:N, pc:SYMBOL[+OFFSET] or event:ID[:ARGUMENT]")
     for register in kind.get("poke", {}):
-        if register not in POKES:
-            raise unknown(f"register in {where} poke", register, POKES)
+        if register not in REGISTERS:
+            raise unknown(f"register in {where} poke", register, REGISTERS)
         if moment is None:
             raise SettingError(f"{where}: 'poke' needs a 'checkpoint', the moment at which the registers are written")
 

@@ -3,89 +3,90 @@
 An experiment file says it in three tables, the command line with `--machine NAME=VALUE`. Each entry is a setting like
 those of `[keys]`; several values are varied over.
 
-    [machine]   parameters of soc/config.py by their names, all but `harts`
+    [machine]   parameters of the SoC by their names, all but `harts`
     [devices]   what stands at a connection of the chip: DEVICES
     [nodes]     how many machines there are, and what joins them: NODES
 
-What is not given is as soc/config.py and the first entries below have it.
+support/parameters/machine.py declares all of them, with what they are if they are not given.
 """
 
-import dataclasses
 from dataclasses import dataclass
 
 from sim.experiments.schema import SettingError, unknown
 from soc.config import SoCConfig
+from support.parameters.declared import Parameter, ParameterError
+from support.parameters.machine import DEVICES, MACHINE, NODES
 
-# Where each device may be, its default first, and in words.
-DEVICES = {"pic": {"link": "the interrupt controller behind its link model, in one netlist with the SoC",
-                   "pins": "the interrupt controller on a chip of its own, behind real wires (soc/pins.py)"}}
-WIRES = {"serial": "a serial line from each node's data port to the next node's",
-         "ether": "an Ethernet switch that joins all nodes, with machine ethers = 1"}
-MOST_NODES = 64
-MOST_WIRE_CYCLES = 1_000_000
 OWN = "harts"       # a parameter that each kind of runs has for itself
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What may be said of a machine. `name` is that of the setting, `entry` what it is called in its `table`."""
+    """What may be said of a machine: a parameter, which a file's `table` calls `entry`."""
 
-    name: str
+    parameter: Parameter
     table: str
     entry: str
-    type: type
-    default: object
-    help: str
-    choices: tuple = ()
-    range: tuple = ()
+
+    @property
+    def name(self):
+        """Of the setting."""
+        return self.parameter.name
+
+    @property
+    def default(self):
+        return self.parameter.default
+
+    @property
+    def choices(self):
+        return self.parameter.choices
+
+    @property
+    def help(self):
+        return self.parameter.help
+
+    @property
+    def type(self):
+        return int if self.parameter.is_number else str
 
     def parse(self, text):
         """The value that `text` stands for; SettingError if it is none."""
-        if self.type is bool:
-            if text not in ("true", "false"):
-                raise SettingError(f"{self.where}: '{text}' is neither true nor false")
-            return text == "true"
+        if self.type is str:
+            return self.checked(text)
         try:
-            return self.checked(int(text, 0) if self.type is int else text)
+            return self.checked(int(text, 0))
         except ValueError as error:
             if isinstance(error, SettingError):
                 raise
             raise SettingError(f"{self.where}: '{text}' is not a whole number") from None
 
     def checked(self, value):
-        """The value, if the entry may have it. What a SoC can be built with is asked of Machine.config."""
+        """The value, if the entry may have it. What belongs together is asked of Machine.config."""
         if type(value) is not self.type:
             raise SettingError(f"{self.where}: {value!r} is not {'a whole number' if self.type is int else 'a word'}")
-        if self.choices and value not in self.choices:
-            raise unknown(f"value of {self.where}:", value, self.choices)
-        if self.range and not self.range[0] <= value <= self.range[1]:
-            raise SettingError(f"{self.where}: {value} is out of range, give {self.domain()}")
-        return value
+        try:
+            return self.parameter.checked(value)
+        except ParameterError as error:
+            if self.table == "machine":
+                raise SettingError(str(error)) from error
+            if self.choices:
+                raise unknown(f"value of {self.where}:", value, self.choices) from error
+            raise SettingError(f"{self.where}: {value} is out of range, give {self.domain()}") from error
 
     @property
     def where(self):
         return f"{self.table} {self.entry}"
 
     def domain(self):
-        if self.range:
-            return f"{self.range[0]} to {self.range[1]}"
-        return ", ".join(self.choices) or "as soc/config.py allows"
+        if self.parameter.range and not self.parameter.power:
+            return "{} to {}".format(*self.parameter.range)
+        return ", ".join(self.choices) or self.parameter.domain()
 
 
-def _entries():
-    yield from (Entry(field.name, "machine", field.name, field.type, field.default, "of the SoC (soc/config.py)")
-                for field in dataclasses.fields(SoCConfig) if field.name != OWN)
-    yield from (Entry(f"device_{name}", "devices", name, str, next(iter(kinds)),
-                      "; ".join(f"{kind}: {text}" for kind, text in kinds.items()), tuple(kinds))
-                for name, kinds in DEVICES.items())
-    yield Entry("nodes", "nodes", "count", int, 1, "machines that run side by side", range=(1, MOST_NODES))
-    yield Entry("nodes_wire", "nodes", "wire", str, next(iter(WIRES)),
-                "; ".join(f"{wire}: {text}" for wire, text in WIRES.items()), tuple(WIRES))
-    yield Entry("nodes_latency", "nodes", "latency", int, 1000, "cycles that what is sent takes to the other node",
-                range=(1, MOST_WIRE_CYCLES))
-
-
-ENTRIES = {entry.name: entry for entry in _entries()}
+ENTRIES = {entry.name: entry for entry in (
+    *(Entry(parameter, "machine", name) for name, parameter in MACHINE.items() if name != OWN),
+    *(Entry(parameter, "devices", name) for name, parameter in DEVICES.items()),
+    *(Entry(parameter, "nodes", name) for name, parameter in NODES.items()))}
 
 
 def of_table(table, name):

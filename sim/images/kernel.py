@@ -16,6 +16,8 @@ from soc.boards.config import BoardConfig
 from soc.build import SoCArtifacts, generate_soc
 from soc.config import SoCConfig
 from support.cache import REPO, Input, cached, digest
+from support.parameters import boot
+from support.parameters.headers import boot_header
 from user.archive import archive
 
 SCHEMES = ("spl-pessim", "spl-optim", "cli-pessim", "cli-optim", "cli-spl-pessim")
@@ -137,6 +139,20 @@ def checked_runs(names: Iterable[str] | None) -> tuple[str, ...] | None:
     return tuple(sorted(set(names) - _always_there()))
 
 
+def checked_bootargs(words: Iterable[str]):
+    """Boot arguments NAME=VALUE of an image that holds what they run: ParameterError, a ValueError in one line, for one
+    that it does not read or take. ValueError if there is no such run."""
+    words = tuple(words)
+    held = checked_runs(runs_of(" ".join(words)))
+    boot.checked(words, None if held is None else _files_of(held))
+
+
+@functools.cache
+def _files_of(runs: tuple[str, ...]) -> frozenset[str]:
+    """The files of bench/ and test/ that an image with these runs is made of, without their endings."""
+    return frozenset(path.rpartition(".")[0] for path in _sources(runs))
+
+
 def _make(out: Path, sync: str, *arguments: str):
     command = ["make", "--no-print-directory", "-C", str(REPO / "kernel"), f"SYNC={sync}", f"OUT={out}",
                f"CROSS={CROSS}", f"LLD={LLD}", f"PICOLIBC={PICOLIBC}", f"PYTHON={sys.executable}",
@@ -163,8 +179,9 @@ def _keep(out: Path, kept: Callable[[Path], bool]):
 
 def _headers(soc: SoCArtifacts) -> dict[str, Input]:
     """The generated headers as the kernel sees them, by name: without what tells how many harts there are."""
-    return {path.relative_to(soc.include).as_posix(): OF_HARTS.sub("", path.read_text())
-            for path in sorted(soc.include.rglob("*.h"))}
+    found: dict[str, Input] = {path.relative_to(soc.include).as_posix(): OF_HARTS.sub("", path.read_text())
+                               for path in sorted(soc.include.rglob("*.h"))}
+    return found | {"generated/boot.h": boot_header()}
 
 
 def _folder_of(headers: dict[str, Input]) -> Path:

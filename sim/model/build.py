@@ -11,17 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from sim.model import idle as idle_module
-from sim.model import pokes as pokes_module
 from sim.model import toolchain
 from sim.model.gating import ANEW, EDGE
 from sim.model.idle import idle_table
-from sim.model.pokes import POKES
 from sim.model.toolchain import BuildError, compile_objects, link, tool_versions, united
 from sim.model.verilate import DEFAULT, TOP, Library, Recipe, verilate
 from soc.build import add_options, config_of, generate_soc, told_in_a_line
 from soc.config import SoCConfig
 from soc.sim import DISK_INPUTS, DISK_OUTPUTS
 from support.cache import REPO, Input, cached, digest
+from support.parameters.machine import REGISTERS, STROBED
 from support.tools import ToolError
 
 HARNESS = REPO / "sim" / "harness"
@@ -36,7 +35,7 @@ DISK_PINS = [name for name, _ in DISK_INPUTS + DISK_OUTPUTS]
 PROBE_PINS = (("CData", "valid"), ("IData", "pc"), ("CData", "privilege"), ("CData", "trap"), ("IData", "cause"),
               ("IData", "trap_pc"), ("CData", "wfi"))
 # No pin: VexRiscv declares its register file public, so Verilator keeps it in one piece; to look at it costs nothing.
-REGISTERS = "{top}__DOT__InterlockCluster__DOT__harts_{hart}_logic_cpu__DOT__RegFilePlugin_regFile"
+REGISTER_FILE = "{top}__DOT__InterlockCluster__DOT__harts_{hart}_logic_cpu__DOT__RegFilePlugin_regFile"
 
 
 def build_simulator(config: SoCConfig, waves: bool = False, two_chips: bool = False,
@@ -69,7 +68,7 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
         "how": Path(__file__),      # with the flags, what is compiled otherwise, and how it is linked
         "compiling": Path(toolchain.__file__),
         "table": Path(idle_module.__file__),
-        "pokes": Path(pokes_module.__file__),
+        "pokes": repr((tuple(REGISTERS), STROBED)),
         "clock": str(clock_hz),
         "waves": str(waves),
         "defines": repr(recipe.defines),
@@ -123,10 +122,11 @@ def _pokes(sources: Sequence[Path]) -> list[str]:
     """What can be poked, as C++: name, width, what writes it. Only what this Verilog has."""
     pokes = []
     text = "".join(path.read_text() for path in sources)
-    for name, (csr, strobe) in POKES.items():
-        storage = re.search(rf"^reg +\[(\d+):0\] +{csr}_storage\b", text, re.MULTILINE)
+    for name in REGISTERS:
+        storage = re.search(rf"^reg +\[(\d+):0\] +{name}_storage\b", text, re.MULTILINE)
         if storage:
-            write = f"root->{TOP}__DOT__{csr}_storage = value;" + f" root->{TOP}__DOT__{csr}_re = 1;" * strobe
+            register = f"root->{TOP}__DOT__{name}"
+            write = f"{register}_storage = value;" + f" {register}_re = 1;" * (name in STROBED)
             pokes.append(f'{{"{name}", {int(storage.group(1)) + 1}, [root](uint32_t value) {{ {write} }}}}')
     return pokes
 
@@ -137,7 +137,7 @@ def _ports(harts: int, disks: int, pokes: Sequence[str], edge: Sequence[str],
     members = "".join(f"    const {kind} &{name};\n" for kind, name in PROBE_PINS) + "    const IData *registers;\n"
     pins = ",\n".join(
         "        {" + "".join(f"top.probe{hart}_{name}, " for _, name in PROBE_PINS)
-        + f"&top.rootp->{REGISTERS.format(top=TOP, hart=hart)}[0]}}" for hart in range(harts))
+        + f"&top.rootp->{REGISTER_FILE.format(top=TOP, hart=hart)}[0]}}" for hart in range(harts))
     pokable = "".join(f"        {poke},\n" for poke in pokes)
     root = f"V{TOP}___024root"
     drives = "".join("        {" + ", ".join(f"&top.disk{n}_{name}" for name in DISK_PINS) + "},\n"

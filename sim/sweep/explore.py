@@ -55,12 +55,12 @@ class Knob:
 
 
 KNOBS = (
-    Knob("ram.latency", 1, 60, "memory", "a read takes {} cycles more than it must"),
-    Knob("ram.jitter", 1, 63, "memory", "a read takes up to {} cycles more at random", even=True),
-    Knob("pic.read", 4, 300, "PIC", "a read takes {} cycles"),
-    Knob("pic.write", 4, 300, "PIC", "a write takes {} cycles"),
-    Knob("pic.delivery", 10, 1500, "PIC", "an interrupt comes {} cycles after its source"),
-    Knob("pic.jitter", 1, 800, "PIC", "each of these takes up to {} cycles more at random", even=True),
+    Knob("ram_read_latency", 1, 60, "memory", "a read takes {} cycles more than it must"),
+    Knob("ram_jitter", 1, 63, "memory", "a read takes up to {} cycles more at random", even=True),
+    Knob("link_read_latency", 4, 300, "PIC", "a read takes {} cycles"),
+    Knob("link_write_latency", 4, 300, "PIC", "a write takes {} cycles"),
+    Knob("link_delivery_delay", 10, 1500, "PIC", "an interrupt comes {} cycles after its source"),
+    Knob("link_jitter", 1, 800, "PIC", "each of these takes up to {} cycles more at random", even=True),
     Knob("hz", 200, 4000, "clock", "{} ticks a second on each hart"),
     Knob("hz.jitter", 1, 15000, "clock", "a tick comes up to {} cycles late at random", even=True),
 )

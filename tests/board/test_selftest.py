@@ -9,7 +9,7 @@ import pytest
 from hw.disk.sdcard import FAULTS
 from soc.boards.build import generate_board
 from soc.boards.catalog import BOARDS
-from soc.config import MAX_HARTS
+from support.parameters.machine import MAX_HARTS
 from tests.board.faulty import build as faulty
 from tests.board.faulty.build import BLOCK, CARD_MIB
 from tests.board.faulty.faults import Fault

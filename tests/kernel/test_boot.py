@@ -64,9 +64,9 @@ def test_unknown_run_lists_what_there_is(tmp_path):
 
 
 def test_bad_number_is_named(tmp_path):
-    run = boot(tmp_path, 1, "spl-optim", "run=hello pic.read=65536")
+    run = boot(tmp_path, 1, "spl-optim", "run=hello link_read_latency=65536")
     assert run.status == 1, run.report()
-    assert "boot argument pic.read=65536: give a number from 0 to 65535" in run.console
+    assert "boot argument link_read_latency=65536: give a number from 0 to 65535" in run.console
 
 
 @pytest.mark.parametrize("sync", SCHEMES)
@@ -75,7 +75,7 @@ def test_file_received_byte_for_byte(tmp_path, harts, sync):
     data = random.Random(7).randbytes(70)       # not a multiple of the trigger level: the rest comes by time-out
     (tmp_path / "in").write_bytes(data)
     run = boot(tmp_path / "out", harts, sync,
-               f"run=serial bytes={len(data)} baud=115200 crc={zlib.crc32(data):08x} pic.read=300 pic.write=300",
+               f"run=serial bytes={len(data)} baud=115200 crc={zlib.crc32(data):08x} link_latency=300",
                serial_in=tmp_path / "in")
     assert run.status == 0, run.report()
     result = run.result("serial")
@@ -95,7 +95,7 @@ def test_table5_orders_the_primitives(tmp_path):
     cost = {}
     for latency in (152, 304):
         run = boot(tmp_path / str(latency), 1, "spl-optim",
-                   f"run=table5 iterations=500 pic.read={latency} pic.write={latency}")
+                   f"run=table5 iterations=500 link_latency={latency}")
         assert run.status == 0, run.report()
         cost[latency] = {line["scheme"]: line["cycles_per_pair"] for line in run.record["results"]["table5"]}
     assert cost[304]["spl-pessim"] - cost[152]["spl-pessim"] == pytest.approx(2 * 152, abs=1)

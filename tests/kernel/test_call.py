@@ -11,7 +11,7 @@ from tests.kernel.machine import boot
 SEEDS = range(1, 1 + int(os.environ.get("CALL_SEEDS", "1")))
 MAX_CYCLES = 7_000_000      # three times what they take
 SHORT = 1 if "CALL_SEEDS" in os.environ else 2
-SLOW_PIC = "pic.read=152 pic.write=152 pic.delivery=60 pic.jitter=90"
+SLOW_PIC = "link_latency=152 link_delivery_delay=60 link_jitter=90"
 CASES = [(2, sync, f"hz=0 rounds={60 // SHORT}") for sync in SCHEMES] + \
         [(4, sync, f"hz=1000 rounds={16 // SHORT} {SLOW_PIC}") for sync in SCHEMES] + \
         [(1, "cli-optim", "hz=0 rounds=20"), (8, "spl-optim", "hz=0 rounds=20"), (8, "cli-pessim", "hz=0 rounds=20")]

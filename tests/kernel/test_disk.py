@@ -16,7 +16,7 @@ from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, boot, comma
 
 SECTOR = 512
 SECTORS = 40
-UNEVEN = "pic.read=20 pic.write=10 pic.delivery=40 pic.jitter=30 ram.jitter=7"
+UNEVEN = "link_read_latency=20 link_write_latency=10 link_delivery_delay=40 link_jitter=30 ram_jitter=7"
 
 
 def image(folder, sectors=SECTORS, seed=0):

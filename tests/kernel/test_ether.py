@@ -262,7 +262,7 @@ def test_what_a_late_handler_has_due_does_not_outlast_the_network(tmp_path):
     """Frames wait for their interrupt when the network stops: it comes when the thread that polls has ended."""
     played = [(0, frames.arp()), *paced([frames.echo(n, 18) for n in range(1000)], 130, 1000)]
     boot, sent = net(tmp_path, played, 0, ms=1, harts=2, way="poll",
-                     bootargs="again=8 net.moderate=63 net.moderate.cycles=5200 pic.delivery=300")
+                     bootargs="again=8 net.moderate=63 net.moderate.cycles=5200 link_delivery_delay=300")
     counted = each_is_counted(boot, sent, sum(boot.result("ether")[name] for name in (
         "rx_frames", "rx_no_descriptor", "rx_overrun", "rx_off")))
     assert counted["icmp_echo"] > 30, boot.report()

@@ -49,7 +49,7 @@ def test_threads_work_in_it_at_once(tmp_path, harts, sync, build, how):
     """With few buffers, so that they wait for each other's, and few inodes, or enough for runs of blocks, by DMA and by
     programmed I/O; what is left is what each thread's seed makes."""
     seed = harts + 3 * len(sync)
-    bootargs = f"run=test-fs hz=1000 rounds=1 bytes={BYTES} {how} ram.jitter=5"
+    bootargs = f"run=test-fs hz=1000 rounds=1 bytes={BYTES} {how} ram_jitter=5"
     run, left = on_disk(tmp_path / "out", image(tmp_path), harts, sync, bootargs, build or None, seed,
                         max_cycles=60_000_000)
     line = run.result("test")
@@ -76,7 +76,7 @@ def test_nothing_is_unmounted_that_somebody_looks_into(tmp_path, harts, sync, se
     disks = [word for unit in range(2)
              for word in ("--disk", f"{image(tmp_path / str(unit))},write=copy,profile=fast")]
     bootargs = (f"run=test-unmount hz=1000 rounds={ROUNDS + 3 * bool(more)} tries=1000 bufs=60 inodes=300 filler=180 "
-                f"ram.jitter=5 {more}")
+                f"ram_jitter=5 {more}")
     run = boot(tmp_path / "out", harts, sync, bootargs, seed, options=DISK_BUILDS[sync], machine=DEVICES, more=disks,
                max_cycles=100_000_000)
     assert run.status == 0, run.report()

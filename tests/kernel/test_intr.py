@@ -40,7 +40,7 @@ def test_entry_grows_by_the_accesses_it_makes(tmp_path):
     cost = {}
     for latency in (0, 100):
         run = boot(tmp_path / str(latency), 1, "spl-pessim",
-                   f"run=intr-floor hz=0 samples=20 pic.read={latency} pic.write={latency}")
+                   f"run=intr-floor hz=0 samples=20 link_latency={latency}")
         cost[latency] = run.result("intr_floor")
     assert cost[100]["bare"] - cost[0]["bare"] == pytest.approx(100, abs=4)
     assert cost[100]["kernel"] - cost[0]["kernel"] == pytest.approx(200, abs=8)
@@ -50,7 +50,7 @@ def test_entry_grows_by_the_accesses_it_makes(tmp_path):
 def test_latency_seen_from_inside_and_outside(tmp_path, harts, sync):
     """The target, which knows when the wire rises, and the simulator, which sees it, agree on every interrupt."""
     latency = 50
-    run = boot(tmp_path, harts, sync, f"run=intr-latency hz=0 samples=8 pic.read={latency} pic.write={latency}", 3)
+    run = boot(tmp_path, harts, sync, f"run=intr-latency hz=0 samples=8 link_latency={latency}", 3)
     assert run.status == 0, run.report()
     lines = {(line["load"], line["to"]): line for line in run.record["results"]["intr_latency"]}
     seen = run.record["interrupts"]["0"]

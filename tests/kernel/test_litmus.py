@@ -8,7 +8,7 @@ import pytest
 
 from tests.kernel.machine import boot
 
-CONDITIONS = ("ram.jitter=7", "ram.jitter=31 ram.latency=20")
+CONDITIONS = ("ram_jitter=7", "ram_jitter=31 ram_read_latency=20")
 WAYS = int(os.environ.get("LITMUS_WAYS", 0))
 CACHES = {"icache_bytes": WAYS * 4096, "icache_ways": WAYS, "dcache_bytes": WAYS * 4096, "dcache_ways": WAYS}
 

@@ -12,9 +12,9 @@ DEBUG = CHECKED["spl-optim"]
 
 # What a seed perturbs with it: memory and the link to the PIC, even and uneven.
 CONDITIONS = (
-    "ram.jitter=7",
-    "pic.read=20 pic.write=10 pic.delivery=40 pic.jitter=30 ram.jitter=31",
-    "ram.latency=20 ram.jitter=63 pic.jitter=90",
+    "ram_jitter=7",
+    "link_read_latency=20 link_write_latency=10 link_delivery_delay=40 link_jitter=30 ram_jitter=31",
+    "ram_read_latency=20 ram_jitter=63 link_jitter=90",
 )
 # By harts: seeds, rounds of each thread. Simulating more harts takes longer.
 STRESS = {1: ((1, 2, 3), 40), 2: ((1, 2, 3), 25), 4: ((1, 2), 12), 8: ((1,), 6)}
@@ -40,7 +40,7 @@ def test_stress(tmp_path, harts):
 
 @pytest.mark.parametrize("harts, sync", [(1, "spl-optim"), (2, "cli-pessim"), (4, "spl-optim")])
 def test_strict_order_and_nobody_is_passed_over(tmp_path, harts, sync):
-    run = boot(tmp_path, harts, sync, "run=test-locks-fair hz=0 rounds=15 ram.jitter=7", harts)
+    run = boot(tmp_path, harts, sync, "run=test-locks-fair hz=0 rounds=15 ram_jitter=7", harts)
     assert run.status == 0, run.report()
     result = run.result("test")
     assert 0 < result["most_passed"] <= 2 * result["threads"]
@@ -57,7 +57,7 @@ def test_last_user_destroys_the_lock(tmp_path, harts, sync):
 @pytest.mark.parametrize("harts, sync, spinlock", [(1, "spl-pessim", "tas"), (2, "cli-spl-pessim", "clh"),
                                                     (4, "cli-pessim", "mcs")])
 def test_a_lock_ends_with_its_last_user(tmp_path, harts, sync, spinlock):
-    run = boot(tmp_path, harts, sync, "run=test-last-user hz=0 rounds=60 ram.jitter=7", harts,
+    run = boot(tmp_path, harts, sync, "run=test-last-user hz=0 rounds=60 ram_jitter=7", harts,
                options={"spinlock": spinlock})
     assert run.status == 0, run.report()
 
@@ -166,7 +166,7 @@ def test_lockstat_shows_and_clears_in_a_running_system(tmp_path):
 
 
 def test_runner_collects_lock_statistics(tmp_path):
-    run = boot(tmp_path, 1, "cli-optim", "run=test-locks hz=1000 rounds=6 ram.jitter=7 lockstat=sites", 1,
+    run = boot(tmp_path, 1, "cli-optim", "run=test-locks hz=1000 rounds=6 ram_jitter=7 lockstat=sites", 1,
                options=CHECKED["cli-optim"])
     assert run.status == 0, run.report()
     of = {line["class"]: line for line in run.record["results"]["lockstat"]}

@@ -26,7 +26,7 @@ def assert_agree(what, outside, inside):
 @pytest.mark.parametrize("harts, sync, options", [
     (1, "cli-optim", CHECKED["cli-optim"]), (2, "spl-optim", COUNTED), (4, "cli-optim", CHECKED["cli-optim"])])
 def test_inside_and_outside_agree(tmp_path, harts, sync, options):
-    run = boot(tmp_path, harts, sync, "run=test-lockstat hz=4000 rounds=6 ram.jitter=7 lockstat=sites",
+    run = boot(tmp_path, harts, sync, "run=test-lockstat hz=4000 rounds=6 ram_jitter=7 lockstat=sites",
                seed=harts, options=options)
     assert run.status == 0, run.report()
     assert "events are missing" not in run.console, run.report()

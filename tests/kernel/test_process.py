@@ -46,14 +46,14 @@ def test_without_a_clock(tmp_path, sync, options):
 @pytest.mark.parametrize("harts", (2, 4))
 def test_dup2_both_ways_at_once(tmp_path, harts):
     """Paper `mach`, section 3.2: two threads that do dup2(X, Y) and dup2(Y, X) must not deadlock."""
-    run = run_program(tmp_path, harts, "spl-optim", "processes", "dup2", "hz=4000 ram.jitter=7", DEBUG, seed=1)
+    run = run_program(tmp_path, harts, "spl-optim", "processes", "dup2", "hz=4000 ram_jitter=7", DEBUG, seed=1)
     assert run.status == 0 and run.result("processes")["failed"] == 0, run.report()
 
 
 @pytest.mark.parametrize("sync, harts, seed", [("spl-optim", 1, 1), ("cli-optim", 2, 2), ("cli-spl-pessim", 4, 3)])
 def test_random_calls_from_processes_at_once(tmp_path, sync, harts, seed):
     """Of all kinds, with forks, handlers that are made up, signals to each other; memory runs out in the second."""
-    more = "user.pages=500 ram.jitter=9" if seed == 2 else "ram.jitter=5"
+    more = "user.pages=500 ram_jitter=9" if seed == 2 else "ram_jitter=5"
     run = boot(tmp_path, harts, sync, f"run=test-process-fuzz hz=2500 calls={CALLS} {more}", seed)
     assert run.status == 0 and run.result("test")["calls"] >= CALLS, run.report()
 
@@ -80,6 +80,6 @@ def test_the_storm_is_none_on_the_host(tmp_path):
 def test_threads_and_processes_on_the_same_pages(tmp_path, sync, harts, options, more):
     """Which fork, dup2 and signal meanwhile; nobody sees what is in another's page, and pages leave in the second."""
     args = f"{harts},{STORM_STEPS},2,3" + (",scarce" if more else "")
-    run = boot(tmp_path, harts, sync, f"run=user program=storm args={args} hz=8000 ram.jitter=9 {more}", harts,
+    run = boot(tmp_path, harts, sync, f"run=user program=storm args={args} hz=8000 ram_jitter=9 {more}", harts,
                options=options, files={"storm": programs.build_program([STORM])})
     assert run.status == 0 and ", 0 wrong" in run.console, run.report()

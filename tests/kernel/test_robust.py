@@ -14,7 +14,7 @@ from sim.images.kernel import SCHEMES
 from tests.kernel.machine import boot
 
 ALL = os.environ.get("ROBUST") == "all"
-SLOW_PIC = "pic.read=152 pic.write=152 pic.delivery=60 pic.jitter=90"
+SLOW_PIC = "link_latency=152 link_delivery_delay=60 link_jitter=90"
 
 
 def cases(first, second, chosen):

@@ -18,8 +18,8 @@ from tests.kernel.machine import CHECKED, COUNTED, boot, kernel_of
 # What a seed perturbs with it: PIC latency near, as in the paper, and uneven; memory with and without jitter.
 CONDITIONS = (
     "",
-    "pic.read=20 pic.write=10 pic.delivery=40 pic.jitter=30 ram.jitter=7",
-    "pic.read=152 pic.write=152 pic.delivery=5 pic.jitter=90 ram.jitter=31 ram.latency=20",
+    "link_read_latency=20 link_write_latency=10 link_delivery_delay=40 link_jitter=30 ram_jitter=7",
+    "link_latency=152 link_delivery_delay=5 link_jitter=90 ram_jitter=31 ram_read_latency=20",
 )
 HARTS = (1, 2, 4)
 SEEDS = range(1, int(os.environ.get("SCHEME_SEEDS", len(CONDITIONS))) + 1)
@@ -78,8 +78,9 @@ def test_late_falls_lose_nothing(tmp_path, harts, sync):
     """A wire that falls late lets interrupts through that find nothing: kernel and link count as many (test-lost)."""
     spurious = {}
     for fall in (0, 174, 2000):
-        run = boot(tmp_path / str(fall), harts, sync, f"run=test-lost hz=0 rounds=15 pic.read=20 pic.write=20 "
-                   f"pic.read_back=10 pic.write_back=10 pic.delivery={min(fall, 174)} pic.fall={fall}", 1)
+        run = boot(tmp_path / str(fall), harts, sync, f"run=test-lost hz=0 rounds=15 link_latency=20 "
+                   f"link_read_back=10 link_write_back=10 "
+                   f"link_delivery_delay={min(fall, 174)} link_fall_delay={fall}", 1)
         assert run.status == 0, f"fall {fall}: {run.report()}"
         spurious[fall] = int(run.result("test")["spurious"])
     # A fall of 174 may end before the hart looks at the wire again: that hangs on the scheme's way there.
@@ -121,7 +122,8 @@ def test_woken_thread_runs_within_a_bound(tmp_path, harts, sync, queue):
 ])
 def test_who_yields_in_a_loop_is_interrupted(tmp_path, sync, harts, wire):
     delivery, fall = wire
-    run = boot(tmp_path, harts, sync, f"run=test-yielding hz=0 pic.delivery={delivery} pic.fall={fall}", 1)
+    run = boot(tmp_path, harts, sync,
+               f"run=test-yielding hz=0 link_delivery_delay={delivery} link_fall_delay={fall}", 1)
     assert run.status == 0, run.report()
     result = run.result("test")
     assert result["ways"] == 9 and result["longest"] >= min(delivery, 1)

@@ -25,7 +25,7 @@ def seeds_of(harts, spinlock):
 
 def stress(folder, harts, seed, spinlock, sync="spl-optim", rounds=None, max_cycles=MAX_CYCLES):
     """Odd seeds have even memory, and even seeds uneven."""
-    jitter = "" if seed % 2 else " ram.jitter=13"
+    jitter = "" if seed % 2 else " ram_jitter=13"
     return boot(folder, harts, sync, f"run=test-spinlocks hz=1000 rounds={rounds or ROUNDS[harts]}{jitter}", seed,
                 max_cycles=max_cycles, options={"spinlock": spinlock})
 

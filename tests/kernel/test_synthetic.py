@@ -75,7 +75,7 @@ def loss(tmp_path, sync, fifo, us=1500):
     sent = folder / "sent.bin"
     sent.write_bytes(input_file(1, 200))
     run = boot(folder, 1, sync, f"run=serial hz=500 patience=8 bytes=200 baud=230400 fifo={fifo} busy.us={us} "
-               "busy.rate=321 pic.read=138 pic.write=138", serial_in=sent, line_baud=230400)
+               "busy.rate=321 link_latency=138", serial_in=sent, line_baud=230400)
     line = run.result("serial")
     assert run.result("busy")["interrupts"] >= 1, run.report()
     assert line["bytes"] + line["overruns"] + line["dropped"] == 200, run.report()

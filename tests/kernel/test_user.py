@@ -88,7 +88,7 @@ def test_a_full_table_of_threads_is_an_error(tmp_path):
 def test_random_system_calls_do_no_harm(tmp_path, sync, harts, seeds):
     for seed in range(1, seeds + 1):
         run = boot(tmp_path / str(seed), harts, sync,
-                   f"run=test-user-fuzz calls={CALLS} hz=8000 user.pages=300 ram.jitter=9 lockstat=none", seed,
+                   f"run=test-user-fuzz calls={CALLS} hz=8000 user.pages=300 ram_jitter=9 lockstat=none", seed,
                    options=CHECKED.get(sync) if seed == 1 else None)
         assert run.status == 0, f"seed {seed}: {run.report()}"
         assert run.result("test")["calls"] > 100

@@ -15,7 +15,7 @@ ROUNDS = int(os.environ.get("ROUNDS", "2"))
 def test_threads_that_end_at_once(tmp_path, harts, sync):
     """Without ticks and with many, by turns."""
     n = SCHEMES.index(sync)
-    run = boot(tmp_path, harts, sync, f"run=test-user-ends rounds={ROUNDS} hz={(0, 5000)[n % 2]} ram.jitter=9 "
+    run = boot(tmp_path, harts, sync, f"run=test-user-ends rounds={ROUNDS} hz={(0, 5000)[n % 2]} ram_jitter=9 "
                "lockstat=none", n, options=CHECKED.get(sync) if n % 3 == 0 else None)
     assert run.status == 0, run.report()
     assert run.result("test")["processes"] >= 2 * ROUNDS

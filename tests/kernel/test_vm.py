@@ -10,7 +10,7 @@ from tests.kernel.machine import CHECKED, COUNTED, boot
 
 PAGES = 100
 ROUNDS = int(os.environ.get("VM_ROUNDS", 24))
-UNEVEN = "ram.jitter=9 pic.delivery=40 pic.jitter=30"
+UNEVEN = "ram_jitter=9 link_delivery_delay=40 link_jitter=30"
 
 
 @pytest.mark.parametrize("harts,sync", [(2, sync) for sync in SCHEMES] + [(1, "cli-pessim"), (4, "spl-optim")])

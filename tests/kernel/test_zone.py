@@ -8,7 +8,7 @@ import pytest
 from sim.images.kernel import SCHEMES
 from tests.kernel.machine import CHECKED, boot, converse
 
-UNEVEN = "pic.read=20 pic.write=10 pic.delivery=40 pic.jitter=30 ram.jitter=7"
+UNEVEN = "link_read_latency=20 link_write_latency=10 link_delivery_delay=40 link_jitter=30 ram_jitter=7"
 
 
 # ZONE=all: each number of harts under each scheme. A zone knows of schemes what 2 harts show: its sections and locks.

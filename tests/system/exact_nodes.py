@@ -123,8 +123,9 @@ class Case:
     @staticmethod
     def registers(choose):
         """Of the PIC's link and main memory: where harts stand still for long, and where they hardly do."""
-        slow = {"pic.read": (0, 3, 1291), "pic.write": (0, 3, 1291), "pic.delivery": (0, 0, 300), "pic.jitter": (0, 7),
-                "pic.seed": (5, 6), "ram.latency": (0, 50, 300), "ram.jitter": (0, 4), "ram.seed": (3, 4)}
+        slow = {"link_read_latency": (0, 3, 1291), "link_write_latency": (0, 3, 1291),
+                "link_delivery_delay": (0, 0, 300), "link_jitter": (0, 7),
+                "link_seed": (5, 6), "ram_read_latency": (0, 50, 300), "ram_jitter": (0, 4), "ram_seed": (3, 4)}
         return [(name, choose.choice(values)) for name, values in slow.items() if choose.random() < 0.6]
 
     def resolved(self, begin):

@@ -289,8 +289,8 @@ def test_damaged_cut_off_or_none(bench):
     (("--checkpoint", "c", "--checkpoint-at", "pc:nowhere"), ("no function 'nowhere'",)),
     (("--checkpoint", "c", "--checkpoint-at", "pc:0x1000"), ("0x00001000", "no address")),
     (("--checkpoint", "nowhere/c", "--checkpoint-at", "cycle:5"), ("nowhere/c", "No such file")),
-    (("--poke", "pic.read"), ("NAME=VALUE",)),
-    (("--poke", "pic.read=x"), ("whole number",)),
+    (("--poke", "link_read_latency"), ("NAME=VALUE",)),
+    (("--poke", "link_read_latency=x"), ("whole number",)),
     (("--poke", "nothing=1"), ("no register 'nothing'",)),
 ])
 def test_bad_usage(bench, options, words):

@@ -30,7 +30,7 @@ class Machine:
         self.simulator = simulator_of(config)
         feed = folder / "feed"
         feed.write_bytes(BYTES)
-        bootargs = f"run={run} console.baud={CONSOLE_BAUD} pic.read=30 pic.write=30 pic.jitter=20 ram.jitter=3"
+        bootargs = f"run={run} console.baud={CONSOLE_BAUD} link_latency=30 link_jitter=20 ram_jitter=3"
         image = kernel_of(config, "spl-optim", options=options, runs=runs_of(bootargs))
         self.boot = ["--image", image, "--bootargs", bootargs, "--seed", 5,
                      "--uart0-baud", CONSOLE_BAUD, "--uart1-baud", BAUD, "--uart1-in", feed]
@@ -120,7 +120,8 @@ def test_a_poke_is_the_same_restored_or_not(tmp_path):
     checkpoint = tmp_path / "checkpoint"
     machine.run("boot", *machine.boot, "--checkpoint", checkpoint, "--checkpoint-at", "event:1023", "--checkpoint-stop")
     cycle = record(tmp_path / "boot")["cycles"]
-    pokes = ("pic.read=200", "pic.write=100", "pic.jitter=9", "pic.seed=77", "ram.latency=12", "ram.seed=78")
+    pokes = ("link_read_latency=200", "link_write_latency=100", "link_jitter=9", "link_seed=77", "ram_read_latency=12",
+             "ram_seed=78")
     restored = machine.run("restored", "--restore", checkpoint, *(w for poke in pokes for w in ("--poke", poke)))
     machine.plain = machine.run("poked", *machine.boot, *(w for p in pokes for w in ("--poke", f"{p}@{cycle}")))
     machine.same(restored)
@@ -141,14 +142,14 @@ def test_pokes_do_what_the_boot_arguments_do(tmp_path):
         return {line["primitive"]: line["cycles_per_pair"] for line in record(out)["results"].get("table5", [])}
 
     def bootargs(latency):
-        arguments = f"run=table5 iterations=50 console.baud={CONSOLE_BAUD} pic.read={latency} pic.write={latency}"
+        arguments = f"run=table5 iterations=50 console.baud={CONSOLE_BAUD} link_latency={latency}"
         return ["--image", image, "--bootargs", arguments, "--uart0-baud", CONSOLE_BAUD]
 
     checkpoint = tmp_path / "checkpoint"
     cost("boot", *bootargs(0), "--checkpoint", checkpoint, "--checkpoint-at", "event:1", "--checkpoint-stop")
     for latency in (0, 75):
-        poked = cost(f"poked{latency}", "--restore", checkpoint, "--poke", f"pic.read={latency}", "--poke",
-                     f"pic.write={latency}")
+        poked = cost(f"poked{latency}", "--restore", checkpoint, "--poke", f"link_read_latency={latency}", "--poke",
+                     f"link_write_latency={latency}")
         assert poked and poked == cost(f"booted{latency}", *bootargs(latency))
 
 
@@ -162,13 +163,13 @@ def test_the_command_line_saves_and_restores(tmp_path):
     saved = interlock("--set", "run=hello", "--checkpoint", checkpoint, "--checkpoint-at", "event:1",
                       "--checkpoint-stop")
     assert saved.returncode == 0 and "hello from" not in saved.stdout
-    restored = interlock("--restore", checkpoint, "--poke", "pic.read=5", "--out", tmp_path / "out")
+    restored = interlock("--restore", checkpoint, "--poke", "link_read_latency=5", "--out", tmp_path / "out")
     assert restored.returncode == 0 and "hello from hart 0" in restored.stdout
     assert record(tmp_path / "out")["arguments"]["pokes"] == [
-        {"register": "pic.read", "value": 5, "cycle": header(checkpoint)["cycle"]}]
+        {"register": "link_read_latency", "value": 5, "cycle": header(checkpoint)["cycle"]}]
 
     for options, words in ((("--set", "run=x"), "--set and --restore"), (("--harts", "1"), "--harts and --restore"),
-                           (("--poke", "pic.raed=5"), "no register 'pic.raed'")):
+                           (("--poke", "link_raed_latency=5"), "no register 'link_raed_latency'")):
         refused = interlock("--restore", checkpoint, *options)
         assert refused.returncode == 2 and refused.stderr.count("\n") == 1 and words in refused.stderr
     (tmp_path / "other").write_text("something else\n")

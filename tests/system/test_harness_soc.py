@@ -164,7 +164,7 @@ def test_the_edge_alone_is_as_good_as_both(tmp_path, harts, case):
     (tmp_path / "feed").write_bytes(bytes(range(16)))  # so that inputs change too
     feed = ("--uart1-in", tmp_path / "feed", "--uart1-start", 500, "--uart1-baud", 1_000_000)
     # A poke writes to the model from outside, and a checkpoint replaces it: then all gates have to open.
-    pokes = ("--poke", "ram.latency=3@20000", "--poke", "ram.latency=0@40000")
+    pokes = ("--poke", "ram_read_latency=3@20000", "--poke", "ram_read_latency=0@40000")
     ways = [(), ("--no-skip",), ("--evaluate-twice",), ("--evaluate-twice", "--no-skip")]
     record = [player.run(binary, image, tmp_path / f"out{i}", "--bootargs", case, "--max-cycles", 60_000, "--seed", 5,
                          *feed, *pokes, *options).record for i, options in enumerate(ways)]

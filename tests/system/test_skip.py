@@ -85,7 +85,7 @@ def test_a_waiting_machine_is_skipped(tmp_path):
     """Nearly all that a hart waits, be it for a character or for the PIC at the far end of a slow link."""
     feed = tmp_path / "feed"
     feed.write_bytes(b"interlock!")
-    run = kernel(1, "spl-pessim", f"run=serial bytes={feed.stat().st_size} pic.read=600 pic.write=600")
+    run = kernel(1, "spl-pessim", f"run=serial bytes={feed.stat().st_size} link_latency=600")
     record, skipped = both(tmp_path, *run, "--uart1-in", feed)
     waited = record["harts"][0]["statistics"]["wfi_cycles"]
     assert skipped > 0.9 * waited
@@ -99,9 +99,10 @@ def test_a_hang_is_found_at_the_same_cycle(tmp_path):
 
 
 @pytest.mark.parametrize("harts, sync, text", [
-    (1, "cli-spl-pessim", "run=serial bytes=2 pic.read=700 pic.write=90 pic.delivery=300 pic.jitter=50 hz=5000"),
-    (2, "spl-optim", "run=synthetic sections=6 interval=3000 gap=2500 hz=0 pic.read=200 pic.write=200 ram.jitter=4"),
-    (4, "cli-pessim", "run=serial bytes=2 pic.delivery=1000 hz=2000"),
+    (1, "cli-spl-pessim", "run=serial bytes=2 link_read_latency=700 link_write_latency=90 link_delivery_delay=300 "
+     "link_jitter=50 hz=5000"),
+    (2, "spl-optim", "run=synthetic sections=6 interval=3000 gap=2500 hz=0 link_latency=200 ram_jitter=4"),
+    (4, "cli-pessim", "run=serial bytes=2 link_delivery_delay=1000 hz=2000"),
 ])
 def test_every_register_is_as_if_the_cycles_had_been_simulated(harts, sync, text, tmp_path):
     feed = tmp_path / "feed"

@@ -40,7 +40,7 @@ def test_every_hart_says_hello(tmp_path):
 @pytest.mark.parametrize("sync", ("spl-pessim", "cli-optim"))
 def test_interrupts_come_over_the_wires(tmp_path, sync):
     quiet = boot(tmp_path / "quiet", SERIAL, sync=sync)
-    noisy = boot(tmp_path / "noisy", SERIAL, "--poke", "cable.noise=200", sync=sync)
+    noisy = boot(tmp_path / "noisy", SERIAL, "--poke", "cable_noise=200", sync=sync)
     for run in quiet, noisy:
         assert run.status == 0, run.report()
         assert (run.folder / "blob-1.bin").read_bytes() == BYTES
@@ -49,7 +49,7 @@ def test_interrupts_come_over_the_wires(tmp_path, sync):
 
 @pytest.mark.parametrize("cycle", (0, 150_000, 500_000))
 def test_a_cut_cable_is_one_clear_error(tmp_path, cycle):
-    run = boot(tmp_path / "run", SERIAL, "--poke", f"cable.cut=255@{cycle}")
+    run = boot(tmp_path / "run", SERIAL, "--poke", f"cable_cut=255@{cycle}")
     assert run.status == 1, run.report()
     assert run.console.count("panic:") == 1, run.report()
     assert "the interrupt controller does not answer: look at its cable, then reset" in run.console, run.report()

@@ -17,7 +17,7 @@ out = pathlib.Path(options["--out"])
 plan = json.loads(pathlib.Path({plan!r}).read_text()).get(out.name, {{}})
 with open({log!r}, "a") as log:
     log.write(out.name + "\\n")
-latency = int((words | pokes).get("pic.read", 0))
+latency = int((words | pokes).get("link_read_latency", words.get("link_latency", 0)))
 if "--restore" in options:
     assert pathlib.Path(options["--restore"]).read_text() == options["--bootargs"]
 if "--checkpoint" in options and not plan.get("status"):

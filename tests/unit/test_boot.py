@@ -81,9 +81,9 @@ def test_a_kept_restored_run_is_not_one_of_another_boot(bench):
 
 @pytest.mark.parametrize(("entry", "words"), [
     ('checkpoint = "noon"', "'noon' is not cycle:N"),
-    ('poke = { "pic.read" = "{latency}" }', "'poke' needs a 'checkpoint'"),
-    ('checkpoint = "event:1"\npoke = { "pic.raed" = "1" }', "did you mean 'pic.read'?"),
-    ('checkpoint = "event:1"\npoke = { "pic.read" = "{nothing}" }', "unknown name in runs restored 'nothing'"),
+    ('poke = { "link_read_latency" = "{latency}" }', "'poke' needs a 'checkpoint'"),
+    ('checkpoint = "event:1"\npoke = { "link_raed_latency" = "1" }', "did you mean 'link_read_latency'?"),
+    ('checkpoint = "event:1"\npoke = { "link_read_latency" = "{nothing}" }', "unknown name in runs restored 'nothing'"),
 ])
 def test_a_wrong_entry_gets_one_line(tmp_path, entry, words):
     text = (definition.FOLDER / "boot-once.toml").read_text()

@@ -62,10 +62,11 @@ def test_a_seed_always_perturbs_the_same():
 
 def test_what_is_given_is_not_perturbed():
     every = next(seed for seed in range(1, 100) if len(perturbation(seed)) == len(KNOBS))
-    assert perturbation(every, ("pic.read",)) == {k: v for k, v in perturbation(every).items() if k != "pic.read"}
+    assert perturbation(every, ("link_read_latency",)) == {
+        k: v for k, v in perturbation(every).items() if k != "link_read_latency"}
     assert not {"hz", "hz.jitter"} & perturbation(every, ("hz",)).keys()
-    words = Subject("test-race", Machine(1), "spl-optim", ("pic.read=5",), (), 1).words(every)
-    assert [word for word in words if word.startswith("pic.read")] == ["pic.read=5"]
+    words = Subject("test-race", Machine(1), "spl-optim", ("link_read_latency=5",), (), 1).words(every)
+    assert [word for word in words if word.startswith("link_read_latency")] == ["link_read_latency=5"]
 
 
 def test_all_that_is_perturbed_is_said():

@@ -28,8 +28,9 @@ from sim.faults.planted import (
 from support.cache import REPO
 
 FAULTS = load()
-AREAS = {"boards", "vm", "scheduler", "locks", "schemes", "interrupts", "layout", "user", "pic", "programs", "link",
-         "serial", "results", "clint", "skipping", "nodes", "fs", "net", "sdcard", "disk", "ether", "model", "mpd",
+AREAS = {"boards", "parameters", "vm", "scheduler", "locks", "schemes", "interrupts", "layout", "user", "pic",
+         "programs", "link", "serial", "results", "clint", "skipping", "nodes", "fs", "net",
+         "sdcard", "disk", "ether", "model", "mpd",
          "style"}
 
 

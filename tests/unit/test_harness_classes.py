@@ -133,8 +133,8 @@ def test_moments(program):
 
 
 def test_pokes(program):
-    assert ask(program, ("poke", "pic.read=0x4b"), ("poke", "a=1@7")) == [
-        {"name": "pic.read", "value": 75, "cycle": 2**64 - 1},
+    assert ask(program, ("poke", "link_read_latency=0x4b"), ("poke", "a=1@7")) == [
+        {"name": "link_read_latency", "value": 75, "cycle": 2**64 - 1},
         {"name": "a", "value": 1, "cycle": 7},
     ]
     wrong = ("", "=", "=1", "a", "a=", "a=1@", "a@1=2", "a=4294967296", "a=-1", "a=1@18446744073709551615", "a=1@x")

@@ -1,5 +1,6 @@
 """Kernel units that need no hardware, on the host under sanitizers; kernel/test/host/host.h says how to write one."""
 
+import functools
 import os
 import re
 import shutil
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from support.cache import cached
+from support.parameters.headers import boot_header
 from tests.limited import run_limited
 
 KERNEL = Path(__file__).parents[2] / "kernel"
@@ -32,6 +35,16 @@ def named(program: Path, what: str) -> list[str]:
     return words.group(1).replace("*", " ").split() if words else []
 
 
+@functools.cache
+def generated() -> Path:
+    """The folder of what the kernel includes that is made from the parameters."""
+    def write(out: Path):
+        (out / "generated").mkdir()
+        (out / "generated/boot.h").write_text(boot_header())
+
+    return cached("host-headers", {"boot": boot_header()}, write)
+
+
 def build(program: Path, folder: Path) -> Path:
     sources = named(program, "Sources")
     assert sources, f"{program.name}: its first comment names no sources (kernel/test/host/host.h)"
@@ -41,7 +54,7 @@ def build(program: Path, folder: Path) -> Path:
     objects = []
     for number, source in enumerate([program.relative_to(KERNEL), "test/host/host.c", *sources]):
         objects.append(folder / f"{number}.o")
-        gcc([*compiler, *FLAGS, *defined, "-c", source, "-o", objects[-1]])
+        gcc([*compiler, *FLAGS, f"-I{generated()}", *defined, "-c", source, "-o", objects[-1]])
     binary = folder / program.stem
     gcc(["gcc", *FLAGS, *objects, "-lm", "-o", binary])
     return binary

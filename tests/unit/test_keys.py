@@ -49,7 +49,7 @@ class Keys:
             if module.__file__.startswith(str(REPO / "soc/fpga")):
                 monkeypatch.setattr(module, "version", lambda name: f"{name} {self.said.get(name, 1)}")
             monkeypatch.setattr(module, "__file__", self.at(module.__file__))
-        for module in (sim.model.toolchain, sim.model.idle, sim.model.pokes):
+        for module in (sim.model.toolchain, sim.model.idle):
             monkeypatch.setattr(module, "__file__", self.at(module.__file__))
         monkeypatch.setattr(soc.config, "REPO", folder)
         monkeypatch.setattr(sim.images.kernel, "REPO", folder)
@@ -246,7 +246,7 @@ CASES = {
              file("libgcc.a"), file("kernel/Makefile"), file("kernel/arch/kernel.ld"), file("kernel/lib/ksyms.py"),
              file("user/abi.h"), file("user/programs/hello.c"), file("sim/images/kernel.py"),
              file("firmware/service.h"), file("include/generated/soc.h"), value("cflags", "-O1"),
-             value("options", {"layout": "3"})],
+             constant(sim.images.kernel, "boot_header", lambda: "other"), value("options", {"layout": "3"})],
     model: [*TOOLS, said("gcc"), file("sim/model/gating/load.S"),
             value("verilog", "module other(probe0_valid);"), file("sim/model/verilate.py"),
             file("sim/model/toolchain.py"), file("sim/model/gating/gates.py"),
@@ -254,10 +254,11 @@ CASES = {
             constant(sim.model.verilate, "SLOW_FLAGS", ("-O0",)), constant(sim.model.verilate, "PROFILED_FLAGS", ())],
     simulator: [*TOOLS, value("model", "other"), value("edge", ["edge"]), value("idle", "[1]"), value("clock", 2),
                 file("harness/machine/main.cpp"), file("harness/machine/main.h"), file("sim/model/build.py"),
-                file("sim/model/toolchain.py"), file("sim/model/idle.py"), file("sim/model/pokes.py")],
+                file("sim/model/toolchain.py"), file("sim/model/idle.py"),
+                constant(sim.model.build, "STROBED", ())],
     generator: [file("hw/cpu/scala/Cluster.scala"), file("hw/cpu/scala/pom.xml"), file("hw/cpu/jars.sha256"),
                 constant(hw.cpu.generate, "MAVEN", ("mvn",)), constant(hw.cpu.generate, "REWRITES", ())],
-    cluster: [value("generator", "other"), value("parameters", {"icache_bytes": 2048}),
+    cluster: [value("generator", "other"), value("parameters", {"icache_bytes": 4096}),
               constant(hw.cpu.generate, "JAVA", ("java",))],
     netlist: [*RISCV, *SOURCES, *(parameter(name, after) for name, after in OTHER.items()),
               *(package(soc.config, name) for name in soc.config.GENERATORS)],

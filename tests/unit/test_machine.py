@@ -58,9 +58,10 @@ def test_runs_vary_over_lists_and_settings_change_them(tmp_path):
 def test_bootargs_and_estimates_know_the_machine(tmp_path):
     experiment = template(
         tmp_path, ("# Values with which", "[machine]\ntlb_entries = [2, 4]\nclock_hz = 1_000_000\n# Values with which"),
-        ("pic.write={latency}", "pic.write={latency} x={tlb_entries}"), ("300_000 +", "clock_hz + tlb_entries +"))
+        ("link_latency={latency}", "link_latency={latency} threads={tlb_entries}"),
+        ("300_000 +", "clock_hz + tlb_entries +"))
     one, two = runs(experiment, "latencies=0", "iterations=10")
-    assert " x=2 " in one.bootargs and " x=4 " in two.bootargs
+    assert " threads=2 " in one.bootargs and " threads=4 " in two.bootargs
     assert (one.cycles, two.cycles) == (1_000_000 + 2 + 1500, 1_000_000 + 4 + 1500)
 
 

@@ -85,7 +85,7 @@ def test_a_failed_run_is_named_and_the_others_go_on(bench, plan, said):
     assert len(record.read(runner.out)[1]) == 7
     failure = runner.failures[0]
     assert failure.console[-1] == "panic: nothing works"
-    assert "--console tty" in failure.command and "pic.read=100" in failure.command
+    assert "--console tty" in failure.command and "link_read_latency=100" in failure.command
     summary, _ = report.write(runner.out)
     assert [row["id"] for row in summary["failures"]] == [failing]
     assert failing not in {row["id"] for row in summary["serial"]}

@@ -100,13 +100,13 @@ def test_settings_that_are_given_go_before_quick_ones(experiment):
 def test_boot_arguments(experiment):
     settings = experiment.settings(["size=64", "latencies=75", "harts=2", "schemes=spl-optim", "falls=174"])
     table5, serial, *links = experiment.runs(settings, CLOCK_HZ)
-    assert table5.bootargs == "run=table5 iterations=10000 pic.read=75 pic.write=75 console.baud=6000000"
+    assert table5.bootargs == "run=table5 iterations=10000 link_latency=75 console.baud=6000000"
     assert (table5.harts, table5.input_bytes) == (1, None)
-    assert serial.bootargs.startswith("run=serial bytes=64 baud=115200 pic.read=75 pic.write=75 crc=")
+    assert serial.bootargs.startswith("run=serial bytes=64 baud=115200 link_latency=75 crc=")
     assert len(serial.bootargs.split("crc=")[1].split()[0]) == 8
     assert (serial.harts, serial.sync, serial.input_bytes) == (2, "spl-optim", 64)
     assert [(link.id, link.harts) for link in links] == [(f"link-spl-optim-back{back}-fall174", 1) for back in (0, 76)]
-    assert ("pic.read=152 pic.write=152 pic.read_back=76 pic.write_back=76 pic.delivery=152 pic.fall=174 "
+    assert ("link_latency=152 link_read_back=76 link_write_back=76 link_delivery_delay=152 link_fall_delay=174 "
             in links[1].bootargs)
 
 

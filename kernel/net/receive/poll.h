@@ -98,10 +98,10 @@ static inline void receive_establish(unsigned q)
 
 static inline void receive_prepare(void)
 {
-    quota = bootargs_number("net.quota", 8, ALL);
+    quota = bootargs_number(BOOT(kernel, net_quota));
     if (!quota)
         panic("boot argument net.quota: give 1 at least");
-    share = clock_hz() ? bootargs_number("net.share", 100, 100) : 100;
+    share = clock_hz() ? bootargs_number(BOOT(kernel, net_share)) : 100;
 }
 
 static inline void receive_begin(void)

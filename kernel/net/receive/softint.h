@@ -17,6 +17,7 @@
 #define RECEIVE_IN_THREADS false
 
 #define MOST_WAITING 1024
+_Static_assert(BOOT_MOST(kernel, net_queue) <= MOST_WAITING, "as many wait as may");
 DEFINE_SIMPLE_LOCK(softnet_lock, "softnet", SPL_SOFTNET);
 
 static struct ether_exchange exchange[ETHER_QUEUES];
@@ -72,7 +73,7 @@ static void softnet(void *arg)
 /* All places get buffers. */
 static void softint_fill(unsigned q)
 {
-    uint32_t most = bootargs_number("net.queue", 50, MOST_WAITING), places = 1;
+    uint32_t most = bootargs_number(BOOT(kernel, net_queue)), places = 1;
     if (!most)
         panic("boot argument net.queue: give 1 to %u", MOST_WAITING);
     while (places < most)

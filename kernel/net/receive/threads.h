@@ -58,7 +58,7 @@ static inline void receive_establish(unsigned q)
 
 static uint32_t queue_length(void)
 {
-    uint32_t most = bootargs_number("net.queue", 50, 1000);
+    uint32_t most = bootargs_number(BOOT(kernel, net_queue));
     if (!most)
         panic("boot argument net.queue: give 1 to 1000");
     return most;
@@ -67,7 +67,7 @@ static uint32_t queue_length(void)
 static inline void receive_prepare(void)
 {
     ipintrq.ifq_maxlen = queue_length();
-    uint32_t threads = bootargs_number("net.threads", 1, ITHREAD_MOST);
+    uint32_t threads = bootargs_number(BOOT(kernel, net_threads));
     ithread_start(&netisr_thread, PIC_SOURCE_ETHER(0), work_off, &ipintrq, PRI_INTERRUPT, threads, ANY_HART);
     ithread_start(&arp_thread, PIC_SOURCE_ETHER(0), work_off, &arpintrq, PRI_INTERRUPT, 1, ANY_HART);
 }

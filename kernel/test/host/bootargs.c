@@ -11,7 +11,7 @@ char bootargs[64];
 static const char *string(const char *key)
 {
     static char value[64];
-    return bootargs_string(key, value, sizeof value, "otherwise");
+    return bootargs_string(key, "otherwise", value, sizeof value);
 }
 
 HOST_TEST(words_are_found_wherever_they_stand)
@@ -47,10 +47,10 @@ HOST_TEST(a_value_without_room_panics_and_is_not_cut)
         char value[8];
         memset(value, '!', sizeof value);
         if (size <= 6) {
-            CHECK_PANICS("boot argument name=: give at most", bootargs_string("name", value, size, 0));
+            CHECK_PANICS("boot argument name=: give at most", bootargs_string("name", 0, value, size));
             CHECK(value[0] == '!');
         } else {
-            CHECK_TEXT(bootargs_string("name", value, size, 0), "abcdef");
+            CHECK_TEXT(bootargs_string("name", 0, value, size), "abcdef");
         }
     }
 }

@@ -1,5 +1,5 @@
-// A register of the model that gets a value from outside: --poke NAME=VALUE[@CYCLE]. The names are those of the boot
-// arguments that set the same registers (sim/model/pokes.py).
+// A register of the model that gets a value from outside: --poke NAME=VALUE[@CYCLE]. The names are those of the CSRs
+// (support/parameters/machine.py).
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -76,7 +76,8 @@ class FaultyBoard:
         done = subprocess.run(
             [self.binary, "--image", image, "--disk", f"{card},profile=fast,write=no",
              "--out", folder, "--console", "file", "--quiet", "--hang-cycles", "0",
-             "--max-cycles", str(cycles), "--uart0-baud", str(BAUD), "--poke", f"fault={int(faults)}@{PLANTED_AT}"],
+             "--max-cycles", str(cycles), "--uart0-baud", str(BAUD), "--poke",
+             f"planted_fault={int(faults)}@{PLANTED_AT}"],
             cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode != 3:
             raise RuntimeError(done.stderr)

@@ -1,0 +1,1 @@
+"""Every parameter of Interlock, declared once (README.md). `table.py` has all of them."""
