@@ -117,7 +117,12 @@ def report_command(
         if not isinstance(named, str) or not named.endswith(".py"):
             raise Failed(f"--trust: the records in {directory} name no Python file, leave it out", 2)
         modules.trust(named)
-    summary, tables = report.write(directory)
+    try:
+        summary, tables = report.write(directory)
+    except record.Unwritable as error:
+        print(f"interlock: {error}: the tables are shown and not kept", file=sys.stderr)
+        made = report.load(directory, keep=False)
+        summary, tables = made.summary, made.all_tables()
     show_tables(tables)
     for document in into or []:
         try:
@@ -257,7 +262,7 @@ def sim(
     command += [word for one in disk or [] for word in ("--disk", one)]
     command += of_the_wire
     for option, wanted in (("--checkpoint-stop", checkpoint_stop), ("--no-skip", no_skip),
-                           ("--check-skip", check_skip)):
+                           ("--check-skip", check_skip), ("--target-status", bool(program))):
         command += [option] if wanted else []
     if gdb:
         print(f"debug with: gdb-multiarch {shlex.quote(str(shown(booted)))} -ex 'target remote DEVICE', "
@@ -320,13 +325,33 @@ def terminated(*_):
     raise KeyboardInterrupt
 
 
+def standard_streams():
+    """Sees to it that input, output and messages are open, as the next file opened would get the number of one that is
+    not: an input that is closed is empty, an output that is closed ends the command."""
+    for number, name in ((0, None), (1, "output"), (2, "error")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)      # gets the lowest number that is free: this one
+            if name:
+                os.write(2, f"interlock: standard {name} is closed: give it a file, or /dev/null\n".encode())
+                os._exit(1)
+
+
 def main():
+    standard_streams()
     from sim.experiments.definition import SettingError
     from sim.results.record import RecordError, disk_is_full, out_of_memory
     signal.signal(signal.SIGTERM, terminated)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:       # nohup's
+        signal.signal(signal.SIGHUP, terminated)
     text, status = "", 0
     try:
         status = app(prog_name="interlock", standalone_mode=False) or 0
+        sys.stdout.flush()
+    except BrokenPipeError:     # who reads the output has enough of it, as `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(128 + signal.SIGPIPE)
     except typer.Abort:
         text, status = "interrupted", 130
     except typer.Exit as error:

@@ -1,6 +1,8 @@
 """The command `cluster`: a Dask scheduler here, and workers as jobs of a batch system."""
 
+import shlex
 import signal
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -48,10 +50,11 @@ def cluster(
     wanted: dict[str, Any] = {"walltime": walltime, "queue": queue, "account": account, "interface": interface}
     wanted = {name: value for name, value in wanted.items() if value is not None}
     if not plain_tcp:
-        from sim.sweep.tls import security
-        wanted["security"] = security(certificates)
+        from sim.sweep.tls import Quoted, security
+        wanted["security"] = security(certificates, Quoted)
     try:
-        with made(cores=cores, processes=1, memory=memory, job_extra_directives=directive or [],
+        with made(python=shlex.quote(sys.executable), cores=cores, processes=1, memory=memory,
+                  job_extra_directives=directive or [],
                   scheduler_options={"dashboard_address": None}, **wanted) as workers:
             if show:
                 print(workers.job_script().strip())
@@ -75,7 +78,5 @@ def certificates(
     Example:  ./interlock certificates /shared/tls
     Then:     dask scheduler --protocol tls:// $(./interlock certificates /shared/tls)
     """
-    import shlex
-
     from sim.sweep.tls import options
     print(shlex.join(options(folder)))

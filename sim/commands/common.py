@@ -15,6 +15,8 @@ from typing import Annotated
 
 import typer
 
+from sim.results.table import printable
+
 DEFAULT_SYNC = "cli-spl-pessim"
 PLAIN_PROGRESS_S = 10.0
 PLAIN_WIDTH = 132       # of tables that do not go to a terminal
@@ -213,16 +215,16 @@ def show_tables(tables):
     console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
     for table in tables:
         if table.main:
-            console.print(table.title, style="bold", soft_wrap=True, highlight=False, markup=False)
+            console.print(printable(table.title), style="bold", soft_wrap=True, highlight=False, markup=False)
             console.print(table.rich())
             for note in table.notes:
-                console.print(note, soft_wrap=True, highlight=False, markup=False)
+                console.print(printable(note), soft_wrap=True, highlight=False, markup=False)
             if table.notes:
                 console.print()
 
 
 def show_failure(failure):
-    print(f"FAILED {failure.id}: {failure.reason}", file=sys.stderr)
+    print(f"FAILED {failure.id}: {printable(failure.reason)}", file=sys.stderr)
     for line in failure.console:
-        print(f"    {line}", file=sys.stderr)
+        print(f"    {printable(line)}", file=sys.stderr)
     print(f"  to repeat it: {failure.command}", file=sys.stderr)

@@ -18,7 +18,9 @@ def user_files(words: Sequence[str], wanted: Sequence[str],
     from sim.images import programs
     added = {}
     for text in files:
-        name, given, path = text.rpartition("=")
+        name, given, path = ("", "", text) if Path(text).is_file() else text.partition("=")
+        if given and not Path(path).is_file():      # a name may hold the sign, too
+            name, given, path = text.rpartition("=")
         if not Path(path).is_file():
             raise Failed(f"--file {text}: there is no such file", 2)
         name = name.removeprefix("/") if given else Path(path).name
@@ -40,6 +42,8 @@ def user_files(words: Sequence[str], wanted: Sequence[str],
         raise Failed(str(error), 2) from error
     for _, its in made:
         added = its | added
+    if any(character.isspace() for character in made[0][0]):
+        raise Failed(f"--program {wanted[0]}: boot arguments have no blanks, so its name must have none: rename it", 2)
     more = ["run=user", f"program={made[0][0]}", *([] if "hz" in given_names else [TICKS])]
     return [*more, *words], added
 

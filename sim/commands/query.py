@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from sim.commands.common import PLAIN_WIDTH
+from sim.results.table import printable
 
 
 class Format(StrEnum):
@@ -30,7 +31,10 @@ def query(
     Example:  ./interlock query "select sync, latency, avg(cycles) from runs group by all order by all" --format csv
     """
     from sim.results import query, tables
-    connection = query.connect(directory)
+    left_out: list[Exception] = []
+    connection = query.connect(directory, left_out)
+    for error in left_out:
+        print(f"interlock: left out: {error}", file=sys.stderr)
     if sql is None:
         sql = f"""select table_name as "table", string_agg(column_name, ', ' order by column_index) as columns
                   from duckdb_columns() where table_name in {tables.NAMES} and schema_name = 'main'
@@ -51,11 +55,12 @@ def show(columns, rows):
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
     drawn = Table(box=box.SIMPLE_HEAD)
     for index, column in enumerate(columns):
         numbers = all(isinstance(row[index], int | float | None) for row in rows)
-        drawn.add_column(column, justify="right" if numbers else "left", overflow="fold")
+        drawn.add_column(Text(printable(column)), justify="right" if numbers else "left", overflow="fold")
     for row in rows:
-        drawn.add_row(*("" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-                        for value in row))
+        drawn.add_row(*(Text("" if value is None else f"{value:.6g}" if isinstance(value, float) else
+                             printable(str(value))) for value in row))
     Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH).print(drawn)

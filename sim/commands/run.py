@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -166,15 +167,28 @@ def carry_out_on_board(experiment, values, directory, port, slowdown, baud, as_j
 
 
 def execute(runner, targets, directory, as_json):
-    """Lets the runner do its work, and shows what came of it."""
+    """Lets the runner do its work, and shows what came of it. Ctrl-C at any moment says what was kept."""
+    try:
+        carried_out(runner, targets, directory, as_json)
+    except KeyboardInterrupt:
+        raise interrupted(runner, directory) from None
+
+
+def interrupted(runner, directory):
+    return Failed(f"interrupted: {len(runner.records)} of {len(runner.runs)} runs are finished, their records are in "
+                  f"{shown(directory)}, go on with: ./interlock resume {shlex.quote(str(shown(directory)))}", 130)
+
+
+def carried_out(runner, targets, directory, as_json):
+    """All of `execute` but what an interrupt says."""
     from sim.results import record, report, sampling, statistics
     from sim.sweep.runner import Interrupted
-    interrupted = False
+    stopped = False
     with Display() as display:
         try:
             runner.execute(targets, display.runs)
         except Interrupted:
-            interrupted = True
+            stopped = True
         except (record.RecordError, OSError, MemoryError) as error:
             if isinstance(error, record.RecordError):
                 reason = error
@@ -197,9 +211,8 @@ def execute(runner, targets, directory, as_json):
                 print(line, end="\n\n")
         show_tables(tables)
         print(f"record: {shown(directory)} (report.html, report.md, summary.json, records.jsonl, tables/, runs/)")
-    if interrupted:
-        raise Failed(f"interrupted: {summary['finished']} of {summary['asked']} runs are finished, "
-                     f"their records are in {shown(directory)}, go on with: ./interlock resume {shown(directory)}", 130)
+    if stopped:
+        raise interrupted(runner, directory)
     if runner.failures:
         raise Failed(f"{len(runner.failures)} of {summary['asked']} runs failed, see above and {shown(directory)}")
 

@@ -9,6 +9,7 @@ byte. `OBSERVED` names the kinds of runs whose figures need an outside observer:
 """
 
 import re
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,10 +111,27 @@ class Report:
         return [*(comparison.table() for comparison in self.comparisons), *self.tables]
 
 
-def load(directory):
-    """The report of a results directory; RecordError if there is nothing to report from."""
-    experiment, records = collect(directory)
+# What a report module meets where a record lacks a figure, or has one of another kind.
+UNFIT = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
+
+
+def load(directory, keep=True):
+    """The report of a results directory; RecordError if there is nothing to report from, or the records are not such as
+    their report needs. Without `keep` nothing is written into the directory."""
+    experiment, records = collect(directory) if keep else record.read(directory)
     module = report_of(experiment)
+    try:
+        return made_of(module, experiment, records)
+    except UNFIT as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        raise record.RecordError(
+            f"{directory}: no report '{experiment['report'] or 'collected'}' can be made of its records: "
+            f"{type(error).__name__}: {record.shortened(str(error))} ({Path(where.filename).name}:{where.lineno})"
+        ) from error
+
+
+def made_of(module, experiment, records):
+    """The Report that `module` makes."""
     summary = summarise(module, experiment, records)
     summary["question"] = experiment.get("question") or ""
     summary["answer"] = module.answer(summary) if hasattr(module, "answer") else ""

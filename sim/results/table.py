@@ -41,7 +41,7 @@ class Table:
         from rich import box
         from rich.table import Table as RichTable
         from rich.text import Text
-        rows = [[str(cell) for cell in row] for row in self.rows]
+        rows = [[printable(str(cell)) for cell in row] for row in self.rows]
         wide = any(sum(map(len, row)) + 3 * len(row) > WIDE for row in rows)
         if wide:        # intervals go below their figures
             rows = [[INTERVAL.sub(r"\n\1", cell) for cell in row] for row in rows]
@@ -55,6 +55,12 @@ class Table:
         for row in rows:
             drawn.add_row(*map(Text, row))      # as they are: "[...]" is no mark-up
         return drawn
+
+
+def printable(text):
+    """Text from a record or a target as a terminal may get it: what would steer the terminal is written out."""
+    return "".join(character if character.isprintable() or character in "\n\t" else ascii(character)[1:-1]
+                   for character in text)
 
 
 def number(value, digits=3):

@@ -73,7 +73,7 @@ def flat(value, prefix=""):
     """A nested dictionary as one: names joined with `_`. What is counted by number, or empty, stays together."""
     row = {}
     for name, inner in value.items():
-        if isinstance(inner, dict) and inner and not all(key.isdigit() for key in inner):
+        if isinstance(inner, dict) and inner and not all(map(is_key, inner)):
             row |= flat(inner, f"{prefix}{name}_")
         elif inner != {} or name.endswith(("_by_cause", "_in_section", "_probes")):
             row[prefix + name] = inner
@@ -97,16 +97,31 @@ def arrow(rows):
     return pyarrow.table(made)
 
 
+def is_int64(value):
+    return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
+
+
 def column_kind(name, values):
+    """The Arrow type that all `values` of a column have; text where there is none."""
     import pyarrow
     kinds = {type(value) for value in values}
-    for python, kind in ((bool, pyarrow.bool_()), (str, pyarrow.string()), (list, pyarrow.list_(pyarrow.int64())),
-                         (dict, pyarrow.map_(pyarrow.int64(), pyarrow.int64()))):
-        if kinds == {python}:
+    counted = pyarrow.map_(pyarrow.int64(), pyarrow.int64())
+    for python, kind, fits in (
+            (bool, pyarrow.bool_(), lambda value: True), (str, pyarrow.string(), lambda value: True),
+            (list, pyarrow.list_(pyarrow.int64()), lambda value: all(map(is_int64, value))),
+            (dict, counted, lambda value: all(map(is_int64, value.values())) and all(map(is_key, value)))):
+        if kinds == {python} and all(map(fits, values)):
             return kind
     if name in TEXT or not kinds <= {int, float}:
         return pyarrow.string()
-    return pyarrow.float64() if float in kinds else pyarrow.int64()
+    if float in kinds:
+        return pyarrow.float64()
+    return pyarrow.int64() if all(map(is_int64, values)) else pyarrow.string()
+
+
+def is_key(text):
+    """Whether a name counts something by number, as an int64 column can hold it."""
+    return text.isdecimal() and text.isascii() and len(text) < 19
 
 
 def write(directory, records):

@@ -8,6 +8,7 @@ disk.
 import datetime
 import ipaddress
 import json
+import shlex
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,11 +22,19 @@ CERTIFICATE, KEY = "certificate.pem", "key.pem"
 LEAST_LEFT = datetime.timedelta(days=30)    # a certificate lasts for a year
 
 
+class Quoted(Security):
+    """For a batch job's script: dask-jobqueue puts a worker's paths into a line of shell as they are."""
+
+    def get_tls_config_for_role(self, role):
+        found = super().get_tls_config_for_role(role)
+        return {name: shlex.quote(value) for name, value in found.items()} if role == "worker" else found
+
+
 def default_folder():
     return build_root() / "tls"
 
 
-def security(folder=None):
+def security(folder=None, kind=Security):
     """Dask's Security of the certificate in `folder`, made if there is none that lasts; RecordError in one line."""
     folder = Path(folder or default_folder()).resolve()
     try:
@@ -42,7 +51,7 @@ def security(folder=None):
     except (OSError, ValueError) as error:
         raise RecordError(f"no certificate in {folder}: {error}") from error
     certificate, key = str(folder / CERTIFICATE), str(folder / KEY)
-    return Security(require_encryption=True, tls_ca_file=certificate, **{
+    return kind(require_encryption=True, tls_ca_file=certificate, **{
         f"tls_{role}_{what}": path for role in ("client", "scheduler", "worker")
         for what, path in (("cert", certificate), ("key", key))})
 

@@ -179,6 +179,47 @@ def test_sim_gives_the_simulators_status():
     assert result.returncode == 3 and "limit of 1,000 cycles" in result.stderr
 
 
+@pytest.mark.parametrize("end, status", [
+    ("return 7;", 7), ("__builtin_trap();", 133), ("kill(getpid(), SIGTERM);", 143)])
+def test_sim_gives_the_programs_status(tmp_path, end, status):
+    """128 and the number for one that a signal ends; its file's name may hold what options are divided by."""
+    (tmp_path / "end.c").write_text(f"""#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {{ if (!fopen("/a", "r")) return 1; {end} return 0; }}""")
+    data = tmp_path / "a=b, c"
+    data.write_text("x")
+    result = interlock("sim", "--program", tmp_path / "end.c", "--file", f"a={data}", "--set", "console.baud=6000000")
+    assert result.returncode == status, result.stdout + result.stderr
+
+
+def test_a_program_whose_name_has_a_blank_gets_one_line(tmp_path):
+    shutil.copy(REPO / "user/programs/hello.c", tmp_path / "hel lo.c")
+    line = interlock("sim", "--program", tmp_path / "hel lo.c").stderr.splitlines()[-1]
+    assert "hel lo.c" in line and "rename it" in line
+
+
+@pytest.mark.parametrize("how", ["link", "bash", "folder"])
+def test_the_command_runs_however_it_is_called(tmp_path, how):
+    link = tmp_path / "il"
+    link.symlink_to(REPO / "interlock")
+    command, cwd = {"link": ([link], tmp_path), "bash": (["bash", "interlock"], REPO),
+                    "folder": (["bash", REPO / "interlock"], tmp_path)}[how]
+    result = subprocess.run([*command, "list"], cwd=cwd, text=True, capture_output=True, timeout=NO_BUILD_S)
+    assert result.returncode == 0 and result.stdout.startswith("andrew"), result.stderr
+
+
+@pytest.mark.parametrize("redirection, status, parts", [
+    (">&-", 1, ["output is closed"]), ("<&-", 0, None), ("| true; exit ${PIPESTATUS[0]}", (0, 1, 141), None)])
+def test_closed_streams_are_no_traceback(redirection, status, parts):
+    result = subprocess.run(["bash", "-c", f"./interlock list {redirection}"], cwd=REPO, text=True, capture_output=True,
+                            timeout=NO_BUILD_S)
+    assert result.returncode in (status if isinstance(status, tuple) else (status,)), result.stderr
+    assert "Traceback" not in result.stderr and len(result.stderr.splitlines()) == bool(parts), result.stderr
+    for part in parts or ():
+        assert part in result.stderr
+
+
 def test_a_truncated_image_gets_one_line(tmp_path):
     image = interlock("build", "--sync", "cli-optim").stdout.splitlines()[1]
     cut = tmp_path / "cut.elf"

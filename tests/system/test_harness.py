@@ -146,14 +146,16 @@ def test_hang_detection_off(play):
     assert play(looping("spin"), "--hang-cycles", 0, "--max-cycles", 1_000_000).status == 3
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143),
+                                                (signal.SIGHUP, 129)])
 def test_interrupted_keeps_partial_results(binary, tmp_path, number, status):
     script = Script()
     script.trace(5, 6)
     script.jump(2)
     out = tmp_path / "out"
     process = subprocess.Popen([binary, "--image", script.image(tmp_path), "--out", out, "--quiet"],
-                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+                               preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
     time.sleep(0.5)
     process.send_signal(number)
     assert process.wait(10) == status

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 import signal
 import stat
 import subprocess
@@ -97,6 +98,14 @@ def test_the_job_of_a_batch_system(system, header):
     assert result.returncode == 0 and set(header) <= set(lines), result.stderr
     assert f"{sys.executable} -m distributed.cli.dask_worker" in lines[-1].replace(str(REPO.resolve()), str(REPO))
     assert "--nthreads 4" in lines[-1]
+
+
+def test_a_job_is_shell_whatever_its_folder_is_called(tmp_path):
+    folder = tmp_path / "a b; 'c'"
+    result = subprocess.run([INTERLOCK, "cluster", "slurm", "--show", "--certificates", folder], capture_output=True,
+                            text=True, timeout=60)
+    words = shlex.split(result.stdout.splitlines()[-1])
+    assert words[words.index("--tls-key") + 1] == str(folder / "key.pem"), result.stderr
 
 
 def test_what_a_batch_system_does_not_take_gets_one_line():

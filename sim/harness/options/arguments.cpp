@@ -49,6 +49,7 @@ const char HELP[] =
   --max-stall S         ... and end it after S (exit status 5; 0: never)
   --progress SECONDS    time between progress lines (5; 0: none)
   --quiet               no progress, no notes on stderr
+  --target-status       when the target ends, end with the lowest 8 bits of its exit code, else with 1 unless it is 0
   --evaluate-twice      compute each cycle as Verilator's eval() does, at both edges; slower, the result is the same
   --no-skip             simulate also the cycles in which nothing can happen; the result is the same
   --check-skip          simulate each stretch of them after all, and compare every register (exit status 2)
@@ -307,6 +308,7 @@ bool parse_arguments(int argc, char **argv, uint64_t clock_hz, Plan &plan)
                                                                   {"--empty-ram", {a.empty_ram, true}},
                                                                   {"--checkpoint-stop", {a.checkpoint_stop, true}},
                                                                   {"--evaluate-twice", {a.evaluate_twice, true}},
+                                                                  {"--target-status", {a.target_status, true}},
                                                                   {"--no-skip", {a.skip, false}},
                                                                   {"--check-skip", {a.check_skip, true}}};
     for (int i = 0; i < argc; i++)

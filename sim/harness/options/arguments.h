@@ -49,6 +49,7 @@ struct Arguments : Shape {
     bool quiet = false;
     bool empty_ram = false; // the image is not put there
     bool evaluate_twice = false; // as Verilator has it, see Model::cycle
+    bool target_status = false; // end with the target's exit code and not with 1
     bool skip = true, check_skip = false; // leave out idle cycles; simulate them after all, and compare
     double max_seconds = 0, progress = 5; // 0: none
     uint64_t stall_seconds = 10, max_stall = 0; // of standing still: to report it, to end; 0: never

@@ -41,6 +41,8 @@ int main(int argc, char **argv)
 #endif
         std::signal(SIGINT, interrupt);
         std::signal(SIGTERM, interrupt);
+        if (std::signal(SIGHUP, interrupt) == SIG_IGN) // nohup's
+            std::signal(SIGHUP, SIG_IGN);
         std::signal(SIGPIPE, SIG_IGN);
         if (plan.common.restore.empty())
             return Run(std::move(plan), nullptr).run();

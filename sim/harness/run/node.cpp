@@ -559,7 +559,7 @@ int Node::status() const
     if (failed)
         return 2;
     switch (end) {
-    case End::TARGET: return exit_code ? 1 : 0;
+    case End::TARGET: return arguments.target_status ? int(exit_code & 0xff) : exit_code ? 1 : 0;
     case End::CHECKPOINT:
     case End::STOPPED: return 0;
     case End::MAX_CYCLES:

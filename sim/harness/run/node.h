@@ -23,7 +23,7 @@
 #include "watch/observer.h"
 #include "watch/watch.h"
 
-// Set by SIGINT and SIGTERM.
+// Set by SIGINT, SIGTERM and SIGHUP.
 extern volatile int interrupted_by;
 // The last line on stderr shows progress, and has no end yet.
 extern std::atomic<bool> progress_open;

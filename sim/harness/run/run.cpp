@@ -378,15 +378,21 @@ void Run::finish()
 // Of several nodes the worst: a failure, then an interruption, a hang, a limit, an exit code.
 int Run::status() const
 {
-    auto rank = [](int status) {
-        constexpr int ORDER[] = {2, 130, 143, 4, 3, 1};
-        return std::find(std::begin(ORDER), std::end(ORDER), status) - std::begin(ORDER);
+    auto rank = [](const Node &node) {
+        if (node.failed || !node.status())
+            return node.failed ? 0 : 5;
+        switch (node.end) {
+        case End::INTERRUPTED: return 1;
+        case End::HANG: return 2;
+        case End::MAX_CYCLES:
+        case End::MAX_SECONDS: return 3;
+        case End::TARGET: return 4;
+        default: return 0;
+        }
     };
-    int worst = 0;
-    for (const auto &node : nodes)
-        if (rank(node->status()) < rank(worst))
-            worst = node->status();
-    return worst;
+    auto worst =
+        std::min_element(nodes.begin(), nodes.end(), [&](const auto &a, const auto &b) { return rank(*a) < rank(*b); });
+    return (*worst)->status();
 }
 
 uint64_t Run::digest()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sim.results import query
-from sim.results.record import RecordError, read, read_json
+from sim.results.record import RecordError, checked_record, inside, read, read_json
 
 
 @dataclass
@@ -57,5 +57,6 @@ def from_query(asked):
     if not {"directory", "id"} <= set(columns):
         raise RecordError(f"the query gives {', '.join(columns)}: it has to give directory and id")
     places = {(row[columns.index("directory")], row[columns.index("id")]) for row in rows}
-    return [(directory, read_json(Path(directory) / "runs" / identity / "record.json"))
-            for directory, identity in sorted(places)]
+    paths = ((directory, identity, inside(Path(directory) / "runs", identity) / "record.json")
+             for directory, identity in sorted(places))
+    return [(directory, checked_record(read_json(path), identity, path)) for directory, identity, path in paths]
