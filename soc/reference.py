@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from litex.soc.integration.soc import SoCCSRRegion
-from litex.soc.interconnect.csr import CSRStatus
 
+from hw.common.csr import csr_rows
 from hw.common.regmap import Register, RegisterMap
 from hw.disk.registers import REGISTERS as DISK
 from hw.pic import COUNTERS as PIC_COUNTERS
@@ -72,22 +72,7 @@ def csr_table(name: str, region: SoCCSRRegion, resets: Mapping[str, int]) -> str
     """The CSRs of one core; `resets` are values that its declarations do not say.
 
     Those of more than 32 bits take several words, the most significant first."""
-    lines = ["| address | CSR | bits | access | reset | description |", "|---|---|---|---|---|---|"]
-    address = region.origin
-    for csr in region.obj:
-        access = "ro" if isinstance(csr, CSRStatus) else "rw"
-        # A bare CSR has no state of its own: a write is a command, a read what the core says.
-        state = getattr(csr, "storage", getattr(csr, "status", None))
-        reset = f"`0x{resets.get(csr.name, state.reset.value):x}`" if state is not None else ""
-        description = " ".join((getattr(csr, "description", "") or "").split())
-        lines += [f"| `0x{address:08x}` | **`{name}_{csr.name}`** | {csr.size - 1}:0 | {access} "
-                  f"| {reset} | {description} |"]
-        for field in getattr(getattr(csr, "fields", None), "fields", []):
-            bits = f"{field.offset + field.size - 1}:{field.offset}" if field.size > 1 else f"{field.offset}"
-            values = "".join(f" {value[0]}: {value[-1]}." for value in field.values or [])
-            lines += [f"| | `{field.name}` | {bits} | | `0x{field.reset.value:x}` | {field.description}{values} |"]
-        address += 4 * -(-csr.size // 32)
-    return "\n".join(lines) + "\n"
+    return "\n".join(csr_rows(region.obj, name + "_", region.origin, dict(resets))) + "\n"
 
 
 def reference(soc, config: SoCConfig, fingerprint: int) -> str:

@@ -5,10 +5,10 @@ It is a LiteX SoC: LiteX's bus, CSRs, memory regions and exports; none of its BI
 
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.integration.soc_core import SoCCore
-from litex.soc.interconnect import wishbone
-from migen import Mux, Signal
+from migen import Signal
 
 from hw.arrivals.core import WIRES, ArrivalPlayer
+from hw.common.csr import whole_words
 from hw.common.idle import Clock
 from hw.cpu.core import register
 from hw.disk.core import DiskController
@@ -126,14 +126,8 @@ class InterlockSoC(SoCCore):
         """As LiteX's; a store of less than a word does nothing, where LiteX would take the bus's other bytes for the
         rest of the register."""
         super().add_csr_bridge(name, **options)
-        bridge = self.bus.slaves[name]
-        whole = wishbone.Interface(data_width=bridge.data_width, address_width=bridge.address_width,
-                                   addressing=bridge.addressing)
-        all_bytes = (1 << len(whole.sel)) - 1
-        self.comb += [
-            whole.connect(bridge, omit={"sel"}),
-            bridge.sel.eq(Mux(~whole.we | (whole.sel == all_bytes), all_bytes, 0)),
-        ]
+        whole, joined = whole_words(self.bus.slaves[name])
+        self.comb += joined
         self.bus.slaves[name] = whole
 
     def add_ether(self, config, cycle):

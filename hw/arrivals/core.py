@@ -22,12 +22,12 @@ class ArrivalPlayer(LiteXModule):
         self.irq = Signal(WIRES)  # o: levels: up from an arrival to its acknowledgement
 
         self.index = CSRStorage(ENTRIES.bit_length() - 1, write_from_dev=True, description="Where the next write of "
-            "`entry` goes. Each of those moves it on by one.")
-        self.entry = CSRStorage(32, description=f"A write enters it in the list at `index`. Bits {INTERVAL_BITS - 1}:0 "
-            f"are cycles from the arrival before it, and at least {MIN_INTERVAL}; bits {INTERVAL_BITS + 2}:"
-            f"{INTERVAL_BITS} are the number of the wire that rises.")
+            f"`entry` goes. Each of those moves it on by one, from {ENTRIES - 1:,} to 0.")
+        self.entry = CSRStorage(32, description="**A write enters it in the list** at `index`. Bits "
+            f"{INTERVAL_BITS - 1}:0 are cycles from the arrival before it, and at least {MIN_INTERVAL}; bits "
+            f"{INTERVAL_BITS + 2}:{INTERVAL_BITS} are the number of the wire that rises.")
         self.entries = CSRStorage(ENTRIES.bit_length(), reset=ENTRIES, description="Entries of the list that are "
-            f"played before it begins anew, 1 to {ENTRIES}.")
+            f"played before it begins anew, 1 to {ENTRIES:,}; 0 is taken as 1, more as {ENTRIES:,}.")
         self.run = CSRStorage(1, description="A write of 1 plays the list from entry 0 on and clears the counters; a "
             "write of 0 stops. Wires that are up stay so.")
         self.acknowledge = CSRStorage(WIRES, description="A write takes down the wires whose bits are set.")

@@ -105,6 +105,15 @@ class Register:
                 return part
         raise KeyError(f"register {self.name} has no field {name}")
 
+    def pack(self, **values: int) -> int:
+        """The value with these fields; the others are 0. KeyError for a field there is not, ValueError for a value that
+        does not fit."""
+        return sum(self[name].put(value) for name, value in values.items())
+
+    def unpack(self, value: int) -> dict[str, int]:
+        """The fields of a value, by name."""
+        return {part.name: part.get(value) for part in self.fields}
+
     def at(self, index: int = 0) -> int:
         """Byte offset of element `index` of an array register; IndexError outside it."""
         if not 0 <= index < self.count:

@@ -18,8 +18,8 @@ class CopyEngine(LiteXModule):
         whole = f"The low {word.bit_length() - 1} bits are taken as 0."
         self.source = CSRStorage(32, description=f"Physical address to copy from. {whole}")
         self.destination = CSRStorage(32, description=f"Physical address to copy to. {whole}")
-        self.length = CSRStorage(32, description=f"Bytes to copy. {whole} A write starts the copy, unless it is 0; one "
-            "that finds a copy under way is ignored.")
+        self.length = CSRStorage(32, description=f"Bytes to copy. {whole} **A write starts the copy**, from and to "
+            "where `source` and `destination` say then, unless it is 0; one that finds a copy under way starts none.")
         self.busy = CSRStatus(description="1 while a copy is under way; when it reads 0, all of it is in memory.")
 
         # # #

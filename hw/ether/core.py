@@ -24,7 +24,7 @@ COUNTERS = {
     "rx_preamble": "What came without a preamble.",
     "rx_off": "Frames, good or bad, that ended while the receiver was switched off.",
     "tx_frames": "Frames sent.",
-    "tx_no_link": "Frames that left while there was no link: they are gone.",
+    "tx_no_link": "Frames that left while there was no link, or as it went: they are gone.",
     "tx_bad": "Descriptors whose length is no frame's (0, or more than 1,514), or whose buffer is not in main RAM.",
 }
 
@@ -51,8 +51,8 @@ class Ether(LiteXModule):
                 "frame is under way."),
             CSRField("speed", 2, reset=1, description="0: 10, 1: 100, 2 and 3: 1000 Mbit/s."),
         ])
-        self.status = CSRStatus(description="What it is at.", fields=[
-            CSRField("link", 1, description="There is somebody at the wire's other end."),
+        self.status = CSRStatus(description="What the core does now.", fields=[
+            CSRField("link", 1, description="The wire has another end."),
             CSRField("receiving", 1, description="A frame waits for its buffer, or is on its way there."),
             CSRField("sending", 1, description="A frame is being read, or waits to leave."),
         ])
@@ -63,12 +63,13 @@ class Ether(LiteXModule):
                     "address of descriptor 0; the low 4 bits are taken as 0. Of base and masks counts what they were "
                     "when `receive` was last 0 and not busy."))
             setattr(self, f"rx{q}_tail", CSRStorage(ENTRIES_BITS, name=f"rx{q}_tail", description="The first "
-                    "descriptor that is not the core's, modulo the ring."))
+                    "descriptor that is not the core's, modulo the ring: any value counts, at once."))
             setattr(self, f"rx{q}_head", CSRStatus(ENTRIES_BITS, name=f"rx{q}_head", description="The next descriptor "
                     "that it fills."))
         self.rx_mask = CSRStorage(ENTRIES_BITS, description="Descriptors of each receive ring, a power of two, less "
             "one; another value is taken as the next greater one that is.")
-        self.tx_base = CSRStorage(32, description="Ring of frames to send, likewise, with `transmit`.")
+        self.tx_base = CSRStorage(32, description="Ring of frames to send: address of descriptor 0, likewise, with "
+            "`transmit`.")
         self.tx_tail = CSRStorage(ENTRIES_BITS, description="The first descriptor that is not the core's, likewise.")
         self.tx_head = CSRStatus(ENTRIES_BITS, description="The next descriptor that it reads.")
         self.tx_mask = CSRStorage(ENTRIES_BITS, description="Its descriptors, a power of two, less one, likewise.")
@@ -77,13 +78,14 @@ class Ether(LiteXModule):
                   CSRField("tx", 1, description="A descriptor that asked for it is done."),
                   CSRField("link", 1, description="The link came or went.")]
         self.enable = CSRStorage(description="Causes that interrupt.", fields=causes)
-        self.pending = CSRStatus(QUEUES + 2, description="Causes that have come, whether or not they interrupt.")
-        self.acknowledge = CSRStorage(QUEUES + 2, description="A write takes back the causes whose bits are set. "
+        self.pending = CSRStatus(QUEUES + 2, description="Causes that have come, whether or not they interrupt: bits "
+            "as of `enable`.")
+        self.acknowledge = CSRStorage(QUEUES + 2, description="**A write takes back** the causes whose bits are set. "
             "What comes in the same cycle stays.")
         self.moderate_frames = CSRStorage(8, reset=1, description="A queue's cause comes when so many frames wait for "
-            "it, 1 at least, ...")
-        self.moderate_cycles = CSRStorage(24, description="... or so many cycles after the first of them, or after a "
-            "write of this, if that is later; 0: never.")
+            "it, at once if this is lowered; 0 is taken as 1.")
+        self.moderate_cycles = CSRStorage(24, description="It comes also so many cycles after the first of them, or "
+            "after a write of this, if that is later; 0: never.")
         for name, text in COUNTERS.items():
             setattr(self, name, CSRStatus(32, name=name, description=text + " Modulo 2^32."))
 

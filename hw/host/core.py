@@ -19,13 +19,13 @@ class HostPort(LiteXModule):
     def __init__(self):
         self.outputs = Record(HOST_OUTPUTS)
 
-        self.exit = CSRStorage(32, description="A write ends the run; the value is its exit code, 0 for success. The "
-            "first write counts.")
+        self.exit = CSRStorage(32, description="**A write ends the run**; the value is its exit code, 0 for success. "
+            "The first write counts.")
         self.blob_kind = CSRStorage(32, description="What the memory to be copied out is: a number that program and "
             "host have agreed on.")
         self.blob_address = CSRStorage(32, description="Physical address of its first byte, in main RAM.")
-        self.blob_length = CSRStorage(32, description="Its length in bytes. A write has it copied out as it is then: "
-            "stores before it need a fence.")
+        self.blob_length = CSRStorage(32, description="Its length in bytes. **A write has it copied out** as it is "
+            "then: stores before it need a fence.")
         self.node = CSRStorage(32, description="Which of several machines this is: its number, from 0, in bits 0 to "
             "15, and how many there are in bits 16 to 31. Whoever runs the target writes it from outside; 0: nobody "
             "has.")

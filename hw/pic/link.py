@@ -62,11 +62,12 @@ class Link(LiteXModule):
         self.wires     = Signal(n_harts)        # i: interrupt wires, at the controller
 
         self.read_latency   = CSRStorage(LATENCY_WIDTH, reset=read_latency,
-            description="Cycles that a load takes beyond those at latency 0.")
+            description="Cycles that a load takes beyond those at latency 0, both ways together.")
         self.write_latency  = CSRStorage(LATENCY_WIDTH, reset=write_latency,
-            description="Cycles that a store takes beyond those at latency 0.")
+            description="The same of a store.")
         self.read_back      = CSRStorage(LATENCY_WIDTH, reset=read_back,
-            description="Cycles of `read_latency` that are the way back, behind the load's effect; at most all.")
+            description="Cycles of `read_latency` that are the way back, behind the load's effect; more than there "
+                "are count as all of them.")
         self.write_back     = CSRStorage(LATENCY_WIDTH, reset=write_back,
             description="The same of `write_latency` and a store's.")
         self.delivery_delay = CSRStorage(LATENCY_WIDTH, reset=delivery_delay,

@@ -23,12 +23,14 @@ class LinePlayer(LiteXModule):
         self.line = Signal(reset=1)  # o: to the port
 
         self.address = CSRStorage(32, description="Physical address of the first byte. The low "
-            f"{word.bit_length() - 1} bits are taken as 0.")
-        self.length = CSRStorage(32, description="Bytes, more than 0.")
-        self.baud = CSRStorage(32, reset=115_200, description="Bit rate, bit/s, at most the clock's rate.")
-        self.run = CSRStorage(1, description="A write of 1 reads the first bytes and waits for the sign to begin; it "
-            "is ignored while `busy`. A write of 0 stops: the line rises, and what was to come is left out.")
-        self.ready = CSRStatus(description="1 while it waits for the sign to begin, and has the first byte.")
+            f"{word.bit_length() - 1} bits are taken as 0. It counts when `run` is written.")
+        self.length = CSRStorage(32, description="Bytes, likewise; with 0, a write of `run` does nothing.")
+        self.baud = CSRStorage(32, reset=115_200, description="Bit rate, bit/s, at most the clock's rate. To be "
+            "changed while not `busy`: a change counts at once, within a bit.")
+        self.run = CSRStorage(1, description="**A write of 1 reads the first bytes** and waits for the sign to begin; "
+            "it is ignored while `busy`. A write of 0 stops: the line rises, and what was to come is left out.")
+        self.ready = CSRStatus(description="1 while it waits for the sign to begin, and has the first byte; a sign "
+            "that comes sooner is ignored.")
         self.busy = CSRStatus(description="1 from the write of 1 to `run` until all is played, or has been read after "
             "a stop.")
         self.played = CSRStatus(32, description="Bytes whose stop bit is over, since `run` was written 1.")

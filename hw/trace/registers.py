@@ -32,14 +32,3 @@ def buffer_map(depth):
             Field("HART", 16, 4, "The hart that stored."))),
         words("ARGUMENT", 0xc, "The word stored; bytes that a narrower store left out are 0."),
     ))
-
-
-def csr_table(module):
-    """The LiteX CSRs of a module as a Markdown table."""
-    lines = ["| CSR | bits | access | reset | description |", "|---|---|---|---|---|"]
-    for csr in module.get_csrs():
-        storage = hasattr(csr, "storage")
-        value = csr.storage if storage else csr.status
-        lines += [f"| `{csr.name}` | {csr.size} | {'rw' if storage else 'ro'} | `{value.reset.value}` "
-                  f"| {csr.description} |"]
-    return "\n".join(lines) + "\n"

@@ -44,9 +44,10 @@ from cocotb_tools.config import libs_dir
 from cocotb_tools.runner import get_runner
 from litex.gen import LiteXModule
 from litex.gen.fhdl.verilog import convert
-from litex.soc.interconnect import csr_bus
+from litex.soc.interconnect import csr_bus, wishbone
 from migen import ClockDomain, Record, Signal
 
+from hw.common.csr import whole_words
 from sim.model.toolchain import COMPILER
 from soc.fpga import netlist
 from soc.fpga.design import Design
@@ -301,17 +302,28 @@ class WishboneBus:
 class CsrBank(LiteXModule):
     """Puts the CSRs of LiteX modules behind a CSR bus of 32 bits; `bus` is to be a port, prefix `csr`.
 
-    The modules themselves have to be submodules of the one that is built, too.
-    """
-    def __init__(self, *modules):
-        self.bus = csr_bus.Interface(data_width=32)
-        self.bank = csr_bus.CSRBank([csr for module in modules for csr in module.get_csrs(sort=True)], bus=self.bus)
+    The modules themselves have to be submodules of the one that is built, too. With `bridged` there is a Wishbone bus
+    to them as well, `wishbone`, as in the SoC: a test uses one at a time. `seen` is what reaches them from both."""
+    def __init__(self, *modules, bridged=False):
+        self.bus = self.seen = csr_bus.Interface(data_width=32)
+        if bridged:
+            behind, self.seen = csr_bus.Interface(data_width=32), csr_bus.Interface(data_width=32)
+            self.bridge = wishbone.Wishbone2CSR(bus_csr=behind, register=False)
+            self.wishbone, joined = whole_words(self.bridge.wishbone)
+            self.comb += joined
+            self.shared = csr_bus.InterconnectShared([self.bus, behind], [self.seen])
+        self.bank = csr_bus.CSRBank(csrs_of(*modules), bus=self.seen)
+
+
+def csrs_of(*modules):
+    """The CSRs of LiteX modules in the order in which CsrBank has them."""
+    return [csr for module in modules for csr in module.get_csrs(sort=True)]
 
 
 def csr_layout(*modules):
     """Place of each CSR of the modules behind CsrBank: {name: (first word, words)}, first word = most significant."""
     layout, word = {}, 0
-    for csr in [csr for module in modules for csr in module.get_csrs(sort=True)]:
+    for csr in csrs_of(*modules):
         words = (csr.size + 31) // 32
         layout[csr.name] = (word, words)
         word += words
@@ -336,6 +348,7 @@ class CsrBus:
             self.re.value = 1
             await self.clock.tick()
             self.re.value = 0
+            self.adr.value = 0      # a bus that has two masters joins them by or
             await self.clock.tick()
             value = value << 32 | int(self.dat_r.value)
         return value
@@ -348,5 +361,5 @@ class CsrBus:
             self.dat_w.value = value >> 32 * (words - 1 - word) & 0xffff_ffff
             self.we.value = 1
             await self.clock.tick()
-        self.we.value = 0
+        self.we.value = self.adr.value = self.dat_w.value = 0
         await self.clock.tick()

@@ -1,5 +1,7 @@
 """Random accesses and random sources: the RTL against the reference model hw/pic/model.py, in every cycle."""
 
+import cocotb
+
 from hw.pic.model import Command, bits
 from hw.pic.registers import CONTEXT, REGISTERS, SOURCES
 from tests.hw.pic_dut import offset
@@ -75,9 +77,35 @@ class Stimulus:
         return rng.choices([make_command for _, make_command in choices], [weight for weight, _ in choices])[0]()
 
 
-async def compare(pic, rng, model, phases, cycles, mutants=()):
+class LiveTimes:
+    """Stores to the link's CSRs while accesses and wires are compared: a tests.hw.register_storm.Storm, and what of it
+    reaches the CSRs. A time counts from the cycle after its write, a seed from the second one after that."""
+
+    def __init__(self, storm, writes):
+        self.storm, self.writes, self.coming = storm, writes, []
+
+    def begin(self, times):
+        self.storm.kept |= times
+        self.task = cocotb.start_soon(self.storm.forever())
+
+    def step(self, models):
+        """In each cycle, before the models'."""
+        for _, name, value in [each for each in self.coming if each[0] == 0]:
+            for model in models:
+                model.seed(value) if name == "seed" else setattr(model, name, value)
+        self.coming = [(left - 1, *what) for left, *what in self.coming if left]
+        if write := self.writes.now():
+            self.coming.append((2 if write[0] == "seed" else 0, *write))
+
+    async def end(self):
+        async with self.storm.lock:
+            self.task.cancel()
+
+
+async def compare(pic, rng, model, phases, cycles, mutants=(), live=None):
     """Run all phases, of so many cycles each; AssertionError where the RTL is not like `model`. A phase: the link's
-    times as in TIMES; chance per cycle of a change of wires, and of an access; weight of LEVEL among accesses.
+    times as in TIMES; chance per cycle of a change of wires, and of an access; weight of LEVEL among accesses. With
+    `live`, a LiveTimes, the times go on changing.
     Returns the mutants, other models, that no cycle betrayed."""
     dut, harts = pic.dut, model.harts
     stimulus = Stimulus(rng, model)
@@ -106,6 +134,8 @@ async def compare(pic, rng, model, phases, cycles, mutants=()):
             return (expected.ready == ready and expected.irq == irq and expected.responses.keys() == responses.keys()
                     and all(data in (None, responses[h]) for h, data in expected.responses.items()))
 
+        if live:
+            live.step([model, *alive])
         expected = model.step(sources, offered)
         pic.clock.check(matches(expected), f"{expected} is expected, but ready is {ready:#x}, irq is {irq:#x} and the "
                         f"responses are {responses}")
@@ -142,8 +172,14 @@ async def compare(pic, rng, model, phases, cycles, mutants=()):
             for name, time in zip(TIMES, times, strict=True):
                 setattr(each, name, time)
             each.seed(seed)
+        if live:
+            live.begin(dict(zip(TIMES, times, strict=True)) | {"seed": seed})
         for _ in range(cycles):
             await cycle(wires, accesses)
+        if live:
+            ending = cocotb.start_soon(live.end())
+            while not ending.done():
+                await cycle(wires, accesses)
         while any(offered) or any(waiting):
             await cycle(0, 0)
         for _ in range(50):  # until the accounting shows all of it, and all deliveries are through

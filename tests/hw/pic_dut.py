@@ -13,8 +13,9 @@ def build(harts, late_accounting=False, **parameters):
     top = LiteXModule()
     top.link = link = Link(harts, **parameters)
     top.pic = pic = OffChipPIC(link, late_accounting=late_accounting)
-    top.bank = bench.CsrBank(link, pic)
-    return top, {"sources": pic.sources, "irq": link.irq, "counters": pic.counters_bus, "csr": top.bank.bus,
+    top.bank = bank = bench.CsrBank(link, pic, bridged=True)
+    return top, {"sources": pic.sources, "irq": link.irq, "counters": pic.counters_bus, "csr": bank.bus,
+                 "wide": bank.wishbone, "seen": bank.seen,
                  **{f"port{h}": port for h, port in enumerate(link.ports)}}
 
 

@@ -5,6 +5,7 @@ near chip's wires back to itself. Bits count from the near chip's strobe and dat
 """
 
 import random
+from operator import itemgetter
 
 import cocotb
 from cocotb.clock import Clock
@@ -12,6 +13,7 @@ from cocotb.triggers import Timer
 from litex.gen import LiteXModule
 from migen import Cat, ClockDomain, ClockDomainsRenamer, If, Signal
 
+from hw.common.csr import csr_registers
 from hw.pic.pins import Pads, PICChip, PinLink, RemotePIC
 from tests.hw import bench
 from tests.hw.pic_dut import Pic
@@ -75,8 +77,10 @@ class PinPic(Pic):
 
     async def state(self):
         """(joined, down, wrong)."""
-        value = await self.csr.read("status")
-        return value & 1, value >> 1 & 1, value >> 2
+        link = PinLink(1)
+        status, = (register for register in csr_registers(RemotePIC(link, Pads(1)).get_csrs())
+                   if register.name == "status")
+        return itemgetter("joined", "down", "wrong")(status.unpack(await self.csr.read("status")))
 
     async def settle(self):
         """Wait until what happened to sources has reached the harts' interrupt wires: there, and back."""

@@ -13,11 +13,11 @@ from hw.cpu.core import InterlockCluster
 from hw.cpu.generate import ClusterParameters
 from hw.disk.core import DiskController
 from hw.disk.medium import ANSWERS, OPERATIONS, SECTOR_BYTES, SECTOR_WORDS, STATUSES, TAGS
-from hw.disk.registers import REGISTERS
+from hw.disk.registers import CLUSTER_SECTORS, REGISTERS
 from hw.ram.core import MainRAM
 from support.cache import REPO
 from tests.hw import bench
-from tests.hw.register_storm import any_bytes, odd_values
+from tests.hw.register_storm import Storm
 
 RAM_BYTES = 1 << 16
 RAM_BASE = 0x4000_0000
@@ -25,6 +25,7 @@ SECTORS = 64
 LONG = 32       # of a long transfer
 SQ, CQ, LISTS, BUFFERS = 0, 0x800, 0x1000, 0x4000     # in RAM, bytes
 STATUS = REGISTERS["STATUS"]
+RESET = REGISTERS["CONTROL"]["RESET"].mask
 
 in_simulator = cocotb.test(timeout_time=300, timeout_unit="us")  # simulated time: a test that hangs fails
 
@@ -251,6 +252,22 @@ async def registers_reset(dut):
             expected = SECTORS if register.name == "SECTORS" else register.reset
             clock.equal(register.name, await disk.read(register.name), expected)
     clock.equal("irq", dut.irq.value, 0)
+
+
+@in_simulator
+async def what_is_built_is_there_and_no_more(dut):
+    """Tags and sectors of a cluster, to the last one of each."""
+    clock, drive, disk = await start(dut)
+    built = REGISTERS["BUILT"].unpack(await disk.read("BUILT"))
+    clock.equal("BUILT", built, {"TAGS": TAGS, "CLUSTER": CLUSTER_SECTORS})
+    for sectors, kept in ((built["CLUSTER"], built["CLUSTER"]), (built["CLUSTER"] + 1, built["CLUSTER"]), (1, 1),
+                          (0, 1)):
+        await disk.write("CLUSTER", sectors)
+        await disk.expect(CLUSTER=kept)
+    await disk.rings()
+    for tag, status in ((built["TAGS"] - 1, "OK"), (built["TAGS"], "TAG"), (0xffff, "TAG"), (0, "OK")):
+        await disk.request("READ", tag, 1, 1, [(BUFFERS, 512)])
+        clock.equal("completion", (await disk.completed())[:2], (tag, STATUSES[status]))
 
 
 @in_simulator
@@ -582,8 +599,8 @@ async def addresses_outside_of_main_ram_are_refused(dut):
                              (8, RAM_BYTES - 8184, False), (0, RAM_BYTES - 32, True), (0, RAM_BYTES - 24, False),
                              *((3, at - RAM_BASE, False) for at in far)):
         for name, other in (("SQ_BASE", "CQ_BASE"), ("CQ_BASE", "SQ_BASE")):
-            await disk.write("CONTROL", 1)
-            while await disk.read("CONTROL") & 1:
+            await disk.write("CONTROL", RESET)
+            while await disk.read("CONTROL") & RESET:
                 pass
             least = base if name == "SQ_BASE" or not good else RAM_BYTES - (8 << log2)
             if name == "CQ_BASE" and base in (RAM_BYTES - 248, RAM_BYTES - 8184, RAM_BYTES - 24):
@@ -606,62 +623,6 @@ async def addresses_outside_of_main_ram_are_refused(dut):
                 clock.equal(f"{register} can be changed", changed, not good)
 
 
-class Software:
-    """What README.md says that a read of a register gives, of those that software writes: `stored` tells it of a store.
-    All accesses are made with `lock`."""
-
-    def __init__(self, disk, chance):
-        self.disk, self.chance, self.lock = disk, chance, Lock()
-        self.kept = {register.name: register.reset for register in REGISTERS.registers if register.access == "rw"}
-        self.running = False
-        self.busy = False          # a command is under way for certain
-        self.stores = 0
-
-    def stored(self, name, value, select=0xf):
-        register = REGISTERS[name]
-        if select & register.lanes != register.lanes or register.access != "rw" or name == "DATA":
-            return
-        value &= register.mask
-        if name in ("SQ_BASE", "CQ_BASE", "ENTRIES") and self.running:
-            return
-        if name == "CLUSTER" and not 1 <= value <= 16 or name == "ENTRIES" and value > 8:
-            return
-        self.kept[name] = {"SQ_BASE": value & ~7, "CQ_BASE": value & ~7, "DATA_CYCLES": max(value, 2)}.get(name, value)
-
-    async def store(self, name, value, select=0xf):
-        self.stored(name, value, select)
-        await self.disk.bus.write(REGISTERS[name].offset, value, select)
-
-    async def storm(self):
-        """For ever: at any time a store that README.md says to have no effect on what is under way, and a look."""
-        disk, chance = self.disk, self.chance
-        while True:
-            await disk.clock.tick(chance.choice((1, 1, 2, 3, 7, 40)))
-            register = chance.choice(REGISTERS.registers)
-            name, value, select = register.name, odd_values(chance, register, RAM_BYTES), any_bytes(chance)
-            whole = register.lanes & select == register.lanes
-            async with self.lock:
-                if name == "CONTROL":
-                    value &= ~1        # a reset has tests of its own
-                elif name == "SQ_TAIL":
-                    value = self.kept[name] + chance.choice((-1, -2, -0x8000, 9, 0x7fff, 5)) & 0xffff
-                elif name == "CQ_HEAD":
-                    value = self.kept[name] + chance.choice((-1, -5, 40, 0x7fff, -0x8000)) & 0xffff
-                elif name == "DATA_CYCLES" and value & 0xff > 20:
-                    value &= 0xffff_ff07
-                elif name in ("DATA", "COMMAND") and whole and not (name == "COMMAND" and self.busy):
-                    continue
-                if name in ("SQ_TAIL", "CQ_HEAD"):
-                    await disk.bus.write(register.offset, value, select)
-                else:
-                    await self.store(name, value, select)
-                self.stores += 1
-                looked = chance.choice(list(self.kept))
-                if looked != "DATA":
-                    disk.clock.equal(f"{looked} behind {value:#x} in {name}, bytes {select:#x}",
-                                     await disk.bus.read(REGISTERS[looked].offset), self.kept[looked])
-
-
 @in_simulator
 async def registers_take_any_store_as_the_readme_says(dut):
     """Both ways of moving data are at work, each on its half of the drive, while software stores what it likes."""
@@ -670,12 +631,37 @@ async def registers_take_any_store_as_the_readme_says(dut):
     filling = random.Random(4).randbytes(RAM_BYTES)
     disk.poke(0, filling)
     await disk.rings(log2=2)
-    software = Software(disk, chance)
-    for name, value in (("SQ_BASE", RAM_BASE + SQ), ("CQ_BASE", RAM_BASE + CQ), ("ENTRIES", 2), ("CONTROL", 2)):
-        software.stored(name, value)
-    over = {"rings": False, "pio": False}
+    running = busy = False      # the rings stay where they are; a command is under way for certain
 
+    def stays(least, change):
+        """What a register of the rings keeps of a value."""
+        return lambda value, _: None if running or value > least else change(value)
+
+    def ignored(name, *steps):
+        """A number that the counter does not take."""
+        return lambda value, _: value & ~0xffff | storm.kept[name] + chance.choice(steps) & 0xffff
+
+    storm = Storm(
+        clock, disk.bus, REGISTERS.registers, seed=22, ram_bytes=RAM_BYTES, unread=("DATA",),
+        keeps={
+            "CONTROL": lambda value, _: value & ~RESET,
+            "CLUSTER": lambda value, _: value if 1 <= value <= 16 else None,
+            "DATA_CYCLES": lambda value, _: max(value, 2),
+            "SQ_BASE": stays(0xffff_ffff, lambda value: value & ~7),
+            "CQ_BASE": stays(0xffff_ffff, lambda value: value & ~7),
+            "ENTRIES": stays(8, lambda value: value),
+            "SQ_TAIL": lambda value, kept: value if value - kept & 0xffff <= 4 else None,
+            "CQ_HEAD": lambda value, kept: value if value - kept & 0xffff <= 1 else None},
+        harmless={
+            "CONTROL": lambda value, _: value & ~RESET,        # a reset has tests of its own
+            "DATA_CYCLES": lambda value, _: value & 0xffff_ff07,
+            "SQ_TAIL": ignored("SQ_TAIL", -1, -2, -0x8000, 9, 0x7fff, 5),
+            "CQ_HEAD": ignored("CQ_HEAD", -1, -5, 40, 0x7fff, -0x8000),
+            "DATA": lambda value, whole: None if whole else value,
+            "COMMAND": lambda value, whole: None if whole and not busy else value})
+    storm.kept |= {"SQ_BASE": RAM_BASE + SQ, "CQ_BASE": RAM_BASE + CQ, "ENTRIES": 2, "CONTROL": 2}
     async def rings():
+        nonlocal running
         for n in range(40):
             op, count = chance.choice(("READ", "WRITE")), chance.randint(1, 4)
             lba, tag = 32 + chance.randrange(32 - count), n % TAGS
@@ -685,64 +671,57 @@ async def registers_take_any_store_as_the_readme_says(dut):
             entry = (OPERATIONS[op] | tag << 16 | count << 32, lba, RAM_BASE + LISTS | 1 << 32, 0)
             disk.poke(SQ + 32 * (n % 4), b"".join(word.to_bytes(8, "little") for word in entry))
             await clock.tick()
-            async with software.lock:
-                software.running = True
-                await software.store("SQ_TAIL", n + 1)
+            async with storm.lock:
+                running = True
+                await storm.store("SQ_TAIL", n + 1)
             while not (found := disk.completion()):
                 await clock.tick()
             clock.equal("completion", found, (tag, STATUSES["OK"], count))
-            async with software.lock:
-                while await disk.bus.read(REGISTERS["CQ_TAIL"].offset) != n + 1:
+            async with storm.lock:
+                while await storm.load("CQ_TAIL") != n + 1:
                     pass
-                await software.store("CQ_HEAD", n + 1)
+                await storm.store("CQ_HEAD", n + 1)
             there = drive.content[512 * lba:512 * (lba + count)]
             clock.check((disk.peek(BUFFERS, len(data)) if op == "READ" else data) == there, f"request {n}: {op}")
-        over["rings"] = True
 
     async def pio():
+        nonlocal busy
         for n in range(10):
             op, count, cluster = chance.choice(("READ", "WRITE")), chance.randint(1, 4), chance.randint(1, 4)
             lba = chance.randrange(32 - count)
             data = chance.randbytes(512 * count)
             before = drive.content[512 * lba:512 * (lba + count)]
-            async with software.lock:
+            async with storm.lock:
                 for name, value in (("LBA", lba), ("COUNT", count), ("CLUSTER", cluster), ("COMMAND", OPERATIONS[op])):
-                    await software.store(name, value)
-                software.busy = op == "WRITE"
+                    await storm.store(name, value)
+                busy = op == "WRITE"
             moved = b""
             while len(moved) < len(data):
-                async with software.lock:
-                    status = await disk.bus.read(REGISTERS["STATUS"].offset)
+                async with storm.lock:
+                    status = await storm.load("STATUS")
                 if not status & STATUS["DRQ"].mask:
                     continue
                 for _ in range(min(cluster, (len(data) - len(moved)) // 512) * 256):
-                    async with software.lock:
+                    async with storm.lock:
                         if op == "READ":
-                            moved += (await disk.bus.read(REGISTERS["DATA"].offset)).to_bytes(2, "little")
+                            moved += (await storm.load("DATA")).to_bytes(2, "little")
                         else:
                             half = data[len(moved):len(moved) + 2]
-                            software.busy = len(moved) + 2 < len(data)
-                            await software.store("DATA", int.from_bytes(half, "little"))
+                            busy = len(moved) + 2 < len(data)
+                            await storm.store("DATA", int.from_bytes(half, "little"))
                             moved += half
             while status & STATUS["BUSY"].mask:
-                async with software.lock:
-                    status = await disk.bus.read(REGISTERS["STATUS"].offset)
+                async with storm.lock:
+                    status = await storm.load("STATUS")
             clock.equal("CODE", STATUS["CODE"].get(status), STATUSES["OK"])
-            async with software.lock:
-                clock.equal("MOVED", await disk.bus.read(REGISTERS["MOVED"].offset), count)
+            async with storm.lock:
+                clock.equal("MOVED", await storm.load("MOVED"), count)
             there = drive.content[512 * lba:512 * (lba + count)]
             clock.check(there == (data if op == "WRITE" else before), f"command {n}: {op} at {lba}: the medium")
             clock.check(op == "WRITE" or moved == before, f"command {n}: what was read")
-        over["pio"] = True
 
-    others = [cocotb.start_soon(work()) for work in (rings, pio, software.storm)]
     outside = bytes(drive.content)
-    while not all(over.values()):
-        await clock.tick(20)
-        for other in others:
-            clock.check(not other.done() or over["rings"] or over["pio"], "the work has ended")
-    others[2].cancel()
-    clock.check(software.stores > 300, f"only {software.stores} stores")
+    await storm.among(rings(), pio(), least=300)
     clock.check(len(outside) == len(drive.content), "the medium")
     for at, to in ((0x80, CQ), (CQ + 0x20, LISTS), (LISTS + 8, BUFFERS), (BUFFERS + 2048, RAM_BYTES)):
         clock.check(disk.peek(at, to - at) == filling[at:to], f"memory from {at:#x} to {to:#x} was written")
@@ -766,10 +745,10 @@ async def a_reset_forgets_what_is_under_way(dut):
             await disk.write("LBA", 40)
             await disk.write("COMMAND", OPERATIONS["READ"])
         await clock.tick(chance.randrange(1, 2500))
-        await disk.write("CONTROL", 1)
+        await disk.write("CONTROL", RESET)
         drive.content[8 * SECTOR_BYTES:14 * SECTOR_BYTES] = bytes(6 * SECTOR_BYTES)
         waited = 0
-        while await disk.read("CONTROL") & 1:
+        while await disk.read("CONTROL") & RESET:
             waited += 1
             clock.check(waited < 100, "the reset does not end")
         await disk.expect(SQ_HEAD=0, SQ_TAIL=0, CQ_HEAD=0, CQ_TAIL=0, STATUS=0)
@@ -782,8 +761,8 @@ async def a_reset_forgets_what_is_under_way(dut):
         clock.equal("completion", await disk.completed(), (2, STATUSES["OK"], 3))
         clock.check(disk.peek(BUFFERS + 512, 1024) == data, "what was read behind a reset")
         clock.equal("irq", dut.irq.value, 0)
-        await disk.write("CONTROL", 1)
-        while await disk.read("CONTROL") & 1:
+        await disk.write("CONTROL", RESET)
+        while await disk.read("CONTROL") & RESET:
             pass
     await disk.expect(STRAY=0)
 
@@ -798,8 +777,8 @@ async def a_command_that_is_never_answered_ends_with_a_reset(dut):
     await disk.write("COMMAND", OPERATIONS["READ"])
     await clock.tick(500)
     clock.equal("irq", dut.irq.value, 0)
-    await disk.write("CONTROL", 1)
-    while await disk.read("CONTROL") & 1:
+    await disk.write("CONTROL", RESET)
+    while await disk.read("CONTROL") & RESET:
         pass
     await disk.rings()
     await disk.request("READ", 0, 1, 1, [(BUFFERS, 512)])
@@ -831,9 +810,8 @@ def test_disk():
     bench.simulate(make)
 
 
-def test_the_readme_has_the_registers_and_the_profiles():
+def test_the_readme_has_the_profiles():
     text = (REPO / "hw/disk/README.md").read_text()
-    assert REGISTERS.markdown() in text, f"the declarations say\n{REGISTERS.markdown()}"
     source = (REPO / "sim/harness/devices/disk_options.cpp").read_text()
     fields = re.findall(r'\{"(\w+)", &DiskProfile', source)
     assert "| profile | " + " | ".join(f"`{field}`" for field in fields) + " |" in text

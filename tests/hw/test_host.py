@@ -1,13 +1,17 @@
 """Host port, identity and copy engine (hw/host, hw/dma) on Verilator."""
 
+import random
+
 import cocotb
 from litex.gen import LiteXModule
 from litex.soc.interconnect import wishbone
 from migen import Memory
 
+from hw.common.csr import csr_registers
 from hw.dma.core import CopyEngine
 from hw.host.core import HostPort, Identity
 from tests.hw import bench
+from tests.hw.register_storm import CsrWrites, Storm
 
 FINGERPRINT = 0x0123_4567_89ab_cdef
 MEMORY_WORDS = 256
@@ -23,13 +27,14 @@ def make():
     top, ios = LiteXModule(), {}
     for name, part in parts().items():
         setattr(top, name, part)
-        bank = bench.CsrBank(part)
+        bank = bench.CsrBank(part, bridged=True)
         top.add_module(name + "_bank", bank)
-        ios[name] = bank.bus
+        ios |= {name: bank.bus, name + "_wide": bank.wishbone, name + "_seen": bank.seen}
     memory = Memory(64, MEMORY_WORDS)
     top.sram = wishbone.SRAM(memory, bus=top.dma.bus)
     port = memory.get_port(write_capable=True, async_read=True)
     top.specials += port
+    ios |= {"dma_bus": top.dma.bus, "dma_busy": top.dma.busy.status}
     ios |= {"look": port.adr, "seen": port.dat_r, "put": port.dat_w, "set": port.we}
     return top, ios | {"outputs": top.host.outputs}
 
@@ -149,6 +154,109 @@ async def a_copy_under_way_is_left_alone(dut):
     await finish(dma)
     model[128:228] = model[:100]
     await memory_is(dut, clock, model)
+
+
+def storm_of(dut, clock, name, **options):
+    """A storm on one of the parts; its CSRs."""
+    csrs = csr_registers(bench.csrs_of(parts()[name]))
+    return Storm(clock, bench.WishboneBus(dut, name + "_wide", clock), csrs, whole=True, **options), csrs
+
+
+@in_simulator
+async def the_host_port_takes_any_store_as_the_readme_says(dut):
+    """Each whole store to `blob_length` is one piece of memory, of any address; the first to `exit` counts."""
+    clock, *_ = await start(dut)
+    codes, expected, blobs = [], [], []
+
+    def piece(length):
+        expected.append((storm.kept["blob_kind"], storm.kept["blob_address"], length))
+
+    storm, _ = storm_of(dut, clock, "host", seed=1, on={"blob_length": piece, "exit": codes.append})
+
+    async def watch():
+        for _ in range(6000):
+            await clock.tick()
+            if dut.outputs_blob.value:
+                blobs.append(tuple(int(getattr(dut, f"outputs_blob_{name}").value)
+                                   for name in ("kind", "address", "length")))
+            if dut.outputs_exit.value:
+                clock.equal("exit code", dut.outputs_exit_code, codes[0])
+
+    await storm.among(watch(), least=200)
+    await clock.tick(5)
+    clock.equal("pieces of memory", blobs, expected)
+    await storm.write("node", 0x0004_0003)
+    clock.equal("node", await storm.read("node"), 0x0004_0003)
+    clock.check(len(codes) > 5 and len(blobs) > 5, f"{codes}, {blobs}")
+
+
+@in_simulator
+async def the_identity_takes_no_store(dut):
+    clock, _, identity, _ = await start(dut)
+    names = [register.name for register in csr_registers(bench.csrs_of(parts()["identity"]))]
+    storm, _ = storm_of(dut, clock, "identity", seed=2, steady=names)
+    await storm.among(clock.tick(1500), least=60)
+    clock.equal("fingerprint", await identity.read("fingerprint"), FINGERPRINT)
+
+
+@in_simulator
+async def the_copy_engine_takes_any_store_as_the_readme_says(dut):
+    """A copy goes where source and destination say as `length` is written, in main RAM or not, whatever is written
+    while it is under way: the engine's bus shows each read and each write."""
+    clock, _, _, dma = await start(dut)
+    await fill(dut, clock)
+    chance = random.Random(4)
+    storm, csrs = storm_of(dut, clock, "dma", seed=3, harmless={
+        # A store that finds no copy under way begins one, which has to end.
+        "length": lambda value, _: value if lasts else value & 0x13f})
+    writes = CsrWrites(dut, csrs, "dma_seen")
+    lasts = False       # a copy is under way, for long
+    csr = {"source": 0, "destination": 0, "length": 0}
+    reads, written, sources, targets, read, copies = [], [], [], [], [], 0
+    word_addresses = (1 << 29) - 1
+
+    async def follow():
+        nonlocal copies
+        strobe = None
+        while True:
+            await clock.tick()
+            if strobe:
+                csr[strobe[0]] = strobe[1]
+                if strobe[0] == "length" and strobe[1] >= 8 and not dut.dma_busy.value:
+                    copies += 1
+                    for begin, places in ((csr["source"], sources), (csr["destination"], targets)):
+                        places += [(begin // 8 + n) & word_addresses for n in range(strobe[1] // 8)]
+            strobe = writes.now()
+            if dut.dma_bus_cyc.value and dut.dma_bus_stb.value and dut.dma_bus_ack.value:
+                place = int(dut.dma_bus_adr.value)
+                if dut.dma_bus_we.value:
+                    written.append(place)
+                    clock.equal("word written", dut.dma_bus_dat_w, read[len(written) - 1])
+                else:
+                    reads.append(place)
+                    read.append(int(dut.dma_bus_dat_r.value))
+
+    async def work():
+        nonlocal lasts
+        for _ in range(20):
+            async with storm.lock:
+                while await storm.load("busy"):
+                    pass
+                await storm.store("source", chance.choice((0xffff_fff0, 0x4000_0100, chance.getrandbits(32))))
+                await storm.store("destination", chance.getrandbits(32))
+                await storm.store("length", 8 * 200)
+                lasts = True
+            await clock.tick(150)
+            lasts = False
+            await clock.tick(chance.randrange(900))
+
+    cocotb.start_soon(follow())
+    await storm.among(work(), least=200)
+    await finish(dma)
+    await clock.tick(5)
+    clock.equal("places read", reads, sources)
+    clock.equal("places written", written, targets)
+    clock.check(copies > 22, f"only {copies} copies")
 
 
 def test_host():

@@ -9,13 +9,16 @@ import cocotb
 import pytest
 from cocotb.triggers import Combine, ValueChange
 
+from hw.common.csr import csr_registers
+from hw.pic import OffChipPIC
 from hw.pic.link import ACCESS_SALT, DELIVERY_SALT, MAX_LATENCY, Link
 from hw.pic.model import Model, Xorshift
 from hw.pic.registers import CONTEXT, REGISTERS, SOURCES
 from support.cache import REPO
 from tests.hw import bench
-from tests.hw.pic_compare import compare
+from tests.hw.pic_compare import LiveTimes, compare
 from tests.hw.pic_dut import Pic, build, offset
+from tests.hw.register_storm import CsrWrites, Storm
 
 HARTS = 4
 README = Path(REPO / "hw/pic/README.md")
@@ -485,6 +488,22 @@ async def random_times_match_the_model(dut):
     phases = [((time(), time(), time(), rng.choice((0, 0, 3, 40)), time(), time(), time()), rng.choice((.02, .1, .4)),
                rng.choice((.1, .5, 1)), rng.choice((8, 90, 300))) for _ in range(14)]
     await compare(pic, rng, Model(HARTS), phases, 400)
+
+
+@cocotb.test()
+async def registers_take_any_store_as_the_readme_says(dut):
+    """Any value, of any bytes, in any CSR, at any time while harts make accesses and wires change: all is as the model
+    has it in every cycle, with each time from the cycle on in which the CSR has it."""
+    pic = await start(dut)
+    link = Link(HARTS)
+    registers = csr_registers(bench.csrs_of(link, OffChipPIC(link)))
+    short = dict.fromkeys(("read_latency", "write_latency", "jitter", "delivery_delay", "fall_delay"),
+                          lambda value, _: value & 0xffff_000f)        # or nothing happens any more
+    storm = Storm(pic.clock, bench.WishboneBus(dut, "wide", pic.clock), registers, seed=12, whole=True, harmless=short,
+                  often=["seed"] * len(registers))
+    live = LiveTimes(storm, CsrWrites(dut, registers))
+    await compare(pic, random.Random(13), Model(HARTS), [((3, 9, 4, 0, 1, 2, 5), .3, .9, 40)], 6000, live=live)
+    assert min(storm.stores.values()) > 5, storm.stores
 
 
 @cocotb.test()

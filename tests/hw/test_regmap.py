@@ -22,10 +22,13 @@ def test_fields():
     mode = CONTROL["MODE"]
     assert (CONTROL.mask, CONTROL.reset, CHANNEL.mask, CHANNEL.reset) == (0x71, 0x20, 0xffff_ffff, 7)
     assert (mode.mask, mode.put(5), mode.get(0xffff_ffdf), mode.bits) == (0x70, 0x50, 5, slice(4, 7))
+    assert (CONTROL.pack(MODE=5, ON=1), CONTROL.unpack(0x71)) == (0x51, {"ON": 1, "MODE": 7})
     with pytest.raises(ValueError, match="field MODE: 8 does not fit 3 bits"):
         mode.put(8)
     with pytest.raises(KeyError, match="no field SPEED"):
         CONTROL["SPEED"]
+    with pytest.raises(KeyError, match="no field SPEED"):
+        CONTROL.pack(SPEED=0)
     with pytest.raises(IndexError, match="no element 4"):
         CHANNEL.at(4)
 

@@ -14,6 +14,7 @@ from cocotb.triggers import RisingEdge
 from litex.gen import LiteXModule
 from migen import Record, Signal
 
+from hw.common.csr import csr_registers
 from hw.disk.medium import ANSWERS, OPERATIONS, SECTOR_BYTES, SECTOR_WORDS, STATUSES, Medium
 from hw.disk.sdcard import ANSWER_KINDS, FAULTS, GAP_CLOCKS, Patience, SDCardDrive, crc
 from soc.boards.sd_card import HIGH_CAPACITY, OCR, PADS, RELATIVE, SDCard
@@ -177,21 +178,30 @@ class Controller:
         return await self.answered(tag, data)
 
 
+DRIVE = SDCardDrive(Medium(), Record([("clk", 1)]), CLOCK_HZ, lambda *_: LiteXModule())
+CSRS = {register.name: register for register in csr_registers(bench.csrs_of(DRIVE))}
+
+
+def failed(fault, count):
+    """What `faults` says behind so many failures, of which this is the last."""
+    return CSRS["faults"].pack(last=FAULTS[fault], count=count)
+
+
 class Software:
     """What wakes the card, as a boot ROM does."""
 
     def __init__(self, dut, clock):
         self.clock = clock
-        layout = bench.csr_layout(SDCardDrive(Medium(), Record([("clk", 1)]), CLOCK_HZ, lambda *_: LiteXModule()))
-        self.csrs = bench.CsrBus(dut, clock, layout)
+        self.csrs = bench.CsrBus(dut, clock, bench.csr_layout(DRIVE))
 
     async def command(self, index, argument=0, kind="SHORT", checked=True, wake=False):
         """The fault, and the 32 bits of a short answer."""
         await self.csrs.write("argument", argument)
-        await self.csrs.write("command", index | ANSWER_KINDS[kind] << 6 | checked << 8 | wake << 9)
-        while (status := await self.csrs.read("status")) & 1:
+        await self.csrs.write("command", CSRS["command"].pack(
+            index=index, kind=ANSWER_KINDS[kind], checked=int(checked), wake=int(wake)))
+        while (status := CSRS["status"].unpack(await self.csrs.read("status")))["busy"]:
             await self.clock.tick(20)
-        return status >> 1, await self.csrs.read("response")
+        return status["fault"], await self.csrs.read("response")
 
     async def must(self, *arguments, **named):
         fault, response = await self.command(*arguments, **named)
@@ -224,7 +234,7 @@ class Software:
         await self.must(7, relative, kind="BUSY")
         await self.must(55, relative)
         await self.must(6, 2)
-        await self.csrs.write("card", relative >> 16 | (not old) << 16)
+        await self.csrs.write("card", CSRS["card"].pack(relative=relative >> 16, blocks=int(not old)))
         await self.csrs.write("sectors", sectors)
 
 
@@ -309,7 +319,7 @@ async def errors_are_told_and_the_next_request_is_served(dut):
         clock.equal(f"{name}: status, moved, data", (status, moved, came), (STATUSES["MEDIUM"], 0, b""))
         getattr(dut, name).value = 0
         failures += 1
-        clock.equal(f"{name}: fault", await software.csrs.read("faults"), FAULTS[fault] | failures << 3)
+        clock.equal(f"{name}: fault", await software.csrs.read("faults"), failed(fault, failures))
         clock.equal(f"behind {name}", await controller.request("READ", 8, 2),
                     (STATUSES["OK"], 2, of(store, 8, 2), [1, 1]))
     # In the midst: what was moved before is told.
@@ -343,7 +353,7 @@ async def what_the_card_finds_behind_the_end_is_this_requests_error(dut):
         clock.equal(f"{count} written", await controller.request("WRITE", 8, count, data=bytes(count * SECTOR_BYTES)),
                     (STATUSES["MEDIUM"], count, b"", [1] * count))
         dut.spoils.value = 0
-        clock.equal("fault", await software.csrs.read("faults"), FAULTS["CARD"] | count << 3)
+        clock.equal("fault", await software.csrs.read("faults"), failed("CARD", count))
         clock.equal("the next request", (await controller.request("READ", 8, 1))[:2], (STATUSES["OK"], 1))
 
 

@@ -1152,10 +1152,6 @@ def test_parameters_are_checked(clock_hz, depth, words):
         Serial16550(clock_hz, depth)
 
 
-def test_readme_register_table():
-    assert REGISTERS.markdown() in README.read_text(), f"the declarations say\n{REGISTERS.markdown()}"
-
-
 def test_readme_test_plan():
     """The test plan names every test of this file and no other."""
     plan = README.read_text().split("## Test plan")[1]

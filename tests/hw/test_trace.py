@@ -16,9 +16,11 @@ from cocotb.triggers import FallingEdge, Timer
 from litex.gen import LiteXModule
 from migen import Signal
 
+from hw.common.csr import csr_registers
 from hw.trace import TracePort
-from hw.trace.registers import EVENTS, PORT, buffer_map, csr_table, event_offset
+from hw.trace.registers import EVENTS, PORT, buffer_map, event_offset
 from tests.hw import bench
+from tests.hw.register_storm import Storm
 
 HARTS = 4
 DEPTH = 16
@@ -35,7 +37,7 @@ class Top(LiteXModule):
 
     def __init__(self):
         self.trace = TracePort(HARTS, DEPTH)
-        self.bank = bench.CsrBank(self.trace)
+        self.bank = bench.CsrBank(self.trace, bridged=True)
         self.cycle = Signal(64, reset=FIRST_CYCLE)
         self.sync += self.cycle.eq(self.cycle + 1)
         self.comb += self.trace.cycle.eq(self.cycle)
@@ -44,8 +46,9 @@ class Top(LiteXModule):
 def make():
     top = Top()
     ports = {f"hart{i}": port for i, port in enumerate(top.trace.ports)}
-    return top, {**ports, "bus": top.trace.bus, "csr": top.bank.bus, "record": top.trace.record, "cycle": top.cycle,
-                 "clearing": top.trace.clear.re}
+    return top, {**ports, "bus": top.trace.bus, "csr": top.bank.bus, "wide": top.bank.wishbone,
+                 "record": top.trace.record, "cycle": top.cycle, "clearing": top.trace.clear.re,
+                 "enabled": top.trace.enable.storage, "stops": top.trace.mode.storage}
 
 
 # The bench ------------------------------------------------------------------------------------------------------------
@@ -64,6 +67,7 @@ class Bench:
         self.stored = []  # what should be logged, in the order in which stores were accepted
         self.seen = []    # what the simulator's outputs showed
         self.seen_before_clear = 0
+        self.enabled = set()    # cycles in which stores are logged
 
     @classmethod
     async def start(cls, dut):
@@ -75,6 +79,8 @@ class Bench:
     async def watch(self):
         while True:
             await FallingEdge(self.dut.sys_clk)
+            if self.dut.enabled.value:
+                self.enabled.add(self.cycle)
             if self.dut.clearing.value:
                 self.seen_before_clear = len(self.seen)
             if self.dut.record_valid.value:
@@ -350,6 +356,53 @@ async def disabled(dut):
     assert await port.buffer() == logged
 
 
+@in_simulator
+async def registers_take_any_store_as_the_readme_says(dut):
+    """Any value, of any bytes, at any time, in any CSR, while harts store: what is logged, kept and lost is what each
+    store and each record found of them in its cycle."""
+    port = await Bench.start(dut)
+    clock = bench.Cycles(dut.sys_clk)
+    rng = random.Random(9)
+    bus = bench.WishboneBus(dut, "wide", clock)
+    storm = Storm(clock, bus, csr_registers(bench.csrs_of(TracePort(HARTS, DEPTH))), seed=10, whole=True, harmless={
+        "clear": lambda value, whole: value if not whole or rng.random() < .3 else None})
+    kept, lost, stores, drops = [], 0, 0, 0
+
+    async def follow():
+        """README.md's buffer, from what the port shows of its records."""
+        nonlocal lost, drops
+        while True:
+            await FallingEdge(dut.sys_clk)
+            record = len(port.seen) and dut.record_valid.value and [port.seen[-1]] or []
+            if dut.clearing.value:
+                kept.clear()
+                lost = 0
+            if record and len(kept) == DEPTH:
+                lost, drops = lost + 1, drops + 1
+                if not dut.stops.value:
+                    kept[:] = kept[1:] + record
+            else:
+                kept.extend(record)
+
+    async def hart(number):
+        nonlocal stores
+        for _ in range(120):
+            await FallingEdge(dut.sys_clk)
+            await port.store(number, rng.randrange(EVENTS), rng.getrandbits(32), rng.randrange(16))
+            await tick(rng.choice((0, 1, 5, 30, 80)))
+            stores += 1
+
+    cocotb.start_soon(follow())
+    await storm.among(*(hart(number) for number in range(HARTS)), least=150)
+    await FallingEdge(dut.sys_clk)
+    await tick(HARTS + 2)
+    logged = sorted(log for log in port.stored if log.cycle in port.enabled)
+    assert port.seen == logged, "what is logged"
+    assert 0 < len(logged) < stores and drops > 20
+    await port.expect(count=len(kept), lost=lost)
+    assert await port.buffer() == kept
+
+
 # Costs ----------------------------------------------------------------------------------------------------------------
 
 def stall_table():
@@ -427,11 +480,6 @@ def test_parameters_are_checked(harts, depth, words):
 def test_event_offset_is_checked(event):
     with pytest.raises(ValueError, match=f"event {event} "):
         event_offset(event)
-
-
-def test_readme_register_tables():
-    for table in (PORT.markdown(), buffer_map(1024).markdown(), csr_table(TracePort(1, 1024))):
-        assert table in README.read_text(), f"the declarations say\n{table}"
 
 
 def test_readme_test_plan():
