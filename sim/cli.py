@@ -41,6 +41,7 @@ from sim.commands.prune import prune
 from sim.commands.query import query
 from sim.commands.results import results
 from sim.commands.run import resume, run
+from support.parameters.build import SCHEMES
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
                   help="Interlock measures what locks and interrupts cost, and what they lose.")
@@ -84,7 +85,6 @@ def build(
 
     Example:  ./interlock build --harts 2 --sync spl-optim
     """
-    from sim.experiments.paper_sync import SCHEMES
     on = machine_of(harts, machine)
     config = on.config()
     schemes = [checked_scheme(sync)] if sync else SCHEMES

@@ -4,12 +4,7 @@
 
 #include <stdint.h>
 
-#define SCHEMES(X)                          \
-    X("off-chip", "spl-pessim", spl_pessim) \
-    X("flag", "spl-optim", spl_optim)       \
-    X("on-chip", "cli-pessim", cli_pessim)  \
-    X("flag", "cli-optim", cli_optim)       \
-    X("on-chip", "cli-spl-pessim", cli_spl_pessim)
+#include <generated/schemes.h>
 
 #define DECLARE(primitive, scheme, id) uint64_t table5_##id(uint32_t iterations);
 SCHEMES(DECLARE)

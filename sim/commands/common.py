@@ -16,8 +16,9 @@ from typing import Annotated
 import typer
 
 from sim.results.table import printable
+from support.parameters.build import OPTIONS, SCHEMES, SYNC
 
-DEFAULT_SYNC = "cli-spl-pessim"
+DEFAULT_SYNC = SYNC.default
 PLAIN_PROGRESS_S = 10.0
 PLAIN_WIDTH = 132       # of tables that do not go to a terminal
 
@@ -61,7 +62,6 @@ def describe(machine):
 
 def checked_scheme(name):
     from sim.experiments.definition import unknown
-    from sim.experiments.paper_sync import SCHEMES
     if name not in SCHEMES:
         raise unknown("scheme", name, SCHEMES)
     return name
@@ -69,7 +69,7 @@ def checked_scheme(name):
 
 def kernel_options(texts):
     """The build options that `--option` gave; an unknown one is a usage error."""
-    from sim.images.kernel import OPTIONS, checked_options
+    from sim.images.kernel import checked_options
     options = {}
     for text in texts or []:
         name, separator, value = text.partition("=")

@@ -54,7 +54,7 @@ def explore(
     if test not in runs():
         from sim.experiments.definition import unknown
         raise unknown("test", test, runs())
-    kernel_runs([f"run={test}", *(settings or [])])
+    kernel_runs([f"run={test}", *checked_settings(settings)])
     on = machine_of(harts, machine)
     subject = Subject(test, on, checked_scheme(sync), checked_settings(settings),
                       tuple(f"{name}={value}" for name, value in sorted(kernel_options(options).items())), max_cycles)

@@ -29,15 +29,15 @@ from pathlib import Path
 
 from sim.experiments import machine
 from sim.experiments.machine import Entry, Machine
-from sim.experiments.paper_sync import SCHEMES
 from sim.experiments.schema import SettingError, check, unknown
 from sim.images.kernel import checked_bootargs
-from sim.images.layout import DOMAIN, LAYOUT, PROFILE
 from sim.results.sampling import AXES
 from soc.config import SoCConfig
+from support.parameters.build import LAYOUT, LAYOUT_DOMAIN, OPTIONS, PROFILE, SCHEMES, SYNC
 from support.parameters.machine import REGISTERS
 
 FOLDER = Path(__file__).parent
+ALL = ["*"]             # as the default of a key with choices: all of them
 IMAGE = "@"             # before the name of an image of sim/images/disks.py
 FILE_BYTES = 65536      # the file that paper `sync` sends down its serial line
 
@@ -154,7 +154,7 @@ class LayoutKey:
         return _one_or_list([part if part == PROFILE else int(part) for part in parts])
 
     def domain(self):
-        return DOMAIN
+        return LAYOUT_DOMAIN
 
     def default_text(self):
         return written(self.default)
@@ -402,8 +402,21 @@ def read(path):
     return experiment
 
 
+def _choices(name, entry):
+    """The choices of a key: its own, or those of the scheme or the build option that it names."""
+    choices = entry.get("choices", ())
+    if not isinstance(choices, str):
+        return tuple(choices)
+    declared = {SYNC.name: SYNC} | OPTIONS
+    if choices not in declared:
+        raise unknown(f"parameter in keys {name} choices", choices, declared)
+    return declared[choices].choices
+
+
 def _key(name, entry):
-    key = Key(name, entry["help"], entry["default"], tuple(entry.get("choices", ())), tuple(entry.get("range", ())),
+    choices = _choices(name, entry)
+    default = list(choices) if entry["default"] == ALL else entry["default"]
+    key = Key(name, entry["help"], default, choices, tuple(entry.get("range", ())),
               entry.get("names", {}), entry.get("none", False))
     if key.none and not key.is_list:
         raise SettingError(f"keys {name}: none is for lists")
@@ -455,7 +468,6 @@ def _options(kind, layout, names=None):
 
 def _check_kind(experiment, kind):
     """What a kind of runs refers to is there: keys, schemes, build options, other kinds."""
-    from sim.images.kernel import OPTIONS
     where, keys, vary = f"runs {kind['name']}", experiment.keys, kind.get("vary", {})
     if [other["name"] for other in experiment.kinds].count(kind["name"]) > 1:
         raise SettingError(f"{where}: two kinds of runs have this name")

@@ -1,14 +1,13 @@
 """Paper `sync`: its published figures, and the model of its Table 2 that turns costs and rates into an overhead."""
 
+from support.parameters.build import SCHEME_LIST
+
 CLOCK_HZ = 120_000_000      # section 4.2
 
-SCHEMES = ("spl-pessim", "spl-optim", "cli-pessim", "cli-optim", "cli-spl-pessim")
-
-# Table 2: what a section costs in each scheme, and what it costs more when it is interrupted. Section 7.1: in this
-# model cli-spl-pessim is cli-pessim, because what its handlers pay is left out, as it is for every scheme.
-PRIMITIVE = {"spl-pessim": "off-chip", "spl-optim": "flag", "cli-pessim": "on-chip", "cli-optim": "flag",
-             "cli-spl-pessim": "on-chip"}
-FALL_BACK = {"spl-optim": "off-chip", "cli-optim": "on-chip"}
+# Table 2: what a section costs in each scheme, and what it costs more when it is interrupted.
+SCHEMES = tuple(scheme.name for scheme in SCHEME_LIST)
+PRIMITIVE = {scheme.name: scheme.primitive for scheme in SCHEME_LIST}
+FALL_BACK = {scheme.name: scheme.fall_back for scheme in SCHEME_LIST if scheme.fall_back}
 
 # Table 5: cycles, and microseconds as printed.
 PAIR_CYCLES = {"off-chip": 304, "on-chip": 21, "flag": 6}

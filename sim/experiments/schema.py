@@ -26,11 +26,12 @@ class _Table(BaseModel):
 
 
 class KeyTable(_Table):
-    """A setting: whole numbers of a `range`, or one of `choices`. A list as default makes it a list."""
+    """A setting: whole numbers of a `range`, or one of `choices`: a list, or the name of a build option or of `sync`,
+    whose choices it has. A list as default makes it a list; ["*"] has all choices."""
 
     help: str
     default: int | str | list[int] | list[str]
-    choices: list[str] = []
+    choices: list[str] | str = []
     range: Annotated[list[int], Field(min_length=2, max_length=2)] = []
     names: dict[str, int] = {}
     none: bool = False      # of a list: it may be empty, `none`, and kinds of runs that vary over it have no runs

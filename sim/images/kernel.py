@@ -10,47 +10,24 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from sim.images.layout import DOMAIN, LAYOUT, PROFILE
 from soc.boards.build import generate_config
 from soc.boards.config import BoardConfig
 from soc.build import SoCArtifacts, generate_soc
 from soc.config import SoCConfig
 from support.cache import REPO, Input, cached, digest
-from support.parameters import boot
-from support.parameters.headers import boot_header
+from support.parameters import boot, build
+from support.parameters.build import LINKED, OPTIONS, PROFILE, SCHEMES, SYNC
+from support.parameters.headers import boot_header, options_makefile, schemes_header
 from user.archive import archive
 
-SCHEMES = ("spl-pessim", "spl-optim", "cli-pessim", "cli-optim", "cli-spl-pessim")
 WRONG_SCHEMES = tuple(sorted(path.stem for path in (REPO / "kernel/test/wrong").glob("*.h")))
 WRONG_SPINLOCKS = tuple(sorted(path.stem for path in (REPO / "kernel/test/wrong-spin").glob("*.h")))
-# Build options of an image: what each may be, its default first. kernel/Makefile has the same list.
-OPTIONS = {
-    "spinlock": ("ticket", "ttas", "tas", "mcs", "clh"),
-    "runqueue": ("global", "per-hart"),
-    "lock_debug": ("0", "1"),
-    "lock_stats": ("0", "1"),
-    "accounting": ("0", "1"),
-    "crit_timing": ("0", "1"),
-    "biodone": ("thread", "softint"),
-    "unix": ("parallel", "serial", "beyond"),
-    "buffers": ("mach", "buckets", "shared"),
-    "alloc": ("one", "groups"),
-    "inodes": ("mutex", "rw"),
-    "locks": ("all", "none"),
-    "net": ("threads", "softint", "interrupt", "poll"),
-    "tcpip": ("connection", "serial"),
-    "layout": ("0",),       # or another number, or profile: layout.py
-}
-# What another value of `unix` than its default makes the default of other options; serial has these and no others.
-KERNELS = {"serial": {"buffers": "mach", "alloc": "one", "inodes": "mutex", "biodone": "thread"},
-           "beyond": {"buffers": "shared", "alloc": "groups", "inodes": "rw"}}
-WITHOUT_LOCKS = {"unix": "parallel", "buffers": "mach", "lock_debug": "0", "lock_stats": "0"}   # what locks=none has
+WRONG = {"spinlock": WRONG_SPINLOCKS}
 CROSS = os.environ.get("CROSS", "riscv64-unknown-elf-")
 LLD = os.environ.get("LLD", "ld.lld-19")
 PICOLIBC = Path("/usr/lib/picolibc/riscv64-unknown-elf")
 LIBC = "lib/rv32im/ilp32/libc.a"
 PROGRAMS = "programs.cpio"      # of an image's objects: the archive of its own programs
-LINK_OPTIONS = ("layout",)     # which change how an image is linked, not what is compiled for it
 RUN = re.compile(r'^RUN\("([^"]+)",\s*"([^"]+)"', re.MULTILINE)
 RUNS_FOLDERS = ("bench", "test")    # of the kernel: what an image holds only if it is built for it
 INCLUDED = re.compile(rf'^\s*#\s*include "((?:{"|".join(RUNS_FOLDERS)})/[^"]+)\.h"', re.MULTILINE)
@@ -82,26 +59,9 @@ def compiler() -> dict[str, Input]:
                      "libgcc": digest({"": Path(libgcc)})}
 
 
-def checked_options(options: dict) -> dict:
+def checked_options(options: Mapping[str, str]) -> dict[str, str]:
     """All build options with their values, those of `options` and else the defaults; ValueError in one line."""
-    for name, value in options.items():
-        if name not in OPTIONS:
-            raise ValueError(f"there is no build option {name!r}: use one of {', '.join(OPTIONS)}")
-        if name == "layout" and not LAYOUT.fullmatch(value):
-            raise ValueError(f"build option {name}={value}: give {DOMAIN}")
-        if name != "layout" and value not in OPTIONS[name] and not (name == "spinlock" and value in WRONG_SPINLOCKS):
-            raise ValueError(f"build option {name}={value}: give one of {', '.join(OPTIONS[name])}")
-    defaults = KERNELS.get(options.get("unix", ""), {})
-    if options.get("unix") == "serial":
-        for name, value in defaults.items():
-            if options.get(name, value) != value:
-                raise ValueError(f"build option {name}={options[name]}: the serial kernel has {name}={value} only; "
-                                 "leave one of the two out")
-    if options.get("locks") == "none":
-        for name, value in WITHOUT_LOCKS.items():
-            if options.get(name, defaults.get(name, value)) != value:
-                raise ValueError(f"build option locks=none: it has {name}={value} only; leave one of the two out")
-    return {name: options.get(name, defaults.get(name, values[0])) for name, values in OPTIONS.items()}
+    return build.checked_options(options, WRONG)
 
 
 @functools.cache
@@ -154,9 +114,11 @@ def _files_of(runs: tuple[str, ...]) -> frozenset[str]:
 
 
 def _make(out: Path, sync: str, *arguments: str):
+    options = out / "options.mk"
+    options.write_text(options_makefile())
     command = ["make", "--no-print-directory", "-C", str(REPO / "kernel"), f"SYNC={sync}", f"OUT={out}",
-               f"CROSS={CROSS}", f"LLD={LLD}", f"PICOLIBC={PICOLIBC}", f"PYTHON={sys.executable}",
-               f"OBJCACHE={'ccache' if shutil.which('ccache') else ''}", "-j2", *arguments]
+               f"OPTIONS_MK={options}", f"CROSS={CROSS}", f"LLD={LLD}", f"PICOLIBC={PICOLIBC}",
+               f"PYTHON={sys.executable}", f"OBJCACHE={'ccache' if shutil.which('ccache') else ''}", "-j2", *arguments]
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
@@ -181,7 +143,7 @@ def _headers(soc: SoCArtifacts) -> dict[str, Input]:
     """The generated headers as the kernel sees them, by name: without what tells how many harts there are."""
     found: dict[str, Input] = {path.relative_to(soc.include).as_posix(): OF_HARTS.sub("", path.read_text())
                                for path in sorted(soc.include.rglob("*.h"))}
-    return found | {"generated/boot.h": boot_header()}
+    return found | {"generated/boot.h": boot_header(), "generated/schemes.h": schemes_header()}
 
 
 def _folder_of(headers: dict[str, Input]) -> Path:
@@ -219,7 +181,8 @@ def _compiled(config: SoCConfig, sync: str, extra_cflags: str, compiled: list[st
         raise ValueError(f"there is no scheme {sync!r}: use one of {', '.join(SCHEMES)}")
     headers = _headers(generate_config(config) if isinstance(config, BoardConfig) else generate_soc(config))
     include = _folder_of(headers)
-    shared: dict[str, Input] = compiler() | {"include": digest(headers), "how": Path(__file__)}
+    shared: dict[str, Input] = compiler() | {"include": digest(headers), "how": Path(__file__),
+                                             "options makefile": options_makefile()}
     of_programs = shared | {"user": REPO / "user", "makefile": REPO / "kernel/Makefile"}
     inputs = shared | {"kernel": REPO / "kernel", "abi": REPO / "user/abi.h",
                        "programs": REPO / "user/programs", "service": REPO / "firmware/service.h", "sync": sync,
@@ -243,7 +206,7 @@ def _compiled(config: SoCConfig, sync: str, extra_cflags: str, compiled: list[st
 
 
 def _arguments(chosen: dict, link: bool) -> list[str]:
-    return [f"{name.upper()}={value}" for name, value in chosen.items() if (name in LINK_OPTIONS) == link]
+    return [f"{name.upper()}={value}" for name, value in chosen.items() if (name in LINKED) == link]
 
 
 def _cflags() -> str:
@@ -297,10 +260,9 @@ def build_kernel(config: SoCConfig, sync: str, extra_cflags: str | None = None, 
 def main():
     parser = argparse.ArgumentParser(description="Build a kernel image and print where it is.")
     parser.add_argument("--harts", type=int, default=1, help="harts of the SoC (1 to 8)")
-    parser.add_argument("--sync", default=SCHEMES[0], help=f"one of {', '.join(SCHEMES)}")
+    parser.add_argument("--sync", default=SYNC.default, help=f"one of {', '.join(SCHEMES)}")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
-                        help="; ".join(f"{name}={DOMAIN if name == 'layout' else '|'.join(values)}"
-                                       for name, values in OPTIONS.items()))
+                        help="; ".join(option.line() for option in OPTIONS.values()))
     parser.add_argument("--runs", nargs="+", metavar="NAME", help="benches and tests that it holds (default: all)")
     arguments = parser.parse_args()
     options = dict(option.partition("=")[::2] for option in arguments.option)

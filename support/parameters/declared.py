@@ -23,7 +23,7 @@ class Parameter:
 
     name: str
     help: str
-    default: int | str | None = None
+    default: Any = None
     unit: str = ""
     range: tuple[int, int] | None = None
     choices: tuple[str, ...] = ()

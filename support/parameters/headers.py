@@ -1,7 +1,11 @@
 """What C and the kernel's Makefile have of the parameters: made anew for each build, the same for the same
 declarations."""
 
+import sys
+from collections.abc import Mapping
+
 from support.parameters.boot import KERNEL, OF_FILES, REGISTERS
+from support.parameters.build import KERNELS, MACROS, OPTIONS, SCHEME_LIST, SCHEMES, SYNC, WITHOUT_LOCKS
 from support.parameters.declared import Parameter
 
 BOOT = """\
@@ -47,3 +51,62 @@ def boot_header() -> str:
     of_kernel = "".join(_boot("kernel", one) for one in KERNEL)
     return (f"{BOOT}{of_kernel}{of_files}\n/* The registers that boot arguments of the same name set. */\n"
             f"#define BOOT_REGISTERS(X){registers}\n#endif\n")
+
+
+def schemes_header() -> str:
+    """generated/schemes.h: X(primitive, scheme, id) for each scheme."""
+    schemes = "".join(f' \\\n    X("{scheme.primitive}", "{scheme.name}", {scheme.id})' for scheme in SCHEME_LIST)
+    return ("/* The schemes, made from support/parameters/build.py: what a section costs, the name, the name in C. */\n"
+            f"#ifndef GENERATED_SCHEMES_H\n#define GENERATED_SCHEMES_H\n#define SCHEMES(X){schemes}\n#endif\n")
+
+
+def _default(name: str) -> str:
+    """An option's default in the Makefile, by the value of `unix`."""
+    text = str(OPTIONS[name].default)
+    for unix, of_unix in KERNELS.items():
+        if of_unix.get(name, text) != text:
+            text = f"$(if $(filter {unix},$(UNIX)),{of_unix[name]},{text})"
+    return text
+
+
+def _held(condition: str, of: Mapping[str, str], what: str) -> str:
+    """Make's refusal of other values than those `of` some options where `condition` holds."""
+    values = " ".join(of.values())
+    given = " ".join(f"$({name.upper()})" for name in of)
+    said = " ".join(f"{name.upper()}={value}" for name, value in of.items())
+    return (f"ifeq ({condition})\nifneq ({given},{values})\n"
+            f"$(error {what} has {said}: leave these out)\nendif\nendif\n")
+
+
+def options_makefile() -> str:
+    """options.mk: the schemes, and the build options with their defaults, checks and the macros that C has of them."""
+    lines = [f"# Made from support/parameters/build.py.\nSCHEMES := {' '.join(SCHEMES)}\nSYNC ?= {SYNC.default}"]
+    for name, option in sorted(OPTIONS.items(), key=lambda item: item[0] != "unix"):
+        variable = name.upper()
+        lines.append(f"{variable} ?= {_default(name)}")
+        if option.choices:
+            wrong = " $(WRONG_SPINLOCK)" if name == "spinlock" else ""      # for tests
+            lines.append(f"ifeq ($(filter {' '.join(option.choices)}{wrong},$({variable})),)\n"
+                         f"$(error {variable}=$({variable}): use one of {' '.join(option.choices)})\nendif")
+    lines += [_held("$(UNIX),serial", KERNELS["serial"], "UNIX=serial"),
+              _held("$(LOCKS),none", WITHOUT_LOCKS, "LOCKS=none")]
+    macros = [f"-D{macro}=$(if $(filter {' '.join(values)},$({name.upper()})),1,0)"
+              for macro, (name, *values) in MACROS.items()]
+    names = [f"-D{name.upper()}_NAME='\"$({name.upper()})\"'" for name in ("spinlock", "runqueue")]
+    lines.append(f"OPTIONS := {' '.join([*names, *macros])}")
+    return "\n".join(lines) + "\n"
+
+
+MADE = {"boot.h": boot_header, "schemes.h": schemes_header, "options.mk": options_makefile}
+
+
+def main():
+    """Prints one of MADE: `python -m support.parameters.headers options.mk`."""
+    if sys.argv[1:] and sys.argv[1] in MADE:
+        print(MADE[sys.argv[1]](), end="")
+    else:
+        sys.exit(f"usage: python -m support.parameters.headers {'|'.join(MADE)}")
+
+
+if __name__ == "__main__":
+    main()

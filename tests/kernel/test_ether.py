@@ -14,7 +14,7 @@ from sim.wires import frames
 from soc.config import SoCConfig
 from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command, ended, simulator_of
 
-WAYS = OPTIONS["net"]
+WAYS = OPTIONS["net"].choices
 PAIRS = [(sync, WAYS[n % len(WAYS)]) for n, sync in enumerate(SCHEMES)]
 # All schemes and ways, others than with one hart.
 TWO_HARTS = [(sync, WAYS[(n + 2) % len(WAYS)]) for n, sync in enumerate(SCHEMES)]

@@ -9,7 +9,7 @@ import pytest
 from sim.images.kernel import OPTIONS
 from tests.kernel.machine import MAX_CYCLES, boot
 
-ALGORITHMS = OPTIONS["spinlock"]
+ALGORITHMS = OPTIONS["spinlock"].choices
 ROUNDS = {1: 12, 2: 12, 4: 10}
 SEEDS = (1, 2)
 # Of those with several steps to take a lock, mcs under a scheme that lets more urgent interrupts come between them.

@@ -15,7 +15,7 @@ from sim.wires import frames
 from tests.kernel.machine import CONSOLE_BAUD, DEVICES, DISK_BUILDS, command, ended
 
 BYTES = int(os.environ.get("TCP_BYTES", "12000"))
-KERNELS = OPTIONS["tcpip"]
+KERNELS = OPTIONS["tcpip"].choices
 HARTS = 1, 2, 4
 CASES = [(sync, KERNELS[n % len(KERNELS)], HARTS[n % len(HARTS)]) for n, sync in enumerate(SCHEMES)]
 WIRES = ["--wire", "0.ether:1.ether:600", "--wire", "1.ether:0.ether:600"]
