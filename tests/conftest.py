@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import sampled
+
 BUDGET = Path(__file__).with_name("budget.toml")
 WITHOUT_CLUSTER = {"formal", "hw"}     # folders, but for
 WITH_CLUSTER = {"test_device_port.py", "test_disk.py", "test_dram.py"}
@@ -37,6 +39,10 @@ class Meter:
         now = processor_seconds()
         report.processor, self.last = now - self.last, now
         return report
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(sampled)
 
 
 def pytest_collection_modifyitems(items):

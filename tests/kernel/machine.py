@@ -82,7 +82,7 @@ BRIEF = Recipe(fast=SLOW_FLAGS, profiled=False)
 @functools.cache
 def simulator_of(config):
     """The simulator; whether it is still what its sources give is looked at once, not for each of hundreds of boots."""
-    return build_simulator(config)
+    return build_simulator(config, recipe=BRIEF) if config.harts > 4 else build_simulator(config)
 
 
 def kernel_of(config, sync, options=None, runs=None, files=None, debugging=False):

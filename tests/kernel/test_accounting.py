@@ -17,7 +17,7 @@ PER_IDLE = 400          # for each time that the hart waits: 200 with all code a
 PER_USER_TRAP = 450
 
 
-@pytest.mark.parametrize("harts, sync", [(1, "spl-pessim"), (1, "cli-spl-pessim"), (2, "cli-optim"), (4, "spl-optim")])
+@pytest.mark.parametrize("harts, sync", [(1, "spl-pessim"), (2, "cli-optim"), (4, "spl-optim")])
 def test_inside_and_outside_agree(tmp_path, harts, sync):
     run = boot(tmp_path, harts, sync, "run=test-accounting hz=1000 rounds=4", seed=1, options=TIMED,
                probe_log=True)

@@ -69,6 +69,7 @@ def test_bad_number_is_named(tmp_path):
     assert "boot argument link_read_latency=65536: give a number from 0 to 65535" in run.console
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("sync", SCHEMES)
 @pytest.mark.parametrize("harts", (1, 2, 4))
 def test_file_received_byte_for_byte(tmp_path, harts, sync):

@@ -1,5 +1,5 @@
 """Calls between harts: under every scheme, on 1 to 8 harts, also without ticks. CALL_SEEDS=20 tries more of each, and
-longer."""
+longer; TESTS=all all cases."""
 
 import os
 
@@ -17,6 +17,7 @@ CASES = [(2, sync, f"hz=0 rounds={60 // SHORT}") for sync in SCHEMES] + \
         [(1, "cli-optim", "hz=0 rounds=20"), (8, "spl-optim", "hz=0 rounds=20"), (8, "cli-pessim", "hz=0 rounds=20")]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("harts, sync, conditions", CASES)
 def test_calls_between_harts(tmp_path, harts, sync, conditions):
     for seed in SEEDS:

@@ -3,10 +3,8 @@ host is read, written and compared byte for byte; faults are retried or reported
 
 import hashlib
 import json
-import os
 import subprocess
 import zlib
-from itertools import product
 
 import pytest
 
@@ -48,11 +46,9 @@ def check(made, folder):
     return line
 
 
-# DISK=all: 4 harts under all schemes; each is tried on 1 and on 2, and on 4 one by DMA and one by programmed I/O.
-ON_FOUR = SCHEMES if os.environ.get("DISK") == "all" else ("spl-optim", "cli-spl-pessim")
-
-
-@pytest.mark.parametrize("harts, sync", [*product((1, 2), SCHEMES), *((4, sync) for sync in ON_FOUR)])
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("sync", SCHEMES)
+@pytest.mark.parametrize("harts", (1, 2, 4))
 def test_an_image_is_read_and_written(tmp_path, harts, sync):
     """By DMA and by programmed I/O, by turns; completion in a thread or a soft interrupt, as the scheme's build has it.
     Soft interrupts under the other schemes: test_intr.py."""
@@ -64,6 +60,7 @@ def test_an_image_is_read_and_written(tmp_path, harts, sync):
     assert line["errors"] == line["retried"] == line["timed_out"] == 0
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", ("dma", "pio"))
 @pytest.mark.parametrize("fault", ("bad=3:2,bad=17:3", "bad=3", "silent=0,silent=4"))
 def test_faults_are_retried_or_reported(tmp_path, mode, fault):

@@ -30,6 +30,7 @@ def explore(folder, harts, sync, plant, seeds):
     return explorer
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("plant, harts, sync", [
     *(("level", 1, sync) for sync in LEVELS_COUNT), ("level", 2, "spl-optim"),
     *(("lock", 2, sync) for sync in SCHEMES)])
@@ -40,6 +41,7 @@ def test_a_planted_race_is_found(tmp_path, plant, harts, sync):
     assert "an update was lost" in failed.reason
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("plant, harts, sync", [
     *(("level", 1, sync) for sync in SCHEMES if sync not in LEVELS_COUNT), ("lock", 1, "spl-optim"),
     *(("none", 1, sync) for sync in LEVELS_COUNT), ("none", 2, "cli-optim")])

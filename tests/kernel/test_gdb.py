@@ -17,7 +17,7 @@ def counts(gdb, harts):
     return [gdb.value(f"debug_test.count[{h}]") for h in range(harts)]
 
 
-@pytest.mark.parametrize(("harts", "sync"), [(1, "cli-optim"), (2, "cli-pessim"), (4, "spl-optim")])
+@pytest.mark.parametrize(("harts", "sync"), [(1, "cli-optim"), (4, "spl-optim")])
 def test_gdb_controls_all_harts(tmp_path, harts, sync):
     with Session(tmp_path, harts, sync, "run=test-debug gdb=wait hz=1000") as gdb:
         gdb.attach()
@@ -125,8 +125,8 @@ def test_a_hart_that_does_not_answer_is_named(tmp_path):
         assert gdb.end().status == 0
 
 
-@pytest.mark.parametrize(("harts", "sync"), [(2, "cli-pessim"), (4, "spl-optim")])
-def test_harts_that_wait_for_each_others_calls_stop(tmp_path, harts, sync):
+def test_harts_that_wait_for_each_others_calls_stop(tmp_path):
+    harts, sync = 2, "cli-pessim"
     with Session(tmp_path, harts, sync, "run=test-debug calls=1 gdb=wait hz=1000") as gdb:
         gdb.attach()
         before = counts(gdb, harts)

@@ -8,10 +8,10 @@ from tests.kernel.test_schemes import CONDITIONS
 
 LINE_FETCH = 42     # cycles at most to bring a line from memory (hw/cpu/README.md)
 SHIFT = 64          # cycles: by which the two views of an interrupt may not be apart
-# Every scheme on 1 and 2 harts; on 4, which take long to simulate, one that queues interrupts and one that does not.
 MACHINES = [(harts, sync) for harts in (1, 2) for sync in SCHEMES] + [(4, "spl-optim"), (4, "cli-pessim")]
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("harts, sync", MACHINES)
 @pytest.mark.parametrize("test", ("event", "ithread", "designated"))
 def test_under_each_scheme(tmp_path, test, harts, sync):

@@ -130,6 +130,7 @@ def test_broken_rule_is_caught_in_any_image(tmp_path, rule):
     assert ALWAYS[rule] in break_rule(tmp_path, rule)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("sync", [sync for sync in SCHEMES if sync != "spl-optim"])
 @pytest.mark.parametrize("rule", ("handler-above-lock", "soft-interrupt-above-lock"))
 def test_lock_below_its_handler_is_caught_under_each_scheme(tmp_path, rule, sync):

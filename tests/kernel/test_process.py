@@ -13,7 +13,7 @@ from sim.images import programs
 from tests.kernel.machine import boot
 
 PARTS = 22
-CALLS = int(os.environ.get("FUZZ_CALLS", 1200))
+CALLS = int(os.environ.get("FUZZ_CALLS", 800))
 
 
 def run_program(folder, harts, sync, program, args="", more="hz=1000", options=None, seed=0):

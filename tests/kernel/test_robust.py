@@ -138,6 +138,7 @@ def test_time_stays_right_when_ticks_merge(tmp_path, harts, sync):
 
 
 # The tests with random rounds: with CLH locks, three times the rounds need no more nodes; with MCS locks a hart has 16.
+@pytest.mark.sampled
 @pytest.mark.parametrize("sync, spinlock", cases(SCHEMES, ("clh", "mcs"), [
     ("cli-spl-pessim", "clh"), ("cli-pessim", "mcs")]))
 @pytest.mark.parametrize("test, rounds", (("event", 40), ("ithread", 20), ("lost", 20), ("locks", 8), ("call", 20)))

@@ -7,8 +7,8 @@ from tests.kernel.test_schemes import CONDITIONS
 
 # harts, scheme, run queues, lock debugging
 MACHINES = [
-    (1, "spl-optim", "per-hart", "0"), (2, "cli-pessim", "global", "1"), (2, "cli-optim", "per-hart", "1"),
-    (4, "spl-pessim", "per-hart", "0"), (8, "cli-spl-pessim", "per-hart", "0"),
+    (1, "cli-spl-pessim", "global", "0"), (2, "cli-pessim", "global", "1"), (2, "cli-optim", "per-hart", "1"),
+    (4, "spl-pessim", "per-hart", "0"), (8, "spl-optim", "per-hart", "0"),
 ]
 ACTIVITIES = ("user", "system", "interrupt", "spinning", "idle")
 
@@ -40,7 +40,7 @@ def test_a_joined_threads_place_is_free(tmp_path, harts, sync, queue):
 @pytest.mark.parametrize("harts, sync, options, hz", [
     (1, "cli-optim", {"runqueue": "global"}, 1000), (2, "spl-pessim", {"runqueue": "per-hart"}, 1000),
     (2, "spl-optim", {}, 0), (4, "cli-pessim", {}, 1000), (1, "spl-optim", {"unix": "serial"}, 1000),
-    (2, "spl-pessim", {"unix": "serial"}, 1000), (4, "cli-optim", {"unix": "serial"}, 1000)])
+    (2, "spl-optim", {"unix": "serial"}, 1000), (4, "spl-optim", {"unix": "serial"}, 1000)])
 def test_master(tmp_path, harts, sync, options, hz):
     run = boot(tmp_path, harts, sync, f"run=test-master hz={hz} rounds=8 intr.master=1", harts, options=options)
     assert run.status == 0, run.report()

@@ -30,6 +30,7 @@ def stress(folder, harts, seed, spinlock, sync="spl-optim", rounds=None, max_cyc
                 max_cycles=max_cycles, options={"spinlock": spinlock})
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("spinlock", ALGORITHMS)
 @pytest.mark.parametrize("harts", (1, 2, 4))
 def test_algorithm_under_stress(tmp_path, harts, spinlock):

@@ -51,6 +51,7 @@ def test_a_wild_access_ends_the_program_only(tmp_path):
     assert run.status == 0 and run.result("crashes") == {"ways": 23, "wrong": 0}, run.report()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("harts,sync", [(2, sync) for sync in SCHEMES] + [(1, "cli-pessim"), (4, "spl-optim")])
 def test_threads_of_a_process(tmp_path, harts, sync):
     """Preemption in user mode, a lock on a futex, and an exit that ends threads in user mode on other harts."""

@@ -13,6 +13,7 @@ ROUNDS = int(os.environ.get("VM_ROUNDS", 24))
 UNEVEN = "ram_jitter=9 link_delivery_delay=40 link_jitter=30"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("harts,sync", [(2, sync) for sync in SCHEMES] + [(1, "cli-pessim"), (4, "spl-optim")])
 def test_from_all_harts(tmp_path, harts, sync):
     """With little memory, so that pages leave for the default pager and come back; LOCK_DEBUG's checks by turns."""

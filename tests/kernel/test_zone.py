@@ -1,8 +1,5 @@
 """Zones (kernel/mem/zone.h): from all harts and levels, out of memory, checked with LOCK_DEBUG; and what they cost."""
 
-import os
-from itertools import product
-
 import pytest
 
 from sim.images.kernel import SCHEMES
@@ -11,12 +8,9 @@ from tests.kernel.machine import CHECKED, boot, converse
 UNEVEN = "link_read_latency=20 link_write_latency=10 link_delivery_delay=40 link_jitter=30 ram_jitter=7"
 
 
-# ZONE=all: each number of harts under each scheme. A zone knows of schemes what 2 harts show: its sections and locks.
-CHOSEN = [(1, "spl-pessim"), (1, "cli-optim"), *((2, sync) for sync in SCHEMES), (4, "spl-optim"), (4, "cli-pessim")]
-ALL = list(product((1, 2, 4), SCHEMES))
-
-
-@pytest.mark.parametrize("harts, sync", ALL if os.environ.get("ZONE") == "all" else CHOSEN)
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("sync", SCHEMES)
+@pytest.mark.parametrize("harts", (1, 2, 4))
 def test_zones_from_everywhere(tmp_path, harts, sync):
     """With the checks of LOCK_DEBUG and without, with ticks and without, by turns."""
     n = SCHEMES.index(sync) + (1, 2, 4).index(harts)
