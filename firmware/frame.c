@@ -9,8 +9,8 @@
 #define POLL_BYTES 64 /* between looks at the line */
 
 /*
- * What the upper and the lower four bits of a byte make of the CRC: neither look waits for the other. (A ROM of more than 4096
- * words takes many more look-up tables on small boards, and the SRAM has the stacks of eight harts.)
+ * What the upper and the lower four bits of a byte make of the CRC: neither look waits for the other. (A ROM of more
+ * than 4096 words takes many more look-up tables on small boards, and the SRAM has the stacks of eight harts.)
  */
 static const uint32_t upper[16] = {
     0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,

@@ -18,7 +18,8 @@ _start:
     .org SERVICE_ENTRY_OFFSET
     .word service
 
-service: /* a0: how an image has ended. On any hart; that of the image is not ours to speak of, so it gets hart 0's stack */
+/* a0: how an image has ended. On any hart; that of the image is not ours to speak of, so it gets hart 0's stack */
+service:
     la t0, trap
     csrw mtvec, t0
     csrw mie, zero

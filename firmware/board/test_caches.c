@@ -1,6 +1,7 @@
 /*
  * What one hart writes the others read, whatever their caches hold: atomics, words that share a line, lines that all
- * have cached and one rewrites, memory that the copy engine rewrites, and instructions. All harts that answer take part.
+ * have cached and one rewrites, memory that the copy engine rewrites, and instructions. All harts that answer take
+ * part.
  */
 #include <generated/csr.h>
 #include <generated/mem.h>

@@ -1,6 +1,6 @@
 /*
- * Ethernet, as far as it goes without a peer that answers: frames come back in the core's own loop, before the PHY; the PHY
- * says who it is, and whether it has a link.
+ * Ethernet, as far as it goes without a peer that answers: frames come back in the core's own loop, before the PHY; the
+ * PHY says who it is, and whether it has a link.
  */
 #include <generated/csr.h>
 #include <generated/mem.h>

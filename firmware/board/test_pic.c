@@ -54,7 +54,7 @@ static int registers(void)
     return 1;
 }
 
-/* Wires: each is raised by its device, claimed by hart 0, lowered. -------------------------------------------------- */
+/* Wires: each is raised by its device, claimed by hart 0, lowered. ------------------------------------------------- */
 
 static void set_timer(unsigned hart, uint32_t high)
 {
@@ -116,7 +116,7 @@ static void wire(const char *what, unsigned source, void (*set)(unsigned, int), 
     PIC(PIC_SOURCE_AT(source)) = before;
 }
 
-/* Interrupts between harts ------------------------------------------------------------------------------------------ */
+/* Interrupts between harts ----------------------------------------------------------------------------------------- */
 
 static unsigned target;
 static uint32_t ready; /* the target waits */

@@ -1,7 +1,8 @@
 /*
- * What each hart does with its time, in images with ACCOUNTING: cycles in user mode, in the kernel's threads (system), in
- * interrupts, spinning for a simple lock, and idle. Each cycle since the hart started the scheduler is in one of them, so
- * they sum to what has elapsed, exactly. Paper `mach`, section 2: which processors go idle while the master's load grows.
+ * What each hart does with its time, in images with ACCOUNTING: cycles in user mode, in the kernel's threads (system),
+ * in interrupts, spinning for a simple lock, and idle. Each cycle since the hart started the scheduler is in one of
+ * them, so they sum to what has elapsed, exactly. Paper `mach`, section 2: which processors go idle while the master's
+ * load grows.
  *
  *   user       from the return to user mode to the next trap
  *   system     all that is nothing else: thread code of the kernel, system calls, thread switches
@@ -11,8 +12,8 @@
  *
  * Without ACCOUNTING there is nothing of it in the image.
  *
- * Locking: a hart writes its own account, with interrupts off on chip for the few instructions that takes; others read it,
- * and read again if it was written meanwhile.
+ * Locking: a hart writes its own account, with interrupts off on chip for the few instructions that takes; others read
+ * it, and read again if it was written meanwhile.
  */
 #ifndef ARCH_ACCOUNTING_H
 #define ARCH_ACCOUNTING_H
@@ -29,7 +30,10 @@ struct accounting {
 
 void accounting_start_hart(void);
 
-/* From now on the hart's cycles go to `to`; gives where they went before, to be restored at the end of what begins here. */
+/*
+ * From now on the hart's cycles go to `to`; gives where they went before, to be restored at the end of what begins
+ * here.
+ */
 enum account account_switch(enum account to);
 
 /* The account of a hart, up to now. */

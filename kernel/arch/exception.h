@@ -16,9 +16,9 @@ const char *exception_name(uint32_t cause);
 extern bool (*trap_hook)(uint32_t cause, struct frame *frame);
 
 /*
- * What a trap calls, defined above (interrupts off on chip before and after): interrupts of the PIC (sync/schemes.c); the
- * CLINT's software interrupt, cleared already, and interrupts that nobody expects (intr/); whatever comes from user mode
- * (proc/trap.c).
+ * What a trap calls, defined above (interrupts off on chip before and after): interrupts of the PIC (sync/schemes.c);
+ * the CLINT's software interrupt, cleared already, and interrupts that nobody expects (intr/); whatever comes from user
+ * mode (proc/trap.c).
  */
 void interrupt(struct frame *frame);
 void user_trap(uint32_t cause, struct frame *frame);

@@ -2,16 +2,16 @@
  * What each hart keeps for itself. `tp` points to it at all times in the kernel, so a field of the hart that
  * runs is one load or store: a thread that is moved to another hart between two of them finds the new hart's.
  *
- * The block is made of parts, one for each subsystem that needs some. A subsystem says what is in its part, in a header of
- * its own; here is only how much room it has, so that the offset from tp is known when code is compiled, and nothing here
- * knows what lies above.
+ * The block is made of parts, one for each subsystem that needs some. A subsystem says what is in its part, in a header
+ * of its own; here is only how much room it has, so that the offset from tp is known when code is compiled, and nothing
+ * here knows what lies above.
  *
  *   HART_PART_OF(sync);                in sync/hart_part.h, behind struct sync_hart
  *   sync_hart()->level                 of the hart that runs
  *   sync_hart_of(&harts[h])->level     of another
  *
- * Locking: only the hart itself writes its own block, from thread level and from its interrupts, except where the part says
- * otherwise.
+ * Locking: only the hart itself writes its own block, from thread level and from its interrupts, except where the part
+ * says otherwise.
  */
 #ifndef ARCH_HART_H
 #define ARCH_HART_H
@@ -72,9 +72,9 @@ static inline struct thread *hart_thread(void)
 #endif
 
 /*
- * Access to a subsystem's part. The compiler might copy tp to another register first, and a thread that is moved between
- * the copy and its use would reach the hart that it has left: where a thread can be moved, a part is used for one load or
- * by hart_store. The test test_schemes.py::test_no_copy_of_tp_outlives_a_move finds such copies.
+ * Access to a subsystem's part. The compiler might copy tp to another register first, and a thread that is moved
+ * between the copy and its use would reach the hart that it has left: where a thread can be moved, a part is used for
+ * one load or by hart_store. The test test_schemes.py::test_no_copy_of_tp_outlives_a_move finds such copies.
  */
 #define HART_PART_OF(subsystem)                                                                                     \
     _Static_assert(sizeof(struct subsystem##_hart) <= sizeof(((struct hart *)0)->subsystem##_part), "arch/hart.h"); \

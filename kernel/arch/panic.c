@@ -79,8 +79,8 @@ static void backtrace(uint32_t fp)
 }
 
 /*
- * The same from where an exception struck. A function that calls no other keeps its return address in `ra`, and only its
- * caller's frame pointer on the stack, if at all; in another function `ra` is what its last call left there.
+ * The same from where an exception struck. A function that calls no other keeps its return address in `ra`, and only
+ * its caller's frame pointer on the stack, if at all; in another function `ra` is what its last call left there.
  */
 static void backtrace_from(const struct frame *frame)
 {

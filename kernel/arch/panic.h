@@ -1,6 +1,6 @@
 /*
- * What a panic (lib/panic.h) needs of what lies above arch/. Each hook is set once, at start, by whoever does it; one that is
- * not set is left out.
+ * What a panic (lib/panic.h) needs of what lies above arch/. Each hook is set once, at start, by whoever does it; one
+ * that is not set is left out.
  */
 #ifndef ARCH_PANIC_H
 #define ARCH_PANIC_H

@@ -1,10 +1,11 @@
 /*
- * run=andrew: the Modified Andrew Benchmark (paper `sync`, section 5.1) as programs on the disk do it: a shell, the script
- * /andrew.sh there with the words of args=A,B behind its name, and what that starts. With root=disk0 and the disk's image from
- * sim/images/disks.py. The measured part (probes WINDOW_BEGIN and _END) lies around all of it. Prints
+ * run=andrew: the Modified Andrew Benchmark (paper `sync`, section 5.1) as programs on the disk do it: a shell, the
+ * script /andrew.sh there with the words of args=A,B behind its name, and what that starts. With root=disk0 and the
+ * disk's image from sim/images/disks.py. The measured part (probes WINDOW_BEGIN and _END) lies around all of it. Prints
  *
  *   @andrew harts=... cycles=... status=...        status: the script's, as a shell has it
- *   @crit_timing, @crit_poll                        in images with CRIT_TIMING (bench/polls.h), a poll each `poll` ms (100)
+ *   @crit_timing, @crit_poll                        in images with CRIT_TIMING (bench/polls.h), a poll each `poll` ms
+ *                                                   (100)
  *
  * and the script when each of its phases begins.
  */

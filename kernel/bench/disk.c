@@ -1,16 +1,17 @@
 /*
- * run=disk: paper `sync`, section 6: a transfer to or from a disk, and how long each interrupt takes to handle. `bytes` are
- * moved, sector behind sector, in requests of `request` bytes, of which `requests` are under way at once; op=read or op=write.
- * Prints
+ * run=disk: paper `sync`, section 6: a transfer to or from a disk, and how long each interrupt takes to handle. `bytes`
+ * are moved, sector behind sector, in requests of `request` bytes, of which `requests` are under way at once; op=read
+ * or op=write. Prints
  *
  *   @disk op=... bytes=... request=... cycles=... interrupts=... spurious=... errors=... retried=...
  *   @disk_handler cause=seek|data|done|all count=... total=... squares=... min=... p50=... max=...
  *   @disk_busy harts=... alone=... beside=...
  *
  * With waits=1 each request has an event, for which a thread waits before it makes the next.
- * With handlers=1, instead of @disk_handler, the interrupts as a whole (bench/handlers.h): a look at the clock less in each.
- * `squares` is the sum of the squares of cycles. With busy=1 a thread on each hart goes through 16 KB of memory meanwhile,
- * reading three words and writing two of each line: how many lines a million cycles, without the disk and beside it.
+ * With handlers=1, instead of @disk_handler, the interrupts as a whole (bench/handlers.h): a look at the clock less in
+ * each. `squares` is the sum of the squares of cycles. With busy=1 a thread on each hart goes through 16 KB of memory
+ * meanwhile, reading three words and writing two of each line: how many lines a million cycles, without the disk and
+ * beside it.
  */
 #include <string.h>
 

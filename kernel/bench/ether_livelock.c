@@ -1,16 +1,18 @@
 /*
- * run=livelock: what of an offered load of datagrams gets through, and what it leaves to others (Mogul and Ramakrishnan,
- * *Eliminating Receiver Livelock in an Interrupt-driven Kernel*, USENIX 1996). For each of `periods` cycles the wire carries a
- * datagram of `bytes` bytes in so many cycles, for `window` cycles. A reader, more urgent than the program beside it, takes them
- * from its queue of QUEUE and looks at each byte; the program counts for as long as it has the hart. With `feedback` the reader's
- * queue holds the interface (net/if_ether.h) while it is full to three quarters, until it is empty to one. Prints
+ * run=livelock: what of an offered load of datagrams gets through, and what it leaves to others (Mogul and
+ * Ramakrishnan, *Eliminating Receiver Livelock in an Interrupt-driven Kernel*, USENIX 1996). For each of `periods`
+ * cycles the wire carries a datagram of `bytes` bytes in so many cycles, for `window` cycles. A reader, more urgent
+ * than the program beside it, takes them from its queue of QUEUE and looks at each byte; the program counts for as long
+ * as it has the hart. With `feedback` the reader's queue holds the interface (net/if_ether.h) while it is full to three
+ * quarters, until it is empty to one. Prints
  *
- *   @livelock period=... offered=... delivered=... counted=... alone=... no_descriptor=... full=... unread=... interrupts=...
+ *   @livelock period=... offered=... delivered=... counted=... alone=... no_descriptor=... full=... unread=...
+ *   interrupts=...
  *
  * `late=` holds it so many cycles after the look at the queue (0): a test's.
  *
- * offered, delivered: datagrams on the wire and read in the window; counted: what the program did in it; alone: in as long a
- * window without load; no_descriptor, full, unread: dropped at the ring, at ipintrq and at the reader's queue.
+ * offered, delivered: datagrams on the wire and read in the window; counted: what the program did in it; alone: in as
+ * long a window without load; no_descriptor, full, unread: dropped at the ring, at ipintrq and at the reader's queue.
  */
 #include <generated/csr.h>
 #include <stdlib.h>
@@ -79,8 +81,8 @@ static void program(void *arg)
 }
 
 /*
- * Both counters over the next `window` cycles. The caller is the most urgent of all threads, but under load may run long behind
- * the window's end.
+ * Both counters over the next `window` cycles. The caller is the most urgent of all threads, but under load may run
+ * long behind the window's end.
  */
 static void ether_livelock_measure(uint32_t window, uint32_t *read, uint32_t *done)
 {

@@ -1,14 +1,16 @@
 /*
- * run=file-cost: what calls of the file system cost when all is in the cache, on a file system in memory, so that no drive is
- * waited for; and how much faster several harts read several files than one hart one. A drive (--disk) of `IMAGE` bytes is given a file
- * system, which is copied to memory. Prints
+ * run=file-cost: what calls of the file system cost when all is in the cache, on a file system in memory, so that no
+ * drive is waited for; and how much faster several harts read several files than one hart one. A drive (--disk) of
+ * `IMAGE` bytes is given a file system, which is copied to memory. Prints
  *
  *   @file_cost op=... count=... cycles=...      open (and close), stat, create, unlink, read and write of one byte
- *   @file_scale threads=... reads=... cycles=...    cached reads of 512 bytes, each thread's of a file of its own, until the last is over
+ *   @file_scale threads=... reads=... cycles=...    cached reads of 512 bytes, each thread's of a file of its own,
+ *                                                   until the last is over
  *
  * With the build option locks=none, on one hart, the first is the floor: the same kernel without its blocking locks.
  *
- * Boot arguments: iterations (200) of each call, reads (400) of each thread; readers: not more threads than so many (the harts; 0: none).
+ * Boot arguments: iterations (200) of each call, reads (400) of each thread; readers: not more threads than so many
+ * (the harts; 0: none).
  */
 #include <stdio.h>
 #include <string.h>

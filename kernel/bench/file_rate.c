@@ -1,12 +1,13 @@
 /*
- * run=file-rate: how fast a file is written and read from its beginning to its end, beside what that cannot take less than. The
- * drive (--disk) is given a file system; a file of `bytes` is written in pieces of `piece` bytes and brought to the medium
- * (fsync), and read in such pieces when it is in no cache any more. Prints, for op=write and op=read,
+ * run=file-rate: how fast a file is written and read from its beginning to its end, beside what that cannot take less
+ * than. The drive (--disk) is given a file system; a file of `bytes` is written in pieces of `piece` bytes and brought
+ * to the medium (fsync), and read in such pieces when it is in no cache any more. Prints, for op=write and op=read,
  *
  *   @file_rate op=... bytes=... piece=... cycles=... raw=... copy=... requests=...
  *
  * cycles     until the last byte is on the medium, or in the reader's memory
- * raw        the same bytes between the drive and memory by requests of 64 KiB, of which two are under way: the drive's rate
+ * raw        the same bytes between the drive and memory by requests of 64 KiB, of which two are under way: the drive's
+ * rate
  * copy       the same bytes copied once, from memory that no cache has to the reader's
  * requests   that the file's transfer took
  *

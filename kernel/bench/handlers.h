@@ -1,9 +1,10 @@
 /*
- * How long the handlers of some sources take, for benches: of each interrupt, from the handler's first instruction to its
- * last, with all that interrupts it (paper `sync`, Table 7). The PIC's own figures of those sources are since the first of
- * these calls. Prints, for each name,
+ * How long the handlers of some sources take, for benches: of each interrupt, from the handler's first instruction to
+ * its last, with all that interrupts it (paper `sync`, Table 7). The PIC's own figures of those sources are since the
+ * first of these calls. Prints, for each name,
  *
- *   @handler name=... count=... total=... squares=... min=... p50=... max=...   cycles; squares: the sum of their squares
+ *   @handler name=... count=... total=... squares=... min=... p50=... max=...   cycles; squares: the sum of their
+ *                                                                               squares
  *   @waits name=... interrupts=... merged=... max_wait=...                      cycles from the wire to the claim
  */
 #ifndef BENCH_HANDLERS_H

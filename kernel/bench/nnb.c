@@ -1,23 +1,25 @@
 /*
- * run=nnb: the Neal Nelson Benchmark's tests (nnb_tests.h) by programs (by=processes; by=threads: threads that share a descriptor
- * table; user/programs/nnb.c), with root=disk0; or, by=kernel, by threads of the kernel, which enter the file system where system
- * calls do and by the same rules (sched/master.h: unix_enter), without the programs and calls above. All drives are given a file
- * system and mounted, the first as the root, the second at /1; of the users' working files each drive has the same share. Each
- * test is done by as many users at once as the list `users` says, all of which begin at the same moment:
+ * run=nnb: the Neal Nelson Benchmark's tests (nnb_tests.h) by programs (by=processes; by=threads: threads that share a
+ * descriptor table; user/programs/nnb.c), with root=disk0; or, by=kernel, by threads of the kernel, which enter the
+ * file system where system calls do and by the same rules (sched/master.h: unix_enter), without the programs and calls
+ * above. All drives are given a file system and mounted, the first as the root, the second at /1; of the users' working
+ * files each drive has the same share. Each test is done by as many users at once as the list `users` says, all of
+ * which begin at the same moment:
  *
- *   @nnb test=... users=... disks=... harts=... cycles=... mean=... hits=... misses=... read_ahead=... delayed=... waits=...
+ *   @nnb test=... users=... disks=... harts=... cycles=... mean=... hits=... misses=... read_ahead=... delayed=...
+ *   waits=...
  *        conflicts=...
  *
  * cycles   from the beginning until the last user has done his part: the paper's completion time
  * mean     the mean over the users
  * others   of the buffer cache, in that time (fs/buf.h); by=kernel only, as is
  *
- * the measured part (probes WINDOW_BEGIN and _END), which lies around each, so that a run of one test with one number of users tells
- * which locks it wants.
+ * the measured part (probes WINDOW_BEGIN and _END), which lies around each, so that a run of one test with one number
+ * of users tells which locks it wants.
  *
- * Boot arguments: by (processes), tests (1,3,8,18), users (1,2,3,4,6,8,11,16,20), file (KiB of each working file, 12), average, loops, calls,
- * reads (how much of each test, nnb_tests.h), size (so many times as much), bufs, bufchains, biodone.threads, seed. It wants a clock (hz), so that users take
- * turns.
+ * Boot arguments: by (processes), tests (1,3,8,18), users (1,2,3,4,6,8,11,16,20), file (KiB of each working file, 12),
+ * average, loops, calls, reads (how much of each test, nnb_tests.h), size (so many times as much), bufs, bufchains,
+ * biodone.threads, seed. It wants a clock (hz), so that users take turns.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +61,7 @@ static void nnb_check(int error, const char *what)
         panic("run=nnb: %s: error %d", what, error);
 }
 
-/* As system calls -------------------------------------------------------------------------------------------------------- */
+/* As system calls -------------------------------------------------------------------------------------------------- */
 
 static int nnb_open(void *arg, const char *path, bool create)
 {
@@ -122,7 +124,7 @@ static void nnb_unlink(void *arg, const char *path)
 #include "lib/minmax.h"
 #include "user/programs/nnb_tests.h"
 
-/* The driver ------------------------------------------------------------------------------------------------------------- */
+/* The driver ------------------------------------------------------------------------------------------------------- */
 
 static struct user users[USERS_MOST];
 static struct nnb_scale scale;

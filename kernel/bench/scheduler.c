@@ -1,14 +1,14 @@
 /*
- * run=scheduler: what the scheduler does with one run queue or one for each hart (make RUNQUEUE=...). Two threads a hart,
- * not bound, for each of two loads, and the latency of a wakeup; prints
+ * run=scheduler: what the scheduler does with one run queue or one for each hart (make RUNQUEUE=...). Two threads a
+ * hart, not bound, for each of two loads, and the latency of a wakeup; prints
  *
- *   @scheduler runqueue=... load=yield|pairs harts=... threads=... operations=... cycles=... per_megacycle=... stolen=...
- *   @wakeup runqueue=... place=own|idle harts=... samples=... median=... most=...
+ *   @scheduler runqueue=... load=yield|pairs harts=... threads=... operations=... cycles=... per_megacycle=...
+ *   stolen=... @wakeup runqueue=... place=own|idle harts=... samples=... median=... most=...
  *
- * yield: every thread yields all the time, the switch between equals. pairs: two threads hand a turn to each other by wakeup
- * and sleep, one pair a hart. An operation is a yield or a turn; per_megacycle is of all threads together. wakeup: cycles from
- * thread_wakeup, on a hart, to the woken thread, which is more urgent and bound to the same hart (own) or to an idle one.
- * Boot arguments: operations of each thread (100), samples (30).
+ * yield: every thread yields all the time, the switch between equals. pairs: two threads hand a turn to each other by
+ * wakeup and sleep, one pair a hart. An operation is a yield or a turn; per_megacycle is of all threads together.
+ * wakeup: cycles from thread_wakeup, on a hart, to the woken thread, which is more urgent and bound to the same hart
+ * (own) or to an idle one. Boot arguments: operations of each thread (100), samples (30).
  */
 #include "arch/csr.h"
 #include "bench/quantile.h"

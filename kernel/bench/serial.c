@@ -5,7 +5,8 @@
  * port's FIFOs, `patience` how many character times without a character mean that the rest is lost, `poll` after how
  * many bytes the time in critical sections is polled (bench/polls.h).
  *
- * On a board, `player=1` has the bytes played that the host has put into `serial_input`, instead of a line from outside.
+ * On a board, `player=1` has the bytes played that the host has put into `serial_input`, instead of a line from
+ * outside.
  *
  * With `busy.us` another device interrupts `busy.rate` times a second at a lower priority, and its handler works for
  * so many microseconds: the disk with programmed input of section 6, beside which a fast line may lose characters. With

@@ -13,8 +13,8 @@
  * handover      cycles from just before the release to just behind the acquisition there: mean, least, most
  * wait          cycles from asking to having: mean, and the longest of all: how badly a hart may starve
  *
- * Last, on several harts, what those who wait cost the one who works: a section that reads `lines` lines of memory that are
- * not in its cache, in cycles, when nobody else wants the lock and when all do:
+ * Last, on several harts, what those who wait cost the one who works: a section that reads `lines` lines of memory that
+ * are not in its cache, in cycles, when nobody else wants the lock and when all do:
  *
  *   @spinlocks_memory algorithm=... harts=... lines=... alone=... held=...
  *

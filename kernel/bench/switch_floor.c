@@ -1,15 +1,18 @@
 /*
- * run=switch-floor: what a thread switch costs beside the floor: saving and restoring the registers that C keeps across calls
- * (ra, sp, s0 to s11), 14 stores and 14 loads in a row. Each is done many times in a row, with all of it in the caches and
- * interrupts kept out, the loop taken off, so that what the stores cost behind the last instruction counts too. Prints
+ * run=switch-floor: what a thread switch costs beside the floor: saving and restoring the registers that C keeps across
+ * calls (ra, sp, s0 to s11), 14 stores and 14 loads in a row. Each is done many times in a row, with all of it in the
+ * caches and interrupts kept out, the loop taken off, so that what the stores cost behind the last instruction counts
+ * too. Prints
  *
- *   @switch_floor iterations=... floor=... switch=... ratio=... yield=... yield_ratio=... pair=... yield_floor=... wake_floor=...
+ *   @switch_floor iterations=... floor=... switch=... ratio=... yield=... yield_ratio=... pair=... yield_floor=...
+ *   wake_floor=...
  *
  * in cycles each. switch: from the decision which thread is next to that thread's first instruction (sched/switch.h).
- * yield: from calling thread_yield in one thread to its return in another, with the run queue's lock, the choice, and the section
- * around it, under the scheme of the image. pair: a simple lock taken and let go in a section of its own, uncontended.
- * yield_floor: one pair and the floor, which is what a yield cannot do without. wake_floor: the same of the way from a driver's
- * handler to the thread that it wakes: two pairs (who waits; the run queue) and the floor. Boot argument: iterations (200).
+ * yield: from calling thread_yield in one thread to its return in another, with the run queue's lock, the choice, and
+ * the section around it, under the scheme of the image. pair: a simple lock taken and let go in a section of its own,
+ * uncontended. yield_floor: one pair and the floor, which is what a yield cannot do without. wake_floor: the same of
+ * the way from a driver's handler to the thread that it wakes: two pairs (who waits; the run queue) and the floor. Boot
+ * argument: iterations (200).
  */
 #include "arch/csr.h"
 #include "init/run.h"
@@ -131,15 +134,14 @@ static int switch_floor(void)
     uint32_t yielded = yield_cycles(iterations) - loop;
     unsigned long ratio = switch_floor_hundredths(switched, least),
                   yield_ratio = switch_floor_hundredths(yielded, least);
-    kprintf(
-        "@switch_floor iterations=%lu floor=%lu.%02lu switch=%lu.%02lu ratio=%lu.%02lu yield=%lu.%02lu yield_ratio=%lu.%02lu "
-        "pair=%lu.%02lu yield_floor=%lu.%02lu wake_floor=%lu.%02lu\n",
-        (unsigned long)iterations, (unsigned long)least / 100, (unsigned long)least % 100,
-        (unsigned long)switched / 100, (unsigned long)switched % 100, ratio / 100, ratio % 100,
-        (unsigned long)yielded / 100, (unsigned long)yielded % 100, yield_ratio / 100, yield_ratio % 100,
-        (unsigned long)pair / 100, (unsigned long)pair % 100, (unsigned long)(pair + least) / 100,
-        (unsigned long)(pair + least) % 100, (unsigned long)(2 * pair + least) / 100,
-        (unsigned long)(2 * pair + least) % 100);
+    kprintf("@switch_floor iterations=%lu floor=%lu.%02lu switch=%lu.%02lu ratio=%lu.%02lu yield=%lu.%02lu "
+            "yield_ratio=%lu.%02lu pair=%lu.%02lu yield_floor=%lu.%02lu wake_floor=%lu.%02lu\n",
+            (unsigned long)iterations, (unsigned long)least / 100, (unsigned long)least % 100,
+            (unsigned long)switched / 100, (unsigned long)switched % 100, ratio / 100, ratio % 100,
+            (unsigned long)yielded / 100, (unsigned long)yielded % 100, yield_ratio / 100, yield_ratio % 100,
+            (unsigned long)pair / 100, (unsigned long)pair % 100, (unsigned long)(pair + least) / 100,
+            (unsigned long)(pair + least) % 100, (unsigned long)(2 * pair + least) / 100,
+            (unsigned long)(2 * pair + least) % 100);
     return 0;
 }
 

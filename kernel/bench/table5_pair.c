@@ -1,6 +1,7 @@
 /*
  * Paper `sync`, section 5.3: a pair of operations, set and unset, in a tight loop. Compiled once for each scheme, as
- * PAIR(iterations), so that one image measures them all. `volatile` statistics are not kept: nothing may share the loop.
+ * PAIR(iterations), so that one image measures them all. `volatile` statistics are not kept: nothing may share the
+ * loop.
  */
 #include "bench/table5_pair.h"
 #include "sync/sync.h"

@@ -1,8 +1,8 @@
 /*
- * run=vm-chain: what paper `crtc`, section 2, says of shadow chains. A parent of one region creates children one after the
- * other, writes a page between, and each child lives on. By both strategies of copying, with chains that are collapsed and
- * bypassed and without: how many objects there are, how long the parent's and the first child's chains are, and what a child's
- * fault costs for a page that nobody wrote since. Then all end.
+ * run=vm-chain: what paper `crtc`, section 2, says of shadow chains. A parent of one region creates children one after
+ * the other, writes a page between, and each child lives on. By both strategies of copying, with chains that are
+ * collapsed and bypassed and without: how many objects there are, how long the parent's and the first child's chains
+ * are, and what a child's fault costs for a page that nobody wrote since. Then all end.
  *
  *   @vm_chain strategy=... collapse=... children=... objects=... parent=... first=... last=... cycles=...
  */

@@ -1,14 +1,17 @@
 /*
- * run=vm-cost: what page faults cost, each kind beside its floor, without the trap; copying a map, by its resident pages; and
- * faults on all harts at once, in a map each, beside all harts clearing pages (parallel=1: that alone; with LOCK_STATS, @lockstat
- * lines of that; lockstat=none: no others). Cycles of one page:
+ * run=vm-cost: what page faults cost, each kind beside its floor, without the trap; copying a map, by its resident
+ * pages; and faults on all harts at once, in a map each, beside all harts clearing pages (parallel=1: that alone; with
+ * LOCK_STATS, @lockstat lines of that; lockstat=none: no others). Cycles of one page:
  *
- *   @vm_fault kind=zero|order|copy|shared|pager cycles=... floor=...  floor: clearing the page, copying it, nothing; order:
+ *   @vm_fault kind=zero|order|copy|shared|pager cycles=... floor=...  floor: clearing the page, copying it, nothing;
+ *                                                                     order:
  *                                                                  pages of 0, one after the other
  *   @vm_fork pages=... cycles=...                                  to copy a map of so many pages, and end the copy not
- *   @vm_fork_page hundredths=... floor=...                         each page more; loading and storing an entry of the table
+ *   @vm_fork_page hundredths=... floor=...                         each page more; loading and storing an entry of the
+ *                                                                  table
  *   @vm_parallel harts=... cycles=... floor=... pages=...          of all harts together
- *   @vm_trap cycles=...                                            the bare trap: what C may change is saved and restored
+ *   @vm_trap cycles=...                                            the bare trap: what C may change is saved and
+ *                                                                  restored
  */
 #include <string.h>
 
@@ -74,7 +77,9 @@ static void fault_up_to(struct vm_map *map, uint32_t n)
         vm_cost_must(vm_fault(map, AT + map->pmap.resident * PAGE_SIZE, PAGE_WRITE));
 }
 
-/* Of a page, where user mode writes through the region in order: what a fault gave with another one's page, needs none. */
+/*
+ * Of a page, where user mode writes through the region in order: what a fault gave with another one's page, needs none.
+ */
 static uint32_t faults_in_order(struct vm_map *map)
 {
     uint32_t begin = 0;
@@ -190,13 +195,17 @@ static uint32_t entries(uint32_t n)
 /* A trap that does nothing: taken and left in machine mode, which costs what it does from user mode. */
 __attribute__((naked, aligned(64))) static void bare_trap(void)
 {
-    __asm__(
-        "addi sp, sp, -64\n sw ra, 0(sp)\n sw t0, 4(sp)\n sw t1, 8(sp)\n sw t2, 12(sp)\n sw t3, 16(sp)\n sw t4, 20(sp)\n"
-        "sw t5, 24(sp)\n sw t6, 28(sp)\n sw a0, 32(sp)\n sw a1, 36(sp)\n sw a2, 40(sp)\n sw a3, 44(sp)\n sw a4, 48(sp)\n"
-        "sw a5, 52(sp)\n sw a6, 56(sp)\n sw a7, 60(sp)\n csrr a0, mcause\n csrr a1, mtval\n csrr t0, mepc\n addi t0, t0, 4\n"
-        "csrw mepc, t0\n lw ra, 0(sp)\n lw t0, 4(sp)\n lw t1, 8(sp)\n lw t2, 12(sp)\n lw t3, 16(sp)\n lw t4, 20(sp)\n"
-        "lw t5, 24(sp)\n lw t6, 28(sp)\n lw a0, 32(sp)\n lw a1, 36(sp)\n lw a2, 40(sp)\n lw a3, 44(sp)\n lw a4, 48(sp)\n"
-        "lw a5, 52(sp)\n lw a6, 56(sp)\n lw a7, 60(sp)\n addi sp, sp, 64\n mret");
+    __asm__("addi sp, sp, -64\n"
+            "sw ra, 0(sp)\n sw t0, 4(sp)\n sw t1, 8(sp)\n sw t2, 12(sp)\n"
+            "sw t3, 16(sp)\n sw t4, 20(sp)\n sw t5, 24(sp)\n sw t6, 28(sp)\n"
+            "sw a0, 32(sp)\n sw a1, 36(sp)\n sw a2, 40(sp)\n sw a3, 44(sp)\n"
+            "sw a4, 48(sp)\n sw a5, 52(sp)\n sw a6, 56(sp)\n sw a7, 60(sp)\n"
+            "csrr a0, mcause\n csrr a1, mtval\n csrr t0, mepc\n addi t0, t0, 4\n csrw mepc, t0\n"
+            "lw ra, 0(sp)\n lw t0, 4(sp)\n lw t1, 8(sp)\n lw t2, 12(sp)\n"
+            "lw t3, 16(sp)\n lw t4, 20(sp)\n lw t5, 24(sp)\n lw t6, 28(sp)\n"
+            "lw a0, 32(sp)\n lw a1, 36(sp)\n lw a2, 40(sp)\n lw a3, 44(sp)\n"
+            "lw a4, 48(sp)\n lw a5, 52(sp)\n lw a6, 56(sp)\n lw a7, 60(sp)\n"
+            "addi sp, sp, 64\n mret");
 }
 
 static uint32_t trap_cycles(void)

@@ -1,7 +1,7 @@
 /*
- * run=vm-shootdown: what it costs to take a translation from the harts that may have it, over their number. They are idle, or busy in
- * the kernel with interrupts on; that they use the pmap is arranged, as if a thread of its program had been there. Beside it
- * the floor: calling the same harts for nothing. Cycles, each the mean of several:
+ * run=vm-shootdown: what it costs to take a translation from the harts that may have it, over their number. They are
+ * idle, or busy in the kernel with interrupts on; that they use the pmap is arranged, as if a thread of its program had
+ * been there. Beside it the floor: calling the same harts for nothing. Cycles, each the mean of several:
  *
  *   @vm_shootdown harts=... state=idle|busy cycles=... floor=...     harts: others than the caller
  */

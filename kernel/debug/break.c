@@ -92,8 +92,8 @@ void break_insert(void)
 }
 
 /*
- * In the other order: of two at a place the first has seen the code. A page of a program may have become another's meanwhile: what
- * is no EBREAK any more is not ours.
+ * In the other order: of two at a place the first has seen the code. A page of a program may have become another's
+ * meanwhile: what is no EBREAK any more is not ours.
  */
 void break_remove(void)
 {

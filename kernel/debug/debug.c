@@ -121,9 +121,10 @@ static unsigned debug_signal_of(uint32_t cause)
 }
 
 /*
- * From the trap path (arch/exception.h), with a full frame and interrupts off on chip: true if the trap was the debugger's
- * business alone, and the hart goes on as the frame says. An exception that GDB has been told of and continues is the
- * kernel's again. A software interrupt has been cleared before the call, and may have been for others too: false.
+ * From the trap path (arch/exception.h), with a full frame and interrupts off on chip: true if the trap was the
+ * debugger's business alone, and the hart goes on as the frame says. An exception that GDB has been told of and
+ * continues is the kernel's again. A software interrupt has been cleared before the call, and may have been for others
+ * too: false.
  */
 static bool debug_trap(uint32_t cause, struct frame *frame)
 {

@@ -1,9 +1,9 @@
 /*
  * Memory and devices as GDB reads and writes them. A hart that stopped in user mode has the addresses of its address
  * space (Sv32), and above them, where nothing is mapped, the machine's; one that stopped in the kernel has the
- * machine's, and where the machine has nothing those of the process whose thread it runs. Of a process there is what is resident:
- * nothing is faulted in. A device gets one access of the greatest aligned width, at most four bytes. Nothing is touched where the
- * SoC has nothing.
+ * machine's, and where the machine has nothing those of the process whose thread it runs. Of a process there is what is
+ * resident: nothing is faulted in. A device gets one access of the greatest aligned width, at most four bytes. Nothing
+ * is touched where the SoC has nothing.
  */
 #ifndef DEBUG_MEMORY_H
 #define DEBUG_MEMORY_H

@@ -39,7 +39,9 @@ struct rsp_target {
     bool (*clear_breakpoint)(unsigned thread, uint32_t address);
 };
 
-/* What a thread shall do when the target runs. RSP_STEP ends when it has left [begin, end): at once if that is empty. */
+/*
+ * What a thread shall do when the target runs. RSP_STEP ends when it has left [begin, end): at once if that is empty.
+ */
 enum rsp_resume { RSP_HOLD, RSP_CONTINUE, RSP_STEP };
 struct rsp_action {
     enum rsp_resume resume;

@@ -51,8 +51,8 @@ static inline void arrivals_acknowledge(unsigned wire)
 }
 
 /*
- * Enter so many arrivals of a Poisson process of mean interval `mean` cycles for each of the wires 0 to `wires` - 1: one
- * process of so many times the rate, whose arrivals fall to the wires at random.
+ * Enter so many arrivals of a Poisson process of mean interval `mean` cycles for each of the wires 0 to `wires` - 1:
+ * one process of so many times the rate, whose arrivals fall to the wires at random.
  */
 void arrivals_enter_poisson(struct random *r, unsigned entries, uint32_t mean, unsigned wires);
 #endif

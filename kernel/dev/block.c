@@ -146,7 +146,10 @@ static bool is_late(const struct block_io *io, uint32_t now)
     return (int32_t)(now - io->due) > 0;
 }
 
-/* The drive is reset: that is no try of a request that was not late itself. Not for ever, as others may be late again and again. */
+/*
+ * The drive is reset: that is no try of a request that was not late itself. Not for ever, as others may be late again
+ * and again.
+ */
 static void spare(struct block_io *io, uint32_t now)
 {
     if (is_late(io, now) || io->spared == BLOCK_TRIES)

@@ -1,23 +1,24 @@
 /*
- * Block devices: requests for sectors of 512 bytes, in a queue that an elevator works off, with retries and time-outs. What is
- * below, a driver, starts a request and says when it is over (disk.c); what is above is told once of each request, in one
- * of two ways (paper `mach`, section 2.2): its event is posted straight from the interrupt, or its `done` is called by
- * `biodone_thread`, of which there are as many as the boot argument biodone.threads says (1 to 4; 1), or in the soft interrupt
- * SPL_SOFTBIO in an image of the build option biodone=softint, or, in the serial kernel, in the interrupt itself.
+ * Block devices: requests for sectors of 512 bytes, in a queue that an elevator works off, with retries and time-outs.
+ * What is below, a driver, starts a request and says when it is over (disk.c); what is above is told once of each
+ * request, in one of two ways (paper `mach`, section 2.2): its event is posted straight from the interrupt, or its
+ * `done` is called by `biodone_thread`, of which there are as many as the boot argument biodone.threads says (1 to 4;
+ * 1), or in the soft interrupt SPL_SOFTBIO in an image of the build option biodone=softint, or, in the serial kernel,
+ * in the interrupt itself.
  *
  *   struct block_io io = {.op = BLOCK_READ, .lba = 8, .count = 2, .data = buffer, .done = filled};
  *   block_submit(&disk, &io);                    filled(&io) is called, io.error says how it went
  *   error = block_transfer(&disk, BLOCK_WRITE, 8, 2, buffer);      the same, and waits
  *
- * Requests that overlap, and are under way at the same time, are done in any order. A flush is over when all writes that were
- * over before it are on the medium.
+ * Requests that overlap, and are under way at the same time, are done in any order. A flush is over when all writes
+ * that were over before it are on the medium.
  *
- * Locking: the device's lock, level SPL_BIO, guards queue and driver. `done` is called without it. The request belongs to the
- * device from block_submit until it is told of.
+ * Locking: the device's lock, level SPL_BIO, guards queue and driver. `done` is called without it. The request belongs
+ * to the device from block_submit until it is told of.
  *
- * Errors, in `error`: -EIO, the medium or the controller, or no answer (`timed_out` counts those), after BLOCK_TRIES tries,
- * with what was tried. A try that ends as the device is reset for another request is none, up to BLOCK_TRIES times.
- * From block_submit, for a request that cannot be: -EINVAL, and nobody is told.
+ * Errors, in `error`: -EIO, the medium or the controller, or no answer (`timed_out` counts those), after BLOCK_TRIES
+ * tries, with what was tried. A try that ends as the device is reset for another request is none, up to BLOCK_TRIES
+ * times. From block_submit, for a request that cannot be: -EINVAL, and nobody is told.
  */
 #ifndef DEV_BLOCK_H
 #define DEV_BLOCK_H
@@ -74,10 +75,15 @@ struct block_device {
     /* The driver, called with the lock held. Start it: block_over says how it went. Forget all that was started. */
     void (*start)(struct block_device *d, struct block_io *io);
     void (*reset)(struct block_device *d);
-    /* Of a driver whose handler leaves what is over where it is, and calls biodone_post: block_over for each of those. Else 0. */
+    /*
+     * Of a driver whose handler leaves what is over where it is, and calls biodone_post: block_over for each of those.
+     * Else 0.
+     */
     void (*reap)(struct block_device *d);
-    /* By programmed I/O: a request that was started wants its first data (`wants_data`, which `start` sets). Lets the lock
-     * go meanwhile, and gives the state of its section anew. */
+    /*
+     * By programmed I/O: a request that was started wants its first data (`wants_data`, which `start` sets). Lets the
+     * lock go meanwhile, and gives the state of its section anew.
+     */
     crit_t (*give_data)(struct block_device *d, crit_t saved);
     bool wants_data;
     bool moving; /* a hart moves data, without the lock: nobody else touches what is under way */

@@ -17,8 +17,8 @@ void console_write(const char *text, unsigned n);
 void console_read_line(char *line, unsigned size);
 
 /*
- * The console as a terminal for people and programs; from a thread. Nothing listens to it before the first call: until then a
- * few characters are kept by the port. 0: there is no memory for the thread that listens.
+ * The console as a terminal for people and programs; from a thread. Nothing listens to it before the first call: until
+ * then a few characters are kept by the port. 0: there is no memory for the thread that listens.
  */
 struct terminal *console_terminal(void);
 #endif

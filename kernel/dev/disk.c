@@ -53,8 +53,10 @@ struct disk {
     volatile uint32_t *regs;
     volatile struct completion *completions;
     uint32_t seen; /* completions that the handler, which alone writes it, has seen */
-    /* Why it cannot leave the rest to biodone: bit t: the request of tag t has an event; NEW_BEGINNING: the controller was
-     * reset, and its counters with it. The lock is held by who writes it. */
+    /*
+     * Why it cannot leave the rest to biodone: bit t: the request of tag t has an event; NEW_BEGINNING: the controller
+     * was reset, and its counters with it. The lock is held by who writes it.
+     */
     volatile uint32_t unusual;
     struct block_device block;
 
@@ -94,7 +96,7 @@ static void disk_over(struct disk *d, struct block_io *io, unsigned status)
     block_over(&d->block, io, status == DISK_STATUS_CODE_OK ? 0 : -EIO, status == DISK_STATUS_CODE_MEDIUM);
 }
 
-/* DMA ------------------------------------------------------------------------------------------------------------------ */
+/* DMA -------------------------------------------------------------------------------------------------------------- */
 
 static void start_dma(struct block_device *b, struct block_io *io)
 {
@@ -149,12 +151,14 @@ static COLD void disk_work_off(struct disk *d, bool some)
 }
 
 /*
- * By DMA. Completions stay in their ring, which is longer than there are tags, until biodone, or whoever holds the lock, reaps
- * them: the handler takes the interrupt back and rings for biodone. It does all of it itself if a request under way has an event, or
- * requests wait for these to be over (block_submit looks at the ring behind entering one: one of the two sees the other).
+ * By DMA. Completions stay in their ring, which is longer than there are tags, until biodone, or whoever holds the
+ * lock, reaps them: the handler takes the interrupt back and rings for biodone. It does all of it itself if a request
+ * under way has an event, or requests wait for these to be over (block_submit looks at the ring behind entering one:
+ * one of the two sees the other).
  *
- * No lock: `seen` and CQ_HEAD are the handler's, which runs on one hart, and not twice at once. A reset from another hart is told
- * before it begins, so a CQ_HEAD from before it that is written behind it is found out by the look behind the write.
+ * No lock: `seen` and CQ_HEAD are the handler's, which runs on one hart, and not twice at once. A reset from another
+ * hart is told before it begins, so a CQ_HEAD from before it that is written behind it is found out by the look behind
+ * the write.
  */
 static void dma_interrupt(void *arg)
 {
@@ -188,7 +192,7 @@ static void watched_dma_interrupt(void *arg)
         w(d->spurious == spurious ? DISK_FOR_DONE : DISK_FOR_NOTHING, cycles32() - begin);
 }
 
-/* Programmed I/O ------------------------------------------------------------------------------------------------------- */
+/* Programmed I/O --------------------------------------------------------------------------------------------------- */
 
 static void disk_copy(unsigned op, volatile uint32_t *data, uint32_t *p, const uint32_t *end)
 {
@@ -206,9 +210,10 @@ static void disk_copy(unsigned op, volatile uint32_t *data, uint32_t *p, const u
 }
 
 /*
- * The next cluster, between the controller's buffer and the request's pieces of memory. That takes longer than a section may:
- * the lock is let go, with `moving` set, until the last word; with that the drive goes on, and may interrupt. The request
- * stays what it is meanwhile: none is started, as the drive takes one at a time, and none is given up.
+ * The next cluster, between the controller's buffer and the request's pieces of memory. That takes longer than a
+ * section may: the lock is let go, with `moving` set, until the last word; with that the drive goes on, and may
+ * interrupt. The request stays what it is meanwhile: none is started, as the drive takes one at a time, and none is
+ * given up.
  */
 static crit_t move_cluster(struct disk *d, crit_t saved)
 {
@@ -321,7 +326,7 @@ static enum disk_cause disk_serve(struct disk *d, crit_t *saved)
     return cause;
 }
 
-/* Both ------------------------------------------------------------------------------------------------------------------ */
+/* Both ------------------------------------------------------------------------------------------------------------- */
 
 static void pio_interrupt(void *arg)
 {

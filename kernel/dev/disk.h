@@ -23,7 +23,10 @@ enum disk_cause { DISK_FOR_NOTHING, DISK_FOR_SEEK, DISK_FOR_DATA, DISK_FOR_DONE,
 /* The unit, 0 or 1, from now on driven by interrupts; 0 if there is no controller or no drive. From a thread. */
 struct block_device *disk_open(unsigned unit);
 
-/* Called behind each interrupt, at its level, with the cycles from the handler's first instruction on. One unit's at a time. */
+/*
+ * Called behind each interrupt, at its level, with the cycles from the handler's first instruction on. One unit's at a
+ * time.
+ */
 typedef void disk_watcher(enum disk_cause cause, uint32_t cycles);
 void disk_watch(disk_watcher *watcher);
 

@@ -1,8 +1,10 @@
 /*
- * Driver of the Ethernet core (hw/ether): its rings, and nothing of what is in a frame. Whoever uses it (net/if_ether.h)
- * gives it empty buffers with an owner each, and gets them back with frames in them; likewise full ones to send.
+ * Driver of the Ethernet core (hw/ether): its rings, and nothing of what is in a frame. Whoever uses it
+ * (net/if_ether.h) gives it empty buffers with an owner each, and gets them back with frames in them; likewise full
+ * ones to send.
  *
- * Locking: none here. Each receive queue, and the transmit ring, has one user at a time: the caller's lock sees to that.
+ * Locking: none here. Each receive queue, and the transmit ring, has one user at a time: the caller's lock sees to
+ * that.
  */
 #ifndef DEV_ETHER_H
 #define DEV_ETHER_H
@@ -42,8 +44,10 @@ void ether_enable(uint32_t causes, bool on);
 void ether_acknowledge(uint32_t causes); /* first: what comes from here on interrupts again */
 void ether_moderate(unsigned frames, uint32_t cycles);
 
-/* An empty buffer of `size` bytes at `buffer`, a multiple of 8. The core may use it after ether_rx_publish. Panics if the
- * ring is full. */
+/*
+ * An empty buffer of `size` bytes at `buffer`, a multiple of 8. The core may use it after ether_rx_publish. Panics if
+ * the ring is full.
+ */
 void ether_rx_give(unsigned queue, void *owner, uint8_t *buffer, uint32_t size);
 void ether_rx_publish(unsigned queue);
 bool ether_rx_take(unsigned queue, struct ether_frame *frame); /* false: no frame is there */
@@ -52,13 +56,14 @@ bool ether_rx_waits(unsigned queue);
 uint32_t ether_rx_take_back(unsigned queue);
 
 /*
- * Another way to receive, in which handler and who works frames off need no lock: each place of a ring in memory holds a
- * buffer, an empty one or one with a frame in it. The handler exchanges what the core has filled for what is in the next place,
- * and posts SPL_SOFTNET, which puts an empty one in its stead.
+ * Another way to receive, in which handler and who works frames off need no lock: each place of a ring in memory holds
+ * a buffer, an empty one or one with a frame in it. The handler exchanges what the core has filled for what is in the
+ * next place, and posts SPL_SOFTNET, which puts an empty one in its stead.
  *
- * The handler, of which there is one at a time, alone writes all but `tail` and `limit`; these and the places from `tail` up to `head` are
- * of who works off, one at a time. A place is written before the number that passes it on: a hart's stores reach memory in
- * order, and its loads are done in order (hw/cpu/README.md), so on any number of harts nobody sees a number without what belongs to it.
+ * The handler, of which there is one at a time, alone writes all but `tail` and `limit`; these and the places from
+ * `tail` up to `head` are of who works off, one at a time. A place is written before the number that passes it on: a
+ * hart's stores reach memory in order, and its loads are done in order (hw/cpu/README.md), so on any number of harts
+ * nobody sees a number without what belongs to it.
  */
 struct ether_place {
     uint32_t buffer; /* its address */
@@ -94,7 +99,10 @@ void ether_exchange_end(struct ether_exchange *x, unsigned queue);
 /* The handler, whose argument is the exchange: takes the cause back and exchanges all that has come. */
 void ether_exchange_interrupt(void *exchange);
 
-/* Enters a frame, which begins at an even address; false: the ring is full, or not open. The buffer is the core's until it is reclaimed. */
+/*
+ * Enters a frame, which begins at an even address; false: the ring is full, or not open. The buffer is the core's until
+ * it is reclaimed.
+ */
 bool ether_tx_put(void *owner, const uint8_t *data, uint32_t length, bool interrupt);
 void *ether_tx_reclaim(void); /* the owner of the next one that has been read, or 0 */
 bool ether_tx_waits(void); /* there are some that have not been reclaimed */

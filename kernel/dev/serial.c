@@ -239,8 +239,8 @@ static void wait_for_surely(struct serial *p, uint32_t fill)
 }
 
 /*
- * The ring is full: a thread sleeps until the transmitter's interrupt has emptied half of it; in a section or a handler the
- * hart empties it itself, and lets go of the lock meanwhile, so that receiving goes on. The caller holds the lock.
+ * The ring is full: a thread sleeps until the transmitter's interrupt has emptied half of it; in a section or a handler
+ * the hart empties it itself, and lets go of the lock meanwhile, so that receiving goes on. The caller holds the lock.
  */
 static crit_t make_room(struct serial *p, crit_t saved)
 {

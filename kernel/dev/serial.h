@@ -1,8 +1,8 @@
 /*
  * Driver of a 16550-class serial port (hw/serial). Received characters go, at interrupt level, from the port's FIFO
  * into a ring, and from there to the port's line discipline: one at a time in the soft interrupt SPL_SOFTTTY, as in
- * 4.4BSD's com(4), or as the discipline takes them, which the interrupt has told (serial_listen). Characters to send wait in a
- * ring that the interrupt empties into the FIFO.
+ * 4.4BSD's com(4), or as the discipline takes them, which the interrupt has told (serial_listen). Characters to send
+ * wait in a ring that the interrupt empties into the FIFO.
  *
  * Locking: the port's lock guards registers and rings. Its level is SPL_TTY, or higher for a port that is written at
  * higher levels (the console).
@@ -48,24 +48,36 @@ struct serial {
 
 extern struct serial serial_console, serial_data;
 
-/* Eight data bits, no parity, FIFOs on, polled; up to 1,200 bit/s each character interrupts, else each half FIFO. Panics when the clock cannot make `baud` bit/s. */
+/*
+ * Eight data bits, no parity, FIFOs on, polled; up to 1,200 bit/s each character interrupts, else each half FIFO.
+ * Panics when the clock cannot make `baud` bit/s.
+ */
 void serial_configure(struct serial *port, uint32_t baud);
 
 /*
- * Who tells the far end to wait, by RTS: nobody; the driver, when its ring is three quarters full, until it is empty to one
- * (a driver that is kept from running cannot tell); or the port by itself, when its FIFO is half full.
+ * Who tells the far end to wait, by RTS: nobody; the driver, when its ring is three quarters full, until it is empty to
+ * one (a driver that is kept from running cannot tell); or the port by itself, when its FIFO is half full.
  */
 enum serial_flow { SERIAL_FLOW_NONE, SERIAL_FLOW_DRIVER, SERIAL_FLOW_PORT };
 void serial_flow(struct serial *port, enum serial_flow flow); /* when it is configured */
 
-/* The characters that the port's FIFOs hold, and to change that, before it is configured; panics if it was built with less. */
+/*
+ * The characters that the port's FIFOs hold, and to change that, before it is configured; panics if it was built with
+ * less.
+ */
 uint32_t serial_depth(struct serial *port);
 void serial_set_depth(struct serial *port, uint32_t depth);
 
-/* From now on interrupts drive the port, on `hart` (not PIC_ANY_HART); `input` may be 0 for a port that is only written. */
+/*
+ * From now on interrupts drive the port, on `hart` (not PIC_ANY_HART); `input` may be 0 for a port that is only
+ * written.
+ */
 void serial_start(struct serial *port, unsigned hart, void (*input)(void *arg, int c), void *arg);
 
-/* For a port that is started without `input`: arrived(arg) is called at SPL_TTY when characters have come, which serial_take takes. */
+/*
+ * For a port that is started without `input`: arrived(arg) is called at SPL_TTY when characters have come, which
+ * serial_take takes.
+ */
 void serial_listen(struct serial *port, void (*arrived)(void *arg), void *arg);
 
 /* Up to `n` received characters, as many as there are. */
@@ -75,23 +87,23 @@ uint32_t serial_take(struct serial *port, uint8_t *to, uint32_t n);
 void serial_stop(struct serial *port);
 
 /*
- * Queue `n` characters, or these and the end of a line. Nothing comes between up to 1000 characters of one call, and none
- * overtakes an earlier one. While the ring is full, a thread outside of sections sleeps; else this polls.
+ * Queue `n` characters, or these and the end of a line. Nothing comes between up to 1000 characters of one call, and
+ * none overtakes an earlier one. While the ring is full, a thread outside of sections sleeps; else this polls.
  */
 void serial_write(struct serial *port, const char *text, unsigned n);
 void serial_write_line(struct serial *port, const char *text, unsigned n);
 
 /*
- * The same for up to SERIAL_AT_ONCE characters: false, and none is queued, if there is no room for all; or from a thread, which
- * sleeps until there is: -EINTR if that is interrupted.
+ * The same for up to SERIAL_AT_ONCE characters: false, and none is queued, if there is no room for all; or from a
+ * thread, which sleeps until there is: -EINTR if that is interrupted.
  */
 #define SERIAL_AT_ONCE (SERIAL_TX_RING / 2 - 2) /* so that what wakes a writer has room for it */
 bool serial_try_write(struct serial *port, const char *text, unsigned n);
 int serial_write_interruptibly(struct serial *port, const char *text, unsigned n);
 
 /*
- * What is queued waits until it is released; who writes by the calls above waits with it. What the kernel itself writes does
- * not: where that finds the ring full, or is flushed, the port is released.
+ * What is queued waits until it is released; who writes by the calls above waits with it. What the kernel itself writes
+ * does not: where that finds the ring full, or is flushed, the port is released.
  */
 void serial_stop_output(struct serial *port, bool stop);
 

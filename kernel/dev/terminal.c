@@ -479,7 +479,10 @@ void terminal_modes(struct terminal *tp, struct user_termios *to)
     mutex_unlock(&tp->tty_lock);
 }
 
-/* What was typed so far can be read when lines do not count any more, and belongs to a line that has ended when they do again. */
+/*
+ * What was typed so far can be read when lines do not count any more, and belongs to a line that has ended when they do
+ * again.
+ */
 static void set_modes(struct terminal *tp, const struct user_termios *from)
 {
     bool by_line = has_flag(tp, USER_ICANON);

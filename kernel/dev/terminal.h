@@ -1,11 +1,12 @@
 /*
- * A terminal as programs of 4.3BSD expect it, with POSIX's modes (struct user_termios of user/abi.h): input by the line, edited and
- * echoed, or as it comes; characters that send signals, that stop and go on with output. What the raw line of tty.h is for
- * measurements, this is for people.
+ * A terminal as programs of 4.3BSD expect it, with POSIX's modes (struct user_termios of user/abi.h): input by the
+ * line, edited and echoed, or as it comes; characters that send signals, that stop and go on with output. What the raw
+ * line of tty.h is for measurements, this is for people.
  *
- * Locking: tty_lock, a blocking lock (paper `mach`, section 2.1), guards modes and the queue of input. It is not held while anybody
- * waits: not by a reader, for input, and not by a writer, for room in the port's ring; so ^C and ^Q always get through. Echo
- * never waits: what the ring has no room for is dropped. Who waits for input sleeps on `changes`, which wait_lock guards.
+ * Locking: tty_lock, a blocking lock (paper `mach`, section 2.1), guards modes and the queue of input. It is not held
+ * while anybody waits: not by a reader, for input, and not by a writer, for room in the port's ring; so ^C and ^Q
+ * always get through. Echo never waits: what the ring has no room for is dropped. Who waits for input sleeps on
+ * `changes`, which wait_lock guards.
  *
  * What is known above only, jobs and signals, comes by the hooks.
  */
@@ -51,8 +52,8 @@ void terminal_reset(struct terminal *tp); /* modes as they were at first, nothin
 void terminal_input(struct terminal *tp, const uint8_t *c, uint32_t n);
 
 /*
- * Up to `n` characters: of one line, or as VMIN and VTIME say. Their number, at most TERMINAL_LINE at a time; 0: the end (^D);
- * -EAGAIN: there are none, and `waits` is false; -ERESTART: interrupted; or what may_read says.
+ * Up to `n` characters: of one line, or as VMIN and VTIME say. Their number, at most TERMINAL_LINE at a time; 0: the
+ * end (^D); -EAGAIN: there are none, and `waits` is false; -ERESTART: interrupted; or what may_read says.
  */
 int terminal_read(struct terminal *tp, uint8_t *to, uint32_t n, bool waits);
 

@@ -1,7 +1,7 @@
 /*
  * The terminal line discipline on a serial port, in raw mode: characters are put into a queue one at a time (ttyinput,
- * at SPL_SOFTTTY) and taken out one at a time by the thread that reads (ttread), each in a critical section of its own, as
- * in 4.4BSD's tty(4) over clists. Paper `sync`, section 5.1: its test Serial 115.2 is this path.
+ * at SPL_SOFTTTY) and taken out one at a time by the thread that reads (ttread), each in a critical section of its own,
+ * as in 4.4BSD's tty(4) over clists. Paper `sync`, section 5.1: its test Serial 115.2 is this path.
  *
  * Locking: the tty's lock, level SPL_TTY, guards the queue.
  */

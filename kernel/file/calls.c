@@ -68,7 +68,10 @@ static int sys_pwrite(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_PWRITE, sys_pwrite);
 
-/* What few bytes all pieces are, so that they are written as one and not mixed with others' (proc/README.md); -1: not so. */
+/*
+ * What few bytes all pieces are, so that they are written as one and not mixed with others' (proc/README.md); -1: not
+ * so.
+ */
 static int calls_gather(struct vm_map *map, const uint32_t *a, char all[AS_ONE])
 {
     uint32_t n = 0;

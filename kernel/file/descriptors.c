@@ -146,7 +146,10 @@ static void hint_closed(struct descriptors *d, uint32_t fd)
     } while (!__atomic_compare_exchange_n(&d->hint, &old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 }
 
-/* `fd` was the first that was free, of those from where the hint `old` says on; unless one was closed since that was read. */
+/*
+ * `fd` was the first that was free, of those from where the hint `old` says on; unless one was closed since that was
+ * read.
+ */
 static void hint_opened(struct descriptors *d, uint32_t old, uint32_t fd)
 {
     __atomic_compare_exchange_n(&d->hint, &old, (old & ~HINT_MASK) | (fd + 1), false, __ATOMIC_SEQ_CST,

@@ -1,12 +1,12 @@
 /*
  * Descriptor tables. All threads of a process share one, so one of them may change a descriptor while another uses it:
- * each descriptor has a lock of its own, for as much parallelism through the table as there can be, and whoever needs two
- * takes them in the order of their addresses, so that dup2(x, y) and dup2(y, x) do not wait for each other for ever (paper
- * `mach`, section 3.2). A lock is held while the descriptor is looked at or changed, not while its file is used: a
- * call keeps the file by a reference.
+ * each descriptor has a lock of its own, for as much parallelism through the table as there can be, and whoever needs
+ * two takes them in the order of their addresses, so that dup2(x, y) and dup2(y, x) do not wait for each other for ever
+ * (paper `mach`, section 3.2). A lock is held while the descriptor is looked at or changed, not while its file is used:
+ * a call keeps the file by a reference.
  *
- * A table grows by chunks of DESCRIPTOR_CHUNK, which stay where they are until the table goes. Limits: DESCRIPTORS_MOST for
- * each process (EMFILE), and memory (ENOMEM).
+ * A table grows by chunks of DESCRIPTOR_CHUNK, which stay where they are until the table goes. Limits: DESCRIPTORS_MOST
+ * for each process (EMFILE), and memory (ENOMEM).
  */
 #ifndef FILE_DESCRIPTORS_H
 #define FILE_DESCRIPTORS_H
@@ -33,8 +33,8 @@ void descriptors_exec(struct descriptors *d);    /* closes those that are to be 
 struct file *descriptor_file(struct descriptors *d, uint32_t fd);
 
 /*
- * Let the lowest descriptor from `from` on that is not open refer to `f`, whose reference becomes the table's. It, or -EMFILE,
- * -ENOMEM: the reference is the caller's still.
+ * Let the lowest descriptor from `from` on that is not open refer to `f`, whose reference becomes the table's. It, or
+ * -EMFILE, -ENOMEM: the reference is the caller's still.
  */
 int descriptor_open(struct descriptors *d, struct file *f, uint32_t from, bool close_on_exec);
 int descriptor_close(struct descriptors *d, uint32_t fd);

@@ -1,14 +1,14 @@
 /*
- * Open files: what a descriptor (file/descriptors.h) refers to, whatever is behind it: a pipe, the terminal, a file of a
- * file system, a socket. Each kind fills in a table of operations; 4.3BSD's struct file and struct fileops.
+ * Open files: what a descriptor (file/descriptors.h) refers to, whatever is behind it: a pipe, the terminal, a file of
+ * a file system, a socket. Each kind fills in a table of operations; 4.3BSD's struct file and struct fileops.
  *
  * A file is counted: by each descriptor that refers to it, and by each call that uses it. The last one that goes closes
- * it. `offset` is shared by all of them (dup, fork): FILE_SEEKS says that there is one, and then the file's mutex is held
- * during read, write and seek, so two that read get different bytes.
+ * it. `offset` is shared by all of them (dup, fork): FILE_SEEKS says that there is one, and then the file's mutex is
+ * held during read, write and seek, so two that read get different bytes.
  *
- * An operation may be 0: read, write and getdirentries give -EBADF then, ioctl -ENOTTY, seek -ESPIPE, the others -EINVAL.
- * It runs in the calling thread, without a simple lock, and may sleep. What it waits for without end it waits for with
- * thread_sleep_interruptibly, and gives -ERESTART when that is interrupted, or what was done, if anything was.
+ * An operation may be 0: read, write and getdirentries give -EBADF then, ioctl -ENOTTY, seek -ESPIPE, the others
+ * -EINVAL. It runs in the calling thread, without a simple lock, and may sleep. What it waits for without end it waits
+ * for with thread_sleep_interruptibly, and gives -ERESTART when that is interrupted, or what was done, if anything was.
  * All return minus a number of <errno.h> for failure.
  *
  * Locking: file_lock, a simple lock at SPL_SOFTPREEMPT, guards the counts.
@@ -44,8 +44,10 @@ struct vm_object;
 
 struct file_ops {
     const char *name;
-    /* Bytes moved; 0 at the end. At f->offset, which the caller moves on, if the file seeks: then they use of `f` no more than
-     * data, flags and offset, as pread and pwrite hand in a file of their own with another offset. */
+    /*
+     * Bytes moved; 0 at the end. At f->offset, which the caller moves on, if the file seeks: then they use of `f` no
+     * more than data, flags and offset, as pread and pwrite hand in a file of their own with another offset.
+     */
     int (*read)(struct file *f, struct transfer *t);
     int (*write)(struct file *f, struct transfer *t);
     /* The last reference has gone: nobody uses the file any more. */
@@ -91,6 +93,9 @@ int file_write_at(struct file *f, struct transfer *t, int32_t offset);
 int file_seek(struct file *f, int32_t offset, int whence);
 int file_getdirentries(struct file *f, struct transfer *t);
 
-/* Whoever waits in poll or select looks again: a file's `poll` would say something else than before. Any level to SPL_SOFTCLOCK. */
+/*
+ * Whoever waits in poll or select looks again: a file's `poll` would say something else than before. Any level to
+ * SPL_SOFTCLOCK.
+ */
 void poll_wakeup(void);
 #endif

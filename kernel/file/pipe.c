@@ -1,10 +1,10 @@
 /*
- * Pipes: a buffer of a page between a file that is read and one that is written. A write of up to PIPE_ATOMIC bytes is never
- * mixed with another's.
+ * Pipes: a buffer of a page between a file that is read and one that is written. A write of up to PIPE_ATOMIC bytes is
+ * never mixed with another's.
  *
- * Locking: a pipe's simple lock guards all but the bytes between, which belong to the one that writes, or reads, at the time:
- * bytes are copied to and from user mode without a simple lock, as that may sleep. Who waits for his turn, for bytes or for
- * room, can be interrupted.
+ * Locking: a pipe's simple lock guards all but the bytes between, which belong to the one that writes, or reads, at the
+ * time: bytes are copied to and from user mode without a simple lock, as that may sleep. Who waits for his turn, for
+ * bytes or for room, can be interrupted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -104,7 +104,9 @@ static int pipe_read(struct file *f, struct transfer *t)
     return error ? error : (int)n;
 }
 
-/* What there is room for, once there is for `least`. Called and returns with the lock, which is let go while it waits. */
+/*
+ * What there is room for, once there is for `least`. Called and returns with the lock, which is let go while it waits.
+ */
 static int wait_for_room(struct pipe *p, const struct file *f, uint32_t least)
 {
     int error = 0;

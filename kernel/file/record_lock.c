@@ -73,7 +73,10 @@ static const struct record *first_in_the_way(const struct record *wanted)
     return first;
 }
 
-/* Whether who has what is in the way waits for who wants it, himself or through others: each that waits is looked at once. */
+/*
+ * Whether who has what is in the way waits for who wants it, himself or through others: each that waits is looked at
+ * once.
+ */
 static bool would_wait_for_ever(const struct record *wanted)
 {
     struct waiter *open = 0;
@@ -129,7 +132,9 @@ static void put_in(const struct record *new, struct record **spare)
     count++;
 }
 
-/* What the owner had there is gone, and `wanted` is there, if it is a lock. -ENOLCK, with nothing done: memory is out. */
+/*
+ * What the owner had there is gone, and `wanted` is there, if it is a lock. -ENOLCK, with nothing done: memory is out.
+ */
 static int record_set(const struct record *wanted, struct record **spare)
 {
     unsigned have = 0, need = wanted->type != F_UNLCK;

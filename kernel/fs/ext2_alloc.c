@@ -1,6 +1,6 @@
 /*
- * ext2: which blocks and inodes are free (ext2.h). A group's bitmaps are what counts; how many are free is kept beside them in
- * memory, and decides only where to look.
+ * ext2: which blocks and inodes are free (ext2.h). A group's bitmaps are what counts; how many are free is kept beside
+ * them in memory, and decides only where to look.
  */
 #include "fs/ext2.h"
 
@@ -109,8 +109,9 @@ static uint32_t take_ahead(struct group *g, uint32_t bit, uint32_t most)
 }
 
 /*
- * Whether the bitmap in `bp`, of which `clear` of `bits` are to be clear, is not the newest: its buffer is forgotten when its write fails, and
- * what comes from the device then has blocks free that are a file's by now. Nothing is given of such a bitmap any more.
+ * Whether the bitmap in `bp`, of which `clear` of `bits` are to be clear, is not the newest: its buffer is forgotten
+ * when its write fails, and what comes from the device then has blocks free that are a file's by now. Nothing is given
+ * of such a bitmap any more.
  */
 static bool is_older(struct ext2 *fs, const struct buf *bp, uint32_t bits, uint32_t clear, uint32_t *lost_seen)
 {
@@ -127,10 +128,10 @@ static bool is_older(struct ext2 *fs, const struct buf *bp, uint32_t bits, uint3
 }
 
 /*
- * Marks a free bit of a bitmap of `of`, which has `end` bits, in *bit, and those behind it that are free, *count in all at most, of which
- * there are *count then; -ENOSPC. In the group's allocation. `blocks`: it is of blocks, not of inodes, `base` the one that bit 0 stands for.
- * Then what is free must be so in of->held, too, if there is that; what is no data block ends the row; and up to `ahead` bits more are
- * marked for who comes next.
+ * Marks a free bit of a bitmap of `of`, which has `end` bits, in *bit, and those behind it that are free, *count in all
+ * at most, of which there are *count then; -ENOSPC. In the group's allocation. `blocks`: it is of blocks, not of
+ * inodes, `base` the one that bit 0 stands for. Then what is free must be so in of->held, too, if there is that; what
+ * is no data block ends the row; and up to `ahead` bits more are marked for who comes next.
  */
 static int ext2_alloc_take(struct ext2 *fs, struct group *of, bool blocks, uint32_t goal, uint32_t end, uint32_t base,
                            uint32_t ahead, uint32_t *bit, uint32_t *count)
@@ -292,8 +293,8 @@ int ext2_bfree(struct ext2 *fs, uint32_t block, bool meta)
 }
 
 /*
- * Where a new inode goes: a directory to a group with more than its share of free inodes that has the fewest directories
- * (4.3BSD's dirpref), anything else beside its directory.
+ * Where a new inode goes: a directory to a group with more than its share of free inodes that has the fewest
+ * directories (4.3BSD's dirpref), anything else beside its directory.
  */
 static uint32_t inode_group(const struct ext2 *fs, const struct inode *parent, bool directory)
 {

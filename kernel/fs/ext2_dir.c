@@ -119,8 +119,8 @@ int ext2_dir_find(struct inode *dp, const char *name, uint32_t length, uint32_t 
 }
 
 /*
- * What is changed in a directory with a hash tree is changed without one: so it has none any more, and the inode says so before the entry
- * is another, or in the same transaction.
+ * What is changed in a directory with a hash tree is changed without one: so it has none any more, and the inode says
+ * so before the entry is another, or in the same transaction.
  */
 static int without_index(struct inode *dp)
 {
@@ -154,8 +154,8 @@ static struct was as_it_is(const struct inode *dp, const struct buf *bp, const s
 }
 
 /*
- * Lets go of the buffer with an entry that has been changed; after an error all is as it was, in memory, and on the device some time
- * later, whatever has become of the write.
+ * Lets go of the buffer with an entry that has been changed; after an error all is as it was, in memory, and on the
+ * device some time later, whatever has become of the write.
  */
 static int write_entry(struct inode *dp, struct buf *bp, const struct was *was, bool later)
 {
@@ -183,9 +183,9 @@ static void ext2_dir_fill(const struct inode *dp, struct ext2_dirent *e, uint32_
 }
 
 /*
- * Without a journal: a new entry whose head is in another sector than that of the entry *e before it, within which it stands so far, is
- * written first: a write that is torn between the two must not lead into what stood there before, and lose the entries behind. The
- * block's buffer again, with *e in it; null, with it let go of: *error.
+ * Without a journal: a new entry whose head is in another sector than that of the entry *e before it, within which it
+ * stands so far, is written first: a write that is torn between the two must not lead into what stood there before, and
+ * lose the entries behind. The block's buffer again, with *e in it; null, with it let go of: *error.
  */
 static struct buf *first_behind(struct inode *dp, struct buf *bp, struct ext2_dirent **e, uint32_t used, int *error)
 {

@@ -1,7 +1,7 @@
 /*
- * The ext2 file system on its device, revision 1, as mke2fs makes it with `-t ext2 -O none,filetype,sparse_super` (Card, Ts'o,
- * Tweedie, *Design and Implementation of the Second Extended Filesystem*; e2fsprogs lib/ext2fs/ext2_fs.h). All is little-endian,
- * as the machine is. A block has 1024, 2048 or 4096 bytes.
+ * The ext2 file system on its device, revision 1, as mke2fs makes it with `-t ext2 -O none,filetype,sparse_super`
+ * (Card, Ts'o, Tweedie, *Design and Implementation of the Second Extended Filesystem*; e2fsprogs lib/ext2fs/ext2_fs.h).
+ * All is little-endian, as the machine is. A block has 1024, 2048 or 4096 bytes.
  */
 #ifndef FS_EXT2_DISK_H
 #define FS_EXT2_DISK_H

@@ -1,12 +1,13 @@
 /*
- * ext2: what stands in a JBD journal (that of ext3) is carried out before the file system is mounted, as e2fsck does it. The
- * journal is inode 8, or the superblock's. Nothing is written to it here but that it is empty (ext2_transaction.c does the rest).
+ * ext2: what stands in a JBD journal (that of ext3) is carried out before the file system is mounted, as e2fsck does
+ * it. The journal is inode 8, or the superblock's. Nothing is written to it here but that it is empty
+ * (ext2_transaction.c does the rest).
  *
  *   superblock | descriptor: where the blocks behind it belong | blocks... | commit | descriptor ...
  *
- * Three times along the log (Tweedie, *Journaling the Linux ext2fs Filesystem*; e2fsprogs e2fsck/recovery.c): how many transactions are
- * whole; which blocks they revoke, that is, say that older copies of them mean nothing; and the blocks to where they belong. An
- * image may hold anything: each step is checked, and the log is no longer than the journal.
+ * Three times along the log (Tweedie, *Journaling the Linux ext2fs Filesystem*; e2fsprogs e2fsck/recovery.c): how many
+ * transactions are whole; which blocks they revoke, that is, say that older copies of them mean nothing; and the blocks
+ * to where they belong. An image may hold anything: each step is checked, and the log is no longer than the journal.
  */
 #include "fs/ext2.h"
 #include "fs/ext2_jbd.h"

@@ -1,6 +1,6 @@
 /*
- * Names that were looked up lately, of all directories: from directory and name to the number that the directory says. A
- * file system asks it with the directory locked, and tells it of each change, so it is never wrong. Names longer than
+ * Names that were looked up lately, of all directories: from directory and name to the number that the directory says.
+ * A file system asks it with the directory locked, and tells it of each change, so it is never wrong. Names longer than
  * NAMECACHE_NAME are not kept.
  *
  * Locking: a simple lock for each hash chain, for the moment of a look.

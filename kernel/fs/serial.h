@@ -1,9 +1,9 @@
 /*
  * What stands for locks in the serial kernel (fs/unix_lock.h): Mach/0.2's own means, which are 4.3BSD's.
  *
- * Locking: all of it is for the master hart, by the thread that has the master, or by a handler there. With SERIAL_CHECKS, as in
- * images with LOCK_DEBUG, anything else panics; else nothing is checked, as 4.3BSD did not, so that a kernel that is the
- * measure of others pays for no more than it needs.
+ * Locking: all of it is for the master hart, by the thread that has the master, or by a handler there. With
+ * SERIAL_CHECKS, as in images with LOCK_DEBUG, anything else panics; else nothing is checked, as 4.3BSD did not, so
+ * that a kernel that is the measure of others pays for no more than it needs.
  */
 #ifndef FS_SERIAL_H
 #define FS_SERIAL_H
@@ -26,7 +26,9 @@ struct serial_section {
 };
 extern struct serial_section serial_section;
 
-/* Panic if the caller may not be in the file system, off the master or without it; is in no section; is in another's. */
+/*
+ * Panic if the caller may not be in the file system, off the master or without it; is in no section; is in another's.
+ */
 void serial_check(void);
 void serial_check_inside(void);
 void serial_check_entered(bool outermost);

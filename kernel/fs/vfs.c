@@ -321,8 +321,8 @@ static bool is_dots(const char *name, uint32_t length)
 }
 
 /*
- * Goes along the path; with `parent` to the directory of its last component, which is then in w->last, and, with `follow`, no
- * symbolic link.
+ * Goes along the path; with `parent` to the directory of its last component, which is then in w->last, and, with
+ * `follow`, no symbolic link.
  */
 static int vfs_walk(struct walk *w, struct vnode *cwd, const char *path, bool follow, bool parent)
 {
@@ -403,7 +403,10 @@ static bool ends_in_slash(const struct walk *w)
     return w->last[w->last_length] == '/';
 }
 
-/* Of what the walk's last name stands for, itself if it is a symbolic link. -EEXIST if it is there and no `type` is wanted; -ENOENT. */
+/*
+ * Of what the walk's last name stands for, itself if it is a symbolic link. -EEXIST if it is there and no `type` is
+ * wanted; -ENOENT.
+ */
 static int type_of_last(const struct walk *w, enum vtype *type)
 {
     struct vnode *vp;
@@ -451,7 +454,10 @@ int vfs_make(struct vnode *cwd, const char *path, enum vtype type, unsigned mode
     return vfs_make_node(cwd, path, type, mode, rdev, target, false);
 }
 
-/* Of a path that ends in a slash, and is to be made if it is not there: no file can be (-EISDIR, as Linux). 0: it ends in dots. */
+/*
+ * Of a path that ends in a slash, and is to be made if it is not there: no file can be (-EISDIR, as Linux). 0: it ends
+ * in dots.
+ */
 static int open_as_directory(struct vnode *cwd, const char *path)
 {
     struct walk w;
@@ -579,7 +585,7 @@ int vfs_rename(struct vnode *cwd, const char *path, const char *new_path)
     return error;
 }
 
-/* With the lock ------------------------------------------------------------------------------------------------------ */
+/* With the lock ---------------------------------------------------------------------------------------------------- */
 
 int vfs_getattr(struct vnode *vp, struct vattr *attr)
 {
@@ -604,9 +610,9 @@ static uint64_t vfs_size_of(struct vnode *vp)
 }
 
 /*
- * These bytes of a file that is mapped are about to be written: pages that show them are written and go. If one of them cannot be written,
- * as the disk is full, the call fails: what the page has would come over its bytes later. Behind the end so far the page that it lies
- * in may have what nobody is to see when the file grows.
+ * These bytes of a file that is mapped are about to be written: pages that show them are written and go. If one of them
+ * cannot be written, as the disk is full, the call fails: what the page has would come over its bytes later. Behind the
+ * end so far the page that it lies in may have what nobody is to see when the file grows.
  */
 static int write_under_maps(struct vnode *vp, uint64_t from, uint64_t left, bool append)
 {

@@ -1,12 +1,13 @@
 /*
- * Names of files: from a path to a vnode over all mounted file systems, and what programs do by path. Paths are those of
- * programs, copied into the kernel already.
+ * Names of files: from a path to a vnode over all mounted file systems, and what programs do by path. Paths are those
+ * of programs, copied into the kernel already.
  *
- * mount_table_lock, a read/write lock, is held for reading while a mount point is crossed, down or up, and for writing by
- * mount and unmount, across I/O (paper `mach`, section 3.2).
+ * mount_table_lock, a read/write lock, is held for reading while a mount point is crossed, down or up, and for writing
+ * by mount and unmount, across I/O (paper `mach`, section 3.2).
  *
- * `cwd` is where a path begins that does not begin with '/'. All give 0 or minus an error number; there is one user, root,
- * so permissions are kept and not looked at. A path that begins with '/' begins at the caller's root, and leads nowhere above it.
+ * `cwd` is where a path begins that does not begin with '/'. All give 0 or minus an error number; there is one user,
+ * root, so permissions are kept and not looked at. A path that begins with '/' begins at the caller's root, and leads
+ * nowhere above it.
  */
 #ifndef FS_VFS_H
 #define FS_VFS_H
@@ -26,7 +27,10 @@ int vfs_unmount_all(void); /* the last mounted first */
 int vfs_sync(void);
 struct vnode *vfs_root(void); /* a reference, or null before anything is mounted */
 
-/* The root of whoever calls, with a reference, or null: that of all. What is above processes fills it in (4.3BSD's u_rdir). */
+/*
+ * The root of whoever calls, with a reference, or null: that of all. What is above processes fills it in (4.3BSD's
+ * u_rdir).
+ */
 extern struct vnode *(*vfs_caller_root)(void);
 
 /* The file, with a reference, not locked. `follow`: a symbolic link at the end stands for what it leads to. */

@@ -1,10 +1,12 @@
 /*
- * What file systems have in common: files as vnodes, which a file system fills in, so that others can stand beside ext2 (NFS).
+ * What file systems have in common: files as vnodes, which a file system fills in, so that others can stand beside ext2
+ * (NFS).
  *
  * Locking, in the order in which locks are taken (paper `mach`, section 3.1: file structure, inode, buffer, device):
  *
  *   rename lock of a mount     only by rename between directories, around all that follows
- *   vnode                      a directory before what is in it; of two directories the one above first, else by address
+ *   vnode                      a directory before what is in it; of two directories the one above first, else by
+ *                              address
  *   vnode table's chains       the first reference and the last
  *   buffers                    fs/buf.h
  *
@@ -55,7 +57,10 @@ struct uio {
     uint32_t left;   /* bytes; counted down */
     bool write;      /* to the file */
     uint64_t most;   /* or 0: of a write, where the file is to end at most */
-    /* Moves `n` bytes, at most `left`, between `data` and the other side: 0 or minus an error number. It counts nothing. */
+    /*
+     * Moves `n` bytes, at most `left`, between `data` and the other side: 0 or minus an error number. It counts
+     * nothing.
+     */
     int (*move)(struct uio *uio, void *data, uint32_t n);
     uint64_t at; /* on the other side; `move` moves it on */
     void *with; /* of `move` */
@@ -76,13 +81,17 @@ struct dirent_out {
 typedef bool dirent_fn(void *arg, const struct dirent_out *entry);
 
 /*
- * Operations. All give 0 or minus an error number. `name` has `length` bytes, is not empty, and has no '/'; "." and ".." are
- * never asked of any but `lookup`. A vnode that is given has a reference of the caller's own, and is not locked.
+ * Operations. All give 0 or minus an error number. `name` has `length` bytes, is not empty, and has no '/'; "." and
+ * ".." are never asked of any but `lookup`. A vnode that is given has a reference of the caller's own, and is not
+ * locked.
  */
 struct vnodeops {
     /* With dvp locked. -ENOENT. */
     int (*lookup)(struct vnode *dvp, const char *name, uint32_t length, struct vnode **vpp);
-    /* With dvp locked: a file of the attributes' type, mode, owner, rdev; a symbolic link with the text `target`. -EEXIST. */
+    /*
+     * With dvp locked: a file of the attributes' type, mode, owner, rdev; a symbolic link with the text `target`.
+     * -EEXIST.
+     */
     int (*create)(struct vnode *dvp, const char *name, uint32_t length, const struct vattr *attr, const char *target,
                   struct vnode **vpp);
     int (*link)(struct vnode *dvp, const char *name, uint32_t length, struct vnode *vp); /* with dvp locked, vp not */
@@ -124,8 +133,9 @@ struct vnode {
     struct lock lock;
     int map_error; /* of a page that nobody has mapped any more and that could not be written: for fsync. Of `lock` */
     /*
-     * If it is mapped, and with the lock alone: what is changed in the object's pages of these bytes is written, and with `discard` the
-     * pages go then. An error: some are as they were. `end`: behind `size` there is nothing any more in any page; it was `before`.
+     * If it is mapped, and with the lock alone: what is changed in the object's pages of these bytes is written, and
+     * with `discard` the pages go then. An error: some are as they were. `end`: behind `size` there is nothing any more
+     * in any page; it was `before`.
      */
     int (*flush)(struct vnode *vp, uint64_t from, uint64_t to, bool discard);
     void (*end)(struct vnode *vp, uint64_t size, uint64_t before);

@@ -1,4 +1,7 @@
-/* Vnodes as open files (vnode_file.h). The file's mutex is held around what moves its offset (file.h), the vnode's lock below it. */
+/*
+ * Vnodes as open files (vnode_file.h). The file's mutex is held around what moves its offset (file.h), the vnode's lock
+ * below it.
+ */
 #include "fs/vnode_file.h"
 
 #include <errno.h>
@@ -15,8 +18,8 @@
 #define TOUCHED (16 * PAGE_SIZE)
 
 /*
- * With the vnode's lock and a buffer's: nothing that would have to fault (vnode_pager.h). What is not there comes by the kernel's page
- * (by_page).
+ * With the vnode's lock and a buffer's: nothing that would have to fault (vnode_pager.h). What is not there comes by
+ * the kernel's page (by_page).
  */
 static int vnode_file_move(struct uio *uio, void *data, uint32_t n)
 {
@@ -31,7 +34,10 @@ static int vnode_file_move(struct uio *uio, void *data, uint32_t n)
     return 0;
 }
 
-/* The next piece of what is left, at most up to the end of a page of the file, by a page of the kernel's. Its bytes, or an error. */
+/*
+ * The next piece of what is left, at most up to the end of a page of the file, by a page of the kernel's. Its bytes, or
+ * an error.
+ */
 static int by_page(struct vnode *vp, struct uio *uio, bool append)
 {
     struct transfer *t = uio->with;
@@ -169,7 +175,9 @@ static int vnode_file_stat(struct file *f, struct user_stat *to)
     return vnode_stat(f->data, to);
 }
 
-/* Entries are put together in a page: their directory's buffer is not kept while user mode's page may have to be had. */
+/*
+ * Entries are put together in a page: their directory's buffer is not kept while user mode's page may have to be had.
+ */
 struct entries {
     uint8_t *at;
     uint32_t left, done;

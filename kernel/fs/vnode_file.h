@@ -6,8 +6,8 @@
 #include "fs/vnode.h"
 
 /*
- * The vnode as an open file, which takes the caller's reference over; 0: memory is out, and the reference is still his. `kind` and
- * `flags` as file_create has them.
+ * The vnode as an open file, which takes the caller's reference over; 0: memory is out, and the reference is still his.
+ * `kind` and `flags` as file_create has them.
  */
 struct file *vnode_file(struct vnode *vp, uint32_t kind, uint32_t flags);
 

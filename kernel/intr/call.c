@@ -105,7 +105,10 @@ static bool poll_for_panic(void)
     return false;
 }
 
-/* One that neither answers nor waits for a lock is named in the report, and halts when it wants to print or end the run. */
+/*
+ * One that neither answers nor waits for a lock is named in the report, and halts when it wants to print or end the
+ * run.
+ */
 static void halt_others(void)
 {
     spin_poll = poll_for_panic;

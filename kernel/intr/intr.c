@@ -80,11 +80,11 @@ static bool may_wait_for_handlers(void)
 }
 
 /*
- * The source is masked, and no handler of it is left. It is not claimed any more, so the claims that the PIC has counted are all.
- * A handler is counted when it has returned, whether it was called at once or queued: no handler is left when there are as many of
- * these (but for those of run=intr-floor, which no handler of the kernel is called for: `elsewhere`). Counting so costs
- * the way to a handler nothing. A hart's stores reach memory in order (hw/cpu/README.md), so those of a handler that is
- * counted are there.
+ * The source is masked, and no handler of it is left. It is not claimed any more, so the claims that the PIC has
+ * counted are all. A handler is counted when it has returned, whether it was called at once or queued: no handler is
+ * left when there are as many of these (but for those of run=intr-floor, which no handler of the kernel is called for:
+ * `elsewhere`). Counting so costs the way to a handler nothing. A hart's stores reach memory in order
+ * (hw/cpu/README.md), so those of a handler that is counted are there.
  */
 static void quiesce(const char *who, unsigned source)
 {

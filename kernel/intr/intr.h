@@ -25,9 +25,10 @@
 void intr_establish(unsigned source, unsigned level, int edge, unsigned hart, intr_fn *fn, void *arg, const char *name);
 
 /*
- * Take the handler from `source`: when this returns, no hart runs it, has it queued or calls it again, and what still waited
- * at the PIC is dropped. Waits for those that have claimed the source already. From thread level, outside of sections;
- * panics elsewhere, where this hart might itself be what keeps the handler from its end, and if there is no handler.
+ * Take the handler from `source`: when this returns, no hart runs it, has it queued or calls it again, and what still
+ * waited at the PIC is dropped. Waits for those that have claimed the source already. From thread level, outside of
+ * sections; panics elsewhere, where this hart might itself be what keeps the handler from its end, and if there is no
+ * handler.
  */
 void intr_disestablish(unsigned source);
 

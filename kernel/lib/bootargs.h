@@ -1,7 +1,7 @@
 /*
  * The boot arguments: words `key=value` separated by spaces, written into the image by whoever starts it
- * (BOOTARGS_SIZE bytes with the final 0). Each is declared in support/parameters/boot.py; BOOT(OWNER, NAME) gives its name, default
- * and limit to the functions below.
+ * (BOOTARGS_SIZE bytes with the final 0). Each is declared in support/parameters/boot.py; BOOT(OWNER, NAME) gives its
+ * name, default and limit to the functions below.
  */
 #ifndef LIB_BOOTARGS_H
 #define LIB_BOOTARGS_H
@@ -18,7 +18,10 @@ extern uint32_t run_seed;
 
 void bootargs_init(void); /* hart 0, first of all */
 
-/* The value of `key`, copied to `value` (panics if it has more than `size` - 1 characters), or `otherwise` if the key is not there. */
+/*
+ * The value of `key`, copied to `value` (panics if it has more than `size` - 1 characters), or `otherwise` if the key
+ * is not there.
+ */
 const char *bootargs_string(const char *key, const char *otherwise, char *value, unsigned size);
 
 /* The number of `key`, decimal or 0x, or `otherwise`. Panics if it is not a number up to `most`. */

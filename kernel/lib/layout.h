@@ -1,6 +1,6 @@
 /*
- * Where things lie that are placed while the kernel runs: stacks, page frames, a program's stack and heap. The image's layout
- * decides (build option `layout`), as it decides where the link puts functions and data.
+ * Where things lie that are placed while the kernel runs: stacks, page frames, a program's stack and heap. The image's
+ * layout decides (build option `layout`), as it decides where the link puts functions and data.
  */
 #ifndef LIB_LAYOUT_H
 #define LIB_LAYOUT_H

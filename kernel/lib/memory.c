@@ -1,7 +1,7 @@
 /*
  * memcpy and memset by the word: the C library's, built for size, go byte by byte, and pages of memory are copied and
- * cleared here. Where `to` and `from` are not aligned alike it is bytes here, too. Programs have the same (user/lib/memory.c is
- * a link): picolibc's malloc clears what it gives.
+ * cleared here. Where `to` and `from` are not aligned alike it is bytes here, too. Programs have the same
+ * (user/lib/memory.c is a link): picolibc's malloc clears what it gives.
  */
 #include <stddef.h>
 #include <stdint.h>

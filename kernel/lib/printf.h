@@ -1,6 +1,6 @@
 /*
- * Formatted output, from any level; picolibc does the formatting. Where it goes is the sink, which the console sets at start
- * (dev/console.h); what is printed before is lost.
+ * Formatted output, from any level; picolibc does the formatting. Where it goes is the sink, which the console sets at
+ * start (dev/console.h); what is printed before is lost.
  */
 #ifndef LIB_PRINTF_H
 #define LIB_PRINTF_H

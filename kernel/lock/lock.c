@@ -64,7 +64,10 @@ static void interlock_leave(struct lock *l, crit_t s)
     simple_lock_leave(&l->interlock, s);
 }
 
-/* The same, and wakes those that hand_on has given the lock: when they go on, nobody touches the lock for its last owner. */
+/*
+ * The same, and wakes those that hand_on has given the lock: when they go on, nobody touches the lock for its last
+ * owner.
+ */
 static void interlock_leave_and_wake(struct lock *l, crit_t s, struct lock_waiter *granted)
 {
     lock_settle(l);

@@ -13,9 +13,9 @@
  * neither starves. Only a reader that wants the lock alone passes all who wait: they wait for him.
  *
  * Locking: a lock that is free, or that nobody waits for, is taken and let go by one compare-and-swap of its word
- * (lock_word.h), in no section: under every scheme that costs the same. Else the interlock, a simple lock, guards all that
- * follows it, and the word with it; it is held for a few instructions at a time, never by a thread that waits. It is taken
- * below every simple lock but the scheduler's.
+ * (lock_word.h), in no section: under every scheme that costs the same. Else the interlock, a simple lock, guards all
+ * that follows it, and the word with it; it is held for a few instructions at a time, never by a thread that waits. It
+ * is taken below every simple lock but the scheduler's.
  *
  * Errors, always caught, by panic: use at interrupt level; taking again what the thread has for itself; letting go of
  * what is not held. An image with LOCK_DEBUG catches more (lock/lock_debug.h).
@@ -60,8 +60,9 @@ void lock_init(struct lock *l, struct lock_class *class, const char *name);
 void lock_destroy(struct lock *l); /* before its memory goes; panics if anybody has it or waits */
 
 /*
- * A lock that another thread is to let go of than took it, as that of a buffer whose I/O goes on without its thread: who has
- * it alone disowns it, and it stays taken; whoever is to let go of it adopts it first. Panics if the owner is another.
+ * A lock that another thread is to let go of than took it, as that of a buffer whose I/O goes on without its thread:
+ * who has it alone disowns it, and it stays taken; whoever is to let go of it adopts it first. Panics if the owner is
+ * another.
  */
 void lock_disown(struct lock *l);
 void lock_adopt(struct lock *l);
@@ -200,7 +201,8 @@ static inline bool lock_write_held(const struct lock *l)
 }
 
 /*
- * Build option locks=none: a floor, for one thread on one hart that has what it uses to itself (run=file-cost). Blocking locks are nothing.
+ * Build option locks=none: a floor, for one thread on one hart that has what it uses to itself (run=file-cost).
+ * Blocking locks are nothing.
  */
 #if LOCKS_NONE && !defined LOCK_FUNCTIONS
 #define lock_read(l) ((void)(l))

@@ -34,7 +34,10 @@ void lock_check_attempt(const struct lock_object *o, unsigned how, bool masked, 
 void lock_check_held(const struct lock_object *o, const struct lock_held *held, const char *what);
 void lock_assert_object(const struct lock_object *o, bool held, bool alone);
 
-/* The hart gives up its thread, and holds locks of the scheduler's class alone, and `held`; the thread ends, and holds none. */
+/*
+ * The hart gives up its thread, and holds locks of the scheduler's class alone, and `held`; the thread ends, and holds
+ * none.
+ */
 void lock_check_switch(const struct lock_class *scheduler, const struct simple_lock *held);
 void lock_check_exit(void);
 

@@ -1,13 +1,13 @@
 /*
- * The word of a blocking lock (lock.h): who has it and whether anybody is in the way, so that taking a free lock and letting
- * go of one that nobody waits for is one compare-and-swap each.
+ * The word of a blocking lock (lock.h): who has it and whether anybody is in the way, so that taking a free lock and
+ * letting go of one that nobody waits for is one compare-and-swap each.
  *
  *   0                              free
  *   thread | flags                 who has it alone (threads are aligned to 64 bytes)
  *   n << 8 | SHARED | flags        n readers
  *
- * With QUEUED set no short way succeeds: then only the holder of the interlock changes the word. It is set by who takes the
- * interlock, and stays set as long as anybody waits.
+ * With QUEUED set no short way succeeds: then only the holder of the interlock changes the word. It is set by who takes
+ * the interlock, and stays set as long as anybody waits.
  */
 #ifndef LOCK_LOCK_WORD_H
 #define LOCK_LOCK_WORD_H

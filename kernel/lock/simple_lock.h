@@ -1,7 +1,7 @@
 /*
  * Simple locks: a hart that finds one taken spins. They are what makes a critical section hold between harts: a scheme
- * masks only the hart it runs on (sync/sync.h). A lock is declared with its name and a class, whose level is the highest
- * at which any handler takes it, and is held only inside a section of at least that level, so that no interrupt
+ * masks only the hart it runs on (sync/sync.h). A lock is declared with its name and a class, whose level is the
+ * highest at which any handler takes it, and is held only inside a section of at least that level, so that no interrupt
  * on the same hart can want it. How harts wait is the image's algorithm (lock/spin/spin.h); the owner, a hart, is
  * recorded always.
  *

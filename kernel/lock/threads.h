@@ -19,9 +19,9 @@ bool thread_runs(const struct thread *t); /* on some hart now; a hint, if it is 
 struct lock_held_list *thread_locks(struct thread *t);
 
 /*
- * The thread that runs sleeps until thread_unblock names it. Called in the section that `saved` ends, holding `interlock`, which
- * is released when nobody can miss it any more: so who finds under the interlock that a thread waits may unblock it. Returns
- * with the section left, and without the interlock. Panics at interrupt level.
+ * The thread that runs sleeps until thread_unblock names it. Called in the section that `saved` ends, holding
+ * `interlock`, which is released when nobody can miss it any more: so who finds under the interlock that a thread waits
+ * may unblock it. Returns with the section left, and without the interlock. Panics at interrupt level.
  */
 void thread_block(struct simple_lock *interlock, crit_t saved);
 

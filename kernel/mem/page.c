@@ -1,7 +1,7 @@
 /*
  * Pages (page.h): a list of those given back, linked through their first words, the rest that nobody has had yet, and a
- * few for each hart, so that those that borrow pages do not meet at one lock with each. A bit for each page says whether it
- * stands in the list: so pages in a row are found there, too.
+ * few for each hart, so that those that borrow pages do not meet at one lock with each. A bit for each page says
+ * whether it stands in the list: so pages in a row are found there, too.
  */
 #include "mem/page.h"
 
@@ -121,8 +121,9 @@ static uint32_t page_take(void)
 }
 
 /*
- * Some of the pages that are in common go to `c`, which is this hart's, and one to the caller: half of what it holds at a time,
- * so that neither the next page nor the next one back needs this, but fewer when few are left. No two locks at once.
+ * Some of the pages that are in common go to `c`, which is this hart's, and one to the caller: half of what it holds at
+ * a time, so that neither the next page nor the next one back needs this, but fewer when few are left. No two locks at
+ * once.
  */
 static COLD uint32_t page_fill(struct cache *c, uint32_t reserve)
 {
@@ -269,7 +270,10 @@ void page_return(uint32_t page)
     crit_sec_leave(s);
 }
 
-/* The number of the first of `n` pages in a row that stand in the list, the last ones of memory; 0: there are none. A hint. */
+/*
+ * The number of the first of `n` pages in a row that stand in the list, the last ones of memory; 0: there are none. A
+ * hint.
+ */
 static uint32_t find_listed(uint32_t n)
 {
     uint32_t found = 0;
@@ -375,7 +379,9 @@ uint32_t pages_free(void)
     return n;
 }
 
-/* In one section: whoever was to run between two of these looks could borrow, or return, any number of pages meanwhile. */
+/*
+ * In one section: whoever was to run between two of these looks could borrow, or return, any number of pages meanwhile.
+ */
 uint32_t pages_kept(uint32_t all)
 {
     crit_t s = crit_sec_enter(SPL_HIGH);

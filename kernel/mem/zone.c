@@ -97,8 +97,8 @@ static struct slab *slab_of(const void *object)
 
 #if ZONE_DEBUG
 /*
- * Who still writes to a free object of a page or a buffer mostly does so from its beginning, or to the top of a stack: the
- * middle of what is large is left as it is, which is most of what this takes, with interrupts masked.
+ * Who still writes to a free object of a page or a buffer mostly does so from its beginning, or to the top of a stack:
+ * the middle of what is large is left as it is, which is most of what this takes, with interrupts masked.
  */
 #define LOOKED_AT 256 /* bytes at each end */
 
@@ -154,8 +154,8 @@ static void zone_give_back(struct slab *slab)
 }
 
 /*
- * Which object of a slab is handed out first. Another one in each page (Bonwick's colours): of zones whose slabs have few objects in
- * use, all first ones would be in the same lines of a cache that has one way of a page's size.
+ * Which object of a slab is handed out first. Another one in each page (Bonwick's colours): of zones whose slabs have
+ * few objects in use, all first ones would be in the same lines of a cache that has one way of a page's size.
  */
 static unsigned zone_first_of(const struct zone *z, const struct slab *slab)
 {

@@ -18,8 +18,8 @@
  *
  * Errors: zone_alloc gives 0 when memory is out. What is freed twice, is of another zone or of none panics with the
  * zone's name: in any image when it goes back to its slab, with LOCK_DEBUG at once. LOCK_DEBUG also fills what is
- * free (of what is larger than 512 bytes the first and the last 256), and panics if it has changed when it is allocated, or if a
- * word behind an object has when that is freed.
+ * free (of what is larger than 512 bytes the first and the last 256), and panics if it has changed when it is
+ * allocated, or if a word behind an object has when that is freed.
  */
 #ifndef MEM_ZONE_H
 #define MEM_ZONE_H

@@ -1,6 +1,6 @@
 /*
- * The strings of argv and envp on their way from one program to the next: in pages, as there may be many. What runs start have theirs
- * in the structure itself (run.h).
+ * The strings of argv and envp on their way from one program to the next: in pages, as there may be many. What runs
+ * start have theirs in the structure itself (run.h).
  */
 #ifndef USER_ARGUMENTS_H
 #define USER_ARGUMENTS_H
@@ -16,7 +16,8 @@ int arguments_copy_in(struct arguments *to, struct vm_map *map, uint32_t from);
 int arguments_append(struct arguments *to, const char *string);
 
 /*
- * Those of `from` for a script's interpreter: its name, `word` if that is not empty, and `path` instead of the first. 0, or as above.
+ * Those of `from` for a script's interpreter: its name, `word` if that is not empty, and `path` instead of the first.
+ * 0, or as above.
  */
 int arguments_for_script(struct arguments *to, const struct arguments *from, const char *interpreter, const char *word,
                          const char *path);

@@ -54,8 +54,9 @@ static void to_foreground(int number)
 }
 
 /*
- * Whether the calling thread's process may do what is the foreground's: 0, or -ERESTART and its group has been sent `number`, or
- * -EIO where that would have no effect. Without SIGTTOU a process in the background writes and changes modes all the same.
+ * Whether the calling thread's process may do what is the foreground's: 0, or -ERESTART and its group has been sent
+ * `number`, or -EIO where that would have no effect. Without SIGTTOU a process in the background writes and changes
+ * modes all the same.
  */
 static int in_background(int number)
 {
@@ -78,7 +79,10 @@ static int in_background(int number)
     return result;
 }
 
-/* Whether the leader of the calling process's session has ended: it was its terminal, and may be another session's by now. */
+/*
+ * Whether the leader of the calling process's session has ended: it was its terminal, and may be another session's by
+ * now.
+ */
 static bool has_hung_up(void)
 {
     struct user_thread *self = curhart->thread->user;

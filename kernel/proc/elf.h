@@ -24,8 +24,8 @@ struct elf_program {
 };
 
 /*
- * Map the segments of the file. 0; -ENOEXEC if it is no such file, lies outside of user mode's addresses or wants a page
- * twice or to write what it executes; -ENOMEM; -EIO, if it cannot be read. What is mapped already stays mapped.
+ * Map the segments of the file. 0; -ENOEXEC if it is no such file, lies outside of user mode's addresses or wants a
+ * page twice or to write what it executes; -ENOMEM; -EIO, if it cannot be read. What is mapped already stays mapped.
  */
 int elf_load(struct vm_map *map, const struct elf_file *file, struct elf_program *program);
 #endif

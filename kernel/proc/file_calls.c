@@ -1,6 +1,6 @@
 /*
- * System calls on files by their paths (user/abi.h): from 4.3BSD's arguments to what fs/vfs.h does. There is one user, root: modes
- * and owners are kept and not looked at, but for execve's and access's right to execute.
+ * System calls on files by their paths (user/abi.h): from 4.3BSD's arguments to what fs/vfs.h does. There is one user,
+ * root: modes and owners are kept and not looked at, but for execve's and access's right to execute.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,9 @@ static int file_calls_find(struct process *p, struct vm_map *map, uint32_t at, b
     return error;
 }
 
-/* That of a descriptor, and a reference to its file, which keeps it. -EBADF; -EINVAL: it is no file of a file system. */
+/*
+ * That of a descriptor, and a reference to its file, which keeps it. -EBADF; -EINVAL: it is no file of a file system.
+ */
 static int of_descriptor(struct process *p, uint32_t fd, struct file **f, struct vnode **vp)
 {
     *f = descriptor_file(p->descriptors, fd);
@@ -103,7 +105,7 @@ static unsigned masked(const struct process *p, uint32_t mode)
     return mode & MODE_BITS & ~(uint32_t)p->umask;
 }
 
-/* Opening -------------------------------------------------------------------------------------------------------------- */
+/* Opening ---------------------------------------------------------------------------------------------------------- */
 
 static int open_vnode(struct vnode *vp, uint32_t kind, uint32_t flags, struct file **f)
 {
@@ -153,7 +155,7 @@ static int sys_open(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_OPEN, sys_open);
 
-/* Names ---------------------------------------------------------------------------------------------------------------- */
+/* Names ------------------------------------------------------------------------------------------------------------ */
 
 static int sys_mkdir(struct process *p, struct vm_map *map, const uint32_t *a)
 {
@@ -272,7 +274,7 @@ static int sys_readlink(struct process *p, struct vm_map *map, const uint32_t *a
 }
 SYSCALL(SYS_READLINK, sys_readlink);
 
-/* Attributes ----------------------------------------------------------------------------------------------------------- */
+/* Attributes ------------------------------------------------------------------------------------------------------- */
 
 static int tell_stat(struct vnode *vp, struct vm_map *map, const uint32_t *a)
 {
@@ -408,7 +410,7 @@ static int sys_umask(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_UMASK, sys_umask);
 
-/* Where paths begin ---------------------------------------------------------------------------------------------------- */
+/* Where paths begin ------------------------------------------------------------------------------------------------ */
 
 static int sys_chdir(struct process *p, struct vm_map *map, const uint32_t *a)
 {
@@ -455,7 +457,7 @@ static int sys_getcwd(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_GETCWD, sys_getcwd);
 
-/* File systems --------------------------------------------------------------------------------------------------------- */
+/* File systems ----------------------------------------------------------------------------------------------------- */
 
 static int sys_sync(struct process *p, struct vm_map *map, const uint32_t *a)
 {

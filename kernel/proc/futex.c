@@ -56,7 +56,9 @@ static int futex_look(struct vm_map *map, uint32_t word, uint32_t *now, crit_t *
     return 0;
 }
 
-/* The calling thread sleeps while the word at `word` is `value`, for at most `ticks`; not at all if it is not to wait. */
+/*
+ * The calling thread sleeps while the word at `word` is `value`, for at most `ticks`; not at all if it is not to wait.
+ */
 static int futex_wait(struct vm_map *map, uint32_t word, uint32_t value, bool waits, uint32_t ticks)
 {
     if (word % sizeof(uint32_t))

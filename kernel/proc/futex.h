@@ -10,6 +10,9 @@
 
 #include "proc/process.h"
 
-/* The calling thread sleeps for `ticks` clock ticks, at least 1. 0, or -EINTR; then `left`, if not 0, has the ticks that are left. */
+/*
+ * The calling thread sleeps for `ticks` clock ticks, at least 1. 0, or -EINTR; then `left`, if not 0, has the ticks
+ * that are left.
+ */
 int user_sleep(uint32_t ticks, uint32_t *left);
 #endif

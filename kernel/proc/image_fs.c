@@ -1,6 +1,6 @@
 /*
- * The archive and the devices as file systems (image_fs.h). Folders and devices are there for ever; a file of the archive has a
- * vnode while somebody refers to it. Nothing of them changes, so their locks are there for vfs.c alone.
+ * The archive and the devices as file systems (image_fs.h). Folders and devices are there for ever; a file of the
+ * archive has a vnode while somebody refers to it. Nothing of them changes, so their locks are there for vfs.c alone.
  */
 #include "proc/image_fs.h"
 

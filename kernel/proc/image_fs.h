@@ -1,6 +1,7 @@
 /*
- * Two file systems that are always there: the image's archive, which cannot be written, and the devices, for /dev. Where there is
- * no disk the archive is the root: all its files are in /, which is also /bin, beside the folders /dev and /mnt, to mount on.
+ * Two file systems that are always there: the image's archive, which cannot be written, and the devices, for /dev.
+ * Where there is no disk the archive is the root: all its files are in /, which is also /bin, beside the folders /dev
+ * and /mnt, to mount on.
  */
 #ifndef USER_IMAGE_FS_H
 #define USER_IMAGE_FS_H

@@ -94,7 +94,10 @@ static bool is_mapped(struct vm_map *map, uint32_t from, uint32_t size)
     return true;
 }
 
-/* All files that are mapped: that is more than was asked for, and few are. MS_INVALIDATE means nothing: read and write see the pages. */
+/*
+ * All files that are mapped: that is more than was asked for, and few are. MS_INVALIDATE means nothing: read and write
+ * see the pages.
+ */
 static int sys_msync(struct process *p, struct vm_map *map, const uint32_t *a)
 {
     (void)p;

@@ -18,7 +18,10 @@ static int sys_exit(struct process *p, struct vm_map *map, const uint32_t *a)
 }
 SYSCALL(SYS_EXIT, sys_exit);
 
-/* The strings that the vector at user address `vector` points to, behind those that are there. Their count, or an error. */
+/*
+ * The strings that the vector at user address `vector` points to, behind those that are there. Their count, or an
+ * error.
+ */
 static int copy_in_strings(struct vm_map *map, uint32_t vector, struct arguments *to)
 {
     for (int count = 0;; count++) {
@@ -360,8 +363,8 @@ static struct user_process process_shown(const struct process *p)
 }
 
 /*
- * Up to `most` processes whose id is below `below`, with the highest ids first; *count: how many there are in all. A list that changes
- * between two calls so shows each that stays, once.
+ * Up to `most` processes whose id is below `below`, with the highest ids first; *count: how many there are in all. A
+ * list that changes between two calls so shows each that stays, once.
  */
 static uint32_t some_processes(uint32_t below, uint32_t most, struct user_process *to, uint32_t *count)
 {

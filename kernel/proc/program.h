@@ -15,7 +15,10 @@
 #define ARGUMENTS_PIECE 4096u
 #define ARGUMENTS_PIECES (USER_ARGUMENTS_MOST / ARGUMENTS_PIECE)
 
-/* The strings of argv, and behind them those of envp, one behind the other, each with its final 0: `size` bytes, by the piece. */
+/*
+ * The strings of argv, and behind them those of envp, one behind the other, each with its final 0: `size` bytes, by the
+ * piece.
+ */
 struct arguments {
     unsigned count, environment, size;
     char *piece[ARGUMENTS_PIECES];

@@ -87,7 +87,10 @@ static uint32_t handled(const struct process *p, uint32_t which)
     return all;
 }
 
-/* Those of `which` that the thread can do something about now: there is no place for a handler while it lends its stack. */
+/*
+ * Those of `which` that the thread can do something about now: there is no place for a handler while it lends its
+ * stack.
+ */
 static uint32_t takes(const struct user_thread *t, uint32_t which)
 {
     which &= ~t->mask | t->awaited;

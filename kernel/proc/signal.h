@@ -1,15 +1,16 @@
 /*
- * Signals, as 4.3BSD has them, with POSIX's sigaction. A signal is pending for a process, or for one of its threads, until a
- * thread that does not mask it takes it on its way to user mode: so all that happens to a thread happens there, and never in the
- * middle of a call. A process-wide one goes to the first thread that does not mask it. SIGKILL and SIGCONT act when they are sent.
+ * Signals, as 4.3BSD has them, with POSIX's sigaction. A signal is pending for a process, or for one of its threads,
+ * until a thread that does not mask it takes it on its way to user mode: so all that happens to a thread happens there,
+ * and never in the middle of a call. A process-wide one goes to the first thread that does not mask it. SIGKILL and
+ * SIGCONT act when they are sent.
  *
- * A handler runs on the thread's user stack, or the one of sigaltstack, on a struct user_sigframe. What sigreturn takes from
- * that is registers of user mode and a mask: a program that makes one up can do with it what it could do anyway.
+ * A handler runs on the thread's user stack, or the one of sigaltstack, on a struct user_sigframe. What sigreturn takes
+ * from that is registers of user mode and a mask: a program that makes one up can do with it what it could do anyway.
  *
- * A call that a signal interrupts gives -ERESTART: it is made again if no handler runs, or one with SA_RESTART, else it is
- * -EINTR. Those that wait for a signal, or for a time, are not made again after a handler (-ERESTART_UNLESS_HANDLED, -EINTR).
- * A wait for a time (sched/limit.h) stops and goes on where it is, so that its time runs on, and ends for a handler alone; so does
- * vfork's, which handlers wait for.
+ * A call that a signal interrupts gives -ERESTART: it is made again if no handler runs, or one with SA_RESTART, else it
+ * is -EINTR. Those that wait for a signal, or for a time, are not made again after a handler (-ERESTART_UNLESS_HANDLED,
+ * -EINTR). A wait for a time (sched/limit.h) stops and goes on where it is, so that its time runs on, and ends for a
+ * handler alone; so does vfork's, which handlers wait for.
  *
  * Locking: user_lock.
  */
@@ -35,8 +36,8 @@ int signal_send_group(int group, int signal, const struct process *except, const
 void signals_pass_on(struct process *p, const struct user_thread *self, uint32_t which);
 
 /*
- * The calling thread's wait was interrupted: does what needs no handler. Whether the wait is to be left, for a handler, or
- * because the thread is to end. With user_lock, which is let go while the process is stopped.
+ * The calling thread's wait was interrupted: does what needs no handler. Whether the wait is to be left, for a handler,
+ * or because the thread is to end. With user_lock, which is let go while the process is stopped.
  */
 bool signals_end_wait(struct user_thread *self);
 
@@ -56,7 +57,10 @@ void signals_fork(struct process *child, struct user_thread *thread, const struc
 /* No alarm of the process will come any more. From a thread, without locks. */
 void signals_end(struct process *p);
 
-/* The parent is told of a child's status, as wait4 gives it. With user_lock. Whether it does not want to wait for those that ended. */
+/*
+ * The parent is told of a child's status, as wait4 gives it. With user_lock. Whether it does not want to wait for those
+ * that ended.
+ */
 bool signals_child(struct process *child, int status);
 
 void signals_init(void);

@@ -1,6 +1,6 @@
 /*
- * A limit to a wait. Between limit_begin and limit_end `over` becomes true after so many clock ticks, and `channel` is woken,
- * both under `lock`, of a level of SPL_SOFTCLOCK or above:
+ * A limit to a wait. Between limit_begin and limit_end `over` becomes true after so many clock ticks, and `channel` is
+ * woken, both under `lock`, of a level of SPL_SOFTCLOCK or above:
  *
  *   limit_begin(&l, ticks, channel, &lock);
  *   s = simple_lock_enter(&lock);
@@ -29,7 +29,8 @@ void limit_end(struct limit *l); /* from a thread, without simple locks */
 
 /*
  * Sleep, in the section of the lock, which is held; it may be woken for nothing. 0, or -EINTR: it was interrupted
- * (thread_interrupt), and limit_wait_ends said, with the lock let go, that the wait is to be left. Else the time runs on.
+ * (thread_interrupt), and limit_wait_ends said, with the lock let go, that the wait is to be left. Else the time runs
+ * on.
  */
 int limit_sleep(const struct limit *l);
 extern bool (*limit_wait_ends)(void); /* filled in by who interrupts */

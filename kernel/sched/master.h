@@ -1,17 +1,18 @@
 /*
- * The master restriction (paper `mach`, section 1): code between unix_master and unix_release runs on hart 0 only, so that
- * code written for one processor keeps its own ways of mutual exclusion. It is the baseline against which the paper
- * parallelises. The boot argument intr.master=1, and the serial kernel always, confines device interrupts to the master as
- * well (section 2); clocks and calls between harts stay with their harts.
+ * The master restriction (paper `mach`, section 1): code between unix_master and unix_release runs on hart 0 only, so
+ * that code written for one processor keeps its own ways of mutual exclusion. It is the baseline against which the
+ * paper parallelises. The boot argument intr.master=1, and the serial kernel always, confines device interrupts to the
+ * master as well (section 2); clocks and calls between harts stay with their harts.
  *
  *   unix_master();             the thread goes on on hart 0, at once
  *   unix_release();            it goes back to the hart it came from, or to one that is quicker to take it
  *
  * They nest: only the outermost pair moves the thread. A thread that is bound to a hart is moved too, and back to it.
- * As in 4.3BSD, whose kernel is not preempted, one thread at a time is inside, until it releases or sleeps: then others get in,
- * and it waits for its turn before it returns from the sleep. More urgent threads outside may preempt it.
+ * As in 4.3BSD, whose kernel is not preempted, one thread at a time is inside, until it releases or sleeps: then others
+ * get in, and it waits for its turn before it returns from the sleep. More urgent threads outside may preempt it.
  *
- * Locking: a thread changes its own fields only. Errors: both panic at interrupt level, unix_release without unix_master.
+ * Locking: a thread changes its own fields only. Errors: both panic at interrupt level, unix_release without
+ * unix_master.
  */
 #ifndef SCHED_MASTER_H
 #define SCHED_MASTER_H
@@ -23,11 +24,17 @@
 void unix_master(void);
 void unix_release(void);
 
-/* For sched/: without a change of hart. A thread that sleeps or ends inside gives the master up; one that wakes takes it again. */
+/*
+ * For sched/: without a change of hart. A thread that sleeps or ends inside gives the master up; one that wakes takes
+ * it again.
+ */
 void master_take(void);
 void master_give_up(void);
 
-/* Around what only the serial kernel confines to the master (build option `unix`): system calls, and what works in the file system. */
+/*
+ * Around what only the serial kernel confines to the master (build option `unix`): system calls, and what works in the
+ * file system.
+ */
 static inline void unix_enter(void)
 {
 #if UNIX_SERIAL

@@ -32,7 +32,10 @@ bool run_queue_any_first(const struct ready *any, const struct ready *mine)
     return (int32_t)(any->last[level]->next->queued_at - mine->last[level]->next->queued_at) < 0;
 }
 
-/* Another hart's queue that has an unbound thread more urgent than `than`, or as urgent and more than `waiting` such threads. */
+/*
+ * Another hart's queue that has an unbound thread more urgent than `than`, or as urgent and more than `waiting` such
+ * threads.
+ */
 static struct run_queue *victim(unsigned than, unsigned waiting)
 {
     struct run_queue *own = run_queue_of(curhart->id), *found = 0;

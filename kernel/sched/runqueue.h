@@ -1,13 +1,13 @@
 /*
- * Run queues: the threads that could run, by priority and, among equals, by the time they were queued. The image has one for
- * all harts (make RUNQUEUE=global) or one for each (RUNQUEUE=per-hart), from which other harts steal:
+ * Run queues: the threads that could run, by priority and, among equals, by the time they were queued. The image has
+ * one for all harts (make RUNQUEUE=global) or one for each (RUNQUEUE=per-hart), from which other harts steal:
  *
  *   a thread waits in the queue of the hart it last ran on (affinity), in a part of its own if it is bound there;
- *   a hart takes the most urgent thread of its own queue, unless another queue has a more urgent one that is not bound, or
- *   an equal one and more threads of that priority waiting than its own: then it steals the first of those.
+ *   a hart takes the most urgent thread of its own queue, unless another queue has a more urgent one that is not bound,
+ *   or an equal one and more threads of that priority waiting than its own: then it steals the first of those.
  *
- * Locking: each queue has its lock (level SPL_SCHED). A hart that holds its own only tries another's: two that steal from
- * each other never wait for each other. `levels` and `count` are also read without the lock, as a hint, which
+ * Locking: each queue has its lock (level SPL_SCHED). A hart that holds its own only tries another's: two that steal
+ * from each other never wait for each other. `levels` and `count` are also read without the lock, as a hint, which
  * run_queue_most_urgent makes safe. A thread is queued under the lock of the queue of `hart`, its last one, and that
  * hart keeps this lock until the thread's registers are saved: so who takes it from the queue finds them.
  */
@@ -49,7 +49,10 @@ static inline struct simple_lock *run_queue_lock(unsigned hart)
     return &run_queue_of(hart)->lock;
 }
 
-/* The place of the lowest bit by a multiplication (Leiserson, Prokop and Randall 1998): the core has no such instruction. */
+/*
+ * The place of the lowest bit by a multiplication (Leiserson, Prokop and Randall 1998): the core has no such
+ * instruction.
+ */
 static inline unsigned run_queue_lowest_bit(uint32_t word)
 {
     extern uint8_t run_queue_place[32];
@@ -99,7 +102,9 @@ static inline struct thread *run_queue_take_first(struct ready *r, unsigned leve
     return t;
 }
 
-/* Of two sets of levels, whether the first has the more urgent one: by their lowest bits, and none is the least urgent. */
+/*
+ * Of two sets of levels, whether the first has the more urgent one: by their lowest bits, and none is the least urgent.
+ */
 static inline bool run_queue_more_urgent(uint32_t a, uint32_t b)
 {
     return (a & -a) - 1 < (b & -b) - 1;
@@ -132,8 +137,8 @@ static inline struct thread *run_queue_take(void)
 }
 
 /*
- * The running thread, which waits in `r`, lets the first of its equals there go before it, if nobody more urgent waits and no
- * equal in `other`: gives that one, in whose place it is queued; else 0, and nothing is changed.
+ * The running thread, which waits in `r`, lets the first of its equals there go before it, if nobody more urgent waits
+ * and no equal in `other`: gives that one, in whose place it is queued; else 0, and nothing is changed.
  */
 static inline struct thread *run_queue_rotate(struct ready *r, const struct ready *other, struct thread *self)
 {
@@ -152,15 +157,17 @@ static inline struct thread *run_queue_rotate(struct ready *r, const struct read
     return t;
 }
 
-/* A thread that waits and is not bound: its priority (PRIORITIES: there is none) and the hart in whose queue it stands. */
+/*
+ * A thread that waits and is not bound: its priority (PRIORITIES: there is none) and the hart in whose queue it stands.
+ */
 struct waiting {
     unsigned priority;
     int hart;
 };
 
 /*
- * The most urgent of them in all queues, as a hint. Called after sched_hart()->priority has said to all what this hart runs
- * now: who queues a thread and looks at the priorities later sees it, or else this hart sees the thread.
+ * The most urgent of them in all queues, as a hint. Called after sched_hart()->priority has said to all what this hart
+ * runs now: who queues a thread and looks at the priorities later sees it, or else this hart sees the thread.
  */
 struct waiting run_queue_most_urgent(void);
 #endif

@@ -28,9 +28,9 @@ static void asked(void)
 }
 
 /*
- * Ask for a thread that waits to be run instead of what a hart runs now: by the hart with the least urgent thread, best the last
- * one it ran on. An idle hart that was asked already is on its way to another thread; one that is not there yet runs
- * something of priority 0. Gives the hart to be called, as a bit; 0: none.
+ * Ask for a thread that waits to be run instead of what a hart runs now: by the hart with the least urgent thread, best
+ * the last one it ran on. An idle hart that was asked already is on its way to another thread; one that is not there
+ * yet runs something of priority 0. Gives the hart to be called, as a bit; 0: none.
  */
 static uint32_t sched_ask(unsigned priority, int bound, int last)
 {
@@ -117,9 +117,9 @@ void sched_switched(void)
 }
 
 /*
- * After this hart has said what it runs now. A thread in another queue may be more urgent. And if it was asked for a thread,
- * maybe it was for more than the one that it took, and by who saw it as it was before: nobody else was told of those, so
- * this hart asks another for the first of them, and whichever takes that one goes on so.
+ * After this hart has said what it runs now. A thread in another queue may be more urgent. And if it was asked for a
+ * thread, maybe it was for more than the one that it took, and by who saw it as it was before: nobody else was told of
+ * those, so this hart asks another for the first of them, and whichever takes that one goes on so.
  */
 static COLD void look_again(bool was_asked)
 {

@@ -5,8 +5,9 @@
  * did, unless a hart that runs something less urgent, or nothing, takes it sooner; run queues: runqueue.h.
  *
  * Locking: none is needed by callers. A thread's state belongs to the queue it stands in: to a run queue's lock
- * (runqueue.h) while it runs or could run, to a sleep queue's (sleep.h) while it sleeps. They are taken in this order: the
- * caller's interlock, a sleep queue's, a run queue's. A hart's run queue lock is held across a thread switch (switch.h).
+ * (runqueue.h) while it runs or could run, to a sleep queue's (sleep.h) while it sleeps. They are taken in this order:
+ * the caller's interlock, a sleep queue's, a run queue's. A hart's run queue lock is held across a thread switch
+ * (switch.h).
  */
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
@@ -76,9 +77,9 @@ _Noreturn void thread_exit(void);
 void thread_join(struct thread *t); /* panics if it is 0: for those who cannot do without what thread_create gives */
 
 /*
- * Kernel stacks have no guard page (machine mode, no PMP). Instead the stack pointer is looked at at each thread switch, and the
- * stack's lowest word at each clock tick and when a thread ends (not at a switch: it is in no cache then). One that has
- * overflowed panics, with the thread's name.
+ * Kernel stacks have no guard page (machine mode, no PMP). Instead the stack pointer is looked at at each thread
+ * switch, and the stack's lowest word at each clock tick and when a thread ends (not at a switch: it is in no cache
+ * then). One that has overflowed panics, with the thread's name.
  */
 #define STACK_GUARD 0x57ac4e4du
 _Noreturn void stack_overflowed(struct thread *t);
@@ -98,9 +99,9 @@ static inline __attribute__((always_inline)) void stack_check(struct thread *t)
 void thread_yield(void);
 
 /*
- * From here on the calling thread runs on `hart` only, or anywhere (ANY_HART); gives what was so before. It is there when
- * this returns. At base level, or inside a section that no handler's data is guarded by: it ends on this hart and goes
- * on on the other. Panics on a hart that there is not, and at interrupt level.
+ * From here on the calling thread runs on `hart` only, or anywhere (ANY_HART); gives what was so before. It is there
+ * when this returns. At base level, or inside a section that no handler's data is guarded by: it ends on this hart and
+ * goes on on the other. Panics on a hart that there is not, and at interrupt level.
  */
 int thread_bind(int hart);
 
@@ -115,14 +116,14 @@ void thread_sleep(const void *channel, struct simple_lock *interlock);
 void thread_wakeup(const void *channel); /* all sleepers; allowed at interrupt level up to SPL_SCHED */
 
 /*
- * The same, but it ends at once, and does not begin, while the thread's `attention` is set: for waits that a signal, or the end
- * of the process, is to end. 0, or -EINTR; who was woken and has attention, too, gets 0.
+ * The same, but it ends at once, and does not begin, while the thread's `attention` is set: for waits that a signal, or
+ * the end of the process, is to end. 0, or -EINTR; who was woken and has attention, too, gets 0.
  */
 int thread_sleep_interruptibly(const void *channel, struct simple_lock *interlock);
 
 /*
- * Set `attention` of `t`, which the caller keeps from ending, and end such a sleep of it. A hart that runs it in user mode is
- * not told. The thread's owner clears it (proc/signal.c).
+ * Set `attention` of `t`, which the caller keeps from ending, and end such a sleep of it. A hart that runs it in user
+ * mode is not told. The thread's owner clears it (proc/signal.c).
  */
 void thread_interrupt(struct thread *t);
 void thread_wakeup_one(const void *channel); /* the first that went to sleep */

@@ -137,8 +137,8 @@ void thread_sleep_in_master(const void *channel, struct simple_lock *interlock)
 }
 
 /*
- * Whoever interrupts sets `attention` first and looks for the channel then; the thread does it the other way round: one of the
- * two sees the other.
+ * Whoever interrupts sets `attention` first and looks for the channel then; the thread does it the other way round: one
+ * of the two sees the other.
  */
 static int sleep_unless_wanted(struct sleep_queue *q, const void *channel)
 {

@@ -2,8 +2,8 @@
  * Sleep queues: the threads that sleep, found by their channel's address. For the files of sched/; all others use
  * thread_sleep and thread_wakeup (sched.h). All of it is called in a section at SPL_SCHED.
  *
- * Locking: each queue's own lock (level SPL_SCHED), taken before a run queue's. A thread that goes to sleep holds it until it
- * has its hart's run queue lock, which it keeps until its registers are saved.
+ * Locking: each queue's own lock (level SPL_SCHED), taken before a run queue's. A thread that goes to sleep holds it
+ * until it has its hart's run queue lock, which it keeps until its registers are saved.
  */
 #ifndef SCHED_SLEEP_H
 #define SCHED_SLEEP_H

@@ -31,9 +31,9 @@ static inline void thread_switch(struct thread *from, struct thread *to)
 }
 
 /*
- * The running thread gives up the hart: it is queued, if its state is still THREAD_RUNNING; else its state says where it is.
- * `held`, if not 0, of a thread that sleeps or dies, is let go as soon as the hart's run queue lock is held: who takes it then finds the thread asleep. Returns
- * when the thread has a hart again.
+ * The running thread gives up the hart: it is queued, if its state is still THREAD_RUNNING; else its state says where
+ * it is. `held`, if not 0, of a thread that sleeps or dies, is let go as soon as the hart's run queue lock is held: who
+ * takes it then finds the thread asleep. Returns when the thread has a hart again.
  */
 void sched_give_up(struct simple_lock *held);
 void sched_switched(void); /* the first thing a thread does that was switched to */

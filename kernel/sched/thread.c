@@ -1,6 +1,7 @@
 /*
  * The table of threads: their beginning and their end. Locking: table_lock (level SPL_SCHED) guards which entries are
- * free, and how many there are; a thread that ends says so under its sleep queue's lock (sleep.c), where those wait that join it.
+ * free, and how many there are; a thread that ends says so under its sleep queue's lock (sleep.c), where those wait
+ * that join it.
  */
 #include <stddef.h>
 #include <string.h>
@@ -32,8 +33,8 @@ static struct area areas[FIRST_THREADS] __attribute__((section(".noinit")));
 DEFINE_SIMPLE_LOCK(table_lock, "threads", SPL_SCHED);
 
 /*
- * More of them, in main RAM, in chunks of a few, wherever there are pages in a row. A chunk has the lowest number that is free, and a
- * thread the number of its place; chunks are in a list by number, so no table limits them.
+ * More of them, in main RAM, in chunks of a few, wherever there are pages in a row. A chunk has the lowest number that
+ * is free, and a thread the number of its place; chunks are in a list by number, so no table limits them.
  */
 #define CHUNK 8
 #define CHUNK_PAGES ((sizeof(struct chunk) + PAGE_MASK) / PAGE_SIZE)
@@ -71,7 +72,9 @@ static struct chunk *thread_chunk_of(const struct thread *t)
                             place_in_chunk(t) * sizeof(struct area));
 }
 
-/* Those of the first, then those of each chunk: 0 behind the last. With table_lock, or where nothing changes any more. */
+/*
+ * Those of the first, then those of each chunk: 0 behind the last. With table_lock, or where nothing changes any more.
+ */
 static struct thread *thread_behind(struct thread *t)
 {
     struct chunk *c;
@@ -90,7 +93,10 @@ static struct thread *thread_behind(struct thread *t)
     return c ? &c->area[0].thread : 0;
 }
 
-/* With table_lock, all that follow. The lower a chunk's number, the sooner it is to be full, so that the last ones come to be free. */
+/*
+ * With table_lock, all that follow. The lower a chunk's number, the sooner it is to be full, so that the last ones come
+ * to be free.
+ */
 static void thread_has_room(struct chunk *c)
 {
     bool first = !room_first || c->number < room_first->number;
@@ -343,7 +349,9 @@ static _Noreturn __attribute__((used)) void report_overflow(struct thread *t, co
                     t == sched_hart()->idle ? HART_STACK_SIZE : THREAD_STACK_SIZE);
 }
 
-/* What lies below the stack is somebody else's: the report is made on the hart's boot stack, to which nobody returns. */
+/*
+ * What lies below the stack is somebody else's: the report is made on the hart's boot stack, to which nobody returns.
+ */
 static _Noreturn __attribute__((used)) void overflowed(struct thread *t, const void *fp)
 {
     intr_disable();

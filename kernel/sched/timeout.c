@@ -18,8 +18,9 @@ uint32_t clock_ticks(void)
 }
 
 /*
- * Ticks until it is due; 0 or less: it is. Two are in the order of these, not of the difference of their due times, which may be
- * more than 31 bits hold: one is overdue, as the soft interrupt is late, and the other one due in TIMEOUT_MOST.
+ * Ticks until it is due; 0 or less: it is. Two are in the order of these, not of the difference of their due times,
+ * which may be more than 31 bits hold: one is overdue, as the soft interrupt is late, and the other one due in
+ * TIMEOUT_MOST.
  */
 static int32_t timeout_ticks_left(const struct timeout *t)
 {

@@ -27,8 +27,9 @@ void timeout_set(struct timeout *t, uint32_t ticks, timeout_fn *fn, void *arg);
 bool timeout_cancel(struct timeout *t); /* whether it was still pending */
 
 /*
- * Cancel it, also if its function sets it again, and wait until that does not run any more: the memory may then be used for
- * something else. From a thread; panics at interrupt level. The function itself need not: its memory may go while it runs.
+ * Cancel it, also if its function sets it again, and wait until that does not run any more: the memory may then be used
+ * for something else. From a thread; panics at interrupt level. The function itself need not: its memory may go while
+ * it runs.
  */
 void timeout_drain(struct timeout *t);
 void timeout_tick(uint32_t ticks); /* hart 0's clock interrupt: so many have gone by */

@@ -1,6 +1,6 @@
 /*
- * Sections that turn all interrupts off on the chip: what cli_pessim.h and cli_spl_pessim.h have in common. They nest, so
- * leaving restores mstatus.MIE as enter found it. The level is not used: priorities only order what waits when
+ * Sections that turn all interrupts off on the chip: what cli_pessim.h and cli_spl_pessim.h have in common. They nest,
+ * so leaving restores mstatus.MIE as enter found it. The level is not used: priorities only order what waits when
  * interrupts are enabled again.
  */
 #define CRIT_BASE MSTATUS_MIE

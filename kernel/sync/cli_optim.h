@@ -1,6 +1,6 @@
 /*
- * cli-optim (paper `sync`, section 3.4): a section sets a flag; an interrupt that arrives while it is set is queued, and
- * the on-chip mask keeps the others out until the section ends.
+ * cli-optim (paper `sync`, section 3.4): a section sets a flag; an interrupt that arrives while it is set is queued,
+ * and the on-chip mask keeps the others out until the section ends.
  *
  *   crit_sec_enter()         crit_sec_leave()                 interrupt_handler(intr_level)
  *     in_crit_sec = true       if (any queued interrupts)       if (in_crit_sec)
@@ -10,10 +10,10 @@
  *                                                                 handle interrupt
  *                                                                 enable_all_interrupts()
  *
- * in_crit_sec is the hart's `level` (0 or 1). To queue is to claim without ending the service and to return from the trap
- * with interrupts off. That state belongs to the hart: a thread that switches inside its section leaves it behind for the next
- * one, whose section replays the queue and turns interrupts on again. The flag is cleared before the queue is looked
- * at, so that an interrupt between the two is handled and not stranded.
+ * in_crit_sec is the hart's `level` (0 or 1). To queue is to claim without ending the service and to return from the
+ * trap with interrupts off. That state belongs to the hart: a thread that switches inside its section leaves it behind
+ * for the next one, whose section replays the queue and turns interrupts on again. The flag is cleared before the queue
+ * is looked at, so that an interrupt between the two is handled and not stranded.
  */
 #define CRIT_BASE 0
 #define CRIT_SWITCH_MIE 1

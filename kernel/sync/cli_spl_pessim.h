@@ -8,8 +8,8 @@
  *                                                                       handle_interrupt
  *                                                                       PIC_mask(prev_level)
  *
- * The sections are in cli.h. cur_interrupt_level is the hart's `level`. It changes with interrupts off, so sections need
- * not look at it.
+ * The sections are in cli.h. cur_interrupt_level is the hart's `level`. It changes with interrupts off, so sections
+ * need not look at it.
  */
 #include "sync/cli.h"
 

@@ -3,11 +3,12 @@
  * counter is read when a critical section has been entered and when it is left, and somebody polls the sums. What the
  * simulator sees from outside at no cost (arch/probe.h) must agree; docs/measuring.md says by how much this disturbs.
  *
- * A section counts with its outermost one. Like the simulator's, nesting belongs to the thread, also in the interrupts that
- * it takes, and moves with it; the section that holds a hart goes on through a thread switch, until the next thread leaves.
+ * A section counts with its outermost one. Like the simulator's, nesting belongs to the thread, also in the interrupts
+ * that it takes, and moves with it; the section that holds a hart goes on through a thread switch, until the next
+ * thread leaves.
  *
- * The counter is read right at the marks CRIT_ENTERED and CRIT_LEAVE, so that the two methods time the same stretch: keeping
- * the sums falls into the way out, not into the body.
+ * The counter is read right at the marks CRIT_ENTERED and CRIT_LEAVE, so that the two methods time the same stretch:
+ * keeping the sums falls into the way out, not into the body.
  *
  * Locking: a hart writes its own, inside the section. An interrupt that comes in between finds `depth` not zero, counts
  * nothing and leaves `depth` as it was.

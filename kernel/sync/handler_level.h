@@ -1,6 +1,6 @@
 /*
- * The level of the handler or soft interrupt that a hart is in, the innermost, in images with LOCK_DEBUG: a lock that one takes
- * must have at least this level (lock/lock_debug.c). The schemes that mask on chip keep it nowhere else.
+ * The level of the handler or soft interrupt that a hart is in, the innermost, in images with LOCK_DEBUG: a lock that
+ * one takes must have at least this level (lock/lock_debug.c). The schemes that mask on chip keep it nowhere else.
  *
  * Locking: a hart writes its own, in the interrupt path; `source_level` is written before the source is enabled.
  */

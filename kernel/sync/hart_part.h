@@ -1,6 +1,6 @@
 /*
- * What a hart's interrupt path and its sections keep (arch/hart.h). Fields marked (i) are written with interrupts disabled
- * on chip or by one store.
+ * What a hart's interrupt path and its sections keep (arch/hart.h). Fields marked (i) are written with interrupts
+ * disabled on chip or by one store.
  */
 #ifndef SYNC_HART_PART_H
 #define SYNC_HART_PART_H
@@ -26,7 +26,10 @@ struct sync_hart {
     uint32_t spurious; /* claims that found nothing */
     uint32_t deferred; /* interrupts queued by an optimistic scheme */
     uint32_t queued[16]; /* (i) by level: bit s set: interrupt of source s claimed, not yet handled */
-    /* The same on every hart, written by intr_establish before the source is enabled; here, because tp leads to it by one load. */
+    /*
+     * The same on every hart, written by intr_establish before the source is enabled; here, because tp leads to it by
+     * one load.
+     */
     struct intr_vector vector[HART_SOURCES];
     uint32_t handled[HART_SOURCES]; /* interrupts, by source */
 #if CRIT_TIMING

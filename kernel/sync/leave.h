@@ -1,6 +1,6 @@
 /*
- * Leaving a section in the schemes that look for what waits: spl_pessim.h, spl_optim.h and cli_optim.h, each of which gives
- * crit_restore(saved): it restores the former level or flag and returns whether anything waits above it.
+ * Leaving a section in the schemes that look for what waits: spl_pessim.h, spl_optim.h and cli_optim.h, each of which
+ * gives crit_restore(saved): it restores the former level or flag and returns whether anything waits above it.
  */
 static inline void crit_sec_leave(crit_t saved)
 {

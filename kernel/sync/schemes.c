@@ -31,9 +31,9 @@ void crit_sec_leave_slow(crit_t saved)
 }
 
 /*
- * A preemption ends with a section's end, whose replay may ask for another one; and by then this may be another hart, where
- * the thread goes on that gave way here. So look until nothing is left, which with interrupts off on chip stays so. Mostly
- * all that waits is the preemption itself.
+ * A preemption ends with a section's end, whose replay may ask for another one; and by then this may be another hart,
+ * where the thread goes on that gave way here. So look until nothing is left, which with interrupts off on chip stays
+ * so. Mostly all that waits is the preemption itself.
  */
 void intr_return_to_base(void)
 {

@@ -15,16 +15,19 @@
  * without ending its service, note it in `queued`, and write the logical level to the PIC (the pessimistic fall-back:
  * no further interrupt of that level disturbs this section). Leaving stores the old level first and looks at `pending`
  * afterwards: an interrupt between the two is not masked any more and runs at once, so none is stranded. `pending` has
- * the bit of every level with something queued, and of the level last written to the PIC, so that one shift decides both.
+ * the bit of every level with something queued, and of the level last written to the PIC, so that one shift decides
+ * both.
  *
  * What the PIC was told is `hw_level`. Whenever interrupts are on, on chip,
  *
- *   hw_level >= every level with something queued      no second edge of a queued source is claimed, to merge with the first
- *   hw_level >= the level of the innermost handler     what cannot interrupt it waits at the PIC, and does not disturb it
+ *   hw_level >= every level with something queued      no second edge of a queued source is claimed, to merge with the
+ *                                                      first
+ *   hw_level >= the level of the innermost handler     what cannot interrupt it waits at the PIC, and does not disturb
+ *                                                      it
  *   hw_level <= `level`, or its bit is in `pending`    nothing waits at the PIC longer than the section that masks it
  *
- * A replay lowers the PIC to what it handles, one level after the other, and leaves it at the level it returns to if anything is
- * queued there or below, or a handler goes on; else at 0, optimistic again.
+ * A replay lowers the PIC to what it handles, one level after the other, and leaves it at the level it returns to if
+ * anything is queued there or below, or a handler goes on; else at 0, optimistic again.
  */
 #define CRIT_BASE SPL_NONE
 #define CRIT_SWITCH_MIE 1

@@ -7,9 +7,9 @@
  *                                                          handle interrupt
  *                                                          PIC_mask(saved_mask)
  *
- * cur_mask is the hart's `level`; a mask is one write of the PIC's LEVEL register, which stalls the hart. `level` is always
- * set before the PIC is: an interrupt that comes between the two finds the level this thread wants, raises the PIC no
- * lower than that, and leaves the PIC at it, so that our own write that follows is merely redundant.
+ * cur_mask is the hart's `level`; a mask is one write of the PIC's LEVEL register, which stalls the hart. `level` is
+ * always set before the PIC is: an interrupt that comes between the two finds the level this thread wants, raises the
+ * PIC no lower than that, and leaves the PIC at it, so that our own write that follows is merely redundant.
  */
 #define CRIT_BASE SPL_NONE
 #define CRIT_SWITCH_MIE 1
@@ -53,10 +53,10 @@ static inline unsigned crit_restore(crit_t saved)
 }
 
 /*
- * A rise of the hart's wire that is on its way is taken back by the next section's mask (hw/pic). So a hart whose sections come
- * sooner one after the other than a rise needs is deaf; one that is given up in a loop would be for ever. `heard` is when
- * the hart last was open for as long as a rise takes, and none came, as far as is known. Where it is given up a multiple of that
- * later (crit_is_deaf), its way back to base level waits for so long (crit_stay_open).
+ * A rise of the hart's wire that is on its way is taken back by the next section's mask (hw/pic). So a hart whose
+ * sections come sooner one after the other than a rise needs is deaf; one that is given up in a loop would be for ever.
+ * `heard` is when the hart last was open for as long as a rise takes, and none came, as far as is known. Where it is
+ * given up a multiple of that later (crit_is_deaf), its way back to base level waits for so long (crit_stay_open).
  */
 #define OPEN_EVERY 32 /* ways of a rise: so it is open for a part of 33 of the time at least */
 
@@ -64,7 +64,10 @@ extern struct heard {
     uint32_t at;
 } spl_pessim_heard[MAX_HARTS];
 
-/* From when the PIC has been told the level, or a source is raised, until the hart's `mip` shows it; the PIC's own part is 4. */
+/*
+ * From when the PIC has been told the level, or a source is raised, until the hart's `mip` shows it; the PIC's own part
+ * is 4.
+ */
 static inline uint32_t spl_pessim_rise(void)
 {
     return pic_worst_delivery + pic_worst_access + 16;
@@ -91,8 +94,9 @@ void spl_pessim_stay_open(void);
 struct heard spl_pessim_heard[MAX_HARTS];
 
 /*
- * Interrupts are off on chip, so nobody's section comes in between, and what has arrived is taken before a call of another hart. A
- * wire that is up ends the wait and does not count as heard: less urgent sources may wait, and the wire fall late.
+ * Interrupts are off on chip, so nobody's section comes in between, and what has arrived is taken before a call of
+ * another hart. A wire that is up ends the wait and does not count as heard: less urgent sources may wait, and the wire
+ * fall late.
  */
 void spl_pessim_stay_open(void)
 {

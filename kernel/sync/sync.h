@@ -6,9 +6,10 @@
  *
  * One scheme is compiled into an image (make SYNC=...), so that a primitive costs what it costs.
  *
- *   crit_t crit_sec_enter(level)      from here on no interrupt handler and no soft interrupt of `level` or lower runs on
- *                                     this hart, and the thread stays on it. Sections nest; the level never falls.
- *   void crit_sec_raise(level)        the section goes on at `level`, if that is higher; its leave goes back to where it began
+ *   crit_t crit_sec_enter(level)      from here on no interrupt handler and no soft interrupt of `level` or lower runs
+ *                                     on this hart, and the thread stays on it. Sections nest; the level never falls.
+ *   void crit_sec_raise(level)        the section goes on at `level`, if that is higher; its leave goes back to where
+ *                                     it began
  *   void crit_sec_leave(saved)        restores what the matching enter found; what arrived meanwhile runs now.
  *   void crit_sec_leave_masked(saved) the same from the trap path, which must end with interrupts off on chip.
  *   void interrupt_handler(frame)     the interrupt path: called by the trap with interrupts off on chip.
@@ -18,9 +19,11 @@
  *   crit_level(saved)                 the level to which leaving with `saved` returns, as crit_sec_replay takes it
  *   CRIT_MASKS_ALL                    whether a section keeps out all interrupts, whatever its level
  *   crit_level_masks(of)              whether the hart's level or flag, as it is, keeps out level `of`
- *   crit_is_deaf()                    whether the scheme's sections may have kept interrupts away from this hart for long: who gives
- *                                     it up posts SPL_SOFTPREEMPT, so that its way back to base level is the longer one
- *   crit_stay_open()                  if so: wait until what is on its way has arrived; at base level, interrupts off on chip
+ *   crit_is_deaf()                    whether the scheme's sections may have kept interrupts away from this hart for
+ *                                     long: who gives it up posts SPL_SOFTPREEMPT, so that its way back to base level
+ *                                     is the longer one
+ *   crit_stay_open()                  if so: wait until what is on its way has arrived; at base level, interrupts off
+ *                                     on chip
  *   crit_was_open(since)              this hart has been at base level since then, by cycles32()
  *   HANDLERS_NEST                     whether a handler is interrupted by one of a higher level
  *   QUEUE_GOES_FIRST                  whether a queued interrupt is handled before a higher one that came later
@@ -48,8 +51,8 @@ typedef uint32_t crit_t;
 
 /*
  * What lies above and is defined there, interrupts off on chip before and after. The preemption of the thread that runs
- * (sched/sched.c), on the way back to base level. And the soft interrupts that are posted (intr/softint.c): those above `level`,
- * highest first, the logical level raised meanwhile; or all, unless one runs already.
+ * (sched/sched.c), on the way back to base level. And the soft interrupts that are posted (intr/softint.c): those above
+ * `level`, highest first, the logical level raised meanwhile; or all, unless one runs already.
  */
 void sched_preempt_from_interrupt(void);
 void softint_dispatch_above(unsigned level);

@@ -1,8 +1,8 @@
 /*
  * run=test-accounting, in images with ACCOUNTING: on every hart a thread computes, contends for a simple lock, raises
- * interrupts, inside a section and outside, and sleeps, between two looks at the harts' accounts. What the handlers take,
- * counted by themselves, is in the account of interrupts to the cycle. The simulator accounts for the same stretch from
- * outside (a measured window), and tests/kernel/test_accounting.py compares.
+ * interrupts, inside a section and outside, and sleeps, between two looks at the harts' accounts. What the handlers
+ * take, counted by themselves, is in the account of interrupts to the cycle. The simulator accounts for the same
+ * stretch from outside (a measured window), and tests/kernel/test_accounting.py compares.
  *
  *   @accounted hart=<n> user=<cycles> system= interrupt= spinning= idle= elapsed=      what the stretch added
  *

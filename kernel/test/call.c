@@ -1,9 +1,10 @@
 /*
- * run=test-call: calls between harts (intr/call.h). A thread on every hart has functions run on harts at random, itself too, and
- * posts calls, inside and outside of sections; meanwhile handlers and soft interrupts run, harts wait for each other's locks,
- * wake each other's urgent threads, or have nothing to do; with a clock, programs run in user mode, too.
+ * run=test-call: calls between harts (intr/call.h). A thread on every hart has functions run on harts at random, itself
+ * too, and posts calls, inside and outside of sections; meanwhile handlers and soft interrupts run, harts wait for each
+ * other's locks, wake each other's urgent threads, or have nothing to do; with a clock, programs run in user mode, too.
  *
- * - a function has run once on each hart that was named, and on no other, when hart_call_run returns; with interrupts off;
+ * - a function has run once on each hart that was named, and on no other, when hart_call_run returns; with interrupts
+ *   off;
  * - what was stored before a call is seen by who answers it, and what that stores by the caller;
  * - a posted call is answered in a bounded time, and no more often than it was posted;
  * - so is a soft interrupt that the function posts, on the caller's own hart too;

@@ -1,8 +1,8 @@
 /*
  * run=test-clock: the time stays right when clock ticks merge. Sections and handlers on every hart last up to several
- * periods; whenever a hart is at base level again, the ticks that its clock has counted are those that the CLINT's time makes,
- * to one; a timeout is called no earlier than it is due, and no later than the sections last; a slice is over, and an equal
- * thread of the hart runs, when as many ticks have merged as it had. Needs hz > 0.
+ * periods; whenever a hart is at base level again, the ticks that its clock has counted are those that the CLINT's time
+ * makes, to one; a timeout is called no earlier than it is due, and no later than the sections last; a slice is over,
+ * and an equal thread of the hart runs, when as many ticks have merged as it had. Needs hz > 0.
  */
 #include "arch/clint.h"
 #include "dev/clock.h"

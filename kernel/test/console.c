@@ -1,11 +1,12 @@
 /*
- * run=test-console: long output does not keep the processor. A thread writes lines, far more than the transmit ring holds; a
- * less urgent one on the same hart counts the turns of a loop meanwhile, and gets at least SHARE per cent of what it counts
- * alone in as many cycles; `console.baud` is to leave the processor that much (2,000,000). A handler and a section print in between, and every line comes whole: the test outside looks
- * at that (test_robust.py). `bytes`: how many are written.
+ * run=test-console: long output does not keep the processor. A thread writes lines, far more than the transmit ring
+ * holds; a less urgent one on the same hart counts the turns of a loop meanwhile, and gets at least SHARE per cent of
+ * what it counts alone in as many cycles; `console.baud` is to leave the processor that much (2,000,000). A handler and
+ * a section print in between, and every line comes whole: the test outside looks at that (test_robust.py). `bytes`: how
+ * many are written.
  *
- * `brim=1`: only lines that the transmit ring just has room for, or has not by a character or a few; and then lines while another thread
- * stops the port again and again, as a program may.
+ * `brim=1`: only lines that the transmit ring just has room for, or has not by a character or a few; and then lines
+ * while another thread stops the port again and again, as a program may.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
- * run=test-damaged: images of a file system with a few bytes wrong, one after the other, each mounted, walked, read, written and
- * unmounted: an error, whatever is asked, and never a panic or a loop. The sound image is disk 0's, at most IMAGE_MOST bytes; it
- * is copied to memory, where image N has what seed= and N make of it (bytes and bits changed, most of them where there is
- * something, in what is not a file's contents). Image N alone: first=N images=1.
+ * run=test-damaged: images of a file system with a few bytes wrong, one after the other, each mounted, walked, read,
+ * written and unmounted: an error, whatever is asked, and never a panic or a loop. The sound image is disk 0's, at most
+ * IMAGE_MOST bytes; it is copied to memory, where image N has what seed= and N make of it (bytes and bits changed, most
+ * of them where there is something, in what is not a file's contents). Image N alone: first=N images=1.
  *
  *   @test name=damaged images=... refused=... operations=... errors=... dirty=...
  *

@@ -1,6 +1,6 @@
 /*
- * run=test-debug, test-debug-deadlock, test-debug-deaf: something for a debugger to look at (tests/kernel/test_gdb.py). The
- * first and the last end when the debugger sets debug_test.done; a deadlock does not.
+ * run=test-debug, test-debug-deadlock, test-debug-deaf: something for a debugger to look at (tests/kernel/test_gdb.py).
+ * The first and the last end when the debugger sets debug_test.done; a deadlock does not.
  */
 #include "arch/atomic.h"
 #include "intr/call.h"

@@ -1,9 +1,9 @@
 /*
- * run=test-disestablish: a handler is taken from its source while others raise it. On every hart a thread establishes and
- * disestablishes its sources again and again, edge and level, routed to one hart or to any, with a block of memory for
- * each establishment that is poisoned as soon as intr_disestablish has returned; all of them raise the sources of all, at
- * random, inside and outside of sections. A handler that starts or still runs then finds the poison; a claim that was
- * under way then panics as stray; one that the PIC was not told the end of stays in service.
+ * run=test-disestablish: a handler is taken from its source while others raise it. On every hart a thread establishes
+ * and disestablishes its sources again and again, edge and level, routed to one hart or to any, with a block of memory
+ * for each establishment that is poisoned as soon as intr_disestablish has returned; all of them raise the sources of
+ * all, at random, inside and outside of sections. A handler that starts or still runs then finds the poison; a claim
+ * that was under way then panics as stray; one that the PIC was not told the end of stays in service.
  *
  * misuse=section, handler or softint: disestablish where it could wait for itself, which must panic.
  */

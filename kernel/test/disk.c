@@ -1,13 +1,13 @@
 /*
- * run=test-disk: everything that is on a disk is read, in requests of random lengths of which many are under way at once;
- * then threads write, read and compare at random, each in a part of the disk of its own, some waiting for each request and some
- * not, with pieces of memory that lie anywhere; all is flushed and read once more. Each request is told of once. Errors that
- * the drive is made to have are counted, and with faults=0, the default, there must be none.
+ * run=test-disk: everything that is on a disk is read, in requests of random lengths of which many are under way at
+ * once; then threads write, read and compare at random, each in a part of the disk of its own, some waiting for each
+ * request and some not, with pieces of memory that lie anywhere; all is flushed and read once more. Each request is
+ * told of once. Errors that the drive is made to have are counted, and with faults=0, the default, there must be none.
  *
  *   @test name=disk sectors=... requests=... told=... errors=... retried=... timed_out=... crc_in=... crc=...
  *
- * crc_in is of the disk as it was, crc as it is at the end, so that who has the image can compare. Boot arguments: rounds (of
- * each thread, 40), sectors (all; at most 2048), faults.
+ * crc_in is of the disk as it was, crc as it is at the end, so that who has the image can compare. Boot arguments:
+ * rounds (of each thread, 40), sectors (all; at most 2048), faults.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /*
- * run=test-disks: two disks at once. A thread for each keeps several requests under way, which write sectors that say whose they
- * are, and read them; where nothing fails, what is read is what was written on that disk last. A disk may die meanwhile: its
- * requests end with errors, and the other one goes on as if it were alone. Each request is told of once.
+ * run=test-disks: two disks at once. A thread for each keeps several requests under way, which write sectors that say
+ * whose they are, and read them; where nothing fails, what is read is what was written on that disk last. A disk may
+ * die meanwhile: its requests end with errors, and the other one goes on as if it were alone. Each request is told of
+ * once.
  *
  *   @disk unit=... rounds=... requests=... told=... twice=... wrong=... errors=... interrupts=... cycles=...
  *
@@ -119,9 +120,9 @@ static int test_disks(void)
         units[i].lock = (struct simple_lock)SIMPLE_LOCK("disks test", unit_class);
         units[i].disk = disk_open(i);
         if (!units[i].disk || units[i].disk->sectors < PLACES * COUNT)
-            panic(
-                "run=test-disks: disk %u is not there, or too small: give --disk IMAGE twice, on a machine with disks=2",
-                i);
+            panic("run=test-disks: disk %u is not there, or too small: give --disk IMAGE twice, "
+                  "on a machine with disks=2",
+                  i);
     }
     for (unsigned i = 0; i < UNITS; i++)
         threads[i] = thread_create(disks_worker, &units[i], PRI_NORMAL, ANY_HART, "disks test");

@@ -1,12 +1,13 @@
 /*
- * run=net: the network is up until so many ICMP echo requests (`echoes`) have been answered, or so many milliseconds (`ms`)
- * have passed since frames may come, or interrupts took so many frames (`frames`); then what was counted. With handlers=1
- * also the time of the handlers (bench/handlers.h). With again=N it is stopped and started again so often, for `ms` each
- * time, and what is counted is of all times.
+ * run=net: the network is up until so many ICMP echo requests (`echoes`) have been answered, or so many milliseconds
+ * (`ms`) have passed since frames may come, or interrupts took so many frames (`frames`); then what was counted. With
+ * handlers=1 also the time of the handlers (bench/handlers.h). With again=N it is stopped and started again so often,
+ * for `ms` each time, and what is counted is of all times.
  *
  *   @test name=net echoes=... interrupts=... frames=... rounds=... full=... cycles=...
  *
- * cycles: from when frames may come to the clock tick (without a clock, the millisecond) that finds the last one answered or taken.
+ * cycles: from when frames may come to the clock tick (without a clock, the millisecond) that finds the last one
+ * answered or taken.
  */
 #include "arch/trace.h"
 #include "bench/handlers.h"

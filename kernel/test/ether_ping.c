@@ -1,6 +1,6 @@
 /*
- * run=ping: asks `to` (an address, or the next node's) for `count` echoes of `bytes` bytes, one every `us` microseconds, and
- * answers others meanwhile, for `ms` milliseconds: every echo comes back once, as it was.
+ * run=ping: asks `to` (an address, or the next node's) for `count` echoes of `bytes` bytes, one every `us`
+ * microseconds, and answers others meanwhile, for `ms` milliseconds: every echo comes back once, as it was.
  */
 #include "dev/ether.h"
 #include "dev/node.h"

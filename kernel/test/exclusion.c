@@ -1,7 +1,7 @@
 /*
  * run=test-exclusion: mutual exclusion under a rain of interrupts. On every hart a thread and handlers at three levels
- * update, in sections, (1) counters of that hart, which only the scheme protects, and (2) counters of all harts, under a
- * simple lock. An update reads two halves that must be equal, waits, and writes both: any intruder is seen at once. A
+ * update, in sections, (1) counters of that hart, which only the scheme protects, and (2) counters of all harts, under
+ * a simple lock. An update reads two halves that must be equal, waits, and writes both: any intruder is seen at once. A
  * handler also checks that its level is above the level of the section that it interrupts.
  */
 #include "test/test.h"

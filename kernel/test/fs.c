@@ -1,10 +1,11 @@
 /*
- * run=test-fs: the ext2 file system on disk 0 is mounted, and threads work in it at once: each in a directory of its own, where all
- * has to come out as it says, and all in one directory that they share, where files are made, linked, renamed and removed
- * under the same few names, and only what cannot be at all is an error. Then all is unmounted. Each own directory is left with a
- * file `log` that the host can compare: what this thread's seed makes.
+ * run=test-fs: the ext2 file system on disk 0 is mounted, and threads work in it at once: each in a directory of its
+ * own, where all has to come out as it says, and all in one directory that they share, where files are made, linked,
+ * renamed and removed under the same few names, and only what cannot be at all is an error. Then all is unmounted. Each
+ * own directory is left with a file `log` that the host can compare: what this thread's seed makes.
  *
- *   @test name=fs operations=... refused=... reads=... writes=... hits=... misses=... delayed=... waits=... conflicts=...
+ *   @test name=fs operations=... refused=... reads=... writes=... hits=... misses=... delayed=... waits=...
+ *   conflicts=...
  *
  * Boot arguments: rounds (of each thread, 40), bytes (that a file has at most, 6000), workers (threads, two for each
  * hart), bufs, bufchains, inodes (in memory without being used, 24).

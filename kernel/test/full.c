@@ -1,7 +1,8 @@
 /*
- * run=test-full: the table of threads is full, at its first FIRST_THREADS, or, with by_memory=1, when memory is out. thread_create then says so, on every hart at once, and nothing else happens;
- * what ended comes back, to the last entry, again and again. A program is not started then, nor, with hz > 0, are threads
- * and programs of a program (user/programs/full.c) beyond the last entries: all get EAGAIN.
+ * run=test-full: the table of threads is full, at its first FIRST_THREADS, or, with by_memory=1, when memory is out.
+ * thread_create then says so, on every hart at once, and nothing else happens; what ended comes back, to the last
+ * entry, again and again. A program is not started then, nor, with hz > 0, are threads and programs of a program
+ * (user/programs/full.c) beyond the last entries: all get EAGAIN.
  */
 #include <errno.h>
 

@@ -1,10 +1,10 @@
 /*
  * run=litmus: the memory orderings that locks rely on (test/litmus_shapes.h), on the harts there are. Each shape is
  * played BATCH times in each of `rounds` rounds. A round picks, out of the seed, which hart plays which thread, where
- * x and y lie (in lines of their own, in one line, in one 64-bit word, whose stores the cache may join), and how far the
- * harts are apart at most; a play, how far they are, and which of x and y is in a hart's cache before. Harts without a
- * part disturb the memory meanwhile. A play begins by the cycle counter that all harts share: so they meet, wherever
- * the code lies and however long each took to get there.
+ * x and y lie (in lines of their own, in one line, in one 64-bit word, whose stores the cache may join), and how far
+ * the harts are apart at most; a play, how far they are, and which of x and y is in a hart's cache before. Harts
+ * without a part disturb the memory meanwhile. A play begins by the cycle counter that all harts share: so they meet,
+ * wherever the code lies and however long each took to get there.
  *
  *   @litmus name=<shape> weak=<plays whose outcome shows a reordering> allowed=0|1 plays=<n> outcomes=<outcome>:<n>,...
  *
@@ -41,7 +41,9 @@ static struct {
 static uint32_t rounds;
 static uint32_t count[SHAPES][OUTCOMES];
 
-/* Every hart meets every other here; memory is in order across it. Gives a cycle to which all can still come in time. */
+/*
+ * Every hart meets every other here; memory is in order across it. Gives a cycle to which all can still come in time.
+ */
 static uint32_t litmus_meet(void)
 {
     static volatile uint32_t all_there;
@@ -117,7 +119,10 @@ static void litmus_touch(const volatile uint32_t *x, unsigned distance, struct r
         (void)x[distance];
 }
 
-/* One hart's part of a batch; the first play begins up to `apart` cycles after `begin`. y lies `distance` words behind x. */
+/*
+ * One hart's part of a batch; the first play begins up to `apart` cycles after `begin`. y lies `distance` words behind
+ * x.
+ */
 static void play(litmus_thread *thread, unsigned part, unsigned distance, uint32_t begin, uint32_t apart,
                  struct random *own)
 {

@@ -9,13 +9,13 @@
  *   pair                   what goes from one to the other is lost nowhere
  *   reference count        an object is in use as long as anybody has counted himself
  *
- * run=test-locks-fair: a lock is had in the order in which it was asked for. In each of `rounds` some threads ask one behind
- * the other, at random to read or to write, while it is held in a way chosen at random; then each gets it in its turn, and
- * readers that stand next to each other get it together. And under load, where nobody knows who asked first: every
- * thread may get it once before one that waits, so readers cannot starve a writer, nor writers a reader.
+ * run=test-locks-fair: a lock is had in the order in which it was asked for. In each of `rounds` some threads ask one
+ * behind the other, at random to read or to write, while it is held in a way chosen at random; then each gets it in its
+ * turn, and readers that stand next to each other get it together. And under load, where nobody knows who asked first:
+ * every thread may get it once before one that waits, so readers cannot starve a writer, nor writers a reader.
  *
- * run=test-locks-destroy: a lock that counts the users of its own object is destroyed by the last of them, as soon as he has let
- * go of it, and its memory is overwritten. Whoever let go before him must have done with it.
+ * run=test-locks-destroy: a lock that counts the users of its own object is destroyed by the last of them, as soon as
+ * he has let go of it, and its memory is overwritten. Whoever let go before him must have done with it.
  */
 #include "lock/lock.h"
 #include "lock/lock_debug.h"
@@ -341,7 +341,10 @@ DEFINE_RW_LOCK(fair_lock, "test fair");
 
 enum how { READS, WRITES, UPGRADES };
 
-/* One that asks: he and the others of his group, readers or just himself, are in when `end` have got it, not before `begin`. */
+/*
+ * One that asks: he and the others of his group, readers or just himself, are in when `end` have got it, not before
+ * `begin`.
+ */
 static struct asker {
     enum how how;
     unsigned begin, end;

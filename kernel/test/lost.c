@@ -1,9 +1,9 @@
 /*
- * run=test-lost: no interrupt is lost. Every hart raises the sources of all harts at random, inside and outside of sections,
- * but none that it knows to be pending; in the end each source was handled exactly as often as the PIC delivered it,
- * and the PIC delivered every rise that did not merge with one still pending. Counted by the handlers here, and by the PIC
- * itself (hw/pic, counters). Where nothing else comes (hz=0), each claim that found nothing has been counted here and by the
- * link alike, however many the late fall of a hart's wire (link_fall_delay) made of them.
+ * run=test-lost: no interrupt is lost. Every hart raises the sources of all harts at random, inside and outside of
+ * sections, but none that it knows to be pending; in the end each source was handled exactly as often as the PIC
+ * delivered it, and the PIC delivered every rise that did not merge with one still pending. Counted by the handlers
+ * here, and by the PIC itself (hw/pic, counters). Where nothing else comes (hz=0), each claim that found nothing has
+ * been counted here and by the link alike, however many the late fall of a hart's wire (link_fall_delay) made of them.
  */
 #include <generated/csr.h>
 

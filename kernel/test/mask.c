@@ -1,13 +1,14 @@
 /*
- * run=test-mask: what is claimed is handled, once each, whatever is raised while it is masked. On every hart at once sections
- * nest at random; edges are raised in them, by handlers and by soft interrupts, which open sections too, also of sources that
- * are queued, in service or pending already. In the end the books of each source agree with the PIC's counters:
+ * run=test-mask: what is claimed is handled, once each, whatever is raised while it is masked. On every hart at once
+ * sections nest at random; edges are raised in them, by handlers and by soft interrupts, which open sections too, also
+ * of sources that are queued, in service or pending already. In the end the books of each source agree with the PIC's
+ * counters:
  *
  *   raised = rises = deliveries + merged at the PIC        deliveries = handled
  *
- * so no scheme claims a second edge of a source while the first one waits in its queue, where the two would be one. Before that
- * one hart goes through cases with one outcome: levels that fall step by step over a queue, a handler whose section queued
- * something, a soft interrupt behind a queue.
+ * so no scheme claims a second edge of a source while the first one waits in its queue, where the two would be one.
+ * Before that one hart goes through cases with one outcome: levels that fall step by step over a queue, a handler whose
+ * section queued something, a soft interrupt behind a queue.
  */
 #include "intr/softint.h"
 #include "test/test.h"
@@ -121,8 +122,8 @@ static void expect_quiet(const char *what, unsigned hart)
 }
 
 /*
- * Sections at `outer`, perhaps one at 7, and `inner`, one in the other; an edge of source n in the innermost, and another of
- * every source after each step out, of which one may be delivered, and none handled that the level masks.
+ * Sections at `outer`, perhaps one at 7, and `inner`, one in the other; an edge of source n in the innermost, and
+ * another of every source after each step out, of which one may be delivered, and none handled that the level masks.
  */
 static void falling(unsigned hart, unsigned outer, bool between, unsigned inner, unsigned n)
 {

@@ -1,6 +1,6 @@
 /*
- * run=test-panic, test-exception, test-relock, test-sleep-in-handler, test-panic-stop, test-overflow: errors that must end
- * the run with a report.
+ * run=test-panic, test-exception, test-relock, test-sleep-in-handler, test-panic-stop, test-overflow: errors that must
+ * end the run with a report.
  */
 #include <string.h>
 

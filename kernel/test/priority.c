@@ -1,7 +1,7 @@
 /*
- * run=test-priority: priorities are honoured: what waits is handled highest first, a handler is interrupted by a higher level
- * and by no other, where handlers nest at all. What each scheme promises is said in sync/sync.h
- * (CRIT_MASKS_ALL, HANDLERS_NEST).
+ * run=test-priority: priorities are honoured: what waits is handled highest first, a handler is interrupted by a higher
+ * level and by no other, where handlers nest at all. What each scheme promises is said in sync/sync.h (CRIT_MASKS_ALL,
+ * HANDLERS_NEST).
  */
 #include <string.h>
 
@@ -111,12 +111,15 @@ static void priority_on_hart(void *arg)
     test_spin(settle * 3);
     priority_expect("low and high raised in middle", HANDLERS_NEST ? "mhHMlL" : "mMhHlL");
 
-    priority_begin(); /* what arrives first in a section does not keep what is more urgent waiting, but for cli-optim's queue */
+    /* what arrives first in a section does not keep what is more urgent waiting, but for cli-optim's queue */
+    priority_begin();
     s = crit_sec_enter(SPL_HIGH);
     uint32_t deferred = sync_hart()->deferred;
     pic_raise(low);
     test_spin(settle);
-    /* A clock interrupt that came before it is what cli-optim has queued then, and low waits at the PIC, as high does. */
+    /*
+     * A clock interrupt that came before it is what cli-optim has queued then, and low waits at the PIC, as high does.
+     */
     bool goes_first = QUEUE_GOES_FIRST && !(pic_read(PIC_PENDING) & low);
     pic_raise(high);
     test_spin(settle);

@@ -1,10 +1,10 @@
 /*
- * run=test-process-fuzz: processes that make random system calls of all kinds, some at once (user/programs/wild.c), until all of
- * them together have made `calls`, `rounds` times: with forks, signals, handlers and memory that are as random. None takes the
- * kernel down. Where one has ended another begins; when hardly a call is made any more, all that are there are ended.
- * So is who has run for `life` clock ticks: a program whose handler of a fault returns to it faults for ever.
- * After a round no process, thread, page or zone's object is left. user.pages= makes memory run out. dear=N: calls that make or
- * end processes are made N times more seldom, for as many others in the same time.
+ * run=test-process-fuzz: processes that make random system calls of all kinds, some at once (user/programs/wild.c),
+ * until all of them together have made `calls`, `rounds` times: with forks, signals, handlers and memory that are as
+ * random. None takes the kernel down. Where one has ended another begins; when hardly a call is made any more, all that
+ * are there are ended. So is who has run for `life` clock ticks: a program whose handler of a fault returns to it
+ * faults for ever. After a round no process, thread, page or zone's object is left. user.pages= makes memory run out.
+ * dear=N: calls that make or end processes are made N times more seldom, for as many others in the same time.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /*
  * run=test-race: drivers that count, and races planted in them for schedule exploration to find (./interlock explore).
- * On every hart a thread starts requests of a device of that hart and counts them; the device's handler counts the answers.
- * A count takes a few instructions, the device answers at once, and each hart has its turn: where nothing perturbs them,
- * the planted races do not show. They do when answers come late, or late enough to meet the next hart's. A clock tick
- * holds up one hart too, at a moment that depends on where code lies: only with hz=0 is nothing perturbed.
+ * On every hart a thread starts requests of a device of that hart and counts them; the device's handler counts the
+ * answers. A count takes a few instructions, the device answers at once, and each hart has its turn: where nothing
+ * perturbs them, the planted races do not show. They do when answers come late, or late enough to meet the next hart's.
+ * A clock tick holds up one hart too, at a moment that depends on where code lies: only with hz=0 is nothing perturbed.
  *
  *   plant=none    the driver is right
  *   plant=level   the thread's section has a level below the handler's: a race where levels keep interrupts out, in

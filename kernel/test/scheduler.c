@@ -1,6 +1,7 @@
 /*
- * run=test-scheduler: threads find idle harts and less urgent ones, stay where they are bound, keep their turn when they are
- * preempted; and threads that bind, move, yield, sleep and wake each other at random, for `rounds` each, from the seed.
+ * run=test-scheduler: threads find idle harts and less urgent ones, stay where they are bound, keep their turn when
+ * they are preempted; and threads that bind, move, yield, sleep and wake each other at random, for `rounds` each, from
+ * the seed.
  */
 #include "lib/minmax.h"
 #include "test/test.h"
@@ -29,8 +30,8 @@ static void test_scheduler_meet(void *arg)
 }
 
 /*
- * As many threads as harts, all made on one hart: none waits while a hart is idle. They are made at random times, so that some
- * find a hart just as it decides what to run.
+ * As many threads as harts, all made on one hart: none waits while a hart is idle. They are made at random times, so
+ * that some find a hart just as it decides what to run.
  */
 static void test_idle_harts_take_threads(void)
 {

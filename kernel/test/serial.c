@@ -1,11 +1,11 @@
 /*
- * run=test-serial: what a port receives comes to its line discipline in order, on the port's hart, one character at a time. The
- * data port belongs to `hart`, the console to hart 0; `bytes` arrive on the data port while handlers on all harts post
- * the soft interrupt of both, at random, and threads on all keep sections and yield. Character i is the low byte of
- * 7 i + i / 256.
+ * run=test-serial: what a port receives comes to its line discipline in order, on the port's hart, one character at a
+ * time. The data port belongs to `hart`, the console to hart 0; `bytes` arrive on the data port while handlers on all
+ * harts post the soft interrupt of both, at random, and threads on all keep sections and yield. Character i is the low
+ * byte of 7 i + i / 256.
  *
- * `hold=1`: a section holds back the soft interrupt until all has come; the first that the ring has room for come in order,
- * the others are counted. Only under the spl schemes, as the cli schemes hold back the port's interrupt, too.
+ * `hold=1`: a section holds back the soft interrupt until all has come; the first that the ring has room for come in
+ * order, the others are counted. Only under the spl schemes, as the cli schemes hold back the port's interrupt, too.
  */
 #include "arch/trace.h"
 #include "dev/serial.h"

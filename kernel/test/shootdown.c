@@ -1,11 +1,11 @@
 /*
- * run=test-shootdown: no hart uses a page that was given away. Threads of a program write to two pages, on all harts, without a
- * system call. Meanwhile
- *   - the process's map is copied (vm_map_fork), which takes the right to write from its pages: from then on the copy does not
- *     change, whoever writes to the original;
+ * run=test-shootdown: no hart uses a page that was given away. Threads of a program write to two pages, on all harts,
+ * without a system call. Meanwhile
+ *   - the process's map is copied (vm_map_fork), which takes the right to write from its pages: from then on the copy
+ *     does not change, whoever writes to the original;
  *   - another object is put into the place of one of the pages: from then on the old one's page does not change;
- *   - the right to write to a page is taken, by itself, as the above have other reasons to call the harts: from then on it does not
- *     change, until the map is unlocked and a fault gives the right again.
+ *   - the right to write to a page is taken, by itself, as the above have other reasons to call the harts: from then on
+ *     it does not change, until the map is unlocked and a fault gives the right again.
  * A hart that still translated as before would write to what is looked at. Seeds perturb when that is.
  */
 #include <stdio.h>

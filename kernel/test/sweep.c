@@ -1,7 +1,7 @@
 /*
- * run=test-sweep: an interrupt at each cycle of entering a section, and at each of leaving one. Its delivery is swept over
- * both; whenever it comes, what is raised inside the section waits for its end, and then everything has run once. And before
- * that, a handler that writes all registers leaves those of the code that it interrupts.
+ * run=test-sweep: an interrupt at each cycle of entering a section, and at each of leaving one. Its delivery is swept
+ * over both; whenever it comes, what is raised inside the section waits for its end, and then everything has run once.
+ * And before that, a handler that writes all registers leaves those of the code that it interrupts.
  *
  * Run it with hz=0: nothing else is to come.
  */

@@ -1,5 +1,6 @@
 /*
- * run=test-threads: priorities, preemption from a section and by time slices, sleep and wakeup, timeouts, soft interrupts.
+ * run=test-threads: priorities, preemption from a section and by time slices, sleep and wakeup, timeouts, soft
+ * interrupts.
  */
 #include <string.h>
 
@@ -86,8 +87,8 @@ static void stop_them(void *arg)
 }
 
 /*
- * Equal threads share a hart by time slices of two ticks: the last of three gets its turn though the first two never yield,
- * and once more, two slices later. The tick that is under way when the first of them begins counts with it.
+ * Equal threads share a hart by time slices of two ticks: the last of three gets its turn though the first two never
+ * yield, and once more, two slices later. The tick that is under way when the first of them begins counts with it.
  */
 static void test_slices(void)
 {
@@ -267,7 +268,10 @@ static void softint_behind_the_queue(void)
         panic("a soft interrupt behind a queued one: %s, not H3.", noted);
 }
 
-/* Of those that wait, the highest first. One keeps out its own level and those below; by what a scheme is, also higher ones. */
+/*
+ * Of those that wait, the highest first. One keeps out its own level and those below; by what a scheme is, also higher
+ * ones.
+ */
 static void softints_by_level(void *arg)
 {
     (void)arg;

@@ -1,7 +1,8 @@
 /*
- * run=test-timeout: timeouts that come and go. Threads on all harts set timeouts, which set themselves again at random, or do and
- * take that back; the threads cancel or drain them at any moment, then poison their memory and use it for the next. A
- * function that is called after its drain, or goes on, finds the poison; none is called before it is due. Needs hz > 0.
+ * run=test-timeout: timeouts that come and go. Threads on all harts set timeouts, which set themselves again at random,
+ * or do and take that back; the threads cancel or drain them at any moment, then poison their memory and use it for the
+ * next. A function that is called after its drain, or goes on, finds the poison; none is called before it is due. Needs
+ * hz > 0.
  */
 #include <string.h>
 

@@ -1,12 +1,13 @@
 /*
- * run=test-unmount: the second disk's file system is unmounted and mounted again while threads look up files in a folder of it, /m/z,
- * and hold what they have found for as long as an attempt to unmount goes on. Where it was unmounted, nobody holds any.
+ * run=test-unmount: the second disk's file system is unmounted and mounted again while threads look up files in a
+ * folder of it, /m/z, and hold what they have found for as long as an attempt to unmount goes on. Where it was
+ * unmounted, nobody holds any.
  *
  *   @test name=unmount looked=... held=... busy=... again=...
  *
- * Boot arguments: rounds (of unmounting; 20), tries (that are refused at most; 2000), workers (1), files (y00, y01, ... in /m/z; 30),
- * filler (files w000, w001, ... of the first disk whose inodes are in the table; 0), there (1: so are those of /m/z, after each
- * mount; 0).
+ * Boot arguments: rounds (of unmounting; 20), tries (that are refused at most; 2000), workers (1), files (y00, y01, ...
+ * in /m/z; 30), filler (files w000, w001, ... of the first disk whose inodes are in the table; 0), there (1: so are
+ * those of /m/z, after each mount; 0).
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /*
- * run=test-vm: maps, objects and faults, by threads on all harts at once. Each has a map of its own, and a model of what is in its
- * pages: it allocates, frees, writes, reads, copies, forks, and ends maps. All share a named object, of which each writes words of
- * its own, and one map, in which each has a place: so families are shared, chains are shortened while others search them, and pages
- * are busy when they are wanted. Where memory is scarce (user.pages=, vm.swap=), pages leave and come back meanwhile, and what
- * cannot be had is an error. At the end nothing is left.
+ * run=test-vm: maps, objects and faults, by threads on all harts at once. Each has a map of its own, and a model of
+ * what is in its pages: it allocates, frees, writes, reads, copies, forks, and ends maps. All share a named object, of
+ * which each writes words of its own, and one map, in which each has a place: so families are shared, chains are
+ * shortened while others search them, and pages are busy when they are wanted. Where memory is scarce (user.pages=,
+ * vm.swap=), pages leave and come back meanwhile, and what cannot be had is an error. At the end nothing is left.
  */
 #include <errno.h>
 #include <string.h>
@@ -188,10 +188,10 @@ static int vm(void)
         checks += states[h].checks;
         forks += states[h].forks;
     }
-    kprintf(
-        "@test name=vm checks=%lu forks=%lu no_memory=%lu pageins=%lu pageouts=%lu copies=%lu pushes=%lu collapses=%lu\n",
-        (unsigned long)checks, (unsigned long)forks, (unsigned long)no_memory, (unsigned long)v.pageins,
-        (unsigned long)v.pageouts, (unsigned long)v.copies, (unsigned long)v.pushes, (unsigned long)v.collapses);
+    kprintf("@test name=vm checks=%lu forks=%lu no_memory=%lu pageins=%lu pageouts=%lu copies=%lu pushes=%lu "
+            "collapses=%lu\n",
+            (unsigned long)checks, (unsigned long)forks, (unsigned long)no_memory, (unsigned long)v.pageins,
+            (unsigned long)v.pageouts, (unsigned long)v.copies, (unsigned long)v.pushes, (unsigned long)v.collapses);
     return 0;
 }
 

@@ -1,13 +1,15 @@
 /*
- * run=test-wakeup: from the wake of an urgent thread by a handler to its first instruction takes no longer than a bound, with no
- * clock tick to help (hz=0). Each trial raises up to three interrupts, by the main thread and by handlers, on any hart; each
- * handler wakes a thread of its own, bound or not, that is more urgent than all that runs. Meanwhile the other threads are in
- * sections, yield, move, switch and post soft interrupts for a random time and then compute, alone or with sections, so that
- * nobody looks who need not. Some harts are idle. The PIC's delivery delay goes through 0 to `delivery.last` in steps of
- * `delivery.step`, so that the second interrupt of a chain comes at every moment of what the first one sets off.
+ * run=test-wakeup: from the wake of an urgent thread by a handler to its first instruction takes no longer than a
+ * bound, with no clock tick to help (hz=0). Each trial raises up to three interrupts, by the main thread and by
+ * handlers, on any hart; each handler wakes a thread of its own, bound or not, that is more urgent than all that runs.
+ * Meanwhile the other threads are in sections, yield, move, switch and post soft interrupts for a random time and then
+ * compute, alone or with sections, so that nobody looks who need not. Some harts are idle. The PIC's delivery delay
+ * goes through 0 to `delivery.last` in steps of `delivery.step`, so that the second interrupt of a chain comes at every
+ * moment of what the first one sets off.
  *
- * The bound: what is to be done before the last of three woken threads runs is at most three times an interrupt, its wake and a
- * thread switch, each of which takes two accesses to the PIC in sections, six in a handler and one delivery to another hart.
+ * The bound: what is to be done before the last of three woken threads runs is at most three times an interrupt, its
+ * wake and a thread switch, each of which takes two accesses to the PIC in sections, six in a handler and one delivery
+ * to another hart.
  */
 #include <generated/csr.h>
 

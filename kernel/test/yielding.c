@@ -1,7 +1,8 @@
 /*
- * run=test-yielding: a hart whose threads do nothing but give it up is interrupted all the same, soon, whatever the way of an
- * interrupt to the hart takes and in whatever way they give it up: they yield, sleep and wake each other, wait for each
- * other's events, preempt each other, end, go to another hart and come back, or call each other from hart to hart.
+ * run=test-yielding: a hart whose threads do nothing but give it up is interrupted all the same, soon, whatever the way
+ * of an interrupt to the hart takes and in whatever way they give it up: they yield, sleep and wake each other, wait
+ * for each other's events, preempt each other, end, go to another hart and come back, or call each other from hart to
+ * hart.
  */
 #include "lib/minmax.h"
 #include "lock/event.h"

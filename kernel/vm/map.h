@@ -1,7 +1,7 @@
 /*
- * Address maps (papers `crtc`, section 2; Rashid and others, *Machine-Independent Virtual Memory Management*, 1988): the
- * memory of a task is a list of regions, sorted by address, each with its rights, what a child inherits of it, and the
- * object (vm/object.h) whose pages are seen there. Nothing is in memory before it is used: a page comes by a fault.
+ * Address maps (papers `crtc`, section 2; Rashid and others, *Machine-Independent Virtual Memory Management*, 1988):
+ * the memory of a task is a list of regions, sorted by address, each with its rights, what a child inherits of it, and
+ * the object (vm/object.h) whose pages are seen there. Nothing is in memory before it is used: a page comes by a fault.
  *
  * `address` and `size` are rounded outwards to whole pages. What lies outside of [VM_BEGIN, VM_END), or wraps around,
  * is -EINVAL; an address that is in no region is -EFAULT, but vm_deallocate passes over holes. Other errors:
@@ -12,8 +12,8 @@
  *
  * Any of these calls may sleep: from threads only, without a simple lock. All may be called by several threads at once.
  *
- * Locking, in this order: the map's read/write lock; objects, each before the object that it shadows; those of pmap.h and
- * page.h. Calls that change regions have the map's lock alone; faults share it.
+ * Locking, in this order: the map's read/write lock; objects, each before the object that it shadows; those of pmap.h
+ * and page.h. Calls that change regions have the map's lock alone; faults share it.
  */
 #ifndef VM_MAP_H
 #define VM_MAP_H
@@ -49,19 +49,23 @@ int vm_deallocate(struct vm_map *map, uint32_t address, uint32_t size);
 void vm_map_set_room(struct vm_map *map, uint32_t begin, uint32_t end);
 
 /*
- * The same below `top`, `step` bytes at first, and so many more whenever something below them is used, down to `most` in all
- * (as 4.3BSD's grow()): only what it has is promised. Once in a map, which is nobody else's yet; a child inherits that.
+ * The same below `top`, `step` bytes at first, and so many more whenever something below them is used, down to `most`
+ * in all (as 4.3BSD's grow()): only what it has is promised. Once in a map, which is nobody else's yet; a child
+ * inherits that.
  */
 int vm_allocate_stack(struct vm_map *map, uint32_t top, uint32_t most, uint32_t step);
 
 /*
- * The rights of a range that is all in regions; none is allowed, and PAGE_WRITE with PAGE_EXECUTE is -EACCES. `maximum`:
- * the most that they may become; the rights are cut to it, too, and it never grows.
+ * The rights of a range that is all in regions; none is allowed, and PAGE_WRITE with PAGE_EXECUTE is -EACCES.
+ * `maximum`: the most that they may become; the rights are cut to it, too, and it never grows.
  */
 int vm_protect(struct vm_map *map, uint32_t address, uint32_t size, bool maximum, unsigned rights);
 int vm_inherit(struct vm_map *map, uint32_t address, uint32_t size, enum vm_inherit inherit);
 
-/* Copy whole pages over others of the same map, on write (both page-aligned, else -EINVAL). Those there stay in their object. */
+/*
+ * Copy whole pages over others of the same map, on write (both page-aligned, else -EINVAL). Those there stay in their
+ * object.
+ */
 int vm_copy(struct vm_map *map, uint32_t from, uint32_t size, uint32_t to);
 
 /* To and from the kernel's memory, by the rights that user mode has. `vm_fill` needs no PAGE_WRITE: for loaders. */
@@ -70,8 +74,9 @@ int vm_write(struct vm_map *map, uint32_t to, const void *from, uint32_t size);
 int vm_fill(struct vm_map *map, uint32_t to, const void *from, uint32_t size);
 
 /*
- * Map `size` bytes of `object` from page `offset` on, at a page's beginning. With `copy` what is written there is seen by nobody else; else the
- * object itself is mapped. The caller's reference to the object stays his. `object` 0: memory of 0.
+ * Map `size` bytes of `object` from page `offset` on, at a page's beginning. With `copy` what is written there is seen
+ * by nobody else; else the object itself is mapped. The caller's reference to the object stays his. `object` 0: memory
+ * of 0.
  */
 int vm_map_object(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags, struct vm_object *object,
                   uint32_t offset, bool copy, unsigned rights, unsigned maximum, enum vm_inherit inherit);
@@ -100,8 +105,9 @@ int vm_wire(struct vm_map *map, uint32_t address, uint32_t size, bool wired);
 int vm_fault(struct vm_map *map, uint32_t address, unsigned rights);
 
 /*
- * Copies between the kernel and user mode, as user mode might do it itself: pages are faulted in. 0; -EFAULT; or -ENOMEM, if the
- * memory that they need is out. Part may be copied then. A string is copied with its final 0; -E2BIG if it needs more than `size` bytes.
+ * Copies between the kernel and user mode, as user mode might do it itself: pages are faulted in. 0; -EFAULT; or
+ * -ENOMEM, if the memory that they need is out. Part may be copied then. A string is copied with its final 0; -E2BIG if
+ * it needs more than `size` bytes.
  */
 int copyin(struct vm_map *map, void *to, uint32_t from, uint32_t n);
 int copyout(struct vm_map *map, uint32_t to, const void *from, uint32_t n);
@@ -126,7 +132,9 @@ struct vm_statistics {
 
 void vm_statistics(struct vm_statistics *s);
 
-/* Panics if a map or an object is left, or a page is neither free nor the kernel's: at the end of runs with programs. */
+/*
+ * Panics if a map or an object is left, or a page is neither free nor the kernel's: at the end of runs with programs.
+ */
 void vm_check_no_leak(void);
 
 /* Hart 0: main RAM that is to be handed out, no more than `most` pages of it. Reads the boot argument vm.swap. */

@@ -1,8 +1,8 @@
 /*
- * What a hart translates user addresses with. Machine mode does not translate, so the pmap of a process may stay in satp while
- * kernel threads run, but not past its end. A hart compares its `serial` with that of the pmap that the thread needs each time
- * it is about to enter user mode, and changes satp if they differ: also when it has dropped what it had for another hart
- * (pmap.h).
+ * What a hart translates user addresses with. Machine mode does not translate, so the pmap of a process may stay in
+ * satp while kernel threads run, but not past its end. A hart compares its `serial` with that of the pmap that the
+ * thread needs each time it is about to enter user mode, and changes satp if they differ: also when it has dropped what
+ * it had for another hart (pmap.h).
  */
 #ifndef VM_MMU_H
 #define VM_MMU_H

@@ -5,12 +5,12 @@
  * How a copy is made depends on the object (vm/README.md draws both):
  *   symmetric   both mappings keep the object, which nobody writes any more; who writes first gets a new object that
  *               shadows it. For memory of 0, whose identity nobody cares for.
- *   asymmetric  the source keeps the object and may write on; the copy is a new object that shadows it, into which a page is
- *               pushed before the source changes it. For objects with a pager, and those mapped by name or in
+ *   asymmetric  the source keeps the object and may write on; the copy is a new object that shadows it, into which a
+ *               page is pushed before the source changes it. For objects with a pager, and those mapped by name or in
  *               several tasks.
  *
- * Chains that grow by copies shrink again: an object that only one other shadows is collapsed into it, or, if it has pages
- * that are hidden, bypassed.
+ * Chains that grow by copies shrink again: an object that only one other shadows is collapsed into it, or, if it has
+ * pages that are hidden, bypassed.
  *
  * Locking: each object has a mutex; in a chain, the one that shadows is locked first.
  */

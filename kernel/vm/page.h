@@ -1,16 +1,17 @@
 /*
- * Pages of main RAM that user mode's memory is in (mem/page.h gives them out), and the queues by which they leave it again.
+ * Pages of main RAM that user mode's memory is in (mem/page.h gives them out), and the queues by which they leave it
+ * again.
  *
- * A page is in one object, or free. While it is busy nobody but who made it so maps, copies, moves or frees it: who wants it
- * sleeps until it is not. So a page is cleared, copied and brought in by its pager without any lock. A page that is wired stays;
- * the others the page-out daemon goes round and round through (4.3BSD's clock, vm/pageout.c), with two hands: the first makes a page
- * inactive, which takes its translations; who uses it brings it back; the second frees, or gives to the pager, those that are
- * inactive still. No queue has to be kept in order, so a fault takes no lock for it. Hardware keeps no bits (pmap.h), so a page is
- * dirty from when user mode may write to it.
+ * A page is in one object, or free. While it is busy nobody but who made it so maps, copies, moves or frees it: who
+ * wants it sleeps until it is not. So a page is cleared, copied and brought in by its pager without any lock. A page
+ * that is wired stays; the others the page-out daemon goes round and round through (4.3BSD's clock, vm/pageout.c), with
+ * two hands: the first makes a page inactive, which takes its translations; who uses it brings it back; the second
+ * frees, or gives to the pager, those that are inactive still. No queue has to be kept in order, so a fault takes no
+ * lock for it. Hardware keeps no bits (pmap.h), so a page is dirty from when user mode may write to it.
  *
  * Memory that is promised. Whoever allocates memory is told -ENOMEM then, and not when he uses it: what may have to be
- * found for it is counted (vm_promise), and is never more than main RAM and the default pager can hold. The last few pages are for
- * those that make others free.
+ * found for it is counted (vm_promise), and is never more than main RAM and the default pager can hold. The last few
+ * pages are for those that make others free.
  *
  * Locking: the lock of the object's family guards which pages it has and their state.
  */

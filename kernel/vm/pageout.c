@@ -1,14 +1,14 @@
 /*
  * The page-out daemon: 4.3BSD's clock over all pages of main RAM, with two hands (page.h). It works while fewer than
- * vm_page_low pages are free: the first hand makes pages inactive, the second, so many pages behind it as were seen used
- * meanwhile at most, frees those that are inactive still; dirty ones are given to their object's pager, an object of pages of 0
- * gets the default one (swap.c) for that.
+ * vm_page_low pages are free: the first hand makes pages inactive, the second, so many pages behind it as were seen
+ * used meanwhile at most, frees those that are inactive still; dirty ones are given to their object's pager, an object
+ * of pages of 0 gets the default one (swap.c) for that.
  *
- * Who needs a page and gets none waits for a turn of the daemon. If it has gone round without freeing one, there is nothing more to
- * be had: who waits is told so, and gives up with -ENOMEM.
+ * Who needs a page and gets none waits for a turn of the daemon. If it has gone round without freeing one, there is
+ * nothing more to be had: who waits is told so, and gives up with -ENOMEM.
  *
- * Locking: at the top of internal.h. From the page to its object the way is under vm_families_lock, and the family's lock is only
- * tried; after that the page is looked at again.
+ * Locking: at the top of internal.h. From the page to its object the way is under vm_families_lock, and the family's
+ * lock is only tried; after that the page is looked at again.
  */
 #include <errno.h>
 
@@ -68,7 +68,9 @@ static void deactivate(struct vm_page *page)
     vm_object_unlock(o);
 }
 
-/* The default pager, for an object that has none. The family is locked, and is so again; a busy page keeps the object. */
+/*
+ * The default pager, for an object that has none. The family is locked, and is so again; a busy page keeps the object.
+ */
 static void give_pager(struct vm_object *o)
 {
     vm_object_unlock(o);

@@ -105,8 +105,10 @@ bool pmap_init(struct pmap *pmap)
     return pmap->root;
 }
 
-/* ---- Harts. A hart says that it uses a pmap before it looks at its tables; who changes these does so before he looks whom to
- * call: one of the two sees the other. */
+/*
+ * ---- Harts. A hart says that it uses a pmap before it looks at its tables; who changes these does so before he looks
+ * whom to call: one of the two sees the other.
+ */
 
 #define fence_all() __asm__ volatile("fence rw, rw" ::: "memory")
 
@@ -243,8 +245,9 @@ static void place_remove(struct vm_page *page, const struct pmap *pmap, uint32_t
 /* ---- Instructions. */
 
 /*
- * A page is not mapped for writing and for executing at once, wherever that is: a fault that gives the one right takes the other from all
- * maps, which get it back by a fault. So what is executed has been written before harts drop what their caches hold.
+ * A page is not mapped for writing and for executing at once, wherever that is: a fault that gives the one right takes
+ * the other from all maps, which get it back by a fault. So what is executed has been written before harts drop what
+ * their caches hold.
  */
 static void take_right(struct vm_page *page, unsigned right)
 {
@@ -253,8 +256,9 @@ static void take_right(struct vm_page *page, unsigned right)
 }
 
 /*
- * `page` is about to be executable. If it has been before, with other content, caches of instructions may hold that: harts that
- * use the pmap drop it now, others when they begin to. Where no hart's is clean, it may be mapped for writing.
+ * `page` is about to be executable. If it has been before, with other content, caches of instructions may hold that:
+ * harts that use the pmap drop it now, others when they begin to. Where no hart's is clean, it may be mapped for
+ * writing.
  */
 static COLD void prepare_to_execute(struct pmap *pmap, struct vm_page *page)
 {
@@ -398,8 +402,8 @@ int pmap_enter_new(struct pmap *pmap, uint32_t address, struct vm_page *const pa
 }
 
 /*
- * change(pmap, address, leaf, rights) for the entries of [begin, end), as far as there are tables, a batch in a section; gives
- * whether one of them lost something. Inlined, as a copy of a map spends its time here.
+ * change(pmap, address, leaf, rights) for the entries of [begin, end), as far as there are tables, a batch in a
+ * section; gives whether one of them lost something. Inlined, as a copy of a map spends its time here.
  */
 typedef bool change_fn(struct pmap *pmap, uint32_t address, entry_t *leaf, uint32_t rights);
 
@@ -468,8 +472,8 @@ void pmap_protect(struct pmap *pmap, uint32_t begin, uint32_t end, unsigned righ
 }
 
 /*
- * From the page to the pmaps: their locks come first elsewhere, so they are only tried. Gives false if one was not to be had:
- * what is done, is done.
+ * From the page to the pmaps: their locks come first elsewhere, so they are only tried. Gives false if one was not to
+ * be had: what is done, is done.
  */
 static bool protect_places(struct vm_page *page, unsigned rights, uint32_t *shoot)
 {

@@ -51,8 +51,10 @@ static COLD struct radix_node *node(void)
     return n;
 }
 
-/* Makes the table as high as `number` needs. Of an empty one the highest node is made alone: `number` hangs below another slot
- * than its first. */
+/*
+ * Makes the table as high as `number` needs. Of an empty one the highest node is made alone: `number` hangs below
+ * another slot than its first.
+ */
 static COLD bool radix_grow(struct radix *r, uint32_t number)
 {
     while (!reaches(r, number)) {

@@ -1,6 +1,6 @@
 /*
- * A table by number, which is as large as what is in it: where an object has its pages. A tree of nodes of 64; a number up to
- * 63 needs one, up to 4095 two on the way. Values are pointers, 0 for none.
+ * A table by number, which is as large as what is in it: where an object has its pages. A tree of nodes of 64; a number
+ * up to 63 needs one, up to 4095 two on the way. Values are pointers, 0 for none.
  *
  * Locking: the owner's.
  */

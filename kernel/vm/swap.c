@@ -1,10 +1,12 @@
 /*
- * The default pager (swap.h): memory of 0 that has to leave main RAM goes to slots, the first of a RAM disk, those behind of a
- * store. A pager as any other (pager.h): it knows nothing of objects, and who calls it nothing of where it puts pages.
+ * The default pager (swap.h): memory of 0 that has to leave main RAM goes to slots, the first of a RAM disk, those
+ * behind of a store. A pager as any other (pager.h): it knows nothing of objects, and who calls it nothing of where it
+ * puts pages.
  *
- * Locking: swap_lock, a mutex, guards which slot has what. A slot is not written while its page is asked for: the kernel asks for a
- * page only when it has returned it, and does one at a time. incoming_lock, before nothing, is for the one page of its own that
- * the store is read into: who asks for a page may be who has to have it before any other becomes free.
+ * Locking: swap_lock, a mutex, guards which slot has what. A slot is not written while its page is asked for: the
+ * kernel asks for a page only when it has returned it, and does one at a time. incoming_lock, before nothing, is for
+ * the one page of its own that the store is read into: who asks for a page may be who has to have it before any other
+ * becomes free.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Where the default pager (swap.c) puts pages of 0 that have to leave main RAM: a RAM disk (boot argument vm.swap, its pages),
- * and a store that whoever has one gives it, such as a file's blocks (fs/swap_file.h).
+ * Where the default pager (swap.c) puts pages of 0 that have to leave main RAM: a RAM disk (boot argument vm.swap, its
+ * pages), and a store that whoever has one gives it, such as a file's blocks (fs/swap_file.h).
  */
 #ifndef VM_SWAP_H
 #define VM_SWAP_H
@@ -11,8 +11,9 @@
 struct vm_swap_store {
     uint32_t pages;
     /*
-     * Page `n` of the store to or from `data`, a page of main RAM: 0 or -EIO. It is called so that memory becomes free: it takes
-     * none, nor a lock that somebody may hold who waits for memory. By several threads at once, for different pages.
+     * Page `n` of the store to or from `data`, a page of main RAM: 0 or -EIO. It is called so that memory becomes free:
+     * it takes none, nor a lock that somebody may hold who waits for memory. By several threads at once, for different
+     * pages.
      */
     int (*move)(uint32_t n, void *data, bool write);
 };

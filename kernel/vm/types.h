@@ -1,6 +1,6 @@
 /*
- * What all of vm/ speaks of (README.md here has the whole of it): rights, addresses of user mode, and the names of what is
- * passed by pointer. Addresses and sizes of user mode are in bytes; places in an object are in pages.
+ * What all of vm/ speaks of (README.md here has the whole of it): rights, addresses of user mode, and the names of what
+ * is passed by pointer. Addresses and sizes of user mode are in bytes; places in an object are in pages.
  *
  * Errors are minus a number of <errno.h>, as everywhere in the kernel; 0 is success.
  */

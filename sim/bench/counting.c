@@ -1,6 +1,6 @@
 /*
- * A module of LiteX's simulator that has callgrind count from one moment of simulated time to another, and then ends the
- * process: `modules/counting.so` with the arguments from_ps and to_ps (sim/bench/counts.py).
+ * A module of LiteX's simulator that has callgrind count from one moment of simulated time to another, and then ends
+ * the process: `modules/counting.so` with the arguments from_ps and to_ps (sim/bench/counts.py).
  */
 #include <json-c/json.h>
 #include <stdlib.h>

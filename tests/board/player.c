@@ -1,6 +1,6 @@
 /*
- * What a board's line player (hw/player) sends arrives at uart1: received byte by byte, and copied out as blob 1. The host puts
- * the LENGTH bytes into serial_input. Exit code 1: not all of them came.
+ * What a board's line player (hw/player) sends arrives at uart1: received byte by byte, and copied out as blob 1. The
+ * host puts the LENGTH bytes into serial_input. Exit code 1: not all of them came.
  */
 #include <generated/csr.h>
 #include <generated/mem.h>

@@ -119,7 +119,9 @@ __attribute__((noinline)) static void clock(void)
     end(0);
 }
 
-/* Marks whose value the instruction before has written, by calculating and by loading, and the one at the mark spoils. */
+/*
+ * Marks whose value the instruction before has written, by calculating and by loading, and the one at the mark spoils.
+ */
 __attribute__((noinline)) static void value(void)
 {
     register uint32_t a __asm__("a5") = 0x1000, s __asm__("s7") = (uint32_t)bootargs;

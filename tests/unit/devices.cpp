@@ -1,10 +1,13 @@
-// The devices at a chip's pins (sim/harness/devices) without the model: a chip that does anything that a chip may do, at random.
+// The devices at a chip's pins (sim/harness/devices) without the model: a chip that does anything that a chip may do,
+// at random.
 //
 //   devices DEVICE SEED STEPS FOLDER [OPTION...]
 //
-// - A device that is saved in any cycle and restored into a new one goes on as the first one does, to the last pin and file.
+// - A device that is saved in any cycle and restored into a new one goes on as the first one does, to the last pin and
+//   file.
 // - What it says of the first cycle in which it does something by itself holds.
-// - What it says of the first cycle in which it sends holds, and is no sooner than it must be; characters and frames begin and
+// - What it says of the first cycle in which it sends holds, and is no sooner than it must be; characters and frames
+//   begin and
 //   end in the very cycles that their lengths and gaps on the wire give.
 // The exit status is 0 if all of that holds; else a line says what does not.
 #include <sys/stat.h>
@@ -128,7 +131,8 @@ class Machine final : public Pins {
     DiskPins disk_pins;
 };
 
-// A chip, what it is at and a device at its pins. A copy of `Chip` and a device restored beside it are the same world again.
+// A chip, what it is at and a device at its pins. A copy of `Chip` and a device restored beside it are the same world
+// again.
 class World {
   public:
     struct Sent {
@@ -316,7 +320,8 @@ static uint64_t on_the_wire(size_t bytes, uint64_t rate)
     return (bytes * 8 * CLOCK_HZ + rate - 1) / rate;
 }
 
-// Sends frames at random, a word a cycle or with pauses; gets them over wires, from a file, and as a load of the harness's.
+// Sends frames at random, a word a cycle or with pauses; gets them over wires, from a file, and as a load of the
+// harness's.
 class EtherWorld final : public World {
   public:
     EtherWorld(uint64_t seed, unsigned mbits, bool odd) : World(seed), rate(mbits * 1'000'000ull), odd(odd)
@@ -368,7 +373,8 @@ class EtherWorld final : public World {
         frame += fcs_of(frame);
         if (queued < 64) {
             const uint64_t due = std::max(cycle, free_at + on_the_wire(8 + frame.size() + 12, rate));
-            // A word a cycle: a short frame behind a long one waits at the fastest rate until that has crossed the pins.
+            // A word a cycle: a short frame behind a long one waits at the fastest rate until that has crossed the
+            // pins.
             expected.push_back(std::max(due, crossed_at));
             crossed_at = expected.back() + (8 + frame.size() + 3) / 4;
             free_at = due;
@@ -440,7 +446,8 @@ class EtherWorld final : public World {
     std::deque<uint64_t> expected;
 };
 
-// A console, or a data line with its player, at other bit rates than the chip's now and then; breaks and glitches on the line.
+// A console, or a data line with its player, at other bit rates than the chip's now and then; breaks and glitches on
+// the line.
 class SerialWorld final : public World {
   public:
     SerialWorld(uint64_t seed, bool console, uint64_t baud, bool odd)
@@ -613,7 +620,8 @@ static std::unique_ptr<World> made(const std::string &what, uint64_t seed, const
     return std::make_unique<PortWorld>(seed, what == "trace");
 }
 
-// Two worlds of one seed go the same way; in the second one, the device is made anew now and then, from what the old one saved.
+// Two worlds of one seed go the same way; in the second one, the device is made anew now and then, from what the old
+// one saved.
 int main(int argc, char **argv)
 {
     if (argc < 5)

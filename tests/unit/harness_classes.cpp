@@ -1,5 +1,5 @@
-// Calls the harness's classes that read what users give, under the sanitizers: a case is a number of texts on stdin, each
-// behind its length, the first of which says what is called; an answer is a line of JSON on stdout.
+// Calls the harness's classes that read what users give, under the sanitizers: a case is a number of texts on stdin,
+// each behind its length, the first of which says what is called; an answer is a line of JSON on stdout.
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Of several nodes in one run: how far each may go on (run/lookahead.h), the promise of a serial line (devices/serial.h), and
-// threads that share a job (support/crew.h).
+// Of several nodes in one run: how far each may go on (run/lookahead.h), the promise of a serial line
+// (devices/serial.h), and threads that share a job (support/crew.h).
 #include <cstdio>
 #include <cstdlib>
 #include <random>

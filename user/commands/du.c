@@ -1,4 +1,7 @@
-/* du [-s] [FOLDER...]: KiB on the disk of each folder with all below, a file of several names once for each; -s: of those named alone. */
+/*
+ * du [-s] [FOLDER...]: KiB on the disk of each folder with all below, a file of several names once for each; -s: of
+ * those named alone.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
-/* ls [-l] [PATH...]: the names in a folder, with their sizes, in the folder's order, or that of what is no folder; -l: modes, links and
- * owners besides. */
+/*
+ * ls [-l] [PATH...]: the names in a folder, with their sizes, in the folder's order, or that of what is no folder; -l:
+ * modes, links and owners besides.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

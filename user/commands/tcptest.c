@@ -4,8 +4,8 @@
  *   tcptest serve PORT [CONNECTIONS]            takes connections; reads what the client sends, sends as much back
  *   tcptest call ADDRESS PORT BYTES [SIZE]      sends BYTES in writes of SIZE (default 1000), reads the same back
  *
- * The bytes are a pattern of their place, other ones each way. Prints @tcptest side=... bytes=... us=... and ends with 1 if a byte is
- * wrong or missing.
+ * The bytes are a pattern of their place, other ones each way. Prints @tcptest side=... bytes=... us=... and ends with
+ * 1 if a byte is wrong or missing.
  */
 #include <errno.h>
 #include <netinet/in.h>

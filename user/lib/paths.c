@@ -1,4 +1,7 @@
-/* What is made of paths and descriptors without a call of its own: realpath, mkdtemp, mkfifo, lockf, preadv and its like. */
+/*
+ * What is made of paths and descriptors without a call of its own: realpath, mkdtemp, mkfifo, lockf, preadv and its
+ * like.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

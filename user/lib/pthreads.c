@@ -1,7 +1,7 @@
 /*
  * POSIX threads (include/pthread.h) on the kernel's threads and futexes. A thread's stack is a mapping of its own with
- * a page below it that nobody may touch; on top lie its variables of the class __thread and its struct pthread. Who joins
- * it gives the mapping back, once the thread says that it has left it; of a detached one, who creates the next.
+ * a page below it that nobody may touch; on top lie its variables of the class __thread and its struct pthread. Who
+ * joins it gives the mapping back, once the thread says that it has left it; of a detached one, who creates the next.
  */
 #include <errno.h>
 #include <pthread.h>

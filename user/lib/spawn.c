@@ -1,4 +1,6 @@
-/* posix_spawn: a vfork whose child does what it is told and executes; its error is the parent's, as they share memory. */
+/*
+ * posix_spawn: a vfork whose child does what it is told and executes; its error is the parent's, as they share memory.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

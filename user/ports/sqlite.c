@@ -1,11 +1,11 @@
 /*
- * sqlite DATABASE TRANSACTIONS: carries out transactions with SQLite, and says of each in which cycles it began and was committed, so that
- * tests/kernel/power_cuts.py knows what must be there after a power cut in between:
+ * sqlite DATABASE TRANSACTIONS: carries out transactions with SQLite, and says of each in which cycles it began and was
+ * committed, so that tests/kernel/power_cuts.py knows what must be there after a power cut in between:
  *
  *   op BEGIN END commit N
  *
- * Transaction N puts rows N * 7 + 3 * i modulo 40 for i from 0 to 5, each with N * 100 + i and as many zeros as (37 * N + 101 * i) modulo 700,
- * deletes row N modulo 40, and writes N into the table `last`.
+ * Transaction N puts rows N * 7 + 3 * i modulo 40 for i from 0 to 5, each with N * 100 + i and as many zeros as (37 * N
+ * + 101 * i) modulo 700, deletes row N modulo 40, and writes N into the table `last`.
  */
 #include <stdint.h>
 #include <stdio.h>

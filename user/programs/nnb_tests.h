@@ -1,6 +1,6 @@
 /*
- * Tests 1, 3, 8 and 18 of the Neal Nelson Benchmark, from what paper `mach`, section 3.3, tells of them: what one user does.
- * Whoever includes this says how a file is used:
+ * Tests 1, 3, 8 and 18 of the Neal Nelson Benchmark, from what paper `mach`, section 3.3, tells of them: what one user
+ * does. Whoever includes this says how a file is used:
  *
  *   int nnb_open(void *user, const char *path, bool create);      a descriptor, the file made or emptied with `create`
  *   void nnb_close(void *user, int fd);
@@ -9,7 +9,8 @@
  *   void nnb_write(void *user, int fd, const void *from, uint32_t n);
  *   void nnb_unlink(void *user, const char *path);
  *
- * All end the run if they fail. Each user has a working file of `file` bytes, open as `fd`, and a name for a temporary one.
+ * All end the run if they fail. Each user has a working file of `file` bytes, open as `fd`, and a name for a temporary
+ * one.
  */
 #ifndef BENCH_NNB_TESTS_H
 #define BENCH_NNB_TESTS_H

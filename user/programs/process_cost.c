@@ -1,13 +1,14 @@
 /*
- * process_cost: what processes, threads and signals cost, in cycles, medians. Run by run=process-cost on one hart. Prints
+ * process_cost: what processes, threads and signals cost, in cycles, medians. Run by run=process-cost on one hart.
+ * Prints
  *
  *   @process_cost null=... fork=... fork_exec=... vfork_exec=... spawn=... thread=... signal=... pipe=... switch_1=...
  *                 switch_2=... switch_4=... switch_8=... switch_16=...
  *
- * null: getpid, the floor of each call. fork: fork, exit of the child, and wait. *_exec, spawn: the same with a program that exits
- * at once. thread: from its start to its first instruction, with the switch. signal: kill of oneself, the handler, sigreturn: its
- * floor is two calls. pipe: a byte to another process and one back. switch_N: one step of sched_yield around N processes; N = 1,
- * a thread beside this one in the same process, is the floor of the others.
+ * null: getpid, the floor of each call. fork: fork, exit of the child, and wait. *_exec, spawn: the same with a program
+ * that exits at once. thread: from its start to its first instruction, with the switch. signal: kill of oneself, the
+ * handler, sigreturn: its floor is two calls. pipe: a byte to another process and one back. switch_N: one step of
+ * sched_yield around N processes; N = 1, a thread beside this one in the same process, is the floor of the others.
  */
 #include <stdbool.h>
 #include <stdio.h>

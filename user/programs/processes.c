@@ -1,7 +1,7 @@
 /*
- * processes: what fork, vfork, execve, wait4, groups, signals, alarms, descriptors, pipes and mmap do, one part after the
- * other. processes PART runs one part, processes K/N every N-th from the K-th on, counted from 0. Prints @processes parts=...
- * checks=... failed=...; the exit status is 0 if none failed.
+ * processes: what fork, vfork, execve, wait4, groups, signals, alarms, descriptors, pipes and mmap do, one part after
+ * the other. processes PART runs one part, processes K/N every N-th from the K-th on, counted from 0. Prints @processes
+ * parts=... checks=... failed=...; the exit status is 0 if none failed.
  */
 #include <generated/mem.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /*
- * wild SEED CALLS [DEAR]: makes random system calls, of all there are, with random arguments, good and bad ones; with handlers
- * that are made up, too, children that do the same, and signals to all of them. It may end or hang in any way: who starts it
- * ends it (test/process_fuzz.c). Of calls that make or end processes and threads, of alarms and of what writes to the console,
- * one in DEAR is made.
+ * wild SEED CALLS [DEAR]: makes random system calls, of all there are, with random arguments, good and bad ones; with
+ * handlers that are made up, too, children that do the same, and signals to all of them. It may end or hang in any way:
+ * who starts it ends it (test/process_fuzz.c). Of calls that make or end processes and threads, of alarms and of what
+ * writes to the console, one in DEAR is made.
  */
 #include <fcntl.h>
 #include <generated/mem.h>

@@ -1,6 +1,6 @@
 /*
- * Block devices over a driver that fails, forgets and takes its time: each request is told of once, with the error that it
- * came to. Sources: dev/block.c lock/simple_lock.c. Options: BIODONE_SOFTINT=1
+ * Block devices over a driver that fails, forgets and takes its time: each request is told of once, with the error that
+ * it came to. Sources: dev/block.c lock/simple_lock.c. Options: BIODONE_SOFTINT=1
  */
 #include "dev/block.h"
 
@@ -274,7 +274,9 @@ static void submit_at(unsigned n, uint32_t lba)
     CHECK_EQUAL(block_submit(&device, &request[n].io), 0);
 }
 
-/* The handler has seen no queue and left the work to biodone, which has no time: who comes then does not wait for it. */
+/*
+ * The handler has seen no queue and left the work to biodone, which has no time: who comes then does not wait for it.
+ */
 HOST_TEST(one_that_comes_behind_the_handler_is_started)
 {
     begin();

@@ -1,8 +1,8 @@
 /*
- * ext2 and the buffer cache, on images that the host's own mke2fs makes, its own file system does the same to, and its own
- * e2fsck checks. Sources: fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c fs/ext2_dir.c
- * fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c lib/bootargs.c.
- * Options: BUFFERS_BUCKETS=0 ALLOC_GROUPS=0
+ * ext2 and the buffer cache, on images that the host's own mke2fs makes, its own file system does the same to, and its
+ * own e2fsck checks. Sources: fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c
+ * fs/ext2_dir.c fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c
+ * lock/simple_lock.c lib/printf.c lib/bootargs.c. Options: BUFFERS_BUCKETS=0 ALLOC_GROUPS=0
  */
 #include <dirent.h>
 #include <errno.h>
@@ -51,7 +51,7 @@ const char *symbol_of(uint32_t pc, uint32_t *offset)
     return 0;
 }
 
-/* The device: its I/O ends some time later, in any order. ------------------------------------------------------------- */
+/* The device: its I/O ends some time later, in any order. ---------------------------------------------------------- */
 
 static struct random chance;
 static uint8_t *disk;
@@ -175,7 +175,7 @@ void thread_yield(void)
     others_run();
 }
 
-/* Images --------------------------------------------------------------------------------------------------------------- */
+/* Images ----------------------------------------------------------------------------------------------------------- */
 
 static char folder[64], image[96];
 static void mount_again(void);
@@ -284,7 +284,7 @@ static void end(void)
     fsck();
 }
 
-/* The same to both ------------------------------------------------------------------------------------------------------ */
+/* The same to both ------------------------------------------------------------------------------------------------- */
 
 static int host(int result)
 {
@@ -424,7 +424,7 @@ static void same_tree(const char *path)
     closedir(dir);
 }
 
-/* Tests ---------------------------------------------------------------------------------------------------------------- */
+/* Tests ------------------------------------------------------------------------------------------------------------ */
 
 HOST_TEST(a_file_is_written_and_read)
 {
@@ -575,14 +575,16 @@ static void debugfs_ends(FILE *commands)
 {
     fclose(commands);
     write_image();
-    shell(
-        "PATH=$PATH:/usr/sbin:/sbin; cd %s; debugfs -w -f commands image >said 2>&1; ! grep -i -e unknown -e 'ea_set: ' "
-        "-e usage said",
-        folder);
+    shell("PATH=$PATH:/usr/sbin:/sbin; cd %s; debugfs -w -f commands image >said 2>&1; "
+          "! grep -i -e unknown -e 'ea_set: ' -e usage said",
+          folder);
     read_image();
 }
 
-/* Attributes of any size for every other file of one_of_each. Of a small inode they are in a block; some of these are shared then. */
+/*
+ * Attributes of any size for every other file of one_of_each. Of a small inode they are in a block; some of these are
+ * shared then.
+ */
 static void give_attributes(unsigned n, unsigned long_names)
 {
     FILE *commands;
@@ -639,7 +641,10 @@ static void mount_there(void)
     CHECK_EQUAL(vfs_mount_root(m), 0);
 }
 
-/* What others have made, and this kernel does not: attributes in inodes and in blocks, shared ones, directories with a hash tree. */
+/*
+ * What others have made, and this kernel does not: attributes in inodes and in blocks, shared ones, directories with a
+ * hash tree.
+ */
 static void random_operations_on_what_others_made(bool journal, const char *options, uint32_t buffers)
 {
     if (journal)
@@ -1388,7 +1393,9 @@ HOST_TEST(a_commit_is_the_last_of_its_transaction)
     end();
 }
 
-/* Pointers that all lead to one block, themselves included: what is wrong is noticed before all of them are gone along. */
+/*
+ * Pointers that all lead to one block, themselves included: what is wrong is noticed before all of them are gone along.
+ */
 HOST_TEST(a_tree_that_leads_into_itself)
 {
     begin(1024, "-b 1024 -I 128 -N 128", 16, 20, 1);
@@ -1467,7 +1474,10 @@ HOST_TEST(blocks_are_not_free_before_the_inode_is_written)
     end();
 }
 
-/* A directory cannot grow: the name is not there, all others are, and nothing is wrong; nor where it needs its indirect block. */
+/*
+ * A directory cannot grow: the name is not there, all others are, and nothing is wrong; nor where it needs its indirect
+ * block.
+ */
 HOST_TEST(a_directory_that_cannot_grow)
 {
     for (unsigned left = 0; left < 4; left++) {
@@ -1558,8 +1568,9 @@ HOST_TEST(counts_do_not_pass_below_0)
 }
 
 /*
- * Transactions that debugfs writes into a journal: in one, a block twice, a revoked one, one that begins as the journal's own blocks do,
- * and one transaction without an end. e2fsck and we make the same of it, but for the superblock.
+ * Transactions that debugfs writes into a journal: in one, a block twice, a revoked one, one that begins as the
+ * journal's own blocks do, and one transaction without an end. e2fsck and we make the same of it, but for the
+ * superblock.
  */
 static void journalled_image(void)
 {
@@ -1644,7 +1655,10 @@ HOST_TEST(damaged_journals)
     }
 }
 
-/* With a journal: until it is committed, what has been freed is nobody's; and if it is all that is left, it is committed. */
+/*
+ * With a journal: until it is committed, what has been freed is nobody's; and if it is all that is left, it is
+ * committed.
+ */
 HOST_TEST(what_is_freed_is_held_until_the_commit)
 {
     with_a_journal();
@@ -1916,10 +1930,10 @@ HOST_TEST(a_run_ends_before_what_must_wait)
     begin(1024, "-b 1024 -I 128 -N 128", 128, 20, 1);
     struct vnode *vp;
     uint32_t block;
-    for (
-        uint32_t at = 0; at < 14 * 1024;
-        at +=
-        1024) /* the last two hang on an indirect block, which lies before them; and what is no whole block stays delayed */
+    for (uint32_t at = 0; at < 14 * 1024;
+         at +=
+         /* the last two hang on an indirect block, which lies before them; and what is no whole block stays delayed */
+         1024)
         CHECK_EQUAL(pwrite_ours("f", at, long_file, 1000), 0);
     CHECK_EQUAL(namei(0, "f", true, &vp), 0);
     CHECK_EQUAL(ext2_bmap(INODE(vp), 0, false, &block, 0, 0), 0);
@@ -1936,7 +1950,10 @@ HOST_TEST(a_run_ends_before_what_must_wait)
     end();
 }
 
-/* Two files that grow in turn have their blocks in rows, and what is kept for them is everybody's when there is nothing else. */
+/*
+ * Two files that grow in turn have their blocks in rows, and what is kept for them is everybody's when there is nothing
+ * else.
+ */
 HOST_TEST(blocks_are_kept_for_a_file_that_grows)
 {
     begin(256, "-b 1024 -I 128 -N 32", 64, 20, 1);
@@ -2054,7 +2071,9 @@ HOST_TEST(what_a_commit_by_itself_could_not_write_is_told_to_who_asks)
     end();
 }
 
-/* Each file that was there when a write failed is told of it, once: the one that is asked first takes it from no other. */
+/*
+ * Each file that was there when a write failed is told of it, once: the one that is asked first takes it from no other.
+ */
 HOST_TEST(an_error_of_contents_is_told_to_each_file)
 {
     for (unsigned journal = 0; journal < 2; journal++) {
@@ -2100,7 +2119,10 @@ static int flush_may_fail(struct blockdev *d)
     return flushes_that_fail ? -EIO : 0;
 }
 
-/* A flush that fails may have lost what any file has in the drive's cache: each is told, once; the next call flushes again. */
+/*
+ * A flush that fails may have lost what any file has in the drive's cache: each is told, once; the next call flushes
+ * again.
+ */
 HOST_TEST(a_flush_that_fails_is_told_to_each_file)
 {
     begin(1024, "-b 1024 -I 128 -N 128", 64, 20, 1);
@@ -2147,7 +2169,10 @@ static uint32_t pointer_on_device_or_in_cache(struct inode *ip, uint32_t place)
     return pointer;
 }
 
-/* A file that grows call by call has its pointers set many at a time, and is the same to whoever reads, cuts or changes it before. */
+/*
+ * A file that grows call by call has its pointers set many at a time, and is the same to whoever reads, cuts or changes
+ * it before.
+ */
 HOST_TEST(pointers_of_many_calls_are_set_together)
 {
     begin(2048, "-b 1024 -I 128 -N 128", 64, 20, 1);
@@ -2195,7 +2220,10 @@ HOST_TEST(pointers_of_many_calls_are_set_together)
     end();
 }
 
-/* The block that they belong into cannot be read any more: what they lead to is lost, which fsync tells, once, and is free again. */
+/*
+ * The block that they belong into cannot be read any more: what they lead to is lost, which fsync tells, once, and is
+ * free again.
+ */
 HOST_TEST(pointers_that_cannot_be_set_are_told)
 {
     begin(2048, "-b 1024 -I 128 -N 128", 32, 20, 1);
@@ -2220,7 +2248,10 @@ HOST_TEST(pointers_that_cannot_be_set_are_told)
     end();
 }
 
-/* What the device has of a bitmap whose write failed is older than what has been given since: nothing of that is given twice. */
+/*
+ * What the device has of a bitmap whose write failed is older than what has been given since: nothing of that is given
+ * twice.
+ */
 HOST_TEST(nothing_is_given_twice_when_a_bitmap_was_not_written)
 {
     for (unsigned inodes = 0; inodes < 2; inodes++) {
@@ -2264,7 +2295,10 @@ HOST_TEST(nothing_is_given_twice_when_a_bitmap_was_not_written)
     }
 }
 
-/* Metadata that are committed, and cannot be written to where they belong: the log keeps them, and nothing is changed any more. */
+/*
+ * Metadata that are committed, and cannot be written to where they belong: the log keeps them, and nothing is changed
+ * any more.
+ */
 HOST_TEST(metadata_that_only_the_log_has_stay_there)
 {
     with_a_journal();
@@ -2288,7 +2322,10 @@ HOST_TEST(metadata_that_only_the_log_has_stay_there)
         folder);
 }
 
-/* A program's memory ends in the midst of a write of many blocks: what it did not come to is as before, or 0 where nothing was. */
+/*
+ * A program's memory ends in the midst of a write of many blocks: what it did not come to is as before, or 0 where
+ * nothing was.
+ */
 HOST_TEST(a_write_of_many_blocks_that_ends_early)
 {
     begin(2048, "-b 1024 -I 128 -N 128", 64, 20, 1);
@@ -2320,7 +2357,10 @@ HOST_TEST(a_write_of_many_blocks_that_ends_early)
     end();
 }
 
-/* The same behind a file's end: it is as long as what was written, which is all there, and the caller goes on behind that. */
+/*
+ * The same behind a file's end: it is as long as what was written, which is all there, and the caller goes on behind
+ * that.
+ */
 HOST_TEST(a_write_of_many_blocks_that_ends_early_makes_a_file_longer)
 {
     begin(2048, "-b 1024 -I 128 -N 128", 64, 20, 1);
@@ -2398,8 +2438,8 @@ HOST_TEST(what_cannot_be_given_back_is_told)
 }
 
 /*
- * Any image: bytes of a sound one changed, in what is not a file's contents. Whatever is asked of it, the worst is an error; it
- * is not checked afterwards. EXT2_IMAGES of the environment says how many.
+ * Any image: bytes of a sound one changed, in what is not a file's contents. Whatever is asked of it, the worst is an
+ * error; it is not checked afterwards. EXT2_IMAGES of the environment says how many.
  */
 static bool any_entry(void *arg, const struct dirent_out *entry)
 {

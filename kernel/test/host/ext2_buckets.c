@@ -1,7 +1,8 @@
 /*
- * The same as ext2.c, of the kernel that unix=beyond builds. Sources: fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c
- * fs/ext2_bmap.c fs/ext2_dir.c fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c fs/vfs.c fs/namecache.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c
- * lib/bootargs.c. Options: BUFFERS_BUCKETS=1 BUFFERS_SHARED=1 ALLOC_GROUPS=1 INODES_SHARED=1
+ * The same as ext2.c, of the kernel that unix=beyond builds. Sources: fs/bio.c fs/freelist.c fs/ext2_mount.c
+ * fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c fs/ext2_dir.c fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c
+ * fs/vfs.c fs/namecache.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c lib/bootargs.c. Options:
+ * BUFFERS_BUCKETS=1 BUFFERS_SHARED=1 ALLOC_GROUPS=1 INODES_SHARED=1
  */
 #define TRANSFERS_EACH 29u /* most of it is tried by ext2.c */
 #include "ext2.c"

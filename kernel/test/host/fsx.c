@@ -1,12 +1,12 @@
 /*
- * One file, read, written, cut, appended to, and mapped, at random, beside a model of it (as the file system exerciser fsx does): by
- * the open file, the vnode, ext2, the pager of files and virtual memory, with an image of the host's mke2fs, which its e2fsck
- * and debugfs look at in the end. FSX_OPERATIONS of the environment says how many. Beside that, a file that pages of memory are put into.
- * Sources: fs/vnode_pager.c fs/vnode_file.c fs/swap_file.c
- * file/file.c fs/vfs.c fs/namecache.c fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c
- * fs/ext2_dir.c fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c vm/map.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c vm/radix.c mem/page.c
- * mem/zone.c lock/simple_lock.c lib/printf.c test/host/fake/vm.c.
- * Options: BUFFERS_BUCKETS=0 ALLOC_GROUPS=0
+ * One file, read, written, cut, appended to, and mapped, at random, beside a model of it (as the file system exerciser
+ * fsx does): by the open file, the vnode, ext2, the pager of files and virtual memory, with an image of the host's
+ * mke2fs, which its e2fsck and debugfs look at in the end. FSX_OPERATIONS of the environment says how many. Beside
+ * that, a file that pages of memory are put into. Sources: fs/vnode_pager.c fs/vnode_file.c fs/swap_file.c file/file.c
+ * fs/vfs.c fs/namecache.c fs/bio.c fs/freelist.c fs/ext2_mount.c fs/ext2_alloc.c fs/ext2_inode.c fs/ext2_bmap.c
+ * fs/ext2_dir.c fs/ext2_ops.c fs/ext2_journal.c fs/ext2_transaction.c vm/map.c vm/object.c vm/fault.c vm/page.c
+ * vm/pager.c vm/pageout.c vm/swap.c vm/radix.c mem/page.c mem/zone.c lock/simple_lock.c lib/printf.c
+ * test/host/fake/vm.c. Options: BUFFERS_BUCKETS=0 ALLOC_GROUPS=0
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -260,9 +260,8 @@ static void begin(uint32_t pages)
     atexit(clean_up);
     disk = malloc(DISK_SIZE);
     device.strategy = strategy;
-    shell(
-        "PATH=$PATH:/usr/sbin:/sbin; truncate -s 2M %s/image; mke2fs -q -F -t ext2 -O none,filetype,sparse_super -b 1024 "
-        "-I 128 -N 160 %s/image >/dev/null 2>&1");
+    shell("PATH=$PATH:/usr/sbin:/sbin; truncate -s 2M %s/image; mke2fs -q -F -t ext2 -O none,filetype,sparse_super "
+          "-b 1024 -I 128 -N 160 %s/image >/dev/null 2>&1");
     transfer_image("r");
     fake_vm_init(pages, 0);
     bio_start(24, 8);
@@ -297,8 +296,8 @@ HOST_TEST(a_file_is_what_its_model_is)
     file_release(file);
     vm_map_release(map);
     end();
-    shell(
-        "PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s/image >%s/fsck 2>&1 && debugfs -R 'dump /f %s/f' %s/image 2>/dev/null");
+    shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s/image >%s/fsck 2>&1 && "
+          "debugfs -R 'dump /f %s/f' %s/image 2>/dev/null");
     char path[96];
     snprintf(path, sizeof path, "%s/f", folder);
     FILE *left = fopen(path, "r");
@@ -336,8 +335,8 @@ static void written_or_not(int n, uint32_t offset, const uint8_t *bytes, uint32_
 }
 
 /*
- * A mapped file with holes on a disk that has no room for them from time to time: what was stored, written and cut is so, whichever of
- * them told of an error did nothing, and once there is room all of it is on the disk.
+ * A mapped file with holes on a disk that has no room for them from time to time: what was stored, written and cut is
+ * so, whichever of them told of an error did nothing, and once there is room all of it is on the disk.
  */
 static void full_disk_operation(bool full)
 {
@@ -537,7 +536,7 @@ HOST_TEST(files_are_mapped_as_memory_carries_them)
     shell("PATH=$PATH:/usr/sbin:/sbin; e2fsck -fn %s/image >%s/fsck 2>&1");
 }
 
-/* A file that pages go to. ------------------------------------------------------------------------------------------------- */
+/* A file that pages go to. ----------------------------------------------------------------------------------------- */
 
 #define SWAP_BLOCKS 1003u
 static uint32_t block_of_swap[SWAP_BLOCKS], failing = UINT32_MAX;

@@ -51,7 +51,9 @@ void host_check_equal(const char *file, int line, const char *what, long long is
 void host_check_text(const char *file, int line, const char *what, const char *is, const char *should);
 #define CHECK_TEXT(is, should) host_check_text(__FILE__, __LINE__, #is, is, should)
 
-/* To evaluate `expression` panics, with a message that contains `part`. Locks and sections are as the panic left them. */
+/*
+ * To evaluate `expression` panics, with a message that contains `part`. Locks and sections are as the panic left them.
+ */
 extern jmp_buf *host_panic_to;
 void host_check_panic(const char *file, int line, bool panicked, const char *part);
 #define CHECK_PANICS(part, expression)                         \
@@ -67,7 +69,10 @@ void host_check_panic(const char *file, int line, bool panicked, const char *par
         host_check_panic(__FILE__, __LINE__, panicked_, part); \
     } while (0)
 
-/* The environment's HOST_TIMES, or 1: how many times as long a test of random input is to be; what it does first is the same. */
+/*
+ * The environment's HOST_TIMES, or 1: how many times as long a test of random input is to be; what it does first is the
+ * same.
+ */
 unsigned host_times(void);
 
 void host_layout(uint32_t seed); /* what lib/layout.h draws from, from here on */

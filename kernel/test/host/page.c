@@ -1,6 +1,6 @@
 /*
- * Pages: random calls on several harts agree with a model; what one owner wrote, nobody else changes; and pages in a row are found
- * exactly where there are some, whoever has had them before. Sources: mem/page.c lock/simple_lock.c
+ * Pages: random calls on several harts agree with a model; what one owner wrote, nobody else changes; and pages in a
+ * row are found exactly where there are some, whoever has had them before. Sources: mem/page.c lock/simple_lock.c
  */
 #include "mem/page.h"
 

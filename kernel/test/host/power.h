@@ -1,13 +1,14 @@
 /*
- * Power cuts (included by ext2.c): a drive with a cache that keeps any of the sectors written since the last flush when the power goes, in
- * whatever version; a load that knows what fsync has acknowledged; and what must be left. Many cuts are made of one run: at each a
- * copy of the process looks at what would be left then.
+ * Power cuts (included by ext2.c): a drive with a cache that keeps any of the sectors written since the last flush when
+ * the power goes, in whatever version; a load that knows what fsync has acknowledged; and what must be left. Many cuts
+ * are made of one run: at each a copy of the process looks at what would be left then.
  *
- * Files are of words that say whose they are: file, which write of it, place. A file's name ends in its number, whatever it is called.
- * So what is another's shows wherever it stands.
+ * Files are of words that say whose they are: file, which write of it, place. A file's name ends in its number,
+ * whatever it is called. So what is another's shows wherever it stands.
  *
- * Beside these, directories with a hash tree and files with extended attributes, some of them shared, as others make them, of which names
- * come and go: the image is to be sound. With a journal, the mount that carries it out is cut, too: what is left of that leads to the same.
+ * Beside these, directories with a hash tree and files with extended attributes, some of them shared, as others make
+ * them, of which names come and go: the image is to be sound. With a journal, the mount that carries it out is cut,
+ * too: what is left of that leads to the same.
  *
  * EXT2_CUTS of the environment: how many cuts for each kind of load; EXT2_SEED: of the first run.
  */
@@ -85,7 +86,10 @@ static int flush_cache(struct blockdev *d)
     return 0;
 }
 
-/* `disk` becomes what is left now: of each sector what is certain, or one of what has been written to it since, or is being written. */
+/*
+ * `disk` becomes what is left now: of each sector what is certain, or one of what has been written to it since, or is
+ * being written.
+ */
 static void lose(void)
 {
     for (unsigned i = 0; i < pendings; i++)
@@ -111,7 +115,7 @@ static void lose(void)
             memcpy(disk + (size_t)cached[i].sector * SECTOR_SIZE, cached[i].data, SECTOR_SIZE);
 }
 
-/* What is left ----------------------------------------------------------------------------------------------------------- */
+/* What is left ----------------------------------------------------------------------------------------------------- */
 
 static struct word *file_at(const char *path, uint32_t *words)
 {
@@ -343,7 +347,7 @@ static void cache_and_perhaps_cut(uint32_t sector, const uint8_t *data, uint32_t
     perhaps_cut();
 }
 
-/* The load --------------------------------------------------------------------------------------------------------------- */
+/* The load --------------------------------------------------------------------------------------------------------- */
 
 static void new_name(const struct model *m, char name[64])
 {
@@ -494,10 +498,9 @@ static void made_by_others(void)
         }
     fclose(commands);
     write_image();
-    shell(
-        "PATH=$PATH:/usr/sbin:/sbin; cd %s; debugfs -w -f commands image >said 2>&1; e2fsck -fyD image >said 2>&1; [ $? -le "
-        "1 ]",
-        folder);
+    shell("PATH=$PATH:/usr/sbin:/sbin; cd %s; debugfs -w -f commands image >said 2>&1; e2fsck -fyD image >said 2>&1; "
+          "[ $? -le 1 ]",
+          folder);
     read_image();
     CHECK(share_attributes() > INDEXED * IN_INDEX / 3 || inode_size_on_disk() > 128);
 }
@@ -659,8 +662,8 @@ HOST_TEST(the_power_goes_behind_each_commit_of_the_shortest_log)
 }
 
 /*
- * With a journal: a block of each kind of metadata is freed, and is a file's contents then; after a crash the log, which has both it and that
- * it is free, is carried out by e2fsck, or by us: the contents are what they were.
+ * With a journal: a block of each kind of metadata is freed, and is a file's contents then; after a crash the log,
+ * which has both it and that it is free, is carried out by e2fsck, or by us: the contents are what they were.
  */
 HOST_TEST(metadata_of_each_kind_that_are_contents_by_now_do_not_come_back)
 {
@@ -739,7 +742,9 @@ HOST_TEST(metadata_of_each_kind_that_are_contents_by_now_do_not_come_back)
     }
 }
 
-/* A directory with a hash tree is changed, and the change is committed by another file's fsync: with it the tree's end. */
+/*
+ * A directory with a hash tree is changed, and the change is committed by another file's fsync: with it the tree's end.
+ */
 HOST_TEST(an_index_ends_with_the_change_of_its_directory)
 {
     for (unsigned what = 0; what < 4; what++) {
@@ -775,8 +780,8 @@ HOST_TEST(an_index_ends_with_the_change_of_its_directory)
             vrele(root);
             write_image();
             shell(
-                "PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s >%s/fsck 2>&1; [ $? -le 1 ] && ! grep -v lost.found %s/fsck | "
-                "grep -q '? yes' || { cat %s/fsck; false; }",
+                "PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy %s >%s/fsck 2>&1; [ $? -le 1 ] && ! grep -v lost.found %s/fsck "
+                "| grep -q '? yes' || { cat %s/fsck; false; }",
                 image, folder, folder, folder);
             _exit(0);
         }

@@ -1,6 +1,6 @@
 /*
- * A terminal: lines and their editing, echo, signals, output that is stopped, reading as VMIN and VTIME say; and random input,
- * whose lines are those of a model. Sources: dev/terminal.c lock/simple_lock.c
+ * A terminal: lines and their editing, echo, signals, output that is stopped, reading as VMIN and VTIME say; and random
+ * input, whose lines are those of a model. Sources: dev/terminal.c lock/simple_lock.c
  */
 #include "dev/terminal.h"
 
@@ -364,7 +364,10 @@ HOST_TEST(a_reader_of_the_background_gets_nothing)
     CHECK_EQUAL(terminal_read(&tty, &c, 1, false), -EIO);
 }
 
-/* ---- Random characters, with ends, erasing and killing, read by pieces: the model keeps the line and the bytes that are readable. */
+/*
+ * ---- Random characters, with ends, erasing and killing, read by pieces: the model keeps the line and the bytes that
+ * are readable.
+ */
 
 static char model[TERMINAL_QUEUE], unfinished[TERMINAL_LINE];
 static unsigned readable, typed;

@@ -226,8 +226,9 @@ HOST_TEST(ticks_that_merged_call_all_that_has_become_due)
 }
 
 /*
- * Against a model that counts in 64 bits, with a clock that starts just before its count wraps around: of any length up to what 32
- * bits say, some in the middle of what is overdue, as the soft interrupt comes late. What is over is poisoned at once.
+ * Against a model that counts in 64 bits, with a clock that starts just before its count wraps around: of any length up
+ * to what 32 bits say, some in the middle of what is overdue, as the soft interrupt comes late. What is over is
+ * poisoned at once.
  */
 #define POISON 0xa5
 static uint64_t model_now, model_due[TIMERS];

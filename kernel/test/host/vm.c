@@ -1,6 +1,7 @@
 /*
- * Virtual memory, the part that no machine is in: random operations on maps agree with a model in which each page of a map is a
- * cell of its own or shared; also with little memory, when pages leave for the default pager and come back, and when memory is out.
+ * Virtual memory, the part that no machine is in: random operations on maps agree with a model in which each page of a
+ * map is a cell of its own or shared; also with little memory, when pages leave for the default pager and come back,
+ * and when memory is out.
  *
  * Sources: vm/map.c vm/object.c vm/fault.c vm/page.c vm/pager.c vm/pageout.c vm/swap.c vm/radix.c mem/page.c mem/zone.c
  * lock/simple_lock.c lib/printf.c test/host/fake/vm.c
@@ -559,8 +560,8 @@ static void copy_few(struct model *m)
 }
 
 /*
- * Few pages, shared by name and copied again and again, are written so often that harts have translations of them from before a
- * copy: one that a hart was not told to forget changes the copy.
+ * Few pages, shared by name and copied again and again, are written so often that harts have translations of them from
+ * before a copy: one that a hart was not told to forget changes the copy.
  */
 HOST_TEST(what_harts_remember_changes_no_copy)
 {
@@ -652,7 +653,9 @@ HOST_TEST(a_store_comes_and_goes_while_there_are_pages_at_the_pager)
     models[0].map = 0;
 }
 
-/* Without a RAM disk there is no room at all when the store has gone; an object that has had pages there may still ask. */
+/*
+ * Without a RAM disk there is no room at all when the store has gone; an object that has had pages there may still ask.
+ */
 HOST_TEST(a_pager_without_any_room_refuses)
 {
     fake_vm_init(60, 0);
@@ -851,7 +854,9 @@ static void touch(struct vm_map *map, uint32_t address, unsigned rights)
         w[0] = w[1023] = address;
 }
 
-/* Twice as many with each fault, but none beyond the region or over what is there, and none for who reads or goes down. */
+/*
+ * Twice as many with each fault, but none beyond the region or over what is there, and none for who reads or goes down.
+ */
 HOST_TEST(who_writes_in_order_gets_pages_ahead)
 {
     enum { PAGES = 40, THERE = 11 };
@@ -935,7 +940,10 @@ HOST_TEST(no_pages_ahead_where_memory_is_short)
     end();
 }
 
-/* A pager of pages of 0, which keeps none. When it is told of its object's end, memory is short, and page-out goes over all pages. */
+/*
+ * A pager of pages of 0, which keeps none. When it is told of its object's end, memory is short, and page-out goes over
+ * all pages.
+ */
 static bool ending;
 static unsigned asked_to_keep;
 
@@ -989,8 +997,8 @@ HOST_TEST(page_out_leaves_pages_of_an_object_that_ends)
 }
 
 /*
- * A pager that withholds the right to write until it is asked, and counts what it is told: each call of the interface in both
- * directions (vm/pager.h), a copy that sees what was there, errors, and its end.
+ * A pager that withholds the right to write until it is asked, and counts what it is told: each call of the interface
+ * in both directions (vm/pager.h), a copy that sees what was there, errors, and its end.
  */
 #define TOLD_PAGES 8u
 static struct {
@@ -1195,7 +1203,10 @@ HOST_TEST(a_stack_grows_as_it_is_used)
     end();
 }
 
-/* What takes the place of promised memory takes its promise over: nothing is promised twice meanwhile, and nothing is lost. */
+/*
+ * What takes the place of promised memory takes its promise over: nothing is promised twice meanwhile, and nothing is
+ * lost.
+ */
 HOST_TEST(what_replaces_memory_has_its_promise)
 {
     enum { AT = 0x20000000, PAGES = 100, SIZE = PAGES * PAGE_SIZE };

@@ -140,7 +140,9 @@ static void release(struct reference *r, struct random *random)
 static struct reference *busy; /* what another hart fills or drains in between */
 static struct random busy_random;
 
-/* Once in a while before this hart takes a lock of that zone, or of the pages: so also between its looks at the slabs. */
+/*
+ * Once in a while before this hart takes a lock of that zone, or of the pages: so also between its looks at the slabs.
+ */
 static void another_hart_runs(void)
 {
     unsigned hart = curhart->id;

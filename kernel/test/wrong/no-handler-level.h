@@ -1,6 +1,6 @@
 /*
- * A scheme that is wrong on purpose, to test the tests: cli-spl-pessim whose handlers do not keep out their own level and
- * below.
+ * A scheme that is wrong on purpose, to test the tests: cli-spl-pessim whose handlers do not keep out their own level
+ * and below.
  */
 #include "sync/pic.h"
 #define pic_set_level(level) ((void)(level)) /* not raised, so there is nothing to restore */

@@ -1,6 +1,6 @@
-// What stands outside the chip, at its pins: the far end of a serial line, whoever takes the trace, whoever runs the target.
-// A node (run/node.h) has a list of them. The clock loop asks no device in each cycle: a device says when it wants to be
-// called, and which pins stir it, and is called then only.
+// What stands outside the chip, at its pins: the far end of a serial line, whoever takes the trace, whoever runs the
+// target. A node (run/node.h) has a list of them. The clock loop asks no device in each cycle: a device says when it
+// wants to be called, and which pins stir it, and is called then only.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -16,9 +16,9 @@ class BinaryInputArchive;
 class BinaryOutputArchive;
 } // namespace cereal
 
-// Output pins that stir devices, as bits. A serial line stands high while nothing is sent. The others show something for one
-// cycle, a strobe: with any of them the chip has done something.
-// Of each disk controller there are two, unit by unit: it says something, and it takes what its drive hands it.
+// Output pins that stir devices, as bits. A serial line stands high while nothing is sent. The others show something
+// for one cycle, a strobe: with any of them the chip has done something. Of each disk controller there are two, unit by
+// unit: it says something, and it takes what its drive hands it.
 enum Pin : unsigned {
     UART0_TX = 1,
     UART1_TX = 2,
@@ -39,8 +39,8 @@ class Device {
 
     const std::string name; // as wires and the record call it
 
-    // What the clock loop looks at, not saved: made anew when the device is loaded. A device changes it only in the functions below that are not const; who else calls
-    // something that changes it has the node look again.
+    // What the clock loop looks at, not saved: made anew when the device is loaded. A device changes it only in the
+    // functions below that are not const; who else calls something that changes it has the node look again.
     struct Wants {
         uint64_t before = NEVER; // `before_edge` in the first cycle not earlier
         uint64_t after = NEVER; // `after_edge` in the first cycle not earlier, ...
@@ -57,8 +57,8 @@ class Device {
     virtual bool idle() const { return true; } // nothing is on its way
     virtual uint64_t bits(uint64_t /*count*/) const { return 0; } // their cycles on its line; 0: it is none
 
-    // Wires (run/wire.h). What comes over one, in the cycle in which it arrives, before its edge; and the first cycle in
-    // which the device may send, if the node does nothing before the cycle `first`.
+    // Wires (run/wire.h). What comes over one, in the cycle in which it arrives, before its edge; and the first cycle
+    // in which the device may send, if the node does nothing before the cycle `first`.
     virtual void arrive(const std::string & /*content*/, uint64_t /*cycle*/) {}
     virtual void wire(std::function<void(uint64_t, std::string)>) {
     } // begins here: what is sent goes there, with its cycle
@@ -70,9 +70,9 @@ class Device {
     virtual void poll(uint64_t /*cycle*/) {}
     virtual bool listens() const { return false; } // somebody there may do something, in his own time
 
-    // A checkpoint has the state of all devices: each member that is no constant or reference is saved and loaded, or a comment
-    // says that it is not saved (a test looks at that: tests/unit/test_devices.py). Files hold what they have got from `open` on if `keep`, so that a
-    // restored run can write it again, until `forget`.
+    // A checkpoint has the state of all devices: each member that is no constant or reference is saved and loaded, or a
+    // comment says that it is not saved (a test looks at that: tests/unit/test_devices.py). Files hold what they have
+    // got from `open` on if `keep`, so that a restored run can write it again, until `forget`.
     virtual void save(cereal::BinaryOutputArchive &) const {}
     virtual void load(cereal::BinaryInputArchive &) {}
     virtual void open(const std::string & /*folder, or empty*/, bool /*keep*/) {}

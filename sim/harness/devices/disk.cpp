@@ -199,7 +199,8 @@ void Disk::end_at(uint64_t cycle, Status how)
     due = cycle;
 }
 
-// The request that is reached first, of as many as the drive looks at, but none past a flush; nor is one passed over for ever.
+// The request that is reached first, of as many as the drive looks at, but none past a flush; nor is one passed over
+// for ever.
 bool Disk::choose(uint64_t cycle)
 {
     if (waiting.empty())

@@ -1,5 +1,6 @@
-// Serial lines at their real bit rate, 8N1. Both ends keep the cycle of their next event, so that a quiet line costs one
-// comparison per cycle. Bit edges are computed from the start of a burst (or of a byte), so no rounding error builds up.
+// Serial lines at their real bit rate, 8N1. Both ends keep the cycle of their next event, so that a quiet line costs
+// one comparison per cycle. Bit edges are computed from the start of a burst (or of a byte), so no rounding error
+// builds up.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -60,8 +61,8 @@ class LineReceiver {
     const BitRate &rate() const { return bit_rate; }
     uint64_t next_sample() const { return busy ? next : NEVER; }
     uint64_t wants() const { return busy && !stuck ? next : NEVER; } // the same, if the line does not move
-    // The first cycle in which a byte may have been received, if the line stays as it is before the cycle `first`: a byte is
-    // there in the middle of its stop bit.
+    // The first cycle in which a byte may have been received, if the line stays as it is before the cycle `first`: a
+    // byte is there in the middle of its stop bit.
     uint64_t next_byte(uint64_t first) const
     {
         bool waits = !busy || stuck;

@@ -9,8 +9,8 @@
 #include "support/files.h"
 #include "support/hash.h"
 
-// The line to one port and back: bytes at their bit rate. What comes from the target goes to `byte`, and over the wire if
-// one begins here.
+// The line to one port and back: bytes at their bit rate. What comes from the target goes to `byte`, and over the wire
+// if one begins here.
 class SerialPort : public Device {
   public:
     // `drive` sets the level of the target's receive pin; `life` is set when something happens.

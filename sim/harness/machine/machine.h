@@ -1,4 +1,5 @@
-// What of a node is compiled for each machine: the model, where its harts' pins are, and how its idle cycles are left out.
+// What of a node is compiled for each machine: the model, where its harts' pins are, and how its idle cycles are left
+// out.
 #pragma once
 #include "machine/model.h"
 #include "machine/skip.h"

@@ -1,5 +1,6 @@
-// The verilated SoC behind the few calls that the harness needs. `ports.h` is made by sim/model/build.py from the top module's
-// ports and registers: HARTS, hart_pins() and pokables(). What includes it is compiled for each machine: only the clock loop.
+// The verilated SoC behind the few calls that the harness needs. `ports.h` is made by sim/model/build.py from the top
+// module's ports and registers: HARTS, hart_pins() and pokables(). What includes it is compiled for each machine: only
+// the clock loop.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -19,7 +20,8 @@ class Model final : public Pins {
     ~Model();
 
     // One clock cycle: rising edge, then the outputs hold what the cycle shows. Inputs set before are seen by the edge.
-    // While they stay as they are, the edge is all there is to compute: Verilator's eval() would look at everything twice.
+    // While they stay as they are, the edge is all there is to compute: Verilator's eval() would look at everything
+    // twice.
     void cycle()
     {
         if (EDGE_ALONE && !inputs_changed)
@@ -75,7 +77,8 @@ class Model final : public Pins {
     // Every cycle as Verilator has it, with both edges: slower, to check the other way against.
     void evaluate_twice() { inputs_changed = twice = true; }
 
-    // From now on, until it is told otherwise. Throws Failure if the file cannot be written, or in a build without waves.
+    // From now on, until it is told otherwise. Throws Failure if the file cannot be written, or in a build without
+    // waves.
     void waves_to(const std::string &path);
     void waves(bool on, uint64_t cycle);
 

@@ -17,9 +17,9 @@ class Skip {
 
     Skip(Model &model, Mode mode) : model(model), idle(model.root()), mode(mode) {}
 
-    // Cycles in which no hart did anything end with this call; `cycle` is the next one to simulate, those before `end` may be
-    // simulated now, and until `limit`, which may be later, nothing comes from outside. `step` simulates one cycle, counts
-    // it and tells whether nothing was seen in it. Behind it the model may be asleep.
+    // Cycles in which no hart did anything end with this call; `cycle` is the next one to simulate, those before `end`
+    // may be simulated now, and until `limit`, which may be later, nothing comes from outside. `step` simulates one
+    // cycle, counts it and tells whether nothing was seen in it. Behind it the model may be asleep.
     template <class Step> void look(uint64_t &cycle, uint64_t end, uint64_t limit, Step step)
     {
         if (cycle < next || end < cycle + LOOK)
@@ -55,8 +55,9 @@ class Skip {
     uint64_t sleeps_until() const { return sleep_end; }
 
     // Leaves cycles out, from `cycle` to some before `to`, which is no later than it sleeps: those in between are to be
-    // simulated, as they bring what follows the counters up to date. A check simulates all, up to `to`, and throws Failure
-    // if it finds a difference; `outside` gives the state of all that stands at the model's pins or watches them.
+    // simulated, as they bring what follows the counters up to date. A check simulates all, up to `to`, and throws
+    // Failure if it finds a difference; `outside` gives the state of all that stands at the model's pins or watches
+    // them.
     template <class Step, class Outside> void wake(uint64_t &cycle, uint64_t to, Step step, Outside outside)
     {
         sleep_end = 0;

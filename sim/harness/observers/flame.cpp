@@ -68,8 +68,8 @@ void Flame::transfer(unsigned hart, Transfer transfer, uint32_t pc, uint64_t cyc
     stack.back = pc + 4;
 }
 
-// A return goes to where the innermost call came from. If it does not, frames were left in another way, or the thread is
-// a new one with an old number: then the innermost frame that fits is the one, or this is a new outermost one.
+// A return goes to where the innermost call came from. If it does not, frames were left in another way, or the thread
+// is a new one with an old number: then the innermost frame that fits is the one, or this is a new outermost one.
 void Flame::returned_to(Stack &stack, Name name, uint32_t pc)
 {
     Frames &frames = *stack.frames;

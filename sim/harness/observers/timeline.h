@@ -26,7 +26,8 @@ class Timeline final : public Observer {
     PerfettoTrace::Track group(unsigned hart) const { return harts[hart].group; } // for more about it
 
   private:
-    // A track and the slices open on it, outermost first: shown as they should be, by ending and beginning what differs.
+    // A track and the slices open on it, outermost first: shown as they should be, by ending and beginning what
+    // differs.
     struct Stack {
         PerfettoTrace::Track track = 0;
         std::vector<std::string> open;

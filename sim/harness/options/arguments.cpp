@@ -30,10 +30,12 @@ const char HELP[] =
   --disk IMAGE[,NAME=VALUE...]  a file of 512-byte sectors at the next disk controller: profile=ide|scsi|cdrom|floppy|
                         sabre|fast, write=no|copy|inplace, faults (hw/disk/README.md); may be repeated
   --ether-in FILE       Ethernet frames for the target, a pcap file, with their timing: from trace event 1022 on ...
-  --ether-start CYCLE   ... or from this cycle on; log: each at the very cycle of its stamp, as a run's ether-in.pcap has it
+  --ether-start CYCLE   ... or from this cycle on; log: each at the very cycle of its stamp, as a run's ether-in.pcap
+                        has it
   --ether-out FILE      what the target sends, as a pcap file (DIR/ether.pcap)
   --ether tap:NAME      the wire ends in a TAP device of this machine; what comes is in DIR/ether-in.pcap
-  --ether user          ... in a network of this process's own, without root (libslirp), whose router is 10.0.0.1; likewise
+  --ether user          ... in a network of this process's own, without root (libslirp), whose router is 10.0.0.1;
+                        likewise
   --ether-mbits N       the wire's speed, 10, 100 or 1000 Mbit/s (100)
   --ether-unplug A:B    the cable is pulled in cycle A and back in cycle B
   --max-cycles N        stop after N cycles (exit status 3)
@@ -58,8 +60,8 @@ const char HELP[] =
                         event:ID[:ARGUMENT] (on the trace port)
   --checkpoint-stop     and end there (exit status 0)
   --restore FILE        go on from a checkpoint; image, boot arguments, seed and bit rates are its own
-  --nodes N             N machines instead of one, each with its outputs in DIR/node-K, K from 0; their boot arguments get
-                        node=K nodes=N. Restoring a checkpoint of one machine makes N of it
+  --nodes N             N machines instead of one, each with its outputs in DIR/node-K, K from 0; their boot arguments
+                        get node=K nodes=N. Restoring a checkpoint of one machine makes N of it
   --node K:OPTION=VALUE an option (image, bootargs, uart1-in, poke, timeline, ...) for node K alone; may be repeated
   --wire A.PORT:B.PORT:CYCLES  what node A sends on PORT (uart0, uart1, ether) reaches node B's PORT so many cycles
                         after its last bit; one way; may be repeated. Several wires from and to ether make a switch

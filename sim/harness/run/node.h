@@ -36,23 +36,23 @@ class Node {
   public:
     enum class End { NONE, TARGET, MAX_CYCLES, MAX_SECONDS, HANG, INTERRUPTED, CHECKPOINT, STOPPED, FAILURE };
 
-    // Node `number` of `count`; goes on where the checkpoint was taken, if there is one, as one of several that are made of it
-    // if it is a `clone`. Throws Failure on bad input.
+    // Node `number` of `count`; goes on where the checkpoint was taken, if there is one, as one of several that are
+    // made of it if it is a `clone`. Throws Failure on bad input.
     Node(const Arguments &arguments, Inputs inputs, const Checkpoint *checkpoint, unsigned number, unsigned count,
          bool clone);
     ~Node();
 
     void begin(); // before the first cycle
 
-    // Simulates until all cycles before `limit` are over, or the node is. From outside nothing comes before `limit` but what
-    // was delivered. May return sooner, at a moment for a checkpoint. Throws nothing: a Failure ends the node.
+    // Simulates until all cycles before `limit` are over, or the node is. From outside nothing comes before `limit` but
+    // what was delivered. May return sooner, at a moment for a checkpoint. Throws nothing: a Failure ends the node.
     void advance(uint64_t limit);
     uint64_t time() const { return std::max(cycle, slept_to); } // all cycles before this one are over
     // Nothing more comes of it: it has ended and its lines have run dry.
     bool over() const { return end != End::NONE && !draining; }
 
-    // Wires. What was sent since it was last asked, by wire; and the first cycle in which the device may send, if nothing
-    // arrives at the node before `arrival`.
+    // Wires. What was sent since it was last asked, by wire; and the first cycle in which the device may send, if
+    // nothing arrives at the node before `arrival`.
     std::vector<Message> sent; // not saved: the run has taken it
     void deliver(const Message &message, Device &to);
     uint64_t stirs_at() const; // the first cycle in which it may do something, if nothing arrives
@@ -149,7 +149,8 @@ class Node {
 
     std::vector<Device *> devices; // those, in the order in which they are called in a cycle
 
-    // Not saved, but made anew. Of what the devices want, what the clock loop looks at: the first of each, and all pins.
+    // Not saved, but made anew. Of what the devices want, what the clock loop looks at: the first of each, and all
+    // pins.
     Device::Wants wants;
     uint64_t slept_to = 0; // the model stands at `cycle`, and in those up to here it does nothing
     uint64_t until = 0; // where the loop looks up next

@@ -248,8 +248,8 @@ std::vector<size_t> Run::to_serve(const std::vector<uint64_t> &limits, const std
     return served;
 }
 
-// Where several nodes run, each may be ahead of another when one ends badly: all end at the same cycle, the next one at which
-// this is looked at.
+// Where several nodes run, each may be ahead of another when one ends badly: all end at the same cycle, the next one at
+// which this is looked at.
 void Run::look_at_ends()
 {
     if (alone())

@@ -1,12 +1,13 @@
 /*
- * What the programs of this folder share (../judge.py). Each is a family of POSIX's calls, and is one file with a main; it says what
- * each call gave, a line each, "FUNCTION: CALL = RESULT", with errors by their names, so that lines of two systems can be compared:
+ * What the programs of this folder share (../judge.py). Each is a family of POSIX's calls, and is one file with a main;
+ * it says what each call gave, a line each, "FUNCTION: CALL = RESULT", with errors by their names, so that lines of two
+ * systems can be compared:
  *
  *     int fd = SHOW(open("f", O_RDWR));        opens: open("f", O_RDWR) = 3
  *     SHOW_BYTES("what is in it", text, n);    opens: what is in it = "abc\0"
  *
- * FUNCTION is the calling function's name. Nothing is to be shown that is a system's own: addresses, process ids, times of
- * day, sizes of directories. `judge_part` of what many combinations give is shown in a short run (TAKEN).
+ * FUNCTION is the calling function's name. Nothing is to be shown that is a system's own: addresses, process ids, times
+ * of day, sizes of directories. `judge_part` of what many combinations give is shown in a short run (TAKEN).
  */
 #ifndef JUDGE_H
 #define JUDGE_H

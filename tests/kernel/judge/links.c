@@ -1,4 +1,7 @@
-/* Links, symbolic links, and names that come and go: link, symlink, readlink, unlink, mkdir, rmdir, stat on every kind of name. */
+/*
+ * Links, symbolic links, and names that come and go: link, symlink, readlink, unlink, mkdir, rmdir, stat on every kind
+ * of name.
+ */
 #include <limits.h>
 
 #include "names.h"

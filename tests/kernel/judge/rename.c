@@ -1,4 +1,7 @@
-/* rename: every kind of name to every other, with and without a slash behind it; below itself; over what is open; in loops. */
+/*
+ * rename: every kind of name to every other, with and without a slash behind it; below itself; over what is open; in
+ * loops.
+ */
 #include "names.h"
 
 static void rename_one(const char *from, const char *to)

@@ -1,6 +1,6 @@
 /*
- * run FOLDER WORK PART FAMILY...: runs the programs FOLDER/FAMILY, each in a new folder WORK/FAMILY, with its output in WORK/FAMILY.out
- * and, as its last line, how it ended.
+ * run FOLDER WORK PART FAMILY...: runs the programs FOLDER/FAMILY, each in a new folder WORK/FAMILY, with its output in
+ * WORK/FAMILY.out and, as its last line, how it ended.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /*
- * files [FOLDER [LOCKS FILES]]: POSIX's calls on files and names, in FOLDER (/), and what is to be left there for the host to read;
- * with as many locks of ranges, and at most 1000 mapped files, at a time. Prints a line for each check that fails, and "files: N checks".
+ * files [FOLDER [LOCKS FILES]]: POSIX's calls on files and names, in FOLDER (/), and what is to be left there for the
+ * host to read; with as many locks of ranges, and at most 1000 mapped files, at a time. Prints a line for each check
+ * that fails, and "files: N checks".
  */
 #include <dirent.h>
 #include <errno.h>

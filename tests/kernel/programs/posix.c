@@ -1,7 +1,7 @@
 /*
- * What programs expect of a C library and a Unix: each check is one line, and says the same of the host's (the test runs
- * it there too). argv[1] is a file of the lines "line 0" to "line 199", in a folder of which argv[2] is the path; with a
- * third argument a shell is there.
+ * What programs expect of a C library and a Unix: each check is one line, and says the same of the host's (the test
+ * runs it there too). argv[1] is a file of the lines "line 0" to "line 199", in a folder of which argv[2] is the path;
+ * with a third argument a shell is there.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -1,9 +1,10 @@
 /*
- * power PROCESSES OPERATIONS SEED: processes make, write, append to, cut, rename, link, unlink and fsync files of their own folders, and
- * say of each operation in which cycles it began and ended. tests/kernel/power_cuts.py knows from that what a power cut in
- * between must leave. A file is of words that say whose they are; its name ends in its number.
+ * power PROCESSES OPERATIONS SEED: processes make, write, append to, cut, rename, link, unlink and fsync files of their
+ * own folders, and say of each operation in which cycles it began and ended. tests/kernel/power_cuts.py knows from that
+ * what a power cut in between must leave. A file is of words that say whose they are; its name ends in its number.
  *
- *   op BEGIN END KIND FILE ...      write FIRST COUNT VERSION, cut WORDS, name PATH, unlink, sync, each with the file's number
+ *   op BEGIN END KIND FILE ...      write FIRST COUNT VERSION, cut WORDS, name PATH, unlink, sync, each with the file's
+ *                                   number
  */
 #include <fcntl.h>
 #include <stdint.h>

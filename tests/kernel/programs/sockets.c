@@ -1,4 +1,7 @@
-/* What calls on sockets answer when nobody is at the other end, and odd arguments: prints what is not so, and ends with 1. */
+/*
+ * What calls on sockets answer when nobody is at the other end, and odd arguments: prints what is not so, and ends with
+ * 1.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>

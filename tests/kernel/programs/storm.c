@@ -1,9 +1,10 @@
 /*
- * storm SEED ROUNDS PROCESSES THREADS [scarce]: processes of several threads, each of which makes ROUNDS steps at random: maps, frees and
- * protects pages of its own and ones that all threads of its process use at the same time; forks children that end, are ended, or
- * borrow the memory; duplicates descriptors onto each other; writes to and reads from pipes out of pages that others take away;
- * sends signals; waits for a lock. Whatever is in a page is 0 or of a process that may write there: no other's is ever seen.
- * With `scarce` memory may be out: calls fail, and a process may end by SIGBUS. Prints a line for each thing that is wrong, and
+ * storm SEED ROUNDS PROCESSES THREADS [scarce]: processes of several threads, each of which makes ROUNDS steps at
+ * random: maps, frees and protects pages of its own and ones that all threads of its process use at the same time;
+ * forks children that end, are ended, or borrow the memory; duplicates descriptors onto each other; writes to and reads
+ * from pipes out of pages that others take away; sends signals; waits for a lock. Whatever is in a page is 0 or of a
+ * process that may write there: no other's is ever seen. With `scarce` memory may be out: calls fail, and a process may
+ * end by SIGBUS. Prints a line for each thing that is wrong, and
  *
  *   storm: N steps, N wrong
  */

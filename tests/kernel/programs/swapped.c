@@ -1,6 +1,6 @@
 /*
- * swapped PAGES ROUNDS: as many pages, all of them written, beside files that are written and read: more than main RAM has, so
- * that most of them are at the default pager. A child shares half of it and writes on.
+ * swapped PAGES ROUNDS: as many pages, all of them written, beside files that are written and read: more than main RAM
+ * has, so that most of them are at the default pager. A child shares half of it and writes on.
  *
  *   swapped: PAGES pages, ROUNDS rounds, N wrong
  */

@@ -1,6 +1,6 @@
 /*
- * cstest: the context switch primitives alone. Five contexts between guards switch in a fixed order, to themselves, through
- * nested levels, with floating point alive; then overflow, underflow and corruption must be found. Prints
+ * cstest: the context switch primitives alone. Five contexts between guards switch in a fixed order, to themselves,
+ * through nested levels, with floating point alive; then overflow, underflow and corruption must be found. Prints
  *   @cstest checks=N failed=N switch=CYCLES (one raw switch, of a pair of contexts; 0 on the host)
  */
 #include <stdint.h>

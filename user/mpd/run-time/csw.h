@@ -1,6 +1,7 @@
 /*
- * Switching contexts, behind the interface of the MPD distribution's csw/. A context is an array of bytes: its stack, which
- * grows down towards what is kept at the array's beginning. A back end provides chg_context and csw_begin; the rest is csw.c.
+ * Switching contexts, behind the interface of the MPD distribution's csw/. A context is an array of bytes: its stack,
+ * which grows down towards what is kept at the array's beginning. A back end provides chg_context and csw_begin; the
+ * rest is csw.c.
  */
 #ifndef MPD_CSW_H
 #define MPD_CSW_H
@@ -26,7 +27,9 @@
 #ifndef __ASSEMBLER__
 #include <stddef.h>
 
-/* Makes a context of `array`, which is aligned to 16 bytes: it will call code(a1, a2, a3, a4), which must not return. */
+/*
+ * Makes a context of `array`, which is aligned to 16 bytes: it will call code(a1, a2, a3, a4), which must not return.
+ */
 void mpd_build_context(void (*code)(long, long, long, long), char *array, size_t size, long a1, long a2, long a3,
                        long a4);
 /* Saves the running context in `old`, unless that is null, and goes on with `to`. */

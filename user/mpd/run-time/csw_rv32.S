@@ -1,4 +1,7 @@
-/* chg_context for RV32 without floating point registers: saves s0 to s11 and ra. gp and tp are the same in all contexts. */
+/*
+ * chg_context for RV32 without floating point registers: saves s0 to s11 and ra. gp and tp are the same in all
+ * contexts.
+ */
 #if defined(__riscv)
 #include "csw.h"
 #define FRAME 64

@@ -27,9 +27,9 @@ static struct translation {
 static unsigned used;
 
 /*
- * What harts keep of them: a user's accesses go from hart to hart, by what the one has kept, as it is, and only without that by
- * the list above. So a translation that was taken away and that nobody has told the harts of is used on. They forget what they
- * have to, and nothing else.
+ * What harts keep of them: a user's accesses go from hart to hart, by what the one has kept, as it is, and only without
+ * that by the list above. So a translation that was taken away and that nobody has told the harts of is used on. They
+ * forget what they have to, and nothing else.
  */
 #define KEPT 64
 static struct kept {

@@ -1,6 +1,6 @@
 /*
- * What vm/ finds below it on the host: main RAM as an array, a pmap that is a list, threads that cannot wait. Beside it, a user's
- * accesses: by the pmap's translations, with faults where there is none.
+ * What vm/ finds below it on the host: main RAM as an array, a pmap that is a list, threads that cannot wait. Beside
+ * it, a user's accesses: by the pmap's translations, with faults where there is none.
  */
 #ifndef TEST_HOST_FAKE_VM_H
 #define TEST_HOST_FAKE_VM_H

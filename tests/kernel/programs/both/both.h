@@ -1,6 +1,6 @@
 /*
- * For programs that run on the host and on the machine, whose printed lines are compared: names instead of numbers, which
- * differ, and random numbers that are the same.
+ * For programs that run on the host and on the machine, whose printed lines are compared: names instead of numbers,
+ * which differ, and random numbers that are the same.
  */
 #ifndef BOTH_H
 #define BOTH_H

@@ -1,6 +1,6 @@
 /*
- * exec FOLDER: what execve takes: scripts with their interpreter, what is no program, arguments up to their limit; what posix_spawn
- * hands on. The folder has the scripts (test_both.py).
+ * exec FOLDER: what execve takes: scripts with their interpreter, what is no program, arguments up to their limit; what
+ * posix_spawn hands on. The folder has the scripts (test_both.py).
  */
 #include <limits.h>
 #include <spawn.h>

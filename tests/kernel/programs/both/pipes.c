@@ -1,7 +1,7 @@
 /*
- * pipes SEED STATES: pipes and poll at the sizes that the interface names, and in states that come at random: poll says that one can
- * be read or written exactly if a read or a write of PIPE_BUF bytes does not give EAGAIN. Pipes hold different amounts here and
- * there: what is said is what holds for all.
+ * pipes SEED STATES: pipes and poll at the sizes that the interface names, and in states that come at random: poll says
+ * that one can be read or written exactly if a read or a write of PIPE_BUF bytes does not give EAGAIN. Pipes hold
+ * different amounts here and there: what is said is what holds for all.
  */
 #include <limits.h>
 #include <poll.h>
@@ -215,7 +215,10 @@ static void not_mixed(void)
     close(e[0]);
 }
 
-/* The ticks of a grandchild are its grandparent's once both have been waited for; a pipe is held by what a child has left. */
+/*
+ * The ticks of a grandchild are its grandparent's once both have been waited for; a pipe is held by what a child has
+ * left.
+ */
 static void generations(void)
 {
     int e[2];

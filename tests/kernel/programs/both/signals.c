@@ -1,6 +1,6 @@
 /*
- * What a handler is told (siginfo), signals that are waited for, what children's ends and stops are told by, timers, and pipes
- * that nobody reads.
+ * What a handler is told (siginfo), signals that are waited for, what children's ends and stops are told by, timers,
+ * and pipes that nobody reads.
  */
 #include <limits.h>
 #include <setjmp.h>

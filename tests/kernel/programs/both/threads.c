@@ -1,4 +1,6 @@
-/* POSIX's threads: locks that exclude whom they are to exclude, waits that end at a time, what fork does with handlers. */
+/*
+ * POSIX's threads: locks that exclude whom they are to exclude, waits that end at a time, what fork does with handlers.
+ */
 #include <poll.h>
 #include <semaphore.h>
 #include <sys/time.h>

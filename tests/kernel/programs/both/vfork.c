@@ -1,6 +1,6 @@
 /*
- * vfork SEED: vfork, whose child runs in its parent's memory, and what of a process is not of that memory: descriptors, folder,
- * masks, handlers. Then a tree of such children that do things at random.
+ * vfork SEED: vfork, whose child runs in its parent's memory, and what of a process is not of that memory: descriptors,
+ * folder, masks, handlers. Then a tree of such children that do things at random.
  */
 #define _GNU_SOURCE
 #include <semaphore.h>

@@ -1,6 +1,6 @@
 /*
- * Waits that are interrupted: each kind of wait, with a limit and without, is met by a stop and a continue, an ignored signal, a
- * handler with SA_RESTART and one without. What the wait gives, and how often the handler ran, is printed.
+ * Waits that are interrupted: each kind of wait, with a limit and without, is met by a stop and a continue, an ignored
+ * signal, a handler with SA_RESTART and one without. What the wait gives, and how often the handler ran, is printed.
  */
 #include <limits.h>
 #include <poll.h>

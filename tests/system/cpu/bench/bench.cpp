@@ -2,8 +2,8 @@
 //   bench IMAGE [--latency N] [--jitter N] [--seed N] [--max-cycles N]
 // loads the binary IMAGE to the start of main memory and runs until the program writes its exit code (the exit status;
 // 124 when max-cycles pass). What harts write to their consoles goes to stdout, a line at a time.
-// The device's registers, and what the private I/O ports answer, are in ../programs/bench.h. What is at the device port,
-// and the faults that --fault plants there, is in device.h.
+// The device's registers, and what the private I/O ports answer, are in ../programs/bench.h. What is at the device
+// port, and the faults that --fault plants there, is in device.h.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -2,12 +2,12 @@
 // and writes at random beside the harts, against a model.
 //
 // At random: of each line of 8 words the even ones are the device's, which writes ever greater values, and the odd ones
-// the harts' (in their low half). Reads of its own words give what the model has; of the harts', no value older than one
-// seen before, or promised by a hart after its fence. When the port says that all writes are visible, the model's values
-// are published: a hart that looks one up and then reads the word must find it, or a later one.
+// the harts' (in their low half). Reads of its own words give what the model has; of the harts', no value older than
+// one seen before, or promised by a hart after its fence. When the port says that all writes are visible, the model's
+// values are published: a hart that looks one up and then reads the word must find it, or a later one.
 //
-// Planted faults, with which this must be found to fail: 1, what the device writes goes to memory around the cluster, so
-// that a line stays in caches as it was; 2, what it reads is up to 256 cycles old, as if a cache had kept the newer.
+// Planted faults, with which this must be found to fail: 1, what the device writes goes to memory around the cluster,
+// so that a line stays in caches as it was; 2, what it reads is up to 256 cycles old, as if a cache had kept the newer.
 #pragma once
 #include <cstdint>
 #include <deque>

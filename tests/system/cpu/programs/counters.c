@@ -6,7 +6,8 @@ static volatile uint32_t gap[HARTS];
 void hart_main(int hart)
 {
     barrier();
-    // mcycle and mtime run from the same reset: the middle of three reads that are equally far apart lies in the middle.
+    // mcycle and mtime run from the same reset: the middle of three reads that are equally far apart lies in the
+    // middle.
     uint32_t before, time, after;
     for (int i = 0; i < 3; i++) { // the last turn finds everything in the cache
         __asm__ volatile(".align 6\n csrr %0, mcycle\n csrr %1, time\n csrr %2, mcycle"

@@ -1,6 +1,7 @@
-// How fast a device moves memory, and how much slower that makes harts that work on memory. BUSY: 0, the harts do nothing,
-// and pieces of several lengths are moved; 1, the others than hart 0 go through memory alone, and then beside a device
-// that writes; 2, one that reads. Hart 0 waits at the peripheral bus and in registers, and leaves memory alone.
+// How fast a device moves memory, and how much slower that makes harts that work on memory. BUSY: 0, the harts do
+// nothing, and pieces of several lengths are moved; 1, the others than hart 0 go through memory alone, and then beside
+// a device that writes; 2, one that reads. Hart 0 waits at the peripheral bus and in registers, and leaves memory
+// alone.
 #include "bench.h"
 
 #define PIECE 1024 // words

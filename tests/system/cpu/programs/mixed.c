@@ -1,4 +1,5 @@
-// A random mix of cached accesses, misses, atomics, fences, private I/O of every kind and shared I/O, checked throughout.
+// A random mix of cached accesses, misses, atomics, fences, private I/O of every kind and shared I/O, checked
+// throughout.
 #include "bench.h"
 
 #define ROUNDS 1500

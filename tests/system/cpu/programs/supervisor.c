@@ -86,7 +86,8 @@ void hart_main(int hart)
         supervisor(hart, supervisor_mret, 0, 0);
         CHECK_EQUAL(cause[hart], 2);
 
-        // Interrupts: its software interrupt, raised by itself; its timer's, raised by machine mode, found in user mode.
+        // Interrupts: its software interrupt, raised by itself; its timer's, raised by machine mode, found in user
+        // mode.
         csr_write(mideleg, 1 << 1 | 1 << 5 | 1 << 9);
         csr_write(sie, 1 << 1 | 1 << 5 | 1 << 9);
         supervisor(hart, supervisor_raise, 0, 0);

@@ -1,6 +1,7 @@
 /*
- * Blocking locks of units on the host (lock/lock.h): one thread, so to wait is a deadlock, which panics. An upgrade may be
- * made to fail, as if another reader had asked first. What is held is counted, so that a test can ask that nothing is.
+ * Blocking locks of units on the host (lock/lock.h): one thread, so to wait is a deadlock, which panics. An upgrade may
+ * be made to fail, as if another reader had asked first. What is held is counted, so that a test can ask that nothing
+ * is.
  */
 #ifndef LOCK_LOCK_H
 #define LOCK_LOCK_H
