@@ -204,7 +204,7 @@ static void step_ended(void)
 static void server_step(void)
 {
     struct debug_hart *h = &debug_harts[server.stepper];
-    struct step_source source = {instruction_at, register_of, h};
+    struct step_source source = {.instruction = instruction_at, .register_ = register_of, .arg = h};
     uint32_t targets[STEP_MAX_TARGETS], physical, instruction;
     if (!instruction_at(h, h->frame->mepc, &instruction)) {
         server_report(server.stepper, RSP_SIGSEGV, false);

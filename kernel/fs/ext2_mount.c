@@ -491,4 +491,5 @@ static void ext2_statfs(struct mount *m, struct statfs_out *to)
     simple_lock_leave(&fs->counts_lock, s);
 }
 
-static const struct mountops ext2_mountops = {root_of, sync_all, ext2_unmount, ext2_statfs};
+static const struct mountops ext2_mountops = {
+    .root = root_of, .sync = sync_all, .unmount = ext2_unmount, .statfs = ext2_statfs};

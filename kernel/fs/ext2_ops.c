@@ -741,7 +741,7 @@ static int ext2_write_blocks(struct inode *ip, struct uio *uio, uint32_t block, 
  * What changes no size and stays in one block needs the inode for reading only: the buffer's lock keeps those apart who
  * change the same block (paper `mach`, section 3.3.4). -EAGAIN: it is no such write, and nothing has been done.
  */
-static int overwrite(struct vnode *vp, struct uio *uio)
+static int ext2_overwrite(struct vnode *vp, struct uio *uio)
 {
     struct inode *ip = INODE(vp);
     struct ext2 *fs = ip->fs;
@@ -760,7 +760,7 @@ static int overwrite(struct vnode *vp, struct uio *uio)
     return error;
 }
 #else
-#define overwrite 0
+#define ext2_overwrite 0
 #endif
 
 #define BLOCKS_OF_A_TRANSACTION 32u
@@ -960,22 +960,22 @@ static int ext2_place(struct vnode *vp, uint32_t n, struct blockdev **device, ui
     return block ? 0 : -EINVAL;
 }
 
-const struct vnodeops ext2_vnodeops = {ext2_lookup,
-                                       ext2_create,
-                                       ext2_link,
-                                       ext2_remove,
-                                       ext2_rename,
-                                       ext2_read,
-                                       ext2_write,
-                                       ext2_truncate_vnode,
-                                       ext2_getattr,
-                                       ext2_setattr,
-                                       ext2_readdir,
-                                       ext2_readlink,
-                                       ext2_fsync,
-                                       ext2_hold,
-                                       ext2_release,
-                                       0,
-                                       0,
-                                       overwrite,
-                                       ext2_place};
+const struct vnodeops ext2_vnodeops = {
+    .lookup = ext2_lookup,
+    .create = ext2_create,
+    .link = ext2_link,
+    .remove = ext2_remove,
+    .rename = ext2_rename,
+    .read = ext2_read,
+    .write = ext2_write,
+    .truncate = ext2_truncate_vnode,
+    .getattr = ext2_getattr,
+    .setattr = ext2_setattr,
+    .readdir = ext2_readdir,
+    .readlink = ext2_readlink,
+    .fsync = ext2_fsync,
+    .hold = ext2_hold,
+    .release = ext2_release,
+    .overwrite = ext2_overwrite,
+    .place = ext2_place,
+};

@@ -273,8 +273,10 @@ static void image_statfs(struct mount *m, struct statfs_out *to)
     *to = (struct statfs_out){.block_size = BLOCK};
 }
 
-static const struct mountops archive_ops = {archive_root_of, image_nothing, image_nothing, image_statfs};
-static const struct mountops devices_ops = {devices_root_of, image_nothing, image_nothing, image_statfs};
+static const struct mountops archive_ops = {
+    .root = archive_root_of, .sync = image_nothing, .unmount = image_nothing, .statfs = image_statfs};
+static const struct mountops devices_ops = {
+    .root = devices_root_of, .sync = image_nothing, .unmount = image_nothing, .statfs = image_statfs};
 
 struct mount *archive_mount(void)
 {

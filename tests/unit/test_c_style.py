@@ -81,3 +81,38 @@ def test_a_shared_name_is_found(sources, shared):
 
 def test_a_function_is_as_long_as_it_is():
     assert [*functions(ONE + "\n" + LONG)] == [("fill", 1, 4), ("fill", 7, 9)]
+
+
+def vectors(text):
+    """The structures that hold functions: more than one member is a pointer to one."""
+    for name, members in re.findall(r"^struct (\w+) \{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL):
+        if len(re.findall(r"\(\*\w+\)\(", members)) > 1:
+            yield name
+
+
+def by_position(sources):
+    """Initialisers of such structures that name no members, as lines."""
+    sources = list(sources)
+    names = {name for _, text in sources for name in vectors(text)}
+    return [f"{inside}: {shown.strip()}" for inside, text in sources
+            for name, shown in re.findall(r"^[ \w]*\bstruct (\w+) (\w+(?:\[\w*\])? = \{\s*[^.\s}][^;\n]*)", text,
+                                          re.MULTILINE) if name in names]
+
+
+def test_who_fills_in_functions_names_them():
+    names = {name for _, text in kernel() for name in vectors(text)}
+    assert {"vnodeops", "mountops", "file_ops", "rsp_target"} <= names
+    assert not by_position(kernel())
+
+
+OPS = "struct ops {\n    int (*read)(int n);\n    int (*write)(int n); /* or 0 */\n};\n"
+
+
+@pytest.mark.parametrize("text, found", [
+    ("static const struct ops of_a_disk = {reads,\n    writes};\n", 1),
+    ("struct ops of_a_disk = {\n    reads, writes};\n", 1),
+    ("struct ops of_a_disk = {.read = reads};\n    struct ops none = {};\n", 0),
+    ("struct other of_a_disk = {reads, writes};\n", 0),
+])
+def test_functions_by_position_are_found(text, found):
+    assert len(by_position([("fs/ops.h", OPS), ("fs/disk.c", text)])) == found

@@ -477,7 +477,7 @@ static int store_move(uint32_t n, void *data, bool write)
     return 0;
 }
 
-static const struct vm_swap_store store = {STORE_PAGES, store_move};
+static const struct vm_swap_store store = {.pages = STORE_PAGES, .move = store_move};
 
 static void begin(unsigned number, uint32_t pages, uint32_t swap)
 {
