@@ -29,14 +29,7 @@
  * A replay lowers the PIC to what it handles, one level after the other, and leaves it at the level it returns to if
  * anything is queued there or below, or a handler goes on; else at 0, optimistic again.
  */
-#define CRIT_BASE SPL_NONE
-#define CRIT_SWITCH_MIE 1
-#define SOFTINT_NEEDS_KICK 0
-#define CRIT_MASKS_ALL 0
-#define HANDLERS_NEST 1
-#define QUEUE_GOES_FIRST 0
-#define crit_is_base(saved) ((saved) == SPL_NONE)
-#define crit_level(saved) (saved)
+#include "sync/spl_sections.h"
 
 static inline crit_t crit_sec_enter(unsigned level)
 {

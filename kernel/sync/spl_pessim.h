@@ -11,14 +11,7 @@
  * always set before the PIC is: an interrupt that comes between the two finds the level this thread wants, raises the
  * PIC no lower than that, and leaves the PIC at it, so that our own write that follows is merely redundant.
  */
-#define CRIT_BASE SPL_NONE
-#define CRIT_SWITCH_MIE 1
-#define SOFTINT_NEEDS_KICK 0
-#define CRIT_MASKS_ALL 0
-#define HANDLERS_NEST 1
-#define QUEUE_GOES_FIRST 0
-#define crit_is_base(saved) ((saved) == SPL_NONE)
-#define crit_level(saved) (saved)
+#include "sync/spl_sections.h"
 
 static inline crit_t crit_sec_enter(unsigned level)
 {

@@ -3,28 +3,13 @@
  * the first thread waits for so long and then ends the process with whatever it may be in. Most arguments are likely
  * to get past the first check. Its exit status is 0, unless a thread that it started somewhere was ended by a trap.
  */
-#include <generated/mem.h>
-#include <stdlib.h>
 
-#include "user/lib/system.h"
+#include "user/programs/random_calls.h"
 
-static uint32_t state, calls;
+static uint32_t calls;
 static uint32_t buffer[16 + sizeof(struct user_timespec) / 4]; /* results go to its first 16 words */
 static uint8_t stack[2][2048];
 static volatile uint32_t word, started;
-
-static uint32_t next(void)
-{
-    state ^= state << 13;
-    state ^= state >> 17;
-    state ^= state << 5;
-    return state;
-}
-
-static uint32_t below(uint32_t n)
-{
-    return next() % n;
-}
 
 static void stays(void *arg)
 {
@@ -35,22 +20,8 @@ static void stays(void *arg)
 
 static uint32_t pointer(void)
 {
-    switch (below(12)) {
-    case 0: return 0;
-    case 1: return MAIN_RAM_BASE + below(0x40000);
-    case 2: return next();
-    case 3: return USER_STACK_TOP - below(32);
-    case 4: return (uint32_t)pointer; /* its code */
-    case 5: return (uint32_t)"status";
-    case 6: return (uint32_t)sbrk(0) - below(32);
-    default: return (uint32_t)&buffer[below(16)];
-    }
-}
-
-static uint32_t number(void)
-{
-    static const uint32_t edges[] = {0, 1, 2, 3, 64, 4095, 4096, 4097, 0x7fffffff, 0x80000000, 0xfffff000, 0xffffffff};
-    return below(3) ? edges[below(sizeof edges / sizeof *edges)] : next();
+    uint32_t kind = below(12);
+    return kind < ODD_POINTERS ? odd_pointer(kind) : (uint32_t)&buffer[below(16)];
 }
 
 /* The address of a time, seldom one that is bad or too long to see its end. */
@@ -131,7 +102,7 @@ int main(int argc, char **argv)
 {
     if (argc < 4)
         return 0;
-    state = strtoul(argv[1], 0, 0) * 2654435761u + 1;
+    random_state = strtoul(argv[1], 0, 0) * 2654435761u + 1;
     calls = strtoul(argv[2], 0, 0);
     uint64_t until = nanoseconds_now() + strtoul(argv[3], 0, 0) * 1000000ull;
     if (thread_start(worker, 0, stack[0], sizeof stack[0]) < 0)

@@ -5,33 +5,18 @@
  * writes to the console, one in DEAR is made.
  */
 #include <fcntl.h>
-#include <generated/mem.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
-#include "user/lib/system.h"
+#include "user/programs/random_calls.h"
 
 #define MAPPED 0x20000000u
 #define PAGE 4096u
 #define DESCRIPTORS 14
 
-static uint32_t state, calls, dear = 1;
+static uint32_t calls, dear = 1;
 static int ids[8];
 static uint32_t buffer[64] __attribute__((aligned(16)));
 static uint8_t stack[4][2048] __attribute__((aligned(16)));
-
-static uint32_t next(void)
-{
-    state ^= state << 13;
-    state ^= state >> 17;
-    state ^= state << 5;
-    return state;
-}
-
-static uint32_t below(uint32_t n)
-{
-    return (uint32_t)((uint64_t)next() * n >> 32); /* without a division, of which there are many */
-}
 
 extern char wild_trampoline[];
 __asm__(".pushsection .text\n"
@@ -60,25 +45,15 @@ static void thread(void *arg)
 
 static uint32_t pointer(void)
 {
-    switch (below(16)) {
-    case 0: return 0;
-    case 1: return MAIN_RAM_BASE + below(0x40000);
-    case 2: return next();
-    case 3: return USER_STACK_TOP - below(32);
-    case 4: return (uint32_t)pointer; /* its code */
-    case 5: return (uint32_t)"/bin/status";
-    case 6: return (uint32_t)sbrk(0) - below(32);
+    uint32_t kind = below(16);
+    if (kind < ODD_POINTERS)
+        return odd_pointer(kind);
+    switch (kind) {
     case 7:
     case 8: return MAPPED + below(8) * PAGE;
     case 9: return (uint32_t)ids;
     default: return (uint32_t)&buffer[below(60)];
     }
-}
-
-static uint32_t number(void)
-{
-    static const uint32_t edges[] = {0, 1, 2, 3, 64, 4095, 4096, 4097, 0x7fffffff, 0x80000000, 0xfffff000, 0xffffffff};
-    return below(3) ? edges[below(sizeof edges / sizeof *edges)] : next();
 }
 
 static uint32_t anything(void)
@@ -105,9 +80,9 @@ static void scramble(void)
 static void child(void)
 {
     calls = calls / 2;
-    state = state * 747796405u + 1;
-    if (!state)
-        state = 1;
+    random_state = random_state * 747796405u + 1;
+    if (!random_state)
+        random_state = 1;
     ids[below(8)] = system_call(SYS_GETPID, 0, 0, 0);
 }
 
@@ -264,7 +239,7 @@ int main(int argc, char **argv)
 {
     if (argc < 3)
         return 0;
-    state = strtoul(argv[1], 0, 0) * 2654435761u + 1;
+    random_state = strtoul(argv[1], 0, 0) * 2654435761u + 1;
     calls = strtoul(argv[2], 0, 0);
     if (argc > 3)
         dear = strtoul(argv[3], 0, 0);

@@ -5,64 +5,29 @@
  *
  * The word is the owner, which takes compare-and-swap (LR, SC) instead of an AMO: no second store records it.
  */
-#define SPIN_FIFO 0
+#define SPIN_TAKEN 0u
 #define BACKOFF_LEAST 8 /* turns of a loop of 2 instructions */
 #define BACKOFF_MOST 128
 
-struct spin {
-    volatile uint32_t owner; /* a struct hart *; 0: free */
-};
-
-typedef struct {
-} spin_place_t;
-
-static inline struct hart *spin_owner(const struct spin *s)
-{
-    return (struct hart *)s->owner;
-}
-
-static inline bool spin_is_held(const struct spin *s)
-{
-    return spin_owner(s) == curhart;
-}
+#include "lock/spin_word.h"
 
 static inline bool spin_try(struct spin *s)
 {
-    if (!atomic_cas(&s->owner, 0, (uint32_t)curhart))
+    if (!atomic_cas(&s->word, 0, (uint32_t)curhart))
         return false;
     fence_acquire();
     return true;
-}
-
-static inline bool spin_take(struct spin *s, spin_place_t *place)
-{
-    (void)place;
-    return spin_try(s);
 }
 
 static inline void spin_wait(struct spin *s, spin_place_t place)
 {
     (void)place;
     for (uint32_t delay = BACKOFF_LEAST;; delay = delay < BACKOFF_MOST ? 2 * delay : delay) {
-        while (s->owner)
+        while (s->word)
             spin_pause();
         if (spin_try(s))
             return;
         for (uint32_t turns = delay; turns; turns--)
             spin_pause();
     }
-}
-
-static inline bool spin_release(struct spin *s)
-{
-    if (unlikely(s->owner != (uint32_t)curhart))
-        return false;
-    fence_release();
-    s->owner = 0;
-    return true;
-}
-
-static inline void spin_destroy(struct spin *s)
-{
-    (void)s;
 }
