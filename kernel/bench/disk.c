@@ -119,9 +119,46 @@ static void print_handler(const char *cause, uint32_t *values, uint32_t n)
                 (unsigned long)quantile(values, n, 100));
 }
 
-static int disk_run(void)
+/* Threads that go through memory, one on each hart, below those of the transfer. */
+struct busy {
+    struct thread *thread[MAX_HARTS];
+    uint32_t alone; /* lines of a million cycles, before the transfer */
+};
+
+static void busy_begin(struct busy *b)
+{
+    for (unsigned h = 0; h < hart_count; h++)
+        b->thread[h] = thread_create(go_through, (void *)(uintptr_t)h, PRI_NORMAL + 1, (int)h, "busy");
+    thread_delay(2);
+    uint32_t first = all_lines(), from = cycles32();
+    thread_delay(2);
+    b->alone = (uint32_t)((uint64_t)(all_lines() - first) * 1000000 / (cycles32() - from));
+}
+
+/* The transfer took so many cycles, and began when they had gone through `first` lines. */
+static void busy_end(const struct busy *b, uint32_t first, uint64_t cycles)
+{
+    uint32_t beside = (uint32_t)((uint64_t)(all_lines() - first) * 1000000 / cycles);
+    stop = true;
+    for (unsigned h = 0; h < hart_count; h++)
+        thread_join(b->thread[h]);
+    kprintf("@disk_busy harts=%u alone=%lu beside=%lu\n", hart_count, (unsigned long)b->alone, (unsigned long)beside);
+}
+
+static void print_handlers(void)
 {
     static uint32_t all[MOST_SAMPLES] __attribute__((section(".noinit")));
+    uint32_t n = 0;
+    for (unsigned cause = DISK_FOR_SEEK; cause < DISK_CAUSES; cause++) {
+        for (uint32_t i = 0; i < samples[cause] && n < MOST_SAMPLES; i++)
+            all[n++] = sample[cause][i];
+        print_handler(names[cause], sample[cause], samples[cause]);
+    }
+    print_handler("all", all, n);
+}
+
+static int disk_run(void)
+{
     char op[8];
     bool waits = bootargs_number(BOOT(bench_disk, waits)), timed = bootargs_number(BOOT(bench_disk, handlers));
     if (!timed)
@@ -144,17 +181,10 @@ static int disk_run(void)
             ((uint32_t *)buffer[i])[n] = random_next(&r);
     if (timed)
         handlers_time(PIC_SOURCE_DISK(bootargs_number(BOOT(bench_disk, unit))), "disk");
-    bool busy = bootargs_number(BOOT(bench_disk, busy));
-    struct thread *goes[MAX_HARTS];
-    uint32_t alone = 0;
-    if (busy) {
-        for (unsigned h = 0; h < hart_count; h++)
-            goes[h] = thread_create(go_through, (void *)(uintptr_t)h, PRI_NORMAL + 1, (int)h, "busy");
-        thread_delay(2);
-        uint32_t first = all_lines(), from = cycles32();
-        thread_delay(2);
-        alone = (uint32_t)((uint64_t)(all_lines() - first) * 1000000 / (cycles32() - from));
-    }
+    bool is_busy = bootargs_number(BOOT(bench_disk, busy));
+    struct busy busy;
+    if (is_busy)
+        busy_begin(&busy);
     outstanding = at_once;
     uint32_t first = all_lines();
     uint64_t begin = cycles64();
@@ -173,24 +203,13 @@ static int disk_run(void)
     disk_watch(0);
     if (timed)
         handlers_end();
-    if (busy) {
-        uint32_t beside = (uint32_t)((uint64_t)(all_lines() - first) * 1000000 / cycles);
-        stop = true;
-        for (unsigned h = 0; h < hart_count; h++)
-            thread_join(goes[h]);
-        kprintf("@disk_busy harts=%u alone=%lu beside=%lu\n", hart_count, (unsigned long)alone, (unsigned long)beside);
-    }
+    if (is_busy)
+        busy_end(&busy, first, cycles);
     kprintf("@disk op=%s bytes=%lu request=%lu cycles=%llu interrupts=%lu spurious=%lu errors=%lu retried=%lu\n",
             writes ? "write" : "read", (unsigned long)sectors * SECTOR_SIZE, (unsigned long)size,
             (unsigned long long)cycles, (unsigned long)intr_count(PIC_SOURCE_DISK(0)),
             (unsigned long)disk_spurious(disk), (unsigned long)errors, (unsigned long)disk->retried);
-    uint32_t n = 0;
-    for (unsigned cause = DISK_FOR_SEEK; cause < DISK_CAUSES; cause++) {
-        for (uint32_t i = 0; i < samples[cause] && n < MOST_SAMPLES; i++)
-            all[n++] = sample[cause][i];
-        print_handler(names[cause], sample[cause], samples[cause]);
-    }
-    print_handler("all", all, n);
+    print_handlers();
     return errors != 0;
 }
 

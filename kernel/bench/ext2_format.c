@@ -60,6 +60,48 @@ static void put_root(struct block_device *disk, uint32_t block)
     ext2_format_put(disk, block);
 }
 
+struct shape {
+    uint32_t begin, blocks, groups, overhead; /* the last of a group: superblock, descriptors, bitmaps, inodes */
+};
+
+/* The superblock, and the descriptors of all groups behind it, of which there is a copy in each group. */
+static void put_super(struct block_device *disk, const struct shape *of, uint32_t copy)
+{
+    uint32_t first = of->begin + copy * GROUP_BLOCKS, free = 0;
+    for (uint32_t g = 0; g < of->groups; g++) {
+        uint32_t from = of->begin + g * GROUP_BLOCKS, left = MIN(of->blocks - from, GROUP_BLOCKS);
+        at.group[g] = (struct ext2_group){.block_bitmap = from + 2,
+                                          .inode_bitmap = from + 3,
+                                          .inode_table = from + 4,
+                                          .free_blocks = left - of->overhead - !g,
+                                          .free_inodes = GROUP_INODES - (g ? 0 : RESERVED_INODES),
+                                          .directories = !g};
+        free += at.group[g].free_blocks;
+    }
+    ext2_format_put(disk, first + 1);
+    struct ext2_super super = {.inodes = of->groups * GROUP_INODES,
+                               .blocks = of->blocks,
+                               .free_blocks = free,
+                               .free_inodes = of->groups * GROUP_INODES - RESERVED_INODES,
+                               .first_data_block = of->begin,
+                               .log_block_size = block_size == 1024 ? 0 : block_size / 2048,
+                               .log_fragment_size = block_size == 1024 ? 0 : block_size / 2048,
+                               .blocks_per_group = GROUP_BLOCKS,
+                               .fragments_per_group = GROUP_BLOCKS,
+                               .inodes_per_group = GROUP_INODES,
+                               .mounts_most = 0xffff,
+                               .magic = EXT2_MAGIC,
+                               .state = EXT2_VALID,
+                               .errors = 1,
+                               .revision = 1,
+                               .first_inode = EXT2_FIRST_INODE,
+                               .inode_size = sizeof(struct ext2_inode),
+                               .group = copy,
+                               .incompat = EXT2_INCOMPAT_FILETYPE};
+    memcpy(at.byte + (copy || of->begin ? 0 : SUPER_AT), &super, sizeof super);
+    ext2_format_put(disk, first);
+}
+
 void ext2_format(struct block_device *disk, uint32_t size)
 {
     if (size != 1024 && size != 2048 && size != BLOCK_MOST)
@@ -89,39 +131,7 @@ void ext2_format(struct block_device *disk, uint32_t size)
         (struct ext2_inode){.mode = 0040755, .size = size, .links = 2, .sectors = sectors, .block = {root}};
     ext2_format_put(disk, begin + 4);
     put_root(disk, root);
-    for (uint32_t copy = 0; copy < groups; copy++) {
-        uint32_t first = begin + copy * GROUP_BLOCKS, free = 0;
-        for (uint32_t g = 0; g < groups; g++) {
-            uint32_t from = begin + g * GROUP_BLOCKS, left = MIN(blocks - from, GROUP_BLOCKS);
-            at.group[g] = (struct ext2_group){.block_bitmap = from + 2,
-                                              .inode_bitmap = from + 3,
-                                              .inode_table = from + 4,
-                                              .free_blocks = left - overhead - !g,
-                                              .free_inodes = GROUP_INODES - (g ? 0 : RESERVED_INODES),
-                                              .directories = !g};
-            free += at.group[g].free_blocks;
-        }
-        ext2_format_put(disk, first + 1);
-        struct ext2_super super = {.inodes = groups * GROUP_INODES,
-                                   .blocks = blocks,
-                                   .free_blocks = free,
-                                   .free_inodes = groups * GROUP_INODES - RESERVED_INODES,
-                                   .first_data_block = begin,
-                                   .log_block_size = size == 1024 ? 0 : size / 2048,
-                                   .log_fragment_size = size == 1024 ? 0 : size / 2048,
-                                   .blocks_per_group = GROUP_BLOCKS,
-                                   .fragments_per_group = GROUP_BLOCKS,
-                                   .inodes_per_group = GROUP_INODES,
-                                   .mounts_most = 0xffff,
-                                   .magic = EXT2_MAGIC,
-                                   .state = EXT2_VALID,
-                                   .errors = 1,
-                                   .revision = 1,
-                                   .first_inode = EXT2_FIRST_INODE,
-                                   .inode_size = sizeof(struct ext2_inode),
-                                   .group = copy,
-                                   .incompat = EXT2_INCOMPAT_FILETYPE};
-        memcpy(at.byte + (copy || begin ? 0 : SUPER_AT), &super, sizeof super);
-        ext2_format_put(disk, first);
-    }
+    const struct shape shape = {begin, blocks, groups, overhead};
+    for (uint32_t copy = 0; copy < groups; copy++)
+        put_super(disk, &shape, copy);
 }

@@ -1,17 +1,18 @@
 /*
- * run=handler-floor: what an interrupt handler of a device cannot do without, timed by itself: the accesses to the core's registers
- * and to its rings in memory. No driver runs: this fills the rings, waits at a register until the core is through, and then
- * carries out these accesses with interrupts out. What the core has just written is in no cache.
+ * run=handler-floor: what an interrupt handler of a device cannot do without, timed by itself: the accesses to the
+ * core's registers and to its rings in memory. No driver runs: this fills the rings, waits at a register until the core
+ * is through, and then carries out these accesses with interrupts out. What the core has just written is in no cache.
  *
  *   device=dma    a request of a sector is over: its completion is read, CQ_HEAD is written
- *   device=pio    16 sectors are there: STATUS is read, then the data register, two accesses for each word that is stored
- *   device=ether  a frame has come: its cause is taken back, its descriptor's state is read, the descriptor is written for
- *                 another buffer, the next one's state is read, and the tail is written behind a fence
+ *   device=pio    16 sectors are there: STATUS is read, then the data register, two accesses for each word that is
+ *                 stored
+ *   device=ether  a frame has come: its cause is taken back, its descriptor's state is read, the descriptor is written
+ *                 for another buffer, the next one's state is read, and the tail is written behind a fence
  *
  *   @handler_floor device=... burst=... count=... min=... p50=... max=...            cycles
  *
- * Boot arguments: device (dma); rounds (32); disk.data_cycles (2); burst (1), frames that have come at once, 1 to 16. Frames come
- * round by the core's own loop.
+ * Boot arguments: device (dma); rounds (32); disk.data_cycles (2); burst (1), frames that have come at once, 1 to 16.
+ * Frames come round by the core's own loop.
  */
 #include <generated/csr.h>
 #include <generated/disk_regs.h>

@@ -52,12 +52,8 @@ static void priority_begin(void)
         raise_in_handler[n] = 0;
 }
 
-static void priority_on_hart(void *arg)
+static void in_sections(unsigned low, unsigned middle, unsigned high, uint32_t settle)
 {
-    unsigned h = (uintptr_t)arg;
-    unsigned low = 1u << test_source(h, 0), middle = 1u << test_source(h, 1), high = 1u << test_source(h, 2);
-    uint32_t settle = test_settle_cycles(4);
-
     priority_begin(); /* all at once, masked: highest first */
     crit_t s = crit_sec_enter(SPL_HIGH);
     pic_raise(low | middle | high);
@@ -86,7 +82,10 @@ static void priority_on_hart(void *arg)
     crit_sec_leave(s);
     test_spin(settle);
     priority_expect("after both", CRIT_MASKS_ALL ? "hHlL" : "lL");
+}
 
+static void in_handlers(unsigned low, unsigned middle, unsigned high, uint32_t settle)
+{
     raise_in_handler[0] = high; /* a handler gives way to a higher level ... */
     pic_raise(low);
     test_spin(settle * 2);
@@ -110,10 +109,13 @@ static void priority_on_hart(void *arg)
     pic_raise(middle);
     test_spin(settle * 3);
     priority_expect("low and high raised in middle", HANDLERS_NEST ? "mhHMlL" : "mMhHlL");
+}
 
-    /* what arrives first in a section does not keep what is more urgent waiting, but for cli-optim's queue */
+/* What arrives first in a section does not keep what is more urgent waiting, but for cli-optim's queue. */
+static void queued_first(unsigned low, unsigned high, uint32_t settle)
+{
     priority_begin();
-    s = crit_sec_enter(SPL_HIGH);
+    crit_t s = crit_sec_enter(SPL_HIGH);
     uint32_t deferred = sync_hart()->deferred;
     pic_raise(low);
     test_spin(settle);
@@ -131,6 +133,16 @@ static void priority_on_hart(void *arg)
                   goes_first                ? "lLhH"
                   : queued && HANDLERS_NEST ? "lhHL"
                                             : "hHlL");
+}
+
+static void priority_on_hart(void *arg)
+{
+    unsigned h = (uintptr_t)arg;
+    unsigned low = 1u << test_source(h, 0), middle = 1u << test_source(h, 1), high = 1u << test_source(h, 2);
+    uint32_t settle = test_settle_cycles(4);
+    in_sections(low, middle, high, settle);
+    in_handlers(low, middle, high, settle);
+    queued_first(low, high, settle);
     test_assert_base();
 }
 

@@ -63,6 +63,23 @@ static void looker(void *arg)
     }
 }
 
+static void mount_both(void)
+{
+    struct mount *m;
+    for (unsigned i = 0; i < 2; i++) {
+        struct block_device *disk = disk_open(i);
+        if (!disk)
+            panic("run=test-unmount: give --disk IMAGE twice, on a machine with disks=2");
+        unix_enter();
+        blockdev_of(&devices[i], disk);
+        unix_leave();
+        if (UNIX_CALL(ext2_mount(&devices[i], false, &m)) || (i ? UNIX_CALL(vfs_mount(0, "/m", m)) : vfs_mount_root(m)))
+            panic("disk %u is not mounted", i);
+        if (!i && UNIX_CALL(vfs_make(0, "/m", VDIR, 0755, 0, 0)))
+            panic("no directory /m");
+    }
+}
+
 static int test_unmount(void)
 {
     static struct thread *threads[MOST_THREADS];
@@ -78,18 +95,7 @@ static int test_unmount(void)
     inodes_init(bootargs_number(BOOT_WITHIN(kernel, inodes, 24, 1000)));
     namecache_init();
     unix_leave();
-    for (unsigned i = 0; i < 2; i++) {
-        struct block_device *disk = disk_open(i);
-        if (!disk)
-            panic("run=test-unmount: give --disk IMAGE twice, on a machine with disks=2");
-        unix_enter();
-        blockdev_of(&devices[i], disk);
-        unix_leave();
-        if (UNIX_CALL(ext2_mount(&devices[i], false, &m)) || (i ? UNIX_CALL(vfs_mount(0, "/m", m)) : vfs_mount_root(m)))
-            panic("disk %u is not mounted", i);
-        if (!i && UNIX_CALL(vfs_make(0, "/m", VDIR, 0755, 0, 0)))
-            panic("no directory /m");
-    }
+    mount_both();
     all_come_to_the_table("/w%03lu", filler); /* so that it takes longer to go through it */
     uint32_t there = bootargs_number(BOOT(test_unmount, there)) ? files : 0;
     all_come_to_the_table("/m/z/y%02lu", there);

@@ -1,5 +1,5 @@
 """What the C of the kernel keeps to and no compiler checks: a name is one function's, so that a backtrace and a
-breakpoint say which."""
+breakpoint say which; a function is short; a line fits."""
 
 import re
 
@@ -13,6 +13,25 @@ VARIANTS = ("lock/spin", "test/wrong-spin/"), ("net/receive/",), ("net/policy/",
 HOST = "test/host/"     # programs of their own
 TWICE = {"swap_file_off": "where a machine has no disk, a part of the kernel is not there",
          "least": "to become MIN", "socket_of": "to be one"}
+
+COLUMNS = 120
+WIDE = ("kernel/net/", "kernel/test/host/", "kernel/fs/", "kernel/vm/", "kernel/proc/", "kernel/ipc/", "user/abi.h",
+        "user/mpd/", "sim/harness/devices/")    # not wrapped yet
+LINES = 60
+# Functions that are longer, each with the reason.
+LONGER = {
+    "call_with_care": "a switch, a case for each system call that needs care",
+    "bmap": "to be split into looking up and extending",
+    "sysconf": "a switch, a case for each name",
+    "one_operation": "a switch, a case for each operation of fsx",
+    "traps": "a test of user mode: one step after the other, of which each needs what the last one left",
+    "pipes": "the same",
+    "stops": "the same",
+    "one_case": "the same, of a failed transfer on the host",
+    "transfers": "the same, of TCP's",
+    "acknowledged": "what RFC 793 does with an acknowledgement, in its order",
+    "resolve": "a fault's steps up the shadow chain, which share what they have locked",
+}
 
 
 def functions(text):
@@ -58,6 +77,36 @@ def test_a_function_of_the_kernel_has_a_name_of_its_own():
     assert sum(1 for _, text in kernel() for _ in functions(text)) > 2500
     shared = [line for line in shared_names(kernel()) if line.partition(":")[0] not in TWICE]
     assert not shared, f"{len(shared)} names, to which the name of a module is missing:\n" + "\n".join(shared)
+
+
+def sources():
+    for folder in ("firmware", "kernel", "sim", "support", "tests", "user"):
+        for path in sorted((REPO / folder).rglob("*")):
+            if path.suffix in (".c", ".h", ".cpp", ".S", ".ld"):
+                yield str(path.relative_to(REPO)), path.read_text()
+
+
+def beyond(texts):
+    """Lines that do not fit."""
+    return [f"{name}:{n}" for name, text in texts
+            for n, line in enumerate(text.split("\n"), 1) if len(line.expandtabs(4)) > COLUMNS]
+
+
+def too_long(texts):
+    """The functions of more than LINES lines: name and where."""
+    return {name: f"{inside}:{line}: {name} has {length} lines" for inside, text in texts
+            for name, line, length in functions(text) if length > LINES}
+
+
+def test_each_line_fits():
+    wide = beyond((name, text) for name, text in sources() if not name.startswith(WIDE))
+    assert not wide, f"{len(wide)} lines of more than {COLUMNS} columns:\n" + "\n".join(wide)
+
+
+def test_a_function_fits_a_screen():
+    found = too_long((name, text) for name, text in sources()
+                     if name.startswith(("kernel/", "user/")) and name.endswith((".c", ".h")))
+    assert not [found[name] for name in found.keys() - LONGER.keys()]
 
 
 ONE = "static int fill(void)\n{\n    return 1;\n}\n"
@@ -116,3 +165,14 @@ OPS = "struct ops {\n    int (*read)(int n);\n    int (*write)(int n); /* or 0 *
 ])
 def test_functions_by_position_are_found(text, found):
     assert len(by_position([("fs/ops.h", OPS), ("fs/disk.c", text)])) == found
+
+
+@pytest.mark.parametrize("width, found", [(COLUMNS, 0), (COLUMNS + 1, 1)])
+def test_a_line_that_does_not_fit_is_found(width, found):
+    assert len(beyond([("a.c", "int a;\n" + "/" * width + "\n")])) == found
+
+
+@pytest.mark.parametrize("lines, found", [(LINES, set()), (LINES + 1, {"fill"})])
+def test_a_long_function_is_found(lines, found):
+    text = "static int fill(void)\n{\n" + "    n++;\n" * (lines - 3) + "}\n"
+    assert too_long([("a.c", text)]).keys() == found
