@@ -60,6 +60,13 @@ struct pointer_to_set {
     uint32_t in, place, block, count;
 };
 
+/* What a file's last append leaves for the next one, or to be done. */
+struct append {
+    uint32_t last_allocated; /* block on the device, where the next one is looked for */
+    uint32_t empty_in, empty_place, empty_count; /* of the indirect block `in` so many pointers from there on are 0 */
+    struct pointer_to_set to_set; /* ext2_bmap leaves it, ext2_set_pointers sets it */
+};
+
 /*
  * What a reader in sequence leaves for the next call; of each inode (4.4BSD's cluster_read; paper `mach`, section 3.2, on why this is no
  * global variable). Block numbers are the file's.
@@ -88,9 +95,7 @@ struct inode {
     uint32_t read_taken;
     uint32_t delayed_first, delayed_count; /* blocks on the device that have been written as a whole, and are delayed */
     uint32_t lost_seen; /* of the device's lost_writes: what came since then fsync tells of */
-    uint32_t last_allocated; /* block on the device, where the next one is looked for */
-    uint32_t empty_in, empty_place, empty_count; /* of the indirect block `in` so many pointers from there on are 0 */
-    struct pointer_to_set to_set; /* ext2_bmap leaves it, ext2_set_pointers sets it */
+    struct append append;
     bool grown; /* it leads to new blocks, and its block on the device does not yet */
     bool orphan; /* in the list of those that are to go, or to be cut, after a crash */
     struct inode *orphan_next; /* of fs->orphan_lock */

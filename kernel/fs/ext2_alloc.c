@@ -354,7 +354,7 @@ int ext2_ifree(struct ext2 *fs, uint32_t number, bool directory)
 uint32_t ext2_goal(const struct inode *ip)
 {
     const struct ext2 *fs = ip->fs;
-    if (ip->last_allocated)
-        return ip->last_allocated + 1;
+    if (ip->append.last_allocated)
+        return ip->append.last_allocated + 1;
     return fs->super.first_data_block + (ip->number - 1) / fs->super.inodes_per_group * fs->super.blocks_per_group;
 }

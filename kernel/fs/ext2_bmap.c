@@ -51,12 +51,12 @@ static int bmap_allocate(struct inode *ip, bool pointers, uint32_t *block, uint3
 {
     struct ext2 *fs = ip->fs;
     /* For who goes on writing as much again as the file has got, up to what one request writes. */
-    uint32_t ahead = ip->v.type == VREG && ip->last_allocated ? ip->disk.sectors / fs->sectors_per_block : 0;
+    uint32_t ahead = ip->v.type == VREG && ip->append.last_allocated ? ip->disk.sectors / fs->sectors_per_block : 0;
     uint32_t most = buf_run_most(fs->block_size);
     int error = ext2_balloc(fs, ext2_goal(ip), MIN(ahead, most), block, count);
     if (error)
         return error;
-    ip->last_allocated = *block + *count - 1;
+    ip->append.last_allocated = *block + *count - 1;
     ip->disk.sectors += *count * fs->sectors_per_block;
     ip->dirty = true;
     if (!pointers)
@@ -124,8 +124,8 @@ static bool contents_are_meta(const struct inode *ip)
 
 int ext2_set_pointers(struct inode *ip)
 {
-    struct pointer_to_set it = ip->to_set;
-    ip->to_set.in = 0;
+    struct pointer_to_set it = ip->append.to_set;
+    ip->append.to_set.in = 0;
     int error = it.in ? set_pointers(ip->fs, it.in, it.place, it.block, it.count) : 0;
     for (uint32_t i = 0; error && i < it.count; i++)
         take_back(ip, it.block + i, contents_are_meta(ip));
@@ -144,7 +144,7 @@ int ext2_has_contents(struct inode *ip)
 /* As `to_set`, behind what is in it, if it goes on there; else that is set now. */
 static int add_pointers(struct inode *ip, uint32_t in, uint32_t place, uint32_t block, uint32_t count)
 {
-    struct pointer_to_set *s = &ip->to_set;
+    struct pointer_to_set *s = &ip->append.to_set;
     if (s->in && s->in == in && s->place + s->count == place && s->block + s->count == block) {
         s->count += count;
         return 0;
@@ -155,82 +155,134 @@ static int add_pointers(struct inode *ip, uint32_t in, uint32_t place, uint32_t 
     return error;
 }
 
-static COLD int bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *fresh, uint32_t *run)
+/* Where the way leads, or 0. In *run, how many blocks from there on follow one another: of as many as it says are looked at. */
+static int bmap_lookup(struct inode *ip, const struct way *way, uint32_t *at, uint32_t *run)
 {
     struct ext2 *fs = ip->fs;
+    const struct pointer_to_set *s = &ip->append.to_set;
+    uint32_t most = *run;
+    *at = ip->disk.block[way->pointer];
+    if (!way->levels)
+        *run = in_a_row(&ip->disk.block[way->pointer], &ip->disk.block[EXT2_DIRECT], most);
+    for (unsigned level = 0; *at && level < way->levels; level++) {
+        if (!ext2_is_data_block(fs, *at))
+            return ext2_error(fs, "block pointer", *at);
+        bool lowest = level + 1 == way->levels;
+        uint32_t in = *at, among = way->place[level] - s->place;
+        *run = most;
+        if (lowest && in == s->in && among < s->count) { /* its pointer is to be set yet */
+            *at = s->block + among;
+            *run = MIN(s->count - among, most);
+            break;
+        }
+        int error = pointer(fs, in, way->place[level], at, lowest ? run : 0);
+        if (error)
+            return error;
+    }
+    return !*at || ext2_is_data_block(fs, *at) ? 0 : ext2_error(fs, "block pointer", *at);
+}
+
+/*
+ * The pointer at `place` of `in`, the lowest block of pointers on the way of an append; *count, how many from there on
+ * are as it is, up to `most`.
+ */
+static int bmap_lowest(struct inode *ip, uint32_t in, uint32_t place, uint32_t most, uint32_t *at, uint32_t *count)
+{
+    struct append *a = &ip->append;
+    if (in == a->empty_in && place == a->empty_place && a->empty_count) {
+        *at = 0;
+        *count = MIN(most, a->empty_count);
+        return 0;
+    }
+    int error = ext2_set_pointers(ip);
+    *count = RUN_LOOKED_AT;
+    if (!error)
+        error = pointer(ip->fs, in, place, at, count);
+    if (error)
+        return error;
+    if (!*at) {
+        a->empty_in = in;
+        a->empty_place = place;
+        a->empty_count = *count;
+    }
+    *count = MIN(*count, most);
+    return 0;
+}
+
+/* Blocks where the way's pointer of `level`, which is one of `in`, leads to none: one of pointers, or *count of contents. */
+static int bmap_add(struct inode *ip, const struct way *way, unsigned level, uint32_t in, uint32_t *at, uint32_t *count)
+{
+    bool last = level == way->levels;
+    if (!last)
+        *count = 1;
+    int error = bmap_allocate(ip, !last, at, count);
+    if (error)
+        return error;
+    if (!level) {
+        for (uint32_t i = 0; i < *count; i++)
+            ip->disk.block[way->pointer + i] = *at + i;
+        ip->grown = true;
+        return 0;
+    }
+    if (last) {
+        ip->append.empty_place += *count;
+        ip->append.empty_count -= *count;
+        error = add_pointers(ip, in, way->place[level - 1], *at, *count);
+    } else {
+        error = set_pointers(ip->fs, in, way->place[level - 1], *at, 1);
+    }
+    for (uint32_t i = 0; error && i < *count; i++)
+        take_back(ip, *at + i, !last || contents_are_meta(ip));
+    return error;
+}
+
+/* As bmap_lookup, but with new blocks where there are none: *fresh. */
+static int bmap_extend(struct inode *ip, const struct way *way, uint32_t *at, bool *fresh, uint32_t *run)
+{
+    struct ext2 *fs = ip->fs;
+    uint32_t most = *run, in = 0;
+    *at = ip->disk.block[way->pointer];
+    if (!way->levels)
+        *run = in_a_row(&ip->disk.block[way->pointer], &ip->disk.block[EXT2_DIRECT], most);
+    for (unsigned level = 0;; level++) {
+        int error = 0;
+        *fresh = !*at;
+        if (*fresh)
+            error = bmap_add(ip, way, level, in, at, run);
+        else if (!ext2_is_data_block(fs, *at))
+            error = ext2_error(fs, "block pointer", *at);
+        if (error || level == way->levels)
+            return error;
+        in = *at;
+        if (level + 1 == way->levels)
+            error = bmap_lowest(ip, in, way->place[level], most, at, run);
+        else
+            error = pointer(fs, in, way->place[level], at, 0);
+        if (error)
+            return error;
+    }
+}
+
+static COLD int bmap(struct inode *ip, uint32_t n, bool alloc, uint32_t *block, bool *fresh, uint32_t *run)
+{
     struct way way;
-    uint32_t most = !run ? 1 : alloc ? *run : RUN_LOOKED_AT;
+    uint32_t at = 0, count = !run ? 1 : alloc ? *run : RUN_LOOKED_AT;
+    bool is_new = false;
     *block = 0;
     if (fresh)
         *fresh = false;
     if (run)
         *run = 0;
-    if (!way_to(fs, n, &way))
+    if (!way_to(ip->fs, n, &way))
         return -EFBIG;
-    uint32_t at = ip->disk.block[way.pointer], follow = 1, in = 0;
-    if (run && !way.levels)
-        follow = in_a_row(&ip->disk.block[way.pointer], &ip->disk.block[EXT2_DIRECT], most);
-    for (unsigned level = 0;; level++) {
-        bool last = level == way.levels;
-        if (!at) {
-            if (!alloc)
-                return 0;
-            follow = last ? follow : 1;
-            int error = bmap_allocate(ip, !last, &at, &follow);
-            if (error)
-                return error;
-            if (!level) {
-                for (uint32_t i = 0; i < follow; i++)
-                    ip->disk.block[way.pointer + i] = at + i;
-                ip->grown = true;
-            } else if (last) {
-                ip->empty_place += follow;
-                ip->empty_count -= follow;
-                error = add_pointers(ip, in, way.place[level - 1], at, follow);
-                for (uint32_t i = 0; error && i < follow; i++)
-                    take_back(ip, at + i, contents_are_meta(ip));
-                if (error)
-                    return error;
-            } else if ((error = set_pointers(fs, in, way.place[level - 1], at, 1))) {
-                take_back(ip, at, true);
-                return error;
-            }
-            if (last && fresh)
-                *fresh = true;
-        } else if (!ext2_is_data_block(fs, at)) {
-            return ext2_error(fs, "block pointer", at);
-        }
-        if (last)
-            break;
-        in = at;
-        bool lowest = level + 1 == way.levels;
-        if (alloc && lowest && in == ip->empty_in && way.place[level] == ip->empty_place && ip->empty_count) {
-            at = 0;
-            follow = MIN(most, ip->empty_count);
-            continue;
-        }
-        uint32_t among = way.place[level] - ip->to_set.place;
-        if (!alloc && lowest && in == ip->to_set.in && among < ip->to_set.count) { /* its pointer is to be set yet */
-            at = ip->to_set.block + among;
-            follow = MIN(ip->to_set.count - among, most);
-            continue;
-        }
-        follow = lowest ? alloc ? RUN_LOOKED_AT : most : 1;
-        int error = alloc && lowest ? ext2_set_pointers(ip) : 0;
-        if (!error)
-            error = pointer(fs, in, way.place[level], &at, lowest ? &follow : 0);
-        if (error)
-            return error;
-        if (alloc && lowest && !at) {
-            ip->empty_in = in;
-            ip->empty_place = way.place[level];
-            ip->empty_count = follow;
-        }
-        follow = follow < most || !lowest ? follow : most;
-    }
+    int error = alloc ? bmap_extend(ip, &way, &at, &is_new, &count) : bmap_lookup(ip, &way, &at, &count);
+    if (error || !at)
+        return error;
     *block = at;
+    if (fresh)
+        *fresh = is_new;
     if (run)
-        *run = ext2_data_blocks(fs, at, follow);
+        *run = ext2_data_blocks(ip->fs, at, count);
     return 0;
 }
 
@@ -485,7 +537,7 @@ int ext2_truncate(struct inode *ip, uint64_t size)
     ip->disk.mtime = ip->disk.ctime = fs_time();
     if (!cuts)
         return 0;
-    ip->last_allocated = ip->empty_count = 0;
+    ip->append.last_allocated = ip->append.empty_count = 0;
     if (fs->log)
         return cut_logged(ip, from, first);
     /* First the inode without the blocks, and only then may they be another file's. */

@@ -21,7 +21,6 @@ LINES = 60
 # Functions that are longer, each with the reason.
 LONGER = {
     "call_with_care": "a switch, a case for each system call that needs care",
-    "bmap": "to be split into looking up and extending",
     "sysconf": "a switch, a case for each name",
     "one_operation": "a switch, a case for each operation of fsx",
     "traps": "a test of user mode: one step after the other, of which each needs what the last one left",

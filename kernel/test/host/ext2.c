@@ -2184,18 +2184,18 @@ HOST_TEST(pointers_of_many_calls_are_set_together)
     CHECK_EQUAL(namei(0, "f", true, &vp), 0);
     struct inode *ip = INODE(vp);
     write_on(vp, 2048, 40960);
-    CHECK(ip->to_set.count > 20);
+    CHECK(ip->append.to_set.count > 20);
     CHECK_EQUAL(pointer_on_device_or_in_cache(ip, 20), 0);
     CHECK_EQUAL(ext2_bmap(ip, 34, false, &block, 0, &run), 0);
     CHECK(block && run == 6); /* and the file ends there */
     for (uint32_t at = 0; at < 40960; at += 4096)
         CHECK(!read_piece(vp, at, 4096, got) && !memcmp(got, long_file + at, 4096));
     CHECK_EQUAL(vfs_sync(), 0);
-    CHECK_EQUAL(ip->to_set.count * (ip->to_set.in != 0), 0);
+    CHECK_EQUAL(ip->append.to_set.count * (ip->append.to_set.in != 0), 0);
     CHECK_EQUAL(pointer_on_device_or_in_cache(ip, 34 - EXT2_DIRECT), block);
 
     write_on(vp, 40960, 61440);
-    CHECK(ip->to_set.in);
+    CHECK(ip->append.to_set.in);
     struct uio uio;
     uio_kernel(&uio, long_file + 50000, 100, 50000, true); /* what is there already is changed, not given anew */
     CHECK_EQUAL(vfs_write(vp, &uio, false), 0);
@@ -2234,7 +2234,7 @@ HOST_TEST(pointers_that_cannot_be_set_are_told)
     CHECK_EQUAL(namei(0, "f", true, &vp), 0);
     CHECK_EQUAL(vfs_fsync(vp), 0);
     write_on(vp, 20480, 30720);
-    CHECK(INODE(vp)->to_set.in);
+    CHECK(INODE(vp)->append.to_set.in);
     for (unsigned i = 0; i < 64; i++) /* what is in the cache goes */
         brelse(bread(&device, 2 * (1000 + i), 1024));
     bad_sector = 2 * INODE(vp)->disk.block[EXT2_DIRECT];
