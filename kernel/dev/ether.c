@@ -271,11 +271,6 @@ bool ether_tx_is_open(void)
     return tx.open;
 }
 
-bool ether_link(void)
-{
-    return ether_status_read() >> CSR_ETHER_STATUS_LINK_OFFSET & 1;
-}
-
 void ether_print_results(void)
 {
     kprintf("@ether rx_frames=%lu rx_no_descriptor=%lu rx_short_buffer=%lu rx_overrun=%lu rx_crc=%lu rx_runt=%lu "

@@ -109,8 +109,6 @@ bool ether_tx_waits(void); /* there are some that have not been reclaimed */
 void ether_tx_open(bool open); /* from now on it takes frames, or none any more; none at first */
 bool ether_tx_is_open(void);
 
-bool ether_link(void);
-
 /* All counters of the core as `@ether name=value ...`. */
 void ether_print_results(void);
 #endif
