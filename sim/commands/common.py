@@ -17,17 +17,40 @@ import typer
 
 from sim.results.table import printable
 from support.parameters.build import OPTIONS, SCHEMES, SYNC
+from support.parameters.machine import MACHINE
 
 DEFAULT_SYNC = SYNC.default
 PLAIN_PROGRESS_S = 10.0
 PLAIN_WIDTH = 132       # of tables that do not go to a terminal
 
-Harts = Annotated[int, typer.Option(help="harts of the machine, 1 to 8")]
-Options = Annotated[list[str] | None,
-                    typer.Option("--option", metavar="NAME=VALUE", help="a build option of the kernel: lock_debug=1")]
-OnMachine = Annotated[list[str] | None,
-                      typer.Option("--machine", metavar="NAME=VALUE", help="a parameter of the machine: tlb_entries=2")]
-Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="may be given several times")]
+def _named(names):
+    """Completion of NAME=VALUE, by the names."""
+    def complete(incomplete: str):
+        return [(f"{name}=", help) for name, help in names() if f"{name}=".startswith(incomplete)]
+    return complete
+
+
+def _boot_names():
+    from support.parameters.boot import known_to
+    return [(name, declared[0].help) for name, declared in known_to(None).items()]
+
+
+def _machine_names():
+    from support.parameters.machine import DEVICES, MACHINE
+    declared = [*MACHINE.values(), *DEVICES.values()]
+    return [(parameter.name, parameter.help) for parameter in declared if parameter.name != "harts"]
+
+
+Harts = Annotated[int, typer.Option(help=MACHINE["harts"].line())]
+Sync = Annotated[str, typer.Option(help=SYNC.help, autocompletion=lambda: list(SCHEMES))]
+Options = Annotated[list[str] | None, typer.Option(
+    "--option", metavar="NAME=VALUE", help="a build option of the kernel: lock_debug=1",
+    autocompletion=_named(lambda: [(option.name, option.help) for option in OPTIONS.values()]))]
+OnMachine = Annotated[list[str] | None, typer.Option(
+    "--machine", metavar="NAME=VALUE", help="a parameter of the machine: tlb_entries=2",
+    autocompletion=_named(_machine_names))]
+Settings = Annotated[list[str] | None, typer.Option(
+    "--set", metavar="KEY=VALUE", help="may be given several times", autocompletion=_named(_boot_names))]
 
 
 class Failed(Exception):

@@ -20,6 +20,7 @@ from soc.build import add_options, config_of, generate_soc, told_in_a_line
 from soc.config import SoCConfig
 from soc.sim import DISK_INPUTS, DISK_OUTPUTS
 from support.cache import REPO, Input, cached, digest
+from support.parameters.headers import OF_HARNESS
 from support.parameters.machine import REGISTERS, STROBED
 from support.tools import ToolError
 
@@ -68,6 +69,7 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
         "how": Path(__file__),      # with the flags, what is compiled otherwise, and how it is linked
         "compiling": Path(toolchain.__file__),
         "table": Path(idle_module.__file__),
+        "generated": digest({name: make() for name, make in OF_HARNESS.items()}),
         "pokes": repr((tuple(REGISTERS), STROBED)),
         "clock": str(clock_hz),
         "waves": str(waves),
@@ -84,6 +86,7 @@ def build_model(sources: Sequence[Path], clock_hz: int, waves: bool = False, ver
         made = {"ports.h": _ports(_harts(sources), _disks(sources), _pokes(sources), library.edge,
                                   _has_ether(sources)),
                 "harness/idle_table.cpp": idle_table(header, verilog, declared, TOP),
+                **{f"generated/{name}": make() for name, make in OF_HARNESS.items()},
                 "harness/facts.cpp": _facts(digest(inputs)[:16], _harts(sources), clock_hz)}
         _compile(out, library, made, [*recipe.defines, *(["-DWAVES"] if waves else [])])
 
@@ -176,6 +179,7 @@ def _compile(out: Path, library: Library, made: Mapping[str, str], defines: Sequ
     # A copy: from a folder named by its content, ccache would find nothing again.
     shutil.copytree(library.dir / "include", work / "model")
     for name, text in made.items():
+        (work / name).parent.mkdir(exist_ok=True)
         (work / name).write_text(text)
     flags = [*COMPILER_FLAGS, *library.compile_flags, *defines]
     objects = compile_objects(work, dict.fromkeys(_united(work), flags))

@@ -3,7 +3,10 @@ declarations."""
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
+from support.cache import cached
+from support.parameters import drive
 from support.parameters.boot import KERNEL, OF_FILES, REGISTERS
 from support.parameters.build import KERNELS, MACROS, OPTIONS, SCHEME_LIST, SCHEMES, SYNC, WITHOUT_LOCKS
 from support.parameters.declared import Parameter
@@ -97,7 +100,35 @@ def options_makefile() -> str:
     return "\n".join(lines) + "\n"
 
 
-MADE = {"boot.h": boot_header, "schemes.h": schemes_header, "options.mk": options_makefile}
+def drives_header() -> str:
+    """generated/drives.h of the simulator: what a drive's profile has, with ranges, and the profiles."""
+    members = "".join(f"    uint64_t {name}; // {one.help}\n" for name, one in drive.FIELDS.items())
+    fields = "".join(f'    {{"{name}", &DiskProfile::{name}, {one.range[0]}, {one.range[1]}}},\n'
+                     for name, one in drive.FIELDS.items() if one.range)
+    profiles = "".join(
+        f'    {{"{name}", {{{", ".join(f".{field} = {getattr(one, field)}" for field in drive.FIELDS)}}}}},\n'
+        for name, one in drive.PROFILES.items())
+    return ("// How drives take their time, made from support/parameters/drive.py.\n#pragma once\n#include <cstdint>\n"
+            "#include <map>\n#include <string>\n#include <vector>\n\n"
+            f"struct DiskProfile {{\n{members}}};\n\n"
+            "struct DiskField {\n    const char *name;\n    uint64_t DiskProfile::*member;\n    uint64_t least, most;\n"
+            f"}};\n\ninline const std::vector<DiskField> disk_fields = {{\n{fields}}};\n\n"
+            f"inline const std::map<std::string, DiskProfile> disk_profiles = {{\n{profiles}}};\n"
+            f'inline const char *const default_profile = "{drive.DEFAULT_PROFILE}";\n')
+
+
+OF_HARNESS = {"drives.h": drives_header}
+MADE = {"boot.h": boot_header, "schemes.h": schemes_header, "options.mk": options_makefile} | OF_HARNESS
+
+
+def harness_headers() -> Path:
+    """A folder with `generated/` of the simulator's harness."""
+    def write(out: Path):
+        (out / "generated").mkdir()
+        for name, make in OF_HARNESS.items():
+            (out / "generated" / name).write_text(make())
+
+    return cached("harness-headers", {name: make() for name, make in OF_HARNESS.items()}, write)
 
 
 def main():

@@ -16,6 +16,8 @@ import pytest
 from sim.model.build import HARNESS
 from sim.model.toolchain import COMPILER, LANGUAGE, LINKER, find, run, tool_versions
 from support.cache import cached
+from support.parameters.drive import PROFILES
+from support.parameters.headers import drives_header, harness_headers
 
 SEEDS = int(os.environ.get("DEVICE_SEEDS", "1"))
 DRIVER = Path(__file__).with_name("devices.cpp")
@@ -26,7 +28,8 @@ TOGETHER = sorted(str(path.relative_to(HARNESS)) for folder in ("devices", "supp
 TYPES = "#pragma once\n#include <cstdint>\n" + "".join(
     f"using {name} = uint{bits}_t;\n" for name, bits in (("CData", 8), ("SData", 16), ("IData", 32), ("QData", 64)))
 FLAGS = (LANGUAGE, "-O1", "-g1", "-Wall", "-Wextra", "-Wno-deprecated-declarations", "-fsanitize=address,undefined",
-         "-fno-sanitize-recover=all", f"-I{HARNESS}", "-I.")
+         "-fno-sanitize-recover=all", f"-I{HARNESS}",
+         f"-I{harness_headers()}", "-I.")
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +41,10 @@ def program():
              HARNESS / ALONE, "-lslirp", "-pthread"], folder)
 
     sources = {str(path.relative_to(HARNESS)): path for path in sorted(HARNESS.rglob("*.[ch]*"))}
-    return cached("harness-devices", {**sources, "driver": DRIVER, "flags": repr(FLAGS[:-2]),
-                                      "tools": repr(tool_versions())}, build) / "devices"
+    return cached("harness-devices", {**sources, "driver": DRIVER, "flags": repr(FLAGS[:-3]),
+                                      "generated": drives_header(), "tools": repr(tool_versions())}, build) / "devices"
 
 
-PROFILES = ("ide", "scsi", "cdrom", "floppy", "sabre", "fast")
 FAULTS = "bad=3:2,bad=40,silent=9,silent=30"
 WORLDS = {
     **{f"disk-{profile}{name}": ("disk", 12_000, f"image,profile={profile},write=copy{more}") for profile in PROFILES
@@ -202,7 +204,7 @@ def layouts(tmp_path_factory):
     (folder / "verilated.h").write_text(TYPES)
     (folder / "all.cpp").write_text("".join(f'#include "{name}"\n' for name in (
         *(name for name in TOGETHER if name.startswith("devices/")), "run/node.h", "watch/watch.h", "watch/hang.h")))
-    done = subprocess.run([find(COMPILER), LANGUAGE, "-fsyntax-only", "-w", f"-I{HARNESS}", "-I.", "-Xclang",
+    done = subprocess.run([find(COMPILER), LANGUAGE, "-fsyntax-only", "-w", *FLAGS[-3:], "-Xclang",
                            "-fdump-record-layouts-complete", "all.cpp"], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return laid_out(done.stdout)

@@ -11,6 +11,7 @@ import pytest
 from sim.model.build import HARNESS
 from sim.model.toolchain import COMPILER, LINKER, compile_objects, find, run, tool_versions
 from support.cache import cached
+from support.parameters.headers import drives_header, harness_headers
 from tests.limited import run_limited
 
 DRIVER = Path(__file__).with_name("harness_classes.cpp")
@@ -36,6 +37,7 @@ FLAGS = (
     "-fno-sanitize-recover=all",
     "-fno-omit-frame-pointer",
     f"-I{HARNESS}",
+    f"-I{harness_headers()}",
 )
 BASE, MAGIC = 0x40000000, 0x314B4C49
 
@@ -58,7 +60,14 @@ def program():
     return (
         cached(
             "harness-classes",
-            {**headers, **sources, "driver": DRIVER, "flags": repr(FLAGS[:-1]), "tools": repr(tool_versions())},
+            {
+                **headers,
+                **sources,
+                "driver": DRIVER,
+                "flags": repr(FLAGS[:-2]),
+                "generated": drives_header(),
+                "tools": repr(tool_versions()),
+            },
             build,
         )
         / "classes"

@@ -8,6 +8,7 @@ from sim.model.build import HARNESS
 from sim.model.toolchain import compile_objects, link
 from sim.wires.nodes import consoles, options, ring
 from support.cache import REPO
+from support.parameters.headers import harness_headers
 
 PARTS = ("run/lookahead.cpp", "support/crew.cpp", "devices/serial.cpp")
 
@@ -15,7 +16,7 @@ PARTS = ("run/lookahead.cpp", "support/crew.cpp", "devices/serial.cpp")
 @pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
 def test_the_parts_in_cpp(tmp_path, sanitizer):
     flags = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all",
-             f"-I{HARNESS}"]
+             f"-I{HARNESS}", f"-I{harness_headers()}"]
     sources = [REPO / "tests/unit/nodes.cpp", *(HARNESS / part for part in PARTS)]
     objects = compile_objects(tmp_path, dict.fromkeys(sources, flags))
     link(tmp_path, tmp_path / "test", objects, [f"-fsanitize={sanitizer}", "-pthread"])

@@ -5,34 +5,6 @@
 #include "support/failure.h"
 #include "support/number.h"
 
-const std::vector<DiskProfile::Field> DiskProfile::fields = {
-    {"rpm", &DiskProfile::rpm},
-    {"sectors_per_track", &DiskProfile::sectors_per_track},
-    {"heads", &DiskProfile::heads},
-    {"cylinders", &DiskProfile::cylinders},
-    {"seek_near_us", &DiskProfile::seek_near_us},
-    {"seek_far_us", &DiskProfile::seek_far_us},
-    {"overhead_us", &DiskProfile::overhead_us},
-    {"result_us", &DiskProfile::result_us},
-    {"bus_kb_s", &DiskProfile::bus_kb_s},
-    {"burst", &DiskProfile::burst},
-    {"cache_kb", &DiskProfile::cache_kb},
-    {"read_ahead", &DiskProfile::read_ahead},
-    {"queue", &DiskProfile::queue},
-};
-
-// What the papers say of their drives is how long their tests took (`sync`, Table 7) and an average access (`mach`); the
-// rest is what drives of those years had, chosen so that it comes to that (README.md of hw/disk, "Profiles").
-const std::map<std::string, DiskProfile> disk_profiles = {
-    // rpm, sectors/track, heads, cylinders, seek near, far, overhead, result, bus, burst, cache, read ahead, queue
-    {"ide", {4500, 68, 16, 1000, 3000, 20000, 300, 0, 16600, 16, 32, 1, 1}},
-    {"scsi", {5400, 74, 8, 2000, 1500, 18000, 700, 0, 10000, 16, 0, 0, 8}},
-    {"cdrom", {2000, 36, 1, 9000, 20000, 350000, 500, 0, 5000, 4, 0, 1, 1}},
-    {"floppy", {300, 18, 2, 80, 18000, 240000, 1000, 200, 250, 4, 0, 0, 1}},
-    {"sabre", {6000, 64, 15, 1900, 600, 5600, 100, 0, 3000, 16, 0, 0, 8}},
-    {"fast", {0, 64, 1, 1, 0, 0, 5, 0, 480000, 128, 0, 0, 16}},
-};
-
 DiskOptions DiskOptions::parse(const std::string &text)
 {
     DiskOptions o;
@@ -53,8 +25,8 @@ DiskOptions DiskOptions::parse(const std::string &text)
         size_t equals = part.find('=');
         std::string name = part.substr(0, equals), value = equals < part.size() ? part.substr(equals + 1) : "";
         std::string option = "--disk " + name;
-        auto field = std::find_if(DiskProfile::fields.begin(), DiskProfile::fields.end(),
-                                  [&name](const DiskProfile::Field &f) { return name == f.first; });
+        auto field = std::find_if(disk_fields.begin(), disk_fields.end(),
+                                  [&name](const DiskField &f) { return name == f.name; });
         if (name == "profile") {
             auto found = disk_profiles.find(value);
             std::string names;
@@ -64,8 +36,11 @@ DiskOptions DiskOptions::parse(const std::string &text)
                 throw Failure(format("--disk: there is no profile '%s' (valid: %s)", value.c_str(), names.c_str()));
             o.profile_name = value;
             o.profile = found->second;
-        } else if (field != DiskProfile::fields.end()) {
-            o.profile.*field->second = whole_number(option, value, 1'000'000'000);
+        } else if (field != disk_fields.end()) {
+            uint64_t number = whole_number(option, value, field->most);
+            if (number < field->least)
+                throw Failure(format("--disk: %s is at least %llu", field->name, (unsigned long long)field->least));
+            o.profile.*field->member = number;
         } else if (name == "write") {
             if (value != "no" && value != "copy" && value != "inplace")
                 throw Failure(format("--disk: write=%s is not one of no, copy, inplace", value.c_str()));
@@ -84,18 +59,11 @@ DiskOptions DiskOptions::parse(const std::string &text)
             o.left.push_back(whole_number(option, value));
         } else {
             std::string names = "profile, write, bad, silent, cut, left";
-            for (const DiskProfile::Field &f : DiskProfile::fields)
-                names += std::string(", ") + f.first;
+            for (const DiskField &f : disk_fields)
+                names += std::string(", ") + f.name;
             throw Failure(format("--disk: there is no '%s' (valid: %s)", part.c_str(), names.c_str()));
         }
     }
     std::sort(o.left.begin(), o.left.end());
-    for (uint64_t DiskProfile::*least : {&DiskProfile::sectors_per_track, &DiskProfile::heads, &DiskProfile::cylinders,
-                                         &DiskProfile::bus_kb_s, &DiskProfile::burst, &DiskProfile::queue})
-        for (const DiskProfile::Field &f : DiskProfile::fields)
-            if (f.second == least && !(o.profile.*least))
-                throw Failure(format("--disk: %s is at least 1", f.first));
-    if (o.profile.burst > 1023)
-        throw Failure("--disk: burst is at most 1023 sectors");
     return o;
 }

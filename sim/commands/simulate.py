@@ -1,0 +1,262 @@
+"""The command `sim`: one simulation, with its console on the terminal."""
+
+import os
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sim.commands import given
+from sim.commands.common import (
+    DEFAULT_SYNC,
+    Failed,
+    Harts,
+    OnMachine,
+    Options,
+    Settings,
+    Sync,
+    building,
+    check_tools,
+    checked_scheme,
+    checked_settings,
+    kernel_options,
+    kernel_runs,
+    machine_of,
+    shown,
+)
+from sim.commands.groups import grouped
+from sim.commands.program import user_files
+
+GDB_BAUD = 6_000_000
+LINE_BAUD = 115_200
+# What a checkpoint has booted with; a run that goes on from one cannot change it.
+BOOTED = {"harts": "--harts", "sync": "--sync", "settings": "--set", "options": "--option", "image": "--image",
+          "program": "--program", "files": "--file", "baud": "--baud", "gdb": "--gdb", "seed": "--seed",
+          "disk": "--disk"}
+
+
+
+@dataclass
+class Booted:
+    """What runs."""
+
+    harts: Harts = 1
+    sync: Sync = DEFAULT_SYNC
+    settings: Settings = None
+    options: Options = None
+    machine: OnMachine = None
+    program: Annotated[list[str] | None, typer.Option(
+        metavar="FILE.c|FILE.mpd|NAME",
+        help="run this program of user mode (docs/programs.md); others are there")] = None
+    files: Annotated[list[str] | None, typer.Option(
+        "--file", metavar="[NAME=]PATH", help="a file that programs of user mode can read")] = None
+    image: Annotated[Path | None, typer.Option(help="boot this ELF file instead of the kernel")] = None
+    seed: Annotated[int, typer.Option(min=0, help="perturbs latencies where the boot arguments ask for it")] = 1
+
+
+@dataclass
+class Attached:
+    """Lines, wires and drives."""
+
+    pty: Annotated[bool, typer.Option("--pty", help="a pseudo-terminal as console: Ctrl-C is the target's")] = False
+    send: Annotated[Path | None, typer.Option(help="a file for the data line")] = None
+    baud: Annotated[int | None, typer.Option(help="bit rate of the data line (115200; with --gdb 6000000)")] = None
+    gdb: Annotated[bool, typer.Option("--gdb", help="wait for a debugger on the data line, a pseudo-terminal")] = False
+    disk: Annotated[list[str] | None, typer.Option(
+        metavar="IMAGE[,NAME=VALUE...]", help="a disk with this content, and its profile: profile=ide")] = None
+    ether: Annotated[list[str] | None, typer.Option(
+        metavar="NAME=VALUE", help="the Ethernet wire's far end: in=FILE and out=FILE (pcap), start=CYCLE or log, "
+        "tap=NAME, user, mbits=N, unplug=A:B")] = None
+    pokes: Annotated[list[str] | None, typer.Option(
+        "--poke", metavar="NAME=VALUE[@CYCLE]", help="write a register of the machine: link_read_latency=75")] = None
+
+
+@dataclass
+class Limits:
+    """How long, and how."""
+
+    max_cycles: Annotated[int | None, typer.Option(min=1, help="stop after so many cycles")] = None
+    hang_cycles: Annotated[int | None, typer.Option(min=0, help="so many without a sign of life are a hang")] = None
+    no_skip: Annotated[bool, typer.Option("--no-skip", help="simulate idle cycles too: same result")] = False
+    check_skip: Annotated[bool, typer.Option("--check-skip", help="prove it: compare every register")] = False
+
+
+@dataclass
+class Written:
+    """What is written."""
+
+    out: Annotated[Path | None, typer.Option(help="directory for run.json, the trace and what is received")] = None
+    wave: Annotated[Path | None, typer.Option(help="write FST waves to this file")] = None
+    wave_begin: Annotated[str | None, typer.Option(
+        metavar="WHEN", help="their first cycle: N, or behind pc:SYMBOL[+OFFSET] or event:ID[:ARGUMENT]")] = None
+    wave_end: Annotated[str | None, typer.Option(metavar="WHEN", help="the first cycle after them")] = None
+    wave_cycles: Annotated[int | None, typer.Option(min=1, help="instead of --wave-end: so many cycles")] = None
+    timeline: Annotated[Path | None, typer.Option(help="what each hart does, for https://ui.perfetto.dev")] = None
+    flame: Annotated[Path | None, typer.Option(help="cycles by call stack, for './interlock flame'")] = None
+    latencies: Annotated[Path | None, typer.Option(help="every interrupt's, for './interlock latency'")] = None
+    samples: Annotated[Path | None, typer.Option(help="counters over time, as CSV")] = None
+    sample_cycles: Annotated[int | None, typer.Option(min=1, help="cycles between them (10000)")] = None
+
+
+@dataclass
+class Checkpoints:
+    """Checkpoints."""
+
+    checkpoint: Annotated[Path | None, typer.Option(help="write the state of the run to this file")] = None
+    checkpoint_at: Annotated[str | None, typer.Option(
+        metavar="WHEN", help="when: cycle:N, pc:SYMBOL[+OFFSET] or event:ID[:ARGUMENT]")] = None
+    checkpoint_stop: Annotated[bool, typer.Option("--checkpoint-stop", help="and end there")] = False
+    restore: Annotated[Path | None, typer.Option(help="go on from a checkpoint; nothing is booted")] = None
+
+
+@dataclass
+class Nodes:
+    """Several machines."""
+
+    nodes: Annotated[int | None, typer.Option(
+        min=1, max=4096, help="so many machines, the data line of each leads to the next one's")] = None
+    node: Annotated[list[str] | None, typer.Option(
+        metavar="K:OPTION=VALUE", help="for node K alone, an option of the simulator: 0:bootargs=run=hello")] = None
+    wire: Annotated[str, typer.Option(
+        help="what joins --nodes: serial, a ring of data lines, or ether, a switch")] = "serial"
+    latency: Annotated[int, typer.Option(
+        min=1, help="cycles that a character or a frame takes from node to node")] = 1000
+    jobs: Annotated[int, typer.Option(min=1, help="threads that carry nodes: same result")] = 1
+
+
+@grouped
+def sim(context: typer.Context, what: Booted, attached: Attached, limits: Limits, written: Written,
+        saved: Checkpoints, several: Nodes):
+    """Run one simulation with its console on the terminal. --set gives the kernel's boot arguments, --machine what is
+    to be built otherwise than by default (docs/parameters.md has all). --restore needs the --machine that its
+    checkpoint was made with.
+
+    Example:  ./interlock sim --harts 2 --sync spl-optim --set run=hello
+    """
+    wired = goes_on(context, what, several, saved.restore) if saved.restore else False
+    check_together(what, attached, several)
+    if attached.pty and limits.hang_cycles is None:
+        limits.hang_cycles = 0     # a person that types may think for long
+    machine = what.machine
+    if attached.disk and not any(text.partition("=")[0].strip() == "disks" for text in machine or []):
+        machine = [*(machine or []), f"disks={len(attached.disk)}"]
+    on = machine_of(what.harts, machine)
+    config = on.config()
+    if several.wire == "ether" and not config.ethers:
+        raise Failed("--wire ether: this machine has no Ethernet, give --machine ethers=1, too", 2)
+    checked_scheme(what.sync)
+    chosen = kernel_options(what.options)
+    words = checked_settings(what.settings)
+    of_the_wire = given.ether(attached.ether or (), bool(config.ethers))
+    given.disks(attached.disk or (), config.disks)
+    for option, path in (("--image", what.image), ("--send", attached.send)):
+        if path:
+            given.a_file(option, path)
+    for option, text in (("--wave-begin", written.wave_begin), ("--wave-end", written.wave_end)):
+        given.moment(option, text, plain=True)
+    given.moment("--checkpoint-at", saved.checkpoint_at, plain=False)
+    given.nodes(several.node or (), several.nodes or 1, on.two_chips)
+    ours = not what.image and not saved.restore
+    given.pokes(attached.pokes or (), on.two_chips, [*words, f"seed={what.seed}"] if ours else None)
+    added: dict[str, Path] = {}
+    if what.program or what.files:
+        words, added = user_files(words, what.program or (), what.files or ())
+    held = kernel_runs(words) if ours else None
+    check_tools()
+    with building():
+        from sim.images.kernel import build_kernel
+        from sim.model.build import build_simulator
+        simulator = build_simulator(config, waves=written.wave is not None, two_chips=on.two_chips)
+        booted = what.image or (build_kernel(config, what.sync, options=chosen, runs=held, files=added) if ours
+                                else None)
+    command = [str(simulator), *command_of(what, attached, limits, written, saved, several, words, booted),
+               *of_the_wire]
+    if attached.gdb:
+        print(f"debug with: gdb-multiarch {shlex.quote(str(shown(booted)))} -ex 'target remote DEVICE', "
+              "DEVICE as the simulator names it", file=sys.stderr)
+    sys.stdout.flush()
+    if several.nodes:
+        from sim.wires.nodes import options as options_of
+        sys.exit(run_nodes([*command, *options_of(several.nodes, several.wire, several.latency, several.node or (),
+                                                  several.jobs, wired)], several.nodes, written.out))
+    os.execv(simulator, command)
+
+
+def goes_on(context, what, several, checkpoint):
+    """Takes what the run goes on from out of its checkpoint; whether that has the nodes' wires."""
+    from sim.sweep.checkpoint import CheckpointError, harts_of, nodes_of
+    said = [option for name, option in BOOTED.items()
+            if getattr(context.get_parameter_source(name), "name", "DEFAULT") != "DEFAULT"]
+    if said:
+        raise Failed(f"{said[0]} and --restore: the checkpoint has booted already, give only what comes after "
+                     "(--poke writes registers)", 2)
+    try:
+        what.harts = harts_of(checkpoint)
+        wired = nodes_of(checkpoint) > 1
+        several.nodes = several.nodes or (nodes_of(checkpoint) if wired else None)
+    except CheckpointError as error:
+        raise Failed(str(error), 2) from error
+    return wired
+
+
+def check_together(what, attached, several):
+    """Options that exclude or need each other."""
+    from sim.wires.nodes import WIRES
+    if several.wire not in WIRES:
+        raise Failed(f"--wire {several.wire}: give one of {', '.join(WIRES)}", 2)
+    for wrong, text in (
+            (several.node and not several.nodes, "--node needs --nodes N"),
+            (several.nodes and attached.gdb, "--gdb and --nodes: a debugger wants one machine, leave out one of them"),
+            (several.nodes and attached.pty, "--pty and --nodes: a terminal wants one machine, leave out one of them"),
+            (what.image and (what.program or what.files), "--image has its files already: leave out --program and "
+                                                          "--file"),
+            (attached.gdb and attached.send, "--gdb and --send both want the data line: give one of them")):
+        if wrong:
+            raise Failed(text, 2)
+
+
+def command_of(what, attached, limits, written, saved, several, words, booted):
+    """The simulator's options, but for those of the Ethernet wire and of several nodes."""
+    line_baud = (GDB_BAUD if attached.gdb else LINE_BAUD) if attached.baud is None else attached.baud
+    command = ["--console", "file" if several.nodes else "pty" if attached.pty else "tty"]
+    command += ["--uart1", "pty"] if attached.gdb else []
+    if saved.restore:
+        command += ["--restore", str(saved.restore)]
+    else:
+        bootargs = " ".join([*words, *([f"gdb=wait gdb.baud={line_baud}"] if attached.gdb else [])])
+        command += ["--image", str(booted), "--bootargs", bootargs, "--seed", str(what.seed), "--uart1-baud",
+                    str(line_baud)]
+    command += [word for poke in attached.pokes or [] for word in ("--poke", poke)]
+    command += [word for one in attached.disk or [] for word in ("--disk", one)]
+    for option, wanted in (("--checkpoint-stop", saved.checkpoint_stop), ("--no-skip", limits.no_skip),
+                           ("--check-skip", limits.check_skip), ("--target-status", bool(what.program))):
+        command += [option] if wanted else []
+    console_baud = next((word.partition("=")[2] for word in words if word.startswith("console.baud=")), None)
+    for option, value in (
+            ("--uart1-in", attached.send), ("--out", written.out), ("--max-cycles", limits.max_cycles),
+            ("--wave", written.wave), ("--hang-cycles", limits.hang_cycles), ("--uart0-baud", console_baud),
+            ("--wave-begin", written.wave_begin), ("--wave-end", written.wave_end),
+            ("--wave-cycles", written.wave_cycles), ("--timeline", written.timeline), ("--flame", written.flame),
+            ("--latencies", written.latencies), ("--samples", written.samples),
+            ("--sample-cycles", written.sample_cycles), ("--checkpoint", saved.checkpoint),
+            ("--checkpoint-at", saved.checkpoint_at)):
+        if value is not None:
+            command += [option, str(value)]
+    return command
+
+
+def run_nodes(command, nodes, out):
+    """Runs several machines, prints their consoles one after the other; the exit status."""
+    import subprocess
+    import tempfile
+
+    from sim.wires.nodes import consoles
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = out or Path(scratch)
+        status = subprocess.run(command if out else [*command, "--out", scratch], stdin=subprocess.DEVNULL).returncode
+        for line in consoles(folder, nodes):
+            print(line)
+    return 128 - status if status < 0 else status

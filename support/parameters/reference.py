@@ -1,0 +1,87 @@
+"""docs/parameters.md: every parameter, from its declaration. `python -m support.parameters.reference` writes it."""
+
+from collections.abc import Iterable
+
+from support.cache import REPO
+from support.parameters import boot, build, drive, machine
+from support.parameters.declared import Parameter
+
+PAGE = REPO / "docs/parameters.md"
+INTRODUCTION = """\
+# Parameters
+
+Made from `support/parameters` by `python -m support.parameters.reference`; a test compares. Each parameter is declared
+once; the command line's checks and completion, the checks of experiment files, `generated/boot.h`,
+`generated/schemes.h` and `options.mk` of the kernel, and `generated/drives.h` of the simulator are made from the
+declarations. What is not possible is refused in one line before anything is built.
+
+`./interlock --install-completion` lets the shell complete names.
+
+| way | given by | takes effect |
+|---|---|---|
+| machine | `--machine`, `[machine]` of an experiment | when the SoC is generated; of a register, its reset value |
+| poke | `--poke NAME=VALUE[@CYCLE]`, `poke` of runs | in the register, before that cycle or the first one |
+| boot | `--set`, `bootargs` of runs | when the kernel boots |
+| build | `--sync`, `--option`, `sync` and `build` of runs | when the kernel is built |
+| disk | `--disk IMAGE,NAME=VALUE`, `disk` of runs | in the drive |
+| nodes | `[nodes]` of an experiment | in the simulator |
+"""
+REGISTERS = """
+A register has one name: its CSR's (`link_read_latency_read()` in C), that of `--machine`, of `--poke` and of the boot
+argument. The kernel leaves it alone unless a boot argument sets it.
+"""
+
+
+def _default(parameter: Parameter) -> str:
+    return "" if parameter.default in (None, "") else f"`{parameter.default}`"
+
+
+def _values(parameter: Parameter) -> str:
+    if parameter.range:
+        low, high = parameter.range
+        return f"{'powers of two, ' * parameter.power}{low} to {high}"
+    return ", ".join(f"`{choice}`" for choice in parameter.choices)
+
+
+def _table(parameters: Iterable[Parameter], ways: bool = False) -> str:
+    heads = ["name", "values", "default", "unit", "what", *(["ways"] if ways else [])]
+    rows = [heads, ["---"] * len(heads),
+            *([f"`{one.name}`", _values(one), _default(one), one.unit, one.help,
+               *([", ".join(one.ways)] if ways else [])] for one in parameters)]
+    return "".join(f"|{'|'.join(row)}|\n" if row[0] == "---" else f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def page() -> str:
+    """The whole page."""
+    of_files = "".join(f"\n### `{file}.c`\n\n{_table(parameters)}" for file, parameters in boot.OF_FILES.items())
+    others = "".join(f"| `{name}` | {what} | {values} |\n" for name, (values, what) in drive.OTHER.items())
+    schemes = "".join(f"| `{one.name}` | `kernel/sync/{one.id}.h` | {one.primitive} | {one.fall_back} |\n"
+                      for one in build.SCHEME_LIST)
+    plain = [one for name, one in machine.MACHINE.items() if name not in machine.REGISTERS]
+    return "".join((
+        INTRODUCTION,
+        "\n## Machine\n\n", _table([*plain, *machine.DEVICES.values()]),
+        "\n## Registers\n", REGISTERS, "\n", _table(machine.REGISTERS.values(), ways=True),
+        "\n## Nodes\n\n", _table(machine.NODES.values()),
+        "\n## Schemes\n\n`--sync`, `", str(build.SYNC.default), "` if not given.\n\n"
+        "| scheme | file | a section costs | and more when it is interrupted |\n|---|---|---|---|\n", schemes,
+        "\n## Build options of the kernel\n\n", _table(build.OPTIONS.values()),
+        "\nOther values of `unix` have other defaults: ",
+        "; ".join(f"`{unix}` has " + ", ".join(f"`{name}={value}`" for name, value in of.items())
+                  for unix, of in build.KERNELS.items()), ".\n",
+        "\n## Boot arguments of every image\n\n",
+        _table(one for one in boot.KERNEL if one.name not in machine.REGISTERS),
+        "\nThe registers above are boot arguments, too.\n",
+        "\n## Boot arguments of runs\n\nBy the file below `kernel/` that reads them; `run=` names one of its runs.\n",
+        of_files,
+        "\n## Drives\n\n`--disk IMAGE[,NAME=VALUE...]`.\n\n| name | what | value |\n|---|---|---|\n", others,
+        "\nA profile has, and each can be given by itself:\n\n", _table(drive.FIELDS.values()),
+        "\n", drive.table()))
+
+
+def main():
+    PAGE.write_text(page())
+
+
+if __name__ == "__main__":
+    main()
