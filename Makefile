@@ -28,7 +28,7 @@ setup: ## install all that any verb needs: Debian packages (as root or with sudo
 	@$(VENV)/python -m sim.images.programs
 
 # The headline of pic-latency in three layouts; `./interlock run pic-latency` has four harts, eight latencies and the link's ways.
-RUN := layout=1,2,3 harts=1,2 latencies=0,30,75,152,304,600 falls=none iterations=20000 sweep=3000
+RUN := layout=1,2,3 harts=1,2 link_latency=0,30,75,152,304,600 falls=none iterations=20000 sweep=3000
 
 run: ## the main job: pic-latency's headline figures in three layouts, at most 10 minutes on two cores
 	@setup/setup.sh run

@@ -28,7 +28,7 @@ def query(
 ):
     """Ask the records of experiments with SQL (DuckDB): tables runs, harts, results, locks, lock_sites, interrupts.
 
-    Example:  ./interlock query "select sync, latency, avg(cycles) from runs group by all order by all" --format csv
+    Example:  ./interlock query "select sync, avg(cycles) from runs group by all order by all" --format csv
     """
     from sim.results import query, tables
     left_out: list[Exception] = []

@@ -54,7 +54,7 @@ def run(
     """Run an experiment, show its tables and leave its records. What ran before from the same inputs is not run again.
     On a board the runs are carried out one after the other, always.
 
-    Example:  ./interlock run pic-latency --set harts=1,2 --set latencies=0,75,152 --set size=512
+    Example:  ./interlock run pic-latency --set harts=1,2 --set link_latency=0,75,152 --set size=512
     """
     from sim.experiments import definition, modules
     from sim.sweep.folder import claimed

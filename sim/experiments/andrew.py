@@ -15,10 +15,10 @@ def summarise(experiment, records):
     """All figures of the report, from the records alone."""
     good = [made for made in records if made["failure"] is None]
     clock_hz = experiment["clock_hz"]
-    pairs = {made["parameters"]["latency"]: pair_cycles(made) for made in good if made["kind"] == "table5"}
+    pairs = {made["parameters"]["link_latency"]: pair_cycles(made) for made in good if made["kind"] == "table5"}
     summary = {"whole": [], "slice": [], "harts": [], "timed": [], "phases": [], "lengths": []}
     for made in good:
-        latency = made["parameters"].get("latency")
+        latency = made["parameters"].get("link_latency")
         if made["kind"] == "timed":
             summary["timed"].append(timed_figures(made, clock_hz))
         elif made["kind"] in summary and latency in pairs:
@@ -67,7 +67,7 @@ def phase_table(summary):
 def sets(summary):
     """The runs on one hart at the whole set's latency: of the whole set, and of the slice."""
     return [("whole", row) for row in summary["whole"]] + [
-        ("slice", row) for row in summary["slice"] if row["latency"] == summary["settings"]["latency"]]
+        ("slice", row) for row in summary["slice"] if row["latency"] == summary["settings"]["link_latency"]]
 
 
 def section_table(summary):

@@ -359,7 +359,7 @@ class Experiment:
 
 
 # How a varied name is written in a run's identity, which is also a directory's name.
-SHORT = {"harts": "h", "latency": "l", "sync": ""}
+SHORT = {"harts": "h", "link_latency": "l", "sync": ""}
 
 
 def names():

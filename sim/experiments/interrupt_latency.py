@@ -18,13 +18,13 @@ def summarise(experiment, records):
         "latency": [figures(made, line) for made in good if made["kind"] == "latency"
                     for line in made["run"]["results"]["intr_latency"]],
         "outside": [outside(made) for made in good if made["kind"] == "latency" and "board" not in made["run"]],
-        "floor": [{"sync": made["sync"], "latency": made["parameters"]["latency"]}
+        "floor": [{"sync": made["sync"], "latency": made["parameters"]["link_latency"]}
                   | made["run"]["results"]["intr_floor"][0] for made in good if made["kind"] == "floor"],
     }
 
 
 def place(made):
-    return {"harts": made["harts"], "sync": made["sync"], "latency": made["parameters"]["latency"]}
+    return {"harts": made["harts"], "sync": made["sync"], "latency": made["parameters"]["link_latency"]}
 
 
 def figures(made, line):

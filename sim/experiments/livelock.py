@@ -17,7 +17,7 @@ def summarise(experiment, records):
         clock = made["run"]["harness"]["clock_hz"]
         parameters = made["parameters"]
         label = {"way": lambda p=parameters: p["way"], "cure": lambda p=parameters: cure(p["share"]),
-                 "scheme": lambda p=parameters, m=made: f"{m['sync']}, {p['latency']}"}[made["kind"]]()
+                 "scheme": lambda p=parameters, m=made: f"{m['sync']}, {p['link_latency']}"}[made["kind"]]()
         for line in made["run"]["results"]["livelock"]:
             per_second = clock / line["window"]
             rows.append({
@@ -27,7 +27,7 @@ def summarise(experiment, records):
                 "lossless": line["delivered"] >= LOSSLESS * line["offered"] - 2,
                 **{name: line[name] for name in ("no_descriptor", "full", "unread", "interrupts", "frames")},
             })
-    return {"rows": rows, "latency": experiment["settings"]["latency"]}
+    return {"rows": rows, "latency": experiment["settings"]["link_latency"]}
 
 
 def cure(share):

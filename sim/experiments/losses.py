@@ -22,12 +22,12 @@ def summarise(experiment, records):
         rows.append({
             "kind": made["kind"], "sync": made["sync"], "baud": parameters["baud"],
             "depth": parameters.get("depth", settings["depth"]), "flow": parameters.get("flow", 0),
-            "latency": parameters.get("distance", settings["latency"]),
+            "latency": parameters.get("distance", settings["link_latency"]),
             "wait": {line["name"]: line["max_wait"] * us for line in results["waits"]},
             "longest": {name: line["max"] * us for name, line in handlers.items()},
             "mean": {name: line["total"] / line["count"] * us for name, line in handlers.items()},
             **{name: results["losses"][0][name] for name in COUNTS}})
-    return {"rows": rows, "depth": settings["depth"], "latency": settings["latency"]}
+    return {"rows": rows, "depth": settings["depth"], "latency": settings["link_latency"]}
 
 
 def tables(summary):

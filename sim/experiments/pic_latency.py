@@ -19,7 +19,7 @@ def summarise(experiment, records):
     """All figures of the report, from the records alone."""
     clock_hz = experiment["clock_hz"]
     good = [made for made in records if made["failure"] is None]
-    pairs = {made["parameters"]["latency"]: pair_cycles(made) for made in good if made["kind"] == "table5"}
+    pairs = {made["parameters"]["link_latency"]: pair_cycles(made) for made in good if made["kind"] == "table5"}
     matches = [made for made in good if made["kind"] == "match"]
     summary = {
         "pair_cycles": {str(latency): pairs[latency] for latency in sorted(pairs)},
@@ -33,7 +33,7 @@ def summarise(experiment, records):
         names = ("at_0", "per_cycle", "greatest_distance")
         summary["off_chip_line"] = {name: round(value, 3) for name, value in zip(names, line, strict=True)}
     if matches:
-        summary["match"] = {"latency": matches[0]["parameters"]["latency"], "pair_cycles": pair_cycles(matches[0])}
+        summary["match"] = {"latency": matches[0]["parameters"]["link_latency"], "pair_cycles": pair_cycles(matches[0])}
     return summary
 
 
@@ -54,7 +54,7 @@ def serial_figures(made, pairs, clock_hz):
     run = made["run"]
     harts = [hart["statistics"] for hart in run["harts"]]
     line = run["results"]["serial"][0]
-    latency = made["parameters"]["latency"]
+    latency = made["parameters"]["link_latency"]
     cycles = run["window"]["cycles"]
     seconds = cycles / clock_hz
 

@@ -26,7 +26,7 @@ def summarise(experiment, records):
     for made in good.values():
         of.setdefault(made["kind"], []).append(made)
     pairs = pair_cycles(of["table5"][0]) if "table5" in of else None
-    summary = {"pairs": pairs, "latency": of["table5"][0]["parameters"]["latency"] if pairs else None,
+    summary = {"pairs": pairs, "latency": of["table5"][0]["parameters"]["link_latency"] if pairs else None,
                "serial": [], "synthetic": [], "quiet": [], "softints": [], "locks": [], "timed": [], "lengths": []}
     if not pairs:
         return summary

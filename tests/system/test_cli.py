@@ -18,7 +18,7 @@ from support.cache import REPO
 from support.tools import PROGRAMS
 from tests.system.chromium import cells, chromium, drawn, grid, heads, opened
 
-TINY = ("--set", "harts=1,2", "--set", "latencies=0,75", "--set", "schemes=spl-pessim,cli-optim", "--set", "size=32",
+TINY = ("--set", "harts=1,2", "--set", "link_latency=0,75", "--set", "schemes=spl-pessim,cli-optim", "--set", "size=32",
         "--set", "iterations=500", "--set", "sweep=500", "--set", "falls=none")
 RUNS = 2 + 1 + 2 * 2 * 2
 NO_BUILD_S = 20         # what an answer without a build may take on a loaded machine
@@ -42,7 +42,7 @@ def said(result, status):
     (["run", "pic-latencies"], ["'pic-latencies'", "did you mean 'pic-latency'"]),
     (["run", "pic-latency", "--set", "scheme=spl-pessim"], ["'scheme'", "did you mean 'schemes'"]),
     (["run", "pic-latency", "--set", "schemes=spl-pesim"], ["'spl-pesim'", "did you mean 'spl-pessim'"]),
-    (["run", "pic-latency", "--set", "latencies=65536"], ["65536 is out of range", "0 to 65535"]),
+    (["run", "pic-latency", "--set", "link_latency=65536"], ["65536 is out of range", "0 to 65535"]),
     (["run", "pic-latency", "--set", "harts=0"], ["0 is out of range", "1 to 8"]),
     (["run", "pic-latency", "--set", "harts=9"], ["9 is out of range", "1 to 8"]),
     (["run", "pic-latency", "--jobs", "0"], ["--jobs"]),
@@ -94,9 +94,9 @@ def test_list_shows_experiments_and_keys():
     assert len(lines) <= 24, "more than a screen"
     result = interlock("list", "pic-latency")
     assert result.returncode == 0 and result.stdout.startswith("pic-latency: ")
-    assert "latencies=0,10,30,75,152,304,600,1200" in result.stdout
+    assert "link_latency=0,10,30,75,152,304,600,1200" in result.stdout
     for clause in ("build    {harts}, {sync}", "boot     run=serial bytes={size}", "feed     size bytes at {baud}",
-                   "vary     harts, sync over schemes, latency over latencies", "collect  lines @serial"):
+                   "vary     harts, sync over schemes, link_latency over link_latency", "collect  lines @serial"):
         assert clause in result.stdout
 
 

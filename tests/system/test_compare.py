@@ -21,7 +21,7 @@ COSTS = {"before": (6, 7, 6), "after": (9, 9, 10)}
 def folder(tmp_path_factory):
     """before/1..3 and after/1..3: three seeds each; in `after` a pair of cli-pessim costs more."""
     root = tmp_path_factory.mktemp("compared")
-    made = Bench(root).run("harts=1", "latencies=0,75", "size=16", "schemes=cli-pessim", "sweep=1000").out
+    made = Bench(root).run("harts=1", "link_latency=0,75", "size=16", "schemes=cli-pessim", "sweep=1000").out
     for name, costs in COSTS.items():
         for seed, cost in enumerate(costs, start=1):
             derived(made, root / "results" / name / str(seed), seed, cost)
@@ -46,7 +46,7 @@ def test_the_page_shows_what_the_records_hold(out, folder):
         for row in rows:
             found = {name: [line["cycles_per_pair"] for path in folder.glob(f"results/{name}/*/runs/*/record.json")
                             if (made := json.loads(path.read_text()))["kind"] == row["kind"]
-                            and str(made["parameters"]["latency"]) == row["latency"]
+                            and str(made["parameters"]["link_latency"]) == row["link_latency"]
                             for line in made["run"]["results"]["table5"] if line["scheme"] == "cli-pessim"]
                      for name in COSTS}
             a, b = mean(found["before"]), mean(found["after"])
@@ -73,8 +73,8 @@ def test_sets_by_query(folder, tmp_path):
         for seed in (1, 2, 3):
             derived(folder / "results" / name / str(seed), results / f"{name}-{seed}", seed)
     env = os.environ | {"INTERLOCK_BUILD": str(tmp_path)}
-    query = "select directory, id from runs where directory like '%after%' and latency = 75"
-    result = interlock("compare", "directory like '%before%' and latency = 75", query, "--figure", "results*",
+    query = "select directory, id from runs where directory like '%after%' and link_latency = 75"
+    result = interlock("compare", "directory like '%before%' and link_latency = 75", query, "--figure", "results*",
                        "--out", tmp_path / "out", env=env)
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("2 pairs of runs with the same parameters; ")
@@ -85,9 +85,9 @@ def test_sets_by_query(folder, tmp_path):
 
 @pytest.mark.parametrize("arguments, status, text", [
     (["no-such-folder", "."], 1, "no-such-folder: there are no results"),
-    (["latency = ", "latency = 1"], 1, "the query is wrong"),
-    (["select id from runs", "latency = 1"], 1, "it has to give directory and id"),
-    (["latency = 12345", "latency = 1"], 1, "A, latency = 12345: there are no records"),
+    (["link_latency = ", "link_latency = 1"], 1, "the query is wrong"),
+    (["select id from runs", "link_latency = 1"], 1, "it has to give directory and id"),
+    (["link_latency = 12345", "link_latency = 1"], 1, "A, link_latency = 12345: there are no records"),
     (["{a}", "{b}", "--figure", "speed*"], 2, "no figure that A and B share has such a name"),
     (["{a}", "{b}", "--ignore", "speed"], 1, "--ignore speed: the runs have no such parameter"),
     (["{a}", "{b}", "--out", "{a}"], 2, "is there already: give a new directory"),

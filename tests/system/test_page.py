@@ -27,7 +27,7 @@ def results(tmp_path_factory):
     """A results directory with one run that failed."""
     bench = Bench(tmp_path_factory.mktemp("page"))
     bench.plan = {FAILED: {"status": 4, "reason": "no instruction <b>retired</b>"}}
-    runner = bench.run("harts=1,2", "latencies=0,75,147", "size=16", "sweep=1000")
+    runner = bench.run("harts=1,2", "link_latency=0,75,147", "size=16", "sweep=1000")
     report.write(runner.out)
     return runner.out
 
@@ -54,7 +54,7 @@ def test_every_run_is_there(page, records):
     assert shown.keys() == records.keys()
     for identity, made in records.items():
         row = shown[identity]
-        assert row["latency"] == str(made["parameters"]["latency"])
+        assert row["link_latency"] == str(made["parameters"]["link_latency"])
         assert row["scheme"] == made["sync"] and row["harts"] == str(made["harts"])
         assert row["cycles"] == f"{made['run']['cycles']:,}" and row["digest"] == made["run"]["digest"]
         assert row["outcome"] == (made["failure"] or "ok")
@@ -84,8 +84,9 @@ def test_filter(page, records):
     table = grid(page, "Every run")
     for text, wanted in (
         ("spl-optim", lambda made: made["sync"] == "spl-optim" or "spl-optim" in made["id"]),
-        ("latency>=75 harts=2", lambda made: made["parameters"]["latency"] >= 75 and made["harts"] == 2),
-        ("kind=serial latency<75", lambda made: made["kind"] == "serial" and made["parameters"]["latency"] < 75),
+        ("link_latency>=75 harts=2", lambda made: made["parameters"]["link_latency"] >= 75 and made["harts"] == 2),
+        ("kind=serial link_latency<75", lambda made: (
+            made["kind"] == "serial" and made["parameters"]["link_latency"] < 75)),
         ("outcome!=ok", lambda made: made["failure"]),
         ("no such run", lambda made: False),
     ):
@@ -97,7 +98,7 @@ def test_filter(page, records):
 
 def test_sorting_is_by_figures_and_comes_back(page):
     table = grid(page, "Every run")
-    at = heads(table).index("latency")
+    at = heads(table).index("link_latency")
     before = cells(table)
     for order in (lambda values: sorted(values), lambda values: sorted(values, reverse=True)):
         table.locator("th button").nth(at).click()
@@ -117,7 +118,7 @@ def test_a_table_is_taken_away_as_it_is_shown(page):
 
 
 def test_costs_of_pairs_are_those_of_the_records(page, records):
-    made = {made["parameters"]["latency"]: {line["scheme"]: line["cycles_per_pair"]
+    made = {made["parameters"]["link_latency"]: {line["scheme"]: line["cycles_per_pair"]
                                             for line in made["run"]["results"]["table5"]}
             for made in records.values() if made["kind"] == "table5"}
     table = grid(page, "Cycles per pair over")

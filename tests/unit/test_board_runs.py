@@ -53,6 +53,7 @@ def experiment(tmp_path, monkeypatch):
     image = make_image(tmp_path)
     monkeypatch.setattr(machine, "config_of", lambda identity: board_config("sim", harts=2))
     monkeypatch.setattr("sim.images.kernel.build_kernel", lambda config, sync, options, runs: image)
+    monkeypatch.setattr(definition, "checked_bootargs", lambda words: None)     # they are that image's
     return definition.load(str(path))
 
 
@@ -149,7 +150,7 @@ def test_a_board_of_another_tree_is_refused(monkeypatch):
 def test_figures_of_an_observer_are_left_out_and_told():
     board = {"name": "ulx3s", "harts": 1, "clock_hz": 60_000_000, "fingerprint": "00000000000000aa"}
     pair = {"scheme": "spl-pessim", "primitive": "off-chip", "cycles_per_pair": 30}
-    records = [{"id": "table5-l0", "kind": "table5", "failure": None, "parameters": {"latency": 0},
+    records = [{"id": "table5-l0", "kind": "table5", "failure": None, "parameters": {"link_latency": 0},
                 "run": {"board": board, "results": {"table5": [pair]}}},
                {"id": "serial-h1", "kind": "serial", "failure": None, "run": {"board": board, "results": {}}}]
     experiment = {"experiment": "pic-latency", "settings": {}, "notes": [], "clock_hz": 60_000_000,

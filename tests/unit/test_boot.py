@@ -6,7 +6,7 @@ from sim.experiments import definition
 from sim.results import record, tables
 from sim.sweep.store import Store
 
-ONCE = ("latencies=0,30,75",)
+ONCE = ("link_latency=0,30,75",)
 BOOTED = ["booted-l0", "booted-l30", "booted-l75"]
 RESTORED = ["restored-l0", "restored-l30", "restored-l75"]
 
@@ -30,7 +30,7 @@ def test_one_boot_for_all(bench):
     assert [made["id"] for made in records] == context["runs"] == BOOTED + RESTORED
     for made in records:        # the boot is in no record of its own; it is the restored runs'
         costs = {line["primitive"]: line["cycles_per_pair"] for line in made["run"]["results"]["table5"]}
-        assert costs["off-chip"] == 10 + 2 * made["parameters"]["latency"]
+        assert costs["off-chip"] == 10 + 2 * made["parameters"]["link_latency"]
         assert made["host"].get("boot") == (boot if made["kind"] == "restored" else None)
 
 
@@ -58,7 +58,7 @@ def test_no_boot_when_all_of_its_runs_were_had_before(bench):
     once(bench, out="a", store=store)
     again = once(bench, out="b", store=store)
     assert (again.reused, len(bench.order())) == (6, 7)
-    more = bench.run("latencies=0,30,75,100", experiment="boot-once", out="c", store=store)
+    more = bench.run("link_latency=0,30,75,100", experiment="boot-once", out="c", store=store)
     assert not more.failures and more.reused == 6
     assert len(boots(bench)) == 1               # the kept checkpoint serves the new run
     assert sorted(bench.order()[7:]) == ["booted-l100", "restored-l100"]
@@ -81,7 +81,7 @@ def test_a_kept_restored_run_is_not_one_of_another_boot(bench):
 
 @pytest.mark.parametrize(("entry", "words"), [
     ('checkpoint = "noon"', "'noon' is not cycle:N"),
-    ('poke = { "link_read_latency" = "{latency}" }', "'poke' needs a 'checkpoint'"),
+    ('poke = { "link_read_latency" = "{link_latency}" }', "'poke' needs a 'checkpoint'"),
     ('checkpoint = "event:1"\npoke = { "link_raed_latency" = "1" }', "did you mean 'link_read_latency'?"),
     ('checkpoint = "event:1"\npoke = { "link_read_latency" = "{nothing}" }', "unknown name in runs restored 'nothing'"),
 ])

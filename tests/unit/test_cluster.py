@@ -16,7 +16,7 @@ from sim.sweep import cluster, tls
 from sim.sweep.cluster import Cluster
 from support.cache import REPO
 
-SMALL = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
+SMALL = ("harts=1", "link_latency=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
 FAILING = "serial-h1-cli-optim-l100"
 SLOW = "serial-h1-spl-pessim-l0"
 DASK = (sys.executable, "-m", "dask")
@@ -115,7 +115,7 @@ def test_a_killed_workers_run_is_run_again_and_the_records_are_those_of_one_mach
 
 @pytest.mark.parametrize("experiment, settings, sent", [
     ("pic-latency", SMALL, 4),                  # the simulator, an image of each scheme and run; no file twice
-    ("boot-once", ("latencies=0,100",), 3),     # simulator, image, the checkpoint that a run left
+    ("boot-once", ("link_latency=0,100",), 3),     # simulator, image, the checkpoint that a run left
 ])
 def test_a_worker_without_our_disk_is_sent_the_files(bench, machines, experiment, settings, sent):
     hide = ["unshare", "--mount", *([] if os.getuid() == 0 else ["--map-root-user"]), "sh", "-c",

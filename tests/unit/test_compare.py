@@ -13,7 +13,7 @@ from sim.results.compare.figures import figures
 from sim.results.compare.statistics import DIFFERS, NOISE, ONE_SAMPLE, SAME, Difference
 from tests.unit.stub import Bench
 
-TRIED = ("harts=1", "latencies=0,75", "size=16", "schemes=cli-pessim,spl-optim", "sweep=1000")
+TRIED = ("harts=1", "link_latency=0,75", "size=16", "schemes=cli-pessim,spl-optim", "sweep=1000")
 COST = "results[table5 x cli-pessim].cycles_per_pair"
 
 
@@ -186,7 +186,7 @@ def test_runs_without_a_partner_are_named(made, tmp_path):
     for path in other.glob("runs/serial-h1-cli-pessim-l75"):
         shutil.rmtree(path)
     shown = compared(made, other)
-    assert [(name, dict(key)["latency"]) for name, key in shown.matching.alone] == [("A", 75)]
+    assert [(name, dict(key)["link_latency"]) for name, key in shown.matching.alone] == [("A", 75)]
     assert "1 runs have no partner" in " ".join(shown.warnings())
 
 
@@ -214,9 +214,9 @@ def test_a_parameter_can_be_left_out(made, tmp_path):
     b = only(made, tmp_path / "b", "serial-h1-cli-pessim-l75", "serial-h1-spl-optim-l0")
     with pytest.raises(record.RecordError, match="no run of A has the parameters"):
         compared(a, b)
-    assert len(compared(a, b, "latency").matching.pairs) == 2
+    assert len(compared(a, b, "link_latency").matching.pairs) == 2
     with pytest.raises(record.RecordError, match="A has .* twice, and not the same"):
-        compared(made, b, "latency")
+        compared(made, b, "link_latency")
 
 
 def test_the_same_run_twice_has_to_be_the_same(made, tmp_path):

@@ -31,16 +31,16 @@ def test_the_template_is_an_experiment_anywhere(tmp_path):
 
 def test_runs_may_vary_over_seeds(tmp_path):
     experiment = load(tmp_path, ("default = 1\n", "default = [1, 2]\n"),
-                      ("{ latency = \"latencies\" }", "{ latency = \"latencies\", seed = \"seed\" }"))
-    runs = experiment.runs(experiment.settings(["latencies=75"]), 60_000_000)
+                      ("{ link_latency = \"link_latency\" }", "{ link_latency = \"link_latency\", seed = \"seed\" }"))
+    runs = experiment.runs(experiment.settings(["link_latency=75"]), 60_000_000)
     assert [(run.id, run.seed) for run in runs] == [("pair-l75-seed1", 1), ("pair-l75-seed2", 2)]
 
 
 def test_runs_vary_over_layouts_of_any_experiment(tmp_path):
     experiment = load(tmp_path)
-    plain, = experiment.runs(experiment.settings(["latencies=75"]), 60_000_000)
+    plain, = experiment.runs(experiment.settings(["link_latency=75"]), 60_000_000)
     assert plain.parameters["layout"] == 0 and "layout" not in dict(plain.options)
-    runs = experiment.runs(experiment.settings(["latencies=75", "layout=3,profile,0"]), 60_000_000)
+    runs = experiment.runs(experiment.settings(["link_latency=75", "layout=3,profile,0"]), 60_000_000)
     assert [(run.id, run.parameters["layout"], dict(run.options).get("layout")) for run in runs] == [
         ("pair-l75-layout3", 3, "3"), ("pair-l75-layoutprofile", "profile", "profile"), ("pair-l75-layout0", 0, None)]
     for wrong in ("x", "-1", "1,,x", ""):
@@ -51,7 +51,7 @@ def test_runs_vary_over_layouts_of_any_experiment(tmp_path):
 def test_a_record_says_its_layout(tmp_path):
     experiment = load(tmp_path)
     for said, layout in (("0", 0), ("7", 7), ("profile", "profile")):
-        run = experiment.runs(experiment.settings(["latencies=75", f"layout={said}"]), 60_000_000)[0]
+        run = experiment.runs(experiment.settings(["link_latency=75", f"layout={said}"]), 60_000_000)[0]
         made = record.make(run, "mine", {"tools": {}, "soc": {run.machine.alone.label: {}}}, "", {}, None, None, {})
         assert made["layout"] == layout and made["options"].get("layout", "0") == said
 
@@ -63,32 +63,37 @@ def test_a_record_says_its_layout(tmp_path):
     ("description =", "describe =", ["unknown entry 'describe'", "'description'"]),
     ("[[runs]]", "[[run]]", ["unknown entry 'run'", "did you mean 'runs'"]),
     ("bootargs =", "bootarg =", ["unknown entry in runs 1 'bootarg'", "did you mean 'bootargs'"]),
-    ("range = [0, 65535]", "rang = [0, 65535]", ["unknown entry in keys latencies 'rang'", "did you mean 'range'"]),
-    ("range = [0, 65535]", "", ["keys latencies", "a range or choices"]),
-    ("range = [0, 65535]", "range = [0]", ["keys latencies range", "at least 2"]),
+    ("range = [0, 65535]", "rang = [0, 65535]", ["unknown entry in keys link_latency 'rang'", "did you mean 'range'"]),
+    ("range = [0, 65535]", "", ["keys link_latency", "a range or choices"]),
+    ("range = [0, 65535]", "range = [0]", ["keys link_latency range", "at least 2"]),
     ("result = \"table5\"  ", "result = 5  ", ["runs 1 result", "valid string"]),
     ("cycles = \"300_000", "#", ["runs 1 cycles", "required"]),
-    ("default = [0, 75, 152, 304]", "default = [0, 70000]", ["latencies: 70000 is out of range"]),
-    ("latencies = [0, 75]", "latencies = [0, 70000]", ["latencies: 70000 is out of range"]),
-    ("latencies = [0, 75]", "latency = [0, 75]", ["unknown key in quick 'latency'", "did you mean 'latencies'"]),
-    ("{ latency = \"latencies\" }", "{ latency = \"latences\" }", ["list key in runs pair vary 'latences'"]),
-    ("{ latency = \"latencies\" }", "{ latency = \"iterations\" }", ["list key in runs pair vary 'iterations'"]),
+    ("default = [0, 75, 152, 304]", "default = [0, 70000]", ["link_latency: 70000 is out of range"]),
+    ("link_latency = [0, 75]", "link_latency = [0, 70000]", ["link_latency: 70000 is out of range"]),
+    ("link_latency = [0, 75]", "link_latncy = [0, 75]",
+     ["unknown key in quick 'link_latncy'", "did you mean 'link_latency'"]),
+    ("{ link_latency = \"link_latency\" }", "{ link_latency = \"link_latences\" }",
+     ["list key in runs pair vary 'link_latences'"]),
+    ("{ link_latency = \"link_latency\" }", "{ link_latency = \"iterations\" }",
+     ["list key in runs pair vary 'iterations'"]),
     ("harts = 1 ", "#", ["runs pair", "'harts'"]),
     ("sync = \"cli-optim\"", "sync = \"cli-optm\"", ["scheme in runs pair 'cli-optm'", "did you mean 'cli-optim'"]),
     ("lock_debug = \"0\"", "lock_debg = \"0\"", ["build option in runs pair 'lock_debg'", "did you mean 'lock_debug'"]),
-    ("link_latency={latency}", "link_latency={latensy}", ["name in runs pair 'latensy'", "did you mean 'latency'"]),
+    ("link_latency={link_latency}", "link_latency={link_latensy}",
+     ["name in runs pair 'link_latensy'", "did you mean 'link_latency'"]),
     ("iterations={iterations}", "iteratoins={iterations}", ["there is no boot argument iteratoins", "'iterations'"]),
     ("iterations={iterations}", "sections={iterations}", ["boot argument sections: this run does not read it"]),
     ("run=table5", "run=tabel5", ["run=tabel5: there is no such run"]),
-    ("link_latency={latency}", "link_latency=x{latency}", ["link_latency=x0: give a whole number from 0 to 65535"]),
-    ("2 * latency", "2 * latensy", ["name in runs pair cycles 'latensy'"]),
-    ("2 * latency", "2 ** latency", ["not simple arithmetic"]),
-    ("2 * latency", "2 * (latency", ["not simple arithmetic"]),
+    ("link_latency={link_latency}", "link_latency=x{link_latency}",
+     ["link_latency=x0: give a whole number from 0 to 65535"]),
+    ("2 * link_latency", "2 * link_latensy", ["name in runs pair cycles 'link_latensy'"]),
+    ("2 * link_latency", "2 ** link_latency", ["not simple arithmetic"]),
+    ("2 * link_latency", "2 * (link_latency", ["not simple arithmetic"]),
     ("# input = \"size\"", "input = \"iterations\" #", ["'input'", "'baud'"]),
     ("[keys.seed]", "[keys.sead]", ["'seed'"]),
     ("default = 1\n", "default = [1, 2]\n", ["several seeds", "vary"]),
     ("title =", "titel =", ["unknown entry in collect 1 'titel'", "did you mean 'title'"]),
-    ("x = \"latency\"", "z = \"latency\"", ["collect 1 plot", "'z'"]),
+    ("x = \"link_latency\"", "z = \"link_latency\"", ["collect 1 plot", "'z'"]),
     ("console_baud = 6000000", "console_baud = 6000000\nreport = \"mine\"", ["either [[collect]]"]),
     ("[quick]", "[quick", ["line"]),
 ])

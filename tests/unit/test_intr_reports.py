@@ -23,8 +23,8 @@ def latency_records():
     seen = {"0": {"rises": 8, "wire_to_handler": {"count": 8, "total": 8 * 248, "min": 190, "max": 320},
                   "wire_to_thread": {"count": 8, "total": 8 * 2540, "min": 2480, "max": 2610}}}
     floor = {"samples": 64, "trap": 13, "bare": 58, "kernel": 103, "ratio": 1.78, "ratio_in_software": 2.0}
-    return [made("latency", 1, "spl-optim", {"latency": 152}, {"intr_latency": lines}, interrupts=seen),
-            made("floor", 1, "spl-optim", {"latency": 152}, {"intr_floor": [floor]})]
+    return [made("latency", 1, "spl-optim", {"link_latency": 152}, {"intr_latency": lines}, interrupts=seen),
+            made("floor", 1, "spl-optim", {"link_latency": 152}, {"intr_floor": [floor]})]
 
 
 def test_latency_report():

@@ -21,7 +21,7 @@ def made(sync, overruns, wait, kind="loss", **parameters):
 
 
 def summary(*records):
-    return losses.summarise({"clock_hz": CLOCK_HZ, "settings": {"depth": 16, "latency": 138}}, records)
+    return losses.summarise({"clock_hz": CLOCK_HZ, "settings": {"depth": 16, "link_latency": 138}}, records)
 
 
 def test_who_loses_where_another_does_not():

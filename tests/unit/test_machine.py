@@ -17,7 +17,7 @@ from soc.config import SoCConfig
 from tests.unit.test_experiment_files import load as template
 
 CLOCK_HZ = 60_000_000
-SMALL = ("harts=1", "latencies=0", "schemes=spl-pessim", "size=16", "sweep=1000")
+SMALL = ("harts=1", "link_latency=0", "schemes=spl-pessim", "size=16", "sweep=1000")
 
 
 def load(folder, tables):
@@ -37,7 +37,7 @@ def test_every_parameter_of_a_soc_is_there_but_the_harts_and_has_its_default():
 def test_a_file_says_what_its_runs_run_on(tmp_path):
     experiment = load(tmp_path, '[machine]\ntlb_entries = 2\nclock_hz = 1_000_000\n[devices]\npic = "pins"\n'
                                 '[nodes]\ncount = 1')
-    one, *_ = runs(experiment, "latencies=75")
+    one, *_ = runs(experiment, "link_latency=75")
     assert one.id == "pair-l75"
     assert one.machine.config() == SoCConfig(harts=1, tlb_entries=2, clock_hz=1_000_000) and one.machine.two_chips
     assert {name: one.parameters[name] for name in ("tlb_entries", "clock_hz", "device_pic", "nodes")} == {
@@ -46,21 +46,21 @@ def test_a_file_says_what_its_runs_run_on(tmp_path):
 
 def test_runs_vary_over_lists_and_settings_change_them(tmp_path):
     experiment = load(tmp_path, '[machine]\ntlb_entries = [2, 4]\nprediction = "none"')
-    assert [run.id for run in runs(experiment, "latencies=0,75")] == [
+    assert [run.id for run in runs(experiment, "link_latency=0,75")] == [
         "pair-l0-tlb_entries2", "pair-l0-tlb_entries4", "pair-l75-tlb_entries2", "pair-l75-tlb_entries4"]
-    changed = runs(experiment, "latencies=0", "tlb_entries=8", "prediction=static,dynamic")
+    changed = runs(experiment, "link_latency=0", "tlb_entries=8", "prediction=static,dynamic")
     assert [(run.id, run.machine.label) for run in changed] == [
         ("pair-l0-predictionstatic", "1 prediction=static tlb_entries=8"),
         ("pair-l0-predictiondynamic", "1 prediction=dynamic tlb_entries=8")]
-    assert runs(experiment.on(["tlb_entries=16"]), "latencies=0")[0].machine.config().tlb_entries == 16
+    assert runs(experiment.on(["tlb_entries=16"]), "link_latency=0")[0].machine.config().tlb_entries == 16
 
 
 def test_bootargs_and_estimates_know_the_machine(tmp_path):
     experiment = template(
         tmp_path, ("# Values with which", "[machine]\ntlb_entries = [2, 4]\nclock_hz = 1_000_000\n# Values with which"),
-        ("link_latency={latency}", "link_latency={latency} threads={tlb_entries}"),
+        ("link_latency={link_latency}", "link_latency={link_latency} threads={tlb_entries}"),
         ("300_000 +", "clock_hz + tlb_entries +"))
-    one, two = runs(experiment, "latencies=0", "iterations=10")
+    one, two = runs(experiment, "link_latency=0", "iterations=10")
     assert " threads=2 " in one.bootargs and " threads=4 " in two.bootargs
     assert (one.cycles, two.cycles) == (1_000_000 + 2 + 1500, 1_000_000 + 4 + 1500)
 
@@ -125,7 +125,7 @@ def test_every_entry_makes_other_targets_boots_and_labels(tmp_path):
         return {int: lambda: entry.default // 2 or 1, bool: lambda: not entry.default, str: lambda: "none"}[
             entry.type]()
 
-    plain = runs(load(tmp_path, ""), "latencies=0")[0]
+    plain = runs(load(tmp_path, ""), "link_latency=0")[0]
     plain = dataclasses.replace(plain, checkpoint="event:1")
     seen = [plain]
     for entry in ENTRIES.values():
@@ -149,7 +149,7 @@ def test_each_machine_is_built_once_and_is_what_was_asked_for():
 
     def kernel(config, sync, options, runs):
         return f"kernel {config.tlb_entries}"
-    targets = build_targets({run.target for run in runs(experiment, "latencies=0,75")}, simulator, kernel,
+    targets = build_targets({run.target for run in runs(experiment, "link_latency=0,75")}, simulator, kernel,
                             lambda *_: None)
     assert built == [(2, True), (4, True)]
     assert {(target.simulator, target.image) for target in targets.values()} == {
@@ -158,7 +158,7 @@ def test_each_machine_is_built_once_and_is_what_was_asked_for():
 
 def test_a_record_has_its_machine_and_a_resumed_run_too(bench):
     experiment = definition.load("boot-once").on(["tlb_entries=2,4"])
-    runner = bench.runner("latencies=0", experiment=experiment)
+    runner = bench.runner("link_latency=0", experiment=experiment)
     runner.execute(bench.targets(runner), lambda _: None)
     context, records = record.read(runner.out)
     assert [made["id"] for made in records] == ["booted-l0-tlb_entries2", "booted-l0-tlb_entries4",

@@ -6,7 +6,7 @@ import pytest
 
 from sim.results import query, record, report, tables
 
-SMALL = ("harts=1,2", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
+SMALL = ("harts=1,2", "link_latency=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
 
 
 @pytest.fixture
@@ -22,11 +22,11 @@ def ask(results, sql):
 
 
 def test_runs_have_parameters_lengths_and_failures(results):
-    columns, rows = ask(results, "select id, sync, latency, cycles, failure, digest from runs order by id")
-    assert columns == ["id", "sync", "latency", "cycles", "failure", "digest"]
+    columns, rows = ask(results, "select id, sync, link_latency, cycles, failure, digest from runs order by id")
+    assert columns == ["id", "sync", "link_latency", "cycles", "failure", "digest"]
     assert len(rows) == 3 + 8
     for made in record.read(results)[1]:
-        assert (made["id"], made["sync"], made["parameters"]["latency"], made["run"]["cycles"], made["failure"],
+        assert (made["id"], made["sync"], made["parameters"]["link_latency"], made["run"]["cycles"], made["failure"],
                 made["run"]["digest"]) in rows
 
 
@@ -44,7 +44,7 @@ def test_result_lines_are_rows(results):
 
 
 def test_many_directories_with_other_columns_are_one(results, bench):
-    other = bench.run("harts=1", "latencies=0,100", "schemes=spl-pessim", "size=32", out="other").out
+    other = bench.run("harts=1", "link_latency=0,100", "schemes=spl-pessim", "size=32", out="other").out
     path = other / "runs/serial-h1-spl-pessim-l0/record.json"
     path.write_text(json.dumps(record.read_json(path) | {"options": {"lock_debug": "1"}}))
     connection = query.connect([results, other])

@@ -15,7 +15,7 @@ from tests.unit.stub import Bench
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     bench = Bench(tmp_path_factory.mktemp("report"))
-    runner = bench.run("harts=1,2", "latencies=0,75,147", "size=16", "sweep=1000", "falls=0,174")
+    runner = bench.run("harts=1,2", "link_latency=0,75,147", "size=16", "sweep=1000", "falls=0,174")
     return report.write(runner.out)
 
 
@@ -77,7 +77,7 @@ def test_the_paper_is_compared_where_the_pair_takes_its_time(made):
 
 def test_a_load_that_is_not_the_papers_does_not_stand_beside_it_nor_does_one_that_falls_behind(tmp_path):
     bench = Bench(tmp_path)
-    runner = bench.run("harts=1", "latencies=0,75", "size=16", "baud=921600", "schemes=cli-optim,cli-pessim")
+    runner = bench.run("harts=1", "link_latency=0,75", "size=16", "baud=921600", "schemes=cli-optim,cli-pessim")
     summary, tables = report.write(runner.out)
     titles = [table.title for table in tables]
     assert "Serial 921.6 by scheme: 1 hart, PIC latency 75" in titles and not any("115.2" in title for title in titles)
@@ -90,7 +90,7 @@ def test_a_load_that_is_not_the_papers_does_not_stand_beside_it_nor_does_one_tha
     # 16 characters' time is over after a tenth of the window: every run is behind.
     bench.plan = {run.id: {"feed_ended": 6000} for run in runner.runs}
     for baud in ("115200", "921600"):
-        runner = bench.run("harts=1", "latencies=0,75", "size=16", f"baud={baud}", "schemes=cli-pessim", out=baud)
+        runner = bench.run("harts=1", "link_latency=0,75", "size=16", f"baud={baud}", "schemes=cli-pessim", out=baud)
         for made in runner.out.glob("runs/serial-*/run.json"):
             assert "6000" in made.read_text()
         summary, tables = report.write(runner.out)

@@ -42,14 +42,14 @@ def andrew():
         one["accounting"] = {"idle": 200_000, "user": 300_000, "kernel": 100_000}
         phases = [{"name": name, "cycles": cycles} for name, cycles in zip(
             ("directories", "copy", "stat", "read", "compile", "end"), (0, 10, 30, 60, 100, 600_000), strict=True)]
-        return made(kind, harts, sync, {"latency": 138, **parameters}, {"andrew_phase": phases},
+        return made(kind, harts, sync, {"link_latency": 138, **parameters}, {"andrew_phase": phases},
                     window={"cycles": 600_000}, harts=[{"statistics": one}] * harts)
     pairs = {"table5": [{"scheme": name, "cycles_per_pair": cycles}
                         for name, cycles in test_sync_reports.PAIRS.items()]}
     timed = load("timed", "cli-pessim", 100)
     timed["run"]["results"] = {"crit_timing": [{"sections": 100, "cycles": 31_000}], "crit_poll": [
         {"cycles": 300_000, "sections": count} for count in (40, 60)]}
-    return [made("table5", parameters={"latency": 138}, results=pairs), load("whole", "cli-pessim", 100),
+    return [made("table5", parameters={"link_latency": 138}, results=pairs), load("whole", "cli-pessim", 100),
             load("slice", "cli-pessim", 103), load("slice", "spl-optim", 50), load("harts", "cli-pessim", 100, harts=2),
             timed]
 
@@ -63,8 +63,8 @@ def livelock():
                   "alone": 1000, "no_descriptor": offered - delivered, "full": 1, "unread": 2, "interrupts": 3,
                   "frames": 4} for period, offered, delivered, counted in ((60_000, 10, 10, 900), (6000, 100, 60, 50))]
         return made(kind, 1, sync, parameters, {"livelock": lines}, harness={"clock_hz": CLOCK_HZ})
-    return [load("way", way="threads"), load("way", way="poll"), load("cure", share=50), load("scheme", latency=138),
-            load("scheme", "cli-optim", latency=138)]
+    return [load("way", way="threads"), load("way", way="poll"), load("cure", share=50),
+            load("scheme", link_latency=138), load("scheme", "cli-optim", link_latency=138)]
 
 
 # ---- master

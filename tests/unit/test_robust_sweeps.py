@@ -20,7 +20,7 @@ from sim.sweep.runner import Job, why_failed
 from sim.sweep.store import Store
 from support.cache import REPO
 
-SMALL = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
+SMALL = ("harts=1", "link_latency=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
 HOLDER = """
 import sys
 from pathlib import Path

@@ -15,7 +15,7 @@ from sim.sweep.runner import Interrupted
 from sim.sweep.store import Store
 from sim.sweep.worker import digest_of
 
-SMALL = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
+SMALL = ("harts=1", "link_latency=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
 
 
 def failures(runner):
@@ -32,13 +32,13 @@ def test_records_of_a_whole_experiment(bench):
     made = records[2]
     assert made["image_sha256"] == digest_of(bench.image_of((Machine(1), "spl-pessim", (), ("serial",))))
     assert made["received"] == {"sent": 16, "received": 16, "identical": True, "first_difference": None}
-    assert made["parameters"]["latency"] == 0 and made["soc"] == {"harts": 1} and made["tools"] == {"g++": "12"}
+    assert made["parameters"]["link_latency"] == 0 and made["soc"] == {"harts": 1} and made["tools"] == {"g++": "12"}
     assert len((runner.out / "records.jsonl").read_text().splitlines()) == 7
     assert (runner.out / "serial-16-seed1.bin").read_bytes() == input_file(1, 16)
 
 
 def test_the_longest_run_first(bench):
-    bench.run("harts=1,4", "latencies=0,1200", "schemes=spl-pessim", "size=16", "sweep=1000", jobs=1)
+    bench.run("harts=1,4", "link_latency=0,1200", "schemes=spl-pessim", "size=16", "sweep=1000", jobs=1)
     order = bench.order()
     assert order[0] == "table5-l1200"
     assert order.index("serial-h4-spl-pessim-l0") < order.index("serial-h1-spl-pessim-l0")
@@ -47,11 +47,11 @@ def test_the_longest_run_first(bench):
 def test_the_match_is_where_the_papers_cost_is(bench):
     runner = bench.run(*SMALL)
     match = next(made for made in record.read(runner.out)[1] if made["kind"] == "match")
-    assert match["parameters"]["latency"] == 147     # 10 + 2 x 147 = 304
+    assert match["parameters"]["link_latency"] == 147     # 10 + 2 x 147 = 304
 
 
 def test_one_latency_gives_no_match_and_says_so(bench):
-    runner = bench.run("harts=1", "latencies=75", "schemes=spl-pessim", "size=16")
+    runner = bench.run("harts=1", "link_latency=75", "schemes=spl-pessim", "size=16")
     context, records = record.read(runner.out)
     assert [made["kind"] for made in records] == ["table5", "serial"]
     assert "two places" in context["notes"][0]
@@ -85,7 +85,7 @@ def test_a_failed_run_is_named_and_the_others_go_on(bench, plan, said):
     assert len(record.read(runner.out)[1]) == 7
     failure = runner.failures[0]
     assert failure.console[-1] == "panic: nothing works"
-    assert "--console tty" in failure.command and "link_read_latency=100" in failure.command
+    assert "--console tty" in failure.command and "link_latency=100" in failure.command
     summary, _ = report.write(runner.out)
     assert [row["id"] for row in summary["failures"]] == [failing]
     assert failing not in {row["id"] for row in summary["serial"]}
@@ -148,7 +148,7 @@ def test_ctrl_c_keeps_what_is_finished(bench, ctrl_c):
 def test_what_ran_before_is_not_run_again(bench):
     first = bench.run(*SMALL, out="a", store=Store(bench.folder / "kept"))
     assert len(bench.order()) == 7 and first.reused == 0
-    more = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim,cli-pessim", "size=16", "sweep=1000")
+    more = ("harts=1", "link_latency=0,100", "schemes=spl-pessim,cli-optim,cli-pessim", "size=16", "sweep=1000")
     second = bench.run(*more, out="b", store=Store(bench.folder / "kept"))
     assert (len(bench.order()), second.reused) == (9, 7)
     before, now = (dict((made["id"], made) for made in record.read(runner.out)[1]) for runner in (first, second))

@@ -8,7 +8,7 @@ from sim.results import record, report, sampling
 from sim.results.statistics import Samples
 from tests.unit.stub import Bench
 
-TRIED = ("harts=1", "latencies=0,75", "size=16", "schemes=cli-pessim,spl-optim", "sweep=1000")
+TRIED = ("harts=1", "link_latency=0,75", "size=16", "schemes=cli-pessim,spl-optim", "sweep=1000")
 
 
 @pytest.fixture(scope="module")
@@ -100,10 +100,10 @@ def test_one_layout_has_no_interval_and_the_report_says_so(made):
 
 def test_any_experiment_runs_with_several_seeds_and_reports_over_them(tmp_path):
     bench = Bench(tmp_path)
-    runner = bench.runner(*TRIED, "latencies=0,75,147", "seed=1,2,3", "iterations=500")
+    runner = bench.runner(*TRIED, "link_latency=0,75,147", "seed=1,2,3", "iterations=500")
     for run in runner.runs:     # the pair of the middle seed is what is solved from
         bench.plan[run.id] = {"digest": f"digest {run.id}"}
-    runner = bench.run(*TRIED, "latencies=0,75,147", "seed=1,2,3", "iterations=500", out="several")
+    runner = bench.run(*TRIED, "link_latency=0,75,147", "seed=1,2,3", "iterations=500", out="several")
     assert not runner.failures
     ids = {run.id for run in runner.runs}
     assert {f"table5-l75-seed{seed}" for seed in (1, 2, 3)} <= ids
@@ -115,8 +115,9 @@ def test_any_experiment_runs_with_several_seeds_and_reports_over_them(tmp_path):
 
 def test_a_value_is_solved_from_medians():
     from sim.sweep.runner import solve_value
-    solve = {"result": "table5", "primitive": "off-chip", "for": "latency", "value": "cycles_per_pair", "equals": 304}
-    records = [{"parameters": {"latency": latency, "layout": layout}, "run": {"results": {"table5": [
+    solve = {"result": "table5", "primitive": "off-chip", "for": "link_latency", "value": "cycles_per_pair",
+             "equals": 304}
+    records = [{"parameters": {"link_latency": latency, "layout": layout}, "run": {"results": {"table5": [
         {"primitive": "off-chip", "cycles_per_pair": 10 + 2 * latency + more}]}}}
         for latency in (0, 75) for layout, more in enumerate((0, 0, 40))]
     assert solve_value(solve, records) == 147
@@ -127,9 +128,9 @@ def test_a_value_is_solved_from_medians():
 def test_a_query_sees_one_sample_at_a_time(made):
     experiment, records = layouts(made, (1, 3, 2))
     asked = experiment | {"report": None, "collect": [{"title": "Pairs", "query": """
-        select latency, scheme, avg(cycles_per_pair) as pair from results join runs using (id)
+        select link_latency, scheme, avg(cycles_per_pair) as pair from results join runs using (id)
         where result = 'table5' group by all order by all""",
-        "plot": {"x": "latency", "y": "pair", "line": ["scheme"]}}]}
+        "plot": {"x": "link_latency", "y": "pair", "line": ["scheme"]}}]}
     module = report.report_of(asked)
     summary = report.summarise(module, asked, records)
     [table], [plot] = module.tables(summary), module.plots(summary)

@@ -16,7 +16,7 @@ def experiment():
 def test_defaults(experiment):
     values = experiment.settings([])
     assert values["schemes"] == ["spl-pessim", "spl-optim", "cli-pessim", "cli-optim", "cli-spl-pessim"]
-    assert values["latencies"] == [0, 10, 30, 75, 152, 304, 600, 1200]
+    assert values["link_latency"] == [0, 10, 30, 75, 152, 304, 600, 1200]
     assert values["harts"] == [1, 2, 4]
     assert (values["baud"], values["iterations"]) == (115200, 100000)
 
@@ -27,7 +27,7 @@ def test_defaults(experiment):
     ("size=0x40", "size", 64),
     ("harts=2", "harts", [2]),
     ("harts=4, 1,4", "harts", [4, 1]),
-    ("latencies=65535,0", "latencies", [65535, 0]),
+    ("link_latency=65535,0", "link_latency", [65535, 0]),
     ("schemes=cli-optim", "schemes", ["cli-optim"]),
     (" seed = 7 ", "seed", 7),
 ])
@@ -40,11 +40,11 @@ def test_the_last_of_a_repeated_key_counts(experiment):
 
 
 @pytest.mark.parametrize("text, said", [
-    ("latency=5", ["unknown key", "'latency'", "did you mean 'latencies'", "schemes, latencies, harts"]),
+    ("link_latncy=5", ["unknown key", "'link_latncy'", "did you mean 'link_latency'", "schemes, link_latency, harts"]),
     ("schemes=spl-optm", ["'spl-optm'", "did you mean 'spl-optim'", "cli-spl-pessim"]),
-    ("latencies=65536", ["65536 is out of range", "0 to 65535"]),
-    ("latencies=-1", ["-1 is out of range", "0 to 65535"]),
-    ("latencies=fast", ["'fast'", "0 to 65535"]),
+    ("link_latency=65536", ["65536 is out of range", "0 to 65535"]),
+    ("link_latency=-1", ["-1 is out of range", "0 to 65535"]),
+    ("link_latency=fast", ["'fast'", "0 to 65535"]),
     ("harts=0", ["0 is out of range", "1 to 8"]),
     ("harts=1,9", ["9 is out of range", "1 to 8"]),
     ("harts=", ["empty", "1 to 8"]),
@@ -72,7 +72,7 @@ def test_every_combination_is_run_once(experiment):
     runs = experiment.runs(experiment.settings([]), CLOCK_HZ)
     assert len({run.id for run in runs}) == len(runs) == 8 + 5 * 8 * 3 + 5 * 2 * 3
     serial = [run for run in runs if run.kind == "serial"]
-    assert len({(run.harts, run.sync, run.parameters["latency"]) for run in serial}) == 120
+    assert len({(run.harts, run.sync, run.parameters["link_latency"]) for run in serial}) == 120
 
 
 @pytest.mark.parametrize("name", definition.names())
@@ -93,12 +93,12 @@ def test_quick_settings_are_possible_short_and_leave_out_no_kind(name):
 
 
 def test_settings_that_are_given_go_before_quick_ones(experiment):
-    values = experiment.settings(["latencies=30"], quick=True)
-    assert values["latencies"] == [30] and values["harts"] == experiment.quick["harts"]
+    values = experiment.settings(["link_latency=30"], quick=True)
+    assert values["link_latency"] == [30] and values["harts"] == experiment.quick["harts"]
 
 
 def test_boot_arguments(experiment):
-    settings = experiment.settings(["size=64", "latencies=75", "harts=2", "schemes=spl-optim", "falls=174"])
+    settings = experiment.settings(["size=64", "link_latency=75", "harts=2", "schemes=spl-optim", "falls=174"])
     table5, serial, *links = experiment.runs(settings, CLOCK_HZ)
     assert table5.bootargs == "run=table5 iterations=10000 link_latency=75 console.baud=6000000"
     assert (table5.harts, table5.input_bytes) == (1, None)
@@ -122,7 +122,7 @@ def test_estimates_follow_size_and_latency(experiment):
         return experiment.runs(experiment.settings(("falls=none", *overrides)), CLOCK_HZ)[-1].cycles
     # 10 bits at 115,200 bit/s are 5,208 cycles at 60 MHz
     assert serial_cycles("size=257") - serial_cycles("size=256") == pytest.approx(5208, abs=1)
-    slow, fast = (experiment.runs(experiment.settings([f"latencies={n}"]), CLOCK_HZ)[0].cycles for n in (1200, 0))
+    slow, fast = (experiment.runs(experiment.settings([f"link_latency={n}"]), CLOCK_HZ)[0].cycles for n in (1200, 0))
     assert slow - fast == 10_000 * 2 * 1200
 
 

@@ -13,7 +13,7 @@ import pytest
 from sim.commands.query import show
 from sim.results import query, record, report
 
-SMALL = ("harts=1", "latencies=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
+SMALL = ("harts=1", "link_latency=0,100", "schemes=spl-pessim,cli-optim", "size=16", "sweep=1000")
 RUN = "serial-h1-cli-optim-l0"
 ODD = (None, True, -1, 1 << 63, 1e300, "", "x" * 5000, "[/bold]\x1b[2J", "\x00", [], {}, [[]], {"a": {}}, [None],
        {"1": 2})

@@ -34,10 +34,10 @@ def synthetic(cycles, interrupts=0):
 
 
 def records(scheme="cli-pessim", enter=2, leave=4, queued=0, quiet=200_600):
-    parameters = {"interval": 6000, "latency": 138}
+    parameters = {"interval": 6000, "link_latency": 138}
     pair = {"table5": [{"scheme": name, "cycles_per_pair": cycles} for name, cycles in PAIRS.items()]}
     return [
-        made("table5", "table5", 1, "spl-pessim", {"latency": 138}, pair, harts=[]),
+        made("table5", "table5", 1, "spl-pessim", {"link_latency": 138}, pair, harts=[]),
         made(f"synthetic-h1-{scheme}-interval6000", "synthetic", 1, scheme, parameters,
              {"synthetic": synthetic([200_600], 12)}, harts=[statistics(100, enter, leave, queued=queued)]),
         made(f"quiet-h1-{scheme}", "quiet", 1, scheme, {}, {"synthetic": synthetic([quiet])},
@@ -90,7 +90,7 @@ def test_no_difference_goes_without_a_reason(scheme, pair):
 
 
 def serial_record(scheme="cli-pessim"):
-    return made(f"serial-h1-{scheme}", "serial", 1, scheme, {"latency": 138, "baud": 115200}, {"serial": [{}]},
+    return made(f"serial-h1-{scheme}", "serial", 1, scheme, {"link_latency": 138, "baud": 115200}, {"serial": [{}]},
                 harts=[statistics(100, 2, 4)])
 
 
