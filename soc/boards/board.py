@@ -21,7 +21,7 @@ class Device:
     icache_ways: int = SoCConfig.icache_ways
     dcache_bytes: int = SoCConfig.dcache_bytes
     dcache_ways: int = SoCConfig.dcache_ways
-    trace_depth: int = 1024
+    trace_depth: int = SoCConfig.trace_depth
     sd: bool = True         # the board's socket for SD cards is served unless one asks, if it has one ...
     ether: bool = True      # ... and its Ethernet
     small: bool = False     # area comes before clock rate: the SoC hardly has room

@@ -23,6 +23,23 @@ ULX3S = Board(
     flash=("openFPGALoader", "--board", "ulx3s"),
 )
 
+COLORLIGHT_I9 = Board(
+    name="colorlight_i9",
+    module="colorlight",
+    title="Colorlight i9 v7.2 on its extension board",
+    # Two harts with the disk take 93 % of its tables; one with Ethernet as well, 90 %.
+    devices={"45F": Device(harts=2, clock_hz=45_000_000, small=True, ether=False)},
+    oscillator_hz=25_000_000,
+    ram_mib=8,
+    memory="SDR SDRAM, 32 bits (M12L64322A and its like)",
+    memory_clocks=1,
+    leds=1,
+    sd=True,
+    ethernet="1 Gbit/s",
+    serial="USB socket of the extension board (CMSIS-DAP)",
+    flash=("openFPGALoader", "--board", "colorlight-i9"),
+)
+
 BOARDS = {board.name: board for board in (
     ULX3S,
     replace(
@@ -54,36 +71,15 @@ BOARDS = {board.name: board for board in (
         serial="USB socket of the debugger (FTDI FT2232H, its second port)",
         flash=("openFPGALoader", "--board", "ecpix5"),
     ),
-    Board(
+    replace(
+        COLORLIGHT_I9,
         name="colorlight_i5",
-        module="colorlight",
         title="Colorlight i5 v7.0 on its extension board",
         devices={"25F": Device(harts=1, clock_hz=40_000_000, trace_depth=256, small=True, **SMALL_CACHES, fits=False)},
-        oscillator_hz=25_000_000,
-        ram_mib=8,
-        memory="SDR SDRAM, 32 bits (M12L64322A and its like)",
-        memory_clocks=1,
-        leds=1,
-        ethernet="1 Gbit/s",
-        serial="USB socket of the extension board (CMSIS-DAP)",
+        sd=False,
         flash=("openFPGALoader", "--board", "colorlight-i5"),
     ),
-    Board(
-        name="colorlight_i9",
-        module="colorlight",
-        title="Colorlight i9 v7.2 on its extension board",
-        # Two harts with the disk take 93 % of its tables; one with Ethernet as well, 90 %.
-        devices={"45F": Device(harts=2, clock_hz=45_000_000, small=True, ether=False)},
-        oscillator_hz=25_000_000,
-        ram_mib=8,
-        memory="SDR SDRAM, 32 bits (M12L64322A and its like)",
-        memory_clocks=1,
-        leds=1,
-        sd=True,
-        ethernet="1 Gbit/s",
-        serial="USB socket of the extension board (CMSIS-DAP)",
-        flash=("openFPGALoader", "--board", "colorlight-i9"),
-    ),
+    COLORLIGHT_I9,
     Board(
         name="orangecrab",
         module="orangecrab",
