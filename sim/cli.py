@@ -37,6 +37,7 @@ from sim.commands.query import query
 from sim.commands.results import results
 from sim.commands.run import resume, run
 from sim.commands.simulate import sim
+from sim.commands.vsuite import vsuite
 from support.parameters.build import SCHEMES
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False,
@@ -49,6 +50,7 @@ app.command("list")(list_experiments)
 app.command()(new)
 app.command()(program)
 app.command()(mpd)
+app.command()(vsuite)
 app.command()(query)
 app.command()(compare)
 app.command()(flame)

@@ -1,13 +1,18 @@
-"""MPD programs in user mode of the machine, with the assembler back end of context switching; what switches cost."""
+"""MPD programs in user mode of the machine: a sample of the verification suite (`MPD_SUITE=all`: all of it), and what
+switches cost."""
 
+import os
 import subprocess
 
-from sim.images import mpd
+from sim.images import mpd, vsuite
 from support.cache import REPO
 from tests.kernel.machine import boot
 
 SLICE = REPO / "docs/examples/slice.mpd"
 TIMINGS = REPO / "user/mpd/programs/timings.mpd"
+SAMPLE = ("hello", "reals", "string-escapes", "overlapping-slices", "bag-of-tasks", "in-by-and-such-that",
+          "reply-copies-back", "destroy-ends-processes", "globals-have-final-code", "deadlock", "stack-overflow-in-a-process", "nap")
+TOGETHER = 60       # programs of one archive
 
 
 def run_program(folder, built, harts=1, sync="spl-optim"):
@@ -18,6 +23,22 @@ def test_a_program_prints_on_the_machine_what_it_prints_on_the_host(tmp_path):
     host = subprocess.run([mpd.build_mpd(SLICE, host=True)], capture_output=True, text=True, check=True).stdout
     run = run_program(tmp_path / "run", mpd.build_mpd(SLICE))
     assert run.status == 0 and host in run.console.replace("\r", ""), run.report()
+
+
+def test_the_verification_suite_on_the_machine(tmp_path):
+    chosen = vsuite.cases(() if os.environ.get("MPD_SUITE") else SAMPLE)
+    chosen = [case for case in chosen if case.refused is None and len(case.name) < 32]
+    wrong = []
+    for at in range(0, len(chosen), TOGETHER):
+        part = chosen[at:at + TOGETHER]
+        run = boot(tmp_path / str(at), 1, "spl-optim", "run=user program=suite hz=1000", files=vsuite.on_machine(part))
+        assert run.status == 0, run.report()
+        told = vsuite.told(run.console)
+        for case in part:
+            outcome = told.get(case.name, vsuite.Outcome("nothing"))
+            if (outcome.prints, outcome.status) != (case.prints + case.expected(case.says), case.status):
+                wrong.append(f"{case.topic}/{case.name}: {outcome}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_the_context_switch_primitives_and_the_rows_of_table_3(tmp_path):
@@ -31,4 +52,5 @@ def test_the_context_switch_primitives_and_the_rows_of_table_3(tmp_path):
     # A semaphore that nobody waits for is code inline; one that makes its process wait costs a switch more.
     assert each["p"] < 25 and each["v"] < 25 and each["pair"] < 40, rows.report()
     assert each["pair"] + result["switch"] < each["switching_pair"] < each["pair"] + 4 * result["switch"], rows.report()
-    assert each["create"] > each["switching_pair"], rows.report()
+    assert each["create"] > each["switching_pair"] and each["call_new"] > each["call"], rows.report()
+    assert each["rendezvous"] > each["message"] > each["pair"], rows.report()

@@ -1,10 +1,11 @@
-/* Processes, semaphores, invocations, and how a program ends. */
-#include <stdio.h>
+/* Processes, semaphores, operations and their invocations, resources, and how a program ends. */
+#include "mpd.h"
+
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "mpd.h"
+#include <unistd.h>
 
 #if defined(__riscv)
 #define STACK_SIZE (8192 + 448) /* no multiple of a cache's way: else all stacks would share its lines */
@@ -15,22 +16,68 @@
 #define MAX_PROCESSES 1000 /* the distribution's default */
 
 struct mpd_process {
-    struct mpd_process *next;                /* in the queue that it is in */
-    struct mpd_process *older, *younger;     /* among all there are */
+    struct mpd_process *next;            /* in the queue that it is in */
+    struct mpd_process *older, *younger; /* among all there are */
     char *stack;
-    struct mpd_invocation *block;
-    struct mpd_sem *waits_for;
-    const char *location; /* where */
+    struct mpd_op *op; /* whose invocation it executes */
+    void *block;
+    struct mpd_queue *queue;            /* of a semaphore, while it waits there */
+    struct mpd_in *in;                  /* the input statement in which it waits */
+    struct mpd_waiter *waiter;          /* or its receive statement */
+    struct mpd_invocation *called;      /* or what it has called */
+    struct mpd_create *creates;         /* whose initial code this is */
+    const char *waits, *what;           /* for what; null: it does not */
+    const char *location;               /* where */
+    struct mpd_temporary *temporaries;
+    mpd_int awake; /* when, while it naps */
+};
+
+/* One operation that a process waits on. */
+struct mpd_waiter {
+    struct mpd_process *process;
+    struct mpd_in *in; /* null: a receive statement, which takes any invocation */
+    struct mpd_op *op;
+    struct mpd_waiter *next, *before;
+    struct mpd_waiter *of_in; /* the next one of the input statement */
+    struct mpd_invocation *given;
+};
+
+struct mpd_co {
+    int pending;
+    bool ended;
+    struct mpd_invocation *first, *last; /* those that have ended, in that order */
+    struct mpd_process *waits;
+};
+
+struct mpd_create {
+    bool replied;
+    struct mpd_process *creator;
+};
+
+struct mpd_temporary {
+    struct mpd_temporary *next;
+    size_t size;
+    _Alignas(double) char data[];
+};
+
+struct kept {
+    struct kept *next;
+    _Alignas(double) char data[];
 };
 
 struct mpd_process *mpd_current;
 char *mpd_current_stack;
 const char *mpd_location;
 int mpd_loops = MPD_LOOPS;
+int mpd_argc;
+char **mpd_argv;
+struct mpd_op mpd_noop = {.kind = MPD_NOOP, .name = "noop"};
 
 static struct mpd_queue ready;
-static struct mpd_process *free_processes, *oldest, *youngest;
+static struct mpd_process *free_processes, *oldest, *youngest, *sleepers;
+static struct mpd_op *free_ops;
 static int processes;
+static uint32_t arrivals;
 static bool main_is_done, final_has_begun;
 
 _Noreturn static void end(int status)
@@ -68,13 +115,98 @@ _Noreturn void mpd_stk_corrupted(void)
     mpd_error(mpd_location, "a process's stack is overwritten");
 }
 
+/* Memory: blocks of a few sizes in lists of their own, since a program makes and frees them all the time. */
+
+#define POOL_STEP 32
+#define POOL_SIZES 16
+
+struct pooled {
+    struct pooled *next;
+};
+
+static struct pooled *pool[POOL_SIZES];
+
 void *mpd_allocate(size_t size)
 {
-    void *made = calloc(1, size);
+    void *made = calloc(1, size ? size : 1);
     if (!made)
         mpd_error(mpd_location, "there is no memory left");
     return made;
 }
+
+static void *pool_take(size_t size)
+{
+    size_t class = (size + POOL_STEP - 1) / POOL_STEP;
+    if (class >= POOL_SIZES) {
+        void *made = malloc(size);
+        if (!made)
+            mpd_error(mpd_location, "there is no memory left");
+        return made;
+    }
+    struct pooled *made = pool[class];
+    if (made) {
+        pool[class] = made->next;
+        return made;
+    }
+    return mpd_allocate(class * POOL_STEP);
+}
+
+static void pool_give(void *block, size_t size)
+{
+    size_t class = (size + POOL_STEP - 1) / POOL_STEP;
+    if (class >= POOL_SIZES) {
+        free(block);
+        return;
+    }
+    struct pooled *given = block;
+    given->next = pool[class];
+    pool[class] = given;
+}
+
+void *mpd_keep(void **list, size_t size)
+{
+    struct kept *made = calloc(1, sizeof *made + size);
+    if (!made)
+        mpd_error(mpd_location, "there is no memory left");
+    made->next = *list;
+    *list = made;
+    return made->data;
+}
+
+static void free_kept(void **list)
+{
+    struct kept *next;
+    for (struct kept *k = *list; k; k = next) {
+        next = k->next;
+        free(k);
+    }
+    *list = NULL;
+}
+
+void *mpd_temporary(size_t size)
+{
+    struct mpd_temporary *made = pool_take(sizeof *made + size);
+    made->size = sizeof *made + size;
+    made->next = mpd_current->temporaries;
+    mpd_current->temporaries = made;
+    return made->data;
+}
+
+void *mpd_mark(void)
+{
+    return mpd_current->temporaries;
+}
+
+void mpd_release(void *mark)
+{
+    while (mpd_current->temporaries != mark) {
+        struct mpd_temporary *t = mpd_current->temporaries;
+        mpd_current->temporaries = t->next;
+        pool_give(t, t->size);
+    }
+}
+
+/* Queues of processes. */
 
 static const char *decimal(mpd_int n, char text[INT_SIZE])
 {
@@ -111,24 +243,46 @@ static struct mpd_process *take(struct mpd_queue *q)
     return p;
 }
 
+static void take_away(struct mpd_queue *q, struct mpd_process *p)
+{
+    struct mpd_process *before = NULL;
+    for (struct mpd_process *at = q->head; at; before = at, at = at->next) {
+        if (at != p)
+            continue;
+        if (before)
+            before->next = p->next;
+        else
+            q->head = p->next;
+        if (q->tail == p)
+            q->tail = before;
+        return;
+    }
+}
+
+static void make_ready(struct mpd_process *p)
+{
+    p->waits = NULL;
+    append(&ready, p);
+}
+
 /* The life of a process. */
 
-static void spawn(struct mpd_invocation *block, const char *location);
+static struct mpd_process *spawn(struct mpd_op *op, void *block, const char *location);
 
 static void report(void)
 {
     int blocked = 0;
     for (struct mpd_process *p = oldest; p; p = p->younger)
-        blocked += p->waits_for != NULL;
+        blocked += p->waits != NULL;
     if (!blocked)
         return;
     char count[INT_SIZE];
     say((const char *[]){"mpd: ", decimal(blocked, count), blocked == 1 ? " process is" : " processes are",
                          " blocked at the end:\n", NULL});
     for (struct mpd_process *p = oldest; p; p = p->younger) {
-        if (p->waits_for)
-            say((const char *[]){"mpd:   ", p->block->name, " waits for ", p->waits_for->name, " at ", p->location,
-                                 "\n", NULL});
+        if (p->waits)
+            say((const char *[]){"mpd:   ", p->op->name, " waits for ", p->waits, p->what ? p->what : "", " at ",
+                                 p->location, "\n", NULL});
     }
 }
 
@@ -138,17 +292,49 @@ static void run_final(void *block)
     mpd_main_final();
 }
 
-/* Nothing is ready: the main resource's final code is executed, then the program ends. */
+static struct mpd_op final_op = {.kind = MPD_PROC, .name = "final code", .code = run_final};
+
+static void wake_sleepers(void)
+{
+    mpd_int now = mpd_age();
+    while (sleepers && sleepers->awake - now <= 0) {
+        struct mpd_process *p = sleepers;
+        sleepers = p->next;
+        make_ready(p);
+    }
+}
+
+/* Nothing is ready: who naps wakes up; else the main resource's final code is executed, then the program ends. */
 static struct mpd_process *quiescent(void)
 {
+    while (sleepers) {
+        mpd_int left = sleepers->awake - mpd_age();
+        if (left > 0) {
+            fflush(stdout);
+            struct timespec t = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000L};
+            nanosleep(&t, NULL);
+        }
+        wake_sleepers();
+        struct mpd_process *p = take(&ready);
+        if (p)
+            return p;
+    }
     if (!final_has_begun && mpd_main_final) {
         final_has_begun = true;
-        spawn(mpd_block(sizeof(struct mpd_invocation), run_final, "final code", NULL), NULL);
+        spawn(&final_op, mpd_block(sizeof(struct mpd_invocation), NULL), NULL);
         return take(&ready);
     }
     fflush(stdout);
     report();
     end(main_is_done ? 0 : 1);
+}
+
+static struct mpd_process *next_process(void)
+{
+    if (sleepers)
+        wake_sleepers();
+    struct mpd_process *p = take(&ready);
+    return p ? p : quiescent();
 }
 
 static void run(struct mpd_process *p, char *save)
@@ -161,21 +347,32 @@ static void run(struct mpd_process *p, char *save)
 /* Goes on with the next process that is ready. The current one is in a queue. */
 static void give_up(void)
 {
-    struct mpd_process *self = mpd_current, *p = take(&ready);
-    if (!p)
-        p = quiescent();
+    struct mpd_process *self = mpd_current, *p = next_process();
     if (p != self)
         run(p, self->stack);
+}
+
+static void wait_for(const char *what, const char *name, const char *location)
+{
+    struct mpd_process *self = mpd_current;
+    mpd_location = location;
+    self->waits = what;
+    self->what = name;
+    self->location = location;
+    give_up();
+}
+
+static void bury(struct mpd_process *p)
+{
+    *(p->older ? &p->older->younger : &oldest) = p->younger;
+    *(p->younger ? &p->younger->older : &youngest) = p->older;
 }
 
 _Noreturn static void finish(void)
 {
     struct mpd_process *self = mpd_current;
-    *(self->older ? &self->older->younger : &oldest) = self->younger;
-    *(self->younger ? &self->younger->older : &youngest) = self->older;
-    struct mpd_process *p = take(&ready);
-    if (!p)
-        p = quiescent();
+    bury(self);
+    struct mpd_process *p = next_process();
     /* Only now: quiescent() takes a stack, and this one is in use. */
     self->next = free_processes;
     free_processes = self;
@@ -189,22 +386,12 @@ static void begin(long process, long b, long c, long d)
     (void)c;
     (void)d;
     struct mpd_process *self = (struct mpd_process *)process;
-    struct mpd_invocation *block = self->block;
-    block->code(block);
-    if (block->co) {
-        struct mpd_co *co = block->co;
-        *(co->first ? &co->last->next : &co->first) = block;
-        co->last = block;
-        mpd_V(&co->done);
-    } else if (block->done) {
-        mpd_V(block->done);
-    } else {
-        free(block);
-    }
+    self->op->code(self->block);
+    mpd_finish(self->block);
     finish();
 }
 
-static void spawn(struct mpd_invocation *block, const char *location)
+static struct mpd_process *spawn(struct mpd_op *op, void *block, const char *location)
 {
     struct mpd_process *p = free_processes;
     if (p) {
@@ -218,14 +405,30 @@ static void spawn(struct mpd_invocation *block, const char *location)
         if (!p->stack)
             mpd_error(location, "there is no memory left for a process");
     }
+    p->op = op;
     p->block = block;
-    p->waits_for = NULL;
+    p->waits = NULL;
+    p->queue = NULL;
+    p->in = NULL;
+    p->waiter = NULL;
+    p->called = NULL;
+    p->creates = NULL;
+    p->temporaries = NULL;
     p->older = youngest;
     p->younger = NULL;
     *(youngest ? &youngest->younger : &oldest) = p;
     youngest = p;
     mpd_build_context(begin, p->stack, STACK_SIZE, (long)p, 0, 0, 0);
     append(&ready, p);
+    return p;
+}
+
+void mpd_start(struct mpd_op *op, void *block, const char *location)
+{
+    struct mpd_invocation *b = block;
+    b->op = op;
+    b->replied = true;
+    spawn(op, block, location);
 }
 
 void mpd_give_way(void)
@@ -233,6 +436,40 @@ void mpd_give_way(void)
     mpd_loops = MPD_LOOPS;
     append(&ready, mpd_current);
     give_up();
+}
+
+static struct timespec started;
+
+mpd_int mpd_age(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (mpd_int)((t.tv_sec - started.tv_sec) * 1000 + (t.tv_nsec - started.tv_nsec) / 1000000);
+}
+
+void mpd_nap(mpd_int milliseconds, const char *location)
+{
+    struct mpd_process *self = mpd_current;
+    if (milliseconds <= 0) {
+        mpd_give_way();
+        return;
+    }
+    self->awake = mpd_age() + milliseconds;
+    struct mpd_process **at = &sleepers;
+    while (*at && (*at)->awake - self->awake <= 0)
+        at = &(*at)->next;
+    self->next = *at;
+    *at = self;
+    wait_for("the end of a nap", NULL, location);
+}
+
+_Noreturn void mpd_stop(mpd_int status)
+{
+    if (!status && mpd_main_final && !final_has_begun) {
+        final_has_begun = true;
+        mpd_main_final();
+    }
+    end(status);
 }
 
 /* Semaphores. */
@@ -244,121 +481,598 @@ void mpd_sem_init(struct mpd_sem *s, const char *name, mpd_int value, const char
     *s = (struct mpd_sem){.value = value, .name = name};
 }
 
+static uint32_t count_of(const struct mpd_array *a, int dims)
+{
+    uint32_t count = 1;
+    for (int i = 0; i < dims; i++)
+        count *= a->d[i].count;
+    return count;
+}
+
+void mpd_sem_array(struct mpd_array *to, const struct mpd_array *values, int dims, const char *name,
+                   const char *location)
+{
+    struct mpd_sem *s = (struct mpd_sem *)(void *)to->data;
+    uint32_t count = count_of(to, dims);
+    struct mpd_array first = {0};
+    if (values) {
+        first = mpd_copy_array(values, sizeof(mpd_int), dims);
+        if (count_of(values, dims) != count)
+            mpd_error(location, "arrays of different sizes");
+    }
+    for (uint32_t i = 0; i < count; i++)
+        mpd_sem_init(&s[i], name, values ? ((mpd_int *)(void *)first.data)[i] : 0, location);
+    mpd_free_array(&first);
+}
+
 void mpd_wait(struct mpd_sem *s, const char *location)
 {
     struct mpd_process *self = mpd_current;
-    mpd_location = location;
-    self->waits_for = s;
-    self->location = location;
+    self->queue = &s->waiting;
     append(&s->waiting, self);
-    give_up();
+    wait_for(s->name, NULL, location);
+    self->queue = NULL;
 }
 
 void mpd_wake(struct mpd_sem *s)
 {
-    struct mpd_process *p = take(&s->waiting);
-    p->waits_for = NULL;
-    append(&ready, p);
+    make_ready(take(&s->waiting));
+}
+
+/* Operations. */
+
+struct mpd_op *mpd_make_op(struct mpd_instance *instance, enum mpd_kind kind, const char *name, void (*code)(void *),
+                           void *self, size_t result, size_t result_size)
+{
+    struct mpd_op *op = free_ops;
+    uint32_t serial = 1;
+    if (op) {
+        free_ops = op->next;
+        serial = op->serial;
+    } else {
+        op = mpd_allocate(sizeof *op);
+    }
+    *op = (struct mpd_op){.kind = kind,
+                          .serial = serial,
+                          .name = name,
+                          .code = code,
+                          .self = self,
+                          .instance = instance,
+                          .result = (uint16_t)result,
+                          .result_size = (uint16_t)result_size};
+    if (instance) {
+        op->next = instance->ops;
+        instance->ops = op;
+    }
+    return op;
+}
+
+void mpd_op_array(struct mpd_array *to, int dims, struct mpd_instance *instance, const char *name, size_t result,
+                  size_t result_size)
+{
+    struct mpd_op **op = (struct mpd_op **)(void *)to->data;
+    for (uint32_t count = count_of(to, dims); count; count--)
+        *op++ = mpd_make_op(instance, MPD_IN, name, NULL, NULL, result, result_size);
+}
+
+static void complete(struct mpd_invocation *b);
+
+/* Its memory is taken again for another operation: the serial number tells old capabilities apart. */
+static void end_op(struct mpd_op *op)
+{
+    op->serial++;
+    struct mpd_invocation *next;
+    for (struct mpd_invocation *b = op->first; b; b = next) {
+        next = b->next;
+        if (!b->replied)
+            complete(b);
+        mpd_drop(b);
+    }
+    op->first = op->last = NULL;
+    op->next = free_ops;
+    free_ops = op;
+}
+
+void mpd_free_op(struct mpd_op **op)
+{
+    if (*op)
+        end_op(*op);
+}
+
+void mpd_destroy_op(struct mpd_cap cap, const char *location)
+{
+    if (!cap.op || cap.op == &mpd_noop)
+        return;
+    if (cap.serial != cap.op->serial || cap.op->instance)
+        mpd_error(location, "this operation cannot be destroyed, or is already");
+    end_op(cap.op);
+}
+
+static struct mpd_op *valid(struct mpd_cap cap, const char *location)
+{
+    if (!cap.op)
+        mpd_error(location, "a capability is null");
+    if (cap.serial != cap.op->serial)
+        mpd_error(location, "a capability's operation no longer exists");
+    return cap.op;
+}
+
+/* Waiting on operations. */
+
+static void unlink_waiter(struct mpd_waiter *w)
+{
+    struct mpd_op *op = w->op;
+    *(w->before ? &w->before->next : &op->first_waiter) = w->next;
+    *(w->next ? &w->next->before : &op->last_waiter) = w->before;
+}
+
+static void link_waiter(struct mpd_waiter *w, struct mpd_op *op)
+{
+    w->op = op;
+    w->next = NULL;
+    w->before = op->last_waiter;
+    *(op->last_waiter ? &op->last_waiter->next : &op->first_waiter) = w;
+    op->last_waiter = w;
+}
+
+static void end_in(struct mpd_in *in)
+{
+    struct mpd_waiter *next;
+    for (struct mpd_waiter *w = in->waiters; w; w = next) {
+        next = w->of_in;
+        unlink_waiter(w);
+        pool_give(w, sizeof *w);
+    }
+    in->waiters = NULL;
+}
+
+/*
+ * A receive statement that waits first gets the invocation itself; where an input statement waits first it may refuse it,
+ * so all that wait look again, in their order.
+ */
+static void arrive(struct mpd_op *op, struct mpd_invocation *b)
+{
+    struct mpd_waiter *w = op->first_waiter;
+    if (w && !w->in) {
+        unlink_waiter(w);
+        w->given = b;
+        make_ready(w->process);
+        return;
+    }
+    b->next = NULL;
+    b->arrival = arrivals++;
+    *(op->last ? &op->last->next : &op->first) = b;
+    op->last = b;
+    op->count++;
+    while ((w = op->first_waiter)) {
+        make_ready(w->process);
+        if (w->in)
+            end_in(w->in);
+        else
+            unlink_waiter(w);
+    }
+}
+
+struct mpd_invocation *mpd_first(struct mpd_cap cap, const char *location)
+{
+    return valid(cap, location)->first;
+}
+
+void mpd_listen(struct mpd_in *in, struct mpd_cap cap)
+{
+    struct mpd_waiter *w = pool_take(sizeof *w);
+    w->process = mpd_current;
+    w->in = in;
+    w->of_in = in->waiters;
+    in->waiters = w;
+    link_waiter(w, cap.op);
+}
+
+void mpd_in_wait(struct mpd_in *in, const char *location)
+{
+    struct mpd_process *self = mpd_current;
+    self->in = in;
+    if (!in->waiters)
+        wait_for("nothing", NULL, location);
+    else if (!in->waiters->of_in)
+        wait_for("an invocation of ", in->waiters->op->name, location);
+    else
+        wait_for("one of several operations", NULL, location);
+    self->in = NULL;
+}
+
+void mpd_take(struct mpd_invocation *b)
+{
+    struct mpd_op *op = b->op;
+    struct mpd_invocation *before = NULL;
+    for (struct mpd_invocation *at = op->first; at != b; at = at->next)
+        before = at;
+    *(before ? &before->next : &op->first) = b->next;
+    if (op->last == b)
+        op->last = before;
+    op->count--;
+}
+
+void *mpd_receive(struct mpd_cap cap, const char *location)
+{
+    struct mpd_op *op = valid(cap, location);
+    for (;;) {
+        struct mpd_invocation *b = op->first;
+        if (b) {
+            mpd_take(b);
+            return b;
+        }
+        struct mpd_waiter w = {.process = mpd_current};
+        link_waiter(&w, op);
+        mpd_current->waiter = &w;
+        wait_for("an invocation of ", op->name, location);
+        mpd_current->waiter = NULL;
+        if (w.given)
+            return w.given;
+    }
+}
+
+mpd_int mpd_count(struct mpd_cap cap, const char *location)
+{
+    return valid(cap, location)->count;
 }
 
 /* Invocations. */
 
-void *mpd_block(size_t size, void (*code)(void *), const char *name, const char *location)
+void *mpd_block(size_t size, const char *location)
 {
     mpd_location = location;
-    struct mpd_invocation *made = mpd_allocate(size);
-    made->code = code;
-    made->name = name;
+    struct mpd_invocation *b = pool_take(size);
+    memset(b, 0, offsetof(struct mpd_invocation, arm));
+    b->size = (uint16_t)size;
+    b->references = 1;
+    return b;
+}
+
+void mpd_drop(void *block)
+{
+    struct mpd_invocation *b = block;
+    if (--b->references)
+        return;
+    if (b->kept)
+        free_kept(&b->kept);
+    if (b->origin)
+        mpd_drop(b->origin);
+    pool_give(b, b->size);
+}
+
+struct mpd_text mpd_keep_text(void *block, struct mpd_text text)
+{
+    struct mpd_invocation *b = block;
+    char *data = mpd_keep(&b->kept, (size_t)text.length);
+    memcpy(data, text.data, (size_t)text.length);
+    return (struct mpd_text){data, text.length};
+}
+
+struct mpd_array mpd_keep_array(void *block, const struct mpd_array *array, uint32_t size, int dims)
+{
+    struct mpd_invocation *b = block;
+    mpd_int bounds[2 * MPD_DIMENSIONS];
+    for (int i = 0; i < dims; i++) {
+        bounds[2 * i] = array->d[i].low;
+        bounds[2 * i + 1] = array->d[i].low + (mpd_int)array->d[i].count - 1;
+    }
+    struct mpd_array made = mpd_make_array(&b->kept, size, dims, bounds, mpd_location);
+    mpd_assign_array(&made, array, size, dims, mpd_location);
     return made;
 }
 
-void mpd_free_block(void *block)
+static void co_done(struct mpd_invocation *b)
 {
-    free(block);
+    struct mpd_co *co = b->co;
+    if (co->ended) {
+        mpd_drop(b);
+        if (!--co->pending)
+            pool_give(co, sizeof *co);
+        return;
+    }
+    b->next = NULL;
+    *(co->first ? &co->last->next : &co->first) = b;
+    co->last = b;
+    if (co->waits) {
+        make_ready(co->waits);
+        co->waits = NULL;
+    }
 }
 
-void mpd_send(void *block, const char *location)
+/* The invoker goes on. */
+static void complete(struct mpd_invocation *b)
 {
-    spawn(block, location);
+    b->replied = true;
+    if (b->origin) {
+        struct mpd_invocation *origin = b->origin;
+        if (b->op->result_size && origin->op->result_size == b->op->result_size)
+            memcpy((char *)origin + origin->op->result, (char *)b + b->op->result, b->op->result_size);
+        complete(origin);
+    } else if (b->caller) {
+        b->caller->called = NULL;
+        make_ready(b->caller);
+        b->caller = NULL;
+    } else if (b->co) {
+        co_done(b);
+    }
 }
 
-void mpd_call(void *block, const char *location)
+void mpd_finish(void *block)
 {
-    struct mpd_sem done = {.name = "the end of what it has created"};
-    ((struct mpd_invocation *)block)->done = &done;
-    spawn(block, location);
-    mpd_P(&done, location);
+    struct mpd_invocation *b = block;
+    if (!b->replied)
+        complete(b);
+    mpd_drop(b);
 }
 
-void mpd_co_start(struct mpd_co *co)
+/* What serves goes on with a copy: what it does to the parameters now is not the invoker's business. */
+static void *mpd_replied(struct mpd_invocation *b)
 {
-    *co = (struct mpd_co){.done = {.name = "an arm of co"}};
+    struct mpd_invocation *copy = pool_take(b->size);
+    memcpy(copy, b, b->size);
+    copy->references = 1;
+    copy->replied = true;
+    copy->caller = NULL;
+    copy->co = NULL;
+    copy->kept = NULL;
+    copy->origin = b;
+    return copy;
 }
 
-void mpd_co_call(struct mpd_co *co, int arm, void *block, const char *location)
+void mpd_reply(void *block)
 {
-    struct mpd_invocation *invocation = block;
-    invocation->co = co;
-    invocation->arm = arm;
+    void **at = block;
+    struct mpd_invocation *b = *at;
+    if (!b || b->replied)
+        return;
+    struct mpd_invocation *copy = mpd_replied(b);
+    *at = copy;
+    if (mpd_current->block == b)
+        mpd_current->block = copy;
+    complete(b);
+}
+
+static void invoke(struct mpd_invocation *b, struct mpd_op *op, const char *location)
+{
+    b->op = op;
+    if (op->kind == MPD_IN)
+        arrive(op, b);
+    else
+        spawn(op, b, location);
+}
+
+void mpd_call(void *block, struct mpd_cap cap, const char *location)
+{
+    struct mpd_invocation *b = block;
+    struct mpd_op *op = valid(cap, location);
+    mpd_check_stk(mpd_current_stack);
+    if (op->kind == MPD_NOOP)
+        return;
+    if (op->kind == MPD_PROC) {
+        b->op = op;
+        b->replied = true;
+        op->code(block);
+        return;
+    }
+    b->references = 2;
+    b->caller = mpd_current;
+    mpd_current->called = b;
+    invoke(b, op, location);
+    wait_for("the end of ", op->name, location);
+}
+
+void mpd_send(void *block, struct mpd_cap cap, const char *location)
+{
+    struct mpd_invocation *b = block;
+    struct mpd_op *op = valid(cap, location);
+    b->replied = true;
+    if (op->kind == MPD_NOOP)
+        mpd_drop(b);
+    else
+        invoke(b, op, location);
+}
+
+void mpd_forward(void *block, struct mpd_cap cap, void *for_block, const char *location)
+{
+    struct mpd_invocation *b = block, *origin = for_block;
+    if (!origin || origin->replied) {
+        mpd_send(block, cap, location);
+        return;
+    }
+    struct mpd_op *op = valid(cap, location);
+    origin->replied = true;
+    b->origin = origin;
+    origin->references++;
+    b->op = op;
+    if (op->kind == MPD_NOOP)
+        mpd_finish(b);
+    else
+        invoke(b, op, location);
+}
+
+struct mpd_co *mpd_co_start(void)
+{
+    struct mpd_co *co = pool_take(sizeof *co);
+    *co = (struct mpd_co){.pending = 0};
+    return co;
+}
+
+void mpd_co_call(struct mpd_co *co, int arm, void *block, struct mpd_cap cap, const char *location)
+{
+    struct mpd_invocation *b = block;
+    struct mpd_op *op = valid(cap, location);
+    b->co = co;
+    b->arm = arm;
+    b->references = 2;
     co->pending++;
-    spawn(invocation, location);
+    if (op->kind == MPD_NOOP) {
+        b->op = op;
+        mpd_finish(b);
+    } else {
+        invoke(b, op, location);
+    }
 }
 
-struct mpd_invocation *mpd_co_wait(struct mpd_co *co, const char *location)
+void *mpd_co_wait(struct mpd_co *co, const char *location)
 {
     if (!co->pending)
         return NULL;
-    mpd_P(&co->done, location);
+    while (!co->first) {
+        co->waits = mpd_current;
+        wait_for("an arm of co", NULL, location);
+    }
     struct mpd_invocation *ended = co->first;
     co->first = ended->next;
     co->pending--;
     return ended;
 }
 
-/* Arithmetic and output. */
-
-mpd_int mpd_divide(mpd_int a, mpd_int b, const char *location)
+void mpd_co_end(struct mpd_co *co)
 {
-    if (!b)
-        mpd_error(location, "division by zero");
-    return b == -1 ? (mpd_int)(0 - (uint32_t)a) : a / b;
-}
-
-mpd_int mpd_remainder(mpd_int a, mpd_int b, const char *location)
-{
-    if (!b)
-        mpd_error(location, "division by zero");
-    return b == -1 ? 0 : a % b;
-}
-
-mpd_int mpd_power(mpd_int a, mpd_int b, const char *location)
-{
-    if (b < 0)
-        mpd_error(location, "an integer to a negative power");
-    uint32_t result = 1, base = (uint32_t)a;
-    for (uint32_t n = (uint32_t)b; n; n >>= 1) {
-        if (n & 1)
-            result *= base;
-        base *= base;
+    while (co->first) {
+        struct mpd_invocation *b = co->first;
+        co->first = b->next;
+        co->pending--;
+        mpd_drop(b);
     }
-    return (mpd_int)result;
+    co->ended = true;
+    if (!co->pending)
+        pool_give(co, sizeof *co);
 }
 
-void mpd_write_string(const char *text)
+/* Resources. */
+
+void *mpd_new_instance(size_t size, const char *name, void (*final)(void *))
 {
-    fputs(text, stdout);
+    struct mpd_instance *i = mpd_allocate(size);
+    i->serial = 1;
+    i->name = name;
+    i->final = final;
+    return i;
 }
 
-void mpd_write_int(mpd_int n)
+static void run_initial(void *block)
 {
-    char text[INT_SIZE];
-    mpd_write_string(decimal(n, text));
+    struct mpd_invocation *b = block;
+    void (*code)(void *);
+    memcpy(&code, b->values, sizeof code);
+    code(block);
+    struct mpd_create *c = mpd_current->creates;
+    if (c && !c->replied)
+        make_ready(c->creator);
 }
 
-void mpd_write_bool(bool b)
+void mpd_reply_initial(void)
 {
-    mpd_write_string(b ? "true" : "false");
+    struct mpd_create *c = mpd_current->creates;
+    if (c && !c->replied) {
+        c->replied = true;
+        mpd_current->creates = NULL;
+        make_ready(c->creator);
+    }
 }
+
+_Static_assert(sizeof(void (*)(void)) <= sizeof(mpd_int[MPD_CO_VALUES]), "a function's address fits");
+
+/* The creator executes the initial code itself, unless that may reply. */
+void *mpd_create(void *block, void (*code)(void *), bool apart, struct mpd_instance *instance, const char *location)
+{
+    struct mpd_invocation *b = block;
+    b->replied = true;
+    mpd_check_stk(mpd_current_stack);
+    if (!apart) {
+        code(block);
+        mpd_drop(b);
+        return instance;
+    }
+    struct mpd_op *op = mpd_make_op(instance, MPD_PROC, instance->name, run_initial, instance, 0, 0);
+    memcpy(b->values, &code, sizeof code);
+    struct mpd_create c = {.creator = mpd_current};
+    b->op = op;
+    spawn(op, block, location)->creates = &c;
+    wait_for("the initial code of ", instance->name, location);
+    return instance;
+}
+
+static void kill_process(struct mpd_process *p)
+{
+    if (p->queue)
+        take_away(p->queue, p);
+    else if (p->in)
+        end_in(p->in);
+    else if (p->waiter)
+        unlink_waiter(p->waiter);
+    else if (p->called)
+        p->called->caller = NULL;
+    else if (p->waits) {
+        for (struct mpd_process **at = &sleepers; *at; at = &(*at)->next) {
+            if (*at == p) {
+                *at = p->next;
+                break;
+            }
+        }
+    } else {
+        take_away(&ready, p);
+    }
+    bury(p);
+    p->next = free_processes;
+    free_processes = p;
+}
+
+void mpd_destroy(struct mpd_rcap cap, const char *location)
+{
+    struct mpd_instance *i = cap.instance;
+    if (!i)
+        return;
+    if (i->destroyed || cap.serial != i->serial)
+        mpd_error(location, "this resource is destroyed already");
+    if (i->final)
+        i->final(i);
+    i->destroyed = true;
+    i->serial++;
+    struct mpd_process *younger;
+    bool own = false;
+    for (struct mpd_process *p = oldest; p; p = younger) {
+        younger = p->younger;
+        if (p->op->instance != i)
+            continue;
+        if (p == mpd_current)
+            own = true;
+        else
+            kill_process(p);
+    }
+    struct mpd_op *next;
+    for (struct mpd_op *op = i->ops; op; op = next) {
+        next = op->next;
+        end_op(op);
+    }
+    i->ops = NULL;
+    if (own)
+        finish();
+    free_kept(&i->kept);
+}
+
+static struct mpd_instance *existing(struct mpd_rcap cap, const char *location)
+{
+    if (!cap.instance)
+        mpd_error(location, "a capability is null");
+    if (cap.instance->destroyed || cap.serial != cap.instance->serial)
+        mpd_error(location, "a capability's resource no longer exists");
+    return cap.instance;
+}
+
+struct mpd_cap mpd_export(struct mpd_rcap cap, int number, const char *location)
+{
+    return mpd_cap(existing(cap, location)->exports[number]);
+}
+
+struct mpd_array *mpd_export_array(struct mpd_rcap cap, int number, const char *location)
+{
+    return existing(cap, location)->exports[number];
+}
+
+/* The program. */
 
 mpd_int mpd_cycles(void)
 {
@@ -380,8 +1094,14 @@ static void run_main(void *block)
     main_is_done = true;
 }
 
-int main(void)
+static struct mpd_op main_op = {.kind = MPD_PROC, .code = run_main};
+
+int main(int argc, char **argv)
 {
-    spawn(mpd_block(sizeof(struct mpd_invocation), run_main, mpd_main_name, NULL), NULL);
+    mpd_argc = argc;
+    mpd_argv = argv;
+    clock_gettime(CLOCK_MONOTONIC, &started);
+    main_op.name = mpd_main_name;
+    mpd_start(&main_op, mpd_block(sizeof(struct mpd_invocation), NULL), NULL);
     run(take(&ready), NULL);
 }

@@ -5,15 +5,17 @@
 #ifndef MPD_H
 #define MPD_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "csw.h"
-
-typedef int32_t mpd_int;
+#include "values.h"
 
 struct mpd_process;
+struct mpd_instance;
 
 struct mpd_queue {
     struct mpd_process *head, *tail;
@@ -30,6 +32,9 @@ extern struct mpd_process *mpd_current;
 extern char *mpd_current_stack;
 
 void mpd_sem_init(struct mpd_sem *s, const char *name, mpd_int value, const char *location);
+/* An array of them; `values` may be null. */
+void mpd_sem_array(struct mpd_array *to, const struct mpd_array *values, int dims, const char *name,
+                   const char *location);
 void mpd_wait(struct mpd_sem *s, const char *location);
 void mpd_wake(struct mpd_sem *s);
 
@@ -49,33 +54,141 @@ static inline void mpd_V(struct mpd_sem *s)
         s->value++;
 }
 
-/* Invocations. The block of one begins with this; the arguments are behind it. */
+/*
+ * Operations. An operation is served by a proc, which the invoking process executes itself unless the proc replies or
+ * forwards (`apart`), or by input statements, which take invocations from its queue. A capability is valid as long as its
+ * serial number is the operation's.
+ */
+enum mpd_kind { MPD_PROC, MPD_APART, MPD_IN, MPD_NOOP };
+
+struct mpd_invocation;
+struct mpd_waiter;
+
+struct mpd_op {
+    enum mpd_kind kind;
+    uint32_t serial;
+    const char *name;
+    void (*code)(void *block); /* calls the proc with what the block says */
+    void *self;                /* the proc's resource */
+    struct mpd_instance *instance;
+    uint16_t result, result_size; /* where in the block */
+    mpd_int count;
+    struct mpd_invocation *first, *last; /* that wait to be taken */
+    struct mpd_waiter *first_waiter, *last_waiter;
+    struct mpd_op *next; /* of the instance, or free */
+};
+
+struct mpd_cap {
+    struct mpd_op *op; /* null: of none */
+    uint32_t serial;
+};
+
+extern struct mpd_op mpd_noop;
+
+struct mpd_op *mpd_make_op(struct mpd_instance *instance, enum mpd_kind kind, const char *name, void (*code)(void *),
+                           void *self, size_t result, size_t result_size);
+void mpd_op_array(struct mpd_array *to, int dims, struct mpd_instance *instance, const char *name, size_t result,
+                  size_t result_size);
+void mpd_free_op(struct mpd_op **op); /* at the end of its block */
+
+static inline struct mpd_cap mpd_cap(struct mpd_op *op)
+{
+    return (struct mpd_cap){op, op ? op->serial : 0};
+}
+
+static inline bool mpd_same_cap(struct mpd_cap a, struct mpd_cap b)
+{
+    return a.op == b.op && a.serial == b.serial;
+}
+
+/* Invocations. The block of one begins with this; arguments and result are behind it. */
 struct mpd_co;
+#define MPD_CO_VALUES 4
 
 struct mpd_invocation {
-    void (*code)(void *block); /* gets the arguments and calls the proc */
-    const char *name;          /* the operation's */
-    struct mpd_co *co;
-    struct mpd_sem *done; /* of a creator that waits */
-    int arm;
     struct mpd_invocation *next;
+    struct mpd_op *op;
+    struct mpd_process *caller; /* waits for the end, or a reply; null: nobody does */
+    struct mpd_co *co;
+    struct mpd_invocation *origin; /* forwarded for this one */
+    void *kept;                    /* memory that goes with the block */
+    uint32_t arrival;
+    uint16_t size;
+    uint8_t references;
+    bool replied;
+    int arm;
+    mpd_int values[MPD_CO_VALUES]; /* of the arm's quantifiers */
 };
 
-void *mpd_block(size_t size, void (*code)(void *), const char *name, const char *location);
-void mpd_send(void *block, const char *location);
-void mpd_call(void *block, const char *location); /* in a process of its own, and waits for its end; then free_block */
-void mpd_free_block(void *block);
+void *mpd_block(size_t size, const char *location);
+void mpd_drop(void *block);
+void mpd_call(void *block, struct mpd_cap cap, const char *location); /* until the end, or a reply */
+void mpd_send(void *block, struct mpd_cap cap, const char *location);
+void mpd_forward(void *block, struct mpd_cap cap, void *for_block, const char *location);
+void mpd_reply(void *block); /* the address of where the block is: it becomes a copy */
+void mpd_finish(void *block); /* the end of what serves the invocation */
+struct mpd_text mpd_keep_text(void *block, struct mpd_text text);
+struct mpd_array mpd_keep_array(void *block, const struct mpd_array *array, uint32_t size, int dims);
+mpd_int mpd_count(struct mpd_cap cap, const char *location);
 
-/* A co statement, on the stack of the process that executes it. */
-struct mpd_co {
-    int pending;
-    struct mpd_invocation *first, *last; /* those that have ended, in that order */
-    struct mpd_sem done;
+/* A co statement. */
+struct mpd_co *mpd_co_start(void);
+void mpd_co_call(struct mpd_co *co, int arm, void *block, struct mpd_cap cap, const char *location);
+void *mpd_co_wait(struct mpd_co *co, const char *location); /* null at the end; else drop it */
+void mpd_co_end(struct mpd_co *co);                         /* earlier, too: what still runs is on its own */
+
+/* An input statement: look at the invocations of its operations; if none is acceptable, wait on them and look again. */
+struct mpd_in {
+    struct mpd_waiter *waiters;
 };
 
-void mpd_co_start(struct mpd_co *co);
-void mpd_co_call(struct mpd_co *co, int arm, void *block, const char *location);
-struct mpd_invocation *mpd_co_wait(struct mpd_co *co, const char *location); /* null at the end; else free_block */
+struct mpd_invocation *mpd_first(struct mpd_cap cap, const char *location);
+void mpd_listen(struct mpd_in *in, struct mpd_cap cap);
+void mpd_in_wait(struct mpd_in *in, const char *location);
+void mpd_take(struct mpd_invocation *invocation);
+void *mpd_receive(struct mpd_cap cap, const char *location); /* the first one */
+
+/* Resources. Memory of an instance goes when it is destroyed. */
+struct mpd_instance {
+    uint32_t serial;
+    bool destroyed;
+    const char *name;
+    void (*final)(void *self); /* may be null */
+    struct mpd_op *ops;
+    void *kept;
+    void **exports; /* operations, or arrays of them */
+};
+
+struct mpd_rcap {
+    struct mpd_instance *instance;
+    uint32_t serial;
+};
+
+void *mpd_new_instance(size_t size, const char *name, void (*final)(void *self));
+void *mpd_create(void *block, void (*code)(void *block), bool apart, struct mpd_instance *instance,
+                 const char *location); /* the instance */
+void mpd_destroy(struct mpd_rcap cap, const char *location);
+void mpd_destroy_op(struct mpd_cap cap, const char *location);
+void mpd_reply_initial(void);
+struct mpd_cap mpd_export(struct mpd_rcap cap, int number, const char *location);
+struct mpd_array *mpd_export_array(struct mpd_rcap cap, int number, const char *location);
+
+static inline struct mpd_rcap mpd_rcap(void *instance)
+{
+    struct mpd_instance *i = instance;
+    return (struct mpd_rcap){i, i ? i->serial : 0};
+}
+
+static inline bool mpd_same_rcap(struct mpd_rcap a, struct mpd_rcap b)
+{
+    return a.instance == b.instance && a.serial == b.serial;
+}
+
+/* Processes. */
+void mpd_start(struct mpd_op *op, void *block, const char *location);
+_Noreturn void mpd_stop(mpd_int status);
+void mpd_nap(mpd_int milliseconds, const char *location);
+mpd_int mpd_age(void); /* milliseconds since the beginning */
 
 /* Loops give way now and then. */
 #define MPD_LOOPS 10000
@@ -95,21 +208,23 @@ static inline void mpd_enter(const char *location)
     mpd_check_stk(mpd_current_stack);
 }
 
-/* Arithmetic that can fail, and output. */
-_Noreturn void mpd_error(const char *location, const char *what);
-mpd_int mpd_divide(mpd_int a, mpd_int b, const char *location);
-mpd_int mpd_remainder(mpd_int a, mpd_int b, const char *location);
-mpd_int mpd_power(mpd_int a, mpd_int b, const char *location);
-void mpd_write_int(mpd_int n);
-void mpd_write_bool(bool b);
-void mpd_write_string(const char *text);
+/* What expressions need for a while: freed with the statement that they are in. One list for each process. */
+void *mpd_temporary(size_t size);
+void *mpd_mark(void);
+void mpd_release(void *mark);
 
-void *mpd_allocate(size_t size); /* cleared */
+/* Memory of a component's variables; goes with the instance. */
+void *mpd_keep(void **list, size_t size);
+
+_Noreturn void mpd_error(const char *location, const char *what);
+void *mpd_allocate(size_t size);
 mpd_int mpd_cycles(void); /* a counter of time for `external`: cycles on the machine, nanoseconds on the host */
 
-/* The program, which the compiler makes: its main resource, whose final code may be missing. */
-extern const char *const mpd_main_name;
+/* The program, which the compiler makes. */
 void mpd_main_initial(void);
-extern void (*const mpd_main_final)(void);
+extern void (*const mpd_main_final)(void); /* may be null */
+extern const char *const mpd_main_name;
+extern int mpd_argc;
+extern char **mpd_argv;
 
 #endif

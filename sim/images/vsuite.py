@@ -1,0 +1,157 @@
+"""The verification suite of MPD (user/mpd/vsuite): its programs, and what became of them on the host."""
+
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sim.images import mpd
+from sim.images.programs import ProgramError
+from user.mpd.compiler import CompileError, compile_text
+
+FOLDER = mpd.USER / "mpd/vsuite"
+LONGEST = 20        # seconds
+SECTIONS = ("prints", "says", "refused")
+
+
+@dataclass
+class Case:
+    """A program of the suite and what is expected of it."""
+
+    topic: str
+    name: str
+    text: str = ""
+    files: dict[str, str] = field(default_factory=dict)
+    prints: str = ""
+    says: str = ""
+    refused: str | None = None
+    status: int = 0
+
+    @property
+    def file(self) -> str:
+        return f"{self.name}.mpd"
+
+    @property
+    def source(self) -> str:
+        """As it is compiled: what is no component is the body of one."""
+        if self.text.startswith(("resource ", "global ", "body ", "#", "/*")) or self.text == "":
+            return self.text
+        return f"resource test()\n{self.text}end\n"
+
+    def expected(self, text: str) -> str:
+        return text.replace("FILE", self.file)
+
+
+@dataclass
+class Outcome:
+    prints: str = ""
+    says: str = ""
+    refused: str | None = None
+    status: int = 0
+
+
+def parse(path: Path) -> list[Case]:
+    """The cases of one file."""
+    cases: list[Case] = []
+    section, file = "", ""
+    for line in path.read_text().splitlines(keepends=True):
+        if line.startswith("== "):
+            cases.append(Case(path.stem, line[3:].strip()))
+            section = "text"
+        elif line.startswith("-- "):
+            section, _, file = line[3:].strip().partition(" ")
+            if section == "status":
+                cases[-1].status = int(file)
+            elif section == "refused":
+                cases[-1].refused = ""
+            elif section == "file":
+                cases[-1].files[file] = ""
+            elif section not in SECTIONS:
+                raise ProgramError(f"{path}: '{line.strip()}' is no section of a case")
+        elif section == "text":
+            cases[-1].text += line
+        elif section == "file":
+            cases[-1].files[file] += line
+        elif section in SECTIONS:
+            setattr(cases[-1], section, (getattr(cases[-1], section) or "") + line)
+    return cases
+
+
+def cases(topics: Sequence[str] = ()) -> list[Case]:
+    """All, or those of the topics, or of the names."""
+    found = [case for path in sorted(FOLDER.glob("*.txt")) for case in parse(path)]
+    known = {case.topic for case in found} | {case.name for case in found}
+    for topic in topics:
+        if topic not in known:
+            raise ProgramError(f"the suite has no topic and no program '{topic}'; its topics are "
+                               f"{', '.join(sorted({case.topic for case in found}))}")
+    return [case for case in found if not topics or case.topic in topics or case.name in topics]
+
+
+def compiled(case: Case) -> str:
+    """Its C; CompileError."""
+    return compile_text(case.source, case.file, lambda name: (f"{name}.mpd", case.files[f"{name}.mpd"])
+                        if f"{name}.mpd" in case.files else None)
+
+
+def on_machine(chosen: Sequence[Case]) -> dict[str, Path]:
+    """What the archive of user mode holds to execute the programs, which compile: `suite`, which is to be started, their
+    list, and the programs themselves."""
+    files: dict[str, Path] = {"suite": mpd.build_suite("".join(f"{case.name}\n" for case in chosen))}
+    files["list"] = files["suite"].with_name("list")
+    for case in chosen:
+        files[case.name] = mpd.link_for_machine(case.name, compiled(case))
+    return files
+
+
+def told(console: str) -> dict[str, Outcome]:
+    """What the console says that became of each; what is printed and what is said are one text here."""
+    found: dict[str, Outcome] = {}
+    name, text = "", ""
+    for line in console.replace("\r", "").splitlines(keepends=True):
+        if line.startswith("@begin "):
+            name, text = line.split()[1], ""
+        elif line.startswith("@end "):
+            found[name] = Outcome(text, status=int(line.split()[2]))
+        else:
+            text += line
+    return found
+
+
+def on_host(chosen: Sequence[Case]) -> Iterator[tuple[Case, Outcome]]:
+    """Compiles, links and executes one after the other. Not optimised: that costs more than it gives back."""
+    objects = mpd.host_objects()
+    with tempfile.TemporaryDirectory(prefix="vsuite-") as scratch:
+        for case in chosen:
+            try:
+                text = compiled(case)
+            except CompileError as error:
+                yield case, Outcome(refused=error.of(case.file) + "\n")
+                continue
+            source, program = Path(scratch) / "program.c", Path(scratch) / "program"
+            source.write_text(text)
+            made = subprocess.run(["gcc", *mpd.FLAGS, "-O0", "-Werror", source, *objects, "-lm", "-o", program],
+                                  capture_output=True, text=True)
+            if made.returncode:
+                yield case, Outcome(says=made.stderr, status=127)
+                continue
+            try:
+                done = subprocess.run([program], capture_output=True, text=True, timeout=LONGEST, cwd=scratch,
+                                      stdin=subprocess.DEVNULL, errors="replace")
+                yield case, Outcome(done.stdout, done.stderr, None, done.returncode)
+            except subprocess.TimeoutExpired:
+                yield case, Outcome(says=f"it takes more than {LONGEST} s\n", status=124)
+
+
+def difference(case: Case, outcome: Outcome) -> str:
+    """What is not as expected, in a few lines; nothing if all is."""
+    wanted = {"prints": case.prints, "says": case.expected(case.says), "refused": case.refused, "status": case.status}
+    if case.refused is not None:
+        wanted["refused"] = case.expected(case.refused)
+    made = []
+    for what, expected in wanted.items():
+        found = getattr(outcome, what)
+        if found != expected:
+            made.append(f"{case.topic}/{case.name}, {what}:\n  expected {expected!r}\n  found    {found!r}")
+    return "\n".join(made)

@@ -1,0 +1,36 @@
+/* Executes the programs that its list names, one a line, and says what became of each: the verification suite on the machine. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LIST "list"
+
+int main(void)
+{
+    char name[64];
+    FILE *list = fopen(LIST, "r");
+    if (!list) {
+        perror(LIST);
+        return 1;
+    }
+    while (fgets(name, sizeof name, list)) {
+        name[strcspn(name, "\n")] = 0;
+        printf("@begin %s\n", name);
+        fflush(stdout);
+        pid_t child = vfork();
+        if (!child) {
+            execve(name, (char *[]){name, NULL}, (char *[]){NULL});
+            _exit(127);
+        }
+        int status = 0;
+        if (child < 0 || waitpid(child, &status, 0) < 0) {
+            perror(name);
+            return 1;
+        }
+        printf("@end %s %d\n", name, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    }
+    printf("@suite done=1\n");
+    return 0;
+}
