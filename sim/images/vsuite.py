@@ -96,8 +96,8 @@ def compiled(case: Case) -> str:
 
 
 def on_machine(chosen: Sequence[Case]) -> dict[str, Path]:
-    """What the archive of user mode holds to execute the programs, which compile: `suite`, which is to be started, their
-    list, and the programs themselves."""
+    """What the archive of user mode holds to execute the programs, all of which compile: `suite`, which is to be
+    started, their list, and the programs themselves."""
     files: dict[str, Path] = {"suite": mpd.build_suite("".join(f"{case.name}\n" for case in chosen))}
     files["list"] = files["suite"].with_name("list")
     for case in chosen:

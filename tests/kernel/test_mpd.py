@@ -11,7 +11,8 @@ from tests.kernel.machine import boot
 SLICE = REPO / "docs/examples/slice.mpd"
 TIMINGS = REPO / "user/mpd/programs/timings.mpd"
 SAMPLE = ("hello", "reals", "string-escapes", "overlapping-slices", "bag-of-tasks", "in-by-and-such-that",
-          "reply-copies-back", "destroy-ends-processes", "globals-have-final-code", "deadlock", "stack-overflow-in-a-process", "nap")
+          "reply-copies-back", "destroy-ends-processes", "globals-have-final-code", "deadlock",
+          "stack-overflow-in-a-process", "nap")
 TOGETHER = 60       # programs of one archive
 
 

@@ -1,5 +1,5 @@
-"""MPD on the host: the verification suite, that the compiler says something to any text, what it makes of operations, the
-context switch primitives, and the commands. `MPD_MUTANTS` (1000): how many mutants are made of the programs."""
+"""MPD on the host: the verification suite, that the compiler says something to any text, what it makes of operations,
+the context switch primitives, and the commands. `MPD_MUTANTS` (1000): how many mutants are made of the programs."""
 
 import os
 import random

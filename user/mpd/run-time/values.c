@@ -277,8 +277,8 @@ struct mpd_array mpd_inline_array(void *data, uint32_t size, int dims, const mpd
     return a;
 }
 
-static void copy(char *to, const struct mpd_dimension *td, const char *from, const struct mpd_dimension *fd, uint32_t size,
-                 int dims)
+static void copy(char *to, const struct mpd_dimension *td, const char *from, const struct mpd_dimension *fd,
+                 uint32_t size, int dims)
 {
     if (!dims) {
         memcpy(to, from, size);

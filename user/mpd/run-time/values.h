@@ -48,10 +48,10 @@ struct mpd_reference {
     mpd_int maximum;
 };
 
-#define MPD_STRING(n)                                                                                                  \
-    struct mpd_string_##n {                                                                                            \
-        mpd_int length;                                                                                                \
-        char data[(n) ? (n) : 1];                                                                                      \
+#define MPD_STRING(n)             \
+    struct mpd_string_##n {       \
+        mpd_int length;           \
+        char data[(n) ? (n) : 1]; \
     }
 #define MPD_REFERENCE(variable, maximum) ((struct mpd_reference){(struct mpd_string *)(void *)&(variable), maximum})
 #define MPD_TEXT(literal) ((struct mpd_text){literal, sizeof(literal) - 1})
