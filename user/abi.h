@@ -143,6 +143,9 @@
 #define SYS_PIPE2 256 /* (int fd[2], flags of open: O_CLOEXEC, O_NONBLOCK) */
 #define SYS_DUP3 257 /* (fd, new, O_CLOEXEC or 0) */
 #define SYS_MASKED 258 /* (const sigset_t *, number, const uint32_t[5]) SYS_POLL or SYS_SELECT under that mask */
+#define SYS_GETCONTEXT 259 /* (struct user_context *) */
+#define SYS_SETCONTEXT 260 /* (const struct user_context *) goes on there, with it in a1 */
+#define SYS_SWAPCONTEXT 261 /* (struct user_context *old, const struct user_context *) */
 #define SYS_CALLS 264
 
 /* Clocks, as Linux numbers them. */
@@ -406,6 +409,15 @@ struct user_sigframe {
     uint32_t pc, ra, sp, gp, tp, t[7], a[8], s0;
     uint32_t mask;
     struct user_siginfo info;
+};
+
+/*
+ * What getcontext writes and setcontext takes: `mask` and of `x`, the registers by their numbers, ra, sp, gp and tp, with the pc
+ * for x[0]. The others are up to the code at pc, which finds the structure in a1 (user/lib/context.c).
+ */
+struct user_context {
+    uint32_t flags, link, mask, stack[3];
+    uint32_t x[32];
 };
 
 struct user_iovec {

@@ -455,7 +455,7 @@ static int sys_sigaction(struct process *p, struct vm_map *map, const uint32_t *
 SYSCALL(SYS_SIGACTION, sys_sigaction);
 
 /* With user_lock. */
-static void set_mask(struct user_thread *self, uint32_t mask)
+void signals_mask(struct user_thread *self, uint32_t mask)
 {
     change_mask(self, mask);
     if ((self->pending | self->process->pending) & ~self->mask)
@@ -473,7 +473,7 @@ static int sys_sigprocmask(struct process *p, struct vm_map *map, const uint32_t
         if (a[0] > USER_SIG_UNBLOCK)
             return -EINVAL;
         crit_t s = simple_lock_enter(&user_lock);
-        set_mask(self, a[0] == USER_SIG_SETMASK ? set : a[0] == USER_SIG_BLOCK ? old | set : old & ~set);
+        signals_mask(self, a[0] == USER_SIG_SETMASK ? set : a[0] == USER_SIG_BLOCK ? old | set : old & ~set);
         simple_lock_leave(&user_lock, s);
     }
     return a[2] ? copyout(map, a[2], &old, sizeof old) : 0;
@@ -492,7 +492,7 @@ static void mask_call(struct user_thread *self, uint32_t mask)
     crit_t s = simple_lock_enter(&user_lock);
     self->mask_before = self->mask;
     self->suspended = true;
-    set_mask(self, mask);
+    signals_mask(self, mask);
     simple_lock_leave(&user_lock, s);
 }
 
@@ -502,7 +502,7 @@ static void unmask_call(struct user_thread *self, bool interrupted)
     crit_t s = simple_lock_enter(&user_lock);
     if (!interrupted) {
         self->suspended = false;
-        set_mask(self, self->mask_before);
+        signals_mask(self, self->mask_before);
     }
     simple_lock_leave(&user_lock, s);
 }
@@ -532,7 +532,7 @@ static int sys_sigsuspend(struct process *p, struct vm_map *map, const uint32_t 
     crit_t s = simple_lock_enter(&user_lock);
     self->mask_before = self->mask;
     self->suspended = true;
-    set_mask(self, set);
+    signals_mask(self, set);
     while (!thread_sleep_interruptibly(self, &user_lock)) /* nobody wakes it */
         ;
     simple_lock_leave(&user_lock, s);
@@ -582,7 +582,7 @@ static int sys_sigreturn(struct process *p, struct vm_map *map, const uint32_t *
     memcpy(f->t, frame.t, sizeof f->t);
     memcpy(f->a, frame.a, sizeof f->a);
     crit_t s = simple_lock_enter(&user_lock);
-    set_mask(self, frame.mask);
+    signals_mask(self, frame.mask);
     simple_lock_leave(&user_lock, s);
     return (int)frame.a[0];
 }

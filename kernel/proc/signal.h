@@ -35,6 +35,9 @@ int signal_send_group(int group, int signal, const struct process *except, const
  */
 void signals_pass_on(struct process *p, const struct user_thread *self, uint32_t which);
 
+/* The calling thread masks these, and no others. With user_lock. */
+void signals_mask(struct user_thread *self, uint32_t mask);
+
 /*
  * The calling thread's wait was interrupted: does what needs no handler. Whether the wait is to be left, for a handler,
  * or because the thread is to end. With user_lock, which is let go while the process is stopped.

@@ -12,6 +12,7 @@ def mpd(
     file: Annotated[Path, typer.Argument(metavar="FILE.mpd", help="the program; its last resource is the main one")],
     host: Annotated[bool, typer.Option("--host", help="build for this computer, not for user mode")] = False,
     c: Annotated[bool, typer.Option("--c", help="print the C program that is made of it, and build nothing")] = False,
+    switch: Annotated[str, typer.Option(help="contexts: by assembler, library, system-calls")] = "assembler",
     out: Annotated[Path | None, typer.Option(help="put the program here")] = None,
 ):
     """Build an MPD program (docs/mpd.md) and print where it lies.
@@ -27,7 +28,7 @@ def mpd(
             print(compile_mpd(file), end="")
             return
         with building():
-            made = build_mpd(file, host)
+            made = build_mpd(file, host, switch)
         if out:
             out.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(made, out)

@@ -9,7 +9,10 @@ from support.cache import cached
 from user.mpd.compiler import CompileError, compile_text
 
 RUN_TIME = USER / "mpd/run-time"
-SWITCH = ("csw.c", "csw_rv32.S", "csw_x86_64.S")
+SWITCH = ("csw.c", "csw_ucontext.c", "csw_rv32.S", "csw_x86_64.S")
+# How contexts are switched: CSW_BACK_END of run-time/csw.h.
+ASSEMBLER = "assembler"
+BACK_ENDS = {ASSEMBLER: 0, "system-calls": 1, "library": 2}
 SOURCES = ("mpd.c", "values.c", *SWITCH)
 # The language's integers wrap around.
 FLAGS = ("-std=gnu11", "-O2", "-fwrapv", "-Wall", "-Wno-unused-label", "-Wno-overflow", "-Wno-tautological-compare",
@@ -32,17 +35,25 @@ def compile_mpd(path: Path) -> str:
         raise ProgramError(error.of(str(path))) from error
 
 
-def build_mpd(path: Path, host: bool = False) -> Path:
+def _flags(back_end: str, host: bool) -> tuple[str, ...]:
+    if back_end not in BACK_ENDS:
+        raise ProgramError(f"contexts are switched by {', '.join(BACK_ENDS)}, not by {back_end!r}")
+    if host and back_end == "library":
+        raise ProgramError("the library that switches contexts in user mode is the machine's: the host has none")
+    return (*FLAGS, f"-DCSW_BACK_END={BACK_ENDS[back_end]}")
+
+
+def build_mpd(path: Path, host: bool = False, back_end: str = ASSEMBLER) -> Path:
     """The program, named as its source without the end."""
     made, name = compile_mpd(path), path.stem
     if len(name.encode()) >= NAME_SIZE or "=" in name:
         raise ProgramError(f"a program's name has at most {NAME_SIZE - 1} characters and no '=': {name!r} will not do")
-    return _link(name, made, SOURCES, host)
+    return _link(name, made, SOURCES, host, back_end)
 
 
-def build_cstest(host: bool = False) -> Path:
+def build_cstest(host: bool = False, back_end: str = ASSEMBLER) -> Path:
     """The test of the context switch primitives alone."""
-    return _link("cstest", (USER / "mpd/programs/cstest.c").read_text(), SWITCH, host)
+    return _link("cstest", (USER / "mpd/programs/cstest.c").read_text(), SWITCH, host, back_end)
 
 
 def build_suite(names: str) -> Path:
@@ -57,26 +68,34 @@ def build_suite(names: str) -> Path:
     return cached("mpd-suite", {"source": source, "names": names, "for": lib.name}, build) / "suite"
 
 
-def link_for_machine(name: str, text: str) -> Path:
+def link_for_machine(name: str, text: str, back_end: str = ASSEMBLER) -> Path:
     """A program of C that is made already."""
-    return _link(name, text, SOURCES, False)
+    return _link(name, text, SOURCES, False, back_end)
 
 
-def host_objects() -> list[Path]:
+def host_objects(back_end: str = ASSEMBLER) -> list[Path]:
     """The run-time system's objects for the host, which many programs are linked with."""
     found = shutil.which(HOST_COMPILER)
     if not found:
         raise ProgramError(f"there is no {HOST_COMPILER} here to build for the host with")
 
+    flags = _flags(back_end, True)
+
     def build(out: Path):
         for one in SOURCES:
-            _run(f"{one} does not build", [found, *FLAGS, "-c", RUN_TIME / one, "-o", out / f"{one}.o"])
+            _run(f"{one} does not build", [found, *flags, "-c", RUN_TIME / one, "-o", out / f"{one}.o"])
 
-    entry = cached("mpd-objects", {"run-time": RUN_TIME, "flags": repr(FLAGS[:-1])}, build)
+    entry = cached("mpd-objects", {"run-time": RUN_TIME, "flags": repr(_said(flags))}, build)
     return [entry / f"{one}.o" for one in SOURCES]
 
 
-def _link(name: str, text: str, others: Sequence[str], host: bool) -> Path:
+def _said(flags: Sequence[str]) -> list[str]:
+    """Without this checkout's place."""
+    return [one for one in flags if not one.startswith("-I")]
+
+
+def _link(name: str, text: str, others: Sequence[str], host: bool, back_end: str) -> Path:
+    flags = _flags(back_end, host)
     found = shutil.which(HOST_COMPILER) if host else None
     if host and not found:
         raise ProgramError(f"there is no {HOST_COMPILER} here to build for the host with")
@@ -87,10 +106,10 @@ def _link(name: str, text: str, others: Sequence[str], host: bool) -> Path:
         source.write_text(text)
         files = [source, *(RUN_TIME / one for one in others)]
         if lib:
-            _compile(lib / "cc", files, out, list(FLAGS), out, name)
+            _compile(lib / "cc", files, out, list(flags), out, name)
         else:
-            _run(f"{name} does not build", [str(found), "-g", *FLAGS, *files, "-lm", "-o", out / name])
+            _run(f"{name} does not build", [str(found), "-g", *flags, *files, "-lm", "-o", out / name])
 
-    entry = cached("mpd-program", {"c": text, "run-time": RUN_TIME, "flags": repr(FLAGS[:-1]), "name": name,
+    entry = cached("mpd-program", {"c": text, "run-time": RUN_TIME, "flags": repr(_said(flags)), "name": name,
                                    "for": lib.name if lib else HOST_COMPILER}, build)
     return entry / name

@@ -95,13 +95,13 @@ def compiled(case: Case) -> str:
                         if f"{name}.mpd" in case.files else None)
 
 
-def on_machine(chosen: Sequence[Case]) -> dict[str, Path]:
+def on_machine(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER) -> dict[str, Path]:
     """What the archive of user mode holds to execute the programs, all of which compile: `suite`, which is to be
     started, their list, and the programs themselves."""
     files: dict[str, Path] = {"suite": mpd.build_suite("".join(f"{case.name}\n" for case in chosen))}
     files["list"] = files["suite"].with_name("list")
     for case in chosen:
-        files[case.name] = mpd.link_for_machine(case.name, compiled(case))
+        files[case.name] = mpd.link_for_machine(case.name, compiled(case), back_end)
     return files
 
 
@@ -119,9 +119,9 @@ def told(console: str) -> dict[str, Outcome]:
     return found
 
 
-def on_host(chosen: Sequence[Case]) -> Iterator[tuple[Case, Outcome]]:
+def on_host(chosen: Sequence[Case], back_end: str = mpd.ASSEMBLER) -> Iterator[tuple[Case, Outcome]]:
     """Compiles, links and executes one after the other. Not optimised: that costs more than it gives back."""
-    objects = mpd.host_objects()
+    objects = mpd.host_objects(back_end)
     with tempfile.TemporaryDirectory(prefix="vsuite-") as scratch:
         for case in chosen:
             try:

@@ -26,6 +26,12 @@ def test_the_verification_suite_on_the_host(topic):
     assert not any(wrong), "\n".join(one for one in wrong if one)
 
 
+def test_a_sample_of_the_suite_with_contexts_by_system_calls():
+    chosen = vsuite.cases(["bag-of-tasks", "deadlock", "reply-copies-back", "stack-overflow-in-a-process", "co-tree"])
+    wrong = [vsuite.difference(*one) for one in vsuite.on_host(chosen, "system-calls")]
+    assert not any(wrong), wrong
+
+
 def test_the_suite_is_as_wide_as_the_language():
     """Each word of the grammar occurs in a program that is executed, and in it are hundreds."""
     cases = vsuite.cases()
@@ -117,8 +123,9 @@ def test_resources_call_each_other_by_invocation():
     assert "mpd_call(" in made and "mpd_export(" in made
 
 
-def test_the_context_switch_primitives():
-    done = run_limited([mpd.build_cstest(host=True)], 20, capture_output=True, text=True)
+@pytest.mark.parametrize("back_end", ["assembler", "system-calls"])
+def test_the_context_switch_primitives(back_end):
+    done = run_limited([mpd.build_cstest(host=True, back_end=back_end)], 20, capture_output=True, text=True)
     assert re.fullmatch(r"@cstest checks=\d{3} failed=0 switch=0\n", done.stdout), done.stdout
     assert done.returncode == 0
 
@@ -134,4 +141,4 @@ def test_the_commands(tmp_path):
     done = run(app, ["vsuite", "hello", "division-by-zero", "--verbose"])
     assert done.exit_code == 0 and "2 of 2 programs" in done.stdout and "values/hello" in done.stdout
     done = run(app, ["vsuite", "nothing-of-this-name"])
-    assert done.exit_code == 1 and "no topic and no program" in done.stderr
+    assert done.exit_code == 1 and "no topic and no program" in str(done.exception)

@@ -25,7 +25,7 @@ struct guarded {
 };
 
 static struct guarded *made[CONTEXTS];
-_Alignas(16) static char main_context[CSW_HEADER]; /* saved only: its stack is elsewhere, above it */
+_Alignas(16) static char main_context[CSW_LEAST]; /* saved only: its stack is elsewhere, above it */
 static char steps[256];
 static int found, checks, failed, level;
 static volatile double product;

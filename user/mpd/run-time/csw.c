@@ -1,8 +1,9 @@
-/* The part of context switching that is the same for all assembler back ends. */
+/* The part of context switching that is the same for all assembler back ends; they provide chg_context and csw_begin. */
 #include <stdint.h>
 
 #include "csw.h"
 
+#if CSW_BACK_END == CSW_ASSEMBLER
 #if !defined(__x86_64__) && !(defined(__riscv) && __riscv_xlen == 32 && !defined(__riscv_flen))
 #error "there is no back end of context switching for this processor"
 #endif
@@ -57,3 +58,4 @@ void mpd_check_stk(char *array)
         *word(array, CSW_MAGIC) != CSW_MAGIC_WORD)
         mpd_stk_overflow();
 }
+#endif

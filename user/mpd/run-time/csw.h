@@ -1,7 +1,6 @@
 /*
  * Switching contexts, behind the interface of the MPD distribution's csw/. A context is an array of bytes: its stack,
- * which grows down towards what is kept at the array's beginning. A back end provides chg_context and csw_begin; the
- * rest is csw.c.
+ * which grows down towards what is kept at the array's beginning.
  */
 #ifndef MPD_CSW_H
 #define MPD_CSW_H
@@ -16,6 +15,21 @@
 #define CSW_HEADER 8
 #endif
 #define CSW_MAGIC_WORD 79797979
+
+/* Which back end: the assembler of csw_*.S, or contexts as <ucontext.h> has them, by system calls or by a library. */
+#define CSW_ASSEMBLER 0
+#define CSW_SYSTEM_CALLS 1
+#define CSW_LIBRARY 2
+#ifndef CSW_BACK_END
+#define CSW_BACK_END CSW_ASSEMBLER
+#endif
+
+/* What an array that is only saved into has at least. */
+#if CSW_BACK_END == CSW_ASSEMBLER
+#define CSW_LEAST CSW_HEADER
+#else
+#define CSW_LEAST 1280
+#endif
 
 /* What check_stk wants left of a stack: enough for a call of the C library. */
 #if defined(__riscv)

@@ -4,6 +4,7 @@
  */
 #if defined(__riscv)
 #include "csw.h"
+#if CSW_BACK_END == CSW_ASSEMBLER
 #define FRAME 64
 
     .text
@@ -65,6 +66,7 @@ csw_begin:
     mv a3, s4
     jalr s0
     tail mpd_stk_underflow
+#endif
 #endif
 
     .section .note.GNU-stack, "", @progbits

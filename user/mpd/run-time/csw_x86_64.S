@@ -1,6 +1,7 @@
 /* chg_context for x86-64 (System V): saves rbp, rbx, r12 to r15 and the control words of floating point. */
 #if defined(__x86_64__)
 #include "csw.h"
+#if CSW_BACK_END == CSW_ASSEMBLER
 #define FRAME 56
 
     .text
@@ -56,6 +57,7 @@ csw_begin:
     movq %r15, %rcx
     call *%rbx
     call mpd_stk_underflow
+#endif
 #endif
 
     .section .note.GNU-stack, "", @progbits
