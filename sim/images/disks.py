@@ -133,5 +133,22 @@ def _tree(name: str, held: Mapping[str, Path], compiled: Iterable[str]) -> dict[
         f"{name}.folders": _lines(folders), f"{name}.files": _lines(sorted(held)), f"{name}.compile": _lines(compiled)}
 
 
+PLACINGS = 5        # of each program of `mpd` in memory
+
+
+@functools.cache
+def mpd() -> Path:
+    """The disk of the MPD timings: the test of the context switch primitives and the rows of the paper's tables 3 and
+    4, with each way of switching contexts, in several places of memory: /bin/cstest-library-0."""
+    from sim.images import mpd as build
+    timings = programs.USER / "mpd/programs/timings.mpd"
+    files: dict[str, bytes | Path] = {"dev/": b""}
+    for back_end in build.BACK_ENDS:
+        for placing in range(PLACINGS):
+            files[f"bin/cstest-{back_end}-{placing}"] = build.build_cstest(back_end=back_end, placing=placing)
+            files[f"bin/timings-{back_end}-{placing}"] = build.build_mpd(timings, back_end=back_end, placing=placing)
+    return ext2_image(files, 4096, 128)
+
+
 # What `disk = "@NAME,..."` of an experiment's runs may name.
-IMAGES: dict[str, Callable[[], Path]] = {"andrew": andrew}
+IMAGES: dict[str, Callable[[], Path]] = {"andrew": andrew, "mpd": mpd}

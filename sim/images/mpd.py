@@ -43,17 +43,23 @@ def _flags(back_end: str, host: bool) -> tuple[str, ...]:
     return (*FLAGS, f"-DCSW_BACK_END={BACK_ENDS[back_end]}")
 
 
-def build_mpd(path: Path, host: bool = False, back_end: str = ASSEMBLER) -> Path:
+def _padded(text: str, placing: int) -> str:
+    """The program with so much code and data in front of it that all lies elsewhere in the caches."""
+    before = f".text\\n.zero {placing * 668}\\n.data\\n.zero {placing * 1356}\\n.text"
+    return f"__asm__(\"{before}\");\n{text}" if placing else text
+
+
+def build_mpd(path: Path, host: bool = False, back_end: str = ASSEMBLER, placing: int = 0) -> Path:
     """The program, named as its source without the end."""
     made, name = compile_mpd(path), path.stem
     if len(name.encode()) >= NAME_SIZE or "=" in name:
         raise ProgramError(f"a program's name has at most {NAME_SIZE - 1} characters and no '=': {name!r} will not do")
-    return _link(name, made, SOURCES, host, back_end)
+    return _link(name, _padded(made, placing), SOURCES, host, back_end)
 
 
-def build_cstest(host: bool = False, back_end: str = ASSEMBLER) -> Path:
+def build_cstest(host: bool = False, back_end: str = ASSEMBLER, placing: int = 0) -> Path:
     """The test of the context switch primitives alone."""
-    return _link("cstest", (USER / "mpd/programs/cstest.c").read_text(), SWITCH, host, back_end)
+    return _link("cstest", _padded((USER / "mpd/programs/cstest.c").read_text(), placing), SWITCH, host, back_end)
 
 
 def build_suite(names: str) -> Path:

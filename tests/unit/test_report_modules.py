@@ -113,6 +113,26 @@ def system_calls():
             for harts in (1, 2)]
 
 
+# ---- mpd
+
+MPD_ROWS = {"loop": 1, "local_call": 30, "call": 100, "call_new": 900, "create": 800, "p": 10, "v": 10, "pair": 20,
+            "switching_pair": 150, "message": 200, "switching_message": 400, "rendezvous": 600}
+
+
+def mpd():
+    found = []
+    for switch, raw in {"assembler": 60, "library": 160, "system-calls": 1060}.items():
+        more = {"switching_pair": raw - 60, "switching_message": raw - 60, "rendezvous": 2 * (raw - 60)}
+        new = {"call_new": 0, "create": 0} if switch == "assembler" else {"call_new": 1000 + raw, "create": 1000 + raw}
+        line = {name: 100 * (cycles + more.get(name, 0) + new.get(name, 0)) for name, cycles in MPD_ROWS.items()}
+        for placing in (0, 1, 2):
+            where = {"latency": 30, "switch": switch, "placing": placing}
+            found.append(made("raw", 1, parameters=where, results={
+                "cstest": [{"switch": raw + placing - 1, "build": 900, "null": 300}]}))
+            found.append(made("rows", 1, parameters=where, results={"mpd": [line | {"n": 100}]}))
+    return found
+
+
 # ---- vm
 
 
@@ -182,6 +202,25 @@ GOLDEN = {
     "system_calls": (system_calls, {
         "System calls and switches": [[sync, harts, 100, 150, 200, 320, 480, 9000]
                                       for sync in ("spl-optim", "cli-pessim") for harts in (1, 2)],
+    }),
+    "mpd": (mpd, {
+        "Table 2: raw context switches (spl-optim, PIC 30 cycles)": [
+            ["assembler", "60.0", "59.0 to 61.0", "1.00", "0.013", "n/a", "900", "300"],
+            ["library", "160", "159 to 161", "2.67", "0.138", "0.237", "900", "300"],
+            ["system-calls", "1,060", "1,059 to 1,061", "17.7", "1.453", "9.649", "900", "300"]],
+        "The paper's three classes (spl-optim, PIC 30 cycles)": [
+           ["loop control overhead", "same", "0", "0", "yes"],
+           ["local call, optimised", "same", "0", "0", "yes"],
+           ["interresource call, no new process", "same", "0", "0", "yes"],
+           ["interresource call, new process", "creation", "0.563", "-", "yes"],
+           ["process create/destroy", "creation", "0.563", "-", "yes"],
+           ["semaphore P only", "same", "0", "0", "yes"],
+           ["semaphore V only", "same", "0", "0", "yes"],
+           ["semaphore pair", "same", "0", "0", "yes"],
+           ["semaphore requiring context switch", "1 raw switch more", "1.00", "1.00", "yes"],
+           ["asynchronous send/receive", "same", "0", "0", "yes"],
+           ["message passing requiring context switch", "1 raw switch more", "1.00", "1.00", "yes"],
+           ["rendezvous", "2 raw switches more", "2.00", "2.00", "yes"]],
     }),
     "vm": (vm, {
         "Page faults: cycles, and times the floor": [

@@ -1,12 +1,14 @@
 /*
  * cstest: the context switch primitives alone. Five contexts between guards switch in a fixed order, to themselves,
  * through nested levels, with floating point alive; then overflow, underflow and corruption must be found. Prints
- *   @cstest checks=N failed=N switch=CYCLES (one raw switch, of a pair of contexts; 0 on the host)
+ *   @cstest checks=N failed=N switch=CYCLES build=CYCLES null=CYCLES
+ * (one raw switch, of a pair of contexts; building one; a system call that does nothing; 0 on the host)
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "csw.h"
 
@@ -248,6 +250,22 @@ static void answers(long a, long b, long c, long d)
         mpd_chg_context(main_context, made[0]->stack);
 }
 
+static uint32_t builds(char *array)
+{
+    uint32_t begin = now();
+    for (int i = 0; i < ROUNDS; i++)
+        mpd_build_context(answers, array, STACK, 1, 2, 3, 4);
+    return (now() - begin) / ROUNDS;
+}
+
+static uint32_t null_calls(void)
+{
+    uint32_t begin = now();
+    for (int i = 0; i < ROUNDS; i++)
+        getppid();
+    return (now() - begin) / ROUNDS;
+}
+
 int main(void)
 {
     *(uintptr_t *)(void *)(main_context + CSW_MAGIC) = CSW_MAGIC_WORD;
@@ -262,6 +280,8 @@ int main(void)
     memset(to + CSW_MAGIC, 0, sizeof(long));
     CHECK(outcome(to) == CORRUPTED);
     uint32_t cost = rounds(context(0, answers, 0, 0, 0, 0));
-    printf("@cstest checks=%d failed=%d switch=%lu\n", checks, failed, (unsigned long)cost);
+    uint32_t build = builds(made[0]->stack), null = null_calls();
+    printf("@cstest checks=%d failed=%d switch=%lu build=%lu null=%lu\n", checks, failed, (unsigned long)cost,
+           (unsigned long)build, (unsigned long)null);
     return failed != 0;
 }
