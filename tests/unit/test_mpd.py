@@ -142,3 +142,12 @@ def test_the_commands(tmp_path):
     assert done.exit_code == 0 and "2 of 2 programs" in done.stdout and "values/hello" in done.stdout
     done = run(app, ["vsuite", "nothing-of-this-name"])
     assert done.exit_code == 1 and "no topic and no program" in str(done.exception)
+
+
+def test_programs_of_the_tour_print_what_stands_behind_them():
+    text = (REPO / "docs/mpd-tour.md").read_text()
+    programs = re.findall(r"```mpd\n(.*?)```\n```text\n(.*?)```", text, re.DOTALL)
+    assert len(programs) == text.count("```mpd") >= 8
+    chosen = [vsuite.Case("tour", "tour", program) for program, _ in programs]
+    for (_, outcome), (program, printed) in zip(vsuite.on_host(chosen), programs, strict=True):
+        assert outcome.refused is None and outcome.prints + outcome.says == printed, f"{program}\n{outcome}"

@@ -12,8 +12,9 @@ _Static_assert(offsetof(ucontext_t, uc_sigmask) == offsetof(struct user_context,
 _Static_assert(offsetof(ucontext_t, uc_mcontext) == X && offsetof(struct user_context, x) == X, "as the kernel has it");
 
 /*
- * By system calls. The kernel keeps pc, ra, sp, gp and tp at the beginning of the registers' places, in that order; what C keeps
- * across calls is kept here, in their own places, x8 to x9 and x18 to x27, and fetched by whoever goes on, who finds its context in a1.
+ * By system calls. The kernel keeps pc, ra, sp, gp and tp at the beginning of the registers' places, in that order;
+ * what C keeps across calls is kept here, in their own places, x8 to x9 and x18 to x27, and fetched by whoever goes on,
+ * who finds its context in a1.
  */
 #define AT(n) "24+4*" #n
 #define KEEP(do, base)                                                                                            \
@@ -62,30 +63,28 @@ __asm__(".section .text.ucontext, \"ax\"\n"
                                       28) "(" base "); " #do " t4, " AT(29) "(" base "); " #do " t5, " AT(30) "(" base \
                                                                                                               "); "
 
-__asm__(
-    ".section .text.ucontext, \"ax\"\n"
-    ".globl _getcontext_u, _setcontext_u, _swapcontext_u\n"
-    "_getcontext_u:\n" ALL(sw, "a0") "sw a0, " AT(10) "(a0); sw a1, " AT(
-        11) "(a0)\n"
-            "sw ra, " AT(
-                0) "(a0)\n"
-                   "ret\n"
-                   "_swapcontext_u:\n" ALL(sw, "a0") "sw a0, " AT(10) "(a0); sw a1, " AT(
-                       11) "(a0)\n"
-                           "sw ra, " AT(
-                               0) "(a0)\n"
-                                  "mv a0, a1\n"
-                                  "_setcontext_u:\n" ALL(lw, "a0") "lw t6, " AT(0) "(a0); lw a1, " AT(
-                                      11) "(a0); lw a0, " AT(10) "(a0)\n"
-                                                                 "jr t6\n"
-                                                                 "context_starts:\n" /* a1: the context, however it was reached */
-    KEEP(lw, "a1") "mv a0, s2; mv s2, a1; mv a1, s3; mv a2, s4; mv a3, s5\n"
-                   "jalr s1\n"
-                   "lw a0, 4(s2)\n" /* uc_link */
-                   "beqz a0, 1f\n"
-                   "tail setcontext\n"
-                   "1: tail exit\n"
-                   ".text\n");
+__asm__(".section .text.ucontext, \"ax\"\n"
+        ".globl _getcontext_u, _setcontext_u, _swapcontext_u\n"
+        "_getcontext_u:\n" ALL(sw, "a0") "sw a0, " AT(10) "(a0); sw a1, " AT(
+            11) "(a0)\n"
+                "sw ra, " AT(0) "(a0)\n"
+                                "ret\n"
+                                "_swapcontext_u:\n" ALL(sw, "a0") "sw a0, " AT(10) "(a0); sw a1, " AT(
+                                    11) "(a0)\n"
+                                        "sw ra, " AT(
+                                            0) "(a0)\n"
+                                               "mv a0, a1\n"
+                                               "_setcontext_u:\n" ALL(lw, "a0") "lw t6, " AT(0) "(a0); lw a1, " AT(
+                                                   11) "(a0); lw a0, " AT(10) "(a0)\n"
+                                                                              "jr t6\n"
+                                                                              "context_starts:\n" /* a1: the context */
+        KEEP(lw, "a1") "mv a0, s2; mv s2, a1; mv a1, s3; mv a2, s4; mv a3, s5\n"
+                       "jalr s1\n"
+                       "lw a0, 4(s2)\n" /* uc_link */
+                       "beqz a0, 1f\n"
+                       "tail setcontext\n"
+                       "1: tail exit\n"
+                       ".text\n");
 _Static_assert(offsetof(ucontext_t, uc_link) == 4, "as context_starts has it");
 
 void context_starts(void);

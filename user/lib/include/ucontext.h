@@ -1,6 +1,6 @@
 /*
- * Contexts of user mode, as System V has them: getcontext, setcontext and swapcontext are system calls, which keep the mask of
- * signals. Those with _u, as NetBSD's thread library has them, stay in user mode and leave it alone.
+ * Contexts of user mode, as System V has them: getcontext, setcontext and swapcontext are system calls, which keep the
+ * mask of signals. Those with _u, as NetBSD's thread library has them, stay in user mode and leave it alone.
  */
 #ifndef _UCONTEXT_H
 #define _UCONTEXT_H
