@@ -140,10 +140,10 @@ INLINE void all_sections(enter_fn *enter, leave_fn *leave, struct work *w, bool 
 }
 
 /* A loop for each way, so that a section costs what it costs. */
-#define LOOP(way)                                                                               \
-    static void __attribute__((noinline, aligned(64))) way##_loop(struct work *w, bool polling) \
-    {                                                                                           \
-        all_sections(way##_enter, way##_leave, w, polling);                                     \
+#define LOOP(way)                                                                  \
+    static void __attribute__((noinline)) way##_loop(struct work *w, bool polling) \
+    {                                                                              \
+        all_sections(way##_enter, way##_leave, w, polling);                        \
     }
 LOOP(bare)
 LOOP(masked)

@@ -1,43 +1,38 @@
 /*
  * run=zone-cost: what it costs to allocate an object of a zone and to free it again, both from the hart's cache,
  * beside the floor: the two sections, and in each the loads and stores that take an object from a stack and put it
- * back. Interrupts stay out, and all is in the hart's caches of instructions and data. Of zones in several places
- * the least counts, as it is luck what a place evicts. Cycles of one allocation and one free:
+ * back. Interrupts stay out, and all is in the hart's caches but for what evicts each other there, as the layout has it.
+ * Cycles of one allocation and one free:
  *
  *   @zone_cost sections=... floor=... cycles=... ratio=... iterations=...
  */
 #include "arch/csr.h"
 #include "init/run.h"
 #include "lib/bootargs.h"
-#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "mem/zone.h"
 
-#define PLACES 4
-
 static SIMPLE_LOCK_CLASS(measured_class, "measured zone", SPL_SCHED);
-static struct zone zones[PLACES];
+static struct zone measured;
 
 static struct stack {
     uint32_t count;
     void *object[ZONE_CACHE];
-} __attribute__((aligned(64))) stacks[PLACES][3];
+} stack;
 
-typedef uint32_t loop_fn(unsigned place, uint32_t iterations);
+typedef uint32_t loop_fn(uint32_t iterations);
 
-static __attribute__((noinline, aligned(64))) uint32_t zone_cost_nothing(unsigned place, uint32_t iterations)
+static __attribute__((noinline)) uint32_t zone_cost_nothing(uint32_t iterations)
 {
-    (void)place;
     uint32_t begin = cycles32();
     for (uint32_t i = iterations; i; i--)
         barrier();
     return cycles32() - begin;
 }
 
-static __attribute__((noinline, aligned(64))) uint32_t zone_cost_sections(unsigned place, uint32_t iterations)
+static __attribute__((noinline)) uint32_t zone_cost_sections(uint32_t iterations)
 {
-    (void)place;
     uint32_t begin = cycles32();
     for (uint32_t i = iterations; i; i--) {
         crit_t s = crit_sec_enter(SPL_SCHED);
@@ -48,28 +43,26 @@ static __attribute__((noinline, aligned(64))) uint32_t zone_cost_sections(unsign
     return cycles32() - begin;
 }
 
-static __attribute__((noinline, aligned(64))) uint32_t bare(unsigned place, uint32_t iterations)
+static __attribute__((noinline)) uint32_t bare(uint32_t iterations)
 {
-    struct stack *stack = &stacks[place][0];
     uint32_t begin = cycles32();
     for (uint32_t i = iterations; i; i--) {
         crit_t s = crit_sec_enter(SPL_SCHED);
-        void *object = stack->object[--stack->count];
+        void *object = stack.object[--stack.count];
         crit_sec_leave(s);
         s = crit_sec_enter(SPL_SCHED);
-        stack->object[stack->count++] = object;
+        stack.object[stack.count++] = object;
         crit_sec_leave(s);
     }
     return cycles32() - begin;
 }
 
-static __attribute__((noinline, aligned(64))) uint32_t zone(unsigned place, uint32_t iterations)
+static __attribute__((noinline)) uint32_t zone(uint32_t iterations)
 {
-    struct zone *z = &zones[place];
     uint32_t begin = cycles32();
     for (uint32_t i = iterations; i; i--) {
-        void *object = zone_alloc(z);
-        zone_free(z, object);
+        void *object = zone_alloc(&measured);
+        zone_free(&measured, object);
     }
     return cycles32() - begin;
 }
@@ -77,14 +70,11 @@ static __attribute__((noinline, aligned(64))) uint32_t zone(unsigned place, uint
 /* Hundredths of cycles per iteration. */
 static uint32_t zone_cost_measure(loop_fn *loop, uint32_t iterations)
 {
-    uint32_t enabled = csr_read_clear(mie, ~0u), least = ~0u;
-    for (unsigned p = 0; p < PLACES; p++) {
-        loop(p, 4); /* all is in the caches now */
-        uint32_t cycles = loop(p, iterations);
-        least = MIN(cycles, least);
-    }
+    uint32_t enabled = csr_read_clear(mie, ~0u);
+    loop(4); /* what fits is in the caches now */
+    uint32_t cycles = loop(iterations);
     csr_write(mie, enabled);
-    return (uint32_t)(((uint64_t)least * 100 + iterations / 2) / iterations);
+    return (uint32_t)(((uint64_t)cycles * 100 + iterations / 2) / iterations);
 }
 
 static int zone_cost(void)
@@ -92,14 +82,12 @@ static int zone_cost(void)
     uint32_t iterations = bootargs_number(BOOT(bench_zone_cost, iterations));
     if (!iterations)
         panic("boot argument iterations: give 1 at least");
-    for (unsigned p = 0; p < PLACES; p++) {
-        zone_init(&zones[p], "measured", 64, 4, &measured_class, 0);
-        void *object = zone_alloc(&zones[p]);
-        if (!object)
-            panic("run=zone-cost: no memory; give user.pages of %u at least", PLACES);
-        zone_free(&zones[p], object);
-        stacks[p][0].count = ZONE_CACHE / 2;
-    }
+    zone_init(&measured, "measured", 64, 4, &measured_class, 0);
+    void *object = zone_alloc(&measured);
+    if (!object)
+        panic("run=zone-cost: no memory; give user.pages of 1 at least");
+    zone_free(&measured, object);
+    stack.count = ZONE_CACHE / 2;
     uint32_t around = zone_cost_measure(zone_cost_nothing, iterations),
              empty = zone_cost_measure(zone_cost_sections, iterations) - around;
     uint32_t floor = zone_cost_measure(bare, iterations) - around,
