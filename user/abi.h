@@ -140,6 +140,13 @@
 /* 220 to 239: Mach's calls on memory (vm/), 240 to 254: on ports (ipc/). */
 #define SYS_VM_FIRST 220
 #define SYS_IPC_FIRST 240
+#define SYS_PORT_ALLOCATE 240 /* () a new port: gives its name, with the receive right */
+#define SYS_PORT_DEALLOCATE 241 /* (name) all rights that go by it */
+#define SYS_MESSAGE 242 /* (struct user_message *, options, milliseconds, name to receive from) sends, receives, or both */
+#define SYS_TASK_SELF 243 /* () a name for a send right to this task */
+#define SYS_BOOTSTRAP 244 /* () a name for a send right to the port that the task was given, 0: none */
+#define SYS_SET_BOOTSTRAP 245 /* (name of a send right) which children on other nodes get */
+#define SYS_NODE 246 /* () this node's number | their count << 16 */
 #define SYS_PIPE2 256 /* (int fd[2], flags of open: O_CLOEXEC, O_NONBLOCK) */
 #define SYS_DUP3 257 /* (fd, new, O_CLOEXEC or 0) */
 #define SYS_MASKED 258 /* (const sigset_t *, number, const uint32_t[5]) SYS_POLL or SYS_SELECT under that mask */
@@ -288,6 +295,26 @@
 
 #define USER_MNT_RDONLY 1 /* of mount */
 
+/*
+ * Messages (kernel/ipc/port.h). What is sent to `to`, by which right, may carry a right for an answer, others, and bytes in line
+ * and out of line. Received, `to` is 0, names are the receiver's, and data that came out of line is in memory of its own.
+ */
+#define USER_RIGHT_COPY_SEND 1 /* how a right is made of what the name has: another send right, */
+#define USER_RIGHT_MAKE_SEND 2 /* one of a receive right, */
+#define USER_RIGHT_MOVE_SEND 3 /* the send right itself; */
+#define USER_RIGHT_MAKE_SEND_ONCE 4
+#define USER_RIGHT_MOVE_SEND_ONCE 5
+#define USER_MESSAGE_RIGHTS 8
+#define USER_MESSAGE_BODY 512
+#define USER_MESSAGE_SEND 1 /* options */
+#define USER_MESSAGE_RECEIVE 2
+#define USER_FOREVER 0xffffffff
+/* What a task's port is asked for; answers have 0x100 more, and begin with an error number, 0 for success. */
+#define USER_TASK_CREATE 0x300 /* (node, steps) with memory inherited from this task: a right to it */
+#define USER_THREAD_CREATE 0x301 /* (pc, sp, argument) which runs */
+#define USER_TASK_TERMINATE 0x302 /* () */
+#define USER_MESSAGE_SEND_ONCE 1 /* the number of a message that a send-once right sends which goes unused */
+
 /* ioctl, as 4.3BSD and, where terminals have modes, 4.4BSD. */
 #define USER_FIONREAD 0x4004667f /* (int *) */
 #define USER_TIOCGETA 0x402c7413 /* (struct user_termios *) */
@@ -353,6 +380,18 @@
 #define USER_NOFLSH 0x80000000
 
 #ifndef __ASSEMBLER__
+struct user_right {
+    unsigned name, how; /* received: how is 1 for a send right, 5 for a send-once right */
+};
+struct user_message {
+    struct user_right to, reply;
+    unsigned id, size; /* bytes of the body */
+    unsigned rights;
+    struct user_right right[USER_MESSAGE_RIGHTS];
+    unsigned data, data_size; /* out of line: address, bytes */
+    unsigned char body[USER_MESSAGE_BODY];
+};
+
 #include <stdint.h>
 
 struct user_timespec {

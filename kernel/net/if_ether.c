@@ -52,6 +52,25 @@ static void ether_transmit(struct mbuf *m)
 
 /* Receiving -------------------------------------------------------------------------------------------------------------- */
 
+static struct ether_protocol *protocols;
+
+void ether_register(struct ether_protocol *p)
+{
+    p->next = protocols;
+    protocols = p;
+}
+
+static COLD void other_protocol(struct mbuf *m, uint32_t type)
+{
+    for (const struct ether_protocol *p = protocols; p; p = p->next)
+        if (p->type == type) {
+            p->input(m);
+            return;
+        }
+    NET_COUNT(no_protocol);
+    m_free(m);
+}
+
 void ether_input(struct mbuf *m)
 {
     uint32_t type = m->m_len >= ETHER_HEADER ? get16(m->m_data + 12) : 0;
@@ -59,7 +78,7 @@ void ether_input(struct mbuf *m)
     switch (type) {
     case ETHERTYPE_IP: receive_input(m, true); return;
     case ETHERTYPE_ARP: receive_input(m, false); return;
-    default: NET_COUNT(no_protocol); m_free(m);
+    default: other_protocol(m, type);
     }
 }
 

@@ -33,6 +33,14 @@ extern struct net_counts net_count[];
 struct net_counts net_counts(void);
 void net_print_results(void); /* @net, @netq */
 
+/* Frames of another protocol than IP and ARP: without its header the packet is consumed, at SPL_NET at most. */
+struct ether_protocol {
+    uint32_t type;
+    void (*input)(struct mbuf *m);
+    struct ether_protocol *next;
+};
+void ether_register(struct ether_protocol *p); /* before frames come; for good */
+
 /* Each consumes the packet; m_data is at its header. */
 void ether_input(struct mbuf *m);
 void arp_input(struct mbuf *m);

@@ -257,8 +257,12 @@ static void process_unlist(struct process *p)
     process_count--;
 }
 
+void (*process_ends)(struct process *p);
+
 static void process_give_back(struct process *p)
 {
+    if (p->ports || p->task)
+        process_ends(p);
     unix_enter();
     if (p->descriptors)
         descriptors_destroy(p->descriptors);
@@ -383,6 +387,34 @@ static int process_start_file(struct process *parent, const char *name, const st
     }
     int id = process_begin_thread(p, &frame, parent ? user_self() : 0);
     return id < 0 ? process_not_begun(p, id) : id;
+}
+
+struct process *process_shell(const char *name, struct space *space)
+{
+    struct process *p = process_allocate(0, name, ANY_HART);
+    if (!p)
+        return 0;
+    p->has_execed = true;
+    if (console_terminal())
+        p->descriptors = descriptors_create();
+    if (!p->descriptors || !open_standard(p->descriptors)) {
+        process_not_begun(p, 0);
+        return 0;
+    }
+    p->space = space;
+    p->map = space->map;
+    return p;
+}
+
+int process_shell_begin(struct process *p, const struct user_start *start)
+{
+    struct frame frame = frame_of(start);
+    return process_begin_thread(p, &frame, 0);
+}
+
+void process_shell_drop(struct process *p)
+{
+    process_not_begun(p, 0);
 }
 
 int process_start(struct process *parent, const char *name, const void *file, uint32_t size,

@@ -35,6 +35,8 @@
 #define INIT_ID 1 /* the kernel */
 
 struct descriptors;
+struct ipc_space;
+struct task;
 struct vnode;
 
 /* What struct user_siginfo is made of. */
@@ -54,6 +56,8 @@ struct process {
     struct space *space;
     struct vm_map *map;     /* of its space: for each way to user mode and each call */
     struct descriptors *descriptors;
+    struct ipc_space *ports; /* names of its rights, and its own port: with ipc/, once it has used any */
+    struct task *task;
     struct lock where; /* of the next two: references, or null for the root of all */
     struct vnode *cwd, *root;
     uint16_t umask;
@@ -193,6 +197,17 @@ struct vnode *process_directory(struct process *p);
 
 /* It is `vp` from now on; `root`: its root, too. Takes the reference over. 0 or -ENOTDIR. */
 int process_change_directory(struct process *p, struct vnode *vp, bool root);
+
+/*
+ * A process of the kernel's that has memory already and no thread yet, for what begins on another node: nobody else finds it. It begins
+ * with a first thread, or ends. 0: memory is out. The space's reference is taken over, if it succeeds.
+ */
+struct process *process_shell(const char *name, struct space *space);
+int process_shell_begin(struct process *p, const struct user_start *start); /* its id; -EAGAIN: it is as before */
+void process_shell_drop(struct process *p);
+
+/* Called when a process ends, before its memory goes; filled in by who has hung `ports` or `task` into it. */
+extern void (*process_ends)(struct process *p);
 
 /* Whether no process and no thread of one is left: what runs check when they are done. Panics if memory of programs is. */
 bool process_none_left(void);

@@ -7,8 +7,7 @@
 static MUTEX_CLASS(memory_class, "process memory");
 DEFINE_ZONE(spaces, "spaces", sizeof(struct space), _Alignof(struct space), SPL_SOFTPREEMPT, 0);
 
-/* Takes the reference to `map` over. */
-static struct space *space_of(struct vm_map *map)
+struct space *space_of_map(struct vm_map *map)
 {
     struct space *s = map ? zone_alloc(&spaces) : 0;
     if (!s) {
@@ -23,13 +22,13 @@ static struct space *space_of(struct vm_map *map)
 
 struct space *space_create(void)
 {
-    return space_of(vm_map_create());
+    return space_of_map(vm_map_create());
 }
 
 struct space *space_fork(struct space *from)
 {
     mutex_lock(&from->memory);
-    struct space *s = space_of(vm_map_fork(from->map));
+    struct space *s = space_of_map(vm_map_fork(from->map));
     if (s)
         s->brk = from->brk;
     mutex_unlock(&from->memory);

@@ -21,6 +21,9 @@ struct space {
 /* With an empty map, and one reference; 0: memory is out. */
 struct space *space_create(void);
 
+/* With that map, whose reference it takes over. 0: memory is out, and the map is gone. */
+struct space *space_of_map(struct vm_map *map);
+
 /* Another one with a copy of the map, on write, and the same break; 0: memory is out. */
 struct space *space_fork(struct space *from);
 

@@ -44,7 +44,7 @@ static COLD int vm_fault_prepare(struct fault *f)
     } else {
         struct vm_object *o = e->object;
         vm_object_lock(o);
-        if (o->references > 1) {
+        if (o->references > 1 || vm_object_is_frozen(o)) {
             o = vm_object_shadow(o, e->offset, vm_entry_pages(e));
             if (o) {
                 e->object = o;
@@ -317,7 +317,7 @@ static int resolve(struct fault *f)
             p = radix_get(&o->pages, index);
             if (vm_is_page(p))
                 break;
-            if (p || o->external)
+            if (p != VM_BELOW && (p || o->external))
                 return page_in(f, o, index);
             if (!o->shadow)
                 return zero_fill(f);

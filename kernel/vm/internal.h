@@ -29,6 +29,7 @@
 struct vm_family {
     struct lock lock;
     uint32_t objects;
+    uint32_t kin; /* inherited.h; 0: none yet */
 };
 
 struct vm_object {
@@ -52,6 +53,7 @@ struct vm_object {
 };
 
 #define VM_PAGED ((struct vm_page *)4)
+#define VM_BELOW ((struct vm_page *)2) /* the pager has not got it: it is looked for in what the object shadows */
 
 static inline bool vm_is_page(const struct vm_page *p)
 {
@@ -139,6 +141,12 @@ static inline void vm_object_lock(struct vm_object *object)
 static inline void vm_object_unlock(struct vm_object *object)
 {
     mutex_unlock(&object->family->lock);
+}
+
+/* Nobody writes it, not even who alone has it: it stands for an object of another node (inherited.h). */
+static inline bool vm_object_is_frozen(const struct vm_object *object)
+{
+    return object->external && object->strategy == VM_COPY_SYMMETRIC;
 }
 
 void vm_object_release_locked(struct vm_object *object); /* lets go of the family */

@@ -13,6 +13,7 @@
 #include "lib/minmax.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
+#include "vm/inherited.h"
 #include "vm/internal.h"
 
 DEFINE_ZONE(maps, "vm-maps", sizeof(struct vm_map), LINE, SPL_SOFTPREEMPT, 0);
@@ -208,7 +209,7 @@ static void vm_map_drop(struct vm_map *map, struct vm_entry *e)
 static struct vm_page *seen(struct vm_object *o, uint32_t index)
 {
     struct vm_page *p = 0;
-    while (o && !(p = radix_get(&o->pages, index))) {
+    while (o && (!(p = radix_get(&o->pages, index)) || p == VM_BELOW)) {
         index += o->shadow_offset;
         o = o->shadow;
     }
@@ -425,6 +426,65 @@ static bool rights_are_sound(unsigned rights, unsigned maximum)
 {
     return !(rights & ~PAGE_RIGHTS) && !(maximum & ~PAGE_RIGHTS) && !(rights & ~maximum) &&
            (rights & (PAGE_WRITE | PAGE_EXECUTE)) != (PAGE_WRITE | PAGE_EXECUTE);
+}
+
+int vm_map_enter(struct vm_map *map, const struct vm_inherited *from)
+{
+    uint32_t begin = from->begin;
+    struct vm_entry wanted = {.object = from->object,
+                              .offset = from->offset,
+                              .rights = (uint8_t)from->rights,
+                              .maximum = (uint8_t)from->maximum,
+                              .inherit = (uint8_t)from->inherit,
+                              .needs_copy = from->needs_copy,
+                              .charged = from->charged};
+    if (!rights_are_sound(from->rights, from->maximum) || from->inherit > VM_INHERIT_NONE ||
+        (from->begin | from->end) & PAGE_MASK || from->begin >= from->end)
+        return -EINVAL;
+    lock_write(&map->lock);
+    int error = vm_map_add(map, &begin, from->end - from->begin, VM_FIXED, &wanted);
+    lock_done(&map->lock);
+    return error;
+}
+
+bool vm_map_next(struct vm_map *map, uint32_t address, struct vm_inherited *to)
+{
+    lock_read(&map->lock);
+    struct vm_entry *e = first_above(map, address);
+    bool there = e != &map->head;
+    if (there) {
+        *to = (struct vm_inherited){.begin = e->begin,
+                                    .end = e->end,
+                                    .object = e->object,
+                                    .offset = e->offset,
+                                    .rights = e->rights,
+                                    .maximum = e->maximum,
+                                    .inherit = e->inherit,
+                                    .needs_copy = e->needs_copy,
+                                    .charged = e->charged};
+        if (e->object)
+            vm_object_reference(e->object);
+    }
+    lock_done(&map->lock);
+    return there;
+}
+
+struct vm_form vm_map_form(struct vm_map *map)
+{
+    lock_read(&map->lock);
+    struct vm_form form = {.room = {map->room.begin, map->room.end},
+                           .growth = {map->growth.begin, map->growth.end, map->growth.step}};
+    lock_done(&map->lock);
+    return form;
+}
+
+void vm_map_set_form(struct vm_map *map, const struct vm_form *form)
+{
+    map->room.begin = form->room[0];
+    map->room.end = form->room[1];
+    map->growth.begin = form->growth[0];
+    map->growth.end = form->growth[1];
+    map->growth.step = form->growth[2];
 }
 
 int vm_map_object(struct vm_map *map, uint32_t *address, uint32_t size, unsigned flags, struct vm_object *object,
@@ -648,7 +708,7 @@ static int make_shared(struct vm_entry *e)
     }
     struct vm_object *o = e->object;
     vm_object_lock(o);
-    if (e->needs_copy && o->references > 1) {
+    if (e->needs_copy && (o->references > 1 || vm_object_is_frozen(o))) {
         struct vm_object *own = vm_object_shadow(o, e->offset, vm_entry_pages(e));
         if (!own) {
             vm_object_unlock(o);

@@ -3,6 +3,7 @@
 
 #include "lib/panic.h"
 #include "mem/zone.h"
+#include "vm/inherited.h"
 #include "vm/internal.h"
 
 DEFINE_ZONE(families, "vm-families", sizeof(struct vm_family), LINE, SPL_SOFTPREEMPT, 0);
@@ -36,7 +37,7 @@ struct vm_object *vm_object_create(uint32_t pages)
     struct vm_family *f = zone_alloc(&families);
     if (!f)
         return 0;
-    f->objects = 0;
+    f->objects = f->kin = 0;
     lock_init(&f->lock, &family_class, "vm family");
     struct vm_object *o = object_in(f, pages);
     if (!o) {
@@ -59,6 +60,39 @@ struct vm_object *vm_object_create_paged(const struct vm_pager *pager, uint32_t 
     if (pager->init)
         pager->init(memory, o->control, pages);
     return o;
+}
+
+struct vm_object *vm_object_create_relative(const struct vm_pager *pager, uint32_t memory, uint32_t pages,
+                                            struct vm_object *relative, uint32_t kin)
+{
+    struct vm_object *o;
+    if (relative) {
+        vm_object_lock(relative);
+        o = object_in(relative->family, pages);
+        vm_object_unlock(relative);
+    } else {
+        o = vm_object_create(pages);
+        if (o)
+            o->family->kin = kin;
+    }
+    if (!o)
+        return 0;
+    o->external = true;
+    o->pager = pager;
+    o->memory = memory;
+    vm_control_add(o);
+    return o;
+}
+
+void vm_object_set_shadow(struct vm_object *object, struct vm_object *below, uint32_t offset)
+{
+    vm_object_lock(object);
+    if (object->shadow || below->family != object->family)
+        panic("vm_object_set_shadow: object %p is not to shadow %p", (void *)object, (void *)below);
+    below->references++;
+    object->shadow = below;
+    object->shadow_offset = offset;
+    vm_object_unlock(object);
 }
 
 vm_control_t vm_object_control(const struct vm_object *object)
@@ -94,7 +128,7 @@ static void discard_pages(struct vm_object *o)
     for (uint32_t i = 0; (p = radix_next(&o->pages, &i)); i++)
         if (!vm_is_page(p)) {
             radix_clear(&o->pages, i);
-            o->paged--;
+            o->paged -= p == VM_PAGED;
         } else if (p->busy) {
             panic("object %p is released with its page %lu busy", (void *)o, (unsigned long)i);
         } else {
@@ -143,6 +177,8 @@ void vm_object_release_locked(struct vm_object *object)
             vm_object_lock(object);
             object->references--;
         }
+        if (object->references) /* its pager has found it meanwhile (inherited.h) */
+            break;
         if (object->shadow && object->shadow->copy == object)
             object->shadow->copy = 0;
         if (object->pager)

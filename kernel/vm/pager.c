@@ -93,6 +93,18 @@ static void supply(struct vm_object *o, struct vm_page *p, const void *data, uns
     vm_page_unbusy(p);
 }
 
+/* Nor has what waits for it: it goes on with what the object shadows. */
+static void look_below(struct vm_object *o, struct vm_page *p)
+{
+    p->absent = false;
+    radix_set(&o->pages, p->index, VM_BELOW); /* needs no memory: something is there */
+    o->resident--;
+    o->busy--;
+    p->object = 0;
+    vm_page_wake(p);
+    vm_page_free(p);
+}
+
 static int provide(vm_control_t control, uint32_t page, const uint8_t *data, uint32_t count, unsigned locked)
 {
     struct vm_object *o = pager_object_of(control);
@@ -101,7 +113,9 @@ static int provide(vm_control_t control, uint32_t page, const uint8_t *data, uin
     int error = is_within(o, page, count) ? 0 : -EINVAL;
     for (uint32_t i = 0; i < count && !error; i++) {
         struct vm_page *p = expected(o, page + i);
-        if (p)
+        if (p && !data && o->shadow)
+            look_below(o, p);
+        else if (p)
             supply(o, p, data ? data + i * PAGE_SIZE : 0, locked);
         else if (count == 1)
             error = -ENOENT; /* nobody waits for it; of several, those that are wanted count */

@@ -101,6 +101,10 @@ KERNEL = (
     _number("net.quota", 8, MOST, "net=poll: frames of a queue that are taken in turn", "frames"),
     _number("net.share", 100, 100, "net=poll: of a clock tick, for which frames are polled before others run",
             "percent"),
+    _number("ipc.retry", 20, 10_000, "until a packet between nodes is sent again", "ms", 1),
+    _number("ipc.lose", 0, 900, "of 1,000 frames between nodes that are lost, by seed", "frames"),
+    _number("ipc.repeat", 0, 900, "of 1,000 frames between nodes that come twice, by seed", "frames"),
+    _number("ipc.servers", 4, 64, "threads for what other nodes ask the kernel for", "threads", 1),
 )
 
 _SAMPLES = "interrupts of each way"

@@ -1,0 +1,146 @@
+/* System calls on ports and messages (user/abi.h). */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "dev/node.h"
+#include "ipc/space.h"
+#include "lib/syscall.h"
+#include "user/abi.h"
+#include "vm/map.h"
+
+#define HEADER offsetof(struct user_message, body)
+
+_Static_assert(USER_MESSAGE_RIGHTS <= MESSAGE_RIGHTS && USER_MESSAGE_BODY <= MESSAGE_BODY, "user/abi.h");
+
+static int sys_port_allocate(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map, (void)a;
+    struct ipc_space *s = space_of_caller(p);
+    struct port *port = s ? port_create(0, 0) : 0;
+    uint32_t name = port ? space_add_receive(s, port) : 0;
+    if (port && !name)
+        port_destroy(port);
+    return name ? (int)name : -ENOMEM;
+}
+SYSCALL(SYS_PORT_ALLOCATE, sys_port_allocate);
+
+static int sys_port_deallocate(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)map;
+    struct ipc_space *s = space_of_caller(p);
+    return s ? space_remove(s, a[0]) : -ENOMEM;
+}
+SYSCALL(SYS_PORT_DEALLOCATE, sys_port_deallocate);
+
+static int sys_node(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    (void)p, (void)map, (void)a;
+    return (int)(node_number() | node_count() << 16);
+}
+SYSCALL(SYS_NODE, sys_node);
+
+/* What lies out of line is copied into the message's pages. */
+static int data_in(struct vm_map *map, struct message *m, uint32_t address, uint32_t size)
+{
+    if (size > MESSAGE_PAGES * PAGE_SIZE)
+        return -E2BIG;
+    if (!message_make_room(m, size))
+        return -ENOMEM;
+    int error = 0;
+    for (uint32_t at = 0; at < size && !error; at += PAGE_SIZE)
+        error = copyin(map, page_pointer(m->page[at / PAGE_SIZE]), address + at,
+                       size - at < PAGE_SIZE ? size - at : PAGE_SIZE);
+    return error;
+}
+
+static int rights_in(struct ipc_space *s, const struct user_message *u, struct message *m)
+{
+    int error = space_right(s, u->to.name, u->to.how, &m->to);
+    if (!error && u->reply.name)
+        error = space_right(s, u->reply.name, u->reply.how, &m->reply);
+    for (; !error && m->rights < u->rights; m->rights++)
+        if (u->right[m->rights].name)
+            error = space_right(s, u->right[m->rights].name, u->right[m->rights].how, &m->right[m->rights]);
+    return error;
+}
+
+static int message_out(struct ipc_space *s, struct vm_map *map, uint32_t address, uint32_t ms)
+{
+    struct user_message u;
+    if (copyin(map, &u, address, HEADER))
+        return -EFAULT;
+    if (u.size > USER_MESSAGE_BODY || u.rights > USER_MESSAGE_RIGHTS)
+        return -EINVAL;
+    struct message *m = message_alloc(u.id);
+    if (!m)
+        return -ENOMEM;
+    m->size = u.size;
+    int error = copyin(map, m->body, address + HEADER, u.size) ? -EFAULT : data_in(map, m, u.data, u.data_size);
+    if (!error)
+        error = rights_in(s, &u, m);
+    if (!error)
+        error = message_send(m, ms);
+    if (error)
+        message_free(m);
+    return error;
+}
+
+/* A name for a right that came; the right is the space's, or gone. */
+static struct user_right right_out(struct ipc_space *s, struct right *r)
+{
+    struct user_right u = {0, r->type == RIGHT_SEND_ONCE ? USER_RIGHT_MOVE_SEND_ONCE : USER_RIGHT_COPY_SEND};
+    if (r->port && (u.name = space_add(s, r->port, r->type)))
+        r->port = 0;
+    return u;
+}
+
+static int data_out(struct vm_map *map, const struct message *m, uint32_t *address)
+{
+    *address = 0;
+    int error = m->data_size ? vm_allocate(map, address, m->data_size, VM_ANYWHERE) : 0;
+    for (uint32_t at = 0; at < m->data_size && !error; at += PAGE_SIZE)
+        error = copyout(map, *address + at, page_pointer(m->page[at / PAGE_SIZE]),
+                        m->data_size - at < PAGE_SIZE ? m->data_size - at : PAGE_SIZE);
+    return error;
+}
+
+static int message_in(struct ipc_space *s, struct vm_map *map, uint32_t address, uint32_t ms, uint32_t name)
+{
+    struct port *p = space_receiver(s, name);
+    struct message *m;
+    if (!p)
+        return -EINVAL;
+    int error = port_receive(p, ms, &m);
+    port_release(p);
+    if (error)
+        return error;
+    struct user_message u = {.id = m->id,
+                             .size = m->size < USER_MESSAGE_BODY ? m->size : USER_MESSAGE_BODY,
+                             .rights = m->rights < USER_MESSAGE_RIGHTS ? m->rights : USER_MESSAGE_RIGHTS,
+                             .data_size = m->data_size};
+    uint32_t data;
+    error = data_out(map, m, &data);
+    u.data = data;
+    u.reply = right_out(s, &m->reply);
+    for (unsigned i = 0; i < u.rights; i++)
+        u.right[i] = right_out(s, &m->right[i]);
+    if (!error && (copyout(map, address, &u, HEADER) || copyout(map, address + HEADER, m->body, u.size)))
+        error = -EFAULT;
+    message_free(m);
+    return error;
+}
+
+static int sys_message(struct process *p, struct vm_map *map, const uint32_t *a)
+{
+    struct ipc_space *s = space_of_caller(p);
+    if (!s)
+        return -ENOMEM;
+    if (!a[1] || a[1] & ~(uint32_t)(USER_MESSAGE_SEND | USER_MESSAGE_RECEIVE))
+        return -EINVAL;
+    int error = a[1] & USER_MESSAGE_SEND ? message_out(s, map, a[0], a[2]) : 0;
+    if (!error && a[1] & USER_MESSAGE_RECEIVE)
+        error = message_in(s, map, a[0], a[2], a[3]);
+    return error;
+}
+SYSCALL(SYS_MESSAGE, sys_message);

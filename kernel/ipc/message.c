@@ -1,0 +1,73 @@
+/* Messages (message.h). */
+#include "ipc/message.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "ipc/port.h"
+#include "mem/zone.h"
+
+DEFINE_ZONE(messages, "ipc-messages", sizeof(struct message), 8, SPL_SOFTCLOCK, 0);
+
+struct message *message_alloc(uint32_t id)
+{
+    struct message *m = zone_alloc(&messages);
+    if (!m)
+        return 0;
+    memset(m, 0, offsetof(struct message, body));
+    m->id = id;
+    return m;
+}
+
+void message_free(struct message *m)
+{
+    if (m->to.port)
+        port_drop(m->to.port, m->to.type);
+    if (m->reply.port)
+        port_drop(m->reply.port, m->reply.type);
+    for (unsigned i = 0; i < m->rights; i++)
+        if (m->right[i].port)
+            port_drop(m->right[i].port, m->right[i].type);
+    for (unsigned i = 0; i < MESSAGE_PAGES; i++)
+        if (m->page[i])
+            page_free(m->page[i]);
+    zone_free(&messages, m);
+}
+
+uint32_t messages_in_use(void)
+{
+    return zone_counts(&messages).in_use;
+}
+
+bool message_make_room(struct message *m, uint32_t bytes)
+{
+    if (bytes > MESSAGE_PAGES * PAGE_SIZE)
+        return false;
+    for (uint32_t i = 0; i * PAGE_SIZE < bytes; i++)
+        if (!m->page[i] && !(m->page[i] = page_alloc_raw()))
+            return false;
+    m->data_size = bytes;
+    return true;
+}
+
+struct message *message_reply_to(struct message *request)
+{
+    struct message *m = request->reply.port ? message_alloc(request->id + MESSAGE_REPLY) : 0;
+    if (m) {
+        m->to = request->reply;
+        request->reply.port = 0;
+    }
+    return m;
+}
+
+void message_answer(struct message *request, int error)
+{
+    struct message *m = message_reply_to(request);
+    message_free(request);
+    if (!m)
+        return;
+    memcpy(m->body, &error, sizeof error);
+    m->size = sizeof error;
+    message_post(m);
+}

@@ -1,0 +1,83 @@
+/*
+ * Messages (port.h): a number that says what is wanted, a few bytes, rights, and whole pages of data. A message is one object with one
+ * owner: who sends it passes it on. Its bytes go inline, what is larger out of line: by pages, which are handed over and not
+ * copied where both sides are on one node.
+ */
+#ifndef IPC_MESSAGE_H
+#define IPC_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mem/page.h"
+
+struct port;
+
+enum right_type { RIGHT_NONE, RIGHT_SEND, RIGHT_SEND_ONCE };
+
+#define MESSAGE_BODY 960   /* bytes inline */
+#define MESSAGE_RIGHTS 16
+#define MESSAGE_PAGES 16   /* of data */
+
+struct right {
+    struct port *port; /* 0: none */
+    enum right_type type;
+};
+
+/* A right as it is on the wire. */
+struct wire_right {
+    uint32_t uid;
+    uint16_t home;
+    uint16_t type; /* enum right_type; 0: none */
+};
+
+struct message {
+    struct message *next;
+    struct right to, reply;
+    uint32_t id;
+    uint32_t size;      /* bytes of the body that count */
+    uint32_t data_size; /* bytes in pages */
+    uint32_t rights;
+    struct right right[MESSAGE_RIGHTS];
+    uint32_t page[MESSAGE_PAGES]; /* physical addresses of the kernel's own */
+    uint16_t node;                /* where it came from */
+    /* what transport.c has of it on the wire: */
+    uint32_t wire_uid, wire_released;
+    struct wire_right wire_reply, wire_right[MESSAGE_RIGHTS];
+    uint8_t body[MESSAGE_BODY] __attribute__((aligned(8)));
+};
+
+/* Numbers below this are of the kernel's own. */
+#define MESSAGE_SEND_ONCE 1 /* a send-once right has gone unused */
+#define MESSAGE_RELEASE 2   /* to UID_HOST: rights come back */
+#define MESSAGE_STOP 3      /* to UID_HOST: a queue is full, */
+#define MESSAGE_GO_ON 4     /* and has room */
+#define MESSAGE_REPLY 0x100 /* added to the request's number */
+
+struct message *message_alloc(uint32_t id); /* empty; 0: memory is out */
+void message_free(struct message *m);       /* with its rights and pages */
+uint32_t messages_in_use(void);
+
+/* Pages for so many bytes of data, with anything in them; false: memory is out, or it is more than MESSAGE_PAGES. */
+bool message_make_room(struct message *m, uint32_t bytes);
+
+/* The right is the message's from now on. */
+static inline void message_add_right(struct message *m, struct port *port, enum right_type type)
+{
+    m->right[m->rights++] = (struct right){port, type};
+}
+
+/* The right `i` is the caller's from now on; 0: there is none. */
+static inline struct port *message_take_right(struct message *m, unsigned i)
+{
+    struct port *p = i < m->rights ? m->right[i].port : 0;
+    if (p)
+        m->right[i].port = 0;
+    return p;
+}
+
+/* A reply to `request`, by its reply right, which it takes; 0: memory is out, or none is wanted. */
+struct message *message_reply_to(struct message *request);
+/* The same with a body of one word, an error number, and sent; the request is freed. */
+void message_answer(struct message *request, int error);
+#endif

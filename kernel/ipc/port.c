@@ -1,0 +1,504 @@
+/*
+ * Ports (port.h). All counts of rights and references are under names_lock, so what is seen of them is so at one moment; what follows
+ * from that - a message to another node, a call of the receiver - is done when it has been let go of.
+ */
+#include "ipc/port.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "dev/clock.h"
+#include "ipc/transport.h"
+#include "lib/panic.h"
+#include "mem/zone.h"
+#include "sched/limit.h"
+#include "sched/sched.h"
+
+#define BUCKETS 128
+
+DEFINE_ZONE(port_zone, "ipc-ports", sizeof(struct port), 8, SPL_SOFTCLOCK, 0);
+static SIMPLE_LOCK_CLASS(port_class, "ipc port", SPL_SOFTCLOCK);
+DEFINE_SIMPLE_LOCK(names_lock, "ipc names", SPL_SOFTCLOCK);
+
+static struct port *named[BUCKETS];
+static uint32_t last_uid = UID_FIRST;
+uint16_t ipc_node;
+
+struct count_message { /* of MESSAGE_RELEASE */
+    uint32_t uid, home, count;
+};
+
+static struct port *new_port(unsigned home)
+{
+    struct port *p = zone_alloc(&port_zone);
+    if (!p)
+        return 0;
+    *p = (struct port){.references = 1, .home = (uint16_t)home, .limit = PORT_LIMIT};
+    p->lock = (struct simple_lock)SIMPLE_LOCK("ipc port", port_class);
+    p->last = &p->first;
+    return p;
+}
+
+struct port *port_create(const struct port_ops *ops, void *object)
+{
+    struct port *p = new_port(ipc_node);
+    if (p) {
+        p->ops = ops;
+        p->object = object;
+    }
+    return p;
+}
+
+uint32_t ports_in_use(void)
+{
+    return zone_counts(&port_zone).in_use;
+}
+
+/* ---- Names: with names_lock. */
+
+static struct port **port_place(unsigned home, uint32_t uid)
+{
+    struct port **at = &named[(uid ^ home << 4) % BUCKETS];
+    while (*at && ((*at)->uid != uid || (*at)->home != home))
+        at = &(*at)->next;
+    return at;
+}
+
+static void name(struct port *p, uint32_t uid)
+{
+    p->uid = uid;
+    struct port **at = port_place(p->home, uid);
+    p->next = 0;
+    *at = p;
+}
+
+static struct port *port_named(unsigned home, uint32_t uid)
+{
+    struct port *p = *port_place(home, uid);
+    if (p)
+        p->references++;
+    return p;
+}
+
+void port_publish(struct port *p, uint32_t uid)
+{
+    crit_t s = simple_lock_enter(&names_lock);
+    name(p, uid);
+    simple_lock_leave(&names_lock, s);
+}
+
+struct port *port_find(uint32_t uid)
+{
+    crit_t s = simple_lock_enter(&names_lock);
+    struct port *p = port_named(ipc_node, uid);
+    simple_lock_leave(&names_lock, s);
+    return p;
+}
+
+void port_reference(struct port *p)
+{
+    crit_t s = simple_lock_enter(&names_lock);
+    p->references++;
+    simple_lock_leave(&names_lock, s);
+}
+
+bool port_has_senders(struct port *p)
+{
+    crit_t s = simple_lock_enter(&names_lock);
+    bool some = p->senders || p->abroad;
+    simple_lock_leave(&names_lock, s);
+    return some;
+}
+
+void port_release(struct port *p)
+{
+    crit_t s = simple_lock_enter(&names_lock);
+    bool last = !--p->references;
+    if (last && p->uid)
+        *port_place(p->home, p->uid) = p->next;
+    simple_lock_leave(&names_lock, s);
+    if (!last)
+        return;
+    if (p->ops && p->ops->freed)
+        p->ops->freed(p->object);
+    zone_free(&port_zone, p);
+}
+
+/* ---- Rights. */
+
+/* What is to be done when a count has become less. */
+struct settled {
+    bool no_senders;
+    uint32_t back; /* rights that go back, */
+    uint16_t to;   /* to that node */
+};
+
+static struct settled settle(struct port *p)
+{
+    struct settled what = {0};
+    if (p->senders || p->abroad)
+        return what;
+    if (port_is_here(p)) {
+        what.no_senders = p->had_senders && !p->dead;
+        p->had_senders = false;
+    } else if (!p->onces) {
+        what.back = p->from_parent;
+        what.to = p->parent;
+        p->from_parent = 0;
+    }
+    return what;
+}
+
+static void send_back(uint32_t uid, uint16_t home, uint32_t count, unsigned to)
+{
+    struct port *host = port_known(to, UID_HOST);
+    struct message *m = host ? message_alloc(MESSAGE_RELEASE) : 0;
+    struct count_message body = {uid, home, count};
+    if (!m) {
+        if (host)
+            port_drop(host, RIGHT_SEND);
+        return;
+    }
+    m->to = (struct right){host, RIGHT_SEND};
+    memcpy(m->body, &body, sizeof body);
+    m->size = sizeof body;
+    message_post(m);
+}
+
+static void act(struct port *p, struct settled what)
+{
+    if (what.no_senders && p->ops && p->ops->no_senders)
+        p->ops->no_senders(p->object);
+    if (what.back)
+        send_back(p->uid, p->home, what.back, what.to);
+}
+
+static void make(struct port *p, enum right_type type)
+{
+    p->references++;
+    if (type == RIGHT_SEND) {
+        p->senders++;
+        p->had_senders = true;
+    } else if (type == RIGHT_SEND_ONCE) {
+        p->onces++;
+    }
+}
+
+/* The right is only a reference from here on. */
+static void unmake(struct port *p, enum right_type type)
+{
+    if (type == RIGHT_SEND)
+        p->senders--;
+    else if (type == RIGHT_SEND_ONCE)
+        p->onces--;
+}
+
+void port_make(struct port *p, enum right_type type)
+{
+    crit_t s = simple_lock_enter(&names_lock);
+    make(p, type);
+    simple_lock_leave(&names_lock, s);
+}
+
+static void drop(struct port *p, enum right_type type)
+{
+    crit_t s = simple_lock_enter(&names_lock);
+    unmake(p, type);
+    struct settled what = settle(p);
+    simple_lock_leave(&names_lock, s);
+    act(p, what);
+    port_release(p);
+}
+
+void port_drop(struct port *p, enum right_type type)
+{
+    struct message *m = type == RIGHT_SEND_ONCE && !p->dead ? message_alloc(MESSAGE_SEND_ONCE) : 0;
+    if (m) {
+        m->to = (struct right){p, type};
+        message_post(m); /* the right goes with it, and so it ends: what cannot be sent is dropped below */
+        return;
+    }
+    drop(p, type);
+}
+
+struct port *port_known(unsigned node, uint32_t uid)
+{
+    struct port *fresh = node == ipc_node ? 0 : new_port(node);
+    crit_t s = simple_lock_enter(&names_lock);
+    struct port *p = port_named(node, uid);
+    if (!p && fresh) {
+        p = fresh;
+        fresh = 0;
+        name(p, uid);
+    }
+    if (p) {
+        make(p, RIGHT_SEND);
+        p->references--; /* that of find, or of new_port: the right has one */
+    }
+    simple_lock_leave(&names_lock, s);
+    if (fresh)
+        zone_free(&port_zone, fresh);
+    return p;
+}
+
+void port_export(struct port *p, enum right_type type, struct wire_right *to)
+{
+    crit_t s = simple_lock_enter(&names_lock);
+    if (!p->uid)
+        name(p, ++last_uid);
+    unmake(p, type);
+    p->abroad++;
+    *to = (struct wire_right){p->uid, p->home, type};
+    simple_lock_leave(&names_lock, s);
+}
+
+uint32_t port_leaves(struct right *by)
+{
+    struct port *p = by->port;
+    if (by->type != RIGHT_SEND_ONCE)
+        return 0;
+    crit_t s = simple_lock_enter(&names_lock);
+    uint32_t back = 0;
+    unmake(p, by->type);
+    if (!p->senders && !p->onces && !p->abroad && p->parent == p->home) {
+        back = p->from_parent;
+        p->from_parent = 0;
+    }
+    simple_lock_leave(&names_lock, s);
+    by->type = RIGHT_NONE;
+    return back;
+}
+
+struct port *port_import(const struct wire_right *from, unsigned node)
+{
+    struct port *fresh = from->home == ipc_node ? 0 : new_port(from->home);
+    bool back = true;
+    crit_t s = simple_lock_enter(&names_lock);
+    struct port *p = port_named(from->home, from->uid);
+    if (!p && fresh) {
+        p = fresh;
+        fresh = 0;
+        name(p, from->uid);
+    }
+    if (p) {
+        make(p, (enum right_type)from->type);
+        p->references--;
+        if (!port_is_here(p) && (!p->from_parent || p->parent == node)) {
+            p->parent = (uint16_t)node;
+            p->from_parent++;
+            back = false;
+        }
+    }
+    simple_lock_leave(&names_lock, s);
+    if (fresh)
+        zone_free(&port_zone, fresh);
+    if (back)
+        send_back(from->uid, from->home, 1, node);
+    return p;
+}
+
+void port_home_release(uint32_t uid, uint16_t home, uint32_t count)
+{
+    struct settled what = {0};
+    crit_t s = simple_lock_enter(&names_lock);
+    struct port *p = port_named(home, uid);
+    if (p) {
+        p->abroad -= count < p->abroad ? count : p->abroad;
+        what = settle(p);
+    }
+    simple_lock_leave(&names_lock, s);
+    if (!p)
+        return;
+    act(p, what);
+    port_release(p);
+}
+
+/* The right by which a message is sent has been used: a send-once right ends with it. */
+static void right_use(struct right *r)
+{
+    if (r->type != RIGHT_SEND_ONCE)
+        return;
+    crit_t s = simple_lock_enter(&names_lock);
+    unmake(r->port, r->type);
+    struct settled what = settle(r->port);
+    simple_lock_leave(&names_lock, s);
+    r->type = RIGHT_NONE;
+    act(r->port, what);
+}
+
+/* ---- Queues. */
+
+static uint32_t ticks_of(uint32_t ms)
+{
+    return ms == FOREVER ? NO_LIMIT : (uint32_t)((uint64_t)ms * clock_hz() / 1000) + 1;
+}
+
+/* Sleeps until the port's lock guards something new. Called and returns with the lock. */
+static int port_await(const struct limit *limit, uint32_t ms)
+{
+    return limit->over || !ms ? -ETIMEDOUT : limit_sleep(limit);
+}
+
+/* `always`: there is room for it whatever there is. */
+static int port_enqueue(struct port *p, struct message *m, uint32_t ms, bool always)
+{
+    struct limit limit;
+    int error = 0;
+    limit_begin(&limit, ms ? ticks_of(ms) : 0, p, &p->lock);
+    crit_t s = simple_lock_enter(&p->lock);
+    while (!p->dead && p->queued >= p->limit && !always && !error)
+        error = port_await(&limit, ms);
+    if (p->dead)
+        error = -EPIPE;
+    if (!error) {
+        m->next = 0;
+        *p->last = m;
+        p->last = &m->next;
+        p->queued++;
+        thread_wakeup(p);
+    }
+    simple_lock_leave(&p->lock, s);
+    limit_end(&limit);
+    return error;
+}
+
+int message_send(struct message *m, uint32_t ms)
+{
+    struct port *p = m->to.port;
+    if (!port_is_here(p)) {
+        int error = transport_send(p->home, m);
+        return error;
+    }
+    if (p->ops && p->dead)
+        return -EPIPE;
+    bool always = m->to.type != RIGHT_SEND;
+    m->node = ipc_node;
+    right_use(&m->to);
+    if (!p->ops)
+        return port_enqueue(p, m, ms, always);
+    p->ops->message(p->object, m);
+    return 0;
+}
+
+void message_post(struct message *m)
+{
+    if (!message_send(m, 0))
+        return;
+    if (m->to.type == RIGHT_SEND_ONCE) { /* it has been used, if for nothing */
+        drop(m->to.port, m->to.type);
+        m->to.port = 0;
+    }
+    message_free(m);
+}
+
+int port_receive(struct port *p, uint32_t ms, struct message **m)
+{
+    struct limit limit;
+    int error = 0;
+    limit_begin(&limit, ms ? ticks_of(ms) : 0, p, &p->lock);
+    crit_t s = simple_lock_enter(&p->lock);
+    while (!p->first && !p->dead && !error)
+        error = port_await(&limit, ms);
+    *m = p->first;
+    if (*m) {
+        error = 0;
+        p->first = (*m)->next;
+        if (!p->first)
+            p->last = &p->first;
+        p->queued--;
+        thread_wakeup(p); /* who waits for room */
+    } else if (p->dead) {
+        error = -EPIPE;
+    }
+    simple_lock_leave(&p->lock, s);
+    limit_end(&limit);
+    return error;
+}
+
+void port_destroy(struct port *p)
+{
+    crit_t s = simple_lock_enter(&p->lock);
+    struct message *m = p->first;
+    p->dead = true;
+    p->first = 0;
+    p->last = &p->first;
+    p->queued = 0;
+    thread_wakeup(p);
+    simple_lock_leave(&p->lock, s);
+    for (struct message *next; m; m = next) {
+        next = m->next;
+        message_free(m);
+    }
+    port_release(p);
+}
+
+int message_call(struct message *m, uint32_t ms, struct message **reply)
+{
+    struct port *p = port_create(0, 0);
+    if (!p) {
+        message_free(m);
+        return -ENOMEM;
+    }
+    port_make(p, RIGHT_SEND_ONCE);
+    m->reply = (struct right){p, RIGHT_SEND_ONCE};
+    int error = message_send(m, ms);
+    if (error)
+        message_free(m);
+    else
+        error = port_receive(p, ms, reply);
+    port_destroy(p);
+    if (!error && (*reply)->id == MESSAGE_SEND_ONCE) {
+        message_free(*reply);
+        error = -EPIPE;
+    }
+    return error;
+}
+
+/* ---- From the wire. */
+
+void port_arrived(struct message *m, uint32_t uid)
+{
+    struct port *p = port_find(uid);
+    if (!p) {
+        message_free(m);
+        return;
+    }
+    m->to = (struct right){p, RIGHT_NONE};
+    if (p->ops && (p->dead || p->ops->at_once))
+        p->dead ? message_free(m) : p->ops->message(p->object, m);
+    else if (p->ops)
+        server_add(p, m);
+    else if (port_enqueue(p, m, 0, true))
+        message_free(m);
+}
+
+/* ---- What a node offers to all others. */
+
+static struct port *host_port;
+void (*ipc_host_message)(struct message *m);
+
+static void host_port_message(void *object, struct message *m)
+{
+    (void)object;
+    struct count_message body;
+    if (m->id == MESSAGE_RELEASE && m->size == sizeof body) {
+        memcpy(&body, m->body, sizeof body);
+        message_free(m);
+        port_home_release(body.uid, (uint16_t)body.home, body.count);
+    } else if (ipc_host_message) {
+        ipc_host_message(m);
+    } else {
+        message_answer(m, -ENOSYS);
+    }
+}
+
+static const struct port_ops host_ops = {.name = "host", .message = host_port_message};
+
+void ipc_ports_init(unsigned node)
+{
+    ipc_node = (uint16_t)node;
+    host_port = port_create(&host_ops, 0);
+    if (!host_port)
+        panic("memory is out: no port for the node");
+    port_publish(host_port, UID_HOST);
+}

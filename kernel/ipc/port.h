@@ -1,0 +1,136 @@
+/*
+ * Ports and messages, after Mach (Accetta and others, *Mach: A New Kernel Foundation for UNIX Development*, 1986): a port is a queue of
+ * messages with one receiver, a task or the kernel. Who may send, holds a right: a send right, of which there are any number; a
+ * send-once right, which the one message that it allows takes with it, as a reply does; the receive right is the port itself. Rights
+ * travel in messages. What the kernel offers - a task, a memory object, the node - is a port that the kernel receives from, so
+ * a call is a message, and works the same from another node.
+ *
+ * **Over nodes.** A port lives on one node, its home, which has given it a number, `uid`, when a right to it first left. Another node
+ * that holds rights has a *proxy*: a struct port with the home's name and no queue; what is sent to it goes over the wire
+ * (transport.h). So all that holds, sends or destroys rights need not know which of the two it has.
+ *
+ * **When nobody can send any more** the home has to know, over nodes too, and the answer may not be wrong while a right is on its way.
+ * Rights are counted by indirect references (Piquer, *Indirect Reference Counting*, PARLE 1991): a node that sends a right to another
+ * one counts it (`abroad`) on its own port or proxy; who gets it notes from whom, and how many (`parent`, `from_parent`). A proxy that has
+ * no right left, and none abroad, gives its count back to its parent by one message. No third node is asked, so no two messages can
+ * overtake each other to a wrong sum.
+ *
+ * **Flow control.** A queue holds `limit` messages: who sends by a send right waits for room; a send-once right's message always has room,
+ * as there was a place for it when the right was made. The home of a full queue takes what has come over the wire, and tells the
+ * sender's proxy to stop (`stopped`) until there is room; so a node holds at most one message too many for each other node.
+ *
+ * Errors are minus a number of <errno.h>. Locking, in this order: a port's `lock`, a simple lock at SPL_SOFTCLOCK as limits of time take it, guards its
+ * queue and counts; names_lock, the same, guards which port has which number, and is held while a reference is taken or
+ * dropped there. Neither is held when a message is passed on, a handler of the kernel called or memory freed.
+ */
+#ifndef IPC_PORT_H
+#define IPC_PORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ipc/message.h"
+#include "lock/simple_lock.h"
+
+/* Of a port that the kernel receives from. */
+struct port_ops {
+    const char *name;
+    /* Consumes the message. In the sender's thread, or for one that came over the wire in one of the kernel's for that (server.c); */
+    void (*message)(void *object, struct message *m);
+    bool
+        at_once; /* or in the transport's own, which it does not keep from its work: it waits for no other node, and for no page */
+    void (*no_senders)(void *object); /* there were some, and now there are none; 0: it does not matter */
+    void (*freed)(void *object); /* the last reference has gone */
+};
+
+struct port {
+    struct simple_lock lock;
+    volatile uint32_t references; /* of rights, and who else points here */
+    uint32_t uid; /* 0: no right of it has left its node */
+    uint16_t home;
+    uint16_t parent; /* a proxy's: who gave it, */
+    uint32_t from_parent; /* and how many rights; */
+    uint32_t abroad; /* those of other nodes that this one has given */
+    uint32_t senders, onces; /* rights of this node, those in messages too */
+    bool dead; /* the receiver has gone */
+    bool had_senders; /* since the kernel was told last that there are none */
+    bool stopped; /* a proxy's: the queue is full there */
+    bool tells; /* nodes that have been told to stop are to be told to go on */
+    struct message *first, **last;
+    uint32_t queued, limit;
+    const struct port_ops *ops;
+    void *object;
+    struct port *next; /* of those with a number */
+};
+
+#define PORT_LIMIT 5 /* messages, at first, as in Mach */
+#define PORT_NODES 1024
+
+/* Numbers that are known without being told. */
+#define UID_HOST 1 /* what a node offers to others */
+#define UID_FIRST 16
+
+extern uint16_t ipc_node; /* this one */
+
+/* With the receive right, which is a reference, and no other. 0: memory is out. `ops` 0: port_receive takes what comes. */
+struct port *port_create(const struct port_ops *ops, void *object);
+void port_publish(struct port *p, uint32_t uid); /* under a known number; for good */
+
+/* The receive right goes: what waits in the queue is freed, and whoever sends or receives gets -EPIPE. */
+void port_destroy(struct port *p);
+
+bool port_has_senders(struct port *p); /* here or on other nodes */
+void port_reference(struct port *p);
+void port_release(struct port *p);
+
+/* Another right, of `type`. */
+void port_make(struct port *p, enum right_type type);
+/* It goes. A send-once right that has not been used tells its receiver so (MESSAGE_SEND_ONCE). */
+void port_drop(struct port *p, enum right_type type);
+
+/* A send right to what another node, or this one, has published; 0: memory is out, or there is none here. */
+struct port *port_known(unsigned node, uint32_t uid);
+
+/* The port of this node with that number, with a reference; or 0. */
+struct port *port_find(uint32_t uid);
+
+static inline bool port_is_here(const struct port *p)
+{
+    return p->home == ipc_node;
+}
+
+/*
+ * The message goes to m->to, by the right that it holds. 0: it has been consumed. -EPIPE: nobody receives there any more; -ETIMEDOUT: there
+ * was no room in so many milliseconds (FOREVER: no limit, 0: it does not wait); -EINTR: the process wants something of the thread.
+ */
+#define FOREVER UINT32_MAX
+int message_send(struct message *m, uint32_t ms);
+void message_post(struct message *m); /* does not wait, and frees what cannot be sent; for the kernel's own answers */
+
+/* The next message of a port whose receive right the caller has. -EPIPE, -ETIMEDOUT, -EINTR. */
+int port_receive(struct port *p, uint32_t ms, struct message **m);
+
+/*
+ * Sends `m` with a send-once right to a port of its own as the reply's, and waits for that: 0, or as above; -EPIPE also if the right went
+ * unused. Consumes `m` always.
+ */
+int message_call(struct message *m, uint32_t ms, struct message **reply);
+
+/* ---- For transport.c: rights that leave, and come. */
+void port_export(struct port *p, enum right_type type, struct wire_right *to); /* the right is only a reference then */
+/*
+ * A message leaves by the right: a send-once right is only a reference then. Gives how many rights the proxy gives back to its home with
+ * that message, and not by one of its own.
+ */
+uint32_t port_leaves(struct right *by);
+struct port *port_import(const struct wire_right *from, unsigned node); /* a right of that type; 0: memory is out */
+void port_home_release(uint32_t uid, uint16_t home, uint32_t count); /* another node gives so many back */
+/* The message is for the port of this number: it comes over the wire. Consumes it. */
+void port_arrived(struct message *m, uint32_t uid);
+
+/* What else the port UID_HOST of this node is asked for: consumes the message. Filled in by who offers that. */
+extern void (*ipc_host_message)(struct message *m);
+
+void ipc_ports_init(unsigned node);
+uint32_t ports_in_use(void);
+#endif

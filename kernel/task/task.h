@@ -1,0 +1,78 @@
+/*
+ * Tasks that are created on other nodes (paper `crtc`, section 3). A task is a process with a port; who has a right to that creates children of
+ * it, on any node, and starts threads in them. The child's memory is the parent's as it was, by copy: nothing of it is sent but what
+ * describes it, pages come by faults (xmm/xmm.h).
+ *
+ *   source node                                                   the child's node
+ *   vm_map_fork: a snapshot of the parent's map
+ *   HOST_TASK_ALLOCATE (name, break, bootstrap right)   --------> an empty task: its port     <---- reply
+ *   TASK_MAP_VECTOR (regions, memory objects)           --------> for each object: import, what lies below it, INIT
+ *                                                                 regions are entered         <---- reply
+ *   the snapshot goes; the exports keep its objects
+ *
+ * **`ntc`**, the original. The vector has each region's object and the one that this shadows. The other node asks the managing one
+ * for each object's state (GET_STATE), and tells it that it is there (INIT); for each object further down it asks what that is (GET_SHADOW),
+ * too. Each of these exchanges begins when the one before has ended.
+ *
+ * **`crtc`**: what the paper changes, each by itself (enum task_step). The vector says the objects' states (eager state), and has all
+ * of each chain, what several regions share once (eager chain); INIT is sent and not waited for (no synchronisation).
+ *
+ * **What a child has.** Memory that is inherited by copy, the place of its break, the name, and as its bootstrap port the one of its
+ * parent (task_set_bootstrap). No descriptors but the node's console, no threads: THREAD_CREATE starts one.
+ *
+ * Locking: a task's mutex guards its process, which leaves the task when it ends, and its bootstrap right. It is taken before vm/'s, and
+ * not held while another node is waited for.
+ */
+#ifndef TASK_TASK_H
+#define TASK_TASK_H
+
+#include "ipc/port.h"
+#include "proc/process.h"
+
+enum task_step {
+    STEP_EAGER_STATE = 1,
+    STEP_EAGER_CHAIN = 2,
+    STEP_NO_SYNC = 4,
+    STEP_HIERARCHICAL = 8, /* proxies are exported anew (xmm.h) */
+};
+#define STEPS_ALL 15
+
+/* Between kernels; those of user mode are in user/abi.h. */
+#define HOST_TASK_ALLOCATE 0x380
+#define TASK_MAP_VECTOR 0x381
+#define HOST_SHUTDOWN 0x382
+
+struct task {
+    struct lock lock;
+    struct port *port;
+    struct process *process; /* 0: it has ended */
+    bool begun;              /* it has had a thread */
+    struct port *bootstrap;  /* with a send right, or 0 */
+};
+
+/* What creating one took, in cycles and numbers. */
+struct task_report {
+    uint32_t cycles, allocate, vector; /* all; until the empty task was there; until its memory was */
+    uint32_t regions, objects;
+};
+
+/* The task of a process, whose thread calls; 0: memory is out. */
+struct task *task_of(struct process *p);
+
+/* An empty one, with a send right to its port for the caller; 0: memory is out. Takes the bootstrap right over, if there is one. */
+struct port *task_allocate(const char *name, const struct user_break *brk, struct port *bootstrap);
+
+/* A child of `parent` on that node: a send right to its port. */
+int task_create(struct task *parent, unsigned node, unsigned steps, struct port **child, struct task_report *report);
+
+/* The memory of a task by a vector of another node (vector.c). Consumes the message. */
+void task_map_vector(struct task *task, struct message *m);
+/* The vector of a snapshot, as the data of `m`; what it has exported is in it. */
+int task_make_vector(struct vm_map *snapshot, unsigned steps, struct message *m, struct task_report *report);
+
+/* A node's end is asked for (HOST_SHUTDOWN): consumes the message. Filled in by who runs the node. */
+extern void (*task_host_shutdown)(struct message *m);
+
+void tasks_init(void);
+uint32_t tasks_in_use(void);
+#endif

@@ -1,0 +1,294 @@
+/*
+ * A task's memory as one message (task.h): regions, memory objects and what these shadow, in a table that regions and objects refer to
+ * by number. All elements have a size that divides a page's, so none lies over two pages of the message.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "task/task.h"
+#include "vm/inherited.h"
+#include "xmm/xmm.h"
+
+#define ELEMENT 32u
+#define NEEDS_COPY 1u
+#define CHARGED 2u
+
+struct vector_head {
+    uint32_t regions, objects, steps;
+    struct vm_form form;
+    uint32_t unused[8];
+};
+
+struct vector_region {
+    uint32_t begin, end, offset;
+    uint32_t object; /* its number and 1; 0: none */
+    uint8_t rights, maximum, inherit, flags;
+    uint32_t unused[3];
+};
+
+struct vector_object {
+    struct wire_right pager;
+    struct xmm_state state;
+    uint32_t below; /* the number, and 1, of what it shadows; 0: it is not in the vector */
+    uint32_t here;  /* the object on the node that reads it */
+};
+
+_Static_assert(sizeof(struct vector_head) == 2 * ELEMENT && sizeof(struct vector_region) == ELEMENT &&
+                   sizeof(struct vector_object) == ELEMENT,
+               "elements divide a page");
+
+static void *element(const struct message *m, uint32_t n)
+{
+    uint32_t at = n * ELEMENT;
+    return (char *)page_pointer(m->page[at / PAGE_SIZE]) + at % PAGE_SIZE;
+}
+
+static struct vector_head *vector_head_of(const struct message *m)
+{
+    return element(m, 0);
+}
+
+static struct vector_region *region_of(const struct message *m, uint32_t n)
+{
+    return element(m, 2 + n);
+}
+
+static struct vector_object *object_of(const struct message *m, uint32_t n)
+{
+    return element(m, 2 + vector_head_of(m)->regions + n);
+}
+
+/* ---- Making one. */
+
+/* The object's number and 1; 0: memory is out. *fresh: it was not in it. */
+static uint32_t add_object(struct message *m, struct vm_object *object, unsigned steps, bool *fresh)
+{
+    struct vector_head *h = vector_head_of(m);
+    struct port *p = xmm_export(object, steps & STEP_HIERARCHICAL);
+    if (!p)
+        return 0;
+    *fresh = false;
+    for (uint32_t n = 0; n < h->objects && p->uid; n++) {
+        const struct wire_right *w = &object_of(m, n)->pager;
+        if (w->uid == p->uid && w->home == p->home) {
+            port_drop(p, RIGHT_SEND);
+            return n + 1;
+        }
+    }
+    if (!message_make_room(m, (2 + h->regions + h->objects + 1) * ELEMENT)) {
+        port_drop(p, RIGHT_SEND);
+        return 0;
+    }
+    struct vector_object *o = object_of(m, h->objects++);
+    *o = (struct vector_object){0};
+    xmm_state_of(object, &o->state);
+    port_export(p, RIGHT_SEND, &o->pager);
+    port_release(p);
+    *fresh = true;
+    return h->objects;
+}
+
+/* The object with what lies below it, as deep as the steps say: its number and 1. 0: memory is out. */
+static uint32_t add_chain(struct message *m, struct vm_object *object, unsigned steps)
+{
+    bool fresh, through;
+    uint32_t offset, first = add_object(m, object, steps, &fresh), above = first;
+    vm_object_reference(object);
+    for (unsigned depth = 0; above && (depth < 1 || steps & STEP_EAGER_CHAIN); depth++) {
+        struct vm_object *below = vm_object_below(object, &offset, &through);
+        vm_object_release(object);
+        object = below;
+        if (!below)
+            break;
+        uint32_t n = add_object(m, below, steps, &fresh);
+        object_of(m, above - 1)->below = n;
+        above = n;
+    }
+    if (object)
+        vm_object_release(object);
+    return above ? first : 0;
+}
+
+/* What has been exported in it is not sent: the rights come back. */
+static void give_back(struct message *m)
+{
+    for (uint32_t n = 0; n < vector_head_of(m)->objects; n++) {
+        const struct wire_right *w = &object_of(m, n)->pager;
+        port_home_release(w->uid, w->home, 1);
+    }
+}
+
+int task_make_vector(struct vm_map *snapshot, unsigned steps, struct message *m, struct task_report *report)
+{
+    struct vm_inherited r;
+    uint32_t regions = 0, n = 0;
+    for (uint32_t at = 0; vm_map_next(snapshot, at, &r); at = r.end, regions++)
+        if (r.object)
+            vm_object_release(r.object);
+    if (!message_make_room(m, (2 + regions) * ELEMENT))
+        return -ENOMEM;
+    *vector_head_of(m) = (struct vector_head){.regions = regions, .steps = steps, .form = vm_map_form(snapshot)};
+    int error = 0;
+    for (uint32_t at = 0; !error && vm_map_next(snapshot, at, &r); at = r.end, n++) {
+        struct vector_region *v = region_of(m, n);
+        *v = (struct vector_region){.begin = r.begin,
+                                    .end = r.end,
+                                    .offset = r.offset,
+                                    .rights = (uint8_t)r.rights,
+                                    .maximum = (uint8_t)r.maximum,
+                                    .inherit = (uint8_t)r.inherit,
+                                    .flags = (r.needs_copy ? NEEDS_COPY : 0) | (r.charged ? CHARGED : 0)};
+        if (r.object) {
+            v->object = add_chain(m, r.object, steps);
+            if (!v->object)
+                error = -ENOMEM;
+            vm_object_release(r.object);
+        }
+    }
+    if (error)
+        give_back(m);
+    report->regions = regions;
+    report->objects = vector_head_of(m)->objects;
+    return error;
+}
+
+/* ---- Reading one. */
+
+/* What the vector says fits into it, so that nothing beyond is looked at. */
+static bool is_sound(const struct message *m)
+{
+    if (m->data_size < sizeof(struct vector_head))
+        return false;
+    const struct vector_head *h = vector_head_of(m);
+    uint32_t all = m->data_size / ELEMENT - 2;
+    if (h->regions > all || h->objects > all - h->regions)
+        return false;
+    for (uint32_t n = 0; n < h->regions; n++)
+        if (region_of(m, n)->object > h->objects)
+            return false;
+    for (uint32_t n = 0; n < h->objects; n++)
+        if (object_of(m, n)->below > h->objects)
+            return false;
+    return true;
+}
+
+/* An object that is being imported: the right by which, and what is said of it. */
+struct import {
+    struct port *pager;
+    struct xmm_state state;
+    uint32_t below;
+};
+
+static int of_vector(struct message *m, uint32_t n, struct import *i)
+{
+    struct vector_object *o = object_of(m, n);
+    *i = (struct import){.pager = port_import(&o->pager, m->node), .state = o->state, .below = o->below};
+    o->pager.type = RIGHT_NONE;
+    return i->pager ? 0 : -ENOMEM;
+}
+
+/* What the object shadows, which the vector has not got: it is asked for. */
+static int of_manager(struct port *above, unsigned steps, struct import *i)
+{
+    *i = (struct import){0};
+    int error = xmm_get_shadow(above, steps & STEP_HIERARCHICAL, &i->pager);
+    return error ? error : i->pager ? 0 : -EIO;
+}
+
+/*
+ * The object `first` with all that lies below it. What is in the vector keeps a reference to each (`here`), an object that is not in it
+ * is kept by the one above. Goes down until it meets one that is there already, with its chain.
+ */
+static int import_chain(struct message *m, uint32_t first)
+{
+    unsigned steps = vector_head_of(m)->steps;
+    struct vm_object *above = 0, *o;
+    struct port *asked = 0; /* by which the manager is asked what `above` shadows */
+    struct import i = {0};
+    int error = 0;
+    for (uint32_t number = first + 1; !error; number = i.below) {
+        struct vector_object *v = number ? object_of(m, number - 1) : 0;
+        uint32_t offset = i.state.shadow_offset;
+        bool fresh = false;
+        if (v && v->here) {
+            o = (struct vm_object *)(uintptr_t)v->here;
+        } else {
+            error = v ? of_vector(m, number - 1, &i) : of_manager(asked, steps, &i);
+            if (!error && !(v && steps & STEP_EAGER_STATE))
+                error = xmm_get_state(i.pager, &i.state);
+            o = error ? 0 : xmm_import(i.pager, &i.state, &fresh);
+            if (!o && i.pager)
+                port_drop(i.pager, RIGHT_SEND);
+            error = error || o ? error : -ENOMEM;
+        }
+        if (error)
+            break;
+        if (above)
+            vm_object_set_shadow(above, o, offset);
+        if (v)
+            v->here = (uint32_t)(uintptr_t)o;
+        else
+            vm_object_release(o);
+        if (fresh)
+            error = xmm_init(o, !(steps & STEP_NO_SYNC));
+        else
+            xmm_await(o);
+        if (!fresh || !i.state.shadowed)
+            break;
+        above = o;
+        asked = i.pager; /* the object's proxy keeps it */
+    }
+    if (object_of(m, first)->here)
+        xmm_complete((struct vm_object *)(uintptr_t)object_of(m, first)->here, error);
+    return error;
+}
+
+static int enter(struct task *task, struct message *m)
+{
+    int error = 0;
+    for (uint32_t n = 0; n < vector_head_of(m)->regions && !error; n++) {
+        const struct vector_region *v = region_of(m, n);
+        struct vm_inherited r = {.begin = v->begin,
+                                 .end = v->end,
+                                 .offset = v->offset,
+                                 .rights = v->rights,
+                                 .maximum = v->maximum,
+                                 .inherit = (enum vm_inherit)v->inherit,
+                                 .needs_copy = v->flags & NEEDS_COPY,
+                                 .charged = v->flags & CHARGED};
+        if (v->object) {
+            if (!object_of(m, v->object - 1)->here)
+                error = import_chain(m, v->object - 1);
+            r.object = error ? 0 : (struct vm_object *)(uintptr_t)object_of(m, v->object - 1)->here;
+            if (r.object)
+                vm_object_reference(r.object);
+        }
+        if (!error)
+            error = vm_map_enter(task->process->map, &r);
+        if (error && r.object)
+            vm_object_release(r.object);
+    }
+    return error;
+}
+
+void task_map_vector(struct task *task, struct message *m)
+{
+    int error = is_sound(m) ? 0 : -EINVAL;
+    mutex_lock(&task->lock); /* it has no thread yet, and nothing else wants it */
+    if (!error && (!task->process || task->begun))
+        error = -ESRCH;
+    if (!error) {
+        vm_map_set_form(task->process->map, &vector_head_of(m)->form);
+        error = enter(task, m);
+    }
+    mutex_unlock(&task->lock);
+    for (uint32_t n = 0; is_sound(m) && n < vector_head_of(m)->objects; n++) {
+        struct vector_object *o = object_of(m, n);
+        struct port *unused = o->pager.type ? port_import(&o->pager, m->node) : 0;
+        if (unused)
+            port_drop(unused, RIGHT_SEND);
+        if (o->here)
+            vm_object_release((struct vm_object *)(uintptr_t)o->here);
+    }
+    message_answer(m, error);
+}

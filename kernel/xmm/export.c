@@ -1,0 +1,239 @@
+/* Objects that other nodes see (xmm.h): the managing side. */
+#include <errno.h>
+#include <string.h>
+
+#include "mem/zone.h"
+#include "xmm/internal.h"
+
+#define BUCKETS 64
+
+/* A node that uses the object, and where its pages go. */
+struct client {
+    struct client *next;
+    struct port *control; /* with a send right */
+    uint16_t node;
+};
+
+struct export
+{
+    struct export *next;
+    struct port *port;
+    struct vm_object *object;
+    bool through; /* it is read with what lies below it */
+    struct client *clients;
+};
+
+DEFINE_MUTEX(xmm_lock_export, "xmm exports");
+DEFINE_ZONE(exports, "xmm-exports", sizeof(struct export), 8, SPL_SOFTPREEMPT, 0);
+DEFINE_ZONE(clients, "xmm-clients", sizeof(struct client), 8, SPL_SOFTPREEMPT, 0);
+static struct export *exported[BUCKETS];
+static uint32_t last_kin;
+struct xmm_counts xmm_counts = {.least = UINT32_MAX};
+
+static struct export **export_place(const struct vm_object *object)
+{
+    struct export **at = &exported[(uintptr_t)object / 64 % BUCKETS];
+    while (*at && (*at)->object != object)
+        at = &(*at)->next;
+    return at;
+}
+
+void xmm_state_of(struct vm_object *object, struct xmm_state *state)
+{
+    bool through;
+    uint32_t own = __atomic_add_fetch(&last_kin, 1, __ATOMIC_RELAXED) << 10 | ipc_node;
+    *state = (struct xmm_state){.size = vm_object_size(object), .kin = vm_object_kin(object, own)};
+    struct vm_object *below = vm_object_below(object, &state->shadow_offset, &through);
+    state->shadowed = below != 0;
+    if (below)
+        vm_object_release(below);
+}
+
+static int get_state(struct export *e, struct message *m)
+{
+    struct message *reply = message_reply_to(m);
+    if (reply) {
+        struct xmm_state state;
+        xmm_state_of(e->object, &state);
+        if (e->through)
+            state.shadowed = 0;
+        memcpy(reply->body, &state, sizeof state);
+        reply->size = sizeof state;
+        message_post(reply);
+    }
+    message_free(m);
+    return 0;
+}
+
+static void get_shadow(struct export *e, struct message *m)
+{
+    struct message *reply = message_reply_to(m);
+    if (reply) {
+        uint32_t offset;
+        bool through;
+        struct vm_object *below = e->through ? 0 : vm_object_below(e->object, &offset, &through);
+        struct port *port = below ? xmm_export(below, m->body[0]) : 0;
+        if (port)
+            message_add_right(reply, port, RIGHT_SEND);
+        if (below)
+            vm_object_release(below);
+        message_post(reply);
+    }
+    message_free(m);
+}
+
+static void add_client(struct export *e, struct message *m)
+{
+    struct port *control = message_take_right(m, 0);
+    struct client *c = control ? zone_alloc(&clients) : 0;
+    if (c) {
+        *c = (struct client){.control = control, .node = m->node};
+        mutex_lock(&xmm_lock_export);
+        c->next = e->clients;
+        e->clients = c;
+        mutex_unlock(&xmm_lock_export);
+    } else if (control) {
+        port_drop(control, RIGHT_SEND);
+    }
+    message_answer(m, c ? 0 : -ENOMEM);
+}
+
+/* The control port of that node's newest proxy, with a send right; or 0. */
+static struct port *control_of(struct export *e, unsigned node)
+{
+    mutex_lock(&xmm_lock_export);
+    struct client *c = e->clients;
+    while (c && c->node != node)
+        c = c->next;
+    struct port *control = c ? c->control : 0;
+    if (control)
+        port_make(control, RIGHT_SEND);
+    mutex_unlock(&xmm_lock_export);
+    return control;
+}
+
+static void data_request(struct export *e, struct message *m)
+{
+    struct xmm_data body;
+    memcpy(&body, m->body, sizeof body);
+    struct port *control = control_of(e, m->node);
+    struct message *reply = control ? message_alloc(XMM_DATA_ERROR) : 0;
+    if (reply) {
+        int result = message_make_room(reply, PAGE_SIZE)
+                         ? vm_object_read(e->object, body.page, e->through, page_pointer(reply->page[0]))
+                         : -ENOMEM;
+        reply->id = result < 0 ? XMM_DATA_ERROR : result ? XMM_DATA_UNAVAILABLE : XMM_DATA_SUPPLY;
+        if (result)
+            reply->data_size = 0;
+        reply->to = (struct right){control, RIGHT_SEND};
+        memcpy(reply->body, &body, sizeof body);
+        reply->size = sizeof body;
+        __atomic_fetch_add(&xmm_counts.served, 1, __ATOMIC_RELAXED);
+        message_post(reply);
+    } else if (control) {
+        port_drop(control, RIGHT_SEND);
+    }
+    message_free(m);
+}
+
+static void export_message(void *object, struct message *m)
+{
+    struct export *e = object;
+    switch (m->id) {
+    case XMM_INIT: add_client(e, m); break;
+    case XMM_GET_STATE: get_state(e, m); break;
+    case XMM_GET_SHADOW: get_shadow(e, m); break;
+    case XMM_DATA_REQUEST: data_request(e, m); break;
+    default: message_answer(m, -ENOSYS);
+    }
+}
+
+/* Nobody else sees the object any more, unless it has been exported again meanwhile. */
+static void export_no_senders(void *object)
+{
+    struct export *e = object;
+    mutex_lock(&xmm_lock_export);
+    bool ends = !port_has_senders(e->port);
+    if (ends) {
+        *export_place(e->object) = e->next;
+        xmm_counts.exports--;
+    }
+    mutex_unlock(&xmm_lock_export);
+    if (!ends)
+        return;
+    for (struct client *c = e->clients, *next; c; c = next) {
+        next = c->next;
+        port_drop(c->control, RIGHT_SEND);
+        zone_free(&clients, c);
+    }
+    vm_object_release(e->object);
+    port_destroy(e->port);
+}
+
+static void export_freed(void *object)
+{
+    zone_free(&exports, object);
+}
+
+static const struct port_ops export_ops = {
+    .name = "memory object", .message = export_message, .no_senders = export_no_senders, .freed = export_freed};
+
+struct vm_object *xmm_exported(struct port *pager)
+{
+    struct vm_object *object = pager->ops == &export_ops ? ((struct export *)pager->object)->object : 0;
+    if (object)
+        vm_object_reference(object);
+    return object;
+}
+
+struct vm_object *xmm_exported_kin(uint32_t kin)
+{
+    struct vm_object *found = 0;
+    mutex_lock(&xmm_lock_export);
+    for (unsigned i = 0; i < BUCKETS && !found; i++)
+        for (struct export *e = exported[i]; e && !found; e = e->next)
+            if (vm_object_kin(e->object, 0) == kin)
+                found = e->object;
+    if (found)
+        vm_object_reference(found);
+    mutex_unlock(&xmm_lock_export);
+    return found;
+}
+
+/* A new one, which is in the table. With the lock. */
+static struct export *export_new(struct vm_object *object)
+{
+    struct export *e = zone_alloc(&exports);
+    struct port *p = e ? port_create(&export_ops, e) : 0;
+    if (!p) {
+        if (e)
+            zone_free(&exports, e);
+        return 0;
+    }
+    uint32_t offset;
+    *e = (struct export){.port = p, .object = object};
+    struct vm_object *below = vm_object_below(object, &offset, &e->through);
+    if (below)
+        vm_object_release(below);
+    vm_object_reference(object);
+    *export_place(object) = e;
+    xmm_counts.exports++;
+    return e;
+}
+
+struct port *xmm_export(struct vm_object *object, bool hierarchical)
+{
+    struct port *p = hierarchical ? 0 : xmm_pager_of(object);
+    if (p)
+        return p;
+    mutex_lock(&xmm_lock_export);
+    struct export *e = *export_place(object);
+    if (!e)
+        e = export_new(object);
+    if (e) {
+        p = e->port;
+        port_make(p, RIGHT_SEND);
+    }
+    mutex_unlock(&xmm_lock_export);
+    return p;
+}

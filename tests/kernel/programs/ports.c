@@ -1,0 +1,175 @@
+/*
+ * Ports of one task (kernel/ipc/port.h, space.h): rights of each kind, made and moved; queues; data out of line; what is wrong is an error.
+ * Exits with 0, or says what is not so. With run=remote.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/lib/ports.h"
+#include "user/lib/system.h"
+
+#define CHECK(what, is, should)                                                             \
+    do {                                                                                    \
+        int is_ = (int)(is);                                                                \
+        if (is_ != (int)(should)) {                                                         \
+            printf("ports: line %d: %s: %d, not %d\n", __LINE__, what, is_, (int)(should)); \
+            exit(1);                                                                        \
+        }                                                                                   \
+    } while (0)
+
+#define LIMIT 5 /* messages that a queue holds */
+#define BYTES 9000
+
+static struct user_message message_to(int name, unsigned how, unsigned id)
+{
+    struct user_message m = {.id = id, .size = 4, .to = {(unsigned)name, how}};
+    memcpy(m.body, &id, 4);
+    return m;
+}
+
+static int send(int name, unsigned how, unsigned id, uint32_t ms)
+{
+    struct user_message m = message_to(name, how, id);
+    return message_send(&m, ms);
+}
+
+static struct user_message receive(int name)
+{
+    struct user_message m;
+    CHECK("a message", message_receive(&m, (uint32_t)name, 100), 0);
+    return m;
+}
+
+/* Gives a name for a right to `port`, made in that way: it goes through `port` itself. */
+static unsigned right_to(int port, unsigned how)
+{
+    struct user_message m = message_to(port, USER_RIGHT_MAKE_SEND, 9);
+    m.rights = 1;
+    m.right[0] = (struct user_right){(unsigned)port, how};
+    CHECK("a right is sent", message_send(&m, 0), 0);
+    m = receive(port);
+    CHECK("rights", m.rights, 1);
+    return m.right[0].name;
+}
+
+static void queues(int port)
+{
+    struct user_message m;
+    CHECK("nothing comes", message_receive(&m, (uint32_t)port, 3), -ETIMEDOUT);
+    CHECK("nothing is there", message_receive(&m, (uint32_t)port, 0), -ETIMEDOUT);
+    for (unsigned i = 0; i < LIMIT; i++)
+        CHECK("there is room", send(port, USER_RIGHT_MAKE_SEND, i, 0), 0);
+    CHECK("there is none", send(port, USER_RIGHT_MAKE_SEND, LIMIT, 0), -ETIMEDOUT);
+    CHECK("in a while, either", send(port, USER_RIGHT_MAKE_SEND, LIMIT, 3), -ETIMEDOUT);
+    CHECK("an answer has room", send(port, USER_RIGHT_MAKE_SEND_ONCE, LIMIT, 0), 0);
+    for (unsigned i = 0; i <= LIMIT; i++)
+        CHECK("in order", receive(port).id, i);
+}
+
+static void rights(int port)
+{
+    unsigned send_right = right_to(port, USER_RIGHT_MAKE_SEND);
+    CHECK("send and receive rights have one name", send_right, port);
+    CHECK("a copy", send(port, USER_RIGHT_COPY_SEND, 1, 0), 0);
+    CHECK("it moves", send(port, USER_RIGHT_MOVE_SEND, 2, 0), 0);
+    CHECK("it is gone", send(port, USER_RIGHT_COPY_SEND, 3, 0), -EINVAL);
+    receive(port), receive(port);
+    unsigned once = right_to(port, USER_RIGHT_MAKE_SEND_ONCE);
+    CHECK("a name of its own", once != (unsigned)port, 1);
+    CHECK("it sends", send((int)once, USER_RIGHT_MOVE_SEND_ONCE, 4, 0), 0);
+    CHECK("once", send((int)once, USER_RIGHT_MOVE_SEND_ONCE, 5, 0), -EINVAL);
+    CHECK("that came", receive(port).id, 4);
+    once = right_to(port, USER_RIGHT_MAKE_SEND_ONCE);
+    CHECK("it goes unused", port_deallocate(once), 0);
+    CHECK("which is told", receive(port).id, USER_MESSAGE_SEND_ONCE);
+    CHECK("not a send-once right", send(port, USER_RIGHT_MOVE_SEND_ONCE, 6, 0), -EINVAL);
+    CHECK("no such way", send(port, 77, 6, 0), -EINVAL);
+    CHECK("no such name", send(12345, USER_RIGHT_COPY_SEND, 6, 0), -EINVAL);
+    CHECK("nor to be given back", port_deallocate(12345), -EINVAL);
+}
+
+/* Its receiver goes with messages in the queue, and with rights in these. */
+static void ends(int port)
+{
+    int other = port_allocate();
+    struct user_message m = message_to(other, USER_RIGHT_MAKE_SEND, 1);
+    m.rights = 1;
+    m.right[0] = (struct user_right){(unsigned)port, USER_RIGHT_MAKE_SEND_ONCE};
+    CHECK("sent", message_send(&m, 0), 0);
+    m = message_to(port, USER_RIGHT_MAKE_SEND, 2);
+    m.rights = 1;
+    m.right[0] = (struct user_right){(unsigned)other, USER_RIGHT_MAKE_SEND_ONCE};
+    CHECK("sent", message_send(&m, 0), 0);
+    CHECK("gone", port_deallocate((uint32_t)other), 0);
+    m = receive(port);
+    CHECK("the first one", m.id, 2);
+    CHECK("nobody receives", send((int)m.right[0].name, USER_RIGHT_MOVE_SEND_ONCE, 3, 0), -EPIPE);
+    CHECK("the right in its queue went unused", receive(port).id, USER_MESSAGE_SEND_ONCE);
+}
+
+static void data(int port)
+{
+    uint8_t *bytes = malloc(BYTES);
+    struct user_message m = message_to(port, USER_RIGHT_MAKE_SEND, 1);
+    for (unsigned i = 0; i < BYTES; i++)
+        bytes[i] = (uint8_t)(i * 7);
+    m.data = (unsigned)bytes;
+    m.data_size = BYTES;
+    CHECK("sent", message_send(&m, 0), 0);
+    memset(bytes, 0, BYTES);
+    m = receive(port);
+    CHECK("bytes", m.data_size, BYTES);
+    for (unsigned i = 0; i < BYTES; i++)
+        CHECK("as they were", ((uint8_t *)m.data)[i], (uint8_t)(i * 7));
+    m = message_to(port, USER_RIGHT_MAKE_SEND, 1);
+    m.data = 16;
+    m.data_size = 100;
+    CHECK("no such memory", message_send(&m, 0), -EFAULT);
+    m.data_size = 1u << 20;
+    CHECK("too much", message_send(&m, 0), -E2BIG);
+    CHECK("no message", message_send((struct user_message *)16, 0), -EFAULT);
+    m = (struct user_message){.size = USER_MESSAGE_BODY + 1, .to = {(unsigned)port, USER_RIGHT_MAKE_SEND}};
+    CHECK("too long", message_send(&m, 0), -EINVAL);
+    m = (struct user_message){.rights = USER_MESSAGE_RIGHTS + 1, .to = {(unsigned)port, USER_RIGHT_MAKE_SEND}};
+    CHECK("too many rights", message_send(&m, 0), -EINVAL);
+    free(bytes);
+}
+
+static int call(int to, unsigned id)
+{
+    struct user_message m = {.id = id};
+    return message_call(&m, (uint32_t)to, USER_FOREVER);
+}
+
+/* A child on this node: it has a port before it has a thread. */
+static void tasks(void)
+{
+    CHECK("no such call of a task", call(task_self(), 0x3ff), -ENOSYS);
+    CHECK("USER_TASK_CREATE of nowhere", call(task_self(), USER_TASK_CREATE), -EINVAL);
+    int child = task_create((uint32_t)task_self(), node_self(), 0, 0);
+    CHECK("a child", child > 0, 1);
+    CHECK("USER_THREAD_CREATE without a place", call(child, USER_THREAD_CREATE), -EINVAL);
+    CHECK("it ends", call(child, USER_TASK_TERMINATE), 0);
+    CHECK("once", call(child, USER_TASK_TERMINATE), -EPIPE);
+    CHECK("given back", port_deallocate((uint32_t)child), 0);
+    child = task_create((uint32_t)task_self(), node_self(), 0, 0);
+    CHECK("one that nobody starts", port_deallocate((uint32_t)child), 0);
+}
+
+int main(void)
+{
+    int port = port_allocate();
+    CHECK("a port", port > 0, 1);
+    queues(port);
+    rights(port);
+    ends(port);
+    data(port);
+    CHECK("no bootstrap port", bootstrap_port(), 0);
+    CHECK("SYS_SET_BOOTSTRAP", set_bootstrap_port((uint32_t)port), 0);
+    CHECK("it is that", bootstrap_port(), port);
+    CHECK("neither USER_MESSAGE_SEND nor USER_MESSAGE_RECEIVE", system_call6(SYS_MESSAGE, 0, 0, 0, 0, 0, 0), -EINVAL);
+    tasks();
+    return 0;
+}

@@ -1,0 +1,89 @@
+/* Ports, messages and tasks on other nodes (ports.h). */
+#include "user/lib/ports.h"
+
+#include <string.h>
+
+#include "user/lib/system.h"
+
+#define CALL_MS 30000
+
+int port_allocate(void)
+{
+    return system_call(SYS_PORT_ALLOCATE, 0, 0, 0);
+}
+
+int port_deallocate(uint32_t name)
+{
+    return system_call(SYS_PORT_DEALLOCATE, name, 0, 0);
+}
+
+int task_self(void)
+{
+    return system_call(SYS_TASK_SELF, 0, 0, 0);
+}
+
+int bootstrap_port(void)
+{
+    return system_call(SYS_BOOTSTRAP, 0, 0, 0);
+}
+
+int set_bootstrap_port(uint32_t name)
+{
+    return system_call(SYS_SET_BOOTSTRAP, name, 0, 0);
+}
+
+uint32_t node_self(void)
+{
+    return (uint32_t)system_call(SYS_NODE, 0, 0, 0) & 0xffff;
+}
+
+uint32_t node_total(void)
+{
+    return (uint32_t)system_call(SYS_NODE, 0, 0, 0) >> 16;
+}
+
+int message_send(struct user_message *m, uint32_t ms)
+{
+    return system_call6(SYS_MESSAGE, (uint32_t)m, USER_MESSAGE_SEND, ms, 0, 0, 0);
+}
+
+int message_receive(struct user_message *m, uint32_t from, uint32_t ms)
+{
+    return system_call6(SYS_MESSAGE, (uint32_t)m, USER_MESSAGE_RECEIVE, ms, from, 0, 0);
+}
+
+int message_call(struct user_message *m, uint32_t to, uint32_t ms)
+{
+    int port = port_allocate();
+    if (port < 0)
+        return port;
+    m->to = (struct user_right){to, USER_RIGHT_COPY_SEND};
+    m->reply = (struct user_right){(uint32_t)port, USER_RIGHT_MAKE_SEND_ONCE};
+    int error =
+        system_call6(SYS_MESSAGE, (uint32_t)m, USER_MESSAGE_SEND | USER_MESSAGE_RECEIVE, ms, (uint32_t)port, 0, 0);
+    port_deallocate((uint32_t)port);
+    if (!error && m->size >= sizeof error)
+        memcpy(&error, m->body, sizeof error);
+    return error;
+}
+
+int task_create(uint32_t task, uint32_t node, uint32_t steps, struct created *what)
+{
+    struct user_message m = {.id = USER_TASK_CREATE, .size = 2 * sizeof node};
+    memcpy(m.body, &node, sizeof node);
+    memcpy(m.body + sizeof node, &steps, sizeof steps);
+    int error = message_call(&m, task, CALL_MS);
+    if (error)
+        return error;
+    if (what)
+        memcpy(what, m.body + sizeof error, sizeof *what);
+    return (int)m.right[0].name;
+}
+
+int task_run(uint32_t task, void (*fn)(uint32_t), uint32_t arg, void *stack)
+{
+    struct user_message m = {.id = USER_THREAD_CREATE, .size = 3 * sizeof arg};
+    uint32_t words[3] = {(uint32_t)fn, (uint32_t)stack & ~15u, arg};
+    memcpy(m.body, words, sizeof words);
+    return message_call(&m, task, CALL_MS);
+}

@@ -1,0 +1,33 @@
+/*
+ * Ports, messages and tasks on other nodes (user/abi.h, kernel/ipc/port.h). All give 0, or what is said, or minus an error number.
+ */
+#ifndef USER_LIB_PORTS_H
+#define USER_LIB_PORTS_H
+
+#include <stdint.h>
+
+#include "user/abi.h"
+
+int port_allocate(void);          /* a name, with the receive right */
+int port_deallocate(uint32_t name);
+int task_self(void);              /* names for send rights */
+int bootstrap_port(void);
+int set_bootstrap_port(uint32_t name);
+uint32_t node_self(void), node_total(void);
+
+int message_send(struct user_message *m, uint32_t ms);
+int message_receive(struct user_message *m, uint32_t from, uint32_t ms);
+
+/* Sends `m` to `to`, and waits for the answer, which is in it then. Its error, or that of the answer (its first word). */
+int message_call(struct user_message *m, uint32_t to, uint32_t ms);
+
+/* What creating one took: cycles in all, until it was there, until its memory was; regions, memory objects. */
+struct created {
+    uint32_t cycles, allocate, vector, regions, objects;
+};
+
+/* A child of `task` on that node, with its memory by copy: a name for a right to it. `steps`: kernel/task/task.h. */
+int task_create(uint32_t task, uint32_t node, uint32_t steps, struct created *what);
+/* fn(arg) in the task, on the stack that ends at `stack`; it ends by exit. */
+int task_run(uint32_t task, void (*fn)(uint32_t), uint32_t arg, void *stack);
+#endif
