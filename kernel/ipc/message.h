@@ -42,7 +42,7 @@ struct message {
     uint32_t page[MESSAGE_PAGES]; /* physical addresses of the kernel's own */
     uint16_t node;                /* where it came from */
     /* what transport.c has of it on the wire: */
-    uint32_t wire_uid, wire_released;
+    uint32_t wire_uid, wire_released, wire_first;
     struct wire_right wire_reply, wire_right[MESSAGE_RIGHTS];
     uint8_t body[MESSAGE_BODY] __attribute__((aligned(8)));
 };

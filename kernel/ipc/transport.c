@@ -19,6 +19,7 @@
 #include "dev/clock.h"
 #include "ipc/port.h"
 #include "lib/bootargs.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "lib/printf.h"
 #include "lib/random.h"
@@ -59,14 +60,21 @@ struct received {
 struct peer {
     struct lock lock;
     uint16_t node;
-    struct message *first, **last; /* to be sent; the first is under way */
+    /* what is sent there */
+    struct message *first, **last; /* the first is under way */
     uint32_t waiting;
-    uint32_t sequence; /* of the first's first packet */
-    uint32_t packet;   /* of the first: the one that is under way */
+    uint32_t sequence; /* norma: of the packet that is under way; window: the first frame that is not there */
+    uint32_t packet;   /* norma: which of the first message */
     uint32_t tries, due;
-    uint32_t expected; /* the next packet from there */
-    struct message *in; /* put together */
-    uint32_t in_packet, got;
+    uint32_t next, end; /* window: the next frame to be sent; behind the last one of all messages */
+    uint32_t there, resent, overtaken; /* window: frames from `sequence` on, as bits; acknowledgements that say so */
+    /* what comes from there */
+    uint32_t expected;  /* the next packet, or frame */
+    struct message *in; /* put together; window: several */
+    uint32_t in_packet; /* norma */
+    uint32_t got;       /* norma: frames of the packet; window: from `expected` on; as bits */
+    uint32_t coming;    /* window: messages in `in` */
+    uint32_t unsaid;    /* window: frames that have not been acknowledged */
     struct message *ready, **ready_last;
 };
 
@@ -402,6 +410,23 @@ static void input_thread(void *arg)
     }
 }
 
+/* A tick of the timer: what has been under way for too long is sent again. */
+static void timer_tick(void)
+{
+    ticks++;
+    for (unsigned n = 0; n < node_total; n++) {
+        struct peer *peer = peers[n];
+        if (!peer || !*(struct message *volatile *)&peer->first)
+            continue;
+        mutex_lock(&peer->lock);
+        if (peer->first) {
+            peer_tick(peer);
+            timer_wanted();
+        }
+        peer_done(peer);
+    }
+}
+
 static void timer_thread(void *arg)
 {
     (void)arg;
@@ -413,18 +438,7 @@ static void timer_thread(void *arg)
         timer_runs = false;
         simple_lock_leave(&timer_lock, s);
         thread_delay(delay ? delay : 1);
-        ticks++;
-        for (unsigned n = 0; n < node_total; n++) {
-            struct peer *peer = peers[n];
-            if (!peer || !peer->first)
-                continue;
-            mutex_lock(&peer->lock);
-            if (peer->first) {
-                peer_tick(peer);
-                timer_wanted();
-            }
-            peer_done(peer);
-        }
+        timer_tick();
     }
 }
 
@@ -447,12 +461,11 @@ void transport_start(unsigned nodes)
 
 bool transport_drain(uint32_t ms)
 {
-    uint64_t until = cycles64() + (uint64_t)ms * (CONFIG_CLOCK_FREQUENCY / 1000);
-    for (;;) {
+    for (uint32_t left = (uint32_t)((uint64_t)ms * clock_hz() / 1000);; left--) {
         bool busy = false;
         for (unsigned n = 0; n < node_total; n++)
             busy |= peers[n] && *(struct message *volatile *)&peers[n]->first;
-        if (!busy || cycles64() > until)
+        if (!busy || !left)
             return !busy;
         thread_delay(1);
     }

@@ -4,13 +4,14 @@
  *
  *   norma    NORMA IPC's first version: stop and wait. A packet is a message's head with its first page of data, or another page;
  *            the next one leaves when it has been acknowledged, and all of it is sent again when that does not come in time
+ *   window   a sliding window of frames, of several messages; what is missing is sent again
  *
  * A message is one head frame, with its rights and inline bytes, and three frames for each page of data. Frames of all kinds have the
  * same header, with the message's sizes in it: so whichever comes first makes room, and each says by itself where its bytes go.
  *
  *   EtherType 0x88b5; node n has the address 02:49:4c:4b:00:(n + 2)
  *   0  kind: 1 data, 2 acknowledgement     2  the sender's node
- *   4  sequence: of the packet (norma)     8  index: 0 the head; from 1 on three for each page
+ *   4  sequence: of the packet or frame     8  index: 0 the head; from 1 on three for each page
  *   12 bytes of data of the whole message  16 bytes of the head         18 0
  *   20 the sender's start, a number that another start has not           24 bytes
  *

@@ -63,7 +63,7 @@ OPTIONS = {option.name: option for option in (
     _option("net", "where frames that come are worked on (kernel/net/receive)", "threads", "softint", "interrupt",
             "poll"),
     _option("tcpip", "the kernel of the network (kernel/net/policy)", "connection", "serial"),
-    _option("ipc", "messages between nodes (kernel/ipc/transport)", "none", "norma"),
+    _option("ipc", "messages between nodes (kernel/ipc/transport)", "none", "norma", "window"),
     Parameter("layout", f"where functions and data lie: {LAYOUT_DOMAIN}", "0", ways=("build",)),
 )}
 LINKED = ("layout",)        # change how an image is linked, not what is compiled for it

@@ -27,7 +27,7 @@ def run(folder, harts, sync, nodes, bootargs, build=None, files=None, latency=60
 
 @pytest.mark.parametrize("sync, harts, build, steps, nodes, more", [
     ("spl-optim", 1, {"lock_debug": "1"}, "ntc", 2, "ipc.lose=100 ipc.repeat=100 ipc.retry=5 seed=3"),
-    ("cli-optim", 2, {}, "hierarchical", 3, ""),
+    ("cli-optim", 2, {"ipc": "window"}, "hierarchical", 3, ""),
 ])
 def test_a_task_runs_on_each_other_node(tmp_path, sync, harts, build, steps, nodes, more):
     """It computes over memory that it has from its parent, page by page over the wire, and tells what it has got."""

@@ -1,0 +1,148 @@
+/*
+ * ipc=window: up to 32 frames are under way to a node, of any number of messages. Each frame has a number; the receiver says which it
+ * waits for, and which of the 32 behind that it has. What is missing before one that has got there is sent again at once, three
+ * acknowledgements later, as one may only have been overtaken; what nothing is heard of, when it takes too long. Messages are
+ * put together in any order, and passed on in that of their numbers.
+ */
+#ifndef IPC_TRANSPORT_WINDOW_H
+#define IPC_TRANSPORT_WINDOW_H
+
+#define TRANSPORT_NAME "window"
+#define WINDOW 32u
+#define OVERTAKEN 3u /* acknowledgements that say so, until a frame counts as lost */
+#define ACK_EACH 4u  /* frames in order */
+
+/* The message whose frame has that number, which is under way or waits. */
+static struct message *message_with(const struct peer *peer, uint32_t number)
+{
+    struct message *m = peer->first;
+    while (m && number - m->wire_first >= frames_of(m))
+        m = m->next;
+    return m;
+}
+
+static void send_number(struct peer *peer, uint32_t number)
+{
+    const struct message *m = message_with(peer, number);
+    if (m)
+        message_frame(peer, m, number, number - m->wire_first);
+}
+
+/* As many as the window lets go. */
+static void send_more(struct peer *peer)
+{
+    while (peer->next != peer->end && peer->next - peer->sequence < WINDOW) {
+        if (peer->next == peer->sequence) { /* nothing was under way */
+            peer->tries = 0;
+            peer->due = ticks + retry;
+        }
+        send_number(peer, peer->next++);
+    }
+    if (peer->first)
+        timer_wanted();
+}
+
+static void peer_send(struct peer *peer)
+{
+    struct message *m = peer->first;
+    while (m->next)
+        m = m->next;
+    m->wire_first = peer->end;
+    peer->end += frames_of(m);
+    COUNT(packets);
+    send_more(peer);
+}
+
+/* What is missing before the highest that is there, each once until the window moves. */
+static void send_missing(struct peer *peer)
+{
+    for (uint32_t i = 0; i < WINDOW && peer->there >> i; i++)
+        if (!(peer->there >> i & 1) && !(peer->resent >> i & 1)) {
+            peer->resent |= 1u << i;
+            COUNT(resent);
+            send_number(peer, peer->sequence + i);
+        }
+}
+
+static void peer_ack(struct peer *peer, const struct received *f)
+{
+    uint32_t moved = f->header.sequence - peer->sequence;
+    if (moved > peer->next - peer->sequence)
+        return; /* an old one, or of nobody */
+    if (moved) {
+        peer->sequence += moved;
+        peer->there = peer->resent = peer->overtaken = peer->tries = 0;
+        peer->due = ticks + retry;
+        while (peer->first && peer->sequence - peer->first->wire_first >= frames_of(peer->first) &&
+               peer->sequence - peer->first->wire_first <= UINT32_MAX / 2)
+            first_done(peer);
+    }
+    peer->there |= f->header.index; /* what is there stays there */
+    if (peer->there && ++peer->overtaken >= OVERTAKEN)
+        send_missing(peer);
+    send_more(peer);
+}
+
+static void peer_tick(struct peer *peer)
+{
+    if ((int32_t)(ticks - peer->due) < 0)
+        return;
+    peer->tries++;
+    peer->due = ticks + (retry << MIN(peer->tries, 5u));
+    for (uint32_t i = 0; i < peer->next - peer->sequence; i++)
+        if (!(peer->there >> i & 1)) {
+            COUNT(resent);
+            send_number(peer, peer->sequence + i);
+        }
+}
+
+static void say_what_is_there(struct peer *peer)
+{
+    peer->unsaid = 0;
+    send_ack(peer, peer->expected, peer->got);
+}
+
+/* The message that frame is of, put together so far or from now on; 0: memory is out. They stand in the order of their numbers. */
+static struct message *coming(struct peer *peer, const struct wire_header *h)
+{
+    uint32_t first = h->sequence - h->index;
+    struct message **at = &peer->in;
+    while (*at && (int32_t)((*at)->wire_first - first) < 0)
+        at = &(*at)->next;
+    if (*at && (*at)->wire_first == first)
+        return (*at)->data_size == h->data_size ? *at : 0;
+    /* each has a frame in the window, if all is well */
+    struct message *m = peer->coming < WINDOW ? begin_message(peer, h) : 0;
+    if (m) {
+        m->wire_first = first;
+        m->next = *at;
+        *at = m;
+        peer->coming++;
+    }
+    return m;
+}
+
+static void peer_data(struct peer *peer, const struct received *f)
+{
+    uint32_t ahead = f->header.sequence - peer->expected;
+    if (ahead >= WINDOW || peer->got >> ahead & 1) {
+        COUNT(repeated);
+        say_what_is_there(peer);
+        return;
+    }
+    struct message *m = coming(peer, &f->header);
+    if (!m || !take_frame(m, f))
+        return; /* as if the wire had lost it */
+    peer->got |= 1u << ahead;
+    for (; peer->got & 1; peer->got >>= 1)
+        peer->expected++;
+    while ((m = peer->in) && (int32_t)(peer->expected - m->wire_first) >= (int32_t)frames_of(m)) {
+        peer->in = m->next;
+        peer->coming--;
+        message_ready(peer, m);
+        peer->unsaid = ACK_EACH; /* who sent it may wait for that */
+    }
+    if (ahead || ++peer->unsaid >= ACK_EACH)
+        say_what_is_there(peer);
+}
+#endif

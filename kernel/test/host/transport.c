@@ -1,0 +1,552 @@
+/*
+ * Messages between nodes, against a model of the other node with arithmetic of its own, over a wire that loses, repeats, delays and lets
+ * overtake, by seed: each message gets there once, as it was, in order, both ways; nothing is left. Frames of any content do no harm.
+ * Sources: ipc/message.c net/mbuf.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c.
+ * Options: ZONE_DEBUG=0 TRANSPORT_FILE="ipc/transport/norma.h"
+ */
+#include "ipc/transport.c"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "test/host/host.h"
+
+#define RAM_PAGES 600
+#define BASE 0x40000000u
+#define MESSAGES 60
+#define MOST_FRAMES 4000
+#define PORTS 4
+#define PEER 1
+#define HEADER sizeof(struct wire_header)
+
+/* ---- What the kernel has below it. */
+
+static uint8_t memory[RAM_PAGES * PAGE_SIZE] __attribute__((aligned(4096)));
+struct net_address net_own = {{2, 'I', 'L', 'K', 0, 2}, 0, 0};
+uint16_t ipc_node;
+uint32_t run_seed;
+
+void *page_pointer(uint32_t address)
+{
+    CHECK(address >= BASE && address < BASE + sizeof memory);
+    return memory + (address - BASE);
+}
+
+uint32_t page_address(const void *pointer)
+{
+    uintptr_t offset = (uintptr_t)pointer - (uintptr_t)memory;
+    return offset < sizeof memory ? BASE + (uint32_t)offset : 0;
+}
+
+uint32_t bootargs_number(const char *key, uint32_t otherwise, uint32_t most)
+{
+    (void)key, (void)most;
+    return otherwise;
+}
+
+struct thread *thread_create(thread_fn *fn, void *arg, unsigned priority, int bound, const char *name)
+{
+    (void)fn, (void)arg, (void)priority, (void)bound, (void)name;
+    static struct thread one;
+    return &one;
+}
+
+void thread_sleep(const void *channel, struct simple_lock *interlock)
+{
+    (void)channel, (void)interlock;
+    host_failed(__FILE__, __LINE__, "a thread sleeps");
+}
+
+void thread_wakeup(const void *channel)
+{
+    (void)channel;
+}
+
+void thread_delay(uint32_t n)
+{
+    (void)n;
+}
+
+uint32_t clock_hz(void)
+{
+    return 1000;
+}
+
+uint32_t cycles32(void)
+{
+    return 1;
+}
+
+void ether_register(struct ether_protocol *p)
+{
+    (void)p;
+}
+
+/* ---- Ports: a right is counted. */
+
+static bool strange; /* what comes is not what the model sends */
+
+static struct port ports[PORTS];
+static int rights_out, rights_in;
+
+void port_export(struct port *p, enum right_type type, struct wire_right *to)
+{
+    rights_out++;
+    *to = (struct wire_right){p->uid, 0, (uint16_t)type};
+}
+
+struct port *port_import(const struct wire_right *from, unsigned node)
+{
+    CHECK_EQUAL(node, PEER);
+    rights_in++;
+    return &ports[from->uid % PORTS];
+}
+
+uint32_t port_leaves(struct right *by)
+{
+    by->type = RIGHT_NONE;
+    return 7;
+}
+
+void port_home_release(uint32_t uid, uint16_t home, uint32_t count)
+{
+    CHECK(strange || (uid && home == ipc_node && count == 7));
+}
+
+uint32_t ports_in_use(void)
+{
+    return 0;
+}
+
+void port_drop(struct port *p, enum right_type type)
+{
+    (void)p, (void)type;
+}
+
+int message_send(struct message *m, uint32_t ms)
+{
+    (void)m, (void)ms;
+    host_failed(__FILE__, __LINE__, "an answer");
+}
+
+void message_post(struct message *m)
+{
+    (void)m;
+    host_failed(__FILE__, __LINE__, "an answer");
+}
+
+/* ---- Messages by number: what is in number n is drawn from it alone. */
+
+static struct content {
+    uint32_t size, data_size, rights;
+} content_of(uint32_t n)
+{
+    struct random r = random_from(n, 77);
+    uint32_t kind = random_below(&r, 4);
+    return (struct content){.size = random_below(&r, MESSAGE_BODY + 1),
+                            .data_size = kind == 0   ? random_below(&r, MESSAGE_PAGES * PAGE_SIZE + 1)
+                                         : kind == 1 ? PAGE_SIZE
+                                                     : 0,
+                            .rights = random_below(&r, 3)};
+}
+
+static uint8_t byte_of(uint32_t n, uint32_t at)
+{
+    return (uint8_t)((n * 2654435761u + at * 40503u) >> 11);
+}
+
+static uint32_t arrived, sent_to_peer;
+
+void port_arrived(struct message *m, uint32_t uid)
+{
+    struct content c = content_of(1000 + arrived);
+    if (strange) {
+        message_free(m);
+        return;
+    }
+    CHECK_EQUAL(uid, 16 + arrived % 5);
+    CHECK_EQUAL(m->id, arrived);
+    CHECK_EQUAL(m->size, c.size);
+    CHECK_EQUAL(m->data_size, c.data_size);
+    CHECK_EQUAL(m->rights, c.rights);
+    for (uint32_t i = 0; i < c.rights; i++)
+        CHECK(m->right[i].port == &ports[i + 1] && m->right[i].type == RIGHT_SEND);
+    for (uint32_t i = 0; i < c.size; i++)
+        CHECK_EQUAL(m->body[i], byte_of(1000 + arrived, i));
+    for (uint32_t i = 0; i < c.data_size; i++)
+        CHECK_EQUAL(((uint8_t *)page_pointer(m->page[i / PAGE_SIZE]))[i % PAGE_SIZE],
+                    byte_of(1000 + arrived, 5000 + i));
+    arrived++;
+    message_free(m);
+}
+
+static bool kernel_sends(uint32_t n)
+{
+    struct content c = content_of(n);
+    struct message *m = message_alloc(n);
+    if (!m || !message_make_room(m, c.data_size)) {
+        if (m)
+            message_free(m);
+        return false;
+    }
+    m->size = c.size;
+    for (uint32_t i = 0; i < c.size; i++)
+        m->body[i] = byte_of(n, i);
+    for (uint32_t i = 0; i < c.data_size; i++)
+        ((uint8_t *)page_pointer(m->page[i / PAGE_SIZE]))[i % PAGE_SIZE] = byte_of(n, 5000 + i);
+    m->to = (struct right){&ports[n % PORTS], RIGHT_SEND};
+    for (uint32_t i = 0; i < c.rights; i++)
+        message_add_right(m, &ports[i], RIGHT_SEND);
+    CHECK_EQUAL(transport_send(PEER, m), 0);
+    return true;
+}
+
+/* ---- The wire: frames with the time at which they come. */
+
+static struct flight {
+    uint32_t at, length;
+    bool to_kernel;
+    uint8_t bytes[1500];
+} flights[MOST_FRAMES];
+static uint32_t now, in_flight;
+static struct random luck;
+static uint32_t loses, repeats, delays; /* of 1,000; at most */
+
+static void fly(const uint8_t *bytes, uint32_t length, bool to_kernel)
+{
+    for (uint32_t copies = random_below(&luck, 1000) < repeats ? 2 : 1; copies; copies--) {
+        if (random_below(&luck, 1000) < loses)
+            continue;
+        CHECK(in_flight < MOST_FRAMES);
+        struct flight *f = &flights[in_flight++];
+        f->at = now + 1 + random_below(&luck, delays + 1);
+        f->length = length;
+        f->to_kernel = to_kernel;
+        memcpy(f->bytes, bytes, length);
+    }
+}
+
+void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type)
+{
+    CHECK_EQUAL(to[5], 2 + PEER);
+    CHECK_EQUAL(type, 0x88b5);
+    CHECK(m->m_len <= 1500);
+    fly(m->m_data, m->m_len, false);
+    m_free(m);
+}
+
+/* ---- The other node: what it gets. Whole messages are kept by their first number (window), or one at a time (norma). */
+
+static bool is_window(void)
+{
+    return !strcmp(TRANSPORT_NAME, "window");
+}
+
+static uint32_t words_at(const uint8_t *at)
+{
+    return at[0] | at[1] << 8 | at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static uint32_t pieces_of(uint32_t data_size)
+{
+    return 1 + (data_size + 4095) / 4096 * 3;
+}
+
+#define SPAN 4096
+static struct {
+    bool have[SPAN]; /* by frame, counted over all messages */
+    uint32_t whole; /* messages before `first` are whole */
+    uint32_t first; /* frame number of the first message that is not */
+    uint32_t packets;
+} model_in;
+
+static void model_says(uint32_t sequence, uint32_t index)
+{
+    uint8_t frame[24] = {2, 0, 1, 0};
+    memcpy(frame + 4, &sequence, 4);
+    memcpy(frame + 8, &index, 4);
+    fly(frame, sizeof frame, true);
+}
+
+static void check_piece(uint32_t n, uint32_t index, const uint8_t *bytes, uint32_t length)
+{
+    struct content c = content_of(n);
+    if (!index) {
+        CHECK_EQUAL(words_at(bytes), 100 + n % PORTS); /* the port's number */
+        CHECK_EQUAL(words_at(bytes + 4), n);
+        CHECK_EQUAL(words_at(bytes + 8), 7);
+        uint32_t at = 24 + 8 * c.rights;
+        CHECK_EQUAL(length, at + c.size);
+        for (uint32_t i = 0; i < c.size; i++)
+            CHECK_EQUAL(bytes[at + i], byte_of(n, i));
+        return;
+    }
+    uint32_t from = (index - 1) / 3 * 4096 + (index - 1) % 3 * 1408;
+    uint32_t end = (index - 1) % 3 == 2 ? ((index - 1) / 3 + 1) * 4096 : from + 1408;
+    end = MIN(end, c.data_size);
+    CHECK_EQUAL(length, end > from ? end - from : 0);
+    for (uint32_t i = from; i < end; i++)
+        CHECK_EQUAL(bytes[i - from], byte_of(n, 5000 + i));
+}
+
+/* Which message has frame number `number`, and which of its frames it is; of those that the kernel has been given. */
+static uint32_t message_of(uint32_t number, uint32_t *index)
+{
+    uint32_t n = 0;
+    while (number >= pieces_of(content_of(n).data_size))
+        number -= pieces_of(content_of(n++).data_size);
+    *index = number;
+    return n;
+}
+
+static void model_takes_frame(uint32_t number, const uint8_t *bytes, uint32_t length)
+{
+    uint32_t index, n = message_of(number, &index);
+    CHECK(n < sent_to_peer);
+    check_piece(n, index, bytes, length);
+    model_in.have[number % SPAN] = true;
+}
+
+static void model_gets_window(uint32_t sequence, const uint8_t *bytes, uint32_t length)
+{
+    if (sequence - model_in.first < 32)
+        model_takes_frame(sequence, bytes, length);
+    uint32_t index, there = 0;
+    while (model_in.have[model_in.first % SPAN])
+        model_in.have[model_in.first++ % SPAN] = false;
+    model_in.whole = message_of(model_in.first, &index);
+    for (uint32_t i = 1; i < 32; i++)
+        there |= (uint32_t)model_in.have[(model_in.first + i) % SPAN] << i;
+    model_says(model_in.first, there);
+}
+
+/* A packet is a head with a page, or a page. */
+static void model_gets_norma(uint32_t sequence, uint32_t index, const uint8_t *bytes, uint32_t length)
+{
+    if (sequence < model_in.packets)
+        model_says(sequence, 0);
+    if (sequence != model_in.packets)
+        return;
+    uint32_t n = model_in.whole, frames = pieces_of(content_of(n).data_size);
+    CHECK(n < sent_to_peer && index < frames);
+    check_piece(n, index, bytes, length);
+    model_in.have[index] = true;
+    uint32_t end = model_in.first ? model_in.first + 3 : MIN(4, frames);
+    for (uint32_t i = model_in.first; i < end; i++)
+        if (!model_in.have[i])
+            return;
+    model_says(sequence, 0);
+    model_in.packets++;
+    model_in.first = end;
+    if (end < frames)
+        return;
+    memset(model_in.have, 0, sizeof model_in.have);
+    model_in.first = 0;
+    model_in.whole++;
+}
+
+/* ---- And what it sends. */
+
+static struct {
+    uint32_t there; /* frames, or packets, that the kernel has */
+    uint32_t in_message, message; /* norma: what is sent now */
+    uint32_t quiet; /* time at which it sent last */
+    uint32_t more; /* window: bits from `there` on */
+} model_out;
+static uint32_t from_peer; /* messages in all */
+
+static void model_frame(uint32_t sequence, uint32_t n, uint32_t index)
+{
+    struct content c = content_of(1000 + n);
+    uint8_t frame[1500] = {1, 0, PEER, 0};
+    uint32_t head = 24 + 8 * c.rights + c.size, length = 24, first = 16 + n % 5, of_head[3] = {first, n, n % 2 ? 7 : 0};
+    memcpy(frame + 4, &sequence, 4);
+    memcpy(frame + 8, &index, 4);
+    memcpy(frame + 12, &c.data_size, 4);
+    memcpy(frame + 16, &head, 2);
+    if (!index) {
+        memcpy(frame + 24, of_head, 12);
+        memcpy(frame + 36, &c.size, 2);
+        memcpy(frame + 38, &c.rights, 2);
+        for (uint32_t i = 0; i < c.rights; i++)
+            frame[24 + 24 + 8 * i] = (uint8_t)(i + 1), frame[24 + 24 + 8 * i + 6] = 1;
+        length = 24 + 24 + 8 * c.rights;
+        for (uint32_t i = 0; i < c.size; i++)
+            frame[length++] = byte_of(1000 + n, i);
+    } else {
+        uint32_t page = (index - 1) / 3, from = page * 4096 + (index - 1) % 3 * 1408;
+        uint32_t end = MIN((index - 1) % 3 == 2 ? (page + 1) * 4096 : from + 1408, c.data_size);
+        for (uint32_t i = from; i < end; i++)
+            frame[length++] = byte_of(1000 + n, 5000 + i);
+    }
+    fly(frame, length, true);
+}
+
+static void model_sends_norma(void)
+{
+    if (model_out.message == from_peer || now - model_out.quiet < 40)
+        return;
+    uint32_t frames = pieces_of(content_of(1000 + model_out.message).data_size);
+    uint32_t end = model_out.in_message ? model_out.in_message + 3 : MIN(4, frames);
+    for (uint32_t i = model_out.in_message; i < end; i++)
+        model_frame(model_out.there, model_out.message, i);
+    model_out.quiet = now;
+}
+
+static void model_hears_norma(uint32_t sequence)
+{
+    if (sequence != model_out.there || model_out.message == from_peer)
+        return;
+    uint32_t frames = pieces_of(content_of(1000 + model_out.message).data_size);
+    model_out.there++;
+    model_out.in_message = model_out.in_message ? model_out.in_message + 3 : MIN(4, frames);
+    if (model_out.in_message >= frames) {
+        model_out.in_message = 0;
+        model_out.message++;
+    }
+    model_out.quiet = now - 1000;
+}
+
+/* All that the kernel has not got of the next 32, again and again. */
+static void model_sends_window(void)
+{
+    if (now - model_out.quiet < 25)
+        return;
+    uint32_t begin = 0, n = 0;
+    for (; n < from_peer; begin += pieces_of(content_of(1000 + n++).data_size))
+        for (uint32_t i = 0; i < pieces_of(content_of(1000 + n).data_size); i++)
+            if (begin + i - model_out.there < 32 && !(model_out.more >> (begin + i - model_out.there) & 1))
+                model_frame(begin + i, n, i);
+    model_out.quiet = now;
+}
+
+static void model_hears(uint32_t sequence, uint32_t index)
+{
+    if (!is_window()) {
+        model_hears_norma(sequence);
+    } else if (sequence >= model_out.there) {
+        if (sequence > model_out.there)
+            model_out.quiet = now - 1000;
+        model_out.there = sequence;
+        model_out.more = index;
+    }
+}
+
+/* ---- A run. */
+
+static void to_kernel(const uint8_t *bytes, uint32_t length)
+{
+    struct mbuf *m = m_get();
+    if (!m)
+        return;
+    m->m_data += 16;
+    m->m_len = length;
+    memcpy(m->m_data, bytes, length);
+    take_in(m);
+    m_free(m);
+}
+
+static void to_model(const uint8_t *bytes, uint32_t length)
+{
+    CHECK(length >= 24 && bytes[2] == 0);
+    uint32_t sequence = words_at(bytes + 4), index = words_at(bytes + 8);
+    if (bytes[0] == 2)
+        model_hears(sequence, index);
+    else if (is_window())
+        model_gets_window(sequence, bytes + 24, length - 24);
+    else
+        model_gets_norma(sequence, index, bytes + 24, length - 24);
+}
+
+static void step(void)
+{
+    now++;
+    for (uint32_t i = 0; i < in_flight;) {
+        if (flights[i].at > now) {
+            i++;
+            continue;
+        }
+        static struct flight f;
+        f = flights[i];
+        flights[i] = flights[--in_flight];
+        f.to_kernel ? to_kernel(f.bytes, f.length) : to_model(f.bytes, f.length);
+    }
+    is_window() ? model_sends_window() : model_sends_norma();
+    if (now % 12 == 0)
+        timer_tick();
+}
+
+static void begin(uint32_t seed)
+{
+    pages_init(BASE, BASE + sizeof memory);
+    for (unsigned i = 0; i < PORTS; i++)
+        ports[i].uid = 100 + i;
+    node_total = 2;
+    retry = 3;
+    luck = random_from(seed, 1);
+}
+
+/* Messages both ways, at random times; all of them get there. */
+static void carry(uint32_t seed, uint32_t count)
+{
+    begin(seed);
+    uint32_t free_pages = pages_free();
+    loses = random_below(&luck, 3) * 120;
+    repeats = random_below(&luck, 3) * 100;
+    delays = random_below(&luck, 3) * 30;
+    from_peer = count;
+    model_out.quiet = now - 1000;
+    while (model_in.whole < count || arrived < count || peers[PEER]->first) {
+        if (sent_to_peer < count && (!peers[PEER] || peers[PEER]->waiting < 6) && !random_below(&luck, 10))
+            sent_to_peer += kernel_sends(sent_to_peer);
+        step();
+        CHECK(now < 4000000);
+        peer_of(PEER);
+    }
+    CHECK_EQUAL(messages_in_use(), 0);
+    CHECK_EQUAL(m_in_use(), 0);
+    CHECK_EQUAL(host_locks_held, 0);
+    CHECK(pages_free() + 16 >= free_pages); /* but for what zones keep */
+}
+
+#define OF_SEED(n)                            \
+    HOST_TEST(messages_both_ways_by_seed_##n) \
+    {                                         \
+        carry(n, MESSAGES *host_times());     \
+    }
+OF_SEED(1)
+OF_SEED(2)
+OF_SEED(3)
+OF_SEED(4)
+OF_SEED(5)
+OF_SEED(6)
+
+/* What nobody sends in good faith is dropped, or put together and passed on as it says; nothing is lost by it. */
+HOST_TEST(frames_of_any_content)
+{
+    begin(9);
+    strange = true;
+    static uint8_t frame[1500];
+    for (uint32_t n = 0; n < 40000 * host_times(); n++) {
+        uint32_t length = random_below(&luck, 4) ? 24 + random_below(&luck, 300) : random_below(&luck, 1500);
+        for (uint32_t i = 0; i < length; i++)
+            frame[i] = (uint8_t)random_below(&luck, random_below(&luck, 2) ? 4 : 256);
+        frame[0] = (uint8_t)(1 + random_below(&luck, 2));
+        frame[1] = frame[3] = 0;
+        frame[2] = PEER;
+        if (length > 8 && random_below(&luck, 8)) {
+            uint32_t sequence = (peers[PEER] ? peers[PEER]->expected : 0) + random_below(&luck, 3);
+            memcpy(frame + 4, &sequence, 4);
+        }
+        if (length > 44 && random_below(&luck, 4)) { /* a head, or nearly */
+            frame[8] = (uint8_t)random_below(&luck, 3);
+            frame[9] = frame[10] = frame[11] = frame[12] = frame[13] = frame[14] = frame[15] = frame[37] = frame[39] =
+                0;
+        }
+        to_kernel(frame, length);
+        in_flight = 0;
+    }
+    CHECK_EQUAL(m_in_use(), 0);
+    CHECK_EQUAL(host_locks_held, 0);
+    CHECK(messages_in_use() <= 40);
+}
