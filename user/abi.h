@@ -313,6 +313,7 @@
 #define USER_TASK_CREATE 0x300 /* (node, steps) with memory inherited from this task: a right to it */
 #define USER_THREAD_CREATE 0x301 /* (pc, sp, argument) which runs */
 #define USER_TASK_TERMINATE 0x302 /* () */
+#define USER_TASK_SPREAD 0x303 /* (first node, count, steps, fan-out, pc, sp) a child on each, which runs, with its node as argument */
 #define USER_MESSAGE_SEND_ONCE 1 /* the number of a message that a send-once right sends which goes unused */
 
 /* ioctl, as 4.3BSD and, where terminals have modes, 4.4BSD. */

@@ -117,6 +117,7 @@ static int run_remote(void)
     uint64_t cycles = cycles64() - begin;
     await_quiet();
     user_wait_for_all(0);
+    tasks_end();
     transport_drain(200);
     thread_delay(30 * clock_hz() / 1000 + 1); /* an acknowledgement that was lost is asked for again */
     if_ether_stop();

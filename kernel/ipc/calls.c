@@ -5,6 +5,7 @@
 
 #include "dev/node.h"
 #include "ipc/space.h"
+#include "lib/minmax.h"
 #include "lib/syscall.h"
 #include "user/abi.h"
 #include "vm/map.h"
@@ -49,8 +50,7 @@ static int data_in(struct vm_map *map, struct message *m, uint32_t address, uint
         return -ENOMEM;
     int error = 0;
     for (uint32_t at = 0; at < size && !error; at += PAGE_SIZE)
-        error = copyin(map, page_pointer(m->page[at / PAGE_SIZE]), address + at,
-                       size - at < PAGE_SIZE ? size - at : PAGE_SIZE);
+        error = copyin(map, page_pointer(m->page[at / PAGE_SIZE]), address + at, MIN(size - at, PAGE_SIZE));
     return error;
 }
 
@@ -100,8 +100,7 @@ static int data_out(struct vm_map *map, const struct message *m, uint32_t *addre
     *address = 0;
     int error = m->data_size ? vm_allocate(map, address, m->data_size, VM_ANYWHERE) : 0;
     for (uint32_t at = 0; at < m->data_size && !error; at += PAGE_SIZE)
-        error = copyout(map, *address + at, page_pointer(m->page[at / PAGE_SIZE]),
-                        m->data_size - at < PAGE_SIZE ? m->data_size - at : PAGE_SIZE);
+        error = copyout(map, *address + at, page_pointer(m->page[at / PAGE_SIZE]), MIN(m->data_size - at, PAGE_SIZE));
     return error;
 }
 
@@ -116,8 +115,8 @@ static int message_in(struct ipc_space *s, struct vm_map *map, uint32_t address,
     if (error)
         return error;
     struct user_message u = {.id = m->id,
-                             .size = m->size < USER_MESSAGE_BODY ? m->size : USER_MESSAGE_BODY,
-                             .rights = m->rights < USER_MESSAGE_RIGHTS ? m->rights : USER_MESSAGE_RIGHTS,
+                             .size = MIN(m->size, USER_MESSAGE_BODY),
+                             .rights = MIN(m->rights, USER_MESSAGE_RIGHTS),
                              .data_size = m->data_size};
     uint32_t data;
     error = data_out(map, m, &data);

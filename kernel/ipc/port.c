@@ -9,6 +9,7 @@
 
 #include "dev/clock.h"
 #include "ipc/transport.h"
+#include "lib/minmax.h"
 #include "lib/panic.h"
 #include "mem/zone.h"
 #include "sched/limit.h"
@@ -303,7 +304,7 @@ void port_home_release(uint32_t uid, uint16_t home, uint32_t count)
     crit_t s = simple_lock_enter(&names_lock);
     struct port *p = port_named(home, uid);
     if (p) {
-        p->abroad -= count < p->abroad ? count : p->abroad;
+        p->abroad -= MIN(count, p->abroad);
         what = settle(p);
     }
     simple_lock_leave(&names_lock, s);

@@ -138,7 +138,7 @@ static uint32_t message_piece(uint32_t data_size, uint32_t index, uint32_t *page
     if (in_page > PAGE_SIZE)
         in_page = PAGE_SIZE;
     n = in_page > *at ? in_page - *at : 0;
-    return n < TRANSPORT_PIECE ? n : TRANSPORT_PIECE;
+    return MIN(n, TRANSPORT_PIECE);
 }
 
 /* The head has been made when the message was handed over; it lies before the body. */

@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "arch/csr.h"
+#include "dev/node.h"
 #include "ipc/space.h"
+#include "lib/minmax.h"
 #include "lib/syscall.h"
 #include "mem/zone.h"
+#include "sched/sched.h"
 #include "user/abi.h"
 
 #define PATIENCE_MS 20000 /* for what another node has to exchange messages for */
@@ -222,6 +225,169 @@ int task_create(struct task *parent, unsigned node, unsigned steps, struct port 
     return error;
 }
 
+/* ---- Creating many. */
+
+/* Of HOST_TASK_SPREAD; `spread` has the others of the part that is this node's to make. */
+struct spread_body {
+    struct allocate allocate;
+    struct spread spread;
+};
+
+/* A child on `node`, which makes those of `below`: the message has been sent, the answer goes to `answers`. */
+static int spread_to(unsigned node, const struct spread_body *below, struct port *bootstrap, struct vm_map *snapshot,
+                     struct port *answers, struct task_report *report)
+{
+    struct port *host = port_known(node, UID_HOST);
+    struct message *m = host ? message_for(host, HOST_TASK_SPREAD) : 0;
+    if (host)
+        port_drop(host, RIGHT_SEND);
+    if (!m)
+        return -ENOMEM;
+    memcpy(m->body, below, sizeof *below);
+    m->size = sizeof *below;
+    if (bootstrap) {
+        port_make(bootstrap, RIGHT_SEND);
+        message_add_right(m, bootstrap, RIGHT_SEND);
+    }
+    port_make(answers, RIGHT_SEND_ONCE);
+    m->reply = (struct right){answers, RIGHT_SEND_ONCE};
+    int error = task_make_vector(snapshot, below->spread.steps, m, report);
+    if (!error)
+        error = message_send(m, PATIENCE_MS);
+    if (error) {
+        m->reply.port = 0; /* nobody is to be told */
+        message_free(m);
+        port_release(answers);
+    }
+    return error;
+}
+
+/* Sends all, and counts them: what they answer is awaited by spread_await. */
+static int spread_send(struct task *parent, const struct spread *s, struct port *answers, unsigned *sent,
+                       struct task_report *report)
+{
+    struct vm_map *snapshot;
+    struct port *bootstrap;
+    struct spread_body body;
+    int error = snapshot_of(parent, &snapshot, &body.allocate, &bootstrap);
+    if (error)
+        return error;
+    uint32_t parts = s->fanout ? MIN(s->fanout, s->count) : s->count;
+    for (uint32_t i = 0, at = 0; i < parts && !error; i++) {
+        uint32_t size = (s->count - at) / (parts - i);
+        body.spread = *s;
+        body.spread.first = s->first + at + 1;
+        body.spread.count = size - 1;
+        error = spread_to(s->first + at, &body, bootstrap, snapshot, answers, report);
+        *sent += !error;
+        at += size;
+    }
+    if (bootstrap)
+        port_drop(bootstrap, RIGHT_SEND);
+    vm_map_release(snapshot);
+    return error;
+}
+
+/* The first error of so many answers. */
+static int spread_await(struct port *answers, unsigned sent)
+{
+    int error = 0;
+    for (; sent; sent--) {
+        struct message *reply;
+        int its = port_receive(answers, PATIENCE_MS, &reply);
+        if (!its) {
+            memcpy(&its, reply->body, sizeof its);
+            if (reply->id == MESSAGE_SEND_ONCE)
+                its = -EPIPE;
+            message_free(reply);
+        }
+        if (!error)
+            error = its;
+    }
+    return error;
+}
+
+int task_spread(struct task *parent, const struct spread *s, struct task_report *report)
+{
+    uint32_t begin = cycles32();
+    unsigned sent = 0;
+    if (s->first + s->count < s->first || s->first + s->count > node_count())
+        return -EINVAL;
+    struct port *answers = port_create(0, 0);
+    if (!answers)
+        return -ENOMEM;
+    int error = spread_send(parent, s, answers, &sent, report);
+    report->allocate = cycles32() - begin;
+    int theirs = spread_await(answers, sent);
+    port_destroy(answers);
+    report->cycles = cycles32() - begin;
+    report->vector = report->cycles - report->allocate;
+    return error ? error : theirs;
+}
+
+static int task_start(struct task *t, const struct user_start *start)
+{
+    mutex_lock(&t->lock);
+    int error = !t->process ? -ESRCH
+                : t->begun  ? process_add_thread(t->process, start->pc, start->sp, start->a0)
+                            : process_shell_begin(t->process, start);
+    t->begun |= error >= 0;
+    mutex_unlock(&t->lock);
+    return MIN(error, 0);
+}
+
+/* The last thread that has ended, or is about to, is joined by the next one. */
+static void spread_join(struct thread *self)
+{
+    static struct thread *last;
+    mutex_lock(&tasks_lock);
+    struct thread *before = last;
+    last = self;
+    mutex_unlock(&tasks_lock);
+    if (before)
+        thread_join(before);
+}
+
+void tasks_end(void)
+{
+    spread_join(0);
+}
+
+/* In a thread of its own, as it waits for other nodes, which may want this one's servers meanwhile. */
+static void spread_thread(void *arg)
+{
+    struct message *m = arg;
+    struct spread_body body;
+    struct task_report report;
+    unsigned sent = 0;
+    memcpy(&body, m->body, sizeof body);
+    body.allocate.name[sizeof body.allocate.name - 1] = 0;
+    struct port *p = task_allocate(body.allocate.name, &body.allocate.brk, message_take_right(m, 0));
+    struct port *answers = p ? port_create(0, 0) : 0;
+    int error = answers ? task_take_vector(p->object, m) : -ENOMEM;
+    if (!error && body.spread.count)
+        error = spread_send(p->object, &body.spread, answers, &sent, &report);
+    if (!error) {
+        struct user_start start = {.pc = body.spread.pc, .sp = body.spread.sp, .a0 = ipc_node};
+        error = task_start(p->object, &start);
+    }
+    int theirs = answers ? spread_await(answers, sent) : 0;
+    if (answers)
+        port_destroy(answers);
+    if (p)
+        port_drop(p, RIGHT_SEND);
+    message_answer(m, error ? error : theirs);
+    spread_join(curhart->thread);
+}
+
+static void spread_asked(struct message *m)
+{
+    if (m->size != sizeof(struct spread_body))
+        message_answer(m, -EINVAL);
+    else if (!thread_create(spread_thread, m, PRI_NORMAL, ANY_HART, "spread"))
+        message_answer(m, -EAGAIN);
+}
+
 /* ---- Messages. */
 
 static void task_host_message(struct message *m)
@@ -240,6 +406,8 @@ static void task_host_message(struct message *m)
             port_drop(p, RIGHT_SEND);
         if (reply)
             message_post(reply);
+    } else if (m->id == HOST_TASK_SPREAD) {
+        spread_asked(m);
     } else if (m->id == HOST_SHUTDOWN && task_host_shutdown) {
         task_host_shutdown(m);
     } else {
@@ -271,6 +439,22 @@ static void create_message(struct task *t, struct message *m)
     message_post(reply);
 }
 
+static void spread_message(struct task *t, struct message *m)
+{
+    struct spread s;
+    struct task_report report = {0};
+    memcpy(&s, m->body, sizeof s);
+    int error = m->size < sizeof s || s.steps > STEPS_ALL ? -EINVAL : task_spread(t, &s, &report);
+    struct message *reply = message_reply_to(m);
+    message_free(m);
+    if (!reply)
+        return;
+    memcpy(reply->body, &error, sizeof error);
+    memcpy(reply->body + sizeof error, &report, sizeof report);
+    reply->size = sizeof error + sizeof report;
+    message_post(reply);
+}
+
 static int thread_of(struct task *t, const struct message *m)
 {
     struct user_start start = {0};
@@ -281,13 +465,7 @@ static int thread_of(struct task *t, const struct message *m)
     start.pc = words[0];
     start.sp = words[1];
     start.a0 = words[2];
-    mutex_lock(&t->lock);
-    int error = !t->process ? -ESRCH
-                : t->begun  ? process_add_thread(t->process, start.pc, start.sp, start.a0)
-                            : process_shell_begin(t->process, &start);
-    t->begun |= error >= 0;
-    mutex_unlock(&t->lock);
-    return error < 0 ? error : 0;
+    return task_start(t, &start);
 }
 
 static int terminate(struct task *t)
@@ -309,6 +487,7 @@ static void task_message(void *object, struct message *m)
     switch (m->id) {
     case USER_TASK_CREATE: create_message(t, m); break;
     case USER_THREAD_CREATE: message_answer(m, thread_of(t, m)); break;
+    case USER_TASK_SPREAD: spread_message(t, m); break;
     case USER_TASK_TERMINATE: message_answer(m, terminate(t)); break;
     case TASK_MAP_VECTOR: task_map_vector(t, m); break;
     default: message_answer(m, -ENOSYS);

@@ -17,6 +17,12 @@
  * **`crtc`**: what the paper changes, each by itself (enum task_step). The vector says the objects' states (eager state), and has all
  * of each chain, what several regions share once (eager chain); INIT is sent and not waited for (no synchronisation).
  *
+ * **Many at once** (section 4). USER_TASK_SPREAD makes a child on each of several nodes, by one message to each, HOST_TASK_SPREAD, which has
+ * all of the above in it: name, break, right, vector, and where the child's first thread begins. The messages are sent to all, then all
+ * answers awaited. Flat, the source sends to every node. In a tree it sends to as many as the fan-out says, and each of these, when its
+ * own child's memory is there, to its part of the others, as the source of *its* child: so objects are exported and pages
+ * given by the node above (STEP_HIERARCHICAL), which has them from the one above it.
+ *
  * **What a child has.** Memory that is inherited by copy, the place of its break, the name, and as its bootstrap port the one of its
  * parent (task_set_bootstrap). No descriptors but the node's console, no threads: THREAD_CREATE starts one.
  *
@@ -41,6 +47,7 @@ enum task_step {
 #define HOST_TASK_ALLOCATE 0x380
 #define TASK_MAP_VECTOR 0x381
 #define HOST_SHUTDOWN 0x382
+#define HOST_TASK_SPREAD 0x383
 
 struct task {
     struct lock lock;
@@ -65,8 +72,15 @@ struct port *task_allocate(const char *name, const struct user_break *brk, struc
 /* A child of `parent` on that node: a send right to its port. */
 int task_create(struct task *parent, unsigned node, unsigned steps, struct port **child, struct task_report *report);
 
+/* Children on `count` nodes from `first` on, started; `fanout` of them, or all if 0, from here, the others from these. */
+struct spread {
+    uint32_t first, count, steps, fanout, pc, sp;
+};
+int task_spread(struct task *parent, const struct spread *s, struct task_report *report);
+
 /* The memory of a task by a vector of another node (vector.c). Consumes the message. */
 void task_map_vector(struct task *task, struct message *m);
+int task_take_vector(struct task *task, struct message *m); /* the same, and the message stays the caller's */
 /* The vector of a snapshot, as the data of `m`; what it has exported is in it. */
 int task_make_vector(struct vm_map *snapshot, unsigned steps, struct message *m, struct task_report *report);
 
@@ -74,5 +88,6 @@ int task_make_vector(struct vm_map *snapshot, unsigned steps, struct message *m,
 extern void (*task_host_shutdown)(struct message *m);
 
 void tasks_init(void);
+void tasks_end(void); /* nothing is asked for any more */
 uint32_t tasks_in_use(void);
 #endif

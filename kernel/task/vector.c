@@ -271,18 +271,18 @@ static int enter(struct task *task, struct message *m)
     return error;
 }
 
-void task_map_vector(struct task *task, struct message *m)
+int task_take_vector(struct task *task, struct message *m)
 {
-    int error = is_sound(m) ? 0 : -EINVAL;
+    if (!is_sound(m))
+        return -EINVAL;
     mutex_lock(&task->lock); /* it has no thread yet, and nothing else wants it */
-    if (!error && (!task->process || task->begun))
-        error = -ESRCH;
+    int error = !task->process || task->begun ? -ESRCH : 0;
     if (!error) {
         vm_map_set_form(task->process->map, &vector_head_of(m)->form);
         error = enter(task, m);
     }
     mutex_unlock(&task->lock);
-    for (uint32_t n = 0; is_sound(m) && n < vector_head_of(m)->objects; n++) {
+    for (uint32_t n = 0; n < vector_head_of(m)->objects; n++) {
         struct vector_object *o = object_of(m, n);
         struct port *unused = o->pager.type ? port_import(&o->pager, m->node) : 0;
         if (unused)
@@ -290,5 +290,10 @@ void task_map_vector(struct task *task, struct message *m)
         if (o->here)
             vm_object_release((struct vm_object *)(uintptr_t)o->here);
     }
-    message_answer(m, error);
+    return error;
+}
+
+void task_map_vector(struct task *task, struct message *m)
+{
+    message_answer(m, task_take_vector(task, m));
 }

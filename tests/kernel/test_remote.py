@@ -1,4 +1,4 @@
-"""Tasks on other nodes (paper `crtc`): ports and messages, memory that is faulted over the wire, and what is left behind."""
+"""Tasks on other nodes (paper `crtc`): ports, messages, memory that is faulted over the wire, and what is left."""
 
 import json
 import subprocess
@@ -42,6 +42,19 @@ def test_a_task_runs_on_each_other_node(tmp_path, sync, harts, build, steps, nod
         assert xmm["errors"] == xmm["exports"] == xmm["proxies"] == ipc["in_use"] == 0
         assert bool(ipc["resent"]) == bool(more)
     assert sum(node["ipc"][0]["messages"] for node in results) == sum(node["ipc"][0]["arrived"] for node in results)
+
+
+def test_tasks_on_all_nodes_at_once(tmp_path):
+    """By a tree, from a task with ancestors: so its memory is in chains of objects. The last node's pages come through
+    another one."""
+    nodes, depth, regions = 4, 2, 5
+    args = f"{STEPS['hierarchical']},1,4,2,{depth},{regions}"
+    results = run(tmp_path, 1, "cli-optim", nodes, f"program=remote args={args}", {"ipc": "window"})
+    (line,) = results[0]["spread"]
+    assert line["nodes"] == nodes - 1 and line["regions"] >= regions + 4 and line["objects"] >= regions * (1 + depth)
+    served = [node["xmm"][0]["served"] for node in results]
+    assert served[1] == served[3] == 0 < served[2] < served[0]
+    assert all(node["xmm"][0]["exports"] == node["xmm"][0]["proxies"] == 0 for node in results)
 
 
 def test_ports_of_a_task(tmp_path):

@@ -9,7 +9,8 @@ from support.cache import REPO
 
 KERNEL = REPO / "kernel"
 # Of each of these an image holds one file, behind the interface of all; what the five schemes share stands in two more.
-VARIANTS = ("lock/spin", "test/wrong-spin/"), ("net/receive/",), ("net/policy/",), ("sync/", "test/wrong/")
+VARIANTS = (("lock/spin", "test/wrong-spin/"), ("net/receive/",), ("net/policy/",), ("ipc/transport/",),
+            ("sync/", "test/wrong/"))
 HOST = "test/host/"     # programs of their own
 TWICE = {"swap_file_off": "where a machine has no disk, a part of the kernel is not there",
          "least": "to become MIN", "socket_of": "to be one"}

@@ -87,3 +87,15 @@ int task_run(uint32_t task, void (*fn)(uint32_t), uint32_t arg, void *stack)
     memcpy(m.body, words, sizeof words);
     return message_call(&m, task, CALL_MS);
 }
+
+int task_spread(uint32_t task, uint32_t first, uint32_t count, uint32_t steps, uint32_t fanout, void (*fn)(uint32_t),
+                void *stack, struct created *what)
+{
+    uint32_t words[6] = {first, count, steps, fanout, (uint32_t)fn, (uint32_t)stack & ~15u};
+    struct user_message m = {.id = USER_TASK_SPREAD, .size = sizeof words};
+    memcpy(m.body, words, sizeof words);
+    int error = message_call(&m, task, CALL_MS);
+    if (!error && what)
+        memcpy(what, m.body + sizeof error, sizeof *what);
+    return error;
+}

@@ -28,6 +28,12 @@ struct created {
 
 /* A child of `task` on that node, with its memory by copy: a name for a right to it. `steps`: kernel/task/task.h. */
 int task_create(uint32_t task, uint32_t node, uint32_t steps, struct created *what);
+/*
+ * A child of `task` on each of `count` nodes from `first` on, in which fn(its node) runs on that stack; from `fanout` of them the others
+ * are made, 0: all from here.
+ */
+int task_spread(uint32_t task, uint32_t first, uint32_t count, uint32_t steps, uint32_t fanout, void (*fn)(uint32_t),
+                void *stack, struct created *what);
 /* fn(arg) in the task, on the stack that ends at `stack`; it ends by exit. */
 int task_run(uint32_t task, void (*fn)(uint32_t), uint32_t arg, void *stack);
 #endif

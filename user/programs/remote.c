@@ -1,15 +1,23 @@
 /*
- * remote [STEPS [ROUNDS [PAGES]]]: creates a child on each other node in turn (kernel/task/task.h), ROUNDS times; each computes over PAGES
- * pages of memory that it has from here, and of which half is written, and tells what it has got by a message. With run=remote.
+ * remote [STEPS [ROUNDS [PAGES [FANOUT [DEPTH [REGIONS]]]]]]: creates a child on each other node (kernel/task/task.h), ROUNDS times; each
+ * computes over PAGES pages of memory that it has from here, and of which half is written, and tells what it has got by a message. One after
+ * the other if FANOUT is -, else all at once, by a tree of that fan-out, or flat if it is 0. The parent has DEPTH ancestors that wait, each
+ * of which has written in REGIONS regions: so there are that many more objects. With run=remote.
  *
  *   @remote node=... steps=... regions=... objects=... allocate=... vector=... create=... run=... faults=...
+ *
+ *   @spread nodes=... steps=... fanout=... regions=... objects=... send=... create=... run=...
  *
  * cycles: until the empty task was there, from there until its memory was, both; from its start to its message; `fault`: of a page that was
  * faulted over the wire, in the child: the mean
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "user/lib/ports.h"
 #include "user/lib/system.h"
@@ -52,7 +60,7 @@ static uint32_t sum_of(void)
 static void child(uint32_t arg)
 {
     struct user_message m = {.id = 7, .size = sizeof(struct report)};
-    struct report r = {.round = arg, .node = node_self()};
+    struct report r = {.round = round_number, .node = arg == node_self() ? arg : 0};
     uint32_t begin = cycles();
     for (uint32_t p = 0; p < pages; p++)
         r.sum += *(volatile uint32_t *)(memory + p * PAGE);
@@ -86,45 +94,121 @@ static int failed(const char *what, int error)
     return 1;
 }
 
-static int round_on(uint32_t node, uint32_t steps, uint32_t port)
+static uint32_t steps;
+
+/* What the child on some node says. */
+static int hear(uint32_t port, struct report *r)
+{
+    struct user_message m;
+    int error = message_receive(&m, port, 20000);
+    if (error)
+        return failed("no answer", error);
+    memcpy(r, m.body, sizeof *r);
+    if (m.size == sizeof *r && r->sum == expected() && r->round == round_number)
+        return 0;
+    printf("remote: node %u says %x of round %u, not %x\n", (unsigned)r->node, (unsigned)r->sum, (unsigned)r->round,
+           (unsigned)expected());
+    return 1;
+}
+
+/* What is written here from now on, no child sees. */
+static void spoil(void)
+{
+    for (uint32_t p = 0; p < pages; p++)
+        memset(memory + p * PAGE, 0xee, 16);
+}
+
+static int round_on(uint32_t node, uint32_t port)
 {
     struct created c;
-    struct user_message m;
     struct report r;
-    fill();
     int task = task_create((uint32_t)task_self(), node, steps, &c);
     if (task < 0)
         return failed("no child", task);
-    for (uint32_t p = 0; p < pages; p++) /* what is written here from now on, the child does not see */
-        memset(memory + p * PAGE, 0xee, 16);
+    spoil();
     uint32_t begin = cycles();
-    int error = task_run((uint32_t)task, child, round_number, stack + STACK);
-    if (!error)
-        error = message_receive(&m, port, 20000);
-    uint32_t took = cycles() - begin;
-    if (error)
-        return failed("no answer", error);
-    port_deallocate((uint32_t)task);
-    memcpy(&r, m.body, sizeof r);
+    int error = task_run((uint32_t)task, child, node, stack + STACK);
     fill();
-    if (m.size != sizeof r || r.sum != expected() || r.node != node || r.round != round_number) {
-        printf("remote: node %u says %x of round %u, not %x\n", (unsigned)r.node, (unsigned)r.sum, (unsigned)r.round,
-               (unsigned)expected());
+    if (error)
+        return failed("it does not run", error);
+    if (hear(port, &r))
         return 1;
-    }
+    uint32_t took = cycles() - begin;
+    port_deallocate((uint32_t)task);
+    if (r.node != node)
+        return failed("another node", -(int)r.node);
     printf("@remote node=%u steps=%u regions=%u objects=%u allocate=%u vector=%u create=%u run=%u fault=%u\n",
            (unsigned)node, (unsigned)steps, (unsigned)c.regions, (unsigned)c.objects, (unsigned)c.allocate,
            (unsigned)c.vector, (unsigned)c.cycles, (unsigned)took, (unsigned)r.fault);
     return 0;
 }
 
+static int round_on_all(uint32_t fanout, uint32_t port)
+{
+    struct created c;
+    struct report r;
+    uint32_t count = node_total() - 1, begin = cycles();
+    uint64_t seen = 0;
+    int error = task_spread((uint32_t)task_self(), 1, count, steps, fanout, child, stack + STACK, &c);
+    if (error)
+        return failed("no children", error);
+    spoil();
+    fill();
+    for (uint32_t i = 0; i < count; i++) {
+        if (hear(port, &r))
+            return 1;
+        if (r.node < 1 || r.node > count || seen >> r.node & 1)
+            return failed("a node that has answered", -(int)r.node);
+        seen |= 1ull << r.node;
+    }
+    printf("@spread nodes=%u steps=%u fanout=%u regions=%u objects=%u send=%u create=%u run=%u\n", (unsigned)count,
+           (unsigned)steps, (unsigned)fanout, (unsigned)c.regions, (unsigned)c.objects, (unsigned)c.allocate,
+           (unsigned)c.cycles, (unsigned)(cycles() - begin));
+    return 0;
+}
+
+/* Regions that are not joined, as they differ in what they may become; written by each generation. */
+static uint32_t *regions[MOST];
+
+static void map_regions(uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        regions[i] = mmap((void *)(0x28000000 + i * 4 * PAGE), PAGE, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
+}
+
+/* The calling process, `depth` generations further down; its parents wait, and end as it does. */
+static void descend(uint32_t depth, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        *regions[i] = depth;
+    while (depth--) {
+        int status, id = fork();
+        if (id) {
+            if (id < 0 || waitpid(id, &status, 0) != id)
+                _exit(1);
+            _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+        }
+        for (uint32_t i = 0; i < count; i++)
+            *regions[i] = depth;
+    }
+}
+
+static uint32_t number(int argc, char **argv, int i, uint32_t otherwise)
+{
+    return argc > i ? strtoul(argv[i], 0, 0) : otherwise;
+}
+
 int main(int argc, char **argv)
 {
-    uint32_t steps = argc > 1 ? strtoul(argv[1], 0, 0) : 0, rounds = argc > 2 ? strtoul(argv[2], 0, 0) : 1;
-    if (argc > 3)
-        pages = strtoul(argv[3], 0, 0);
-    if (!pages || pages > MOST)
-        return failed("pages: give 1 to 64", -1);
+    uint32_t rounds = number(argc, argv, 2, 1), depth = number(argc, argv, 5, 0), count = number(argc, argv, 6, 0);
+    bool spread = argc > 4 && strcmp(argv[4], "-") != 0;
+    steps = number(argc, argv, 1, 0);
+    pages = number(argc, argv, 3, pages);
+    if (!pages || pages > MOST || count > MOST)
+        return failed("pages and regions: give 1 to 64", -1);
+    map_regions(count);
+    descend(depth, count);
     int port = port_allocate();
     heap = malloc(PAGE);
     if (port < 0 || !heap)
@@ -132,12 +216,14 @@ int main(int argc, char **argv)
     int error = set_bootstrap_port((uint32_t)port);
     if (error)
         return failed("no bootstrap port", error);
-    for (uint32_t i = 0; i < rounds; i++)
-        for (uint32_t node = 1; node < node_total(); node++) {
-            round_number++;
-            *heap = round_number * 77;
-            if (round_on(node, steps, (uint32_t)port))
+    for (uint32_t i = 0; i < rounds; i++) {
+        *heap = ++round_number * 77;
+        fill();
+        if (spread && round_on_all(number(argc, argv, 4, 0), (uint32_t)port))
+            return 1;
+        for (uint32_t node = 1; !spread && node < node_total(); node++)
+            if (round_on(node, (uint32_t)port))
                 return 1;
-        }
+    }
     return 0;
 }

@@ -20,7 +20,7 @@ static uint32_t packet_frames(uint32_t data_size, uint32_t n, uint32_t *begin)
     uint32_t all = 1 + (data_size + PAGE_SIZE - 1) / PAGE_SIZE * PIECES;
     *begin = n ? 1 + n * PIECES : 0;
     uint32_t end = 1 + (n + 1) * PIECES;
-    return (end < all ? end : all) - *begin;
+    return MIN(end, all) - *begin;
 }
 
 static void send_packet(struct peer *peer)
@@ -29,7 +29,7 @@ static void send_packet(struct peer *peer)
     COUNT(packets);
     for (uint32_t i = 0; i < n; i++)
         message_frame(peer, peer->first, peer->sequence, begin + i);
-    peer->due = ticks + (retry << (peer->tries < 5 ? peer->tries : 5));
+    peer->due = ticks + (retry << MIN(peer->tries, 5u));
     timer_wanted();
 }
 

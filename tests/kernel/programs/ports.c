@@ -148,6 +148,7 @@ static void tasks(void)
 {
     CHECK("no such call of a task", call(task_self(), 0x3ff), -ENOSYS);
     CHECK("USER_TASK_CREATE of nowhere", call(task_self(), USER_TASK_CREATE), -EINVAL);
+    CHECK("USER_TASK_SPREAD of nowhere", call(task_self(), USER_TASK_SPREAD), -EINVAL);
     int child = task_create((uint32_t)task_self(), node_self(), 0, 0);
     CHECK("a child", child > 0, 1);
     CHECK("USER_THREAD_CREATE without a place", call(child, USER_THREAD_CREATE), -EINVAL);
