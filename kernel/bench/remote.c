@@ -100,6 +100,7 @@ static int run_remote(void)
     tasks_init();
     task_host_shutdown = remote_end;
     server_start(bootargs_number(BOOT(kernel, ipc_servers)));
+    transport_node_died = xmm_node_died;
     transport_start(nodes);
     uint64_t begin = cycles64();
     int code = 0;

@@ -32,6 +32,7 @@
 #define ETHERTYPE_IPC 0x88b5 /* IEEE 802's first for experiments */
 #define INPUT_MOST 256           /* frames that wait for the input thread */
 #define PIECES ((PAGE_SIZE + TRANSPORT_PIECE - 1) / TRANSPORT_PIECE)
+#define TRIES 12  /* after which a node is given up: each takes twice as long as the one before, up to 32 times */
 #define TICK_MS 5 /* between two looks of the timer */
 
 enum { FRAME_DATA = 1, FRAME_ACK = 2 };
@@ -60,6 +61,7 @@ struct received {
 struct peer {
     struct lock lock;
     uint16_t node;
+    bool dead; /* given up: nothing is sent there any more */
     /* what is sent there */
     struct message *first, **last; /* the first is under way */
     uint32_t waiting;
@@ -89,6 +91,7 @@ static uint32_t ticks; /* of the timer */
 static uint32_t retry; /* of its ticks until a packet is sent again */
 static uint32_t epoch;
 struct transport_counts transport_counts;
+void (*transport_node_died)(unsigned node);
 #define COUNT(what) __atomic_fetch_add(&transport_counts.what, 1, __ATOMIC_RELAXED)
 
 /* ---- Out. */
@@ -262,6 +265,14 @@ static void first_done(struct peer *peer)
     m->node = ipc_node;
 }
 
+/* Nothing has been heard of the node for so long that it is given up: what was to be sent there goes. */
+static void peer_died(struct peer *peer)
+{
+    peer->dead = true;
+    while (peer->first)
+        first_done(peer);
+}
+
 static void timer_wanted(void)
 {
     if (*(volatile bool *)&timer_runs)
@@ -318,8 +329,8 @@ static void peer_done(struct peer *peer)
 int transport_send(unsigned node, struct message *m)
 {
     struct peer *peer = peer_of(node);
-    if (!peer)
-        return -ENOMEM;
+    if (!peer || peer->dead)
+        return peer ? -EPIPE : -ENOMEM;
     m->wire_uid = m->to.port->uid;
     m->wire_released = port_leaves(&m->to);
     if (m->reply.port) {
@@ -419,11 +430,16 @@ static void timer_tick(void)
         if (!peer || !*(struct message *volatile *)&peer->first)
             continue;
         mutex_lock(&peer->lock);
-        if (peer->first) {
+        bool dies = peer->first && peer->tries > TRIES;
+        if (dies) {
+            peer_died(peer);
+        } else if (peer->first) {
             peer_tick(peer);
             timer_wanted();
         }
         peer_done(peer);
+        if (dies && transport_node_died)
+            transport_node_died(n);
     }
 }
 

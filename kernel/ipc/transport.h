@@ -29,8 +29,11 @@
 
 #define TRANSPORT_PIECE 1408u /* bytes of data in a frame */
 
-/* The message, with its rights, goes to that node; it is freed when it has got there. 0, or -ENOMEM: it is the caller's still. */
+/* The message, with its rights, goes to that node; it is freed when it has got there. 0; -ENOMEM, or -EPIPE, if the node has been given up: it is the caller's still. */
 int transport_send(unsigned node, struct message *m);
+
+/* A node has been silent for too long: called when nothing is under way there any more. Filled in by who waits for its pages. */
+extern void (*transport_node_died)(unsigned node);
 
 /* Starts sending and receiving; the network is up. */
 void transport_start(unsigned nodes);

@@ -138,9 +138,11 @@ int task_make_vector(struct vm_map *snapshot, unsigned steps, struct message *m,
                                     .maximum = (uint8_t)r.maximum,
                                     .inherit = (uint8_t)r.inherit,
                                     .flags = (r.needs_copy ? NEEDS_COPY : 0) | (r.charged ? CHARGED : 0)};
+        if (r.inherit == VM_INHERIT_SHARE)
+            error = -EOPNOTSUPP; /* nothing keeps several nodes' writes together */
         if (r.object) {
             v->object = add_chain(m, r.object, steps);
-            if (!v->object)
+            if (!v->object && !error)
                 error = -ENOMEM;
             vm_object_release(r.object);
         }

@@ -60,7 +60,10 @@ static void proxy_request(uint32_t memory, vm_control_t control, uint32_t page, 
         memcpy(m->body, &body, sizeof body);
         m->size = sizeof body;
         __atomic_fetch_add(&xmm_counts.requests, 1, __ATOMIC_RELAXED);
-        message_post(m);
+        if (message_send(m, 0)) { /* the node has been given up */
+            message_free(m);
+            vm_pager_data_error(control, page, 1);
+        }
     }
 }
 
@@ -304,6 +307,16 @@ int xmm_get_shadow(struct port *pager, bool hierarchical, struct port **shadow)
     *shadow = message_take_right(reply, 0);
     message_free(reply);
     return 0;
+}
+
+void xmm_node_died(unsigned node)
+{
+    mutex_lock(&xmm_lock_proxy);
+    for (unsigned i = 0; i < BUCKETS; i++)
+        for (struct proxy *x = imported[i]; x; x = x->next)
+            if (x->pager->home == node)
+                vm_pager_destroy(x->number);
+    mutex_unlock(&xmm_lock_proxy);
 }
 
 void xmm_print_results(void)

@@ -72,6 +72,9 @@ void xmm_await(struct vm_object *object);
 /* The manager learns of this node. `waits`: until it has answered. */
 int xmm_init(struct vm_object *object, bool waits);
 
+/* Who waits for pages of that node, or wants more of them, gets -EIO. */
+void xmm_node_died(unsigned node);
+
 struct xmm_counts {
     uint32_t exports, proxies; /* now */
     uint32_t requests, supplied, unavailable, errors, served;

@@ -521,6 +521,38 @@ OF_SEED(4)
 OF_SEED(5)
 OF_SEED(6)
 
+static unsigned died;
+
+static void node_died(unsigned node)
+{
+    CHECK_EQUAL(node, PEER);
+    died++;
+}
+
+HOST_TEST(a_node_that_is_silent_is_given_up)
+{
+    begin(1);
+    loses = 1000;
+    transport_node_died = node_died;
+    for (uint32_t n = 0; n < 3; n++)
+        CHECK(kernel_sends(n));
+    struct message *late = message_alloc(1);
+    late->to = (struct right){&ports[0], RIGHT_SEND};
+    uint32_t n = 0;
+    for (; !died; n++) {
+        CHECK(n < 2000);
+        timer_tick();
+    }
+    CHECK(n > 500);
+    CHECK_EQUAL(messages_in_use(), 1);
+    CHECK_EQUAL(transport_send(PEER, late), -EPIPE);
+    message_free(late);
+    for (n = 0; n < 100; n++)
+        timer_tick();
+    CHECK_EQUAL(died, 1);
+    CHECK_EQUAL(m_in_use(), 0);
+}
+
 /* What nobody sends in good faith is dropped, or put together and passed on as it says; nothing is lost by it. */
 HOST_TEST(frames_of_any_content)
 {
