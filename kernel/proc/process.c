@@ -395,9 +395,12 @@ struct process *process_shell(const char *name, struct space *space)
     if (!p)
         return 0;
     p->has_execed = true;
+    unix_enter();
     if (console_terminal())
         p->descriptors = descriptors_create();
-    if (!p->descriptors || !open_standard(p->descriptors)) {
+    bool open = p->descriptors && open_standard(p->descriptors);
+    unix_leave();
+    if (!open) {
         process_not_begun(p, 0);
         return 0;
     }

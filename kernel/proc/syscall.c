@@ -23,7 +23,14 @@ static bool is_machs(uint32_t number)
     case SYS_FUTEX_WAKE:
     case SYS_SBRK:
     case SYS_MPROTECT:
-    case SYS_MINHERIT: return true;
+    case SYS_MINHERIT:
+    case SYS_PORT_ALLOCATE:
+    case SYS_PORT_DEALLOCATE:
+    case SYS_MESSAGE:
+    case SYS_TASK_SELF:
+    case SYS_BOOTSTRAP:
+    case SYS_SET_BOOTSTRAP:
+    case SYS_NODE: return true;
     default: return false;
     }
 }
