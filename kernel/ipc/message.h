@@ -50,8 +50,6 @@ struct message {
 /* Numbers below this are of the kernel's own. */
 #define MESSAGE_SEND_ONCE 1 /* a send-once right has gone unused */
 #define MESSAGE_RELEASE 2   /* to UID_HOST: rights come back */
-#define MESSAGE_STOP 3      /* to UID_HOST: a queue is full, */
-#define MESSAGE_GO_ON 4     /* and has room */
 #define MESSAGE_REPLY 0x100 /* added to the request's number */
 
 struct message *message_alloc(uint32_t id); /* empty; 0: memory is out */

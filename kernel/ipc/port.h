@@ -16,8 +16,8 @@
  * overtake each other to a wrong sum.
  *
  * **Flow control.** A queue holds `limit` messages: who sends by a send right waits for room; a send-once right's message always has room,
- * as there was a place for it when the right was made. The home of a full queue takes what has come over the wire, and tells the
- * sender's proxy to stop (`stopped`) until there is room; so a node holds at most one message too many for each other node.
+ * as there was a place for it when the right was made. What comes over the wire is always taken: it is bounded by the window of the
+ * transport alone.
  *
  * Errors are minus a number of <errno.h>. Locking, in this order: a port's `lock`, a simple lock at SPL_SOFTCLOCK as limits of time take it, guards its
  * queue and counts; names_lock, the same, guards which port has which number, and is held while a reference is taken or
@@ -54,8 +54,6 @@ struct port {
     uint32_t senders, onces; /* rights of this node, those in messages too */
     bool dead; /* the receiver has gone */
     bool had_senders; /* since the kernel was told last that there are none */
-    bool stopped; /* a proxy's: the queue is full there */
-    bool tells; /* nodes that have been told to stop are to be told to go on */
     struct message *first, **last;
     uint32_t queued, limit;
     const struct port_ops *ops;

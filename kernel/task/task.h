@@ -27,7 +27,7 @@
  * parent (task_set_bootstrap). No descriptors but the node's console, no threads: THREAD_CREATE starts one.
  *
  * Locking: a task's mutex guards its process, which leaves the task when it ends, and its bootstrap right. It is taken before vm/'s, and
- * not held while another node is waited for.
+ * not held while another node is waited for, but while its memory is made, when it has no thread yet.
  */
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
