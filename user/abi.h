@@ -2,11 +2,11 @@
  * What programs and the kernel agree on. A system call is ECALL with its number in a7 and up to six arguments from a0;
  * a0 gives its result, or minus an error number of <errno.h>. All other registers are kept.
  *
- * Numbers up to 199 are those of 4.3BSD (sys/kern/syscalls.master), with 4.4BSD's for what 4.3BSD had not: paper `mach` runs
- * 4.3BSD's calls, and the C library of programs, picolibc, numbers signals as 4.3BSD does. Those from 200 on are our own.
- * Structures and constants in arguments are the C library's (<fcntl.h>, <signal.h>, <sys/stat.h>, <sys/time.h>,
- * <sys/times.h>; off_t has 32 bits, time_t 64, bit n of a sigset_t is signal n); what it lacks is below. A number that
- * is named here and has no code yet gives ENOSYS. What each call does, and its limits: proc/README.md.
+ * Numbers up to 199 are those of 4.3BSD (sys/kern/syscalls.master), with 4.4BSD's for what 4.3BSD had not: paper `mach`
+ * runs 4.3BSD's calls, and the C library of programs, picolibc, numbers signals as 4.3BSD does. Those from 200 on are
+ * our own. Structures and constants in arguments are the C library's (<fcntl.h>, <signal.h>, <sys/stat.h>,
+ * <sys/time.h>, <sys/times.h>; off_t has 32 bits, time_t 64, bit n of a sigset_t is signal n); what it lacks is below.
+ * A number that is named here and has no code yet gives ENOSYS. What each call does, and its limits: proc/README.md.
  */
 #ifndef USER_ABI_H
 #define USER_ABI_H
@@ -30,7 +30,9 @@
 #define SYS_KILLPG 146     /* (group, signal) */
 #define SYS_SETSID 147     /* () */
 
-/* Signals. The last argument of sigaction is where handlers return to: code that calls sigreturn with the handler's sp. */
+/*
+ * Signals. The last argument of sigaction is where handlers return to: code that calls sigreturn with the handler's sp.
+ */
 #define SYS_SIGACTION 46 /* (signal, const struct sigaction *, struct sigaction *old, trampoline) */
 #define SYS_SIGPROCMASK 48 /* (how, const sigset_t *, sigset_t *old); of this thread */
 #define SYS_SIGPENDING 52 /* (sigset_t *) */
@@ -142,7 +144,8 @@
 #define SYS_IPC_FIRST 240
 #define SYS_PORT_ALLOCATE 240 /* () a new port: gives its name, with the receive right */
 #define SYS_PORT_DEALLOCATE 241 /* (name) all rights that go by it */
-#define SYS_MESSAGE 242 /* (struct user_message *, options, milliseconds, name to receive from) sends, receives, or both */
+/* (struct user_message *, options, milliseconds, name to receive from) sends, receives, or both */
+#define SYS_MESSAGE 242
 #define SYS_TASK_SELF 243 /* () a name for a send right to this task */
 #define SYS_BOOTSTRAP 244 /* () a name for a send right to the port that the task was given, 0: none */
 #define SYS_SET_BOOTSTRAP 245 /* (name of a send right) which children on other nodes get */
@@ -296,8 +299,9 @@
 #define USER_MNT_RDONLY 1 /* of mount */
 
 /*
- * Messages (kernel/ipc/port.h). What is sent to `to`, by which right, may carry a right for an answer, others, and bytes in line
- * and out of line. Received, `to` is 0, names are the receiver's, and data that came out of line is in memory of its own.
+ * Messages (kernel/ipc/port.h). What is sent to `to`, by which right, may carry a right for an answer, others, and
+ * bytes in line and out of line. Received, `to` is 0, names are the receiver's, and data that came out of line is in
+ * memory of its own.
  */
 #define USER_RIGHT_COPY_SEND 1 /* how a right is made of what the name has: another send right, */
 #define USER_RIGHT_MAKE_SEND 2 /* one of a receive right, */
@@ -313,7 +317,8 @@
 #define USER_TASK_CREATE 0x300 /* (node, steps) with memory inherited from this task: a right to it */
 #define USER_THREAD_CREATE 0x301 /* (pc, sp, argument) which runs */
 #define USER_TASK_TERMINATE 0x302 /* () */
-#define USER_TASK_SPREAD 0x303 /* (first node, count, steps, fan-out, pc, sp) a child on each, which runs, with its node as argument */
+/* (first node, count, steps, fan-out, pc, sp) a child on each, which runs, with its node as argument */
+#define USER_TASK_SPREAD 0x303
 #define USER_MESSAGE_SEND_ONCE 1 /* the number of a message that a send-once right sends which goes unused */
 
 /* ioctl, as 4.3BSD and, where terminals have modes, 4.4BSD. */
@@ -442,8 +447,9 @@ struct user_siginfo {
 };
 
 /*
- * What lies on the user's stack while a handler runs; a handler is called with a0 = signal, a1 = &info, a2 = the frame, and
- * returns to the trampoline with sp on the frame. sigreturn takes the registers and the mask from it, and nothing else. s1 to s11 are as the handler leaves them: C keeps them.
+ * What lies on the user's stack while a handler runs; a handler is called with a0 = signal, a1 = &info, a2 = the frame,
+ * and returns to the trampoline with sp on the frame. sigreturn takes the registers and the mask from it, and nothing
+ * else. s1 to s11 are as the handler leaves them: C keeps them.
  */
 struct user_sigframe {
     uint32_t pc, ra, sp, gp, tp, t[7], a[8], s0;

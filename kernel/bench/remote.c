@@ -1,8 +1,8 @@
 /*
- * run=remote: nodes that create tasks on each other (task/task.h). Node 0 runs the program program= with the words of args=A,B,C,
- * and then tells the others to end; each of them serves until then. In the end no task, port, memory object or page is
- * left, on any node. Boot arguments: ipc.retry (ms until a packet is sent again), ipc.servers (threads for what other nodes ask for),
- * ipc.lose, ipc.repeat (of 1,000 frames).
+ * run=remote: nodes that create tasks on each other (task/task.h). Node 0 runs the program program= with the words of
+ * args=A,B,C, and then tells the others to end; each of them serves until then. In the end no task, port, memory object
+ * or page is left, on any node. Boot arguments: ipc.retry (ms until a packet is sent again), ipc.servers (threads for
+ * what other nodes ask for), ipc.lose, ipc.repeat (of 1,000 frames).
  *
  *   @remote_node node=... nodes=... cycles=...     of the program; those of the others from their start to their end
  */

@@ -1,7 +1,7 @@
 /*
- * Messages (port.h): a number that says what is wanted, a few bytes, rights, and whole pages of data. A message is one object with one
- * owner: who sends it passes it on. Its bytes go inline, what is larger out of line: by pages, which are handed over and not
- * copied where both sides are on one node.
+ * Messages (port.h): a number that says what is wanted, a few bytes, rights, and whole pages of data. A message is one
+ * object with one owner: who sends it passes it on. Its bytes go inline, what is larger out of line: by pages, which
+ * are handed over and not copied where both sides are on one node.
  */
 #ifndef IPC_MESSAGE_H
 #define IPC_MESSAGE_H

@@ -1,6 +1,7 @@
 /*
- * Ports (port.h). All counts of rights and references are under names_lock, so what is seen of them is so at one moment; what follows
- * from that - a message to another node, a call of the receiver - is done when it has been let go of.
+ * Ports (port.h). All counts of rights and references are under names_lock, so what is seen of them is so at one
+ * moment; what follows from that - a message to another node, a call of the receiver - is done when it has been let go
+ * of.
  */
 #include "ipc/port.h"
 

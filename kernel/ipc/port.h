@@ -1,27 +1,29 @@
 /*
- * Ports and messages, after Mach (Accetta and others, *Mach: A New Kernel Foundation for UNIX Development*, 1986): a port is a queue of
- * messages with one receiver, a task or the kernel. Who may send, holds a right: a send right, of which there are any number; a
- * send-once right, which the one message that it allows takes with it, as a reply does; the receive right is the port itself. Rights
- * travel in messages. What the kernel offers - a task, a memory object, the node - is a port that the kernel receives from, so
- * a call is a message, and works the same from another node.
+ * Ports and messages, after Mach (Accetta and others, *Mach: A New Kernel Foundation for UNIX Development*, 1986): a
+ * port is a queue of messages with one receiver, a task or the kernel. Who may send, holds a right: a send right, of
+ * which there are any number; a send-once right, which the one message that it allows takes with it, as a reply does;
+ * the receive right is the port itself. Rights travel in messages. What the kernel offers - a task, a memory object,
+ * the node - is a port that the kernel receives from, so a call is a message, and works the same from another node.
  *
- * **Over nodes.** A port lives on one node, its home, which has given it a number, `uid`, when a right to it first left. Another node
- * that holds rights has a *proxy*: a struct port with the home's name and no queue; what is sent to it goes over the wire
- * (transport.h). So all that holds, sends or destroys rights need not know which of the two it has.
+ * **Over nodes.** A port lives on one node, its home, which has given it a number, `uid`, when a right to it first
+ * left. Another node that holds rights has a *proxy*: a struct port with the home's name and no queue; what is sent to
+ * it goes over the wire (transport.h). So all that holds, sends or destroys rights need not know which of the two it
+ * has.
  *
- * **When nobody can send any more** the home has to know, over nodes too, and the answer may not be wrong while a right is on its way.
- * Rights are counted by indirect references (Piquer, *Indirect Reference Counting*, PARLE 1991): a node that sends a right to another
- * one counts it (`abroad`) on its own port or proxy; who gets it notes from whom, and how many (`parent`, `from_parent`). A proxy that has
- * no right left, and none abroad, gives its count back to its parent by one message. No third node is asked, so no two messages can
- * overtake each other to a wrong sum.
+ * **When nobody can send any more** the home has to know, over nodes too, and the answer may not be wrong while a right
+ * is on its way. Rights are counted by indirect references (Piquer, *Indirect Reference Counting*, PARLE 1991): a node
+ * that sends a right to another one counts it (`abroad`) on its own port or proxy; who gets it notes from whom, and how
+ * many (`parent`, `from_parent`). A proxy that has no right left, and none abroad, gives its count back to its parent
+ * by one message. No third node is asked, so no two messages can overtake each other to a wrong sum.
  *
- * **Flow control.** A queue holds `limit` messages: who sends by a send right waits for room; a send-once right's message always has room,
- * as there was a place for it when the right was made. What comes over the wire is always taken: it is bounded by the window of the
- * transport alone.
+ * **Flow control.** A queue holds `limit` messages: who sends by a send right waits for room; a send-once right's
+ * message always has room, as there was a place for it when the right was made. What comes over the wire is always
+ * taken: it is bounded by the window of the transport alone.
  *
- * Errors are minus a number of <errno.h>. Locking, in this order: a port's `lock`, a simple lock at SPL_SOFTCLOCK as limits of time take it, guards its
- * queue and counts; names_lock, the same, guards which port has which number, and is held while a reference is taken or
- * dropped there. Neither is held when a message is passed on, a handler of the kernel called or memory freed.
+ * Errors are minus a number of <errno.h>. Locking, in this order: a port's `lock`, a simple lock at SPL_SOFTCLOCK as
+ * limits of time take it, guards its queue and counts; names_lock, the same, guards which port has which number, and is
+ * held while a reference is taken or dropped there. Neither is held when a message is passed on, a handler of the
+ * kernel called or memory freed.
  */
 #ifndef IPC_PORT_H
 #define IPC_PORT_H
@@ -35,10 +37,17 @@
 /* Of a port that the kernel receives from. */
 struct port_ops {
     const char *name;
-    /* Consumes the message. In the sender's thread, or for one that came over the wire in one of the kernel's for that (server.c); */
+    /*
+     * Consumes the message. In the sender's thread, or for one that came over the wire in one of the kernel's for that
+     * (server.c);
+     */
     void (*message)(void *object, struct message *m);
     bool
-        at_once; /* or in the transport's own, which it does not keep from its work: it waits for no other node, and for no page */
+        /*
+         * or in the transport's own, which it does not keep from its work: it waits for no other node, and for
+         * no page
+         */
+        at_once;
     void (*no_senders)(void *object); /* there were some, and now there are none; 0: it does not matter */
     void (*freed)(void *object); /* the last reference has gone */
 };
@@ -70,7 +79,9 @@ struct port {
 
 extern uint16_t ipc_node; /* this one */
 
-/* With the receive right, which is a reference, and no other. 0: memory is out. `ops` 0: port_receive takes what comes. */
+/*
+ * With the receive right, which is a reference, and no other. 0: memory is out. `ops` 0: port_receive takes what comes.
+ */
 struct port *port_create(const struct port_ops *ops, void *object);
 void port_publish(struct port *p, uint32_t uid); /* under a known number; for good */
 
@@ -98,8 +109,9 @@ static inline bool port_is_here(const struct port *p)
 }
 
 /*
- * The message goes to m->to, by the right that it holds. 0: it has been consumed. -EPIPE: nobody receives there any more; -ETIMEDOUT: there
- * was no room in so many milliseconds (FOREVER: no limit, 0: it does not wait); -EINTR: the process wants something of the thread.
+ * The message goes to m->to, by the right that it holds. 0: it has been consumed. -EPIPE: nobody receives there any
+ * more; -ETIMEDOUT: there was no room in so many milliseconds (FOREVER: no limit, 0: it does not wait); -EINTR: the
+ * process wants something of the thread.
  */
 #define FOREVER UINT32_MAX
 int message_send(struct message *m, uint32_t ms);
@@ -109,16 +121,16 @@ void message_post(struct message *m); /* does not wait, and frees what cannot be
 int port_receive(struct port *p, uint32_t ms, struct message **m);
 
 /*
- * Sends `m` with a send-once right to a port of its own as the reply's, and waits for that: 0, or as above; -EPIPE also if the right went
- * unused. Consumes `m` always.
+ * Sends `m` with a send-once right to a port of its own as the reply's, and waits for that: 0, or as above; -EPIPE also
+ * if the right went unused. Consumes `m` always.
  */
 int message_call(struct message *m, uint32_t ms, struct message **reply);
 
 /* ---- For transport.c: rights that leave, and come. */
 void port_export(struct port *p, enum right_type type, struct wire_right *to); /* the right is only a reference then */
 /*
- * A message leaves by the right: a send-once right is only a reference then. Gives how many rights the proxy gives back to its home with
- * that message, and not by one of its own.
+ * A message leaves by the right: a send-once right is only a reference then. Gives how many rights the proxy gives back
+ * to its home with that message, and not by one of its own.
  */
 uint32_t port_leaves(struct right *by);
 struct port *port_import(const struct wire_right *from, unsigned node); /* a right of that type; 0: memory is out */

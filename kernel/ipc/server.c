@@ -1,6 +1,7 @@
 /*
- * Threads that carry out what comes over the wire for ports of the kernel (transport.h): in the order of arrival, as many at once as
- * there are. One may wait for a page, also of another node: what that sends, the transport's own thread takes.
+ * Threads that carry out what comes over the wire for ports of the kernel (transport.h): in the order of arrival, as
+ * many at once as there are. One may wait for a page, also of another node: what that sends, the transport's own thread
+ * takes.
  */
 #include <errno.h>
 

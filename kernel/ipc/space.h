@@ -1,6 +1,6 @@
 /*
- * A task's names for its rights. A name is a number; a task's send and receive rights to one port have one name, a send-once right
- * has one of its own. What a name stood for is not a name again before 2^31 others.
+ * A task's names for its rights. A name is a number; a task's send and receive rights to one port have one name, a
+ * send-once right has one of its own. What a name stood for is not a name again before 2^31 others.
  *
  * Locking: a space's mutex guards its names, and is taken before ports' locks. It is not held while a message waits.
  */
@@ -21,13 +21,19 @@ uint32_t space_add_receive(struct ipc_space *s, struct port *p);
 /* All rights of the name go. 0, or -EINVAL: there is no such name. */
 int space_remove(struct ipc_space *s, uint32_t name);
 
-/* A right of the name, made as user/abi.h says (USER_RIGHT_*), for a message. 0; -EINVAL: no such name, or it has no such right. */
+/*
+ * A right of the name, made as user/abi.h says (USER_RIGHT_*), for a message. 0; -EINVAL: no such name, or it has no
+ * such right.
+ */
 int space_right(struct ipc_space *s, uint32_t name, uint32_t how, struct right *to);
 
 /* The port whose receive right the name has, with a reference; or 0. */
 struct port *space_receiver(struct ipc_space *s, uint32_t name);
 
-/* The space of the calling thread's process, made when it is first wanted; filled in by who has processes. 0: memory is out. */
+/*
+ * The space of the calling thread's process, made when it is first wanted; filled in by who has processes. 0: memory is
+ * out.
+ */
 struct process;
 extern struct ipc_space *(*space_of_caller)(struct process *p);
 #endif

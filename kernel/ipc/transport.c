@@ -1,13 +1,14 @@
 /*
- * What both transports share (transport.h): frames out and in, messages taken apart and put together. The file that build option
- * `ipc` names has what to send when:
+ * What both transports share (transport.h): frames out and in, messages taken apart and put together. The file that
+ * build option `ipc` names has what to send when:
  *
  *   peer_send(peer)          something new waits in the queue
  *   peer_data(peer, frame)   a frame with data has come
  *   peer_ack(peer, frame)    one that says what has
  *   peer_tick(peer)          the timer; whether it wants another tick
  *
- * All with the peer's lock. Messages that are complete are put in `peer->ready`, and delivered when it has been let go of.
+ * All with the peer's lock. Messages that are complete are put in `peer->ready`, and delivered when it has been let go
+ * of.
  */
 #include "ipc/transport.h"
 

@@ -25,7 +25,10 @@ DEFINE_SIMPLE_LOCK(tx_lock, "ether transmit", SPL_NET);
 const bool if_ether_in_threads = RECEIVE_IN_THREADS;
 struct if_ether_counts receive_counts[MAX_HARTS];
 
-/* Sending --------------------------------------------------------------------------------------------------------------- */
+/*
+ * Sending
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 static COLD void not_sent(struct mbuf *m)
 {
@@ -50,7 +53,10 @@ static void ether_transmit(struct mbuf *m)
         not_sent(m);
 }
 
-/* Receiving -------------------------------------------------------------------------------------------------------------- */
+/*
+ * Receiving
+ * --------------------------------------------------------------------------------------------------------------
+ */
 
 static struct ether_protocol *protocols;
 

@@ -1,6 +1,6 @@
 /*
- * The network stack: one Ethernet interface, ARP, IP, ICMP echo, UDP to whoever has a queue for a port. net/README.md has
- * the way of a packet, and when which part of it runs.
+ * The network stack: one Ethernet interface, ARP, IP, ICMP echo, UDP to whoever has a queue for a port. net/README.md
+ * has the way of a packet, and when which part of it runs.
  */
 #ifndef NET_NET_H
 #define NET_NET_H
@@ -60,8 +60,8 @@ void arp_init(void);
 void arp_forget(void);
 
 /*
- * An echo request to `to`, numbered, with so many bytes of a pattern: false if there is no memory for it. What answers come is
- * checked and goes to `icmp_answer`, at the level at which IP is handled.
+ * An echo request to `to`, numbered, with so many bytes of a pattern: false if there is no memory for it. What answers
+ * come is checked and goes to `icmp_answer`, at the level at which IP is handled.
  */
 bool icmp_ask(uint32_t to, uint32_t number, uint32_t bytes);
 extern void (*icmp_answer)(uint32_t from, uint32_t number, uint32_t bytes, bool right);

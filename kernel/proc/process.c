@@ -436,7 +436,10 @@ static int read_program(const struct elf_file *file, uint32_t at, void *to, uint
     return error ? error : uio.left ? -EIO : 0;
 }
 
-/* A file that may be executed, with a reference, and its contents. What the kernel itself starts is looked for in the archive, too. */
+/*
+ * A file that may be executed, with a reference, and its contents. What the kernel itself starts is looked for in the
+ * archive, too.
+ */
 static int find_program(struct process *p, const char *path, struct vnode **vpp, struct elf_file *file)
 {
     struct vattr attr;
@@ -654,7 +657,10 @@ void process_news(struct process *child)
     thread_wakeup(children_of(child->parent));
 }
 
-/* The children of one that is gone are init's: nobody would continue those that are stopped. The caller holds user_lock. */
+/*
+ * The children of one that is gone are init's: nobody would continue those that are stopped. The caller holds
+ * user_lock.
+ */
 static void give_away_children(struct process *p)
 {
     for (struct process *c = p->children, *next; c; c = next) {

@@ -1,13 +1,13 @@
 /*
- * Processes, as 4.3BSD programs expect them (README.md here has the calls): a task, that is an address space (space.h) and a
- * table of descriptors (file/descriptors.h), with one or more threads, its place among the other processes, and what
- * signals do to it (signal.h). Each of its threads is a thread of the kernel (sched/sched.h) that spends most of its life in
- * user mode and comes back through user_trap (arch/trap.S).
+ * Processes, as 4.3BSD programs expect them (README.md here has the calls): a task, that is an address space (space.h)
+ * and a table of descriptors (file/descriptors.h), with one or more threads, its place among the other processes, and
+ * what signals do to it (signal.h). Each of its threads is a thread of the kernel (sched/sched.h) that spends most of
+ * its life in user mode and comes back through user_trap (arch/trap.S).
  *
  * A process ends when it exits, a signal ends it, or its last thread ends. Then all its threads end, each on its own
- * way back to user mode or out of a sleep; the last gives the memory and the files back, and the process is a zombie until
- * its parent has waited for it. The children of a process that has ended are those of init, which is the kernel, with id 1:
- * runs wait for them (user_run).
+ * way back to user mode or out of a sleep; the last gives the memory and the files back, and the process is a zombie
+ * until its parent has waited for it. The children of a process that has ended are those of init, which is the kernel,
+ * with id 1: runs wait for them (user_run).
  *
  * Whatever the process wants of a thread - to end, to stop, to handle a signal - it says by the thread's `attention`
  * (sched/sched.h), which ends interruptible sleeps and is looked at on each way to user mode; a hart that runs the
@@ -132,8 +132,9 @@ static inline struct user_thread *user_self(void)
 }
 
 /*
- * Start the program `name` as a child of `parent` (0: of the kernel), with its descriptors, or the console as 0, 1 and 2. Gives its
- * id, or -ENOENT: there is no such program; -ENOEXEC; -E2BIG; -ENOMEM; -EAGAIN: the kernel has no thread left.
+ * Start the program `name` as a child of `parent` (0: of the kernel), with its descriptors, or the console as 0, 1 and
+ * 2. Gives its id, or -ENOENT: there is no such program; -ENOEXEC; -E2BIG; -ENOMEM; -EAGAIN: the kernel has no thread
+ * left.
  */
 int process_spawn(struct process *parent, const char *name, const struct arguments *arguments, int bound);
 
@@ -142,12 +143,15 @@ int process_start(struct process *parent, const char *name, const void *file, ui
                   const struct arguments *arguments, int bound);
 
 /*
- * A child as the calling thread is. Its id, or -ENOMEM, -EAGAIN. `borrows`: it has the same space, and this thread waits until the
- * child has left that (vfork). The wait ends sooner if this thread is to end; the child goes on then.
+ * A child as the calling thread is. Its id, or -ENOMEM, -EAGAIN. `borrows`: it has the same space, and this thread
+ * waits until the child has left that (vfork). The wait ends sooner if this thread is to end; the child goes on then.
  */
 int process_fork(bool borrows);
 
-/* The calling thread goes on with another program, alone. What a0 is to be, or as process_spawn: then nothing has changed. */
+/*
+ * The calling thread goes on with another program, alone. What a0 is to be, or as process_spawn: then nothing has
+ * changed.
+ */
 int process_exec(const char *name, const struct arguments *arguments);
 
 struct user_rusage;
@@ -155,8 +159,9 @@ struct user_rusage;
 #define NOT_ENDED 0x80000000 /* of the options: not one that has ended */
 
 /*
- * Wait for a child of `parent` that `which` names, as wait4: above 0 its id; -1 any; 0 of the parent's group; below -1 of group
- * -which. Its id; 0: none has anything to tell, with WNOHANG; -ECHILD; -ERESTART if a signal comes first. `usage` may be 0.
+ * Wait for a child of `parent` that `which` names, as wait4: above 0 its id; -1 any; 0 of the parent's group; below -1
+ * of group -which. Its id; 0: none has anything to tell, with WNOHANG; -ECHILD; -ERESTART if a signal comes first.
+ * `usage` may be 0.
  */
 int process_wait(struct process *parent, int which, int options, int *status, struct user_rusage *usage);
 
@@ -199,8 +204,9 @@ struct vnode *process_directory(struct process *p);
 int process_change_directory(struct process *p, struct vnode *vp, bool root);
 
 /*
- * A process of the kernel's that has memory already and no thread yet, for what begins on another node: nobody else finds it. It begins
- * with a first thread, or ends. 0: memory is out. The space's reference is taken over, if it succeeds.
+ * A process of the kernel's that has memory already and no thread yet, for what begins on another node: nobody else
+ * finds it. It begins with a first thread, or ends. 0: memory is out. The space's reference is taken over, if it
+ * succeeds.
  */
 struct process *process_shell(const char *name, struct space *space);
 int process_shell_begin(struct process *p, const struct user_start *start); /* its id; -EAGAIN: it is as before */
@@ -209,7 +215,9 @@ void process_shell_drop(struct process *p);
 /* Called when a process ends, before its memory goes; filled in by who has hung `ports` or `task` into it. */
 extern void (*process_ends)(struct process *p);
 
-/* Whether no process and no thread of one is left: what runs check when they are done. Panics if memory of programs is. */
+/*
+ * Whether no process and no thread of one is left: what runs check when they are done. Panics if memory of programs is.
+ */
 bool process_none_left(void);
 
 /* trap.S: the first time that a thread goes to user mode; interrupts are off on chip. */

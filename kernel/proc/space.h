@@ -1,7 +1,7 @@
 /*
  * An address space: a map, and what belongs to it rather than to a process. vfork's child runs in its parent's until it
- * executes or ends, so a space has one process or several; each refers to it, and the last one that leaves takes it away.
- * Sleeping on a word of memory (futex.c) is by space, too: threads of all its processes meet there.
+ * executes or ends, so a space has one process or several; each refers to it, and the last one that leaves takes it
+ * away. Sleeping on a word of memory (futex.c) is by space, too: threads of all its processes meet there.
  *
  * Locking: `memory`, a mutex, guards the break, and keeps it and the map together. user_lock guards the count.
  */

@@ -1,6 +1,7 @@
 /*
- * A task's memory as one message (task.h): regions, memory objects and what these shadow, in a table that regions and objects refer to
- * by number. All elements have a size that divides a page's, so none lies over two pages of the message.
+ * A task's memory as one message (task.h): regions, memory objects and what these shadow, in a table that regions and
+ * objects refer to by number. All elements have a size that divides a page's, so none lies over two pages of the
+ * message.
  */
 #include <errno.h>
 #include <string.h>
@@ -198,8 +199,8 @@ static int of_manager(struct port *above, unsigned steps, struct import *i)
 }
 
 /*
- * The object `first` with all that lies below it. What is in the vector keeps a reference to each (`here`), an object that is not in it
- * is kept by the one above. Goes down until it meets one that is there already, with its chain.
+ * The object `first` with all that lies below it. What is in the vector keeps a reference to each (`here`), an object
+ * that is not in it is kept by the one above. Goes down until it meets one that is there already, with its chain.
  */
 static int import_chain(struct message *m, uint32_t first)
 {

@@ -1,10 +1,11 @@
 /*
- * Page faults. Under the map's lock, shared: the region, then the chain of its object is searched from the top for the page, as
- * paper `crtc`, section 2, has it, under the lock of the chain's family. What takes long (clearing, copying, a pager) is done without
- * that, while the page is busy; then the chain is looked at again, or all is begun again: nothing that was seen before counts.
+ * Page faults. Under the map's lock, shared: the region, then the chain of its object is searched from the top for the
+ * page, as paper `crtc`, section 2, has it, under the lock of the chain's family. What takes long (clearing, copying, a
+ * pager) is done without that, while the page is busy; then the chain is looked at again, or all is begun again:
+ * nothing that was seen before counts.
  *
- * Who wants to write gets a page of the first object: the one that is there, a copy of one further down, or a new one of 0. If
- * an asymmetric copy of the first object has not got the page, it is pushed there first.
+ * Who wants to write gets a page of the first object: the one that is there, a copy of one further down, or a new one
+ * of 0. If an asymmetric copy of the first object has not got the page, it is pushed there first.
  *
  * Locking: at the top of internal.h.
  */
@@ -118,8 +119,8 @@ static int zero_fill(struct fault *f)
 }
 
 /*
- * The caller's page `from`, of any object of the chain, goes as a copy into `to`, unless there is one. While it is copied, the
- * family is not locked. The new page stays free for all. 0: look again.
+ * The caller's page `from`, of any object of the chain, goes as a copy into `to`, unless there is one. While it is
+ * copied, the family is not locked. The new page stays free for all. 0: look again.
  */
 __attribute__((noinline)) static int copy_page(struct fault *f, struct vm_page *from, struct vm_object *to,
                                                uint32_t index)
@@ -219,9 +220,10 @@ static COLD int unlock_page(struct fault *f, struct vm_page *p)
 }
 
 /*
- * How many pages of 0 to give from the address on: as many as there are before it in the region, and one, as who has written through
- * these is likely to go on; so half of what is given at most is given for nothing. 0: look for the page.
- * Only memory that one region has, where nothing is mapped: there is hardly a page, unless they are taken from tasks.
+ * How many pages of 0 to give from the address on: as many as there are before it in the region, and one, as who has
+ * written through these is likely to go on; so half of what is given at most is given for nothing. 0: look for the
+ * page. Only memory that one region has, where nothing is mapped: there is hardly a page, unless they are taken from
+ * tasks.
  */
 static uint32_t probably_new(const struct fault *f)
 {
@@ -241,8 +243,8 @@ static uint32_t probably_new(const struct fault *f)
 }
 
 /*
- * A page of 0, cleared before the family is locked, which so is once and not twice. What was seen without the lock is looked at again.
- * The map stays locked. 1: look for the page.
+ * A page of 0, cleared before the family is locked, which so is once and not twice. What was seen without the lock is
+ * looked at again. The map stays locked. 1: look for the page.
  */
 static int fill_at_once(struct fault *f)
 {

@@ -1,12 +1,13 @@
 /*
- * What a task's memory is made of, for whoever builds the same on another node (paper `crtc`, section 3): regions, the objects that
- * they see, the chain below each, and single pages. A child that has been made by vm_map_fork is read, so all that is reached here by
- * copy is as it was at one moment, and nobody writes it while a reference is held: who writes gets an object of its own in front.
+ * What a task's memory is made of, for whoever builds the same on another node (paper `crtc`, section 3): regions, the
+ * objects that they see, the chain below each, and single pages. A child that has been made by vm_map_fork is read, so
+ * all that is reached here by copy is as it was at one moment, and nobody writes it while a reference is held: who
+ * writes gets an object of its own in front.
  *
- * An object is read alone, and whoever asks goes down the chain by itself, object after object; but not below an object that is an
- * asymmetric copy: its pages are those that have been pushed there and, as long as the source is not written, the source's own.
- * Between the two looks the source may be written. So a chain ends there (vm_object_below gives 0), and the object is read
- * `through`: with all that lies below it, in one step.
+ * An object is read alone, and whoever asks goes down the chain by itself, object after object; but not below an object
+ * that is an asymmetric copy: its pages are those that have been pushed there and, as long as the source is not
+ * written, the source's own. Between the two looks the source may be written. So a chain ends there (vm_object_below
+ * gives 0), and the object is read `through`: with all that lies below it, in one step.
  *
  * Locking: as in internal.h. Each call takes what it needs; objects are passed with a reference.
  */
@@ -39,31 +40,35 @@ struct vm_form vm_map_form(struct vm_map *map);
 void vm_map_set_form(struct vm_map *map, const struct vm_form *form); /* which is nobody else's yet */
 
 /*
- * Another reference, unless the last one has gone. For a pager that finds the object while it keeps `terminate` from returning.
+ * Another reference, unless the last one has gone. For a pager that finds the object while it keeps `terminate` from
+ * returning.
  */
 bool vm_object_try_reference(struct vm_object *object);
 
 uint32_t vm_object_size(const struct vm_object *object); /* pages */
 
 /*
- * Objects that are related have one number, on all nodes, and no others: they are to be related on the other node, too. `own`: it is that,
- * if they have none yet.
+ * Objects that are related have one number, on all nodes, and no others: they are to be related on the other node, too.
+ * `own`: it is that, if they have none yet.
  */
 uint32_t vm_object_kin(struct vm_object *object, uint32_t own);
 
-/* What is seen through it, with a reference, from *offset on; 0: nothing, or the chain ends here. *through: it is read so. */
+/*
+ * What is seen through it, with a reference, from *offset on; 0: nothing, or the chain ends here. *through: it is read
+ * so.
+ */
 struct vm_object *vm_object_below(struct vm_object *object, uint32_t *offset, bool *through);
 
 /*
- * The content of a page, as the object, or, `through` it, whoever maps it has it. May wait for pagers. 0; 1: there is none, which is
- * one of 0 if nothing lies below; -EIO; -ENOMEM.
+ * The content of a page, as the object, or, `through` it, whoever maps it has it. May wait for pagers. 0; 1: there is
+ * none, which is one of 0 if nothing lies below; -EIO; -ENOMEM.
  */
 int vm_object_read(struct vm_object *object, uint32_t index, bool through, void *to);
 
 /*
- * An object whose pages come from a pager, and those that the pager has not got (vm_pager_data_unavailable) from what it shadows, if it
- * does. Copied symmetrically: nobody writes it. In the family of `relative`, or, if it is 0, a new one of
- * number `kin`. 0: memory is out.
+ * An object whose pages come from a pager, and those that the pager has not got (vm_pager_data_unavailable) from what
+ * it shadows, if it does. Copied symmetrically: nobody writes it. In the family of `relative`, or, if it is 0, a new
+ * one of number `kin`. 0: memory is out.
  */
 struct vm_object *vm_object_create_relative(const struct vm_pager *pager, uint32_t memory, uint32_t pages,
                                             struct vm_object *relative, uint32_t kin);

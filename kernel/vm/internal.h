@@ -1,16 +1,17 @@
 /*
- * What the files of vm/ share, and nobody else: maps, regions and objects as they are. README.md has the ideas; here is who may
- * touch what.
+ * What the files of vm/ share, and nobody else: maps, regions and objects as they are. README.md has the ideas; here is
+ * who may touch what.
  *
  *   map->lock            the list of regions and what is in them; faults share it
  *   family->lock         all objects of the family: their pages, what they shadow, their references
  *   controls_lock        which object has which number (pager.c); before a family's lock
- *   families_lock        keeps an object and its family from going while the page-out daemon looks at them (pageout.c); last
- *   pmaps, pages, zones  pmap.h, mem/page.h: last, too
+ *   families_lock        keeps an object and its family from going while the page-out daemon looks at them (pageout.c);
+ *   last pmaps, pages, zones  pmap.h, mem/page.h: last, too
  *
- * Objects that copies have related share one lock, their family's: so a chain is searched, shortened, and has pages pushed into it,
- * without an order among its objects. It is held for short steps; whoever clears, copies or awaits a page has made it busy, and
- * holds no lock. A family is as large as what descends from one allocation by fork; tasks that are not so related share none.
+ * Objects that copies have related share one lock, their family's: so a chain is searched, shortened, and has pages
+ * pushed into it, without an order among its objects. It is held for short steps; whoever clears, copies or awaits a
+ * page has made it busy, and holds no lock. A family is as large as what descends from one allocation by fork; tasks
+ * that are not so related share none.
  */
 #ifndef VM_INTERNAL_H
 #define VM_INTERNAL_H
@@ -116,8 +117,8 @@ void vm_page_copy(struct vm_page *to, const struct vm_page *from);
 void vm_page_zero(struct vm_page *page);
 
 /*
- * The calling thread sleeps until somebody wakes those who wait for `page`. It holds the lock of the page's family and, for reading,
- * `map` (0: none); both are released.
+ * The calling thread sleeps until somebody wakes those who wait for `page`. It holds the lock of the page's family and,
+ * for reading, `map` (0: none); both are released.
  */
 void vm_page_sleep(struct vm_page *page, struct vm_object *object, struct lock *map);
 

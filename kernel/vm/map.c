@@ -1,8 +1,9 @@
 /*
- * Address maps (map.h): the list of regions and what is done with it. Copies are by inheritance (vm_map_fork), by range (vm_copy) and
- * of objects (vm_map_object), all by the strategy of the object (object.h).
+ * Address maps (map.h): the list of regions and what is done with it. Copies are by inheritance (vm_map_fork), by range
+ * (vm_copy) and of objects (vm_map_object), all by the strategy of the object (object.h).
  *
- * Locking: at the top of internal.h. Shootdowns are made with the map locked, so no thread of the map sees a half of a change.
+ * Locking: at the top of internal.h. Shootdowns are made with the map locked, so no thread of the map sees a half of a
+ * change.
  */
 #include "vm/map.h"
 
@@ -86,9 +87,9 @@ static void vm_map_unlink(struct vm_map *map, struct vm_entry *e)
 }
 
 /*
- * A region is the kernel's memory, with the object that it may get. A map has some for nothing; for so many more of them a page is
- * promised, as if it were the program's own: so a program that has many of them leaves to others what was promised them. The map is
- * locked alone, or nobody else's.
+ * A region is the kernel's memory, with the object that it may get. A map has some for nothing; for so many more of
+ * them a page is promised, as if it were the program's own: so a program that has many of them leaves to others what
+ * was promised them. The map is locked alone, or nobody else's.
  */
 #define ENTRIES_FREE 64
 #define ENTRIES_PER_PAGE 8
@@ -231,7 +232,10 @@ static void unwire(struct vm_entry *e)
 
 #define NEIGHBOURS 16 /* that are looked at on each side, so that a call on many regions stays short */
 
-/* How many regions from `i` on, forwards or backwards, have the object of `e`; *seen: one of them sees pages that `e` does. */
+/*
+ * How many regions from `i` on, forwards or backwards, have the object of `e`; *seen: one of them sees pages that `e`
+ * does.
+ */
 static uint32_t aliases(const struct vm_map *map, const struct vm_entry *i, const struct vm_entry *e, bool forwards,
                         bool *seen)
 {
@@ -669,8 +673,8 @@ int vm_region(struct vm_map *map, uint32_t address, struct vm_region *region)
 /* ---- Copies. */
 
 /*
- * The object of region `e` for another one, as it is now, with a reference; *needs_copy: who writes there makes an object of his
- * own first. 0: memory is out. The map is locked alone; *shoot as for vm_object_copy.
+ * The object of region `e` for another one, as it is now, with a reference; *needs_copy: who writes there makes an
+ * object of his own first. 0: memory is out. The map is locked alone; *shoot as for vm_object_copy.
  */
 static struct vm_object *copy_of(struct vm_map *map, struct vm_entry *e, uint32_t *shoot)
 {

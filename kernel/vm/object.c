@@ -136,7 +136,10 @@ static void discard_pages(struct vm_object *o)
         }
 }
 
-/* Nobody has the object any more; what the pager has of it goes, too. Drops the family's lock meanwhile if there is one. */
+/*
+ * Nobody has the object any more; what the pager has of it goes, too. Drops the family's lock meanwhile if there is
+ * one.
+ */
 static void end_paging(struct vm_object *o)
 {
     o->dying = true;
@@ -200,7 +203,10 @@ void vm_object_release_locked(struct vm_object *object)
     }
 }
 
-/* A new object through which `pages` of `object` from `offset` on are seen; takes over the caller's reference. 0: no memory. */
+/*
+ * A new object through which `pages` of `object` from `offset` on are seen; takes over the caller's reference. 0: no
+ * memory.
+ */
 struct vm_object *vm_object_shadow(struct vm_object *object, uint32_t offset, uint32_t pages)
 {
     struct vm_object *o = object_in(object->family, pages);
@@ -213,9 +219,10 @@ struct vm_object *vm_object_shadow(struct vm_object *object, uint32_t offset, ui
 }
 
 /*
- * An asymmetric copy of the whole object, as it is now, with a reference for the caller: the last copy if nobody has written to
- * either since, or a new one between the object and that. What user mode may write is pushed first from now on, so no page of the
- * object may be written without a fault: *shoot says which harts are to be called for that (pmap.h).
+ * An asymmetric copy of the whole object, as it is now, with a reference for the caller: the last copy if nobody has
+ * written to either since, or a new one between the object and that. What user mode may write is pushed first from now
+ * on, so no page of the object may be written without a fault: *shoot says which harts are to be called for that
+ * (pmap.h).
  */
 struct vm_object *vm_object_copy(struct vm_object *object, uint32_t *shoot)
 {
@@ -290,8 +297,8 @@ static bool is_hidden(const struct vm_object *object, const struct vm_object *be
 }
 
 /*
- * What `object` shadows goes, if it alone shadows it, or is passed by, if nothing of it is seen; and so on with what comes
- * next. Not while a page is under way in either: a page that turns out not to come would be looked for below.
+ * What `object` shadows goes, if it alone shadows it, or is passed by, if nothing of it is seen; and so on with what
+ * comes next. Not while a page is under way in either: a page that turns out not to come would be looked for below.
  */
 void vm_object_shorten(struct vm_object *object)
 {

@@ -1,8 +1,8 @@
 /*
  * Pagers (pager.h): which object a number means, and what a pager may say of it.
  *
- * Locking: controls_lock guards the table, and is held while the object's family is locked, so that the object is there; an object
- * leaves the table before it goes.
+ * Locking: controls_lock guards the table, and is held while the object's family is locked, so that the object is
+ * there; an object leaves the table before it goes.
  */
 #include "vm/pager.h"
 
@@ -77,7 +77,10 @@ static struct vm_page *expected(struct vm_object *o, uint32_t page)
     return vm_is_page(p) && p->absent ? p : 0;
 }
 
-/* One page, of `data` (0: of 0). The object's family is locked, and is so again; nobody else touches a page that is busy. */
+/*
+ * One page, of `data` (0: of 0). The object's family is locked, and is so again; nobody else touches a page that is
+ * busy.
+ */
 static void supply(struct vm_object *o, struct vm_page *p, const void *data, unsigned locked)
 {
     p->absent = false;
@@ -152,7 +155,10 @@ int vm_pager_data_error(vm_control_t control, uint32_t page, uint32_t count)
     return error;
 }
 
-/* Gives the page to the pager. The family is locked, and is so again; the page is busy meanwhile, and not mapped for writing. */
+/*
+ * Gives the page to the pager. The family is locked, and is so again; the page is busy meanwhile, and not mapped for
+ * writing.
+ */
 static int pager_give_back(struct vm_object *o, struct vm_page *p, bool kept)
 {
     const struct vm_pager *pager = o->pager;

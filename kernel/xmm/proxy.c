@@ -67,7 +67,10 @@ static void proxy_request(uint32_t memory, vm_control_t control, uint32_t page, 
     }
 }
 
-/* The control port's end says to nobody but the manager's right that there is no proxy any more; the pager's right goes, too. */
+/*
+ * The control port's end says to nobody but the manager's right that there is no proxy any more; the pager's right
+ * goes, too.
+ */
 static void proxy_terminate(uint32_t memory, vm_control_t control)
 {
     (void)control;

@@ -1,29 +1,32 @@
 /*
- * Memory that tasks of several nodes see: XMM, after OSF's (Bryant and others, *An Introduction to Mach 3.0's XMM Subsystem*, 1993; paper
- * `crtc`, sections 1 to 5). It is a pager (vm/pager.h) whose other side is on another node: calls of vm/ become messages, and
- * the other way round, so neither vm/ nor the pagers of files know of it.
+ * Memory that tasks of several nodes see: XMM, after OSF's (Bryant and others, *An Introduction to Mach 3.0's XMM
+ * Subsystem*, 1993; paper `crtc`, sections 1 to 5). It is a pager (vm/pager.h) whose other side is on another node:
+ * calls of vm/ become messages, and the other way round, so neither vm/ nor the pagers of files know of it.
  *
  *   node that uses it                                              node that manages it
  *   vm object -- proxy (pager) -- control port <===messages===> memory object port -- export -- vm object -- its pager
  *
- * The managing node *exports* an object of its own: a port, whose number names the object on all nodes. As long as anybody has a
- * right to the port the object stays; the last proxy's end is the port's no-senders. A node that gets such a right *imports* it:
- * once for each object, whichever regions or tasks see it there. Objects below it in the chain are imported each by itself, so a page that is
- * on the node already is found there, through whichever task it came.
+ * The managing node *exports* an object of its own: a port, whose number names the object on all nodes. As long as
+ * anybody has a right to the port the object stays; the last proxy's end is the port's no-senders. A node that gets
+ * such a right *imports* it: once for each object, whichever regions or tasks see it there. Objects below it in the
+ * chain are imported each by itself, so a page that is on the node already is found there, through whichever task it
+ * came.
  *
  *   to the memory object           INIT (control right), GET_STATE, GET_SHADOW, each with a reply; DATA_REQUEST
  *   to the control port            DATA_SUPPLY with the page, DATA_UNAVAILABLE (look in what it shadows), DATA_ERROR
  *
- * **Copy on reference.** What is exported for a child task is a snapshot: regions are copied on write (vm_map_fork), so nobody
- * writes the object as long as the export holds it, and pages that have gone out stay right for ever. No node has to be told of
- * anything, and who writes does so in an object of its own, in front. An asymmetric copy is read through its source
- * (vm/inherited.h), on the managing node alone: copy on write does not cross nodes (section 5).
+ * **Copy on reference.** What is exported for a child task is a snapshot: regions are copied on write (vm_map_fork), so
+ * nobody writes the object as long as the export holds it, and pages that have gone out stay right for ever. No node
+ * has to be told of anything, and who writes does so in an object of its own, in front. An asymmetric copy is read
+ * through its source (vm/inherited.h), on the managing node alone: copy on write does not cross nodes (section 5).
  *
- * **Who manages.** Flat: who inherits from a proxy passes on the right to the first node's memory object, and all requests go there.
- * Hierarchical: the proxy's object is exported anew, so its pages come through that node, which keeps them (section 4).
+ * **Who manages.** Flat: who inherits from a proxy passes on the right to the first node's memory object, and all
+ * requests go there. Hierarchical: the proxy's object is exported anew, so its pages come through that node, which
+ * keeps them (section 4).
  *
- * Locking: xmm_lock, a mutex, guards which objects are exported and imported. It is taken before a family's lock and before ipc/'s, and not
- * held while a message is waited for. An export's or a proxy's memory goes with the last reference to its port.
+ * Locking: xmm_lock, a mutex, guards which objects are exported and imported. It is taken before a family's lock and
+ * before ipc/'s, and not held while a message is waited for. An export's or a proxy's memory goes with the last
+ * reference to its port.
  */
 #ifndef XMM_XMM_H
 #define XMM_XMM_H
@@ -49,10 +52,16 @@ struct xmm_state {
     uint32_t shadowed, shadow_offset; /* it shadows another one, which is not managed with it */
 };
 
-/* A send right to the port of the object, which is exported for that if it has not been. `hierarchical`: also if it is a proxy. 0: no memory. */
+/*
+ * A send right to the port of the object, which is exported for that if it has not been. `hierarchical`: also if it is
+ * a proxy. 0: no memory.
+ */
 struct port *xmm_export(struct vm_object *object, bool hierarchical);
 
-/* The state of an object that is asked for by a right to its port, and what it shadows: its port, with a send right, or 0. */
+/*
+ * The state of an object that is asked for by a right to its port, and what it shadows: its port, with a send right, or
+ * 0.
+ */
 int xmm_get_state(struct port *pager, struct xmm_state *state);
 int xmm_get_shadow(struct port *pager, bool hierarchical, struct port **shadow);
 
@@ -60,9 +69,10 @@ int xmm_get_shadow(struct port *pager, bool hierarchical, struct port **shadow);
 void xmm_state_of(struct vm_object *object, struct xmm_state *state);
 
 /*
- * The object here that stands for `pager`, whose send right it takes over, with a reference; 0: memory is out, and the right is the
- * caller's. It may be one of this node's own. *fresh: it has been made by this call, so the caller says what it shadows, tells its manager
- * (xmm_init), and that it is complete, with all that lies below it; until then nobody else uses it (xmm_await).
+ * The object here that stands for `pager`, whose send right it takes over, with a reference; 0: memory is out, and the
+ * right is the caller's. It may be one of this node's own. *fresh: it has been made by this call, so the caller says
+ * what it shadows, tells its manager (xmm_init), and that it is complete, with all that lies below it; until then
+ * nobody else uses it (xmm_await).
  */
 struct vm_object *xmm_import(struct port *pager, const struct xmm_state *state, bool *fresh);
 void xmm_complete(struct vm_object *object,

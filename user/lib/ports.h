@@ -1,5 +1,6 @@
 /*
- * Ports, messages and tasks on other nodes (user/abi.h, kernel/ipc/port.h). All give 0, or what is said, or minus an error number.
+ * Ports, messages and tasks on other nodes (user/abi.h, kernel/ipc/port.h). All give 0, or what is said, or minus an
+ * error number.
  */
 #ifndef USER_LIB_PORTS_H
 #define USER_LIB_PORTS_H
@@ -18,7 +19,9 @@ uint32_t node_self(void), node_total(void);
 int message_send(struct user_message *m, uint32_t ms);
 int message_receive(struct user_message *m, uint32_t from, uint32_t ms);
 
-/* Sends `m` to `to`, and waits for the answer, which is in it then. Its error, or that of the answer (its first word). */
+/*
+ * Sends `m` to `to`, and waits for the answer, which is in it then. Its error, or that of the answer (its first word).
+ */
 int message_call(struct user_message *m, uint32_t to, uint32_t ms);
 
 /* What creating one took: cycles in all, until it was there, until its memory was; regions, memory objects. */
@@ -29,8 +32,8 @@ struct created {
 /* A child of `task` on that node, with its memory by copy: a name for a right to it. `steps`: kernel/task/task.h. */
 int task_create(uint32_t task, uint32_t node, uint32_t steps, struct created *what);
 /*
- * A child of `task` on each of `count` nodes from `first` on, in which fn(its node) runs on that stack; from `fanout` of them the others
- * are made, 0: all from here.
+ * A child of `task` on each of `count` nodes from `first` on, in which fn(its node) runs on that stack; from `fanout`
+ * of them the others are made, 0: all from here.
  */
 int task_spread(uint32_t task, uint32_t first, uint32_t count, uint32_t steps, uint32_t fanout, void (*fn)(uint32_t),
                 void *stack, struct created *what);

@@ -1,15 +1,16 @@
 /*
- * remote [STEPS [ROUNDS [PAGES [FANOUT [DEPTH [REGIONS]]]]]]: creates a child on each other node (kernel/task/task.h), ROUNDS times; each
- * computes over PAGES pages of memory that it has from here, and of which half is written, and tells what it has got by a message. One after
- * the other if FANOUT is -, else all at once, by a tree of that fan-out, or flat if it is 0. The parent has DEPTH ancestors that wait, each
- * of which has written in REGIONS regions: so there are that many more objects. With run=remote.
+ * remote [STEPS [ROUNDS [PAGES [FANOUT [DEPTH [REGIONS]]]]]]: creates a child on each other node (kernel/task/task.h),
+ * ROUNDS times; each computes over PAGES pages of memory that it has from here, and of which half is written, and tells
+ * what it has got by a message. One after the other if FANOUT is -, else all at once, by a tree of that fan-out, or
+ * flat if it is 0. The parent has DEPTH ancestors that wait, each of which has written in REGIONS regions: so there are
+ * that many more objects. With run=remote.
  *
  *   @remote node=... steps=... regions=... objects=... allocate=... vector=... create=... run=... faults=...
  *
  *   @spread nodes=... steps=... fanout=... regions=... objects=... send=... create=... run=...
  *
- * cycles: until the empty task was there, from there until its memory was, both; from its start to its message; `fault`: of a page that was
- * faulted over the wire, in the child: the mean
+ * cycles: until the empty task was there, from there until its memory was, both; from its start to its message;
+ * `fault`: of a page that was faulted over the wire, in the child: the mean
  */
 #include <stdbool.h>
 #include <stdio.h>

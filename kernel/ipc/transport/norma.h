@@ -1,8 +1,8 @@
 /*
- * ipc=norma: stop and wait, as NORMA IPC's first version: one packet is under way to a node, a message's head with its first page,
- * or a page. The receiver says when it has all frames of it; until then the sender waits, and sends all of them again when that
- * takes too long. A packet that has been had is acknowledged again, and not taken. The paper supposes that this is why it did not
- * reach logarithmic scaling (section 6).
+ * ipc=norma: stop and wait, as NORMA IPC's first version: one packet is under way to a node, a message's head with its
+ * first page, or a page. The receiver says when it has all frames of it; until then the sender waits, and sends all of
+ * them again when that takes too long. A packet that has been had is acknowledged again, and not taken. The paper
+ * supposes that this is why it did not reach logarithmic scaling (section 6).
  */
 #ifndef IPC_TRANSPORT_NORMA_H
 #define IPC_TRANSPORT_NORMA_H

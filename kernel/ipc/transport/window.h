@@ -1,8 +1,8 @@
 /*
- * ipc=window: up to 32 frames are under way to a node, of any number of messages. Each frame has a number; the receiver says which it
- * waits for, and which of the 32 behind that it has. What is missing before one that has got there is sent again at once, three
- * acknowledgements later, as one may only have been overtaken; what nothing is heard of, when it takes too long. Messages are
- * put together in any order, and passed on in that of their numbers.
+ * ipc=window: up to 32 frames are under way to a node, of any number of messages. Each frame has a number; the receiver
+ * says which it waits for, and which of the 32 behind that it has. What is missing before one that has got there is
+ * sent again at once, three acknowledgements later, as one may only have been overtaken; what nothing is heard of, when
+ * it takes too long. Messages are put together in any order, and passed on in that of their numbers.
  */
 #ifndef IPC_TRANSPORT_WINDOW_H
 #define IPC_TRANSPORT_WINDOW_H
@@ -102,7 +102,10 @@ static void say_what_is_there(struct peer *peer)
     send_ack(peer, peer->expected, peer->got);
 }
 
-/* The message that frame is of, put together so far or from now on; 0: memory is out. They stand in the order of their numbers. */
+/*
+ * The message that frame is of, put together so far or from now on; 0: memory is out. They stand in the order of their
+ * numbers.
+ */
 static struct message *coming(struct peer *peer, const struct wire_header *h)
 {
     uint32_t first = h->sequence - h->index;

@@ -1,8 +1,8 @@
 /*
- * Messages between nodes, against a model of the other node with arithmetic of its own, over a wire that loses, repeats, delays and lets
- * overtake, by seed: each message gets there once, as it was, in order, both ways; nothing is left. Frames of any content do no harm.
- * Sources: ipc/message.c net/mbuf.c mem/zone.c mem/page.c lock/simple_lock.c lib/printf.c.
- * Options: ZONE_DEBUG=0 TRANSPORT_FILE="ipc/transport/norma.h"
+ * Messages between nodes, against a model of the other node with arithmetic of its own, over a wire that loses,
+ * repeats, delays and lets overtake, by seed: each message gets there once, as it was, in order, both ways; nothing is
+ * left. Frames of any content do no harm. Sources: ipc/message.c net/mbuf.c mem/zone.c mem/page.c lock/simple_lock.c
+ * lib/printf.c. Options: ZONE_DEBUG=0 TRANSPORT_FILE="ipc/transport/norma.h"
  */
 #include "ipc/transport.c"
 
@@ -235,7 +235,9 @@ void ether_output(struct mbuf *m, const uint8_t *to, uint32_t type)
     m_free(m);
 }
 
-/* ---- The other node: what it gets. Whole messages are kept by their first number (window), or one at a time (norma). */
+/*
+ * ---- The other node: what it gets. Whole messages are kept by their first number (window), or one at a time (norma).
+ */
 
 static bool is_window(void)
 {

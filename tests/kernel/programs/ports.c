@@ -1,6 +1,6 @@
 /*
- * Ports of one task (kernel/ipc/port.h, space.h): rights of each kind, made and moved; queues; data out of line; what is wrong is an error.
- * Exits with 0, or says what is not so. With run=remote.
+ * Ports of one task (kernel/ipc/port.h, space.h): rights of each kind, made and moved; queues; data out of line; what
+ * is wrong is an error. Exits with 0, or says what is not so. With run=remote.
  */
 #include <errno.h>
 #include <stdio.h>
