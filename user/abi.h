@@ -141,7 +141,6 @@
 #define SYS_CLOCK_NANOSLEEP 219 /* (clock, flags: 1 until, const struct timespec *, struct timespec *rest or 0) */
 /* 220 to 239: Mach's calls on memory (vm/), 240 to 254: on ports (ipc/). */
 #define SYS_VM_FIRST 220
-#define SYS_IPC_FIRST 240
 #define SYS_PORT_ALLOCATE 240 /* () a new port: gives its name, with the receive right */
 #define SYS_PORT_DEALLOCATE 241 /* (name) all rights that go by it */
 /* (struct user_message *, options, milliseconds, name to receive from) sends, receives, or both */
