@@ -31,7 +31,7 @@ FAULTS = load()
 AREAS = {"boards", "parameters", "vm", "scheduler", "locks", "schemes", "interrupts", "layout", "user", "pic",
          "programs", "link", "serial", "results", "clint", "skipping", "nodes", "fs", "net",
          "sdcard", "disk", "ether", "model", "mpd",
-         "style", "cores"}
+         "style", "cores", "ipc"}
 
 
 def test_every_area_has_its_faults():

@@ -112,31 +112,37 @@ static void check(struct vm_map *map, const uint32_t *value)
         CHECK_EQUAL(*word(map, n, PAGE_READ), value[n]);
 }
 
+/* What the first map has: a file, which another one writes, or pages of 0. */
+static void first_memory(struct random *r, struct vm_map *map, uint32_t *mine)
+{
+    static uint8_t bytes[PAGES * PAGE_SIZE];
+    uint32_t address = VM_BEGIN;
+    writer = 0;
+    if (random_below(r, 2)) {
+        struct vm_object *file = vm_object_of_bytes(bytes, sizeof bytes, PAGES);
+        for (unsigned n = 0; n < PAGES; n++)
+            memcpy(bytes + n * PAGE_SIZE + 12, &(uint32_t){mine[n] = 1000 + n}, 4);
+        CHECK_EQUAL(vm_map_object(map, &address, sizeof bytes, VM_FIXED, file, 0, true, RW, RW, VM_INHERIT_COPY), 0);
+        writer = vm_map_create();
+        int error = vm_map_object(writer, &address, sizeof bytes, VM_FIXED, file, 0, false, RW, RW, VM_INHERIT_COPY);
+        CHECK_EQUAL(error, 0);
+        vm_object_release(file);
+    } else {
+        CHECK_EQUAL(vm_allocate(map, &address, sizeof bytes, VM_FIXED), 0);
+    }
+}
+
 /*
  * A map with ancestors, each of which has written some pages; half of the time a file lies below all, which another map
  * writes.
  */
 static void round_of(struct random *r)
 {
-    static uint8_t bytes[PAGES * PAGE_SIZE];
-    uint32_t mine[PAGES] = {0}, theirs[PAGES], address = VM_BEGIN;
+    uint32_t mine[PAGES] = {0}, theirs[PAGES];
     struct vm_map *line[4] = {vm_map_create()};
     unsigned generations = 1 + random_below(r, 3);
     fars = asked = below = terminated = 0;
-    writer = 0;
-    if (random_below(r, 2)) {
-        struct vm_object *file = vm_object_of_bytes(bytes, sizeof bytes, PAGES);
-        for (unsigned n = 0; n < PAGES; n++)
-            memcpy(bytes + n * PAGE_SIZE + 12, &(uint32_t){mine[n] = 1000 + n}, 4);
-        CHECK_EQUAL(vm_map_object(line[0], &address, sizeof bytes, VM_FIXED, file, 0, true, RW, RW, VM_INHERIT_COPY),
-                    0);
-        writer = vm_map_create();
-        int error = vm_map_object(writer, &address, sizeof bytes, VM_FIXED, file, 0, false, RW, RW, VM_INHERIT_COPY);
-        CHECK_EQUAL(error, 0);
-        vm_object_release(file);
-    } else {
-        CHECK_EQUAL(vm_allocate(line[0], &address, sizeof bytes, VM_FIXED), 0);
-    }
+    first_memory(r, line[0], mine);
     for (unsigned g = 0; g < generations; g++) {
         for (unsigned i = random_below(r, PAGES); i; i--) {
             unsigned n = random_below(r, PAGES);
