@@ -38,6 +38,7 @@ static struct buf **bufs;
 static uint32_t buf_count;
 static struct bufrun runs[RUNS];
 static uint32_t runs_taken; /* a bit each */
+static uint32_t bio_pinned;
 /*
  * By bp->number: 0 if nothing of the buffer is delayed or being written, so that whoever looks for those goes through a few lines
  * of memory and not through all buffers. Changed by who has the buffer, or, where it has been started asynchronously, by its end.
@@ -247,12 +248,28 @@ static void write_failed(struct blockdev *device, int error)
     __atomic_fetch_add(&device->lost_writes, 1, __ATOMIC_RELEASE);
 }
 
+/*
+ * A block of which a journal has a copy could not be written to its place, which has what is older. It stays in memory until it is forgotten,
+ * so that nobody reads that, unless a quarter of the buffers at least would not be left.
+ */
+static COLD void bio_keep_logged(struct buf *bp)
+{
+    __atomic_store_n(&bp->device->log_needed, true, __ATOMIC_RELAXED);
+    if (__atomic_add_fetch(&bio_pinned, 1, __ATOMIC_RELAXED) <= buf_count / 4 * 3) {
+        bp->flags |= B_PINNED;
+        bp->error = 0;
+    } else {
+        __atomic_fetch_sub(&bio_pinned, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&bp->device->log_alone_has, true, __ATOMIC_RELAXED);
+    }
+}
+
 static void bio_end(struct buf *bp)
 {
     if (!(bp->flags & B_READ)) {
         __atomic_store_n(&bp->device->unflushed, 1, __ATOMIC_RELAXED);
         if (bp->error && bp->flags & B_LOGGED)
-            __atomic_store_n(&bp->device->log_needed, true, __ATOMIC_RELAXED);
+            bio_keep_logged(bp);
         bp->flags &= ~(B_LOGGED | B_LAST);
         if (!(bp->flags & B_WRITING))
             set_unwritten(bp, false);
@@ -916,15 +933,36 @@ int bsync(struct blockdev *device)
 void bpin(struct buf *bp)
 {
     bp->error = 0;
+    if (!(bp->flags & B_PINNED))
+        __atomic_fetch_add(&bio_pinned, 1, __ATOMIC_RELAXED);
     bp->flags = (bp->flags & ~(B_DELWRI | B_LOGGED)) | B_VALID | B_PINNED;
+    brelse(bp);
+}
+
+static void bio_unpin(struct buf *bp)
+{
+    if (bp->flags & B_PINNED)
+        __atomic_fetch_sub(&bio_pinned, 1, __ATOMIC_RELAXED);
+    bp->flags &= ~B_PINNED;
+}
+
+void bforget(struct buf *bp)
+{
+    bio_unpin(bp);
+    bp->flags = (bp->flags & ~(B_DELWRI | B_LOGGED)) | B_INVAL;
     brelse(bp);
 }
 
 void bunpin(struct buf *bp, bool drop)
 {
     buf_lock(&bp->lock);
-    bp->flags = (bp->flags & ~B_PINNED) | (drop ? B_INVAL : B_DELWRI | B_LOGGED);
-    set_unwritten(bp, !drop);
+    if (drop) {
+        bforget(bp);
+        return;
+    }
+    bio_unpin(bp);
+    bp->flags |= B_DELWRI | B_LOGGED;
+    set_unwritten(bp, true);
     brelse(bp);
 }
 
@@ -943,8 +981,7 @@ void binval(struct blockdev *device)
         buf_lock(&bp->lock);
         if (bp->device == device) {
             freelist_remove(bp);
-            bp->flags = (bp->flags & ~(B_DELWRI | B_PINNED)) | B_INVAL;
-            brelse(bp);
+            bforget(bp);
         } else {
             bio_leave(bp);
         }

@@ -69,7 +69,8 @@ struct blockdev {
     uint32_t unflushed; /* 1: something has been written since the last flush */
     uint32_t settling, settled; /* calls of bsettle that have begun, and that are over, modulo 2^32 */
     uint32_t mounted; /* 1: a file system is on it */
-    bool log_needed; /* what has a copy in a journal (B_LOGGED) could not be written to its place */
+    bool log_needed; /* what has a copy in a journal (B_LOGGED) could not be written to its place, and stays pinned, */
+    bool log_alone_has; /* or, as too much was, is in the journal alone */
     int write_error; /* minus an error number: of a delayed or asynchronous write, until somebody is told (bsync) */
     uint32_t
         lost_writes; /* how many of those, and of flushes, have failed: a caller that keeps the number sees that there are more */
@@ -205,6 +206,7 @@ int bflush_write(struct blockdev *device);
  */
 void bpin(struct buf *bp);
 void bunpin(struct buf *bp, bool drop);
+void bforget(struct buf *bp); /* lets go of it: it holds no block, whatever it was */
 void bwait(struct blockdev *device); /* until no write of `device` (0: of any) that somebody else began is under way */
 uint32_t bio_count(void); /* buffers */
 

@@ -217,10 +217,10 @@ int ext2_journal_replay(struct ext2 *fs);
  */
 int ext2_log_open(struct ext2 *fs);
 int ext2_log_close(struct ext2 *fs); /* all is where it belongs, and the journal empty */
-void ext2_begin(struct ext2 *fs);
+int ext2_begin(struct ext2 *fs); /* an error: the log cannot be written, and there is no ext2_end to come */
 void ext2_end(struct ext2 *fs);
-bool ext2_is_full(
-    struct ext2 *fs); /* so much has been changed that ext2_end and ext2_begin are to come before more is */
+int ext2_go_on(struct ext2 *fs); /* ext2_end, and ext2_begin; ext2_end is to come in any case */
+bool ext2_is_full(struct ext2 *fs); /* so much has been changed that ext2_go_on is to come before more is */
 /*
  * Lets go of a buffer of metadata that has been changed: into the transaction, or, without a journal, as bwrite_kept or bdwrite. After an
  * error it may hold the change all the same: a caller that must leave all as it was puts that back.

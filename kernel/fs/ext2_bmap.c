@@ -429,9 +429,8 @@ static int pause(struct inode *ip)
     int error = ext2_update(ip, false);
     if (!ip->orphan)
         ext2_orphan_add(ip); /* the rest is to go after a crash, too */
-    ext2_end(fs);
-    ext2_begin(fs);
-    return error;
+    int e = ext2_go_on(fs);
+    return error ? error : e;
 }
 
 static int free_logged(struct inode *ip, uint32_t block, bool meta)

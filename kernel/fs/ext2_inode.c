@@ -344,8 +344,10 @@ int ext2_update(struct inode *ip, bool wait)
 
 int ext2_update_alone(struct inode *ip, bool wait)
 {
-    ext2_begin(ip->fs);
-    int error = ext2_update(ip, wait);
+    int error = ext2_begin(ip->fs);
+    if (error)
+        return error;
+    error = ext2_update(ip, wait);
     ext2_end(ip->fs);
     return error;
 }
@@ -425,7 +427,25 @@ static int leave_attributes(struct inode *ip)
     return ext2_bfree(fs, before.attributes, true);
 }
 
-/* The last one has let go of a file without a name: what it had is free. */
+/* The last one has let go of a file without a name: what it had is free. Between ext2_begin and ext2_end. */
+static int free_file(struct inode *ip, bool directory)
+{
+    int error = ext2_truncate(ip, 0);
+    if (!error)
+        error = leave_attributes(ip);
+    if (error)
+        return error;
+    if (ip->orphan)
+        ext2_orphan_remove(ip);
+    ip->disk.dtime = fs_time();
+    ip->disk.mode = 0;
+    ip->dirty = true;
+    error = ext2_update(ip, false);
+    if (!error)
+        ext2_ifree(ip->fs, ip->number, directory);
+    return error;
+}
+
 static void remove_file(struct inode *ip)
 {
     bool directory = ip->v.type == VDIR;
@@ -434,24 +454,12 @@ static void remove_file(struct inode *ip)
         namecache_drop(ip->fs, ip->number, "..", 2);
     }
     lock_write(&ip->v.lock);
-    ext2_begin(ip->fs);
-    int error = ext2_truncate(ip, 0);
-    if (!error)
-        error = leave_attributes(ip);
-    if (!error) {
-        if (ip->orphan)
-            ext2_orphan_remove(ip);
-        ip->disk.dtime = fs_time();
-        ip->disk.mode = 0;
-        ip->dirty = true;
-        error = ext2_update(ip, false);
-        if (!error)
-            ext2_ifree(ip->fs, ip->number, directory);
+    if (!ext2_begin(ip->fs)) { /* else it is on the journal's list of orphans, or was never there */
+        if (free_file(ip, directory))
+            ext2_keeps(ip->fs, "inode", ip->number); /* until e2fsck gives it back */
+        ext2_end(ip->fs);
     }
-    if (error)
-        ext2_keeps(ip->fs, "inode", ip->number); /* until e2fsck gives it back */
     ext2_orphan_forget(ip);
-    ext2_end(ip->fs);
     lock_done(&ip->v.lock);
 }
 
@@ -491,7 +499,7 @@ static COLD void release_last(struct inode *ip)
     struct chain *chain = ext2_inode_chain_of(ip->fs, ip->number);
     table_lock(&chain->lock);
     bool last;
-    while ((last = !let_go_lightly(ip)) && ip->dirty && !ip->gone && ip->disk.links)
+    while ((last = !let_go_lightly(ip)) && ip->dirty && !ip->gone && ip->disk.links && !ip->fs->mount.read_only)
         write_back(ip, chain);
     if (!last) {
         table_unlock(&chain->lock);
@@ -503,7 +511,8 @@ static COLD void release_last(struct inode *ip)
         ext2_inode_let_go(ip, chain, remove);
         return;
     }
-    if (!ip->listed) {
+    ext2_orphan_forget(ip); /* one that a log which cannot be written keeps from being removed */
+    if (!ip->listed && !ip->dirty) { /* dirty: as above, and so it stays, as memory alone has it */
         table_lock(&inode_free_lock);
         list_append(ip);
         table_unlock(&inode_free_lock);

@@ -55,13 +55,30 @@ struct buf *ext2_getblk(struct ext2 *fs, uint32_t block)
     return getblk(fs->device, block * fs->sectors_per_block, fs->block_size);
 }
 
+/* What is not in memory may be older on the device than what a log has that could not be carried out: no reading of it. */
+static COLD struct buf *read_none(struct ext2 *fs, uint32_t block)
+{
+    struct buf *bp = ext2_getblk(fs, block);
+    bp->error = bp->flags & B_VALID ? 0 : -EIO;
+    return bp;
+}
+
+static bool log_alone_has(const struct ext2 *fs)
+{
+    return unlikely(__atomic_load_n(&fs->device->log_alone_has, __ATOMIC_RELAXED));
+}
+
 struct buf *ext2_bread(struct ext2 *fs, uint32_t block)
 {
+    if (log_alone_has(fs))
+        return read_none(fs, block);
     return bread(fs->device, block * fs->sectors_per_block, fs->block_size);
 }
 
 struct buf *ext2_bread_shared(struct ext2 *fs, uint32_t block)
 {
+    if (log_alone_has(fs))
+        return read_none(fs, block);
     return bread_shared(fs->device, block * fs->sectors_per_block, fs->block_size, UINT32_MAX);
 }
 
@@ -398,6 +415,7 @@ int ext2_mount(struct blockdev *device, bool read_only, struct mount **mp)
     table_lock_init(&fs->disk_alloc_lock, &disk_alloc_class, "disk_alloc_lock");
     lock_init(&fs->mount.rename_lock, &rename_class, "rename");
     lock_init(&fs->orphan_lock, &orphan_class, "orphans");
+    device->log_alone_has = false;
     int error = ext2_read_super_and_groups(fs);
     if (error) {
         ext2_destroy(fs);

@@ -161,7 +161,9 @@ static int ext2_create(struct vnode *dvp, const char *name, uint32_t length, con
     if (error != -ENOENT)
         return error ? error : -EEXIST;
     do {
-        ext2_begin(fs);
+        error = ext2_begin(fs);
+        if (error)
+            return error;
         error = create_file(dp, name, length, attr, target, &ip);
         ext2_end(fs);
         if (error && ip)
@@ -207,7 +209,9 @@ static int ext2_link(struct vnode *dvp, const char *name, uint32_t length, struc
         error = ip->disk.links ? -EMLINK : -ENOENT;
     } else {
         do {
-            ext2_begin(dp->fs);
+            error = ext2_begin(dp->fs);
+            if (error)
+                break;
             error = link_file(dp, name, length, ip);
             ext2_end(dp->fs);
         } while (ext2_more_room(dp->fs, error));
@@ -271,12 +275,12 @@ static int ext2_remove(struct vnode *dvp, const char *name, uint32_t length, boo
     error = may_remove(ip, directory);
     if (!error)
         error = other_names_are_there(ip);
-    ext2_begin(dp->fs);
-    if (!error)
+    if (!error && !(error = ext2_begin(dp->fs))) {
         error = ext2_dir_remove(dp, name, length);
-    if (!error)
-        error = drop_links(dp, ip);
-    ext2_end(dp->fs);
+        if (!error)
+            error = drop_links(dp, ip);
+        ext2_end(dp->fs);
+    }
     lock_done(&vp->lock);
     ext2_release(vp);
     return error;
@@ -424,7 +428,9 @@ static int ext2_move(struct inode *from, const char *name, uint32_t length, stru
     if (!error) {
         lock_write(&ip->v.lock); /* of two files any first: renames come one after the other */
         do {
-            ext2_begin(fs);
+            error = ext2_begin(fs);
+            if (error)
+                break;
             error = move_file(&m);
             ext2_end(fs);
         } while (ext2_more_room(fs, error));
@@ -829,15 +835,16 @@ static int ext2_write(struct vnode *vp, struct uio *uio, bool append)
             break;
         }
         do {
-            ext2_begin(fs);
+            error = ext2_begin(fs);
+            if (error)
+                break;
             error = write_part(ip, uio, n, within, part);
             ext2_end(fs);
         } while (ext2_more_room(fs, error));
     }
     ip->disk.mtime = ip->disk.ctime = fs_time();
     ip->dirty = true;
-    if (error && uio->offset >= ext2_size(ip)) {
-        ext2_begin(fs);
+    if (error && uio->offset >= ext2_size(ip) && !ext2_begin(fs)) {
         ext2_truncate(ip, ext2_size(ip)); /* no blocks behind the end */
         ext2_end(fs);
     }
@@ -852,8 +859,10 @@ static int ext2_truncate_vnode(struct vnode *vp, uint64_t size)
         return vp->type == VDIR ? -EISDIR : -EINVAL;
     if (vp->swapped)
         return -ETXTBSY;
-    ext2_begin(INODE(vp)->fs);
-    int error = ext2_truncate(INODE(vp), size);
+    int error = ext2_begin(INODE(vp)->fs);
+    if (error)
+        return error;
+    error = ext2_truncate(INODE(vp), size);
     ext2_end(INODE(vp)->fs);
     return error;
 }

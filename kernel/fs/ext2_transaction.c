@@ -131,17 +131,21 @@ static bool transaction_has_room(const struct ext2_log *log, uint32_t more)
 
 static int commit(struct ext2 *fs);
 
-static COLD void transaction_begin(struct ext2 *fs, struct ext2_log *log)
+/* `always`: also if the log has an error, which is told of. */
+static COLD int transaction_begin(struct ext2 *fs, struct ext2_log *log, bool always)
 {
     for (;;) {
         lock_read(&log->lock);
         crit_t s = simple_lock_enter(&log->counts);
-        bool room = transaction_has_room(log, 1);
+        int error = log->error; /* it changes only while nobody is between begin and end */
+        bool room = error ? always : transaction_has_room(log, 1);
         log->open += room;
         simple_lock_leave(&log->counts, s);
         if (room)
-            return;
+            return error;
         lock_done(&log->lock);
+        if (error)
+            return error;
         lock_write(&log->lock);
         if (!transaction_has_room(log, 1))
             commit(fs); /* an error stays the log's */
@@ -149,10 +153,9 @@ static COLD void transaction_begin(struct ext2 *fs, struct ext2_log *log)
     }
 }
 
-void ext2_begin(struct ext2 *fs)
+int ext2_begin(struct ext2 *fs)
 {
-    if (fs->log)
-        transaction_begin(fs, fs->log);
+    return fs->log ? transaction_begin(fs, fs->log, false) : 0;
 }
 
 static COLD void transaction_end(struct ext2_log *log)
@@ -168,6 +171,12 @@ void ext2_end(struct ext2 *fs)
 {
     if (fs->log)
         transaction_end(fs->log);
+}
+
+int ext2_go_on(struct ext2 *fs)
+{
+    transaction_end(fs->log);
+    return transaction_begin(fs, fs->log, true);
 }
 
 bool ext2_is_full(struct ext2 *fs)
@@ -197,8 +206,8 @@ int ext2_meta(struct ext2 *fs, struct buf *bp, bool wait)
         bdwrite(bp);
         return 0;
     }
-    if (log->error) { /* as it is on the device, for whoever reads it next */
-        bp->flags |= bp->flags & B_DELWRI ? 0 : B_INVAL;
+    if (log->error) { /* as it is on the device, for whoever reads it next, unless memory has what is newer */
+        bp->flags |= bp->flags & (B_DELWRI | B_PINNED) ? 0 : B_INVAL;
         brelse(bp);
         return log->error;
     }
@@ -224,13 +233,13 @@ static void transaction_forget(struct ext2 *fs, uint32_t block)
     if (bp->flags & B_PINNED) {
         crit_t s = simple_lock_enter(&log->counts);
         uint32_t i = 0;
-        while (log->buffers[i] != bp)
+        while (i < log->pinned && log->buffers[i] != bp)
             i++;
-        log->buffers[i] = log->buffers[--log->pinned];
+        if (i < log->pinned) /* else it is one that could not be written to its place */
+            log->buffers[i] = log->buffers[--log->pinned];
         simple_lock_leave(&log->counts, s);
     }
-    bp->flags = (bp->flags & ~(B_PINNED | B_DELWRI | B_LOGGED)) | B_INVAL;
-    brelse(bp);
+    bforget(bp);
 }
 
 void ext2_forget_meta(struct ext2 *fs, uint32_t block)
@@ -362,7 +371,18 @@ static int checkpoint(struct ext2 *fs)
     return error;
 }
 
-/* With log->lock for writing. An error of contents is no error of it: it stays the device's, for who asks (ext2_commit). */
+/* What the transaction has changed may be written to its place; or it is in memory alone, and goes from there (`drop`). */
+static void unpin_all(struct ext2_log *log, bool drop)
+{
+    for (uint32_t i = 0; i < log->pinned; i++)
+        bunpin(log->buffers[i], drop);
+    log->pinned = log->revoked = 0;
+}
+
+/*
+ * With log->lock for writing. An error of contents is no error of it: it stays the device's, for who asks (ext2_commit). If the log cannot
+ * be written, what the transaction has changed stays pinned until the unmount: so all that memory has, inodes and blocks, is of one state.
+ */
 static int commit(struct ext2 *fs)
 {
     struct ext2_log *log = fs->log;
@@ -379,9 +399,8 @@ static int commit(struct ext2 *fs)
     e = __atomic_exchange_n(&fs->device->write_error, 0, __ATOMIC_RELAXED); /* else it would be taken for the log's */
     if (!error)
         error = write_transaction(fs);
-    for (uint32_t i = 0; i < log->pinned; i++)
-        bunpin(log->buffers[i], error != 0);
-    log->pinned = log->revoked = 0;
+    if (!error)
+        unpin_all(log, false);
     log->sequence++;
     if (!error && log->used + transaction_most(fs, log->most) > log->length - log->first)
         error = checkpoint(fs);
@@ -504,12 +523,14 @@ static int end_orphan(struct ext2 *fs, struct inode *ip)
     fs->orphans = ip;
     if (ip->disk.links) {
         lock_write(&ip->v.lock);
-        ext2_begin(fs);
-        error = ext2_truncate(ip, ext2_size(ip));
-        if (ip->orphan && !error)
-            ext2_orphan_remove(ip);
+        error = ext2_begin(fs);
+        if (!error) {
+            error = ext2_truncate(ip, ext2_size(ip));
+            if (ip->orphan && !error)
+                ext2_orphan_remove(ip);
+            ext2_end(fs);
+        }
         ext2_orphan_forget(ip);
-        ext2_end(fs);
         lock_done(&ip->v.lock);
     }
     ext2_release(&ip->v);
@@ -527,7 +548,9 @@ int ext2_orphans_end(struct ext2 *fs)
             return error;
         if (error || fs->super.last_orphan == number) { /* damaged: e2fsck finds the others */
             ext2_error(fs, "orphaned inode", number);
-            ext2_begin(fs);
+            error = ext2_begin(fs);
+            if (error)
+                return error;
             set_first_orphan(fs, 0);
             ext2_end(fs);
         }
@@ -673,6 +696,7 @@ int ext2_log_close(struct ext2 *fs)
         fs->super_dirty = true;
     }
     let_go_of_held(fs);
+    unpin_all(log, true); /* what a log that could not be written has left */
     fs->log = 0;
     free_log(log);
     __atomic_fetch_sub(&logs, 1, __ATOMIC_RELAXED);

@@ -14,7 +14,7 @@
  * `fails`: some case is known not to hold; the test then looks for one that does not, and once all do, it says so: then the mark goes.
  *
  * EXT2_TRANSFERS of the environment: all cases, not some of them, of the operations whose names begin with it ("all": of each), and
- * what is wrong in each that does not hold.
+ * what is wrong in each that does not hold; "log": many drives that fail under a journal's transactions (at the end of this file).
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -57,13 +57,14 @@ static const struct operation *tried;
 static bool failing, with_log;
 static uint32_t fails_at, transfers_so_far, failing_sector;
 static enum how fails_how;
+static bool reads_are_well; /* whatever else fails */
 static uint8_t *certain; /* what is on the medium whatever the drive's cache loses */
 static struct vnode *kept_open;
 
 /* Of the device: whether the transfer of `bp`, or a flush (null), is to fail. */
 static bool a_transfer_fails(const struct buf *bp)
 {
-    if (!failing)
+    if (!failing || (reads_are_well && bp && bp->flags & B_READ))
         return false;
     uint32_t number = transfers_so_far++, sector = bp ? bp->sector : UINT32_MAX;
     bool write = bp && !(bp->flags & B_READ);
@@ -758,7 +759,7 @@ static const struct operation operations[] = {
     {"rename where the directory grows", op_rename_in_full, 0, 0, false, false, 0},
     {"rename of a directory", op_rename_directory, 0, 0, false, false, 0},
     {"rename of a directory to another", op_rename_directory_across, 0, 0, false, false, 0},
-    {"rename of a directory over one", op_rename_directory_over, 0, 0, false, false, 2},
+    {"rename of a directory over one", op_rename_directory_over, 0, 0, false, false, 0},
     {"rename of a directory upwards", op_rename_directory_up, 0, 0, false, false, 0},
     {"cut", op_cut, 0, "a/big", false, false, 0},
     {"cut to direct blocks", op_cut_to_direct, 0, "a/big", false, false, 0},
@@ -830,16 +831,15 @@ static void try_operation(const struct operation *op, uint32_t each, uint32_t fi
     _exit(!fails && wrong);
 }
 
-/* Of each operation every so many-th case, another one for each, or all. */
-static void transfers_fail(bool with_journal, uint32_t each)
+/* The tree on a drive of which transfers can fail. */
+static void transfers_begin(bool with_journal, uint32_t inodes)
 {
-    const char *only = getenv("EXT2_TRANSFERS");
     with_log = with_journal;
     if (with_journal)
         with_a_journal();
     features = with_journal ? "none,filetype,sparse_super,ext_attr,has_journal -J size=1"
                             : "none,filetype,sparse_super,ext_attr";
-    begin(with_journal ? 2304 : 512, "-b 1024 -I 128 -N 128", 64, 24, 1);
+    begin(with_journal ? 2304 : 512, "-b 1024 -I 128 -N 128", 64, inodes, 1);
     certain = malloc(disk_size);
     shared = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(certain && shared != MAP_FAILED);
@@ -851,7 +851,23 @@ static void transfers_fail(bool with_journal, uint32_t each)
     memcpy(certain, disk, disk_size);
     device.flush = flush_or_fail;
     transfer_fails = a_transfer_fails;
+}
+
+static void transfers_end(unsigned wrong)
+{
+    free(certain);
+    CHECK_EQUAL(wrong, 0);
+    device.flush = 0;
+    transfer_fails = 0;
+    end();
+}
+
+/* Of each operation every so many-th case, another one for each, or all. */
+static void transfers_fail(bool with_journal, uint32_t each)
+{
+    const char *only = getenv("EXT2_TRANSFERS");
     unsigned wrong = 0;
+    transfers_begin(with_journal, 24);
     for (unsigned i = 0; i < OPERATIONS; i++) {
         if (only && strcmp(only, "all") && strncmp(operations[i].name, only, strlen(only)))
             continue;
@@ -864,11 +880,7 @@ static void transfers_fail(bool with_journal, uint32_t each)
         waitpid(child, &status, 0);
         wrong += status != 0;
     }
-    free(certain);
-    CHECK_EQUAL(wrong, 0);
-    device.flush = 0;
-    transfer_fails = 0;
-    end();
+    transfers_end(wrong);
 }
 
 HOST_TEST(each_transfer_fails)
@@ -879,4 +891,145 @@ HOST_TEST(each_transfer_fails)
 HOST_TEST(each_transfer_fails_with_a_journal)
 {
     transfers_fail(true, TRANSFERS_EACH);
+}
+
+/*
+ * A drive that fails for good, or for the rest of an operation, in the middle of many that are delayed, with a journal. What memory has is the
+ * tree behind the operations that have told of no error, whatever is read and done then; the device has one of the trees from the last
+ * sync on, with nothing to mend.
+ */
+#define STEPS_MOST 16u
+#define DRIVES 12u
+#define DRIVES_ALL 400u
+
+static struct steps { /* with the processes that try */
+    char tree[STEPS_MOST + 1][sizeof((struct picture *)0)->text];
+    uint32_t transfers, ended;
+} *steps;
+
+static int op_few_bytes_more(void) /* in a block that it has: only its inode changes */
+{
+    return put("beside", 5000, 100, 0); /* as they are on the device: contents may be lost */
+}
+
+static int a_step(struct random *random, bool *syncs)
+{
+    static int (*const own[])(void) = {op_few_bytes_more, op_chmod, op_sync};
+    uint32_t i = random_below(random, OPERATIONS + 9);
+    bool is_own = i >= OPERATIONS || operations[i].parts || operations[i].before || operations[i].operate == op_readdir;
+    *syncs = is_own && i % 3 == 2;
+    return is_own ? own[i % 3]() : operations[i].operate();
+}
+
+static void draw_step(uint32_t i)
+{
+    draw_apart(&shared->seen, 0);
+    memcpy(steps->tree[i], shared->seen.text, sizeof shared->seen.text);
+}
+
+/* What is seen is one of these trees. */
+static void check_is_of(const char *when, uint32_t first, uint32_t last)
+{
+    for (uint32_t i = first; i <= last; i++)
+        if (!strcmp(shared->seen.text, steps->tree[i]))
+            return;
+    memcpy(shared->before.text, steps->tree[first], sizeof shared->before.text);
+    memcpy(shared->after.text, steps->tree[last], sizeof shared->after.text);
+    is_neither(when, &shared->seen);
+}
+
+/* The trees of all steps on a drive that is well, and how many transfers there are. */
+static void take_steps(struct random random, uint32_t count)
+{
+    bool syncs;
+    failing = true, fails_at = UINT32_MAX;
+    draw_step(0);
+    for (uint32_t i = 0; i < count; i++) {
+        a_step(&random, &syncs);
+        draw_step(i + 1);
+    }
+    steps->transfers = transfers_so_far;
+    _exit(0);
+}
+
+static void fail_in_the_middle(struct random random)
+{
+    static const struct operation any = {0};
+    uint32_t count = 4 + random_below(&random, STEPS_MOST - 4), done = 0, synced = 0;
+    tried = &any;
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child)
+        take_steps(random, count);
+    int status, error = 0;
+    CHECK(waitpid(child, &status, 0) == child && !status);
+    struct vnode *root = vfs_root();
+    const struct ext2 *fs = EXT2(root->mount);
+    vrele(root);
+    struct random where = random;
+    fails_at = random_below(&where, steps->transfers);
+    failing = true, fails_how = DEAD;
+    reads_are_well = random_below(&where, 4);
+    shared->reached = false;
+    for (bool syncs; done < count && !shared->reached; done++) {
+        error = a_step(&random, &syncs);
+        synced = syncs && !error ? done + 1 : synced;
+    }
+    if (!reads_are_well)
+        drive_is_well();
+    uint32_t first = shared->reached && error ? done - 1 : done;
+    draw_all(&shared->seen);
+    check_is_of("what memory has", first, done);
+    bool ended = fs->mount.read_only;
+    for (uint32_t i = 0; ended && i < 8; i++) { /* nothing changes, and all is seen as it was */
+        bool syncs;
+        a_step(&random, &syncs);
+        draw_all(&shared->seen);
+        check_is_of("what memory has when nothing can be changed", first, done);
+    }
+    steps->ended += ended;
+    drive_is_well();
+    bool errors = fs->errors;
+    int unmounted = vfs_unmount_all();
+    CHECK(unmounted || !ended);
+    nothing_is_held();
+    CHECK_EQUAL(inodes_referenced(), 0);
+    CHECK_EQUAL(bio_busy(), 0);
+    remount(); /* the log is carried out */
+    draw_all(&shared->seen);
+    check_is_of("what the device has", synced, done);
+    CHECK_EQUAL(vfs_unmount_all(), 0);
+    write_image();
+    status = status_of("e2fsck -fn %s", image);
+    if (status && !errors)
+        show_fsck("it is not sound, and nobody was told");
+    CHECK(!status || errors);
+    _exit(0);
+}
+
+HOST_TEST(a_log_that_cannot_be_written_leaves_memory_whole)
+{
+    const char *only = getenv("EXT2_TRANSFERS");
+    bool all = only && (!strcmp(only, "all") || !strcmp(only, "log"));
+    unsigned wrong = 0, drives = all ? DRIVES_ALL : DRIVES;
+    if (only && !all)
+        return;
+    transfers_begin(true, 10); /* fewer than there are: what memory alone has must not be let go of */
+    steps = mmap(0, sizeof *steps, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(steps != MAP_FAILED);
+    for (unsigned i = 0; i < drives; i++) {
+        struct random random = random_from(77, i);
+        fflush(stdout);
+        pid_t child = fork();
+        if (!child)
+            fail_in_the_middle(random);
+        int status;
+        waitpid(child, &status, 0);
+        if (status)
+            printf("drive %u: status %d\n", i, status);
+        wrong += status != 0;
+    }
+    printf("of %u drives that failed %u ended a log\n", drives, steps->ended);
+    CHECK(steps->ended * 4 > drives);
+    transfers_end(wrong);
 }
