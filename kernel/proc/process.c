@@ -911,6 +911,7 @@ void user_leave_kernel(void)
         signals_attend();
         intr_disable();
     }
+    crit_stay_open(); /* else calls in a loop keep interrupts out, as what gives the hart up does */
     mmu_use(vm_map_pmap(user_self()->process->map));
     account_switch(ACCOUNT_USER);
 }

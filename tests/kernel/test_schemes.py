@@ -8,9 +8,11 @@ under each scheme and in each test, on 2 harts another one than on 1 and 4. SCHE
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
+from sim.images import programs
 from sim.images.kernel import CROSS, SCHEMES
 from soc.config import SoCConfig
 from tests.kernel.machine import CHECKED, COUNTED, boot, kernel_of
@@ -130,6 +132,24 @@ def test_who_yields_in_a_loop_is_interrupted(tmp_path, sync, harts, wire):
     assert run.status == 0, run.report()
     result = run.result("test")
     assert result["ways"] == 9 and result["longest"] >= min(delivery, 1)
+
+
+# The long form: CALLS=2000. A call that sets an alarm keeps the clock's level out each time: alone where it is the longest way.
+CALLS = int(os.environ.get("CALLS", "10"))
+
+
+@pytest.mark.parametrize("sync, wire, ways, more", [
+    ("spl-pessim", (8000, 0), 1, 6), ("spl-pessim", (600, 600), 6, 1), ("spl-optim", (600, 600), 6, 1),
+    ("cli-pessim", (600, 0), 6, 1), ("cli-optim", (600, 600), 6, 1), ("cli-spl-pessim", (600, 0), 6, 1),
+])
+def test_who_calls_the_kernel_in_a_loop_is_interrupted(tmp_path, sync, wire, ways, more):
+    delivery, fall = wire
+    files = {"caller": programs.build_program([Path(__file__).parent / "programs/caller.c"])}
+    run = boot(tmp_path, 2, sync, f"run=test-calling hz=100 ways={ways} calls={CALLS * more} pic.delivery={delivery} "
+               f"pic.fall={fall}", 1, files=files)
+    assert run.status == 0, run.report()
+    result = run.result("test")
+    assert result["ways"] == ways and result["raised"] >= 3 * ways and result["longest"] >= delivery
 
 
 @pytest.mark.parametrize("sync", SCHEMES)
