@@ -12,7 +12,7 @@ import pytest
 from sim.images import programs
 from tests.kernel.machine import boot
 
-PARTS = 22
+PARTS = 25
 CALLS = int(os.environ.get("FUZZ_CALLS", 800))
 
 

@@ -40,4 +40,4 @@ def test_a_shell_has_jobs(tmp_path, harts, sync, options):
         ("@terminal", ""), (PROMPT, "\x04")], options)
     assert run.status == 0 and "never came" not in run.messages, run.report()
     result = run.result("terminal")
-    assert result["failed"] == 0 and result["checks"] == 22, run.report()
+    assert result["failed"] == 0 and result["checks"] == 34, run.report()

@@ -605,6 +605,38 @@ static void usage(void)
     CHECK(all <= microseconds(&after) && all + 2 * (1000000 / USER_CLK_TCK) > microseconds(&after));
 }
 
+/* A child's time has that of the children that it has waited for, and of theirs; not that of one that it left behind. */
+static void descendants(void)
+{
+    struct user_rusage before, child, after;
+    struct user_tms begin, end;
+    int status = 0, id;
+    CHECK(call(SYS_GETRUSAGE, USER_RUSAGE_CHILDREN, &before) == 0 && call(SYS_TIMES, &begin) >= 0);
+    for (int generations = 1; generations <= 3; generations++) {
+        if (!(id = call(SYS_FORK, 0))) {
+            for (int left = generations; left > 1 && !call(SYS_FORK, 0); left--)
+                ;
+            spin(caught + 1, 4, false); /* each of them does */
+            while (call(SYS_WAIT4, -1, 0, 0, 0) > 0)
+                ;
+            leave(0);
+        }
+        CHECK(call(SYS_WAIT4, id, &status, 0, &child) == id && status == 0);
+        CHECK(microseconds(&child) >= 2000u * generations && microseconds(&child) <= 8000u * generations);
+        CHECK(call(SYS_GETRUSAGE, USER_RUSAGE_CHILDREN, &after) == 0);
+        CHECK(microseconds(&after) == microseconds(&before) + microseconds(&child));
+        before = after;
+    }
+    CHECK(call(SYS_TIMES, &end) >= 0);
+    CHECK(end.children_user + end.children_system > begin.children_user + begin.children_system);
+    if (!(id = call(SYS_FORK, 0))) {
+        if (!call(SYS_FORK, 0))
+            spin(caught + 1, 6, false);
+        leave(0);
+    }
+    CHECK(call(SYS_WAIT4, id, &status, 0, &child) == id && microseconds(&child) < 4000);
+}
+
 /* Timers of the process's own time: in user mode, and in all. */
 static void own_timers(void)
 {
@@ -634,7 +666,7 @@ static void own_timers(void)
     handle(USER_SIGVTALRM, DEFAULT, 0, 0);
 }
 
-static volatile uint32_t faults, fault_at, passed;
+static volatile uint32_t faults, fault_at, fault_code, passed;
 static uint8_t *guarded;
 
 static void mends(int signal, struct user_siginfo *info, struct user_sigframe *frame)
@@ -647,7 +679,8 @@ static void mends(int signal, struct user_siginfo *info, struct user_sigframe *f
 
 static void skips(int signal, struct user_siginfo *info, struct user_sigframe *frame)
 {
-    (void)signal, (void)info;
+    (void)signal;
+    fault_code = (uint32_t)info->code;
     faults++;
     frame->pc += 4;
 }
@@ -697,7 +730,7 @@ static void traps(void)
     CHECK(faults == 1 && fault_at == (uint32_t)guarded + 5 && guarded[5] == 1);
     handle(USER_SIGILL, skips, 0, 0);
     __asm__ volatile(".4byte 0" ::: "memory");
-    CHECK(faults == 2);
+    CHECK(faults == 2 && fault_code == USER_ILL_ILLOPC);
     handle(USER_SIGILL, DEFAULT, 0, 0);
     handle(USER_SIGSEGV, notes, 0, 0);
     handle(USER_SIGINT, passes, 0, 0);
@@ -959,6 +992,76 @@ static void memory(void)
     CHECK(wait_for(id) == USER_SIGSEGV);
 }
 
+/* What a child has of memory that is inherited so: 0x80 and what stands there, or the signal. */
+static int inherited(volatile uint8_t *at)
+{
+    int id = call(SYS_FORK, 0);
+    if (!id) {
+        uint8_t got = (*at)++;
+        leave(0x80 | got);
+    }
+    return wait_for(id);
+}
+
+static void inherits(void)
+{
+    uint32_t at =
+        (uint32_t)call(SYS_MMAP, 0, 2 * PAGE, USER_PROT_READ | USER_PROT_WRITE, USER_MAP_PRIVATE | USER_MAP_ANON, -1);
+    volatile uint8_t *first = (uint8_t *)at, *second = first + PAGE;
+    *first = *second = 5;
+    CHECK(inherited(first) == 0x85 << 8 && *first == 5);
+    CHECK(call(SYS_MINHERIT, at, PAGE, USER_INHERIT_SHARE) == 0);
+    CHECK(inherited(first) == 0x85 << 8 && *first == 6 && inherited(first) == 0x86 << 8 && *first == 7);
+    CHECK(inherited(second) == 0x85 << 8 && *second == 5); /* the page beside it is not meant */
+    CHECK(call(SYS_MINHERIT, at, PAGE, USER_INHERIT_COPY) == 0);
+    CHECK(inherited(first) == 0x87 << 8 && *first == 7);
+    CHECK(call(SYS_MINHERIT, at, PAGE, USER_INHERIT_NONE) == 0);
+    CHECK(inherited(first) == USER_SIGSEGV && inherited(second) == 0x85 << 8 && *first == 7);
+    CHECK(call(SYS_MINHERIT, at, PAGE, USER_INHERIT_NONE + 1) == -EINVAL);
+    CHECK(call(SYS_MINHERIT, at, PAGE, -1) == -EINVAL);
+    CHECK(call(SYS_MSYNC, at, PAGE, USER_MS_INVALIDATE) == 0 && *first == 7);
+    CHECK(call(SYS_MSYNC, at, PAGE, USER_MS_INVALIDATE | USER_MS_SYNC) == 0);
+    CHECK(call(SYS_MSYNC, at, PAGE, USER_MS_ASYNC | USER_MS_SYNC) == -EINVAL);
+    CHECK(call(SYS_MSYNC, at, PAGE, 2 * USER_MS_SYNC) == -EINVAL);
+    CHECK(call(SYS_MUNMAP, at, 2 * PAGE) == 0);
+}
+
+static uint8_t other_stack[2048] __attribute__((aligned(16)));
+static struct user_stack stack_in_handler;
+static int change_in_handler;
+
+static void looks_at_stack(int signal, struct user_siginfo *info, struct user_sigframe *frame)
+{
+    (void)signal, (void)info, (void)frame;
+    struct user_stack none = {0, USER_SS_DISABLE, 0};
+    call(SYS_SIGALTSTACK, 0, &stack_in_handler);
+    change_in_handler = call(SYS_SIGALTSTACK, &none, 0);
+}
+
+/* A handler's own stack, and who the process is: the superuser, always. */
+static void own_stack(void)
+{
+    struct user_stack stack = {(uint32_t)other_stack, 0, sizeof other_stack}, now, bad = stack;
+    struct user_stack none = {0, USER_SS_DISABLE, 0};
+    CHECK(call(SYS_SIGALTSTACK, 0, &now) == 0 && now.flags == USER_SS_DISABLE && !now.size);
+    CHECK(call(SYS_SIGALTSTACK, &stack, &now) == 0 && now.flags == USER_SS_DISABLE);
+    CHECK(call(SYS_SIGALTSTACK, 0, &now) == 0 && !now.flags && now.sp == stack.sp && now.size == stack.size);
+    for (int on = 0; on < 2; on++) {
+        handle(USER_SIGUSR1, looks_at_stack, on ? USER_SA_ONSTACK : 0, 0);
+        CHECK(call(SYS_KILL, call(SYS_GETPID, 0), USER_SIGUSR1) == 0);
+        CHECK(stack_in_handler.flags == (on ? USER_SS_ONSTACK : 0) && change_in_handler == (on ? -EPERM : 0));
+        CHECK(call(SYS_SIGALTSTACK, 0, &now) == 0 && now.flags == (on ? 0 : USER_SS_DISABLE));
+        CHECK(call(SYS_SIGALTSTACK, &stack, 0) == 0);
+    }
+    bad.flags = USER_SS_ONSTACK;
+    CHECK(call(SYS_SIGALTSTACK, &bad, 0) == -EINVAL);
+    bad = (struct user_stack){stack.sp, 0, 64};
+    CHECK(call(SYS_SIGALTSTACK, &bad, 0) == -ENOMEM && call(SYS_SIGALTSTACK, &none, 0) == 0);
+    CHECK(call(SYS_SIGALTSTACK, 0, &now) == 0 && now.flags == USER_SS_DISABLE);
+    handle(USER_SIGUSR1, DEFAULT, 0, 0);
+    CHECK(!call(SYS_GETUID, 0) && !call(SYS_GETEUID, 0) && !call(SYS_GETGID, 0) && !call(SYS_GETEGID, 0));
+}
+
 /* How a child ends that reads a byte. */
 static int reads(uint32_t at)
 {
@@ -1142,6 +1245,9 @@ static const struct {
     {"files", files, false},
     {"passes_on", passes_on, false},
     {"shows", shows_no_address, true},
+    {"descendants", descendants, true},
+    {"inherits", inherits, false},
+    {"own_stack", own_stack, false},
 };
 
 int main(int argc, char **argv)

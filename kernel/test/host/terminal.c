@@ -419,3 +419,199 @@ HOST_TEST(random_lines)
     }
     CHECK(tty.dropped > 0);
 }
+
+/* ---- Each character and each flag of the modes, by its name: at the value that it has at first, at another, and at none. */
+
+static struct user_termios modes_now(void)
+{
+    struct user_termios t;
+    terminal_modes(&tty, &t);
+    return t;
+}
+
+static void use(const struct user_termios *t)
+{
+    CHECK_EQUAL(terminal_set_modes(&tty, t, USER_TIOCSETA), 0);
+    sent = signal_number = 0;
+}
+
+/* `@` in `typed` is the character; `text` is read when it does what it is for, `plain` when it is a character like others. */
+static const struct character {
+    unsigned which;
+    int first; /* or -1: there is none at first */
+    const char *typed, *text, *plain;
+    int signal;
+} characters[] = {
+    {USER_VEOF, 4, "ab@", "ab", 0, 0},
+    {USER_VEOL, -1, "ab@", "ab@", 0, 0},
+    {USER_VEOL2, -1, "ab@", "ab@", 0, 0},
+    {USER_VERASE, 0x7f, "ab@\n", "a\n", "ab@\n", 0},
+    {USER_VERASE2, 8, "ab@\n", "a\n", "ab@\n", 0},
+    {USER_VWERASE, 0x17, "ab cd@\n", "ab \n", "ab cd@\n", 0},
+    {USER_VKILL, 0x15, "ab@c\n", "c\n", "ab@c\n", 0},
+    {USER_VREPRINT, 0x12, "ab@c\n", "abc\n", "ab@c\n", 0},
+    {USER_VINTR, 3, "ab@c\n", "c\n", "ab@c\n", USER_SIGINT},
+    {USER_VQUIT, 0x1c, "ab@c\n", "c\n", "ab@c\n", USER_SIGQUIT},
+    {USER_VSUSP, 0x1a, "ab@c\n", "c\n", "ab@c\n", USER_SIGTSTP},
+    {USER_VLNEXT, 0x16, "a@\x7f\n", "a\x7f\n", "a\n", 0},
+    {USER_VSTOP, 0x13, "ab@c\n", "abc\n", "ab@c\n", 0},
+    {USER_VSTART, 0x11, "ab@c\n", "abc\n", "ab@c\n", 0},
+    {USER_VDSUSP, -1, "ab@c\n", "ab@c\n", "ab@c\n", 0}, /* these three never do anything */
+    {USER_VDISCARD, -1, "ab@c\n", "ab@c\n", "ab@c\n", 0},
+    {USER_VSTATUS, -1, "ab@c\n", "ab@c\n", "ab@c\n", 0},
+};
+#define CHARACTERS (sizeof characters / sizeof *characters)
+
+static const char *with_it(const char *text, int c, char *to)
+{
+    char *at = to;
+    for (; *text; text++)
+        *at++ = *text == '@' ? (char)c : *text;
+    *at = 0;
+    return to;
+}
+
+/* Typed as `c`, it gives `wanted` or, a null pointer, no line yet. */
+static void check_character(const struct character *k, int c, const char *wanted, int signal)
+{
+    char typed[16], text[16];
+    tty.port->stopped = false;
+    signal_number = 0;
+    type(with_it(k->typed, c, typed));
+    if (wanted)
+        check_read(64, with_it(wanted, c, text));
+    else
+        check_nothing();
+    CHECK_EQUAL(signal_number, signal);
+    terminal_flush_input(&tty);
+}
+
+HOST_TEST(each_character_does_what_its_name_says_wherever_it_is)
+{
+    for (const struct character *k = characters; k < characters + CHARACTERS; k++) {
+        start();
+        struct user_termios t = modes_now();
+        CHECK_EQUAL(t.cc[k->which], k->first < 0 ? USER_VDISABLE : k->first);
+        if (k->first >= 0)
+            check_character(k, k->first, k->text, k->signal);
+        if (k->which == USER_VSTOP || k->which == USER_VSTART) {
+            tty.port->stopped = k->which == USER_VSTART;
+            type(k->which == USER_VSTOP ? "\x13" : "\x11");
+            CHECK_EQUAL(tty.port->stopped, k->which == USER_VSTOP);
+        }
+        t.cc[k->which] = 'M';
+        use(&t);
+        check_character(k, 'M', k->text, k->signal);
+        for (int c = 'M' - 1; c <= 'M' + 1; c += 2) /* just beside it is nothing */
+            check_character(k, c, k->plain, 0);
+        t.cc[k->which] = USER_VDISABLE;
+        use(&t);
+        check_character(k, USER_VDISABLE, k->plain, 0);
+        check_character(k, 'M', k->plain, 0);
+    }
+    CHECK_EQUAL(sizeof modes_now().cc, USER_NCCS);
+    CHECK(USER_VTIME < USER_NCCS);
+}
+
+static void check_typed(const char *typed, const char *read, const char *shown)
+{
+    type(typed);
+    if (read)
+        check_read(64, read);
+    else
+        check_nothing();
+    if (shown)
+        check_line(shown);
+    terminal_flush_input(&tty);
+    sent = 0;
+}
+
+HOST_TEST(each_flag_of_input)
+{
+    static const struct {
+        uint32_t set, clear;
+        const char *typed, *read;
+    } each[] = {
+        {USER_ISTRIP, 0, "\xe1\xff\n", "a\x7f\n"}, /* 0xff is stripped to what erases, and after that it is looked at */
+        {0, USER_ISTRIP, "\xe1\n", "\xe1\n"},
+        {USER_INLCR, USER_ICRNL, "a\nb", 0},
+        {0, USER_INLCR, "a\n", "a\n"},
+        {USER_IGNCR, 0, "a\rb\n", "ab\n"},
+        {USER_ICRNL, USER_IGNCR, "a\r", "a\n"},
+        {0, USER_ICRNL | USER_IGNCR, "a\rb\n", "a\rb\n"},
+    };
+    for (unsigned i = 0; i < sizeof each / sizeof *each; i++) {
+        start();
+        struct user_termios t = modes_now();
+        t.iflag = (t.iflag | each[i].set) & ~each[i].clear;
+        if (each[i].set & USER_ISTRIP)
+            t.cc[USER_VERASE] = USER_VDISABLE;
+        use(&t);
+        check_typed(each[i].typed, each[i].read, 0);
+    }
+    for (int any = 0; any < 2; any++) { /* IXANY: whatever is typed lets stopped output go on */
+        start();
+        struct user_termios t = modes_now();
+        t.iflag |= any ? USER_IXANY : 0;
+        use(&t);
+        type("\x13"
+             "a");
+        CHECK_EQUAL(tty.port->stopped, !any);
+        type("\x11");
+        CHECK(!tty.port->stopped);
+    }
+    for (int bell = 0; bell < 2; bell++) {
+        start();
+        struct user_termios t = modes_now();
+        t.iflag = (t.iflag & ~USER_IMAXBEL) | (bell ? USER_IMAXBEL : 0);
+        t.lflag &= ~USER_ECHO;
+        use(&t);
+        for (unsigned i = 0; i < TERMINAL_LINE - 1; i++)
+            type("a");
+        check_line("");
+        type("b");
+        check_line(bell ? "\a" : "");
+    }
+}
+
+HOST_TEST(each_flag_of_output_and_of_the_line)
+{
+    for (uint32_t flags = 0; flags < 4; flags++) {
+        start();
+        struct user_termios t = modes_now();
+        CHECK_EQUAL(t.oflag, USER_OPOST | USER_ONLCR);
+        t.oflag = (flags & 1 ? USER_OPOST : 0) | (flags & 2 ? USER_ONLCR : 0);
+        t.cflag = 0;
+        use(&t);
+        CHECK_EQUAL(terminal_write(&tty, "a\nb", 3), 0);
+        check_line(flags == 3 ? "a\r\nb" : "a\nb");
+        CHECK_EQUAL(modes_now().cflag, USER_CS8 | USER_CREAD); /* whatever is asked for */
+    }
+}
+
+HOST_TEST(each_flag_of_what_is_shown)
+{
+    static const struct {
+        uint32_t set, clear;
+        const char *typed, *read, *shown;
+    } each[] = {
+        {0, 0, "ab\x7f\n", "a\n", "ab\b \b\r\n"},
+        {0, USER_ECHOE, "ab\x7f\n", "a\n", "abb\r\n"},
+        {0, 0, "ab\x15\n", "\n", "ab\b \b\b \b\r\n"},
+        {0, USER_ECHOKE, "ab\x15\n", "\n", "ab^U\r\n\r\n"},
+        {0, USER_ECHOKE | USER_ECHOK, "ab\x15\n", "\n", "ab^U\r\n"},
+        {0, 0, "a\x01\n", "a\x01\n", "a^A\r\n"},
+        {0, USER_ECHOCTL, "a\x01\n", "a\x01\n", "a\r\n"},
+        {0, USER_ECHO, "a\n", "a\n", ""},
+        {USER_ECHONL, USER_ECHO, "a\n", "a\n", "\r\n"},
+        {0, USER_IEXTEN, "ab\x17\n", "ab\x17\n", "ab^W\r\n"},
+        {0, USER_IEXTEN, "a\x16\x7f\n", "a\n", "a^V\b \b\b \b\r\n"},
+    };
+    for (unsigned i = 0; i < sizeof each / sizeof *each; i++) {
+        start();
+        struct user_termios t = modes_now();
+        t.lflag = (t.lflag | each[i].set) & ~each[i].clear;
+        use(&t);
+        check_typed(each[i].typed, each[i].read, each[i].shown);
+    }
+}

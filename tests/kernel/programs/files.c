@@ -147,6 +147,10 @@ static void attributes(void)
     CHECK(!chmod("data", 0755) && !stat("data", &s) && (s.st_mode & 07777) == 0755 && !access("data", X_OK | R_OK));
     CHECK(!chmod("data", 0644) && !chown("data", 7, 8) && !stat("data", &s) && s.st_uid == 7 && s.st_gid == 8);
     CHECK(!chown("data", -1, 9) && !stat("data", &s) && s.st_uid == 7 && s.st_gid == 9);
+    int its = open("data", O_RDONLY); /* the same by descriptor */
+    CHECK(its >= 0 && !fchmod(its, 0751) && !fstat(its, &s) && (s.st_mode & 07777) == 0751 && s.st_uid == 7);
+    CHECK(!fchown(its, 11, -1) && !stat("data", &s) && s.st_uid == 11 && s.st_gid == 9 && (s.st_mode & 0777) == 0751);
+    CHECK(!fchown(its, 7, 9) && !fchmod(its, 0644) && !close(its) && fchmod(its, 0600) < 0 && errno == EBADF);
     FAILS(access("data", X_OK), EACCES);
     CHECK(!utimes("data", both) && !stat("data", &s) && s.st_atime == 1000 && s.st_mtime == 2000);
     CHECK(umask(077) == 022 && umask(022) == 077);

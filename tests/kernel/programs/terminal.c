@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -84,6 +85,37 @@ static void stopped(void)
     CHECK(!tcflow(1, TCOON) && !tcdrain(1) && !ioctl(1, TIOCOUTQ, &n) && n == 0);
 }
 
+/* A process in the background may write, unless the terminal stops it. */
+static void writes_in_the_background(void)
+{
+    struct termios first, now;
+    CHECK(!tcgetattr(0, &first) && !(first.c_lflag & TOSTOP));
+    for (int stops = 0; stops < 2; stops++) {
+        int status;
+        now = first;
+        now.c_lflag |= stops ? TOSTOP : 0;
+        CHECK(!tcsetattr(0, TCSADRAIN, &now));
+        pid_t id = fork();
+        if (!id) {
+            setpgid(0, 0);
+            _exit(write(1, "\n", 1) != 1);
+        }
+        CHECK(waitpid(id, &status, WUNTRACED) == id);
+        CHECK(stops ? WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTOU : WIFEXITED(status) && !WEXITSTATUS(status));
+        if (stops)
+            CHECK(!kill(id, SIGKILL) && waitpid(id, &status, 0) == id && WIFSIGNALED(status));
+    }
+    CHECK(!tcsetattr(0, TCSADRAIN, &first));
+}
+
+static void sizes(void)
+{
+    struct winsize first, other = {.ws_row = 30, .ws_col = 100}, now;
+    CHECK(!ioctl(0, TIOCGWINSZ, &first) && !ioctl(0, TIOCSWINSZ, &other) && !ioctl(0, TIOCGWINSZ, &now));
+    CHECK(now.ws_row == 30 && now.ws_col == 100 && !ioctl(0, TIOCSWINSZ, &first));
+    CHECK(!ioctl(0, TIOCGWINSZ, &now) && now.ws_row == 24 && now.ws_col == 80);
+}
+
 int main(void)
 {
     struct winsize size;
@@ -94,6 +126,8 @@ int main(void)
     interrupted();
     keys();
     stopped();
+    sizes();
+    writes_in_the_background();
     printf("@terminal checks=%u failed=%u\n", checks, failed);
     return failed != 0;
 }
