@@ -134,7 +134,8 @@ def test_who_yields_in_a_loop_is_interrupted(tmp_path, sync, harts, wire):
     assert result["ways"] == 9 and result["longest"] >= min(delivery, 1)
 
 
-# The long form: CALLS=2000. A call that sets an alarm keeps the clock's level out each time: alone where it is the longest way.
+# The long form: CALLS=2000. A call that sets an alarm keeps the clock's level out each time: alone where the way is
+# longest.
 CALLS = int(os.environ.get("CALLS", "10"))
 
 
@@ -145,8 +146,8 @@ CALLS = int(os.environ.get("CALLS", "10"))
 def test_who_calls_the_kernel_in_a_loop_is_interrupted(tmp_path, sync, wire, ways, more):
     delivery, fall = wire
     files = {"caller": programs.build_program([Path(__file__).parent / "programs/caller.c"])}
-    run = boot(tmp_path, 2, sync, f"run=test-calling hz=100 ways={ways} calls={CALLS * more} pic.delivery={delivery} "
-               f"pic.fall={fall}", 1, files=files)
+    run = boot(tmp_path, 2, sync, f"run=test-calling hz=100 ways={ways} calls={CALLS * more} "
+               f"link_delivery_delay={delivery} link_fall_delay={fall}", 1, files=files)
     assert run.status == 0, run.report()
     result = run.result("test")
     assert result["ways"] == ways and result["raised"] >= 3 * ways and result["longest"] >= delivery
