@@ -2,8 +2,9 @@
 
 from litex.gen import LiteXModule
 from litex.soc.interconnect import wishbone
-from migen import Case, Cat, If, Mux, Signal
+from migen import Cat, If, Mux, Signal
 
+from hw.common.decode import Decoder
 from hw.disk.engine import Engine
 from hw.disk.medium import TAGS, Medium
 from hw.disk.pio import ProgrammedIO
@@ -24,12 +25,13 @@ class DiskController(LiteXModule):
 
         self.pio    = pio    = ProgrammedIO()
         self.engine = engine = Engine(port, ram_bytes, medium, pio)
+        rings       = engine.rings
 
         enable      = Signal(3)     # RING, DATA, DONE
         data_cycles = Signal(8, reset=LEAST_DATA_CYCLES)
         pending     = Signal()
         self.comb += [
-            pending.eq(engine.cq_tail != engine.cq_head),
+            pending.eq(rings.cq_tail != rings.cq_head),
             self.irq.eq((Cat(pending, pio.data, pio.done) & enable) != 0),
         ]
 
@@ -59,86 +61,69 @@ class DiskController(LiteXModule):
             )
         ]
 
-        def reads(name):
-            return access & ~self.bus.we & (word == REGISTERS[name].offset // 4)
+        registers = Decoder(REGISTERS, access, word, self.bus.we, self.bus.sel, self.bus.dat_w)
+        reads, writes, value, field = registers.reads, registers.writes, registers.value, registers.field
+        self.sync += If(access, registers.given(
+            self.bus.dat_r,
+            BUILT       = (TAGS, CLUSTER_SECTORS),
+            SECTORS     = medium.sectors,
+            CONTROL     = (engine.resetting, enable[0], enable[1], enable[2]),
+            STATUS      = (pio.busy, pio.drq, pio.data, pio.done, pio.code),
+            MOVED       = pio.moved,
+            LBA         = pio.lba,
+            COUNT       = pio.count,
+            CLUSTER     = pio.cluster,
+            DATA        = pio.half,
+            DATA_CYCLES = data_cycles,
+            SQ_BASE     = rings.sq_base,
+            CQ_BASE     = rings.cq_base,
+            ENTRIES     = rings.log2,
+            SQ_TAIL     = rings.sq_tail,
+            SQ_HEAD     = rings.sq_head,
+            CQ_HEAD     = rings.cq_head,
+            CQ_TAIL     = rings.cq_tail,
+            REFUSED     = engine.refused,
+            STRAY       = engine.stray,
+        ))
 
-        def writes(name):
-            register = REGISTERS[name]
-            return access & self.bus.we & register.stored(self.bus.sel) & (word == register.offset // 4)
-
-        def value(name, *parts):
-            """What a read of a register gives: a value for each field."""
-            fields = REGISTERS[name].fields
-            whole = parts[0] << (fields[0].lsb if fields else 0)
-            for field, part in zip(fields[1:], parts[1:], strict=True):
-                whole = whole | part << field.lsb
-            return {REGISTERS[name].offset // 4: self.bus.dat_r.eq(whole)}
-
-        self.sync += If(access,
-            Case(word, {
-                **value("BUILT", TAGS, CLUSTER_SECTORS),
-                **value("SECTORS", medium.sectors),
-                **value("CONTROL", engine.resetting, enable[0], enable[1], enable[2]),
-                **value("STATUS", pio.busy, pio.drq, pio.data, pio.done, pio.code),
-                **value("MOVED", pio.moved),
-                **value("LBA", pio.lba),
-                **value("COUNT", pio.count),
-                **value("CLUSTER", pio.cluster),
-                **value("DATA", pio.half),
-                **value("DATA_CYCLES", data_cycles),
-                **value("SQ_BASE", engine.sq_base),
-                **value("CQ_BASE", engine.cq_base),
-                **value("ENTRIES", engine.log2),
-                **value("SQ_TAIL", engine.sq_tail),
-                **value("SQ_HEAD", engine.sq_head),
-                **value("CQ_HEAD", engine.cq_head),
-                **value("CQ_TAIL", engine.cq_tail),
-                **value("REFUSED", engine.refused),
-                **value("STRAY", engine.stray),
-                "default": self.bus.dat_r.eq(0),
-            })
-        )
-
-        dat_w = self.bus.dat_w
-        reset = REGISTERS["CONTROL"]["RESET"]
         self.comb += [
-            engine.reset.eq(writes("CONTROL") & dat_w[reset.lsb] & ~engine.resetting),
+            engine.reset.eq(writes("CONTROL") & field("CONTROL", "RESET") & ~engine.resetting),
             pio.seen.eq(reads("STATUS")),
             pio.take.eq(reads("DATA")),
             pio.put.eq(writes("DATA")),
-            pio.given.eq(dat_w),
+            pio.given.eq(value("DATA")),
             pio.begin.eq(writes("COMMAND") & ~engine.resetting),
-            pio.op.eq(dat_w),
-            engine.count.eq(dat_w),
-            engine.enters.eq(writes("SQ_TAIL")),
-            engine.takes.eq(writes("CQ_HEAD")),
+            pio.op.eq(value("COMMAND")),
+            rings.count.eq(value("SQ_TAIL")),      # and CQ_HEAD
+            rings.enters.eq(writes("SQ_TAIL")),
+            rings.takes.eq(writes("CQ_HEAD")),
         ]
-        cluster, log2 = dat_w[:5], dat_w[:4]
+        cluster, log2, cycles = value("CLUSTER"), value("ENTRIES"), value("DATA_CYCLES")
         self.sync += [
             If(writes("CONTROL"),
-                enable.eq(dat_w[1:])
+                enable.eq(Cat(*(field("CONTROL", name) for name in ("RING", "DATA", "DONE"))))
             ),
             If(writes("DATA_CYCLES"),
-                data_cycles.eq(Mux(dat_w[:8] < LEAST_DATA_CYCLES, LEAST_DATA_CYCLES, dat_w[:8]))
+                data_cycles.eq(Mux(cycles < LEAST_DATA_CYCLES, LEAST_DATA_CYCLES, cycles))
             ),
             If(writes("CLUSTER") & (cluster != 0) & (cluster <= CLUSTER_SECTORS),
                 pio.cluster.eq(cluster)
             ),
             If(writes("LBA"),
-                pio.lba.eq(dat_w)
+                pio.lba.eq(value("LBA"))
             ),
             If(writes("COUNT"),
-                pio.count.eq(dat_w)
+                pio.count.eq(value("COUNT"))
             ),
-            If(~engine.running,
+            If(~rings.running,
                 If(writes("ENTRIES") & (log2 <= MOST_ENTRIES_LOG2),
-                    engine.log2.eq(log2)
+                    rings.log2.eq(log2)
                 ),
                 If(writes("SQ_BASE"),
-                    engine.sq_base.eq(dat_w & ~7)
+                    rings.sq_base.eq(value("SQ_BASE") & ~7)
                 ),
                 If(writes("CQ_BASE"),
-                    engine.cq_base.eq(dat_w & ~7)
+                    rings.cq_base.eq(value("CQ_BASE") & ~7)
                 )
             ),
         ]

@@ -1,182 +1,115 @@
 """Moves data between drive and memory as requests in a ring say, and answers in another (README.md)."""
 
-from litedram.common import LiteDRAMNativePort
-from litedram.frontend.dma import LiteDRAMDMAReader, LiteDRAMDMAWriter
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
 from migen import FSM, Array, Case, Cat, Constant, If, Memory, Mux, NextState, NextValue, Record, ResetInserter, Signal
 
 from hw.common.memory import MAIN_RAM, in_main_ram
 from hw.disk.medium import ANSWER, ANSWERS, DATA, SECTOR_WORDS, STATUSES, TAGS, operation
-from hw.disk.registers import CLUSTER_SECTORS, MOST_ENTRIES_LOG2, RESET_ENTRIES_LOG2
+from hw.disk.port import SharedPort
+from hw.disk.registers import CLUSTER_SECTORS
+from hw.disk.rings import Rings
 
-REQUEST_WORDS = 4          # of 64 bits in a request, of which the last is software's
-READ_WORDS = 3
+READ_WORDS = 3             # of a request, that are the controller's
 IN_WORDS = 64              # from the drive, on their way to memory
 ANSWERS_AHEAD = 4
 READ_AHEAD = 64            # from memory, on their way to the drive
 RESET_CYCLES = 8           # until what was on its way from the drive has come, and is thrown away
 SLOT = [("pointer", 29), ("segments", 16), ("address", 27), ("words", 29), ("bad", 1)]   # of a request under way
+COMPLETION = [("tag", 4), ("status", 8), ("moved", 16)]
 
 
-class Engine(LiteXModule):
-    """The rings' side of the controller, and all that speaks with the drive.
-
-    port: a native port of memory with `busy` (hw/cpu, "Device ports"), addressed in words from the start of main RAM.
-    ram_bytes: of main RAM, a power of two. medium: hw.disk.medium.Medium. pio: hw.disk.pio.ProgrammedIO."""
-    def __init__(self, port, ram_bytes, medium, pio):
-        self.sq_base = Signal(32)
-        self.cq_base = Signal(32)
-        self.log2    = Signal(4, reset=RESET_ENTRIES_LOG2)
-        self.sq_tail = Signal(16)
-        self.sq_head = Signal(16)
-        self.cq_head = Signal(16)
-        self.cq_tail = Signal(16)
-        self.refused = Signal(32)
-        self.stray   = Signal(32)
-        self.count   = Signal(16)    # i: written
-        self.enters  = Signal()      # ... as the tail of the requests,
-        self.takes   = Signal()      # ... as the head of the completions
-        self.running = Signal()      # o: requests have been entered: the rings stay where they are
-        self.reset   = Signal()      # i: for a cycle
-        self.resetting = Signal()
+class FromDrive(LiteXModule):
+    """What the drive sends, until it is wanted; a reset throws it away."""
+    def __init__(self, medium, reset, resetting):
+        self.data    = data    = ResetInserter()(stream.SyncFIFO(DATA, IN_WORDS))
+        self.answers = answers = ResetInserter()(stream.SyncFIFO(ANSWER, ANSWERS_AHEAD))
 
         # # #
 
-        # The port: one of the two engines at a time asks for something ------------------------------------------------
-
-        def port_like():
-            return LiteDRAMNativePort("both", address_width=port.address_width, data_width=port.data_width)
-
-        to_write, to_read = port_like(), port_like()
-        self.writer = writer = LiteDRAMDMAWriter(to_write, fifo_depth=16)
-        self.reader = reader = LiteDRAMDMAReader(to_read, fifo_depth=READ_AHEAD)
         self.comb += [
-            port.cmd.valid.eq(to_write.cmd.valid | to_read.cmd.valid),
-            port.cmd.we.eq(to_write.cmd.valid),
-            port.cmd.addr.eq(Mux(to_write.cmd.valid, to_write.cmd.addr, to_read.cmd.addr)),
-            to_write.cmd.ready.eq(port.cmd.ready),
-            to_read.cmd.ready.eq(port.cmd.ready & ~to_write.cmd.valid),
-            port.wdata.valid.eq(to_write.wdata.valid),
-            port.wdata.data.eq(to_write.wdata.data),
-            port.wdata.we.eq(to_write.wdata.we),
-            to_write.wdata.ready.eq(port.wdata.ready),
-            to_read.rdata.valid.eq(port.rdata.valid),
-            to_read.rdata.data.eq(port.rdata.data),
-            port.rdata.ready.eq(1),
-        ]
-
-        # What the drive sends -----------------------------------------------------------------------------------------
-
-        self.in_fifo = in_fifo = ResetInserter()(stream.SyncFIFO(DATA, IN_WORDS))
-        self.answers = answers = ResetInserter()(stream.SyncFIFO(ANSWER, ANSWERS_AHEAD))
-        answer = answers.source
-        self.comb += [
-            medium.data_in.connect(in_fifo.sink),
+            medium.data_in.connect(data.sink),
             medium.answer.connect(answers.sink),
-            in_fifo.reset.eq(self.resetting),
-            answers.reset.eq(self.resetting),
-            medium.reset.eq(self.reset),
+            data.reset.eq(resetting),
+            answers.reset.eq(resetting),
+            medium.reset.eq(reset),
         ]
 
-        # Requests under way -------------------------------------------------------------------------------------------
 
+class Requests(LiteXModule):
+    """The requests under way: where in its segments each is, by tag, and the one that is worked on.
+
+    answer: what the drive says, of whose request `loaded` is."""
+    def __init__(self, answer):
         slots  = Memory(sum(width for _, width in SLOT), TAGS)
         lookup = slots.get_port(async_read=True)
         update = slots.get_port(write_capable=True)
         self.specials += slots, lookup, update
-        in_use = Signal(TAGS)
+        self.in_use = in_use = Signal(TAGS)
+        self.loaded = loaded = Record(SLOT, name="loaded")
+        self.known  = known  = Signal()     # `answer` is of a request that is in use
+        self.update = update.we             # i: keep the one that is worked on
 
-        tag      = Signal(5)
-        pointer  = Signal(29)     # of the next segment's entry, in words of 64 bits
-        segments = Signal(16)     # after the one under way
-        address  = Signal(27)     # in it, in words from the start of main RAM
-        words    = Signal(29)     # left of it
-        bad      = Signal()       # the segments were too few, or outside of main RAM
-        state    = Cat(pointer, segments, address, words, bad)
-        loaded   = Record(SLOT, name="loaded")
-        left     = Signal(16)     # words of the drive's
-        inwards  = Signal()
-        pending  = Signal(max=READ_AHEAD + 1)   # words of data that were asked of memory for the drive
-        kept     = Signal()       # the answer is of a request that is in use
-        known    = Signal()
-        position = Signal(max=CLUSTER_SECTORS * SECTOR_WORDS + 1)       # in the buffer of programmed I/O
-        follows  = Signal()       # its word is that of the cycle before
+        self.tag      = tag      = Signal(5)
+        self.pointer  = pointer  = Signal(29)     # of the next segment's entry, in words of 64 bits
+        self.segments = segments = Signal(16)     # after the one under way
+        self.address  = address  = Signal(27)     # in it, in words from the start of main RAM
+        self.words    = words    = Signal(29)     # left of it
+        self.bad      = bad      = Signal()       # the segments were too few, or outside of main RAM
+        self.kept     = Signal()                  # the answer was of a request that is in use
+
+        # # #
 
         self.comb += [
             lookup.adr.eq(answer.tag),
             loaded.raw_bits().eq(lookup.dat_r),
             update.adr.eq(tag),
-            update.dat_w.eq(state),
+            update.dat_w.eq(Cat(pointer, segments, address, words, bad)),
             known.eq((in_use >> answer.tag[:4]) & ~answer.tag[4]),
         ]
 
-        mask = Signal(MOST_ENTRIES_LOG2)
-        self.comb += Case(self.log2, {n: mask.eq((1 << n) - 1) for n in range(MOST_ENTRIES_LOG2 + 1)})
-
-        # Counters that software writes go on, and not beyond what there is. Differences are modulo 2^16 ---------------
-
-        inside = Signal()           # both rings are, wholly
-        waiting, room, more = Signal(16), Signal(16), Signal(16)    # requests: entered, that fit, that are to be
-        there, taken = Signal(16), Signal(16)                       # completions: in memory, that are to be taken
-        visible = Signal()          # one is in memory, perhaps, and not counted
-
-        def ring_inside(base, entry_words):
-            """The rest of main RAM from `base` on has room for the ring."""
-            bits = ram_bytes.bit_length() - 1
-            return in_main_ram(base[3:], ram_bytes) & (
-                base[3:bits] + ((mask + 1) * entry_words) <= 1 << bits - 3)
-
-        self.comb += [
-            waiting.eq(self.sq_tail - self.sq_head),
-            room.eq(mask + 1 - waiting),
-            more.eq(self.count - self.sq_tail),
-            there.eq(self.cq_tail - self.cq_head + visible),
-            taken.eq(self.count - self.cq_head),
-        ]
-        self.sync += [
-            inside.eq(ring_inside(self.sq_base, REQUEST_WORDS) & ring_inside(self.cq_base, 1)),
-            If(self.enters & (more <= room) & inside & ~self.resetting,
-                self.sq_tail.eq(self.count),
-                self.running.eq(1)
-            ),
-            If(self.takes & (taken <= there) & ~self.resetting,
-                self.cq_head.eq(self.count)
-            ),
+    def load(self, answer):
+        """Statements of the engine's state machine: the one of `answer` is worked on."""
+        known, loaded = self.known, self.loaded
+        return [
+            NextValue(self.tag, answer.tag),
+            NextValue(self.kept, known),
+            NextValue(self.pointer, loaded.pointer),
+            NextValue(self.segments, Mux(known, loaded.segments, 0)),
+            NextValue(self.address, loaded.address),
+            NextValue(self.words, Mux(known, loaded.words, 0)),
+            NextValue(self.bad, loaded.bad | ~known),
         ]
 
-        def word_address(base, offset):
-            return base[3:30] + offset
 
-        request  = Array(Signal(64, name=f"request_{n}") for n in range(READ_WORDS))
-        step     = Signal(max=READ_WORDS + 1)
-        got      = Signal(max=READ_WORDS + 1)
-        op, want_tag, count = operation(request[0][:8]), request[0][16:32], request[0][32:48]
-        lba, list_at, listed = request[1][:32], request[2][3:32], request[2][32:48]
-        free_tag = Signal()
-        self.comb += free_tag.eq((want_tag < TAGS) & ~(in_use >> want_tag[:4]))
+class Request(LiteXModule):
+    """A request as it is fetched: `words`, and what they say."""
+    def __init__(self, in_use):
+        self.words = request = Array(Signal(64, name=f"request_{n}") for n in range(READ_WORDS))
+        self.step  = Signal(max=READ_WORDS + 1)     # words asked for
+        self.got   = Signal(max=READ_WORDS + 1)     # and come
+        self.op    = operation(request[0][:8])
+        self.tag   = request[0][16:32]
+        self.count = request[0][32:48]
+        self.lba   = request[1][:32]
+        self.list  = request[2][3:32]
+        self.listed = request[2][32:48]
+        self.free_tag = Signal()
 
-        end_tag    = Signal(16)
-        end_status = Signal(8)
-        end_moved  = Signal(16)
-        releases   = Signal()     # the tag is free again
-        full       = Signal()
-        lap        = Signal()
-        entry      = Signal(16)
-        self.comb += [
-            entry.eq(self.cq_tail - self.cq_head),
-            full.eq(entry > mask),
-            lap.eq(~(self.cq_tail >> self.log2)),
-        ]
+        # # #
 
-        # A completion that finds the ring full is put aside, so that the drive's other answers go on: one a tag at the
-        # most, as the tag is not free before.
-        self.aside = aside = ResetInserter()(stream.SyncFIFO([("tag", 4), ("status", 8), ("moved", 16)], TAGS))
-        self.comb += aside.reset.eq(self.resetting)
+        self.comb += self.free_tag.eq((self.tag < TAGS) & ~(in_use >> self.tag[:4]))
 
-        # A segment: address and length in bytes, of which the low 3 bits are taken as 0.
-        segment       = reader.source.data
-        outside       = Signal()
+
+class Segment(LiteXModule):
+    """A segment as memory gives it: address and length in bytes, of which the low 3 bits are taken as 0."""
+    def __init__(self, segment, ram_bytes):
+        self.start   = segment[3:30]        # in words from the start of main RAM
+        self.words   = segment[35:64]
+        self.outside = outside = Signal()           # of main RAM, in part
+
+        # # #
+
         segment_start = Signal(30)    # in words
         segment_end   = Signal(31)
         self.comb += [
@@ -186,35 +119,136 @@ class Engine(LiteXModule):
                 (segment_start < MAIN_RAM // 8) | (segment_end > (MAIN_RAM + ram_bytes) // 8))),
         ]
 
+
+class ToDrive(LiteXModule):
+    """Words that memory gives for the drive: those of the next `pending` reads."""
+    def __init__(self, medium, source, resetting):
+        self.pending = pending = Signal(max=READ_AHEAD + 1)   # words that were asked of memory for the drive
+        self.issue   = issue   = Signal()       # i: a word is asked for
+
+        # # #
+
         to_drive = Signal()       # the word that memory gives is the drive's
-        issue    = Signal()       # a word is asked of memory for the drive
         self.comb += [
-            to_drive.eq(reader.source.valid & (pending != 0)),
+            to_drive.eq(source.valid & (pending != 0)),
             If(pending != 0,
-                medium.data_out.valid.eq(reader.source.valid & ~self.resetting),
-                medium.data_out.data.eq(reader.source.data),
-                reader.source.ready.eq(medium.data_out.ready | self.resetting)
+                medium.data_out.valid.eq(source.valid & ~resetting),
+                medium.data_out.data.eq(source.data),
+                source.ready.eq(medium.data_out.ready | resetting)
             ),
         ]
-        self.sync += pending.eq(pending + issue - (to_drive & reader.source.ready))
+        self.sync += pending.eq(pending + issue - (to_drive & source.ready))
 
-        wait = Signal(max=RESET_CYCLES + 1)
+
+class Completions(LiteXModule):
+    """The completion that is to be entered, and those that found the ring full: put aside, so that the drive's other
+    answers go on, one a tag at the most, as the tag is not free before."""
+    def __init__(self, answer, loaded_bad, resetting):
+        self.aside    = aside = ResetInserter()(stream.SyncFIFO(COMPLETION, TAGS))
+        self.tag      = Signal(16)
+        self.status   = Signal(8)
+        self.moved    = Signal(16)
+        self.releases = Signal()     # the tag is free again
+        self.told     = told = Signal(8)    # o: the status of `answer`
+
+        # # #
+
+        self.comb += [
+            aside.reset.eq(resetting),
+            told.eq(Mux((answer.status == STATUSES["OK"]) & loaded_bad, STATUSES["MEMORY"], answer.status)),
+            aside.sink.tag.eq(answer.tag),
+            aside.sink.status.eq(told),
+            aside.sink.moved.eq(answer.length),
+        ]
+
+    def end(self, tag, status, moved, releases):
+        """Statements of the engine's state machine: this is to be entered."""
+        return [
+            NextValue(self.tag, tag),
+            NextValue(self.status, status),
+            NextValue(self.moved, moved),
+            NextValue(self.releases, releases),
+        ]
+
+    def word(self, lap):
+        """What stands in memory."""
+        return Cat(self.tag, self.status, Constant(0, 7), lap, self.moved)
+
+
+class Engine(LiteXModule):
+    """The rings' side of the controller, and all that speaks with the drive.
+
+    port: a native port of memory with `busy` (hw/cpu, "Device ports"), addressed in words from the start of main RAM.
+    ram_bytes: of main RAM, a power of two. medium: hw.disk.medium.Medium. pio: hw.disk.pio.ProgrammedIO."""
+    def __init__(self, port, ram_bytes, medium, pio):
+        self.rings   = rings = Rings(ram_bytes)
+        self.refused = Signal(32)
+        self.stray   = Signal(32)
+        self.reset   = Signal()      # i: for a cycle
+        self.resetting = Signal()
+
+        # # #
+
+        self.port        = SharedPort(port, READ_AHEAD)
+        self.from_drive  = FromDrive(medium, self.reset, self.resetting)
+        self.answer      = answer = self.from_drive.answers.source
+        self.requests    = requests = Requests(answer)
+        self.request     = Request(requests.in_use)
+        self.segment     = Segment(self.port.reader.source.data, ram_bytes)
+        self.to_drive    = ToDrive(medium, self.port.reader.source, self.resetting)
+        self.completions = Completions(answer, requests.loaded.bad, self.resetting)
+        self.left        = Signal(16)     # words of the drive's, of the answer that is worked on
+        self.inwards     = Signal()
+        self.position    = Signal(max=CLUSTER_SECTORS * SECTOR_WORDS + 1)       # in the buffer of programmed I/O
+        self.follows     = Signal()       # its word is that of the cycle before
+        self.wait        = Signal(max=RESET_CYCLES + 1)
+        self.comb += rings.resetting.eq(self.resetting)
         self.sync += If(self.reset,
             self.resetting.eq(1)
         )
 
-        #  -------------------------------------------------------------------------------------------------------------
+        self.fsm = FSM(reset_state="IDLE")
+        self.choose(medium, pio)
+        self.fetch(medium)
+        self.move(medium, ram_bytes)
+        self.move_programmed(medium, pio)
+        self.complete()
+        self.forget(pio)
 
-        told_status = Signal(8)
-        self.comb += [
-            told_status.eq(Mux((answer.status == STATUSES["OK"]) & loaded.bad, STATUSES["MEMORY"], answer.status)),
-            aside.sink.tag.eq(answer.tag),
-            aside.sink.status.eq(told_status),
-            aside.sink.moved.eq(answer.length),
-        ]
+    def choose(self, medium, pio):
+        """What comes next: a completion put aside, what the drive says, a command of programmed I/O, a request."""
+        rings, completions, aside = self.rings, self.completions, self.completions.aside
+        self.fsm.act("IDLE",
+            If(self.resetting,
+                NextValue(self.wait, RESET_CYCLES),
+                NextState("RESET")
+            ).Elif(aside.source.valid & ~rings.full,
+                aside.source.ready.eq(1),
+                *completions.end(aside.source.tag, aside.source.status, aside.source.moved, releases=1),
+                NextState("COMPLETE")
+            ).Elif(self.answer.valid & self.serviceable(pio),
+                self.answer.ready.eq(1),
+                *self.serve(pio)
+            ).Elif(pio.asks,
+                medium.command.valid.eq(1),
+                medium.command.op.eq(pio.sent_op),
+                medium.command.tag.eq(TAGS),
+                medium.command.lba.eq(pio.sent_lba),
+                medium.command.count.eq(pio.sent_count),
+                medium.command.burst.eq(pio.sent_cluster),
+                pio.sent.eq(medium.command.ready)
+            ).Elif((rings.sq_head != rings.sq_tail) & ~rings.full,
+                NextValue(self.request.step, 0),
+                NextValue(self.request.got, 0),
+                NextState("FETCH")
+            )
+        )
 
-        serviceable = Signal()    # what the drive says can be done at once
-        of_pio      = Signal()
+    def serviceable(self, pio):
+        """Whether what the drive says can be done at once."""
+        answer = self.answer
+        serviceable = Signal()
+        self.of_pio = of_pio = Signal()
         self.comb += [
             of_pio.eq(answer.tag == TAGS),
             If(of_pio,
@@ -227,141 +261,117 @@ class Engine(LiteXModule):
                 serviceable.eq(1)
             ),
         ]
+        return serviceable
 
-        self.fsm = fsm = FSM(reset_state="IDLE")
-        fsm.act("IDLE",
-            If(self.resetting,
-                NextValue(wait, RESET_CYCLES),
-                NextState("RESET")
-            ).Elif(aside.source.valid & ~full,
-                aside.source.ready.eq(1),
-                NextValue(end_tag, aside.source.tag),
-                NextValue(end_status, aside.source.status),
-                NextValue(end_moved, aside.source.moved),
-                NextValue(releases, 1),
-                NextState("COMPLETE")
-            ).Elif(answer.valid & serviceable,
-                answer.ready.eq(1),
-                NextValue(tag, answer.tag),
-                NextValue(left, answer.length),
-                NextValue(inwards, answer.kind == ANSWERS["SEND"]),
-                NextValue(kept, known),
-                NextValue(pointer, loaded.pointer),
-                NextValue(segments, Mux(known, loaded.segments, 0)),
-                NextValue(address, loaded.address),
-                NextValue(words, Mux(known, loaded.words, 0)),
-                NextValue(bad, loaded.bad | ~known),
-                NextValue(position, 0),
-                NextValue(follows, 0),
-                If(of_pio,
-                    Case(answer.kind, {
-                        ANSWERS["SEND"]: NextState("PIO_IN"),
-                        ANSWERS["TAKE"]: NextState("PIO_OUT"),
-                        "default": [
-                            pio.ended.eq(pio.busy),
-                            pio.end_code.eq(answer.status),
-                            pio.end_moved.eq(answer.length),
-                        ],
-                    })
-                ).Else(
-                    If(~known,
-                        # Its data is let go, or is zeroes.
-                        NextValue(self.stray, self.stray + 1)
-                    ),
-                    If(answer.kind == ANSWERS["DONE"],
-                        NextValue(end_tag, answer.tag),
-                        NextValue(end_status, told_status),
-                        NextValue(end_moved, answer.length),
-                        NextValue(releases, 1),
-                        If(known & full,
-                            aside.sink.valid.eq(1)
-                        ).Elif(known,
-                            NextState("COMPLETE")
-                        )
-                    ).Else(
-                        NextState("MOVE")
+    def serve(self, pio):
+        """Statements of the state machine that do what the drive says."""
+        answer, known, completions = self.answer, self.requests.known, self.completions
+        return [
+            *self.requests.load(answer),
+            NextValue(self.left, answer.length),
+            NextValue(self.inwards, answer.kind == ANSWERS["SEND"]),
+            NextValue(self.position, 0),
+            NextValue(self.follows, 0),
+            If(self.of_pio,
+                Case(answer.kind, {
+                    ANSWERS["SEND"]: NextState("PIO_IN"),
+                    ANSWERS["TAKE"]: NextState("PIO_OUT"),
+                    "default": [
+                        pio.ended.eq(pio.busy),
+                        pio.end_code.eq(answer.status),
+                        pio.end_moved.eq(answer.length),
+                    ],
+                })
+            ).Else(
+                If(~known,
+                    # Its data is let go, or is zeroes.
+                    NextValue(self.stray, self.stray + 1)
+                ),
+                If(answer.kind == ANSWERS["DONE"],
+                    *completions.end(answer.tag, completions.told, answer.length, releases=1),
+                    If(known & self.rings.full,
+                        completions.aside.sink.valid.eq(1)
+                    ).Elif(known,
+                        NextState("COMPLETE")
                     )
+                ).Else(
+                    NextState("MOVE")
                 )
-            ).Elif(pio.asks,
-                medium.command.valid.eq(1),
-                medium.command.op.eq(pio.sent_op),
-                medium.command.tag.eq(TAGS),
-                medium.command.lba.eq(pio.sent_lba),
-                medium.command.count.eq(pio.sent_count),
-                medium.command.burst.eq(pio.sent_cluster),
-                pio.sent.eq(medium.command.ready)
-            ).Elif((self.sq_head != self.sq_tail) & ~full,
-                NextValue(step, 0),
-                NextValue(got, 0),
-                NextState("FETCH")
-            )
-        )
+            ),
+        ]
 
-        # A request is fetched, and the drive told ---------------------------------------------------------------------
-
-        fsm.act("FETCH",
+    def fetch(self, medium):
+        """A request is fetched, and the drive told."""
+        rings, requests, request = self.rings, self.requests, self.request
+        reader, step, got = self.port.reader, self.request.step, self.request.got
+        self.fsm.act("FETCH",
             reader.sink.valid.eq(step != READ_WORDS),
-            reader.sink.address.eq(word_address(self.sq_base, ((self.sq_head & mask) << 2) + step)),
+            reader.sink.address.eq(rings.request_address(step)),
             If(reader.sink.valid & reader.sink.ready,
                 NextValue(step, step + 1)
             ),
             reader.source.ready.eq(1),
             If(reader.source.valid,
-                Case(got, {n: NextValue(request[n], reader.source.data) for n in range(READ_WORDS)}),
+                Case(got, {n: NextValue(request.words[n], reader.source.data) for n in range(READ_WORDS)}),
                 NextValue(got, got + 1),
                 If(got == READ_WORDS - 1,
                     NextState("BEGIN")
                 )
             )
         )
-        fsm.act("BEGIN",
-            NextValue(tag, want_tag),
-            NextValue(pointer, list_at),
-            NextValue(segments, listed),
-            NextValue(address, 0),
-            NextValue(words, 0),
-            NextValue(bad, 0),
-            NextValue(end_tag, want_tag),
-            NextValue(end_status, STATUSES["TAG"]),
-            NextValue(end_moved, 0),
-            NextValue(releases, 0),
-            NextValue(self.sq_head, self.sq_head + 1),
-            If(free_tag,
+        self.fsm.act("BEGIN",
+            NextValue(requests.tag, request.tag),
+            NextValue(requests.pointer, request.list),
+            NextValue(requests.segments, request.listed),
+            NextValue(requests.address, 0),
+            NextValue(requests.words, 0),
+            NextValue(requests.bad, 0),
+            *self.completions.end(request.tag, STATUSES["TAG"], 0, releases=0),
+            NextValue(rings.sq_head, rings.sq_head + 1),
+            If(request.free_tag,
                 NextState("COMMAND")
             ).Else(
                 NextValue(self.refused, self.refused + 1),
                 NextState("COMPLETE")
             )
         )
-        fsm.act("COMMAND",
+        self.fsm.act("COMMAND",
             medium.command.valid.eq(~self.resetting),
-            medium.command.op.eq(op),
-            medium.command.tag.eq(tag),
-            medium.command.lba.eq(lba),
-            medium.command.count.eq(count),
+            medium.command.op.eq(request.op),
+            medium.command.tag.eq(requests.tag),
+            medium.command.lba.eq(request.lba),
+            medium.command.count.eq(request.count),
             If(self.resetting,
                 NextState("IDLE")
             ).Elif(medium.command.ready,
-                update.we.eq(1),
-                NextValue(in_use, in_use | (1 << tag[:4])),
+                requests.update.eq(1),
+                NextValue(requests.in_use, requests.in_use | (1 << requests.tag[:4])),
                 NextState("IDLE")
             )
         )
 
-        # Data between drive and memory --------------------------------------------------------------------------------
-
-        fsm.act("MOVE",
+    def move(self, medium, ram_bytes):
+        """Data between drive and memory."""
+        requests, reader, writer, left = self.requests, self.port.reader, self.port.writer, self.left
+        pointer, segments, address, words = requests.pointer, requests.segments, requests.address, requests.words
+        to_drive, source = self.to_drive, self.from_drive.data.source
+        moves = [
+            NextValue(address, address + 1),
+            NextValue(words, words - 1),
+            NextValue(left, left - 1),
+        ]
+        self.fsm.act("MOVE",
             If(self.resetting,
                 NextState("IDLE")
             ).Elif(left == 0,
-                If(pending == 0,
-                    update.we.eq(kept),
+                If(to_drive.pending == 0,
+                    requests.update.eq(requests.kept),
                     NextState("IDLE")
                 )
             ).Elif(words == 0,
                 If(segments == 0,
-                    NextValue(bad, 1),
-                    If(pending == 0,
+                    NextValue(requests.bad, 1),
+                    If(to_drive.pending == 0,
                         NextState("NOWHERE")
                     )
                 ).Elif(in_main_ram(pointer, ram_bytes),
@@ -373,49 +383,53 @@ class Engine(LiteXModule):
                 ).Else(
                     NextValue(segments, 0)
                 )
-            ).Elif(inwards,
-                writer.sink.valid.eq(in_fifo.source.valid),
+            ).Elif(self.inwards,
+                writer.sink.valid.eq(source.valid),
                 writer.sink.address.eq(address),
-                writer.sink.data.eq(in_fifo.source.data),
-                in_fifo.source.ready.eq(writer.sink.ready),
-                If(in_fifo.source.valid & writer.sink.ready,
-                    NextValue(address, address + 1),
-                    NextValue(words, words - 1),
-                    NextValue(left, left - 1)
+                writer.sink.data.eq(source.data),
+                source.ready.eq(writer.sink.ready),
+                If(source.valid & writer.sink.ready,
+                    *moves
                 )
             ).Else(
                 reader.sink.valid.eq(1),
                 reader.sink.address.eq(address),
                 If(reader.sink.ready,
-                    issue.eq(1),
-                    NextValue(address, address + 1),
-                    NextValue(words, words - 1),
-                    NextValue(left, left - 1)
+                    to_drive.issue.eq(1),
+                    *moves
                 )
             )
         )
-        # The segment's entry comes behind the data that was asked for before.
-        fsm.act("SEGMENT",
-            If(pending == 0,
+        self.next_segment()
+        self.move_nowhere(medium)
+
+    def next_segment(self):
+        """The segment's entry comes behind the data that was asked for before."""
+        requests, reader, segment = self.requests, self.port.reader, self.segment
+        self.fsm.act("SEGMENT",
+            If(self.to_drive.pending == 0,
                 reader.source.ready.eq(1),
                 If(reader.source.valid,
-                    NextValue(pointer, pointer + 1),
-                    NextValue(segments, Mux(outside, 0, segments - 1)),
-                    NextValue(address, segment[3:30]),
-                    NextValue(words, Mux(outside, 0, segment[35:64])),
-                    NextValue(bad, bad | outside),
+                    NextValue(requests.pointer, requests.pointer + 1),
+                    NextValue(requests.segments, Mux(segment.outside, 0, requests.segments - 1)),
+                    NextValue(requests.address, segment.start),
+                    NextValue(requests.words, Mux(segment.outside, 0, segment.words)),
+                    NextValue(requests.bad, requests.bad | segment.outside),
                     NextState("MOVE")
                 )
             )
         )
-        # What no segment is for is let go, or is zeroes.
-        fsm.act("NOWHERE",
+
+    def move_nowhere(self, medium):
+        """What no segment is for is let go, or is zeroes."""
+        source, left = self.from_drive.data.source, self.left
+        self.fsm.act("NOWHERE",
             If(self.resetting | (left == 0),
-                update.we.eq(kept),
+                self.requests.update.eq(self.requests.kept),
                 NextState("IDLE")
-            ).Elif(inwards,
-                in_fifo.source.ready.eq(1),
-                If(in_fifo.source.valid,
+            ).Elif(self.inwards,
+                source.ready.eq(1),
+                If(source.valid,
                     NextValue(left, left - 1)
                 )
             ).Else(
@@ -426,11 +440,13 @@ class Engine(LiteXModule):
             )
         )
 
-        # Data between drive and the buffer of programmed I/O ----------------------------------------------------------
-
+    def move_programmed(self, medium, pio):
+        """Data between drive and the buffer of programmed I/O."""
+        source = self.from_drive.data.source
+        position, left, follows = self.position, self.left, self.follows
         self.comb += pio.index.eq(position)
-        fsm.act("PIO_IN",
-            pio.word_in.eq(in_fifo.source.data),
+        self.fsm.act("PIO_IN",
+            pio.word_in.eq(source.data),
             pio.words.eq(position),
             If(self.resetting,
                 NextState("IDLE")
@@ -438,8 +454,8 @@ class Engine(LiteXModule):
                 pio.arrived.eq(position != 0),
                 NextState("IDLE")
             ).Else(
-                in_fifo.source.ready.eq(1),
-                If(in_fifo.source.valid,
+                source.ready.eq(1),
+                If(source.valid,
                     pio.store.eq(1),
                     NextValue(position, position + 1),
                     NextValue(left, left - 1)
@@ -447,7 +463,7 @@ class Engine(LiteXModule):
             )
         )
         # A word every other cycle: the memory's port has an address register.
-        fsm.act("PIO_OUT",
+        self.fsm.act("PIO_OUT",
             If(self.resetting,
                 NextState("IDLE")
             ).Elif(left == 0,
@@ -466,46 +482,45 @@ class Engine(LiteXModule):
             )
         )
 
-        # A request ends: there is room, and none of it goes while this comes ------------------------------------------
-
-        fsm.act("COMPLETE",
+    def complete(self):
+        """A request ends: there is room, and none of it goes while this comes."""
+        rings, completions, writer, in_use = self.rings, self.completions, self.port.writer, self.requests.in_use
+        self.fsm.act("COMPLETE",
             If(self.resetting,
                 NextState("IDLE")
             ).Else(
                 writer.sink.valid.eq(1),
-                writer.sink.address.eq(word_address(self.cq_base, self.cq_tail & mask)),
-                writer.sink.data.eq(Cat(end_tag, end_status, Constant(0, 7), lap, end_moved)),
+                writer.sink.address.eq(rings.completion_address()),
+                writer.sink.data.eq(completions.word(rings.lap)),
                 If(writer.sink.ready,
                     NextState("VISIBLE")
                 )
             )
         )
-        fsm.act("VISIBLE",
-            visible.eq(1),
-            If(~port.busy & ~to_write.wdata.valid,
-                NextValue(self.cq_tail, self.cq_tail + 1),
-                If(releases,
-                    NextValue(in_use, in_use & ~(1 << end_tag[:4]))
+        self.fsm.act("VISIBLE",
+            rings.visible.eq(1),
+            If(self.port.visible,
+                NextValue(rings.cq_tail, rings.cq_tail + 1),
+                If(completions.releases,
+                    NextValue(in_use, in_use & ~(1 << completions.tag[:4]))
                 ),
                 NextState("IDLE")
             )
         )
 
-        # Until memory has given and taken all that it was asked, and the drive's last words have come -----------------
-
-        fsm.act("RESET",
+    def forget(self, pio):
+        """Until memory has given and taken all that it was asked, and the drive's last words have come."""
+        rings, wait = self.rings, self.wait
+        self.fsm.act("RESET",
             pio.clear.eq(1),
             NextValue(wait, wait - 1),
-            If(port.busy | to_write.wdata.valid | (pending != 0),
+            If(~self.port.visible | (self.to_drive.pending != 0),
                 NextValue(wait, RESET_CYCLES)
             ).Elif(wait == 0,
                 NextValue(self.resetting, 0),
-                NextValue(in_use, 0),
-                NextValue(self.sq_head, 0),
-                NextValue(self.sq_tail, 0),
-                NextValue(self.cq_tail, 0),
-                NextValue(self.cq_head, 0),
-                NextValue(self.running, 0),
+                NextValue(self.requests.in_use, 0),
+                *[NextValue(counter, 0) for counter in (rings.sq_head, rings.sq_tail, rings.cq_tail, rings.cq_head,
+                                                        rings.running)],
                 NextState("IDLE")
             )
         )

@@ -6,6 +6,7 @@ from operator import or_
 from litex.gen import LiteXModule
 from migen import Case, Cat, If, Mux, Replicate, Signal
 
+from hw.common.decode import at, index, packed
 from hw.pic.counters import Accounting
 from hw.pic.registers import CONTEXT_STRIDE, IPI_SOURCE, MAX_HARTS, REGISTERS, SOURCES, VERSION, source_reset
 
@@ -116,8 +117,8 @@ class OffChipPIC(LiteXModule):
         def addressed(name):
             """Is it the register of this name, of any context, that is accessed?"""
             if name in contexts.registers:
-                return in_context & (word[:CONTEXT_BITS - 2] == REGISTERS[name].offset // 4)
-            return word == REGISTERS[name].offset // 4
+                return in_context & at(REGISTERS[name], word[:CONTEXT_BITS - 2])
+            return at(REGISTERS[name], word)
 
         def of_context(statement):
             """The statement made for the hart whose context is accessed."""
@@ -149,34 +150,25 @@ class OffChipPIC(LiteXModule):
 
         # Reads --------------------------------------------------------------------------------------------------------
 
-        def fields_of(name, **values):
-            """A register's value, made of those of its fields, which are signals as wide as their fields."""
-            value = 0
-            for field_name, field_value in values.items():
-                value = value | (field_value << REGISTERS[name][field_name].lsb)
-            return value
-
-        source = word[:NUMBER_BITS]
-        in_sources = word[NUMBER_BITS:] == REGISTERS["SOURCE"].offset // 4 >> NUMBER_BITS
+        source, in_sources = index(REGISTERS["SOURCE"], word), at(REGISTERS["SOURCE"], word)
         def gives(value):
             return link.read_data.eq(value)
 
         reads = {
             "LEVEL":       of_context(lambda h: gives(level[h])),
             "CLAIM":       gives(Mux(best_priority == 0, REGISTERS["CLAIM"]["NONE"].mask,
-                               fields_of("CLAIM", SOURCE=best, PRIORITY=best_priority))),
+                               packed(REGISTERS["CLAIM"], best, best_priority, 0))),
             "ENABLE":      of_context(lambda h: gives(enable[h])),
             "DELIVERABLE": gives(candidates),
             "INSERVICE":   of_context(lambda h: gives(in_service[h])),
             "PENDING":     gives(pending),
-            "ID":          gives(REGISTERS["ID"]["SOURCES"].put(SOURCES) | REGISTERS["ID"]["HARTS"].put(len(harts))
-                               | REGISTERS["ID"]["VERSION"].put(VERSION)),
+            "ID":          gives(REGISTERS["ID"].pack(SOURCES=SOURCES, HARTS=len(harts), VERSION=VERSION)),
         }
         self.sync += If(link.effect & ~link.write,
             gives(0),
             If(in_sources,
-                Case(source, {s: gives(fields_of("SOURCE", PRIORITY=priority[s], EDGE=edge[s], ROUTE=route[s],
-                    ANY=to_any[s])) for s in range(SOURCES)})
+                Case(source, {s: gives(packed(REGISTERS["SOURCE"], priority[s], edge[s], route[s], to_any[s]))
+                    for s in range(SOURCES)})
             ),
             *[If(addressed(name), read) for name, read in reads.items()]
         )

@@ -1,10 +1,10 @@
 """Proves that two Verilog files do the same in every cycle: `python -m soc.fpga.same BEFORE.v AFTER.v [TOP]`.
 
 For changes of how a module is written. yosys makes gates of each; what holds state (registers, memories) is put into
-classes: at first by what it is and how it begins, then ever finer by the logic before each input, in which the order
-and grouping of AND, OR and XOR do not count and states stand for their class. When no class splits any more, states of
-one class are equal in every cycle: they begin equal, and what equal states and inputs make of each other is equal.
-Outputs whose logic is the same then are equal, too. Names, hierarchy, sharing and copies of logic do not matter.
+classes: at first by what it is and how it begins, then ever finer by the logic before each input, in which order,
+grouping and inversion of AND, OR and XOR do not count and states stand for their class. When no class splits any more,
+states of one class are equal in every cycle: they begin equal, and what equal states and inputs make of each other is
+equal. Outputs whose logic is the same then are equal, too. Names, hierarchy, sharing and copies of logic do not matter.
 
 The answer is "the same", or what could not be shown to be: then the two may differ. Memories that begin with no content
 are taken to begin alike.
@@ -21,11 +21,12 @@ from typing import Any
 from soc.fpga.tools import ToolError, run
 
 TIDY = 3 * "opt_expr; opt_merge; opt_clean -purge; "
-SCRIPT = "read_verilog dut.v; hierarchy -top {top}; proc; flatten; " + TIDY + "memory_collect; techmap; simplemap; " \
-         + TIDY + "write_json netlist.json"
-NAMES = {"MEMID"}                           # parameters that are names
-GROUPED = {"$_AND_", "$_OR_", "$_XOR_"}     # gates of which only what goes in counts
-GATES = GROUPED | {"$_NOT_", "$_MUX_"}      # all others hold state
+SCRIPT = "read_verilog dut.v; hierarchy -top {top}; proc; flatten; " + TIDY + "techmap; simplemap; " + TIDY \
+         + "write_json netlist.json"
+# Parameters that are names and numbers of memories and their ports.
+NAMES = {"MEMID", "PORTID", "PRIORITY"}
+STORES = {"$memwr", "$memwr_v2", "$meminit", "$meminit_v2"}     # what a memory's content is made by
+GATES = {"$_AND_", "$_OR_", "$_XOR_", "$_NOT_", "$_MUX_"}      # all others hold state
 RECURSION = 100_000                         # gates behind one another
 
 
@@ -58,50 +59,93 @@ class Netlist:
             begins = sorted((port, [initial.get(bit, "x") for bit in bits])
                             for port, bits in cell["connections"].items() if cell["port_directions"][port] == "output")
             self.classes[number] = digest(repr((cell["type"], fixed, begins)).encode())
+        self.memories: dict[str, list[int]] = {}     # the cells that write one, in order, by its name
+        self.contents: dict[str, bytes] = {}         # the class of its content
+        for name, memory in module.get("memories", {}).items():
+            stores = [number for number in self.states if self.cells[number]["type"] in STORES
+                      and self.cells[number]["parameters"]["MEMID"].lstrip("\\") == name.lstrip("\\")]
+            stores.sort(key=lambda number: (self.cells[number]["type"], *(
+                int(self.cells[number]["parameters"].get(order, "0"), 2) for order in ("PORTID", "PRIORITY"))))
+            self.memories[name.lstrip("\\")] = stores
+            self.contents[name.lstrip("\\")] = digest(repr((memory["width"], memory["size"])).encode())
         self.known: dict[Any, bytes] = {}
 
-    def logic(self, bit: Any) -> bytes:
-        """What a bit is made of, with states by their class."""
-        if bit not in self.known:
-            self.known[bit] = self.made(bit)
-        return self.known[bit]
+    def logic(self, bit: Any, inverted: bool = False) -> bytes:
+        """What a bit, or its inverse, is made of, with states by their class."""
+        if (bit, inverted) not in self.known:
+            self.known[bit, inverted] = self.made(bit, inverted)
+        return self.known[bit, inverted]
 
-    def made(self, bit: Any) -> bytes:
-        if isinstance(bit, str):
-            return b"constant " + bit.encode()
+    def kind(self, bit: Any) -> str | None:
+        """The gate that drives a bit, if one does."""
+        number = self.driver[bit][0] if bit in self.driver else None
+        return None if number is None or number in self.classes else self.cells[number]["type"]
+
+    def input(self, bit: Any, port: str) -> Any:
+        """What goes into the gate that drives a bit."""
+        return self.cells[self.driver[bit][0]]["connections"][port][0]
+
+    def made(self, bit: Any, inverted: bool) -> bytes:
+        kind = self.kind(bit)
+        if kind == "$_NOT_":
+            return self.logic(self.input(bit, "A"), not inverted)
+        if kind in ("$_AND_", "$_OR_"):
+            # An OR is an inverted AND of what is inverted.
+            together = digest(b"and", *sorted({self.logic(*leaf) for leaf in self.terms(bit, kind == "$_OR_")}))
+            return digest(b"not", together) if inverted != (kind == "$_OR_") else together
+        if kind == "$_XOR_":
+            leaves = [*self.sums(bit)]
+            together = digest(b"xor", *sorted(self.logic(leaf) for leaf, _ in leaves))
+            return digest(b"not", together) if (sum(odd for _, odd in leaves) & 1) != inverted else together
+        if inverted:
+            if bit in ("0", "1"):
+                return self.logic("1" if bit == "0" else "0")
+            return digest(b"not", self.logic(bit))
+        if kind == "$_MUX_":
+            return digest(b"mux", *(self.logic(self.input(bit, port)) for port in "ABS"))
         if bit in self.inputs:
             return b"input " + self.inputs[bit]
         if bit not in self.driver:
-            return b"constant x"
+            return b"constant " + (bit.encode() if isinstance(bit, str) else b"x")
         number, port, index = self.driver[bit]
-        if number in self.classes:
-            return digest(b"state", self.classes[number], f"{port} {index}".encode())
-        kind = self.cells[number]["type"].encode()
-        if self.cells[number]["type"] in GROUPED:
-            leaves = sorted(self.logic(leaf) for leaf in self.leaves(bit))
-            return digest(kind, *(leaves if kind == b"$_XOR_" else sorted(set(leaves))))
-        ports = self.cells[number]["connections"]
-        return digest(kind, *(self.logic(ports[name][0]) for name in sorted(ports) if name != port))
+        return digest(b"state", self.classes[number], f"{port} {index}".encode())
 
-    def leaves(self, bit: Any):
-        """What goes into the gates of one kind that are one behind the other, up to `bit`."""
-        number, *_ = self.driver[bit]
-        for name in "AB":
-            below = self.cells[number]["connections"][name][0]
-            there = self.driver.get(below, (None,))[0]
-            if there is not None and self.cells[there]["type"] == self.cells[number]["type"]:
-                yield from self.leaves(below)
-            else:
-                yield below
+    def terms(self, bit: Any, inverted: bool):
+        """(bit, whether it is inverted) of all whose AND a bit, or its inverse, is."""
+        kind = self.kind(bit)
+        if kind == "$_NOT_":
+            yield from self.terms(self.input(bit, "A"), not inverted)
+        elif kind == ("$_OR_" if inverted else "$_AND_"):
+            yield from self.terms(self.input(bit, "A"), inverted)
+            yield from self.terms(self.input(bit, "B"), inverted)
+        else:
+            yield bit, inverted
+
+    def sums(self, bit: Any, odd: bool = False):
+        """(bit, whether it is inverted) of all whose XOR a bit is."""
+        kind = self.kind(bit)
+        if kind == "$_NOT_":
+            yield from self.sums(self.input(bit, "A"), not odd)
+        elif kind == "$_XOR_":
+            yield from self.sums(self.input(bit, "A"), odd)
+            yield from self.sums(self.input(bit, "B"))
+        else:
+            yield bit, odd
 
     def split(self):
-        """Finer classes, by what goes into each state."""
+        """Finer classes, by what goes into each state; what is read from a memory also by what is written there."""
         self.known = {}
-        self.classes = {number: digest(self.classes[number], *(
-            port.encode() + b"".join(digest(self.logic(bit)) for bit in bits)
-            for port, bits in sorted(self.cells[number]["connections"].items())
-            if self.cells[number]["port_directions"][port] == "input")) for number in self.states}
+        finer = {}
+        for number in self.states:
+            cell = self.cells[number]
+            memory = cell["parameters"].get("MEMID", "").lstrip("\\")
+            finer[number] = digest(self.classes[number], self.contents.get(memory, b""), *(
+                port.encode() + b"".join(digest(self.logic(bit)) for bit in bits)
+                for port, bits in sorted(cell["connections"].items()) if cell["port_directions"][port] == "input"))
         self.known = {}
+        self.classes = finer
+        self.contents = {name: digest(self.contents[name], *(finer[number] for number in stores))
+                         for name, stores in self.memories.items()}
 
 
 def difference(one: Netlist, other: Netlist) -> str | None:
@@ -109,7 +153,8 @@ def difference(one: Netlist, other: Netlist) -> str | None:
     if one.outputs.keys() != other.outputs.keys() or set(one.inputs.values()) != set(other.inputs.values()):
         return "the ports are not the same"
     classes = 0
-    while (now := len({*one.classes.values(), *other.classes.values()})) != classes:
+    while (now := len({*one.classes.values(), *other.classes.values(), *one.contents.values(),
+                       *other.contents.values()})) != classes:
         classes = now
         for net in one, other:
             net.split()

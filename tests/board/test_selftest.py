@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from hw.disk.sdcard import FAULTS
+from hw.disk.card import FAULTS
 from soc.boards.build import generate_board
 from soc.boards.catalog import BOARDS
 from support.parameters.machine import MAX_HARTS

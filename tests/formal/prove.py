@@ -78,6 +78,18 @@ def variant(name, *changes, **constants):
     return module
 
 
+def found_by(folder, make, only, depth, alone, aside=()):
+    """AssertionError unless the property `only` finds the fault in the proof that `make` makes, within `depth` cycles,
+    and if `alone` no other one does in as many cycles as that took. `aside` are properties that are left out."""
+    done = run(folder / "by", make().only(only), depth, "bmc")
+    steps = re.findall(r"Checking assertions in step (\d+)", done.stdout)
+    if done.returncode == 0 or f"holds_{only}" not in done.stdout:
+        raise AssertionError(f"{only} does not find it in {depth} cycles\n{done.stdout[-1000:]}")
+    if alone:
+        others = prove(folder / "else", make().without(only, *aside), int(steps[-1]) + 1)
+        assert not others, f"{only} is not alone: {others} find it, too, in cycle {steps[-1]}"
+
+
 def prove(folder, proof, depth, fault=None, induction=False):
     """None if everything holds in the first `depth` cycles, or with `induction` always, else the names of what does
     not, of which induction can say so in vain; RuntimeError if that could not be found out. `fault`: a regular

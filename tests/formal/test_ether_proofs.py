@@ -10,7 +10,7 @@ from hw.common.memory import MAIN_RAM, in_main_ram
 from hw.ether import descriptor, receive, transmit
 from hw.ether.receive import PAD
 from tests.formal.memory import ADDRESS_BITS, AnyMemory
-from tests.formal.prove import Proof, prove, unreached, variant
+from tests.formal.prove import Proof, found_by, prove, unreached, variant
 
 ENTRIES = 2         # so few that a ring wraps within the depth
 RAM_BYTES = 8 << ADDRESS_BITS
@@ -20,6 +20,8 @@ MOST_BYTES = 12     # of a frame: it is the rings that are looked at
 BUFFERS = 32        # the first word of memory for them, behind all rings
 DEPTH = 21          # cycles of sending: two frames, so that the ring has wrapped, and the next begins
 RECEIVE_DEPTH = 26  # of receiving: the same
+RECEIVE_CYCLES = 16  # in which a frame ends where memory is prompt,
+SEND_CYCLES = 16    # and a descriptor
 SETTLE_CYCLES = 1   # instead of those that the port's `busy` comes late
 
 
@@ -44,9 +46,9 @@ def settled_at_once(monkeypatch):
 
 class ReceiveProof(Proof):
     """Frames of any length and queue, descriptors with any buffer: what the core does at the rings."""
-    def __init__(self, module=receive):
+    def __init__(self, module=receive, prompt=False):
         super().__init__()
-        self.memory = memory = AnyMemory(self)
+        self.memory = memory = AnyMemory(self, prompt)
         self.core = core = module.Delivery(memory.port, RAM_BYTES, 2)
         port, frame = memory.port, core.frame
         self.any_value(frame.valid, frame.length, frame.hash, core.word)
@@ -84,6 +86,10 @@ class ReceiveProof(Proof):
             head_moves=(core.arrived != 0) == core.counted["frames"],
             said_once=~(dropped & said), status_once=~(memory.writes & at_ring & status),
             fetched_once=~(memory.reads & fetched))
+        if prompt:
+            waits = Signal(6)       # cycles for which the frame has been there
+            self.sync += If(~frame.valid | ends, waits.eq(0)).Else(waits.eq(waits + 1))
+            self.hold(ends_in_time=waits < RECEIVE_CYCLES)
         read_at = Signal.like(core.read)
         self.sync += If(ends, read_at.eq(read_at + words))
         self.hold(words_are_let_go=frame.valid & (fetched | (data != 0)) | (core.read == read_at))
@@ -107,21 +113,49 @@ class ReceiveProof(Proof):
                 f"whose{q}": ~core.arrived[q] | here})
 
 
-# Each property, and a fault that it finds: pieces of hw/ether/receive.py and what comes in their place.
+# Each property, and a fault that it alone finds: pieces of hw/ether/receive.py and what comes in their place.
+MOVED = """If(queue == q, NextValue(self.head[q], (self.head[q] + 1) & self.mask), self.arrived[q].eq(1))"""
+TOO_SMALL = 'counted["short_buffer"].eq(1),\n'
 RECEIVE_FAULTS = {
-    "in_order": [("(self.head[q] + 1) & self.mask)", "self.head[q] + 1)")],
+    "in_order": [(MOVED, "If(queue == q, NextValue(self.late[q], 1), self.arrived[q].eq(1))"),
+                 ("        queue   = Signal(max=max(queues, 2))\n",
+                  "        queue   = Signal(max=max(queues, 2))\n"
+                  "        self.late = [Signal() for _ in range(queues)]\n"
+                  "        self.sync += [If(late, head.eq((head + 1) & self.mask), late.eq(0))\n"
+                  "                      for late, head in zip(self.late, self.head)]\n")],
     "fetch": [('here["head"] == here["tail"]) |', 'here["head"] != here["head"]) |')],
-    "data_in_buffers": [(" | ~in_main_ram(address[3:], ram_bytes) | ~in_main_ram(end, ram_bytes)", "")],
+    "fetched_once": [('fsm.act("CHECK",\n', 'fsm.act("CHECK",\n port.cmd.valid.eq(1), port.cmd.addr.eq(place),\n')],
+    "data_in_buffers": [("            port.cmd.addr.eq(address[3:]),\n",
+                         "            port.cmd.addr.eq((address[3:] & ~BUFFERS) | 8),\n")],
     "no_byte_beyond": [("(1 << rest) - 1, 0xff)", "0xff, 0xff)")],
     "words_are_let_go": [("read_next.eq(read + words)", "read_next.eq(read + 1)")],
     "delivered_whole": [("NextValue(asked, words)", "NextValue(asked, words - 1)")],
+    "frame_ends_once": [(TOO_SMALL, "\n")],
+    "said_once": [("skip_frame.eq(1),\n", 'skip_frame.eq(1), counted["no_descriptor"].eq(size[0]),\n')],
+    "head_moves": [(TOO_SMALL, TOO_SMALL + f"*[{MOVED} for q in range(queues)],\n")],
+    "whose": [(MOVED, MOVED.replace("queue == q", "queue != q"))],
+    "done": [("write_status(fsm, port, place, status, [", "write_status(fsm, port, place ^ 2, status, [")],
+    "status_once": [('fsm.act("CHECK",\n', 'fsm.act("CHECK",\n port.cmd.valid.eq(1), port.cmd.we.eq(1),\n'
+                     "port.cmd.addr.eq(place + 1),\n")],
+    "ends_in_time": [("If((asked == 0) & (owed == 0), NextState",
+                      "If((asked == 0) & (owed == 0) & ~size[3], NextState")],
 }
+
+
+def received(only):
+    changes = RECEIVE_FAULTS.get(only, [])
+    return ReceiveProof(variant("hw.ether.receive", *[(old, new.replace("BUFFERS", str(BUFFERS)))
+                                                      for old, new in changes]), prompt=only == "ends_in_time")
 
 
 @pytest.mark.parametrize("only", RECEIVE_FAULTS)
 def test_a_fault_in_receiving_is_found(tmp_path, only):
-    proof = ReceiveProof(variant("hw.ether.receive", *RECEIVE_FAULTS[only])).only(only)
-    assert prove(tmp_path, proof, RECEIVE_DEPTH)
+    assert set(RECEIVE_FAULTS) == ReceiveProof(prompt=True).properties()
+    found_by(tmp_path, lambda: received(only), only, RECEIVE_DEPTH, LONG)
+
+
+def test_a_received_frame_ends_in_time(tmp_path):
+    assert prove(tmp_path, ReceiveProof(prompt=True).only("ends_in_time"), RECEIVE_DEPTH) is None
 
 
 def test_a_received_frame_has_a_descriptor_of_its_own_or_is_counted(tmp_path):
@@ -134,9 +168,9 @@ def test_every_premise_of_receiving_is_reached(tmp_path):
 
 class SendProof(Proof):
     """Descriptors with any address and length: each good one gives one frame to the wire's side, each is done once."""
-    def __init__(self, module=transmit):
+    def __init__(self, module=transmit, prompt=False):
         super().__init__()
-        self.memory = memory = AnyMemory(self)
+        self.memory = memory = AnyMemory(self, prompt)
         self.core = core = module.Transmitter(memory.port, RAM_BYTES)
         port = memory.port
         self.any_value(core.source.ready)
@@ -182,20 +216,46 @@ class SendProof(Proof):
             one_frame=~moves | (status & (kept ^ bad) & (bad == ((size == 0) | outside))),
             reads_inside=~(memory.reads & ~at_ring) | (port.cmd.addr >= BUFFERS),
             kept_once=~(keeps & kept) | moves)
+        if prompt:
+            waits = Signal(6)       # cycles for which a descriptor has been the core's
+            self.sync += If(moves | (core.head == core.tail), waits.eq(0)).Else(waits.eq(waits + 1))
+            self.hold(ends_in_time=waits < SEND_CYCLES)
 
 
 SEND_FAULTS = {
-    "in_order": [("NextValue(self.head, (self.head + 1) & self.mask)", "NextValue(self.head, self.head + 1)")],
+    "in_order": [("NextValue(self.head, (self.head + 1) & self.mask)", "NextValue(self.head, self.head + 1)"),
+                 ("self.base[4:] + self.head)", "self.base[4:] + (self.head & self.mask))"),
+                 ("(self.head != self.tail)", "((self.head & self.mask) != self.tail)")],
     "fetch": [("If(self.enable & (self.head != self.tail) &", "If(self.enable &")],
-    "reads_inside": [("| ~in_main_ram(address[3:], ram_bytes)\n" + " " * 20 + "| ~in_main_ram(end, ram_bytes)", "")],
+    "reads_inside": [("port.cmd.addr.eq(address[3:] + (words - asked)),",
+                      f"port.cmd.addr.eq(((address[3:] + (words - asked)) & ~{BUFFERS}) | 8),")],
     "one_frame": [("NextValue(error, 1),\n                self.bad.eq(1),\n", "NextValue(error, 1),\n")],
+    "done": [("write_status(fsm, port, place,", "write_status(fsm, port, place ^ 2,")],
+    "room": [(").Elif((room >= words) & info.sink.ready,", ").Elif(room >= words,")],
+    "kept_once": [('info.sink.valid.eq(1),\n            NextState("STATUS")',
+                   'info.sink.valid.eq(1),\n            If(~port.busy, NextState("STATUS"))')],
+    "ends_in_time": [("If(due == 1, NextState", "If((due == 1) & ~length[3], NextState")],
 }
+
+
+def sent(only):
+    frames = {"FIFO_FRAMES": 1} if only == "room" else {}       # so few that there is no room within the depth
+    return SendProof(variant("hw.ether.transmit", *SEND_FAULTS.get(only, []), **frames), prompt=only == "ends_in_time")
 
 
 @pytest.mark.parametrize("only", SEND_FAULTS)
 def test_a_fault_in_sending_is_found(tmp_path, only):
-    proof = SendProof(variant("hw.ether.transmit", *SEND_FAULTS[only])).only(only)
-    assert prove(tmp_path, proof, DEPTH)
+    assert set(SEND_FAULTS) == SendProof(prompt=True).properties()
+    found_by(tmp_path, lambda: sent(only), only, DEPTH, LONG)
+
+
+def test_a_descriptor_to_send_is_done_in_time(tmp_path):
+    assert prove(tmp_path, SendProof(prompt=True).only("ends_in_time"), DEPTH) is None
+
+
+@pytest.mark.skipif(not LONG, reason="half a minute: FORMAL=all has it")
+def test_a_frame_to_send_waits_for_room(tmp_path):
+    assert prove(tmp_path, SendProof(variant("hw.ether.transmit", FIFO_FRAMES=1)), DEPTH) is None
 
 
 def test_a_descriptor_to_send_gives_one_frame(tmp_path):

@@ -12,7 +12,7 @@ from migen import Case, Cat, If, Mux, Signal
 from hw.pic import controller, counters, link
 from hw.pic.link import ADDRESS_WIDTH, MAX_LATENCY
 from hw.pic.registers import REGISTERS
-from tests.formal.prove import Proof, prove, unreached, variant
+from tests.formal.prove import Proof, found_by, prove, unreached, variant
 
 HARTS = 2
 LINK_HARTS = 3
@@ -24,6 +24,9 @@ WIRE_DEPTH = 14
 WIRE_WAY = 4    # and delay: with it, three changes of a wire can be on their way
 SOURCES = 4     # of the controller that is looked at; the way of each is the same, and 32 take long
 SOURCE = 2      # the one that is watched: what the others do is tried, too
+PRIORITY = 3    # of all sources that are set up from reset on,
+EDGE = 0        # and whether the one that is watched is an edge then
+SET_UP_DEPTH = 10   # cycles in which a fault is looked for there: two accesses and what they show
 
 
 class AccessProof(Proof):
@@ -162,9 +165,7 @@ def test_every_premise_of_an_access_is_reached(tmp_path):
 def test_each_property_of_an_access_finds_its_fault(tmp_path, only):
     assert set(ACCESS_FAULTS) == AccessProof().properties() - {"invariant"}
     faulty = variant("hw.pic.link", *ACCESS_FAULTS[only])
-    assert prove(tmp_path / "by", AccessProof(faulty).only(only), ACCESS_DEPTH)
-    if LONG:
-        assert prove(tmp_path / "else", AccessProof(faulty).without(only, "invariant"), ACCESS_DEPTH) is None
+    found_by(tmp_path, lambda: AccessProof(faulty), only, ACCESS_DEPTH, LONG, ["invariant"])
 
 
 @pytest.mark.parametrize("fault", SILENT)
@@ -278,8 +279,11 @@ def offset(name, n=0):
 class EdgeProof(Proof):
     """A source that is an edge or a level, beside others, with any accesses: claims, ends, levels, enables, raises,
     clears and changes of a source's kind, priority and route. `owed` is the edge that the outside has seen and nobody
-    has claimed or cleared; it knows nothing of the controller but what it answers."""
-    def __init__(self, module=controller):
+    has claimed or cleared; it knows nothing of the controller but what it answers.
+
+    set_up: `module` is one of `set_up`, whose sources are enabled from reset on: of what is behind that there is more
+    within the depth."""
+    def __init__(self, module=controller, set_up=False):
         super().__init__()
         self.link = link = FarEnd()
         self.pic = pic = module.OffChipPIC(link)
@@ -303,7 +307,7 @@ class EdgeProof(Proof):
         # What the outside knows.
         wire, rose, claimed, cleared, raised = Signal(), Signal(), Signal(), Signal(), Signal()
         asked = Signal()
-        owed, still, edge = Signal(), Signal(), Signal()
+        owed, still, edge = Signal(), Signal(), Signal(reset=int(set_up and EDGE))
         write = link.effect & link.write
         answer_is = claimed & ~link.read_data[31] & (link.read_data[:6] == SOURCE)
         self.comb += still.eq((owed & ~(answer_is | cleared)) | rose | raised)
@@ -321,7 +325,7 @@ class EdgeProof(Proof):
         up = was_up & ~edge
         self.hold(pending=~asked | (link.read_data[SOURCE] == (owed | up)))
 
-        priority, route, to_any = Signal(4), Signal(4), Signal()
+        priority, route, to_any = Signal(4, reset=PRIORITY * set_up), Signal(4), Signal(reset=int(set_up))
         self.sync += If(write & own,
             edge.eq(link.data[fields["EDGE"].bits]),
             priority.eq(link.data[fields["PRIORITY"].bits]),
@@ -332,7 +336,7 @@ class EdgeProof(Proof):
         claimer = Signal.like(link.hart)
         self.sync += claimer.eq(link.hart)
         for h in range(HARTS):
-            level, enabled = Signal(4), Signal()
+            level, enabled = Signal(4), Signal(reset=int(set_up))
             mine = write & (link.hart == h)
             self.sync += [
                 If(mine & kind["LEVEL"], level.eq(link.data[:4])),
@@ -360,8 +364,25 @@ class EdgeProof(Proof):
                    cleared=cleared & owed, looked=asked & owed, nothing=told_nothing)
 
 
-# A property, and a fault that it finds: pieces of hw/pic/controller.py and what comes in their place.
+def set_up(*changes):
+    """The controller with few sources, all of them enabled from reset on, for any hart and with one priority; source
+    SOURCE is an edge if EDGE."""
+    return variant(
+        "hw.pic.controller", *changes,
+        ('Signal(4, name=f"priority{s}")', f'Signal(4, reset={PRIORITY}, name=f"priority{{s}}")'),
+        ('Signal(name=f"any{s}")', 'Signal(reset=1, name=f"any{s}")'),
+        ('Signal(SOURCES, name=f"enable{h}")', f'Signal(SOURCES, reset={(1 << SOURCES) - 1}, name=f"enable{{h}}")'),
+        ('Signal(SOURCES, name=f"eligible{h}")', f'Signal(SOURCES, reset={(1 << SOURCES) - 1}, name=f"eligible{{h}}")'),
+        ('edge     = Signal(SOURCES, reset=sum(fields["EDGE"].get(reset[s]) << s for s in range(SOURCES)))',
+         f"edge     = Signal(SOURCES, reset={EDGE << SOURCE})"),
+        SOURCES=SOURCES, NUMBER_BITS=(SOURCES - 1).bit_length())
+
+
+# Each property, and a fault that it alone finds: pieces of hw/pic/controller.py and what comes in their place.
 EDGE_FAULTS = {
+    "pending": [('"PENDING":     gives(pending),', '"PENDING":     gives(latch),')],
+    "once": [("waiting.eq(pending & (edge | ~serviced)),", "waiting.eq(edge | (pending & ~serviced)),")],
+    "served": [("waiting.eq(pending & (edge | ~serviced)),", "waiting.eq(pending),")],
     "offered": [("link.wires[h].eq(deliverable[h] != 0),", "link.wires[h].eq(deliverable[h][:2] != 0),")],
     "wanted": [("candidates.eq(deliverable[h]))),", "candidates.eq(waiting & eligible[h]))),")],
     "claims": [("candidates.eq(deliverable[h]))),", "candidates.eq(deliverable[h][:2]))),")],
@@ -384,8 +405,15 @@ def test_every_premise_of_an_edge_is_reached(tmp_path):
 @pytest.mark.usefixtures("few_sources")
 @pytest.mark.parametrize("only", EDGE_FAULTS)
 def test_a_fault_at_an_edge_is_found(tmp_path, only):
-    faulty = variant("hw.pic.controller", *EDGE_FAULTS[only], SOURCES=SOURCES, NUMBER_BITS=(SOURCES - 1).bit_length())
-    assert prove(tmp_path, EdgeProof(faulty).only(only), DEPTH)
+    assert set(EDGE_FAULTS) == EdgeProof().properties()
+    found_by(tmp_path, lambda: EdgeProof(set_up(*EDGE_FAULTS[only]), set_up=True), only, SET_UP_DEPTH, LONG)
+
+
+@pytest.mark.skipif(not LONG, reason="minutes: FORMAL=all has it")
+@pytest.mark.usefixtures("few_sources")
+def test_no_edge_of_a_source_that_is_set_up_is_lost(tmp_path):
+    """For DEPTH cycles: up to four accesses behind those that set it up."""
+    assert prove(tmp_path, EdgeProof(set_up(), set_up=True), DEPTH) is None
 
 
 @pytest.mark.usefixtures("few_sources")

@@ -39,7 +39,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.simtime import get_sim_time
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge, Timer
 from cocotb_tools.config import libs_dir
 from cocotb_tools.runner import get_runner
 from litex.gen import LiteXModule
@@ -297,6 +297,30 @@ class WishboneBus:
     async def write(self, address, data, sel=0xf):
         """Store a word; `sel` has a bit for each byte."""
         await self.access(True, address, data, sel)
+
+
+class TimedBus:
+    """Master of a 32-bit Wishbone bus for a bench whose every action is on a falling edge, half a cycle away from those
+    of the core."""
+    def __init__(self, dut, prefix):
+        for signal in "cyc stb we adr sel dat_w dat_r ack".split():
+            setattr(self, signal, getattr(dut, f"{prefix}_{signal}"))
+
+    async def access(self, address, value=None, sel=0xf):
+        """A load, or a store of `value`: (the word read, cycles from that of the request to that of the acknowledge,
+        both counted)."""
+        self.adr.value, self.sel.value = address // 4, sel
+        self.we.value, self.dat_w.value = int(value is not None), value or 0
+        self.cyc.value = self.stb.value = 1
+        await Timer(PERIOD_NS, "ns")
+        count = 1
+        while not self.ack.value:
+            await Timer(PERIOD_NS, "ns")
+            count += 1
+        word = int(self.dat_r.value)
+        await Timer(PERIOD_NS, "ns")
+        self.cyc.value = self.stb.value = 0
+        return word, count + 1
 
 
 class CsrBank(LiteXModule):

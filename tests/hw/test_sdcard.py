@@ -15,8 +15,9 @@ from litex.gen import LiteXModule
 from migen import Record, Signal
 
 from hw.common.csr import csr_registers
+from hw.disk.card import ANSWER_KINDS, FAULTS, GAP_CLOCKS, Patience, crc
 from hw.disk.medium import ANSWERS, OPERATIONS, SECTOR_BYTES, SECTOR_WORDS, STATUSES, Medium
-from hw.disk.sdcard import ANSWER_KINDS, FAULTS, GAP_CLOCKS, Patience, SDCardDrive, crc
+from hw.disk.sdcard import SDCardDrive
 from soc.boards.sd_card import HIGH_CAPACITY, OCR, PADS, RELATIVE, SDCard
 from soc.boards.sdcard import SimulatedPads, registered
 from tests.hw import bench

@@ -6,10 +6,8 @@ line's peer has a clock of its own. Times are in cycles of the port's clock.
 
 import random
 import re
-import subprocess
 from collections import namedtuple
 from fractions import Fraction
-from pathlib import Path
 
 import cocotb
 import pytest
@@ -19,16 +17,16 @@ from cocotbext.uart import UartSink, UartSource
 from litex.gen import LiteXModule
 
 from hw.serial import Serial16550
-from hw.serial.core import trigger_levels
+from hw.serial.events import trigger_levels
 from hw.serial.registers import REGISTERS
 from tests.hw import bench
+from tests.hw.readme import check_example, check_plan, readme
 
 CLOCK_HZ = 60_000_000
 DEPTH = 16
 PERIOD_PS = 1000 * bench.PERIOD_NS
 SETTLE = 4  # cycles from the peer's line to the registers, beyond the half of a bit that is sampled in its middle
 in_simulator = cocotb.test(timeout_time=5, timeout_unit="ms")  # simulated time: a test that hangs fails
-README = Path(__file__).parents[2] / "hw" / "serial" / "README.md"
 
 
 def make():
@@ -109,8 +107,7 @@ class Port:
     """A port of the bench: its bus as the master, its line as the peer."""
 
     def __init__(self, dut, prefix):
-        for name in "cyc stb we adr sel dat_w dat_r ack".split():
-            setattr(self, name, getattr(dut, f"{prefix}_bus_{name}"))
+        self.access = bench.TimedBus(dut, f"{prefix}_bus").access
         self.tx, self.rx = getattr(dut, f"{prefix}_pads_tx"), getattr(dut, f"{prefix}_pads_rx")
         self.clk, self.irq_wire = dut.sys_clk, getattr(dut, f"{prefix}_irq")
         self.rts = getattr(dut, f"{prefix}_rts")
@@ -130,21 +127,6 @@ class Port:
         while True:
             await self.tx.value_change
             self.edges.append((now(), int(self.tx.value)))
-
-    async def access(self, offset, value=None, select=0xf):
-        """One bus access: (the word read, cycles from that of the request to that of the acknowledge, both counted)."""
-        self.adr.value, self.sel.value = offset // 4, select
-        self.we.value, self.dat_w.value = int(value is not None), value or 0
-        self.cyc.value = self.stb.value = 1
-        await cycles(1)
-        count = 1
-        while not self.ack.value:
-            await cycles(1)
-            count += 1
-        word = int(self.dat_r.value)
-        await cycles(1)
-        self.cyc.value = self.stb.value = 0
-        return word, count + 1
 
     async def read(self, name):
         return (await self.access(REGISTERS[name].offset))[0]
@@ -278,23 +260,23 @@ async def writes_need_the_bytes_of_their_fields(dut):
     """A store of fewer does nothing: of `DEPTH`, which has two, and of all others, which have one."""
     port = await Port.start(dut)
     for select in range(16):
-        await port.access(REGISTERS["DEPTH"].offset, 0x0004_0404 if select & 3 != 3 else 4, select=select)
+        await port.access(REGISTERS["DEPTH"].offset, 0x0004_0404 if select & 3 != 3 else 4, sel=select)
         await port.expect(DEPTH=4 if select & 3 == 3 else DEPTH)
         await port.write("DEPTH", DEPTH)
         for name, value in (("IER", 5), ("MCR", 2), ("LCR", 3), ("SCR", 0x99), ("DLF", 7)):
             await port.write(name, 0)
-            await port.access(REGISTERS[name].offset, value * 0x0101_0101, select=select)
+            await port.access(REGISTERS[name].offset, value * 0x0101_0101, sel=select)
             await port.expect(**{name: value if select & 1 else 0})
     await port.write("SCR", 0x5a)
-    await port.access(REGISTERS["SCR"].offset, 0xffffffff, select=0b1110)
+    await port.access(REGISTERS["SCR"].offset, 0xffffffff, sel=0b1110)
     await port.expect(SCR=0x5a)
-    await port.access(REGISTERS["SCR"].offset, 0xa5, select=0b0001)
+    await port.access(REGISTERS["SCR"].offset, 0xa5, sel=0b0001)
     await port.expect(SCR=0xa5)
 
 
 def stall_table():
     """The README's table of access cycles: {"read" or "write": {register: cycles}}."""
-    section = README.read_text().split("## Cycles of an access")[1].split("\n## ")[0]
+    section = readme("serial").split("## Cycles of an access")[1].split("\n## ")[0]
     table = {"read": {}, "write": {}}
     for kind, names, count in re.findall(r"^\| (read|write) \| (.*?) \| (\d+) \|$", section, re.M):
         table[kind] |= dict.fromkeys(re.findall(r"`(\w+)`", names), int(count))
@@ -1153,17 +1135,8 @@ def test_parameters_are_checked(clock_hz, depth, words):
 
 
 def test_readme_test_plan():
-    """The test plan names every test of this file and no other."""
-    plan = README.read_text().split("## Test plan")[1]
-    named = set(re.findall(r"`(\w+)`", plan))
-    written = set(re.findall(r"^@in_simulator\n(?:@.*\n)?async def (\w+)", Path(__file__).read_text(), re.M))
-    assert named == written | {name for name in globals() if name.startswith("test_")} - {"test_core"}
+    check_plan("serial", __file__, runner="test_core")
 
 
 def test_readme_example_compiles(tmp_path):
-    (tmp_path / "generated").mkdir()
-    (tmp_path / "generated" / "serial_regs.h").write_text(REGISTERS.c_header("SERIAL"))
-    example, = re.findall(r"```c\n(.*?)```", README.read_text(), re.S)
-    (tmp_path / "example.c").write_text(example)
-    subprocess.run(["riscv64-unknown-elf-gcc", "-march=rv32ima_zicsr", "-mabi=ilp32", "-ffreestanding", "-Wall",
-                    "-Wextra", "-Werror", "-Wno-unused-function", "-I.", "-c", "example.c"], cwd=tmp_path, check=True)
+    check_example("serial", tmp_path, serial_regs=REGISTERS.c_header("SERIAL"))

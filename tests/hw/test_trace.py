@@ -6,9 +6,7 @@ bench's cycle counter is the port's `cycle` input, begun shortly before its low 
 
 import random
 import re
-import subprocess
 from collections import namedtuple
-from pathlib import Path
 
 import cocotb
 import pytest
@@ -20,13 +18,13 @@ from hw.common.csr import csr_registers
 from hw.trace import TracePort
 from hw.trace.registers import EVENTS, PORT, buffer_map, event_offset
 from tests.hw import bench
+from tests.hw.readme import check_example, check_plan, readme
 from tests.hw.register_storm import Storm
 
 HARTS = 4
 DEPTH = 16
 FIRST_CYCLE = (5 << 32) - 50
 in_simulator = cocotb.test(timeout_time=1, timeout_unit="ms")  # simulated time: a test that hangs fails
-README = Path(__file__).parents[2] / "hw" / "trace" / "README.md"
 BUFFER = buffer_map(DEPTH)
 
 Log = namedtuple("Log", "cycle hart event argument")
@@ -63,6 +61,7 @@ class Bench:
 
     def __init__(self, dut, clock):
         self.dut = dut
+        self.word = bench.TimedBus(dut, "bus").access      # of the buffer, and the cycles of the access
         self.csr = bench.CsrBus(dut, clock, bench.csr_layout(TracePort(HARTS, DEPTH)))
         self.stored = []  # what should be logged, in the order in which stores were accepted
         self.seen = []    # what the simulator's outputs showed
@@ -123,20 +122,6 @@ class Bench:
         logged, self.stored, self.seen = sorted(self.stored), [], (seen := self.seen) and []
         assert seen == logged, f"{seen}\ninstead of\n{logged}"
         return logged
-
-    async def word(self, offset):
-        """A word of the buffer, and the cycles of the access."""
-        self.dut.bus_adr.value, self.dut.bus_we.value = offset // 4, 0
-        self.dut.bus_cyc.value = self.dut.bus_stb.value = 1
-        await tick()
-        count = 1
-        while not self.dut.bus_ack.value:
-            await tick()
-            count += 1
-        word = int(self.dut.bus_dat_r.value)
-        await tick()
-        self.dut.bus_cyc.value = self.dut.bus_stb.value = 0
-        return word, count + 1
 
     async def buffer(self):
         """The records in the buffer's window; what is beyond the last has to be zero."""
@@ -407,7 +392,7 @@ async def registers_take_any_store_as_the_readme_says(dut):
 
 def stall_table():
     """The README's table of access cycles: {access: cycles}."""
-    section = README.read_text().split("## Cycles of an access")[1].split("\n## ")[0]
+    section = readme("trace").split("## Cycles of an access")[1].split("\n## ")[0]
     return {name: int(count) for name, count in re.findall(r"^\| ([^|]+) \| (\d+) \|$", section, re.M)}
 
 
@@ -483,21 +468,12 @@ def test_event_offset_is_checked(event):
 
 
 def test_readme_test_plan():
-    """The test plan names every test of this file and no other."""
-    plan = README.read_text().split("## Test plan")[1]
-    named = set(re.findall(r"`(\w+)`", plan))
-    written = set(re.findall(r"^@in_simulator\n(?:@.*\n)?async def (\w+)", Path(__file__).read_text(), re.M))
-    assert named == written | {name for name in globals() if name.startswith("test_")} - {"test_core"}
+    check_plan("trace", __file__, runner="test_core")
 
 
 def test_readme_example_compiles(tmp_path):
-    (tmp_path / "generated").mkdir()
-    (tmp_path / "generated" / "trace_regs.h").write_text(buffer_map(1024).c_header("TRACE_RECORDS"))
-    (tmp_path / "generated" / "csr.h").write_text("".join(  # as LiteX makes them
+    accessors = "".join(    # as LiteX makes them
         f"static inline uint32_t trace_{csr.name}_read(void) {{ return 0; }}\n"
         f"static inline void trace_{csr.name}_write(uint32_t value) {{ (void)value; }}\n"
-        for csr in TracePort(1, 1024).get_csrs()))
-    example, = re.findall(r"```c\n(.*?)```", README.read_text(), re.S)
-    (tmp_path / "example.c").write_text(example)
-    subprocess.run(["riscv64-unknown-elf-gcc", "-march=rv32ima_zicsr", "-mabi=ilp32", "-ffreestanding", "-Wall",
-                    "-Wextra", "-Werror", "-Wno-unused-function", "-I.", "-c", "example.c"], cwd=tmp_path, check=True)
+        for csr in TracePort(1, 1024).get_csrs())
+    check_example("trace", tmp_path, trace_regs=buffer_map(1024).c_header("TRACE_RECORDS"), csr=accessors)
