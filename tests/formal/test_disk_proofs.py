@@ -135,10 +135,11 @@ FAULTS = {
         (FETCH, FETCH.replace("NextState", FETCHED + "NextState")),
         (FETCHED + "            If(request", "If(request")]},
     "none_forgotten": {"engine": [(").Elif(known,\n", ").Elif(known & (answer.status == 0),\n")]},
-    "completion_for_each": {"engine": [(VISIBLE + '                NextState("IDLE")', VISIBLE + 'If(rings.takes, '
+    "completion_for_each": {"engine": [(VISIBLE + '                NextState("IDLE")', VISIBLE +
+                                        "If(rings.takes & ((rings.count - rings.cq_head) == 1), "
                                         'NextState("COMPLETE")).Else(NextState("IDLE"))')]},
     "requests_in_order": {"rings": [("((self.sq_head & self.mask) << 2) + word", "(self.sq_head << 2) + word")]},
-    "each_given_once": {"engine": [(FETCHED, FETCHED.replace("+ 1", "+ 2"))]},
+    "each_given_once": {"engine": [(FETCHED, FETCHED + "medium.command.valid.eq(request.tag[0]),\n")]},
     "completions_in_order": {"rings": [("(self.cq_tail & self.mask)", "self.cq_tail")]},
     "none_overwritten": {"rings": [("self.full.eq(entry > mask)", "self.full.eq(entry > mask + 1)")]},
     "told_when_there": {"engine": [("rings.visible.eq(1),\n", "rings.visible.eq(1), NextValue(rings.cq_tail, "
@@ -147,7 +148,10 @@ FAULTS = {
 }
 IN_TIME_FAULTS = {
     "given_in_time": {"engine": [("If(got == READ_WORDS - 1,", "If((got == READ_WORDS - 1) & ~request.tag[1],")]},
-    "completed_in_time": {"engine": [("writer.sink.valid.eq(1),", "writer.sink.valid.eq(~completions.tag[1]),")]},
+    "completed_in_time": {"engine": [
+        ("writer.sink.valid.eq(1),", "writer.sink.valid.eq(~completions.tag[1]),"),
+        ('If(writer.sink.ready,\n                    NextState("VISIBLE")',
+         'If(writer.sink.ready & ~completions.tag[1],\n                    NextState("VISIBLE")')]},
 }
 
 
