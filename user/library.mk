@@ -9,20 +9,51 @@ CROSS ?= riscv64-unknown-elf-
 CC := $(CROSS)gcc
 OBJCACHE ?=
 PICOLIBC ?= /usr/lib/picolibc/riscv64-unknown-elf
+# The folder of musl's sources, of which these are taken instead of picolibc's: its streams, formatted input and output,
+# conversions of numbers, and regular expressions. Those of wide characters, and what creates files by other system calls, are not.
+MUSL ?=
+MUSL_WITHOUT := ext ext2 fgetwc fgetws flockfile fputwc fputws ftrylockfile funlockfile fwide fwprintf fwscanf getwc getwchar gets \
+    open_wmemstream pclose popen putwc putwchar remove rename swprintf swscanf tempnam tmpfile tmpnam ungetwc vfwprintf vfwscanf \
+    vswprintf vswscanf vwprintf vwscanf wprintf wscanf __fclose_ca __fopen_rb_ca
+MUSL_SOURCES := $(filter-out $(MUSL_WITHOUT:%=$(MUSL)/src/stdio/%.c),$(wildcard $(MUSL)/src/stdio/*.c)) \
+    $(wildcard $(MUSL)/src/regex/*.c) \
+    $(patsubst %,$(MUSL)/src/%.c,internal/floatscan internal/intscan internal/shgetc stdlib/atof stdlib/strtod stdlib/strtol \
+    string/strsep time/strftime time/__month_to_secs time/__tm_to_secs time/__year_to_secs)
+PICOLIBC_KEPT := mk[a-z]*temps?|mktemp|remove|tmpfile|tmpnam|[efg]cvt[rf]*(_r)?|dtoa.*|ftoa.*|ryu.*|strfrom[dfl]
+MUSL_HEADERS := fnmatch.h glob.h regex.h
 
 include flags.mk
 
-OBJECTS := $(patsubst $(USERLAND)/lib/%.c,$(OUT)/objects/%.o,$(USER_LIB_SOURCES))
+# picolibc's streams, and their mend, are what the image's own programs have.
+OWN := $(filter-out %/lib/stdio.c %/lib/strtod.c,$(USER_LIB_SOURCES)) $(wildcard $(USERLAND)/lib/musl/*.c)
+OBJECTS := $(OWN:$(USERLAND)/lib/%.c=$(OUT)/objects/%.o) $(MUSL_SOURCES:$(MUSL)/%.c=$(OUT)/objects/musl/%.o)
+INCLUDES := -iquote $(USERLAND)/.. -isystem $(OUT)/include -isystem $(PICOLIBC)/include
+MUSL_CFLAGS := -std=gnu11 -w -D_DEFAULT_SOURCE -include $(USERLAND)/lib/musl/musl.h -iquote $(USERLAND)/lib/musl \
+    -I$(MUSL)/src/internal $(INCLUDES)
 
 .PHONY: all
-all: $(OUT)/libuser.a $(OUT)/crt0.o $(OUT)/user.ld $(OUT)/include $(OUT)/cc
+all: $(OUT)/libuser.a $(OUT)/libc.a $(OUT)/crt0.o $(OUT)/user.ld $(OUT)/include $(OUT)/cc
 
-$(OUT)/objects/%.o: $(USERLAND)/lib/%.c $(USER_LIB_HEADERS)
+$(OUT)/objects/musl/%.o: $(MUSL)/%.c | $(OUT)/include
 	@mkdir -p $(@D)
-	@$(OBJCACHE) $(CC) $(USER_CFLAGS) $(USER_DEFINES) $(USER_OWN_CFLAGS) -isystem $(PICOLIBC)/include -c $< -o $@
+	@$(OBJCACHE) $(CC) $(USER_CFLAGS) $(USER_DEFINES) $(MUSL_CFLAGS) -c $< -o $@
+
+$(OUT)/objects/musl/streams.o: $(USERLAND)/lib/musl/streams.c | $(OUT)/include
+	@mkdir -p $(@D)
+	@$(OBJCACHE) $(CC) $(USER_CFLAGS) $(USER_DEFINES) $(MUSL_CFLAGS) -c $< -o $@
+
+$(OUT)/objects/%.o: $(USERLAND)/lib/%.c $(USER_LIB_HEADERS) | $(OUT)/include
+	@mkdir -p $(@D)
+	@$(OBJCACHE) $(CC) $(USER_CFLAGS) $(USER_DEFINES) -std=gnu11 -Wall -Wextra -Werror -ffile-prefix-map=$(USERLAND)=user \
+	    $(INCLUDES) -c $< -o $@
 
 $(OUT)/libuser.a: $(OBJECTS)
 	@$(CROSS)ar crs $@ $^
+
+# picolibc without its streams: what else is in it (assert, say) calls musl's.
+$(OUT)/libc.a: $(USER_LIBC)/libc.a
+	@cp $< $@
+	@$(CROSS)ar ds $@ $$($(CROSS)ar t $@ | grep '^libc_tinystdio_' | grep -vE '_($(PICOLIBC_KEPT)).c.o$$')
 
 $(OUT)/crt0.o: lib/crt0.S
 	@mkdir -p $(@D)
@@ -35,6 +66,8 @@ $(OUT)/user.ld: lib/user.ld
 $(OUT)/include: $(USER_LIB_HEADERS)
 	@mkdir -p $@/user/lib
 	@cp -r lib/include/. $@
+	@cp -r lib/musl/include/. $@
+	@cp $(MUSL_HEADERS:%=$(MUSL)/include/%) $@
 	@cp abi.h $@/user
 	@cp $(wildcard lib/*.h) $@/user/lib
 
@@ -48,9 +81,9 @@ for word; do
     esac
 done
 exec $(CC) $(USER_CFLAGS) $(USER_DEFINES) -isystem "$$here/include" -isystem $(PICOLIBC)/include -nostdlib -static \
-    $(addprefix -Wl$(comma),$(USER_LD_OPTIONS)) \
+    $(addprefix -Wl$(comma),$(filter-out --wrap=%,$(USER_LD_OPTIONS)) --undefined=flush_at_exit) \
     -T "$$here/user.ld" "$$here/crt0.o" "$$@" \
-    -L$(USER_LIBC) -Wl,--start-group "$$here/libuser.a" -lc $(USER_LIBGCC) -Wl,--end-group
+    -L"$$here" -L$(USER_LIBC) -Wl,--start-group "$$here/libuser.a" -lc $(USER_LIBGCC) -Wl,--end-group
 endef
 export SCRIPT
 

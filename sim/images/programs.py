@@ -48,10 +48,14 @@ class Port:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-@functools.cache
 def ports() -> dict[str, Port]:
     """What there is, by name."""
-    table = tomllib.loads((USER / "ports.toml").read_text())
+    return _declared("ports.toml")
+
+
+@functools.cache
+def _declared(name: str) -> dict[str, Port]:
+    table = tomllib.loads((USER / name).read_text())
     made: dict[str, Port] = {}
     for name, entry in table.items():
         values: dict[str, Any] = {key: tuple(of) if isinstance(of, list) else of for key, of in entry.items()}
@@ -104,7 +108,7 @@ def _fetch(debian: str, sha256: str, out: Path):
     scratch, apt = _apt()
     with tempfile.TemporaryDirectory(dir=scratch.name) as got:
         _run(f"the sources of Debian's package {debian} cannot be had",
-             [*apt, "source", "--download-only", "--only-source", debian], cwd=got)
+             [*apt, "source", "--download-only", "--tar-only", "--only-source", debian], cwd=got)
         for path in Path(got).iterdir():
             if hashlib.sha256(path.read_bytes()).hexdigest() == sha256:
                 _run(f"{path.name} cannot be unpacked", ["tar", "-xf", path, "-C", out, "--no-same-owner"])
@@ -148,17 +152,20 @@ def library() -> Path:
         made_with = compiler()
     except KernelError as error:
         raise ProgramError(str(error)) from error
+    musl = _declared("library.toml")["musl"]
+    folder = sources(musl)
 
     def build(out: Path):
         environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
         _run("the library of user programs does not build",
              ["make", "--no-print-directory", "-C", USER, "-f", "library.mk", f"OUT={out}",
-              f"CROSS={CROSS}", f"PICOLIBC={PICOLIBC}", f"OBJCACHE={'ccache' if shutil.which('ccache') else ''}"],
+              f"CROSS={CROSS}", f"PICOLIBC={PICOLIBC}", f"MUSL={folder}",
+              f"OBJCACHE={'ccache' if shutil.which('ccache') else ''}"],
              env=environment)
         shutil.rmtree(out / "objects")
 
     return cached("user-library", made_with | {"lib": USER / "lib", "abi": USER / "abi.h", "how": USER / "library.mk",
-                                              "flags": USER / "flags.mk"}, build)
+                                              "flags": USER / "flags.mk", "musl": musl.sha256}, build)
 
 
 def _stripped(elf: Path, to: Path):
@@ -281,7 +288,7 @@ def program(text: str) -> tuple[str, dict[str, Path]]:
 def main():
     """Fetches the sources of all ports that are not there. Nothing but those programs needs them, so it only says what
     is not to be had; who builds one is told again."""
-    for port in ports().values():
+    for port in [*_declared("library.toml").values(), *ports().values()]:
         try:
             sources(port)
         except ProgramError as error:

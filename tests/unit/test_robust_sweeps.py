@@ -138,7 +138,7 @@ def test_records_do_not_have_a_python_file_executed(made, root):
         assert not sign.exists()
     record.write_json(made / "experiment.json", context | {"report": str(hostile)})
     modules.trust(hostile)
-    with pytest.raises(AttributeError):     # executed: and makes no report
+    with pytest.raises(record.RecordError, match="AttributeError"):     # executed: and makes no report
         report.load(made)
     assert sign.exists()
 

@@ -1,0 +1,1 @@
+/* Nothing: musl.h says what is instead. */

@@ -1,0 +1,1 @@
+/* Nothing: for headers and programs that include it. */
