@@ -1,7 +1,8 @@
 /*
  * run=zone-cost: what it costs to allocate an object of a zone and to free it again, both from the hart's cache,
  * beside the floor: the two sections, and in each the loads and stores that take an object from a stack and put it
- * back. Interrupts stay out, and all is in the hart's caches but for what evicts each other there, as the layout has it.
+ * back. Interrupts stay out, and all is in the hart's caches but for what evicts each other there, as the layout has
+ * it.
  * Cycles of one allocation and one free:
  *
  *   @zone_cost sections=... floor=... cycles=... ratio=... iterations=...

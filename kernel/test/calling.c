@@ -1,7 +1,8 @@
 /*
- * run=test-calling: a hart whose thread does nothing but make system calls, of one kind after the other, is interrupted all the same, soon,
- * whatever the way of an interrupt to the hart takes. On each hart but the first a program that is bound to it makes them
- * (tests/kernel/programs/caller.c); the first raises sources of theirs at random times, and waits for their handlers.
+ * run=test-calling: a hart whose thread does nothing but make system calls, of one kind after the other, is
+ * interrupted all the same, soon, however long an interrupt takes to the hart. On each hart but the first a program
+ * that is bound to it makes them (tests/kernel/programs/caller.c); the first raises sources of theirs at random
+ * times, and waits for their handlers.
  */
 #include <stdio.h>
 

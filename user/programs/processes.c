@@ -605,7 +605,7 @@ static void usage(void)
     CHECK(all <= microseconds(&after) && all + 2 * (1000000 / USER_CLK_TCK) > microseconds(&after));
 }
 
-/* A child's time has that of the children that it has waited for, and of theirs; not that of one that it left behind. */
+/* A child's time has that of the children that it has waited for, and of theirs; not that of one it left behind. */
 static void descendants(void)
 {
     struct user_rusage before, child, after;
