@@ -247,6 +247,7 @@ static void recover(void)
             bio_start(80, chains);
             inodes_init(20);
             namecache_init();
+            strcpy(bootargs, "journal=1"); /* without it orphans go in no transaction, which e2fsck may have to mend */
             remount();
             CHECK_EQUAL(vfs_unmount_all(), 0);
             write_image();
